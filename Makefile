@@ -1,0 +1,117 @@
+# attnlab: nouns choose stages, verbs act on them.
+#
+#   make stage-3 run                      one stage
+#   make stage-3 stage-6 run ARGS=--causal
+#   make run                              all stages
+#
+# Stages are the folders stages/N-name, tests the files tests/test_*.c; nothing is listed here.
+# Verbs live beside what they act on: profiler/*.mk, plots/*.mk, emulator/*.mk, notebooks/*.mk, tests/*.mk.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SECONDEXPANSION:
+MAKEFLAGS += --no-builtin-rules
+
+BUILD  := build
+CC     := gcc
+PYTHON := .venv/bin/python
+DEVICE ?= auto
+ARGS   ?=
+
+# The CUDA toolkit: the one on PATH, /usr/local/cuda, or the wheels that `make setup` puts in .venv.
+NVCC := $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc) \
+                    $(wildcard .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc) nvcc)
+CUDA := $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
+
+CPPFLAGS := -Icommon -Iprofiler -Iemulator -I. -isystem $(CUDA)/include -D_GNU_SOURCE -MMD -MP
+CFLAGS   := -std=c11 -O2 -g -march=x86-64-v3 -ffp-contract=off -Wall -Wextra -Werror -fopenmp $(SANITIZE)
+LDLIBS   := -l:libjansson.a -l:libgomp.a -ldl -lm -lpthread
+LINK      = $(CC) $(SANITIZE) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
+
+NVCCFLAGS := -std=c++17 -lineinfo -Icommon -Xptxas -v --Werror all-warnings
+
+STAGE_DIRS := $(sort $(wildcard stages/[0-9]*-*))
+stage-of    = stage-$(firstword $(subst -, ,$(notdir $1)))
+STAGES     := $(foreach d,$(STAGE_DIRS),$(call stage-of,$d))
+CHOSEN     := $(or $(filter stage-%,$(MAKECMDGOALS)),$(STAGES))
+
+LIB_SRC := $(wildcard common/*.c profiler/*.c emulator/*.c)
+LIB     := $(BUILD)/libattnlab.a
+
+##@ Verbs (no stage named: all stages)
+
+.PHONY: help
+help: ## this page
+	@sed -n 's/^# //p' Makefile | sed -n '3,5p'
+	@awk -F':.*## ' '/^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' \
+	    $(MAKEFILE_LIST)
+	@printf '\nStages\n'
+	@for d in $(STAGE_DIRS); do n=$$(basename $$d); \
+	    printf '  %-12s %s\n' "stage-$${n%%-*}" "$$(sed -n '1s/^# Stage [0-9]*: //p' $$d/README.md 2>/dev/null)"; done
+
+.PHONY: all
+all: $(STAGES) ## build every stage and its kernel images
+
+.PHONY: run
+run: $(addprefix run-,$(CHOSEN)) ## check, time and count: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu
+
+.PHONY: $(addprefix run-,$(STAGES))
+$(addprefix run-,$(STAGES)): run-%: %
+	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS)
+
+.PHONY: diff
+diff: ## what changed from the stage before, in kernel.cu
+	@$(foreach s,$(CHOSEN),git --no-pager diff --no-index --stat -p --color=auto \
+	    $(wildcard stages/$(shell expr $(s:stage-%=%) - 1)-*/kernel.cu) \
+	    $(wildcard stages/$(s:stage-%=%)-*/kernel.cu) || true;)
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf $(BUILD)
+
+# ---- Host code -------------------------------------------------------------------------------------
+
+$(BUILD)/%.o: %.c | $$(@D)/.dir
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+%/.dir:
+	@mkdir -p $(@D) && touch $@
+.PRECIOUS: %/.dir
+
+$(LIB): $(LIB_SRC:%.c=$(BUILD)/%.o)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+# ---- Kernel images ---------------------------------------------------------------------------------
+# A stage's file `images` says what its kernel.cu is compiled into: a line `arch A...` with the targets,
+# then one line `NAME FLAGS...` for each image. sm_XX gives build/images/stage-N/NAME.sm_XX.cubin,
+# compute_XX gives NAME.compute_XX.ptx. What ptxas said lies beside each cubin, in NAME.sm_XX.ptxas.
+
+# $(call image-rule,stage-N,folder,name,arch,extension,flags)
+define image-rule
+$(BUILD)/images/$1/$3.$4.$5: $2/kernel.cu $2/images Makefile | $(BUILD)/images/$1/.dir
+	@echo "nvcc $$@"
+	@$(NVCC) $(NVCCFLAGS) $6 $(if $(filter ptx,$5),-ptx,-cubin) -arch=$4 -MD -MF $$@.d -o $$@ $$< \
+	    2> $$(basename $$@).ptxas || { cat $$(basename $$@).ptxas >&2; exit 1; }
+-include $(BUILD)/images/$1/$3.$4.$5.d
+endef
+
+# $(call images-of,folder): NAME:ARCH:EXT:FLAG:FLAG... for each image of a stage
+images-of = $(shell awk '/^\#/ || !NF {next} $$1 == "arch" {for (i = 2; i <= NF; i++) arch[++n] = $$i; next} \
+    {flags = ""; for (i = 2; i <= NF; i++) flags = flags ":" $$i; \
+     for (a = 1; a <= n; a++) print $$1 ":" arch[a] ":" (arch[a] ~ /^sm/ ? "cubin" : "ptx") flags}' $1/images 2>/dev/null)
+
+# $(call stage-rules,stage-N,folder)
+define stage-rules
+.PHONY: $1
+IMAGES_$1 := $(foreach i,$(call images-of,$2),$(BUILD)/images/$1/$(word 1,$(subst :, ,$i)).$(word 2,$(subst :, ,$i)).$(word 3,$(subst :, ,$i)))
+$1: $(BUILD)/$1 $$(IMAGES_$1)
+$(BUILD)/$1: $(patsubst %.c,$(BUILD)/%.o,$(wildcard $2/*.c)) $(LIB)
+	$$(LINK)
+$(foreach i,$(call images-of,$2),$(call image-rule,$1,$2,$(word 1,$(subst :, ,$i)),$(word 2,$(subst :, ,$i)),$(word 3,$(subst :, ,$i)),$(wordlist 4,99,$(subst :, ,$i)))
+)
+endef
+$(foreach d,$(STAGE_DIRS),$(eval $(call stage-rules,$(call stage-of,$d),$d)))
+
+include $(sort $(wildcard */*.mk))
+-include $(shell find $(BUILD) -name '*.o' 2>/dev/null | sed 's/o$$/d/')

@@ -1,0 +1,47 @@
+/* A stage is a folder that exports one `const struct stage stage`; the linker is the registry. */
+#pragma once
+
+#include "attention.h"
+#include "device.h"
+
+enum { STAGE_MAX_LAUNCHES = 4 };
+
+/* Where the tensors of one problem lie on the device. */
+struct stage_tensors {
+    device_ptr q, k, v, o, lse;
+    device_ptr workspace; /* stage.workspace_bytes() long, contents undefined; 0 if that is 0 */
+};
+
+/* What a stage wants to run for one problem: launches in order, on one stream. */
+struct stage_plan {
+    char image[48]; /* which line of the stage's `images` file: "d64" */
+    int n_launches; /* 0 for a zero-sized problem */
+    struct device_launch launch[STAGE_MAX_LAUNCHES];
+};
+
+struct stage {
+    int number;                 /* 1..6 */
+    const char *name;           /* as in the folder: "1-scalar" */
+    double row_error_limit;     /* pass rule, point 2: worst relative L2 error of an output row */
+    int max_registers;          /* stated limit for ptxas, per thread */
+    const char *tensor_family;  /* "HMMA", "HGMMA" or NULL: which tensor instructions it issues */
+
+    /* NULL, or the rule that this problem breaks on this chip: one sentence, before any launch. */
+    const char *(*supports)(const struct attention *a, const struct chip *chip);
+
+    /* Bytes of scratch memory between launches; NULL stands for a function that returns 0. */
+    size_t (*workspace_bytes)(const struct attention *a, const struct chip *chip);
+
+    /* Chooses image, tiles and grids and binds the arguments. The problem is supported and not empty. */
+    const char *(*plan)(const struct attention *a, struct device *d, const struct stage_tensors *t,
+                        struct stage_plan *out);
+
+    /* How many tensor instructions (mma.sync m16n8k16 or wgmma, in SASS terms) the plan executes,
+     * NULL if the stage has no formula: a gate compares it with the counter. */
+    double (*tensor_instructions)(const struct attention *a, const struct chip *chip);
+};
+
+extern const struct stage stage;
+
+/* The kernel arguments for problem `a` at these addresses. */
+struct attention_args stage_args(const struct attention *a, const struct stage_tensors *t);

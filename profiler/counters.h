@@ -1,0 +1,38 @@
+/* Counter groups: one question each, a text file in profiler/groups/. Values carry name, unit, source
+ * together; a value that cannot be had carries its reason instead.
+ *
+ * The short names that groups define and that plots, gates and labs use:
+ *   TENSOR     tensor_active_pct  tensor_instructions  hmma_instructions  hgmma_instructions
+ *   SHARED     shared_wavefronts  shared_wavefronts_ideal  bank_conflicts  bank_conflicts_{ld,st,ldgsts,gmma}
+ *              bank_conflict_pct (of shared wavefronts)
+ *   OCCUPANCY  occupancy_theoretical_pct  occupancy_achieved_pct  blocks_per_sm  registers  shared_bytes
+ *   MEMORY     dram_pct  dram_bytes  l2_read_sectors
+ *   STALL      stall_{barrier,long_scoreboard,short_scoreboard,math_pipe,wait,...}
+ *   MIX        instructions  fma_pct  mufu_instructions  ... */
+#pragma once
+
+#include "device.h"
+
+enum counter_source { SOURCE_CUPTI, SOURCE_EVENT, SOURCE_EMULATOR, SOURCE_MODEL, SOURCE_PTXAS };
+
+struct counter {
+    char group[16], name[48], unit[16];
+    char metric[128];  /* what it was read from: a CUPTI metric, or a formula */
+    char reason[192];  /* not "": there is no value, and this is why */
+    double value;
+    enum counter_source source;
+};
+
+struct counters {
+    int n;
+    struct counter *counter; /* counters_free() */
+};
+
+/* Collects the named groups ("TENSOR,SHARED") over one run of the n launches, replayed as often as the
+ * hardware needs passes. Never call it while time is taken. Returns a reason only when nothing at all can
+ * be collected (permission, no CUPTI, no such group); single values that cannot be had say so themselves. */
+const char *counters_collect(struct device *d, struct device_image *image,
+                             const struct device_launch *launches, int n, const char *groups,
+                             struct counters *out);
+void counters_free(struct counters *c);
+const char *counter_source_name(enum counter_source s);
