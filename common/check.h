@@ -1,0 +1,69 @@
+/* The pass rule. All eight points must hold:
+ *   1  no non-finite value where the reference is finite
+ *   2  worst row: ||o - ref|| / ||ref|| <= the stage's limit, over every row of the reference
+ *   3  max |o - ref| <= 2 max |baseline - ref| + 2 max |(ref + 0.3 - 0.3) - ref|, the last in fp16
+ *   4  on outlier input: RMSE <= RMSE of the baseline
+ *   5  fully masked rows: O exactly 0, LSE exactly -inf; LSE otherwise within 1e-3 (or 8 steps of fp32
+ *      where those are larger: |LSE| > 1000)
+ *   6  every element of the output was written; guard bands and gaps were not
+ *   7  inputs unchanged
+ *   8  two runs bitwise equal
+ *
+ * Outputs lie between guard bands, all of it filled with CHECK_POISON_WORD before each run:
+ *
+ *     | 512 poison | O as strided, gaps poisoned | 512 poison |      the kernel gets the address of O
+ *
+ * Inputs can lie in the same way, so that a read past the end meets a NaN. */
+#pragma once
+
+#include "reference.h"
+
+enum { CHECK_GUARD = 512 };           /* elements on each side */
+#define CHECK_POISON_WORD 0xffc5ffc5u /* a NaN as fp32 and as two fp16, for device_fill */
+#define CHECK_POISON_HALF 0xffc5u
+
+/* What one run left behind, guard bands included. */
+struct check_run {
+    const half *o;    /* (CHECK_GUARD + attention_o_elements + CHECK_GUARD) */
+    const float *lse; /* (CHECK_GUARD + attention_lse_elements + CHECK_GUARD) */
+};
+
+struct check_evidence {
+    const struct attention *problem;
+    const struct reference *reference; /* of the private copy of the inputs */
+    struct check_run run[2];           /* the same problem twice */
+    uint64_t inputs_before[3];         /* check_hash of q, k, v */
+    uint64_t inputs_after[3];
+    double row_error_limit; /* struct stage: row_error_limit */
+    bool outlier_input;     /* point 4 applies */
+};
+
+struct check_result {
+    int64_t rows_checked;              /* rows compared with the reference */
+    int64_t non_finite;                /* point 1: elements of O and LSE */
+    double row_error, row_error_limit; /* point 2; infinity if there is a non-finite value */
+    int64_t worst_row;                 /* (b * heads + h) * seqlen_q + i */
+    double max_error, max_error_limit; /* point 3; rows with a finite baseline */
+    double rmse, baseline_rmse;        /* point 4 */
+    bool rmse_counts;                  /* outlier input */
+    int64_t masked_wrong; /* point 5: values of fully masked rows that are not 0 or -inf */
+    double lse_error;     /* point 5, absolute */
+    int64_t lse_wrong;    /* point 5: rows beyond the limit */
+    int64_t unwritten;    /* point 6: elements of O and LSE that still are poison */
+    int64_t guard_broken; /* point 6: elements of guard bands and gaps that no longer are */
+    int inputs_changed;   /* point 7: how many of q, k, v */
+    int64_t unequal;      /* point 8: elements that differ between the runs */
+    double reference_rms; /* so that a reference of zeros does not go unnoticed */
+    bool passed;
+    char why[256]; /* the first point that fails, with its operands; "" if passed */
+};
+
+/* Judges one problem. A zero-sized problem passes if nothing was written. */
+void check_attention(const struct check_evidence *e, struct check_result *out);
+
+/* A hash of the bytes: equal for equal bytes, everywhere. */
+uint64_t check_hash(const void *data, size_t bytes);
+
+/* Poisons n elements. */
+void check_poison(half *p, size_t n);
+void check_poison_float(float *p, size_t n);

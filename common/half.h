@@ -1,0 +1,40 @@
+/* IEEE binary16 on the host: conversions, each correctly rounded (to nearest, ties to even).
+ *
+ *   bit   15   14..10     9..0
+ *        sign  exponent  mantissa     largest finite 65504, smallest normal 2^-14, smallest 2^-24
+ *
+ * They compile to the F16C instructions, which -march=x86-64-v3 promises. */
+#pragma once
+
+#include "attention_args.h"
+
+#include <immintrin.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define HALF_MAX        65504.0
+#define HALF_MIN_NORMAL 0x1p-14
+
+/* Exact; a signalling NaN comes back quiet. */
+static inline float half_to_float(half h) { return _cvtsh_ss(h); }
+
+static inline half half_from_float(float x) {
+    return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/* Rounds once: double to float by round-to-odd, which keeps what the second rounding must know. */
+static inline half half_from_double(double x) {
+    float f = (float)x;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    double back = f;
+    if (back != x && back == back && !(bits & 1)) {
+        bool too_large = x < 0 ? back < x : back > x;
+        if ((bits & 0x7fffffff) != 0x7f800000) bits = too_large ? bits - 1 : bits | 1;
+        memcpy(&f, &bits, sizeof f);
+    }
+    return half_from_float(f);
+}
+
+static inline bool half_is_finite(half h) { return (h & 0x7c00) != 0x7c00; }
+static inline bool half_is_nan(half h) { return (h & 0x7fff) > 0x7c00; }

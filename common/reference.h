@@ -1,0 +1,33 @@
+/* Attention in double on the CPU: what every stage is compared with. Beside it the baseline, the same
+ * attention done in fp16 steps (Q scaled, scores, probabilities and output each rounded to fp16, sums in
+ * fp32, as an unfused half-precision program does it): it says how much error fp16 itself brings.
+ *
+ * A large problem is sampled: rows drawn at random from every batch-head, one in each of n equal parts of
+ * the sequence, and in every second batch-head its last row. */
+#pragma once
+
+#include "attention.h"
+
+#include <stdbool.h>
+
+struct reference {
+    int64_t n_rows; /* how many output rows are here */
+    int head_dim;
+    int64_t *row;       /* (n_rows): which, as (b * heads + h) * seqlen_q + i, ascending */
+    double *o;          /* (n_rows, head_dim) */
+    double *lse;        /* (n_rows); -inf for a fully masked row */
+    half *baseline;     /* (n_rows, head_dim) */
+    bool sampled;       /* not every row of the problem is here */
+    bool inputs_finite; /* no NaN or infinity in q, k, v */
+};
+
+enum { REFERENCE_ALL_ROWS = 0 };
+
+/* `work` limits n_rows * seqlen_k * head_dim, but at least one row of each batch-head is taken;
+ * REFERENCE_ALL_ROWS: no limit. `seed` draws the rows. NULL, or the reason (memory). */
+const char *reference_open(const struct attention *a, const half *q, const half *k, const half *v,
+                           double work, uint64_t seed, struct reference *out);
+void reference_close(struct reference *r);
+
+/* The limit that the harness uses: every row of the mission shape, a few hundred of the largest. */
+#define REFERENCE_WORK 0x1p28
