@@ -3,13 +3,39 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+enum { N_REASONS = 8 };
+
+static _Thread_local struct {
+    char line[512];
+    enum status status; /* STATUS_RIGHT: none was given */
+} reasons[N_REASONS];
+static _Thread_local unsigned next;
+
+static const char *reason_make(enum status status, const char *format, va_list args) {
+    unsigned slot = next++ % N_REASONS;
+    vsnprintf(reasons[slot].line, sizeof reasons[slot].line, format, args);
+    reasons[slot].status = status;
+    return reasons[slot].line;
+}
+
 const char *reason(const char *format, ...) {
-    static _Thread_local char lines[8][512];
-    static _Thread_local unsigned next;
-    char *line = lines[next++ % 8];
     va_list args;
     va_start(args, format);
-    vsnprintf(line, sizeof lines[0], format, args);
+    const char *line = reason_make(STATUS_RIGHT, format, args);
     va_end(args);
     return line;
+}
+
+const char *reason_as(enum status status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    const char *line = reason_make(status, format, args);
+    va_end(args);
+    return line;
+}
+
+enum status reason_status(const char *why, enum status otherwise) {
+    for (int i = 0; i < N_REASONS; i++)
+        if (why == reasons[i].line && reasons[i].status != STATUS_RIGHT) return reasons[i].status;
+    return otherwise;
 }

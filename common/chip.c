@@ -1,0 +1,91 @@
+#include "chip.h"
+
+#include <string.h>
+
+/* tensor_flop_per_clk counts fp16 in, fp32 accumulate: 4096 on GH100 by WGMMA (mma.sync gets 2680 of them, as
+ * measured), 2048 on GA100, 1024 on AD10x, halved on GeForce boards. An L4's 121 TFLOPS are
+ * 1024 * 58 SMs * 2.04 GHz; an H200's 989 are 4096 * 132 * 1.83 GHz. */
+static const struct chip chips[] = {
+    {.name = "h200",
+     .board = "NVIDIA H200",
+     .family = "GH100",
+     .cc = 90,
+     .n_sms = 132,
+     .clock_mhz = 1980,
+     .max_warps_per_sm = 64,
+     .max_blocks_per_sm = 32,
+     .registers_per_sm = 65536,
+     .shared_per_sm = 228 * 1024,
+     .shared_per_block = 227 * 1024,
+     .tensor_flop_per_clk = 4096,
+     .mma_flop_per_clk = 2680,
+     .fp32_fma_per_clk = 128,
+     .mufu_per_clk = 16,
+     .shared_bytes_per_clk = 128,
+     .dram_gb_per_s = 4800,
+     .l2_bytes = 50 << 20},
+    {.name = "l4",
+     .board = "NVIDIA L4",
+     .family = "AD104",
+     .cc = 89,
+     .n_sms = 58,
+     .clock_mhz = 2040,
+     .max_warps_per_sm = 48,
+     .max_blocks_per_sm = 24,
+     .registers_per_sm = 65536,
+     .shared_per_sm = 100 * 1024,
+     .shared_per_block = 99 * 1024,
+     .tensor_flop_per_clk = 1024,
+     .mma_flop_per_clk = 1024,
+     .fp32_fma_per_clk = 128,
+     .mufu_per_clk = 16,
+     .shared_bytes_per_clk = 128,
+     .dram_gb_per_s = 300,
+     .l2_bytes = 48 << 20},
+    {.name = "rtx4090",
+     .board = "NVIDIA GeForce RTX 4090",
+     .family = "AD102",
+     .cc = 89,
+     .n_sms = 128,
+     .clock_mhz = 2520,
+     .max_warps_per_sm = 48,
+     .max_blocks_per_sm = 24,
+     .registers_per_sm = 65536,
+     .shared_per_sm = 100 * 1024,
+     .shared_per_block = 99 * 1024,
+     .tensor_flop_per_clk = 512,
+     .mma_flop_per_clk = 512,
+     .fp32_fma_per_clk = 128,
+     .mufu_per_clk = 16,
+     .shared_bytes_per_clk = 128,
+     .dram_gb_per_s = 1008,
+     .l2_bytes = 72 << 20},
+    {.name = "a100",
+     .board = "NVIDIA A100-SXM4-40GB",
+     .family = "GA100",
+     .cc = 80,
+     .n_sms = 108,
+     .clock_mhz = 1410,
+     .max_warps_per_sm = 64,
+     .max_blocks_per_sm = 32,
+     .registers_per_sm = 65536,
+     .shared_per_sm = 164 * 1024,
+     .shared_per_block = 163 * 1024,
+     .tensor_flop_per_clk = 2048,
+     .mma_flop_per_clk = 2048,
+     .fp32_fma_per_clk = 64,
+     .mufu_per_clk = 16,
+     .shared_bytes_per_clk = 128,
+     .dram_gb_per_s = 1555,
+     .l2_bytes = 40 << 20},
+};
+
+const struct chip *chip_at(int i) {
+    return i >= 0 && i < (int)(sizeof chips / sizeof *chips) ? &chips[i] : NULL;
+}
+
+const struct chip *chip_find(const char *name) {
+    for (int i = 0; chip_at(i); i++)
+        if (!strcmp(chip_at(i)->name, name)) return chip_at(i);
+    return NULL;
+}

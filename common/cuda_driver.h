@@ -1,0 +1,45 @@
+/* The CUDA driver (libcuda.so.1) and NVML, opened at run time: a program that holds this starts on a machine
+ * without either. The functions carry the names and types of cuda.h:
+ *
+ *   const struct cuda_driver *cu;
+ *   const char *why = cuda_driver_open(&cu);
+ *   if (!why) cu->MemAlloc(&p, bytes); */
+#pragma once
+
+#include <cuda.h>
+
+#include <stddef.h>
+
+#define CUDA_DRIVER_FUNCTIONS(F)                                                                   \
+    F(Init)                                                                                        \
+    F(DriverGetVersion) F(GetErrorName) F(GetErrorString) F(DeviceGetCount) F(DeviceGet)           \
+        F(DeviceGetName) F(DeviceGetAttribute) F(DeviceTotalMem) F(DeviceGetPCIBusId)              \
+            F(DevicePrimaryCtxRetain) F(DevicePrimaryCtxRelease) F(CtxSetCurrent) F(StreamCreate)  \
+                F(StreamDestroy) F(StreamSynchronize) F(StreamBeginCapture) F(StreamEndCapture)    \
+                    F(MemAlloc) F(MemFree) F(MemcpyHtoDAsync) F(MemcpyDtoHAsync) F(MemsetD32Async) \
+                        F(ModuleLoadData) F(ModuleUnload) F(ModuleGetFunction) F(FuncGetAttribute) \
+                            F(FuncSetAttribute) F(LaunchKernelEx) F(TensorMapEncodeTiled)          \
+                                F(GraphInstantiate) F(GraphUpload) F(GraphLaunch)                  \
+                                    F(GraphExecDestroy) F(GraphDestroy) F(EventCreate)             \
+                                        F(EventDestroy) F(EventRecordWithFlags)                    \
+                                            F(EventElapsedTime)
+
+struct cuda_driver {
+#define CUDA_DRIVER_FIELD(name) __typeof__(&cu##name) name;
+    CUDA_DRIVER_FUNCTIONS(CUDA_DRIVER_FIELD)
+#undef CUDA_DRIVER_FIELD
+};
+
+/* Loads libcuda once for the whole program and initialises it. NULL, or why there is no GPU to speak to. */
+const char *cuda_driver_open(const struct cuda_driver **out);
+
+/* NULL for CUDA_SUCCESS, else "CALL: CUDA_ERROR_NAME (what it means)". */
+const char *cuda_driver_reason(const struct cuda_driver *cu, CUresult result, const char *call);
+
+/* What only NVML knows of the GPU at this PCI address; every part may be missing. */
+struct cuda_nvml;
+struct cuda_nvml *cuda_nvml_open(const char *pci_bus_id);
+void cuda_nvml_close(struct cuda_nvml *n);
+int cuda_nvml_sm_clock_mhz(const struct cuda_nvml *n); /* 0: unknown */
+void cuda_nvml_driver_version(const struct cuda_nvml *n, char *out,
+                              size_t out_bytes); /* "": unknown */

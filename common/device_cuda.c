@@ -1,0 +1,383 @@
+/* device.h on a GPU: the CUDA driver API on the primary context of device 0, with one stream. */
+#include "cuda_driver.h"
+#include "device_ops.h"
+#include "reason.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cuda_device {
+    struct device device;
+    const struct cuda_driver *cu;
+    struct cuda_nvml *nvml; /* NULL: no clock, no driver version */
+    CUdevice handle;
+    CUcontext context;
+    CUstream stream;
+    CUdeviceptr flush; /* twice the L2 cache, allocated at the first cold sample */
+    size_t flush_bytes;
+};
+
+struct device_image {
+    CUmodule module;
+};
+
+struct cuda_graph {
+    struct device_graph graph;
+    CUgraphExec exec;
+    CUevent begin, end;
+};
+
+static struct cuda_device *cuda_of(struct device *d) { return (struct cuda_device *)d; }
+
+/* Returns the reason from the function it stands in, unless the driver call succeeded. */
+#define TRY(c, call, ...)                                                                          \
+    do {                                                                                           \
+        CUresult result_ = (c)->cu->call(__VA_ARGS__);                                             \
+        if (result_) return cuda_driver_reason((c)->cu, result_, "cu" #call);                      \
+    } while (0)
+
+/* ---- Open and close ---------------------------------------------------------------------------------- */
+
+/* The table of chip.c supplies what no driver states (rates per clock), the driver all the rest. */
+static const char *cuda_describe(struct cuda_device *c) {
+    struct device_info *info = &c->device.info;
+    int major, minor, khz, attribute_of[6];
+    static const CUdevice_attribute attribute[6] = {
+        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+        CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR,
+        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+        CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
+    };
+    TRY(c, DeviceGetName, info->name, sizeof info->name, c->handle);
+    TRY(c, DeviceTotalMem, &info->memory_bytes, c->handle);
+    TRY(c, DeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, c->handle);
+    TRY(c, DeviceGetAttribute, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, c->handle);
+    TRY(c, DeviceGetAttribute, &khz, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, c->handle);
+    for (int i = 0; i < 6; i++)
+        TRY(c, DeviceGetAttribute, &attribute_of[i], attribute[i], c->handle);
+
+    int cc = 10 * major + minor;
+    const struct chip *like = NULL;
+    for (int i = 0; chip_at(i); i++)
+        if (chip_at(i)->cc == cc && (!like || !strcmp(chip_at(i)->board, info->name)))
+            like = chip_at(i);
+    if (!like || (cc != 89 && cc != 90))
+        return reason_as(STATUS_UNSUPPORTED,
+                         "%s has compute capability %d.%d; the kernels are built for 8.9 (Ada) and "
+                         "9.0 (Hopper): use --device emu",
+                         info->name, major, minor);
+    info->chip = *like;
+    info->chip.board = info->name;
+    info->chip.n_sms = attribute_of[0];
+    info->chip.clock_mhz = khz / 1000;
+    info->chip.max_warps_per_sm = attribute_of[1] / 32;
+    info->chip.max_blocks_per_sm = attribute_of[2];
+    info->chip.shared_per_sm = attribute_of[3];
+    info->chip.shared_per_block = attribute_of[4];
+    info->chip.l2_bytes = attribute_of[5];
+    snprintf(info->toolkit, sizeof info->toolkit, "%d.%d", CUDA_VERSION / 1000,
+             CUDA_VERSION % 1000 / 10);
+    return NULL;
+}
+
+static const char *cuda_start(struct cuda_device *c) {
+    char bus[32];
+    int n_devices = 0;
+    const char *why = cuda_driver_open(&c->cu);
+    if (why) return why;
+    TRY(c, DeviceGetCount, &n_devices);
+    if (!n_devices)
+        return reason_as(STATUS_NOTHING, "no GPU here (the driver sees none; check nvidia-smi and "
+                                         "CUDA_VISIBLE_DEVICES), or use --device emu");
+    TRY(c, DeviceGet, &c->handle, 0);
+    if ((why = cuda_describe(c))) return why;
+    TRY(c, DeviceGetPCIBusId, bus, sizeof bus, c->handle);
+    c->nvml = cuda_nvml_open(bus);
+    cuda_nvml_driver_version(c->nvml, c->device.info.driver, sizeof c->device.info.driver);
+    TRY(c, DevicePrimaryCtxRetain, &c->context, c->handle);
+    TRY(c, CtxSetCurrent, c->context);
+    TRY(c, StreamCreate, &c->stream, CU_STREAM_NON_BLOCKING);
+    return NULL;
+}
+
+static void cuda_close(struct device *d) {
+    struct cuda_device *c = cuda_of(d);
+    if (c->flush) c->cu->MemFree(c->flush);
+    if (c->stream) c->cu->StreamDestroy(c->stream);
+    if (c->context) c->cu->DevicePrimaryCtxRelease(c->handle);
+    cuda_nvml_close(c->nvml);
+    free(c);
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------------ */
+
+static const char *cuda_alloc(struct device *d, size_t bytes, device_ptr *out) {
+    struct cuda_device *c = cuda_of(d);
+    CUdeviceptr p = 0;
+    CUresult r = c->cu->MemAlloc(&p, bytes ? bytes : 1);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY)
+        return reason_as(STATUS_DEVICE,
+                         "no room for %zu more bytes in the GPU's %zu MiB: choose a "
+                         "smaller problem",
+                         bytes, d->info.memory_bytes >> 20);
+    *out = p;
+    return cuda_driver_reason(c->cu, r, "cuMemAlloc");
+}
+
+static void cuda_free(struct device *d, device_ptr p) { cuda_of(d)->cu->MemFree(p); }
+
+static const char *cuda_sync(struct device *d) {
+    struct cuda_device *c = cuda_of(d);
+    TRY(c, StreamSynchronize, c->stream);
+    return NULL;
+}
+
+static const char *cuda_copy_in(struct device *d, device_ptr to, const void *from, size_t bytes) {
+    struct cuda_device *c = cuda_of(d);
+    TRY(c, MemcpyHtoDAsync, to, from, bytes, c->stream);
+    return cuda_sync(d);
+}
+
+static const char *cuda_copy_out(struct device *d, void *to, device_ptr from, size_t bytes) {
+    struct cuda_device *c = cuda_of(d);
+    TRY(c, MemcpyDtoHAsync, to, from, bytes, c->stream);
+    return cuda_sync(d);
+}
+
+static const char *cuda_fill(struct device *d, device_ptr p, uint32_t word, size_t bytes) {
+    struct cuda_device *c = cuda_of(d);
+    TRY(c, MemsetD32Async, p, word, bytes / 4, c->stream);
+    return cuda_sync(d);
+}
+
+/* ---- Images and launches ----------------------------------------------------------------------------- */
+
+/* The whole file with a 0 behind it, or NULL with errno. */
+static char *file_read(const char *path) {
+    FILE *f = fopen(path, "rb");
+    if (!f) return NULL;
+    char *text = NULL;
+    long bytes = !fseek(f, 0, SEEK_END) ? ftell(f) : -1;
+    if (bytes >= 0 && !fseek(f, 0, SEEK_SET) && (text = malloc((size_t)bytes + 1))) {
+        if (fread(text, 1, (size_t)bytes, f) == (size_t)bytes) {
+            text[bytes] = 0;
+        } else {
+            free(text);
+            text = NULL;
+            if (!errno) errno = EIO;
+        }
+    }
+    fclose(f);
+    return text;
+}
+
+static const char *cuda_load(struct device *d, const char *dir, const char *name,
+                             struct device_image **out) {
+    static const char *const hopper[] = {"sm_90a", "sm_90", NULL}, *const ada[] = {"sm_89", NULL};
+    struct cuda_device *c = cuda_of(d);
+    const char *const *arch = d->info.chip.cc == 90 ? hopper : ada;
+    char path[PATH_MAX], *bytes = NULL;
+    errno = 0;
+    for (int i = 0; arch[i] && !bytes; i++) {
+        snprintf(path, sizeof path, "%s/%s.%s.cubin", dir, name, arch[i]);
+        bytes = file_read(path);
+        if (!bytes && errno != ENOENT)
+            return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
+    }
+    if (!bytes)
+        return reason_as(STATUS_UNSUPPORTED,
+                         "no image %s/%s.%s.cubin for %s: make the stage's images, "
+                         "or the stage is not for this chip",
+                         dir, name, arch[0], d->info.name);
+    struct device_image *image = calloc(1, sizeof *image);
+    CUresult r = image ? c->cu->ModuleLoadData(&image->module, bytes) : CUDA_ERROR_OUT_OF_MEMORY;
+    free(bytes);
+    if (r) {
+        free(image);
+        return cuda_driver_reason(c->cu, r, path);
+    }
+    *out = image;
+    return NULL;
+}
+
+static void cuda_unload(struct device *d, struct device_image *image) {
+    cuda_of(d)->cu->ModuleUnload(image->module);
+    free(image);
+}
+
+static const char *cuda_kernel_info(struct device *d, struct device_image *image,
+                                    const char *kernel, struct device_kernel_info *out) {
+    struct cuda_device *c = cuda_of(d);
+    CUfunction f;
+    TRY(c, ModuleGetFunction, &f, image->module, kernel);
+    TRY(c, FuncGetAttribute, &out->n_registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f);
+    TRY(c, FuncGetAttribute, &out->static_shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, f);
+    TRY(c, FuncGetAttribute, &out->local_bytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f);
+    TRY(c, FuncGetAttribute, &out->max_threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f);
+    return NULL;
+}
+
+static const char *cuda_tensor_map(struct device *d, const struct device_tensor_map *m,
+                                   void *map_128_bytes) {
+    struct cuda_device *c = cuda_of(d);
+    const cuuint32_t element_strides[5] = {1, 1, 1, 1, 1};
+    CUtensorMapSwizzle swizzle = m->swizzle_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                                 : m->swizzle_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                                 : m->swizzle_bytes == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                                                          : CU_TENSOR_MAP_SWIZZLE_NONE;
+    TRY(c, TensorMapEncodeTiled, map_128_bytes, CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+        (cuuint32_t)m->rank, (void *)m->base, (const cuuint64_t *)m->extent,
+        (const cuuint64_t *)m->stride + 1, m->box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
+        swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    return NULL;
+}
+
+static const char *cuda_launch(struct device *d, struct device_image *image,
+                               const struct device_launch *l) {
+    struct cuda_device *c = cuda_of(d);
+    const unsigned *cluster = l->cluster;
+    CUfunction f;
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                   .value.clusterDim = {cluster[0], cluster[1], cluster[2]}};
+    CUlaunchConfig config = {.gridDimX = l->grid[0],
+                             .gridDimY = l->grid[1],
+                             .gridDimZ = l->grid[2],
+                             .blockDimX = l->block[0],
+                             .blockDimY = l->block[1],
+                             .blockDimZ = l->block[2],
+                             .sharedMemBytes = l->shared_bytes,
+                             .hStream = c->stream,
+                             .attrs = &attribute,
+                             .numAttrs = cluster[0] * cluster[1] * cluster[2] > 1};
+    void *args[DEVICE_MAX_ARGS];
+    for (int i = 0; i < l->n_args; i++) args[i] = (void *)l->arg[i];
+    TRY(c, ModuleGetFunction, &f, image->module, l->kernel);
+    if (l->shared_bytes > 48 * 1024) /* more than that must be asked for */
+        TRY(c, FuncSetAttribute, f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            (int)l->shared_bytes);
+    TRY(c, LaunchKernelEx, &config, f, args, NULL);
+    return NULL;
+}
+
+/* ---- Time -------------------------------------------------------------------------------------------- */
+
+/* The two events are nodes of the graph, so that the replay's own start-up (about 7 us) is not between them. */
+static const char *cuda_capture(struct cuda_device *c, struct device_image *image,
+                                const struct device_launch *launches, int n, int repeats,
+                                struct cuda_graph *g) {
+    TRY(c, EventRecordWithFlags, g->begin, c->stream, CU_EVENT_RECORD_EXTERNAL);
+    for (int r = 0; r < repeats; r++)
+        for (int i = 0; i < n; i++) {
+            const char *why = cuda_launch(&c->device, image, &launches[i]);
+            if (why) return why;
+        }
+    TRY(c, EventRecordWithFlags, g->end, c->stream, CU_EVENT_RECORD_EXTERNAL);
+    return NULL;
+}
+
+static void cuda_graph_close(struct device_graph *graph) {
+    struct cuda_graph *g = (struct cuda_graph *)graph;
+    const struct cuda_driver *cu = cuda_of(graph->device)->cu;
+    if (g->exec) cu->GraphExecDestroy(g->exec);
+    if (g->begin) cu->EventDestroy(g->begin);
+    if (g->end) cu->EventDestroy(g->end);
+    free(g);
+}
+
+static const char *cuda_graph_build(struct cuda_device *c, struct device_image *image,
+                                    const struct device_launch *launches, int n, int repeats,
+                                    struct cuda_graph *g) {
+    CUgraph recorded = NULL;
+    TRY(c, EventCreate, &g->begin, CU_EVENT_DEFAULT);
+    TRY(c, EventCreate, &g->end, CU_EVENT_DEFAULT);
+    TRY(c, StreamBeginCapture, c->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    const char *why = cuda_capture(c, image, launches, n, repeats, g);
+    CUresult ended = c->cu->StreamEndCapture(c->stream, &recorded);
+    if (!why) why = cuda_driver_reason(c->cu, ended, "cuStreamEndCapture");
+    if (!why)
+        why = cuda_driver_reason(c->cu, c->cu->GraphInstantiate(&g->exec, recorded, 0),
+                                 "cuGraphInstantiate");
+    if (recorded) c->cu->GraphDestroy(recorded);
+    if (why) return why;
+    TRY(c, GraphUpload, g->exec, c->stream);
+    return cuda_sync(&c->device);
+}
+
+static const char *cuda_graph_open(struct device *d, struct device_image *image,
+                                   const struct device_launch *launches, int n, int repeats,
+                                   struct device_graph **out) {
+    struct cuda_graph *g = calloc(1, sizeof *g);
+    if (!g) return reason_as(STATUS_DEVICE, "out of memory");
+    g->graph.device = d;
+    const char *why = cuda_graph_build(cuda_of(d), image, launches, n, repeats, g);
+    if (why) {
+        cuda_graph_close(&g->graph);
+        return why;
+    }
+    *out = &g->graph;
+    return NULL;
+}
+
+static const char *cuda_flush_l2(struct cuda_device *c) {
+    if (!c->flush) {
+        c->flush_bytes = 2 * (size_t)c->device.info.chip.l2_bytes;
+        TRY(c, MemAlloc, &c->flush, c->flush_bytes);
+    }
+    TRY(c, MemsetD32Async, c->flush, 0, c->flush_bytes / 4, c->stream);
+    return NULL;
+}
+
+static const char *cuda_graph_time(struct device_graph *graph, bool flush_l2, double *us_total) {
+    struct cuda_device *c = cuda_of(graph->device);
+    struct cuda_graph *g = (struct cuda_graph *)graph;
+    float ms;
+    if (flush_l2) {
+        const char *why = cuda_flush_l2(c);
+        if (why) return why;
+    }
+    TRY(c, GraphLaunch, g->exec, c->stream);
+    TRY(c, StreamSynchronize, c->stream);
+    TRY(c, EventElapsedTime, &ms, g->begin, g->end);
+    *us_total = 1e3 * ms;
+    return NULL;
+}
+
+static int cuda_clock_mhz(struct device *d) { return cuda_nvml_sm_clock_mhz(cuda_of(d)->nvml); }
+
+static const struct device_ops cuda_ops = {
+    .close = cuda_close,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .copy_in = cuda_copy_in,
+    .copy_out = cuda_copy_out,
+    .fill = cuda_fill,
+    .load = cuda_load,
+    .unload = cuda_unload,
+    .kernel_info = cuda_kernel_info,
+    .tensor_map = cuda_tensor_map,
+    .launch = cuda_launch,
+    .sync = cuda_sync,
+    .graph_open = cuda_graph_open,
+    .graph_time = cuda_graph_time,
+    .graph_close = cuda_graph_close,
+    .clock_mhz = cuda_clock_mhz,
+};
+
+const char *device_cuda_open(struct device **out) {
+    struct cuda_device *c = calloc(1, sizeof *c);
+    *out = NULL;
+    if (!c) return reason_as(STATUS_DEVICE, "out of memory");
+    c->device.ops = &cuda_ops;
+    const char *why = cuda_start(c);
+    if (why) {
+        cuda_close(&c->device);
+        return why;
+    }
+    *out = &c->device;
+    return NULL;
+}

@@ -1,0 +1,58 @@
+/* Private to the devices: what device.h's functions call. device_cuda.c and device_emu.c each fill in one
+ * table and put these structs first in their own:
+ *
+ *   struct cuda_device { struct device device; CUcontext context; ... };
+ *
+ * device.c checks nothing that the table's functions could check better: it only dispatches. */
+#pragma once
+
+#include "device.h"
+
+struct counters; /* profiler/counters.h */
+
+struct device_ops {
+    void (*close)(struct device *d);
+    const char *(*alloc)(struct device *d, size_t bytes, device_ptr *out);
+    void (*free)(struct device *d, device_ptr p);
+    const char *(*copy_in)(struct device *d, device_ptr to, const void *from, size_t bytes);
+    const char *(*copy_out)(struct device *d, void *to, device_ptr from, size_t bytes);
+    const char *(*fill)(struct device *d, device_ptr p, uint32_t word, size_t bytes);
+    const char *(*load)(struct device *d, const char *dir, const char *name,
+                        struct device_image **out);
+    void (*unload)(struct device *d, struct device_image *image);
+    const char *(*kernel_info)(struct device *d, struct device_image *image, const char *kernel,
+                               struct device_kernel_info *out);
+    const char *(*tensor_map)(struct device *d, const struct device_tensor_map *m,
+                              void *map_128_bytes);
+    const char *(*launch)(struct device *d, struct device_image *image,
+                          const struct device_launch *l);
+    const char *(*sync)(struct device *d);
+
+    /* The emulator leaves these four NULL: it has no time. */
+    const char *(*graph_open)(struct device *d, struct device_image *image,
+                              const struct device_launch *launches, int n, int repeats,
+                              struct device_graph **out);
+    const char *(*graph_time)(struct device_graph *g, bool flush_l2, double *us_total);
+    void (*graph_close)(struct device_graph *g);
+    int (*clock_mhz)(struct device *d);
+
+    /* Exact counts of what it ran: the emulator's half of counters_collect(). NULL on a GPU. */
+    const char *(*counters)(struct device *d, struct device_image *image,
+                            const struct device_launch *launches, int n, const char *groups,
+                            struct counters *out);
+};
+
+struct device {
+    const struct device_ops *ops;
+    struct device_info info;
+};
+
+struct device_graph {
+    struct device *device;
+};
+
+/* No libcuda or no GPU: STATUS_NOTHING; a GPU that no image suits: STATUS_UNSUPPORTED (reason.h). */
+const char *device_cuda_open(struct device **out);
+
+/* What `chip` (NULL: h200) would do. */
+const char *device_emu_open(const char *chip, struct device **out);
