@@ -129,7 +129,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             }
             for (int n = 0; n < DIM / 8; n++) o_frag[i][n] *= alpha;
         }
-        // The barrier at the top of the next tile also keeps s_smem until all lanes have read it.
+        __syncwarp(); // 32 lanes wrote this warp's stripe of s_smem; each may now read all of it
 
         // ---- O += P V
 #pragma unroll 8

@@ -5,7 +5,7 @@
 #define WARPS 4  /* each owns a stripe of BQ / WARPS = 16 rows */
 #define PAD   8  /* elements added to every shared row, so that rows start in different banks */
 
-#define PAD   8  /* elements added to every shared row: rows start in different banks */
+/* Keys of a tile: half as many at head_dim 256, so that all arrays fit the 99 KB of an Ada SM. */
 #define BKV_OF(dim) ((dim) <= 128 ? 64 : 32)
 
 /* q_smem, k_smem, v_smem (fp16), s_smem (fp32) */
