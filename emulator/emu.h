@@ -1,0 +1,354 @@
+/* The inside of the emulator: what parser, core, checks and instruction handlers share.
+ *
+ *   module     a parsed PTX file                      lives until emu_module_close
+ *   kernel     its lowered instructions (read-only while running)
+ *   launch     one grid of a kernel                   lives during emu_launch
+ *   block      one CTA: shared memory, barriers       one per host thread, reused for block after block
+ *   warp       32 lanes: registers, program counters
+ *
+ * Every PTX register owns a row of its warp's row file, found by a byte offset:
+ *
+ *   .pred            4 bytes   bit l = lane l
+ *   up to 32 bits  128 bytes   uint32_t[32]; 16-bit values zero-extended, f16x2 as packed
+ *   64 bits        256 bytes   uint64_t[32]
+ *
+ * Immediates, special registers and addresses of symbols are rows too (filled before the block starts),
+ * so a handler is one loop over 32 lanes and never asks what kind of operand it has. */
+#pragma once
+
+#include "emulator.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { EMU_LANES = 32, EMU_MAX_WARPS = 32, EMU_MAX_AGENTS = 96, EMU_BARRIERS = 16 };
+#define EMU_FULL 0xffffffffu
+
+/* Generic addresses: global memory is at its host address, always above these windows. */
+#define EMU_SHARED_WINDOW 0x01000000u /* generic = window + offset in the block's shared memory */
+#define EMU_LOCAL_WINDOW  0x02000000u /* generic = window + offset in the thread's local memory */
+#define EMU_WINDOW_BYTES  0x01000000u
+
+struct emu_warp;
+struct emu_block;
+struct emu_inst;
+
+/* ---- Handlers -------------------------------------------------------------------------------------
+ * Runs one instruction for the lanes in `mask` (never 0; the guard is already applied). */
+enum emu_step {
+    EMU_NEXT,  /* done: go on to the next instruction */
+    EMU_WAIT,  /* cannot go on: called again when others have run, with w->resumed set and w->token kept */
+    EMU_FLOW,  /* the handler changed the lane groups itself (branch, exit) */
+    EMU_STOP,  /* the block cannot go on: a report says why */
+};
+typedef enum emu_step emu_handler(struct emu_warp *w, const struct emu_inst *i, uint32_t mask);
+
+/* Chooses the handler of one instruction when it is lowered, and may fill in its cold fields (imm,
+ * aux). On failure returns NULL and says why. */
+typedef emu_handler *emu_selector(struct emu_inst *i, const char **why);
+
+/* ---- Instructions --------------------------------------------------------------------------------- */
+
+enum emu_class { /* what the counters roll up */
+    EMU_FP32, EMU_FP64, EMU_FP16, EMU_INT, EMU_LOGIC, EMU_MOVE, EMU_CONVERT, EMU_COMPARE, EMU_MUFU,
+    EMU_BRANCH, EMU_BARRIER, EMU_MBARRIER, EMU_FENCE, EMU_SHUFFLE, EMU_VOTE,
+    EMU_LD_GLOBAL, EMU_ST_GLOBAL, EMU_LD_SHARED, EMU_ST_SHARED, EMU_LD_LOCAL, EMU_ST_LOCAL,
+    EMU_LD_PARAM, EMU_LD_CONST, EMU_ATOMIC,
+    EMU_HMMA,   /* mma.sync, wmma.mma */
+    EMU_HGMMA,  /* wgmma.mma_async */
+    EMU_LDSM,   /* ldmatrix, wmma.load from shared */
+    EMU_STSM,
+    EMU_LDGSTS, /* cp.async */
+    EMU_TMA, EMU_OTHER, EMU_CLASSES
+};
+
+enum emu_type { /* from the opcode, never from the register's declaration */
+    EMU_NONE, EMU_B8, EMU_U8, EMU_S8, EMU_B16, EMU_U16, EMU_S16, EMU_F16, EMU_BF16, EMU_B32, EMU_U32,
+    EMU_S32, EMU_F32, EMU_TF32, EMU_F16X2, EMU_BF16X2, EMU_B64, EMU_U64, EMU_S64, EMU_F64, EMU_B128,
+    EMU_PRED, EMU_E4M3, EMU_E5M2, EMU_E4M3X2, EMU_E5M2X2
+};
+
+enum emu_space { EMU_GENERIC, EMU_GLOBAL, EMU_SHARED, EMU_LOCAL, EMU_PARAM, EMU_CONST };
+
+enum emu_operand_kind {
+    EMU_OP_NONE,
+    EMU_OP_ROW,     /* register, immediate, special register: row */
+    EMU_OP_PRED,    /* row is the offset of a 4-byte mask; negated: !p */
+    EMU_OP_GROUP,   /* {a, b, ...}: n rows at rows[0..n-1]; a `_` has row EMU_SINK */
+    EMU_OP_ADDRESS, /* [row + imm]; row is EMU_ZERO if there is no register; wide: 64-bit row */
+    EMU_OP_IMM,     /* imm */
+    EMU_OP_LABEL,   /* imm is the index of the target instruction */
+};
+
+struct emu_operand {
+    uint8_t kind;
+    bool negated;
+    bool wide; /* 64-bit rows */
+    uint16_t n;
+    uint32_t row;
+    int64_t imm; /* also the value of a constant EMU_OP_ROW; has_imm says that there is one */
+    bool has_imm;
+    const uint32_t *rows; /* EMU_OP_GROUP */
+};
+
+/* The first cache line is all that an arithmetic handler reads. */
+struct emu_inst {
+    emu_handler *run;
+    const struct emu_operand *op; /* n_ops of them, in the order of the text; d|p counts as two */
+    uint32_t row[5];    /* op[0..4].row */
+    uint32_t guard;     /* offset of the guard's mask; EMU_TRUE if there is none */
+    uint32_t guard_xor; /* EMU_FULL for @!p */
+    int32_t offset;     /* imm of the first EMU_OP_ADDRESS */
+    uint8_t n_ops, n_types, space, vec; /* vec: 1, 2, 4, 8 */
+    uint8_t type[4];    /* enum emu_type, in the order of the opcode */
+    /* cold */
+    const struct emu_form *form;
+    const char *opcode;  /* "ld.global.nc.v4.u32", as written */
+    uint32_t pc;         /* index in the kernel */
+    uint32_t access_id;  /* 1..4094 for instructions that touch shared memory, 4095: too many */
+    uint8_t class;       /* enum emu_class: from the form; a selector may change it */
+    uint8_t units;       /* SASS instructions of that class it stands for (wmma.mma: 2) */
+    uint32_t flops;      /* tensor operations of one warp's execution (m16n8k16: 4096) */
+    int32_t aux[6];      /* the selector's own */
+};
+
+/* Where an instruction comes from. */
+struct emu_origin {
+    int ptx_line;
+    const char *file;       /* of the innermost line; "" without -lineinfo */
+    int line;
+    const char *outer_file; /* of the outermost line that it was inlined into; the same if not inlined */
+    int outer_line;
+};
+
+/* One line of a form table (forms_scalar.def, forms_tensor.def):
+ *
+ *   FORM(pattern, operands, class, handler)     SELECT(pattern, operands, class, selector)
+ *
+ * pattern: the opcode, modifier by modifier: "(a|b)" one of, "{a|b}" one of or none: "ld{.weak}.(b32|u32)".
+ *   The dot belongs to the modifier: write "add{.ftz}.f32" and "setp.(eq|ne).(b32|s32)".
+ * operands: one token each: role, then width.
+ *   role  d written, s read, D and S the same for {groups} (a lone register is a group of one),
+ *         a address [r+n], c address with tensor coordinates [r, {x, y}] (two operands: address, group),
+ *         i immediate, l label, ? before a token: this and the rest may be absent
+ *   width 4 = up to 32 bits, 8 = 64 bits, p = predicate, t = by the last type of the opcode, f = by the first;
+ *         a and l have none. "d4|p": d, or the pair d|p (then op[1] is the predicate, else row EMU_SINK) */
+struct emu_form {
+    const char *pattern, *operands;
+    uint8_t class;
+    emu_handler *handler;   /* or NULL: */
+    emu_selector *selector;
+};
+
+#define FORM(pattern, operands, class, handler) emu_handler handler;
+#define SELECT(pattern, operands, class, selector) emu_selector selector;
+#include "forms_scalar.def"
+#include "forms_tensor.def"
+#undef FORM
+#undef SELECT
+
+/* Fixed rows at the start of every row file. */
+enum {
+    EMU_TRUE = 0,    /* mask of ones: the guard of unguarded instructions */
+    EMU_SINK = 256,  /* 256 bytes that nobody reads: destination `_` */
+    EMU_ZERO = 512,  /* 256 bytes of zeros */
+    EMU_SPECIAL = 768,
+    EMU_SPECIAL_ROWS = 32, /* 128 bytes each: enum emu_special */
+    EMU_FIRST_ROW = EMU_SPECIAL + 128 * EMU_SPECIAL_ROWS,
+};
+enum emu_special {
+    EMU_TID_X, EMU_TID_Y, EMU_TID_Z, EMU_NTID_X, EMU_NTID_Y, EMU_NTID_Z, EMU_CTAID_X, EMU_CTAID_Y,
+    EMU_CTAID_Z, EMU_NCTAID_X, EMU_NCTAID_Y, EMU_NCTAID_Z, EMU_LANEID, EMU_WARPID, EMU_NWARPID, EMU_SMID,
+    EMU_NSMID, EMU_GRIDID, EMU_LANEMASK_EQ, EMU_LANEMASK_LT, EMU_LANEMASK_LE, EMU_LANEMASK_GT,
+    EMU_LANEMASK_GE, EMU_DYNAMIC_SMEM, EMU_TOTAL_SMEM, EMU_CLUSTER_ZERO, EMU_CLUSTER_ONE,
+    EMU_CLOCK, /* refreshed by the mov that reads it */
+};
+
+struct emu_kernel {
+    const char *name;
+    struct emu_module *module;
+    struct emu_inst *inst;
+    struct emu_origin *origin; /* one per instruction */
+    int n_inst;
+    uint32_t row_bytes;      /* of a row file */
+    unsigned char *row_init; /* row_bytes long: constants in place, registers zero */
+    uint32_t param_bytes, *param_offset, *param_size;
+    int n_params;
+    uint32_t static_shared, local_bytes;
+    int max_threads, max_registers; /* from .maxntid and .maxnreg; 0 if not said */
+};
+
+/* ---- Who saw what: vector clocks -------------------------------------------------------------------
+ * An agent is a warp (its index) or something asynchronous (emu_agent()). Each access carries its
+ * agent's stamp; it happened before what agent w does now iff stamp <= w's clock.seen[agent].
+ * fenced[] is the part of seen[] that has passed a fence.proxy.async. */
+struct emu_clock {
+    uint32_t n; /* agents in use */
+    uint32_t seen[EMU_MAX_AGENTS], fenced[EMU_MAX_AGENTS];
+};
+
+enum emu_agent_kind { EMU_AGENT_CP_ASYNC, EMU_AGENT_TMA_LOAD, EMU_AGENT_TMA_STORE, EMU_AGENT_WGMMA };
+
+/* The agent of this kind and key (warp, mbarrier address, warpgroup), made on first use. */
+unsigned emu_agent(struct emu_block *b, enum emu_agent_kind kind, uint32_t key);
+/* A new stamp for the agent's next operation, issued by w. */
+uint32_t emu_agent_issue(struct emu_block *b, unsigned agent);
+/* The agent's operation with this stamp is complete for whoever acquires (or owns) the clock. */
+void emu_agent_done(struct emu_clock *c, unsigned agent, uint32_t stamp);
+
+void emu_release(struct emu_warp *w, struct emu_clock *c); /* c learns all that w has done so far */
+void emu_acquire(struct emu_warp *w, const struct emu_clock *c);
+void emu_proxy_fence(struct emu_warp *w); /* fence.proxy.async */
+
+/* ---- Memory ---------------------------------------------------------------------------------------
+ * Lane l of `mask` touches bytes [addr[l], addr[l] + bytes), bytes = 1, 2, 4, 8 or 16. Checks bounds and
+ * alignment, records the access for the race check, counts wavefronts or sectors, tells the event seam.
+ * Returns the lanes that may go on; the others have been reported. */
+enum emu_access { EMU_READ = 1, EMU_WRITE = 2, EMU_ATOM = 3 };
+
+uint32_t emu_shared_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                           const uint32_t addr[32], unsigned bytes, enum emu_access what);
+uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                           const uint64_t addr[32], unsigned bytes, enum emu_access what);
+
+/* Only the wavefront count of such a shared access (cp.async counts like st.shared). */
+void emu_shared_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                      const uint32_t addr[32], unsigned bytes);
+
+/* The same check for an operation of `agent` that w issues now and that touches shared memory until it is
+ * complete: bounds, and races against all that w has not seen. async_proxy: TMA and wgmma, which must not
+ * read what generic writes left unfenced. False: out of bounds, reported. */
+bool emu_shared_async(struct emu_warp *w, const struct emu_inst *i, unsigned agent, uint32_t stamp,
+                      uint32_t addr, uint32_t bytes, enum emu_access what, bool async_proxy);
+
+/* Host memory behind [addr, addr + bytes) of global memory; NULL (nothing reported) if not all allocated. */
+void *emu_global(struct emu_warp *w, uint64_t addr, uint64_t bytes);
+
+/* ---- Reports --------------------------------------------------------------------------------------
+ * Each is a failed check. Repeats of (kind, instruction, other instruction) are counted, not kept. */
+enum emu_report_kind {
+    EMU_BAD_GLOBAL, EMU_BAD_SHARED, EMU_BAD_LOCAL, EMU_MISALIGNED, EMU_RACE, EMU_UNINITIALISED,
+    EMU_DIVERGENT, EMU_BARRIER_MISMATCH, EMU_DEADLOCK, EMU_PROXY, EMU_IN_FLIGHT, EMU_BAD_MBARRIER,
+    EMU_BAD_TENSOR_MAP, EMU_BAD_WGMMA, EMU_TRAP, EMU_BAD_OPERAND
+};
+/* `other`: the second instruction concerned, or NULL. */
+void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struct emu_inst *i,
+                const struct emu_inst *other, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Reports it if a .sync.aligned instruction runs without all live lanes of the warp. */
+void emu_aligned(const struct emu_warp *w, const struct emu_inst *i, uint32_t mask);
+
+/* ---- Counters -------------------------------------------------------------------------------------
+ * One line per instruction; each host thread has its own array, summed after the launch. */
+struct emu_count {
+    uint64_t executed;   /* by warps, guard false or not */
+    uint64_t lanes_off;  /* 32 * executed - lanes that ran */
+    uint64_t wavefronts, wavefronts_ideal;
+    uint64_t sectors, sectors_ideal;
+    uint64_t bytes;      /* moved by active lanes, or by the asynchronous operation */
+    uint64_t splits;     /* branches: executions that divided the lanes; barriers: arrivals */
+};
+
+/* ---- Running -------------------------------------------------------------------------------------- */
+
+struct emu_group { /* lanes of a warp at one place */
+    uint32_t pc, mask;
+    bool waiting;   /* its instruction returned EMU_WAIT */
+    uint64_t token; /* what that instruction left to find again */
+};
+
+struct emu_warp {
+    unsigned char *rows; /* the row file; 64-byte aligned */
+    struct emu_block *block;
+    struct emu_count *count; /* of the host thread, by pc */
+    uint32_t index;          /* in the block */
+    uint32_t live;           /* lanes that exist and have not exited */
+    bool resumed;            /* the running instruction was left with EMU_WAIT before */
+    bool progressed;
+    int n_groups;            /* sorted by pc; masks disjoint, their union is live */
+    struct emu_group group[EMU_LANES], *now;
+    uint64_t token;          /* now->token, for the handler */
+    unsigned char *local;    /* local_bytes per lane, lane after lane */
+    uint32_t n_registers;    /* setmaxnreg's account, per thread */
+    struct emu_clock clock;
+    void *async;             /* async.c's own: cp.async groups, wgmma groups */
+};
+
+struct emu_barrier {
+    uint32_t arrived, expected; /* threads; expected 0: nobody has come yet */
+    uint32_t generation;
+    const struct emu_inst *first; /* who came first, for mismatch reports */
+    struct emu_clock clock, done; /* gathered so far; of the last complete generation */
+};
+
+struct emu_block {
+    const struct emu_launch_state *launch;
+    const struct emu_kernel *kernel;
+    uint32_t id[3];
+    uint64_t linear; /* index of the block in the grid */
+    int n_warps;
+    uint32_t n_threads, n_live;
+    struct emu_warp *warp;
+    unsigned char *shared; /* shared_bytes long: static, then dynamic */
+    uint32_t shared_bytes;
+    struct emu_shadow *shadow; /* race.c's own; NULL when checks are off */
+    struct emu_barrier barrier[EMU_BARRIERS];
+    uint32_t free_registers; /* setmaxnreg's pool */
+    uint64_t ticks;          /* instructions run: what clock reads */
+    bool stopped;
+    void *async;             /* async.c's own: pending TMA operations, mbarrier clocks */
+};
+
+/* One grid. Shared by the host threads; only `next_block` and the reports (locked) change. */
+struct emu_launch_state {
+    const struct emu_kernel *kernel;
+    const struct emu_options *options;
+    struct emu_memory *memory;
+    const struct chip *chip;
+    struct emu_reports *reports;
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes;
+    unsigned char *param; /* in global memory */
+    const struct emu_events *events; /* NULL: nobody listens */
+};
+
+/* The event seam: traces, watchpoints, the bank map are clients. */
+struct emu_events {
+    void *user;
+    void (*before)(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask);
+    void (*after)(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask);
+    void (*access)(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                   enum emu_space space, const uint64_t addr[32], unsigned bytes, enum emu_access what);
+};
+
+/* async.c: late completion. A block's pending operations are kept there and completed by the waits;
+ * with options->async_early they complete when issued. */
+void emu_async_begin(struct emu_block *b);  /* a block starts */
+bool emu_async_flush(struct emu_block *b);  /* no warp can run: complete something; false: nothing left */
+void emu_async_end(struct emu_block *b);    /* all warps have exited: complete or report the rest */
+void emu_async_free(struct emu_block *b);   /* the host thread is done with this block structure */
+void emu_async_print(struct emu_block *b, FILE *out); /* mbarriers and pending operations: deadlock */
+
+/* ---- Small helpers -------------------------------------------------------------------------------- */
+
+static inline uint32_t *emu_row32(const struct emu_warp *w, uint32_t row) {
+    return (uint32_t *)(void *)(w->rows + row);
+}
+static inline float *emu_rowf(const struct emu_warp *w, uint32_t row) {
+    return (float *)(void *)(w->rows + row);
+}
+static inline uint64_t *emu_row64(const struct emu_warp *w, uint32_t row) {
+    return (uint64_t *)(void *)(w->rows + row);
+}
+static inline uint32_t *emu_mask(const struct emu_warp *w, uint32_t row) {
+    return (uint32_t *)(void *)(w->rows + row);
+}
+/* The addresses of an EMU_OP_ADDRESS operand. Shared ones as offsets into the block's memory. */
+void emu_addresses(const struct emu_warp *w, const struct emu_operand *op, uint64_t out[32]);
+
+#define EMU_EACH_LANE(l, mask)                                                                     \
+    for (uint32_t l##_left = (mask), l;                                                            \
+         l##_left && (l = (uint32_t)__builtin_ctz(l##_left), l##_left &= l##_left - 1, true);)
