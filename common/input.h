@@ -11,8 +11,8 @@
  *   negative    every score well below 0                        1 + N(0,1) / 4       unmasked zero padding
  *   constant    256 everywhere: O is exactly 256, and scores leave the range of fp16
  *   ramp        N(0,1)                                          (d + 1) / 256 in every row: O is that row
- *   identity    Q row i = 16 e(i mod D), K row j = e(j mod D)   N(0,1)               wrong rows, transposes
- *   index       N(0,1)                                          j mod 64 + d mod 32 / 32: says where from */
+ *   identity    row j = 16 e(j mod D) in both: i looks for j    N(0,1)               wrong rows, transposes
+ *   index       N(0,1)                                          j mod 64 - 32 + d mod 32 / 32: where from */
 #pragma once
 
 #include "attention.h"

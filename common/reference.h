@@ -21,10 +21,10 @@ struct reference {
     bool inputs_finite; /* no NaN or infinity in q, k, v */
 };
 
-enum { REFERENCE_ALL_ROWS = 0 };
+enum { REFERENCE_ALL_ROWS = 0, REFERENCE_MIN_ROWS = 256 };
 
-/* `work` limits n_rows * seqlen_k * head_dim, but at least one row of each batch-head is taken;
- * REFERENCE_ALL_ROWS: no limit. `seed` draws the rows. NULL, or the reason (memory). */
+/* `work` limits n_rows * seqlen_k * head_dim, but REFERENCE_MIN_ROWS and one row of each batch-head are
+ * taken in any case; REFERENCE_ALL_ROWS: no limit. `seed` draws the rows. NULL, or the reason. */
 const char *reference_open(const struct attention *a, const half *q, const half *k, const half *v,
                            double work, uint64_t seed, struct reference *out);
 void reference_close(struct reference *r);

@@ -1,0 +1,263 @@
+#include "npy.h"
+#include "reason.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_HEADER = 65536, PREFIX = 8 };
+
+/* ---- The header: a Python dictionary with three known keys ----------------------------------------- */
+
+struct header {
+    char descr[8];
+    bool fortran_order;
+    int rank;
+    int64_t shape[8];
+    bool has_descr, has_order, has_shape;
+};
+
+static const char *skip_space(const char *p) {
+    while (*p == ' ' || *p == '\t' || *p == '\n') p++;
+    return p;
+}
+
+/* 'text' or "text" at p: copied to out, which must have room. Returns what follows, or NULL. */
+static const char *parse_string(const char *p, char *out, size_t out_bytes) {
+    char quote = *p;
+    if (quote != '\'' && quote != '"') return NULL;
+    const char *end = strchr(p + 1, quote);
+    if (!end || (size_t)(end - p - 1) >= out_bytes) return NULL;
+    memcpy(out, p + 1, end - p - 1);
+    out[end - p - 1] = 0;
+    return end + 1;
+}
+
+/* (1, 8, 512, 64) or (3,) or () at p. */
+static const char *parse_shape(const char *p, struct header *h) {
+    if (*p++ != '(') return NULL;
+    for (h->rank = 0;; h->rank++) {
+        p = skip_space(p);
+        if (*p == ')') return p + 1;
+        if (h->rank == 8 || *p < '0' || *p > '9') return NULL;
+        int64_t n = 0;
+        for (; *p >= '0' && *p <= '9'; p++)
+            if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *p - '0', &n))
+                return NULL;
+        h->shape[h->rank] = n;
+        p = skip_space(p);
+        if (*p == ',')
+            p++;
+        else if (*p != ')')
+            return NULL;
+    }
+}
+
+static const char *parse_value(const char *p, const char *key, struct header *h) {
+    if (!strcmp(key, "descr") && !h->has_descr) {
+        h->has_descr = true;
+        return parse_string(p, h->descr, sizeof h->descr);
+    }
+    if (!strcmp(key, "fortran_order") && !h->has_order) {
+        h->has_order = true;
+        h->fortran_order = !strncmp(p, "True", 4);
+        return h->fortran_order ? p + 4 : !strncmp(p, "False", 5) ? p + 5 : NULL;
+    }
+    if (!strcmp(key, "shape") && !h->has_shape) {
+        h->has_shape = true;
+        return parse_shape(p, h);
+    }
+    return NULL;
+}
+
+static bool parse_header(const char *p, struct header *h) {
+    *h = (struct header){0};
+    p = skip_space(p);
+    if (*p++ != '{') return false;
+    for (;;) {
+        p = skip_space(p);
+        if (*p == '}') break;
+        char key[16];
+        if (!(p = parse_string(p, key, sizeof key))) return false;
+        p = skip_space(p);
+        if (*p++ != ':') return false;
+        if (!(p = parse_value(skip_space(p), key, h))) return false;
+        p = skip_space(p);
+        if (*p == ',')
+            p++;
+        else if (*p != '}')
+            return false;
+    }
+    return *skip_space(p + 1) == 0 && h->has_descr && h->has_order && h->has_shape;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------------- */
+
+static const char *check_header(const char *path, const struct header *h, int64_t *n_bytes) {
+    if (!strcmp(h->descr, ">f2"))
+        return reason("%s is big-endian; save it as little-endian: array.astype('<f2')", path);
+    if (strcmp(h->descr, "<f2"))
+        return reason("%s holds '%s', not fp16; save array.astype('<f2')", path, h->descr);
+    if (h->fortran_order)
+        return reason("%s is in Fortran order; save numpy.ascontiguousarray(array)", path);
+    if (h->rank != 4)
+        return reason("%s has %d dimensions, not 4: (batch, heads, seqlen, head_dim)", path,
+                      h->rank);
+    int64_t bytes = 2;
+    for (int i = 0; i < 4; i++)
+        if (h->shape[i] > INT32_MAX) return reason("%s: dimension %d is 2^31 or more", path, i);
+    bool empty = !h->shape[0] || !h->shape[1] || !h->shape[2] || !h->shape[3];
+    for (int i = 0; i < 4 && !empty; i++)
+        if (__builtin_mul_overflow(bytes, h->shape[i], &bytes))
+            return reason("%s: its shape overflows 64 bits", path);
+    *n_bytes = empty ? 0 : bytes;
+    return NULL;
+}
+
+/* Reads magic, version and header; the file then stands at the data, `data_at` bytes in. */
+static const char *read_header(const char *path, FILE *f, struct header *h, int64_t *data_at) {
+    unsigned char start[PREFIX + 4];
+    if (fread(start, 1, PREFIX, f) != PREFIX || memcmp(start, "\x93NUMPY", 6))
+        return reason("%s is not a .npy file; write one with numpy.save", path);
+    int major = start[6], length_bytes = major == 1 ? 2 : 4;
+    if (major < 1 || major > 3)
+        return reason("%s is a .npy file of version %d; versions 1 to 3 are read", path, major);
+    if (fread(start + PREFIX, 1, length_bytes, f) != (size_t)length_bytes)
+        return reason("%s is cut short in its header", path);
+    uint32_t length = 0;
+    for (int i = length_bytes; i-- > 0;) length = length << 8 | start[PREFIX + i];
+    if (length > MAX_HEADER)
+        return reason("%s has a header of %u bytes; it is damaged", path, length);
+    char *text = malloc(length + 1);
+    if (!text) return reason("no memory to read %s", path);
+    const char *why = NULL;
+    if (fread(text, 1, length, f) != length)
+        why = reason("%s is cut short in its header", path);
+    else {
+        text[length] = 0;
+        if (strlen(text) != length || !parse_header(text, h))
+            why = reason("%s has a header that is not NumPy's; it is damaged", path);
+    }
+    free(text);
+    *data_at = PREFIX + length_bytes + (int64_t)length;
+    return why;
+}
+
+const char *npy_read_half(const char *path, int64_t shape[4], half **data) {
+    const char *why = NULL;
+    half *to = NULL;
+    *data = NULL;
+    FILE *f = fopen(path, "rb");
+    if (!f) return reason("cannot open %s: %s", path, strerror(errno));
+    struct stat status;
+    if (fstat(fileno(f), &status)) {
+        why = reason("cannot examine %s: %s", path, strerror(errno));
+        goto done;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        why = reason("%s is %s, not a .npy file", path,
+                     S_ISDIR(status.st_mode) ? "a directory" : "no regular file");
+        goto done;
+    }
+    struct header h;
+    int64_t bytes = 0, data_at = 0;
+    if ((why = read_header(path, f, &h, &data_at)) || (why = check_header(path, &h, &bytes)))
+        goto done;
+    if (status.st_size - data_at != bytes) {
+        why = reason("%s %s: its shape asks for %lld bytes of data, it has %lld", path,
+                     status.st_size - data_at < bytes ? "is cut short" : "has data past its end",
+                     (long long)bytes, (long long)(status.st_size - data_at));
+        goto done;
+    }
+    to = malloc(bytes ? bytes : 1);
+    if (!to) {
+        why = reason("no memory for the %lld bytes of %s", (long long)bytes, path);
+        goto done;
+    }
+    if (fread(to, 1, bytes, f) != (size_t)bytes) {
+        why =
+            reason("cannot read %s: %s", path, ferror(f) ? strerror(errno) : "it shrank meanwhile");
+        goto done;
+    }
+    memcpy(shape, h.shape, 4 * sizeof shape[0]);
+    *data = to;
+    to = NULL;
+done:
+    free(to);
+    fclose(f);
+    return why;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------- */
+
+static const char *write_all(int fd, const void *data, size_t bytes) {
+    for (const char *p = data; bytes;) {
+        ssize_t n = write(fd, p, bytes < 1u << 30 ? bytes : 1u << 30);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return strerror(errno);
+        p += n;
+        bytes -= n;
+    }
+    return NULL;
+}
+
+/* The rename is only safe once the folder that holds the name is on the disk too. */
+static const char *sync_folder(const char *path) {
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash) slash[slash == folder] = 0;
+    int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY);
+    if (fd < 0) return strerror(errno);
+    const char *why = fsync(fd) && errno != EINVAL ? strerror(errno) : NULL;
+    close(fd);
+    return why;
+}
+
+static const char *write_array(const char *path, const char *descr, int rank, const int64_t *shape,
+                               const void *data, size_t element_bytes) {
+    char dims[192] = "", header[512], temporary[4096];
+    size_t bytes = element_bytes;
+    for (int i = 0, at = 0; i < rank; i++) {
+        at += snprintf(dims + at, sizeof dims - at, "%lld,%s", (long long)shape[i],
+                       i + 1 < rank ? " " : "");
+        bytes *= shape[i];
+    }
+    /* data begins at a multiple of 64 bytes; the last byte of the header is a newline */
+    int length = snprintf(header + 10, sizeof header - 10,
+                          "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, dims);
+    int padded = (10 + length + 1 + 63) / 64 * 64 - 10;
+    memset(header + 10 + length, ' ', padded - length);
+    header[10 + padded - 1] = '\n';
+    memcpy(header, "\x93NUMPY\x01\x00", 8);
+    header[8] = (char)(padded & 255);
+    header[9] = (char)(padded >> 8);
+
+    if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
+        return reason("cannot write a file whose path has %zu bytes", strlen(path));
+    int fd = mkstemp(temporary);
+    if (fd < 0) return reason("cannot write %s: %s", path, strerror(errno));
+    const char *why = write_all(fd, header, 10 + padded);
+    if (!why) why = write_all(fd, data, bytes);
+    mode_t mask = umask(0);
+    umask(mask);
+    if (!why && (fchmod(fd, 0666 & ~mask) || fsync(fd))) why = strerror(errno);
+    if (close(fd) && !why) why = strerror(errno);
+    if (!why && rename(temporary, path)) why = strerror(errno);
+    if (why) unlink(temporary);
+    if (!why) why = sync_folder(path);
+    return why ? reason("cannot write %s: %s", path, why) : NULL;
+}
+
+const char *npy_write_half(const char *path, int rank, const int64_t *shape, const half *data) {
+    return write_array(path, "<f2", rank, shape, data, sizeof *data);
+}
+
+const char *npy_write_float(const char *path, int rank, const int64_t *shape, const float *data) {
+    return write_array(path, "<f4", rank, shape, data, sizeof *data);
+}
