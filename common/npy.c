@@ -152,8 +152,14 @@ const char *npy_read_half(const char *path, int64_t shape[4], half **data) {
     const char *why = NULL;
     half *to = NULL;
     *data = NULL;
-    FILE *f = fopen(path, "rb");
-    if (!f) return reason("cannot open %s: %s", path, strerror(errno));
+    int fd =
+        open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe without a writer must not block */
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "rb");
+    if (!f) {
+        why = reason("cannot open %s: %s", path, strerror(errno));
+        if (fd >= 0) close(fd);
+        return why;
+    }
     struct stat status;
     if (fstat(fileno(f), &status)) {
         why = reason("cannot examine %s: %s", path, strerror(errno));

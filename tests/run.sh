@@ -1,0 +1,55 @@
+#!/bin/bash
+# Runs test programs and scripts that print TAP, one after the other, and adds them up.
+#
+#   tests/run.sh [--needs-gpu=FILE]... PROGRAM...
+#
+# Shows one line for each, every failed test with what it said, every skipped one with its reason; the
+# whole output lies in $BUILD/tests/NAME.log. The last line is "N passed, N failed, N skipped".
+# A program that dies, hangs (10 minutes) or runs fewer tests than it planned counts as one failure more.
+set -u
+build=${BUILD:-build}
+export CMOCKA_MESSAGE_OUTPUT=TAP
+passed=0 failed=0 skipped=0
+mkdir -p "$build/tests"
+
+for program in "$@"; do
+    name=$(basename "$program" .sh)
+    if [[ $program == --needs-gpu=* ]]; then
+        name=$(basename "${program#--needs-gpu=}")
+        echo "$name: skipped (needs a GPU: make gpu-test)"
+        skipped=$((skipped + 1))
+        continue
+    fi
+    log=$build/tests/$name.log
+    start=$SECONDS
+    timeout 600 "$program" > "$log" 2>&1 < /dev/null
+    status=$?
+    # p f s planned, counted from the TAP lines
+    read -r p f s planned < <(awk '
+        /^1\.\.[0-9]+/              {planned = substr($0, 4) + 0}
+        /^(not )?ok .*# SKIP/       {s++; next}
+        /^ok /                      {p++}
+        /^not ok /                  {f++}
+        END {print p + 0, f + 0, s + 0, planned + 0}' "$log")
+    trouble=
+    if [ $((p + f + s)) -eq 0 ]; then trouble="it ran no test"
+    elif [ $((p + f + s)) -ne "$planned" ]; then trouble="it ran $((p + f + s)) of $planned tests"
+    elif [ $status -eq 124 ]; then trouble="it took over 10 minutes"
+    elif [ $status -ne 0 ] && [ "$f" -eq 0 ]; then trouble="it left with status $status"
+    fi
+    [ -n "$trouble" ] && f=$((f + 1))
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    printf '%-24s %4d passed%s%s  %ds\n' "$name" "$p" "$([ "$f" -gt 0 ] && echo ", $f FAILED")" \
+        "$([ "$s" -gt 0 ] && echo ", $s skipped")" $((SECONDS - start))
+    if [ "$f" -gt 0 ]; then
+        [ -n "$trouble" ] && echo "    $trouble; its last lines:" && tail -n 20 "$log" | sed 's/^/    /'
+        # a failed test and the lines that it wrote, up to the next test
+        awk '/^not ok / && !/# SKIP/ {show = 1; print "    " $0; next}
+             /^(not )?ok |^1\.\./    {show = 0}
+             show                    {print "    " $0}' "$log"
+    fi
+    grep -E '^# SKIP|^ok .*# SKIP' "$log" | sed 's/^/    /'
+done
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ $((passed + skipped)) -gt 0 ]

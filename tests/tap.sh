@@ -1,0 +1,45 @@
+# For shell tests: source this, call check and skip, end with tap_done.
+#
+#   check NAME COMMAND...          passes if the command succeeds; its output is shown if it fails
+#   status NAME N COMMAND...       passes if it exits with N and writes exactly one line to stderr
+#   skip NAME REASON
+build=${BUILD:-build}
+tap_n=0 tap_failed=0
+tap_dir=$(mktemp -d)
+trap 'rm -rf "$tap_dir"' EXIT
+
+tap_result() { # NAME PASSED(0 or 1) FILE-WITH-DETAILS
+    tap_n=$((tap_n + 1))
+    if [ "$2" -eq 1 ]; then echo "ok $tap_n - $1"; return; fi
+    tap_failed=$((tap_failed + 1))
+    echo "not ok $tap_n - $1"
+    sed 's/^/# /' "$3"
+}
+
+check() {
+    local name=$1 passed=0
+    shift
+    "$@" > "$tap_dir/out" 2>&1 && passed=1
+    tap_result "$name" $passed "$tap_dir/out"
+}
+
+status() {
+    local name=$1 expected=$2 passed=0 got
+    shift 2
+    "$@" > "$tap_dir/out" 2> "$tap_dir/err"
+    got=$?
+    [ $got -eq "$expected" ] && [ "$(wc -l < "$tap_dir/err")" -eq 1 ] && passed=1
+    { echo "status $got, expected $expected; stderr:"; cat "$tap_dir/err"; } > "$tap_dir/why"
+    tap_result "$name" $passed "$tap_dir/why"
+}
+
+skip() {
+    tap_n=$((tap_n + 1))
+    echo "ok $tap_n - $1 # SKIP $2"
+}
+
+tap_done() {
+    echo "1..$tap_n"
+    [ $tap_failed -eq 0 ]
+    exit
+}

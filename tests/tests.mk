@@ -1,0 +1,38 @@
+# Tests are found, never listed:
+#
+#   tests/test_*.c  tests/test_*.sh     need no GPU:  make test
+#   tests/gpu_*.c   tests/gpu_*.sh      need one:     make gpu-test
+#
+# Every one prints TAP (ok / not ok / # SKIP), C programs through cmocka; tests/run.sh adds them up.
+# One of them: make test TESTS=npy.
+
+TESTS ?=
+
+TEST_SRC     := $(wildcard tests/test_*.c)
+GPU_TEST_SRC := $(wildcard tests/gpu_*.c)
+TEST_SHARED  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SRC) $(GPU_TEST_SRC) $(wildcard tests/fuzz_*.c),$(wildcard tests/*.c)))
+TEST_BIN     := $(TEST_SRC:%.c=$(BUILD)/%)
+GPU_TEST_BIN := $(GPU_TEST_SRC:%.c=$(BUILD)/%)
+
+# cmocka comes as a shared library only; it travels with build/, found through $ORIGIN.
+CMOCKA = $(shell $(CC) -print-file-name=libcmocka.so.0)
+
+$(BUILD)/libcmocka.so.0:
+	@mkdir -p $(@D)
+	@test -f $(CMOCKA) || { echo "make: cmocka is missing; run 'make setup'" >&2; exit 1; }
+	cp -L $(CMOCKA) $@
+
+$(TEST_BIN) $(GPU_TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_SHARED) $(LIB) $(BUILD)/libcmocka.so.0
+	$(LINK) $(BUILD)/libcmocka.so.0 -Wl,-rpath,'$$ORIGIN/..'
+
+# $(call chosen,programs and scripts): those that TESTS names, all if it names none
+chosen = $(if $(TESTS),$(foreach t,$(TESTS),$(filter %/test_$t %/test_$t.sh %/gpu_$t %/gpu_$t.sh,$1)),$1)
+
+.PHONY: test
+test: all $(TEST_BIN) ## every test that needs no GPU: TESTS="check npy" picks some
+	@BUILD=$(BUILD) tests/run.sh $(call chosen,$(TEST_BIN) $(wildcard tests/test_*.sh)) \
+	    $(if $(TESTS),,$(addprefix --needs-gpu=,$(wildcard tests/gpu_*.c tests/gpu_*.sh)))
+
+.PHONY: gpu-test
+gpu-test: all $(GPU_TEST_BIN) ## the tests that need a GPU
+	@BUILD=$(BUILD) flock $(BUILD)/device.lock tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(wildcard tests/gpu_*.sh))
