@@ -1,0 +1,44 @@
+/* The command line of a stage (design.md's table), read once into one struct.
+ *
+ *   build/stage-3 --seqlen 4096 --causal --counters TENSOR --json results/run.jsonl */
+#pragma once
+
+#include "attention.h"
+#include "device.h"
+
+#include <stdio.h>
+
+struct options {
+    struct attention problem; /* completed, unless it comes from files */
+    const char *input;        /* name of the made inputs */
+    uint64_t seed;
+    const char *q_path, *k_path, *v_path; /* all three or none: .npy files in */
+    const char *out_path, *lse_path;      /* .npy files out, or NULL */
+
+    enum device_kind device;
+    const char *chip; /* NULL: the default */
+
+    const char *counters;   /* group names; COUNTERS_DEFAULT or "none" */
+    bool counters_asked;    /* by name: not to have them is an error then */
+    bool check, time, cold; /* cold: L2 flushed before each sample */
+    double min_time_s;      /* sample at least this long ... */
+    int max_samples;        /* ... or this often */
+    int sweep_random;       /* > 0: check so many random shapes instead */
+    int repeat_check;       /* > 0: so many runs, all bitwise equal */
+    bool fallback;          /* run the stage before when this one cannot or its gates fail */
+
+    bool csv, quiet;
+    const char *json_path;             /* append the record here, or NULL */
+    bool help, version, list_counters; /* print and stop */
+};
+
+#define COUNTERS_DEFAULT "TENSOR,SHARED,OCCUPANCY,MEMORY"
+
+/* NULL, or what is wrong with the command line (STATUS_USAGE). */
+const char *options_read(int argc, char **argv, struct options *out);
+void options_help(FILE *f, const char *program);
+
+/* Values of options, for stages with their own: NULL, or a reason that names the option and the value. */
+const char *option_int(const char *option, const char *text, long min, long max, int *out);
+const char *option_real(const char *option, const char *text, double min, double max, double *out);
+const char *option_device(const char *text, enum device_kind *out);
