@@ -1,0 +1,100 @@
+#include "timing.h"
+
+#include "interrupt.h"
+#include "reason.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+static const double warm_up_s = 0.2; /* idle boards need about this long to raise their clocks */
+
+static double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, int n, double q) {
+    double at = q * (n - 1);
+    int below = (int)at;
+    int above = below + 1 < n ? below + 1 : below;
+    return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+}
+
+void timing_statistics(double *sample, int n, struct timing *out) {
+    qsort(sample, (size_t)n, sizeof *sample, ascending);
+    out->n = n;
+    out->min_us = sample[0];
+    out->median_us = quantile(sample, n, 0.5);
+    out->iqr_us = quantile(sample, n, 0.75) - quantile(sample, n, 0.25);
+}
+
+/* How many runs make a sample long enough: the second of two replays of one run says how long a run is. */
+static const char *choose_repeats(struct device *d, struct device_image *image,
+                                  const struct device_launch *launches, int n, int *repeats) {
+    struct device_graph *g;
+    double us = 0;
+    const char *why = device_graph_open(d, image, launches, n, 1, &g);
+    if (why) return why;
+    for (int i = 0; i < 2 && !why; i++) why = device_graph_time(g, false, &us);
+    device_graph_close(g);
+    double wanted = ceil(TIMING_SAMPLE_US / fmax(us, 0.5));
+    *repeats = (int)fmin(fmax(wanted, 1), TIMING_MAX_REPEATS);
+    return why;
+}
+
+static const char *warm_up(struct device_graph *g) {
+    double us, start = seconds_now();
+    const char *why = NULL;
+    while (!why && !interrupt_signal() && seconds_now() - start < warm_up_s)
+        why = device_graph_time(g, false, &us);
+    return why;
+}
+
+static const char *take_samples(struct device_graph *g, double min_time_s, int max_samples,
+                                double *sample, struct timing *out) {
+    enum { MIN_SAMPLES = 5 };
+    int n = 0;
+    for (double measured_s = 0; n < max_samples; n++) {
+        if (n >= MIN_SAMPLES && measured_s >= min_time_s) break;
+        if (n && interrupt_signal()) break;
+        const char *why = device_graph_time(g, out->cold, &sample[n]);
+        if (why) return why;
+        measured_s += 1e-6 * sample[n];
+        sample[n] /= out->launches_per_sample;
+    }
+    out->interrupted = interrupt_signal() != 0;
+    timing_statistics(sample, n, out);
+    return NULL;
+}
+
+const char *timing_measure(struct device *d, struct device_image *image,
+                           const struct device_launch *launches, int n, bool cold,
+                           double min_time_s, int max_samples, struct timing *out) {
+    struct device_graph *g = NULL;
+    double *sample = NULL;
+    int repeats = 1;
+    *out = (struct timing){.cold = cold};
+    const char *why = NULL;
+    if (!cold && (why = choose_repeats(d, image, launches, n, &repeats))) return why;
+    out->launches_per_sample = repeats;
+    if (!(sample = malloc((size_t)max_samples * sizeof *sample))) {
+        why = reason("out of memory for %d samples", max_samples);
+        goto done;
+    }
+    if ((why = device_graph_open(d, image, launches, n, repeats, &g))) goto done;
+    if ((why = warm_up(g))) goto done;
+    out->clock_mhz_before = device_clock_mhz(d);
+    why = take_samples(g, min_time_s, max_samples, sample, out);
+    out->clock_mhz_after = device_clock_mhz(d);
+done:
+    device_graph_close(g);
+    free(sample);
+    return why;
+}
