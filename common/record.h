@@ -11,6 +11,8 @@
  *              "max_error_limit": 9e-4, "lse_error": 1e-6, "non_finite": 0, "rows_checked": 4096},
  *    "samples": {"n": 50, "median_us": 9.1, "iqr_us": 0.1, "min_us": 9.0, "l2": "warm|cold",
  *                "launches_per_sample": 32, "tflops": 59.0, "source": "event"},
+ *    "kernels": [{"name": "attention", "image": "d64", "registers": 128, "local_bytes": 0, "shared_bytes": 27648,
+ *                 "grid": [8, 8, 1], "block": [128, 1, 1]}],
  *    "counters": [{"group": "TENSOR", "name": "tensor_active_pct", "value": 61.2, "unit": "%",
  *                  "source": "cupti|event|emulator|model|ptxas", "metric": "sm__pipe_tensor..."},
  *                 {"group": "MEMORY", "name": "dram_pct", "na": "the emulator has no DRAM"}],
@@ -22,9 +24,18 @@
  * A peer (PyTorch's FlashAttention-2, cuDNN) has "peer": {"name", "version", "kernel"} and no "stage". */
 #pragma once
 
+#include "device.h"
+
 #include <jansson.h>
 
 #define RECORD_SCHEMA "attnlab-1.0"
+enum { RECORD_MAJOR = 1, RECORD_MINOR = 0 };
+
+/* What every record begins with: schema, time, revision, command. */
+json_t *record_new(int argc, char **argv);
+
+/* The "device" of a record; clocks of 0 are left out. */
+json_t *record_device(const struct device_info *info, int clock_mhz_before, int clock_mhz_after);
 
 /* Appends one line and syncs it; creates the file (not its folder). NULL, or the reason: nothing of the
  * line is left behind then. */

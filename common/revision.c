@@ -1,0 +1,3 @@
+#include "revision.h"
+
+const char *revision(void) { return REVISION; } /* revision.mk */
