@@ -1,0 +1,57 @@
+/* A stage program. It lies in the library: a stage with a main of its own (stage 5) simply wins. */
+#include "interrupt.h"
+#include "revision.h"
+#include "run.h"
+#include "stage.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Becomes build/stage-(N-1) with the same options; returns only if it cannot. */
+static enum status fall_back(const char *because, char **argv) {
+    char program[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 32);
+    if (n < 0 || stage.number <= 1)
+        return run_failed("no stage to fall back to", STATUS_UNSUPPORTED);
+    program[n] = 0;
+    snprintf(strrchr(program, '/') + 1, 32, "stage-%d", stage.number - 1);
+    fprintf(stderr, "%s: %s; running stage-%d instead\n", program_invocation_short_name, because,
+            stage.number - 1);
+    argv[0] = program;
+    execv(program, argv);
+    return run_failed(reason_as(STATUS_FILE, "%s: %s (make stage-%d)", program, strerror(errno),
+                                stage.number - 1),
+                      STATUS_FILE);
+}
+
+static int run(const struct options *o, int argc, char **argv) {
+    bool gates_failed = false;
+    if (o->sweep_random) return run_sweep(o);
+    if (o->repeat_check) return run_repeats(o);
+    enum status status = run_one(o, argc, argv, &gates_failed);
+    if (o->fallback && !interrupt_signal()) {
+        if (status == STATUS_UNSUPPORTED) return fall_back("this stage cannot run here", argv);
+        if (status == STATUS_RIGHT && gates_failed) return fall_back("a gate failed", argv);
+    }
+    return status;
+}
+
+int main(int argc, char **argv) {
+    struct options o;
+    interrupt_catch();
+    const char *why = options_read(argc, argv, &o);
+    if (why) return run_failed(why, STATUS_USAGE);
+    if (o.help) {
+        options_help(stdout, program_invocation_short_name);
+        return STATUS_RIGHT;
+    }
+    if (o.version) {
+        printf("attnlab stage %s, %s\n", stage.name, revision());
+        return STATUS_RIGHT;
+    }
+    int status = run(&o, argc, argv);
+    return interrupt_signal() ? 128 + interrupt_signal() : status;
+}

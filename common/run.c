@@ -1,0 +1,183 @@
+#include "run.h"
+
+#include "bench.h"
+#include "interrupt.h"
+#include "npy.h"
+#include "report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum status run_failed(const char *why, enum status otherwise) {
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name, why);
+    return reason_status(why, otherwise);
+}
+
+/* One problem on its way through check, time and count. */
+struct run {
+    const struct options *options;
+    struct device *device;
+    struct inputs inputs;
+    struct bench bench;
+    struct report report;
+    half *o; /* one run's outputs, guard bands included */
+    float *lse;
+};
+
+static const char *run_open(struct run *r) {
+    const struct options *o = r->options;
+    struct attention a = o->problem;
+    const char *why = device_open(o->device, o->chip, &r->device);
+    if (why) return why;
+    r->report.device = device_info(r->device);
+    /* before the inputs are made: they may be large */
+    if (!o->q_path && (why = stage.supports(&a, &r->report.device->chip)))
+        return reason_as(STATUS_UNSUPPORTED, "%s", why);
+    why = o->q_path ? inputs_read(o->q_path, o->k_path, o->v_path, &a, &r->inputs)
+                    : inputs_make(&a, o->input, o->seed, &r->inputs);
+    if (why || (why = bench_open(r->device, &a, &r->inputs, &r->bench))) return why;
+    r->report.problem = a;
+    r->report.plan = r->bench.plan;
+    for (int i = 0; i < r->bench.plan.n_launches && !why; i++)
+        why = device_kernel_info(r->device, r->bench.image, r->bench.plan.launch[i].kernel,
+                                 &r->report.kernel[i]);
+    r->o = malloc(r->bench.o_bytes);
+    r->lse = malloc(r->bench.lse_bytes);
+    if (!why && !(r->o && r->lse))
+        why = reason_as(STATUS_DEVICE, "not enough memory for the outputs");
+    return why;
+}
+
+static void run_close(struct run *r) {
+    free(r->o);
+    free(r->lse);
+    counters_free(&r->report.counters);
+    if (r->device) bench_close(&r->bench);
+    inputs_free(&r->inputs);
+    device_close(r->device);
+}
+
+static const char *run_check(struct run *r) {
+    const struct options *o = r->options;
+    if (!o->check) return o->out_path || o->lse_path ? bench_run(&r->bench, r->o, r->lse) : NULL;
+    const char *why = bench_check(&r->bench, &r->inputs, !o->q_path && !strcmp(o->input, "outlier"),
+                                  REFERENCE_WORK, o->seed, r->o, r->lse, &r->report.check);
+    r->report.checked = !why;
+    return why;
+}
+
+static const char *run_write(struct run *r) {
+    const struct attention *a = &r->bench.problem;
+    const int64_t shape[4] = {a->batch, a->heads, a->seqlen_q, a->head_dim};
+    const struct options *o = r->options;
+    const char *why = NULL;
+    if (o->out_path) why = npy_write_half(o->out_path, 4, shape, r->o + CHECK_GUARD);
+    if (o->lse_path && !why) why = npy_write_float(o->lse_path, 3, shape, r->lse + CHECK_GUARD);
+    return why ? reason_as(STATUS_FILE, "%s", why) : NULL;
+}
+
+/* No time is a fact to report on the emulator, and a failure on a GPU. */
+static const char *run_time(struct run *r) {
+    const struct options *o = r->options;
+    struct report *report = &r->report;
+    const struct stage_plan *plan = &r->bench.plan;
+    const char *why = NULL;
+    if (!o->time) return NULL;
+    if (report->device->is_emulator)
+        snprintf(report->no_time, sizeof report->no_time, "the emulator has no clock");
+    else if (!plan->n_launches)
+        snprintf(report->no_time, sizeof report->no_time, "nothing to launch");
+    else
+        why = timing_measure(r->device, r->bench.image, plan->launch, plan->n_launches, o->cold,
+                             o->min_time_s, o->max_samples, &report->timing);
+    report->timed = !why && !*report->no_time;
+    return why;
+}
+
+/* Returns the reason when the groups were asked for by name and cannot be had. */
+static const char *run_count(struct run *r) {
+    const struct options *o = r->options;
+    struct report *report = &r->report;
+    const struct stage_plan *plan = &r->bench.plan;
+    const char *why = NULL;
+    if (!strcmp(o->counters, "none")) return NULL;
+    if (!plan->n_launches)
+        why = "nothing to launch";
+    else
+        why = counters_collect(r->device, r->bench.image, plan->launch, plan->n_launches,
+                               o->counters, &report->counters);
+    report->counted = !why;
+    if (why) snprintf(report->no_counters, sizeof report->no_counters, "%s", why);
+    return why && o->counters_asked ? reason_as(reason_status(why, STATUS_COUNTERS), "%s", why)
+                                    : NULL;
+}
+
+static bool run_gates(struct run *r) {
+    bool failed = false;
+    struct report *report = &r->report;
+    gates_evaluate(&(struct gate_facts){&stage, &report->problem, &report->device->chip,
+                                        &report->plan, report->kernel, &report->counters},
+                   report->gate);
+    for (int i = 0; i < GATE_COUNT; i++) failed |= report->gate[i].verdict == GATE_FAIL;
+    return failed;
+}
+
+/* What was found is printed and stored even if something failed on the way. */
+static enum status run_report(struct run *r, int argc, char **argv) {
+    const struct options *o = r->options;
+    enum status status = STATUS_RIGHT;
+    if (!o->quiet && report_print(&r->report))
+        status = run_failed(reason("stdout: %s", strerror(errno)), STATUS_FILE);
+    if (o->json_path) {
+        json_t *record = report_record(&r->report, argc, argv);
+        const char *why = record_append(o->json_path, record);
+        json_decref(record);
+        if (why) status = run_failed(why, STATUS_FILE);
+    }
+    return status;
+}
+
+enum status run_one(const struct options *o, int argc, char **argv, bool *gates_failed) {
+    struct run r = {.options = o, .report.options = o};
+    enum status status = STATUS_RIGHT, reported;
+    const char *why = run_open(&r);
+    if (!why) why = run_check(&r);
+    if (!why) why = run_write(&r);
+    if (why) goto done;
+    if (r.report.checked && !r.report.check.passed) {
+        status = run_failed(reason_as(STATUS_WRONG, "wrong answer: %s", r.report.check.why),
+                            STATUS_WRONG);
+    } else {
+        if (!interrupt_signal()) why = run_time(&r);
+        if (!why && !interrupt_signal()) why = run_count(&r);
+    }
+    *gates_failed = run_gates(&r);
+    r.report.interrupted = interrupt_signal() != 0;
+    reported = run_report(&r, argc, argv);
+    if (!status) status = reported;
+done:
+    if (why) status = run_failed(why, STATUS_DEVICE);
+    run_close(&r);
+    return status;
+}
+
+enum status run_repeats(const struct options *o) {
+    struct run r = {.options = o, .report.options = o};
+    uint64_t first[2] = {0}, hash[2];
+    int n = 0;
+    const char *why = run_open(&r);
+    for (; n < o->repeat_check && !why && !interrupt_signal(); n++) {
+        if ((why = bench_run(&r.bench, r.o, r.lse))) break;
+        hash[0] = check_hash(r.o, r.bench.o_bytes);
+        hash[1] = check_hash(r.lse, r.bench.lse_bytes);
+        if (!n) memcpy(first, hash, sizeof first);
+        if (memcmp(first, hash, sizeof first))
+            why = reason_as(STATUS_WRONG, "run %d of %d differs from the first", n + 1,
+                            o->repeat_check);
+    }
+    if (!why && !o->quiet) printf("repeats: %d runs, bitwise equal\n", n);
+    run_close(&r);
+    return why ? run_failed(why, STATUS_DEVICE) : STATUS_RIGHT;
+}

@@ -1,0 +1,147 @@
+/* --sweep-random: problem i of a seed is the same on every machine and device class, so a failure can be
+ * run again: --sweep-random (i + 1) --seed S repeats it as its last one. */
+#include "run.h"
+
+#include "bench.h"
+#include "input.h"
+#include "interrupt.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SWEEP_STREAM = 0x5eed };
+
+/* Numbers below n, drawn in order for one problem. */
+struct dice {
+    uint64_t seed, problem, drawn;
+};
+
+static int dice_below(struct dice *d, int n) {
+    uint64_t index = d->problem << 16 | d->drawn++;
+    return (int)(input_random(d->seed, SWEEP_STREAM, index) % (uint64_t)n);
+}
+
+/* Half of the lengths lie at the edges of tiles, where tails begin. */
+static int draw_seqlen(struct dice *d, int longest) {
+    static const int edges[] = {16, 32, 64, 96, 128, 192, 256, 384, 512};
+    int n = dice_below(d, 2)
+                ? edges[dice_below(d, 9)] * (1 + dice_below(d, 2)) + dice_below(d, 3) - 1
+            : dice_below(d, 2) ? 1 + dice_below(d, 80)
+                               : 1 + dice_below(d, longest);
+    return n > longest ? 1 + n % longest : n;
+}
+
+/* Contiguous, (batch, seqlen, heads, head_dim) in memory, or rows with a gap after each. */
+static struct tensor_stride draw_stride(struct dice *d, int heads, int seqlen, int head_dim) {
+    int64_t gap = 8 * (1 + dice_below(d, 4)), row = head_dim + gap;
+    switch (dice_below(d, 4)) {
+    case 0:
+        return (struct tensor_stride){.batch = (int64_t)seqlen * heads * head_dim,
+                                      .head = head_dim,
+                                      .row = (int64_t)heads * head_dim};
+    case 1:
+        return (struct tensor_stride){
+            .batch = heads * (seqlen * row + gap), .head = seqlen * row + gap, .row = row};
+    default:
+        return (struct tensor_stride){0};
+    }
+}
+
+/* The longest sequence, and how much reference work a problem may take. */
+struct sweep_size {
+    int longest;
+    double work;
+};
+
+static void draw_problem(struct dice *d, int longest, struct attention *a, const char **input) {
+    static const int dims[] = {64, 128, 32, 96, 256, 8, 24, 40, 72, 80, 160, 192};
+    static const enum mask masks[] = {MASK_NONE, MASK_CAUSAL_BOTTOM_RIGHT, MASK_CAUSAL_TOP_LEFT};
+    int n_inputs = 0;
+    while (input_name(n_inputs)) n_inputs++;
+    *a = (struct attention){.batch = 1 + dice_below(d, 3), .kv_heads = 1 + dice_below(d, 3)};
+    a->heads = a->kv_heads * (1 + dice_below(d, 4));
+    a->head_dim = dims[dice_below(d, 12)];
+    a->seqlen_q = draw_seqlen(d, longest);
+    a->seqlen_k = dice_below(d, 3) ? draw_seqlen(d, longest) : a->seqlen_q;
+    a->mask = masks[dice_below(d, 3)];
+    if (!dice_below(d, 5)) a->scale = 0.01f * (float)(1 + dice_below(d, 40));
+    if (!dice_below(d, 40)) a->seqlen_k = 0;
+    if (!dice_below(d, 80)) a->seqlen_q = 0;
+    a->q_stride = draw_stride(d, a->heads, a->seqlen_q, a->head_dim);
+    a->k_stride = draw_stride(d, a->kv_heads, a->seqlen_k, a->head_dim);
+    a->v_stride = draw_stride(d, a->kv_heads, a->seqlen_k, a->head_dim);
+    a->o_stride = draw_stride(d, a->heads, a->seqlen_q, a->head_dim);
+    *input = input_name(dice_below(d, n_inputs));
+}
+
+/* Draws again until the stage takes the problem. False: it takes none. */
+static bool draw_supported(uint64_t seed, int i, const struct chip *chip, int longest,
+                           struct attention *a, const char **input) {
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        struct dice dice = {.seed = seed, .problem = (uint64_t)i, .drawn = 64u * (unsigned)attempt};
+        draw_problem(&dice, longest, a, input);
+        if (!attention_complete(a) && !stage.supports(a, chip)) return true;
+    }
+    return false;
+}
+
+static const char *check_one(struct device *d, const struct attention *a, const char *input,
+                             uint64_t seed, double work, struct check_result *result) {
+    struct inputs in;
+    struct bench bench;
+    const char *why = inputs_make(a, input, seed, &in);
+    if (why) return why;
+    if (!(why = bench_open(d, a, &in, &bench))) {
+        why = bench_check(&bench, &in, !strcmp(input, "outlier"), work, seed, NULL, NULL, result);
+        bench_close(&bench);
+    }
+    inputs_free(&in);
+    return why;
+}
+
+static void describe(const struct attention *a, char *out, size_t bytes) {
+    attention_describe(a, out, bytes);
+    size_t n = strlen(out);
+    snprintf(out + n, bytes - n, " scale %g, row strides %lld %lld %lld %lld", a->scale,
+             (long long)a->q_stride.row, (long long)a->k_stride.row, (long long)a->v_stride.row,
+             (long long)a->o_stride.row);
+}
+
+enum status run_sweep(const struct options *o) {
+    struct device *d;
+    const char *why = device_open(o->device, o->chip, &d);
+    if (why) return run_failed(why, STATUS_DEVICE);
+    struct sweep_size size = {1100, 0x1p23};
+    if (device_info(d)->is_emulator) size = (struct sweep_size){160, 0x1p22};
+    int n_wrong = 0, i = 0;
+    double worst = 0;
+    for (; i < o->sweep_random && !why && !interrupt_signal(); i++) {
+        struct attention a;
+        struct check_result result;
+        const char *input;
+        char text[256];
+        if (!draw_supported(o->seed, i, &device_info(d)->chip, size.longest, &a, &input)) {
+            why = reason_as(STATUS_UNSUPPORTED, "this stage took none of 1000 random problems");
+            break;
+        }
+        describe(&a, text, sizeof text);
+        if ((why = check_one(d, &a, input, o->seed + (uint64_t)i, size.work, &result))) {
+            why = reason_as(reason_status(why, STATUS_DEVICE), "problem %d, %s, %s: %s", i, text,
+                            input, why);
+            break;
+        }
+        n_wrong += !result.passed;
+        if (!result.passed) printf("problem %d, %s, %s: %s\n", i, text, input, result.why);
+        if (result.passed && result.row_error > worst) worst = result.row_error;
+        if (!o->quiet && isatty(STDERR_FILENO))
+            fprintf(stderr, "\r%d of %d, %d wrong ", i + 1, o->sweep_random, n_wrong);
+    }
+    if (!o->quiet && isatty(STDERR_FILENO)) fputc('\n', stderr);
+    printf("sweep: stage %s on %s, seed %llu: %d problems, %d right, %d wrong; worst row %.2e\n",
+           stage.name, device_info(d)->name, (unsigned long long)o->seed, i, i - n_wrong, n_wrong,
+           worst);
+    device_close(d);
+    if (why) return run_failed(why, STATUS_DEVICE);
+    return n_wrong ? STATUS_WRONG : STATUS_RIGHT;
+}
