@@ -62,8 +62,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const half *v = args.v + b * args.v_stride.batch + kv_h * args.v_stride.head;
     half *o = args.o + b * args.o_stride.batch + h * args.o_stride.head;
     float *lse = args.lse + (int64_t)blockIdx.x * args.seqlen_q;
+    int kv_end = args.seqlen_k; // the last row of this CTA sees no key from here on
+    if (args.causal) kv_end = min(kv_end, q0 + BQ + args.diagonal);
 
-    extern __shared__ __align__(16) unsigned char smem[];
+    extern __shared__ __align__(32) unsigned char smem[];
     half(*q_smem)[LD] = (half(*)[LD])smem;
     half(*k_smem)[LD] = q_smem + BQ;
     half(*v_smem)[LD] = k_smem + BKV;
@@ -77,9 +79,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     load_tile(q_smem, BQ, q + q0 * args.q_stride.row, args.q_stride.row, args.seqlen_q - q0,
               args.head_dim);
 
-    // ---- for each KV tile that the last row of this CTA can see
-    int kv_end = args.seqlen_k;
-    if (args.causal) kv_end = min(kv_end, q0 + BQ + args.diagonal);
+    // ---- for each KV tile
     for (int kv0 = 0; kv0 < kv_end; kv0 += BKV) {
 
         // ---- load K, V
@@ -144,16 +144,20 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 
     // ---- epilogue: O = O / l, LSE = log(l) + max; a row that saw no key gives 0 and -inf
+    float l_inv[4];
     for (int i = 0; i < 4; i++) {
         for (int lanes = 1; lanes < 8; lanes *= 2)
             l_frag[i] += __shfl_xor_sync(~0u, l_frag[i], lanes);
+        l_inv[i] = l_frag[i] > 0 ? 1 / l_frag[i] : 0;
+        int row = q0 + row0 + 4 * i;
+        const float ln_2 = 0.69314718f;
+        if (col0 == 0 && row < args.seqlen_q) lse[row] = (m_frag[i] + lg2(l_frag[i])) * ln_2;
+    }
+    for (int i = 0; i < 4; i++) {
         int row = q0 + row0 + 4 * i;
         if (row >= args.seqlen_q) continue;
-        float l_inv = l_frag[i] > 0 ? 1 / l_frag[i] : 0;
         for (int n = 0; n < DIM / 8; n++)
             if (col0 + 8 * n < args.head_dim)
-                o[row * args.o_stride.row + col0 + 8 * n] = __float2half(o_frag[i][n] * l_inv);
-        const float ln_2 = 0.69314718f;
-        if (col0 == 0) lse[row] = (m_frag[i] + lg2(l_frag[i])) * ln_2;
+                o[row * args.o_stride.row + col0 + 8 * n] = __float2half(o_frag[i][n] * l_inv[i]);
     }
 }
