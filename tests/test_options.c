@@ -1,0 +1,188 @@
+/* The command line: what is right is read, every bad value is refused by one sentence that names it. */
+#include "test.h"
+
+#include "options.h"
+#include "reason.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct options o;
+
+/* Splits at blanks and reads. */
+static const char *line(const char *text) {
+    static char buffer[512];
+    static char *argv[64];
+    int argc = 0;
+    argv[argc++] = "stage-1";
+    snprintf(buffer, sizeof buffer, "%s", text);
+    for (char *word = strtok(buffer, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+    argv[argc] = NULL;
+    return options_read(argc, argv, &o);
+}
+
+static void nothing_said_is_the_mission_shape(void **state) {
+    (void)state;
+    assert_fine(line(""));
+    assert_int_equal(o.problem.batch, 1);
+    assert_int_equal(o.problem.heads, 8);
+    assert_int_equal(o.problem.kv_heads, 8);
+    assert_int_equal(o.problem.seqlen_q, 512);
+    assert_int_equal(o.problem.seqlen_k, 512);
+    assert_int_equal(o.problem.head_dim, 64);
+    assert_int_equal(o.problem.mask, MASK_NONE);
+    assert_string_equal(o.input, "normal");
+    assert_true(o.check && o.time && !o.cold && !o.csv && !o.quiet && !o.fallback);
+    assert_int_equal(o.device, DEVICE_AUTO);
+    assert_string_equal(o.counters, COUNTERS_DEFAULT);
+    assert_false(o.counters_asked);
+}
+
+static void every_option_is_read(void **state) {
+    (void)state;
+    assert_fine(
+        line("--batch 2 --heads 32 --kv-heads 8 --seqlen-q 1 --seqlen-k 4096 --head-dim 128 "
+             "--causal=top-left --scale 0.5 --input outlier --seed 0x10 --out o.npy --lse l.npy "
+             "--device emu --chip l4 --counters TENSOR,MIX --no-check --no-time --l2 cold "
+             "--min-time 1.5 --max-samples 7 --fallback --csv --json r.jsonl --quiet"));
+    assert_int_equal(o.problem.batch, 2);
+    assert_int_equal(o.problem.kv_heads, 8);
+    assert_int_equal(o.problem.seqlen_q, 1);
+    assert_int_equal(o.problem.seqlen_k, 4096);
+    assert_int_equal(o.problem.mask, MASK_CAUSAL_TOP_LEFT);
+    assert_float_equal(o.problem.scale, 0.5, 0);
+    assert_int_equal(o.seed, 16);
+    assert_string_equal(o.out_path, "o.npy");
+    assert_string_equal(o.lse_path, "l.npy");
+    assert_int_equal(o.device, DEVICE_EMU);
+    assert_string_equal(o.chip, "l4");
+    assert_true(o.counters_asked && o.cold && o.fallback && o.csv && o.quiet);
+    assert_true(!o.check && !o.time);
+    assert_float_equal(o.min_time_s, 1.5, 0);
+    assert_int_equal(o.max_samples, 7);
+    assert_string_equal(o.json_path, "r.jsonl");
+}
+
+static void heads_without_kv_heads_set_both(void **state) {
+    (void)state;
+    assert_fine(line("--heads 6"));
+    assert_int_equal(o.problem.kv_heads, 6);
+    assert_fine(line("--kv-heads 2"));
+    assert_int_equal(o.problem.heads, 8);
+}
+
+static void causal_is_bottom_right_unless_said(void **state) {
+    (void)state;
+    assert_fine(line("--causal"));
+    assert_int_equal(o.problem.mask, MASK_CAUSAL_BOTTOM_RIGHT);
+    assert_fine(line("--causal=bottom-right"));
+    assert_int_equal(o.problem.mask, MASK_CAUSAL_BOTTOM_RIGHT);
+}
+
+static void files_are_the_problem(void **state) {
+    (void)state;
+    assert_fine(line("--q q.npy --k k.npy --v v.npy --causal --scale 2"));
+    assert_string_equal(o.q_path, "q.npy");
+    assert_reason(line("--q q.npy --k k.npy"), "go together");
+    assert_reason(line("--q q.npy --k k.npy --v v.npy --seqlen 5"), "shapes of the files");
+    assert_reason(line("--q q.npy --k k.npy --v v.npy --seed 5"), "--input");
+}
+
+static void counters_none_asks_for_none(void **state) {
+    (void)state;
+    assert_fine(line("--counters none"));
+    assert_string_equal(o.counters, "none");
+    assert_false(o.counters_asked);
+}
+
+static void bad_lines_are_usage_errors(void **state) {
+    (void)state;
+    static const char *const bad[][2] = {
+        {"--nosuch", "--nosuch"},
+        {"word", "'word'"},
+        {"-x", "-x"},
+        {"--seqlen", "--seqlen"},
+        {"--seqlen 12x", "12x"},
+        {"--seqlen -1", "-1"},
+        {"--seqlen 99999999999999999999", "99999999999999999999"},
+        {"--seqlen 3000000000", "3000000000"},
+        {"--seqlen 1.5", "1.5"},
+        {"--batch nan", "nan"},
+        {"--head-dim 0", "--head-dim"},
+        {"--scale 0", "--scale"},
+        {"--scale -2", "--scale"},
+        {"--scale nan", "--scale"},
+        {"--scale inf", "--scale"},
+        {"--causal=left", "left"},
+        {"--input nosuch", "nosuch"},
+        {"--seed -1", "-1"},
+        {"--seed x", "'x'"},
+        {"--seed 99999999999999999999999", "--seed"},
+        {"--device gpu", "gpu"},
+        {"--chip h300", "h300"},
+        {"--l2 lukewarm", "lukewarm"},
+        {"--min-time -1", "--min-time"},
+        {"--min-time nan", "--min-time"},
+        {"--max-samples 0", "--max-samples"},
+        {"--sweep-random 0", "--sweep-random"},
+        {"--repeat-check 1", "--repeat-check"},
+        {"--seqlen 5 --seqlen-q 6", "--seqlen"},
+        {"--sweep-random 5 --repeat-check 5", "--repeat-check"},
+        {"--csv=5", "--csv"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const char *why = line(bad[i][0]);
+        if (!why) fail_msg("'%s' was taken", bad[i][0]);
+        assert_reason(why, bad[i][1]);
+        assert_int_equal(reason_status(why, STATUS_RIGHT), STATUS_USAGE);
+    }
+}
+
+static void impossible_problems_are_unsupported(void **state) {
+    (void)state;
+    static const char *const bad[] = {"--heads 6 --kv-heads 4", "--head-dim 100", "--head-dim 4",
+                                      "--heads 0"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(reason_status(line(bad[i]), STATUS_RIGHT), STATUS_UNSUPPORTED);
+}
+
+static void help_and_version_need_nothing_else(void **state) {
+    (void)state;
+    assert_fine(line("--heads 6 --kv-heads 4 --help"));
+    assert_true(o.help);
+    assert_fine(line("--version"));
+    assert_true(o.version);
+}
+
+/* Whatever the bytes are, reading ends in a reason or in options. */
+static void noise_is_survived(void **state) {
+    (void)state;
+    static const char *const words[] = {"--seqlen", "--causal", "--causal=", "=",
+                                        "--",       "-",        "--q",       "1e9",
+                                        "--batch",  "\xff",     "--scale",   "%s%n"};
+    unsigned random = 1;
+    for (int i = 0; i < 20000; i++) {
+        char text[256] = "";
+        for (int w = 0; w < 4; w++) {
+            random = random * 1664525 + 1013904223;
+            strcat(strcat(text, words[random / 65536 % 12]), " ");
+        }
+        line(text);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_said_is_the_mission_shape),
+        cmocka_unit_test(every_option_is_read),
+        cmocka_unit_test(heads_without_kv_heads_set_both),
+        cmocka_unit_test(causal_is_bottom_right_unless_said),
+        cmocka_unit_test(files_are_the_problem),
+        cmocka_unit_test(counters_none_asks_for_none),
+        cmocka_unit_test(bad_lines_are_usage_errors),
+        cmocka_unit_test(impossible_problems_are_unsupported),
+        cmocka_unit_test(help_and_version_need_nothing_else),
+        cmocka_unit_test(noise_is_survived),
+    };
+    return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}

@@ -1,0 +1,42 @@
+/* Reasons live until seven more were made, and some know the exit status that they stand for. */
+#include "test.h"
+
+#include "reason.h"
+
+#include <string.h>
+
+static void a_reason_outlives_seven_more(void **state) {
+    (void)state;
+    const char *first = reason("first %d", 1);
+    for (int i = 0; i < 7; i++) reason("later %d", i);
+    assert_string_equal(first, "first 1");
+    reason("the eighth takes its place");
+    assert_string_equal(first, "the eighth takes its place");
+}
+
+static void a_status_travels_with_its_reason(void **state) {
+    (void)state;
+    const char *plain = reason("plain"), *file = reason_as(STATUS_FILE, "file %s", "x");
+    assert_int_equal(reason_status(plain, STATUS_DEVICE), STATUS_DEVICE);
+    assert_int_equal(reason_status(file, STATUS_DEVICE), STATUS_FILE);
+    assert_int_equal(reason_status("a literal", STATUS_USAGE), STATUS_USAGE);
+    for (int i = 0; i < 8; i++) reason("over it");
+    assert_int_equal(reason_status(file, STATUS_DEVICE), STATUS_DEVICE);
+}
+
+static void a_long_reason_is_cut(void **state) {
+    (void)state;
+    char text[2000];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = 0;
+    assert_int_equal(strlen(reason("%s", text)), 511);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reason_outlives_seven_more),
+        cmocka_unit_test(a_status_travels_with_its_reason),
+        cmocka_unit_test(a_long_reason_is_cut),
+    };
+    return cmocka_run_group_tests_name("reason", tests, NULL, NULL);
+}

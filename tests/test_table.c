@@ -1,0 +1,102 @@
+/* Tables: columns line up, CSV survives hostile cells. */
+#include "test.h"
+
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char *text;
+
+/* The table as text, until the next call. */
+static const char *printed(const struct table *t, int (*print)(const struct table *, FILE *)) {
+    size_t bytes;
+    free(text);
+    FILE *f = open_memstream(&text, &bytes);
+    assert_int_equal(print(t, f), 0);
+    fclose(f);
+    return text;
+}
+
+static void columns_line_up(void **state) {
+    (void)state;
+    struct table t;
+    table_open(&t, 3, (const char *[]){"name", "value", "note"});
+    table_row(&t, (const char *[]){"a", "12", "x"});
+    table_row(&t, (const char *[]){"longer name", "3", NULL});
+    assert_string_equal(printed(&t, table_print), "name         value  note\n"
+                                                  "a            12     x\n"
+                                                  "longer name  3\n");
+    table_close(&t);
+}
+
+static void a_last_cell_overhangs(void **state) {
+    (void)state;
+    struct table t;
+    table_open(&t, 3, (const char *[]){"a", "b", "c"});
+    table_row(&t, (const char *[]){"1", "n/a (a long reason)", ""});
+    table_row(&t, (const char *[]){"1", "2", "3"});
+    assert_string_equal(printed(&t, table_print), "a  b  c\n1  n/a (a long reason)\n1  2  3\n");
+    table_close(&t);
+}
+
+static void control_characters_are_not_printed(void **state) {
+    (void)state;
+    struct table t;
+    table_open(&t, 1, (const char *[]){"a\033[31mb\nc"});
+    assert_string_equal(printed(&t, table_print), "a?[31mb?c\n");
+    table_close(&t);
+}
+
+static void csv_of_one(const char *cell, const char *expected) {
+    struct table t;
+    table_open(&t, 2, (const char *[]){cell, "2"});
+    char line[256];
+    snprintf(line, sizeof line, "%s,2\n", expected);
+    assert_string_equal(printed(&t, table_print_csv), line);
+    table_close(&t);
+}
+
+static void csv_is_guarded(void **state) {
+    (void)state;
+    csv_of_one("plain", "plain");
+    csv_of_one("", "");
+    csv_of_one("a,b", "\"a,b\"");
+    csv_of_one("a\"b", "\"a\"\"b\"");
+    csv_of_one("a\nb", "\"a\nb\"");
+    csv_of_one("=1+2", "'=1+2");
+    csv_of_one("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0");
+    csv_of_one("+x", "'+x");
+    csv_of_one("@SUM(1,2)", "\"'@SUM(1,2)\"");
+    csv_of_one("-lm", "'-lm");
+    csv_of_one("\t=1", "'\t=1");
+    csv_of_one("-1.5", "-1.5");
+    csv_of_one("+3e-4", "+3e-4");
+    csv_of_one("--", "'--");
+}
+
+static void a_full_disk_is_noticed(void **state) {
+    (void)state;
+    FILE *full = fopen("/dev/full", "w");
+    if (!full) SKIP("no /dev/full here");
+    setvbuf(full, NULL, _IONBF, 0);
+    struct table t;
+    table_open(&t, 1, (const char *[]){"a"});
+    assert_int_equal(table_print(&t, full), -1);
+    assert_int_equal(table_print_csv(&t, full), -1);
+    fclose(full);
+    table_close(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_line_up),
+        cmocka_unit_test(a_last_cell_overhangs),
+        cmocka_unit_test(control_characters_are_not_printed),
+        cmocka_unit_test(csv_is_guarded),
+        cmocka_unit_test(a_full_disk_is_noticed),
+    };
+    int failed = cmocka_run_group_tests_name("table", tests, NULL, NULL);
+    free(text);
+    return failed;
+}

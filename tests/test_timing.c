@@ -1,0 +1,155 @@
+/* Timing against a device whose clock the test turns: statistics, sample length, cold and warm. */
+#include "test.h"
+
+#include "device_ops.h"
+#include "timing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    double us_per_run; /* what one run of the plan takes */
+    int graphs_open, replays, flushes, fail_at;
+} fake;
+
+struct fake_graph {
+    struct device_graph graph;
+    int runs;
+};
+
+static const char *fake_open(struct device *d, struct device_image *image,
+                             const struct device_launch *launches, int n, int repeats,
+                             struct device_graph **out) {
+    (void)image, (void)launches, (void)n;
+    struct fake_graph *g = calloc(1, sizeof *g);
+    *g = (struct fake_graph){{d}, repeats};
+    fake.graphs_open++;
+    *out = &g->graph;
+    return NULL;
+}
+
+static const char *fake_time(struct device_graph *graph, bool flush_l2, double *us_total) {
+    fake.flushes += flush_l2;
+    if (++fake.replays == fake.fail_at) return "the device fell over";
+    *us_total = fake.us_per_run * ((struct fake_graph *)graph)->runs;
+    return NULL;
+}
+
+static void fake_close(struct device_graph *g) {
+    fake.graphs_open--;
+    free(g);
+}
+
+static int fake_clock(struct device *d) {
+    (void)d;
+    return 1980;
+}
+
+static const struct device_ops ops = {.graph_open = fake_open,
+                                      .graph_time = fake_time,
+                                      .graph_close = fake_close,
+                                      .clock_mhz = fake_clock};
+static struct device device = {.ops = &ops};
+static const struct device_launch launch;
+static struct timing t;
+
+static const char *measure(double us_per_run, bool cold, double min_time_s, int max_samples) {
+    int fail_at = fake.fail_at;
+    memset(&fake, 0, sizeof fake);
+    fake.fail_at = fail_at;
+    fake.us_per_run = us_per_run;
+    const char *why = timing_measure(&device, NULL, &launch, 1, cold, min_time_s, max_samples, &t);
+    assert_int_equal(fake.graphs_open, 0);
+    return why;
+}
+
+static void statistics_are_known(void **state) {
+    (void)state;
+    double five[] = {5, 1, 4, 2, 3}, even[] = {4, 1, 2, 3}, one[] = {7};
+    timing_statistics(five, 5, &t);
+    assert_int_equal(t.n, 5);
+    assert_float_equal(t.median_us, 3, 0);
+    assert_float_equal(t.iqr_us, 2, 1e-12);
+    assert_float_equal(t.min_us, 1, 0);
+    timing_statistics(even, 4, &t);
+    assert_float_equal(t.median_us, 2.5, 1e-12);
+    assert_float_equal(t.iqr_us, 1.5, 1e-12);
+    timing_statistics(one, 1, &t);
+    assert_float_equal(t.median_us, 7, 0);
+    assert_float_equal(t.iqr_us, 0, 0);
+}
+
+static void an_outlier_does_not_move_the_median(void **state) {
+    (void)state;
+    double x[] = {10, 10, 10, 10, 1000};
+    timing_statistics(x, 5, &t);
+    assert_float_equal(t.median_us, 10, 0);
+}
+
+static void short_kernels_share_a_sample(void **state) {
+    (void)state;
+    assert_fine(measure(5, false, 0.01, 1000));
+    assert_int_equal(t.launches_per_sample, TIMING_SAMPLE_US / 5);
+    assert_float_equal(t.median_us, 5, 1e-9);
+    assert_true(t.n * t.launches_per_sample * 5 >= 10000);
+    assert_int_equal(t.clock_mhz_before, 1980);
+    assert_int_equal(fake.flushes, 0);
+}
+
+static void long_kernels_have_a_sample_each(void **state) {
+    (void)state;
+    assert_fine(measure(1e5, false, 0.01, 1000));
+    assert_int_equal(t.launches_per_sample, 1);
+    assert_int_equal(t.n, 5); /* never fewer, however long */
+}
+
+static void a_kernel_of_no_time_ends_too(void **state) {
+    (void)state;
+    assert_fine(measure(0, false, 10, 20));
+    assert_int_equal(t.launches_per_sample, TIMING_MAX_REPEATS);
+    assert_int_equal(t.n, 20);
+}
+
+static void cold_samples_are_flushed_single_runs(void **state) {
+    (void)state;
+    assert_fine(measure(5, true, 0, 50));
+    assert_true(t.cold);
+    assert_int_equal(t.launches_per_sample, 1);
+    assert_int_equal(fake.flushes, t.n);
+}
+
+static void max_samples_is_obeyed(void **state) {
+    (void)state;
+    assert_fine(measure(5, false, 100, 3));
+    assert_int_equal(t.n, 3);
+}
+
+static void a_failing_device_is_reported(void **state) {
+    (void)state;
+    for (fake.fail_at = 1; fake.fail_at < 5; fake.fail_at++)
+        assert_reason(measure(5, false, 1, 10), "fell over");
+    fake.fail_at = 0;
+}
+
+static void a_device_without_a_clock_says_so(void **state) {
+    (void)state;
+    static const struct device_ops no_time = {0};
+    struct device emulator = {.ops = &no_time};
+    assert_reason(timing_measure(&emulator, NULL, &launch, 1, false, 1, 10, &t), "no clock");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statistics_are_known),
+        cmocka_unit_test(an_outlier_does_not_move_the_median),
+        cmocka_unit_test(short_kernels_share_a_sample),
+        cmocka_unit_test(long_kernels_have_a_sample_each),
+        cmocka_unit_test(a_kernel_of_no_time_ends_too),
+        cmocka_unit_test(cold_samples_are_flushed_single_runs),
+        cmocka_unit_test(max_samples_is_obeyed),
+        cmocka_unit_test(a_failing_device_is_reported),
+        cmocka_unit_test(a_device_without_a_clock_says_so),
+    };
+    return cmocka_run_group_tests_name("timing", tests, NULL, NULL);
+}
