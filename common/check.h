@@ -7,7 +7,7 @@
  *      where those are larger: |LSE| > 1000)
  *   6  every element of the output was written; guard bands and gaps were not
  *   7  inputs unchanged
- *   8  two runs bitwise equal
+ *   8  two runs bitwise equal, guard bands included, so that points 1 to 6 hold for both
  *
  * Outputs lie between guard bands, all of it filled with CHECK_POISON_WORD before each run:
  *

@@ -12,7 +12,7 @@
  *   constant    256 everywhere: O is exactly 256, and scores leave the range of fp16
  *   ramp        N(0,1)                                          (d + 1) / 256 in every row: O is that row
  *   identity    row j = 16 e(j mod D) in both: i looks for j    N(0,1)               wrong rows, transposes
- *   index       N(0,1)                                          j mod 64 - 32 + d mod 32 / 32: where from */
+ *   index       N(0,1)                                          (j + 3 d) mod 61: says where it is from */
 #pragma once
 
 #include "attention.h"

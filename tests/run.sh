@@ -3,9 +3,9 @@
 #
 #   tests/run.sh [--needs-gpu=FILE]... PROGRAM...
 #
-# Shows one line for each, every failed test with what it said, every skipped one with its reason; the
-# whole output lies in $BUILD/tests/NAME.log. The last line is "N passed, N failed, N skipped".
-# A program that dies, hangs (10 minutes) or runs fewer tests than it planned counts as one failure more.
+# Shows one line for each, every failed test with what it said, every skipped one with its reason;
+# the whole output lies in $BUILD/tests/NAME.log. The last line is "N passed, N failed, N skipped".
+# A program that dies, hangs (10 minutes) or runs fewer tests than it planned is one failure more.
 set -u
 build=${BUILD:-build}
 export CMOCKA_MESSAGE_OUTPUT=TAP
@@ -43,10 +43,11 @@ for program in "$@"; do
         "$([ "$s" -gt 0 ] && echo ", $s skipped")" $((SECONDS - start))
     if [ "$f" -gt 0 ]; then
         [ -n "$trouble" ] && echo "    $trouble; its last lines:" && tail -n 20 "$log" | sed 's/^/    /'
-        # a failed test and the lines that it wrote, up to the next test
-        awk '/^not ok / && !/# SKIP/ {show = 1; print "    " $0; next}
-             /^(not )?ok |^1\.\./    {show = 0}
-             show                    {print "    " $0}' "$log"
+        # a failed test, what it said before (cmocka's ERROR lines) and after, up to the next result
+        awk '/^not ok / && !/# SKIP/ {printf "%s    %s\n", before, $0; before = ""; after = 1; next}
+             /^(not )?ok |^1\.\./    {before = ""; after = 0; next}
+             after && /^#/           {print "    " $0; next}
+                                     {before = before "    " $0 "\n"}' "$log"
     fi
     grep -E '^# SKIP|^ok .*# SKIP' "$log" | sed 's/^/    /'
 done
