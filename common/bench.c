@@ -51,7 +51,7 @@ static const char *place_tensors(struct bench *b, const struct inputs *in) {
 }
 
 const char *bench_open(struct device *d, const struct attention *a, const struct inputs *in,
-                       struct bench *out) {
+                       const char *image, struct bench *out) {
     char dir[PATH_MAX];
     *out = (struct bench){.device = d, .problem = *a};
     const char *why = stage.supports(a, &device_info(d)->chip);
@@ -59,6 +59,7 @@ const char *bench_open(struct device *d, const struct attention *a, const struct
     if ((why = place_tensors(out, in))) goto fail;
     if (attention_o_elements(a) == 0) return NULL; /* nothing to launch */
     if ((why = stage.plan(a, d, &out->tensors, &out->plan))) goto fail;
+    if (image) snprintf(out->plan.image, sizeof out->plan.image, "%s", image);
     if ((why = bench_image_dir(dir, sizeof dir))) goto fail;
     if ((why = device_load(d, dir, out->plan.image, &out->image))) goto fail;
     return NULL;

@@ -32,9 +32,10 @@ struct bench {
     uint64_t input_hash[3];                  /* of the private copies of q, k, v */
 };
 
-/* Asks the stage, allocates, copies in, plans and loads. STATUS_UNSUPPORTED if the stage refuses. */
+/* Asks the stage, allocates, copies in, plans and loads. STATUS_UNSUPPORTED if the stage refuses.
+ * `image` replaces the planned one if it is not NULL; the launch stays as planned. */
 const char *bench_open(struct device *d, const struct attention *a, const struct inputs *in,
-                       struct bench *out);
+                       const char *image, struct bench *out);
 void bench_close(struct bench *b);
 
 /* Poisons the outputs, runs the plan once and fetches O and LSE, guard bands included, into buffers of

@@ -38,6 +38,7 @@ enum option_code {
     O_MAX_SAMPLES,
     O_SWEEP_RANDOM,
     O_REPEAT_CHECK,
+    O_IMAGE,
     O_FALLBACK,
     O_CSV,
     O_JSON,
@@ -83,6 +84,7 @@ static const struct {
      "check N random problems, drawn from --seed, and do nothing else"},
     {"repeat-check", "N", O_REPEAT_CHECK,
      "check that N runs are bitwise equal, and do nothing else"},
+    {"image", "NAME", O_IMAGE, "launch this line of the stage's file images, not the planned one"},
     {"fallback", NULL, O_FALLBACK, "run the stage before if this one cannot run or a gate fails"},
     {"csv", NULL, O_CSV, "print values separated by commas"},
     {"json", "FILE", O_JSON, "append the record to FILE, one line"},
@@ -162,6 +164,15 @@ static const char *option_causal(const char *text, enum mask *out) {
         return reason_as(STATUS_USAGE, "--causal takes bottom-right or top-left, not '%.64s'",
                          text);
     *out = i ? MASK_CAUSAL_TOP_LEFT : MASK_CAUSAL_BOTTOM_RIGHT;
+    return NULL;
+}
+
+static const char *option_image(const char *text, const char **out) {
+    const char *name_characters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    if (!*text || strlen(text) > 40 || strspn(text, name_characters) != strlen(text))
+        return reason_as(STATUS_USAGE,
+                         "--image takes a name from the stage's file images, not '%.64s'", text);
+    *out = text;
     return NULL;
 }
 
@@ -288,6 +299,8 @@ static const char *read_one(int code, const char *value, struct options *o, stru
         return option_int("sweep-random", value, 1, 10000000, &o->sweep_random);
     case O_REPEAT_CHECK:
         return option_int("repeat-check", value, 2, 1000000, &o->repeat_check);
+    case O_IMAGE:
+        return option_image(value, &o->image);
     case O_FALLBACK:
         o->fallback = true;
         return NULL;

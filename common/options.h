@@ -25,7 +25,8 @@ struct options {
     int max_samples;        /* ... or this often */
     int sweep_random;       /* > 0: check so many random shapes instead */
     int repeat_check;       /* > 0: so many runs, all bitwise equal */
-    bool fallback;          /* run the stage before when this one cannot or its gates fail */
+    const char *image; /* a name from the stage's file `images`, or NULL: what the stage plans */
+    bool fallback;     /* run the stage before when this one cannot or its gates fail */
 
     bool csv, quiet;
     const char *json_path;             /* append the record here, or NULL */

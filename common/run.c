@@ -37,7 +37,7 @@ static const char *run_open(struct run *r) {
         return reason_as(STATUS_UNSUPPORTED, "%s", why);
     why = o->q_path ? inputs_read(o->q_path, o->k_path, o->v_path, &a, &r->inputs)
                     : inputs_make(&a, o->input, o->seed, &r->inputs);
-    if (why || (why = bench_open(r->device, &a, &r->inputs, &r->bench))) return why;
+    if (why || (why = bench_open(r->device, &a, &r->inputs, o->image, &r->bench))) return why;
     r->report.problem = a;
     r->report.plan = r->bench.plan;
     for (int i = 0; i < r->bench.plan.n_launches && !why; i++)

@@ -92,7 +92,7 @@ static const char *check_one(struct device *d, const struct attention *a, const 
     struct bench bench;
     const char *why = inputs_make(a, input, seed, &in);
     if (why) return why;
-    if (!(why = bench_open(d, a, &in, &bench))) {
+    if (!(why = bench_open(d, a, &in, NULL, &bench))) {
         why = bench_check(&bench, &in, !strcmp(input, "outlier"), work, seed, NULL, NULL, result);
         bench_close(&bench);
     }
