@@ -92,7 +92,8 @@ const char *attention_complete(struct attention *a) {
     if (!why)
         why = check_stride("V", &a->v_stride, a->batch, a->kv_heads, a->seqlen_k, a->head_dim);
     if (!why) why = check_stride("O", &a->o_stride, a->batch, a->heads, a->seqlen_q, a->head_dim);
-    if (!why && stride_overlaps(&a->o_stride, a->batch, a->heads, a->seqlen_q, a->head_dim))
+    if (!why && attention_o_elements(a) > 0 &&
+        stride_overlaps(&a->o_stride, a->batch, a->heads, a->seqlen_q, a->head_dim))
         why = "the strides of O let two of its rows overlap";
     return why;
 }

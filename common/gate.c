@@ -35,7 +35,8 @@ static bool take(struct gate *g, const struct counters *all, const char *name) {
     }
     g->value = c->value;
     g->has_value = true;
-    WHY(g, "%s (%s)", name, counter_source_name(c->source));
+    g->source = c->source;
+    WHY(g, "%s", name);
     return true;
 }
 
@@ -72,38 +73,53 @@ static void gate_registers(const struct gate_facts *f, struct gate *g) {
     LIMIT(g, "<= %d", f->stage->max_registers);
     for (int i = 0; i < f->plan->n_launches; i++)
         g->value = fmax(g->value, f->kernel[i].n_registers);
+    if (!f->plan->n_launches) {
+        WHY(g, "nothing to launch");
+        return;
+    }
     if (g->value <= 0) {
         WHY(g, "PTX has no registers of its own; the cubin's are in build/images/*.ptxas");
         return;
     }
     g->has_value = true;
-    WHY(g, "registers of a thread (ptxas)");
+    g->source = SOURCE_PTXAS;
+    WHY(g, "registers of a thread");
     judge(g, g->value <= f->stage->max_registers);
 }
 
 static void gate_spills(const struct gate_facts *f, struct gate *g) {
     LIMIT(g, "0");
-    bool known = f->plan->n_launches > 0;
+    bool known = true;
     for (int i = 0; i < f->plan->n_launches; i++) {
         known &= f->kernel[i].n_registers > 0;
         g->value += f->kernel[i].local_bytes;
+    }
+    if (!f->plan->n_launches) {
+        WHY(g, "nothing to launch");
+        return;
     }
     if (!known) {
         WHY(g, "PTX does not spill; the cubin's spills are in build/images/*.ptxas");
         return;
     }
     g->has_value = true;
-    WHY(g, "bytes of local memory of a thread (ptxas)");
+    g->source = SOURCE_PTXAS;
+    WHY(g, "bytes of local memory of a thread");
     judge(g, g->value == 0);
 }
 
 static void gate_shared(const struct gate_facts *f, struct gate *g) {
     LIMIT(g, "<= %d", f->chip->shared_per_block);
+    if (!f->plan->n_launches) {
+        WHY(g, "nothing to launch");
+        return;
+    }
     for (int i = 0; i < f->plan->n_launches; i++)
         g->value =
             fmax(g->value, f->plan->launch[i].shared_bytes + (double)f->kernel[i].static_shared);
     g->has_value = true;
-    WHY(g, "bytes of shared memory of a block (ptxas)");
+    g->source = SOURCE_PTXAS;
+    WHY(g, "bytes of shared memory of a block");
     judge(g, g->value <= f->chip->shared_per_block);
 }
 
@@ -135,7 +151,10 @@ static void gate_dram(const struct gate_facts *f, struct gate *g) {
     double ridge = flop_per_clk * c->n_sms * c->clock_mhz * 1e6 / (c->dram_gb_per_s * 1e9);
     double intensity = attention_flops(a) / fmax(bytes, 1);
     const struct counter *dram = find(f->counters, "dram_pct");
-    if ((g->has_value = dram && !*dram->reason)) g->value = dram->value;
+    if ((g->has_value = dram && !*dram->reason)) {
+        g->value = dram->value;
+        g->source = dram->source;
+    }
     if (intensity >= ridge)
         WHY(g, "compute-bound: %.0f FLOP a byte, and this chip's ridge is %.0f", intensity, ridge);
     else if (bytes <= c->l2_bytes)

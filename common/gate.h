@@ -22,8 +22,9 @@ struct gate {
     enum gate_verdict verdict;
     bool has_value;
     double value;
+    enum counter_source source;
     char limit[32];
-    char why[160]; /* for n/a: the reason; else what the value is */
+    char why[208]; /* for n/a: the reason; else what the value is */
 };
 
 /* What gates are judged by. */

@@ -57,8 +57,11 @@ static void rows_check(const struct report *r, struct printer *p) {
         row_na(p, "check", "verdict", "--no-check");
         return;
     }
-    row(p, "check", "verdict", c->passed ? "PASS" : "FAIL", "", "check",
-        "%s%lld rows against double", c->passed ? "" : c->why, (long long)c->rows_checked);
+    if (c->passed)
+        row(p, "check", "verdict", "PASS", "", "check", "%lld rows against double, all 8 points",
+            (long long)c->rows_checked);
+    else
+        row(p, "check", "verdict", "FAIL", "", "check", "%s", c->why);
     row(p, "check", "row_error", number(c->row_error, text), "", "check", "<= %g, row %lld",
         c->row_error_limit, (long long)c->worst_row);
     row(p, "check", "max_error", number(c->max_error, text), "", "check", "<= %.2g",
@@ -118,11 +121,12 @@ static void rows_gates(const struct report *r, struct printer *p) {
     char text[32];
     for (int i = 0; i < GATE_COUNT; i++) {
         const struct gate *g = &r->gate[i];
-        if (g->has_value)
-            row(p, "gate", g->name, gate_verdict_name(g->verdict), "", "model", "%s, wanted %s: %s",
-                number(g->value, text), g->limit, g->why);
-        else
+        if (g->verdict == GATE_NA)
             row_na(p, "gate", g->name, g->why);
+        else
+            row(p, "gate", g->name, gate_verdict_name(g->verdict), "",
+                counter_source_name(g->source), "%s %s, wanted %s", g->why, number(g->value, text),
+                g->limit);
     }
 }
 
@@ -241,7 +245,10 @@ static json_t *record_gates(const struct gate *gate) {
         json_t *one = json_pack("{s:s, s:s, s:s, s:s}", "name", gate[i].name, "verdict",
                                 gate_verdict_name(gate[i].verdict), "limit", gate[i].limit, "why",
                                 gate[i].why);
-        if (gate[i].has_value) json_object_set_new(one, "value", real(gate[i].value));
+        if (gate[i].has_value) {
+            json_object_set_new(one, "value", real(gate[i].value));
+            json_object_set_new(one, "source", json_string(counter_source_name(gate[i].source)));
+        }
         json_array_append_new(all, one);
     }
     return all;

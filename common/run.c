@@ -124,7 +124,6 @@ static bool run_gates(struct run *r) {
     return failed;
 }
 
-/* What was found is printed and stored even if something failed on the way. */
 static enum status run_report(struct run *r, int argc, char **argv) {
     const struct options *o = r->options;
     enum status status = STATUS_RIGHT;
@@ -150,8 +149,9 @@ enum status run_one(const struct options *o, int argc, char **argv, bool *gates_
         status = run_failed(reason_as(STATUS_WRONG, "wrong answer: %s", r.report.check.why),
                             STATUS_WRONG);
     } else {
-        if (!interrupt_signal()) why = run_time(&r);
-        if (!why && !interrupt_signal()) why = run_count(&r);
+        if (!interrupt_signal() && (why = run_time(&r))) goto done;
+        if (!interrupt_signal())
+            why = run_count(&r); /* without counters the row is worth keeping */
     }
     *gates_failed = run_gates(&r);
     r.report.interrupted = interrupt_signal() != 0;

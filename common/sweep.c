@@ -142,6 +142,7 @@ enum status run_sweep(const struct options *o) {
            stage.name, device_info(d)->name, (unsigned long long)o->seed, i, i - n_wrong, n_wrong,
            worst);
     device_close(d);
-    if (why) return run_failed(why, STATUS_DEVICE);
-    return n_wrong ? STATUS_WRONG : STATUS_RIGHT;
+    if (n_wrong && !why)
+        why = reason_as(STATUS_WRONG, "%d of %d random problems answered wrongly", n_wrong, i);
+    return why ? run_failed(why, STATUS_DEVICE) : STATUS_RIGHT;
 }
