@@ -1,0 +1,313 @@
+/* A libcuda.so.1 without a GPU, so that the whole harness runs, right and wrong, on any machine. Device memory
+ * is host memory, and a launch computes attention in double from its struct attention_args.
+ *
+ *   FAKE_CUDA_FAIL=cuMemAlloc:3:2    the 3rd call of cuMemAlloc returns 2 (without it: 999)
+ *   FAKE_CUDA_DEVICES=0              no GPU
+ *   FAKE_CUDA_CC=86                  its compute capability (90)
+ *   FAKE_CUDA_LAUNCH_US=100          what a launch takes in a graph (10)
+ *   FAKE_CUDA_BUG=NAME               a kernel that is wrong: see plant() */
+#include "attention_args.h"
+#include "half.h"
+
+#include <cuda.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int n_captured = -1; /* launches since capture began; -1: not capturing */
+static int n_replayed;      /* launches of the graph that ran last */
+static int n_runs;
+
+static int setting(const char *name, int otherwise) {
+    const char *text = getenv(name);
+    return text ? atoi(text) : otherwise;
+}
+
+/* The result that FAKE_CUDA_FAIL wants from this call of `name`. */
+static CUresult planned(const char *name, int nth) {
+    char function[64];
+    int call = 1, result = CUDA_ERROR_UNKNOWN;
+    const char *text = getenv("FAKE_CUDA_FAIL");
+    if (!text || sscanf(text, "%63[^:]:%d:%d", function, &call, &result) < 1) return CUDA_SUCCESS;
+    return !strcmp(function, name) && nth == call ? (CUresult)result : CUDA_SUCCESS;
+}
+
+#define MAY_FAIL(name)                                                                             \
+    do {                                                                                           \
+        static int calls;                                                                          \
+        CUresult result_ = planned(name, ++calls);                                                 \
+        if (result_) return result_;                                                               \
+    } while (0)
+
+/* A function that does nothing but succeed, or fail as planned. */
+#define IDLE(name, ...)                                                                            \
+    CUresult name(__VA_ARGS__) {                                                                   \
+        MAY_FAIL(#name);                                                                           \
+        return CUDA_SUCCESS;                                                                       \
+    }
+#define UNUSED __attribute__((unused))
+
+/* ---- Device and context ------------------------------------------------------------------------------ */
+
+CUresult cuInit(unsigned flags UNUSED) {
+    MAY_FAIL("cuInit");
+    return setting("FAKE_CUDA_DEVICES", 1) ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+}
+
+CUresult cuDriverGetVersion(int *version) {
+    *version = CUDA_VERSION;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **out) {
+    *out = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_FAKE";
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorString(CUresult error UNUSED, const char **out) {
+    *out = "as the test wanted";
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *n) {
+    MAY_FAIL("cuDeviceGetCount");
+    *n = setting("FAKE_CUDA_DEVICES", 1);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int i) {
+    MAY_FAIL("cuDeviceGet");
+    *device = i;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *name, int bytes, CUdevice device UNUSED) {
+    MAY_FAIL("cuDeviceGetName");
+    snprintf(name, (size_t)bytes, "fake GPU");
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device UNUSED) {
+    static const int known[][2] = {
+        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132},
+        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
+        {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 228 << 10},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 227 << 10},
+        {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1980000},
+        {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 1 << 20},
+    };
+    MAY_FAIL("cuDeviceGetAttribute");
+    int cc = setting("FAKE_CUDA_CC", 90);
+    *value = 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i][0] == (int)attribute) *value = known[i][1];
+    if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) *value = cc / 10;
+    if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) *value = cc % 10;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device UNUSED) {
+    MAY_FAIL("cuDeviceTotalMem");
+    *bytes = (size_t)1 << 30;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetPCIBusId(char *text, int bytes, CUdevice device UNUSED) {
+    MAY_FAIL("cuDeviceGetPCIBusId");
+    snprintf(text, (size_t)bytes, "0000:00:00.0");
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device UNUSED) {
+    MAY_FAIL("cuDevicePrimaryCtxRetain");
+    *context = (CUcontext)1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned flags UNUSED) {
+    MAY_FAIL("cuStreamCreate");
+    *stream = (CUstream)1;
+    return CUDA_SUCCESS;
+}
+
+IDLE(cuDevicePrimaryCtxRelease, CUdevice device UNUSED)
+IDLE(cuCtxSetCurrent, CUcontext context UNUSED)
+IDLE(cuStreamDestroy, CUstream stream UNUSED)
+IDLE(cuStreamSynchronize, CUstream stream UNUSED)
+
+/* ---- Memory ------------------------------------------------------------------------------------------ */
+
+CUresult cuMemAlloc(CUdeviceptr *p, size_t bytes) {
+    MAY_FAIL("cuMemAlloc");
+    *p = (CUdeviceptr)aligned_alloc(256, (bytes + 255) / 256 * 256);
+    return *p ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemFree(CUdeviceptr p) {
+    free((void *)p);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream UNUSED) {
+    MAY_FAIL("cuMemcpyHtoDAsync");
+    memcpy((void *)to, from, bytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream UNUSED) {
+    MAY_FAIL("cuMemcpyDtoHAsync");
+    memcpy(to, (void *)from, bytes);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemsetD32Async(CUdeviceptr p, unsigned word, size_t n, CUstream stream UNUSED) {
+    MAY_FAIL("cuMemsetD32Async");
+    for (size_t i = 0; i < n; i++) ((unsigned *)p)[i] = word;
+    return CUDA_SUCCESS;
+}
+
+/* ---- Modules and launches ---------------------------------------------------------------------------- */
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image UNUSED) {
+    MAY_FAIL("cuModuleLoadData");
+    *module = (CUmodule)1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction *f, CUmodule module UNUSED, const char *name UNUSED) {
+    MAY_FAIL("cuModuleGetFunction");
+    *f = (CUfunction)1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f UNUSED) {
+    MAY_FAIL("cuFuncGetAttribute");
+    *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? 100 : 0;
+    return CUDA_SUCCESS;
+}
+
+IDLE(cuModuleUnload, CUmodule module UNUSED)
+IDLE(cuFuncSetAttribute, CUfunction f UNUSED, CUfunction_attribute attribute UNUSED,
+     int value UNUSED)
+IDLE(cuTensorMapEncodeTiled, CUtensorMap *map UNUSED, CUtensorMapDataType type UNUSED,
+     cuuint32_t rank UNUSED, void *base UNUSED, const cuuint64_t *extent UNUSED,
+     const cuuint64_t *stride UNUSED, const cuuint32_t *box UNUSED,
+     const cuuint32_t *element_stride UNUSED, CUtensorMapInterleave interleave UNUSED,
+     CUtensorMapSwizzle swizzle UNUSED, CUtensorMapL2promotion promotion UNUSED,
+     CUtensorMapFloatOOBfill fill UNUSED)
+
+static const half *row_of(const half *base, const struct tensor_stride *s, int b, int h, int i) {
+    return base + b * s->batch + h * s->head + i * s->row;
+}
+
+/* One row of O and its LSE; `p` has room for the visible keys. */
+static void attend(const struct attention_args *a, int b, int h, int i, double *p) {
+    int kv = h / (a->heads / a->kv_heads);
+    int64_t n_keys = a->causal ? (int64_t)i + a->diagonal + 1 : a->seqlen_k;
+    n_keys = n_keys < 0 ? 0 : n_keys > a->seqlen_k ? a->seqlen_k : n_keys;
+    const half *q = row_of(a->q, &a->q_stride, b, h, i);
+    half *o = (half *)row_of(a->o, &a->o_stride, b, h, i);
+    double max = -INFINITY, sum = 0;
+    for (int j = 0; j < n_keys; j++) {
+        const half *k = row_of(a->k, &a->k_stride, b, kv, j);
+        p[j] = 0;
+        for (int d = 0; d < a->head_dim; d++)
+            p[j] += (double)half_to_float(q[d]) * half_to_float(k[d]);
+        max = fmax(max, p[j] *= a->scale_log2);
+    }
+    for (int j = 0; j < n_keys; j++) sum += p[j] = exp2(p[j] - max);
+    for (int d = 0; d < a->head_dim; d++) {
+        double x = 0;
+        for (int j = 0; j < n_keys; j++)
+            x += p[j] * half_to_float(row_of(a->v, &a->v_stride, b, kv, j)[d]);
+        o[d] = half_from_double(n_keys ? x / sum : 0);
+    }
+    a->lse[((int64_t)b * a->heads + h) * a->seqlen_q + i] =
+        n_keys ? (float)((max + log2(sum)) * 0.6931471805599453) : -INFINITY;
+}
+
+/* Makes one thing wrong after a right run. */
+static void plant(const char *bug, const struct attention_args *a) {
+    half *first = a->o;
+    half *last = (half *)row_of(a->o, &a->o_stride, a->batch - 1, a->heads - 1, a->seqlen_q - 1) +
+                 a->head_dim - 1;
+    if (!strcmp(bug, "nan")) *last = 0x7e00;
+    if (!strcmp(bug, "last")) *last = half_from_float(half_to_float(*last) + 0.5f);
+    if (!strcmp(bug, "zeros")) memset(first, 0, (size_t)((char *)(last + 1) - (char *)first));
+    if (!strcmp(bug, "after")) last[1] = 0;
+    if (!strcmp(bug, "before")) first[-1] = 0;
+    if (!strcmp(bug, "input")) *(half *)a->k ^= 1;
+    if (!strcmp(bug, "unequal") && n_runs % 2 == 0) *last ^= 1;
+    if (!strcmp(bug, "lse")) a->lse[0] += 0.01f;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config UNUSED, CUfunction f UNUSED, void **params,
+                          void **extra UNUSED) {
+    MAY_FAIL("cuLaunchKernelEx");
+    if (n_captured >= 0) {
+        n_captured++;
+        return CUDA_SUCCESS;
+    }
+    const struct attention_args *a = params[0];
+    const char *bug = getenv("FAKE_CUDA_BUG");
+    n_runs++;
+    if (bug && !strcmp(bug, "unwritten")) return CUDA_SUCCESS;
+    double *p = malloc(sizeof *p * (size_t)(a->seqlen_k + 1));
+    if (!p) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (int b = 0; b < a->batch; b++)
+        for (int h = 0; h < a->heads; h++)
+            for (int i = 0; i < a->seqlen_q; i++) attend(a, b, h, i, p);
+    free(p);
+    if (bug) plant(bug, a);
+    return CUDA_SUCCESS;
+}
+
+/* ---- Graphs and events ------------------------------------------------------------------------------- */
+
+CUresult cuStreamBeginCapture(CUstream stream UNUSED, CUstreamCaptureMode mode UNUSED) {
+    MAY_FAIL("cuStreamBeginCapture");
+    n_captured = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamEndCapture(CUstream stream UNUSED, CUgraph *graph) {
+    *graph = (CUgraph)(intptr_t)(n_captured + 1);
+    n_captured = -1;
+    MAY_FAIL("cuStreamEndCapture");
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, unsigned long long flags UNUSED) {
+    MAY_FAIL("cuGraphInstantiate");
+    *exec = (CUgraphExec)graph;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream UNUSED) {
+    MAY_FAIL("cuGraphLaunch");
+    n_replayed = (int)(intptr_t)exec - 1;
+    usleep((useconds_t)(n_replayed * setting("FAKE_CUDA_LAUNCH_US", 10)));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned flags UNUSED) {
+    MAY_FAIL("cuEventCreate");
+    *event = (CUevent)1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuEventElapsedTime(float *ms, CUevent begin UNUSED, CUevent end UNUSED) {
+    MAY_FAIL("cuEventElapsedTime");
+    *ms = 1e-3f * (float)(n_replayed * setting("FAKE_CUDA_LAUNCH_US", 10));
+    return CUDA_SUCCESS;
+}
+
+IDLE(cuGraphUpload, CUgraphExec exec UNUSED, CUstream stream UNUSED)
+IDLE(cuGraphExecDestroy, CUgraphExec exec UNUSED)
+IDLE(cuGraphDestroy, CUgraph graph UNUSED)
+IDLE(cuEventDestroy, CUevent event UNUSED)
+IDLE(cuEventRecordWithFlags, CUevent event UNUSED, CUstream stream UNUSED, unsigned flags UNUSED)

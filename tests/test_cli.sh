@@ -1,0 +1,144 @@
+#!/bin/bash
+# What a stage program says and exits with: bad input of every kind is one line and its status, and leaves no
+# file behind.
+. tests/tap.sh
+. tests/fake.sh
+dir=$tap_dir/work
+mkdir "$dir"
+
+# ---- The command line (2) and the problem (3), before any device is touched
+stage1=$build/stage-1
+for line in --nosuch word "--seqlen x" "--seqlen -5" "--seqlen" "--causal=left" "--input nosuch" \
+        "--device gpu" "--chip h300" "--l2 tepid" "--scale 0" "--max-samples 0" "--q a.npy" \
+        "--seqlen 5 --seqlen-k 6" "--sweep-random 0" "--repeat-check 1"; do
+    status "usage: $line" 2 "$stage1" $line
+done
+status "head_dim 100" 3 "$stage1" --head-dim 100
+status "6 heads, 4 KV heads" 3 "$stage1" --heads 6 --kv-heads 4
+status "head_dim 264: this stage's rule" 3 fake_bare --head-dim 264
+check "help" "$stage1" --help
+check "version" "$stage1" --version
+
+# ---- The device
+status "no driver" 77 "$stage1" --device cuda
+status "no GPU behind the driver" 77 fake FAKE_CUDA_DEVICES=0 --device cuda
+status "compute capability 8.6" 3 fake FAKE_CUDA_CC=86 --device cuda
+status "compute capability 10.0" 3 fake FAKE_CUDA_CC=100 --device cuda
+
+# ---- Files (5)
+npy() { # NAME DESCR SHAPE BYTES
+    local header="{'descr': '$2', 'fortran_order': False, 'shape': $3, }"
+    { printf '\x93NUMPY\x01\x00'; printf "\\x$(printf %02x $((${#header} + 1)))\\x00"; echo "$header"
+      head -c "$4" /dev/zero; } > "$dir/$1"
+}
+npy good.npy '<f2' '(1, 2, 16, 64)' 4096
+npy short.npy '<f2' '(1, 2, 16, 64)' 4000
+npy fp32.npy '<f4' '(1, 2, 16, 64)' 8192
+npy other.npy '<f2' '(1, 2, 8, 64)' 2048
+npy wide.npy '<f2' '(1, 2, 16, 128)' 8192
+npy dim100.npy '<f2' '(1, 2, 1, 100)' 400
+good=$dir/good.npy
+check "three good files" fake_bare --q "$good" --k "$good" --v "$good"
+check "queries fewer than keys" fake_bare --q "$dir/other.npy" --k "$good" --v "$good" --causal
+status "a truncated .npy" 5 fake_bare --q "$dir/short.npy" --k "$good" --v "$good"
+status "an fp32 .npy" 5 fake_bare --q "$good" --k "$dir/fp32.npy" --v "$good"
+status "no such .npy" 5 fake_bare --q "$good" --k "$good" --v "$dir/none.npy"
+status "a directory as .npy" 5 fake_bare --q "$dir" --k "$good" --v "$good"
+status "K and V of different shapes" 2 fake_bare --q "$good" --k "$good" --v "$dir/other.npy"
+status "Q and K of different head_dim" 2 fake_bare --q "$dir/wide.npy" --k "$good" --v "$good"
+status "head_dim 100 in files" 3 fake_bare --q "$dir/dim100.npy" --k "$dir/dim100.npy" --v "$dir/dim100.npy"
+before=$(ls -A "$dir")
+status "a directory as --out" 5 fake --out "$dir"
+status "an --out in no folder" 5 fake --out "$dir/none/o.npy"
+status "a directory as --lse" 5 fake --lse "$dir"
+status "a directory as --json" 5 fake --quiet --json "$dir"
+status "a results folder that is not there" 5 fake --quiet --json "$dir/none/run.jsonl"
+mkdir "$dir/locked"
+chmod a-w "$dir/locked"
+if [ "$(id -u)" -ne 0 ]; then
+    status "a results folder without write permission" 5 fake --quiet --json "$dir/locked/run.jsonl"
+else
+    skip "a results folder without write permission" "root may write everywhere"
+fi
+rmdir "$dir/locked"
+if [ -e /dev/full ]; then
+    status "a full disk under --json" 5 fake --quiet --json /dev/full
+    status "a full disk under stdout" 5 bash -c ". tests/fake.sh; build=$build; fake > /dev/full"
+fi
+check "no file is left behind" [ "$before" = "$(ls -A "$dir")" ]
+
+# ---- A wrong answer (1) is said, and gets no time
+wrong() { # BUG: exits with 1, prints FAIL and no time
+    fake FAKE_CUDA_BUG="$1" > "$tap_dir/wrong" 2> "$tap_dir/said"
+    [ $? -eq 1 ] && [ "$(wc -l < "$tap_dir/said")" -eq 1 ] && grep -q FAIL "$tap_dir/wrong" &&
+        ! grep -q '^time' "$tap_dir/wrong" || { cat "$tap_dir/wrong" "$tap_dir/said"; false; }
+}
+for bug in nan last zeros after before input unequal lse unwritten; do
+    check "wrong answer: $bug" wrong $bug
+done
+status "runs that differ" 1 fake FAKE_CUDA_BUG=unequal --repeat-check 5
+status "a wrong answer in a sweep" 1 fake FAKE_CUDA_BUG=unwritten --sweep-random 3
+
+# ---- What is right
+right() { # PATTERN OPTIONS...: exits with 0, says nothing on stderr, stdout has the pattern
+    local pattern=$1
+    shift
+    fake "$@" > "$tap_dir/right" 2> "$tap_dir/said" && [ ! -s "$tap_dir/said" ] &&
+        grep -Eq -- "$pattern" "$tap_dir/right" || { cat "$tap_dir/right" "$tap_dir/said"; false; }
+}
+check "check and time" right '^time +median +10 +us +event'
+check "no time line with --no-time" right 'verdict +PASS' --no-time
+check "cold" right 'cold L2' --l2 cold
+check "CSV" right '^1-scalar,B1 H2 Sq33 Sk65 D64,fake GPU,time,median,10,us,event' --csv
+check "zero batch" right 'n/a \(nothing to launch\)' --batch 0
+check "zero queries" right 'n/a \(nothing to launch\)' --seqlen-q 0
+check "zero keys" right 'verdict +PASS' --seqlen-k 0
+check "causal, no row sees all" right 'verdict +PASS' --causal=top-left
+check "whole rows masked out" right 'verdict +PASS' --causal --seqlen-q 65 --seqlen-k 33
+check "every input is judged right" bash -c "build=$build; . tests/fake.sh
+    for i in normal outlier normal3 uniform ascending descending negative constant ramp identity index; do
+        fake --no-time --input \$i > /dev/null || exit 1
+    done"
+check "sweep" right '^sweep: .* 20 right, 0 wrong' --sweep-random 20
+check "repeats" right '^repeats: 5 runs, bitwise equal' --repeat-check 5
+fake --quiet --out "$dir/o.npy" --lse "$dir/lse.npy"
+check "--out is what --q would read" fake_bare --q "$dir/o.npy" --k "$dir/o.npy" --v "$dir/o.npy" --no-time
+check "--lse is written" [ "$(stat -c %s "$dir/lse.npy")" -eq $((128 + 2 * 33 * 4)) ]
+check "records are JSON" bash -c "build=$build; . tests/fake.sh
+    fake --quiet --json $dir/r.jsonl && fake --quiet --json $dir/r.jsonl --causal &&
+    [ \$(wc -l < $dir/r.jsonl) -eq 2 ] && python3 -c '
+import json
+a, b = [json.loads(line) for line in open(\"$dir/r.jsonl\")]
+assert a[\"schema\"] == \"attnlab-1.0\" and a[\"stage\"] == \"1-scalar\" and a[\"check\"][\"passed\"]
+assert a[\"samples\"][\"median_us\"] > 0 and b[\"problem\"][\"mask\"] == \"bottom-right\"'"
+
+# ---- Interruption: the row is finished and marked
+interrupted() { # SIGNAL STATUS
+    rm -f "$dir/i.jsonl"
+    fake FAKE_CUDA_LAUNCH_US=200 --min-time 60 --max-samples 1000000 --json "$dir/i.jsonl" --quiet &
+    sleep 0.6
+    pkill -"$1" -P $! || kill -"$1" $!
+    wait $!
+    [ $? -eq "$2" ] && [ "$(wc -l < "$dir/i.jsonl")" -eq 1 ] && grep -q '"interrupted":true' "$dir/i.jsonl" &&
+        grep -q median_us "$dir/i.jsonl"
+}
+check "SIGINT" interrupted INT 130
+check "SIGTERM" interrupted TERM 143
+closed_pipe() {
+    fake 2> "$tap_dir/said" | true
+    [ "${PIPESTATUS[0]}" -eq 5 ] || [ "${PIPESTATUS[0]}" -eq 0 ] && [ "$(wc -l < "$tap_dir/said")" -le 1 ]
+}
+check "a closed pipe is no crash" closed_pipe
+
+# ---- Falling back: build/stage-(N-1) with the same options
+if [ -x "$build/stage-2" ]; then
+    fell_back() {
+        env LD_LIBRARY_PATH="$build/tests/fake" "$build/stage-2" --head-dim 72 --seqlen 32 --no-time \
+            --counters none --fallback > "$tap_dir/out" 2> "$tap_dir/said" &&
+            grep -q '^stage 1-scalar.*D72' "$tap_dir/out" && grep -q 'running stage-1 instead' "$tap_dir/said"
+    }
+    check "--fallback runs the stage before" fell_back
+fi
+status "nothing to fall back to" 3 bash -c "build=$build; . tests/fake.sh
+    fake_bare --head-dim 264 --fallback 2>&1 | tail -n 1 >&2; exit \${PIPESTATUS[0]}"
+tap_done
