@@ -1,0 +1,66 @@
+#!/bin/bash
+# Installs what this machine lacks to build, test and plot; says what it does; does nothing when all is there.
+#
+#   packages   Debian and Ubuntu, through apt-get (sudo only if needed): compiler, gnuplot, cmocka, jansson,
+#              clang-format, Python's venv
+#   .venv      the notebook tools of notebooks/requirements.txt
+#   CUDA       setup/cuda.txt into .venv, if no nvcc is on PATH or in /usr/local/cuda
+set -eu
+cd "$(dirname "$0")/.."
+
+say() { echo "setup: $*"; }
+die() { echo "setup: $*" >&2; exit 1; }
+
+# ---- Packages ----------------------------------------------------------------------------------------
+missing=()
+need() { # PACKAGE COMMAND...: the package is missing if the command fails
+    local package=$1
+    shift
+    "$@" > /dev/null 2>&1 || missing+=("$package")
+}
+library() { echo "int main(void){return 0;}" | gcc -x c - -o /dev/null -l:"$1"; }
+header() { echo "#include <$1>" | gcc -E -include stdint.h -include stdarg.h -include setjmp.h -x c -; }
+
+need gcc command -v gcc
+need make command -v make
+need git command -v git
+need libc6-dev header stdio.h
+need gnuplot-nox command -v gnuplot
+need clang-format command -v clang-format
+need python3-venv python3 -c 'import ensurepip, venv'
+need libcmocka-dev eval 'header cmocka.h && library libcmocka.so.0'
+need libjansson-dev eval 'header jansson.h && library libjansson.a'
+
+if [ ${#missing[@]} -gt 0 ]; then
+    command -v apt-get > /dev/null || die "no apt-get here; install these by hand: ${missing[*]}"
+    sudo=
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo > /dev/null || die "not root and no sudo; have these installed: ${missing[*]}"
+        sudo=sudo
+    fi
+    say "installing ${missing[*]}"
+    $sudo apt-get update -qq || die "apt-get update failed; is there a network?"
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+        "${missing[@]}" > /dev/null || die "apt-get could not install ${missing[*]}"
+fi
+
+# ---- Python and CUDA ---------------------------------------------------------------------------------
+wanted=(notebooks/requirements.txt)
+if command -v nvcc > /dev/null; then :
+elif [ -x /usr/local/cuda/bin/nvcc ]; then :
+else wanted+=(setup/cuda.txt)
+fi
+
+if [ ! -x .venv/bin/python ]; then
+    say "making .venv"
+    python3 -m venv .venv
+fi
+for list in "${wanted[@]}"; do
+    installed=.venv/installed-$(basename "$list")
+    cmp -s "$list" "$installed" && continue
+    say "installing $list into .venv (a minute or two)"
+    .venv/bin/pip install --quiet --disable-pip-version-check -r "$list" ||
+        die "pip could not install $list; is there a network?"
+    cp "$list" "$installed"
+done
+say "all is there"
