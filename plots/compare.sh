@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# compare.sh: run the chosen stages on one problem, put their records into one table, draw it.
+#
+#   compare.sh DEVICE "STAGE_DIR STAGE_DIR ..." [stage options]      (make compare does this)
+#   RECORDED=h200 compare.sh ...      draw plots/recorded/h200.jsonl, run nothing
+#
+# Writes results/compare/: run.jsonl (records), table.txt, notes.txt, labels.txt, NAME.png, NAME.svg.
+# Exit status: 0 drawn; 1 a stage gave a wrong answer; 5 files; 77 no gnuplot.
+set -u
+device=$1 dirs=$2
+shift 2
+out=results/compare
+recorded=plots/recorded
+
+fail() { echo "compare: $2" >&2; exit "$1"; }
+[[ ${RECORDED:-} =~ ^[A-Za-z0-9._-]*$ ]] || fail 2 "RECORDED names a file of $recorded without .jsonl: $(cd $recorded && echo *.jsonl)"
+mkdir -p $out 2>/dev/null && [ -w $out ] || fail 5 "cannot write to $out: make it writable"
+
+stages=$(for d in $dirs; do basename "$d"; done | tr '\n' ' ')
+series=() problem= wrong=0
+
+if [ -n "${RECORDED:-}" ]; then
+    file=$recorded/$RECORDED.jsonl
+    [ -f "$file" ] || fail 5 "there is no $file; recorded are: $(cd $recorded && ls -- *.jsonl 2>/dev/null | sed 's/.jsonl//' | tr '\n' ' ')"
+    problem=${PROBLEM:-B1 H8 S512 D64}
+    series+=("$RECORDED, recorded=$file")
+else
+    rm -f $out/run.jsonl
+    for s in $stages; do
+        n=${s%%-*}
+        printf 'compare: stage %s ... ' "$s" >&2
+        flock build/device.lock build/stage-"$n" --device "$device" --quiet --json $out/run.jsonl \
+            --counters TENSOR,SHARED,OCCUPANCY,MEMORY "$@" > $out/stage-"$n".log 2>&1
+        status=$?
+        case $status in
+            0) echo done >&2 ;;
+            1) echo "WRONG: see $out/stage-$n.log" >&2; wrong=1 ;;
+            130 | 143) exit $status ;;
+            *) echo "left out: $(tail -n 1 $out/stage-"$n".log)" >&2 ;;
+        esac
+    done
+    [ -s $out/run.jsonl ] || fail 77 "no stage could run here; try: make compare RECORDED=h200"
+    problem=$(build/tabulate --print-problem $out/run.jsonl)
+    kind=$(build/tabulate --print-device $out/run.jsonl)
+    series+=("$kind=$out/run.jsonl")
+    # Beside the emulator's counts stand the recorded values of a real GPU, where there are any.
+    [[ $kind == emulator* ]] && [ -f $recorded/h200.jsonl ] && series=("h200, recorded=$recorded/h200.jsonl" "${series[@]}")
+fi
+
+build/tabulate --out $out --problem "$problem" --stages "$stages" "${series[@]}" || exit 5
+grep -v '^$' $out/table.txt | grep -v '^# [^n]' | sed 's/^# //' | column -t
+
+command -v gnuplot >/dev/null || fail 77 "the table is in $out/table.txt; to draw it install gnuplot-nox (make setup)"
+draw() { # draw PLOT TERMINAL
+    gnuplot -e "dir = '$out'; out = '$out/$1'; term = '$2'; problem = '${problem//\'/}'" "plots/$1.gp"
+}
+if [ "${TERM:-}" = dumb ]; then
+    for plot in tensor tflops conflicts occupancy; do draw $plot dumb || exit 5; done
+fi
+for plot in tensor time tflops conflicts occupancy; do
+    for term in png svg; do draw $plot $term || fail 5 "gnuplot could not draw $out/$plot.$term"; done
+done
+echo "compare: drawn: $(cd $out && echo *.png) in $out" >&2
+exit $wrong

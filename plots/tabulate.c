@@ -1,0 +1,270 @@
+/* tabulate: records in, one plain-text table out. The plots are drawn from that table and nothing else.
+ *
+ *   tabulate --out DIR --problem "B1 H8 S512 D64" --stages "1-scalar 2-wmma-qk" LABEL=FILE [LABEL=FILE ...]
+ *
+ * Each LABEL=FILE is a series (a device): its newest record of every stage on that problem becomes a row.
+ * DIR/table.txt   one block per series (gnuplot: index), a row per stage, "-" where there is no value;
+ *                 read it with `column -t`
+ * DIR/notes.txt   one line per "-": series, stage number, column, reason
+ * DIR/labels.txt  one line per series: its label and its pedigree (board, clock, toolkit, revision, date)
+ *
+ *   tabulate --print-problem FILE    the newest attention problem in a file of records
+ *   tabulate --print-device FILE     a label for the device that made it: "NVIDIA H200", "emulator (h200)"
+ *
+ * Exit status: 0 a table was written; 2 bad usage; 5 a file could not be read or written. */
+#include "chip.h"
+#include "record.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const columns[] = {"time_us",
+                                      "iqr_us",
+                                      "tflops",
+                                      "peak_pct",
+                                      "tensor_active_pct",
+                                      "tensor_bound_pct",
+                                      "bank_conflicts",
+                                      "bank_conflict_pct",
+                                      "occupancy_theoretical_pct",
+                                      "occupancy_achieved_pct"};
+enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
+
+struct cell {
+    double value;     /* NaN: none */
+    char reason[256]; /* why there is none */
+};
+
+static struct cell cell_value(double value) { return (struct cell){.value = value}; }
+
+static struct cell cell_missing(const char *reason) {
+    struct cell c = {.value = NAN};
+    snprintf(c.reason, sizeof c.reason, "%s", reason);
+    return c;
+}
+
+static const char *text(const json_t *record, const char *object, const char *key) {
+    const char *s = json_string_value(json_object_get(json_object_get(record, object), key));
+    return s ? s : "";
+}
+
+static struct cell sample(const json_t *record, const char *key) {
+    const json_t *value = json_object_get(json_object_get(record, "samples"), key);
+    if (json_is_number(value)) return cell_value(json_number_value(value));
+    if (!json_object_get(json_object_get(record, "problem"), "seqlen_q"))
+        return cell_missing("not an attention kernel");
+    if (!strcmp(text(record, "device", "kind"), "emulator"))
+        return cell_missing("the emulator has no clock");
+    return cell_missing("not timed");
+}
+
+static struct cell counter(const json_t *record, const char *name) {
+    size_t i;
+    const json_t *c;
+    json_array_foreach(json_object_get(record, "counters"), i, c) {
+        const char *n = json_string_value(json_object_get(c, "name"));
+        if (!n || strcmp(n, name)) continue;
+        const json_t *value = json_object_get(c, "value");
+        if (json_is_number(value)) return cell_value(json_number_value(value));
+        const char *na = json_string_value(json_object_get(c, "na"));
+        return cell_missing(na ? na : "no value");
+    }
+    return cell_missing("not collected");
+}
+
+/* Percent of the chip's dense fp16 tensor peak at the SM clock seen after the run:
+ * tflops / (SMs * FLOP per clock and SM * clock). */
+static struct cell peak_pct(const json_t *record) {
+    struct cell tflops = sample(record, "tflops");
+    double mhz =
+        json_number_value(json_object_get(json_object_get(record, "device"), "clock_mhz_after"));
+    if (isnan(tflops.value)) return tflops;
+    if (!(mhz > 0)) return cell_missing("the SM clock is not known");
+    const char *family = text(record, "device", "chip");
+    for (int i = 0; chip_at(i); i++) {
+        const struct chip *c = chip_at(i);
+        if (!strcmp(c->family, family))
+            return cell_value(100 * tflops.value * 1e6 / (c->n_sms * c->tensor_flop_per_clk * mhz));
+    }
+    return cell_missing("the peak of this chip is not known");
+}
+
+static struct cell cell(const json_t *record, const char *column) {
+    if (!record) return cell_missing("no record of this stage on this problem");
+    if (!strcmp(column, "time_us")) return sample(record, "median_us");
+    if (!strcmp(column, "iqr_us")) return sample(record, "iqr_us");
+    if (!strcmp(column, "tflops")) return sample(record, "tflops");
+    if (!strcmp(column, "peak_pct")) return peak_pct(record);
+    return counter(record, column);
+}
+
+/* A stage that is no attention kernel (stage 5) has a problem of its own: any will do. */
+static const json_t *newest(const json_t *records, const char *stage, const char *problem) {
+    const json_t *record, *found = NULL;
+    const char *found_time = "";
+    size_t i;
+    json_array_foreach(records, i, record) {
+        const char *s = json_string_value(json_object_get(record, "stage"));
+        const char *time = json_string_value(json_object_get(record, "time"));
+        bool attention = json_object_get(json_object_get(record, "problem"), "seqlen_q") != NULL;
+        if (!s || !time || strcmp(s, stage)) continue;
+        if (attention && strcmp(text(record, "problem", "text"), problem)) continue;
+        if (strcmp(time, found_time) >= 0) found = record, found_time = time;
+    }
+    return found;
+}
+
+/* Text goes to gnuplot inside double quotes of a data file: neither quotes nor control characters. */
+static void put_quoted(FILE *f, const char *s) {
+    fputc('"', f);
+    for (; *s; s++) fputc(*s == '"' || *s == '\\' || (unsigned char)*s < ' ' ? '\'' : *s, f);
+    fputc('"', f);
+}
+
+static void put_pedigree(FILE *f, const char *label, const json_t *r) {
+    char line[512] = "no record";
+    if (r) {
+        const json_t *device = json_object_get(r, "device");
+        const json_t *samples = json_object_get(r, "samples");
+        const char *revision = json_string_value(json_object_get(r, "revision"));
+        const char *time = json_string_value(json_object_get(r, "time"));
+        int n = snprintf(line, sizeof line, "%s: %s", label, text(r, "device", "name"));
+        int mhz = (int)json_number_value(json_object_get(device, "clock_mhz_after"));
+        if (mhz)
+            n += snprintf(line + n, sizeof line - n, ", %d MHz, driver %s", mhz,
+                          text(r, "device", "driver"));
+        n += snprintf(line + n, sizeof line - n, ", CUDA %s, revision %s, %.10s",
+                      text(r, "device", "toolkit"), revision ? revision : "?", time ? time : "?");
+        if (samples)
+            snprintf(line + n, sizeof line - n, ", n = %d, L2 %s",
+                     (int)json_integer_value(json_object_get(samples, "n")),
+                     text(r, "samples", "l2"));
+    }
+    put_quoted(f, label);
+    fputc(' ', f);
+    put_quoted(f, line);
+    fputc('\n', f);
+}
+
+struct output {
+    FILE *table, *notes, *labels;
+};
+
+static const char *put_series(struct output *out, int index, const char *label, const char *path,
+                              const char *problem, const char *stages) {
+    json_t *records = NULL;
+    int n_cut = 0;
+    const char *why = record_read(path, &records, &n_cut);
+    if (why) return why;
+    if (n_cut) fprintf(stderr, "tabulate: %s: the cut last line was left out\n", path);
+
+    fprintf(out->table, "# %s\n# number stage", label);
+    for (int c = 0; c < N_COLUMNS; c++) fprintf(out->table, " %s", columns[c]);
+    fputc('\n', out->table);
+
+    char list[1024];
+    snprintf(list, sizeof list, "%s", stages);
+    const json_t *last = NULL;
+    for (char *save, *s = strtok_r(list, " ", &save); s; s = strtok_r(NULL, " ", &save)) {
+        const json_t *record = newest(records, s, problem);
+        if (record && json_object_get(json_object_get(record, "problem"), "seqlen_q"))
+            last = record;
+        fprintf(out->table, "%d %s", atoi(s), s);
+        for (int c = 0; c < N_COLUMNS; c++) {
+            struct cell v = cell(record, columns[c]);
+            if (isnan(v.value)) {
+                fputs(" -", out->table);
+                fprintf(out->notes, "%d %d %s ", index, atoi(s), columns[c]);
+                put_quoted(out->notes, v.reason);
+                fputc('\n', out->notes);
+            } else {
+                fprintf(out->table, " %.6g", v.value);
+            }
+        }
+        fputc('\n', out->table);
+    }
+    fputs("\n\n", out->table);
+    put_pedigree(out->labels, label, last);
+    json_decref(records);
+    return NULL;
+}
+
+static FILE *create(const char *dir, const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "w");
+    if (!f) {
+        fprintf(stderr, "tabulate: cannot write %s: %m; choose another folder\n", path);
+        exit(5);
+    }
+    return f;
+}
+
+/* The text of `object.key` in the newest record of an attention problem; "" if there is none. */
+static int print_newest(const char *path, const char *object, const char *key) {
+    json_t *records, *record;
+    int n_cut;
+    size_t i;
+    const char *why = record_read(path, &records, &n_cut), *found = "";
+    if (why) {
+        fprintf(stderr, "tabulate: %s\n", why);
+        return 5;
+    }
+    json_array_foreach(records, i, record) {
+        if (json_object_get(json_object_get(record, "problem"), "seqlen_q") || !*found)
+            found = text(record, object, key);
+    }
+    puts(found);
+    json_decref(records);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    const char *out_dir = NULL, *problem = NULL, *stages = NULL;
+    static const struct option options[] = {
+        {"out", required_argument, 0, 'o'},          {"problem", required_argument, 0, 'p'},
+        {"stages", required_argument, 0, 's'},       {"print-problem", required_argument, 0, 'P'},
+        {"print-device", required_argument, 0, 'D'}, {0}};
+    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (o == 'o')
+            out_dir = optarg;
+        else if (o == 'p')
+            problem = optarg;
+        else if (o == 's')
+            stages = optarg;
+        else if (o == 'P')
+            return print_newest(optarg, "problem", "text");
+        else if (o == 'D')
+            return print_newest(optarg, "device", "name");
+        else
+            return 2;
+    }
+    if (!out_dir || !problem || !stages || optind == argc) {
+        fprintf(stderr, "tabulate: give --out DIR --problem TEXT --stages LIST LABEL=FILE...\n");
+        return 2;
+    }
+    struct output out = {create(out_dir, "table.txt"), create(out_dir, "notes.txt"),
+                         create(out_dir, "labels.txt")};
+    for (int i = optind; i < argc; i++) {
+        char *path = strchr(argv[i], '=');
+        if (!path) {
+            fprintf(stderr, "tabulate: '%s' is not LABEL=FILE\n", argv[i]);
+            return 2;
+        }
+        *path++ = 0;
+        const char *why = put_series(&out, i - optind, argv[i], path, problem, stages);
+        if (why) {
+            fprintf(stderr, "tabulate: %s\n", why);
+            return 5;
+        }
+    }
+    if (fclose(out.table) | fclose(out.notes) | fclose(out.labels)) {
+        fprintf(stderr, "tabulate: cannot write to %s: %m\n", out_dir);
+        return 5;
+    }
+    return 0;
+}

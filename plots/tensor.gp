@@ -1,0 +1,13 @@
+# The headline: how busy the tensor cores are, stage by stage. Three different hundred percents:
+# the pipe's busy cycles (a counter), the FLOP rate against the chip's peak at the measured clock (time),
+# and, from the emulator, the tensor share of the tightest resource bound (an upper limit, no time).
+load 'plots/style.gp'
+n_columns = 3
+array column_number[3] = [7, 6, 8]
+array column_name[3] = ['tensor_active_pct', 'peak_pct', 'tensor_bound_pct']
+array column_title[3] = ['tensor pipe active', 'FLOP rate / tensor peak', 'upper bound']
+set title 'Tensor-core utilisation by stage'
+set ylabel 'percent'
+set yrange [0:109]
+set ytics 20
+load 'plots/bars.gp'
