@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,4 +142,24 @@ const char *record_read(const char *path, json_t **array, int *n_cut) {
     else
         *array = all;
     return why;
+}
+
+json_t *record_real(double x) { return isfinite(x) ? json_real(x) : json_null(); }
+
+json_t *record_counters(const struct counters *c) {
+    json_t *all = json_array();
+    for (int i = 0; i < c->n; i++) {
+        const struct counter *k = &c->counter[i];
+        json_t *one = json_pack("{s:s, s:s}", "group", k->group, "name", k->name);
+        if (*k->reason) {
+            json_object_set_new(one, "na", json_string(k->reason));
+        } else {
+            json_object_set_new(one, "value", record_real(k->value));
+            json_object_set_new(one, "unit", json_string(k->unit));
+            json_object_set_new(one, "source", json_string(counter_source_name(k->source)));
+            json_object_set_new(one, "metric", json_string(k->metric));
+        }
+        json_array_append_new(all, one);
+    }
+    return all;
 }

@@ -24,6 +24,7 @@
  * A peer (PyTorch's FlashAttention-2, cuDNN) has "peer": {"name", "version", "kernel"} and no "stage". */
 #pragma once
 
+#include "counters.h"
 #include "device.h"
 
 #include <jansson.h>
@@ -36,6 +37,12 @@ json_t *record_new(int argc, char **argv);
 
 /* The "device" of a record; clocks of 0 are left out. */
 json_t *record_device(const struct device_info *info, int clock_mhz_before, int clock_mhz_after);
+
+/* JSON has no infinity and no NaN: those become null. */
+json_t *record_real(double x);
+
+/* The "counters" of a record. */
+json_t *record_counters(const struct counters *c);
 
 /* Appends one line and syncs it; creates the file (not its folder). NULL, or the reason: nothing of the
  * line is left behind then. */

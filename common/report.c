@@ -166,9 +166,6 @@ int report_print(const struct report *r) {
 
 /* ---- The record -------------------------------------------------------------------------------------- */
 
-/* JSON has no infinity and no NaN: those become null. */
-static json_t *real(double x) { return isfinite(x) ? json_real(x) : json_null(); }
-
 static json_t *record_problem(const struct report *r) {
     static const char *const masks[] = {"none", "bottom-right", "top-left"};
     const struct attention *a = &r->problem;
@@ -178,19 +175,19 @@ static json_t *record_problem(const struct report *r) {
     json_t *problem = json_pack(
         "{s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:o, s:s, s:o, s:s}", "batch", a->batch, "heads",
         a->heads, "kv_heads", a->kv_heads, "seqlen_q", a->seqlen_q, "seqlen_k", a->seqlen_k,
-        "head_dim", a->head_dim, "mask", masks[a->mask], "scale", real(a->scale), "input",
-        o->q_path ? "file" : o->input, "flops", real(attention_flops(a)), "text", text);
+        "head_dim", a->head_dim, "mask", masks[a->mask], "scale", record_real(a->scale), "input",
+        o->q_path ? "file" : o->input, "flops", record_real(attention_flops(a)), "text", text);
     if (!o->q_path) json_object_set_new(problem, "seed", json_integer((json_int_t)o->seed));
     return problem;
 }
 
 static json_t *record_check(const struct check_result *c) {
-    json_t *check =
-        json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "passed", c->passed, "row_error",
-                  real(c->row_error), "row_error_limit", real(c->row_error_limit), "max_error",
-                  real(c->max_error), "max_error_limit", real(c->max_error_limit), "lse_error",
-                  real(c->lse_error), "non_finite", (json_int_t)c->non_finite, "rows_checked",
-                  (json_int_t)c->rows_checked);
+    json_t *check = json_pack(
+        "{s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "passed", c->passed, "row_error",
+        record_real(c->row_error), "row_error_limit", record_real(c->row_error_limit), "max_error",
+        record_real(c->max_error), "max_error_limit", record_real(c->max_error_limit), "lse_error",
+        record_real(c->lse_error), "non_finite", (json_int_t)c->non_finite, "rows_checked",
+        (json_int_t)c->rows_checked);
     if (!c->passed) json_object_set_new(check, "why", json_string(c->why));
     return check;
 }
@@ -198,9 +195,10 @@ static json_t *record_check(const struct check_result *c) {
 static json_t *record_samples(const struct report *r) {
     const struct timing *t = &r->timing;
     return json_pack("{s:i, s:o, s:o, s:o, s:s, s:i, s:o, s:s}", "n", t->n, "median_us",
-                     real(t->median_us), "iqr_us", real(t->iqr_us), "min_us", real(t->min_us), "l2",
-                     t->cold ? "cold" : "warm", "launches_per_sample", t->launches_per_sample,
-                     "tflops", real(report_tflops(r)), "source", "event");
+                     record_real(t->median_us), "iqr_us", record_real(t->iqr_us), "min_us",
+                     record_real(t->min_us), "l2", t->cold ? "cold" : "warm", "launches_per_sample",
+                     t->launches_per_sample, "tflops", record_real(report_tflops(r)), "source",
+                     "event");
 }
 
 static json_t *record_kernels(const struct report *r) {
@@ -221,24 +219,6 @@ static json_t *record_kernels(const struct report *r) {
     return all;
 }
 
-static json_t *record_counters(const struct counters *c) {
-    json_t *all = json_array();
-    for (int i = 0; i < c->n; i++) {
-        const struct counter *k = &c->counter[i];
-        json_t *one = json_pack("{s:s, s:s}", "group", k->group, "name", k->name);
-        if (*k->reason) {
-            json_object_set_new(one, "na", json_string(k->reason));
-        } else {
-            json_object_set_new(one, "value", real(k->value));
-            json_object_set_new(one, "unit", json_string(k->unit));
-            json_object_set_new(one, "source", json_string(counter_source_name(k->source)));
-            json_object_set_new(one, "metric", json_string(k->metric));
-        }
-        json_array_append_new(all, one);
-    }
-    return all;
-}
-
 static json_t *record_gates(const struct gate *gate) {
     json_t *all = json_array();
     for (int i = 0; i < GATE_COUNT; i++) {
@@ -246,7 +226,7 @@ static json_t *record_gates(const struct gate *gate) {
                                 gate_verdict_name(gate[i].verdict), "limit", gate[i].limit, "why",
                                 gate[i].why);
         if (gate[i].has_value) {
-            json_object_set_new(one, "value", real(gate[i].value));
+            json_object_set_new(one, "value", record_real(gate[i].value));
             json_object_set_new(one, "source", json_string(counter_source_name(gate[i].source)));
         }
         json_array_append_new(all, one);

@@ -1,0 +1,207 @@
+/* Hopper's own instructions: mbarrier, TMA, WGMMA, and what orders them. One PTX instruction = one tiny
+ * function, named after the instruction. Shared memory is named by its 32-bit shared-window address.
+ * `wgmma_mMnNkK_*` take the accumulator in tile units: d[N / 8][4], one 8-column block each. */
+#pragma once
+
+#include "gmma_desc.h"
+
+#include <cuda.h>
+
+#define PTX static __device__ __forceinline__
+
+PTX uint32_t shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
+
+/* ---- mbarrier: a phase ends when all arrivals are in and all announced bytes have landed */
+
+PTX void mbarrier_init(uint32_t barrier, int n_arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(n_arrivals) : "memory");
+}
+
+/* Makes mbarrier_init visible to TMA and to the other CTAs of the cluster. */
+PTX void fence_mbarrier_init() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+PTX void mbarrier_arrive(uint32_t barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+/* Arrives, and announces n_bytes that TMA will bring before the phase may end. */
+PTX void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t n_bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(n_bytes)
+                 : "memory");
+}
+
+/* True once the phase of this parity has ended; may suspend the thread for a while before it says no. */
+PTX bool mbarrier_try_wait_parity(uint32_t barrier, uint32_t parity) {
+    uint32_t done;
+    asm volatile("{ .reg .pred p;\n"
+                 "  mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                 "  selp.u32 %0, 1, 0, p; }"
+                 : "=r"(done)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+    return done;
+}
+
+/* ---- named barriers: n_threads = those that wait + those that only arrive, a multiple of 32 */
+
+PTX void bar_sync(int id, int n_threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(n_threads) : "memory");
+}
+
+PTX void bar_arrive(int id, int n_threads) {
+    asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(n_threads) : "memory");
+}
+
+/* ---- TMA: box at (d, row, head, batch), innermost first, of the tensor that the map describes */
+
+PTX void prefetch_tensormap(const CUtensorMap *map) {
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+/* Global to shared; what lies outside the tensor arrives as zeros and counts as bytes all the same. */
+PTX void tma_load_4d(uint32_t smem, const CUtensorMap *map, uint32_t barrier, int d, int row, int head,
+                     int batch) {
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(smem),
+                 "l"(map), "r"(barrier), "r"(d), "r"(row), "r"(head), "r"(batch)
+                 : "memory");
+}
+
+/* The same, with a policy that says how long L2 should keep the lines. */
+PTX void tma_load_4d_hint(uint32_t smem, const CUtensorMap *map, uint32_t barrier, int d, int row,
+                          int head, int batch, uint64_t policy) {
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".L2::cache_hint [%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(smem),
+                 "l"(map), "r"(barrier), "r"(d), "r"(row), "r"(head), "r"(batch), "l"(policy)
+                 : "memory");
+}
+
+PTX uint64_t createpolicy_evict_first() {
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+PTX uint64_t createpolicy_evict_last() {
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+/* Shared to global; what lies outside the tensor is not written. */
+PTX void tma_store_4d(const CUtensorMap *map, uint32_t smem, int d, int row, int head, int batch) {
+    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(
+                     map),
+                 "r"(smem), "r"(d), "r"(row), "r"(head), "r"(batch)
+                 : "memory");
+}
+
+PTX void bulk_commit_group() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+
+/* At most N of this thread's groups still read shared memory. */
+template <int N> PTX void bulk_wait_group_read() {
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
+}
+
+/* At most N of this thread's groups are still under way. */
+template <int N> PTX void bulk_wait_group() {
+    asm volatile("cp.async.bulk.wait_group %0;" ::"n"(N) : "memory");
+}
+
+/* This thread's ordinary writes to shared memory become visible to TMA and WGMMA. */
+PTX void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+/* ---- registers: a warpgroup gives up or asks for registers; N = 24, 32 ... 256 */
+
+template <int N> PTX void setmaxnreg_dec() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N)); }
+template <int N> PTX void setmaxnreg_inc() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N)); }
+
+/* Four 8x8 matrices of halves. Register i of lane t holds row t / 4, columns 2 (t % 4) and the next of
+ * matrix i; lane t says where row t % 8 of matrix t / 8 goes, 16 bytes. */
+PTX void stmatrix_x4(uint32_t smem, uint32_t r0, uint32_t r1, uint32_t r2, uint32_t r3) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(smem), "r"(r0),
+                 "r"(r1), "r"(r2), "r"(r3)
+                 : "memory");
+}
+
+/* ---- WGMMA */
+
+/* What this warpgroup did to the registers of the next wgmma happens before it. */
+PTX void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+
+PTX void wgmma_commit_group() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+
+/* At most N groups of wgmma are still under way. */
+template <int N> PTX void wgmma_wait_group() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+}
+
+/* Not an instruction: the compiler may not move uses of these registers across this point. */
+template <int N> PTX void registers_fence(float (&d)[N][4]) {
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        asm volatile("" : "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])::"memory");
+}
+
+/* Operand lists: D8(i) are the 8 accumulator registers of blocks i and i + 1; TEN(p) is "%p0, ... %p9,". */
+#define D8(i)                                                                                      \
+    "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3]), "+f"(d[i + 1][0]),                 \
+        "+f"(d[i + 1][1]), "+f"(d[i + 1][2]), "+f"(d[i + 1][3])
+#define D32(i) D8(i), D8(i + 2), D8(i + 4), D8(i + 6)
+#define TEN(p)                                                                                     \
+    "%" #p "0,%" #p "1,%" #p "2,%" #p "3,%" #p "4,%" #p "5,%" #p "6,%" #p "7,%" #p "8,%" #p "9,"
+#define TEN_TO_29 TEN() TEN(1) TEN(2)
+#define TEN_TO_59 TEN_TO_29 TEN(3) TEN(4) TEN(5)
+
+/* D = A B^T (use_d 0) or D += A B^T (1). A (64, 16) and B (N, 16) lie K-major in shared memory. */
+#define WGMMA_SS(N, DS, A, B, P, ...)                                                              \
+    PTX void wgmma_m64n##N##k16_ss(float (&d)[N / 8][4], uint64_t a_desc, uint64_t b_desc, int use_d) { \
+        asm volatile("{ .reg .pred p;\n setp.ne.b32 p, " P ", 0;\n"                                \
+                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" DS "}, " A ", " B    \
+                     ", p, 1, 1, 0, 0; }"                                                          \
+                     : __VA_ARGS__                                                                 \
+                     : "l"(a_desc), "l"(b_desc), "r"(use_d));                                      \
+    }
+
+/* The same with A (64, 16) in registers and B (16, N) MN-major in shared memory. */
+#define WGMMA_RS(N, DS, A, B, P, ...)                                                              \
+    PTX void wgmma_m64n##N##k16_rs(float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t b_desc,    \
+                                   int use_d) {                                                    \
+        asm volatile("{ .reg .pred p;\n setp.ne.b32 p, " P ", 0;\n"                                \
+                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" DS "}, {" A "}, " B  \
+                     ", p, 1, 1, 1; }"                                                             \
+                     : __VA_ARGS__                                                                 \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b_desc), "r"(use_d));       \
+    }
+
+WGMMA_SS(64, TEN_TO_29 "%30,%31", "%32", "%33", "%34",
+         D32(0))
+WGMMA_SS(96, TEN_TO_29 TEN(3) "%40,%41,%42,%43,%44,%45,%46,%47", "%48", "%49", "%50",
+         D32(0), D8(8), D8(10))
+WGMMA_SS(128, TEN_TO_59 "%60,%61,%62,%63", "%64", "%65", "%66",
+         D32(0), D32(8))
+WGMMA_SS(112, TEN_TO_29 TEN(3) TEN(4) "%50,%51,%52,%53,%54,%55", "%56", "%57", "%58",
+         D32(0), D8(8), D8(10), D8(12))
+WGMMA_SS(176, TEN_TO_59 TEN(6) TEN(7) "%80,%81,%82,%83,%84,%85,%86,%87", "%88", "%89", "%90",
+         D32(0), D32(8), D8(16), D8(18), D8(20))
+WGMMA_SS(192, TEN_TO_59 TEN(6) TEN(7) TEN(8) "%90,%91,%92,%93,%94,%95", "%96", "%97", "%98",
+         D32(0), D32(8), D32(16))
+WGMMA_SS(80, TEN_TO_29 "%30,%31,%32,%33,%34,%35,%36,%37,%38,%39", "%40", "%41", "%42",
+         D32(0), D8(8))
+WGMMA_RS(64, TEN_TO_29 "%30,%31", "%32,%33,%34,%35", "%36", "%37",
+         D32(0))
+WGMMA_RS(128, TEN_TO_59 "%60,%61,%62,%63", "%64,%65,%66,%67", "%68", "%69",
+         D32(0), D32(8))
+WGMMA_RS(256, TEN_TO_59 TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127", "%128,%129,%130,%131", "%132", "%133",
+         D32(0), D32(8), D32(16), D32(24))
+
+#undef D8
+#undef D32
+#undef TEN
+#undef TEN_TO_29
+#undef TEN_TO_59
+#undef WGMMA_SS
+#undef WGMMA_RS
+#undef PTX

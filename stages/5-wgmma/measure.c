@@ -1,0 +1,111 @@
+/* Cycles, TFLOPS and counters of one instruction. */
+#include "experiment.h"
+#include "reason.h"
+#include "timing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_WGMMA = 4096, N_LAUNCHES = 15, ONE_CTA_AN_SM = 120 * 1024 };
+
+double model_cycles(const struct experiment *e) {
+    double tensor = e->n / 2.0, shared = e->n / 4.0 + (e->a_in_registers ? 0 : 16);
+    return (tensor > shared ? tensor : shared) + 0.8;
+}
+
+static void make_launch(const struct experiment *e, const struct measurement *m,
+                        const struct placed *p, int rounds, struct device_launch *out) {
+    *out = (struct device_launch){.grid = {m->n_ctas, 1, 1},
+                                  .block = {128 * m->warpgroups, 1, 1},
+                                  .shared_bytes = ONE_CTA_AN_SM};
+    snprintf(out->kernel, sizeof out->kernel, "measure_%s_%d_%d",
+             e->a_in_registers ? "regs" : "smem", m->group, m->depth);
+    struct wgmma_args args = p->args;
+    args.rounds = rounds;
+    device_launch_arg(out, &args, sizeof args);
+}
+
+struct bench {
+    struct operands operands;
+    struct placed placed;
+    struct device_image *image;
+};
+
+static const char *bench_open(struct device *d, const struct experiment *e, int n_cycles,
+                              struct bench *out) {
+    *out = (struct bench){0};
+    char image[48];
+    if (e->a_m_major || e->b_n_major) return "only K-major operands are measured";
+    const char *why = operands_make(e, &out->operands);
+    if (!why) why = placed_make(d, e, &out->operands, n_cycles, &out->placed);
+    if (!why) why = device_load(d, image_folder(), experiment_image(e, image), &out->image);
+    return why;
+}
+
+static void bench_close(struct device *d, struct bench *b) {
+    device_unload(d, b->image);
+    placed_free(d, &b->placed);
+    operands_free(&b->operands);
+}
+
+const char *measure_cycles(struct device *d, const struct experiment *e,
+                           const struct measurement *m, struct cycles *out) {
+    if (device_info(d)->is_emulator) return "the emulator has no clock";
+    int n = m->n_ctas * m->warpgroups;
+    int64_t *cycles = calloc(n, sizeof *cycles);
+    double *samples = calloc((size_t)n * N_LAUNCHES, sizeof *samples);
+    struct bench b = {0};
+    const char *why = cycles && samples ? bench_open(d, e, n, &b) : reason("out of memory");
+    struct device_launch launch;
+    int rounds = N_WGMMA / m->group;
+    if (!why) make_launch(e, m, &b.placed, rounds, &launch);
+    for (int i = -1; i < N_LAUNCHES && !why; i++) { /* the first one warms up */
+        if (!(why = device_launch(d, b.image, &launch)) && !(why = device_sync(d)))
+            why = device_copy_out(d, cycles, b.placed.cycles, n * sizeof *cycles);
+        for (int j = 0; j < n && i >= 0; j++)
+            samples[i * n + j] = (double)cycles[j] / (rounds * m->group);
+    }
+    if (!why) {
+        struct timing t;
+        timing_statistics(samples, n * N_LAUNCHES, &t);
+        *out = (struct cycles){n * N_LAUNCHES, t.median_us, t.iqr_us, t.min_us};
+    }
+    bench_close(d, &b);
+    free(samples);
+    free(cycles);
+    return why;
+}
+
+const char *measure_chip(struct device *d, const struct experiment *e, const struct measurement *m,
+                         double *tflops) {
+    struct bench b = {0};
+    struct device_launch launch;
+    struct timing t;
+    const char *why = bench_open(d, e, m->n_ctas * m->warpgroups, &b);
+    int rounds = 16 * N_WGMMA / m->group;
+    if (!why) {
+        make_launch(e, m, &b.placed, rounds, &launch);
+        why = timing_measure(d, b.image, &launch, 1, false, 0.1, 20, &t);
+    }
+    if (!why) {
+        double flops =
+            2.0 * WGMMA_M * e->n * WGMMA_K * rounds * m->group * m->warpgroups * m->n_ctas;
+        *tflops = flops / t.median_us * 1e-6;
+    }
+    bench_close(d, &b);
+    return why;
+}
+
+const char *measure_counters(struct device *d, const struct experiment *e, const char *groups,
+                             struct counters *out) {
+    const struct measurement m = {4, 1, 1, device_info(d)->chip.n_sms};
+    struct bench b = {0};
+    struct device_launch launch;
+    const char *why = bench_open(d, e, m.n_ctas, &b);
+    if (!why) {
+        make_launch(e, &m, &b.placed, N_WGMMA / m.group, &launch);
+        why = counters_collect(d, b.image, &launch, 1, groups, out);
+    }
+    bench_close(d, &b);
+    return why;
+}
