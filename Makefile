@@ -18,6 +18,10 @@ PYTHON := .venv/bin/python
 DEVICE ?= auto
 ARGS   ?=
 
+# These reach a shell: what it would take for more than a word is refused.
+$(foreach c,; & | < > ` " ' \ ( ) { } ! * ? $$,$(if $(findstring $c,$(ARGS)$(DEVICE)),\
+    $(error ARGS and DEVICE hold options and values; $c has no place there)))
+
 # The CUDA toolkit: the one on PATH, /usr/local/cuda, or the wheels that `make setup` puts in .venv.
 NVCC := $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc) \
                     $(wildcard .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc) nvcc)
@@ -53,11 +57,12 @@ help: ## this page
 all: $(STAGES) ## build every stage and its kernel images
 
 .PHONY: run
-run: $(addprefix run-,$(CHOSEN)) ## check, time and count: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu
+run: $(addprefix run-,$(CHOSEN)) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu
 
 .PHONY: $(addprefix run-,$(STAGES))
 $(addprefix run-,$(STAGES)): run-%: %
-	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS)
+	@mkdir -p results
+	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) --json results/run.jsonl $(ARGS)
 
 .PHONY: diff
 diff: ## what changed from the stage before, in kernel.cu

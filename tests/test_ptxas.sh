@@ -1,0 +1,30 @@
+#!/bin/bash
+# What ptxas said of every cubin: no spills, registers within the limit that the stage states, none of the
+# warnings that say that WGMMA was serialised or setmaxnreg ignored.
+. tests/tap.sh
+
+within() { # FILE LIMIT
+    local used
+    used=$(sed -n 's/.*Used \([0-9]*\) registers.*/\1/p' "$1")
+    [ -n "$used" ] || { echo "$1 names no registers"; return 1; }
+    for n in $used; do [ "$n" -le "$2" ] || { echo "$1: $n registers, limit $2"; return 1; }; done
+}
+no_spills() { # FILE
+    grep -q '0 bytes spill stores' "$1" && ! grep -E '[1-9][0-9]* bytes spill' "$1"
+}
+no_warnings() { # FILE
+    ! grep -E 'C75(08|10|15|18)' "$1"
+}
+
+for folder in stages/[0-9]*-*; do
+    number=$(basename "$folder" | sed 's/-.*//')
+    limit=$(sed -n 's/.*\.max_registers = \([0-9]*\).*/\1/p' "$folder"/*.c)
+    for report in "$build/images/stage-$number"/*.sm_*.ptxas; do
+        [ -e "$report" ] || continue
+        name="stage-$number $(basename "$report" .ptxas)"
+        [ -n "$limit" ] && check "$name: registers" within "$report" "$limit"
+        check "$name: no spills" no_spills "$report"
+        check "$name: no warnings" no_warnings "$report"
+    done
+done
+tap_done
