@@ -1,0 +1,157 @@
+#include "sass.h"
+
+#include "reason.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const sass_metric[SASS_N] = {
+    [SASS_EXECUTED] = "smsp__sass_inst_executed",
+    [SASS_THREADS] = "smsp__sass_thread_inst_executed_pred_on",
+    [SASS_WAVEFRONTS] = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared",
+    [SASS_WAVEFRONTS_IDEAL] = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal",
+    [SASS_SECTORS] = "smsp__sass_sectors_mem_global",
+    [SASS_SECTORS_IDEAL] = "smsp__sass_sectors_mem_global_ideal",
+};
+
+const char *const sass_kind[SASS_KINDS] = {
+    [SASS_LD] = "ld",         [SASS_ST] = "st",     [SASS_LDSM] = "ldsm", [SASS_STSM] = "stsm",
+    [SASS_LDGSTS] = "ldgsts", [SASS_GMMA] = "gmma", [SASS_ATOM] = "atom",
+};
+
+/* An instruction is of the kind whose count is not 0 for it. Not every chip has every kind. */
+static const char *const kind_metric[SASS_KINDS] = {
+    [SASS_LD] = "smsp__sass_inst_executed_op_shared_ld",
+    [SASS_ST] = "smsp__sass_inst_executed_op_shared_st",
+    [SASS_LDSM] = "smsp__sass_inst_executed_op_ldsm",
+    [SASS_STSM] = "smsp__sass_inst_executed_op_shared_stsm",
+    [SASS_LDGSTS] = "smsp__sass_inst_executed_op_ldgsts",
+    [SASS_GMMA] = "smsp__sass_inst_executed_op_shared_gmma",
+    [SASS_ATOM] = "smsp__sass_inst_executed_op_shared_atom",
+};
+
+/* What is collected: first the metrics, then the kinds. */
+enum { N_COLLECTED = SASS_N + SASS_KINDS };
+
+/* Looked up in the chip's list: the call that asks for one metric wants a driver, the list does
+ * not. */
+const char *sass_metric_id(const struct cupti *cupti, const char *chip, const char *metric,
+                           uint64_t *id) {
+    CUPTI_PARAMS(CUpti_SassMetrics_GetNumOfMetrics, count, .pChipName = chip);
+    const char *why = CUPTI_CALL(cupti, cuptiSassMetricsGetNumOfMetrics, &count);
+    if (why) return why;
+    CUpti_SassMetrics_MetricDetails *list = calloc(count.numOfMetrics + 1, sizeof *list);
+    if (!list) return "no memory for metric names";
+    CUPTI_PARAMS(CUpti_SassMetrics_GetMetrics, get, .pChipName = chip,
+                 .numOfMetrics = count.numOfMetrics, .pMetricsList = list);
+    why = CUPTI_CALL(cupti, cuptiSassMetricsGetMetrics, &get);
+    bool found = false;
+    for (size_t i = 0; !why && !found && i < count.numOfMetrics; i++) {
+        found = list[i].pMetricName && !strcmp(list[i].pMetricName, metric);
+        if (found) *id = list[i].metricId;
+    }
+    free(list);
+    return why || found ? why : reason("%s has no SASS metric %s", chip, metric);
+}
+
+/* id[i] = 0: this chip has no such metric. */
+static const char *configure(const struct cupti *cupti, const char *chip, int device_index,
+                             uint64_t id[N_COLLECTED]) {
+    CUpti_SassMetrics_Config config[N_COLLECTED];
+    size_t n = 0;
+    for (int i = 0; i < N_COLLECTED; i++) {
+        bool is_kind = i >= SASS_N;
+        const char *why =
+            sass_metric_id(cupti, chip, is_kind ? kind_metric[i - SASS_N] : sass_metric[i], &id[i]);
+        if (why && !is_kind) return why;
+        if (why) {
+            id[i] = 0;
+            continue;
+        }
+        config[n++] = (CUpti_SassMetrics_Config){
+            .metricId = id[i], .outputGranularity = CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU};
+    }
+    CUPTI_PARAMS(CUpti_SassMetricsSetConfig, set, .numOfMetricConfig = n, .pConfigs = config,
+                 .deviceIndex = (uint32_t)device_index);
+    return CUPTI_CALL(cupti, cuptiSassMetricsSetConfig, &set);
+}
+
+/* Each value of CUPTI's record is labelled by its metric's id. */
+static void convert(const CUpti_SassMetrics_Data *data, size_t n_values,
+                    const uint64_t id[N_COLLECTED], struct sass_record *r) {
+    snprintf(r->function, sizeof r->function, "%s", data->functionName);
+    r->pc = data->pcOffset;
+    r->kind = SASS_OTHER;
+    for (size_t v = 0; v < n_values; v++) {
+        const CUpti_SassMetrics_InstanceValue *value = &data->pInstanceValues[v];
+        for (int k = 0; k < N_COLLECTED; k++) {
+            if (!id[k] || value->metricId != id[k]) continue;
+            if (k < SASS_N)
+                r->value[k] += (double)value->value;
+            else if (value->value)
+                r->kind = (enum sass_kind)(k - SASS_N);
+        }
+    }
+}
+
+static const char *fetch(const struct cupti *cupti, CUcontext context,
+                         const uint64_t id[N_COLLECTED], struct sass *out) {
+    CUPTI_PARAMS(CUpti_SassMetricsGetDataProperties, get, .ctx = context);
+    const char *why = CUPTI_CALL(cupti, cuptiSassMetricsGetDataProperties, &get);
+    if (why) return why;
+    const size_t n = get.numOfPatchedInstructionRecords,
+                 n_values = get.numOfInstances * N_COLLECTED;
+    CUpti_SassMetrics_Data *data = calloc(n + 1, sizeof *data);
+    CUpti_SassMetrics_InstanceValue *values = calloc(n * n_values + 1, sizeof *values);
+    out->record = calloc(n + 1, sizeof *out->record);
+    if (!data || !values || !out->record) {
+        why = "no memory for counts by instruction";
+        goto done;
+    }
+    for (size_t i = 0; i < n; i++) {
+        data[i].structSize = sizeof *data;
+        data[i].pInstanceValues = values + i * n_values;
+    }
+    CUPTI_PARAMS(CUpti_SassMetricsFlushData, flush, .ctx = context,
+                 .numOfPatchedInstructionRecords = n, .numOfInstances = get.numOfInstances,
+                 .pMetricsData = data);
+    if ((why = CUPTI_CALL(cupti, cuptiSassMetricsFlushData, &flush))) goto done;
+    for (size_t i = 0; i < n; i++) convert(&data[i], n_values, id, &out->record[i]);
+    out->n = (int)n;
+done:
+    free(values);
+    free(data);
+    return why;
+}
+
+const char *sass_collect(const struct cupti *cupti, CUcontext context, int device_index,
+                         const char *chip, range_body *body, void *arg, struct sass *out) {
+    uint64_t id[N_COLLECTED];
+    *out = (struct sass){0};
+    const char *why = configure(cupti, chip, device_index, id);
+    if (why) return why;
+    CUPTI_PARAMS(CUpti_SassMetricsEnable, enable, .ctx = context, .enableLazyPatching = 1);
+    why = CUPTI_CALL(cupti, cuptiSassMetricsEnable, &enable);
+    if (!why) {
+        why = body(arg);
+        if (!why)
+            why = fetch(cupti, context, id, out); /* before disabling, or the records are lost */
+        CUPTI_PARAMS(CUpti_SassMetricsDisable, disable, .ctx = context);
+        const char *disabled = CUPTI_CALL(cupti, cuptiSassMetricsDisable, &disable);
+        if (!why) why = disabled;
+        if (!why && disable.numOfDroppedRecords)
+            why = reason("counts by instruction are incomplete: CUPTI dropped %zu records",
+                         disable.numOfDroppedRecords);
+    }
+    CUPTI_PARAMS(CUpti_SassMetricsUnsetConfig, unset, .deviceIndex = (uint32_t)device_index);
+    const char *forgotten = CUPTI_CALL(cupti, cuptiSassMetricsUnsetConfig, &unset);
+    if (!why) why = forgotten;
+    if (why) sass_free(out);
+    return why;
+}
+
+void sass_free(struct sass *s) {
+    free(s->record);
+    *s = (struct sass){0};
+}
