@@ -1,4 +1,5 @@
 /* A stage program. It lies in the library: a stage with a main of its own (stage 5) simply wins. */
+#include "groups.h"
 #include "interrupt.h"
 #include "revision.h"
 #include "run.h"
@@ -47,6 +48,10 @@ int main(int argc, char **argv) {
     if (o.help) {
         options_help(stdout, program_invocation_short_name);
         return STATUS_RIGHT;
+    }
+    if (o.list_counters) {
+        why = groups_print(stdout);
+        return why ? run_failed(why, STATUS_FILE) : STATUS_RIGHT;
     }
     if (o.version) {
         printf("attnlab stage %s, %s\n", stage.name, revision());

@@ -1,0 +1,150 @@
+#include "expression.h"
+
+#include "reason.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* sum     = product { ("+" | "-") product }
+ * product = factor { ("*" | "/") factor }
+ * factor  = number | name | "(" sum ")" | "-" factor
+ * name    = letter { letter | digit | "_" | "." | "@" } */
+struct parser {
+    const char *text, *at;
+    expression_lookup *lookup; /* NULL: grammar only, every name is 1 and nothing divides by zero */
+    void *arg;
+    const char *why; /* the first thing that went wrong */
+    int depth;
+};
+
+enum { MAX_DEPTH = 32, MAX_NAME = 128 };
+
+static double sum(struct parser *p);
+
+static char peek(struct parser *p) {
+    while (*p->at == ' ') p->at++;
+    return *p->at;
+}
+
+static double fail(struct parser *p, const char *why) {
+    if (!p->why) p->why = why;
+    return NAN;
+}
+
+static size_t name_length(const char *at) {
+    size_t n = 0;
+    if (!isalpha((unsigned char)*at) && *at != '_') return 0;
+    while (isalnum((unsigned char)at[n]) || at[n] == '_' || at[n] == '.' || at[n] == '@') n++;
+    return n;
+}
+
+static double name(struct parser *p, size_t length) {
+    char text[MAX_NAME];
+    if (length >= sizeof text)
+        return fail(p, reason("a name of %zu characters is too long", length));
+    snprintf(text, sizeof text, "%.*s", (int)length, p->at);
+    p->at += length;
+    double value = 1;
+    if (!p->lookup || p->why) return value;
+    const char *why = p->lookup(p->arg, text, &value);
+    return why ? fail(p, why) : value;
+}
+
+static double factor(struct parser *p) {
+    char c = peek(p);
+    size_t length = name_length(p->at);
+    if (length) return name(p, length);
+    if (isdigit((unsigned char)c)) {
+        char *end;
+        double value = strtod(p->at, &end);
+        p->at = end;
+        return value;
+    }
+    if (c != '(' && c != '-')
+        return fail(
+            p, reason("expected a number, a name or ( at \"%.24s\" in \"%s\"", p->at, p->text));
+    if (++p->depth > MAX_DEPTH) return fail(p, reason("more than %d levels deep", MAX_DEPTH));
+    p->at++;
+    double value = c == '-' ? -factor(p) : sum(p);
+    p->depth--;
+    if (c == '(' && !p->why) {
+        if (peek(p) != ')')
+            return fail(p, reason("expected ) at \"%.24s\" in \"%s\"", p->at, p->text));
+        p->at++;
+    }
+    return value;
+}
+
+static double product(struct parser *p) {
+    double value = factor(p);
+    for (;;) {
+        char op = peek(p);
+        if (p->why || (op != '*' && op != '/')) return value;
+        const char *divisor = ++p->at;
+        double right = factor(p);
+        if (op == '*') {
+            value *= right;
+        } else if (right == 0 && p->lookup && !p->why) {
+            while (*divisor == ' ') divisor++;
+            return fail(p,
+                        reason("%.*s is 0: nothing to divide by", (int)(p->at - divisor), divisor));
+        } else {
+            value /= right;
+        }
+    }
+}
+
+static double sum(struct parser *p) {
+    double value = product(p);
+    for (;;) {
+        char op = peek(p);
+        if (p->why || (op != '+' && op != '-')) return value;
+        p->at++;
+        double right = product(p);
+        value = op == '+' ? value + right : value - right;
+    }
+}
+
+const char *expression_evaluate(const char *text, expression_lookup *lookup, void *arg,
+                                double *out) {
+    struct parser p = {.text = text, .at = text, .lookup = lookup, .arg = arg};
+    *out = sum(&p);
+    if (!p.why && peek(&p))
+        return reason("expected an operator at \"%.24s\" in \"%s\"", p.at, text);
+    return p.why;
+}
+
+const char *expression_check(const char *text) {
+    double ignored;
+    return expression_evaluate(text, NULL, NULL, &ignored);
+}
+
+const char *expression_names(const char *text, const char *(*visit)(void *arg, const char *name),
+                             void *arg) {
+    for (const char *at = text; *at;) {
+        size_t length = name_length(at);
+        char found[MAX_NAME];
+        if (length && length < sizeof found) {
+            snprintf(found, sizeof found, "%.*s", (int)length, at);
+            const char *why = visit(arg, found);
+            if (why) return why;
+        }
+        /* Past a name, or past a number whole: the e of 1e6 is no name. */
+        if (!length && isdigit((unsigned char)*at)) {
+            char *end;
+            strtod(at, &end);
+            at = end;
+        } else {
+            at += length ? length : 1;
+        }
+    }
+    return NULL;
+}
+
+bool expression_is_name(const char *text) {
+    size_t length = name_length(text);
+    return length && !text[length];
+}
