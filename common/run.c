@@ -3,6 +3,7 @@
 #include "bench.h"
 #include "interrupt.h"
 #include "npy.h"
+#include "nvtx.h"
 #include "report.h"
 
 #include <errno.h>
@@ -62,8 +63,10 @@ static void run_close(struct run *r) {
 static const char *run_check(struct run *r) {
     const struct options *o = r->options;
     if (!o->check) return o->out_path || o->lse_path ? bench_run(&r->bench, r->o, r->lse) : NULL;
+    nvtx_begin(NVTX_VERIFY);
     const char *why = bench_check(&r->bench, &r->inputs, !o->q_path && !strcmp(o->input, "outlier"),
                                   REFERENCE_WORK, o->seed, r->o, r->lse, &r->report.check);
+    nvtx_end();
     r->report.checked = !why;
     return why;
 }

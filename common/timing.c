@@ -1,6 +1,7 @@
 #include "timing.h"
 
 #include "interrupt.h"
+#include "nvtx.h"
 #include "reason.h"
 
 #include <math.h>
@@ -90,9 +91,14 @@ const char *timing_measure(struct device *d, struct device_image *image,
         goto done;
     }
     if ((why = device_graph_open(d, image, launches, n, repeats, &g))) goto done;
-    if ((why = warm_up(g, min_time_s))) goto done;
+    nvtx_begin(NVTX_WARMUP);
+    why = warm_up(g, min_time_s);
+    nvtx_end();
+    if (why) goto done;
     out->clock_mhz_before = device_clock_mhz(d);
+    nvtx_begin(NVTX_TIME);
     why = take_samples(g, min_time_s, max_samples, sample, out);
+    nvtx_end();
     out->clock_mhz_after = device_clock_mhz(d);
 done:
     device_graph_close(g);
