@@ -22,6 +22,8 @@ struct cuda_device {
 
 struct device_image {
     CUmodule module;
+    char *cubin; /* the file, cubin_bytes long */
+    size_t cubin_bytes;
 };
 
 struct cuda_graph {
@@ -158,7 +160,7 @@ static const char *cuda_fill(struct device *d, device_ptr p, uint32_t word, size
 /* ---- Images and launches ----------------------------------------------------------------------------- */
 
 /* The whole file with a 0 behind it, or NULL with errno. */
-static char *file_read(const char *path) {
+static char *file_read(const char *path, size_t *n_bytes) {
     FILE *f = fopen(path, "rb");
     if (!f) return NULL;
     char *text = NULL;
@@ -166,6 +168,7 @@ static char *file_read(const char *path) {
     if (bytes >= 0 && !fseek(f, 0, SEEK_SET) && (text = malloc((size_t)bytes + 1))) {
         if (fread(text, 1, (size_t)bytes, f) == (size_t)bytes) {
             text[bytes] = 0;
+            *n_bytes = (size_t)bytes;
         } else {
             free(text);
             text = NULL;
@@ -182,10 +185,11 @@ static const char *cuda_load(struct device *d, const char *dir, const char *name
     struct cuda_device *c = cuda_of(d);
     const char *const *arch = d->info.chip.cc == 90 ? hopper : ada;
     char path[PATH_MAX], *bytes = NULL;
+    size_t n_bytes = 0;
     errno = 0;
     for (int i = 0; arch[i] && !bytes; i++) {
         snprintf(path, sizeof path, "%s/%s.%s.cubin", dir, name, arch[i]);
-        bytes = file_read(path);
+        bytes = file_read(path, &n_bytes);
         if (!bytes && errno != ENOENT)
             return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
     }
@@ -196,17 +200,20 @@ static const char *cuda_load(struct device *d, const char *dir, const char *name
                          dir, name, arch[0], d->info.name);
     struct device_image *image = calloc(1, sizeof *image);
     CUresult r = image ? c->cu->ModuleLoadData(&image->module, bytes) : CUDA_ERROR_OUT_OF_MEMORY;
-    free(bytes);
     if (r) {
+        free(bytes);
         free(image);
         return cuda_driver_reason(c->cu, r, path);
     }
+    image->cubin = bytes;
+    image->cubin_bytes = n_bytes;
     *out = image;
     return NULL;
 }
 
 static void cuda_unload(struct device *d, struct device_image *image) {
     cuda_of(d)->cu->ModuleUnload(image->module);
+    free(image->cubin);
     free(image);
 }
 
@@ -367,6 +374,16 @@ static const struct device_ops cuda_ops = {
     .graph_close = cuda_graph_close,
     .clock_mhz = cuda_clock_mhz,
 };
+
+void *device_cuda_context(struct device *d) {
+    return d->info.is_emulator ? NULL : cuda_of(d)->context;
+}
+
+const void *device_cuda_cubin(const struct device *d, const struct device_image *image,
+                              size_t *bytes) {
+    *bytes = d->info.is_emulator ? 0 : image->cubin_bytes;
+    return d->info.is_emulator ? NULL : image->cubin;
+}
 
 const char *device_cuda_open(struct device **out) {
     struct cuda_device *c = calloc(1, sizeof *c);

@@ -36,10 +36,12 @@ struct device_ops {
     void (*graph_close)(struct device_graph *g);
     int (*clock_mhz)(struct device *d);
 
-    /* Exact counts of what it ran: the emulator's half of counters_collect(). NULL on a GPU. */
+    /* The emulator's half of counters_collect(), NULL on a GPU: runs the launches once and appends its raw
+     * counts to `out`, free of groups. counter.name is what group files call emu.NAME: "instructions",
+     * "threads", "hmma", "ld_shared.wavefronts", ...; counter.source is SOURCE_EMULATOR for an exact count,
+     * SOURCE_MODEL for a modelled one. */
     const char *(*counters)(struct device *d, struct device_image *image,
-                            const struct device_launch *launches, int n, const char *groups,
-                            struct counters *out);
+                            const struct device_launch *launches, int n, struct counters *out);
 };
 
 struct device {
@@ -53,6 +55,12 @@ struct device_graph {
 
 /* No libcuda or no GPU: STATUS_NOTHING; a GPU that no image suits: STATUS_UNSUPPORTED (reason.h). */
 const char *device_cuda_open(struct device **out);
+
+/* The CUcontext of a GPU, for CUPTI; NULL of the emulator. */
+void *device_cuda_context(struct device *d);
+
+/* The cubin that was loaded, for source lines; NULL of the emulator. */
+const void *device_cuda_cubin(const struct device *d, const struct device_image *image, size_t *bytes);
 
 /* What `chip` (NULL: h200) would do. */
 const char *device_emu_open(const char *chip, struct device **out);

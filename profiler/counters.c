@@ -1,16 +1,231 @@
-/* The place of the counter collection: until it is there, no counter can be had. */
 #include "counters.h"
 
+#include "device_ops.h"
+#include "expression.h"
+#include "gpu_counts.h"
+#include "groups.h"
+#include "occupancy.h"
 #include "reason.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* One call of counters_collect(). */
+struct collection {
+    struct device *device;
+    struct device_image *image;
+    const struct device_launch *launches;
+    int n_launches;
+    const char *place;      /* "GH100", "emulator": which line of a group counts */
+    struct gpu_counts *gpu; /* NULL: none, and `refused` says why */
+    struct counters emulated;
+    char refused[256]; /* why there are no counts at all */
+    struct occupancy occupancy;
+    char no_occupancy[192]; /* not "": why */
+    int threads;
+    struct group *group; /* the one at work */
+    int first;           /* of its values in out->counter */
+    struct counters *out;
+};
+
+/* ---- What names in a formula stand for */
+
+/* The launch with the most threads: where there are several, the others prepare or finish. */
+static const struct device_launch *main_launch(const struct collection *c) {
+    const struct device_launch *most = c->launches;
+    double most_threads = -1;
+    for (int i = 0; i < c->n_launches; i++) {
+        const struct device_launch *l = &c->launches[i];
+        double threads =
+            (double)l->grid[0] * l->grid[1] * l->grid[2] * l->block[0] * l->block[1] * l->block[2];
+        if (threads > most_threads) most_threads = threads, most = l;
+    }
+    return most;
+}
+
+static const char *read_launch(struct collection *c) {
+    const struct device_launch *l = main_launch(c);
+    struct device_kernel_info kernel;
+    const char *why = device_kernel_info(c->device, c->image, l->kernel, &kernel);
+    if (why) return why;
+    c->threads = (int)(l->block[0] * l->block[1] * l->block[2]);
+    if (kernel.n_registers < 0)
+        return reason("nobody here knows how many registers %s takes: no cubin was compiled for %s",
+                      l->kernel, device_info(c->device)->chip.name);
+    return occupancy_of(&device_info(c->device)->chip, kernel.n_registers, kernel.static_shared,
+                        (int)l->shared_bytes, c->threads, &c->occupancy);
+}
+
+static const char *launch_value(const struct collection *c, const char *name, double *value) {
+    const struct occupancy *o = &c->occupancy;
+    const struct {
+        const char *name;
+        double value;
+    } facts[] = {{"registers", o->registers},
+                 {"shared_bytes", o->shared_bytes},
+                 {"blocks_per_sm", o->blocks_per_sm},
+                 {"occupancy_pct", o->pct},
+                 {"warps", o->warps},
+                 {"threads", c->threads}};
+    if (*c->no_occupancy) return c->no_occupancy;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (!strcmp(facts[i].name, name)) {
+            *value = facts[i].value;
+            return NULL;
+        }
+    return reason("there is no launch.%s", name);
+}
+
+static const struct counter *find(const struct counter *all, int n, const char *name) {
+    for (int i = 0; i < n; i++)
+        if (!strcmp(all[i].name, name)) return &all[i];
+    return NULL;
+}
+
+static const char *counter_value(const struct counter *c, const char *name, double *value) {
+    if (!c) return reason("there is no %s", name);
+    if (*c->reason) return c->reason;
+    *value = c->value;
+    return NULL;
+}
+
+static const char *lookup(void *arg, const char *name, double *value) {
+    const struct collection *c = arg;
+    if (!strncmp(name, "launch.", 7)) return launch_value(c, name + 7, value);
+    if (!strncmp(name, "emu.", 4)) {
+        if (*c->refused) return c->refused;
+        const struct counter *found = find(c->emulated.counter, c->emulated.n, name + 4);
+        return found ? counter_value(found, name, value)
+                     : reason("the emulator does not count %s", name + 4);
+    }
+    if (strstr(name, "__")) return c->gpu ? gpu_counts_value(c->gpu, name, value) : c->refused;
+    return counter_value(find(c->out->counter + c->first, c->out->n - c->first, name), name, value);
+}
+
+/* A plain name has its own source; a formula makes a model of whatever is in it. */
+static enum counter_source source_of(const struct collection *c, const char *formula) {
+    if (!expression_is_name(formula)) return SOURCE_MODEL;
+    if (!strcmp(formula, "launch.registers") || !strcmp(formula, "launch.shared_bytes"))
+        return SOURCE_PTXAS;
+    if (!strncmp(formula, "launch.", 7)) return SOURCE_MODEL;
+    if (strstr(formula, "__"))
+        return !strcmp(formula, "gpu__time_duration.sum") ? SOURCE_EVENT : SOURCE_CUPTI;
+    const struct counter *found =
+        !strncmp(formula, "emu.", 4)
+            ? find(c->emulated.counter, c->emulated.n, formula + 4)
+            : find(c->out->counter + c->first, c->out->n - c->first, formula);
+    return found ? found->source : SOURCE_MODEL;
+}
+
+/* ---- One group */
+
+static const char *want(void *arg, const char *name) {
+    struct collection *c = arg;
+    bool metric = strstr(name, "__") != NULL;
+    return metric && c->gpu ? gpu_counts_want(c->gpu, name) : NULL;
+}
+
+static void evaluate(struct collection *c, const struct group_value *v, struct counter *counter) {
+    const struct group_origin *origin = group_origin(v, c->place);
+    const char *why = NULL;
+    snprintf(counter->group, sizeof counter->group, "%s", c->group->name);
+    snprintf(counter->name, sizeof counter->name, "%s", v->name);
+    snprintf(counter->unit, sizeof counter->unit, "%s", v->unit);
+    if (!origin) {
+        why = reason("%s.txt has no line for %s: add one", c->group->name, c->place);
+    } else if (!*origin->formula) {
+        why = origin->reason;
+    } else {
+        snprintf(counter->metric, sizeof counter->metric, "%s", origin->formula);
+        counter->source = source_of(c, origin->formula);
+        why = expression_evaluate(origin->formula, lookup, c, &counter->value);
+    }
+    if (!why) return;
+    counter->value = 0;
+    snprintf(counter->reason, sizeof counter->reason, "%s", why);
+}
+
+static const char *collect_group(struct collection *c, const char *name) {
+    const char *why = group_read(name, c->group);
+    if (why) return why;
+    struct counters *out = c->out;
+    struct counter *grown =
+        realloc(out->counter, (size_t)(out->n + c->group->n) * sizeof *out->counter);
+    if (!grown) return "no memory for counters";
+    out->counter = grown;
+    memset(grown + out->n, 0, (size_t)c->group->n * sizeof *grown);
+    for (int i = 0; i < c->group->n && !why; i++) {
+        const struct group_origin *origin = group_origin(&c->group->value[i], c->place);
+        if (origin) why = expression_names(origin->formula, want, c);
+    }
+    if (why) return why;
+    if (c->gpu) gpu_counts_collect(c->gpu);
+    c->first = out->n;
+    for (int i = 0; i < c->group->n; i++) {
+        evaluate(c, &c->group->value[i], &out->counter[out->n]);
+        out->n++; /* the next value's formula may use this one */
+    }
+    return NULL;
+}
+
+/* ---- All groups */
+
+static void open_counts(struct collection *c) {
+    const struct device_info *info = device_info(c->device);
+    const char *why;
+    if (info->is_emulator) {
+        c->place = "emulator";
+        why = c->device->ops->counters ? c->device->ops->counters(c->device, c->image, c->launches,
+                                                                  c->n_launches, &c->emulated)
+                                       : "this emulator does not count";
+    } else {
+        why = gpu_counts_open(c->device, c->image, c->launches, c->n_launches, &c->gpu);
+        c->place = c->gpu ? gpu_counts_chip(c->gpu) : info->chip.family;
+    }
+    if (why) snprintf(c->refused, sizeof c->refused, "%s", why);
+    if ((why = read_launch(c))) snprintf(c->no_occupancy, sizeof c->no_occupancy, "%s", why);
+}
+
+/* Every group named exists and parses, or nothing is run. */
+static const char *check_groups(struct collection *c, char *names) {
+    const char *why = NULL;
+    int n = 0;
+    for (char *save, *name = strtok_r(names, ",", &save); name && !why;
+         name = strtok_r(NULL, ",", &save), n++)
+        why = group_read(name, c->group);
+    return why ? why : n ? NULL : "no counter group is named";
+}
 
 const char *counters_collect(struct device *d, struct device_image *image,
                              const struct device_launch *launches, int n, const char *groups,
                              struct counters *out) {
-    (void)d, (void)image, (void)launches, (void)n, (void)groups;
+    struct collection c = {
+        .device = d, .image = image, .launches = launches, .n_launches = n, .out = out};
     *out = (struct counters){0};
-    return reason_as(STATUS_COUNTERS, "counters are not built in yet");
+    if (n < 1) return "there is nothing to count: an empty problem launches no kernel";
+    char *names = strdup(groups), *again = strdup(groups);
+    c.group = malloc(sizeof *c.group);
+    const char *why = !names || !again || !c.group ? "no memory for counters" : NULL;
+    if (!why) why = check_groups(&c, names);
+    if (why) goto done;
+    open_counts(&c);
+    for (char *save, *name = strtok_r(again, ",", &save); name && !why;
+         name = strtok_r(NULL, ",", &save))
+        why = collect_group(&c, name);
+    if (!why && *c.refused) { /* nothing counted: an error unless something else came of it */
+        bool any = false;
+        for (int i = 0; i < out->n; i++) any |= !*out->counter[i].reason;
+        if (!any) why = reason_as(STATUS_COUNTERS, "%s", c.refused);
+    }
+done:
+    gpu_counts_close(c.gpu);
+    counters_free(&c.emulated);
+    free(c.group);
+    free(names);
+    free(again);
+    if (why) counters_free(out);
+    return why;
 }
 
 void counters_free(struct counters *c) {

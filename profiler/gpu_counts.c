@@ -1,0 +1,191 @@
+#include "gpu_counts.h"
+
+#include "device_ops.h"
+#include "nvtx.h"
+#include "range.h"
+#include "reason.h"
+#include "sass.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_WANTED = 256 };
+
+struct wanted {
+    char metric[128];
+    bool done;
+    double value;
+    char refused[192]; /* not "": no value, and why */
+};
+
+struct gpu_counts {
+    struct device *device;
+    struct device_image *image;
+    const struct device_launch *launches;
+    int n_launches;
+    const struct cupti *cupti;
+    CUcontext context;
+    const char *chip;
+    uint8_t *availability;
+    int n;
+    struct wanted wanted[MAX_WANTED];
+};
+
+static bool is_sass(const char *metric) { return !strchr(metric, '.'); }
+
+/* One run of all launches: what CUPTI replays. */
+static const char *run(void *arg) {
+    struct gpu_counts *g = arg;
+    const char *why = NULL;
+    for (int i = 0; !why && i < g->n_launches; i++)
+        why = device_launch(g->device, g->image, &g->launches[i]);
+    return why ? why : device_sync(g->device);
+}
+
+static const char *start(struct gpu_counts *g) {
+    const int device_index = 0; /* device_cuda.c takes the first */
+    const char *why = cupti_open(&g->cupti);
+    if (!why) why = cupti_start(g->cupti);
+    if (!why) why = cupti_supports(g->cupti, device_index, CUPTI_PROFILER_RANGE_PROFILING);
+    if (!why) why = cupti_chip(g->cupti, device_index, &g->chip);
+    if (!why) why = range_availability(g->cupti, g->context, &g->availability);
+    return why ? why : run(g); /* once before, so that caches are warm in the first pass too */
+}
+
+const char *gpu_counts_open(struct device *d, struct device_image *image,
+                            const struct device_launch *launches, int n, struct gpu_counts **out) {
+    struct gpu_counts *g = *out = calloc(1, sizeof *g);
+    if (!g) return "no memory for counters";
+    g->device = d;
+    g->image = image;
+    g->launches = launches;
+    g->n_launches = n;
+    g->context = device_cuda_context(d);
+    const char *why = start(g);
+    if (why) {
+        gpu_counts_close(g);
+        *out = NULL;
+    }
+    return why;
+}
+
+void gpu_counts_close(struct gpu_counts *g) {
+    if (!g) return;
+    free(g->availability);
+    free(g);
+}
+
+const char *gpu_counts_chip(const struct gpu_counts *g) { return g->chip; }
+
+static struct wanted *find(const struct gpu_counts *g, const char *metric) {
+    for (int i = 0; i < g->n; i++)
+        if (!strcmp(g->wanted[i].metric, metric)) return (struct wanted *)&g->wanted[i];
+    return NULL;
+}
+
+const char *gpu_counts_want(struct gpu_counts *g, const char *metric) {
+    if (find(g, metric)) return NULL;
+    if (g->n == MAX_WANTED) return reason("more than %d metrics at once", MAX_WANTED);
+    struct wanted *w = &g->wanted[g->n++];
+    *w = (struct wanted){0};
+    snprintf(w->metric, sizeof w->metric, "%s", metric);
+    return NULL;
+}
+
+static void refuse(struct wanted *w, const char *why) {
+    snprintf(w->refused, sizeof w->refused, "%s", why);
+    w->done = true;
+}
+
+/* The range profiler takes all metrics or none: those that this chip does not have are left out
+ * first. */
+static void collect_range(struct gpu_counts *g) {
+    const char *names[MAX_WANTED];
+    struct wanted *of[MAX_WANTED];
+    double values[MAX_WANTED];
+    struct metrics m;
+    int n = 0;
+    for (int i = 0; i < g->n; i++) {
+        struct wanted *w = &g->wanted[i];
+        if (w->done || is_sass(w->metric)) continue;
+        const char *name = w->metric;
+        const char *why = metrics_open(&m, g->cupti, CUPTI_PROFILER_TYPE_RANGE_PROFILER, g->chip,
+                                       g->availability, &name, 1);
+        if (why) {
+            refuse(w, why);
+            continue;
+        }
+        metrics_close(&m);
+        of[n] = w;
+        names[n++] = name;
+    }
+    if (!n) return;
+    const char *why = metrics_open(&m, g->cupti, CUPTI_PROFILER_TYPE_RANGE_PROFILER, g->chip,
+                                   g->availability, names, n);
+    if (!why) {
+        why = range_collect(&m, g->context, nvtx_name(NVTX_COUNT), run, g, g->n_launches, values);
+        metrics_close(&m);
+    }
+    for (int i = 0; i < n; i++) {
+        if (why) {
+            refuse(of[i], why);
+        } else if (!isfinite(values[i])) {
+            refuse(of[i], "CUPTI has no finite value for it: nothing of the kind happened");
+        } else {
+            of[i]->value = values[i];
+            of[i]->done = true;
+        }
+    }
+}
+
+/* The value of "METRIC" or "METRIC@KIND" (the instructions of one kind) over all instructions. */
+static const char *sass_sum(const struct sass *s, const char *wanted, double *sum) {
+    const char *at = strchr(wanted, '@');
+    size_t length = at ? (size_t)(at - wanted) : strlen(wanted);
+    int metric = 0, kind = at ? 0 : SASS_KINDS;
+    while (metric < SASS_N &&
+           (strlen(sass_metric[metric]) != length || strncmp(sass_metric[metric], wanted, length)))
+        metric++;
+    while (kind < SASS_KINDS && strcmp(sass_kind[kind], at + 1)) kind++;
+    if (metric == SASS_N || (at && kind == SASS_KINDS))
+        return reason("%s is none of the counts by instruction that are made (sass.h)", wanted);
+    *sum = 0;
+    for (int i = 0; i < s->n; i++)
+        if (!at || s->record[i].kind == (enum sass_kind)kind) *sum += s->record[i].value[metric];
+    return NULL;
+}
+
+/* All SASS metrics come from one run, so all that are wanted are taken at once. */
+static void collect_sass(struct gpu_counts *g) {
+    struct sass s;
+    const char *failed = sass_collect(g->cupti, g->context, 0, g->chip, run, g, &s);
+    for (int i = 0; i < g->n; i++) {
+        struct wanted *w = &g->wanted[i];
+        if (w->done || !is_sass(w->metric)) continue;
+        const char *why = failed ? failed : sass_sum(&s, w->metric, &w->value);
+        if (why)
+            refuse(w, why);
+        else
+            w->done = true;
+    }
+    sass_free(&s);
+}
+
+void gpu_counts_collect(struct gpu_counts *g) {
+    bool sass = false;
+    for (int i = 0; i < g->n; i++) sass |= !g->wanted[i].done && is_sass(g->wanted[i].metric);
+    nvtx_begin(NVTX_COUNT);
+    collect_range(g);
+    if (sass) collect_sass(g);
+    nvtx_end();
+}
+
+const char *gpu_counts_value(const struct gpu_counts *g, const char *metric, double *value) {
+    const struct wanted *w = find(g, metric);
+    if (!w || !w->done) return reason("%s was not collected", metric);
+    if (*w->refused) return w->refused;
+    *value = w->value;
+    return NULL;
+}

@@ -1,0 +1,25 @@
+/* The values of CUPTI's metrics for one set of launches on a GPU: the half of counters_collect()
+ * that needs the hardware. */
+#pragma once
+
+#include "device.h"
+
+struct gpu_counts;
+
+/* Starts CUPTI on the device's context. `launches` must outlive it. */
+const char *gpu_counts_open(struct device *d, struct device_image *image,
+                            const struct device_launch *launches, int n, struct gpu_counts **out);
+void gpu_counts_close(struct gpu_counts *g);
+
+/* CUPTI's name of the chip: "GH100". */
+const char *gpu_counts_chip(const struct gpu_counts *g);
+
+/* Asks for a metric: by the range profiler ("sm__cycles_active.avg"), or counted by instruction
+ * and summed ("smsp__sass_inst_executed"). */
+const char *gpu_counts_want(struct gpu_counts *g, const char *metric);
+
+/* Runs the launches as often as what was wanted since the last call needs. */
+void gpu_counts_collect(struct gpu_counts *g);
+
+/* The collected value, or the reason why there is none. */
+const char *gpu_counts_value(const struct gpu_counts *g, const char *metric, double *value);
