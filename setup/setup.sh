@@ -22,6 +22,7 @@ library() { echo "int main(void){return 0;}" | gcc -x c - -o /dev/null -l:"$1"; 
 header() { echo "#include <$1>" | gcc -E -include stdint.h -include stdarg.h -include setjmp.h -x c -; }
 
 need gcc command -v gcc
+need g++ command -v g++ # nvcc preprocesses with it
 need make command -v make
 need git command -v git
 need libc6-dev header stdio.h
