@@ -81,6 +81,19 @@ static const char *run_write(struct run *r) {
     return why ? reason_as(STATUS_FILE, "%s", why) : NULL;
 }
 
+/* A time that the chip's peak does not allow: whatever ran, it was not this problem. */
+static const char *check_time(const struct run *r) {
+    const struct chip *c = &r->report.device->chip;
+    double flop_per_clk = stage.tensor_family ? c->tensor_flop_per_clk : 2.0 * c->fp32_fma_per_clk;
+    double least_us =
+        attention_flops(&r->report.problem) / (flop_per_clk * c->n_sms * c->clock_mhz);
+    if (r->report.timing.median_us >= least_us) return NULL;
+    return reason_as(STATUS_WRONG,
+                     "%.3g us is less than the %.3g us that %s needs at its peak: the "
+                     "launches did not do the work",
+                     r->report.timing.median_us, least_us, r->report.device->name);
+}
+
 /* No time is a fact to report on the emulator, and a failure on a GPU. */
 static const char *run_time(struct run *r) {
     const struct options *o = r->options;
@@ -96,7 +109,7 @@ static const char *run_time(struct run *r) {
         why = timing_measure(r->device, r->bench.image, plan->launch, plan->n_launches, o->cold,
                              o->min_time_s, o->max_samples, &report->timing);
     report->timed = !why && !*report->no_time;
-    return why;
+    return report->timed ? check_time(r) : why;
 }
 
 /* Returns the reason when the groups were asked for by name and cannot be had. */

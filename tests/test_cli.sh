@@ -76,6 +76,7 @@ wrong() { # BUG: exits with 1, prints FAIL and no time
 for bug in nan last zeros after before input unequal lse unwritten; do
     check "wrong answer: $bug" wrong $bug
 done
+status "a time that no chip can reach" 1 fake FAKE_CUDA_LAUNCH_US=0 --quiet
 status "runs that differ" 1 fake FAKE_CUDA_BUG=unequal --repeat-check 5
 status "a wrong answer in a sweep" 1 fake FAKE_CUDA_BUG=unwritten --sweep-random 3
 
