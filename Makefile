@@ -17,10 +17,11 @@ CC     := gcc
 PYTHON := .venv/bin/python
 DEVICE ?= auto
 ARGS   ?=
+J      ?=
 
 # These reach a shell: what it would take for more than a word is refused.
-$(foreach c,; & | < > ` " ' \ ( ) { } ! * ? $$,$(if $(findstring $c,$(ARGS)$(DEVICE)),\
-    $(error ARGS and DEVICE hold options and values; $c has no place there)))
+$(foreach c,; & | < > ` " ' \ ( ) { } ! * ? $$,$(if $(findstring $c,$(ARGS)$(DEVICE)$J),\
+    $(error ARGS, DEVICE and J hold options and values; $c has no place there)))
 
 # The CUDA toolkit: the one on PATH, /usr/local/cuda, or the wheels that `make setup` puts in .venv.
 NVCC := $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc) \
@@ -57,12 +58,13 @@ help: ## this page
 all: $(STAGES) ## build every stage and its kernel images
 
 .PHONY: run
-run: $(addprefix run-,$(CHOSEN)) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu
+run: $(addprefix run-,$(CHOSEN)) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu J=threads
 
 .PHONY: $(addprefix run-,$(STAGES))
 $(addprefix run-,$(STAGES)): run-%: %
 	@mkdir -p results
-	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) --json results/run.jsonl $(ARGS)
+	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(addprefix --jobs=,$(J)) \
+	    --json results/run.jsonl $(ARGS)
 
 .PHONY: diff
 diff: ## what changed from the stage before, in kernel.cu
@@ -91,10 +93,11 @@ $(LIB): $(LIB_SRC:%.c=$(BUILD)/%.o)
 # A stage's file `images` says what its kernel.cu is compiled into: a line `arch A...` with the targets,
 # then one line `NAME FLAGS...` for each image. sm_XX gives build/images/stage-N/NAME.sm_XX.cubin,
 # compute_XX gives NAME.compute_XX.ptx. What ptxas said lies beside each cubin, in NAME.sm_XX.ptxas.
+# After a change of NVCCFLAGS: make clean.
 
 # $(call image-rule,stage-N,folder,name,arch,extension,flags)
 define image-rule
-$(BUILD)/images/$1/$3.$4.$5: $2/kernel.cu $2/images Makefile | $(BUILD)/images/$1/.dir
+$(BUILD)/images/$1/$3.$4.$5: $2/kernel.cu $2/images | $(BUILD)/images/$1/.dir
 	@echo "nvcc $$@"
 	@$(NVCC) $(NVCCFLAGS) $6 $(if $(filter ptx,$5),-ptx,-cubin) -arch=$4 -MD -MF $$@.d -o $$@ $$< \
 	    2> $$(basename $$@).ptxas || { cat $$(basename $$@).ptxas >&2; exit 1; }

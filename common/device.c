@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct emu_options device_emu_options;
+
+void device_emulator_options(const struct emu_options *o) { device_emu_options = *o; }
+
 const char *device_open(enum device_kind kind, const char *chip, struct device **out) {
     *out = NULL;
     if (chip && !chip_find(chip))

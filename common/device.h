@@ -61,6 +61,10 @@ struct device_info {
     size_t memory_bytes;
 };
 
+/* How the emulator runs (emulator.h): call it before device_open. A GPU ignores it. */
+struct emu_options;
+void device_emulator_options(const struct emu_options *o);
+
 /* DEVICE_AUTO takes a supported GPU if there is one, else the emulator. `chip` names what the emulator
  * stands for (NULL: h200); a GPU ignores it. */
 const char *device_open(enum device_kind kind, const char *chip, struct device **out);

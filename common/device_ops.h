@@ -7,6 +7,7 @@
 #pragma once
 
 #include "device.h"
+#include "emulator.h"
 
 struct counters; /* profiler/counters.h */
 
@@ -61,6 +62,9 @@ void *device_cuda_context(struct device *d);
 
 /* The cubin that was loaded, for source lines; NULL of the emulator. */
 const void *device_cuda_cubin(const struct device *d, const struct device_image *image, size_t *bytes);
+
+/* What device_emulator_options() was told; zeros before. */
+extern struct emu_options device_emu_options;
 
 /* What `chip` (NULL: h200) would do. */
 const char *device_emu_open(const char *chip, struct device **out);

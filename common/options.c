@@ -29,6 +29,13 @@ enum option_code {
     O_LSE,
     O_DEVICE,
     O_CHIP,
+    O_JOBS,
+    O_SCHEDULE,
+    O_EARLY,
+    O_NO_RACES,
+    O_MMA_EXACT,
+    O_TRACE,
+    O_WATCH,
     O_COUNTERS,
     O_LIST_COUNTERS,
     O_NO_CHECK,
@@ -73,6 +80,14 @@ static const struct {
     {"lse", "FILE", O_LSE, "write LSE to a .npy file, fp32"},
     {"device", "D", O_DEVICE, "auto (default: a GPU, else the emulator), cuda or emu"},
     {"chip", "NAME", O_CHIP, "what the emulator stands for: h200 (default) l4 rtx4090 a100"},
+    {"jobs", "N", O_JOBS, "emulator: host threads (one for each core); 1 is deterministic"},
+    {"schedule", "HOW", O_SCHEDULE,
+     "emulator: round-robin (default), random (by --seed) or adversarial"},
+    {"early", NULL, O_EARLY, "emulator: asynchronous copies and products complete when issued"},
+    {"no-races", NULL, O_NO_RACES, "emulator: look for no races and no uninitialised values"},
+    {"mma-exact", NULL, O_MMA_EXACT, "emulator: tensor cores round once, as no hardware does"},
+    {"trace", "LINE", O_TRACE, "emulator: print one warp's values at this line of kernel.cu"},
+    {"watch", "ADDRESS", O_WATCH, "emulator: print every access to ADDRESS; shared:N is an offset"},
     {"counters", "G,G", O_COUNTERS, "counter groups (" COUNTERS_DEFAULT "), or none"},
     {"list-counters", NULL, O_LIST_COUNTERS, "print the groups and their questions"},
     {"no-check", NULL, O_NO_CHECK, "do not compare with the reference"},
@@ -115,96 +130,6 @@ void options_help(FILE *f, const char *program) {
     fprintf(f, "\nexit: 0 right, 1 wrong answer, 2 usage, 3 unsupported problem or chip, 4 device "
                "failure,\n"
                "5 file failure, 6 no counters, 77 nothing here can run it, 130/143 interrupted\n");
-}
-
-/* ---- Values ------------------------------------------------------------------------------------------ */
-
-const char *option_int(const char *option, const char *text, long min, long max, int *out) {
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, 10);
-    if (end == text || *end || errno || value < min || value > max)
-        return reason_as(STATUS_USAGE, "--%s takes a whole number from %ld to %ld, not '%.64s'",
-                         option, min, max, text);
-    *out = (int)value;
-    return NULL;
-}
-
-const char *option_real(const char *option, const char *text, double min, double max, double *out) {
-    char *end;
-    errno = 0;
-    double value = strtod(text, &end);
-    if (end == text || *end || !(value >= min && value <= max))
-        return reason_as(STATUS_USAGE, "--%s takes a number from %g to %g, not '%.64s'", option,
-                         min, max, text);
-    *out = value;
-    return NULL;
-}
-
-/* Index of `text` among NULL-terminated words, or -1. */
-static int word_index(const char *const *words, const char *text) {
-    for (int i = 0; words[i]; i++)
-        if (!strcmp(words[i], text)) return i;
-    return -1;
-}
-
-const char *option_device(const char *text, enum device_kind *out) {
-    static const char *const words[] = {"auto", "cuda", "emu", NULL};
-    int i = word_index(words, text);
-    if (i < 0)
-        return reason_as(STATUS_USAGE, "--device takes auto, cuda or emu, not '%.64s'", text);
-    *out = (enum device_kind)i;
-    return NULL;
-}
-
-static const char *option_causal(const char *text, enum mask *out) {
-    static const char *const words[] = {"bottom-right", "top-left", NULL};
-    int i = text ? word_index(words, text) : 0;
-    if (i < 0)
-        return reason_as(STATUS_USAGE, "--causal takes bottom-right or top-left, not '%.64s'",
-                         text);
-    *out = i ? MASK_CAUSAL_TOP_LEFT : MASK_CAUSAL_BOTTOM_RIGHT;
-    return NULL;
-}
-
-static const char *option_image(const char *text, const char **out) {
-    const char *name_characters = "abcdefghijklmnopqrstuvwxyz0123456789-";
-    if (!*text || strlen(text) > 40 || strspn(text, name_characters) != strlen(text))
-        return reason_as(STATUS_USAGE,
-                         "--image takes a name from the stage's file images, not '%.64s'", text);
-    *out = text;
-    return NULL;
-}
-
-static const char *option_l2(const char *text, bool *cold) {
-    static const char *const words[] = {"warm", "cold", NULL};
-    int i = word_index(words, text);
-    if (i < 0) return reason_as(STATUS_USAGE, "--l2 takes warm or cold, not '%.64s'", text);
-    *cold = i == 1;
-    return NULL;
-}
-
-static const char *option_seed(const char *text, uint64_t *out) {
-    char *end;
-    errno = 0;
-    *out = strtoull(text, &end, 0);
-    if (end == text || *end || errno || strchr(text, '-'))
-        return reason_as(STATUS_USAGE, "--seed takes a whole number below 2^64, not '%.64s'", text);
-    return NULL;
-}
-
-static const char *option_chip(const char *text, const char **out) {
-    if (!chip_find(text))
-        return reason_as(STATUS_USAGE, "--chip takes h200, l4, rtx4090 or a100, not '%.64s'", text);
-    *out = text;
-    return NULL;
-}
-
-static const char *option_input(const char *text, const char **out) {
-    if (!input_is_name(text))
-        return reason_as(STATUS_USAGE, "--input knows no '%.64s' (--help lists the names)", text);
-    *out = text;
-    return NULL;
 }
 
 /* ---- The line ---------------------------------------------------------------------------------------- */
@@ -276,6 +201,23 @@ static const char *read_one(int code, const char *value, struct options *o, stru
         return option_device(value, &o->device);
     case O_CHIP:
         return option_chip(value, &o->chip);
+    case O_JOBS:
+        return option_int("jobs", value, 1, 1024, &o->emulator.n_threads);
+    case O_SCHEDULE:
+        return option_schedule(value, &o->emulator.schedule);
+    case O_EARLY:
+        o->emulator.async_early = true;
+        return NULL;
+    case O_NO_RACES:
+        o->emulator.no_checks = true;
+        return NULL;
+    case O_MMA_EXACT:
+        o->emulator.mma_exact = true;
+        return NULL;
+    case O_TRACE:
+        return option_int("trace", value, 1, 1000000, &o->emulator.trace_line);
+    case O_WATCH:
+        return option_watch(value, &o->emulator);
     case O_COUNTERS:
         o->counters = value;
         o->counters_asked = strcmp(value, "none") != 0;
@@ -325,6 +267,7 @@ static const char *read_one(int code, const char *value, struct options *o, stru
 /* Rules between options, after all of them were read. */
 static const char *options_complete(struct options *o, const struct seen *seen) {
     struct attention *a = &o->problem;
+    o->emulator.seed = o->seed;
     bool files = o->q_path || o->k_path || o->v_path;
     if (files && !(o->q_path && o->k_path && o->v_path))
         return reason_as(STATUS_USAGE, "--q, --k and --v go together: give all three files");

@@ -5,6 +5,7 @@
 
 #include "attention.h"
 #include "device.h"
+#include "emulator.h"
 
 #include <stdio.h>
 
@@ -17,6 +18,8 @@ struct options {
 
     enum device_kind device;
     const char *chip; /* NULL: the default */
+
+    struct emu_options emulator; /* how it runs; its seed is `seed` */
 
     const char *counters;   /* group names; COUNTERS_DEFAULT or "none" */
     bool counters_asked;    /* by name: not to have them is an error then */
@@ -39,7 +42,16 @@ struct options {
 const char *options_read(int argc, char **argv, struct options *out);
 void options_help(FILE *f, const char *program);
 
-/* Values of options, for stages with their own: NULL, or a reason that names the option and the value. */
+/* ---- option_value.c: one value each; NULL, or a reason that names the option and the value --------------- */
+
 const char *option_int(const char *option, const char *text, long min, long max, int *out);
 const char *option_real(const char *option, const char *text, double min, double max, double *out);
 const char *option_device(const char *text, enum device_kind *out);
+const char *option_chip(const char *text, const char **out);
+const char *option_seed(const char *text, uint64_t *out);
+const char *option_causal(const char *text, enum mask *out); /* NULL: bottom-right */
+const char *option_l2(const char *text, bool *cold);
+const char *option_input(const char *text, const char **out);
+const char *option_image(const char *text, const char **out);
+const char *option_schedule(const char *text, enum emu_schedule *out);
+const char *option_watch(const char *text, struct emu_options *out);

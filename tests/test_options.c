@@ -90,6 +90,19 @@ static void files_are_the_problem(void **state) {
     assert_reason(line("--q q.npy --k k.npy --v v.npy --seed 5"), "--input");
 }
 
+static void the_emulator_has_its_own(void **state) {
+    (void)state;
+    assert_fine(line("--jobs 3 --schedule adversarial --early --no-races --mma-exact --trace 120 "
+                     "--watch shared:0x40 --seed 7"));
+    assert_int_equal(o.emulator.n_threads, 3);
+    assert_int_equal(o.emulator.schedule, EMU_ADVERSARIAL);
+    assert_true(o.emulator.async_early && o.emulator.no_checks && o.emulator.mma_exact);
+    assert_int_equal(o.emulator.trace_line, 120);
+    assert_int_equal(o.emulator.watch, 0x40);
+    assert_true(o.emulator.watch_shared);
+    assert_int_equal(o.emulator.seed, 7);
+}
+
 static void counters_none_asks_for_none(void **state) {
     (void)state;
     assert_fine(line("--counters none"));
@@ -123,6 +136,11 @@ static void bad_lines_are_usage_errors(void **state) {
         {"--device gpu", "gpu"},
         {"--chip h300", "h300"},
         {"--l2 lukewarm", "lukewarm"},
+        {"--jobs 0", "--jobs"},
+        {"--schedule fair", "fair"},
+        {"--trace 0", "--trace"},
+        {"--watch here", "here"},
+        {"--watch shared:-4", "shared:-4"},
         {"--min-time -1", "--min-time"},
         {"--min-time nan", "--min-time"},
         {"--max-samples 0", "--max-samples"},
@@ -181,6 +199,7 @@ int main(void) {
         cmocka_unit_test(heads_without_kv_heads_set_both),
         cmocka_unit_test(causal_is_bottom_right_unless_said),
         cmocka_unit_test(files_are_the_problem),
+        cmocka_unit_test(the_emulator_has_its_own),
         cmocka_unit_test(counters_none_asks_for_none),
         cmocka_unit_test(bad_lines_are_usage_errors),
         cmocka_unit_test(impossible_problems_are_unsupported),
