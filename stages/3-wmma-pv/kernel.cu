@@ -56,13 +56,15 @@ using namespace nvcuda;
 constexpr int THREADS = 32 * WARPS;
 constexpr int LD = DIM + PAD;   // elements from one row of q_smem, k_smem, v_smem to the next
 constexpr int S_LD = BKV + PAD; // the same of s_smem
+// At DIM 64 a thread may have 128 registers, that 4 CTAs fit: with all turns unrolled it would spill.
+constexpr int LOAD_UNROLL = DIM == 64 ? 1 : 4, PV_UNROLL = DIM == 64 ? 2 : 4;
 static_assert(BQ == 16 * WARPS, "a warp owns one row of 16 x 16 squares");
 static_assert(DIM % 16 == 0 && BKV % 16 == 0, "S and its sum over DIM are cut into squares");
 
 // Starts to copy n_rows rows into smem; what is missing of [rows][DIM] becomes zero.
 static __device__ void load_tile(half (*smem)[LD], int rows, const half *gmem, int64_t row_stride,
                                  int n_rows) {
-#pragma unroll 1 // unrolled, its addresses cost 12 registers
+#pragma unroll LOAD_UNROLL
     for (int i = threadIdx.x; i < rows * DIM / 8; i += THREADS) { // 16 bytes a thread
         int row = i / (DIM / 8), d = i % (DIM / 8) * 8;
         cp_async_16(&smem[row][d], gmem + row * row_stride + d, row < n_rows ? 16 : 0);
@@ -180,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, CTAS_OF(DIM))
         wmma::load_matrix_sync(alpha_frag, &alpha_smem[warp * 16], 0, wmma::mem_col_major);
         for (int n = 0; n < DIM / 16; n++)
             for (int e = 0; e < o_frag[n].num_elements; e++) o_frag[n].x[e] *= alpha_frag.x[e];
-#pragma unroll 2 // all 4 would spill
+#pragma unroll PV_UNROLL
         for (int j = 0; j < BKV / 16; j++) {
             wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> p_frag;
             wmma::load_matrix_sync(p_frag, &p_smem[0][j * 16], S_LD);
