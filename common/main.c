@@ -1,4 +1,5 @@
 /* A stage program. It lies in the library: a stage with a main of its own (stage 5) simply wins. */
+#include "counters.h"
 #include "groups.h"
 #include "interrupt.h"
 #include "revision.h"
@@ -58,6 +59,8 @@ int main(int argc, char **argv) {
         printf("attnlab stage %s, %s\n", stage.name, revision());
         return STATUS_RIGHT;
     }
+    if (o.counters_asked && (why = counters_check(o.counters)))
+        return run_failed(why, STATUS_COUNTERS);
     int status = run(&o, argc, argv);
     return interrupt_signal() ? 128 + interrupt_signal() : status;
 }

@@ -3,11 +3,8 @@
 #include "input.h"
 #include "reason.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum option_code {

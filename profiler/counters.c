@@ -188,13 +188,17 @@ static void open_counts(struct collection *c) {
 }
 
 /* Every group named exists and parses, or nothing is run. */
-static const char *check_groups(struct collection *c, char *names) {
-    const char *why = NULL;
+const char *counters_check(const char *groups) {
+    char *names = strdup(groups);
+    struct group *group = malloc(sizeof *group);
+    const char *why = names && group ? NULL : "no memory for counters";
     int n = 0;
-    for (char *save, *name = strtok_r(names, ",", &save); name && !why;
+    for (char *save, *name = why ? NULL : strtok_r(names, ",", &save); name && !why;
          name = strtok_r(NULL, ",", &save), n++)
-        why = group_read(name, c->group);
-    return why ? why : n ? NULL : "no counter group is named";
+        why = group_read(name, group);
+    free(group);
+    free(names);
+    return why || n ? why : reason_as(STATUS_USAGE, "no counter group is named");
 }
 
 const char *counters_collect(struct device *d, struct device_image *image,
@@ -204,13 +208,16 @@ const char *counters_collect(struct device *d, struct device_image *image,
         .device = d, .image = image, .launches = launches, .n_launches = n, .out = out};
     *out = (struct counters){0};
     if (n < 1) return "there is nothing to count: an empty problem launches no kernel";
-    char *names = strdup(groups), *again = strdup(groups);
+    const char *why = counters_check(groups);
+    if (why) return why;
+    char *names = strdup(groups);
     c.group = malloc(sizeof *c.group);
-    const char *why = !names || !again || !c.group ? "no memory for counters" : NULL;
-    if (!why) why = check_groups(&c, names);
-    if (why) goto done;
+    if (!names || !c.group) {
+        why = "no memory for counters";
+        goto done;
+    }
     open_counts(&c);
-    for (char *save, *name = strtok_r(again, ",", &save); name && !why;
+    for (char *save, *name = strtok_r(names, ",", &save); name && !why;
          name = strtok_r(NULL, ",", &save))
         why = collect_group(&c, name);
     if (!why && *c.refused) { /* nothing counted: an error unless something else came of it */
@@ -223,7 +230,6 @@ done:
     counters_free(&c.emulated);
     free(c.group);
     free(names);
-    free(again);
     if (why) counters_free(out);
     return why;
 }

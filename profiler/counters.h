@@ -17,8 +17,8 @@ enum counter_source { SOURCE_CUPTI, SOURCE_EVENT, SOURCE_EMULATOR, SOURCE_MODEL,
 
 struct counter {
     char group[16], name[48], unit[16];
-    char metric[128];  /* what it was read from: a CUPTI metric, or a formula */
-    char reason[192];  /* not "": there is no value, and this is why */
+    char metric[128]; /* what it was read from: a CUPTI metric, or a formula */
+    char reason[192]; /* not "": there is no value, and this is why */
     double value;
     enum counter_source source;
 };
@@ -34,5 +34,8 @@ struct counters {
 const char *counters_collect(struct device *d, struct device_image *image,
                              const struct device_launch *launches, int n, const char *groups,
                              struct counters *out);
+/* NULL if there is a group of each name; needs no device. */
+const char *counters_check(const char *groups);
+
 void counters_free(struct counters *c);
 const char *counter_source_name(enum counter_source s);

@@ -16,6 +16,10 @@ done
 status "head_dim 100" 3 "$stage1" --head-dim 100
 status "6 heads, 4 KV heads" 3 "$stage1" --heads 6 --kv-heads 4
 status "head_dim 264: this stage's rule" 3 fake_bare --head-dim 264
+status "a counter group that is not there" 2 "$stage1" --counters NOSUCH
+status "one such of two" 2 "$stage1" --counters TENSOR,NOSUCH
+status "no group" 2 "$stage1" --counters ,
+check "the groups are listed" "$stage1" --list-counters
 check "help" "$stage1" --help
 check "version" "$stage1" --version
 
