@@ -32,8 +32,8 @@ static enum status fall_back(const char *because, char **argv) {
 static int run(const struct options *o, int argc, char **argv) {
     bool gates_failed = false;
     device_emulator_options(&o->emulator);
-    if (o->sweep_random) return run_sweep(o, argc, argv);
-    if (o->repeat_check) return run_repeats(o, argc, argv);
+    if (o->sweep_random) return run_sweep(o);
+    if (o->repeat_check) return run_repeats(o);
     enum status status = run_one(o, argc, argv, &gates_failed);
     if (o->fallback && !interrupt_signal()) {
         if (status == STATUS_UNSUPPORTED) return fall_back("this stage cannot run here", argv);

@@ -4,19 +4,15 @@
 
 #include "options.h"
 #include "reason.h"
-#include "record.h"
 
 /* Check, then time, then count; then print, and append the record. *gates_failed: some gate says FAIL. */
 enum status run_one(const struct options *o, int argc, char **argv, bool *gates_failed);
 
 /* --sweep-random: so many random shapes, strides, masks and inputs that the stage supports. */
-enum status run_sweep(const struct options *o, int argc, char **argv);
+enum status run_sweep(const struct options *o);
 
 /* --repeat-check: so many runs of one problem, bitwise equal. */
-enum status run_repeats(const struct options *o, int argc, char **argv);
-
-/* Appends the record to --json, if that was given, and lets go of it. */
-enum status run_record(const struct options *o, json_t *record);
+enum status run_repeats(const struct options *o);
 
 /* One line on stderr, "stage-1: why"; returns its status, or `otherwise` if it carries none. */
 enum status run_failed(const char *why, enum status otherwise);

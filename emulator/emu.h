@@ -38,10 +38,10 @@ struct emu_inst;
 /* ---- Handlers -------------------------------------------------------------------------------------
  * Runs one instruction for the lanes in `mask` (never 0; the guard is already applied). */
 enum emu_step {
-    EMU_NEXT,  /* done: go on to the next instruction */
-    EMU_WAIT,  /* cannot go on: called again when others have run, with w->resumed set and w->token kept */
-    EMU_FLOW,  /* the handler changed the lane groups itself (branch, exit) */
-    EMU_STOP,  /* the block cannot go on: a report says why */
+    EMU_NEXT, /* done: go on to the next instruction */
+    EMU_WAIT, /* cannot go on: called again when others have run, with w->resumed set and w->token kept */
+    EMU_FLOW, /* the handler changed the lane groups itself (branch, exit) */
+    EMU_STOP, /* the block cannot go on: a report says why */
 };
 typedef enum emu_step emu_handler(struct emu_warp *w, const struct emu_inst *i, uint32_t mask);
 
@@ -51,6 +51,7 @@ typedef emu_handler *emu_selector(struct emu_inst *i, const char **why);
 
 /* ---- Instructions --------------------------------------------------------------------------------- */
 
+/* clang-format off */
 enum emu_class { /* what the counters roll up */
     EMU_FP32, EMU_FP64, EMU_FP16, EMU_INT, EMU_LOGIC, EMU_MOVE, EMU_CONVERT, EMU_COMPARE, EMU_MUFU,
     EMU_BRANCH, EMU_BARRIER, EMU_MBARRIER, EMU_FENCE, EMU_SHUFFLE, EMU_VOTE,
@@ -63,12 +64,15 @@ enum emu_class { /* what the counters roll up */
     EMU_LDGSTS, /* cp.async */
     EMU_TMA, EMU_OTHER, EMU_CLASSES
 };
+/* clang-format on */
 
+/* clang-format off */
 enum emu_type { /* from the opcode, never from the register's declaration */
     EMU_NONE, EMU_B8, EMU_U8, EMU_S8, EMU_B16, EMU_U16, EMU_S16, EMU_F16, EMU_BF16, EMU_B32, EMU_U32,
     EMU_S32, EMU_F32, EMU_TF32, EMU_F16X2, EMU_BF16X2, EMU_B64, EMU_U64, EMU_S64, EMU_F64, EMU_B128,
     EMU_PRED, EMU_E4M3, EMU_E5M2, EMU_E4M3X2, EMU_E5M2X2
 };
+/* clang-format on */
 
 enum emu_space { EMU_GENERIC, EMU_GLOBAL, EMU_SHARED, EMU_LOCAL, EMU_PARAM, EMU_CONST };
 
@@ -85,7 +89,8 @@ enum emu_operand_kind {
 struct emu_operand {
     uint8_t kind;
     bool negated;
-    bool wide; /* 64-bit rows */
+    bool wide;     /* 64-bit rows */
+    uint8_t bytes; /* of the declared register; 0: constant or predicate */
     uint16_t n;
     uint32_t row;
     int64_t imm; /* also the value of a constant EMU_OP_ROW; has_imm says that there is one */
@@ -97,30 +102,33 @@ struct emu_operand {
 struct emu_inst {
     emu_handler *run;
     const struct emu_operand *op; /* n_ops of them, in the order of the text; d|p counts as two */
-    uint32_t row[5];    /* op[0..4].row */
-    uint32_t guard;     /* offset of the guard's mask; EMU_TRUE if there is none */
-    uint32_t guard_xor; /* EMU_FULL for @!p */
-    int32_t offset;     /* imm of the first EMU_OP_ADDRESS */
+    uint32_t row[5];              /* op[0..4].row */
+    uint32_t guard;               /* offset of the guard's mask; EMU_TRUE if there is none */
+    uint32_t guard_xor;           /* EMU_FULL for @!p */
+    int32_t offset;               /* imm of the first EMU_OP_ADDRESS */
     uint8_t n_ops, n_types, space, vec; /* vec: 1, 2, 4, 8 */
-    uint8_t type[4];    /* enum emu_type, in the order of the opcode */
+    uint8_t type[4];                    /* enum emu_type, in the order of the opcode */
     /* cold */
     const struct emu_form *form;
-    const char *opcode;  /* "ld.global.nc.v4.u32", as written */
-    uint32_t pc;         /* index in the kernel */
-    uint32_t access_id;  /* 1..4094 for instructions that touch shared memory, 4095: too many */
-    uint8_t class;       /* enum emu_class: from the form; a selector may change it */
-    uint8_t units;       /* SASS instructions of that class it stands for (wmma.mma: 2) */
-    uint32_t flops;      /* tensor operations of one warp's execution (m16n8k16: 4096) */
-    int32_t aux[6];      /* the selector's own */
+    emu_handler *inner; /* what a wrapping handler (rounding mode, ftz, sat) calls */
+    const char *opcode; /* "ld.global.nc.v4.u32", as written */
+    uint32_t pc;        /* index in the kernel */
+    uint32_t access_id; /* 1..4094 for instructions that touch shared memory, 4095: too many */
+    uint8_t class;      /* enum emu_class: from the form; a selector may change it */
+    uint8_t units;      /* SASS instructions of that class it stands for (wmma.mma: 2) */
+    uint32_t flops;     /* tensor operations of one warp's execution (m16n8k16: 4096) */
+    int32_t aux[6];     /* the selector's own */
 };
 
 /* Where an instruction comes from. */
 struct emu_origin {
     int ptx_line;
-    const char *file;       /* of the innermost line; "" without -lineinfo */
+    const char *file; /* of the innermost line; "" without -lineinfo */
     int line;
-    const char *outer_file; /* of the outermost line that it was inlined into; the same if not inlined */
+    const char
+        *outer_file; /* of the outermost line that it was inlined into; the same if not inlined */
     int outer_line;
+    uint32_t file_index, outer_file_index; /* the .file numbers they come from */
 };
 
 /* One line of a form table (forms_scalar.def, forms_tensor.def):
@@ -132,17 +140,17 @@ struct emu_origin {
  * operands: one token each: role, then width.
  *   role  d written, s read, D and S the same for {groups} (a lone register is a group of one),
  *         a address [r+n], c address with tensor coordinates [r, {x, y}] (two operands: address, group),
- *         i immediate, l label, ? before a token: this and the rest may be absent
+ *         i immediate, l label, L a label of .branchtargets, C what call takes, M for mov; ? before a token: this and the rest may be absent
  *   width 4 = up to 32 bits, 8 = 64 bits, p = predicate, t = by the last type of the opcode, f = by the first;
  *         a and l have none. "d4|p": d, or the pair d|p (then op[1] is the predicate, else row EMU_SINK) */
 struct emu_form {
     const char *pattern, *operands;
     uint8_t class;
-    emu_handler *handler;   /* or NULL: */
+    emu_handler *handler; /* or NULL: */
     emu_selector *selector;
 };
 
-#define FORM(pattern, operands, class, handler) emu_handler handler;
+#define FORM(pattern, operands, class, handler)    emu_handler handler;
 #define SELECT(pattern, operands, class, selector) emu_selector selector;
 #include "forms_scalar.def"
 #include "forms_tensor.def"
@@ -151,20 +159,22 @@ struct emu_form {
 
 /* Fixed rows at the start of every row file. */
 enum {
-    EMU_TRUE = 0,    /* mask of ones: the guard of unguarded instructions */
-    EMU_SINK = 256,  /* 256 bytes that nobody reads: destination `_` */
-    EMU_ZERO = 512,  /* 256 bytes of zeros */
+    EMU_TRUE = 0,   /* mask of ones: the guard of unguarded instructions */
+    EMU_SINK = 256, /* 256 bytes that nobody reads: destination `_` */
+    EMU_ZERO = 512, /* 256 bytes of zeros */
     EMU_SPECIAL = 768,
     EMU_SPECIAL_ROWS = 32, /* 128 bytes each: enum emu_special */
     EMU_FIRST_ROW = EMU_SPECIAL + 128 * EMU_SPECIAL_ROWS,
 };
+/* clang-format off */
 enum emu_special {
     EMU_TID_X, EMU_TID_Y, EMU_TID_Z, EMU_NTID_X, EMU_NTID_Y, EMU_NTID_Z, EMU_CTAID_X, EMU_CTAID_Y,
     EMU_CTAID_Z, EMU_NCTAID_X, EMU_NCTAID_Y, EMU_NCTAID_Z, EMU_LANEID, EMU_WARPID, EMU_NWARPID, EMU_SMID,
     EMU_NSMID, EMU_GRIDID, EMU_LANEMASK_EQ, EMU_LANEMASK_LT, EMU_LANEMASK_LE, EMU_LANEMASK_GT,
     EMU_LANEMASK_GE, EMU_DYNAMIC_SMEM, EMU_TOTAL_SMEM, EMU_CLUSTER_ZERO, EMU_CLUSTER_ONE,
-    EMU_CLOCK, /* refreshed by the mov that reads it */
+    EMU_CLOCK, /* %clock and its like: mov reads them anew */
 };
+/* clang-format on */
 
 struct emu_kernel {
     const char *name;
@@ -177,6 +187,8 @@ struct emu_kernel {
     uint32_t param_bytes, *param_offset, *param_size;
     int n_params;
     uint32_t static_shared, local_bytes;
+    uint32_t dynamic_offset;        /* where dynamic shared memory starts */
+    uint32_t *rank;                 /* of each pc: lanes with the lowest rank run first (order.c) */
     int max_threads, max_registers; /* from .maxntid and .maxnreg; 0 if not said */
 };
 
@@ -189,7 +201,12 @@ struct emu_clock {
     uint32_t seen[EMU_MAX_AGENTS], fenced[EMU_MAX_AGENTS];
 };
 
-enum emu_agent_kind { EMU_AGENT_CP_ASYNC, EMU_AGENT_TMA_LOAD, EMU_AGENT_TMA_STORE, EMU_AGENT_WGMMA };
+enum emu_agent_kind {
+    EMU_AGENT_CP_ASYNC,
+    EMU_AGENT_TMA_LOAD,
+    EMU_AGENT_TMA_STORE,
+    EMU_AGENT_WGMMA
+};
 
 /* The agent of this kind and key (warp, mbarrier address, warpgroup), made on first use. */
 unsigned emu_agent(struct emu_block *b, enum emu_agent_kind kind, uint32_t key);
@@ -228,11 +245,13 @@ void *emu_global(struct emu_warp *w, uint64_t addr, uint64_t bytes);
 
 /* ---- Reports --------------------------------------------------------------------------------------
  * Each is a failed check. Repeats of (kind, instruction, other instruction) are counted, not kept. */
+/* clang-format off */
 enum emu_report_kind {
     EMU_BAD_GLOBAL, EMU_BAD_SHARED, EMU_BAD_LOCAL, EMU_MISALIGNED, EMU_RACE, EMU_UNINITIALISED,
     EMU_DIVERGENT, EMU_BARRIER_MISMATCH, EMU_DEADLOCK, EMU_PROXY, EMU_IN_FLIGHT, EMU_BAD_MBARRIER,
     EMU_BAD_TENSOR_MAP, EMU_BAD_WGMMA, EMU_TRAP, EMU_BAD_OPERAND
 };
+/* clang-format on */
 /* `other`: the second instruction concerned, or NULL. */
 void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struct emu_inst *i,
                 const struct emu_inst *other, const char *format, ...)
@@ -244,12 +263,13 @@ void emu_aligned(const struct emu_warp *w, const struct emu_inst *i, uint32_t ma
 /* ---- Counters -------------------------------------------------------------------------------------
  * One line per instruction; each host thread has its own array, summed after the launch. */
 struct emu_count {
-    uint64_t executed;   /* by warps, guard false or not */
-    uint64_t lanes_off;  /* 32 * executed - lanes that ran */
+    uint64_t executed;  /* by warps, guard false or not */
+    uint64_t lanes_off; /* 32 * executed - lanes that ran */
     uint64_t wavefronts, wavefronts_ideal;
     uint64_t sectors, sectors_ideal;
-    uint64_t bytes;      /* moved by active lanes, or by the asynchronous operation */
-    uint64_t splits;     /* branches: executions that divided the lanes; barriers: arrivals */
+    uint64_t bytes;  /* moved by active lanes, or by the asynchronous operation */
+    uint64_t splits; /* branches: executions that divided the lanes; barriers: arrivals */
+    struct emu_pattern *pattern; /* access.c's: of the last execution */
 };
 
 /* ---- Running -------------------------------------------------------------------------------------- */
@@ -257,6 +277,7 @@ struct emu_count {
 struct emu_group { /* lanes of a warp at one place */
     uint32_t pc, mask;
     bool waiting;   /* its instruction returned EMU_WAIT */
+    bool retry;     /* and may be tried again in this turn of the warp */
     uint64_t token; /* what that instruction left to find again */
 };
 
@@ -268,19 +289,22 @@ struct emu_warp {
     uint32_t live;           /* lanes that exist and have not exited */
     bool resumed;            /* the running instruction was left with EMU_WAIT before */
     bool progressed;
-    int n_groups;            /* sorted by pc; masks disjoint, their union is live */
+    uint32_t spins; /* branches taken while diverged */
+    int n_groups;   /* sorted by pc; masks disjoint, their union is live */
     struct emu_group group[EMU_LANES], *now;
-    uint64_t token;          /* now->token, for the handler */
-    unsigned char *local;    /* local_bytes per lane, lane after lane */
-    uint32_t n_registers;    /* setmaxnreg's account, per thread */
+    uint64_t token;       /* now->token, for the handler */
+    unsigned char *local; /* local_bytes per lane, lane after lane */
+    uint32_t n_registers; /* setmaxnreg's account, per thread */
     struct emu_clock clock;
-    void *async;             /* async.c's own: cp.async groups, wgmma groups */
+    void *async; /* async.c's own: cp.async groups, wgmma groups */
 };
 
 struct emu_barrier {
-    uint32_t arrived, expected; /* threads; expected 0: nobody has come yet */
+    uint32_t arrived, expected; /* threads; expected 0: all that live */
     uint32_t generation;
-    const struct emu_inst *first; /* who came first, for mismatch reports */
+    const struct emu_inst *first; /* who came first, for mismatch reports; NULL: nobody yet */
+    uint32_t votes;               /* bar.red */
+    bool all;
     struct emu_clock clock, done; /* gathered so far; of the last complete generation */
 };
 
@@ -299,7 +323,8 @@ struct emu_block {
     uint32_t free_registers; /* setmaxnreg's pool */
     uint64_t ticks;          /* instructions run: what clock reads */
     bool stopped;
-    void *async;             /* async.c's own: pending TMA operations, mbarrier clocks */
+    uint64_t near_base, near_end; /* the allocation that was used last */
+    void *async;                  /* async.c's own: pending TMA operations, mbarrier clocks */
 };
 
 /* One grid. Shared by the host threads; only `next_block` and the reports (locked) change. */
@@ -311,7 +336,7 @@ struct emu_launch_state {
     struct emu_reports *reports;
     uint32_t grid[3], block[3];
     uint32_t shared_bytes;
-    unsigned char *param; /* in global memory */
+    unsigned char *param;            /* in global memory */
     const struct emu_events *events; /* NULL: nobody listens */
 };
 
@@ -321,16 +346,25 @@ struct emu_events {
     void (*before)(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask);
     void (*after)(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask);
     void (*access)(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                   enum emu_space space, const uint64_t addr[32], unsigned bytes, enum emu_access what);
+                   enum emu_space space, const uint64_t addr[32], unsigned bytes,
+                   enum emu_access what);
 };
 
 /* async.c: late completion. A block's pending operations are kept there and completed by the waits;
  * with options->async_early they complete when issued. */
-void emu_async_begin(struct emu_block *b);  /* a block starts */
-bool emu_async_flush(struct emu_block *b);  /* no warp can run: complete something; false: nothing left */
-void emu_async_end(struct emu_block *b);    /* all warps have exited: complete or report the rest */
-void emu_async_free(struct emu_block *b);   /* the host thread is done with this block structure */
-void emu_async_print(struct emu_block *b, FILE *out); /* mbarriers and pending operations: deadlock */
+void emu_async_begin(struct emu_block *b); /* a block starts */
+bool emu_async_flush(
+    struct emu_block *b); /* no warp can run: complete something; false: nothing left */
+void emu_async_end(struct emu_block *b);  /* all warps have exited: complete or report the rest */
+void emu_async_free(struct emu_block *b); /* the host thread is done with this block structure */
+void emu_async_print(struct emu_block *b,
+                     FILE *out); /* mbarriers and pending operations: deadlock */
+
+/* ---- For selectors --------------------------------------------------------------------------------- */
+
+unsigned emu_type_bytes(enum emu_type t);
+/* Does the opcode have this modifier ("ftz", "shared::cta")? */
+bool emu_has(const struct emu_inst *i, const char *modifier);
 
 /* ---- Small helpers -------------------------------------------------------------------------------- */
 

@@ -105,7 +105,7 @@ check "every input is judged right" bash -c "build=$build; . tests/fake.sh
         fake --no-time --input \$i > /dev/null || exit 1
     done"
 check "sweep" right '^sweep: .* 20 right, 0 wrong' --sweep-random 20
-check "repeats" right '^repeats: 5 runs, 5 equal' --repeat-check 5
+check "repeats" right '^repeats: 5 runs, bitwise equal' --repeat-check 5
 fake --quiet --out "$dir/o.npy" --lse "$dir/lse.npy"
 check "--out is what --q would read" fake_bare --q "$dir/o.npy" --k "$dir/o.npy" --v "$dir/o.npy" --no-time
 check "--lse is written" [ "$(stat -c %s "$dir/lse.npy")" -eq $((128 + 2 * 33 * 4)) ]

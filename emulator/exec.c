@@ -1,0 +1,210 @@
+/* The core: runs the warps of one block. A warp is a coroutine: it runs until none of its lane groups can
+ * go on. Its groups (lanes at one pc) are run lowest rank first and joined when they meet, which brings
+ * diverged lanes together where their paths join. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUANTUM = 1 << 18, SPIN_LIMIT = 4096 };
+
+/* ---- Lane groups ------------------------------------------------------------------------------------------ */
+
+static void merge_groups(struct emu_warp *w) {
+    for (int a = 0; a < w->n_groups; a++) {
+        for (int b = a + 1; b < w->n_groups;) {
+            struct emu_group *x = &w->group[a], *y = &w->group[b];
+            bool both_run = !x->waiting && !y->waiting;
+            bool both_converge = x->waiting && y->waiting && x->token == EMU_TOKEN_CONVERGE &&
+                                 y->token == EMU_TOKEN_CONVERGE;
+            if (x->pc == y->pc && (both_run || both_converge)) {
+                x->mask |= y->mask;
+                x->retry |= y->retry || both_converge;
+                *y = w->group[--w->n_groups];
+            } else {
+                b++;
+            }
+        }
+    }
+}
+
+/* The group to run next: the lowest rank of those that can; after long spinning, another. */
+static struct emu_group *pick(struct emu_warp *w, const uint32_t *rank) {
+    struct emu_group *best = NULL;
+    bool last = w->spins > SPIN_LIMIT;
+    if (last) w->spins = 0;
+    for (int g = 0; g < w->n_groups; g++) {
+        struct emu_group *x = &w->group[g];
+        if (x->waiting && !x->retry) continue;
+        if (!best || (rank[x->pc] < rank[best->pc]) != last) best = x;
+    }
+    return best;
+}
+
+/* The lowest rank at which another group stands that could be met. */
+static uint32_t meeting_rank(const struct emu_warp *w, const struct emu_group *now,
+                             const uint32_t *rank) {
+    uint32_t lowest = UINT32_MAX;
+    for (int g = 0; g < w->n_groups; g++) {
+        const struct emu_group *x = &w->group[g];
+        if (x != now && !x->waiting && rank[x->pc] < lowest) lowest = rank[x->pc];
+    }
+    return lowest;
+}
+
+/* ---- Instructions ------------------------------------------------------------------------------------------ */
+
+/* Runs group `now` until it waits, exits, meets another group's rank or has used up *budget. */
+static inline __attribute__((always_inline)) void run_group(struct emu_warp *w,
+                                                            const uint32_t *rank, uint32_t *budget,
+                                                            const struct emu_events *events) {
+    const struct emu_inst *code = w->block->kernel->inst;
+    struct emu_group *g = w->now;
+    uint32_t limit = w->n_groups > 1 ? meeting_rank(w, g, rank) : UINT32_MAX;
+    uint32_t left = *budget, pc = g->pc;
+    w->resumed = g->waiting;
+    w->token = g->token;
+    g->waiting = g->retry = false;
+    while (left) {
+        const struct emu_inst *i = code + pc;
+        uint32_t mask = g->mask & (*emu_mask(w, i->guard) ^ i->guard_xor);
+        struct emu_count *c = w->count + pc;
+        left--;
+        if (__builtin_expect(mask != EMU_FULL, 0)) {
+            if (!w->resumed) {
+                c->executed++;
+                c->lanes_off += EMU_LANES - (uint32_t)__builtin_popcount(mask);
+            }
+            if (!mask) {
+                pc++;
+                goto next;
+            }
+        } else if (!w->resumed) {
+            c->executed++;
+        }
+        if (events && events->before) events->before(events->user, w, i, mask);
+        enum emu_step step = i->run(w, i, mask);
+        if (events && events->after && step != EMU_WAIT) events->after(events->user, w, i, mask);
+        if (__builtin_expect(step == EMU_NEXT, 1)) {
+            pc++;
+        } else if (step == EMU_FLOW) {
+            w->resumed = false;
+            w->progressed = true;
+            if (w->n_groups != 1) {
+                w->spins += w->n_groups > 1;
+                *budget = left;
+                return; /* g may have moved: the handler has set all pcs */
+            }
+            g = w->now = w->group;
+            limit = UINT32_MAX;
+            pc = g->pc;
+            continue;
+        } else if (step == EMU_WAIT) {
+            g->pc = pc;
+            g->token = w->token;
+            g->waiting = true;
+            if (!w->resumed) w->progressed = true; /* arriving is progress, looking again is not */
+            *budget = left;
+            return;
+        } else {
+            w->block->stopped = true;
+            return;
+        }
+        w->resumed = false;
+    next:
+        w->progressed = true;
+        if (__builtin_expect(limit != UINT32_MAX, 0) && rank[pc] >= limit) break;
+    }
+    g->pc = pc;
+    *budget = left;
+}
+
+static void run_plain(struct emu_warp *w, const uint32_t *rank, uint32_t *budget) {
+    run_group(w, rank, budget, NULL);
+}
+static void run_watched(struct emu_warp *w, const uint32_t *rank, uint32_t *budget) {
+    run_group(w, rank, budget, w->block->launch->events);
+}
+
+/* Runs a warp until no group can go on or the quantum is over. */
+static void run_warp(struct emu_warp *w, uint32_t quantum) {
+    struct emu_block *b = w->block;
+    const uint32_t *rank = b->kernel->rank;
+    uint32_t budget = quantum;
+    for (int g = 0; g < w->n_groups; g++) w->group[g].retry = true;
+    while (w->n_groups && budget && !b->stopped) {
+        if (w->n_groups > 1) merge_groups(w);
+        w->now = pick(w, rank);
+        if (!w->now) break;
+        if (b->launch->events)
+            run_watched(w, rank, &budget);
+        else
+            run_plain(w, rank, &budget);
+    }
+    b->ticks += quantum - budget;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------- */
+
+static uint64_t next_random(uint64_t *state) { /* splitmix64 */
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static void deadlock(struct emu_block *b) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) return;
+    const struct emu_warp *stuck = NULL;
+    for (int n = 0; n < b->n_warps; n++) {
+        const struct emu_warp *w = &b->warp[n];
+        for (int g = 0; g < w->n_groups; g++) {
+            const struct emu_inst *i = &b->kernel->inst[w->group[g].pc];
+            const struct emu_origin *o = &b->kernel->origin[w->group[g].pc];
+            fprintf(out, "\n  warp %d, lanes %08x wait at line %d: %s", n, w->group[g].mask,
+                    o->outer_line, i->opcode);
+            if (!stuck) stuck = w;
+        }
+    }
+    fputc('\n', out);
+    emu_barrier_print(b, out);
+    emu_async_print(b, out);
+    fclose(out);
+    if (stuck && text)
+        emu_report(EMU_DEADLOCK, stuck, &b->kernel->inst[stuck->group[0].pc], NULL,
+                   "no warp can go on%s", text);
+    free(text);
+    b->stopped = true;
+}
+
+/* Round robin: each warp runs until it waits. Random: warps and quanta are drawn. Adversarial: the last warp
+ * that can run is run as far as it goes, so that others lag behind as far as synchronisation lets them. */
+void emu_run_block(struct emu_block *b, uint64_t *random) {
+    enum emu_schedule schedule = b->launch->options->schedule;
+    while (b->n_live && !b->stopped) {
+        bool progressed = false;
+        for (int n = 0; n < b->n_warps && b->n_live && !b->stopped; n++) {
+            uint64_t r = schedule == EMU_RANDOM ? next_random(random) : 0;
+            int pick_warp = schedule == EMU_RANDOM        ? (int)(r % (uint64_t)b->n_warps)
+                            : schedule == EMU_ADVERSARIAL ? b->n_warps - 1 - n
+                                                          : n;
+            struct emu_warp *w = &b->warp[pick_warp];
+            w->progressed = false;
+            run_warp(w, schedule == EMU_RANDOM ? 1 + (uint32_t)(r >> 40) % 3000 : QUANTUM);
+            progressed |= w->progressed;
+            if (schedule == EMU_ADVERSARIAL && w->progressed) break; /* the favourite again */
+        }
+        if (progressed) continue;
+        if (schedule == EMU_RANDOM) { /* the draw may have missed the one that can run */
+            for (int n = 0; n < b->n_warps && !progressed && b->n_live; n++) {
+                b->warp[n].progressed = false;
+                run_warp(&b->warp[n], QUANTUM);
+                progressed = b->warp[n].progressed;
+            }
+        }
+        if (!progressed && b->n_live && !emu_async_flush(b)) deadlock(b);
+    }
+}

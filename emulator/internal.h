@@ -1,0 +1,74 @@
+/* What the core's files share and the tensor handlers do not need. */
+#pragma once
+
+#include "emu.h"
+
+#include <pthread.h>
+
+/* True if all living lanes of `members` are here. Else the group parks (return EMU_WAIT), and the core
+ * joins it with the others that arrive at the same instruction. */
+bool emu_converged(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t members);
+enum { EMU_TOKEN_CONVERGE = 0x7fff0001 };
+
+/* exec.c */
+void emu_run_block(struct emu_block *b, uint64_t *random);
+/* flow.c: threads have exited; barriers that waited only for them open. */
+void emu_barrier_check(struct emu_block *b);
+void emu_barrier_print(const struct emu_block *b, FILE *out);
+
+/* order.c: rank[pc], such that running the lowest rank first reconverges */
+const char *emu_order(struct emu_kernel *k, uint32_t *rank);
+
+/* ---- Access patterns ------------------------------------------------------------------------------------
+ * What one memory instruction's addresses looked like relative to its first lane, and what that cost.
+ * The same pattern comes again and again, so counting it is one comparison. */
+enum emu_pattern_kind {
+    EMU_PATTERN_NONE,
+    EMU_PATTERN_BROADCAST,
+    EMU_PATTERN_CONTIGUOUS,
+    EMU_PATTERN_OTHER
+};
+
+struct emu_pattern {
+    uint32_t mask; /* 0: none yet */
+    uint32_t key;  /* the first address modulo the granule (4 for banks, 32 for sectors) */
+    uint8_t kind, bytes;
+    uint32_t wavefronts, wavefronts_ideal; /* or sectors */
+    int64_t min, max;                      /* of the differences */
+    _Alignas(32) int32_t delta[EMU_LANES]; /* address - first active lane's; inactive lanes 0 */
+    uint16_t n_cells; /* 4-byte cells touched, sorted, relative to the first lane's */
+    int32_t cell[128];
+    uint8_t cell_bytes[128]; /* which bytes of the cell: bit mask */
+    uint8_t cell_lane[128];  /* the lane that touches it; 255: more than one */
+};
+
+/* ---- Race check ------------------------------------------------------------------------------------------ */
+struct emu_shadow *emu_shadow_open(uint32_t shared_bytes);
+void emu_shadow_reset(struct emu_block *b);
+void emu_shadow_close(struct emu_shadow *s);
+void emu_shadow_access(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
+                       uint32_t first, enum emu_access what);
+void emu_tick(struct emu_warp *w); /* a new stamp for w's next accesses: after each release */
+
+/* ---- Launch ------------------------------------------------------------------------------------------------ */
+struct emu_kernel_counts {
+    const struct emu_kernel *kernel;
+    struct emu_count *count; /* n_inst */
+    uint64_t launches, blocks, threads;
+    struct emu_kernel_counts *next;
+};
+
+struct emu_reports {
+    pthread_mutex_t lock;
+    int n, capacity, suppressed;
+    struct emu_report_entry *entry;
+};
+void emu_reports_clear(struct emu_reports *r);
+
+struct emu_result {
+    struct emu_reports reports;
+    struct emu_kernel_counts *kernels;
+};
+
+/* memory.c: the allocation that holds p, as [*base, *end); false if none */
+bool emu_memory_find(const struct emu_memory *m, uint64_t p, uint64_t *base, uint64_t *end);

@@ -1,0 +1,310 @@
+/* ld and st of every space, and atomics. */
+#include "lanes.h"
+
+#include "internal.h"
+#include "half.h"
+#include "ptx.h"
+
+/* ---- Where lanes point ------------------------------------------------------------------------------------------ */
+
+/* One access by lanes that share a space: host addresses in `at`; returns the lanes that may go on. */
+static uint32_t resolve(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                        enum emu_space space, const uint64_t addr[32], unsigned bytes,
+                        enum emu_access what, unsigned char *at[32]) {
+    struct emu_block *b = w->block;
+    if (space == EMU_SHARED) {
+        uint32_t offset[EMU_LANES];
+        for (int l = 0; l < EMU_LANES; l++)
+            offset[l] = addr[l] >> 32 ? UINT32_MAX - 15 : (uint32_t)addr[l];
+        mask = emu_shared_access(w, i, mask, offset, bytes, what);
+        EMU_EACH_LANE(l, mask) at[l] = b->shared + offset[l];
+    } else if (space == EMU_LOCAL) {
+        uint32_t ok = mask;
+        EMU_EACH_LANE(l, mask) {
+            at[l] = w->local + (uint64_t)l * b->kernel->local_bytes + addr[l];
+            if (addr[l] % bytes == 0 && addr[l] + bytes <= b->kernel->local_bytes) continue;
+            emu_report(addr[l] % bytes ? EMU_MISALIGNED : EMU_BAD_LOCAL, w, i, NULL,
+                       "lane %d: %u bytes at local address 0x%llx of 0x%x", l, bytes,
+                       (unsigned long long)addr[l], b->kernel->local_bytes);
+            ok &= ~(1u << l);
+        }
+        mask = ok;
+        w->count[i->pc].bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+    } else {
+        mask = emu_global_access(w, i, mask, addr, bytes, what);
+        EMU_EACH_LANE(l, mask) at[l] = (unsigned char *)(uintptr_t)addr[l];
+    }
+    return mask;
+}
+
+/* Generic addresses: lanes may point into different spaces. */
+static uint32_t locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                       const struct emu_operand *op, unsigned bytes, enum emu_access what,
+                       unsigned char *at[32]) {
+    uint64_t addr[EMU_LANES];
+    emu_addresses(w, op, addr);
+    if (i->space != EMU_GENERIC)
+        return resolve(w, i, mask, (enum emu_space)i->space, addr, bytes, what, at);
+    uint32_t shared = 0, local = 0, ok = 0;
+    EMU_EACH_LANE(l, mask) {
+        shared |= (uint32_t)(addr[l] - EMU_SHARED_WINDOW < EMU_WINDOW_BYTES) << l;
+        local |= (uint32_t)(addr[l] - EMU_LOCAL_WINDOW < EMU_WINDOW_BYTES) << l;
+    }
+    for (int l = 0; l < EMU_LANES; l++)
+        if ((shared | local) >> l & 1) addr[l] &= EMU_WINDOW_BYTES - 1;
+    uint32_t global = mask & ~shared & ~local;
+    if (shared) ok |= resolve(w, i, shared, EMU_SHARED, addr, bytes, what, at);
+    if (local) ok |= resolve(w, i, local, EMU_LOCAL, addr, bytes, what, at);
+    if (global) ok |= resolve(w, i, global, EMU_GLOBAL, addr, bytes, what, at);
+    return ok;
+}
+
+/* ---- Loads ------------------------------------------------------------------------------------------------------- */
+
+/* Register element k of lane l: `bytes` of memory, sign-extended or zero-extended to the register. */
+static void put(struct emu_warp *w, const struct emu_operand *d, int k, uint32_t l,
+                const void *from, unsigned bytes, bool is_signed) {
+    uint64_t value = 0;
+    memcpy(&value, from, bytes);
+    if (is_signed && bytes < 8) {
+        int shift = 64 - 8 * (int)bytes;
+        value = (uint64_t)((int64_t)(value << shift) >> shift);
+        if (d->bytes == 2) value &= 0xffff;
+    }
+    if (d->wide)
+        emu_row64(w, d->rows[k])[l] = value;
+    else
+        emu_row32(w, d->rows[k])[l] = (uint32_t)value;
+}
+
+enum emu_step emu_ld(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    unsigned char *at[EMU_LANES];
+    unsigned bytes = (unsigned)i->aux[0];
+    uint32_t ok = locate(w, i, mask, &i->op[1], bytes * i->vec, EMU_READ, at);
+    EMU_EACH_LANE(l, ok) {
+        for (int k = 0; k < i->vec; k++)
+            put(w, &i->op[0], k, l, at[l] + (unsigned)k * bytes, bytes, i->aux[1]);
+    }
+    return EMU_NEXT;
+}
+
+/* ld.param of a kernel parameter: the same for all lanes. */
+static enum emu_step ld_param(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    unsigned bytes = (unsigned)i->aux[0];
+    const unsigned char *param = w->block->launch->param;
+    const uint64_t *base = emu_row64(w, i->op[1].row);
+    uint32_t size = w->block->kernel->param_bytes;
+    EMU_EACH_LANE(l, mask) {
+        uint64_t offset = base[l] + (uint64_t)i->op[1].imm;
+        if (offset > size || size - offset < (uint64_t)bytes * i->vec) {
+            emu_report(EMU_BAD_GLOBAL, w, i, NULL, "parameter offset %llu of %u bytes",
+                       (unsigned long long)offset, size);
+            return EMU_STOP;
+        }
+        for (int k = 0; k < i->vec; k++)
+            put(w, &i->op[0], k, l, param + offset + (unsigned)k * bytes, bytes, i->aux[1]);
+    }
+    return EMU_NEXT;
+}
+
+/* Shared loads into 32-bit registers, and global ones: the hot paths. */
+static enum emu_step ld_shared_fast(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint32_t addr[EMU_LANES];
+    const uint32_t *base = emu_row32(w, i->row[1]);
+    uint32_t offset = (uint32_t)i->offset;
+    for (int l = 0; l < EMU_LANES; l++) addr[l] = base[l] + offset;
+    unsigned bytes = (unsigned)i->aux[0], all = bytes * i->vec;
+    uint32_t ok = emu_shared_access(w, i, mask, addr, all, EMU_READ);
+    const unsigned char *shared = w->block->shared;
+    const uint32_t *rows = i->op[0].rows;
+    if (ok == EMU_FULL && bytes == 4) {
+        for (int k = 0; k < i->vec; k++) {
+            uint32_t *d = emu_row32(w, rows[k]);
+            for (int l = 0; l < EMU_LANES; l++) memcpy(d + l, shared + addr[l] + 4 * k, 4);
+        }
+        return EMU_NEXT;
+    }
+    if (ok == EMU_FULL && bytes == 2) {
+        for (int k = 0; k < i->vec; k++) {
+            uint32_t *d = emu_row32(w, rows[k]);
+            for (int l = 0; l < EMU_LANES; l++) {
+                uint16_t h;
+                memcpy(&h, shared + addr[l] + 2 * k, 2);
+                d[l] = h;
+            }
+        }
+        return EMU_NEXT;
+    }
+    EMU_EACH_LANE(l, ok) {
+        for (int k = 0; k < i->vec; k++)
+            put(w, &i->op[0], k, l, shared + addr[l] + (unsigned)k * bytes, bytes, false);
+    }
+    return EMU_NEXT;
+}
+
+static enum emu_class class_of(enum emu_space space, bool store) {
+    switch (space) {
+    case EMU_SHARED:
+        return store ? EMU_ST_SHARED : EMU_LD_SHARED;
+    case EMU_LOCAL:
+        return store ? EMU_ST_LOCAL : EMU_LD_LOCAL;
+    case EMU_PARAM:
+        return EMU_LD_PARAM;
+    case EMU_CONST:
+        return EMU_LD_CONST;
+    default:
+        return store ? EMU_ST_GLOBAL : EMU_LD_GLOBAL;
+    }
+}
+
+static bool is_signed(const struct emu_inst *i) {
+    enum emu_type t = (enum emu_type)i->type[i->n_types - 1];
+    return t == EMU_S8 || t == EMU_S16 || t == EMU_S32;
+}
+
+emu_handler *emu_select_ld(struct emu_inst *i, const char **why) {
+    unsigned bytes = emu_type_bytes((enum emu_type)i->type[i->n_types - 1]);
+    i->aux[0] = (int32_t)bytes;
+    i->aux[1] = is_signed(i);
+    i->class = class_of((enum emu_space)i->space, false);
+    *why = "the number of registers does not fit the vector";
+    if (i->op[0].n != i->vec || bytes == 0 || bytes > 8) return NULL;
+    *why = "64-bit elements need 64-bit registers";
+    if (bytes == 8 && !i->op[0].wide) return NULL;
+    if (i->space == EMU_PARAM) return ld_param;
+    if (i->space == EMU_SHARED && !i->op[0].wide && !i->op[1].wide && !i->aux[1])
+        return ld_shared_fast;
+    return emu_ld;
+}
+
+/* ---- Stores ------------------------------------------------------------------------------------------------------- */
+
+enum emu_step emu_st(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    unsigned char *at[EMU_LANES];
+    unsigned bytes = (unsigned)i->aux[0];
+    uint32_t ok = locate(w, i, mask, &i->op[0], bytes * i->vec, EMU_WRITE, at);
+    const struct emu_operand *s = &i->op[1];
+    for (int k = 0; k < i->vec; k++) {
+        EMU_EACH_LANE(l, ok) {
+            uint64_t value = s->wide ? emu_row64(w, s->rows[k])[l] : emu_row32(w, s->rows[k])[l];
+            memcpy(at[l] + (unsigned)k * bytes, &value, bytes);
+        }
+    }
+    return EMU_NEXT;
+}
+
+emu_handler *emu_select_st(struct emu_inst *i, const char **why) {
+    unsigned bytes = emu_type_bytes((enum emu_type)i->type[i->n_types - 1]);
+    i->aux[0] = (int32_t)bytes;
+    i->class = class_of((enum emu_space)i->space, true);
+    *why = "the number of registers does not fit the vector";
+    if (i->op[1].n != i->vec || bytes == 0 || bytes > 8) return NULL;
+    *why = "64-bit elements need 64-bit registers";
+    if (bytes == 8 && !i->op[1].wide && i->op[1].row != EMU_ZERO) return NULL;
+    *why = "parameters of kernels cannot be stored to";
+    return i->space == EMU_PARAM ? NULL : emu_st;
+}
+
+/* ---- Atomics --------------------------------------------------------------------------------------------------------
+ * Lanes in order. Between host threads a lock keeps each one whole. */
+
+static pthread_mutex_t atomic_lock = PTHREAD_MUTEX_INITIALIZER;
+
+enum atomic_op { A_ADD, A_MIN, A_MAX, A_AND, A_OR, A_XOR, A_EXCH, A_CAS, A_INC, A_DEC };
+
+static uint64_t half_pair_add(uint64_t a, uint64_t b, enum emu_type t) {
+    uint64_t r = 0;
+    int n = t == EMU_F16X2 || t == EMU_BF16X2 ? 2 : 1;
+    bool bf16 = t == EMU_BF16 || t == EMU_BF16X2;
+    for (int k = 0; k < n; k++) {
+        uint32_t x = a >> 16 * k & 0xffff, y = b >> 16 * k & 0xffff, s;
+        if (bf16) {
+            uint32_t u = float_bits(bits_float(x << 16) + bits_float(y << 16));
+            s = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+        } else {
+            s = half_from_float(half_to_float((half)x) + half_to_float((half)y));
+        }
+        r |= (uint64_t)(s & 0xffff) << 16 * k;
+    }
+    return r;
+}
+
+static uint64_t combine(enum atomic_op op, enum emu_type t, uint64_t old, uint64_t b, uint64_t c) {
+    bool is_signed = t == EMU_S32 || t == EMU_S64;
+    int64_t x = t == EMU_S32 ? (int32_t)old : (int64_t)old,
+            y = t == EMU_S32 ? (int32_t)b : (int64_t)b;
+    bool less = is_signed ? y < x : b < old;
+    switch (op) {
+    case A_ADD:
+        if (t == EMU_F32) return float_bits(bits_float((uint32_t)old) + bits_float((uint32_t)b));
+        if (t == EMU_F64) {
+            double p, q;
+            memcpy(&p, &old, 8), memcpy(&q, &b, 8);
+            p += q;
+            memcpy(&old, &p, 8);
+            return old;
+        }
+        if (t == EMU_F16 || t == EMU_BF16 || t == EMU_F16X2 || t == EMU_BF16X2)
+            return half_pair_add(old, b, t);
+        return old + b;
+    case A_MIN:
+        return less ? b : old;
+    case A_MAX:
+        return less ? old : b;
+    case A_AND:
+        return old & b;
+    case A_OR:
+        return old | b;
+    case A_XOR:
+        return old ^ b;
+    case A_EXCH:
+        return b;
+    case A_CAS:
+        return old == b ? c : old;
+    case A_INC:
+        return old >= b ? 0 : old + 1;
+    default:
+        return old == 0 || old > b ? b : old - 1;
+    }
+}
+
+/* atom d, [a], b[, c]; red [a], b. aux: operation, bytes, is red */
+static enum emu_step atomic(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    int first = i->aux[2] ? 0 : 1;
+    unsigned bytes = (unsigned)i->aux[1];
+    const struct emu_operand *b = &i->op[first + 1],
+                             *c = i->n_ops > first + 2 ? &i->op[first + 2] : b;
+    unsigned char *at[EMU_LANES];
+    uint32_t ok = locate(w, i, mask, &i->op[first], bytes, EMU_ATOM, at);
+    pthread_mutex_lock(&atomic_lock);
+    EMU_EACH_LANE(l, ok) {
+        uint64_t old = 0, keep = bytes == 8 ? UINT64_MAX : ((uint64_t)1 << 8 * bytes) - 1;
+        memcpy(&old, at[l], bytes);
+        uint64_t x = b->wide ? emu_row64(w, b->row)[l] : emu_row32(w, b->row)[l];
+        uint64_t y = c->wide ? emu_row64(w, c->row)[l] : emu_row32(w, c->row)[l];
+        uint64_t new =
+            combine((enum atomic_op)i->aux[0], (enum emu_type)i->type[0], old, x & keep, y & keep);
+        memcpy(at[l], &new, bytes);
+        if (first && i->op[0].wide)
+            emu_row64(w, i->row[0])[l] = old;
+        else if (first)
+            emu_row32(w, i->row[0])[l] = (uint32_t)old;
+    }
+    pthread_mutex_unlock(&atomic_lock);
+    return EMU_NEXT;
+}
+
+emu_handler *emu_select_atomic(struct emu_inst *i, const char **why) {
+    static const char *const names[] = {"add", "min",  "max", "and", "or",
+                                        "xor", "exch", "cas", "inc", "dec"};
+    i->aux[0] = -1;
+    for (int k = 0; k < 10; k++)
+        if (emu_has(i, names[k])) i->aux[0] = k;
+    i->aux[1] = (int32_t)emu_type_bytes((enum emu_type)i->type[0]);
+    i->aux[2] = i->opcode[0] == 'r';
+    *why = "this atomic operation is not supported";
+    bool real = i->type[0] == EMU_F32 || i->type[0] == EMU_F64;
+    return i->aux[0] < 0 || i->aux[1] > 8 || (real && i->aux[0] != A_ADD && i->aux[0] != A_EXCH)
+               ? NULL
+               : atomic;
+}

@@ -1,0 +1,402 @@
+/* PTX files: directives, kernels, scopes, labels, source locations. */
+#include "ptx.h"
+
+#include "internal.h"
+#include "reason.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ptx_fail(struct parser *p, const char *format, ...) {
+    char text[300];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    int line = p->token && p->at < p->n_tokens ? p->token[p->at].line : 0;
+    char where[160] = "";
+    if (p->kernel)
+        snprintf(where, sizeof where, ", source line %u, kernel %.80s", p->here.line,
+                 p->kernel->name);
+    p->why = reason("%.80s:%d: %s (PTX line %d%s)", p->module->name, line, text, line, where);
+    longjmp(p->failed, 1);
+}
+
+void *ptx_alloc(struct parser *p, size_t bytes) {
+    void *at = emu_arena_alloc(&p->module->arena, bytes);
+    if (!at) ptx_fail(p, "no memory for %zu bytes", bytes);
+    return at;
+}
+
+void *ptx_grow(struct parser *p, void *array, uint32_t n, uint32_t *capacity, size_t size) {
+    if (n < *capacity) return array;
+    uint32_t wanted = *capacity ? 2 * *capacity : 64;
+    void *more = ptx_alloc(p, wanted * size);
+    if (n) memcpy(more, array, n * size);
+    *capacity = wanted;
+    return more;
+}
+
+const char *ptx_string(struct parser *p, const struct token *t) {
+    char *s = ptx_alloc(p, t->length + 1u);
+    memcpy(s, t->text, t->length);
+    return s;
+}
+
+/* ---- Scopes ---------------------------------------------------------------------------------------- */
+
+static void push_scope(struct parser *p) {
+    struct scope *s = ptx_alloc(p, sizeof *s);
+    s->parent = p->scope;
+    p->scope = s;
+}
+
+/* Forgets the scope's names; label uses that it did not define go to the scope around it. */
+static void pop_scope(struct parser *p) {
+    struct scope *scope = p->scope;
+    for (struct label_use *use = scope->uses, *next; use; use = next) {
+        next = use->next;
+        struct symbol *s = ptx_find(p, &use->name);
+        struct symbol *mine = scope->symbols;
+        while (mine && mine != s) mine = mine->sibling;
+        if (mine && s->kind == SYMBOL_LABEL) {
+            *use->where = s->pc;
+        } else if (scope->parent && scope->parent->parent) {
+            use->next = scope->parent->uses;
+            scope->parent->uses = use;
+        } else {
+            ptx_fail(p, "label %.*s is not defined", (int)use->name.length, use->name.text);
+        }
+    }
+    for (struct symbol *s = scope->symbols; s; s = s->sibling) ptx_forget(p, s);
+    p->scope = scope->parent;
+}
+
+/* ---- Source locations ------------------------------------------------------------------------------ */
+
+static bool same_place(struct location a, struct location b) {
+    return a.file == b.file && a.line == b.line && a.column == b.column;
+}
+
+static struct location three_numbers(struct parser *p) {
+    struct location l;
+    l.file = (uint32_t)ptx_integer(p);
+    l.line = (uint32_t)ptx_integer(p);
+    l.column = (uint32_t)ptx_integer(p);
+    return l;
+}
+
+/* .loc 2 549 1, function_name NAME, inlined_at 1 77 5: the place around 2 549 1 is 1 77 5, which may
+ * itself have been inlined: earlier .loc lines said where. */
+static void location(struct parser *p, int line) {
+    p->here = p->outer = three_numbers(p);
+    struct location around = p->here;
+    bool inlined = false;
+    while (ptx_accept(p, ',')) {
+        struct token *t = ptx_word(p);
+        if (ptx_is(t, "inlined_at")) {
+            around = three_numbers(p);
+            inlined = true;
+        } else { /* function_name LABEL [+ n] */
+            ptx_word(p);
+            if (ptx_accept(p, '+')) ptx_integer(p);
+        }
+    }
+    while (ptx_peek(p)->kind != TOKEN_END && ptx_peek(p)->line == line) p->at++;
+    if (!inlined) return;
+    uint32_t i = 0;
+    while (i < p->n_inlined && !same_place(p->inlined[i].inner, p->here)) i++;
+    if (i == p->n_inlined) {
+        p->inlined =
+            ptx_grow(p, p->inlined, p->n_inlined, &p->inlined_capacity, sizeof *p->inlined);
+        p->n_inlined++;
+    }
+    p->inlined[i] = (struct inlined){p->here, around};
+    p->outer = around;
+    for (int depth = 0; depth < 16; depth++) {
+        for (i = 0; i < p->n_inlined && !same_place(p->inlined[i].inner, p->outer); i++) {
+        }
+        if (i == p->n_inlined) break;
+        p->outer = p->inlined[i].outer;
+    }
+}
+
+/* ---- Kernels --------------------------------------------------------------------------------------- */
+
+static void skip_braces(struct parser *p) {
+    int depth = 0;
+    do {
+        if (ptx_peek(p)->kind == TOKEN_END) ptx_fail(p, "a closing brace is missing");
+        if (ptx_accept(p, '{'))
+            depth++;
+        else if (ptx_accept(p, '}'))
+            depth--;
+        else
+            p->at++;
+    } while (depth > 0);
+}
+
+static void skip_to(struct parser *p, char punct) {
+    while (!ptx_accept(p, punct)) {
+        if (ptx_peek(p)->kind == TOKEN_END) ptx_fail(p, "'%c' is missing", punct);
+        p->at++;
+    }
+}
+
+/* Shared arrays first, wherever in the body: dynamic shared memory starts behind them. */
+static void declare_shared(struct parser *p) {
+    uint32_t start = p->at;
+    p->kernel->static_shared = p->module_shared;
+    for (int depth = 1; depth > 0 && ptx_peek(p)->kind != TOKEN_END;) {
+        if (ptx_is(ptx_peek(p), ".shared")) {
+            ptx_declaration(p);
+        } else {
+            if (ptx_peek(p)->punct == '{') depth++;
+            if (ptx_peek(p)->punct == '}') depth--;
+            p->at++;
+        }
+    }
+    p->at = start;
+    uint32_t align = p->dynamic_align ? p->dynamic_align : 16;
+    p->dynamic_offset = (p->kernel->static_shared + align - 1) & ~(align - 1);
+    p->kernel->dynamic_offset = p->dynamic_offset;
+}
+
+static void label(struct parser *p, struct token *name) {
+    struct symbol *s = ptx_declare(p, name, SYMBOL_LABEL);
+    s->pc = (uint32_t)p->kernel->n_inst;
+    if (!ptx_is(ptx_peek(p), ".branchtargets")) return;
+    p->at++;
+    uint32_t first = p->at;
+    do {
+        ptx_word(p);
+        s->n_targets++;
+    } while (ptx_accept(p, ','));
+    s->target_names = ptx_alloc(p, s->n_targets * sizeof *s->target_names);
+    for (uint32_t i = 0; i < s->n_targets; i++) s->target_names[i] = p->token[first + 2 * i];
+    ptx_expect(p, ';');
+}
+
+static void guarded(struct parser *p) {
+    bool negated = ptx_accept(p, '!');
+    struct token *name = ptx_word(p);
+    struct symbol *s = ptx_find(p, name);
+    if (!s || s->kind != SYMBOL_REGISTER || s->bytes) {
+        p->at--;
+        ptx_fail(p, "the guard %.*s is no predicate", (int)name->length, name->text);
+    }
+    ptx_instruction(p, ptx_register_row(p, s, name), negated);
+}
+
+static void body(struct parser *p) {
+    int depth = 1;
+    while (depth > 0) {
+        struct token *t = ptx_peek(p);
+        if (t->kind == TOKEN_END) ptx_fail(p, "the kernel does not end");
+        if (ptx_accept(p, '{')) {
+            push_scope(p);
+            depth++;
+        } else if (ptx_accept(p, '}')) {
+            if (--depth > 0) pop_scope(p);
+        } else if (ptx_accept(p, '@')) {
+            guarded(p);
+        } else if (ptx_accept(p, ';')) {
+            continue;
+        } else if (ptx_is(t, ".shared")) {
+            skip_to(p, ';');
+        } else if (ptx_is(t, ".loc")) {
+            p->at++;
+            location(p, t->line);
+        } else if (ptx_is(t, ".pragma")) {
+            skip_to(p, ';');
+        } else if (ptx_declaration(p)) {
+            continue;
+        } else if (t->kind == TOKEN_WORD && p->token[p->at + 1].kind == TOKEN_PUNCT &&
+                   p->token[p->at + 1].punct == ':') {
+            p->at += 2;
+            label(p, t);
+        } else if (t->kind == TOKEN_WORD && t->text[0] != '.') {
+            ptx_instruction(p, EMU_TRUE, false);
+        } else {
+            ptx_fail(p, "'%.*s' is not understood", (int)(t->length < 40 ? t->length : 40),
+                     t->text);
+        }
+    }
+}
+
+/* .maxntid 128, 1, 1 and its like, up to the body. */
+static void kernel_limits(struct parser *p) {
+    struct emu_kernel *k = p->kernel;
+    while (!ptx_accept(p, '{')) {
+        struct token *t = ptx_word(p);
+        uint64_t product = 1, first = 0;
+        for (int i = 0; ptx_peek(p)->kind == TOKEN_NUMBER; i++) {
+            uint64_t n = ptx_integer(p);
+            if (!i) first = n;
+            product *= n;
+            if (!ptx_accept(p, ',')) break;
+        }
+        if (ptx_is(t, ".maxntid") || ptx_is(t, ".reqntid")) k->max_threads = (int)product;
+        if (ptx_is(t, ".maxnreg")) k->max_registers = (int)first;
+    }
+}
+
+static void fixed_rows(struct parser *p) {
+    ptx_new_row(p, EMU_FIRST_ROW);
+    memset(p->kernel->row_init + EMU_TRUE, 0xff, 4);
+    for (uint32_t l = 0; l < EMU_LANES; l++) {
+        uint32_t one = 1, bit = 1u << l;
+        uint32_t values[][2] = {{EMU_LANEID, l},
+                                {EMU_LANEMASK_EQ, bit},
+                                {EMU_LANEMASK_LT, bit - 1},
+                                {EMU_LANEMASK_LE, bit | (bit - 1)},
+                                {EMU_LANEMASK_GT, ~(bit | (bit - 1))},
+                                {EMU_LANEMASK_GE, ~(bit - 1)},
+                                {EMU_CLUSTER_ONE, one}};
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+            memcpy(p->kernel->row_init + EMU_SPECIAL + 128 * values[i][0] + 4 * l, &values[i][1],
+                   4);
+    }
+}
+
+static void entry(struct parser *p) {
+    struct emu_kernel *k = p->kernel = ptx_alloc(p, sizeof *k);
+    struct token *name = ptx_word(p);
+    k->name = ptx_string(p, name);
+    k->module = p->module;
+    p->inst_capacity = p->row_capacity = p->pred_used = p->n_constants = p->n_accesses = 0;
+    p->constant_capacity = 0;
+    p->here = p->outer = (struct location){0};
+    push_scope(p);
+    fixed_rows(p);
+    ptx_params(p);
+    kernel_limits(p);
+    declare_shared(p);
+    body(p);
+    ptx_finish_kernel(p);
+    pop_scope(p);
+    k->rank = ptx_alloc(p, (size_t)k->n_inst * sizeof *k->rank);
+    const char *why = emu_order(k, k->rank);
+    if (why) ptx_fail(p, "%s", why);
+    struct emu_kernel **more = ptx_alloc(p, sizeof *more * (size_t)(p->module->n_kernels + 1));
+    if (p->module->n_kernels)
+        memcpy(more, p->module->kernel, sizeof *more * (size_t)p->module->n_kernels);
+    more[p->module->n_kernels++] = k;
+    p->module->kernel = more;
+    p->kernel = NULL;
+}
+
+static void file_name(struct parser *p) {
+    uint64_t n = ptx_integer(p);
+    struct token *name = ptx_peek(p);
+    if (name->kind != TOKEN_STRING || n > 10000) ptx_fail(p, "bad .file");
+    p->at++;
+    struct emu_module *m = p->module;
+    if (n >= m->n_files) {
+        const char **more = ptx_alloc(p, sizeof *more * (n + 1));
+        if (m->n_files) memcpy(more, m->file, sizeof *more * m->n_files);
+        m->file = more;
+        m->n_files = (uint32_t)n + 1;
+    }
+    m->file[n] = ptx_string(p, name);
+}
+
+static void directive(struct parser *p, bool *is_extern) {
+    struct token *t = ptx_word(p);
+    bool was_extern = *is_extern;
+    *is_extern = false;
+    if (ptx_is(t, ".extern") || ptx_is(t, ".visible") || ptx_is(t, ".weak") ||
+        ptx_is(t, ".common")) {
+        *is_extern = was_extern || ptx_is(t, ".extern");
+    } else if (ptx_is(t, ".version") || ptx_is(t, ".target") || ptx_is(t, ".address_size")) {
+        while (ptx_peek(p)->kind != TOKEN_END && ptx_peek(p)->line == t->line) p->at++;
+    } else if (ptx_is(t, ".entry")) {
+        entry(p);
+    } else if (ptx_is(t, ".func")) { /* a call to it is refused where it is made */
+        while (ptx_peek(p)->punct != '{' && ptx_peek(p)->punct != ';' &&
+               ptx_peek(p)->kind != TOKEN_END)
+            p->at++;
+        if (!ptx_accept(p, ';')) skip_braces(p);
+    } else if (ptx_is(t, ".file")) {
+        file_name(p);
+    } else if (ptx_is(t, ".section")) {
+        while (ptx_peek(p)->punct != '{' && ptx_peek(p)->kind != TOKEN_END) p->at++;
+        skip_braces(p);
+    } else if (ptx_is(t, ".pragma")) {
+        skip_to(p, ';');
+    } else if (ptx_is(t, ".loc")) {
+        while (ptx_peek(p)->kind != TOKEN_END && ptx_peek(p)->line == t->line) p->at++;
+    } else {
+        p->at--;
+        if (!ptx_declaration(p))
+            ptx_fail(p, "directive %.*s is not understood", (int)(t->length < 40 ? t->length : 40),
+                     t->text);
+    }
+}
+
+void ptx_parse(struct parser *p) {
+    push_scope(p);
+    bool is_extern = false;
+    while (ptx_peek(p)->kind != TOKEN_END) directive(p, &is_extern);
+}
+
+/* ---- Modules --------------------------------------------------------------------------------------- */
+
+static const char *file_of(const struct emu_module *m, uint32_t file) {
+    return file && file < m->n_files && m->file[file] ? m->file[file] : "";
+}
+
+/* .file directives come last, so places get their names at the end. */
+static void name_origins(struct emu_kernel *k) {
+    for (int i = 0; i < k->n_inst; i++) {
+        struct emu_origin *o = &k->origin[i];
+        o->file = file_of(k->module, o->file_index);
+        o->outer_file = file_of(k->module, o->outer_file_index);
+    }
+}
+
+const char *emu_module_open(struct emu_memory *memory, const char *text, size_t bytes,
+                            const char *name, struct emu_module **out) {
+    struct emu_module *m = calloc(1, sizeof *m);
+    struct parser *p = calloc(1, sizeof *p);
+    *out = NULL;
+    if (!m || !p) {
+        free(m), free(p);
+        return reason("no memory to read %s", name);
+    }
+    p->module = m;
+    m->memory = memory;
+    m->name = name;
+    if (!setjmp(p->failed)) {
+        size_t length = strlen(name);
+        char *copy = ptx_alloc(p, length + 1);
+        m->name = memcpy(copy, name, length);
+        char *kept = ptx_alloc(p, bytes + 1); /* names point into it */
+        if (bytes) memcpy(kept, text, bytes);
+        ptx_lex(p, kept, bytes);
+        ptx_parse(p);
+        for (int i = 0; i < m->n_kernels; i++) name_origins(m->kernel[i]);
+    }
+    const char *why = p->why;
+    free(p);
+    if (why)
+        emu_module_close(m);
+    else
+        *out = m;
+    return why;
+}
+
+void emu_module_close(struct emu_module *m) {
+    if (!m) return;
+    for (int i = 0; i < m->n_owned; i++) emu_memory_free(m->memory, m->owned[i]);
+    emu_arena_free(&m->arena);
+    free(m);
+}
+
+const struct emu_kernel *emu_module_kernel(const struct emu_module *m, const char *name) {
+    for (int i = 0; i < m->n_kernels; i++)
+        if (!strcmp(m->kernel[i]->name, name)) return m->kernel[i];
+    return NULL;
+}

@@ -1,0 +1,157 @@
+/* The front end's own structures: text -> tokens (lex.c) -> declarations and statements (parse.c) ->
+ * instructions (lower.c, forms.c). */
+#pragma once
+
+#include "emu.h"
+
+#include <setjmp.h>
+
+/* ---- Memory that lives as long as the module ------------------------------------------------------ */
+
+struct emu_arena {
+    struct arena_block *last;
+};
+void *emu_arena_alloc(struct emu_arena *a,
+                      size_t bytes); /* zeroed, 64-byte aligned; NULL: no memory */
+void emu_arena_free(struct emu_arena *a);
+
+/* ---- Tokens --------------------------------------------------------------------------------------- */
+
+enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_NUMBER, TOKEN_STRING, TOKEN_PUNCT };
+
+struct token {
+    enum token_kind kind;
+    char punct;
+    uint8_t float_bytes; /* of a number: 0 integer, 4 or 8 for 0f... and 0d... */
+    int line;
+    uint32_t length;
+    const char *text; /* in the file; not terminated */
+    uint64_t value;
+};
+
+/* ---- Names ----------------------------------------------------------------------------------------- */
+
+enum symbol_kind { SYMBOL_REGISTER, SYMBOL_VARIABLE, SYMBOL_LABEL, SYMBOL_FUNCTION };
+
+struct symbol {
+    struct symbol *chain;   /* same hash bucket */
+    struct symbol *sibling; /* declared before it in the same scope */
+    const char *name;
+    uint32_t length;
+    enum symbol_kind kind;
+    /* registers: %r<n> is one symbol "%r" */
+    uint8_t bytes;   /* 0: predicate; else 2, 4, 8 of the declaration (1 counts as 2) */
+    uint32_t n_rows; /* 0: no <n> */
+    uint32_t *rows;  /* allocated when first used; 0: not yet */
+    /* variables: offset in its space; for .global and .const the address */
+    enum emu_space space;
+    bool is_call_param; /* .param inside a body: kept in local memory */
+    bool is_dynamic;    /* the extern shared array */
+    uint64_t value;
+    uint64_t size;
+    /* labels */
+    uint32_t pc;
+    uint32_t *targets; /* of a .branchtargets list */
+    struct token *target_names;
+    uint32_t n_targets;
+};
+
+struct scope {
+    struct scope *parent;
+    struct symbol *symbols; /* linked by sibling */
+    struct label_use *uses; /* not yet resolved */
+};
+
+struct label_use {
+    struct label_use *next;
+    struct token name;
+    int64_t *where; /* takes the pc */
+};
+
+enum { SYMBOL_BUCKETS = 4096 };
+
+struct emu_module {
+    struct emu_arena arena;
+    struct emu_memory *memory;
+    const char *name;
+    struct emu_kernel **kernel;
+    int n_kernels;
+    uint64_t *owned; /* global memory of .global and .const variables */
+    int n_owned;
+    const char **file; /* .file n "..." */
+    uint32_t n_files;
+};
+
+/* ---- The parser ------------------------------------------------------------------------------------- */
+
+struct location { /* of the last .loc, and where that place was inlined */
+    uint32_t file, line, column;
+};
+struct inlined {
+    struct location inner, outer;
+};
+
+struct parser {
+    struct emu_module *module;
+    struct token *token; /* all of them */
+    uint32_t n_tokens, at;
+    struct symbol *bucket[SYMBOL_BUCKETS];
+    struct scope *scope;
+    /* the kernel being read */
+    struct emu_kernel *kernel;
+    uint32_t inst_capacity, row_capacity;
+    uint32_t pred_row, pred_used; /* the row that predicates are carved from */
+    struct {
+        uint64_t value;
+        bool wide;
+        uint32_t row;
+    } * constant;
+    uint32_t n_constants, constant_capacity;
+    struct location here, outer;
+    struct inlined *inlined;
+    uint32_t n_inlined, inlined_capacity;
+    uint32_t dynamic_align;  /* of the extern shared array */
+    uint32_t dynamic_offset; /* where that array starts in this kernel */
+    uint32_t module_shared;  /* .shared variables outside kernels: every kernel has them */
+    uint32_t n_accesses;
+    jmp_buf failed;
+    const char *why;
+};
+
+_Noreturn void ptx_fail(struct parser *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void *ptx_alloc(struct parser *p, size_t bytes); /* from the arena; fails the parse */
+/* Makes room for one more element of `size` in an array of n; doubles it. */
+void *ptx_grow(struct parser *p, void *array, uint32_t n, uint32_t *capacity, size_t size);
+void ptx_lex(struct parser *p, const char *text, size_t bytes);
+
+static inline struct token *ptx_peek(struct parser *p) { return &p->token[p->at]; }
+bool ptx_is(const struct token *t, const char *word);
+bool ptx_accept(struct parser *p, char punct);
+void ptx_expect(struct parser *p, char punct);
+struct token *ptx_word(struct parser *p);
+uint64_t ptx_integer(struct parser *p);
+const char *ptx_string(struct parser *p, const struct token *t); /* a terminated copy */
+
+struct symbol *ptx_find(struct parser *p, const struct token *name);
+struct symbol *ptx_declare(struct parser *p, const struct token *name, enum symbol_kind kind);
+void ptx_forget(struct parser *p, struct symbol *s);
+
+/* parse.c */
+void ptx_parse(struct parser *p);
+/* declare.c: .reg, .shared, .global ... and .param lists */
+bool ptx_declaration(struct parser *p); /* false: the next token starts none */
+uint32_t ptx_type_bytes(struct parser *p, const struct token *t);
+void ptx_params(struct parser *p);
+/* rows.c */
+uint32_t ptx_new_row(struct parser *p, uint32_t bytes);
+uint32_t ptx_constant(struct parser *p, uint64_t value, bool wide);
+uint32_t ptx_register_row(struct parser *p, struct symbol *s, const struct token *name);
+/* lower.c: opcode and operands up to ';' -> one emu_inst */
+void ptx_instruction(struct parser *p, uint32_t guard, bool negated);
+void ptx_finish_kernel(struct parser *p);
+/* forms.c */
+const struct emu_form *ptx_form(const char *opcode);
+const char *ptx_operand_hint(const char *opcode);
+
+enum emu_type emu_type_named(const char *name, size_t length);
