@@ -1,6 +1,5 @@
 /* device.h on a GPU: the CUDA driver API on the primary context of device 0, with one stream. */
-#include "cuda_driver.h"
-#include "device_ops.h"
+#include "cuda_device.h"
 #include "reason.h"
 
 #include <errno.h>
@@ -9,37 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct cuda_device {
-    struct device device;
-    const struct cuda_driver *cu;
-    struct cuda_nvml *nvml; /* NULL: no clock, no driver version */
-    CUdevice handle;
-    CUcontext context;
-    CUstream stream;
-    CUdeviceptr flush; /* twice the L2 cache, allocated at the first cold sample */
-    size_t flush_bytes;
-};
-
 struct device_image {
     CUmodule module;
     char *cubin; /* the file, cubin_bytes long */
     size_t cubin_bytes;
 };
-
-struct cuda_graph {
-    struct device_graph graph;
-    CUgraphExec exec;
-    CUevent begin, end;
-};
-
-static struct cuda_device *cuda_of(struct device *d) { return (struct cuda_device *)d; }
-
-/* Returns the reason from the function it stands in, unless the driver call succeeded. */
-#define TRY(c, call, ...)                                                                          \
-    do {                                                                                           \
-        CUresult result_ = (c)->cu->call(__VA_ARGS__);                                             \
-        if (result_) return cuda_driver_reason((c)->cu, result_, "cu" #call);                      \
-    } while (0)
 
 /* ---- Open and close ---------------------------------------------------------------------------------- */
 
@@ -133,7 +106,7 @@ static const char *cuda_alloc(struct device *d, size_t bytes, device_ptr *out) {
 
 static void cuda_free(struct device *d, device_ptr p) { cuda_of(d)->cu->MemFree(p); }
 
-static const char *cuda_sync(struct device *d) {
+const char *cuda_sync(struct device *d) {
     struct cuda_device *c = cuda_of(d);
     TRY(c, StreamSynchronize, c->stream);
     return NULL;
@@ -244,8 +217,8 @@ static const char *cuda_tensor_map(struct device *d, const struct device_tensor_
     return NULL;
 }
 
-static const char *cuda_launch(struct device *d, struct device_image *image,
-                               const struct device_launch *l) {
+const char *cuda_launch(struct device *d, struct device_image *image,
+                        const struct device_launch *l) {
     struct cuda_device *c = cuda_of(d);
     const unsigned *cluster = l->cluster;
     CUfunction f;
@@ -270,91 +243,6 @@ static const char *cuda_launch(struct device *d, struct device_image *image,
     TRY(c, LaunchKernelEx, &config, f, args, NULL);
     return NULL;
 }
-
-/* ---- Time -------------------------------------------------------------------------------------------- */
-
-/* The two events are nodes of the graph, so that the replay's own start-up (about 7 us) is not between them. */
-static const char *cuda_capture(struct cuda_device *c, struct device_image *image,
-                                const struct device_launch *launches, int n, int repeats,
-                                struct cuda_graph *g) {
-    TRY(c, EventRecordWithFlags, g->begin, c->stream, CU_EVENT_RECORD_EXTERNAL);
-    for (int r = 0; r < repeats; r++)
-        for (int i = 0; i < n; i++) {
-            const char *why = cuda_launch(&c->device, image, &launches[i]);
-            if (why) return why;
-        }
-    TRY(c, EventRecordWithFlags, g->end, c->stream, CU_EVENT_RECORD_EXTERNAL);
-    return NULL;
-}
-
-static void cuda_graph_close(struct device_graph *graph) {
-    struct cuda_graph *g = (struct cuda_graph *)graph;
-    const struct cuda_driver *cu = cuda_of(graph->device)->cu;
-    if (g->exec) cu->GraphExecDestroy(g->exec);
-    if (g->begin) cu->EventDestroy(g->begin);
-    if (g->end) cu->EventDestroy(g->end);
-    free(g);
-}
-
-static const char *cuda_graph_build(struct cuda_device *c, struct device_image *image,
-                                    const struct device_launch *launches, int n, int repeats,
-                                    struct cuda_graph *g) {
-    CUgraph recorded = NULL;
-    TRY(c, EventCreate, &g->begin, CU_EVENT_DEFAULT);
-    TRY(c, EventCreate, &g->end, CU_EVENT_DEFAULT);
-    TRY(c, StreamBeginCapture, c->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-    const char *why = cuda_capture(c, image, launches, n, repeats, g);
-    CUresult ended = c->cu->StreamEndCapture(c->stream, &recorded);
-    if (!why) why = cuda_driver_reason(c->cu, ended, "cuStreamEndCapture");
-    if (!why)
-        why = cuda_driver_reason(c->cu, c->cu->GraphInstantiate(&g->exec, recorded, 0),
-                                 "cuGraphInstantiate");
-    if (recorded) c->cu->GraphDestroy(recorded);
-    if (why) return why;
-    TRY(c, GraphUpload, g->exec, c->stream);
-    return cuda_sync(&c->device);
-}
-
-static const char *cuda_graph_open(struct device *d, struct device_image *image,
-                                   const struct device_launch *launches, int n, int repeats,
-                                   struct device_graph **out) {
-    struct cuda_graph *g = calloc(1, sizeof *g);
-    if (!g) return reason_as(STATUS_DEVICE, "out of memory");
-    g->graph.device = d;
-    const char *why = cuda_graph_build(cuda_of(d), image, launches, n, repeats, g);
-    if (why) {
-        cuda_graph_close(&g->graph);
-        return why;
-    }
-    *out = &g->graph;
-    return NULL;
-}
-
-static const char *cuda_flush_l2(struct cuda_device *c) {
-    if (!c->flush) {
-        c->flush_bytes = 2 * (size_t)c->device.info.chip.l2_bytes;
-        TRY(c, MemAlloc, &c->flush, c->flush_bytes);
-    }
-    TRY(c, MemsetD32Async, c->flush, 0, c->flush_bytes / 4, c->stream);
-    return NULL;
-}
-
-static const char *cuda_graph_time(struct device_graph *graph, bool flush_l2, double *us_total) {
-    struct cuda_device *c = cuda_of(graph->device);
-    struct cuda_graph *g = (struct cuda_graph *)graph;
-    float ms;
-    if (flush_l2) {
-        const char *why = cuda_flush_l2(c);
-        if (why) return why;
-    }
-    TRY(c, GraphLaunch, g->exec, c->stream);
-    TRY(c, StreamSynchronize, c->stream);
-    TRY(c, EventElapsedTime, &ms, g->begin, g->end);
-    *us_total = 1e3 * ms;
-    return NULL;
-}
-
-static int cuda_clock_mhz(struct device *d) { return cuda_nvml_sm_clock_mhz(cuda_of(d)->nvml); }
 
 static const struct device_ops cuda_ops = {
     .close = cuda_close,

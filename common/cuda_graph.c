@@ -1,0 +1,94 @@
+/* Time on a GPU: launches captured into a graph, between two events. */
+#include "cuda_device.h"
+#include "reason.h"
+
+#include <stdlib.h>
+
+struct cuda_graph {
+    struct device_graph graph;
+    CUgraphExec exec;
+    CUevent begin, end;
+};
+
+/* The two events are nodes of the graph, so that the replay's own start-up (about 7 us) is not between them. */
+static const char *cuda_capture(struct cuda_device *c, struct device_image *image,
+                                const struct device_launch *launches, int n, int repeats,
+                                struct cuda_graph *g) {
+    TRY(c, EventRecordWithFlags, g->begin, c->stream, CU_EVENT_RECORD_EXTERNAL);
+    for (int r = 0; r < repeats; r++)
+        for (int i = 0; i < n; i++) {
+            const char *why = cuda_launch(&c->device, image, &launches[i]);
+            if (why) return why;
+        }
+    TRY(c, EventRecordWithFlags, g->end, c->stream, CU_EVENT_RECORD_EXTERNAL);
+    return NULL;
+}
+
+void cuda_graph_close(struct device_graph *graph) {
+    struct cuda_graph *g = (struct cuda_graph *)graph;
+    const struct cuda_driver *cu = cuda_of(graph->device)->cu;
+    if (g->exec) cu->GraphExecDestroy(g->exec);
+    if (g->begin) cu->EventDestroy(g->begin);
+    if (g->end) cu->EventDestroy(g->end);
+    free(g);
+}
+
+static const char *cuda_graph_build(struct cuda_device *c, struct device_image *image,
+                                    const struct device_launch *launches, int n, int repeats,
+                                    struct cuda_graph *g) {
+    CUgraph recorded = NULL;
+    TRY(c, EventCreate, &g->begin, CU_EVENT_DEFAULT);
+    TRY(c, EventCreate, &g->end, CU_EVENT_DEFAULT);
+    TRY(c, StreamBeginCapture, c->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    const char *why = cuda_capture(c, image, launches, n, repeats, g);
+    CUresult ended = c->cu->StreamEndCapture(c->stream, &recorded);
+    if (!why) why = cuda_driver_reason(c->cu, ended, "cuStreamEndCapture");
+    if (!why)
+        why = cuda_driver_reason(c->cu, c->cu->GraphInstantiate(&g->exec, recorded, 0),
+                                 "cuGraphInstantiate");
+    if (recorded) c->cu->GraphDestroy(recorded);
+    if (why) return why;
+    TRY(c, GraphUpload, g->exec, c->stream);
+    return cuda_sync(&c->device);
+}
+
+const char *cuda_graph_open(struct device *d, struct device_image *image,
+                            const struct device_launch *launches, int n, int repeats,
+                            struct device_graph **out) {
+    struct cuda_graph *g = calloc(1, sizeof *g);
+    if (!g) return reason_as(STATUS_DEVICE, "out of memory");
+    g->graph.device = d;
+    const char *why = cuda_graph_build(cuda_of(d), image, launches, n, repeats, g);
+    if (why) {
+        cuda_graph_close(&g->graph);
+        return why;
+    }
+    *out = &g->graph;
+    return NULL;
+}
+
+static const char *cuda_flush_l2(struct cuda_device *c) {
+    if (!c->flush) {
+        c->flush_bytes = 2 * (size_t)c->device.info.chip.l2_bytes;
+        TRY(c, MemAlloc, &c->flush, c->flush_bytes);
+    }
+    TRY(c, MemsetD32Async, c->flush, 0, c->flush_bytes / 4, c->stream);
+    return NULL;
+}
+
+const char *cuda_graph_time(struct device_graph *graph, bool flush_l2, double *us_total) {
+    struct cuda_device *c = cuda_of(graph->device);
+    struct cuda_graph *g = (struct cuda_graph *)graph;
+    float ms;
+    if (flush_l2) {
+        const char *why = cuda_flush_l2(c);
+        if (why) return why;
+    }
+    TRY(c, GraphLaunch, g->exec, c->stream);
+    TRY(c, StreamSynchronize, c->stream);
+    TRY(c, EventElapsedTime, &ms, g->begin, g->end);
+    *us_total = 1e3 * ms;
+    return NULL;
+}
+
+int cuda_clock_mhz(struct device *d) { return cuda_nvml_sm_clock_mhz(cuda_of(d)->nvml); }
