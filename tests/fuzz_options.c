@@ -1,22 +1,21 @@
-/* Fuzzes the command line: words separated by newlines. */
+/* Command lines: one argument a line. seeds: tests/seeds/options */
+#include "fuzz.h"
 #include "options.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
-
-int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes) {
-    enum { MAX_WORDS = 32 };
-    char *text = malloc(bytes + 1), *argv[MAX_WORDS + 2] = {"stage-1"};
-    int argc = 1;
-    struct options o;
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+    char *text = malloc(bytes + 1), *argv[66] = {"stage-1"};
+    if (!text) abort();
     memcpy(text, data, bytes);
     text[bytes] = 0;
-    for (char *w = strtok(text, "\n"); w && argc <= MAX_WORDS; w = strtok(NULL, "\n"))
-        argv[argc++] = w;
-    const char *why = options_read(argc, argv, &o);
+    int argc = 1;
+    for (char *line = strtok(text, "\n"); line && argc < 65; line = strtok(NULL, "\n"))
+        argv[argc++] = line;
+    struct options options;
+    const char *why = options_read(argc, argv, &options);
     if (why && (!*why || strchr(why, '\n'))) abort(); /* one line, never empty */
+    if (!why && !(attention_flops(&options.problem) >= 0)) abort();
     free(text);
     return 0;
 }

@@ -17,10 +17,10 @@ tap_result() { # NAME PASSED(0 or 1) FILE-WITH-DETAILS
 }
 
 check() {
-    local name=$1 passed=0
+    local tap_name=$1 tap_passed=0 # the command may have a `name` of its own
     shift
-    "$@" > "$tap_dir/out" 2>&1 && passed=1
-    tap_result "$name" $passed "$tap_dir/out"
+    "$@" > "$tap_dir/out" 2>&1 && tap_passed=1
+    tap_result "$tap_name" $tap_passed "$tap_dir/out"
 }
 
 status() {

@@ -36,3 +36,16 @@ test: all $(TEST_BIN) ## every test that needs no GPU: TESTS="check npy" picks s
 .PHONY: gpu-test
 gpu-test: all $(GPU_TEST_BIN) ## the tests that need a GPU
 	@BUILD=$(BUILD) flock $(BUILD)/device.lock tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(wildcard tests/gpu_*.sh))
+
+# ---- Sanitizers: the same sources, built again in build/sanitize --------------------------------------
+
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+
+# test_mutants runs the checker 2,000 times on what test_check has already shown it: minutes, nothing new
+.PHONY: unit
+unit: $(TEST_BIN)
+	@BUILD=$(BUILD) tests/run.sh $(call chosen,$(filter-out %/test_mutants,$(TEST_BIN)))
+
+.PHONY: sanitize
+sanitize: ## the C tests under ASan and UBSan
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize SANITIZE="$(SANITIZERS)" unit

@@ -1,0 +1,21 @@
+#!/bin/bash
+# Runs every fuzzer for $FUZZ_SECONDS, from its seeds and from what earlier runs found: `make fuzz`.
+. tests/tap.sh
+for source in tests/fuzz_*.c; do
+    name=$(basename "$source" .c)
+    name=${name#fuzz_}
+    corpus=$build/corpus/$name
+    mkdir -p "$corpus"
+    seeds=$(sed -n 's/.*seeds: \([^*]*\) \*\/.*/\1/p' "$source")
+    run() {
+        local where=()
+        for seed in $seeds; do [ -d "$seed" ] && where+=("$seed"); done
+        "$build/fuzz_$name" -max_total_time="${FUZZ_SECONDS:-60}" -timeout=1 -rss_limit_mb=2048 \
+            -max_len=65536 -print_final_stats=1 -artifact_prefix="$build/crash-$name-" \
+            "$corpus" "${where[@]}" > "$build/fuzz_$name.log" 2>&1 ||
+            { grep -E 'ERROR|SUMMARY|Test unit' "$build/fuzz_$name.log"; return 1; }
+    }
+    check "fuzz $name" run
+    sed -n 's/^stat::number_of_executed_units: */# runs: /p' "$build/fuzz_$name.log"
+done
+tap_done
