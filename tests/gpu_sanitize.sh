@@ -1,36 +1,15 @@
 #!/bin/bash
-# compute-sanitizer's four tools over a stage, on a GPU: no report on any of 12 shapes.
+# compute-sanitizer's four tools over the stages, on a GPU: no report on any of 12 shapes. First each tool
+# must find the bug of its kind that tests/planted.cu holds.
 #
-#   tests/gpu_sanitize.sh STAGE [PROGRAM]      build/stage-STAGE unless PROGRAM says otherwise
-#   tests/gpu_sanitize.sh planted PROGRAM      each tool must find the bug of its kind in PROGRAM,
-#                                              which is tests/gpu_planted.cu compiled
+#   tests/gpu_sanitize.sh [STAGE...]      "4": build/stage-4; none: every attention stage
 #
 # The shapes meet every head_dim that some stage takes, both masks, ragged tails, GQA, rows that see no
 # key, a single row over many keys (split keys) and a single key. A shape that the stage refuses (exit
-# 3) is counted apart: 12 shapes must remain. Exit 1: a report, or too few shapes.
-set -u
-what=${1:?usage: tests/gpu_sanitize.sh STAGE|planted [PROGRAM]}
-program=${2:-build/stage-$what}
-tools=(memcheck racecheck synccheck initcheck)
-log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
-
-sanitize() { # TOOL PROGRAM ARGUMENTS...
-    local tool=$1
-    shift
-    timeout 300 compute-sanitizer --tool "$tool" --error-exitcode 99 "$@" > "$log" 2>&1
-}
-
-if [ "$what" = planted ]; then
-    for tool in "${tools[@]}"; do
-        sanitize "$tool" "$program" "$tool"
-        status=$?
-        [ $status = 99 ] || { echo "FAIL $tool: exit $status, its planted bug was not found"; exit 1; }
-        echo "ok   $tool finds its planted bug"
-    done
-    exit 0
-fi
-
+# 3) is counted apart: 12 shapes must remain.
+. tests/tap.sh
+. tests/stages.sh
+tools="memcheck racecheck synccheck initcheck"
 shapes=(
     "--head-dim 64 --seqlen 128"
     "--head-dim 64 --seqlen 200 --causal"
@@ -48,20 +27,39 @@ shapes=(
     "--head-dim 96 --seqlen 150 --causal"
     "--head-dim 256 --seqlen 150 --causal"
 )
-failed=0
-for tool in "${tools[@]}"; do
-    clean=0 refused=0
+
+sanitize() { # TOOL PROGRAM ARGUMENTS...
+    local tool=$1
+    shift
+    timeout 300 compute-sanitizer --tool "$tool" --error-exitcode 99 "$@" > "$tap_dir/log" 2>&1
+}
+
+finds_planted() { # TOOL
+    sanitize "$1" "$build/tests/planted" "$1"
+    [ $? -eq 99 ] || { echo "its planted bug was not found"; return 1; }
+}
+
+stage_is_clean() { # TOOL PROGRAM
+    local shape clean=0 refused=0 failed=0
     for shape in "${shapes[@]}"; do
         # shellcheck disable=SC2086
-        sanitize "$tool" "$program" --device cuda --batch 1 --heads 2 $shape --no-time \
-            --counters none --quiet
+        sanitize "$1" "$2" --device cuda --batch 1 --heads 2 $shape --no-time --counters none --quiet
         case $? in
         0) clean=$((clean + 1)) ;;
         3) refused=$((refused + 1)) ;;
-        *) failed=$((failed + 1)); echo "FAIL $tool $shape"; grep -m 5 '=========' "$log" || tail -3 "$log" ;;
+        *) failed=$((failed + 1))
+           echo "$shape:"; grep -m 5 '=========' "$tap_dir/log" || tail -3 "$tap_dir/log" ;;
         esac
     done
-    echo "stage $what, $tool: $clean shapes clean, $refused refused by the stage"
-    [ $clean -ge 12 ] || failed=$((failed + 1))
+    echo "$clean shapes clean, $refused refused by the stage, $failed with reports"
+    [ $failed -eq 0 ] && [ $clean -ge 12 ]
+}
+
+programs=$(for n; do echo "$build/stage-$n"; done)
+for tool in $tools; do
+    check "$tool finds its planted bug" finds_planted "$tool"
+    for program in ${programs:-$(stages)}; do
+        check "$tool, $(basename "$program")" stage_is_clean "$tool" "$program"
+    done
 done
-[ $failed = 0 ]
+tap_done

@@ -17,6 +17,13 @@
         skip();                                                                                    \
     } while (0)
 
+/* Built by `make sanitize`: libraries that are loaded with RTLD_DEEPBIND end the program then. */
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
 /* A reason string (reason.h) must be NULL, or must be there and contain `text`. */
 #define assert_fine(why)                                                                           \
     do {                                                                                           \

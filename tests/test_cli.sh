@@ -122,7 +122,7 @@ interrupted() { # SIGNAL STATUS
     rm -f "$dir/i.jsonl"
     fake FAKE_CUDA_LAUNCH_US=200 --min-time 60 --max-samples 1000000 --json "$dir/i.jsonl" --quiet &
     sleep 0.6
-    pkill -"$1" -P $! || kill -"$1" $!
+    kill -"$1" "$(cat /proc/$!/task/$!/children)" # the program, not the subshell around it
     wait $!
     [ $? -eq "$2" ] && [ "$(wc -l < "$dir/i.jsonl")" -eq 1 ] && grep -q '"interrupted":true' "$dir/i.jsonl" &&
         grep -q median_us "$dir/i.jsonl"

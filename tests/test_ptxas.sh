@@ -19,6 +19,9 @@ no_warnings() { # FILE
 for folder in stages/[0-9]*-*; do
     number=$(basename "$folder" | sed 's/-.*//')
     limit=$(sed -n 's/.*\.max_registers = \([0-9]*\).*/\1/p' "$folder"/*.c)
+    # stage 5 is no attention stage and states none
+    grep -q 'const struct stage stage' "$folder"/*.c &&
+        check "stage-$number states a register limit" test -n "$limit"
     for report in "$build/images/stage-$number"/*.sm_*.ptxas; do
         [ -e "$report" ] || continue
         name="stage-$number $(basename "$report" .ptxas)"

@@ -1,5 +1,5 @@
 /* One planted bug for each tool of compute-sanitizer: a tool that finds none here proves nothing
- * elsewhere. Usage: gpu_planted memcheck|racecheck|synccheck|initcheck. */
+ * elsewhere. Usage: planted memcheck|racecheck|synccheck|initcheck. */
 #include <cstdio>
 #include <cstring>
 
