@@ -25,9 +25,7 @@ static const char *driver_load(struct cuda_driver *cu) {
     CUDA_DRIVER_FUNCTIONS(CUDA_DRIVER_RESOLVE)
 #undef CUDA_DRIVER_RESOLVE
     CUresult r = cu->Init(0);
-    if (r == CUDA_ERROR_NO_DEVICE)
-        return reason_as(STATUS_NOTHING, "no GPU here (the driver sees none; check nvidia-smi and "
-                                         "CUDA_VISIBLE_DEVICES), or use --device emu");
+    if (r == CUDA_ERROR_NO_DEVICE) return reason_as(STATUS_NOTHING, CUDA_NO_GPU);
     if (r == CUDA_ERROR_STUB_LIBRARY)
         return reason_as(STATUS_NOTHING,
                          "libcuda.so.1 is the toolkit's stub, not a driver; install "

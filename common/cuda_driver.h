@@ -12,11 +12,12 @@
 
 #define CUDA_DRIVER_FUNCTIONS(F)                                                                   \
     F(Init)                                                                                        \
-    F(DriverGetVersion) F(GetErrorName) F(GetErrorString) F(DeviceGetCount) F(DeviceGet)           \
-        F(DeviceGetName) F(DeviceGetAttribute) F(DeviceTotalMem) F(DeviceGetPCIBusId)              \
-            F(DevicePrimaryCtxRetain) F(DevicePrimaryCtxRelease) F(CtxSetCurrent) F(StreamCreate)  \
-                F(StreamDestroy) F(StreamSynchronize) F(StreamBeginCapture) F(StreamEndCapture)    \
-                    F(MemAlloc) F(MemFree) F(MemcpyHtoDAsync) F(MemcpyDtoHAsync) F(MemsetD32Async) \
+    F(DriverGetVersion)                                                                            \
+    F(GetErrorName) F(GetErrorString) F(DeviceGetCount) F(DeviceGet) F(DeviceGetName)              \
+        F(DeviceGetAttribute) F(DeviceTotalMem) F(DeviceGetPCIBusId) F(DevicePrimaryCtxRetain)     \
+            F(DevicePrimaryCtxRelease) F(CtxSetCurrent) F(StreamCreate) F(StreamDestroy)           \
+                F(StreamSynchronize) F(StreamBeginCapture) F(StreamEndCapture) F(MemAlloc)         \
+                    F(MemFree) F(MemcpyHtoDAsync) F(MemcpyDtoHAsync) F(MemsetD32Async)             \
                         F(ModuleLoadData) F(ModuleUnload) F(ModuleGetFunction) F(FuncGetAttribute) \
                             F(FuncSetAttribute) F(LaunchKernelEx) F(TensorMapEncodeTiled)          \
                                 F(GraphInstantiate) F(GraphUpload) F(GraphLaunch)                  \
@@ -29,6 +30,11 @@ struct cuda_driver {
     CUDA_DRIVER_FUNCTIONS(CUDA_DRIVER_FIELD)
 #undef CUDA_DRIVER_FIELD
 };
+
+/* The reason for a driver that sees no GPU. */
+#define CUDA_NO_GPU                                                                                \
+    "no GPU here; check nvidia-smi and CUDA_VISIBLE_DEVICES (the driver is there), or use "        \
+    "--device emu"
 
 /* Loads libcuda once for the whole program and initialises it. NULL, or why there is no GPU to speak to. */
 const char *cuda_driver_open(const struct cuda_driver **out);

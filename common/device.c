@@ -22,7 +22,9 @@ const char *device_open(enum device_kind kind, const char *chip, struct device *
     if (!no_gpu || kind == DEVICE_CUDA) return no_gpu;
     const char *no_emulator = device_emu_open(chip, out);
     if (no_emulator) return reason_as(STATUS_NOTHING, "%s; %s", no_gpu, no_emulator);
-    fprintf(stderr, "%s: %s; running on the emulator\n", program_invocation_short_name, no_gpu);
+    int cause_bytes = (int)strcspn(no_gpu, ";"); /* its remedy is what happens now */
+    fprintf(stderr, "%s: %.*s; running on the emulator\n", program_invocation_short_name,
+            cause_bytes, no_gpu);
     return NULL;
 }
 

@@ -66,9 +66,7 @@ static const char *cuda_start(struct cuda_device *c) {
     const char *why = cuda_driver_open(&c->cu);
     if (why) return why;
     TRY(c, DeviceGetCount, &n_devices);
-    if (!n_devices)
-        return reason_as(STATUS_NOTHING, "no GPU here (the driver sees none; check nvidia-smi and "
-                                         "CUDA_VISIBLE_DEVICES), or use --device emu");
+    if (!n_devices) return reason_as(STATUS_NOTHING, CUDA_NO_GPU);
     TRY(c, DeviceGet, &c->handle, 0);
     if ((why = cuda_describe(c))) return why;
     TRY(c, DeviceGetPCIBusId, bus, sizeof bus, c->handle);

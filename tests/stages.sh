@@ -1,11 +1,14 @@
 # For shell tests: every attention stage that is built, against the pass rule, on one device. Source it after
-# tap.sh with `device` set, and call:
+# tap.sh with `device` set (and `options`, for all runs), and call:
 #
 #   stages_inputs SHAPE...   each shape (options in one word) on all eleven inputs, unmasked and causal
 #   stages_shapes SHAPE...   each shape once
 #   stages_sweep N           N random problems
 #   stages_repeat N SHAPE    N bitwise equal runs
+#
+# A shape that the stage refuses by name (status 3) is skipped, with its reason.
 inputs="normal outlier normal3 uniform ascending descending negative constant ramp identity index"
+options=
 
 # The attention stages; stage 5 is one instruction under the microscope.
 stages() {
@@ -15,51 +18,43 @@ stages() {
     done
 }
 
-# One run; a problem that the stage refuses by name (3) is no failure, but is counted.
-n_refused=0
-stage_run() {
-    "$@" --device "$device" --no-time --counters none --quiet
-    local got=$?
-    [ $got -eq 3 ] && n_refused=$((n_refused + 1))
-    [ $got -eq 0 ] || [ $got -eq 3 ]
-}
-
-stages_inputs() {
-    local program shape input mask
-    for program in $(stages); do
-        for shape; do
-            all_inputs() {
-                for input in $inputs; do
-                    for mask in "" --causal; do
-                        stage_run "$program" $shape $mask --input "$input" ||
-                            { echo "$program $shape $mask --input $input"; return 1; }
-                    done
-                done
-            }
-            check "$(basename "$program") $shape, eleven inputs" all_inputs
-        done
-    done
+# One test: NAME PROGRAM OPTIONS...
+stage_test() {
+    local name=$1 got
+    shift
+    "$@" --device "$device" $options > "$tap_dir/out" 2>&1
+    got=$?
+    if [ $got -eq 3 ]; then skip "$name" "$(tail -n 1 "$tap_dir/out")"; return; fi
+    tap_result "$name" $((got == 0)) "$tap_dir/out"
 }
 
 stages_shapes() {
     local program shape
     for program in $(stages); do
-        for shape; do check "$(basename "$program") $shape" stage_run "$program" $shape; done
+        for shape; do
+            stage_test "$(basename "$program") $shape" "$program" $shape --no-time --counters none --quiet
+        done
     done
+}
+
+stages_inputs() {
+    local shape input shapes=()
+    for shape; do
+        for input in $inputs; do shapes+=("$shape --input $input" "$shape --input $input --causal"); done
+    done
+    stages_shapes "${shapes[@]}"
 }
 
 stages_sweep() {
     local program
     for program in $(stages); do
-        check "$(basename "$program"), $1 random problems" \
-            "$program" --device "$device" --sweep-random "$1" --seed "${SEED:-1}"
+        stage_test "$(basename "$program"), $1 random problems" "$program" --sweep-random "$1" --seed "${SEED:-1}"
     done
 }
 
 stages_repeat() {
     local program
     for program in $(stages); do
-        check "$(basename "$program") $2, $1 equal runs" \
-            "$program" --device "$device" --repeat-check "$1" $2
+        stage_test "$(basename "$program") $2, $1 equal runs" "$program" --repeat-check "$1" $2
     done
 }

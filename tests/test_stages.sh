@@ -1,0 +1,18 @@
+#!/bin/bash
+# Every stage against the pass rule on the emulator, with its checks for races and unfinished copies: ragged,
+# causal (both alignments), GQA and masked shapes, all inputs, three schedules, random problems.
+. tests/tap.sh
+. tests/stages.sh
+device=emu
+stages_inputs "--seqlen-q 70 --seqlen-k 130 --heads 2 --kv-heads 1"
+for schedule in round-robin random adversarial; do
+    options="--schedule $schedule"
+    stages_shapes "--seqlen 1 --heads 1" "--seqlen-q 129 --seqlen-k 65 --heads 2 --causal" \
+        "--seqlen-q 65 --seqlen-k 129 --heads 2 --causal=top-left" \
+        "--seqlen-q 33 --seqlen-k 200 --head-dim 128 --batch 2 --heads 4 --kv-heads 2 --causal"
+done
+options=
+stages_shapes "--seqlen-k 0 --heads 1" "--seqlen-q 0" "--batch 0" "--seqlen-q 5 --seqlen-k 3 --heads 1 --causal" \
+    "--seqlen 64 --heads 1 --head-dim 32" "--seqlen 64 --heads 1 --head-dim 96" "--seqlen 80 --heads 1 --head-dim 256"
+stages_sweep 15
+tap_done
