@@ -40,7 +40,7 @@ stage-of    = stage-$(firstword $(subst -, ,$(notdir $1)))
 STAGES     := $(foreach d,$(STAGE_DIRS),$(call stage-of,$d))
 CHOSEN     := $(or $(filter stage-%,$(MAKECMDGOALS)),$(STAGES))
 
-LIB_SRC := $(wildcard common/*.c profiler/*.c emulator/*.c)
+LIB_SRC := $(filter-out profiler/doctor.c,$(wildcard common/*.c profiler/*.c emulator/*.c))
 LIB     := $(BUILD)/libattnlab.a
 
 ##@ Verbs (no stage named: all stages)

@@ -48,10 +48,3 @@ const char *cupti_list_passes(const char *chip, const char *const *names, int n,
     free(range);
     return why;
 }
-
-const char *cupti_list_permission(void) {
-    const struct cupti *cupti;
-    const char *why = cupti_open(&cupti);
-    if (!why) why = cupti_start(cupti);
-    return why ? why : cupti_supports(cupti, 0, CUPTI_PROFILER_RANGE_PROFILING);
-}

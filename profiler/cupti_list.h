@@ -13,6 +13,3 @@ uint32_t cupti_list_version(void);
 /* In how many passes the range profiler collects these metrics on a chip. Names without a dot are
  * SASS metrics: they must exist too, and count for no pass. */
 const char *cupti_list_passes(const char *chip, const char *const *names, int n, int *n_passes);
-
-/* The profiler interface on the first GPU: NULL, or why no counter can be had there. */
-const char *cupti_list_permission(void);

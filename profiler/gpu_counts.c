@@ -44,14 +44,15 @@ static const char *run(void *arg) {
     return why ? why : device_sync(g->device);
 }
 
+enum { DEVICE_INDEX = 0 }; /* device_cuda.c takes the first */
+
 static const char *start(struct gpu_counts *g) {
-    const int device_index = 0; /* device_cuda.c takes the first */
     const char *why = cupti_open(&g->cupti);
     if (!why) why = cupti_start(g->cupti);
-    if (!why) why = cupti_supports(g->cupti, device_index, CUPTI_PROFILER_RANGE_PROFILING);
-    if (!why) why = cupti_chip(g->cupti, device_index, &g->chip);
+    if (!why) why = cupti_supports(g->cupti, DEVICE_INDEX, CUPTI_PROFILER_RANGE_PROFILING);
+    if (!why) why = cupti_chip(g->cupti, DEVICE_INDEX, &g->chip);
     if (!why) why = range_availability(g->cupti, g->context, &g->availability);
-    return why ? why : run(g); /* once before, so that caches are warm in the first pass too */
+    return why;
 }
 
 const char *gpu_counts_open(struct device *d, struct device_image *image,
@@ -64,11 +65,19 @@ const char *gpu_counts_open(struct device *d, struct device_image *image,
     g->n_launches = n;
     g->context = device_cuda_context(d);
     const char *why = start(g);
+    if (!why) why = run(g); /* once before, so that caches are warm in the first pass too */
     if (why) {
         gpu_counts_close(g);
         *out = NULL;
     }
     return why;
+}
+
+const char *gpu_counts_permission(struct device *d) {
+    struct gpu_counts g = {.device = d, .context = device_cuda_context(d)};
+    const char *why = start(&g);
+    free(g.availability);
+    return why ? why : range_permission(g.cupti, g.context);
 }
 
 void gpu_counts_close(struct gpu_counts *g) {
@@ -160,7 +169,7 @@ static const char *sass_sum(const struct sass *s, const char *wanted, double *su
 /* All SASS metrics come from one run, so all that are wanted are taken at once. */
 static void collect_sass(struct gpu_counts *g) {
     struct sass s;
-    const char *failed = sass_collect(g->cupti, g->context, 0, g->chip, run, g, &s);
+    const char *failed = sass_collect(g->cupti, g->context, DEVICE_INDEX, g->chip, run, g, &s);
     for (int i = 0; i < g->n; i++) {
         struct wanted *w = &g->wanted[i];
         if (w->done || !is_sass(w->metric)) continue;

@@ -6,6 +6,9 @@
 
 struct gpu_counts;
 
+/* NULL if this user may count on this GPU now; else the reason. Counts nothing. */
+const char *gpu_counts_permission(struct device *d);
+
 /* Starts CUPTI on the device's context. `launches` must outlive it. */
 const char *gpu_counts_open(struct device *d, struct device_image *image,
                             const struct device_launch *launches, int n, struct gpu_counts **out);

@@ -19,6 +19,15 @@ const char *range_availability(const struct cupti *cupti, CUcontext context, uin
     return why;
 }
 
+const char *range_permission(const struct cupti *cupti, CUcontext context) {
+    CUPTI_PARAMS(CUpti_RangeProfiler_Enable, enable, .ctx = context);
+    const char *why = CUPTI_CALL(cupti, cuptiRangeProfilerEnable, &enable);
+    if (why) return why;
+    CUPTI_PARAMS(CUpti_RangeProfiler_Disable, disable,
+                 .pRangeProfilerObject = enable.pRangeProfilerObject);
+    return CUPTI_CALL(cupti, cuptiRangeProfilerDisable, &disable);
+}
+
 struct session {
     const struct metrics *m;
     CUpti_RangeProfiler_Object *profiler;

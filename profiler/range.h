@@ -16,6 +16,9 @@ typedef const char *range_body(void *arg);
  * device. */
 const char *range_availability(const struct cupti *cupti, CUcontext context, uint8_t **image);
 
+/* NULL if the range profiler can be had on this context, now and by this user. */
+const char *range_permission(const struct cupti *cupti, CUcontext context);
+
 /* Runs `body`, which launches n_launches kernels, once for each pass, and evaluates the metrics:
  * values[m->n]. `name` is the range's. A silent loss (a pass or a range that was dropped) is a
  * reason too. */
