@@ -107,11 +107,13 @@ static void rows_time(const struct report *r, struct printer *p) {
 static void rows_counters(const struct report *r, struct printer *p) {
     char text[32];
     if (*r->no_counters) row_na(p, "counters", r->options->counters, r->no_counters);
+    const char *said = ""; /* one refusal can take many values: its sentence is printed once */
     for (int i = 0; i < r->counters.n; i++) {
         const struct counter *c = &r->counters.counter[i];
-        if (*c->reason)
-            row_na(p, c->group, c->name, c->reason);
-        else
+        if (*c->reason) {
+            row_na(p, c->group, c->name, strcmp(c->reason, said) ? c->reason : "as above");
+            said = c->reason;
+        } else
             row(p, c->group, c->name, number(c->value, text), c->unit,
                 counter_source_name(c->source), "%s", c->metric);
     }

@@ -21,8 +21,9 @@ struct collection {
     struct gpu_counts *gpu; /* NULL: none, and `refused` says why */
     struct counters emulated;
     char refused[256]; /* why there are no counts at all */
+    char failed[256];  /* why the first value that could have been had was not */
     struct occupancy occupancy;
-    char no_occupancy[192]; /* not "": why */
+    char no_occupancy[256]; /* not "": why */
     int threads;
     struct group *group; /* the one at work */
     int first;           /* of its values in out->counter */
@@ -142,6 +143,7 @@ static void evaluate(struct collection *c, const struct group_value *v, struct c
         why = expression_evaluate(origin->formula, lookup, c, &counter->value);
     }
     if (!why) return;
+    if (!*c->failed && origin && *origin->formula) snprintf(c->failed, sizeof c->failed, "%s", why);
     counter->value = 0;
     snprintf(counter->reason, sizeof counter->reason, "%s", why);
 }
@@ -220,10 +222,10 @@ const char *counters_collect(struct device *d, struct device_image *image,
     for (char *save, *name = strtok_r(names, ",", &save); name && !why;
          name = strtok_r(NULL, ",", &save))
         why = collect_group(&c, name);
-    if (!why && *c.refused) { /* nothing counted: an error unless something else came of it */
+    if (!why && *c.failed) { /* an error only if nothing else came of it */
         bool any = false;
         for (int i = 0; i < out->n; i++) any |= !*out->counter[i].reason;
-        if (!any) why = reason_as(STATUS_COUNTERS, "%s", c.refused);
+        if (!any) why = reason_as(STATUS_COUNTERS, "%s", c.failed);
     }
 done:
     gpu_counts_close(c.gpu);

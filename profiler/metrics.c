@@ -12,9 +12,8 @@ static const char *host_open(struct metrics *m, CUpti_ProfilerType type, const c
     CUptiResult result = m->cupti->cuptiProfilerHostInitialize(&initialize);
     m->host = result == CUPTI_SUCCESS ? initialize.pHostObject : NULL;
     if (result == CUPTI_ERROR_INVALID_CHIP_NAME)
-        return reason("%s (chip %s, CUPTI version %u in %s)",
-                      refusal(result, "cuptiProfilerHostInitialize"), chip, m->cupti->version,
-                      m->cupti->path);
+        return reason("CUPTI %u does not know chip %s: %s", m->cupti->version, chip,
+                      refusal(result, "cuptiProfilerHostInitialize"));
     return refusal(result, "cuptiProfilerHostInitialize");
 }
 

@@ -1,6 +1,7 @@
 /* Every refusal that CUPTI can answer with becomes one line that names a cause and a remedy. */
 #include "test.h"
 
+#include "counters.h"
 #include "refusal.h"
 
 #include <cupti_result.h>
@@ -18,12 +19,13 @@ static void success_is_no_refusal(void **state) {
 static void assert_sentence(int code) {
     char tail[64];
     const char *say = refusal(code, "cuptiSomething");
-    snprintf(tail, sizeof tail, "cuptiSomething returned %d)", code);
+    snprintf(tail, sizeof tail, "cuptiSomething returned %d", code);
     assert_non_null(say);
     assert_null(strchr(say, '\n'));
     assert_non_null(strstr(say, tail));
     assert_null(strstr(say, "its meaning: cupti_result.h"));
     assert_true(strlen(say) > 60);
+    assert_true(strlen(say) < sizeof(((struct counter *)0)->reason)); /* or it would be cut */
 }
 
 static void known_codes_have_sentences(void **state) {
@@ -41,7 +43,7 @@ static void remedies_name_what_to_do(void **state) {
     assert_non_null(strstr(refusal(35, "f"), "NVreg_RestrictProfilingToAdminUsers=0"));
     assert_non_null(strstr(refusal(35, "f"), "RmProfilingAdminOnly"));
     assert_non_null(strstr(refusal(26, "f"), "dcgmi profile --pause"));
-    assert_non_null(strstr(refusal(39, "f"), "without --counters"));
+    assert_non_null(strstr(refusal(39, "f"), "--counters none"));
     assert_non_null(strstr(refusal(15, "f"), "libnvperf_host"));
     assert_non_null(strstr(refusal(46, "f"), "newer CUDA toolkit"));
 }
