@@ -10,6 +10,7 @@
 #include "emulator.h"
 
 struct counters; /* profiler/counters.h */
+struct source;   /* profiler/source.h */
 
 struct device_ops {
     void (*close)(struct device *d);
@@ -43,6 +44,11 @@ struct device_ops {
      * SOURCE_MODEL for a modelled one. */
     const char *(*counters)(struct device *d, struct device_image *image,
                             const struct device_launch *launches, int n, struct counters *out);
+
+    /* The emulator's half of source_collect(), NULL on a GPU: runs the launches once and adds up what each
+     * source line did (source_add). */
+    const char *(*source)(struct device *d, struct device_image *image,
+                          const struct device_launch *launches, int n, struct source *out);
 };
 
 struct device {

@@ -34,6 +34,8 @@ static int run(const struct options *o, int argc, char **argv) {
     device_emulator_options(&o->emulator);
     if (o->sweep_random) return run_sweep(o);
     if (o->repeat_check) return run_repeats(o);
+    if (o->source) return run_source(o);
+    if (o->timeline_path) return run_timeline(o);
     enum status status = run_one(o, argc, argv, &gates_failed);
     if (o->fallback && !interrupt_signal()) {
         if (status == STATUS_UNSUPPORTED) return fall_back("this stage cannot run here", argv);

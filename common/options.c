@@ -35,6 +35,8 @@ enum option_code {
     O_WATCH,
     O_COUNTERS,
     O_LIST_COUNTERS,
+    O_SOURCE,
+    O_TIMELINE,
     O_NO_CHECK,
     O_NO_TIME,
     O_L2,
@@ -87,6 +89,9 @@ static const struct {
     {"watch", "ADDRESS", O_WATCH, "emulator: print every access to ADDRESS; shared:N is an offset"},
     {"counters", "G,G", O_COUNTERS, "counter groups (" COUNTERS_DEFAULT "), or none"},
     {"list-counters", NULL, O_LIST_COUNTERS, "print the groups and their questions"},
+    {"source", NULL, O_SOURCE, "print the kernel with counts beside its lines, and do nothing else"},
+    {"timeline", "FILE", O_TIMELINE,
+     "sample what the GPU does every 2 us, write it as a table, and do\nnothing else"},
     {"no-check", NULL, O_NO_CHECK, "do not compare with the reference"},
     {"no-time", NULL, O_NO_TIME, "do not take time"},
     {"l2", "HOW", O_L2, "warm (default) or cold: L2 flushed before each sample"},
@@ -218,6 +223,12 @@ static const char *read_one(int code, const char *value, struct options *o, stru
     case O_COUNTERS:
         o->counters = value;
         o->counters_asked = strcmp(value, "none") != 0;
+        return NULL;
+    case O_SOURCE:
+        o->source = true;
+        return NULL;
+    case O_TIMELINE:
+        o->timeline_path = value;
         return NULL;
     case O_LIST_COUNTERS:
         o->list_counters = true;

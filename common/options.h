@@ -31,6 +31,9 @@ struct options {
     const char *image; /* a name from the stage's file `images`, or NULL: what the stage plans */
     bool fallback;     /* run the stage before when this one cannot or its gates fail */
 
+    bool source;               /* print counts beside the kernel's lines instead */
+    const char *timeline_path; /* write what the GPU did over time there instead, or NULL */
+
     bool csv, quiet;
     const char *json_path;             /* append the record here, or NULL */
     bool help, version, list_counters; /* print and stop */

@@ -5,6 +5,8 @@
 #include "npy.h"
 #include "nvtx.h"
 #include "report.h"
+#include "source.h"
+#include "timeline.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -196,4 +198,48 @@ enum status run_repeats(const struct options *o) {
     if (!why && !o->quiet) printf("repeats: %d runs, bitwise equal\n", n);
     run_close(&r);
     return why ? run_failed(why, STATUS_DEVICE) : STATUS_RIGHT;
+}
+
+enum status run_source(const struct options *o) {
+    struct run r = {.options = o, .report.options = o};
+    struct source source = {0};
+    char title[256];
+    const char *why = run_open(&r);
+    const struct stage_plan *plan = &r.bench.plan;
+    if (!why && !plan->n_launches) why = "nothing to launch";
+    if (!why)
+        why = source_collect(r.device, r.bench.image, plan->launch, plan->n_launches, &source);
+    if (!why) {
+        attention_describe(&r.bench.problem, title, sizeof title);
+        printf("stage %s: %s, on %s, image %s\n", stage.name, title, device_info(r.device)->name,
+               plan->image);
+        source_print(&source, "kernel.cu", stdout);
+        if (fflush(stdout)) why = reason_as(STATUS_FILE, "stdout: %s", strerror(errno));
+    }
+    source_free(&source);
+    run_close(&r);
+    return why ? run_failed(why, STATUS_COUNTERS) : STATUS_RIGHT;
+}
+
+enum status run_timeline(const struct options *o) {
+    enum { RUNS = 64 };
+    const double interval_us = 2;
+    struct run r = {.options = o, .report.options = o};
+    struct timeline t = {0};
+    char problem[128], title[384];
+    const char *why = run_open(&r);
+    const struct stage_plan *plan = &r.bench.plan;
+    if (!why && !plan->n_launches) why = "nothing to launch";
+    if (!why)
+        why = timeline_collect(r.device, r.bench.image, plan->launch, plan->n_launches, RUNS,
+                               interval_us, &t);
+    if (!why) {
+        attention_describe(&r.bench.problem, problem, sizeof problem);
+        snprintf(title, sizeof title, "stage %s: %s, on %s, SM clock %d MHz", stage.name, problem,
+                 device_info(r.device)->name, device_clock_mhz(r.device));
+        why = timeline_write(&t, title, o->timeline_path);
+    }
+    timeline_free(&t);
+    run_close(&r);
+    return why ? run_failed(why, STATUS_COUNTERS) : STATUS_RIGHT;
 }

@@ -14,5 +14,11 @@ enum status run_sweep(const struct options *o);
 /* --repeat-check: so many runs of one problem, bitwise equal. */
 enum status run_repeats(const struct options *o);
 
+/* --source: the kernel's text with what each line did (profiler/source.h), on stdout. */
+enum status run_source(const struct options *o);
+
+/* --timeline: what the GPU did every 2 us (profiler/timeline.h), into a file. */
+enum status run_timeline(const struct options *o);
+
 /* One line on stderr, "stage-1: why"; returns its status, or `otherwise` if it carries none. */
 enum status run_failed(const char *why, enum status otherwise);

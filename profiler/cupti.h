@@ -46,7 +46,6 @@
     F(cuptiSassMetricsGetNumOfMetrics)                                                             \
     F(cuptiSassMetricsGetMetrics)                                                                  \
     F(cuptiSassMetricsSetConfig)                                                                   \
-    F(cuptiSassMetricsUnsetConfig)                                                                 \
     F(cuptiSassMetricsEnable)                                                                      \
     F(cuptiSassMetricsDisable)                                                                     \
     F(cuptiSassMetricsGetDataProperties)                                                           \

@@ -4,7 +4,6 @@
 #include "nvtx.h"
 #include "range.h"
 #include "reason.h"
-#include "sass.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@ struct wanted {
     char metric[128];
     bool done;
     double value;
-    char refused[192]; /* not "": no value, and why */
+    char refused[256]; /* not "": no value, and why */
 };
 
 struct gpu_counts {
@@ -29,6 +28,9 @@ struct gpu_counts {
     CUcontext context;
     const char *chip;
     uint8_t *availability;
+    bool sass_tried;
+    char no_sass[256]; /* not "": why */
+    struct sass sass;
     int n;
     struct wanted wanted[MAX_WANTED];
 };
@@ -82,6 +84,7 @@ const char *gpu_counts_permission(struct device *d) {
 
 void gpu_counts_close(struct gpu_counts *g) {
     if (!g) return;
+    sass_free(&g->sass);
     free(g->availability);
     free(g);
 }
@@ -166,20 +169,31 @@ static const char *sass_sum(const struct sass *s, const char *wanted, double *su
     return NULL;
 }
 
-/* All SASS metrics come from one run, so all that are wanted are taken at once. */
+const char *gpu_counts_sass(struct gpu_counts *g, const struct sass **out) {
+    if (!g->sass_tried) {
+        const char *why =
+            sass_collect(g->cupti, g->context, DEVICE_INDEX, g->chip, run, g, &g->sass);
+        if (why) snprintf(g->no_sass, sizeof g->no_sass, "%s", why);
+        g->sass_tried = true;
+    }
+    *out = &g->sass;
+    return *g->no_sass ? g->no_sass : NULL;
+}
+
+const struct cupti *gpu_counts_cupti(const struct gpu_counts *g) { return g->cupti; }
+
 static void collect_sass(struct gpu_counts *g) {
-    struct sass s;
-    const char *failed = sass_collect(g->cupti, g->context, DEVICE_INDEX, g->chip, run, g, &s);
+    const struct sass *s;
+    const char *failed = gpu_counts_sass(g, &s);
     for (int i = 0; i < g->n; i++) {
         struct wanted *w = &g->wanted[i];
         if (w->done || !is_sass(w->metric)) continue;
-        const char *why = failed ? failed : sass_sum(&s, w->metric, &w->value);
+        const char *why = failed ? failed : sass_sum(s, w->metric, &w->value);
         if (why)
             refuse(w, why);
         else
             w->done = true;
     }
-    sass_free(&s);
 }
 
 void gpu_counts_collect(struct gpu_counts *g) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device.h"
+#include "sass.h"
 
 struct gpu_counts;
 
@@ -23,6 +24,10 @@ const char *gpu_counts_want(struct gpu_counts *g, const char *metric);
 
 /* Runs the launches as often as what was wanted since the last call needs. */
 void gpu_counts_collect(struct gpu_counts *g);
+
+/* The counts by instruction, from one run that is made when they are first wanted. */
+const char *gpu_counts_sass(struct gpu_counts *g, const struct sass **out);
+const struct cupti *gpu_counts_cupti(const struct gpu_counts *g);
 
 /* The collected value, or the reason why there is none. */
 const char *gpu_counts_value(const struct gpu_counts *g, const char *metric, double *value);

@@ -11,3 +11,22 @@ doctor: ## what is here, what is not, and the remedy for each
 
 $(BUILD)/doctor: $(BUILD)/profiler/doctor.o $(LIB)
 	$(LINK)
+
+.PHONY: source $(addprefix source-,$(STAGES))
+source: $(addprefix source-,$(CHOSEN)) ## the kernel with counts beside its lines: executions, wavefronts, sectors
+$(addprefix source-,$(STAGES)): source-%: %
+	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS) --source
+
+.PHONY: timeline $(addprefix timeline-,$(STAGES))
+timeline: $(addprefix timeline-,$(CHOSEN)) ## what the GPU does every 2 us, into results/timeline-stage-N.tsv
+$(addprefix timeline-,$(STAGES)): timeline-%: %
+	@mkdir -p results
+	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS) --timeline results/timeline-$*.tsv
+	@echo results/timeline-$*.tsv
+
+# The kernels of tests/gpu_counters.c.
+COUNTED := $(foreach a,sm_89 sm_90a,$(BUILD)/images/tests/gpu_counters.$a.cubin)
+$(BUILD)/tests/gpu_counters: | $(COUNTED)
+$(COUNTED): $(BUILD)/images/tests/gpu_counters.%.cubin: tests/gpu_counters.cu | $(BUILD)/images/tests/.dir
+	@echo "nvcc $@"
+	@$(NVCC) $(NVCCFLAGS) -cubin -arch=$* -o $@ $< 2> $(basename $@).ptxas || { cat $(basename $@).ptxas >&2; exit 1; }

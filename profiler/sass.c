@@ -13,6 +13,7 @@ const char *const sass_metric[SASS_N] = {
     [SASS_WAVEFRONTS_IDEAL] = "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal",
     [SASS_SECTORS] = "smsp__sass_sectors_mem_global",
     [SASS_SECTORS_IDEAL] = "smsp__sass_sectors_mem_global_ideal",
+    [SASS_DIVERGENT] = "smsp__sass_branch_targets_threads_divergent",
 };
 
 const char *const sass_kind[SASS_KINDS] = {
@@ -127,26 +128,22 @@ done:
 
 const char *sass_collect(const struct cupti *cupti, CUcontext context, int device_index,
                          const char *chip, range_body *body, void *arg, struct sass *out) {
-    uint64_t id[N_COLLECTED];
+    static bool configured; /* a second configuration in one process is refused (code 8) */
+    static uint64_t id[N_COLLECTED];
     *out = (struct sass){0};
-    const char *why = configure(cupti, chip, device_index, id);
+    const char *why = configured ? NULL : configure(cupti, chip, device_index, id);
     if (why) return why;
+    configured = true;
     CUPTI_PARAMS(CUpti_SassMetricsEnable, enable, .ctx = context, .enableLazyPatching = 1);
-    why = CUPTI_CALL(cupti, cuptiSassMetricsEnable, &enable);
-    if (!why) {
-        why = body(arg);
-        if (!why)
-            why = fetch(cupti, context, id, out); /* before disabling, or the records are lost */
-        CUPTI_PARAMS(CUpti_SassMetricsDisable, disable, .ctx = context);
-        const char *disabled = CUPTI_CALL(cupti, cuptiSassMetricsDisable, &disable);
-        if (!why) why = disabled;
-        if (!why && disable.numOfDroppedRecords)
-            why = reason("counts by instruction are incomplete: CUPTI dropped %zu records",
-                         disable.numOfDroppedRecords);
-    }
-    CUPTI_PARAMS(CUpti_SassMetricsUnsetConfig, unset, .deviceIndex = (uint32_t)device_index);
-    const char *forgotten = CUPTI_CALL(cupti, cuptiSassMetricsUnsetConfig, &unset);
-    if (!why) why = forgotten;
+    if ((why = CUPTI_CALL(cupti, cuptiSassMetricsEnable, &enable))) return why;
+    why = body(arg);
+    if (!why) why = fetch(cupti, context, id, out); /* before disabling, or the records are lost */
+    CUPTI_PARAMS(CUpti_SassMetricsDisable, disable, .ctx = context);
+    const char *disabled = CUPTI_CALL(cupti, cuptiSassMetricsDisable, &disable);
+    if (!why) why = disabled;
+    if (!why && disable.numOfDroppedRecords)
+        why = reason("counts by instruction are incomplete: CUPTI dropped %zu records",
+                     disable.numOfDroppedRecords);
     if (why) sass_free(out);
     return why;
 }

@@ -11,6 +11,7 @@ enum {
     SASS_WAVEFRONTS_IDEAL, /* what the same bytes would have taken without bank conflicts */
     SASS_SECTORS,          /* 32-byte sectors of global memory */
     SASS_SECTORS_IDEAL,
+    SASS_DIVERGENT, /* branches whose threads went apart */
     SASS_N
 };
 extern const char *const sass_metric[SASS_N]; /* CUPTI's names */

@@ -1,0 +1,145 @@
+#include "source.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Gathering -------------------------------------------------------------------------------- */
+
+static int by_place(const void *a, const void *b) {
+    const struct source_line *x = a, *y = b;
+    int files = strcmp(x->file, y->file);
+    return files ? files : (x->line > y->line) - (x->line < y->line);
+}
+
+static struct source_line *find_or_add(struct source *s, const struct source_line *wanted) {
+    for (int i = 0; i < s->n; i++)
+        if (!by_place(&s->line[i], wanted)) return &s->line[i];
+    struct source_line *grown = realloc(s->line, (size_t)(s->n + 1) * sizeof *grown);
+    if (!grown) return NULL;
+    s->line = grown;
+    struct source_line *l = &s->line[s->n++];
+    *l = (struct source_line){.line = wanted->line};
+    memcpy(l->file, wanted->file, sizeof l->file);
+    return l;
+}
+
+const char *source_add(struct source *s, const struct source_line *c) {
+    if (!*c->file || c->line < 1) {
+        s->unattributed += c->executed;
+        return NULL;
+    }
+    struct source_line *l = find_or_add(s, c);
+    if (!l) return "no memory for source lines";
+    l->executed += c->executed;
+    l->threads += c->threads;
+    l->wavefronts += c->wavefronts;
+    l->wavefronts_ideal += c->wavefronts_ideal;
+    l->sectors += c->sectors;
+    l->sectors_ideal += c->sectors_ideal;
+    l->splits += c->splits;
+    return NULL;
+}
+
+void source_sort(struct source *s) {
+    if (s->n) qsort(s->line, (size_t)s->n, sizeof *s->line, by_place);
+}
+
+void source_free(struct source *s) {
+    free(s->line);
+    *s = (struct source){0};
+}
+
+/* ---- Printing --------------------------------------------------------------------------------- */
+
+/* "1234", "123.4k", "12.35M"; "" for 0. */
+static const char *count(double value, char out[16]) {
+    static const char units[] = " kMGT";
+    int unit = 0;
+    while (value >= 99999.5 && unit < 4) value /= 1000, unit++;
+    if (value == 0)
+        *out = 0;
+    else if (unit == 0)
+        snprintf(out, 16, "%.0f", value);
+    else
+        snprintf(out, 16, "%.*f%c",
+                 value < 99.995   ? 2
+                 : value < 999.95 ? 1
+                                  : 0,
+                 value, units[unit]);
+    return out;
+}
+
+/* The share of wavefronts or sectors that the ideal would not have had; "" if there is none. */
+static const char *excess(double actual, double ideal, char out[16]) {
+    if (actual > ideal)
+        snprintf(out, 16, "+%.0f%%", 100 * (actual - ideal) / actual);
+    else
+        *out = 0;
+    return out;
+}
+
+static void print_row(const struct source_line *l, int number, const char *text, FILE *out) {
+    static const struct source_line none;
+    char executed[16], lanes[16] = "", waves[16], waves_more[16], sectors[16], sectors_more[16],
+                       splits[16];
+    if (!l) l = &none;
+    if (l->executed) snprintf(lanes, sizeof lanes, "%.1f", l->threads / l->executed);
+    fprintf(out, "%8s %5s %8s %5s %8s %5s %7s |%4d  %s\n", count(l->executed, executed), lanes,
+            count(l->wavefronts, waves), excess(l->wavefronts, l->wavefronts_ideal, waves_more),
+            count(l->sectors, sectors), excess(l->sectors, l->sectors_ideal, sectors_more),
+            count(l->splits, splits), number, text);
+}
+
+/* Opens `path` as it is, or its longest tail that exists below the folder above the program's: a build tree
+ * may have moved since it was compiled. */
+static FILE *open_source(const char *path) {
+    char here[PATH_MAX], moved[PATH_MAX];
+    FILE *f = fopen(path, "r");
+    ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
+    if (f || n < 0) return f;
+    here[n] = 0;
+    const char *root = dirname(dirname(here));
+    for (const char *tail = path; !f && tail; tail = strchr(tail + 1, '/'))
+        if (snprintf(moved, sizeof moved, "%s/%s", root, tail + (*tail == '/')) < (int)sizeof moved)
+            f = fopen(moved, "r");
+    return f;
+}
+
+/* l[n]: the lines of one file. */
+static void print_file(const struct source_line *l, int n, bool whole, FILE *out) {
+    FILE *f = open_source(l->file);
+    char text[1024];
+    int number = 0, next = 0;
+    fputc('\n', out);
+    fputs(l->file, out);
+    fprintf(out, "\n%8s %5s %8s %5s %8s %5s %7s |\n", "warp", "", "shared", "", "global", "",
+            "divided");
+    fprintf(out, "%8s %5s %8s %5s %8s %5s %7s |line\n", "inst", "lanes", "wavefr.", "more",
+            "sectors", "more", "warps");
+    while (f && fgets(text, sizeof text, f)) {
+        number++;
+        text[strcspn(text, "\n")] = 0;
+        const struct source_line *found = next < n && l[next].line == number ? &l[next++] : NULL;
+        if (found || whole) print_row(found, number, text, out);
+    }
+    for (; next < n; next++) print_row(&l[next], l[next].line, "(the source is not here)", out);
+    if (f) fclose(f);
+}
+
+void source_print(const struct source *s, const char *whole, FILE *out) {
+    for (int pass = 0; pass < 2; pass++) /* the file that matters first */
+        for (int i = 0, n; i < s->n; i += n) {
+            n = 1;
+            while (i + n < s->n && !strcmp(s->line[i].file, s->line[i + n].file)) n++;
+            bool is_whole = strstr(s->line[i].file, whole) != NULL;
+            if (is_whole == (pass == 0)) print_file(&s->line[i], n, is_whole, out);
+        }
+    if (s->unattributed > 0) {
+        char text[16];
+        fprintf(out, "\n%s warp instructions belong to no source line\n",
+                count(s->unattributed, text));
+    }
+}

@@ -1,0 +1,166 @@
+/* A libcupti.so.13 without counters, for refusals and losses that real ones give on machines that tests do
+ * not have. Every metric exists, is collected in one pass, and is 42.
+ *
+ *   FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable:35    that function returns 35
+ *   FAKE_CUPTI_NO=vgpu|confidential|cmp|...        cuptiProfilerDeviceSupported says no to it
+ *   FAKE_CUPTI_LOSE=pass|range|empty|nan           what is lost without an error
+ *   FAKE_CUPTI_CHIP=GH100 */
+#include <cuda.h>
+#include <cupti_pcsampling.h>
+#include <cupti_pmsampling.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_sass_metrics.h>
+#include <cupti_target.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static CUptiResult planned(const char *name) {
+    char function[64];
+    int result;
+    const char *text = getenv("FAKE_CUPTI_FAIL");
+    if (!text || sscanf(text, "%63[^:]:%d", function, &result) != 2) return CUPTI_SUCCESS;
+    return strcmp(function, name) ? CUPTI_SUCCESS : (CUptiResult)result;
+}
+
+static bool says(const char *variable, const char *word) {
+    const char *text = getenv(variable);
+    return text && !strcmp(text, word);
+}
+
+/* CUPTI's functions take one struct each: what is done with *p if the call is not to fail. */
+#define FAKE(name, type, ...)                                                                      \
+    CUptiResult name(type *p) {                                                                    \
+        CUptiResult result_ = planned(#name);                                                      \
+        (void)p;                                                                                   \
+        if (!result_) {                                                                            \
+            __VA_ARGS__;                                                                           \
+        }                                                                                          \
+        return result_;                                                                            \
+    }
+
+static char object;
+
+CUptiResult cuptiGetVersion(uint32_t *version) {
+    *version = 130001;
+    return planned("cuptiGetVersion");
+}
+
+/* ---- Host ------------------------------------------------------------------------------------- */
+
+FAKE(cuptiDeviceGetChipName, CUpti_Device_GetChipName_Params,
+     p->pChipName = getenv("FAKE_CUPTI_CHIP") ? getenv("FAKE_CUPTI_CHIP") : "GH100")
+FAKE(cuptiProfilerHostInitialize, CUpti_Profiler_Host_Initialize_Params,
+     p->pHostObject = (CUpti_Profiler_Host_Object *)&object)
+FAKE(cuptiProfilerHostDeinitialize, CUpti_Profiler_Host_Deinitialize_Params)
+FAKE(cuptiProfilerHostGetSupportedChips, CUpti_Profiler_Host_GetSupportedChips_Params)
+FAKE(cuptiProfilerHostGetMetricProperties, CUpti_Profiler_Host_GetMetricProperties_Params)
+FAKE(cuptiProfilerHostConfigAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics_Params)
+FAKE(cuptiProfilerHostGetConfigImageSize, CUpti_Profiler_Host_GetConfigImageSize_Params,
+     p->configImageSize = 1)
+FAKE(cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage_Params)
+FAKE(cuptiProfilerHostGetNumOfPasses, CUpti_Profiler_Host_GetNumOfPasses_Params, p->numOfPasses = 1)
+FAKE(cuptiProfilerHostEvaluateToGpuValues, CUpti_Profiler_Host_EvaluateToGpuValues_Params,
+     for (size_t i = 0; i < p->numMetrics; i++)
+         p->pMetricValues[i] = says("FAKE_CUPTI_LOSE", "nan") ? NAN : 42)
+
+/* ---- Device ----------------------------------------------------------------------------------- */
+
+FAKE(cuptiProfilerInitialize, CUpti_Profiler_Initialize_Params)
+FAKE(cuptiProfilerDeInitialize, CUpti_Profiler_DeInitialize_Params)
+FAKE(cuptiProfilerGetCounterAvailability, CUpti_Profiler_GetCounterAvailability_Params,
+     p->counterAvailabilityImageSize = 1)
+
+#define SUPPORT(word)                                                                              \
+    (says("FAKE_CUPTI_NO", word) ? CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED                        \
+                                 : CUPTI_PROFILER_CONFIGURATION_SUPPORTED)
+FAKE(cuptiProfilerDeviceSupported, CUpti_Profiler_DeviceSupported_Params,
+     p->isSupported = getenv("FAKE_CUPTI_NO") ? CUPTI_PROFILER_CONFIGURATION_UNSUPPORTED
+                                              : CUPTI_PROFILER_CONFIGURATION_SUPPORTED;
+     p->architecture = SUPPORT("architecture"); p->sli = SUPPORT("sli"); p->vGpu = SUPPORT("vgpu");
+     p->confidentialCompute = SUPPORT("confidential"); p->cmp = SUPPORT("cmp");
+     p->wsl = SUPPORT("wsl"))
+
+/* ---- Range profiler --------------------------------------------------------------------------- */
+
+FAKE(cuptiRangeProfilerEnable, CUpti_RangeProfiler_Enable_Params,
+     p->pRangeProfilerObject = (CUpti_RangeProfiler_Object *)&object)
+FAKE(cuptiRangeProfilerDisable, CUpti_RangeProfiler_Disable_Params)
+FAKE(cuptiRangeProfilerGetCounterDataSize, CUpti_RangeProfiler_GetCounterDataSize_Params,
+     p->counterDataSize = 1)
+FAKE(cuptiRangeProfilerCounterDataImageInitialize,
+     CUpti_RangeProfiler_CounterDataImage_Initialize_Params)
+FAKE(cuptiRangeProfilerSetConfig, CUpti_RangeProfiler_SetConfig_Params)
+FAKE(cuptiRangeProfilerStart, CUpti_RangeProfiler_Start_Params)
+FAKE(cuptiRangeProfilerStop, CUpti_RangeProfiler_Stop_Params,
+     p->isAllPassSubmitted = !says("FAKE_CUPTI_LOSE", "pass"))
+FAKE(cuptiRangeProfilerPushRange, CUpti_RangeProfiler_PushRange_Params)
+FAKE(cuptiRangeProfilerPopRange, CUpti_RangeProfiler_PopRange_Params)
+FAKE(cuptiRangeProfilerDecodeData, CUpti_RangeProfiler_DecodeData_Params,
+     p->numOfRangeDropped = says("FAKE_CUPTI_LOSE", "range"))
+FAKE(cuptiRangeProfilerGetCounterDataInfo, CUpti_RangeProfiler_GetCounterDataInfo_Params,
+     p->numTotalRanges = !says("FAKE_CUPTI_LOSE", "empty"))
+
+/* ---- SASS metrics: one instruction, which executes 42 times --------------------------------------- */
+
+static const char *const sass_names[] = {
+    "smsp__sass_inst_executed",
+    "smsp__sass_thread_inst_executed_pred_on",
+    "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared",
+    "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal",
+    "smsp__sass_sectors_mem_global",
+    "smsp__sass_sectors_mem_global_ideal",
+    "smsp__sass_branch_targets_threads_divergent",
+};
+enum { N_SASS = sizeof sass_names / sizeof *sass_names };
+
+FAKE(cuptiSassMetricsGetNumOfMetrics, CUpti_SassMetrics_GetNumOfMetrics_Params,
+     p->numOfMetrics = N_SASS)
+FAKE(
+    cuptiSassMetricsGetMetrics, CUpti_SassMetrics_GetMetrics_Params,
+    for (int i = 0; i < N_SASS; i++) {
+        p->pMetricsList[i].metricId = (uint64_t)i + 1;
+        p->pMetricsList[i].pMetricName = sass_names[i];
+    })
+FAKE(cuptiSassMetricsSetConfig, CUpti_SassMetricsSetConfig_Params)
+FAKE(cuptiSassMetricsEnable, CUpti_SassMetricsEnable_Params)
+FAKE(cuptiSassMetricsDisable, CUpti_SassMetricsDisable_Params,
+     p->numOfDroppedRecords = says("FAKE_CUPTI_LOSE", "record"))
+FAKE(cuptiSassMetricsGetDataProperties, CUpti_SassMetricsGetDataProperties_Params,
+     p->numOfPatchedInstructionRecords = 1;
+     p->numOfInstances = 1)
+FAKE(
+    cuptiSassMetricsFlushData, CUpti_SassMetricsFlushData_Params,
+    p->pMetricsData->functionName = "attention";
+    for (int i = 0; i < N_SASS; i++) {
+        p->pMetricsData->pInstanceValues[i].metricId = (uint64_t)i + 1;
+        p->pMetricsData->pInstanceValues[i].value = 42;
+    })
+FAKE(cuptiGetSassToSourceCorrelation, CUpti_GetSassToSourceCorrelationParams, p->lineNumber = 1;
+     p->fileName = strdup("kernel.cu"); p->dirName = strdup("/nowhere"))
+
+/* ---- PM sampling: no sample ------------------------------------------------------------------------ */
+
+FAKE(cuptiPmSamplingEnable, CUpti_PmSampling_Enable_Params,
+     p->pPmSamplingObject = (CUpti_PmSampling_Object *)&object)
+FAKE(cuptiPmSamplingDisable, CUpti_PmSampling_Disable_Params)
+FAKE(cuptiPmSamplingGetCounterAvailability, CUpti_PmSampling_GetCounterAvailability_Params,
+     p->counterAvailabilityImageSize = 1)
+FAKE(cuptiPmSamplingGetCounterDataSize, CUpti_PmSampling_GetCounterDataSize_Params,
+     p->counterDataSize = 1)
+FAKE(cuptiPmSamplingCounterDataImageInitialize, CUpti_PmSampling_CounterDataImage_Initialize_Params)
+FAKE(cuptiPmSamplingSetConfig, CUpti_PmSampling_SetConfig_Params)
+FAKE(cuptiPmSamplingStart, CUpti_PmSampling_Start_Params)
+FAKE(cuptiPmSamplingStop, CUpti_PmSampling_Stop_Params)
+FAKE(cuptiPmSamplingDecodeData, CUpti_PmSampling_DecodeData_Params,
+     p->overflow = says("FAKE_CUPTI_LOSE", "overflow");
+     p->decodeStopReason = says("FAKE_CUPTI_LOSE", "full")
+                               ? CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL
+                               : CUPTI_PM_SAMPLING_DECODE_STOP_REASON_END_OF_RECORDS)
+FAKE(cuptiPmSamplingGetCounterDataInfo, CUpti_PmSampling_GetCounterDataInfo_Params)
+FAKE(cuptiPmSamplingCounterDataGetSampleInfo, CUpti_PmSampling_CounterData_GetSampleInfo_Params)
