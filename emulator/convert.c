@@ -288,7 +288,7 @@ static enum emu_step cvt_general(struct emu_warp *w, const struct emu_inst *i, u
             ROW(uint64_t, 0)[l] = r;
         else
             ROW(uint32_t, 0)
-            [l] = (uint32_t)r & (emu_type_bytes(to) <= 2 && i->aux[5] ? 0xffff : EMU_FULL);
+        [l] = (uint32_t)r & (emu_type_bytes(to) <= 2 && i->aux[5] ? 0xffff : EMU_FULL);
     }
     return EMU_NEXT;
 }

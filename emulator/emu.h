@@ -89,6 +89,7 @@ enum emu_operand_kind {
 struct emu_operand {
     uint8_t kind;
     bool negated;
+    bool written;  /* a destination */
     bool wide;     /* 64-bit rows */
     uint8_t bytes; /* of the declared register; 0: constant or predicate */
     uint16_t n;
@@ -113,7 +114,6 @@ struct emu_inst {
     emu_handler *inner; /* what a wrapping handler (rounding mode, ftz, sat) calls */
     const char *opcode; /* "ld.global.nc.v4.u32", as written */
     uint32_t pc;        /* index in the kernel */
-    uint32_t access_id; /* 1..4094 for instructions that touch shared memory, 4095: too many */
     uint8_t class;      /* enum emu_class: from the form; a selector may change it */
     uint8_t units;      /* SASS instructions of that class it stands for (wmma.mma: 2) */
     uint32_t flops;     /* tensor operations of one warp's execution (m16n8k16: 4096) */
@@ -197,7 +197,6 @@ struct emu_kernel {
  * agent's stamp; it happened before what agent w does now iff stamp <= w's clock.seen[agent].
  * fenced[] is the part of seen[] that has passed a fence.proxy.async. */
 struct emu_clock {
-    uint32_t n; /* agents in use */
     uint32_t seen[EMU_MAX_AGENTS], fenced[EMU_MAX_AGENTS];
 };
 
@@ -223,7 +222,8 @@ void emu_proxy_fence(struct emu_warp *w); /* fence.proxy.async */
  * Lane l of `mask` touches bytes [addr[l], addr[l] + bytes), bytes = 1, 2, 4, 8 or 16. Checks bounds and
  * alignment, records the access for the race check, counts wavefronts or sectors, tells the event seam.
  * Returns the lanes that may go on; the others have been reported. */
-enum emu_access { EMU_READ = 1, EMU_WRITE = 2, EMU_ATOM = 3 };
+/* EMU_STRONG is added for volatile, relaxed, acquire and release: those do not race with each other. */
+enum emu_access { EMU_READ = 1, EMU_WRITE = 2, EMU_ATOM = 3, EMU_STRONG = 4 };
 
 uint32_t emu_shared_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                            const uint32_t addr[32], unsigned bytes, enum emu_access what);
@@ -290,7 +290,10 @@ struct emu_warp {
     bool resumed;            /* the running instruction was left with EMU_WAIT before */
     bool progressed;
     uint32_t spins; /* branches taken while diverged */
-    int n_groups;   /* sorted by pc; masks disjoint, their union is live */
+    uint32_t limit; /* rank at which the running group stops to look around */
+    bool tainted;   /* some register holds uninitialised bytes (taint.c) */
+    uint32_t *taint, taint_pc, pending_taint[8];
+    int n_groups; /* sorted by pc; masks disjoint, their union is live */
     struct emu_group group[EMU_LANES], *now;
     uint64_t token;       /* now->token, for the handler */
     unsigned char *local; /* local_bytes per lane, lane after lane */

@@ -57,10 +57,11 @@ static uint32_t meeting_rank(const struct emu_warp *w, const struct emu_group *n
 /* Runs group `now` until it waits, exits, meets another group's rank or has used up *budget. */
 static inline __attribute__((always_inline)) void run_group(struct emu_warp *w,
                                                             const uint32_t *rank, uint32_t *budget,
-                                                            const struct emu_events *events) {
+                                                            const struct emu_events *events,
+                                                            bool careful) {
     const struct emu_inst *code = w->block->kernel->inst;
     struct emu_group *g = w->now;
-    uint32_t limit = w->n_groups > 1 ? meeting_rank(w, g, rank) : UINT32_MAX;
+    w->limit = w->n_groups > 1 ? meeting_rank(w, g, rank) : UINT32_MAX;
     uint32_t left = *budget, pc = g->pc;
     w->resumed = g->waiting;
     w->token = g->token;
@@ -70,6 +71,7 @@ static inline __attribute__((always_inline)) void run_group(struct emu_warp *w,
         uint32_t mask = g->mask & (*emu_mask(w, i->guard) ^ i->guard_xor);
         struct emu_count *c = w->count + pc;
         left--;
+        if (careful && w->tainted && !w->resumed) emu_taint_step(w, i, mask, g->mask);
         if (__builtin_expect(mask != EMU_FULL, 0)) {
             if (!w->resumed) {
                 c->executed++;
@@ -96,7 +98,7 @@ static inline __attribute__((always_inline)) void run_group(struct emu_warp *w,
                 return; /* g may have moved: the handler has set all pcs */
             }
             g = w->now = w->group;
-            limit = UINT32_MAX;
+            w->limit = UINT32_MAX;
             pc = g->pc;
             continue;
         } else if (step == EMU_WAIT) {
@@ -113,17 +115,20 @@ static inline __attribute__((always_inline)) void run_group(struct emu_warp *w,
         w->resumed = false;
     next:
         w->progressed = true;
-        if (__builtin_expect(limit != UINT32_MAX, 0) && rank[pc] >= limit) break;
+        if (__builtin_expect(w->limit != UINT32_MAX, 0)) {
+            if (w->limit == 0 && w->tainted) emu_taint_load(w, i);
+            if (rank[pc] >= w->limit) break;
+        }
     }
     g->pc = pc;
     *budget = left;
 }
 
 static void run_plain(struct emu_warp *w, const uint32_t *rank, uint32_t *budget) {
-    run_group(w, rank, budget, NULL);
+    run_group(w, rank, budget, NULL, false);
 }
-static void run_watched(struct emu_warp *w, const uint32_t *rank, uint32_t *budget) {
-    run_group(w, rank, budget, w->block->launch->events);
+static void run_carefully(struct emu_warp *w, const uint32_t *rank, uint32_t *budget) {
+    run_group(w, rank, budget, w->block->launch->events, true);
 }
 
 /* Runs a warp until no group can go on or the quantum is over. */
@@ -136,8 +141,8 @@ static void run_warp(struct emu_warp *w, uint32_t quantum) {
         if (w->n_groups > 1) merge_groups(w);
         w->now = pick(w, rank);
         if (!w->now) break;
-        if (b->launch->events)
-            run_watched(w, rank, &budget);
+        if (b->launch->events || w->tainted)
+            run_carefully(w, rank, &budget);
         else
             run_plain(w, rank, &budget);
     }

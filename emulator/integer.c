@@ -285,7 +285,7 @@ enum emu_step emu_bfi(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
             ROW(uint64_t, 0)[l] = bfi(ROW(uint64_t, 1)[l], ROW(uint64_t, 2)[l], pos[l], len[l], 64);
         else
             ROW(uint32_t, 0)
-            [l] = (uint32_t)bfi(ROW(uint32_t, 1)[l], ROW(uint32_t, 2)[l], pos[l], len[l], 32);
+        [l] = (uint32_t)bfi(ROW(uint32_t, 1)[l], ROW(uint32_t, 2)[l], pos[l], len[l], 32);
     }
     return EMU_NEXT;
 }

@@ -48,6 +48,12 @@ void emu_shadow_reset(struct emu_block *b);
 void emu_shadow_close(struct emu_shadow *s);
 void emu_shadow_access(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                        uint32_t first, enum emu_access what);
+/* Lanes have read bytes that nothing wrote: their registers are tainted until a store, branch or address
+ * makes it matter. */
+void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
+                       uint32_t first, const uint8_t *initialised);
+void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t group);
+void emu_taint_load(struct emu_warp *w, const struct emu_inst *i);
 void emu_tick(struct emu_warp *w); /* a new stamp for w's next accesses: after each release */
 
 /* ---- Launch ------------------------------------------------------------------------------------------------ */

@@ -33,6 +33,7 @@ static void block_free(struct emu_block *b) {
     for (int n = 0; b->warp && n < b->n_warps; n++) {
         free(b->warp[n].rows);
         free(b->warp[n].local);
+        free(b->warp[n].taint);
     }
     if (b->shadow) emu_shadow_close(b->shadow);
     free(b->warp);
@@ -99,6 +100,9 @@ static void warp_begin(struct emu_warp *w) {
     }
     w->resumed = w->progressed = false;
     w->spins = 0;
+    w->tainted = false;
+    if (w->taint) memset(w->taint, 0, b->kernel->row_bytes / 4 * sizeof *w->taint);
+    memset(w->pending_taint, 0, sizeof w->pending_taint);
     w->n_groups = 1;
     w->group[0] = (struct emu_group){.mask = w->live};
     w->now = w->group;

@@ -80,7 +80,8 @@ static void put(struct emu_warp *w, const struct emu_operand *d, int k, uint32_t
 enum emu_step emu_ld(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     unsigned char *at[EMU_LANES];
     unsigned bytes = (unsigned)i->aux[0];
-    uint32_t ok = locate(w, i, mask, &i->op[1], bytes * i->vec, EMU_READ, at);
+    uint32_t ok =
+        locate(w, i, mask, &i->op[1], bytes * i->vec, (enum emu_access)(EMU_READ | i->aux[2]), at);
     EMU_EACH_LANE(l, ok) {
         for (int k = 0; k < i->vec; k++)
             put(w, &i->op[0], k, l, at[l] + (unsigned)k * bytes, bytes, i->aux[1]);
@@ -157,6 +158,14 @@ static enum emu_class class_of(enum emu_space space, bool store) {
     }
 }
 
+/* Accesses that may meet others: the programmer said so. */
+static int strength(const struct emu_inst *i) {
+    static const char *const words[] = {"volatile", "relaxed", "acquire", "release", "mmio"};
+    for (size_t n = 0; n < sizeof words / sizeof *words; n++)
+        if (emu_has(i, words[n])) return EMU_STRONG;
+    return 0;
+}
+
 static bool is_signed(const struct emu_inst *i) {
     enum emu_type t = (enum emu_type)i->type[i->n_types - 1];
     return t == EMU_S8 || t == EMU_S16 || t == EMU_S32;
@@ -166,13 +175,14 @@ emu_handler *emu_select_ld(struct emu_inst *i, const char **why) {
     unsigned bytes = emu_type_bytes((enum emu_type)i->type[i->n_types - 1]);
     i->aux[0] = (int32_t)bytes;
     i->aux[1] = is_signed(i);
+    i->aux[2] = strength(i);
     i->class = class_of((enum emu_space)i->space, false);
     *why = "the number of registers does not fit the vector";
     if (i->op[0].n != i->vec || bytes == 0 || bytes > 8) return NULL;
     *why = "64-bit elements need 64-bit registers";
     if (bytes == 8 && !i->op[0].wide) return NULL;
     if (i->space == EMU_PARAM) return ld_param;
-    if (i->space == EMU_SHARED && !i->op[0].wide && !i->op[1].wide && !i->aux[1])
+    if (i->space == EMU_SHARED && !i->op[0].wide && !i->op[1].wide && !i->aux[1] && !i->aux[2])
         return ld_shared_fast;
     return emu_ld;
 }
@@ -182,7 +192,8 @@ emu_handler *emu_select_ld(struct emu_inst *i, const char **why) {
 enum emu_step emu_st(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     unsigned char *at[EMU_LANES];
     unsigned bytes = (unsigned)i->aux[0];
-    uint32_t ok = locate(w, i, mask, &i->op[0], bytes * i->vec, EMU_WRITE, at);
+    uint32_t ok =
+        locate(w, i, mask, &i->op[0], bytes * i->vec, (enum emu_access)(EMU_WRITE | i->aux[2]), at);
     const struct emu_operand *s = &i->op[1];
     for (int k = 0; k < i->vec; k++) {
         EMU_EACH_LANE(l, ok) {
@@ -196,6 +207,7 @@ enum emu_step emu_st(struct emu_warp *w, const struct emu_inst *i, uint32_t mask
 emu_handler *emu_select_st(struct emu_inst *i, const char **why) {
     unsigned bytes = emu_type_bytes((enum emu_type)i->type[i->n_types - 1]);
     i->aux[0] = (int32_t)bytes;
+    i->aux[2] = strength(i);
     i->class = class_of((enum emu_space)i->space, true);
     *why = "the number of registers does not fit the vector";
     if (i->op[1].n != i->vec || bytes == 0 || bytes > 8) return NULL;

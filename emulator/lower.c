@@ -147,7 +147,8 @@ static void group_operand(struct lowering *l, struct emu_operand *op, char role,
             struct emu_operand one = {0};
             if (n == 256) ptx_fail(l->p, "the group is too long");
             simple_operand(l, &one, role, bytes);
-            if (one.kind != EMU_OP_ROW) ptx_fail(l->p, "a predicate or number in a group");
+            if (one.kind != EMU_OP_ROW || (role == 'd' && one.has_imm))
+                ptx_fail(l->p, "a predicate or number in a group");
             if (one.row != EMU_SINK) wide = one.wide;
             declared = one.bytes;
             rows[n++] = one.row;
@@ -306,6 +307,7 @@ static void one_operand(struct lowering *l, const char *token) {
     case 'S':
         group_operand(l, op, role == 'D' ? 'd' : 's', bytes);
         return;
+    case 'm':
     case 'M': /* mov: {groups} or one register */
         if (ptx_peek(l->p)->punct == '{')
             group_operand(l, op, 's', 4);
@@ -322,9 +324,6 @@ static void one_operand(struct lowering *l, const char *token) {
         break;
     }
     simple_operand(l, op, width == 'p' ? 'p' : role, bytes);
-    if (role == 'd' && op->has_imm)
-        ptx_fail(l->p, "operand %d of %s is written: it cannot be a constant", l->n,
-                 l->inst->opcode);
     check_width(l, op, width);
     if (token[2] != '|') return;
     op = next_operand(l);
@@ -333,6 +332,16 @@ static void one_operand(struct lowering *l, const char *token) {
         simple_operand(l, op, 'd', 4);
         if (op->row != EMU_SINK) check_width(l, op, 'p');
         op->kind = EMU_OP_PRED;
+    }
+}
+
+/* Destinations are registers, or `_`. */
+static void written(struct lowering *l, struct emu_operand *op) {
+    op->written = true;
+    for (int k = 0; k < (op->kind == EMU_OP_GROUP ? op->n : 1); k++) {
+        uint32_t row = op->kind == EMU_OP_GROUP ? op->rows[k] : op->row;
+        if ((row < EMU_FIRST_ROW && row != EMU_SINK) || op->has_imm)
+            ptx_fail(l->p, "%s writes to what is no register", l->inst->opcode);
     }
 }
 
@@ -349,7 +358,10 @@ static void operands(struct lowering *l, const char *signature) {
         if (optional && at_end) return;
         if (!first) ptx_expect(l->p, ',');
         first = false;
+        int n = l->n;
         one_operand(l, at);
+        for (; *at == 'd' || *at == 'D' || *at == 'M' ? n < l->n : false; n++)
+            written(l, &l->op[n]);
         while (*at && *at != ' ') at++;
     }
 }
@@ -428,10 +440,6 @@ void ptx_instruction(struct parser *p, uint32_t guard, bool negated) {
     if (!i->run) {
         p->at--;
         ptx_fail(p, "%.80s: %s", i->opcode, why);
-    }
-    if (i->space == EMU_SHARED || i->space == EMU_GENERIC) {
-        p->n_accesses++;
-        i->access_id = p->n_accesses < 4095 ? p->n_accesses : 4095;
     }
     k->n_inst++;
 }

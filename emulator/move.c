@@ -38,9 +38,9 @@ static enum emu_step mov_unpack(struct emu_warp *w, const struct emu_inst *i, ui
     return EMU_NEXT;
 }
 
-/* %clock: instructions the block has run; %globaltimer: the host's nanoseconds. */
+/* %clock: about the instructions the block has run, always growing; %globaltimer: the host's nanoseconds. */
 static enum emu_step mov_clock(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    uint64_t value = w->block->ticks;
+    uint64_t value = ++w->block->ticks;
     if (i->aux[0]) {
         struct timespec t;
         clock_gettime(CLOCK_REALTIME, &t);

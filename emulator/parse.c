@@ -266,7 +266,7 @@ static void entry(struct parser *p) {
     struct token *name = ptx_word(p);
     k->name = ptx_string(p, name);
     k->module = p->module;
-    p->inst_capacity = p->row_capacity = p->pred_used = p->n_constants = p->n_accesses = 0;
+    p->inst_capacity = p->row_capacity = p->pred_used = p->n_constants = 0;
     p->constant_capacity = 0;
     p->here = p->outer = (struct location){0};
     push_scope(p);

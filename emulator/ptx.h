@@ -113,7 +113,6 @@ struct parser {
     uint32_t dynamic_align;  /* of the extern shared array */
     uint32_t dynamic_offset; /* where that array starts in this kernel */
     uint32_t module_shared;  /* .shared variables outside kernels: every kernel has them */
-    uint32_t n_accesses;
     jmp_buf failed;
     const char *why;
 };

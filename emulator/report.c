@@ -72,6 +72,19 @@ static void print_place(FILE *out, const struct emu_kernel *k, uint32_t pc) {
     fprintf(out, "  %s", k->inst[pc].opcode);
 }
 
+static bool same_place(const struct emu_kernel *k, uint32_t a, uint32_t b) {
+    if (a == UINT32_MAX || b == UINT32_MAX) return a == b;
+    const struct emu_origin *x = &k->origin[a], *y = &k->origin[b];
+    if (!x->line && !y->line) return a == b;
+    return x->line == y->line && x->outer_line == y->outer_line && x->file == y->file;
+}
+
+static bool same(const struct emu_report_entry *e, enum emu_report_kind kind,
+                 const struct emu_kernel *k, uint32_t pc, uint32_t other_pc) {
+    return e->kind == kind && e->kernel == k && same_place(k, e->pc, pc) &&
+           same_place(k, e->other_pc, other_pc);
+}
+
 void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struct emu_inst *i,
                 const struct emu_inst *other, const char *format, ...) {
     const struct emu_block *b = w->block;
@@ -80,9 +93,7 @@ void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struc
     uint32_t other_pc = other ? other->pc : UINT32_MAX;
     pthread_mutex_lock(&r->lock);
     int n = 0;
-    while (n < r->n && !(r->entry[n].kind == kind && r->entry[n].kernel == k &&
-                         r->entry[n].pc == i->pc && r->entry[n].other_pc == other_pc))
-        n++;
+    while (n < r->n && !same(&r->entry[n], kind, k, i->pc, other_pc)) n++;
     if (n < r->n) {
         r->entry[n].times++;
     } else if (r->n >= MAX_REPORTS) {
