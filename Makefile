@@ -62,7 +62,7 @@ run: $(addprefix run-,$(CHOSEN)) ## check, time and count, into results/run.json
 
 .PHONY: $(addprefix run-,$(STAGES))
 $(addprefix run-,$(STAGES)): run-%: %
-	@mkdir -p results
+	@mkdir -p results 2> /dev/null || true
 	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(addprefix --jobs=,$(J)) \
 	    --json results/run.jsonl $(ARGS)
 

@@ -3,6 +3,7 @@
 #include "reason.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,8 +51,12 @@ const char *cuda_driver_reason(const struct cuda_driver *cu, CUresult result, co
     const char *name = NULL, *text = NULL;
     cu->GetErrorName(result, &name);
     cu->GetErrorString(result, &text);
-    return reason_as(STATUS_DEVICE, "%s: %s (%s)", call, name ? name : "unknown error",
-                     text ? text : "no text");
+    bool kernel_fault =
+        result == CUDA_ERROR_ILLEGAL_ADDRESS ||
+        (result >= CUDA_ERROR_HARDWARE_STACK_ERROR && result <= CUDA_ERROR_LAUNCH_FAILED);
+    return reason_as(STATUS_DEVICE, "%s: %s (%s)%s", call, name ? name : "unknown error",
+                     text ? text : "no text",
+                     kernel_fault ? "; --device emu or compute-sanitizer name the line" : "");
 }
 
 /* ---- NVML: four functions, declared here because the toolkit may come without nvml.h ----------------- */

@@ -2,6 +2,7 @@
 #include "counters.h"
 #include "groups.h"
 #include "interrupt.h"
+#include "path.h"
 #include "revision.h"
 #include "run.h"
 #include "stage.h"
@@ -29,8 +30,19 @@ static enum status fall_back(const char *because, char **argv) {
                       STATUS_FILE);
 }
 
+/* What can be known to fail before any work is done. */
+static const char *check_options(const struct options *o) {
+    const char *path[] = {o->json_path, o->out_path, o->lse_path};
+    const char *why = o->counters_asked ? counters_check(o->counters) : NULL;
+    for (int i = 0; i < 3 && !why; i++)
+        if (path[i]) why = path_writable(path[i]);
+    return why;
+}
+
 static int run(const struct options *o, int argc, char **argv) {
     bool gates_failed = false;
+    const char *why = check_options(o);
+    if (why) return run_failed(why, STATUS_FILE);
     device_emulator_options(&o->emulator);
     if (o->sweep_random) return run_sweep(o);
     if (o->repeat_check) return run_repeats(o);
@@ -61,8 +73,6 @@ int main(int argc, char **argv) {
         printf("attnlab stage %s, %s\n", stage.name, revision());
         return STATUS_RIGHT;
     }
-    if (o.counters_asked && (why = counters_check(o.counters)))
-        return run_failed(why, STATUS_COUNTERS);
     int status = run(&o, argc, argv);
     return interrupt_signal() ? 128 + interrupt_signal() : status;
 }

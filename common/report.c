@@ -75,12 +75,14 @@ static void rows_kernel(const struct report *r, struct printer *p) {
     for (int i = 0; i < r->plan.n_launches; i++) {
         const struct device_launch *l = &r->plan.launch[i];
         const struct device_kernel_info *k = &r->kernel[i];
-        if (k->n_registers < 0) row_na(p, "kernel", l->kernel, "PTX has no registers of its own");
-        row(p, "kernel", l->kernel, k->n_registers < 0 ? "" : number(k->n_registers, text),
-            "registers", "ptxas", "%s, grid %ux%ux%u, block %u, %u bytes shared, %d local",
-            r->plan.image, l->grid[0], l->grid[1], l->grid[2],
-            l->block[0] * l->block[1] * l->block[2], l->shared_bytes + (unsigned)k->static_shared,
-            k->local_bytes);
+        if (k->n_registers < 0) {
+            row_na(p, "kernel", l->kernel, "registers: PTX has none of its own");
+            continue;
+        }
+        row(p, "kernel", l->kernel, number(k->n_registers, text), "registers", "ptxas",
+            "%s, grid %ux%ux%u, block %u, %u bytes shared, %d local", r->plan.image, l->grid[0],
+            l->grid[1], l->grid[2], l->block[0] * l->block[1] * l->block[2],
+            l->shared_bytes + (unsigned)k->static_shared, k->local_bytes);
     }
 }
 
