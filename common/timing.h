@@ -8,7 +8,7 @@
 
 #include "device.h"
 
-enum { TIMING_SAMPLE_US = 500, TIMING_MAX_REPEATS = 1000 };
+enum { TIMING_SAMPLE_US = 1000, TIMING_MAX_REPEATS = 1000 };
 
 struct timing {
     int n;                                 /* samples */

@@ -32,16 +32,11 @@ struct collection {
 
 /* ---- What names in a formula stand for */
 
-/* The launch with the most threads: where there are several, the others prepare or finish. */
+/* The launch with the most shared memory: where there are several, the others prepare or finish. */
 static const struct device_launch *main_launch(const struct collection *c) {
     const struct device_launch *most = c->launches;
-    double most_threads = -1;
-    for (int i = 0; i < c->n_launches; i++) {
-        const struct device_launch *l = &c->launches[i];
-        double threads =
-            (double)l->grid[0] * l->grid[1] * l->grid[2] * l->block[0] * l->block[1] * l->block[2];
-        if (threads > most_threads) most_threads = threads, most = l;
-    }
+    for (int i = 1; i < c->n_launches; i++)
+        if (c->launches[i].shared_bytes > most->shared_bytes) most = &c->launches[i];
     return most;
 }
 

@@ -11,7 +11,8 @@ stages_shapes "" "--seqlen 1" "--seqlen-q 1 --seqlen-k 4096 --heads 32 --kv-head
     "--seqlen-q 0" "--batch 0" "--head-dim 32" "--head-dim 96" "--head-dim 256 --causal" \
     "--batch 4 --heads 16 --seqlen 4096 --head-dim 128 --causal" "--heads 1 --seqlen 16384" \
     "--batch 2100 --heads 32 --seqlen 16" "--batch 16400 --heads 32 --seqlen 1" \
-    "--batch 8 --heads 64 --seqlen 16384 --no-check"
+    "--batch 8 --heads 64 --seqlen 16384 --no-check" \
+    "--batch 3 --heads 64 --kv-heads 1 --seqlen-q 131072 --seqlen-k 16 --head-dim 128" # past 2^31 elements
 stages_sweep 2000
 stages_repeat 250 "--seqlen 300 --causal --heads 4 --kv-heads 2"
 stages_repeat 250 ""
