@@ -8,6 +8,7 @@
  *   OCCUPANCY  occupancy_theoretical_pct  occupancy_achieved_pct  blocks_per_sm  registers  shared_bytes
  *   MEMORY     dram_pct  dram_bytes  l2_read_sectors
  *   STALL      stall_{barrier,long_scoreboard,short_scoreboard,math_pipe,wait,...}
+ *   BOUND      bound_{tensor,mufu,fma,shared,issue,largest}: the emulator's; tensor_bound_pct in TENSOR
  *   MIX        instructions  fma_pct  mufu_instructions  ... */
 #pragma once
 

@@ -46,6 +46,7 @@
     F(cuptiSassMetricsGetNumOfMetrics)                                                             \
     F(cuptiSassMetricsGetMetrics)                                                                  \
     F(cuptiSassMetricsSetConfig)                                                                   \
+    F(cuptiSassMetricsUnsetConfig)                                                                 \
     F(cuptiSassMetricsEnable)                                                                      \
     F(cuptiSassMetricsDisable)                                                                     \
     F(cuptiSassMetricsGetDataProperties)                                                           \

@@ -78,7 +78,7 @@ static const char *configure(const struct cupti *cupti, const char *chip, int de
     return CUPTI_CALL(cupti, cuptiSassMetricsSetConfig, &set);
 }
 
-/* Each value of CUPTI's record is labelled by its metric's id. */
+/* CUPTI makes one record for each instruction and metric, in which only that metric has a value. */
 static void convert(const CUpti_SassMetrics_Data *data, size_t n_values,
                     const uint64_t id[N_COLLECTED], struct sass_record *r) {
     snprintf(r->function, sizeof r->function, "%s", data->functionName);
@@ -94,6 +94,29 @@ static void convert(const CUpti_SassMetrics_Data *data, size_t n_values,
                 r->kind = (enum sass_kind)(k - SASS_N);
         }
     }
+}
+
+static int by_place(const void *a, const void *b) {
+    const struct sass_record *x = a, *y = b;
+    int functions = strcmp(x->function, y->function);
+    return functions ? functions : (x->pc > y->pc) - (x->pc < y->pc);
+}
+
+/* One record for each instruction. */
+static void merge(struct sass *s) {
+    int n = 0;
+    if (s->n) qsort(s->record, (size_t)s->n, sizeof *s->record, by_place);
+    for (int i = 0; i < s->n; i++) {
+        const struct sass_record *from = &s->record[i];
+        if (n == 0 || by_place(&s->record[n - 1], from)) {
+            s->record[n++] = *from;
+            continue;
+        }
+        struct sass_record *into = &s->record[n - 1];
+        if (from->kind != SASS_OTHER) into->kind = from->kind;
+        for (int k = 0; k < SASS_N; k++) into->value[k] += from->value[k];
+    }
+    s->n = n;
 }
 
 static const char *fetch(const struct cupti *cupti, CUcontext context,
@@ -120,22 +143,20 @@ static const char *fetch(const struct cupti *cupti, CUcontext context,
     if ((why = CUPTI_CALL(cupti, cuptiSassMetricsFlushData, &flush))) goto done;
     for (size_t i = 0; i < n; i++) convert(&data[i], n_values, id, &out->record[i]);
     out->n = (int)n;
+    merge(out);
 done:
     free(values);
     free(data);
     return why;
 }
 
-const char *sass_collect(const struct cupti *cupti, CUcontext context, int device_index,
-                         const char *chip, range_body *body, void *arg, struct sass *out) {
-    static bool configured; /* a second configuration in one process is refused (code 8) */
-    static uint64_t id[N_COLLECTED];
-    *out = (struct sass){0};
-    const char *why = configured ? NULL : configure(cupti, chip, device_index, id);
-    if (why) return why;
-    configured = true;
+/* Between a configuration and its end. */
+static const char *collect(const struct cupti *cupti, CUcontext context,
+                           const uint64_t id[N_COLLECTED], range_body *body, void *arg,
+                           struct sass *out) {
     CUPTI_PARAMS(CUpti_SassMetricsEnable, enable, .ctx = context, .enableLazyPatching = 1);
-    if ((why = CUPTI_CALL(cupti, cuptiSassMetricsEnable, &enable))) return why;
+    const char *why = CUPTI_CALL(cupti, cuptiSassMetricsEnable, &enable);
+    if (why) return why;
     why = body(arg);
     if (!why) why = fetch(cupti, context, id, out); /* before disabling, or the records are lost */
     CUPTI_PARAMS(CUpti_SassMetricsDisable, disable, .ctx = context);
@@ -144,6 +165,24 @@ const char *sass_collect(const struct cupti *cupti, CUcontext context, int devic
     if (!why && disable.numOfDroppedRecords)
         why = reason("counts by instruction are incomplete: CUPTI dropped %zu records",
                      disable.numOfDroppedRecords);
+    return why;
+}
+
+/* CUPTI 13.0 refuses a second configuration in one process (code 8), and a second run under the first has no
+ * records; without its end the process crashes when it exits. */
+const char *sass_collect(const struct cupti *cupti, CUcontext context, int device_index,
+                         const char *chip, range_body *body, void *arg, struct sass *out) {
+    static bool used;
+    uint64_t id[N_COLLECTED];
+    *out = (struct sass){0};
+    if (used) return "CUPTI counts by instruction only once in a process; start another";
+    used = true;
+    const char *why = configure(cupti, chip, device_index, id);
+    if (why) return why;
+    why = collect(cupti, context, id, body, arg, out);
+    CUPTI_PARAMS(CUpti_SassMetricsUnsetConfig, unset, .deviceIndex = (uint32_t)device_index);
+    const char *forgotten = CUPTI_CALL(cupti, cuptiSassMetricsUnsetConfig, &unset);
+    if (!why) why = forgotten;
     if (why) sass_free(out);
     return why;
 }

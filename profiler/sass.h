@@ -45,7 +45,7 @@ struct sass {
     struct sass_record *record; /* sass_free() */
 };
 
-/* Runs `body` once, or once for each part of the metrics that fits together. */
+/* Runs `body` once, counted. Once in a process: see sass.c. */
 const char *sass_collect(const struct cupti *cupti, CUcontext context, int device_index,
                          const char *chip, range_body *body, void *arg, struct sass *out);
 void sass_free(struct sass *s);

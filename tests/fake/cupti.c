@@ -128,18 +128,20 @@ FAKE(
         p->pMetricsList[i].pMetricName = sass_names[i];
     })
 FAKE(cuptiSassMetricsSetConfig, CUpti_SassMetricsSetConfig_Params)
+FAKE(cuptiSassMetricsUnsetConfig, CUpti_SassMetricsUnsetConfig_Params)
 FAKE(cuptiSassMetricsEnable, CUpti_SassMetricsEnable_Params)
 FAKE(cuptiSassMetricsDisable, CUpti_SassMetricsDisable_Params,
      p->numOfDroppedRecords = says("FAKE_CUPTI_LOSE", "record"))
 FAKE(cuptiSassMetricsGetDataProperties, CUpti_SassMetricsGetDataProperties_Params,
-     p->numOfPatchedInstructionRecords = 1;
+     p->numOfPatchedInstructionRecords = N_SASS;
      p->numOfInstances = 1)
 FAKE(
     cuptiSassMetricsFlushData, CUpti_SassMetricsFlushData_Params,
-    p->pMetricsData->functionName = "attention";
-    for (int i = 0; i < N_SASS; i++) {
-        p->pMetricsData->pInstanceValues[i].metricId = (uint64_t)i + 1;
-        p->pMetricsData->pInstanceValues[i].value = 42;
+    for (int i = 0; i < N_SASS; i++) { /* a record for each instruction and metric */
+                                       p->pMetricsData[i].functionName = "attention";
+                                       p->pMetricsData[i].pInstanceValues->metricId =
+                                           (uint64_t)i + 1;
+                                       p->pMetricsData[i].pInstanceValues->value = 42;
     })
 FAKE(cuptiGetSassToSourceCorrelation, CUpti_GetSassToSourceCorrelationParams, p->lineNumber = 1;
      p->fileName = strdup("kernel.cu"); p->dirName = strdup("/nowhere"))
