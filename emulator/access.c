@@ -67,9 +67,11 @@ static void list_cells(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
 static void classify(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
     bool broadcast = true, contiguous = mask == EMU_FULL;
     p->min = p->max = 0;
+    p->delta_bits = 0;
     EMU_EACH_LANE(l, mask) {
         broadcast &= p->delta[l] == 0;
         contiguous &= p->delta[l] == (int32_t)(l * bytes);
+        p->delta_bits |= (uint32_t)p->delta[l];
         if (p->delta[l] < p->min) p->min = p->delta[l];
         if (p->delta[l] > p->max) p->max = p->delta[l];
     }
@@ -79,7 +81,7 @@ static void classify(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
 }
 
 static struct emu_pattern *pattern_of(struct emu_warp *w, const struct emu_inst *i) {
-    struct emu_pattern **p = &w->count[i->pc].pattern;
+    struct emu_pattern **p = &w->pattern[i->pc];
     if (!*p && (*p = aligned_alloc(64, (sizeof **p + 63) & ~(size_t)63))) (*p)->mask = 0;
     return *p;
 }
@@ -144,14 +146,34 @@ static uint32_t shared_bad(struct emu_warp *w, const struct emu_inst *i, uint32_
     return ok;
 }
 
-void emu_shared_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                      const uint32_t addr[32], unsigned bytes) {
-    const struct emu_pattern *p = mask ? emu_shared_pattern(w, i, mask, addr, bytes) : NULL;
-    if (!p) return;
+static inline void count_shared(struct emu_warp *w, const struct emu_inst *i,
+                                const struct emu_pattern *p, uint32_t mask, unsigned bytes) {
     struct emu_count *c = w->count + i->pc;
     c->wavefronts += p->wavefronts;
     c->wavefronts_ideal += p->wavefronts_ideal;
     c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+}
+
+/* The pattern of a load or store of all lanes that came before like this, is legal, and is counted and
+ * checked by this call; NULL: take emu_shared_access(). */
+const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
+                                           const uint32_t addr[32], unsigned bytes,
+                                           enum emu_access what) {
+    const struct emu_pattern *p = w->pattern[i->pc];
+    if (!p || !emu_same_pattern(p, addr, bytes) || w->block->launch->events) return NULL;
+    int64_t low = addr[0] + p->min, high = addr[0] + p->max + (int64_t)bytes;
+    if (((addr[0] | p->delta_bits) & (bytes - 1)) || low < 0 || high > w->block->shared_bytes)
+        return NULL;
+    count_shared(w, i, p, EMU_FULL, bytes);
+    if (w->block->shadow) emu_shadow_access(w, i, p, addr[0], what);
+    return p;
+}
+
+void emu_shared_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                      const uint32_t addr[32], unsigned bytes) {
+    const struct emu_pattern *p = mask ? emu_shared_pattern(w, i, mask, addr, bytes) : NULL;
+    if (!p) return;
+    count_shared(w, i, p, mask, bytes);
 }
 
 static void tell(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, enum emu_space space,
@@ -165,8 +187,7 @@ uint32_t emu_shared_access(struct emu_warp *w, const struct emu_inst *i, uint32_
     uint32_t size = w->block->shared_bytes, first = addr[__builtin_ctz(mask)];
     const struct emu_pattern *p = emu_shared_pattern(w, i, mask, addr, bytes);
     if (!p) return 0;
-    uint32_t misaligned = 0;
-    for (int l = 0; l < EMU_LANES; l++) misaligned |= mask >> l & 1 ? addr[l] & (bytes - 1) : 0;
+    uint32_t misaligned = (first | p->delta_bits) & (bytes - 1);
     int64_t low = first + p->min, high = first + p->max + (int64_t)bytes;
     if (__builtin_expect(misaligned || low < 0 || high > size, 0)) {
         mask = shared_bad(w, i, mask, addr, bytes);
@@ -174,10 +195,7 @@ uint32_t emu_shared_access(struct emu_warp *w, const struct emu_inst *i, uint32_
         p = emu_shared_pattern(w, i, mask, addr, bytes);
         first = addr[__builtin_ctz(mask)];
     }
-    struct emu_count *c = w->count + i->pc;
-    c->wavefronts += p->wavefronts;
-    c->wavefronts_ideal += p->wavefronts_ideal;
-    c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+    count_shared(w, i, p, mask, bytes);
     if (w->block->shadow) emu_shadow_access(w, i, p, first, what);
     if (w->block->launch->events) {
         uint64_t wide[EMU_LANES];

@@ -101,7 +101,7 @@ struct emu_operand {
 
 /* The first cache line is all that an arithmetic handler reads. */
 struct emu_inst {
-    emu_handler *run;
+    _Alignas(64) emu_handler *run;
     const struct emu_operand *op; /* n_ops of them, in the order of the text; d|p counts as two */
     uint32_t row[5];              /* op[0..4].row */
     uint32_t guard;               /* offset of the guard's mask; EMU_TRUE if there is none */
@@ -269,7 +269,6 @@ struct emu_count {
     uint64_t sectors, sectors_ideal;
     uint64_t bytes;  /* moved by active lanes, or by the asynchronous operation */
     uint64_t splits; /* branches: executions that divided the lanes; barriers: arrivals */
-    struct emu_pattern *pattern; /* access.c's: of the last execution */
 };
 
 /* ---- Running -------------------------------------------------------------------------------------- */
@@ -285,9 +284,11 @@ struct emu_warp {
     unsigned char *rows; /* the row file; 64-byte aligned */
     struct emu_block *block;
     struct emu_count *count; /* of the host thread, by pc */
-    uint32_t index;          /* in the block */
-    uint32_t live;           /* lanes that exist and have not exited */
-    bool resumed;            /* the running instruction was left with EMU_WAIT before */
+    struct emu_pattern *
+        *pattern;   /* access.c's, by pc: what the last execution's addresses were like */
+    uint32_t index; /* in the block */
+    uint32_t live;  /* lanes that exist and have not exited */
+    bool resumed;   /* the running instruction was left with EMU_WAIT before */
     bool progressed;
     uint32_t spins; /* branches taken while diverged */
     uint32_t limit; /* rank at which the running group stops to look around */

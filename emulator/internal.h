@@ -35,12 +35,26 @@ struct emu_pattern {
     uint8_t kind, bytes;
     uint32_t wavefronts, wavefronts_ideal; /* or sectors */
     int64_t min, max;                      /* of the differences */
+    uint32_t delta_bits;                   /* all differences, or-ed: for alignment */
     _Alignas(32) int32_t delta[EMU_LANES]; /* address - first active lane's; inactive lanes 0 */
     uint16_t n_cells; /* 4-byte cells touched, sorted, relative to the first lane's */
     int32_t cell[128];
     uint8_t cell_bytes[128]; /* which bytes of the cell: bit mask */
     uint8_t cell_lane[128];  /* the lane that touches it; 255: more than one */
 };
+
+/* Does the pattern hold for these addresses of all 32 lanes? */
+static inline bool emu_same_pattern(const struct emu_pattern *p, const uint32_t addr[32],
+                                    unsigned bytes) {
+    if (p->mask != EMU_FULL || p->key != (addr[0] & 3) || p->bytes != bytes) return false;
+    uint32_t differ = 0;
+    for (int l = 0; l < EMU_LANES; l++) differ |= (addr[l] - addr[0]) ^ (uint32_t)p->delta[l];
+    return differ == 0;
+}
+
+const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
+                                           const uint32_t addr[32], unsigned bytes,
+                                           enum emu_access what);
 
 /* ---- Race check ------------------------------------------------------------------------------------------ */
 struct emu_shadow *emu_shadow_open(uint32_t shared_bytes);

@@ -41,8 +41,8 @@ static void block_free(struct emu_block *b) {
     free(b);
 }
 
-static struct emu_block *block_open(const struct emu_launch_state *launch,
-                                    struct emu_count *count) {
+static struct emu_block *block_open(const struct emu_launch_state *launch, struct emu_count *count,
+                                    struct emu_pattern **pattern) {
     const struct emu_kernel *k = launch->kernel;
     struct emu_block *b = zeroed(sizeof *b);
     if (!b) return NULL;
@@ -60,6 +60,7 @@ static struct emu_block *block_open(const struct emu_launch_state *launch,
         w->block = b;
         w->index = (uint32_t)n;
         w->count = count;
+        w->pattern = pattern;
         w->rows = zeroed(k->row_bytes);
         w->local = zeroed((size_t)k->local_bytes * EMU_LANES + 64);
         ok = w->rows && w->local;
@@ -149,7 +150,6 @@ static void add_counts(struct emu_count *sum, struct emu_count *part, int n) {
         sum[i].sectors_ideal += part[i].sectors_ideal;
         sum[i].bytes += part[i].bytes;
         sum[i].splits += part[i].splits;
-        free(part[i].pattern);
     }
 }
 
@@ -157,7 +157,8 @@ static void *worker(void *argument) {
     struct work *work = argument;
     int n_inst = work->launch.kernel->n_inst;
     struct emu_count *count = zeroed((size_t)n_inst * sizeof *count);
-    struct emu_block *b = count ? block_open(&work->launch, count) : NULL;
+    struct emu_pattern **pattern = calloc((size_t)n_inst, sizeof *pattern);
+    struct emu_block *b = count && pattern ? block_open(&work->launch, count, pattern) : NULL;
     while (b && !atomic_load_explicit(&work->stop, memory_order_relaxed)) {
         uint64_t linear = atomic_fetch_add(&work->next_block, 1);
         if (linear >= work->n_blocks) break;
@@ -174,6 +175,8 @@ static void *worker(void *argument) {
         add_counts(work->counts->count, count, n_inst);
     pthread_mutex_unlock(&work->lock);
     block_free(b);
+    for (int pc = 0; pattern && pc < n_inst; pc++) free(pattern[pc]);
+    free(pattern);
     free(count);
     return NULL;
 }

@@ -5,6 +5,8 @@
 #include "half.h"
 #include "ptx.h"
 
+#include <immintrin.h>
+
 /* ---- Where lanes point ------------------------------------------------------------------------------------------ */
 
 /* One access by lanes that share a space: host addresses in `at`; returns the lanes that may go on. */
@@ -108,34 +110,45 @@ static enum emu_step ld_param(struct emu_warp *w, const struct emu_inst *i, uint
     return EMU_NEXT;
 }
 
-/* Shared loads into 32-bit registers, and global ones: the hot paths. */
+/* 2 or 4 bytes for every lane. Shared memory has a few bytes of slack behind it, so that 4 can be read for 2. */
+static inline void load_row(uint32_t *d, const unsigned char *shared, const uint32_t addr[32],
+                            unsigned bytes, enum emu_pattern_kind kind) {
+    uint32_t keep = bytes == 2 ? 0xffff : EMU_FULL;
+    if (kind == EMU_PATTERN_BROADCAST) {
+        uint32_t value;
+        memcpy(&value, shared + addr[0], 4);
+        for (int l = 0; l < EMU_LANES; l++) d[l] = value & keep;
+    } else if (kind == EMU_PATTERN_CONTIGUOUS && bytes == 4) {
+        memcpy(d, shared + addr[0], 128);
+    } else {
+        for (int l = 0; l < EMU_LANES; l += 8) {
+            __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(addr + l));
+            __m256i value = _mm256_i32gather_epi32((const int *)(const void *)shared, at, 1);
+            _mm256_storeu_si256((__m256i *)(void *)(d + l),
+                                _mm256_and_si256(value, _mm256_set1_epi32((int)keep)));
+        }
+    }
+}
+
+/* Shared loads into 32-bit registers: the hot path. */
 static enum emu_step ld_shared_fast(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint32_t addr[EMU_LANES];
     const uint32_t *base = emu_row32(w, i->row[1]);
     uint32_t offset = (uint32_t)i->offset;
     for (int l = 0; l < EMU_LANES; l++) addr[l] = base[l] + offset;
     unsigned bytes = (unsigned)i->aux[0], all = bytes * i->vec;
-    uint32_t ok = emu_shared_access(w, i, mask, addr, all, EMU_READ);
     const unsigned char *shared = w->block->shared;
-    const uint32_t *rows = i->op[0].rows;
-    if (ok == EMU_FULL && bytes == 4) {
-        for (int k = 0; k < i->vec; k++) {
-            uint32_t *d = emu_row32(w, rows[k]);
-            for (int l = 0; l < EMU_LANES; l++) memcpy(d + l, shared + addr[l] + 4 * k, 4);
-        }
+    const struct emu_pattern *p =
+        mask == EMU_FULL ? emu_shared_again(w, i, addr, all, EMU_READ) : NULL;
+    if (p && bytes >= 2) {
+        enum emu_pattern_kind kind = (enum emu_pattern_kind)p->kind; /* of whole vectors */
+        if (kind == EMU_PATTERN_CONTIGUOUS && i->vec > 1) kind = EMU_PATTERN_OTHER;
+        for (int k = 0; k < i->vec; k++)
+            load_row(emu_row32(w, i->op[0].rows[k]), shared + (unsigned)k * bytes, addr, bytes,
+                     p->kind);
         return EMU_NEXT;
     }
-    if (ok == EMU_FULL && bytes == 2) {
-        for (int k = 0; k < i->vec; k++) {
-            uint32_t *d = emu_row32(w, rows[k]);
-            for (int l = 0; l < EMU_LANES; l++) {
-                uint16_t h;
-                memcpy(&h, shared + addr[l] + 2 * k, 2);
-                d[l] = h;
-            }
-        }
-        return EMU_NEXT;
-    }
+    uint32_t ok = p ? mask : emu_shared_access(w, i, mask, addr, all, EMU_READ);
     EMU_EACH_LANE(l, ok) {
         for (int k = 0; k < i->vec; k++)
             put(w, &i->op[0], k, l, shared + addr[l] + (unsigned)k * bytes, bytes, false);
