@@ -113,7 +113,7 @@ images-of = $(shell awk '/^\#/ || !NF {next} $$1 == "arch" {for (i = 2; i <= NF;
 define stage-rules
 .PHONY: $1
 IMAGES_$1 := $(foreach i,$(call images-of,$2),$(BUILD)/images/$1/$(word 1,$(subst :, ,$i)).$(word 2,$(subst :, ,$i)).$(word 3,$(subst :, ,$i)))
-$1: $(BUILD)/$1 $$(IMAGES_$1)
+$1: $(if $(RECORDED),,$(BUILD)/$1 $$(IMAGES_$1)) # recorded results need no build
 $(BUILD)/$1: $(patsubst %.c,$(BUILD)/%.o,$(wildcard $2/*.c)) $(LIB)
 	$$(LINK)
 $(foreach i,$(call images-of,$2),$(call image-rule,$1,$2,$(word 1,$(subst :, ,$i)),$(word 2,$(subst :, ,$i)),$(word 3,$(subst :, ,$i)),$(wordlist 4,99,$(subst :, ,$i)))

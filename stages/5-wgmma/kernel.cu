@@ -42,25 +42,26 @@ constexpr int WARPGROUP = 128; // threads that issue one wgmma together
 
 // One instruction, six forms: A from shared memory K-major or M-major, or from registers; B K-major or
 // N-major. The immediates are scale-a, scale-b (1: as it is), trans-a, trans-b (1: not K-major).
-#define WGMMA(name, A_TEXT, IMMEDIATES)                                                            \
-    static __device__ __forceinline__ void name(float (&d)[N / 8][4], uint32_t (&a)[4],            \
+#define WGMMA(name, A, IMMEDIATES)                                                                 \
+    static __device__ __forceinline__ void name(float (&d)[N / 8][4], const uint32_t (&a)[4],      \
                                                 uint64_t a_desc, uint64_t b_desc, int scale_d) {   \
-        asm volatile("{ .reg .pred p;\n setp.ne.b32 p, %6, 0;\n"                                   \
-                     "wgmma.mma_async.sync.aligned.m64n" N_TEXT "k16.f32.f16.f16 {" D_LIST "}, "   \
-                     A_TEXT ", %5, p, 1, 1, " IMMEDIATES "; }"                                     \
-                     : "+r"(a[0]), "+r"(a[1]), "+r"(a[2]), "+r"(a[3]), "+l"(a_desc),               \
-                       "+l"(b_desc), "+r"(scale_d), D_OPERANDS);                                   \
+        asm volatile("{ .reg .pred p;\n setp.ne.b32 p, " SCALE_D ", 0;\n"                          \
+                     "wgmma.mma_async.sync.aligned.m64n" N_TEXT "k16.f32.f16.f16 {" D_LIST "}, " A \
+                     ", " B_DESC ", p, 1, 1, " IMMEDIATES "; }"                                    \
+                     : D_OPERANDS                                                                  \
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(a_desc), "l"(b_desc),       \
+                       "r"(scale_d));                                                              \
     }
 #define TEXT_OF(x) #x
 #define TEXT(x)    TEXT_OF(x)
 #define N_TEXT     TEXT(TILE_N)
-WGMMA(wgmma_smem_k_k, "%4", "0, 0")
+WGMMA(wgmma_smem_k_k, A_DESC, "0, 0")
 #if BREAK == 0 // a mistake is shown with the first form
-WGMMA(wgmma_smem_k_n, "%4", "0, 1")
-WGMMA(wgmma_smem_m_k, "%4", "1, 0")
-WGMMA(wgmma_smem_m_n, "%4", "1, 1")
-WGMMA(wgmma_regs_k_k, "{%0,%1,%2,%3}", "0")
-WGMMA(wgmma_regs_k_n, "{%0,%1,%2,%3}", "1")
+WGMMA(wgmma_smem_k_n, A_DESC, "0, 1")
+WGMMA(wgmma_smem_m_k, A_DESC, "1, 0")
+WGMMA(wgmma_smem_m_n, A_DESC, "1, 1")
+WGMMA(wgmma_regs_k_k, A_REGS, "0")
+WGMMA(wgmma_regs_k_n, A_REGS, "1")
 #endif
 
 // Copies the tiles to shared memory, which lies at a multiple of 1024 bytes as swizzles want it.
