@@ -94,8 +94,8 @@ const char *measure_chip(struct device *d, const struct experiment *e, const str
 /* Counters of one launch that keeps every SM busy with the instruction; on the emulator, of one product. */
 const char *measure_counters(struct device *d, const struct experiment *e, const char *groups,
                              struct counters *out);
-/* max(N / 2, 16 + N / 4) + 0.8, A from registers: max(N / 2, N / 4) + 0.8: the tensor core takes N / 2
- * cycles; shared memory gives 128 bytes a cycle, B is N * 32 bytes and A 2048. */
+/* max(N / 2, 16 + N / 4); A from registers: N / 2. The tensor core takes N / 2 cycles; shared memory gives
+ * 128 bytes a cycle, and B is N * 32 bytes, A 2048. */
 double model_cycles(const struct experiment *e);
 
 /* All measurements: a table on stdout, progress on stderr, records appended to json_path (or NULL). */

@@ -131,7 +131,7 @@ static __device__ void measure(const struct wgmma_args &args) {
 
     long long begin = clock64();
     wgmma_fence(); // d and a were written by ordinary instructions
-#pragma unroll 1
+#pragma unroll 8 // a branch between issues would be timed too
     for (int round = 0; round < args.rounds; round++) {
 #pragma unroll
         for (int i = 0; i < GROUP; i++) {

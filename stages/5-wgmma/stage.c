@@ -1,6 +1,7 @@
 /* Stage 5, host side. It is no attention kernel, so it is its own program: build/stage-5 --help.
  *
  * Check one product against double; measure it; show a mistake (--break); explain a layout (--explain). */
+#include "check.h"
 #include "experiment.h"
 #include "interrupt.h"
 #include "reason.h"
@@ -122,7 +123,7 @@ static void report_time(struct run *r) {
     snprintf(note, sizeof note, "4 a group, 1 group ahead; n %d, IQR %.2f", apart.n, apart.iqr);
     row_number(r, "steady", apart.median, "%.2f", "cycles", "clock64", note);
     row_number(r, "model", model_cycles(e), "%.2f", "cycles", "model",
-               e->a_in_registers ? "max(N/2, N/4) + 0.8" : "max(N/2, 16 + N/4) + 0.8");
+               e->a_in_registers ? "N/2" : "max(N/2, 16 + N/4)");
     snprintf(note, sizeof note, "of one SM's %d FLOP a clock", chip->tensor_flop_per_clk);
     row_number(r, "peak", peak_pct, "%.1f", "%", "clock64", note);
     snprintf(note, sizeof note, "%d SMs, one warpgroup each", chip->n_sms);
