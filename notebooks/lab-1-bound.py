@@ -19,7 +19,7 @@
 # The lab replays a run on an H200 that lies in `plots/recorded/`. To run the stage yourself, start
 # Jupyter with `LAB_DEVICE=auto` (a GPU if there is one, else the emulator, which counts but has no clock).
 #
-# Replace each `None` by your answer; a cell with `check` tells you at once.
+# Replace each `None` by your answer; the cell after it tells you at once whether it is right.
 
 # %%
 from lab import attnlab
@@ -31,7 +31,7 @@ from IPython.display import Image
 # The problem: batch 1, 8 heads, 512 queries and keys, head_dim 64, fp16. Attention is two matrix products,
 # $S = QK^T$ and $O = PV$, each $2 \cdot S_q S_k D$ operations a head.
 
-# %%
+# %% nbgrader={"grade": false, "grade_id": "flops-answer", "locked": false, "schema_version": 3, "solution": true}
 batch, heads, seqlen, head_dim = 1, 8, 512, 64
 flops = None  # floating-point operations of both products, all heads
 ### BEGIN SOLUTION
@@ -44,7 +44,7 @@ assert attnlab.check("flops", flops, 5.3e8, 5.4e8, "two products, 2 operations f
 # %% [markdown]
 # The fewest bytes that must move: Q, K and V are read once, O is written once (fp16), LSE too (fp32).
 
-# %%
+# %% nbgrader={"grade": false, "grade_id": "bytes-answer", "locked": false, "schema_version": 3, "solution": true}
 min_bytes = None
 ### BEGIN SOLUTION
 min_bytes = 4 * batch * heads * seqlen * head_dim * 2 + batch * heads * seqlen * 4
@@ -59,7 +59,7 @@ assert attnlab.check("bytes", min_bytes, 2.09e6, 2.12e6, "four fp16 tensors of B
 # An H200 has 132 SMs; each does 128 fp32 FMAs a clock (an FMA is 2 operations), at up to 1.98 GHz. Its memory
 # moves 4.8 TB/s. How long, in microseconds, would the arithmetic take at that rate, and how long the bytes?
 
-# %%
+# %% nbgrader={"grade": false, "grade_id": "bounds-answer", "locked": false, "schema_version": 3, "solution": true}
 fma_us = None
 memory_us = None
 ### BEGIN SOLUTION
@@ -83,7 +83,7 @@ measured_us = record.get("samples", {}).get("median_us")
 print("check:", record["check"])
 print("time:", f"{measured_us:.1f} us" if measured_us else "n/a (the emulator has no clock)")
 
-# %%
+# %% nbgrader={"grade": false, "grade_id": "share-answer", "locked": false, "schema_version": 3, "solution": true}
 if measured_us is None:  # the counts come from your run, the time from the recorded one
     measured_us = attnlab.recorded("1-scalar")["samples"]["median_us"]
 share_of_floor = None  # floor divided by measured time, in percent
@@ -114,7 +114,7 @@ for name in ["shared_wavefronts", "bank_conflicts", "bank_conflict_pct", "tensor
 # The grid has `heads * seqlen / BQ` CTAs, BQ = 64 (see `tile.h`). How many are there, and for how many of the
 # H200's 132 SMs is there one?
 
-# %%
+# %% nbgrader={"grade": false, "grade_id": "grid-answer", "locked": false, "schema_version": 3, "solution": true}
 n_ctas = None
 busy_sms_pct = None  # SMs that get a CTA, in percent of 132
 ### BEGIN SOLUTION
@@ -141,7 +141,7 @@ print(f"{large_tflops:.1f} TFLOPS of {peak_tflops:.1f}: {100 * large_tflops / pe
 # wavefront and an SM serves one wavefront a clock; its four schedulers issue four FMA warp instructions a clock. How
 # many clocks do the loads of one step take, and how many the FMAs?
 
-# %%
+# %% nbgrader={"grade": false, "grade_id": "step-answer", "locked": false, "schema_version": 3, "solution": true}
 load_clocks = None
 fma_clocks = None
 ### BEGIN SOLUTION

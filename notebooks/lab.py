@@ -71,7 +71,7 @@ class Lab:
     def draw(self, plot="tensor", recorded="h200"):
         """The path of a comparison plot (PNG), drawn from the records."""
         subprocess.run(["make", "-s", "compare", f"RECORDED={recorded}"], cwd=ROOT, check=True,
-                       stdout=subprocess.DEVNULL)
+                       capture_output=True)
         return ROOT / "results" / "compare" / f"{plot}.png"
 
 

@@ -1,10 +1,9 @@
-# A lab is a Python file in jupytext's percent format; its .ipynb is generated from it and has no outputs.
+# A lab is a Python file in jupytext's percent format, with the answers; its .ipynb is the students' version.
 LABS := $(wildcard notebooks/lab-*.py)
 
 .PHONY: notebooks
-notebooks: $(LABS:.py=.ipynb) ## write each lab's .ipynb from its .py; open them with .venv/bin/jupyter lab (LAB_DEVICE=auto runs the stages)
+notebooks: $(LABS:.py=.ipynb) ## write each lab's .ipynb from its .py; LAB_DEVICE=auto makes a lab run the stages instead of replaying
 
-notebooks/%.ipynb: notebooks/%.py
-	@test -x .venv/bin/jupytext || { echo "make: jupytext is missing; run 'make setup'" >&2; exit 1; }
-	.venv/bin/jupytext --quiet --to ipynb --opt notebook_metadata_filter=-all --output $@ $<
-	@$(PYTHON) notebooks/stable.py $@
+notebooks/%.ipynb: notebooks/%.py notebooks/student.py
+	@test -x $(PYTHON) || { echo "make: $(PYTHON) is missing; run 'make setup'" >&2; exit 1; }
+	$(PYTHON) notebooks/student.py $< $@

@@ -3,7 +3,7 @@
  *   columns FILE [PATH=VALUE ...] -- PATH [PATH ...]
  *   columns plots/recorded/h200-stage-5.jsonl sweep=depth -- pipeline.group cycles.median
  *
- * A PATH names a value by its keys, joined by dots. Only records that have all the VALUEs are printed,
+ * A PATH names a value by its keys, joined by dots; counters.NAME is the value of that counter. Only records that have all the VALUEs are printed,
  * in the order of the file; a value that is not there is "-", blanks in text become "_".
  * Exit status: 0 printed; 2 bad usage; 5 the file cannot be read or stdout has failed. */
 #include "record.h"
@@ -12,6 +12,17 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The value of the object with this name in an array of counters or gates. */
+static const json_t *named(const json_t *array, const char *name) {
+    const json_t *one;
+    size_t i;
+    json_array_foreach(array, i, one) {
+        const char *n = json_string_value(json_object_get(one, "name"));
+        if (n && !strcmp(n, name)) return json_object_get(one, "value");
+    }
+    return NULL;
+}
+
 /* The value as text; "-" if there is none. */
 static void value_text(const json_t *record, const char *path, char *out, size_t out_bytes) {
     const json_t *v = record;
@@ -19,7 +30,7 @@ static void value_text(const json_t *record, const char *path, char *out, size_t
     while (v && *path) {
         size_t n = strcspn(path, ".");
         snprintf(key, sizeof key, "%.*s", (int)(n < sizeof key ? n : sizeof key - 1), path);
-        v = json_object_get(v, key);
+        v = json_is_array(v) ? named(v, key) : json_object_get(v, key);
         path += n + (path[n] == '.');
     }
     if (json_is_string(v))

@@ -4,3 +4,10 @@ compare: $(BUILD)/tabulate $(if $(RECORDED),,$(CHOSEN)) ## run the stages, one t
 
 $(BUILD)/tabulate: $(BUILD)/plots/tabulate.o $(LIB)
 	$(LINK)
+
+$(BUILD)/columns: $(BUILD)/plots/columns.o $(LIB)
+	$(LINK)
+
+.PHONY: ladder
+ladder: $(BUILD)/columns ## the README's table of stages, from recorded runs: RECORDED=h200
+	@plots/ladder.sh $(or $(RECORDED),h200)

@@ -8,6 +8,3 @@ ifeq ($(RECORDED),)
 else
 	@plots/stage-5.sh plots/recorded/$(RECORDED)-stage-5.jsonl results/stage-5
 endif
-
-$(BUILD)/columns: $(BUILD)/plots/columns.o $(LIB)
-	$(LINK)

@@ -1,4 +1,4 @@
-# The labs: each .ipynb is what its .py gives, has no outputs, and runs from the recorded results.
+# The labs: each .ipynb is the students' version of its .py, and each .py runs from the recorded results.
 . tests/tap.sh
 
 if [ ! -x .venv/bin/jupytext ]; then
@@ -7,18 +7,15 @@ if [ ! -x .venv/bin/jupytext ]; then
 fi
 
 generated() { # NAME: generating it once more changes nothing
-    cp "notebooks/$1.py" "$tap_dir/" &&
-        .venv/bin/jupytext --quiet --to ipynb --opt notebook_metadata_filter=-all \
-            --output "$tap_dir/$1.ipynb" "$tap_dir/$1.py" &&
-        .venv/bin/python notebooks/stable.py "$tap_dir/$1.ipynb" &&
+    .venv/bin/python notebooks/student.py "notebooks/$1.py" "$tap_dir/$1.ipynb" &&
         diff "notebooks/$1.ipynb" "$tap_dir/$1.ipynb"
 }
-bare() { ! grep -q '"output_type"' "notebooks/$1.ipynb"; }
+bare() { ! grep -E '"output_type"|SOLUTION' "notebooks/$1.ipynb"; }
 
 for lab in notebooks/lab-*.py; do
     name=$(basename "$lab" .py)
     check "$name.ipynb is what $name.py gives" generated "$name"
-    check "$name.ipynb has no outputs" bare "$name"
-    check "$name.ipynb runs from the records" .venv/bin/python notebooks/execute.py "notebooks/$name.ipynb"
+    check "$name.ipynb has no outputs and no answers" bare "$name"
+    check "$name.py runs from the records" .venv/bin/python notebooks/execute.py "notebooks/$name.py"
 done
 tap_done
