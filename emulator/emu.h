@@ -176,6 +176,14 @@ enum emu_special {
 };
 /* clang-format on */
 
+/* Registers of an instruction that a wgmma of the kernel also uses (op_wgmma.c). */
+enum { EMU_WATCHED = 8 };
+struct emu_watch {
+    emu_handler *run;  /* the instruction's own handler */
+    uint8_t n, writes; /* bit j: row[j] is written */
+    uint32_t row[EMU_WATCHED];
+};
+
 struct emu_kernel {
     const char *name;
     struct emu_module *module;
@@ -188,6 +196,7 @@ struct emu_kernel {
     int n_params;
     uint32_t static_shared, local_bytes;
     uint32_t dynamic_offset;        /* where dynamic shared memory starts */
+    struct emu_watch *watch;        /* by pc; NULL: the kernel has no wgmma */
     uint32_t *rank;                 /* of each pc: lanes with the lowest rank run first (order.c) */
     int max_threads, max_registers; /* from .maxntid and .maxnreg; 0 if not said */
 };
@@ -356,6 +365,8 @@ struct emu_events {
 
 /* async.c: late completion. A block's pending operations are kept there and completed by the waits;
  * with options->async_early they complete when issued. */
+/* A kernel is complete: wraps the handlers that touch registers of wgmma. False: no memory. */
+bool emu_wgmma_prepare(struct emu_kernel *k, void *(*alloc)(void *user, size_t bytes), void *user);
 void emu_async_begin(struct emu_block *b); /* a block starts */
 bool emu_async_flush(
     struct emu_block *b); /* no warp can run: complete something; false: nothing left */

@@ -261,6 +261,8 @@ static void fixed_rows(struct parser *p) {
     }
 }
 
+static void *kernel_alloc(void *parser, size_t bytes) { return ptx_alloc(parser, bytes); }
+
 static void entry(struct parser *p) {
     struct emu_kernel *k = p->kernel = ptx_alloc(p, sizeof *k);
     struct token *name = ptx_word(p);
@@ -280,6 +282,7 @@ static void entry(struct parser *p) {
     k->rank = ptx_alloc(p, (size_t)k->n_inst * sizeof *k->rank);
     const char *why = emu_order(k, k->rank);
     if (why) ptx_fail(p, "%s", why);
+    if (!emu_wgmma_prepare(k, kernel_alloc, p)) ptx_fail(p, "no memory");
     struct emu_kernel **more = ptx_alloc(p, sizeof *more * (size_t)(p->module->n_kernels + 1));
     if (p->module->n_kernels)
         memcpy(more, p->module->kernel, sizeof *more * (size_t)p->module->n_kernels);

@@ -150,7 +150,7 @@ void emu_agent_done(struct emu_clock *c, unsigned agent, uint32_t stamp) {
 
 static const char *agent_name(const struct emu_block *b, uint32_t a, char *out, size_t n) {
     static const char *const kinds[] = {"cp.async of warp", "the TMA load of mbarrier",
-                                        "the TMA store of warp", "wgmma of warpgroup"};
+                                        "the TMA store of warp", "wgmma of warp"};
     const struct agent *agent = &b->shadow->agent[a];
     if (a < (uint32_t)b->n_warps)
         snprintf(out, n, "warp %u", a);

@@ -1,0 +1,127 @@
+/* Operations that run on after their instruction: cp.async, TMA, wgmma, and the mbarriers that count them.
+ *
+ * Each completes at the last moment that the program allows, so that whoever does not wait sees poison:
+ *
+ *   cp.async         cp.async.wait_group / wait_all of the lane; mbarrier arrivals when nobody else can run
+ *   TMA load         when no warp can run: all wait, and this is what they wait for
+ *   TMA store        cp.async.bulk.wait_group.read reads shared memory, wait_group (or the end) writes
+ *   wgmma            wgmma.wait_group of the warp
+ *
+ * Destinations hold 0xFF bytes (a NaN in every floating-point type) from issue to completion. With
+ * --async=early everything completes when issued. */
+#pragma once
+
+#include "emu.h"
+
+#include "tensormap.h"
+
+/* ---- mbarriers --------------------------------------------------------------------------------------
+ * The object is a real 64-bit word in shared memory:
+ *
+ *   63 62 | 61    | 60 .. 40           | 39 .. 20        | 19 .. 0
+ *   0  1  | phase | tx-count, signed   | expected count  | pending count
+ *
+ * What the checks need beside it: */
+struct emu_mbarrier {
+    uint32_t addr;
+    uint32_t in_flight;      /* asynchronous operations issued for it and not complete */
+    uint64_t bytes_expected; /* announced in this phase */
+    bool valid;
+    const struct emu_inst *init;
+    struct emu_clock clock, done; /* gathered in this phase; of the phase before */
+};
+
+/* The barrier at `addr`, or NULL (reported) if none was initialised there. */
+struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_inst *i, uint32_t addr);
+void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
+                         uint32_t count);
+/* Adds to tx-count: bytes announced (positive) or arrived (negative). */
+void emu_mbarrier_tx(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
+                     int64_t bytes);
+/* One more arrival is expected in this phase: cp.async.mbarrier.arrive without .noinc. */
+void emu_mbarrier_pend(struct emu_block *b, struct emu_mbarrier *m);
+
+/* ---- Pending operations ----------------------------------------------------------------------------- */
+
+/* One cp.async of a warp: all its lanes. */
+struct emu_copy {
+    const struct emu_inst *inst;
+    uint32_t mask; /* lanes whose bytes have not come yet */
+    uint32_t stamp, bytes;
+    uint64_t order;            /* among all that this block issued */
+    uint32_t group[EMU_LANES]; /* which of the lane's groups it belongs to */
+    uint32_t shared[EMU_LANES], source_bytes[EMU_LANES]; /* the rest is filled with zeros */
+    uint64_t global[EMU_LANES];
+};
+
+enum emu_pending_kind {
+    EMU_PENDING_ARRIVE,      /* cp.async.mbarrier.arrive: after this lane's copies */
+    EMU_PENDING_LOAD,        /* TMA to shared */
+    EMU_PENDING_STORE,       /* TMA to global; shared memory not read yet */
+    EMU_PENDING_STORE_WRITE, /* the same, its data in `data` */
+};
+
+struct emu_pending {
+    enum emu_pending_kind kind;
+    struct emu_warp *warp;
+    const struct emu_inst *inst;
+    uint32_t lane, group; /* who issued it, in which of the lane's groups */
+    unsigned agent;
+    uint32_t stamp;
+    uint64_t order;
+    uint32_t shared, bytes;
+    uint64_t global;
+    struct emu_mbarrier *mbarrier;
+    bool is_tensor;
+    struct tensormap map;
+    int32_t coordinate[5];
+    unsigned char *data;
+};
+
+/* Queue it, poison what it will write, or run it at once with --async=early. */
+void emu_copy_add(struct emu_warp *w, const struct emu_copy *c);
+void emu_pending_add(struct emu_block *b, const struct emu_pending *p);
+
+/* The lanes' cp.async of all but the last `keep` groups; with `all` also those not committed. */
+void emu_copy_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool all);
+/* The same for bulk stores. read_only: shared memory has been read; the global side may wait. */
+void emu_store_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool read_only);
+
+/* ---- A warp's own part ------------------------------------------------------------------------------ */
+
+struct emu_wgmma; /* op_wgmma.c's own: the warp's products in flight */
+
+struct emu_warp_async {
+    uint32_t copy_groups[EMU_LANES], store_groups[EMU_LANES]; /* committed so far */
+    struct emu_copy *copy;
+    uint32_t n_copies, copy_capacity;
+    uint32_t cluster_generation; /* when it arrived last */
+    struct emu_wgmma *wgmma;
+};
+struct emu_warp_async *emu_warp_async(struct emu_warp *w);
+
+struct emu_async {
+    struct emu_pending *pending;
+    uint32_t n_pending, capacity;
+    uint64_t issued; /* for `order` */
+    struct emu_mbarrier **mbarrier;
+    uint32_t n_mbarriers;
+    uint32_t cluster_arrived, cluster_generation; /* barrier.cluster */
+    uint32_t polls;                               /* failed test_waits */
+    struct emu_clock cluster_clock, cluster_done;
+    struct emu_warp_async warp[EMU_MAX_WARPS];
+};
+static inline struct emu_async *emu_async(struct emu_block *b) { return b->async; }
+
+/* op_wgmma.c */
+void emu_wgmma_begin(struct emu_warp *w);
+void emu_wgmma_end(struct emu_warp *w);
+void emu_wgmma_free(struct emu_warp_async *a);
+bool emu_wgmma_pending(const struct emu_warp_async *a);
+
+/* The offset in shared memory behind an address operand's value, generic or not. */
+static inline uint32_t emu_shared_offset(uint64_t address) {
+    return (uint32_t)(address >= EMU_SHARED_WINDOW && address < EMU_SHARED_WINDOW + EMU_WINDOW_BYTES
+                          ? address - EMU_SHARED_WINDOW
+                          : address);
+}

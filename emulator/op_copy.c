@@ -1,0 +1,284 @@
+/* cp.async, bulk copies and TMA: they check their operands, take their place in the queue (async.c), and
+ * return. */
+#include "async.h"
+
+#include <string.h>
+
+enum { AUX_BYTES, AUX_KIND };
+enum { TO_SHARED = 1, TENSOR = 2, READ_ONLY = 4 };
+
+/* ---- cp.async ------------------------------------------------------------------------------------------- */
+
+/* The race check of one copy's destination: lanes side by side are one range. */
+static bool check_ranges(struct emu_warp *w, const struct emu_inst *i, unsigned agent,
+                         const struct emu_copy *c) {
+    uint32_t low = UINT32_MAX, high = 0;
+    uint64_t chunks = 0;
+    bool ok = true;
+    EMU_EACH_LANE(l, c->mask) {
+        if (c->shared[l] < low) low = c->shared[l];
+        if (c->shared[l] > high) high = c->shared[l];
+    }
+    if ((high - low) / c->bytes >= 64) { /* far apart */
+        EMU_EACH_LANE(l, c->mask)
+        ok &= emu_shared_async(w, i, agent, c->stamp, c->shared[l], c->bytes, EMU_WRITE, false);
+        return ok;
+    }
+    EMU_EACH_LANE(l, c->mask) chunks |= 1ull << (c->shared[l] - low) / c->bytes;
+    while (chunks) {
+        uint32_t first = (uint32_t)__builtin_ctzll(chunks);
+        uint64_t rest = ~(chunks >> first);
+        uint32_t n = rest ? (uint32_t)__builtin_ctzll(rest) : 64;
+        ok &= emu_shared_async(w, i, agent, c->stamp, low + first * c->bytes, n * c->bytes,
+                               EMU_WRITE, false);
+        if (first + n >= 64) break;
+        chunks &= ~0ull << (first + n);
+    }
+    return ok;
+}
+
+static uint32_t destinations(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                             uint32_t shared[EMU_LANES]) {
+    uint64_t address[EMU_LANES];
+    uint32_t bytes = (uint32_t)i->aux[AUX_BYTES], size = w->block->shared_bytes;
+    emu_addresses(w, &i->op[0], address);
+    for (int l = 0; l < EMU_LANES; l++) shared[l] = emu_shared_offset(address[l]);
+    EMU_EACH_LANE(l, mask) {
+        if (shared[l] % bytes)
+            emu_report(EMU_MISALIGNED, w, i, NULL,
+                       "lane %d: shared address 0x%x is not a multiple of %u", (int)l, shared[l],
+                       bytes);
+        else if (shared[l] > size || size - shared[l] < bytes)
+            emu_report(EMU_BAD_SHARED, w, i, NULL,
+                       "lane %d: %u bytes at shared address 0x%x, but the block has 0x%x", (int)l,
+                       bytes, shared[l], size);
+        else
+            continue;
+        mask &= ~(1u << l);
+    }
+    return mask;
+}
+
+/* cp.async [shared], [global], bytes[, source bytes or a predicate that says to ignore the source] */
+static enum emu_step copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    struct emu_copy c = {.inst = i, .bytes = (uint32_t)i->aux[AUX_BYTES]};
+    const struct emu_operand *source = i->n_ops > 3 ? &i->op[3] : NULL;
+    uint32_t readers = 0;
+    c.mask = destinations(w, i, mask, c.shared);
+    emu_addresses(w, &i->op[1], c.global);
+    for (int l = 0; l < EMU_LANES; l++) {
+        c.source_bytes[l] = c.bytes;
+        if (source && source->kind == EMU_OP_PRED)
+            c.source_bytes[l] =
+                (*emu_mask(w, source->row) >> l & 1) != source->negated ? 0 : c.bytes;
+        else if (source && !source->wide)
+            c.source_bytes[l] = emu_row32(w, source->row)[l];
+        if (c.source_bytes[l]) readers |= 1u << l;
+    }
+    EMU_EACH_LANE(l, c.mask)
+    if (c.source_bytes[l] > c.bytes) {
+        emu_report(EMU_BAD_OPERAND, w, i, NULL, "lane %d: source size %u is larger than %u", (int)l,
+                   c.source_bytes[l], c.bytes);
+        c.mask &= ~(1u << l);
+    }
+    readers &= c.mask;
+    if (readers) c.mask &= ~readers | emu_global_access(w, i, readers, c.global, c.bytes, EMU_READ);
+    if (!c.mask) return EMU_NEXT;
+    /* An H200 counts 3 wavefronts for each 16-byte cp.async.cg whatever its addresses (tests/golden). */
+    struct emu_count *count = w->count + i->pc;
+    count->wavefronts += 3;
+    count->wavefronts_ideal += 3;
+    unsigned agent = emu_agent(w->block, EMU_AGENT_CP_ASYNC, w->index);
+    c.stamp = emu_agent_issue(w->block, agent);
+    if (w->block->shadow && !check_ranges(w, i, agent, &c)) return EMU_NEXT;
+    emu_copy_add(w, &c);
+    return EMU_NEXT;
+}
+
+emu_handler *emu_select_copy(struct emu_inst *i, const char **why) {
+    int64_t bytes = i->op[2].imm;
+    *why = "cp.async copies 4, 8 or 16 bytes, .cg only 16";
+    if (bytes != 4 && bytes != 8 && bytes != 16) return NULL;
+    if (strstr(i->opcode, ".cg") && bytes != 16) return NULL;
+    i->aux[AUX_BYTES] = (int32_t)bytes;
+    return copy;
+}
+
+enum emu_step emu_copy_commit(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    (void)i;
+    EMU_EACH_LANE(l, mask) emu_warp_async(w)->copy_groups[l]++;
+    return EMU_NEXT;
+}
+
+enum emu_step emu_copy_wait_group(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    emu_copy_wait(w, mask, (uint32_t)i->op[0].imm, false);
+    return EMU_NEXT;
+}
+
+enum emu_step emu_copy_wait_all(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    (void)i;
+    emu_copy_wait(w, mask, 0, true);
+    return EMU_NEXT;
+}
+
+/* cp.async.mbarrier.arrive[.noinc] [a] */
+enum emu_step emu_copy_arrive(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint64_t address[EMU_LANES];
+    bool counted = strstr(i->opcode, ".noinc") != NULL;
+    emu_addresses(w, &i->op[0], address);
+    EMU_EACH_LANE(l, mask) {
+        struct emu_mbarrier *m = emu_mbarrier_at(w, i, emu_shared_offset(address[l]));
+        if (!m) continue;
+        if (!counted) emu_mbarrier_pend(w->block, m);
+        struct emu_pending p = {
+            .kind = EMU_PENDING_ARRIVE, .warp = w, .inst = i, .lane = l, .mbarrier = m};
+        emu_pending_add(w->block, &p);
+    }
+    return EMU_NEXT;
+}
+
+/* ---- Bulk copies and TMA -------------------------------------------------------------------------------- */
+
+/* What all bulk copies must satisfy on the shared side. */
+static bool shared_side(struct emu_warp *w, const struct emu_inst *i, struct emu_pending *p,
+                        uint32_t align) {
+    uint32_t size = w->block->shared_bytes;
+    if (p->shared % align) {
+        emu_report(EMU_MISALIGNED, w, i, NULL, "shared address 0x%x is not a multiple of %u",
+                   p->shared, align);
+        return false;
+    }
+    if (p->shared > size || size - p->shared < p->bytes) {
+        emu_report(EMU_BAD_SHARED, w, i, NULL,
+                   "%u bytes at shared address 0x%x, but the block has 0x%x", p->bytes, p->shared,
+                   size);
+        return false;
+    }
+    bool load = p->kind == EMU_PENDING_LOAD;
+    uint32_t key = load ? p->mbarrier->addr : w->index;
+    p->agent = emu_agent(w->block, load ? EMU_AGENT_TMA_LOAD : EMU_AGENT_TMA_STORE, key);
+    p->stamp = emu_agent_issue(w->block, p->agent);
+    return !w->block->shadow || emu_shared_async(w, i, p->agent, p->stamp, p->shared, p->bytes,
+                                                 load ? EMU_WRITE : EMU_READ, true);
+}
+
+static void count_bulk(struct emu_warp *w, const struct emu_inst *i, uint32_t bytes) {
+    struct emu_count *c = w->count + i->pc;
+    c->bytes += bytes;
+    c->wavefronts += (bytes + 127) / 128;
+    c->wavefronts_ideal += (bytes + 127) / 128;
+}
+
+/* The map behind a generic address: kernel parameters and global memory. */
+static bool find_map(struct emu_warp *w, const struct emu_inst *i, uint64_t address,
+                     struct tensormap *out) {
+    int rank = i->aux[AUX_BYTES];
+    const void *bytes = address % 64 ? NULL : emu_global(w, address, 128);
+    if (!bytes || !tensormap_decode(bytes, out)) {
+        emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL,
+                   "%#llx does not hold a tensor map (128 bytes, 64-byte aligned)",
+                   (unsigned long long)address);
+        return false;
+    }
+    if (rank == out->rank) return true;
+    emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL,
+               "the tensor map has %d dimensions, the instruction %d", out->rank, rank);
+    return false;
+}
+
+/* cp.async.bulk.tensor: loads [shared], [map, {x..}], [mbarrier]; stores [map, {x..}], [shared] */
+static enum emu_step tensor_copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    bool load = i->aux[AUX_KIND] & TO_SHARED;
+    const struct emu_operand *map = &i->op[load ? 1 : 0], *at = map + 1,
+                             *shared = &i->op[load ? 0 : 2];
+    uint64_t maps[EMU_LANES], places[EMU_LANES], barriers[EMU_LANES];
+    emu_addresses(w, map, maps);
+    emu_addresses(w, shared, places);
+    if (load) emu_addresses(w, &i->op[3], barriers);
+    EMU_EACH_LANE(l, mask) {
+        struct emu_pending p = {.kind = load ? EMU_PENDING_LOAD : EMU_PENDING_STORE,
+                                .warp = w,
+                                .inst = i,
+                                .lane = l,
+                                .is_tensor = true,
+                                .shared = emu_shared_offset(places[l])};
+        if (!find_map(w, i, maps[l], &p.map)) continue;
+        if (load && !(p.mbarrier = emu_mbarrier_at(w, i, emu_shared_offset(barriers[l])))) continue;
+        for (int c = 0; c < p.map.rank; c++)
+            p.coordinate[c] = (int32_t)emu_row32(w, at->rows[c])[l];
+        p.bytes = tensormap_box_bytes(&p.map);
+        p.group = emu_warp_async(w)->store_groups[l];
+        if (!shared_side(w, i, &p, 128)) continue;
+        count_bulk(w, i, p.bytes);
+        emu_pending_add(w->block, &p);
+    }
+    return EMU_NEXT;
+}
+
+/* cp.async.bulk: loads [shared], [global], bytes, [mbarrier]; stores [global], [shared], bytes */
+static enum emu_step bulk_copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    bool load = i->aux[AUX_KIND] & TO_SHARED;
+    uint64_t global[EMU_LANES], places[EMU_LANES], barriers[EMU_LANES];
+    const uint32_t *bytes = emu_row32(w, i->op[2].row);
+    emu_addresses(w, &i->op[load ? 1 : 0], global);
+    emu_addresses(w, &i->op[load ? 0 : 1], places);
+    if (load) emu_addresses(w, &i->op[3], barriers);
+    EMU_EACH_LANE(l, mask) {
+        struct emu_pending p = {.kind = load ? EMU_PENDING_LOAD : EMU_PENDING_STORE,
+                                .warp = w,
+                                .inst = i,
+                                .lane = l,
+                                .shared = emu_shared_offset(places[l]),
+                                .global = global[l],
+                                .bytes = bytes[l]};
+        if (p.bytes % 16 || p.global % 16) {
+            emu_report(EMU_MISALIGNED, w, i, NULL,
+                       "%u bytes at %#llx: both must be multiples of 16", p.bytes,
+                       (unsigned long long)p.global);
+            continue;
+        }
+        if (load && !(p.mbarrier = emu_mbarrier_at(w, i, emu_shared_offset(barriers[l])))) continue;
+        p.group = emu_warp_async(w)->store_groups[l];
+        if (!p.bytes || !shared_side(w, i, &p, 16)) continue;
+        count_bulk(w, i, p.bytes);
+        emu_pending_add(w->block, &p);
+    }
+    return EMU_NEXT;
+}
+
+/* aux: rank, direction */
+emu_handler *emu_select_bulk(struct emu_inst *i, const char **why) {
+    const char *tensor = strstr(i->opcode, ".tensor."), *shared = strstr(i->opcode, ".shared");
+    const char *global = strstr(i->opcode, ".global");
+    i->aux[AUX_BYTES] = tensor ? tensor[8] - '0' : 0;
+    i->aux[AUX_KIND] = (shared < global ? TO_SHARED : 0) | (tensor ? TENSOR : 0);
+    i->space = EMU_SHARED;
+    if (!tensor) return bulk_copy;
+    *why = "the number of coordinates does not fit the dimensions";
+    return i->op[shared < global ? 2 : 1].n == i->aux[AUX_BYTES] ? tensor_copy : NULL;
+}
+
+/* Prefetches move nothing here, but their map must be one. */
+enum emu_step emu_prefetch_map(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint64_t maps[EMU_LANES];
+    struct tensormap map;
+    emu_addresses(w, &i->op[0], maps);
+    EMU_EACH_LANE(l, mask) {
+        const void *bytes = emu_global(w, maps[l], 128);
+        if (bytes && tensormap_decode(bytes, &map)) continue;
+        emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL, "%#llx does not hold a tensor map",
+                   (unsigned long long)maps[l]);
+    }
+    return EMU_NEXT;
+}
+
+enum emu_step emu_store_commit(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    (void)i;
+    EMU_EACH_LANE(l, mask) emu_warp_async(w)->store_groups[l]++;
+    return EMU_NEXT;
+}
+
+enum emu_step emu_store_wait_group(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    emu_store_wait(w, mask, (uint32_t)i->op[0].imm, strstr(i->opcode, ".read") != NULL);
+    return EMU_NEXT;
+}

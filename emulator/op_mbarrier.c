@@ -1,0 +1,315 @@
+/* mbarrier.* and barrier.cluster.*: arrivals, expected bytes, phases. The word's layout: async.h. */
+#include "async.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { AUX_COUNT, AUX_STATE, AUX_FLAGS };
+enum { EXPECT_TX = 1, DROP = 2, NO_COMPLETE = 4, PARITY = 8, POLL = 16 };
+enum { MAX_COUNT = (1 << 20) - 1, POLLS = 256 };
+
+struct word {
+    uint32_t pending, expected, phase;
+    int32_t tx;
+};
+
+static bool load_word(const struct emu_block *b, uint32_t addr, struct word *out) {
+    uint64_t bits;
+    memcpy(&bits, b->shared + addr, 8);
+    *out = (struct word){
+        .pending = bits & 0xfffff, .expected = bits >> 20 & 0xfffff, .phase = bits >> 61 & 1};
+    out->tx = (int32_t)((uint32_t)(bits >> 40 & 0x1fffff) << 11) >> 11;
+    return bits >> 62 == 1;
+}
+
+static void store_word(struct emu_block *b, uint32_t addr, struct word w) {
+    uint64_t bits = (uint64_t)w.pending | (uint64_t)w.expected << 20 |
+                    ((uint64_t)(uint32_t)w.tx & 0x1fffff) << 40 | (uint64_t)w.phase << 61 |
+                    1ull << 62;
+    memcpy(b->shared + addr, &bits, 8);
+}
+
+static struct emu_mbarrier *find(struct emu_block *b, uint32_t addr) {
+    struct emu_async *a = emu_async(b);
+    for (uint32_t n = 0; n < a->n_mbarriers; n++)
+        if (a->mbarrier[n]->addr == addr) return a->mbarrier[n];
+    return NULL;
+}
+
+static struct emu_mbarrier *make(struct emu_block *b, uint32_t addr) {
+    struct emu_async *a = emu_async(b);
+    struct emu_mbarrier *m = find(b, addr);
+    if (m) return m;
+    struct emu_mbarrier **grown = realloc(a->mbarrier, (a->n_mbarriers + 1) * sizeof *grown);
+    if (grown) a->mbarrier = grown;
+    m = grown ? calloc(1, sizeof *m) : NULL;
+    if (!m) return NULL;
+    m->addr = addr;
+    return a->mbarrier[a->n_mbarriers++] = m;
+}
+
+struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_inst *i, uint32_t addr) {
+    struct emu_block *b = w->block;
+    struct word word;
+    struct emu_mbarrier *m = find(b, addr);
+    if (m && m->valid && load_word(b, addr, &word)) return m;
+    if (addr % 8 || addr + 8 > b->shared_bytes)
+        emu_report(EMU_BAD_MBARRIER, w, i, NULL,
+                   "shared %#x is no place for an mbarrier (8 bytes, aligned)", addr);
+    else
+        emu_report(EMU_BAD_MBARRIER, w, i, m ? m->init : NULL,
+                   m && m->valid ? "the mbarrier at shared %#x was overwritten"
+                                 : "there is no mbarrier at shared %#x: it was not initialised",
+                   addr);
+    return NULL;
+}
+
+/* All have arrived and all bytes have come: the next phase begins. */
+static void check_phase(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
+                        struct word *word) {
+    if (word->pending || word->tx) return;
+    if (m->in_flight)
+        emu_report(EMU_BAD_MBARRIER, w, i, NULL,
+                   "the mbarrier's phase ends with %llu bytes announced while %u of its copies are "
+                   "still on "
+                   "their way: expect_tx must count the bytes of all of them",
+                   (unsigned long long)m->bytes_expected, m->in_flight);
+    word->phase ^= 1;
+    word->pending = word->expected;
+    m->bytes_expected = 0;
+    m->done = m->clock;
+    memset(&m->clock, 0, sizeof m->clock);
+}
+
+void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
+                         uint32_t count) {
+    struct word word;
+    if (!load_word(w->block, m->addr, &word)) return;
+    if (count > word.pending) {
+        emu_report(EMU_BAD_MBARRIER, w, i, m->init,
+                   "%u arrivals at the mbarrier at shared %#x, which waits for %u", count, m->addr,
+                   word.pending);
+        return;
+    }
+    word.pending -= count;
+    check_phase(w, i, m, &word);
+    store_word(w->block, m->addr, word);
+}
+
+void emu_mbarrier_tx(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
+                     int64_t bytes) {
+    struct word word;
+    if (!load_word(w->block, m->addr, &word)) return;
+    int64_t tx = word.tx + bytes;
+    if (tx > MAX_COUNT || tx < -MAX_COUNT) {
+        emu_report(EMU_BAD_MBARRIER, w, i, m->init, "tx-count %lld is out of range", (long long)tx);
+        return;
+    }
+    word.tx = (int32_t)tx;
+    if (bytes > 0)
+        m->bytes_expected += (uint64_t)bytes;
+    else
+        check_phase(w, i, m, &word);
+    store_word(w->block, m->addr, word);
+}
+
+void emu_mbarrier_pend(struct emu_block *b, struct emu_mbarrier *m) {
+    struct word word;
+    if (!load_word(b, m->addr, &word)) return;
+    word.pending++;
+    store_word(b, m->addr, word);
+}
+
+/* ---- Handlers ------------------------------------------------------------------------------------------ */
+
+static void addresses(const struct emu_warp *w, const struct emu_operand *op,
+                      uint32_t out[EMU_LANES]) {
+    uint64_t wide[EMU_LANES];
+    emu_addresses(w, op, wide);
+    for (int l = 0; l < EMU_LANES; l++) out[l] = emu_shared_offset(wide[l]);
+}
+
+/* mbarrier.init [a], count */
+enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint32_t addr[EMU_LANES], ok;
+    const uint32_t *count = emu_row32(w, i->op[1].row);
+    addresses(w, &i->op[0], addr);
+    ok = emu_shared_access(w, i, mask, addr, 8, EMU_WRITE);
+    EMU_EACH_LANE(l, ok) {
+        struct emu_mbarrier *m = make(w->block, addr[l]);
+        struct word old;
+        if (!m) return EMU_STOP;
+        if (count[l] < 1 || count[l] > MAX_COUNT)
+            emu_report(EMU_BAD_MBARRIER, w, i, NULL, "an mbarrier takes 1 to %d arrivals, not %u",
+                       MAX_COUNT, count[l]);
+        if (m->valid && load_word(w->block, addr[l], &old))
+            emu_report(EMU_BAD_MBARRIER, w, i, m->init,
+                       "there is an mbarrier at shared %#x already", addr[l]);
+        m->valid = true;
+        m->init = i;
+        memset(&m->clock, 0, sizeof m->clock);
+        memset(&m->done, 0, sizeof m->done);
+        store_word(w->block, addr[l], (struct word){.pending = count[l], .expected = count[l]});
+    }
+    return EMU_NEXT;
+}
+
+enum emu_step emu_mbarrier_inval(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint32_t addr[EMU_LANES];
+    addresses(w, &i->op[0], addr);
+    EMU_EACH_LANE(l, emu_shared_access(w, i, mask, addr, 8, EMU_WRITE)) {
+        struct emu_mbarrier *m = emu_mbarrier_at(w, i, addr[l]);
+        if (!m) continue;
+        m->valid = false;
+        memset(w->block->shared + addr[l], 0, 8);
+    }
+    return EMU_NEXT;
+}
+
+/* mbarrier.arrive[_drop][.expect_tx][.noComplete] state, [a][, count or bytes] */
+static enum emu_step arrive(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint32_t addr[EMU_LANES];
+    int flags = i->aux[AUX_FLAGS];
+    const uint32_t *value = i->n_ops > 2 ? emu_row32(w, i->op[2].row) : NULL;
+    uint64_t *state = emu_row64(w, i->op[0].row);
+    addresses(w, &i->op[1], addr);
+    uint32_t ok = emu_shared_access(w, i, mask, addr, 8, EMU_ATOM);
+    EMU_EACH_LANE(l, ok) {
+        struct emu_mbarrier *m = emu_mbarrier_at(w, i, addr[l]);
+        uint32_t count = value && !(flags & EXPECT_TX) ? value[l] : 1;
+        struct word word;
+        if (!m || !load_word(w->block, addr[l], &word)) continue;
+        memcpy(&state[l], w->block->shared + addr[l], 8);
+        if (flags & EXPECT_TX) emu_mbarrier_tx(w, i, m, (int64_t)value[l]);
+        if (flags & DROP && load_word(w->block, addr[l], &word)) {
+            word.expected -= word.expected < count ? word.expected : count;
+            store_word(w->block, addr[l], word);
+        }
+        if (flags & NO_COMPLETE && count == word.pending && !word.tx)
+            emu_report(EMU_BAD_MBARRIER, w, i, m->init,
+                       "this .noComplete arrival would complete the phase");
+        emu_release(w, &m->clock);
+        emu_mbarrier_arrive(w, i, m, count);
+    }
+    return EMU_NEXT;
+}
+
+emu_handler *emu_select_arrive(struct emu_inst *i, const char **why) {
+    (void)why;
+    i->aux[AUX_FLAGS] = (strstr(i->opcode, ".expect_tx") ? EXPECT_TX : 0) |
+                        (strstr(i->opcode, "arrive_drop") ? DROP : 0) |
+                        (strstr(i->opcode, ".noComplete") ? NO_COMPLETE : 0);
+    return arrive;
+}
+
+/* mbarrier.expect_tx / complete_tx [a], bytes */
+static enum emu_step transfer(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint32_t addr[EMU_LANES];
+    const uint32_t *bytes = emu_row32(w, i->op[1].row);
+    addresses(w, &i->op[0], addr);
+    EMU_EACH_LANE(l, emu_shared_access(w, i, mask, addr, 8, EMU_ATOM)) {
+        struct emu_mbarrier *m = emu_mbarrier_at(w, i, addr[l]);
+        if (m)
+            emu_mbarrier_tx(w, i, m,
+                            i->aux[AUX_FLAGS] & EXPECT_TX ? (int64_t)bytes[l] : -(int64_t)bytes[l]);
+    }
+    return EMU_NEXT;
+}
+emu_handler *emu_select_transfer(struct emu_inst *i, const char **why) {
+    (void)why;
+    i->aux[AUX_FLAGS] = strstr(i->opcode, ".expect_tx") ? EXPECT_TX : 0;
+    return transfer;
+}
+
+/* mbarrier.(try|test)_wait[.parity] p, [a], state or parity. A failed wait lets others run first; a polling
+ * loop of test_wait also gets what is in flight to arrive after a while. */
+static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint32_t addr[EMU_LANES], done = 0, *p = emu_mask(w, i->op[0].row);
+    addresses(w, &i->op[1], addr);
+    if (!w->resumed) mask = emu_shared_access(w, i, mask, addr, 8, EMU_ATOM);
+    EMU_EACH_LANE(l, mask) {
+        struct emu_mbarrier *m = emu_mbarrier_at(w, i, addr[l]);
+        struct word word;
+        if (!m || !load_word(w->block, addr[l], &word)) return EMU_STOP;
+        uint32_t waited = i->aux[AUX_FLAGS] & PARITY
+                              ? emu_row32(w, i->op[2].row)[l] & 1
+                              : (uint32_t)(emu_row64(w, i->op[2].row)[l] >> 61 & 1);
+        if (word.phase == waited) continue;
+        done |= 1u << l;
+        emu_acquire(w, &m->done);
+    }
+    if (done != mask && (!(i->aux[AUX_FLAGS] & POLL) || !w->resumed)) return EMU_WAIT;
+    if (done != mask && ++emu_async(w->block)->polls % POLLS == 0) emu_async_flush(w->block);
+    *p = (*p & ~mask) | done;
+    return EMU_NEXT;
+}
+emu_handler *emu_select_wait(struct emu_inst *i, const char **why) {
+    (void)why;
+    i->aux[AUX_FLAGS] =
+        (strstr(i->opcode, ".parity") ? PARITY : 0) | (strstr(i->opcode, ".test_wait") ? POLL : 0);
+    return wait;
+}
+
+enum emu_step emu_mbarrier_pending_count(struct emu_warp *w, const struct emu_inst *i,
+                                         uint32_t mask) {
+    EMU_EACH_LANE(l, mask)
+    emu_row32(w, i->op[0].row)[l] = (uint32_t)(emu_row64(w, i->op[1].row)[l] & 0xfffff);
+    return EMU_NEXT;
+}
+
+/* ---- Clusters of one block: barrier.cluster is a barrier of all its threads in two parts ---- */
+
+enum emu_step emu_cluster_arrive(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    struct emu_async *a = emu_async(w->block);
+    (void)i;
+    emu_release(w, &a->cluster_clock);
+    a->cluster_arrived += (uint32_t)__builtin_popcount(mask);
+    a->warp[w->index].cluster_generation = a->cluster_generation;
+    if (a->cluster_arrived < w->block->n_live) return EMU_NEXT;
+    a->cluster_arrived = 0;
+    a->cluster_generation++;
+    a->cluster_done = a->cluster_clock;
+    memset(&a->cluster_clock, 0, sizeof a->cluster_clock);
+    return EMU_NEXT;
+}
+
+enum emu_step emu_cluster_wait(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    struct emu_async *a = emu_async(w->block);
+    (void)i, (void)mask;
+    if (a->warp[w->index].cluster_generation == a->cluster_generation) return EMU_WAIT;
+    emu_acquire(w, &a->cluster_done);
+    return EMU_NEXT;
+}
+
+/* mapa d, a, rank: in a cluster of one the address is the block's own. */
+enum emu_step emu_mapa(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    const uint32_t *rank = emu_row32(w, i->op[2].row);
+    EMU_EACH_LANE(l, mask) {
+        if (rank[l])
+            emu_report(EMU_BAD_OPERAND, w, i, NULL, "block %u of a cluster of 1 block", rank[l]);
+        if (i->op[0].wide)
+            emu_row64(w, i->op[0].row)[l] = emu_row64(w, i->op[1].row)[l];
+        else
+            emu_row32(w, i->op[0].row)[l] = emu_row32(w, i->op[1].row)[l];
+    }
+    return EMU_NEXT;
+}
+
+enum emu_step emu_getctarank(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    EMU_EACH_LANE(l, mask) emu_row32(w, i->op[0].row)[l] = 0;
+    return EMU_NEXT;
+}
+
+/* ---- Fences ---- */
+
+enum emu_step emu_fence_proxy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    (void)i, (void)mask;
+    emu_proxy_fence(w);
+    return EMU_NEXT;
+}
+
+/* Fences between things that the emulator keeps in order anyway, and hints. */
+enum emu_step emu_no_operation(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    (void)w, (void)i, (void)mask;
+    return EMU_NEXT;
+}

@@ -1,0 +1,118 @@
+#include "tensormap.h"
+
+#include "reason.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* The emulator's 128 bytes: a magic word, then the numbers. */
+struct packed {
+    uint32_t magic;
+    uint8_t rank, element_bytes, swizzle_bytes, zero;
+    uint64_t base;
+    uint64_t stride[4];
+    uint32_t extent_less_1[5], box[5];
+};
+enum { MAGIC = 0x70614d54 };
+_Static_assert(sizeof(struct packed) <= 128, "the packed map must fit in a CUtensorMap");
+
+static const char *check_dimension(const struct tensormap *m, int i) {
+    if (!m->extent[i] || m->extent[i] > 1ull << 32)
+        return reason("extent %d of the tensor is %llu; it must be 1 to 2^32", i,
+                      (unsigned long long)m->extent[i]);
+    if (!m->box[i] || m->box[i] > 256)
+        return reason("extent %d of the box is %u; it must be 1 to 256", i, m->box[i]);
+    if (i && (m->stride[i] % 16 || m->stride[i] >= 1ull << 40))
+        return reason("stride %d is %llu bytes; it must be a multiple of 16 below 2^40", i,
+                      (unsigned long long)m->stride[i]);
+    return NULL;
+}
+
+static const char *check(const struct tensormap *m) {
+    int e = m->element_bytes;
+    if (m->rank < 1 || m->rank > 5)
+        return reason("a tensor map has 1 to 5 dimensions, not %d", m->rank);
+    if (e != 1 && e != 2 && e != 4 && e != 8)
+        return reason("elements of %d bytes have no tensor map type", e);
+    if (!m->base || m->base % 16)
+        return reason("the tensor's address must be a multiple of 16 bytes");
+    for (int i = 0; i < m->rank; i++) {
+        const char *why = check_dimension(m, i);
+        if (why) return why;
+    }
+    int s = m->swizzle_bytes;
+    uint32_t inner = m->box[0] * (uint32_t)e;
+    if (s != 0 && s != 32 && s != 64 && s != 128) return reason("there is no %d-byte swizzle", s);
+    if (inner % 16)
+        return reason("the box's rows are %u bytes; they must be a multiple of 16", inner);
+    if (s && inner > (uint32_t)s)
+        return reason("the box's rows are %u bytes; a %d-byte swizzle takes at most %d", inner, s,
+                      s);
+    return NULL;
+}
+
+const char *tensormap_encode(const struct tensormap *m, void *map_128_bytes) {
+    const char *why = check(m);
+    if (why) return why;
+    struct packed p = {.magic = MAGIC,
+                       .rank = (uint8_t)m->rank,
+                       .element_bytes = (uint8_t)m->element_bytes,
+                       .swizzle_bytes = (uint8_t)m->swizzle_bytes,
+                       .base = m->base};
+    for (int i = 0; i < m->rank; i++) {
+        p.extent_less_1[i] = (uint32_t)(m->extent[i] - 1);
+        p.box[i] = m->box[i];
+        if (i) p.stride[i - 1] = m->stride[i];
+    }
+    memset(map_128_bytes, 0, 128);
+    memcpy(map_128_bytes, &p, sizeof p);
+    return NULL;
+}
+
+bool tensormap_decode(const void *map_128_bytes, struct tensormap *out) {
+    struct packed p;
+    memcpy(&p, map_128_bytes, sizeof p);
+    *out = (struct tensormap){.base = p.base,
+                              .rank = p.rank,
+                              .element_bytes = p.element_bytes,
+                              .swizzle_bytes = p.swizzle_bytes};
+    if (p.magic != MAGIC || p.rank < 1 || p.rank > 5) return false;
+    for (int i = 0; i < p.rank; i++) {
+        out->extent[i] = p.extent_less_1[i] + 1ull;
+        out->box[i] = p.box[i];
+        if (i) out->stride[i] = p.stride[i - 1];
+    }
+    return check(out) == NULL;
+}
+
+uint32_t tensormap_box_bytes(const struct tensormap *m) {
+    return (uint32_t)tensormap_rows(m) * m->box[0] * (uint32_t)m->element_bytes;
+}
+
+int tensormap_rows(const struct tensormap *m) {
+    int rows = 1;
+    for (int i = 1; i < m->rank; i++) rows *= (int)m->box[i];
+    return rows;
+}
+
+struct tensormap_row tensormap_row(const struct tensormap *m, const int32_t coordinate[5], int r) {
+    struct tensormap_row row = {m->base, 0, 0};
+    for (int i = 1; i < m->rank; i++) {
+        int64_t x = (int64_t)coordinate[i] + r % (int)m->box[i];
+        r /= (int)m->box[i];
+        if (x < 0 || (uint64_t)x >= m->extent[i]) return row;
+        row.global += (uint64_t)x * m->stride[i];
+    }
+    int64_t first = coordinate[0], end = first + m->box[0], skip = first < 0 ? -first : 0;
+    if (end > (int64_t)m->extent[0]) end = (int64_t)m->extent[0];
+    if (end <= first + skip) return row;
+    row.skip = (uint32_t)skip * (uint32_t)m->element_bytes;
+    row.bytes = (uint32_t)(end - first - skip) * (uint32_t)m->element_bytes;
+    row.global += (uint64_t)(first + skip) * (uint64_t)m->element_bytes;
+    return row;
+}
+
+uint32_t tensormap_shared(const struct tensormap *m, uint32_t start, uint32_t offset) {
+    uint32_t at = start + offset, mask = m->swizzle_bytes ? (uint32_t)m->swizzle_bytes / 16 - 1 : 0;
+    return at ^ (at >> 7 & mask) << 4;
+}

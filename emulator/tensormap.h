@@ -1,0 +1,44 @@
+/* Tensor maps (the 128 opaque bytes of a CUtensorMap; the emulator has its own layout of them) and the boxes
+ * that TMA copies through them.
+ *
+ *   global tensor, rank 2          box at (x, y)           shared memory
+ *     extent[0] elements           +-----------+           rows of box[0] elements one after the other,
+ *   +--------------------+         |  in       |0 0        then swizzled: address bits [4, 4+B) ^= [7, 7+B)
+ *   |        +-----------+---+     |  the      |0 0        (B = 1, 2, 3 for 32, 64, 128 bytes), on absolute
+ *   |        |           |   |     |  tensor   |0 0        shared addresses
+ *   +--------+-----------+---+     +-----------+
+ *            +---------------+      0 0 0 0 0 0 0 0        loads fill with zeros what lies outside, on any
+ *                                                          side; stores leave it out */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tensormap {
+    uint64_t base; /* global address; 16-byte aligned */
+    int rank;      /* 1..5 */
+    int element_bytes;
+    uint64_t extent[5]; /* elements; up to 2^32 */
+    uint64_t stride[5]; /* bytes; [0] is not used */
+    uint32_t box[5];
+    int swizzle_bytes; /* 0, 32, 64, 128 */
+};
+
+/* Writes 128 bytes. NULL, or the rule that the map breaks. */
+const char *tensormap_encode(const struct tensormap *m, void *map_128_bytes);
+/* False: these bytes are no map that was encoded here. */
+bool tensormap_decode(const void *map_128_bytes, struct tensormap *out);
+
+uint32_t tensormap_box_bytes(const struct tensormap *m);
+int tensormap_rows(const struct tensormap *m); /* rows of box[0] elements in a box */
+
+/* Row r of the box at `coordinate`: bytes [skip, skip + bytes) of it lie in the tensor, at `global`. */
+struct tensormap_row {
+    uint64_t global;
+    uint32_t skip, bytes;
+};
+struct tensormap_row tensormap_row(const struct tensormap *m, const int32_t coordinate[5], int r);
+
+/* Where byte `offset` of the box lies, if the box starts at shared address `start`. 16-byte chunks stay
+ * together. */
+uint32_t tensormap_shared(const struct tensormap *m, uint32_t start, uint32_t offset);
