@@ -2,8 +2,8 @@
  *
  *   S = scale * Q K^T,  masked;   P = softmax(S) by rows;   O = P V;   LSE = log(sum(exp(S)))
  *
- * Q and O are (batch, heads, seqlen_q, head_dim), K and V (batch, kv_heads, seqlen_k, head_dim), fp16.
- * A fully masked row gives O = 0 and LSE = -inf, exactly. */
+ * Q and O are (batch, heads, seqlen_q, head_dim), K and V (batch, kv_heads, seqlen_k,
+ * head_dim), fp16. A fully masked row gives O = 0 and LSE = -inf, exactly. */
 #pragma once
 
 #include "attention_args.h"

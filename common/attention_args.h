@@ -27,7 +27,7 @@ struct attention_args {
     struct tensor_stride q_stride, k_stride, v_stride, o_stride;
     int32_t batch, heads, kv_heads; /* query head h reads KV head h / (heads / kv_heads) */
     int32_t seqlen_q, seqlen_k, head_dim;
-    int32_t causal;    /* 0: every key is visible */
-    int32_t diagonal;  /* causal: key j is visible to row i iff j <= i + diagonal */
-    float scale_log2;  /* scale * log2(e): softmax(scale * s) is 2^(scale_log2 * (s - max)) / sum */
+    int32_t causal;   /* 0: every key is visible */
+    int32_t diagonal; /* causal: key j is visible to row i iff j <= i + diagonal */
+    float scale_log2; /* scale * log2(e): softmax(scale * s) is 2^(scale_log2 * (s - max)) / sum */
 };

@@ -8,7 +8,8 @@
 #include "check.h"
 #include "stage.h"
 
-/* Q, K, V on the host, each (CHECK_GUARD + elements + CHECK_GUARD), gaps between rows poisoned too. */
+/* Q, K, V on the host, each (CHECK_GUARD + elements + CHECK_GUARD), gaps between rows poisoned
+ * too. */
 struct inputs {
     half *q, *k, *v;
 };
@@ -38,15 +39,15 @@ const char *bench_open(struct device *d, const struct attention *a, const struct
                        const char *image, struct bench *out);
 void bench_close(struct bench *b);
 
-/* Poisons the outputs, runs the plan once and fetches O and LSE, guard bands included, into buffers of
- * o_bytes and lse_bytes. */
+/* Poisons the outputs, runs the plan once and fetches O and LSE, guard bands included, into
+ * buffers of o_bytes and lse_bytes. */
 const char *bench_run(struct bench *b, half *o, float *lse);
 
 /* Launches once, nothing else. */
 const char *bench_launch(struct bench *b);
 
-/* Two runs against the reference, whose size `work` limits (reference.h). O and LSE of the first run are
- * left in `o` and `lse` unless those are NULL. */
+/* Two runs against the reference, whose size `work` limits (reference.h). O and LSE of the
+ * first run are left in `o` and `lse` unless those are NULL. */
 const char *bench_check(struct bench *b, const struct inputs *in, bool outlier_input, double work,
                         uint64_t seed, half *o, float *lse, struct check_result *out);
 

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* cuda.h renames functions to their newest version (cuMemAlloc is cuMemAlloc_v2): expand, then stringify. */
+/* cuda.h renames functions to their newest version (cuMemAlloc is cuMemAlloc_v2): expand, then
+ * stringify. */
 #define SYMBOL_(name) #name
 #define SYMBOL(name)  SYMBOL_(name)
 
@@ -59,7 +60,7 @@ const char *cuda_driver_reason(const struct cuda_driver *cu, CUresult result, co
                      kernel_fault ? "; --device emu or compute-sanitizer name the line" : "");
 }
 
-/* ---- NVML: four functions, declared here because the toolkit may come without nvml.h ----------------- */
+/* ---- NVML: four functions, declared here because the toolkit may come without nvml.h -------- */
 
 typedef struct nvml_device *nvml_device;
 enum { NVML_CLOCK_SM = 1 };

@@ -1,5 +1,5 @@
-/* The CUDA driver (libcuda.so.1) and NVML, opened at run time: a program that holds this starts on a machine
- * without either. The functions carry the names and types of cuda.h:
+/* The CUDA driver (libcuda.so.1) and NVML, opened at run time: a program that holds this starts
+ * on a machine without either. The functions carry the names and types of cuda.h:
  *
  *   const struct cuda_driver *cu;
  *   const char *why = cuda_driver_open(&cu);
@@ -10,20 +10,19 @@
 
 #include <stddef.h>
 
-#define CUDA_DRIVER_FUNCTIONS(F)                                                                   \
-    F(Init)                                                                                        \
-    F(DriverGetVersion)                                                                            \
-    F(GetErrorName) F(GetErrorString) F(DeviceGetCount) F(DeviceGet) F(DeviceGetName)              \
-        F(DeviceGetAttribute) F(DeviceTotalMem) F(DeviceGetPCIBusId) F(DevicePrimaryCtxRetain)     \
-            F(DevicePrimaryCtxRelease) F(CtxSetCurrent) F(StreamCreate) F(StreamDestroy)           \
-                F(StreamSynchronize) F(StreamBeginCapture) F(StreamEndCapture) F(MemAlloc)         \
-                    F(MemFree) F(MemcpyHtoDAsync) F(MemcpyDtoHAsync) F(MemsetD32Async)             \
-                        F(ModuleLoadData) F(ModuleUnload) F(ModuleGetFunction) F(FuncGetAttribute) \
-                            F(FuncSetAttribute) F(LaunchKernelEx) F(TensorMapEncodeTiled)          \
-                                F(GraphInstantiate) F(GraphUpload) F(GraphLaunch)                  \
-                                    F(GraphExecDestroy) F(GraphDestroy) F(EventCreate)             \
-                                        F(EventDestroy) F(EventRecordWithFlags)                    \
-                                            F(EventElapsedTime)
+/* clang-format off */
+#define CUDA_DRIVER_FUNCTIONS(F) \
+    F(Init) F(DriverGetVersion) F(GetErrorName) F(GetErrorString) F(DeviceGetCount) \
+    F(DeviceGet) F(DeviceGetName) F(DeviceGetAttribute) F(DeviceTotalMem) \
+    F(DeviceGetPCIBusId) F(DevicePrimaryCtxRetain) F(DevicePrimaryCtxRelease) \
+    F(CtxSetCurrent) F(StreamCreate) F(StreamDestroy) F(StreamSynchronize) \
+    F(StreamBeginCapture) F(StreamEndCapture) F(MemAlloc) F(MemFree) F(MemcpyHtoDAsync) \
+    F(MemcpyDtoHAsync) F(MemsetD32Async) F(ModuleLoadData) F(ModuleUnload) \
+    F(ModuleGetFunction) F(FuncGetAttribute) F(FuncSetAttribute) F(LaunchKernelEx) \
+    F(TensorMapEncodeTiled) F(GraphInstantiate) F(GraphUpload) F(GraphLaunch) \
+    F(GraphExecDestroy) F(GraphDestroy) F(EventCreate) F(EventDestroy) \
+    F(EventRecordWithFlags) F(EventElapsedTime)
+/* clang-format on */
 
 struct cuda_driver {
 #define CUDA_DRIVER_FIELD(name) __typeof__(&cu##name) name;
@@ -36,7 +35,8 @@ struct cuda_driver {
     "no GPU here; check nvidia-smi and CUDA_VISIBLE_DEVICES (the driver is there), or use "        \
     "--device emu"
 
-/* Loads libcuda once for the whole program and initialises it. NULL, or why there is no GPU to speak to. */
+/* Loads libcuda once for the whole program and initialises it. NULL, or why there is no GPU to
+ * speak to. */
 const char *cuda_driver_open(const struct cuda_driver **out);
 
 /* NULL for CUDA_SUCCESS, else "CALL: CUDA_ERROR_NAME (what it means)". */

@@ -1,10 +1,10 @@
 /* Time on a GPU: launches captured into a graph.
  *
- *   warm   event | replay: launch launch launch ... | event      long enough that its own start-up (7 us)
- *                                                                 is lost in it; peers are timed so too
- *   cold   flush the L2 | replay: event launch event |           one launch: only nodes of the graph can
- *                                                                 keep that start-up out
- */
+ *   warm   event | replay: launch launch launch ... | event
+ *   cold   flush the L2 | replay: event launch event |
+ *
+ * A warm replay is long enough that its own start-up (7 us) is lost in it; peers are timed so too.
+ * A cold one is a single launch: only nodes of the graph can keep that start-up out. */
 #include "cuda_device.h"
 #include "reason.h"
 

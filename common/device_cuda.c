@@ -14,7 +14,7 @@ struct device_image {
     size_t cubin_bytes;
 };
 
-/* ---- Open and close ---------------------------------------------------------------------------------- */
+/* ---- Open and close ------------------------------------------------------------------------- */
 
 /* The table of chip.c supplies what no driver states (rates per clock), the driver all the rest. */
 static const char *cuda_describe(struct cuda_device *c) {
@@ -87,7 +87,7 @@ static void cuda_close(struct device *d) {
     free(c);
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------------ */
+/* ---- Memory --------------------------------------------------------------------------------- */
 
 static const char *cuda_alloc(struct device *d, size_t bytes, device_ptr *out) {
     struct cuda_device *c = cuda_of(d);
@@ -128,7 +128,7 @@ static const char *cuda_fill(struct device *d, device_ptr p, uint32_t word, size
     return cuda_sync(d);
 }
 
-/* ---- Images and launches ----------------------------------------------------------------------------- */
+/* ---- Images and launches -------------------------------------------------------------------- */
 
 /* The whole file with a 0 behind it, or NULL with errno. */
 static char *file_read(const char *path, size_t *n_bytes) {

@@ -1,5 +1,5 @@
-/* Private to the devices: what device.h's functions call. device_cuda.c and device_emu.c each fill in one
- * table and put these structs first in their own:
+/* Private to the devices: what device.h's functions call. device_cuda.c and device_emu.c each
+ * fill in one table and put these structs first in their own:
  *
  *   struct cuda_device { struct device device; CUcontext context; ... };
  *
@@ -38,15 +38,15 @@ struct device_ops {
     void (*graph_close)(struct device_graph *g);
     int (*clock_mhz)(struct device *d);
 
-    /* The emulator's half of counters_collect(), NULL on a GPU: runs the launches once and appends its raw
-     * counts to `out`, free of groups. counter.name is what group files call emu.NAME: "instructions",
-     * "threads", "hmma", "ld_shared.wavefronts", ...; counter.source is SOURCE_EMULATOR for an exact count,
-     * SOURCE_MODEL for a modelled one. */
+    /* The emulator's half of counters_collect(), NULL on a GPU: runs the launches once and
+     * appends its raw counts to `out`, free of groups. counter.name is what group files call
+     * emu.NAME: "instructions", "threads", "hmma", "ld_shared.wavefronts", ...; counter.source
+     * is SOURCE_EMULATOR for an exact count, SOURCE_MODEL for a modelled one. */
     const char *(*counters)(struct device *d, struct device_image *image,
                             const struct device_launch *launches, int n, struct counters *out);
 
-    /* The emulator's half of source_collect(), NULL on a GPU: runs the launches once and adds up what each
-     * source line did (source_add). */
+    /* The emulator's half of source_collect(), NULL on a GPU: runs the launches once and adds
+     * up what each source line did (source_add). */
     const char *(*source)(struct device *d, struct device_image *image,
                           const struct device_launch *launches, int n, struct source *out);
 };
@@ -60,14 +60,16 @@ struct device_graph {
     struct device *device;
 };
 
-/* No libcuda or no GPU: STATUS_NOTHING; a GPU that no image suits: STATUS_UNSUPPORTED (reason.h). */
+/* No libcuda or no GPU: STATUS_NOTHING; a GPU that no image suits: STATUS_UNSUPPORTED
+ * (reason.h). */
 const char *device_cuda_open(struct device **out);
 
 /* The CUcontext of a GPU, for CUPTI; NULL of the emulator. */
 void *device_cuda_context(struct device *d);
 
 /* The cubin that was loaded, for source lines; NULL of the emulator. */
-const void *device_cuda_cubin(const struct device *d, const struct device_image *image, size_t *bytes);
+const void *device_cuda_cubin(const struct device *d, const struct device_image *image,
+                              size_t *bytes);
 
 /* What device_emulator_options() was told; zeros before. */
 extern struct emu_options device_emu_options;

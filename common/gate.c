@@ -136,8 +136,8 @@ static void gate_instructions(const struct gate_facts *f, struct gate *g) {
     if (take(g, f->counters, "tensor_instructions")) judge(g, g->value == wanted);
 }
 
-/* FLOPs of the problem over the bytes that must move at least once, against what the chip can do of the one
- * while it moves one of the other. */
+/* FLOPs of the problem over the bytes that must move at least once, against what the chip can
+ * do of the one while it moves one of the other. */
 static void gate_dram(const struct gate_facts *f, struct gate *g) {
     const struct attention *a = f->problem;
     const struct chip *c = f->chip;

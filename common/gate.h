@@ -1,14 +1,15 @@
-/* Gates: what a kernel must reach to count as well made. They are statements about counters and compiler
- * figures, so a gate whose value cannot be had, or that asks the wrong question of this kernel, is n/a.
+/* Gates: what a kernel must reach to count as well made. They are statements about counters and
+ * compiler figures, so a gate whose value cannot be had, or that asks the wrong question of
+ * this kernel, is n/a.
  *
  *   tensor        tensor_active_pct >= 40 %
  *   conflicts     bank_conflict_pct < 5 % of shared wavefronts
- *   occupancy     occupancy >= 25 %; n/a for WGMMA, where one warpgroup can keep the tensor pipe full
+ *   occupancy     occupancy >= 25 %; n/a for WGMMA, where few warps keep the tensor pipe full
  *   registers     a thread's, at most what the stage states
  *   spills        local memory of a thread: 0 bytes
  *   shared        a block's, at most what the chip gives one
  *   instructions  tensor instructions executed = the stage's formula
- *   dram          dram_pct >= 60 %, of a kernel that DRAM bounds; n/a for the others, with the arithmetic */
+ *   dram          dram_pct >= 60 % of a kernel that DRAM bounds; n/a for others, and why */
 #pragma once
 
 #include "counters.h"

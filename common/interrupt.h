@@ -1,5 +1,5 @@
-/* SIGINT and SIGTERM let the row be finished: the program asks between samples whether to stop. A second
- * signal ends it at once. SIGPIPE becomes a write error. */
+/* SIGINT and SIGTERM let the row be finished: the program asks between samples whether to stop.
+ * A second signal ends it at once. SIGPIPE becomes a write error. */
 #pragma once
 
 void interrupt_catch(void);

@@ -89,7 +89,8 @@ static const struct {
     {"watch", "ADDRESS", O_WATCH, "emulator: print every access to ADDRESS; shared:N is an offset"},
     {"counters", "G,G", O_COUNTERS, "counter groups (" COUNTERS_DEFAULT "), or none"},
     {"list-counters", NULL, O_LIST_COUNTERS, "print the groups and their questions"},
-    {"source", NULL, O_SOURCE, "print the kernel with counts beside its lines, and do nothing else"},
+    {"source", NULL, O_SOURCE,
+     "print the kernel with counts beside its lines, and do nothing else"},
     {"timeline", "FILE", O_TIMELINE,
      "sample what the GPU does every 2 us, write it as a table, and do\nnothing else"},
     {"no-check", NULL, O_NO_CHECK, "do not compare with the reference"},
@@ -134,7 +135,7 @@ void options_help(FILE *f, const char *program) {
                "5 file failure, 6 no counters, 77 nothing here can run it, 130/143 interrupted\n");
 }
 
-/* ---- The line ---------------------------------------------------------------------------------------- */
+/* ---- The line ------------------------------------------------------------------------------- */
 
 /* What the line said that only makes sense beside something else. */
 struct seen {

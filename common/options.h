@@ -45,7 +45,7 @@ struct options {
 const char *options_read(int argc, char **argv, struct options *out);
 void options_help(FILE *f, const char *program);
 
-/* ---- option_value.c: one value each; NULL, or a reason that names the option and the value --------------- */
+/* ---- option_value.c: one value each; NULL, or a reason that names the option and the value -- */
 
 const char *option_int(const char *option, const char *text, long min, long max, int *out);
 const char *option_real(const char *option, const char *text, double min, double max, double *out);

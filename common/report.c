@@ -168,7 +168,7 @@ int report_print(const struct report *r) {
     return fflush(stdout) || failed ? -1 : 0;
 }
 
-/* ---- The record -------------------------------------------------------------------------------------- */
+/* ---- The record ----------------------------------------------------------------------------- */
 
 static json_t *record_problem(const struct report *r) {
     static const char *const masks[] = {"none", "bottom-right", "top-left"};

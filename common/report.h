@@ -1,5 +1,5 @@
-/* Everything that one run of one stage on one problem found out, and its two forms: rows of a table for
- * people, one JSON record (record.h) for programs. Every value carries its source. */
+/* Everything that one run of one stage on one problem found out, and its two forms: rows of a
+ * table for people, one JSON record (record.h) for programs. Every value carries its source. */
 #pragma once
 
 #include "check.h"

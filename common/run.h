@@ -1,11 +1,12 @@
-/* What a stage program does: one problem (check, time, count), or many (sweep, repeats). Both print what they
- * find and return what the program exits with. */
+/* What a stage program does: one problem (check, time, count), or many (sweep, repeats). Both
+ * print what they find and return what the program exits with. */
 #pragma once
 
 #include "options.h"
 #include "reason.h"
 
-/* Check, then time, then count; then print, and append the record. *gates_failed: some gate says FAIL. */
+/* Check, then time, then count; then print, and append the record. *gates_failed: some gate
+ * says FAIL. */
 enum status run_one(const struct options *o, int argc, char **argv, bool *gates_failed);
 
 /* --sweep-random: so many random shapes, strides, masks and inputs that the stage supports. */

@@ -20,11 +20,11 @@ struct stage_plan {
 };
 
 struct stage {
-    int number;                 /* 1..6 */
-    const char *name;           /* as in the folder: "1-scalar" */
-    double row_error_limit;     /* pass rule, point 2: worst relative L2 error of an output row */
-    int max_registers;          /* stated limit for ptxas, per thread */
-    const char *tensor_family;  /* "HMMA", "HGMMA" or NULL: which tensor instructions it issues */
+    int number;                /* 1..6 */
+    const char *name;          /* as in the folder: "1-scalar" */
+    double row_error_limit;    /* pass rule, point 2: worst relative L2 error of an output row */
+    int max_registers;         /* stated limit for ptxas, per thread */
+    const char *tensor_family; /* "HMMA", "HGMMA" or NULL: which tensor instructions it issues */
 
     /* NULL, or the rule that this problem breaks on this chip: one sentence, before any launch. */
     const char *(*supports)(const struct attention *a, const struct chip *chip);
@@ -32,7 +32,8 @@ struct stage {
     /* Bytes of scratch memory between launches; NULL stands for a function that returns 0. */
     size_t (*workspace_bytes)(const struct attention *a, const struct chip *chip);
 
-    /* Chooses image, tiles and grids and binds the arguments. The problem is supported and not empty. */
+    /* Chooses image, tiles and grids and binds the arguments. The problem is supported and not
+     * empty. */
     const char *(*plan)(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out);
 

@@ -1,5 +1,5 @@
-/* --sweep-random: problem i of a seed is the same on every machine and device class, so a failure can be
- * run again: --sweep-random (i + 1) --seed S repeats it as its last one. */
+/* --sweep-random: problem i of a seed is the same on every machine and device class, so a
+ * failure can be run again: --sweep-random (i + 1) --seed S repeats it as its last one. */
 #include "run.h"
 
 #include "bench.h"

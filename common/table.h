@@ -2,7 +2,7 @@
  *
  *   group  name    value  unit  source  note
  *   time   median  9.12   us    event   n 50, IQR 0.03
- *   time   clock   n/a (the emulator has no clock)        <- a cell with nothing to its right may overhang */
+ *   time   clock   n/a (the emulator has no clock)     <- a cell with nothing to its right may overhang */
 #pragma once
 
 #include <stdio.h>
@@ -22,6 +22,7 @@ void table_close(struct table *t);
 /* 0, or -1 if the stream has failed. Control characters are printed as '?'. */
 int table_print(const struct table *t, FILE *f);
 
-/* Fields with commas, quotes or newlines are quoted; a field that starts like a formula (= + - @ or a
- * control character) and is no number gets a leading apostrophe, so that no spreadsheet runs it. */
+/* Fields with commas, quotes or newlines are quoted; a field that starts like a formula (= + -
+ * @ or a control character) and is no number gets a leading apostrophe, so that no spreadsheet
+ * runs it. */
 int table_print_csv(const struct table *t, FILE *f);

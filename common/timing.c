@@ -37,7 +37,8 @@ void timing_statistics(double *sample, int n, struct timing *out) {
     out->iqr_us = quantile(sample, n, 0.75) - quantile(sample, n, 0.25);
 }
 
-/* How many runs make a sample long enough: the second of two replays of one run says how long a run is. */
+/* How many runs make a sample long enough: the second of two replays of one run says how long a
+ * run is. */
 static const char *choose_repeats(struct device *d, struct device_image *image,
                                   const struct device_launch *launches, int n, int *repeats) {
     struct device_graph *g;

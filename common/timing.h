@@ -1,9 +1,9 @@
 /* Time of the launches of one plan, by CUDA events.
  *
- *   | warm-up, by time | sample | sample | ...        a sample: one replay of a graph of back-to-back launches
- *                                                     of at least TIMING_SAMPLE_US, divided by their number
+ *   | warm-up, by time | sample | sample | ...
  *
- * Cold: the L2 is overwritten before each sample, and a sample is one launch. */
+ * A sample is one replay of a graph of back-to-back launches that lasts at least TIMING_SAMPLE_US,
+ * divided by their number. Cold: the L2 is overwritten before each, and a sample is one launch. */
 #pragma once
 
 #include "device.h"
@@ -18,8 +18,8 @@ struct timing {
     int clock_mhz_before, clock_mhz_after; /* SM clock around the samples; 0: unknown */
 };
 
-/* Samples until both min_time_s has been measured and 5 samples are in, or max_samples are. NULL, or why
- * there is no time. */
+/* Samples until both min_time_s has been measured and 5 samples are in, or max_samples are.
+ * NULL, or why there is no time. */
 const char *timing_measure(struct device *d, struct device_image *image,
                            const struct device_launch *launches, int n, bool cold,
                            double min_time_s, int max_samples, struct timing *out);

@@ -1,5 +1,5 @@
-/* Counter groups: one question each, a text file in profiler/groups/. Values carry name, unit, source
- * together; a value that cannot be had carries its reason instead.
+/* Counter groups: one question each, a text file in profiler/groups/. Values carry name, unit,
+ * source together; a value that cannot be had carries its reason instead.
  *
  * The short names that groups define and that plots, gates and labs use:
  *   TENSOR     tensor_active_pct  tensor_instructions  hmma_instructions  hgmma_instructions
@@ -29,9 +29,10 @@ struct counters {
     struct counter *counter; /* counters_free() */
 };
 
-/* Collects the named groups ("TENSOR,SHARED") over one run of the n launches, replayed as often as the
- * hardware needs passes. Never call it while time is taken. Returns a reason only when nothing at all can
- * be collected (permission, no CUPTI, no such group); single values that cannot be had say so themselves. */
+/* Collects the named groups ("TENSOR,SHARED") over one run of the n launches, replayed as often
+ * as the hardware needs passes. Never call it while time is taken. Returns a reason only when
+ * nothing at all can be collected (permission, no CUPTI, no such group); single values that
+ * cannot be had say so themselves. */
 const char *counters_collect(struct device *d, struct device_image *image,
                              const struct device_launch *launches, int n, const char *groups,
                              struct counters *out);

@@ -1,5 +1,5 @@
-# For shell tests: every attention stage that is built, against the pass rule, on one device. Source it after
-# tap.sh with `device` set (and `options`, for all runs), and call:
+# For shell tests: every attention stage that is built, against the pass rule, on one device. Source
+# it after tap.sh with `device` set (and `options`, for all runs), and call:
 #
 #   stages_inputs SHAPE...   each shape (options in one word) on all eleven inputs, unmasked and causal
 #   stages_shapes SHAPE...   each shape once
@@ -32,7 +32,8 @@ stages_shapes() {
     local program shape
     for program in $(stages); do
         for shape; do
-            stage_test "$(basename "$program") $shape" "$program" $shape --no-time --counters none --quiet
+            stage_test "$(basename "$program") $shape" "$program" $shape --no-time \
+                --counters none --quiet
         done
     done
 }
@@ -40,7 +41,9 @@ stages_shapes() {
 stages_inputs() {
     local shape input shapes=()
     for shape; do
-        for input in $inputs; do shapes+=("$shape --input $input" "$shape --input $input --causal"); done
+        for input in $inputs; do
+            shapes+=("$shape --input $input" "$shape --input $input --causal")
+        done
     done
     stages_shapes "${shapes[@]}"
 }
@@ -48,7 +51,8 @@ stages_inputs() {
 stages_sweep() {
     local program
     for program in $(stages); do
-        stage_test "$(basename "$program"), $1 random problems" "$program" --sweep-random "$1" --seed "${SEED:-1}"
+        stage_test "$(basename "$program"), $1 random problems" "$program" --sweep-random "$1" \
+            --seed "${SEED:-1}"
     done
 }
 

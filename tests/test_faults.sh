@@ -1,23 +1,26 @@
 #!/bin/bash
-# Every call into the driver fails once: the program says which in one line, exits with 4, and what was there
-# before is still there.
+# Every call into the driver fails once: the program says which in one line, exits with 4, and what
+# was there before is still there.
 . tests/tap.sh
 . tests/fake.sh
 record=$tap_dir/run.jsonl
 fake --quiet --json "$record" || echo "# the run without a fault failed"
 before=$(cat "$record")
 
-for call in cuInit cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceTotalMem cuDeviceGetAttribute \
-        cuDeviceGetAttribute:2 cuDeviceGetAttribute:9 cuDeviceGetPCIBusId cuDevicePrimaryCtxRetain \
-        cuCtxSetCurrent cuStreamCreate cuMemAlloc:1 cuMemAlloc:2 cuMemAlloc:3 cuMemAlloc:4 cuMemAlloc:5 \
-        cuMemAlloc:1:2 cuMemAlloc:5:2 cuMemcpyHtoDAsync:1 cuMemcpyHtoDAsync:3 cuModuleLoadData \
-        cuModuleLoadData:1:209 cuModuleGetFunction:1 cuModuleGetFunction:2 cuFuncGetAttribute:1 \
-        cuFuncGetAttribute:4 cuMemsetD32Async:1 cuMemsetD32Async:3 cuLaunchKernelEx:1 cuLaunchKernelEx:1:701 \
-        cuLaunchKernelEx:2 cuStreamSynchronize:1 cuStreamSynchronize:6:700 cuStreamSynchronize:7:700 \
-        cuMemcpyDtoHAsync:1 cuMemcpyDtoHAsync:2 cuMemcpyDtoHAsync:5 cuEventCreate:1 cuEventCreate:2 \
-        cuStreamBeginCapture cuLaunchKernelEx:3 cuEventRecordWithFlags:1 cuEventRecordWithFlags:2 \
-        cuStreamEndCapture cuGraphInstantiate:1 cuGraphInstantiate:2 cuGraphUpload cuGraphLaunch:1 \
-        cuGraphLaunch:2 cuGraphLaunch:5 cuEventElapsedTime:1 cuEventElapsedTime:4; do
+for call in cuInit cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceTotalMem \
+        cuDeviceGetAttribute cuDeviceGetAttribute:2 cuDeviceGetAttribute:9 \
+        cuDeviceGetPCIBusId cuDevicePrimaryCtxRetain cuCtxSetCurrent cuStreamCreate \
+        cuMemAlloc:1 cuMemAlloc:2 cuMemAlloc:3 cuMemAlloc:4 cuMemAlloc:5 cuMemAlloc:1:2 \
+        cuMemAlloc:5:2 cuMemcpyHtoDAsync:1 cuMemcpyHtoDAsync:3 cuModuleLoadData \
+        cuModuleLoadData:1:209 cuModuleGetFunction:1 cuModuleGetFunction:2 \
+        cuFuncGetAttribute:1 cuFuncGetAttribute:4 cuMemsetD32Async:1 cuMemsetD32Async:3 \
+        cuLaunchKernelEx:1 cuLaunchKernelEx:1:701 cuLaunchKernelEx:2 cuStreamSynchronize:1 \
+        cuStreamSynchronize:6:700 cuStreamSynchronize:7:700 cuMemcpyDtoHAsync:1 \
+        cuMemcpyDtoHAsync:2 cuMemcpyDtoHAsync:5 cuEventCreate:1 cuEventCreate:2 \
+        cuStreamBeginCapture cuLaunchKernelEx:3 cuEventRecordWithFlags:1 \
+        cuEventRecordWithFlags:2 cuStreamEndCapture cuGraphInstantiate:1 \
+        cuGraphInstantiate:2 cuGraphUpload cuGraphLaunch:1 cuGraphLaunch:2 cuGraphLaunch:5 \
+        cuEventElapsedTime:1 cuEventElapsedTime:4; do
     status "$call fails" 4 fake FAKE_CUDA_FAIL="$call" --device cuda --quiet --json "$record"
 done
 status "the flush buffer of --l2 cold fails" 4 fake FAKE_CUDA_FAIL=cuMemAlloc:6 --l2 cold --quiet
@@ -27,8 +30,9 @@ check "no failed run touched the records" [ "$before" = "$(cat "$record")" ]
 
 # A driver without a symbol that is needed: an empty library.
 mkdir "$tap_dir/old"
+old_driver() { env LD_LIBRARY_PATH="$tap_dir/old" "$build/stage-1" --device cuda; }
 ${CC:-gcc} -shared -o "$tap_dir/old/libcuda.so.1" -x c /dev/null 2> /dev/null &&
-    status "a driver that is too old" 4 env LD_LIBRARY_PATH="$tap_dir/old" "$build/stage-1" --device cuda
+    status "a driver that is too old" 4 old_driver
 echo "no library" > "$tap_dir/old/libcuda.so.1"
-status "a libcuda.so.1 that is no library" 77 env LD_LIBRARY_PATH="$tap_dir/old" "$build/stage-1" --device cuda
+status "a libcuda.so.1 that is no library" 77 old_driver
 tap_done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What ptxas said of every cubin: no spills, registers within the limit that the stage states, none of the
-# warnings that say that WGMMA was serialised or setmaxnreg ignored.
+# What ptxas said of every cubin: no spills, registers within the limit that the stage states, none of
+# the warnings that say that WGMMA was serialised or setmaxnreg ignored.
 . tests/tap.sh
 
 within() { # FILE LIMIT

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Every stage against the pass rule on the emulator, with its checks for races and unfinished copies: ragged,
-# causal (both alignments), GQA and masked shapes, all inputs, three schedules, random problems.
+# Every stage against the pass rule on the emulator, with its checks for races and unfinished copies:
+# ragged, causal (both alignments), GQA and masked shapes, all inputs, three schedules, random problems.
 . tests/tap.sh
 . tests/stages.sh
 device=emu
@@ -12,7 +12,8 @@ for schedule in round-robin random adversarial; do
         "--seqlen-q 33 --seqlen-k 200 --head-dim 128 --batch 2 --heads 4 --kv-heads 2 --causal"
 done
 options=
-stages_shapes "--seqlen-k 0 --heads 1" "--seqlen-q 0" "--batch 0" "--seqlen-q 5 --seqlen-k 3 --heads 1 --causal" \
-    "--seqlen 64 --heads 1 --head-dim 32" "--seqlen 64 --heads 1 --head-dim 96" "--seqlen 80 --heads 1 --head-dim 256"
+stages_shapes "--seqlen-k 0 --heads 1" "--seqlen-q 0" "--batch 0" \
+    "--seqlen-q 5 --seqlen-k 3 --heads 1 --causal" "--seqlen 64 --heads 1 --head-dim 32" \
+    "--seqlen 64 --heads 1 --head-dim 96" "--seqlen 80 --heads 1 --head-dim 256"
 stages_sweep 15
 tap_done

@@ -1,5 +1,6 @@
-/* A libcuda.so.1 without a GPU, so that the whole harness runs, right and wrong, on any machine. Device memory
- * is host memory, and a launch computes attention in double from its struct attention_args.
+/* A libcuda.so.1 without a GPU, so that the whole harness runs, right and wrong, on any
+ * machine. Device memory is host memory, and a launch computes attention in double from its
+ * struct attention_args.
  *
  *   FAKE_CUDA_FAIL=cuMemAlloc:3:2    the 3rd call of cuMemAlloc returns 2 (without it: 999)
  *   FAKE_CUDA_DEVICES=0              no GPU
@@ -50,7 +51,7 @@ static CUresult planned(const char *name, int nth) {
     }
 #define UNUSED __attribute__((unused))
 
-/* ---- Device and context ------------------------------------------------------------------------------ */
+/* ---- Device and context --------------------------------------------------------------------- */
 
 CUresult cuInit(unsigned flags UNUSED) {
     MAY_FAIL("cuInit");
@@ -139,7 +140,7 @@ IDLE(cuCtxSetCurrent, CUcontext context UNUSED)
 IDLE(cuStreamDestroy, CUstream stream UNUSED)
 IDLE(cuStreamSynchronize, CUstream stream UNUSED)
 
-/* ---- Memory ------------------------------------------------------------------------------------------ */
+/* ---- Memory --------------------------------------------------------------------------------- */
 
 CUresult cuMemAlloc(CUdeviceptr *p, size_t bytes) {
     MAY_FAIL("cuMemAlloc");
@@ -170,7 +171,7 @@ CUresult cuMemsetD32Async(CUdeviceptr p, unsigned word, size_t n, CUstream strea
     return CUDA_SUCCESS;
 }
 
-/* ---- Modules and launches ---------------------------------------------------------------------------- */
+/* ---- Modules and launches ------------------------------------------------------------------- */
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image UNUSED) {
     MAY_FAIL("cuModuleLoadData");
@@ -266,7 +267,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config UNUSED, CUfunction f UNUS
     return CUDA_SUCCESS;
 }
 
-/* ---- Graphs and events ------------------------------------------------------------------------------- */
+/* ---- Graphs and events ---------------------------------------------------------------------- */
 
 CUresult cuStreamBeginCapture(CUstream stream UNUSED, CUstreamCaptureMode mode UNUSED) {
     MAY_FAIL("cuStreamBeginCapture");
