@@ -93,28 +93,32 @@ static void print_row(const struct source_line *l, int number, const char *text,
             count(l->splits, splits), number, text);
 }
 
-/* Opens `path` as it is, or its longest tail that exists below the folder above the program's: a build tree
- * may have moved since it was compiled. */
-static FILE *open_source(const char *path) {
+/* Opens the longest tail of `path` that exists below the folder above the program's (a tree may
+ * have moved since it was compiled), else `path` as it is. *shown: what to call it. */
+static FILE *open_source(const char *path, const char **shown) {
     char here[PATH_MAX], moved[PATH_MAX];
-    FILE *f = fopen(path, "r");
     ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
-    if (f || n < 0) return f;
-    here[n] = 0;
+    here[n < 0 ? 0 : n] = 0;
     const char *root = dirname(dirname(here));
-    for (const char *tail = path; !f && tail; tail = strchr(tail + 1, '/'))
-        if (snprintf(moved, sizeof moved, "%s/%s", root, tail + (*tail == '/')) < (int)sizeof moved)
-            f = fopen(moved, "r");
-    return f;
+    for (const char *tail = path; tail; tail = strchr(tail, '/')) {
+        tail += *tail == '/';
+        *shown = tail;
+        if (snprintf(moved, sizeof moved, "%s/%s", root, tail) >= (int)sizeof moved) continue;
+        FILE *f = fopen(moved, "r");
+        if (f) return f;
+    }
+    *shown = path;
+    return fopen(path, "r");
 }
 
 /* l[n]: the lines of one file. */
 static void print_file(const struct source_line *l, int n, bool whole, FILE *out) {
-    FILE *f = open_source(l->file);
+    const char *shown;
+    FILE *f = open_source(l->file, &shown);
     char text[1024];
     int number = 0, next = 0;
     fputc('\n', out);
-    fputs(l->file, out);
+    fputs(shown, out);
     fprintf(out, "\n%8s %5s %8s %5s %8s %5s %7s |\n", "warp", "", "shared", "", "global", "",
             "divided");
     fprintf(out, "%8s %5s %8s %5s %8s %5s %7s |line\n", "inst", "lanes", "wavefr.", "more",
