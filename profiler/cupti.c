@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <glob.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 static const char *const file_names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
 
 /* Where toolkits and NVIDIA's Python wheels put it. $VAR at the front is the variable's value
- * (skipped if unset), @ the folder above the program's. */
+ * (skipped if unset), @ the nearest folder above the program that holds .venv. */
 static const char *const folders[] = {
     "$CUDA_HOME/lib64",
     "$CUDA_HOME/lib",
@@ -42,6 +41,20 @@ static const char *const folders[] = {
     "$HOME/.local/lib/python3*/site-packages/nvidia/cuda_cupti/lib",
 };
 
+/* build/stage-1 lies one folder below .venv's, build/tests/test_groups two. */
+static bool folder_of_venv(char *out, size_t out_bytes) {
+    char venv[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", out, out_bytes - 1);
+    if (n < 0) return false;
+    out[n] = 0;
+    for (char *slash; (slash = strrchr(out, '/'));) {
+        *slash = 0;
+        if (snprintf(venv, sizeof venv, "%s/.venv", out) < (int)sizeof venv && !access(venv, X_OK))
+            return true;
+    }
+    return false;
+}
+
 /* Writes the pattern with its $VAR or @ filled in; false if that is not to be had. */
 static bool expand(const char *pattern, char *out, size_t out_bytes) {
     const char *rest = strchr(pattern, '/');
@@ -53,10 +66,8 @@ static bool expand(const char *pattern, char *out, size_t out_bytes) {
         return snprintf(out, out_bytes, "%s%s", value, rest) < (int)out_bytes;
     }
     if (*pattern == '@') {
-        ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
-        if (n < 0) return false;
-        here[n] = 0;
-        return snprintf(out, out_bytes, "%s%s", dirname(dirname(here)), rest) < (int)out_bytes;
+        return folder_of_venv(here, sizeof here) &&
+               snprintf(out, out_bytes, "%s%s", here, rest) < (int)out_bytes;
     }
     return snprintf(out, out_bytes, "%s", pattern) < (int)out_bytes;
 }
