@@ -55,7 +55,9 @@ GMMA_FN struct gmma_desc gmma_desc_decode(uint64_t word) {
 }
 
 /* The same matrix, n_bytes further: moves only the start. */
-GMMA_FN uint64_t gmma_desc_advance(uint64_t word, uint32_t n_bytes) { return word + (n_bytes >> 4); }
+GMMA_FN uint64_t gmma_desc_advance(uint64_t word, uint32_t n_bytes) {
+    return word + (n_bytes >> 4);
+}
 
 /* Where byte `at` of a tile lies when rows of `span_bytes` (32, 64, 128; 0 none) are swizzled: the
  * 16-byte chunk number is XORed with bits of the row number. The tile starts at a multiple of 8 spans.

@@ -1,6 +1,6 @@
 /* Hopper's own instructions: mbarrier, TMA, WGMMA, and what orders them. One PTX instruction = one tiny
  * function, named after the instruction. Shared memory is named by its 32-bit shared-window address.
- * `wgmma_mMnNkK_*` take the accumulator in tile units: d[N / 8][4], one 8-column block each. */
+ * WGMMA accumulators are in tile units: d[N / 8][4], one block of 8 columns each. */
 #pragma once
 
 #include "gmma_desc.h"
@@ -145,58 +145,72 @@ template <int N> PTX void registers_fence(float (&d)[N][4]) {
         asm volatile("" : "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])::"memory");
 }
 
-/* Operand lists: D8(i) are the 8 accumulator registers of blocks i and i + 1; TEN(p) is "%p0, ... %p9,". */
-#define D8(i)                                                                                      \
-    "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3]), "+f"(d[i + 1][0]),                 \
-        "+f"(d[i + 1][1]), "+f"(d[i + 1][2]), "+f"(d[i + 1][3])
+
+/* D = A B^T (use_d 0) or D += A B^T (1): wgmma.mma_async.m64nNk16, fp32 D. A (64, 16) and B (N, 16) lie
+ * K-major in shared memory. */
+template <int N>
+PTX void wgmma_m64k16_ss(float (&d)[N / 8][4], uint64_t a_desc, uint64_t b_desc, int use_d);
+
+/* D = A B or D += A B. A (64, 16) is in registers: a[r] holds row 16 warp + lane / 4 + 8 (r % 2), columns
+ * 2 (lane % 4) + 8 (r / 2) and the next. B (16, N) lies MN-major in shared memory. */
+template <int N>
+PTX void wgmma_m64k16_rs(float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t b_desc, int use_d);
+
+/* Operand lists: D8(i) are the 8 registers of blocks i and i + 1; TEN(p) is "%p0, ... %p9,". */
+#define D4(i) "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])
+#define D8(i) D4(i), D4(i + 1)
 #define D32(i) D8(i), D8(i + 2), D8(i + 4), D8(i + 6)
 #define TEN(p)                                                                                     \
     "%" #p "0,%" #p "1,%" #p "2,%" #p "3,%" #p "4,%" #p "5,%" #p "6,%" #p "7,%" #p "8,%" #p "9,"
 #define TEN_TO_29 TEN() TEN(1) TEN(2)
 #define TEN_TO_59 TEN_TO_29 TEN(3) TEN(4) TEN(5)
 
-/* D = A B^T (use_d 0) or D += A B^T (1). A (64, 16) and B (N, 16) lie K-major in shared memory. */
-#define WGMMA_SS(N, DS, A, B, P, ...)                                                              \
-    PTX void wgmma_m64n##N##k16_ss(float (&d)[N / 8][4], uint64_t a_desc, uint64_t b_desc, int use_d) { \
+/* WGMMA_SS(N, text of D, of A's descriptor, of B's, of the predicate, operands of D) */
+#define WGMMA_SS(N, D, A, B, P, ...)                                                               \
+    template <>                                                                                    \
+    __device__ __forceinline__ void wgmma_m64k16_ss<N>(float (&d)[N / 8][4], uint64_t a_desc,      \
+                                                       uint64_t b_desc, int use_d) {               \
         asm volatile("{ .reg .pred p;\n setp.ne.b32 p, " P ", 0;\n"                                \
-                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" DS "}, " A ", " B    \
+                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" D "}, " A ", " B   \
                      ", p, 1, 1, 0, 0; }"                                                          \
                      : __VA_ARGS__                                                                 \
                      : "l"(a_desc), "l"(b_desc), "r"(use_d));                                      \
     }
-
-/* The same with A (64, 16) in registers and B (16, N) MN-major in shared memory. */
-#define WGMMA_RS(N, DS, A, B, P, ...)                                                              \
-    PTX void wgmma_m64n##N##k16_rs(float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t b_desc,    \
-                                   int use_d) {                                                    \
+#define WGMMA_RS(N, D, A, B, P, ...)                                                               \
+    template <>                                                                                    \
+    __device__ __forceinline__ void wgmma_m64k16_rs<N>(                                            \
+        float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t b_desc, int use_d) {                \
         asm volatile("{ .reg .pred p;\n setp.ne.b32 p, " P ", 0;\n"                                \
-                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" DS "}, {" A "}, " B  \
+                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" D "}, {" A "}, " B \
                      ", p, 1, 1, 1; }"                                                             \
                      : __VA_ARGS__                                                                 \
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b_desc), "r"(use_d));       \
     }
 
-WGMMA_SS(64, TEN_TO_29 "%30,%31", "%32", "%33", "%34",
+WGMMA_SS(64, TEN_TO_29 "%30,%31",
+         "%32", "%33", "%34",
          D32(0))
-WGMMA_SS(96, TEN_TO_29 TEN(3) "%40,%41,%42,%43,%44,%45,%46,%47", "%48", "%49", "%50",
-         D32(0), D8(8), D8(10))
-WGMMA_SS(128, TEN_TO_59 "%60,%61,%62,%63", "%64", "%65", "%66",
-         D32(0), D32(8))
-WGMMA_SS(112, TEN_TO_29 TEN(3) TEN(4) "%50,%51,%52,%53,%54,%55", "%56", "%57", "%58",
-         D32(0), D8(8), D8(10), D8(12))
-WGMMA_SS(176, TEN_TO_59 TEN(6) TEN(7) "%80,%81,%82,%83,%84,%85,%86,%87", "%88", "%89", "%90",
-         D32(0), D32(8), D8(16), D8(18), D8(20))
-WGMMA_SS(192, TEN_TO_59 TEN(6) TEN(7) TEN(8) "%90,%91,%92,%93,%94,%95", "%96", "%97", "%98",
-         D32(0), D32(8), D32(16))
-WGMMA_SS(80, TEN_TO_29 "%30,%31,%32,%33,%34,%35,%36,%37,%38,%39", "%40", "%41", "%42",
+WGMMA_SS(80, TEN_TO_29 "%30,%31,%32,%33,%34,%35,%36,%37,%38,%39",
+         "%40", "%41", "%42",
          D32(0), D8(8))
-WGMMA_RS(64, TEN_TO_29 "%30,%31", "%32,%33,%34,%35", "%36", "%37",
-         D32(0))
-WGMMA_RS(128, TEN_TO_59 "%60,%61,%62,%63", "%64,%65,%66,%67", "%68", "%69",
+WGMMA_SS(128, TEN_TO_59 "%60,%61,%62,%63",
+         "%64", "%65", "%66",
          D32(0), D32(8))
-WGMMA_RS(256, TEN_TO_59 TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127", "%128,%129,%130,%131", "%132", "%133",
+WGMMA_RS(64, TEN_TO_29 "%30,%31",
+         "%32,%33,%34,%35", "%36", "%37",
+         D32(0))
+WGMMA_RS(72, TEN_TO_29 "%30,%31,%32,%33,%34,%35",
+         "%36,%37,%38,%39", "%40", "%41",
+         D32(0), D4(8))
+WGMMA_RS(128, TEN_TO_59 "%60,%61,%62,%63",
+         "%64,%65,%66,%67", "%68", "%69",
+         D32(0), D32(8))
+WGMMA_RS(256, TEN_TO_59 TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11)
+         "%120,%121,%122,%123,%124,%125,%126,%127",
+         "%128,%129,%130,%131", "%132", "%133",
          D32(0), D32(8), D32(16), D32(24))
 
+#undef D4
 #undef D8
 #undef D32
 #undef TEN

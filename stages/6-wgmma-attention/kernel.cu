@@ -1,0 +1,514 @@
+/* Stage 6: TMA loads, WGMMA computes, and the two overlap; tiles are handed out as CTAs get free.
+ *
+ *                      DIM                        BKV                       DIM
+ *              +---------------+            +---------------+       +---------------+
+ *  warpgroup 0 |               |            |               |       |               |
+ *  warpgroup 1 |       Q       |  x  K^T =  |   S, then P   |  x V  |       O       |   64 rows each
+ *  warpgroup 2 |               |            |               |       |               |
+ *              +---------------+            +---------------+       +---------------+
+ *
+ * One thread of one more warpgroup, the producer, asks TMA for Q, K and V; the consumers compute. The
+ * tensor cores take one warpgroup's products after the other's, in turns, so that the others have time
+ * for softmax (-). A turn is S = Q K^T of the next KV tile and O += P V of this one:
+ *
+ *   producer     K0 Q  K1 V0 K2 V1 K3 V2 ...      as stages of the rings get free
+ *   warpgroup 0  [S0]--[S1 PV0]------[S2 PV1]------[S3 PV2]-----
+ *   warpgroup 1     [S0]--   [S1 PV0]------[S2 PV1]------[S3 PV2]
+ *   warpgroup 2        [S0]--      [S1 PV0]------[S2 PV1]------[S3
+ *   tensor       SSS      [  0  ][  1  ][  2  ][  0  ][  1  ][  2  ]
+ *
+ * The last turn of a tile of O takes the first S of the next: the pipeline does not drain.
+ *
+ * A warpgroup's accumulators, S and O; T = thread, i = index into s_frag[j][i] or o_frag[j][i]:
+ *     col     0 1   2 3   4 5   6 7  |  8 9
+ *   row  0    T0    T1    T2    T3   |  T0           j = 0, i = 0,1  |  j = 1, i = 0,1
+ *   row  1    T4    T5    T6    T7   |  T4
+ *   row  8    T0    T1    T2    T3   |  T0           j = 0, i = 2,3  |  j = 1, i = 2,3
+ *     row = 16 warp + lane / 4 + 8 (i / 2)     col = 8 j + 2 (lane % 4) + i % 2
+ * A row lives in 4 neighbouring lanes, so a row maximum is 2 shuffles: xor 1 and 2. As an operand P has
+ * the same layout, pairs rounded to fp16: p_frag[j / 2][2 (j % 2) + i / 2]. It never leaves registers.
+ *
+ * Shared memory: pages of 64 elements, [rows][64] fp16, a row being one span of 128 bytes whose eight
+ * 16-byte chunks TMA has exchanged by chunk ^= row % 8 (gmma_desc.h). Bytes, long shapes 64 | 128 | 256:
+ *   q_smem    [ROW_GROUPS][PAGES][64][64]        24576 | 49152 | 65536
+ *   k_smem    [RING][PAGES][BKV][64]             32768 | 40960 | 65536
+ *   v_smem    [RING][PAGES][BKV][64]             32768 | 40960 | 65536
+ *   o_smem    as q_smem                          24576 | 49152 |     0 (it is q_smem)
+ *   ones_smem [BKV][64], its first 8 columns 1   16384 |     0 |     0
+ *   partial_smem: split shapes only (combine)                             with 1024 to align:
+ *                                               132096 |181248 |197632 */
+#include "attention_args.h"
+#include "ptx.cuh"
+#include "ptx_sm90.cuh"
+#include "tile.h"
+
+constexpr int WARPGROUPS = WARPGROUPS_OF(DIM, SHAPE), THREADS = THREADS_OF(DIM, SHAPE);
+constexpr int KEY_GROUPS = KEY_GROUPS_OF(SHAPE);     // warpgroups that share rows
+constexpr int ROW_GROUPS = WARPGROUPS / KEY_GROUPS;  // warpgroups that share keys
+constexpr int BQ = BQ_OF(DIM, SHAPE), BKV = BKV_OF(DIM, SHAPE);
+constexpr int RING = KEY_GROUPS * STAGES;            // stages of K, and of V
+constexpr int PAGES = DIM / 64;
+constexpr bool ONES = ONES_OF(DIM), O_IN_Q = O_IN_Q_OF(DIM);
+constexpr bool TURNS = KEY_GROUPS == 1;              // split shapes have too few tiles to take turns
+constexpr int O_BLOCKS = DIM / 8 + ONES;             // the last one holds row sums of P
+constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128;           // bytes
+constexpr uint32_t Q_BYTES = PAGES * Q_PAGE, KV_BYTES = PAGES * KV_PAGE; // one warpgroup's Q; one stage
+
+#include "schedule.cuh" // which tile is next
+
+// Registers: a launch gives every thread 65536 / THREADS; the producer hands most of its own over.
+constexpr int PRODUCER_REGISTERS = WARPGROUPS == 2 ? 40 : 32;
+constexpr int CONSUMER_REGISTERS = WARPGROUPS == 2 ? 232 : 160;
+static_assert(PRODUCER_REGISTERS + WARPGROUPS * CONSUMER_REGISTERS <=
+                  65536 / THREADS / 8 * 8 * (WARPGROUPS + 1),
+              "setmaxnreg.inc would wait for registers that the CTA does not have");
+static_assert((ROW_GROUPS - 1) * 64 <= STAGES * BKV,
+              "a warpgroup that skips more tiles than a ring has stages would wait for itself");
+
+// mbarriers. full: TMA has written; empty: every consumer has read, TMA may overwrite.
+static __shared__ uint64_t q_full[ROW_GROUPS], q_empty[ROW_GROUPS];
+static __shared__ uint64_t k_full[RING], k_empty[RING], v_full[RING], v_empty[RING];
+static __shared__ uint64_t next_full[2], next_empty[2];
+static __shared__ int next_smem[2]; // which tile comes after this one, two deep
+
+enum { BAR_TURN = 1, BAR_STORE = BAR_TURN + WARPGROUPS, BAR_COMBINE = BAR_STORE + WARPGROUPS };
+
+static __device__ __forceinline__ void wait(const uint64_t *barrier, uint32_t parity) {
+    while (!mbarrier_try_wait_parity(shared_address(barrier), parity)) {}
+}
+static __device__ __forceinline__ void arrive(const uint64_t *barrier) {
+    mbarrier_arrive(shared_address(barrier));
+}
+
+// A place in a ring of n stages. Barriers start in phase 0: a consumer's first wait is for parity 0, a
+// producer's for the phase before, parity 1, which counts as over.
+struct ring {
+    uint32_t stage, parity;
+};
+static __device__ __forceinline__ void advance(struct ring &r, uint32_t by, uint32_t n) {
+    r.stage += by;
+    if (r.stage >= n) r.stage -= n, r.parity ^= 1;
+}
+
+// ---- load Q, K, V: one thread
+static __device__ __forceinline__ void produce(const struct attention_args &args,
+                                               const struct schedule &schedule, const CUtensorMap *q_map,
+                                               const CUtensorMap *k_map, const CUtensorMap *v_map,
+                                               uint32_t q_smem, uint32_t k_smem, uint32_t v_smem) {
+    struct ring q = {0, 1}, k = {0, 1}, v = {0, 1}, next = {0, 1};
+    const bool more = schedule.n_tiles > gridDim.x; // tiles than CTAs
+    for (uint32_t index = blockIdx.x; index < schedule.n_tiles;) {
+        struct tile t = tile_at(args, schedule, index);
+        uint32_t n_taken = 0;
+        for (int n = t.n_blocks; n >= 0; n--) { // K of tile n - 1, V of tile n: the order of their use
+            if (n > 0) {
+                wait(&k_empty[k.stage], k.parity); // Q K^T has read what was there
+                uint32_t full = shared_address(&k_full[k.stage]), smem = k_smem + k.stage * KV_BYTES;
+                mbarrier_arrive_expect_tx(full, KV_BYTES);
+                for (int p = 0; p < PAGES; p++)
+                    tma_load_4d(smem + p * KV_PAGE, k_map, full, p * 64, (n - 1) * BKV, t.kv_h, t.b);
+                advance(k, 1, RING);
+            }
+            if (n < t.n_blocks) {
+                wait(&v_empty[v.stage], v.parity); // P V has read what was there
+                uint32_t full = shared_address(&v_full[v.stage]), smem = v_smem + v.stage * KV_BYTES;
+                mbarrier_arrive_expect_tx(full, KV_BYTES);
+                for (int p = 0; p < PAGES; p++)
+                    tma_load_4d(smem + p * KV_PAGE, v_map, full, p * 64, n * BKV, t.kv_h, t.b);
+                advance(v, 1, RING);
+                continue;
+            }
+            for (int g = 0; g < ROW_GROUPS; g++) {
+                wait(&q_empty[g], q.parity); // the last Q K^T with the old Q is done (and O stored)
+                uint32_t full = shared_address(&q_full[g]), smem = q_smem + g * Q_BYTES;
+                mbarrier_arrive_expect_tx(full, Q_BYTES);
+                for (int p = 0; p < PAGES; p++)
+                    tma_load_4d(smem + p * Q_PAGE, q_map, full, p * 64, t.q0 + 64 * g, t.h, t.b);
+            }
+            advance(q, 1, 1);
+            if (more) n_taken = atomicAdd(schedule.counter, 1); // needed only when this tile is loaded
+        }
+        // As many tiles are asked for as there are: who asks last puts the counter back.
+        if (more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
+        index = more ? gridDim.x + n_taken : schedule.n_tiles;
+        wait(&next_empty[next.stage], next.parity); // all consumers know the tile that was here
+        next_smem[next.stage] = index;
+        arrive(&next_full[next.stage]);
+        advance(next, 1, 2);
+    }
+}
+
+// ---- S = Q K^T, issued only
+static __device__ __forceinline__ void issue_qk(float (&s_frag)[BKV / 8][4], uint64_t q_desc,
+                                                uint64_t k_desc) {
+#pragma unroll
+    for (int d = 0; d < DIM / 16; d++)
+        wgmma_m64k16_ss<BKV>(s_frag, gmma_desc_advance(q_desc, d / 4 * Q_PAGE + d % 4 * 32),
+                             gmma_desc_advance(k_desc, d / 4 * KV_PAGE + d % 4 * 32), d > 0);
+    wgmma_commit_group();
+}
+
+// ---- O += P V, issued only
+static __device__ __forceinline__ void issue_pv(float (&o_frag)[O_BLOCKS][4],
+                                                const uint32_t (&p_frag)[BKV / 16][4], uint64_t v_desc) {
+#pragma unroll
+    for (int j = 0; j < BKV / 16; j++)
+        wgmma_m64k16_rs<8 * O_BLOCKS>(o_frag, p_frag[j], gmma_desc_advance(v_desc, j * 16 * 128), 1);
+    wgmma_commit_group();
+}
+
+// ---- mask: row r of this thread sees the keys of this tile that come before n_visible[r]
+static __device__ __forceinline__ void mask(float (&s_frag)[BKV / 8][4], int col0, const int (&n_visible)[2]) {
+#pragma unroll
+    for (int j = 0; j < BKV / 8; j++)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (col0 + 8 * j + i % 2 >= n_visible[i / 2]) s_frag[j][i] = -INFINITY;
+}
+
+static __device__ __forceinline__ uint32_t pack(float low, float high) {
+    half2 two = __floats2half2_rn(low, high);
+    return *(uint32_t *)&two;
+}
+
+// ---- softmax. Any base gives the same P / l as long as P fits fp16, so the maximum of the first tile
+// serves as base until an element of P exceeds 2^8: then, seldom, the base rises to the maximum so far.
+// P = 2^(S scale - base), and its row sums (this thread's columns only) where no tensor core adds them.
+static __device__ __forceinline__ void exponentials(uint32_t (&p_frag)[BKV / 16][4],
+                                                    const float (&s_frag)[BKV / 8][4],
+                                                    const float (&base)[2], float (&l_new)[2],
+                                                    float scale_log2) {
+    float l_even[2] = {}, l_odd[2] = {}; // two chains of additions, half as long
+#pragma unroll
+    for (int j = 0; j < BKV / 8; j++)
+#pragma unroll
+        for (int r = 0; r < 2; r++) {
+            float even = ex2(fmaf(s_frag[j][2 * r], scale_log2, -base[r]));
+            float odd = ex2(fmaf(s_frag[j][2 * r + 1], scale_log2, -base[r]));
+            if (!ONES) l_even[r] += even, l_odd[r] += odd;
+            p_frag[j / 2][j % 2 * 2 + r] = pack(even, odd);
+        }
+    for (int r = 0; r < 2; r++) l_new[r] = l_even[r] + l_odd[r];
+}
+
+// Does this warp hold a P above 2^8, or a NaN? Halves that are not negative compare like whole numbers.
+static __device__ __forceinline__ bool exceeds(const uint32_t (&p_frag)[BKV / 16][4]) {
+    const uint32_t limit = 0x5C005C00; // 2^8 twice
+    uint32_t m_even = limit, m_odd = limit;
+#pragma unroll
+    for (int j = 0; j < BKV / 16; j++) {
+        m_even = __vimax3_u16x2(m_even, p_frag[j][0], p_frag[j][1]);
+        m_odd = __vimax3_u16x2(m_odd, p_frag[j][2], p_frag[j][3]);
+    }
+    return __any_sync(~0u, __vmaxu2(m_even, m_odd) != limit);
+}
+
+// m_frag rises to the maximum of S scale; what was summed for the old one shrinks by alpha.
+static __device__ __forceinline__ void raise(float (&m_frag)[2], float (&base)[2], float (&alpha)[2],
+                                             const float (&s_frag)[BKV / 8][4], float scale_log2) {
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        float m_even = -INFINITY, m_odd = -INFINITY;
+#pragma unroll
+        for (int j = 0; j < BKV / 8; j++) {
+            m_even = fmaxf(m_even, s_frag[j][2 * r]);
+            m_odd = fmaxf(m_odd, s_frag[j][2 * r + 1]);
+        }
+        float m_new = fmaxf(m_even, m_odd);
+        for (int lanes = 1; lanes < 4; lanes *= 2)
+            m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, lanes));
+        m_new = fmaxf(m_frag[r], m_new * scale_log2);
+        base[r] = m_new == -INFINITY ? 0 : m_new; // nothing visible yet: 2^(-inf - 0) = 0
+        alpha[r] = ex2(m_frag[r] - base[r]);
+        m_frag[r] = m_new;
+    }
+}
+
+static __device__ __forceinline__ void rescale(float (&o_frag)[O_BLOCKS][4], float (&l_frag)[2],
+                                               const float (&alpha)[2]) {
+#pragma unroll
+    for (int n = 0; n < O_BLOCKS; n++)
+#pragma unroll
+        for (int i = 0; i < 4; i++) o_frag[n][i] *= alpha[i / 2];
+    for (int r = 0; r < 2; r++) l_frag[r] *= alpha[r];
+}
+
+// Split shapes: the first key group gathers what the others have found for the same rows.
+static __device__ __forceinline__ void combine(float (&o_frag)[O_BLOCKS][4], float (&m_frag)[2],
+                                               float (&l_frag)[2], float *partial_smem, int key_group) {
+    float *mine = partial_smem + threadIdx.x % 128; // [PARTIAL_FLOATS][128 threads]
+    bar_sync(BAR_COMBINE, 128 * KEY_GROUPS);        // the last tile's partial_smem has been read
+    if (key_group > 0) {
+        for (int r = 0; r < 2; r++) mine[128 * r] = m_frag[r], mine[128 * (2 + r)] = l_frag[r];
+#pragma unroll
+        for (int i = 0; i < 4 * O_BLOCKS; i++) mine[128 * (4 + i)] = o_frag[i / 4][i % 4];
+    }
+    bar_sync(BAR_COMBINE, 128 * KEY_GROUPS); // partial_smem is written
+    if (key_group > 0) return;
+    float alpha[2], beta[2]; // what is mine and what is the other's shrink by
+    for (int r = 0; r < 2; r++) {
+        float m_new = fmaxf(m_frag[r], mine[128 * r]), base = m_new == -INFINITY ? 0 : m_new;
+        alpha[r] = ex2(m_frag[r] - base);
+        beta[r] = ex2(mine[128 * r] - base);
+        m_frag[r] = m_new;
+        l_frag[r] = l_frag[r] * alpha[r] + mine[128 * (2 + r)] * beta[r];
+    }
+#pragma unroll
+    for (int i = 0; i < 4 * O_BLOCKS; i++) {
+        float &o = o_frag[i / 4][i % 4];
+        o = o * alpha[i / 2 % 2] + mine[128 * (4 + i)] * beta[i / 2 % 2];
+    }
+}
+static_assert(KEY_GROUPS <= 2, "combine() adds two");
+
+static __device__ __forceinline__ void consume(const struct attention_args &args,
+                                               const struct schedule &schedule, const CUtensorMap *o_map,
+                                               uint32_t q_smem, uint32_t k_smem, uint32_t v_smem,
+                                               uint32_t o_smem, uint32_t ones_smem, float *partial_smem,
+                                               int warpgroup) {
+    const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+    const int row_group = KEY_GROUPS > 1 ? 0 : warpgroup, key_group = KEY_GROUPS > 1 ? warpgroup : 0;
+    const int row0 = 64 * row_group + 16 * warp + lane / 4, col0 = lane % 4 * 2;
+    const int turn = BAR_TURN + warpgroup, next_turn = BAR_TURN + (warpgroup + 1) % WARPGROUPS;
+    // A page of V is followed, KV_PAGE further, by the next; or by the ones, at another distance from
+    // each stage.
+    const uint64_t q_desc =
+        gmma_desc_encode({q_smem + row_group * Q_BYTES, 0, 1024, 0, GMMA_SWIZZLE_128});
+    const uint64_t k_desc = gmma_desc_encode({k_smem, 0, 1024, 0, GMMA_SWIZZLE_128});
+    const uint64_t v_desc =
+        gmma_desc_encode({v_smem, ONES ? ones_smem - v_smem : KV_PAGE, 1024, 0, GMMA_SWIZZLE_128});
+    const uint64_t v_desc_step = KV_BYTES / 16 - (ONES ? (uint64_t)(KV_BYTES / 16) << 16 : 0);
+
+    struct ring k = {(uint32_t)key_group, 0}, v = k, q = {0, 0}, next = {0, 0};
+    float s_frag[BKV / 8][4], o_frag[O_BLOCKS][4];
+    uint32_t p_frag[BKV / 16][4];
+    if (TURNS && warpgroup == WARPGROUPS - 1) bar_arrive(next_turn, 256); // the first turn is 0's
+
+// KV tiles that this warpgroup cannot see pass by; it takes its turns all the same.
+#define SKIP_HIDDEN_K()                                                                            \
+    for (int i = 0; i < hidden; i++) {                                                             \
+        wait(&k_full[k.stage], k.parity); /* not before: the arrival would count for the old phase */ \
+        if (lane == 0) arrive(&k_empty[k.stage]);                                                  \
+        advance(k, KEY_GROUPS, RING);                                                              \
+        if (TURNS) bar_sync(turn, 256), bar_arrive(next_turn, 256);                                \
+    }
+// The first S of a tile, alone.
+#define FIRST_QK()                                                                                 \
+    SKIP_HIDDEN_K()                                                                                \
+    wait(&q_full[row_group], q.parity);                                                            \
+    wait(&k_full[k.stage], k.parity); /* q_smem and k_smem are written by TMA */                   \
+    registers_fence(s_frag);                                                                       \
+    wgmma_fence();                                                                                 \
+    issue_qk(s_frag, q_desc, gmma_desc_advance(k_desc, k.stage * KV_BYTES));                       \
+    wgmma_wait_group<0>();                                                                         \
+    registers_fence(s_frag);
+
+    struct tile t = tile_at(args, schedule, blockIdx.x);
+    int hidden = n_hidden(args, t, row_group);
+    FIRST_QK()
+
+    for (;;) { // ---- for each tile of O; S of its first KV tile is in s_frag
+        float m_frag[2] = {-INFINITY, -INFINITY}, l_frag[2], base[2], alpha[2];
+        int visible[2], visible_to_all = args.seqlen_k; // keys before this one
+        for (int r = 0; r < 2; r++) {
+            visible[r] = args.seqlen_k;
+            if (CAUSAL) visible[r] = min(visible[r], t.q0 + row0 + 8 * r + args.diagonal + 1);
+        }
+        if (CAUSAL) visible_to_all = min(visible_to_all, t.q0 + 64 * row_group + args.diagonal + 1);
+#pragma unroll
+        for (int i = 0; i < 4 * O_BLOCKS; i++) o_frag[i / 4][i % 4] = 0;
+
+        // ---- for each KV tile from the right, where the diagonal is
+        int n = t.n_blocks - 1 - hidden - key_group;
+        if (lane == 0) arrive(&k_empty[k.stage]);
+        if (lane == 0 && !O_IN_Q && n < KEY_GROUPS) arrive(&q_empty[row_group]); // this was the last
+        advance(k, KEY_GROUPS, RING);
+        if ((n + 1) * BKV > visible_to_all) mask(s_frag, col0, {visible[0] - n * BKV, visible[1] - n * BKV});
+        raise(m_frag, base, alpha, s_frag, args.scale_log2);
+        exponentials(p_frag, s_frag, base, l_frag, args.scale_log2);
+        for (int i = 0; i < hidden; i++) {
+            wait(&v_full[v.stage], v.parity);
+            if (lane == 0) arrive(&v_empty[v.stage]);
+            advance(v, KEY_GROUPS, RING);
+        }
+
+        for (n -= KEY_GROUPS; n >= 0; n -= KEY_GROUPS) {
+            // ---- S = Q K^T of this KV tile, O += P V of the last
+            wait(&k_full[k.stage], k.parity); // k_smem is written by TMA
+            wait(&v_full[v.stage], v.parity); // v_smem is written by TMA
+            if (TURNS) bar_sync(turn, 256);   // no hazard: the tensor cores are left by the one before
+            registers_fence(s_frag);
+            registers_fence(o_frag);
+            wgmma_fence(); // o_frag and p_frag may just have been written
+            issue_qk(s_frag, q_desc, gmma_desc_advance(k_desc, k.stage * KV_BYTES));
+            issue_pv(o_frag, p_frag, v_desc + v.stage * v_desc_step);
+            if (TURNS) bar_arrive(next_turn, 256);
+            wgmma_wait_group<1>(); // S is there, and k_smem has been read
+            registers_fence(s_frag);
+            if (lane == 0) arrive(&k_empty[k.stage]);
+            if (lane == 0 && !O_IN_Q && n < KEY_GROUPS) arrive(&q_empty[row_group]);
+            advance(k, KEY_GROUPS, RING);
+
+            // ---- mask
+            if ((n + 1) * BKV > visible_to_all)
+                mask(s_frag, col0, {visible[0] - n * BKV, visible[1] - n * BKV});
+            wgmma_wait_group<0>(); // p_frag and v_smem have been read; both may be overwritten
+            registers_fence(o_frag);
+            if (lane == 0) arrive(&v_empty[v.stage]);
+            advance(v, KEY_GROUPS, RING);
+
+            // ---- softmax
+            float l_new[2];
+            exponentials(p_frag, s_frag, m_frag, l_new, args.scale_log2);
+            if (exceeds(p_frag)) { // also where no key was visible so far: a base of -inf gives inf
+                raise(m_frag, base, alpha, s_frag, args.scale_log2);
+                rescale(o_frag, l_frag, alpha);
+                exponentials(p_frag, s_frag, base, l_new, args.scale_log2);
+            }
+            for (int r = 0; r < 2; r++) l_frag[r] += l_new[r];
+        }
+
+        // ---- O += P V of the last KV tile, S = Q K^T of the next tile's first
+        const struct tile done = t;
+        wait(&next_full[next.stage], next.parity); // next_smem is written
+        const int index = __shfl_sync(~0u, next_smem[next.stage], 0);
+        if (lane == 0) arrive(&next_empty[next.stage]);
+        advance(next, 1, 2);
+        advance(q, 1, 1);
+        const bool more = index < schedule.n_tiles;
+        if (more) {
+            t = tile_at(args, schedule, index);
+            hidden = n_hidden(args, t, row_group);
+        }
+        if (more && !O_IN_Q) {
+            SKIP_HIDDEN_K()
+            wait(&q_full[row_group], q.parity);
+            wait(&k_full[k.stage], k.parity);
+        }
+        wait(&v_full[v.stage], v.parity);
+        if (TURNS) bar_sync(turn, 256);
+        registers_fence(o_frag);
+        if (more && !O_IN_Q) {
+            registers_fence(s_frag);
+            wgmma_fence();
+            issue_qk(s_frag, q_desc, gmma_desc_advance(k_desc, k.stage * KV_BYTES));
+            issue_pv(o_frag, p_frag, v_desc + v.stage * v_desc_step);
+            if (TURNS) bar_arrive(next_turn, 256);
+            wgmma_wait_group<0>();
+            registers_fence(s_frag);
+        } else {
+            wgmma_fence();
+            issue_pv(o_frag, p_frag, v_desc + v.stage * v_desc_step);
+            if (TURNS) bar_arrive(next_turn, 256);
+            wgmma_wait_group<0>();
+        }
+        registers_fence(o_frag);
+        if (lane == 0) arrive(&v_empty[v.stage]);
+        advance(v, KEY_GROUPS, RING);
+
+        // ---- epilogue: O = O / l, LSE = log(l) + max; a row that saw no key gives 0 and -inf
+        for (int r = 0; r < 2 && !ONES; r++)
+            for (int lanes = 1; lanes < 4; lanes *= 2) l_frag[r] += __shfl_xor_sync(~0u, l_frag[r], lanes);
+        if (KEY_GROUPS > 1) combine(o_frag, m_frag, l_frag, partial_smem, key_group);
+        if (key_group == 0) {
+            float l_inv[2];
+            for (int r = 0; r < 2; r++) {
+                const float ln_2 = 0.69314718f, l = ONES ? o_frag[O_BLOCKS - 1][2 * r] : l_frag[r];
+                const int row = done.q0 + row0 + 8 * r;
+                const bool none = m_frag[r] == -INFINITY;
+                l_inv[r] = none ? 0 : 1 / l;
+                if (lane % 4 == 0 && row < args.seqlen_q)
+                    args.lse[((int64_t)done.b * args.heads + done.h) * args.seqlen_q + row] =
+                        none ? -INFINITY : (m_frag[r] + lg2(l)) * ln_2;
+                if (none) // 0 times a V that is not finite is not 0
+                    for (int i = 0; i < 2 * O_BLOCKS; i++) o_frag[i / 2][2 * r + i % 2] = 0;
+            }
+            const bool elected = warp == 0 && lane == 0;
+            const uint32_t smem = o_smem + row_group * Q_BYTES;
+            if (elected) bulk_wait_group_read<0>();
+            bar_sync(BAR_STORE + warpgroup, 128); // TMA has read the last O, every warp its Q
+            uint32_t here = lane;
+            asm volatile("" : "+r"(here)); // addresses are computed here, not kept over the loop
+#pragma unroll
+            for (int i = 0; i < DIM / 8; i += 2) {
+                uint32_t chunk = i + here / 16, row = 16 * warp + here % 16;
+                stmatrix_x4(smem + chunk / 8 * Q_PAGE + row * 128 + (chunk % 8 ^ row % 8) * 16,
+                            pack(o_frag[i][0] * l_inv[0], o_frag[i][1] * l_inv[0]),
+                            pack(o_frag[i][2] * l_inv[1], o_frag[i][3] * l_inv[1]),
+                            pack(o_frag[i + 1][0] * l_inv[0], o_frag[i + 1][1] * l_inv[0]),
+                            pack(o_frag[i + 1][2] * l_inv[1], o_frag[i + 1][3] * l_inv[1]));
+            }
+            fence_proxy_async();                  // TMA is to see what this thread wrote
+            bar_sync(BAR_STORE + warpgroup, 128); // o_smem is written by all 4 warps
+            if (elected) {
+                for (int p = 0; p < PAGES; p++)
+                    tma_store_4d(o_map, smem + p * Q_PAGE, p * 64, done.q0 + 64 * row_group, done.h, done.b);
+                bulk_commit_group();
+                if (O_IN_Q) bulk_wait_group_read<0>(); // q_smem, which is o_smem, may be overwritten
+            }
+            if (O_IN_Q) {
+                __syncwarp(); // warp 0 arrives when its lane 0 has seen O leave
+                if (lane == 0) arrive(&q_empty[row_group]);
+            }
+        }
+        if (!more) break;
+        if (O_IN_Q) {
+            FIRST_QK()
+        }
+    }
+    if (warp == 0 && lane == 0) bulk_wait_group_read<0>(); // the CTA keeps o_smem until TMA has read it
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    attention(const __grid_constant__ struct attention_args args,
+              const __grid_constant__ struct schedule schedule, const __grid_constant__ CUtensorMap q_map,
+              const __grid_constant__ CUtensorMap k_map, const __grid_constant__ CUtensorMap v_map,
+              const __grid_constant__ CUtensorMap o_map) {
+    extern __shared__ unsigned char smem[];
+    const uint32_t smem0 = shared_address(smem);
+    const uint32_t q_smem = (smem0 + 1023) & ~1023u; // 8 rows of 128 bytes: where the swizzle starts anew
+    const uint32_t k_smem = q_smem + ROW_GROUPS * Q_BYTES;
+    const uint32_t v_smem = k_smem + RING * KV_BYTES;
+    const uint32_t o_smem = O_IN_Q ? q_smem : v_smem + RING * KV_BYTES;
+    const uint32_t ones_smem = v_smem + RING * KV_BYTES + (O_IN_Q ? 0 : ROW_GROUPS * Q_BYTES);
+    const uint32_t partial_smem = ones_smem + (ONES ? KV_PAGE : 0);
+    const int tid = threadIdx.x, warpgroup = __shfl_sync(~0u, tid / 128, 0); // known to be one per warp
+
+    if (tid == WARPGROUPS * 128) {
+        prefetch_tensormap(&q_map);
+        prefetch_tensormap(&k_map);
+        prefetch_tensormap(&v_map);
+        for (int g = 0; g < ROW_GROUPS; g++) {
+            mbarrier_init(shared_address(&q_full[g]), 1);
+            mbarrier_init(shared_address(&q_empty[g]), 4 * KEY_GROUPS); // warps
+        }
+        for (int s = 0; s < RING; s++) {
+            mbarrier_init(shared_address(&k_full[s]), 1);
+            mbarrier_init(shared_address(&v_full[s]), 1);
+            mbarrier_init(shared_address(&k_empty[s]), 4 * ROW_GROUPS);
+            mbarrier_init(shared_address(&v_empty[s]), 4 * ROW_GROUPS);
+        }
+        for (int s = 0; s < 2; s++) {
+            mbarrier_init(shared_address(&next_full[s]), 1);
+            mbarrier_init(shared_address(&next_empty[s]), 4 * WARPGROUPS);
+        }
+        fence_mbarrier_init(); // TMA is to see the barriers
+    }
+    if (ONES) {
+        const uint4 ones = {0x3C003C00, 0x3C003C00, 0x3C003C00, 0x3C003C00};
+        for (int row = tid; row < BKV; row += THREADS) // chunk 0 of each row
+            *(uint4 *)(smem + (ones_smem - smem0) + row * 128 + row % 8 * 16) = ones;
+        fence_proxy_async(); // WGMMA is to see what this thread wrote
+    }
+    __syncthreads(); // the barriers are initialised, ones_smem is written
+
+    if (warpgroup == WARPGROUPS) {
+        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        if (tid == WARPGROUPS * 128)
+            produce(args, schedule, &q_map, &k_map, &v_map, q_smem, k_smem, v_smem);
+    } else {
+        setmaxnreg_inc<CONSUMER_REGISTERS>();
+        consume(args, schedule, &o_map, q_smem, k_smem, v_smem, o_smem, ones_smem,
+                (float *)(smem + (partial_smem - smem0)), warpgroup);
+    }
+}

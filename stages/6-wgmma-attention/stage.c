@@ -1,0 +1,167 @@
+/* Stage 6 on the host: which image, four tensor maps, one launch. */
+#include "reason.h"
+
+#include "stage.h"
+#include "tile.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* Rows of all heads in tiles of BQ: what there is to schedule. */
+static int64_t n_tiles(const struct attention *a, int shape) {
+    return (int64_t)a->batch * a->heads * ceil_div(a->seqlen_q, BQ_OF(a->head_dim, shape));
+}
+
+/* Where the 64-row tiles all run at once, splitting keys too brings more SMs to work, each for less
+ * time. Below some rows, 128-row tiles leave less of the last one empty than 192-row tiles do. */
+static int shape_of(const struct attention *a, const struct chip *chip) {
+    int dim = a->head_dim;
+    if (HAS_SHAPE(dim, SHAPE_SPLIT) && n_tiles(a, SHAPE_SPLIT) <= chip->n_sms) return SHAPE_SPLIT;
+    if (HAS_SHAPE(dim, SHAPE_SHORT) && a->seqlen_q <= SHORT_ROWS) return SHAPE_SHORT;
+    return SHAPE_LONG;
+}
+
+static const char *map_rule(const char *name, const struct tensor_stride *s) {
+    if (s->batch % 8 || s->head % 8)
+        return reason("stage 6 takes head and batch strides that are multiples of 8 elements (TMA "
+                      "counts in 16 bytes), not %s's %lld and %lld",
+                      name, (long long)s->head, (long long)s->batch);
+    return NULL;
+}
+
+static const char *supports(const struct attention *a, const struct chip *chip) {
+    const char *why = NULL;
+    if (chip->cc / 10 != 9)
+        return reason("stage 6 takes Hopper (compute capability 9.0: WGMMA, TMA), not %s",
+                      chip->board);
+    if (a->head_dim != 64 && a->head_dim != 128 && a->head_dim != 256)
+        return reason("stage 6 takes head_dim 64, 128 and 256, not %d", a->head_dim);
+    if (n_tiles(a, SHAPE_SPLIT) > INT_MAX / 2)
+        return reason("stage 6 takes up to 2^30 tiles of 64 rows, not %lld",
+                      (long long)n_tiles(a, SHAPE_SPLIT));
+    if (!why) why = map_rule("Q", &a->q_stride);
+    if (!why) why = map_rule("K", &a->k_stride);
+    if (!why) why = map_rule("V", &a->v_stride);
+    if (!why) why = map_rule("O", &a->o_stride);
+    return why;
+}
+
+/* One page of 64 elements by `rows`; what a box reaches beyond a head's last row is zero, not the next
+ * head: that is why the map has 4 dimensions. */
+static const char *make_map(struct device *d, device_ptr base, const struct tensor_stride *s,
+                            const struct attention *a, int heads, int seqlen, int rows, void *map) {
+    struct device_tensor_map m = {
+        .base = base,
+        .rank = 4,
+        .extent = {a->head_dim, seqlen, heads, a->batch},
+        .stride = {2, 2 * s->row, 2 * s->head, 2 * s->batch},
+        .box = {64, rows, 1, 1},
+        .swizzle_bytes = 128,
+    };
+    return device_tensor_map(d, &m, map);
+}
+
+static size_t workspace_bytes(const struct attention *a, const struct chip *chip) {
+    (void)a, (void)chip;
+    return sizeof(uint32_t); /* schedule.counter */
+}
+
+static struct divisor divisor_of(int64_t d) {
+    struct divisor by = {.d = (uint32_t)d, .shift = 31};
+    while (1ull << (by.shift - 31) < (uint64_t)d) by.shift++;
+    by.multiplier = (uint32_t)(((1ull << by.shift) + d - 1) / d);
+    return by;
+}
+
+/* Causal tiles are handed out longest first, but only among as many heads as have their K and V in two
+ * thirds of L2 at once (the heads of a GQA group share theirs). */
+static struct schedule schedule_of(const struct attention *a, const struct chip *chip, int shape) {
+    int64_t n_heads = (int64_t)a->batch * a->heads;
+    int64_t per_head = ceil_div(a->seqlen_q, BQ_OF(a->head_dim, shape));
+    double kv_bytes = 4.0 * a->seqlen_k * a->head_dim * a->kv_heads / a->heads;
+    double together = kv_bytes > 0 ? chip->l2_bytes / 1.5 / kv_bytes : n_heads;
+    int64_t section = together < 1 ? 1 : together > n_heads ? n_heads : (int64_t)together;
+    return (struct schedule){
+        .n_tiles = (int32_t)(n_heads * per_head),
+        .heads_per_section = (int32_t)section,
+        .tiles_per_head = divisor_of(per_head),
+        .section_tiles = divisor_of(section * per_head),
+        .section_heads = divisor_of(section),
+        .heads = divisor_of(a->heads),
+        .group = divisor_of(a->heads / a->kv_heads),
+    };
+}
+
+static const char *make_maps(const struct attention *a, struct device *d,
+                             const struct stage_tensors *t, int bkv, unsigned char maps[4][128]) {
+    const char *why = make_map(d, t->q, &a->q_stride, a, a->heads, a->seqlen_q, 64, maps[0]);
+    if (!why) why = make_map(d, t->o, &a->o_stride, a, a->heads, a->seqlen_q, 64, maps[3]);
+    if (why) return why;
+    if (a->seqlen_k ==
+        0) { /* an empty tensor has no map; all keys are masked, so Q's rows will do */
+        why = make_map(d, t->q, &a->q_stride, a, a->heads, a->seqlen_q, bkv, maps[1]);
+        memcpy(maps[2], maps[1], 128);
+        return why;
+    }
+    why = make_map(d, t->k, &a->k_stride, a, a->kv_heads, a->seqlen_k, bkv, maps[1]);
+    if (!why) why = make_map(d, t->v, &a->v_stride, a, a->kv_heads, a->seqlen_k, bkv, maps[2]);
+    return why;
+}
+
+static const char *plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
+                        struct stage_plan *out) {
+    const struct chip *chip = &device_info(d)->chip;
+    const int dim = a->head_dim, shape = shape_of(a, chip);
+    const char *const suffix[] = {"", "-short", "-split"};
+    struct attention_args args = stage_args(a, t);
+    struct schedule schedule = schedule_of(a, chip, shape);
+    schedule.counter = (uint32_t *)t->workspace;
+    *out = (struct stage_plan){.n_launches = 1};
+    snprintf(out->image, sizeof out->image, "d%d%s%s", dim, suffix[shape],
+             args.causal ? "-causal" : "");
+    struct device_launch *l = &out->launch[0];
+    *l = (struct device_launch){
+        .kernel = "attention",
+        .grid = {schedule.n_tiles < chip->n_sms ? schedule.n_tiles : chip->n_sms, 1, 1},
+        .block = {THREADS_OF(dim, shape), 1, 1},
+        .shared_bytes = SHARED_BYTES(dim, shape),
+    };
+    unsigned char maps[4][128];
+    const char *why = make_maps(a, d, t, BKV_OF(dim, shape), maps);
+    /* Every launch leaves the counter at 0 for the next. */
+    if (!why) why = device_fill(d, t->workspace, 0, sizeof(uint32_t));
+    if (why) return why;
+    device_launch_arg(l, &args, sizeof args);
+    device_launch_arg(l, &schedule, sizeof schedule);
+    for (int i = 0; i < 4; i++) device_launch_arg(l, maps[i], sizeof maps[i]);
+    return NULL;
+}
+
+/* WGMMA instructions as warps issue them: 4 for each product of 64 rows. A tile of S is head_dim / 16
+ * products, its share of O is BKV / 16. Counted as the kernel walks. */
+static double tensor_instructions(const struct attention *a, const struct chip *chip) {
+    int shape = shape_of(a, chip), bq = BQ_OF(a->head_dim, shape), bkv = BKV_OF(a->head_dim, shape);
+    int keys = bkv * KEY_GROUPS_OF(shape);
+    double n_blocks = 0;
+    for (int64_t q0 = 0; q0 < ceil_div(a->seqlen_q, bq) * bq; q0 += 64) {
+        int64_t kv_end = a->seqlen_k, visible = q0 + 64 + attention_diagonal(a);
+        if (a->mask != MASK_NONE && visible < kv_end) kv_end = visible;
+        n_blocks += (kv_end > 0 ? ceil_div(kv_end, keys) : 1) * KEY_GROUPS_OF(shape);
+    }
+    return n_blocks * a->batch * a->heads * 4 * (a->head_dim / 16 + bkv / 16);
+}
+
+const struct stage stage = {
+    .number = 6,
+    .name = "6-wgmma-attention",
+    .row_error_limit = 1e-3,
+    .max_registers = 168, /* at launch; consumers then have up to 232 (setmaxnreg) */
+    .tensor_family = "HGMMA",
+    .supports = supports,
+    .workspace_bytes = workspace_bytes,
+    .plan = plan,
+    .tensor_instructions = tensor_instructions,
+};
