@@ -80,6 +80,10 @@ static void *load_from(const char *folder, char *error, size_t error_bytes) {
                  file_names[i]);
         if (folder && access(path, R_OK) != 0) continue;
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (handle && folder) { /* libcupti asks for it by name alone, and then finds this one */
+            snprintf(path, sizeof path, "%s/libnvperf_host.so", folder);
+            dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        }
         if (handle) return handle;
         /* A file that is there and does not load says more than one that is not. */
         if (folder || !*error) snprintf(error, error_bytes, "%s", dlerror());
