@@ -5,6 +5,7 @@
 #include "emu_counters.h"
 #include "occupancy.h"
 #include "reason.h"
+#include "source.h"
 #include "tensormap.h"
 
 #include <cuda.h>
@@ -197,6 +198,38 @@ static const char *emu_counters(struct device *d, struct device_image *image,
     return why;
 }
 
+/* An instruction counts for the line of the kernel that it was inlined into, and also for its own line if that
+ * is in another file. */
+static const char *add_line(void *arg, const struct emu_line *l) {
+    struct source_line s = {.line = l->outer_line,
+                            .executed = l->executed,
+                            .threads = l->threads,
+                            .wavefronts = l->wavefronts,
+                            .wavefronts_ideal = l->wavefronts_ideal,
+                            .sectors = l->sectors,
+                            .sectors_ideal = l->sectors_ideal,
+                            .splits = l->is_branch ? l->splits : 0};
+    snprintf(s.file, sizeof s.file, "%s", l->outer_file);
+    const char *why = source_add(arg, &s);
+    if (why || !strcmp(l->file, l->outer_file)) return why;
+    s.line = l->line;
+    snprintf(s.file, sizeof s.file, "%s", l->file);
+    return source_add(arg, &s);
+}
+
+static const char *emu_source(struct device *d, struct device_image *image,
+                              const struct device_launch *launches, int n, struct source *out) {
+    struct emu_device *e = emu_of(d);
+    const char *why = emu_result_open(&e->counts);
+    for (int i = 0; i < n && !why; i++) why = emu_launch_one(d, image, &launches[i]);
+    if (!why) why = say_reports(e->counts);
+    if (!why) why = emu_lines(e->counts, add_line, out);
+    if (!why) source_sort(out);
+    emu_result_close(e->counts);
+    e->counts = NULL;
+    return why;
+}
+
 /* ---- Open and close ------------------------------------------------------------------------------------ */
 
 static void emu_close(struct device *d) {
@@ -232,6 +265,7 @@ const char *device_emu_open(const char *chip, struct device **out) {
         .launch = emu_launch_one,
         .sync = emu_sync,
         .counters = emu_counters,
+        .source = emu_source,
     };
     struct emu_device *e = calloc(1, sizeof *e);
     *out = NULL;

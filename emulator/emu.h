@@ -123,6 +123,8 @@ struct emu_inst {
 /* Where an instruction comes from. */
 struct emu_origin {
     int ptx_line;
+    const char *text; /* the instruction as written, without its guard */
+    uint32_t text_length;
     const char *file; /* of the innermost line; "" without -lineinfo */
     int line;
     const char

@@ -19,6 +19,7 @@ struct emu_line {
     const char *kernel, *opcode;
     const char *file, *outer_file; /* "" if not known; outer: what it was inlined into */
     int line, outer_line, ptx_line;
+    bool is_branch; /* splits: executions that divided the lanes; else barrier arrivals */
     double executed, threads;
     double wavefronts, wavefronts_ideal, sectors, sectors_ideal, bytes, splits;
 };

@@ -19,6 +19,7 @@ struct emu_options {
     bool async_early;           /* asynchronous operations complete when issued */
     bool mma_exact;             /* tensor cores round once, to nearest: not what hardware does */
     int trace_line;             /* print warp 0 of block 0 at this source line; 0: off */
+    int banks_line;             /* print the banks of shared accesses at this line; 0: off */
     uint64_t watch;             /* print every access to this address; 0: off */
     bool watch_shared;          /* it is an offset in shared memory */
 };

@@ -90,5 +90,13 @@ struct emu_result {
     struct emu_kernel_counts *kernels;
 };
 
+/* trace.c: what --trace, --watch and --banks print. False: nothing is asked for. */
+struct emu_trace {
+    const struct emu_options *options;
+    struct emu_events events;
+    int n_traced;
+};
+bool emu_trace_open(struct emu_trace *t, const struct emu_options *o);
+
 /* memory.c: the allocation that holds p, as [*base, *end); false if none */
 bool emu_memory_find(const struct emu_memory *m, uint64_t p, uint64_t *base, uint64_t *end);

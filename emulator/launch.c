@@ -185,6 +185,7 @@ static void run_all(struct work *work) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int n = work->launch.options->n_threads > 0 ? work->launch.options->n_threads
                                                 : (int)(cores > 0 ? cores : 1);
+    if (work->launch.events) n = 1;
     if ((uint64_t)n > work->n_blocks) n = (int)work->n_blocks;
     if (n > 256) n = 256;
     pthread_t thread[256];
@@ -260,6 +261,8 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     work.launch.param = emu_memory_at(m, param, 1);
     for (int a = 0; a < g->n_args; a++)
         memcpy(work.launch.param + k->param_offset[a], g->arg[a], g->arg_bytes[a]);
+    struct emu_trace trace;
+    if (emu_trace_open(&trace, o)) work.launch.events = &trace.events;
     work.counts = counts_of(r, k);
     pthread_mutex_init(&work.lock, NULL);
     if (work.counts)

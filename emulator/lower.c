@@ -433,6 +433,8 @@ void ptx_instruction(struct parser *p, uint32_t guard, bool negated) {
     opcode_parts(i);
     operands(&l, i->form->operands);
     if (ptx_peek(p)->punct != ';') ptx_fail(p, "operands of %.80s are not understood", i->opcode);
+    k->origin[n].text = t->text;
+    k->origin[n].text_length = (uint32_t)(ptx_peek(p)->text - t->text);
     p->at++;
     keep_operands(&l);
     const char *why = "this combination of modifiers is not supported";

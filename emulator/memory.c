@@ -11,7 +11,8 @@
 #include <sys/mman.h>
 
 enum { PAGE = 4096 };
-#define RESERVED ((size_t)1 << 38)
+#define RESERVED  ((size_t)1 << 38)
+#define PREFERRED ((void *)0x200000000000)
 
 struct allocation {
     uint64_t base, end;
