@@ -140,8 +140,7 @@ const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
     }
     put(&l, SOURCE_EMULATOR, all.executed, "instructions", "PTX instructions of all warps",
         "instructions");
-    put(&l, SOURCE_EMULATOR, all.threads, "instructions", "the same, by active threads",
-        "thread_instructions");
+    put(&l, SOURCE_EMULATOR, all.threads, "instructions", "the same, by active threads", "threads");
     for (int c = 0; c < EMU_CLASSES; c++)
         put(&l, SOURCE_EMULATOR, class[c].units, "instructions", "PTX instructions, in SASS terms",
             "%s", class_names[c]);

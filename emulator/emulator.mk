@@ -17,3 +17,23 @@ $(BUILD)/bench-emu-$1: $(BUILD)/emulator/bench/bench_emu.o $(patsubst %.c,$(BUIL
 	$$(LINK)
 endef
 $(foreach d,$(STAGE_DIRS),$(eval $(call bench-rule,$(call stage-of,$d),$d)))
+
+# banks: the bank map of one shared access, by source line: make stage-1 banks LINE=99 [ACCESS=2]
+LINE   ?=
+ACCESS ?= 0
+MAP    := $(if $(filter dumb,$(TERM)),dumb,png)
+
+.PHONY: banks $(addprefix banks-,$(STAGES))
+banks: $(addprefix banks-,$(CHOSEN)) ## which banks a line's shared access wants: LINE=number ACCESS=nth on the line
+$(addprefix banks-,$(STAGES)): banks-%: %
+	@test "$(LINE)" -gt 0 2>/dev/null && test "$(ACCESS)" -ge 0 2>/dev/null || \
+	    { echo "make: say which line: make $* banks LINE=99 (make $* source shows them)" >&2; exit 2; }
+	@mkdir -p results/banks
+	@$(BUILD)/$* --device emu --quiet --no-check --no-races --source --banks $(LINE) $(ARGS) | \
+	    awk '/^# lane/ {on = 1} on && NF == 0 {on = 0} /^# / || (on && NF == 4) || NF == 0' \
+	    > results/banks/$*-$(LINE).txt
+	@grep -q '^[0-9]' results/banks/$*-$(LINE).txt || \
+	    { echo "make: warp 0 makes no shared access at line $(LINE) of $*" >&2; exit 2; }
+	@gnuplot -e "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); out='results/banks/$*-$(LINE)'; \
+	    term='$(MAP)'; caption='$*, line $(LINE), access $(ACCESS)'" emulator/banks.gp
+	@echo "results/banks/$*-$(LINE).txt$(if $(filter png,$(MAP)), and .png)"

@@ -88,6 +88,15 @@ static void print_banks(const struct emu_warp *w, const struct emu_inst *i, uint
     (void)w;
 }
 
+/* Has this access not been printed yet? */
+static bool is_new(struct emu_trace *t, uint32_t pc) {
+    for (int n = 0; n < t->n_mapped; n++)
+        if (t->mapped[n] == pc) return false;
+    if (t->n_mapped == (int)(sizeof t->mapped / sizeof *t->mapped)) return false;
+    t->mapped[t->n_mapped++] = pc;
+    return true;
+}
+
 static void on_access(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                       enum emu_space space, const uint64_t addr[32], unsigned bytes,
                       enum emu_access what) {
@@ -95,7 +104,7 @@ static void on_access(void *user, struct emu_warp *w, const struct emu_inst *i, 
     const struct emu_options *o = t->options;
     bool first_warp = !w->block->linear && !w->index;
     if (o->banks_line && space == EMU_SHARED && first_warp && on_line(i, w, o->banks_line) &&
-        w->count[i->pc].executed == 1)
+        is_new(t, i->pc))
         print_banks(w, i, mask, addr, bytes);
     if (o->trace_line && first_warp && on_line(i, w, o->trace_line) && t->n_traced < MAX_TRACED) {
         printf("%s addresses of line %d, %u bytes a lane\n",

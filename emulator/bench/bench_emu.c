@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
     if (!why) why = bench_open(d, &o.problem, &in, o.image, &b);
     if (why) goto done;
     double instructions = counted(d, b.image, &b.plan, "instructions");
-    double threads = counted(d, b.image, &b.plan, "thread_instructions");
+    double threads = counted(d, b.image, &b.plan, "threads");
     device_emulator_options(&(struct emu_options){.n_threads = 1, .no_checks = true});
     if ((why = best_of_three(&b, CLOCK_PROCESS_CPUTIME_ID, &alone))) goto done;
     device_emulator_options(&(struct emu_options){0});
