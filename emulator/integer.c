@@ -417,3 +417,26 @@ enum emu_step emu_dp4a(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
     }
     return EMU_NEXT;
 }
+
+/* ---- Pairs of 16-bit integers ---- */
+
+#define HALVES(a, b, T, op)                                                                        \
+    ((uint32_t)(uint16_t)op((T)(a), (T)(b)) |                                                      \
+     (uint32_t)(uint16_t)op((T)((a) >> 16), (T)((b) >> 16)) << 16)
+#define LESSER(x, y)  ((x) < (y) ? (x) : (y))
+#define GREATER(x, y) ((x) > (y) ? (x) : (y))
+#define SUM(x, y)     ((x) + (y))
+
+static BINARY(min_u16x2, uint32_t, HALVES(a[l], b[l], uint16_t, LESSER))
+static BINARY(max_u16x2, uint32_t, HALVES(a[l], b[l], uint16_t, GREATER))
+static BINARY(min_s16x2, uint32_t, HALVES(a[l], b[l], int16_t, LESSER))
+static BINARY(max_s16x2, uint32_t, HALVES(a[l], b[l], int16_t, GREATER))
+static BINARY(add_16x2, uint32_t, HALVES(a[l], b[l], uint16_t, SUM))
+
+emu_handler *emu_select_pair(struct emu_inst *i, const char **why) {
+    bool is_signed = strstr(i->opcode, ".s16x2") != NULL;
+    (void)why;
+    if (!strncmp(i->opcode, "add", 3)) return add_16x2;
+    if (!strncmp(i->opcode, "min", 3)) return is_signed ? min_s16x2 : min_u16x2;
+    return is_signed ? max_s16x2 : max_u16x2;
+}

@@ -145,7 +145,7 @@ static enum emu_step ld_shared_fast(struct emu_warp *w, const struct emu_inst *i
         if (kind == EMU_PATTERN_CONTIGUOUS && i->vec > 1) kind = EMU_PATTERN_OTHER;
         for (int k = 0; k < i->vec; k++)
             load_row(emu_row32(w, i->op[0].rows[k]), shared + (unsigned)k * bytes, addr, bytes,
-                     p->kind);
+                     kind);
         return EMU_NEXT;
     }
     uint32_t ok = p ? mask : emu_shared_access(w, i, mask, addr, all, EMU_READ);
