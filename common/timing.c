@@ -37,19 +37,25 @@ void timing_statistics(double *sample, int n, struct timing *out) {
     out->iqr_us = quantile(sample, n, 0.75) - quantile(sample, n, 0.25);
 }
 
-/* How many runs make a sample long enough: the second of two replays of one run says how long a
- * run is. */
-static const char *choose_repeats(struct device *d, struct device_image *image,
-                                  const struct device_launch *launches, int n, int *repeats) {
-    struct device_graph *g;
-    double us = 0;
-    const char *why = device_graph_open(d, image, launches, n, 1, &g);
-    if (why) return why;
-    for (int i = 0; i < 2 && !why; i++) why = device_graph_time(g, false, &us);
-    device_graph_close(g);
-    double wanted = ceil(TIMING_SAMPLE_US / fmax(us, 0.5));
-    *repeats = (int)fmin(fmax(wanted, 1), TIMING_MAX_REPEATS);
-    return why;
+/* Opens a graph that lasts a sample. How many runs that takes is measured in the graph itself: a
+ * single run is mostly the replay's own start-up. */
+static const char *open_sample(struct device *d, struct device_image *image,
+                               const struct device_launch *launches, int n, int *repeats,
+                               struct device_graph **g) {
+    enum { TRIES = 4 };
+    *repeats = 1;
+    for (int i = 0; i < TRIES; i++) {
+        double us = 0;
+        const char *why = device_graph_open(d, image, launches, n, *repeats, g);
+        for (int r = 0; r < 2 && !why; r++) why = device_graph_time(*g, false, &us);
+        if (why) return why;
+        if (us >= TIMING_SAMPLE_US || *repeats == TIMING_MAX_REPEATS || i + 1 == TRIES) break;
+        device_graph_close(*g);
+        *g = NULL;
+        *repeats =
+            (int)fmin(ceil(*repeats * (TIMING_SAMPLE_US / fmax(us, 0.5))), TIMING_MAX_REPEATS);
+    }
+    return NULL;
 }
 
 static const char *warm_up(struct device_graph *g, double min_time_s) {
@@ -85,13 +91,14 @@ const char *timing_measure(struct device *d, struct device_image *image,
     int repeats = 1;
     *out = (struct timing){.cold = cold};
     const char *why = NULL;
-    if (!cold && (why = choose_repeats(d, image, launches, n, &repeats))) return why;
-    out->launches_per_sample = repeats;
     if (!(sample = malloc((size_t)max_samples * sizeof *sample))) {
         why = reason("out of memory for %d samples", max_samples);
         goto done;
     }
-    if ((why = device_graph_open(d, image, launches, n, repeats, &g))) goto done;
+    why = cold ? device_graph_open(d, image, launches, n, 1, &g)
+               : open_sample(d, image, launches, n, &repeats, &g);
+    if (why) goto done;
+    out->launches_per_sample = repeats;
     nvtx_begin(NVTX_WARMUP);
     why = warm_up(g, min_time_s);
     nvtx_end();
