@@ -38,6 +38,7 @@
  *   partial_smem: split shapes only (combine)                             with 1024 to align:
  *                                               132096 |181248 |197632 */
 #include "attention_args.h"
+#include "ex2_fma.cuh"
 #include "ptx.cuh"
 #include "ptx_sm90.cuh"
 #include "tile.h"
@@ -49,11 +50,12 @@ constexpr int BQ = BQ_OF(DIM, SHAPE), BKV = BKV_OF(DIM, SHAPE);
 constexpr int RING = KEY_GROUPS * STAGES;            // stages of K, and of V
 constexpr int PAGES = DIM / 64;
 constexpr bool ONES = ONES_OF(DIM), O_IN_Q = O_IN_Q_OF(DIM);
-constexpr bool TURNS = KEY_GROUPS == 1;              // split shapes have too few tiles to take turns
+constexpr bool TURNS = TAKE_TURNS && KEY_GROUPS == 1; // split shapes: two turns at most, of no use
 constexpr int O_BLOCKS = DIM / 8 + ONES;             // the last one holds row sums of P
 constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128;           // bytes
 constexpr uint32_t Q_BYTES = PAGES * Q_PAGE, KV_BYTES = PAGES * KV_PAGE; // one warpgroup's Q; one stage
 
+#include "pipeline.cuh" // barriers and rings
 #include "schedule.cuh" // which tile is next
 
 // Registers: a launch gives every thread 65536 / THREADS; the producer hands most of its own over.
@@ -65,30 +67,8 @@ static_assert(PRODUCER_REGISTERS + WARPGROUPS * CONSUMER_REGISTERS <=
 static_assert((ROW_GROUPS - 1) * 64 <= STAGES * BKV,
               "a warpgroup that skips more tiles than a ring has stages would wait for itself");
 
-// mbarriers. full: TMA has written; empty: every consumer has read, TMA may overwrite.
-static __shared__ uint64_t q_full[ROW_GROUPS], q_empty[ROW_GROUPS];
-static __shared__ uint64_t k_full[RING], k_empty[RING], v_full[RING], v_empty[RING];
-static __shared__ uint64_t next_full[2], next_empty[2];
-static __shared__ int next_smem[2]; // which tile comes after this one, two deep
-
+// Named barriers; 0 is __syncthreads.
 enum { BAR_TURN = 1, BAR_STORE = BAR_TURN + WARPGROUPS, BAR_COMBINE = BAR_STORE + WARPGROUPS };
-
-static __device__ __forceinline__ void wait(const uint64_t *barrier, uint32_t parity) {
-    while (!mbarrier_try_wait_parity(shared_address(barrier), parity)) {}
-}
-static __device__ __forceinline__ void arrive(const uint64_t *barrier) {
-    mbarrier_arrive(shared_address(barrier));
-}
-
-// A place in a ring of n stages. Barriers start in phase 0: a consumer's first wait is for parity 0, a
-// producer's for the phase before, parity 1, which counts as over.
-struct ring {
-    uint32_t stage, parity;
-};
-static __device__ __forceinline__ void advance(struct ring &r, uint32_t by, uint32_t n) {
-    r.stage += by;
-    if (r.stage >= n) r.stage -= n, r.parity ^= 1;
-}
 
 // ---- load Q, K, V: one thread
 static __device__ __forceinline__ void produce(const struct attention_args &args,
@@ -184,7 +164,9 @@ static __device__ __forceinline__ void exponentials(uint32_t (&p_frag)[BKV / 16]
 #pragma unroll
         for (int r = 0; r < 2; r++) {
             float even = ex2(fmaf(s_frag[j][2 * r], scale_log2, -base[r]));
-            float odd = ex2(fmaf(s_frag[j][2 * r + 1], scale_log2, -base[r]));
+            float odd = EXP_FMA && j % (EXP_FMA / 2 + !EXP_FMA) == 0
+                            ? ex2_fma(s_frag[j][2 * r + 1], scale_log2, base[r])
+                            : ex2(fmaf(s_frag[j][2 * r + 1], scale_log2, -base[r]));
             if (!ONES) l_even[r] += even, l_odd[r] += odd;
             p_frag[j / 2][j % 2 * 2 + r] = pack(even, odd);
         }
@@ -478,21 +460,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         prefetch_tensormap(&q_map);
         prefetch_tensormap(&k_map);
         prefetch_tensormap(&v_map);
-        for (int g = 0; g < ROW_GROUPS; g++) {
-            mbarrier_init(shared_address(&q_full[g]), 1);
-            mbarrier_init(shared_address(&q_empty[g]), 4 * KEY_GROUPS); // warps
-        }
-        for (int s = 0; s < RING; s++) {
-            mbarrier_init(shared_address(&k_full[s]), 1);
-            mbarrier_init(shared_address(&v_full[s]), 1);
-            mbarrier_init(shared_address(&k_empty[s]), 4 * ROW_GROUPS);
-            mbarrier_init(shared_address(&v_empty[s]), 4 * ROW_GROUPS);
-        }
-        for (int s = 0; s < 2; s++) {
-            mbarrier_init(shared_address(&next_full[s]), 1);
-            mbarrier_init(shared_address(&next_empty[s]), 4 * WARPGROUPS);
-        }
-        fence_mbarrier_init(); // TMA is to see the barriers
+        init_barriers();
     }
     if (ONES) {
         const uint4 ones = {0x3C003C00, 0x3C003C00, 0x3C003C00, 0x3C003C00};

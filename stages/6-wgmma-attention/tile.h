@@ -36,6 +36,14 @@
 /* At head_dim 64 the tensor cores also add up the rows of P: a product with a page of ones. */
 #define ONES_OF(dim) ((dim) == 64)
 
+/* Switches of the experiments in `images`. */
+#ifndef TAKE_TURNS
+#define TAKE_TURNS 1 /* 0: warpgroups issue products whenever they can */
+#endif
+#ifndef EXP_FMA
+#define EXP_FMA 0 /* 4: every 4th exponential on the FMA pipes (ex2_fma.cuh); even */
+#endif
+
 /* At head_dim 256 the output tile has no shared memory of its own: it takes that of Q. */
 #define O_IN_Q_OF(dim) ((dim) == 256)
 

@@ -1,0 +1,21 @@
+/* 2^(s * scale - base) without the MUFU: an experiment (see the README), off unless EXP_FMA says so.
+ *
+ * x = s * scale - base is clamped to [-112, 16] by way of y = (x + 112) / 128 in [0, 1] (the multiply-add
+ * saturates for free) and cut into a whole number and a rest in [-1/2, 1/2]. 2^rest is a polynomial of
+ * degree 3 with relative error 7.5e-5, where rounding P to fp16 costs up to 4.9e-4; the whole number is
+ * added to its exponent. 7 FMA-pipe operations and a shift-add for one MUFU operation. */
+#pragma once
+
+static __device__ __forceinline__ float ex2_fma(float s, float scale, float base) {
+    const float round = 12582912; // 1.5 * 2^23: adding it rounds to a whole number, kept in the low bits
+    float y;
+    asm("fma.rn.ftz.sat.f32 %0, %1, %2, %3;"
+        : "=f"(y)
+        : "f"(s), "f"(scale / 128), "f"(0.875f - base / 128));
+    float whole = fmaf(y, 128, round - 112);
+    float rest = fmaf(y, 128, (round - 112) - whole);
+    float p = fmaf(rest, 0.05517167f, 0.24261112f);
+    p = fmaf(p, rest, 0.69326099f);
+    p = fmaf(p, rest, 0.99992807f);
+    return __uint_as_float(__float_as_uint(p) + (__float_as_uint(whole) << 23));
+}
