@@ -30,3 +30,8 @@ $(BUILD)/tests/gpu_counters: | $(COUNTED)
 $(COUNTED): $(BUILD)/images/tests/gpu_counters.%.cubin: tests/gpu_counters.cu | $(BUILD)/images/tests/.dir
 	@echo "nvcc $@"
 	@$(NVCC) $(NVCCFLAGS) -cubin -arch=$* -o $@ $< 2> $(basename $@).ptxas || { cat $(basename $@).ptxas >&2; exit 1; }
+
+.PHONY: against-ncu $(addprefix against-ncu-,$(STAGES))
+against-ncu: $(addprefix against-ncu-,$(CHOSEN)) ## this project's counters beside Nsight Compute's, on a GPU
+$(addprefix against-ncu-,$(STAGES)): against-ncu-%: %
+	@flock $(BUILD)/device.lock python3 profiler/against_ncu.py $(BUILD)/$* $(ARGS)

@@ -47,7 +47,7 @@ KERNEL wgmma_loop(float *out, int n, int step) {
 #endif
 }
 
-/* n LDS of 4 bytes, `step` words between neighbouring threads: `step` wavefronts each, for powers of 2. */
+/* n LDS of 4 bytes (volatile, or ptxas takes them out of the loop), `step` words between neighbouring threads: `step` wavefronts each, for powers of 2. */
 KERNEL lds_loop(float *out, int n, int step) {
     extern __shared__ float words[];
     float sum = 0;
@@ -55,7 +55,7 @@ KERNEL lds_loop(float *out, int n, int step) {
 #pragma unroll 1
     for (int i = 0; i < n; i++) {
         float value;
-        asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(at) : "memory"); // CONFLICTS HERE
+        asm volatile("ld.volatile.shared.f32 %0, [%1];" : "=f"(value) : "r"(at) : "memory");
         sum += value;
     }
     out[tid()] = sum;
@@ -66,7 +66,7 @@ KERNEL sts_loop(float *out, int n, int step) {
     extern __shared__ float words[];
     unsigned at = shared_address(words + threadIdx.x % 32 * step);
 #pragma unroll 1
-    for (int i = 0; i < n; i++) asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(1.f) : "memory");
+    for (int i = 0; i < n; i++) asm volatile("st.volatile.shared.f32 [%0], %1;" ::"r"(at), "f"(1.f) : "memory");
     out[tid()] = 0;
 }
 

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Compares this project's counters with Nsight Compute's on the same kernel.
+
+    profiler/against_ncu.py build/stage-1 [--seqlen 512 ...]
+
+Runs the stage twice (one launch: stages with several are refused): once by itself, with all counter groups, and once under ncu without counters (two CUPTI
+clients exclude each other), where the launches of the check are looked at: the second one, so that caches are
+warm in both. Prints a markdown table, and exits 1 if a count differs by more than 1 %.
+
+Cycles and what is measured in them (percentages of time, stalls, arbitration) vary from run to run of either
+tool: those rows are marked "varies" and have a limit of 5 %. ncu prints two decimals: a difference within its
+rounding is none. DRAM is shown and not judged: what ncu's own replay reads and writes is in its number.
+"""
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+GROUPS = "TENSOR,SHARED,OCCUPANCY,MEMORY,STALL,MIX"
+
+# What a formula's SASS metrics and launch facts are called in ncu.
+ALIASES = {
+    "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared": "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared.sum",
+    "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared_ideal": "memory_l1_wavefronts_shared_ideal",
+    "smsp__sass_sectors_mem_global": "memory_l2_theoretical_sectors_global",
+    "smsp__sass_sectors_mem_global_ideal": "memory_l2_theoretical_sectors_global_ideal",
+    "launch.registers": "launch__registers_per_thread",
+    "launch.occupancy_pct": "sm__maximum_warps_per_active_cycle_pct",
+}
+VARIES = re.compile(r"pct_of_peak|per_cycle|ratio|lts__|data_bank_conflicts")
+ROUNDING = 0.0051
+
+
+def counters_of(stage):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.jsonl")
+        subprocess.run(stage + ["--no-time", "--quiet", "--counters", GROUPS, "--json", path], check=True)
+        with open(path) as f:
+            return json.loads(f.readline())
+
+
+def names_in(formula):
+    return re.findall(r"[A-Za-z_][A-Za-z0-9_.@]*", formula)
+
+
+def ncu_values(stage, metrics):
+    command = ["ncu", "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
+               "--cache-control", "none", "--nvtx", "--nvtx-include", "attnlab@verify/",
+               "--launch-skip", "1", "--launch-count", "1", "--metrics", ",".join(sorted(metrics))]
+    done = subprocess.run(command + stage + ["--no-time", "--counters", "none", "--quiet"],
+                          capture_output=True, text=True)
+    rows = list(csv.reader(io.StringIO("\n".join(l for l in done.stdout.splitlines() if l.startswith('"')))))
+    if len(rows) != 3:
+        sys.exit(f"ncu looked at {max(0, len(rows) - 2)} kernels instead of 1:\n{done.stdout}{done.stderr}")
+    values = {}
+    for name, text in zip(rows[0], rows[2]):
+        try:
+            values[name] = float(text.replace(",", ""))
+        except ValueError:
+            pass
+    return values
+
+
+def main():
+    stage = sys.argv[1:]
+    if not stage or stage[0].startswith("-"):
+        sys.exit(__doc__)
+    record = counters_of(stage)
+    ours = {c["name"]: c for c in record["counters"]}
+    wanted = {ALIASES.get(n, n) for c in ours.values() for n in names_in(c.get("metric", ""))
+              if "@" not in n}
+    theirs = ncu_values(stage, {n for n in wanted if "__" in n or n.startswith("memory_")})
+
+    rows, worst = [], 0
+    by_name = {}  # values as ncu has them, for formulas that use them
+    for name, c in ours.items():
+        if "value" not in c:
+            continue
+        formula = c["metric"]
+        known = {n: theirs.get(ALIASES.get(n, n), by_name.get(n)) for n in names_in(formula)}
+        if None in known.values():
+            continue
+        expression = re.sub(r"[A-Za-z_][A-Za-z0-9_.@]*", lambda m: repr(known[m[0]]), formula)
+        try:
+            by_name[name] = eval(expression, {"__builtins__": {}})
+        except ZeroDivisionError:
+            continue
+        a, b = c["value"], by_name[name]
+        difference = 0.0 if abs(a - b) <= ROUNDING else 100 * abs(a - b) / max(abs(a), abs(b))
+        note = "not judged" if "dram__" in formula else "varies" if VARIES.search(formula) else ""
+        limit = {"not judged": 100, "varies": 5, "": 1}[note]
+        rows.append((name, a, b, difference, note, difference <= limit))
+
+    device, problem = record["device"], record["problem"]["text"]
+    print(f"{' '.join(stage)}: {problem}, {device['name']}, driver {device['driver']}\n")
+    print("| counter | here | ncu | difference | |\n| --- | ---: | ---: | ---: | --- |")
+    for name, a, b, difference, note, fine in rows:
+        print(f"| {name} | {a:.10g} | {b:.10g} | {difference:.2f} % | {note}{'' if fine else ' DIFFERS'} |")
+    bad = [r[0] for r in rows if not r[5]]
+    judged = sum(r[4] != "not judged" for r in rows)
+    print(f"\n{judged} counters compared, {len(bad)} differ" + (f": {', '.join(bad)}" if bad else ""))
+    sys.exit(1 if bad or judged < 20 else 0)
+
+
+if __name__ == "__main__":
+    main()
