@@ -198,23 +198,28 @@ static const char *emu_counters(struct device *d, struct device_image *image,
     return why;
 }
 
-/* An instruction counts for the line of the kernel that it was inlined into, and also for its own line if that
- * is in another file. */
+/* An instruction counts for its own line and for each that it was inlined into: a line's counts include what it
+ * calls. */
 static const char *add_line(void *arg, const struct emu_line *l) {
-    struct source_line s = {.line = l->outer_line,
-                            .executed = l->executed,
+    struct source_line s = {.executed = l->executed,
                             .threads = l->threads,
                             .wavefronts = l->wavefronts,
                             .wavefronts_ideal = l->wavefronts_ideal,
                             .sectors = l->sectors,
                             .sectors_ideal = l->sectors_ideal,
                             .splits = l->is_branch ? l->splits : 0};
-    snprintf(s.file, sizeof s.file, "%s", l->outer_file);
-    const char *why = source_add(arg, &s);
-    if (why || !strcmp(l->file, l->outer_file)) return why;
-    s.line = l->line;
-    snprintf(s.file, sizeof s.file, "%s", l->file);
-    return source_add(arg, &s);
+    const char *why = l->n_frames ? NULL : source_add(arg, &s);
+    for (int f = 0; f < l->n_frames && !why; f++) {
+        bool again = false; /* a recursion of lines counts once */
+        for (int g = 0; g < f; g++)
+            again |= l->frame[g].line == l->frame[f].line &&
+                     l->frame[g].file_index == l->frame[f].file_index;
+        if (again) continue;
+        s.line = l->frame[f].line;
+        snprintf(s.file, sizeof s.file, "%s", l->frame[f].file);
+        why = source_add(arg, &s);
+    }
+    return why;
 }
 
 static const char *emu_source(struct device *d, struct device_image *image,

@@ -33,6 +33,7 @@ enum option_code {
     O_MMA_EXACT,
     O_TRACE,
     O_BANKS,
+    O_WITHOUT,
     O_WATCH,
     O_COUNTERS,
     O_LIST_COUNTERS,
@@ -88,6 +89,8 @@ static const struct {
     {"mma-exact", NULL, O_MMA_EXACT, "emulator: tensor cores round once, as no hardware does"},
     {"trace", "LINE", O_TRACE, "emulator: print one warp's values at this line of kernel.cu"},
     {"banks", "LINE", O_BANKS, "emulator: print which banks shared accesses at this line want"},
+    {"without", "LINE", O_WITHOUT,
+     "emulator: leave out the barriers, waits and fences of this line; list shows them"},
     {"watch", "ADDRESS", O_WATCH, "emulator: print every access to ADDRESS; shared:N is an offset"},
     {"counters", "G,G", O_COUNTERS, "counter groups (" COUNTERS_DEFAULT "), or none"},
     {"list-counters", NULL, O_LIST_COUNTERS, "print the groups and their questions"},
@@ -223,6 +226,9 @@ static const char *read_one(int code, const char *value, struct options *o, stru
         return option_int("trace", value, 1, 1000000, &o->emulator.trace_line);
     case O_BANKS:
         return option_int("banks", value, 1, 1000000, &o->emulator.banks_line);
+    case O_WITHOUT:
+        o->emulator.without = value;
+        return NULL;
     case O_WATCH:
         return option_watch(value, &o->emulator);
     case O_COUNTERS:

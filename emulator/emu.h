@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { EMU_LANES = 32, EMU_MAX_WARPS = 32, EMU_MAX_AGENTS = 96, EMU_BARRIERS = 16 };
+enum { EMU_FRAMES = 6, EMU_LANES = 32, EMU_MAX_WARPS = 32, EMU_MAX_AGENTS = 96, EMU_BARRIERS = 16 };
 #define EMU_FULL 0xffffffffu
 
 /* Generic addresses: global memory is at its host address, always above these windows. */
@@ -120,17 +120,13 @@ struct emu_inst {
     int32_t aux[6];     /* the selector's own */
 };
 
-/* Where an instruction comes from. */
+/* Where an instruction comes from. The kernel's own file is that of the outermost frame. */
 struct emu_origin {
     int ptx_line;
     const char *text; /* the instruction as written, without its guard */
     uint32_t text_length;
-    const char *file; /* of the innermost line; "" without -lineinfo */
-    int line;
-    const char
-        *outer_file; /* of the outermost line that it was inlined into; the same if not inlined */
-    int outer_line;
-    uint32_t file_index, outer_file_index; /* the .file numbers they come from */
+    int n_frames;                       /* 0 without -lineinfo */
+    struct emu_frame frame[EMU_FRAMES]; /* innermost first; the last is in the kernel itself */
 };
 
 /* One line of a form table (forms_scalar.def, forms_tensor.def):

@@ -17,8 +17,8 @@ const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
 /* The counts of one instruction, and where it stands. */
 struct emu_line {
     const char *kernel, *opcode;
-    const char *file, *outer_file; /* "" if not known; outer: what it was inlined into */
-    int line, outer_line, ptx_line;
+    int n_frames, ptx_line;
+    const struct emu_frame *frame; /* innermost first */
     bool is_branch; /* splits: executions that divided the lanes; else barrier arrivals */
     double executed, threads;
     double wavefronts, wavefronts_ideal, sectors, sectors_ideal, bytes, splits;

@@ -20,8 +20,16 @@ struct emu_options {
     bool mma_exact;             /* tensor cores round once, to nearest: not what hardware does */
     int trace_line;             /* print warp 0 of block 0 at this source line; 0: off */
     int banks_line;             /* print the banks of shared accesses at this line; 0: off */
+    const char *without;        /* leave out the synchronisation of a source line (without.c) */
     uint64_t watch;             /* print every access to this address; 0: off */
     bool watch_shared;          /* it is an offset in shared memory */
+};
+
+/* A place in a source file that an instruction comes from: its own line, or one that it was inlined into. */
+struct emu_frame {
+    const char *file; /* as the compiler was told */
+    int line;
+    unsigned file_index; /* of the .file directive */
 };
 
 /* Device memory: addresses are never used twice, so that a stale pointer is always caught. */

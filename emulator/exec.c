@@ -170,7 +170,7 @@ static void deadlock(struct emu_block *b) {
             const struct emu_inst *i = &b->kernel->inst[w->group[g].pc];
             const struct emu_origin *o = &b->kernel->origin[w->group[g].pc];
             fprintf(out, "\n  warp %d, lanes %08x wait at line %d: %s", n, w->group[g].mask,
-                    o->outer_line, i->opcode);
+                    emu_line_of(o), i->opcode);
             if (!stuck) stuck = w;
         }
     }

@@ -427,13 +427,25 @@ enum emu_step emu_dp4a(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
 #define GREATER(x, y) ((x) > (y) ? (x) : (y))
 #define SUM(x, y)     ((x) + (y))
 
-static BINARY(min_u16x2, uint32_t, HALVES(a[l], b[l], uint16_t, LESSER))
-static BINARY(max_u16x2, uint32_t, HALVES(a[l], b[l], uint16_t, GREATER))
-static BINARY(min_s16x2, uint32_t, HALVES(a[l], b[l], int16_t, LESSER))
-static BINARY(max_s16x2, uint32_t, HALVES(a[l], b[l], int16_t, GREATER))
-static BINARY(add_16x2, uint32_t, HALVES(a[l], b[l], uint16_t, SUM))
+static BINARY(min_u16x2, uint32_t, HALVES(a[l], b[l], uint16_t, LESSER)) static BINARY(
+    max_u16x2, uint32_t,
+    HALVES(
+        a[l], b[l], uint16_t,
+        GREATER)) static BINARY(min_s16x2, uint32_t,
+                                HALVES(
+                                    a[l], b[l], int16_t,
+                                    LESSER)) static BINARY(max_s16x2, uint32_t,
+                                                           HALVES(
+                                                               a[l], b[l], int16_t,
+                                                               GREATER)) static BINARY(add_16x2,
+                                                                                       uint32_t,
+                                                                                       HALVES(
+                                                                                           a[l],
+                                                                                           b[l],
+                                                                                           uint16_t,
+                                                                                           SUM))
 
-emu_handler *emu_select_pair(struct emu_inst *i, const char **why) {
+    emu_handler *emu_select_pair(struct emu_inst *i, const char **why) {
     bool is_signed = strstr(i->opcode, ".s16x2") != NULL;
     (void)why;
     if (!strncmp(i->opcode, "add", 3)) return add_16x2;

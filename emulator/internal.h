@@ -100,5 +100,14 @@ struct emu_trace {
 };
 bool emu_trace_open(struct emu_trace *t, const struct emu_options *o);
 
+/* report.c: is this frame in the kernel's own file; the innermost line there; does any frame there have it? */
+bool emu_in_kernel(const struct emu_origin *o, int frame);
+int emu_line_of(const struct emu_origin *o);
+bool emu_on_line(const struct emu_origin *o, int line);
+
+/* without.c: a copy of the kernel in which some synchronisation does nothing; free out->inst if it differs. */
+const char *emu_without(const struct emu_kernel *k, const char *what, struct emu_kernel *out);
+void emu_without_list(const struct emu_kernel *k, const struct emu_count *count);
+
 /* memory.c: the allocation that holds p, as [*base, *end); false if none */
 bool emu_memory_find(const struct emu_memory *m, uint64_t p, uint64_t *base, uint64_t *end);

@@ -245,12 +245,17 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
                        const struct chip *chip, const struct emu_options *o, struct emu_result *r) {
     const char *why = check_launch(k, g, chip);
     if (why) return why;
+    struct emu_kernel altered = *k; /* what runs */
+    if (o->without && (why = emu_without(k, o->without, &altered))) return why;
     uint64_t param = 0;
     why = emu_memory_alloc(m, k->param_bytes ? k->param_bytes : 1, &param);
-    if (why) return why;
-    struct work work = {
-        .launch = {.kernel = k, .options = o, .memory = m, .chip = chip, .reports = &r->reports},
-        .n_blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2]};
+    if (why) goto done;
+    struct work work = {.launch = {.kernel = &altered,
+                                   .options = o,
+                                   .memory = m,
+                                   .chip = chip,
+                                   .reports = &r->reports},
+                        .n_blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2]};
     for (int d = 0; d < 3; d++) {
         work.launch.grid[d] = g->grid[d];
         work.launch.block[d] = g->block[d];
@@ -271,11 +276,17 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
         work.failed = "no memory for counters";
     pthread_mutex_destroy(&work.lock);
     emu_memory_free(m, param);
-    if (work.failed) return reason("%s: %s", k->name, work.failed);
+    if (work.failed) {
+        why = reason("%s: %s", k->name, work.failed);
+        goto done;
+    }
     work.counts->launches++;
     work.counts->blocks += work.n_blocks;
     work.counts->threads = (uint64_t)g->block[0] * g->block[1] * g->block[2];
-    return NULL;
+    if (o->without && !strcmp(o->without, "list")) emu_without_list(k, work.counts->count);
+done:
+    if (altered.inst != k->inst) free(altered.inst);
+    return why;
 }
 
 /* ---- Results --------------------------------------------------------------------------------------------------- */

@@ -419,11 +419,8 @@ void ptx_instruction(struct parser *p, uint32_t guard, bool negated) {
     *i =
         (struct emu_inst){.guard = guard, .guard_xor = negated ? EMU_FULL : 0, .pc = n, .units = 1};
     i->opcode = ptx_string(p, t);
-    k->origin[n] = (struct emu_origin){.ptx_line = t->line,
-                                       .line = (int)p->here.line,
-                                       .file_index = p->here.file,
-                                       .outer_line = (int)p->outer.line,
-                                       .outer_file_index = p->outer.file};
+    k->origin[n] = (struct emu_origin){.ptx_line = t->line, .n_frames = p->n_frames};
+    memcpy(k->origin[n].frame, p->frame, sizeof p->frame);
     i->form = ptx_form(i->opcode);
     if (!i->form) {
         p->at--;

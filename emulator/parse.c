@@ -88,10 +88,16 @@ static struct location three_numbers(struct parser *p) {
     return l;
 }
 
+/* The outermost frame is always kept. */
+static void add_frame(struct parser *p, struct location l) {
+    if (p->n_frames == EMU_FRAMES) p->n_frames--;
+    p->frame[p->n_frames++] = (struct emu_frame){.line = (int)l.line, .file_index = l.file};
+}
+
 /* .loc 2 549 1, function_name NAME, inlined_at 1 77 5: the place around 2 549 1 is 1 77 5, which may
  * itself have been inlined: earlier .loc lines said where. */
 static void location(struct parser *p, int line) {
-    p->here = p->outer = three_numbers(p);
+    p->here = three_numbers(p);
     struct location around = p->here;
     bool inlined = false;
     while (ptx_accept(p, ',')) {
@@ -105,6 +111,8 @@ static void location(struct parser *p, int line) {
         }
     }
     while (ptx_peek(p)->kind != TOKEN_END && ptx_peek(p)->line == line) p->at++;
+    p->n_frames = 0;
+    add_frame(p, p->here);
     if (!inlined) return;
     uint32_t i = 0;
     while (i < p->n_inlined && !same_place(p->inlined[i].inner, p->here)) i++;
@@ -114,12 +122,12 @@ static void location(struct parser *p, int line) {
         p->n_inlined++;
     }
     p->inlined[i] = (struct inlined){p->here, around};
-    p->outer = around;
-    for (int depth = 0; depth < 16; depth++) {
-        for (i = 0; i < p->n_inlined && !same_place(p->inlined[i].inner, p->outer); i++) {
+    for (int depth = 0; depth < 2 * EMU_FRAMES; depth++) {
+        add_frame(p, around);
+        for (i = 0; i < p->n_inlined && !same_place(p->inlined[i].inner, around); i++) {
         }
         if (i == p->n_inlined) break;
-        p->outer = p->inlined[i].outer;
+        around = p->inlined[i].outer;
     }
 }
 
@@ -270,7 +278,8 @@ static void entry(struct parser *p) {
     k->module = p->module;
     p->inst_capacity = p->row_capacity = p->pred_used = p->n_constants = 0;
     p->constant_capacity = 0;
-    p->here = p->outer = (struct location){0};
+    p->here = (struct location){0};
+    p->n_frames = 0;
     push_scope(p);
     fixed_rows(p);
     ptx_params(p);
@@ -355,8 +364,8 @@ static const char *file_of(const struct emu_module *m, uint32_t file) {
 static void name_origins(struct emu_kernel *k) {
     for (int i = 0; i < k->n_inst; i++) {
         struct emu_origin *o = &k->origin[i];
-        o->file = file_of(k->module, o->file_index);
-        o->outer_file = file_of(k->module, o->outer_file_index);
+        for (int f = 0; f < o->n_frames; f++)
+            o->frame[f].file = file_of(k->module, o->frame[f].file_index);
     }
 }
 

@@ -107,7 +107,9 @@ struct parser {
         uint32_t row;
     } * constant;
     uint32_t n_constants, constant_capacity;
-    struct location here, outer;
+    struct location here;
+    int n_frames;
+    struct emu_frame frame[EMU_FRAMES]; /* of the last .loc */
     struct inlined *inlined;
     uint32_t n_inlined, inlined_capacity;
     uint32_t dynamic_align;  /* of the extern shared array */

@@ -61,22 +61,48 @@ static const char *short_path(const char *path) {
     return n && !strncmp(path, here, n) && path[n] == '/' ? path + n + 1 : path;
 }
 
+bool emu_in_kernel(const struct emu_origin *o, int frame) {
+    return o->frame[frame].file_index == o->frame[o->n_frames - 1].file_index;
+}
+
+int emu_line_of(const struct emu_origin *o) {
+    for (int f = 0; f < o->n_frames; f++)
+        if (emu_in_kernel(o, f)) return o->frame[f].line;
+    return 0;
+}
+
+bool emu_on_line(const struct emu_origin *o, int line) {
+    for (int f = 0; f < o->n_frames; f++)
+        if (emu_in_kernel(o, f) && o->frame[f].line == line) return true;
+    return false;
+}
+
 static void print_place(FILE *out, const struct emu_kernel *k, uint32_t pc) {
     const struct emu_origin *o = &k->origin[pc];
-    if (*o->outer_file)
-        fprintf(out, "\n    %s:%d", short_path(o->outer_file), o->outer_line);
-    else
+    int printed = 0;
+    for (int f = 0; f < o->n_frames; f++) {
+        if (!emu_in_kernel(o, f)) continue;
+        if (printed++)
+            fprintf(out, ", called from line %d", o->frame[f].line);
+        else
+            fprintf(out, "\n    %s:%d", short_path(o->frame[f].file), o->frame[f].line);
+    }
+    if (!printed)
         fprintf(out, "\n    PTX line %d", o->ptx_line);
-    if (o->line != o->outer_line || strcmp(o->file, o->outer_file))
-        fprintf(out, " (through %s:%d)", short_path(o->file), o->line);
+    else if (!emu_in_kernel(o, 0))
+        fprintf(out, " (%s:%d)", short_path(o->frame[0].file), o->frame[0].line);
     fprintf(out, "  %s", k->inst[pc].opcode);
 }
 
 static bool same_place(const struct emu_kernel *k, uint32_t a, uint32_t b) {
     if (a == UINT32_MAX || b == UINT32_MAX) return a == b;
     const struct emu_origin *x = &k->origin[a], *y = &k->origin[b];
-    if (!x->line && !y->line) return a == b;
-    return x->line == y->line && x->outer_line == y->outer_line && x->file == y->file;
+    if (!x->n_frames || x->n_frames != y->n_frames) return a == b;
+    for (int f = 0; f < x->n_frames; f++)
+        if (x->frame[f].line != y->frame[f].line ||
+            x->frame[f].file_index != y->frame[f].file_index)
+            return false;
+    return true;
 }
 
 static bool same(const struct emu_report_entry *e, enum emu_report_kind kind,

@@ -9,14 +9,13 @@ enum { MAX_TRACED = 200 };
 
 /* Is the instruction from this line of the kernel's own file, directly or through something inlined? */
 static bool on_line(const struct emu_inst *i, const struct emu_warp *w, int line) {
-    const struct emu_origin *o = &w->block->kernel->origin[i->pc];
-    return line && (o->outer_line == line || (o->line == line && !strcmp(o->file, o->outer_file)));
+    return line && emu_on_line(&w->block->kernel->origin[i->pc], line);
 }
 
 static void print_where(const struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     const struct emu_block *b = w->block;
     const struct emu_origin *o = &b->kernel->origin[i->pc];
-    printf("line %d, block (%u,%u,%u), warp %u, lanes %08x: %.*s\n", o->outer_line, b->id[0],
+    printf("line %d, block (%u,%u,%u), warp %u, lanes %08x: %.*s\n", emu_line_of(o), b->id[0],
            b->id[1], b->id[2], w->index, mask, (int)o->text_length, o->text);
 }
 
