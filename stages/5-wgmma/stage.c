@@ -92,8 +92,12 @@ static void report_check(struct run *r) {
     row_number(r, "max_error", v->max_error, "%.3g", "", "model", "against double; wanted < 1e-2");
     row_number(r, "mean_error", v->mean_error, "%.3g", "", "model", "wanted < 1e-3");
     row_number(r, "of_bound", v->worst_of_bound, "%.3f", "", "model", "worst error over its bound");
-    json_t *check =
-        json_pack("{sb,si,si}", "passed", right, "wrong", v->n_wrong, "elements", v->n_elements);
+    char hash[24];
+    uint64_t bits = check_hash(r->c, sizeof(float) * v->n_elements);
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)bits);
+    row(r, "hash", hash, "", "model", "of C, bit for bit: the emulator's is an H200's");
+    json_t *check = json_pack("{sb,si,si,ss}", "passed", right, "wrong", v->n_wrong, "elements",
+                              v->n_elements, "hash", hash);
     if (isfinite(v->max_error)) {
         json_object_set_new(check, "max_error", json_real(v->max_error));
         json_object_set_new(check, "mean_error", json_real(v->mean_error));

@@ -1,0 +1,31 @@
+# Stage 5 on the emulator: every mistake is caught by name, every layout gives what an H200 gave.
+. tests/tap.sh
+golden=tests/golden/stage-5-h200.txt
+stage5() { "$build/stage-5" --device emu --no-time "$@"; }
+
+right() { stage5 "$@" | grep -q '^check  *PASS'; }
+caught() { # MISTAKE [OPTIONS]: exit 1, and the name
+    local mistake=$1
+    shift
+    stage5 --break "$mistake" "$@" > "$tap_dir/caught"
+    [ $? -eq 1 ] && grep "^caught: $mistake: " "$tap_dir/caught" || { cat "$tap_dir/caught"; false; }
+}
+explains() { # a byte of the map: in 128-byte rows, line 1 starts with the second 16 bytes
+    "$build/stage-5" --explain > "$tap_dir/map" && grep -q '^    128    1,8       1,0' "$tap_dir/map" &&
+        grep -q 'bits 62-63  swizzle  *1   128 bytes' "$tap_dir/map"
+}
+as_recorded() { BUILD=$build stages/5-wgmma/modes.sh emu > "$tap_dir/modes" && diff $golden "$tap_dir/modes"; }
+
+check "one wgmma is right" right
+check "A from registers, B N-major, n 256" right --a regs --major-b n --n 256 --k-steps 4
+for mistake in lbo-sbo-swapped wrong-swizzle unaligned row-slot missing-proxy-fence missing-fence missing-wait; do
+    check "--break $mistake is caught" caught $mistake
+done
+check "--explain draws the map" explains
+check "$(wc -l < $golden) modes are bit-equal to an H200's" as_recorded
+status "--n 12 is no width" 2 stage5 --n 12
+status "--a regs has one layout" 2 stage5 --a regs --major-a m
+status "--break nonsense" 2 stage5 --break nonsense
+status "a chip without wgmma" 3 "$build/stage-5" --device emu --chip l4
+status "a sweep needs a clock" 77 stage5 --sweep
+tap_done
