@@ -21,6 +21,9 @@ static const struct {
 };
 enum { N_MISTAKES = sizeof mistakes / sizeof mistakes[0] };
 
+/* A wrong descriptor leads past the tiles: zeros lie there, so that its result is the same everywhere. */
+enum { MISTAKE_BYTES = 40 * 1024 };
+
 const char *mistake_name(int i) { return i < N_MISTAKES ? mistakes[i].name : NULL; }
 
 const char *mistake_text(const char *name) {
@@ -97,8 +100,9 @@ const char *operands_make(const struct experiment *e, struct operands *out) {
                              .b_layout = {e->n, k, e->b_n_major, e->swizzle}};
     uint32_t shift = makes(e, "unaligned") ? 8 : 0;
     out->b_tile = ((uint32_t)gmma_layout_bytes(&out->a_layout) + 1023) / 1024 * 1024;
-    out->args = (struct wgmma_args){.tile_bytes = out->b_tile +
-                                                  (uint32_t)gmma_layout_bytes(&out->b_layout) + 16,
+    uint32_t bytes = out->b_tile + (uint32_t)gmma_layout_bytes(&out->b_layout) + 16;
+    if (e->mistake && bytes < MISTAKE_BYTES) bytes = MISTAKE_BYTES;
+    out->args = (struct wgmma_args){.tile_bytes = bytes,
                                     .a_desc = describe(e, &out->a_layout, 0),
                                     .b_desc = describe(e, &out->b_layout, out->b_tile + shift),
                                     .k_steps = e->k_steps,
