@@ -91,7 +91,7 @@ const char *measure_cycles(struct device *d, const struct experiment *e, const s
 /* TFLOPS of the whole chip by CUDA events, one CTA an SM. */
 const char *measure_chip(struct device *d, const struct experiment *e, const struct measurement *m,
                          double *tflops);
-/* Counters of one launch that keeps every SM busy with the instruction; on the emulator, of one product. */
+/* Counters of one launch that keeps every SM busy with the instruction; on the emulator, one SM. */
 const char *measure_counters(struct device *d, const struct experiment *e, const char *groups,
                              struct counters *out);
 /* max(N / 2, 16 + N / 4); A from registers: N / 2. The tensor core takes N / 2 cycles; shared memory gives
