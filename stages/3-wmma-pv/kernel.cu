@@ -56,7 +56,7 @@ using namespace nvcuda;
 constexpr int THREADS = 32 * WARPS;
 constexpr int LD = DIM + PAD;   // elements from one row of q_smem, k_smem, v_smem to the next
 constexpr int S_LD = BKV + PAD; // the same of s_smem
-// At DIM 64 a thread may have 128 registers, that 4 CTAs fit: with all turns unrolled it would spill.
+// At DIM 64 a thread may have 128 registers, for 4 CTAs an SM: all turns unrolled would spill.
 constexpr int LOAD_UNROLL = DIM == 64 ? 1 : 4, PV_UNROLL = DIM == 64 ? 2 : 4;
 static_assert(BQ == 16 * WARPS, "a warp owns one row of 16 x 16 squares");
 static_assert(DIM % 16 == 0 && BKV % 16 == 0, "S and its sum over DIM are cut into squares");
