@@ -70,3 +70,14 @@ static __device__ __forceinline__ uint32_t cvt_f16x2(float lo, float hi) {
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));
     return r;
 }
+
+/* Waits until n_threads threads, whole warps, have come to barrier `id` of the CTA (0: __syncthreads). */
+static __device__ __forceinline__ void bar_sync(int id, int n_threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(n_threads) : "memory");
+}
+
+/* Two floats to 8 neighbouring bytes, which nvcc does not always see to be aligned. */
+static __device__ __forceinline__ void st_shared_v2(void *smem, float a, float b) {
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(smem_address(smem)), "f"(a), "f"(b)
+                 : "memory");
+}

@@ -1,7 +1,5 @@
-/* Stage 4: both products on mma.sync, with S and P kept in registers and K and V fetched ahead.
- *
- * A CTA computes BQ rows of O for one head. It walks over K and V in tiles of BKV keys and never
- * holds more of S than one tile: what softmax needs of earlier tiles is a maximum and a sum a row.
+/* Stage 4: S and P never leave the registers; what is read from shared memory is read without conflicts, and
+ * K and V arrive while a tile is computed. Instructions up to sm_89 only.
  *
  *                      DIM                        BKV                       DIM
  *              +---------------+            +---------------+       +---------------+
@@ -11,49 +9,64 @@
  *   warp 3, 32 |               |            |               |       |               |
  *              +---------------+            +---------------+       +---------------+
  *
- * A warp owns M16 (1 or 2) blocks of 16 rows of all three; K and V fragments serve both blocks. The
- * tensor cores fix which lane holds what. C and D of mma m16n8k16, fp32, T = lane, i = array index:
+ * A warp owns M16 (2; in small tiles 1) blocks of 16 rows of all three; each fragment of K and V that it
+ * reads serves all its blocks. mma.sync m16n8k16 fixes what a lane holds. C and D, 16 x 8 fp32:
  *
- *     col     0 1   2 3   4 5   6 7
- *   row  0    T0    T1    T2    T3        i = 0,1       row = lane / 4 + i / 2 * 8
- *   row  1    T4    T5    T6    T7                      col = lane % 4 * 2 + i % 2
- *   row  8    T0    T1    T2    T3        i = 2,3
+ *     col     0 1   2 3   4 5   6 7         T = lane, i = array index
+ *   row  0    T0    T1    T2    T3          i = 0,1       row = lane / 4 + i / 2 * 8
+ *   row  1    T4    T5    T6    T7                        col = lane % 4 * 2 + i % 2
+ *   row  8    T0    T1    T2    T3          i = 2,3
  * A row lives in 4 neighbouring lanes, so a row maximum is 2 shuffles: xor 1 and 2.
  *
- * A of the same instruction, fp16 pairs, is two such blocks side by side:
+ * A, 16 x 16 fp16, i = index of a pair, is two such blocks side by side:
  *
- *     col     0 1   2 3   4 5   6 7  |  8 9   ...
- *   row  0    T0    T1    T2    T3   |  T0        i = 0  |  i = 2
- *   row  8    T0    T1    T2    T3   |  T0        i = 1  |  i = 3
- * So two neighbouring 16x8 blocks of S, rounded to fp16, are the A operand of P V: nothing moves.
+ *     col     0 1   2 3   4 5   6 7  |  8 9  ...
+ *   row  0    T0    T1    T2    T3   |  T0         i = 0  |  i = 2
+ *   row  8    T0    T1    T2    T3   |  T0         i = 1  |  i = 3
+ * So two neighbouring blocks of S, rounded to fp16, are the A operand of P V: nothing moves.
  *
- * Shared memory: rows of DIM fp16, cut into 16-byte chunks; chunk c of row r lies at place c ^ (r % 8)
- * of its 128 bytes (with DIM 32 and 96 at c ^ (r / 2 % 4) of its 64), so that 8 rows of one column of
- * chunks, which is what ldmatrix reads at once, lie in 8 different groups of 4 banks:
+ * Shared rows hold DIM fp16 without padding, in 16-byte chunks. Chunk c of row r lies at place c ^ (r % 8) of
+ * its 128 bytes (DIM 32 and 96: at c ^ (r / 2 % 4) of its 64), so that the 8 rows of one chunk column, which
+ * ldmatrix reads at once, lie in 8 different groups of 4 banks:
  *
- *   DIM 64    place 0  1  2  3  4  5  6  7        DIM 32    place 0  1  2  3 | 4  5  6  7
- *   row 0           0  1  2  3  4  5  6  7        row 0, 1        0  1  2  3 | 0  1  2  3
- *   row 1           1  0  3  2  5  4  7  6        row 2, 3        1  0  3  2 | 1  0  3  2
- *   row 2           2  3  0  1  6  7  4  5        row 4, 5        2  3  0  1 | 2  3  0  1
+ *   DIM 64   place  0  1  2  3  4  5  6  7        DIM 32   place  0  1  2  3 | 4  5  6  7
+ *   row 0           0  1  2  3  4  5  6  7        rows 0, 1       0  1  2  3 | 0  1  2  3
+ *   row 1           1  0  3  2  5  4  7  6        rows 2, 3       1  0  3  2 | 1  0  3  2
+ *   row 2           2  3  0  1  6  7  4  5        rows 4, 5       2  3  0  1 | 2  3  0  1
  *
- * Memory plan, bytes: q_smem [BQ][DIM], k_smem and v_smem [STAGES][BKV][DIM]; see tile.h. */
+ * Shared memory (bytes: tile.h), the buffers of K and V once for each group of warps:
+ *   q_smem [BQ][DIM] fp16, in the end O      k_smem [STAGES][BKV][DIM] fp16      v_smem, the same
+ *
+ *   copy     Q K0 V0 | K1 V1 -> 1 | K2 V2 -> 0 | K3 V3 -> 1
+ *   compute          |   tile 0   |   tile 1   |   tile 2          | = wait and barrier
+ *
+ * Softmax needs a number near the row's maximum only to keep 2^x in range: any reference that is not too far
+ * below will do. So a tile is first computed quickly, against the old references, with no maximum taken; the
+ * exponentials of 16 keys then run beside the products of the next 16. Only if a sum shows that P has grown
+ * beyond what fp16 holds well, or if part of the tile is hidden, is it computed carefully, by the book. */
 #include "attention_args.h"
 #include "ptx.cuh"
 #include "tile.h"
 
-constexpr struct tile TILE = tile_of(DIM);
+constexpr struct tile TILE = tile_of(DIM, SMALL);
 constexpr int BQ = TILE.bq, BKV = TILE.bkv, WARPS = TILE.warps, STAGES = TILE.stages;
+constexpr int GROUPS = TILE.groups;
 constexpr bool Q_IN_REGISTERS = TILE.q_in_registers;
-constexpr int THREADS = 32 * WARPS;
-constexpr float LN_2 = 0.69314718f;
+constexpr int THREADS = 32 * WARPS;             // of a group
 constexpr int M16 = BQ / WARPS / 16;            // 16-row blocks of a warp
 constexpr int ROW_BYTES = 2 * DIM;              // of a shared row
 constexpr int KV_BYTES = BKV * ROW_BYTES;       // of a shared tile of K or V
 constexpr int SWIZZLE = DIM % 64 == 0 ? 8 : 4;  // chunks that change places among themselves
-constexpr int ROWS_AT_ONCE = THREADS / SWIZZLE; // rows that the CTA copies with one instruction
+constexpr int ROWS_AT_ONCE = THREADS / SWIZZLE; // rows that a group copies with one instruction
+constexpr int Q_FRAGS = Q_IN_REGISTERS ? DIM / 16 : 1;
+constexpr float LN_2 = 0.69314718f;
+constexpr float HIGH = 1024;         // a sum of P above this asks for a new reference; fp16 ends at 65504
+constexpr float FAR = 1024;          // a reference beyond this is too coarse for a fused multiply-add
+constexpr float NO_KEY_YET = -1e30f; // a reference below all scores
 static_assert(BQ % (16 * WARPS) == 0, "a warp owns whole 16-row blocks");
-static_assert(BQ % ROWS_AT_ONCE == 0 && BKV % ROWS_AT_ONCE == 0, "no copy is left over for some");
+static_assert(ROWS_AT_ONCE % 8 == 0, "the chunks that a thread copies keep their place in their rows");
 static_assert(BKV % 16 == 0 && DIM % 32 == 0, "S and O are cut into 16x16 blocks");
+static_assert(STAGES >= 2, "a tile is computed while the next one is copied");
 
 // Byte offset of a chunk in a tile.
 static __device__ __forceinline__ int swizzled(int row, int chunk) {
@@ -68,25 +81,76 @@ static __device__ __forceinline__ uint32_t right(uint32_t base, int chunk) {
 // Starts to copy n_rows rows into smem; what is missing of [ROWS][DIM] becomes zero. gmem is the first
 // chunk that this thread copies: of row tid / SWIZZLE, chunk tid % SWIZZLE.
 template <int ROWS>
-static __device__ void load_tile(unsigned char *smem, const half *gmem, int64_t row_stride,
-                                 int n_rows) {
-    const int row0 = threadIdx.x / SWIZZLE;
-    smem += swizzled(row0, threadIdx.x % SWIZZLE);
+static __device__ __forceinline__ void load_tile(unsigned char *smem, const half *gmem,
+                                                 int64_t row_stride, int n_rows) {
+    const int tid = threadIdx.x % THREADS, row0 = tid / SWIZZLE;
+    smem += swizzled(row0, tid % SWIZZLE);
 #pragma unroll
     for (int row = 0; row < ROWS; row += ROWS_AT_ONCE) {
 #pragma unroll
-        for (int c = 0; c < DIM / 8; c += SWIZZLE) // these steps keep a chunk's place: row % 8 is the same
-            cp_async_16(smem + row * ROW_BYTES + c * 16, gmem + c * 8, row0 + row < n_rows ? 16 : 0);
+        for (int c = 0; c < DIM / 8; c += SWIZZLE)
+            if (ROWS % ROWS_AT_ONCE == 0 || row0 + row < ROWS)
+                cp_async_16(smem + row * ROW_BYTES + c * 16, gmem + c * 8,
+                            row0 + row < n_rows ? 16 : 0);
         gmem += ROWS_AT_ONCE * row_stride;
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
+static __device__ __forceinline__ void load_kv(unsigned char *k_smem, unsigned char *v_smem,
+                                               const half *k, const half *v,
+                                               const struct attention_args &args, int n_rows) {
+    load_tile<BKV>(k_smem, k, args.k_stride.row, n_rows);
+    load_tile<BKV>(v_smem, v, args.v_stride.row, n_rows);
+}
+
+// S for the n-th 16 keys of a tile. Four (M16 = 1: two) independent sums keep the tensor cores busy.
+static __device__ __forceinline__ void multiply_q_k(float (&s_frag)[M16][2][4],
+                                                    uint32_t (&q_frag)[M16][Q_FRAGS][4],
+                                                    uint32_t q_lane, uint32_t k_lane, int n) {
+#pragma unroll
+    for (int m = 0; m < M16; m++)
+#pragma unroll
+        for (int e = 0; e < 8; e++) s_frag[m][e / 4][e % 4] = 0;
+#pragma unroll
+    for (int d = 0; d < DIM / 16; d++) {
+        uint32_t k_frag[4]; // 16 keys, 16 elements of d
+        ldmatrix_x4(k_frag, right(k_lane, 2 * d) + n * 16 * ROW_BYTES);
+#pragma unroll
+        for (int m = 0; m < M16; m++) {
+            if (!Q_IN_REGISTERS) ldmatrix_x4(q_frag[m][0], right(q_lane, 2 * d) + m * 16 * ROW_BYTES);
+            mma_m16n8k16(s_frag[m][0], q_frag[m][Q_IN_REGISTERS ? d : 0], k_frag[0], k_frag[1]);
+            mma_m16n8k16(s_frag[m][1], q_frag[m][Q_IN_REGISTERS ? d : 0], k_frag[2], k_frag[3]);
+        }
+    }
+}
+
+// P = 2^(scale_log2 * S - ref) for the n-th 16 keys, one FFMA and one MUFU each; l += P.
+static __device__ __forceinline__ void exponentials(uint32_t (&p_frag)[M16][BKV / 16][4], int n,
+                                                    const float (&s_frag)[M16][2][4], float scale_log2,
+                                                    const float (&ref_frag)[M16][2],
+                                                    float (&l_frag)[M16][2]) {
+#pragma unroll
+    for (int m = 0; m < M16; m++)
+#pragma unroll
+        for (int c = 0; c < 2; c++)
+#pragma unroll
+            for (int r = 0; r < 2; r++) {
+                const float p0 = ex2(s_frag[m][c][2 * r] * scale_log2 - ref_frag[m][r]);
+                const float p1 = ex2(s_frag[m][c][2 * r + 1] * scale_log2 - ref_frag[m][r]);
+                l_frag[m][r] += p0 + p1;
+                p_frag[m][n][2 * c + r] = cvt_f16x2(p0, p1);
+            }
+}
+
+#include "combine.cuh"
+
+extern "C" __global__ void __launch_bounds__(THREADS * GROUPS, TILE.ctas)
     attention(const __grid_constant__ struct attention_args args,
               const __grid_constant__ struct split_args split) {
-    const int tid = threadIdx.x, warp = tid / 32, lane = tid % 32, group = lane / 4;
-    const int n_heads = args.batch * args.heads;
-    const int n_q_tiles = (args.seqlen_q + BQ - 1) / BQ;
+    // A group of warps is a CTA in the small: kv_group is uniform in a warp, and known to be.
+    const int kv_group = GROUPS == 1 ? 0 : __shfl_sync(~0u, threadIdx.x / THREADS, 0);
+    const int tid = threadIdx.x % THREADS, warp = tid / 32, lane = tid % 32, group = lane / 4;
+    const int n_heads = args.batch * args.heads, n_q_tiles = (args.seqlen_q + BQ - 1) / BQ;
     // Without a mask, the tiles of one head run together and share its K and V in L2. With one, all
     // heads' last tiles, which see most keys, run first, and the short ones fill the gaps at the end.
     const int bh = args.causal ? blockIdx.x % n_heads : blockIdx.x / n_q_tiles;
@@ -104,120 +168,145 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
                     copy_row * args.k_stride.row + copy_d;
     const half *v = args.v + b * args.v_stride.batch + kv_h * args.v_stride.head +
                     copy_row * args.v_stride.row + copy_d;
+    // The keys that the last row of this CTA can see, in tiles; of them this CTA's share, and of that
+    // this group's. They are walked from right to left, so that masked tiles come first.
+    int kv_end = args.seqlen_k;
+    if (args.causal) kv_end = max(0, min(kv_end, q0 + BQ + args.diagonal));
+    const int n_tiles_all = (kv_end + BKV - 1) / BKV, n_shares = split.n_splits * GROUPS;
+    const int share = (n_tiles_all + n_shares - 1) / n_shares;
+    const int tile0 = min(n_tiles_all, (int)(blockIdx.y * GROUPS + kv_group) * share);
+    const int n_tiles = min(n_tiles_all - tile0, share);
+    const int kv_last = (tile0 + n_tiles - 1) * BKV; // first key of the rightmost tile
+    k += kv_last * args.k_stride.row;
+    v += kv_last * args.v_stride.row;
 
     extern __shared__ __align__(1024) unsigned char smem[];
-    unsigned char *q_smem = smem, *k_smem = q_smem + BQ * ROW_BYTES;
+    unsigned char *q_smem = smem;
+    unsigned char *k_smem = q_smem + BQ * ROW_BYTES + kv_group * 2 * STAGES * KV_BYTES;
     unsigned char *v_smem = k_smem + STAGES * KV_BYTES;
     // Where this lane points ldmatrix: lane i names row i % 8 of the i / 8-th of four 8x8 matrices.
-    //     Q and V  0 2      K  0 1     (V is read transposed, and K is K^T's transpose)
+    //     Q and V  0 2      K  0 1     (V is read transposed)
     //              1 3         2 3
     const uint32_t q_lane = smem_address(q_smem) + swizzled(warp * 16 * M16 + lane % 16, lane / 16);
     const uint32_t k_lane = smem_address(k_smem) + swizzled(lane / 16 * 8 + lane % 8, lane / 8 % 2);
     const uint32_t v_lane = smem_address(v_smem) + swizzled(lane % 16, lane / 16);
 
-    float o_frag[M16][DIM / 8][4] = {};        // O, not yet divided by the row sums
-    float m_frag[M16][2], l_frag[M16][2] = {}; // row maxima of S; sums of this thread's columns of P
-    uint32_t q_frag[M16][Q_IN_REGISTERS ? DIM / 16 : 1][4];
-    for (int m = 0; m < M16; m++) m_frag[m][0] = m_frag[m][1] = -INFINITY;
+    uint32_t q_frag[M16][Q_FRAGS][4];
+    float o_frag[M16][DIM / 8][4] = {};          // O, not yet divided by the row sums
+    float ref_frag[M16][2], l_frag[M16][2] = {}; // row references; sums of this thread's columns of P
+#pragma unroll
+    for (int m = 0; m < M16; m++) ref_frag[m][0] = ref_frag[m][1] = NO_KEY_YET;
+    bool far = false; // one of the warp's references is
 
-    // ---- load Q
-    load_tile<BQ>(q_smem, q, args.q_stride.row, args.seqlen_q - q0);
-
-    // ---- for each KV tile that the last row of this CTA can see, of this CTA's share; right to left
-    int kv_end = args.seqlen_k;
-    if (args.causal) kv_end = max(0, min(kv_end, q0 + BQ + args.diagonal));
-    const int n_tiles = (kv_end + BKV - 1) / BKV;
-    const int share = (n_tiles + split.n_splits - 1) / split.n_splits;
-    const int tile0 = min(n_tiles, (int)blockIdx.y * share), tile1 = min(n_tiles, tile0 + share);
-    k += (int64_t)(tile1 - 1) * BKV * args.k_stride.row;
-    v += (int64_t)(tile1 - 1) * BKV * args.v_stride.row;
-    for (int i = 1 - STAGES; i < tile1 - tile0; i++) {
-        const int kv0 = (tile1 - 1 - i) * BKV; // i < 0: nothing to compute yet, the ring is filled
-
-        // ---- load K, V: tile i has come, tile i + STAGES - 1 is sent for
-        cp_async_wait<STAGES - 2>(); // this thread's copies of tile i (and Q) have landed
-        __syncthreads(); // so have all others'; and all warps have read tile i - 1, whose slot is next
-        if (i + STAGES - 1 < tile1 - tile0) {
-            const int slot = (i + STAGES - 1) % STAGES * KV_BYTES;
-            const int n_rows = args.seqlen_k - kv0 + (STAGES - 1) * BKV;
-            load_tile<BKV>(k_smem + slot, k, args.k_stride.row, n_rows);
-            load_tile<BKV>(v_smem + slot, v, args.v_stride.row, n_rows);
+    // ---- load Q, and start with the first K, V
+    if (kv_group == 0) load_tile<BQ>(q_smem, q, args.q_stride.row, args.seqlen_q - q0);
+#pragma unroll
+    for (int t = 0; t < STAGES - 1; t++) {
+        if (t < n_tiles) {
+            load_kv(k_smem + t * KV_BYTES, v_smem + t * KV_BYTES, k, v, args,
+                    args.seqlen_k - kv_last + t * BKV);
             k -= BKV * args.k_stride.row;
             v -= BKV * args.v_stride.row;
         }
-        cp_async_commit(); // one group a tile, even if it is empty, keeps the count of the wait right
-        if (i < 0) continue;
-        const int slot = i % STAGES * KV_BYTES;
-
-        // ---- S = Q K^T
-        float s_frag[M16][BKV / 8][4] = {};
+        cp_async_commit();
+    }
+    cp_async_wait<0>(); // this thread's part of Q has landed
+    __syncthreads();    // all threads' parts have; ldmatrix reads rows that others copied
+    if (Q_IN_REGISTERS)
 #pragma unroll
-        for (int d = 0; d < DIM / 16; d++) {
-            const int dq = Q_IN_REGISTERS ? d : 0;
+        for (int m = 0; m < M16; m++)
+#pragma unroll
+            for (int d = 0; d < Q_FRAGS; d++)
+                ldmatrix_x4(q_frag[m][d], right(q_lane, 2 * d) + m * 16 * ROW_BYTES);
+
+    // ---- for each KV tile
+    for (int t = 0; t < n_tiles; t++) {
+        const int kv0 = kv_last - t * BKV;
+
+        // ---- load K, V
+        const int slot = t % STAGES * KV_BYTES;
+        cp_async_wait<STAGES - 2>(); // this thread's part of tile t has landed
+        bar_sync(1 + kv_group, THREADS); // the group's has; all its warps have read tile t - 1, whose
+                                         // buffers are filled next
+        if (t + STAGES - 1 < n_tiles) {
+            const int next = (t + STAGES - 1) % STAGES * KV_BYTES;
+            load_kv(k_smem + next, v_smem + next, k, v, args,
+                    args.seqlen_k - kv0 + (STAGES - 1) * BKV);
+            k -= BKV * args.k_stride.row;
+            v -= BKV * args.v_stride.row;
+        }
+        cp_async_commit(); // an empty group, too, keeps the count of the wait right
+
+        // ---- S = Q K^T and softmax, quickly: P = 2^(S - ref), l += P
+        int n_visible = args.seqlen_k - kv0; // columns of this tile that the warp's first row may see
+        if (args.causal) n_visible = min(n_visible, q0 + row0 - group + args.diagonal + 1 - kv0);
+        uint32_t p_frag[M16][BKV / 16][4];
+        bool careful = t == 0 || n_visible < BKV || far;
+        if (!careful) {
+            float s_frag[2][M16][2][4], l_tile[M16][2] = {};
+#pragma unroll
+            for (int n = 0; n <= BKV / 16; n++) {
+                if (n < BKV / 16) multiply_q_k(s_frag[n % 2], q_frag, q_lane, k_lane + slot, n);
+                if (n > 0)
+                    exponentials(p_frag, n - 1, s_frag[(n - 1) % 2], args.scale_log2, ref_frag, l_tile);
+            }
+#pragma unroll
+            for (int i = 0; i < 2 * M16; i++) careful |= !(l_tile[i / 2][i % 2] <= HIGH); // NaN is high
+            careful = __any_sync(~0u, careful);
+#pragma unroll
+            for (int i = 0; i < 2 * M16; i++)
+                if (!careful) l_frag[i / 2][i % 2] += l_tile[i / 2][i % 2];
+        }
+        if (careful) {
+
+            // ---- S = Q K^T
+            float s_frag[BKV / 16][M16][2][4];
+#pragma unroll
+            for (int n = 0; n < BKV / 16; n++)
+                multiply_q_k(s_frag[n], q_frag, q_lane, k_lane + slot, n);
+
+            // ---- mask: key kv0 + col must exist and must not lie right of row q0 + row's diagonal
 #pragma unroll
             for (int m = 0; m < M16; m++)
-                if (!Q_IN_REGISTERS || i == 0)
-                    ldmatrix_x4(q_frag[m][dq], right(q_lane, 2 * d) + m * 16 * ROW_BYTES);
 #pragma unroll
-            for (int n = 0; n < BKV / 16; n++) {
-                uint32_t k_frag[4]; // 16 keys, 16 elements of d
-                ldmatrix_x4(k_frag, right(k_lane + slot, 2 * d) + n * 16 * ROW_BYTES);
+                for (int i = 0; i < 4; i++) {
+                    const int row = q0 + row0 + 16 * m + i / 2 * 8;
+                    n_visible = args.seqlen_k - kv0;
+                    if (args.causal) n_visible = min(n_visible, row + args.diagonal + 1 - kv0);
 #pragma unroll
-                for (int m = 0; m < M16; m++) {
-                    mma_m16n8k16(s_frag[m][2 * n], q_frag[m][dq], k_frag[0], k_frag[1]);
-                    mma_m16n8k16(s_frag[m][2 * n + 1], q_frag[m][dq], k_frag[2], k_frag[3]);
+                    for (int n = 0; n < BKV / 8; n++) {
+                        s_frag[n / 2][m][n % 2][i] *= args.scale_log2;
+                        if (n * 8 + lane % 4 * 2 + i % 2 >= n_visible)
+                            s_frag[n / 2][m][n % 2][i] = -INFINITY;
+                    }
                 }
-            }
-        }
 
-        // ---- mask, if this tile reaches past what the warp's first row may see
-        int n_visible = args.seqlen_k - kv0; // columns of this tile that exist
-        if (args.causal) n_visible = min(n_visible, q0 + row0 - group + args.diagonal + 1 - kv0);
-        if (n_visible < BKV) {
+            // ---- softmax: the reference becomes the maximum; what earlier tiles gave shrinks to fit
+            far = false;
 #pragma unroll
             for (int m = 0; m < M16; m++)
 #pragma unroll
                 for (int r = 0; r < 2; r++) {
-                    const int row = q0 + row0 + 16 * m + 8 * r;
-                    n_visible = args.seqlen_k - kv0;
-                    if (args.causal) n_visible = min(n_visible, row + args.diagonal + 1 - kv0);
+                    float ref = ref_frag[m][r];
 #pragma unroll
                     for (int n = 0; n < BKV / 8; n++)
+                        ref = fmaxf(ref, fmaxf(s_frag[n / 2][m][n % 2][2 * r],
+                                               s_frag[n / 2][m][n % 2][2 * r + 1]));
+                    ref = fmaxf(ref, __shfl_xor_sync(~0u, ref, 1));
+                    ref = fmaxf(ref, __shfl_xor_sync(~0u, ref, 2));
+                    const float alpha = ex2(ref_frag[m][r] - ref);
+                    ref_frag[m][r] = ref;
+                    far |= fabsf(ref) > FAR;
+                    l_frag[m][r] *= alpha;
 #pragma unroll
-                        for (int c = 0; c < 2; c++)
-                            if (n * 8 + lane % 4 * 2 + c >= n_visible)
-                                s_frag[m][n][2 * r + c] = -INFINITY;
+                    for (int n = 0; n < DIM / 8; n++)
+                        o_frag[m][n][2 * r] *= alpha, o_frag[m][n][2 * r + 1] *= alpha;
                 }
+            far = __any_sync(~0u, far);
+#pragma unroll
+            for (int n = 0; n < BKV / 16; n++)
+                exponentials(p_frag, n, s_frag[n], 1, ref_frag, l_frag);
         }
-
-        // ---- softmax: P = 2^(S - max); what earlier tiles gave was for a lower max, so it shrinks
-        uint32_t p_frag[M16][BKV / 16][4];
-#pragma unroll
-        for (int m = 0; m < M16; m++)
-#pragma unroll
-            for (int r = 0; r < 2; r++) {
-                float m_new = m_frag[m][r];
-#pragma unroll
-                for (int n = 0; n < BKV / 8; n++)
-                    m_new = fmaxf(m_new, fmaxf(s_frag[m][n][2 * r], s_frag[m][n][2 * r + 1]));
-                m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, 1));
-                m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, 2));
-                // no key seen yet: 2^(-inf - 0) = 0
-                const float base = m_new == -INFINITY ? 0 : m_new * args.scale_log2;
-                const float alpha = ex2(m_frag[m][r] * args.scale_log2 - base);
-                m_frag[m][r] = m_new;
-                l_frag[m][r] *= alpha;
-#pragma unroll
-                for (int n = 0; n < BKV / 8; n++) { // scale and subtraction are one FFMA
-                    const float p0 = ex2(s_frag[m][n][2 * r] * args.scale_log2 - base);
-                    const float p1 = ex2(s_frag[m][n][2 * r + 1] * args.scale_log2 - base);
-                    l_frag[m][r] += p0 + p1;
-                    p_frag[m][n / 2][n % 2 * 2 + r] = cvt_f16x2(p0, p1);
-                }
-#pragma unroll
-                for (int n = 0; n < DIM / 8; n++)
-                    o_frag[m][n][2 * r] *= alpha, o_frag[m][n][2 * r + 1] *= alpha;
-            }
 
         // ---- O += P V
 #pragma unroll
@@ -234,68 +323,38 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
             }
     }
 
-    // ---- epilogue: O = O / l, LSE = log(l) + max; a row that saw no key gives 0 and -inf
-    cp_async_wait<0>(); // without a tile to wait for, this thread's copies of Q may still be under way
-    __syncthreads();    // nor are others'; from here on q_smem belongs to O
-    const int64_t lse_row = (int64_t)blockIdx.y * n_heads * args.seqlen_q + (int64_t)bh * args.seqlen_q;
+    // ---- epilogue: O = O / l, LSE = log(l) + ref; a row that saw no key gives 0 and -inf
+#pragma unroll
+    for (int m = 0; m < M16; m++)
+#pragma unroll
+        for (int r = 0; r < 2; r++) {
+            l_frag[m][r] += __shfl_xor_sync(~0u, l_frag[m][r], 1); // the only time that the four parts
+            l_frag[m][r] += __shfl_xor_sync(~0u, l_frag[m][r], 2); // of a row's sum meet
+        }
+    if (GROUPS > 1) {
+        combine_groups(smem + BQ * ROW_BYTES, kv_group, o_frag, ref_frag, l_frag, args, split, bh, q0);
+        return;
+    }
+    half *o = args.o + b * args.o_stride.batch + h * args.o_stride.head;
+    __syncwarp(); // all lanes have read this warp's rows of Q; O may take their place
 #pragma unroll
     for (int m = 0; m < M16; m++)
 #pragma unroll
         for (int r = 0; r < 2; r++) {
             const int row = row0 + 16 * m + 8 * r;
-            float l = l_frag[m][r];
-            l += __shfl_xor_sync(~0u, l, 1); // the only time that the four parts of a row's sum meet
-            l += __shfl_xor_sync(~0u, l, 2);
-            const float l_inv = l > 0 ? __fdividef(1, l) : 0;
-            const float lse = m_frag[m][r] * args.scale_log2 + lg2(l);
-            const bool exists = q0 + row < args.seqlen_q;
-            if (exists && lane % 4 == 0) {
-                if (split.n_splits > 1) split.lse[lse_row + q0 + row] = lse;
-                else args.lse[lse_row + q0 + row] = lse * LN_2;
-            }
+            const float l_inv = l_frag[m][r] > 0 ? __fdividef(1, l_frag[m][r]) : 0;
+            if (q0 + row < args.seqlen_q && lane % 4 == 0)
+                args.lse[(int64_t)bh * args.seqlen_q + q0 + row] = (ref_frag[m][r] + lg2(l_frag[m][r])) * LN_2;
 #pragma unroll
-            for (int n = 0; n < DIM / 8; n++) {
-                const float o0 = o_frag[m][n][2 * r] * l_inv, o1 = o_frag[m][n][2 * r + 1] * l_inv;
-                if (split.n_splits == 1)
-                    *(uint32_t *)(q_smem + swizzled(row, n) + lane % 4 * 4) = cvt_f16x2(o0, o1);
-                else if (exists)
-                    *(float2 *)&split.o[(lse_row + q0 + row) * DIM + n * 8 + lane % 4 * 2] =
-                        make_float2(o0, o1);
-            }
+            for (int n = 0; n < DIM / 8; n++)
+                *(uint32_t *)(q_smem + swizzled(row, n) + lane % 4 * 4) =
+                    cvt_f16x2(o_frag[m][n][2 * r] * l_inv, o_frag[m][n][2 * r + 1] * l_inv);
         }
-    if (split.n_splits > 1) return;
-    // O took the place of this warp's own rows of q_smem; from there it leaves 16 bytes a lane.
-    __syncwarp(); // all lanes have written their part of the warp's rows; any lane may read them
-    half *o = args.o + b * args.o_stride.batch + h * args.o_stride.head;
-    for (int i = lane; i < 16 * M16 * DIM / 8; i += 32) {
+    __syncwarp(); // 32 lanes wrote this warp's rows; each may now read all of them
+    for (int i = lane; i < 16 * M16 * DIM / 8; i += 32) { // 16 bytes a lane, whole rows side by side
         const int row = warp * 16 * M16 + i / (DIM / 8), chunk = i % (DIM / 8);
         if (q0 + row < args.seqlen_q)
             *(uint4 *)(o + (q0 + row) * args.o_stride.row + chunk * 8) =
                 *(const uint4 *)(q_smem + swizzled(row, chunk));
     }
-}
-
-// Weighs the parts of O together: O = sum over s of 2^(lse_s - lse) O_s. A warp takes a row.
-extern "C" __global__ void __launch_bounds__(COMBINE_THREADS)
-    combine(const __grid_constant__ struct attention_args args,
-            const __grid_constant__ struct split_args split) {
-    const int lane = threadIdx.x % 32;
-    const int64_t n_rows = (int64_t)args.batch * args.heads * args.seqlen_q;
-    const int64_t row = (int64_t)blockIdx.x * (COMBINE_THREADS / 32) + threadIdx.x / 32;
-    if (row >= n_rows) return;
-    float m = -INFINITY, l = 0, o_frag[DIM / 32] = {};
-    for (int s = 0; s < split.n_splits; s++) m = fmaxf(m, split.lse[s * n_rows + row]);
-    const float base = m == -INFINITY ? 0 : m; // no split saw a key: 2^(-inf - 0) = 0
-    for (int s = 0; s < split.n_splits; s++) {
-        const float weight = ex2(split.lse[s * n_rows + row] - base);
-        l += weight;
-        for (int i = 0; i < DIM / 32; i++)
-            o_frag[i] += weight * split.o[(s * n_rows + row) * DIM + i * 32 + lane];
-    }
-    const float l_inv = l > 0 ? __fdividef(1, l) : 0;
-    const int64_t b = row / args.seqlen_q / args.heads, h = row / args.seqlen_q % args.heads;
-    half *o = args.o + b * args.o_stride.batch + h * args.o_stride.head +
-              row % args.seqlen_q * args.o_stride.row;
-    for (int i = 0; i < DIM / 32; i++) o[i * 32 + lane] = __float2half(o_frag[i] * l_inv);
-    if (lane == 0) args.lse[row] = (m + lg2(l)) * LN_2;
 }

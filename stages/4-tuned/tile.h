@@ -1,4 +1,4 @@
-/* Tile constants of stage 4, for kernel.cu (where DIM is the image's) and for stage.c. */
+/* Tile constants of stage 4, for kernel.cu (where DIM and SMALL are the image's) and for stage.c. */
 #pragma once
 
 #ifdef __cplusplus
@@ -10,39 +10,51 @@
 struct tile {
     int bq;     /* query rows of a CTA */
     int bkv;    /* keys of a tile */
-    int warps;  /* each owns a stripe of bq / warps = 16 or 32 rows */
-    int stages; /* tiles of K and V that are in shared memory at once: one is read, the others come */
+    int warps;  /* of a group; each owns a stripe of bq / warps = 16 or 32 rows */
+    int groups; /* of warps in a CTA: all have the same queries, each its own share of the keys */
+    int stages; /* K and V buffers of a group: one is computed, the others are filled */
     int q_in_registers; /* else Q fragments are read from shared memory again for each tile */
-    int ctas;           /* on an SM, so that registers suffice: 65536 / (32 * warps * ctas) each */
+    int ctas;           /* on an SM, for which registers must suffice */
 };
 
-TILE_FUNCTION struct tile tile_of(int dim) {
-#ifdef SWEEP_BQ /* a tile to try, from the compiler's command line*/
-    (void)dim;
-    const struct tile swept = {SWEEP_BQ,     SWEEP_BKV, SWEEP_WARPS,
+/* The tile of a head_dim. Large: as many queries for each load of K and V as registers can hold. Small: for
+ * problems with fewer large tiles than SMs. Chosen by `make stage-4 sweep`: see README.md. */
+TILE_FUNCTION struct tile tile_of(int dim, int small) {
+#ifdef SWEEP_BQ /* a tile to try, from the compiler's command line: see `sweep` */
+    (void)dim, (void)small;
+    const struct tile swept = {SWEEP_BQ,     SWEEP_BKV, SWEEP_WARPS, SWEEP_GROUPS,
                                SWEEP_STAGES, SWEEP_Q,   SWEEP_CTAS};
     return swept;
 #else
-    /*                         bq  bkv warps stages q ctas     shared bytes */
-    const struct tile d32 = {128, 128, 4, 2, 1, 2};  /* 40960 */
-    const struct tile d64 = {128, 64, 4, 2, 1, 2};   /* 49152 */
-    const struct tile d96 = {128, 64, 4, 2, 0, 2};   /* 73728 */
-    const struct tile d128 = {128, 32, 4, 2, 0, 2};  /* 65536 */
-    const struct tile d256 = {64, 32, 4, 2, 0, 2};   /* 98304 */
+    /*                               bq bkv w  g  s  q ctas     shared bytes */
+    const struct tile d32 = {128, 128, 4, 1, 2, 1, 2};   /*  40960 */
+    const struct tile d64 = {128, 64, 4, 1, 2, 1, 2};    /*  49152 */
+    const struct tile d96 = {128, 64, 4, 1, 2, 0, 2};    /*  73728 */
+    const struct tile d128 = {128, 64, 4, 1, 2, 0, 2};   /*  98304 */
+    const struct tile d256 = {64, 32, 4, 1, 2, 0, 2};    /*  98304 */
+    const struct tile small32 = {32, 32, 2, 4, 2, 1, 2};  /*  36 KB */
+    const struct tile small64 = {32, 32, 2, 4, 2, 1, 2};  /*  69 KB */
+    const struct tile small96 = {32, 32, 2, 2, 2, 1, 2};  /*  */
+    const struct tile small128 = {32, 32, 2, 2, 2, 1, 2}; /*  */
+    const struct tile small256 = {32, 16, 2, 2, 2, 0, 2}; /*  */
+    if (small)
+        return dim == 32 ? small32 : dim == 64 ? small64 : dim == 96 ? small96
+               : dim == 128 ? small128 : small256;
     return dim == 32 ? d32 : dim == 64 ? d64 : dim == 96 ? d96 : dim == 128 ? d128 : d256;
 #endif
 }
 
-/* q_smem, and stages times k_smem and v_smem */
+/* q_smem; for each group and stage k_smem and v_smem; with several groups, reference and sum of their rows */
 TILE_FUNCTION int tile_shared_bytes(struct tile t, int dim) {
-    return (t.bq + 2 * t.stages * t.bkv) * dim * 2;
+    return (t.bq + 2 * t.groups * t.stages * t.bkv) * dim * 2 +
+           (t.groups > 1 ? t.groups * t.bq * 8 : 0);
 }
 
-/* The keys of one row of tiles are split over n_splits CTAs (blockIdx.y). If that is more than one, each
- * leaves its O and its log2 of sums here, and the kernel `combine` weighs them together. */
+/* The keys of a row of tiles are shared out over n_splits CTAs (blockIdx.y). If that is more than one, each
+ * leaves its O and its LSE here, and a second kernel, `combine`, weighs them together. */
 struct split_args {
-    float *o;     /* (n_splits, batch * heads, seqlen_q, head_dim) */
-    float *lse;   /* (n_splits, batch * heads, seqlen_q), base 2 */
+    float *o;   /* (n_splits, batch, heads, seqlen_q, head_dim) */
+    float *lse; /* (n_splits, batch, heads, seqlen_q), base 2 */
     int n_splits;
 };
 
