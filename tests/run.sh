@@ -5,7 +5,7 @@
 #
 # Shows one line for each, every failed test with what it said, every skipped one with its reason;
 # the whole output lies in $BUILD/tests/NAME.log. The last line is "N passed, N failed, N skipped".
-# A program that dies, hangs ($TEST_TIMEOUT, 600 s) or runs fewer tests than it planned is one failure more.
+# A program that dies, hangs ($TEST_TIMEOUT, half an hour) or runs fewer tests than it planned is one failure more.
 set -u
 build=${BUILD:-build}
 export CMOCKA_MESSAGE_OUTPUT=TAP
@@ -22,7 +22,7 @@ for program in "$@"; do
     fi
     log=$build/tests/$name.log
     start=$SECONDS
-    timeout "${TEST_TIMEOUT:-600}" "$program" > "$log" 2>&1 < /dev/null
+    timeout "${TEST_TIMEOUT:-1800}" "$program" > "$log" 2>&1 < /dev/null
     status=$?
     # p f s planned, counted from the TAP lines
     read -r p f s planned < <(awk '
@@ -34,7 +34,7 @@ for program in "$@"; do
     trouble=
     if [ $((p + f + s)) -eq 0 ]; then trouble="it ran no test"
     elif [ $((p + f + s)) -ne "$planned" ]; then trouble="it ran $((p + f + s)) of $planned tests"
-    elif [ $status -eq 124 ]; then trouble="it took over ${TEST_TIMEOUT:-600} s"
+    elif [ $status -eq 124 ]; then trouble="it took over ${TEST_TIMEOUT:-1800} s"
     elif [ $status -ne 0 ] && [ "$f" -eq 0 ]; then trouble="it left with status $status"
     fi
     [ -n "$trouble" ] && f=$((f + 1))

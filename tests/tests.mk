@@ -30,7 +30,7 @@ chosen = $(if $(TESTS),$(foreach t,$(TESTS),$(filter %/test_$t %/test_$t.sh %/gp
 
 .PHONY: test
 test: all $(TEST_BIN) ## every test that needs no GPU: TESTS="check npy" picks some
-	@BUILD=$(BUILD) tests/run.sh $(call chosen,$(TEST_BIN) $(wildcard tests/test_*.sh)) \
+	@BUILD=$(BUILD) NVCC=$(NVCC) tests/run.sh $(call chosen,$(TEST_BIN) $(wildcard tests/test_*.sh)) \
 	    $(if $(TESTS),,$(addprefix --needs-gpu=,$(wildcard tests/gpu_*.c tests/gpu_*.sh)))
 
 # What compute-sanitizer must find, so that its silence about a stage means something.
@@ -39,7 +39,7 @@ $(BUILD)/tests/planted: tests/planted.cu | $$(@D)/.dir
 
 .PHONY: gpu-test
 gpu-test: all $(GPU_TEST_BIN) $(BUILD)/tests/planted ## the tests that need a GPU
-	@BUILD=$(BUILD) TEST_TIMEOUT=7200 flock $(BUILD)/device.lock tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(wildcard tests/gpu_*.sh))
+	@BUILD=$(BUILD) NVCC=$(NVCC) TEST_TIMEOUT=7200 flock $(BUILD)/device.lock tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(wildcard tests/gpu_*.sh))
 
 # ---- Sanitizers: the same sources, built again in build/sanitize --------------------------------------
 
