@@ -95,19 +95,23 @@ $(LIB): $(LIB_SRC:%.c=$(BUILD)/%.o)
 # compute_XX gives NAME.compute_XX.ptx. What ptxas said lies beside each cubin, in NAME.sm_XX.ptxas.
 # After a change of NVCCFLAGS: make clean.
 
-# $(call image-rule,stage-N,folder,name,arch,extension,flags)
+# $(call image-rule,stage-N,folder,name,arch,extension,flags,ptx)
+# ptx: the PTX of the same architecture, if it is an image too; the cubin is assembled from it.
 define image-rule
-$(BUILD)/images/$1/$3.$4.$5: $2/kernel.cu $2/images | $(BUILD)/images/$1/.dir
+$(BUILD)/images/$1/$3.$4.$5: $(or $7,$2/kernel.cu) $2/images | $(BUILD)/images/$1/.dir
 	@echo "nvcc $$@"
-	@$(NVCC) $(NVCCFLAGS) $6 $(if $(filter ptx,$5),-ptx,-cubin) -arch=$4 -MD -MF $$@.d -o $$@ $$< \
+	@$(NVCC) $(NVCCFLAGS) $6 $(if $(filter ptx,$5),-ptx,-cubin) -arch=$4 $(if $7,,-MD -MF $$@.d) -o $$@ $$< \
 	    2> $$(basename $$@).ptxas || { cat $$(basename $$@).ptxas >&2; exit 1; }
--include $(BUILD)/images/$1/$3.$4.$5.d
+$(if $7,,-include $(BUILD)/images/$1/$3.$4.$5.d)
 endef
 
 # $(call images-of,folder): NAME:ARCH:EXT:FLAG:FLAG... for each image of a stage
 images-of = $(shell awk '/^\#/ || !NF {next} $$1 == "arch" {for (i = 2; i <= NF; i++) arch[++n] = $$i; next} \
     {flags = ""; for (i = 2; i <= NF; i++) flags = flags ":" $$i; \
      for (a = 1; a <= n; a++) print $$1 ":" arch[a] ":" (arch[a] ~ /^sm/ ? "cubin" : "ptx") flags}' $1/images 2>/dev/null)
+
+# $(call ptx-of,stage-N,folder,NAME:sm_XX:cubin:...): the file of NAME's compute_XX PTX if that is an image, or nothing
+ptx-of = $(if $(filter $(word 1,$(subst :, ,$3)):$(patsubst sm_%,compute_%,$(word 2,$(subst :, ,$3))):ptx%,$(if $(findstring :cubin,$3),$(call images-of,$2))),$(BUILD)/images/$1/$(word 1,$(subst :, ,$3)).$(patsubst sm_%,compute_%,$(word 2,$(subst :, ,$3))).ptx)
 
 # $(call stage-rules,stage-N,folder)
 define stage-rules
@@ -116,7 +120,7 @@ IMAGES_$1 := $(foreach i,$(call images-of,$2),$(BUILD)/images/$1/$(word 1,$(subs
 $1: $(if $(RECORDED),,$(BUILD)/$1 $$(IMAGES_$1)) # recorded results need no build
 $(BUILD)/$1: $(patsubst %.c,$(BUILD)/%.o,$(wildcard $2/*.c)) $(LIB)
 	$$(LINK)
-$(foreach i,$(call images-of,$2),$(call image-rule,$1,$2,$(word 1,$(subst :, ,$i)),$(word 2,$(subst :, ,$i)),$(word 3,$(subst :, ,$i)),$(wordlist 4,99,$(subst :, ,$i)))
+$(foreach i,$(call images-of,$2),$(call image-rule,$1,$2,$(word 1,$(subst :, ,$i)),$(word 2,$(subst :, ,$i)),$(word 3,$(subst :, ,$i)),$(wordlist 4,99,$(subst :, ,$i)),$(call ptx-of,$1,$2,$i))
 )
 endef
 $(foreach d,$(STAGE_DIRS),$(eval $(call stage-rules,$(call stage-of,$d),$d)))

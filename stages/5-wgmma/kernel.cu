@@ -129,9 +129,10 @@ static __device__ void measure(const struct wgmma_args &args) {
     if (A_IN_REGISTERS) load_a_fragment(a, args, 0);
     __syncthreads(); // all warpgroups start together
 
+    constexpr int UNROLL = N == 64 ? 8 : (8 + GROUP - 1) / GROUP; // large N makes large code
     long long begin = clock64();
     wgmma_fence(); // d and a were written by ordinary instructions
-#pragma unroll 8 // a branch between issues would be timed too
+#pragma unroll UNROLL // a branch between issues would be timed too
     for (int round = 0; round < args.rounds; round++) {
 #pragma unroll
         for (int i = 0; i < GROUP; i++) {
