@@ -13,21 +13,24 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Becomes build/stage-(N-1) with the same options; returns only if it cannot. */
+/* The attention stage before this one; 0: none. Stage 5 is a single instruction, no attention. */
+static int stage_before(void) { return stage.number == 6 ? 4 : stage.number - 1; }
+
+/* Becomes the stage before with the same options; returns only if it cannot. */
 static enum status fall_back(const char *because, char **argv) {
     char program[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 32);
-    if (n < 0 || stage.number <= 1)
+    if (n < 0 || stage_before() < 1)
         return run_failed("no stage to fall back to", STATUS_UNSUPPORTED);
     program[n] = 0;
-    snprintf(strrchr(program, '/') + 1, 32, "stage-%d", stage.number - 1);
+    snprintf(strrchr(program, '/') + 1, 32, "stage-%d", stage_before());
     fprintf(stderr, "%s: %s; running stage-%d instead\n", program_invocation_short_name, because,
-            stage.number - 1);
+            stage_before());
     argv[0] = program;
     execv(program, argv);
-    return run_failed(reason_as(STATUS_FILE, "%s: %s (make stage-%d)", program, strerror(errno),
-                                stage.number - 1),
-                      STATUS_FILE);
+    return run_failed(
+        reason_as(STATUS_FILE, "%s: %s (make stage-%d)", program, strerror(errno), stage_before()),
+        STATUS_FILE);
 }
 
 /* What can be known to fail before any work is done. */
@@ -51,7 +54,8 @@ static int run(const struct options *o, int argc, char **argv) {
     enum status status = run_one(o, argc, argv, &gates_failed);
     if (o->fallback && !interrupt_signal()) {
         if (status == STATUS_UNSUPPORTED) return fall_back("this stage cannot run here", argv);
-        if (status == STATUS_RIGHT && gates_failed) return fall_back("a gate failed", argv);
+        if (status == STATUS_RIGHT && gates_failed && stage_before())
+            return fall_back("a gate failed", argv);
     }
     return status;
 }

@@ -6,7 +6,8 @@
 #   stages_sweep N           N random problems
 #   stages_repeat N SHAPE    N bitwise equal runs
 #
-# A shape that the stage refuses by name (status 3) is skipped, with its reason.
+# A shape that the stage refuses by name (status 3) is skipped, with its reason; an instruction that
+# the emulator does not know is a failure.
 inputs="normal outlier normal3 uniform ascending descending negative constant ramp identity index"
 options=
 
@@ -24,7 +25,10 @@ stage_test() {
     shift
     "$@" --device "$device" $options > "$tap_dir/out" 2>&1
     got=$?
-    if [ $got -eq 3 ]; then skip "$name" "$(tail -n 1 "$tap_dir/out")"; return; fi
+    if [ $got -eq 3 ] && ! grep -q 'does not know' "$tap_dir/out"; then
+        skip "$name" "$(tail -n 1 "$tap_dir/out")"
+        return
+    fi
     tap_result "$name" $((got == 0)) "$tap_dir/out"
 }
 

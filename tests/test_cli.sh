@@ -142,14 +142,20 @@ closed_pipe() {
 check "a closed pipe is no crash" closed_pipe
 
 # ---- Falling back: build/stage-(N-1) with the same options
+fell_back() { # FROM TO SETTING=VALUE OPTIONS...
+    local from=$1 to=$2 setting=$3
+    shift 3
+    env LD_LIBRARY_PATH="$build/tests/fake" "$setting" "$build/stage-$from" --seqlen 32 --no-time \
+        --counters none --fallback "$@" > "$tap_dir/fell" 2> "$tap_dir/said" &&
+        grep -q "^stage $to-" "$tap_dir/fell" && grep -q "running stage-$to instead" "$tap_dir/said" ||
+        { cat "$tap_dir/fell" "$tap_dir/said"; false; }
+}
 if [ -x "$build/stage-2" ]; then
-    fell_back() {
-        env LD_LIBRARY_PATH="$build/tests/fake" "$build/stage-2" --head-dim 72 --seqlen 32 \
-            --no-time --counters none --fallback > "$tap_dir/out" 2> "$tap_dir/said" &&
-            grep -q '^stage 1-scalar.*D72' "$tap_dir/out" &&
-            grep -q 'running stage-1 instead' "$tap_dir/said"
-    }
-    check "--fallback runs the stage before" fell_back
+    check "--fallback from what this stage does not take" fell_back 2 1 FAKE=1 --head-dim 72
+    check "--fallback from a failed gate" fell_back 2 1 FAKE_CUDA_REGISTERS=250
+fi
+if [ -x "$build/stage-6" ]; then
+    check "--fallback from stage 6 on Ada" fell_back 6 4 FAKE_CUDA_CC=89
 fi
 status "nothing to fall back to" 3 bash -c "build=$build; . tests/fake.sh
     fake_bare --head-dim 264 --fallback 2>&1 | tail -n 1 >&2; exit \${PIPESTATUS[0]}"

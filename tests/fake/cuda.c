@@ -6,6 +6,7 @@
  *   FAKE_CUDA_DEVICES=0              no GPU
  *   FAKE_CUDA_CC=86                  its compute capability (90)
  *   FAKE_CUDA_LAUNCH_US=100          what a launch takes in a graph (10)
+ *   FAKE_CUDA_REGISTERS=250          what a kernel takes (100)
  *   FAKE_CUDA_BUG=NAME               a kernel that is wrong: see plant() */
 #include "attention_args.h"
 #include "half.h"
@@ -187,7 +188,7 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule module UNUSED, const char *
 
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f UNUSED) {
     MAY_FAIL("cuFuncGetAttribute");
-    *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? 100 : 0;
+    *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? setting("FAKE_CUDA_REGISTERS", 100) : 0;
     return CUDA_SUCCESS;
 }
 
