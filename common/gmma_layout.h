@@ -17,9 +17,9 @@
 #include <stddef.h>
 
 struct gmma_layout {
-    int rows, k;  /* elements; rows a multiple of 8, k of 16 */
+    int rows, k;   /* elements; rows a multiple of 8, k of 16 */
     bool mn_major; /* false: k is contiguous */
-    int swizzle;  /* bytes: 0, 32, 64, 128 */
+    int swizzle;   /* bytes: 0, 32, 64, 128 */
 };
 
 /* Bytes of the tile, slabs that are not full included. */

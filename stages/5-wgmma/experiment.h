@@ -13,11 +13,11 @@
 enum { WGMMA_M = 64, WGMMA_K = 16 };
 
 struct experiment {
-    int n;              /* columns of C: 8 .. 256, a multiple of 8 */
-    int k_steps;        /* K = 16 * k_steps; 1 .. MAX_K_STEPS */
-    int swizzle;        /* bytes: 0, 32, 64, 128; of A and B alike */
-    bool a_m_major;     /* A lies with M contiguous */
-    bool b_n_major;     /* B lies with N contiguous */
+    int n;          /* columns of C: 8 .. 256, a multiple of 8 */
+    int k_steps;    /* K = 16 * k_steps; 1 .. MAX_K_STEPS */
+    int swizzle;    /* bytes: 0, 32, 64, 128; of A and B alike */
+    bool a_m_major; /* A lies with M contiguous */
+    bool b_n_major; /* B lies with N contiguous */
     bool a_in_registers;
     const char *mistake; /* a name from mistake_name(), or NULL */
     const char *input;   /* input_fill()'s names, or "zeros" */
@@ -30,7 +30,7 @@ struct operands {
     half *b;              /* (N, K) */
     unsigned char *tiles; /* as in shared memory; args.tile_bytes long */
     struct gmma_layout a_layout, b_layout;
-    uint32_t b_tile;      /* where B's tile starts */
+    uint32_t b_tile;        /* where B's tile starts */
     struct wgmma_args args; /* all but the addresses */
 };
 
@@ -62,7 +62,8 @@ void explain(FILE *f, const struct experiment *e, const struct operands *o);
 /* ---- judging C */
 
 struct verdict {
-    int n_elements, n_wrong; /* wrong: further from the double reference than the bound, or not finite */
+    int n_elements,
+        n_wrong; /* wrong: further from the double reference than the bound, or not finite */
     double max_error, mean_error;
     double worst_of_bound; /* max over elements of error / bound; at most 1 if all are right */
 };
@@ -81,13 +82,13 @@ struct cycles { /* per wgmma */
     double median, iqr, min;
 };
 struct measurement {
-    int group, depth;    /* wgmma per commit group; groups under way after a wait */
-    int warpgroups;      /* per CTA: 1, 2 */
-    int n_ctas;          /* 1, or one an SM */
+    int group, depth; /* wgmma per commit group; groups under way after a wait */
+    int warpgroups;   /* per CTA: 1, 2 */
+    int n_ctas;       /* 1, or one an SM */
 };
 /* One launch on the device, many wgmma; NULL, or why not (the emulator has no clock). */
-const char *measure_cycles(struct device *d, const struct experiment *e, const struct measurement *m,
-                           struct cycles *out);
+const char *measure_cycles(struct device *d, const struct experiment *e,
+                           const struct measurement *m, struct cycles *out);
 /* TFLOPS of the whole chip by CUDA events, one CTA an SM. */
 const char *measure_chip(struct device *d, const struct experiment *e, const struct measurement *m,
                          double *tflops);

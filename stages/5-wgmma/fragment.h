@@ -9,9 +9,13 @@
 #endif
 
 /* Accumulator register i (0 .. N/2 - 1) of a thread. A row lives in 4 neighbouring lanes. */
-static inline HD int wgmma_row(int tid, int i) { return tid / 32 * 16 + tid % 32 / 4 + i / 2 % 2 * 8; }
+static inline HD int wgmma_row(int tid, int i) {
+    return tid / 32 * 16 + tid % 32 / 4 + i / 2 % 2 * 8;
+}
 static inline HD int wgmma_col(int tid, int i) { return i / 4 * 8 + tid % 4 * 2 + i % 2; }
 
 /* A register r (0..3) of a thread holds k and k + 1 of a row, k in its low half. */
-static inline HD int wgmma_a_row(int tid, int r) { return tid / 32 * 16 + tid % 32 / 4 + r % 2 * 8; }
+static inline HD int wgmma_a_row(int tid, int r) {
+    return tid / 32 * 16 + tid % 32 / 4 + r % 2 * 8;
+}
 static inline HD int wgmma_a_k(int tid, int r) { return tid % 4 * 2 + r / 2 * 8; }

@@ -302,8 +302,8 @@
 #define PICK_A_DESC(a0, a1, a2, a3, ad, bd, sd) "%" #ad
 #define PICK_B_DESC(a0, a1, a2, a3, ad, bd, sd) "%" #bd
 #define PICK_SCALE(a0, a1, a2, a3, ad, bd, sd)  "%" #sd
-#define PICK(picker, ...) picker(__VA_ARGS__)
-#define A_REGS  PICK(PICK_A_REGS, INPUT_NUMBERS)
-#define A_DESC  PICK(PICK_A_DESC, INPUT_NUMBERS)
-#define B_DESC  PICK(PICK_B_DESC, INPUT_NUMBERS)
-#define SCALE_D PICK(PICK_SCALE, INPUT_NUMBERS)
+#define PICK(picker, ...)                       picker(__VA_ARGS__)
+#define A_REGS                                  PICK(PICK_A_REGS, INPUT_NUMBERS)
+#define A_DESC                                  PICK(PICK_A_DESC, INPUT_NUMBERS)
+#define B_DESC                                  PICK(PICK_B_DESC, INPUT_NUMBERS)
+#define SCALE_D                                 PICK(PICK_SCALE, INPUT_NUMBERS)

@@ -8,9 +8,9 @@ enum { MAX_K_STEPS = 16 };
 struct wgmma_args {
     const unsigned char *tiles; /* the bytes of A and B as they shall lie in shared memory */
     uint32_t tile_bytes;        /* of both together; a multiple of 16 */
-    const half *a;              /* (64, 16 * k_steps): A once more in plain order, for A in registers */
-    float *c;                   /* (64, N) */
-    long long *cycles;          /* measure: one a warpgroup, in order of CTAs */
+    const half *a;     /* (64, 16 * k_steps): A once more in plain order, for A in registers */
+    float *c;          /* (64, N) */
+    long long *cycles; /* measure: one a warpgroup, in order of CTAs */
 
     /* The descriptors with the tiles at address 0; where k step s starts is added to them. */
     uint64_t a_desc, b_desc;
