@@ -3,9 +3,9 @@
 
     profiler/against_ncu.py build/stage-1 [--seqlen 512 ...]
 
-Runs the stage twice (one launch: stages with several are refused): once by itself, with all counter groups, and once under ncu without counters (two CUPTI
+Runs the stage twice: once by itself, with all counter groups, and once under ncu without counters (two CUPTI
 clients exclude each other), where the launches of the check are looked at: the second one, so that caches are
-warm in both. Prints a markdown table, and exits 1 if a count differs by more than 1 %.
+warm in both. Stages that launch one kernel only. Prints a markdown table, and exits 1 if a count differs by more than 1 %.
 
 Cycles and what is measured in them (percentages of time, stalls, arbitration) vary from run to run of either
 tool: those rows are marked "varies" and have a limit of 5 %. ncu prints two decimals: a difference within its

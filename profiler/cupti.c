@@ -80,8 +80,10 @@ static void *load_from(const char *folder, char *error, size_t error_bytes) {
                  file_names[i]);
         if (folder && access(path, R_OK) != 0) continue;
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (handle && folder) { /* libcupti asks for it by name alone, and then finds this one */
-            snprintf(path, sizeof path, "%s/libnvperf_host.so", folder);
+        /* libcupti asks for these two by name alone, and then finds the loaded ones. */
+        static const char *const companions[] = {"libnvperf_host.so", "libnvperf_target.so"};
+        for (int k = 0; handle && folder && k < 2; k++) {
+            snprintf(path, sizeof path, "%s/%s", folder, companions[k]);
             dlopen(path, RTLD_NOW | RTLD_LOCAL);
         }
         if (handle) return handle;
