@@ -18,10 +18,12 @@ $(addprefix source-,$(STAGES)): source-%: %
 	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS) --source
 
 .PHONY: timeline $(addprefix timeline-,$(STAGES))
-timeline: $(addprefix timeline-,$(CHOSEN)) ## what the GPU does every 2 us, into results/timeline-stage-N.tsv
+timeline: $(addprefix timeline-,$(CHOSEN)) ## what the GPU does every 2 us: results/timeline-stage-N.tsv, .png, .svg
 $(addprefix timeline-,$(STAGES)): timeline-%: %
 	@mkdir -p results
 	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS) --timeline results/timeline-$*.tsv
+	@for t in png svg; do command -v gnuplot > /dev/null || { echo "timeline: to draw it install gnuplot-nox (make setup)"; break; }; \
+	    gnuplot -e "table = 'results/timeline-$*.tsv'; out = 'results/timeline-$*'; term = '$$t'" plots/timeline.gp; done
 	@echo results/timeline-$*.tsv
 
 # The kernels of tests/gpu_counters.c.
