@@ -28,7 +28,8 @@ struct emu_mbarrier {
     uint64_t bytes_expected; /* announced in this phase */
     bool valid;
     const struct emu_inst *init;
-    struct emu_clock clock, done; /* gathered in this phase; of the phase before */
+    uint32_t init_warp, init_stamp; /* whose write made it: TMA must be told by a fence */
+    struct emu_clock clock, done;   /* gathered in this phase; of the phase before */
 };
 
 /* The barrier at `addr`, or NULL (reported) if none was initialised there. */

@@ -156,6 +156,11 @@ static bool shared_side(struct emu_warp *w, const struct emu_inst *i, struct emu
     }
     bool load = p->kind == EMU_PENDING_LOAD;
     uint32_t key = load ? p->mbarrier->addr : w->index;
+    if (load && p->mbarrier->init_stamp > w->clock.fenced[p->mbarrier->init_warp])
+        emu_report(EMU_PROXY, w, i, p->mbarrier->init,
+                   "TMA may not see that the mbarrier at shared %#x was initialised: "
+                   "fence.mbarrier_init must come between",
+                   p->mbarrier->addr);
     p->agent = emu_agent(w->block, load ? EMU_AGENT_TMA_LOAD : EMU_AGENT_TMA_STORE, key);
     p->stamp = emu_agent_issue(w->block, p->agent);
     return !w->block->shadow || emu_shared_async(w, i, p->agent, p->stamp, p->shared, p->bytes,

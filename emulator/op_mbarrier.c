@@ -147,6 +147,8 @@ enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, ui
                        "there is an mbarrier at shared %#x already", addr[l]);
         m->valid = true;
         m->init = i;
+        m->init_warp = w->index;
+        m->init_stamp = w->clock.seen[w->index];
         memset(&m->clock, 0, sizeof m->clock);
         memset(&m->done, 0, sizeof m->done);
         store_word(w->block, addr[l], (struct word){.pending = count[l], .expected = count[l]});
