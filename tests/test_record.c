@@ -159,13 +159,13 @@ static void a_full_disk_leaves_the_old_rows(void **state) {
 static void kill_9_loses_at_most_the_row_being_written(void **state) {
     (void)state;
     int finished = 0;
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < 100; round++) {
         pid_t child = fork();
         if (!child) {
             for (int i = 0; i < 1000; i++) append(i);
             _exit(0);
         }
-        usleep(500 + (useconds_t)round * 300);
+        usleep(500 + (useconds_t)round * 60);
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);
         json_t *all;
