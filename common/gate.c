@@ -125,6 +125,11 @@ static void gate_shared(const struct gate_facts *f, struct gate *g) {
 
 static void gate_instructions(const struct gate_facts *f, struct gate *g) {
     double wanted = 0;
+    if (!f->plan->n_launches) {
+        LIMIT(g, "= formula");
+        WHY(g, "nothing to launch");
+        return;
+    }
     if (f->stage->tensor_instructions)
         wanted = f->stage->tensor_instructions(f->problem, f->chip);
     else if (f->stage->tensor_family) {

@@ -29,11 +29,12 @@ struct stage {
     /* NULL, or the rule that this problem breaks on this chip: one sentence, before any launch. */
     const char *(*supports)(const struct attention *a, const struct chip *chip);
 
+    /* The other three are asked about supported problems with at least one output element only. */
+
     /* Bytes of scratch memory between launches; NULL stands for a function that returns 0. */
     size_t (*workspace_bytes)(const struct attention *a, const struct chip *chip);
 
-    /* Chooses image, tiles and grids and binds the arguments. The problem is supported and not
-     * empty. */
+    /* Chooses image, tiles and grids and binds the arguments. */
     const char *(*plan)(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out);
 
