@@ -7,26 +7,34 @@
 #include <immintrin.h>
 #include <math.h>
 
+/* Every conversion gives the same NaN: 0x7fffffff, 0x7fff. */
+static inline float canonical(float x) { return x != x ? bits_float(0x7fffffff) : x; }
+
 /* ---- The frequent ones ---------------------------------------------------------------------------------- */
 
 static enum emu_step f32_from_f16(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     float *d = ROW(float, 0);
     const uint32_t *a = ROW(uint32_t, 1);
     if (mask != EMU_FULL) {
-        EMU_EACH_LANE(l, mask) d[l] = half_to_float((half)a[l]);
+        EMU_EACH_LANE(l, mask) d[l] = canonical(half_to_float((half)a[l]));
         return EMU_NEXT;
     }
     for (int l = 0; l < EMU_LANES; l += 8) {
         __m256i wide = _mm256_load_si256((const __m256i *)(const void *)(a + l));
         __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(wide, wide), 0x08);
-        _mm256_store_ps(d + l, _mm256_cvtph_ps(_mm256_castsi256_si128(packed)));
+        __m256 x = _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
+        __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
+        _mm256_store_ps(d + l, _mm256_blendv_ps(x, nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q)));
     }
     return EMU_NEXT;
 }
 
 static inline __m256i halves_of(const float *a) {
-    return _mm256_cvtepu16_epi32(
-        _mm256_cvtps_ph(_mm256_load_ps(a), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    __m256 x = _mm256_load_ps(a);
+    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+    __m256i h =
+        _mm256_cvtepu16_epi32(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    return _mm256_blendv_epi8(h, _mm256_set1_epi32(0x7fff), nan);
 }
 static enum emu_step f16_from_f32(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint32_t *d = ROW(uint32_t, 0);
@@ -54,12 +62,10 @@ static uint32_t bf16_rn(float f) {
     uint32_t u = float_bits(f);
     return f != f ? 0x7fff : (u + 0x7fff + (u >> 16 & 1)) >> 16;
 }
-static BINARY(
-    bf16x2_from_f32, uint32_t,
-    bf16_rn(bits_float(a[l])) << 16 |
-        bf16_rn(bits_float(b[l]))) static UNARY(f32_from_bf16, uint32_t,
-                                                a[l] << 16) static UNARY(bf16_from_f32, uint32_t,
-                                                                         bf16_rn(bits_float(a[l])))
+static BINARY(bf16x2_from_f32, uint32_t,
+              bf16_rn(bits_float(a[l])) << 16 | bf16_rn(bits_float(b[l])));
+static UNARY(f32_from_bf16, uint32_t, a[l] << 16);
+static UNARY(bf16_from_f32, uint32_t, bf16_rn(bits_float(a[l])));
 
 #define CONVERT(name, D, T, expr)                                                                  \
     static enum emu_step name(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {       \
@@ -68,19 +74,14 @@ static BINARY(
         EACH(expr);                                                                                \
         return EMU_NEXT;                                                                           \
     }
-    CONVERT(s64_from_s32, int64_t, int32_t, a[l]) CONVERT(u64_from_u32, uint64_t, uint32_t, a[l])
-        CONVERT(u32_from_u64, uint32_t, uint64_t, (uint32_t)a[l])
-            CONVERT(f32_from_s32, float, int32_t, (float)a[l])
+CONVERT(s64_from_s32, int64_t, int32_t, a[l]);
+CONVERT(u64_from_u32, uint64_t, uint32_t, a[l]);
+CONVERT(u32_from_u64, uint32_t, uint64_t, (uint32_t)a[l]);
+CONVERT(f32_from_s32, float, int32_t, (float)a[l]);
 
-    /* ---- The rest --------------------------------------------------------------------------------------------- */
+/* ---- The rest --------------------------------------------------------------------------------------------- */
 
-    enum {
-        RN,
-        RZ,
-        RM,
-        RP,
-        RNA
-    };
+enum { RN, RZ, RM, RP, RNA };
 
 static bool is_real(enum emu_type t) {
     return t == EMU_F16 || t == EMU_BF16 || t == EMU_F32 || t == EMU_F64 || t == EMU_TF32;
@@ -205,6 +206,7 @@ static float real_to_f32(double x, int rounding) {
 }
 
 static uint32_t real_to_f16(double x, int rounding) {
+    if (x != x) return 0x7fff;
     if (rounding == RN) return half_from_double(x);
     static const int mode[] = {0, _MM_FROUND_TO_ZERO, _MM_FROUND_TO_NEG_INF, _MM_FROUND_TO_POS_INF,
                                0};
@@ -223,7 +225,7 @@ static void write_real(struct emu_warp *w, const struct emu_inst *i, uint32_t l,
     int rounding = i->aux[0];
     bool sat = i->aux[1], relu = i->aux[2];
     if (sat) x = x > 0 ? x < 1 ? x : 1 : 0;
-    if (relu) x = x > 0 ? x : 0;
+    if (relu) x = x > 0 || x != x ? x : 0;
     switch ((enum emu_type)i->type[0]) {
     case EMU_F64:
         ROW(double, 0)[l] = x;
@@ -236,10 +238,10 @@ static void write_real(struct emu_warp *w, const struct emu_inst *i, uint32_t l,
         [l] = x != x ? 0x7fff : float_bits(round_mantissa((float)x, 16, rounding)) >> 16;
         break;
     case EMU_TF32:
-        ROW(float, 0)[l] = round_mantissa((float)x, 13, rounding);
+        ROW(float, 0)[l] = canonical(round_mantissa((float)x, 13, rounding));
         break;
     default:
-        ROW(float, 0)[l] = real_to_f32(x, rounding);
+        ROW(float, 0)[l] = canonical(real_to_f32(x, rounding));
         break;
     }
 }
@@ -301,8 +303,8 @@ static enum emu_step cvt_fp8(struct emu_warp *w, const struct emu_inst *i, uint3
         if (to == EMU_F16X2) {
             bool e5 = from == EMU_E5M2X2;
             ROW(uint32_t, 0)
-            [l] = (uint32_t)half_from_float(fp8_to_float(a & 0xff, e5)) |
-                  (uint32_t)half_from_float(fp8_to_float(a >> 8 & 0xff, e5)) << 16;
+            [l] = real_to_f16(fp8_to_float(a & 0xff, e5), RN) |
+                  real_to_f16(fp8_to_float(a >> 8 & 0xff, e5), RN) << 16;
         } else {
             bool e5 = to == EMU_E5M2X2;
             float hi = from == EMU_F32 ? bits_float(a) : half_to_float((half)(a >> 16));

@@ -4,120 +4,75 @@
 /* ---- Handlers by operation and type ------------------------------------------------------------------ */
 
 #define s16(x) ((int32_t)(int16_t)(x))
-#define ARITHMETIC(T, t)                                                                                                                                 \
-    static BINARY(add_##t, T, a[l] + b[l]) static BINARY(sub_##t, T, a[l] - b[l]) static BINARY(mul_##t, T, a[l] * b[l]) static TERNARY(                 \
-        mad_##t, T,                                                                                                                                      \
-        a[l] * b[l] +                                                                                                                                    \
-            c[l]) static BINARY(and_##t, T,                                                                                                              \
-                                a[l] &                                                                                                                   \
-                                    b[l]) static BINARY(or_##t, T,                                                                                       \
-                                                        a[l] |                                                                                           \
-                                                            b[l]) static BINARY(xor_##t, T,                                                              \
-                                                                                a[l] ^                                                                   \
-                                                                                    b[l]) static UNARY(not_##t,                                          \
-                                                                                                       T,                                                \
-                                                                                                       ~a[l]) static UNARY(neg_##t,                      \
-                                                                                                                           T,                            \
-                                                                                                                           -a[l]) static UNARY(cnot_##t, \
-                                                                                                                                               T,        \
-                                                                                                                                               a[l] ==   \
-                                                                                                                                                   0)
-ARITHMETIC(uint32_t, u32)
-ARITHMETIC(uint64_t, u64)
+#define ARITHMETIC(T, t)                                                                           \
+    static BINARY(add_##t, T, a[l] + b[l]);                                                        \
+    static BINARY(sub_##t, T, a[l] - b[l]);                                                        \
+    static BINARY(mul_##t, T, a[l] * b[l]);                                                        \
+    static TERNARY(mad_##t, T, a[l] * b[l] + c[l]);                                                \
+    static BINARY(and_##t, T, a[l] & b[l]);                                                        \
+    static BINARY(or_##t, T, a[l] | b[l]);                                                         \
+    static BINARY(xor_##t, T, a[l] ^ b[l]);                                                        \
+    static UNARY(not_##t, T, ~a[l]);                                                               \
+    static UNARY(neg_##t, T, -a[l]);                                                               \
+    static UNARY(cnot_##t, T, a[l] == 0)
+ARITHMETIC(uint32_t, u32);
+ARITHMETIC(uint64_t, u64);
 
 #define ORDERED(T, t)                                                                              \
-    static BINARY(min_##t, T, a[l] < b[l] ? a[l] : b[l]) static BINARY(max_##t, T,                 \
-                                                                       a[l] > b[l] ? a[l] : b[l])
-ORDERED(int32_t, s32)
-ORDERED(uint32_t, u32)
-ORDERED(int64_t, s64)
-ORDERED(uint64_t, u64)
+    static BINARY(min_##t, T, a[l] < b[l] ? a[l] : b[l]);                                          \
+    static BINARY(max_##t, T, a[l] > b[l] ? a[l] : b[l])
+ORDERED(int32_t, s32);
+ORDERED(uint32_t, u32);
+ORDERED(int64_t, s64);
+ORDERED(uint64_t, u64);
 
-static UNARY(abs_s32, uint32_t,
-             (int32_t)a[l] < 0 ? -a[l] : a[l]) static UNARY(abs_s64, uint64_t,
-                                                            (int64_t)a[l] < 0 ? -a[l] : a[l])
+static UNARY(abs_s32, uint32_t, (int32_t)a[l] < 0 ? -a[l] : a[l]);
+static UNARY(abs_s64, uint64_t, (int64_t)a[l] < 0 ? -a[l] : a[l]);
 
-    static BINARY(add_u16, uint32_t, (a[l] + b[l]) & 0xffff) static BINARY(sub_u16, uint32_t, (a[l] - b[l]) & 0xffff) static BINARY(mul_u16, uint32_t, (a[l] * b[l]) & 0xffff) static TERNARY(
-        mad_u16, uint32_t,
-        (a[l] * b[l] + c[l]) &
-            0xffff) static UNARY(not_u16, uint32_t,
-                                 ~a[l] &
-                                     0xffff) static UNARY(neg_u16, uint32_t,
-                                                          -a[l] &
-                                                              0xffff) static UNARY(abs_s16,
-                                                                                   uint32_t,
-                                                                                   (s16(a[l]) < 0
-                                                                                        ? -a[l]
-                                                                                        : a[l]) &
-                                                                                       0xffff) static BINARY(min_s16,
-                                                                                                             uint32_t,
-                                                                                                             s16(a[l]) <
-                                                                                                                     s16(b[l])
-                                                                                                                 ? a[l]
-                                                                                                                 : b[l]) static BINARY(max_s16,
-                                                                                                                                       uint32_t,
-                                                                                                                                       s16(a[l]) >
-                                                                                                                                               s16(b[l])
-                                                                                                                                           ? a[l]
-                                                                                                                                           : b[l])
+static BINARY(add_u16, uint32_t, (a[l] + b[l]) & 0xffff);
+static BINARY(sub_u16, uint32_t, (a[l] - b[l]) & 0xffff);
+static BINARY(mul_u16, uint32_t, (a[l] * b[l]) & 0xffff);
+static TERNARY(mad_u16, uint32_t, (a[l] * b[l] + c[l]) & 0xffff);
+static UNARY(not_u16, uint32_t, ~a[l] & 0xffff);
+static UNARY(neg_u16, uint32_t, -a[l] & 0xffff);
+static UNARY(abs_s16, uint32_t, (s16(a[l]) < 0 ? -a[l] : a[l]) & 0xffff);
+static BINARY(min_s16, uint32_t, s16(a[l]) < s16(b[l]) ? a[l] : b[l]);
+static BINARY(max_s16, uint32_t, s16(a[l]) > s16(b[l]) ? a[l] : b[l]);
 
-        static BINARY(mulhi_u32, uint32_t,
-                      (uint32_t)((uint64_t)a[l] * b[l] >> 32)) static BINARY(mulhi_s32, int32_t,
-                                                                             (int32_t)((int64_t)a[l] * b[l] >> 32)) static BINARY(mulhi_u64, uint64_t, (uint64_t)((unsigned __int128)a[l] * b[l] >> 64)) static BINARY(mulhi_s64,
-                                                                                                                                                                                                                       int64_t,
-                                                                                                                                                                                                                       (
-                                                                                                                                                                                                                           int64_t)((__int128)a[l] * b
-                                                                                                                                                                                                                                                         [l] >>
-                                                                                                                                                                                                                                    64)) static TERNARY(madhi_u32,
-                                                                                                                                                                                                                                                        uint32_t,
-                                                                                                                                                                                                                                                        (uint32_t)((uint64_t)a[l] * b
-                                                                                                                                                                                                                                                                                        [l] >>
-                                                                                                                                                                                                                                                                   32) +
-                                                                                                                                                                                                                                                            c[l]) static TERNARY(madhi_s32,
-                                                                                                                                                                                                                                                                                 int32_t,
-                                                                                                                                                                                                                                                                                 (
-                                                                                                                                                                                                                                                                                     int32_t)((uint32_t)((int64_t)a[l] * b[l] >> 32) + (uint32_t)
-                                                                                                                                                                                                                                                                                                                                           c
-                                                                                                                                                                                                                                                                                                                                               [l])) static TERNARY(sad_u32,
-                                                                                                                                                                                                                                                                                                                                                                    uint32_t,
-                                                                                                                                                                                                                                                                                                                                                                    c[l] + (a[l] > b[l] ? a[l] - b[l]
-                                                                                                                                                                                                                                                                                                                                                                                        : b[l] - a
-                                                                                                                                                                                                                                                                                                                                                                                                     [l])) static TERNARY(sad_s32,
-                                                                                                                                                                                                                                                                                                                                                                                                                          int32_t,
-                                                                                                                                                                                                                                                                                                                                                                                                                          (int32_t)((uint32_t)c[l] + (a[l] > b[l] ? (uint32_t)
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                            a[l] -
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                        (uint32_t)
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                            b[l]
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                  : (uint32_t)b
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                            [l] -
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                        (uint32_t)
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                            a[l])))
+static BINARY(mulhi_u32, uint32_t, (uint32_t)((uint64_t)a[l] * b[l] >> 32));
+static BINARY(mulhi_s32, int32_t, (int32_t)((int64_t)a[l] * b[l] >> 32));
+static BINARY(mulhi_u64, uint64_t, (uint64_t)((unsigned __int128)a[l] * b[l] >> 64));
+static BINARY(mulhi_s64, int64_t, (int64_t)((__int128)a[l] * b[l] >> 64));
+static TERNARY(madhi_u32, uint32_t, (uint32_t)((uint64_t)a[l] * b[l] >> 32) + c[l]);
+static TERNARY(madhi_s32, int32_t,
+               (int32_t)((uint32_t)((int64_t)a[l] * b[l] >> 32) + (uint32_t)c[l]));
+static TERNARY(sad_u32, uint32_t, c[l] + (a[l] > b[l] ? a[l] - b[l] : b[l] - a[l]));
+static TERNARY(sad_s32, int32_t,
+               (int32_t)((uint32_t)c[l] + (a[l] > b[l] ? (uint32_t)a[l] - (uint32_t)b[l]
+                                                       : (uint32_t)b[l] - (uint32_t)a[l])));
 
-    /* Division by zero gives all ones, and the lowest number over -1 itself, as on a GPU. */
-    static int64_t div_signed(int64_t a, int64_t b) {
+/* Division by zero gives all ones, and the lowest number over -1 itself, as on a GPU. */
+static int64_t div_signed(int64_t a, int64_t b) {
     return b == 0 ? -1 : b == -1 ? (int64_t) - (uint64_t)a : a / b;
 }
 static int64_t rem_signed(int64_t a, int64_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
-static BINARY(div_u32, uint32_t, b[l] ? a[l] / b[l] : EMU_FULL) static BINARY(div_s32, int32_t,
-                                                                              (int32_t)div_signed(
-                                                                                  a[l],
-                                                                                  b[l])) static BINARY(div_u64,
-                                                                                                       uint64_t, b[l] ? a[l] / b[l] : UINT64_MAX) static BINARY(div_s64, int64_t, div_signed(a[l], b[l])) static BINARY(rem_u32, uint32_t, b[l] ? a[l] % b[l] : a[l]) static BINARY(rem_s32,
-                                                                                                                                                                                                                                                                                    int32_t, (int32_t)rem_signed(a[l], b[l])) static BINARY(rem_u64,
-                                                                                                                                                                                                                                                                                                                                            uint64_t,
-                                                                                                                                                                                                                                                                                                                                            b[l]
-                                                                                                                                                                                                                                                                                                                                                ? a[l] %
-                                                                                                                                                                                                                                                                                                                                                      b[l]
-                                                                                                                                                                                                                                                                                                                                                : a[l]) static BINARY(rem_s64,
-                                                                                                                                                                                                                                                                                                                                                                      int64_t,
-                                                                                                                                                                                                                                                                                                                                                                      rem_signed(
-                                                                                                                                                                                                                                                                                                                                                                          a[l],
-                                                                                                                                                                                                                                                                                                                                                                          b
-                                                                                                                                                                                                                                                                                                                                                                              [l])) static BINARY(div_u16, uint32_t, b[l] ? a[l] / b[l] : 0xffff) static BINARY(rem_u16, uint32_t, b[l] ? a[l] % b[l] : a[l]) static BINARY(div_s16,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                            uint32_t,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                            (uint32_t)div_signed(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                s16(a[l]), s16(b[l])) &
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                0xffff) static BINARY(rem_s16, uint32_t, (uint32_t)rem_signed(s16(a[l]), s16(b[l])) & 0xffff)
+#define s24(x) ((int32_t)((uint32_t)(x) << 8) >> 8)
+static BINARY(mul24_u32, uint32_t, (a[l] & 0xffffff) * (b[l] & 0xffffff));
+static BINARY(mul24_s32, uint32_t, (uint32_t)s24(a[l]) * (uint32_t)s24(b[l]));
+static TERNARY(mad24_u32, uint32_t, (a[l] & 0xffffff) * (b[l] & 0xffffff) + c[l]);
+static TERNARY(mad24_s32, uint32_t, (uint32_t)s24(a[l]) * (uint32_t)s24(b[l]) + c[l]);
+static BINARY(div_u32, uint32_t, b[l] ? a[l] / b[l] : EMU_FULL);
+static BINARY(div_s32, int32_t, (int32_t)div_signed(a[l], b[l]));
+static BINARY(div_u64, uint64_t, b[l] ? a[l] / b[l] : UINT64_MAX);
+static BINARY(div_s64, int64_t, div_signed(a[l], b[l]));
+static BINARY(rem_u32, uint32_t, b[l] ? a[l] % b[l] : a[l]);
+static BINARY(rem_s32, int32_t, (int32_t)rem_signed(a[l], b[l]));
+static BINARY(rem_u64, uint64_t, b[l] ? a[l] % b[l] : a[l]);
+static BINARY(rem_s64, int64_t, rem_signed(a[l], b[l]));
+static BINARY(div_u16, uint32_t, b[l] ? a[l] / b[l] : 0xffff);
+static BINARY(rem_u16, uint32_t, b[l] ? a[l] % b[l] : a[l]);
+static BINARY(div_s16, uint32_t, (uint32_t)div_signed(s16(a[l]), s16(b[l])) & 0xffff);
+static BINARY(rem_s16, uint32_t, (uint32_t)rem_signed(s16(a[l]), s16(b[l])) & 0xffff);
 
 /* mul.wide, mad.wide: the destination has twice the width. */
 #define WIDE(name, D, T, expr)                                                                     \
@@ -127,10 +82,9 @@ static BINARY(div_u32, uint32_t, b[l] ? a[l] / b[l] : EMU_FULL) static BINARY(di
         EACH(expr);                                                                                \
         return EMU_NEXT;                                                                           \
     }
-    WIDE(mulwide_s32, int64_t, int32_t,
-         (int64_t)a[l] * b[l]) WIDE(mulwide_u32, uint64_t, uint32_t,
-                                    (uint64_t)a[l] * b[l]) WIDE(mulwide_s16, int32_t, uint32_t,
-                                                                s16(a[l]) * s16(b[l]))
+WIDE(mulwide_s32, int64_t, int32_t, (int64_t)a[l] * b[l])
+WIDE(mulwide_u32, uint64_t, uint32_t, (uint64_t)a[l] * b[l])
+WIDE(mulwide_s16, int32_t, uint32_t, s16(a[l]) * s16(b[l]))
 #define MADWIDE(name, D, T, expr)                                                                  \
     static enum emu_step name(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {       \
         D *d = ROW(D, 0);                                                                          \
@@ -139,9 +93,9 @@ static BINARY(div_u32, uint32_t, b[l] ? a[l] / b[l] : EMU_FULL) static BINARY(di
         EACH(expr);                                                                                \
         return EMU_NEXT;                                                                           \
     }
-        MADWIDE(madwide_s32, uint64_t, int32_t, (uint64_t)((int64_t)a[l] * b[l]) + c[l])
-            MADWIDE(madwide_u32, uint64_t, uint32_t, (uint64_t)a[l] * b[l] + c[l])
-                MADWIDE(madwide_s16, uint32_t, uint32_t, (uint32_t)(s16(a[l]) * s16(b[l])) + c[l])
+MADWIDE(madwide_s32, uint64_t, int32_t, (uint64_t)((int64_t)a[l] * b[l]) + c[l])
+MADWIDE(madwide_u32, uint64_t, uint32_t, (uint64_t)a[l] * b[l] + c[l])
+MADWIDE(madwide_s16, uint32_t, uint32_t, (uint32_t)(s16(a[l]) * s16(b[l])) + c[l])
 
 /* Shift counts are 32-bit and saturate at the width. */
 #define SHIFT(name, T, expr)                                                                       \
@@ -152,32 +106,19 @@ static BINARY(div_u32, uint32_t, b[l] ? a[l] / b[l] : EMU_FULL) static BINARY(di
         EACH(expr);                                                                                \
         return EMU_NEXT;                                                                           \
     }
-                    SHIFT(shl_32, uint32_t, n[l] > 31 ? 0 : a[l] << (n[l] & 31))
-                        SHIFT(shl_64, uint64_t, n[l] > 63 ? 0 : a[l] << (n[l] & 63))
-                            SHIFT(shl_16, uint32_t, n[l] > 15 ? 0 : a[l] << (n[l] & 15) & 0xffff)
-                                SHIFT(shr_u32, uint32_t, n[l] > 31 ? 0 : a[l] >> (n[l] & 31))
-                                    SHIFT(shr_s32, int32_t, a[l] >> (n[l] > 31 ? 31 : n[l]))
-                                        SHIFT(shr_u64, uint64_t,
-                                              n[l] > 63 ? 0 : a[l] >> (n[l] & 63))
-                                            SHIFT(shr_s64, int64_t, a[l] >> (n[l] > 63 ? 63 : n[l]))
-                                                SHIFT(shr_u16, uint32_t,
-                                                      n[l] > 15 ? 0 : a[l] >> (n[l] & 15))
-                                                    SHIFT(shr_s16, uint32_t,
-                                                          (uint32_t)(s16(a[l]) >>
-                                                                     (n[l] > 15 ? 15 : n[l])) &
-                                                              0xffff)
+SHIFT(shl_32, uint32_t, n[l] > 31 ? 0 : a[l] << (n[l] & 31))
+SHIFT(shl_64, uint64_t, n[l] > 63 ? 0 : a[l] << (n[l] & 63))
+SHIFT(shl_16, uint32_t, n[l] > 15 ? 0 : a[l] << (n[l] & 15) & 0xffff)
+SHIFT(shr_u32, uint32_t, n[l] > 31 ? 0 : a[l] >> (n[l] & 31))
+SHIFT(shr_s32, int32_t, a[l] >> (n[l] > 31 ? 31 : n[l]))
+SHIFT(shr_u64, uint64_t, n[l] > 63 ? 0 : a[l] >> (n[l] & 63))
+SHIFT(shr_s64, int64_t, a[l] >> (n[l] > 63 ? 63 : n[l]))
+SHIFT(shr_u16, uint32_t, n[l] > 15 ? 0 : a[l] >> (n[l] & 15))
+SHIFT(shr_s16, uint32_t, (uint32_t)(s16(a[l]) >> (n[l] > 15 ? 15 : n[l])) & 0xffff)
 
-    /* ---- Selectors ---------------------------------------------------------------------------------------- */
+/* ---- Selectors ---------------------------------------------------------------------------------------- */
 
-    enum {
-        T32U,
-        T32S,
-        T64U,
-        T64S,
-        T16U,
-        T16S,
-        T_COUNT
-    };
+enum { T32U, T32S, T64U, T64S, T16U, T16S, T_COUNT };
 
 static int integer_kind(const struct emu_inst *i) {
     switch (i->type[i->n_types - 1]) {
@@ -209,11 +150,11 @@ static const struct {
     {"add", {add_u32, add_u32, add_u64, add_u64, add_u16, add_u16}},
     {"sub", {sub_u32, sub_u32, sub_u64, sub_u64, sub_u16, sub_u16}},
     {"mul.lo", {mul_u32, mul_u32, mul_u64, mul_u64, mul_u16, mul_u16}},
-    {"mul24.lo", {mul_u32, mul_u32}},
+    {"mul24.lo", {mul24_u32, mul24_s32}},
     {"mul.hi", {mulhi_u32, mulhi_s32, mulhi_u64, mulhi_s64}},
     {"mul.wide", {mulwide_u32, mulwide_s32, NULL, NULL, mul_u32, mulwide_s16}},
     {"mad.lo", {mad_u32, mad_u32, mad_u64, mad_u64, mad_u16, mad_u16}},
-    {"mad24.lo", {mad_u32, mad_u32}},
+    {"mad24.lo", {mad24_u32, mad24_s32}},
     {"mad.hi", {madhi_u32, madhi_s32}},
     {"mad.wide", {madwide_u32, madwide_s32, NULL, NULL, mad_u32, madwide_s16}},
     {"sad", {sad_u32, sad_s32}},
@@ -321,25 +262,14 @@ emu_handler *emu_select_prmt(struct emu_inst *i, const char **why) {
     return emu_prmt;
 }
 
-static TERNARY(shf_l_wrap, uint32_t, (uint32_t)(((uint64_t)b[l] << 32 | a[l]) << (c[l] & 31) >> 32)) static TERNARY(
-    shf_r_wrap, uint32_t,
-    (uint32_t)(((uint64_t)b[l] << 32 | a[l]) >>
-               (c[l] &
-                31))) static TERNARY(shf_l_clamp, uint32_t,
-                                     c[l] >= 32
-                                         ? a[l]
-                                         : (uint32_t)(((uint64_t)b[l] << 32 | a[l])
-                                                          << (c[l] & 31) >>
-                                                      32)) static TERNARY(shf_r_clamp, uint32_t,
-                                                                          c[l] >= 32
-                                                                              ? b[l]
-                                                                              : (uint32_t)(((uint64_t)b
-                                                                                                    [l]
-                                                                                                << 32 |
-                                                                                            a[l]) >>
-                                                                                           (c[l] &
-                                                                                            31)))
-    emu_handler *emu_select_shf(struct emu_inst *i, const char **why) {
+static TERNARY(shf_l_wrap, uint32_t,
+               (uint32_t)(((uint64_t)b[l] << 32 | a[l]) << (c[l] & 31) >> 32));
+static TERNARY(shf_r_wrap, uint32_t, (uint32_t)(((uint64_t)b[l] << 32 | a[l]) >> (c[l] & 31)));
+static TERNARY(shf_l_clamp, uint32_t,
+               c[l] >= 32 ? a[l] : (uint32_t)(((uint64_t)b[l] << 32 | a[l]) << (c[l] & 31) >> 32));
+static TERNARY(shf_r_clamp, uint32_t,
+               c[l] >= 32 ? b[l] : (uint32_t)(((uint64_t)b[l] << 32 | a[l]) >> (c[l] & 31)));
+emu_handler *emu_select_shf(struct emu_inst *i, const char **why) {
     (void)why;
     bool left = emu_has(i, "l"), wrap = emu_has(i, "wrap");
     return left ? (wrap ? shf_l_wrap : shf_l_clamp) : (wrap ? shf_r_wrap : shf_r_clamp);
@@ -427,25 +357,13 @@ enum emu_step emu_dp4a(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
 #define GREATER(x, y) ((x) > (y) ? (x) : (y))
 #define SUM(x, y)     ((x) + (y))
 
-static BINARY(min_u16x2, uint32_t, HALVES(a[l], b[l], uint16_t, LESSER)) static BINARY(
-    max_u16x2, uint32_t,
-    HALVES(
-        a[l], b[l], uint16_t,
-        GREATER)) static BINARY(min_s16x2, uint32_t,
-                                HALVES(
-                                    a[l], b[l], int16_t,
-                                    LESSER)) static BINARY(max_s16x2, uint32_t,
-                                                           HALVES(
-                                                               a[l], b[l], int16_t,
-                                                               GREATER)) static BINARY(add_16x2,
-                                                                                       uint32_t,
-                                                                                       HALVES(
-                                                                                           a[l],
-                                                                                           b[l],
-                                                                                           uint16_t,
-                                                                                           SUM))
+static BINARY(min_u16x2, uint32_t, HALVES(a[l], b[l], uint16_t, LESSER));
+static BINARY(max_u16x2, uint32_t, HALVES(a[l], b[l], uint16_t, GREATER));
+static BINARY(min_s16x2, uint32_t, HALVES(a[l], b[l], int16_t, LESSER));
+static BINARY(max_s16x2, uint32_t, HALVES(a[l], b[l], int16_t, GREATER));
+static BINARY(add_16x2, uint32_t, HALVES(a[l], b[l], uint16_t, SUM));
 
-    emu_handler *emu_select_pair(struct emu_inst *i, const char **why) {
+emu_handler *emu_select_pair(struct emu_inst *i, const char **why) {
     bool is_signed = strstr(i->opcode, ".s16x2") != NULL;
     (void)why;
     if (!strncmp(i->opcode, "add", 3)) return add_16x2;

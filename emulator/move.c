@@ -4,10 +4,11 @@
 
 #include <time.h>
 
-static UNARY(mov32, uint32_t, a[l]) static UNARY(mov64, uint64_t, a[l])
+static UNARY(mov32, uint32_t, a[l]);
+static UNARY(mov64, uint64_t, a[l]);
 
-    /* mov.b32 d, {lo, hi}: n sources of equal width make one value. */
-    static enum emu_step mov_pack(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+/* mov.b32 d, {lo, hi}: n sources of equal width make one value. */
+static enum emu_step mov_pack(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     const struct emu_operand *s = &i->op[1];
     bool wide = i->op[0].wide;
     int bits = (wide ? 64 : 32) / s->n;

@@ -5,6 +5,9 @@
 #include <immintrin.h>
 #include <math.h>
 
+/* A NaN that arithmetic gives is always this one. */
+static inline float number(float x) { return x != x ? bits_float(0x7fffffff) : x; }
+
 /* -0 < +0 for min and max; a NaN loses against a number, two give the canonical one. */
 static inline float max_f32(float a, float b) {
     float m = a > b || b != b ? a : b;
@@ -20,52 +23,46 @@ static inline float nan_or(float a, float b, float m) {
     return a != a || b != b ? bits_float(0x7fffffff) : m;
 }
 
-static BINARY(
-    add_f32, float, a[l] + b[l]) static BINARY(sub_f32, float,
-                                               a[l] - b[l]) static BINARY(mul_f32, float,
-                                                                          a[l] * b
-                                                                                     [l]) static TERNARY(fma_f32,
-                                                                                                         float,
-                                                                                                         __builtin_fmaf(a[l],
-                                                                                                                        b[l], c[l])) static BINARY(div_f32, float, a[l] / b[l]) static UNARY(rcp_f32, float, 1.0f / a[l]) static UNARY(sqrt_f32, float, __builtin_sqrtf(a[l])) static UNARY(rsqrt_f32,
-                                                                                                                                                                                                                                                                                            float,
-                                                                                                                                                                                                                                                                                            (
-                                                                                                                                                                                                                                                                                                float)(1.0 / sqrt(
-                                                                                                                                                                                                                                                                                                                 (double)a
-                                                                                                                                                                                                                                                                                                                     [l]))) static BINARY(hmax_f32,
-                                                                                                                                                                                                                                                                                                                                          float,
-                                                                                                                                                                                                                                                                                                                                          max_f32(a[l], b[l])) static BINARY(hmin_f32,
-                                                                                                                                                                                                                                                                                                                                                                             float,
-                                                                                                                                                                                                                                                                                                                                                                             min_f32(a[l], b[l])) static BINARY(nanmax_f32,
-                                                                                                                                                                                                                                                                                                                                                                                                                float,
-                                                                                                                                                                                                                                                                                                                                                                                                                nan_or(a[l], b[l], max_f32(a[l], b[l]))) static BINARY(nanmin_f32, float, nan_or(a[l], b[l], min_f32(a[l], b[l]))) static TERNARY(max3_f32, float, max_f32(max_f32(a[l], b[l]), c[l])) static TERNARY(min3_f32,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      float, min_f32(min_f32(a[l], b[l]), c[l])) static UNARY(abs_f32,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              uint32_t, a[l] & 0x7fffffff) static UNARY(neg_f32, uint32_t, a[l] ^ 0x80000000) static BINARY(copysign_f32,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                            uint32_t, (a[l] & 0x80000000) | (b[l] & 0x7fffffff)) static UNARY(sin_f32,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              float,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              (
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                  float)sin((double)
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                a
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    [l])) static UNARY(cos_f32, float, (float)cos((double)a[l])) static UNARY(lg2_f32, float, (float)log2((double)a[l])) static UNARY(tanh_f32,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      float,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      (float)tanh(
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                          (double)
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                              a[l]))
+static BINARY(add_f32, float, number(a[l] + b[l]));
+static BINARY(sub_f32, float, number(a[l] - b[l]));
+static BINARY(mul_f32, float, number(a[l] * b[l]));
+static TERNARY(fma_f32, float, number(__builtin_fmaf(a[l], b[l], c[l])));
+static BINARY(div_f32, float, number(a[l] / b[l]));
+static UNARY(rcp_f32, float, number(1.0f / a[l]));
+static UNARY(sqrt_f32, float, number(__builtin_sqrtf(a[l])));
+static UNARY(rsqrt_f32, float, number((float)(1.0 / sqrt((double)a[l]))));
+static BINARY(hmax_f32, float, max_f32(a[l], b[l]));
+static BINARY(hmin_f32, float, min_f32(a[l], b[l]));
+static BINARY(nanmax_f32, float, nan_or(a[l], b[l], max_f32(a[l], b[l])));
+static BINARY(nanmin_f32, float, nan_or(a[l], b[l], min_f32(a[l], b[l])));
+static TERNARY(max3_f32, float, max_f32(max_f32(a[l], b[l]), c[l]));
+static TERNARY(min3_f32, float, min_f32(min_f32(a[l], b[l]), c[l]));
+static UNARY(abs_f32, uint32_t, a[l] & 0x7fffffff);
+static UNARY(neg_f32, uint32_t, a[l] ^ 0x80000000);
+static BINARY(copysign_f32, uint32_t, (a[l] & 0x80000000) | (b[l] & 0x7fffffff));
+static UNARY(sin_f32, float, number((float)sin((double)a[l])));
+static UNARY(cos_f32, float, number((float)cos((double)a[l])));
+static UNARY(lg2_f32, float, number((float)log2((double)a[l])));
+static UNARY(tanh_f32, float, number((float)tanh((double)a[l])));
 
-    static BINARY(add_f64, double, a[l] + b[l]) static BINARY(
-        sub_f64, double,
-        a[l] - b[l]) static BINARY(mul_f64, double,
-                                   a[l] * b[l]) static TERNARY(fma_f64, double,
-                                                               __builtin_fma(a[l],
-                                                                             b[l], c[l])) static BINARY(div_f64, double, a[l] / b[l]) static UNARY(rcp_f64, double, 1.0 / a[l]) static UNARY(sqrt_f64, double, __builtin_sqrt(a[l])) static UNARY(rsqrt_f64, double, 1.0 / sqrt(a[l])) static BINARY(max_f64,
-                                                                                                                                                                                                                                                                                                     double,
-                                                                                                                                                                                                                                                                                                     fmax(a[l], b[l])) static BINARY(min_f64, double, fmin(a[l], b[l])) static UNARY(abs_f64, uint64_t, a[l] & INT64_MAX) static UNARY(neg_f64,
-                                                                                                                                                                                                                                                                                                                                                                                                                                       uint64_t, a[l] ^ (uint64_t)INT64_MIN) static BINARY(copysign_f64, uint64_t, (a[l] & (uint64_t)INT64_MIN) | (b[l] & INT64_MAX))
+static BINARY(add_f64, double, a[l] + b[l]);
+static BINARY(sub_f64, double, a[l] - b[l]);
+static BINARY(mul_f64, double, a[l] * b[l]);
+static TERNARY(fma_f64, double, __builtin_fma(a[l], b[l], c[l]));
+static BINARY(div_f64, double, a[l] / b[l]);
+static UNARY(rcp_f64, double, 1.0 / a[l]);
+static UNARY(sqrt_f64, double, __builtin_sqrt(a[l]));
+static UNARY(rsqrt_f64, double, 1.0 / sqrt(a[l]));
+static BINARY(max_f64, double, fmax(a[l], b[l]));
+static BINARY(min_f64, double, fmin(a[l], b[l]));
+static UNARY(abs_f64, uint64_t, a[l] & INT64_MAX);
+static UNARY(neg_f64, uint64_t, a[l] ^ (uint64_t)INT64_MIN);
+static BINARY(copysign_f64, uint64_t, (a[l] & (uint64_t)INT64_MIN) | (b[l] & INT64_MAX));
 
-    /* 2^x, correctly rounded but for about one argument in 10^5: x = n + f, |f| <= 1/2, and 2^f by its Taylor
+/* 2^x, correctly rounded but for about one argument in 10^5: x = n + f, |f| <= 1/2, and 2^f by its Taylor
  * series in double up to f^10 (remainder below 2^-38). The exponent is added in double, so that results
  * in fp32's subnormal range round once. */
-    static inline double exp2_double(double x) {
+static inline double exp2_double(double x) {
     x = x > 1024 ? 1024 : x < -1022 ? -1022 : x; /* both far outside fp32; a NaN stays */
     double shifted = x + 0x1.8p52;
     int64_t n;
@@ -92,21 +89,13 @@ static inline float exp2_f32(float x) {
     return x != x ? x : (float)y;
 }
 static inline float flush(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
-static UNARY(ex2_f32, float, exp2_f32(a[l])) static UNARY(ex2_ftz_f32, float, flush(exp2_f32(a[l]))) static UNARY(
-    lg2_ftz_f32, float,
-    (float)log2((double)flush(
-        a[l]))) static UNARY(rsqrt_ftz_f32, float,
-                             (float)(1.0 /
-                                     sqrt((double)flush(
-                                         a[l])))) static UNARY(sin_ftz_f32, float,
-                                                               flush((float)sin((double)flush(
-                                                                   a[l])))) static UNARY(cos_ftz_f32,
-                                                                                         float,
-                                                                                         (float)cos((double)flush(
-                                                                                             a[l]))) float emu_exp2(float
-                                                                                                                        x) {
-    return exp2_f32(x);
-}
+static UNARY(ex2_f32, float, exp2_f32(a[l]));
+static UNARY(ex2_ftz_f32, float, flush(exp2_f32(a[l])));
+static UNARY(lg2_ftz_f32, float, number((float)log2((double)flush(a[l]))));
+static UNARY(rsqrt_ftz_f32, float, number((float)(1.0 / sqrt((double)flush(a[l])))));
+static UNARY(sin_ftz_f32, float, number(flush((float)sin((double)flush(a[l])))));
+static UNARY(cos_ftz_f32, float, number((float)cos((double)flush(a[l]))));
+float emu_exp2(float x) { return exp2_f32(x); }
 
 /* ---- Modes -------------------------------------------------------------------------------------------- */
 

@@ -22,6 +22,10 @@ static float round_odd(double x) {
     return bits_float(too_large ? u - 1 : u + 1);
 }
 
+/* The number of the two, if one is none. */
+static float larger(float a, float b) { return a != a ? b : b != b || a > b ? a : b; }
+static float smaller(float a, float b) { return a != a ? b : b != b || a < b ? a : b; }
+
 enum operation { ADD, SUB, MUL, FMA, MAX, MIN, ABS, NEG, EX2, TANH, DIV };
 
 static uint32_t one(enum operation op, bool is_bf16, const uint32_t x[3], bool nan, bool relu) {
@@ -45,15 +49,15 @@ static uint32_t one(enum operation op, bool is_bf16, const uint32_t x[3], bool n
         r = round_odd(fma((double)f[0], (double)f[1], (double)f[2]));
         break;
     case MAX:
-        r = f[0] == f[1] ? bits_float(float_bits(f[0]) & float_bits(f[1])) : fmaxf(f[0], f[1]);
+        r = f[0] == f[1] ? bits_float(float_bits(f[0]) & float_bits(f[1])) : larger(f[0], f[1]);
         break;
     case MIN:
-        r = f[0] == f[1] ? bits_float(float_bits(f[0]) | float_bits(f[1])) : fminf(f[0], f[1]);
+        r = f[0] == f[1] ? bits_float(float_bits(f[0]) | float_bits(f[1])) : smaller(f[0], f[1]);
         break;
     case ABS:
-        return x[0] & 0x7fff;
+        return f[0] != f[0] ? 0x7fff : x[0] & 0x7fff;
     case NEG:
-        return x[0] ^ 0x8000;
+        return f[0] != f[0] ? 0x7fff : x[0] ^ 0x8000;
     case EX2:
         r = (float)exp2((double)f[0]);
         break;
@@ -62,7 +66,7 @@ static uint32_t one(enum operation op, bool is_bf16, const uint32_t x[3], bool n
         break;
     }
     if (nan && (f[0] != f[0] || f[1] != f[1])) r = bits_float(0x7fffffff);
-    if (relu) r = r > 0 ? r : 0;
+    if (relu) r = r > 0 || r != r ? r : 0;
     if (r != r) return 0x7fff;
     return is_bf16 ? bf16_from_float(r) : half_from_float(r);
 }
@@ -79,6 +83,7 @@ enum emu_step emu_small(struct emu_warp *w, const struct emu_inst *i, uint32_t m
             uint32_t x[3] = {0};
             for (int k = 0; k < i->aux[3]; k++) x[k] = ROW(uint32_t, 1 + k)[l] >> 16 * h & 0xffff;
             uint32_t r = one(op, is_bf16, x, nan, relu || sat);
+            if (sat && r == 0x7fff) r = 0;
             if (sat && (r & 0x7fff) > 0x3c00) r = 0x3c00; /* fp16's 1 */
             result |= r << 16 * h;
         }
