@@ -7,12 +7,27 @@
 
 /* ---- Counting a pattern -------------------------------------------------------------------------------------- */
 
+/* Do all active lanes l and l ^ distance want the same address? */
+static bool in_pairs(uint32_t mask, const uint32_t addr[32], int distance) {
+    for (int l = 0; l < EMU_LANES; l++) {
+        int other = l ^ distance;
+        if (mask >> l & mask >> other & 1 && addr[l] != addr[other]) return false;
+    }
+    return true;
+}
+
 /* 32 banks of 4 bytes; a bank serves one word a wavefront, to all lanes that want it. Up to 4 bytes a lane
- * go as one request of 32 lanes, 8 as two of 16, 16 as four of 8. */
-static void count_wavefronts(struct emu_pattern *p, uint32_t mask, const uint32_t addr[32],
-                             unsigned bytes) {
+ * go as one request of 32 lanes, 8 as two of 16, 16 as four of 8; vector loads whose lanes agree in pairs
+ * (l and l ^ 1, or l and l ^ 2) as half as many. Atomics take every lane by itself, and compare-and-swap
+ * twice. All as an H200 counts (tests/golden/waves.csv). */
+static void count_wavefronts(struct emu_pattern *p, const struct emu_inst *i, uint32_t mask,
+                             const uint32_t addr[32], unsigned bytes) {
     int lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
     int words = bytes <= 4 ? 1 : (int)bytes / 4;
+    bool atomic = i->class == EMU_ATOMIC;
+    if (i->class == EMU_LD_SHARED && bytes >= 8 &&
+        (in_pairs(mask, addr, 1) || in_pairs(mask, addr, 2)))
+        lanes *= 2;
     p->wavefronts = p->wavefronts_ideal = 0;
     for (int first = 0; first < EMU_LANES; first += lanes) {
         uint32_t seen[32][EMU_LANES * 2], n[32] = {0}, worst = 0;
@@ -20,7 +35,7 @@ static void count_wavefronts(struct emu_pattern *p, uint32_t mask, const uint32_
             if (!(mask >> l & 1)) continue;
             for (int k = 0; k < words; k++) {
                 uint32_t word = addr[l] / 4 + (uint32_t)k, bank = word % 32, s = 0;
-                while (s < n[bank] && seen[bank][s] != word) s++;
+                while (s < n[bank] && (atomic || seen[bank][s] != word)) s++;
                 if (s == n[bank]) seen[bank][n[bank]++] = word;
                 if (n[bank] > worst) worst = n[bank];
             }
@@ -28,6 +43,9 @@ static void count_wavefronts(struct emu_pattern *p, uint32_t mask, const uint32_
         p->wavefronts += worst;
         p->wavefronts_ideal += worst > 0;
     }
+    uint32_t times = i->class == EMU_MBARRIER ? 0 : atomic && strstr(i->opcode, ".cas") ? 2 : 1;
+    p->wavefronts *= times;
+    p->wavefronts_ideal *= times;
 }
 
 static int by_cell(const void *a, const void *b) {
@@ -118,7 +136,7 @@ const struct emu_pattern *emu_shared_pattern(struct emu_warp *w, const struct em
     uint32_t key = addr[__builtin_ctz(mask)] & 3;
     if (p && !same_pattern(p, mask, addr, key, bytes)) {
         set_pattern(p, mask, addr, key, bytes);
-        count_wavefronts(p, mask, addr, bytes);
+        count_wavefronts(p, i, mask, addr, bytes);
         list_cells(p, mask, bytes);
     }
     return p;

@@ -23,19 +23,31 @@ static bool global_missing(const struct emu_pending *p, uint64_t addr, uint32_t 
 static void tensor_row(const struct emu_pending *p, unsigned char *image, int r, bool to_shared) {
     uint32_t row_bytes = p->map.box[0] * (uint32_t)p->map.element_bytes;
     struct tensormap_row row = tensormap_row(&p->map, p->coordinate, r);
+    uint32_t cut = (row.skip + row.bytes) % 16;
+    if (!to_shared && row.bytes && cut) row.bytes += 16 - cut; /* an H200 stores whole 16 bytes */
     unsigned char line[2048] = {0};
     unsigned char *global = row.bytes ? emu_global(p->warp, row.global, row.bytes) : NULL;
     if (row.bytes && !global && global_missing(p, row.global, row.bytes)) return;
     if (to_shared && row.bytes) memcpy(line + row.skip, global, row.bytes);
     for (uint32_t at = 0; at < row_bytes; at += 16) {
-        uint32_t place =
-            tensormap_shared(&p->map, p->shared, (uint32_t)r * row_bytes + at) - p->shared;
+        uint32_t place = tensormap_shared(&p->map, p->shared, r, at) - p->shared;
         if (to_shared)
             memcpy(image + place, line + at, 16);
         else
             memcpy(line + at, image + place, 16);
     }
     if (!to_shared && row.bytes) memcpy(global, line + row.skip, row.bytes);
+}
+
+static void poison(struct emu_block *b, const struct emu_pending *p) {
+    uint32_t row_bytes = p->is_tensor ? p->map.box[0] * (uint32_t)p->map.element_bytes : 0;
+    if (!p->is_tensor || p->shared_bytes == p->bytes) {
+        memset(b->shared + p->shared, POISON, p->bytes);
+        return;
+    }
+    for (int r = 0; r < tensormap_rows(&p->map); r++)
+        for (uint32_t at = 0; at < row_bytes; at += 16)
+            memset(b->shared + tensormap_shared(&p->map, p->shared, r, at), POISON, 16);
 }
 
 static void run_load(struct emu_block *b, const struct emu_pending *p) {
@@ -55,8 +67,8 @@ static void run_load(struct emu_block *b, const struct emu_pending *p) {
 }
 
 static void read_store(struct emu_block *b, struct emu_pending *p) {
-    p->data = malloc(p->bytes);
-    if (p->data) memcpy(p->data, b->shared + p->shared, p->bytes);
+    p->data = malloc(p->shared_bytes);
+    if (p->data) memcpy(p->data, b->shared + p->shared, p->shared_bytes);
     p->kind = EMU_PENDING_STORE_WRITE;
 }
 
@@ -183,7 +195,7 @@ void emu_pending_add(struct emu_block *b, const struct emu_pending *p) {
     a->pending[a->n_pending] = *p;
     a->pending[a->n_pending++].order = a->issued++;
     if (p->mbarrier) p->mbarrier->in_flight++;
-    if (p->kind == EMU_PENDING_LOAD) memset(b->shared + p->shared, POISON, p->bytes);
+    if (p->kind == EMU_PENDING_LOAD) poison(b, p);
     if (b->launch->options->async_early) complete(b, a->n_pending - 1);
 }
 

@@ -70,7 +70,8 @@ struct emu_pending {
     unsigned agent;
     uint32_t stamp;
     uint64_t order;
-    uint32_t shared, bytes;
+    uint32_t shared, bytes; /* bytes: moved */
+    uint32_t shared_bytes;  /* occupied: more if rows are narrower than the swizzle */
     uint64_t global;
     struct emu_mbarrier *mbarrier;
     bool is_tensor;

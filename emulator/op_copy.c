@@ -59,6 +59,27 @@ static uint32_t destinations(struct emu_warp *w, const struct emu_inst *i, uint3
     return mask;
 }
 
+/* An H200 counts 3 wavefronts for a cp.async.cg whatever its addresses. The smaller ones, through L1, take
+ * each lane by itself behind that: the recordings (tests/golden/waves.csv) lie at or above this count, more
+ * when the lanes read from more than 4 lines. */
+static void count_copy(struct emu_warp *w, const struct emu_inst *i, const struct emu_copy *c) {
+    struct emu_count *count = w->count + i->pc;
+    uint32_t phase_lanes = c->bytes == 8 ? 16 : 32;
+    count->wavefronts += 3;
+    count->wavefronts_ideal += 3;
+    if (c->bytes == 16) return;
+    for (uint32_t first = 0; first < EMU_LANES; first += phase_lanes) {
+        uint32_t lanes_of_bank[32] = {0}, worst = 0;
+        for (uint32_t l = first; l < first + phase_lanes; l++)
+            for (uint32_t at = 0; at < c->bytes && c->mask >> l & 1; at += 4) {
+                uint32_t n = ++lanes_of_bank[(c->shared[l] + at) / 4 % 32];
+                worst = n > worst ? n : worst;
+            }
+        count->wavefronts += worst;
+        count->wavefronts_ideal += worst > 0;
+    }
+}
+
 /* cp.async [shared], [global], bytes[, source bytes or a predicate that says to ignore the source] */
 static enum emu_step copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     struct emu_copy c = {.inst = i, .bytes = (uint32_t)i->aux[AUX_BYTES]};
@@ -84,10 +105,7 @@ static enum emu_step copy(struct emu_warp *w, const struct emu_inst *i, uint32_t
     readers &= c.mask;
     if (readers) c.mask &= ~readers | emu_global_access(w, i, readers, c.global, c.bytes, EMU_READ);
     if (!c.mask) return EMU_NEXT;
-    /* An H200 counts 3 wavefronts for each 16-byte cp.async.cg whatever its addresses (tests/golden). */
-    struct emu_count *count = w->count + i->pc;
-    count->wavefronts += 3;
-    count->wavefronts_ideal += 3;
+    count_copy(w, i, &c);
     unsigned agent = emu_agent(w->block, EMU_AGENT_CP_ASYNC, w->index);
     c.stamp = emu_agent_issue(w->block, agent);
     if (w->block->shadow && !check_ranges(w, i, agent, &c)) return EMU_NEXT;
@@ -148,10 +166,10 @@ static bool shared_side(struct emu_warp *w, const struct emu_inst *i, struct emu
                    p->shared, align);
         return false;
     }
-    if (p->shared > size || size - p->shared < p->bytes) {
+    if (p->shared > size || size - p->shared < p->shared_bytes) {
         emu_report(EMU_BAD_SHARED, w, i, NULL,
-                   "%u bytes at shared address 0x%x, but the block has 0x%x", p->bytes, p->shared,
-                   size);
+                   "%u bytes at shared address 0x%x, but the block has 0x%x", p->shared_bytes,
+                   p->shared, size);
         return false;
     }
     bool load = p->kind == EMU_PENDING_LOAD;
@@ -163,8 +181,16 @@ static bool shared_side(struct emu_warp *w, const struct emu_inst *i, struct emu
                    p->mbarrier->addr);
     p->agent = emu_agent(w->block, load ? EMU_AGENT_TMA_LOAD : EMU_AGENT_TMA_STORE, key);
     p->stamp = emu_agent_issue(w->block, p->agent);
-    return !w->block->shadow || emu_shared_async(w, i, p->agent, p->stamp, p->shared, p->bytes,
-                                                 load ? EMU_WRITE : EMU_READ, true);
+    if (!w->block->shadow) return true;
+    enum emu_access what = load ? EMU_WRITE : EMU_READ;
+    if (p->shared_bytes == p->bytes)
+        return emu_shared_async(w, i, p->agent, p->stamp, p->shared, p->bytes, what, true);
+    bool ok = true;
+    for (int r = 0; r < tensormap_rows(&p->map); r++)
+        for (uint32_t at = 0; at < p->map.box[0] * (uint32_t)p->map.element_bytes; at += 16)
+            ok &= emu_shared_async(w, i, p->agent, p->stamp,
+                                   tensormap_shared(&p->map, p->shared, r, at), 16, what, true);
+    return ok;
 }
 
 static void count_bulk(struct emu_warp *w, const struct emu_inst *i, uint32_t bytes) {
@@ -191,6 +217,22 @@ static bool find_map(struct emu_warp *w, const struct emu_inst *i, uint64_t addr
     return false;
 }
 
+/* On an H200 both are illegal instructions (tests/golden/README.md). */
+static bool check_coordinates(struct emu_warp *w, const struct emu_inst *i,
+                              const struct emu_pending *p) {
+    bool negative = false;
+    for (int c = 0; c < p->map.rank; c++) negative |= p->coordinate[c] < 0;
+    if (p->coordinate[0] * p->map.element_bytes % 16)
+        emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL,
+                   "the innermost coordinate %d is not a multiple of 16 bytes", p->coordinate[0]);
+    else if (negative && p->kind == EMU_PENDING_STORE)
+        emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL,
+                   "a store cannot begin before the tensor (coordinate < 0)");
+    else
+        return true;
+    return false;
+}
+
 /* cp.async.bulk.tensor: loads [shared], [map, {x..}], [mbarrier]; stores [map, {x..}], [shared] */
 static enum emu_step tensor_copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     bool load = i->aux[AUX_KIND] & TO_SHARED;
@@ -212,6 +254,8 @@ static enum emu_step tensor_copy(struct emu_warp *w, const struct emu_inst *i, u
         for (int c = 0; c < p.map.rank; c++)
             p.coordinate[c] = (int32_t)emu_row32(w, at->rows[c])[l];
         p.bytes = tensormap_box_bytes(&p.map);
+        p.shared_bytes = tensormap_shared_bytes(&p.map);
+        if (!check_coordinates(w, i, &p)) continue;
         p.group = emu_warp_async(w)->store_groups[l];
         if (!shared_side(w, i, &p, 128)) continue;
         count_bulk(w, i, p.bytes);
@@ -235,7 +279,8 @@ static enum emu_step bulk_copy(struct emu_warp *w, const struct emu_inst *i, uin
                                 .lane = l,
                                 .shared = emu_shared_offset(places[l]),
                                 .global = global[l],
-                                .bytes = bytes[l]};
+                                .bytes = bytes[l],
+                                .shared_bytes = bytes[l]};
         if (p.bytes % 16 || p.global % 16) {
             emu_report(EMU_MISALIGNED, w, i, NULL,
                        "%u bytes at %#llx: both must be multiples of 16", p.bytes,

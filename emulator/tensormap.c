@@ -112,7 +112,16 @@ struct tensormap_row tensormap_row(const struct tensormap *m, const int32_t coor
     return row;
 }
 
-uint32_t tensormap_shared(const struct tensormap *m, uint32_t start, uint32_t offset) {
-    uint32_t at = start + offset, mask = m->swizzle_bytes ? (uint32_t)m->swizzle_bytes / 16 - 1 : 0;
+uint32_t tensormap_pitch(const struct tensormap *m) {
+    return m->swizzle_bytes ? (uint32_t)m->swizzle_bytes : m->box[0] * (uint32_t)m->element_bytes;
+}
+
+uint32_t tensormap_shared_bytes(const struct tensormap *m) {
+    return (uint32_t)tensormap_rows(m) * tensormap_pitch(m);
+}
+
+uint32_t tensormap_shared(const struct tensormap *m, uint32_t start, int r, uint32_t offset) {
+    uint32_t at = start + (uint32_t)r * tensormap_pitch(m) + offset;
+    uint32_t mask = m->swizzle_bytes ? (uint32_t)m->swizzle_bytes / 16 - 1 : 0;
     return at ^ (at >> 7 & mask) << 4;
 }

@@ -29,8 +29,11 @@ const char *tensormap_encode(const struct tensormap *m, void *map_128_bytes);
 /* False: these bytes are no map that was encoded here. */
 bool tensormap_decode(const void *map_128_bytes, struct tensormap *out);
 
-uint32_t tensormap_box_bytes(const struct tensormap *m);
-int tensormap_rows(const struct tensormap *m); /* rows of box[0] elements in a box */
+uint32_t tensormap_box_bytes(const struct tensormap *m); /* what an mbarrier is told */
+uint32_t tensormap_pitch(const struct tensormap *m); /* from row to row in shared memory: a swizzle
+                                                               spreads narrower rows over its width */
+uint32_t tensormap_shared_bytes(const struct tensormap *m); /* rows * pitch */
+int tensormap_rows(const struct tensormap *m);              /* rows of box[0] elements in a box */
 
 /* Row r of the box at `coordinate`: bytes [skip, skip + bytes) of it lie in the tensor, at `global`. */
 struct tensormap_row {
@@ -39,6 +42,6 @@ struct tensormap_row {
 };
 struct tensormap_row tensormap_row(const struct tensormap *m, const int32_t coordinate[5], int r);
 
-/* Where byte `offset` of the box lies, if the box starts at shared address `start`. 16-byte chunks stay
+/* Where byte `offset` of row r lies, if the box starts at shared address `start`. 16-byte chunks stay
  * together. */
-uint32_t tensormap_shared(const struct tensormap *m, uint32_t start, uint32_t offset);
+uint32_t tensormap_shared(const struct tensormap *m, uint32_t start, int r, uint32_t offset);
