@@ -39,8 +39,6 @@
     F(cuptiRangeProfilerSetConfig)                                                                 \
     F(cuptiRangeProfilerStart)                                                                     \
     F(cuptiRangeProfilerStop)                                                                      \
-    F(cuptiRangeProfilerPushRange)                                                                 \
-    F(cuptiRangeProfilerPopRange)                                                                  \
     F(cuptiRangeProfilerDecodeData)                                                                \
     F(cuptiRangeProfilerGetCounterDataInfo)                                                        \
     F(cuptiSassMetricsGetNumOfMetrics)                                                             \

@@ -28,8 +28,8 @@ static void say(enum verdict verdict, const char *what, const char *text) {
 
 /* ---- Programs ------------------------------------------------------------------------------- */
 
-/* The first line that `argv` prints that contains `word`, without its end; false if there is none or
- * it does not run. No shell: argv is run as it is. */
+/* The first line that `argv` prints that contains `word`, without its end; false if there is none
+ * or it does not run. No shell: argv is run as it is. */
 static bool first_line(char *const argv[], const char *word, char *out, size_t out_bytes) {
     int pipe_fd[2];
     if (pipe(pipe_fd)) return false;

@@ -1,5 +1,6 @@
 #include "gpu_counts.h"
 
+#include "combine.h"
 #include "device_ops.h"
 #include "nvtx.h"
 #include "range.h"
@@ -111,16 +112,13 @@ static void refuse(struct wanted *w, const char *why) {
     w->done = true;
 }
 
-/* The range profiler takes all metrics or none: those that this chip does not have are left out
- * first. */
-static void collect_range(struct gpu_counts *g) {
-    const char *names[MAX_WANTED];
-    struct wanted *of[MAX_WANTED];
-    double values[MAX_WANTED];
-    struct metrics m;
+/* The metrics that this chip has among those wanted: the range profiler takes all it is given or
+ * none. */
+static int choose(struct gpu_counts *g, const char **names, struct wanted **of) {
     int n = 0;
     for (int i = 0; i < g->n; i++) {
         struct wanted *w = &g->wanted[i];
+        struct metrics m;
         if (w->done || is_sass(w->metric)) continue;
         const char *name = w->metric;
         const char *why = metrics_open(&m, g->cupti, CUPTI_PROFILER_TYPE_RANGE_PROFILER, g->chip,
@@ -133,23 +131,44 @@ static void collect_range(struct gpu_counts *g) {
         of[n] = w;
         names[n++] = name;
     }
-    if (!n) return;
+    return n;
+}
+
+/* values[n_launches][n], of these metrics. */
+static const char *measure(struct gpu_counts *g, const char *const *names, int n, double *values) {
+    struct metrics m;
     const char *why = metrics_open(&m, g->cupti, CUPTI_PROFILER_TYPE_RANGE_PROFILER, g->chip,
                                    g->availability, names, n);
-    if (!why) {
-        why = range_collect(&m, g->context, nvtx_name(NVTX_COUNT), run, g, g->n_launches, values);
-        metrics_close(&m);
-    }
+    if (why) return why;
+    why = range_collect(&m, g->context, run, g, g->n_launches, values);
+    metrics_close(&m);
+    return why;
+}
+
+static void collect_range(struct gpu_counts *g) {
+    const char *names[MAX_WANTED + COMBINE_WEIGHTS];
+    struct wanted *of[MAX_WANTED];
+    const int n = choose(g, names, of);
+    if (!n) return;
+    const int n_weights = g->n_launches > 1 ? COMBINE_WEIGHTS : 0, stride = n + n_weights;
+    for (int i = 0; i < n_weights; i++) names[n + i] = combine_weight_metric[i];
+    double *values = calloc((size_t)g->n_launches * (size_t)stride, sizeof *values);
+    const char *why = values ? measure(g, names, stride, values) : "no memory for counters";
     for (int i = 0; i < n; i++) {
-        if (why) {
-            refuse(of[i], why);
-        } else if (!isfinite(values[i])) {
-            refuse(of[i], "CUPTI has no finite value for it: nothing of the kind happened");
+        double value;
+        const char *wrong = why;
+        if (!wrong)
+            wrong = combine(names[i], values + i, values + n, stride, g->n_launches, &value);
+        if (!wrong && !isfinite(value))
+            wrong = "CUPTI has no finite value for it: nothing of the kind happened";
+        if (wrong) {
+            refuse(of[i], wrong);
         } else {
-            of[i]->value = values[i];
+            of[i]->value = value;
             of[i]->done = true;
         }
     }
+    free(values);
 }
 
 /* The value of "METRIC" or "METRIC@KIND" (the instructions of one kind) over all instructions. */

@@ -1,10 +1,7 @@
-/* CUPTI's range profiler: everything that one body launches is one range, replayed until every
- * pass that the metrics need has seen it.
- *
- * A body of one launch is counted from the kernel's first cycle to its last (an automatic range).
- * One of several is counted from a mark before the first to a mark after the last (a user range):
- * the gaps between launches are in it, and the host's part of starting and ending, tens of
- * microseconds that metrics "of elapsed" see. */
+/* CUPTI's range profiler: what one body launches is replayed until every pass that the metrics
+ * need has seen it. Each kernel is a range of its own, from its first cycle to its last: what lies
+ * between two launches is in none. (A range between two marks of the host's is 10 times as long as
+ * a small kernel.) */
 #pragma once
 
 #include "metrics.h"
@@ -19,8 +16,8 @@ const char *range_availability(const struct cupti *cupti, CUcontext context, uin
 /* NULL if the range profiler can be had on this context, now and by this user. */
 const char *range_permission(const struct cupti *cupti, CUcontext context);
 
-/* Runs `body`, which launches n_launches kernels, once for each pass, and evaluates the metrics:
- * values[m->n]. `name` is the range's. A silent loss (a pass or a range that was dropped) is a
+/* Runs `body`, which launches n_launches kernels, once for each pass, and evaluates the metrics of
+ * each kernel: values[n_launches][m->n]. A silent loss (a pass or a range that was dropped) is a
  * reason too. */
-const char *range_collect(const struct metrics *m, CUcontext context, const char *name,
-                          range_body *body, void *arg, int n_launches, double *values);
+const char *range_collect(const struct metrics *m, CUcontext context, range_body *body, void *arg,
+                          int n_launches, double *values);

@@ -168,8 +168,8 @@ static const char *collect(const struct cupti *cupti, CUcontext context,
     return why;
 }
 
-/* CUPTI 13.0 refuses a second configuration in one process (code 8), and a second run under the first has no
- * records; without its end the process crashes when it exits. */
+/* CUPTI 13.0 refuses a second configuration in one process (code 8), and a second run under the
+ * first has no records; without its end the process crashes when it exits. */
 const char *sass_collect(const struct cupti *cupti, CUcontext context, int device_index,
                          const char *chip, range_body *body, void *arg, struct sass *out) {
     static bool used;

@@ -1,5 +1,5 @@
-/* Counts beside the source lines that they come from: on a GPU from CUPTI's SASS metrics and the line
- * table that -lineinfo leaves in the cubin, on the emulator from its own counts.
+/* Counts beside the source lines that they come from: on a GPU from CUPTI's SASS metrics and the
+ * line table that -lineinfo leaves in the cubin, on the emulator from its own counts.
  *
  *   source_collect - source_print - source_free */
 #pragma once
@@ -35,7 +35,8 @@ void source_sort(struct source *s);
 const char *source_collect(struct device *d, struct device_image *image,
                            const struct device_launch *launches, int n, struct source *out);
 
-/* Prints every file that has counts: whole if its path contains `whole` ("kernel.cu"), else only the lines
- * that have some. Files are looked for as named and below the folder above the program's. */
+/* Prints every file that has counts: whole if its path contains `whole` ("kernel.cu"), else only
+ * the lines that have some. Files are looked for as named and below the folder above the
+ * program's. */
 void source_print(const struct source *s, const char *whole, FILE *out);
 void source_free(struct source *s);

@@ -1,4 +1,5 @@
-/* source_collect() on a GPU: counts by instruction, and the line that each instruction comes from. */
+/* source_collect() on a GPU: counts by instruction, and the line that each instruction comes
+ * from. */
 #include "source.h"
 
 #include "device_ops.h"

@@ -20,14 +20,14 @@ struct timeline {
     double interval_us;
 };
 
-/* Runs the launches n_runs times without a pause and samples meanwhile. Idle samples before the first and
- * after the last with work are left out. What was lost (overflow) is a reason: run less, or sample less
- * often. */
+/* Runs the launches n_runs times without a pause and samples meanwhile. Idle samples before the
+ * first and after the last with work are left out. What was lost (overflow) is a reason: run less,
+ * or sample less often. */
 const char *timeline_collect(struct device *d, struct device_image *image,
                              const struct device_launch *launches, int n, int n_runs,
                              double interval_us, struct timeline *out);
 
-/* A table for gnuplot and people: `#` lines that say what it is, then us, sm_pct, tensor_pct, mufu_pct, one
- * line a sample. The reason if the file cannot be written; none is left then. */
+/* A table for gnuplot and people: `#` lines that say what it is, then us, sm_pct, tensor_pct,
+ * mufu_pct, one line a sample. The reason if the file cannot be written; none is left then. */
 const char *timeline_write(const struct timeline *t, const char *title, const char *path);
 void timeline_free(struct timeline *t);

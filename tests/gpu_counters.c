@@ -96,7 +96,9 @@ static void conflicts_are_told_apart_by_operation(void **state) {
     assert_value("bank_conflicts_ldgsts", once * 28);
     assert_value("bank_conflicts", once * (31 + 7 + 28 + 28));
     assert_true(fabs(value("bank_conflict_pct") - 100.0 * 94 / 104) < 1e-9);
-    assert_value("hardware_conflicts", once * (31 + 7 + 28)); /* it does not see cp.async */
+    /* The hardware's counter does not see cp.async, and may see arbitration. */
+    assert_true(value("hardware_conflicts") >= once * (31 + 7 + 28));
+    assert_true(value("hardware_conflicts") < once * (31 + 7 + 28) * 1.01);
 }
 
 static void conflicts_follow_the_stride(void **state) {
@@ -114,6 +116,7 @@ static void exponentials_are_counted(void **state) {
     assert_value("shared_load_instructions", 0);
 }
 
+/* Shares are averaged over the cycles that they are shares of: the longer launch has the greater say. */
 static void several_launches_are_one_set(void **state) {
     (void)state;
     struct device_launch l[2] = {launch_of("ex2_loop", 256, N, 0),
@@ -122,6 +125,9 @@ static void several_launches_are_one_set(void **state) {
     assert_fine(counters_collect(gpu, image, l, 2, "MIX,TENSOR", &all));
     assert_value("mufu_instructions", WARPS * N);
     assert_value("hmma_instructions", WARPS * N);
+    double both = value("tensor_active_pct");
+    count("TENSOR", "mma_loop", 256, 0);
+    assert_true(both > 0 && both < value("tensor_active_pct"));
 }
 
 static void occupancy_is_that_of_the_launch(void **state) {

@@ -99,8 +99,6 @@ FAKE(cuptiRangeProfilerSetConfig, CUpti_RangeProfiler_SetConfig_Params)
 FAKE(cuptiRangeProfilerStart, CUpti_RangeProfiler_Start_Params)
 FAKE(cuptiRangeProfilerStop, CUpti_RangeProfiler_Stop_Params,
      p->isAllPassSubmitted = !says("FAKE_CUPTI_LOSE", "pass"))
-FAKE(cuptiRangeProfilerPushRange, CUpti_RangeProfiler_PushRange_Params)
-FAKE(cuptiRangeProfilerPopRange, CUpti_RangeProfiler_PopRange_Params)
 FAKE(cuptiRangeProfilerDecodeData, CUpti_RangeProfiler_DecodeData_Params,
      p->numOfRangeDropped = says("FAKE_CUPTI_LOSE", "range"))
 FAKE(cuptiRangeProfilerGetCounterDataInfo, CUpti_RangeProfiler_GetCounterDataInfo_Params,

@@ -1,0 +1,17 @@
+/* One value for several launches, from the values of each. Counts add up; a share of cycles is
+ * averaged over those cycles:
+ *
+ *   ...sum                          the sum
+ *   ...max                          the largest
+ *   ...pct_of_peak_sustained_active weighted by the cycles in which SMs were active; so is per_cycle_active
+ *   ...pct_of_peak_sustained_elapsed  by the elapsed cycles
+ *   ..._per_issue_active.ratio      by the issues */
+#pragma once
+
+enum combine_weight { COMBINE_ACTIVE, COMBINE_ELAPSED, COMBINE_ISSUES, COMBINE_WEIGHTS };
+extern const char *const combine_weight_metric[COMBINE_WEIGHTS];
+
+/* value[i * stride] is the metric of launch i, weight[i * stride + w] the metric of weight w. The
+ * reason: a metric that none of the rules above is for. */
+const char *combine(const char *metric, const double *value, const double *weight, int stride,
+                    int n, double *out);
