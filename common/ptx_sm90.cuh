@@ -44,11 +44,8 @@ PTX bool mbarrier_try_wait_parity(uint32_t barrier, uint32_t parity) {
     return done;
 }
 
-/* ---- named barriers: n_threads = those that wait + those that only arrive, a multiple of 32 */
-
-PTX void bar_sync(int id, int n_threads) {
-    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(n_threads) : "memory");
-}
+/* ---- named barriers: n_threads = those that wait (bar_sync, ptx.cuh) + those that only arrive, a
+ * multiple of 32 */
 
 PTX void bar_arrive(int id, int n_threads) {
     asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(n_threads) : "memory");
