@@ -254,7 +254,7 @@ static bool finish4(v4i low, v4i high, v4i scale, int bits, uint32_t *d) {
     v4d sum = __builtin_convertvector(low, v4d) + __builtin_convertvector(high, v4d);
     v4l power = (__builtin_convertvector(scale, v4l) + 1023) << 52;
     v4d v = sum * (v4d)power;
-    v4l raw = (v4l)v & ~((1ll << (52 - bits)) - 1), size = raw & INT64_MAX;
+    v4l raw = (v4l)v & ~(((int64_t)1 << (52 - bits)) - 1), size = raw & INT64_MAX;
     const int64_t smallest = (1023ll - 126) << 52, end = (1023ll + 128) << 52;
     v4l odd = (size >= end) | ((size < smallest) & (size != 0));
     if (any8((v8i)odd)) return false;

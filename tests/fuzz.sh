@@ -11,7 +11,7 @@ for source in tests/fuzz_*.c; do
         local where=()
         for seed in $seeds; do [ -d "$seed" ] && where+=("$seed"); done
         "$build/fuzz_$name" -max_total_time="${FUZZ_SECONDS:-60}" -timeout=1 -rss_limit_mb=2048 \
-            -max_len=65536 -print_final_stats=1 -artifact_prefix="$build/crash-$name-" \
+            -max_len=16384 -print_final_stats=1 -artifact_prefix="$build/crash-$name-" \
             "$corpus" "${where[@]}" > "$build/fuzz_$name.log" 2>&1 ||
             { grep -E 'ERROR|SUMMARY|Test unit' "$build/fuzz_$name.log"; return 1; }
     }

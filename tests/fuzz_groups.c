@@ -1,4 +1,5 @@
-/* Fuzzes the parser of counter groups, and the formulas in what it accepts. */
+/* Fuzzes the parser of counter groups, and the formulas in what it accepts.
+ * seeds: profiler/groups */
 #include "expression.h"
 #include "groups.h"
 
