@@ -1,0 +1,354 @@
+/* What the emulator must object to, and what it must not: planted races, wild pointers, uninitialised bytes,
+ * deadlocks, divergence, unknown instructions; and what it counts. */
+#include "emu.h"
+#include "emu_counters.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Runs a body in one block; %rd0 is a buffer of 256 words, %rd51 this thread's word, %r5 the address of
+ * `tile`, %r6 this thread's word in it. Returns the first report with `text` in it. */
+static struct emu_test t;
+static uint32_t words[256];
+
+static void run(unsigned threads, const char *body) {
+    char text[4096];
+    snprintf(text, sizeof text,
+             "mul.wide.u32 %%rd50, %%r0, 4; add.s64 %%rd51, %%rd0, %%rd50; mov.u32 %%r5, tile;\n"
+             "shl.b32 %%r6, %%r0, 2; add.s32 %%r6, %%r6, %%r5;\n%s",
+             body);
+    memset(words, 0, sizeof words);
+    assert_fine(emu_test_run(&t, emu_test_kernel(1, ".shared .align 16 .b8 tile[4096];", text),
+                             "test", 1, threads, 0, 1, (void *[]){words},
+                             (size_t[]){sizeof words}));
+}
+
+static void expect(const char *kind, unsigned threads, const char *body) {
+    run(threads, body);
+    if (!emu_test_report(&t, kind))
+        fail_msg("no '%s' was reported for\n%s\nbut: %s", kind, body,
+                 emu_result_reports(t.result) ? emu_result_report(t.result, 0) : "nothing");
+}
+
+static void expect_clean(unsigned threads, const char *body) {
+    run(threads, body);
+    if (emu_result_reports(t.result))
+        fail_msg("%s\nreports %s", body, emu_result_report(t.result, 0));
+}
+
+static int open_emulator(void **state) {
+    (void)state;
+    emu_test_open(&t);
+    return 0;
+}
+static int close_emulator(void **state) {
+    (void)state;
+    emu_test_close(&t);
+    return 0;
+}
+
+#define NEIGHBOUR  "xor.b32 %r7, %r6, 128;" /* the same lane of the neighbouring warp */
+#define OTHER_LANE "xor.b32 %r7, %r6, 4;"
+
+static void test_races(void **state) {
+    static const enum emu_schedule schedules[] = {EMU_ROUND_ROBIN, EMU_RANDOM, EMU_ADVERSARIAL};
+    (void)state;
+    for (int s = 0; s < 3; s++) {
+        t.options.schedule = schedules[s];
+        t.options.seed = 7;
+        expect("race", 64,
+               NEIGHBOUR "st.shared.u32 [%r6], %r0; ld.shared.u32 %r8, [%r7];"); /* no barrier */
+        expect("race", 64,
+               NEIGHBOUR "st.shared.u32 [%r6], %r0; bar.sync 0; ld.shared.u32 %r8, [%r7];"
+                         "st.shared.u32 [%r6], %r8;");   /* read, then overwritten by the other */
+        expect("race", 64, "st.shared.u32 [%r5], %r0;"); /* all write one word */
+        expect("__syncwarp", 32, OTHER_LANE "st.shared.u32 [%r6], %r0; ld.shared.u32 %r8, [%r7];");
+        expect("__syncwarp", 32,
+               OTHER_LANE "st.shared.u32 [%r6], %r0; bar.warp.sync -1; ld.shared.u32 %r8, [%r7];"
+                          "st.shared.u32 [%r6], %r8;");
+        /* named barrier 1 orders the first two warps, not the third */
+        expect("race", 96,
+               "setp.ge.u32 %p1, %r0, 64; @%p1 bra LAST; st.shared.u32 [%r6], %r0; bar.sync 1, 64; "
+               "exit;"
+               "LAST: ld.shared.u32 %r8, [%r5];");
+    }
+    t.options.schedule = EMU_ROUND_ROBIN;
+    expect_clean(64, NEIGHBOUR
+                 "st.shared.u32 [%r6], %r0; bar.sync 0; ld.shared.u32 %r8, [%r7]; bar.sync 0;"
+                 "st.shared.u32 [%r6], %r8;");
+    expect_clean(32,
+                 OTHER_LANE "st.shared.u32 [%r6], %r0; bar.warp.sync -1; ld.shared.u32 %r8, [%r7];"
+                            "bar.warp.sync -1; st.shared.u32 [%r6], %r8;");
+    expect_clean(64, "st.shared.u32 [%r6], %r0; ld.shared.u32 %r8, [%r6]; st.shared.u32 [%r6], "
+                     "%r8;"); /* its own */
+    expect_clean(64, "add.s32 %r7, %r5, %r0; add.s32 %r7, %r7, %r0; cvt.u16.u32 %h1, %r0; "
+                     "st.shared.u16 [%r7], %h1;"); /* halves of a word */
+    expect_clean(
+        64,
+        "st.volatile.shared.u32 [%r5], %r0; ld.volatile.shared.u32 %r8, [%r5];"); /* meant to meet */
+    /* producer and consumer by bar.arrive and bar.sync */
+    expect_clean(
+        64, NEIGHBOUR
+        "setp.ge.u32 %p1, %r0, 32; @%p1 bra READ; st.shared.u32 [%r6], %r0; bar.arrive 2, 64; exit;"
+        "READ: bar.sync 2, 64; ld.shared.u32 %r8, [%r7]; st.global.u32 [%rd51], %r8;");
+    assert_int_equal(words[32 + 5], 5);
+}
+
+static void test_bounds(void **state) {
+    (void)state;
+    expect("out of bounds", 32, "ld.global.u32 %r8, [%rd51+1024];");
+    expect("out of bounds", 32, "st.global.u32 [%rd51+-4], %r0;");
+    expect("out of bounds", 32, "mov.u64 %rd5, 0; ld.global.u32 %r8, [%rd5];");
+    expect("shared access out of bounds", 32, "ld.shared.u32 %r8, [%r6+4096];");
+    expect("misaligned", 32, "ld.shared.u32 %r8, [%r5+2];");
+    expect("misaligned", 32, "ld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%rd0+8];");
+    expect("local access out of bounds", 32, "mov.u64 %rd5, 64; ld.local.u32 %r8, [%rd5];");
+    expect_clean(
+        32,
+        "ld.global.u32 %r8, [%rd51+896]; st.shared.u32 [%r6+3968], %r8;"); /* the last word of both */
+}
+
+static void test_uninitialised(void **state) {
+    (void)state;
+    expect("uninitialised", 32,
+           "ld.shared.u32 %r8, [%r6]; add.s32 %r8, %r8, 1; st.global.u32 [%rd51], %r8;");
+    expect("uninitialised", 32,
+           "ld.shared.u32 %r8, [%r6]; setp.eq.u32 %p1, %r8, 0; @%p1 bra X; X:");
+    expect("uninitialised", 32,
+           "ld.shared.u32 %r8, [%r5]; and.b32 %r8, %r8, 252; add.s32 %r8, %r8, %r5; ld.shared.u32 "
+           "%r9, [%r8];");
+    expect("uninitialised", 32,
+           "setp.lt.u32 %p1, %r0, 16; @%p1 st.shared.u32 [%r6], %r0; bar.warp.sync -1; "
+           "ld.shared.u32 %r8, [%r6];"
+           "shfl.sync.bfly.b32 %r9, %r8, 16, 31, -1; @%p1 st.global.u32 [%rd51], %r9;");
+    /* read and thrown away: what padding does */
+    expect_clean(32, "ld.shared.u32 %r8, [%r6]; setp.lt.u32 %p1, %r0, 99; selp.b32 %r8, 5, %r8, "
+                     "%p1; st.global.u32 [%rd51], %r8;");
+    expect_clean(32, "setp.lt.u32 %p1, %r0, 16; @%p1 st.shared.u32 [%r6], %r0; bar.warp.sync -1; "
+                     "ld.shared.u32 %r8, [%r6];"
+                     "shfl.sync.bfly.b32 %r9, %r8, 1, 31, -1; @%p1 st.global.u32 [%rd51], %r9;");
+}
+
+static void test_barriers(void **state) {
+    (void)state;
+    expect("deadlock", 64, "setp.lt.u32 %p1, %r0, 32; @%p1 bar.sync 1, 64;"); /* half never comes */
+    assert_non_null(emu_test_report(&t, "barrier 1: 32 of 64 threads have arrived"));
+    expect("divergent", 32,
+           "setp.lt.u32 %p1, %r0, 16; @%p1 bra A; bar.sync 0; bra B; A: bar.sync 0; B:");
+    expect("barrier mismatch", 96,
+           "setp.lt.u32 %p1, %r0, 32; @%p1 bar.sync 1, 64; @!%p1 bar.sync 1, 96;");
+    expect("bad operand", 32, "bar.sync 16;");
+    expect("trap", 32, "trap;");
+    expect("deadlock", 32,
+           "setp.lt.u32 %p1, %r0, 16; @%p1 shfl.sync.bfly.b32 %r8, %r0, 1, 31, -1; @!%p1 bar.sync "
+           "1, 64;");
+    expect_clean(
+        64,
+        "setp.lt.u32 %p1, %r0, 32; @%p1 exit; bar.sync 0;"); /* those who left are not waited for */
+    expect_clean(40, "bar.sync 0; bar.sync 0;");
+    expect_clean(
+        64, "setp.lt.u32 %p1, %r0, 9; bar.red.popc.u32 %r8, 0, %p1; st.global.u32 [%rd51], %r8;");
+    assert_int_equal(words[63], 9);
+}
+
+/* ---- Refusals ---------------------------------------------------------------------------------------------- */
+
+static void refuse(const char *why, const char *text) {
+    struct emu_module *m = NULL;
+    assert_reason(emu_module_open(t.memory, text, strlen(text), "k.ptx", &m), why);
+    assert_null(m);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+#define HEAD ".version 9.0\n.target sm_90a\n.address_size 64\n"
+    refuse("does not know the instruction fma.rn.f99",
+           HEAD ".entry k() {\n.reg .f32 %f<4>;\n.loc 1 42 7\nfma.rn.f99 %f1, %f2, %f3;\n}");
+    refuse("PTX line 7, source line 42, kernel k",
+           HEAD ".entry k() {\n.reg .f32 %f<4>;\n.loc 1 42 7\nfma.rn.f99 %f1, %f2, %f3;\n}");
+    refuse("is not declared", HEAD ".entry k() { .reg .b32 %r<4>; add.s32 %r1, %r2, %r9; }");
+    refuse("wrong width",
+           HEAD ".entry k() { .reg .b32 %r<4>; .reg .b64 %rd<4>; add.s32 %r1, %r2, %rd1; }");
+    refuse("must be a predicate",
+           HEAD ".entry k() { .reg .b32 %r<4>; selp.b32 %r1, %r2, %r3, %r0; }");
+    refuse("what is no register", HEAD ".entry k() { .reg .b32 %r<4>; add.s32 5, %r2, %r3; }");
+    refuse("label NOWHERE is not defined", HEAD ".entry k() { bra NOWHERE; }");
+    refuse("must be inlined", HEAD ".func f() { ret; }\n.entry k() { call.uni f; }");
+    refuse("does not end", HEAD ".entry k() { ret;");
+    refuse("expected ','", HEAD ".entry k() { .reg .b32 %r<4>; add.s32 %r1, %r2; }");
+    refuse("not understood", HEAD ".entry k() { .reg .b32 %r<4>; add.s32 %r1, %r2, %r3, %r0; }");
+    refuse("too large", HEAD ".entry k() { .shared .b8 x[99999999999]; }");
+    refuse("register count", HEAD ".entry k() { .reg .b32 %r<99999999>; }");
+    refuse("is not understood", HEAD "rubbish");
+}
+
+/* Inline assembly as nvcc leaves it: scopes, labels that repeat, names that hide others, comments. */
+static void test_scopes(void **state) {
+    (void)state;
+    expect_clean(32, "mov.u32 %r1, 3;\n// begin inline asm\n{ .reg .pred p; .reg .b32 %r1; mov.u32 "
+                     "%r1, 4; setp.eq.s32 p,%r1,4;\n"
+                     "L: @p bra D;\n add.s32 %r1,%r1,1; bra L;\nD: add.u32 %r2, %r1, 0; }\n"
+                     "{ .reg .pred p; setp.eq.s32 p,%r1,3; /* the outer one\n again */\n"
+                     "L: @!p bra L;\nD: }\nadd.s32 %r2, %r2, %r1; st.global.u32 [%rd51], %r2;");
+    assert_int_equal(words[7], 7);
+}
+
+static void test_launches(void **state) {
+    uint64_t p = 0;
+    struct emu_module *m;
+    const char *text = emu_test_kernel(1, "", "");
+    (void)state;
+    assert_fine(emu_module_open(t.memory, text, strlen(text), "k", &m));
+    const struct emu_kernel *k = emu_module_kernel(m, "test");
+    struct emu_grid good = {.grid = {1, 1, 1},
+                            .block = {32, 1, 1},
+                            .n_args = 1,
+                            .arg = {&p},
+                            .arg_bytes = {8}},
+                    g;
+    const struct chip *chip = chip_find("h200");
+    assert_null(emu_module_kernel(m, "other"));
+    assert_fine(emu_launch(t.memory, k, &good, chip, &t.options, t.result));
+    g = good, g.block[0] = 1025;
+    assert_reason(emu_launch(t.memory, k, &g, chip, &t.options, t.result), "1025 threads");
+    g = good, g.grid[1] = 0;
+    assert_reason(emu_launch(t.memory, k, &g, chip, &t.options, t.result), "grid is empty");
+    g = good, g.n_args = 0;
+    assert_reason(emu_launch(t.memory, k, &g, chip, &t.options, t.result), "0 arguments");
+    g = good, g.arg_bytes[0] = 4;
+    assert_reason(emu_launch(t.memory, k, &g, chip, &t.options, t.result), "4 bytes");
+    g = good, g.shared_bytes = 300000;
+    assert_reason(emu_launch(t.memory, k, &g, chip, &t.options, t.result), "shared memory");
+    emu_result_clear(t.result);
+    emu_module_close(m);
+}
+
+/* ---- Counts --------------------------------------------------------------------------------------------------- */
+
+static double counted(const char *name) {
+    struct counters c;
+    double value = -1;
+    assert_fine(emu_counters_of(t.result, chip_find("h200"), &c));
+    for (int i = 0; i < c.n; i++)
+        if (!strcmp(c.counter[i].name, name)) value = c.counter[i].value;
+    counters_free(&c);
+    return value;
+}
+
+/* Like run(), but keeps the counts: the module must live as long as they do. */
+static double count(const char *name, const char *access) {
+    char text[1024], body[2048];
+    struct emu_module *m;
+    uint64_t p;
+    double value;
+    snprintf(text, sizeof text, "mov.u32 %%r5, tile; %s", access);
+    snprintf(body, sizeof body, "%s",
+             emu_test_kernel(1, ".shared .align 128 .b8 tile[16384];", text));
+    assert_fine(emu_module_open(t.memory, body, strlen(body), "k", &m));
+    assert_fine(emu_memory_alloc(t.memory, 65536, &p));
+    struct emu_grid g = {
+        .grid = {1, 1, 1}, .block = {32, 1, 1}, .n_args = 1, .arg = {&p}, .arg_bytes = {8}};
+    emu_result_clear(t.result);
+    struct emu_options options = {.n_threads = 1, .no_checks = true};
+    assert_fine(emu_launch(t.memory, emu_module_kernel(m, "test"), &g, chip_find("h200"), &options,
+                           t.result));
+    if (emu_result_reports(t.result)) fail_msg("%s", emu_result_report(t.result, 0));
+    value = counted(name);
+    emu_result_clear(t.result);
+    emu_memory_free(t.memory, p);
+    emu_module_close(m);
+    return value;
+}
+
+#define STRIDE(bytes) "mad.lo.s32 %r6, %r0, " #bytes ", %r5;"
+#define WAVES(access) count("ld_shared.wavefronts", access)
+
+static void test_wavefronts(void **state) {
+    (void)state;
+    assert_int_equal(WAVES(STRIDE(4) "ld.shared.u32 %r8, [%r6];"), 1);
+    assert_int_equal(WAVES(STRIDE(8) "ld.shared.u32 %r8, [%r6];"), 2);
+    assert_int_equal(WAVES(STRIDE(64) "ld.shared.u32 %r8, [%r6];"), 16);
+    assert_int_equal(WAVES(STRIDE(128) "ld.shared.u32 %r8, [%r6];"), 32);
+    assert_int_equal(WAVES(STRIDE(132) "ld.shared.u32 %r8, [%r6];"), 1);
+    assert_int_equal(WAVES(STRIDE(0) "ld.shared.u32 %r8, [%r6];"), 1); /* broadcast */
+    assert_int_equal(WAVES(STRIDE(2) "ld.shared.u16 %h8, [%r6];"), 1);
+    assert_int_equal(WAVES(STRIDE(8) "ld.shared.v2.u32 {%r8, %r9}, [%r6];"), 2); /* two phases */
+    assert_int_equal(WAVES(STRIDE(16) "ld.shared.v4.u32 {%r8, %r9, %r10, %r11}, [%r6];"), 4);
+    assert_int_equal(WAVES(STRIDE(128) "ld.shared.v4.u32 {%r8, %r9, %r10, %r11}, [%r6];"), 32);
+    assert_int_equal(WAVES(STRIDE(144) "ld.shared.v4.u32 {%r8, %r9, %r10, %r11}, [%r6];"), 4);
+    assert_int_equal(count("st_shared.wavefronts", STRIDE(64) "st.shared.u32 [%r6], %r0;"), 16);
+    assert_int_equal(count("st_shared.wavefronts_ideal", STRIDE(64) "st.shared.u32 [%r6], %r0;"),
+                     1);
+    /* the pattern of the first time must not be taken for that of the second */
+    assert_int_equal(
+        WAVES("mov.u32 %r1, 0; L: add.s32 %r2, %r1, 1; shl.b32 %r3, %r0, %r2; shl.b32 %r3, %r3, 1;"
+              "add.s32 %r6, %r5, %r3; ld.shared.u32 %r8, [%r6]; add.s32 %r1, %r1, 1;"
+              "setp.lt.u32 %p1, %r1, 3; @%p1 bra L;"),
+        1 + 2 + 4);
+}
+
+static void test_counts(void **state) {
+    (void)state;
+#define GLOBAL(bytes) "mul.wide.u32 %rd5, %r0, " #bytes "; add.s64 %rd5, %rd5, %rd0;"
+    assert_int_equal(count("ld_global.sectors", GLOBAL(4) "ld.global.u32 %r8, [%rd5];"), 4);
+    assert_int_equal(count("ld_global.sectors", GLOBAL(4) "ld.global.u32 %r8, [%rd5+4];"), 5);
+    assert_int_equal(count("ld_global.sectors", GLOBAL(128) "ld.global.u32 %r8, [%rd5];"), 32);
+    assert_int_equal(count("ld_global.sectors_ideal", GLOBAL(128) "ld.global.u32 %r8, [%rd5];"), 4);
+    assert_int_equal(
+        count("ld_global.sectors", GLOBAL(16) "ld.global.v4.u32 {%r8,%r9,%r10,%r11}, [%rd5];"), 16);
+    assert_int_equal(
+        count("ld_global.bytes", GLOBAL(16) "ld.global.v4.u32 {%r8,%r9,%r10,%r11}, [%rd5];"), 512);
+    assert_int_equal(
+        count("mufu",
+              "mov.f32 %f1, 0f3F800000; ex2.approx.ftz.f32 %f2, %f1; lg2.approx.f32 %f3, %f2;"),
+        2);
+    assert_int_equal(
+        count("branch_splits", "setp.lt.u32 %p1, %r0, 7; @%p1 bra L; add.s32 %r1, %r0, 1; L:"), 1);
+    assert_int_equal(
+        count("branch_splits", "setp.lt.u32 %p1, %r0, 32; @%p1 bra L; add.s32 %r1, %r0, 1; L:"), 0);
+    assert_int_equal(count("barrier_arrivals", "bar.sync 0; bar.sync 0;"), 2);
+    assert_int_equal(count("fp32",
+                           "mov.u32 %r1, 0; L: fma.rn.f32 %f1, %f2, %f3, %f1; add.s32 %r1, %r1, 1;"
+                           "setp.lt.u32 %p1, %r1, 10; @%p1 bra L;"),
+                     10);
+    /* 7 lanes of 32 run it */
+    assert_int_equal(
+        count("threads", "setp.ge.u32 %p1, %r0, 7; @%p1 exit;") -
+            count("threads", "setp.ge.u32 %p1, %r0, 7; @%p1 exit; add.s32 %r1, %r0, 1;"),
+        -7);
+}
+
+/* The same block on one host thread and on many, in any order, gives the same counts and results. */
+static void test_schedules(void **state) {
+    static const char body[] =
+        "mov.u32 %r1, %ctaid.x; mad.lo.s32 %r1, %r1, 256, %r0; mul.wide.u32 %rd5, %r1, 4; add.s64 "
+        "%rd5, %rd5, %rd0;\n"
+        "mov.u32 %r5, tile; shl.b32 %r6, %r0, 2; add.s32 %r6, %r6, %r5; st.shared.u32 [%r6], %r1; "
+        "bar.sync 0;\n"
+        "xor.b32 %r7, %r6, 516; ld.shared.u32 %r8, [%r7]; st.global.u32 [%rd5], %r8;";
+    static uint32_t first[32 * 256], out[32 * 256];
+    (void)state;
+    for (int n = 0; n < 9; n++) {
+        t.options = (struct emu_options){.n_threads = n / 3 * 2 + 1,
+                                         .schedule = (enum emu_schedule)(n % 3),
+                                         .seed = (uint64_t)n};
+        assert_fine(emu_test_run(&t, emu_test_kernel(1, ".shared .align 16 .b8 tile[1024];", body),
+                                 "test", 32, 256, 0, 1, (void *[]){n ? out : first},
+                                 (size_t[]){sizeof out}));
+        assert_int_equal(emu_result_reports(t.result), 0);
+        if (n) assert_memory_equal(first, out, sizeof out);
+    }
+    t.options = (struct emu_options){.n_threads = 1};
+    assert_int_equal(first[1000], 1000 ^ 129);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_races),         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_uninitialised), cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_scopes),
+        cmocka_unit_test(test_launches),      cmocka_unit_test(test_wavefronts),
+        cmocka_unit_test(test_counts),        cmocka_unit_test(test_schedules)};
+    return cmocka_run_group_tests(tests, open_emulator, close_emulator);
+}
