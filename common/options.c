@@ -5,117 +5,139 @@
 
 #include <getopt.h>
 #include <limits.h>
+#include <stddef.h>
 #include <string.h>
 
-enum option_code {
-    O_BATCH = 256,
-    O_HEADS,
-    O_KV_HEADS,
-    O_SEQLEN,
-    O_SEQLEN_Q,
-    O_SEQLEN_K,
-    O_HEAD_DIM,
-    O_CAUSAL,
-    O_SCALE,
-    O_INPUT,
-    O_SEED,
-    O_Q,
-    O_K,
-    O_V,
-    O_OUT,
-    O_LSE,
-    O_DEVICE,
-    O_CHIP,
-    O_JOBS,
-    O_SCHEDULE,
-    O_EARLY,
-    O_NO_RACES,
-    O_MMA_EXACT,
-    O_TRACE,
-    O_BANKS,
-    O_WITHOUT,
-    O_WATCH,
-    O_COUNTERS,
-    O_LIST_COUNTERS,
-    O_SOURCE,
-    O_TIMELINE,
-    O_NO_CHECK,
-    O_NO_TIME,
-    O_L2,
-    O_MIN_TIME,
-    O_MAX_SAMPLES,
-    O_SWEEP_RANDOM,
-    O_REPEAT_CHECK,
-    O_IMAGE,
-    O_FALLBACK,
-    O_CSV,
-    O_JSON,
-    O_QUIET,
-    O_HELP,
-    O_VERSION
-};
+/* What the line said that only makes sense, or no sense, beside something else. */
+enum seen { SHAPE = 1, MADE = 2, SEQLEN = 4, SEQLEN_EACH = 8, KV_HEADS = 16 };
 
-/* One line of --help for each option: value NULL for a switch, "=X" for an optional value. */
-static const struct {
-    const char *name, *value;
-    enum option_code code;
+static const char *read_seqlen(const char *value, struct options *o) {
+    const char *why = option_int("seqlen", value, 0, INT_MAX, &o->problem.seqlen_q);
+    o->problem.seqlen_k = o->problem.seqlen_q;
+    return why;
+}
+
+static const char *read_scale(const char *value, struct options *o) {
+    double scale = 0;
+    const char *why = option_real("scale", value, 1e-30, 1e30, &scale);
+    o->problem.scale = (float)scale;
+    return why;
+}
+
+static const char *read_counters(const char *value, struct options *o) {
+    o->counters = value;
+    o->counters_asked = strcmp(value, "none") != 0;
+    return NULL;
+}
+
+static const char *read_min_time(const char *value, struct options *o) {
+    return option_real("min-time", value, 0, 3600, &o->min_time_s);
+}
+
+/* A reader for each option whose value option_value.c reads into one field. */
+#define READER(name, field)                                                                        \
+    static const char *read_##name(const char *value, struct options *o) {                         \
+        return option_##name(value, &o->field);                                                    \
+    }
+READER(causal, problem.mask)
+READER(input, input)
+READER(seed, seed)
+READER(device, device)
+READER(chip, chip)
+READER(schedule, emulator.schedule)
+READER(watch, emulator)
+READER(l2, cold)
+READER(image, image)
+
+/* One line for each option: its place in --help, and where its value goes. */
+struct entry {
+    const char *name, *value; /* value NULL: a switch; "=X": an optional value */
     const char *help;
-} table[] = {
-    {"batch", "N", O_BATCH, "batch (1)"},
-    {"heads", "N", O_HEADS, "query heads (8)"},
-    {"kv-heads", "N", O_KV_HEADS, "K and V heads, a divisor of heads (as many)"},
-    {"seqlen", "N", O_SEQLEN, "queries and keys (512)"},
-    {"seqlen-q", "N", O_SEQLEN_Q, "queries"},
-    {"seqlen-k", "N", O_SEQLEN_K, "keys"},
-    {"head-dim", "N", O_HEAD_DIM, "elements of a row (64)"},
-    {"causal", "=A", O_CAUSAL, "mask keys after the query; A: bottom-right (default) or top-left"},
-    {"scale", "X", O_SCALE, "multiplies Q K^T (1/sqrt(head_dim))"},
-    {"input", "NAME", O_INPUT,
-     "made inputs: normal (default) outlier normal3 uniform ascending\n"
-     "descending negative constant ramp identity index"},
-    {"seed", "N", O_SEED, "of the made inputs (1)"},
-    {"q", "FILE", O_Q, "Q from a .npy file: fp16, C order, (batch, heads, seqlen_q, head_dim)"},
-    {"k", "FILE", O_K, "K, (batch, kv_heads, seqlen_k, head_dim)"},
-    {"v", "FILE", O_V, "V, as K"},
-    {"out", "FILE", O_OUT, "write O to a .npy file, fp16"},
-    {"lse", "FILE", O_LSE, "write LSE to a .npy file, fp32"},
-    {"device", "D", O_DEVICE, "auto (default: a GPU, else the emulator), cuda or emu"},
-    {"chip", "NAME", O_CHIP, "what the emulator stands for: h200 (default) l4 rtx4090 a100"},
-    {"jobs", "N", O_JOBS, "emulator: host threads (one for each core); 1 is deterministic"},
-    {"schedule", "HOW", O_SCHEDULE,
-     "emulator: round-robin (default), random (by --seed) or adversarial"},
-    {"early", NULL, O_EARLY, "emulator: asynchronous copies and products complete when issued"},
-    {"no-races", NULL, O_NO_RACES, "emulator: look for no races and no uninitialised values"},
-    {"mma-exact", NULL, O_MMA_EXACT, "emulator: tensor cores round once, as no hardware does"},
-    {"trace", "LINE", O_TRACE, "emulator: print one warp's values at this line of kernel.cu"},
-    {"banks", "LINE", O_BANKS, "emulator: print which banks shared accesses at this line want"},
-    {"without", "LINE", O_WITHOUT,
-     "emulator: leave out the barriers, waits and fences of this line; list shows them"},
-    {"watch", "ADDRESS", O_WATCH, "emulator: print every access to ADDRESS; shared:N is an offset"},
-    {"counters", "G,G", O_COUNTERS, "counter groups (" COUNTERS_DEFAULT "), or none"},
-    {"list-counters", NULL, O_LIST_COUNTERS, "print the groups and their questions"},
-    {"source", NULL, O_SOURCE,
-     "print the kernel with counts beside its lines, and do nothing else"},
-    {"timeline", "FILE", O_TIMELINE,
-     "sample what the GPU does every 2 us, write it as a table, and do\nnothing else"},
-    {"no-check", NULL, O_NO_CHECK, "do not compare with the reference"},
-    {"no-time", NULL, O_NO_TIME, "do not take time"},
-    {"l2", "HOW", O_L2, "warm (default) or cold: L2 flushed before each sample"},
-    {"min-time", "S", O_MIN_TIME, "sample for at least S seconds (0.25) ..."},
-    {"max-samples", "N", O_MAX_SAMPLES, "... or N samples (200)"},
-    {"sweep-random", "N", O_SWEEP_RANDOM,
-     "check N random problems, drawn from --seed, and do nothing else"},
-    {"repeat-check", "N", O_REPEAT_CHECK,
-     "check that N runs are bitwise equal, and do nothing else"},
-    {"image", "NAME", O_IMAGE, "launch this line of the stage's file images, not the planned one"},
-    {"fallback", NULL, O_FALLBACK, "run the stage before if this one cannot run or a gate fails"},
-    {"csv", NULL, O_CSV, "print values separated by commas"},
-    {"json", "FILE", O_JSON, "append the record to FILE, one line"},
-    {"quiet", NULL, O_QUIET, "print nothing but errors"},
-    {"help", NULL, O_HELP, "this page"},
-    {"version", NULL, O_VERSION, "the revision this was built from"},
+    enum { CUSTOM, IS_INT, IS_TEXT, IS_SWITCH } kind;
+    size_t at;     /* in struct options */
+    long min, max; /* IS_SWITCH: what it sets is in min */
+    const char *(*read)(const char *value, struct options *o); /* CUSTOM */
+    unsigned seen;
 };
-enum { N_OPTIONS = sizeof table / sizeof *table };
+#define AT(field)             .at = offsetof(struct options, field)
+#define INT(field, low, high) .kind = IS_INT, AT(field), .min = low, .max = high
+#define TEXT(field)           .kind = IS_TEXT, AT(field)
+#define SWITCH(field, to)     .kind = IS_SWITCH, AT(field), .min = to
+
+/* clang-format off */
+static const struct entry table[] = {
+    {"batch", "N", "batch (1)", INT(problem.batch, 0, INT_MAX), .seen = SHAPE},
+    {"heads", "N", "query heads (8)", INT(problem.heads, 0, INT_MAX), .seen = SHAPE},
+    {"kv-heads", "N", "K and V heads, a divisor of heads (as many)",
+     INT(problem.kv_heads, 0, INT_MAX), .seen = SHAPE | KV_HEADS},
+    {"seqlen", "N", "queries and keys (512)", .read = read_seqlen, .seen = SHAPE | SEQLEN},
+    {"seqlen-q", "N", "queries", INT(problem.seqlen_q, 0, INT_MAX), .seen = SHAPE | SEQLEN_EACH},
+    {"seqlen-k", "N", "keys", INT(problem.seqlen_k, 0, INT_MAX), .seen = SHAPE | SEQLEN_EACH},
+    {"head-dim", "N", "elements of a row (64)", INT(problem.head_dim, 1, INT_MAX), .seen = SHAPE},
+    {"causal", "=A", "mask keys after the query; A: bottom-right (default) or top-left",
+     .read = read_causal},
+    {"scale", "X", "multiplies Q K^T (1/sqrt(head_dim))", .read = read_scale},
+    {"input", "NAME",
+     "made inputs: normal (default) outlier normal3 uniform ascending\n"
+     "descending negative constant ramp identity index",
+     .read = read_input, .seen = MADE},
+    {"seed", "N", "of the made inputs (1)", .read = read_seed, .seen = MADE},
+    {"q", "FILE", "Q from a .npy file: fp16, C order, (batch, heads, seqlen_q, head_dim)",
+     TEXT(q_path)},
+    {"k", "FILE", "K, (batch, kv_heads, seqlen_k, head_dim)", TEXT(k_path)},
+    {"v", "FILE", "V, as K", TEXT(v_path)},
+    {"out", "FILE", "write O to a .npy file, fp16", TEXT(out_path)},
+    {"lse", "FILE", "write LSE to a .npy file, fp32", TEXT(lse_path)},
+    {"device", "D", "auto (default: a GPU, else the emulator), cuda or emu", .read = read_device},
+    {"chip", "NAME", "what the emulator stands for: h200 (default) l4 rtx4090 a100",
+     .read = read_chip},
+    {"jobs", "N", "emulator: host threads (one for each core); 1 is deterministic",
+     INT(emulator.n_threads, 1, 1024)},
+    {"schedule", "HOW", "emulator: round-robin (default), random (by --seed) or adversarial",
+     .read = read_schedule},
+    {"early", NULL, "emulator: asynchronous copies and products complete when issued",
+     SWITCH(emulator.async_early, true)},
+    {"no-races", NULL, "emulator: look for no races and no uninitialised values",
+     SWITCH(emulator.no_checks, true)},
+    {"mma-exact", NULL, "emulator: tensor cores round once, as no hardware does",
+     SWITCH(emulator.mma_exact, true)},
+    {"trace", "LINE", "emulator: print one warp's values at this line of kernel.cu",
+     INT(emulator.trace_line, 1, 1000000)},
+    {"banks", "LINE", "emulator: print which banks shared accesses at this line want",
+     INT(emulator.banks_line, 1, 1000000)},
+    {"without", "LINE",
+     "emulator: leave out the barriers, waits and fences of this line; list shows them",
+     TEXT(emulator.without)},
+    {"watch", "ADDRESS", "emulator: print every access to ADDRESS; shared:N is an offset",
+     .read = read_watch},
+    {"counters", "G,G", "counter groups (" COUNTERS_DEFAULT "), or none", .read = read_counters},
+    {"list-counters", NULL, "print the groups and their questions", SWITCH(list_counters, true)},
+    {"source", NULL, "print the kernel with counts beside its lines, and do nothing else",
+     SWITCH(source, true)},
+    {"timeline", "FILE",
+     "sample what the GPU does every 2 us, write it as a table, and do\nnothing else",
+     TEXT(timeline_path)},
+    {"no-check", NULL, "do not compare with the reference", SWITCH(check, false)},
+    {"no-time", NULL, "do not take time", SWITCH(time, false)},
+    {"l2", "HOW", "warm (default) or cold: L2 flushed before each sample", .read = read_l2},
+    {"min-time", "S", "sample for at least S seconds (0.25) ...", .read = read_min_time},
+    {"max-samples", "N", "... or N samples (200)", INT(max_samples, 1, 1000000)},
+    {"sweep-random", "N", "check N random problems, drawn from --seed, and do nothing else",
+     INT(sweep_random, 1, 10000000)},
+    {"repeat-check", "N", "check that N runs are bitwise equal, and do nothing else",
+     INT(repeat_check, 2, 1000000)},
+    {"image", "NAME", "launch this line of the stage's file images, not the planned one",
+     .read = read_image},
+    {"fallback", NULL, "run the stage before if this one cannot run or a gate fails",
+     SWITCH(fallback, true)},
+    {"csv", NULL, "print values separated by commas", SWITCH(csv, true)},
+    {"json", "FILE", "append the record to FILE, one line", TEXT(json_path)},
+    {"quiet", NULL, "print nothing but errors", SWITCH(quiet, true)},
+    {"help", NULL, "this page", SWITCH(help, true)},
+    {"version", NULL, "the revision this was built from", SWITCH(version, true)},
+};
+/* clang-format on */
+enum { N_OPTIONS = sizeof table / sizeof *table, FIRST_CODE = 256 };
 
 void options_help(FILE *f, const char *program) {
     fprintf(f, "usage: %s [options]\nChecks the answer, then times it, then counts it.\n\n",
@@ -142,176 +164,51 @@ void options_help(FILE *f, const char *program) {
 
 /* ---- The line ------------------------------------------------------------------------------- */
 
-/* What the line said that only makes sense beside something else. */
-struct seen {
-    bool shape, made, seqlen, seqlen_q, seqlen_k, kv_heads;
-};
-
-static const char *read_problem(int code, const char *value, struct attention *a,
-                                struct seen *seen) {
-    double scale;
-    const char *why;
-    seen->shape |= code >= O_BATCH && code <= O_HEAD_DIM;
-    switch (code) {
-    case O_BATCH:
-        return option_int("batch", value, 0, INT_MAX, &a->batch);
-    case O_HEADS:
-        return option_int("heads", value, 0, INT_MAX, &a->heads);
-    case O_KV_HEADS:
-        seen->kv_heads = true;
-        return option_int("kv-heads", value, 0, INT_MAX, &a->kv_heads);
-    case O_SEQLEN:
-        seen->seqlen = true;
-        if ((why = option_int("seqlen", value, 0, INT_MAX, &a->seqlen_q))) return why;
-        a->seqlen_k = a->seqlen_q;
+static const char *read_one(const struct entry *e, const char *value, struct options *o) {
+    void *at = (char *)o + e->at;
+    switch (e->kind) {
+    case IS_INT:
+        return option_int(e->name, value, e->min, e->max, at);
+    case IS_TEXT:
+        *(const char **)at = value;
         return NULL;
-    case O_SEQLEN_Q:
-        seen->seqlen_q = true;
-        return option_int("seqlen-q", value, 0, INT_MAX, &a->seqlen_q);
-    case O_SEQLEN_K:
-        seen->seqlen_k = true;
-        return option_int("seqlen-k", value, 0, INT_MAX, &a->seqlen_k);
-    case O_HEAD_DIM:
-        return option_int("head-dim", value, 1, INT_MAX, &a->head_dim);
-    case O_CAUSAL:
-        return option_causal(value, &a->mask);
-    default:
-        if ((why = option_real("scale", value, 1e-30, 1e30, &scale))) return why;
-        a->scale = (float)scale;
-        return NULL;
-    }
-}
-
-static const char *read_one(int code, const char *value, struct options *o, struct seen *seen) {
-    if (code <= O_SCALE) return read_problem(code, value, &o->problem, seen);
-    seen->made |= code == O_INPUT || code == O_SEED;
-    switch (code) {
-    case O_INPUT:
-        return option_input(value, &o->input);
-    case O_SEED:
-        return option_seed(value, &o->seed);
-    case O_Q:
-        o->q_path = value;
-        return NULL;
-    case O_K:
-        o->k_path = value;
-        return NULL;
-    case O_V:
-        o->v_path = value;
-        return NULL;
-    case O_OUT:
-        o->out_path = value;
-        return NULL;
-    case O_LSE:
-        o->lse_path = value;
-        return NULL;
-    case O_DEVICE:
-        return option_device(value, &o->device);
-    case O_CHIP:
-        return option_chip(value, &o->chip);
-    case O_JOBS:
-        return option_int("jobs", value, 1, 1024, &o->emulator.n_threads);
-    case O_SCHEDULE:
-        return option_schedule(value, &o->emulator.schedule);
-    case O_EARLY:
-        o->emulator.async_early = true;
-        return NULL;
-    case O_NO_RACES:
-        o->emulator.no_checks = true;
-        return NULL;
-    case O_MMA_EXACT:
-        o->emulator.mma_exact = true;
-        return NULL;
-    case O_TRACE:
-        return option_int("trace", value, 1, 1000000, &o->emulator.trace_line);
-    case O_BANKS:
-        return option_int("banks", value, 1, 1000000, &o->emulator.banks_line);
-    case O_WITHOUT:
-        o->emulator.without = value;
-        return NULL;
-    case O_WATCH:
-        return option_watch(value, &o->emulator);
-    case O_COUNTERS:
-        o->counters = value;
-        o->counters_asked = strcmp(value, "none") != 0;
-        return NULL;
-    case O_SOURCE:
-        o->source = true;
-        return NULL;
-    case O_TIMELINE:
-        o->timeline_path = value;
-        return NULL;
-    case O_LIST_COUNTERS:
-        o->list_counters = true;
-        return NULL;
-    case O_NO_CHECK:
-        o->check = false;
-        return NULL;
-    case O_NO_TIME:
-        o->time = false;
-        return NULL;
-    case O_L2:
-        return option_l2(value, &o->cold);
-    case O_MIN_TIME:
-        return option_real("min-time", value, 0, 3600, &o->min_time_s);
-    case O_MAX_SAMPLES:
-        return option_int("max-samples", value, 1, 1000000, &o->max_samples);
-    case O_SWEEP_RANDOM:
-        return option_int("sweep-random", value, 1, 10000000, &o->sweep_random);
-    case O_REPEAT_CHECK:
-        return option_int("repeat-check", value, 2, 1000000, &o->repeat_check);
-    case O_IMAGE:
-        return option_image(value, &o->image);
-    case O_FALLBACK:
-        o->fallback = true;
-        return NULL;
-    case O_CSV:
-        o->csv = true;
-        return NULL;
-    case O_JSON:
-        o->json_path = value;
-        return NULL;
-    case O_QUIET:
-        o->quiet = true;
-        return NULL;
-    case O_HELP:
-        o->help = true;
+    case IS_SWITCH:
+        *(bool *)at = e->min != 0;
         return NULL;
     default:
-        o->version = true;
-        return NULL;
+        return e->read(value, o);
     }
 }
 
 /* Rules between options, after all of them were read. */
-static const char *options_complete(struct options *o, const struct seen *seen) {
+static const char *options_complete(struct options *o, unsigned seen) {
     struct attention *a = &o->problem;
     o->emulator.seed = o->seed;
     bool files = o->q_path || o->k_path || o->v_path;
     if (files && !(o->q_path && o->k_path && o->v_path))
         return reason_as(STATUS_USAGE, "--q, --k and --v go together: give all three files");
-    if (files && seen->shape)
+    if (files && (seen & SHAPE))
         return reason_as(STATUS_USAGE,
                          "the shapes of the files are the problem: leave out --batch, "
                          "--heads, --seqlen and --head-dim");
-    if (files && (seen->made || o->sweep_random))
+    if (files && ((seen & MADE) || o->sweep_random))
         return reason_as(STATUS_USAGE,
                          "--q, --k and --v are the inputs: leave out --input, --seed and "
                          "--sweep-random");
-    if (seen->seqlen && (seen->seqlen_q || seen->seqlen_k))
+    if ((seen & SEQLEN) && (seen & SEQLEN_EACH))
         return reason_as(STATUS_USAGE, "--seqlen sets queries and keys: give it, or --seqlen-q and "
                                        "--seqlen-k");
     if (o->sweep_random && o->repeat_check)
         return reason_as(STATUS_USAGE, "choose one of --sweep-random and --repeat-check");
     if (files) return NULL;
-    if (!seen->kv_heads) a->kv_heads = a->heads;
+    if (!(seen & KV_HEADS)) a->kv_heads = a->heads;
     const char *why = attention_complete(a);
     return why ? reason_as(STATUS_UNSUPPORTED, "%s", why) : NULL;
 }
 
 const char *options_read(int argc, char **argv, struct options *out) {
     struct option longs[N_OPTIONS + 1] = {0};
-    struct seen seen = {0};
+    unsigned seen = 0;
     int code;
     *out = (struct options){.problem = attention_default(),
                             .input = "normal",
@@ -326,17 +223,19 @@ const char *options_read(int argc, char **argv, struct options *out) {
                                    !table[i].value          ? no_argument
                                    : *table[i].value == '=' ? optional_argument
                                                             : required_argument,
-                                   NULL, table[i].code};
+                                   NULL, FIRST_CODE + i};
     optind = 0; /* start over: tests read several lines */
     while ((code = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
         const char *word = argv[optind > 0 ? optind - 1 : 0];
         if (code == ':') return reason_as(STATUS_USAGE, "%.64s needs a value (see --help)", word);
         if (code == '?') return reason_as(STATUS_USAGE, "no option %.64s (see --help)", word);
-        const char *why = read_one(code, optarg, out, &seen);
+        const struct entry *e = &table[code - FIRST_CODE];
+        seen |= e->seen;
+        const char *why = read_one(e, optarg, out);
         if (why) return why;
     }
     if (optind < argc)
         return reason_as(STATUS_USAGE, "'%.64s' is no option (see --help)", argv[optind]);
     if (out->help || out->version || out->list_counters) return NULL;
-    return options_complete(out, &seen);
+    return options_complete(out, seen);
 }
