@@ -52,7 +52,15 @@ struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_inst *
     struct emu_block *b = w->block;
     struct word word;
     struct emu_mbarrier *m = find(b, addr);
-    if (m && m->valid && load_word(b, addr, &word)) return m;
+    if (m && m->valid && load_word(b, addr, &word)) {
+        if (b->shadow && m->init_warp != w->index && m->init_stamp > w->clock.seen[m->init_warp])
+            emu_report(
+                EMU_RACE, w, i, m->init,
+                "warp %u uses the mbarrier at shared 0x%x, which warp %u initialised: nothing "
+                "orders the two",
+                w->index, addr, m->init_warp);
+        return m;
+    }
     if (addr % 8 || addr + 8 > b->shared_bytes)
         emu_report(EMU_BAD_MBARRIER, w, i, NULL,
                    "shared %#x is no place for an mbarrier (8 bytes, aligned)", addr);
