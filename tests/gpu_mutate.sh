@@ -3,5 +3,5 @@
 . tests/tap.sh
 . tests/mutate.sh
 device=cuda
-mutate ${STAGES:-1 2 3 6}
+mutate ${STAGES:-1 2 3 4 6}
 tap_done

@@ -25,7 +25,13 @@ mutate_runs=(
 )
 
 # The images that these runs need, and their head_dim: at 128 all of stage 6's ideas are met.
-mutate_images() { if [ "$1" = 6 ]; then echo d128-split d128-split-causal d128-short; else echo d64; fi; }
+mutate_images() {
+    case $1 in
+    4) echo d64 d64-small ;;
+    6) echo d128-split d128-split-causal d128-short ;;
+    *) echo d64 ;;
+    esac
+}
 mutate_dim() { if [ "$1" = 6 ]; then echo 128; else echo 64; fi; }
 
 # STAGE: lines "KIND<tab>NAME<tab>SCRIPT" for the mutants that it can have
