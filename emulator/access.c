@@ -83,19 +83,24 @@ static void list_cells(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
 }
 
 static void classify(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
-    bool broadcast = true, contiguous = mask == EMU_FULL;
+    bool broadcast = true, contiguous = true, period = true, runs = true;
     p->min = p->max = 0;
     p->delta_bits = 0;
     EMU_EACH_LANE(l, mask) {
         broadcast &= p->delta[l] == 0;
         contiguous &= p->delta[l] == (int32_t)(l * bytes);
+        period &= p->delta[l] == p->delta[l & 7];
+        runs &= p->delta[l] == p->delta[l & ~7u];
         p->delta_bits |= (uint32_t)p->delta[l];
         if (p->delta[l] < p->min) p->min = p->delta[l];
         if (p->delta[l] > p->max) p->max = p->delta[l];
     }
-    p->kind = broadcast && mask == EMU_FULL ? EMU_PATTERN_BROADCAST
-              : contiguous                  ? EMU_PATTERN_CONTIGUOUS
-                                            : EMU_PATTERN_OTHER;
+    p->kind = mask != EMU_FULL ? EMU_PATTERN_OTHER
+              : broadcast      ? EMU_PATTERN_BROADCAST
+              : contiguous     ? EMU_PATTERN_CONTIGUOUS
+              : period         ? EMU_PATTERN_PERIOD8
+              : runs           ? EMU_PATTERN_RUNS8
+                               : EMU_PATTERN_OTHER;
 }
 
 static struct emu_pattern *pattern_of(struct emu_warp *w, const struct emu_inst *i) {
@@ -172,18 +177,20 @@ static inline void count_shared(struct emu_warp *w, const struct emu_inst *i,
     c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
 }
 
-/* The pattern of a load or store of all lanes that came before like this, is legal, and is counted and
- * checked by this call; NULL: take emu_shared_access(). */
 const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
-                                           const uint32_t addr[32], unsigned bytes,
+                                           const uint32_t base[32], uint32_t offset, unsigned bytes,
                                            enum emu_access what) {
     const struct emu_pattern *p = w->pattern[i->pc];
-    if (!p || !emu_same_pattern(p, addr, bytes) || w->block->launch->events) return NULL;
-    int64_t low = addr[0] + p->min, high = addr[0] + p->max + (int64_t)bytes;
-    if (((addr[0] | p->delta_bits) & (bytes - 1)) || low < 0 || high > w->block->shared_bytes)
+    uint32_t first = base[0] + offset, differ = 0;
+    if (!p || p->mask != EMU_FULL || p->key != (first & 3) || p->bytes != bytes) return NULL;
+    for (int l = 0; l < EMU_LANES; l++) differ |= (base[l] - base[0]) ^ (uint32_t)p->delta[l];
+    int64_t low = first + p->min, high = first + p->max + (int64_t)bytes;
+    if (differ || ((first | p->delta_bits) & (bytes - 1)) || low < 0 ||
+        high > w->block->shared_bytes)
         return NULL;
+    if (w->block->launch->events) return NULL;
     count_shared(w, i, p, EMU_FULL, bytes);
-    if (w->block->shadow) emu_shadow_access(w, i, p, addr[0], what);
+    if (w->block->shadow) emu_shadow_access(w, i, p, first, what);
     return p;
 }
 

@@ -297,6 +297,7 @@ struct emu_warp {
     uint32_t live;  /* lanes that exist and have not exited */
     bool resumed;   /* the running instruction was left with EMU_WAIT before */
     bool progressed;
+    bool begun; /* constants are in the row file; later blocks find registers as they were left */
     uint32_t spins; /* branches taken while diverged */
     uint32_t limit; /* rank at which the running group stops to look around */
     bool tainted;   /* some register holds uninitialised bytes (taint.c) */

@@ -24,8 +24,10 @@ const char *emu_order(struct emu_kernel *k, uint32_t *rank);
  * The same pattern comes again and again, so counting it is one comparison. */
 enum emu_pattern_kind {
     EMU_PATTERN_NONE,
-    EMU_PATTERN_BROADCAST,
-    EMU_PATTERN_CONTIGUOUS,
+    EMU_PATTERN_BROADCAST,  /* all lanes the same */
+    EMU_PATTERN_CONTIGUOUS, /* lane after lane */
+    EMU_PATTERN_PERIOD8,    /* lanes l and l + 8 the same: what columns of a tile are */
+    EMU_PATTERN_RUNS8,      /* eight lanes each the same: what rows of a tile are */
     EMU_PATTERN_OTHER
 };
 
@@ -43,17 +45,10 @@ struct emu_pattern {
     uint8_t cell_lane[128];  /* the lane that touches it; 255: more than one */
 };
 
-/* Does the pattern hold for these addresses of all 32 lanes? */
-static inline bool emu_same_pattern(const struct emu_pattern *p, const uint32_t addr[32],
-                                    unsigned bytes) {
-    if (p->mask != EMU_FULL || p->key != (addr[0] & 3) || p->bytes != bytes) return false;
-    uint32_t differ = 0;
-    for (int l = 0; l < EMU_LANES; l++) differ |= (addr[l] - addr[0]) ^ (uint32_t)p->delta[l];
-    return differ == 0;
-}
-
+/* The pattern of a load or store by all lanes at base[l] + offset, if it came before like this and is legal: then
+ * it is counted and checked by this call. NULL: take emu_shared_access(). */
 const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
-                                           const uint32_t addr[32], unsigned bytes,
+                                           const uint32_t base[32], uint32_t offset, unsigned bytes,
                                            enum emu_access what);
 
 /* ---- Race check ------------------------------------------------------------------------------------------ */

@@ -78,7 +78,8 @@ static void set_row(struct emu_warp *w, enum emu_special row, uint32_t value) {
 static void warp_begin(struct emu_warp *w) {
     const struct emu_block *b = w->block;
     const struct emu_launch_state *s = b->launch;
-    memcpy(w->rows, b->kernel->row_init, b->kernel->row_bytes);
+    if (!w->begun) memcpy(w->rows, b->kernel->row_init, b->kernel->row_bytes);
+    w->begun = true;
     for (unsigned d = 0; d < 3; d++) {
         set_row(w, EMU_NTID_X + d, s->block[d]);
         set_row(w, EMU_NCTAID_X + d, s->grid[d]);

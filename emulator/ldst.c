@@ -91,6 +91,19 @@ enum emu_step emu_ld(struct emu_warp *w, const struct emu_inst *i, uint32_t mask
     return EMU_NEXT;
 }
 
+/* Global loads of 4-byte elements into 32-bit registers by all lanes. */
+static enum emu_step ld_global_fast(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint64_t addr[EMU_LANES];
+    if (mask != EMU_FULL) return emu_ld(w, i, mask);
+    emu_addresses(w, &i->op[1], addr);
+    uint32_t ok = emu_global_access(w, i, mask, addr, 4u * i->vec, EMU_READ);
+    for (int k = 0; k < i->vec; k++) {
+        uint32_t *d = emu_row32(w, i->op[0].rows[k]);
+        EMU_EACH_LANE(l, ok) memcpy(d + l, (const unsigned char *)(uintptr_t)addr[l] + 4 * k, 4);
+    }
+    return EMU_NEXT;
+}
+
 /* ld.param of a kernel parameter: the same for all lanes. */
 static enum emu_step ld_param(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     unsigned bytes = (unsigned)i->aux[0];
@@ -110,45 +123,56 @@ static enum emu_step ld_param(struct emu_warp *w, const struct emu_inst *i, uint
     return EMU_NEXT;
 }
 
-/* 2 or 4 bytes for every lane. Shared memory has a few bytes of slack behind it, so that 4 can be read for 2. */
-static inline void load_row(uint32_t *d, const unsigned char *shared, const uint32_t addr[32],
+static inline __m256i gather8(const unsigned char *at, const int32_t *delta) {
+    __m256i index = _mm256_load_si256((const __m256i *)(const void *)delta);
+    return _mm256_i32gather_epi32((const int *)(const void *)at, index, 1);
+}
+
+static inline __m256i same8(const unsigned char *at) {
+    int value;
+    memcpy(&value, at, 4);
+    return _mm256_set1_epi32(value);
+}
+
+/* 2 or 4 bytes for every lane. Shared memory has a few bytes of slack behind it, so that 4 can be read for 2.
+ * Whole vectors are stored, because what reads the row next loads whole vectors. */
+static inline void load_row(uint32_t *d, const unsigned char *at, const int32_t delta[32],
                             unsigned bytes, enum emu_pattern_kind kind) {
-    uint32_t keep = bytes == 2 ? 0xffff : EMU_FULL;
-    if (kind == EMU_PATTERN_BROADCAST) {
-        uint32_t value;
-        memcpy(&value, shared + addr[0], 4);
-        for (int l = 0; l < EMU_LANES; l++) d[l] = value & keep;
-    } else if (kind == EMU_PATTERN_CONTIGUOUS && bytes == 4) {
-        memcpy(d, shared + addr[0], 128);
-    } else {
-        for (int l = 0; l < EMU_LANES; l += 8) {
-            __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(addr + l));
-            __m256i value = _mm256_i32gather_epi32((const int *)(const void *)shared, at, 1);
-            _mm256_storeu_si256((__m256i *)(void *)(d + l),
-                                _mm256_and_si256(value, _mm256_set1_epi32((int)keep)));
-        }
+    __m256i keep = _mm256_set1_epi32(bytes == 2 ? 0xffff : -1), eight = _mm256_setzero_si256();
+    if (kind == EMU_PATTERN_BROADCAST) eight = same8(at);
+    if (kind == EMU_PATTERN_PERIOD8) eight = gather8(at, delta);
+    if (kind == EMU_PATTERN_CONTIGUOUS && bytes == 4) {
+        memcpy(d, at, 128);
+        return;
+    }
+    for (int l = 0; l < EMU_LANES; l += 8) {
+        if (kind == EMU_PATTERN_RUNS8) eight = same8(at + delta[l]);
+        if (kind == EMU_PATTERN_OTHER || kind == EMU_PATTERN_CONTIGUOUS)
+            eight = gather8(at, delta + l);
+        _mm256_store_si256((__m256i *)(void *)(d + l), _mm256_and_si256(eight, keep));
     }
 }
 
 /* Shared loads into 32-bit registers: the hot path. */
 static enum emu_step ld_shared_fast(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    uint32_t addr[EMU_LANES];
     const uint32_t *base = emu_row32(w, i->row[1]);
     uint32_t offset = (uint32_t)i->offset;
-    for (int l = 0; l < EMU_LANES; l++) addr[l] = base[l] + offset;
     unsigned bytes = (unsigned)i->aux[0], all = bytes * i->vec;
     const unsigned char *shared = w->block->shared;
     const struct emu_pattern *p =
-        mask == EMU_FULL ? emu_shared_again(w, i, addr, all, EMU_READ) : NULL;
-    if (p && bytes >= 2) {
+        mask == EMU_FULL && bytes >= 2 ? emu_shared_again(w, i, base, offset, all, EMU_READ) : NULL;
+    if (p) {
         enum emu_pattern_kind kind = (enum emu_pattern_kind)p->kind; /* of whole vectors */
         if (kind == EMU_PATTERN_CONTIGUOUS && i->vec > 1) kind = EMU_PATTERN_OTHER;
+        const unsigned char *at = shared + (uint32_t)(base[0] + offset);
         for (int k = 0; k < i->vec; k++)
-            load_row(emu_row32(w, i->op[0].rows[k]), shared + (unsigned)k * bytes, addr, bytes,
+            load_row(emu_row32(w, i->op[0].rows[k]), at + (unsigned)k * bytes, p->delta, bytes,
                      kind);
         return EMU_NEXT;
     }
-    uint32_t ok = p ? mask : emu_shared_access(w, i, mask, addr, all, EMU_READ);
+    uint32_t addr[EMU_LANES];
+    for (int l = 0; l < EMU_LANES; l++) addr[l] = base[l] + offset;
+    uint32_t ok = emu_shared_access(w, i, mask, addr, all, EMU_READ);
     EMU_EACH_LANE(l, ok) {
         for (int k = 0; k < i->vec; k++)
             put(w, &i->op[0], k, l, shared + addr[l] + (unsigned)k * bytes, bytes, false);
@@ -197,6 +221,7 @@ emu_handler *emu_select_ld(struct emu_inst *i, const char **why) {
     if (i->space == EMU_PARAM) return ld_param;
     if (i->space == EMU_SHARED && !i->op[0].wide && !i->op[1].wide && !i->aux[1] && !i->aux[2])
         return ld_shared_fast;
+    if (i->space == EMU_GLOBAL && !i->op[0].wide && bytes == 4 && !i->aux[2]) return ld_global_fast;
     return emu_ld;
 }
 
