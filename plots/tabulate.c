@@ -139,7 +139,7 @@ static void put_pedigree(FILE *f, const char *label, const json_t *r) {
                           text(r, "device", "driver"));
         n += snprintf(line + n, sizeof line - n, ", CUDA %s, revision %s, %.10s",
                       text(r, "device", "toolkit"), revision ? revision : "?", time ? time : "?");
-        if (samples)
+        if (json_object_get(samples, "median_us"))
             snprintf(line + n, sizeof line - n, ", n = %d, L2 %s",
                      (int)json_integer_value(json_object_get(samples, "n")),
                      text(r, "samples", "l2"));

@@ -130,6 +130,7 @@ static __device__ void measure(const struct wgmma_args &args) {
     __syncthreads(); // all warpgroups start together
 
     constexpr int UNROLL = N == 64 ? 8 : (8 + GROUP - 1) / GROUP; // large N makes large code
+    registers_fence(d); // the compiler may not zero d later than here
     long long begin = clock64();
     wgmma_fence(); // d and a were written by ordinary instructions
 #pragma unroll UNROLL // a branch between issues would be timed too
