@@ -5,6 +5,7 @@
 #include "npy.h"
 #include "nvtx.h"
 #include "report.h"
+#include "revision.h"
 #include "source.h"
 #include "timeline.h"
 
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum status run_failed(const char *why, enum status otherwise) {
     fprintf(stderr, "%s: %s\n", program_invocation_short_name, why);
@@ -226,7 +228,8 @@ enum status run_timeline(const struct options *o) {
     const double interval_us = 2;
     struct run r = {.options = o, .report.options = o};
     struct timeline t = {0};
-    char problem[128], title[384];
+    char problem[128], title[512], date[16];
+    time_t now = time(NULL);
     const char *why = run_open(&r);
     const struct stage_plan *plan = &r.bench.plan;
     if (!why && !plan->n_launches) why = "nothing to launch";
@@ -235,8 +238,11 @@ enum status run_timeline(const struct options *o) {
                                interval_us, &t);
     if (!why) {
         attention_describe(&r.bench.problem, problem, sizeof problem);
-        snprintf(title, sizeof title, "stage %s: %s, on %s, SM clock %d MHz", stage.name, problem,
-                 device_info(r.device)->name, device_clock_mhz(r.device));
+        strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+        snprintf(title, sizeof title,
+                 "stage %s: %s, on %s, driver %s, SM clock %d MHz, revision %s, %s", stage.name,
+                 problem, device_info(r.device)->name, device_info(r.device)->driver,
+                 device_clock_mhz(r.device), revision(), date);
         why = timeline_write(&t, title, o->timeline_path);
     }
     timeline_free(&t);

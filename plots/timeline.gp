@@ -1,5 +1,5 @@
 # What a GPU did over time, from `make stage-N timeline`. Set before loading: table (results/timeline-*.tsv),
-# out (output file without extension), term (png, svg or dumb). The window is the first 100 us.
+# out (output file without extension), term (png, svg or dumb), and window (us, from the begin) if not 100.
 
 set encoding utf8
 if (term eq 'png') { set terminal pngcairo noenhanced size 1100,520 font 'DejaVu Sans,12' background '#ffffff' }
@@ -27,7 +27,7 @@ set bmargin 5
 set boxwidth 1 relative
 set xlabel 'us'
 set ylabel '% of all SMs'' peak'
-set xrange [0:100]
+set xrange [0:(exists('window') ? window : 100)]
 set yrange [0:105]
 plot table using 1:2 every ::1 with boxes fill solid 1 noborder linecolor rgb '#e4e4e4' title 'SMs with work', \
      table using 1:3 every ::1 with histeps linewidth 2 linecolor rgb '#0072b2' title 'tensor pipe', \

@@ -105,7 +105,10 @@ static void conflicts_follow_the_stride(void **state) {
     (void)state;
     for (int stride = 1; stride <= 32; stride *= 2) {
         count("SHARED", "lds_loop", 256, stride);
-        assert_value("hardware_conflicts", (double)WARPS * N * (stride - 1));
+        double conflicts = (double)WARPS * N * (stride - 1),
+               wavefronts = (double)WARPS * N * stride;
+        assert_true(value("hardware_conflicts") >= conflicts); /* some more is arbitration */
+        assert_true(value("hardware_conflicts") < conflicts + 1e-3 * wavefronts);
     }
 }
 
