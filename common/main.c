@@ -47,8 +47,8 @@ static int run(const struct options *o, int argc, char **argv) {
     const char *why = check_options(o);
     if (why) return run_failed(why, STATUS_FILE);
     device_emulator_options(&o->emulator);
-    if (o->sweep_random) return run_sweep(o);
-    if (o->repeat_check) return run_repeats(o);
+    if (o->sweep_random) return run_sweep(o, argc, argv);
+    if (o->repeat_check) return run_repeats(o, argc, argv);
     if (o->source) return run_source(o);
     if (o->timeline_path) return run_timeline(o);
     enum status status = run_one(o, argc, argv, &gates_failed);

@@ -225,7 +225,7 @@ static json_t *record_kernels(const struct report *r) {
 
 static json_t *record_gates(const struct gate *gate) {
     json_t *all = json_array();
-    for (int i = 0; i < GATE_COUNT; i++) {
+    for (int i = 0; i < GATE_COUNT && gate[i].name; i++) {
         json_t *one = json_pack("{s:s, s:s, s:s, s:s}", "name", gate[i].name, "verdict",
                                 gate_verdict_name(gate[i].verdict), "limit", gate[i].limit, "why",
                                 gate[i].why);

@@ -20,6 +20,12 @@ enum status run_failed(const char *why, enum status otherwise) {
     return reason_status(why, otherwise);
 }
 
+enum status run_record(const struct options *o, json_t *record) {
+    const char *why = o->json_path ? record_append(o->json_path, record) : NULL;
+    json_decref(record);
+    return why ? run_failed(why, STATUS_FILE) : STATUS_RIGHT;
+}
+
 /* One problem on its way through check, time and count. */
 struct run {
     const struct options *options;
@@ -149,13 +155,9 @@ static enum status run_report(struct run *r, int argc, char **argv) {
     enum status status = STATUS_RIGHT;
     if (!o->quiet && report_print(&r->report))
         status = run_failed(reason("stdout: %s", strerror(errno)), STATUS_FILE);
-    if (o->json_path) {
-        json_t *record = report_record(&r->report, argc, argv);
-        const char *why = record_append(o->json_path, record);
-        json_decref(record);
-        if (why) status = run_failed(why, STATUS_FILE);
-    }
-    return status;
+    enum status stored =
+        o->json_path ? run_record(o, report_record(&r->report, argc, argv)) : STATUS_RIGHT;
+    return status ? status : stored;
 }
 
 enum status run_one(const struct options *o, int argc, char **argv, bool *gates_failed) {
@@ -183,23 +185,30 @@ done:
     return status;
 }
 
-enum status run_repeats(const struct options *o) {
+enum status run_repeats(const struct options *o, int argc, char **argv) {
     struct run r = {.options = o, .report.options = o};
     uint64_t first[2] = {0}, hash[2];
-    int n = 0;
+    int n = 0, n_equal = 0;
+    enum status status = STATUS_RIGHT;
     const char *why = run_open(&r);
     for (; n < o->repeat_check && !why && !interrupt_signal(); n++) {
         if ((why = bench_run(&r.bench, r.o, r.lse))) break;
         hash[0] = check_hash(r.o, r.bench.o_bytes);
         hash[1] = check_hash(r.lse, r.bench.lse_bytes);
         if (!n) memcpy(first, hash, sizeof first);
-        if (memcmp(first, hash, sizeof first))
-            why = reason_as(STATUS_WRONG, "run %d of %d differs from the first", n + 1,
-                            o->repeat_check);
+        n_equal += !memcmp(first, hash, sizeof first);
     }
-    if (!why && !o->quiet) printf("repeats: %d runs, bitwise equal\n", n);
+    if (!why) {
+        if (!o->quiet) printf("repeats: %d runs, %d equal to the first bit by bit\n", n, n_equal);
+        json_t *record = report_record(&r.report, argc, argv);
+        json_object_set_new(record, "repeats",
+                            json_pack("{s:i, s:i}", "runs", n, "equal", n_equal));
+        status = run_record(o, record);
+        if (n_equal < n)
+            why = reason_as(STATUS_WRONG, "%d of %d runs differ from the first", n - n_equal, n);
+    }
     run_close(&r);
-    return why ? run_failed(why, STATUS_DEVICE) : STATUS_RIGHT;
+    return why ? run_failed(why, STATUS_DEVICE) : status;
 }
 
 enum status run_source(const struct options *o) {

@@ -4,16 +4,20 @@
 
 #include "options.h"
 #include "reason.h"
+#include "record.h"
 
 /* Check, then time, then count; then print, and append the record. *gates_failed: some gate
  * says FAIL. */
 enum status run_one(const struct options *o, int argc, char **argv, bool *gates_failed);
 
 /* --sweep-random: so many random shapes, strides, masks and inputs that the stage supports. */
-enum status run_sweep(const struct options *o);
+enum status run_sweep(const struct options *o, int argc, char **argv);
 
 /* --repeat-check: so many runs of one problem, bitwise equal. */
-enum status run_repeats(const struct options *o);
+enum status run_repeats(const struct options *o, int argc, char **argv);
+
+/* Appends the record to --json, if that was given, and lets go of it. */
+enum status run_record(const struct options *o, json_t *record);
 
 /* --source: the kernel's text with what each line did (profiler/source.h), on stdout. */
 enum status run_source(const struct options *o);

@@ -6,6 +6,7 @@
 #include "input.h"
 #include "interrupt.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,12 +48,6 @@ static struct tensor_stride draw_stride(struct dice *d, int heads, int seqlen, i
         return (struct tensor_stride){0};
     }
 }
-
-/* The longest sequence, and how much reference work a problem may take. */
-struct sweep_size {
-    int longest;
-    double work;
-};
 
 static void draw_problem(struct dice *d, int longest, struct attention *a, const char **input) {
     static const int dims[] = {64, 128, 32, 96, 256, 8, 24, 40, 72, 80, 160, 192};
@@ -108,41 +103,62 @@ static void describe(const struct attention *a, char *out, size_t bytes) {
              (long long)a->o_stride.row);
 }
 
-enum status run_sweep(const struct options *o) {
-    struct device *d;
-    const char *why = device_open(o->device, o->chip, &d);
-    if (why) return run_failed(why, STATUS_DEVICE);
-    struct sweep_size size = {1100, 0x1p23};
-    if (device_info(d)->is_emulator) size = (struct sweep_size){160, 0x1p22};
-    int n_wrong = 0, i = 0;
-    double worst = 0;
-    for (; i < o->sweep_random && !why && !interrupt_signal(); i++) {
-        struct attention a;
-        struct check_result result;
-        const char *input;
-        char text[256];
-        if (!draw_supported(o->seed, i, &device_info(d)->chip, size.longest, &a, &input)) {
-            why = reason_as(STATUS_UNSUPPORTED, "this stage took none of 1000 random problems");
-            break;
-        }
-        describe(&a, text, sizeof text);
-        if ((why = check_one(d, &a, input, o->seed + (uint64_t)i, size.work, &result))) {
-            why = reason_as(reason_status(why, STATUS_DEVICE), "problem %d, %s, %s: %s", i, text,
-                            input, why);
-            break;
-        }
-        n_wrong += !result.passed;
-        if (!result.passed) printf("problem %d, %s, %s: %s\n", i, text, input, result.why);
-        if (result.passed && result.row_error > worst) worst = result.row_error;
-        if (!o->quiet && isatty(STDERR_FILENO))
-            fprintf(stderr, "\r%d of %d, %d wrong ", i + 1, o->sweep_random, n_wrong);
-    }
-    if (!o->quiet && isatty(STDERR_FILENO)) fputc('\n', stderr);
+/* How a sweep went. */
+struct tally {
+    int n, n_wrong;
+    double worst_row_error; /* of the right ones */
+};
+
+static enum status finish(const struct options *o, const struct device_info *info,
+                          const struct tally *t, int argc, char **argv) {
     printf("sweep: stage %s on %s, seed %llu: %d problems, %d right, %d wrong; worst row %.2e\n",
-           stage.name, device_info(d)->name, (unsigned long long)o->seed, i, i - n_wrong, n_wrong,
-           worst);
+           stage.name, info->name, (unsigned long long)o->seed, t->n, t->n - t->n_wrong, t->n_wrong,
+           t->worst_row_error);
+    json_t *record = record_new(argc, argv);
+    json_object_set_new(record, "stage", json_string(stage.name));
+    json_object_set_new(record, "device", record_device(info, 0, 0));
+    json_object_set_new(record, "sweep",
+                        json_pack("{s:i, s:i, s:I, s:f}", "problems", t->n, "right",
+                                  t->n - t->n_wrong, "seed", (json_int_t)o->seed, "worst_row_error",
+                                  t->worst_row_error));
+    return run_record(o, record);
+}
+
+/* Draws and checks problem i. */
+static const char *sweep_one(const struct options *o, struct device *d, int i, struct tally *t) {
+    bool emulated = device_info(d)->is_emulator; /* smaller problems there */
+    struct attention a;
+    struct check_result result;
+    const char *input;
+    char text[256];
+    if (!draw_supported(o->seed, i, &device_info(d)->chip, emulated ? 160 : 1100, &a, &input))
+        return reason_as(STATUS_UNSUPPORTED, "this stage took none of 1000 random problems");
+    describe(&a, text, sizeof text);
+    const char *why =
+        check_one(d, &a, input, o->seed + (uint64_t)i, emulated ? 0x1p22 : 0x1p23, &result);
+    if (why)
+        return reason_as(reason_status(why, STATUS_DEVICE), "problem %d, %s, %s: %s", i, text,
+                         input, why);
+    t->n++;
+    t->n_wrong += !result.passed;
+    if (!result.passed) printf("problem %d, %s, %s: %s\n", i, text, input, result.why);
+    if (result.passed) t->worst_row_error = fmax(t->worst_row_error, result.row_error);
+    return NULL;
+}
+
+enum status run_sweep(const struct options *o, int argc, char **argv) {
+    struct device *d;
+    struct tally t = {0};
+    bool progress = !o->quiet && isatty(STDERR_FILENO);
+    const char *why = device_open(o->device, o->chip, &d);
+    for (int i = 0; i < o->sweep_random && !why && !interrupt_signal(); i++) {
+        why = sweep_one(o, d, i, &t);
+        if (progress) fprintf(stderr, "\r%d of %d, %d wrong ", t.n, o->sweep_random, t.n_wrong);
+    }
+    if (progress && d) fputc('\n', stderr);
+    enum status stored = why ? STATUS_RIGHT : finish(o, device_info(d), &t, argc, argv);
     device_close(d);
-    if (n_wrong && !why)
-        why = reason_as(STATUS_WRONG, "%d of %d random problems answered wrongly", n_wrong, i);
-    return why ? run_failed(why, STATUS_DEVICE) : STATUS_RIGHT;
+    if (t.n_wrong && !why)
+        why = reason_as(STATUS_WRONG, "%d of %d random problems answered wrongly", t.n_wrong, t.n);
+    return why ? run_failed(why, STATUS_DEVICE) : stored;
 }

@@ -109,7 +109,7 @@ check "every input is judged right" bash -c "build=$build; . tests/fake.sh
         fake --no-time --input \$i > /dev/null || exit 1
     done"
 check "sweep" right '^sweep: .* 20 right, 0 wrong' --sweep-random 20
-check "repeats" right '^repeats: 5 runs, bitwise equal' --repeat-check 5
+check "repeats" right '^repeats: 5 runs, 5 equal' --repeat-check 5
 fake --quiet --out "$dir/o.npy" --lse "$dir/lse.npy"
 o=$dir/o.npy
 check "--out is what --q would read" fake_bare --q "$o" --k "$o" --v "$o" --no-time
@@ -122,6 +122,14 @@ a, b = [json.loads(line) for line in open(\"$dir/r.jsonl\")]
 assert a[\"schema\"] == \"attnlab-1.0\" and a[\"stage\"] == \"1-scalar\"
 assert a[\"check\"][\"passed\"]
 assert a[\"samples\"][\"median_us\"] > 0 and b[\"problem\"][\"mask\"] == \"bottom-right\"'"
+
+check "sweeps and repeats are recorded" bash -c "build=$build; . tests/fake.sh
+    fake --quiet --json $dir/s.jsonl --sweep-random 3 > /dev/null &&
+    fake --quiet --json $dir/s.jsonl --repeat-check 3 && python3 -c '
+import json
+a, b = [json.loads(line) for line in open(\"$dir/s.jsonl\")]
+assert a[\"sweep\"][\"problems\"] == a[\"sweep\"][\"right\"] == 3
+assert b[\"repeats\"] == {\"runs\": 3, \"equal\": 3}'"
 
 # ---- Interruption: the row is finished and marked
 interrupted() { # SIGNAL STATUS
