@@ -1,5 +1,6 @@
-/* mma.sync and wmma: from registers to matrices, through tensorcore.c, and back. Layouts: fragment.h. */
-#include "emu.h"
+/* mma.sync and wmma: from registers to matrices, through tensorcore.c, and back. Layouts:
+ * fragment.h. */
+#include "async.h"
 
 #include "fragment.h"
 #include "tensorcore.h"
@@ -84,7 +85,8 @@ static struct tensor_product product(const struct emu_warp *w, const struct emu_
 
 /* ---- Registers to matrices and back ---- */
 
-/* A row group of A is 4 lanes' words one after the other: with 16-bit elements, 8 neighbours in k. */
+/* A row group of A is 4 lanes' words one after the other: with 16-bit elements, 8 neighbours in k.
+ * */
 static void gather_a(const struct emu_warp *w, const uint32_t *rows, int n_rows, int bits, int k,
                      uint32_t *a) {
     for (int r = 0; r < n_rows; r++) {
@@ -275,8 +277,9 @@ static uint32_t element_bytes(const struct emu_inst *i) {
     return (uint32_t)element_bits(type_a(i)) / 8;
 }
 
-/* The accesses as hardware makes them. From shared memory, 16-bit A and B come through ldmatrix: eight rows
- * of 16 bytes at a time. Everything else is one access for each register or pair of neighbours. */
+/* The accesses as hardware makes them. From shared memory, 16-bit A and B come through ldmatrix:
+ * eight rows of 16 bytes at a time. Everything else is one access for each register or pair of
+ * neighbours. */
 static uint32_t access_ldmatrix(struct emu_warp *w, const struct emu_inst *i, uint32_t base,
                                 uint32_t stride) {
     bool col = i->aux[AUX_FLAGS] & COL_MAJOR, is_a = i->aux[AUX_MATRIX] == MATRIX_A;
@@ -295,32 +298,57 @@ static uint32_t access_ldmatrix(struct emu_warp *w, const struct emu_inst *i, ui
     return EMU_FULL;
 }
 
+/* How registers go to memory one access after the other: whole neighbours where they lie side by
+ * side. */
+struct direct {
+    int step_r, step_s; /* registers and sub-elements of one access */
+    uint32_t bytes;
+    int n; /* accesses */
+};
+
+static struct direct direct(const struct emu_inst *i, int n_registers) {
+    int matrix = i->aux[AUX_MATRIX], far = 4096;
+    uint32_t bytes = element_bytes(i);
+    bool sums = matrix == MATRIX_C && bytes == 4; /* neighbours are in two registers, else in one */
+    int per = (int)(4 / bytes);
+    uint32_t from = memory_offset(i, wmma_at(i, matrix, 0, 0, 0), (uint32_t)far, bytes);
+    uint32_t to =
+        memory_offset(i, wmma_at(i, matrix, 0, sums, !sums && per > 1), (uint32_t)far, bytes);
+    bool joined = to - from == bytes;
+    struct direct d = {sums && joined ? 2 : 1, joined ? per : 1, bytes, 0};
+    if (joined) d.bytes = sums ? 8 : 4;
+    d.n = wmma_distinct(i, matrix, n_registers) / d.step_r * (per / d.step_s);
+    return d;
+}
+
 static uint32_t access_direct(struct emu_warp *w, const struct emu_inst *i, uint64_t base,
-                              uint32_t stride) {
+                              uint32_t stride, bool in_shared) {
     int matrix = i->aux[AUX_MATRIX];
-    uint32_t bytes = element_bytes(i), sums = matrix == MATRIX_C && bytes == 4, ok = EMU_FULL;
-    uint32_t pair = memory_offset(i, wmma_at(i, matrix, 0, sums, !sums), stride, bytes) -
-                    memory_offset(i, wmma_at(i, matrix, 0, 0, 0), stride, bytes);
-    bool joined = pair == bytes && bytes * (sums ? 2 : 4 / bytes) > bytes;
-    int per = sums ? 1 : (int)(4 / bytes), step_r = sums && joined ? 2 : 1,
-        step_s = joined ? per : 1;
-    enum emu_access what = i->aux[AUX_FLAGS] & STORE ? EMU_WRITE : EMU_READ;
-    const struct emu_operand *group = &i->op[i->aux[AUX_FLAGS] & STORE ? 1 : 0];
-    for (int r = 0; r < wmma_distinct(i, matrix, group->n); r += step_r)
-        for (int s = 0; s < per; s += step_s) {
-            uint32_t shared[EMU_LANES], wide = bytes * (uint32_t)(joined ? (sums ? 2 : per) : 1);
+    bool store = i->aux[AUX_FLAGS] & STORE;
+    uint32_t bytes = element_bytes(i), ok = EMU_FULL;
+    const struct emu_operand *group = &i->op[store ? 1 : 0];
+    struct direct d = direct(i, group->n);
+    enum emu_access what = store ? EMU_WRITE : EMU_READ;
+    for (int r = 0; r < wmma_distinct(i, matrix, group->n); r += d.step_r)
+        for (int s = 0; s < (int)(4 / bytes); s += d.step_s) {
+            uint32_t shared[EMU_LANES];
             uint64_t global[EMU_LANES];
             for (int lane = 0; lane < EMU_LANES; lane++) {
                 uint32_t at = memory_offset(i, wmma_at(i, matrix, lane, r, s), stride, bytes);
                 global[lane] = base + at;
                 shared[lane] = (uint32_t)base + at;
             }
-            ok &= i->space == EMU_SHARED ? emu_shared_access(w, i, EMU_FULL, shared, wide, what)
-                                         : emu_global_access(w, i, EMU_FULL, global, wide, what);
+            ok &= in_shared ? emu_shared_access(w, i, EMU_FULL, shared, d.bytes, what)
+                            : emu_global_access(w, i, EMU_FULL, global, d.bytes, what);
         }
     return ok;
 }
 
+static bool by_ldmatrix(const struct emu_inst *i) {
+    return i->aux[AUX_MATRIX] != MATRIX_C && element_bits(type_a(i)) == 16;
+}
+
+/* wmma.load {registers}, [matrix], stride; wmma.store [matrix], {registers}, stride */
 static enum emu_step wmma_move(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     bool store = i->aux[AUX_FLAGS] & STORE;
     const struct emu_operand *group = &i->op[store ? 1 : 0], *address = &i->op[store ? 0 : 1];
@@ -329,13 +357,13 @@ static enum emu_step wmma_move(struct emu_warp *w, const struct emu_inst *i, uin
     emu_aligned(w, i, mask);
     emu_addresses(w, address, addresses);
     uint32_t stride = emu_row32(w, i->op[2].row)[__builtin_ctz(mask)];
-    uint64_t base = addresses[__builtin_ctz(mask)];
-    bool by_ldmatrix = i->class == EMU_LDSM;
-    uint32_t ok = by_ldmatrix ? access_ldmatrix(w, i, (uint32_t)base, stride)
-                              : access_direct(w, i, base, stride);
+    uint64_t base = addresses[__builtin_ctz(mask)], window = base - EMU_SHARED_WINDOW;
+    bool shared = i->space == EMU_SHARED || (i->space == EMU_GENERIC && window < EMU_WINDOW_BYTES);
+    if (shared) base = emu_shared_offset(base);
+    uint32_t ok = shared && by_ldmatrix(i) ? access_ldmatrix(w, i, (uint32_t)base, stride)
+                                           : access_direct(w, i, base, stride, shared);
     if (ok != EMU_FULL) return EMU_NEXT;
-    unsigned char *memory =
-        i->space == EMU_SHARED ? w->block->shared + base : (unsigned char *)(uintptr_t)base;
+    unsigned char *memory = shared ? w->block->shared + base : (unsigned char *)(uintptr_t)base;
     for (int r = 0; r < group->n; r++) {
         uint32_t *reg = emu_row32(w, group->rows[r]);
         for (int lane = 0; lane < EMU_LANES; lane++)
@@ -369,17 +397,13 @@ emu_handler *emu_select_wmma_move(struct emu_inst *i, const char **why) {
     i->flops = 0;
     i->aux[AUX_FLAGS] = (strstr(i->opcode, ".col") ? COL_MAJOR : 0) | (store ? STORE : 0) |
                         (which == 'c' && t == EMU_F16 ? F16_SUM : 0);
-    if (i->space == EMU_GENERIC) {
-        *why = "the emulator needs the state space: .shared or .global";
-        return NULL;
-    }
-    bool shared = i->space == EMU_SHARED,
-         by_ldmatrix = shared && which != 'c' && element_bits(type_a(i)) == 16;
-    int n = i->op[store ? 1 : 0].n;
-    i->class = by_ldmatrix ? EMU_LDSM
-               : shared    ? (store ? EMU_ST_SHARED : EMU_LD_SHARED)
-                           : (store ? EMU_ST_GLOBAL : EMU_LD_GLOBAL);
-    i->units = (uint8_t)(by_ldmatrix ? (which == 'a' ? shape_m(i) : shape_n(i)) == 32 ? 2 : 1
-                                     : (n + 1) / 2);
+    *why = "the emulator needs the stride";
+    if (i->n_ops < 3) return NULL;
+    bool shared = i->space != EMU_GLOBAL; /* generic addresses are counted as shared ones */
+    int n = i->op[store ? 1 : 0].n, lines = which == 'a' ? shape_m(i) : shape_n(i);
+    i->class = shared && by_ldmatrix(i) ? EMU_LDSM
+               : shared                 ? (store ? EMU_ST_SHARED : EMU_LD_SHARED)
+                                        : (store ? EMU_ST_GLOBAL : EMU_LD_GLOBAL);
+    i->units = (uint8_t)(i->class == EMU_LDSM ? (lines == 32 ? 2 : 1) : direct(i, n).n);
     return wmma_move;
 }
