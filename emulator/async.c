@@ -1,4 +1,5 @@
-/* Late completion: operations that run on after their instruction, until something waits for them. */
+/* Late completion: operations that run on after their instruction, until something waits for them.
+ * */
 #include "async.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@ struct emu_warp_async *emu_warp_async(struct emu_warp *w) {
     return &emu_async(w->block)->warp[w->index];
 }
 
-/* ---- Moving the data -------------------------------------------------------------------------------- */
+/* ---- Moving the data ------------------------------------------------------------------------ */
 
 static bool global_missing(const struct emu_pending *p, uint64_t addr, uint32_t bytes) {
     emu_report(EMU_BAD_GLOBAL, p->warp, p->inst, NULL,
@@ -87,7 +88,7 @@ static void write_store(struct emu_pending *p) {
     p->data = NULL;
 }
 
-/* ---- cp.async ------------------------------------------------------------------------------------------ */
+/* ---- cp.async ------------------------------------------------------------------------------- */
 
 static void *grow(void *array, uint32_t n, uint32_t *capacity, size_t size) {
     if (n < *capacity) return array;
@@ -148,7 +149,7 @@ void emu_copy_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool all) {
     tidy_copies(a);
 }
 
-/* ---- The queue of everything else ---------------------------------------------------------------------- */
+/* ---- The queue of everything else ----------------------------------------------------------- */
 
 static void drop(struct emu_async *a, uint32_t n) {
     memmove(a->pending + n, a->pending + n + 1, (a->n_pending - n - 1) * sizeof *a->pending);
@@ -218,7 +219,7 @@ void emu_store_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool read_
     }
 }
 
-/* ---- The core's hooks ---------------------------------------------------------------------------------- */
+/* ---- The core's hooks ----------------------------------------------------------------------- */
 
 void emu_async_begin(struct emu_block *b) {
     struct emu_async *a = emu_async(b);

@@ -1,21 +1,23 @@
-/* Operations that run on after their instruction: cp.async, TMA, wgmma, and the mbarriers that count them.
+/* Operations that run on after their instruction: cp.async, TMA, wgmma, and the mbarriers that
+ * count them.
  *
- * Each completes at the last moment that the program allows, so that whoever does not wait sees poison:
+ * Each completes at the last moment that the program allows, so that who does not wait sees poison:
  *
- *   cp.async         cp.async.wait_group / wait_all of the lane; mbarrier arrivals when nobody else can run
- *   TMA load         when no warp can run: all wait, and this is what they wait for
- *   TMA store        cp.async.bulk.wait_group.read reads shared memory, wait_group (or the end) writes
- *   wgmma            wgmma.wait_group of the warp
+ *   cp.async     cp.async.wait_group or wait_all of the lane
+ *                (cp.async.mbarrier.arrive: when no warp can run)
+ *   TMA load     when no warp can run: all wait, and this is what they wait for
+ *   TMA store    cp.async.bulk.wait_group.read reads shared memory, wait_group (or the end) writes
+ *   wgmma        wgmma.wait_group of the warp
  *
  * Destinations hold 0xFF bytes (a NaN in every floating-point type) from issue to completion. With
- * --async=early everything completes when issued. */
+ * --early everything completes when issued. */
 #pragma once
 
 #include "emu.h"
 
 #include "tensormap.h"
 
-/* ---- mbarriers --------------------------------------------------------------------------------------
+/* ---- mbarriers ----------------------------------------------------------------------------------
  * The object is a real 64-bit word in shared memory:
  *
  *   63 62 | 61    | 60 .. 40           | 39 .. 20        | 19 .. 0
@@ -42,7 +44,7 @@ void emu_mbarrier_tx(struct emu_warp *w, const struct emu_inst *i, struct emu_mb
 /* One more arrival is expected in this phase: cp.async.mbarrier.arrive without .noinc. */
 void emu_mbarrier_pend(struct emu_block *b, struct emu_mbarrier *m);
 
-/* ---- Pending operations ----------------------------------------------------------------------------- */
+/* ---- Pending operations --------------------------------------------------------------------- */
 
 /* One cp.async of a warp: all its lanes. */
 struct emu_copy {
@@ -80,7 +82,7 @@ struct emu_pending {
     unsigned char *data;
 };
 
-/* Queue it, poison what it will write, or run it at once with --async=early. */
+/* Queue it, poison what it will write, or run it at once with --early. */
 void emu_copy_add(struct emu_warp *w, const struct emu_copy *c);
 void emu_pending_add(struct emu_block *b, const struct emu_pending *p);
 
@@ -89,7 +91,7 @@ void emu_copy_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool all);
 /* The same for bulk stores. read_only: shared memory has been read; the global side may wait. */
 void emu_store_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool read_only);
 
-/* ---- A warp's own part ------------------------------------------------------------------------------ */
+/* ---- A warp's own part ---------------------------------------------------------------------- */
 
 struct emu_wgmma; /* op_wgmma.c's own: the warp's products in flight */
 

@@ -1,5 +1,5 @@
-/* cp.async, bulk copies and TMA: they check their operands, take their place in the queue (async.c), and
- * return. */
+/* cp.async, bulk copies and TMA: they check their operands, take their place in the queue
+ * (async.c), and return. */
 #include "async.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 enum { AUX_BYTES, AUX_KIND };
 enum { TO_SHARED = 1, TENSOR = 2, READ_ONLY = 4 };
 
-/* ---- cp.async ------------------------------------------------------------------------------------------- */
+/* ---- cp.async ------------------------------------------------------------------------------- */
 
 /* The race check of one copy's destination: lanes side by side are one range. */
 static bool check_ranges(struct emu_warp *w, const struct emu_inst *i, unsigned agent,
@@ -59,9 +59,9 @@ static uint32_t destinations(struct emu_warp *w, const struct emu_inst *i, uint3
     return mask;
 }
 
-/* An H200 counts 3 wavefronts for a cp.async.cg whatever its addresses. The smaller ones, through L1, take
- * each lane by itself behind that: the recordings (tests/golden/waves.csv) lie at or above this count, more
- * when the lanes read from more than 4 lines. */
+/* An H200 counts 3 wavefronts for a cp.async.cg whatever its addresses. The smaller ones, through
+ * L1, take each lane by itself behind that: the recordings (tests/golden/waves.csv) lie at or
+ * above this count, more when the lanes read from more than 4 lines. */
 static void count_copy(struct emu_warp *w, const struct emu_inst *i, const struct emu_copy *c) {
     struct emu_count *count = w->count + i->pc;
     uint32_t phase_lanes = c->bytes == 8 ? 16 : 32;
@@ -80,7 +80,8 @@ static void count_copy(struct emu_warp *w, const struct emu_inst *i, const struc
     }
 }
 
-/* cp.async [shared], [global], bytes[, source bytes or a predicate that says to ignore the source] */
+/* cp.async [shared], [global], bytes[, source bytes or a predicate that says to ignore the source]
+ * */
 static enum emu_step copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     struct emu_copy c = {.inst = i, .bytes = (uint32_t)i->aux[AUX_BYTES]};
     const struct emu_operand *source = i->n_ops > 3 ? &i->op[3] : NULL;
@@ -155,7 +156,7 @@ enum emu_step emu_copy_arrive(struct emu_warp *w, const struct emu_inst *i, uint
     return EMU_NEXT;
 }
 
-/* ---- Bulk copies and TMA -------------------------------------------------------------------------------- */
+/* ---- Bulk copies and TMA -------------------------------------------------------------------- */
 
 /* What all bulk copies must satisfy on the shared side. */
 static bool shared_side(struct emu_warp *w, const struct emu_inst *i, struct emu_pending *p,

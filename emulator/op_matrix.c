@@ -1,5 +1,5 @@
-/* ldmatrix, stmatrix, movmatrix: 8x8 matrices of 16-bit elements, one row of 16 bytes for each lane that
- * gives an address. Layout: fragment_matrix. */
+/* ldmatrix, stmatrix, movmatrix: 8x8 matrices of 16-bit elements, one row of 16 bytes for each
+ * lane that gives an address. Layout: fragment_matrix. */
 #include "emu.h"
 
 #include "fragment.h"

@@ -1,4 +1,5 @@
-/* mbarrier.* and barrier.cluster.*: arrivals, expected bytes, phases. The word's layout: async.h. */
+/* mbarrier.* and barrier.cluster.*: arrivals, expected bytes, phases. The word's layout: async.h.
+ * */
 #include "async.h"
 
 #include <stdlib.h>
@@ -128,7 +129,7 @@ void emu_mbarrier_pend(struct emu_block *b, struct emu_mbarrier *m) {
     store_word(b, m->addr, word);
 }
 
-/* ---- Handlers ------------------------------------------------------------------------------------------ */
+/* ---- Handlers ------------------------------------------------------------------------------- */
 
 static void addresses(const struct emu_warp *w, const struct emu_operand *op,
                       uint32_t out[EMU_LANES]) {
@@ -231,8 +232,8 @@ emu_handler *emu_select_transfer(struct emu_inst *i, const char **why) {
     return transfer;
 }
 
-/* mbarrier.(try|test)_wait[.parity] p, [a], state or parity. A failed wait lets others run first; a polling
- * loop of test_wait also gets what is in flight to arrive after a while. */
+/* mbarrier.(try|test)_wait[.parity] p, [a], state or parity. A failed wait lets others run first;
+ * a polling loop of test_wait also gets what is in flight to arrive after a while. */
 static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint32_t addr[EMU_LANES], done = 0, *p = emu_mask(w, i->op[0].row);
     addresses(w, &i->op[1], addr);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- Completion ------------------------------------------------------------------------------------ */
+/* ---- Completion ----------------------------------------------------------------------------- */
 
 static void complete(struct emu_warp *w, const struct emu_product *p) {
     struct emu_wgmma *g = emu_wgmma_state(w);
@@ -28,7 +28,7 @@ static void wait(struct emu_warp *w, uint32_t keep) {
     g->n_products -= n;
 }
 
-/* ---- Handlers ------------------------------------------------------------------------------------------------ */
+/* ---- Handlers ------------------------------------------------------------------------------- */
 
 enum emu_step emu_wgmma_fence(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     struct emu_wgmma *g = emu_wgmma_state(w);
@@ -189,9 +189,10 @@ emu_handler *emu_select_wgmma(struct emu_inst *i, const char **why) {
     return emu_wgmma_mma_async;
 }
 
-/* ---- setmaxnreg --------------------------------------------------------------------------------------------------- */
+/* ---- setmaxnreg ----------------------------------------------------------------------------- */
 
-/* The pool is what the block was launched with; .dec gives back, .inc waits until there is enough. */
+/* The pool is what the block was launched with; .dec gives back, .inc waits until there is enough.
+ * */
 enum emu_step emu_setmaxnreg(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint32_t want = (uint32_t)i->op[0].imm, have = w->n_registers;
     bool inc = strstr(i->opcode, ".inc") != NULL;

@@ -213,8 +213,8 @@ typedef int32_t v4i __attribute__((vector_size(16)));
 typedef int64_t v4l __attribute__((vector_size(32)));
 typedef double v4d __attribute__((vector_size(32)));
 
-/* Operands taken apart. Significands are signed and fit 16 bits; those of A have zeros above, so that one
- * madd multiplies them with those of B. */
+/* Operands taken apart. Significands are signed and fit 16 bits; those of A have zeros above, so
+ * that one madd multiplies them with those of B. */
 struct plane {
     _Alignas(32) int32_t significand[TENSOR_MAX_K * TENSOR_MAX_N];
     _Alignas(32) int32_t exponent[TENSOR_MAX_K * TENSOR_MAX_N];
@@ -278,7 +278,8 @@ static inline v8i top8(const struct plane *a, int a_at, const struct plane *b, i
     return max8(e_max, *(const v8i *)(const void *)(b->exponent + b_at) + a->exponent[a_at]);
 }
 
-/* One row, 8 columns, one step of n terms (even) with fp32 sums; the planes start at the first term. */
+/* One row, 8 columns, one step of n terms (even) with fp32 sums; the planes start at the first
+ * term. */
 static bool step8(const struct tensor_rule *r, const struct plane *a, int a_at,
                   const struct plane *b, int b_at, int stride, int n, const uint32_t *c,
                   uint32_t *d) {

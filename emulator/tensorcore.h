@@ -5,7 +5,7 @@
  *   1. forms the exact products a_i * b_i; their exponent is e(a_i) + e(b_i), not normalised
  *   2. takes e_max, the largest exponent of c and all products that are not zero
  *   3. cuts every term off (towards zero) below 2^(e_max - F)
- *   4. adds what is left exactly, and cuts the sum off to the output's precision (fp16: rounds to nearest)
+ *   4. adds what is left exactly, and cuts the sum off to fp32 (rounds to nearest for fp16)
  *
  *      e_max                     e_max - F
  *        |                           |
@@ -13,8 +13,8 @@
  *   p0     1.01101110001...          |xxxx    F = 24 on Ampere and Ada, k16 as two chained halves
  *   p1              1.1110011010001..|xxxxxxxxxxx  <- never seen
  *
- * Sources: MMA-Sim (arXiv 2511.10909), Hawkeye (MLSys 2026); checked here against recordings of an H200
- * (tests/golden). Integer types are exact. */
+ * Sources: MMA-Sim (arXiv 2511.10909), Hawkeye (MLSys 2026); checked here against recordings of an
+ * H200 (tests/golden). Integer types are exact. */
 #pragma once
 
 #include <stdbool.h>
@@ -43,9 +43,9 @@ struct tensor_rule tensor_rule(int cc, enum tensor_type type, bool is_wgmma, boo
 
 enum { TENSOR_MAX_M = 64, TENSOR_MAX_N = 256, TENSOR_MAX_K = 32 };
 
-/* D = A * B + C on matrices of raw element bits, one per uint32_t: a[m][k], b[k][n], c and d[m][n], rows
- * without gaps. n is a multiple of 8, k of rule.terms. c and d may be the same; the type of both is fp32,
- * fp16 (f16_sum) or, with integer operands, s32 (saturate: clamp the sum). */
+/* D = A * B + C on matrices of raw element bits, one per uint32_t: a[m][k], b[k][n], c and
+ * d[m][n], rows without gaps. n is a multiple of 8, k of rule.terms. c and d may be the same; the
+ * type of both is fp32, fp16 (f16_sum) or, with integer operands, s32 (saturate: clamp the sum). */
 struct tensor_product {
     struct tensor_rule rule;
     enum tensor_type a_type, b_type;
@@ -55,7 +55,8 @@ struct tensor_product {
 void tensor_mma(const struct tensor_product *p, const uint32_t *a, const uint32_t *b,
                 const uint32_t *c, uint32_t *d);
 
-/* One element of the same, term by term and without vectors: the definition that tensor_mma is tested
- * against, and what it falls back on for infinities, NaNs and results beyond fp32's normal range. */
+/* One element of the same, term by term and without vectors: the definition that tensor_mma is
+ * tested against, and what it falls back on for infinities, NaNs and results beyond fp32's normal
+ * range. */
 uint32_t tensor_dot(const struct tensor_product *p, const uint32_t *a, const uint32_t *b,
                     int b_stride, uint32_t c);

@@ -1,14 +1,16 @@
-/* Tensor maps (the 128 opaque bytes of a CUtensorMap; the emulator has its own layout of them) and the boxes
- * that TMA copies through them.
+/* Tensor maps (the 128 opaque bytes of a CUtensorMap; the emulator has its own layout of them) and
+ * the boxes that TMA copies through them.
  *
- *   global tensor, rank 2          box at (x, y)           shared memory
- *     extent[0] elements           +-----------+           rows of box[0] elements one after the other,
- *   +--------------------+         |  in       |0 0        then swizzled: address bits [4, 4+B) ^= [7, 7+B)
- *   |        +-----------+---+     |  the      |0 0        (B = 1, 2, 3 for 32, 64, 128 bytes), on absolute
- *   |        |           |   |     |  tensor   |0 0        shared addresses
+ *   global tensor, rank 2          box at (x, y)
+ *     extent[0] elements           +-----------+
+ *   +--------------------+         |  in       |0 0     loads fill with zeros what lies
+ *   |        +-----------+---+     |  the      |0 0     outside, on any side;
+ *   |        |           |   |     |  tensor   |0 0     stores leave it out
  *   +--------+-----------+---+     +-----------+
- *            +---------------+      0 0 0 0 0 0 0 0        loads fill with zeros what lies outside, on any
- *                                                          side; stores leave it out */
+ *            +---------------+      0 0 0 0 0 0 0 0
+ *
+ * In shared memory: rows of box[0] elements one after the other, then swizzled: address bits
+ * [4, 4+B) ^= [7, 7+B), B = 1, 2, 3 for 32, 64, 128 bytes, on absolute shared addresses. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,18 +32,19 @@ const char *tensormap_encode(const struct tensormap *m, void *map_128_bytes);
 bool tensormap_decode(const void *map_128_bytes, struct tensormap *out);
 
 uint32_t tensormap_box_bytes(const struct tensormap *m); /* what an mbarrier is told */
-uint32_t tensormap_pitch(const struct tensormap *m); /* from row to row in shared memory: a swizzle
-                                                               spreads narrower rows over its width */
+/* From row to row in shared memory: a swizzle spreads narrower rows over its width. */
+uint32_t tensormap_pitch(const struct tensormap *m);
 uint32_t tensormap_shared_bytes(const struct tensormap *m); /* rows * pitch */
 int tensormap_rows(const struct tensormap *m);              /* rows of box[0] elements in a box */
 
-/* Row r of the box at `coordinate`: bytes [skip, skip + bytes) of it lie in the tensor, at `global`. */
+/* Row r of the box at `coordinate`: bytes [skip, skip + bytes) of it lie in the tensor, at
+ * `global`. */
 struct tensormap_row {
     uint64_t global;
     uint32_t skip, bytes;
 };
 struct tensormap_row tensormap_row(const struct tensormap *m, const int32_t coordinate[5], int r);
 
-/* Where byte `offset` of row r lies, if the box starts at shared address `start`. 16-byte chunks stay
- * together. */
+/* Where byte `offset` of row r lies, if the box starts at shared address `start`. 16-byte chunks
+ * stay together. */
 uint32_t tensormap_shared(const struct tensormap *m, uint32_t start, int r, uint32_t offset);

@@ -1,10 +1,11 @@
-/* wgmma's inside: what op_wgmma.c (instructions), wgmma_product.c (operands and sums) and wgmma_watch.c
- * (registers that products use) share.
+/* wgmma's inside: what op_wgmma.c (instructions), wgmma_product.c (operands and sums) and
+ * wgmma_watch.c (registers that products use) share.
  *
- * Each warp computes its 16 of the 64 rows. Between issue and wait_group the accumulators belong to the
- * tensor core: their values move to a second row file (`truth`), and the registers hold NaNs. At completion,
- * in order, each product reads its operands from shared memory as it is then and adds to the truth, which
- * goes back to the registers when no product of theirs is left in flight. */
+ * Each warp computes its 16 of the 64 rows. Between issue and wait_group the accumulators belong
+ * to the tensor core: their values move to a second row file (`truth`), and the registers hold
+ * NaNs. At completion, in order, each product reads its operands from shared memory as it is then
+ * and adds to the truth, which goes back to the registers when no product of theirs is left in
+ * flight. */
 #pragma once
 
 #include "async.h"

@@ -1,4 +1,5 @@
-/* wgmma's operands in shared memory and its sums. Addresses: smem_desc.h; arithmetic: tensorcore.h. */
+/* wgmma's operands in shared memory and its sums. Addresses: smem_desc.h; arithmetic:
+ * tensorcore.h. */
 #include "wgmma.h"
 
 #include "fragment.h"
@@ -7,10 +8,10 @@
 #include <immintrin.h>
 #include <string.h>
 
-/* ---- Operands in shared memory -------------------------------------------------------------------------- */
+/* ---- Operands in shared memory -------------------------------------------------------------- */
 
-/* The 16-byte pieces of an operand: piece j of line `line`. K-major: lines are rows (m or n), pieces follow k;
- * MN-major: lines are k, pieces follow m or n. */
+/* The 16-byte pieces of an operand: piece j of line `line`. K-major: lines are rows (m or n),
+ * pieces follow k; MN-major: lines are k, pieces follow m or n. */
 static uint32_t piece(const struct emu_inst *i, const struct smem_desc *d, bool mn_major, int line,
                       int j) {
     int e = emu_wgmma_element_bytes(i), per = 16 / e;
@@ -67,8 +68,8 @@ static void load_b(struct emu_warp *w, const struct emu_product *p, uint32_t *b)
         }
 }
 
-/* Bounds and races of one operand: `lines` lines from `first`, `pieces` pieces from `first_piece`. Pieces that
- * follow each other are checked together. */
+/* Bounds and races of one operand: `lines` lines from `first`, `pieces` pieces from `first_piece`.
+ * Pieces that follow each other are checked together. */
 static bool check_operand(struct emu_warp *w, const struct emu_inst *i, uint64_t bits,
                           bool mn_major, unsigned agent, uint32_t stamp, const int lines[2],
                           const int pieces[2]) {
@@ -119,7 +120,7 @@ bool emu_wgmma_check(struct emu_warp *w, const struct emu_product *p) {
     return check_operand(w, i, p->a, trans_a, agent, p->stamp, a_lines, a_pieces) && ok;
 }
 
-/* ---- Products ---------------------------------------------------------------------------------------------- */
+/* ---- Products ------------------------------------------------------------------------------- */
 
 static void gather_registers_a(const struct emu_warp *w, const struct emu_inst *i, uint32_t *a) {
     int e = emu_wgmma_element_bytes(i), per = 4 / e, k = i->aux[WGMMA_K];

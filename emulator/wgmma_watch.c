@@ -1,10 +1,11 @@
-/* Registers that wgmma uses: who else touches them, and when; and the life of a warp's wgmma state. */
+/* Registers that wgmma uses: who else touches them, and when; and the life of a warp's wgmma
+ * state. */
 #include "wgmma.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Watched registers ----------------------------------------------------------------------------------------- */
+/* ---- Watched registers ---------------------------------------------------------------------- */
 
 static void touch(struct emu_warp *w, const struct emu_inst *i, uint32_t row, bool write) {
     struct emu_wgmma *g = emu_wgmma_state(w);
@@ -74,7 +75,7 @@ bool emu_wgmma_prepare(struct emu_kernel *k, void *(*alloc)(void *user, size_t b
     return k->watch != NULL;
 }
 
-/* ---- Life of the state ----------------------------------------------------------------------------------------------- */
+/* ---- Life of the state ---------------------------------------------------------------------- */
 
 void emu_wgmma_begin(struct emu_warp *w) {
     struct emu_warp_async *a = emu_warp_async(w);

@@ -1,5 +1,5 @@
-/* The emulator's checks of asynchronous operations: for each a kernel that is right, and the same kernel with
- * one thing wrong, which must be reported in words that name it. */
+/* The emulator's checks of asynchronous operations: for each a kernel that is right, and the same
+ * kernel with one thing wrong, which must be reported in words that name it. */
 #include "test.h"
 
 #include "emulator.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every kernel has: in and out (4 KB each) in %in and %out, the thread in %t, %lead for thread 0; shared
- * memory `smem` (16 KB) at %s and an mbarrier at %b; a tensor map over `in` in %map: 2-D, 64 x 32 halves,
- * boxes of 64 x 8, 128-byte swizzle. */
+/* Every kernel has: in and out (4 KB each) in %in and %out, the thread in %t, %lead for thread 0;
+ * shared memory `smem` (16 KB) at %s and an mbarrier at %b; a tensor map over `in` in %map: 2-D,
+ * 64 x 32 halves, boxes of 64 x 8, 128-byte swizzle. */
 static const char head[] =
     ".version 8.4\n.target sm_90a\n.address_size 64\n"
     ".visible .entry k(.param .u64 p_in, .param .u64 p_out, .param .align 128 .b8 map[128])\n{\n"
@@ -264,7 +264,8 @@ static void tensor_stores(void **state) {
     ALL(trials);
 }
 
-/* One m64n8k16 product, A and B in shared memory (128-byte swizzle: zeros as they are), 128 threads. */
+/* One m64n8k16 product, A and B in shared memory (128-byte swizzle: zeros as they are), 128
+ * threads. */
 #define ZERO                                                                                       \
     "mov.u32 %r3, 0;\nst.shared.v4.b32 [%r0], {%r3, %r3, %r3, %r3};\nst.shared.v4.b32 "            \
     "[%r0+2048], {%r3, %r3, %r3, %r3};\n"                                                          \

@@ -1,6 +1,6 @@
-/* The emulator's tensor-core modules by themselves: the vector path against the definition, the chips' rules
- * on sums that tell them apart, layouts that cover their matrix once, descriptors, and tensor maps' rules.
- * What hardware says: test_emu_golden.c. */
+/* The emulator's tensor-core modules by themselves: the vector path against the definition, the
+ * chips' rules on sums that tell them apart, layouts that cover their matrix once, descriptors,
+ * and tensor maps' rules. What hardware says: test_emu_golden.c. */
 #include "test.h"
 
 #include "fragment.h"
@@ -76,7 +76,8 @@ enum { ONE = 0x3c00, MINUS_ONE = 0xbc00, TINY = 0x0c00 /* 2^-12 */ };
 
 static void chips_differ_where_they_should(void **state) {
     (void)state;
-    /* 2^-24 beside 1: kept behind the point by F = 25 and 24, until the sum is cut off; 1 - 1 lets it show */
+    /* 2^-24 beside 1: kept behind the point by F = 25 and 24, until the sum is cut off; 1 - 1 lets
+     * it show */
     assert_true(sum_of(90, false, 1, TINY, TINY, ONE, MINUS_ONE) == 0x1p-24f);
     assert_true(sum_of(70, false, 1, TINY, TINY, ONE, MINUS_ONE) == 0);
     /* Ada adds k 0..7 first, and cuts 1 + 2^-24 off to 1; Hopper sees all at once */

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Records the golden files again, on the GPU of this machine: tests/golden/record.sh [FOLDER]
+# Needs build/golden (make golden) and, for waves.csv, ncu and the right to read counters.
+set -e
+golden=${BUILD:-build}/golden
+out=${1:-tests/golden}
+rm -f "$out"/*.golden
+"$golden" --full 512 "$out"
+
+# probes FIRST LAST METRIC METRIC: "INDEX VALUE VALUE" for each wavefront probe
+probes() {
+    ncu --clock-control none --cache-control none --csv --page raw --print-units base \
+        --metrics "$3.sum,$4.sum" "$golden" --waves "$1" "$2" 2>/dev/null |
+        awk -F'","' -v first="$1" -v a="$3.sum" -v b="$4.sum" '
+            /^"ID"/ { for (i = 1; i <= NF; i++) { if ($i == a) ca = i; if ($i == b) cb = i }; next }
+            ca && /^"[0-9]/ { print first + n++, $ca + 0, $cb + 0 }'
+}
+
+# Each probe also waits for its copies, which counts one wavefront; reads its offsets (4 sectors); and
+# writes a result (4 sectors).
+{
+    echo "# probe,wavefronts,conflicts,sectors: one warp's access, of shared (- sectors) or global memory"
+    "$golden" --list-waves > "$out/waves.list"
+    shared=$(grep -c -v -E '^(ldg|stg)[0-9]' "$out/waves.list")
+    total=$(grep -c . "$out/waves.list")
+    probes 0 $((shared - 1)) l1tex__data_pipe_lsu_wavefronts_mem_shared l1tex__data_bank_conflicts_pipe_lsu_mem_shared |
+        awk 'NR == FNR { name[FNR - 1] = $0; next } { print name[$1] "," $2 - 1 "," $3 ",-" }' "$out/waves.list" -
+    probes "$shared" $((total - 1)) l1tex__t_sectors_pipe_lsu_mem_global_op_ld l1tex__t_sectors_pipe_lsu_mem_global_op_st |
+        awk 'NR == FNR { name[FNR - 1] = $0; next } { print name[$1] ",-,-," $2 + $3 - 8 }' "$out/waves.list" -
+} > "$out/waves.csv"
+rm "$out/waves.list"
