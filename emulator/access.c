@@ -141,7 +141,7 @@ const struct emu_pattern *emu_shared_pattern(struct emu_warp *w, const struct em
     uint32_t key = addr[__builtin_ctz(mask)] & 3;
     if (p && !same_pattern(p, mask, addr, key, bytes)) {
         set_pattern(p, mask, addr, key, bytes);
-        count_wavefronts(p, i, mask, addr, bytes);
+        count_wavefronts(p, i, mask, addr, i->joined_bytes ? i->joined_bytes : bytes);
         list_cells(p, mask, bytes);
     }
     return p;
@@ -172,8 +172,10 @@ static uint32_t shared_bad(struct emu_warp *w, const struct emu_inst *i, uint32_
 static inline void count_shared(struct emu_warp *w, const struct emu_inst *i,
                                 const struct emu_pattern *p, uint32_t mask, unsigned bytes) {
     struct emu_count *c = w->count + i->pc;
-    c->wavefronts += p->wavefronts;
-    c->wavefronts_ideal += p->wavefronts_ideal;
+    if (i->units) {
+        c->wavefronts += p->wavefronts;
+        c->wavefronts_ideal += p->wavefronts_ideal;
+    }
     c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
 }
 

@@ -115,9 +115,11 @@ struct emu_inst {
     const char *opcode; /* "ld.global.nc.v4.u32", as written */
     uint32_t pc;        /* index in the kernel */
     uint8_t class;      /* enum emu_class: from the form; a selector may change it */
-    uint8_t units;      /* SASS instructions of that class it stands for (wmma.mma: 2) */
-    uint32_t flops;     /* tensor operations of one warp's execution (m16n8k16: 4096) */
-    int32_t aux[6];     /* the selector's own */
+    uint8_t
+        joined_bytes; /* of the one wider load that ptxas makes of this and later ones (units 0); else 0 */
+    uint8_t units;  /* SASS instructions of that class it stands for (wmma.mma: 2) */
+    uint32_t flops; /* tensor operations of one warp's execution (m16n8k16: 4096) */
+    int32_t aux[6]; /* the selector's own */
 };
 
 /* Where an instruction comes from. The kernel's own file is that of the outermost frame. */

@@ -19,6 +19,9 @@ void emu_barrier_print(const struct emu_block *b, FILE *out);
 /* order.c: rank[pc], such that running the lowest rank first reconverges */
 const char *emu_order(struct emu_kernel *k, uint32_t *rank);
 
+/* merge.c: finds loads that ptxas joins, for the counts */
+const char *emu_join_loads(struct emu_kernel *k);
+
 /* ---- Access patterns ------------------------------------------------------------------------------------
  * What one memory instruction's addresses looked like relative to its first lane, and what that cost.
  * The same pattern comes again and again, so counting it is one comparison. */

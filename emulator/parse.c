@@ -290,6 +290,7 @@ static void entry(struct parser *p) {
     pop_scope(p);
     k->rank = ptx_alloc(p, (size_t)k->n_inst * sizeof *k->rank);
     const char *why = emu_order(k, k->rank);
+    if (!why) why = emu_join_loads(k);
     if (why) ptx_fail(p, "%s", why);
     if (!emu_wgmma_prepare(k, kernel_alloc, p)) ptx_fail(p, "no memory");
     struct emu_kernel **more = ptx_alloc(p, sizeof *more * (size_t)(p->module->n_kernels + 1));
