@@ -71,6 +71,15 @@ static_assert((ROW_GROUPS - 1) * 64 <= STAGES * BKV,
 enum { BAR_TURN = 1, BAR_STORE = BAR_TURN + WARPGROUPS, BAR_COMBINE = BAR_STORE + WARPGROUPS };
 
 // ---- load Q, K, V: one thread
+static __device__ __forceinline__ void load(const CUtensorMap *map, uint32_t smem, uint64_t *full,
+                                            uint64_t *empty, uint32_t parity, uint32_t page_bytes, int row,
+                                            int h, int b) {
+    wait(empty, parity); // the products that read what was there are done
+    mbarrier_arrive_expect_tx(shared_address(full), PAGES * page_bytes);
+    for (int p = 0; p < PAGES; p++)
+        tma_load_4d(smem + p * page_bytes, map, shared_address(full), p * 64, row, h, b);
+}
+
 static __device__ __forceinline__ void produce(const struct attention_args &args,
                                                const struct schedule &schedule, const CUtensorMap *q_map,
                                                const CUtensorMap *k_map, const CUtensorMap *v_map,
@@ -79,37 +88,31 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
     const bool more = schedule.n_tiles > gridDim.x; // tiles than CTAs
     for (uint32_t index = blockIdx.x; index < schedule.n_tiles;) {
         struct tile t = tile_at(args, schedule, index);
-        uint32_t n_taken = 0;
-        for (int n = t.n_blocks; n >= 0; n--) { // K of tile n - 1, V of tile n: the order of their use
-            if (n > 0) {
-                wait(&k_empty[k.stage], k.parity); // Q K^T has read what was there
-                uint32_t full = shared_address(&k_full[k.stage]), smem = k_smem + k.stage * KV_BYTES;
-                mbarrier_arrive_expect_tx(full, KV_BYTES);
-                for (int p = 0; p < PAGES; p++)
-                    tma_load_4d(smem + p * KV_PAGE, k_map, full, p * 64, (n - 1) * BKV, t.kv_h, t.b);
-                advance(k, 1, RING);
-            }
-            if (n < t.n_blocks) {
-                wait(&v_empty[v.stage], v.parity); // P V has read what was there
-                uint32_t full = shared_address(&v_full[v.stage]), smem = v_smem + v.stage * KV_BYTES;
-                mbarrier_arrive_expect_tx(full, KV_BYTES);
-                for (int p = 0; p < PAGES; p++)
-                    tma_load_4d(smem + p * KV_PAGE, v_map, full, p * 64, n * BKV, t.kv_h, t.b);
-                advance(v, 1, RING);
-                continue;
-            }
-            for (int g = 0; g < ROW_GROUPS; g++) {
-                wait(&q_empty[g], q.parity); // the last Q K^T with the old Q is done (and O stored)
-                uint32_t full = shared_address(&q_full[g]), smem = q_smem + g * Q_BYTES;
-                mbarrier_arrive_expect_tx(full, Q_BYTES);
-                for (int p = 0; p < PAGES; p++)
-                    tma_load_4d(smem + p * Q_PAGE, q_map, full, p * 64, t.q0 + 64 * g, t.h, t.b);
-            }
-            advance(q, 1, 1);
-            if (more) n_taken = atomicAdd(schedule.counter, 1); // needed only when this tile is loaded
+#define LOAD_K(n)                                                                                  \
+    load(k_map, k_smem + k.stage * KV_BYTES, &k_full[k.stage], &k_empty[k.stage], k.parity, KV_PAGE, \
+         (n) * BKV, t.kv_h, t.b);                                                                  \
+    advance(k, 1, RING);
+#define LOAD_V(n)                                                                                  \
+    load(v_map, v_smem + v.stage * KV_BYTES, &v_full[v.stage], &v_empty[v.stage], v.parity, KV_PAGE, \
+         (n) * BKV, t.kv_h, t.b);                                                                  \
+    advance(v, 1, RING);
+
+        LOAD_K(t.n_blocks - 1)
+        for (int g = 0; g < ROW_GROUPS; g++)
+            load(q_map, q_smem + g * Q_BYTES, &q_full[g], &q_empty[g], q.parity, Q_PAGE, t.q0 + 64 * g, t.h,
+                 t.b);
+        advance(q, 1, 1);
+        // The next tile: causal ones differ in length, so who is done first takes the first that is
+        // left. The answer is awaited after the loads, not here.
+        uint32_t n_taken = CAUSAL && more ? atomicAdd(schedule.counter, 1) : index;
+        for (int n = t.n_blocks - 1; n > 0; n--) { // in the order of their use
+            LOAD_K(n - 1)
+            LOAD_V(n)
         }
+        LOAD_V(0)
+
         // As many tiles are asked for as there are: who asks last puts the counter back.
-        if (more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
+        if (CAUSAL && more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
         index = more ? gridDim.x + n_taken : schedule.n_tiles;
         wait(&next_empty[next.stage], next.parity); // all consumers know the tile that was here
         next_smem[next.stage] = index;
@@ -215,31 +218,34 @@ static __device__ __forceinline__ void rescale(float (&o_frag)[O_BLOCKS][4], flo
     for (int r = 0; r < 2; r++) l_frag[r] *= alpha[r];
 }
 
-// Split shapes: the first key group gathers what the others have found for the same rows.
+// Split shapes: two key groups have found O, maxima and row sums for the same rows. Each gives the other
+// half of its columns and is left with the final values of its own half, from block `first` on.
 static __device__ __forceinline__ void combine(float (&o_frag)[O_BLOCKS][4], float (&m_frag)[2],
                                                float (&l_frag)[2], float *partial_smem, int key_group) {
-    float *mine = partial_smem + threadIdx.x % 128; // [PARTIAL_FLOATS][128 threads]
-    bar_sync(BAR_COMBINE, 128 * KEY_GROUPS);        // the last tile's partial_smem has been read
-    if (key_group > 0) {
-        for (int r = 0; r < 2; r++) mine[128 * r] = m_frag[r], mine[128 * (2 + r)] = l_frag[r];
+    constexpr int HALF = DIM / 16;                                  // blocks of 8 columns
+    float *mine = partial_smem + key_group * PARTIAL_FLOATS(DIM) * 128 + threadIdx.x % 128;
+    const float *other = partial_smem + !key_group * PARTIAL_FLOATS(DIM) * 128 + threadIdx.x % 128;
+    bar_sync(BAR_COMBINE, 128 * KEY_GROUPS); // the last tile's partial_smem has been read
+    for (int r = 0; r < 2; r++) mine[128 * r] = m_frag[r], mine[128 * (2 + r)] = l_frag[r];
 #pragma unroll
-        for (int i = 0; i < 4 * O_BLOCKS; i++) mine[128 * (4 + i)] = o_frag[i / 4][i % 4];
+    for (int i = 0; i < 4 * HALF; i++) {
+        float low = o_frag[i / 4][i % 4], high = o_frag[HALF + i / 4][i % 4];
+        mine[128 * (4 + i)] = key_group ? low : high;
+        o_frag[i / 4][i % 4] = key_group ? high : low;
     }
     bar_sync(BAR_COMBINE, 128 * KEY_GROUPS); // partial_smem is written
-    if (key_group > 0) return;
     float alpha[2], beta[2]; // what is mine and what is the other's shrink by
     for (int r = 0; r < 2; r++) {
-        float m_new = fmaxf(m_frag[r], mine[128 * r]), base = m_new == -INFINITY ? 0 : m_new;
+        float m_other = other[128 * r], m_new = fmaxf(m_frag[r], m_other);
+        float base = m_new == -INFINITY ? 0 : m_new;
         alpha[r] = ex2(m_frag[r] - base);
-        beta[r] = ex2(mine[128 * r] - base);
+        beta[r] = ex2(m_other - base);
         m_frag[r] = m_new;
-        l_frag[r] = l_frag[r] * alpha[r] + mine[128 * (2 + r)] * beta[r];
+        l_frag[r] = l_frag[r] * alpha[r] + other[128 * (2 + r)] * beta[r];
     }
 #pragma unroll
-    for (int i = 0; i < 4 * O_BLOCKS; i++) {
-        float &o = o_frag[i / 4][i % 4];
-        o = o * alpha[i / 2 % 2] + mine[128 * (4 + i)] * beta[i / 2 % 2];
-    }
+    for (int i = 0; i < 4 * HALF; i++)
+        o_frag[i / 4][i % 4] = o_frag[i / 4][i % 4] * alpha[i / 2 % 2] + other[128 * (4 + i)] * beta[i / 2 % 2];
 }
 static_assert(KEY_GROUPS <= 2, "combine() adds two");
 
@@ -389,56 +395,57 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
         advance(v, KEY_GROUPS, RING);
 
         // ---- epilogue: O = O / l, LSE = log(l) + max; a row that saw no key gives 0 and -inf
-        for (int r = 0; r < 2 && !ONES; r++)
-            for (int lanes = 1; lanes < 4; lanes *= 2) l_frag[r] += __shfl_xor_sync(~0u, l_frag[r], lanes);
+        for (int r = 0; r < 2; r++) {
+            if (ONES) l_frag[r] = o_frag[O_BLOCKS - 1][2 * r];
+            for (int lanes = 1; lanes < 4 && !ONES; lanes *= 2)
+                l_frag[r] += __shfl_xor_sync(~0u, l_frag[r], lanes);
+        }
         if (KEY_GROUPS > 1) combine(o_frag, m_frag, l_frag, partial_smem, key_group);
-        if (key_group == 0) {
-            float l_inv[2];
-            for (int r = 0; r < 2; r++) {
-                const float ln_2 = 0.69314718f, l = ONES ? o_frag[O_BLOCKS - 1][2 * r] : l_frag[r];
-                const int row = done.q0 + row0 + 8 * r;
-                const bool none = m_frag[r] == -INFINITY;
-                l_inv[r] = none ? 0 : 1 / l;
-                if (lane % 4 == 0 && row < args.seqlen_q)
-                    args.lse[((int64_t)done.b * args.heads + done.h) * args.seqlen_q + row] =
-                        none ? -INFINITY : (m_frag[r] + lg2(l)) * ln_2;
-                if (none) // 0 times a V that is not finite is not 0
-                    for (int i = 0; i < 2 * O_BLOCKS; i++) o_frag[i / 2][2 * r + i % 2] = 0;
-            }
-            const bool elected = warp == 0 && lane == 0;
-            const uint32_t smem = o_smem + row_group * Q_BYTES;
-            if (elected) bulk_wait_group_read<0>();
-            bar_sync(BAR_STORE + warpgroup, 128); // TMA has read the last O, every warp its Q
-            uint32_t here = lane;
-            asm volatile("" : "+r"(here)); // addresses are computed here, not kept over the loop
+        float l_inv[2];
+        for (int r = 0; r < 2; r++) {
+            const float ln_2 = 0.69314718f;
+            const int row = done.q0 + row0 + 8 * r;
+            const bool none = m_frag[r] == -INFINITY;
+            l_inv[r] = none ? 0 : 1 / l_frag[r];
+            if (lane % 4 == 0 && row < args.seqlen_q && key_group == 0)
+                args.lse[((int64_t)done.b * args.heads + done.h) * args.seqlen_q + row] =
+                    none ? -INFINITY : (m_frag[r] + lg2(l_frag[r])) * ln_2;
+            if (none) // 0 times a V that is not finite is not 0
+                for (int i = 0; i < 2 * O_BLOCKS; i++) o_frag[i / 2][2 * r + i % 2] = 0;
+        }
+        const bool elected = threadIdx.x % (128 * KEY_GROUPS) == 0;
+        const uint32_t smem = o_smem + row_group * Q_BYTES;
+        if (elected) bulk_wait_group_read<0>();
+        bar_sync(BAR_STORE + row_group, 128 * KEY_GROUPS); // TMA has read the last O, every warp its Q
+        uint32_t here = lane;
+        asm volatile("" : "+r"(here)); // addresses are computed here, not kept over the loop
 #pragma unroll
-            for (int i = 0; i < DIM / 8; i += 2) {
-                uint32_t chunk = i + here / 16, row = 16 * warp + here % 16;
-                stmatrix_x4(smem + chunk / 8 * Q_PAGE + row * 128 + (chunk % 8 ^ row % 8) * 16,
-                            pack(o_frag[i][0] * l_inv[0], o_frag[i][1] * l_inv[0]),
-                            pack(o_frag[i][2] * l_inv[1], o_frag[i][3] * l_inv[1]),
-                            pack(o_frag[i + 1][0] * l_inv[0], o_frag[i + 1][1] * l_inv[0]),
-                            pack(o_frag[i + 1][2] * l_inv[1], o_frag[i + 1][3] * l_inv[1]));
-            }
-            fence_proxy_async();                  // TMA is to see what this thread wrote
-            bar_sync(BAR_STORE + warpgroup, 128); // o_smem is written by all 4 warps
-            if (elected) {
-                for (int p = 0; p < PAGES; p++)
-                    tma_store_4d(o_map, smem + p * Q_PAGE, p * 64, done.q0 + 64 * row_group, done.h, done.b);
-                bulk_commit_group();
-                if (O_IN_Q) bulk_wait_group_read<0>(); // q_smem, which is o_smem, may be overwritten
-            }
-            if (O_IN_Q) {
-                __syncwarp(); // warp 0 arrives when its lane 0 has seen O leave
-                if (lane == 0) arrive(&q_empty[row_group]);
-            }
+        for (int i = 0; i < DIM / 8 / KEY_GROUPS; i += 2) {
+            uint32_t chunk = key_group * (DIM / 16) + i + here / 16, row = 16 * warp + here % 16;
+            stmatrix_x4(smem + chunk / 8 * Q_PAGE + row * 128 + (chunk % 8 ^ row % 8) * 16,
+                        pack(o_frag[i][0] * l_inv[0], o_frag[i][1] * l_inv[0]),
+                        pack(o_frag[i][2] * l_inv[1], o_frag[i][3] * l_inv[1]),
+                        pack(o_frag[i + 1][0] * l_inv[0], o_frag[i + 1][1] * l_inv[0]),
+                        pack(o_frag[i + 1][2] * l_inv[1], o_frag[i + 1][3] * l_inv[1]));
+        }
+        fence_proxy_async();                               // TMA is to see what this thread wrote
+        bar_sync(BAR_STORE + row_group, 128 * KEY_GROUPS); // o_smem is written by all warps
+        if (elected) {
+            for (int p = 0; p < PAGES; p++)
+                tma_store_4d(o_map, smem + p * Q_PAGE, p * 64, done.q0 + 64 * row_group, done.h, done.b);
+            bulk_commit_group();
+            if (O_IN_Q) bulk_wait_group_read<0>(); // q_smem, which is o_smem, may be overwritten
+        }
+        if (O_IN_Q) {
+            __syncwarp(); // warp 0 arrives when its lane 0 has seen O leave
+            if (lane == 0) arrive(&q_empty[row_group]);
         }
         if (!more) break;
         if (O_IN_Q) {
             FIRST_QK()
         }
     }
-    if (warp == 0 && lane == 0) bulk_wait_group_read<0>(); // the CTA keeps o_smem until TMA has read it
+    if (threadIdx.x % 128 == 0) bulk_wait_group_read<0>(); // the CTA keeps o_smem until TMA has read it
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
@@ -462,19 +469,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         prefetch_tensormap(&v_map);
         init_barriers();
     }
-    if (ONES) {
+    if (ONES && warpgroup < WARPGROUPS) {
         const uint4 ones = {0x3C003C00, 0x3C003C00, 0x3C003C00, 0x3C003C00};
-        for (int row = tid; row < BKV; row += THREADS) // chunk 0 of each row
+        for (int row = tid; row < BKV; row += 128 * WARPGROUPS) // chunk 0 of each row
             *(uint4 *)(smem + (ones_smem - smem0) + row * 128 + row % 8 * 16) = ones;
         fence_proxy_async(); // WGMMA is to see what this thread wrote
     }
-    __syncthreads(); // the barriers are initialised, ones_smem is written
-
+    // The barriers are initialised, ones_smem is written; the producer, which initialised, need not wait.
     if (warpgroup == WARPGROUPS) {
+        bar_arrive(0, THREADS);
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         if (tid == WARPGROUPS * 128)
             produce(args, schedule, &q_map, &k_map, &v_map, q_smem, k_smem, v_smem);
     } else {
+        bar_sync(0, THREADS);
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         consume(args, schedule, &o_map, q_smem, k_smem, v_smem, o_smem, ones_smem,
                 (float *)(smem + (partial_smem - smem0)), warpgroup);

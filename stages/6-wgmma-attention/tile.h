@@ -47,8 +47,8 @@
 /* At head_dim 256 the output tile has no shared memory of its own: it takes that of Q. */
 #define O_IN_Q_OF(dim) ((dim) == 256)
 
-/* Floats that a thread of a further key group leaves for the first: O, maxima, row sums. */
-#define PARTIAL_FLOATS(dim) ((dim) / 2 + (ONES_OF(dim) ? 4 : 0) + 4)
+/* Split: floats that a thread leaves for the other key group: maxima, row sums, half of its O. */
+#define PARTIAL_FLOATS(dim) (4 + (dim) / 4)
 
 #define Q_BYTES_OF(dim, shape)    (2 * BQ_OF(dim, shape) * (dim))
 #define KV_BYTES_OF(dim, shape)   (2 * KEY_GROUPS_OF(shape) * STAGES * BKV_OF(dim, shape) * (dim))
@@ -57,7 +57,7 @@
 /* 1024 to align, Q, K, V, O, ones, partial results */
 #define SHARED_BYTES(dim, shape)                                                                   \
     (1024 + (O_IN_Q_OF(dim) ? 1 : 2) * Q_BYTES_OF(dim, shape) + 2 * KV_BYTES_OF(dim, shape) +      \
-     ONES_BYTES_OF(dim, shape) + (KEY_GROUPS_OF(shape) - 1) * PARTIAL_FLOATS(dim) * 128 * 4)
+     ONES_BYTES_OF(dim, shape) + ((shape) == SHAPE_SPLIT ? 2 * PARTIAL_FLOATS(dim) * 128 * 4 : 0))
 
 /* x / d for x < 2^31 as a product: quotient = x * multiplier >> shift. */
 struct divisor {
