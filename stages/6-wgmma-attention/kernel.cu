@@ -51,6 +51,7 @@ constexpr int RING = KEY_GROUPS * STAGES;            // stages of K, and of V
 constexpr int PAGES = DIM / 64;
 constexpr bool ONES = ONES_OF(DIM), O_IN_Q = O_IN_Q_OF(DIM);
 constexpr bool TURNS = TAKE_TURNS && KEY_GROUPS == 1; // split shapes: two turns at most, of no use
+constexpr bool ALWAYS_RAISE = KEY_GROUPS > 1;          // split shapes: less code, for it runs but once
 constexpr int O_BLOCKS = DIM / 8 + ONES;             // the last one holds row sums of P
 constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128;           // bytes
 constexpr uint32_t Q_BYTES = PAGES * Q_PAGE, KV_BYTES = PAGES * KV_PAGE; // one warpgroup's Q; one stage
@@ -83,11 +84,11 @@ static __device__ __forceinline__ void load(const CUtensorMap *map, uint32_t sme
 static __device__ __forceinline__ void produce(const struct attention_args &args,
                                                const struct schedule &schedule, const CUtensorMap *q_map,
                                                const CUtensorMap *k_map, const CUtensorMap *v_map,
-                                               uint32_t q_smem, uint32_t k_smem, uint32_t v_smem) {
+                                               uint32_t q_smem, uint32_t k_smem, uint32_t v_smem,
+                                               struct tile t) {
     struct ring q = {0, 1}, k = {0, 1}, v = {0, 1}, next = {0, 1};
     const bool more = schedule.n_tiles > gridDim.x; // tiles than CTAs
-    for (uint32_t index = blockIdx.x; index < schedule.n_tiles;) {
-        struct tile t = tile_at(args, schedule, index);
+    for (uint32_t index = blockIdx.x;;) {
 #define LOAD_K(n)                                                                                  \
     load(k_map, k_smem + k.stage * KV_BYTES, &k_full[k.stage], &k_empty[k.stage], k.parity, KV_PAGE, \
          (n) * BKV, t.kv_h, t.b);                                                                  \
@@ -98,6 +99,7 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
     advance(v, 1, RING);
 
         LOAD_K(t.n_blocks - 1)
+#pragma unroll 1 // or the producer's few registers spill
         for (int g = 0; g < ROW_GROUPS; g++)
             load(q_map, q_smem + g * Q_BYTES, &q_full[g], &q_empty[g], q.parity, Q_PAGE, t.q0 + 64 * g, t.h,
                  t.b);
@@ -118,6 +120,8 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
         next_smem[next.stage] = index;
         arrive(&next_full[next.stage]);
         advance(next, 1, 2);
+        if (index >= schedule.n_tiles) break;
+        t = tile_at(args, schedule, index);
     }
 }
 
@@ -247,13 +251,11 @@ static __device__ __forceinline__ void combine(float (&o_frag)[O_BLOCKS][4], flo
     for (int i = 0; i < 4 * HALF; i++)
         o_frag[i / 4][i % 4] = o_frag[i / 4][i % 4] * alpha[i / 2 % 2] + other[128 * (4 + i)] * beta[i / 2 % 2];
 }
-static_assert(KEY_GROUPS <= 2, "combine() adds two");
-
 static __device__ __forceinline__ void consume(const struct attention_args &args,
                                                const struct schedule &schedule, const CUtensorMap *o_map,
                                                uint32_t q_smem, uint32_t k_smem, uint32_t v_smem,
                                                uint32_t o_smem, uint32_t ones_smem, float *partial_smem,
-                                               int warpgroup) {
+                                               struct tile t, int warpgroup) {
     const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
     const int row_group = KEY_GROUPS > 1 ? 0 : warpgroup, key_group = KEY_GROUPS > 1 ? warpgroup : 0;
     const int row0 = 64 * row_group + 16 * warp + lane / 4, col0 = lane % 4 * 2;
@@ -272,6 +274,14 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
     uint32_t p_frag[BKV / 16][4];
     if (TURNS && warpgroup == WARPGROUPS - 1) bar_arrive(next_turn, 256); // the first turn is 0's
 
+// k_smem has been read, and for the last tile q_smem: TMA may overwrite.
+#define RELEASE_K()                                                                                \
+    if (lane == 0) arrive(&k_empty[k.stage]);                                                      \
+    if (lane == 0 && !O_IN_Q && n < KEY_GROUPS) arrive(&q_empty[row_group]);                       \
+    advance(k, KEY_GROUPS, RING);
+#define RELEASE_V()                                                                                \
+    if (lane == 0) arrive(&v_empty[v.stage]);                                                      \
+    advance(v, KEY_GROUPS, RING);
 // KV tiles that this warpgroup cannot see pass by; it takes its turns all the same.
 #define SKIP_HIDDEN_K()                                                                            \
     for (int i = 0; i < hidden; i++) {                                                             \
@@ -279,6 +289,11 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
         if (lane == 0) arrive(&k_empty[k.stage]);                                                  \
         advance(k, KEY_GROUPS, RING);                                                              \
         if (TURNS) bar_sync(turn, 256), bar_arrive(next_turn, 256);                                \
+    }
+#define SKIP_HIDDEN_V()                                                                            \
+    for (int i = 0; i < hidden; i++) {                                                             \
+        wait(&v_full[v.stage], v.parity);                                                          \
+        RELEASE_V()                                                                                \
     }
 // The first S of a tile, alone.
 #define FIRST_QK()                                                                                 \
@@ -291,12 +306,11 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
     wgmma_wait_group<0>();                                                                         \
     registers_fence(s_frag);
 
-    struct tile t = tile_at(args, schedule, blockIdx.x);
     int hidden = n_hidden(args, t, row_group);
     FIRST_QK()
 
     for (;;) { // ---- for each tile of O; S of its first KV tile is in s_frag
-        float m_frag[2] = {-INFINITY, -INFINITY}, l_frag[2], base[2], alpha[2];
+        float m_frag[2] = {-INFINITY, -INFINITY}, l_frag[2] = {};
         int visible[2], visible_to_all = args.seqlen_k; // keys before this one
         for (int r = 0; r < 2; r++) {
             visible[r] = args.seqlen_k;
@@ -306,54 +320,49 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
 #pragma unroll
         for (int i = 0; i < 4 * O_BLOCKS; i++) o_frag[i / 4][i % 4] = 0;
 
-        // ---- for each KV tile from the right, where the diagonal is
         int n = t.n_blocks - 1 - hidden - key_group;
-        if (lane == 0) arrive(&k_empty[k.stage]);
-        if (lane == 0 && !O_IN_Q && n < KEY_GROUPS) arrive(&q_empty[row_group]); // this was the last
-        advance(k, KEY_GROUPS, RING);
-        if ((n + 1) * BKV > visible_to_all) mask(s_frag, col0, {visible[0] - n * BKV, visible[1] - n * BKV});
-        raise(m_frag, base, alpha, s_frag, args.scale_log2);
-        exponentials(p_frag, s_frag, base, l_frag, args.scale_log2);
-        for (int i = 0; i < hidden; i++) {
-            wait(&v_full[v.stage], v.parity);
-            if (lane == 0) arrive(&v_empty[v.stage]);
-            advance(v, KEY_GROUPS, RING);
-        }
+        RELEASE_K()
 
-        for (n -= KEY_GROUPS; n >= 0; n -= KEY_GROUPS) {
-            // ---- S = Q K^T of this KV tile, O += P V of the last
-            wait(&k_full[k.stage], k.parity); // k_smem is written by TMA
-            wait(&v_full[v.stage], v.parity); // v_smem is written by TMA
-            if (TURNS) bar_sync(turn, 256);   // no hazard: the tensor cores are left by the one before
-            registers_fence(s_frag);
-            registers_fence(o_frag);
-            wgmma_fence(); // o_frag and p_frag may just have been written
-            issue_qk(s_frag, q_desc, gmma_desc_advance(k_desc, k.stage * KV_BYTES));
-            issue_pv(o_frag, p_frag, v_desc + v.stage * v_desc_step);
-            if (TURNS) bar_arrive(next_turn, 256);
-            wgmma_wait_group<1>(); // S is there, and k_smem has been read
-            registers_fence(s_frag);
-            if (lane == 0) arrive(&k_empty[k.stage]);
-            if (lane == 0 && !O_IN_Q && n < KEY_GROUPS) arrive(&q_empty[row_group]);
-            advance(k, KEY_GROUPS, RING);
-
+        // ---- for each KV tile, from the right, where the diagonal is
+        for (bool first = true;; first = false) {
             // ---- mask
             if ((n + 1) * BKV > visible_to_all)
                 mask(s_frag, col0, {visible[0] - n * BKV, visible[1] - n * BKV});
-            wgmma_wait_group<0>(); // p_frag and v_smem have been read; both may be overwritten
-            registers_fence(o_frag);
-            if (lane == 0) arrive(&v_empty[v.stage]);
-            advance(v, KEY_GROUPS, RING);
 
-            // ---- softmax
+            // ---- softmax; where no key was visible so far, a base of -inf makes P inf, which exceeds
             float l_new[2];
-            exponentials(p_frag, s_frag, m_frag, l_new, args.scale_log2);
-            if (exceeds(p_frag)) { // also where no key was visible so far: a base of -inf gives inf
+            bool raised = first || ALWAYS_RAISE;
+            if (!raised) {
+                exponentials(p_frag, s_frag, m_frag, l_new, args.scale_log2);
+                raised = exceeds(p_frag);
+            }
+            if (raised) {
+                float base[2], alpha[2];
                 raise(m_frag, base, alpha, s_frag, args.scale_log2);
                 rescale(o_frag, l_frag, alpha);
                 exponentials(p_frag, s_frag, base, l_new, args.scale_log2);
             }
             for (int r = 0; r < 2; r++) l_frag[r] += l_new[r];
+            if (first) SKIP_HIDDEN_V()
+            if (n < KEY_GROUPS) break;
+            n -= KEY_GROUPS;
+
+            // ---- S = Q K^T of the next KV tile, O += P V of this one
+            wait(&k_full[k.stage], k.parity); // k_smem is written by TMA
+            wait(&v_full[v.stage], v.parity); // v_smem is written by TMA
+            if (TURNS) bar_sync(turn, 256);   // no hazard: the tensor cores are left by the one before
+            registers_fence(s_frag);
+            registers_fence(o_frag);
+            wgmma_fence(); // o_frag and p_frag have just been written
+            issue_qk(s_frag, q_desc, gmma_desc_advance(k_desc, k.stage * KV_BYTES));
+            issue_pv(o_frag, p_frag, v_desc + v.stage * v_desc_step);
+            if (TURNS) bar_arrive(next_turn, 256);
+            wgmma_wait_group<1>(); // S is there, k_smem has been read
+            registers_fence(s_frag);
+            RELEASE_K()
+            wgmma_wait_group<0>(); // O is there; p_frag and v_smem have been read
+            registers_fence(o_frag);
+            RELEASE_V()
         }
 
         // ---- O += P V of the last KV tile, S = Q K^T of the next tile's first
@@ -391,8 +400,7 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
             wgmma_wait_group<0>();
         }
         registers_fence(o_frag);
-        if (lane == 0) arrive(&v_empty[v.stage]);
-        advance(v, KEY_GROUPS, RING);
+        RELEASE_V()
 
         // ---- epilogue: O = O / l, LSE = log(l) + max; a row that saw no key gives 0 and -inf
         for (int r = 0; r < 2; r++) {
@@ -463,28 +471,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const uint32_t partial_smem = ones_smem + (ONES ? KV_PAGE : 0);
     const int tid = threadIdx.x, warpgroup = __shfl_sync(~0u, tid / 128, 0); // known to be one per warp
 
+    if (tid == 0) init_barriers();
     if (tid == WARPGROUPS * 128) {
         prefetch_tensormap(&q_map);
         prefetch_tensormap(&k_map);
         prefetch_tensormap(&v_map);
-        init_barriers();
     }
+    const struct tile first = tile_at(args, schedule, blockIdx.x);
     if (ONES && warpgroup < WARPGROUPS) {
         const uint4 ones = {0x3C003C00, 0x3C003C00, 0x3C003C00, 0x3C003C00};
         for (int row = tid; row < BKV; row += 128 * WARPGROUPS) // chunk 0 of each row
             *(uint4 *)(smem + (ones_smem - smem0) + row * 128 + row % 8 * 16) = ones;
         fence_proxy_async(); // WGMMA is to see what this thread wrote
     }
-    // The barriers are initialised, ones_smem is written; the producer, which initialised, need not wait.
+    __syncthreads(); // the barriers are initialised, ones_smem is written
+
     if (warpgroup == WARPGROUPS) {
-        bar_arrive(0, THREADS);
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         if (tid == WARPGROUPS * 128)
-            produce(args, schedule, &q_map, &k_map, &v_map, q_smem, k_smem, v_smem);
+            produce(args, schedule, &q_map, &k_map, &v_map, q_smem, k_smem, v_smem, first);
     } else {
-        bar_sync(0, THREADS);
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         consume(args, schedule, &o_map, q_smem, k_smem, v_smem, o_smem, ones_smem,
-                (float *)(smem + (partial_smem - smem0)), warpgroup);
+                (float *)(smem + (partial_smem - smem0)), first, warpgroup);
     }
 }
