@@ -86,24 +86,24 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
                                                const CUtensorMap *k_map, const CUtensorMap *v_map,
                                                uint32_t q_smem, uint32_t k_smem, uint32_t v_smem,
                                                struct tile t) {
-    struct ring q = {0, 1}, k = {0, 1}, v = {0, 1}, next = {0, 1};
+    struct ring k = {0, 1}, v = {0, 1};
     const bool more = schedule.n_tiles > gridDim.x; // tiles than CTAs
-    for (uint32_t index = blockIdx.x;;) {
+    uint32_t index = blockIdx.x;
+    for (uint32_t round = 0;; round++) {
 #define LOAD_K(n)                                                                                  \
     load(k_map, k_smem + k.stage * KV_BYTES, &k_full[k.stage], &k_empty[k.stage], k.parity, KV_PAGE, \
          (n) * BKV, t.kv_h, t.b);                                                                  \
-    advance(k, 1, RING);
+    advance(k, 1);
 #define LOAD_V(n)                                                                                  \
     load(v_map, v_smem + v.stage * KV_BYTES, &v_full[v.stage], &v_empty[v.stage], v.parity, KV_PAGE, \
          (n) * BKV, t.kv_h, t.b);                                                                  \
-    advance(v, 1, RING);
+    advance(v, 1);
 
         LOAD_K(t.n_blocks - 1)
 #pragma unroll 1 // or the producer's few registers spill
         for (int g = 0; g < ROW_GROUPS; g++)
-            load(q_map, q_smem + g * Q_BYTES, &q_full[g], &q_empty[g], q.parity, Q_PAGE, t.q0 + 64 * g, t.h,
+            load(q_map, q_smem + g * Q_BYTES, &q_full[g], &q_empty[g], ~round & 1, Q_PAGE, t.q0 + 64 * g, t.h,
                  t.b);
-        advance(q, 1, 1);
         // The next tile: causal ones differ in length, so who is done first takes the first that is
         // left. The answer is awaited after the loads, not here.
         uint32_t n_taken = CAUSAL && more ? atomicAdd(schedule.counter, 1) : index;
@@ -116,10 +116,9 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
         // As many tiles are asked for as there are: who asks last puts the counter back.
         if (CAUSAL && more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
         index = more ? gridDim.x + n_taken : schedule.n_tiles;
-        wait(&next_empty[next.stage], next.parity); // all consumers know the tile that was here
-        next_smem[next.stage] = index;
-        arrive(&next_full[next.stage]);
-        advance(next, 1, 2);
+        wait(&next_empty[round & 1], ~round >> 1 & 1); // all consumers know the tile that was here
+        next_smem[round & 1] = index;
+        arrive(&next_full[round & 1]);
         if (index >= schedule.n_tiles) break;
         t = tile_at(args, schedule, index);
     }
@@ -269,7 +268,8 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
         gmma_desc_encode({v_smem, ONES ? ones_smem - v_smem : KV_PAGE, 1024, 0, GMMA_SWIZZLE_128});
     const uint64_t v_desc_step = KV_BYTES / 16 - (ONES ? (uint64_t)(KV_BYTES / 16) << 16 : 0);
 
-    struct ring k = {(uint32_t)key_group, 0}, v = k, q = {0, 0}, next = {0, 0};
+    struct ring k = {(uint32_t)key_group, 0}, v = k;
+    uint32_t round = 0; // tiles of O
     float s_frag[BKV / 8][4], o_frag[O_BLOCKS][4];
     uint32_t p_frag[BKV / 16][4];
     if (TURNS && warpgroup == WARPGROUPS - 1) bar_arrive(next_turn, 256); // the first turn is 0's
@@ -278,16 +278,16 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
 #define RELEASE_K()                                                                                \
     if (lane == 0) arrive(&k_empty[k.stage]);                                                      \
     if (lane == 0 && !O_IN_Q && n < KEY_GROUPS) arrive(&q_empty[row_group]);                       \
-    advance(k, KEY_GROUPS, RING);
+    advance(k, KEY_GROUPS);
 #define RELEASE_V()                                                                                \
     if (lane == 0) arrive(&v_empty[v.stage]);                                                      \
-    advance(v, KEY_GROUPS, RING);
+    advance(v, KEY_GROUPS);
 // KV tiles that this warpgroup cannot see pass by; it takes its turns all the same.
 #define SKIP_HIDDEN_K()                                                                            \
     for (int i = 0; i < hidden; i++) {                                                             \
         wait(&k_full[k.stage], k.parity); /* not before: the arrival would count for the old phase */ \
         if (lane == 0) arrive(&k_empty[k.stage]);                                                  \
-        advance(k, KEY_GROUPS, RING);                                                              \
+        advance(k, KEY_GROUPS);                                                              \
         if (TURNS) bar_sync(turn, 256), bar_arrive(next_turn, 256);                                \
     }
 #define SKIP_HIDDEN_V()                                                                            \
@@ -298,7 +298,7 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
 // The first S of a tile, alone.
 #define FIRST_QK()                                                                                 \
     SKIP_HIDDEN_K()                                                                                \
-    wait(&q_full[row_group], q.parity);                                                            \
+    wait(&q_full[row_group], round & 1);                                                           \
     wait(&k_full[k.stage], k.parity); /* q_smem and k_smem are written by TMA */                   \
     registers_fence(s_frag);                                                                       \
     wgmma_fence();                                                                                 \
@@ -367,11 +367,10 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
 
         // ---- O += P V of the last KV tile, S = Q K^T of the next tile's first
         const struct tile done = t;
-        wait(&next_full[next.stage], next.parity); // next_smem is written
-        const int index = __shfl_sync(~0u, next_smem[next.stage], 0);
-        if (lane == 0) arrive(&next_empty[next.stage]);
-        advance(next, 1, 2);
-        advance(q, 1, 1);
+        wait(&next_full[round & 1], round >> 1 & 1); // next_smem is written
+        const int index = __shfl_sync(~0u, next_smem[round & 1], 0);
+        if (lane == 0) arrive(&next_empty[round & 1]);
+        round++;
         const bool more = index < schedule.n_tiles;
         if (more) {
             t = tile_at(args, schedule, index);
@@ -379,7 +378,7 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
         }
         if (more && !O_IN_Q) {
             SKIP_HIDDEN_K()
-            wait(&q_full[row_group], q.parity);
+            wait(&q_full[row_group], round & 1);
             wait(&k_full[k.stage], k.parity);
         }
         wait(&v_full[v.stage], v.parity);

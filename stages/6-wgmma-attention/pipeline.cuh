@@ -14,14 +14,14 @@ static __device__ __forceinline__ void arrive(const uint64_t *barrier) {
     mbarrier_arrive(shared_address(barrier));
 }
 
-// A place in a ring of n stages. Barriers start in phase 0: a consumer's first wait is for parity 0, a
+// A place in a ring of K or V. Barriers start in phase 0: a consumer's first wait is for parity 0, a
 // producer's for the phase before, parity 1, which counts as over.
 struct ring {
     uint32_t stage, parity;
 };
-static __device__ __forceinline__ void advance(struct ring &r, uint32_t by, uint32_t n) {
+static __device__ __forceinline__ void advance(struct ring &r, uint32_t by) {
     r.stage += by;
-    if (r.stage >= n) r.stage -= n, r.parity ^= 1;
+    if (r.stage >= RING) r.stage -= RING, r.parity ^= 1;
 }
 
 // One thread. Consumers arrive by warps: a warp that has waited knows of its own quarter only.
