@@ -51,7 +51,7 @@ constexpr int RING = KEY_GROUPS * STAGES;            // stages of K, and of V
 constexpr int PAGES = DIM / 64;
 constexpr bool ONES = ONES_OF(DIM), O_IN_Q = O_IN_Q_OF(DIM);
 constexpr bool TURNS = TAKE_TURNS && KEY_GROUPS == 1; // split shapes: two turns at most, of no use
-constexpr bool ALWAYS_RAISE = KEY_GROUPS > 1;          // split shapes: less code, for it runs but once
+constexpr bool PERSISTENT = KEY_GROUPS == 1;            // a CTA of a split shape has one tile of O
 constexpr int O_BLOCKS = DIM / 8 + ONES;             // the last one holds row sums of P
 constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128;           // bytes
 constexpr uint32_t Q_BYTES = PAGES * Q_PAGE, KV_BYTES = PAGES * KV_PAGE; // one warpgroup's Q; one stage
@@ -112,6 +112,8 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
             LOAD_V(n)
         }
         LOAD_V(0)
+
+        if (!PERSISTENT) break;
 
         // As many tiles are asked for as there are: who asks last puts the counter back.
         if (CAUSAL && more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
@@ -228,7 +230,6 @@ static __device__ __forceinline__ void combine(float (&o_frag)[O_BLOCKS][4], flo
     constexpr int HALF = DIM / 16;                                  // blocks of 8 columns
     float *mine = partial_smem + key_group * PARTIAL_FLOATS(DIM) * 128 + threadIdx.x % 128;
     const float *other = partial_smem + !key_group * PARTIAL_FLOATS(DIM) * 128 + threadIdx.x % 128;
-    bar_sync(BAR_COMBINE, 128 * KEY_GROUPS); // the last tile's partial_smem has been read
     for (int r = 0; r < 2; r++) mine[128 * r] = m_frag[r], mine[128 * (2 + r)] = l_frag[r];
 #pragma unroll
     for (int i = 0; i < 4 * HALF; i++) {
@@ -290,11 +291,6 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
         advance(k, KEY_GROUPS);                                                              \
         if (TURNS) bar_sync(turn, 256), bar_arrive(next_turn, 256);                                \
     }
-#define SKIP_HIDDEN_V()                                                                            \
-    for (int i = 0; i < hidden; i++) {                                                             \
-        wait(&v_full[v.stage], v.parity);                                                          \
-        RELEASE_V()                                                                                \
-    }
 // The first S of a tile, alone.
 #define FIRST_QK()                                                                                 \
     SKIP_HIDDEN_K()                                                                                \
@@ -310,7 +306,7 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
     FIRST_QK()
 
     for (;;) { // ---- for each tile of O; S of its first KV tile is in s_frag
-        float m_frag[2] = {-INFINITY, -INFINITY}, l_frag[2] = {};
+        float m_frag[2] = {-INFINITY, -INFINITY}, l_frag[2], base[2], alpha[2];
         int visible[2], visible_to_all = args.seqlen_k; // keys before this one
         for (int r = 0; r < 2; r++) {
             visible[r] = args.seqlen_k;
@@ -323,31 +319,19 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
         int n = t.n_blocks - 1 - hidden - key_group;
         RELEASE_K()
 
-        // ---- for each KV tile, from the right, where the diagonal is
-        for (bool first = true;; first = false) {
-            // ---- mask
-            if ((n + 1) * BKV > visible_to_all)
-                mask(s_frag, col0, {visible[0] - n * BKV, visible[1] - n * BKV});
+        // ---- mask, softmax of the first KV tile, from the right, where the diagonal is
+        if ((n + 1) * BKV > visible_to_all)
+            mask(s_frag, col0, {visible[0] - n * BKV, visible[1] - n * BKV});
+        raise(m_frag, base, alpha, s_frag, args.scale_log2);
+        exponentials(p_frag, s_frag, base, l_frag, args.scale_log2);
+        for (int i = 0; i < hidden; i++) {
+            wait(&v_full[v.stage], v.parity);
+            RELEASE_V()
+        }
 
-            // ---- softmax; where no key was visible so far, a base of -inf makes P inf, which exceeds
-            float l_new[2];
-            bool raised = first || ALWAYS_RAISE;
-            if (!raised) {
-                exponentials(p_frag, s_frag, m_frag, l_new, args.scale_log2);
-                raised = exceeds(p_frag);
-            }
-            if (raised) {
-                float base[2], alpha[2];
-                raise(m_frag, base, alpha, s_frag, args.scale_log2);
-                rescale(o_frag, l_frag, alpha);
-                exponentials(p_frag, s_frag, base, l_new, args.scale_log2);
-            }
-            for (int r = 0; r < 2; r++) l_frag[r] += l_new[r];
-            if (first) SKIP_HIDDEN_V()
-            if (n < KEY_GROUPS) break;
-            n -= KEY_GROUPS;
-
-            // ---- S = Q K^T of the next KV tile, O += P V of this one
+        // ---- for each further KV tile
+        for (n -= KEY_GROUPS; n >= 0; n -= KEY_GROUPS) {
+            // ---- S = Q K^T of this KV tile, O += P V of the one before
             wait(&k_full[k.stage], k.parity); // k_smem is written by TMA
             wait(&v_full[v.stage], v.parity); // v_smem is written by TMA
             if (TURNS) bar_sync(turn, 256);   // no hazard: the tensor cores are left by the one before
@@ -360,21 +344,38 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
             wgmma_wait_group<1>(); // S is there, k_smem has been read
             registers_fence(s_frag);
             RELEASE_K()
+
+            // ---- mask
+            if ((n + 1) * BKV > visible_to_all)
+                mask(s_frag, col0, {visible[0] - n * BKV, visible[1] - n * BKV});
             wgmma_wait_group<0>(); // O is there; p_frag and v_smem have been read
             registers_fence(o_frag);
             RELEASE_V()
+
+            // ---- softmax; where no key was visible so far, a base of -inf makes P inf, which exceeds
+            float l_new[2];
+            exponentials(p_frag, s_frag, m_frag, l_new, args.scale_log2);
+            if (exceeds(p_frag)) {
+                raise(m_frag, base, alpha, s_frag, args.scale_log2);
+                rescale(o_frag, l_frag, alpha);
+                exponentials(p_frag, s_frag, base, l_new, args.scale_log2);
+            }
+            for (int r = 0; r < 2; r++) l_frag[r] += l_new[r];
         }
 
         // ---- O += P V of the last KV tile, S = Q K^T of the next tile's first
         const struct tile done = t;
-        wait(&next_full[round & 1], round >> 1 & 1); // next_smem is written
-        const int index = __shfl_sync(~0u, next_smem[round & 1], 0);
-        if (lane == 0) arrive(&next_empty[round & 1]);
-        round++;
-        const bool more = index < schedule.n_tiles;
-        if (more) {
-            t = tile_at(args, schedule, index);
-            hidden = n_hidden(args, t, row_group);
+        bool more = PERSISTENT;
+        if (PERSISTENT) {
+            wait(&next_full[round & 1], round >> 1 & 1); // next_smem is written
+            const int index = __shfl_sync(~0u, next_smem[round & 1], 0);
+            if (lane == 0) arrive(&next_empty[round & 1]);
+            round++;
+            more = index < schedule.n_tiles;
+            if (more) {
+                t = tile_at(args, schedule, index);
+                hidden = n_hidden(args, t, row_group);
+            }
         }
         if (more && !O_IN_Q) {
             SKIP_HIDDEN_K()
@@ -422,8 +423,8 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
         }
         const bool elected = threadIdx.x % (128 * KEY_GROUPS) == 0;
         const uint32_t smem = o_smem + row_group * Q_BYTES;
-        if (elected) bulk_wait_group_read<0>();
-        bar_sync(BAR_STORE + row_group, 128 * KEY_GROUPS); // TMA has read the last O, every warp its Q
+        if (elected && PERSISTENT) bulk_wait_group_read<0>();
+        if (PERSISTENT) bar_sync(BAR_STORE + row_group, 128); // TMA has read the last O, every warp its Q
         uint32_t here = lane;
         asm volatile("" : "+r"(here)); // addresses are computed here, not kept over the loop
 #pragma unroll
