@@ -18,6 +18,17 @@ $(BUILD)/bench-emu-$1: $(BUILD)/emulator/bench/bench_emu.o $(patsubst %.c,$(BUIL
 endef
 $(foreach d,$(STAGE_DIRS),$(eval $(call bench-rule,$(call stage-of,$d),$d)))
 
+# tsan: what tests of the emulator run on several host threads, under ThreadSanitizer
+TSAN_TESTS := test_emu_checks test_emu_scalar
+
+.PHONY: tsan
+tsan: ## the emulator's tests under ThreadSanitizer
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SANITIZE="-fsanitize=thread -Wno-tsan" run-tsan
+
+.PHONY: run-tsan
+run-tsan: $(TSAN_TESTS:%=$(BUILD)/tests/%)
+	@BUILD=$(BUILD) TSAN_OPTIONS=halt_on_error=1 tests/run.sh $^
+
 # banks: the bank map of one shared access, by source line: make stage-1 banks LINE=99 [ACCESS=2]
 LINE   ?=
 ACCESS ?= 0

@@ -148,6 +148,23 @@ void ptx_params(struct parser *p);
 uint32_t ptx_new_row(struct parser *p, uint32_t bytes);
 uint32_t ptx_constant(struct parser *p, uint64_t value, bool wide);
 uint32_t ptx_register_row(struct parser *p, struct symbol *s, const struct token *name);
+/* ---- One instruction being lowered --------------------------------------------------------------------- */
+
+enum { MAX_OPERANDS = 72 };
+
+struct lowering {
+    struct parser *p;
+    struct emu_inst *inst;
+    struct emu_operand op[MAX_OPERANDS];
+    int64_t *label_at[MAX_OPERANDS]; /* operands that wait for a label */
+    struct token label[MAX_OPERANDS];
+    bool is_label[MAX_OPERANDS];
+    int n;
+};
+
+/* operands.c: reads the operands as the form's signature wants them */
+void ptx_operands(struct lowering *l, const char *signature);
+
 /* lower.c: opcode and operands up to ';' -> one emu_inst */
 void ptx_instruction(struct parser *p, uint32_t guard, bool negated);
 void ptx_finish_kernel(struct parser *p);
