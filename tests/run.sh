@@ -14,7 +14,7 @@ passed=0 failed=0 skipped=0
 mkdir -p "$build/tests"
 
 for program in "$@"; do
-    name=$(basename "$program" .sh)
+    name=$(basename -- "$program" .sh)
     if [[ $program == --needs-gpu=* ]]; then
         name=$(basename "${program#--needs-gpu=}")
         echo "$name: skipped (needs a GPU: make gpu-test)"
@@ -23,7 +23,9 @@ for program in "$@"; do
     fi
     log=$build/tests/$name.log
     start=$SECONDS
-    timeout "${TEST_TIMEOUT:-1800}" "$program" > "$log" 2>&1 < /dev/null
+    shell=
+    [[ $program == *.sh ]] && shell=bash
+    timeout "${TEST_TIMEOUT:-1800}" $shell "$program" > "$log" 2>&1 < /dev/null
     status=$?
     # p f s planned, counted from the TAP lines
     read -r p f s planned < <(awk '
