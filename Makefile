@@ -47,7 +47,7 @@ LIB     := $(BUILD)/libattnlab.a
 
 .PHONY: help
 help: ## this page
-	@sed -n 's/^# //p' Makefile | sed -n '3,5p'
+	@sed -n '1,5s/^# \{0,1\}//p' Makefile
 	@awk -F':.*## ' '/^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' \
 	    $(MAKEFILE_LIST)
 	@printf '\nStages\n'
