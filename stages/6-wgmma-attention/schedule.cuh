@@ -6,10 +6,6 @@ struct tile {
     int n_blocks;       // KV tiles that its last row can see, at least one for each key group
 };
 
-static __device__ __forceinline__ uint32_t divided(uint32_t x, const struct divisor &by) {
-    return (uint64_t)x * by.multiplier >> by.shift;
-}
-
 // Tiles of one head follow each other, so that SMs share its K and V in L2. Causal ones come longest
 // first, to leave short ones for filling gaps at the end, by sections of heads whose K and V fit in L2.
 static __device__ __forceinline__ struct tile tile_at(const struct attention_args &args,

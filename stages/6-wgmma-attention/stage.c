@@ -69,13 +69,6 @@ static size_t workspace_bytes(const struct attention *a, const struct chip *chip
     return sizeof(uint32_t); /* schedule.counter */
 }
 
-static struct divisor divisor_of(int64_t d) {
-    struct divisor by = {.d = (uint32_t)d, .shift = 31};
-    while (1ull << (by.shift - 31) < (uint64_t)d) by.shift++;
-    by.multiplier = (uint32_t)(((1ull << by.shift) + d - 1) / d);
-    return by;
-}
-
 /* Causal tiles are handed out longest first, but only among as many heads as have their K and V (shared
  * by a GQA group) in 32 MB of L2 at once; of 8 to 42 MB that was the fastest on an H200, and powers of
  * two were faster than numbers in between. */
@@ -93,11 +86,11 @@ static struct schedule schedule_of(const struct attention *a, int shape) {
     return (struct schedule){
         .n_tiles = (int32_t)(n_heads * per_head),
         .heads_per_section = (int32_t)section,
-        .tiles_per_head = divisor_of(per_head),
-        .section_tiles = divisor_of(section * per_head),
-        .section_heads = divisor_of(section),
-        .heads = divisor_of(a->heads),
-        .group = divisor_of(a->heads / a->kv_heads),
+        .tiles_per_head = divisor_of((uint32_t)per_head),
+        .section_tiles = divisor_of((uint32_t)(section * per_head)),
+        .section_heads = divisor_of((uint32_t)section),
+        .heads = divisor_of((uint32_t)a->heads),
+        .group = divisor_of((uint32_t)(a->heads / a->kv_heads)),
     };
 }
 

@@ -11,7 +11,7 @@
  * rows to a CTA and half of the keys to each of its warpgroups, for problems that do not fill the chip. */
 #pragma once
 
-#include <stdint.h>
+#include "divisor.h"
 
 #define SHAPE_LONG  0
 #define SHAPE_SHORT 1
@@ -58,11 +58,6 @@
 #define SHARED_BYTES(dim, shape)                                                                   \
     (1024 + (O_IN_Q_OF(dim) ? 1 : 2) * Q_BYTES_OF(dim, shape) + 2 * KV_BYTES_OF(dim, shape) +      \
      ONES_BYTES_OF(dim, shape) + ((shape) == SHAPE_SPLIT ? 2 * PARTIAL_FLOATS(dim) * 128 * 4 : 0))
-
-/* x / d for x < 2^31 as a product: quotient = x * multiplier >> shift. */
-struct divisor {
-    uint32_t d, multiplier, shift; /* multiplier = ceil(2^shift / d), shift = 31 + ceil(log2(d)) */
-};
 
 /* What there is to do, in tiles of BQ rows of one head. */
 struct schedule {
