@@ -72,7 +72,7 @@ def time_us(call, min_graph_us, n_samples):
         with torch.cuda.graph(graph, stream=stream):
             for _ in range(n_calls):
                 call()
-        warm_until = 20.0  # ms of replays before the first sample
+        warm_until = 200.0  # ms of replays before the first sample, as long as the stages take (timing.c)
         while warm_until > 0:
             start.record()
             graph.replay()
