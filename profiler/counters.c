@@ -143,27 +143,45 @@ static void evaluate(struct collection *c, const struct group_value *v, struct c
     snprintf(counter->reason, sizeof counter->reason, "%s", why);
 }
 
-static const char *collect_group(struct collection *c, const char *name) {
-    const char *why = group_read(name, c->group);
-    if (why) return why;
+/* Asks the hardware for what the group's formulas need. */
+static const char *collect_group(struct collection *c) {
+    const char *why = NULL;
+    for (int i = 0; i < c->group->n && !why; i++) {
+        const struct group_origin *origin = group_origin(&c->group->value[i], c->place);
+        if (origin) why = expression_names(origin->formula, want, c);
+    }
+    if (!why && c->gpu) gpu_counts_collect(c->gpu);
+    return why;
+}
+
+/* Calculates the group's values from what was collected. */
+static const char *evaluate_group(struct collection *c) {
     struct counters *out = c->out;
     struct counter *grown =
         realloc(out->counter, (size_t)(out->n + c->group->n) * sizeof *out->counter);
     if (!grown) return "no memory for counters";
     out->counter = grown;
     memset(grown + out->n, 0, (size_t)c->group->n * sizeof *grown);
-    for (int i = 0; i < c->group->n && !why; i++) {
-        const struct group_origin *origin = group_origin(&c->group->value[i], c->place);
-        if (origin) why = expression_names(origin->formula, want, c);
-    }
-    if (why) return why;
-    if (c->gpu) gpu_counts_collect(c->gpu);
     c->first = out->n;
     for (int i = 0; i < c->group->n; i++) {
         evaluate(c, &c->group->value[i], &out->counter[out->n]);
         out->n++; /* the next value's formula may use this one */
     }
     return NULL;
+}
+
+static const char *for_each_group(struct collection *c, const char *groups,
+                                  const char *(*act)(struct collection *c)) {
+    char *names = strdup(groups);
+    if (!names) return "no memory for counters";
+    const char *why = NULL;
+    for (char *save, *name = strtok_r(names, ",", &save); name && !why;
+         name = strtok_r(NULL, ",", &save)) {
+        why = group_read(name, c->group);
+        if (!why) why = act(c);
+    }
+    free(names);
+    return why;
 }
 
 /* ---- All groups */
@@ -207,26 +225,20 @@ const char *counters_collect(struct device *d, struct device_image *image,
     if (n < 1) return "there is nothing to count: an empty problem launches no kernel";
     const char *why = counters_check(groups);
     if (why) return why;
-    char *names = strdup(groups);
     c.group = malloc(sizeof *c.group);
-    if (!names || !c.group) {
-        why = "no memory for counters";
-        goto done;
-    }
+    if (!c.group) return "no memory for counters";
     open_counts(&c);
-    for (char *save, *name = strtok_r(names, ",", &save); name && !why;
-         name = strtok_r(NULL, ",", &save))
-        why = collect_group(&c, name);
+    why = for_each_group(&c, groups, collect_group);
+    if (!why && c.gpu) gpu_counts_finish(c.gpu);
+    if (!why) why = for_each_group(&c, groups, evaluate_group);
     if (!why && *c.failed) { /* an error only if nothing else came of it */
         bool any = false;
         for (int i = 0; i < out->n; i++) any |= !*out->counter[i].reason;
         if (!any) why = reason_as(STATUS_COUNTERS, "%s", c.failed);
     }
-done:
     gpu_counts_close(c.gpu);
     counters_free(&c.emulated);
     free(c.group);
-    free(names);
     if (why) counters_free(out);
     return why;
 }

@@ -216,11 +216,16 @@ static void collect_sass(struct gpu_counts *g) {
 }
 
 void gpu_counts_collect(struct gpu_counts *g) {
-    bool sass = false;
-    for (int i = 0; i < g->n; i++) sass |= !g->wanted[i].done && is_sass(g->wanted[i].metric);
     nvtx_begin(NVTX_COUNT);
     collect_range(g);
-    if (sass) collect_sass(g);
+    nvtx_end();
+}
+
+void gpu_counts_finish(struct gpu_counts *g) {
+    bool wanted = false;
+    for (int i = 0; i < g->n; i++) wanted |= !g->wanted[i].done;
+    nvtx_begin(NVTX_COUNT);
+    if (wanted) collect_sass(g);
     nvtx_end();
 }
 

@@ -101,17 +101,6 @@ static void conflicts_are_told_apart_by_operation(void **state) {
     assert_true(value("hardware_conflicts") < once * (31 + 7 + 28) * 1.01);
 }
 
-static void conflicts_follow_the_stride(void **state) {
-    (void)state;
-    for (int stride = 1; stride <= 32; stride *= 2) {
-        count("SHARED", "lds_loop", 256, stride);
-        double conflicts = (double)WARPS * N * (stride - 1),
-               wavefronts = (double)WARPS * N * stride;
-        assert_true(value("hardware_conflicts") >= conflicts); /* some more is arbitration */
-        assert_true(value("hardware_conflicts") < conflicts + 1e-3 * wavefronts);
-    }
-}
-
 static void exponentials_are_counted(void **state) {
     (void)state;
     count("MIX", "ex2_loop", 256, 0);
@@ -193,12 +182,11 @@ int main(void) {
         cmocka_unit_test(mma_counts_as_hmma),
         cmocka_unit_test(wgmma_counts_as_hgmma_once_a_warp),
         cmocka_unit_test(scalar_code_leaves_the_tensor_cores_alone),
-        cmocka_unit_test(conflicts_are_told_apart_by_operation),
-        cmocka_unit_test(conflicts_follow_the_stride),
         cmocka_unit_test(exponentials_are_counted),
         cmocka_unit_test(several_launches_are_one_set),
         cmocka_unit_test(occupancy_is_that_of_the_launch),
         cmocka_unit_test(a_timeline_covers_the_run),
+        cmocka_unit_test(conflicts_are_told_apart_by_operation), /* patches code: nearly last */
     };
     return cmocka_run_group_tests_name("gpu counters", tests, open_gpu, close_gpu);
 }
