@@ -1,11 +1,12 @@
-/* Parts of O, each from its own keys, weighed together: O = sum over parts p of 2^(lse_p - lse) O_p.
- * The parts of a CTA's groups meet in shared memory, those of several CTAs in a second kernel. */
+/* Parts of O, each from its own keys, weighed together: O = sum over p of 2^(lse_p - lse) O_p. The
+ * parts of a CTA's groups meet in shared memory, those of several CTAs in a second kernel. */
 #pragma once
 
-constexpr int PART_BYTES = 2 * STAGES * KV_BYTES; // a group's K and V buffers; its part of O goes there
+// A group's K and V buffers; its part of O goes there.
+constexpr int PART_BYTES = 2 * STAGES * KV_BYTES;
 static_assert(GROUPS == 1 || BQ * DIM * 4 <= PART_BYTES, "a group's part fits its own buffers");
 
-// Element of a part, [BQ][DIM] fp32: 4 rows of 8 columns, which a half-warp writes at once, lie in 32 banks.
+// Element of a part, [BQ][DIM] fp32: 4 rows x 8 columns, a half-warp's stores, lie in 32 banks.
 static __device__ __forceinline__ int part_index(int row, int d) {
     return row * DIM + (d ^ row % 4 * 8);
 }
@@ -18,7 +19,8 @@ combine_groups(unsigned char *parts, int kv_group, const float (&o_frag)[M16][DI
     const int tid = threadIdx.x % THREADS, lane = tid % 32;
     float *part = (float *)(parts + kv_group * PART_BYTES);
     float *ref_smem = (float *)(parts + GROUPS * PART_BYTES), *l_smem = ref_smem + GROUPS * BQ;
-    bar_sync(1 + kv_group, THREADS); // the group's warps have read its last K and V; O may overwrite them
+    bar_sync(1 + kv_group,
+             THREADS); // the group's warps have read its last K and V; O may overwrite them
 #pragma unroll
     for (int m = 0; m < M16; m++)
 #pragma unroll

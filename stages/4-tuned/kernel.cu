@@ -1,5 +1,5 @@
-/* Stage 4: S and P never leave the registers; what is read from shared memory is read without conflicts, and
- * K and V arrive while a tile is computed. Instructions up to sm_89 only.
+/* Stage 4: S and P never leave the registers, shared memory is read without conflicts, and no
+ * maximum is taken unless it is needed. Instructions up to sm_89 only.
  *
  *                      DIM                        BKV                       DIM
  *              +---------------+            +---------------+       +---------------+
@@ -9,8 +9,8 @@
  *   warp 3, 32 |               |            |               |       |               |
  *              +---------------+            +---------------+       +---------------+
  *
- * A warp owns M16 (2; in small tiles 1) blocks of 16 rows of all three; each fragment of K and V that it
- * reads serves all its blocks. mma.sync m16n8k16 fixes what a lane holds. C and D, 16 x 8 fp32:
+ * A warp owns M16 (2; in small tiles 1) blocks of 16 rows of all three; each fragment of K and V
+ * that it reads serves all its blocks. mma.sync m16n8k16 fixes what a lane holds. C and D, fp32:
  *
  *     col     0 1   2 3   4 5   6 7         T = lane, i = array index
  *   row  0    T0    T1    T2    T3          i = 0,1       row = lane / 4 + i / 2 * 8
@@ -25,9 +25,9 @@
  *   row  8    T0    T1    T2    T3   |  T0         i = 1  |  i = 3
  * So two neighbouring blocks of S, rounded to fp16, are the A operand of P V: nothing moves.
  *
- * Shared rows hold DIM fp16 without padding, in 16-byte chunks. Chunk c of row r lies at place c ^ (r % 8) of
- * its 128 bytes (DIM 32 and 96: at c ^ (r / 2 % 4) of its 64), so that the 8 rows of one chunk column, which
- * ldmatrix reads at once, lie in 8 different groups of 4 banks:
+ * Shared rows hold DIM fp16 without padding, in 16-byte chunks. Chunk c of row r lies at place
+ * c ^ (r % 8) of its 128 bytes (DIM 32 and 96: c ^ (r / 2 % 4) of its 64), so that the 8 rows of a
+ * chunk column, which ldmatrix reads at once, lie in 8 different groups of 4 banks:
  *
  *   DIM 64   place  0  1  2  3  4  5  6  7        DIM 32   place  0  1  2  3 | 4  5  6  7
  *   row 0           0  1  2  3  4  5  6  7        rows 0, 1       0  1  2  3 | 0  1  2  3
@@ -35,15 +35,15 @@
  *   row 2           2  3  0  1  6  7  4  5        rows 4, 5       2  3  0  1 | 2  3  0  1
  *
  * Shared memory (bytes: tile.h), the buffers of K and V once for each group of warps:
- *   q_smem [BQ][DIM] fp16, in the end O      k_smem [STAGES][BKV][DIM] fp16      v_smem, the same
+ *   q_smem [BQ][DIM] fp16, in the end O     k_smem [STAGES][BKV][DIM] fp16     v_smem, the same
  *
  *   copy     Q K0 V0 | K1 V1 -> 1 | K2 V2 -> 0 | K3 V3 -> 1
  *   compute          |   tile 0   |   tile 1   |   tile 2          | = wait and barrier
  *
- * Softmax needs a number near the row's maximum only to keep 2^x in range: any reference that is not too far
- * below will do. So a tile is first computed quickly, against the old references, with no maximum taken; the
- * exponentials of 16 keys then run beside the products of the next 16. Only if a sum shows that P has grown
- * beyond what fp16 holds well, or if part of the tile is hidden, is it computed carefully, by the book. */
+ * Softmax needs a number near the row's maximum only to keep 2^x in range: any reference that is
+ * not far below will do. So a tile is first computed quickly, against the old references, without
+ * a maximum. Only if a sum shows that P has grown beyond what fp16 holds well, or if part of the
+ * tile is hidden, is it computed carefully, by the book. */
 #include "attention_args.h"
 #include "ptx.cuh"
 #include "tile.h"
@@ -60,11 +60,11 @@ constexpr int SWIZZLE = DIM % 64 == 0 ? 8 : 4;  // chunks that change places amo
 constexpr int ROWS_AT_ONCE = THREADS / SWIZZLE; // rows that a group copies with one instruction
 constexpr int Q_FRAGS = Q_IN_REGISTERS ? DIM / 16 : 1;
 constexpr float LN_2 = 0.69314718f;
-constexpr float HIGH = 1024;         // a sum of P above this asks for a new reference; fp16 ends at 65504
-constexpr float FAR = 1024;          // a reference beyond this is too coarse for a fused multiply-add
+constexpr float HIGH = 1024;         // a sum of P above it asks for a new reference; fp16: 65504
+constexpr float FAR = 1024;          // references beyond it are too coarse for an FFMA
 constexpr float NO_KEY_YET = -1e30f; // a reference below all scores
 static_assert(BQ % (16 * WARPS) == 0, "a warp owns whole 16-row blocks");
-static_assert(ROWS_AT_ONCE % 8 == 0, "the chunks that a thread copies keep their place in their rows");
+static_assert(ROWS_AT_ONCE % 8 == 0, "all chunks that a thread copies have one place in a row");
 static_assert(BKV % 16 == 0 && DIM % 32 == 0, "S and O are cut into 16x16 blocks");
 static_assert(STAGES >= 2, "a tile is computed while the next one is copied");
 
@@ -78,8 +78,8 @@ static __device__ __forceinline__ uint32_t right(uint32_t base, int chunk) {
     return (base ^ chunk % SWIZZLE * 16) + chunk / SWIZZLE * SWIZZLE * 16;
 }
 
-// Starts to copy n_rows rows into smem; what is missing of [ROWS][DIM] becomes zero. gmem is the first
-// chunk that this thread copies: of row tid / SWIZZLE, chunk tid % SWIZZLE.
+// Starts to copy n_rows rows into smem; what is missing of [ROWS][DIM] becomes zero. gmem is the
+// first chunk that this thread copies: of row tid / SWIZZLE, chunk tid % SWIZZLE.
 template <int ROWS>
 static __device__ __forceinline__ void load_tile(unsigned char *smem, const half *gmem,
                                                  int64_t row_stride, int n_rows) {
@@ -103,7 +103,7 @@ static __device__ __forceinline__ void load_kv(unsigned char *k_smem, unsigned c
     load_tile<BKV>(v_smem, v, args.v_stride.row, n_rows);
 }
 
-// S for the n-th 16 keys of a tile. Four (M16 = 1: two) independent sums keep the tensor cores busy.
+// S for the n-th 16 keys of a tile: 2 * M16 independent sums.
 static __device__ __forceinline__ void multiply_q_k(float (&s_frag)[M16][2][4],
                                                     uint32_t (&q_frag)[M16][Q_FRAGS][4],
                                                     uint32_t q_lane, uint32_t k_lane, int n) {
@@ -117,7 +117,8 @@ static __device__ __forceinline__ void multiply_q_k(float (&s_frag)[M16][2][4],
         ldmatrix_x4(k_frag, right(k_lane, 2 * d) + n * 16 * ROW_BYTES);
 #pragma unroll
         for (int m = 0; m < M16; m++) {
-            if (!Q_IN_REGISTERS) ldmatrix_x4(q_frag[m][0], right(q_lane, 2 * d) + m * 16 * ROW_BYTES);
+            if (!Q_IN_REGISTERS)
+                ldmatrix_x4(q_frag[m][0], right(q_lane, 2 * d) + m * 16 * ROW_BYTES);
             mma_m16n8k16(s_frag[m][0], q_frag[m][Q_IN_REGISTERS ? d : 0], k_frag[0], k_frag[1]);
             mma_m16n8k16(s_frag[m][1], q_frag[m][Q_IN_REGISTERS ? d : 0], k_frag[2], k_frag[3]);
         }
@@ -125,10 +126,9 @@ static __device__ __forceinline__ void multiply_q_k(float (&s_frag)[M16][2][4],
 }
 
 // P = 2^(scale_log2 * S - ref) for the n-th 16 keys, one FFMA and one MUFU each; l += P.
-static __device__ __forceinline__ void exponentials(uint32_t (&p_frag)[M16][BKV / 16][4], int n,
-                                                    const float (&s_frag)[M16][2][4], float scale_log2,
-                                                    const float (&ref_frag)[M16][2],
-                                                    float (&l_frag)[M16][2]) {
+static __device__ __forceinline__ void
+exponentials(uint32_t (&p_frag)[M16][BKV / 16][4], int n, const float (&s_frag)[M16][2][4],
+             float scale_log2, const float (&ref_frag)[M16][2], float (&l_frag)[M16][2]) {
 #pragma unroll
     for (int m = 0; m < M16; m++)
 #pragma unroll
@@ -144,23 +144,23 @@ static __device__ __forceinline__ void exponentials(uint32_t (&p_frag)[M16][BKV 
 
 #include "combine.cuh"
 
-extern "C" __global__ void __launch_bounds__(THREADS * GROUPS, TILE.ctas)
+extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
     attention(const __grid_constant__ struct attention_args args,
               const __grid_constant__ struct split_args split) {
     // A group of warps is a CTA in the small: kv_group is uniform in a warp, and known to be.
     const int kv_group = GROUPS == 1 ? 0 : __shfl_sync(~0u, threadIdx.x / THREADS, 0);
     const int tid = threadIdx.x % THREADS, warp = tid / 32, lane = tid % 32, group = lane / 4;
     const int n_heads = args.batch * args.heads, n_q_tiles = (args.seqlen_q + BQ - 1) / BQ;
-    // Without a mask, the tiles of one head run together and share its K and V in L2. With one, all
-    // heads' last tiles, which see most keys, run first, and the short ones fill the gaps at the end.
+    // Without a mask, the tiles of one head run together and share its K and V in L2. With one,
+    // all heads' last tiles, which see most keys, run first; short ones fill the gaps at the end.
     const int bh = args.causal ? blockIdx.x % n_heads : blockIdx.x / n_q_tiles;
     const int q_tile = args.causal ? n_q_tiles - 1 - blockIdx.x / n_heads : blockIdx.x % n_q_tiles;
     const int q0 = q_tile * BQ;
     const int row0 = warp * 16 * M16 + group; // + 16 * m + 8 * r: this thread's rows
     const int b = bh / args.heads, h = bh % args.heads;
     const int kv_h = h / (args.heads / args.kv_heads);
-    // This head's matrices, q (seqlen_q, head_dim), k and v (seqlen_k, head_dim): the chunk that this
-    // thread copies first.
+    // This head's matrices, q (seqlen_q, head_dim), k and v (seqlen_k, head_dim): the chunk that
+    // this thread copies first.
     const int copy_row = tid / SWIZZLE, copy_d = tid % SWIZZLE * 8;
     const half *q = args.q + b * args.q_stride.batch + h * args.q_stride.head +
                     (q0 + copy_row) * args.q_stride.row + copy_d;
@@ -168,8 +168,8 @@ extern "C" __global__ void __launch_bounds__(THREADS * GROUPS, TILE.ctas)
                     copy_row * args.k_stride.row + copy_d;
     const half *v = args.v + b * args.v_stride.batch + kv_h * args.v_stride.head +
                     copy_row * args.v_stride.row + copy_d;
-    // The keys that the last row of this CTA can see, in tiles; of them this CTA's share, and of that
-    // this group's. They are walked from right to left, so that masked tiles come first.
+    // The keys that the last row of this CTA can see, in tiles; of them this CTA's share, and of
+    // that this group's. They are walked from right to left, so that masked tiles come first.
     int kv_end = args.seqlen_k;
     if (args.causal) kv_end = max(0, min(kv_end, q0 + BQ + args.diagonal));
     const int n_tiles_all = (kv_end + BKV - 1) / BKV, n_shares = split.n_splits * GROUPS;
@@ -192,11 +192,11 @@ extern "C" __global__ void __launch_bounds__(THREADS * GROUPS, TILE.ctas)
     const uint32_t v_lane = smem_address(v_smem) + swizzled(lane % 16, lane / 16);
 
     uint32_t q_frag[M16][Q_FRAGS][4];
-    float o_frag[M16][DIM / 8][4] = {};          // O, not yet divided by the row sums
-    float ref_frag[M16][2], l_frag[M16][2] = {}; // row references; sums of this thread's columns of P
+    float o_frag[M16][DIM / 8][4] = {}; // O, not yet divided by the row sums
+    float ref_frag[M16][2];             // row references
+    float l_frag[M16][2] = {};          // sums of this thread's columns of P
 #pragma unroll
     for (int m = 0; m < M16; m++) ref_frag[m][0] = ref_frag[m][1] = NO_KEY_YET;
-    bool far = false; // one of the warp's references is
 
     // ---- load Q, and start with the first K, V
     if (kv_group == 0) load_tile<BQ>(q_smem, q, args.q_stride.row, args.seqlen_q - q0);
@@ -225,9 +225,9 @@ extern "C" __global__ void __launch_bounds__(THREADS * GROUPS, TILE.ctas)
 
         // ---- load K, V
         const int slot = t % STAGES * KV_BYTES;
-        cp_async_wait<STAGES - 2>(); // this thread's part of tile t has landed
-        bar_sync(1 + kv_group, THREADS); // the group's has; all its warps have read tile t - 1, whose
-                                         // buffers are filled next
+        cp_async_wait<STAGES - 2>();     // this thread's part of tile t has landed
+        bar_sync(1 + kv_group, THREADS); // the group's has; all its warps have read tile t - 1,
+                                         // whose buffers are filled next
         if (t + STAGES - 1 < n_tiles) {
             const int next = (t + STAGES - 1) % STAGES * KV_BYTES;
             load_kv(k_smem + next, v_smem + next, k, v, args,
@@ -238,24 +238,26 @@ extern "C" __global__ void __launch_bounds__(THREADS * GROUPS, TILE.ctas)
         cp_async_commit(); // an empty group, too, keeps the count of the wait right
 
         // ---- S = Q K^T and softmax, quickly: P = 2^(S - ref), l += P
-        int n_visible = args.seqlen_k - kv0; // columns of this tile that the warp's first row may see
+        int n_visible = args.seqlen_k - kv0; // columns that the warp's first row may see
         if (args.causal) n_visible = min(n_visible, q0 + row0 - group + args.diagonal + 1 - kv0);
         uint32_t p_frag[M16][BKV / 16][4];
-        bool careful = t == 0 || n_visible < BKV || far;
+        bool careful = t == 0 || n_visible < BKV;
         if (!careful) {
             float s_frag[2][M16][2][4], l_tile[M16][2] = {};
 #pragma unroll
             for (int n = 0; n <= BKV / 16; n++) {
                 if (n < BKV / 16) multiply_q_k(s_frag[n % 2], q_frag, q_lane, k_lane + slot, n);
                 if (n > 0)
-                    exponentials(p_frag, n - 1, s_frag[(n - 1) % 2], args.scale_log2, ref_frag, l_tile);
+                    exponentials(p_frag, n - 1, s_frag[(n - 1) % 2], args.scale_log2, ref_frag,
+                                 l_tile);
             }
 #pragma unroll
-            for (int i = 0; i < 2 * M16; i++) careful |= !(l_tile[i / 2][i % 2] <= HIGH); // NaN is high
+            for (int i = 0; i < 2 * M16; i++) // !(<=): NaN is high, too
+                careful |= !(l_tile[i / 2][i % 2] <= HIGH) || fabsf(ref_frag[i / 2][i % 2]) > FAR;
             careful = __any_sync(~0u, careful);
+            if (!careful)
 #pragma unroll
-            for (int i = 0; i < 2 * M16; i++)
-                if (!careful) l_frag[i / 2][i % 2] += l_tile[i / 2][i % 2];
+                for (int i = 0; i < 2 * M16; i++) l_frag[i / 2][i % 2] += l_tile[i / 2][i % 2];
         }
         if (careful) {
 
@@ -281,8 +283,7 @@ extern "C" __global__ void __launch_bounds__(THREADS * GROUPS, TILE.ctas)
                     }
                 }
 
-            // ---- softmax: the reference becomes the maximum; what earlier tiles gave shrinks to fit
-            far = false;
+            // ---- softmax: the reference becomes the maximum; what earlier tiles gave shrinks
 #pragma unroll
             for (int m = 0; m < M16; m++)
 #pragma unroll
@@ -296,13 +297,11 @@ extern "C" __global__ void __launch_bounds__(THREADS * GROUPS, TILE.ctas)
                     ref = fmaxf(ref, __shfl_xor_sync(~0u, ref, 2));
                     const float alpha = ex2(ref_frag[m][r] - ref);
                     ref_frag[m][r] = ref;
-                    far |= fabsf(ref) > FAR;
                     l_frag[m][r] *= alpha;
 #pragma unroll
                     for (int n = 0; n < DIM / 8; n++)
                         o_frag[m][n][2 * r] *= alpha, o_frag[m][n][2 * r + 1] *= alpha;
                 }
-            far = __any_sync(~0u, far);
 #pragma unroll
             for (int n = 0; n < BKV / 16; n++)
                 exponentials(p_frag, n, s_frag[n], 1, ref_frag, l_frag);
@@ -328,11 +327,12 @@ extern "C" __global__ void __launch_bounds__(THREADS * GROUPS, TILE.ctas)
     for (int m = 0; m < M16; m++)
 #pragma unroll
         for (int r = 0; r < 2; r++) {
-            l_frag[m][r] += __shfl_xor_sync(~0u, l_frag[m][r], 1); // the only time that the four parts
+            l_frag[m][r] += __shfl_xor_sync(~0u, l_frag[m][r], 1); // only here do the four parts
             l_frag[m][r] += __shfl_xor_sync(~0u, l_frag[m][r], 2); // of a row's sum meet
         }
     if (GROUPS > 1) {
-        combine_groups(smem + BQ * ROW_BYTES, kv_group, o_frag, ref_frag, l_frag, args, split, bh, q0);
+        combine_groups(smem + BQ * ROW_BYTES, kv_group, o_frag, ref_frag, l_frag, args, split, bh,
+                       q0);
         return;
     }
     half *o = args.o + b * args.o_stride.batch + h * args.o_stride.head;
@@ -344,14 +344,16 @@ extern "C" __global__ void __launch_bounds__(THREADS * GROUPS, TILE.ctas)
             const int row = row0 + 16 * m + 8 * r;
             const float l_inv = l_frag[m][r] > 0 ? __fdividef(1, l_frag[m][r]) : 0;
             if (q0 + row < args.seqlen_q && lane % 4 == 0)
-                args.lse[(int64_t)bh * args.seqlen_q + q0 + row] = (ref_frag[m][r] + lg2(l_frag[m][r])) * LN_2;
+                args.lse[(int64_t)bh * args.seqlen_q + q0 + row] =
+                    (ref_frag[m][r] + lg2(l_frag[m][r])) * LN_2;
 #pragma unroll
             for (int n = 0; n < DIM / 8; n++)
                 *(uint32_t *)(q_smem + swizzled(row, n) + lane % 4 * 4) =
                     cvt_f16x2(o_frag[m][n][2 * r] * l_inv, o_frag[m][n][2 * r + 1] * l_inv);
         }
     __syncwarp(); // 32 lanes wrote this warp's rows; each may now read all of them
-    for (int i = lane; i < 16 * M16 * DIM / 8; i += 32) { // 16 bytes a lane, whole rows side by side
+    for (int i = lane; i < 16 * M16 * DIM / 8;
+         i += 32) { // 16 bytes a lane, whole rows side by side
         const int row = warp * 16 * M16 + i / (DIM / 8), chunk = i % (DIM / 8);
         if (q0 + row < args.seqlen_q)
             *(uint4 *)(o + (q0 + row) * args.o_stride.row + chunk * 8) =

@@ -30,14 +30,15 @@ struct choice {
     int small, n_splits;
 };
 
-/* The rule. As long as large tiles cover all SMs, their reuse of K and V wins. With fewer, small ones do:
- * more CTAs, whose warps share the keys among them. If even those leave half of the SMs idle, the keys are
- * split over CTAs as well, as long as each group of warps keeps MIN_TILES: a second launch must pay. */
+/* The rule. As long as large tiles cover two thirds of the SMs, their reuse of K and V wins. With
+ * fewer, small ones do: more CTAs, whose warps share the keys among them. If even those leave half
+ * of the SMs idle, the keys are split over CTAs as well, as long as each group of warps keeps
+ * MIN_TILES: a second launch must pay. */
 enum { MIN_TILES = 4 };
 
 static struct choice choose(const struct attention *a, const struct chip *chip) {
     struct choice c = {.tile = tile_of(a->head_dim, 0), .n_splits = 1};
-    c.small = n_ctas(a, c.tile) < chip->n_sms;
+    c.small = 3 * n_ctas(a, c.tile) < 2 * chip->n_sms;
 #ifdef SWEEP_BQ
     c.small = SWEEP_GROUPS > 1;
 #endif
@@ -54,8 +55,9 @@ static const char *supports(const struct attention *a, const struct chip *chip) 
     if (d != 32 && d != 64 && d != 96 && d != 128 && d != 256)
         return reason("stage 4 takes head_dim 32, 64, 96, 128 or 256, not %d", d);
     if (chip->cc < 80)
-        return reason("stage 4 needs mma.sync m16n8k16 and cp.async, which %s (sm_%d) does not have",
-                      chip->board, chip->cc);
+        return reason(
+            "stage 4 needs mma.sync m16n8k16 and cp.async, which %s (sm_%d) does not have",
+            chip->board, chip->cc);
     if (n_ctas(a, tile_of(d, 0)) > INT32_MAX)
         return reason("stage 4 takes up to 2^31 - 1 tiles of queries (grid.x)");
     return NULL;
@@ -101,8 +103,8 @@ static const char *plan(const struct attention *a, struct device *d, const struc
     return NULL;
 }
 
-/* mma.sync m16n8k16 in one tile: 2 products * (BQ / 16) * (BKV / 8) * (DIM / 16). A tile whose maxima grow too
- * much is computed twice, which inputs like N(0, 1) never make it do. */
+/* mma.sync m16n8k16 in one tile: 2 products * (BQ / 16) * (BKV / 8) * (DIM / 16). A tile whose
+ * maxima grow too much is computed twice, which inputs like N(0, 1) never make it do. */
 static double tensor_instructions(const struct attention *a, const struct chip *chip) {
     const struct tile tile = choose(a, chip).tile;
     double tiles = 0;

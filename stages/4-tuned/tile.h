@@ -1,4 +1,4 @@
-/* Tile constants of stage 4, for kernel.cu (where DIM and SMALL are the image's) and for stage.c. */
+/* Tiles of stage 4, for kernel.cu (where DIM and SMALL are the image's) and for stage.c. */
 #pragma once
 
 #ifdef __cplusplus
@@ -17,8 +17,10 @@ struct tile {
     int ctas;           /* on an SM, for which registers must suffice */
 };
 
-/* The tile of a head_dim. Large: as many queries for each load of K and V as registers can hold. Small: for
- * problems with fewer large tiles than SMs. Chosen by `make stage-4 sweep`: see README.md. */
+/* The tile of a head_dim. Large: as many queries for each load of K and V as registers can hold.
+ * Small: for problems with too few large tiles, see stage.c. Chosen by trying tiles on an
+ * H200 (plots/recorded/h200-stage-4-tiles.txt; `make stage-4 sweep` tries them again), among those
+ * that fit the 99 KB that a CTA can have on Ada; no Ada board was measured. */
 TILE_FUNCTION struct tile tile_of(int dim, int small) {
 #ifdef SWEEP_BQ /* a tile to try, from the compiler's command line: see `sweep` */
     (void)dim, (void)small;
@@ -26,32 +28,36 @@ TILE_FUNCTION struct tile tile_of(int dim, int small) {
                                SWEEP_STAGES, SWEEP_Q,   SWEEP_CTAS};
     return swept;
 #else
-    /*                               bq bkv w  g  s  q ctas     shared bytes */
-    const struct tile d32 = {128, 128, 4, 1, 2, 1, 2};   /*  40960 */
-    const struct tile d64 = {128, 64, 4, 1, 2, 1, 2};    /*  49152 */
-    const struct tile d96 = {128, 64, 4, 1, 2, 0, 2};    /*  73728 */
-    const struct tile d128 = {128, 64, 4, 1, 2, 0, 2};   /*  98304 */
-    const struct tile d256 = {64, 32, 4, 1, 2, 0, 2};    /*  98304 */
-    const struct tile small32 = {32, 32, 2, 4, 2, 1, 2};  /*  36 KB */
-    const struct tile small64 = {32, 32, 2, 4, 2, 1, 2};  /*  69 KB */
-    const struct tile small96 = {32, 32, 2, 2, 2, 1, 2};  /*  */
-    const struct tile small128 = {32, 32, 2, 2, 2, 1, 2}; /*  */
-    const struct tile small256 = {32, 16, 2, 2, 2, 0, 2}; /*  */
+    /*                       bq bkv  w  g  s  q ctas    shared bytes */
+    const struct tile d32 = {128, 64, 4, 1, 2, 1, 3};     /* 24576 */
+    const struct tile d64 = {128, 64, 4, 1, 2, 1, 2};     /* 49152 */
+    const struct tile d96 = {128, 64, 4, 1, 2, 0, 2};     /* 73728 */
+    const struct tile d128 = {128, 64, 4, 1, 2, 0, 2};    /* 98304 */
+    const struct tile d256 = {64, 32, 4, 1, 2, 0, 2};     /* 98304 */
+    const struct tile small32 = {32, 32, 2, 4, 2, 1, 2};  /* 35840 */
+    const struct tile small64 = {32, 64, 2, 2, 2, 1, 2};  /* 70144 */
+    const struct tile small96 = {32, 32, 2, 2, 2, 1, 2};  /* 55808 */
+    const struct tile small128 = {32, 32, 2, 2, 2, 1, 2}; /* 74240 */
+    const struct tile small256 = {32, 16, 2, 2, 2, 0, 2}; /* 82432 */
     if (small)
-        return dim == 32 ? small32 : dim == 64 ? small64 : dim == 96 ? small96
-               : dim == 128 ? small128 : small256;
+        return dim == 32    ? small32
+               : dim == 64  ? small64
+               : dim == 96  ? small96
+               : dim == 128 ? small128
+                            : small256;
     return dim == 32 ? d32 : dim == 64 ? d64 : dim == 96 ? d96 : dim == 128 ? d128 : d256;
 #endif
 }
 
-/* q_smem; for each group and stage k_smem and v_smem; with several groups, reference and sum of their rows */
+/* q_smem; for each group and stage k_smem and v_smem; with several groups, each row's reference and
+ * sum, fp32 */
 TILE_FUNCTION int tile_shared_bytes(struct tile t, int dim) {
     return (t.bq + 2 * t.groups * t.stages * t.bkv) * dim * 2 +
            (t.groups > 1 ? t.groups * t.bq * 8 : 0);
 }
 
-/* The keys of a row of tiles are shared out over n_splits CTAs (blockIdx.y). If that is more than one, each
- * leaves its O and its LSE here, and a second kernel, `combine`, weighs them together. */
+/* The keys of a row of tiles are shared out over n_splits CTAs (blockIdx.y). If that is more than
+ * one, each leaves its O and LSE here, and a second kernel, `combine`, weighs them together. */
 struct split_args {
     float *o;   /* (n_splits, batch, heads, seqlen_q, head_dim) */
     float *lse; /* (n_splits, batch, heads, seqlen_q), base 2 */
