@@ -146,6 +146,9 @@ const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
             "%s", class_names[c]);
     for (size_t m = 0; m < sizeof memory_classes / sizeof *memory_classes; m++)
         put_memory(&l, class_names[memory_classes[m]], &class[memory_classes[m]], true);
+    /* as the hardware's counters by instruction: TMA's writes are not among them, wgmma's reads are */
+    all.wavefronts -= class[EMU_TMA].wavefronts;
+    all.wavefronts_ideal -= class[EMU_TMA].wavefronts_ideal;
     put(&l, SOURCE_MODEL, all.wavefronts, "wavefronts", "bank model", "shared_wavefronts");
     put(&l, SOURCE_MODEL, all.wavefronts_ideal, "wavefronts", "bank model",
         "shared_wavefronts_ideal");
@@ -153,7 +156,7 @@ const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
         "branch_splits");
     put(&l, SOURCE_EMULATOR, class[EMU_BARRIER].splits, "arrivals", "warps at barriers",
         "barrier_arrivals");
-    put_bounds(&l, class, &all, all.wavefronts, chip);
+    put_bounds(&l, class, &all, all.wavefronts + class[EMU_TMA].wavefronts, chip);
     if (!l.failed) return NULL;
     counters_free(out);
     return "no memory for the emulator's counters";

@@ -59,15 +59,44 @@ static uint32_t destinations(struct emu_warp *w, const struct emu_inst *i, uint3
     return mask;
 }
 
-/* An H200 counts 3 wavefronts for a cp.async.cg whatever its addresses. The smaller ones, through
- * L1, take each lane by itself behind that: the recordings (tests/golden/waves.csv) lie at or
- * above this count, more when the lanes read from more than 4 lines. */
+/* cp.async of 16 bytes, as an H200's counters by instruction have it: eight lanes at a time, one wavefront for each
+ * 128-byte line of shared memory they write. Where the two halves of a 32-byte sector go to different 32-byte
+ * blocks of shared memory (rows padded by 16 bytes: every second row), the sector is fetched for each, and the
+ * first and the second halves of the sectors are written apart. */
+static void count_copy16(struct emu_warp *w, const struct emu_inst *i, const struct emu_copy *c) {
+    struct emu_count *count = w->count + i->pc;
+    for (uint32_t first = 0; first < EMU_LANES; first += 8) {
+        uint32_t lanes = c->mask & 0xffu << first, split = 0, n = 0, lines[2][8], n_lines[2] = {0};
+        EMU_EACH_LANE(l, lanes) {
+            uint32_t partner = l ^ 1;
+            if (lanes >> partner & 1 && c->global[l] / 32 == c->global[partner] / 32 &&
+                c->shared[l] / 32 != c->shared[partner] / 32)
+                split |= 1u << l;
+        }
+        EMU_EACH_LANE(l, lanes) {
+            uint32_t half = split ? c->global[l] / 16 % 2 : 0, line = c->shared[l] / 128;
+            for (n = 0; n < n_lines[half] && lines[half][n] != line; n++) {
+            }
+            if (n == n_lines[half]) lines[half][n_lines[half]++] = line;
+            if (split >> l & 1 && half && c->source_bytes[l])
+                count->sectors++; /* fetched once more */
+        }
+        count->wavefronts += n_lines[0] + n_lines[1];
+        count->wavefronts_ideal += lanes != 0;
+    }
+}
+
+/* The smaller ones, through L1, count 3 and then each lane by itself: the recordings (tests/golden/waves.csv) lie
+ * at or above this count, more when the lanes read from more than 4 lines. */
 static void count_copy(struct emu_warp *w, const struct emu_inst *i, const struct emu_copy *c) {
     struct emu_count *count = w->count + i->pc;
     uint32_t phase_lanes = c->bytes == 8 ? 16 : 32;
+    if (c->bytes == 16) {
+        count_copy16(w, i, c);
+        return;
+    }
     count->wavefronts += 3;
     count->wavefronts_ideal += 3;
-    if (c->bytes == 16) return;
     for (uint32_t first = 0; first < EMU_LANES; first += phase_lanes) {
         uint32_t lanes_of_bank[32] = {0}, worst = 0;
         for (uint32_t l = first; l < first + phase_lanes; l++)

@@ -288,6 +288,25 @@ static void test_wavefronts(void **state) {
         1 + 2 + 4);
 }
 
+/* cp.async of 16 bytes, eight lanes a row. An H200 counts 4 wavefronts for rows of 128 bytes, and for rows padded to
+ * 144 bytes 10.5 wavefronts and 24 sectors on average (stage 3's K and V): 10 and 11 in turn. */
+static void test_copies(void **state) {
+#define COPY(row_bytes, first_row)                                                                 \
+    "shr.u32 %r7, %r0, 3; add.s32 %r7, %r7, " #first_row                                           \
+    "; and.b32 %r8, %r0, 7; shl.b32 %r8, %r8, 4;"                                                  \
+    "mad.lo.s32 %r6, %r7, " #row_bytes ", %r8; add.s32 %r6, %r6, %r5;"                             \
+    "mul.wide.u32 %rd5, %r0, 16; add.s64 %rd5, %rd5, %rd0;"                                        \
+    "cp.async.cg.shared.global [%r6], [%rd5], 16; cp.async.commit_group; cp.async.wait_group 0;"
+    (void)state;
+    assert_int_equal(count("ldgsts.wavefronts", COPY(128, 0)), 4);
+    assert_int_equal(count("ldgsts.wavefronts", COPY(144, 0)), 10);
+    assert_int_equal(count("ldgsts.wavefronts", COPY(144, 4)), 11);
+    assert_int_equal(count("ldgsts.wavefronts_ideal", COPY(144, 4)), 4);
+    assert_int_equal(count("ldgsts.sectors", COPY(128, 0)), 16);
+    assert_int_equal(count("ldgsts.sectors", COPY(144, 0)) + count("ldgsts.sectors", COPY(144, 4)),
+                     48);
+}
+
 static void test_counts(void **state) {
     (void)state;
 #define GLOBAL(bytes) "mul.wide.u32 %rd5, %r0, " #bytes "; add.s64 %rd5, %rd5, %rd0;"
@@ -349,6 +368,7 @@ int main(void) {
         cmocka_unit_test(test_uninitialised), cmocka_unit_test(test_barriers),
         cmocka_unit_test(test_refusals),      cmocka_unit_test(test_scopes),
         cmocka_unit_test(test_launches),      cmocka_unit_test(test_wavefronts),
-        cmocka_unit_test(test_counts),        cmocka_unit_test(test_schedules)};
+        cmocka_unit_test(test_copies),        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_schedules)};
     return cmocka_run_group_tests(tests, open_emulator, close_emulator);
 }

@@ -239,6 +239,8 @@ static bool is_approximate(const struct golden_wave *w) {
     return n > 4;
 }
 
+/* cp.async of 16 bytes: this counter of the hardware says 3 whatever the addresses, the one by instruction
+ * (smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared), which the emulator follows, does not: test_emu_checks. */
 static void wavefronts_and_sectors(void **state) {
     (void)state;
     FILE *file = fopen("tests/golden/waves.csv", "r");
@@ -255,8 +257,9 @@ static void wavefronts_and_sectors(void **state) {
             3);
         struct wave_count c = run_wave(w);
         bool right =
-            sectors[0] != '-'   ? c.sectors == atof(sectors)
-            : is_approximate(w) ? c.wavefronts <= atof(wavefronts)
+            sectors[0] != '-'                  ? c.sectors == atof(sectors)
+            : is_approximate(w)                ? c.wavefronts <= atof(wavefronts)
+            : !strncmp(w->name, "ldgsts16", 8) ? atof(wavefronts) == 3 && c.wavefronts >= c.ideal
             : strstr(w->name, "cas")
                 ? c.wavefronts == atof(wavefronts) /* half its conflicts, it says */
                 : c.wavefronts == atof(wavefronts) && c.wavefronts - c.ideal == atof(conflicts);
