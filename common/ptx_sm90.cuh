@@ -1,5 +1,5 @@
-/* Hopper's own instructions: mbarrier, TMA, WGMMA, and what orders them. One PTX instruction = one tiny
- * function, named after the instruction. Shared memory is named by its 32-bit shared-window address.
+/* Hopper's own instructions: mbarrier, TMA, WGMMA, and what orders them. One PTX instruction = one
+ * tiny function, named after it. Shared memory is named by its 32-bit shared-window address.
  * WGMMA accumulators are in tile units: d[N / 8][4], one block of 8 columns each. */
 #pragma once
 
@@ -14,7 +14,8 @@ PTX uint32_t shared_address(const void *p) { return (uint32_t)__cvta_generic_to_
 /* ---- mbarrier: a phase ends when all arrivals are in and all announced bytes have landed */
 
 PTX void mbarrier_init(uint32_t barrier, int n_arrivals) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(n_arrivals) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(n_arrivals)
+                 : "memory");
 }
 
 /* Makes mbarrier_init visible to TMA and to the other CTAs of the cluster. */
@@ -28,11 +29,12 @@ PTX void mbarrier_arrive(uint32_t barrier) {
 
 /* Arrives, and announces n_bytes that TMA will bring before the phase may end. */
 PTX void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t n_bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(n_bytes)
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
+                 "r"(n_bytes)
                  : "memory");
 }
 
-/* True once the phase of this parity has ended; may suspend the thread for a while before it says no. */
+/* True once the phase of this parity has ended; may suspend the thread before it says no. */
 PTX bool mbarrier_try_wait_parity(uint32_t barrier, uint32_t parity) {
     uint32_t done;
     asm volatile("{ .reg .pred p;\n"
@@ -57,9 +59,9 @@ PTX void prefetch_tensormap(const CUtensorMap *map) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-/* Global to shared; what lies outside the tensor arrives as zeros and counts as bytes all the same. */
-PTX void tma_load_4d(uint32_t smem, const CUtensorMap *map, uint32_t barrier, int d, int row, int head,
-                     int batch) {
+/* Global to shared; what lies outside the tensor arrives as zeros and counts as bytes too. */
+PTX void tma_load_4d(uint32_t smem, const CUtensorMap *map, uint32_t barrier, int d, int row,
+                     int head, int batch) {
     asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
                  " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(smem),
                  "l"(map), "r"(barrier), "r"(d), "r"(row), "r"(head), "r"(batch)
@@ -89,8 +91,8 @@ PTX uint64_t createpolicy_evict_last() {
 
 /* Shared to global; what lies outside the tensor is not written. */
 PTX void tma_store_4d(const CUtensorMap *map, uint32_t smem, int d, int row, int head, int batch) {
-    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(
-                     map),
+    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group"
+                 " [%0, {%2, %3, %4, %5}], [%1];" ::"l"(map),
                  "r"(smem), "r"(d), "r"(row), "r"(head), "r"(batch)
                  : "memory");
 }
@@ -112,14 +114,18 @@ PTX void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" :::
 
 /* ---- registers: a warpgroup gives up or asks for registers; N = 24, 32 ... 256 */
 
-template <int N> PTX void setmaxnreg_dec() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N)); }
-template <int N> PTX void setmaxnreg_inc() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N)); }
+template <int N> PTX void setmaxnreg_dec() {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
+}
+template <int N> PTX void setmaxnreg_inc() {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
+}
 
-/* Four 8x8 matrices of halves. Register i of lane t holds row t / 4, columns 2 (t % 4) and the next of
- * matrix i; lane t says where row t % 8 of matrix t / 8 goes, 16 bytes. */
+/* Four 8x8 matrices of halves. Register i of lane t holds row t / 4, columns 2 (t % 4) and the next
+ * of matrix i; lane t says where row t % 8 of matrix t / 8 goes, 16 bytes. */
 PTX void stmatrix_x4(uint32_t smem, uint32_t r0, uint32_t r1, uint32_t r2, uint32_t r3) {
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(smem), "r"(r0),
-                 "r"(r1), "r"(r2), "r"(r3)
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(smem),
+                 "r"(r0), "r"(r1), "r"(r2), "r"(r3)
                  : "memory");
 }
 
@@ -143,13 +149,13 @@ template <int N> PTX void registers_fence(float (&d)[N][4]) {
 }
 
 
-/* D = A B^T (use_d 0) or D += A B^T (1): wgmma.mma_async.m64nNk16, fp32 D. A (64, 16) and B (N, 16) lie
- * K-major in shared memory. */
+/* D = A B^T (use_d 0) or D += A B^T (1): wgmma.mma_async.m64nNk16, fp32 D. A (64, 16) and B (N, 16)
+ * lie K-major in shared memory. */
 template <int N>
 PTX void wgmma_m64k16_ss(float (&d)[N / 8][4], uint64_t a_desc, uint64_t b_desc, int use_d);
 
-/* D = A B or D += A B. A (64, 16) is in registers: a[r] holds row 16 warp + lane / 4 + 8 (r % 2), columns
- * 2 (lane % 4) + 8 (r / 2) and the next. B (16, N) lies MN-major in shared memory. */
+/* D = A B or D += A B. A (64, 16) is in registers: a[r] holds row 16 warp + lane / 4 + 8 (r % 2),
+ * columns 2 (lane % 4) + 8 (r / 2) and the next. B (16, N) lies MN-major in shared memory. */
 template <int N>
 PTX void wgmma_m64k16_rs(float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t b_desc, int use_d);
 

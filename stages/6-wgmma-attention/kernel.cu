@@ -3,13 +3,13 @@
  *                      DIM                        BKV                       DIM
  *              +---------------+            +---------------+       +---------------+
  *  warpgroup 0 |               |            |               |       |               |
- *  warpgroup 1 |       Q       |  x  K^T =  |   S, then P   |  x V  |       O       |   64 rows each
+ *  warpgroup 1 |       Q       |  x  K^T =  |   S, then P   |  x V  |       O       |  64 rows each
  *  warpgroup 2 |               |            |               |       |               |
  *              +---------------+            +---------------+       +---------------+
  *
- * One thread of one more warpgroup, the producer, asks TMA for Q, K and V; the consumers compute. The
- * tensor cores take one warpgroup's products after the other's, in turns, so that the others have time
- * for softmax (-). A turn is S = Q K^T of the next KV tile and O += P V of this one:
+ * One thread of one more warpgroup, the producer, asks TMA for Q, K and V; the consumers compute.
+ * The tensor cores take one warpgroup's products after the other's, in turns, so that the others
+ * have time for softmax (-). A turn is S = Q K^T of the next KV tile and O += P V of this one:
  *
  *   producer     K0 Q  K1 V0 K2 V1 K3 V2 ...      as stages of the rings get free
  *   warpgroup 0  [S0]--[S1 PV0]------[S2 PV1]------[S3 PV2]-----
@@ -25,11 +25,13 @@
  *   row  1    T4    T5    T6    T7   |  T4
  *   row  8    T0    T1    T2    T3   |  T0           j = 0, i = 2,3  |  j = 1, i = 2,3
  *     row = 16 warp + lane / 4 + 8 (i / 2)     col = 8 j + 2 (lane % 4) + i % 2
- * A row lives in 4 neighbouring lanes, so a row maximum is 2 shuffles: xor 1 and 2. As an operand P has
- * the same layout, pairs rounded to fp16: p_frag[j / 2][2 (j % 2) + i / 2]. It never leaves registers.
+ * A row lives in 4 neighbouring lanes, so a row maximum is 2 shuffles: xor 1 and 2. As an operand P
+ * has the same layout, pairs rounded to fp16: p_frag[j / 2][2 (j % 2) + i / 2]. It never leaves
+ * registers.
  *
- * Shared memory: pages of 64 elements, [rows][64] fp16, a row being one span of 128 bytes whose eight
- * 16-byte chunks TMA has exchanged by chunk ^= row % 8 (gmma_desc.h). Bytes, long shapes 64 | 128 | 256:
+ * Shared memory: pages of 64 elements, [rows][64] fp16, a row being one span of 128 bytes whose
+ * eight 16-byte chunks TMA has exchanged by chunk ^= row % 8 (gmma_desc.h). Bytes, long shapes of
+ * head_dim 64 | 128 | 256:
  *   q_smem    [ROW_GROUPS][PAGES][64][64]        24576 | 49152 | 65536
  *   k_smem    [RING][PAGES][BKV][64]             32768 | 40960 | 65536
  *   v_smem    [RING][PAGES][BKV][64]             32768 | 40960 | 65536
@@ -44,17 +46,18 @@
 #include "tile.h"
 
 constexpr int WARPGROUPS = WARPGROUPS_OF(DIM, SHAPE), THREADS = THREADS_OF(DIM, SHAPE);
-constexpr int KEY_GROUPS = KEY_GROUPS_OF(SHAPE);     // warpgroups that share rows
-constexpr int ROW_GROUPS = WARPGROUPS / KEY_GROUPS;  // warpgroups that share keys
+constexpr int KEY_GROUPS = KEY_GROUPS_OF(SHAPE);    // warpgroups that share rows
+constexpr int ROW_GROUPS = WARPGROUPS / KEY_GROUPS; // warpgroups that share keys
 constexpr int BQ = BQ_OF(DIM, SHAPE), BKV = BKV_OF(DIM, SHAPE);
-constexpr int RING = KEY_GROUPS * STAGES;            // stages of K, and of V
+constexpr int RING = KEY_GROUPS * STAGES; // stages of K, and of V
 constexpr int PAGES = DIM / 64;
 constexpr bool ONES = ONES_OF(DIM), O_IN_Q = O_IN_Q_OF(DIM);
 constexpr bool TURNS = TAKE_TURNS && KEY_GROUPS == 1; // split shapes: two turns at most, of no use
-constexpr bool PERSISTENT = KEY_GROUPS == 1;            // a CTA of a split shape has one tile of O
-constexpr int O_BLOCKS = DIM / 8 + ONES;             // the last one holds row sums of P
-constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128;           // bytes
-constexpr uint32_t Q_BYTES = PAGES * Q_PAGE, KV_BYTES = PAGES * KV_PAGE; // one warpgroup's Q; one stage
+constexpr bool PERSISTENT = KEY_GROUPS == 1;          // a CTA of a split shape has one tile of O
+constexpr int O_BLOCKS = DIM / 8 + ONES;              // the last one holds row sums of P
+constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128; // bytes
+constexpr uint32_t Q_BYTES = PAGES * Q_PAGE,
+                   KV_BYTES = PAGES * KV_PAGE; // one warpgroup's Q; one stage
 
 #include "pipeline.cuh" // barriers and rings
 #include "schedule.cuh" // which tile is next
@@ -71,10 +74,12 @@ static_assert((ROW_GROUPS - 1) * 64 <= STAGES * BKV,
 // Named barriers; 0 is __syncthreads.
 enum { BAR_TURN = 1, BAR_STORE = BAR_TURN + WARPGROUPS, BAR_COMBINE = BAR_STORE + WARPGROUPS };
 
+#include "combine.cuh" // split shapes: two halves of the keys
+
 // ---- load Q, K, V: one thread
 static __device__ __forceinline__ void load(const CUtensorMap *map, uint32_t smem, uint64_t *full,
-                                            uint64_t *empty, uint32_t parity, uint32_t page_bytes, int row,
-                                            int h, int b) {
+                                            uint64_t *empty, uint32_t parity, uint32_t page_bytes,
+                                            int row, int h, int b) {
     wait(empty, parity); // the products that read what was there are done
     mbarrier_arrive_expect_tx(shared_address(full), PAGES * page_bytes);
     for (int p = 0; p < PAGES; p++)
@@ -82,28 +87,28 @@ static __device__ __forceinline__ void load(const CUtensorMap *map, uint32_t sme
 }
 
 static __device__ __forceinline__ void produce(const struct attention_args &args,
-                                               const struct schedule &schedule, const CUtensorMap *q_map,
-                                               const CUtensorMap *k_map, const CUtensorMap *v_map,
-                                               uint32_t q_smem, uint32_t k_smem, uint32_t v_smem,
-                                               struct tile t) {
+                                               const struct schedule &schedule,
+                                               const CUtensorMap *q_map, const CUtensorMap *k_map,
+                                               const CUtensorMap *v_map, uint32_t q_smem,
+                                               uint32_t k_smem, uint32_t v_smem, struct tile t) {
     struct ring k = {0, 1}, v = {0, 1};
     const bool more = schedule.n_tiles > gridDim.x; // tiles than CTAs
     uint32_t index = blockIdx.x;
     for (uint32_t round = 0;; round++) {
 #define LOAD_K(n)                                                                                  \
-    load(k_map, k_smem + k.stage * KV_BYTES, &k_full[k.stage], &k_empty[k.stage], k.parity, KV_PAGE, \
-         (n) * BKV, t.kv_h, t.b);                                                                  \
+    load(k_map, k_smem + k.stage * KV_BYTES, &k_full[k.stage], &k_empty[k.stage], k.parity,        \
+         KV_PAGE, (n)*BKV, t.kv_h, t.b);                                                           \
     advance(k, 1);
 #define LOAD_V(n)                                                                                  \
-    load(v_map, v_smem + v.stage * KV_BYTES, &v_full[v.stage], &v_empty[v.stage], v.parity, KV_PAGE, \
-         (n) * BKV, t.kv_h, t.b);                                                                  \
+    load(v_map, v_smem + v.stage * KV_BYTES, &v_full[v.stage], &v_empty[v.stage], v.parity,        \
+         KV_PAGE, (n)*BKV, t.kv_h, t.b);                                                           \
     advance(v, 1);
 
         LOAD_K(t.n_blocks - 1)
 #pragma unroll 1 // or the producer's few registers spill
         for (int g = 0; g < ROW_GROUPS; g++)
-            load(q_map, q_smem + g * Q_BYTES, &q_full[g], &q_empty[g], ~round & 1, Q_PAGE, t.q0 + 64 * g, t.h,
-                 t.b);
+            load(q_map, q_smem + g * Q_BYTES, &q_full[g], &q_empty[g], ~round & 1, Q_PAGE,
+                 t.q0 + 64 * g, t.h, t.b);
         // The next tile: causal ones differ in length, so who is done first takes the first that is
         // left. The answer is awaited after the loads, not here.
         uint32_t n_taken = CAUSAL && more ? atomicAdd(schedule.counter, 1) : index;
@@ -137,16 +142,18 @@ static __device__ __forceinline__ void issue_qk(float (&s_frag)[BKV / 8][4], uin
 }
 
 // ---- O += P V, issued only
-static __device__ __forceinline__ void issue_pv(float (&o_frag)[O_BLOCKS][4],
-                                                const uint32_t (&p_frag)[BKV / 16][4], uint64_t v_desc) {
+static __device__ __forceinline__ void
+issue_pv(float (&o_frag)[O_BLOCKS][4], const uint32_t (&p_frag)[BKV / 16][4], uint64_t v_desc) {
 #pragma unroll
     for (int j = 0; j < BKV / 16; j++)
-        wgmma_m64k16_rs<8 * O_BLOCKS>(o_frag, p_frag[j], gmma_desc_advance(v_desc, j * 16 * 128), 1);
+        wgmma_m64k16_rs<8 * O_BLOCKS>(o_frag, p_frag[j], gmma_desc_advance(v_desc, j * 16 * 128),
+                                      1);
     wgmma_commit_group();
 }
 
 // ---- mask: row r of this thread sees the keys of this tile that come before n_visible[r]
-static __device__ __forceinline__ void mask(float (&s_frag)[BKV / 8][4], int col0, const int (&n_visible)[2]) {
+static __device__ __forceinline__ void mask(float (&s_frag)[BKV / 8][4], int col0,
+                                            const int (&n_visible)[2]) {
 #pragma unroll
     for (int j = 0; j < BKV / 8; j++)
 #pragma unroll
@@ -159,9 +166,10 @@ static __device__ __forceinline__ uint32_t pack(float low, float high) {
     return *(uint32_t *)&two;
 }
 
-// ---- softmax. Any base gives the same P / l as long as P fits fp16, so the maximum of the first tile
-// serves as base until an element of P exceeds 2^8: then, seldom, the base rises to the maximum so far.
-// P = 2^(S scale - base), and its row sums (this thread's columns only) where no tensor core adds them.
+// ---- softmax. Any base gives the same P / l as long as P fits fp16, so the maximum of the first
+// tile serves as base until an element of P exceeds 2^8: then, seldom, the base rises to the
+// maximum so far. P = 2^(S scale - base), and its row sums (this thread's columns only) where no
+// tensor core adds them.
 static __device__ __forceinline__ void exponentials(uint32_t (&p_frag)[BKV / 16][4],
                                                     const float (&s_frag)[BKV / 8][4],
                                                     const float (&base)[2], float (&l_new)[2],
@@ -181,7 +189,7 @@ static __device__ __forceinline__ void exponentials(uint32_t (&p_frag)[BKV / 16]
     for (int r = 0; r < 2; r++) l_new[r] = l_even[r] + l_odd[r];
 }
 
-// Does this warp hold a P above 2^8, or a NaN? Halves that are not negative compare like whole numbers.
+// Does this warp hold a P above 2^8, or a NaN? Halves that are not negative compare like integers.
 static __device__ __forceinline__ bool exceeds(const uint32_t (&p_frag)[BKV / 16][4]) {
     const uint32_t limit = 0x5C005C00; // 2^8 twice
     uint32_t m_even = limit, m_odd = limit;
@@ -194,8 +202,9 @@ static __device__ __forceinline__ bool exceeds(const uint32_t (&p_frag)[BKV / 16
 }
 
 // m_frag rises to the maximum of S scale; what was summed for the old one shrinks by alpha.
-static __device__ __forceinline__ void raise(float (&m_frag)[2], float (&base)[2], float (&alpha)[2],
-                                             const float (&s_frag)[BKV / 8][4], float scale_log2) {
+static __device__ __forceinline__ void raise(float (&m_frag)[2], float (&base)[2],
+                                             float (&alpha)[2], const float (&s_frag)[BKV / 8][4],
+                                             float scale_log2) {
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         float m_even = -INFINITY, m_odd = -INFINITY;
@@ -223,45 +232,18 @@ static __device__ __forceinline__ void rescale(float (&o_frag)[O_BLOCKS][4], flo
     for (int r = 0; r < 2; r++) l_frag[r] *= alpha[r];
 }
 
-// Split shapes: two key groups have found O, maxima and row sums for the same rows. Each gives the other
-// half of its columns and is left with the final values of its own half, from block `first` on.
-static __device__ __forceinline__ void combine(float (&o_frag)[O_BLOCKS][4], float (&m_frag)[2],
-                                               float (&l_frag)[2], float *partial_smem, int key_group) {
-    constexpr int HALF = DIM / 16;                                  // blocks of 8 columns
-    float *mine = partial_smem + key_group * PARTIAL_FLOATS(DIM) * 128 + threadIdx.x % 128;
-    const float *other = partial_smem + !key_group * PARTIAL_FLOATS(DIM) * 128 + threadIdx.x % 128;
-    for (int r = 0; r < 2; r++) mine[128 * r] = m_frag[r], mine[128 * (2 + r)] = l_frag[r];
-#pragma unroll
-    for (int i = 0; i < 4 * HALF; i++) {
-        float low = o_frag[i / 4][i % 4], high = o_frag[HALF + i / 4][i % 4];
-        mine[128 * (4 + i)] = key_group ? low : high;
-        o_frag[i / 4][i % 4] = key_group ? high : low;
-    }
-    bar_sync(BAR_COMBINE, 128 * KEY_GROUPS); // partial_smem is written
-    float alpha[2], beta[2]; // what is mine and what is the other's shrink by
-    for (int r = 0; r < 2; r++) {
-        float m_other = other[128 * r], m_new = fmaxf(m_frag[r], m_other);
-        float base = m_new == -INFINITY ? 0 : m_new;
-        alpha[r] = ex2(m_frag[r] - base);
-        beta[r] = ex2(m_other - base);
-        m_frag[r] = m_new;
-        l_frag[r] = l_frag[r] * alpha[r] + other[128 * (2 + r)] * beta[r];
-    }
-#pragma unroll
-    for (int i = 0; i < 4 * HALF; i++)
-        o_frag[i / 4][i % 4] = o_frag[i / 4][i % 4] * alpha[i / 2 % 2] + other[128 * (4 + i)] * beta[i / 2 % 2];
-}
-static __device__ __forceinline__ void consume(const struct attention_args &args,
-                                               const struct schedule &schedule, const CUtensorMap *o_map,
-                                               uint32_t q_smem, uint32_t k_smem, uint32_t v_smem,
-                                               uint32_t o_smem, uint32_t ones_smem, float *partial_smem,
-                                               struct tile t, int warpgroup) {
+// ---- compute: one warpgroup
+static __device__ __forceinline__ void
+consume(const struct attention_args &args, const struct schedule &schedule,
+        const CUtensorMap *o_map, uint32_t q_smem, uint32_t k_smem, uint32_t v_smem,
+        uint32_t o_smem, uint32_t ones_smem, float *partial_smem, struct tile t, int warpgroup) {
     const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
-    const int row_group = KEY_GROUPS > 1 ? 0 : warpgroup, key_group = KEY_GROUPS > 1 ? warpgroup : 0;
+    const int row_group = KEY_GROUPS > 1 ? 0 : warpgroup,
+              key_group = KEY_GROUPS > 1 ? warpgroup : 0;
     const int row0 = 64 * row_group + 16 * warp + lane / 4, col0 = lane % 4 * 2;
     const int turn = BAR_TURN + warpgroup, next_turn = BAR_TURN + (warpgroup + 1) % WARPGROUPS;
-    // A page of V is followed, KV_PAGE further, by the next; or by the ones, at another distance from
-    // each stage.
+    // A page of V is followed, KV_PAGE further, by the next; or by the ones, at another distance
+    // from each stage.
     const uint64_t q_desc =
         gmma_desc_encode({q_smem + row_group * Q_BYTES, 0, 1024, 0, GMMA_SWIZZLE_128});
     const uint64_t k_desc = gmma_desc_encode({k_smem, 0, 1024, 0, GMMA_SWIZZLE_128});
@@ -286,9 +268,10 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
 // KV tiles that this warpgroup cannot see pass by; it takes its turns all the same.
 #define SKIP_HIDDEN_K()                                                                            \
     for (int i = 0; i < hidden; i++) {                                                             \
-        wait(&k_full[k.stage], k.parity); /* not before: the arrival would count for the old phase */ \
+        wait(&k_full[k.stage],                                                                     \
+             k.parity); /* not before: the arrival would count for the old phase */                \
         if (lane == 0) arrive(&k_empty[k.stage]);                                                  \
-        advance(k, KEY_GROUPS);                                                              \
+        advance(k, KEY_GROUPS);                                                                    \
         if (TURNS) bar_sync(turn, 256), bar_arrive(next_turn, 256);                                \
     }
 // The first S of a tile, alone.
@@ -298,7 +281,7 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
     wait(&k_full[k.stage], k.parity); /* q_smem and k_smem are written by TMA */                   \
     registers_fence(s_frag);                                                                       \
     wgmma_fence();                                                                                 \
-    issue_qk(s_frag, q_desc, gmma_desc_advance(k_desc, k.stage * KV_BYTES));                       \
+    issue_qk(s_frag, q_desc, gmma_desc_advance(k_desc, k.stage *KV_BYTES));                        \
     wgmma_wait_group<0>();                                                                         \
     registers_fence(s_frag);
 
@@ -334,7 +317,8 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
             // ---- S = Q K^T of this KV tile, O += P V of the one before
             wait(&k_full[k.stage], k.parity); // k_smem is written by TMA
             wait(&v_full[v.stage], v.parity); // v_smem is written by TMA
-            if (TURNS) bar_sync(turn, 256);   // no hazard: the tensor cores are left by the one before
+            if (TURNS)
+                bar_sync(turn, 256); // no hazard: the tensor cores are left by the one before
             registers_fence(s_frag);
             registers_fence(o_frag);
             wgmma_fence(); // o_frag and p_frag have just been written
@@ -352,7 +336,7 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
             registers_fence(o_frag);
             RELEASE_V()
 
-            // ---- softmax; where no key was visible so far, a base of -inf makes P inf, which exceeds
+            // ---- softmax; where no key was visible so far, a base of -inf makes P inf: it exceeds
             float l_new[2];
             exponentials(p_frag, s_frag, m_frag, l_new, args.scale_log2);
             if (exceeds(p_frag)) {
@@ -424,7 +408,8 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
         const bool elected = threadIdx.x % (128 * KEY_GROUPS) == 0;
         const uint32_t smem = o_smem + row_group * Q_BYTES;
         if (elected && PERSISTENT) bulk_wait_group_read<0>();
-        if (PERSISTENT) bar_sync(BAR_STORE + row_group, 128); // TMA has read the last O, every warp its Q
+        if (PERSISTENT)
+            bar_sync(BAR_STORE + row_group, 128); // TMA has read the last O, every warp its Q
         uint32_t here = lane;
         asm volatile("" : "+r"(here)); // addresses are computed here, not kept over the loop
 #pragma unroll
@@ -440,7 +425,8 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
         bar_sync(BAR_STORE + row_group, 128 * KEY_GROUPS); // o_smem is written by all warps
         if (elected) {
             for (int p = 0; p < PAGES; p++)
-                tma_store_4d(o_map, smem + p * Q_PAGE, p * 64, done.q0 + 64 * row_group, done.h, done.b);
+                tma_store_4d(o_map, smem + p * Q_PAGE, p * 64, done.q0 + 64 * row_group, done.h,
+                             done.b);
             bulk_commit_group();
             if (O_IN_Q) bulk_wait_group_read<0>(); // q_smem, which is o_smem, may be overwritten
         }
@@ -453,23 +439,27 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
             FIRST_QK()
         }
     }
-    if (threadIdx.x % 128 == 0) bulk_wait_group_read<0>(); // the CTA keeps o_smem until TMA has read it
+    if (threadIdx.x % 128 == 0)
+        bulk_wait_group_read<0>(); // the CTA keeps o_smem until TMA has read it
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     attention(const __grid_constant__ struct attention_args args,
-              const __grid_constant__ struct schedule schedule, const __grid_constant__ CUtensorMap q_map,
-              const __grid_constant__ CUtensorMap k_map, const __grid_constant__ CUtensorMap v_map,
+              const __grid_constant__ struct schedule schedule,
+              const __grid_constant__ CUtensorMap q_map, const __grid_constant__ CUtensorMap k_map,
+              const __grid_constant__ CUtensorMap v_map,
               const __grid_constant__ CUtensorMap o_map) {
     extern __shared__ unsigned char smem[];
     const uint32_t smem0 = shared_address(smem);
-    const uint32_t q_smem = (smem0 + 1023) & ~1023u; // 8 rows of 128 bytes: where the swizzle starts anew
+    const uint32_t q_smem =
+        (smem0 + 1023) & ~1023u; // 8 rows of 128 bytes: where the swizzle starts anew
     const uint32_t k_smem = q_smem + ROW_GROUPS * Q_BYTES;
     const uint32_t v_smem = k_smem + RING * KV_BYTES;
     const uint32_t o_smem = O_IN_Q ? q_smem : v_smem + RING * KV_BYTES;
     const uint32_t ones_smem = v_smem + RING * KV_BYTES + (O_IN_Q ? 0 : ROW_GROUPS * Q_BYTES);
     const uint32_t partial_smem = ones_smem + (ONES ? KV_PAGE : 0);
-    const int tid = threadIdx.x, warpgroup = __shfl_sync(~0u, tid / 128, 0); // known to be one per warp
+    const int tid = threadIdx.x,
+              warpgroup = __shfl_sync(~0u, tid / 128, 0); // known to be one per warp
 
     if (tid == 0) init_barriers();
     if (tid == WARPGROUPS * 128) {

@@ -8,14 +8,15 @@ static __shared__ uint64_t next_full[2], next_empty[2];
 static __shared__ int next_smem[2]; // which tile comes after this one, two deep
 
 static __device__ __forceinline__ void wait(const uint64_t *barrier, uint32_t parity) {
-    while (!mbarrier_try_wait_parity(shared_address(barrier), parity)) {}
+    while (!mbarrier_try_wait_parity(shared_address(barrier), parity)) {
+    }
 }
 static __device__ __forceinline__ void arrive(const uint64_t *barrier) {
     mbarrier_arrive(shared_address(barrier));
 }
 
-// A place in a ring of K or V. Barriers start in phase 0: a consumer's first wait is for parity 0, a
-// producer's for the phase before, parity 1, which counts as over.
+// A place in a ring of K or V. Barriers start in phase 0: a consumer's first wait is for parity 0,
+// a producer's for the phase before, parity 1, which counts as over.
 struct ring {
     uint32_t stage, parity;
 };

@@ -1,4 +1,5 @@
-/* Tiles of O in the order in which they are handed out. Included by kernel.cu after its constants. */
+/* Tiles of O in the order in which they are handed out. Included by kernel.cu after its
+ * constants. */
 #pragma once
 
 struct tile {
@@ -6,8 +7,9 @@ struct tile {
     int n_blocks;       // KV tiles that its last row can see, at least one for each key group
 };
 
-// Tiles of one head follow each other, so that SMs share its K and V in L2. Causal ones come longest
-// first, to leave short ones for filling gaps at the end, by sections of heads whose K and V fit in L2.
+// Tiles of one head follow each other, so that SMs share its K and V in L2. Causal ones come
+// longest first, to leave short ones for filling gaps at the end, by sections of heads whose K and
+// V fit in L2.
 static __device__ __forceinline__ struct tile tile_at(const struct attention_args &args,
                                                       const struct schedule &s, uint32_t index) {
     uint32_t bh, q;
@@ -36,8 +38,8 @@ static __device__ __forceinline__ struct tile tile_at(const struct attention_arg
 }
 
 // How many of the tile's KV tiles, from the right, no row of this warpgroup can see.
-static __device__ __forceinline__ int n_hidden(const struct attention_args &args, const struct tile &t,
-                                               int row_group) {
+static __device__ __forceinline__ int n_hidden(const struct attention_args &args,
+                                               const struct tile &t, int row_group) {
     if (!CAUSAL || KEY_GROUPS > 1) return 0;
     int kv_end = min(args.seqlen_k, t.q0 + 64 * (row_group + 1) + args.diagonal);
     return t.n_blocks - max(1, (kv_end + BKV - 1) / BKV);
