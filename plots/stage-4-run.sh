@@ -27,7 +27,8 @@ run() {
     [ $code -ge 128 ] && exit $code
     said=$(tail -n 1 "$out/run.log")
     if [ $code = 0 ]; then
-        said="$(cell time rate 6) TFLOPS, $(cell kernel attention 6) registers"
+        said=$(cell time rate 6)
+        said="${said:--} TFLOPS, $(cell kernel attention 6) registers"
         said+=", $(grep -oE '[0-9]+ local' "$out/run.csv" | head -n 1 | cut -d' ' -f1) bytes spilled"
         said+=", $(cell OCCUPANCY blocks_per_sm 6) CTAs on an SM"
     fi

@@ -2,7 +2,8 @@
 # build/sweep/TILE/. A line is DIM and the tile's numbers, which tile.h takes as SWEEP_BQ ... SWEEP_CTAS;
 # tiles with several groups are for small problems, and their image is dDIM-small.
 SWEEPS += sweep-stage-4
-SWEEP_ARCH ?= $(if $(filter emu,$(DEVICE)),compute_89,sm_90a)
+SWEEP_ARCH ?= sm_90a
+SWEEP_ARCHS := $(SWEEP_ARCH) $(if $(filter emu,$(DEVICE)),compute_89)
 
 .PHONY: sweep-stage-4
 sweep-stage-4: $(BUILD)/columns
@@ -25,21 +26,28 @@ sweep-flags = -DSMALL=$(word 1,$1) -DDIM=$(word 2,$1) -DSWEEP_BQ=$(word 3,$1) -D
     -DSWEEP_WARPS=$(word 5,$1) -DSWEEP_GROUPS=$(word 6,$1) -DSWEEP_STAGES=$(word 7,$1) -DSWEEP_Q=$(word 8,$1) \
     -DSWEEP_CTAS=$(word 9,$1)
 
-# $(call sweep-rule,its place in build/,image without extension,flags)
-define sweep-rule
-sweep-stage-4: $1/stage-4 $2.$(if $(filter compute%,$(SWEEP_ARCH)),ptx,cubin)
-$1/stage.o: $(wildcard stages/4-tuned/*.[ch]) | $1/.dir
-	@$(CC) $(CPPFLAGS) $(CFLAGS) $3 -c -o $$@ stages/4-tuned/stage.c
-$1/stage-4: $1/stage.o $(LIB)
-	@$$(LINK)
-$2.cubin $2.ptx: $(wildcard stages/4-tuned/*.cu stages/4-tuned/*.cuh stages/4-tuned/*.h) common/ptx.cuh | $(dir $2).dir
+# $(call sweep-image,its place in build/,image,flags,arch,extension)
+define sweep-image
+sweep-stage-4: $1/images/stage-4/$2.$4.$5
+$1/images/stage-4/$2.$4.$5: $(wildcard stages/4-tuned/*.cu stages/4-tuned/*.cuh stages/4-tuned/*.h) \
+    common/ptx.cuh | $1/images/stage-4/.dir
 	@echo "nvcc $$@"
-	@$(NVCC) $(NVCCFLAGS) $3 $$(if $$(filter %.ptx,$$@),-ptx,-cubin) -arch=$(SWEEP_ARCH) -o $$@ stages/4-tuned/kernel.cu \
-	    2> $1/ptxas || { cat $1/ptxas >&2; exit 1; }
+	@$(NVCC) $(NVCCFLAGS) $3 -$5 -arch=$4 -o $$@ stages/4-tuned/kernel.cu 2> $$(basename $$@).ptxas || \
+	    { cat $$(basename $$@).ptxas >&2; exit 1; }
 endef
 
-# $(call sweep-rules,tile as a list)
-sweep-rules = $(call sweep-rule,$(BUILD)/sweep/$(word 1,$1),$(BUILD)/sweep/$(word 1,$1)/images/stage-4/$(word 2,$1).$(SWEEP_ARCH),$(call sweep-flags,$(wordlist 3,11,$1)))
-$(foreach t,$(sweep-tiles),$(eval $(call sweep-rules,$(subst :, ,$t))))
+# $(call sweep-program,its place in build/,flags)
+define sweep-program
+sweep-stage-4: $1/stage-4
+$1/stage.o: $(wildcard stages/4-tuned/*.[ch]) | $1/.dir
+	@$(CC) $(CPPFLAGS) $(CFLAGS) $2 -c -o $$@ stages/4-tuned/stage.c
+$1/stage-4: $1/stage.o $(LIB)
+	@$$(LINK)
+endef
+
+# $(call sweep-tile,NAME IMAGE SMALL DIM BQ ...)
+sweep-tile = $(eval $(call sweep-program,$(BUILD)/sweep/$(word 1,$1),$(call sweep-flags,$(wordlist 3,11,$1)))) \
+    $(foreach a,$(SWEEP_ARCHS),$(eval $(call sweep-image,$(BUILD)/sweep/$(word 1,$1),$(word 2,$1),$(call sweep-flags,$(wordlist 3,11,$1)),$a,$(if $(filter compute%,$a),ptx,cubin))))
+$(foreach t,$(sweep-tiles),$(call sweep-tile,$(subst :, ,$t)))
 
 endif
