@@ -53,3 +53,19 @@ unit: $(TEST_BIN)
 .PHONY: sanitize
 sanitize: ## the C tests under ASan and UBSan
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize SANITIZE="$(SANITIZERS)" unit
+
+# ---- Coverage: lines of the library that tests run, with the images of the ordinary build -------------
+
+.PHONY: coverage
+coverage: all ## which lines of the library the tests run
+	@mkdir -p $(BUILD)/coverage && ln -sfn ../images $(BUILD)/coverage/images
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage SANITIZE="--coverage -O1" covered
+	@cd $(BUILD)/coverage && gcov -n $$(find common profiler emulator -name '*.gcda') 2>/dev/null | \
+	    awk -F"[':% ]+" '/^File/ {file = $$2} /^Lines/ && file ~ /^(common|profiler|emulator)\/.*\.c$$/ \
+	        {printf "%6.1f %% of %4d lines  %s\n", $$3, $$5, file; run += $$3 * $$5 / 100; all += $$5; file = ""} \
+	        END {printf "%6.1f %% of %d lines\n", 100 * run / all, all}' | sort -n
+
+.PHONY: covered
+covered: $(TEST_BIN) $(addprefix $(BUILD)/,$(STAGES)) $(FAKE) $(FAKE_CUPTI) $(BUILD)/doctor
+	@BUILD=$(BUILD) NVCC=$(NVCC) tests/run.sh $(filter-out %/test_mutants,$(TEST_BIN)) \
+	    tests/test_faults.sh tests/test_refused.sh tests/test_cli.sh tests/test_stages.sh
