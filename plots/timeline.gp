@@ -22,8 +22,9 @@ set tics nomirror out
 set grid ytics back linetype 1 linewidth 1 linecolor rgb '#e4e4e4'
 set key outside top center horizontal samplen 1.5
 set title 'Tensor pipe and special functions over time' font ',15'
-set label 1 title_line[3:*].'; '.foot[3:*] at screen 0.02, screen 0.03 left font ',9' textcolor rgb '#555555'
-set bmargin 5
+set label 1 title_line[3:*] at screen 0.02, screen 0.055 left font ',9' textcolor rgb '#555555'
+set label 2 foot[3:*] at screen 0.02, screen 0.025 left font ',9' textcolor rgb '#555555'
+set bmargin 6
 set boxwidth 1 relative
 set xlabel 'us'
 set ylabel '% of all SMs'' peak'
