@@ -220,7 +220,8 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
                 ldmatrix_x4(q_frag[m][d], right(q_lane, 2 * d) + m * 16 * ROW_BYTES);
 
     // ---- for each KV tile
-    for (int t = 0; t < n_tiles; t++) {
+    const int n_turns = GROUPS == 1 ? n_tiles : share; // all groups pass equally many barriers
+    for (int t = 0; t < n_turns; t++) {
         const int kv0 = kv_last - t * BKV;
 
         // ---- load K, V
@@ -236,6 +237,7 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
             v -= BKV * args.v_stride.row;
         }
         cp_async_commit(); // an empty group, too, keeps the count of the wait right
+        if (GROUPS > 1 && t >= n_tiles) continue;
 
         // ---- S = Q K^T and softmax, quickly: P = 2^(S - ref), l += P
         int n_visible = args.seqlen_k - kv0; // columns that the warp's first row may see
