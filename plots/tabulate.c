@@ -125,12 +125,20 @@ static void put_quoted(FILE *f, const char *s) {
     fputc('"', f);
 }
 
-static void put_pedigree(FILE *f, const char *label, const json_t *r) {
+/* Adds a record's revision to "abc1234, def5678" if it is not there yet. */
+static void add_revision(char *list, size_t list_bytes, const json_t *r) {
+    const char *revision = json_string_value(json_object_get(r, "revision"));
+    size_t n = strlen(list);
+    if (revision && !strstr(list, revision))
+        snprintf(list + n, list_bytes - n, "%s%s", n ? ", " : "", revision);
+}
+
+/* r: the last stage's record; its clock, date and samples stand for the series. */
+static void put_pedigree(FILE *f, const char *label, const json_t *r, const char *revisions) {
     char line[512] = "no record";
     if (r) {
         const json_t *device = json_object_get(r, "device");
         const json_t *samples = json_object_get(r, "samples");
-        const char *revision = json_string_value(json_object_get(r, "revision"));
         const char *time = json_string_value(json_object_get(r, "time"));
         int n = snprintf(line, sizeof line, "%s: %s", label, text(r, "device", "name"));
         int mhz = (int)json_number_value(json_object_get(device, "clock_mhz_after"));
@@ -138,7 +146,7 @@ static void put_pedigree(FILE *f, const char *label, const json_t *r) {
             n += snprintf(line + n, sizeof line - n, ", %d MHz, driver %s", mhz,
                           text(r, "device", "driver"));
         n += snprintf(line + n, sizeof line - n, ", CUDA %s, revision %s, %.10s",
-                      text(r, "device", "toolkit"), revision ? revision : "?", time ? time : "?");
+                      text(r, "device", "toolkit"), revisions, time ? time : "?");
         if (json_object_get(samples, "median_us"))
             snprintf(line + n, sizeof line - n, ", n = %d, L2 %s",
                      (int)json_integer_value(json_object_get(samples, "n")),
@@ -168,11 +176,13 @@ static const char *put_series(struct output *out, int index, const char *label, 
 
     char list[1024];
     snprintf(list, sizeof list, "%s", stages);
+    char revisions[128] = "";
     const json_t *last = NULL;
     for (char *save, *s = strtok_r(list, " ", &save); s; s = strtok_r(NULL, " ", &save)) {
         const json_t *record = newest(records, s, problem);
         if (record && json_object_get(json_object_get(record, "problem"), "seqlen_q"))
             last = record;
+        add_revision(revisions, sizeof revisions, record);
         fprintf(out->table, "%d %s", atoi(s), s);
         for (int c = 0; c < N_COLUMNS; c++) {
             struct cell v = cell(record, columns[c]);
@@ -188,7 +198,7 @@ static const char *put_series(struct output *out, int index, const char *label, 
         fputc('\n', out->table);
     }
     fputs("\n\n", out->table);
-    put_pedigree(out->labels, label, last);
+    put_pedigree(out->labels, label, last, revisions);
     json_decref(records);
     return NULL;
 }
