@@ -9,9 +9,11 @@ problems() {
     case $1 in
     4) echo "--seqlen-q 150 --seqlen-k 200 --heads 1"
        echo "--seqlen-q 300 --seqlen-k 64 --heads 1 --causal"
+       echo "--chip l4 --heads 70 --seqlen-q 64 --seqlen-k 40 --head-dim 128"
        echo "--chip l4 --heads 70 --seqlen-q 64 --seqlen-k 200" ;;
-    6) echo "--heads 1 --seqlen-q 150 --seqlen-k 400"
-       echo "--heads 140 --seqlen-q 64 --seqlen-k 130"
+    6) echo "--heads 1 --seqlen-q 150 --seqlen-k 1200"
+       echo "--heads 420 --seqlen-q 20 --seqlen-k 60"
+       echo "--heads 136 --seqlen-q 16 --seqlen-k 700"
        echo "--heads 1 --seqlen-q 64 --seqlen-k 200 --head-dim 128" ;;
     *) echo "--seqlen-q 150 --seqlen-k 200 --heads 1" ;;
     esac
@@ -21,19 +23,28 @@ run() { # PROGRAM OPTIONS...
     timeout 60 "$@" --device emu --jobs 2 --quiet --counters none > "$tap_dir/out" 2>&1
 }
 
-# The source text that a site of --without list names by its innermost line.
-source_of() {
-    local lines=${2%%:*}
-    sed -n "${lines##*>}p" stages/"$1"-*/kernel.cu
+# The source lines that a site of --without list names, innermost last, and its opcode.
+source_of() { # STAGE SITE
+    local line lines=${2%%:*}
+    for line in ${lines//>/ }; do sed -n "${line}p" stages/"$1"-*/kernel.cu; done
+    echo "${2#*:}"
+}
+
+# Does the site lie at this entry's place? TEXT: in one of its lines. last: TEXT & OPCODE: on the last line of the
+# file that has TEXT.
+at_place() { # STAGE SITE ENTRY
+    local text=${3#last: } line
+    if [ "$text" = "$3" ]; then [[ "$(source_of "$1" "$2")" == *"$text"* ]]; return; fi
+    line=$(grep -nF "${text% & *}" stages/"$1"-*/kernel.cu | tail -n 1 | cut -d: -f1)
+    [[ ">${2%%:*}>" == *">$line>"* && "${2#*:}" == *"${text#* & }"* ]]
 }
 
 reason_for() { # STAGE SITE
-    local text stage rest
-    text=$(source_of "$1" "$2")
-    while IFS= read -r rest; do
-        [[ $rest == \#* || -z $rest ]] && continue
-        stage=${rest%% *} rest=${rest#* }
-        [ "$stage" = "$1" ] && [[ "$text ${2}" == *"${rest%% -- *}"* ]] && echo "${rest#* -- }" && return
+    local entry
+    while IFS= read -r entry; do
+        [[ $entry == "$1 "* ]] || continue
+        entry=${entry#* }
+        at_place "$1" "$2" "${entry%% -- *}" && echo "${entry#* -- }" && return
     done < tests/mutants_emu.txt
 }
 
