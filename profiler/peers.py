@@ -130,7 +130,7 @@ def run_stage(number, files, causal, args):
     out = os.path.join(files, "stage.jsonl")
     if os.path.exists(out):
         os.unlink(out)
-    command = [os.path.join(ROOT, "build", f"stage-{number}"), "--device", "cuda", "--quiet", "--json", out,
+    command = [os.path.relpath(os.path.join(ROOT, "build", f"stage-{number}")), "--device", "cuda", "--quiet", "--json", out,
                "--out", os.path.join(files, "o.npy"), "--max-samples", str(args.samples)]
     for name in "qkv":
         command += [f"--{name}", os.path.join(files, f"{name}.npy")]
