@@ -9,7 +9,7 @@
 
 #define LSE_LIMIT 1e-3
 
-/* ---- Poison and hashes ----------------------------------------------------------------------------- */
+/* ---- Poison and hashes ----------------------------------------------------------------------- */
 
 void check_poison(half *p, size_t n) {
     for (size_t i = 0; i < n; i++) p[i] = CHECK_POISON_HALF;
@@ -46,7 +46,7 @@ uint64_t check_hash(const void *data, size_t bytes) {
     return hash;
 }
 
-/* ---- The whole output: points 1, 5 and 6 ----------------------------------------------------------- */
+/* ---- The whole output: points 1, 5 and 6 ----------------------------------------------------- */
 
 static const half *row_of(const struct attention *a, const half *o, int64_t row) {
     int64_t bh = row / a->seqlen_q;
@@ -58,7 +58,8 @@ static bool row_is_masked(const struct attention *a, int64_t row) {
     return a->seqlen_k == 0 || row % a->seqlen_q + attention_diagonal(a) < 0;
 }
 
-/* Every row of O and LSE, whether in the reference or not: what is unwritten, not finite, not masked. */
+/* Every row of O and LSE, whether in the reference or not: what is unwritten, not finite, not
+ * masked. */
 static void scan_rows(const struct check_evidence *e, const struct check_run *run,
                       struct check_result *r) {
     const struct attention *a = e->problem;
@@ -104,7 +105,7 @@ static void scan_guards(const struct attention *a, const struct check_run *run,
     r->guard_broken = touched - own + broken;
 }
 
-/* ---- Against the reference: points 1 to 5 ---------------------------------------------------------- */
+/* ---- Against the reference: points 1 to 5 ---------------------------------------------------- */
 
 /* Sums over the rows of the reference. */
 struct errors {
@@ -123,7 +124,8 @@ static double rounding_error(double x) {
     return fabs((double)back - rounded);
 }
 
-/* A row below the normal range of fp16 is measured against that range: its steps no longer shrink. */
+/* A row below the normal range of fp16 is measured against that range: its steps no longer shrink.
+ * */
 static double row_error(double squares, double reference_squares, int n) {
     double norm = fmax(sqrt(reference_squares), HALF_MIN_NORMAL * sqrt(n));
     return isfinite(squares) ? sqrt(squares) / norm : INFINITY;
@@ -199,7 +201,7 @@ static void compare(const struct check_evidence *e, const struct check_run *run,
     r->reference_rms = sqrt(x.reference_squares / x.n_elements);
 }
 
-/* ---- The verdict ----------------------------------------------------------------------------------- */
+/* ---- The verdict ----------------------------------------------------------------------------- */
 
 static void compare_runs(const struct check_evidence *e, struct check_result *r) {
     const struct check_run *x = &e->run[0], *y = &e->run[1];
@@ -222,8 +224,8 @@ static bool fails(struct check_result *r, const char *format, ...) {
     return true;
 }
 
-/* Says of the first broken point what is wrong; true if there is one. The plainest faults come first:
- * an unwritten element also breaks the row rule. */
+/* Says of the first broken point what is wrong; true if there is one. The plainest faults come
+ * first: an unwritten element also breaks the row rule. */
 static bool broken_point(const struct check_evidence *e, struct check_result *r) {
     const struct attention *a = e->problem;
     long long row = r->worst_row;

@@ -3,7 +3,7 @@
  *   2  worst row: ||o - ref|| / ||ref|| <= the stage's limit, over every row of the reference
  *   3  max |o - ref| <= 2 max |baseline - ref| + 2 max |(ref + 0.3 - 0.3) - ref|, the last in fp16
  *   4  on outlier input: RMSE <= RMSE of the baseline
- *   5  fully masked rows: O exactly 0, LSE exactly -inf; LSE otherwise within 1e-3 (or 8 steps of fp32
+ *   5  fully masked rows: O exactly 0, LSE exactly -inf; LSE otherwise within 1e-3 (or 8 fp32 steps
  *      where those are larger: |LSE| > 1000)
  *   6  every element of the output was written; guard bands and gaps were not
  *   7  inputs unchanged
@@ -11,7 +11,7 @@
  *
  * Outputs lie between guard bands, all of it filled with CHECK_POISON_WORD before each run:
  *
- *     | 512 poison | O as strided, gaps poisoned | 512 poison |      the kernel gets the address of O
+ *     | 512 poison | O as strided, gaps poisoned | 512 poison |   the kernel gets the address of O
  *
  * Inputs can lie in the same way, so that a read past the end meets a NaN. */
 #pragma once

@@ -44,8 +44,8 @@ uint64_t input_random(uint64_t seed, uint64_t stream, uint64_t index) {
     return mix(mix(seed * golden + stream + 1) + (index + 1) * golden);
 }
 
-/* N(0,1) without libm: 64 coin tosses, smoothed by two uniform numbers. The variance is 64/4 + 2/12,
- * the excess kurtosis -0.03, the range +-8.2. */
+/* N(0,1) without libm: 64 coin tosses, smoothed by two uniform numbers. The variance is 64/4 +
+ * 2/12, the excess kurtosis -0.03, the range +-8.2. */
 static double normal(uint64_t seed, uint64_t stream, uint64_t index) {
     int heads = __builtin_popcountll(input_random(seed, stream, 2 * index));
     uint64_t dither = input_random(seed, stream, 2 * index + 1);
@@ -58,8 +58,8 @@ static double uniform(uint64_t seed, uint64_t stream, uint64_t index) {
     return (double)(input_random(seed, stream, index) >> 11) * 0x1p-53;
 }
 
-/* Element d of row j (of seqlen rows) of tensor t; index counts its elements in C order. Streams t, t + 4
- * and t + 8 of random numbers belong to tensor t. */
+/* Element d of row j (of seqlen rows) of tensor t; index counts its elements in C order. Streams t,
+ * t + 4 and t + 8 of random numbers belong to tensor t. */
 static double element(enum input input, enum tensor t, uint64_t seed, uint64_t index, int64_t j,
                       int seqlen, int d, int head_dim) {
     switch (input) {

@@ -12,7 +12,7 @@
 
 enum { MAX_HEADER = 65536, PREFIX = 8 };
 
-/* ---- The header: a Python dictionary with three known keys ----------------------------------------- */
+/* ---- The header: a Python dictionary with three known keys ----------------------------------- */
 
 struct header {
     char descr[8];
@@ -96,7 +96,7 @@ static bool parse_header(const char *p, struct header *h) {
     return *skip_space(p + 1) == 0 && h->has_descr && h->has_order && h->has_shape;
 }
 
-/* ---- Reading --------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static const char *check_header(const char *path, const struct header *h, int64_t *n_bytes) {
     if (!strcmp(h->descr, ">f2"))
@@ -199,7 +199,7 @@ done:
     return why;
 }
 
-/* ---- Writing --------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static const char *write_all(int fd, const void *data, size_t bytes) {
     for (const char *p = data; bytes;) {

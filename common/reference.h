@@ -1,9 +1,10 @@
-/* Attention in double on the CPU: what every stage is compared with. Beside it the baseline, the same
- * attention done in fp16 steps (Q scaled, scores, probabilities and output each rounded to fp16, sums in
- * fp32, as an unfused half-precision program does it): it says how much error fp16 itself brings.
+/* Attention in double on the CPU: what every stage is compared with. Beside it the baseline, the
+ * same attention done in fp16 steps (Q scaled, scores, probabilities and output each rounded to
+ * fp16, sums in fp32, as an unfused half-precision program does it): it says how much error fp16
+ * itself brings.
  *
- * A large problem is sampled: rows drawn at random from every batch-head, one in each of n equal parts of
- * the sequence, and in every second batch-head its last row. */
+ * A large problem is sampled: rows drawn at random from every batch-head, one in each of n equal
+ * parts of the sequence, and in every second batch-head its last row. */
 #pragma once
 
 #include "attention.h"
@@ -23,8 +24,9 @@ struct reference {
 
 enum { REFERENCE_ALL_ROWS = 0, REFERENCE_MIN_ROWS = 256 };
 
-/* `work` limits n_rows * seqlen_k * head_dim, but REFERENCE_MIN_ROWS and one row of each batch-head are
- * taken in any case; REFERENCE_ALL_ROWS: no limit. `seed` draws the rows. NULL, or the reason. */
+/* `work` limits n_rows * seqlen_k * head_dim, but REFERENCE_MIN_ROWS and one row of each batch-head
+ * are taken in any case; REFERENCE_ALL_ROWS: no limit. `seed` draws the rows. NULL, or the reason.
+ * */
 const char *reference_open(const struct attention *a, const half *q, const half *k, const half *v,
                            double work, uint64_t seed, struct reference *out);
 void reference_close(struct reference *r);

@@ -1,6 +1,6 @@
-# `make setup test` on a fresh machine: what setup installs (nvcc, cmocka ...) is looked for while make reads
-# its makefiles. So setup runs as the remaking of an included makefile; make then starts afresh, with
-# MAKE_RESTARTS set, and reads everything again before it goes on with the other goals.
+# `make setup test` on a fresh machine: what setup installs (nvcc, cmocka ...) is looked for while
+# make reads its makefiles. So setup runs as the remaking of an included makefile; make then starts
+# afresh, with MAKE_RESTARTS set, and reads everything again before it goes on with the other goals.
 
 .PHONY: setup
 setup: ; @: ## install what is missing (Debian, Ubuntu): packages, .venv, CUDA if there is no nvcc

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Installs what this machine lacks to build, test and plot; says what it does; does nothing when all is there.
+# Installs what this machine lacks to build, test and plot; says what it does; does nothing when all
+# is there.
 #
 #   packages   Debian and Ubuntu, through apt-get (sudo only if needed): compiler, gnuplot, cmocka, jansson,
 #              clang-format, Python's venv
@@ -11,7 +12,7 @@ cd "$(dirname "$0")/.."
 say() { echo "setup: $*"; }
 die() { echo "setup: $*" >&2; exit 1; }
 
-# ---- Packages ----------------------------------------------------------------------------------------
+# ---- Packages ------------------------------------------------------------------------------------
 missing=()
 need() { # PACKAGE COMMAND...: the package is missing if the command fails
     local package=$1
@@ -45,7 +46,7 @@ if [ ${#missing[@]} -gt 0 ]; then
         "${missing[@]}" > /dev/null || die "apt-get could not install ${missing[*]}"
 fi
 
-# ---- Python and CUDA ---------------------------------------------------------------------------------
+# ---- Python and CUDA -----------------------------------------------------------------------------
 wanted=(notebooks/requirements.txt)
 if command -v nvcc > /dev/null; then :
 elif [ -x /usr/local/cuda/bin/nvcc ]; then :

@@ -1,12 +1,12 @@
 #!/bin/bash
-# compute-sanitizer's four tools over the stages, on a GPU: no report on any of 12 shapes. First each tool
-# must find the bug of its kind that tests/planted.cu holds.
+# compute-sanitizer's four tools over the stages, on a GPU: no report on any of 12 shapes. First
+# each tool must find the bug of its kind that tests/planted.cu holds.
 #
 #   tests/gpu_sanitize.sh [STAGE...]      "4": build/stage-4; none: every attention stage
 #
-# The shapes meet every head_dim that some stage takes, both masks, ragged tails, GQA, rows that see no
-# key, a single row over many keys (split keys) and a single key. A shape that the stage refuses (exit
-# 3) is counted apart: 12 shapes must remain.
+# The shapes meet every head_dim that some stage takes, both masks, ragged tails, GQA, rows that see
+# no key, a single row over many keys (split keys) and a single key. A shape that the stage refuses
+# (exit 3) is counted apart: 12 shapes must remain.
 . tests/tap.sh
 . tests/stages.sh
 tools="memcheck racecheck synccheck initcheck"

@@ -4,8 +4,8 @@
 #                      shapes and inputs until one run fails; one result for each semantic mutant, one
 #                      for all precision mutants together: 9 of 10 must fail
 #
-# Needs nvcc ($NVCC). What is tried in turn, the cheapest first; the last two leave no SM free, so that
-# nothing splits the keys.
+# Needs nvcc ($NVCC). What is tried in turn, the cheapest first; the last two leave no SM free, so
+# that nothing splits the keys.
 mutate_runs=(
     "--seqlen-q 70 --seqlen-k 130 --heads 4 --kv-heads 2 --batch 2"
     "--seqlen-q 70 --seqlen-k 60 --heads 4 --kv-heads 2"

@@ -5,8 +5,8 @@
 #
 # Shows one line for each, every failed test with what it said, every skipped one with its reason;
 # the whole output lies in $BUILD/tests/NAME.log. The last line is "N passed, N failed, N skipped".
-# A program that dies, hangs ($TEST_TIMEOUT, half an hour) or runs fewer tests than it planned is one
-# failure more.
+# A program that dies, hangs ($TEST_TIMEOUT, half an hour) or runs fewer tests than it planned is
+# one failure more.
 set -u
 build=${BUILD:-build}
 export CMOCKA_MESSAGE_OUTPUT=TAP

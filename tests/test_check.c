@@ -1,4 +1,5 @@
-/* The checker is tested first: a right answer passes, and each kind of wrong one is rejected for what it is. */
+/* The checker is tested first: a right answer passes, and each kind of wrong one is rejected for
+ * what it is. */
 #include "test.h"
 
 #include "half.h"

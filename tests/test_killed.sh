@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs that are ended at any moment: no record file is damaged, and every row that was finished is kept.
-# KILLS (25) of each kind; 100 before a release.
+# Runs that are ended at any moment: no record file is damaged, and every row that was finished is
+# kept. KILLS (25) of each kind; 100 before a release.
 . tests/tap.sh
 kills=${KILLS:-25}
 records=$tap_dir/records.jsonl
@@ -46,7 +46,8 @@ end_runs() {
     whole "$records" $((finished + 1)) "$kills"
 }
 
-# FILE FINISHED KILLED: at least FINISHED whole records, at most KILLED cut lines, none of them joined
+# FILE FINISHED KILLED: at least FINISHED whole records, at most KILLED cut lines, none of them
+# joined
 whole() {
     python3 - "$@" <<'PYTHON'
 import json, sys

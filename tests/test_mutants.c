@@ -1,5 +1,6 @@
-/* The mutation gate on the CPU model: the honest kernel passes on every input and shape; every mutant that
- * computes something else is rejected on at least one; of those with too few bits, 9 of 10. */
+/* The mutation gate on the CPU model: the honest kernel passes on every input and shape; every
+ * mutant that computes something else is rejected on at least one; of those with too few bits, 9 of
+ * 10. */
 #include "test.h"
 
 #include "flash_model.h"
