@@ -19,13 +19,17 @@ static enum emu_step f32_from_f16(struct emu_warp *w, const struct emu_inst *i, 
         EMU_EACH_LANE(l, mask) d[l] = canonical(half_to_float((half)a[l]));
         return EMU_NEXT;
     }
-    for (int l = 0; l < EMU_LANES; l += 8) {
-        __m256i wide = _mm256_load_si256((const __m256i *)(const void *)(a + l));
-        __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(wide, wide), 0x08);
-        __m256 x = _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
-        __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
-        _mm256_store_ps(d + l, _mm256_blendv_ps(x, nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q)));
+    const __m256i *wide = (const __m256i *)(const void *)a;
+    __m256 any_nan = _mm256_setzero_ps();
+    for (int l = 0; l < EMU_LANES; l += 16, wide += 2) {
+        __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(wide[0], wide[1]), 0xd8);
+        __m256 low = _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
+        __m256 high = _mm256_cvtph_ps(_mm256_extracti128_si256(packed, 1));
+        any_nan = _mm256_or_ps(any_nan, _mm256_cmp_ps(low, high, _CMP_UNORD_Q));
+        _mm256_store_ps(d + l, low);
+        _mm256_store_ps(d + l + 8, high);
     }
+    if (_mm256_movemask_ps(any_nan)) EMU_EACH_LANE(l, mask) d[l] = canonical(d[l]);
     return EMU_NEXT;
 }
 
