@@ -28,4 +28,5 @@ status "--a regs has one layout" 2 stage5 --a regs --major-a m
 status "--break nonsense" 2 stage5 --break nonsense
 status "a chip without wgmma" 3 "$build/stage-5" --device emu --chip l4
 status "a sweep needs a clock" 77 stage5 --sweep
+status "a full disk under stdout" 5 bash -c "'$build/stage-5' --device emu --no-time > /dev/full"
 tap_done

@@ -9,6 +9,7 @@
 #include "settings.h"
 #include "table.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -260,6 +261,8 @@ int main(int argc, char **argv) {
         status = caught || r.verdict.n_wrong ? STATUS_WRONG : STATUS_RIGHT;
     }
     run_close(&r);
+    if (!why && (fflush(stdout) || ferror(stdout)))
+        why = reason_as(STATUS_FILE, "stdout: %s", strerror(errno));
     if (why) fprintf(stderr, "stage-5: %s\n", why);
     if (interrupt_signal()) return 128 + interrupt_signal();
     return why ? (int)reason_status(why, STATUS_DEVICE) : status;
