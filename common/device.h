@@ -25,8 +25,11 @@ enum { DEVICE_MAX_ARGS = 8, DEVICE_MAX_ARG_BYTES = 256 };
 struct device_launch {
     char kernel[64]; /* symbol in the image */
     unsigned grid[3], block[3];
-    unsigned cluster[3];   /* {0,0,0} and {1,1,1}: no cluster */
-    unsigned shared_bytes; /* dynamic shared memory */
+    unsigned cluster[3];    /* blocks that can reach each other's shared memory; {0,0,0}: alone */
+    bool overlaps_previous; /* may start before the launch ahead of it has ended: its kernel runs
+                               griddepcontrol.wait before it reads what launches ahead of it write,
+                               or writes what they read or write */
+    unsigned shared_bytes;  /* dynamic shared memory */
     int n_args;
     size_t arg_bytes[DEVICE_MAX_ARGS];
     _Alignas(64) unsigned char arg[DEVICE_MAX_ARGS][DEVICE_MAX_ARG_BYTES];

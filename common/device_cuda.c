@@ -215,13 +215,31 @@ static const char *cuda_tensor_map(struct device *d, const struct device_tensor_
     return NULL;
 }
 
+/* The driver asks that a function be told of what not every GPU can do. */
+static const char *cuda_allow(struct cuda_device *c, const struct device_launch *l, CUfunction f) {
+    if (l->shared_bytes > 48 * 1024)
+        TRY(c, FuncSetAttribute, f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            (int)l->shared_bytes);
+    if (l->cluster[0] * l->cluster[1] * l->cluster[2] > 8)
+        TRY(c, FuncSetAttribute, f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+    return NULL;
+}
+
 const char *cuda_launch(struct device *d, struct device_image *image,
                         const struct device_launch *l) {
     struct cuda_device *c = cuda_of(d);
     const unsigned *cluster = l->cluster;
     CUfunction f;
-    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-                                   .value.clusterDim = {cluster[0], cluster[1], cluster[2]}};
+    CUlaunchAttribute attribute[2];
+    unsigned n = 0;
+    if (cluster[0] * cluster[1] * cluster[2] > 1)
+        attribute[n++] =
+            (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                .value.clusterDim = {cluster[0], cluster[1], cluster[2]}};
+    if (l->overlaps_previous) /* a programmatic edge where the launch becomes a graph's node */
+        attribute[n++] =
+            (CUlaunchAttribute){.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                                .value.programmaticStreamSerializationAllowed = 1};
     CUlaunchConfig config = {.gridDimX = l->grid[0],
                              .gridDimY = l->grid[1],
                              .gridDimZ = l->grid[2],
@@ -230,14 +248,13 @@ const char *cuda_launch(struct device *d, struct device_image *image,
                              .blockDimZ = l->block[2],
                              .sharedMemBytes = l->shared_bytes,
                              .hStream = c->stream,
-                             .attrs = &attribute,
-                             .numAttrs = cluster[0] * cluster[1] * cluster[2] > 1};
+                             .attrs = attribute,
+                             .numAttrs = n};
     void *args[DEVICE_MAX_ARGS];
     for (int i = 0; i < l->n_args; i++) args[i] = (void *)l->arg[i];
     TRY(c, ModuleGetFunction, &f, image->module, l->kernel);
-    if (l->shared_bytes > 48 * 1024) /* more than that must be asked for */
-        TRY(c, FuncSetAttribute, f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-            (int)l->shared_bytes);
+    const char *why = cuda_allow(c, l, f);
+    if (why) return why;
     TRY(c, LaunchKernelEx, &config, f, args, NULL);
     return NULL;
 }

@@ -151,7 +151,9 @@ static const char *emu_kernel_info(struct device *d, struct device_image *image,
 static const char *emu_launch_one(struct device *d, struct device_image *image,
                                   const struct device_launch *l) {
     struct emu_device *e = emu_of(d);
-    struct emu_grid g = {.shared_bytes = l->shared_bytes, .n_args = l->n_args};
+    struct emu_grid g = {.shared_bytes = l->shared_bytes,
+                         .overlaps_previous = l->overlaps_previous,
+                         .n_args = l->n_args};
     const struct emu_kernel *k;
     const char *why = find(image, l->kernel, &k);
     if (why) return why;

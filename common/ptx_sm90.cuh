@@ -129,6 +129,17 @@ PTX void stmatrix_x4(uint32_t smem, uint32_t r0, uint32_t r1, uint32_t r2, uint3
                  : "memory");
 }
 
+/* ---- launches that overlap (device.h, overlaps_previous) */
+
+/* Returns when the launches ahead have ended and what they wrote can be seen; at once if this
+ * launch does not overlap them. */
+PTX void griddepcontrol_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+/* The next launch may start when every CTA has said so or ended. It says nothing of memory. */
+PTX void griddepcontrol_launch_dependents() {
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
 /* ---- WGMMA */
 
 /* What this warpgroup did to the registers of the next wgmma happens before it. */

@@ -56,7 +56,8 @@ int emu_kernel_max_threads(const struct emu_kernel *k);
 
 struct emu_grid {
     unsigned grid[3], block[3], cluster[3];
-    unsigned shared_bytes; /* dynamic */
+    unsigned shared_bytes;  /* dynamic */
+    bool overlaps_previous; /* may start before earlier launches have ended (device.h) */
     int n_args;
     const void *arg[16];
     size_t arg_bytes[16];
