@@ -399,7 +399,7 @@ consume(const struct attention_args &args, const struct schedule &schedule,
             const int row = done.q0 + row0 + 8 * r;
             const bool none = m_frag[r] == -INFINITY;
             l_inv[r] = none ? 0 : 1 / l_frag[r];
-            if (lane % 4 == 0 && row < args.seqlen_q && key_group == 0)
+            if (lane % 4 == 0 && row >= 0 && row < args.seqlen_q && key_group == 0)
                 args.lse[((int64_t)done.b * args.heads + done.h) * args.seqlen_q + row] =
                     none ? -INFINITY : (m_frag[r] + lg2(l_frag[r])) * ln_2;
             if (none) // 0 times a V that is not finite is not 0
@@ -424,9 +424,9 @@ consume(const struct attention_args &args, const struct schedule &schedule,
         fence_proxy_async();                               // TMA is to see what this thread wrote
         bar_sync(BAR_STORE + row_group, 128 * KEY_GROUPS); // o_smem is written by all warps
         if (elected) {
-            for (int p = 0; p < PAGES; p++)
-                tma_store_4d(o_map, smem + p * Q_PAGE, p * 64, done.q0 + 64 * row_group, done.h,
-                             done.b);
+            const int row = done.q0 + 64 * row_group;
+            for (int p = 0; p < PAGES && row >= 0; p++)
+                tma_store_4d(o_map, smem + p * Q_PAGE, p * 64, row, done.h, done.b);
             bulk_commit_group();
             if (O_IN_Q) bulk_wait_group_read<0>(); // q_smem, which is o_smem, may be overwritten
         }

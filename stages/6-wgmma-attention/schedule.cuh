@@ -9,7 +9,9 @@ struct tile {
 
 // Tiles of one head follow each other, so that SMs share its K and V in L2. Causal ones come
 // longest first, to leave short ones for filling gaps at the end, by sections of heads whose K and
-// V fit in L2.
+// V fit in L2. Where BQ does not divide the rows, one tile computes rows for nothing: causal tiles
+// are laid from the last row up, so that it is the shortest, and may begin before row 0, by whole
+// warpgroups (TMA loads zeros there, but must not store).
 static __device__ __forceinline__ struct tile tile_at(const struct attention_args &args,
                                                       const struct schedule &s, uint32_t index) {
     uint32_t bh, q;
@@ -20,7 +22,6 @@ static __device__ __forceinline__ struct tile tile_at(const struct attention_arg
         index -= section * s.section_tiles.d;
         q = n_heads == s.heads_per_section ? divided(index, s.section_heads) : index / n_heads;
         bh = first + index - q * n_heads;
-        q = s.tiles_per_head.d - 1 - q;
     } else {
         bh = divided(index, s.tiles_per_head);
         q = index - bh * s.tiles_per_head.d;
@@ -29,7 +30,7 @@ static __device__ __forceinline__ struct tile tile_at(const struct attention_arg
     t.b = divided(bh, s.heads);
     t.h = bh - t.b * args.heads;
     t.kv_h = divided(t.h, s.group);
-    t.q0 = q * BQ;
+    t.q0 = CAUSAL ? (args.seqlen_q + 63) / 64 * 64 - (int)(q + 1) * BQ : q * BQ;
     int kv_end = args.seqlen_k;
     if (CAUSAL) kv_end = min(kv_end, t.q0 + BQ + args.diagonal);
     constexpr int together = KEY_GROUPS * BKV;

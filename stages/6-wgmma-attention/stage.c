@@ -144,8 +144,10 @@ static const char *plan(const struct attention *a, struct device *d, const struc
 static double tensor_instructions(const struct attention *a, const struct chip *chip) {
     int shape = shape_of(a, chip), bq = BQ_OF(a->head_dim, shape), bkv = BKV_OF(a->head_dim, shape);
     int keys = bkv * KEY_GROUPS_OF(shape);
+    int64_t end = a->mask == MASK_NONE ? ceil_div(a->seqlen_q, bq) * bq
+                                       : ceil_div(a->seqlen_q, 64) * 64; /* see schedule.cuh */
     double n_blocks = 0;
-    for (int64_t q0 = 0; q0 < ceil_div(a->seqlen_q, bq) * bq; q0 += 64) {
+    for (int64_t q0 = end - ceil_div(a->seqlen_q, bq) * bq; q0 < end; q0 += 64) {
         int64_t kv_end = a->seqlen_k, visible = q0 + 64 + attention_diagonal(a);
         if (a->mask != MASK_NONE && visible < kv_end) kv_end = visible;
         n_blocks += (kv_end > 0 ? ceil_div(kv_end, keys) : 1) * KEY_GROUPS_OF(shape);
