@@ -238,19 +238,17 @@ static uint32_t global_bad(struct emu_warp *w, const struct emu_inst *i, uint32_
                            const uint64_t addr[32], unsigned bytes) {
     uint32_t ok = mask;
     EMU_EACH_LANE(l, mask) {
-        uint64_t base = 0, end = 0;
-        bool found = emu_memory_find(w->block->launch->memory, addr[l], &base, &end);
+        const struct emu_memory *m = w->block->launch->memory;
+        const struct emu_allocation *a = emu_memory_find(m, addr[l]), *before;
         if (addr[l] % bytes) {
             emu_report(EMU_MISALIGNED, w, i, NULL,
                        "lane %d: address 0x%llx is not a multiple of %u", l,
                        (unsigned long long)addr[l], bytes);
-        } else if (!found || end - addr[l] < bytes) {
+        } else if (!a || a->end - addr[l] < bytes) {
             char near[96] = "";
-            if (!found && addr[l] &&
-                emu_memory_find(w->block->launch->memory,
-                                addr[l] - 4096 < addr[l] ? addr[l] - 4096 : 0, &base, &end))
+            if (!a && addr[l] >= 4096 && (before = emu_memory_find(m, addr[l] - 4096)))
                 snprintf(near, sizeof near, ", %llu bytes past the end of an allocation",
-                         (unsigned long long)(addr[l] - end));
+                         (unsigned long long)(addr[l] - before->end));
             emu_report(EMU_BAD_GLOBAL, w, i, NULL,
                        "lane %d: %u bytes at 0x%llx are not allocated%s", l, bytes,
                        (unsigned long long)addr[l], near);
@@ -303,16 +301,19 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
     }
     struct emu_block *b = w->block;
     uint64_t from = first + (uint64_t)p->min, to = first + (uint64_t)p->max + bytes;
-    bool known = !far && from >= b->near_base && to <= b->near_end;
+    bool known = !far && b->near && from >= b->near->base && to <= b->near->end;
     if (__builtin_expect(misaligned || !known, 0)) {
-        bool found = !far && !misaligned &&
-                     emu_memory_find(b->launch->memory, from, &b->near_base, &b->near_end);
-        if (!found || to > b->near_end) {
-            b->near_base = b->near_end = 0;
+        b->near = far || misaligned ? NULL : emu_memory_find(b->launch->memory, from);
+        if (!b->near || to > b->near->end) {
+            b->near = NULL;
             mask = global_bad(w, i, mask, addr, bytes);
             if (!mask) return 0;
         }
     }
+    if (__builtin_expect(b->near && !(mask & w->early), 1))
+        emu_memory_touch(b->near, what);
+    else
+        EMU_EACH_LANE(l, mask) emu_global_touch(w, i, l, addr[l], what);
     struct emu_count *c = w->count + i->pc;
     c->sectors += p->wavefronts;
     c->sectors_ideal += p->wavefronts_ideal;

@@ -207,6 +207,7 @@ struct emu_kernel {
  * fenced[] is the part of seen[] that has passed a fence.proxy.async. */
 struct emu_clock {
     uint32_t seen[EMU_MAX_AGENTS], fenced[EMU_MAX_AGENTS];
+    bool waited; /* griddepcontrol.wait was run (overlap.c) */
 };
 
 enum emu_agent_kind {
@@ -252,13 +253,17 @@ bool emu_shared_async(struct emu_warp *w, const struct emu_inst *i, unsigned age
 /* Host memory behind [addr, addr + bytes) of global memory; NULL (nothing reported) if not all allocated. */
 void *emu_global(struct emu_warp *w, uint64_t addr, uint64_t bytes);
 
+/* A copy that lane `lane` issues will read or write global memory there: is it too early (overlap.c)? */
+void emu_global_touch(struct emu_warp *w, const struct emu_inst *i, uint32_t lane, uint64_t addr,
+                      enum emu_access what);
+
 /* ---- Reports --------------------------------------------------------------------------------------
  * Each is a failed check. Repeats of (kind, instruction, other instruction) are counted, not kept. */
 /* clang-format off */
 enum emu_report_kind {
     EMU_BAD_GLOBAL, EMU_BAD_SHARED, EMU_BAD_LOCAL, EMU_MISALIGNED, EMU_RACE, EMU_UNINITIALISED,
     EMU_DIVERGENT, EMU_BARRIER_MISMATCH, EMU_DEADLOCK, EMU_PROXY, EMU_IN_FLIGHT, EMU_BAD_MBARRIER,
-    EMU_BAD_TENSOR_MAP, EMU_BAD_WGMMA, EMU_TRAP, EMU_BAD_OPERAND
+    EMU_BAD_TENSOR_MAP, EMU_BAD_WGMMA, EMU_TRAP, EMU_BAD_OPERAND, EMU_TOO_EARLY
 };
 /* clang-format on */
 /* `other`: the second instruction concerned, or NULL. */
@@ -302,6 +307,7 @@ struct emu_warp {
     bool begun; /* constants are in the row file; later blocks find registers as they were left */
     uint32_t spins; /* branches taken while diverged */
     uint32_t limit; /* rank at which the running group stops to look around */
+    uint32_t early; /* lanes that must run griddepcontrol.wait before they use global memory */
     bool tainted;   /* some register holds uninitialised bytes (taint.c) */
     uint32_t *taint, taint_pc, pending_taint[8];
     int n_groups; /* sorted by pc; masks disjoint, their union is live */
@@ -337,8 +343,8 @@ struct emu_block {
     uint32_t free_registers; /* setmaxnreg's pool */
     uint64_t ticks;          /* instructions run: what clock reads */
     bool stopped;
-    uint64_t near_base, near_end; /* the allocation that was used last */
-    void *async;                  /* async.c's own: pending TMA operations, mbarrier clocks */
+    struct emu_allocation *near; /* the one that was used last */
+    void *async;                 /* async.c's own: pending TMA operations, mbarrier clocks */
 };
 
 /* One grid. Shared by the host threads; only `next_block` and the reports (locked) change. */
@@ -350,6 +356,7 @@ struct emu_launch_state {
     struct emu_reports *reports;
     uint32_t grid[3], block[3];
     uint32_t shared_bytes;
+    bool overlaps;                   /* the launch before it */
     unsigned char *param;            /* in global memory */
     const struct emu_events *events; /* NULL: nobody listens */
 };

@@ -90,6 +90,7 @@ enum emu_step emu_warp_sync(struct emu_warp *w, const struct emu_inst *i, uint32
     if (!emu_converged(w, i, mask, members[__builtin_ctz(mask)])) return EMU_WAIT;
     w->count[i->pc].splits++;
     emu_tick(w);
+    emu_overlap_sync(w);
     return EMU_NEXT;
 }
 

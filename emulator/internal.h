@@ -107,5 +107,22 @@ bool emu_on_line(const struct emu_origin *o, int line);
 const char *emu_without(const struct emu_kernel *k, const char *what, struct emu_kernel *out);
 void emu_without_list(const struct emu_kernel *k, const struct emu_count *count);
 
-/* memory.c: the allocation that holds p, as [*base, *end); false if none */
-bool emu_memory_find(const struct emu_memory *m, uint64_t p, uint64_t *base, uint64_t *end);
+/* memory.c: what one alloc gave, [base, end) */
+struct emu_allocation {
+    uint64_t base, end;
+    bool freed;
+    uint8_t touched, ahead; /* EMU_READ | EMU_WRITE: by this launch, by those that it may overlap */
+};
+/* The allocation that holds p, or NULL. */
+struct emu_allocation *emu_memory_find(const struct emu_memory *m, uint64_t p);
+void emu_memory_next_launch(struct emu_memory *m, bool overlaps);
+static inline void emu_memory_touch(struct emu_allocation *a, enum emu_access what) {
+    uint8_t bits = what & EMU_ATOM;
+    if ((__atomic_load_n(&a->touched, __ATOMIC_RELAXED) & bits) != bits)
+        __atomic_fetch_or(&a->touched, bits, __ATOMIC_RELAXED);
+}
+
+/* overlap.c: lane's access to `addr` before griddepcontrol.wait; reports it if a launch ahead meets it */
+void emu_too_early(struct emu_warp *w, const struct emu_inst *i, uint32_t lane,
+                   const struct emu_allocation *a, uint64_t addr, enum emu_access what);
+void emu_overlap_sync(struct emu_warp *w); /* w has synchronised with what its clock says */

@@ -109,6 +109,7 @@ static void warp_begin(struct emu_warp *w) {
     w->group[0] = (struct emu_group){.mask = w->live};
     w->now = w->group;
     memset(&w->clock, 0, sizeof w->clock);
+    w->early = b->shadow && s->overlaps ? EMU_FULL : 0;
 }
 
 /* Registers that a block may hand around by setmaxnreg: what launch bounds give each thread. */
@@ -255,6 +256,7 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
                                    .options = o,
                                    .memory = m,
                                    .chip = chip,
+                                   .overlaps = g->overlaps_previous,
                                    .reports = &r->reports},
                         .n_blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2]};
     for (int d = 0; d < 3; d++) {
@@ -264,6 +266,7 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     work.launch.shared_bytes = k->dynamic_offset > k->static_shared && g->shared_bytes
                                    ? k->dynamic_offset + g->shared_bytes
                                    : k->static_shared + g->shared_bytes;
+    emu_memory_next_launch(m, g->overlaps_previous);
     work.launch.param = emu_memory_at(m, param, 1);
     for (int a = 0; a < g->n_args; a++)
         memcpy(work.launch.param + k->param_offset[a], g->arg[a], g->arg_bytes[a]);

@@ -14,16 +14,12 @@ enum { PAGE = 4096 };
 #define RESERVED  ((size_t)1 << 38)
 #define PREFERRED ((void *)0x200000000000)
 
-struct allocation {
-    uint64_t base, end;
-    bool freed;
-};
-
 struct emu_memory {
     unsigned char *reserved;
     size_t used;
-    struct allocation *allocation; /* by address, which only grows */
+    struct emu_allocation *allocation; /* by address, which only grows */
     int n, capacity;
+    bool overlapped; /* the last launch */
 };
 
 const char *emu_memory_open(struct emu_memory **out) {
@@ -58,7 +54,7 @@ const char *emu_memory_alloc(struct emu_memory *m, size_t bytes, uint64_t *out) 
     size_t size = (bytes + PAGE - 1) / PAGE * PAGE;
     if (m->n == m->capacity) {
         int capacity = m->capacity ? 2 * m->capacity : 64;
-        struct allocation *more = realloc(m->allocation, (size_t)capacity * sizeof *more);
+        struct emu_allocation *more = realloc(m->allocation, (size_t)capacity * sizeof *more);
         if (!more) return reason("no memory for the emulator's list of allocations");
         m->allocation = more;
         m->capacity = capacity;
@@ -67,13 +63,13 @@ const char *emu_memory_alloc(struct emu_memory *m, size_t bytes, uint64_t *out) 
     if (mprotect(at, size, PROT_READ | PROT_WRITE))
         return reason("the emulator cannot allocate %zu bytes: %s", bytes, strerror(errno));
     uint64_t base = (uint64_t)(uintptr_t)at;
-    m->allocation[m->n++] = (struct allocation){base, base + bytes, false};
+    m->allocation[m->n++] = (struct emu_allocation){.base = base, .end = base + bytes};
     m->used += size + PAGE; /* an untouchable page in between */
     *out = base;
     return NULL;
 }
 
-static struct allocation *find(const struct emu_memory *m, uint64_t p) {
+struct emu_allocation *emu_memory_find(const struct emu_memory *m, uint64_t p) {
     int low = 0, high = m->n; /* the last allocation whose base is <= p lies in [low, high) */
     while (low < high) {
         int middle = (low + high) / 2;
@@ -83,12 +79,12 @@ static struct allocation *find(const struct emu_memory *m, uint64_t p) {
             high = middle;
     }
     if (low == 0) return NULL;
-    struct allocation *a = &m->allocation[low - 1];
+    struct emu_allocation *a = &m->allocation[low - 1];
     return p < a->end && !a->freed ? a : NULL;
 }
 
 void emu_memory_free(struct emu_memory *m, uint64_t p) {
-    struct allocation *a = find(m, p);
+    struct emu_allocation *a = emu_memory_find(m, p);
     if (!a || a->base != p) return;
     size_t size = (a->end - a->base + PAGE - 1) / PAGE * PAGE;
     void *at = (void *)(uintptr_t)p;
@@ -97,15 +93,17 @@ void emu_memory_free(struct emu_memory *m, uint64_t p) {
     a->freed = true;
 }
 
-bool emu_memory_find(const struct emu_memory *m, uint64_t p, uint64_t *base, uint64_t *end) {
-    const struct allocation *a = find(m, p);
-    if (!a) return false;
-    *base = a->base;
-    *end = a->end;
-    return true;
+/* What may still run when this launch starts: the one before it, and what that one may have overlapped. */
+void emu_memory_next_launch(struct emu_memory *m, bool overlaps) {
+    for (int n = 0; n < m->n; n++) {
+        struct emu_allocation *a = &m->allocation[n];
+        a->ahead = (uint8_t)(a->touched | (m->overlapped ? a->ahead : 0));
+        a->touched = 0;
+    }
+    m->overlapped = overlaps;
 }
 
 void *emu_memory_at(const struct emu_memory *m, uint64_t p, uint64_t bytes) {
-    const struct allocation *a = find(m, p);
+    const struct emu_allocation *a = emu_memory_find(m, p);
     return a && bytes <= a->end - p ? (void *)(uintptr_t)p : NULL;
 }

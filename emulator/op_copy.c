@@ -289,6 +289,7 @@ static enum emu_step tensor_copy(struct emu_warp *w, const struct emu_inst *i, u
         p.group = emu_warp_async(w)->store_groups[l];
         if (!shared_side(w, i, &p, 128)) continue;
         count_bulk(w, i, p.bytes);
+        emu_global_touch(w, i, l, p.map.base, load ? EMU_READ : EMU_WRITE);
         emu_pending_add(w->block, &p);
     }
     return EMU_NEXT;
@@ -321,6 +322,7 @@ static enum emu_step bulk_copy(struct emu_warp *w, const struct emu_inst *i, uin
         p.group = emu_warp_async(w)->store_groups[l];
         if (!p.bytes || !shared_side(w, i, &p, 16)) continue;
         count_bulk(w, i, p.bytes);
+        emu_global_touch(w, i, l, p.global, load ? EMU_READ : EMU_WRITE);
         emu_pending_add(w->block, &p);
     }
     return EMU_NEXT;

@@ -104,6 +104,7 @@ static void join(struct emu_clock *into, const struct emu_clock *from) {
         into->seen[a] = into->seen[a] > from->seen[a] ? into->seen[a] : from->seen[a];
         into->fenced[a] = into->fenced[a] > from->fenced[a] ? into->fenced[a] : from->fenced[a];
     }
+    into->waited |= from->waited;
 }
 
 void emu_release(struct emu_warp *w, struct emu_clock *c) {
@@ -117,6 +118,7 @@ void emu_acquire(struct emu_warp *w, const struct emu_clock *c) {
     uint32_t own = w->clock.seen[w->index];
     join(&w->clock, c);
     w->clock.seen[w->index] = own;
+    emu_overlap_sync(w);
 }
 
 void emu_proxy_fence(struct emu_warp *w) {

@@ -10,7 +10,8 @@
 
 static bool synchronises(const struct emu_inst *i) {
     return i->class == EMU_BARRIER || i->class == EMU_MBARRIER || i->class == EMU_FENCE ||
-           emu_has(i, "wait_group") || emu_has(i, "wait_all") || emu_has(i, "commit_group");
+           emu_has(i, "wait_group") || emu_has(i, "wait_all") || emu_has(i, "commit_group") ||
+           emu_has(i, "wait"); /* griddepcontrol.wait */
 }
 
 /* The lines in the kernel's file, outermost first: "511>308>77". */
