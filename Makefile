@@ -91,16 +91,16 @@ $(LIB): $(LIB_SRC:%.c=$(BUILD)/%.o)
 
 # ---- Kernel images ---------------------------------------------------------------------------------
 # A stage's file `images` says what its kernel.cu is compiled into: a line `arch A...` with the targets,
-# then one line `NAME FLAGS...` for each image. sm_XX gives build/images/stage-N/NAME.sm_XX.cubin,
-# compute_XX gives NAME.compute_XX.ptx. What ptxas said lies beside each cubin, in NAME.sm_XX.ptxas.
-# After a change of NVCCFLAGS: make clean.
+# then one line `NAME FLAGS...` for each image; FILE.cu among the flags takes the place of kernel.cu.
+# sm_XX gives build/images/stage-N/NAME.sm_XX.cubin, compute_XX gives NAME.compute_XX.ptx. What ptxas
+# said lies beside each cubin, in NAME.sm_XX.ptxas. After a change of NVCCFLAGS: make clean.
 
 # $(call image-rule,stage-N,folder,name,arch,extension,flags,ptx)
 # ptx: the PTX of the same architecture, if it is an image too; the cubin is assembled from it.
 define image-rule
-$(BUILD)/images/$1/$3.$4.$5: $(or $7,$2/kernel.cu) $2/images | $(BUILD)/images/$1/.dir
+$(BUILD)/images/$1/$3.$4.$5: $(or $7,$2/$(or $(filter %.cu,$6),kernel.cu)) $2/images | $(BUILD)/images/$1/.dir
 	@echo "nvcc $$@"
-	@$(NVCC) $(NVCCFLAGS) $6 $(if $(filter ptx,$5),-ptx,-cubin) -arch=$4 $(if $7,,-MD -MF $$@.d) -o $$@ $$< \
+	@$(NVCC) $(NVCCFLAGS) $(filter-out %.cu,$6) $(if $(filter ptx,$5),-ptx,-cubin) -arch=$4 $(if $7,,-MD -MF $$@.d) -o $$@ $$< \
 	    2> $$(basename $$@).ptxas || { cat $$(basename $$@).ptxas >&2; exit 1; }
 $(if $7,,-include $(BUILD)/images/$1/$3.$4.$5.d)
 endef

@@ -59,6 +59,7 @@ const char *bench_open(struct device *d, const struct attention *a, const struct
     if (why) return reason_as(STATUS_UNSUPPORTED, "%s", why);
     if ((why = place_tensors(out, in))) goto fail;
     if (attention_o_elements(a) == 0) return NULL; /* nothing to launch */
+    if (image) snprintf(out->plan.image, sizeof out->plan.image, "%s", image);
     if ((why = stage.plan(a, d, &out->tensors, &out->plan))) goto fail;
     if (image) snprintf(out->plan.image, sizeof out->plan.image, "%s", image);
     if ((why = bench_image_dir(dir, sizeof dir))) goto fail;

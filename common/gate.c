@@ -71,6 +71,10 @@ static void gate_occupancy(const struct gate_facts *f, struct gate *g) {
 
 static void gate_registers(const struct gate_facts *f, struct gate *g) {
     LIMIT(g, "<= %d", f->stage->max_registers);
+    if (f->plan->is_other_kernel) {
+        WHY(g, "the limit is not about this image");
+        return;
+    }
     for (int i = 0; i < f->plan->n_launches; i++)
         g->value = fmax(g->value, f->kernel[i].n_registers);
     if (!f->plan->n_launches) {
@@ -128,6 +132,11 @@ static void gate_instructions(const struct gate_facts *f, struct gate *g) {
     if (!f->plan->n_launches) {
         LIMIT(g, "= formula");
         WHY(g, "nothing to launch");
+        return;
+    }
+    if (f->plan->is_other_kernel) {
+        LIMIT(g, "= formula");
+        WHY(g, "the formula is not about this image");
         return;
     }
     if (f->stage->tensor_instructions)

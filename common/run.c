@@ -249,9 +249,9 @@ enum status run_timeline(const struct options *o) {
         attention_describe(&r.bench.problem, problem, sizeof problem);
         strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
         snprintf(title, sizeof title,
-                 "stage %s: %s, on %s, driver %s, SM clock %d MHz, revision %s, %s", stage.name,
-                 problem, device_info(r.device)->name, device_info(r.device)->driver,
-                 device_clock_mhz(r.device), revision(), date);
+                 "stage %s: %s, image %s, on %s, driver %s, SM clock %d MHz, revision %s, %s",
+                 stage.name, problem, plan->image, device_info(r.device)->name,
+                 device_info(r.device)->driver, device_clock_mhz(r.device), revision(), date);
         why = timeline_write(&t, title, o->timeline_path);
     }
     timeline_free(&t);

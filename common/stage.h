@@ -14,8 +14,9 @@ struct stage_tensors {
 
 /* What a stage wants to run for one problem: launches in order, on one stream. */
 struct stage_plan {
-    char image[48]; /* which line of the stage's `images` file: "d64" */
-    int n_launches; /* 0 for a zero-sized problem */
+    char image[48];       /* which line of the stage's `images` file: "d64" */
+    int n_launches;       /* 0 for a zero-sized problem */
+    bool is_other_kernel; /* asked for by --image: max_registers and the formula are not about it */
     struct device_launch launch[STAGE_MAX_LAUNCHES];
 };
 
@@ -34,7 +35,8 @@ struct stage {
     /* Bytes of scratch memory between launches; NULL stands for a function that returns 0. */
     size_t (*workspace_bytes)(const struct attention *a, const struct chip *chip);
 
-    /* Chooses image, tiles and grids and binds the arguments. */
+    /* Chooses image, tiles and grids and binds the arguments. out->image comes in as what --image
+     * names, or empty: it will be launched whatever the stage chooses, with the grid chosen here. */
     const char *(*plan)(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out);
 

@@ -105,6 +105,18 @@ static void compiler_figures_are_judged(void **state) {
     assert_int_equal(verdict("spills")->verdict, GATE_NA);
 }
 
+static void another_kernel_is_not_judged_by_the_stages_numbers(void **state) {
+    (void)state;
+    kernel[0].n_registers = 129;
+    count("tensor_instructions", 4095, "");
+    assert_int_equal(verdict("registers")->verdict, GATE_FAIL);
+    assert_int_equal(verdict("instructions")->verdict, GATE_FAIL);
+    plan.is_other_kernel = true;
+    assert_int_equal(verdict("registers")->verdict, GATE_NA);
+    assert_int_equal(verdict("instructions")->verdict, GATE_NA);
+    assert_int_equal(verdict("spills")->verdict, GATE_PASS);
+}
+
 static void the_worst_launch_counts(void **state) {
     (void)state;
     plan.n_launches = 2;
@@ -147,6 +159,7 @@ int main(void) {
         GATE_TEST(occupancy_prefers_what_was_measured),
         GATE_TEST(a_scalar_stage_has_no_tensor_gate),
         GATE_TEST(compiler_figures_are_judged),
+        GATE_TEST(another_kernel_is_not_judged_by_the_stages_numbers),
         GATE_TEST(the_worst_launch_counts),
         GATE_TEST(dram_is_asked_only_where_it_bounds),
     };

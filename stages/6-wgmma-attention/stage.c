@@ -1,6 +1,7 @@
 /* Stage 6 on the host: which image, four tensor maps, one launch. */
 #include "reason.h"
 
+#include "naive.h"
 #include "stage.h"
 #include "tile.h"
 
@@ -110,6 +111,23 @@ static const char *make_maps(const struct attention *a, struct device *d,
     return why;
 }
 
+/* naive.cu: a CTA for every 64 rows, no maps, no schedule. */
+static const char *plan_naive(const struct attention *a, const struct stage_tensors *t,
+                              struct stage_plan *out) {
+    struct attention_args args = stage_args(a, t);
+    int64_t n_q_tiles = ceil_div(a->seqlen_q, NAIVE_BQ);
+    out->n_launches = 1;
+    out->is_other_kernel = true;
+    out->launch[0] = (struct device_launch){
+        .kernel = "attention",
+        .grid = {(unsigned)(n_q_tiles * a->batch * a->heads), 1, 1},
+        .block = {NAIVE_THREADS, 1, 1},
+        .shared_bytes = NAIVE_SHARED_BYTES(a->head_dim),
+    };
+    device_launch_arg(&out->launch[0], &args, sizeof args);
+    return NULL;
+}
+
 static const char *plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out) {
     const struct chip *chip = &device_info(d)->chip;
@@ -118,6 +136,7 @@ static const char *plan(const struct attention *a, struct device *d, const struc
     struct attention_args args = stage_args(a, t);
     struct schedule schedule = schedule_of(a, shape);
     schedule.counter = (uint32_t *)t->workspace;
+    if (strstr(out->image, "-naive")) return plan_naive(a, t, out);
     *out = (struct stage_plan){.n_launches = 1};
     snprintf(out->image, sizeof out->image, "d%d%s%s", dim, suffix[shape],
              args.causal ? "-causal" : "");
