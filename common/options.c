@@ -2,6 +2,7 @@
 
 #include "input.h"
 #include "reason.h"
+#include "timing.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -120,6 +121,9 @@ static const struct entry table[] = {
     {"no-check", NULL, "do not compare with the reference", SWITCH(check, false)},
     {"no-time", NULL, "do not take time", SWITCH(time, false)},
     {"l2", "HOW", "warm (default) or cold: L2 flushed before each sample", .read = read_l2},
+    {"rest", "MS",
+     "burst times: no load before, one launch a sample, MS ms of rest\nbefore each; --max-samples of them",
+     INT(rest_ms, 0, 10000)},
     {"min-time", "S", "sample for at least S seconds (0.25) ...", .read = read_min_time},
     {"max-samples", "N", "... or N samples (200)", INT(max_samples, 1, 1000000)},
     {"sweep-random", "N", "check N random problems, drawn from --seed, and do nothing else",
@@ -216,6 +220,7 @@ const char *options_read(int argc, char **argv, struct options *out) {
                             .counters = COUNTERS_DEFAULT,
                             .check = true,
                             .time = true,
+                            .rest_ms = TIMING_LOADED,
                             .min_time_s = 0.25,
                             .max_samples = 200};
     for (int i = 0; i < N_OPTIONS; i++)

@@ -24,6 +24,7 @@ struct options {
     const char *counters;   /* group names; COUNTERS_DEFAULT or "none" */
     bool counters_asked;    /* by name: not to have them is an error then */
     bool check, time, cold; /* cold: L2 flushed before each sample */
+    int rest_ms;            /* >= 0: rest so long before each sample of one launch */
     double min_time_s;      /* sample at least this long ... */
     int max_samples;        /* ... or this often */
     int sweep_random;       /* > 0: check so many random shapes instead */

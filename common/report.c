@@ -91,9 +91,9 @@ static void rows_time(const struct report *r, struct printer *p) {
     char text[32];
     if (r->timed) {
         row(p, "time", "median", number(t->median_us, text), "us", "event",
-            "n %d, IQR %.3g, min %.4g; %d run%s a sample, %s L2", t->n, t->iqr_us, t->min_us,
+            "n %d, IQR %.3g, min %.4g; %d run%s a sample, %s L2%s", t->n, t->iqr_us, t->min_us,
             t->launches_per_sample, t->launches_per_sample == 1 ? "" : "s",
-            t->cold ? "cold" : "warm");
+            t->cold ? "cold" : "warm", t->rest_ms >= 0 ? ", rested" : "");
         row(p, "time", "rate", number(report_tflops(r), text), "TFLOPS", "model",
             "%.4g FLOP / median", attention_flops(&r->problem));
         if (t->clock_mhz_before)
@@ -198,11 +198,12 @@ static json_t *record_check(const struct check_result *c) {
 
 static json_t *record_samples(const struct report *r) {
     const struct timing *t = &r->timing;
-    return json_pack("{s:i, s:o, s:o, s:o, s:s, s:i, s:o, s:s}", "n", t->n, "median_us",
+    json_t *rest = t->rest_ms >= 0 ? json_integer(t->rest_ms) : NULL;
+    return json_pack("{s:i, s:o, s:o, s:o, s:s, s:o*, s:i, s:o, s:s}", "n", t->n, "median_us",
                      record_real(t->median_us), "iqr_us", record_real(t->iqr_us), "min_us",
-                     record_real(t->min_us), "l2", t->cold ? "cold" : "warm", "launches_per_sample",
-                     t->launches_per_sample, "tflops", record_real(report_tflops(r)), "source",
-                     "event");
+                     record_real(t->min_us), "l2", t->cold ? "cold" : "warm", "rest_ms", rest,
+                     "launches_per_sample", t->launches_per_sample, "tflops",
+                     record_real(report_tflops(r)), "source", "event");
 }
 
 static json_t *record_kernels(const struct report *r) {

@@ -117,7 +117,7 @@ static const char *run_time(struct run *r) {
         snprintf(report->no_time, sizeof report->no_time, "nothing to launch");
     else
         why = timing_measure(r->device, r->bench.image, plan->launch, plan->n_launches, o->cold,
-                             o->min_time_s, o->max_samples, &report->timing);
+                             o->rest_ms, o->min_time_s, o->max_samples, &report->timing);
     report->timed = !why && !*report->no_time;
     return report->timed ? check_time(r) : why;
 }

@@ -58,21 +58,29 @@ static const char *open_sample(struct device *d, struct device_image *image,
     return NULL;
 }
 
-static const char *warm_up(struct device_graph *g, double min_time_s) {
-    double us, start = seconds_now(), enough_s = fmin(warm_up_s, min_time_s);
+/* At least twice: the first replay uploads the graph. */
+static const char *warm_up(struct device_graph *g, double enough_s) {
+    double us, start = seconds_now();
     const char *why = NULL;
-    while (!why && !interrupt_signal() && seconds_now() - start < enough_s)
+    for (int n = 0; !why && !interrupt_signal() && (n < 2 || seconds_now() - start < enough_s); n++)
         why = device_graph_time(g, false, &us);
     return why;
+}
+
+static void rest(int ms) {
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000L};
+    nanosleep(&t, NULL);
 }
 
 static const char *take_samples(struct device_graph *g, double min_time_s, int max_samples,
                                 double *sample, struct timing *out) {
     enum { MIN_SAMPLES = 5 };
+    const bool rested = out->rest_ms != TIMING_LOADED;
     int n = 0;
     for (double measured_s = 0; n < max_samples; n++) {
-        if (n >= MIN_SAMPLES && measured_s >= min_time_s) break;
+        if (!rested && n >= MIN_SAMPLES && measured_s >= min_time_s) break;
         if (n && interrupt_signal()) break;
+        if (rested) rest(out->rest_ms);
         const char *why = device_graph_time(g, out->cold, &sample[n]);
         if (why) return why;
         measured_s += 1e-6 * sample[n];
@@ -84,23 +92,24 @@ static const char *take_samples(struct device_graph *g, double min_time_s, int m
 }
 
 const char *timing_measure(struct device *d, struct device_image *image,
-                           const struct device_launch *launches, int n, bool cold,
+                           const struct device_launch *launches, int n, bool cold, int rest_ms,
                            double min_time_s, int max_samples, struct timing *out) {
+    const bool rested = rest_ms != TIMING_LOADED;
     struct device_graph *g = NULL;
     double *sample = NULL;
     int repeats = 1;
-    *out = (struct timing){.cold = cold};
+    *out = (struct timing){.cold = cold, .rest_ms = rest_ms};
     const char *why = NULL;
     if (!(sample = malloc((size_t)max_samples * sizeof *sample))) {
         why = reason("out of memory for %d samples", max_samples);
         goto done;
     }
-    why = cold ? device_graph_open(d, image, launches, n, 1, &g)
-               : open_sample(d, image, launches, n, &repeats, &g);
+    why = cold || rested ? device_graph_open(d, image, launches, n, 1, &g)
+                         : open_sample(d, image, launches, n, &repeats, &g);
     if (why) goto done;
     out->launches_per_sample = repeats;
     nvtx_begin(NVTX_WARMUP);
-    why = warm_up(g, min_time_s);
+    why = warm_up(g, rested ? 0 : fmin(warm_up_s, min_time_s));
     nvtx_end();
     if (why) goto done;
     out->clock_mhz_before = device_clock_mhz(d);

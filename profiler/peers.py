@@ -2,12 +2,17 @@
 """Times PyTorch's attention back ends and the chosen stages on the same tensors, in one run.
 
     make stage-6 peers                      (runs this with results/peers.jsonl)
-    python3 profiler/peers.py --stages "4 6" --json results/peers.jsonl [--rows 0,5-9]
+    python3 profiler/peers.py --stages "4 6" --json results/peers.jsonl [--rows 0,5-9] [--rest 20]
 
 Each row of ROWS is one problem. Q, K and V are drawn once (N(0,1), fp16), written as .npy and given to
-everybody. Everybody is timed the same way: launches back to back in one CUDA graph that lasts at least
-200 us, replayed between two events; median over the replays, warm L2. The stages check their answer
-before they time it; the peers are compared with the first stage's output, or with each other.
+everybody. Everybody is timed the same way, between two events, median over the samples, warm L2:
+
+    loaded   launches back to back in one CUDA graph that lasts at least 1 ms, 0.2 s of load before: what
+             the board does for long, at the clock that its power limit leaves
+    rested   (--rest MS) one launch in one graph, MS ms without any before each: a burst, at the highest clock
+
+The stages check their answer before they time it; the peers are compared with the first stage's output,
+or with each other.
 
 Needs PyTorch with CUDA. Exit status: 0 done; 1 a wrong answer; 77 no PyTorch or no GPU.
 """
@@ -18,6 +23,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -55,8 +61,8 @@ def clock_mhz():
         return 0, ""
 
 
-def time_us(call, min_graph_us, n_samples):
-    """Median, IQR and minimum of one call's time, and how many calls one graph holds."""
+def time_us(call, min_graph_us, n_samples, rest_ms):
+    """Median, IQR and minimum of one call's time, and how many calls one graph holds. rest_ms: None, loaded."""
     stream = torch.cuda.Stream()
     start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     with torch.cuda.stream(stream):
@@ -67,12 +73,15 @@ def time_us(call, min_graph_us, n_samples):
             call()
         stop.record()
         stop.synchronize()
-        n_calls = max(1, int(min_graph_us / max(start.elapsed_time(stop) * 1000 / 5, 1)) + 1)
+        n_calls = 1
+        if rest_ms is None:
+            n_calls = max(1, int(min_graph_us / max(start.elapsed_time(stop) * 1000 / 5, 1)) + 1)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=stream):
             for _ in range(n_calls):
                 call()
-        warm_until = 200.0  # ms of replays before the first sample, as long as the stages take (timing.c)
+        # ms of replays before the first sample, as long as the stages take (timing.c)
+        warm_until = 200.0 if rest_ms is None else 0.1
         while warm_until > 0:
             start.record()
             graph.replay()
@@ -81,6 +90,8 @@ def time_us(call, min_graph_us, n_samples):
             warm_until -= max(start.elapsed_time(stop), 0.05)
         samples = []
         for _ in range(n_samples):
+            if rest_ms is not None:
+                time.sleep(rest_ms / 1000)
             start.record()
             graph.replay()
             stop.record()
@@ -100,7 +111,7 @@ def kernel_name(call):
     return max(events, key=lambda e: e.device_time).name if events else "n/a (the profiler saw no kernel)"
 
 
-def time_peer(name, q, k, v, causal, args, problem):
+def time_peer(name, q, k, v, causal, args, problem, rest_ms):
     backend, version = PEERS[name]
 
     def call():
@@ -109,7 +120,7 @@ def time_peer(name, q, k, v, causal, args, problem):
 
     out = call()
     before, driver = clock_mhz()
-    median, iqr, least, n_calls = time_us(call, args.min_graph_us, args.samples)
+    median, iqr, least, n_calls = time_us(call, args.min_graph_us, args.samples, rest_ms)
     after, _ = clock_mhz()
     record = {
         "schema": "attnlab-1.0",
@@ -122,10 +133,12 @@ def time_peer(name, q, k, v, causal, args, problem):
                     "launches_per_sample": n_calls, "tflops": problem["flops"] / median * 1e-6, "source": "event"},
         "interrupted": False,
     }
+    if rest_ms is not None:
+        record["samples"]["rest_ms"] = rest_ms
     return out, record
 
 
-def run_stage(number, files, causal, args):
+def run_stage(number, files, causal, args, rest_ms):
     """The stage's record, or None and the reason printed."""
     out = os.path.join(files, "stage.jsonl")
     if os.path.exists(out):
@@ -136,6 +149,8 @@ def run_stage(number, files, causal, args):
         command += [f"--{name}", os.path.join(files, f"{name}.npy")]
     if causal:
         command += ["--causal"]
+    if rest_ms is not None:
+        command += ["--rest", str(rest_ms), "--no-check", "--counters", "none"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode in (2, 3, 77):
         print(f"  stage {number}: {done.stderr.strip()}")
@@ -155,6 +170,26 @@ def chosen_rows(text):
     return rows
 
 
+def show(problem, way, records):
+    """One line: medians of the peers, then of the stages, and how they compare."""
+    medians = [r["samples"]["median_us"] if r and "samples" in r else None for r in records]
+    cells = [f"{m:9.1f} ({problem['flops'] / m * 1e-6:5.0f})" if m else f"{'-':>17}" for m in medians]
+    ours = [m for m in medians[len(PEERS):] if m]
+    ratio = f"{min(medians[:len(PEERS)]) / min(ours):6.3f}x" if ours else ""
+    print(f"{problem['text']:>25} {way}", " ".join(f"{c:>17}" for c in cells), ratio, flush=True)
+
+
+def append(path, records):
+    if not path:
+        return
+    with open(path, "a") as f:
+        for record in records:
+            if record:
+                f.write(json.dumps(record) + "\n")
+        f.flush()
+        os.fsync(f.fileno())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stages", default="", help="stage numbers, e.g. \"4 6\"")
@@ -162,10 +197,11 @@ def main():
     parser.add_argument("--json", default="", help="append the records to this file")
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--min-graph-us", type=float, default=1000.0)
+    parser.add_argument("--rest", type=int, metavar="MS", help="rested times too: MS ms without load before each sample")
     args = parser.parse_args()
     stages = args.stages.replace(",", " ").split()
     names = list(PEERS) + [f"stage {s}" for s in stages]
-    print(f"{'B,H,S,D':>17} {'mask':>6} " + " ".join(f"{n:>17}" for n in names) + "   us; best stage / best peer")
+    print(f"{'problem':>25} {'way':>6} " + " ".join(f"{n:>17}" for n in names) + "   us; best stage / best peer")
     wrong = 0
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as files:
         for index in chosen_rows(args.rows):
@@ -178,36 +214,27 @@ def main():
                        "head_dim": head_dim, "mask": "bottom-right" if causal else "none", "scale": head_dim ** -0.5,
                        "input": "torch.randn", "seed": index, "flops": flops(batch, heads, seqlen, head_dim, causal),
                        "text": f"B{batch} H{heads} S{seqlen} D{head_dim}" + (" causal" if causal else "")}
-            records, outputs = [], []
-            for name in PEERS:
-                out, record = time_peer(name, q, k, v, causal, args, problem)
-                records.append(record)
-                outputs.append((name, out))
-            for number in stages:
-                record = run_stage(number, files, causal, args)
-                records.append(record)
-                if record:
-                    o = torch.from_numpy(numpy.load(os.path.join(files, "o.npy"))).cuda()
-                    outputs.append((f"stage {number}", o))
+            outputs = []
+            for rest_ms in [None] if args.rest is None else [None, args.rest]:
+                records = []
+                for name in PEERS:
+                    out, record = time_peer(name, q, k, v, causal, args, problem, rest_ms)
+                    records.append(record)
+                    outputs.append((name, out))
+                for number in stages:
+                    record = run_stage(number, files, causal, args, rest_ms)
+                    records.append(record)
+                    if record:
+                        o = torch.from_numpy(numpy.load(os.path.join(files, "o.npy"))).cuda()
+                        outputs.append((f"stage {number}", o))
+                show(problem, "loaded" if rest_ms is None else "rested", records)
+                append(args.json, records)
             first_name, first = outputs[-1]
             for name, out in outputs[:-1]:
                 error = ((out.float() - first.float()).norm() / first.float().norm()).item()
                 if not error < 2e-3:
                     print(f"peers: {name} and {first_name} differ by {error:.2g} (relative L2)", file=sys.stderr)
                     wrong = 1
-            medians = [r["samples"]["median_us"] if r and "samples" in r else None for r in records]
-            cells = [f"{m:9.1f} ({problem['flops'] / m * 1e-6:5.0f})" if m else f"{'-':>17}" for m in medians]
-            ours = [m for m in medians[len(PEERS):] if m]
-            ratio = f"{min(medians[:len(PEERS)]) / min(ours):6.3f}x" if ours else ""
-            print(f"{batch},{heads},{seqlen},{head_dim}".rjust(17), f"{'causal' if causal else 'none':>6}",
-                  " ".join(f"{c:>17}" for c in cells), ratio, flush=True)
-            if args.json:
-                with open(args.json, "a") as f:
-                    for record in records:
-                        if record:
-                            f.write(json.dumps(record) + "\n")
-                    f.flush()
-                    os.fsync(f.fileno())
     return wrong
 
 

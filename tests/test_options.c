@@ -44,7 +44,7 @@ static void every_option_is_read(void **state) {
         line("--batch 2 --heads 32 --kv-heads 8 --seqlen-q 1 --seqlen-k 4096 --head-dim 128 "
              "--causal=top-left --scale 0.5 --input outlier --seed 0x10 --out o.npy --lse l.npy "
              "--device emu --chip l4 --counters TENSOR,MIX --no-check --no-time --l2 cold "
-             "--min-time 1.5 --max-samples 7 --fallback --csv --json r.jsonl --quiet "
+             "--rest 30 --min-time 1.5 --max-samples 7 --fallback --csv --json r.jsonl --quiet "
              "--image d64-nopad"));
     assert_int_equal(o.problem.batch, 2);
     assert_int_equal(o.problem.kv_heads, 8);
@@ -62,6 +62,7 @@ static void every_option_is_read(void **state) {
     assert_true(!o.check && !o.time);
     assert_float_equal(o.min_time_s, 1.5, 0);
     assert_int_equal(o.max_samples, 7);
+    assert_int_equal(o.rest_ms, 30);
     assert_string_equal(o.json_path, "r.jsonl");
 }
 
@@ -144,6 +145,7 @@ static void bad_lines_are_usage_errors(void **state) {
         {"--min-time -1", "--min-time"},
         {"--min-time nan", "--min-time"},
         {"--max-samples 0", "--max-samples"},
+        {"--rest -1", "--rest"},
         {"--sweep-random 0", "--sweep-random"},
         {"--repeat-check 1", "--repeat-check"},
         {"--image ../d64", "../d64"},

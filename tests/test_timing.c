@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static struct {
     double us_per_run; /* what one run of the plan takes */
@@ -54,14 +55,20 @@ static struct device device = {.ops = &ops};
 static const struct device_launch launch;
 static struct timing t;
 
-static const char *measure(double us_per_run, bool cold, double min_time_s, int max_samples) {
+static const char *measure_rested(double us_per_run, bool cold, int rest_ms, double min_time_s,
+                                  int max_samples) {
     int fail_at = fake.fail_at;
     memset(&fake, 0, sizeof fake);
     fake.fail_at = fail_at;
     fake.us_per_run = us_per_run;
-    const char *why = timing_measure(&device, NULL, &launch, 1, cold, min_time_s, max_samples, &t);
+    const char *why =
+        timing_measure(&device, NULL, &launch, 1, cold, rest_ms, min_time_s, max_samples, &t);
     assert_int_equal(fake.graphs_open, 0);
     return why;
+}
+
+static const char *measure(double us_per_run, bool cold, double min_time_s, int max_samples) {
+    return measure_rested(us_per_run, cold, TIMING_LOADED, min_time_s, max_samples);
 }
 
 static void statistics_are_known(void **state) {
@@ -119,6 +126,23 @@ static void cold_samples_are_flushed_single_runs(void **state) {
     assert_int_equal(fake.flushes, t.n);
 }
 
+static void rested_samples_are_single_runs_without_load(void **state) {
+    (void)state;
+    struct timespec before, after;
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    assert_fine(measure_rested(5, false, 3, 0.001, 20));
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    assert_int_equal(t.rest_ms, 3);
+    assert_int_equal(t.launches_per_sample, 1);
+    assert_int_equal(t.n, 20);
+    assert_in_range(fake.replays, 20, 22); /* no load before: nothing that heats */
+    double ms = 1e3 * (double)(after.tv_sec - before.tv_sec) +
+                1e-6 * (double)(after.tv_nsec - before.tv_nsec);
+    assert_true(ms >= 20 * 3);
+    assert_fine(measure(5, false, 0.001, 20));
+    assert_int_equal(t.rest_ms, TIMING_LOADED);
+}
+
 static void max_samples_is_obeyed(void **state) {
     (void)state;
     assert_fine(measure(5, false, 100, 3));
@@ -136,7 +160,8 @@ static void a_device_without_a_clock_says_so(void **state) {
     (void)state;
     static const struct device_ops no_time = {0};
     struct device emulator = {.ops = &no_time};
-    assert_reason(timing_measure(&emulator, NULL, &launch, 1, false, 1, 10, &t), "no clock");
+    assert_reason(timing_measure(&emulator, NULL, &launch, 1, false, TIMING_LOADED, 1, 10, &t),
+                  "no clock");
 }
 
 int main(void) {
@@ -147,6 +172,7 @@ int main(void) {
         cmocka_unit_test(long_kernels_have_a_sample_each),
         cmocka_unit_test(a_kernel_of_no_time_ends_too),
         cmocka_unit_test(cold_samples_are_flushed_single_runs),
+        cmocka_unit_test(rested_samples_are_single_runs_without_load),
         cmocka_unit_test(max_samples_is_obeyed),
         cmocka_unit_test(a_failing_device_is_reported),
         cmocka_unit_test(a_device_without_a_clock_says_so),
