@@ -18,13 +18,24 @@ $(addprefix source-,$(STAGES)): source-%: %
 	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS) --source
 
 .PHONY: timeline $(addprefix timeline-,$(STAGES))
-timeline: $(addprefix timeline-,$(CHOSEN)) ## what the GPU does every 2 us: results/timeline-stage-N.tsv, .png, .svg
+timeline: $(addprefix timeline-,$(CHOSEN)) ## what the GPU does every 2 us: results/timeline-stage-N.tsv, .png, .svg: WINDOW=100 us of it; RECORDED=h200 draws recorded ones
 $(addprefix timeline-,$(STAGES)): timeline-%: %
 	@mkdir -p results
+ifeq ($(RECORDED),)
 	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS) --timeline results/timeline-$*.tsv
-	@for t in png svg; do command -v gnuplot > /dev/null || { echo "timeline: to draw it install gnuplot-nox (make setup)"; break; }; \
-	    gnuplot -e "table = 'results/timeline-$*.tsv'; out = 'results/timeline-$*'; term = '$$t'" plots/timeline.gp; done
 	@echo results/timeline-$*.tsv
+	@$(call draw-timeline,$*,results/timeline-$*.tsv)
+else
+	@test -n "$(call recorded-timelines,$*)" || { echo "make: there is no plots/recorded/$(RECORDED)-timeline-$(*:stage-%=%).tsv" >&2; exit 5; }
+	@$(call draw-timeline,$*,$(call recorded-timelines,$*))
+endif
+
+WINDOW ?= 100
+recorded-timelines = $(sort $(wildcard plots/recorded/$(RECORDED)-timeline-$(1:stage-%=%)*.tsv))
+# $(call draw-timeline,stage-N,tables)
+draw-timeline = command -v gnuplot > /dev/null || { echo "timeline: to draw it install gnuplot-nox (make setup)"; exit 0; }; \
+    for t in png svg; do gnuplot -e "tables = '$2'; out = 'results/timeline-$1'; term = '$$t'; window = $(WINDOW)" plots/timeline.gp || exit 5; done; \
+    echo results/timeline-$1.png results/timeline-$1.svg
 
 # The kernels of tests/gpu_counters.c.
 COUNTED := $(foreach a,sm_89 sm_90a,$(BUILD)/images/tests/gpu_counters.$a.cubin)

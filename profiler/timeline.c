@@ -9,9 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { HARDWARE_BUFFER_BYTES = 64 << 20, MAX_SAMPLES = 50000, DEVICE_INDEX = 0 };
+
+/* Runs are left out beyond this many samples: 10,000 are decoded on an H200, 25,000 are not. */
+enum { SAMPLES_WANTED = 10000 };
 
 /* Three that fit into the one pass that sampling sees, on GA10x, AD10x and GH100. */
 static const char *const metrics[] = {
@@ -69,12 +73,28 @@ static const char *configure(struct sampler *s, int interval_ns) {
     return CUPTI_CALL(s->m.cupti, cuptiPmSamplingSetConfig, &set);
 }
 
-static const char *run(const struct sampler *s) {
+static const char *run(const struct sampler *s, int n_runs) {
     const char *why = NULL;
-    for (int r = 0; r < s->n_runs && !why; r++)
+    for (int r = 0; r < n_runs && !why; r++)
         for (int i = 0; i < s->n_launches && !why; i++)
             why = device_launch(s->device, s->kernels, &s->launches[i]);
     return why ? why : device_sync(s->device);
+}
+
+static double microseconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+/* As many of the n_runs as give SAMPLES_WANTED, by the time that one takes; at least one. */
+static const char *limit_runs(struct sampler *s, double interval_us) {
+    const char *why = run(s, 1); /* the first one may wait for the kernel to be loaded */
+    double begin = microseconds_now();
+    if (!why) why = run(s, 1);
+    double n = SAMPLES_WANTED * interval_us / (microseconds_now() - begin);
+    if (n < s->n_runs) s->n_runs = n < 1 ? 1 : (int)n;
+    return why;
 }
 
 static const char *sample(struct sampler *s) {
@@ -83,7 +103,7 @@ static const char *sample(struct sampler *s) {
     CUPTI_PARAMS(CUpti_PmSampling_Stop, stop, .pPmSamplingObject = s->object);
     const char *why = CUPTI_CALL(cupti, cuptiPmSamplingStart, &start);
     if (why) return why;
-    why = run(s);
+    why = run(s, s->n_runs);
     const char *stopped = CUPTI_CALL(cupti, cuptiPmSamplingStop, &stop);
     if (!why) why = stopped;
     if (why) return why;
@@ -168,12 +188,14 @@ const char *timeline_collect(struct device *d, struct device_image *image,
     struct sampler s = {
         .device = d, .kernels = image, .launches = launches, .n_launches = n, .n_runs = n_runs};
     struct gpu_counts *g;
-    *out = (struct timeline){.n_runs = n_runs, .interval_us = interval_us};
+    *out = (struct timeline){.interval_us = interval_us};
     if (device_info(d)->is_emulator) return "the emulator has no clock, so no timeline";
     const char *why = gpu_counts_open(d, image, launches, n, &g);
     if (why) return why;
     why = open_sampler(&s, gpu_counts_cupti(g), gpu_counts_chip(g), interval_us);
+    if (!why) why = limit_runs(&s, interval_us);
     if (!why) why = sample(&s);
+    out->n_runs = s.n_runs;
     if (!why) why = evaluate(&s, out);
     close_sampler(&s);
     gpu_counts_close(g);

@@ -20,9 +20,9 @@ struct timeline {
     double interval_us;
 };
 
-/* Runs the launches n_runs times without a pause and samples meanwhile. Idle samples before the
- * first and after the last with work are left out. What was lost (overflow) is a reason: run less,
- * or sample less often. */
+/* Runs the launches up to n_runs times, fewer if they take long, without a pause and samples
+ * meanwhile. Idle samples before the first and after the last with work are left out. What was lost
+ * (overflow) is a reason: run less, or sample less often. */
 const char *timeline_collect(struct device *d, struct device_image *image,
                              const struct device_launch *launches, int n, int n_runs,
                              double interval_us, struct timeline *out);

@@ -1,7 +1,8 @@
 #!/bin/bash
-# The mutation gate on the real kernels on a GPU: what kills them there too.
+# The mutation gate on the real kernels on a GPU: what kills them there too. STAGES="1 4": these.
 . tests/tap.sh
+. tests/stages.sh
 . tests/mutate.sh
 device=cuda
-mutate ${STAGES:-1 2 3 4 6}
+mutate $(stages | sed 's/.*-//')
 tap_done

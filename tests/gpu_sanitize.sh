@@ -2,11 +2,12 @@
 # compute-sanitizer's four tools over the stages, on a GPU: no report on any of 12 shapes. First
 # each tool must find the bug of its kind that tests/planted.cu holds.
 #
-#   tests/gpu_sanitize.sh [STAGE...]      "4": build/stage-4; none: every attention stage
+#   STAGES="4 5" tests/gpu_sanitize.sh       these stages; all without it. JOBS=16 runs at a time
 #
 # The shapes meet every head_dim that some stage takes, both masks, ragged tails, GQA, rows that see
 # no key, a single row over many keys (split keys) and a single key. A shape that the stage refuses
-# (exit 3) is counted apart: 12 shapes must remain.
+# (exit 3) is counted apart: 12 shapes must remain. Stage 5 has shapes of its own: layouts, operand
+# sources and widths of one instruction.
 . tests/tap.sh
 . tests/stages.sh
 tools="memcheck racecheck synccheck initcheck"
@@ -27,39 +28,65 @@ shapes=(
     "--head-dim 96 --seqlen 150 --causal"
     "--head-dim 256 --seqlen 150 --causal"
 )
+products=()
+for swizzle in none 32 64 128; do
+    products+=("--swizzle $swizzle --k-steps 3" "--swizzle $swizzle --major-b n --n 256 --k-steps 3"
+        "--swizzle $swizzle --a regs --n 72 --k-steps 3")
+done
 
-sanitize() { # TOOL PROGRAM ARGUMENTS...
-    local tool=$1
-    shift
-    timeout 300 compute-sanitizer --tool "$tool" --error-exitcode 99 "$@" > "$tap_dir/log" 2>&1
+# RUN TOOL PROGRAM ARGUMENTS...: leaves its output in $tap_dir/RUN and its exit status in RUN.status
+sanitize() {
+    local run=$tap_dir/$1 tool=$2
+    shift 2
+    timeout 300 compute-sanitizer --tool "$tool" --error-exitcode 99 "$@" > "$run" 2>&1
+    echo $? > "$run.status"
+}
+
+# Starts sanitize when fewer than JOBS runs are under way.
+start() {
+    while [ "$(jobs -rp | wc -l)" -ge "${JOBS:-$(nproc)}" ]; do wait -n; done
+    sanitize "$@" &
 }
 
 finds_planted() { # TOOL
-    sanitize "$1" "$build/tests/planted" "$1"
-    [ $? -eq 99 ] || { echo "its planted bug was not found"; return 1; }
+    [ "$(cat "$tap_dir/$1-planted.status")" -eq 99 ] || { echo "its planted bug was not found"; return 1; }
 }
 
-stage_is_clean() { # TOOL PROGRAM
-    local shape clean=0 refused=0 failed=0
-    for shape in "${shapes[@]}"; do
-        # shellcheck disable=SC2086
-        sanitize "$1" "$2" --device cuda --batch 1 --heads 2 $shape --no-time --counters none --quiet
-        case $? in
+shapes_of() { if [ "$1" = stage-5 ]; then printf '%s\n' "${products[@]}"; else printf '%s\n' "${shapes[@]}"; fi; }
+
+stage_is_clean() { # TOOL STAGE
+    local shape run i=0 clean=0 refused=0 failed=0
+    while read -r shape; do
+        run=$tap_dir/$1-$2-$((i++))
+        case $(cat "$run.status") in
         0) clean=$((clean + 1)) ;;
         3) refused=$((refused + 1)) ;;
         *) failed=$((failed + 1))
-           echo "$shape:"; grep -m 5 '=========' "$tap_dir/log" || tail -3 "$tap_dir/log" ;;
+           echo "$shape:"; grep -m 5 '=========' "$run" || tail -3 "$run" ;;
         esac
-    done
+    done < <(shapes_of "$2")
     echo "$clean shapes clean, $refused refused by the stage, $failed with reports"
     [ $failed -eq 0 ] && [ $clean -ge 12 ]
 }
 
-programs=$(for n; do echo "$build/stage-$n"; done)
+sanitized=$(stages all)
+for tool in $tools; do
+    start "$tool-planted" "$tool" "$build/tests/planted" "$tool"
+    for program in $sanitized; do
+        name=$(basename "$program") i=0
+        options="--batch 1 --heads 2 --counters none"
+        [ "$name" = stage-5 ] && options=
+        while read -r shape; do
+            # shellcheck disable=SC2086
+            start "$tool-$name-$((i++))" "$tool" "$program" --device cuda $options $shape --no-time --quiet
+        done < <(shapes_of "$name")
+    done
+done
+wait
 for tool in $tools; do
     check "$tool finds its planted bug" finds_planted "$tool"
-    for program in ${programs:-$(stages)}; do
-        check "$tool, $(basename "$program")" stage_is_clean "$tool" "$program"
+    for program in $sanitized; do
+        check "$tool, $(basename "$program")" stage_is_clean "$tool" "$(basename "$program")"
     done
 done
 tap_done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Every stage against the pass rule on the GPU: shapes at the edges, all inputs, 2,000 random
-# problems, 250 equal runs.
+# problems, 250 equal runs. STAGES="1 4": these.
 . tests/tap.sh
 . tests/stages.sh
 # The last shape has 3.2e9 elements in Q and in O: past 2^31.
@@ -18,6 +18,8 @@ stages_shapes "" "--seqlen 1" \
     "--batch 2100 --heads 32 --seqlen 16" "--batch 16400 --heads 32 --seqlen 1" \
     "--batch 8 --heads 64 --seqlen 16384 --no-check" \
     "--batch 3 --heads 64 --kv-heads 1 --seqlen-q 131072 --seqlen-k 16 --head-dim 128"
+stages_naive "--seqlen-q 129 --seqlen-k 203 --heads 8 --kv-heads 2 --batch 2 --causal" "--seqlen 1000" \
+    "--seqlen-q 1 --seqlen-k 777" "--seqlen-q 300 --seqlen-k 77 --causal=top-left" "--seqlen-k 0"
 stages_sweep 2000
 stages_repeat 250 "--seqlen 300 --causal --heads 4 --kv-heads 2"
 stages_repeat 250 ""

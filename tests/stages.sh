@@ -5,17 +5,22 @@
 #   stages_shapes SHAPE...   each shape once
 #   stages_sweep N           N random problems
 #   stages_repeat N SHAPE    N bitwise equal runs
+#   stages_naive SHAPE...    each shape by the kernel that stage 6 began as
 #
 # A shape that the stage refuses by name (status 3) is skipped, with its reason; an instruction that
 # the emulator does not know is a failure.
 inputs="normal outlier normal3 uniform ascending descending negative constant ramp identity index"
 options=
 
-# The attention stages; stage 5 is one instruction under the microscope.
+# The attention stages, of $STAGES ("1 4") if it names some; stage 5 is one instruction under the
+# microscope, and comes with `stages all` only.
 stages() {
-    local program
+    local program number
     for program in "$build"/stage-[0-9]*; do
-        [ -x "$program" ] && [ "${program##*-}" != 5 ] && echo "$program"
+        number=${program##*-}
+        [ "$number" = 5 ] && [ "${1:-}" != all ] && continue
+        [ -n "${STAGES:-}" ] && [[ " $STAGES " != *" $number "* ]] && continue
+        [ -x "$program" ] && echo "$program"
     done
 }
 
@@ -64,5 +69,16 @@ stages_repeat() {
     local program
     for program in $(stages); do
         stage_test "$(basename "$program") $2, $1 equal runs" "$program" --repeat-check "$1" $2
+    done
+}
+
+stages_naive() {
+    local dim shape
+    [[ $(stages) == *stage-6* ]] || return 0
+    for dim in 64 128; do
+        for shape; do
+            stage_test "stage-6 d$dim-naive $shape" "$build/stage-6" --image "d$dim-naive" \
+                --head-dim $dim $shape --no-time --counters none --quiet
+        done
     done
 }

@@ -16,10 +16,5 @@ stages_shapes "--seqlen-k 0 --heads 1" "--seqlen-q 0" "--batch 0" \
     "--seqlen-q 5 --seqlen-k 3 --heads 1 --causal" "--seqlen 64 --heads 1 --head-dim 32" \
     "--seqlen 64 --heads 1 --head-dim 96" "--seqlen 80 --heads 1 --head-dim 256"
 stages_sweep 15
-for dim in 64 128; do # where stage 6 began
-    for shape in "--seqlen-q 129 --seqlen-k 65 --heads 2 --causal" "--seqlen-q 65 --seqlen-k 300 --heads 4 --kv-heads 2"; do
-        stage_test "stage-6 d$dim-naive $shape" "$build/stage-6" --image "d$dim-naive" --head-dim $dim \
-            $shape --no-time --counters none --quiet
-    done
-done
+stages_naive "--seqlen-q 129 --seqlen-k 65 --heads 2 --causal" "--seqlen-q 65 --seqlen-k 300 --heads 4 --kv-heads 2"
 tap_done

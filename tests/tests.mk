@@ -38,8 +38,8 @@ $(BUILD)/tests/planted: tests/planted.cu | $$(@D)/.dir
 	$(NVCC) -std=c++17 -gencode arch=compute_89,code=[sm_89,compute_89] -o $@ $<
 
 .PHONY: gpu-test
-gpu-test: all $(GPU_TEST_BIN) $(BUILD)/tests/planted ## the tests that need a GPU
-	@BUILD=$(BUILD) NVCC=$(NVCC) TEST_TIMEOUT=7200 flock $(BUILD)/device.lock tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(wildcard tests/gpu_*.sh))
+gpu-test: $(CHOSEN) $(GPU_TEST_BIN) $(BUILD)/tests/planted ## the tests that need a GPU, some minutes: make stage-4 gpu-test TESTS=sanitize picks some
+	@STAGES="$(patsubst stage-%,%,$(filter stage-%,$(MAKECMDGOALS)))" BUILD=$(BUILD) NVCC=$(NVCC) TEST_TIMEOUT=7200 flock $(BUILD)/device.lock tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(wildcard tests/gpu_*.sh))
 
 # ---- Sanitizers: the same sources, built again in build/sanitize --------------------------------------
 
