@@ -75,6 +75,7 @@ static_assert((ROW_GROUPS - 1) * 64 <= STAGES * BKV,
 enum { BAR_TURN = 1, BAR_STORE = BAR_TURN + WARPGROUPS, BAR_COMBINE = BAR_STORE + WARPGROUPS };
 
 #include "combine.cuh" // split shapes: two halves of the keys
+#include "pass.cuh"    // a warpgroup without rows
 
 // ---- load Q, K, V: one thread
 static __device__ __forceinline__ void load(const CUtensorMap *map, uint32_t smem, uint64_t *full,
@@ -93,7 +94,6 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
                                                uint32_t k_smem, uint32_t v_smem, struct tile t) {
     struct ring k = {0, 1}, v = {0, 1};
     const bool more = schedule.n_tiles > gridDim.x; // tiles than CTAs
-    uint32_t index = blockIdx.x;
     for (uint32_t round = 0;; round++) {
 #define LOAD_K(n)                                                                                  \
     load(k_map, k_smem + k.stage * KV_BYTES, &k_full[k.stage], &k_empty[k.stage], k.parity,        \
@@ -109,9 +109,9 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
         for (int g = 0; g < ROW_GROUPS; g++)
             load(q_map, q_smem + g * Q_BYTES, &q_full[g], &q_empty[g], ~round & 1, Q_PAGE,
                  t.q0 + 64 * g, t.h, t.b);
-        // The next tile: causal ones differ in length, so who is done first takes the first that is
-        // left. The answer is awaited after the loads, not here.
-        uint32_t n_taken = CAUSAL && more ? atomicAdd(schedule.counter, 1) : index;
+        // The next tile: they differ in length, so who is done first takes the first that is left.
+        // The answer is awaited after the loads, not here.
+        uint32_t n_taken = more ? atomicAdd(schedule.counter, 1) : 0;
         for (int n = t.n_blocks - 1; n > 0; n--) { // in the order of their use
             LOAD_K(n - 1)
             LOAD_V(n)
@@ -121,8 +121,8 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
         if (!PERSISTENT) break;
 
         // As many tiles are asked for as there are: who asks last puts the counter back.
-        if (CAUSAL && more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
-        index = more ? gridDim.x + n_taken : schedule.n_tiles;
+        if (more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
+        const uint32_t index = more ? gridDim.x + n_taken : schedule.n_tiles;
         wait(&next_empty[round & 1], ~round >> 1 & 1); // all consumers know the tile that was here
         next_smem[round & 1] = index;
         arrive(&next_full[round & 1]);
@@ -286,9 +286,12 @@ consume(const struct attention_args &args, const struct schedule &schedule,
     registers_fence(s_frag);
 
     int hidden = n_hidden(args, t, row_group);
-    FIRST_QK()
+    bool more = true, rows = has_rows(args, t, row_group);
+    if (rows) {
+        FIRST_QK()
+    }
 
-    for (;;) { // ---- for each tile of O; S of its first KV tile is in s_frag
+    while (rows) { // ---- for each tile of O; S of its first KV tile is in s_frag
         float m_frag[2] = {-INFINITY, -INFINITY}, l_frag[2], base[2], alpha[2];
         int visible[2], visible_to_all = args.seqlen_k; // keys before this one
         for (int r = 0; r < 2; r++) {
@@ -349,19 +352,17 @@ consume(const struct attention_args &args, const struct schedule &schedule,
 
         // ---- O += P V of the last KV tile, S = Q K^T of the next tile's first
         const struct tile done = t;
-        bool more = PERSISTENT;
+        more = rows = false;
         if (PERSISTENT) {
-            wait(&next_full[round & 1], round >> 1 & 1); // next_smem is written
-            const int index = __shfl_sync(~0u, next_smem[round & 1], 0);
-            if (lane == 0) arrive(&next_empty[round & 1]);
-            round++;
+            const int index = next_index(round++);
             more = index < schedule.n_tiles;
             if (more) {
                 t = tile_at(args, schedule, index);
                 hidden = n_hidden(args, t, row_group);
+                rows = has_rows(args, t, row_group);
             }
         }
-        if (more && !O_IN_Q) {
+        if (rows && !O_IN_Q) {
             SKIP_HIDDEN_K()
             wait(&q_full[row_group], round & 1);
             wait(&k_full[k.stage], k.parity);
@@ -369,7 +370,7 @@ consume(const struct attention_args &args, const struct schedule &schedule,
         wait(&v_full[v.stage], v.parity);
         if (TURNS) bar_sync(turn, 256);
         registers_fence(o_frag);
-        if (more && !O_IN_Q) {
+        if (rows && !O_IN_Q) {
             registers_fence(s_frag);
             wgmma_fence();
             issue_qk(s_frag, q_desc, gmma_desc_advance(k_desc, k.stage * KV_BYTES));
@@ -434,11 +435,11 @@ consume(const struct attention_args &args, const struct schedule &schedule,
             __syncwarp(); // warp 0 arrives when its lane 0 has seen O leave
             if (lane == 0) arrive(&q_empty[row_group]);
         }
-        if (!more) break;
-        if (O_IN_Q) {
+        if (O_IN_Q && rows) {
             FIRST_QK()
         }
     }
+    if (more) pass(args, schedule, t, k, v, round, row_group);
     if (threadIdx.x % 128 == 0)
         bulk_wait_group_read<0>(); // the CTA keeps o_smem until TMA has read it
 }

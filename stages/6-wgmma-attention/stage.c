@@ -83,11 +83,13 @@ static int64_t heads_per_section(const struct attention *a) {
 static struct schedule schedule_of(const struct attention *a, int shape) {
     int64_t n_heads = (int64_t)a->batch * a->heads;
     int64_t per_head = ceil_div(a->seqlen_q, BQ_OF(a->head_dim, shape));
+    int64_t full = a->seqlen_q / BQ_OF(a->head_dim, shape);
     int64_t section = heads_per_section(a);
     return (struct schedule){
         .n_tiles = (int32_t)(n_heads * per_head),
         .heads_per_section = (int32_t)section,
-        .tiles_per_head = divisor_of((uint32_t)per_head),
+        .n_full = (int32_t)(n_heads * full),
+        .full_per_head = divisor_of((uint32_t)(full ? full : 1)),
         .section_tiles = divisor_of((uint32_t)(section * per_head)),
         .section_heads = divisor_of((uint32_t)section),
         .heads = divisor_of((uint32_t)a->heads),
@@ -163,10 +165,10 @@ static const char *plan(const struct attention *a, struct device *d, const struc
 static double tensor_instructions(const struct attention *a, const struct chip *chip) {
     int shape = shape_of(a, chip), bq = BQ_OF(a->head_dim, shape), bkv = BKV_OF(a->head_dim, shape);
     int keys = bkv * KEY_GROUPS_OF(shape);
-    int64_t end = a->mask == MASK_NONE ? ceil_div(a->seqlen_q, bq) * bq
-                                       : ceil_div(a->seqlen_q, 64) * 64; /* see schedule.cuh */
+    int64_t end = ceil_div(a->seqlen_q, 64) * 64; /* warpgroups without rows: schedule.cuh */
+    int64_t first = a->mask == MASK_NONE ? 0 : end - ceil_div(a->seqlen_q, bq) * bq;
     double n_blocks = 0;
-    for (int64_t q0 = end - ceil_div(a->seqlen_q, bq) * bq; q0 < end; q0 += 64) {
+    for (int64_t q0 = first; q0 < end; q0 += 64) {
         int64_t kv_end = a->seqlen_k, visible = q0 + 64 + attention_diagonal(a);
         if (a->mask != MASK_NONE && visible < kv_end) kv_end = visible;
         n_blocks += (kv_end > 0 ? ceil_div(kv_end, keys) : 1) * KEY_GROUPS_OF(shape);

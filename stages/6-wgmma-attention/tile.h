@@ -62,10 +62,11 @@
 /* What there is to do, in tiles of BQ rows of one head. */
 struct schedule {
     int32_t n_tiles;
-    int32_t heads_per_section;     /* batch-heads whose tiles are handed out together */
-    struct divisor tiles_per_head; /* ceil(seqlen_q / BQ) */
-    struct divisor section_tiles;  /* heads_per_section * tiles_per_head */
-    struct divisor section_heads;  /* heads_per_section */
-    struct divisor heads, group;   /* args.heads; heads / kv_heads */
+    int32_t heads_per_section;    /* batch-heads whose tiles are handed out together */
+    int32_t n_full;               /* tiles of whole BQ rows */
+    struct divisor full_per_head; /* seqlen_q / BQ, if not 0 */
+    struct divisor section_tiles; /* heads_per_section * tiles of a head */
+    struct divisor section_heads; /* heads_per_section */
+    struct divisor heads, group;  /* args.heads; heads / kv_heads */
     uint32_t *counter; /* 0 before and after a launch: tiles handed out beyond the first */
 };
