@@ -85,7 +85,7 @@ const char *measure_chip(struct device *d, const struct experiment *e, const str
     int rounds = 16 * N_WGMMA / m->group;
     if (!why) {
         make_launch(e, m, &b.placed, rounds, &launch);
-        why = timing_measure(d, b.image, &launch, 1, false, 0.1, 20, &t);
+        why = timing_measure(d, b.image, &launch, 1, false, TIMING_LOADED, 0.1, 20, &t);
     }
     if (!why) {
         double flops =
