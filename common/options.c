@@ -122,7 +122,7 @@ static const struct entry table[] = {
     {"no-time", NULL, "do not take time", SWITCH(time, false)},
     {"l2", "HOW", "warm (default) or cold: L2 flushed before each sample", .read = read_l2},
     {"rest", "MS",
-     "burst times: no load before, one launch a sample, MS ms of rest\nbefore each; --max-samples of them",
+     "burst times: no load before, one launch a sample, MS ms rest\nbefore each; --max-samples of them",
      INT(rest_ms, 0, 10000)},
     {"min-time", "S", "sample for at least S seconds (0.25) ...", .read = read_min_time},
     {"max-samples", "N", "... or N samples (200)", INT(max_samples, 1, 1000000)},

@@ -93,7 +93,7 @@ static void rows_time(const struct report *r, struct printer *p) {
         row(p, "time", "median", number(t->median_us, text), "us", "event",
             "n %d, IQR %.3g, min %.4g; %d run%s a sample, %s L2%s", t->n, t->iqr_us, t->min_us,
             t->launches_per_sample, t->launches_per_sample == 1 ? "" : "s",
-            t->cold ? "cold" : "warm", t->rest_ms >= 0 ? ", rested" : "");
+            t->cold ? "cold" : "warm", t->rest_ms >= 0 ? ", burst" : "");
         row(p, "time", "rate", number(report_tflops(r), text), "TFLOPS", "model",
             "%.4g FLOP / median", attention_flops(&r->problem));
         if (t->clock_mhz_before)

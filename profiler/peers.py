@@ -2,14 +2,15 @@
 """Times PyTorch's attention back ends and the chosen stages on the same tensors, in one run.
 
     make stage-6 peers                      (runs this with results/peers.jsonl)
-    python3 profiler/peers.py --stages "4 6" --json results/peers.jsonl [--rows 0,5-9] [--rest 20]
+    python3 profiler/peers.py --stages "4 6" --json results/peers.jsonl [--rows 0,5-9] [--rest 0]
 
 Each row of ROWS is one problem. Q, K and V are drawn once (N(0,1), fp16), written as .npy and given to
 everybody. Everybody is timed the same way, between two events, median over the samples, warm L2:
 
     loaded   launches back to back in one CUDA graph that lasts at least 1 ms, 0.2 s of load before: what
              the board does for long, at the clock that its power limit leaves
-    rested   (--rest MS) one launch in one graph, MS ms without any before each: a burst, at the highest clock
+    burst    (--rest MS) no load before, one launch in one graph, MS ms without any before each: 20 samples
+             are over before the power limit lowers the clock
 
 The stages check their answer before they time it; the peers are compared with the first stage's output,
 or with each other.
@@ -176,7 +177,7 @@ def show(problem, way, records):
     cells = [f"{m:9.1f} ({problem['flops'] / m * 1e-6:5.0f})" if m else f"{'-':>17}" for m in medians]
     ours = [m for m in medians[len(PEERS):] if m]
     ratio = f"{min(medians[:len(PEERS)]) / min(ours):6.3f}x" if ours else ""
-    print(f"{problem['text']:>25} {way}", " ".join(f"{c:>17}" for c in cells), ratio, flush=True)
+    print(f"{problem['text']:>25} {way:>6}", " ".join(f"{c:>17}" for c in cells), ratio, flush=True)
 
 
 def append(path, records):
@@ -197,7 +198,7 @@ def main():
     parser.add_argument("--json", default="", help="append the records to this file")
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--min-graph-us", type=float, default=1000.0)
-    parser.add_argument("--rest", type=int, metavar="MS", help="rested times too: MS ms without load before each sample")
+    parser.add_argument("--rest", type=int, metavar="MS", help="burst times too: MS ms without load before each sample")
     args = parser.parse_args()
     stages = args.stages.replace(",", " ").split()
     names = list(PEERS) + [f"stage {s}" for s in stages]
@@ -227,7 +228,7 @@ def main():
                     if record:
                         o = torch.from_numpy(numpy.load(os.path.join(files, "o.npy"))).cuda()
                         outputs.append((f"stage {number}", o))
-                show(problem, "loaded" if rest_ms is None else "rested", records)
+                show(problem, "loaded" if rest_ms is None else "burst", records)
                 append(args.json, records)
             first_name, first = outputs[-1]
             for name, out in outputs[:-1]:
