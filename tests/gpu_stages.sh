@@ -3,7 +3,6 @@
 # problems, 250 equal runs. STAGES="1 4": these.
 . tests/tap.sh
 . tests/stages.sh
-# The last shape has 3.2e9 elements in Q and in O: past 2^31.
 device=cuda
 stages_inputs "--seqlen 512" \
     "--seqlen-q 129 --seqlen-k 203 --head-dim 128 --heads 8 --kv-heads 2 --batch 2"
@@ -15,9 +14,7 @@ stages_shapes "" "--seqlen 1" \
     "--seqlen-k 0" "--seqlen-q 0" "--batch 0" \
     "--head-dim 32" "--head-dim 96" "--head-dim 256 --causal" \
     "--batch 4 --heads 16 --seqlen 4096 --head-dim 128 --causal" "--heads 1 --seqlen 16384" \
-    "--batch 2100 --heads 32 --seqlen 16" "--batch 16400 --heads 32 --seqlen 1" \
-    "--batch 8 --heads 64 --seqlen 16384 --no-check" \
-    "--batch 3 --heads 64 --kv-heads 1 --seqlen-q 131072 --seqlen-k 16 --head-dim 128"
+    "--batch 2100 --heads 32 --seqlen 16" "--batch 16400 --heads 32 --seqlen 1"
 stages_naive "--seqlen-q 129 --seqlen-k 203 --heads 8 --kv-heads 2 --batch 2 --causal" "--seqlen 1000" \
     "--seqlen-q 1 --seqlen-k 777" "--seqlen-q 300 --seqlen-k 77 --causal=top-left" "--seqlen-k 0"
 stages_sweep 2000
