@@ -72,7 +72,7 @@ static void list_cells(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
         uint16_t last = p->n_cells;
         if (last && p->cell[last - 1] == cell) {
             p->cell_bytes[last - 1] |= which;
-            if (p->cell_lane[last - 1] != lane) p->cell_lane[last - 1] = 255;
+            if (p->cell_lane[last - 1] != lane) p->cell_lane[last - 1] = EMU_MANY_LANES;
             continue;
         }
         p->cell[last] = cell;
@@ -150,9 +150,9 @@ const struct emu_pattern *emu_shared_pattern(struct emu_warp *w, const struct em
 /* ---- Shared memory --------------------------------------------------------------------------------------------- */
 
 /* The lanes whose access is legal; reports the others. */
-static uint32_t shared_bad(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                           const uint32_t addr[32], unsigned bytes) {
-    uint32_t size = w->block->shared_bytes, ok = mask;
+static uint32_t shared_bad(struct emu_warp *w, const struct emu_block *b, const struct emu_inst *i,
+                           uint32_t mask, const uint32_t addr[32], unsigned bytes) {
+    uint32_t size = b->shared_bytes, ok = mask;
     EMU_EACH_LANE(l, mask) {
         if (addr[l] % bytes) {
             emu_report(EMU_MISALIGNED, w, i, NULL,
@@ -192,7 +192,7 @@ const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_
         return NULL;
     if (w->block->launch->events) return NULL;
     count_shared(w, i, p, EMU_FULL, bytes);
-    if (w->block->shadow) emu_shadow_access(w, i, p, first, what);
+    if (w->block->shadow) emu_shadow_access(w, w->block, i, p, first, what);
     return p;
 }
 
@@ -211,23 +211,33 @@ static void tell(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, en
 
 uint32_t emu_shared_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                            const uint32_t addr[32], unsigned bytes, enum emu_access what) {
-    uint32_t size = w->block->shared_bytes, first = addr[__builtin_ctz(mask)];
+    return emu_block_access(w, w->block, i, mask, addr, bytes, what);
+}
+
+uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
+                          uint32_t mask, const uint32_t addr[32], unsigned bytes,
+                          enum emu_access what) {
+    uint32_t size = b->shared_bytes, first = addr[__builtin_ctz(mask)];
     const struct emu_pattern *p = emu_shared_pattern(w, i, mask, addr, bytes);
     if (!p) return 0;
     uint32_t misaligned = (first | p->delta_bits) & (bytes - 1);
     int64_t low = first + p->min, high = first + p->max + (int64_t)bytes;
     if (__builtin_expect(misaligned || low < 0 || high > size, 0)) {
-        mask = shared_bad(w, i, mask, addr, bytes);
+        mask = shared_bad(w, b, i, mask, addr, bytes);
         if (!mask) return 0;
         p = emu_shared_pattern(w, i, mask, addr, bytes);
         first = addr[__builtin_ctz(mask)];
     }
-    count_shared(w, i, p, mask, bytes);
-    if (w->block->shadow) emu_shadow_access(w, i, p, first, what);
-    if (w->block->launch->events) {
+    bool own = b == w->block && i->space != EMU_CLUSTER;
+    if (own)
+        count_shared(w, i, p, mask, bytes);
+    else
+        w->count[i->pc].bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+    if (b->shadow) emu_shadow_access(w, b, i, p, first, what);
+    if (b->launch->events) {
         uint64_t wide[EMU_LANES];
         for (int l = 0; l < EMU_LANES; l++) wide[l] = addr[l];
-        tell(w, i, mask, EMU_SHARED, wide, bytes, what);
+        tell(w, i, mask, own ? EMU_SHARED : EMU_CLUSTER, wide, bytes, what);
     }
     return mask;
 }

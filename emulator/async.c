@@ -226,11 +226,7 @@ void emu_async_begin(struct emu_block *b) {
     if (!a) a = b->async = calloc(1, sizeof *a);
     if (!a) abort();
     a->n_pending = 0;
-    for (uint32_t n = 0; n < a->n_mbarriers; n++) free(a->mbarrier[n]);
     a->n_mbarriers = 0;
-    a->cluster_arrived = a->cluster_generation = 0;
-    memset(&a->cluster_clock, 0, sizeof a->cluster_clock);
-    memset(&a->cluster_done, 0, sizeof a->cluster_done);
     for (int n = 0; n < b->n_warps; n++) {
         memset(a->warp[n].copy_groups, 0, sizeof a->warp[n].copy_groups);
         memset(a->warp[n].store_groups, 0, sizeof a->warp[n].store_groups);
@@ -257,16 +253,22 @@ void emu_async_end(struct emu_block *b) {
     for (int n = 0; n < b->n_warps; n++) emu_wgmma_end(&b->warp[n]);
     while (a->n_pending) {
         struct emu_pending *p = &a->pending[a->n_pending - 1];
-        if (!b->stopped && p->kind == EMU_PENDING_STORE)
+        if (!b->cluster->stopped && p->kind == EMU_PENDING_STORE)
             emu_report(EMU_IN_FLIGHT, p->warp, p->inst, NULL,
                        "the block ends while this copy may still read its shared memory: "
                        "cp.async.bulk.wait_group.read is missing");
-        if (!b->stopped && p->kind == EMU_PENDING_LOAD)
+        if (!b->cluster->stopped && p->kind == EMU_PENDING_LOAD)
             emu_report(EMU_IN_FLIGHT, p->warp, p->inst, NULL,
                        "the block ends while this copy still writes its shared memory: nobody "
                        "waited for it");
         complete(b, a->n_pending - 1);
     }
+}
+
+void emu_async_forget(struct emu_block *b) {
+    struct emu_async *a = emu_async(b);
+    for (uint32_t n = 0; a && n < a->n_made; n++) free(a->mbarrier[n]);
+    if (a) a->n_made = a->n_mbarriers = 0;
 }
 
 void emu_async_free(struct emu_block *b) {
@@ -276,7 +278,7 @@ void emu_async_free(struct emu_block *b) {
         emu_wgmma_free(&a->warp[n]);
         free(a->warp[n].copy);
     }
-    for (uint32_t n = 0; n < a->n_mbarriers; n++) free(a->mbarrier[n]);
+    emu_async_forget(b);
     free(a->mbarrier);
     free(a->pending);
     free(a);

@@ -25,24 +25,26 @@
  *
  * What the checks need beside it: */
 struct emu_mbarrier {
+    struct emu_block *block;
     uint32_t addr;
     uint32_t in_flight;      /* asynchronous operations issued for it and not complete */
     uint64_t bytes_expected; /* announced in this phase */
     bool valid;
     const struct emu_inst *init;
-    uint32_t init_warp, init_stamp; /* whose write made it: TMA must be told by a fence */
-    struct emu_clock clock, done;   /* gathered in this phase; of the phase before */
+    uint32_t init_agent, init_stamp; /* whose write made it: TMA must be told by a fence */
+    struct emu_clock clock, done;    /* gathered in this phase; of the phase before */
 };
 
-/* The barrier at `addr`, or NULL (reported) if none was initialised there. */
-struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_inst *i, uint32_t addr);
+/* The barrier at `addr` of block b, or NULL (reported) if none was initialised there. */
+struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, struct emu_block *b,
+                                     const struct emu_inst *i, uint32_t addr);
 void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
                          uint32_t count);
 /* Adds to tx-count: bytes announced (positive) or arrived (negative). */
 void emu_mbarrier_tx(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
                      int64_t bytes);
 /* One more arrival is expected in this phase: cp.async.mbarrier.arrive without .noinc. */
-void emu_mbarrier_pend(struct emu_block *b, struct emu_mbarrier *m);
+void emu_mbarrier_pend(struct emu_mbarrier *m);
 
 /* ---- Pending operations --------------------------------------------------------------------- */
 
@@ -99,7 +101,6 @@ struct emu_warp_async {
     uint32_t copy_groups[EMU_LANES], store_groups[EMU_LANES]; /* committed so far */
     struct emu_copy *copy;
     uint32_t n_copies, copy_capacity;
-    uint32_t cluster_generation; /* when it arrived last */
     struct emu_wgmma *wgmma;
 };
 struct emu_warp_async *emu_warp_async(struct emu_warp *w);
@@ -109,10 +110,8 @@ struct emu_async {
     uint32_t n_pending, capacity;
     uint64_t issued; /* for `order` */
     struct emu_mbarrier **mbarrier;
-    uint32_t n_mbarriers;
-    uint32_t cluster_arrived, cluster_generation; /* barrier.cluster */
-    uint32_t polls;                               /* failed test_waits */
-    struct emu_clock cluster_clock, cluster_done;
+    uint32_t n_mbarriers, n_made; /* in this block; of earlier blocks, to be used again */
+    uint32_t polls;               /* failed test_waits */
     struct emu_warp_async warp[EMU_MAX_WARPS];
 };
 static inline struct emu_async *emu_async(struct emu_block *b) { return b->async; }

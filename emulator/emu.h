@@ -3,7 +3,8 @@
  *   module     a parsed PTX file                      lives until emu_module_close
  *   kernel     its lowered instructions (read-only while running)
  *   launch     one grid of a kernel                   lives during emu_launch
- *   block      one CTA: shared memory, barriers       one per host thread, reused for block after block
+ *   cluster    the blocks that run together           one per host thread, reused for cluster after cluster
+ *   block      one CTA: shared memory, barriers
  *   warp       32 lanes: registers, program counters
  *
  * Every PTX register owns a row of its warp's row file, found by a byte offset:
@@ -23,13 +24,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { EMU_FRAMES = 6, EMU_LANES = 32, EMU_MAX_WARPS = 32, EMU_MAX_AGENTS = 96, EMU_BARRIERS = 16 };
+enum { EMU_FRAMES = 6, EMU_LANES = 32, EMU_MAX_WARPS = 32, EMU_BARRIERS = 16 };
+enum { EMU_MAX_CLUSTER = 16, EMU_MAX_AGENTS = 640 };
 #define EMU_FULL 0xffffffffu
 
 /* Generic addresses: global memory is at its host address, always above these windows. */
-#define EMU_SHARED_WINDOW 0x01000000u /* generic = window + offset in the block's shared memory */
-#define EMU_LOCAL_WINDOW  0x02000000u /* generic = window + offset in the thread's local memory */
-#define EMU_WINDOW_BYTES  0x01000000u
+#define EMU_SHARED_WINDOW  0x01000000u /* generic = window + offset in the block's shared memory */
+#define EMU_LOCAL_WINDOW   0x02000000u /* generic = window + offset in the thread's local memory */
+#define EMU_CLUSTER_WINDOW 0x20000000u /* blocks of the cluster, by rank: cluster.c */
+#define EMU_WINDOW_BYTES   0x01000000u
 
 struct emu_warp;
 struct emu_block;
@@ -56,7 +59,7 @@ enum emu_class { /* what the counters roll up */
     EMU_FP32, EMU_FP64, EMU_FP16, EMU_INT, EMU_LOGIC, EMU_MOVE, EMU_CONVERT, EMU_COMPARE, EMU_MUFU,
     EMU_BRANCH, EMU_BARRIER, EMU_MBARRIER, EMU_FENCE, EMU_SHUFFLE, EMU_VOTE,
     EMU_LD_GLOBAL, EMU_ST_GLOBAL, EMU_LD_SHARED, EMU_ST_SHARED, EMU_LD_LOCAL, EMU_ST_LOCAL,
-    EMU_LD_PARAM, EMU_LD_CONST, EMU_ATOMIC,
+    EMU_LD_PARAM, EMU_LD_CONST, EMU_ATOMIC, EMU_LD_CLUSTER, EMU_ST_CLUSTER,
     EMU_HMMA,   /* mma.sync, wmma.mma */
     EMU_HGMMA,  /* wgmma.mma_async */
     EMU_LDSM,   /* ldmatrix, wmma.load from shared */
@@ -74,7 +77,15 @@ enum emu_type { /* from the opcode, never from the register's declaration */
 };
 /* clang-format on */
 
-enum emu_space { EMU_GENERIC, EMU_GLOBAL, EMU_SHARED, EMU_LOCAL, EMU_PARAM, EMU_CONST };
+enum emu_space {
+    EMU_GENERIC,
+    EMU_GLOBAL,
+    EMU_SHARED,
+    EMU_CLUSTER,
+    EMU_LOCAL,
+    EMU_PARAM,
+    EMU_CONST
+};
 
 enum emu_operand_kind {
     EMU_OP_NONE,
@@ -163,7 +174,7 @@ enum {
     EMU_SINK = 256, /* 256 bytes that nobody reads: destination `_` */
     EMU_ZERO = 512, /* 256 bytes of zeros */
     EMU_SPECIAL = 768,
-    EMU_SPECIAL_ROWS = 32, /* 128 bytes each: enum emu_special */
+    EMU_SPECIAL_ROWS = 48, /* 128 bytes each: enum emu_special */
     EMU_FIRST_ROW = EMU_SPECIAL + 128 * EMU_SPECIAL_ROWS,
 };
 /* clang-format off */
@@ -171,7 +182,10 @@ enum emu_special {
     EMU_TID_X, EMU_TID_Y, EMU_TID_Z, EMU_NTID_X, EMU_NTID_Y, EMU_NTID_Z, EMU_CTAID_X, EMU_CTAID_Y,
     EMU_CTAID_Z, EMU_NCTAID_X, EMU_NCTAID_Y, EMU_NCTAID_Z, EMU_LANEID, EMU_WARPID, EMU_NWARPID, EMU_SMID,
     EMU_NSMID, EMU_GRIDID, EMU_LANEMASK_EQ, EMU_LANEMASK_LT, EMU_LANEMASK_LE, EMU_LANEMASK_GT,
-    EMU_LANEMASK_GE, EMU_DYNAMIC_SMEM, EMU_TOTAL_SMEM, EMU_CLUSTER_ZERO, EMU_CLUSTER_ONE,
+    EMU_LANEMASK_GE, EMU_DYNAMIC_SMEM, EMU_TOTAL_SMEM, EMU_CLUSTERID_X, EMU_CLUSTERID_Y,
+    EMU_CLUSTERID_Z, EMU_NCLUSTERID_X, EMU_NCLUSTERID_Y, EMU_NCLUSTERID_Z, EMU_CLUSTER_CTAID_X,
+    EMU_CLUSTER_CTAID_Y, EMU_CLUSTER_CTAID_Z, EMU_CLUSTER_NCTAID_X, EMU_CLUSTER_NCTAID_Y,
+    EMU_CLUSTER_NCTAID_Z, EMU_CLUSTER_CTARANK, EMU_CLUSTER_NCTARANK, EMU_EXPLICIT_CLUSTER,
     EMU_CLOCK, /* %clock and its like: mov reads them anew */
 };
 /* clang-format on */
@@ -199,6 +213,7 @@ struct emu_kernel {
     struct emu_watch *watch;        /* by pc; NULL: the kernel has no wgmma */
     uint32_t *rank;                 /* of each pc: lanes with the lowest rank run first (order.c) */
     int max_threads, max_registers; /* from .maxntid and .maxnreg; 0 if not said */
+    uint32_t cluster[3];            /* .reqnctapercluster; 0: as the launch says */
 };
 
 /* ---- Who saw what: vector clocks -------------------------------------------------------------------
@@ -207,14 +222,16 @@ struct emu_kernel {
  * fenced[] is the part of seen[] that has passed a fence.proxy.async. */
 struct emu_clock {
     uint32_t seen[EMU_MAX_AGENTS], fenced[EMU_MAX_AGENTS];
-    bool waited; /* griddepcontrol.wait was run (overlap.c) */
+    bool waited;  /* griddepcontrol.wait was run (overlap.c) */
+    uint32_t met; /* ranks of the cluster that are known to have started (cluster.c) */
 };
 
 enum emu_agent_kind {
     EMU_AGENT_CP_ASYNC,
     EMU_AGENT_TMA_LOAD,
     EMU_AGENT_TMA_STORE,
-    EMU_AGENT_WGMMA
+    EMU_AGENT_WGMMA,
+    EMU_AGENT_PEER_COPY
 };
 
 /* The agent of this kind and key (warp, mbarrier address, warpgroup), made on first use. */
@@ -226,6 +243,9 @@ void emu_agent_done(struct emu_clock *c, unsigned agent, uint32_t stamp);
 
 void emu_release(struct emu_warp *w, struct emu_clock *c); /* c learns all that w has done so far */
 void emu_acquire(struct emu_warp *w, const struct emu_clock *c);
+/* A phase is over: done = c, and c is empty again. */
+void emu_clock_pass(const struct emu_block *b, struct emu_clock *done, struct emu_clock *c);
+void emu_clock_clear(const struct emu_block *b, struct emu_clock *c);
 void emu_proxy_fence(struct emu_warp *w); /* fence.proxy.async */
 
 /* ---- Memory ---------------------------------------------------------------------------------------
@@ -237,6 +257,10 @@ enum emu_access { EMU_READ = 1, EMU_WRITE = 2, EMU_ATOM = 3, EMU_STRONG = 4 };
 
 uint32_t emu_shared_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                            const uint32_t addr[32], unsigned bytes, enum emu_access what);
+/* The same for the memory of a block that w may visit; of another block's only the bytes are counted. */
+uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
+                          uint32_t mask, const uint32_t addr[32], unsigned bytes,
+                          enum emu_access what);
 uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                            const uint64_t addr[32], unsigned bytes, enum emu_access what);
 
@@ -245,10 +269,24 @@ void emu_shared_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
                       const uint32_t addr[32], unsigned bytes);
 
 /* The same check for an operation of `agent` that w issues now and that touches shared memory until it is
- * complete: bounds, and races against all that w has not seen. async_proxy: TMA and wgmma, which must not
+ * complete: bounds, and races against all that w has not seen. b: whose memory. async_proxy: TMA and wgmma, which must not
  * read what generic writes left unfenced. False: out of bounds, reported. */
-bool emu_shared_async(struct emu_warp *w, const struct emu_inst *i, unsigned agent, uint32_t stamp,
-                      uint32_t addr, uint32_t bytes, enum emu_access what, bool async_proxy);
+bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
+                      unsigned agent, uint32_t stamp, uint32_t addr, uint32_t bytes,
+                      enum emu_access what, bool async_proxy);
+
+/* ---- Other blocks of the cluster (cluster.c) -------------------------------------------------------- */
+
+/* The block behind a shared address of any form, and the offset in it; NULL (reported): none. */
+struct emu_block *emu_peer(struct emu_warp *w, const struct emu_inst *i, uint64_t address,
+                           uint32_t *offset);
+/* May w use b's memory now, as `agent` at `stamp`? Notes it for the check at b's end. */
+bool emu_visit(struct emu_warp *w, const struct emu_inst *i, struct emu_block *b, unsigned agent,
+               uint32_t stamp);
+/* As emu_shared_access() for addresses of any block; `at`: where the lanes' bytes are. */
+uint32_t emu_cluster_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                            const uint64_t addr[32], unsigned bytes, enum emu_access what,
+                            unsigned char *at[32]);
 
 /* Host memory behind [addr, addr + bytes) of global memory; NULL (nothing reported) if not all allocated. */
 void *emu_global(struct emu_warp *w, uint64_t addr, uint64_t bytes);
@@ -263,7 +301,8 @@ void emu_global_touch(struct emu_warp *w, const struct emu_inst *i, uint32_t lan
 enum emu_report_kind {
     EMU_BAD_GLOBAL, EMU_BAD_SHARED, EMU_BAD_LOCAL, EMU_MISALIGNED, EMU_RACE, EMU_UNINITIALISED,
     EMU_DIVERGENT, EMU_BARRIER_MISMATCH, EMU_DEADLOCK, EMU_PROXY, EMU_IN_FLIGHT, EMU_BAD_MBARRIER,
-    EMU_BAD_TENSOR_MAP, EMU_BAD_WGMMA, EMU_TRAP, EMU_BAD_OPERAND, EMU_TOO_EARLY
+    EMU_BAD_TENSOR_MAP, EMU_BAD_WGMMA, EMU_TRAP, EMU_BAD_OPERAND, EMU_TOO_EARLY,
+    EMU_BAD_CLUSTER
 };
 /* clang-format on */
 /* `other`: the second instruction concerned, or NULL. */
@@ -301,6 +340,7 @@ struct emu_warp {
     struct emu_pattern *
         *pattern;   /* access.c's, by pc: what the last execution's addresses were like */
     uint32_t index; /* in the block */
+    uint32_t agent; /* among those of the cluster */
     uint32_t live;  /* lanes that exist and have not exited */
     bool resumed;   /* the running instruction was left with EMU_WAIT before */
     bool progressed;
@@ -312,11 +352,11 @@ struct emu_warp {
     uint32_t *taint, taint_pc, pending_taint[8];
     int n_groups; /* sorted by pc; masks disjoint, their union is live */
     struct emu_group group[EMU_LANES], *now;
-    uint64_t token;       /* now->token, for the handler */
-    unsigned char *local; /* local_bytes per lane, lane after lane */
-    uint32_t n_registers; /* setmaxnreg's account, per thread */
+    uint64_t token;                                 /* now->token, for the handler */
+    unsigned char *local;                           /* local_bytes per lane, lane after lane */
+    uint32_t n_registers;                           /* setmaxnreg's account, per thread */
+    uint32_t arrived, unwaited, cluster_generation; /* barrier.cluster: cluster.c */
     struct emu_clock clock;
-    void *async; /* async.c's own: cp.async groups, wgmma groups */
 };
 
 struct emu_barrier {
@@ -328,8 +368,16 @@ struct emu_barrier {
     struct emu_clock clock, done; /* gathered so far; of the last complete generation */
 };
 
+struct emu_visit { /* the last access of an agent to another block's memory */
+    uint32_t stamp;
+    struct emu_warp *warp;
+    const struct emu_inst *inst;
+};
+
 struct emu_block {
     const struct emu_launch_state *launch;
+    struct emu_cluster *cluster;
+    uint32_t rank; /* in the cluster */
     const struct emu_kernel *kernel;
     uint32_t id[3];
     uint64_t linear; /* index of the block in the grid */
@@ -340,21 +388,33 @@ struct emu_block {
     uint32_t shared_bytes;
     struct emu_shadow *shadow; /* race.c's own; NULL when checks are off */
     struct emu_barrier barrier[EMU_BARRIERS];
-    uint32_t free_registers; /* setmaxnreg's pool */
-    uint64_t ticks;          /* instructions run: what clock reads */
-    bool stopped;
+    uint32_t free_registers;     /* setmaxnreg's pool */
+    uint64_t ticks;              /* instructions run: what clock reads */
     struct emu_allocation *near; /* the one that was used last */
     void *async;                 /* async.c's own: pending TMA operations, mbarrier clocks */
+    struct emu_visit *visit;     /* by agent; NULL: alone in its cluster */
+    struct emu_clock end;        /* what the threads that have exited knew; not kept if alone */
 };
 
-/* One grid. Shared by the host threads; only `next_block` and the reports (locked) change. */
+struct emu_cluster {
+    uint32_t n; /* blocks, most often 1 */
+    struct emu_block *block[EMU_MAX_CLUSTER];
+    uint32_t n_live; /* threads */
+    bool stopped;
+    struct emu_agents *agents;    /* clock.c's own; NULL when checks are off */
+    uint32_t arrived, generation; /* barrier.cluster */
+    struct emu_clock clock, done; /* gathered so far; of the last complete generation */
+};
+
+/* One grid. Shared by the host threads; only `next_cluster` and the reports (locked) change. */
 struct emu_launch_state {
     const struct emu_kernel *kernel;
     const struct emu_options *options;
     struct emu_memory *memory;
     const struct chip *chip;
     struct emu_reports *reports;
-    uint32_t grid[3], block[3];
+    uint32_t grid[3], block[3], cluster[3];
+    bool explicit_cluster; /* even if of one block */
     uint32_t shared_bytes;
     bool overlaps;                   /* the launch before it */
     unsigned char *param;            /* in global memory */

@@ -1,4 +1,4 @@
-/* The core: runs the warps of one block. A warp is a coroutine: it runs until none of its lane groups can
+/* The core: runs the warps of one cluster of blocks, which is most often one block. A warp is a coroutine: it runs until none of its lane groups can
  * go on. Its groups (lanes at one pc) are run lowest rank first and joined when they meet, which brings
  * diverged lanes together where their paths join. */
 #include "internal.h"
@@ -109,7 +109,7 @@ static inline __attribute__((always_inline)) void run_group(struct emu_warp *w,
             *budget = left;
             return;
         } else {
-            w->block->stopped = true;
+            w->block->cluster->stopped = true;
             return;
         }
         w->resumed = false;
@@ -137,7 +137,7 @@ static void run_warp(struct emu_warp *w, uint32_t quantum) {
     const uint32_t *rank = b->kernel->rank;
     uint32_t budget = quantum;
     for (int g = 0; g < w->n_groups; g++) w->group[g].retry = true;
-    while (w->n_groups && budget && !b->stopped) {
+    while (w->n_groups && budget && !b->cluster->stopped) {
         if (w->n_groups > 1) merge_groups(w);
         w->now = pick(w, rank);
         if (!w->now) break;
@@ -149,7 +149,7 @@ static void run_warp(struct emu_warp *w, uint32_t quantum) {
     b->ticks += quantum - budget;
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------- */
+/* ---- Clusters ------------------------------------------------------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *state) { /* splitmix64 */
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -158,14 +158,10 @@ static uint64_t next_random(uint64_t *state) { /* splitmix64 */
     return z ^ z >> 31;
 }
 
-static void deadlock(struct emu_block *b) {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out) return;
-    const struct emu_warp *stuck = NULL;
+static struct emu_warp *print_waiting(const struct emu_block *b, FILE *out) {
+    struct emu_warp *stuck = NULL;
     for (int n = 0; n < b->n_warps; n++) {
-        const struct emu_warp *w = &b->warp[n];
+        struct emu_warp *w = &b->warp[n];
         for (int g = 0; g < w->n_groups; g++) {
             const struct emu_inst *i = &b->kernel->inst[w->group[g].pc];
             const struct emu_origin *o = &b->kernel->origin[w->group[g].pc];
@@ -174,29 +170,53 @@ static void deadlock(struct emu_block *b) {
             if (!stuck) stuck = w;
         }
     }
-    fputc('\n', out);
-    emu_barrier_print(b, out);
-    emu_async_print(b, out);
+    return stuck;
+}
+
+static void deadlock(struct emu_cluster *c) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out) return;
+    const struct emu_warp *stuck = NULL;
+    for (uint32_t r = 0; r < c->n; r++) {
+        struct emu_block *b = c->block[r];
+        if (c->n > 1) fprintf(out, "\n rank %u%s", r, b->n_live ? ":" : " has ended");
+        const struct emu_warp *waiting = print_waiting(b, out);
+        if (!stuck) stuck = waiting;
+        fputc('\n', out);
+        emu_barrier_print(b, out);
+        emu_async_print(b, out);
+    }
+    emu_cluster_print(c, out);
     fclose(out);
     if (stuck && text)
-        emu_report(EMU_DEADLOCK, stuck, &b->kernel->inst[stuck->group[0].pc], NULL,
+        emu_report(EMU_DEADLOCK, stuck, &stuck->block->kernel->inst[stuck->group[0].pc], NULL,
                    "no warp can go on%s", text);
     free(text);
-    b->stopped = true;
+    c->stopped = true;
+}
+
+/* No warp can run: what is under way comes to its end. */
+static bool flush(struct emu_cluster *c) {
+    for (uint32_t r = 0; r < c->n; r++)
+        if (emu_async_flush(c->block[r])) return true;
+    return false;
 }
 
 /* Round robin: each warp runs until it waits. Random: warps and quanta are drawn. Adversarial: the last warp
  * that can run is run as far as it goes, so that others lag behind as far as synchronisation lets them. */
-void emu_run_block(struct emu_block *b, uint64_t *random) {
-    enum emu_schedule schedule = b->launch->options->schedule;
-    while (b->n_live && !b->stopped) {
+void emu_run_cluster(struct emu_cluster *c, uint64_t *random) {
+    enum emu_schedule schedule = c->block[0]->launch->options->schedule;
+    int in_block = c->block[0]->n_warps, n_warps = (int)c->n * in_block;
+    while (c->n_live && !c->stopped) {
         bool progressed = false;
-        for (int n = 0; n < b->n_warps && b->n_live && !b->stopped; n++) {
+        for (int n = 0; n < n_warps && c->n_live && !c->stopped; n++) {
             uint64_t r = schedule == EMU_RANDOM ? next_random(random) : 0;
-            int pick_warp = schedule == EMU_RANDOM        ? (int)(r % (uint64_t)b->n_warps)
-                            : schedule == EMU_ADVERSARIAL ? b->n_warps - 1 - n
+            int pick_warp = schedule == EMU_RANDOM        ? (int)(r % (uint64_t)n_warps)
+                            : schedule == EMU_ADVERSARIAL ? n_warps - 1 - n
                                                           : n;
-            struct emu_warp *w = &b->warp[pick_warp];
+            struct emu_warp *w = &c->block[pick_warp / in_block]->warp[pick_warp % in_block];
             w->progressed = false;
             run_warp(w, schedule == EMU_RANDOM ? 1 + (uint32_t)(r >> 40) % 3000 : QUANTUM);
             progressed |= w->progressed;
@@ -204,12 +224,13 @@ void emu_run_block(struct emu_block *b, uint64_t *random) {
         }
         if (progressed) continue;
         if (schedule == EMU_RANDOM) { /* the draw may have missed the one that can run */
-            for (int n = 0; n < b->n_warps && !progressed && b->n_live; n++) {
-                b->warp[n].progressed = false;
-                run_warp(&b->warp[n], QUANTUM);
-                progressed = b->warp[n].progressed;
+            for (int n = 0; n < n_warps && !progressed && c->n_live; n++) {
+                struct emu_warp *w = &c->block[n / in_block]->warp[n % in_block];
+                w->progressed = false;
+                run_warp(w, QUANTUM);
+                progressed = w->progressed;
             }
         }
-        if (!progressed && b->n_live && !emu_async_flush(b)) deadlock(b);
+        if (!progressed && c->n_live && !flush(c)) deadlock(c);
     }
 }

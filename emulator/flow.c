@@ -51,6 +51,7 @@ enum emu_step emu_brx(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
 enum emu_step emu_exit(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     w->live &= ~mask;
     w->block->n_live -= (uint32_t)__builtin_popcount(mask);
+    emu_cluster_exit(w, mask);
     w->now->mask &= ~mask;
     w->now->pc = i->pc + 1;
     if (!w->now->mask) *w->now = w->group[--w->n_groups];
@@ -105,8 +106,7 @@ static bool complete(struct emu_block *b, struct emu_barrier *bar) {
     if (bar->arrived > expected && bar->expected)
         emu_report(EMU_BARRIER_MISMATCH, &b->warp[0], bar->first, NULL,
                    "%u threads arrived at a barrier for %u", bar->arrived, expected);
-    bar->done = bar->clock;
-    memset(&bar->clock, 0, sizeof bar->clock);
+    emu_clock_pass(b, &bar->done, &bar->clock);
     bar->arrived = bar->expected = 0;
     bar->first = NULL;
     bar->generation++;

@@ -10,8 +10,18 @@
 bool emu_converged(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t members);
 enum { EMU_TOKEN_CONVERGE = 0x7fff0001 };
 
+void *emu_zeroed(size_t bytes); /* 64-byte aligned; NULL: no memory */
+/* block.c: a cluster of a host thread, and its next place in the grid */
+struct emu_pattern;
+struct emu_cluster *emu_cluster_open(const struct emu_launch_state *launch, struct emu_count *count,
+                                     struct emu_pattern **pattern);
+void emu_cluster_begin(struct emu_cluster *c, uint64_t linear);
+void emu_cluster_free(struct emu_cluster *c);
 /* exec.c */
-void emu_run_block(struct emu_block *b, uint64_t *random);
+void emu_run_cluster(struct emu_cluster *c, uint64_t *random);
+/* cluster.c: lanes of w exit */
+void emu_cluster_exit(struct emu_warp *w, uint32_t mask);
+void emu_cluster_print(const struct emu_cluster *c, FILE *out);
 /* flow.c: threads have exited; barriers that waited only for them open. */
 void emu_barrier_check(struct emu_block *b);
 void emu_barrier_print(const struct emu_block *b, FILE *out);
@@ -34,6 +44,8 @@ enum emu_pattern_kind {
     EMU_PATTERN_OTHER
 };
 
+enum { EMU_MANY_LANES = 63 };
+
 struct emu_pattern {
     uint32_t mask; /* 0: none yet */
     uint32_t key;  /* the first address modulo the granule (4 for banks, 32 for sectors) */
@@ -45,7 +57,7 @@ struct emu_pattern {
     uint16_t n_cells; /* 4-byte cells touched, sorted, relative to the first lane's */
     int32_t cell[128];
     uint8_t cell_bytes[128]; /* which bytes of the cell: bit mask */
-    uint8_t cell_lane[128];  /* the lane that touches it; 255: more than one */
+    uint8_t cell_lane[128];  /* the lane that touches it, or EMU_MANY_LANES */
 };
 
 /* The pattern of a load or store by all lanes at base[l] + offset, if it came before like this and is legal: then
@@ -56,17 +68,28 @@ const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_
 
 /* ---- Race check ------------------------------------------------------------------------------------------ */
 struct emu_shadow *emu_shadow_open(uint32_t shared_bytes);
-void emu_shadow_reset(struct emu_block *b);
+void emu_shadow_begin(struct emu_shadow *s);  /* a block starts: nothing is initialised */
+void emu_shadow_forget(struct emu_shadow *s); /* stamps begin anew */
 void emu_shadow_close(struct emu_shadow *s);
-void emu_shadow_access(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
-                       uint32_t first, enum emu_access what);
+/* w touches block b's memory. */
+void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
+                       const struct emu_pattern *p, uint32_t first, enum emu_access what);
 /* Lanes have read bytes that nothing wrote: their registers are tainted until a store, branch or address
  * makes it matter. */
 void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                        uint32_t first, const uint8_t *initialised);
 void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t group);
 void emu_taint_load(struct emu_warp *w, const struct emu_inst *i);
+
+/* clock.c */
+struct emu_agents *emu_agents_open(void);
+void emu_agents_begin(struct emu_cluster *c); /* a cluster starts */
 void emu_tick(struct emu_warp *w); /* a new stamp for w's next accesses: after each release */
+uint32_t emu_agents_count(const struct emu_block *b);
+uint32_t emu_agents_base(const struct emu_block *b); /* stamps up to it are of earlier clusters */
+bool emu_agent_is_warp(const struct emu_block *b, uint32_t a);
+const char *emu_agent_name(const struct emu_block *b, uint32_t a, char *out, size_t n);
+void emu_async_forget(struct emu_block *b); /* the clocks of its mbarriers */
 
 /* ---- Launch ------------------------------------------------------------------------------------------------ */
 struct emu_kernel_counts {

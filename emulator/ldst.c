@@ -20,6 +20,8 @@ static uint32_t resolve(struct emu_warp *w, const struct emu_inst *i, uint32_t m
             offset[l] = addr[l] >> 32 ? UINT32_MAX - 15 : (uint32_t)addr[l];
         mask = emu_shared_access(w, i, mask, offset, bytes, what);
         EMU_EACH_LANE(l, mask) at[l] = b->shared + offset[l];
+    } else if (space == EMU_CLUSTER) {
+        mask = emu_cluster_access(w, i, mask, addr, bytes, what, at);
     } else if (space == EMU_LOCAL) {
         uint32_t ok = mask;
         EMU_EACH_LANE(l, mask) {
@@ -47,16 +49,18 @@ static uint32_t locate(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
     emu_addresses(w, op, addr);
     if (i->space != EMU_GENERIC)
         return resolve(w, i, mask, (enum emu_space)i->space, addr, bytes, what, at);
-    uint32_t shared = 0, local = 0, ok = 0;
+    uint32_t shared = 0, local = 0, peers = 0, ok = 0;
     EMU_EACH_LANE(l, mask) {
         shared |= (uint32_t)(addr[l] - EMU_SHARED_WINDOW < EMU_WINDOW_BYTES) << l;
         local |= (uint32_t)(addr[l] - EMU_LOCAL_WINDOW < EMU_WINDOW_BYTES) << l;
+        peers |= (uint32_t)(addr[l] - EMU_CLUSTER_WINDOW < EMU_MAX_CLUSTER * EMU_WINDOW_BYTES) << l;
     }
     for (int l = 0; l < EMU_LANES; l++)
         if ((shared | local) >> l & 1) addr[l] &= EMU_WINDOW_BYTES - 1;
-    uint32_t global = mask & ~shared & ~local;
+    uint32_t global = mask & ~shared & ~local & ~peers;
     if (shared) ok |= resolve(w, i, shared, EMU_SHARED, addr, bytes, what, at);
     if (local) ok |= resolve(w, i, local, EMU_LOCAL, addr, bytes, what, at);
+    if (peers) ok |= resolve(w, i, peers, EMU_CLUSTER, addr, bytes, what, at);
     if (global) ok |= resolve(w, i, global, EMU_GLOBAL, addr, bytes, what, at);
     return ok;
 }
@@ -184,6 +188,8 @@ static enum emu_class class_of(enum emu_space space, bool store) {
     switch (space) {
     case EMU_SHARED:
         return store ? EMU_ST_SHARED : EMU_LD_SHARED;
+    case EMU_CLUSTER:
+        return store ? EMU_ST_CLUSTER : EMU_LD_CLUSTER;
     case EMU_LOCAL:
         return store ? EMU_ST_LOCAL : EMU_LD_LOCAL;
     case EMU_PARAM:

@@ -8,7 +8,7 @@ static void opcode_parts(struct emu_inst *i) {
         const char *name;
         enum emu_space space;
     } spaces[] = {{"global", EMU_GLOBAL},      {"shared", EMU_SHARED},
-                  {"shared::cta", EMU_SHARED}, {"shared::cluster", EMU_SHARED},
+                  {"shared::cta", EMU_SHARED}, {"shared::cluster", EMU_CLUSTER},
                   {"local", EMU_LOCAL},        {"param", EMU_PARAM},
                   {"param::entry", EMU_PARAM}, {"const", EMU_CONST}};
     i->vec = 1;

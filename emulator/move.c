@@ -86,12 +86,15 @@ emu_handler *emu_select_timer(struct emu_inst *i, const char **why) {
 enum emu_step emu_cvta64(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint64_t *d = ROW(uint64_t, 0);
     const uint64_t *a = ROW(uint64_t, 1);
-    uint64_t base = i->space == EMU_SHARED  ? EMU_SHARED_WINDOW
-                    : i->space == EMU_LOCAL ? EMU_LOCAL_WINDOW
+    uint64_t base = i->space == EMU_SHARED || i->space == EMU_CLUSTER ? EMU_SHARED_WINDOW
+                    : i->space == EMU_LOCAL                           ? EMU_LOCAL_WINDOW
                     : i->space == EMU_PARAM ? (uint64_t)(uintptr_t)w->block->launch->param
                                             : 0;
     if (i->aux[0]) base = -base;
-    EACH(a[l] + base);
+    if (base == EMU_SHARED_WINDOW || -base == EMU_SHARED_WINDOW)
+        EACH(a[l] < EMU_CLUSTER_WINDOW ? a[l] + base : a[l]); /* those of other blocks are both */
+    else
+        EACH(a[l] + base);
     return EMU_NEXT;
 }
 emu_handler *emu_select_cvta(struct emu_inst *i, const char **why) {
@@ -106,10 +109,12 @@ enum emu_step emu_isspacep(struct emu_warp *w, const struct emu_inst *i, uint32_
     uint32_t m = 0;
     for (int l = 0; l < EMU_LANES; l++) {
         bool shared = a[l] - EMU_SHARED_WINDOW < EMU_WINDOW_BYTES,
-             local = a[l] - EMU_LOCAL_WINDOW < EMU_WINDOW_BYTES;
-        m |= (uint32_t)(i->space == EMU_SHARED  ? shared
-                        : i->space == EMU_LOCAL ? local
-                                                : !shared && !local)
+             local = a[l] - EMU_LOCAL_WINDOW < EMU_WINDOW_BYTES,
+             peers = a[l] - EMU_CLUSTER_WINDOW < EMU_MAX_CLUSTER * EMU_WINDOW_BYTES;
+        m |= (uint32_t)(i->space == EMU_SHARED    ? shared
+                        : i->space == EMU_CLUSTER ? shared || peers
+                        : i->space == EMU_LOCAL   ? local
+                                                  : !shared && !local && !peers)
              << l;
     }
     write_pred(w, i->row[0], mask, m);

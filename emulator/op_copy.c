@@ -21,7 +21,8 @@ static bool check_ranges(struct emu_warp *w, const struct emu_inst *i, unsigned 
     }
     if ((high - low) / c->bytes >= 64) { /* far apart */
         EMU_EACH_LANE(l, c->mask)
-        ok &= emu_shared_async(w, i, agent, c->stamp, c->shared[l], c->bytes, EMU_WRITE, false);
+        ok &= emu_shared_async(w, w->block, i, agent, c->stamp, c->shared[l], c->bytes, EMU_WRITE,
+                               false);
         return ok;
     }
     EMU_EACH_LANE(l, c->mask) chunks |= 1ull << (c->shared[l] - low) / c->bytes;
@@ -29,8 +30,8 @@ static bool check_ranges(struct emu_warp *w, const struct emu_inst *i, unsigned 
         uint32_t first = (uint32_t)__builtin_ctzll(chunks);
         uint64_t rest = ~(chunks >> first);
         uint32_t n = rest ? (uint32_t)__builtin_ctzll(rest) : 64;
-        ok &= emu_shared_async(w, i, agent, c->stamp, low + first * c->bytes, n * c->bytes,
-                               EMU_WRITE, false);
+        ok &= emu_shared_async(w, w->block, i, agent, c->stamp, low + first * c->bytes,
+                               n * c->bytes, EMU_WRITE, false);
         if (first + n >= 64) break;
         chunks &= ~0ull << (first + n);
     }
@@ -175,9 +176,9 @@ enum emu_step emu_copy_arrive(struct emu_warp *w, const struct emu_inst *i, uint
     bool counted = strstr(i->opcode, ".noinc") != NULL;
     emu_addresses(w, &i->op[0], address);
     EMU_EACH_LANE(l, mask) {
-        struct emu_mbarrier *m = emu_mbarrier_at(w, i, emu_shared_offset(address[l]));
+        struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, emu_shared_offset(address[l]));
         if (!m) continue;
-        if (!counted) emu_mbarrier_pend(w->block, m);
+        if (!counted) emu_mbarrier_pend(m);
         struct emu_pending p = {
             .kind = EMU_PENDING_ARRIVE, .warp = w, .inst = i, .lane = l, .mbarrier = m};
         emu_pending_add(w->block, &p);
@@ -204,7 +205,7 @@ static bool shared_side(struct emu_warp *w, const struct emu_inst *i, struct emu
     }
     bool load = p->kind == EMU_PENDING_LOAD;
     uint32_t key = load ? p->mbarrier->addr : w->index;
-    if (load && p->mbarrier->init_stamp > w->clock.fenced[p->mbarrier->init_warp])
+    if (load && p->mbarrier->init_stamp > w->clock.fenced[p->mbarrier->init_agent])
         emu_report(EMU_PROXY, w, i, p->mbarrier->init,
                    "TMA may not see that the mbarrier at shared %#x was initialised: "
                    "fence.mbarrier_init must come between",
@@ -214,11 +215,12 @@ static bool shared_side(struct emu_warp *w, const struct emu_inst *i, struct emu
     if (!w->block->shadow) return true;
     enum emu_access what = load ? EMU_WRITE : EMU_READ;
     if (p->shared_bytes == p->bytes)
-        return emu_shared_async(w, i, p->agent, p->stamp, p->shared, p->bytes, what, true);
+        return emu_shared_async(w, w->block, i, p->agent, p->stamp, p->shared, p->bytes, what,
+                                true);
     bool ok = true;
     for (int r = 0; r < tensormap_rows(&p->map); r++)
         for (uint32_t at = 0; at < p->map.box[0] * (uint32_t)p->map.element_bytes; at += 16)
-            ok &= emu_shared_async(w, i, p->agent, p->stamp,
+            ok &= emu_shared_async(w, w->block, i, p->agent, p->stamp,
                                    tensormap_shared(&p->map, p->shared, r, at), 16, what, true);
     return ok;
 }
@@ -280,7 +282,8 @@ static enum emu_step tensor_copy(struct emu_warp *w, const struct emu_inst *i, u
                                 .is_tensor = true,
                                 .shared = emu_shared_offset(places[l])};
         if (!find_map(w, i, maps[l], &p.map)) continue;
-        if (load && !(p.mbarrier = emu_mbarrier_at(w, i, emu_shared_offset(barriers[l])))) continue;
+        if (load && !(p.mbarrier = emu_mbarrier_at(w, w->block, i, emu_shared_offset(barriers[l]))))
+            continue;
         for (int c = 0; c < p.map.rank; c++)
             p.coordinate[c] = (int32_t)emu_row32(w, at->rows[c])[l];
         p.bytes = tensormap_box_bytes(&p.map);
@@ -318,7 +321,8 @@ static enum emu_step bulk_copy(struct emu_warp *w, const struct emu_inst *i, uin
                        (unsigned long long)p.global);
             continue;
         }
-        if (load && !(p.mbarrier = emu_mbarrier_at(w, i, emu_shared_offset(barriers[l])))) continue;
+        if (load && !(p.mbarrier = emu_mbarrier_at(w, w->block, i, emu_shared_offset(barriers[l]))))
+            continue;
         p.group = emu_warp_async(w)->store_groups[l];
         if (!p.bytes || !shared_side(w, i, &p, 16)) continue;
         count_bulk(w, i, p.bytes);

@@ -1,6 +1,7 @@
-/* mbarrier.* and barrier.cluster.*: arrivals, expected bytes, phases. The word's layout: async.h.
- * */
+/* mbarrier.*: arrivals, expected bytes, phases. The word's layout: async.h. */
 #include "async.h"
+
+#include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,25 +42,33 @@ static struct emu_mbarrier *make(struct emu_block *b, uint32_t addr) {
     struct emu_async *a = emu_async(b);
     struct emu_mbarrier *m = find(b, addr);
     if (m) return m;
-    struct emu_mbarrier **grown = realloc(a->mbarrier, (a->n_mbarriers + 1) * sizeof *grown);
-    if (grown) a->mbarrier = grown;
-    m = grown ? calloc(1, sizeof *m) : NULL;
-    if (!m) return NULL;
+    if (a->n_mbarriers == a->n_made) {
+        struct emu_mbarrier **grown = realloc(a->mbarrier, (a->n_made + 1) * sizeof *grown);
+        if (grown) a->mbarrier = grown;
+        m = grown ? calloc(1, sizeof *m) : NULL;
+        if (!m) return NULL;
+        a->mbarrier[a->n_made++] = m;
+    }
+    m = a->mbarrier[a->n_mbarriers++];
+    m->block = b;
     m->addr = addr;
-    return a->mbarrier[a->n_mbarriers++] = m;
+    m->valid = false;
+    return m;
 }
 
-struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_inst *i, uint32_t addr) {
-    struct emu_block *b = w->block;
+struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, struct emu_block *b,
+                                     const struct emu_inst *i, uint32_t addr) {
     struct word word;
     struct emu_mbarrier *m = find(b, addr);
     if (m && m->valid && load_word(b, addr, &word)) {
-        if (b->shadow && m->init_warp != w->index && m->init_stamp > w->clock.seen[m->init_warp])
-            emu_report(
-                EMU_RACE, w, i, m->init,
-                "warp %u uses the mbarrier at shared 0x%x, which warp %u initialised: nothing "
-                "orders the two",
-                w->index, addr, m->init_warp);
+        char me[64], them[64];
+        uint32_t by = m->init_agent;
+        if (b->shadow && by != w->agent && m->init_stamp > w->clock.seen[by])
+            emu_report(EMU_RACE, w, i, m->init,
+                       "%s uses the mbarrier at shared 0x%x, which %s initialised: nothing orders "
+                       "the two",
+                       emu_agent_name(b, w->agent, me, sizeof me), addr,
+                       emu_agent_name(b, by, them, sizeof them));
         return m;
     }
     if (addr % 8 || addr + 8 > b->shared_bytes)
@@ -86,14 +95,13 @@ static void check_phase(struct emu_warp *w, const struct emu_inst *i, struct emu
     word->phase ^= 1;
     word->pending = word->expected;
     m->bytes_expected = 0;
-    m->done = m->clock;
-    memset(&m->clock, 0, sizeof m->clock);
+    emu_clock_pass(m->block, &m->done, &m->clock);
 }
 
 void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
                          uint32_t count) {
     struct word word;
-    if (!load_word(w->block, m->addr, &word)) return;
+    if (!load_word(m->block, m->addr, &word)) return;
     if (count > word.pending) {
         emu_report(EMU_BAD_MBARRIER, w, i, m->init,
                    "%u arrivals at the mbarrier at shared %#x, which waits for %u", count, m->addr,
@@ -102,13 +110,13 @@ void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_inst *i, struct em
     }
     word.pending -= count;
     check_phase(w, i, m, &word);
-    store_word(w->block, m->addr, word);
+    store_word(m->block, m->addr, word);
 }
 
 void emu_mbarrier_tx(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
                      int64_t bytes) {
     struct word word;
-    if (!load_word(w->block, m->addr, &word)) return;
+    if (!load_word(m->block, m->addr, &word)) return;
     int64_t tx = word.tx + bytes;
     if (tx > MAX_COUNT || tx < -MAX_COUNT) {
         emu_report(EMU_BAD_MBARRIER, w, i, m->init, "tx-count %lld is out of range", (long long)tx);
@@ -119,14 +127,14 @@ void emu_mbarrier_tx(struct emu_warp *w, const struct emu_inst *i, struct emu_mb
         m->bytes_expected += (uint64_t)bytes;
     else
         check_phase(w, i, m, &word);
-    store_word(w->block, m->addr, word);
+    store_word(m->block, m->addr, word);
 }
 
-void emu_mbarrier_pend(struct emu_block *b, struct emu_mbarrier *m) {
+void emu_mbarrier_pend(struct emu_mbarrier *m) {
     struct word word;
-    if (!load_word(b, m->addr, &word)) return;
+    if (!load_word(m->block, m->addr, &word)) return;
     word.pending++;
-    store_word(b, m->addr, word);
+    store_word(m->block, m->addr, word);
 }
 
 /* ---- Handlers ------------------------------------------------------------------------------- */
@@ -156,10 +164,11 @@ enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, ui
                        "there is an mbarrier at shared %#x already", addr[l]);
         m->valid = true;
         m->init = i;
-        m->init_warp = w->index;
+        m->init_agent = w->agent;
         m->init_stamp = w->clock.seen[w->index];
-        memset(&m->clock, 0, sizeof m->clock);
-        memset(&m->done, 0, sizeof m->done);
+        m->in_flight = 0;
+        m->bytes_expected = 0;
+        emu_clock_clear(w->block, &m->clock);
         store_word(w->block, addr[l], (struct word){.pending = count[l], .expected = count[l]});
     }
     return EMU_NEXT;
@@ -169,7 +178,7 @@ enum emu_step emu_mbarrier_inval(struct emu_warp *w, const struct emu_inst *i, u
     uint32_t addr[EMU_LANES];
     addresses(w, &i->op[0], addr);
     EMU_EACH_LANE(l, emu_shared_access(w, i, mask, addr, 8, EMU_WRITE)) {
-        struct emu_mbarrier *m = emu_mbarrier_at(w, i, addr[l]);
+        struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, addr[l]);
         if (!m) continue;
         m->valid = false;
         memset(w->block->shared + addr[l], 0, 8);
@@ -186,7 +195,7 @@ static enum emu_step arrive(struct emu_warp *w, const struct emu_inst *i, uint32
     addresses(w, &i->op[1], addr);
     uint32_t ok = emu_shared_access(w, i, mask, addr, 8, EMU_ATOM);
     EMU_EACH_LANE(l, ok) {
-        struct emu_mbarrier *m = emu_mbarrier_at(w, i, addr[l]);
+        struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, addr[l]);
         uint32_t count = value && !(flags & EXPECT_TX) ? value[l] : 1;
         struct word word;
         if (!m || !load_word(w->block, addr[l], &word)) continue;
@@ -219,7 +228,7 @@ static enum emu_step transfer(struct emu_warp *w, const struct emu_inst *i, uint
     const uint32_t *bytes = emu_row32(w, i->op[1].row);
     addresses(w, &i->op[0], addr);
     EMU_EACH_LANE(l, emu_shared_access(w, i, mask, addr, 8, EMU_ATOM)) {
-        struct emu_mbarrier *m = emu_mbarrier_at(w, i, addr[l]);
+        struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, addr[l]);
         if (m)
             emu_mbarrier_tx(w, i, m,
                             i->aux[AUX_FLAGS] & EXPECT_TX ? (int64_t)bytes[l] : -(int64_t)bytes[l]);
@@ -239,7 +248,7 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
     addresses(w, &i->op[1], addr);
     if (!w->resumed) mask = emu_shared_access(w, i, mask, addr, 8, EMU_ATOM);
     EMU_EACH_LANE(l, mask) {
-        struct emu_mbarrier *m = emu_mbarrier_at(w, i, addr[l]);
+        struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, addr[l]);
         struct word word;
         if (!m || !load_word(w->block, addr[l], &word)) return EMU_STOP;
         uint32_t waited = i->aux[AUX_FLAGS] & PARITY
@@ -265,49 +274,6 @@ enum emu_step emu_mbarrier_pending_count(struct emu_warp *w, const struct emu_in
                                          uint32_t mask) {
     EMU_EACH_LANE(l, mask)
     emu_row32(w, i->op[0].row)[l] = (uint32_t)(emu_row64(w, i->op[1].row)[l] & 0xfffff);
-    return EMU_NEXT;
-}
-
-/* ---- Clusters of one block: barrier.cluster is a barrier of all its threads in two parts ---- */
-
-enum emu_step emu_cluster_arrive(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    struct emu_async *a = emu_async(w->block);
-    (void)i;
-    emu_release(w, &a->cluster_clock);
-    a->cluster_arrived += (uint32_t)__builtin_popcount(mask);
-    a->warp[w->index].cluster_generation = a->cluster_generation;
-    if (a->cluster_arrived < w->block->n_live) return EMU_NEXT;
-    a->cluster_arrived = 0;
-    a->cluster_generation++;
-    a->cluster_done = a->cluster_clock;
-    memset(&a->cluster_clock, 0, sizeof a->cluster_clock);
-    return EMU_NEXT;
-}
-
-enum emu_step emu_cluster_wait(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    struct emu_async *a = emu_async(w->block);
-    (void)i, (void)mask;
-    if (a->warp[w->index].cluster_generation == a->cluster_generation) return EMU_WAIT;
-    emu_acquire(w, &a->cluster_done);
-    return EMU_NEXT;
-}
-
-/* mapa d, a, rank: in a cluster of one the address is the block's own. */
-enum emu_step emu_mapa(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    const uint32_t *rank = emu_row32(w, i->op[2].row);
-    EMU_EACH_LANE(l, mask) {
-        if (rank[l])
-            emu_report(EMU_BAD_OPERAND, w, i, NULL, "block %u of a cluster of 1 block", rank[l]);
-        if (i->op[0].wide)
-            emu_row64(w, i->op[0].row)[l] = emu_row64(w, i->op[1].row)[l];
-        else
-            emu_row32(w, i->op[0].row)[l] = emu_row32(w, i->op[1].row)[l];
-    }
-    return EMU_NEXT;
-}
-
-enum emu_step emu_getctarank(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    EMU_EACH_LANE(l, mask) emu_row32(w, i->op[0].row)[l] = 0;
     return EMU_NEXT;
 }
 

@@ -40,20 +40,21 @@ static uint32_t special_row(const struct token *t) {
         {"%lanemask_ge", EMU_LANEMASK_GE},
         {"%dynamic_smem_size", EMU_DYNAMIC_SMEM},
         {"%total_smem_size", EMU_TOTAL_SMEM},
-        {"%cluster_ctaid.x", EMU_CLUSTER_ZERO},
-        {"%cluster_ctaid.y", EMU_CLUSTER_ZERO},
-        {"%cluster_ctaid.z", EMU_CLUSTER_ZERO},
-        {"%cluster_ctarank", EMU_CLUSTER_ZERO},
-        {"%cluster_nctaid.x", EMU_CLUSTER_ONE},
-        {"%cluster_nctaid.y", EMU_CLUSTER_ONE},
-        {"%cluster_nctaid.z", EMU_CLUSTER_ONE},
-        {"%cluster_nctarank", EMU_CLUSTER_ONE},
-        {"%clusterid.x", EMU_CTAID_X},
-        {"%clusterid.y", EMU_CTAID_Y},
-        {"%clusterid.z", EMU_CTAID_Z},
-        {"%nclusterid.x", EMU_NCTAID_X},
-        {"%nclusterid.y", EMU_NCTAID_Y},
-        {"%nclusterid.z", EMU_NCTAID_Z},
+        {"%cluster_ctaid.x", EMU_CLUSTER_CTAID_X},
+        {"%cluster_ctaid.y", EMU_CLUSTER_CTAID_Y},
+        {"%cluster_ctaid.z", EMU_CLUSTER_CTAID_Z},
+        {"%cluster_ctarank", EMU_CLUSTER_CTARANK},
+        {"%cluster_nctaid.x", EMU_CLUSTER_NCTAID_X},
+        {"%cluster_nctaid.y", EMU_CLUSTER_NCTAID_Y},
+        {"%cluster_nctaid.z", EMU_CLUSTER_NCTAID_Z},
+        {"%cluster_nctarank", EMU_CLUSTER_NCTARANK},
+        {"%is_explicit_cluster", EMU_EXPLICIT_CLUSTER},
+        {"%clusterid.x", EMU_CLUSTERID_X},
+        {"%clusterid.y", EMU_CLUSTERID_Y},
+        {"%clusterid.z", EMU_CLUSTERID_Z},
+        {"%nclusterid.x", EMU_NCLUSTERID_X},
+        {"%nclusterid.y", EMU_NCLUSTERID_Y},
+        {"%nclusterid.z", EMU_NCLUSTERID_Z},
         {"%clock", EMU_CLOCK},
         {"%clock64", EMU_CLOCK},
         {"%globaltimer", EMU_CLOCK},
@@ -108,7 +109,8 @@ static void simple_operand(struct lowering *l, struct emu_operand *op, char role
     if (ptx_is(t, "_") && !s) {
         *op = (struct emu_operand){.kind = EMU_OP_ROW, .row = EMU_SINK, .wide = bytes == 8};
     } else if (special) {
-        *op = (struct emu_operand){.kind = EMU_OP_ROW, .row = special};
+        bool is_predicate = special == EMU_SPECIAL + 128 * EMU_EXPLICIT_CLUSTER;
+        *op = (struct emu_operand){.kind = is_predicate ? EMU_OP_PRED : EMU_OP_ROW, .row = special};
     } else if (s && s->kind == SYMBOL_REGISTER) {
         op->kind = s->bytes ? EMU_OP_ROW : EMU_OP_PRED;
         op->wide = s->bytes == 8;

@@ -239,15 +239,15 @@ static void kernel_limits(struct parser *p) {
     struct emu_kernel *k = p->kernel;
     while (!ptx_accept(p, '{')) {
         struct token *t = ptx_word(p);
-        uint64_t product = 1, first = 0;
-        for (int i = 0; ptx_peek(p)->kind == TOKEN_NUMBER; i++) {
-            uint64_t n = ptx_integer(p);
-            if (!i) first = n;
-            product *= n;
+        uint64_t product = 1, number[3] = {1, 1, 1};
+        for (int i = 0; i < 3 && ptx_peek(p)->kind == TOKEN_NUMBER; i++) {
+            product *= number[i] = ptx_integer(p);
             if (!ptx_accept(p, ',')) break;
         }
         if (ptx_is(t, ".maxntid") || ptx_is(t, ".reqntid")) k->max_threads = (int)product;
-        if (ptx_is(t, ".maxnreg")) k->max_registers = (int)first;
+        if (ptx_is(t, ".maxnreg")) k->max_registers = (int)number[0];
+        for (int d = 0; d < 3 && ptx_is(t, ".reqnctapercluster"); d++)
+            k->cluster[d] = (uint32_t)number[d];
     }
 }
 
@@ -255,14 +255,13 @@ static void fixed_rows(struct parser *p) {
     ptx_new_row(p, EMU_FIRST_ROW);
     memset(p->kernel->row_init + EMU_TRUE, 0xff, 4);
     for (uint32_t l = 0; l < EMU_LANES; l++) {
-        uint32_t one = 1, bit = 1u << l;
+        uint32_t bit = 1u << l;
         uint32_t values[][2] = {{EMU_LANEID, l},
                                 {EMU_LANEMASK_EQ, bit},
                                 {EMU_LANEMASK_LT, bit - 1},
                                 {EMU_LANEMASK_LE, bit | (bit - 1)},
                                 {EMU_LANEMASK_GT, ~(bit | (bit - 1))},
-                                {EMU_LANEMASK_GE, ~(bit - 1)},
-                                {EMU_CLUSTER_ONE, one}};
+                                {EMU_LANEMASK_GE, ~(bit - 1)}};
         for (size_t i = 0; i < sizeof values / sizeof *values; i++)
             memcpy(p->kernel->row_init + EMU_SPECIAL + 128 * values[i][0] + 4 * l, &values[i][1],
                    4);

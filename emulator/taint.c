@@ -12,8 +12,8 @@ static uint32_t *taint_of(struct emu_warp *w, uint32_t row) { return &w->taint[r
 
 void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                        uint32_t first, const uint8_t *initialised) {
-    bool is_load =
-        i->class == EMU_LD_SHARED || i->class == EMU_LD_GLOBAL; /* the latter: a generic ld */
+    bool is_load = i->class == EMU_LD_SHARED || i->class == EMU_LD_CLUSTER ||
+                   i->class == EMU_LD_GLOBAL; /* a generic ld */
     if (!is_load || i->op[0].kind != EMU_OP_GROUP) return;
     if (!w->taint) w->taint = calloc(w->block->kernel->row_bytes / 4 + 1, sizeof *w->taint);
     if (!w->taint) return;
@@ -67,10 +67,11 @@ static uint32_t shuffled(struct emu_warp *w, const struct emu_inst *i, uint32_t 
 
 static bool is_store(const struct emu_inst *i) {
     return i->class == EMU_ST_GLOBAL || i->class == EMU_ST_SHARED || i->class == EMU_ST_LOCAL ||
-           i->class == EMU_ATOMIC;
+           i->class == EMU_ST_CLUSTER || i->class == EMU_ATOMIC;
 }
 static bool is_load(const struct emu_inst *i) {
-    return i->class == EMU_LD_GLOBAL || i->class == EMU_LD_SHARED || i->class == EMU_LD_LOCAL;
+    return i->class == EMU_LD_GLOBAL || i->class == EMU_LD_SHARED || i->class == EMU_LD_LOCAL ||
+           i->class == EMU_LD_CLUSTER;
 }
 static bool mixes_lanes(const struct emu_inst *i) {
     return i->class == EMU_HMMA || i->class == EMU_HGMMA || i->class == EMU_LDSM ||

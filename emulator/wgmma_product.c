@@ -97,11 +97,12 @@ static bool check_operand(struct emu_warp *w, const struct emu_inst *i, uint64_t
                     from = at;
                 continue;
             }
-            if (from != to) emu_shared_async(w, i, agent, stamp, from, to - from, EMU_READ, true);
+            if (from != to)
+                emu_shared_async(w, w->block, i, agent, stamp, from, to - from, EMU_READ, true);
             from = at;
             to = at + 16;
         }
-    if (from != to) emu_shared_async(w, i, agent, stamp, from, to - from, EMU_READ, true);
+    if (from != to) emu_shared_async(w, w->block, i, agent, stamp, from, to - from, EMU_READ, true);
     return true;
 }
 

@@ -106,7 +106,7 @@ void emu_wgmma_begin(struct emu_warp *w) {
 void emu_wgmma_end(struct emu_warp *w) {
     struct emu_wgmma *g = emu_warp_async(w)->wgmma;
     if (!g || !g->n_products) return;
-    if (!w->block->stopped)
+    if (!w->block->cluster->stopped)
         emu_report(EMU_IN_FLIGHT, w, g->product[0].inst, NULL,
                    "the warp ends before wgmma.wait_group has waited for this");
     g->n_products = 0;
