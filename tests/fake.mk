@@ -2,11 +2,11 @@
 FAKE := $(BUILD)/tests/fake/libcuda.so.1
 
 $(FAKE): tests/fake/cuda.c common/attention_args.h common/half.h | $$(@D)/.dir
-	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) -shared -fPIC -o $@ $< -lm
+	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $< -lm
 
 FAKE_CUPTI := $(BUILD)/tests/fake/libcupti.so.13
 
 $(FAKE_CUPTI): tests/fake/cupti.c | $$(@D)/.dir
-	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) -isystem profiler/cxx $(CFLAGS) -shared -fPIC -o $@ $<
+	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) -isystem profiler/cxx $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $<
 
 test: $(FAKE) $(FAKE_CUPTI) $(BUILD)/doctor

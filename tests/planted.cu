@@ -13,9 +13,9 @@ static __global__ void race(int *x) {
     x[threadIdx.x] = smem[63 - threadIdx.x];
 }
 
-// Half of the warp waits at a barrier that names all of it.
+// Half of a warp does not come to a barrier of the block.
 static __global__ void divergent_barrier(int *x) {
-    if (threadIdx.x % 2) __syncwarp(~0u);
+    if (threadIdx.x < 48) __syncthreads();
     x[threadIdx.x] = 1;
 }
 
@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
     cudaMemset(y, 0, 64 * sizeof *y);
     if (!strcmp(tool, "memcheck")) out_of_bounds<<<1, 64>>>(y, 1 << 20);
     else if (!strcmp(tool, "racecheck")) race<<<1, 64>>>(y);
-    else if (!strcmp(tool, "synccheck")) divergent_barrier<<<1, 32>>>(y);
+    else if (!strcmp(tool, "synccheck")) divergent_barrier<<<1, 64>>>(y);
     else if (!strcmp(tool, "initcheck")) uninitialized<<<1, 64>>>(x, y);
     else return 2;
     cudaDeviceSynchronize();
