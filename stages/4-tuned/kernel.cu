@@ -25,16 +25,7 @@
  *   row  8    T0    T1    T2    T3   |  T0         i = 1  |  i = 3
  * So two neighbouring blocks of S, rounded to fp16, are the A operand of P V: nothing moves.
  *
- * Shared rows hold DIM fp16 without padding, in 16-byte chunks. Chunk c of row r lies at place
- * c ^ (r % 8) of its 128 bytes (DIM 32 and 96: c ^ (r / 2 % 4) of its 64), so that the 8 rows of a
- * chunk column, which ldmatrix reads at once, lie in 8 different groups of 4 banks:
- *
- *   DIM 64   place  0  1  2  3  4  5  6  7        DIM 32   place  0  1  2  3 | 4  5  6  7
- *   row 0           0  1  2  3  4  5  6  7        rows 0, 1       0  1  2  3 | 0  1  2  3
- *   row 1           1  0  3  2  5  4  7  6        rows 2, 3       1  0  3  2 | 1  0  3  2
- *   row 2           2  3  0  1  6  7  4  5        rows 4, 5       2  3  0  1 | 2  3  0  1
- *
- * Shared memory (bytes: tile.h), the buffers of K and V once for each group of warps:
+ * Shared memory (bytes: tile.h, places in a row: swizzle.cuh), K and V for each group of warps:
  *   q_smem [BQ][DIM] fp16, in the end O     k_smem [STAGES][BKV][DIM] fp16     v_smem, the same
  *
  *   copy     Q K0 V0 | K1 V1 -> 1 | K2 V2 -> 0 | K3 V3 -> 1
@@ -56,71 +47,58 @@ constexpr int THREADS = 32 * WARPS;             // of a group
 constexpr int M16 = BQ / WARPS / 16;            // 16-row blocks of a warp
 constexpr int ROW_BYTES = 2 * DIM;              // of a shared row
 constexpr int KV_BYTES = BKV * ROW_BYTES;       // of a shared tile of K or V
-constexpr int SWIZZLE = DIM % 64 == 0 ? 8 : 4;  // chunks that change places among themselves
-constexpr int ROWS_AT_ONCE = THREADS / SWIZZLE; // rows that a group copies with one instruction
 constexpr int Q_FRAGS = Q_IN_REGISTERS ? DIM / 16 : 1;
+constexpr int AT_ONCE = Q_IN_REGISTERS || BKV % 32 ? 1 : 2; // 16-key blocks for a Q fragment
+// Small tiles wait for their copies, large ones for shared memory: there, copies started before S
+// would be in the way of its fragments.
+constexpr bool COPY_FIRST = GROUPS > 1;
 constexpr float LN_2 = 0.69314718f;
-constexpr float HIGH = 1024;         // a sum of P above it asks for a new reference; fp16: 65504
+constexpr float HIGH = 1024;         // a lane's sum of P that asks for new references; fp16: 65504
 constexpr float FAR = 1024;          // references beyond it are too coarse for an FFMA
 constexpr float NO_KEY_YET = -1e30f; // a reference below all scores
 static_assert(BQ % (16 * WARPS) == 0, "a warp owns whole 16-row blocks");
-static_assert(ROWS_AT_ONCE % 8 == 0, "all chunks that a thread copies have one place in a row");
 static_assert(BKV % 16 == 0 && DIM % 32 == 0, "S and O are cut into 16x16 blocks");
 static_assert(STAGES >= 2, "a tile is computed while the next one is copied");
 
-// Byte offset of a chunk in a tile.
-static __device__ __forceinline__ int swizzled(int row, int chunk) {
-    return row * ROW_BYTES + (chunk ^ (SWIZZLE == 8 ? row % 8 : row / 2 % 4)) * 16;
-}
+#include "swizzle.cuh"
 
-// The address `chunk` chunks after `base`, which is the address of chunk 0 or 1; `chunk` is even.
-static __device__ __forceinline__ uint32_t right(uint32_t base, int chunk) {
-    return (base ^ chunk % SWIZZLE * 16) + chunk / SWIZZLE * SWIZZLE * 16;
-}
-
-// Starts to copy n_rows rows into smem; what is missing of [ROWS][DIM] becomes zero. gmem is the
-// first chunk that this thread copies: of row tid / SWIZZLE, chunk tid % SWIZZLE.
-template <int ROWS>
-static __device__ __forceinline__ void load_tile(unsigned char *smem, const half *gmem,
-                                                 int64_t row_stride, int n_rows) {
-    const int tid = threadIdx.x % THREADS, row0 = tid / SWIZZLE;
-    smem += swizzled(row0, tid % SWIZZLE);
-#pragma unroll
-    for (int row = 0; row < ROWS; row += ROWS_AT_ONCE) {
-#pragma unroll
-        for (int c = 0; c < DIM / 8; c += SWIZZLE)
-            if (ROWS % ROWS_AT_ONCE == 0 || row0 + row < ROWS)
-                cp_async_16(smem + row * ROW_BYTES + c * 16, gmem + c * 8,
-                            row0 + row < n_rows ? 16 : 0);
-        gmem += ROWS_AT_ONCE * row_stride;
-    }
-}
-
+// Starts to copy tile t, if there is one: its n_rows keys at k and v, which go on to tile t + 1.
 static __device__ __forceinline__ void load_kv(unsigned char *k_smem, unsigned char *v_smem,
-                                               const half *k, const half *v,
-                                               const struct attention_args &args, int n_rows) {
-    load_tile<BKV>(k_smem, k, args.k_stride.row, n_rows);
-    load_tile<BKV>(v_smem, v, args.v_stride.row, n_rows);
+                                               const half *&k, const half *&v,
+                                               const struct attention_args &args, int t,
+                                               int n_tiles, int n_rows) {
+    if (t < n_tiles) {
+        load_tile<BKV>(k_smem + t % STAGES * KV_BYTES, k, args.k_stride.row, n_rows);
+        load_tile<BKV>(v_smem + t % STAGES * KV_BYTES, v, args.v_stride.row, n_rows);
+        k -= BKV * args.k_stride.row;
+        v -= BKV * args.v_stride.row;
+    }
+    cp_async_commit(); // an empty group, too, keeps the count of the wait right
 }
 
-// S for the n-th 16 keys of a tile: 2 * M16 independent sums.
-static __device__ __forceinline__ void multiply_q_k(float (&s_frag)[M16][2][4],
+// S for AT_ONCE times 16 keys from the n-th on: 2 * M16 * AT_ONCE independent sums.
+static __device__ __forceinline__ void multiply_q_k(float (*s_frag)[M16][2][4],
                                                     uint32_t (&q_frag)[M16][Q_FRAGS][4],
                                                     uint32_t q_lane, uint32_t k_lane, int n) {
 #pragma unroll
-    for (int m = 0; m < M16; m++)
-#pragma unroll
-        for (int e = 0; e < 8; e++) s_frag[m][e / 4][e % 4] = 0;
+    for (int e = 0; e < AT_ONCE * M16 * 8; e++)
+        s_frag[e / 8 / M16][e / 8 % M16][e / 4 % 2][e % 4] = 0;
 #pragma unroll
     for (int d = 0; d < DIM / 16; d++) {
-        uint32_t k_frag[4]; // 16 keys, 16 elements of d
-        ldmatrix_x4(k_frag, right(k_lane, 2 * d) + n * 16 * ROW_BYTES);
+        if (!Q_IN_REGISTERS)
 #pragma unroll
-        for (int m = 0; m < M16; m++) {
-            if (!Q_IN_REGISTERS)
+            for (int m = 0; m < M16; m++)
                 ldmatrix_x4(q_frag[m][0], right(q_lane, 2 * d) + m * 16 * ROW_BYTES);
-            mma_m16n8k16(s_frag[m][0], q_frag[m][Q_IN_REGISTERS ? d : 0], k_frag[0], k_frag[1]);
-            mma_m16n8k16(s_frag[m][1], q_frag[m][Q_IN_REGISTERS ? d : 0], k_frag[2], k_frag[3]);
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++) {
+            uint32_t k_frag[4]; // 16 keys, 16 elements of d
+            ldmatrix_x4(k_frag, right(k_lane, 2 * d) + (n + i) * 16 * ROW_BYTES);
+#pragma unroll
+            for (int m = 0; m < M16; m++) {
+                const uint32_t(&q)[4] = q_frag[m][Q_IN_REGISTERS ? d : 0];
+                mma_m16n8k16(s_frag[i][m][0], q, k_frag[0], k_frag[1]);
+                mma_m16n8k16(s_frag[i][m][1], q, k_frag[2], k_frag[3]);
+            }
         }
     }
 }
@@ -187,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
     // Where this lane points ldmatrix: lane i names row i % 8 of the i / 8-th of four 8x8 matrices.
     //     Q and V  0 2      K  0 1     (V is read transposed)
     //              1 3         2 3
-    const uint32_t q_lane = smem_address(q_smem) + swizzled(warp * 16 * M16 + lane % 16, lane / 16);
+    uint32_t q_lane = smem_address(q_smem) + swizzled(warp * 16 * M16 + lane % 16, lane / 16);
     const uint32_t k_lane = smem_address(k_smem) + swizzled(lane / 16 * 8 + lane % 8, lane / 8 % 2);
     const uint32_t v_lane = smem_address(v_smem) + swizzled(lane % 16, lane / 16);
 
@@ -201,15 +179,8 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
     // ---- load Q, and start with the first K, V
     if (kv_group == 0) load_tile<BQ>(q_smem, q, args.q_stride.row, args.seqlen_q - q0);
 #pragma unroll
-    for (int t = 0; t < STAGES - 1; t++) {
-        if (t < n_tiles) {
-            load_kv(k_smem + t * KV_BYTES, v_smem + t * KV_BYTES, k, v, args,
-                    args.seqlen_k - kv_last + t * BKV);
-            k -= BKV * args.k_stride.row;
-            v -= BKV * args.v_stride.row;
-        }
-        cp_async_commit();
-    }
+    for (int t = 0; t < STAGES - 1; t++)
+        load_kv(k_smem, v_smem, k, v, args, t, n_tiles, args.seqlen_k - kv_last + t * BKV);
     cp_async_wait<0>(); // this thread's part of Q has landed
     __syncthreads();    // all threads' parts have; ldmatrix reads rows that others copied
     if (Q_IN_REGISTERS)
@@ -221,42 +192,40 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
 
     // ---- for each KV tile
     const int n_turns = GROUPS == 1 ? n_tiles : share; // all groups pass equally many barriers
+    bool no_ref = true; // with which to be quick: none yet, or one beyond FAR
     for (int t = 0; t < n_turns; t++) {
         const int kv0 = kv_last - t * BKV;
 
         // ---- load K, V
         const int slot = t % STAGES * KV_BYTES;
+        asm("" : "+r"(q_lane)); // what derives from it is computed anew: registers are scarce
         cp_async_wait<STAGES - 2>();     // this thread's part of tile t has landed
         bar_sync(1 + kv_group, THREADS); // the group's has; all its warps have read tile t - 1,
                                          // whose buffers are filled next
-        if (t + STAGES - 1 < n_tiles) {
-            const int next = (t + STAGES - 1) % STAGES * KV_BYTES;
-            load_kv(k_smem + next, v_smem + next, k, v, args,
-                    args.seqlen_k - kv0 + (STAGES - 1) * BKV);
-            k -= BKV * args.k_stride.row;
-            v -= BKV * args.v_stride.row;
-        }
-        cp_async_commit(); // an empty group, too, keeps the count of the wait right
+        if (COPY_FIRST) load_kv(k_smem, v_smem, k, v, args, t + STAGES - 1, n_tiles, BKV);
         if (GROUPS > 1 && t >= n_tiles) continue;
 
         // ---- S = Q K^T and softmax, quickly: P = 2^(S - ref), l += P
         int n_visible = args.seqlen_k - kv0; // columns that the warp's first row may see
         if (args.causal) n_visible = min(n_visible, q0 + row0 - group + args.diagonal + 1 - kv0);
         uint32_t p_frag[M16][BKV / 16][4];
-        bool careful = t == 0 || n_visible < BKV;
+        bool careful = no_ref || n_visible < BKV;
         if (!careful) {
-            float s_frag[2][M16][2][4], l_tile[M16][2] = {};
+            float s_frag[2][AT_ONCE][M16][2][4], l_tile[M16][2] = {};
 #pragma unroll
-            for (int n = 0; n <= BKV / 16; n++) {
-                if (n < BKV / 16) multiply_q_k(s_frag[n % 2], q_frag, q_lane, k_lane + slot, n);
+            for (int n = 0; n <= BKV / 16; n += AT_ONCE) {
+                const int i = n / AT_ONCE % 2;
+                if (n < BKV / 16) multiply_q_k(s_frag[i], q_frag, q_lane, k_lane + slot, n);
                 if (n > 0)
-                    exponentials(p_frag, n - 1, s_frag[(n - 1) % 2], args.scale_log2, ref_frag,
-                                 l_tile);
-            }
 #pragma unroll
-            for (int i = 0; i < 2 * M16; i++) // !(<=): NaN is high, too
-                careful |= !(l_tile[i / 2][i % 2] <= HIGH) || fabsf(ref_frag[i / 2][i % 2]) > FAR;
-            careful = __any_sync(~0u, careful);
+                    for (int j = 0; j < AT_ONCE; j++)
+                        exponentials(p_frag, n - AT_ONCE + j, s_frag[1 - i][j], args.scale_log2,
+                                     ref_frag, l_tile);
+            }
+            float l_all = 0;
+#pragma unroll
+            for (int i = 0; i < 2 * M16; i++) l_all += l_tile[i / 2][i % 2];
+            careful = __any_sync(~0u, !(l_all <= HIGH)); // !(<=): NaN is high, too
             if (!careful)
 #pragma unroll
                 for (int i = 0; i < 2 * M16; i++) l_frag[i / 2][i % 2] += l_tile[i / 2][i % 2];
@@ -266,8 +235,8 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
             // ---- S = Q K^T
             float s_frag[BKV / 16][M16][2][4];
 #pragma unroll
-            for (int n = 0; n < BKV / 16; n++)
-                multiply_q_k(s_frag[n], q_frag, q_lane, k_lane + slot, n);
+            for (int n = 0; n < BKV / 16; n += AT_ONCE)
+                multiply_q_k(&s_frag[n], q_frag, q_lane, k_lane + slot, n);
 
             // ---- mask: key kv0 + col must exist and must not lie right of row q0 + row's diagonal
 #pragma unroll
@@ -307,7 +276,15 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
 #pragma unroll
             for (int n = 0; n < BKV / 16; n++)
                 exponentials(p_frag, n, s_frag[n], 1, ref_frag, l_frag);
+            float farthest = 0;
+#pragma unroll
+            for (int i = 0; i < 2 * M16; i++)
+                farthest = fmaxf(farthest, fabsf(ref_frag[i / 2][i % 2]));
+            no_ref = __any_sync(~0u, farthest > FAR);
         }
+
+        // ---- load K, V of a later tile
+        if (!COPY_FIRST) load_kv(k_smem, v_smem, k, v, args, t + STAGES - 1, n_tiles, BKV);
 
         // ---- O += P V
 #pragma unroll
