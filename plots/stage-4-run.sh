@@ -22,7 +22,7 @@ run() {
     local tile=$1 said code
     shift
     flock build/device.lock "build/sweep/$tile/stage-4" --csv --json "$out/sweep.jsonl" \
-        --counters OCCUPANCY "$@" > "$out/run.csv" 2> "$out/run.log"
+        --counters OCCUPANCY --min-time 0.1 "$@" > "$out/run.csv" 2> "$out/run.log"
     code=$?
     [ $code -ge 128 ] && exit $code
     said=$(tail -n 1 "$out/run.log")
