@@ -103,6 +103,24 @@ static void classify(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
                                : EMU_PATTERN_OTHER;
 }
 
+/* Distinct 32-byte sectors of a warp's request. */
+static uint32_t distinct_sectors(uint32_t mask, const uint64_t addr[32]) {
+    uint64_t seen[EMU_LANES];
+    uint32_t n = 0;
+    EMU_EACH_LANE(l, mask) { /* naturally aligned, so an access lies in one sector */
+        uint64_t sector = addr[l] / 32;
+        uint32_t s = 0;
+        while (s < n && seen[s] != sector) s++;
+        if (s == n) seen[n++] = sector;
+    }
+    return n;
+}
+
+/* The ideal: as if the active lanes' bytes lay side by side. */
+static uint32_t ideal_sectors(uint32_t mask, unsigned bytes) {
+    return ((uint32_t)__builtin_popcount(mask) * bytes + 31) / 32;
+}
+
 static struct emu_pattern *pattern_of(struct emu_warp *w, const struct emu_inst *i) {
     struct emu_pattern **p = &w->pattern[i->pc];
     if (!*p && (*p = aligned_alloc(64, (sizeof **p + 63) & ~(size_t)63))) (*p)->mask = 0;
@@ -203,6 +221,15 @@ void emu_shared_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
     count_shared(w, i, p, mask, bytes);
 }
 
+/* What crosses from block to block goes by sectors, as global accesses do. */
+static void count_remote(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                         const uint64_t addr[32], unsigned bytes) {
+    struct emu_count *c = w->count + i->pc;
+    c->sectors += distinct_sectors(mask, addr);
+    c->sectors_ideal += ideal_sectors(mask, bytes);
+    c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+}
+
 static void tell(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, enum emu_space space,
                  const uint64_t addr[32], unsigned bytes, enum emu_access what) {
     const struct emu_events *e = w->block->launch->events;
@@ -229,14 +256,12 @@ uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct 
         first = addr[__builtin_ctz(mask)];
     }
     bool own = b == w->block && i->space != EMU_CLUSTER;
-    if (own)
-        count_shared(w, i, p, mask, bytes);
-    else
-        w->count[i->pc].bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+    if (own) count_shared(w, i, p, mask, bytes);
     if (b->shadow) emu_shadow_access(w, b, i, p, first, what);
-    if (b->launch->events) {
+    if (!own || b->launch->events) {
         uint64_t wide[EMU_LANES];
         for (int l = 0; l < EMU_LANES; l++) wide[l] = addr[l];
+        if (!own) count_remote(w, i, mask, wide, bytes);
         tell(w, i, mask, own ? EMU_SHARED : EMU_CLUSTER, wide, bytes, what);
     }
     return mask;
@@ -270,19 +295,11 @@ static uint32_t global_bad(struct emu_warp *w, const struct emu_inst *i, uint32_
     return ok;
 }
 
-/* Distinct 32-byte sectors of a warp's request; ideal: as if the active lanes' bytes lay side by side. */
 static void count_sectors(struct emu_pattern *p, uint32_t mask, const uint64_t addr[32],
                           unsigned bytes) {
-    uint64_t seen[EMU_LANES];
-    uint32_t n = 0;
-    EMU_EACH_LANE(l, mask) { /* naturally aligned, so an access lies in one sector */
-        uint64_t sector = addr[l] / 32;
-        uint32_t s = 0;
-        while (s < n && seen[s] != sector) s++;
-        if (s == n) seen[n++] = sector;
-    }
+    uint32_t n = distinct_sectors(mask, addr);
     p->wavefronts = n;
-    p->wavefronts_ideal = ((uint32_t)__builtin_popcount(mask) * bytes + 31) / 32;
+    p->wavefronts_ideal = ideal_sectors(mask, bytes);
     if (p->kind == EMU_PATTERN_BROADCAST || n < p->wavefronts_ideal) p->wavefronts_ideal = n;
 }
 

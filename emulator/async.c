@@ -2,6 +2,8 @@
  * */
 #include "async.h"
 
+#include "internal.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +40,10 @@ static void tensor_row(const struct emu_pending *p, unsigned char *image, int r,
             memcpy(line + at, image + place, 16);
     }
     if (!to_shared && row.bytes) memcpy(global, line + row.skip, row.bytes);
+}
+
+static bool writes_shared(const struct emu_pending *p) {
+    return p->kind == EMU_PENDING_LOAD || p->kind == EMU_PENDING_PEER;
 }
 
 static void poison(struct emu_block *b, const struct emu_pending *p) {
@@ -86,6 +92,22 @@ static void write_store(struct emu_pending *p) {
     }
     free(p->data);
     p->data = NULL;
+}
+
+static void run_peer(const struct emu_pending *p) {
+    struct emu_block *b = p->mbarrier->block;
+    unsigned char *to = b->shared + p->shared;
+    if (p->inst->class == EMU_ATOMIC) {
+        uint64_t old = 0;
+        memcpy(&old, to, p->bytes);
+        old = emu_combine(p->inst, old, p->value[0], 0);
+        memcpy(to, &old, p->bytes);
+    } else {
+        memcpy(to, p->global ? (const void *)(uintptr_t)p->global : p->value, p->bytes);
+    }
+    emu_agent_done(&p->mbarrier->far, p->agent, p->stamp);
+    p->mbarrier->in_flight--;
+    emu_mbarrier_tx(p->warp, p->inst, p->mbarrier, -(int64_t)p->bytes);
 }
 
 /* ---- cp.async ------------------------------------------------------------------------------- */
@@ -187,6 +209,9 @@ static void complete(struct emu_block *b, uint32_t n) {
     case EMU_PENDING_ARRIVE:
         run_arrive(&p);
         break;
+    case EMU_PENDING_PEER:
+        run_peer(&p);
+        break;
     }
 }
 
@@ -196,7 +221,7 @@ void emu_pending_add(struct emu_block *b, const struct emu_pending *p) {
     a->pending[a->n_pending] = *p;
     a->pending[a->n_pending++].order = a->issued++;
     if (p->mbarrier) p->mbarrier->in_flight++;
-    if (p->kind == EMU_PENDING_LOAD) poison(b, p);
+    if (writes_shared(p) && p->inst->class != EMU_ATOMIC) poison(b, p);
     if (b->launch->options->async_early) complete(b, a->n_pending - 1);
 }
 
@@ -240,8 +265,7 @@ bool emu_async_flush(struct emu_block *b) {
     bool newest_first = b->launch->options->schedule == EMU_ADVERSARIAL;
     for (uint32_t k = 0; k < a->n_pending; k++) {
         uint32_t n = newest_first ? a->n_pending - 1 - k : k;
-        if (a->pending[n].kind != EMU_PENDING_LOAD && a->pending[n].kind != EMU_PENDING_ARRIVE)
-            continue;
+        if (!writes_shared(&a->pending[n]) && a->pending[n].kind != EMU_PENDING_ARRIVE) continue;
         complete(b, n);
         return true;
     }
@@ -257,7 +281,7 @@ void emu_async_end(struct emu_block *b) {
             emu_report(EMU_IN_FLIGHT, p->warp, p->inst, NULL,
                        "the block ends while this copy may still read its shared memory: "
                        "cp.async.bulk.wait_group.read is missing");
-        if (!b->cluster->stopped && p->kind == EMU_PENDING_LOAD)
+        if (!b->cluster->stopped && writes_shared(p))
             emu_report(EMU_IN_FLIGHT, p->warp, p->inst, NULL,
                        "the block ends while this copy still writes its shared memory: nobody "
                        "waited for it");
@@ -287,7 +311,7 @@ void emu_async_free(struct emu_block *b) {
 
 void emu_async_print(struct emu_block *b, FILE *out) {
     static const char *const kinds[] = {"cp.async.mbarrier.arrive", "TMA load", "TMA store",
-                                        "TMA store"};
+                                        "TMA store", "copy between blocks"};
     struct emu_async *a = emu_async(b);
     for (uint32_t n = 0; n < a->n_mbarriers; n++) {
         uint64_t word;

@@ -33,6 +33,7 @@ struct emu_mbarrier {
     const struct emu_inst *init;
     uint32_t init_agent, init_stamp; /* whose write made it: TMA must be told by a fence */
     struct emu_clock clock, done;    /* gathered in this phase; of the phase before */
+    struct emu_clock far, far_done; /* the same from other blocks: for who waits at cluster scope */
 };
 
 /* The barrier at `addr` of block b, or NULL (reported) if none was initialised there. */
@@ -64,6 +65,7 @@ enum emu_pending_kind {
     EMU_PENDING_LOAD,        /* TMA to shared */
     EMU_PENDING_STORE,       /* TMA to global; shared memory not read yet */
     EMU_PENDING_STORE_WRITE, /* the same, its data in `data` */
+    EMU_PENDING_PEER,        /* from a block to one of its cluster, whose mbarrier it is */
 };
 
 struct emu_pending {
@@ -82,6 +84,9 @@ struct emu_pending {
     struct tensormap map;
     int32_t coordinate[5];
     unsigned char *data;
+    uint64_t
+        value[2]; /* EMU_PENDING_PEER: what st.async and red.async bring; else from `global`, */
+                  /* the address of the sender's shared memory on the host */
 };
 
 /* Queue it, poison what it will write, or run it at once with --early. */

@@ -158,15 +158,15 @@ bool emu_agent_is_warp(const struct emu_block *b, uint32_t a) {
 const char *emu_agent_name(const struct emu_block *b, uint32_t a, char *out, size_t n) {
     static const char *const kinds[] = {"cp.async of warp", "the TMA load of mbarrier",
                                         "the TMA store of warp", "wgmma of warp",
-                                        "a copy between blocks by warp"};
+                                        "a copy between blocks to mbarrier"};
     const struct emu_cluster *c = b->cluster;
     const struct agent *agent = &c->agents->agent[a];
+    bool by_mbarrier = agent->kind == EMU_AGENT_TMA_LOAD || agent->kind == EMU_AGENT_PEER_COPY;
     int used;
     if (emu_agent_is_warp(b, a))
         used = snprintf(out, n, "warp %u", a % (uint32_t)b->n_warps);
     else
-        used = snprintf(out, n, agent->kind == EMU_AGENT_TMA_LOAD ? "%s 0x%x" : "%s %u",
-                        kinds[agent->kind], agent->key);
+        used = snprintf(out, n, by_mbarrier ? "%s 0x%x" : "%s %u", kinds[agent->kind], agent->key);
     if (c->n > 1) snprintf(out + used, n - (size_t)used, " of rank %u", agent->rank);
     return out;
 }

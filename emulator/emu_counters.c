@@ -30,8 +30,8 @@ static const char *const class_names[EMU_CLASSES] = {[EMU_FP32] = "fp32",
                                                      [EMU_LD_PARAM] = "ld_param",
                                                      [EMU_LD_CONST] = "ld_const",
                                                      [EMU_ATOMIC] = "atomic",
-                                                     [EMU_LD_CLUSTER] = "ld_cluster",
-                                                     [EMU_ST_CLUSTER] = "st_cluster",
+                                                     [EMU_LD_CLUSTER] = "ld_dshared",
+                                                     [EMU_ST_CLUSTER] = "st_dshared",
                                                      [EMU_HMMA] = "hmma",
                                                      [EMU_HGMMA] = "hgmma",
                                                      [EMU_LDSM] = "ldsm",
@@ -162,6 +162,8 @@ const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
             "%s", class_names[c]);
     for (size_t m = 0; m < sizeof memory_classes / sizeof *memory_classes; m++)
         put_memory(&l, class_names[memory_classes[m]], &class[memory_classes[m]], true);
+    put_memory(&l, class_names[EMU_LD_CLUSTER], &class[EMU_LD_CLUSTER], false);
+    put_memory(&l, class_names[EMU_ST_CLUSTER], &class[EMU_ST_CLUSTER], false);
     /* as the hardware's counters by instruction: TMA's writes are not among them, wgmma's reads are */
     all.wavefronts -= class[EMU_TMA].wavefronts;
     all.wavefronts_ideal -= class[EMU_TMA].wavefronts_ideal;

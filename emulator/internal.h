@@ -145,6 +145,13 @@ static inline void emu_memory_touch(struct emu_allocation *a, enum emu_access wh
         __atomic_fetch_or(&a->touched, bits, __ATOMIC_RELAXED);
 }
 
+/* ldst.c: where the lanes of an access point, of any space and with all checks; the lanes that may go on */
+uint32_t emu_locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                    const struct emu_operand *op, unsigned bytes, enum emu_access what,
+                    unsigned char *at[32]);
+/* atomic.c: what an instruction of emu_select_atomic() makes of `old` */
+uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_t c);
+
 /* overlap.c: lane's access to `addr` before griddepcontrol.wait; reports it if a launch ahead meets it */
 void emu_too_early(struct emu_warp *w, const struct emu_inst *i, uint32_t lane,
                    const struct emu_allocation *a, uint64_t addr, enum emu_access what);

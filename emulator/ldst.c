@@ -1,8 +1,7 @@
-/* ld and st of every space, and atomics. */
+/* ld and st of every space. */
 #include "lanes.h"
 
 #include "internal.h"
-#include "half.h"
 #include "ptx.h"
 
 #include <immintrin.h>
@@ -41,10 +40,9 @@ static uint32_t resolve(struct emu_warp *w, const struct emu_inst *i, uint32_t m
     return mask;
 }
 
-/* Generic addresses: lanes may point into different spaces. */
-static uint32_t locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                       const struct emu_operand *op, unsigned bytes, enum emu_access what,
-                       unsigned char *at[32]) {
+uint32_t emu_locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                    const struct emu_operand *op, unsigned bytes, enum emu_access what,
+                    unsigned char *at[32]) {
     uint64_t addr[EMU_LANES];
     emu_addresses(w, op, addr);
     if (i->space != EMU_GENERIC)
@@ -86,8 +84,8 @@ static void put(struct emu_warp *w, const struct emu_operand *d, int k, uint32_t
 enum emu_step emu_ld(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     unsigned char *at[EMU_LANES];
     unsigned bytes = (unsigned)i->aux[0];
-    uint32_t ok =
-        locate(w, i, mask, &i->op[1], bytes * i->vec, (enum emu_access)(EMU_READ | i->aux[2]), at);
+    uint32_t ok = emu_locate(w, i, mask, &i->op[1], bytes * i->vec,
+                             (enum emu_access)(EMU_READ | i->aux[2]), at);
     EMU_EACH_LANE(l, ok) {
         for (int k = 0; k < i->vec; k++)
             put(w, &i->op[0], k, l, at[l] + (unsigned)k * bytes, bytes, i->aux[1]);
@@ -236,8 +234,8 @@ emu_handler *emu_select_ld(struct emu_inst *i, const char **why) {
 enum emu_step emu_st(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     unsigned char *at[EMU_LANES];
     unsigned bytes = (unsigned)i->aux[0];
-    uint32_t ok =
-        locate(w, i, mask, &i->op[0], bytes * i->vec, (enum emu_access)(EMU_WRITE | i->aux[2]), at);
+    uint32_t ok = emu_locate(w, i, mask, &i->op[0], bytes * i->vec,
+                             (enum emu_access)(EMU_WRITE | i->aux[2]), at);
     const struct emu_operand *s = &i->op[1];
     for (int k = 0; k < i->vec; k++) {
         EMU_EACH_LANE(l, ok) {
@@ -259,108 +257,4 @@ emu_handler *emu_select_st(struct emu_inst *i, const char **why) {
     if (bytes == 8 && !i->op[1].wide && i->op[1].row != EMU_ZERO) return NULL;
     *why = "parameters of kernels cannot be stored to";
     return i->space == EMU_PARAM ? NULL : emu_st;
-}
-
-/* ---- Atomics --------------------------------------------------------------------------------------------------------
- * Lanes in order. Between host threads a lock keeps each one whole. */
-
-static pthread_mutex_t atomic_lock = PTHREAD_MUTEX_INITIALIZER;
-
-enum atomic_op { A_ADD, A_MIN, A_MAX, A_AND, A_OR, A_XOR, A_EXCH, A_CAS, A_INC, A_DEC };
-
-static uint64_t half_pair_add(uint64_t a, uint64_t b, enum emu_type t) {
-    uint64_t r = 0;
-    int n = t == EMU_F16X2 || t == EMU_BF16X2 ? 2 : 1;
-    bool bf16 = t == EMU_BF16 || t == EMU_BF16X2;
-    for (int k = 0; k < n; k++) {
-        uint32_t x = a >> 16 * k & 0xffff, y = b >> 16 * k & 0xffff, s;
-        if (bf16) {
-            uint32_t u = float_bits(bits_float(x << 16) + bits_float(y << 16));
-            s = (u + 0x7fff + (u >> 16 & 1)) >> 16;
-        } else {
-            s = half_from_float(half_to_float((half)x) + half_to_float((half)y));
-        }
-        r |= (uint64_t)(s & 0xffff) << 16 * k;
-    }
-    return r;
-}
-
-static uint64_t combine(enum atomic_op op, enum emu_type t, uint64_t old, uint64_t b, uint64_t c) {
-    bool is_signed = t == EMU_S32 || t == EMU_S64;
-    int64_t x = t == EMU_S32 ? (int32_t)old : (int64_t)old,
-            y = t == EMU_S32 ? (int32_t)b : (int64_t)b;
-    bool less = is_signed ? y < x : b < old;
-    switch (op) {
-    case A_ADD:
-        if (t == EMU_F32) return float_bits(bits_float((uint32_t)old) + bits_float((uint32_t)b));
-        if (t == EMU_F64) {
-            double p, q;
-            memcpy(&p, &old, 8), memcpy(&q, &b, 8);
-            p += q;
-            memcpy(&old, &p, 8);
-            return old;
-        }
-        if (t == EMU_F16 || t == EMU_BF16 || t == EMU_F16X2 || t == EMU_BF16X2)
-            return half_pair_add(old, b, t);
-        return old + b;
-    case A_MIN:
-        return less ? b : old;
-    case A_MAX:
-        return less ? old : b;
-    case A_AND:
-        return old & b;
-    case A_OR:
-        return old | b;
-    case A_XOR:
-        return old ^ b;
-    case A_EXCH:
-        return b;
-    case A_CAS:
-        return old == b ? c : old;
-    case A_INC:
-        return old >= b ? 0 : old + 1;
-    default:
-        return old == 0 || old > b ? b : old - 1;
-    }
-}
-
-/* atom d, [a], b[, c]; red [a], b. aux: operation, bytes, is red */
-static enum emu_step atomic(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    int first = i->aux[2] ? 0 : 1;
-    unsigned bytes = (unsigned)i->aux[1];
-    const struct emu_operand *b = &i->op[first + 1],
-                             *c = i->n_ops > first + 2 ? &i->op[first + 2] : b;
-    unsigned char *at[EMU_LANES];
-    uint32_t ok = locate(w, i, mask, &i->op[first], bytes, EMU_ATOM, at);
-    pthread_mutex_lock(&atomic_lock);
-    EMU_EACH_LANE(l, ok) {
-        uint64_t old = 0, keep = bytes == 8 ? UINT64_MAX : ((uint64_t)1 << 8 * bytes) - 1;
-        memcpy(&old, at[l], bytes);
-        uint64_t x = b->wide ? emu_row64(w, b->row)[l] : emu_row32(w, b->row)[l];
-        uint64_t y = c->wide ? emu_row64(w, c->row)[l] : emu_row32(w, c->row)[l];
-        uint64_t new =
-            combine((enum atomic_op)i->aux[0], (enum emu_type)i->type[0], old, x & keep, y & keep);
-        memcpy(at[l], &new, bytes);
-        if (first && i->op[0].wide)
-            emu_row64(w, i->row[0])[l] = old;
-        else if (first)
-            emu_row32(w, i->row[0])[l] = (uint32_t)old;
-    }
-    pthread_mutex_unlock(&atomic_lock);
-    return EMU_NEXT;
-}
-
-emu_handler *emu_select_atomic(struct emu_inst *i, const char **why) {
-    static const char *const names[] = {"add", "min",  "max", "and", "or",
-                                        "xor", "exch", "cas", "inc", "dec"};
-    i->aux[0] = -1;
-    for (int k = 0; k < 10; k++)
-        if (emu_has(i, names[k])) i->aux[0] = k;
-    i->aux[1] = (int32_t)emu_type_bytes((enum emu_type)i->type[0]);
-    i->aux[2] = i->opcode[0] == 'r';
-    *why = "this atomic operation is not supported";
-    bool real = i->type[0] == EMU_F32 || i->type[0] == EMU_F64;
-    return i->aux[0] < 0 || i->aux[1] > 8 || (real && i->aux[0] != A_ADD && i->aux[0] != A_EXCH)
-               ? NULL
-               : atomic;
 }

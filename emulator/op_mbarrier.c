@@ -7,7 +7,15 @@
 #include <string.h>
 
 enum { AUX_COUNT, AUX_STATE, AUX_FLAGS };
-enum { EXPECT_TX = 1, DROP = 2, NO_COMPLETE = 4, PARITY = 8, POLL = 16 };
+enum {
+    EXPECT_TX = 1,
+    DROP = 2,
+    NO_COMPLETE = 4,
+    PARITY = 8,
+    POLL = 16,
+    RELAXED = 32,
+    CLUSTER = 64
+};
 enum { MAX_COUNT = (1 << 20) - 1, POLLS = 256 };
 
 struct word {
@@ -96,6 +104,7 @@ static void check_phase(struct emu_warp *w, const struct emu_inst *i, struct emu
     word->pending = word->expected;
     m->bytes_expected = 0;
     emu_clock_pass(m->block, &m->done, &m->clock);
+    emu_clock_pass(m->block, &m->far_done, &m->far);
 }
 
 void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
@@ -146,6 +155,39 @@ static void addresses(const struct emu_warp *w, const struct emu_operand *op,
     for (int l = 0; l < EMU_LANES; l++) out[l] = emu_shared_offset(wide[l]);
 }
 
+/* The same for mbarriers of any block: the lanes that reach theirs. */
+static uint32_t targets(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                        const struct emu_operand *op, struct emu_block *block[EMU_LANES],
+                        uint32_t addr[EMU_LANES]) {
+    uint64_t wide[EMU_LANES];
+    uint32_t own = 0, ok = 0;
+    emu_addresses(w, op, wide);
+    for (uint32_t l = 0; l < EMU_LANES; l++) {
+        addr[l] = 0;
+        block[l] = mask >> l & 1 ? emu_peer(w, i, wide[l], &addr[l]) : NULL;
+        own |= (uint32_t)(block[l] == w->block) << l;
+    }
+    if (own) ok = emu_shared_access(w, i, own, addr, 8, EMU_ATOM);
+    EMU_EACH_LANE(l, mask & ~own) {
+        if (!block[l] || !emu_visit(w, i, block[l], w->agent, w->clock.seen[w->agent])) continue;
+        ok |= emu_block_access(w, block[l], i, 1u << l, addr, 8, EMU_ATOM);
+    }
+    return ok;
+}
+
+/* An arrival tells of what came before it: its own block, or if it says .cluster another one. */
+static void release(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m) {
+    if (i->aux[AUX_FLAGS] & RELAXED) return;
+    if (m->block == w->block)
+        emu_release(w, &m->clock);
+    else if (i->aux[AUX_FLAGS] & CLUSTER)
+        emu_release(w, &m->far);
+}
+
+static int semantics(const struct emu_inst *i) {
+    return (emu_has(i, "relaxed") ? RELAXED : 0) | (emu_has(i, "cluster") ? CLUSTER : 0);
+}
+
 /* mbarrier.init [a], count */
 enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint32_t addr[EMU_LANES], ok;
@@ -169,6 +211,7 @@ enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, ui
         m->in_flight = 0;
         m->bytes_expected = 0;
         emu_clock_clear(w->block, &m->clock);
+        emu_clock_clear(w->block, &m->far);
         store_word(w->block, addr[l], (struct word){.pending = count[l], .expected = count[l]});
     }
     return EMU_NEXT;
@@ -188,27 +231,26 @@ enum emu_step emu_mbarrier_inval(struct emu_warp *w, const struct emu_inst *i, u
 
 /* mbarrier.arrive[_drop][.expect_tx][.noComplete] state, [a][, count or bytes] */
 static enum emu_step arrive(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    struct emu_block *block[EMU_LANES];
     uint32_t addr[EMU_LANES];
     int flags = i->aux[AUX_FLAGS];
     const uint32_t *value = i->n_ops > 2 ? emu_row32(w, i->op[2].row) : NULL;
     uint64_t *state = emu_row64(w, i->op[0].row);
-    addresses(w, &i->op[1], addr);
-    uint32_t ok = emu_shared_access(w, i, mask, addr, 8, EMU_ATOM);
-    EMU_EACH_LANE(l, ok) {
-        struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, addr[l]);
+    EMU_EACH_LANE(l, targets(w, i, mask, &i->op[1], block, addr)) {
+        struct emu_mbarrier *m = emu_mbarrier_at(w, block[l], i, addr[l]);
         uint32_t count = value && !(flags & EXPECT_TX) ? value[l] : 1;
         struct word word;
-        if (!m || !load_word(w->block, addr[l], &word)) continue;
-        memcpy(&state[l], w->block->shared + addr[l], 8);
+        if (!m || !load_word(m->block, addr[l], &word)) continue;
+        memcpy(&state[l], m->block->shared + addr[l], 8);
         if (flags & EXPECT_TX) emu_mbarrier_tx(w, i, m, (int64_t)value[l]);
-        if (flags & DROP && load_word(w->block, addr[l], &word)) {
+        if (flags & DROP && load_word(m->block, addr[l], &word)) {
             word.expected -= word.expected < count ? word.expected : count;
-            store_word(w->block, addr[l], word);
+            store_word(m->block, addr[l], word);
         }
         if (flags & NO_COMPLETE && count == word.pending && !word.tx)
             emu_report(EMU_BAD_MBARRIER, w, i, m->init,
                        "this .noComplete arrival would complete the phase");
-        emu_release(w, &m->clock);
+        release(w, i, m);
         emu_mbarrier_arrive(w, i, m, count);
     }
     return EMU_NEXT;
@@ -218,17 +260,17 @@ emu_handler *emu_select_arrive(struct emu_inst *i, const char **why) {
     (void)why;
     i->aux[AUX_FLAGS] = (strstr(i->opcode, ".expect_tx") ? EXPECT_TX : 0) |
                         (strstr(i->opcode, "arrive_drop") ? DROP : 0) |
-                        (strstr(i->opcode, ".noComplete") ? NO_COMPLETE : 0);
+                        (strstr(i->opcode, ".noComplete") ? NO_COMPLETE : 0) | semantics(i);
     return arrive;
 }
 
 /* mbarrier.expect_tx / complete_tx [a], bytes */
 static enum emu_step transfer(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    struct emu_block *block[EMU_LANES];
     uint32_t addr[EMU_LANES];
     const uint32_t *bytes = emu_row32(w, i->op[1].row);
-    addresses(w, &i->op[0], addr);
-    EMU_EACH_LANE(l, emu_shared_access(w, i, mask, addr, 8, EMU_ATOM)) {
-        struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, addr[l]);
+    EMU_EACH_LANE(l, targets(w, i, mask, &i->op[0], block, addr)) {
+        struct emu_mbarrier *m = emu_mbarrier_at(w, block[l], i, addr[l]);
         if (m)
             emu_mbarrier_tx(w, i, m,
                             i->aux[AUX_FLAGS] & EXPECT_TX ? (int64_t)bytes[l] : -(int64_t)bytes[l]);
@@ -256,7 +298,9 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
                               : (uint32_t)(emu_row64(w, i->op[2].row)[l] >> 61 & 1);
         if (word.phase == waited) continue;
         done |= 1u << l;
+        if (i->aux[AUX_FLAGS] & RELAXED) continue;
         emu_acquire(w, &m->done);
+        if (i->aux[AUX_FLAGS] & CLUSTER) emu_acquire(w, &m->far_done);
     }
     if (done != mask && (!(i->aux[AUX_FLAGS] & POLL) || !w->resumed)) return EMU_WAIT;
     if (done != mask && ++emu_async(w->block)->polls % POLLS == 0) emu_async_flush(w->block);
@@ -265,8 +309,8 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
 }
 emu_handler *emu_select_wait(struct emu_inst *i, const char **why) {
     (void)why;
-    i->aux[AUX_FLAGS] =
-        (strstr(i->opcode, ".parity") ? PARITY : 0) | (strstr(i->opcode, ".test_wait") ? POLL : 0);
+    i->aux[AUX_FLAGS] = (strstr(i->opcode, ".parity") ? PARITY : 0) |
+                        (strstr(i->opcode, ".test_wait") ? POLL : 0) | semantics(i);
     return wait;
 }
 

@@ -31,7 +31,7 @@ static const char *launch(const struct shape *s, const char *body) {
         "setp.eq.u32 %%p0, %%r0, 0; setp.eq.u32 %%p1, %%r2, 0;\n%s",
         body);
     const char *whole =
-        emu_test_kernel(1, ".shared .align 16 .b8 tile[1024]; .shared .align 8 .b64 bar;", text);
+        emu_test_kernel(1, ".shared .align 16 .b8 tile[1024]; .shared .align 8 .b64 bar[2];", text);
     struct emu_module *m;
     uint64_t p;
     emu_result_clear(t.result);
@@ -264,6 +264,100 @@ static void test_misuse(void **state) {
            SYNC "ld.shared.u32 %r20, [%r7];" SYNC); /* .shared is this block's alone */
 }
 
+/* ---- mbarriers of another block ------------------------------------------------------------------------------ */
+
+#define INIT(n)                                                                                    \
+    "@%p0 mbarrier.init.shared.b64 [%r4], " #n "; fence.mbarrier_init.release.cluster;" SYNC
+#define INIT_1        INIT(1)
+#define INIT_64       INIT(64)
+#define INIT_UNFENCED "@%p0 mbarrier.init.shared.b64 [%r4], 1;" SYNC
+#define INIT_OTHER    /* a second mbarrier at %r13, for the threads of the block */                \
+    "add.s32 %r13, %r4, 8; @%p0 mbarrier.init.shared.b64 [%r13], 32;"                              \
+    "fence.mbarrier_init.release.cluster;" SYNC
+#define ARRIVE "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8];"
+#define WAIT_AT(scope)                                                                             \
+    "L: mbarrier.try_wait.parity." scope ".shared::cta.b64 %p2, [%r4], 0; @!%p2 bra L;"
+#define WAIT         WAIT_AT("acquire.cluster")
+#define WAIT_CTA     WAIT_AT("acquire.cta")
+#define WAIT_RELAXED WAIT_AT("relaxed.cluster")
+#define SEND         "st.shared::cluster.u32 [%r7], %r1;"
+#define TAKE         "ld.shared.u32 %r20, [%r6];" OUT("%r20")
+
+static void test_arrivals(void **state) {
+    (void)state;
+    expect_clean(&two, INIT_64 SEND ARRIVE WAIT TAKE SYNC);
+    assert_int_equal(words[70], 6);
+    assert_int_equal(words[129], 193);
+    expect("race", INIT_64 SEND "mbarrier.arrive.shared::cluster.b64 _, [%r8];" /* at .cta scope */
+           WAIT TAKE SYNC);
+    expect("race", INIT_64 SEND
+           "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r8];" WAIT TAKE SYNC);
+    expect("race", INIT_64 SEND ARRIVE WAIT_CTA TAKE SYNC);
+    expect("race", INIT_64 SEND ARRIVE WAIT_RELAXED TAKE SYNC);
+    expect("race", INIT_64 ARRIVE SEND WAIT TAKE SYNC);
+    /* within a block the scope does not matter, and what one thread learned it passes on */
+    expect_clean(&two, "@%p0 mbarrier.init.shared.b64 [%r4], 32;" INIT_OTHER
+                       "setp.lt.u32 %p3, %r0, 32; @!%p3 bra SECOND;" SEND ARRIVE WAIT
+                       "mbarrier.arrive.shared.b64 %rd9, [%r13]; bra END;"
+                       "SECOND: M: mbarrier.try_wait.parity.shared.b64 %p2, "
+                       "[%r13], 0; @!%p2 bra M;"
+                       "xor.b32 %r6, %r6, 128; ld.shared.u32 %r20, [%r6];" OUT("%r20") "END:" SYNC);
+    assert_int_equal(words[32 + 3], 64 + 3);
+    expect("which warp 0 of rank", "@%p0 mbarrier.init.shared.b64 [%r4], 64;" RELAXED ARRIVE SYNC);
+    expect("access outside a block's life", INIT_64 "@%p1 bra A; bra END; A:" ARRIVE "END:");
+    expect("no mbarrier at shared", SYNC ARRIVE SYNC);
+    expect("65 arrivals",
+           INIT_64 "@%p0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8], 65;" SYNC);
+}
+
+#define EXPECT(bytes) "@%p0 mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r4], " #bytes ";"
+#define EXPECT_256    EXPECT(256)
+#define EXPECT_260    EXPECT(260)
+#define ASYNC         "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r7], %r1, [%r8];"
+#define REDUCE                                                                                     \
+    "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r7], %r1, "  \
+    "[%r8];"
+#define BULK                                                                                       \
+    "@%p0 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r7+256], "      \
+    "[%r5], 256, [%r8];"
+#define TAKE_BULK "ld.shared.u32 %r20, [%r6+256];" OUT("%r20")
+
+static void test_copies(void **state) {
+    (void)state;
+    expect_clean(&two, INIT_1 EXPECT_256 ASYNC WAIT TAKE SYNC);
+    assert_int_equal(words[70], 6);
+    expect_clean(&two, INIT_1 "@%p0 mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 "
+                              "_, [%r8], 256;" ASYNC WAIT TAKE SYNC);
+    assert_int_equal(words[129], 193);
+    expect_clean(&two, "st.shared.u32 [%r6], 1000;" INIT_1 EXPECT_256 REDUCE WAIT TAKE SYNC);
+    assert_int_equal(words[70], 1006);
+    expect_clean(
+        &two,
+        "st.shared.u32 [%r6], %r1; fence.proxy.async;" INIT_1 EXPECT_256 BULK WAIT TAKE_BULK SYNC);
+    assert_int_equal(words[70], 6);
+
+    expect("race", INIT_1 EXPECT_256 ASYNC TAKE WAIT SYNC); /* does not wait */
+    expect("race", INIT_1 EXPECT_256 ASYNC WAIT_CTA TAKE SYNC);
+    expect("race", INIT_1 EXPECT_256 "st.shared.u32 [%r6], %r1;" ASYNC WAIT SYNC);
+    expect("announced and never came", INIT_1 EXPECT_260 ASYNC WAIT TAKE SYNC);
+    expect("may not have started", "@%p0 mbarrier.init.shared.b64 [%r4], 1;" ASYNC SYNC);
+    expect("access outside a block's life", INIT_1 EXPECT_256 ASYNC); /* nobody waits */
+    expect("the bytes go to rank", INIT_1
+           "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r7], %r1, [%r4];" SYNC);
+    expect("misaligned", INIT_1 "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.u32 "
+                                "[%r7], {%r1, %r2}, [%r8];" SYNC);
+    expect("fence.proxy.async",
+           "st.shared.u32 [%r6], %r1;" INIT_UNFENCED EXPECT_256 BULK WAIT TAKE_BULK SYNC);
+    expect("race", "st.shared.u32 [%r6], %r1; fence.proxy.async;" INIT_1 EXPECT_256 BULK
+                   "st.shared.u32 [%r6], 5;" WAIT TAKE_BULK SYNC); /* the source */
+    expect("access outside a block's life", /* the source's block leaves: only the receiver waits */
+           "st.shared.u32 [%r6], %r1; fence.proxy.async;" INIT_1 "@%p1 bra RECEIVE;" BULK
+           "bra END; RECEIVE:" EXPECT_256 WAIT TAKE_BULK "END:");
+    expect("misaligned",
+           INIT_1 "@%p0 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
+                  "[%r7+256], [%r5], 24, [%r8];" SYNC);
+}
+
 static void refuse(const char *why, struct shape s) { assert_reason(launch(&s, ""), why); }
 
 static void test_launches(void **state) {
@@ -305,6 +399,7 @@ int main(void) {
         cmocka_unit_test(test_neighbours), cmocka_unit_test(test_forms),
         cmocka_unit_test(test_places),     cmocka_unit_test(test_exits),
         cmocka_unit_test(test_life),       cmocka_unit_test(test_races),
-        cmocka_unit_test(test_misuse),     cmocka_unit_test(test_launches)};
+        cmocka_unit_test(test_misuse),     cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_arrivals),   cmocka_unit_test(test_copies)};
     return cmocka_run_group_tests(tests, open_emulator, close_emulator);
 }

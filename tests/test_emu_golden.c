@@ -34,6 +34,7 @@ static unsigned char *run(const struct golden_form *f, const struct emu_options 
     memset(emu_memory_at(memory, out, out_bytes), GOLDEN_POISON, out_bytes);
     struct emu_grid g = {.grid = {(unsigned)f->n_cases, 1, 1},
                          .block = {(unsigned)f->threads, 1, 1},
+                         .cluster = {(unsigned)f->cluster, f->cluster > 0, f->cluster > 0},
                          .n_args = 2,
                          .arg = {&in, &out, map},
                          .arg_bytes = {8, 8, 128}};
@@ -275,8 +276,9 @@ static void wavefronts_and_sectors(void **state) {
 }
 
 int main(void) {
-    static const char *const families[] = {"mma", "wmma", "ldmatrix", "stmatrix", "movmatrix",
-                                           "cp",  "bulk", "op",       "tma",      "wgmma"};
+    static const char *const families[] = {"mma",       "wmma",  "ldmatrix", "stmatrix",
+                                           "movmatrix", "cp",    "bulk",     "op",
+                                           "tma",       "wgmma", "cluster"};
     struct CMUnitTest tests[sizeof families / sizeof *families + 1] = {
         cmocka_unit_test(wavefronts_and_sectors)};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)

@@ -41,6 +41,11 @@ $(BUILD)/tests/planted: tests/planted.cu | $$(@D)/.dir
 gpu-test: $(CHOSEN) $(GPU_TEST_BIN) $(BUILD)/tests/planted ## the tests that need a GPU, some minutes: make stage-4 gpu-test TESTS=sanitize picks some
 	@STAGES="$(patsubst stage-%,%,$(filter stage-%,$(MAKECMDGOALS)))" BUILD=$(BUILD) NVCC=$(NVCC) TEST_TIMEOUT=7200 flock $(BUILD)/device.lock tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(wildcard tests/gpu_*.sh))
 
+# The kernels of tests/gpu_launch.c, for Hopper alone.
+$(BUILD)/tests/gpu_launch: | $(BUILD)/images/tests/gpu_launch.sm_90a.cubin
+$(BUILD)/images/tests/gpu_launch.sm_90a.cubin: tests/gpu_launch.cu common/ptx_sm90.cuh | $$(@D)/.dir
+	$(NVCC) $(NVCCFLAGS) -cubin -arch=sm_90a -o $@ $< 2> $(@D)/gpu_launch.ptxas || { cat $(@D)/gpu_launch.ptxas >&2; exit 1; }
+
 # ---- Sanitizers: the same sources, built again in build/sanitize --------------------------------------
 
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

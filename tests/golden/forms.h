@@ -27,6 +27,7 @@ struct golden_map {
 struct golden_form {
     char name[GOLDEN_NAME];
     int n_cases, threads;
+    int cluster; /* blocks, that is cases, that form a cluster; 0: none */
     size_t common_bytes, in_bytes, out_bytes;
     struct golden_map map;
     int ulps; /* 0: bit for bit. Otherwise an approximate function: see README.md */

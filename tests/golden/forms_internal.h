@@ -25,6 +25,9 @@ void golden_operands_tma(const struct golden_form *f, int c, void *in);
 int golden_list_wgmma(struct golden_form *out);
 int golden_list_tma(struct golden_form *out);
 
+/* forms_cluster.c */
+int golden_list_cluster(struct golden_form *out);
+
 /* forms_op.c */
 int golden_list_ops(struct golden_form *out);
 

@@ -272,5 +272,6 @@ int golden_list(struct golden_form *out) {
     at += golden_list_ops(at);
     at += golden_list_tma(at);
     at += golden_list_wgmma(at);
+    at += golden_list_cluster(at);
     return (int)(at - out);
 }

@@ -54,6 +54,18 @@ static int finish(void) { /* waits at most 2 seconds */
     return 0;
 }
 
+static cudaError_t launch(const struct golden_form *f, cudaKernel_t kernel, void **args) {
+    cudaLaunchAttribute cluster = {.id = cudaLaunchAttributeClusterDimension,
+                                   .val.clusterDim = {(unsigned)f->cluster, 1, 1}};
+    cudaLaunchConfig_t config = {.gridDim = {(unsigned)f->n_cases, 1, 1},
+                                 .blockDim = {(unsigned)f->threads, 1, 1},
+                                 .attrs = &cluster,
+                                 .numAttrs = f->cluster > 0};
+    if (f->cluster > 8)
+        cudaFuncSetAttribute((void *)kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    return cudaLaunchKernelExC(&config, (void *)kernel, args);
+}
+
 /* Runs a form and leaves its output in `host`. 0 is failure; see `step`. */
 static int run(const struct golden_form *f, const char *ptx, unsigned char *host) {
     size_t in_bytes = f->common_bytes + f->in_bytes * (size_t)f->n_cases;
@@ -75,10 +87,8 @@ static int run(const struct golden_form *f, const char *ptx, unsigned char *host
     if (ok && f->map.rank) encode_map(&f->map, f->map.is_store ? out : in, &map, &map_rc);
     if (map_rc) step = "cuTensorMapEncodeTiled";
     void *args[] = {&in, &out, &map};
-    ok = ok && !map_rc &&
-         DO(cudaLaunchKernel((void *)kernel, (dim3){(unsigned)f->n_cases, 1, 1},
-                             (dim3){(unsigned)f->threads, 1, 1}, args, 0, 0)) &&
-         finish() && DO(cudaMemcpy(host, out, out_bytes, cudaMemcpyDeviceToHost)) &&
+    ok = ok && !map_rc && DO(launch(f, kernel, args)) && finish() &&
+         DO(cudaMemcpy(host, out, out_bytes, cudaMemcpyDeviceToHost)) &&
          DO(cudaLibraryUnload(library)) && DO(cudaFree(in)) && DO(cudaFree(out));
     free(operands);
     return ok;
