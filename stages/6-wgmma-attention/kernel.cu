@@ -435,11 +435,12 @@ consume(const struct attention_args &args, const struct schedule &schedule,
             __syncwarp(); // warp 0 arrives when its lane 0 has seen O leave
             if (lane == 0) arrive(&q_empty[row_group]);
         }
-        if (O_IN_Q && rows) {
+        if (!rows) break;
+        if (O_IN_Q) {
             FIRST_QK()
         }
     }
-    if (more) pass(args, schedule, t, k, v, round, row_group);
+    if (!CAUSAL && more) pass(args, schedule, t, k, v, round, row_group);
     if (threadIdx.x % 128 == 0)
         bulk_wait_group_read<0>(); // the CTA keeps o_smem until TMA has read it
 }
