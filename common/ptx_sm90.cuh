@@ -68,6 +68,14 @@ PTX void tma_load_4d(uint32_t smem, const CUtensorMap *map, uint32_t barrier, in
                  : "memory");
 }
 
+PTX void tma_load_5d(uint32_t smem, const CUtensorMap *map, uint32_t barrier, int d, int head,
+                     int row, int group, int batch) {
+    asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%3, %4, %5, %6, %7}], [%2];" ::"r"(smem),
+                 "l"(map), "r"(barrier), "r"(d), "r"(head), "r"(row), "r"(group), "r"(batch)
+                 : "memory");
+}
+
 /* The same, with a policy that says how long L2 should keep the lines. */
 PTX void tma_load_4d_hint(uint32_t smem, const CUtensorMap *map, uint32_t barrier, int d, int row,
                           int head, int batch, uint64_t policy) {
@@ -94,6 +102,14 @@ PTX void tma_store_4d(const CUtensorMap *map, uint32_t smem, int d, int row, int
     asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group"
                  " [%0, {%2, %3, %4, %5}], [%1];" ::"l"(map),
                  "r"(smem), "r"(d), "r"(row), "r"(head), "r"(batch)
+                 : "memory");
+}
+
+PTX void tma_store_5d(const CUtensorMap *map, uint32_t smem, int d, int head, int row, int group,
+                      int batch) {
+    asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group"
+                 " [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(map),
+                 "r"(smem), "r"(d), "r"(head), "r"(row), "r"(group), "r"(batch)
                  : "memory");
 }
 
@@ -129,6 +145,49 @@ PTX void stmatrix_x4(uint32_t smem, uint32_t r0, uint32_t r1, uint32_t r2, uint3
                  : "memory");
 }
 
+/* ---- clusters: CTAs that run together and reach each other's shared memory */
+
+/* What this thread did to any shared memory of the cluster happens before cluster_wait returns
+ * in any of its threads; a thread that has ended counts as arrived. */
+PTX void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+PTX void cluster_arrive_relaxed() {
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+PTX void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+
+/* Where CTA `rank` of the cluster has what this CTA has at `smem`. */
+PTX uint32_t mapa(uint32_t smem, uint32_t rank) {
+    uint32_t there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(smem), "r"(rank));
+    return there;
+}
+
+PTX void st_cluster_v2(uint32_t there, float a, float b) {
+    asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(there), "f"(a), "f"(b)
+                 : "memory");
+}
+
+PTX void st_cluster_v4(uint32_t there, const float (&x)[4]) {
+    asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(there), "f"(x[0]),
+                 "f"(x[1]), "f"(x[2]), "f"(x[3])
+                 : "memory");
+}
+
+PTX float2 ld_shared_v2(uint32_t smem) {
+    float2 x;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(smem) : "memory");
+    return x;
+}
+
+PTX float4 ld_shared_v4(uint32_t smem) {
+    float4 x;
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
+                 : "r"(smem)
+                 : "memory");
+    return x;
+}
+
 /* ---- launches that overlap (device.h, overlaps_previous) */
 
 /* Returns when the launches ahead have ended and what they wrote can be seen; at once if this
@@ -159,7 +218,6 @@ template <int N> PTX void registers_fence(float (&d)[N][4]) {
         asm volatile("" : "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])::"memory");
 }
 
-
 /* D = A B^T (use_d 0) or D += A B^T (1): wgmma.mma_async.m64nNk16, fp32 D. A (64, 16) and B (N, 16)
  * lie K-major in shared memory. */
 template <int N>
@@ -171,8 +229,8 @@ template <int N>
 PTX void wgmma_m64k16_rs(float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t b_desc, int use_d);
 
 /* Operand lists: D8(i) are the 8 registers of blocks i and i + 1; TEN(p) is "%p0, ... %p9,". */
-#define D4(i) "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])
-#define D8(i) D4(i), D4(i + 1)
+#define D4(i)  "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])
+#define D8(i)  D4(i), D4(i + 1)
 #define D32(i) D8(i), D8(i + 2), D8(i + 4), D8(i + 6)
 #define TEN(p)                                                                                     \
     "%" #p "0,%" #p "1,%" #p "2,%" #p "3,%" #p "4,%" #p "5,%" #p "6,%" #p "7,%" #p "8,%" #p "9,"
@@ -182,7 +240,7 @@ PTX void wgmma_m64k16_rs(float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t 
 /* WGMMA_SS(N, text of D, of A's descriptor, of B's, of the predicate, operands of D) */
 #define WGMMA_SS(N, D, A, B, P, ...)                                                               \
     template <>                                                                                    \
-    __device__ __forceinline__ void wgmma_m64k16_ss<N>(float (&d)[N / 8][4], uint64_t a_desc,      \
+    __device__ __forceinline__ void wgmma_m64k16_ss<N>(float(&d)[N / 8][4], uint64_t a_desc,       \
                                                        uint64_t b_desc, int use_d) {               \
         asm volatile("{ .reg .pred p;\n setp.ne.b32 p, " P ", 0;\n"                                \
                      "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" D "}, " A ", " B   \
@@ -192,8 +250,8 @@ PTX void wgmma_m64k16_rs(float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t 
     }
 #define WGMMA_RS(N, D, A, B, P, ...)                                                               \
     template <>                                                                                    \
-    __device__ __forceinline__ void wgmma_m64k16_rs<N>(                                            \
-        float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t b_desc, int use_d) {                \
+    __device__ __forceinline__ void wgmma_m64k16_rs<N>(float(&d)[N / 8][4], const uint32_t(&a)[4], \
+                                                       uint64_t b_desc, int use_d) {               \
         asm volatile("{ .reg .pred p;\n setp.ne.b32 p, " P ", 0;\n"                                \
                      "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" D "}, {" A "}, " B \
                      ", p, 1, 1, 1; }"                                                             \
@@ -201,28 +259,17 @@ PTX void wgmma_m64k16_rs(float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t 
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b_desc), "r"(use_d));       \
     }
 
-WGMMA_SS(64, TEN_TO_29 "%30,%31",
-         "%32", "%33", "%34",
-         D32(0))
-WGMMA_SS(80, TEN_TO_29 "%30,%31,%32,%33,%34,%35,%36,%37,%38,%39",
-         "%40", "%41", "%42",
-         D32(0), D8(8))
-WGMMA_SS(128, TEN_TO_59 "%60,%61,%62,%63",
-         "%64", "%65", "%66",
-         D32(0), D32(8))
-WGMMA_RS(64, TEN_TO_29 "%30,%31",
-         "%32,%33,%34,%35", "%36", "%37",
-         D32(0))
-WGMMA_RS(72, TEN_TO_29 "%30,%31,%32,%33,%34,%35",
-         "%36,%37,%38,%39", "%40", "%41",
-         D32(0), D4(8))
-WGMMA_RS(128, TEN_TO_59 "%60,%61,%62,%63",
-         "%64,%65,%66,%67", "%68", "%69",
-         D32(0), D32(8))
-WGMMA_RS(256, TEN_TO_59 TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11)
-         "%120,%121,%122,%123,%124,%125,%126,%127",
-         "%128,%129,%130,%131", "%132", "%133",
-         D32(0), D32(8), D32(16), D32(24))
+WGMMA_SS(64, TEN_TO_29 "%30,%31", "%32", "%33", "%34", D32(0))
+WGMMA_SS(80, TEN_TO_29 "%30,%31,%32,%33,%34,%35,%36,%37,%38,%39", "%40", "%41", "%42", D32(0),
+         D8(8))
+WGMMA_SS(128, TEN_TO_59 "%60,%61,%62,%63", "%64", "%65", "%66", D32(0), D32(8))
+WGMMA_RS(64, TEN_TO_29 "%30,%31", "%32,%33,%34,%35", "%36", "%37", D32(0))
+WGMMA_RS(72, TEN_TO_29 "%30,%31,%32,%33,%34,%35", "%36,%37,%38,%39", "%40", "%41", D32(0), D4(8))
+WGMMA_RS(128, TEN_TO_59 "%60,%61,%62,%63", "%64,%65,%66,%67", "%68", "%69", D32(0), D32(8))
+WGMMA_RS(256,
+         TEN_TO_59 TEN(6) TEN(7) TEN(8) TEN(9) TEN(10)
+             TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127",
+         "%128,%129,%130,%131", "%132", "%133", D32(0), D32(8), D32(16), D32(24))
 
 #undef D4
 #undef D8

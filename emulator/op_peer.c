@@ -29,7 +29,8 @@ static bool aim(struct emu_warp *w, const struct emu_inst *i, struct emu_pending
                                                           p->bytes, EMU_WRITE, false));
 }
 
-static void start(struct emu_pending *p) {
+static void start(struct emu_warp *w, const struct emu_inst *i, struct emu_pending *p) {
+    w->count[i->pc].bytes += p->bytes;
     p->shared_bytes = p->bytes;
     emu_pending_add(p->mbarrier->block, p);
 }
@@ -38,7 +39,7 @@ static void start(struct emu_pending *p) {
 enum emu_step emu_store_async(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     const struct emu_operand *s = &i->op[1];
     uint64_t to[EMU_LANES], mbarrier[EMU_LANES];
-    uint32_t bytes = s->wide ? 8 : 4, n = s->kind == EMU_OP_GROUP ? s->n : 1, sent = 0;
+    uint32_t bytes = s->wide ? 8 : 4, n = s->kind == EMU_OP_GROUP ? s->n : 1;
     emu_addresses(w, &i->op[0], to);
     emu_addresses(w, &i->op[2], mbarrier);
     EMU_EACH_LANE(l, mask) {
@@ -50,11 +51,8 @@ enum emu_step emu_store_async(struct emu_warp *w, const struct emu_inst *i, uint
                 s->wide ? (const void *)&emu_row64(w, row)[l] : &emu_row32(w, row)[l];
             memcpy((unsigned char *)p.value + k * bytes, from, bytes);
         }
-        if (!aim(w, i, &p, to[l], mbarrier[l], p.bytes)) continue;
-        sent |= 1u << l;
-        start(&p);
+        if (aim(w, i, &p, to[l], mbarrier[l], p.bytes)) start(w, i, &p);
     }
-    emu_remote_count(w, i, sent, to, bytes * n);
     return EMU_NEXT;
 }
 
@@ -84,8 +82,7 @@ enum emu_step emu_peer_bulk(struct emu_warp *w, const struct emu_inst *i, uint32
             continue;
         if (own->visit) own->visit[p.agent] = (struct emu_visit){p.stamp, w, i};
         p.global = (uint64_t)(uintptr_t)(own->shared + source);
-        w->count[i->pc].bytes += p.bytes;
-        start(&p);
+        start(w, i, &p);
     }
     return EMU_NEXT;
 }

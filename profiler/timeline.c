@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -218,8 +217,7 @@ const char *timeline_write(const struct timeline *t, const char *title, const ch
     bool failed = ferror(f);
     if (!fclose(f) && !failed) return NULL;
     const char *why = reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
-    struct stat there;
-    if (!lstat(path, &there) && S_ISREG(there.st_mode)) unlink(path); /* not /dev/full */
+    unlink(path);
     return why;
 }
 

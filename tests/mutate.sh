@@ -19,8 +19,8 @@ mutate_runs=(
     "--seqlen-q 70 --seqlen-k 203 --heads 2 --input negative"
     "--seqlen-q 70 --seqlen-k 203 --heads 2 --input normal3"
     "--seqlen-q 70 --seqlen-k 203 --heads 2 --input constant"
-    "--seqlen-q 64 --seqlen-k 4096 --heads 1"
-    "--seqlen-q 64 --seqlen-k 4096 --heads 1 --input outlier"
+    "--seqlen-q 64 --seqlen-k 16384 --heads 1"
+    "--seqlen-q 64 --seqlen-k 16384 --heads 1 --input outlier"
     "--seqlen-q 70 --seqlen-k 130 --heads 134 --kv-heads 67"
     "--seqlen-q 70 --seqlen-k 450 --heads 134 --kv-heads 67 --input outlier"
 )
@@ -46,10 +46,14 @@ mutants_of() {
 
 # FOLDER-OF-STAGE STAGE FOLDER SCRIPT: a program beside a wrong image
 mutant_build() {
-    local source=$1 stage=$2 folder=$3 script=$4 images=$3/images/stage-$2 arch extension image
+    local source=$1 stage=$2 folder=$3 script=$4 images=$3/images/stage-$2 arch extension image file changed=
     mkdir -p "$images"
-    sed -E "$script" "$source/kernel.cu" > "$folder/kernel.cu" || return 1
-    cmp -s "$source/kernel.cu" "$folder/kernel.cu" && { echo "stale: it changes nothing"; return 1; }
+    for file in "$source"/kernel.cu "$source"/*.cuh; do # quoted includes are first looked for beside kernel.cu
+        [ -e "$file" ] || continue
+        sed -E "$script" "$file" > "$folder/$(basename "$file")" || return 1
+        cmp -s "$file" "$folder/$(basename "$file")" || changed=1
+    done
+    [ "$changed" ] || { echo "stale: it changes nothing"; return 1; }
     if [ "$device" = emu ]; then extension=ptx arch=$(grep -oE '^arch.*' "$source/images" | grep -oE 'compute_[0-9a]+')
     else extension=cubin arch=$(grep -oE '^arch.*' "$source/images" | grep -oE 'sm_9[0-9a]+')
     fi

@@ -1,34 +1,110 @@
-/* Split shapes: two key groups have found O, maxima and row sums for the same rows. Included by
- * kernel.cu after its constants. */
+/* Split shapes: the warpgroups of a cluster, KEY_GROUPS in each of its CTAs, have found O, bases and
+ * row sums of the same 64 rows, each for its share of the keys: its part. Included by kernel.cu
+ * after its constants.
+ *
+ * Columns are dealt out: part p sends block n of 8 columns to part n / BLOCKS and gets from everybody
+ * its own blocks, which it adds up, divides and stores. What part d gets lies in its CTA's
+ *   o_smem  [d's warpgroup][from part][block][128 threads] 16 bytes, as in o_frag: no bank twice
+ *   ml_smem [from part][64 rows] base and row sum, for all warpgroups of the CTA */
 #pragma once
 
-// Each gives the other half of its columns and is left with the final values of its own half, now
-// its first blocks. A CTA has one tile of O, so partial_smem is written once.
-static __device__ __forceinline__ void combine(float (&o_frag)[O_BLOCKS][4], float (&m_frag)[2],
-                                               float (&l_frag)[2], float *partial_smem,
-                                               int key_group) {
-    constexpr int HALF = DIM / 16; // blocks of 8 columns
-    float *mine = partial_smem + key_group * PARTIAL_FLOATS(DIM) * 128 + threadIdx.x % 128;
-    const float *other = partial_smem + !key_group * PARTIAL_FLOATS(DIM) * 128 + threadIdx.x % 128;
-    for (int r = 0; r < 2; r++) mine[128 * r] = m_frag[r], mine[128 * (2 + r)] = l_frag[r];
+template <int CTAS> // of a cluster
+static __device__ __forceinline__ void
+exchange(const struct attention_args &args, const struct schedule &schedule, const struct tile &t,
+         const float (&o_frag)[O_BLOCKS][4], const float (&m_frag)[2], const float (&l_frag)[2],
+         uint32_t o_smem, int warpgroup) {
+    constexpr int PARTS = CTAS * KEY_GROUPS;
+    constexpr int BLOCKS = DIM / 8 < PARTS ? 1 : DIM / 8 / PARTS; // that a part ends with
+    constexpr uint32_t O_PART = BLOCKS * 128 * 16, O_BYTES = KEY_GROUPS * PARTS * O_PART;
+    static_assert(!SPLIT || O_BYTES + PARTS * 64 * 8 <= Q_BYTES + RING * KV_BYTES,
+                  "o_smem and ml_smem lie over q_smem and k_smem");
+    const int thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
+    const int part = blockIdx.x % CTAS * KEY_GROUPS + warpgroup;
+    const int row0 = 16 * warp + lane / 4; // + 8 r
+    const int n_rows = (args.seqlen_q << schedule.pack) - t.q0;
+    const bool some = 16 * warp < n_rows; // of this warp's rows exist
+
+    cluster_wait(); // nobody reads q_smem and k_smem any more: they may be written
 #pragma unroll
-    for (int i = 0; i < 4 * HALF; i++) {
-        float low = o_frag[i / 4][i % 4], high = o_frag[HALF + i / 4][i % 4];
-        mine[128 * (4 + i)] = key_group ? low : high;
-        o_frag[i / 4][i % 4] = key_group ? high : low;
+    for (int to = 0; to < CTAS && some; to++) {
+        const uint32_t there = mapa(o_smem, to);
+        if (lane % 4 == 0)
+            for (int r = 0; r < 2; r++)
+                st_cluster_v2(there + O_BYTES + (part * 64 + row0 + 8 * r) * 8, m_frag[r],
+                              l_frag[r]);
+#pragma unroll
+        for (int i = 0; i < KEY_GROUPS * BLOCKS; i++) {
+            const int n = to * KEY_GROUPS * BLOCKS + i;
+            if (n < DIM / 8)
+                st_cluster_v4(there + (i / BLOCKS * PARTS + part) * O_PART +
+                                  (i % BLOCKS * 128 + thread) * 16,
+                              o_frag[n]);
+        }
     }
-    bar_sync(BAR_COMBINE, 128 * KEY_GROUPS); // partial_smem is written
-    float alpha[2], beta[2];                 // what is mine and what is the other's shrink by
+    cluster_arrive();
+    half *o_row[2];
+    float *lse[2];
     for (int r = 0; r < 2; r++) {
-        float m_other = other[128 * r], m_new = fmaxf(m_frag[r], m_other);
-        float base = m_new == -INFINITY ? 0 : m_new;
-        alpha[r] = ex2(m_frag[r] - base);
-        beta[r] = ex2(m_other - base);
-        m_frag[r] = m_new;
-        l_frag[r] = l_frag[r] * alpha[r] + other[128 * (2 + r)] * beta[r];
+        const struct row row = row_at(schedule, t, row0 + 8 * r);
+        o_row[r] = args.o + t.b * args.o_stride.batch + row.h * args.o_stride.head +
+                   row.q * args.o_stride.row + part * BLOCKS * 8 + lane % 4 * 2;
+        lse[r] = args.lse + ((int64_t)t.b * args.heads + row.h) * args.seqlen_q + row.q;
+    }
+    cluster_wait(); // o_smem and ml_smem are written
+    if (!some || part * BLOCKS >= DIM / 8) return;
+
+    float alpha[PARTS][2], m[2], l[2], l_inv[2];
+    for (int r = 0; r < 2; r++) {
+        float2 m_l[PARTS];
+        m[r] = -INFINITY, l[r] = 0;
+        for (int p = 0; p < PARTS; p++) {
+            m_l[p] = ld_shared_v2(o_smem + O_BYTES + (p * 64 + row0 + 8 * r) * 8);
+            m[r] = fmaxf(m[r], m_l[p].x);
+        }
+        const float base = m[r] == -INFINITY ? 0 : m[r];
+        for (int p = 0; p < PARTS; p++) {
+            alpha[p][r] = ex2(m_l[p].x - base); // 0 where p saw no key
+            l[r] += m_l[p].y * alpha[p][r];
+        }
+        l_inv[r] = m[r] == -INFINITY ? 0 : __fdividef(1, l[r]);
     }
 #pragma unroll
-    for (int i = 0; i < 4 * HALF; i++)
-        o_frag[i / 4][i % 4] =
-            o_frag[i / 4][i % 4] * alpha[i / 2 % 2] + other[128 * (4 + i)] * beta[i / 2 % 2];
+    for (int b = 0; b < BLOCKS; b++) {
+        float o[4] = {};
+        for (int p = 0; p < PARTS; p++) {
+            const float4 o_part =
+                ld_shared_v4(o_smem + (warpgroup * PARTS + p) * O_PART + (b * 128 + thread) * 16);
+            const float four[4] = {o_part.x, o_part.y, o_part.z, o_part.w};
+            for (int i = 0; i < 4; i++) // 0 times a V that is not finite is not 0
+                o[i] += alpha[p][i / 2] == 0 ? 0 : four[i] * alpha[p][i / 2];
+        }
+        for (int r = 0; r < 2; r++)
+            if (row0 + 8 * r < n_rows)
+                *(uint32_t *)(o_row[r] + 8 * b) =
+                    pack(o[2 * r] * l_inv[r], o[2 * r + 1] * l_inv[r]);
+    }
+    const float ln_2 = 0.69314718f;
+    if (part == 0 && lane % 4 == 0)
+        for (int r = 0; r < 2; r++)
+            if (row0 + 8 * r < n_rows)
+                *lse[r] = m[r] == -INFINITY ? -INFINITY : (m[r] + lg2(l[r])) * ln_2;
+}
+
+static __device__ __forceinline__ void
+combine(const struct attention_args &args, const struct schedule &schedule, const struct tile &t,
+        const float (&o_frag)[O_BLOCKS][4], const float (&m_frag)[2], const float (&l_frag)[2],
+        uint32_t o_smem, int warpgroup) {
+    switch (schedule.split) {
+    case 0:
+        exchange<1>(args, schedule, t, o_frag, m_frag, l_frag, o_smem, warpgroup);
+        break;
+    case 1:
+        exchange<2>(args, schedule, t, o_frag, m_frag, l_frag, o_smem, warpgroup);
+        break;
+    case 2:
+        exchange<4>(args, schedule, t, o_frag, m_frag, l_frag, o_smem, warpgroup);
+        break;
+    case 3:
+        exchange<MAX_SPLIT>(args, schedule, t, o_frag, m_frag, l_frag, o_smem, warpgroup);
+    }
 }

@@ -19,6 +19,10 @@
  *
  * The last turn of a tile of O takes the first S of the next: the pipeline does not drain.
  *
+ * Split shapes, for small problems: a cluster of CTAs has 64 rows, each of its warpgroups some of the
+ * keys. They need no turns; at the end they add up what they have found (combine.cuh). A launch does
+ * all that comes before griddepcontrol_wait while the one before it still runs.
+ *
  * A warpgroup's accumulators, S and O; T = thread, i = index into s_frag[j][i] or o_frag[j][i]:
  *     col     0 1   2 3   4 5   6 7  |  8 9
  *   row  0    T0    T1    T2    T3   |  T0           j = 0, i = 0,1  |  j = 1, i = 0,1
@@ -37,7 +41,7 @@
  *   v_smem    [RING][PAGES][BKV][64]             32768 | 40960 | 65536
  *   o_smem    as q_smem                          24576 | 49152 |     0 (it is q_smem)
  *   ones_smem [BKV][64], its first 8 columns 1   16384 |     0 |     0
- *   partial_smem: split shapes only (combine)                             with 1024 to align:
+ *                                                                         with 1024 to align:
  *                                               132096 |181248 |197632 */
 #include "attention_args.h"
 #include "ex2_fma.cuh"
@@ -46,15 +50,16 @@
 #include "tile.h"
 
 constexpr int WARPGROUPS = WARPGROUPS_OF(DIM, SHAPE), THREADS = THREADS_OF(DIM, SHAPE);
-constexpr int KEY_GROUPS = KEY_GROUPS_OF(SHAPE);    // warpgroups that share rows
-constexpr int ROW_GROUPS = WARPGROUPS / KEY_GROUPS; // warpgroups that share keys
+constexpr bool SPLIT = SHAPE == SHAPE_SPLIT;          // a cluster, not a CTA, has a tile of O
+constexpr int KEY_GROUPS = KEY_GROUPS_OF(DIM, SHAPE); // warpgroups that share rows
+constexpr int ROW_GROUPS = WARPGROUPS / KEY_GROUPS;   // warpgroups that share keys
 constexpr int BQ = BQ_OF(DIM, SHAPE), BKV = BKV_OF(DIM, SHAPE);
 constexpr int RING = KEY_GROUPS * STAGES; // stages of K, and of V
 constexpr int PAGES = DIM / 64;
-constexpr bool ONES = ONES_OF(DIM), O_IN_Q = O_IN_Q_OF(DIM);
-constexpr bool TURNS = TAKE_TURNS && KEY_GROUPS == 1; // split shapes: two turns at most, of no use
-constexpr bool PERSISTENT = KEY_GROUPS == 1;          // a CTA of a split shape has one tile of O
-constexpr int O_BLOCKS = DIM / 8 + ONES;              // the last one holds row sums of P
+constexpr bool ONES = ONES_OF(DIM, SHAPE), O_IN_Q = O_IN_Q_OF(DIM, SHAPE);
+constexpr bool TURNS = TAKE_TURNS && !SPLIT;               // split: few turns, of no use
+constexpr bool PERSISTENT = !SPLIT;                        // split: a cluster has one tile of O
+constexpr int O_BLOCKS = DIM / 8 + ONES;                   // the last one holds row sums of P
 constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128; // bytes
 constexpr uint32_t Q_BYTES = PAGES * Q_PAGE,
                    KV_BYTES = PAGES * KV_PAGE; // one warpgroup's Q; one stage
@@ -63,28 +68,39 @@ constexpr uint32_t Q_BYTES = PAGES * Q_PAGE,
 #include "schedule.cuh" // which tile is next
 
 // Registers: a launch gives every thread 65536 / THREADS; the producer hands most of its own over.
+// A split shape's producer is one warp and keeps them.
 constexpr int PRODUCER_REGISTERS = WARPGROUPS == 2 ? 40 : 32;
 constexpr int CONSUMER_REGISTERS = WARPGROUPS == 2 ? 232 : 160;
-static_assert(PRODUCER_REGISTERS + WARPGROUPS * CONSUMER_REGISTERS <=
-                  65536 / THREADS / 8 * 8 * (WARPGROUPS + 1),
+static_assert(SPLIT || PRODUCER_REGISTERS + WARPGROUPS * CONSUMER_REGISTERS <=
+                           65536 / THREADS / 8 * 8 * (WARPGROUPS + 1),
               "setmaxnreg.inc would wait for registers that the CTA does not have");
 static_assert((ROW_GROUPS - 1) * 64 <= STAGES * BKV,
               "a warpgroup that skips more tiles than a ring has stages would wait for itself");
 
 // Named barriers; 0 is __syncthreads.
-enum { BAR_TURN = 1, BAR_STORE = BAR_TURN + WARPGROUPS, BAR_COMBINE = BAR_STORE + WARPGROUPS };
+enum { BAR_TURN = 1, BAR_STORE = BAR_TURN + WARPGROUPS };
 
-#include "combine.cuh" // split shapes: two halves of the keys
+static __device__ __forceinline__ uint32_t pack(float low, float high) {
+    half2 two = __floats2half2_rn(low, high);
+    return *(uint32_t *)&two;
+}
+
+#include "combine.cuh" // split: what the warpgroups of a cluster have found becomes O
 #include "pass.cuh"    // a warpgroup without rows
+#include "store.cuh"   // not split: O by TMA
 
 // ---- load Q, K, V: one thread
+template <bool IS_Q = false>
 static __device__ __forceinline__ void load(const CUtensorMap *map, uint32_t smem, uint64_t *full,
                                             uint64_t *empty, uint32_t parity, uint32_t page_bytes,
                                             int row, int h, int b) {
     wait(empty, parity); // the products that read what was there are done
     mbarrier_arrive_expect_tx(shared_address(full), PAGES * page_bytes);
-    for (int p = 0; p < PAGES; p++)
-        tma_load_4d(smem + p * page_bytes, map, shared_address(full), p * 64, row, h, b);
+    for (int p = 0; p < PAGES; p++) {
+        const uint32_t page = smem + p * page_bytes;
+        if (IS_Q) tma_load_5d(page, map, shared_address(full), p * 64, 0, row, h, b);
+        if (!IS_Q) tma_load_4d(page, map, shared_address(full), p * 64, row, h, b);
+    }
 }
 
 static __device__ __forceinline__ void produce(const struct attention_args &args,
@@ -97,18 +113,18 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
     for (uint32_t round = 0;; round++) {
 #define LOAD_K(n)                                                                                  \
     load(k_map, k_smem + k.stage * KV_BYTES, &k_full[k.stage], &k_empty[k.stage], k.parity,        \
-         KV_PAGE, (n)*BKV, t.kv_h, t.b);                                                           \
+         KV_PAGE, t.kv0 + (n)*BKV, t.kv_h, t.b);                                                   \
     advance(k, 1);
 #define LOAD_V(n)                                                                                  \
     load(v_map, v_smem + v.stage * KV_BYTES, &v_full[v.stage], &v_empty[v.stage], v.parity,        \
-         KV_PAGE, (n)*BKV, t.kv_h, t.b);                                                           \
+         KV_PAGE, t.kv0 + (n)*BKV, t.kv_h, t.b);                                                   \
     advance(v, 1);
 
         LOAD_K(t.n_blocks - 1)
 #pragma unroll 1 // or the producer's few registers spill
         for (int g = 0; g < ROW_GROUPS; g++)
-            load(q_map, q_smem + g * Q_BYTES, &q_full[g], &q_empty[g], ~round & 1, Q_PAGE,
-                 t.q0 + 64 * g, t.h, t.b);
+            load<true>(q_map, q_smem + g * Q_BYTES, &q_full[g], &q_empty[g], ~round & 1, Q_PAGE,
+                       (t.q0 + 64 * g) >> schedule.pack, t.h, t.b);
         // The next tile: they differ in length, so who is done first takes the first that is left.
         // The answer is awaited after the loads, not here.
         uint32_t n_taken = more ? atomicAdd(schedule.counter, 1) : 0;
@@ -128,6 +144,10 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
         arrive(&next_full[round & 1]);
         if (index >= schedule.n_tiles) break;
         t = tile_at(args, schedule, index);
+    }
+    for (int i = 0; SPLIT && i < RING; i++) { // until every S has read its stage, and Q
+        wait(&k_empty[k.stage], k.parity);
+        advance(k, 1);
     }
 }
 
@@ -151,19 +171,24 @@ issue_pv(float (&o_frag)[O_BLOCKS][4], const uint32_t (&p_frag)[BKV / 16][4], ui
     wgmma_commit_group();
 }
 
-// ---- mask: row r of this thread sees the keys of this tile that come before n_visible[r]
-static __device__ __forceinline__ void mask(float (&s_frag)[BKV / 8][4], int col0,
-                                            const int (&n_visible)[2]) {
+// ---- mask: row r of this thread sees the keys of KV tile n that come before n_visible[r]
+static __device__ __forceinline__ void mask(float (&s_frag)[BKV / 8][4],
+                                            const struct attention_args &args,
+                                            const struct schedule &schedule, const struct tile &t,
+                                            int n, int row_group) {
+    const int to_all = keys_visible(args, schedule, t, 64 * row_group);
+    if ((n + 1) * BKV <= to_all) return;
+    uint32_t thread = threadIdx.x;
+    asm volatile("" : "+r"(thread)); // rows are computed here, not kept over the loop
+    const int row = thread % 128 / 32 * 16 + thread % 32 / 4 + 64 * row_group;
+    const int col0 = thread % 4 * 2;
+    const int n_visible[2] = {keys_visible(args, schedule, t, row) - n * BKV,
+                              keys_visible(args, schedule, t, row + 8) - n * BKV};
 #pragma unroll
     for (int j = 0; j < BKV / 8; j++)
 #pragma unroll
         for (int i = 0; i < 4; i++)
             if (col0 + 8 * j + i % 2 >= n_visible[i / 2]) s_frag[j][i] = -INFINITY;
-}
-
-static __device__ __forceinline__ uint32_t pack(float low, float high) {
-    half2 two = __floats2half2_rn(low, high);
-    return *(uint32_t *)&two;
 }
 
 // ---- softmax. Any base gives the same P / l as long as P fits fp16, so the maximum of the first
@@ -233,14 +258,14 @@ static __device__ __forceinline__ void rescale(float (&o_frag)[O_BLOCKS][4], flo
 }
 
 // ---- compute: one warpgroup
-static __device__ __forceinline__ void
-consume(const struct attention_args &args, const struct schedule &schedule,
-        const CUtensorMap *o_map, uint32_t q_smem, uint32_t k_smem, uint32_t v_smem,
-        uint32_t o_smem, uint32_t ones_smem, float *partial_smem, struct tile t, int warpgroup) {
-    const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+static __device__ __forceinline__ void consume(const struct attention_args &args,
+                                               const struct schedule &schedule,
+                                               const CUtensorMap *o_map, uint32_t q_smem,
+                                               uint32_t k_smem, uint32_t v_smem, uint32_t o_smem,
+                                               uint32_t ones_smem, struct tile t, int warpgroup) {
+    const int lane = threadIdx.x % 32;
     const int row_group = KEY_GROUPS > 1 ? 0 : warpgroup,
               key_group = KEY_GROUPS > 1 ? warpgroup : 0;
-    const int row0 = 64 * row_group + 16 * warp + lane / 4, col0 = lane % 4 * 2;
     const int turn = BAR_TURN + warpgroup, next_turn = BAR_TURN + (warpgroup + 1) % WARPGROUPS;
     // A page of V is followed, KV_PAGE further, by the next; or by the ones, at another distance
     // from each stage.
@@ -285,20 +310,14 @@ consume(const struct attention_args &args, const struct schedule &schedule,
     wgmma_wait_group<0>();                                                                         \
     registers_fence(s_frag);
 
-    int hidden = n_hidden(args, t, row_group);
-    bool more = true, rows = has_rows(args, t, row_group);
+    int hidden = n_hidden(args, schedule, t, row_group);
+    bool more = true, rows = has_rows(args, schedule, t, row_group);
     if (rows) {
         FIRST_QK()
     }
 
     while (rows) { // ---- for each tile of O; S of its first KV tile is in s_frag
         float m_frag[2] = {-INFINITY, -INFINITY}, l_frag[2], base[2], alpha[2];
-        int visible[2], visible_to_all = args.seqlen_k; // keys before this one
-        for (int r = 0; r < 2; r++) {
-            visible[r] = args.seqlen_k;
-            if (CAUSAL) visible[r] = min(visible[r], t.q0 + row0 + 8 * r + args.diagonal + 1);
-        }
-        if (CAUSAL) visible_to_all = min(visible_to_all, t.q0 + 64 * row_group + args.diagonal + 1);
 #pragma unroll
         for (int i = 0; i < 4 * O_BLOCKS; i++) o_frag[i / 4][i % 4] = 0;
 
@@ -306,8 +325,7 @@ consume(const struct attention_args &args, const struct schedule &schedule,
         RELEASE_K()
 
         // ---- mask, softmax of the first KV tile, from the right, where the diagonal is
-        if ((n + 1) * BKV > visible_to_all)
-            mask(s_frag, col0, {visible[0] - n * BKV, visible[1] - n * BKV});
+        mask(s_frag, args, schedule, t, n, row_group);
         raise(m_frag, base, alpha, s_frag, args.scale_log2);
         exponentials(p_frag, s_frag, base, l_frag, args.scale_log2);
         for (int i = 0; i < hidden; i++) {
@@ -333,8 +351,7 @@ consume(const struct attention_args &args, const struct schedule &schedule,
             RELEASE_K()
 
             // ---- mask
-            if ((n + 1) * BKV > visible_to_all)
-                mask(s_frag, col0, {visible[0] - n * BKV, visible[1] - n * BKV});
+            mask(s_frag, args, schedule, t, n, row_group);
             wgmma_wait_group<0>(); // O is there; p_frag and v_smem have been read
             registers_fence(o_frag);
             RELEASE_V()
@@ -358,8 +375,8 @@ consume(const struct attention_args &args, const struct schedule &schedule,
             more = index < schedule.n_tiles;
             if (more) {
                 t = tile_at(args, schedule, index);
-                hidden = n_hidden(args, t, row_group);
-                rows = has_rows(args, t, row_group);
+                hidden = n_hidden(args, schedule, t, row_group);
+                rows = has_rows(args, schedule, t, row_group);
             }
         }
         if (rows && !O_IN_Q) {
@@ -393,45 +410,9 @@ consume(const struct attention_args &args, const struct schedule &schedule,
             for (int lanes = 1; lanes < 4 && !ONES; lanes *= 2)
                 l_frag[r] += __shfl_xor_sync(~0u, l_frag[r], lanes);
         }
-        if (KEY_GROUPS > 1) combine(o_frag, m_frag, l_frag, partial_smem, key_group);
-        float l_inv[2];
-        for (int r = 0; r < 2; r++) {
-            const float ln_2 = 0.69314718f;
-            const int row = done.q0 + row0 + 8 * r;
-            const bool none = m_frag[r] == -INFINITY;
-            l_inv[r] = none ? 0 : 1 / l_frag[r];
-            if (lane % 4 == 0 && row >= 0 && row < args.seqlen_q && key_group == 0)
-                args.lse[((int64_t)done.b * args.heads + done.h) * args.seqlen_q + row] =
-                    none ? -INFINITY : (m_frag[r] + lg2(l_frag[r])) * ln_2;
-            if (none) // 0 times a V that is not finite is not 0
-                for (int i = 0; i < 2 * O_BLOCKS; i++) o_frag[i / 2][2 * r + i % 2] = 0;
-        }
-        const bool elected = threadIdx.x % (128 * KEY_GROUPS) == 0;
-        const uint32_t smem = o_smem + row_group * Q_BYTES;
-        if (elected && PERSISTENT) bulk_wait_group_read<0>();
-        if (PERSISTENT)
-            bar_sync(BAR_STORE + row_group, 128); // TMA has read the last O, every warp its Q
-        uint32_t here = lane;
-        asm volatile("" : "+r"(here)); // addresses are computed here, not kept over the loop
-#pragma unroll
-        for (int i = 0; i < DIM / 8 / KEY_GROUPS; i += 2) {
-            uint32_t chunk = key_group * (DIM / 16) + i + here / 16, row = 16 * warp + here % 16;
-            stmatrix_x4(smem + chunk / 8 * Q_PAGE + row * 128 + (chunk % 8 ^ row % 8) * 16,
-                        pack(o_frag[i][0] * l_inv[0], o_frag[i][1] * l_inv[0]),
-                        pack(o_frag[i][2] * l_inv[1], o_frag[i][3] * l_inv[1]),
-                        pack(o_frag[i + 1][0] * l_inv[0], o_frag[i + 1][1] * l_inv[0]),
-                        pack(o_frag[i + 1][2] * l_inv[1], o_frag[i + 1][3] * l_inv[1]));
-        }
-        fence_proxy_async();                               // TMA is to see what this thread wrote
-        bar_sync(BAR_STORE + row_group, 128 * KEY_GROUPS); // o_smem is written by all warps
-        if (elected) {
-            const int row = done.q0 + 64 * row_group;
-            for (int p = 0; p < PAGES && row >= 0; p++)
-                tma_store_4d(o_map, smem + p * Q_PAGE, p * 64, row, done.h, done.b);
-            bulk_commit_group();
-            if (O_IN_Q) bulk_wait_group_read<0>(); // q_smem, which is o_smem, may be overwritten
-        }
-        if (O_IN_Q) {
+        if (SPLIT) combine(args, schedule, t, o_frag, m_frag, l_frag, q_smem, warpgroup);
+        if (!SPLIT) store(args, schedule, done, o_frag, m_frag, l_frag, o_map, o_smem, row_group);
+        if (O_IN_Q && PERSISTENT) {
             __syncwarp(); // warp 0 arrives when its lane 0 has seen O leave
             if (lane == 0) arrive(&q_empty[row_group]);
         }
@@ -459,32 +440,39 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     const uint32_t v_smem = k_smem + RING * KV_BYTES;
     const uint32_t o_smem = O_IN_Q ? q_smem : v_smem + RING * KV_BYTES;
     const uint32_t ones_smem = v_smem + RING * KV_BYTES + (O_IN_Q ? 0 : ROW_GROUPS * Q_BYTES);
-    const uint32_t partial_smem = ones_smem + (ONES ? KV_PAGE : 0);
     const int tid = threadIdx.x,
               warpgroup = __shfl_sync(~0u, tid / 128, 0); // known to be one per warp
 
+    griddepcontrol_launch_dependents(); // as soon as SMs have room
     if (tid == 0) init_barriers();
     if (tid == WARPGROUPS * 128) {
         prefetch_tensormap(&q_map);
         prefetch_tensormap(&k_map);
         prefetch_tensormap(&v_map);
     }
-    const struct tile first = tile_at(args, schedule, blockIdx.x);
+    const struct tile first = tile_at(args, schedule, blockIdx.x >> schedule.split);
     if (ONES && warpgroup < WARPGROUPS) {
         const uint4 ones = {0x3C003C00, 0x3C003C00, 0x3C003C00, 0x3C003C00};
         for (int row = tid; row < BKV; row += 128 * WARPGROUPS) // chunk 0 of each row
             *(uint4 *)(smem + (ones_smem - smem0) + row * 128 + row % 8 * 16) = ones;
         fence_proxy_async(); // WGMMA is to see what this thread wrote
     }
-    __syncthreads(); // the barriers are initialised, ones_smem is written
+    __syncthreads();       // the barriers are initialised, ones_smem is written
+    griddepcontrol_wait(); // the launch before has ended: it may have written Q, K, V and reads O
 
     if (warpgroup == WARPGROUPS) {
-        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        if (!SPLIT) setmaxnreg_dec<PRODUCER_REGISTERS>();
         if (tid == WARPGROUPS * 128)
             produce(args, schedule, &q_map, &k_map, &v_map, q_smem, k_smem, v_smem, first);
+        if (SPLIT) {
+            __syncwarp();     // lane 0 has seen the last S of every warpgroup:
+            cluster_arrive(); // nobody reads this CTA's q_smem and k_smem any more
+        }
     } else {
-        setmaxnreg_inc<CONSUMER_REGISTERS>();
-        consume(args, schedule, &o_map, q_smem, k_smem, v_smem, o_smem, ones_smem,
-                (float *)(smem + (partial_smem - smem0)), first, warpgroup);
+        if (!SPLIT) setmaxnreg_inc<CONSUMER_REGISTERS>();
+        if (SPLIT)
+            cluster_arrive_relaxed(); // it is the producer who says it, but all are waited for
+        consume(args, schedule, &o_map, q_smem, k_smem, v_smem, o_smem, ones_smem, first,
+                warpgroup);
     }
 }

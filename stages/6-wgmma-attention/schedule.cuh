@@ -3,9 +3,29 @@
 #pragma once
 
 struct tile {
-    int b, h, kv_h, q0; // its first row is row q0 of head h of batch b
-    int n_blocks;       // KV tiles that its last row can see, at least one for each key group
+    int b, h, kv_h, q0; // its first row is row q0 of head h of batch b; packed heads count as one
+    int kv0, n_blocks;  // KV tiles that its last row can see, at least one for each key group, the
+                        // first from key kv0; split: this CTA's share of them
 };
+
+// A row of a tile: where it lies in Q, O and LSE. Packed heads take turns.
+struct row {
+    int q, h;
+};
+static __device__ __forceinline__ struct row row_at(const struct schedule &s, const struct tile &t,
+                                                    int row) {
+    const int packed = t.q0 + row;
+    return {packed >> s.pack, (t.h << s.pack) + (packed & ((1 << s.pack) - 1))};
+}
+
+// How many keys, from kv0 on, a row of the tile sees; split: or a CTA further on.
+static __device__ __forceinline__ int keys_visible(const struct attention_args &args,
+                                                   const struct schedule &s, const struct tile &t,
+                                                   int row) {
+    int kv_end = args.seqlen_k;
+    if (CAUSAL) kv_end = min(kv_end, row_at(s, t, row).q + args.diagonal + 1);
+    return kv_end - t.kv0;
+}
 
 // Tiles of one head follow each other, so that SMs share its K and V in L2. Causal ones come
 // longest first, to leave short ones for filling gaps at the end, by sections of heads whose K and
@@ -18,39 +38,43 @@ static __device__ __forceinline__ struct tile tile_at(const struct attention_arg
     if (CAUSAL) {
         uint32_t section = divided(index, s.section_tiles);
         uint32_t first = section * s.heads_per_section;
-        uint32_t n_heads = min(s.heads_per_section, args.batch * args.heads - first);
+        uint32_t n_heads = min(s.heads_per_section, args.batch * s.heads.d - first);
         index -= section * s.section_tiles.d;
         q = n_heads == s.heads_per_section ? divided(index, s.section_heads) : index / n_heads;
         bh = first + index - q * n_heads;
     } else {
         bool full = index < s.n_full;
         bh = full ? divided(index, s.full_per_head) : index - s.n_full;
-        q = full ? index - bh * s.full_per_head.d : args.seqlen_q / BQ;
+        q = full ? index - bh * s.full_per_head.d : (args.seqlen_q << s.pack) / BQ;
     }
     struct tile t;
     t.b = divided(bh, s.heads);
-    t.h = bh - t.b * args.heads;
+    t.h = bh - t.b * s.heads.d;
     t.kv_h = divided(t.h, s.group);
-    t.q0 = CAUSAL ? (args.seqlen_q + 63) / 64 * 64 - (int)(q + 1) * BQ : q * BQ;
-    int kv_end = args.seqlen_k;
-    if (CAUSAL) kv_end = min(kv_end, t.q0 + BQ + args.diagonal);
-    constexpr int together = KEY_GROUPS * BKV;
-    t.n_blocks = max(1, (kv_end + together - 1) / together) * KEY_GROUPS;
+    t.q0 = CAUSAL ? ((args.seqlen_q << s.pack) + 63) / 64 * 64 - (int)(q + 1) * BQ : q * BQ;
+    t.kv0 = 0;
+    t.n_blocks = max(1, (keys_visible(args, s, t, BQ - 1) + BKV - 1) / BKV);
+    if (SPLIT) { // equal shares for all key groups; the last ones may lie behind the end
+        const int n_ctas = 1 << s.split, n_groups = KEY_GROUPS * n_ctas;
+        t.n_blocks = ((t.n_blocks + n_groups - 1) / KEY_GROUPS >> s.split) * KEY_GROUPS;
+        t.kv0 = (blockIdx.x & (n_ctas - 1)) * t.n_blocks * BKV;
+    }
     return t;
 }
 
 // How many of the tile's KV tiles, from the right, no row of this warpgroup can see.
 static __device__ __forceinline__ int n_hidden(const struct attention_args &args,
-                                               const struct tile &t, int row_group) {
-    if (!CAUSAL || KEY_GROUPS > 1) return 0;
-    int kv_end = min(args.seqlen_k, t.q0 + 64 * (row_group + 1) + args.diagonal);
-    return t.n_blocks - max(1, (kv_end + BKV - 1) / BKV);
+                                               const struct schedule &s, const struct tile &t,
+                                               int row_group) {
+    if (!CAUSAL || SPLIT) return 0;
+    return t.n_blocks - max(1, (keys_visible(args, s, t, 64 * row_group + 63) + BKV - 1) / BKV);
 }
 
 // Has this warpgroup rows to compute? In a causal tile it computes rows before the first, too.
 static __device__ __forceinline__ bool has_rows(const struct attention_args &args,
-                                                const struct tile &t, int row_group) {
-    return CAUSAL || ROW_GROUPS == 1 || t.q0 + 64 * row_group < args.seqlen_q;
+                                                const struct schedule &s, const struct tile &t,
+                                                int row_group) {
+    return CAUSAL || ROW_GROUPS == 1 || t.q0 + 64 * row_group < args.seqlen_q << s.pack;
 }
 
 // What comes after tile `round` of this CTA: n_tiles or more is nothing.

@@ -6,23 +6,52 @@
 #include "tile.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Rows of all heads in tiles of BQ: what there is to schedule. */
-static int64_t n_tiles(const struct attention *a, int shape) {
-    return (int64_t)a->batch * a->heads * ceil_div(a->seqlen_q, BQ_OF(a->head_dim, shape));
+/* How a problem is cut: rows of `pack` heads share tiles, `split` CTAs share a tile's keys. */
+struct cut {
+    int shape, pack, split;
+};
+
+/* What there is to schedule: rows of all heads in tiles of BQ. */
+static int64_t n_tiles(const struct attention *a, int shape, int pack) {
+    int64_t rows = (int64_t)a->seqlen_q * pack;
+    return (int64_t)a->batch * (a->heads / pack) * ceil_div(rows, BQ_OF(a->head_dim, shape));
 }
 
-/* Where the 64-row tiles all run at once, splitting keys too brings more SMs to work, each for less
- * time. Below some rows, 128-row tiles leave less of the last one empty than 192-row tiles do. */
-static int shape_of(const struct attention *a, const struct chip *chip) {
-    int dim = a->head_dim;
-    if (HAS_SHAPE(dim, SHAPE_SPLIT) && n_tiles(a, SHAPE_SPLIT) <= chip->n_sms) return SHAPE_SPLIT;
-    if (HAS_SHAPE(dim, SHAPE_SHORT) && a->seqlen_q <= SHORT_ROWS) return SHAPE_SHORT;
-    return SHAPE_LONG;
+/* The heads of a GQA group read the same K and V. Where few queries leave tiles empty, the group's
+ * rows share tiles: as many tiles fewer read those keys. */
+static int pack_of(const struct attention *a, int shape) {
+    int group = a->heads / a->kv_heads;
+    bool can = group <= 64 && 64 % group == 0 && (int64_t)a->seqlen_q * group < 1 << 30;
+    return can && n_tiles(a, shape, group) < n_tiles(a, shape, 1) ? group : 1;
+}
+
+/* CTAs of a cluster: as many as run at once, one an SM, while every warpgroup has keys to look at.
+ * Clusters of more than 2 do not fill the chip, for a cluster lies within a GPC: an eighth is kept. */
+static int split_of(const struct attention *a, const struct chip *chip, int64_t tiles) {
+    int64_t keys = MIN_GROUP_KEYS * KEY_GROUPS_OF(a->head_dim, SHAPE_SPLIT);
+    int n = 1;
+    while (2 * n <= MAX_SPLIT && 2 * n * keys <= a->seqlen_k &&
+           2 * n * tiles <= chip->n_sms - (n > 1 ? chip->n_sms / 8 : 0))
+        n *= 2;
+    return n;
+}
+
+/* Where the 64-row tiles all run at once, splitting keys brings more SMs and warpgroups to work, each
+ * for less time. Below some rows, 128-row tiles leave less of the last one empty than 192-row tiles. */
+static struct cut cut_of(const struct attention *a, const struct chip *chip) {
+    int dim = a->head_dim, pack = pack_of(a, SHAPE_SPLIT);
+    int64_t tiles = n_tiles(a, SHAPE_SPLIT, pack);
+    if (HAS_SHAPE(dim, SHAPE_SPLIT) && tiles <= chip->n_sms)
+        return (struct cut){SHAPE_SPLIT, pack, split_of(a, chip, tiles)};
+    bool is_short = HAS_SHAPE(dim, SHAPE_SHORT) && a->seqlen_q <= SHORT_ROWS;
+    int shape = is_short ? SHAPE_SHORT : SHAPE_LONG;
+    return (struct cut){shape, pack_of(a, shape), 1};
 }
 
 static const char *map_rule(const char *name, const struct tensor_stride *s) {
@@ -40,9 +69,9 @@ static const char *supports(const struct attention *a, const struct chip *chip) 
                       chip->board);
     if (a->head_dim != 64 && a->head_dim != 128 && a->head_dim != 256)
         return reason("stage 6 takes head_dim 64, 128 and 256, not %d", a->head_dim);
-    if (n_tiles(a, SHAPE_SPLIT) > INT_MAX / 2)
+    if (n_tiles(a, SHAPE_SPLIT, 1) > INT_MAX / 2)
         return reason("stage 6 takes up to 2^30 tiles of 64 rows, not %lld",
-                      (long long)n_tiles(a, SHAPE_SPLIT));
+                      (long long)n_tiles(a, SHAPE_SPLIT, 1));
     if (!why) why = map_rule("Q", &a->q_stride);
     if (!why) why = map_rule("K", &a->k_stride);
     if (!why) why = map_rule("V", &a->v_stride);
@@ -50,8 +79,8 @@ static const char *supports(const struct attention *a, const struct chip *chip) 
     return why;
 }
 
-/* One page of 64 elements by `rows`; what a box reaches beyond a head's last row is zero, not the next
- * head: that is why the map has 4 dimensions. */
+/* One page of 64 elements by `rows` of K or V; what a box reaches beyond a head's last row is zero, not
+ * the next head: that is why the map has 4 dimensions. */
 static const char *make_map(struct device *d, device_ptr base, const struct tensor_stride *s,
                             const struct attention *a, int heads, int seqlen, int rows, void *map) {
     struct device_tensor_map m = {
@@ -65,6 +94,20 @@ static const char *make_map(struct device *d, device_ptr base, const struct tens
     return device_tensor_map(d, &m, map);
 }
 
+/* The same for 64 rows of Q or O: of `pack` heads, as many queries each. */
+static const char *make_packed_map(struct device *d, device_ptr base, const struct tensor_stride *s,
+                                   const struct attention *a, int pack, void *map) {
+    struct device_tensor_map m = {
+        .base = base,
+        .rank = 5,
+        .extent = {a->head_dim, pack, a->seqlen_q, a->heads / pack, a->batch},
+        .stride = {2, 2 * s->head, 2 * s->row, 2 * s->head * pack, 2 * s->batch},
+        .box = {64, pack, 64 / pack, 1, 1},
+        .swizzle_bytes = 128,
+    };
+    return device_tensor_map(d, &m, map);
+}
+
 static size_t workspace_bytes(const struct attention *a, const struct chip *chip) {
     (void)a, (void)chip;
     return sizeof(uint32_t); /* schedule.counter */
@@ -73,34 +116,40 @@ static size_t workspace_bytes(const struct attention *a, const struct chip *chip
 /* Causal tiles are handed out longest first, but only among as many heads as have their K and V (shared
  * by a GQA group) in 32 MB of L2 at once; of 8 to 42 MB that was the fastest on an H200, and powers of
  * two were faster than numbers in between. */
-static int64_t heads_per_section(const struct attention *a) {
-    double kv_bytes = 4.0 * a->seqlen_k * a->head_dim * a->kv_heads / a->heads;
-    int64_t n = 1, n_heads = (int64_t)a->batch * a->heads;
+static int64_t heads_per_section(const struct attention *a, int pack) {
+    double kv_bytes = 4.0 * a->seqlen_k * a->head_dim * a->kv_heads / a->heads * pack;
+    int64_t n = 1, n_heads = (int64_t)a->batch * a->heads / pack;
     while (2 * n <= n_heads && 2 * n * kv_bytes <= 32 << 20) n *= 2;
     return n;
 }
 
-static struct schedule schedule_of(const struct attention *a, int shape) {
-    int64_t n_heads = (int64_t)a->batch * a->heads;
-    int64_t per_head = ceil_div(a->seqlen_q, BQ_OF(a->head_dim, shape));
-    int64_t full = a->seqlen_q / BQ_OF(a->head_dim, shape);
-    int64_t section = heads_per_section(a);
+static int log_2(int n) { return n < 2 ? 0 : 1 + log_2(n / 2); }
+
+static struct schedule schedule_of(const struct attention *a, const struct cut *cut) {
+    int64_t tiles = n_tiles(a, cut->shape, cut->pack), section = heads_per_section(a, cut->pack);
+    int heads = a->heads / cut->pack;
+    int64_t per_head = tiles / ((int64_t)a->batch * heads);
+    int64_t full = (int64_t)a->seqlen_q * cut->pack / BQ_OF(a->head_dim, cut->shape);
     return (struct schedule){
-        .n_tiles = (int32_t)(n_heads * per_head),
+        .n_tiles = (int32_t)tiles,
         .heads_per_section = (int32_t)section,
-        .n_full = (int32_t)(n_heads * full),
+        .n_full = (int32_t)(full * a->batch * heads),
         .full_per_head = divisor_of((uint32_t)(full ? full : 1)),
         .section_tiles = divisor_of((uint32_t)(section * per_head)),
         .section_heads = divisor_of((uint32_t)section),
-        .heads = divisor_of((uint32_t)a->heads),
-        .group = divisor_of((uint32_t)(a->heads / a->kv_heads)),
+        .heads = divisor_of((uint32_t)heads),
+        .group = divisor_of((uint32_t)(heads / a->kv_heads)),
+        .pack = log_2(cut->pack),
+        .split = log_2(cut->split),
     };
 }
 
 static const char *make_maps(const struct attention *a, struct device *d,
-                             const struct stage_tensors *t, int bkv, unsigned char maps[4][128]) {
-    const char *why = make_map(d, t->q, &a->q_stride, a, a->heads, a->seqlen_q, 64, maps[0]);
-    if (!why) why = make_map(d, t->o, &a->o_stride, a, a->heads, a->seqlen_q, 64, maps[3]);
+                             const struct stage_tensors *t, const struct cut *cut,
+                             unsigned char maps[4][128]) {
+    const int bkv = BKV_OF(a->head_dim, cut->shape);
+    const char *why = make_packed_map(d, t->q, &a->q_stride, a, cut->pack, maps[0]);
+    if (!why) why = make_packed_map(d, t->o, &a->o_stride, a, cut->pack, maps[3]);
     if (why) return why;
     if (a->seqlen_k ==
         0) { /* an empty tensor has no map; all keys are masked, so Q's rows will do */
@@ -130,27 +179,40 @@ static const char *plan_naive(const struct attention *a, const struct stage_tens
     return NULL;
 }
 
+/* A CTA for every tile, or as many as run at once; split: a cluster for every tile. */
+static struct device_launch launch_of(const struct attention *a, const struct chip *chip,
+                                      const struct cut *cut) {
+    int64_t tiles = n_tiles(a, cut->shape, cut->pack);
+    bool is_split = cut->shape == SHAPE_SPLIT;
+    return (struct device_launch){
+        .kernel = "attention",
+        .grid = {is_split              ? tiles * cut->split
+                 : tiles < chip->n_sms ? tiles
+                                       : chip->n_sms,
+                 1, 1},
+        .block = {THREADS_OF(a->head_dim, cut->shape), 1, 1},
+        .cluster = {cut->split, 1, 1},
+        .overlaps_previous = is_split && (cut->split < MAX_SPLIT || a->seqlen_k <= CROWDED_KEYS),
+        .shared_bytes = SHARED_BYTES(a->head_dim, cut->shape),
+    };
+}
+
 static const char *plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out) {
     const struct chip *chip = &device_info(d)->chip;
-    const int dim = a->head_dim, shape = shape_of(a, chip);
+    const struct cut cut = cut_of(a, chip);
     const char *const suffix[] = {"", "-short", "-split"};
     struct attention_args args = stage_args(a, t);
-    struct schedule schedule = schedule_of(a, shape);
+    struct schedule schedule = schedule_of(a, &cut);
     schedule.counter = (uint32_t *)t->workspace;
     if (strstr(out->image, "-naive")) return plan_naive(a, t, out);
     *out = (struct stage_plan){.n_launches = 1};
-    snprintf(out->image, sizeof out->image, "d%d%s%s", dim, suffix[shape],
+    snprintf(out->image, sizeof out->image, "d%d%s%s", a->head_dim, suffix[cut.shape],
              args.causal ? "-causal" : "");
     struct device_launch *l = &out->launch[0];
-    *l = (struct device_launch){
-        .kernel = "attention",
-        .grid = {schedule.n_tiles < chip->n_sms ? schedule.n_tiles : chip->n_sms, 1, 1},
-        .block = {THREADS_OF(dim, shape), 1, 1},
-        .shared_bytes = SHARED_BYTES(dim, shape),
-    };
+    *l = launch_of(a, chip, &cut);
     unsigned char maps[4][128];
-    const char *why = make_maps(a, d, t, BKV_OF(dim, shape), maps);
+    const char *why = make_maps(a, d, t, &cut, maps);
     /* Every launch leaves the counter at 0 for the next. */
     if (!why) why = device_fill(d, t->workspace, 0, sizeof(uint32_t));
     if (why) return why;
@@ -163,24 +225,27 @@ static const char *plan(const struct attention *a, struct device *d, const struc
 /* WGMMA instructions as warps issue them: 4 for each product of 64 rows. A tile of S is head_dim / 16
  * products, its share of O is BKV / 16. Counted as the kernel walks. */
 static double tensor_instructions(const struct attention *a, const struct chip *chip) {
-    int shape = shape_of(a, chip), bq = BQ_OF(a->head_dim, shape), bkv = BKV_OF(a->head_dim, shape);
-    int keys = bkv * KEY_GROUPS_OF(shape);
-    int64_t end = ceil_div(a->seqlen_q, 64) * 64; /* warpgroups without rows: schedule.cuh */
-    int64_t first = a->mask == MASK_NONE ? 0 : end - ceil_div(a->seqlen_q, bq) * bq;
+    const struct cut cut = cut_of(a, chip);
+    const int dim = a->head_dim, bq = BQ_OF(dim, cut.shape), bkv = BKV_OF(dim, cut.shape);
+    const int groups = KEY_GROUPS_OF(dim, cut.shape) * cut.split; /* they have equal shares */
+    int64_t rows = (int64_t)a->seqlen_q * cut.pack;
+    int64_t end = ceil_div(rows, 64) * 64; /* warpgroups without rows: schedule.cuh */
+    int64_t first = a->mask == MASK_NONE ? 0 : end - ceil_div(rows, bq) * bq;
     double n_blocks = 0;
-    for (int64_t q0 = first; q0 < end; q0 += 64) {
-        int64_t kv_end = a->seqlen_k, visible = q0 + 64 + attention_diagonal(a);
+    for (int64_t row0 = first; row0 < end; row0 += 64) {
+        int64_t kv_end = a->seqlen_k, visible = (row0 + 64) / cut.pack + attention_diagonal(a);
         if (a->mask != MASK_NONE && visible < kv_end) kv_end = visible;
-        n_blocks += (kv_end > 0 ? ceil_div(kv_end, keys) : 1) * KEY_GROUPS_OF(shape);
+        n_blocks += (kv_end > 0 ? ceil_div(kv_end, (int64_t)bkv * groups) : 1) * groups;
     }
-    return n_blocks * a->batch * a->heads * 4 * (a->head_dim / 16 + bkv / 16);
+    return n_blocks * a->batch * (a->heads / cut.pack) * 4 * (dim / 16 + bkv / 16);
 }
 
 const struct stage stage = {
     .number = 6,
     .name = "6-wgmma-attention",
     .row_error_limit = 1e-3,
-    .max_registers = 168, /* at launch; consumers then have up to 232 (setmaxnreg) */
+    .max_registers =
+        232, /* d256-split; others 168 at launch, consumers then up to 232 (setmaxnreg) */
     .tensor_family = "HGMMA",
     .supports = supports,
     .workspace_bytes = workspace_bytes,
