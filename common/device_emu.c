@@ -168,7 +168,7 @@ static const char *emu_launch_one(struct device *d, struct device_image *image,
     }
     why = emu_launch(e->memory, k, &g, &d->info.chip, &device_emu_options,
                      e->counts ? e->counts : e->result);
-    return why ? reason_as(STATUS_DEVICE, "%s", why) : NULL;
+    return why ? reason_as(reason_status(why, STATUS_DEVICE), "%s", why) : NULL;
 }
 
 /* Failed checks are printed whole; the reason counts them. */

@@ -35,9 +35,9 @@ static enum status fall_back(const char *because, char **argv) {
 
 /* What can be known to fail before any work is done. */
 static const char *check_options(const struct options *o) {
-    const char *path[] = {o->json_path, o->out_path, o->lse_path};
+    const char *path[] = {o->json_path, o->out_path, o->lse_path, o->timeline_path};
     const char *why = o->counters_asked ? counters_check(o->counters) : NULL;
-    for (int i = 0; i < 3 && !why; i++)
+    for (int i = 0; i < 4 && !why; i++)
         if (path[i]) why = path_writable(path[i]);
     return why;
 }

@@ -225,6 +225,17 @@ static const char *sync_folder(const char *path) {
     return why;
 }
 
+/* A pipe or a device stays what it is: it is written to, where a file is replaced. */
+static const char *write_special(const char *path, const char *header, size_t header_bytes,
+                                 const void *data, size_t bytes) {
+    int fd = open(path, O_WRONLY | O_NOCTTY);
+    if (fd < 0) return strerror(errno);
+    const char *why = write_all(fd, header, header_bytes);
+    if (!why) why = write_all(fd, data, bytes);
+    if (close(fd) && !why) why = strerror(errno);
+    return why;
+}
+
 static const char *write_array(const char *path, const char *descr, int rank, const int64_t *shape,
                                const void *data, size_t element_bytes) {
     char dims[192] = "", header[512], temporary[4096];
@@ -244,6 +255,11 @@ static const char *write_array(const char *path, const char *descr, int rank, co
     header[8] = (char)(padded & 255);
     header[9] = (char)(padded >> 8);
 
+    struct stat there;
+    if (!stat(path, &there) && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) {
+        const char *why = write_special(path, header, (size_t)(10 + padded), data, bytes);
+        return why ? reason("cannot write %s: %s", path, why) : NULL;
+    }
     if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
         return reason("cannot write a file whose path has %zu bytes", strlen(path));
     int fd = mkstemp(temporary);

@@ -2,6 +2,7 @@
  * pattern relative to their first lane; a pattern is worked out once and then recognised. */
 #include "internal.h"
 
+#include <immintrin.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,20 +198,30 @@ static inline void count_shared(struct emu_warp *w, const struct emu_inst *i,
     c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
 }
 
+/* Are the lanes' differences from the first other than the pattern's? */
+static inline bool differs(const struct emu_pattern *p, const uint32_t base[32]) {
+    __m256i first = _mm256_set1_epi32((int)base[0]), differ = _mm256_setzero_si256();
+    for (int l = 0; l < EMU_LANES; l += 8) {
+        __m256i here = _mm256_load_si256((const __m256i *)(const void *)(base + l)),
+                want = _mm256_load_si256((const __m256i *)(const void *)(p->delta + l));
+        differ = _mm256_or_si256(differ, _mm256_xor_si256(_mm256_sub_epi32(here, first), want));
+    }
+    return !_mm256_testz_si256(differ, differ);
+}
+
 const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
                                            const uint32_t base[32], uint32_t offset, unsigned bytes,
                                            enum emu_access what) {
     const struct emu_pattern *p = w->pattern[i->pc];
-    uint32_t first = base[0] + offset, differ = 0;
+    struct emu_block *b = w->block;
+    uint32_t first = base[0] + offset;
     if (!p || p->mask != EMU_FULL || p->key != (first & 3) || p->bytes != bytes) return NULL;
-    for (int l = 0; l < EMU_LANES; l++) differ |= (base[l] - base[0]) ^ (uint32_t)p->delta[l];
     int64_t low = first + p->min, high = first + p->max + (int64_t)bytes;
-    if (differ || ((first | p->delta_bits) & (bytes - 1)) || low < 0 ||
-        high > w->block->shared_bytes)
+    if (differs(p, base) || ((first | p->delta_bits) & (bytes - 1)) || low < 0 ||
+        high > b->shared_bytes || b->launch->events)
         return NULL;
-    if (w->block->launch->events) return NULL;
     count_shared(w, i, p, EMU_FULL, bytes);
-    if (w->block->shadow) emu_shadow_access(w, w->block, i, p, first, what);
+    if (b->shadow) emu_shadow_access(w, b, i, p, first, what);
     return p;
 }
 
@@ -221,13 +232,13 @@ void emu_shared_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
     count_shared(w, i, p, mask, bytes);
 }
 
-/* What crosses from block to block goes by sectors, as global accesses do. */
-static void count_remote(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                         const uint64_t addr[32], unsigned bytes) {
+void emu_remote_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                      const uint64_t addr[32], unsigned bytes) {
     struct emu_count *c = w->count + i->pc;
+    c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+    if (i->class == EMU_ATOMIC || i->class == EMU_MBARRIER) return; /* their rule is not known */
     c->sectors += distinct_sectors(mask, addr);
     c->sectors_ideal += ideal_sectors(mask, bytes);
-    c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
 }
 
 static void tell(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, enum emu_space space,
@@ -255,13 +266,13 @@ uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct 
         p = emu_shared_pattern(w, i, mask, addr, bytes);
         first = addr[__builtin_ctz(mask)];
     }
-    bool own = b == w->block && i->space != EMU_CLUSTER;
+    bool own = b == w->block;
     if (own) count_shared(w, i, p, mask, bytes);
     if (b->shadow) emu_shadow_access(w, b, i, p, first, what);
     if (!own || b->launch->events) {
         uint64_t wide[EMU_LANES];
         for (int l = 0; l < EMU_LANES; l++) wide[l] = addr[l];
-        if (!own) count_remote(w, i, mask, wide, bytes);
+        if (!own) emu_remote_count(w, i, mask, wide, bytes);
         tell(w, i, mask, own ? EMU_SHARED : EMU_CLUSTER, wide, bytes, what);
     }
     return mask;

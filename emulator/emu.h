@@ -257,7 +257,7 @@ enum emu_access { EMU_READ = 1, EMU_WRITE = 2, EMU_ATOM = 3, EMU_STRONG = 4 };
 
 uint32_t emu_shared_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                            const uint32_t addr[32], unsigned bytes, enum emu_access what);
-/* The same for the memory of a block that w may visit; of another block's only the bytes are counted. */
+/* The same for the memory of a block that w may visit. */
 uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
                           uint32_t mask, const uint32_t addr[32], unsigned bytes,
                           enum emu_access what);

@@ -54,73 +54,70 @@ static uint32_t meeting_rank(const struct emu_warp *w, const struct emu_group *n
 
 /* ---- Instructions ------------------------------------------------------------------------------------------ */
 
-/* Runs group `now` until it waits, exits, meets another group's rank or has used up *budget. */
+/* Runs group `now` until it waits, exits, meets another group's rank or has used up *budget. An instruction that
+ * all 32 lanes run for the first time takes the short way: it is counted by one addition. */
 static inline __attribute__((always_inline)) void run_group(struct emu_warp *w,
                                                             const uint32_t *rank, uint32_t *budget,
                                                             const struct emu_events *events,
                                                             bool careful) {
-    const struct emu_inst *code = w->block->kernel->inst;
+    const struct emu_inst *const code = w->block->kernel->inst;
     struct emu_group *g = w->now;
+    const struct emu_inst *i = code + g->pc;
+    struct emu_count *c = w->count + g->pc;
+    uint32_t left = *budget;
     w->limit = w->n_groups > 1 ? meeting_rank(w, g, rank) : UINT32_MAX;
-    uint32_t left = *budget, pc = g->pc;
     w->resumed = g->waiting;
     w->token = g->token;
     g->waiting = g->retry = false;
+    uint32_t whole = w->resumed ? 0 : EMU_FULL; /* the mask that takes the short way */
     while (left) {
-        const struct emu_inst *i = code + pc;
         uint32_t mask = g->mask & (*emu_mask(w, i->guard) ^ i->guard_xor);
-        struct emu_count *c = w->count + pc;
         left--;
         if (careful && w->tainted && !w->resumed) emu_taint_step(w, i, mask, g->mask);
-        if (__builtin_expect(mask != EMU_FULL, 0)) {
-            if (!w->resumed) {
-                c->executed++;
-                c->lanes_off += EMU_LANES - (uint32_t)__builtin_popcount(mask);
-            }
-            if (!mask) {
-                pc++;
-                goto next;
-            }
+        if (__builtin_expect(mask == whole, 1)) {
+            c->executed++;
         } else if (!w->resumed) {
             c->executed++;
+            c->lanes_off += EMU_LANES - (uint32_t)__builtin_popcount(mask);
+            if (!mask) goto next;
         }
         if (events && events->before) events->before(events->user, w, i, mask);
         enum emu_step step = i->run(w, i, mask);
         if (events && events->after && step != EMU_WAIT) events->after(events->user, w, i, mask);
-        if (__builtin_expect(step == EMU_NEXT, 1)) {
-            pc++;
-        } else if (step == EMU_FLOW) {
-            w->resumed = false;
-            w->progressed = true;
-            if (w->n_groups != 1) {
-                w->spins += w->n_groups > 1;
+        if (__builtin_expect(step != EMU_NEXT, 0)) {
+            if (step == EMU_WAIT) {
+                g->pc = (uint32_t)(i - code);
+                g->token = w->token;
+                g->waiting = true;
+                w->progressed |= !w->resumed; /* arriving is progress, looking again is not */
                 *budget = left;
-                return; /* g may have moved: the handler has set all pcs */
+                return;
+            }
+            w->progressed = true;
+            w->resumed = false;
+            if (step == EMU_STOP) w->block->cluster->stopped = true;
+            w->spins += w->n_groups > 1;
+            if (step == EMU_STOP || w->n_groups != 1) { /* g may have moved: all pcs are set */
+                *budget = left;
+                return;
             }
             g = w->now = w->group;
             w->limit = UINT32_MAX;
-            pc = g->pc;
+            whole = EMU_FULL;
+            i = code + g->pc;
+            c = w->count + g->pc;
             continue;
-        } else if (step == EMU_WAIT) {
-            g->pc = pc;
-            g->token = w->token;
-            g->waiting = true;
-            if (!w->resumed) w->progressed = true; /* arriving is progress, looking again is not */
-            *budget = left;
-            return;
-        } else {
-            w->block->cluster->stopped = true;
-            return;
         }
-        w->resumed = false;
+        if (whole != EMU_FULL) w->resumed = false, whole = EMU_FULL;
     next:
-        w->progressed = true;
+        i++, c++;
         if (__builtin_expect(w->limit != UINT32_MAX, 0)) {
-            if (w->limit == 0 && w->tainted) emu_taint_load(w, i);
-            if (rank[pc] >= w->limit) break;
+            if (w->limit == 0 && w->tainted) emu_taint_load(w, i - 1);
+            if (rank[i - code] >= w->limit) break;
         }
     }
-    g->pc = pc;
+    w->progressed = true;
+    g->pc = (uint32_t)(i - code);
     *budget = left;
 }
 

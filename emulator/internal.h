@@ -152,6 +152,10 @@ uint32_t emu_locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
 /* atomic.c: what an instruction of emu_select_atomic() makes of `old` */
 uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_t c);
 
+/* access.c: what crosses from block to block is counted by 32-byte sectors */
+void emu_remote_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                      const uint64_t addr[32], unsigned bytes);
+
 /* overlap.c: lane's access to `addr` before griddepcontrol.wait; reports it if a launch ahead meets it */
 void emu_too_early(struct emu_warp *w, const struct emu_inst *i, uint32_t lane,
                    const struct emu_allocation *a, uint64_t addr, enum emu_access what);

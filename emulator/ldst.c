@@ -65,11 +65,28 @@ uint32_t emu_locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
 
 /* ---- Loads ------------------------------------------------------------------------------------------------------- */
 
+/* memcpy of 1, 2, 4 or 8 bytes without a call */
+static inline void copy(void *to, const void *from, unsigned bytes) {
+    switch (bytes) {
+    case 1:
+        memcpy(to, from, 1);
+        return;
+    case 2:
+        memcpy(to, from, 2);
+        return;
+    case 4:
+        memcpy(to, from, 4);
+        return;
+    default:
+        memcpy(to, from, 8);
+    }
+}
+
 /* Register element k of lane l: `bytes` of memory, sign-extended or zero-extended to the register. */
 static void put(struct emu_warp *w, const struct emu_operand *d, int k, uint32_t l,
                 const void *from, unsigned bytes, bool is_signed) {
     uint64_t value = 0;
-    memcpy(&value, from, bytes);
+    copy(&value, from, bytes);
     if (is_signed && bytes < 8) {
         int shift = 64 - 8 * (int)bytes;
         value = (uint64_t)((int64_t)(value << shift) >> shift);
@@ -125,6 +142,10 @@ static enum emu_step ld_param(struct emu_warp *w, const struct emu_inst *i, uint
     return EMU_NEXT;
 }
 
+static inline void store8(uint32_t *d, int lane, __m256i value) {
+    _mm256_store_si256((__m256i *)(void *)(d + lane), value);
+}
+
 static inline __m256i gather8(const unsigned char *at, const int32_t *delta) {
     __m256i index = _mm256_load_si256((const __m256i *)(const void *)delta);
     return _mm256_i32gather_epi32((const int *)(const void *)at, index, 1);
@@ -140,18 +161,28 @@ static inline __m256i same8(const unsigned char *at) {
  * Whole vectors are stored, because what reads the row next loads whole vectors. */
 static inline void load_row(uint32_t *d, const unsigned char *at, const int32_t delta[32],
                             unsigned bytes, enum emu_pattern_kind kind) {
-    __m256i keep = _mm256_set1_epi32(bytes == 2 ? 0xffff : -1), eight = _mm256_setzero_si256();
-    if (kind == EMU_PATTERN_BROADCAST) eight = same8(at);
-    if (kind == EMU_PATTERN_PERIOD8) eight = gather8(at, delta);
-    if (kind == EMU_PATTERN_CONTIGUOUS && bytes == 4) {
-        memcpy(d, at, 128);
+    __m256i keep = _mm256_set1_epi32(bytes == 2 ? 0xffff : -1), eight;
+    switch (kind) {
+    case EMU_PATTERN_BROADCAST:
+    case EMU_PATTERN_PERIOD8:
+        eight = kind == EMU_PATTERN_BROADCAST ? same8(at) : gather8(at, delta);
+        for (int l = 0; l < EMU_LANES; l += 8) store8(d, l, _mm256_and_si256(eight, keep));
         return;
-    }
-    for (int l = 0; l < EMU_LANES; l += 8) {
-        if (kind == EMU_PATTERN_RUNS8) eight = same8(at + delta[l]);
-        if (kind == EMU_PATTERN_OTHER || kind == EMU_PATTERN_CONTIGUOUS)
-            eight = gather8(at, delta + l);
-        _mm256_store_si256((__m256i *)(void *)(d + l), _mm256_and_si256(eight, keep));
+    case EMU_PATTERN_RUNS8:
+        for (int l = 0; l < EMU_LANES; l += 8)
+            store8(d, l, _mm256_and_si256(same8(at + delta[l]), keep));
+        return;
+    case EMU_PATTERN_CONTIGUOUS:
+        for (int l = 0; l < EMU_LANES && bytes == 4; l += 8)
+            store8(d, l, _mm256_loadu_si256((const __m256i_u *)(const void *)(at + 4 * l)));
+        for (int l = 0; l < EMU_LANES && bytes == 2; l += 8)
+            store8(d, l,
+                   _mm256_cvtepu16_epi32(
+                       _mm_loadu_si128((const __m128i_u *)(const void *)(at + 2 * l))));
+        return;
+    default:
+        for (int l = 0; l < EMU_LANES; l += 8)
+            store8(d, l, _mm256_and_si256(gather8(at, delta + l), keep));
     }
 }
 
@@ -240,7 +271,7 @@ enum emu_step emu_st(struct emu_warp *w, const struct emu_inst *i, uint32_t mask
     for (int k = 0; k < i->vec; k++) {
         EMU_EACH_LANE(l, ok) {
             uint64_t value = s->wide ? emu_row64(w, s->rows[k])[l] : emu_row32(w, s->rows[k])[l];
-            memcpy(at[l] + (unsigned)k * bytes, &value, bytes);
+            copy(at[l] + (unsigned)k * bytes, &value, bytes);
         }
     }
     return EMU_NEXT;

@@ -29,8 +29,7 @@ static bool aim(struct emu_warp *w, const struct emu_inst *i, struct emu_pending
                                                           p->bytes, EMU_WRITE, false));
 }
 
-static void start(struct emu_warp *w, const struct emu_inst *i, struct emu_pending *p) {
-    w->count[i->pc].bytes += p->bytes;
+static void start(struct emu_pending *p) {
     p->shared_bytes = p->bytes;
     emu_pending_add(p->mbarrier->block, p);
 }
@@ -39,7 +38,7 @@ static void start(struct emu_warp *w, const struct emu_inst *i, struct emu_pendi
 enum emu_step emu_store_async(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     const struct emu_operand *s = &i->op[1];
     uint64_t to[EMU_LANES], mbarrier[EMU_LANES];
-    uint32_t bytes = s->wide ? 8 : 4, n = s->kind == EMU_OP_GROUP ? s->n : 1;
+    uint32_t bytes = s->wide ? 8 : 4, n = s->kind == EMU_OP_GROUP ? s->n : 1, sent = 0;
     emu_addresses(w, &i->op[0], to);
     emu_addresses(w, &i->op[2], mbarrier);
     EMU_EACH_LANE(l, mask) {
@@ -51,8 +50,11 @@ enum emu_step emu_store_async(struct emu_warp *w, const struct emu_inst *i, uint
                 s->wide ? (const void *)&emu_row64(w, row)[l] : &emu_row32(w, row)[l];
             memcpy((unsigned char *)p.value + k * bytes, from, bytes);
         }
-        if (aim(w, i, &p, to[l], mbarrier[l], p.bytes)) start(w, i, &p);
+        if (!aim(w, i, &p, to[l], mbarrier[l], p.bytes)) continue;
+        sent |= 1u << l;
+        start(&p);
     }
+    emu_remote_count(w, i, sent, to, bytes * n);
     return EMU_NEXT;
 }
 
@@ -82,7 +84,8 @@ enum emu_step emu_peer_bulk(struct emu_warp *w, const struct emu_inst *i, uint32
             continue;
         if (own->visit) own->visit[p.agent] = (struct emu_visit){p.stamp, w, i};
         p.global = (uint64_t)(uintptr_t)(own->shared + source);
-        start(w, i, &p);
+        w->count[i->pc].bytes += p.bytes;
+        start(&p);
     }
     return EMU_NEXT;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -217,7 +218,8 @@ const char *timeline_write(const struct timeline *t, const char *title, const ch
     bool failed = ferror(f);
     if (!fclose(f) && !failed) return NULL;
     const char *why = reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
-    unlink(path);
+    struct stat there;
+    if (!lstat(path, &there) && S_ISREG(there.st_mode)) unlink(path); /* not /dev/full */
     return why;
 }
 

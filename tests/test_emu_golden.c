@@ -16,9 +16,9 @@
 static struct emu_memory *memory;
 static struct emu_result *result;
 
-/* Runs all cases of a form; `out` is on the heap. NULL: `why` says it. */
+/* Runs all cases of a form; `out` is on the heap. NULL: `why` says it. `counts` may be NULL. */
 static unsigned char *run(const struct golden_form *f, const struct emu_options *o,
-                          const char **why) {
+                          const char **why, struct counters *counts) {
     size_t in_bytes = f->common_bytes + f->in_bytes * (size_t)f->n_cases,
            out_bytes = f->out_bytes * (size_t)f->n_cases;
     uint64_t in, out;
@@ -56,6 +56,7 @@ static unsigned char *run(const struct golden_form *f, const struct emu_options 
         *why = emu_launch(memory, emu_module_kernel(module, "golden"), &g, chip_find("h200"), o,
                           result);
     if (!*why && emu_result_reports(result)) *why = emu_result_report(result, 0);
+    if (!*why && counts) *why = emu_counters_of(result, chip_find("h200"), counts);
     if (!*why && (copy = malloc(out_bytes)))
         memcpy(copy, emu_memory_at(memory, out, out_bytes), out_bytes);
     if (module) emu_module_close(module);
@@ -160,7 +161,7 @@ static void compare_family(const char *family, const struct emu_options *o) {
             f = find(l.name);
             if (!f) fail_msg("%s: no form %s", path, l.name);
             n_forms++;
-            if (!(out = run(f, o, &why))) print_error("%s: %s\n", l.name, why), n_bad++;
+            if (!(out = run(f, o, &why, NULL))) print_error("%s: %s\n", l.name, why), n_bad++;
         }
         if (!out) continue;
         const unsigned char *mine = out + (size_t)l.c * f->out_bytes;
@@ -275,14 +276,55 @@ static void wavefronts_and_sectors(void **state) {
     assert_int_equal(n_bad, 0);
 }
 
+/* ---- What goes from block to block: tests/golden/dshared.csv ---- */
+
+static double counted(const struct counters *c, const char *name) {
+    for (int i = 0; i < c->n; i++)
+        if (!strcmp(c->counter[i].name, name)) return c->counter[i].value;
+    fail_msg("no counter %s", name);
+    return 0;
+}
+
+static void traffic_between_blocks(void **state) {
+    static const char *const names[] = {"ld_dshared", "st_dshared", "ld_dshared.sectors",
+                                        "st_dshared.sectors"};
+    (void)state;
+    FILE *file = fopen("tests/golden/dshared.csv", "r");
+    char line[128], name[64];
+    double recorded[4];
+    int n = 0;
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        struct emu_options o = {.n_threads = 1};
+        struct counters c = {0};
+        const char *why;
+        if (line[0] == '#') continue;
+        assert_int_equal(sscanf(line, "%63[^,],%lf,%lf,%lf,%lf", name, &recorded[0], &recorded[1],
+                                &recorded[2], &recorded[3]),
+                         5);
+        assert_non_null(find(name));
+        unsigned char *out = run(find(name), &o, &why, &c);
+        if (!out) fail_msg("%s: %s", name, why);
+        for (int k = 0; k < 4; k++)
+            if (counted(&c, names[k]) != recorded[k])
+                fail_msg("%s: %g %s, an H200 counts %g", name, counted(&c, names[k]), names[k],
+                         recorded[k]);
+        counters_free(&c);
+        free(out);
+        n++;
+    }
+    fclose(file);
+    assert_true(n > 10);
+}
+
 int main(void) {
     static const char *const families[] = {"mma",       "wmma",  "ldmatrix", "stmatrix",
                                            "movmatrix", "cp",    "bulk",     "op",
                                            "tma",       "wgmma", "cluster"};
-    struct CMUnitTest tests[sizeof families / sizeof *families + 1] = {
-        cmocka_unit_test(wavefronts_and_sectors)};
+    struct CMUnitTest tests[sizeof families / sizeof *families + 2] = {
+        cmocka_unit_test(wavefronts_and_sectors), cmocka_unit_test(traffic_between_blocks)};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        tests[i + 1] = (struct CMUnitTest){families[i], test_family, NULL, NULL,
+        tests[i + 2] = (struct CMUnitTest){families[i], test_family, NULL, NULL,
                                            (void *)(uintptr_t)families[i]};
     if (emu_memory_open(&memory) || emu_result_open(&result)) return 1;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

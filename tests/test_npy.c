@@ -148,6 +148,24 @@ static void what_is_no_file_is_refused(void **state) {
     refused(path("pipe.npy"), "no regular file");
 }
 
+static void a_pipe_is_written_to_and_stays(void **state) {
+    (void)state;
+    half x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    char got[256];
+    struct stat there;
+    assert_int_equal(mkfifo(path("out.npy"), 0600), 0);
+    int fd = open(path("out.npy"), O_RDWR | O_NONBLOCK);
+    assert_true(fd >= 0);
+    assert_fine(npy_write_half(path("out.npy"), 4, (int64_t[]){1, 1, 1, 8}, x));
+    ssize_t n = read(fd, got, sizeof got);
+    assert_true(n > (ssize_t)sizeof x);
+    assert_memory_equal(got, "\x93NUMPY", 6);
+    assert_memory_equal(got + n - sizeof x, x, sizeof x);
+    assert_int_equal(stat(path("out.npy"), &there), 0);
+    assert_true(S_ISFIFO(there.st_mode));
+    close(fd);
+}
+
 static int n_files(void) {
     char command[128];
     snprintf(command, sizeof command, "ls -A %s | wc -l", folder);
@@ -197,6 +215,7 @@ int main(void) {
         cmocka_unit_test(sizes_that_do_not_fit_are_refused),
         cmocka_unit_test(damaged_headers_are_refused),
         cmocka_unit_test(what_is_no_file_is_refused),
+        cmocka_unit_test(a_pipe_is_written_to_and_stays),
         cmocka_unit_test(a_failed_write_leaves_nothing),
     };
     return cmocka_run_group_tests_name("npy", tests, open_folder, remove_folder);

@@ -1,0 +1,93 @@
+#!/bin/bash
+# What the emulator shows of a run, --trace, --watch, --banks and --without, and what a kernel prints.
+. tests/tap.sh
+kernel=stages/1-scalar/kernel.cu
+stage() { # N OPTIONS...
+    "${folder:-$build}/stage-$1" --device emu --seqlen 64 --heads 1 --no-time --counters none --quiet "${@:2}"
+}
+line_of() { grep -nF "$2" "stages/$1/kernel.cu" | head -n 1 | cut -d: -f1; } # FOLDER TEXT
+
+# Counts: of every line, and in the record.
+counts_lines() { # 4 warps, 32 elements a lane, a subtraction and an ex2 each
+    "$build/stage-1" --device emu --seqlen 64 --heads 1 --source > "$tap_dir/source" &&
+        grep -qE '^ +256 +32[.]0 .*[|] +[0-9]+ .*float p = ex2' "$tap_dir/source"
+}
+counts_into_records() {
+    stage 2 --counters TENSOR,SHARED --json "$tap_dir/r.jsonl" && python3 -c '
+import json, sys
+r = json.loads(open(sys.argv[1]).read())
+c = {x["name"]: x for x in r["counters"]}
+assert c["hmma_instructions"]["value"] == 128 and c["hmma_instructions"]["source"] == "emulator", c
+assert "na" in c["tensor_active_pct"] and "value" not in c["tensor_active_pct"]' "$tap_dir/r.jsonl"
+}
+check "--source counts a line" counts_lines
+check "--json holds counts and reasons" counts_into_records
+status "an image that is not there" 3 stage 1 --image nosuch
+
+# A line's values: 2^x of 32 lanes, none above 1.
+exp_line=$(line_of 1-scalar "float p = ex2(")
+traces_values() {
+    stage 1 --trace "$exp_line" > "$tap_dir/trace" || return 1
+    grep -m 1 -A 4 "^line $exp_line, block (0,0,0), warp 0, lanes ffffffff: ex2" "$tap_dir/trace" |
+        awk '/lane +[0-9]+:/ {for (i = NF - 7; i <= NF; i++) {n++; if ($i < 0 || $i > 1) bad++}} END {exit n != 32 || bad}'
+}
+traces_addresses() {
+    stage 1 --trace "$(line_of 1-scalar "q_d[i] = __half2float(")" > "$tap_dir/trace" &&
+        grep -q '^shared addresses of line .*, 2 bytes a lane' "$tap_dir/trace"
+}
+traces_nothing() { stage 1 --trace 1 | grep -q "executes nothing of line 1$"; }
+check "--trace prints a line's values" traces_values
+check "--trace prints a line's addresses" traces_addresses
+check "--trace of a line without code says so" traces_nothing
+
+watches() { # a word of q_smem: one lane writes it, eight read it
+    stage 1 --watch shared:0x40 > "$tap_dir/watch" || return 1
+    cut -d: -f1 "$tap_dir/watch" | sort | uniq -c
+    [ "$(grep -c '^lane [0-9]* writes 0x40: line' "$tap_dir/watch")" -ge 1 ] &&
+        [ "$(grep -c '^lane [0-9]* reads 0x40: line' "$tap_dir/watch")" -ge 8 ]
+}
+check "--watch prints every access to a word" watches
+
+wavefronts() { # the most that one access of a line of stage 2 wants
+    stage 2 --no-races --banks "$(line_of 2-wmma-qk "load_matrix_sync(q_frag")" "$@" |
+        awk 'NF == 4 && $1 ~ /^[0-9]+$/ {if ($4 + 1 > n) n = $4 + 1} END {print n + 0}'
+}
+padding_pays() { local with without; with=$(wavefronts); without=$(wavefronts --image d64-nopad)
+    echo "wavefronts: $with padded, $without not"; [ "$with" -gt 0 ] && [ "$without" -gt "$with" ]; }
+check "--banks shows the wavefronts of an access" padding_pays
+
+lists() { # every barrier of the source, once a run
+    stage 1 --without list | sort -u > "$tap_dir/list" &&
+        [ "$(grep -c ':bar.sync ' "$tap_dir/list")" -eq "$(grep -c '__syncthreads()' $kernel)" ]
+}
+misses() { # the barrier after the loads: a race, between lines of the source
+    stage 1 --without "$(grep -nF '__syncthreads()' $kernel | tail -n 1 | cut -d: -f1)" 2> "$tap_dir/race"
+    [ $? -eq 1 ] && grep -q "race in kernel attention" "$tap_dir/race" && grep -q "$kernel:" "$tap_dir/race"
+}
+check "--without list names the barriers" lists
+check "--without a barrier is a race" misses
+status "--without nonsense" 2 stage 1 --without nonsense
+check "--without where there is none" bash -c "'$build/stage-1' --device emu --seqlen 64 --heads 1 --quiet \
+    --no-time --counters none --without 1 2>&1 | grep -q 'no barrier, wait or fence at 1:'"
+
+# printf and assert, as a student would add them
+instrumented() { # STATEMENT, where p is: stage 1 with it, in $tap_dir
+    folder=$tap_dir
+    mkdir -p "$folder/images/stage-1" && ln -f "$build/stage-1" "$folder/" 2> /dev/null || cp "$build/stage-1" "$folder/"
+    { echo '#include <cassert>'; echo '#include <cstdio>'
+      sed "$exp_line s|\$| $1|" $kernel; } > "$folder/kernel.cu"
+    "${NVCC:-nvcc}" -std=c++17 -lineinfo -Icommon -Istages/1-scalar -DDIM=64 -ptx -arch=compute_89 \
+        -o "$folder/images/stage-1/d64.compute_89.ptx" "$folder/kernel.cu"
+}
+prints() {
+    instrumented 'if (tid == 3 \&\& i == 1 \&\& j == 0) printf("%s %d %5.1f %llx %u%% %c%3i\\n", "thread", tid, p < 0 ? 1. : 2.5, 1ull << 40, 7u, 65, -4);' &&
+        stage 1 > "$tap_dir/said" && grep -qx 'thread 3   2.5 10000000000 7% A -4' "$tap_dir/said"
+}
+asserts() {
+    instrumented 'assert(p < 0.5f);' || return 1
+    stage 1 2> "$tap_dir/said"
+    [ $? -eq 1 ] && grep -q 'an assertion of the kernel failed, lane' "$tap_dir/said"
+}
+check "a kernel prints" prints
+check "a kernel asserts" asserts
+tap_done
