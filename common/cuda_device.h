@@ -30,7 +30,7 @@ const char *cuda_sync(struct device *d);
 
 /* cuda_graph.c: the time of device.h. */
 const char *cuda_graph_open(struct device *d, struct device_image *image,
-                            const struct device_launch *launches, int n, int repeats,
+                            const struct device_launch *launches, int n, int repeats, bool cold,
                             struct device_graph **out);
 const char *cuda_graph_time(struct device_graph *graph, bool flush_l2, double *us_total);
 void cuda_graph_close(struct device_graph *graph);

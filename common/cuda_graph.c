@@ -3,8 +3,9 @@
  *   warm   event | replay: launch launch launch ... | event
  *   cold   flush the L2 | replay: event launch event |
  *
- * A warm replay is long enough that its own start-up (7 us) is lost in it; peers are timed so too.
- * A cold one is a single launch: only nodes of the graph can keep that start-up out. */
+ * A warm replay is long enough that its own start-up (some us) is lost in it, or a burst, which includes
+ * it; peers are timed so too. A cold one is a single launch: only nodes of the graph can keep that
+ * start-up out, but each of them adds to it (1.5 us). */
 #include "cuda_device.h"
 #include "reason.h"
 
@@ -14,19 +15,21 @@ struct cuda_graph {
     struct device_graph graph;
     CUgraphExec exec;
     CUevent begin, end;             /* around a replay */
-    CUevent inner_begin, inner_end; /* nodes of the graph */
+    CUevent inner_begin, inner_end; /* cold: nodes of the graph; else NULL */
 };
 
 static const char *cuda_capture(struct cuda_device *c, struct device_image *image,
                                 const struct device_launch *launches, int n, int repeats,
                                 struct cuda_graph *g) {
-    TRY(c, EventRecordWithFlags, g->inner_begin, c->stream, CU_EVENT_RECORD_EXTERNAL);
+    if (g->inner_begin)
+        TRY(c, EventRecordWithFlags, g->inner_begin, c->stream, CU_EVENT_RECORD_EXTERNAL);
     for (int r = 0; r < repeats; r++)
         for (int i = 0; i < n; i++) {
             const char *why = cuda_launch(&c->device, image, &launches[i]);
             if (why) return why;
         }
-    TRY(c, EventRecordWithFlags, g->inner_end, c->stream, CU_EVENT_RECORD_EXTERNAL);
+    if (g->inner_end)
+        TRY(c, EventRecordWithFlags, g->inner_end, c->stream, CU_EVENT_RECORD_EXTERNAL);
     return NULL;
 }
 
@@ -42,10 +45,10 @@ void cuda_graph_close(struct device_graph *graph) {
 
 static const char *cuda_graph_build(struct cuda_device *c, struct device_image *image,
                                     const struct device_launch *launches, int n, int repeats,
-                                    struct cuda_graph *g) {
+                                    bool cold, struct cuda_graph *g) {
     CUgraph recorded = NULL;
     CUevent *event[] = {&g->begin, &g->end, &g->inner_begin, &g->inner_end};
-    for (int i = 0; i < 4; i++) TRY(c, EventCreate, event[i], CU_EVENT_DEFAULT);
+    for (int i = 0; i < (cold ? 4 : 2); i++) TRY(c, EventCreate, event[i], CU_EVENT_DEFAULT);
     TRY(c, StreamBeginCapture, c->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
     const char *why = cuda_capture(c, image, launches, n, repeats, g);
     CUresult ended = c->cu->StreamEndCapture(c->stream, &recorded);
@@ -60,12 +63,12 @@ static const char *cuda_graph_build(struct cuda_device *c, struct device_image *
 }
 
 const char *cuda_graph_open(struct device *d, struct device_image *image,
-                            const struct device_launch *launches, int n, int repeats,
+                            const struct device_launch *launches, int n, int repeats, bool cold,
                             struct device_graph **out) {
     struct cuda_graph *g = calloc(1, sizeof *g);
     if (!g) return reason_as(STATUS_DEVICE, "out of memory");
     g->graph.device = d;
-    const char *why = cuda_graph_build(cuda_of(d), image, launches, n, repeats, g);
+    const char *why = cuda_graph_build(cuda_of(d), image, launches, n, repeats, cold, g);
     if (why) {
         cuda_graph_close(&g->graph);
         return why;

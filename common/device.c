@@ -82,11 +82,11 @@ const char *device_launch(struct device *d, struct device_image *image,
 const char *device_sync(struct device *d) { return d->ops->sync(d); }
 
 const char *device_graph_open(struct device *d, struct device_image *image,
-                              const struct device_launch *launches, int n, int repeats,
+                              const struct device_launch *launches, int n, int repeats, bool cold,
                               struct device_graph **out) {
     *out = NULL;
     if (!d->ops->graph_open) return reason("the emulator has no clock");
-    return d->ops->graph_open(d, image, launches, n, repeats, out);
+    return d->ops->graph_open(d, image, launches, n, repeats, cold, out);
 }
 
 const char *device_graph_time(struct device_graph *g, bool flush_l2, double *us_total) {

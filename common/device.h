@@ -98,11 +98,11 @@ const char *device_launch(struct device *d, struct device_image *image,
 const char *device_sync(struct device *d);
 
 /* Time: a graph that holds `repeats` times the n launches back to back, replayed once between
- * two events. `flush_l2` overwrites a buffer larger than L2 before each replay (then repeats
- * should be 1). The emulator has no time and gives the reason. */
+ * two events. `flush_l2` overwrites a buffer larger than L2 before each replay: for graphs opened
+ * as `cold`, with 1 repeat. The emulator has no time and gives the reason. */
 struct device_graph;
 const char *device_graph_open(struct device *d, struct device_image *image,
-                              const struct device_launch *launches, int n, int repeats,
+                              const struct device_launch *launches, int n, int repeats, bool cold,
                               struct device_graph **out);
 const char *device_graph_time(struct device_graph *g, bool flush_l2, double *us_total);
 void device_graph_close(struct device_graph *g);

@@ -32,7 +32,7 @@ struct device_ops {
 
     /* The emulator leaves these four NULL: it has no time. */
     const char *(*graph_open)(struct device *d, struct device_image *image,
-                              const struct device_launch *launches, int n, int repeats,
+                              const struct device_launch *launches, int n, int repeats, bool cold,
                               struct device_graph **out);
     const char *(*graph_time)(struct device_graph *g, bool flush_l2, double *us_total);
     void (*graph_close)(struct device_graph *g);

@@ -46,7 +46,7 @@ static const char *open_sample(struct device *d, struct device_image *image,
     *repeats = 1;
     for (int i = 0; i < TRIES; i++) {
         double us = 0;
-        const char *why = device_graph_open(d, image, launches, n, *repeats, g);
+        const char *why = device_graph_open(d, image, launches, n, *repeats, false, g);
         for (int r = 0; r < 2 && !why; r++) why = device_graph_time(*g, false, &us);
         if (why) return why;
         if (us >= TIMING_SAMPLE_US || *repeats == TIMING_MAX_REPEATS || i + 1 == TRIES) break;
@@ -104,7 +104,7 @@ const char *timing_measure(struct device *d, struct device_image *image,
         why = reason("out of memory for %d samples", max_samples);
         goto done;
     }
-    why = cold || rested ? device_graph_open(d, image, launches, n, 1, &g)
+    why = cold || rested ? device_graph_open(d, image, launches, n, 1, cold, &g)
                          : open_sample(d, image, launches, n, &repeats, &g);
     if (why) goto done;
     out->launches_per_sample = repeats;

@@ -65,7 +65,7 @@ static void overlapping_launches_save_time(void **state) {
     for (int overlaps = 0; overlaps < 2; overlaps++) {
         struct device_graph *g;
         steps(launch, overlaps);
-        assert_fine(device_graph_open(gpu, image, launch, STEPS, 1, &g));
+        assert_fine(device_graph_open(gpu, image, launch, STEPS, 1, false, &g));
         us[overlaps] = 1e9;
         for (int n = 0; n < 5; n++) {
             double once;

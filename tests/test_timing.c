@@ -11,7 +11,7 @@
 
 static struct {
     double us_per_run; /* what one run of the plan takes */
-    int graphs_open, replays, flushes, fail_at;
+    int graphs_open, cold_graphs, replays, flushes, fail_at;
 } fake;
 
 struct fake_graph {
@@ -20,9 +20,10 @@ struct fake_graph {
 };
 
 static const char *fake_open(struct device *d, struct device_image *image,
-                             const struct device_launch *launches, int n, int repeats,
+                             const struct device_launch *launches, int n, int repeats, bool cold,
                              struct device_graph **out) {
     (void)image, (void)launches, (void)n;
+    fake.cold_graphs += cold;
     struct fake_graph *g = calloc(1, sizeof *g);
     *g = (struct fake_graph){{d}, repeats};
     fake.graphs_open++;
@@ -124,6 +125,7 @@ static void cold_samples_are_flushed_single_runs(void **state) {
     assert_true(t.cold);
     assert_int_equal(t.launches_per_sample, 1);
     assert_int_equal(fake.flushes, t.n);
+    assert_int_equal(fake.cold_graphs, 1);
 }
 
 static void rested_samples_are_single_runs_without_load(void **state) {
@@ -136,6 +138,7 @@ static void rested_samples_are_single_runs_without_load(void **state) {
     assert_int_equal(t.launches_per_sample, 1);
     assert_int_equal(t.n, 20);
     assert_in_range(fake.replays, 20, 22); /* no load before: nothing that heats */
+    assert_int_equal(fake.cold_graphs, 0);
     double ms = 1e3 * (double)(after.tv_sec - before.tv_sec) +
                 1e-6 * (double)(after.tv_nsec - before.tv_nsec);
     assert_true(ms >= 20 * 3);
