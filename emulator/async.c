@@ -105,7 +105,7 @@ static void run_peer(const struct emu_pending *p) {
     } else {
         memcpy(to, p->global ? (const void *)(uintptr_t)p->global : p->value, p->bytes);
     }
-    emu_agent_done(&p->mbarrier->far, p->agent, p->stamp);
+    emu_agent_done(&p->mbarrier->clock, p->agent, p->stamp); /* as TMA: for waits at any scope */
     p->mbarrier->in_flight--;
     emu_mbarrier_tx(p->warp, p->inst, p->mbarrier, -(int64_t)p->bytes);
 }

@@ -19,7 +19,7 @@ endef
 $(foreach d,$(STAGE_DIRS),$(eval $(call bench-rule,$(call stage-of,$d),$d)))
 
 # tsan: what tests of the emulator run on several host threads, under ThreadSanitizer
-TSAN_TESTS := test_emu_checks test_emu_scalar
+TSAN_TESTS := test_emu_checks test_emu_scalar test_emu_cluster
 
 .PHONY: tsan
 tsan: ## the emulator's tests under ThreadSanitizer

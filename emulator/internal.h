@@ -60,6 +60,17 @@ struct emu_pattern {
     uint8_t cell_lane[128];  /* the lane that touches it, or EMU_MANY_LANES */
 };
 
+const struct emu_pattern *emu_shared_pattern(struct emu_warp *w, const struct emu_inst *i,
+                                             uint32_t mask, const uint32_t addr[32],
+                                             unsigned bytes);
+/* Its wavefronts are sectors. far: lanes are more than 2 GiB apart, and there are no differences. */
+const struct emu_pattern *emu_global_pattern(struct emu_warp *w, const struct emu_inst *i,
+                                             uint32_t mask, const uint64_t addr[32], unsigned bytes,
+                                             bool *far);
+/* Distinct 32-byte sectors of a request, and how many there would be if its bytes lay side by side. */
+uint32_t emu_sectors(uint32_t mask, const uint64_t addr[32]);
+uint32_t emu_sectors_ideal(uint32_t mask, unsigned bytes);
+
 /* The pattern of a load or store by all lanes at base[l] + offset, if it came before like this and is legal: then
  * it is counted and checked by this call. NULL: take emu_shared_access(). */
 const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_inst *i,

@@ -192,6 +192,20 @@ static void test_exits(void **state) {
         "ld.shared::cluster.u32 %r20, [%r7];" OUT("%r20") SYNC);
 }
 
+/* On many host threads as on one. */
+static void test_threads(void **state) {
+    static const struct shape many = {{48, 1, 1}, {4, 1, 1}, 64};
+    (void)state;
+    for (int n = 1; n < 5; n += 3) {
+        t.options.n_threads = n;
+        expect_clean(&many, "st.shared.u32 [%r6], %r1;" SYNC
+                            "ld.shared::cluster.u32 %r20, [%r7];" OUT("%r20") SYNC);
+        for (unsigned i = 0; i < 48 * 64; i++)
+            assert_int_equal(words[i], (i / 256 * 4 + (i / 64 + 1) % 4) * 64 + i % 64);
+    }
+    t.options.n_threads = 1;
+}
+
 /* ---- What is wrong ------------------------------------------------------------------------------------------ */
 
 static void test_life(void **state) {
@@ -337,7 +351,8 @@ static void test_copies(void **state) {
     assert_int_equal(words[70], 6);
 
     expect("race", INIT_1 EXPECT_256 ASYNC TAKE WAIT SYNC); /* does not wait */
-    expect("race", INIT_1 EXPECT_256 ASYNC WAIT_CTA TAKE SYNC);
+    expect_clean(&two,
+                 INIT_1 EXPECT_256 ASYNC WAIT_CTA TAKE SYNC); /* the bytes come with the count */
     expect("race", INIT_1 EXPECT_256 "st.shared.u32 [%r6], %r1;" ASYNC WAIT SYNC);
     expect("announced and never came", INIT_1 EXPECT_260 ASYNC WAIT TAKE SYNC);
     expect("may not have started", "@%p0 mbarrier.init.shared.b64 [%r4], 1;" ASYNC SYNC);
@@ -398,8 +413,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_neighbours), cmocka_unit_test(test_forms),
         cmocka_unit_test(test_places),     cmocka_unit_test(test_exits),
-        cmocka_unit_test(test_life),       cmocka_unit_test(test_races),
-        cmocka_unit_test(test_misuse),     cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_arrivals),   cmocka_unit_test(test_copies)};
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_life),
+        cmocka_unit_test(test_races),      cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_launches),   cmocka_unit_test(test_arrivals),
+        cmocka_unit_test(test_copies)};
     return cmocka_run_group_tests(tests, open_emulator, close_emulator);
 }

@@ -29,3 +29,23 @@ probes() {
         awk 'NR == FNR { name[FNR - 1] = $0; next } { print name[$1] ",-,-," $2 + $3 - 8 }' "$out/waves.list" -
 } > "$out/waves.csv"
 rm "$out/waves.list"
+
+# What goes from block to block, of the forms that the file lists.
+scratch=$(mktemp -d)
+cp "$out/dshared.csv" "$scratch/before"
+inst=sm__sass_inst_executed_op_dshared
+sectors=l1tex__t_sectors_pipe_lsu_mem_dshared_op
+{
+    grep '^#' "$scratch/before"
+    for form in $(grep -v '^#' "$scratch/before" | cut -d, -f1); do
+        ncu --clock-control none --cache-control none --csv --page raw --print-units base \
+            --metrics "${inst}_ld.sum,${inst}_st.sum,${inst}_stas.sum,${sectors}_ld.sum,${sectors}_st.sum" \
+            "$golden" --only "$form" --full 0 "$scratch" 2>/dev/null |
+            awk -F'","' -v form="$form" -v i="$inst" -v s="$sectors" '
+                /^"ID"/ { for (c = 1; c <= NF; c++) { sub(/"$/, "", $c); column[$c] = c }; next }
+                function value(name) { gsub(/[",]/, "", $column[name]); return $column[name] + 0 }
+                /^"[0-9]/ { print form "," value(i "_ld.sum") "," value(i "_st.sum") + value(i "_stas.sum") "," \
+                    value(s "_ld.sum") "," value(s "_st.sum") }'
+    done
+} > "$out/dshared.csv"
+rm -r "$scratch"
