@@ -3,7 +3,8 @@
  *   columns FILE [PATH=VALUE ...] -- PATH [PATH ...]
  *   columns plots/recorded/h200-stage-5.jsonl sweep=depth -- pipeline.group cycles.median
  *
- * A PATH names a value by its keys, joined by dots; counters.NAME is the value of that counter. Only records that have all the VALUEs are printed,
+ * A PATH names a value by its keys, joined by dots; counters.NAME is the value of that counter,
+ * kernels.NAME.registers that of a kernel. Only records that have all the VALUEs are printed,
  * in the order of the file; a value that is not there is "-", blanks in text become "_".
  * Exit status: 0 printed; 2 bad usage; 5 the file cannot be read or stdout has failed. */
 #include "record.h"
@@ -12,13 +13,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The value of the object with this name in an array of counters or gates. */
+/* The value of the object with this name in an array of counters or gates; of kernels, the object. */
 static const json_t *named(const json_t *array, const char *name) {
     const json_t *one;
     size_t i;
     json_array_foreach(array, i, one) {
         const char *n = json_string_value(json_object_get(one, "name"));
-        if (n && !strcmp(n, name)) return json_object_get(one, "value");
+        const json_t *value = json_object_get(one, "value");
+        if (n && !strcmp(n, name)) return value ? value : one;
     }
     return NULL;
 }

@@ -2,22 +2,23 @@
 # stage-4.sh RECORDS OUT_DIR: table and picture of stage 4's tiles (make stage-4 sweep does this).
 #
 # OUT_DIR/sweep.txt: a block for each head_dim, then one for each of the small problems; a row a tile:
-# dim groups tile, TFLOPS without a mask and causal, registers, CTAs on an SM; "-" where there is no value.
+# dim groups tile, TFLOPS without a mask and causal, registers, bytes spilled, CTAs on an SM; "-" where there is no value.
 set -euo pipefail
 records=$1 out=$2
 mkdir -p "$out"
 # A record's command is "build/sweep/dDIM-TILE/stage-4 ..."; blanks are printed as "_".
-build/columns "$records" -- command problem.head_dim problem.mask samples.tflops counters.registers counters.blocks_per_sm |
+build/columns "$records" -- command problem.head_dim problem.mask samples.tflops \
+    kernels.attention.registers kernels.attention.local_bytes counters.blocks_per_sm |
     awk '/^#/ {next}
          {split($1, path, "/"); tile = path[3]; sub(/^d[0-9]+-/, "", tile)
           split(tile, part, /[-x]/); groups = part[4]
           key = sprintf("%d %4d %s", groups > 1, $2, tile)
           if (!(key in seen)) order[++n] = key
-          seen[key] = 1; speed[key, $3] = $4; rest[key] = $5 " " $6}
+          seen[key] = 1; speed[key, $3] = $4; rest[key] = $5 " " $6 " " $7}
          END {for (i = 1; i <= n; i++) {k = order[i]; none = speed[k, "none"]; causal = speed[k, "bottom-right"]
               print k, none == "" ? "-" : none, causal == "" ? "-" : causal, rest[k]}}' |
     sort -s -k1,1n -k2,2n |
-    awk 'BEGIN {print "# small dim tile none causal registers ctas"}
+    awk 'BEGIN {print "# small dim tile none causal registers spilled ctas"}
          last != "" && $1 " " $2 != last {print "\n"} {last = $1 " " $2; print}' > "$out/sweep.txt"
 for column in 4:none 5:causal; do
     awk -v c="${column%:*}" -v mask="${column#*:}" '!/^#/ && NF && $c != "-" {d = $2 ($1 ? " small" : "")

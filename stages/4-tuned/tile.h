@@ -18,9 +18,24 @@ struct tile {
 };
 
 /* The tile of a head_dim. Large: as many queries for each load of K and V as registers can hold.
- * Small: for problems with too few large tiles, see stage.c. Chosen by trying tiles on an
- * H200 (plots/recorded/h200-stage-4-tiles.txt; `make stage-4 sweep` tries them again), among those
- * that fit the 99 KB that a CTA can have on Ada; no Ada board was measured. */
+ * Small: for problems with too few large tiles, see stage.c. Chosen by `make stage-4 sweep` on an
+ * H200 (plots/recorded/h200-stage-4.jsonl) among the tiles that fit the 99 KB that a CTA can have
+ * on Ada and do not spill. TFLOPS there; B2 H16 S4096, small tiles B1 H8 S512:
+ *
+ *             none  causal   faster in the sweep
+ *   d32        272     265   none: 3 stages, 274
+ *   d64        372     335
+ *   d96        359     333
+ *   d128       400     369
+ *   d256       304     285   128x64, 8 warps, 313 and 300: 192 KB
+ *   small32     61      31
+ *   small64     94      46
+ *   small96     89      46   4 groups, 96 and 52: 103 KB
+ *   small128   116      58   4 groups, 129 and 64: 137 KB
+ *   small256   121      60   32x32, 129 and 65: 145 KB
+ *
+ * So one tile serves both masks, and all chips. No Ada board was measured: what fits there, and how
+ * many CTAs an SM holds, is arithmetic (README). */
 TILE_FUNCTION struct tile tile_of(int dim, int small) {
 #ifdef SWEEP_BQ /* a tile to try, from the compiler's command line: see `sweep` */
     (void)dim, (void)small;
@@ -34,8 +49,8 @@ TILE_FUNCTION struct tile tile_of(int dim, int small) {
     const struct tile d96 = {128, 64, 4, 1, 2, 0, 2};     /* 73728 */
     const struct tile d128 = {128, 64, 4, 1, 2, 0, 2};    /* 98304 */
     const struct tile d256 = {64, 32, 4, 1, 2, 0, 2};     /* 98304 */
-    const struct tile small32 = {32, 32, 2, 4, 2, 1, 2};  /* 35840 */
-    const struct tile small64 = {32, 64, 2, 2, 2, 1, 2};  /* 70144 */
+    const struct tile small32 = {32, 64, 2, 4, 2, 1, 2};  /* 68608 */
+    const struct tile small64 = {32, 32, 2, 4, 2, 1, 2};  /* 70656 */
     const struct tile small96 = {32, 32, 2, 2, 2, 1, 2};  /* 55808 */
     const struct tile small128 = {32, 32, 2, 2, 2, 1, 2}; /* 74240 */
     const struct tile small256 = {32, 16, 2, 2, 2, 0, 2}; /* 82432 */
