@@ -126,7 +126,7 @@ def time_peer(name, q, k, v, causal, args, problem, rest_ms):
     record = {
         "schema": "attnlab-1.0",
         "time": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "peer": {"name": name, "version": version(), "kernel": kernel_name(call)},
+        "peer": {"name": name, "version": version()},
         "problem": problem,
         "device": {"kind": "cuda", "name": torch.cuda.get_device_name(), "driver": driver,
                    "toolkit": torch.version.cuda, "clock_mhz_before": before, "clock_mhz_after": after},
@@ -134,7 +134,9 @@ def time_peer(name, q, k, v, causal, args, problem, rest_ms):
                     "launches_per_sample": n_calls, "tflops": problem["flops"] / median * 1e-6, "source": "event"},
         "interrupted": False,
     }
-    if rest_ms is not None:
+    if rest_ms is None:
+        record["peer"]["kernel"] = kernel_name(call)
+    else:
         record["samples"]["rest_ms"] = rest_ms
     return out, record
 
