@@ -107,6 +107,17 @@ static uint32_t element_bytes(const struct emu_inst *i) {
     return (uint32_t)mma_element_bits(mma_type_a(i)) / 8;
 }
 
+/* Fragments are regular: lane l's element (r, s) lies as far from lane 0's as its element (0, 0) does. */
+static uint32_t element_offset(const struct emu_inst *i, int r, int s, uint32_t stride) {
+    return memory_offset(i, wmma_at(i, i->aux[MMA_MATRIX], 0, r, s), stride, element_bytes(i));
+}
+
+static void lane_offsets(const struct emu_inst *i, uint32_t stride, uint32_t out[EMU_LANES]) {
+    uint32_t bytes = element_bytes(i);
+    for (int lane = 0; lane < EMU_LANES; lane++)
+        out[lane] = memory_offset(i, wmma_at(i, i->aux[MMA_MATRIX], lane, 0, 0), stride, bytes);
+}
+
 /* The accesses as hardware makes them. From shared memory, 16-bit A and B come through ldmatrix:
  * eight rows of 16 bytes at a time. Everything else is one access for each register or pair of
  * neighbours. */
@@ -142,10 +153,9 @@ static struct direct direct(const struct emu_inst *i, int n_registers) {
     uint32_t bytes = element_bytes(i);
     bool sums = matrix == MATRIX_C && bytes == 4; /* neighbours are in two registers, else in one */
     int per = (int)(4 / bytes);
-    uint32_t from = memory_offset(i, wmma_at(i, matrix, 0, 0, 0), (uint32_t)far, bytes);
-    uint32_t to =
-        memory_offset(i, wmma_at(i, matrix, 0, sums, !sums && per > 1), (uint32_t)far, bytes);
-    bool joined = to - from == bytes;
+    bool joined = element_offset(i, sums, !sums && per > 1, (uint32_t)far) -
+                      element_offset(i, 0, 0, (uint32_t)far) ==
+                  bytes;
     struct direct d = {sums && joined ? 2 : 1, joined ? per : 1, bytes, 0};
     if (joined) d.bytes = sums ? 8 : 4;
     d.n = wmma_distinct(i, matrix, n_registers) / d.step_r * (per / d.step_s);
@@ -160,14 +170,16 @@ static uint32_t access_direct(struct emu_warp *w, const struct emu_inst *i, uint
     const struct emu_operand *group = &i->op[store ? 1 : 0];
     struct direct d = direct(i, group->n);
     enum emu_access what = store ? EMU_WRITE : EMU_READ;
+    uint32_t lanes[EMU_LANES];
+    lane_offsets(i, stride, lanes);
     for (int r = 0; r < wmma_distinct(i, matrix, group->n); r += d.step_r)
         for (int s = 0; s < (int)(4 / bytes); s += d.step_s) {
             uint32_t shared[EMU_LANES];
             uint64_t global[EMU_LANES];
+            uint32_t at = element_offset(i, r, s, stride);
             for (int lane = 0; lane < EMU_LANES; lane++) {
-                uint32_t at = memory_offset(i, wmma_at(i, matrix, lane, r, s), stride, bytes);
-                global[lane] = base + at;
-                shared[lane] = (uint32_t)base + at;
+                global[lane] = base + at + lanes[lane];
+                shared[lane] = (uint32_t)base + at + lanes[lane];
             }
             ok &= in_shared ? emu_shared_access(w, i, EMU_FULL, shared, d.bytes, what)
                             : emu_global_access(w, i, EMU_FULL, global, d.bytes, what);
@@ -179,12 +191,28 @@ static bool by_ldmatrix(const struct emu_inst *i) {
     return i->aux[MMA_MATRIX] != MATRIX_C && mma_element_bits(mma_type_a(i)) == 16;
 }
 
+/* One element of every lane: `words` is that of lane 0 in its register. */
+static void move_elements(unsigned char *words, unsigned char *memory,
+                          const uint32_t offset[EMU_LANES], uint32_t bytes, bool store) {
+    for (int lane = 0; lane < EMU_LANES; lane++) {
+        unsigned char *word = words + 4 * lane, *at = memory + offset[lane];
+        const unsigned char *from = store ? word : at;
+        unsigned char *to = store ? at : word;
+        if (bytes == 4)
+            memcpy(to, from, 4);
+        else if (bytes == 2)
+            memcpy(to, from, 2);
+        else
+            *to = *from;
+    }
+}
+
 /* wmma.load {registers}, [matrix], stride; wmma.store [matrix], {registers}, stride */
 static enum emu_step wmma_move(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     bool store = i->aux[MMA_FLAGS] & WMMA_STORE;
     const struct emu_operand *group = &i->op[store ? 1 : 0], *address = &i->op[store ? 0 : 1];
     uint64_t addresses[EMU_LANES];
-    int matrix = i->aux[MMA_MATRIX], bytes = (int)element_bytes(i), per = 4 / bytes;
+    uint32_t bytes = element_bytes(i), lanes[EMU_LANES];
     emu_aligned(w, i, mask);
     emu_addresses(w, address, addresses);
     uint32_t stride = emu_row32(w, i->op[2].row)[__builtin_ctz(mask)];
@@ -195,19 +223,11 @@ static enum emu_step wmma_move(struct emu_warp *w, const struct emu_inst *i, uin
                                            : access_direct(w, i, base, stride, shared);
     if (ok != EMU_FULL) return EMU_NEXT;
     unsigned char *memory = shared ? w->block->shared + base : (unsigned char *)(uintptr_t)base;
-    for (int r = 0; r < group->n; r++) {
-        uint32_t *reg = emu_row32(w, group->rows[r]);
-        for (int lane = 0; lane < EMU_LANES; lane++)
-            for (int s = 0; s < per; s++) {
-                unsigned char *word = (unsigned char *)&reg[lane] + s * bytes;
-                unsigned char *at = memory + memory_offset(i, wmma_at(i, matrix, lane, r, s),
-                                                           stride, (uint32_t)bytes);
-                if (store)
-                    memcpy(at, word, (size_t)bytes);
-                else
-                    memcpy(word, at, (size_t)bytes);
-            }
-    }
+    lane_offsets(i, stride, lanes);
+    for (int r = 0; r < group->n; r++)
+        for (uint32_t s = 0; s < 4 / bytes; s++)
+            move_elements((unsigned char *)emu_row32(w, group->rows[r]) + s * bytes,
+                          memory + element_offset(i, r, (int)s, stride), lanes, bytes, store);
     return EMU_NEXT;
 }
 
