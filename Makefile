@@ -3,6 +3,7 @@
 #   make stage-3 run                      one stage
 #   make stage-3 stage-6 run ARGS=--causal
 #   make run                              all stages
+#   make V=1 stage-3                      build, with the compiler's whole commands
 #
 # Stages are the folders stages/N-name, tests the files tests/test_*.c; nothing is listed here.
 # Verbs live beside what they act on: profiler/*.mk, plots/*.mk, emulator/*.mk, notebooks/*.mk, tests/*.mk.
@@ -31,7 +32,8 @@ CUDA := $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 CPPFLAGS := -Icommon -Iprofiler -Iemulator -I. -isystem $(CUDA)/include -D_GNU_SOURCE -MMD -MP
 CFLAGS   := -std=c11 -O2 -g -march=x86-64-v3 -ffp-contract=off -Wall -Wextra -Werror -fopenmp $(SANITIZE)
 LDLIBS   := -l:libjansson.a -l:libgomp.a -ldl -lm -lpthread
-LINK      = $(CC) $(SANITIZE) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
+Q        := $(if $(V),,@)
+LINK      = $(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
 
 NVCCFLAGS := -std=c++17 -lineinfo -Icommon -Xptxas -v --Werror all-warnings
 
@@ -47,7 +49,7 @@ LIB     := $(BUILD)/libattnlab.a
 
 .PHONY: help
 help: ## this page
-	@sed -n '1,5s/^# \{0,1\}//p' Makefile
+	@sed -n '1,6s/^# \{0,1\}//p' Makefile
 	@awk -F':.*## ' '/^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' \
 	    $(MAKEFILE_LIST)
 	@printf '\nStages\n'
@@ -68,7 +70,8 @@ $(addprefix run-,$(STAGES)): run-%: %
 
 .PHONY: diff
 diff: ## what changed from the stage before, in kernel.cu
-	@$(foreach s,$(CHOSEN),git --no-pager diff --no-index --stat -p --color=auto \
+	@$(if $(filter-out stage-1,$(CHOSEN)),,echo "make: stage-1 is the first; make stage-2 diff says what comes next" >&2; exit 2)
+	@$(foreach s,$(filter-out stage-1,$(CHOSEN)),git --no-pager diff --no-index --stat -p --color=auto \
 	    $(wildcard stages/$(shell expr $(s:stage-%=%) - 1)-*/kernel.cu) \
 	    $(wildcard stages/$(s:stage-%=%)-*/kernel.cu) || true;)
 
@@ -79,7 +82,8 @@ clean: ## remove build/
 # ---- Host code -------------------------------------------------------------------------------------
 
 $(BUILD)/%.o: %.c | $$(@D)/.dir
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	@$(if $(V),,echo "cc $<")
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 %/.dir:
 	@mkdir -p $(@D) && touch $@
@@ -87,7 +91,7 @@ $(BUILD)/%.o: %.c | $$(@D)/.dir
 
 $(LIB): $(LIB_SRC:%.c=$(BUILD)/%.o)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
 # ---- Kernel images ---------------------------------------------------------------------------------
 # A stage's file `images` says what its kernel.cu is compiled into: a line `arch A...` with the targets,

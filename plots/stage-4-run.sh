@@ -36,6 +36,9 @@ run() {
     [ $code != 1 ] || status=1
 }
 
+[[ " $* " == *" emu "* ]] || build/stage-4 --device cuda --no-check --no-time --counters none --quiet ||
+    fail 77 "a sweep needs a GPU; try: make stage-4 sweep DEVICE=emu (counts only)"
+
 status=0 i=0
 mapfile -t lines < <(grep -E '^[0-9]' stages/4-tuned/sweep)
 for line in "${lines[@]}"; do

@@ -18,6 +18,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -76,6 +77,8 @@ def main():
     stage = sys.argv[1:]
     if not stage or stage[0].startswith("-"):
         sys.exit(__doc__)
+    if not shutil.which("ncu"):
+        sys.exit("against_ncu: no ncu (Nsight Compute) on PATH; it comes with the CUDA toolkit, in bin/")
     record = counters_of(stage)
     again = [{c["name"]: c.get("value") for c in counters_of(stage)["counters"]} for _ in range(2)]
     ours = {c["name"]: c for c in record["counters"]}

@@ -69,6 +69,10 @@ stage_is_clean() { # TOOL STAGE
     [ $failed -eq 0 ] && [ $clean -ge 12 ]
 }
 
+if ! command -v compute-sanitizer > /dev/null; then
+    skip sanitize "no compute-sanitizer on PATH; it comes with the CUDA toolkit, in bin/"
+    tap_done
+fi
 sanitized=$(stages all)
 for tool in $tools; do
     start "$tool-planted" "$tool" "$build/tests/planted" "$tool"

@@ -12,6 +12,7 @@ build=${BUILD:-build}
 export CMOCKA_MESSAGE_OUTPUT=TAP
 passed=0 failed=0 skipped=0
 mkdir -p "$build/tests"
+[ $# -gt 0 ] || { echo "run.sh: no test has that name; they are tests/test_NAME.* and tests/gpu_NAME.*" >&2; exit 2; }
 
 for program in "$@"; do
     name=$(basename -- "$program" .sh)

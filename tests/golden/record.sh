@@ -3,9 +3,14 @@
 # Needs build/golden (make golden) and, for waves.csv, ncu and the right to read counters.
 set -e
 golden=${BUILD:-build}/golden
-out=${1:-tests/golden}
-rm -f "$out"/*.golden
-"$golden" --full 512 "$out"
+final=${1:-tests/golden}
+out=$(mktemp -d) # what is there stays until all is recorded
+trap 'rm -rf "$out"' EXIT
+fail() { echo "record.sh: $1; $final is as it was" >&2; exit 1; }
+command -v ncu > /dev/null || fail "no ncu (Nsight Compute) on PATH"
+"$golden" --full 512 "$out" > "$out/log" || fail "build/golden failed"
+cat "$out/log"
+! grep -q FAILED "$out/log" || fail "not every form ran"
 
 # probes FIRST LAST METRIC METRIC: "INDEX VALUE VALUE" for each wavefront probe
 probes() {
@@ -28,7 +33,9 @@ probes() {
     probes "$shared" $((total - 1)) l1tex__t_sectors_pipe_lsu_mem_global_op_ld l1tex__t_sectors_pipe_lsu_mem_global_op_st |
         awk 'NR == FNR { name[FNR - 1] = $0; next } { print name[$1] ",-,-," $2 + $3 - 8 }' "$out/waves.list" -
 } > "$out/waves.csv"
-rm "$out/waves.list"
+[ "$(wc -l < "$out/waves.csv")" -eq $(($(wc -l < "$out/waves.list") + 1)) ] || fail "ncu did not see every probe"
+rm -f "$final"/*.golden
+mv "$out"/*.golden "$out/waves.csv" "$final"
 
 # What goes from block to block, of the forms that the file lists.
 scratch=$(mktemp -d)
