@@ -34,7 +34,7 @@ struct emu_result *device_emu_result(struct device *d) {
     return d->info.is_emulator ? emu_of(d)->result : NULL;
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------------ */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 static const char *emu_alloc(struct device *d, size_t bytes, device_ptr *out) {
     const char *why = emu_memory_alloc(emu_of(d)->memory, bytes, out);
@@ -71,7 +71,7 @@ static const char *emu_fill(struct device *d, device_ptr p, uint32_t word, size_
     return why;
 }
 
-/* ---- Images and launches ------------------------------------------------------------------------------ */
+/* ---- Images and launches --------------------------------------------------------------------- */
 
 static char *file_text(const char *path, size_t *bytes) {
     FILE *f = fopen(path, "rb");
@@ -200,8 +200,8 @@ static const char *emu_counters(struct device *d, struct device_image *image,
     return why;
 }
 
-/* An instruction counts for its own line and for each that it was inlined into: a line's counts include what it
- * calls. */
+/* An instruction counts for its own line and for each that it was inlined into: a line's counts
+ * include what it calls. */
 static const char *add_line(void *arg, const struct emu_line *l) {
     struct source_line s = {.executed = l->executed,
                             .threads = l->threads,
@@ -237,7 +237,7 @@ static const char *emu_source(struct device *d, struct device_image *image,
     return why;
 }
 
-/* ---- Open and close ------------------------------------------------------------------------------------ */
+/* ---- Open and close -------------------------------------------------------------------------- */
 
 static void emu_close(struct device *d) {
     struct emu_device *e = emu_of(d);

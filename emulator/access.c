@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Shared memory --------------------------------------------------------------------------------------------- */
+/* ---- Shared memory --------------------------------------------------------------------------- */
 
 /* The lanes whose access is legal; reports the others. */
 static uint32_t shared_bad(struct emu_warp *w, const struct emu_block *b, const struct emu_inst *i,
@@ -110,7 +110,7 @@ uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct 
     return mask;
 }
 
-/* ---- Global memory ------------------------------------------------------------------------------------------------ */
+/* ---- Global memory --------------------------------------------------------------------------- */
 
 static uint32_t global_bad(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                            const uint64_t addr[32], unsigned bytes) {

@@ -1,4 +1,5 @@
-/* A cluster of blocks and its place in the grid: registers, special registers, shared memory, barriers. */
+/* A cluster of blocks and its place in the grid: registers, special registers, shared memory,
+ * barriers. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@ void *emu_zeroed(size_t bytes) {
     return at ? memset(at, 0, whole) : NULL;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void block_free(struct emu_block *b) {
     if (!b) return;
@@ -83,7 +84,7 @@ struct emu_cluster *emu_cluster_open(const struct emu_launch_state *launch, stru
     return NULL;
 }
 
-/* ---- A place in the grid ------------------------------------------------------------------------------------- */
+/* ---- A place in the grid --------------------------------------------------------------------- */
 
 static void set_row(struct emu_warp *w, enum emu_special row, uint32_t value) {
     uint32_t *r = emu_row32(w, EMU_SPECIAL + 128 * (uint32_t)row);

@@ -81,7 +81,8 @@ static void print_lane(struct emu_warp *w, uint32_t l, uint64_t format_at, uint6
     }
 }
 
-/* op[0] function, op[1] offset of the result, op[2..] offsets of the arguments; all in local memory */
+/* op[0] function, op[1] offset of the result, op[2..] offsets of the arguments; all in local
+ * memory */
 enum emu_step emu_call(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint32_t size = w->block->kernel->local_bytes;
     if (i->op[0].imm == 1) {

@@ -1,8 +1,9 @@
 /* Who saw what: the agents of a cluster and their vector clocks.
  *
- * seen[a] says up to which stamp of agent a the clock's owner has synchronised with it; seen[self] is the stamp of
- * what it does now, and grows with each release. Stamps go on from cluster to cluster, so that what one left in
- * clocks and shadows is old for the next and need not be cleared; only the clocks of warps begin anew. */
+ * seen[a] says up to which stamp of agent a the clock's owner has synchronised with it;
+ * seen[self] is the stamp of what it does now, and grows with each release. Stamps go on from
+ * cluster to cluster, so that what one left in clocks and shadows is old for the next and need
+ * not be cleared; only the clocks of warps begin anew. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct emu_agents {
     struct agent agent[EMU_MAX_AGENTS];
 };
 
-/* ---- Life ---------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct emu_agents *emu_agents_open(void) {
     return calloc(1, sizeof(struct emu_agents));
@@ -66,7 +67,7 @@ void emu_agents_begin(struct emu_cluster *c) {
     }
 }
 
-/* ---- Clocks --------------------------------------------------------------------------------------------- */
+/* ---- Clocks ---------------------------------------------------------------------------------- */
 
 void emu_tick(struct emu_warp *w) {
     struct emu_agents *s = w->block->cluster->agents;
@@ -127,7 +128,7 @@ void emu_proxy_fence(struct emu_warp *w) {
     emu_tick(w); /* later writes are not covered */
 }
 
-/* ---- Agents ---------------------------------------------------------------------------------------------- */
+/* ---- Agents ---------------------------------------------------------------------------------- */
 
 unsigned emu_agent(struct emu_block *b, enum emu_agent_kind kind, uint32_t key) {
     struct emu_agents *s = b->cluster->agents;

@@ -1,12 +1,13 @@
 /* Clusters: blocks that run together and reach each other's shared memory.
  *
- *   0x00000000   shared offset                 this block
- *   0x01000000   EMU_SHARED_WINDOW + offset    the same, generic
- *   0x20000000   EMU_CLUSTER_WINDOW + (rank << 24) + offset    block `rank`, generic or not: what mapa gives
+ *   0x00000000   offset                                       this block
+ *   0x01000000   EMU_SHARED_WINDOW + offset                   the same, generic
+ *   0x20000000   EMU_CLUSTER_WINDOW + (rank << 24) + offset   block `rank`, generic or not (mapa)
  *
- * A block's memory lives from its first instruction to the exit of its last thread, and nobody else knows when that
- * is: who touches it must have synchronised with the block since it began (clock.met), and the block must not be
- * able to end before it has synchronised with the access (clock `end`). Both are found in any order of the run. */
+ * A block's memory lives from its first instruction to the exit of its last thread, and nobody
+ * else knows when that is: who touches it must have synchronised with the block since it began
+ * (clock.met), and the block must not be able to end before it has synchronised with the access
+ * (clock `end`). Both are found in any order of the run. */
 #include "async.h"
 
 #include "internal.h"
@@ -23,7 +24,7 @@ static struct emu_block *owner(const struct emu_warp *w, uint64_t address, uint3
     return address >= EMU_CLUSTER_WINDOW && rank < c->n ? c->block[rank] : NULL;
 }
 
-/* ---- Another block's memory ------------------------------------------------------------------------------ */
+/* ---- Another block's memory ------------------------------------------------------------------ */
 
 bool emu_visit(struct emu_warp *w, const struct emu_inst *i, struct emu_block *b, unsigned agent,
                uint32_t stamp) {
@@ -83,9 +84,10 @@ uint32_t emu_cluster_access(struct emu_warp *w, const struct emu_inst *i, uint32
     return ok;
 }
 
-/* ---- barrier.cluster --------------------------------------------------------------------------------------
- * All threads of the cluster that have not exited arrive, then wait: w->arrived has the lanes of a warp that have
- * arrived at the barrier's present generation, w->unwaited those that must wait before they arrive again. */
+/* ---- barrier.cluster ----------------------------------------------------------------------------
+ * All threads of the cluster that have not exited arrive, then wait: w->arrived has the lanes of
+ * a warp that have arrived at the barrier's present generation, w->unwaited those that must wait
+ * before they arrive again. */
 
 static void complete(struct emu_cluster *c) {
     if (!c->arrived || c->arrived < c->n_live) return;
@@ -145,7 +147,7 @@ void emu_cluster_print(const struct emu_cluster *c, FILE *out) {
         fprintf(out, "  barrier.cluster: %u of %u threads have arrived\n", c->arrived, c->n_live);
 }
 
-/* ---- Addresses --------------------------------------------------------------------------------------------- */
+/* ---- Addresses ------------------------------------------------------------------------------- */
 
 /* mapa d, a, rank: the place of this block's a in block `rank` */
 enum emu_step emu_mapa(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {

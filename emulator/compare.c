@@ -1,4 +1,5 @@
-/* setp, set, selp, slct and operations on predicates. A predicate is one mask, a bit for each lane. */
+/* setp, set, selp, slct and operations on predicates. A predicate is one mask, a bit for each
+ * lane. */
 #include "lanes.h"
 
 #include "half.h"
@@ -46,8 +47,8 @@ static compare_function *const function[][4] = {
     {eq_u32, lt_s16, le_s16, NULL},       {eq_f16, lt_f16, le_f16, num_f16},
     {eq_bf16, lt_bf16, le_bf16, num_bf16}};
 
-/* Each comparison as one of the four, perhaps with swapped operands, perhaps negated: a >= b is b <= a,
- * a >=u b (true for NaN) is !(a < b), and a != b of floats is ordered: num && !(a == b). */
+/* Each comparison as one of the four, perhaps with swapped operands, perhaps negated: a >= b is
+ * b <= a, a >=u b (true for NaN) is !(a < b), and a != b of floats is ordered: num && !(a == b). */
 static const struct {
     const char *name;
     uint8_t base, swap, negate, ordered;

@@ -1,4 +1,5 @@
-/* cvt: between all types. The frequent ones have lane loops; the rest goes by way of double or int64. */
+/* cvt: between all types. The frequent ones have lane loops; the rest goes by way of double or
+ * int64. */
 #include "lanes.h"
 #include "ptx.h"
 
@@ -10,7 +11,7 @@
 /* Every conversion gives the same NaN: 0x7fffffff, 0x7fff. */
 static inline float canonical(float x) { return x != x ? bits_float(0x7fffffff) : x; }
 
-/* ---- The frequent ones ---------------------------------------------------------------------------------- */
+/* ---- The frequent ones ----------------------------------------------------------------------- */
 
 static enum emu_step f32_from_f16(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     float *d = ROW(float, 0);
@@ -83,7 +84,7 @@ CONVERT(u64_from_u32, uint64_t, uint32_t, a[l]);
 CONVERT(u32_from_u64, uint32_t, uint64_t, (uint32_t)a[l]);
 CONVERT(f32_from_s32, float, int32_t, (float)a[l]);
 
-/* ---- The rest --------------------------------------------------------------------------------------------- */
+/* ---- The rest -------------------------------------------------------------------------------- */
 
 enum { RN, RZ, RM, RP, RNA };
 
@@ -167,7 +168,8 @@ static double to_integral(double x, int rounding) {
     }
 }
 
-/* Out of range goes to the nearest end, NaN to 0 (64-bit: 2^63), as PTX says for cvt from floats. */
+/* Out of range goes to the nearest end, NaN to 0 (64-bit: 2^63), as PTX says for cvt from
+ * floats. */
 static uint64_t saturate_real(double x, enum emu_type t) {
     unsigned bits = 8 * emu_type_bytes(t);
     if (x != x) return bits == 64 ? (uint64_t)INT64_MIN : 0;
@@ -189,7 +191,8 @@ static uint64_t saturate_integer(int64_t x, bool from_signed, enum emu_type t) {
     return (uint64_t)(x < low ? low : x);
 }
 
-/* Rounds x to `bits` of mantissa at fp32's range, by a directed mode; RN cases are done elsewhere. */
+/* Rounds x to `bits` of mantissa at fp32's range, by a directed mode; RN cases are done
+ * elsewhere. */
 static float round_mantissa(float f, int drop, int rounding) {
     uint32_t u = float_bits(f), low = (1u << drop) - 1, cut = u & ~low;
     if (f != f || (u & low) == 0) return f;

@@ -3,7 +3,7 @@
  *   module     a parsed PTX file                      lives until emu_module_close
  *   kernel     its lowered instructions (read-only while running)
  *   launch     one grid of a kernel                   lives during emu_launch
- *   cluster    the blocks that run together           one per host thread, reused for cluster after cluster
+ *   cluster    the blocks that run together           one for each host thread, used again and again
  *   block      one CTA: shared memory, barriers
  *   warp       32 lanes: registers, program counters
  *
@@ -13,15 +13,15 @@
  *   up to 32 bits  128 bytes   uint32_t[32]; 16-bit values zero-extended, f16x2 as packed
  *   64 bits        256 bytes   uint64_t[32]
  *
- * Immediates, special registers and addresses of symbols are rows too (filled before the block starts),
- * so a handler is one loop over 32 lanes and never asks what kind of operand it has. */
+ * Immediates, special registers and addresses of symbols are rows too (filled before the block
+ * starts), so a handler is one loop over 32 lanes and never asks what kind of operand it has. */
 #pragma once
 
 #include "inst.h"
 
 #include <stdio.h>
 
-/* ---- Who saw what: vector clocks -------------------------------------------------------------------
+/* ---- Who saw what: vector clocks ----------------------------------------------------------------
  * An agent is a warp (its index) or something asynchronous (emu_agent()). Each access carries its
  * agent's stamp; it happened before what agent w does now iff stamp <= w's clock.seen[agent].
  * fenced[] is the part of seen[] that has passed a fence.proxy.async. */
@@ -53,11 +53,12 @@ void emu_clock_pass(const struct emu_block *b, struct emu_clock *done, struct em
 void emu_clock_clear(const struct emu_block *b, struct emu_clock *c);
 void emu_proxy_fence(struct emu_warp *w); /* fence.proxy.async */
 
-/* ---- Memory ---------------------------------------------------------------------------------------
- * Lane l of `mask` touches bytes [addr[l], addr[l] + bytes), bytes = 1, 2, 4, 8 or 16. Checks bounds and
- * alignment, records the access for the race check, counts wavefronts or sectors, tells the event seam.
- * Returns the lanes that may go on; the others have been reported. */
-/* EMU_STRONG is added for volatile, relaxed, acquire and release: those do not race with each other. */
+/* ---- Memory -------------------------------------------------------------------------------------
+ * Lane l of `mask` touches bytes [addr[l], addr[l] + bytes), bytes = 1, 2, 4, 8 or 16. Checks
+ * bounds and alignment, records the access for the race check, counts wavefronts or sectors,
+ * tells the event seam. Returns the lanes that may go on; the others have been reported. */
+/* EMU_STRONG is added for volatile, relaxed, acquire and release: those do not race with each
+ * other. */
 enum emu_access { EMU_READ = 1, EMU_WRITE = 2, EMU_ATOM = 3, EMU_STRONG = 4 };
 
 uint32_t emu_shared_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
@@ -69,14 +70,15 @@ uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct 
 uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                            const uint64_t addr[32], unsigned bytes, enum emu_access what);
 
-/* The same check for an operation of `agent` that w issues now and that touches shared memory until it is
- * complete: bounds, and races against all that w has not seen. b: whose memory. async_proxy: TMA and wgmma, which must not
- * read what generic writes left unfenced. False: out of bounds, reported. */
+/* The same check for an operation of `agent` that w issues now and that touches shared memory
+ * until it is complete: bounds, and races against all that w has not seen. b: whose memory.
+ * async_proxy: TMA and wgmma, which must not read what generic writes left unfenced. False: out
+ * of bounds, reported. */
 bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
                       unsigned agent, uint32_t stamp, uint32_t addr, uint32_t bytes,
                       enum emu_access what, bool async_proxy);
 
-/* ---- Other blocks of the cluster (cluster.c) -------------------------------------------------------- */
+/* ---- Other blocks of the cluster (cluster.c) ------------------------------------------------- */
 
 /* The block behind a shared address of any form, and the offset in it; NULL (reported): none. */
 struct emu_block *emu_peer(struct emu_warp *w, const struct emu_inst *i, uint64_t address,
@@ -89,15 +91,18 @@ uint32_t emu_cluster_access(struct emu_warp *w, const struct emu_inst *i, uint32
                             const uint64_t addr[32], unsigned bytes, enum emu_access what,
                             unsigned char *at[32]);
 
-/* Host memory behind [addr, addr + bytes) of global memory; NULL (nothing reported) if not all allocated. */
+/* Host memory behind [addr, addr + bytes) of global memory; NULL (nothing reported) if not all
+ * allocated. */
 void *emu_global(struct emu_warp *w, uint64_t addr, uint64_t bytes);
 
-/* A copy that lane `lane` issues will read or write global memory there: is it too early (overlap.c)? */
+/* A copy that lane `lane` issues will read or write global memory there: is it too early
+ * (overlap.c)? */
 void emu_global_touch(struct emu_warp *w, const struct emu_inst *i, uint32_t lane, uint64_t addr,
                       enum emu_access what);
 
-/* ---- Reports --------------------------------------------------------------------------------------
- * Each is a failed check. Repeats of (kind, instruction, other instruction) are counted, not kept. */
+/* ---- Reports ------------------------------------------------------------------------------------
+ * Each is a failed check. Repeats of (kind, instruction, other instruction) are counted, not
+ * kept. */
 /* clang-format off */
 enum emu_report_kind {
     EMU_BAD_GLOBAL, EMU_BAD_SHARED, EMU_BAD_LOCAL, EMU_MISALIGNED, EMU_RACE, EMU_UNINITIALISED,
@@ -114,7 +119,7 @@ void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struc
 /* Reports it if a .sync.aligned instruction runs without all live lanes of the warp. */
 void emu_aligned(const struct emu_warp *w, const struct emu_inst *i, uint32_t mask);
 
-/* ---- Counters -------------------------------------------------------------------------------------
+/* ---- Counters -----------------------------------------------------------------------------------
  * One line per instruction; each host thread has its own array, summed after the launch. */
 struct emu_count {
     uint64_t executed;  /* by warps, guard false or not */
@@ -125,7 +130,7 @@ struct emu_count {
     uint64_t splits; /* branches: executions that divided the lanes; barriers: arrivals */
 };
 
-/* ---- Running -------------------------------------------------------------------------------------- */
+/* ---- Running --------------------------------------------------------------------------------- */
 
 struct emu_group { /* lanes of a warp at one place */
     uint32_t pc, mask;
@@ -244,13 +249,13 @@ void emu_async_free(struct emu_block *b); /* the host thread is done with this b
 void emu_async_print(struct emu_block *b,
                      FILE *out); /* mbarriers and pending operations: deadlock */
 
-/* ---- For selectors --------------------------------------------------------------------------------- */
+/* ---- For selectors --------------------------------------------------------------------------- */
 
 unsigned emu_type_bytes(enum emu_type t);
 /* Does the opcode have this modifier ("ftz", "shared::cta")? */
 bool emu_has(const struct emu_inst *i, const char *modifier);
 
-/* ---- Small helpers -------------------------------------------------------------------------------- */
+/* ---- Small helpers --------------------------------------------------------------------------- */
 
 static inline uint32_t *emu_row32(const struct emu_warp *w, uint32_t row) {
     return (uint32_t *)(void *)(w->rows + row);

@@ -105,10 +105,10 @@ static const enum emu_class memory_classes[] = {
     EMU_LD_GLOBAL, EMU_ST_GLOBAL, EMU_LD_SHARED, EMU_ST_SHARED, EMU_LD_LOCAL, EMU_ST_LOCAL,
     EMU_ATOMIC,    EMU_LDSM,      EMU_STSM,      EMU_LDGSTS,    EMU_TMA,      EMU_HGMMA};
 
-/* Least cycles of one SM for an even share of the work, resource by resource. Rates: chip.h. Issue: one
- * warp instruction a clock in each of 4 schedulers. DRAM: every distinct byte that left the kernel is not
- * known, so the compulsory traffic is what global instructions moved, as if nothing hit a cache: no bound on
- * time, and left out of the largest. */
+/* Least cycles of one SM for an even share of the work, resource by resource. Rates: chip.h.
+ * Issue: one warp instruction a clock in each of 4 schedulers. DRAM: every distinct byte that
+ * left the kernel is not known, so the compulsory traffic is what global instructions moved, as
+ * if nothing hit a cache: no bound on time, and left out of the largest. */
 static void put_bounds(struct list *l, const struct sum *class, const struct sum *all,
                        double wavefronts, const struct chip *chip) {
     double sms = chip->n_sms;
@@ -164,7 +164,8 @@ const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
         put_memory(&l, class_names[memory_classes[m]], &class[memory_classes[m]], true);
     put_memory(&l, class_names[EMU_LD_CLUSTER], &class[EMU_LD_CLUSTER], false);
     put_memory(&l, class_names[EMU_ST_CLUSTER], &class[EMU_ST_CLUSTER], false);
-    /* as the hardware's counters by instruction: TMA's writes are not among them, wgmma's reads are */
+    /* as the hardware's counters by instruction: TMA's writes are not among them, wgmma's reads
+     * are */
     all.wavefronts -= class[EMU_TMA].wavefronts;
     all.wavefronts_ideal -= class[EMU_TMA].wavefronts_ideal;
     put(&l, SOURCE_MODEL, all.wavefronts, "wavefronts", "bank model", "shared_wavefronts");

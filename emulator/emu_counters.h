@@ -1,11 +1,12 @@
 /* What the emulator counted, for the profiler and for printing beside source lines.
  *
- * Names of emu_counters_of(): one per class of instruction ("fp32", "ld_shared", "hmma", ...), counted in SASS
- * terms (wmma.mma m16n16k16 is two HMMA), and for classes that touch memory NAME.wavefronts,
- * NAME.wavefronts_ideal, NAME.sectors, NAME.sectors_ideal and NAME.bytes; sums: instructions,
- * threads, shared_wavefronts, shared_wavefronts_ideal, branch_splits, barrier_arrivals; and
- * bound.RESOURCE: the least cycles that an SM of the chip needs for its share, if nothing else held it up.
- * Counts have SOURCE_EMULATOR where PTX says them exactly and SOURCE_MODEL where a rule was applied. */
+ * Names of emu_counters_of(): one per class of instruction ("fp32", "ld_shared", "hmma", ...),
+ * counted in SASS terms (wmma.mma m16n16k16 is two HMMA), and for classes that touch memory
+ * NAME.wavefronts, NAME.wavefronts_ideal, NAME.sectors, NAME.sectors_ideal and NAME.bytes; sums:
+ * instructions, threads, shared_wavefronts, shared_wavefronts_ideal, branch_splits,
+ * barrier_arrivals; and bound.RESOURCE: the least cycles that an SM of the chip needs for its
+ * share, if nothing else held it up. Counts have SOURCE_EMULATOR where PTX says them exactly and
+ * SOURCE_MODEL where a rule was applied. */
 #pragma once
 
 #include "counters.h"

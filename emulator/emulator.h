@@ -25,7 +25,8 @@ struct emu_options {
     bool watch_shared;          /* it is an offset in shared memory */
 };
 
-/* A place in a source file that an instruction comes from: its own line, or one that it was inlined into. */
+/* A place in a source file that an instruction comes from: its own line, or one that it was
+ * inlined into. */
 struct emu_frame {
     const char *file; /* as the compiler was told */
     int line;
@@ -41,8 +42,8 @@ void emu_memory_free(struct emu_memory *m, uint64_t p);
 /* Host address of [p, p + bytes), or NULL if that is not inside one allocation. */
 void *emu_memory_at(const struct emu_memory *m, uint64_t p, uint64_t bytes);
 
-/* A PTX file, parsed and lowered. `name` is for messages. NULL, or what was not understood and where:
- * the strings live in a reason (reason.h). */
+/* A PTX file, parsed and lowered. `name` is for messages. NULL, or what was not understood and
+ * where: the strings live in a reason (reason.h). */
 struct emu_module;
 const char *emu_module_open(struct emu_memory *m, const char *text, size_t bytes, const char *name,
                             struct emu_module **out);

@@ -1,6 +1,7 @@
-/* The core: runs the warps of one cluster of blocks, which is most often one block. A warp is a coroutine: it runs until none of its lane groups can
- * go on. Its groups (lanes at one pc) are run lowest rank first and joined when they meet, which brings
- * diverged lanes together where their paths join. */
+/* The core: runs the warps of one cluster of blocks, which is most often one block. A warp is a
+ * coroutine: it runs until none of its lane groups can go on. Its groups (lanes at one pc) are
+ * run lowest rank first and joined when they meet, which brings diverged lanes together where
+ * their paths join. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 enum { QUANTUM = 1 << 18, SPIN_LIMIT = 4096 };
 
-/* ---- Lane groups ------------------------------------------------------------------------------------------ */
+/* ---- Lane groups ----------------------------------------------------------------------------- */
 
 static void merge_groups(struct emu_warp *w) {
     for (int a = 0; a < w->n_groups; a++) {
@@ -52,10 +53,11 @@ static uint32_t meeting_rank(const struct emu_warp *w, const struct emu_group *n
     return lowest;
 }
 
-/* ---- Instructions ------------------------------------------------------------------------------------------ */
+/* ---- Instructions ---------------------------------------------------------------------------- */
 
-/* Runs group `now` until it waits, exits, meets another group's rank or has used up *budget. An instruction that
- * all 32 lanes run for the first time takes the short way: it is counted by one addition. */
+/* Runs group `now` until it waits, exits, meets another group's rank or has used up *budget. An
+ * instruction that all 32 lanes run for the first time takes the short way: it is counted by one
+ * addition. */
 static inline __attribute__((always_inline)) void run_group(struct emu_warp *w,
                                                             const uint32_t *rank, uint32_t *budget,
                                                             const struct emu_events *events,
@@ -86,9 +88,7 @@ static inline __attribute__((always_inline)) void run_group(struct emu_warp *w,
         if (events && events->after && step != EMU_WAIT) events->after(events->user, w, i, mask);
         if (__builtin_expect(step != EMU_NEXT, 0)) {
             if (step == EMU_WAIT) {
-                g->pc = (uint32_t)(i - code);
-                g->token = w->token;
-                g->waiting = true;
+                *g = (struct emu_group){(uint32_t)(i - code), g->mask, true, false, w->token};
                 w->progressed |= !w->resumed; /* arriving is progress, looking again is not */
                 *budget = left;
                 return;
@@ -146,7 +146,7 @@ static void run_warp(struct emu_warp *w, uint32_t quantum) {
     b->ticks += quantum - budget;
 }
 
-/* ---- Clusters ------------------------------------------------------------------------------------------------- */
+/* ---- Clusters -------------------------------------------------------------------------------- */
 
 static uint64_t next_random(uint64_t *state) { /* splitmix64 */
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -201,8 +201,9 @@ static bool flush(struct emu_cluster *c) {
     return false;
 }
 
-/* Round robin: each warp runs until it waits. Random: warps and quanta are drawn. Adversarial: the last warp
- * that can run is run as far as it goes, so that others lag behind as far as synchronisation lets them. */
+/* Round robin: each warp runs until it waits. Random: warps and quanta are drawn. Adversarial:
+ * the last warp that can run is run as far as it goes, so that others lag behind as far as
+ * synchronisation lets them. */
 void emu_run_cluster(struct emu_cluster *c, uint64_t *random) {
     enum emu_schedule schedule = c->block[0]->launch->options->schedule;
     int in_block = c->block[0]->n_warps, n_warps = (int)c->n * in_block;

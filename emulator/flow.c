@@ -4,7 +4,7 @@
 #include "internal.h"
 #include "ptx.h"
 
-/* ---- Branches ---------------------------------------------------------------------------------------------- */
+/* ---- Branches -------------------------------------------------------------------------------- */
 
 static void add_group(struct emu_warp *w, uint32_t pc, uint32_t mask) {
     w->group[w->n_groups++] = (struct emu_group){.pc = pc, .mask = mask};
@@ -70,7 +70,7 @@ enum emu_step emu_yield(struct emu_warp *w, const struct emu_inst *i, uint32_t m
     return w->resumed ? EMU_NEXT : EMU_WAIT;
 }
 
-/* ---- Warp convergence ---------------------------------------------------------------------------------------- */
+/* ---- Warp convergence ------------------------------------------------------------------------ */
 
 bool emu_converged(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t members) {
     (void)i;
@@ -95,9 +95,9 @@ enum emu_step emu_warp_sync(struct emu_warp *w, const struct emu_inst *i, uint32
     return EMU_NEXT;
 }
 
-/* ---- Barriers ---------------------------------------------------------------------------------------------------
- * A barrier counts threads. `expected` is what the first to arrive said, or all living threads of the block
- * (kept as 0, because threads may exit while others wait). */
+/* ---- Barriers -----------------------------------------------------------------------------------
+ * A barrier counts threads. `expected` is what the first to arrive said, or all living threads
+ * of the block (kept as 0, because threads may exit while others wait). */
 
 static bool complete(struct emu_block *b, struct emu_barrier *bar) {
     if (!bar->first) return false;
@@ -192,7 +192,8 @@ emu_handler *emu_select_bar(struct emu_inst *i, const char **why) {
     return emu_bar;
 }
 
-/* fence.*, membar: the emulator's memory is sequentially consistent; ordering is the race check's business. */
+/* fence.*, membar: the emulator's memory is sequentially consistent; ordering is the race
+ * check's business. */
 enum emu_step emu_fence(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     (void)w, (void)i, (void)mask;
     return EMU_NEXT;

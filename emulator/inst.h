@@ -1,5 +1,5 @@
-/* Instructions as the parser leaves them and the handlers take them: a kernel is an array of emu_inst. emu.h
- * includes it and says how rows are laid out. */
+/* Instructions as the parser leaves them and the handlers take them: a kernel is an array of
+ * emu_inst. emu.h includes it and says how rows are laid out. */
 #pragma once
 
 #include "emulator.h"
@@ -22,11 +22,11 @@ struct emu_warp;
 struct emu_block;
 struct emu_inst;
 
-/* ---- Handlers -------------------------------------------------------------------------------------
+/* ---- Handlers -----------------------------------------------------------------------------------
  * Runs one instruction for the lanes in `mask` (never 0; the guard is already applied). */
 enum emu_step {
     EMU_NEXT, /* done: go on to the next instruction */
-    EMU_WAIT, /* cannot go on: called again when others have run, with w->resumed set and w->token kept */
+    EMU_WAIT, /* cannot go on: called again when others have run, with w->resumed and w->token */
     EMU_FLOW, /* the handler changed the lane groups itself (branch, exit) */
     EMU_STOP, /* the block cannot go on: a report says why */
 };
@@ -36,7 +36,7 @@ typedef enum emu_step emu_handler(struct emu_warp *w, const struct emu_inst *i, 
  * aux). On failure returns NULL and says why. */
 typedef emu_handler *emu_selector(struct emu_inst *i, const char **why);
 
-/* ---- Instructions --------------------------------------------------------------------------------- */
+/* ---- Instructions ---------------------------------------------------------------------------- */
 
 /* clang-format off */
 enum emu_class { /* what the counters roll up */
@@ -130,14 +130,17 @@ struct emu_origin {
  *
  *   FORM(pattern, operands, class, handler)     SELECT(pattern, operands, class, selector)
  *
- * pattern: the opcode, modifier by modifier: "(a|b)" one of, "{a|b}" one of or none: "ld{.weak}.(b32|u32)".
+ * pattern: the opcode, modifier by modifier: "(a|b)" one of, "{a|b}" one of or none:
+ * "ld{.weak}.(b32|u32)".
  *   The dot belongs to the modifier: write "add{.ftz}.f32" and "setp.(eq|ne).(b32|s32)".
  * operands: one token each: role, then width.
  *   role  d written, s read, D and S the same for {groups} (a lone register is a group of one),
- *         a address [r+n], c address with tensor coordinates [r, {x, y}] (two operands: address, group),
- *         i immediate, l label, L a label of .branchtargets, C what call takes, M for mov; ? before a token: this and the rest may be absent
- *   width 4 = up to 32 bits, 8 = 64 bits, p = predicate, t = by the last type of the opcode, f = by the first;
- *         a and l have none. "d4|p": d, or the pair d|p (then op[1] is the predicate, else row EMU_SINK) */
+ *         a address [r+n], c address with tensor coordinates [r, {x, y}] (two operands: address,
+ *         group), i immediate, l label, L a label of .branchtargets, C what call takes, M for mov;
+ *         ? before a token: this and the rest may be absent
+ *   width 4 = up to 32 bits, 8 = 64 bits, p = predicate, t = by the last type of the opcode, f = by
+ *         the first; a and l have none. "d4|p": d, or the pair d|p (then op[1] is the predicate,
+ *         else row EMU_SINK) */
 struct emu_form {
     const char *pattern, *operands;
     uint8_t class;

@@ -1,7 +1,7 @@
 /* Integer and bit instructions. 16-bit values live zero-extended in 32-bit lanes. */
 #include "lanes.h"
 
-/* ---- Handlers by operation and type ------------------------------------------------------------------ */
+/* ---- Handlers by operation and type ---------------------------------------------------------- */
 
 #define s16(x) ((int32_t)(int16_t)(x))
 #define ARITHMETIC(T, t)                                                                           \
@@ -116,7 +116,7 @@ SHIFT(shr_s64, int64_t, a[l] >> (n[l] > 63 ? 63 : n[l]))
 SHIFT(shr_u16, uint32_t, n[l] > 15 ? 0 : a[l] >> (n[l] & 15))
 SHIFT(shr_s16, uint32_t, (uint32_t)(s16(a[l]) >> (n[l] > 15 ? 15 : n[l])) & 0xffff)
 
-/* ---- Selectors ---------------------------------------------------------------------------------------- */
+/* ---- Selectors ------------------------------------------------------------------------------- */
 
 enum { T32U, T32S, T64U, T64S, T16U, T16S, T_COUNT };
 
@@ -184,7 +184,7 @@ emu_handler *emu_select_integer(struct emu_inst *i, const char **why) {
     return NULL;
 }
 
-/* ---- Bits --------------------------------------------------------------------------------------------- */
+/* ---- Bits ------------------------------------------------------------------------------------ */
 
 static uint64_t bfe(uint64_t a, uint32_t pos, uint32_t len, int width, bool is_signed) {
     pos &= 0xff, len &= 0xff;

@@ -5,8 +5,8 @@
 
 #include <pthread.h>
 
-/* True if all living lanes of `members` are here. Else the group parks (return EMU_WAIT), and the core
- * joins it with the others that arrive at the same instruction. */
+/* True if all living lanes of `members` are here. Else the group parks (return EMU_WAIT), and
+ * the core joins it with the others that arrive at the same instruction. */
 bool emu_converged(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t members);
 enum { EMU_TOKEN_CONVERGE = 0x7fff0001 };
 
@@ -32,9 +32,9 @@ const char *emu_order(struct emu_kernel *k, uint32_t *rank);
 /* merge.c: finds loads that ptxas joins, for the counts */
 const char *emu_join_loads(struct emu_kernel *k);
 
-/* ---- Access patterns ------------------------------------------------------------------------------------
- * What one memory instruction's addresses looked like relative to its first lane, and what that cost.
- * The same pattern comes again and again, so counting it is one comparison. */
+/* ---- Access patterns ----------------------------------------------------------------------------
+ * What one memory instruction's addresses looked like relative to its first lane, and what that
+ * cost. The same pattern comes again and again, so counting it is one comparison. */
 enum emu_pattern_kind {
     EMU_PATTERN_NONE,
     EMU_PATTERN_BROADCAST,  /* all lanes the same */
@@ -63,21 +63,23 @@ struct emu_pattern {
 const struct emu_pattern *emu_shared_pattern(struct emu_warp *w, const struct emu_inst *i,
                                              uint32_t mask, const uint32_t addr[32],
                                              unsigned bytes);
-/* Its wavefronts are sectors. far: lanes are more than 2 GiB apart, and there are no differences. */
+/* Its wavefronts are sectors. far: lanes are more than 2 GiB apart, and there are no
+ * differences. */
 const struct emu_pattern *emu_global_pattern(struct emu_warp *w, const struct emu_inst *i,
                                              uint32_t mask, const uint64_t addr[32], unsigned bytes,
                                              bool *far);
-/* Distinct 32-byte sectors of a request, and how many there would be if its bytes lay side by side. */
+/* Distinct 32-byte sectors of a request, and how many there would be if its bytes lay side by
+ * side. */
 uint32_t emu_sectors(uint32_t mask, const uint64_t addr[32]);
 uint32_t emu_sectors_ideal(uint32_t mask, unsigned bytes);
 
-/* The pattern of a load or store by all lanes at base[l] + offset, if it came before like this and is legal: then
- * it is counted and checked by this call. NULL: take emu_shared_access(). */
+/* The pattern of a load or store by all lanes at base[l] + offset, if it came before like this
+ * and is legal: then it is counted and checked by this call. NULL: take emu_shared_access(). */
 const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
                                            const uint32_t base[32], uint32_t offset, unsigned bytes,
                                            enum emu_access what);
 
-/* ---- Race check ------------------------------------------------------------------------------------------ */
+/* ---- Race check ------------------------------------------------------------------------------ */
 struct emu_shadow *emu_shadow_open(uint32_t shared_bytes);
 void emu_shadow_begin(struct emu_shadow *s);  /* a block starts: nothing is initialised */
 void emu_shadow_forget(struct emu_shadow *s); /* stamps begin anew */
@@ -85,8 +87,8 @@ void emu_shadow_close(struct emu_shadow *s);
 /* w touches block b's memory. */
 void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
                        const struct emu_pattern *p, uint32_t first, enum emu_access what);
-/* Lanes have read bytes that nothing wrote: their registers are tainted until a store, branch or address
- * makes it matter. */
+/* Lanes have read bytes that nothing wrote: their registers are tainted until a store, branch or
+ * address makes it matter. */
 void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                        uint32_t first, const uint8_t *initialised);
 void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t group);
@@ -102,7 +104,7 @@ bool emu_agent_is_warp(const struct emu_block *b, uint32_t a);
 const char *emu_agent_name(const struct emu_block *b, uint32_t a, char *out, size_t n);
 void emu_async_forget(struct emu_block *b); /* the clocks of its mbarriers */
 
-/* ---- Launch ------------------------------------------------------------------------------------------------ */
+/* ---- Launch ---------------------------------------------------------------------------------- */
 struct emu_kernel_counts {
     const struct emu_kernel *kernel;
     struct emu_count *count; /* n_inst */
@@ -132,12 +134,14 @@ struct emu_trace {
 };
 bool emu_trace_open(struct emu_trace *t, const struct emu_options *o);
 
-/* report.c: is this frame in the kernel's own file; the innermost line there; does any frame there have it? */
+/* report.c: is this frame in the kernel's own file; the innermost line there; does any frame
+ * there have it? */
 bool emu_in_kernel(const struct emu_origin *o, int frame);
 int emu_line_of(const struct emu_origin *o);
 bool emu_on_line(const struct emu_origin *o, int line);
 
-/* without.c: a copy of the kernel in which some synchronisation does nothing; free out->inst if it differs. */
+/* without.c: a copy of the kernel in which some synchronisation does nothing; free out->inst if
+ * it differs. */
 const char *emu_without(const struct emu_kernel *k, const char *what, struct emu_kernel *out);
 void emu_without_list(const struct emu_kernel *k, const struct emu_count *count);
 
@@ -156,7 +160,8 @@ static inline void emu_memory_touch(struct emu_allocation *a, enum emu_access wh
         __atomic_fetch_or(&a->touched, bits, __ATOMIC_RELAXED);
 }
 
-/* ldst.c: where the lanes of an access point, of any space and with all checks; the lanes that may go on */
+/* ldst.c: where the lanes of an access point, of any space and with all checks; the lanes that
+ * may go on */
 uint32_t emu_locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                     const struct emu_operand *op, unsigned bytes, enum emu_access what,
                     unsigned char *at[32]);
@@ -167,7 +172,8 @@ uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_
 void emu_remote_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                       const uint64_t addr[32], unsigned bytes);
 
-/* overlap.c: lane's access to `addr` before griddepcontrol.wait; reports it if a launch ahead meets it */
+/* overlap.c: lane's access to `addr` before griddepcontrol.wait; reports it if a launch ahead
+ * meets it */
 void emu_too_early(struct emu_warp *w, const struct emu_inst *i, uint32_t lane,
                    const struct emu_allocation *a, uint64_t addr, enum emu_access what);
 void emu_overlap_sync(struct emu_warp *w); /* w has synchronised with what its clock says */

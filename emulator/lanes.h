@@ -7,8 +7,8 @@
 
 #define ROW(T, n) ((T *)(void *)(w->rows + i->row[n]))
 
-/* d[l] = expr for the lanes in mask. Rows are either the same or disjoint, so the loop is a vector loop;
- * the masked one computes all lanes and keeps the others. */
+/* d[l] = expr for the lanes in mask. Rows are either the same or disjoint, so the loop is a
+ * vector loop; the masked one computes all lanes and keeps the others. */
 #define EACH(expr)                                                                                 \
     do {                                                                                           \
         if (__builtin_expect(mask == EMU_FULL, 1)) {                                               \

@@ -1,4 +1,5 @@
-/* A grid: its clusters of blocks run on host threads, each with one that it uses again and again. */
+/* A grid: its clusters of blocks run on host threads, each with one that it uses again and
+ * again. */
 #include "internal.h"
 
 #include "reason.h"
@@ -18,7 +19,7 @@ struct work {
     const char *failed;   /* static text */
 };
 
-/* ---- Host threads ---------------------------------------------------------------------------------------------- */
+/* ---- Host threads ---------------------------------------------------------------------------- */
 
 static void add_counts(struct emu_count *sum, struct emu_count *part, int n) {
     for (int i = 0; i < n; i++) {
@@ -76,7 +77,7 @@ static void run_all(struct work *work) {
     for (int t = 0; t < started; t++) pthread_join(thread[t], NULL);
 }
 
-/* ---- Launches -------------------------------------------------------------------------------------------------- */
+/* ---- Launches -------------------------------------------------------------------------------- */
 
 /* The cluster that the kernel or the launch asks for, as the driver judges it. */
 static const char *check_cluster(const struct emu_kernel *k, const struct emu_grid *g,
@@ -203,7 +204,7 @@ done:
     return why;
 }
 
-/* ---- Results --------------------------------------------------------------------------------------------------- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
 const char *emu_result_open(struct emu_result **out) {
     *out = calloc(1, sizeof **out);

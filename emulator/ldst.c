@@ -6,9 +6,10 @@
 
 #include <immintrin.h>
 
-/* ---- Where lanes point ------------------------------------------------------------------------------------------ */
+/* ---- Where lanes point ----------------------------------------------------------------------- */
 
-/* One access by lanes that share a space: host addresses in `at`; returns the lanes that may go on. */
+/* One access by lanes that share a space: host addresses in `at`; returns the lanes that may go
+ * on. */
 static uint32_t resolve(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                         enum emu_space space, const uint64_t addr[32], unsigned bytes,
                         enum emu_access what, unsigned char *at[32]) {
@@ -63,7 +64,7 @@ uint32_t emu_locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
     return ok;
 }
 
-/* ---- Loads ------------------------------------------------------------------------------------------------------- */
+/* ---- Loads ----------------------------------------------------------------------------------- */
 
 /* memcpy of 1, 2, 4 or 8 bytes without a call */
 static inline void copy(void *to, const void *from, unsigned bytes) {
@@ -82,7 +83,8 @@ static inline void copy(void *to, const void *from, unsigned bytes) {
     }
 }
 
-/* Register element k of lane l: `bytes` of memory, sign-extended or zero-extended to the register. */
+/* Register element k of lane l: `bytes` of memory, sign-extended or zero-extended to the
+ * register. */
 static void put(struct emu_warp *w, const struct emu_operand *d, int k, uint32_t l,
                 const void *from, unsigned bytes, bool is_signed) {
     uint64_t value = 0;
@@ -157,8 +159,8 @@ static inline __m256i same8(const unsigned char *at) {
     return _mm256_set1_epi32(value);
 }
 
-/* 2 or 4 bytes for every lane. Shared memory has a few bytes of slack behind it, so that 4 can be read for 2.
- * Whole vectors are stored, because what reads the row next loads whole vectors. */
+/* 2 or 4 bytes for every lane. Shared memory has a few bytes of slack behind it, so that 4 can
+ * be read for 2. Whole vectors are stored, because what reads the row next loads whole vectors. */
 static inline void load_row(uint32_t *d, const unsigned char *at, const int32_t delta[32],
                             unsigned bytes, enum emu_pattern_kind kind) {
     __m256i keep = _mm256_set1_epi32(bytes == 2 ? 0xffff : -1), eight;
@@ -260,7 +262,7 @@ emu_handler *emu_select_ld(struct emu_inst *i, const char **why) {
     return emu_ld;
 }
 
-/* ---- Stores ------------------------------------------------------------------------------------------------------- */
+/* ---- Stores ---------------------------------------------------------------------------------- */
 
 enum emu_step emu_st(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     unsigned char *at[EMU_LANES];

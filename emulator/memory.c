@@ -1,5 +1,5 @@
-/* Device memory: one large reservation of host addresses, handed out once and never again, so that a
- * stale or overlong pointer always points at something that no allocation owns. */
+/* Device memory: one large reservation of host addresses, handed out once and never again, so
+ * that a stale or overlong pointer always points at something that no allocation owns. */
 #include "emulator.h"
 
 #include "internal.h"
@@ -93,7 +93,8 @@ void emu_memory_free(struct emu_memory *m, uint64_t p) {
     a->freed = true;
 }
 
-/* What may still run when this launch starts: the one before it, and what that one may have overlapped. */
+/* What may still run when this launch starts: the one before it, and what that one may have
+ * overlapped. */
 void emu_memory_next_launch(struct emu_memory *m, bool overlaps) {
     for (int n = 0; n < m->n; n++) {
         struct emu_allocation *a = &m->allocation[n];

@@ -1,10 +1,11 @@
-/* Shared loads that ptxas joins: neighbouring scalar loads of one base register become one wider LDS where the
- * alignment is provable. PTX runs them one by one; only the counts follow SASS.
+/* Shared loads that ptxas joins: neighbouring scalar loads of one base register become one wider
+ * LDS where the alignment is provable. PTX runs them one by one; only the counts follow SASS.
  *
  *   ld.shared.u16 [r+0]  ld.shared.u16 [r+2]  ld.shared.u16 [r+4]  ld.shared.u16 [r+6]   ->  LDS.64 [r]
  *
- * At most four loads and 16 bytes go together, inside one block of straight code with no store, barrier or other
- * write to shared memory in between. The rule was read off what nvdisasm shows of this project's kernels. */
+ * At most four loads and 16 bytes go together, inside one block of straight code with no store,
+ * barrier or other write to shared memory in between. The rule was read off what nvdisasm shows
+ * of this project's kernels. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 enum { ENOUGH = 4 /* zero bits: 16 bytes */, MAX_CANDIDATES = 512 };
 
-/* ---- Alignment: how many low bits of a register are surely zero, over all its definitions ------------------- */
+/* ---- Alignment: how many low bits of a register are surely zero, over all its definitions ---- */
 
 static int low_zeros(uint64_t value) {
     int n = value ? __builtin_ctzll(value) : ENOUGH;
@@ -70,7 +71,7 @@ static void find_alignment(const struct emu_kernel *k, uint8_t *zeros) {
     }
 }
 
-/* ---- Joining -------------------------------------------------------------------------------------------------- */
+/* ---- Joining --------------------------------------------------------------------------------- */
 
 struct candidates {
     struct emu_inst *load[MAX_CANDIDATES];

@@ -39,7 +39,8 @@ static enum emu_step mov_unpack(struct emu_warp *w, const struct emu_inst *i, ui
     return EMU_NEXT;
 }
 
-/* %clock: about the instructions the block has run, always growing; %globaltimer: the host's nanoseconds. */
+/* %clock: about the instructions the block has run, always growing; %globaltimer: the host's
+ * nanoseconds. */
 static enum emu_step mov_clock(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint64_t value = ++w->block->ticks;
     if (i->aux[0]) {
@@ -82,7 +83,8 @@ emu_handler *emu_select_timer(struct emu_inst *i, const char **why) {
     return emu_select_mov(i, why);
 }
 
-/* cvta.SPACE: offset to generic address; cvta.to.SPACE: back. Global addresses are generic already. */
+/* cvta.SPACE: offset to generic address; cvta.to.SPACE: back. Global addresses are generic
+ * already. */
 enum emu_step emu_cvta64(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint64_t *d = ROW(uint64_t, 0);
     const uint64_t *a = ROW(uint64_t, 1);

@@ -60,10 +60,11 @@ static uint32_t destinations(struct emu_warp *w, const struct emu_inst *i, uint3
     return mask;
 }
 
-/* cp.async of 16 bytes, as an H200's counters by instruction have it: eight lanes at a time, one wavefront for each
- * 128-byte line of shared memory they write. Where the two halves of a 32-byte sector go to different 32-byte
- * blocks of shared memory (rows padded by 16 bytes: every second row), the sector is fetched for each, and the
- * first and the second halves of the sectors are written apart. */
+/* cp.async of 16 bytes, as an H200's counters by instruction have it: eight lanes at a time, one
+ * wavefront for each 128-byte line of shared memory they write. Where the two halves of a
+ * 32-byte sector go to different 32-byte blocks of shared memory (rows padded by 16 bytes: every
+ * second row), the sector is fetched for each, and the first and the second halves of the
+ * sectors are written apart. */
 static void count_copy16(struct emu_warp *w, const struct emu_inst *i, const struct emu_copy *c) {
     struct emu_count *count = w->count + i->pc;
     for (uint32_t first = 0; first < EMU_LANES; first += 8) {
@@ -87,8 +88,9 @@ static void count_copy16(struct emu_warp *w, const struct emu_inst *i, const str
     }
 }
 
-/* The smaller ones, through L1, count 3 and then each lane by itself: the recordings (tests/golden/waves.csv) lie
- * at or above this count, more when the lanes read from more than 4 lines. */
+/* The smaller ones, through L1, count 3 and then each lane by itself: the recordings
+ * (tests/golden/waves.csv) lie at or above this count, more when the lanes read from more than 4
+ * lines. */
 static void count_copy(struct emu_warp *w, const struct emu_inst *i, const struct emu_copy *c) {
     struct emu_count *count = w->count + i->pc;
     uint32_t phase_lanes = c->bytes == 8 ? 16 : 32;

@@ -1,5 +1,6 @@
-/* Copies from one block of a cluster to another that run on behind their instruction: st.async, red.async and
- * cp.async.bulk between shared memories. The mbarrier that counts their bytes lies in the block that receives. */
+/* Copies from one block of a cluster to another that run on behind their instruction: st.async,
+ * red.async and cp.async.bulk between shared memories. The mbarrier that counts their bytes lies
+ * in the block that receives. */
 #include "async.h"
 
 #include "internal.h"

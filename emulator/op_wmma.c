@@ -107,7 +107,8 @@ static uint32_t element_bytes(const struct emu_inst *i) {
     return (uint32_t)mma_element_bits(mma_type_a(i)) / 8;
 }
 
-/* Fragments are regular: lane l's element (r, s) lies as far from lane 0's as its element (0, 0) does. */
+/* Fragments are regular: lane l's element (r, s) lies as far from lane 0's as its element (0, 0)
+ * does. */
 static uint32_t element_offset(const struct emu_inst *i, int r, int s, uint32_t stride) {
     return memory_offset(i, wmma_at(i, i->aux[MMA_MATRIX], 0, r, s), stride, element_bytes(i));
 }

@@ -8,7 +8,7 @@ static struct emu_operand *next_operand(struct lowering *l) {
     return &l->op[l->n++];
 }
 
-/* ---- Special registers ------------------------------------------------------------------------------ */
+/* ---- Special registers ----------------------------------------------------------------------- */
 
 static uint32_t special_row(const struct token *t) {
     static const struct {
@@ -65,7 +65,7 @@ static uint32_t special_row(const struct token *t) {
     return 0;
 }
 
-/* ---- Operands as written ----------------------------------------------------------------------------- */
+/* ---- Operands as written --------------------------------------------------------------------- */
 
 static uint64_t symbol_value(struct parser *p, const struct symbol *s) {
     return s->is_dynamic ? p->dynamic_offset : s->value;
@@ -80,7 +80,8 @@ static void constant_operand(struct lowering *l, struct emu_operand *op, uint64_
     op->row = ptx_constant(l->p, wide ? value : (uint32_t)value, wide);
 }
 
-/* A register, number, symbol or label; `width` is the token's width letter, `bytes` what it means. */
+/* A register, number, symbol or label; `width` is the token's width letter, `bytes` what it
+ * means. */
 static void simple_operand(struct lowering *l, struct emu_operand *op, char role, unsigned bytes) {
     struct parser *p = l->p;
     if (ptx_accept(p, '!')) op->negated = true;
@@ -211,7 +212,8 @@ static void target_list(struct lowering *l) {
     }
 }
 
-/* call (ret), name, (args): the function, then offsets in local memory of what it returns and takes. */
+/* call (ret), name, (args): the function, then offsets in local memory of what it returns and
+ * takes. */
 static void call_operands(struct lowering *l) {
     static const char *const known[] = {"vprintf", "__assertfail"};
     struct parser *p = l->p;
@@ -240,7 +242,7 @@ static void call_operands(struct lowering *l) {
     ptx_expect(p, ')');
 }
 
-/* ---- Operands as the form wants them ------------------------------------------------------------------ */
+/* ---- Operands as the form wants them --------------------------------------------------------- */
 
 static unsigned width_bytes(const struct emu_inst *i, char width) {
     unsigned b;

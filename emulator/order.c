@@ -1,5 +1,6 @@
-/* In which order diverged lanes should run, so that they meet again: blocks of straight code are ranked such
- * that whatever leads to a block comes before it, and a loop is one piece, its exits behind it.
+/* In which order diverged lanes should run, so that they meet again: blocks of straight code are
+ * ranked such that whatever leads to a block comes before it, and a loop is one piece, its exits
+ * behind it.
  *
  *   order(region): strongly connected parts of the region's control flow, in topological order;
  *                  a part that is a loop is ordered in turn with the edges into its first block cut. */

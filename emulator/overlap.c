@@ -1,6 +1,7 @@
-/* Launches that overlap (device.h, overlaps_previous). Here each runs to its end before the next starts, which is
- * the kindest order: so a lane of an overlapping launch is told of every access that came before its
- * griddepcontrol.wait and met an allocation that a launch ahead wrote, or a write to one that it read.
+/* Launches that overlap (device.h, overlaps_previous). Here each runs to its end before the next
+ * starts, which is the kindest order: so a lane of an overlapping launch is told of every access
+ * that came before its griddepcontrol.wait and met an allocation that a launch ahead wrote, or a
+ * write to one that it read.
  *
  *   w->early           lanes that have not waited yet; 0 in an ordinary launch
  *   clock.waited       what barriers carry: who waited is known to all that synchronise with it

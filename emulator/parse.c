@@ -45,7 +45,7 @@ const char *ptx_string(struct parser *p, const struct token *t) {
     return s;
 }
 
-/* ---- Scopes ---------------------------------------------------------------------------------------- */
+/* ---- Scopes ---------------------------------------------------------------------------------- */
 
 static void push_scope(struct parser *p) {
     struct scope *s = ptx_alloc(p, sizeof *s);
@@ -74,7 +74,7 @@ static void pop_scope(struct parser *p) {
     p->scope = scope->parent;
 }
 
-/* ---- Source locations ------------------------------------------------------------------------------ */
+/* ---- Source locations ------------------------------------------------------------------------ */
 
 static bool same_place(struct location a, struct location b) {
     return a.file == b.file && a.line == b.line && a.column == b.column;
@@ -94,8 +94,8 @@ static void add_frame(struct parser *p, struct location l) {
     p->frame[p->n_frames++] = (struct emu_frame){.line = (int)l.line, .file_index = l.file};
 }
 
-/* .loc 2 549 1, function_name NAME, inlined_at 1 77 5: the place around 2 549 1 is 1 77 5, which may
- * itself have been inlined: earlier .loc lines said where. */
+/* .loc 2 549 1, function_name NAME, inlined_at 1 77 5: the place around 2 549 1 is 1 77 5, which
+ * may itself have been inlined: earlier .loc lines said where. */
 static void location(struct parser *p, int line) {
     p->here = three_numbers(p);
     struct location around = p->here;
@@ -131,7 +131,7 @@ static void location(struct parser *p, int line) {
     }
 }
 
-/* ---- Kernels --------------------------------------------------------------------------------------- */
+/* ---- Kernels --------------------------------------------------------------------------------- */
 
 static void skip_braces(struct parser *p) {
     int depth = 0;

@@ -1,11 +1,12 @@
-/* What one memory instruction's addresses look like, and what that costs: wavefronts, sectors, cells. They repeat the
- * same pattern relative to their first lane; it is worked out once and then recognised. */
+/* What one memory instruction's addresses look like, and what that costs: wavefronts, sectors,
+ * cells. They repeat the same pattern relative to their first lane; it is worked out once and
+ * then recognised. */
 #include "internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Counting a pattern -------------------------------------------------------------------------------------- */
+/* ---- Counting a pattern ---------------------------------------------------------------------- */
 
 /* Do all active lanes l and l ^ distance want the same address? */
 static bool in_pairs(uint32_t mask, const uint32_t addr[32], int distance) {
@@ -16,10 +17,10 @@ static bool in_pairs(uint32_t mask, const uint32_t addr[32], int distance) {
     return true;
 }
 
-/* 32 banks of 4 bytes; a bank serves one word a wavefront, to all lanes that want it. Up to 4 bytes a lane
- * go as one request of 32 lanes, 8 as two of 16, 16 as four of 8; vector loads whose lanes agree in pairs
- * (l and l ^ 1, or l and l ^ 2) as half as many. Atomics take every lane by itself, and compare-and-swap
- * twice. All as an H200 counts (tests/golden/waves.csv). */
+/* 32 banks of 4 bytes; a bank serves one word a wavefront, to all lanes that want it. Up to 4
+ * bytes a lane go as one request of 32 lanes, 8 as two of 16, 16 as four of 8; vector loads
+ * whose lanes agree in pairs (l and l ^ 1, or l and l ^ 2) as half as many. Atomics take every
+ * lane by itself, and compare-and-swap twice. All as an H200 counts (tests/golden/waves.csv). */
 static void count_wavefronts(struct emu_pattern *p, const struct emu_inst *i, uint32_t mask,
                              const uint32_t addr[32], unsigned bytes) {
     int lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
@@ -53,7 +54,8 @@ static int by_cell(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* The 4-byte cells that the lanes touch, each once. Sorted as cell << 16 | byte mask << 8 | lane. */
+/* The 4-byte cells that the lanes touch, each once. Sorted as cell << 16 | byte mask << 8 |
+ * lane. */
 static void list_cells(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
     int64_t all[128];
     int n = 0;

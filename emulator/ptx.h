@@ -1,12 +1,12 @@
-/* The front end's own structures: text -> tokens (lex.c) -> declarations and statements (parse.c) ->
- * instructions (lower.c, forms.c). */
+/* The front end's own structures: text -> tokens (lex.c) -> declarations and statements
+ * (parse.c) -> instructions (lower.c, forms.c). */
 #pragma once
 
 #include "emu.h"
 
 #include <setjmp.h>
 
-/* ---- Memory that lives as long as the module ------------------------------------------------------ */
+/* ---- Memory that lives as long as the module ------------------------------------------------- */
 
 struct emu_arena {
     struct arena_block *last;
@@ -15,7 +15,7 @@ void *emu_arena_alloc(struct emu_arena *a,
                       size_t bytes); /* zeroed, 64-byte aligned; NULL: no memory */
 void emu_arena_free(struct emu_arena *a);
 
-/* ---- Tokens --------------------------------------------------------------------------------------- */
+/* ---- Tokens ---------------------------------------------------------------------------------- */
 
 enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_NUMBER, TOKEN_STRING, TOKEN_PUNCT };
 
@@ -29,7 +29,7 @@ struct token {
     uint64_t value;
 };
 
-/* ---- Names ----------------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 enum symbol_kind { SYMBOL_REGISTER, SYMBOL_VARIABLE, SYMBOL_LABEL, SYMBOL_FUNCTION };
 
@@ -82,7 +82,7 @@ struct emu_module {
     uint32_t n_files;
 };
 
-/* ---- The parser ------------------------------------------------------------------------------------- */
+/* ---- The parser ------------------------------------------------------------------------------ */
 
 struct location { /* of the last .loc, and where that place was inlined */
     uint32_t file, line, column;
@@ -148,7 +148,7 @@ void ptx_params(struct parser *p);
 uint32_t ptx_new_row(struct parser *p, uint32_t bytes);
 uint32_t ptx_constant(struct parser *p, uint64_t value, bool wide);
 uint32_t ptx_register_row(struct parser *p, struct symbol *s, const struct token *name);
-/* ---- One instruction being lowered --------------------------------------------------------------------- */
+/* ---- One instruction being lowered ----------------------------------------------------------- */
 
 enum { MAX_OPERANDS = 72 };
 

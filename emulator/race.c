@@ -1,11 +1,12 @@
-/* Shared-memory races by happens-before (clocks: clock.c). For every 4-byte cell the shadow of a block keeps the
- * last write and, in a plane of its own for every agent, that agent's last read:
+/* Shared-memory races by happens-before (clocks: clock.c). For every 4-byte cell the shadow of a
+ * block keeps the last write and, in a plane of its own for every agent, that agent's last read:
  *
  *   bit  63..40   39..30   29..12   11..6   4        3..0
  *        stamp    agent    pc       lane    strong   bytes of the cell
  *
- * (lane 63: more than one.) An access is ordered after another iff the other's stamp <= seen[its agent]; two
- * of one warp are ordered if one lane made both or the warp has synchronised in between. */
+ * (lane 63: more than one.) An access is ordered after another iff the other's stamp <= seen[its
+ * agent]; two of one warp are ordered if one lane made both or the warp has synchronised in
+ * between. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -31,7 +32,7 @@ static uint64_t cell_for(uint32_t stamp, uint32_t agent, uint32_t pc, uint32_t l
            (uint64_t)(pc < MAX_PC ? pc : MAX_PC) << 12 | lane << 6 | low;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 struct emu_shadow *emu_shadow_open(uint32_t shared_bytes) {
     struct emu_shadow *s = calloc(1, sizeof *s);
@@ -66,7 +67,7 @@ void emu_shadow_forget(struct emu_shadow *s) {
         memset(s->read[s->reader[r]], 0, s->n_cells * sizeof **s->read);
 }
 
-/* ---- Reports --------------------------------------------------------------------------------------------- */
+/* ---- Reports --------------------------------------------------------------------------------- */
 
 static const struct emu_inst *inst_at(const struct emu_block *b, uint64_t cell) {
     uint32_t pc = pc_of(cell);
@@ -96,7 +97,7 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, struct emu_
                other_wrote ? (is_warp ? "wrote" : "writes") : (is_warp ? "read" : "reads"));
 }
 
-/* ---- Accesses --------------------------------------------------------------------------------------------- */
+/* ---- Accesses -------------------------------------------------------------------------------- */
 
 /* Do two accesses of one warp without synchronisation surely come from different lanes? */
 static inline bool lanes_differ(uint32_t lane, uint32_t bytes, uint64_t other) {
@@ -106,7 +107,8 @@ static inline bool lanes_differ(uint32_t lane, uint32_t bytes, uint64_t other) {
     return lane == EMU_MANY_LANES ? (other & 15) == 15 : bytes == 15;
 }
 
-/* Is `other` unordered with what agent self (clock c) does now? Both touch some byte of the cell. */
+/* Is `other` unordered with what agent self (clock c) does now? Both touch some byte of the
+ * cell. */
 static inline bool unordered(const struct emu_clock *c, uint32_t self, uint32_t lane,
                              uint32_t bytes, uint64_t other) {
     uint32_t a = agent_of(other), stamp = stamp_of(other);
@@ -177,7 +179,7 @@ void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu
     if (__builtin_expect(bare, 0)) emu_uninitialised(w, i, p, first, s->initialised);
 }
 
-/* ---- Asynchronous operations --------------------------------------------------------------------------------- */
+/* ---- Asynchronous operations ----------------------------------------------------------------- */
 
 bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
                       unsigned agent, uint32_t stamp, uint32_t addr, uint32_t bytes,
@@ -198,7 +200,8 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
                  to = addr + bytes < at * 4 + 4 ? addr + bytes - at * 4 : 4;
         uint32_t which = ((1u << to) - 1) & ~((1u << from) - 1);
         bool touches = write & which;
-        /* the issuing warp's own earlier accesses are ordered; the agent's own operations are its business */
+        /* the issuing warp's own earlier accesses are ordered; the agent's own operations are
+         * its business */
         if (touches && a != w->agent && a != agent && stamp_of(write) > w->clock.seen[a])
             race(w, b, i, agent, at, write, what == EMU_WRITE, true);
         else if (touches && what == EMU_READ && async_proxy && a != agent &&

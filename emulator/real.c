@@ -59,9 +59,9 @@ static UNARY(abs_f64, uint64_t, a[l] & INT64_MAX);
 static UNARY(neg_f64, uint64_t, a[l] ^ (uint64_t)INT64_MIN);
 static BINARY(copysign_f64, uint64_t, (a[l] & (uint64_t)INT64_MIN) | (b[l] & INT64_MAX));
 
-/* 2^x, correctly rounded but for about one argument in 10^5: x = n + f, |f| <= 1/2, and 2^f by its Taylor
- * series in double up to f^10 (remainder below 2^-38). The exponent is added in double, so that results
- * in fp32's subnormal range round once. */
+/* 2^x, correctly rounded but for about one argument in 10^5: x = n + f, |f| <= 1/2, and 2^f by
+ * its Taylor series in double up to f^10 (remainder below 2^-38). The exponent is added in
+ * double, so that results in fp32's subnormal range round once. */
 static inline double exp2_double(double x) {
     x = x > 1024 ? 1024 : x < -1022 ? -1022 : x; /* both far outside fp32; a NaN stays */
     double shifted = x + 0x1.8p52;
@@ -97,7 +97,7 @@ static UNARY(sin_ftz_f32, float, number(flush((float)sin((double)flush(a[l])))))
 static UNARY(cos_ftz_f32, float, number((float)cos((double)flush(a[l]))));
 float emu_exp2(float x) { return exp2_f32(x); }
 
-/* ---- Modes -------------------------------------------------------------------------------------------- */
+/* ---- Modes ----------------------------------------------------------------------------------- */
 
 enum {
     CSR_DEFAULT = 0x1f80,

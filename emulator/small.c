@@ -1,6 +1,6 @@
-/* fp16 and bf16 arithmetic, alone and in pairs. Sums, products and quotients of two halves round rightly
- * by way of fp32, because 24 >= 2 * 11 + 2 bits; fma goes through double, which holds it exactly wherever
- * the last bit matters. bf16 likewise. */
+/* fp16 and bf16 arithmetic, alone and in pairs. Sums, products and quotients of two halves round
+ * rightly by way of fp32, because 24 >= 2 * 11 + 2 bits; fma goes through double, which holds it
+ * exactly wherever the last bit matters. bf16 likewise. */
 #include "lanes.h"
 
 #include "half.h"

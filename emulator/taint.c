@@ -1,7 +1,8 @@
-/* Uninitialised shared memory: reading it is no error yet (tiles are padded, and what is beyond the end is
- * masked out later). The registers that took such bytes are tainted, lane by lane; the taint follows
- * arithmetic, and is reported when it reaches a store, a branch or an address. Tensor instructions mix rows
- * and columns of many lanes: they end a taint. Warps without taint pay nothing. */
+/* Uninitialised shared memory: reading it is no error yet (tiles are padded, and what is beyond
+ * the end is masked out later). The registers that took such bytes are tainted, lane by lane;
+ * the taint follows arithmetic, and is reported when it reaches a store, a branch or an address.
+ * Tensor instructions mix rows and columns of many lanes: they end a taint. Warps without taint
+ * pay nothing. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -86,7 +87,8 @@ static void say(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, co
     w->tainted = false;
 }
 
-/* Before an instruction of a tainted warp: `mask` are the lanes that run it, `group` those that came to it. */
+/* Before an instruction of a tainted warp: `mask` are the lanes that run it, `group` those that
+ * came to it. */
 void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t group) {
     if (i->class == EMU_BRANCH && (*taint_of(w, i->guard) & group)) {
         say(w, i, *taint_of(w, i->guard) & group, "a branch");

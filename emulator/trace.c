@@ -1,5 +1,5 @@
-/* Clients of the event seam: --trace LINE, --watch ADDRESS and the bank map. All print to stdout, and make the
- * grid run on one host thread. */
+/* Clients of the event seam: --trace LINE, --watch ADDRESS and the bank map. All print to
+ * stdout, and make the grid run on one host thread. */
 #include "internal.h"
 
 #include <inttypes.h>
@@ -7,7 +7,8 @@
 
 enum { MAX_TRACED = 200 };
 
-/* Is the instruction from this line of the kernel's own file, directly or through something inlined? */
+/* Is the instruction from this line of the kernel's own file, directly or through something
+ * inlined? */
 static bool on_line(const struct emu_inst *i, const struct emu_warp *w, int line) {
     return line && emu_on_line(&w->block->kernel->origin[i->pc], line);
 }
@@ -61,9 +62,9 @@ static void print_results(void *user, struct emu_warp *w, const struct emu_inst 
     }
 }
 
-/* ---- The bank map ------------------------------------------------------------------------------------------
- * For the first execution of each shared access on the line: which bank each lane's words lie in, and in which
- * wavefront they are served: a bank gives one word a wavefront. */
+/* ---- The bank map -------------------------------------------------------------------------------
+ * For the first execution of each shared access on the line: which bank each lane's words lie
+ * in, and in which wavefront they are served: a bank gives one word a wavefront. */
 static void print_banks(const struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                         const uint64_t addr[32], unsigned bytes) {
     int lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8, words = bytes <= 4 ? 1 : (int)bytes / 4;

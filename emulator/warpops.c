@@ -1,4 +1,5 @@
-/* Instructions that look across the lanes of a warp: shfl, vote, match, redux, elect, activemask. */
+/* Instructions that look across the lanes of a warp: shfl, vote, match, redux, elect,
+ * activemask. */
 #include "lanes.h"
 #include "ptx.h"
 

@@ -1,6 +1,7 @@
-/* --without LINE[:TEXT]: the kernel runs as if the barriers, waits and fences of this source line were not there
- * (with TEXT: those whose opcode contains it; A>B: those of line B where line A calls it). What goes wrong then is what they are for. --without list prints
- * all of them with how often they ran; the tests delete each in turn. */
+/* --without LINE[:TEXT]: the kernel runs as if the barriers, waits and fences of this source
+ * line were not there (with TEXT: those whose opcode contains it; A>B: those of line B where
+ * line A calls it). What goes wrong then is what they are for. --without list prints all of them
+ * with how often they ran; the tests delete each in turn. */
 #include "internal.h"
 #include "lanes.h"
 #include "reason.h"

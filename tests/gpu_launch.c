@@ -1,5 +1,5 @@
-/* What device.h promises of launches, on a GPU: that overlapping ones keep their order and save time, in a stream and in
- * a graph, and that blocks of a cluster run together. */
+/* What device.h promises of launches, on a GPU: that overlapping ones keep their order and save
+ * time, in a stream and in a graph, and that blocks of a cluster run together. */
 #include "test.h"
 
 #include "counters.h"

@@ -1,5 +1,5 @@
-/* What the emulator must object to, and what it must not: planted races, wild pointers, uninitialised bytes,
- * deadlocks, divergence, unknown instructions; and what it counts. */
+/* What the emulator must object to, and what it must not: planted races, wild pointers,
+ * uninitialised bytes, deadlocks, divergence, unknown instructions; and what it counts. */
 #include "emu.h"
 #include "emu_counters.h"
 #include "test.h"
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Runs a body in one block; %rd0 is a buffer of 256 words, %rd51 this thread's word, %r5 the address of
- * `tile`, %r6 this thread's word in it. Returns the first report with `text` in it. */
+/* Runs a body in one block; %rd0 is a buffer of 256 words, %rd51 this thread's word, %r5 the
+ * address of `tile`, %r6 this thread's word in it. Returns the first report with `text` in it. */
 static struct emu_test t;
 static uint32_t words[256];
 
@@ -152,7 +152,7 @@ static void test_barriers(void **state) {
     assert_int_equal(words[63], 9);
 }
 
-/* ---- Refusals ---------------------------------------------------------------------------------------------- */
+/* ---- Refusals -------------------------------------------------------------------------------- */
 
 static void refuse(const char *why, const char *text) {
     struct emu_module *m = NULL;
@@ -183,7 +183,8 @@ static void test_refusals(void **state) {
     refuse("is not understood", HEAD "rubbish");
 }
 
-/* Inline assembly as nvcc leaves it: scopes, labels that repeat, names that hide others, comments. */
+/* Inline assembly as nvcc leaves it: scopes, labels that repeat, names that hide others,
+ * comments. */
 static void test_scopes(void **state) {
     (void)state;
     expect_clean(32, "mov.u32 %r1, 3;\n// begin inline asm\n{ .reg .pred p; .reg .b32 %r1; mov.u32 "
@@ -224,7 +225,7 @@ static void test_launches(void **state) {
     emu_module_close(m);
 }
 
-/* ---- Counts --------------------------------------------------------------------------------------------------- */
+/* ---- Counts ---------------------------------------------------------------------------------- */
 
 static double counted(const char *name) {
     struct counters c;
@@ -288,8 +289,9 @@ static void test_wavefronts(void **state) {
         1 + 2 + 4);
 }
 
-/* cp.async of 16 bytes, eight lanes a row. An H200 counts 4 wavefronts for rows of 128 bytes, and for rows padded to
- * 144 bytes 10.5 wavefronts and 24 sectors on average (stage 3's K and V): 10 and 11 in turn. */
+/* cp.async of 16 bytes, eight lanes a row. An H200 counts 4 wavefronts for rows of 128 bytes,
+ * and for rows padded to 144 bytes 10.5 wavefronts and 24 sectors on average (stage 3's K and
+ * V): 10 and 11 in turn. */
 static void test_copies(void **state) {
 #define COPY(row_bytes, first_row)                                                                 \
     "shr.u32 %r7, %r0, 3; add.s32 %r7, %r7, " #first_row                                           \
@@ -338,7 +340,8 @@ static void test_counts(void **state) {
         -7);
 }
 
-/* The same block on one host thread and on many, in any order, gives the same counts and results. */
+/* The same block on one host thread and on many, in any order, gives the same counts and
+ * results. */
 static void test_schedules(void **state) {
     static const char body[] =
         "mov.u32 %r1, %ctaid.x; mad.lo.s32 %r1, %r1, 256, %r0; mul.wide.u32 %rd5, %r1, 4; add.s64 "

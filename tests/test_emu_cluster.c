@@ -1,5 +1,6 @@
-/* Clusters of blocks in the emulator: addresses, accesses and barriers between blocks, and what it must object
- * to: for each mistake a kernel that is right but for it, under every order of the warps. */
+/* Clusters of blocks in the emulator: addresses, accesses and barriers between blocks, and what
+ * it must object to: for each mistake a kernel that is right but for it, under every order of
+ * the warps. */
 #include "emu.h"
 #include "emu_counters.h"
 #include "test.h"
@@ -15,9 +16,9 @@ struct shape {
 };
 static const struct shape two = {{4, 1, 1}, {2, 1, 1}, 64};
 
-/* Every kernel has: %rd0 `words`; the thread of the grid (1-D blocks) in %r1, its word in %rd3; %r5 the address of
- * `tile` (1 KB), %r6 this thread's word of it, %r4 an mbarrier; %r2 the block's rank, %r3 the next one's, %r7 and %r8
- * what %r6 and %r4 are in that block. */
+/* Every kernel has: %rd0 `words`; the thread of the grid (1-D blocks) in %r1, its word in %rd3;
+ * %r5 the address of `tile` (1 KB), %r6 this thread's word of it, %r4 an mbarrier; %r2 the
+ * block's rank, %r3 the next one's, %r7 and %r8 what %r6 and %r4 are in that block. */
 static const char *launch(const struct shape *s, const char *body) {
     char text[8192];
     snprintf(
@@ -79,7 +80,7 @@ static void expect_clean(const struct shape *shape, const char *body) {
 #define RELAXED "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;"
 #define OUT(r)  "st.global.u32 [%rd3], " r ";"
 
-/* ---- What is right ------------------------------------------------------------------------------------------ */
+/* ---- What is right --------------------------------------------------------------------------- */
 
 static void test_neighbours(void **state) {
     (void)state;
@@ -127,7 +128,8 @@ static void test_forms(void **state) {
     assert_int_equal(words[64 + 9],
                      9 + 1000 * 17); /* rank 0 wrote 0 there, both adds came on top */
     assert_int_equal(words[9], 64 + 9 + 1000 * 18);
-    /* an address of this block is one of the cluster, too; atomics of a whole cluster meet in one word */
+    /* an address of this block is one of the cluster, too; atomics of a whole cluster meet in
+     * one word */
     expect_clean(&two, "@%p0 st.shared::cluster.u32 [%r5], 0;" SYNC
                        "mov.u32 %r20, 0; mapa.shared::cluster.u32 %r21, %r5, %r20;"
                        "atom.relaxed.cluster.shared::cluster.add.u32 %r22, [%r21], 1;" SYNC
@@ -148,7 +150,8 @@ static void test_forms(void **state) {
 static void test_places(void **state) {
     (void)state;
     static const struct shape shape = {{4, 6, 2}, {2, 3, 1}, 32};
-    /* one word for each block of the 4 x 6 x 2 grid: digits of all special registers of its place */
+    /* one word for each block of the 4 x 6 x 2 grid: digits of all special registers of its
+     * place */
 #define DIGIT(name) "mov.u32 %r20, " name "; mad.lo.s32 %r21, %r21, 8, %r20;"
     expect_clean(&shape,
                  "mov.u32 %r30, %ctaid.y; mov.u32 %r31, %ctaid.z; mad.lo.s32 %r30, %r31, 6, %r30;"
@@ -206,7 +209,7 @@ static void test_threads(void **state) {
     t.options.n_threads = 1;
 }
 
-/* ---- What is wrong ------------------------------------------------------------------------------------------ */
+/* ---- What is wrong --------------------------------------------------------------------------- */
 
 static void test_life(void **state) {
     (void)state;
@@ -278,7 +281,7 @@ static void test_misuse(void **state) {
            SYNC "ld.shared.u32 %r20, [%r7];" SYNC); /* .shared is this block's alone */
 }
 
-/* ---- mbarriers of another block ------------------------------------------------------------------------------ */
+/* ---- mbarriers of another block -------------------------------------------------------------- */
 
 #define INIT(n)                                                                                    \
     "@%p0 mbarrier.init.shared.b64 [%r4], " #n "; fence.mbarrier_init.release.cluster;" SYNC

@@ -241,8 +241,9 @@ static bool is_approximate(const struct golden_wave *w) {
     return n > 4;
 }
 
-/* cp.async of 16 bytes: this counter of the hardware says 3 whatever the addresses, the one by instruction
- * (smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared), which the emulator follows, does not: test_emu_checks. */
+/* cp.async of 16 bytes: this counter of the hardware says 3 whatever the addresses, the one by
+ * instruction (smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared), which the emulator follows,
+ * does not: test_emu_checks. */
 static void wavefronts_and_sectors(void **state) {
     (void)state;
     FILE *file = fopen("tests/golden/waves.csv", "r");

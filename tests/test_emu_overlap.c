@@ -1,4 +1,5 @@
-/* Launches that overlap: what a kernel must not touch before griddepcontrol.wait, and what it may. */
+/* Launches that overlap: what a kernel must not touch before griddepcontrol.wait, and what it
+ * may. */
 #include "emu.h"
 #include "test.h"
 
@@ -8,7 +9,8 @@
 static struct emu_test t;
 static uint64_t a, b; /* 4 KB each; kernels get their addresses in %rd0 and %rd1 */
 
-/* %rd2 and %rd3: this thread's word of a and b; 64 threads, whose warps 0 and 1 find %p0 true and false */
+/* %rd2 and %rd3: this thread's word of a and b; 64 threads, whose warps 0 and 1 find %p0 true
+ * and false */
 static struct emu_module *module_of(const char *body) {
     char text[4096];
     struct emu_module *m;
@@ -124,7 +126,8 @@ static void test_happens_before(void **state) {
                  "LOOP: mbarrier.try_wait.parity.shared.b64 %p2, [%r6], 0; @!%p2 bra LOOP;" READ_B);
 }
 
-/* A launch that overlaps may let what it overlaps go on, too; one that does not ends all before it. */
+/* A launch that overlaps may let what it overlaps go on, too; one that does not ends all before
+ * it. */
 static void test_chain(void **state) {
     (void)state;
     struct emu_module *write_b = module_of(WRITE_B), *nothing = module_of(""),

@@ -1,5 +1,5 @@
-/* Scalar forms of the emulator against C: every form on random and awkward operands, in full warps and in a
- * half-full one. */
+/* Scalar forms of the emulator against C: every form on random and awkward operands, in full
+ * warps and in a half-full one. */
 #include "emu.h"
 #include "half.h"
 #include "test.h"
@@ -41,8 +41,8 @@ static uint32_t u(float x) {
 }
 static uint64_t wide(uint32_t a, uint32_t b) { return (uint64_t)b << 32 | a; }
 
-/* One form: an instruction on a = %r1, b = %r2, c = %r3 (as floats %f1.., as 64 bits %rd11 = b:a, %rd12 = c:b)
- * with its result in %r9 (%f9, or %rd9 if `is_wide`), and the same in C. */
+/* One form: an instruction on a = %r1, b = %r2, c = %r3 (as floats %f1.., as 64 bits %rd11 =
+ * b:a, %rd12 = c:b) with its result in %r9 (%f9, or %rd9 if `is_wide`), and the same in C. */
 struct form {
     const char *text;
     uint64_t (*c)(uint32_t a, uint32_t b, uint32_t c);

@@ -1,6 +1,6 @@
-/* Forms of clusters: the cases are the blocks, and each block gives something to the next of its cluster.
- * %y1 is the block's rank, %y2 the next one's, %y3 this thread's 16 bytes of smem, %y4 the same of the next block,
- * %y5 an mbarrier, %y6 the next block's. */
+/* Forms of clusters: the cases are the blocks, and each block gives something to the next of its
+ * cluster. %y1 is the block's rank, %y2 the next one's, %y3 this thread's 16 bytes of smem, %y4
+ * the same of the next block, %y5 an mbarrier, %y6 the next block's. */
 #include "forms_internal.h"
 
 #include <stdio.h>
