@@ -103,7 +103,8 @@ uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct 
     if (b->shadow) emu_shadow_access(w, b, i, p, first, what);
     if (!own || b->launch->events) {
         uint64_t wide[EMU_LANES];
-        for (int l = 0; l < EMU_LANES; l++) wide[l] = addr[l];
+        for (int l = 0; l < EMU_LANES; l++)
+            wide[l] = own ? addr[l] : emu_cluster_address(b, addr[l]);
         if (!own) emu_remote_count(w, i, mask, wide, bytes);
         tell(w, i, mask, own ? EMU_SHARED : EMU_CLUSTER, wide, bytes, what);
     }

@@ -160,7 +160,7 @@ enum emu_step emu_mapa(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
         if (rank[l] >= n)
             emu_report(EMU_BAD_OPERAND, w, i, NULL, "rank %u of a cluster of %u", rank[l], n);
         if (rank[l] != w->block->rank) /* its own: as it is */
-            address = EMU_CLUSTER_WINDOW + (uint64_t)rank[l] * EMU_WINDOW_BYTES + offset;
+            address = emu_cluster_address(w->block->cluster->block[rank[l] % n], offset);
         if (i->op[0].wide)
             emu_row64(w, i->op[0].row)[l] = address;
         else

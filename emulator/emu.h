@@ -269,6 +269,11 @@ static inline uint64_t *emu_row64(const struct emu_warp *w, uint32_t row) {
 static inline uint32_t *emu_mask(const struct emu_warp *w, uint32_t row) {
     return (uint32_t *)(void *)(w->rows + row);
 }
+/* How other blocks of the cluster call a place in b's shared memory: what mapa gives. */
+static inline uint64_t emu_cluster_address(const struct emu_block *b, uint32_t offset) {
+    return EMU_CLUSTER_WINDOW + (uint64_t)b->rank * EMU_WINDOW_BYTES + offset;
+}
+
 /* The addresses of an EMU_OP_ADDRESS operand. Shared ones as offsets into the block's memory. */
 void emu_addresses(const struct emu_warp *w, const struct emu_operand *op, uint64_t out[32]);
 

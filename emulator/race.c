@@ -192,7 +192,10 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
         return false;
     }
     const struct emu_events *e = b->launch->events;
-    if (e && e->access) e->access(e->user, w, i, 1, EMU_SHARED, (uint64_t[32]){addr}, bytes, what);
+    bool own = b == w->block;
+    if (e && e->access)
+        e->access(e->user, w, i, 1, own ? EMU_SHARED : EMU_CLUSTER,
+                  (uint64_t[32]){own ? addr : emu_cluster_address(b, addr)}, bytes, what);
     uint64_t *reads = s && what == EMU_READ ? reads_of(s, agent) : NULL;
     for (uint32_t at = addr / 4; s && at < (addr + bytes + 3) / 4; at++) {
         uint64_t write = s->write[at];

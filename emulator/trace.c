@@ -97,6 +97,26 @@ static bool is_new(struct emu_trace *t, uint32_t pc) {
     return true;
 }
 
+static void print_watched(const struct emu_options *o, const struct emu_warp *w,
+                          const struct emu_inst *i, uint32_t mask, enum emu_space space,
+                          const uint64_t addr[32], unsigned bytes, enum emu_access what) {
+    bool remote = space == EMU_CLUSTER;
+    if ((space == EMU_SHARED || remote) != o->watch_shared) return;
+    EMU_EACH_LANE(l, mask) {
+        uint64_t at = remote ? addr[l] % EMU_WINDOW_BYTES : addr[l];
+        if (o->watch - at >= bytes) continue;
+        printf("lane %u %s 0x%" PRIx64, l,
+               what == EMU_ATOM   ? "updates"
+               : what & EMU_WRITE ? "writes"
+                                  : "reads",
+               o->watch);
+        if (remote)
+            printf(" of rank %u", (unsigned)((addr[l] - EMU_CLUSTER_WINDOW) / EMU_WINDOW_BYTES));
+        printf(": ");
+        print_where(w, i, mask);
+    }
+}
+
 static void on_access(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                       enum emu_space space, const uint64_t addr[32], unsigned bytes,
                       enum emu_access what) {
@@ -108,7 +128,10 @@ static void on_access(void *user, struct emu_warp *w, const struct emu_inst *i, 
         print_banks(w, i, mask, addr, bytes);
     if (o->trace_line && first_warp && on_line(i, w, o->trace_line) && t->n_traced < MAX_TRACED) {
         printf("%s addresses of line %d, %u bytes a lane\n",
-               space == EMU_SHARED ? "shared" : "global", o->trace_line, bytes);
+               space == EMU_SHARED    ? "shared"
+               : space == EMU_CLUSTER ? "another block's shared"
+                                      : "global",
+               o->trace_line, bytes);
         for (uint32_t l = 0; l < EMU_LANES; l++) {
             if (l % 8 == 0) printf("    lane %2u:", l);
             if (mask >> l & 1)
@@ -118,16 +141,7 @@ static void on_access(void *user, struct emu_warp *w, const struct emu_inst *i, 
             if (l % 8 == 7) putchar('\n');
         }
     }
-    if (!o->watch || (space == EMU_SHARED) != o->watch_shared) return;
-    EMU_EACH_LANE(l, mask) {
-        if (o->watch - addr[l] >= bytes) continue;
-        printf("lane %u %s 0x%" PRIx64 ": ", l,
-               what == EMU_ATOM   ? "updates"
-               : what & EMU_WRITE ? "writes"
-                                  : "reads",
-               o->watch);
-        print_where(w, i, mask);
-    }
+    if (o->watch) print_watched(o, w, i, mask, space, addr, bytes, what);
 }
 
 bool emu_trace_open(struct emu_trace *t, const struct emu_options *o) {

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct emu_test t;
 static uint32_t words[4096];
@@ -207,6 +208,29 @@ static void test_threads(void **state) {
             assert_int_equal(words[i], (i / 256 * 4 + (i / 64 + 1) % 4) * 64 + i % 64);
     }
     t.options.n_threads = 1;
+}
+
+/* --watch shared: also prints what other blocks do to that word. */
+static void test_watch(void **state) {
+    (void)state;
+    char text[4096] = "";
+    FILE *out = tmpfile();
+    int keep = dup(STDOUT_FILENO);
+    fflush(stdout);
+    dup2(fileno(out), STDOUT_FILENO);
+    t.options = (struct emu_options){.n_threads = 1, .watch_shared = true, .watch = 4 * 5};
+    const char *why = launch(&two, SYNC "st.shared::cluster.u32 [%r7], %r1;" SYNC);
+    t.options = (struct emu_options){.n_threads = 1};
+    fflush(stdout);
+    dup2(keep, STDOUT_FILENO);
+    close(keep);
+    rewind(out);
+    text[fread(text, 1, sizeof text - 1, out)] = 0;
+    fclose(out);
+    assert_fine(why);
+    const char *first = strstr(text, "lane 5 writes 0x14 of rank 1: line 0, block (0,0,0)");
+    if (!first || !strstr(text, "lane 5 writes 0x14 of rank 0: line 0, block (1,0,0)"))
+        fail_msg("printed: %s", text);
 }
 
 /* ---- What is wrong --------------------------------------------------------------------------- */
@@ -416,9 +440,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_neighbours), cmocka_unit_test(test_forms),
         cmocka_unit_test(test_places),     cmocka_unit_test(test_exits),
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_life),
-        cmocka_unit_test(test_races),      cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_launches),   cmocka_unit_test(test_arrivals),
-        cmocka_unit_test(test_copies)};
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_watch),
+        cmocka_unit_test(test_life),       cmocka_unit_test(test_races),
+        cmocka_unit_test(test_misuse),     cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_arrivals),   cmocka_unit_test(test_copies)};
     return cmocka_run_group_tests(tests, open_emulator, close_emulator);
 }
