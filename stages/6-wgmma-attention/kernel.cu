@@ -384,6 +384,9 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
             wait(&q_full[row_group], round & 1);
             wait(&k_full[k.stage], k.parity);
         }
+        // All are waited for, but that q_smem and k_smem have been read is the producer's to say. Not
+        // earlier: compute-sanitizer lets nobody go on from here before all have come.
+        if (SPLIT) cluster_arrive_relaxed();
         wait(&v_full[v.stage], v.parity);
         if (TURNS) bar_sync(turn, 256);
         registers_fence(o_frag);
@@ -470,8 +473,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
         }
     } else {
         if (!SPLIT) setmaxnreg_inc<CONSUMER_REGISTERS>();
-        if (SPLIT)
-            cluster_arrive_relaxed(); // it is the producer who says it, but all are waited for
         consume(args, schedule, &o_map, q_smem, k_smem, v_smem, o_smem, ones_smem, first,
                 warpgroup);
     }

@@ -192,7 +192,7 @@ static struct device_launch launch_of(const struct attention *a, const struct ch
                  1, 1},
         .block = {THREADS_OF(a->head_dim, cut->shape), 1, 1},
         .cluster = {cut->split, 1, 1},
-        .overlaps_previous = is_split && (cut->split < MAX_SPLIT || a->seqlen_k <= CROWDED_KEYS),
+        .overlaps_previous = cut->split < MAX_SPLIT || a->seqlen_k <= CROWDED_KEYS,
         .shared_bytes = SHARED_BYTES(a->head_dim, cut->shape),
     };
 }
