@@ -80,7 +80,10 @@ static __device__ __forceinline__ bool has_rows(const struct attention_args &arg
 // What comes after tile `round` of this CTA: n_tiles or more is nothing.
 static __device__ __forceinline__ int next_index(uint32_t round) {
     wait(&next_full[round & 1], round >> 1 & 1); // next_smem is written
-    const int index = __shfl_sync(~0u, next_smem[round & 1], 0);
-    if (threadIdx.x % 32 == 0) arrive(&next_empty[round & 1]);
-    return index;
+    int index = 0;
+    if (threadIdx.x % 32 == 0) {
+        index = next_smem[round & 1]; // who reads arrives: a shuffle orders no other lane's read
+        arrive(&next_empty[round & 1]);
+    }
+    return __shfl_sync(~0u, index, 0);
 }
