@@ -5,9 +5,9 @@
 #   STAGES="4 5" tests/gpu_sanitize.sh       these stages; all without it. JOBS=16 runs at a time
 #
 # The shapes meet every head_dim that some stage takes, both masks, ragged tails, GQA, rows that see
-# no key, a single row over many keys (split keys) and a single key. A shape that the stage refuses
-# (exit 3) is counted apart: 12 shapes must remain. Stage 5 has shapes of its own: layouts, operand
-# sources and widths of one instruction.
+# no key, a single row over many keys (split keys), a single key, and more tiles than SMs. A shape
+# that the stage refuses (exit 3) is counted apart: 12 shapes must remain. Stage 5 has shapes of its
+# own: layouts, operand sources and widths of one instruction.
 . tests/tap.sh
 . tests/stages.sh
 tools="memcheck racecheck synccheck initcheck"
@@ -27,6 +27,8 @@ shapes=(
     "--head-dim 32 --seqlen 150 --causal"
     "--head-dim 96 --seqlen 150 --causal"
     "--head-dim 256 --seqlen 150 --causal"
+    "--head-dim 64 --heads 134 --seqlen-q 70 --seqlen-k 200"
+    "--head-dim 128 --heads 134 --seqlen 70 --causal"
 )
 products=()
 for swizzle in none 32 64 128; do
