@@ -45,6 +45,8 @@ $(addprefix banks-,$(STAGES)): banks-%: %
 	    > results/banks/$*-$(LINE).txt
 	@grep -q '^[0-9]' results/banks/$*-$(LINE).txt || \
 	    { echo "make: warp 0 makes no shared access at line $(LINE) of $*" >&2; exit 2; }
+	@command -v gnuplot > /dev/null || \
+	    { echo "banks: the map is in results/banks/$*-$(LINE).txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
 	@gnuplot -e "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); out='results/banks/$*-$(LINE)'; \
 	    term='$(MAP)'; caption='$*, line $(LINE), access $(ACCESS)'" emulator/banks.gp
 	@echo "results/banks/$*-$(LINE).txt$(if $(filter png,$(MAP)), and .png)"
