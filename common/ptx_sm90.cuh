@@ -162,9 +162,8 @@ PTX uint32_t mapa(uint32_t smem, uint32_t rank) {
     return there;
 }
 
-PTX void st_cluster_v2(uint32_t there, float a, float b) {
-    asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(there), "f"(a), "f"(b)
-                 : "memory");
+PTX void st_cluster(uint32_t there, float x) {
+    asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(x) : "memory");
 }
 
 PTX void st_cluster_v4(uint32_t there, const float (&x)[4]) {

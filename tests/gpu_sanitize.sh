@@ -1,11 +1,11 @@
 #!/bin/bash
-# compute-sanitizer's four tools over the stages, on a GPU: no report on any of 12 shapes. First
+# compute-sanitizer's four tools over the stages, on a GPU: no report on any shape, 12 at least. First
 # each tool must find the bug of its kind that tests/planted.cu holds.
 #
 #   STAGES="4 5" tests/gpu_sanitize.sh       these stages; all without it. JOBS=16 runs at a time
 #
 # The shapes meet every head_dim that some stage takes, both masks, ragged tails, GQA, rows that see
-# no key, a single row over many keys (split keys), a single key, and more tiles than SMs. A shape
+# no key, few rows over many keys (clusters of 2 and 8), a single key, and more tiles than SMs. A shape
 # that the stage refuses (exit 3) is counted apart: 12 shapes must remain. Stage 5 has shapes of its
 # own: layouts, operand sources and widths of one instruction.
 . tests/tap.sh
@@ -20,6 +20,7 @@ shapes=(
     "--head-dim 64 --seqlen-q 150 --seqlen-k 70 --causal=top-left"
     "--head-dim 64 --seqlen-q 1 --seqlen-k 1000"
     "--head-dim 64 --seqlen-q 33 --seqlen-k 1"
+    "--head-dim 64 --heads 8 --kv-heads 2 --seqlen-q 3 --seqlen-k 2100 --causal"
     "--head-dim 128 --seqlen 129"
     "--head-dim 128 --seqlen 190 --causal"
     "--head-dim 128 --heads 8 --kv-heads 1 --seqlen 64"

@@ -2,10 +2,20 @@
  * row sums of the same 64 rows, each for its share of the keys: its part. Included by kernel.cu
  * after its constants.
  *
- * Columns are dealt out: part p sends block n of 8 columns to part n / BLOCKS and gets from everybody
- * its own blocks, which it adds up, divides and stores. What part d gets lies in its CTA's
- *   o_smem  [d's warpgroup][from part][block][128 threads] 16 bytes, as in o_frag: no bank twice
- *   ml_smem [from part][64 rows] base and row sum, for all warpgroups of the CTA */
+ * Columns are dealt out: every part sends block n of 8 columns to part n / BLOCKS, which adds up what
+ * it gets, divides and stores. Head_dim 64, a cluster of 2 CTAs, so 4 parts:
+ *
+ *      columns           0 - 15   16 - 31   32 - 47   48 - 63
+ *      part 0, CTA 0      to 0      to 1      to 2      to 3
+ *      part 1, CTA 0      to 0      to 1      to 2      to 3
+ *      part 2, CTA 1      to 0      to 1      to 2      to 3
+ *      part 3, CTA 1      to 0      to 1      to 2      to 3
+ *
+ *   o_smem  [receiving warpgroup][from part][block][128 threads] 16 bytes, as they lie in o_frag
+ *   ml_smem [from part][64 rows] base and row sum, for all warpgroups of the CTA
+ *
+ * In o_frag's order a warp stores 512 bytes in a row, and the thread that adds them up is the one with
+ * the same number. The order of the additions is that of the parts: results repeat bit by bit. */
 #pragma once
 
 template <int CTAS> // of a cluster
@@ -23,15 +33,16 @@ exchange(const struct attention_args &args, const struct schedule &schedule, con
     const int row0 = 16 * warp + lane / 4; // + 8 r
     const int n_rows = (args.seqlen_q << schedule.pack) - t.q0;
     const bool some = 16 * warp < n_rows; // of this warp's rows exist
+    // The 4 lanes of two rows have the same bases and sums: each sends one of the four.
+    const int mine = lane % 4 / 2; // of rows row0 and row0 + 8
+    const float m_mine = mine ? m_frag[1] : m_frag[0], l_mine = mine ? l_frag[1] : l_frag[0];
 
     cluster_wait(); // nobody reads q_smem and k_smem any more: they may be written
 #pragma unroll
     for (int to = 0; to < CTAS && some; to++) {
         const uint32_t there = mapa(o_smem, to);
-        if (lane % 4 == 0)
-            for (int r = 0; r < 2; r++)
-                st_cluster_v2(there + O_BYTES + (part * 64 + row0 + 8 * r) * 8, m_frag[r],
-                              l_frag[r]);
+        st_cluster(there + O_BYTES + (part * 64 + row0 + 8 * mine) * 8 + lane % 2 * 4,
+                   lane % 2 ? l_mine : m_mine);
 #pragma unroll
         for (int i = 0; i < KEY_GROUPS * BLOCKS; i++) {
             const int n = to * KEY_GROUPS * BLOCKS + i;
