@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -52,6 +53,24 @@ static struct cut cut_of(const struct attention *a, const struct chip *chip) {
     bool is_short = HAS_SHAPE(dim, SHAPE_SHORT) && a->seqlen_q <= SHORT_ROWS;
     int shape = is_short ? SHAPE_SHORT : SHAPE_LONG;
     return (struct cut){shape, pack_of(a, shape), 1};
+}
+
+/* The same for the image that --image names; a problem that it is not for is refused. */
+static const char *cut_for(const char *image, const struct attention *a, const struct chip *chip,
+                           struct cut *out) {
+    *out = cut_of(a, chip);
+    if (!*image) return NULL;
+    bool is_causal = strstr(image, "-causal"), is_naive = strstr(image, "-naive");
+    if (atoi(image + 1) != a->head_dim)
+        return reason_as(STATUS_USAGE, "image %s is not for head_dim %d", image, a->head_dim);
+    if (!is_naive && is_causal != (a->mask != MASK_NONE))
+        return reason_as(STATUS_USAGE, "image %s is for problems %s a mask", image,
+                         is_causal ? "with" : "without");
+    int shape = strstr(image, "-split")   ? SHAPE_SPLIT
+                : strstr(image, "-short") ? SHAPE_SHORT
+                                          : SHAPE_LONG;
+    if (shape != out->shape) *out = (struct cut){shape, pack_of(a, shape), 1};
+    return NULL;
 }
 
 static const char *map_rule(const char *name, const struct tensor_stride *s) {
@@ -200,19 +219,22 @@ static struct device_launch launch_of(const struct attention *a, const struct ch
 static const char *plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out) {
     const struct chip *chip = &device_info(d)->chip;
-    const struct cut cut = cut_of(a, chip);
+    struct cut cut;
+    const char *why = cut_for(out->image, a, chip, &cut);
+    if (why) return why;
+    if (strstr(out->image, "-naive")) return plan_naive(a, t, out);
     const char *const suffix[] = {"", "-short", "-split"};
     struct attention_args args = stage_args(a, t);
     struct schedule schedule = schedule_of(a, &cut);
     schedule.counter = (uint32_t *)t->workspace;
-    if (strstr(out->image, "-naive")) return plan_naive(a, t, out);
-    *out = (struct stage_plan){.n_launches = 1};
+    *out =
+        (struct stage_plan){.n_launches = 1, .is_other_kernel = cut.shape != cut_of(a, chip).shape};
     snprintf(out->image, sizeof out->image, "d%d%s%s", a->head_dim, suffix[cut.shape],
              args.causal ? "-causal" : "");
     struct device_launch *l = &out->launch[0];
     *l = launch_of(a, chip, &cut);
     unsigned char maps[4][128];
-    const char *why = make_maps(a, d, t, &cut, maps);
+    why = make_maps(a, d, t, &cut, maps);
     /* Every launch leaves the counter at 0 for the next. */
     if (!why) why = device_fill(d, t->workspace, 0, sizeof(uint32_t));
     if (why) return why;
