@@ -193,8 +193,9 @@ const char *timeline_collect(struct device *d, struct device_image *image,
     if (device_info(d)->is_emulator) return "the emulator has no clock, so no timeline";
     const char *why = gpu_counts_open(d, image, launches, n, &g);
     if (why) return why;
-    why = open_sampler(&s, gpu_counts_cupti(g), gpu_counts_chip(g), interval_us);
-    if (!why) why = limit_runs(&s, interval_us);
+    /* Before sampling is opened: its first sample would reach back to here. */
+    why = limit_runs(&s, interval_us);
+    if (!why) why = open_sampler(&s, gpu_counts_cupti(g), gpu_counts_chip(g), interval_us);
     if (!why) why = sample(&s);
     out->n_runs = s.n_runs;
     if (!why) why = evaluate(&s, out);

@@ -146,6 +146,7 @@ static void a_timeline_covers_the_run(void **state) {
     double tensor = 0;
     for (int i = 0; i < t.n; i++) {
         assert_true(i == 0 || t.sample[i].us > t.sample[i - 1].us);
+        assert_true(i == 0 || t.sample[i].us < t.sample[i - 1].us + 10 * t.interval_us);
         assert_in_range((int)t.sample[i].tensor_pct, 0, 100);
         tensor += t.sample[i].tensor_pct / t.n;
     }
