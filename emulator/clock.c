@@ -62,7 +62,8 @@ void emu_agents_begin(struct emu_cluster *c) {
         s->agent[a].rank = b->rank;
         w->clock.waited = false;
         w->clock.met = 1u << b->rank;
-        for (uint32_t k = 0; k < s->most; k++) w->clock.seen[k] = w->clock.fenced[k] = s->base;
+        for (uint32_t k = 0; k < s->most; k++)
+            w->clock.seen[k] = w->clock.fenced[k] = w->clock.all[k] = s->base;
         emu_tick(w);
     }
 }
@@ -75,29 +76,47 @@ void emu_tick(struct emu_warp *w) {
     if (s) s->agent[w->agent].stamp = stamp;
 }
 
+static inline uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+/* Lanes of different arrivals are taken together, as if each had come with the last: a race may be
+ * missed for it, and none invented. */
 static void join(uint32_t n, struct emu_clock *into, const struct emu_clock *from) {
     for (uint32_t a = 0; a < n; a++) {
-        into->seen[a] = into->seen[a] > from->seen[a] ? into->seen[a] : from->seen[a];
-        into->fenced[a] = into->fenced[a] > from->fenced[a] ? into->fenced[a] : from->fenced[a];
+        uint32_t seen = later(into->seen[a], from->seen[a]),
+                 all = later(into->all[a], from->all[a]);
+        into->lanes[a] = all < seen ? into->lanes[a] | from->lanes[a] : 0;
+        into->seen[a] = seen;
+        into->all[a] = all;
+        into->fenced[a] = later(into->fenced[a], from->fenced[a]);
     }
     into->waited |= from->waited;
     into->met |= from->met;
 }
 
-void emu_release(struct emu_warp *w, struct emu_clock *c) {
+void emu_release(struct emu_warp *w, uint32_t mask, struct emu_clock *c) {
     const struct emu_agents *s = w->block->cluster->agents;
     if (!s) return;
+    uint32_t self = w->agent, synchronised = w->clock.all[self];
+    if (mask == w->live) w->clock.all[self] = w->clock.seen[self];
+    w->clock.lanes[self] = mask;
     join(s->n, c, &w->clock);
+    w->clock.all[self] = synchronised;
     emu_tick(w);
 }
 
-void emu_acquire(struct emu_warp *w, const struct emu_clock *c) {
+void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_clock *c) {
     const struct emu_agents *s = w->block->cluster->agents;
     if (!s) return;
-    uint32_t own = w->clock.seen[w->agent];
+    uint32_t self = w->agent, own = w->clock.seen[self], synchronised = w->clock.all[self];
     join(s->n, &w->clock, c);
-    w->clock.seen[w->agent] = own;
+    w->clock.seen[self] = own;
+    if (mask != w->live) w->clock.all[self] = synchronised; /* the other lanes do not wait */
     emu_overlap_sync(w);
+}
+
+void emu_warp_synchronised(struct emu_warp *w) {
+    w->clock.all[w->agent] = w->clock.seen[w->agent];
+    emu_tick(w);
 }
 
 void emu_clock_pass(const struct emu_block *b, struct emu_clock *done, struct emu_clock *c) {
@@ -105,6 +124,8 @@ void emu_clock_pass(const struct emu_block *b, struct emu_clock *done, struct em
     if (!s) return;
     memcpy(done->seen, c->seen, s->n * sizeof *c->seen);
     memcpy(done->fenced, c->fenced, s->n * sizeof *c->fenced);
+    memcpy(done->all, c->all, s->n * sizeof *c->all);
+    memcpy(done->lanes, c->lanes, s->n * sizeof *c->lanes);
     done->waited = c->waited;
     done->met = c->met;
     emu_clock_clear(b, c);
@@ -115,6 +136,8 @@ void emu_clock_clear(const struct emu_block *b, struct emu_clock *c) {
     if (!s) return;
     memset(c->seen, 0, s->n * sizeof *c->seen);
     memset(c->fenced, 0, s->n * sizeof *c->fenced);
+    memset(c->all, 0, s->n * sizeof *c->all);
+    memset(c->lanes, 0, s->n * sizeof *c->lanes);
     c->waited = false;
     c->met = 0;
 }
@@ -148,6 +171,7 @@ uint32_t emu_agent_issue(struct emu_block *b, unsigned agent) {
 void emu_agent_done(struct emu_clock *c, unsigned agent, uint32_t stamp) {
     if (c->seen[agent] < stamp) c->seen[agent] = stamp;
     if (c->fenced[agent] < stamp) c->fenced[agent] = stamp;
+    if (c->all[agent] < stamp) c->all[agent] = stamp;
 }
 
 uint32_t emu_agents_count(const struct emu_block *b) { return b->cluster->agents->n; }

@@ -107,7 +107,7 @@ enum emu_step emu_cluster_arrive(struct emu_warp *w, const struct emu_inst *i, u
     if (w->unwaited & mask)
         emu_report(EMU_BARRIER_MISMATCH, w, i, NULL,
                    "lanes %08x arrive again without barrier.cluster.wait", w->unwaited & mask);
-    if (!emu_has(i, "relaxed")) emu_release(w, &c->clock);
+    if (!emu_has(i, "relaxed")) emu_release(w, mask, &c->clock);
     w->count[i->pc].splits++;
     w->arrived = arrived(w) | mask;
     w->unwaited |= mask;
@@ -125,7 +125,7 @@ enum emu_step emu_cluster_wait(struct emu_warp *w, const struct emu_inst *i, uin
                    "lanes %08x wait without barrier.cluster.arrive", mask & ~w->unwaited);
     if (arrived(w) & mask) return EMU_WAIT;
     w->unwaited &= ~mask;
-    emu_acquire(w, &c->done);
+    emu_acquire(w, mask, &c->done);
     w->clock.met = (uint32_t)((1ull << c->n) - 1); /* even if the others' arrivals were relaxed */
     return EMU_NEXT;
 }
@@ -138,7 +138,7 @@ void emu_cluster_exit(struct emu_warp *w, uint32_t mask) {
     c->n_live -= (uint32_t)__builtin_popcount(mask);
     complete(c);
     if (c->n == 1) return;
-    emu_release(w, &b->end);
+    emu_release(w, mask, &b->end);
     if (!b->n_live) check_visits(b);
 }
 

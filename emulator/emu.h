@@ -27,7 +27,9 @@
  * fenced[] is the part of seen[] that has passed a fence.proxy.async. */
 struct emu_clock {
     uint32_t seen[EMU_MAX_AGENTS], fenced[EMU_MAX_AGENTS];
-    bool waited;  /* griddepcontrol.wait was run (overlap.c) */
+    uint32_t all[EMU_MAX_AGENTS];   /* up to here what every lane of the warp did; beyond, up to */
+    uint32_t lanes[EMU_MAX_AGENTS]; /* seen[], what these lanes did: one arrived, the others not */
+    bool waited;                    /* griddepcontrol.wait was run (overlap.c) */
     uint32_t met; /* ranks of the cluster that are known to have started (cluster.c) */
 };
 
@@ -46,8 +48,10 @@ uint32_t emu_agent_issue(struct emu_block *b, unsigned agent);
 /* The agent's operation with this stamp is complete for whoever acquires (or owns) the clock. */
 void emu_agent_done(struct emu_clock *c, unsigned agent, uint32_t stamp);
 
-void emu_release(struct emu_warp *w, struct emu_clock *c); /* c learns all that w has done so far */
-void emu_acquire(struct emu_warp *w, const struct emu_clock *c);
+/* c learns what the lanes in `mask` have done so far, and with them the whole warp up to its last
+ * synchronisation of all lanes. */
+void emu_release(struct emu_warp *w, uint32_t mask, struct emu_clock *c);
+void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_clock *c);
 /* A phase is over: done = c, and c is empty again. */
 void emu_clock_pass(const struct emu_block *b, struct emu_clock *done, struct emu_clock *c);
 void emu_clock_clear(const struct emu_block *b, struct emu_clock *c);

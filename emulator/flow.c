@@ -90,7 +90,7 @@ enum emu_step emu_warp_sync(struct emu_warp *w, const struct emu_inst *i, uint32
     const uint32_t *members = ROW(uint32_t, 0);
     if (!emu_converged(w, i, mask, members[__builtin_ctz(mask)])) return EMU_WAIT;
     w->count[i->pc].splits++;
-    emu_tick(w);
+    if (mask == w->live) emu_warp_synchronised(w);
     emu_overlap_sync(w);
     return EMU_NEXT;
 }
@@ -163,7 +163,7 @@ enum emu_step emu_bar(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
             bar->votes += (uint32_t)__builtin_popcount(p);
             bar->all = bar->all && p == mask;
         }
-        emu_release(w, &bar->clock);
+        emu_release(w, mask, &bar->clock);
         w->token = bar->generation;
         if (i->aux[0] & 2) {
             complete(b, bar);
@@ -171,7 +171,7 @@ enum emu_step emu_bar(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
         }
         if (!complete(b, bar)) return EMU_WAIT;
     }
-    emu_acquire(w, &bar->done);
+    emu_acquire(w, mask, &bar->done);
     if (i->aux[0] & 4) {
         if (i->op[0].kind == EMU_OP_PRED)
             write_pred(w, i->row[0], mask,

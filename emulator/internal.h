@@ -98,6 +98,7 @@ void emu_taint_load(struct emu_warp *w, const struct emu_inst *i);
 struct emu_agents *emu_agents_open(void);
 void emu_agents_begin(struct emu_cluster *c); /* a cluster starts */
 void emu_tick(struct emu_warp *w); /* a new stamp for w's next accesses: after each release */
+void emu_warp_synchronised(struct emu_warp *w); /* __syncwarp() of all lanes */
 uint32_t emu_agents_count(const struct emu_block *b);
 uint32_t emu_agents_base(const struct emu_block *b); /* stamps up to it are of earlier clusters */
 bool emu_agent_is_warp(const struct emu_block *b, uint32_t a);

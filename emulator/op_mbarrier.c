@@ -155,6 +155,13 @@ static void addresses(const struct emu_warp *w, const struct emu_operand *op,
     for (int l = 0; l < EMU_LANES; l++) out[l] = emu_shared_offset(wide[l]);
 }
 
+/* Do all lanes mean the same place? */
+static bool alike(uint32_t mask, const uint32_t addr[EMU_LANES]) {
+    EMU_EACH_LANE(l, mask)
+    if (addr[l] != addr[__builtin_ctz(mask)]) return false;
+    return true;
+}
+
 /* The same for mbarriers of any block: the lanes that reach theirs. */
 static uint32_t targets(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                         const struct emu_operand *op, struct emu_block *block[EMU_LANES],
@@ -176,12 +183,13 @@ static uint32_t targets(struct emu_warp *w, const struct emu_inst *i, uint32_t m
 }
 
 /* An arrival tells of what came before it: its own block, or if it says .cluster another one. */
-static void release(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m) {
+static void release(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes,
+                    struct emu_mbarrier *m) {
     if (i->aux[AUX_FLAGS] & RELAXED) return;
     if (m->block == w->block)
-        emu_release(w, &m->clock);
+        emu_release(w, lanes, &m->clock);
     else if (i->aux[AUX_FLAGS] & CLUSTER)
-        emu_release(w, &m->far);
+        emu_release(w, lanes, &m->far);
 }
 
 static int semantics(const struct emu_inst *i) {
@@ -207,7 +215,7 @@ enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, ui
         m->valid = true;
         m->init = i;
         m->init_agent = w->agent;
-        m->init_stamp = w->clock.seen[w->index];
+        m->init_stamp = w->clock.seen[w->agent];
         m->in_flight = 0;
         m->bytes_expected = 0;
         emu_clock_clear(w->block, &m->clock);
@@ -236,7 +244,10 @@ static enum emu_step arrive(struct emu_warp *w, const struct emu_inst *i, uint32
     int flags = i->aux[AUX_FLAGS];
     const uint32_t *value = i->n_ops > 2 ? emu_row32(w, i->op[2].row) : NULL;
     uint64_t *state = emu_row64(w, i->op[0].row);
-    EMU_EACH_LANE(l, targets(w, i, mask, &i->op[1], block, addr)) {
+    uint32_t ok = targets(w, i, mask, &i->op[1], block, addr);
+    bool one = alike(ok, addr);
+    EMU_EACH_LANE(l, ok) one = one && block[l] == block[__builtin_ctz(ok)];
+    EMU_EACH_LANE(l, ok) {
         struct emu_mbarrier *m = emu_mbarrier_at(w, block[l], i, addr[l]);
         uint32_t count = value && !(flags & EXPECT_TX) ? value[l] : 1;
         struct word word;
@@ -250,7 +261,7 @@ static enum emu_step arrive(struct emu_warp *w, const struct emu_inst *i, uint32
         if (flags & NO_COMPLETE && count == word.pending && !word.tx)
             emu_report(EMU_BAD_MBARRIER, w, i, m->init,
                        "this .noComplete arrival would complete the phase");
-        release(w, i, m);
+        release(w, i, one ? ok : 1u << l, m);
         emu_mbarrier_arrive(w, i, m, count);
     }
     return EMU_NEXT;
@@ -289,6 +300,7 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
     uint32_t addr[EMU_LANES], done = 0, *p = emu_mask(w, i->op[0].row);
     addresses(w, &i->op[1], addr);
     if (!w->resumed) mask = emu_shared_access(w, i, mask, addr, 8, EMU_ATOM);
+    bool one = alike(mask, addr);
     EMU_EACH_LANE(l, mask) {
         struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, addr[l]);
         struct word word;
@@ -299,8 +311,10 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
         if (word.phase == waited) continue;
         done |= 1u << l;
         if (i->aux[AUX_FLAGS] & RELAXED) continue;
-        emu_acquire(w, &m->done);
-        if (i->aux[AUX_FLAGS] & CLUSTER) emu_acquire(w, &m->far_done);
+        if (one && done != 1u << l) continue; /* the first lane acquired for all */
+        uint32_t lanes = one ? mask : 1u << l;
+        emu_acquire(w, lanes, &m->done);
+        if (i->aux[AUX_FLAGS] & CLUSTER) emu_acquire(w, lanes, &m->far_done);
     }
     if (done != mask && (!(i->aux[AUX_FLAGS] & POLL) || !w->resumed)) return EMU_WAIT;
     if (done != mask && ++emu_async(w->block)->polls % POLLS == 0) emu_async_flush(w->block);

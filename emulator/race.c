@@ -107,14 +107,22 @@ static inline bool lanes_differ(uint32_t lane, uint32_t bytes, uint64_t other) {
     return lane == EMU_MANY_LANES ? (other & 15) == 15 : bytes == 15;
 }
 
+/* Is what another agent did at `other` not known to the clock? */
+static inline bool unseen(const struct emu_clock *c, uint64_t other) {
+    uint32_t a = agent_of(other), stamp = stamp_of(other), lane = lane_of(other);
+    if (__builtin_expect(stamp <= c->all[a], 1)) return false;
+    if (stamp > c->seen[a]) return true;
+    if (lane != EMU_MANY_LANES) return !(c->lanes[a] >> lane & 1);
+    return !(c->lanes[a] & (c->lanes[a] - 1)); /* several did it, and at most one has arrived */
+}
+
 /* Is `other` unordered with what agent self (clock c) does now? Both touch some byte of the
  * cell. */
 static inline bool unordered(const struct emu_clock *c, uint32_t self, uint32_t lane,
                              uint32_t bytes, uint64_t other) {
-    uint32_t a = agent_of(other), stamp = stamp_of(other);
     if (!(other & bytes)) return false;
-    if (a != self) return stamp > c->seen[a];
-    return stamp == c->seen[a] && lanes_differ(lane, bytes, other);
+    if (agent_of(other) != self) return unseen(c, other);
+    return stamp_of(other) > c->all[self] && lanes_differ(lane, bytes, other);
 }
 
 static inline void read_cell(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
@@ -205,7 +213,7 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
         bool touches = write & which;
         /* the issuing warp's own earlier accesses are ordered; the agent's own operations are
          * its business */
-        if (touches && a != w->agent && a != agent && stamp_of(write) > w->clock.seen[a])
+        if (touches && a != w->agent && a != agent && unseen(&w->clock, write))
             race(w, b, i, agent, at, write, what == EMU_WRITE, true);
         else if (touches && what == EMU_READ && async_proxy && a != agent &&
                  stamp_of(write) > w->clock.fenced[a] && stamp_of(write) > emu_agents_base(b))
@@ -220,7 +228,7 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
         for (uint32_t k = 0; k < s->n_readers; k++) {
             uint32_t r = s->reader[k];
             uint64_t read = s->read[r][at];
-            if (r != w->agent && r != agent && read & which && stamp_of(read) > w->clock.seen[r])
+            if (r != w->agent && r != agent && read & which && unseen(&w->clock, read))
                 race(w, b, i, agent, at, read, true, false);
         }
         s->write[at] = cell_for(stamp, agent, i->pc, EMU_MANY_LANES, which);

@@ -153,7 +153,7 @@ static void mbarriers(void **state) {
         {"used before the barrier",
          "@%lead mbarrier.init.shared::cta.b64 [%b], "
          "64;\nfence.mbarrier_init.release.cluster;\n" ARRIVE,
-         "mbarrier at shared", 64},
+         "race", 64},
         {"overwritten",
          INIT("32") "mov.b64 %x3, 5;\n@%lead st.shared.b64 [%b], %x3;\nbar.sync 0;\n" ARRIVE,
          "was overwritten", 0},
@@ -173,6 +173,51 @@ static void mbarriers(void **state) {
          INIT("32") COPY
          "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%b];\nbar.warp.sync -1;\n" READ,
          "race", 0},
+    };
+    ALL(trials);
+}
+
+/* Warp 0 does something to shared memory and arrives; warp 1 waits, and its first lane overwrites
+ * the first word, or all lanes theirs. */
+#define HANDED(what, arrive, then)                                                                 \
+    "st.shared.b32 [%r0], %t;\nbar.sync 0;\nsetp.ge.u32 %p1, %t, 32;\n@%p1 bra second;\n" what     \
+        arrive "bra done;\nsecond:\n" WAIT then "done:\n"
+#define LEAD        "@%lead mbarrier.arrive.shared::cta.b64 _, [%b];\n"
+#define READ_FIRST  "ld.shared.b32 %r3, [%s];\n"
+#define READ_OWN    "ld.shared.b32 %r3, [%r0];\n"
+#define WRITE_FIRST "setp.eq.u32 %p2, %t, 32;\n@%p2 st.shared.b32 [%s], %t;\n"
+#define WRITE_ALL   "st.shared.b32 [%r0+-512], %t;\n"
+#define SYNCWARP    "bar.warp.sync -1;\n"
+
+/* An arrival speaks for its lane, and for others only if they have synchronised with it. */
+static void one_lane_arrives(void **state) {
+    (void)state;
+    static const struct trial trials[] = {
+        {"all read a word, one arrives", INIT("1") HANDED(READ_FIRST, LEAD, WRITE_FIRST), "race",
+         64},
+        {"all read, one arrives", INIT("1") HANDED(READ_OWN, LEAD, WRITE_ALL), "race", 64},
+        {"all wrote, one arrives",
+         INIT("1") HANDED("st.shared.b32 [%r0], %t;\n", LEAD, "ld.shared.b32 %r3, [%r0+-512];\n"),
+         "race", 64},
+        {"they synchronise first", INIT("1") HANDED(READ_FIRST, SYNCWARP LEAD, WRITE_FIRST), NULL,
+         64},
+        {"a shuffle orders nothing",
+         INIT("1") HANDED(READ_FIRST, "shfl.sync.idx.b32 %r3, %r3, 0, 31, -1;\n" LEAD, WRITE_FIRST),
+         "race", 64},
+        {"all arrive", INIT("32") HANDED(READ_FIRST, ARRIVE, WRITE_FIRST), NULL, 64},
+        {"who reads arrives",
+         INIT("1") HANDED("@%lead ld.shared.b32 %r3, [%s];\n", LEAD, WRITE_FIRST), NULL, 64},
+        {"half arrive",
+         INIT("16") HANDED(READ_OWN,
+                           "setp.lt.u32 %p2, %t, 16;\n@%p2 mbarrier.arrive.shared::cta.b64 _, "
+                           "[%b];\n",
+                           WRITE_ALL),
+         "race", 64},
+        {"an arrival is no __syncwarp",
+         INIT("32") "st.shared.b32 [%r0], %t;\n" ARRIVE "ld.shared.b32 %r3, [%r1];\n", "race", 0},
+        {"but waiting for all is",
+         INIT("32") "st.shared.b32 [%r0], %t;\n" ARRIVE WAIT "ld.shared.b32 %r3, [%r1];\n", NULL,
+         0},
     };
     ALL(trials);
 }
@@ -402,13 +447,10 @@ static int teardown(void **state) {
 
 int main(void) {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cp_async),
-        cmocka_unit_test(completion_is_late),
-        cmocka_unit_test(mbarriers),
-        cmocka_unit_test(tensor_loads),
-        cmocka_unit_test(tensor_stores),
-        cmocka_unit_test(products),
-        cmocka_unit_test(matrices_and_registers),
+        cmocka_unit_test(cp_async),     cmocka_unit_test(completion_is_late),
+        cmocka_unit_test(mbarriers),    cmocka_unit_test(one_lane_arrives),
+        cmocka_unit_test(tensor_loads), cmocka_unit_test(tensor_stores),
+        cmocka_unit_test(products),     cmocka_unit_test(matrices_and_registers),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
