@@ -23,6 +23,9 @@ if [ -n "${RECORDED:-}" ]; then
     file=$recorded/$RECORDED.jsonl
     [ -f "$file" ] || fail 5 "there is no $file; recorded are: $(cd $recorded && ls -- *.jsonl 2>/dev/null | sed 's/.jsonl//' | tr '\n' ' ')"
     problem=${PROBLEM:-B1 H8 S512 D64}
+    problems=$(build/columns "$file" -- stage problem.text | awk '!/^#/ && $1 !~ /^5-/ {print $2}' | sort -u)
+    grep -qxF "${problem// /_}" <<< "$problems" ||
+        fail 5 "no record of '$problem' in $file; recorded are: $(paste -sd, <<< "${problems//_/ }")"
     series+=("$RECORDED, recorded=$file")
 else
     rm -f $out/run.jsonl

@@ -3,6 +3,7 @@
 # make ladder RECORDED=h200 prints it.
 set -euo pipefail
 records=plots/recorded/$1.jsonl
+[ -f "$records" ] || { echo "ladder: there is no $records; RECORDED=h200 is one" >&2; exit 5; }
 value() { # STAGE PROBLEM PATH: from the newest record; - if there is none
     build/columns "$records" stage="$1" problem.text="${2// /_}" -- "$3" |
         awk '!/^#/ {v = $1} END {print v + 0 == 0 ? (v == "0" ? "0" : "-") : v < 100 ? sprintf("%.1f", v) : sprintf("%.0f", v)}'

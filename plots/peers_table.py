@@ -8,6 +8,7 @@ RECORDS: JSON lines of peers.py. TIMES: a table "problem us" of one more peer, t
 first line names it. A time is the newest in the file; what is not there is "-".
 """
 import json
+import os
 import sys
 
 
@@ -45,6 +46,8 @@ def head(cells):
 
 def main():
     path, number_of_stage = sys.argv[1:3]
+    if not os.path.exists(path):
+        sys.exit(f"peers-table: there is no {path}; RECORDED=h200 is one, and make peers writes results/peers.jsonl")
     elsewhere, times = times_of(sys.argv[3] if len(sys.argv) > 3 else None)
     record = {}  # of (problem, who, burst)
     problems = []
