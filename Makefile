@@ -41,6 +41,7 @@ STAGE_DIRS := $(sort $(wildcard stages/[0-9]*-*))
 stage-of    = stage-$(firstword $(subst -, ,$(notdir $1)))
 STAGES     := $(foreach d,$(STAGE_DIRS),$(call stage-of,$d))
 CHOSEN     := $(or $(filter stage-%,$(MAKECMDGOALS)),$(STAGES))
+$(foreach s,$(filter-out $(STAGES),$(CHOSEN)),$(error there is no $s; there are $(STAGES)))
 
 LIB_SRC := $(filter-out profiler/doctor.c,$(wildcard common/*.c profiler/*.c emulator/*.c))
 LIB     := $(BUILD)/libattnlab.a

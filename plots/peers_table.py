@@ -45,6 +45,8 @@ def head(cells):
 
 
 def main():
+    if len(sys.argv) not in (3, 4):
+        sys.exit("usage: peers_table.py RECORDS STAGE [TIMES]")
     path, number_of_stage = sys.argv[1:3]
     if not os.path.exists(path):
         sys.exit(f"peers-table: there is no {path}; RECORDED=h200 is one, and make peers writes results/peers.jsonl")

@@ -16,6 +16,12 @@ endif
 
 ifneq ($(and $(filter sweep sweep-stage-4,$(MAKECMDGOALS)),$(filter stage-4,$(CHOSEN)),$(if $(RECORDED),,run)),)
 
+# Before the first of many minutes of compiling: is there what they are for?
+.PHONY: sweep-stage-4-device
+sweep-stage-4-device: stage-4
+	@$(if $(filter emu,$(DEVICE)),,$(BUILD)/stage-4 --device cuda --no-check --no-time --counters none --quiet || \
+	    { echo "make: this sweep needs a GPU; RECORDED=h200 draws a recorded one, DEVICE=emu counts" >&2; exit 77; })
+
 # $(sweep-tiles): NAME:IMAGE:SMALL:DIM:BQ:BKV:WARPS:GROUPS:STAGES:Q:CTAS for each line
 sweep-tiles = $(shell awk '!/^\#/ && NF {printf "d%s-%sx%s-w%sx%s-s%s-q%s-c%s:d%s%s:%d:%s:%s:%s:%s:%s:%s:%s:%s ", \
     $$1, $$2, $$3, $$4, $$5, $$6, $$7, $$8, $$1, ($$5 > 1 ? "-small" : ""), ($$5 > 1), \
@@ -30,7 +36,7 @@ sweep-flags = -DSMALL=$(word 1,$1) -DDIM=$(word 2,$1) -DSWEEP_BQ=$(word 3,$1) -D
 define sweep-image
 sweep-stage-4: $1/images/stage-4/$2.$4.$5
 $1/images/stage-4/$2.$4.$5: $(wildcard stages/4-tuned/*.cu stages/4-tuned/*.cuh stages/4-tuned/*.h) \
-    common/ptx.cuh | $1/images/stage-4/.dir
+    common/ptx.cuh | $1/images/stage-4/.dir sweep-stage-4-device
 	@echo "nvcc $$@"
 	@$(NVCC) $(NVCCFLAGS) $3 -$5 -arch=$4 -o $$@ stages/4-tuned/kernel.cu 2> $$(basename $$@).ptxas || \
 	    { cat $$(basename $$@).ptxas >&2; exit 1; }
@@ -39,7 +45,7 @@ endef
 # $(call sweep-program,its place in build/,flags)
 define sweep-program
 sweep-stage-4: $1/stage-4
-$1/stage.o: $(wildcard stages/4-tuned/*.[ch]) | $1/.dir
+$1/stage.o: $(wildcard stages/4-tuned/*.[ch]) | $1/.dir sweep-stage-4-device
 	@$(CC) $(CPPFLAGS) $(CFLAGS) $2 -c -o $$@ stages/4-tuned/stage.c
 $1/stage-4: $1/stage.o $(LIB)
 	@$$(LINK)
