@@ -266,8 +266,7 @@ const struct stage stage = {
     .number = 6,
     .name = "6-wgmma-attention",
     .row_error_limit = 1e-3,
-    .max_registers =
-        232, /* d256-split; others 168 at launch, consumers then up to 232 (setmaxnreg) */
+    .max_registers = 232, /* d256-split; others 168 at launch, then setmaxnreg */
     .tensor_family = "HGMMA",
     .supports = supports,
     .workspace_bytes = workspace_bytes,
