@@ -62,6 +62,8 @@ static bool stride_overlaps(const struct tensor_stride *s, int batch, int heads,
 const char *attention_complete(struct attention *a) {
     if (a->batch < 0 || a->seqlen_q < 0 || a->seqlen_k < 0)
         return "batch and sequence lengths must be 0 or more";
+    if (a->seqlen_q > 1 << 30 || a->seqlen_k > 1 << 30)
+        return "sequence lengths may be up to 2^30: kernels add tiles to them in 32 bits";
     if (a->heads < 1 || a->kv_heads < 1) return "heads and kv-heads must be 1 or more";
     if (a->heads % a->kv_heads)
         return reason(

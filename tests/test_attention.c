@@ -41,8 +41,10 @@ static void broken_rules_are_named(void **state) {
     assert_reason(attention_complete(&a), "1 or more");
     a = problem(65536, 65536, 1, 1, 1, 64, MASK_NONE);
     assert_reason(attention_complete(&a), "2^31 - 1");
-    a = problem(1, 8, 8, 2147483647, 2147483647, 256, MASK_NONE);
+    a = problem(1, 8, 8, 1 << 30, 1 << 30, 256, MASK_NONE);
     assert_reason(attention_complete(&a), "at most 2^40");
+    a = problem(1, 1, 1, 1, (1 << 30) + 1, 8, MASK_NONE);
+    assert_reason(attention_complete(&a), "up to 2^30");
     a = attention_default();
     a.scale = NAN;
     assert_reason(attention_complete(&a), "scale");
