@@ -74,13 +74,18 @@ uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct 
 uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                            const uint64_t addr[32], unsigned bytes, enum emu_access what);
 
-/* The same check for an operation of `agent` that w issues now and that touches shared memory
- * until it is complete: bounds, and races against all that w has not seen. b: whose memory.
- * async_proxy: TMA and wgmma, which must not read what generic writes left unfenced. False: out
- * of bounds, reported. */
+/* An operation that runs on behind its instruction. */
+struct emu_issue {
+    unsigned agent;
+    uint32_t stamp;
+    uint32_t lanes; /* that issue it; EMU_FULL: the warp as a whole */
+    enum emu_access what;
+    bool async_proxy; /* TMA and wgmma: must not read what generic writes left unfenced */
+};
+/* The same check for what `op`, which w issues now, does to block b's memory until it is complete:
+ * bounds, and races against all that w, and its lanes, have not seen. False: out of bounds. */
 bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
-                      unsigned agent, uint32_t stamp, uint32_t addr, uint32_t bytes,
-                      enum emu_access what, bool async_proxy);
+                      const struct emu_issue *op, uint32_t addr, uint32_t bytes);
 
 /* ---- Other blocks of the cluster (cluster.c) ------------------------------------------------- */
 

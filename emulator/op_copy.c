@@ -12,6 +12,7 @@ enum { TO_SHARED = 1, TENSOR = 2, READ_ONLY = 4 };
 /* The race check of one copy's destination: lanes side by side are one range. */
 static bool check_ranges(struct emu_warp *w, const struct emu_inst *i, unsigned agent,
                          const struct emu_copy *c) {
+    struct emu_issue op = {agent, c->stamp, EMU_FULL, EMU_WRITE, false};
     uint32_t low = UINT32_MAX, high = 0;
     uint64_t chunks = 0;
     bool ok = true;
@@ -21,8 +22,7 @@ static bool check_ranges(struct emu_warp *w, const struct emu_inst *i, unsigned 
     }
     if ((high - low) / c->bytes >= 64) { /* far apart */
         EMU_EACH_LANE(l, c->mask)
-        ok &= emu_shared_async(w, w->block, i, agent, c->stamp, c->shared[l], c->bytes, EMU_WRITE,
-                               false);
+        ok &= emu_shared_async(w, w->block, i, &op, c->shared[l], c->bytes);
         return ok;
     }
     EMU_EACH_LANE(l, c->mask) chunks |= 1ull << (c->shared[l] - low) / c->bytes;
@@ -30,8 +30,7 @@ static bool check_ranges(struct emu_warp *w, const struct emu_inst *i, unsigned 
         uint32_t first = (uint32_t)__builtin_ctzll(chunks);
         uint64_t rest = ~(chunks >> first);
         uint32_t n = rest ? (uint32_t)__builtin_ctzll(rest) : 64;
-        ok &= emu_shared_async(w, w->block, i, agent, c->stamp, low + first * c->bytes,
-                               n * c->bytes, EMU_WRITE, false);
+        ok &= emu_shared_async(w, w->block, i, &op, low + first * c->bytes, n * c->bytes);
         if (first + n >= 64) break;
         chunks &= ~0ull << (first + n);
     }
@@ -215,15 +214,14 @@ static bool shared_side(struct emu_warp *w, const struct emu_inst *i, struct emu
     p->agent = emu_agent(w->block, load ? EMU_AGENT_TMA_LOAD : EMU_AGENT_TMA_STORE, key);
     p->stamp = emu_agent_issue(w->block, p->agent);
     if (!w->block->shadow) return true;
-    enum emu_access what = load ? EMU_WRITE : EMU_READ;
+    struct emu_issue op = {p->agent, p->stamp, 1u << p->lane, load ? EMU_WRITE : EMU_READ, true};
     if (p->shared_bytes == p->bytes)
-        return emu_shared_async(w, w->block, i, p->agent, p->stamp, p->shared, p->bytes, what,
-                                true);
+        return emu_shared_async(w, w->block, i, &op, p->shared, p->bytes);
     bool ok = true;
     for (int r = 0; r < tensormap_rows(&p->map); r++)
         for (uint32_t at = 0; at < p->map.box[0] * (uint32_t)p->map.element_bytes; at += 16)
-            ok &= emu_shared_async(w, w->block, i, p->agent, p->stamp,
-                                   tensormap_shared(&p->map, p->shared, r, at), 16, what, true);
+            ok &= emu_shared_async(w, w->block, i, &op, tensormap_shared(&p->map, p->shared, r, at),
+                                   16);
     return ok;
 }
 

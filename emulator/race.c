@@ -189,10 +189,21 @@ void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu
 
 /* ---- Asynchronous operations ----------------------------------------------------------------- */
 
+/* Does the operation meet what `other` says, and is that neither known to its warp nor, if it is the
+ * warp's own, of the lanes that issue it or synchronised with them? */
+static bool meets(const struct emu_warp *w, const struct emu_issue *op, uint64_t other) {
+    uint32_t lane = lane_of(other);
+    if (agent_of(other) == op->agent) return false; /* its own operations are its business */
+    if (agent_of(other) != w->agent) return unseen(&w->clock, other);
+    if (stamp_of(other) <= w->clock.all[w->agent]) return false;
+    return lane != EMU_MANY_LANES ? !(op->lanes >> lane & 1) : !(op->lanes & (op->lanes - 1));
+}
+
 bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
-                      unsigned agent, uint32_t stamp, uint32_t addr, uint32_t bytes,
-                      enum emu_access what, bool async_proxy) {
+                      const struct emu_issue *op, uint32_t addr, uint32_t bytes) {
     struct emu_shadow *s = b->shadow;
+    unsigned agent = op->agent;
+    enum emu_access what = op->what;
     if (addr > b->shared_bytes || b->shared_bytes - addr < bytes) {
         emu_report(EMU_BAD_SHARED, w, i, NULL,
                    "%u bytes at shared address 0x%x, but the block has 0x%x", bytes, addr,
@@ -211,27 +222,23 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
                  to = addr + bytes < at * 4 + 4 ? addr + bytes - at * 4 : 4;
         uint32_t which = ((1u << to) - 1) & ~((1u << from) - 1);
         bool touches = write & which;
-        /* the issuing warp's own earlier accesses are ordered; the agent's own operations are
-         * its business */
-        if (touches && a != w->agent && a != agent && unseen(&w->clock, write))
+        if (touches && meets(w, op, write))
             race(w, b, i, agent, at, write, what == EMU_WRITE, true);
-        else if (touches && what == EMU_READ && async_proxy && a != agent &&
+        else if (touches && what == EMU_READ && op->async_proxy && a != agent &&
                  stamp_of(write) > w->clock.fenced[a] && stamp_of(write) > emu_agents_base(b))
             emu_report(
                 EMU_PROXY, w, i, inst_at(b, write),
                 "shared 0x%x was written by ordinary stores: fence.proxy.async must come between",
                 at * 4);
         if (what == EMU_READ) {
-            if (reads) reads[at] = cell_for(stamp, agent, i->pc, EMU_MANY_LANES, which);
+            if (reads) reads[at] = cell_for(op->stamp, agent, i->pc, EMU_MANY_LANES, which);
             continue;
         }
         for (uint32_t k = 0; k < s->n_readers; k++) {
-            uint32_t r = s->reader[k];
-            uint64_t read = s->read[r][at];
-            if (r != w->agent && r != agent && read & which && unseen(&w->clock, read))
-                race(w, b, i, agent, at, read, true, false);
+            uint64_t read = s->read[s->reader[k]][at];
+            if (read & which && meets(w, op, read)) race(w, b, i, agent, at, read, true, false);
         }
-        s->write[at] = cell_for(stamp, agent, i->pc, EMU_MANY_LANES, which);
+        s->write[at] = cell_for(op->stamp, agent, i->pc, EMU_MANY_LANES, which);
         s->initialised[at] |= (uint8_t)which;
     }
     return true;

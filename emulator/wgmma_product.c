@@ -71,7 +71,7 @@ static void load_b(struct emu_warp *w, const struct emu_product *p, uint32_t *b)
 /* Bounds and races of one operand: `lines` lines from `first`, `pieces` pieces from `first_piece`.
  * Pieces that follow each other are checked together. */
 static bool check_operand(struct emu_warp *w, const struct emu_inst *i, uint64_t bits,
-                          bool mn_major, unsigned agent, uint32_t stamp, const int lines[2],
+                          bool mn_major, const struct emu_issue *op, const int lines[2],
                           const int pieces[2]) {
     struct smem_desc d = smem_desc_decode(bits);
     uint32_t from = 0, to = 0, size = w->block->shared_bytes;
@@ -97,12 +97,11 @@ static bool check_operand(struct emu_warp *w, const struct emu_inst *i, uint64_t
                     from = at;
                 continue;
             }
-            if (from != to)
-                emu_shared_async(w, w->block, i, agent, stamp, from, to - from, EMU_READ, true);
+            if (from != to) emu_shared_async(w, w->block, i, op, from, to - from);
             from = at;
             to = at + 16;
         }
-    if (from != to) emu_shared_async(w, w->block, i, agent, stamp, from, to - from, EMU_READ, true);
+    if (from != to) emu_shared_async(w, w->block, i, op, from, to - from);
     return true;
 }
 
@@ -110,15 +109,16 @@ bool emu_wgmma_check(struct emu_warp *w, const struct emu_product *p) {
     const struct emu_inst *i = p->inst;
     int per = 16 / emu_wgmma_element_bytes(i), k = i->aux[WGMMA_K], n = i->aux[WGMMA_N],
         row = (int)(w->index % WGMMA_WARPS) * 16;
-    unsigned agent = emu_agent(w->block, EMU_AGENT_WGMMA, w->index);
+    struct emu_issue op = {emu_agent(w->block, EMU_AGENT_WGMMA, w->index), p->stamp, EMU_FULL,
+                           EMU_READ, true};
     bool trans_a = i->aux[WGMMA_FLAGS] & WGMMA_TRANS_A,
          trans_b = i->aux[WGMMA_FLAGS] & WGMMA_TRANS_B;
     int b_lines[2] = {0, trans_b ? k : n}, b_pieces[2] = {0, (trans_b ? n : k) / per};
     int a_lines[2] = {trans_a ? 0 : row, trans_a ? k : row + 16};
     int a_pieces[2] = {trans_a ? row / per : 0, trans_a ? (row + 16) / per : k / per};
-    bool ok = check_operand(w, i, p->b, trans_b, agent, p->stamp, b_lines, b_pieces);
+    bool ok = check_operand(w, i, p->b, trans_b, &op, b_lines, b_pieces);
     if (i->aux[WGMMA_FLAGS] & WGMMA_RS) return ok;
-    return check_operand(w, i, p->a, trans_a, agent, p->stamp, a_lines, a_pieces) && ok;
+    return check_operand(w, i, p->a, trans_a, &op, a_lines, a_pieces) && ok;
 }
 
 /* ---- Products ------------------------------------------------------------------------------- */

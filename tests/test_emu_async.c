@@ -278,7 +278,8 @@ static void tensor_loads(void **state) {
     ALL(trials);
 }
 
-#define FILL "st.shared.v4.b32 [%r0], {%t, %t, %t, %t};\n"
+#define FILL   "st.shared.v4.b32 [%r0], {%t, %t, %t, %t};\n"
+#define FILL_2 "st.shared.v4.b32 [%r0+512], {%t, %t, %t, %t};\n" /* a warp's second half */
 #define STORE(x, y)                                                                                \
     "mov.u32 %r4, " x ";\nmov.u32 %r5, " y                                                         \
     ";\n@%lead cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%map, {%r4, %r5}], [%s];\n"
@@ -294,6 +295,12 @@ static void tensor_stores(void **state) {
          "fence.proxy.async must come between", 64},
         {"no barrier", FILL "fence.proxy.async.shared::cta;\n" STORE("0", "0") DONE(".read"), "",
          64},
+        {"of one warp",
+         FILL FILL_2 "fence.proxy.async.shared::cta;\nbar.warp.sync -1;\n" STORE("0", "0")
+             DONE(".read"),
+         NULL, 0},
+        {"of one warp, no __syncwarp",
+         FILL FILL_2 "fence.proxy.async.shared::cta;\n" STORE("0", "0") DONE(".read"), "race", 0},
         {"no wait",
          FILL "fence.proxy.async.shared::cta;\nbar.sync 0;\n" STORE(
              "0", "0") "@%lead cp.async.bulk.commit_group;\n",
