@@ -1,7 +1,7 @@
 #!/bin/bash
 # What ptxas said of every cubin: no spills, registers within the limit that the stage states (but for
 # images with a source of their own), none of the warnings that say that WGMMA was serialised or
-# setmaxnreg ignored.
+# setmaxnreg ignored (C7508 to C7518). C7517 and C7519, a wait or a fence put in, are what stage 5 asks for.
 . tests/tap.sh
 
 within() { # FILE LIMIT
@@ -14,7 +14,7 @@ no_spills() { # FILE
     grep -q '0 bytes spill stores' "$1" && ! grep -E '[1-9][0-9]* bytes spill' "$1"
 }
 no_warnings() { # FILE
-    ! grep -E 'C75(08|10|15|18)' "$1"
+    ! grep -E 'C75[0-9]{2}' "$1" | grep -vE 'C75(17|19)'
 }
 
 for folder in stages/[0-9]*-*; do

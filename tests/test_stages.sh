@@ -17,9 +17,14 @@ stages_shapes "--seqlen-k 0 --heads 1" "--seqlen-q 0" "--batch 0" \
     "--seqlen 64 --heads 1 --head-dim 96" "--seqlen 80 --heads 1 --head-dim 256"
 stages_sweep 15
 stages_naive "--seqlen-q 129 --seqlen-k 65 --heads 2 --causal" "--seqlen-q 65 --seqlen-k 300 --heads 4 --kv-heads 2"
-for image in 64-exp4 64-split 128 128-short 128-split; do # launched as they need, whatever is best here
-    stage_test "stage-6 --image d$image" "$build/stage-6" --image d$image --head-dim "${image%%-*}" \
-        --seqlen-q 200 --seqlen-k 333 --heads 2 --no-time --counters none --quiet
+# Launched as they need, whatever is best here: small problems alone would never run the long tiles.
+for image in 64 64-causal 64-exp4 64-split 128 128-causal 128-short 128-short-causal 128-split 256 256-causal; do
+    causal=
+    [[ $image == *-causal ]] && causal=--causal
+    for shape in "--seqlen-q 200 --seqlen-k 333 --heads 2" "--seqlen-q 50 --seqlen-k 70 --heads 8 --kv-heads 2"; do
+        stage_test "stage-6 --image d$image $shape" "$build/stage-6" --image d$image --head-dim "${image%%-*}" \
+            $shape $causal --no-time --counters none --quiet
+    done
 done
 status "an image of another head_dim" 2 "$build/stage-6" --device emu --image d128-naive
 status "an image without a mask" 2 "$build/stage-6" --device emu --image d64 --causal
