@@ -194,6 +194,54 @@ F(bfma2, ({
       r;
   }))
 F(pack, (a & 0xffff) | b << 16)
+F(sub_64, wide(a, b) - wide(b, c))
+F(mul_hi_s64, (uint64_t)((__int128)S64(wide(a, b)) * S64(wide(b, c)) >> 64))
+F(mul_hi_u64, (uint64_t)((unsigned __int128)wide(a, b) * wide(b, c) >> 64))
+F(min_s64, S64(wide(a, b)) < S64(wide(b, c)) ? wide(a, b) : wide(b, c))
+F(max_u64, wide(a, b) > wide(b, c) ? wide(a, b) : wide(b, c))
+F(abs_s64, S64(wide(a, b)) < 0 ? -wide(a, b) : wide(a, b))
+F(setp_u64, wide(a, b) < wide(b, c))
+F(setp_s64, S64(wide(a, b)) >= S64(wide(b, c)))
+F(mad_hi_u, (uint32_t)(((uint64_t)a * b >> 32) + c))
+F(mad_hi_s, (uint32_t)((int64_t)S(a) * S(b) >> 32) + c)
+F(sad_u, (uint32_t)(c + (a > b ? a - b : b - a)))
+F(mul24, (uint32_t)((a & 0xffffff) * (b & 0xffffff)))
+F(add_16, (a + b) & 0xffff)
+F(sub_16, (a - b) & 0xffff)
+F(mul_16, ((a & 0xffff) * (b & 0xffff)) & 0xffff)
+F(mad_16, ((a & 0xffff) * (b & 0xffff) + c) & 0xffff)
+F(neg_16, (uint32_t)-a & 0xffff)
+F(not_16, ~a & 0xffff)
+F(abs_16, (uint32_t)abs((int16_t)a) & 0xffff)
+F(min_16, ((int16_t)a < (int16_t)b ? a : b) & 0xffff)
+F(setp_16, (int16_t)a < (int16_t)b)
+F(setp_h, half_to_float((half)a) < half_to_float((half)b))
+F(setp_bf, f(a << 16) <= f(b << 16))
+F(setp_num, !isnan(f(a)) && !isnan(f(b)))
+F(set_u, S(a) < S(b) ? 0xffffffff : 0)
+F(set_f, u(S(a) < S(b) ? 1.0f : 0.0f))
+F(testp_normal, isnormal(f(a)))
+F(testp_subnormal, fpclassify(f(a)) == FP_SUBNORMAL)
+F(testp_notanumber, isnan(f(a)))
+F(nan_min, isnan(f(a)) || isnan(f(b)) ? 0x7fffffff : f(a) == f(b) ? a | b : f(a) < f(b) ? a : b)
+F(fcos, u((float)cos((double)f(a))))
+#define D64(expr)                                                                                  \
+    ({                                                                                             \
+        double x = S(a), y = b, z = c;                                                             \
+        (void)y, (void)z;                                                                          \
+        double r_ = (expr);                                                                        \
+        uint64_t bits_;                                                                            \
+        memcpy(&bits_, &r_, 8);                                                                    \
+        bits_;                                                                                     \
+    })
+F(dadd, D64(x + y))
+F(dmul, D64(x *y))
+F(dfma, D64(fma(x, y, z)))
+F(ddiv, D64(x / (y + 1)))
+F(dsqrt, D64(sqrt(fabs(x))))
+F(dmax, D64(fmax(x, y)))
+F(dneg, D64(-x))
+F(dlt, S(a) < (double)b)
 
 static const struct form forms[] = {
     {"add.s32 %r9, %r1, %r2;", add_s32, 0, 0},
@@ -273,6 +321,76 @@ static const struct form forms[] = {
     {"add.f16x2 %r9, %r1, %r2;", hadd2, 0, 0},
     {"fma.rn.f16x2 %r9, %r1, %r2, %r3;", hfma2, 0, 0},
     {"fma.rn.bf16x2 %r9, %r1, %r2, %r3;", bfma2, 0, 0x1p-7},
+    {"sub.s64 %rd9, %rd11, %rd12;", sub_64, 1, 0},
+    {"mul.hi.s64 %rd9, %rd11, %rd12;", mul_hi_s64, 1, 0},
+    {"mul.hi.u64 %rd9, %rd11, %rd12;", mul_hi_u64, 1, 0},
+    {"min.s64 %rd9, %rd11, %rd12;", min_s64, 1, 0},
+    {"max.u64 %rd9, %rd11, %rd12;", max_u64, 1, 0},
+    {"abs.s64 %rd9, %rd11;", abs_s64, 1, 0},
+    {"setp.lt.u64 %p1, %rd11, %rd12; selp.b32 %r9, 1, 0, %p1;", setp_u64, 0, 0},
+    {"setp.ge.s64 %p1, %rd11, %rd12; selp.b32 %r9, 1, 0, %p1;", setp_s64, 0, 0},
+    {"mad.hi.u32 %r9, %r1, %r2, %r3;", mad_hi_u, 0, 0},
+    {"mad.hi.s32 %r9, %r1, %r2, %r3;", mad_hi_s, 0, 0},
+    {"sad.u32 %r9, %r1, %r2, %r3;", sad_u, 0, 0},
+    {"mul24.lo.u32 %r9, %r1, %r2;", mul24, 0, 0},
+    {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; add.u16 %h9, %h1, %h2; cvt.u32.u16 %r9, %h9;",
+     add_16, 0, 0},
+    {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; sub.s16 %h9, %h1, %h2; cvt.u32.u16 %r9, %h9;",
+     sub_16, 0, 0},
+    {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; mul.lo.u16 %h9, %h1, %h2; cvt.u32.u16 %r9, %h9;",
+     mul_16, 0, 0},
+    {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; mad.lo.u16 %h9, %h1, %h2, %h3; cvt.u32.u16 %r9, "
+     "%h9;",
+     mad_16, 0, 0},
+    {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; neg.s16 %h9, %h1; cvt.u32.u16 %r9, %h9;", neg_16,
+     0, 0},
+    {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; not.b16 %h9, %h1; cvt.u32.u16 %r9, %h9;", not_16,
+     0, 0},
+    {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; abs.s16 %h9, %h1; cvt.u32.u16 %r9, %h9;", abs_16,
+     0, 0},
+    {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; min.s16 %h9, %h1, %h2; cvt.u32.u16 %r9, %h9;",
+     min_16, 0, 0},
+    {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; setp.lt.s16 %p1, %h1, %h2; selp.b32 %r9, 1, 0, "
+     "%p1;",
+     setp_16, 0, 0},
+    {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; setp.lt.f16 %p1, %h1, %h2; selp.b32 %r9, 1, 0, "
+     "%p1;",
+     setp_h, 0, 0},
+    {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; setp.le.bf16 %p1, %h1, %h2; selp.b32 %r9, 1, 0, "
+     "%p1;",
+     setp_bf, 0, 0},
+    {"setp.num.f32 %p1, %f1, %f2; selp.b32 %r9, 1, 0, %p1;", setp_num, 0, 0},
+    {"set.lt.u32.s32 %r9, %r1, %r2;", set_u, 0, 0},
+    {"set.lt.f32.s32 %f9, %r1, %r2;", set_f, 0, 0},
+    {"testp.normal.f32 %p1, %f1; selp.b32 %r9, 1, 0, %p1;", testp_normal, 0, 0},
+    {"testp.subnormal.f32 %p1, %f1; selp.b32 %r9, 1, 0, %p1;", testp_subnormal, 0, 0},
+    {"testp.notanumber.f32 %p1, %f1; selp.b32 %r9, 1, 0, %p1;", testp_notanumber, 0, 0},
+    {"min.NaN.f32 %f9, %f1, %f2;", nan_min, 0, 0},
+    {"cos.approx.f32 %f9, %f1;", fcos, 0, 0x1p-20},
+    {"cvt.rn.f64.s32 %d1, %r1; cvt.rn.f64.u32 %d2, %r2; cvt.rn.f64.u32 %d3, %r3; add.rn.f64 %d4, "
+     "%d1, %d2; mov.b64 %rd9, %d4;",
+     dadd, 1, 0},
+    {"cvt.rn.f64.s32 %d1, %r1; cvt.rn.f64.u32 %d2, %r2; cvt.rn.f64.u32 %d3, %r3; mul.rn.f64 %d4, "
+     "%d1, %d2; mov.b64 %rd9, %d4;",
+     dmul, 1, 0},
+    {"cvt.rn.f64.s32 %d1, %r1; cvt.rn.f64.u32 %d2, %r2; cvt.rn.f64.u32 %d3, %r3; fma.rn.f64 %d4, "
+     "%d1, %d2, %d3; mov.b64 %rd9, %d4;",
+     dfma, 1, 0},
+    {"cvt.rn.f64.s32 %d1, %r1; cvt.rn.f64.u32 %d2, %r2; cvt.rn.f64.u32 %d3, %r3; add.f64 %d2, %d2, "
+     "0d3FF0000000000000; div.rn.f64 %d4, %d1, %d2; mov.b64 %rd9, %d4;",
+     ddiv, 1, 0},
+    {"cvt.rn.f64.s32 %d1, %r1; cvt.rn.f64.u32 %d2, %r2; cvt.rn.f64.u32 %d3, %r3; abs.f64 %d1, %d1; "
+     "sqrt.rn.f64 %d4, %d1; mov.b64 %rd9, %d4;",
+     dsqrt, 1, 0},
+    {"cvt.rn.f64.s32 %d1, %r1; cvt.rn.f64.u32 %d2, %r2; cvt.rn.f64.u32 %d3, %r3; max.f64 %d4, %d1, "
+     "%d2; mov.b64 %rd9, %d4;",
+     dmax, 1, 0},
+    {"cvt.rn.f64.s32 %d1, %r1; cvt.rn.f64.u32 %d2, %r2; cvt.rn.f64.u32 %d3, %r3; neg.f64 %d4, %d1; "
+     "mov.b64 %rd9, %d4;",
+     dneg, 1, 0},
+    {"cvt.rn.f64.s32 %d1, %r1; cvt.rn.f64.u32 %d2, %r2; cvt.rn.f64.u32 %d3, %r3; setp.lt.f64 %p1, "
+     "%d1, %d2; selp.b32 %r9, 1, 0, %p1;",
+     dlt, 0, 0},
     {"{.reg .b16 lo,hi; mov.b32 {lo,hi},%r1; mov.b32 {hi,_},%r2; mov.b32 %r9,{lo,hi};}", pack, 0,
      0},
 };

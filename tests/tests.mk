@@ -64,7 +64,7 @@ sanitize: ## the C tests under ASan and UBSan
 # Left out are the tests that take minutes and run what others do: mutants, every stage on every shape.
 
 .PHONY: coverage
-coverage: all ## which lines of the library the tests run, in two minutes; the others are marked in build/coverage/*.gcov
+coverage: all ## which lines of the library the tests run, some minutes; the others are marked in build/coverage/*.gcov
 	@mkdir -p $(BUILD)/coverage && ln -sfn ../images $(BUILD)/coverage/images
 	@find $(BUILD)/coverage -name '*.gcda' -delete
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage SANITIZE="--coverage -O1" covered
