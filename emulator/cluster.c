@@ -77,6 +77,7 @@ uint32_t emu_cluster_access(struct emu_warp *w, const struct emu_inst *i, uint32
         if (owner(w, addr[l], &offset[l]) == b) here |= 1u << l;
         mask &= ~here;
         if (!b || !emu_visit(w, i, b, w->agent, w->clock.seen[w->agent])) continue;
+        if (b == w->block && i->class != EMU_ATOMIC) w->count[i->pc].splits++;
         here = emu_block_access(w, b, i, here, offset, bytes, what);
         EMU_EACH_LANE(l, here) at[l] = b->shared + offset[l];
         ok |= here;

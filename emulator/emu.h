@@ -136,7 +136,8 @@ struct emu_count {
     uint64_t wavefronts, wavefronts_ideal;
     uint64_t sectors, sectors_ideal;
     uint64_t bytes;  /* moved by active lanes, or by the asynchronous operation */
-    uint64_t splits; /* branches: executions that divided the lanes; barriers: arrivals */
+    uint64_t splits; /* branches: executions that divided the lanes; barriers: arrivals; */
+                     /* .shared::cluster: accesses to the block's own memory */
 };
 
 /* ---- Running --------------------------------------------------------------------------------- */

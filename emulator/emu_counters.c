@@ -143,6 +143,17 @@ static void put_bounds(struct list *l, const struct sum *class, const struct sum
         "global bytes / DRAM rate, as if no cache hit", "uncached.dram");
 }
 
+/* Accesses by .shared::cluster that were the block's own are ordinary ones to hardware; only they have
+ * wavefronts, and only the others sectors. */
+static void move_own(struct sum *class, enum emu_class remote, enum emu_class ordinary) {
+    struct sum *r = &class[remote], *o = &class[ordinary];
+    o->units += r->splits;
+    r->units -= r->splits;
+    o->wavefronts += r->wavefronts;
+    o->wavefronts_ideal += r->wavefronts_ideal;
+    r->splits = r->wavefronts = r->wavefronts_ideal = 0;
+}
+
 const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
                             struct counters *out) {
     struct sum class[EMU_CLASSES] = {0}, all = {0};
@@ -154,6 +165,8 @@ const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
             add(&all, &k->kernel->inst[pc], &k->count[pc]);
         }
     }
+    move_own(class, EMU_LD_CLUSTER, EMU_LD_SHARED);
+    move_own(class, EMU_ST_CLUSTER, EMU_ST_SHARED);
     put(&l, SOURCE_EMULATOR, all.executed, "instructions", "PTX instructions of all warps",
         "instructions");
     put(&l, SOURCE_EMULATOR, all.threads, "instructions", "the same, by active threads", "threads");

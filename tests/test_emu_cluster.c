@@ -11,6 +11,7 @@
 
 static struct emu_test t;
 static uint32_t words[4096];
+static struct counters counts; /* of the last launch */
 
 struct shape {
     unsigned grid[3], cluster[3], threads;
@@ -47,6 +48,8 @@ static const char *launch(const struct shape *s, const char *body) {
                          .arg_bytes = {8}};
     const char *why = emu_launch(t.memory, emu_module_kernel(m, "test"), &g, chip_find("h200"),
                                  &t.options, t.result);
+    counters_free(&counts);
+    assert_fine(emu_counters_of(t.result, chip_find("h200"), &counts));
     memcpy(words, emu_memory_at(t.memory, p, sizeof words), sizeof words);
     emu_memory_free(t.memory, p);
     if (!emu_result_reports(t.result)) emu_result_clear(t.result); /* it points into the module */
@@ -208,6 +211,25 @@ static void test_threads(void **state) {
             assert_int_equal(words[i], (i / 256 * 4 + (i / 64 + 1) % 4) * 64 + i % 64);
     }
     t.options.n_threads = 1;
+}
+
+static double counted(const char *name) {
+    int i = 0;
+    while (i < counts.n && strcmp(counts.counter[i].name, name)) i++;
+    return i < counts.n ? counts.counter[i].value : -1;
+}
+
+/* An access that names its own block counts as an ordinary one: an H200 judges when it runs. */
+static void test_counts(void **state) {
+    (void)state;
+    expect_clean(&two,
+                 SYNC "mapa.shared::cluster.u32 %r20, %r6, %r2; st.shared::cluster.u32 [%r20], %r1;"
+                      "st.shared::cluster.u32 [%r7+512], %r1;" SYNC);
+    assert_int_equal(counted("st_shared"), 8); /* warps */
+    assert_int_equal(counted("st_shared.wavefronts"), 8);
+    assert_int_equal(counted("st_dshared"), 8);
+    assert_int_equal(counted("st_dshared.sectors"), 8 * 4);
+    assert_int_equal(counted("shared_wavefronts"), 8);
 }
 
 /* --watch shared: also prints what other blocks do to that word. */
@@ -432,6 +454,7 @@ static int open_emulator(void **state) {
 }
 static int close_emulator(void **state) {
     (void)state;
+    counters_free(&counts);
     emu_test_close(&t);
     return 0;
 }
@@ -441,8 +464,9 @@ int main(void) {
         cmocka_unit_test(test_neighbours), cmocka_unit_test(test_forms),
         cmocka_unit_test(test_places),     cmocka_unit_test(test_exits),
         cmocka_unit_test(test_threads),    cmocka_unit_test(test_watch),
-        cmocka_unit_test(test_life),       cmocka_unit_test(test_races),
-        cmocka_unit_test(test_misuse),     cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_arrivals),   cmocka_unit_test(test_copies)};
+        cmocka_unit_test(test_counts),     cmocka_unit_test(test_life),
+        cmocka_unit_test(test_races),      cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_launches),   cmocka_unit_test(test_arrivals),
+        cmocka_unit_test(test_copies)};
     return cmocka_run_group_tests(tests, open_emulator, close_emulator);
 }
