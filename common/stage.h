@@ -43,6 +43,9 @@ struct stage {
     /* How many tensor instructions (mma.sync m16n8k16 or wgmma, in SASS terms) the plan executes,
      * NULL if the stage has no formula: a gate compares it with the counter. */
     double (*tensor_instructions)(const struct attention *a, const struct chip *chip);
+
+    /* At most this share of them more, where the data make the kernel compute something again. */
+    double tensor_redone;
 };
 
 extern const struct stage stage;

@@ -71,6 +71,17 @@ static void counter_gates_have_three_verdicts(void **state) {
     on_counter("instructions", "tensor_instructions", 4096, 4095);
 }
 
+static void work_done_again_is_allowed_for(void **state) {
+    (void)state;
+    on_counter("instructions", "tensor_instructions", 4096, 4097);
+    counters.n = 0;
+    tested.tensor_redone = 0.5;
+    on_counter("instructions", "tensor_instructions", 6144, 6145);
+    counters.n = 0;
+    on_counter("instructions", "tensor_instructions", 4096, 4095);
+    assert_string_equal(verdict("instructions")->limit, "4096 to 6144");
+}
+
 static void occupancy_prefers_what_was_measured(void **state) {
     (void)state;
     count("occupancy_theoretical_pct", 30, "");
@@ -156,6 +167,7 @@ static void dram_is_asked_only_where_it_bounds(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         GATE_TEST(counter_gates_have_three_verdicts),
+        GATE_TEST(work_done_again_is_allowed_for),
         GATE_TEST(occupancy_prefers_what_was_measured),
         GATE_TEST(a_scalar_stage_has_no_tensor_gate),
         GATE_TEST(compiler_figures_are_judged),
