@@ -44,7 +44,7 @@ struct stage {
      * NULL if the stage has no formula: a gate compares it with the counter. */
     double (*tensor_instructions)(const struct attention *a, const struct chip *chip);
 
-    /* At most this share of them more, where the data make the kernel compute something again. */
+    /* At most this share of them more, for what usual data make the kernel compute again. */
     double tensor_redone;
 };
 

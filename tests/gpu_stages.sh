@@ -12,6 +12,7 @@ stages_shapes "" "--seqlen 1" \
     "--seqlen-q 1000 --seqlen-k 77 --causal" \
     "--seqlen-q 77 --seqlen-k 1000 --causal" "--seqlen-q 300 --seqlen-k 77 --causal=top-left" \
     "--seqlen-k 0" "--seqlen-q 0" "--batch 0" \
+    "--seqlen 130 --heads 2 --input uniform --scale 1e9" \
     "--head-dim 32" "--head-dim 96" "--head-dim 256 --causal" \
     "--batch 4 --heads 16 --seqlen 4096 --head-dim 128 --causal" "--heads 1 --seqlen 16384" \
     "--batch 2100 --heads 32 --seqlen 16" "--batch 16400 --heads 32 --seqlen 1"

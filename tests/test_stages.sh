@@ -14,7 +14,8 @@ done
 options=
 stages_shapes "--seqlen-k 0 --heads 1" "--seqlen-q 0" "--batch 0" \
     "--seqlen-q 5 --seqlen-k 3 --heads 1 --causal" "--seqlen 64 --heads 1 --head-dim 32" \
-    "--seqlen 64 --heads 1 --head-dim 96" "--seqlen 80 --heads 1 --head-dim 256"
+    "--seqlen 64 --heads 1 --head-dim 96" "--seqlen 80 --heads 1 --head-dim 256" \
+    "--seqlen 130 --heads 2 --input uniform --scale 1e9" # scores of which fp32 keeps no fraction
 stages_sweep 15
 stages_naive "--seqlen-q 129 --seqlen-k 65 --heads 2 --causal" "--seqlen-q 65 --seqlen-k 300 --heads 4 --kv-heads 2"
 # Launched as they need, whatever is best here: small problems alone would never run the long tiles.
@@ -26,6 +27,8 @@ for image in 64 64-causal 64-exp4 64-split 128 128-causal 128-short 128-short-ca
             $shape $causal --no-time --counters none --quiet
     done
 done
+stage_test "stage-6 --image d64, such scores" "$build/stage-6" --image d64 --seqlen 333 --heads 1 \
+    --input uniform --scale 1e9 --no-time --counters none --quiet
 status "an image of another head_dim" 2 "$build/stage-6" --device emu --image d128-naive
 status "an image without a mask" 2 "$build/stage-6" --device emu --image d64 --causal
 tap_done

@@ -77,6 +77,8 @@ static_assert(SPLIT || PRODUCER_REGISTERS + WARPGROUPS * CONSUMER_REGISTERS <=
 static_assert((ROW_GROUPS - 1) * 64 <= STAGES * BKV,
               "a warpgroup that skips more tiles than a ring has stages would wait for itself");
 
+constexpr float FAR = 1 << 22; // a base beyond it is rounded by more than 1/4
+
 // Named barriers; 0 is __syncthreads.
 enum { BAR_TURN = 1, BAR_STORE = BAR_TURN + WARPGROUPS };
 
@@ -226,9 +228,11 @@ static __device__ __forceinline__ bool exceeds(const uint32_t (&p_frag)[BKV / 16
     return __any_sync(~0u, __vmaxu2(m_even, m_odd) != limit);
 }
 
-// m_frag rises to the maximum of S scale; what was summed for the old one shrinks by alpha.
-static __device__ __forceinline__ void raise(float (&m_frag)[2], float (&base)[2],
-                                             float (&alpha)[2], const float (&s_frag)[BKV / 8][4],
+// m_frag rises to the maximum of S scale; what was summed for the old one shrinks by alpha. True if a
+// base is so far out that, rounded, it may miss S scale, which the multiply-add does not round, by more
+// than P has room for: then S has been multiplied by the scale, and rounded like the base.
+static __device__ __forceinline__ bool raise(float (&m_frag)[2], float (&base)[2],
+                                             float (&alpha)[2], float (&s_frag)[BKV / 8][4],
                                              float scale_log2) {
 #pragma unroll
     for (int r = 0; r < 2; r++) {
@@ -246,6 +250,11 @@ static __device__ __forceinline__ void raise(float (&m_frag)[2], float (&base)[2
         alpha[r] = ex2(m_frag[r] - base[r]);
         m_frag[r] = m_new;
     }
+    const bool far = __any_sync(~0u, fmaxf(fabsf(base[0]), fabsf(base[1])) > FAR);
+    if (far)
+#pragma unroll
+        for (int i = 0; i < BKV / 2; i++) s_frag[i / 4][i % 4] *= scale_log2;
+    return far;
 }
 
 static __device__ __forceinline__ void rescale(float (&o_frag)[O_BLOCKS][4], float (&l_frag)[2],
@@ -326,8 +335,8 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
 
         // ---- mask, softmax of the first KV tile, from the right, where the diagonal is
         mask(s_frag, args, schedule, t, n, row_group);
-        raise(m_frag, base, alpha, s_frag, args.scale_log2);
-        exponentials(p_frag, s_frag, base, l_frag, args.scale_log2);
+        bool far = raise(m_frag, base, alpha, s_frag, args.scale_log2);
+        exponentials(p_frag, s_frag, base, l_frag, far ? 1 : args.scale_log2);
         for (int i = 0; i < hidden; i++) {
             wait(&v_full[v.stage], v.parity);
             RELEASE_V()
@@ -359,10 +368,10 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
             // ---- softmax; where no key was visible so far, a base of -inf makes P inf: it exceeds
             float l_new[2];
             exponentials(p_frag, s_frag, m_frag, l_new, args.scale_log2);
-            if (exceeds(p_frag)) {
-                raise(m_frag, base, alpha, s_frag, args.scale_log2);
+            if (far || exceeds(p_frag)) {
+                far = raise(m_frag, base, alpha, s_frag, args.scale_log2);
                 rescale(o_frag, l_frag, alpha);
-                exponentials(p_frag, s_frag, base, l_new, args.scale_log2);
+                exponentials(p_frag, s_frag, base, l_new, far ? 1 : args.scale_log2);
             }
             for (int r = 0; r < 2; r++) l_frag[r] += l_new[r];
         }
