@@ -228,12 +228,13 @@ static __device__ __forceinline__ bool exceeds(const uint32_t (&p_frag)[BKV / 16
     return __any_sync(~0u, __vmaxu2(m_even, m_odd) != limit);
 }
 
-// m_frag rises to the maximum of S scale; what was summed for the old one shrinks by alpha. True if a
-// base is so far out that, rounded, it may miss S scale, which the multiply-add does not round, by more
-// than P has room for: then S has been multiplied by the scale, and rounded like the base.
-static __device__ __forceinline__ bool raise(float (&m_frag)[2], float (&base)[2],
-                                             float (&alpha)[2], float (&s_frag)[BKV / 8][4],
-                                             float scale_log2) {
+// m_frag rises to the maximum of S scale; what was summed for the old one shrinks by alpha. A base may be
+// so far out that, rounded, it misses S scale, which the multiply-add does not round, by more than P
+// has room for. Then S is multiplied by the scale here, and rounded like the base; the scale left for
+// this tile is 1, and for the next ones NaN: each of them exceeds, and comes here.
+static __device__ __forceinline__ float raise(float (&m_frag)[2], float (&base)[2],
+                                              float (&alpha)[2], float (&s_frag)[BKV / 8][4],
+                                              float scale_log2, float &scale) {
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         float m_even = -INFINITY, m_odd = -INFINITY;
@@ -254,7 +255,8 @@ static __device__ __forceinline__ bool raise(float (&m_frag)[2], float (&base)[2
     if (far)
 #pragma unroll
         for (int i = 0; i < BKV / 2; i++) s_frag[i / 4][i % 4] *= scale_log2;
-    return far;
+    scale = far ? NAN : scale_log2;
+    return far ? 1 : scale_log2;
 }
 
 static __device__ __forceinline__ void rescale(float (&o_frag)[O_BLOCKS][4], float (&l_frag)[2],
@@ -335,8 +337,9 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
 
         // ---- mask, softmax of the first KV tile, from the right, where the diagonal is
         mask(s_frag, args, schedule, t, n, row_group);
-        bool far = raise(m_frag, base, alpha, s_frag, args.scale_log2);
-        exponentials(p_frag, s_frag, base, l_frag, far ? 1 : args.scale_log2);
+        float scale; // what S still has to be multiplied by, in the next tiles
+        const float first = raise(m_frag, base, alpha, s_frag, args.scale_log2, scale);
+        exponentials(p_frag, s_frag, base, l_frag, first);
         for (int i = 0; i < hidden; i++) {
             wait(&v_full[v.stage], v.parity);
             RELEASE_V()
@@ -367,11 +370,11 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
 
             // ---- softmax; where no key was visible so far, a base of -inf makes P inf: it exceeds
             float l_new[2];
-            exponentials(p_frag, s_frag, m_frag, l_new, args.scale_log2);
-            if (far || exceeds(p_frag)) {
-                far = raise(m_frag, base, alpha, s_frag, args.scale_log2);
+            exponentials(p_frag, s_frag, m_frag, l_new, scale);
+            if (exceeds(p_frag)) {
+                const float now = raise(m_frag, base, alpha, s_frag, args.scale_log2, scale);
                 rescale(o_frag, l_frag, alpha);
-                exponentials(p_frag, s_frag, base, l_new, far ? 1 : args.scale_log2);
+                exponentials(p_frag, s_frag, base, l_new, now);
             }
             for (int r = 0; r < 2; r++) l_frag[r] += l_new[r];
         }
