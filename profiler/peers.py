@@ -15,7 +15,7 @@ everybody. Everybody is timed the same way, between two events, median over the 
 The stages check their answer before they time it; the peers are compared with the first stage's output,
 or with each other.
 
-Needs PyTorch with CUDA. Exit status: 0 done; 1 a wrong answer; 77 no PyTorch or no GPU.
+Needs PyTorch with CUDA. Exit status: 0 done; 1 a wrong answer; 2 a wrong option; 77 no PyTorch or no GPU.
 """
 import argparse
 import datetime
@@ -169,6 +169,8 @@ def chosen_rows(text):
     rows = []
     for part in text.split(","):
         first, _, last = part.partition("-")
+        if not (first.isdigit() and (last or first).isdigit() and int(first) <= int(last or first) < len(ROWS)):
+            raise argparse.ArgumentTypeError(f"rows are 0 to {len(ROWS) - 1}, as in 0,4-7; not '{part}'")
         rows += range(int(first), int(last or first) + 1)
     return rows
 
@@ -196,7 +198,7 @@ def append(path, records):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stages", default="", help="stage numbers, e.g. \"4 6\"")
-    parser.add_argument("--rows", default=f"0-{len(ROWS) - 1}", help="which of the 16 rows, e.g. 0,4-7")
+    parser.add_argument("--rows", type=chosen_rows, default=f"0-{len(ROWS) - 1}", help="which of the 16 rows, e.g. 0,4-7")
     parser.add_argument("--json", default="", help="append the records to this file")
     parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--min-graph-us", type=float, default=1000.0)
@@ -207,7 +209,7 @@ def main():
     print(f"{'problem':>25} {'way':>6} " + " ".join(f"{n:>17}" for n in names) + "   us; best stage / best peer")
     wrong = 0
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as files:
-        for index in chosen_rows(args.rows):
+        for index in args.rows:
             batch, heads, seqlen, head_dim, causal = ROWS[index]
             torch.manual_seed(index)
             q, k, v = (torch.randn(batch, heads, seqlen, head_dim, device="cuda", dtype=torch.float16) for _ in "qkv")
