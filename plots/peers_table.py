@@ -9,6 +9,7 @@ first line names it. A time is the newest in the file; what is not there is "-".
 """
 import json
 import os
+import signal
 import sys
 
 
@@ -86,4 +87,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough
     main()
