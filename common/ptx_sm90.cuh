@@ -76,35 +76,7 @@ PTX void tma_load_5d(uint32_t smem, const CUtensorMap *map, uint32_t barrier, in
                  : "memory");
 }
 
-/* The same, with a policy that says how long L2 should keep the lines. */
-PTX void tma_load_4d_hint(uint32_t smem, const CUtensorMap *map, uint32_t barrier, int d, int row,
-                          int head, int batch, uint64_t policy) {
-    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
-                 ".L2::cache_hint [%0], [%1, {%3, %4, %5, %6}], [%2], %7;" ::"r"(smem),
-                 "l"(map), "r"(barrier), "r"(d), "r"(row), "r"(head), "r"(batch), "l"(policy)
-                 : "memory");
-}
-
-PTX uint64_t createpolicy_evict_first() {
-    uint64_t policy;
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-
-PTX uint64_t createpolicy_evict_last() {
-    uint64_t policy;
-    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-    return policy;
-}
-
 /* Shared to global; what lies outside the tensor is not written. */
-PTX void tma_store_4d(const CUtensorMap *map, uint32_t smem, int d, int row, int head, int batch) {
-    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group"
-                 " [%0, {%2, %3, %4, %5}], [%1];" ::"l"(map),
-                 "r"(smem), "r"(d), "r"(row), "r"(head), "r"(batch)
-                 : "memory");
-}
-
 PTX void tma_store_5d(const CUtensorMap *map, uint32_t smem, int d, int head, int row, int group,
                       int batch) {
     asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group"
