@@ -37,17 +37,6 @@ static void expect_clean(unsigned threads, const char *body) {
         fail_msg("%s\nreports %s", body, emu_result_report(t.result, 0));
 }
 
-static int open_emulator(void **state) {
-    (void)state;
-    emu_test_open(&t);
-    return 0;
-}
-static int close_emulator(void **state) {
-    (void)state;
-    emu_test_close(&t);
-    return 0;
-}
-
 #define NEIGHBOUR  "xor.b32 %r7, %r6, 128;" /* the same lane of the neighbouring warp */
 #define OTHER_LANE "xor.b32 %r7, %r6, 4;"
 
@@ -373,5 +362,8 @@ int main(void) {
         cmocka_unit_test(test_launches),      cmocka_unit_test(test_wavefronts),
         cmocka_unit_test(test_copies),        cmocka_unit_test(test_counts),
         cmocka_unit_test(test_schedules)};
-    return cmocka_run_group_tests(tests, open_emulator, close_emulator);
+    emu_test_open(&t);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    emu_test_close(&t);
+    return failed;
 }

@@ -447,18 +447,6 @@ static void test_launches(void **state) {
     emu_module_close(m);
 }
 
-static int open_emulator(void **state) {
-    (void)state;
-    emu_test_open(&t);
-    return 0;
-}
-static int close_emulator(void **state) {
-    (void)state;
-    counters_free(&counts);
-    emu_test_close(&t);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_neighbours), cmocka_unit_test(test_forms),
@@ -468,5 +456,9 @@ int main(void) {
         cmocka_unit_test(test_races),      cmocka_unit_test(test_misuse),
         cmocka_unit_test(test_launches),   cmocka_unit_test(test_arrivals),
         cmocka_unit_test(test_copies)};
-    return cmocka_run_group_tests(tests, open_emulator, close_emulator);
+    emu_test_open(&t);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    counters_free(&counts);
+    emu_test_close(&t);
+    return failed;
 }

@@ -147,20 +147,12 @@ static void test_chain(void **state) {
     emu_module_close(read_b);
 }
 
-static int open_emulator(void **state) {
-    (void)state;
-    emu_test_open(&t);
-    return 0;
-}
-static int close_emulator(void **state) {
-    (void)state;
-    emu_test_close(&t);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_accesses), cmocka_unit_test(test_bulk),
                                        cmocka_unit_test(test_happens_before),
                                        cmocka_unit_test(test_chain)};
-    return cmocka_run_group_tests(tests, open_emulator, close_emulator);
+    emu_test_open(&t);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    emu_test_close(&t);
+    return failed;
 }
