@@ -2,16 +2,14 @@
 #include "test.h"
 
 #include "counters.h"
+#include "images.h"
 #include "reason.h"
 #include "timeline.h"
 
-#include <libgen.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { BLOCKS = 132, THREADS = 256, WARPS = BLOCKS * THREADS / 32, N = 64, SHARED = 8192 };
 
@@ -157,13 +155,8 @@ static void a_timeline_covers_the_run(void **state) {
 
 static int open_gpu(void **state) {
     (void)state;
-    char here[PATH_MAX], folder[PATH_MAX + 32];
-    ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
-    if (n < 0) return 1;
-    here[n] = 0;
-    snprintf(folder, sizeof folder, "%s/images/tests", dirname(dirname(here)));
     const char *why = device_open(DEVICE_CUDA, NULL, &gpu);
-    if (!why) why = device_load(gpu, folder, "gpu_counters", &image);
+    if (!why) why = device_load(gpu, test_images(), "gpu_counters", &image);
     if (!why) why = device_alloc(gpu, BLOCKS * THREADS * 16 * 4, &out);
     if (why) print_message("%s\n", why);
     return why != NULL;

@@ -4,13 +4,11 @@
 
 #include "counters.h"
 #include "device.h"
+#include "images.h"
 
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { BLOCKS = 32, THREADS = 128, N = BLOCKS * THREADS, STEPS = 20, CLOCKS = 10000 };
 
@@ -140,14 +138,9 @@ static void impossible_clusters_are_refused(void **state) {
 
 static int open_gpu(void **state) {
     (void)state;
-    char here[PATH_MAX], folder[PATH_MAX + 32];
-    ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
-    if (n < 0) return 1;
-    here[n] = 0;
-    snprintf(folder, sizeof folder, "%s/images/tests", dirname(dirname(here)));
     const char *why = device_open(DEVICE_CUDA, NULL, &gpu);
     if (!why && device_info(gpu)->chip.cc < 90) return 0; /* nothing here is for it */
-    if (!why) why = device_load(gpu, folder, "gpu_launch", &image);
+    if (!why) why = device_load(gpu, test_images(), "gpu_launch", &image);
     if (!why) why = device_alloc(gpu, sizeof words, &data);
     if (why) print_message("%s\n", why);
     return why != NULL;
