@@ -27,8 +27,10 @@ for image in 64 64-causal 64-exp4 64-split 128 128-causal 128-short 128-short-ca
             $shape $causal --no-time --counters none --quiet
     done
 done
-stage_test "stage-6 --image d64, such scores" "$build/stage-6" --image d64 --seqlen 333 --heads 1 \
-    --input uniform --scale 1e9 --no-time --counters none --quiet
+for image in d64 d64-exp4 d64-naive; do
+    stage_test "stage-6 --image $image, such scores" "$build/stage-6" --image $image --seqlen 333 --heads 1 \
+        --input uniform --scale 1e9 --no-time --counters none --quiet
+done
 status "an image of another head_dim" 2 "$build/stage-6" --device emu --image d128-naive
 status "an image without a mask" 2 "$build/stage-6" --device emu --image d64 --causal
 tap_done

@@ -207,9 +207,8 @@ static __device__ __forceinline__ void exponentials(uint32_t (&p_frag)[BKV / 16]
 #pragma unroll
         for (int r = 0; r < 2; r++) {
             float even = ex2(fmaf(s_frag[j][2 * r], scale_log2, -base[r]));
-            float odd = EXP_FMA && j % (EXP_FMA / 2 + !EXP_FMA) == 0
-                            ? ex2_fma(s_frag[j][2 * r + 1], scale_log2, base[r])
-                            : ex2(fmaf(s_frag[j][2 * r + 1], scale_log2, -base[r]));
+            float odd = fmaf(s_frag[j][2 * r + 1], scale_log2, -base[r]);
+            odd = EXP_FMA && j % (EXP_FMA / 2 + !EXP_FMA) == 0 ? ex2_fma(odd) : ex2(odd);
             if (!ONES) l_even[r] += even, l_odd[r] += odd;
             p_frag[j / 2][j % 2 * 2 + r] = pack(even, odd);
         }

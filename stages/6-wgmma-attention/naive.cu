@@ -101,28 +101,28 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             int n_visible = args.seqlen_k - kv0;
             if (args.causal)
                 n_visible = min(n_visible, q0 + row0 + 8 * r + args.diagonal + 1 - kv0);
-            if (n_visible < BKV)
 #pragma unroll
-                for (int i = 0; i < BKV / 4; i++)
-                    if (col0 + 8 * (i / 2) + i % 2 >= n_visible)
-                        s_frag[i / 2][2 * r + i % 2] = -INFINITY;
+            for (int i = 0; i < BKV / 4; i++) {
+                float &s = s_frag[i / 2][2 * r + i % 2];
+                s *= args.scale_log2;
+                if (col0 + 8 * (i / 2) + i % 2 >= n_visible) s = -INFINITY;
+            }
 
             // ---- softmax
-            float m_new = -INFINITY;
+            float m_new = m_frag[r];
 #pragma unroll
             for (int j = 0; j < BKV / 8; j++)
                 m_new = fmaxf(m_new, fmaxf(s_frag[j][2 * r], s_frag[j][2 * r + 1]));
             m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, 1)); // a row lives in 4 lanes
             m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, 2));
-            m_new = fmaxf(m_frag[r], m_new * args.scale_log2);
             const float base = m_new == -INFINITY ? 0 : m_new; // no key yet: 2^(-inf - 0) = 0
             const float alpha = ex2(m_frag[r] - base);
             m_frag[r] = m_new;
             l_frag[r] *= alpha;
 #pragma unroll
             for (int j = 0; j < BKV / 8; j++) {
-                const float even = ex2(fmaf(s_frag[j][2 * r], args.scale_log2, -base));
-                const float odd = ex2(fmaf(s_frag[j][2 * r + 1], args.scale_log2, -base));
+                const float even = ex2(s_frag[j][2 * r] - base);
+                const float odd = ex2(s_frag[j][2 * r + 1] - base);
                 l_frag[r] += even + odd;
                 p_frag[j / 2][j % 2 * 2 + r] = cvt_f16x2(even, odd);
             }
