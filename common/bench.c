@@ -1,23 +1,12 @@
 #include "bench.h"
 
+#include "program.h"
 #include "reason.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-const char *bench_image_dir(char *out, size_t out_bytes) {
-    char program[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (n < 0) return reason_as(STATUS_FILE, "/proc/self/exe: where this program lies is unknown");
-    program[n] = 0;
-    char *slash = strrchr(program, '/');
-    *slash = 0;
-    snprintf(out, out_bytes, "%s/images/stage-%d", program, stage.number);
-    return NULL;
-}
 
 /* A buffer on the device with room for n elements between guard bands. */
 static const char *alloc(struct bench *b, size_t n, size_t element_bytes, device_ptr *base,
@@ -62,7 +51,7 @@ const char *bench_open(struct device *d, const struct attention *a, const struct
     if (image) snprintf(out->plan.image, sizeof out->plan.image, "%s", image);
     if ((why = stage.plan(a, d, &out->tensors, &out->plan))) goto fail;
     if (image) snprintf(out->plan.image, sizeof out->plan.image, "%s", image);
-    if ((why = bench_image_dir(dir, sizeof dir))) goto fail;
+    snprintf(dir, sizeof dir, "%s/images/stage-%d", program_folder(), stage.number);
     if ((why = device_load(d, dir, out->plan.image, &out->image))) goto fail;
     return NULL;
 fail:

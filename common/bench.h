@@ -33,7 +33,8 @@ struct bench {
     uint64_t input_hash[3];                  /* of the private copies of q, k, v */
 };
 
-/* Asks the stage, allocates, copies in, plans and loads. STATUS_UNSUPPORTED if the stage refuses.
+/* Asks the stage, allocates, copies in, plans and loads from images/stage-N beside the program.
+ * STATUS_UNSUPPORTED if the stage refuses.
  * `image` replaces the planned one if it is not NULL. */
 const char *bench_open(struct device *d, const struct attention *a, const struct inputs *in,
                        const char *image, struct bench *out);
@@ -50,6 +51,3 @@ const char *bench_launch(struct bench *b);
  * first run are left in `o` and `lse` unless those are NULL. */
 const char *bench_check(struct bench *b, const struct inputs *in, bool outlier_input, double work,
                         uint64_t seed, half *o, float *lse, struct check_result *out);
-
-/* Where the images of the stage lie: images/stage-N beside the program. */
-const char *bench_image_dir(char *out, size_t out_bytes);

@@ -3,6 +3,7 @@
 #include "groups.h"
 #include "interrupt.h"
 #include "path.h"
+#include "program.h"
 #include "revision.h"
 #include "run.h"
 #include "stage.h"
@@ -19,11 +20,8 @@ static int stage_before(void) { return stage.number == 6 ? 4 : stage.number - 1;
 /* Becomes the stage before with the same options; returns only if it cannot. */
 static enum status fall_back(const char *because, char **argv) {
     char program[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 32);
-    if (n < 0 || stage_before() < 1)
-        return run_failed("no stage to fall back to", STATUS_UNSUPPORTED);
-    program[n] = 0;
-    snprintf(strrchr(program, '/') + 1, 32, "stage-%d", stage_before());
+    if (stage_before() < 1) return run_failed("no stage to fall back to", STATUS_UNSUPPORTED);
+    snprintf(program, sizeof program, "%s/stage-%d", program_folder(), stage_before());
     fprintf(stderr, "%s: %s; running stage-%d instead\n", program_invocation_short_name, because,
             stage_before());
     argv[0] = program;

@@ -1,5 +1,6 @@
 #include "cupti.h"
 
+#include "program.h"
 #include "reason.h"
 
 #include <dlfcn.h>
@@ -15,15 +16,15 @@
 static const char *const file_names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
 
 /* Where toolkits and NVIDIA's Python wheels put it. $VAR at the front is the variable's value
- * (skipped if unset), @ the nearest folder above the program that holds .venv. */
+ * (skipped if unset), @ the nearest .venv above the program. */
 static const char *const folders[] = {
     "$CUDA_HOME/lib64",
     "$CUDA_HOME/lib",
     "$CUDA_HOME/extras/CUPTI/lib64",
     "$CUDA_PATH/lib64",
     "$CUDA_PATH/extras/CUPTI/lib64",
-    "@/.venv/lib/python3*/site-packages/nvidia/cu13/lib",
-    "@/.venv/lib/python3*/site-packages/nvidia/cuda_cupti/lib",
+    "@/lib/python3*/site-packages/nvidia/cu13/lib",
+    "@/lib/python3*/site-packages/nvidia/cuda_cupti/lib",
     "$VIRTUAL_ENV/lib/python3*/site-packages/nvidia/cu13/lib",
     "$VIRTUAL_ENV/lib/python3*/site-packages/nvidia/cuda_cupti/lib",
     "/usr/local/cuda/lib64",
@@ -41,34 +42,19 @@ static const char *const folders[] = {
     "$HOME/.local/lib/python3*/site-packages/nvidia/cuda_cupti/lib",
 };
 
-/* build/stage-1 lies one folder below .venv's, build/tests/test_groups two. */
-static bool folder_of_venv(char *out, size_t out_bytes) {
-    char venv[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", out, out_bytes - 1);
-    if (n < 0) return false;
-    out[n] = 0;
-    for (char *slash; (slash = strrchr(out, '/'));) {
-        *slash = 0;
-        if (snprintf(venv, sizeof venv, "%s/.venv", out) < (int)sizeof venv && !access(venv, X_OK))
-            return true;
-    }
-    return false;
-}
-
 /* Writes the pattern with its $VAR or @ filled in; false if that is not to be had. */
 static bool expand(const char *pattern, char *out, size_t out_bytes) {
     const char *rest = strchr(pattern, '/');
-    char name[32], here[PATH_MAX];
+    char name[32], venv[PATH_MAX];
     if (*pattern == '$') {
         snprintf(name, sizeof name, "%.*s", (int)(rest - pattern - 1), pattern + 1);
         const char *value = getenv(name);
         if (!value || !*value) return false;
         return snprintf(out, out_bytes, "%s%s", value, rest) < (int)out_bytes;
     }
-    if (*pattern == '@') {
-        return folder_of_venv(here, sizeof here) &&
-               snprintf(out, out_bytes, "%s%s", here, rest) < (int)out_bytes;
-    }
+    if (*pattern == '@')
+        return program_find(".venv", venv, sizeof venv) &&
+               snprintf(out, out_bytes, "%s%s", venv, rest) < (int)out_bytes;
     return snprintf(out, out_bytes, "%s", pattern) < (int)out_bytes;
 }
 

@@ -1,39 +1,29 @@
 /* Where the counter groups lie, and what is there. */
 #include "groups.h"
 
+#include "program.h"
 #include "reason.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_FILE_BYTES = 64 << 10, LEVELS_UP = 4 };
+enum { MAX_FILE_BYTES = 64 << 10 };
 
-/* $ATTNLAB_GROUPS, or profiler/groups in the program's folder or up to LEVELS_UP above it. */
+/* $ATTNLAB_GROUPS, or profiler/groups in the program's folder or the nearest above it. */
 static const char *find_folder(char *out, size_t out_bytes) {
     const char *chosen = getenv("ATTNLAB_GROUPS");
     if (chosen && *chosen) {
         snprintf(out, out_bytes, "%s", chosen);
         return NULL;
     }
-    char here[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
-    here[n < 0 ? 0 : n] = 0;
-    char *folder = here;
-    for (int i = 0; i <= LEVELS_UP; i++) {
-        folder = dirname(folder);
-        if (snprintf(out, out_bytes, "%s/profiler/groups", folder) < (int)out_bytes &&
-            access(out, R_OK | X_OK) == 0)
-            return NULL;
-    }
+    if (program_find("profiler/groups", out, out_bytes)) return NULL;
     return "the counter groups are not found (profiler/groups at or above the program's folder): "
-           "set "
-           "ATTNLAB_GROUPS to their folder";
+           "set ATTNLAB_GROUPS to their folder";
 }
 
 static int is_group_file(const struct dirent *entry) {

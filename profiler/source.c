@@ -1,10 +1,11 @@
 #include "source.h"
 
+#include "program.h"
+
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- Gathering -------------------------------------------------------------------------------- */
 
@@ -97,9 +98,8 @@ static void print_row(const struct source_line *l, int number, const char *text,
  * have moved since it was compiled), else `path` as it is. *shown: what to call it. */
 static FILE *open_source(const char *path, const char **shown) {
     char here[PATH_MAX], moved[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
-    here[n < 0 ? 0 : n] = 0;
-    const char *root = dirname(dirname(here));
+    snprintf(here, sizeof here, "%s", program_folder());
+    const char *root = dirname(here);
     for (const char *tail = path; tail; tail = strchr(tail, '/')) {
         tail += *tail == '/';
         *shown = tail;

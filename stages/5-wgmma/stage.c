@@ -4,6 +4,7 @@
 #include "check.h"
 #include "experiment.h"
 #include "interrupt.h"
+#include "program.h"
 #include "reason.h"
 #include "record.h"
 #include "settings.h"
@@ -14,14 +15,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *image_folder(void) {
     static char folder[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 32);
-    if (n < 0) return "build/images/stage-5";
-    folder[n] = 0;
-    strcpy(strrchr(folder, '/'), "/images/stage-5");
+    snprintf(folder, sizeof folder, "%s/images/stage-5", program_folder());
     return folder;
 }
 

@@ -1,0 +1,26 @@
+#include "program.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *program_folder(void) {
+    static char folder[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    if (n < 0) return "build";
+    folder[n] = 0;
+    return dirname(folder);
+}
+
+bool program_find(const char *name, char *out, size_t out_bytes) {
+    char folder[PATH_MAX], *above = folder;
+    snprintf(folder, sizeof folder, "%s", program_folder());
+    for (bool last = false; !last; above = dirname(above)) {
+        last = !strcmp(above, "/") || !strcmp(above, ".");
+        if (snprintf(out, out_bytes, "%s/%s", above, name) < (int)out_bytes && !access(out, F_OK))
+            return true;
+    }
+    return false;
+}
