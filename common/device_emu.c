@@ -171,11 +171,18 @@ static const char *emu_launch_one(struct device *d, struct device_image *image,
     return why ? reason_as(reason_status(why, STATUS_DEVICE), "%s", why) : NULL;
 }
 
-/* Failed checks are printed whole; the reason counts them. */
+/* Failed checks are printed whole; the reason counts them. A --without that left nothing out has
+ * shown nothing, which its silence would hide. */
 static const char *say_reports(const struct emu_result *r) {
+    const char *without = device_emu_options.without;
     int n = emu_result_reports(r);
     for (int i = 0; i < n; i++)
         fprintf(stderr, "%s: %s\n", program_invocation_short_name, emu_result_report(r, i));
+    if (!n && without && strcmp(without, "list") && emu_result_left_nothing_out(r))
+        return reason_as(STATUS_USAGE,
+                         "--without %.64s: the launches have no barrier, wait or fence there; "
+                         "--without list shows them",
+                         without);
     return n ? reason_as(STATUS_WRONG, "%d check%s of the emulator failed (above)", n,
                          n > 1 ? "s" : "")
              : NULL;

@@ -76,3 +76,5 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
 /* The failed checks so far: how many, and the text of the i-th (several lines). */
 int emu_result_reports(const struct emu_result *r);
 const char *emu_result_report(const struct emu_result *r, int i);
+/* There were launches, and options.without named nothing in any of them. */
+bool emu_result_left_nothing_out(const struct emu_result *r);

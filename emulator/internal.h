@@ -123,6 +123,7 @@ void emu_reports_clear(struct emu_reports *r);
 struct emu_result {
     struct emu_reports reports;
     struct emu_kernel_counts *kernels;
+    int n_left_out; /* instructions that --without took from the launches */
 };
 
 /* trace.c: what --trace, --watch and --banks print. False: nothing is asked for. */
@@ -141,9 +142,10 @@ bool emu_in_kernel(const struct emu_origin *o, int frame);
 int emu_line_of(const struct emu_origin *o);
 bool emu_on_line(const struct emu_origin *o, int line);
 
-/* without.c: a copy of the kernel in which some synchronisation does nothing; free out->inst if
- * it differs. */
-const char *emu_without(const struct emu_kernel *k, const char *what, struct emu_kernel *out);
+/* without.c: a copy of the kernel in which some synchronisation does nothing, *n instructions; free
+ * out->inst if it differs. */
+const char *emu_without(const struct emu_kernel *k, const char *what, struct emu_kernel *out,
+                        int *n);
 void emu_without_list(const struct emu_kernel *k, const struct emu_count *count);
 
 /* memory.c: what one alloc gave, [base, end) */

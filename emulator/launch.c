@@ -168,7 +168,8 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     const char *why = check_launch(k, g, chip);
     if (why) return why;
     struct emu_kernel altered = *k; /* what runs */
-    if (o->without && (why = emu_without(k, o->without, &altered))) return why;
+    int n_left_out = 0;
+    if (o->without && (why = emu_without(k, o->without, &altered, &n_left_out))) return why;
     uint64_t param = 0, n_blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
     why = emu_memory_alloc(m, k->param_bytes ? k->param_bytes : 1, &param);
     if (why) goto done;
@@ -192,6 +193,7 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
         why = reason("%s: %s", k->name, work.failed);
         goto done;
     }
+    r->n_left_out += n_left_out;
     work.counts->launches++;
     work.counts->blocks += n_blocks;
     work.counts->threads = (uint64_t)g->block[0] * g->block[1] * g->block[2];
@@ -221,6 +223,11 @@ void emu_result_clear(struct emu_result *r) {
         free(c);
     }
     r->kernels = NULL;
+    r->n_left_out = 0;
+}
+
+bool emu_result_left_nothing_out(const struct emu_result *r) {
+    return r->kernels && !r->n_left_out;
 }
 
 void emu_result_close(struct emu_result *r) {

@@ -48,8 +48,9 @@ static enum emu_step succeed(struct emu_warp *w, const struct emu_inst *i, uint3
     return EMU_NEXT;
 }
 
-const char *emu_without(const struct emu_kernel *k, const char *what, struct emu_kernel *out) {
-    int n = 0;
+const char *emu_without(const struct emu_kernel *k, const char *what, struct emu_kernel *out,
+                        int *n) {
+    *n = 0;
     *out = *k;
     if (!strcmp(what, "list")) return NULL;
     if (*what < '1' || *what > '9')
@@ -63,11 +64,8 @@ const char *emu_without(const struct emu_kernel *k, const char *what, struct emu
         struct emu_inst *i = &out->inst[pc];
         if (!meant(i, &k->origin[pc], what)) continue;
         i->run = emu_has(i, "try_wait") || emu_has(i, "test_wait") ? succeed : skip;
-        n++;
+        ++*n;
     }
-    if (!n)
-        fprintf(stderr, "kernel %s has no barrier, wait or fence at %.64s: see --without list\n",
-                k->name, what);
     return NULL;
 }
 

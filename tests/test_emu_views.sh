@@ -67,8 +67,9 @@ misses() { # the barrier after the loads: a race, between lines of the source
 check "--without list names the barriers" lists
 check "--without a barrier is a race" misses
 status "--without nonsense" 2 stage 1 --without nonsense
-check "--without where there is none" bash -c "'$build/stage-1' --device emu --seqlen 64 --heads 1 --quiet \
-    --no-time --counters none --without 1 2>&1 | grep -q 'no barrier, wait or fence at 1:'"
+status "--without where there is none" 2 stage 1 --without 9999
+check "it says where to look" grep -q "^stage-1: --without 9999: .*--without list shows them" "$tap_dir/err"
+status "--without where only --source launches" 2 stage 1 --without 9999 --source
 
 # printf and assert, as a student would add them
 instrumented() { # STATEMENT, where p is: stage 1 with it, in $tap_dir
