@@ -13,6 +13,7 @@ void interrupt_catch(void) {
     sigaction(SIGINT, &once, NULL);
     sigaction(SIGTERM, &once, NULL);
     sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL); /* ulimit -f: the write fails and says so */
 }
 
 int interrupt_signal(void) { return arrived; }

@@ -25,6 +25,7 @@ static enum status fall_back(const char *because, char **argv) {
     fprintf(stderr, "%s: %s; running stage-%d instead\n", program_invocation_short_name, because,
             stage_before());
     argv[0] = program;
+    fflush(stdout);
     execv(program, argv);
     return run_failed(
         reason_as(STATUS_FILE, "%s: %s (make stage-%d)", program, strerror(errno), stage_before()),
@@ -58,23 +59,25 @@ static int run(const struct options *o, int argc, char **argv) {
     return status;
 }
 
+static enum status list_counters(void) {
+    const char *why = groups_print(stdout);
+    return why ? run_failed(why, STATUS_FILE) : STATUS_RIGHT;
+}
+
 int main(int argc, char **argv) {
     struct options o;
+    enum status status = STATUS_RIGHT;
     interrupt_catch();
     const char *why = options_read(argc, argv, &o);
     if (why) return run_failed(why, STATUS_USAGE);
-    if (o.help) {
+    if (o.help)
         options_help(stdout, program_invocation_short_name);
-        return STATUS_RIGHT;
-    }
-    if (o.list_counters) {
-        why = groups_print(stdout);
-        return why ? run_failed(why, STATUS_FILE) : STATUS_RIGHT;
-    }
-    if (o.version) {
+    else if (o.list_counters)
+        status = list_counters();
+    else if (o.version)
         printf("attnlab stage %s, %s\n", stage.name, revision());
-        return STATUS_RIGHT;
-    }
-    int status = run(&o, argc, argv);
-    return interrupt_signal() ? 128 + interrupt_signal() : status;
+    else
+        status = run(&o, argc, argv);
+    if (!status && (why = path_stdout())) status = run_failed(why, STATUS_FILE);
+    return interrupt_signal() ? 128 + interrupt_signal() : (int)status;
 }

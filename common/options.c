@@ -184,6 +184,16 @@ static const char *read_one(const struct entry *e, const char *value, struct opt
     }
 }
 
+/* The file that two outputs would go to, or NULL; a device or a pipe in /dev takes any number. */
+static const char *same_file(const struct options *o) {
+    const char *path[] = {o->json_path, o->out_path, o->lse_path, o->timeline_path};
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < i; j++)
+            if (path[i] && path[j] && !strcmp(path[i], path[j]) && strncmp(path[i], "/dev/", 5))
+                return path[i];
+    return NULL;
+}
+
 /* Rules between options, after all of them were read. */
 static const char *options_complete(struct options *o, unsigned seen) {
     struct attention *a = &o->problem;
@@ -204,6 +214,9 @@ static const char *options_complete(struct options *o, unsigned seen) {
                                        "--seqlen-k");
     if (o->sweep_random && o->repeat_check)
         return reason_as(STATUS_USAGE, "choose one of --sweep-random and --repeat-check");
+    const char *same = same_file(o);
+    if (same)
+        return reason_as(STATUS_USAGE, "two outputs go to %s: give each a file of its own", same);
     if (files) return NULL;
     if (!(seen & KV_HEADS)) a->kv_heads = a->heads;
     const char *why = attention_complete(a);

@@ -12,6 +12,7 @@
 const char *path_writable(const char *path) {
     char folder[PATH_MAX];
     struct stat s;
+    if (!*path) return reason_as(STATUS_FILE, "a file to write has an empty name; give it one");
     if (!stat(path, &s)) {
         if (S_ISDIR(s.st_mode))
             return reason_as(STATUS_FILE, "cannot write %s: it is a folder; name a file", path);
@@ -26,4 +27,10 @@ const char *path_writable(const char *path) {
         return reason_as(STATUS_FILE, "cannot write %s: %s; make the folder, or choose another",
                          path, strerror(errno));
     return NULL;
+}
+
+const char *path_stdout(void) {
+    errno = 0;
+    if (!(fflush(stdout) | ferror(stdout))) return NULL;
+    return reason_as(STATUS_FILE, "stdout: %s", errno ? strerror(errno) : "not all was written");
 }

@@ -81,7 +81,7 @@ const char *record_append(const char *path, json_t *record) {
     goto done;
 undo:
     why = reason_as(STATUS_FILE, "%s: %s; nothing was added", path, strerror(errno));
-    if (ftruncate(fd, before.st_size))
+    if (ftruncate(fd, before.st_size) && S_ISREG(before.st_mode))
         why = reason_as(STATUS_FILE, "%s: its last line is cut", path);
     goto done;
 failed:
@@ -135,6 +135,8 @@ const char *record_read(const char *path, json_t **array, int *n_cut) {
         json_decref(record);
     }
     if (!why && ferror(f)) why = reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
+    if (!why && *n_cut > 1 && !json_array_size(all))
+        why = reason_as(STATUS_FILE, "%s: none of its lines is a record", path);
     fclose(f);
     free(line);
     if (why)

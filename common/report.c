@@ -148,7 +148,7 @@ static void print_title(const struct report *r, const char *problem) {
     printf(", CUDA %s), revision %s\n", d->toolkit, revision());
 }
 
-int report_print(const struct report *r) {
+void report_print(const struct report *r) {
     char problem[128];
     attention_describe(&r->problem, problem, sizeof problem);
     struct printer p = {.prefix = {stage.name, problem, r->device->name}, .csv = r->options->csv};
@@ -162,10 +162,11 @@ int report_print(const struct report *r) {
     rows_gates(r, &p);
     if (r->interrupted) row(&p, "run", "interrupted", "yes", "", "", "%s", "");
     if (!p.csv) print_title(r, problem);
-    int failed = p.csv ? table_print_csv(&p.table, stdout) : table_print(&p.table, stdout);
-    if (!p.csv) putchar('\n');
+    if (p.csv)
+        table_print_csv(&p.table, stdout);
+    else
+        table_print(&p.table, stdout), putchar('\n');
     table_close(&p.table);
-    return fflush(stdout) || failed ? -1 : 0;
 }
 
 /* ---- The record ----------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ struct report {
 
 double report_tflops(const struct report *r); /* of the median */
 
-/* To stdout, in columns or CSV as the options say. 0, or -1 if stdout has failed. */
-int report_print(const struct report *r);
+/* To stdout, in columns or CSV as the options say; main looks whether it got there (path_stdout). */
+void report_print(const struct report *r);
 
 json_t *report_record(const struct report *r, int argc, char **argv);

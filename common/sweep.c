@@ -111,9 +111,11 @@ struct tally {
 
 static enum status finish(const struct options *o, const struct device_info *info,
                           const struct tally *t, int argc, char **argv) {
-    printf("sweep: stage %s on %s, seed %llu: %d problems, %d right, %d wrong; worst row %.2e\n",
-           stage.name, info->name, (unsigned long long)o->seed, t->n, t->n - t->n_wrong, t->n_wrong,
-           t->worst_row_error);
+    if (!o->quiet)
+        printf(
+            "sweep: stage %s on %s, seed %llu: %d problems, %d right, %d wrong; worst row %.2e\n",
+            stage.name, info->name, (unsigned long long)o->seed, t->n, t->n - t->n_wrong,
+            t->n_wrong, t->worst_row_error);
     json_t *record = record_new(argc, argv);
     json_object_set_new(record, "stage", json_string(stage.name));
     json_object_set_new(record, "device", record_device(info, 0, 0));

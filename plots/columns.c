@@ -7,6 +7,7 @@
  * kernels.NAME.registers that of a kernel. Only records that have all the VALUEs are printed,
  * in the order of the file; a value that is not there is "-", blanks in text become "_".
  * Exit status: 0 printed; 2 bad usage; 5 the file cannot be read or stdout has failed. */
+#include "path.h"
 #include "record.h"
 
 #include <stdbool.h>
@@ -88,5 +89,6 @@ int main(int argc, char **argv) {
         fputc('\n', stdout);
     }
     json_decref(records);
-    return fflush(stdout) || ferror(stdout) ? 5 : 0;
+    if ((why = path_stdout())) fprintf(stderr, "columns: %s\n", why);
+    return why ? 5 : 0;
 }

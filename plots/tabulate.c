@@ -13,6 +13,7 @@
  *
  * Exit status: 0 a table was written; 2 bad usage; 5 a file could not be read or written. */
 #include "chip.h"
+#include "path.h"
 #include "record.h"
 
 #include <getopt.h>
@@ -230,7 +231,8 @@ static int print_newest(const char *path, const char *object, const char *key) {
     }
     puts(found);
     json_decref(records);
-    return 0;
+    if ((why = path_stdout())) fprintf(stderr, "tabulate: %s\n", why);
+    return why ? 5 : 0;
 }
 
 int main(int argc, char **argv) {

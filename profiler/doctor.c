@@ -6,6 +6,7 @@
 #include "cupti_list.h"
 #include "device.h"
 #include "gpu_counts.h"
+#include "path.h"
 #include "reason.h"
 #include "refusal.h"
 
@@ -178,5 +179,7 @@ int main(int argc, char **argv) {
         printf("\nStages run here, on the emulator: counts and checks, no times.\n");
     else
         printf("\nStages cannot run here: neither a GPU nor the emulator is to be had.\n");
-    return gpu || emulator ? STATUS_RIGHT : STATUS_NOTHING;
+    const char *why = path_stdout();
+    if (why) fprintf(stderr, "doctor: %s\n", why);
+    return why ? STATUS_FILE : gpu || emulator ? STATUS_RIGHT : STATUS_NOTHING;
 }

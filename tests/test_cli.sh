@@ -10,7 +10,7 @@ mkdir "$dir"
 stage1=$build/stage-1
 for line in --nosuch word "--seqlen x" "--seqlen -5" "--seqlen" "--causal=left" "--input nosuch" \
         "--device gpu" "--chip h300" "--l2 tepid" "--scale 0" "--max-samples 0" "--q a.npy" \
-        "--seqlen 5 --seqlen-k 6" "--sweep-random 0" "--repeat-check 1"; do
+        "--seqlen 5 --seqlen-k 6" "--sweep-random 0" "--repeat-check 1" "--out /none/a --lse /none/a" "--out /none/a --json /none/a"; do
     status "usage: $line" 2 "$stage1" $line
 done
 status "head_dim 100" 3 "$stage1" --head-dim 100
@@ -70,8 +70,18 @@ fi
 rmdir "$dir/locked"
 if [ -e /dev/full ]; then
     status "a full disk under --json" 5 fake --quiet --json /dev/full
-    status "a full disk under stdout" 5 bash -c ". tests/fake.sh; build=$build; fake > /dev/full"
+    check "a full disk says so" grep -q "No space left" "$tap_dir/err"
+    for line in "" --csv --help --version --list-counters --source "--sweep-random 2" "--repeat-check 2"; do
+        status "a full disk under stdout: $line" 5 bash -c ". tests/fake.sh; build=$build; fake --device emu $line > /dev/full"
+    done
+    status "a full disk under doctor" 5 bash -c "'$build/doctor' > /dev/full"
 fi
+limited() { (ulimit -f 1 && fake --quiet "$@"); } # files of 1 KiB
+status "an --out above the limit on files" 5 limited --out "$dir/o.npy"
+status "a record above the limit on files" 5 limited --json "$dir/big.jsonl"
+check "nothing of it is left" [ ! -s "$dir/big.jsonl" ]
+rm -f "$dir/big.jsonl"
+for option in --out --lse --json; do status "$option without a name" 5 fake --quiet $option ''; done
 check "no file is left behind" [ "$before" = "$(ls -A "$dir")" ]
 
 # ---- A wrong answer (1) is said, and gets no time
@@ -109,6 +119,8 @@ check "every input is judged right" bash -c "build=$build; . tests/fake.sh
         fake --no-time --input \$i > /dev/null || exit 1
     done"
 check "sweep" right '^sweep: .* 20 right, 0 wrong' --sweep-random 20
+check "a quiet sweep" bash -c "build=$build; . tests/fake.sh
+    fake --quiet --sweep-random 3 > $tap_dir/quiet; [ \$? -eq 0 ] && [ ! -s $tap_dir/quiet ]"
 check "repeats" right '^repeats: 5 runs, 5 equal' --repeat-check 5
 fake --quiet --out "$dir/o.npy" --lse "$dir/lse.npy"
 o=$dir/o.npy

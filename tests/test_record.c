@@ -122,6 +122,10 @@ static void schemas_are_checked(void **state) {
 
 static void what_is_no_json_is_no_record(void **state) {
     (void)state;
+    json_t *all;
+    int n_cut;
+    write_text("# A page\n\nof text\n");
+    assert_reason(record_read(path, &all, &n_cut), "none of its lines is a record");
     write_text("[1, 2]\nnot json\n\xff\xfe\n\n{\"schema\": \"attnlab-1.0\", \"i\": 0}\n");
     expect(1, 3);
 }
