@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* What the line said that only makes sense, or no sense, beside something else. */
-enum seen { SHAPE = 1, MADE = 2, SEQLEN = 4, SEQLEN_EACH = 8, KV_HEADS = 16 };
+enum seen { SHAPE = 1, MADE = 2, SEQLEN = 4, SEQLEN_EACH = 8, KV_HEADS = 16, EMULATED = 32 };
 
 static const char *read_seqlen(const char *value, struct options *o) {
     const char *why = option_int("seqlen", value, 0, INT_MAX, &o->problem.seqlen_q);
@@ -95,22 +95,22 @@ static const struct entry table[] = {
     {"jobs", "N", "emulator: host threads (one for each core); 1 is deterministic",
      INT(emulator.n_threads, 1, 1024)},
     {"schedule", "HOW", "emulator: round-robin (default), random (by --seed) or adversarial",
-     .read = read_schedule},
+     .read = read_schedule, .seen = EMULATED},
     {"early", NULL, "emulator: asynchronous copies and products complete when issued",
-     SWITCH(emulator.async_early, true)},
+     SWITCH(emulator.async_early, true), .seen = EMULATED},
     {"no-races", NULL, "emulator: look for no races and no uninitialised values",
-     SWITCH(emulator.no_checks, true)},
+     SWITCH(emulator.no_checks, true), .seen = EMULATED},
     {"mma-exact", NULL, "emulator: tensor cores round once, as no hardware does",
-     SWITCH(emulator.mma_exact, true)},
+     SWITCH(emulator.mma_exact, true), .seen = EMULATED},
     {"trace", "LINE", "emulator: print one warp's values at this line of kernel.cu",
-     INT(emulator.trace_line, 1, 1000000)},
+     INT(emulator.trace_line, 1, 1000000), .seen = EMULATED},
     {"banks", "LINE", "emulator: print which banks shared accesses at this line want",
-     INT(emulator.banks_line, 1, 1000000)},
+     INT(emulator.banks_line, 1, 1000000), .seen = EMULATED},
     {"without", "LINE",
      "emulator: leave out the barriers, waits and fences of this line; list shows them",
-     TEXT(emulator.without)},
+     TEXT(emulator.without), .seen = EMULATED},
     {"watch", "ADDRESS", "emulator: print every access to ADDRESS; shared:N is an offset",
-     .read = read_watch},
+     .read = read_watch, .seen = EMULATED},
     {"counters", "G,G", "counter groups (" COUNTERS_DEFAULT "), or none", .read = read_counters},
     {"list-counters", NULL, "print the groups and their questions", SWITCH(list_counters, true)},
     {"source", NULL, "print the kernel with counts beside its lines, and do nothing else",
@@ -198,6 +198,7 @@ static const char *same_file(const struct options *o) {
 static const char *options_complete(struct options *o, unsigned seen) {
     struct attention *a = &o->problem;
     o->emulator.seed = o->seed;
+    o->emulator_asked = seen & EMULATED;
     bool files = o->q_path || o->k_path || o->v_path;
     if (files && !(o->q_path && o->k_path && o->v_path))
         return reason_as(STATUS_USAGE, "--q, --k and --v go together: give all three files");

@@ -20,6 +20,7 @@ struct options {
     const char *chip; /* NULL: the default */
 
     struct emu_options emulator; /* how it runs; its seed is `seed` */
+    bool emulator_asked;         /* by an option that no GPU can follow */
 
     const char *counters;   /* group names; COUNTERS_DEFAULT or "none" */
     bool counters_asked;    /* by name: not to have them is an error then */

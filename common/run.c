@@ -20,6 +20,16 @@ enum status run_failed(const char *why, enum status otherwise) {
     return reason_status(why, otherwise);
 }
 
+const char *run_device(const struct options *o, struct device **out) {
+    const char *why = device_open(o->device, o->chip, out);
+    if (why || !o->emulator_asked || device_info(*out)->is_emulator) return why;
+    device_close(*out);
+    *out = NULL;
+    return reason_as(STATUS_USAGE,
+                     "--schedule, --early, --no-races, --mma-exact, --trace, --banks, "
+                     "--without and --watch are the emulator's: add --device emu");
+}
+
 enum status run_record(const struct options *o, json_t *record) {
     const char *why = o->json_path ? record_append(o->json_path, record) : NULL;
     json_decref(record);
@@ -40,7 +50,7 @@ struct run {
 static const char *run_open(struct run *r) {
     const struct options *o = r->options;
     struct attention a = o->problem;
-    const char *why = device_open(o->device, o->chip, &r->device);
+    const char *why = run_device(o, &r->device);
     if (why) return why;
     r->report.device = device_info(r->device);
     /* before the inputs are made: they may be large */

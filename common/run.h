@@ -25,5 +25,8 @@ enum status run_source(const struct options *o);
 /* --timeline: what the GPU did every 2 us (profiler/timeline.h), into a file. */
 enum status run_timeline(const struct options *o);
 
+/* The device of the options; refuses a GPU if they ask for what only the emulator does. */
+const char *run_device(const struct options *o, struct device **out);
+
 /* One line on stderr, "stage-1: why"; returns its status, or `otherwise` if it carries none. */
 enum status run_failed(const char *why, enum status otherwise);

@@ -152,7 +152,7 @@ enum status run_sweep(const struct options *o, int argc, char **argv) {
     struct device *d;
     struct tally t = {0};
     bool progress = !o->quiet && isatty(STDERR_FILENO);
-    const char *why = device_open(o->device, o->chip, &d);
+    const char *why = run_device(o, &d);
     for (int i = 0; i < o->sweep_random && !why && !interrupt_signal(); i++) {
         why = sweep_one(o, d, i, &t);
         if (progress) fprintf(stderr, "\r%d of %d, %d wrong ", t.n, o->sweep_random, t.n_wrong);

@@ -26,6 +26,8 @@ check "version" "$stage1" --version
 # ---- The device
 status "no driver" 77 "$stage1" --device cuda
 status "no GPU behind the driver" 77 fake FAKE_CUDA_DEVICES=0 --device cuda
+status "--without on a GPU" 2 fake --without 91
+status "--early on a GPU, in a sweep" 2 fake --sweep-random 2 --early
 status "compute capability 8.6" 3 fake FAKE_CUDA_CC=86 --device cuda
 status "compute capability 10.0" 3 fake FAKE_CUDA_CC=100 --device cuda
 
