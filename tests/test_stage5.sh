@@ -24,9 +24,23 @@ done
 check "--explain draws the map" explains
 check "$(wc -l < $golden) modes are bit-equal to an H200's" as_recorded
 status "--n 12 is no width" 2 stage5 --n 12
+status "--n 0 is no width" 2 stage5 --n 0
+check "it names the option once" grep -q "^stage-5: --n takes" "$tap_dir/err"
+status "--input nonsense" 2 stage5 --input nonsense
+status "--counters nonsense" 2 stage5 --counters NONSENSE
+check "--counters none" right --counters none
+for file in "" "$tap_dir" "$tap_dir/none/r.jsonl"; do status "--json '$file'" 5 stage5 --json "$file"; done
+check "a file that cannot be written is said first" [ ! -s "$tap_dir/out" ]
+csv() { stage5 --csv "$@" > "$tap_dir/csv"; awk -F, 'NF < 5 {print; bad = 1} END {exit bad || NR < 5}' "$tap_dir/csv"; }
+check "--csv prints nothing else" csv
+check "--csv prints nothing else of a mistake" csv --break row-slot
+quiet() { [ -z "$(stage5 --quiet "$@")" ]; }
+check "--quiet prints nothing" quiet --csv
+check "--quiet prints nothing of a mistake" quiet --break row-slot
 status "--a regs has one layout" 2 stage5 --a regs --major-a m
 status "--break nonsense" 2 stage5 --break nonsense
 status "a chip without wgmma" 3 "$build/stage-5" --device emu --chip l4
 status "a sweep needs a clock" 77 stage5 --sweep
 status "a full disk under stdout" 5 bash -c "'$build/stage-5' --device emu --no-time > /dev/full"
+status "a full disk under --help" 5 bash -c "'$build/stage-5' --help > /dev/full"
 tap_done

@@ -1,6 +1,9 @@
 #include "settings.h"
 
+#include "counters.h"
+#include "input.h"
 #include "options.h"
+#include "path.h"
 #include "reason.h"
 
 #include <getopt.h>
@@ -25,7 +28,7 @@ void settings_help(FILE *f) {
     fputs(
         "  --explain              print the map of shared memory and the descriptors, and stop\n"
         "  --sweep                measure everything; with --json F into a file of records\n"
-        "  --device auto|cuda|emu  --chip NAME  --counters GROUP[,GROUP]  --no-time\n"
+        "  --device auto|cuda|emu  --chip NAME  --counters GROUP[,GROUP]|none  --no-time\n"
         "  --csv  --json F  --quiet  --help\n"
         "exit status: 0 right; 1 wrong, or the mistake was caught; 2 usage; 3 not a Hopper chip;\n"
         "4 device; 5 file; 6 no counters; 77 nothing here can run it; 130, 143 interrupted\n",
@@ -86,15 +89,21 @@ static const char *choose(const char *option, const char *value, const char *wor
     }
 }
 
+static const char *input_known(const char *name) {
+    if (input_is_name(name) || !strcmp(name, "zeros")) return NULL;
+    return reason_as(STATUS_USAGE, "--input takes zeros or what the other stages take, not '%.64s'",
+                     name);
+}
+
 static const char *read_one(int option, const char *value, struct settings *s) {
     struct experiment *e = &s->e;
     int c = 0;
     const char *why = NULL;
     switch (option) {
     case N:
-        return option_int("--n", value, 8, 256, &e->n);
+        return option_int("n", value, 8, 256, &e->n);
     case K_STEPS:
-        return option_int("--k-steps", value, 1, MAX_K_STEPS, &e->k_steps);
+        return option_int("k-steps", value, 1, MAX_K_STEPS, &e->k_steps);
     case SWIZZLE:
         why = choose("--swizzle", value, "none|32|64|128", &c);
         e->swizzle = c ? 16 << c : 0;
@@ -110,9 +119,9 @@ static const char *read_one(int option, const char *value, struct settings *s) {
         return why;
     case INPUT:
         e->input = value;
-        return NULL;
+        return input_known(value);
     case SEED:
-        why = option_int("--seed", value, 0, INT_MAX, &c), e->seed = c;
+        why = option_int("seed", value, 0, INT_MAX, &c), e->seed = c;
         return why;
     case BREAK:
         e->mistake = value;
@@ -131,8 +140,8 @@ static const char *read_one(int option, const char *value, struct settings *s) {
         s->chip = value;
         return NULL;
     case COUNTERS:
-        s->counters = value;
-        return NULL;
+        s->counters = strcmp(value, "none") ? value : NULL;
+        return s->counters ? counters_check(value) : NULL;
     case NO_TIME:
         s->no_time = true;
         return NULL;
@@ -141,7 +150,7 @@ static const char *read_one(int option, const char *value, struct settings *s) {
         return NULL;
     case JSON:
         s->json_path = value;
-        return NULL;
+        return path_writable(value);
     case QUIET:
         s->quiet = true;
         return NULL;

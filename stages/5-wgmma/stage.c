@@ -4,6 +4,7 @@
 #include "check.h"
 #include "experiment.h"
 #include "interrupt.h"
+#include "path.h"
 #include "program.h"
 #include "reason.h"
 #include "record.h"
@@ -163,18 +164,19 @@ static void print_ptxas(const struct experiment *e) {
     if (f) fclose(f);
 }
 
-/* Says which mistake was made and what noticed it. True if anything did. */
-static bool print_mistake(const struct run *r) {
+/* Did anything notice the mistake? */
+static bool is_caught(const struct run *r) { return r->verdict.n_wrong || r->objection; }
+
+/* Says which mistake was made and what noticed it. */
+static void print_mistake(const struct run *r) {
     const struct experiment *e = &r->settings->e;
     printf("mistake: %s: %s\n", e->mistake, mistake_text(e->mistake));
     print_ptxas(e);
     if (r->objection) printf("emulator: %s\n", r->objection);
     if (r->verdict.n_wrong) picture(stdout, e, r->is_wrong);
-    bool caught = r->verdict.n_wrong || r->objection;
-    printf("%s: %s: %d of %d elements wrong%s\n", caught ? "caught" : "not caught here", e->mistake,
-           r->verdict.n_wrong, r->verdict.n_elements,
+    printf("%s: %s: %d of %d elements wrong%s\n", is_caught(r) ? "caught" : "not caught here",
+           e->mistake, r->verdict.n_wrong, r->verdict.n_elements,
            r->objection ? ", and the emulator's checker objects" : "");
-    return caught;
 }
 
 static const char *run_open(struct run *r) {
@@ -215,7 +217,7 @@ static void run_close(struct run *r) {
 
 static const char *run_finish(struct run *r) {
     const struct settings *s = r->settings;
-    if (s->csv)
+    if (s->csv && !s->quiet)
         table_print_csv(&r->table, stdout);
     else if (!s->quiet)
         table_print(&r->table, stdout);
@@ -228,13 +230,11 @@ int main(int argc, char **argv) {
     char text[96];
     interrupt_catch();
     const char *why = settings_read(argc, argv, &s);
+    int status = STATUS_RIGHT;
+    if (!why && !s.explain && !s.help) why = run_open(&r);
     if (!why && s.help) {
         settings_help(stdout);
-        return STATUS_RIGHT;
-    }
-    int status = STATUS_RIGHT;
-    if (!why && !s.explain) why = run_open(&r);
-    if (!why && s.explain) {
+    } else if (!why && s.explain) {
         why = operands_make(&s.e, &r.operands);
         if (!why) explain(stdout, &s.e, &r.operands);
     } else if (!why && s.sweep) {
@@ -245,7 +245,7 @@ int main(int argc, char **argv) {
         json_object_set_new(r.record, "stage", json_string("5-wgmma"));
         json_object_set_new(r.record, "problem", experiment_json(&s.e));
         int clock = device_clock_mhz(r.device);
-        if (!s.quiet)
+        if (!s.quiet && !s.csv)
             printf("stage 5-wgmma on %s: %s\n", device_info(r.device)->name,
                    experiment_text(&s.e, text));
         why = run_product(&r);
@@ -254,12 +254,11 @@ int main(int argc, char **argv) {
             record_device(device_info(r.device), clock, device_clock_mhz(r.device)));
         const char *unfinished = run_finish(&r);
         if (!why) why = unfinished;
-        bool caught = !why && s.e.mistake && print_mistake(&r);
-        status = caught || r.verdict.n_wrong ? STATUS_WRONG : STATUS_RIGHT;
+        if (!why && s.e.mistake && !s.quiet && !s.csv) print_mistake(&r);
+        status = is_caught(&r) ? STATUS_WRONG : STATUS_RIGHT;
     }
     run_close(&r);
-    if (!why && (fflush(stdout) || ferror(stdout)))
-        why = reason_as(STATUS_FILE, "stdout: %s", strerror(errno));
+    if (!why) why = path_stdout();
     if (why) fprintf(stderr, "stage-5: %s\n", why);
     if (interrupt_signal()) return 128 + interrupt_signal();
     return why ? (int)reason_status(why, STATUS_DEVICE) : status;
