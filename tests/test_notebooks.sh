@@ -1,4 +1,5 @@
-# The labs: each .ipynb is the students' version of its .py, and each .py runs from the recorded results.
+# The labs: each .ipynb is the students' version of its .py, and each .py runs without a GPU; its checks take the
+# answers, refuse wrong ones with their hints, and stay open without one.
 . tests/tap.sh
 
 if [ ! -x .venv/bin/jupytext ]; then
@@ -16,6 +17,8 @@ for lab in notebooks/lab-*.py; do
     name=$(basename "$lab" .py)
     check "$name.ipynb is what $name.py gives" generated "$name"
     check "$name.ipynb has no outputs and no answers" bare "$name"
-    check "$name.py runs from the records" .venv/bin/python notebooks/execute.py "notebooks/$name.py"
+    check "$name.py runs" .venv/bin/python notebooks/execute.py "notebooks/$name.py"
+    check "$name.py: wrong answers are refused" .venv/bin/python notebooks/execute.py --wrong "notebooks/$name.py"
+    check "$name.ipynb: graded cells fail, and no others" .venv/bin/python notebooks/execute.py --open "notebooks/$name.ipynb"
 done
 tap_done
