@@ -23,13 +23,13 @@ static uint32_t resolve(struct emu_warp *w, const struct emu_inst *i, uint32_t m
     } else if (space == EMU_CLUSTER) {
         mask = emu_cluster_access(w, i, mask, addr, bytes, what, at);
     } else if (space == EMU_LOCAL) {
-        uint32_t ok = mask;
+        uint32_t ok = mask, size = b->kernel->local_bytes;
         EMU_EACH_LANE(l, mask) {
-            at[l] = w->local + (uint64_t)l * b->kernel->local_bytes + addr[l];
-            if (addr[l] % bytes == 0 && addr[l] + bytes <= b->kernel->local_bytes) continue;
+            at[l] = w->local + (uint64_t)l * size + addr[l];
+            if (addr[l] % bytes == 0 && addr[l] <= size && size - addr[l] >= bytes) continue;
             emu_report(addr[l] % bytes ? EMU_MISALIGNED : EMU_BAD_LOCAL, w, i, NULL,
                        "lane %d: %u bytes at local address 0x%llx of 0x%x", l, bytes,
-                       (unsigned long long)addr[l], b->kernel->local_bytes);
+                       (unsigned long long)addr[l], size);
             ok &= ~(1u << l);
         }
         mask = ok;

@@ -93,6 +93,7 @@ static void test_bounds(void **state) {
     expect("misaligned", 32, "ld.shared.u32 %r8, [%r5+2];");
     expect("misaligned", 32, "ld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%rd0+8];");
     expect("local access out of bounds", 32, "mov.u64 %rd5, 64; ld.local.u32 %r8, [%rd5];");
+    expect("local access out of bounds", 32, "mov.u64 %rd5, 0; ld.local.u32 %r8, [%rd5-4];");
     expect_clean(
         32,
         "ld.global.u32 %r8, [%rd51+896]; st.shared.u32 [%r6+3968], %r8;"); /* the last word of both */
