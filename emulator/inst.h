@@ -138,9 +138,9 @@ struct emu_origin {
  *         a address [r+n], c address with tensor coordinates [r, {x, y}] (two operands: address,
  *         group), i immediate, l label, L a label of .branchtargets, C what call takes, M for mov;
  *         ? before a token: this and the rest may be absent
- *   width 4 = up to 32 bits, 8 = 64 bits, p = predicate, t = by the last type of the opcode, f = by
- *         the first; a and l have none. "d4|p": d, or the pair d|p (then op[1] is the predicate,
- *         else row EMU_SINK) */
+ *   width 4 = up to 32 bits, 8 = 64 bits, p = predicate, t = by the last type of the opcode, x = any;
+ *         a and l have none. "d4|p": d, or the pair d|p (then op[1] is the predicate, else row
+ *         EMU_SINK) */
 struct emu_form {
     const char *pattern, *operands;
     uint8_t class;

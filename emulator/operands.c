@@ -80,8 +80,7 @@ static void constant_operand(struct lowering *l, struct emu_operand *op, uint64_
     op->row = ptx_constant(l->p, wide ? value : (uint32_t)value, wide);
 }
 
-/* A register, number, symbol or label; `width` is the token's width letter, `bytes` what it
- * means. */
+/* A register, number or symbol of `bytes`: 2, 4 or 8. */
 static void simple_operand(struct lowering *l, struct emu_operand *op, char role, unsigned bytes) {
     struct parser *p = l->p;
     if (ptx_accept(p, '!')) op->negated = true;
@@ -90,6 +89,7 @@ static void simple_operand(struct lowering *l, struct emu_operand *op, char role
     if (t->kind == TOKEN_NUMBER) {
         p->at++;
         uint64_t value = minus ? -t->value : t->value;
+        if (bytes == 2) value &= 0xffff; /* rows hold 16-bit values zero-extended */
         if (t->float_bytes == 8 && bytes == 4 && role == 's') { /* 1.5 in an .f32 instruction */
             double d;
             memcpy(&d, &t->value, 8);
@@ -245,20 +245,9 @@ static void call_operands(struct lowering *l) {
 /* ---- Operands as the form wants them --------------------------------------------------------- */
 
 static unsigned width_bytes(const struct emu_inst *i, char width) {
-    unsigned b;
-    switch (width) {
-    case '8':
-        return 8;
-    case 't':
-        b = i->n_types ? emu_type_bytes(i->type[i->n_types - 1]) : 4;
-        break;
-    case 'f':
-        b = i->n_types ? emu_type_bytes(i->type[0]) : 4;
-        break;
-    default:
-        return 4;
-    }
-    return b == 8 ? 8 : 4;
+    unsigned last = i->n_types ? emu_type_bytes(i->type[i->n_types - 1]) : 4;
+    if (width == '8') return 8;
+    return width == 't' && (last == 8 || last == 2) ? last : 4;
 }
 
 static void check_width(struct lowering *l, const struct emu_operand *op, char width) {

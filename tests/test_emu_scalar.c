@@ -215,6 +215,11 @@ F(not_16, ~a & 0xffff)
 F(abs_16, (uint32_t)abs((int16_t)a) & 0xffff)
 F(min_16, ((int16_t)a < (int16_t)b ? a : b) & 0xffff)
 F(setp_16, (int16_t)a < (int16_t)b)
+F(setp_16_imm, (int16_t)a == -1)
+F(selp_16_imm, S(a) < S(b) ? 0xfffe : 1)
+F(or_16_imm, 0x7fff)
+F(mul_wide_16_imm, (uint32_t)((a & 0xffff) * 0xffffu))
+F(mad_wide_16_imm, (uint32_t)((int16_t)a * -2 - 70000))
 F(setp_h, half_to_float((half)a) < half_to_float((half)b))
 F(setp_bf, f(a << 16) <= f(b << 16))
 F(setp_num, !isnan(f(a)) && !isnan(f(b)))
@@ -353,6 +358,14 @@ static const struct form forms[] = {
     {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; setp.lt.s16 %p1, %h1, %h2; selp.b32 %r9, 1, 0, "
      "%p1;",
      setp_16, 0, 0},
+    {"setp.eq.s16 %p1, %h1, -1; selp.b32 %r9, 1, 0, %p1;", setp_16_imm, 0, 0},
+    {"setp.lt.s32 %p1, %r1, %r2; selp.b16 %h9, -2, 1, %p1; shr.u16 %h9, %h9, 0; cvt.u32.u16 "
+     "%r9, %h9;",
+     selp_16_imm, 0, 0},
+    {"mov.u16 %h2, -1; or.b16 %h9, %h1, %h2; shr.u16 %h9, %h9, 1; cvt.u32.u16 %r9, %h9;", or_16_imm,
+     0, 0},
+    {"mul.wide.u16 %r9, %h1, -1;", mul_wide_16_imm, 0, 0},
+    {"mad.wide.s16 %r9, %h1, -2, -70000;", mad_wide_16_imm, 0, 0},
     {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; setp.lt.f16 %p1, %h1, %h2; selp.b32 %r9, 1, 0, "
      "%p1;",
      setp_h, 0, 0},
