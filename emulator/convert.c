@@ -87,6 +87,7 @@ CONVERT(f32_from_s32, float, int32_t, (float)a[l]);
 /* ---- The rest -------------------------------------------------------------------------------- */
 
 enum { RN, RZ, RM, RP, RNA };
+enum { SAT = 1, SATFINITE };
 
 static bool is_real(enum emu_type t) {
     return t == EMU_F16 || t == EMU_BF16 || t == EMU_F32 || t == EMU_F64 || t == EMU_TF32;
@@ -191,8 +192,7 @@ static uint64_t saturate_integer(int64_t x, bool from_signed, enum emu_type t) {
     return (uint64_t)(x < low ? low : x);
 }
 
-/* Rounds x to `bits` of mantissa at fp32's range, by a directed mode; RN cases are done
- * elsewhere. */
+/* Rounds f to 23 - `drop` bits of mantissa. */
 static float round_mantissa(float f, int drop, int rounding) {
     uint32_t u = float_bits(f), low = (1u << drop) - 1, cut = u & ~low;
     if (f != f || (u & low) == 0) return f;
@@ -228,11 +228,18 @@ static uint32_t real_to_f16(double x, int rounding) {
     }
 }
 
+/* .sat: to [0, 1], NaN to 0. .relu: negative to 0. .satfinite: to the finite numbers of type t. */
+static double limit(const struct emu_inst *i, enum emu_type t, double x) {
+    if (i->aux[1] == SAT) return x > 0 ? x < 1 ? x : 1 : 0;
+    if (i->aux[2] && x <= 0) return 0;
+    if (i->aux[1] != SATFINITE || x != x) return x;
+    double max = t == EMU_F16 ? HALF_MAX : t == EMU_BF16 ? 0x1.fep127 : 0x1.ffcp127;
+    return x > max ? max : x < -max ? -max : x;
+}
+
 static void write_real(struct emu_warp *w, const struct emu_inst *i, uint32_t l, double x) {
     int rounding = i->aux[0];
-    bool sat = i->aux[1], relu = i->aux[2];
-    if (sat) x = x > 0 ? x < 1 ? x : 1 : 0;
-    if (relu) x = x > 0 || x != x ? x : 0;
+    x = limit(i, (enum emu_type)i->type[0], x);
     switch ((enum emu_type)i->type[0]) {
     case EMU_F64:
         ROW(double, 0)[l] = x;
@@ -249,26 +256,34 @@ static void write_real(struct emu_warp *w, const struct emu_inst *i, uint32_t l,
         break;
     default:
         ROW(float, 0)[l] = canonical(real_to_f32(x, rounding));
+        if (i->aux[3]) ROW(float, 0)[l] = flush(ROW(float, 0)[l]);
         break;
     }
 }
 
+/* Register d's lane takes the lowest bytes of r as a number of type `to`, extended to its width. */
+static void write_integer(struct emu_warp *w, const struct emu_inst *i, uint32_t l, uint64_t r,
+                          enum emu_type to) {
+    int unused = 64 - 8 * (int)emu_type_bytes(to);
+    r = is_signed(to) ? (uint64_t)((int64_t)(r << unused) >> unused) : r << unused >> unused;
+    if (i->op[0].wide)
+        ROW(uint64_t, 0)[l] = r;
+    else
+        ROW(uint32_t, 0)[l] = (uint32_t)r & (i->op[0].bytes == 2 ? 0xffff : EMU_FULL);
+}
+
 static enum emu_step cvt_general(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     enum emu_type to = (enum emu_type)i->type[0], from = (enum emu_type)i->type[1];
-    bool ftz = i->aux[3], integral = i->aux[4], sat = i->aux[1];
+    bool ftz = i->aux[3], integral = i->aux[4];
     EMU_EACH_LANE(l, mask) {
         if (is_real(from)) {
             double x = read_real(w, i, l, from);
-            if (ftz && from == EMU_F32 && fabs(x) < 0x1p-126) x = copysign(0, x);
+            if (ftz && from == EMU_F32) x = flush((float)x);
             if (is_real(to)) {
                 write_real(w, i, l, integral ? to_integral(x, i->aux[0]) : x);
                 continue;
             }
-            uint64_t n = saturate_real(to_integral(x, i->aux[0]), to);
-            if (i->op[0].wide)
-                ROW(uint64_t, 0)[l] = is_signed(to) && to == EMU_S32 ? (uint64_t)(int32_t)n : n;
-            else
-                ROW(uint32_t, 0)[l] = (uint32_t)n & (emu_type_bytes(to) == 2 ? 0xffff : EMU_FULL);
+            write_integer(w, i, l, saturate_real(to_integral(x, i->aux[0]), to), to);
             continue;
         }
         int64_t n = read_integer(w, i, l, from);
@@ -279,25 +294,8 @@ static enum emu_step cvt_general(struct emu_warp *w, const struct emu_inst *i, u
                 write_real(w, i, l, from == EMU_U64 ? (double)(uint64_t)n : (double)n);
             continue;
         }
-        uint64_t r = sat ? saturate_integer(n, is_signed(from), to) : (uint64_t)n;
-        switch (emu_type_bytes(to)) { /* a wider register takes the extended value */
-        case 1:
-            r = is_signed(to) ? (uint64_t)(int8_t)r : (uint8_t)r;
-            break;
-        case 2:
-            r = is_signed(to) ? (uint64_t)(int16_t)r : (uint16_t)r;
-            break;
-        case 4:
-            r = is_signed(to) ? (uint64_t)(int32_t)r : (uint32_t)r;
-            break;
-        default:
-            break;
-        }
-        if (i->op[0].wide)
-            ROW(uint64_t, 0)[l] = r;
-        else
-            ROW(uint32_t, 0)
-        [l] = (uint32_t)r & (emu_type_bytes(to) <= 2 && i->aux[5] ? 0xffff : EMU_FULL);
+        write_integer(
+            w, i, l, i->aux[1] == SAT ? saturate_integer(n, is_signed(from), to) : (uint64_t)n, to);
     }
     return EMU_NEXT;
 }
@@ -309,28 +307,29 @@ static enum emu_step cvt_fp8(struct emu_warp *w, const struct emu_inst *i, uint3
         uint32_t a = ROW(uint32_t, 1)[l];
         if (to == EMU_F16X2) {
             bool e5 = from == EMU_E5M2X2;
-            ROW(uint32_t, 0)
-            [l] = real_to_f16(fp8_to_float(a & 0xff, e5), RN) |
-                  real_to_f16(fp8_to_float(a >> 8 & 0xff, e5), RN) << 16;
+            double lo = limit(i, EMU_F16, fp8_to_float(a & 0xff, e5));
+            double hi = limit(i, EMU_F16, fp8_to_float(a >> 8 & 0xff, e5));
+            ROW(uint32_t, 0)[l] = real_to_f16(lo, RN) | real_to_f16(hi, RN) << 16;
         } else {
             bool e5 = to == EMU_E5M2X2;
             float hi = from == EMU_F32 ? bits_float(a) : half_to_float((half)(a >> 16));
             float lo = from == EMU_F32 ? bits_float(ROW(uint32_t, 2)[l]) : half_to_float((half)a);
+            if (i->aux[2]) hi = hi <= 0 ? 0 : hi, lo = lo <= 0 ? 0 : lo;
             ROW(uint32_t, 0)[l] = fp8_from_float(hi, e5) << 8 | fp8_from_float(lo, e5);
         }
     }
     return EMU_NEXT;
 }
 
-/* Pairs by other rounding than RN, or with relu. */
+/* Pairs by other rounding than RN, or with relu or satfinite. */
 static enum emu_step cvt_pair(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     EMU_EACH_LANE(l, mask) {
         uint32_t r = 0;
         for (int k = 0; k < 2; k++) {
-            float f = ROW(float, 1 + k)[l];
-            if (i->aux[2]) f = f > 0 || f != f ? f : 0;
-            uint32_t b = i->type[0] == EMU_F16X2 ? real_to_f16((double)f, i->aux[0])
-                         : f != f                ? 0x7fff
+            bool f16 = i->type[0] == EMU_F16X2;
+            float f = (float)limit(i, f16 ? EMU_F16 : EMU_BF16, ROW(float, 1 + k)[l]);
+            uint32_t b = f16      ? real_to_f16((double)f, i->aux[0])
+                         : f != f ? 0x7fff
                                   : float_bits(round_mantissa(f, 16, i->aux[0])) >> 16;
             r |= b << (k ? 0 : 16);
         }
@@ -348,9 +347,9 @@ emu_handler *emu_select_cvt(struct emu_inst *i, const char **why) {
                                                            : RN;
     bool integral =
         emu_has(i, "rni") || emu_has(i, "rzi") || emu_has(i, "rmi") || emu_has(i, "rpi");
-    bool sat = emu_has(i, "sat"), relu = emu_has(i, "relu"), ftz = emu_has(i, "ftz");
+    int sat = emu_has(i, "sat") ? SAT : emu_has(i, "satfinite") ? SATFINITE : 0;
+    bool relu = emu_has(i, "relu"), ftz = emu_has(i, "ftz");
     i->aux[0] = rounding, i->aux[1] = sat, i->aux[2] = relu, i->aux[3] = ftz, i->aux[4] = integral;
-    i->aux[5] = !i->op[0].wide && emu_type_bytes(to) <= 2;
     bool plain = rounding == RN && !sat && !relu && !integral;
     *why = "this conversion is not supported";
     if (i->n_types != 2) return NULL;

@@ -52,6 +52,12 @@ static inline float bits_float(uint32_t u) {
     return f;
 }
 
+/* .ftz: a subnormal number becomes 0 of its sign. */
+static inline float flush(float f) {
+    uint32_t u = float_bits(f);
+    return u & 0x7f800000 ? f : bits_float(u & 0x80000000);
+}
+
 /* Writes the lanes in mask of predicate `row`. */
 static inline void write_pred(struct emu_warp *w, uint32_t row, uint32_t mask, uint32_t value) {
     uint32_t *p = emu_mask(w, row);

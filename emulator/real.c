@@ -88,14 +88,12 @@ static inline float exp2_f32(float x) {
     double y = exp2_double(x);
     return x != x ? x : (float)y;
 }
-static inline float flush(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
 static UNARY(ex2_f32, float, exp2_f32(a[l]));
 static UNARY(ex2_ftz_f32, float, flush(exp2_f32(a[l])));
 static UNARY(lg2_ftz_f32, float, number((float)log2((double)flush(a[l]))));
 static UNARY(rsqrt_ftz_f32, float, number((float)(1.0 / sqrt((double)flush(a[l])))));
 static UNARY(sin_ftz_f32, float, number(flush((float)sin((double)flush(a[l])))));
 static UNARY(cos_ftz_f32, float, number((float)cos((double)flush(a[l]))));
-float emu_exp2(float x) { return exp2_f32(x); }
 
 /* ---- Modes ----------------------------------------------------------------------------------- */
 

@@ -206,6 +206,24 @@ F(mad_hi_u, (uint32_t)(((uint64_t)a * b >> 32) + c))
 F(mad_hi_s, (uint32_t)((int64_t)S(a) * S(b) >> 32) + c)
 F(sad_u, (uint32_t)(c + (a > b ? a - b : b - a)))
 F(mul24, (uint32_t)((a & 0xffffff) * (b & 0xffffff)))
+F(cvt_s8_f, (uint32_t)(int32_t)(int8_t)(isnan(f(a))   ? 0
+                                        : f(a) < -128 ? -128
+                                        : f(a) > 127  ? 127
+                                                      : truncf(f(a))))
+F(cvt_s8_high, (uint32_t)cvt_s8_f(a, b, c) >> 8 & 0xff)
+F(cvt_s16, (uint32_t)(int32_t)(int16_t)a)
+F(cvt_ftz, ({
+      float x = (float)(a * 0x1p-158);
+      u(fabsf(x) < 0x1p-126f ? 0 : x);
+  }))
+F(cvt_h_finite, isnan(f(a))            ? 0x7fff
+                : fabsf(f(a)) >= 65504 ? (a >> 16 & 0x8000) | 0x7bff
+                                       : half_from_float(f(a)))
+F(cvt_h2_finite, (uint32_t)cvt_h_finite(a, b, c) << 16 | (uint32_t)cvt_h_finite(b, b, c))
+F(cvt_tf_finite, isnan(f(a))                      ? 0x7fffffff
+                 : (a & 0x7fffffff) >= 0x7f7fe000 ? (a & 0x80000000) | 0x7f7fe000
+                                                  : (a + 0xfff + (a >> 13 & 1)) & ~0x1fffu)
+F(no_sign, 0)
 F(add_16, (a + b) & 0xffff)
 F(sub_16, (a - b) & 0xffff)
 F(mul_16, ((a & 0xffff) * (b & 0xffff)) & 0xffff)
@@ -216,7 +234,7 @@ F(abs_16, (uint32_t)abs((int16_t)a) & 0xffff)
 F(min_16, ((int16_t)a < (int16_t)b ? a : b) & 0xffff)
 F(setp_16, (int16_t)a < (int16_t)b)
 F(setp_16_imm, (int16_t)a == -1)
-F(selp_16_imm, S(a) < S(b) ? 0xfffe : 1)
+F(selp_16_imm, S(a) < S(b) ? 0x7fff : 0)
 F(or_16_imm, 0x7fff)
 F(mul_wide_16_imm, (uint32_t)((a & 0xffff) * 0xffffu))
 F(mad_wide_16_imm, (uint32_t)((int16_t)a * -2 - 70000))
@@ -358,8 +376,20 @@ static const struct form forms[] = {
     {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; setp.lt.s16 %p1, %h1, %h2; selp.b32 %r9, 1, 0, "
      "%p1;",
      setp_16, 0, 0},
+    {"cvt.rzi.s8.f32 %r9, %f1;", cvt_s8_f, 0, 0},
+    {"cvt.rzi.s8.f32 %h9, %f1; shr.u16 %h9, %h9, 8; cvt.u32.u16 %r9, %h9;", cvt_s8_high, 0, 0},
+    {"cvt.s16.s32 %r9, %r1;", cvt_s16, 0, 0},
+    {"cvt.rn.f64.u32 %d1, %r1; mul.f64 %d1, %d1, 0d3610000000000000; cvt.rn.ftz.f32.f64 %f9, %d1;",
+     cvt_ftz, 0, 0},
+    {"cvt.rn.satfinite.f16.f32 %h9, %f1; cvt.u32.u16 %r9, %h9;", cvt_h_finite, 0, 0},
+    {"cvt.rn.satfinite.f16x2.f32 %r9, %f1, %f2;", cvt_h2_finite, 0, 0},
+    {"cvt.rn.satfinite.tf32.f32 %r9, %f1;", cvt_tf_finite, 0, 0},
+    {"cvt.rn.satfinite.relu.e5m2x2.f32 %h9, %f1, %f2; cvt.u32.u16 %r9, %h9; and.b32 %r9, %r9, "
+     "0x8080;",
+     no_sign, 0, 0},
+    {"cvt.rn.relu.f16x2.e4m3x2 %r9, %h1; and.b32 %r9, %r9, 0x80008000;", no_sign, 0, 0},
     {"setp.eq.s16 %p1, %h1, -1; selp.b32 %r9, 1, 0, %p1;", setp_16_imm, 0, 0},
-    {"setp.lt.s32 %p1, %r1, %r2; selp.b16 %h9, -2, 1, %p1; shr.u16 %h9, %h9, 0; cvt.u32.u16 "
+    {"setp.lt.s32 %p1, %r1, %r2; selp.b16 %h9, -2, 1, %p1; shr.u16 %h9, %h9, 1; cvt.u32.u16 "
      "%r9, %h9;",
      selp_16_imm, 0, 0},
     {"mov.u16 %h2, -1; or.b16 %h9, %h1, %h2; shr.u16 %h9, %h9, 1; cvt.u32.u16 %r9, %h9;", or_16_imm,
