@@ -22,6 +22,9 @@ COMPARISONS(int64_t, s64)
 COMPARISONS(uint64_t, u64)
 COMPARISONS(float, f32)
 COMPARISONS(double, f64)
+COMPARE(eq_ftz, float, flush(a[l]) == flush(b[l]))
+COMPARE(lt_ftz, float, flush(a[l]) < flush(b[l]))
+COMPARE(le_ftz, float, flush(a[l]) <= flush(b[l]))
 COMPARE(num_f32, float, a[l] == a[l] && b[l] == b[l])
 COMPARE(num_f64, double, a[l] == a[l] && b[l] == b[l])
 #define H(x) half_to_float((half)(x))
@@ -41,11 +44,11 @@ COMPARE(le_s16, uint32_t, S(a[l]) <= S(b[l]))
 typedef uint32_t compare_function(const struct emu_warp *w, const struct emu_inst *i);
 enum { EQ, LT, LE, NUM };
 static compare_function *const function[][4] = {
-    {eq_s32, lt_s32, le_s32, NULL},       {eq_u32, lt_u32, le_u32, NULL},
-    {eq_s64, lt_s64, le_s64, NULL},       {eq_u64, lt_u64, le_u64, NULL},
-    {eq_f32, lt_f32, le_f32, num_f32},    {eq_f64, lt_f64, le_f64, num_f64},
-    {eq_u32, lt_s16, le_s16, NULL},       {eq_f16, lt_f16, le_f16, num_f16},
-    {eq_bf16, lt_bf16, le_bf16, num_bf16}};
+    {eq_s32, lt_s32, le_s32, NULL},        {eq_u32, lt_u32, le_u32, NULL},
+    {eq_s64, lt_s64, le_s64, NULL},        {eq_u64, lt_u64, le_u64, NULL},
+    {eq_f32, lt_f32, le_f32, num_f32},     {eq_f64, lt_f64, le_f64, num_f64},
+    {eq_u32, lt_s16, le_s16, NULL},        {eq_f16, lt_f16, le_f16, num_f16},
+    {eq_bf16, lt_bf16, le_bf16, num_bf16}, {eq_ftz, lt_ftz, le_ftz, num_f32}};
 
 /* Each comparison as one of the four, perhaps with swapped operands, perhaps negated: a >= b is
  * b <= a, a >=u b (true for NaN) is !(a < b), and a != b of floats is ordered: num && !(a == b). */
@@ -96,7 +99,7 @@ static enum emu_step set_value(struct emu_warp *w, const struct emu_inst *i, uin
     return EMU_NEXT;
 }
 
-static int type_row(enum emu_type t) {
+static int type_row(enum emu_type t, bool ftz) {
     switch (t) {
     case EMU_S32:
         return 0;
@@ -111,7 +114,7 @@ static int type_row(enum emu_type t) {
     case EMU_B64:
         return 3;
     case EMU_F32:
-        return 4;
+        return ftz ? 9 : 4;
     case EMU_F64:
         return 5;
     case EMU_S16:
@@ -127,7 +130,7 @@ static int type_row(enum emu_type t) {
 
 emu_handler *emu_select_compare(struct emu_inst *i, const char **why) {
     bool is_set = i->opcode[3] == '.';
-    int type = type_row((enum emu_type)i->type[i->n_types - 1]);
+    int type = type_row((enum emu_type)i->type[i->n_types - 1], emu_has(i, "ftz"));
     const char *at = i->opcode + (is_set ? 4 : 5);
     size_t n = strcspn(at, ".");
     size_t c = 0, n_comparisons = sizeof comparison / sizeof *comparison;
@@ -173,7 +176,8 @@ enum emu_step emu_slct(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
     uint32_t *d = ROW(uint32_t, 0);
     const uint32_t *a = ROW(uint32_t, 1), *b = ROW(uint32_t, 2), *c = ROW(uint32_t, 3);
     bool is_real = i->type[i->n_types - 1] == EMU_F32;
-    EACH((is_real ? bits_float(c[l]) >= 0 : (int32_t)c[l] >= 0) ? a[l] : b[l]);
+    float limit = emu_has(i, "ftz") ? -0x1.fffffcp-127f : 0; /* the least that is flushed */
+    EACH((is_real ? bits_float(c[l]) >= limit : (int32_t)c[l] >= 0) ? a[l] : b[l]);
     return EMU_NEXT;
 }
 

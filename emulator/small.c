@@ -1,6 +1,6 @@
-/* fp16 and bf16 arithmetic, alone and in pairs. Sums, products and quotients of two halves round
- * rightly by way of fp32, because 24 >= 2 * 11 + 2 bits; fma goes through double, which holds it
- * exactly wherever the last bit matters. bf16 likewise. */
+/* fp16 and bf16 arithmetic, alone and in pairs. Sums and products of two halves round rightly by
+ * way of fp32, because 24 >= 2 * 11 + 2 bits; fma goes through double, which holds it exactly
+ * wherever the last bit matters. bf16 likewise. */
 #include "lanes.h"
 
 #include "half.h"
@@ -26,7 +26,7 @@ static float round_odd(double x) {
 static float larger(float a, float b) { return a != a ? b : b != b || a > b ? a : b; }
 static float smaller(float a, float b) { return a != a ? b : b != b || a < b ? a : b; }
 
-enum operation { ADD, SUB, MUL, FMA, MAX, MIN, ABS, NEG, EX2, TANH, DIV };
+enum operation { ADD, SUB, MUL, FMA, MAX, MIN, ABS, NEG, EX2, TANH };
 
 static uint32_t one(enum operation op, bool is_bf16, const uint32_t x[3], bool nan, bool relu) {
     float f[3];
@@ -41,9 +41,6 @@ static uint32_t one(enum operation op, bool is_bf16, const uint32_t x[3], bool n
         break;
     case MUL:
         r = f[0] * f[1];
-        break;
-    case DIV:
-        r = f[0] / f[1];
         break;
     case FMA:
         r = round_odd(fma((double)f[0], (double)f[1], (double)f[2]));
@@ -71,18 +68,28 @@ static uint32_t one(enum operation op, bool is_bf16, const uint32_t x[3], bool n
     return is_bf16 ? bf16_from_float(r) : half_from_float(r);
 }
 
-/* aux: operation, bf16?, pair?, sources, NaN-propagating?, lower bound 0 and (sat) upper bound 1 */
+/* .ftz: what has no exponent bits becomes 0 of its sign. */
+static uint32_t flush_small(uint32_t x, bool is_bf16) {
+    return x & (is_bf16 ? 0x7f80 : 0x7c00) ? x : x & 0x8000;
+}
+
+/* aux: operation, bf16?, pair?, sources, and the sum of 1 NaN-propagating, 2 lower bound 0, 4 also
+ * upper bound 1, 8 flushing */
 enum emu_step emu_small(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     enum operation op = (enum operation)i->aux[0];
     bool is_bf16 = i->aux[1], pair = i->aux[2], nan = i->aux[4] & 1, relu = i->aux[4] & 2,
-         sat = i->aux[4] & 4;
+         sat = i->aux[4] & 4, ftz = i->aux[4] & 8;
     uint32_t *d = ROW(uint32_t, 0);
     EMU_EACH_LANE(l, mask) {
         uint32_t result = 0;
         for (int h = 0; h <= (int)pair; h++) {
             uint32_t x[3] = {0};
-            for (int k = 0; k < i->aux[3]; k++) x[k] = ROW(uint32_t, 1 + k)[l] >> 16 * h & 0xffff;
+            for (int k = 0; k < i->aux[3]; k++) {
+                x[k] = ROW(uint32_t, 1 + k)[l] >> 16 * h & 0xffff;
+                if (ftz) x[k] = flush_small(x[k], is_bf16);
+            }
             uint32_t r = one(op, is_bf16, x, nan, relu || sat);
+            if (ftz) r = flush_small(r, is_bf16);
             if (sat && r == 0x7fff) r = 0;
             if (sat && (r & 0x7fff) > 0x3c00) r = 0x3c00; /* fp16's 1 */
             result |= r << 16 * h;
@@ -104,7 +111,8 @@ emu_handler *emu_select_small(struct emu_inst *i, const char **why) {
     enum emu_type t = i->type[0];
     i->aux[1] = t == EMU_BF16 || t == EMU_BF16X2;
     i->aux[2] = t == EMU_F16X2 || t == EMU_BF16X2;
-    i->aux[4] = emu_has(i, "NaN") | emu_has(i, "relu") << 1 | emu_has(i, "sat") << 2;
+    i->aux[4] = emu_has(i, "NaN") | emu_has(i, "relu") << 1 | emu_has(i, "sat") << 2 |
+                emu_has(i, "ftz") << 3;
     for (size_t k = 0; k < sizeof table / sizeof *table; k++) {
         size_t n = strlen(table[k].head);
         if (strncmp(i->opcode, table[k].head, n) || i->opcode[n] != '.') continue;

@@ -239,6 +239,17 @@ F(or_16_imm, 0x7fff)
 F(mul_wide_16_imm, (uint32_t)((a & 0xffff) * 0xffffu))
 F(mad_wide_16_imm, (uint32_t)((int16_t)a * -2 - 70000))
 F(setp_h, half_to_float((half)a) < half_to_float((half)b))
+F(setp_ftz, ({ /* subnormal numbers are alike */
+               float x = fabsf(f(a)) < 0x1p-126f ? 0 : f(a), y = fabsf(f(b)) < 0x1p-126f ? 0 : f(b);
+               x <= y;
+  }))
+F(slct_ftz, f(c) >= 0 || fabsf(f(c)) < 0x1p-126f ? a : b)
+F(hmul_ftz, ({ /* of the lower halves */
+               float x = half_to_float((half)a), y = half_to_float((half)b);
+               half h = half_from_float((fabsf(x) < 0x1p-14f ? copysignf(0, x) : x) *
+                                        (fabsf(y) < 0x1p-14f ? copysignf(0, y) : y));
+               (h & 0x7c00) ? h : h & 0x8000;
+  }))
 F(setp_bf, f(a << 16) <= f(b << 16))
 F(setp_num, !isnan(f(a)) && !isnan(f(b)))
 F(set_u, S(a) < S(b) ? 0xffffffff : 0)
@@ -376,6 +387,9 @@ static const struct form forms[] = {
     {"cvt.u16.u32 %h2, %r2; cvt.u16.u32 %h3, %r3; setp.lt.s16 %p1, %h1, %h2; selp.b32 %r9, 1, 0, "
      "%p1;",
      setp_16, 0, 0},
+    {"setp.le.ftz.f32 %p1, %f1, %f2; selp.b32 %r9, 1, 0, %p1;", setp_ftz, 0, 0},
+    {"slct.ftz.b32.f32 %r9, %r1, %r2, %f3;", slct_ftz, 0, 0},
+    {"cvt.u16.u32 %h2, %r2; mul.ftz.f16 %h9, %h1, %h2; cvt.u32.u16 %r9, %h9;", hmul_ftz, 0, 0},
     {"cvt.rzi.s8.f32 %r9, %f1;", cvt_s8_f, 0, 0},
     {"cvt.rzi.s8.f32 %h9, %f1; shr.u16 %h9, %h9, 8; cvt.u32.u16 %r9, %h9;", cvt_s8_high, 0, 0},
     {"cvt.s16.s32 %r9, %r1;", cvt_s16, 0, 0},
