@@ -12,7 +12,7 @@
 
 /* clang-format off */
 #define CUDA_DRIVER_FUNCTIONS(F) \
-    F(Init) F(DriverGetVersion) F(GetErrorName) F(GetErrorString) F(DeviceGetCount) \
+    F(Init) F(GetErrorName) F(GetErrorString) F(DeviceGetCount) \
     F(DeviceGet) F(DeviceGetName) F(DeviceGetAttribute) F(DeviceTotalMem) \
     F(DeviceGetPCIBusId) F(DevicePrimaryCtxRetain) F(DevicePrimaryCtxRelease) \
     F(CtxSetCurrent) F(StreamCreate) F(StreamDestroy) F(StreamSynchronize) \

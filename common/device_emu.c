@@ -1,7 +1,6 @@
 /* device.h on the emulator: launches run to their end at once; sync says which checks failed. */
-#include "device_emu.h"
-
 #include "device_ops.h"
+
 #include "emu_counters.h"
 #include "occupancy.h"
 #include "reason.h"
@@ -29,10 +28,6 @@ struct device_image {
 };
 
 static struct emu_device *emu_of(struct device *d) { return (struct emu_device *)d; }
-
-struct emu_result *device_emu_result(struct device *d) {
-    return d->info.is_emulator ? emu_of(d)->result : NULL;
-}
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 

@@ -17,7 +17,8 @@ struct printer {
     bool csv;
 };
 
-double report_tflops(const struct report *r) {
+/* Of the median. */
+static double tflops(const struct report *r) {
     return attention_flops(&r->problem) / r->timing.median_us * 1e-6;
 }
 
@@ -94,8 +95,8 @@ static void rows_time(const struct report *r, struct printer *p) {
             "n %d, IQR %.3g, min %.4g; %d run%s a sample, %s L2%s", t->n, t->iqr_us, t->min_us,
             t->launches_per_sample, t->launches_per_sample == 1 ? "" : "s",
             t->cold ? "cold" : "warm", t->rest_ms >= 0 ? ", burst" : "");
-        row(p, "time", "rate", number(report_tflops(r), text), "TFLOPS", "model",
-            "%.4g FLOP / median", attention_flops(&r->problem));
+        row(p, "time", "rate", number(tflops(r), text), "TFLOPS", "model", "%.4g FLOP / median",
+            attention_flops(&r->problem));
         if (t->clock_mhz_before)
             row(p, "time", "sm_clock", number(t->clock_mhz_before, text), "MHz", "nvml",
                 "before; %d after", t->clock_mhz_after);
@@ -204,7 +205,7 @@ static json_t *record_samples(const struct report *r) {
                      record_real(t->median_us), "iqr_us", record_real(t->iqr_us), "min_us",
                      record_real(t->min_us), "l2", t->cold ? "cold" : "warm", "rest_ms", rest,
                      "launches_per_sample", t->launches_per_sample, "tflops",
-                     record_real(report_tflops(r)), "source", "event");
+                     record_real(tflops(r)), "source", "event");
 }
 
 static json_t *record_kernels(const struct report *r) {

@@ -19,7 +19,7 @@ struct report {
     struct attention problem;
     struct stage_plan plan;
     struct device_kernel_info kernel[STAGE_MAX_LAUNCHES];
-    bool checked, timed, counted;
+    bool checked, timed;
     struct check_result check;
     struct timing timing;
     struct counters counters;
@@ -28,8 +28,6 @@ struct report {
     char no_counters[REPORT_WHY_BYTES]; /* not counted: why; "" if not asked for */
     bool interrupted;
 };
-
-double report_tflops(const struct report *r); /* of the median */
 
 /* To stdout, in columns or CSV as the options say; main looks whether it got there (path_stdout). */
 void report_print(const struct report *r);

@@ -144,7 +144,6 @@ static const char *run_count(struct run *r) {
     else
         why = counters_collect(r->device, r->bench.image, plan->launch, plan->n_launches,
                                o->counters, &report->counters);
-    report->counted = !why;
     if (why) snprintf(report->no_counters, sizeof report->no_counters, "%s", why);
     return why && o->counters_asked ? reason_as(reason_status(why, STATUS_COUNTERS), "%s", why)
                                     : NULL;

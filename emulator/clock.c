@@ -44,6 +44,13 @@ static void forget(struct emu_cluster *c) {
     memset(c->agents, 0, sizeof *c->agents);
 }
 
+/* A new stamp for w's next accesses: after each release. */
+static void tick(struct emu_warp *w) {
+    struct emu_agents *s = w->block->cluster->agents;
+    uint32_t stamp = ++w->clock.seen[w->agent];
+    if (s) s->agent[w->agent].stamp = stamp;
+}
+
 void emu_agents_begin(struct emu_cluster *c) {
     struct emu_agents *s = c->agents;
     for (uint32_t a = 0; a < s->n; a++)
@@ -64,17 +71,11 @@ void emu_agents_begin(struct emu_cluster *c) {
         w->clock.met = 1u << b->rank;
         for (uint32_t k = 0; k < s->most; k++)
             w->clock.seen[k] = w->clock.fenced[k] = w->clock.all[k] = s->base;
-        emu_tick(w);
+        tick(w);
     }
 }
 
 /* ---- Clocks ---------------------------------------------------------------------------------- */
-
-void emu_tick(struct emu_warp *w) {
-    struct emu_agents *s = w->block->cluster->agents;
-    uint32_t stamp = ++w->clock.seen[w->agent];
-    if (s) s->agent[w->agent].stamp = stamp;
-}
 
 static inline uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
@@ -101,7 +102,7 @@ void emu_release(struct emu_warp *w, uint32_t mask, struct emu_clock *c) {
     w->clock.lanes[self] = mask;
     join(s->n, c, &w->clock);
     w->clock.all[self] = synchronised;
-    emu_tick(w);
+    tick(w);
 }
 
 void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_clock *c) {
@@ -116,7 +117,7 @@ void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_clock *c) {
 
 void emu_warp_synchronised(struct emu_warp *w) {
     w->clock.all[w->agent] = w->clock.seen[w->agent];
-    emu_tick(w);
+    tick(w);
 }
 
 void emu_clock_pass(const struct emu_block *b, struct emu_clock *done, struct emu_clock *c) {
@@ -148,7 +149,7 @@ void emu_proxy_fence(struct emu_warp *w) {
     if (!s) return;
     for (uint32_t a = 0; a < s->n; a++)
         c->fenced[a] = c->fenced[a] > c->seen[a] ? c->fenced[a] : c->seen[a];
-    emu_tick(w); /* later writes are not covered */
+    tick(w); /* later writes are not covered */
 }
 
 /* ---- Agents ---------------------------------------------------------------------------------- */

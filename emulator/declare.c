@@ -36,8 +36,7 @@ uint64_t ptx_integer(struct parser *p) {
 }
 
 /* .b32 or .v4 .f32: 0 for a predicate, -1u if it is no type. */
-uint32_t ptx_type_bytes(struct parser *p, const struct token *t) {
-    (void)p;
+static uint32_t type_bytes(const struct token *t) {
     if (t->kind != TOKEN_WORD || t->length < 2 || t->text[0] != '.') return -1u;
     enum emu_type type = emu_type_named(t->text + 1, t->length - 1);
     if (type == EMU_PRED) return 0;
@@ -45,7 +44,7 @@ uint32_t ptx_type_bytes(struct parser *p, const struct token *t) {
 }
 
 static void declare_registers(struct parser *p) {
-    uint32_t bytes = ptx_type_bytes(p, ptx_peek(p));
+    uint32_t bytes = type_bytes(ptx_peek(p));
     if (bytes == -1u || bytes > 8) ptx_fail(p, "unknown register type");
     p->at++;
     do {
@@ -83,7 +82,7 @@ static uint32_t variable_type(struct parser *p, uint32_t *align) {
         } else if (ptx_is(t, ".attribute")) {
             ptx_fail(p, "variable attributes are not supported");
         } else {
-            uint32_t b = ptx_type_bytes(p, t);
+            uint32_t b = type_bytes(t);
             if (b == -1u || b == 0) break;
             bytes = b;
         }

@@ -110,8 +110,7 @@ void emu_global_touch(struct emu_warp *w, const struct emu_inst *i, uint32_t lan
                       enum emu_access what);
 
 /* ---- Reports ------------------------------------------------------------------------------------
- * Each is a failed check. Repeats of (kind, instruction, other instruction) are counted, not
- * kept. */
+ * Each is a failed check, kept once for (kind, instruction, other instruction). */
 /* clang-format off */
 enum emu_report_kind {
     EMU_BAD_GLOBAL, EMU_BAD_SHARED, EMU_BAD_LOCAL, EMU_MISALIGNED, EMU_RACE, EMU_UNINITIALISED,

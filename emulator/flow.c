@@ -48,17 +48,6 @@ enum emu_step emu_brx(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
     return branch(w, i, left, (uint32_t)i->op[1 + first].imm);
 }
 
-enum emu_step emu_exit(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    w->live &= ~mask;
-    w->block->n_live -= (uint32_t)__builtin_popcount(mask);
-    emu_cluster_exit(w, mask);
-    w->now->mask &= ~mask;
-    w->now->pc = i->pc + 1;
-    if (!w->now->mask) *w->now = w->group[--w->n_groups];
-    emu_barrier_check(w->block);
-    return EMU_FLOW;
-}
-
 enum emu_step emu_trap(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     emu_report(EMU_TRAP, w, i, NULL, "%s by lane %d", i->opcode, __builtin_ctz(mask));
     return EMU_STOP;
@@ -113,10 +102,22 @@ static bool complete(struct emu_block *b, struct emu_barrier *bar) {
     return true;
 }
 
-void emu_barrier_check(struct emu_block *b) {
+/* Threads have exited: barriers that waited only for them open. */
+static void open_barriers(struct emu_block *b) {
     for (int n = 0; n < EMU_BARRIERS; n++)
         if (b->barrier[n].first && b->n_live && !b->barrier[n].expected)
             complete(b, &b->barrier[n]);
+}
+
+enum emu_step emu_exit(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    w->live &= ~mask;
+    w->block->n_live -= (uint32_t)__builtin_popcount(mask);
+    emu_cluster_exit(w, mask);
+    w->now->mask &= ~mask;
+    w->now->pc = i->pc + 1;
+    if (!w->now->mask) *w->now = w->group[--w->n_groups];
+    open_barriers(w->block);
+    return EMU_FLOW;
 }
 
 void emu_barrier_print(const struct emu_block *b, FILE *out) {
@@ -130,7 +131,7 @@ void emu_barrier_print(const struct emu_block *b, FILE *out) {
 
 /* aux: 1 aligned, 2 arrive only, 4 reduction (8 and, 16 or; else popc); operands after a possible
  * destination: barrier[, threads] */
-enum emu_step emu_bar(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+static enum emu_step barrier(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     struct emu_block *b = w->block;
     int first = i->aux[1], lane = __builtin_ctz(mask);
     uint32_t id = emu_row32(w, i->op[first].row)[lane];
@@ -189,7 +190,7 @@ emu_handler *emu_select_bar(struct emu_inst *i, const char **why) {
     i->aux[0] = (is_bar || emu_has(i, "aligned") ? 1 : 0) | (emu_has(i, "arrive") ? 2 : 0) |
                 (reduction ? 4 : 0) | (emu_has(i, "and") ? 8 : 0);
     i->aux[1] = reduction ? 1 : 0;
-    return emu_bar;
+    return barrier;
 }
 
 /* fence.*, membar: the emulator's memory is sequentially consistent; ordering is the race

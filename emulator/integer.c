@@ -243,7 +243,7 @@ static uint32_t prmt(uint32_t a, uint32_t b, uint32_t selector) {
     }
     return d;
 }
-enum emu_step emu_prmt(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+static enum emu_step permute(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     static const uint16_t modes[6][4] = {
         {0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123},
         {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333},
@@ -259,7 +259,7 @@ emu_handler *emu_select_prmt(struct emu_inst *i, const char **why) {
     (void)why;
     for (int m = 0; m < 6; m++)
         if (emu_has(i, names[m])) i->aux[0] = m + 1;
-    return emu_prmt;
+    return permute;
 }
 
 static TERNARY(shf_l_wrap, uint32_t,
@@ -331,7 +331,7 @@ enum emu_step emu_bits(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
     return EMU_NEXT;
 }
 
-/* dp4a, dp2a: dot products of bytes. */
+/* dp4a: a dot product of four bytes. */
 enum emu_step emu_dp4a(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     bool sa = i->type[0] == EMU_S32, sb = i->type[1] == EMU_S32;
     EMU_EACH_LANE(l, mask) {

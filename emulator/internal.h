@@ -22,8 +22,7 @@ void emu_run_cluster(struct emu_cluster *c, uint64_t *random);
 /* cluster.c: lanes of w exit */
 void emu_cluster_exit(struct emu_warp *w, uint32_t mask);
 void emu_cluster_print(const struct emu_cluster *c, FILE *out);
-/* flow.c: threads have exited; barriers that waited only for them open. */
-void emu_barrier_check(struct emu_block *b);
+/* flow.c */
 void emu_barrier_print(const struct emu_block *b, FILE *out);
 
 /* order.c: rank[pc], such that running the lowest rank first reconverges */
@@ -96,8 +95,7 @@ void emu_taint_load(struct emu_warp *w, const struct emu_inst *i);
 
 /* clock.c */
 struct emu_agents *emu_agents_open(void);
-void emu_agents_begin(struct emu_cluster *c); /* a cluster starts */
-void emu_tick(struct emu_warp *w); /* a new stamp for w's next accesses: after each release */
+void emu_agents_begin(struct emu_cluster *c);   /* a cluster starts */
 void emu_warp_synchronised(struct emu_warp *w); /* __syncwarp() of all lanes */
 uint32_t emu_agents_count(const struct emu_block *b);
 uint32_t emu_agents_base(const struct emu_block *b); /* stamps up to it are of earlier clusters */
@@ -109,13 +107,12 @@ void emu_async_forget(struct emu_block *b); /* the clocks of its mbarriers */
 struct emu_kernel_counts {
     const struct emu_kernel *kernel;
     struct emu_count *count; /* n_inst */
-    uint64_t launches, blocks, threads;
     struct emu_kernel_counts *next;
 };
 
 struct emu_reports {
     pthread_mutex_t lock;
-    int n, capacity, suppressed;
+    int n, capacity;
     struct emu_report_entry *entry;
 };
 void emu_reports_clear(struct emu_reports *r);
@@ -175,8 +172,5 @@ uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_
 void emu_remote_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                       const uint64_t addr[32], unsigned bytes);
 
-/* overlap.c: lane's access to `addr` before griddepcontrol.wait; reports it if a launch ahead
- * meets it */
-void emu_too_early(struct emu_warp *w, const struct emu_inst *i, uint32_t lane,
-                   const struct emu_allocation *a, uint64_t addr, enum emu_access what);
-void emu_overlap_sync(struct emu_warp *w); /* w has synchronised with what its clock says */
+/* overlap.c: w has synchronised with what its clock says */
+void emu_overlap_sync(struct emu_warp *w);

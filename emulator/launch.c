@@ -194,9 +194,6 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
         goto done;
     }
     r->n_left_out += n_left_out;
-    work.counts->launches++;
-    work.counts->blocks += n_blocks;
-    work.counts->threads = (uint64_t)g->block[0] * g->block[1] * g->block[2];
     if (o->without && !strcmp(o->without, "list")) emu_without_list(k, work.counts->count);
     if (o->trace_line && !trace.n_traced)
         printf("the first warp of %s executes nothing of line %d\n", k->name, o->trace_line);

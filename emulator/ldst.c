@@ -100,7 +100,7 @@ static void put(struct emu_warp *w, const struct emu_operand *d, int k, uint32_t
         emu_row32(w, d->rows[k])[l] = (uint32_t)value;
 }
 
-enum emu_step emu_ld(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+static enum emu_step ld(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     unsigned char *at[EMU_LANES];
     unsigned bytes = (unsigned)i->aux[0];
     uint32_t ok = emu_locate(w, i, mask, &i->op[1], bytes * i->vec,
@@ -115,7 +115,7 @@ enum emu_step emu_ld(struct emu_warp *w, const struct emu_inst *i, uint32_t mask
 /* Global loads of 4-byte elements into 32-bit registers by all lanes. */
 static enum emu_step ld_global_fast(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint64_t addr[EMU_LANES];
-    if (mask != EMU_FULL) return emu_ld(w, i, mask);
+    if (mask != EMU_FULL) return ld(w, i, mask);
     emu_addresses(w, &i->op[1], addr);
     uint32_t ok = emu_global_access(w, i, mask, addr, 4u * i->vec, EMU_READ);
     for (int k = 0; k < i->vec; k++) {
@@ -259,12 +259,12 @@ emu_handler *emu_select_ld(struct emu_inst *i, const char **why) {
     if (i->space == EMU_SHARED && !i->op[0].wide && !i->op[1].wide && !i->aux[1] && !i->aux[2])
         return ld_shared_fast;
     if (i->space == EMU_GLOBAL && !i->op[0].wide && bytes == 4 && !i->aux[2]) return ld_global_fast;
-    return emu_ld;
+    return ld;
 }
 
 /* ---- Stores ---------------------------------------------------------------------------------- */
 
-enum emu_step emu_st(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+static enum emu_step st(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     unsigned char *at[EMU_LANES];
     unsigned bytes = (unsigned)i->aux[0];
     uint32_t ok = emu_locate(w, i, mask, &i->op[0], bytes * i->vec,
@@ -289,5 +289,5 @@ emu_handler *emu_select_st(struct emu_inst *i, const char **why) {
     *why = "64-bit elements need 64-bit registers";
     if (bytes == 8 && !i->op[1].wide && i->op[1].row != EMU_ZERO) return NULL;
     *why = "parameters of kernels cannot be stored to";
-    return i->space == EMU_PARAM ? NULL : emu_st;
+    return i->space == EMU_PARAM ? NULL : st;
 }

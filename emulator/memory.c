@@ -11,8 +11,7 @@
 #include <sys/mman.h>
 
 enum { PAGE = 4096 };
-#define RESERVED  ((size_t)1 << 38)
-#define PREFERRED ((void *)0x200000000000)
+#define RESERVED ((size_t)1 << 38)
 
 struct emu_memory {
     unsigned char *reserved;

@@ -78,14 +78,10 @@ emu_handler *emu_select_mov(struct emu_inst *i, const char **why) {
     if (d->wide != s->wide && s->row != EMU_ZERO) return NULL;
     return d->wide ? mov64 : mov32;
 }
-emu_handler *emu_select_timer(struct emu_inst *i, const char **why) {
-    i->aux[0] = 1;
-    return emu_select_mov(i, why);
-}
 
 /* cvta.SPACE: offset to generic address; cvta.to.SPACE: back. Global addresses are generic
  * already. */
-enum emu_step emu_cvta64(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+static enum emu_step convert_address(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint64_t *d = ROW(uint64_t, 0);
     const uint64_t *a = ROW(uint64_t, 1);
     uint64_t base = i->space == EMU_SHARED || i->space == EMU_CLUSTER ? EMU_SHARED_WINDOW
@@ -102,7 +98,7 @@ enum emu_step emu_cvta64(struct emu_warp *w, const struct emu_inst *i, uint32_t 
 emu_handler *emu_select_cvta(struct emu_inst *i, const char **why) {
     (void)why;
     i->aux[0] = emu_has(i, "to");
-    return emu_cvta64;
+    return convert_address;
 }
 
 /* isspacep.SPACE p, address */

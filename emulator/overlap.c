@@ -22,8 +22,9 @@ void emu_overlap_sync(struct emu_warp *w) {
     if (w->clock.waited) w->early = 0;
 }
 
-void emu_too_early(struct emu_warp *w, const struct emu_inst *i, uint32_t lane,
-                   const struct emu_allocation *a, uint64_t addr, enum emu_access what) {
+/* Reports an access before griddepcontrol.wait if a launch ahead meets it. */
+static void too_early(struct emu_warp *w, const struct emu_inst *i, uint32_t lane,
+                      const struct emu_allocation *a, uint64_t addr, enum emu_access what) {
     unsigned ahead = what & EMU_WRITE ? a->ahead : a->ahead & EMU_WRITE;
     if (!ahead) return;
     emu_report(EMU_TOO_EARLY, w, i, NULL,
@@ -38,5 +39,5 @@ void emu_global_touch(struct emu_warp *w, const struct emu_inst *i, uint32_t lan
     struct emu_allocation *a = emu_memory_find(w->block->launch->memory, addr);
     if (!a) return; /* reported when the copy runs */
     emu_memory_touch(a, what);
-    if (w->early >> lane & 1) emu_too_early(w, i, lane, a, addr, what);
+    if (w->early >> lane & 1) too_early(w, i, lane, a, addr, what);
 }

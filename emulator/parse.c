@@ -315,13 +315,11 @@ static void file_name(struct parser *p) {
     m->file[n] = ptx_string(p, name);
 }
 
-static void directive(struct parser *p, bool *is_extern) {
+static void directive(struct parser *p) {
     struct token *t = ptx_word(p);
-    bool was_extern = *is_extern;
-    *is_extern = false;
     if (ptx_is(t, ".extern") || ptx_is(t, ".visible") || ptx_is(t, ".weak") ||
         ptx_is(t, ".common")) {
-        *is_extern = was_extern || ptx_is(t, ".extern");
+        return; /* what it says more of comes next */
     } else if (ptx_is(t, ".version") || ptx_is(t, ".target") || ptx_is(t, ".address_size")) {
         while (ptx_peek(p)->kind != TOKEN_END && ptx_peek(p)->line == t->line) p->at++;
     } else if (ptx_is(t, ".entry")) {
@@ -350,6 +348,5 @@ static void directive(struct parser *p, bool *is_extern) {
 
 void ptx_parse(struct parser *p) {
     push_scope(p);
-    bool is_extern = false;
-    while (ptx_peek(p)->kind != TOKEN_END) directive(p, &is_extern);
+    while (ptx_peek(p)->kind != TOKEN_END) directive(p);
 }

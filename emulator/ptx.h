@@ -142,7 +142,6 @@ void ptx_forget(struct parser *p, struct symbol *s);
 void ptx_parse(struct parser *p);
 /* declare.c: .reg, .shared, .global ... and .param lists */
 bool ptx_declaration(struct parser *p); /* false: the next token starts none */
-uint32_t ptx_type_bytes(struct parser *p, const struct token *t);
 void ptx_params(struct parser *p);
 /* rows.c */
 uint32_t ptx_new_row(struct parser *p, uint32_t bytes);

@@ -35,8 +35,6 @@ static BINARY(hmax_f32, float, max_f32(a[l], b[l]));
 static BINARY(hmin_f32, float, min_f32(a[l], b[l]));
 static BINARY(nanmax_f32, float, nan_or(a[l], b[l], max_f32(a[l], b[l])));
 static BINARY(nanmin_f32, float, nan_or(a[l], b[l], min_f32(a[l], b[l])));
-static TERNARY(max3_f32, float, max_f32(max_f32(a[l], b[l]), c[l]));
-static TERNARY(min3_f32, float, min_f32(min_f32(a[l], b[l]), c[l]));
 static UNARY(abs_f32, uint32_t, a[l] & 0x7fffffff);
 static UNARY(neg_f32, uint32_t, a[l] ^ 0x80000000);
 static BINARY(copysign_f32, uint32_t, (a[l] & 0x80000000) | (b[l] & 0x7fffffff));
@@ -154,8 +152,6 @@ emu_handler *emu_select_real(struct emu_inst *i, const char **why) {
     }
     if (h == hmax_f32 && emu_has(i, "NaN")) h = nanmax_f32;
     if (h == hmin_f32 && emu_has(i, "NaN")) h = nanmin_f32;
-    if (h == hmax_f32 && i->n_ops == 4) h = max3_f32;
-    if (h == hmin_f32 && i->n_ops == 4) h = min3_f32;
     if (!h) return NULL;
     bool ftz = emu_has(i, "ftz"), sat = emu_has(i, "sat");
     if (flushing) return ftz ? flushing : h;

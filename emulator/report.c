@@ -12,7 +12,6 @@ struct emu_report_entry {
     enum emu_report_kind kind;
     const struct emu_kernel *kernel;
     uint32_t pc, other_pc;
-    uint64_t times;
     char *text;
 };
 
@@ -124,33 +123,28 @@ void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struc
     pthread_mutex_lock(&r->lock);
     int n = 0;
     while (n < r->n && !same(&r->entry[n], kind, k, i->pc, other_pc)) n++;
-    if (n < r->n) {
-        r->entry[n].times++;
-    } else if (r->n >= MAX_REPORTS) {
-        r->suppressed++;
-    } else {
-        if (r->n == r->capacity) {
-            int capacity = r->capacity ? 2 * r->capacity : 8;
-            struct emu_report_entry *more = realloc(r->entry, (size_t)capacity * sizeof *more);
-            if (!more) goto done;
-            r->entry = more;
-            r->capacity = capacity;
-        }
-        struct emu_report_entry *e = &r->entry[r->n];
-        *e = (struct emu_report_entry){kind, k, i->pc, other_pc, 1, NULL};
-        size_t bytes;
-        FILE *out = open_memstream(&e->text, &bytes);
-        if (!out) goto done;
-        fprintf(out, "%s in kernel %s, block (%u,%u,%u), warp %u: ", kind_name(kind), k->name,
-                b->id[0], b->id[1], b->id[2], w->index);
-        va_list args;
-        va_start(args, format);
-        vfprintf(out, format, args);
-        va_end(args);
-        print_place(out, k, i->pc);
-        if (other) print_place(out, k, other_pc);
-        if (fclose(out) == 0 && e->text) r->n++;
+    if (n < r->n || n == MAX_REPORTS) goto done;
+    if (n == r->capacity) {
+        int capacity = r->capacity ? 2 * r->capacity : 8;
+        struct emu_report_entry *more = realloc(r->entry, (size_t)capacity * sizeof *more);
+        if (!more) goto done;
+        r->entry = more;
+        r->capacity = capacity;
     }
+    struct emu_report_entry *e = &r->entry[n];
+    *e = (struct emu_report_entry){kind, k, i->pc, other_pc, NULL};
+    size_t bytes;
+    FILE *out = open_memstream(&e->text, &bytes);
+    if (!out) goto done;
+    fprintf(out, "%s in kernel %s, block (%u,%u,%u), warp %u: ", kind_name(kind), k->name, b->id[0],
+            b->id[1], b->id[2], w->index);
+    va_list args;
+    va_start(args, format);
+    vfprintf(out, format, args);
+    va_end(args);
+    print_place(out, k, i->pc);
+    if (other) print_place(out, k, other_pc);
+    if (fclose(out) == 0 && e->text) r->n++;
 done:
     pthread_mutex_unlock(&r->lock);
 }
@@ -159,7 +153,7 @@ void emu_reports_clear(struct emu_reports *r) {
     for (int n = 0; n < r->n; n++) free(r->entry[n].text);
     free(r->entry);
     r->entry = NULL;
-    r->n = r->capacity = r->suppressed = 0;
+    r->n = r->capacity = 0;
 }
 
 int emu_result_reports(const struct emu_result *r) { return r->reports.n; }

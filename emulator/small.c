@@ -75,7 +75,7 @@ static uint32_t flush_small(uint32_t x, bool is_bf16) {
 
 /* aux: operation, bf16?, pair?, sources, and the sum of 1 NaN-propagating, 2 lower bound 0, 4 also
  * upper bound 1, 8 flushing */
-enum emu_step emu_small(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+static enum emu_step small(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     enum operation op = (enum operation)i->aux[0];
     bool is_bf16 = i->aux[1], pair = i->aux[2], nan = i->aux[4] & 1, relu = i->aux[4] & 2,
          sat = i->aux[4] & 4, ftz = i->aux[4] & 8;
@@ -118,7 +118,7 @@ emu_handler *emu_select_small(struct emu_inst *i, const char **why) {
         if (strncmp(i->opcode, table[k].head, n) || i->opcode[n] != '.') continue;
         i->aux[0] = (int32_t)table[k].op;
         i->aux[3] = table[k].sources;
-        return emu_small;
+        return small;
     }
     return NULL;
 }

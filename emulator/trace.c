@@ -65,8 +65,8 @@ static void print_results(void *user, struct emu_warp *w, const struct emu_inst 
 /* ---- The bank map -------------------------------------------------------------------------------
  * For the first execution of each shared access on the line: which bank each lane's words lie
  * in, and in which wavefront they are served: a bank gives one word a wavefront. */
-static void print_banks(const struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                        const uint64_t addr[32], unsigned bytes) {
+static void print_banks(const struct emu_inst *i, uint32_t mask, const uint64_t addr[32],
+                        unsigned bytes) {
     int lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8, words = bytes <= 4 ? 1 : (int)bytes / 4;
     uint32_t wavefront = 0;
     printf("\n\n# %s\n# lane bank word wavefront\n", i->opcode);
@@ -85,7 +85,6 @@ static void print_banks(const struct emu_warp *w, const struct emu_inst *i, uint
         }
         wavefront += worst;
     }
-    (void)w;
 }
 
 /* Has this access not been printed yet? */
@@ -125,7 +124,7 @@ static void on_access(void *user, struct emu_warp *w, const struct emu_inst *i, 
     bool first_warp = !w->block->linear && !w->index;
     if (o->banks_line && space == EMU_SHARED && first_warp && on_line(i, w, o->banks_line) &&
         is_new(t, i->pc))
-        print_banks(w, i, mask, addr, bytes);
+        print_banks(i, mask, addr, bytes);
     if (o->trace_line && first_warp && on_line(i, w, o->trace_line) && t->n_traced < MAX_TRACED) {
         printf("%s addresses of line %d, %u bytes a lane\n",
                space == EMU_SHARED    ? "shared"

@@ -10,4 +10,3 @@ enum nvtx_phase { NVTX_WARMUP, NVTX_TIME, NVTX_COUNT, NVTX_VERIFY, NVTX_PHASES }
 /* Ranges nest; each begin needs its end, on the same thread. */
 void nvtx_begin(enum nvtx_phase phase);
 void nvtx_end(void);
-const char *nvtx_name(enum nvtx_phase phase);

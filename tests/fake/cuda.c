@@ -59,11 +59,6 @@ CUresult cuInit(unsigned flags UNUSED) {
     return setting("FAKE_CUDA_DEVICES", 1) ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
 
-CUresult cuDriverGetVersion(int *version) {
-    *version = CUDA_VERSION;
-    return CUDA_SUCCESS;
-}
-
 CUresult cuGetErrorName(CUresult error, const char **out) {
     *out = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_FAKE";
     return CUDA_SUCCESS;
