@@ -178,8 +178,8 @@ struct emu_barrier {
     uint32_t arrived, expected; /* threads; expected 0: all that live */
     uint32_t generation;
     const struct emu_inst *first; /* who came first, for mismatch reports; NULL: nobody yet */
-    uint32_t votes;               /* bar.red */
-    bool all;
+    uint32_t votes, votes_done;   /* bar.red: threads that said yes; of the last generation */
+    bool all, all_done;           /* did all of them? */
     struct emu_clock clock, done; /* gathered so far; of the last complete generation */
 };
 

@@ -96,6 +96,8 @@ static bool complete(struct emu_block *b, struct emu_barrier *bar) {
         emu_report(EMU_BARRIER_MISMATCH, &b->warp[0], bar->first, NULL,
                    "%u threads arrived at a barrier for %u", bar->arrived, expected);
     emu_clock_pass(b, &bar->done, &bar->clock);
+    bar->votes_done = bar->votes;
+    bar->all_done = bar->all;
     bar->arrived = bar->expected = 0;
     bar->first = NULL;
     bar->generation++;
@@ -176,9 +178,9 @@ static enum emu_step barrier(struct emu_warp *w, const struct emu_inst *i, uint3
     if (i->aux[0] & 4) {
         if (i->op[0].kind == EMU_OP_PRED)
             write_pred(w, i->row[0], mask,
-                       (i->aux[0] & 8 ? bar->all : bar->votes > 0) ? EMU_FULL : 0);
+                       (i->aux[0] & 8 ? bar->all_done : bar->votes_done > 0) ? EMU_FULL : 0);
         else
-            EMU_EACH_LANE(l, mask) emu_row32(w, i->row[0])[l] = bar->votes;
+            EMU_EACH_LANE(l, mask) emu_row32(w, i->row[0])[l] = bar->votes_done;
     }
     return EMU_NEXT;
 }

@@ -40,6 +40,18 @@ static void expect_clean(unsigned threads, const char *body) {
 #define NEIGHBOUR  "xor.b32 %r7, %r6, 128;" /* the same lane of the neighbouring warp */
 #define OTHER_LANE "xor.b32 %r7, %r6, 4;"
 
+/* The last warp to arrive goes on to the next reduction before the others have read this one. */
+static void test_reductions(void **state) {
+    (void)state;
+    expect_clean(96, "setp.lt.u32 %p1, %r0, 40; setp.lt.u32 %p2, %r0, 7;"
+                     "bar.red.popc.u32 %r8, 0, %p1; bar.red.popc.u32 %r9, 0, %p2;"
+                     "bar.red.or.pred %p3, 0, %p1; bar.red.and.pred %p4, 0, %p1;"
+                     "mad.lo.u32 %r8, %r8, 100, %r9; selp.b32 %r10, 10000, 0, %p3;"
+                     "selp.b32 %r11, 20000, 0, %p4; add.u32 %r8, %r8, %r10;"
+                     "add.u32 %r8, %r8, %r11; st.global.u32 [%rd51], %r8;");
+    for (int n = 0; n < 96; n++) assert_int_equal(words[n], 14007);
+}
+
 static void test_races(void **state) {
     static const enum emu_schedule schedules[] = {EMU_ROUND_ROBIN, EMU_RANDOM, EMU_ADVERSARIAL};
     (void)state;
@@ -357,12 +369,12 @@ static void test_schedules(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_races),         cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_uninitialised), cmocka_unit_test(test_barriers),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_scopes),
-        cmocka_unit_test(test_launches),      cmocka_unit_test(test_wavefronts),
-        cmocka_unit_test(test_copies),        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_schedules)};
+        cmocka_unit_test(test_reductions), cmocka_unit_test(test_races),
+        cmocka_unit_test(test_bounds),     cmocka_unit_test(test_uninitialised),
+        cmocka_unit_test(test_barriers),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_scopes),     cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_wavefronts), cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_counts),     cmocka_unit_test(test_schedules)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     emu_test_close(&t);
