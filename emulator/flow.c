@@ -61,8 +61,7 @@ enum emu_step emu_yield(struct emu_warp *w, const struct emu_inst *i, uint32_t m
 
 /* ---- Warp convergence ------------------------------------------------------------------------ */
 
-bool emu_converged(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t members) {
-    (void)i;
+bool emu_converged(struct emu_warp *w, uint32_t mask, uint32_t members) {
     if (!(members & w->live & ~mask)) return true;
     w->token = EMU_TOKEN_CONVERGE;
     return false;
@@ -77,7 +76,7 @@ void emu_aligned(const struct emu_warp *w, const struct emu_inst *i, uint32_t ma
 
 enum emu_step emu_warp_sync(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     const uint32_t *members = ROW(uint32_t, 0);
-    if (!emu_converged(w, i, mask, members[__builtin_ctz(mask)])) return EMU_WAIT;
+    if (!emu_converged(w, mask, members[__builtin_ctz(mask)])) return EMU_WAIT;
     w->count[i->pc].splits++;
     if (mask == w->live) emu_warp_synchronised(w);
     emu_overlap_sync(w);

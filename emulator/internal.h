@@ -7,7 +7,7 @@
 
 /* True if all living lanes of `members` are here. Else the group parks (return EMU_WAIT), and
  * the core joins it with the others that arrive at the same instruction. */
-bool emu_converged(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t members);
+bool emu_converged(struct emu_warp *w, uint32_t mask, uint32_t members);
 enum { EMU_TOKEN_CONVERGE = 0x7fff0001 };
 
 void *emu_zeroed(size_t bytes); /* 64-byte aligned; NULL: no memory */

@@ -141,6 +141,7 @@ static void test_barriers(void **state) {
     expect("barrier mismatch", 96,
            "setp.lt.u32 %p1, %r0, 32; @%p1 bar.sync 1, 64; @!%p1 bar.sync 1, 96;");
     expect("bad operand", 32, "bar.sync 16;");
+    expect("not among the members", 32, "redux.sync.add.u32 %r8, %r0, 0xfffffffe;");
     expect("trap", 32, "trap;");
     expect("deadlock", 32,
            "setp.lt.u32 %p1, %r0, 16; @%p1 shfl.sync.bfly.b32 %r8, %r0, 1, 31, -1; @!%p1 bar.sync "

@@ -574,6 +574,22 @@ static void test_across_lanes(void **state) {
              32);
     for (uint32_t l = 0; l < 32; l++) e[l] = 496;
     one_warp("", "redux.sync.add.u32 %r2, %r0, -1; st.global.u32 [%rd51], %r2;", e, 32);
+    /* two teams at once, each with its own members */
+    static const char halves[] = "and.b32 %r1, %r0, 1; mul.lo.u32 %r3, %r1, 0x55555555;\n"
+                                 "add.u32 %r3, %r3, 0x55555555; setp.lt.u32 %p1, %r0, 9;\n";
+    static const struct {
+        const char *text;
+        uint32_t even, odd;
+    } teams[] = {{"vote.sync.ballot.b32 %r2, %p1, %r3;", 0x155, 0xaa},
+                 {"match.any.sync.b32 %r2, %r1, %r3;", 0x55555555, 0xaaaaaaaa},
+                 {"redux.sync.add.u32 %r2, %r0, %r3;", 240, 256},
+                 {"elect.sync %r2|%p2, %r3;", 0, 1}};
+    for (size_t k = 0; k < sizeof teams / sizeof *teams; k++) {
+        char body[512];
+        snprintf(body, sizeof body, "%s%s st.global.u32 [%%rd51], %%r2;", halves, teams[k].text);
+        for (uint32_t l = 0; l < 32; l++) e[l] = l % 2 ? teams[k].odd : teams[k].even;
+        one_warp("", body, e, 32);
+    }
     for (uint32_t l = 0; l < 32; l++) e[l] = l == 0;
     one_warp("", "elect.sync _|%p1, -1; selp.b32 %r2, 1, 0, %p1; st.global.u32 [%rd51], %r2;", e,
              32);
