@@ -47,6 +47,8 @@ static void print_one(struct emu_warp *w, uint32_t l, const char *spec, char let
         printf(format, d);
     } else if (letter == 'c') {
         putchar((int)value);
+    } else if (!strchr("diouxX", letter)) {
+        printf("%s%c", spec, letter);
     } else {
         snprintf(format, sizeof format, "%%%sll%c", flags, letter);
         if (letter == 'd' || letter == 'i')

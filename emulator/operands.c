@@ -220,7 +220,8 @@ static void call_operands(struct lowering *l) {
     int64_t result = -1;
     if (ptx_accept(p, '(')) {
         struct symbol *s = ptx_find(p, ptx_word(p));
-        if (s) result = (int64_t)s->value;
+        if (!s || !s->is_call_param) ptx_fail(p, "the result of the call is no .param");
+        result = (int64_t)s->value;
         ptx_expect(p, ')');
         ptx_expect(p, ',');
     }

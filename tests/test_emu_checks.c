@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Runs a body in one block; %rd0 is a buffer of 256 words, %rd51 this thread's word, %r5 the
  * address of `tile`, %r6 this thread's word in it. Returns the first report with `text` in it. */
@@ -35,6 +36,50 @@ static void expect_clean(unsigned threads, const char *body) {
     run(threads, body);
     if (emu_result_reports(t.result))
         fail_msg("%s\nreports %s", body, emu_result_report(t.result, 0));
+}
+
+/* What printf of a kernel prints, by one lane: FORMAT with 42. */
+static void printed(const char *format, char *out, size_t out_bytes) {
+    char declarations[2048], *at = declarations;
+    at += sprintf(at, ".global .align 1 .b8 text[32] = {");
+    for (size_t n = 0; n < 32; n++)
+        at += sprintf(at, "%d%s", n < strlen(format) ? format[n] : 0, n < 31 ? "," : "};");
+    sprintf(at, ".local .align 8 .b8 buffer[8]; .shared .b8 tile[4];"
+                ".param .b64 format; .param .b64 arguments; .param .b32 result;");
+    FILE *f = tmpfile();
+    int before = dup(STDOUT_FILENO);
+    fflush(stdout);
+    assert_true(f && before >= 0 && dup2(fileno(f), STDOUT_FILENO) >= 0);
+    const char *why = emu_test_run(
+        &t,
+        emu_test_kernel(1, declarations,
+                        "mov.u64 %rd1, buffer; cvta.local.u64 %rd2, %rd1; mov.u64 %rd3, text;"
+                        "st.local.u32 [%rd1], 42; st.param.b64 [format], %rd3;"
+                        "st.param.b64 [arguments], %rd2; call.uni (result), vprintf, (format, "
+                        "arguments); ld.param.b32 %r1, [result];"),
+        "test", 1, 1, 0, 1, (void *[]){words}, (size_t[]){sizeof words});
+    fflush(stdout);
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    rewind(f);
+    out[fread(out, 1, out_bytes - 1, f)] = 0;
+    fclose(f);
+    assert_fine(why);
+}
+
+static void test_printf(void **state) {
+    char text[64];
+    (void)state;
+    printed("%5d of 100%%\n", text, sizeof text);
+    assert_string_equal(text, "   42 of 100%\n");
+    printed("%x%n%*d%", text, sizeof text); /* what a GPU's printf does not know is printed */
+    assert_string_equal(text, "2a%n%*d");
+    const char *why =
+        emu_test_run(&t,
+                     emu_test_kernel(1, ".global .b32 elsewhere; .param .b64 a; .param .b64 b;",
+                                     "call.uni (elsewhere), vprintf, (a, b);"),
+                     "test", 1, 1, 0, 1, (void *[]){words}, (size_t[]){sizeof words});
+    assert_reason(why, "the result of the call is no .param");
 }
 
 #define NEIGHBOUR  "xor.b32 %r7, %r6, 128;" /* the same lane of the neighbouring warp */
@@ -370,12 +415,13 @@ static void test_schedules(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reductions), cmocka_unit_test(test_races),
-        cmocka_unit_test(test_bounds),     cmocka_unit_test(test_uninitialised),
-        cmocka_unit_test(test_barriers),   cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_scopes),     cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_wavefronts), cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_counts),     cmocka_unit_test(test_schedules)};
+        cmocka_unit_test(test_printf),        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_races),         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_uninitialised), cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_scopes),
+        cmocka_unit_test(test_launches),      cmocka_unit_test(test_wavefronts),
+        cmocka_unit_test(test_copies),        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_schedules)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     emu_test_close(&t);
