@@ -74,13 +74,12 @@ static void run_load(struct emu_block *b, const struct emu_pending *p) {
 }
 
 static void read_store(struct emu_block *b, struct emu_pending *p) {
-    p->data = malloc(p->shared_bytes);
-    if (p->data) memcpy(p->data, b->shared + p->shared, p->shared_bytes);
+    if (!(p->data = malloc(p->shared_bytes))) abort();
+    memcpy(p->data, b->shared + p->shared, p->shared_bytes);
     p->kind = EMU_PENDING_STORE_WRITE;
 }
 
 static void write_store(struct emu_pending *p) {
-    if (!p->data) return;
     if (p->is_tensor) {
         for (int r = 0; r < tensormap_rows(&p->map); r++) tensor_row(p, p->data, r, false);
     } else {

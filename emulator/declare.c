@@ -162,9 +162,7 @@ static void declare_variables(struct parser *p, enum emu_space space) {
             if (align > p->dynamic_align) p->dynamic_align = align;
         } else if (!p->kernel) {
             if (space != EMU_SHARED) ptx_fail(p, "this space is not possible outside a kernel");
-            p->module_shared = (uint32_t)align_up(p->module_shared, align);
-            s->value = p->module_shared;
-            p->module_shared += (uint32_t)size;
+            top = &p->module_shared;
         } else if (space == EMU_SHARED) {
             top = &p->kernel->static_shared;
         } else {

@@ -48,7 +48,7 @@ void emu_memory_close(struct emu_memory *m) {
 const char *emu_memory_alloc(struct emu_memory *m, size_t bytes, uint64_t *out) {
     *out = 0;
     if (bytes == 0) bytes = 1;
-    if (bytes > RESERVED - m->used - 2 * PAGE)
+    if (bytes > RESERVED || bytes + 2 * PAGE > RESERVED - m->used)
         return reason("the emulator has no %zu bytes of memory", bytes);
     size_t size = (bytes + PAGE - 1) / PAGE * PAGE;
     if (m->n == m->capacity) {

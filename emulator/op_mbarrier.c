@@ -52,9 +52,8 @@ static struct emu_mbarrier *make(struct emu_block *b, uint32_t addr) {
     if (m) return m;
     if (a->n_mbarriers == a->n_made) {
         struct emu_mbarrier **grown = realloc(a->mbarrier, (a->n_made + 1) * sizeof *grown);
-        if (grown) a->mbarrier = grown;
-        m = grown ? calloc(1, sizeof *m) : NULL;
-        if (!m) return NULL;
+        if (!grown || !(m = calloc(1, sizeof *m))) abort();
+        a->mbarrier = grown;
         a->mbarrier[a->n_made++] = m;
     }
     m = a->mbarrier[a->n_mbarriers++];
@@ -205,7 +204,6 @@ enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, ui
     EMU_EACH_LANE(l, ok) {
         struct emu_mbarrier *m = make(w->block, addr[l]);
         struct word old;
-        if (!m) return EMU_STOP;
         if (count[l] < 1 || count[l] > MAX_COUNT)
             emu_report(EMU_BAD_MBARRIER, w, i, NULL, "an mbarrier takes 1 to %d arrivals, not %u",
                        MAX_COUNT, count[l]);

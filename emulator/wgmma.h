@@ -15,7 +15,7 @@
 /* emu_inst.aux of wgmma.mma_async */
 enum { WGMMA_N, WGMMA_K, WGMMA_TYPE, WGMMA_FLAGS };
 enum { WGMMA_F16_SUM = 1, WGMMA_RS = 2, WGMMA_TRANS_A = 4, WGMMA_TRANS_B = 8, WGMMA_NEGATE = 16 };
-enum { WGMMA_IN_FLIGHT = 256, WGMMA_WARPS = 4, WGMMA_RECENT = 64 };
+enum { WGMMA_IN_FLIGHT = 255 /* fits a byte */, WGMMA_WARPS = 4, WGMMA_RECENT = 64 };
 
 struct emu_product {
     const struct emu_inst *inst;

@@ -227,6 +227,7 @@ static void test_refusals(void **state) {
     refuse("expected ','", HEAD ".entry k() { .reg .b32 %r<4>; add.s32 %r1, %r2; }");
     refuse("not understood", HEAD ".entry k() { .reg .b32 %r<4>; add.s32 %r1, %r2, %r3, %r0; }");
     refuse("too large", HEAD ".entry k() { .shared .b8 x[99999999999]; }");
+    refuse("too large", HEAD ".shared .b64 x[536870912]; .entry k() { ret; }"); /* 4 GiB */
     refuse("register count", HEAD ".entry k() { .reg .b32 %r<99999999>; }");
     refuse("is not understood", HEAD "rubbish");
 }
