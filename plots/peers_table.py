@@ -23,6 +23,29 @@ def times_of(path):
     return lines[0].lstrip("# ").split(",")[0], {row[0].replace("-", " "): float(row[1]) for row in rows}
 
 
+def records_of(path):
+    """The records of make peers: a line that a kill cut is left out, and what is no such record is refused."""
+    if not os.path.isfile(path):
+        fail(f"there is no {path}; RECORDED=h200 is one, and make peers writes results/peers.jsonl")
+    records = []
+    with open(path, errors="replace") as f:
+        for n, text in enumerate(f, 1):
+            try:
+                r = json.loads(text)
+            except ValueError:
+                print(f"peers-table: {path}:{n}: cut, and left out", file=sys.stderr)
+                continue
+            if not isinstance(r, dict) or "text" not in r.get("problem", {}) or not ("peer" in r or "stage" in r):
+                fail(f"{path}:{n}: no record of make peers")
+            records.append(r)
+    return records
+
+
+def fail(why):
+    print(f"peers-table: {why}", file=sys.stderr)
+    sys.exit(5)
+
+
 def number(x):
     return "-" if x is None else f"{x:.1f}" if x < 100 else f"{x:.0f}"
 
@@ -49,17 +72,14 @@ def main():
     if len(sys.argv) not in (3, 4):
         sys.exit("usage: peers_table.py RECORDS STAGE [TIMES]")
     path, number_of_stage = sys.argv[1:3]
-    if not os.path.exists(path):
-        sys.exit(f"peers-table: there is no {path}; RECORDED=h200 is one, and make peers writes results/peers.jsonl")
     elsewhere, times = times_of(sys.argv[3] if len(sys.argv) > 3 else None)
     record = {}  # of (problem, who, burst)
     problems = []
-    with open(path) as f:
-        for r in map(json.loads, f):
-            who = r["peer"]["name"] if "peer" in r else r["stage"].split("-")[0]
-            if "samples" in r and r["problem"]["text"] not in problems:
-                problems.append(r["problem"]["text"])
-            record[r["problem"]["text"], who, "rest_ms" in r.get("samples", {})] = r
+    for r in records_of(path):
+        who = r["peer"]["name"] if "peer" in r else r["stage"].split("-")[0]
+        if "samples" in r and r["problem"]["text"] not in problems:
+            problems.append(r["problem"]["text"])
+        record[r["problem"]["text"], who, "rest_ms" in r.get("samples", {})] = r
 
     def us(problem, who, burst):
         r = record.get((problem, who, burst))
@@ -88,4 +108,9 @@ def main():
 
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough
-    main()
+    try:
+        main()
+        sys.stdout.flush()
+    except OSError as e:
+        sys.stdout = None  # or Python writes the rest once more
+        fail(e)

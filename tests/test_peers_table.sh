@@ -21,4 +21,11 @@ check "loaded: a peer without a record" has "| B2 S8 | 300 | - | 200 (7) | 1.50 
 check "burst: the best of three" has "| B1 S8 | 33.0 | 24.0 | 18.0 | 12.0 (7) | 1.50 |"
 check "burst: not taken" has "| B2 S8 | - | - | - | - | - |"
 check "the other peer has its name" has "| burst | FA2 | cuDNN | Other | stage 6 (TFLOPS) | best peer / stage |"
+
+cut() { { cat "$tap_dir/peers.jsonl"; printf '{"peer": {"na'; } > "$tap_dir/cut.jsonl"; python3 plots/peers_table.py "$tap_dir/cut.jsonl" 6 | tee "$tap_dir/rest"; }
+status "a line that a kill cut" 0 cut
+check "is left out" grep -qF "| B1 S8 | 30.0 | 20.0 | 10.0 (7) | 2.00 | 80.2 | 1500 |" "$tap_dir/rest"
+status "records of something else" 5 python3 plots/peers_table.py plots/recorded/h200-sweeps.jsonl 6
+status "a folder" 5 python3 plots/peers_table.py plots 6
+[ -e /dev/full ] && status "a full disk" 5 bash -c "python3 plots/peers_table.py $tap_dir/peers.jsonl 6 > /dev/full"
 tap_done
