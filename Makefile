@@ -21,8 +21,8 @@ ARGS   ?=
 J      ?=
 
 # These reach a shell: what it would take for more than a word is refused.
-$(foreach c,; & | < > ` " ' \ ( ) { } ! * ? $$,$(if $(findstring $c,$(ARGS)$(DEVICE)$J),\
-    $(error ARGS, DEVICE and J hold options and values; $c has no place there)))
+$(foreach c,; & | < > ` " ' \ ( ) { } ! * ? $$,$(if $(findstring $c,$(ARGS)$(DEVICE)$J$(RECORDED)$(WINDOW)$(LINE)$(ACCESS)),\
+    $(error ARGS, DEVICE, J, RECORDED, WINDOW, LINE and ACCESS hold options and values; $c has no place there)))
 
 # The CUDA toolkit: the one on PATH, /usr/local/cuda, or the wheels that `make setup` puts in .venv.
 NVCC := $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc) \
@@ -43,6 +43,10 @@ STAGES     := $(foreach d,$(STAGE_DIRS),$(call stage-of,$d))
 CHOSEN     := $(or $(filter stage-%,$(MAKECMDGOALS)),$(STAGES))
 $(foreach s,$(filter-out $(STAGES),$(CHOSEN)),$(error there is no $s; there are $(STAGES)))
 
+# Stage 5 is one instruction, with a problem of its own: what is about attention leaves it out.
+ATTENTION      := $(filter-out stage-5,$(CHOSEN))
+attention-only  = $(if $(ATTENTION),,echo "make: stage-5 is one instruction, no attention, and has no $@; make help lists the other stages" >&2; exit 2)
+
 LIB_SRC := $(filter-out profiler/doctor.c,$(wildcard common/*.c profiler/*.c emulator/*.c))
 LIB     := $(BUILD)/libattnlab.a
 
@@ -61,12 +65,13 @@ help: ## this page
 all: $(STAGES) ## build every stage and its kernel images
 
 .PHONY: run
-run: $(addprefix run-,$(CHOSEN)) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu J=threads
+run: $(addprefix run-,$(if $(ARGS),$(or $(filter stage-%,$(MAKECMDGOALS)),$(ATTENTION)),$(CHOSEN))) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu J=threads
+	@$(if $(ARGS),$(if $(filter stage-%,$(MAKECMDGOALS)),,echo "make: stage-5 is left out: it has options of its own, build/stage-5 --help" >&2))
 
 .PHONY: $(addprefix run-,$(STAGES))
 $(addprefix run-,$(STAGES)): run-%: %
 	@mkdir -p results 2> /dev/null || true
-	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(addprefix --jobs=,$(J)) \
+	@flock -F $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(addprefix --jobs=,$(J)) \
 	    --json results/run.jsonl $(ARGS)
 
 .PHONY: diff
@@ -123,6 +128,7 @@ define stage-rules
 .PHONY: $1
 IMAGES_$1 := $(foreach i,$(call images-of,$2),$(BUILD)/images/$1/$(word 1,$(subst :, ,$i)).$(word 2,$(subst :, ,$i)).$(word 3,$(subst :, ,$i)))
 $1: $(if $(RECORDED),,$(BUILD)/$1 $$(IMAGES_$1)) # recorded results need no build
+	@:
 $(BUILD)/$1: $(patsubst %.c,$(BUILD)/%.o,$(wildcard $2/*.c)) $(LIB)
 	$$(LINK)
 $(foreach i,$(call images-of,$2),$(call image-rule,$1,$2,$(word 1,$(subst :, ,$i)),$(word 2,$(subst :, ,$i)),$(word 3,$(subst :, ,$i)),$(wordlist 4,99,$(subst :, ,$i)),$(call ptx-of,$1,$2,$i))

@@ -1,11 +1,9 @@
 # The emulator's core is loops over 32 lanes: they pay for -O3.
 $(BUILD)/emulator/%.o: CFLAGS += -O3
 
-# bench-emu: the emulator's speed on each stage. Stage 5 has its own problem and no mission shape.
-BENCHED := $(filter-out stage-5,$(CHOSEN))
-
 .PHONY: bench-emu
-bench-emu: $(addprefix bench-,$(BENCHED)) ## the emulator's speed at the mission shape
+bench-emu: $(addprefix bench-,$(ATTENTION)) ## the emulator's speed at the mission shape
+	@$(attention-only)
 
 .PHONY: $(addprefix bench-,$(STAGES))
 $(addprefix bench-,$(STAGES)): bench-%: % $(BUILD)/bench-emu-%
@@ -35,16 +33,17 @@ ACCESS ?= 0
 MAP    := $(if $(filter dumb,$(TERM)),dumb,png)
 
 .PHONY: banks $(addprefix banks-,$(STAGES))
-banks: $(addprefix banks-,$(CHOSEN)) ## which banks a line's shared access wants: LINE=number ACCESS=nth on the line
+banks: $(addprefix banks-,$(ATTENTION)) ## which banks a line's shared access wants: LINE=number ACCESS=nth on the line
+	@$(attention-only)
 $(addprefix banks-,$(STAGES)): banks-%: %
 	@test "$(LINE)" -gt 0 2>/dev/null && test "$(ACCESS)" -ge 0 2>/dev/null || \
 	    { echo "make: say which line: make $* banks LINE=99 (make $* source shows them)" >&2; exit 2; }
-	@mkdir -p results/banks
-	@$(BUILD)/$* --device emu --quiet --no-check --no-races --source --banks $(LINE) $(ARGS) | \
-	    awk '/^# lane/ {on = 1} on && NF == 0 {on = 0} /^# / || (on && NF == 4) || NF == 0' \
-	    > results/banks/$*-$(LINE).txt
-	@grep -q '^[0-9]' results/banks/$*-$(LINE).txt || \
-	    { echo "make: warp 0 makes no shared access at line $(LINE) of $*" >&2; exit 2; }
+	@said=$$($(BUILD)/$* --device emu --quiet --no-check --no-races --source --banks $(LINE) $(ARGS)) || exit; \
+	    map=$$(printf '%s\n' "$$said" | awk '/^# lane/ {on = 1} on && NF == 0 {on = 0} /^# / || (on && NF == 4) || NF == 0'); \
+	    n=$$(printf '%s\n' "$$map" | grep -c '^# lane'); \
+	    test $$n -gt 0 || { echo "make: warp 0 makes no shared access at line $(LINE) of $*" >&2; exit 2; }; \
+	    test $(ACCESS) -lt $$n || { echo "make: line $(LINE) of $* makes $$n shared accesses: ACCESS=0 to $$((n - 1))" >&2; exit 2; }; \
+	    mkdir -p results/banks && printf '%s\n' "$$map" > results/banks/$*-$(LINE).txt
 	@command -v gnuplot > /dev/null || \
 	    { echo "banks: the map is in results/banks/$*-$(LINE).txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
 	@gnuplot -e "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); out='results/banks/$*-$(LINE)'; \

@@ -41,6 +41,7 @@ is_note_of(b) = int(column(1)) == bar_series[b] - 1 && strcol(3) eq column_name[
 floor_y = exists('floor_y') ? floor_y : 0
 
 if (n_bars == 0) {
+    unset logscale
     stats notes using (why = strcol(4), 1) every ::0::0 nooutput
     set label 1 'nothing to draw: '.why at graph 0.5, graph 0.5 center
     set yrange [0:1]

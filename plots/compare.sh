@@ -32,7 +32,7 @@ else
     for s in $stages; do
         n=${s%%-*}
         printf 'compare: stage %s ... ' "$s" >&2
-        flock build/device.lock build/stage-"$n" --device "$device" --quiet --json $out/run.jsonl \
+        flock -F build/device.lock build/stage-"$n" --device "$device" --quiet --json $out/run.jsonl \
             --counters TENSOR,SHARED,OCCUPANCY,MEMORY "$@" > $out/stage-"$n".log 2>&1
         status=$?
         case $status in

@@ -5,6 +5,7 @@
 # dim groups tile, TFLOPS without a mask and causal, registers, bytes spilled, CTAs on an SM; "-" where there is no value.
 set -euo pipefail
 records=$1 out=$2
+[ -f "$records" ] || { echo "stage-4: there is no $records; RECORDED=h200 draws plots/recorded/h200-stage-4.jsonl" >&2; exit 5; }
 mkdir -p "$out"
 # A record's command is "build/sweep/dDIM-TILE/stage-4 ..."; blanks are printed as "_".
 build/columns "$records" -- command problem.head_dim problem.mask samples.tflops \

@@ -2,6 +2,7 @@
 # stage-5.sh RECORDS OUT_DIR: tables and pictures of stage 5's sweep (make stage-5 sweep does this).
 set -euo pipefail
 records=$1 out=$2
+[ -f "$records" ] || { echo "stage-5: there is no $records; RECORDED=h200 draws plots/recorded/h200-stage-5.jsonl" >&2; exit 5; }
 command -v gnuplot >/dev/null || { echo "stage-5: to draw the sweep install gnuplot-nox (make setup)" >&2; exit 77; }
 mkdir -p "$out"
 

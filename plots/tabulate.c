@@ -5,7 +5,7 @@
  * Each LABEL=FILE is a series (a device): its newest record of every stage on that problem becomes a row.
  * DIR/table.txt   one block per series (gnuplot: index), a row per stage, "-" where there is no value;
  *                 read it with `column -t`
- * DIR/notes.txt   one line per "-": series, stage number, column, reason
+ * DIR/notes.txt   one line per "-": series, stage number, column, reason; then two of series -1
  * DIR/labels.txt  one line per series: its label and its pedigree (board, clock, toolkit, revision, date)
  *
  *   tabulate --print-problem FILE    the newest attention problem in a file of records
@@ -274,6 +274,8 @@ int main(int argc, char **argv) {
             return 5;
         }
     }
+    /* of no series: gnuplot 5.4 crashes when it draws labels from a file with a single line */
+    fputs("-1 0 none \"\"\n-1 0 none \"\"\n", out.notes);
     if (fclose(out.table) | fclose(out.notes) | fclose(out.labels)) {
         fprintf(stderr, "tabulate: cannot write to %s: %m\n", out_dir);
         return 5;

@@ -13,25 +13,31 @@ $(BUILD)/doctor: $(BUILD)/profiler/doctor.o $(LIB)
 	$(LINK)
 
 .PHONY: source $(addprefix source-,$(STAGES))
-source: $(addprefix source-,$(CHOSEN)) ## the kernel with counts beside its lines: executions, wavefronts, sectors
+source: $(addprefix source-,$(ATTENTION)) ## the kernel with counts beside its lines: executions, wavefronts, sectors
+	@$(attention-only)
 $(addprefix source-,$(STAGES)): source-%: %
-	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS) --source
+	@flock -F $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS) --source
+
+WINDOW ?= 100
+recorded-timelines = $(sort $(wildcard plots/recorded/$(RECORDED)-timeline-$(1:stage-%=%).tsv plots/recorded/$(RECORDED)-timeline-$(1:stage-%=%)-*.tsv))
+# With no stage named: those that were recorded, if any was.
+TIMED = $(or $(if $(RECORDED),$(if $(filter stage-%,$(MAKECMDGOALS)),,$(foreach s,$(ATTENTION),$(if $(call recorded-timelines,$s),$s)))),$(ATTENTION))
 
 .PHONY: timeline $(addprefix timeline-,$(STAGES))
-timeline: $(addprefix timeline-,$(CHOSEN)) ## what the GPU does every 2 us: results/timeline-stage-N.tsv, .png, .svg: WINDOW=100 us of it; RECORDED=h200 draws recorded ones
+timeline: $(addprefix timeline-,$(TIMED)) ## what the GPU does every 2 us: results/timeline-stage-N.tsv, .png, .svg: WINDOW=100 us of it; RECORDED=h200 draws recorded ones
+	@$(attention-only)
 $(addprefix timeline-,$(STAGES)): timeline-%: %
+	@test "$(WINDOW)" -gt 0 2> /dev/null || { echo "make: WINDOW is a whole number of us above 0, not '$(WINDOW)'" >&2; exit 2; }
 	@mkdir -p results
 ifeq ($(RECORDED),)
-	@flock $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS) --timeline results/timeline-$*.tsv
+	@flock -F $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS) --timeline results/timeline-$*.tsv
 	@echo results/timeline-$*.tsv
 	@$(call draw-timeline,$*,results/timeline-$*.tsv)
 else
-	@test -n "$(call recorded-timelines,$*)" || { echo "make: there is no plots/recorded/$(RECORDED)-timeline-$(*:stage-%=%).tsv" >&2; exit 5; }
+	@test -n "$(call recorded-timelines,$*)" || { echo "make: there is no plots/recorded/$(RECORDED)-timeline-$(*:stage-%=%).tsv; recorded are: $(patsubst plots/recorded/%.tsv,%,$(wildcard plots/recorded/*-timeline-*.tsv))" >&2; exit 5; }
 	@$(call draw-timeline,$*,$(call recorded-timelines,$*))
 endif
 
-WINDOW ?= 100
-recorded-timelines = $(sort $(wildcard plots/recorded/$(RECORDED)-timeline-$(1:stage-%=%)*.tsv))
 # $(call draw-timeline,stage-N,tables)
 draw-timeline = command -v gnuplot > /dev/null || { echo "timeline: to draw it install gnuplot-nox (make setup)"; exit 0; }; \
     for t in png svg; do gnuplot -e "tables = '$2'; out = 'results/timeline-$1'; term = '$$t'; window = $(WINDOW)" plots/timeline.gp || exit 5; done; \
@@ -47,4 +53,4 @@ $(COUNTED): $(BUILD)/images/tests/gpu_counters.%.cubin: tests/gpu_counters.cu | 
 .PHONY: against-ncu $(addprefix against-ncu-,$(STAGES))
 against-ncu: $(addprefix against-ncu-,$(CHOSEN)) ## this project's counters beside Nsight Compute's, on a GPU
 $(addprefix against-ncu-,$(STAGES)): against-ncu-%: %
-	@flock $(BUILD)/device.lock python3 profiler/against_ncu.py $(BUILD)/$* $(ARGS)
+	@flock -F $(BUILD)/device.lock python3 profiler/against_ncu.py $(BUILD)/$* $(ARGS)

@@ -14,10 +14,63 @@ refuses() { # STATUS PATTERN GOALS...: make's status is 2; the recipe's is in th
 }
 check "a stage that is not there" refuses 0 "there is no stage-9; there are stage-1 " stage-9 run
 check "options that a shell would take apart" refuses 0 "has no place there" stage-1 run "ARGS=--causal;ls"
+check "a recorded run that a shell would take apart" refuses 0 "has no place there" stage-5 sweep "RECORDED=h200;ls"
+check "a test that is not there, beside one that is" refuses 0 "there is no test nosuch" test TESTS="npy nosuch"
 check "a stage without a sweep" refuses 2 "stage-6 has no sweep; these have: stage-4 stage-5" stage-6 sweep RECORDED=h200
 check "a ladder that was not recorded" refuses 5 "no plots/recorded/none.jsonl" ladder RECORDED=none
 check "a timeline that was not recorded" refuses 5 "no plots/recorded/none-timeline-6.tsv" stage-6 timeline RECORDED=none
-check "peers that were not recorded" refuses 1 "there is no plots/recorded/none-peers.jsonl" stage-6 peers-table RECORDED=none
+check "it says which were" grep -q "recorded are: h200-timeline-6" "$tap_dir/said"
+check "a timeline of no width" refuses 2 "WINDOW is a whole number" stage-6 timeline RECORDED=h200 WINDOW=0
+for n in 4 5; do
+    check "a sweep of stage $n that was not recorded" refuses 5 "^stage-$n: there is no plots/recorded/none" stage-$n sweep RECORDED=none
+    check "once" [ "$(grep -c "there is no" "$tap_dir/said")" -eq 1 ]
+done
+for verb in banks source timeline bench-emu peers-table; do
+    check "stage 5 has no $verb" refuses 2 "stage-5 is one instruction" stage-5 $verb LINE=1
+done
+check "--banks of no line" refuses 2 "^stage-1: --banks takes" stage-1 banks LINE=9999999
+check "and nothing else" [ "$(grep -c "shared access" "$tap_dir/said")" -eq 0 ]
+load=$(grep -nF "q_d[i] = __half2float(" stages/1-scalar/kernel.cu | cut -d: -f1)
+check "a shared access that a line has not" refuses 2 "makes [0-9]* shared accesses: ACCESS=0 to" stage-1 banks LINE="$load" ACCESS=99
+check "peers that were not recorded" refuses 5 "there is no plots/recorded/none-peers.jsonl" stage-6 peers-table RECORDED=none
 status "a table of what?" 1 python3 plots/peers_table.py
 
+
+# ---- What it does
+says() { # PATTERN GOALS...: make succeeds, and says so
+    local pattern=$1
+    shift
+    make BUILD="$build" "$@" > "$tap_dir/said" 2>&1 || { cat "$tap_dir/said"; return 1; }
+    grep -q -e "$pattern" "$tap_dir/said" || { cat "$tap_dir/said"; return 1; }
+}
+check "attention's options leave stage 5 out" says "stage-5 is left out" -n run ARGS=--causal
+check "stage 6 runs then" grep -q "$build/stage-6 " "$tap_dir/said"
+silent() { make BUILD="$build" "$@" > "$tap_dir/said" 2>&1 && [ ! -s "$tap_dir/said" ] || { cat "$tap_dir/said"; false; }; }
+check "a stage that is built needs no word" silent stage-1
+check "stages without a recorded timeline are left out" says "tables = 'plots/recorded/h200-timeline-6" -n timeline RECORDED=h200
+
+# Pictures of one stage: no values, no conflicts, a single reason for a gap.
+drawn() { # PLOT STAGE: and gnuplot says nothing
+    "$build/tabulate" --out "$tap_dir" --problem "B1 H8 S512 D64" --stages "$2" "h200=plots/recorded/h200.jsonl" &&
+        gnuplot -e "dir = '$tap_dir'; out = '$tap_dir/$1'; term = 'svg'; problem = ''" "plots/$1.gp" > "$tap_dir/said" 2>&1 &&
+        [ ! -s "$tap_dir/said" ] && grep -q "</svg>" "$tap_dir/$1.svg" || { cat "$tap_dir/said"; false; }
+}
+if command -v gnuplot > /dev/null; then
+    for stage in 1-scalar 4-tuned 5-wgmma; do
+        for plot in tensor time tflops conflicts occupancy; do check "$plot of $stage alone" drawn $plot $stage; done
+    done
+    check "conflicts of a stage without records" drawn conflicts 7-none
+fi
+
+# Ctrl-C reaches all of make's processes: the lock is the stage's own, so make waits for the stage
+interrupted_make() {
+    setsid make BUILD="$build" stage-1 source DEVICE=emu ARGS="--seqlen 1024" > "$tap_dir/said" 2>&1 &
+    local group=$! i
+    for i in $(seq 100); do pgrep -g $group -x stage-1 > /dev/null && break; sleep 0.1; done
+    sleep 0.3
+    kill -INT -- -$group
+    wait $group
+    ! pgrep -g $group > /dev/null && grep -q "^stage-1: interrupted" "$tap_dir/said" || { cat "$tap_dir/said"; false; }
+}
+check "make ends after the stage that was interrupted" interrupted_make
 tap_done

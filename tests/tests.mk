@@ -28,6 +28,9 @@ $(TEST_BIN) $(GPU_TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_SHARED)
 # $(call chosen,programs and scripts): those that TESTS names, all if it names none
 chosen = $(if $(TESTS),$(foreach t,$(TESTS),$(filter %/test_$t %/test_$t.sh %/gpu_$t %/gpu_$t.sh,$1)),$1)
 
+$(foreach t,$(TESTS),$(if $(wildcard $(foreach k,test gpu,tests/$k_$t.c tests/$k_$t.sh)),,\
+    $(error there is no test $t: tests are tests/test_NAME.* and tests/gpu_NAME.*)))
+
 .PHONY: test
 test: all $(TEST_BIN) ## every test that needs no GPU: TESTS="check npy" picks some
 	@BUILD=$(BUILD) NVCC=$(NVCC) tests/run.sh $(call chosen,$(TEST_BIN) $(wildcard tests/test_*.sh)) \
