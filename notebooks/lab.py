@@ -35,7 +35,7 @@ class Lab:
 
     def without(self, stage, line, *options):
         """What the emulator's checker says when the barrier, wait or fence of this source line is left out."""
-        return self._program(stage, "--device", "emu", "--no-time", "--without", line, *options).stderr
+        return self._program(stage, "--device", "emu", "--jobs", 1, "--no-time", "--without", line, *options).stderr
 
     def line(self, stage, text, file="kernel.cu"):
         """The number of the only line of a stage's source file that has this text."""
@@ -49,7 +49,7 @@ class Lab:
         program = ROOT / "build" / f"stage-{stage.split('-')[0]}"
         if not program.exists():
             raise RuntimeError(f"{program.name} is not built: run `make {program.name}` in {ROOT}")
-        return subprocess.run([program, "--quiet", *map(str, options)], capture_output=True, text=True)
+        return subprocess.run([program, "--quiet", *map(str, options)], cwd=ROOT, capture_output=True, text=True)
 
     def _record(self, stage, *options):
         with tempfile.NamedTemporaryFile(suffix=".jsonl") as out:
@@ -61,6 +61,11 @@ class Lab:
     def records(self, name):
         """All records of plots/recorded/NAME.jsonl."""
         return [json.loads(line) for line in (RECORDED / f"{name}.jsonl").read_text().splitlines()]
+
+    def table(self, name):
+        """The rows of plots/recorded/NAME.tsv, lists of numbers; its head says what the columns are."""
+        lines = (RECORDED / f"{name}.tsv").read_text().splitlines()
+        return [[float(word) for word in line.split()] for line in lines if line[0].isdigit()]
 
     def recorded(self, stage, problem="B1 H8 S512 D64", board="h200"):
         """The newest committed record of this stage on this problem."""
