@@ -47,7 +47,7 @@ static void value_text(const json_t *record, const char *path, char *out, size_t
     else
         snprintf(out, out_bytes, "-");
     for (char *c = out; *c; c++)
-        if (*c <= ' ') *c = '_';
+        if ((unsigned char)*c <= ' ') *c = '_';
 }
 
 static bool wanted(const json_t *record, char **filter, int n) {

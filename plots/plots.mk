@@ -8,6 +8,8 @@ $(BUILD)/tabulate: $(BUILD)/plots/tabulate.o $(LIB)
 $(BUILD)/columns: $(BUILD)/plots/columns.o $(LIB)
 	$(LINK)
 
+test: $(BUILD)/tabulate $(BUILD)/columns
+
 .PHONY: ladder
 ladder: $(BUILD)/columns ## the README's table of stages, from recorded runs: RECORDED=h200
 	@plots/ladder.sh $(or $(RECORDED),h200)

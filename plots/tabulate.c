@@ -18,6 +18,7 @@
 
 #include <getopt.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,36 +127,43 @@ static void put_quoted(FILE *f, const char *s) {
     fputc('"', f);
 }
 
+/* Adds to a text as much as it has room for. */
+__attribute__((format(printf, 3, 4))) static void append(char *out, size_t out_bytes,
+                                                         const char *format, ...) {
+    size_t n = strlen(out);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(out + n, out_bytes - n, format, args);
+    va_end(args);
+}
+
 /* Adds a record's revision to "abc1234, def5678" if it is not there yet. */
 static void add_revision(char *list, size_t list_bytes, const json_t *r) {
     const char *revision = json_string_value(json_object_get(r, "revision"));
-    size_t n = strlen(list);
     if (revision && !strstr(list, revision))
-        snprintf(list + n, list_bytes - n, "%s%s", n ? ", " : "", revision);
+        append(list, list_bytes, "%s%s", *list ? ", " : "", revision);
 }
 
 /* r: the last stage's record; its clock, date and samples stand for the series. */
 static void put_pedigree(FILE *f, const char *label, const json_t *r, const char *revisions) {
-    char line[512] = "no record";
+    char line[512] = "";
     if (r) {
         const json_t *device = json_object_get(r, "device");
         const json_t *samples = json_object_get(r, "samples");
         const char *time = json_string_value(json_object_get(r, "time"));
-        int n = snprintf(line, sizeof line, "%s: %s", label, text(r, "device", "name"));
         int mhz = (int)json_number_value(json_object_get(device, "clock_mhz_after"));
-        if (mhz)
-            n += snprintf(line + n, sizeof line - n, ", %d MHz, driver %s", mhz,
-                          text(r, "device", "driver"));
-        n += snprintf(line + n, sizeof line - n, ", CUDA %s, revision %s, %.10s",
-                      text(r, "device", "toolkit"), revisions, time ? time : "?");
+        append(line, sizeof line, "%s: %s", label, text(r, "device", "name"));
+        if (mhz) append(line, sizeof line, ", %d MHz, driver %s", mhz, text(r, "device", "driver"));
+        append(line, sizeof line, ", CUDA %s, revision %s, %.10s", text(r, "device", "toolkit"),
+               revisions, time ? time : "?");
         if (json_object_get(samples, "median_us"))
-            snprintf(line + n, sizeof line - n, ", n = %d, L2 %s",
-                     (int)json_integer_value(json_object_get(samples, "n")),
-                     text(r, "samples", "l2"));
+            append(line, sizeof line, ", n = %d, L2 %s",
+                   (int)json_integer_value(json_object_get(samples, "n")),
+                   text(r, "samples", "l2"));
     }
     put_quoted(f, label);
     fputc(' ', f);
-    put_quoted(f, line);
+    put_quoted(f, r ? line : "no record");
     fputc('\n', f);
 }
 
