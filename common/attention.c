@@ -77,7 +77,9 @@ const char *attention_complete(struct attention *a) {
     if ((int64_t)a->batch * a->heads > INT32_MAX)
         return reason("batch * heads is %lld; a grid holds 2^31 - 1 blocks",
                       (long long)a->batch * a->heads);
-    double largest = (double)a->batch * a->heads * fmax(a->seqlen_q, a->seqlen_k) * a->head_dim;
+    /* of one batch at least, and of one row: strides are worked out for empty tensors, too */
+    double largest =
+        fmax(a->batch, 1) * a->heads * fmax(fmax(a->seqlen_q, a->seqlen_k), 1) * a->head_dim;
     if (largest > 0x1p40) return reason("a tensor of %.3g elements; at most 2^40", largest);
 
     if (a->scale == 0) a->scale = (float)(1 / sqrt(a->head_dim));

@@ -43,6 +43,9 @@ static void broken_rules_are_named(void **state) {
     assert_reason(attention_complete(&a), "2^31 - 1");
     a = problem(1, 8, 8, 1 << 30, 1 << 30, 256, MASK_NONE);
     assert_reason(attention_complete(&a), "at most 2^40");
+    a = problem(0, INT32_MAX, 1, 1 << 30, 1 << 30, 1 << 30,
+                MASK_NONE); /* empty: strides overflow */
+    assert_reason(attention_complete(&a), "at most 2^40");
     a = problem(1, 1, 1, 1, (1 << 30) + 1, 8, MASK_NONE);
     assert_reason(attention_complete(&a), "up to 2^30");
     a = attention_default();
