@@ -1,5 +1,6 @@
 /* device.h on a GPU: the CUDA driver API on the primary context of device 0, with one stream. */
 #include "cuda_device.h"
+#include "path.h"
 #include "reason.h"
 
 #include <errno.h>
@@ -130,26 +131,6 @@ static const char *cuda_fill(struct device *d, device_ptr p, uint32_t word, size
 
 /* ---- Images and launches -------------------------------------------------------------------- */
 
-/* The whole file with a 0 behind it, or NULL with errno. */
-static char *file_read(const char *path, size_t *n_bytes) {
-    FILE *f = fopen(path, "rb");
-    if (!f) return NULL;
-    char *text = NULL;
-    long bytes = !fseek(f, 0, SEEK_END) ? ftell(f) : -1;
-    if (bytes >= 0 && !fseek(f, 0, SEEK_SET) && (text = malloc((size_t)bytes + 1))) {
-        if (fread(text, 1, (size_t)bytes, f) == (size_t)bytes) {
-            text[bytes] = 0;
-            *n_bytes = (size_t)bytes;
-        } else {
-            free(text);
-            text = NULL;
-            if (!errno) errno = EIO;
-        }
-    }
-    fclose(f);
-    return text;
-}
-
 static const char *cuda_load(struct device *d, const char *dir, const char *name,
                              struct device_image **out) {
     static const char *const hopper[] = {"sm_90a", "sm_90", NULL}, *const ada[] = {"sm_89", NULL};
@@ -157,10 +138,9 @@ static const char *cuda_load(struct device *d, const char *dir, const char *name
     const char *const *arch = d->info.chip.cc == 90 ? hopper : ada;
     char path[PATH_MAX], *bytes = NULL;
     size_t n_bytes = 0;
-    errno = 0;
     for (int i = 0; arch[i] && !bytes; i++) {
         snprintf(path, sizeof path, "%s/%s.%s.cubin", dir, name, arch[i]);
-        bytes = file_read(path, &n_bytes);
+        bytes = path_read(path, &n_bytes);
         if (!bytes && errno != ENOENT)
             return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
     }

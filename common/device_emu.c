@@ -3,6 +3,7 @@
 
 #include "emu_counters.h"
 #include "occupancy.h"
+#include "path.h"
 #include "reason.h"
 #include "source.h"
 #include "tensormap.h"
@@ -68,27 +69,15 @@ static const char *emu_fill(struct device *d, device_ptr p, uint32_t word, size_
 
 /* ---- Images and launches --------------------------------------------------------------------- */
 
-static char *file_text(const char *path, size_t *bytes) {
-    FILE *f = fopen(path, "rb");
-    if (!f) return NULL;
-    char *text = NULL;
-    long n = fseek(f, 0, SEEK_END) ? -1 : ftell(f);
-    if (n >= 0 && !fseek(f, 0, SEEK_SET) && (text = malloc((size_t)n + 1)))
-        *bytes = fread(text, 1, (size_t)n, f);
-    fclose(f);
-    return text;
-}
-
 /* The newest PTX that the chip may run: Hopper's own first, Ada's on anything from Ada on. */
 static const char *emu_load(struct device *d, const char *dir, const char *name,
                             struct device_image **out) {
     static const char *const arch[] = {"compute_90a", "compute_89"};
     char path[PATH_MAX], *text = NULL;
     size_t bytes = 0;
-    errno = 0;
     for (int a = d->info.chip.cc >= 90 ? 0 : 1; a < 2 && !text; a++) {
         snprintf(path, sizeof path, "%s/%s.%s.ptx", dir, name, arch[a]);
-        text = file_text(path, &bytes);
+        text = path_read(path, &bytes);
         if (!text && errno != ENOENT)
             return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
     }

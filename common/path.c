@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +28,30 @@ const char *path_writable(const char *path) {
         return reason_as(STATUS_FILE, "cannot write %s: %s; make the folder, or choose another",
                          path, strerror(errno));
     return NULL;
+}
+
+char *path_read(const char *path, size_t *bytes) {
+    char *text = NULL, *grown;
+    size_t n = 0, room = 1 << 16;
+    FILE *f = fopen(path, "rb");
+    if (!f) return NULL;
+    while ((grown = realloc(text, room))) {
+        text = grown;
+        n += fread(text + n, 1, room - n - 1, f);
+        if (n + 1 < room) break;
+        room *= 2;
+    }
+    int error = errno;
+    if (!grown || ferror(f)) {
+        free(text);
+        text = NULL;
+    } else {
+        text[n] = 0;
+        *bytes = n;
+    }
+    fclose(f);
+    errno = error;
+    return text;
 }
 
 const char *path_stdout(void) {

@@ -1,9 +1,15 @@
-/* Paths that the user names. */
+/* Files by their paths. */
 #pragma once
+
+#include <stddef.h>
 
 /* NULL if a file can be written there, else why not (STATUS_FILE): asked before the work is
  * done, not after. Writes nothing. */
 const char *path_writable(const char *path);
+
+/* The whole file and a 0 behind it, to be freed; *bytes without that 0. NULL with errno if it
+ * cannot be read. */
+char *path_read(const char *path, size_t *bytes);
 
 /* NULL if all that was printed has reached stdout, else why not (STATUS_FILE). */
 const char *path_stdout(void);
