@@ -388,7 +388,7 @@ print(report)
 
 # %% [markdown]
 # First line: what is wrong, and where. Then the access that was noticed, with all lines it was called from, and the one
-# that nothing orders with it. On a GPU there is no report: most of the time the copy would have come in time.
+# that nothing orders with it. A GPU reports nothing: its answer is right or wrong, as the copy comes in time or not.
 #
 # The other direction: "S is there, k_smem has been read" comes before the consumer gives the stage back. Without it,
 # which of your two lines comes too early?

@@ -106,7 +106,9 @@ class Lab:
 
     def make(self, picture, *words):
         """The path of a picture in results/ that `make WORDS` draws."""
-        subprocess.run(["make", "-s", *words], cwd=ROOT, check=True, capture_output=True)
+        done = subprocess.run(["make", "-s", *words], cwd=ROOT, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"make {' '.join(words)}: {done.stderr.strip()}")
         return ROOT / "results" / picture
 
     def bounds(self, chips):

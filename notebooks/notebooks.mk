@@ -2,7 +2,7 @@
 LABS := $(wildcard notebooks/lab-*.py)
 
 .PHONY: notebooks
-notebooks: $(LABS:.py=.ipynb) ## write each lab's .ipynb from its .py; LAB_DEVICE=auto makes a lab run the stages instead of replaying
+notebooks: $(LABS:.py=.ipynb) ## write each lab's .ipynb from its .py; LAB_DEVICE=auto makes lab 1 run its stage instead of replaying
 
 notebooks/%.ipynb: notebooks/%.py notebooks/student.py
 	@test -x $(PYTHON) || { echo "make: $(PYTHON) is missing; run 'make setup'" >&2; exit 1; }
