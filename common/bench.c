@@ -40,6 +40,17 @@ static const char *place_tensors(struct bench *b, const struct inputs *in) {
     return workspace ? device_alloc(b->device, workspace, &b->tensors.workspace) : NULL;
 }
 
+/* --image may choose among images of one tile: the head_dim in its name, and -small, stay as planned.
+ * Grids and blocks are made for the planned one. */
+static const char *image_fits(const char *image, const char *planned) {
+    int asked = 0, wanted = 0;
+    bool other_dim = sscanf(image, "d%d", &asked) == 1 && sscanf(planned, "d%d", &wanted) == 1 &&
+                     asked != wanted;
+    if (!other_dim && !strstr(image, "-small") == !strstr(planned, "-small")) return NULL;
+    return reason_as(STATUS_USAGE, "image %s is not for this problem, which takes %s", image,
+                     planned);
+}
+
 const char *bench_open(struct device *d, const struct attention *a, const struct inputs *in,
                        const char *image, struct bench *out) {
     char dir[PATH_MAX];
@@ -50,6 +61,7 @@ const char *bench_open(struct device *d, const struct attention *a, const struct
     if (attention_o_elements(a) == 0) return NULL; /* nothing to launch */
     if (image) snprintf(out->plan.image, sizeof out->plan.image, "%s", image);
     if ((why = stage.plan(a, d, &out->tensors, &out->plan))) goto fail;
+    if (image && (why = image_fits(image, out->plan.image))) goto fail;
     if (image) snprintf(out->plan.image, sizeof out->plan.image, "%s", image);
     snprintf(dir, sizeof dir, "%s/images/stage-%d", program_folder(), stage.number);
     if ((why = device_load(d, dir, out->plan.image, &out->image))) goto fail;

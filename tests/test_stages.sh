@@ -31,6 +31,8 @@ for image in d64 d64-exp4 d64-naive; do
     stage_test "stage-6 --image $image, such scores" "$build/stage-6" --image $image --seqlen 333 --heads 1 \
         --input uniform --scale 1e9 --no-time --counters none --quiet
 done
+status "an image of another head_dim, stage 2" 2 "$build/stage-2" --device emu --image d128
+status "an image of another tile, stage 4" 2 "$build/stage-4" --device emu --image d64
 status "an image of another head_dim" 2 "$build/stage-6" --device emu --image d128-naive
 status "an image without a mask" 2 "$build/stage-6" --device emu --image d64 --causal
 tap_done
