@@ -1,7 +1,7 @@
 # The revision of the source, baked into every program. build/revision changes only when it does.
 REVISION := $(or $(shell git describe --always --dirty 2>/dev/null),unknown)
 ifneq ($(REVISION),$(shell cat $(BUILD)/revision 2>/dev/null))
-$(shell mkdir -p $(BUILD) && echo '$(REVISION)' > $(BUILD)/revision)
+$(shell mkdir -p $(BUILD) && test -w $(BUILD) && echo '$(REVISION)' > $(BUILD)/revision)
 endif
 
 $(BUILD)/common/revision.o: CPPFLAGS += -DREVISION='"$(REVISION)"'

@@ -43,7 +43,8 @@ $(addprefix banks-,$(STAGES)): banks-%: %
 	    n=$$(printf '%s\n' "$$map" | grep -c '^# lane'); \
 	    test $$n -gt 0 || { echo "make: warp 0 makes no shared access at line $(LINE) of $*" >&2; exit 2; }; \
 	    test $(ACCESS) -lt $$n || { echo "make: line $(LINE) of $* makes $$n shared accesses: ACCESS=0 to $$((n - 1))" >&2; exit 2; }; \
-	    mkdir -p results/banks && printf '%s\n' "$$map" > results/banks/$*-$(LINE).txt
+	    mkdir -p results/banks 2> /dev/null && test -w results/banks || { echo "make: cannot write to results/banks: make it writable" >&2; exit 5; }; \
+	    printf '%s\n' "$$map" > results/banks/$*-$(LINE).txt
 	@command -v gnuplot > /dev/null || \
 	    { echo "banks: the map is in results/banks/$*-$(LINE).txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
 	@gnuplot -e "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); out='results/banks/$*-$(LINE)'; \

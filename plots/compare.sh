@@ -15,6 +15,7 @@ recorded=plots/recorded
 fail() { echo "compare: $2" >&2; exit "$1"; }
 [[ ${RECORDED:-} =~ ^[A-Za-z0-9._-]*$ ]] || fail 2 "RECORDED names a file of $recorded without .jsonl: $(cd $recorded && echo *.jsonl)"
 mkdir -p $out 2>/dev/null && [ -w $out ] || fail 5 "cannot write to $out: make it writable"
+exec 9> $out/.lock && flock -n 9 || { echo "compare: waits for another compare in $PWD" >&2; flock 9; }
 
 stages=$(for d in $dirs; do basename "$d"; done | tr '\n' ' ')
 series=() problem= wrong=0

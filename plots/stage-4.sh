@@ -6,7 +6,7 @@
 set -euo pipefail
 records=$1 out=$2
 [ -f "$records" ] || { echo "stage-4: there is no $records; RECORDED=h200 draws plots/recorded/h200-stage-4.jsonl" >&2; exit 5; }
-mkdir -p "$out"
+mkdir -p "$out" 2> /dev/null && [ -w "$out" ] || { echo "stage-4: cannot write to $out: make it writable" >&2; exit 5; }
 # A record's command is "build/sweep/dDIM-TILE/stage-4 ..."; blanks are printed as "_".
 build/columns "$records" -- command problem.head_dim problem.mask samples.tflops \
     kernels.attention.registers kernels.attention.local_bytes counters.blocks_per_sm |

@@ -4,7 +4,7 @@ set -euo pipefail
 records=$1 out=$2
 [ -f "$records" ] || { echo "stage-5: there is no $records; RECORDED=h200 draws plots/recorded/h200-stage-5.jsonl" >&2; exit 5; }
 command -v gnuplot >/dev/null || { echo "stage-5: to draw the sweep install gnuplot-nox (make setup)" >&2; exit 77; }
-mkdir -p "$out"
+mkdir -p "$out" 2> /dev/null && [ -w "$out" ] || { echo "stage-5: cannot write to $out: make it writable" >&2; exit 5; }
 
 both() { # both SWEEP KEYS...: the keys, then what follows, with A from shared memory and from registers
     paste -d' ' <(build/columns "$records" sweep="$1" problem.a=smem -- "${@:2}") \

@@ -5,7 +5,8 @@ $(BUILD)/profiler/%.o: CPPFLAGS += -isystem profiler/cxx
 doctor: ## what is here, what is not, and the remedy for each
 	@command -v $(CC) > /dev/null && test -e $(CUDA)/include/cuda.h || \
 	    { echo "missing: a C compiler or CUDA's headers, without which nothing is built; run 'make setup'"; exit 77; }
-	@mkdir -p $(BUILD); $(MAKE) --no-print-directory $(BUILD)/doctor > $(BUILD)/doctor.log 2>&1 || \
+	@mkdir -p $(BUILD) && test -w $(BUILD) || { echo "missing: the right to write to $(BUILD)/; clone the repository for yourself"; exit 77; }
+	@$(MAKE) --no-print-directory $(BUILD)/doctor > $(BUILD)/doctor.log 2>&1 || \
 	    { tail -5 $(BUILD)/doctor.log; echo "missing: something that the build needs; run 'make setup'"; exit 77; }
 	@$(BUILD)/doctor $(NVCC) $(PYTHON)
 
@@ -28,7 +29,7 @@ timeline: $(addprefix timeline-,$(TIMED)) ## what the GPU does every 2 us: resul
 	@$(attention-only)
 $(addprefix timeline-,$(STAGES)): timeline-%: %
 	@test "$(WINDOW)" -gt 0 2> /dev/null || { echo "make: WINDOW is a whole number of us above 0, not '$(WINDOW)'" >&2; exit 2; }
-	@mkdir -p results
+	@mkdir -p results 2> /dev/null && test -w results || { echo "make: cannot write to results: make it writable" >&2; exit 5; }
 ifeq ($(RECORDED),)
 	@flock -F $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS) --timeline results/timeline-$*.tsv
 	@echo results/timeline-$*.tsv

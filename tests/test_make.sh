@@ -62,6 +62,28 @@ if command -v gnuplot > /dev/null; then
     check "conflicts of a stage without records" drawn conflicts 7-none
 fi
 
+for n in 4 5; do
+    status "no place for the sweep of stage $n" 5 plots/stage-$n.sh plots/recorded/h200-stage-$n.jsonl /dev/null/no
+done
+
+# Two at once, in a tree of their own: each has its own table.
+tree=$tap_dir/tree
+mkdir "$tree" && ln -s "$PWD/plots" "$PWD/stages" "$PWD/profiler" "$tree" && ln -s "$(realpath "$build")" "$tree/build"
+compared() { # STAGE_DIRS: how many stages are in the table
+    (cd "$tree" && plots/compare.sh emu "$1" --seqlen 64 --heads 1 2> /dev/null) | grep -c '^[0-9]'
+}
+two_at_once() {
+    compared "stages/1-scalar stages/2-wmma-qk stages/3-wmma-pv" > "$tap_dir/first" &
+    sleep 0.5
+    compared "stages/2-wmma-qk" > "$tap_dir/second"
+    wait
+    cat "$tap_dir/first" "$tap_dir/second"
+    # each stage twice: the recorded values and the emulator's
+    [ "$(cat "$tap_dir/first")" -eq 6 ] && [ "$(cat "$tap_dir/second")" -eq 2 ] &&
+        [ "$(wc -l < "$tree/results/compare/run.jsonl")" -eq 1 ]
+}
+check "two compares at once" two_at_once
+
 # Ctrl-C reaches all of make's processes: the lock is the stage's own, so make waits for the stage
 interrupted_make() {
     setsid make BUILD="$build" stage-1 source DEVICE=emu ARGS="--seqlen 1024" > "$tap_dir/said" 2>&1 &
