@@ -28,6 +28,8 @@ status "--n 0 is no width" 2 stage5 --n 0
 check "it names the option once" grep -q "^stage-5: --n takes" "$tap_dir/err"
 status "--input nonsense" 2 stage5 --input nonsense
 status "--counters nonsense" 2 stage5 --counters NONSENSE
+check "--jobs 1, which make J=1 run asks for" right --jobs 1
+status "--jobs 0" 2 stage5 --jobs 0
 check "--counters none" right --counters none
 for file in "" "$tap_dir" "$tap_dir/none/r.jsonl"; do status "--json '$file'" 5 stage5 --json "$file"; done
 before_it_runs() { [ -z "$(stage5 --json "$tap_dir" 2> /dev/null)" ]; }

@@ -28,7 +28,8 @@ void settings_help(FILE *f) {
     fputs(
         "  --explain              print the map of shared memory and the descriptors, and stop\n"
         "  --sweep                measure everything; with --json F into a file of records\n"
-        "  --device auto|cuda|emu  --chip NAME  --counters GROUP[,GROUP]|none  --no-time\n"
+        "  --device auto|cuda|emu  --chip NAME  --jobs N  --counters GROUP[,GROUP]|none  "
+        "--no-time\n"
         "  --csv  --json F  --quiet  --help\n"
         "exit status: 0 right; 1 wrong, or the mistake was caught; 2 usage; 3 not a Hopper chip;\n"
         "4 device; 5 file; 6 no counters; 77 nothing here can run it; 130, 143 interrupted\n",
@@ -49,6 +50,7 @@ enum {
     SWEEP,
     DEVICE,
     CHIP,
+    JOBS,
     COUNTERS,
     NO_TIME,
     CSV,
@@ -70,6 +72,7 @@ static const struct option options[] = {{"n", 1, 0, N},
                                         {"sweep", 0, 0, SWEEP},
                                         {"device", 1, 0, DEVICE},
                                         {"chip", 1, 0, CHIP},
+                                        {"jobs", 1, 0, JOBS},
                                         {"counters", 1, 0, COUNTERS},
                                         {"no-time", 0, 0, NO_TIME},
                                         {"csv", 0, 0, CSV},
@@ -139,6 +142,8 @@ static const char *read_one(int option, const char *value, struct settings *s) {
     case CHIP:
         s->chip = value;
         return NULL;
+    case JOBS:
+        return option_int("jobs", value, 1, 1024, &s->jobs);
     case COUNTERS:
         s->counters = strcmp(value, "none") ? value : NULL;
         return s->counters ? counters_check(value) : NULL;

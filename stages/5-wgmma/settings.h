@@ -7,6 +7,7 @@ struct settings {
     struct experiment e;
     enum device_kind device;
     const char *chip, *counters, *json_path; /* NULL: default, none, none */
+    int jobs;                                /* the emulator's host threads; 0: one for each core */
     bool csv, quiet, explain, sweep, no_time, help;
 };
 

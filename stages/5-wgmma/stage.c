@@ -2,6 +2,7 @@
  *
  * Check one product against double; measure it; show a mistake (--break); explain a layout (--explain). */
 #include "check.h"
+#include "emulator.h"
 #include "experiment.h"
 #include "interrupt.h"
 #include "path.h"
@@ -181,6 +182,7 @@ static void print_mistake(const struct run *r) {
 
 static const char *run_open(struct run *r) {
     const struct settings *s = r->settings;
+    device_emulator_options(&(struct emu_options){.n_threads = s->jobs});
     const char *why = device_open(s->device, s->chip, &r->device);
     if (why) return why;
     if (device_info(r->device)->chip.cc != 90)
