@@ -16,7 +16,7 @@ MAKEFLAGS += --no-builtin-rules
 BUILD  := build
 CC     := gcc
 PYTHON := .venv/bin/python
-DEVICE ?= auto
+override DEVICE := $(or $(DEVICE),auto)
 ARGS   ?=
 J      ?=
 

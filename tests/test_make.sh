@@ -21,6 +21,7 @@ check "a ladder that was not recorded" refuses 5 "no plots/recorded/none.jsonl" 
 check "a timeline that was not recorded" refuses 5 "no plots/recorded/none-timeline-6.tsv" stage-6 timeline RECORDED=none
 check "it says which were" grep -q "recorded are: h200-timeline-6" "$tap_dir/said"
 check "a timeline of no width" refuses 2 "WINDOW is a whole number" stage-6 timeline RECORDED=h200 WINDOW=0
+check "fuzzing for no time" refuses 2 "FUZZ_SECONDS is a whole number" fuzz FUZZ_SECONDS=0
 for n in 4 5; do
     check "a sweep of stage $n that was not recorded" refuses 5 "^stage-$n: there is no plots/recorded/none" stage-$n sweep RECORDED=none
     check "once" [ "$(grep -c "there is no" "$tap_dir/said")" -eq 1 ]
@@ -45,6 +46,7 @@ says() { # PATTERN GOALS...: make succeeds, and says so
 }
 check "attention's options leave stage 5 out" says "stage-5 is left out" -n run ARGS=--causal
 check "stage 6 runs then" grep -q "$build/stage-6 " "$tap_dir/said"
+check "DEVICE= is the default" says "stage-1 --device auto " -n stage-1 run DEVICE=
 silent() { make BUILD="$build" "$@" > "$tap_dir/said" 2>&1 && [ ! -s "$tap_dir/said" ] || { cat "$tap_dir/said"; false; }; }
 check "a stage that is built needs no word" silent stage-1
 check "stages without a recorded timeline are left out" says "tables = 'plots/recorded/h200-timeline-6" -n timeline RECORDED=h200
