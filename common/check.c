@@ -124,8 +124,8 @@ static double rounding_error(double x) {
     return fabs((double)back - rounded);
 }
 
-/* A row below the normal range of fp16 is measured against that range: its steps no longer shrink.
- * */
+/* A row below the normal range of fp16 is measured against that range: its steps no longer
+ * shrink. */
 static double row_error(double squares, double reference_squares, int n) {
     double norm = fmax(sqrt(reference_squares), HALF_MIN_NORMAL * sqrt(n));
     return isfinite(squares) ? sqrt(squares) / norm : INFINITY;

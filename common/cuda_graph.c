@@ -3,9 +3,9 @@
  *   warm   event | replay: launch launch launch ... | event
  *   cold   flush the L2 | replay: event launch event |
  *
- * A warm replay is long enough that its own start-up (some us) is lost in it, or a burst, which includes
- * it; peers are timed so too. A cold one is a single launch: only nodes of the graph can keep that
- * start-up out, but each of them adds to it (1.5 us). */
+ * A warm replay is long enough that its own start-up (some us) is lost in it, or a burst, which
+ * includes it; peers are timed so too. A cold one is a single launch: only nodes of the graph can
+ * keep that start-up out, but each of them adds to it (1.5 us). */
 #include "cuda_device.h"
 #include "reason.h"
 

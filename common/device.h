@@ -35,7 +35,7 @@ struct device_launch {
     _Alignas(64) unsigned char arg[DEVICE_MAX_ARGS][DEVICE_MAX_ARG_BYTES];
 };
 
-/* Appends one argument; a CHECK fails if there is no room. */
+/* Appends one argument; no room for it is a bug, and ends the program. */
 void device_launch_arg(struct device_launch *l, const void *value, size_t bytes);
 
 /* What the loader says of a kernel. */

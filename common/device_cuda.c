@@ -188,8 +188,8 @@ static const char *cuda_tensor_map(struct device *d, const struct device_tensor_
                                  : m->swizzle_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                  : m->swizzle_bytes == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
                                                           : CU_TENSOR_MAP_SWIZZLE_NONE;
-    /* A row of a swizzled box is 128 bytes at most: that is what L2 should fetch at a time. With 256,
-     * decoding, which DRAM bounds, took 9 % longer on an H200 (stage 6's README). */
+    /* A row of a swizzled box is 128 bytes at most: that is what L2 should fetch at a time. With
+     * 256, decoding, which DRAM bounds, took 9 % longer on an H200 (stage 6's README). */
     TRY(c, TensorMapEncodeTiled, map_128_bytes, CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
         (cuuint32_t)m->rank, (void *)m->base, (const cuuint64_t *)m->extent,
         (const cuuint64_t *)m->stride + 1, m->box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,

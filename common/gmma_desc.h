@@ -1,14 +1,15 @@
 /* The 64-bit word by which WGMMA finds a matrix in shared memory.
  *
  *   bits    field         value
- *    0-13   start         address >> 4             16-byte units of the shared window's 18-bit addresses
+ *    0-13   start         address >> 4             16-byte units of 18-bit shared addresses
  *   16-29   leading       byte offset >> 4         see below
  *   32-45   stride        byte offset >> 4         see below
- *   49-51   base offset   (address >> 7) & 7       0 if the swizzle pattern starts at a multiple of itself
+ *   49-51   base offset   (address >> 7) & 7       0 if the pattern starts at a multiple of itself
  *   62-63   swizzle       0 none, 1 128-byte, 2 64-byte, 3 32-byte
  *
- * A matrix is made of core matrices, 8 rows of 16 bytes. With a swizzle of W bytes, W / 16 of them lie
- * side by side in 8 rows of W bytes, and that block of 8 W bytes is the unit the offsets count in.
+ * A matrix is made of core matrices, 8 rows of 16 bytes. With a
+ * swizzle of W bytes, W / 16 of them lie side by side in 8 rows of W
+ * bytes, and that block of 8 W bytes is the unit the offsets count in.
  *
  *   K-major  (Q and K: rows are queries or keys, the product runs along the row)
  *     stride   from 8 rows to the next 8 rows; 8 W where rows are packed
@@ -60,7 +61,8 @@ GMMA_FN uint64_t gmma_desc_advance(uint64_t word, uint32_t n_bytes) {
 }
 
 /* Where byte `at` of a tile lies when rows of `span_bytes` (32, 64, 128; 0 none) are swizzled: the
- * 16-byte chunk number is XORed with bits of the row number. The tile starts at a multiple of 8 spans.
+ * 16-byte chunk number is XORed with bits of the row
+ * number. The tile starts at a multiple of 8 spans.
  *
  *   span 128   at[6:4] ^= at[9:7]
  *   span  64   at[5:4] ^= at[8:7]

@@ -1,14 +1,15 @@
-/* Where WGMMA wants the elements of a matrix X (rows, k) in shared memory: rows are M or N, the product
- * runs along k. Sixteen ways for A and B together, one formula each; hopper's canonical layouts
- * (PTX ISA 9.7.15.5.1). W is the swizzle in bytes, h = W / 2 the halves that fit into it.
+/* Where WGMMA wants the elements of a matrix X (rows, k) in shared memory: rows are M or N, the
+ * product runs along k. Sixteen ways for A and B together, one formula each; hopper's canonical
+ * layouts (PTX ISA 9.7.15.5.1). W is the swizzle in bytes, h = W / 2 the halves that fit into it.
  *
- *   K-major, W > 0     slabs of h elements of k:   [k / h][row][k % h]       rows of W bytes, swizzled
- *   K-major, W = 0     columns of core matrices:   [k / 8][row][k % 8]       core = 8 rows of 16 bytes
- *   MN-major, W > 0    slabs of h rows:            [row / h][k][row % h]     rows of W bytes, swizzled
- *   MN-major, W = 0    columns of core matrices:   [row / 8][k][row % 8]
+ *   K-major, W > 0   slabs of h elements of k:   [k / h][row][k % h]     rows of W bytes, swizzled
+ *   K-major, W = 0   columns of core matrices:   [k / 8][row][k % 8]     core = 8 rows of 16 bytes
+ *   MN-major, W > 0  slabs of h rows:            [row / h][k][row % h]   rows of W bytes, swizzled
+ *   MN-major, W = 0  columns of core matrices:   [row / 8][k][row % 8]
  *
- * Swizzled: the 16-byte chunk number within 128 bytes is XORed with the number of the 128-byte line,
- * as far as W reaches (gmma_swizzled in gmma_desc.h). Tiles start at multiples of 1024 bytes. */
+ * Swizzled: the 16-byte chunk number within 128 bytes is XORed with
+ * the number of the 128-byte line, as far as W reaches (gmma_swizzled
+ * in gmma_desc.h). Tiles start at multiples of 1024 bytes. */
 #pragma once
 
 #include "gmma_desc.h"

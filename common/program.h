@@ -1,4 +1,5 @@
-/* Where this program lies: what belongs to it is found from there, whatever folder it is started in. */
+/* Where this program lies: what belongs to it is found
+ * from there, whatever folder it is started in. */
 #pragma once
 
 #include <stdbool.h>

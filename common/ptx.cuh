@@ -40,8 +40,9 @@ template <int n> static __device__ __forceinline__ void cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
 }
 
-/* Four 8x8 fp16 matrices from shared memory; lane i names row i % 8 of matrix i / 8, 16 bytes. r[j] is
- * elements 2 (i % 4) and 2 (i % 4) + 1 of row i / 4 of matrix j; with .trans, of column i / 4. */
+/* Four 8x8 fp16 matrices from shared memory; lane i names row i % 8 of matrix i / 8, 16 bytes.
+ * r[j] is elements 2 (i % 4) and 2 (i % 4) + 1 of row i / 4 of matrix j; with .trans, of
+ * column i / 4. */
 static __device__ __forceinline__ void ldmatrix_x4(uint32_t (&r)[4], uint32_t smem) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -71,7 +72,8 @@ static __device__ __forceinline__ uint32_t cvt_f16x2(float lo, float hi) {
     return r;
 }
 
-/* Waits until n_threads threads, whole warps, have come to barrier `id` of the CTA (0: __syncthreads). */
+/* Waits until n_threads threads, whole warps, have come
+ * to barrier `id` of the CTA (0: __syncthreads). */
 static __device__ __forceinline__ void bar_sync(int id, int n_threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(n_threads) : "memory");
 }

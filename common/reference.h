@@ -25,8 +25,8 @@ struct reference {
 enum { REFERENCE_ALL_ROWS = 0, REFERENCE_MIN_ROWS = 256 };
 
 /* `work` limits n_rows * seqlen_k * head_dim, but REFERENCE_MIN_ROWS and one row of each batch-head
- * are taken in any case; REFERENCE_ALL_ROWS: no limit. `seed` draws the rows. NULL, or the reason.
- * */
+ * are taken in any case; REFERENCE_ALL_ROWS: no limit. `seed` draws the rows. NULL, or the
+ * reason. */
 const char *reference_open(const struct attention *a, const half *q, const half *k, const half *v,
                            double work, uint64_t seed, struct reference *out);
 void reference_close(struct reference *r);

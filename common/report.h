@@ -29,7 +29,8 @@ struct report {
     bool interrupted;
 };
 
-/* To stdout, in columns or CSV as the options say; main looks whether it got there (path_stdout). */
+/* To stdout, in columns or CSV as the options say;
+ * main looks whether it got there (path_stdout). */
 void report_print(const struct report *r);
 
 json_t *report_record(const struct report *r, int argc, char **argv);

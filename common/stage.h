@@ -36,7 +36,8 @@ struct stage {
     size_t (*workspace_bytes)(const struct attention *a, const struct chip *chip);
 
     /* Chooses image, tiles and grids and binds the arguments. out->image comes in as what --image
-     * names, or empty: it will be launched whatever the stage chooses, with the grid chosen here. */
+     * names, or empty: it will be launched whatever
+     * the stage chooses, with the grid chosen here. */
     const char *(*plan)(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out);
 

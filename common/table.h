@@ -2,7 +2,7 @@
  *
  *   group  name    value  unit  source  note
  *   time   median  9.12   us    event   n 50, IQR 0.03
- *   time   clock   n/a (the emulator has no clock)     <- a cell with nothing to its right may overhang */
+ *   time   clock   n/a (the emulator has no clock)   <- with nothing to its right, may overhang */
 #pragma once
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ enum { TABLE_MAX_COLUMNS = 12 };
 
 struct table {
     int n_columns, n_rows;
-    char **cell; /* (n_rows, n_columns), row 0 is the heading; NULL: out of memory on the way */
+    char **cell; /* (n_rows, n_columns), row 0 is the heading */
 };
 
 /* One string per column; NULL stands for "". */

@@ -4,8 +4,8 @@
  *
  * A sample is one replay of a graph of back-to-back launches that lasts at least TIMING_SAMPLE_US,
  * divided by their number. Cold: the L2 is overwritten before each, and a sample is one launch.
- * Burst: no warm-up, and a sample is one launch, some time after the last: what a board does before its
- * power limit lowers the clock. */
+ * Burst: no warm-up, and a sample is one launch, some time after the
+ * last: what a board does before its power limit lowers the clock. */
 #pragma once
 
 #include "device.h"

@@ -1,5 +1,5 @@
-/* Late completion: operations that run on after their instruction, until something waits for them.
- * */
+/* Late completion: operations that run on after their instruction, until something waits for
+ * them. */
 #include "async.h"
 
 #include "internal.h"

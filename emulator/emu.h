@@ -3,7 +3,7 @@
  *   module     a parsed PTX file                      lives until emu_module_close
  *   kernel     its lowered instructions (read-only while running)
  *   launch     one grid of a kernel                   lives during emu_launch
- *   cluster    the blocks that run together           one for each host thread, used again and again
+ *   cluster    the blocks that run together           one for each host thread, used over and over
  *   block      one CTA: shared memory, barriers
  *   warp       32 lanes: registers, program counters
  *

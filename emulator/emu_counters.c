@@ -143,8 +143,8 @@ static void put_bounds(struct list *l, const struct sum *class, const struct sum
         "global bytes / DRAM rate, as if no cache hit", "uncached.dram");
 }
 
-/* Accesses by .shared::cluster that were the block's own are ordinary ones to hardware; only they have
- * wavefronts, and only the others sectors. */
+/* Accesses by .shared::cluster that were the block's own are ordinary ones to hardware; only they
+ * have wavefronts, and only the others sectors. */
 static void move_own(struct sum *class, enum emu_class remote, enum emu_class ordinary) {
     struct sum *r = &class[remote], *o = &class[ordinary];
     o->units += r->splits;

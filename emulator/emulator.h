@@ -1,6 +1,6 @@
 /* The emulator from outside: memory, modules, launches, reports. device_emu.c is its caller.
  *
- *   memory_open - alloc ... - module_open - launch - reports, counts - module_close - memory_close */
+ *   memory_open - alloc - module_open - launch - reports, counts - module_close - memory_close */
 #pragma once
 
 #include "chip.h"

@@ -106,15 +106,14 @@ struct emu_inst {
     uint8_t type[4];                    /* enum emu_type, in the order of the opcode */
     /* cold */
     const struct emu_form *form;
-    emu_handler *inner; /* what a wrapping handler (rounding mode, ftz, sat) calls */
-    const char *opcode; /* "ld.global.nc.v4.u32", as written */
-    uint32_t pc;        /* index in the kernel */
-    uint8_t class;      /* enum emu_class: from the form; a selector may change it */
-    uint8_t
-        joined_bytes; /* of the one wider load that ptxas makes of this and later ones (units 0); else 0 */
-    uint8_t units;  /* SASS instructions of that class it stands for (wmma.mma: 2) */
-    uint32_t flops; /* tensor operations of one warp's execution (m16n8k16: 4096) */
-    int32_t aux[6]; /* the selector's own */
+    emu_handler *inner;   /* what a wrapping handler (rounding mode, ftz, sat) calls */
+    const char *opcode;   /* "ld.global.nc.v4.u32", as written */
+    uint32_t pc;          /* index in the kernel */
+    uint8_t class;        /* enum emu_class: from the form; a selector may change it */
+    uint8_t joined_bytes; /* of the wider load that ptxas makes of this and later ones, or 0 */
+    uint8_t units;        /* SASS instructions of that class it stands for (wmma.mma: 2) */
+    uint32_t flops;       /* tensor operations of one warp's execution (m16n8k16: 4096) */
+    int32_t aux[6];       /* the selector's own */
 };
 
 /* Where an instruction comes from. The kernel's own file is that of the outermost frame. */
@@ -138,9 +137,9 @@ struct emu_origin {
  *         a address [r+n], c address with tensor coordinates [r, {x, y}] (two operands: address,
  *         group), i immediate, l label, L a label of .branchtargets, C what call takes, M for mov;
  *         ? before a token: this and the rest may be absent
- *   width 4 = up to 32 bits, 8 = 64 bits, p = predicate, t = by the last type of the opcode, x = any;
- *         a and l have none. "d4|p": d, or the pair d|p (then op[1] is the predicate, else row
- *         EMU_SINK) */
+ *   width 4 = up to 32 bits, 8 = 64 bits, p = predicate, t = by the last type of the opcode,
+ *         x = any; a and l have none. "d4|p": d, or the pair d|p (then op[1] is the predicate,
+ *         else row EMU_SINK) */
 struct emu_form {
     const char *pattern, *operands;
     uint8_t class;

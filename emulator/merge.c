@@ -1,7 +1,7 @@
 /* Shared loads that ptxas joins: neighbouring scalar loads of one base register become one wider
  * LDS where the alignment is provable. PTX runs them one by one; only the counts follow SASS.
  *
- *   ld.shared.u16 [r+0]  ld.shared.u16 [r+2]  ld.shared.u16 [r+4]  ld.shared.u16 [r+6]   ->  LDS.64 [r]
+ *   ld.shared.u16 [r+0]  ld.shared.u16 [r+2]  ld.shared.u16 [r+4]  ld.shared.u16 [r+6]  ->  LDS.64
  *
  * At most four loads and 16 bytes go together, inside one block of straight code with no store,
  * barrier or other write to shared memory in between. The rule was read off what nvdisasm shows

@@ -111,8 +111,8 @@ static void count_copy(struct emu_warp *w, const struct emu_inst *i, const struc
     }
 }
 
-/* cp.async [shared], [global], bytes[, source bytes or a predicate that says to ignore the source]
- * */
+/* cp.async [shared], [global], bytes[, source bytes or a predicate that says to ignore the
+ * source] */
 static enum emu_step copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     struct emu_copy c = {.inst = i, .bytes = (uint32_t)i->aux[AUX_BYTES]};
     const struct emu_operand *source = i->n_ops > 3 ? &i->op[3] : NULL;

@@ -66,8 +66,8 @@ struct tensor_product emu_mma_product(const struct emu_warp *w, const struct emu
 
 /* ---- Registers to matrices and back ---- */
 
-/* A row group of A is 4 lanes' words one after the other: with 16-bit elements, 8 neighbours in k.
- * */
+/* A row group of A is 4 lanes' words one after the other: with 16-bit elements, 8 neighbours in
+ * k. */
 void emu_mma_gather_a(const struct emu_warp *w, const uint32_t *rows, int n_rows, int bits, int k,
                       uint32_t *a) {
     for (int r = 0; r < n_rows; r++) {

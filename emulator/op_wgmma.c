@@ -191,8 +191,8 @@ emu_handler *emu_select_wgmma(struct emu_inst *i, const char **why) {
 
 /* ---- setmaxnreg ----------------------------------------------------------------------------- */
 
-/* The pool is what the block was launched with; .dec gives back, .inc waits until there is enough.
- * */
+/* The pool is what the block was launched with; .dec gives back, .inc waits until there is
+ * enough. */
 enum emu_step emu_setmaxnreg(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint32_t want = (uint32_t)i->op[0].imm, have = w->n_registers;
     bool inc = strstr(i->opcode, ".inc") != NULL;

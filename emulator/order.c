@@ -3,7 +3,7 @@
  * behind it.
  *
  *   order(region): strongly connected parts of the region's control flow, in topological order;
- *                  a part that is a loop is ordered in turn with the edges into its first block cut. */
+ *                  a part that is a loop is ordered in turn, the edges into its first block cut. */
 #include "internal.h"
 #include "ptx.h"
 

@@ -189,8 +189,8 @@ void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu
 
 /* ---- Asynchronous operations ----------------------------------------------------------------- */
 
-/* Does the operation meet what `other` says, and is that neither known to its warp nor, if it is the
- * warp's own, of the lanes that issue it or synchronised with them? */
+/* Does the operation meet what `other` says, and is that neither known to its warp nor, if it is
+ * the warp's own, of the lanes that issue it or synchronised with them? */
 static bool meets(const struct emu_warp *w, const struct emu_issue *op, uint64_t other) {
     uint32_t lane = lane_of(other);
     if (agent_of(other) == op->agent) return false; /* its own operations are its business */

@@ -14,7 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The value of the object with this name in an array of counters or gates; of kernels, the object. */
+/* The value of the object with this name in an array
+ * of counters or gates; of kernels, the object. */
 static const json_t *named(const json_t *array, const char *name) {
     const json_t *one;
     size_t i;

@@ -1,15 +1,18 @@
-/* tabulate: records in, one plain-text table out. The plots are drawn from that table and nothing else.
+/* tabulate: records in, one plain-text table out. The
+ * plots are drawn from that table and nothing else.
  *
- *   tabulate --out DIR --problem "B1 H8 S512 D64" --stages "1-scalar 2-wmma-qk" LABEL=FILE [LABEL=FILE ...]
+ *   tabulate --out DIR --problem "B1 H8 S512 D64" --stages "1-scalar 2-wmma-qk" LABEL=FILE...
  *
- * Each LABEL=FILE is a series (a device): its newest record of every stage on that problem becomes a row.
- * DIR/table.txt   one block per series (gnuplot: index), a row per stage, "-" where there is no value;
- *                 read it with `column -t`
+ * Each LABEL=FILE is a series (a device): its newest record of every stage on that problem becomes
+ * a row.
+ * DIR/table.txt   one block per series (gnuplot: index), a row per stage, "-" where there is no
+ *                 value; read it with `column -t`
  * DIR/notes.txt   one line per "-": series, stage number, column, reason; then two of series -1
- * DIR/labels.txt  one line per series: its label and its pedigree (board, clock, toolkit, revision, date)
+ * DIR/labels.txt  one line per series: its label and its pedigree (board, clock, toolkit, revision,
+ *                 date)
  *
  *   tabulate --print-problem FILE    the newest attention problem in a file of records
- *   tabulate --print-device FILE     a label for the device that made it: "NVIDIA H200", "emulator (h200)"
+ *   tabulate --print-device FILE     the device that made it: "NVIDIA H200", "emulator (h200)"
  *
  * Exit status: 0 a table was written; 2 bad usage; 5 a file could not be read or written. */
 #include "chip.h"
@@ -120,7 +123,8 @@ static const json_t *newest(const json_t *records, const char *stage, const char
     return found;
 }
 
-/* Text goes to gnuplot inside double quotes of a data file: neither quotes nor control characters. */
+/* Text goes to gnuplot inside double quotes of a data
+ * file: neither quotes nor control characters. */
 static void put_quoted(FILE *f, const char *s) {
     fputc('"', f);
     for (; *s; s++) fputc(*s == '"' || *s == '\\' || (unsigned char)*s < ' ' ? '\'' : *s, f);

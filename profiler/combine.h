@@ -1,11 +1,12 @@
 /* One value for several launches, from the values of each. Counts add up; a share of cycles is
  * averaged over those cycles:
  *
- *   ...sum                          the sum
- *   ...max                          the largest
- *   ...pct_of_peak_sustained_active weighted by the cycles in which SMs were active; so is per_cycle_active
+ *   ...sum                            the sum
+ *   ...max                            the largest
+ *   ...pct_of_peak_sustained_active   weighted by the cycles in which SMs were active
+ *   ...per_cycle_active               likewise
  *   ...pct_of_peak_sustained_elapsed  by the elapsed cycles
- *   ..._per_issue_active.ratio      by the issues */
+ *   ..._per_issue_active.ratio        by the issues */
 #pragma once
 
 enum combine_weight { COMBINE_ACTIVE, COMBINE_ELAPSED, COMBINE_ISSUES, COMBINE_WEIGHTS };

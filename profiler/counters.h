@@ -3,12 +3,14 @@
  *
  * The short names that groups define and that plots, gates and labs use:
  *   TENSOR     tensor_active_pct  tensor_instructions  hmma_instructions  hgmma_instructions
- *   SHARED     shared_wavefronts  shared_wavefronts_ideal  bank_conflicts  bank_conflicts_{ld,st,ldgsts,gmma}
- *              bank_conflict_pct (of shared wavefronts)
- *   OCCUPANCY  occupancy_theoretical_pct  occupancy_achieved_pct  blocks_per_sm  registers  shared_bytes
+ *   SHARED     shared_wavefronts  shared_wavefronts_ideal  bank_conflicts
+ *              bank_conflicts_{ld,st,ldgsts,gmma}  bank_conflict_pct (of shared wavefronts)
+ *   OCCUPANCY  occupancy_theoretical_pct  occupancy_achieved_pct  blocks_per_sm  registers
+ *              shared_bytes
  *   MEMORY     dram_pct  dram_bytes  l2_read_sectors
  *   STALL      stall_{barrier,long_scoreboard,short_scoreboard,math_pipe,wait,...}
- *   BOUND      bound_{tensor,mufu,fma,shared,issue,largest}: the emulator's; tensor_bound_pct in TENSOR
+ *   BOUND      bound_{tensor,mufu,fma,shared,issue,largest}: the emulator's; tensor_bound_pct in
+ *              TENSOR
  *   MIX        instructions  fma_pct  mufu_instructions  ... */
 #pragma once
 

@@ -81,7 +81,7 @@ static void *load_from(const char *folder, char *error, size_t error_bytes) {
 
 static void *search(char *error, size_t error_bytes) {
     const char *chosen = getenv("ATTNLAB_CUPTI");
-    if (chosen) return load_from(chosen, error, error_bytes);
+    if (chosen && *chosen) return load_from(chosen, error, error_bytes);
     void *handle = load_from(NULL, error, error_bytes);
     for (size_t i = 0; !handle && i < sizeof folders / sizeof *folders; i++) {
         char pattern[PATH_MAX];

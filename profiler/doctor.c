@@ -82,7 +82,7 @@ static void check_programs(char *nvcc, char *python) {
     }
 }
 
-/* ---- Who else uses the counters --------------------------------------------------------------- */
+/* ---- Who else uses the counters -------------------------------------------------------------- */
 
 /* Services and tools that hold the counters of a GPU while they run, as /proc/N/comm has them. */
 static const char *const rivals[] = {"nv-hostengine", "dcgm-exporter", "nsys",
@@ -120,7 +120,7 @@ static void check_rivals(void) {
     if (!n_found) say(HERE, "other clients", "none that is known to hold the counters");
 }
 
-/* ---- Devices ---------------------------------------------------------------------------------- */
+/* ---- Devices --------------------------------------------------------------------------------- */
 
 static void check_cupti(void) {
     const char *why = cupti_list_open();

@@ -22,11 +22,12 @@ const char *gpu_counts_chip(const struct gpu_counts *g);
  * and summed ("smsp__sass_inst_executed"). */
 const char *gpu_counts_want(struct gpu_counts *g, const char *metric);
 
-/* Runs the launches as often as the range profiler needs for what was wanted since the last call. */
+/* Runs the launches as often as the range profiler
+ * needs for what was wanted since the last call. */
 void gpu_counts_collect(struct gpu_counts *g);
 
-/* Runs them once more for what is counted by instruction. Last of all: it patches the code, and on an
- * H200 a range profiled later in the process can come back undecodable (code 999). */
+/* Runs them once more for what is counted by instruction. Last of all: it patches the code, and on
+ * an H200 a range profiled later in the process can come back undecodable (code 999). */
 void gpu_counts_finish(struct gpu_counts *g);
 
 /* The counts by instruction, from one run that is made when they are first wanted. */

@@ -206,7 +206,7 @@ def main():
     args = parser.parse_args()
     stages = args.stages.replace(",", " ").split()
     names = list(PEERS) + [f"stage {s}" for s in stages]
-    print(f"{'problem':>25} {'way':>6} " + " ".join(f"{n:>17}" for n in names) + "   us; best stage / best peer")
+    print(f"{'problem':>25} {'way':>6} " + " ".join(f"{n:>17}" for n in names) + "   us; best peer / best stage")
     wrong = 0
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as files:
         for index in args.rows:

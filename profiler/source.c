@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Gathering -------------------------------------------------------------------------------- */
+/* ---- Gathering ------------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b) {
     const struct source_line *x = a, *y = b;
@@ -53,7 +53,7 @@ void source_free(struct source *s) {
     *s = (struct source){0};
 }
 
-/* ---- Printing --------------------------------------------------------------------------------- */
+/* ---- Printing -------------------------------------------------------------------------------- */
 
 /* "1234", "123.4k", "12.35M"; "" for 0. */
 static const char *count(double value, char out[16]) {

@@ -106,7 +106,8 @@ static void exponentials_are_counted(void **state) {
     assert_value("shared_load_instructions", 0);
 }
 
-/* Shares are averaged over the cycles that they are shares of: the longer launch has the greater say. */
+/* Shares are averaged over the cycles that they are
+ * shares of: the longer launch has the greater say. */
 static void several_launches_are_one_set(void **state) {
     (void)state;
     struct device_launch l[2] = {launch_of("ex2_loop", 256, N, 0),

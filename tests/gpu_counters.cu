@@ -1,5 +1,5 @@
-/* Kernels whose counts can be told beforehand: each executes one kind of instruction n times in each warp.
- * All take (out, n, step): out has 4 bytes for each thread; what step is, each says. */
+/* Kernels whose counts can be told beforehand: each executes one kind of instruction n times in
+ * each warp. All take (out, n, step): out has 4 bytes for each thread; what step is, each says. */
 #include <cuda_fp16.h>
 #include <stdint.h>
 
@@ -47,7 +47,8 @@ KERNEL wgmma_loop(float *out, int n, int step) {
 #endif
 }
 
-/* n LDS of 4 bytes (volatile, or ptxas takes them out of the loop), `step` words between neighbouring threads: `step` wavefronts each, for powers of 2. */
+/* n LDS of 4 bytes (volatile, or ptxas takes them out of the loop), `step` words between
+ * neighbouring threads: `step` wavefronts each, for powers of 2. */
 KERNEL lds_loop(float *out, int n, int step) {
     extern __shared__ float words[];
     float sum = 0;
@@ -106,7 +107,8 @@ KERNEL ex2_loop(float *out, int n, int step) {
     out[tid()] = value;
 }
 
-/* n FFMA, and constants in fp16, which compilers for Hopper load by HFMA2.MMA: through the tensor pipe. */
+/* n FFMA, and constants in fp16, which compilers for
+ * Hopper load by HFMA2.MMA: through the tensor pipe. */
 KERNEL scalar_loop(float *out, int n, int step) {
     float value = threadIdx.x * 1e-3f, other = 1.5f, third = 2.25f;
 #pragma unroll 1

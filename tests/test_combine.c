@@ -1,4 +1,5 @@
-/* Several launches made one value: counts add up, shares are averaged over what they are shares of. */
+/* Several launches made one value: counts add up,
+ * shares are averaged over what they are shares of. */
 #include "test.h"
 
 #include "combine.h"
@@ -8,7 +9,8 @@
 
 enum { STRIDE = 1 + COMBINE_WEIGHTS };
 
-/* Two launches: metric, then active cycles, elapsed cycles, issues. The first is three times as active. */
+/* Two launches: metric, then active cycles, elapsed
+ * cycles, issues. The first is three times as active. */
 static const double two[2][STRIDE] = {{80, 300, 1000, 50}, {40, 100, 1000, 150}};
 
 static double of(const char *metric) {

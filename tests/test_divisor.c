@@ -1,5 +1,5 @@
-/* Stage 6 divides by multiplication: compared with / at every edge of a quotient, and past one where the
- * promise ends. */
+/* Stage 6 divides by multiplication: compared with / at every
+ * edge of a quotient, and past one where the promise ends. */
 #include "test.h"
 
 #include "stages/6-wgmma-attention/divisor.h"

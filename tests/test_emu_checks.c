@@ -130,9 +130,8 @@ static void test_races(void **state) {
                      "%r8;"); /* its own */
     expect_clean(64, "add.s32 %r7, %r5, %r0; add.s32 %r7, %r7, %r0; cvt.u16.u32 %h1, %r0; "
                      "st.shared.u16 [%r7], %h1;"); /* halves of a word */
-    expect_clean(
-        64,
-        "st.volatile.shared.u32 [%r5], %r0; ld.volatile.shared.u32 %r8, [%r5];"); /* meant to meet */
+    /* meant to meet */
+    expect_clean(64, "st.volatile.shared.u32 [%r5], %r0; ld.volatile.shared.u32 %r8, [%r5];");
     /* producer and consumer by bar.arrive and bar.sync */
     expect_clean(
         64, NEIGHBOUR
@@ -151,9 +150,8 @@ static void test_bounds(void **state) {
     expect("misaligned", 32, "ld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%rd0+8];");
     expect("local access out of bounds", 32, "mov.u64 %rd5, 64; ld.local.u32 %r8, [%rd5];");
     expect("local access out of bounds", 32, "mov.u64 %rd5, 0; ld.local.u32 %r8, [%rd5-4];");
-    expect_clean(
-        32,
-        "ld.global.u32 %r8, [%rd51+896]; st.shared.u32 [%r6+3968], %r8;"); /* the last word of both */
+    /* the last word of both */
+    expect_clean(32, "ld.global.u32 %r8, [%rd51+896]; st.shared.u32 [%r6+3968], %r8;");
 }
 
 static void test_uninitialised(void **state) {

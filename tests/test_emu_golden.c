@@ -107,8 +107,8 @@ static long first_difference(const struct golden_form *f, const struct golden_li
     return -1;
 }
 
-/* How many representable numbers lie between two, as bits of one format. NaN and NaN are the same.
- * */
+/* How many representable numbers lie between two, as bits of one format. NaN and NaN are the
+ * same. */
 static long distance(uint32_t a, uint32_t b, int exponent_bits, int mantissa_bits) {
     uint32_t infinity = ((1u << exponent_bits) - 1) << mantissa_bits;
     uint32_t magnitude = (1u << (exponent_bits + mantissa_bits)) - 1;

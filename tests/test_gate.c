@@ -47,7 +47,8 @@ static const struct gate *verdict(const char *name) {
     return NULL;
 }
 
-/* A gate on one counter: passes at `good`, fails at `bad`, n/a without it or with a reason in its place. */
+/* A gate on one counter: passes at `good`, fails at
+ * `bad`, n/a without it or with a reason in its place. */
 static void on_counter(const char *name, const char *of, double good, double bad) {
     counters.n = 0;
     assert_int_equal(verdict(name)->verdict, GATE_NA);

@@ -43,8 +43,8 @@ static uint64_t hash(const struct tensors *t) {
            7 * check_hash(t->v, 2 * t->n_k);
 }
 
-/* Computed once on an x86-64 machine; any other compiler, libm or thread count must reproduce them.
- * */
+/* Computed once on an x86-64 machine; any other compiler, libm or thread count must reproduce
+ * them. */
 static const struct {
     const char *name;
     uint64_t hash;

@@ -136,8 +136,8 @@ static void a_fragments_are_accumulators_side_by_side(void **state) {
                 int row = wgmma_a_row(tid, r), k = wgmma_a_k(tid, r) + half;
                 assert_true(row >= 0 && row < 64 && k >= 0 && k < 16 && !taken[row][k]);
                 taken[row][k] = 1;
-                /* two 8-column blocks of S, packed in pairs, are the A operand of P V as they stand
-                 * */
+                /* two 8-column blocks of S, packed in pairs, are the A operand of P V as they
+                 * stand */
                 assert_int_equal(row, wgmma_row(tid, 2 * r + half));
                 assert_int_equal(k, wgmma_col(tid, 2 * r + half));
             }

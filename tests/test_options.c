@@ -1,4 +1,5 @@
-/* The command line: what is right is read, every bad value is refused by one sentence that names it. */
+/* The command line: what is right is read, every bad
+ * value is refused by one sentence that names it. */
 #include "test.h"
 
 #include "options.h"

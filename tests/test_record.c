@@ -1,4 +1,5 @@
-/* Records: a line is whole or absent, a cut one is left out and counted, other schemas are refused. */
+/* Records: a line is whole or absent, a cut one is
+ * left out and counted, other schemas are refused. */
 #include "test.h"
 
 #include "reason.h"

@@ -1,5 +1,5 @@
-/* How fast the emulator runs a stage at the mission shape: counting alone on one host thread, then with every
- * check on all threads. Linked with one stage; `make bench-emu` runs it for each. */
+/* How fast the emulator runs a stage at the mission shape: counting alone on one host thread, then
+ * with every check on all threads. Linked with one stage; `make bench-emu` runs it for each. */
 #include "bench.h"
 #include "device_ops.h"
 #include "emu_counters.h"

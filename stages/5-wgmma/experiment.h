@@ -1,4 +1,5 @@
-/* One experiment with one WGMMA: what is multiplied, how it lies in shared memory, what is done wrong. */
+/* One experiment with one WGMMA: what is multiplied,
+ * how it lies in shared memory, what is done wrong. */
 #pragma once
 
 #include "counters.h"
@@ -67,8 +68,9 @@ struct verdict {
     double max_error, mean_error;
     double worst_of_bound; /* max over elements of error / bound; at most 1 if all are right */
 };
-/* The bound: tensor cores add 17 terms (16 products and the accumulator), aligned to the largest and
- * truncated at 2^-25 of its power of two, then truncate to fp32 (Xie et al., MMA-Sim, arXiv 2511.10909):
+/* The bound: tensor cores add 17 terms (16 products and the accumulator),
+ * aligned to the largest and truncated at 2^-25 of its power of two, then
+ * truncate to fp32 (Xie et al., MMA-Sim, arXiv 2511.10909):
  *   17 * 2^(e_max - 25) + 2^(e_result - 23)      for each k step. */
 void judge(const struct experiment *e, const struct operands *o, const float *c, bool *is_wrong,
            struct verdict *out);
@@ -95,11 +97,12 @@ const char *measure_chip(struct device *d, const struct experiment *e, const str
 /* Counters of one launch that keeps every SM busy with the instruction; on the emulator, one SM. */
 const char *measure_counters(struct device *d, const struct experiment *e, const char *groups,
                              struct counters *out);
-/* max(N / 2, 16 + N / 4); A from registers: N / 2. The tensor core takes N / 2 cycles; shared memory gives
- * 128 bytes a cycle, and B is N * 32 bytes, A 2048. */
+/* max(N / 2, 16 + N / 4); A from registers: N / 2. The tensor core takes N / 2 cycles; shared
+ * memory gives 128 bytes a cycle, and B is N * 32 bytes, A 2048. */
 double model_cycles(const struct experiment *e);
 
-/* All measurements: a table on stdout, progress on stderr, records appended to json_path (or NULL). */
+/* All measurements: a table on stdout, progress on
+ * stderr, records appended to json_path (or NULL). */
 const char *sweep(struct device *d, const char *json_path, int argc, char **argv);
 
 /* Where kernel images lie: beside the program. */

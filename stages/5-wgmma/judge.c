@@ -12,7 +12,8 @@ static int exponent(double x) {
     return e - 1;
 }
 
-/* The exact value of C[row][col] (in double: 16 products of 22 bits fit) and the bound of judge(). */
+/* The exact value of C[row][col] (in double: 16
+ * products of 22 bits fit) and the bound of judge(). */
 static double exact(const struct operands *o, int row, int col, double *bound) {
     int k = o->a_layout.k;
     double sum = 0;

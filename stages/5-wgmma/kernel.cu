@@ -23,8 +23,8 @@
  *   row  0    T0    T1    T2    T3   |  T0           r = 0    |  r = 2
  *   row  8    T0    T1    T2    T3   |  T0           r = 1    |  r = 3
  *
- * Shared memory: A's tile, then B's at the next multiple of 1024 bytes, byte for byte as the host laid
- * them out (layout.c): the kernel knows no layout, only descriptors. */
+ * Shared memory: A's tile, then B's at the next multiple of 1024 bytes, byte for byte as the host
+ * laid them out (layout.c): the kernel knows no layout, only descriptors. */
 #include "fragment.h"
 #include "operands.h"
 #include "ptx.cuh"
@@ -40,8 +40,8 @@ constexpr int WARPGROUP = 128; // threads that issue one wgmma together
 #define BREAK 0
 #endif
 
-// One instruction, six forms: A from shared memory K-major or M-major, or from registers; B K-major or
-// N-major. The immediates are scale-a, scale-b (1: as it is), trans-a, trans-b (1: not K-major).
+// One instruction, six forms: A from shared memory K-major or M-major, or from registers; B K-major
+// or N-major. The immediates are scale-a, scale-b (1: as it is), trans-a, trans-b (1: not K-major).
 #define WGMMA(name, A, IMMEDIATES)                                                                 \
     static __device__ __forceinline__ void name(float (&d)[N / 8][4], const uint32_t (&a)[4],      \
                                                 uint64_t a_desc, uint64_t b_desc, int scale_d) {   \
@@ -118,8 +118,8 @@ MULTIPLY(smem_m_n, false)
 MULTIPLY(regs_k_k, true)
 MULTIPLY(regs_k_n, true)
 
-// GROUP wgmma are issued and committed together, and then at most DEPTH groups may still be under way.
-// A warpgroup times itself from its first issue until its last result is there.
+// GROUP wgmma are issued and committed together, and then at most DEPTH groups may still be under
+// way. A warpgroup times itself from its first issue until its last result is there.
 template <int GROUP, int DEPTH, bool A_IN_REGISTERS>
 static __device__ void measure(const struct wgmma_args &args) {
     float d[N / 8][4] = {};

@@ -21,7 +21,8 @@ static const struct {
 };
 enum { N_MISTAKES = sizeof mistakes / sizeof mistakes[0] };
 
-/* A wrong descriptor leads past the tiles: zeros lie there, so that its result is the same everywhere. */
+/* A wrong descriptor leads past the tiles: zeros lie
+ * there, so that its result is the same everywhere. */
 enum { MISTAKE_BYTES = 40 * 1024 };
 
 const char *mistake_name(int i) { return i < N_MISTAKES ? mistakes[i].name : NULL; }

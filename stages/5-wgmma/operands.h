@@ -1,6 +1,6 @@
-/* The operand lists of m64nNk16 for every N from 8 to 256. nvcc knows the operands of an asm statement by
- * number only, results first: the N / 2 accumulators d[0][0] ... d[N / 8 - 1][3] are %0 ... %(N / 2 - 1),
- * and what follows them has numbers that depend on N:
+/* The operand lists of m64nNk16 for every N from 8 to 256. nvcc knows the operands of an asm
+ * statement by number only, results first: the N / 2 accumulators d[0][0] ... d[N / 8 - 1][3] are
+ * %0 ... %(N / 2 - 1), and what follows them has numbers that depend on N:
  *
  *   a[0] ... a[3]   A fragment (if A comes from registers)
  *   a_desc, b_desc  descriptors (A's if A comes from shared memory)

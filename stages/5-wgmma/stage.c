@@ -1,6 +1,7 @@
 /* Stage 5, host side. It is no attention kernel, so it is its own program: build/stage-5 --help.
  *
- * Check one product against double; measure it; show a mistake (--break); explain a layout (--explain). */
+ * Check one product against double; measure it; show a
+ * mistake (--break); explain a layout (--explain). */
 #include "check.h"
 #include "emulator.h"
 #include "experiment.h"
@@ -55,7 +56,8 @@ static void row_missing(struct run *r, const char *name, const char *why) {
     row(r, name, text, "", "", "");
 }
 
-/* C = A B^T, once. What the emulator's checker says of a planted mistake is a result, not a failure. */
+/* C = A B^T, once. What the emulator's checker says
+ * of a planted mistake is a result, not a failure. */
 static const char *multiply(struct run *r) {
     const struct experiment *e = &r->settings->e;
     struct placed p = {0};

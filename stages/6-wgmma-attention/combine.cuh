@@ -1,9 +1,9 @@
-/* Split shapes: the warpgroups of a cluster, KEY_GROUPS in each of its CTAs, have found O, bases and
- * row sums of the same 64 rows, each for its share of the keys: its part. Included by kernel.cu
- * after its constants.
+/* Split shapes: the warpgroups of a cluster, KEY_GROUPS in each of its
+ * CTAs, have found O, bases and row sums of the same 64 rows, each for its
+ * share of the keys: its part. Included by kernel.cu after its constants.
  *
- * Columns are dealt out: every part sends block n of 8 columns to part n / BLOCKS, which adds up what
- * it gets, divides and stores. Head_dim 64, a cluster of 2 CTAs, so 4 parts:
+ * Columns are dealt out: every part sends block n of 8 columns to part n / BLOCKS, which adds up
+ * what it gets, divides and stores. Head_dim 64, a cluster of 2 CTAs, so 4 parts:
  *
  *      columns           0 - 15   16 - 31   32 - 47   48 - 63
  *      part 0, CTA 0      to 0      to 1      to 2      to 3
@@ -14,8 +14,9 @@
  *   o_smem  [receiving warpgroup][from part][block][128 threads] 16 bytes, as they lie in o_frag
  *   ml_smem [from part][64 rows] base and row sum, for all warpgroups of the CTA
  *
- * In o_frag's order a warp stores 512 bytes in a row, and the thread that adds them up is the one with
- * the same number. The order of the additions is that of the parts: results repeat bit by bit. */
+ * In o_frag's order a warp stores 512 bytes in a row, and the thread
+ * that adds them up is the one with the same number. The order of
+ * the additions is that of the parts: results repeat bit by bit. */
 #pragma once
 
 template <int CTAS> // of a cluster

@@ -1,5 +1,5 @@
-/* Division by a number that the host knows, as one product: a CTA's first act is to find its tile, and
- * five divisions one after the other would be a quarter of a microsecond. */
+/* Division by a number that the host knows, as one product: a CTA's first act is to find its tile,
+ * and five divisions one after the other would be a quarter of a microsecond. */
 #pragma once
 
 #include <stdint.h>
@@ -10,8 +10,9 @@
 #define DIVISOR_FN static inline
 #endif
 
-/* multiplier = ceil(2^shift / d), shift = 31 + ceil(log2(d)). It exceeds 2^shift / d by less than 1, so
- * x * multiplier exceeds x * 2^shift / d by less than x < 2^31 <= 2^shift / d: never a whole quotient. */
+/* multiplier = ceil(2^shift / d), shift = 31 + ceil(log2(d)). It exceeds
+ * 2^shift / d by less than 1, so x * multiplier exceeds x * 2^shift / d
+ * by less than x < 2^31 <= 2^shift / d: never a whole quotient. */
 struct divisor {
     uint32_t d, multiplier, shift;
 };

@@ -19,9 +19,9 @@
  *
  * The last turn of a tile of O takes the first S of the next: the pipeline does not drain.
  *
- * Split shapes, for small problems: a cluster of CTAs has 64 rows, each of its warpgroups some of the
- * keys. They need no turns; at the end they add up what they have found (combine.cuh). A launch does
- * all that comes before griddepcontrol_wait while the one before it still runs.
+ * Split shapes, for small problems: a cluster of CTAs has 64 rows, each of its warpgroups some of
+ * the keys. They need no turns; at the end they add up what they have found (combine.cuh). A launch
+ * does all that comes before griddepcontrol_wait while the one before it still runs.
  *
  * A warpgroup's accumulators, S and O; T = thread, i = index into s_frag[j][i] or o_frag[j][i]:
  *     col     0 1   2 3   4 5   6 7  |  8 9
@@ -227,10 +227,10 @@ static __device__ __forceinline__ bool exceeds(const uint32_t (&p_frag)[BKV / 16
     return __any_sync(~0u, __vmaxu2(m_even, m_odd) != limit);
 }
 
-// m_frag rises to the maximum of S scale; what was summed for the old one shrinks by alpha. A base may be
-// so far out that, rounded, it misses S scale, which the multiply-add does not round, by more than P
-// has room for. Then S is multiplied by the scale here, and rounded like the base; the scale left for
-// this tile is 1, and for the next ones NaN: each of them exceeds, and comes here.
+// m_frag rises to the maximum of S scale; what was summed for the old one shrinks by alpha. A base
+// may be so far out that, rounded, it misses S scale, which the multiply-add does not round, by
+// more than P has room for. Then S is multiplied by the scale here, and rounded like the base; the
+// scale left for this tile is 1, and for the next ones NaN: each of them exceeds, and comes here.
 static __device__ __forceinline__ float raise(float (&m_frag)[2], float (&base)[2],
                                               float (&alpha)[2], float (&s_frag)[BKV / 8][4],
                                               float scale_log2, float &scale) {
@@ -395,8 +395,8 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
             wait(&q_full[row_group], round & 1);
             wait(&k_full[k.stage], k.parity);
         }
-        // All are waited for, but that q_smem and k_smem have been read is the producer's to say. Not
-        // earlier: compute-sanitizer lets nobody go on from here before all have come.
+        // All are waited for, but that q_smem and k_smem have been read is the producer's to say.
+        // Not earlier: compute-sanitizer lets nobody go on from here before all have come.
         if (SPLIT) cluster_arrive_relaxed();
         wait(&v_full[v.stage], v.parity);
         if (TURNS) bar_sync(turn, 256);

@@ -5,15 +5,17 @@
  *  warpgroup 0 |       Q       |  x  K^T =  |   S, then P   |  x V  |       O       |  64 rows
  *              +---------------+            +---------------+       +---------------+
  *
- * One warpgroup does everything, one after the other: its threads copy K and V through registers, wait
- * for each other, have the tensor cores compute, wait for them, do softmax, have them compute again:
+ * One warpgroup does everything, one after the other: its threads copy
+ * K and V through registers, wait for each other, have the tensor
+ * cores compute, wait for them, do softmax, have them compute again:
  *
  *   threads  [copy K0 V0]    [softmax]     [copy K1 V1]    [softmax]     ...
  *   tensor               [S0]         [PV0]            [S1]         [PV1]
  *
- * What fills the gaps is another CTA of the SM, by chance. kernel.cu does it on purpose, with the same
- * layouts: accumulators and operands are drawn in its head. Shared memory (DIM 64 | 128), pages of 64
- * elements, [rows][64] fp16, whose 16-byte chunks are exchanged by chunk ^= row % 8 (gmma_desc.h):
+ * What fills the gaps is another CTA of the SM, by chance. kernel.cu does it
+ * on purpose, with the same layouts: accumulators and operands are drawn in
+ * its head. Shared memory (DIM 64 | 128), pages of 64 elements, [rows][64]
+ * fp16, whose 16-byte chunks are exchanged by chunk ^= row % 8 (gmma_desc.h):
  *   q_smem [PAGES][BQ][64]      8192 | 16384
  *   k_smem [PAGES][BKV][64]    16384 | 32768
  *   v_smem [PAGES][BKV][64]    16384 | 32768    with 1024 to align: 41984 | 82944 */

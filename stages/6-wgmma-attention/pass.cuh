@@ -1,8 +1,9 @@
-/* A warpgroup without rows in its CTA's tile, or in any later one: such tiles come last. Included by
- * kernel.cu after its constants. */
+/* A warpgroup without rows in its CTA's tile, or in any later one:
+ * such tiles come last. Included by kernel.cu after its constants. */
 #pragma once
 
-// The rings go on only when every warpgroup lets go of a stage, and turns when every one takes its own.
+// The rings go on only when every warpgroup lets go
+// of a stage, and turns when every one takes its own.
 static __device__ __forceinline__ void pass(const struct attention_args &args,
                                             const struct schedule &schedule, struct tile t,
                                             struct ring k, struct ring v, uint32_t round,

@@ -30,8 +30,9 @@ static __device__ __forceinline__ int keys_visible(const struct attention_args &
 // Tiles of one head follow each other, so that SMs share its K and V in L2. Causal ones come
 // longest first, to leave short ones for filling gaps at the end, by sections of heads whose K and
 // V fit in L2. Where BQ does not divide the rows, one tile of a head has warpgroups without any.
-// Causal tiles are laid from the last row up, so that it is the shortest, and may begin before row 0
-// (TMA loads zeros there, but must not store). Others come last: there some warpgroups just pass.
+// Causal tiles are laid from the last row up, so that it is the shortest, and may begin before
+// row 0 (TMA loads zeros there, but must not store). Others come last: there some warpgroups just
+// pass.
 static __device__ __forceinline__ struct tile tile_at(const struct attention_args &args,
                                                       const struct schedule &s, uint32_t index) {
     uint32_t bh, q;

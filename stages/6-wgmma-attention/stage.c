@@ -33,7 +33,8 @@ static int pack_of(const struct attention *a, int shape) {
 }
 
 /* CTAs of a cluster: as many as run at once, one an SM, while every warpgroup has keys to look at.
- * Clusters of more than 2 do not fill the chip, for a cluster lies within a GPC: an eighth is kept. */
+ * Clusters of more than 2 do not fill the chip, for
+ * a cluster lies within a GPC: an eighth is kept. */
 static int split_of(const struct attention *a, const struct chip *chip, int64_t tiles) {
     int64_t keys = MIN_GROUP_KEYS * KEY_GROUPS_OF(a->head_dim, SHAPE_SPLIT);
     int n = 1;
@@ -43,8 +44,9 @@ static int split_of(const struct attention *a, const struct chip *chip, int64_t 
     return n;
 }
 
-/* Where the 64-row tiles all run at once, splitting keys brings more SMs and warpgroups to work, each
- * for less time. Below some rows, 128-row tiles leave less of the last one empty than 192-row tiles. */
+/* Where the 64-row tiles all run at once, splitting keys brings more
+ * SMs and warpgroups to work, each for less time. Below some rows,
+ * 128-row tiles leave less of the last one empty than 192-row tiles. */
 static struct cut cut_of(const struct attention *a, const struct chip *chip) {
     int dim = a->head_dim, pack = pack_of(a, SHAPE_SPLIT);
     int64_t tiles = n_tiles(a, SHAPE_SPLIT, pack);
@@ -98,8 +100,8 @@ static const char *supports(const struct attention *a, const struct chip *chip) 
     return why;
 }
 
-/* One page of 64 elements by `rows` of K or V; what a box reaches beyond a head's last row is zero, not
- * the next head: that is why the map has 4 dimensions. */
+/* One page of 64 elements by `rows` of K or V; what a box reaches beyond a head's last row is zero,
+ * not the next head: that is why the map has 4 dimensions. */
 static const char *make_map(struct device *d, device_ptr base, const struct tensor_stride *s,
                             const struct attention *a, int heads, int seqlen, int rows, void *map) {
     struct device_tensor_map m = {
@@ -132,9 +134,9 @@ static size_t workspace_bytes(const struct attention *a, const struct chip *chip
     return sizeof(uint32_t); /* schedule.counter */
 }
 
-/* Causal tiles are handed out longest first, but only among as many heads as have their K and V (shared
- * by a GQA group) in 32 MB of L2 at once; of 8 to 42 MB that was the fastest on an H200, and powers of
- * two were faster than numbers in between. */
+/* Causal tiles are handed out longest first, but only among as many heads as have their K and V
+ * (shared by a GQA group) in 32 MB of L2 at once; of 8 to 42 MB that was the fastest on an H200,
+ * and powers of two were faster than numbers in between. */
 static int64_t heads_per_section(const struct attention *a, int pack) {
     double kv_bytes = 4.0 * a->seqlen_k * a->head_dim * a->kv_heads / a->heads * pack;
     int64_t n = 1, n_heads = (int64_t)a->batch * a->heads / pack;
@@ -244,8 +246,8 @@ static const char *plan(const struct attention *a, struct device *d, const struc
     return NULL;
 }
 
-/* WGMMA instructions as warps issue them: 4 for each product of 64 rows. A tile of S is head_dim / 16
- * products, its share of O is BKV / 16. Counted as the kernel walks. */
+/* WGMMA instructions as warps issue them: 4 for each product of 64 rows. A tile of S is
+ * head_dim / 16 products, its share of O is BKV / 16. Counted as the kernel walks. */
 static double tensor_instructions(const struct attention *a, const struct chip *chip) {
     const struct cut cut = cut_of(a, chip);
     const int dim = a->head_dim, bq = BQ_OF(dim, cut.shape), bkv = BKV_OF(dim, cut.shape);

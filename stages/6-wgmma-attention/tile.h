@@ -2,14 +2,14 @@
  *
  *   head_dim             64            128               256
  *   shape           long   split   long short split  long split
- *   warpgroups         3       2      3     2     2     2     1    each owns 64 rows; producer: one more
- *   key groups         1       2      1     1     2     1     1    warpgroups that share rows, not keys
+ *   warpgroups         3       2      3     2     2     2     1    64 rows each; producer: one more
+ *   key groups         1       2      1     1     2     1     1    that share rows, not keys
  *   BQ               192      64    192   128    64   128    64    query rows of a CTA
  *   BKV              128     128     80   128    64    64    64    keys of a tile
  *
- * `long` is the fastest per row. `short` loses less where seqlen_q is not many tiles. `split` is for
- * problems that do not fill the chip: a cluster of CTAs has 64 rows, each of its warpgroups a share of
- * the keys. */
+ * `long` is the fastest per row. `short` loses less where seqlen_q is not
+ * many tiles. `split` is for problems that do not fill the chip: a cluster
+ * of CTAs has 64 rows, each of its warpgroups a share of the keys. */
 #pragma once
 
 #include "divisor.h"
@@ -24,8 +24,8 @@
 #define MAX_SPLIT      8
 #define MIN_GROUP_KEYS 128
 
-/* Clusters of MAX_SPLIT CTAs that are placed while the launch before still runs crowd into some GPCs,
- * whose bandwidth then limits them; with so few keys that does not matter. */
+/* Clusters of MAX_SPLIT CTAs that are placed while the launch before still runs crowd into some
+ * GPCs, whose bandwidth then limits them; with so few keys that does not matter. */
 #define CROWDED_KEYS 4096
 
 #define HAS_SHAPE(dim, shape) ((shape) != SHAPE_SHORT || (dim) == 128)
@@ -70,8 +70,8 @@
     (1024 + Q_BYTES_OF(dim, shape) + 2 * KV_BYTES_OF(dim, shape) + O_BYTES_OF(dim, shape) +        \
      ONES_BYTES_OF(dim, shape))
 
-/* What there is to do, in tiles of BQ rows of one head; packed heads, 2^pack of a GQA group, count as
- * one: its row r is query r >> pack of head r % 2^pack. */
+/* What there is to do, in tiles of BQ rows of one head; packed heads, 2^pack of a GQA group, count
+ * as one: its row r is query r >> pack of head r % 2^pack. */
 struct schedule {
     int32_t n_tiles;
     int32_t heads_per_section;    /* batch-heads whose tiles are handed out together */

@@ -1,5 +1,5 @@
-/* A libcupti.so.13 without counters, for refusals and losses that real ones give on machines that tests do
- * not have. Every metric exists, is collected in one pass, and is 42.
+/* A libcupti.so.13 without counters, for refusals and losses that real ones give on machines that
+ * tests do not have. Every metric exists, is collected in one pass, and is 42.
  *
  *   FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable:35    that function returns 35
  *   FAKE_CUPTI_NO=vgpu|confidential|cmp|...        cuptiProfilerDeviceSupported says no to it
@@ -51,7 +51,7 @@ CUptiResult cuptiGetVersion(uint32_t *version) {
     return planned("cuptiGetVersion");
 }
 
-/* ---- Host ------------------------------------------------------------------------------------- */
+/* ---- Host ------------------------------------------------------------------------------------ */
 
 FAKE(cuptiDeviceGetChipName, CUpti_Device_GetChipName_Params,
      p->pChipName = getenv("FAKE_CUPTI_CHIP") ? getenv("FAKE_CUPTI_CHIP") : "GH100")
@@ -69,7 +69,7 @@ FAKE(cuptiProfilerHostEvaluateToGpuValues, CUpti_Profiler_Host_EvaluateToGpuValu
      for (size_t i = 0; i < p->numMetrics; i++)
          p->pMetricValues[i] = says("FAKE_CUPTI_LOSE", "nan") ? NAN : 42)
 
-/* ---- Device ----------------------------------------------------------------------------------- */
+/* ---- Device ---------------------------------------------------------------------------------- */
 
 FAKE(cuptiProfilerInitialize, CUpti_Profiler_Initialize_Params)
 FAKE(cuptiProfilerDeInitialize, CUpti_Profiler_DeInitialize_Params)
@@ -86,7 +86,7 @@ FAKE(cuptiProfilerDeviceSupported, CUpti_Profiler_DeviceSupported_Params,
      p->confidentialCompute = SUPPORT("confidential"); p->cmp = SUPPORT("cmp");
      p->wsl = SUPPORT("wsl"))
 
-/* ---- Range profiler --------------------------------------------------------------------------- */
+/* ---- Range profiler -------------------------------------------------------------------------- */
 
 FAKE(cuptiRangeProfilerEnable, CUpti_RangeProfiler_Enable_Params,
      p->pRangeProfilerObject = (CUpti_RangeProfiler_Object *)&object)
@@ -104,7 +104,7 @@ FAKE(cuptiRangeProfilerDecodeData, CUpti_RangeProfiler_DecodeData_Params,
 FAKE(cuptiRangeProfilerGetCounterDataInfo, CUpti_RangeProfiler_GetCounterDataInfo_Params,
      p->numTotalRanges = !says("FAKE_CUPTI_LOSE", "empty"))
 
-/* ---- SASS metrics: one instruction, which executes 42 times --------------------------------------- */
+/* ---- SASS metrics: one instruction, which executes 42 times ---------------------------------- */
 
 static const char *const sass_names[] = {
     "smsp__sass_inst_executed",
@@ -144,7 +144,7 @@ FAKE(
 FAKE(cuptiGetSassToSourceCorrelation, CUpti_GetSassToSourceCorrelationParams, p->lineNumber = 1;
      p->fileName = strdup("kernel.cu"); p->dirName = strdup("/nowhere"))
 
-/* ---- PM sampling: no sample ------------------------------------------------------------------------ */
+/* ---- PM sampling: no sample ------------------------------------------------------------------ */
 
 FAKE(cuptiPmSamplingEnable, CUpti_PmSampling_Enable_Params,
      p->pPmSamplingObject = (CUpti_PmSampling_Object *)&object)

@@ -175,7 +175,7 @@ static struct golden_form *add_wmma(struct golden_form *at) {
     return at;
 }
 
-/* ---- ldmatrix, stmatrix, movmatrix: each lane brings 8 words of a 1 KB image and one row address  */
+/* ---- ldmatrix, stmatrix, movmatrix: each lane brings 8 words of a 1 KB image and a row address */
 #define IMAGE                                                                                      \
     "    mad.lo.s32 %y1, %thr, 32, %y0;\n"                                                         \
     "    st.shared.v4.b32 [%y1], {%i0,%i1,%i2,%i3};\n    st.shared.v4.b32 [%y1+16], "              \

@@ -1,5 +1,5 @@
-/* Golden forms of single instructions: conversions, approximations, packed and integer arithmetic.
- * */
+/* Golden forms of single instructions: conversions, approximations, packed and integer
+ * arithmetic. */
 #include "forms_internal.h"
 
 #include <stdio.h>
