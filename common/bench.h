@@ -14,6 +14,7 @@ struct inputs {
     half *q, *k, *v;
 };
 
+/* Made inputs (input.h) of a complete problem. */
 const char *inputs_make(const struct attention *a, const char *name, uint64_t seed,
                         struct inputs *out);
 

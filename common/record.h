@@ -27,7 +27,8 @@
  * Beside those, --repeat-check has "repeats": {"runs", "equal"}, and --sweep-random, instead of a
  * problem, "sweep": {"problems", "right", "seed", "worst_row_error"}.
  *
- * "samples" of --rest MS have "rest_ms".
+ * "samples" of --rest MS have "rest_ms"; a "check" that failed has "why"; where no counter of those
+ * asked for could be had, "no_counters" says why.
  *
  * What was not done is absent ("samples" with --no-time); what could not be had has "na": the
  * reason. A peer (PyTorch's FlashAttention-2, cuDNN) has "peer": {"name", "version", "kernel"}

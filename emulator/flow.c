@@ -193,10 +193,3 @@ emu_handler *emu_select_bar(struct emu_inst *i, const char **why) {
     i->aux[1] = reduction ? 1 : 0;
     return barrier;
 }
-
-/* fence.*, membar: the emulator's memory is sequentially consistent; ordering is the race
- * check's business. */
-enum emu_step emu_fence(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    (void)w, (void)i, (void)mask;
-    return EMU_NEXT;
-}

@@ -119,7 +119,8 @@ enum emu_step emu_isspacep(struct emu_warp *w, const struct emu_inst *i, uint32_
     return EMU_NEXT;
 }
 
-/* createpolicy, prefetch and other hints: nothing to do here. */
+/* Hints, and fences: the emulator's memory is sequentially consistent, and ordering is the race
+ * check's business. */
 enum emu_step emu_nothing(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     (void)w, (void)i, (void)mask;
     return EMU_NEXT;

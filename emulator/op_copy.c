@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-enum { AUX_BYTES, AUX_KIND };
-enum { TO_SHARED = 1, TENSOR = 2, READ_ONLY = 4 };
+enum { AUX_BYTES, AUX_LOAD };
 
 /* ---- cp.async ------------------------------------------------------------------------------- */
 
@@ -267,7 +266,7 @@ static bool check_coordinates(struct emu_warp *w, const struct emu_inst *i,
 
 /* cp.async.bulk.tensor: loads [shared], [map, {x..}], [mbarrier]; stores [map, {x..}], [shared] */
 static enum emu_step tensor_copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    bool load = i->aux[AUX_KIND] & TO_SHARED;
+    bool load = i->aux[AUX_LOAD];
     const struct emu_operand *map = &i->op[load ? 1 : 0], *at = map + 1,
                              *shared = &i->op[load ? 0 : 2];
     uint64_t maps[EMU_LANES], places[EMU_LANES], barriers[EMU_LANES];
@@ -300,7 +299,7 @@ static enum emu_step tensor_copy(struct emu_warp *w, const struct emu_inst *i, u
 
 /* cp.async.bulk: loads [shared], [global], bytes, [mbarrier]; stores [global], [shared], bytes */
 static enum emu_step bulk_copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    bool load = i->aux[AUX_KIND] & TO_SHARED;
+    bool load = i->aux[AUX_LOAD];
     uint64_t global[EMU_LANES], places[EMU_LANES], barriers[EMU_LANES];
     const uint32_t *bytes = emu_row32(w, i->op[2].row);
     emu_addresses(w, &i->op[load ? 1 : 0], global);
@@ -337,7 +336,7 @@ emu_handler *emu_select_bulk(struct emu_inst *i, const char **why) {
     const char *tensor = strstr(i->opcode, ".tensor."), *shared = strstr(i->opcode, ".shared");
     const char *global = strstr(i->opcode, ".global");
     i->aux[AUX_BYTES] = tensor ? tensor[8] - '0' : 0;
-    i->aux[AUX_KIND] = (shared < global ? TO_SHARED : 0) | (tensor ? TENSOR : 0);
+    i->aux[AUX_LOAD] = shared < global;
     i->space = EMU_SHARED;
     if (!tensor) return bulk_copy;
     *why = "the number of coordinates does not fit the dimensions";

@@ -340,9 +340,3 @@ enum emu_step emu_fence_proxy(struct emu_warp *w, const struct emu_inst *i, uint
     emu_proxy_fence(w);
     return EMU_NEXT;
 }
-
-/* Fences between things that the emulator keeps in order anyway, and hints. */
-enum emu_step emu_no_operation(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    (void)w, (void)i, (void)mask;
-    return EMU_NEXT;
-}
