@@ -40,6 +40,11 @@ static bool take(struct gate *g, const struct counters *all, const char *name) {
     return true;
 }
 
+static bool launches(const struct gate_facts *f, struct gate *g) {
+    if (!f->plan->n_launches) WHY(g, "nothing to launch");
+    return f->plan->n_launches > 0;
+}
+
 static void judge(struct gate *g, bool good) { g->verdict = good ? GATE_PASS : GATE_FAIL; }
 
 static void gate_tensor(const struct gate_facts *f, struct gate *g) {
@@ -77,10 +82,7 @@ static void gate_registers(const struct gate_facts *f, struct gate *g) {
     }
     for (int i = 0; i < f->plan->n_launches; i++)
         g->value = fmax(g->value, f->kernel[i].n_registers);
-    if (!f->plan->n_launches) {
-        WHY(g, "nothing to launch");
-        return;
-    }
+    if (!launches(f, g)) return;
     if (g->value <= 0) {
         WHY(g, "PTX has no registers of its own; the cubin's are in build/images/*.ptxas");
         return;
@@ -98,10 +100,7 @@ static void gate_spills(const struct gate_facts *f, struct gate *g) {
         known &= f->kernel[i].n_registers > 0;
         g->value += f->kernel[i].local_bytes;
     }
-    if (!f->plan->n_launches) {
-        WHY(g, "nothing to launch");
-        return;
-    }
+    if (!launches(f, g)) return;
     if (!known) {
         WHY(g, "PTX does not spill; the cubin's spills are in build/images/*.ptxas");
         return;
@@ -114,10 +113,7 @@ static void gate_spills(const struct gate_facts *f, struct gate *g) {
 
 static void gate_shared(const struct gate_facts *f, struct gate *g) {
     LIMIT(g, "<= %d", f->chip->shared_per_block);
-    if (!f->plan->n_launches) {
-        WHY(g, "nothing to launch");
-        return;
-    }
+    if (!launches(f, g)) return;
     for (int i = 0; i < f->plan->n_launches; i++)
         g->value =
             fmax(g->value, f->plan->launch[i].shared_bytes + (double)f->kernel[i].static_shared);
@@ -129,20 +125,15 @@ static void gate_shared(const struct gate_facts *f, struct gate *g) {
 
 static void gate_instructions(const struct gate_facts *f, struct gate *g) {
     double wanted = 0;
-    if (!f->plan->n_launches) {
-        LIMIT(g, "= formula");
-        WHY(g, "nothing to launch");
-        return;
-    }
+    LIMIT(g, "= formula");
+    if (!launches(f, g)) return;
     if (f->plan->is_other_kernel) {
-        LIMIT(g, "= formula");
         WHY(g, "the formula is not about this image");
         return;
     }
     if (f->stage->tensor_instructions)
         wanted = f->stage->tensor_instructions(f->problem, f->chip);
     else if (f->stage->tensor_family) {
-        LIMIT(g, "= formula");
         WHY(g, "this stage states no formula");
         return;
     }

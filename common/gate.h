@@ -38,5 +38,6 @@ struct gate_facts {
     const struct counters *counters;
 };
 
+/* All gates, in the order above. */
 void gates_evaluate(const struct gate_facts *f, struct gate out[GATE_COUNT]);
 const char *gate_verdict_name(enum gate_verdict v); /* "PASS", "FAIL", "n/a" */

@@ -43,7 +43,8 @@
 #define RECORD_SCHEMA "attnlab-1.0"
 enum { RECORD_MAJOR = 1, RECORD_MINOR = 0 };
 
-/* What every record begins with: schema, time, revision, command. */
+/* What every record begins with: schema, time, revision, command. Records and their parts are new
+ * references: json_decref() lets go of them. */
 json_t *record_new(int argc, char **argv);
 
 /* The "device" of a record; clocks of 0 are left out. */

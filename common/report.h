@@ -33,4 +33,5 @@ struct report {
  * main looks whether it got there (path_stdout). */
 void report_print(const struct report *r);
 
+/* The record (record.h), to be let go of by json_decref(). */
 json_t *report_record(const struct report *r, int argc, char **argv);
