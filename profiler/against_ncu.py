@@ -3,15 +3,15 @@
 
     profiler/against_ncu.py build/stage-1 [--seqlen 512 ...]
 
-Runs the stage by itself, with all counter groups, and then under ncu without counters (two CUPTI
-clients exclude each other), where the launches of the check are looked at: the second one, so that caches are
-warm in both. If a stage launches several
-kernels, counts are added up, and what is no count is left out. Prints a markdown table, and exits 1 if a count differs by more than 1 %.
+Runs the stage by itself, with all counter groups, and then under ncu without counters (two CUPTI clients exclude
+each other), where the launches of the check are looked at: the second one, so that caches are warm in both. If a
+stage launches several kernels, counts are added up, and what is no count is left out. Prints a markdown table,
+and exits 1 if a count differs by more than 1 %.
 
 Cycles and what is measured in them (percentages of time, stalls, arbitration) vary from run to run of either
 tool, and so does what a kernel executes while it spins on a barrier: such rows are marked "varies" and have a
-limit of 20 %. ncu prints two decimals: a difference within its
-rounding is none. DRAM is shown and not judged: what ncu's own replay reads and writes is in its number.
+limit of 20 %. ncu prints two decimals: a difference within its rounding is none. DRAM is shown and not judged:
+what ncu's own replay reads and writes is in its number.
 """
 import csv
 import io
