@@ -5,6 +5,11 @@
 #include "half.h"
 #include "ptx.h"
 
+#include <math.h>
+
+/* .ftz of fp16 */
+static float flush_half(float f) { return fabsf(f) < 0x1p-14f ? 0 : f; }
+
 #define COMPARE(name, T, expr)                                                                     \
     static uint32_t name(const struct emu_warp *w, const struct emu_inst *i) {                     \
         const T *a = ROW(T, 2), *b = ROW(T, 3);                                                    \
@@ -32,6 +37,9 @@ COMPARE(num_f64, double, a[l] == a[l] && b[l] == b[l])
 COMPARE(eq_f16, uint32_t, H(a[l]) == H(b[l]))
 COMPARE(lt_f16, uint32_t, H(a[l]) < H(b[l]))
 COMPARE(le_f16, uint32_t, H(a[l]) <= H(b[l]))
+COMPARE(eq_f16_ftz, uint32_t, flush_half(H(a[l])) == flush_half(H(b[l])))
+COMPARE(lt_f16_ftz, uint32_t, flush_half(H(a[l])) < flush_half(H(b[l])))
+COMPARE(le_f16_ftz, uint32_t, flush_half(H(a[l])) <= flush_half(H(b[l])))
 COMPARE(num_f16, uint32_t, H(a[l]) == H(a[l]) && H(b[l]) == H(b[l]))
 COMPARE(eq_bf16, uint32_t, B(a[l]) == B(b[l]))
 COMPARE(lt_bf16, uint32_t, B(a[l]) < B(b[l]))
@@ -43,12 +51,17 @@ COMPARE(le_s16, uint32_t, S(a[l]) <= S(b[l]))
 
 typedef uint32_t compare_function(const struct emu_warp *w, const struct emu_inst *i);
 enum { EQ, LT, LE, NUM };
-static compare_function *const function[][4] = {
-    {eq_s32, lt_s32, le_s32, NULL},        {eq_u32, lt_u32, le_u32, NULL},
-    {eq_s64, lt_s64, le_s64, NULL},        {eq_u64, lt_u64, le_u64, NULL},
-    {eq_f32, lt_f32, le_f32, num_f32},     {eq_f64, lt_f64, le_f64, num_f64},
-    {eq_u32, lt_s16, le_s16, NULL},        {eq_f16, lt_f16, le_f16, num_f16},
-    {eq_bf16, lt_bf16, le_bf16, num_bf16}, {eq_ftz, lt_ftz, le_ftz, num_f32}};
+static compare_function *const function[][4] = {{eq_s32, lt_s32, le_s32, NULL},
+                                                {eq_u32, lt_u32, le_u32, NULL},
+                                                {eq_s64, lt_s64, le_s64, NULL},
+                                                {eq_u64, lt_u64, le_u64, NULL},
+                                                {eq_f32, lt_f32, le_f32, num_f32},
+                                                {eq_f64, lt_f64, le_f64, num_f64},
+                                                {eq_u32, lt_s16, le_s16, NULL},
+                                                {eq_f16, lt_f16, le_f16, num_f16},
+                                                {eq_bf16, lt_bf16, le_bf16, num_bf16},
+                                                {eq_ftz, lt_ftz, le_ftz, num_f32},
+                                                {eq_f16_ftz, lt_f16_ftz, le_f16_ftz, num_f16}};
 
 /* Each comparison as one of the four, perhaps with swapped operands, perhaps negated: a >= b is
  * b <= a, a >=u b (true for NaN) is !(a < b), and a != b of floats is ordered: num && !(a == b). */
@@ -62,7 +75,8 @@ static const struct {
                   {"ltu", LE, 1, 1, 0}, {"leu", LT, 1, 1, 0},  {"gtu", LE, 0, 1, 0},
                   {"geu", LT, 0, 1, 0}, {"num", NUM, 0, 0, 0}, {"nan", NUM, 0, 1, 0}};
 
-/* aux: type, base, negate, ordered, combination (0 none, 1 and, 2 or, 3 xor) */
+/* aux: row of `function` (of pairs: ftz), base, negate, ordered, combination (0 none, 1 and, 2 or,
+ * 3 xor) */
 static inline uint32_t compared(const struct emu_warp *w, const struct emu_inst *i) {
     compare_function *const *f = function[i->aux[0]];
     uint32_t m = f[i->aux[1]](w, i) ^ (uint32_t)i->aux[2];
@@ -99,6 +113,35 @@ static enum emu_step set_value(struct emu_warp *w, const struct emu_inst *i, uin
     return EMU_NEXT;
 }
 
+/* Does the comparison hold for two numbers? */
+static bool holds(const struct emu_inst *i, float a, float b) {
+    bool unordered = a != a || b != b, m = i->aux[1] == EQ   ? a == b
+                                           : i->aux[1] == LT ? a < b
+                                           : i->aux[1] == LE ? a <= b
+                                                             : !unordered;
+    m ^= i->aux[2] != 0;
+    return i->aux[3] == 1 ? m && !unordered : i->aux[3] == 2 ? m || unordered : m;
+}
+
+/* Of two pairs of fp16 or bf16, half by half: 1 of that type, or all bits. */
+static enum emu_step set_pair(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint32_t yes = i->type[0] == EMU_F16X2 ? 0x3c00 : i->type[0] == EMU_BF16X2 ? 0x3f80 : 0xffff;
+    bool bf16 = i->type[1] == EMU_BF16X2, ftz = i->aux[0];
+    uint32_t *d = ROW(uint32_t, 0);
+    const uint32_t *a = ROW(uint32_t, 2), *b = ROW(uint32_t, 3);
+    EMU_EACH_LANE(l, mask) {
+        uint32_t result = 0;
+        for (int at = 0; at < 32; at += 16) {
+            float x = bf16 ? B(a[l] >> at) : H(a[l] >> at),
+                  y = bf16 ? B(b[l] >> at) : H(b[l] >> at);
+            if (ftz) x = flush_half(x), y = flush_half(y);
+            if (holds(i, x, y)) result |= yes << at;
+        }
+        d[l] = result;
+    }
+    return EMU_NEXT;
+}
+
 static int type_row(enum emu_type t, bool ftz) {
     switch (t) {
     case EMU_S32:
@@ -120,7 +163,7 @@ static int type_row(enum emu_type t, bool ftz) {
     case EMU_S16:
         return 6;
     case EMU_F16:
-        return 7;
+        return ftz ? 10 : 7;
     case EMU_BF16:
         return 8;
     default:
@@ -129,8 +172,10 @@ static int type_row(enum emu_type t, bool ftz) {
 }
 
 emu_handler *emu_select_compare(struct emu_inst *i, const char **why) {
-    bool is_set = i->opcode[3] == '.';
-    int type = type_row((enum emu_type)i->type[i->n_types - 1], emu_has(i, "ftz"));
+    enum emu_type compared_type = (enum emu_type)i->type[i->n_types - 1];
+    bool is_set = i->opcode[3] == '.', ftz = emu_has(i, "ftz");
+    bool is_pair = compared_type == EMU_F16X2 || compared_type == EMU_BF16X2;
+    int type = is_pair ? ftz : type_row(compared_type, ftz);
     const char *at = i->opcode + (is_set ? 4 : 5);
     size_t n = strcspn(at, ".");
     size_t c = 0, n_comparisons = sizeof comparison / sizeof *comparison;
@@ -139,7 +184,7 @@ emu_handler *emu_select_compare(struct emu_inst *i, const char **why) {
         c++;
     *why = "this comparison of this type is not supported";
     if (c == n_comparisons || type < 0) return NULL;
-    bool is_real = function[type][NUM];
+    bool is_real = is_pair || function[type][NUM];
     if (comparison[c].base == NUM && !is_real) return NULL;
     i->aux[0] = type;
     i->aux[1] = comparison[c].base;
@@ -152,7 +197,7 @@ emu_handler *emu_select_compare(struct emu_inst *i, const char **why) {
         i->row[3] = row;
     }
     if (i->aux[4] && i->n_ops < 5) return NULL;
-    if (is_set) return set_value;
+    if (is_set) return is_pair ? set_pair : set_value;
     return i->aux[4] || i->row[1] != EMU_SINK ? setp_general : setp;
 }
 

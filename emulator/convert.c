@@ -233,7 +233,7 @@ static double limit(const struct emu_inst *i, enum emu_type t, double x) {
     if (i->aux[1] == SAT) return x > 0 ? x < 1 ? x : 1 : 0;
     if (i->aux[2] && x <= 0) return 0;
     if (i->aux[1] != SATFINITE || x != x) return x;
-    double max = t == EMU_F16 ? HALF_MAX : t == EMU_BF16 ? 0x1.fep127 : 0x1.ffcp127;
+    double max = t == EMU_F16 ? HALF_MAX : 0x1.fep127;
     return x > max ? max : x < -max ? -max : x;
 }
 
@@ -252,7 +252,10 @@ static void write_real(struct emu_warp *w, const struct emu_inst *i, uint32_t l,
         [l] = x != x ? 0x7fff : float_bits(round_mantissa((float)x, 16, rounding)) >> 16;
         break;
     case EMU_TF32:
-        ROW(float, 0)[l] = canonical(round_mantissa((float)x, 13, rounding));
+        ROW(uint32_t, 0)
+        [l] = x == x            ? float_bits(round_mantissa((float)x, 13, rounding))
+              : rounding == RNA ? 0x7fffffff
+                                : 0x7fffe000;
         break;
     default:
         ROW(float, 0)[l] = canonical(real_to_f32(x, rounding));
@@ -360,6 +363,7 @@ emu_handler *emu_select_cvt(struct emu_inst *i, const char **why) {
     if (to == EMU_BF16X2 && from == EMU_F32 && i->n_ops == 3)
         return plain ? bf16x2_from_f32 : cvt_pair;
     if (i->n_ops != 2 || to == EMU_F16X2 || to == EMU_BF16X2) return NULL;
+    if (sat == SATFINITE && to != EMU_F16 && to != EMU_BF16) return NULL; /* tf32: after Hopper */
     bool narrow = !i->op[0].wide && !i->op[1].wide;
     if (plain && narrow && to == EMU_F32 && from == EMU_F16) return f32_from_f16;
     if (plain && narrow && to == EMU_F16 && from == EMU_F32) return f16_from_f32;

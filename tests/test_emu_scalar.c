@@ -220,9 +220,6 @@ F(cvt_h_finite, isnan(f(a))            ? 0x7fff
                 : fabsf(f(a)) >= 65504 ? (a >> 16 & 0x8000) | 0x7bff
                                        : half_from_float(f(a)))
 F(cvt_h2_finite, (uint32_t)cvt_h_finite(a, b, c) << 16 | (uint32_t)cvt_h_finite(b, b, c))
-F(cvt_tf_finite, isnan(f(a))                      ? 0x7fffffff
-                 : (a & 0x7fffffff) >= 0x7f7fe000 ? (a & 0x80000000) | 0x7f7fe000
-                                                  : (a + 0xfff + (a >> 13 & 1)) & ~0x1fffu)
 F(no_sign, 0)
 F(add_16, (a + b) & 0xffff)
 F(sub_16, (a - b) & 0xffff)
@@ -397,7 +394,6 @@ static const struct form forms[] = {
      cvt_ftz, 0, 0},
     {"cvt.rn.satfinite.f16.f32 %h9, %f1; cvt.u32.u16 %r9, %h9;", cvt_h_finite, 0, 0},
     {"cvt.rn.satfinite.f16x2.f32 %r9, %f1, %f2;", cvt_h2_finite, 0, 0},
-    {"cvt.rn.satfinite.tf32.f32 %r9, %f1;", cvt_tf_finite, 0, 0},
     {"cvt.rn.satfinite.relu.e5m2x2.f32 %h9, %f1, %f2; cvt.u32.u16 %r9, %h9; and.b32 %r9, %r9, "
      "0x8080;",
      no_sign, 0, 0},
