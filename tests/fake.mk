@@ -9,4 +9,4 @@ FAKE_CUPTI := $(BUILD)/tests/fake/libcupti.so.13
 $(FAKE_CUPTI): tests/fake/cupti.c | $$(@D)/.dir
 	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) -isystem profiler/cxx $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $<
 
-test: $(FAKE) $(FAKE_CUPTI) $(BUILD)/doctor $(BUILD)/columns $(BUILD)/tabulate
+test: $(FAKE) $(FAKE_CUPTI) $(BUILD)/doctor
