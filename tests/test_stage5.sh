@@ -16,7 +16,11 @@ explains() { # a byte of the map: in 128-byte rows, line 1 starts with the secon
 }
 as_recorded() { BUILD=$build stages/5-wgmma/modes.sh emu > "$tap_dir/modes" && diff $golden "$tap_dir/modes"; }
 
+# What comes before the products must not be counted as if it were part of them.
+fills_the_pipe() { stage5 --counters TENSOR | awk '$1 == "tensor_bound_pct" {bound = $2} END {print bound; exit !(bound >= 99)}'; }
+
 check "one wgmma is right" right
+check "nothing but tensor cores bounds a chain of them" fills_the_pipe
 check "A from registers, B N-major, n 256" right --a regs --major-b n --n 256 --k-steps 4
 for mistake in lbo-sbo-swapped wrong-swizzle unaligned row-slot missing-proxy-fence missing-fence missing-wait; do
     check "--break $mistake is caught" caught $mistake
