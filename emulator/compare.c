@@ -5,14 +5,9 @@
 #include "half.h"
 #include "ptx.h"
 
-#include <math.h>
-
-/* .ftz of fp16 */
-static float flush_half(float f) { return fabsf(f) < 0x1p-14f ? 0 : f; }
-
 #define COMPARE(name, T, expr)                                                                     \
-    static uint32_t name(const struct emu_warp *w, const struct emu_inst *i) {                     \
-        const T *a = ROW(T, 2), *b = ROW(T, 3);                                                    \
+    static uint32_t name(const void *a_row, const void *b_row) {                                   \
+        const T *a = a_row, *b = b_row;                                                            \
         uint32_t m = 0;                                                                            \
         for (int l = 0; l < EMU_LANES; l++) m |= (uint32_t)(expr) << l;                            \
         return m;                                                                                  \
@@ -34,12 +29,13 @@ COMPARE(num_f32, float, a[l] == a[l] && b[l] == b[l])
 COMPARE(num_f64, double, a[l] == a[l] && b[l] == b[l])
 #define H(x) half_to_float((half)(x))
 #define B(x) bits_float((x) << 16)
+#define F(x) H(flush_small(x, false))
 COMPARE(eq_f16, uint32_t, H(a[l]) == H(b[l]))
 COMPARE(lt_f16, uint32_t, H(a[l]) < H(b[l]))
 COMPARE(le_f16, uint32_t, H(a[l]) <= H(b[l]))
-COMPARE(eq_f16_ftz, uint32_t, flush_half(H(a[l])) == flush_half(H(b[l])))
-COMPARE(lt_f16_ftz, uint32_t, flush_half(H(a[l])) < flush_half(H(b[l])))
-COMPARE(le_f16_ftz, uint32_t, flush_half(H(a[l])) <= flush_half(H(b[l])))
+COMPARE(eq_f16_ftz, uint32_t, F(a[l]) == F(b[l]))
+COMPARE(lt_f16_ftz, uint32_t, F(a[l]) < F(b[l]))
+COMPARE(le_f16_ftz, uint32_t, F(a[l]) <= F(b[l]))
 COMPARE(num_f16, uint32_t, H(a[l]) == H(a[l]) && H(b[l]) == H(b[l]))
 COMPARE(eq_bf16, uint32_t, B(a[l]) == B(b[l]))
 COMPARE(lt_bf16, uint32_t, B(a[l]) < B(b[l]))
@@ -49,7 +45,7 @@ COMPARE(num_bf16, uint32_t, B(a[l]) == B(a[l]) && B(b[l]) == B(b[l]))
 COMPARE(lt_s16, uint32_t, S(a[l]) < S(b[l]))
 COMPARE(le_s16, uint32_t, S(a[l]) <= S(b[l]))
 
-typedef uint32_t compare_function(const struct emu_warp *w, const struct emu_inst *i);
+typedef uint32_t compare_function(const void *a_row, const void *b_row);
 enum { EQ, LT, LE, NUM };
 static compare_function *const function[][4] = {{eq_s32, lt_s32, le_s32, NULL},
                                                 {eq_u32, lt_u32, le_u32, NULL},
@@ -75,23 +71,22 @@ static const struct {
                   {"ltu", LE, 1, 1, 0}, {"leu", LT, 1, 1, 0},  {"gtu", LE, 0, 1, 0},
                   {"geu", LT, 0, 1, 0}, {"num", NUM, 0, 0, 0}, {"nan", NUM, 0, 1, 0}};
 
-/* aux: row of `function` (of pairs: ftz), base, negate, ordered, combination (0 none, 1 and, 2 or,
- * 3 xor) */
-static inline uint32_t compared(const struct emu_warp *w, const struct emu_inst *i) {
+/* aux: type, base, negate, ordered, combination (0 none, 1 and, 2 or, 3 xor) */
+static inline uint32_t compared(const struct emu_inst *i, const void *a, const void *b) {
     compare_function *const *f = function[i->aux[0]];
-    uint32_t m = f[i->aux[1]](w, i) ^ (uint32_t)i->aux[2];
-    if (i->aux[3] == 1) m &= f[NUM](w, i);
-    if (i->aux[3] == 2) m |= ~f[NUM](w, i);
+    uint32_t m = f[i->aux[1]](a, b) ^ (uint32_t)i->aux[2];
+    if (i->aux[3] == 1) m &= f[NUM](a, b);
+    if (i->aux[3] == 2) m |= ~f[NUM](a, b);
     return m;
 }
 
 static enum emu_step setp(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    write_pred(w, i->row[0], mask, compared(w, i));
+    write_pred(w, i->row[0], mask, compared(i, ROW(void, 2), ROW(void, 3)));
     return EMU_NEXT;
 }
 
 static enum emu_step setp_general(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    uint32_t m = compared(w, i), q = ~m;
+    uint32_t m = compared(i, ROW(void, 2), ROW(void, 3)), q = ~m;
     if (i->aux[4]) {
         uint32_t c = read_pred(w, &i->op[4]);
         m = i->aux[4] == 1 ? m & c : i->aux[4] == 2 ? m | c : m ^ c;
@@ -103,7 +98,8 @@ static enum emu_step setp_general(struct emu_warp *w, const struct emu_inst *i, 
 }
 
 static enum emu_step set_value(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    uint32_t m = compared(w, i), yes = i->type[0] == EMU_F32 ? 0x3f800000 : EMU_FULL;
+    uint32_t m = compared(i, ROW(void, 2), ROW(void, 3)),
+             yes = i->type[0] == EMU_F32 ? 0x3f800000 : EMU_FULL;
     if (i->aux[4]) {
         uint32_t c = read_pred(w, &i->op[4]);
         m = i->aux[4] == 1 ? m & c : i->aux[4] == 2 ? m | c : m ^ c;
@@ -113,32 +109,14 @@ static enum emu_step set_value(struct emu_warp *w, const struct emu_inst *i, uin
     return EMU_NEXT;
 }
 
-/* Does the comparison hold for two numbers? */
-static bool holds(const struct emu_inst *i, float a, float b) {
-    bool unordered = a != a || b != b, m = i->aux[1] == EQ   ? a == b
-                                           : i->aux[1] == LT ? a < b
-                                           : i->aux[1] == LE ? a <= b
-                                                             : !unordered;
-    m ^= i->aux[2] != 0;
-    return i->aux[3] == 1 ? m && !unordered : i->aux[3] == 2 ? m || unordered : m;
-}
-
 /* Of two pairs of fp16 or bf16, half by half: 1 of that type, or all bits. */
 static enum emu_step set_pair(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint32_t yes = i->type[0] == EMU_F16X2 ? 0x3c00 : i->type[0] == EMU_BF16X2 ? 0x3f80 : 0xffff;
-    bool bf16 = i->type[1] == EMU_BF16X2, ftz = i->aux[0];
-    uint32_t *d = ROW(uint32_t, 0);
+    uint32_t *d = ROW(uint32_t, 0), high[2][EMU_LANES];
     const uint32_t *a = ROW(uint32_t, 2), *b = ROW(uint32_t, 3);
-    EMU_EACH_LANE(l, mask) {
-        uint32_t result = 0;
-        for (int at = 0; at < 32; at += 16) {
-            float x = bf16 ? B(a[l] >> at) : H(a[l] >> at),
-                  y = bf16 ? B(b[l] >> at) : H(b[l] >> at);
-            if (ftz) x = flush_half(x), y = flush_half(y);
-            if (holds(i, x, y)) result |= yes << at;
-        }
-        d[l] = result;
-    }
+    for (int l = 0; l < EMU_LANES; l++) high[0][l] = a[l] >> 16, high[1][l] = b[l] >> 16;
+    uint32_t m_low = compared(i, a, b), m_high = compared(i, high[0], high[1]);
+    EACH((m_low >> l & 1 ? yes : 0) | (m_high >> l & 1 ? yes << 16 : 0));
     return EMU_NEXT;
 }
 
@@ -163,8 +141,10 @@ static int type_row(enum emu_type t, bool ftz) {
     case EMU_S16:
         return 6;
     case EMU_F16:
+    case EMU_F16X2:
         return ftz ? 10 : 7;
     case EMU_BF16:
+    case EMU_BF16X2:
         return 8;
     default:
         return -1;
@@ -172,10 +152,10 @@ static int type_row(enum emu_type t, bool ftz) {
 }
 
 emu_handler *emu_select_compare(struct emu_inst *i, const char **why) {
-    enum emu_type compared_type = (enum emu_type)i->type[i->n_types - 1];
-    bool is_set = i->opcode[3] == '.', ftz = emu_has(i, "ftz");
-    bool is_pair = compared_type == EMU_F16X2 || compared_type == EMU_BF16X2;
-    int type = is_pair ? ftz : type_row(compared_type, ftz);
+    bool is_set = i->opcode[3] == '.';
+    enum emu_type of = (enum emu_type)i->type[i->n_types - 1];
+    bool is_pair = of == EMU_F16X2 || of == EMU_BF16X2;
+    int type = type_row(of, emu_has(i, "ftz"));
     const char *at = i->opcode + (is_set ? 4 : 5);
     size_t n = strcspn(at, ".");
     size_t c = 0, n_comparisons = sizeof comparison / sizeof *comparison;
@@ -184,7 +164,7 @@ emu_handler *emu_select_compare(struct emu_inst *i, const char **why) {
         c++;
     *why = "this comparison of this type is not supported";
     if (c == n_comparisons || type < 0) return NULL;
-    bool is_real = is_pair || function[type][NUM];
+    bool is_real = function[type][NUM];
     if (comparison[c].base == NUM && !is_real) return NULL;
     i->aux[0] = type;
     i->aux[1] = comparison[c].base;

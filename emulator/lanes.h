@@ -58,6 +58,11 @@ static inline float flush(float f) {
     return u & 0x7f800000 ? f : bits_float(u & 0x80000000);
 }
 
+/* The same of fp16 or bf16, as bits. */
+static inline uint32_t flush_small(uint32_t x, bool is_bf16) {
+    return x & (is_bf16 ? 0x7f80 : 0x7c00) ? x : x & 0x8000;
+}
+
 /* Writes the lanes in mask of predicate `row`. */
 static inline void write_pred(struct emu_warp *w, uint32_t row, uint32_t mask, uint32_t value) {
     uint32_t *p = emu_mask(w, row);

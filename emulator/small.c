@@ -68,11 +68,6 @@ static uint32_t one(enum operation op, bool is_bf16, const uint32_t x[3], bool n
     return is_bf16 ? bf16_from_float(r) : half_from_float(r);
 }
 
-/* .ftz: what has no exponent bits becomes 0 of its sign. */
-static uint32_t flush_small(uint32_t x, bool is_bf16) {
-    return x & (is_bf16 ? 0x7f80 : 0x7c00) ? x : x & 0x8000;
-}
-
 /* aux: operation, bf16?, pair?, sources, and the sum of 1 NaN-propagating, 2 lower bound 0, 4 also
  * upper bound 1, 8 flushing */
 static enum emu_step small(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
