@@ -2,7 +2,7 @@
 #include "lanes.h"
 
 #include "internal.h"
-#include "half.h"
+#include "common/cuda/half.h"
 #include "ptx.h"
 
 static pthread_mutex_t atomic_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -2,7 +2,7 @@
  * lane. */
 #include "lanes.h"
 
-#include "half.h"
+#include "common/cuda/half.h"
 #include "ptx.h"
 
 #define COMPARE(name, T, expr)                                                                     \

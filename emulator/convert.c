@@ -3,7 +3,7 @@
 #include "lanes.h"
 #include "ptx.h"
 
-#include "half.h"
+#include "common/cuda/half.h"
 
 #include <immintrin.h>
 #include <math.h>

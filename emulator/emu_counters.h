@@ -9,7 +9,7 @@
  * SOURCE_MODEL where a rule was applied. */
 #pragma once
 
-#include "counters.h"
+#include "profiler/counters.h"
 #include "emulator.h"
 
 const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,

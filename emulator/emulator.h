@@ -3,7 +3,7 @@
  *   memory_open - alloc - module_open - launch - reports, counts - module_close - memory_close */
 #pragma once
 
-#include "chip.h"
+#include "common/base/chip.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@ bench-emu: $(addprefix bench-,$(ATTENTION)) ## the emulator's speed at the missi
 
 .PHONY: $(addprefix bench-,$(STAGES))
 $(addprefix bench-,$(STAGES)): bench-%: % $(BUILD)/bench-emu-%
-	@$(BUILD)/bench-emu-$* $(ARGS)
+	@set -f; $(BUILD)/bench-emu-$* $$ARGS
 
 # The program stands beside the stages, so that it finds their images.
 define bench-rule
@@ -28,8 +28,7 @@ run-tsan: $(TSAN_TESTS:%=$(BUILD)/tests/%)
 	@BUILD=$(BUILD) TSAN_OPTIONS=halt_on_error=1 tests/run.sh $^
 
 # banks: the bank map of one shared access, by source line: make stage-1 banks LINE=99 [ACCESS=2]
-LINE   ?=
-ACCESS ?= 0
+override ACCESS := $(or $(ACCESS),0)
 MAP    := $(if $(filter dumb,$(TERM)),dumb,png)
 
 .PHONY: banks $(addprefix banks-,$(STAGES))
@@ -38,7 +37,7 @@ banks: $(addprefix banks-,$(ATTENTION)) ## which banks a line's shared access wa
 $(addprefix banks-,$(STAGES)): banks-%: %
 	@test "$(LINE)" -gt 0 2>/dev/null && test "$(ACCESS)" -ge 0 2>/dev/null || \
 	    { echo "make: say which line: make $* banks LINE=99 (make $* source shows them)" >&2; exit 2; }
-	@said=$$($(BUILD)/$* --device emu --quiet --no-check --no-races --source --banks $(LINE) $(ARGS)) || exit; \
+	@set -f; said=$$($(BUILD)/$* --device emu --quiet --no-check --no-races --source --banks $(LINE) $$ARGS) || exit; \
 	    map=$$(printf '%s\n' "$$said" | awk '/^# lane/ {on = 1} on && NF == 0 {on = 0} /^# / || (on && NF == 4) || NF == 0'); \
 	    n=$$(printf '%s\n' "$$map" | grep -c '^# lane'); \
 	    test $$n -gt 0 || { echo "make: warp 0 makes no shared access at line $(LINE) of $*" >&2; exit 2; }; \

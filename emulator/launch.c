@@ -2,7 +2,7 @@
  * again. */
 #include "internal.h"
 
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "emulator.h"
 
 #include "internal.h"
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <errno.h>
 #include <stdlib.h>

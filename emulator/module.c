@@ -1,7 +1,7 @@
 /* Modules: a PTX file read, its kernels found by name. */
 #include "ptx.h"
 
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <stdlib.h>
 #include <string.h>

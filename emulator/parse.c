@@ -2,7 +2,7 @@
 #include "ptx.h"
 
 #include "internal.h"
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <stdarg.h>
 #include <stdio.h>

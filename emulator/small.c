@@ -3,7 +3,7 @@
  * wherever the last bit matters. bf16 likewise. */
 #include "lanes.h"
 
-#include "half.h"
+#include "common/cuda/half.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 #include "smem_desc.h"
 
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 #include "tensormap.h"
 
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * with how often they ran; the tests delete each in turn. */
 #include "internal.h"
 #include "lanes.h"
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <stdlib.h>
 #include <string.h>

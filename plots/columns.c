@@ -7,8 +7,8 @@
  * kernels.NAME.registers that of a kernel. Only records that have all the VALUEs are printed,
  * in the order of the file; a value that is not there is "-", blanks in text become "_".
  * Exit status: 0 printed; 2 bad usage; 5 the file cannot be read or stdout has failed. */
-#include "path.h"
-#include "record.h"
+#include "common/base/path.h"
+#include "common/harness/record.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # compare.sh: run the chosen stages on one problem, put their records into one table, draw it.
 #
-#   compare.sh DEVICE "STAGE_DIR STAGE_DIR ..." [stage options]      (make compare does this)
+#   DEVICE=... compare.sh "STAGE_DIR STAGE_DIR ..." [stage options]   (make compare does this)
 #   RECORDED=h200 compare.sh ...      draw plots/recorded/h200.jsonl, run nothing
 #
 # Writes results/compare/: run.jsonl (records), table.txt, notes.txt, labels.txt, NAME.png, NAME.svg.
 # Exit status: 0 drawn; 1 a stage gave a wrong answer; 5 files; 77 no gnuplot.
 set -u
-device=$1 dirs=$2
-shift 2
+device=${DEVICE:-auto} dirs=$1
+shift
 out=results/compare
 recorded=plots/recorded
 
@@ -24,7 +24,7 @@ if [ -n "${RECORDED:-}" ]; then
     file=$recorded/$RECORDED.jsonl
     [ -f "$file" ] || fail 5 "there is no $file; recorded are: $(cd $recorded && ls -- *.jsonl 2>/dev/null | sed 's/.jsonl//' | tr '\n' ' ')"
     problem=${PROBLEM:-B1 H8 S512 D64}
-    problems=$(build/columns "$file" -- stage problem.text | awk '!/^#/ && $1 !~ /^5-/ {print $2}' | sort -u)
+    problems=$(build/columns "$file" -- problem.text | awk '!/^#/ && /^B/ {print $1}' | sort -u)
     grep -qxF "${problem// /_}" <<< "$problems" ||
         fail 5 "no record of '$problem' in $file; recorded are: $(paste -sd, <<< "${problems//_/ }")"
     series+=("$RECORDED, recorded=$file")

@@ -15,9 +15,9 @@
  *   tabulate --print-device FILE     the device that made it: "NVIDIA H200", "emulator (h200)"
  *
  * Exit status: 0 a table was written; 2 bad usage; 5 a file could not be read or written. */
-#include "chip.h"
-#include "path.h"
-#include "record.h"
+#include "common/base/chip.h"
+#include "common/base/path.h"
+#include "common/harness/record.h"
 
 #include <getopt.h>
 #include <math.h>

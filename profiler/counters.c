@@ -1,11 +1,11 @@
 #include "counters.h"
 
-#include "device_ops.h"
+#include "common/device/device_ops.h"
 #include "expression.h"
 #include "gpu_counts.h"
-#include "groups.h"
+#include "groups_folder.h"
 #include "occupancy.h"
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -241,14 +241,4 @@ const char *counters_collect(struct device *d, struct device_image *image,
     free(c.group);
     if (why) counters_free(out);
     return why;
-}
-
-void counters_free(struct counters *c) {
-    free(c->counter);
-    *c = (struct counters){0};
-}
-
-const char *counter_source_name(enum counter_source s) {
-    static const char *const names[] = {"cupti", "event", "emulator", "model", "ptxas"};
-    return names[s];
 }

@@ -14,22 +14,8 @@
  *   MIX        instructions  fma_pct  mufu_instructions  ... */
 #pragma once
 
-#include "device.h"
-
-enum counter_source { SOURCE_CUPTI, SOURCE_EVENT, SOURCE_EMULATOR, SOURCE_MODEL, SOURCE_PTXAS };
-
-struct counter {
-    char group[16], name[48], unit[16];
-    char metric[128]; /* what it was read from: a CUPTI metric, or a formula */
-    char reason[256]; /* not "": there is no value, and this is why */
-    double value;
-    enum counter_source source;
-};
-
-struct counters {
-    int n;
-    struct counter *counter; /* counters_free() */
-};
+#include "common/device/counter.h"
+#include "common/device/device.h"
 
 /* Collects the named groups ("TENSOR,SHARED") over one run of the n launches, replayed as often
  * as the hardware needs passes. Never call it while time is taken. Returns a reason only when
@@ -40,6 +26,3 @@ const char *counters_collect(struct device *d, struct device_image *image,
                              struct counters *out);
 /* NULL if there is a group of each name; needs no device. */
 const char *counters_check(const char *groups);
-
-void counters_free(struct counters *c);
-const char *counter_source_name(enum counter_source s);

@@ -1,7 +1,7 @@
 #include "cupti.h"
 
-#include "program.h"
-#include "reason.h"
+#include "common/base/program.h"
+#include "common/base/reason.h"
 
 #include <dlfcn.h>
 #include <glob.h>

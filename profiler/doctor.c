@@ -4,10 +4,10 @@
  *
  * Exit 0 if stages can run here, on a GPU or on the emulator; 77 if not. */
 #include "cupti_list.h"
-#include "device.h"
+#include "common/device/device.h"
 #include "gpu_counts.h"
-#include "path.h"
-#include "reason.h"
+#include "common/base/path.h"
+#include "common/base/reason.h"
 #include "refusal.h"
 
 #include <ctype.h>

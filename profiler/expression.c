@@ -1,6 +1,6 @@
 #include "expression.h"
 
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 #include "gpu_counts.h"
 
-#include "combine.h"
-#include "device_ops.h"
+#include "launches.h"
+#include "common/device/device_ops.h"
 #include "nvtx.h"
 #include "range.h"
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -146,19 +146,20 @@ static const char *measure(struct gpu_counts *g, const char *const *names, int n
 }
 
 static void collect_range(struct gpu_counts *g) {
-    const char *names[MAX_WANTED + COMBINE_WEIGHTS];
+    const char *names[MAX_WANTED + LAUNCHES_WEIGHTS];
     struct wanted *of[MAX_WANTED];
     const int n = choose(g, names, of);
     if (!n) return;
-    const int n_weights = g->n_launches > 1 ? COMBINE_WEIGHTS : 0, stride = n + n_weights;
-    for (int i = 0; i < n_weights; i++) names[n + i] = combine_weight_metric[i];
+    const int n_weights = g->n_launches > 1 ? LAUNCHES_WEIGHTS : 0, stride = n + n_weights;
+    for (int i = 0; i < n_weights; i++) names[n + i] = launches_weight_metric[i];
     double *values = calloc((size_t)g->n_launches * (size_t)stride, sizeof *values);
     const char *why = values ? measure(g, names, stride, values) : "no memory for counters";
     for (int i = 0; i < n; i++) {
         double value;
         const char *wrong = why;
         if (!wrong)
-            wrong = combine(names[i], values + i, values + n, stride, g->n_launches, &value);
+            wrong =
+                launches_combine(names[i], values + i, values + n, stride, g->n_launches, &value);
         if (!wrong && !isfinite(value))
             wrong = "CUPTI has no finite value for it: nothing of the kind happened";
         if (wrong) {

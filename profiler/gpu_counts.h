@@ -2,7 +2,7 @@
  * that needs the hardware. */
 #pragma once
 
-#include "device.h"
+#include "common/device/device.h"
 #include "sass.h"
 
 struct gpu_counts;

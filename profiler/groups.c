@@ -1,7 +1,7 @@
 #include "groups.h"
 
 #include "expression.h"
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <ctype.h>
 #include <stdbool.h>

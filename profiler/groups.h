@@ -56,15 +56,5 @@ struct group {
 /* Parses text[bytes] (it need not end in a 0). The reason begins with FILE:LINE. */
 const char *group_parse(const char *text, size_t bytes, const char *file, struct group *out);
 
-/* Reads NAME.txt from the groups' folder: $ATTNLAB_GROUPS, or profiler/groups in a folder at or
- * above the program's own. The reason for an unknown name lists the known ones. */
-const char *group_read(const char *name, struct group *out);
-
 /* Where `value` comes from at `place` ("GH100", "emulator"); NULL if the file does not say. */
 const struct group_origin *group_origin(const struct group_value *value, const char *place);
-
-/* The names of all groups, sorted, separated by `separator`. */
-const char *groups_list(const char *separator, char *out, size_t out_bytes);
-
-/* For --list-counters: every group's question, values, and where they come from. */
-const char *groups_print(FILE *f);

@@ -1,8 +1,7 @@
-/* Where the counter groups lie, and what is there. */
-#include "groups.h"
+#include "groups_folder.h"
 
-#include "program.h"
-#include "reason.h"
+#include "common/base/program.h"
+#include "common/base/reason.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "metrics.h"
 
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <stdlib.h>
 #include <string.h>

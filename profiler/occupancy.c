@@ -1,6 +1,6 @@
 #include "occupancy.h"
 
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <cuda_occupancy.h>
 #include <stdio.h>
@@ -76,22 +76,4 @@ const char *occupancy_of(const struct chip *chip, int registers, int static_shar
     out->pct = 100.0 * out->warps_per_sm / chip->max_warps_per_sm;
     name_limits(result.limitingFactors, out->limited_by, sizeof out->limited_by);
     return NULL;
-}
-
-/* ptxas -v says "Compiling entry function 'attention' for 'sm_90a'", later "Used 64 registers,
- * ...". */
-int occupancy_registers_in_report(const char *path, const char *kernel) {
-    FILE *f = fopen(path, "r");
-    if (!f) return -1;
-    char line[1024], name[256];
-    bool inside = false;
-    int registers = -1;
-    while (registers < 0 && fgets(line, sizeof line, f)) {
-        const char *entry = strstr(line, "entry function '"), *used = strstr(line, "Used ");
-        if (entry && sscanf(entry, "entry function '%255[^']'", name) == 1)
-            inside = !strcmp(name, kernel);
-        if (inside && used) sscanf(used, "Used %d registers", &registers);
-    }
-    fclose(f);
-    return registers;
 }

@@ -3,7 +3,7 @@
  * no GPU. */
 #pragma once
 
-#include "device.h"
+#include "common/device/device.h"
 
 struct occupancy {
     int registers;     /* per thread, as the compiler allotted them */
@@ -20,7 +20,3 @@ struct occupancy {
  * block. The reason: numbers that no launch has, or a chip that the calculator does not know. */
 const char *occupancy_of(const struct chip *chip, int registers, int static_shared,
                          int dynamic_shared, int threads, struct occupancy *out);
-
-/* Registers of `kernel` in what `ptxas -v` said (the .ptxas file beside a cubin); -1 if it is not
- * there. */
-int occupancy_registers_in_report(const char *path, const char *kernel);

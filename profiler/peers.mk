@@ -1,8 +1,8 @@
 .PHONY: peers
 peers: $(CHOSEN) ## FlashAttention-2 and cuDNN (PyTorch) beside the chosen stages, same tensors, one run: results/peers.jsonl
 	@mkdir -p results
-	@flock -F $(BUILD)/device.lock python3 profiler/peers.py --json results/peers.jsonl \
-	    --rest 0 --stages "$(filter-out 5,$(CHOSEN:stage-%=%))" $(ARGS)
+	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers.py --json results/peers.jsonl \
+	    --rest 0 --stages "$(ATTENTION:stage-%=%)" $$ARGS
 
 .PHONY: peers-table
 peers-table: ## a stage beside its peers, the tables of its README: RECORDED=h200 a recorded run, RECORDED= results/peers.jsonl

@@ -17,9 +17,9 @@ $(BUILD)/doctor: $(BUILD)/profiler/doctor.o $(LIB)
 source: $(addprefix source-,$(ATTENTION)) ## the kernel with counts beside its lines: executions, wavefronts, sectors
 	@$(attention-only)
 $(addprefix source-,$(STAGES)): source-%: %
-	@flock -F $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS) --source
+	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* --device "$$DEVICE" $$ARGS --source
 
-WINDOW ?= 100
+override WINDOW := $(or $(WINDOW),100)
 recorded-timelines = $(sort $(wildcard plots/recorded/$(RECORDED)-timeline-$(1:stage-%=%).tsv plots/recorded/$(RECORDED)-timeline-$(1:stage-%=%)-*.tsv))
 # With no stage named: those that were recorded, if any was.
 TIMED = $(or $(if $(RECORDED),$(if $(filter stage-%,$(MAKECMDGOALS)),,$(foreach s,$(ATTENTION),$(if $(call recorded-timelines,$s),$s)))),$(ATTENTION))
@@ -31,7 +31,7 @@ $(addprefix timeline-,$(STAGES)): timeline-%: %
 	@test "$(WINDOW)" -gt 0 2> /dev/null || { echo "make: WINDOW is a whole number of us above 0, not '$(WINDOW)'" >&2; exit 2; }
 	@mkdir -p results 2> /dev/null && test -w results || { echo "make: cannot write to results: make it writable" >&2; exit 5; }
 ifeq ($(RECORDED),)
-	@flock -F $(BUILD)/device.lock $(BUILD)/$* --device $(DEVICE) $(ARGS) --timeline results/timeline-$*.tsv
+	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* --device "$$DEVICE" $$ARGS --timeline results/timeline-$*.tsv
 	@echo results/timeline-$*.tsv
 	@$(call draw-timeline,$*,results/timeline-$*.tsv)
 else
@@ -54,4 +54,4 @@ $(COUNTED): $(BUILD)/images/tests/gpu_counters.%.cubin: tests/gpu_counters.cu | 
 .PHONY: against-ncu $(addprefix against-ncu-,$(STAGES))
 against-ncu: $(addprefix against-ncu-,$(CHOSEN)) ## this project's counters beside Nsight Compute's, on a GPU
 $(addprefix against-ncu-,$(STAGES)): against-ncu-%: %
-	@flock -F $(BUILD)/device.lock python3 profiler/against_ncu.py $(BUILD)/$* $(ARGS)
+	@set -f; flock -F $(BUILD)/device.lock python3 profiler/against_ncu.py $(BUILD)/$* $$ARGS

@@ -1,6 +1,6 @@
 #include "range.h"
 
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <stdlib.h>
 

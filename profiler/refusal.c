@@ -1,6 +1,6 @@
 #include "refusal.h"
 
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <cupti_result.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "sass.h"
 
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 #include "timeline.h"
 
-#include "device_ops.h"
+#include "common/device/device_ops.h"
 #include "gpu_counts.h"
 #include "metrics.h"
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  *   timeline_collect - timeline_write - timeline_free */
 #pragma once
 
-#include "device.h"
+#include "common/device/device.h"
 
 /* One sample: percentages of all SMs' peak, averaged over `interval` microseconds. */
 struct timeline_sample {

@@ -1,7 +1,7 @@
 # The driver that tests pretend to have: LD_LIBRARY_PATH=build/tests/fake.
 FAKE := $(BUILD)/tests/fake/libcuda.so.1
 
-$(FAKE): tests/fake/cuda.c common/attention_args.h common/half.h | $$(@D)/.dir
+$(FAKE): tests/fake/cuda.c common/cuda/attention_args.h common/cuda/half.h | $$(@D)/.dir
 	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $< -lm
 
 FAKE_CUPTI := $(BUILD)/tests/fake/libcupti.so.13

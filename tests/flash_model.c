@@ -1,5 +1,5 @@
 #include "flash_model.h"
-#include "half.h"
+#include "common/cuda/half.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
  * rounded to fp16, online softmax in base 2. And the ways to get it wrong that the tests plant. */
 #pragma once
 
-#include "attention.h"
+#include "common/harness/attention.h"
 
 #define MUTANTS(X)                                                                                 \
     X(HONEST, "none")                                                                              \

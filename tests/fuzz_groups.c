@@ -1,7 +1,7 @@
 /* Fuzzes the parser of counter groups, and the formulas in what it accepts.
  * seeds: profiler/groups */
-#include "expression.h"
-#include "groups.h"
+#include "profiler/expression.h"
+#include "profiler/groups.h"
 
 #include <stdlib.h>
 #include <string.h>

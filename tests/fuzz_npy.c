@@ -1,6 +1,6 @@
 /* .npy files of any content. seeds: tests/seeds/npy */
 #include "fuzz.h"
-#include "npy.h"
+#include "common/base/npy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     char path[32];

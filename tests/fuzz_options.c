@@ -1,6 +1,6 @@
 /* Command lines: one argument a line. seeds: tests/seeds/options */
 #include "fuzz.h"
-#include "options.h"
+#include "common/harness/options.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Files of records, cut and damaged. seeds: plots/recorded tests/seeds/record */
 #include "fuzz.h"
-#include "record.h"
+#include "common/harness/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     char path[32];

@@ -1,10 +1,10 @@
 /* Counters on a GPU against kernels whose counts can be told beforehand (gpu_counters.cu). */
 #include "test.h"
 
-#include "counters.h"
+#include "profiler/counters.h"
 #include "images.h"
-#include "reason.h"
-#include "timeline.h"
+#include "common/base/reason.h"
+#include "profiler/timeline.h"
 
 #include <math.h>
 #include <stdio.h>

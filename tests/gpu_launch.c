@@ -2,8 +2,8 @@
  * time, in a stream and in a graph, and that blocks of a cluster run together. */
 #include "test.h"
 
-#include "counters.h"
-#include "device.h"
+#include "profiler/counters.h"
+#include "common/device/device.h"
 #include "images.h"
 
 #include <stdio.h>

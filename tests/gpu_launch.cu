@@ -1,5 +1,5 @@
 /* Kernels that show what a launch asked for: gpu_launch.c. */
-#include "ptx_sm90.cuh"
+#include "common/cuda/ptx_sm90.cuh"
 
 #define KERNEL extern "C" __global__ void __launch_bounds__(128)
 

@@ -1,6 +1,6 @@
 #include "images.h"
 
-#include "program.h"
+#include "common/base/program.h"
 #include "test.h"
 
 #include <limits.h>

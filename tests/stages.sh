@@ -12,13 +12,13 @@
 inputs="normal outlier normal3 uniform ascending descending negative constant ramp identity index"
 options=
 
-# The attention stages, of $STAGES ("1 4") if it names some; stage 5 is one instruction under the
-# microscope, and comes with `stages all` only.
+# The attention stages, of $STAGES ("1 4") if it names some; `stages all`: those too that compute
+# something else (a line `problem` in their file images).
 stages() {
     local program number
     for program in "$build"/stage-[0-9]*; do
         number=${program##*-}
-        [ "$number" = 5 ] && [ "${1:-}" != all ] && continue
+        [ "${1:-}" != all ] && grep -q '^problem' stages/"$number"-*/images && continue
         [ -n "${STAGES:-}" ] && [[ " $STAGES " != *" $number "* ]] && continue
         [ -x "$program" ] && echo "$program"
     done

@@ -1,7 +1,7 @@
 /* The problem: rules, defaults, counts and addresses. */
 #include "test.h"
 
-#include "attention.h"
+#include "common/harness/attention.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * what it is. */
 #include "test.h"
 
-#include "half.h"
+#include "common/cuda/half.h"
 #include "trial.h"
 
 #include <math.h>

@@ -2,9 +2,9 @@
  * emulator. */
 #include "test.h"
 
-#include "counters.h"
-#include "device_ops.h"
-#include "reason.h"
+#include "profiler/counters.h"
+#include "common/device/device_ops.h"
+#include "common/base/reason.h"
 
 #include <math.h>
 #include <stdio.h>

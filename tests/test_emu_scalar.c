@@ -1,7 +1,7 @@
 /* Scalar forms of the emulator against C: every form on random and awkward operands, in full
  * warps and in a half-full one. */
 #include "emu.h"
-#include "half.h"
+#include "common/cuda/half.h"
 #include "test.h"
 
 #include <inttypes.h>

@@ -77,7 +77,7 @@ instrumented() { # STATEMENT, where p is: stage 1 with it, in $tap_dir
     mkdir -p "$folder/images/stage-1" && ln -f "$build/stage-1" "$folder/" 2> /dev/null || cp "$build/stage-1" "$folder/"
     { echo '#include <cassert>'; echo '#include <cstdio>'
       sed "$exp_line s|\$| $1|" $kernel; } > "$folder/kernel.cu"
-    "${NVCC:-nvcc}" -std=c++17 -lineinfo -Icommon -Istages/1-scalar -DDIM=64 -ptx -arch=compute_89 \
+    "${NVCC:-nvcc}" -std=c++17 -lineinfo -I. -Istages/1-scalar -DDIM=64 -ptx -arch=compute_89 \
         -o "$folder/images/stage-1/d64.compute_89.ptx" "$folder/kernel.cu"
 }
 prints() {

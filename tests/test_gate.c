@@ -1,7 +1,7 @@
 /* Gates: each can pass, fail and be n/a, and says why. */
 #include "test.h"
 
-#include "gate.h"
+#include "common/harness/gate.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static int set_up(void **state) {
     (void)state;
     counters.n = 0;
     tested = (struct stage){
-        .number = 3, .max_registers = 128, .tensor_family = "HMMA", .tensor_instructions = formula};
+        .max_registers = 128, .tensor_family = "HMMA", .tensor_instructions = formula};
     plan = (struct stage_plan){.n_launches = 1, .launch[0].shared_bytes = 40000};
     kernel[0] = (struct device_kernel_info){.n_registers = 100};
     problem = attention_default();

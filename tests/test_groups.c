@@ -2,10 +2,10 @@
  * CUPTI's host side knows (no GPU is needed for that). */
 #include "test.h"
 
-#include "cupti_list.h"
-#include "expression.h"
-#include "groups.h"
-#include "reason.h"
+#include "profiler/cupti_list.h"
+#include "profiler/expression.h"
+#include "profiler/groups_folder.h"
+#include "common/base/reason.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* half.h against the definition of binary16, written here without the instructions that it uses. */
 #include "test.h"
 
-#include "half.h"
+#include "common/cuda/half.h"
 
 #include <math.h>
 

@@ -1,9 +1,9 @@
 /* The made inputs: the same bits everywhere, and each what it promises. */
 #include "test.h"
 
-#include "check.h"
-#include "half.h"
-#include "input.h"
+#include "common/harness/check.h"
+#include "common/cuda/half.h"
+#include "common/harness/input.h"
 
 #include <math.h>
 #include <omp.h>

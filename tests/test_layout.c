@@ -1,7 +1,7 @@
 /* Layout arithmetic: that each element has one place, and that descriptors lead to it. */
 #include "test.h"
 
-#include "gmma_layout.h"
+#include "common/cuda/gmma_layout.h"
 #include "stages/5-wgmma/fragment.h"
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include "test.h"
 
 #include "flash_model.h"
-#include "input.h"
+#include "common/harness/input.h"
 #include "trial.h"
 
 /* Ragged tails, tiles of one row, GQA, both alignments, masked rows, gaps in O, many tiles. */

@@ -1,7 +1,7 @@
 /* .npy files: what NumPy writes is read, anything else is refused for the right reason. */
 #include "test.h"
 
-#include "npy.h"
+#include "common/base/npy.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* Theoretical occupancy against launches whose answer is arithmetic that a reader can do. */
 #include "test.h"
 
-#include "occupancy.h"
+#include "profiler/occupancy.h"
+#include "common/base/ptxas.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,11 +88,11 @@ static void registers_are_read_from_the_report(void **state) {
     int fd = mkstemp(path);
     assert_int_equal(write(fd, report, sizeof report - 1), (ssize_t)sizeof report - 1);
     close(fd);
-    assert_int_equal(occupancy_registers_in_report(path, "attention"), 96);
-    assert_int_equal(occupancy_registers_in_report(path, "other"), 12);
-    assert_int_equal(occupancy_registers_in_report(path, "atten"), -1);
+    assert_int_equal(ptxas_registers(path, "attention"), 96);
+    assert_int_equal(ptxas_registers(path, "other"), 12);
+    assert_int_equal(ptxas_registers(path, "atten"), -1);
     unlink(path);
-    assert_int_equal(occupancy_registers_in_report(path, "attention"), -1);
+    assert_int_equal(ptxas_registers(path, "attention"), -1);
 }
 
 int main(void) {

@@ -2,8 +2,8 @@
  * value is refused by one sentence that names it. */
 #include "test.h"
 
-#include "options.h"
-#include "reason.h"
+#include "common/harness/options.h"
+#include "common/base/reason.h"
 
 #include <stdlib.h>
 #include <string.h>

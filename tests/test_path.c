@@ -1,7 +1,7 @@
 /* Whole files read. */
 #include "test.h"
 
-#include "path.h"
+#include "common/base/path.h"
 
 #include <errno.h>
 #include <stdio.h>

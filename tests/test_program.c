@@ -1,7 +1,7 @@
 /* The program's own folder, with /proc and without. */
 #include "test.h"
 
-#include "program.h"
+#include "common/base/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

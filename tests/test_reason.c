@@ -1,7 +1,7 @@
 /* Reasons live until seven more were made, and some know the exit status that they stand for. */
 #include "test.h"
 
-#include "reason.h"
+#include "common/base/reason.h"
 
 #include <string.h>
 

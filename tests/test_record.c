@@ -2,8 +2,8 @@
  * left out and counted, other schemas are refused. */
 #include "test.h"
 
-#include "reason.h"
-#include "record.h"
+#include "common/base/reason.h"
+#include "common/harness/record.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Every refusal that CUPTI can answer with becomes one line that names a cause and a remedy. */
 #include "test.h"
 
-#include "counters.h"
-#include "refusal.h"
+#include "profiler/counters.h"
+#include "profiler/refusal.h"
 
 #include <cupti_result.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Tables: columns line up, CSV survives hostile cells. */
 #include "test.h"
 
-#include "table.h"
+#include "common/base/table.h"
 
 #include <stdlib.h>
 #include <string.h>

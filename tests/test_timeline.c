@@ -1,7 +1,7 @@
 /* The table of a timeline: what it says, and what is left where it cannot be written. */
 #include "test.h"
 
-#include "timeline.h"
+#include "profiler/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

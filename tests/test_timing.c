@@ -1,8 +1,8 @@
 /* Timing against a device whose clock the test turns: statistics, sample length, cold and warm. */
 #include "test.h"
 
-#include "device_ops.h"
-#include "timing.h"
+#include "common/device/device_ops.h"
+#include "common/harness/timing.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "test.h"
 
-#include "half.h"
-#include "input.h"
+#include "common/cuda/half.h"
+#include "common/harness/input.h"
 #include "trial.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* One problem with one input and its reference, ready to be answered and judged again and again. */
 #pragma once
 
-#include "check.h"
+#include "common/harness/check.h"
 
 struct trial {
     struct attention a;

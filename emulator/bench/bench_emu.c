@@ -1,10 +1,10 @@
 /* How fast the emulator runs a stage at the mission shape: counting alone on one host thread, then
  * with every check on all threads. Linked with one stage; `make bench-emu` runs it for each. */
-#include "bench.h"
-#include "device_ops.h"
+#include "common/harness/bench.h"
+#include "common/device/device_ops.h"
 #include "emu_counters.h"
-#include "options.h"
-#include "reason.h"
+#include "common/harness/options.h"
+#include "common/base/reason.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -27,8 +27,8 @@
  *   k_smem [BKV][DIM + PAD] fp16    9216 | 17408 | 16896
  *   v_smem [BKV][DIM + PAD] fp16    9216 | 17408 | 16896
  *   s_smem [BQ ][BKV + PAD] fp32   18432 | 18432 | 10240    in all 46080 | 70656 | 77824 */
-#include "attention_args.h"
-#include "ptx.cuh"
+#include "common/cuda/attention_args.h"
+#include "common/cuda/ptx.cuh"
 #include "tile.h"
 
 constexpr int BKV = BKV_OF(DIM);

@@ -1,6 +1,6 @@
 /* Stage 1 on the host: what it supports, and one launch. */
-#include "reason.h"
-#include "stage.h"
+#include "common/base/reason.h"
+#include "common/harness/stage.h"
 #include "tile.h"
 
 #include <stdio.h>
@@ -33,8 +33,8 @@ static const char *plan(const struct attention *a, struct device *d, const struc
 }
 
 const struct stage stage = {
-    .number = 1,
-    .name = "1-scalar",
+    .name = STAGE_FOLDER,
+    .previous = STAGE_PREVIOUS,
     .row_error_limit = 5e-4, /* P stays in fp32 */
     .max_registers = 232,    /* at head_dim 256; at 64 it is 160 */
     .supports = supports,

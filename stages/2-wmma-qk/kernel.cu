@@ -33,8 +33,8 @@
  *
  * PAD = 8: a row of k_smem is 144 bytes, 36 banks, so 8 rows of 16 bytes, which is what WMMA reads
  * at once, start in banks 0, 4, 8 ... 28. Without it all 8 start in bank 0 and take 8 turns. */
-#include "attention_args.h"
-#include "ptx.cuh"
+#include "common/cuda/attention_args.h"
+#include "common/cuda/ptx.cuh"
 #include "tile.h"
 
 #include <mma.h>

@@ -1,6 +1,6 @@
 /* Stage 2 on the host: what it supports, and one launch. */
-#include "reason.h"
-#include "stage.h"
+#include "common/base/reason.h"
+#include "common/harness/stage.h"
 #include "tile.h"
 
 #include <stdio.h>
@@ -48,8 +48,8 @@ static double tensor_instructions(const struct attention *a, const struct chip *
 }
 
 const struct stage stage = {
-    .number = 2,
-    .name = "2-wmma-qk",
+    .name = STAGE_FOLDER,
+    .previous = STAGE_PREVIOUS,
     .row_error_limit = 5e-4, /* P stays in fp32 */
     .max_registers = 168,    /* 3 CTAs on an SM */
     .tensor_family = "HMMA",

@@ -45,8 +45,8 @@
  *
  *   copy     K0 V0 | K1 V1 -> 1 | K2 V2 -> 0 | K3 V3 -> 1
  *   compute        |   tile 0   |   tile 1   |   tile 2          | = wait and barrier */
-#include "attention_args.h"
-#include "ptx.cuh"
+#include "common/cuda/attention_args.h"
+#include "common/cuda/ptx.cuh"
 #include "tile.h"
 
 #include <mma.h>

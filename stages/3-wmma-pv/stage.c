@@ -1,6 +1,6 @@
 /* Stage 3 on the host: what it supports, and one launch. */
-#include "reason.h"
-#include "stage.h"
+#include "common/base/reason.h"
+#include "common/harness/stage.h"
 #include "tile.h"
 
 #include <stdio.h>
@@ -48,8 +48,8 @@ static double tensor_instructions(const struct attention *a, const struct chip *
 }
 
 const struct stage stage = {
-    .number = 3,
-    .name = "3-wmma-pv",
+    .name = STAGE_FOLDER,
+    .previous = STAGE_PREVIOUS,
     .row_error_limit = 1e-3,
     .max_registers = 240, /* at head_dim 128, 2 CTAs on an SM; at 64 it is 128 and 4 */
     .tensor_family = "HMMA",

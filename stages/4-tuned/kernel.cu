@@ -35,8 +35,8 @@
  * not far below will do. So a tile is first computed quickly, against the old references, without
  * a maximum. Only if a sum shows that P has grown beyond what fp16 holds well, or if part of the
  * tile is hidden, is it computed carefully, by the book. */
-#include "attention_args.h"
-#include "ptx.cuh"
+#include "common/cuda/attention_args.h"
+#include "common/cuda/ptx.cuh"
 #include "tile.h"
 
 constexpr struct tile TILE = tile_of(DIM, SMALL);

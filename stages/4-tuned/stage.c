@@ -1,6 +1,6 @@
 /* Stage 4 on the host: what it supports, how the keys are split, one launch or two. */
-#include "reason.h"
-#include "stage.h"
+#include "common/base/reason.h"
+#include "common/harness/stage.h"
 #include "tile.h"
 
 #include <stdio.h>
@@ -113,8 +113,8 @@ static double tensor_instructions(const struct attention *a, const struct chip *
 }
 
 const struct stage stage = {
-    .number = 4,
-    .name = "4-tuned",
+    .name = STAGE_FOLDER,
+    .previous = STAGE_PREVIOUS,
     .row_error_limit = 1e-3,
     .max_registers = 255,
     .tensor_family = "HMMA",

@@ -2,9 +2,9 @@
  * how it lies in shared memory, what is done wrong. */
 #pragma once
 
-#include "counters.h"
-#include "device.h"
-#include "gmma_layout.h"
+#include "profiler/counters.h"
+#include "common/device/device.h"
+#include "common/cuda/gmma_layout.h"
 #include "wgmma_args.h"
 
 #include <jansson.h>

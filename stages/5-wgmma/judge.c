@@ -1,6 +1,6 @@
 /* What came out: compared with the exact product, and drawn. */
 #include "experiment.h"
-#include "half.h"
+#include "common/cuda/half.h"
 
 #include <math.h>
 

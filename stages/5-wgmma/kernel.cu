@@ -27,8 +27,8 @@
  * laid them out (layout.c): the kernel knows no layout, only descriptors. */
 #include "fragment.h"
 #include "operands.h"
-#include "ptx.cuh"
-#include "ptx_sm90.cuh"
+#include "common/cuda/ptx.cuh"
+#include "common/cuda/ptx_sm90.cuh"
 #include "wgmma_args.h"
 
 constexpr int N = TILE_N;        // columns of C: -DTILE_N=8, 16 ... 256

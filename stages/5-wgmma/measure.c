@@ -1,7 +1,7 @@
 /* Cycles, TFLOPS and counters of one instruction. */
 #include "experiment.h"
-#include "reason.h"
-#include "timing.h"
+#include "common/base/reason.h"
+#include "common/harness/timing.h"
 
 #include <stdlib.h>
 #include <string.h>

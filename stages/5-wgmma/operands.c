@@ -1,8 +1,8 @@
 /* Operands, laid out and misplaced on purpose. */
 #include "experiment.h"
-#include "half.h"
-#include "input.h"
-#include "reason.h"
+#include "common/cuda/half.h"
+#include "common/harness/input.h"
+#include "common/base/reason.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 #include "settings.h"
 
-#include "counters.h"
-#include "input.h"
-#include "options.h"
-#include "path.h"
-#include "reason.h"
+#include "profiler/counters.h"
+#include "common/harness/input.h"
+#include "common/harness/option_value.h"
+#include "common/base/path.h"
+#include "common/base/reason.h"
 
 #include <getopt.h>
 #include <limits.h>

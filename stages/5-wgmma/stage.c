@@ -2,16 +2,17 @@
  *
  * Check one product against double; measure it; show a
  * mistake (--break); explain a layout (--explain). */
-#include "check.h"
+#include "common/harness/check.h"
 #include "emulator.h"
 #include "experiment.h"
-#include "interrupt.h"
-#include "path.h"
-#include "program.h"
-#include "reason.h"
-#include "record.h"
+#include "common/base/interrupt.h"
+#include "common/base/path.h"
+#include "common/base/program.h"
+#include "common/base/reason.h"
+#include "common/harness/record.h"
+#include "common/harness/stage.h"
 #include "settings.h"
-#include "table.h"
+#include "common/base/table.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -21,7 +22,8 @@
 
 const char *image_folder(void) {
     static char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s/images/stage-5", program_folder());
+    snprintf(folder, sizeof folder, "%s/images/stage-%d", program_folder(),
+             stage_number(STAGE_FOLDER));
     return folder;
 }
 

@@ -1,8 +1,8 @@
 /* The sweep over all that might change a wgmma's cycles. */
 #include "experiment.h"
-#include "interrupt.h"
-#include "reason.h"
-#include "record.h"
+#include "common/base/interrupt.h"
+#include "common/base/reason.h"
+#include "common/harness/record.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* What the stage 5 kernels receive. Host C and CUDA C both include this file. */
 #pragma once
 
-#include "attention_args.h"
+#include "common/cuda/attention_args.h"
 
 enum { MAX_K_STEPS = 16 };
 

@@ -43,10 +43,10 @@
  *   ones_smem [BKV][64], its first 8 columns 1   16384 |     0 |     0
  *                                                                         with 1024 to align:
  *                                               132096 |181248 |197632 */
-#include "attention_args.h"
+#include "common/cuda/attention_args.h"
 #include "ex2_fma.cuh"
-#include "ptx.cuh"
-#include "ptx_sm90.cuh"
+#include "common/cuda/ptx.cuh"
+#include "common/cuda/ptx_sm90.cuh"
 #include "tile.h"
 
 constexpr int WARPGROUPS = WARPGROUPS_OF(DIM, SHAPE), THREADS = THREADS_OF(DIM, SHAPE);

@@ -19,10 +19,10 @@
  *   q_smem [PAGES][BQ][64]      8192 | 16384
  *   k_smem [PAGES][BKV][64]    16384 | 32768
  *   v_smem [PAGES][BKV][64]    16384 | 32768    with 1024 to align: 41984 | 82944 */
-#include "attention_args.h"
+#include "common/cuda/attention_args.h"
 #include "naive.h"
-#include "ptx.cuh"
-#include "ptx_sm90.cuh"
+#include "common/cuda/ptx.cuh"
+#include "common/cuda/ptx_sm90.cuh"
 
 constexpr int BQ = NAIVE_BQ, BKV = NAIVE_BKV, THREADS = NAIVE_THREADS, PAGES = DIM / 64;
 constexpr uint32_t Q_PAGE = BQ * 128, KV_PAGE = BKV * 128; // bytes

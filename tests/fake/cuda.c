@@ -8,8 +8,8 @@
  *   FAKE_CUDA_LAUNCH_US=100          what a launch takes in a graph (10)
  *   FAKE_CUDA_REGISTERS=250          what a kernel takes (100)
  *   FAKE_CUDA_BUG=NAME               a kernel that is wrong: see plant() */
-#include "attention_args.h"
-#include "half.h"
+#include "common/cuda/attention_args.h"
+#include "common/cuda/half.h"
 
 #include <cuda.h>
 

@@ -1,0 +1,110 @@
+/* device.h: chooses the device, then hands every call to its table. */
+#include "device_ops.h"
+
+#include "common/base/reason.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct emu_options device_emu_options;
+
+void device_emulator_options(const struct emu_options *o) { device_emu_options = *o; }
+
+const char *device_open(enum device_kind kind, const char *chip, struct device **out) {
+    *out = NULL;
+    if (chip && !chip_find(chip))
+        return reason_as(STATUS_USAGE, "no chip '%s' (--chip takes h200, l4, rtx4090 or a100)",
+                         chip);
+    if (kind == DEVICE_EMU) return device_emu_open(chip, out);
+    const char *no_gpu = device_cuda_open(out);
+    if (!no_gpu || kind == DEVICE_CUDA) return no_gpu;
+    const char *no_emulator = device_emu_open(chip, out);
+    if (no_emulator) return reason_as(STATUS_NOTHING, "%s; %s", no_gpu, no_emulator);
+    int cause_bytes = (int)strcspn(no_gpu, ";"); /* its remedy is what happens now */
+    fprintf(stderr, "%s: %.*s; running on the emulator\n", program_invocation_short_name,
+            cause_bytes, no_gpu);
+    return NULL;
+}
+
+void device_close(struct device *d) {
+    if (d) d->ops->close(d);
+}
+
+const struct device_info *device_info(const struct device *d) { return &d->info; }
+
+const char *device_alloc(struct device *d, size_t bytes, device_ptr *out) {
+    return d->ops->alloc(d, bytes, out);
+}
+
+void device_free(struct device *d, device_ptr p) {
+    if (p) d->ops->free(d, p);
+}
+
+const char *device_copy_in(struct device *d, device_ptr to, const void *from, size_t bytes) {
+    return bytes ? d->ops->copy_in(d, to, from, bytes) : NULL;
+}
+
+const char *device_copy_out(struct device *d, void *to, device_ptr from, size_t bytes) {
+    return bytes ? d->ops->copy_out(d, to, from, bytes) : NULL;
+}
+
+const char *device_fill(struct device *d, device_ptr p, uint32_t word, size_t bytes) {
+    return bytes ? d->ops->fill(d, p, word, bytes) : NULL;
+}
+
+const char *device_load(struct device *d, const char *dir, const char *name,
+                        struct device_image **out) {
+    *out = NULL;
+    return d->ops->load(d, dir, name, out);
+}
+
+void device_unload(struct device *d, struct device_image *image) {
+    if (image) d->ops->unload(d, image);
+}
+
+const char *device_kernel_info(struct device *d, struct device_image *image, const char *kernel,
+                               struct device_kernel_info *out) {
+    return d->ops->kernel_info(d, image, kernel, out);
+}
+
+const char *device_tensor_map(struct device *d, const struct device_tensor_map *m,
+                              void *map_128_bytes) {
+    return d->ops->tensor_map(d, m, map_128_bytes);
+}
+
+const char *device_launch(struct device *d, struct device_image *image,
+                          const struct device_launch *l) {
+    return d->ops->launch(d, image, l);
+}
+
+const char *device_sync(struct device *d) { return d->ops->sync(d); }
+
+const char *device_graph_open(struct device *d, struct device_image *image,
+                              const struct device_launch *launches, int n, int repeats, bool cold,
+                              struct device_graph **out) {
+    *out = NULL;
+    if (!d->ops->graph_open) return reason("the emulator has no clock");
+    return d->ops->graph_open(d, image, launches, n, repeats, cold, out);
+}
+
+const char *device_graph_time(struct device_graph *g, bool flush_l2, double *us_total) {
+    return g->device->ops->graph_time(g, flush_l2, us_total);
+}
+
+void device_graph_close(struct device_graph *g) {
+    if (g) g->device->ops->graph_close(g);
+}
+
+int device_clock_mhz(struct device *d) { return d->ops->clock_mhz ? d->ops->clock_mhz(d) : 0; }
+
+void device_launch_arg(struct device_launch *l, const void *value, size_t bytes) {
+    if (l->n_args >= DEVICE_MAX_ARGS || bytes > DEVICE_MAX_ARG_BYTES) {
+        fprintf(stderr, "%s:%d: argument %d of %s, %zu bytes: at most %d of %d bytes\n", __FILE__,
+                __LINE__, l->n_args, l->kernel, bytes, DEVICE_MAX_ARGS, DEVICE_MAX_ARG_BYTES);
+        abort();
+    }
+    memcpy(l->arg[l->n_args], value, bytes);
+    l->arg_bytes[l->n_args++] = bytes;
+}

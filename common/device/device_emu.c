@@ -1,0 +1,288 @@
+/* device.h on the emulator: launches run to their end at once; sync says which checks failed. */
+#include "device_ops.h"
+
+#include "emu_counters.h"
+#include "common/base/ptxas.h"
+#include "common/base/path.h"
+#include "common/base/reason.h"
+#include "source.h"
+#include "tensormap.h"
+
+#include <cuda.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct emu_device {
+    struct device device;
+    struct emu_memory *memory;
+    struct emu_result *result; /* since the last sync */
+    struct emu_result *counts; /* while counters are collected: where launches count instead */
+};
+
+struct device_image {
+    struct emu_module *module;
+    char dir[PATH_MAX - 128], name[64];
+};
+
+static struct emu_device *emu_of(struct device *d) { return (struct emu_device *)d; }
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static const char *emu_alloc(struct device *d, size_t bytes, device_ptr *out) {
+    const char *why = emu_memory_alloc(emu_of(d)->memory, bytes, out);
+    return why ? reason_as(STATUS_DEVICE, "%s", why) : NULL;
+}
+
+static void emu_free(struct device *d, device_ptr p) { emu_memory_free(emu_of(d)->memory, p); }
+
+static const char *range(struct device *d, device_ptr p, size_t bytes, void **at) {
+    *at = emu_memory_at(emu_of(d)->memory, p, bytes);
+    if (*at) return NULL;
+    return reason_as(STATUS_DEVICE, "a copy of %zu bytes at 0x%llx leaves its allocation", bytes,
+                     (unsigned long long)p);
+}
+
+static const char *emu_copy_in(struct device *d, device_ptr to, const void *from, size_t bytes) {
+    void *at;
+    const char *why = range(d, to, bytes, &at);
+    if (!why) memcpy(at, from, bytes);
+    return why;
+}
+
+static const char *emu_copy_out(struct device *d, void *to, device_ptr from, size_t bytes) {
+    void *at;
+    const char *why = range(d, from, bytes, &at);
+    if (!why) memcpy(to, at, bytes);
+    return why;
+}
+
+static const char *emu_fill(struct device *d, device_ptr p, uint32_t word, size_t bytes) {
+    void *at;
+    const char *why = range(d, p, bytes, &at);
+    for (size_t i = 0; !why && i < bytes / 4; i++) memcpy((char *)at + 4 * i, &word, 4);
+    return why;
+}
+
+/* ---- Images and launches --------------------------------------------------------------------- */
+
+/* The newest PTX that the chip may run: Hopper's own first, Ada's on anything from Ada on. */
+static const char *emu_load(struct device *d, const char *dir, const char *name,
+                            struct device_image **out) {
+    static const char *const arch[] = {"compute_90a", "compute_89"};
+    char path[PATH_MAX], *text = NULL;
+    size_t bytes = 0;
+    for (int a = d->info.chip.cc >= 90 ? 0 : 1; a < 2 && !text; a++) {
+        snprintf(path, sizeof path, "%s/%s.%s.ptx", dir, name, arch[a]);
+        text = path_read(path, &bytes);
+        if (!text && errno != ENOENT)
+            return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
+    }
+    if (!text)
+        return reason_as(STATUS_UNSUPPORTED,
+                         "no image %s/%s.compute_*.ptx for the emulator as %s: make the stage's "
+                         "images, or the stage is not for this chip",
+                         dir, name, d->info.chip.name);
+    struct device_image *image = calloc(1, sizeof *image);
+    const char *why = image ? emu_module_open(emu_of(d)->memory, text, bytes, path, &image->module)
+                            : "no memory for a kernel image";
+    free(text);
+    if (why) {
+        free(image);
+        return reason_as(STATUS_UNSUPPORTED, "%s", why);
+    }
+    snprintf(image->dir, sizeof image->dir, "%s", dir);
+    snprintf(image->name, sizeof image->name, "%s", name);
+    *out = image;
+    return NULL;
+}
+
+static void emu_unload(struct device *d, struct device_image *image) {
+    emu_result_clear(emu_of(d)->result); /* it points into the module */
+    emu_module_close(image->module);
+    free(image);
+}
+
+static const char *find(struct device_image *image, const char *name,
+                        const struct emu_kernel **out) {
+    *out = emu_module_kernel(image->module, name);
+    return *out ? NULL
+                : reason_as(STATUS_DEVICE, "no kernel '%s' in the image %s", name, image->name);
+}
+
+/* Registers are what ptxas said of the cubin that was compiled from the same source. */
+static const char *emu_kernel_info(struct device *d, struct device_image *image, const char *kernel,
+                                   struct device_kernel_info *out) {
+    const struct emu_kernel *k;
+    const char *why = find(image, kernel, &k);
+    if (why) return why;
+    out->n_registers = -1;
+    for (int a = d->info.chip.cc >= 90 ? 0 : 1; a < 2 && out->n_registers < 0; a++) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s/%s.%s.ptxas", image->dir, image->name,
+                 a ? "sm_89" : "sm_90a");
+        out->n_registers = ptxas_registers(path, kernel);
+    }
+    out->static_shared = emu_kernel_static_shared(k);
+    out->local_bytes = emu_kernel_local_bytes(k);
+    out->max_threads = emu_kernel_max_threads(k) ? emu_kernel_max_threads(k) : 1024;
+    return NULL;
+}
+
+static const char *emu_launch_one(struct device *d, struct device_image *image,
+                                  const struct device_launch *l) {
+    struct emu_device *e = emu_of(d);
+    struct emu_grid g = {.shared_bytes = l->shared_bytes,
+                         .overlaps_previous = l->overlaps_previous,
+                         .n_args = l->n_args};
+    const struct emu_kernel *k;
+    const char *why = find(image, l->kernel, &k);
+    if (why) return why;
+    for (int i = 0; i < 3; i++) {
+        g.grid[i] = l->grid[i];
+        g.block[i] = l->block[i];
+        g.cluster[i] = l->cluster[i];
+    }
+    for (int a = 0; a < l->n_args; a++) {
+        g.arg[a] = l->arg[a];
+        g.arg_bytes[a] = l->arg_bytes[a];
+    }
+    why = emu_launch(e->memory, k, &g, &d->info.chip, &device_emu_options,
+                     e->counts ? e->counts : e->result);
+    return why ? reason_as(reason_status(why, STATUS_DEVICE), "%s", why) : NULL;
+}
+
+/* Failed checks are printed whole; the reason counts them. A --without that left nothing out has
+ * shown nothing, which its silence would hide. */
+static const char *say_reports(const struct emu_result *r) {
+    const char *without = device_emu_options.without;
+    int n = emu_result_reports(r);
+    for (int i = 0; i < n; i++)
+        fprintf(stderr, "%s: %s\n", program_invocation_short_name, emu_result_report(r, i));
+    if (!n && without && strcmp(without, "list") && emu_result_left_nothing_out(r))
+        return reason_as(STATUS_USAGE,
+                         "--without %.64s: the launches have no barrier, wait or fence there; "
+                         "--without list shows them",
+                         without);
+    return n ? reason_as(STATUS_WRONG, "%d check%s of the emulator failed (above)", n,
+                         n > 1 ? "s" : "")
+             : NULL;
+}
+
+static const char *emu_sync(struct device *d) {
+    struct emu_device *e = emu_of(d);
+    const char *why = say_reports(e->result);
+    emu_result_clear(e->result);
+    return why;
+}
+
+static const char *emu_counters(struct device *d, struct device_image *image,
+                                const struct device_launch *launches, int n, struct counters *out) {
+    struct emu_device *e = emu_of(d);
+    const char *why = emu_result_open(&e->counts);
+    for (int i = 0; i < n && !why; i++) why = emu_launch_one(d, image, &launches[i]);
+    if (!why) why = say_reports(e->counts);
+    if (!why) why = emu_counters_of(e->counts, &d->info.chip, out);
+    emu_result_close(e->counts);
+    e->counts = NULL;
+    return why;
+}
+
+/* An instruction counts for its own line and for each that it was inlined into: a line's counts
+ * include what it calls. */
+static const char *add_line(void *arg, const struct emu_line *l) {
+    struct source_line s = {.executed = l->executed,
+                            .threads = l->threads,
+                            .wavefronts = l->wavefronts,
+                            .wavefronts_ideal = l->wavefronts_ideal,
+                            .sectors = l->sectors,
+                            .sectors_ideal = l->sectors_ideal,
+                            .splits = l->is_branch ? l->splits : 0};
+    const char *why = l->n_frames ? NULL : source_add(arg, &s);
+    for (int f = 0; f < l->n_frames && !why; f++) {
+        bool again = false; /* a recursion of lines counts once */
+        for (int g = 0; g < f; g++)
+            again |= l->frame[g].line == l->frame[f].line &&
+                     l->frame[g].file_index == l->frame[f].file_index;
+        if (again) continue;
+        s.line = l->frame[f].line;
+        snprintf(s.file, sizeof s.file, "%s", l->frame[f].file);
+        why = source_add(arg, &s);
+    }
+    return why;
+}
+
+static const char *emu_source(struct device *d, struct device_image *image,
+                              const struct device_launch *launches, int n, struct source *out) {
+    struct emu_device *e = emu_of(d);
+    const char *why = emu_result_open(&e->counts);
+    for (int i = 0; i < n && !why; i++) why = emu_launch_one(d, image, &launches[i]);
+    if (!why) why = say_reports(e->counts);
+    if (!why) why = emu_lines(e->counts, add_line, out);
+    if (!why) source_sort(out);
+    emu_result_close(e->counts);
+    e->counts = NULL;
+    return why;
+}
+
+/* ---- Open and close -------------------------------------------------------------------------- */
+
+static void emu_close(struct device *d) {
+    struct emu_device *e = emu_of(d);
+    emu_result_close(e->result);
+    emu_memory_close(e->memory);
+    free(e);
+}
+
+static const char *emu_map(struct device *d, const struct device_tensor_map *m,
+                           void *map_128_bytes) {
+    struct tensormap t = {
+        .base = m->base, .rank = m->rank, .element_bytes = 2, .swizzle_bytes = m->swizzle_bytes};
+    (void)d;
+    memcpy(t.extent, m->extent, sizeof t.extent);
+    memcpy(t.stride, m->stride, sizeof t.stride);
+    memcpy(t.box, m->box, sizeof t.box);
+    return tensormap_encode(&t, map_128_bytes);
+}
+
+const char *device_emu_open(const char *chip, struct device **out) {
+    static const struct device_ops ops = {
+        .close = emu_close,
+        .alloc = emu_alloc,
+        .free = emu_free,
+        .copy_in = emu_copy_in,
+        .copy_out = emu_copy_out,
+        .fill = emu_fill,
+        .load = emu_load,
+        .unload = emu_unload,
+        .kernel_info = emu_kernel_info,
+        .tensor_map = emu_map,
+        .launch = emu_launch_one,
+        .sync = emu_sync,
+        .counters = emu_counters,
+        .source = emu_source,
+    };
+    struct emu_device *e = calloc(1, sizeof *e);
+    *out = NULL;
+    if (!e) return reason_as(STATUS_DEVICE, "no memory for the emulator");
+    const char *why = emu_memory_open(&e->memory);
+    if (!why) why = emu_result_open(&e->result);
+    if (why) {
+        emu_memory_close(e->memory);
+        free(e);
+        return reason_as(STATUS_DEVICE, "%s", why);
+    }
+    struct device_info *info = &e->device.info;
+    e->device.ops = &ops;
+    info->chip = *chip_find(chip ? chip : "h200");
+    info->is_emulator = true;
+    info->memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    snprintf(info->name, sizeof info->name, "emulator (%s)", info->chip.name);
+    snprintf(info->toolkit, sizeof info->toolkit, "%d.%d", CUDA_VERSION / 1000,
+             CUDA_VERSION % 1000 / 10);
+    *out = &e->device;
+    return NULL;
+}

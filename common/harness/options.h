@@ -1,0 +1,48 @@
+/* The command line of a stage (design.md's table), read once into one struct.
+ *
+ *   build/stage-3 --seqlen 4096 --causal --counters TENSOR --json results/run.jsonl */
+#pragma once
+
+#include "attention.h"
+#include "common/device/device.h"
+#include "emulator.h"
+
+#include <stdio.h>
+
+struct options {
+    struct attention problem; /* completed, unless it comes from files */
+    const char *input;        /* name of the made inputs */
+    uint64_t seed;
+    const char *q_path, *k_path, *v_path; /* all three or none: .npy files in */
+    const char *out_path, *lse_path;      /* .npy files out, or NULL */
+
+    enum device_kind device;
+    const char *chip; /* NULL: the default */
+
+    struct emu_options emulator; /* how it runs; its seed is `seed` */
+    bool emulator_asked;         /* by an option that no GPU can follow */
+
+    const char *counters;   /* group names; COUNTERS_DEFAULT or "none" */
+    bool counters_asked;    /* by name: not to have them is an error then */
+    bool check, time, cold; /* cold: L2 flushed before each sample */
+    int rest_ms;            /* >= 0: rest so long before each sample of one launch */
+    double min_time_s;      /* sample at least this long ... */
+    int max_samples;        /* ... or this often */
+    int sweep_random;       /* > 0: check so many random shapes instead */
+    int repeat_check;       /* > 0: so many runs, all bitwise equal */
+    const char *image; /* a name from the stage's file `images`, or NULL: what the stage plans */
+    bool fallback;     /* run the stage before when this one cannot or its gates fail */
+
+    bool source;               /* print counts beside the kernel's lines instead */
+    const char *timeline_path; /* write what the GPU did over time there instead, or NULL */
+
+    bool csv, quiet;
+    const char *json_path;             /* append the record here, or NULL */
+    bool help, version, list_counters; /* print and stop */
+};
+
+#define COUNTERS_DEFAULT "TENSOR,SHARED,OCCUPANCY,MEMORY"
+
+/* NULL, or what is wrong with the command line (STATUS_USAGE). */
+const char *options_read(int argc, char **argv, struct options *out);
+void options_help(FILE *f, const char *program);

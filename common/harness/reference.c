@@ -1,0 +1,267 @@
+/* One task = up to ROWS query rows of one (batch, head). For each, in this order:
+ *
+ *   scores   s[r][j] = scale * q[r] . k[j]     K converted to double KEYS rows at a time
+ *   softmax  p[r][j] = exp(s[r][j] - max) / sum
+ *   output   o[r]    = sum over j of p[r][j] v[j]
+ *
+ * and once more for the baseline, rounding to fp16 after every step. */
+#include "reference.h"
+#include "common/cuda/half.h"
+#include "input.h"
+#include "common/base/reason.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ROWS = 32, KEYS = 32 };
+
+/* The scratch memory of one thread. */
+struct scratch {
+    double *q, *kv, *s; /* (ROWS, D), (KEYS, D), (ROWS, Sk) */
+    float *q_half, *kv_half, *p,
+        *o_half; /* for the baseline, fp16 values in fp32; o_half (ROWS, D) */
+};
+
+/* One task: rows [first, first + n) of r->row, which share a batch-head. */
+struct task {
+    const struct attention *a;
+    const struct reference *r;
+    int64_t first;
+    int n;
+    const half *q, *k, *v; /* of this batch-head */
+};
+
+static bool scratch_open(struct scratch *s, const struct attention *a) {
+    size_t d = a->head_dim, keys = a->seqlen_k > 0 ? a->seqlen_k : 1;
+    *s = (struct scratch){malloc(ROWS * d * sizeof(double)),    malloc(KEYS * d * sizeof(double)),
+                          malloc(ROWS * keys * sizeof(double)), malloc(ROWS * d * sizeof(float)),
+                          malloc(KEYS * d * sizeof(float)),     malloc(ROWS * keys * sizeof(float)),
+                          malloc(ROWS * d * sizeof(float))};
+    return s->q && s->kv && s->s && s->q_half && s->kv_half && s->p && s->o_half;
+}
+
+static void scratch_close(struct scratch *s) {
+    free(s->q);
+    free(s->kv);
+    free(s->s);
+    free(s->q_half);
+    free(s->kv_half);
+    free(s->p);
+    free(s->o_half);
+}
+
+static int visible_keys(const struct attention *a, int64_t row) {
+    int64_t n = row % a->seqlen_q + attention_diagonal(a) + 1;
+    return n < 0 ? 0 : n > a->seqlen_k ? a->seqlen_k : (int)n;
+}
+
+static float round_half(float x) { return half_to_float(half_from_float(x)); }
+
+static double dot(const double *x, const double *y, int n) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < n; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+static float dot_float(const float *x, const float *y, int n) {
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < n; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+/* Rows [j0, j0 + n) of K or V, as double and as float. */
+static void load_keys(const half *from, int64_t row_stride, int j0, int n, int head_dim,
+                      struct scratch *s) {
+    for (int j = 0; j < n; j++)
+        for (int d = 0; d < head_dim; d++) {
+            float x = half_to_float(from[(j0 + j) * row_stride + d]);
+            s->kv[j * head_dim + d] = x;
+            s->kv_half[j * head_dim + d] = x;
+        }
+}
+
+static void scores(const struct task *t, struct scratch *s) {
+    const struct attention *a = t->a;
+    const int dim = a->head_dim;
+    for (int r = 0; r < t->n; r++) {
+        const half *q = t->q + t->r->row[t->first + r] % a->seqlen_q * a->q_stride.row;
+        for (int d = 0; d < dim; d++) {
+            float x = half_to_float(q[d]);
+            s->q[r * dim + d] = x;
+            s->q_half[r * dim + d] = round_half(x * a->scale);
+        }
+    }
+    int widest = visible_keys(a, t->r->row[t->first + t->n - 1]); /* rows ascend */
+    for (int j0 = 0; j0 < widest; j0 += KEYS) {
+        int n = widest - j0 < KEYS ? widest - j0 : KEYS;
+        load_keys(t->k, a->k_stride.row, j0, n, dim, s);
+        for (int r = 0; r < t->n; r++)
+            for (int j = 0; j < n; j++) {
+                size_t at = (size_t)r * a->seqlen_k + j0 + j;
+                s->s[at] = a->scale * dot(s->q + r * dim, s->kv + j * dim, dim);
+                s->p[at] = round_half(dot_float(s->q_half + r * dim, s->kv_half + j * dim, dim));
+            }
+    }
+}
+
+/* Turns n scores into probabilities; returns log(sum(exp(s))), -inf for none. A NaN stays one. */
+static double softmax(double *s, int n) {
+    if (n == 0) return -INFINITY;
+    double max = -INFINITY, sum = 0;
+    for (int j = 0; j < n; j++) max = s[j] > max || isnan(s[j]) ? s[j] : max;
+    for (int j = 0; j < n; j++) sum += s[j] = exp(s[j] - max);
+    for (int j = 0; j < n; j++) s[j] /= sum;
+    return max + log(sum);
+}
+
+static void softmax_half(float *s, int n) {
+    float max = -INFINITY, sum = 0;
+    for (int j = 0; j < n; j++) max = s[j] > max || isnan(s[j]) ? s[j] : max;
+    for (int j = 0; j < n; j++) sum += s[j] = expf(s[j] - max);
+    for (int j = 0; j < n; j++) s[j] = round_half(s[j] / sum);
+}
+
+/* One key's part of one output row, in both precisions. */
+static void add_value(double *o, double p, const double *v, float *o_half, float p_half,
+                      const float *v_half, int n) {
+#pragma omp simd
+    for (int d = 0; d < n; d++) o[d] += p * v[d];
+#pragma omp simd
+    for (int d = 0; d < n; d++) o_half[d] += p_half * v_half[d];
+}
+
+static void output(const struct task *t, struct scratch *s) {
+    const struct attention *a = t->a;
+    const int dim = a->head_dim;
+    double *o = t->r->o + t->first * dim;
+    int widest = visible_keys(a, t->r->row[t->first + t->n - 1]);
+    for (int i = 0; i < t->n * dim; i++) o[i] = s->o_half[i] = 0;
+    for (int j0 = 0; j0 < widest; j0 += KEYS) {
+        int n = widest - j0 < KEYS ? widest - j0 : KEYS;
+        load_keys(t->v, a->v_stride.row, j0, n, dim, s);
+        for (int r = 0; r < t->n; r++) {
+            int visible = visible_keys(a, t->r->row[t->first + r]) - j0;
+            for (int j = 0; j < n && j < visible; j++) {
+                size_t at = (size_t)r * a->seqlen_k + j0 + j;
+                add_value(o + r * dim, s->s[at], s->kv + j * dim, s->o_half + r * dim, s->p[at],
+                          s->kv_half + j * dim, dim);
+            }
+        }
+    }
+    for (int i = 0; i < t->n * dim; i++)
+        t->r->baseline[t->first * dim + i] = half_from_float(s->o_half[i]);
+}
+
+static void run_task(const struct task *t, struct scratch *s) {
+    scores(t, s);
+    for (int r = 0; r < t->n; r++) {
+        int visible = visible_keys(t->a, t->r->row[t->first + r]);
+        t->r->lse[t->first + r] = softmax(s->s + (size_t)r * t->a->seqlen_k, visible);
+        softmax_half(s->p + (size_t)r * t->a->seqlen_k, visible);
+    }
+    output(t, s);
+}
+
+/* The rows of batch-head bh that are compared: n of seqlen_q, ascending. */
+static void choose_rows(const struct attention *a, int64_t bh, int64_t n, uint64_t seed,
+                        int64_t *row) {
+    for (int64_t s = 0; s < n; s++) {
+        int64_t from = s * a->seqlen_q / n, to = (s + 1) * a->seqlen_q / n;
+        row[s] = from + input_random(seed, 0x726f77, bh * n + s) % (to - from);
+        if (bh % 2 && s == n - 1) row[s] = to - 1; /* where ragged tiles end */
+        row[s] += bh * a->seqlen_q;
+    }
+}
+
+static bool tensor_is_finite(const half *x, int batch, int heads, int seqlen, int head_dim,
+                             const struct tensor_stride *s) {
+    int64_t n_rows = (int64_t)batch * heads * seqlen;
+    bool finite = true;
+#pragma omp parallel for schedule(static) reduction(&& : finite)
+    for (int64_t row = 0; row < n_rows; row++) {
+        const half *x_row = x + row / seqlen / heads * s->batch + row / seqlen % heads * s->head +
+                            row % seqlen * s->row;
+        bool row_finite = true;
+        for (int d = 0; d < head_dim; d++) row_finite &= half_is_finite(x_row[d]);
+        finite = finite && row_finite;
+    }
+    return finite;
+}
+
+static struct task make_task(const struct attention *a, const struct reference *r, int64_t first,
+                             int n, const half *q, const half *k, const half *v) {
+    int64_t bh = r->row[first] / a->seqlen_q, b = bh / a->heads, h = bh % a->heads;
+    int64_t kv_head = h / (a->heads / a->kv_heads);
+    return (struct task){.a = a,
+                         .r = r,
+                         .first = first,
+                         .n = n,
+                         .q = q + b * a->q_stride.batch + h * a->q_stride.head,
+                         .k = k + b * a->k_stride.batch + kv_head * a->k_stride.head,
+                         .v = v + b * a->v_stride.batch + kv_head * a->v_stride.head};
+}
+
+static bool run_tasks(const struct attention *a, const struct reference *r, int64_t rows_per_head,
+                      const half *q, const half *k, const half *v) {
+    int64_t tasks_per_head = (rows_per_head + ROWS - 1) / ROWS;
+    int64_t n_tasks = (int64_t)a->batch * a->heads * tasks_per_head;
+    bool enough_memory = true;
+#pragma omp parallel reduction(&& : enough_memory)
+    {
+        struct scratch s;
+        enough_memory = scratch_open(&s, a);
+#pragma omp for schedule(dynamic)
+        for (int64_t i = 0; i < n_tasks; i++) {
+            int64_t skip = i % tasks_per_head * ROWS;
+            int n = rows_per_head - skip < ROWS ? (int)(rows_per_head - skip) : ROWS;
+            struct task t = make_task(a, r, i / tasks_per_head * rows_per_head + skip, n, q, k, v);
+            if (enough_memory) run_task(&t, &s);
+        }
+        scratch_close(&s);
+    }
+    return enough_memory;
+}
+
+const char *reference_open(const struct attention *a, const half *q, const half *k, const half *v,
+                           double work, uint64_t seed, struct reference *out) {
+    *out = (struct reference){.head_dim = a->head_dim, .inputs_finite = true};
+    int64_t heads = (int64_t)a->batch * a->heads, rows_per_head = a->seqlen_q;
+    if (heads == 0 || a->seqlen_q == 0) return NULL;
+    if (work > 0) {
+        double rows = work / ((double)a->seqlen_k * a->head_dim + 1);
+        rows = fmax(1, fmax(rows, REFERENCE_MIN_ROWS) / heads);
+        if (rows < rows_per_head) rows_per_head = (int64_t)rows;
+    }
+    out->sampled = rows_per_head < a->seqlen_q;
+    out->n_rows = heads * rows_per_head;
+    out->row = malloc(out->n_rows * sizeof *out->row);
+    out->o = malloc(out->n_rows * a->head_dim * sizeof *out->o);
+    out->lse = malloc(out->n_rows * sizeof *out->lse);
+    out->baseline = malloc(out->n_rows * a->head_dim * sizeof *out->baseline);
+    bool enough_memory = out->row && out->o && out->lse && out->baseline;
+    if (enough_memory) {
+        for (int64_t bh = 0; bh < heads; bh++)
+            choose_rows(a, bh, rows_per_head, seed, out->row + bh * rows_per_head);
+        enough_memory = run_tasks(a, out, rows_per_head, q, k, v);
+    }
+    if (!enough_memory) {
+        reference_close(out);
+        return reason("no memory for the CPU reference of %lld rows; use --no-check",
+                      (long long)(heads * rows_per_head));
+    }
+    out->inputs_finite =
+        tensor_is_finite(q, a->batch, a->heads, a->seqlen_q, a->head_dim, &a->q_stride) &&
+        tensor_is_finite(k, a->batch, a->kv_heads, a->seqlen_k, a->head_dim, &a->k_stride) &&
+        tensor_is_finite(v, a->batch, a->kv_heads, a->seqlen_k, a->head_dim, &a->v_stride);
+    return NULL;
+}
+
+void reference_close(struct reference *r) {
+    free(r->row);
+    free(r->o);
+    free(r->lse);
+    free(r->baseline);
+    *r = (struct reference){0};
+}

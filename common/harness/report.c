@@ -1,0 +1,262 @@
+#include "report.h"
+
+#include "common/base/revision.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const headings[] = {"group", "name", "value", "unit", "source", "note"};
+enum { N_COLUMNS = 6, N_PREFIX = 3 }; /* CSV: stage, problem, device before them */
+
+/* Where rows go: the table, and what CSV rows begin with. */
+struct printer {
+    struct table table;
+    const char *prefix[N_PREFIX];
+    bool csv;
+};
+
+/* Of the median. */
+static double tflops(const struct report *r) {
+    return attention_flops(&r->problem) / r->timing.median_us * 1e-6;
+}
+
+__attribute__((format(printf, 7, 8))) static void row(struct printer *p, const char *group,
+                                                      const char *name, const char *value,
+                                                      const char *unit, const char *source,
+                                                      const char *format, ...) {
+    char note[512];
+    const char *cells[N_PREFIX + N_COLUMNS] = {
+        p->prefix[0], p->prefix[1], p->prefix[2], group, name, value, unit, source, note};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(note, sizeof note, format, args);
+    va_end(args);
+    table_row(&p->table, p->csv ? cells : cells + N_PREFIX);
+}
+
+static void row_na(struct printer *p, const char *group, const char *name, const char *why) {
+    char text[REPORT_WHY_BYTES + 8];
+    snprintf(text, sizeof text, "n/a (%s)", why);
+    row(p, group, name, text, "", "", "%s", "");
+}
+
+/* "12", "3.142", "2.1e-04": whole numbers whole, others to four digits. */
+static const char *number(double x, char out[32]) {
+    if (x == floor(x) && fabs(x) < 1e15)
+        snprintf(out, 32, "%.0f", x);
+    else
+        snprintf(out, 32, fabs(x) < 1e-2 ? "%.1e" : "%.4g", x);
+    return out;
+}
+
+static void rows_check(const struct report *r, struct printer *p) {
+    const struct check_result *c = &r->check;
+    char text[32];
+    if (!r->checked) {
+        row_na(p, "check", "verdict", "--no-check");
+        return;
+    }
+    if (c->passed)
+        row(p, "check", "verdict", "PASS", "", "check", "%lld rows against double, all 8 points",
+            (long long)c->rows_checked);
+    else
+        row(p, "check", "verdict", "FAIL", "", "check", "%s", c->why);
+    row(p, "check", "row_error", number(c->row_error, text), "", "check", "<= %g, row %lld",
+        c->row_error_limit, (long long)c->worst_row);
+    row(p, "check", "max_error", number(c->max_error, text), "", "check", "<= %.2g",
+        c->max_error_limit);
+    row(p, "check", "lse_error", number(c->lse_error, text), "", "check", "<= 0.001");
+    row(p, "check", "non_finite", number((double)c->non_finite, text), "", "check", "%s", "");
+}
+
+static void rows_kernel(const struct report *r, struct printer *p) {
+    char text[32];
+    for (int i = 0; i < r->plan.n_launches; i++) {
+        const struct device_launch *l = &r->plan.launch[i];
+        const struct device_kernel_info *k = &r->kernel[i];
+        if (k->n_registers < 0) {
+            row_na(p, "kernel", l->kernel, "registers: PTX has none of its own");
+            continue;
+        }
+        row(p, "kernel", l->kernel, number(k->n_registers, text), "registers", "ptxas",
+            "%s, grid %ux%ux%u, block %u, %u bytes shared, %d local", r->plan.image, l->grid[0],
+            l->grid[1], l->grid[2], l->block[0] * l->block[1] * l->block[2],
+            l->shared_bytes + (unsigned)k->static_shared, k->local_bytes);
+    }
+}
+
+static void rows_time(const struct report *r, struct printer *p) {
+    const struct timing *t = &r->timing;
+    char text[32];
+    if (r->timed) {
+        row(p, "time", "median", number(t->median_us, text), "us", "event",
+            "n %d, IQR %.3g, min %.4g; %d run%s a sample, %s L2%s", t->n, t->iqr_us, t->min_us,
+            t->launches_per_sample, t->launches_per_sample == 1 ? "" : "s",
+            t->cold ? "cold" : "warm", t->rest_ms >= 0 ? ", burst" : "");
+        row(p, "time", "rate", number(tflops(r), text), "TFLOPS", "model", "%.4g FLOP / median",
+            attention_flops(&r->problem));
+        if (t->clock_mhz_before)
+            row(p, "time", "sm_clock", number(t->clock_mhz_before, text), "MHz", "nvml",
+                "before; %d after", t->clock_mhz_after);
+        else
+            row_na(p, "time", "sm_clock", "no NVML");
+    } else if (*r->no_time) {
+        row_na(p, "time", "median", r->no_time);
+    }
+}
+
+static void rows_counters(const struct report *r, struct printer *p) {
+    char text[32];
+    if (*r->no_counters) row_na(p, "counters", r->options->counters, r->no_counters);
+    const char *said = ""; /* one refusal can take many values: its sentence is printed once */
+    for (int i = 0; i < r->counters.n; i++) {
+        const struct counter *c = &r->counters.counter[i];
+        if (*c->reason) {
+            row_na(p, c->group, c->name, strcmp(c->reason, said) ? c->reason : "as above");
+            said = c->reason;
+        } else
+            row(p, c->group, c->name, number(c->value, text), c->unit,
+                counter_source_name(c->source), "%s", c->metric);
+    }
+}
+
+static void rows_gates(const struct report *r, struct printer *p) {
+    char text[32];
+    for (int i = 0; i < GATE_COUNT; i++) {
+        const struct gate *g = &r->gate[i];
+        if (g->verdict == GATE_NA)
+            row_na(p, "gate", g->name, g->why);
+        else
+            row(p, "gate", g->name, gate_verdict_name(g->verdict), "",
+                counter_source_name(g->source), "%s %s, wanted %s", g->why, number(g->value, text),
+                g->limit);
+    }
+}
+
+/* "stage 1-scalar: B1 H8 S512 D64, normal inputs, seed 1, on NVIDIA H200 (GH100, driver ...)" */
+static void print_title(const struct report *r, const char *problem) {
+    const struct device_info *d = r->device;
+    const struct options *o = r->options;
+    printf("stage %s: %s, ", stage.name, problem);
+    if (o->q_path)
+        printf("inputs from files");
+    else
+        printf("%s inputs, seed %llu", o->input, (unsigned long long)o->seed);
+    printf(", on %s (%s", d->name, d->chip.family);
+    if (*d->driver) printf(", driver %s", d->driver);
+    printf(", CUDA %s), revision %s\n", d->toolkit, revision());
+}
+
+void report_print(const struct report *r) {
+    char problem[128];
+    attention_describe(&r->problem, problem, sizeof problem);
+    struct printer p = {.prefix = {stage.name, problem, r->device->name}, .csv = r->options->csv};
+    const char *heading[N_PREFIX + N_COLUMNS] = {"stage", "problem", "device"};
+    memcpy(heading + N_PREFIX, headings, sizeof headings);
+    table_open(&p.table, p.csv ? N_PREFIX + N_COLUMNS : N_COLUMNS, p.csv ? heading : headings);
+    rows_check(r, &p);
+    rows_kernel(r, &p);
+    rows_time(r, &p);
+    rows_counters(r, &p);
+    rows_gates(r, &p);
+    if (r->interrupted) row(&p, "run", "interrupted", "yes", "", "", "%s", "");
+    if (!p.csv) print_title(r, problem);
+    if (p.csv)
+        table_print_csv(&p.table, stdout);
+    else
+        table_print(&p.table, stdout), putchar('\n');
+    table_close(&p.table);
+}
+
+/* ---- The record ----------------------------------------------------------------------------- */
+
+static json_t *record_problem(const struct report *r) {
+    static const char *const masks[] = {"none", "bottom-right", "top-left"};
+    const struct attention *a = &r->problem;
+    const struct options *o = r->options;
+    char text[128];
+    attention_describe(a, text, sizeof text);
+    json_t *problem = json_pack(
+        "{s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:o, s:s, s:o, s:s}", "batch", a->batch, "heads",
+        a->heads, "kv_heads", a->kv_heads, "seqlen_q", a->seqlen_q, "seqlen_k", a->seqlen_k,
+        "head_dim", a->head_dim, "mask", masks[a->mask], "scale", record_real(a->scale), "input",
+        o->q_path ? "file" : o->input, "flops", record_real(attention_flops(a)), "text", text);
+    if (!o->q_path) json_object_set_new(problem, "seed", json_integer((json_int_t)o->seed));
+    return problem;
+}
+
+static json_t *record_check(const struct check_result *c) {
+    json_t *check = json_pack(
+        "{s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "passed", c->passed, "row_error",
+        record_real(c->row_error), "row_error_limit", record_real(c->row_error_limit), "max_error",
+        record_real(c->max_error), "max_error_limit", record_real(c->max_error_limit), "lse_error",
+        record_real(c->lse_error), "non_finite", (json_int_t)c->non_finite, "rows_checked",
+        (json_int_t)c->rows_checked);
+    if (!c->passed) json_object_set_new(check, "why", json_string(c->why));
+    return check;
+}
+
+static json_t *record_samples(const struct report *r) {
+    const struct timing *t = &r->timing;
+    json_t *rest = t->rest_ms >= 0 ? json_integer(t->rest_ms) : NULL;
+    return json_pack("{s:i, s:o, s:o, s:o, s:s, s:o*, s:i, s:o, s:s}", "n", t->n, "median_us",
+                     record_real(t->median_us), "iqr_us", record_real(t->iqr_us), "min_us",
+                     record_real(t->min_us), "l2", t->cold ? "cold" : "warm", "rest_ms", rest,
+                     "launches_per_sample", t->launches_per_sample, "tflops",
+                     record_real(tflops(r)), "source", "event");
+}
+
+static json_t *record_kernels(const struct report *r) {
+    json_t *all = json_array();
+    for (int i = 0; i < r->plan.n_launches; i++) {
+        const struct device_launch *l = &r->plan.launch[i];
+        const struct device_kernel_info *k = &r->kernel[i];
+        json_t *one = json_pack(
+            "{s:s, s:s, s:i, s:[iii], s:[iii]}", "name", l->kernel, "image", r->plan.image,
+            "shared_bytes", (int)l->shared_bytes + k->static_shared, "grid", l->grid[0], l->grid[1],
+            l->grid[2], "block", l->block[0], l->block[1], l->block[2]);
+        if (k->n_registers >= 0) {
+            json_object_set_new(one, "registers", json_integer(k->n_registers));
+            json_object_set_new(one, "local_bytes", json_integer(k->local_bytes));
+        }
+        json_array_append_new(all, one);
+    }
+    return all;
+}
+
+static json_t *record_gates(const struct gate *gate) {
+    json_t *all = json_array();
+    for (int i = 0; i < GATE_COUNT && gate[i].name; i++) {
+        json_t *one = json_pack("{s:s, s:s, s:s, s:s}", "name", gate[i].name, "verdict",
+                                gate_verdict_name(gate[i].verdict), "limit", gate[i].limit, "why",
+                                gate[i].why);
+        if (gate[i].has_value) {
+            json_object_set_new(one, "value", record_real(gate[i].value));
+            json_object_set_new(one, "source", json_string(counter_source_name(gate[i].source)));
+        }
+        json_array_append_new(all, one);
+    }
+    return all;
+}
+
+json_t *report_record(const struct report *r, int argc, char **argv) {
+    json_t *record = record_new(argc, argv);
+    json_object_set_new(record, "stage", json_string(stage.name));
+    json_object_set_new(record, "problem", record_problem(r));
+    json_object_set_new(
+        record, "device",
+        record_device(r->device, r->timing.clock_mhz_before, r->timing.clock_mhz_after));
+    if (r->checked) json_object_set_new(record, "check", record_check(&r->check));
+    json_object_set_new(record, "kernels", record_kernels(r));
+    if (r->timed)
+        json_object_set_new(record, "samples", record_samples(r));
+    else if (*r->no_time)
+        json_object_set_new(record, "samples", json_pack("{s:s}", "na", r->no_time));
+    json_object_set_new(record, "counters", record_counters(&r->counters));
+    if (*r->no_counters) json_object_set_new(record, "no_counters", json_string(r->no_counters));
+    json_object_set_new(record, "gates", record_gates(r->gate));
+    json_object_set_new(record, "interrupted", json_boolean(r->interrupted));
+    return record;
+}

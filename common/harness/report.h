@@ -1,0 +1,37 @@
+/* Everything that one run of one stage on one problem found out, and its two forms: rows of a
+ * table for people, one JSON record (record.h) for programs. Every value carries its source. */
+#pragma once
+
+#include "check.h"
+#include "profiler/counters.h"
+#include "gate.h"
+#include "options.h"
+#include "record.h"
+#include "stage.h"
+#include "common/base/table.h"
+#include "timing.h"
+
+enum { REPORT_WHY_BYTES = 256 };
+
+struct report {
+    const struct options *options;
+    const struct device_info *device;
+    struct attention problem;
+    struct stage_plan plan;
+    struct device_kernel_info kernel[STAGE_MAX_LAUNCHES];
+    bool checked, timed;
+    struct check_result check;
+    struct timing timing;
+    struct counters counters;
+    struct gate gate[GATE_COUNT];
+    char no_time[REPORT_WHY_BYTES];     /* not timed: why; "" if not asked for */
+    char no_counters[REPORT_WHY_BYTES]; /* not counted: why; "" if not asked for */
+    bool interrupted;
+};
+
+/* To stdout, in columns or CSV as the options say;
+ * main looks whether it got there (path_stdout). */
+void report_print(const struct report *r);
+
+/* The record (record.h), to be let go of by json_decref(). */
+json_t *report_record(const struct report *r, int argc, char **argv);

@@ -1,0 +1,264 @@
+#include "run.h"
+
+#include "bench.h"
+#include "common/base/interrupt.h"
+#include "common/base/npy.h"
+#include "profiler/nvtx.h"
+#include "report.h"
+#include "common/base/revision.h"
+#include "profiler/attribution.h"
+#include "profiler/timeline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum status run_failed(const char *why, enum status otherwise) {
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name, why);
+    return reason_status(why, otherwise);
+}
+
+const char *run_device(const struct options *o, struct device **out) {
+    const char *why = device_open(o->device, o->chip, out);
+    if (why || !o->emulator_asked || device_info(*out)->is_emulator) return why;
+    device_close(*out);
+    *out = NULL;
+    return reason_as(STATUS_USAGE,
+                     "--schedule, --early, --no-races, --mma-exact, --trace, --banks, "
+                     "--without and --watch are the emulator's: add --device emu");
+}
+
+enum status run_record(const struct options *o, json_t *record) {
+    const char *why = o->json_path ? record_append(o->json_path, record) : NULL;
+    json_decref(record);
+    return why ? run_failed(why, STATUS_FILE) : STATUS_RIGHT;
+}
+
+/* One problem on its way through check, time and count. */
+struct run {
+    const struct options *options;
+    struct device *device;
+    struct inputs inputs;
+    struct bench bench;
+    struct report report;
+    half *o; /* one run's outputs, guard bands included */
+    float *lse;
+};
+
+static const char *run_open(struct run *r) {
+    const struct options *o = r->options;
+    struct attention a = o->problem;
+    const char *why = run_device(o, &r->device);
+    if (why) return why;
+    r->report.device = device_info(r->device);
+    /* before the inputs are made: they may be large */
+    if (!o->q_path && (why = stage.supports(&a, &r->report.device->chip)))
+        return reason_as(STATUS_UNSUPPORTED, "%s", why);
+    why = o->q_path ? inputs_read(o->q_path, o->k_path, o->v_path, &a, &r->inputs)
+                    : inputs_make(&a, o->input, o->seed, &r->inputs);
+    if (why || (why = bench_open(r->device, &a, &r->inputs, o->image, &r->bench))) return why;
+    r->report.problem = a;
+    r->report.plan = r->bench.plan;
+    for (int i = 0; i < r->bench.plan.n_launches && !why; i++)
+        why = device_kernel_info(r->device, r->bench.image, r->bench.plan.launch[i].kernel,
+                                 &r->report.kernel[i]);
+    r->o = malloc(r->bench.o_bytes);
+    r->lse = malloc(r->bench.lse_bytes);
+    if (!why && !(r->o && r->lse))
+        why = reason_as(STATUS_DEVICE, "not enough memory for the outputs");
+    return why;
+}
+
+static void run_close(struct run *r) {
+    free(r->o);
+    free(r->lse);
+    counters_free(&r->report.counters);
+    if (r->device) bench_close(&r->bench);
+    inputs_free(&r->inputs);
+    device_close(r->device);
+}
+
+static const char *run_check(struct run *r) {
+    const struct options *o = r->options;
+    if (!o->check) return o->out_path || o->lse_path ? bench_run(&r->bench, r->o, r->lse) : NULL;
+    nvtx_begin(NVTX_VERIFY);
+    const char *why = bench_check(&r->bench, &r->inputs, !o->q_path && !strcmp(o->input, "outlier"),
+                                  REFERENCE_WORK, o->seed, r->o, r->lse, &r->report.check);
+    nvtx_end();
+    r->report.checked = !why;
+    return why;
+}
+
+static const char *run_write(struct run *r) {
+    const struct attention *a = &r->bench.problem;
+    const int64_t shape[4] = {a->batch, a->heads, a->seqlen_q, a->head_dim};
+    const struct options *o = r->options;
+    const char *why = NULL;
+    if (o->out_path) why = npy_write_half(o->out_path, 4, shape, r->o + CHECK_GUARD);
+    if (o->lse_path && !why) why = npy_write_float(o->lse_path, 3, shape, r->lse + CHECK_GUARD);
+    return why ? reason_as(STATUS_FILE, "%s", why) : NULL;
+}
+
+/* A time that the chip's peak does not allow: whatever ran, it was not this problem. */
+static const char *check_time(const struct run *r) {
+    const struct chip *c = &r->report.device->chip;
+    double flop_per_clk = stage.tensor_family ? c->tensor_flop_per_clk : 2.0 * c->fp32_fma_per_clk;
+    double least_us =
+        attention_flops(&r->report.problem) / (flop_per_clk * c->n_sms * c->clock_mhz);
+    if (r->report.timing.median_us >= least_us) return NULL;
+    return reason_as(STATUS_WRONG,
+                     "%.3g us is less than the %.3g us that %s needs at its peak: the "
+                     "launches did not do the work",
+                     r->report.timing.median_us, least_us, r->report.device->name);
+}
+
+/* No time is a fact to report on the emulator, and a failure on a GPU. */
+static const char *run_time(struct run *r) {
+    const struct options *o = r->options;
+    struct report *report = &r->report;
+    const struct stage_plan *plan = &r->bench.plan;
+    const char *why = NULL;
+    if (!o->time) return NULL;
+    if (report->device->is_emulator)
+        snprintf(report->no_time, sizeof report->no_time, "the emulator has no clock");
+    else if (!plan->n_launches)
+        snprintf(report->no_time, sizeof report->no_time, "nothing to launch");
+    else
+        why = timing_measure(r->device, r->bench.image, plan->launch, plan->n_launches, o->cold,
+                             o->rest_ms, o->min_time_s, o->max_samples, &report->timing);
+    report->timed = !why && !*report->no_time;
+    return report->timed ? check_time(r) : why;
+}
+
+/* Returns the reason when the groups were asked for by name and cannot be had. */
+static const char *run_count(struct run *r) {
+    const struct options *o = r->options;
+    struct report *report = &r->report;
+    const struct stage_plan *plan = &r->bench.plan;
+    const char *why = NULL;
+    if (!strcmp(o->counters, "none")) return NULL;
+    if (!plan->n_launches)
+        why = "nothing to launch";
+    else
+        why = counters_collect(r->device, r->bench.image, plan->launch, plan->n_launches,
+                               o->counters, &report->counters);
+    if (why) snprintf(report->no_counters, sizeof report->no_counters, "%s", why);
+    return why && o->counters_asked ? reason_as(reason_status(why, STATUS_COUNTERS), "%s", why)
+                                    : NULL;
+}
+
+static bool run_gates(struct run *r) {
+    bool failed = false;
+    struct report *report = &r->report;
+    gates_evaluate(&(struct gate_facts){&stage, &report->problem, &report->device->chip,
+                                        &report->plan, report->kernel, &report->counters},
+                   report->gate);
+    for (int i = 0; i < GATE_COUNT; i++) failed |= report->gate[i].verdict == GATE_FAIL;
+    return failed;
+}
+
+static enum status run_report(struct run *r, int argc, char **argv) {
+    const struct options *o = r->options;
+    if (!o->quiet) report_print(&r->report);
+    return o->json_path ? run_record(o, report_record(&r->report, argc, argv)) : STATUS_RIGHT;
+}
+
+enum status run_one(const struct options *o, int argc, char **argv, bool *gates_failed) {
+    struct run r = {.options = o, .report.options = o};
+    enum status status = STATUS_RIGHT, reported;
+    const char *why = run_open(&r);
+    if (!why) why = run_check(&r);
+    if (!why) why = run_write(&r);
+    if (why) goto done;
+    if (r.report.checked && !r.report.check.passed) {
+        status = run_failed(reason_as(STATUS_WRONG, "wrong answer: %s", r.report.check.why),
+                            STATUS_WRONG);
+    } else {
+        if (!interrupt_signal() && (why = run_time(&r))) goto done;
+        if (!interrupt_signal())
+            why = run_count(&r); /* without counters the row is worth keeping */
+    }
+    *gates_failed = run_gates(&r);
+    r.report.interrupted = interrupt_signal() != 0;
+    reported = run_report(&r, argc, argv);
+    if (!status) status = reported;
+done:
+    if (why) status = run_failed(why, STATUS_DEVICE);
+    run_close(&r);
+    return status;
+}
+
+enum status run_repeats(const struct options *o, int argc, char **argv) {
+    struct run r = {.options = o, .report.options = o};
+    uint64_t first[2] = {0}, hash[2];
+    int n = 0, n_equal = 0;
+    enum status status = STATUS_RIGHT;
+    const char *why = run_open(&r);
+    for (; n < o->repeat_check && !why && !interrupt_signal(); n++) {
+        if ((why = bench_run(&r.bench, r.o, r.lse))) break;
+        hash[0] = check_hash(r.o, r.bench.o_bytes);
+        hash[1] = check_hash(r.lse, r.bench.lse_bytes);
+        if (!n) memcpy(first, hash, sizeof first);
+        n_equal += !memcmp(first, hash, sizeof first);
+    }
+    if (!why) {
+        if (!o->quiet) printf("repeats: %d runs, %d equal to the first bit by bit\n", n, n_equal);
+        json_t *record = report_record(&r.report, argc, argv);
+        json_object_set_new(record, "repeats",
+                            json_pack("{s:i, s:i}", "runs", n, "equal", n_equal));
+        status = run_record(o, record);
+        if (n_equal < n)
+            why = reason_as(STATUS_WRONG, "%d of %d runs differ from the first", n - n_equal, n);
+    }
+    run_close(&r);
+    return why ? run_failed(why, STATUS_DEVICE) : status;
+}
+
+enum status run_source(const struct options *o) {
+    struct run r = {.options = o, .report.options = o};
+    struct source source = {0};
+    char title[256];
+    const char *why = run_open(&r);
+    const struct stage_plan *plan = &r.bench.plan;
+    if (!why && !plan->n_launches) why = "nothing to launch";
+    if (!why)
+        why = attribution_collect(r.device, r.bench.image, plan->launch, plan->n_launches, &source);
+    if (!why) {
+        attention_describe(&r.bench.problem, title, sizeof title);
+        printf("stage %s: %s, on %s, image %s\n", stage.name, title, device_info(r.device)->name,
+               plan->image);
+        attribution_print(&source, "kernel.cu", stdout);
+    }
+    source_free(&source);
+    run_close(&r);
+    return why ? run_failed(why, STATUS_COUNTERS) : STATUS_RIGHT;
+}
+
+enum status run_timeline(const struct options *o) {
+    enum { RUNS = 64 };
+    const double interval_us = 2;
+    struct run r = {.options = o, .report.options = o};
+    struct timeline t = {0};
+    char problem[128], title[512], date[16];
+    time_t now = time(NULL);
+    const char *why = run_open(&r);
+    const struct stage_plan *plan = &r.bench.plan;
+    if (!why && !plan->n_launches) why = "nothing to launch";
+    if (!why)
+        why = timeline_collect(r.device, r.bench.image, plan->launch, plan->n_launches, RUNS,
+                               interval_us, &t);
+    if (!why) {
+        attention_describe(&r.bench.problem, problem, sizeof problem);
+        strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+        snprintf(title, sizeof title,
+                 "stage %s: %s, image %s, on %s, driver %s, SM clock %d MHz, revision %s, %s",
+                 stage.name, problem, plan->image, device_info(r.device)->name,
+                 device_info(r.device)->driver, device_clock_mhz(r.device), revision(), date);
+        why = timeline_write(&t, title, o->timeline_path);
+    }
+    timeline_free(&t);
+    run_close(&r);
+    return why ? run_failed(why, STATUS_COUNTERS) : STATUS_RIGHT;
+}

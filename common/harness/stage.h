@@ -1,0 +1,58 @@
+/* A stage is a folder that exports one `const struct stage stage`; the linker is the registry. */
+#pragma once
+
+#include "attention.h"
+#include "common/device/device.h"
+
+enum { STAGE_MAX_LAUNCHES = 4 };
+
+/* Where the tensors of one problem lie on the device. */
+struct stage_tensors {
+    device_ptr q, k, v, o, lse;
+    device_ptr workspace; /* stage.workspace_bytes() long, contents undefined; 0 if that is 0 */
+};
+
+/* What a stage wants to run for one problem: launches in order, on one stream. */
+struct stage_plan {
+    char image[48];       /* which line of the stage's `images` file: "d64" */
+    int n_launches;       /* 0 for a zero-sized problem */
+    bool is_other_kernel; /* asked for by --image: max_registers and the formula are not about it */
+    struct device_launch launch[STAGE_MAX_LAUNCHES];
+};
+
+struct stage {
+    const char *name;       /* its folder, "2-wmma-qk": STAGE_FOLDER, which the Makefile defines */
+    const char *previous;   /* the folder of the stage before, or "": STAGE_PREVIOUS */
+    double row_error_limit; /* pass rule, point 2: worst relative L2 error of an output row */
+    int max_registers;      /* stated limit for ptxas, per thread */
+    const char *tensor_family; /* "HMMA", "HGMMA" or NULL: which tensor instructions it issues */
+
+    /* NULL, or the rule that this problem breaks on this chip: one sentence, before any launch. */
+    const char *(*supports)(const struct attention *a, const struct chip *chip);
+
+    /* The other three are asked about supported problems with at least one output element only. */
+
+    /* Bytes of scratch memory between launches; NULL stands for a function that returns 0. */
+    size_t (*workspace_bytes)(const struct attention *a, const struct chip *chip);
+
+    /* Chooses image, tiles and grids and binds the arguments. out->image comes in as what --image
+     * names, or empty: it will be launched whatever
+     * the stage chooses, with the grid chosen here. */
+    const char *(*plan)(const struct attention *a, struct device *d, const struct stage_tensors *t,
+                        struct stage_plan *out);
+
+    /* How many tensor instructions (mma.sync m16n8k16 or wgmma, in SASS terms) the plan executes,
+     * NULL if the stage has no formula: a gate compares it with the counter. */
+    double (*tensor_instructions)(const struct attention *a, const struct chip *chip);
+
+    /* At most this share of them more, for what usual data make the kernel compute again. */
+    double tensor_redone;
+};
+
+extern const struct stage stage;
+
+/* N of the folder "N-name". */
+int stage_number(const char *folder);
+
+/* The kernel arguments for problem `a` at these addresses. */
+struct attention_args stage_args(const struct attention *a, const struct stage_tensors *t);

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# draw.sh RECORDS OUT_DIR: table and picture of stage 4's tiles (make stage-4 sweep does this).
+#
+# OUT_DIR/sweep.txt: a block for each head_dim, then one for each of the small problems; a row a tile:
+# dim groups tile, TFLOPS without a mask and causal, registers, bytes spilled, CTAs on an SM; "-" where there is no value.
+set -euo pipefail
+records=$1 out=$2
+[ -f "$records" ] || { echo "stage-4: there is no $records; RECORDED=h200 draws plots/recorded/h200-stage-4.jsonl" >&2; exit 5; }
+mkdir -p "$out" 2> /dev/null && [ -w "$out" ] || { echo "stage-4: cannot write to $out: make it writable" >&2; exit 5; }
+# A record's command is "build/sweep/dDIM-TILE/stage-4 ..."; blanks are printed as "_".
+build/columns "$records" -- command problem.head_dim problem.mask samples.tflops \
+    kernels.attention.registers kernels.attention.local_bytes counters.blocks_per_sm |
+    awk '/^#/ {next}
+         {split($1, path, "/"); tile = path[3]; sub(/^d[0-9]+-/, "", tile)
+          split(tile, part, /[-x]/); groups = part[4]
+          key = sprintf("%d %4d %s", groups > 1, $2, tile)
+          if (!(key in seen)) order[++n] = key
+          seen[key] = 1; speed[key, $3] = $4; rest[key] = $5 " " $6 " " $7}
+         END {for (i = 1; i <= n; i++) {k = order[i]; none = speed[k, "none"]; causal = speed[k, "bottom-right"]
+              print k, none == "" ? "-" : none, causal == "" ? "-" : causal, rest[k]}}' |
+    sort -s -k1,1n -k2,2n |
+    awk 'BEGIN {print "# small dim tile none causal registers spilled ctas"}
+         last != "" && $1 " " $2 != last {print "\n"} {last = $1 " " $2; print}' > "$out/sweep.txt"
+for column in 4:none 5:causal; do
+    awk -v c="${column%:*}" -v mask="${column#*:}" '!/^#/ && NF && $c != "-" {d = $2 ($1 ? " small" : "")
+         if ($c + 0 > best[d]) {best[d] = $c; tile[d] = $3}}
+         END {for (d in best) printf "best for head_dim %s, %s: %s, %.0f TFLOPS\n", d, mask, tile[d], best[d]}' "$out/sweep.txt"
+done | sort -V
+awk '!/^#/ && NF && $4 != "-" {n++} END {exit !n}' "$out/sweep.txt" ||
+    { echo "stage-4: no times to draw (the emulator has no clock): see $out/sweep.txt"; exit 0; }
+command -v gnuplot >/dev/null || { echo "stage-4: the table is $out/sweep.txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
+build/columns "$records" -- device.name device.clock_mhz_after device.driver device.toolkit revision time | tail -n 1 |
+    awk '{gsub("_", " ", $1); printf "\"%s, %s MHz, driver %s, CUDA %s, revision %s, %s; B2 H16 S4096, small: B1 H8 S512\"\n", $1, $2, $3, $4, $5, substr($6, 1, 10)}' > "$out/foot.txt"
+for term in png svg; do gnuplot -e "dir = '$out'; out = '$out/sweep'; term = '$term'" stages/4-tuned/sweep/draw.gp; done
+echo "stage-4: drawn: $out/sweep.png"
