@@ -19,15 +19,15 @@ PYTHON := .venv/bin/python
 
 # What a user gives is never expanded as make's own text. It reaches commands through the environment:
 # "$$DEVICE", and ARGS in words, $$ARGS after `set -f`. The others are names and numbers, or refused.
-GIVEN := DEVICE J RECORDED WINDOW LINE ACCESS TESTS SWEEP_ARCH FUZZ_SECONDS
-$(foreach v,ARGS PROBLEM $(GIVEN),$(eval override $v := $$(value $v)))
+GIVEN := DEVICE J RECORDED WINDOW LINE ACCESS SWEEP_ARCH FUZZ_SECONDS
+$(foreach v,ARGS PROBLEM TESTS $(GIVEN),$(eval override $v := $$(value $v)))
 override DEVICE := $(or $(DEVICE),auto)
 export ARGS PROBLEM $(GIVEN)
 
-strange := $(foreach v,$(GIVEN),$($v))
+strange := $(DEVICE)$J$(RECORDED)$(WINDOW)$(LINE)$(ACCESS)$(SWEEP_ARCH)$(FUZZ_SECONDS)
 $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z A B C D E F G H I J K L M N O P Q R S T U V W X Y Z \
     0 1 2 3 4 5 6 7 8 9 . _ -,$(eval strange := $$(subst $c,,$$(value strange))))
-$(if $(strip $(value strange)),$(error $(GIVEN) are names and numbers: letters, digits and . _ - only))
+$(if $(value strange),$(error $(GIVEN) are names and numbers: letters, digits and . _ - only))
 
 # The CUDA toolkit: the one on PATH, /usr/local/cuda, or the wheels that `make setup` puts in .venv.
 NVCC := $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc) \

@@ -13,8 +13,14 @@ refuses() { # STATUS PATTERN GOALS...: make's status is 2; the recipe's is in th
     [ "$status" -eq 0 ] || grep -q "Error $status\$" "$tap_dir/said"
 }
 check "a stage that is not there" refuses 0 "there is no stage-9; there are stage-1 " stage-9 run
-check "options that a shell would take apart" refuses 0 "--causal;ls" stage-1 run "ARGS=--causal;ls"
-check "a recorded run that a shell would take apart" refuses 0 are names and numbers" stage-5 sweep "RECORDED=h200;ls"
+check "options that a shell would take apart" refuses 2 "no option --causal;ls" stage-1 run "ARGS=--causal;ls"
+check "a recorded run that a shell would take apart" refuses 0 "are names and numbers" stage-5 sweep "RECORDED=h200;ls"
+check "a recorded run of two lines" refuses 0 "are names and numbers" stage-5 sweep "RECORDED=h200"$'\n'"ls"
+check "a function of make's in its place" refuses 0 "are names and numbers" stage-5 sweep 'RECORDED=$(shell touch '"$tap_dir"'/made)'
+check "options of two lines" make BUILD="$build" stage-1 run ARGS=$'--help\n--quiet' "DEVICE=emu"
+make BUILD="$build" stage-1 run 'ARGS=$(shell touch '"$tap_dir"'/made)' $'DEVICE=emu\ntouch made' > /dev/null 2>&1
+make BUILD="$build" stage-1 run ARGS="--help"$'\n'"touch $tap_dir/made" > /dev/null 2>&1
+check "none of it was executed" [ ! -e "$tap_dir/made" ]
 check "a test that is not there, beside one that is" refuses 0 "there is no test nosuch" test TESTS="npy nosuch"
 check "a stage without a sweep" refuses 2 "stage-6 has no sweep; these have: stage-4 stage-5" stage-6 sweep RECORDED=h200
 check "a ladder that was not recorded" refuses 5 "no plots/recorded/none.jsonl" ladder RECORDED=none
@@ -65,7 +71,7 @@ if command -v gnuplot > /dev/null; then
 fi
 
 for n in 4 5; do
-    status "no place for the sweep of stage $n" 5 plots/stage-$n.sh plots/recorded/h200-stage-$n.jsonl /dev/null/no
+    status "no place for the sweep of stage $n" 5 $(echo stages/$n-*)/sweep/draw.sh plots/recorded/h200-stage-$n.jsonl /dev/null/no
 done
 
 # Two compares at once, in a tree of their own: the second waits, and says so.
@@ -74,7 +80,7 @@ mkdir -p "$tree/results/compare" && ln -s "$PWD/plots" "$PWD/stages" "$PWD/profi
 waits() {
     flock -F "$tree/results/compare/.lock" sleep 2 &
     until ! flock -n "$tree/results/compare/.lock" true; do sleep 0.1; done
-    (cd "$tree" && plots/compare.sh emu stages/1-scalar --seqlen 64 --heads 1 > "$tap_dir/table" 2> "$tap_dir/said") || return
+    (cd "$tree" && DEVICE=emu plots/compare.sh stages/1-scalar --seqlen 64 --heads 1 > "$tap_dir/table" 2> "$tap_dir/said") || return
     cat "$tap_dir/said"
     grep -q "waits for another compare" "$tap_dir/said" && [ "$(grep -c '^[0-9]' "$tap_dir/table")" -eq 2 ]
 }
