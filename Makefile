@@ -76,10 +76,11 @@ $(addprefix run-,$(STAGES)): run-%: %
 	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* --device "$$DEVICE" $${J:+"--jobs=$$J"} --json results/run.jsonl $$ARGS
 
 .PHONY: diff
-diff: ## what changed from the stage before, in kernel.cu
+diff: ## what changed from the stage before, in kernel.cu, step by step where there are steps
 	@$(if $(WITH_PREVIOUS),,echo "make: no stage comes before $(CHOSEN); make stage-2 diff says what comes next" >&2; exit 2)
-	@$(foreach s,$(WITH_PREVIOUS),git --no-pager diff --no-index --stat -p --color=auto \
-	    stages/$(previous-$s)/kernel.cu $(call folder-of,$s)/kernel.cu || true;)
+	@for d in $(foreach s,$(WITH_PREVIOUS),$(call folder-of,$s)); do \
+	    stages/rungs.sh $$d | { read -r last; while read -r next; do \
+	        git --no-pager diff --no-index --stat -p --color=auto $$last $$next; last=$$next; done; }; done
 
 .PHONY: clean
 clean: ## remove build/
