@@ -35,7 +35,7 @@ NVCC := $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc
 CUDA := $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 
 # #include "common/base/reason.h": paths from here; a file of the same folder by its name.
-CPPFLAGS  := -I. -Iemulator -isystem $(CUDA)/include -D_GNU_SOURCE -MMD -MP
+CPPFLAGS  := -I. -isystem $(CUDA)/include -D_GNU_SOURCE -MMD -MP
 CFLAGS    := -std=c11 -O2 -g -march=x86-64-v3 -ffp-contract=off -Wall -Wextra -Werror -fopenmp $(SANITIZE)
 NVCCFLAGS := -std=c++17 -lineinfo -I. -Xptxas -v --Werror all-warnings
 LDLIBS    := -l:libjansson.a -l:libgomp.a -ldl -lm -lpthread
@@ -50,7 +50,7 @@ CHOSEN     := $(or $(filter stage-%,$(MAKECMDGOALS)),$(STAGES))
 $(foreach s,$(filter-out $(STAGES),$(CHOSEN)),$(error there is no $s; there are $(STAGES)))
 
 LIB := $(BUILD)/libattnlab.a
-LIB_SRC := $(filter-out profiler/doctor.c emulator/bench/%,$(wildcard common/*/*.c profiler/*.c emulator/*.c emulator/*/*.c))
+LIB_SRC := $(filter-out profiler/doctor.c emulator/bench/%,$(wildcard common/*/*.c profiler/*.c emulator/*/*.c))
 
 ##@ Verbs (no stage named: all stages)
 

@@ -47,5 +47,5 @@ $(addprefix banks-,$(STAGES)): banks-%: %
 	@command -v gnuplot > /dev/null || \
 	    { echo "banks: the map is in results/banks/$*-$(LINE).txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
 	@gnuplot -e "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); out='results/banks/$*-$(LINE)'; \
-	    term='$(MAP)'; caption='$*, line $(LINE), access $(ACCESS)'" emulator/banks.gp
+	    term='$(MAP)'; caption='$*, line $(LINE), access $(ACCESS)'" emulator/views/banks.gp
 	@echo "results/banks/$*-$(LINE).txt$(if $(filter png,$(MAP)), and .png)"

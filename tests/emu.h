@@ -1,7 +1,7 @@
 /* For tests of the emulator: PTX in a string, run on arrays. */
 #pragma once
 
-#include "emulator.h"
+#include "emulator/emulator.h"
 
 struct emu_test {
     struct emu_memory *memory;

@@ -1,5 +1,5 @@
 /* PTX files. seeds: tests/seeds/ptx */
-#include "emulator.h"
+#include "emulator/emulator.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {

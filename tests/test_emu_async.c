@@ -2,8 +2,8 @@
  * kernel with one thing wrong, which must be reported in words that name it. */
 #include "test.h"
 
-#include "emulator.h"
-#include "tensormap.h"
+#include "emulator/emulator.h"
+#include "emulator/instructions/tensormap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What the emulator must object to, and what it must not: planted races, wild pointers,
  * uninitialised bytes, deadlocks, divergence, unknown instructions; and what it counts. */
 #include "emu.h"
-#include "emu_counters.h"
+#include "common/device/emu_counters.h"
 #include "test.h"
 
 #include <stdio.h>

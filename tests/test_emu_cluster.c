@@ -2,7 +2,7 @@
  * it must object to: for each mistake a kernel that is right but for it, under every order of
  * the warps. */
 #include "emu.h"
-#include "emu_counters.h"
+#include "common/device/emu_counters.h"
 #include "test.h"
 
 #include <stdio.h>

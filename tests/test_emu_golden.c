@@ -2,11 +2,11 @@
  * matrix and asynchronous instructions, on random and nasty operands, bit for bit. */
 #include "test.h"
 
-#include "emulator.h"
-#include "emu_counters.h"
+#include "emulator/emulator.h"
+#include "common/device/emu_counters.h"
 #include "golden/forms.h"
 #include "golden/waves.h"
-#include "tensormap.h"
+#include "emulator/instructions/tensormap.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
  * and tensor maps' rules. What hardware says: test_emu_golden.c. */
 #include "test.h"
 
-#include "fragment.h"
-#include "smem_desc.h"
-#include "tensorcore.h"
-#include "tensormap.h"
+#include "emulator/instructions/mma_fragment.h"
+#include "emulator/instructions/smem_desc.h"
+#include "emulator/instructions/tensorcore.h"
+#include "emulator/instructions/tensormap.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "common/base/path.h"
 #include "common/base/reason.h"
 #include "source.h"
-#include "tensormap.h"
+#include "emulator/instructions/tensormap.h"
 
 #include <cuda.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 
 #include "counter.h"
 #include "device.h"
-#include "emulator.h"
+#include "emulator/emulator.h"
 #include "source.h"
 
 struct device_ops {

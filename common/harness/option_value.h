@@ -4,7 +4,7 @@
 
 #include "attention.h"
 #include "common/device/device.h"
-#include "emulator.h"
+#include "emulator/emulator.h"
 
 const char *option_int(const char *option, const char *text, long min, long max, int *out);
 const char *option_real(const char *option, const char *text, double min, double max, double *out);

@@ -5,7 +5,7 @@
 
 #include "attention.h"
 #include "common/device/device.h"
-#include "emulator.h"
+#include "emulator/emulator.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * with every check on all threads. Linked with one stage; `make bench-emu` runs it for each. */
 #include "common/harness/bench.h"
 #include "common/device/device_ops.h"
-#include "emu_counters.h"
+#include "common/device/emu_counters.h"
 #include "common/harness/options.h"
 #include "common/base/reason.h"
 

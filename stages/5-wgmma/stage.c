@@ -3,7 +3,7 @@
  * Check one product against double; measure it; show a
  * mistake (--break); explain a layout (--explain). */
 #include "common/harness/check.h"
-#include "emulator.h"
+#include "emulator/emulator.h"
 #include "experiment.h"
 #include "common/base/interrupt.h"
 #include "common/base/path.h"

@@ -1,0 +1,206 @@
+/* Who saw what: the agents of a cluster and their vector clocks.
+ *
+ * seen[a] says up to which stamp of agent a the clock's owner has synchronised with it;
+ * seen[self] is the stamp of what it does now, and grows with each release. Stamps go on from
+ * cluster to cluster, so that what one left in clocks and shadows is old for the next and need
+ * not be cleared; only the clocks of warps begin anew. */
+#include "clock.h"
+
+#include "overlap.h"
+#include "race.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STAMP_LIMIT = (1 << 24) - (1 << 20) };
+
+struct agent {
+    enum emu_agent_kind kind;
+    uint32_t rank, key, stamp;
+};
+
+struct emu_agents {
+    uint32_t n, n_warps; /* warps first, block after block */
+    uint32_t most;       /* the largest n so far */
+    uint32_t base;       /* stamps of earlier clusters are not above it */
+    struct agent agent[EMU_MAX_AGENTS];
+};
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+struct emu_agents *emu_agents_open(void) {
+    return calloc(1, sizeof(struct emu_agents));
+}
+
+/* No stamp is left: all clocks and shadows of the blocks begin anew. */
+static void forget(struct emu_cluster *c) {
+    memset(&c->clock, 0, sizeof c->clock);
+    memset(&c->done, 0, sizeof c->done);
+    for (uint32_t r = 0; r < c->n; r++) {
+        struct emu_block *b = c->block[r];
+        memset(b->barrier, 0, sizeof b->barrier);
+        memset(&b->end, 0, sizeof b->end);
+        for (int n = 0; n < b->n_warps; n++) memset(&b->warp[n].clock, 0, sizeof b->warp[n].clock);
+        emu_shadow_forget(b->shadow);
+    }
+    memset(c->agents, 0, sizeof *c->agents);
+}
+
+/* A new stamp for w's next accesses: after each release. */
+static void tick(struct emu_warp *w) {
+    struct emu_agents *s = w->block->cluster->agents;
+    uint32_t stamp = ++w->clock.seen[w->agent];
+    if (s) s->agent[w->agent].stamp = stamp;
+}
+
+bool emu_agents_spent(const struct emu_cluster *c) {
+    struct emu_agents *s = c->agents;
+    for (uint32_t a = 0; a < s->n; a++)
+        if (s->agent[a].stamp > s->base) s->base = s->agent[a].stamp;
+    return s->base > STAMP_LIMIT;
+}
+
+void emu_agents_begin(struct emu_cluster *c) {
+    struct emu_agents *s = c->agents;
+    if (emu_agents_spent(c)) forget(c);
+    uint32_t n_warps = c->n * (uint32_t)c->block[0]->n_warps;
+    if (s->n > s->most) s->most = s->n;
+    if (n_warps > s->most) s->most = n_warps;
+    s->n = s->n_warps = n_warps;
+    for (int a = 0; a < EMU_MAX_AGENTS; a++) s->agent[a].stamp = s->base;
+    c->clock.waited = false;
+    c->clock.met = 0;
+    for (uint32_t a = 0; a < s->n; a++) {
+        struct emu_block *b = c->block[a / (uint32_t)c->block[0]->n_warps];
+        struct emu_warp *w = &b->warp[a % (uint32_t)b->n_warps];
+        s->agent[a].rank = b->rank;
+        w->clock.waited = false;
+        w->clock.met = 1u << b->rank;
+        for (uint32_t k = 0; k < s->most; k++)
+            w->clock.seen[k] = w->clock.fenced[k] = w->clock.all[k] = s->base;
+        tick(w);
+    }
+}
+
+/* ---- Clocks ---------------------------------------------------------------------------------- */
+
+static inline uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+/* Lanes of different arrivals are taken together, as if each had come with the last: a race may be
+ * missed for it, and none invented. */
+static void join(uint32_t n, struct emu_clock *into, const struct emu_clock *from) {
+    for (uint32_t a = 0; a < n; a++) {
+        uint32_t seen = later(into->seen[a], from->seen[a]),
+                 all = later(into->all[a], from->all[a]);
+        into->lanes[a] = all < seen ? into->lanes[a] | from->lanes[a] : 0;
+        into->seen[a] = seen;
+        into->all[a] = all;
+        into->fenced[a] = later(into->fenced[a], from->fenced[a]);
+    }
+    into->waited |= from->waited;
+    into->met |= from->met;
+}
+
+void emu_release(struct emu_warp *w, uint32_t mask, struct emu_clock *c) {
+    const struct emu_agents *s = w->block->cluster->agents;
+    if (!s) return;
+    uint32_t self = w->agent, synchronised = w->clock.all[self];
+    if (mask == w->live) w->clock.all[self] = w->clock.seen[self];
+    w->clock.lanes[self] = mask;
+    join(s->n, c, &w->clock);
+    w->clock.all[self] = synchronised;
+    tick(w);
+}
+
+void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_clock *c) {
+    const struct emu_agents *s = w->block->cluster->agents;
+    if (!s) return;
+    uint32_t self = w->agent, own = w->clock.seen[self], synchronised = w->clock.all[self];
+    join(s->n, &w->clock, c);
+    w->clock.seen[self] = own;
+    if (mask != w->live) w->clock.all[self] = synchronised; /* the other lanes do not wait */
+    emu_overlap_sync(w);
+}
+
+void emu_warp_synchronised(struct emu_warp *w) {
+    w->clock.all[w->agent] = w->clock.seen[w->agent];
+    tick(w);
+}
+
+void emu_clock_pass(const struct emu_block *b, struct emu_clock *done, struct emu_clock *c) {
+    const struct emu_agents *s = b->cluster->agents;
+    if (!s) return;
+    memcpy(done->seen, c->seen, s->n * sizeof *c->seen);
+    memcpy(done->fenced, c->fenced, s->n * sizeof *c->fenced);
+    memcpy(done->all, c->all, s->n * sizeof *c->all);
+    memcpy(done->lanes, c->lanes, s->n * sizeof *c->lanes);
+    done->waited = c->waited;
+    done->met = c->met;
+    emu_clock_clear(b, c);
+}
+
+void emu_clock_clear(const struct emu_block *b, struct emu_clock *c) {
+    const struct emu_agents *s = b->cluster->agents;
+    if (!s) return;
+    memset(c->seen, 0, s->n * sizeof *c->seen);
+    memset(c->fenced, 0, s->n * sizeof *c->fenced);
+    memset(c->all, 0, s->n * sizeof *c->all);
+    memset(c->lanes, 0, s->n * sizeof *c->lanes);
+    c->waited = false;
+    c->met = 0;
+}
+
+void emu_proxy_fence(struct emu_warp *w) {
+    const struct emu_agents *s = w->block->cluster->agents;
+    struct emu_clock *c = &w->clock;
+    if (!s) return;
+    for (uint32_t a = 0; a < s->n; a++)
+        c->fenced[a] = c->fenced[a] > c->seen[a] ? c->fenced[a] : c->seen[a];
+    tick(w); /* later writes are not covered */
+}
+
+/* ---- Agents ---------------------------------------------------------------------------------- */
+
+unsigned emu_agent(struct emu_block *b, enum emu_agent_kind kind, uint32_t key) {
+    struct emu_agents *s = b->cluster->agents;
+    if (!s) return 0;
+    for (uint32_t a = s->n_warps; a < s->n; a++)
+        if (s->agent[a].kind == kind && s->agent[a].key == key && s->agent[a].rank == b->rank)
+            return a;
+    if (s->n == EMU_MAX_AGENTS) return EMU_MAX_AGENTS - 1; /* shared by what comes last */
+    s->agent[s->n] = (struct agent){kind, b->rank, key, s->base};
+    return s->n++;
+}
+
+uint32_t emu_agent_issue(struct emu_block *b, unsigned agent) {
+    return b->cluster->agents ? ++b->cluster->agents->agent[agent].stamp : 0;
+}
+
+void emu_agent_done(struct emu_clock *c, unsigned agent, uint32_t stamp) {
+    if (c->seen[agent] < stamp) c->seen[agent] = stamp;
+    if (c->fenced[agent] < stamp) c->fenced[agent] = stamp;
+    if (c->all[agent] < stamp) c->all[agent] = stamp;
+}
+
+uint32_t emu_agents_count(const struct emu_block *b) { return b->cluster->agents->n; }
+uint32_t emu_agents_base(const struct emu_block *b) { return b->cluster->agents->base; }
+bool emu_agent_is_warp(const struct emu_block *b, uint32_t a) {
+    return a < b->cluster->agents->n_warps;
+}
+
+const char *emu_agent_name(const struct emu_block *b, uint32_t a, char *out, size_t n) {
+    static const char *const kinds[] = {"cp.async of warp", "the TMA load of mbarrier",
+                                        "the TMA store of warp", "wgmma of warp",
+                                        "a copy between blocks to mbarrier"};
+    const struct emu_cluster *c = b->cluster;
+    const struct agent *agent = &c->agents->agent[a];
+    bool by_mbarrier = agent->kind == EMU_AGENT_TMA_LOAD || agent->kind == EMU_AGENT_PEER_COPY;
+    int used;
+    if (emu_agent_is_warp(b, a))
+        used = snprintf(out, n, "warp %u", a % (uint32_t)b->n_warps);
+    else
+        used = snprintf(out, n, by_mbarrier ? "%s 0x%x" : "%s %u", kinds[agent->kind], agent->key);
+    if (c->n > 1) snprintf(out + used, n - (size_t)used, " of rank %u", agent->rank);
+    return out;
+}

@@ -1,0 +1,41 @@
+/* Who saw what: the agents of a cluster, and what they learn from each other. */
+#pragma once
+
+#include "emulator/core/state.h"
+
+enum emu_agent_kind {
+    EMU_AGENT_CP_ASYNC,
+    EMU_AGENT_TMA_LOAD,
+    EMU_AGENT_TMA_STORE,
+    EMU_AGENT_WGMMA,
+    EMU_AGENT_PEER_COPY
+};
+
+/* The agent of this kind and key (warp, mbarrier address, warpgroup), made on first use. */
+unsigned emu_agent(struct emu_block *b, enum emu_agent_kind kind, uint32_t key);
+/* A new stamp for the agent's next operation, issued by w. */
+uint32_t emu_agent_issue(struct emu_block *b, unsigned agent);
+/* The agent's operation with this stamp is complete for whoever acquires (or owns) the clock. */
+void emu_agent_done(struct emu_clock *c, unsigned agent, uint32_t stamp);
+
+/* c learns what the lanes in `mask` have done so far, and with them the whole warp up to its last
+ * synchronisation of all lanes. */
+void emu_release(struct emu_warp *w, uint32_t mask, struct emu_clock *c);
+void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_clock *c);
+/* A phase is over: done = c, and c is empty again. */
+void emu_clock_pass(const struct emu_block *b, struct emu_clock *done, struct emu_clock *c);
+void emu_clock_clear(const struct emu_block *b, struct emu_clock *c);
+void emu_proxy_fence(struct emu_warp *w); /* fence.proxy.async */
+
+/* ---- The agents of a cluster ----------------------------------------------------------------- */
+
+struct emu_agents *emu_agents_open(void);
+/* The last cluster has used up the stamps: who keeps clocks of his own must clear them before the
+ * next begins. */
+bool emu_agents_spent(const struct emu_cluster *c);
+void emu_agents_begin(struct emu_cluster *c);   /* a cluster starts */
+void emu_warp_synchronised(struct emu_warp *w); /* __syncwarp() of all lanes */
+uint32_t emu_agents_count(const struct emu_block *b);
+uint32_t emu_agents_base(const struct emu_block *b); /* stamps up to it are of earlier clusters */
+bool emu_agent_is_warp(const struct emu_block *b, uint32_t a);
+const char *emu_agent_name(const struct emu_block *b, uint32_t a, char *out, size_t n);

@@ -1,0 +1,37 @@
+/* Launches that overlap (device.h, overlaps_previous). Here each runs to its end before the next
+ * starts, which is the kindest order: so a lane of an overlapping launch is told of every access
+ * that came before its griddepcontrol.wait and met an allocation that a launch ahead wrote, or a
+ * write to one that it read.
+ *
+ *   w->early           lanes that have not waited yet; 0 in an ordinary launch
+ *   clock.waited       what barriers carry: who waited is known to all that synchronise with it
+ *   allocation.ahead   what launches that may still run did there (EMU_READ, EMU_WRITE)
+ *
+ * As a stream would have it, launch after launch without a host in between. */
+#include "overlap.h"
+
+#include "emulator/core/failed_check.h"
+
+void emu_overlap_sync(struct emu_warp *w) {
+    if (w->clock.waited) w->early = 0;
+}
+
+/* Reports an access before griddepcontrol.wait if a launch ahead meets it. */
+static void too_early(struct emu_warp *w, const struct emu_inst *i, uint32_t lane,
+                      const struct emu_allocation *a, uint64_t addr, enum emu_access what) {
+    unsigned ahead = what & EMU_WRITE ? a->ahead : a->ahead & EMU_WRITE;
+    if (!ahead) return;
+    emu_report(EMU_TOO_EARLY, w, i, NULL,
+               "lane %u %s 0x%llx, where an earlier launch %s and may not have ended: "
+               "griddepcontrol.wait must come between",
+               lane, what & EMU_WRITE ? "writes" : "reads", (unsigned long long)addr,
+               ahead & EMU_WRITE ? "writes" : "reads");
+}
+
+void emu_global_touch(struct emu_warp *w, const struct emu_inst *i, uint32_t lane, uint64_t addr,
+                      enum emu_access what) {
+    struct emu_allocation *a = emu_memory_find(w->block->launch->memory, addr);
+    if (!a) return; /* reported when the copy runs */
+    emu_memory_touch(a, what);
+    if (w->early >> lane & 1) too_early(w, i, lane, a, addr, what);
+}

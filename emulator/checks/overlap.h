@@ -1,0 +1,11 @@
+/* Launches that overlap. */
+#pragma once
+
+#include "emulator/core/state.h"
+
+/* w has synchronised with what its clock says. */
+void emu_overlap_sync(struct emu_warp *w);
+
+/* A copy that lane `lane` issues will read or write global memory there: is it too early? */
+void emu_global_touch(struct emu_warp *w, const struct emu_inst *i, uint32_t lane, uint64_t addr,
+                      enum emu_access what);

@@ -1,0 +1,251 @@
+/* Shared-memory races by happens-before (clocks: clock.c). For every 4-byte cell the shadow of a
+ * block keeps the last write and, in a plane of its own for every agent, that agent's last read:
+ *
+ *   bit  63..40   39..30   29..12   11..6   4        3..0
+ *        stamp    agent    pc       lane    strong   bytes of the cell
+ *
+ * (lane 63: more than one.) An access is ordered after another iff the other's stamp <= seen[its
+ * agent]; two of one warp are ordered if one lane made both or the warp has synchronised in
+ * between. */
+#include "race.h"
+
+#include "clock.h"
+#include "taint.h"
+
+#include "emulator/core/failed_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STRONG = 0x10, MAX_PC = (1 << 18) - 1 };
+
+struct emu_shadow {
+    uint32_t n_cells;
+    uint64_t *write;
+    uint64_t *read[EMU_MAX_AGENTS]; /* NULL: has never read */
+    uint32_t n_readers, reader[EMU_MAX_AGENTS];
+    uint8_t *initialised; /* bytes of each cell that were ever written in this block */
+};
+
+static uint32_t stamp_of(uint64_t cell) { return (uint32_t)(cell >> 40); }
+static uint32_t agent_of(uint64_t cell) { return (uint32_t)(cell >> 30) & 0x3ff; }
+static uint32_t pc_of(uint64_t cell) { return (uint32_t)(cell >> 12) & MAX_PC; }
+static uint32_t lane_of(uint64_t cell) { return (uint32_t)(cell >> 6) & 63; }
+
+static uint64_t cell_for(uint32_t stamp, uint32_t agent, uint32_t pc, uint32_t lane, uint32_t low) {
+    return (uint64_t)stamp << 40 | (uint64_t)agent << 30 |
+           (uint64_t)(pc < MAX_PC ? pc : MAX_PC) << 12 | lane << 6 | low;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+struct emu_shadow *emu_shadow_open(uint32_t shared_bytes) {
+    struct emu_shadow *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->n_cells = shared_bytes / 4 + 4;
+    s->write = calloc(s->n_cells, sizeof *s->write);
+    s->initialised = calloc(s->n_cells, 1);
+    if (s->write && s->initialised) return s;
+    emu_shadow_close(s);
+    return NULL;
+}
+
+void emu_shadow_close(struct emu_shadow *s) {
+    for (int a = 0; a < EMU_MAX_AGENTS; a++) free(s->read[a]);
+    free(s->write);
+    free(s->initialised);
+    free(s);
+}
+
+static uint64_t *reads_of(struct emu_shadow *s, uint32_t agent) {
+    if (s->read[agent]) return s->read[agent];
+    s->read[agent] = calloc(s->n_cells, sizeof **s->read);
+    if (s->read[agent]) s->reader[s->n_readers++] = agent;
+    return s->read[agent];
+}
+
+void emu_shadow_begin(struct emu_shadow *s) { memset(s->initialised, 0, s->n_cells); }
+
+void emu_shadow_forget(struct emu_shadow *s) {
+    memset(s->write, 0, s->n_cells * sizeof *s->write);
+    for (uint32_t r = 0; r < s->n_readers; r++)
+        memset(s->read[s->reader[r]], 0, s->n_cells * sizeof **s->read);
+}
+
+/* ---- Reports --------------------------------------------------------------------------------- */
+
+static const struct emu_inst *inst_at(const struct emu_block *b, uint64_t cell) {
+    uint32_t pc = pc_of(cell);
+    return pc < (uint32_t)b->kernel->n_inst ? &b->kernel->inst[pc] : NULL;
+}
+
+/* `b`: whose shared memory */
+static __attribute__((cold, noinline)) void race(struct emu_warp *w, struct emu_block *b,
+                                                 const struct emu_inst *i, uint32_t self,
+                                                 uint32_t at, uint64_t other, bool writes,
+                                                 bool other_wrote) {
+    char me[64], them[64], where[32] = "";
+    uint32_t a = agent_of(other);
+    bool is_warp = emu_agent_is_warp(b, a);
+    emu_agent_name(b, self, me, sizeof me);
+    if (b != w->block) snprintf(where, sizeof where, " of rank %u", b->rank);
+    if (a == self && is_warp) {
+        emu_report(EMU_RACE, w, i, inst_at(b, other),
+                   "a lane %s shared 0x%x%s, which another lane of the warp %s: no __syncwarp() "
+                   "orders the two",
+                   writes ? "writes" : "reads", at * 4, where, other_wrote ? "wrote" : "read");
+        return;
+    }
+    emu_report(EMU_RACE, w, i, inst_at(b, other),
+               "%s %s shared 0x%x%s, which %s %s: nothing orders the two", me,
+               writes ? "writes" : "reads", at * 4, where, emu_agent_name(b, a, them, sizeof them),
+               other_wrote ? (is_warp ? "wrote" : "writes") : (is_warp ? "read" : "reads"));
+}
+
+/* ---- Accesses -------------------------------------------------------------------------------- */
+
+/* Do two accesses of one warp without synchronisation surely come from different lanes? */
+static inline bool lanes_differ(uint32_t lane, uint32_t bytes, uint64_t other) {
+    uint32_t there = lane_of(other);
+    if (lane != EMU_MANY_LANES && there != EMU_MANY_LANES) return lane != there;
+    if (lane == EMU_MANY_LANES && there == EMU_MANY_LANES) return false;
+    return lane == EMU_MANY_LANES ? (other & 15) == 15 : bytes == 15;
+}
+
+/* Is what another agent did at `other` not known to the clock? */
+static inline bool unseen(const struct emu_clock *c, uint64_t other) {
+    uint32_t a = agent_of(other), stamp = stamp_of(other), lane = lane_of(other);
+    if (__builtin_expect(stamp <= c->all[a], 1)) return false;
+    if (stamp > c->seen[a]) return true;
+    if (lane != EMU_MANY_LANES) return !(c->lanes[a] >> lane & 1);
+    return !(c->lanes[a] & (c->lanes[a] - 1)); /* several did it, and at most one has arrived */
+}
+
+/* Is `other` unordered with what agent self (clock c) does now? Both touch some byte of the
+ * cell. */
+static inline bool unordered(const struct emu_clock *c, uint32_t self, uint32_t lane,
+                             uint32_t bytes, uint64_t other) {
+    if (!(other & bytes)) return false;
+    if (agent_of(other) != self) return unseen(c, other);
+    return stamp_of(other) > c->all[self] && lanes_differ(lane, bytes, other);
+}
+
+static inline void read_cell(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
+                             uint64_t *mine, uint32_t at, uint32_t bytes, uint32_t lane,
+                             uint32_t strong) {
+    struct emu_shadow *s = b->shadow;
+    const struct emu_clock *c = &w->clock;
+    uint64_t write = s->write[at];
+    uint32_t stamp = c->seen[w->agent];
+    if (__builtin_expect(unordered(c, w->agent, lane, bytes, write) && !(strong & write & STRONG),
+                         0))
+        race(w, b, i, w->agent, at, write, false, true);
+    uint64_t before = mine[at];
+    if (stamp_of(before) == stamp && lane_of(before) != lane)
+        lane = EMU_MANY_LANES, bytes |= before & 15;
+    mine[at] = cell_for(stamp, w->agent, i->pc, lane, bytes | strong);
+}
+
+static inline void write_cell(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
+                              uint32_t at, uint32_t bytes, uint32_t lane, uint32_t strong) {
+    struct emu_shadow *s = b->shadow;
+    const struct emu_clock *c = &w->clock;
+    uint64_t write = s->write[at];
+    uint32_t stamp = c->seen[w->agent];
+    if (__builtin_expect(unordered(c, w->agent, lane, bytes, write) && !(strong & write & STRONG),
+                         0))
+        race(w, b, i, w->agent, at, write, true, true);
+    for (uint32_t r = 0; r < s->n_readers; r++) {
+        uint64_t read = s->read[s->reader[r]][at];
+        if (__builtin_expect(unordered(c, w->agent, lane, bytes, read) && !(strong & read & STRONG),
+                             0))
+            race(w, b, i, w->agent, at, read, true, false);
+    }
+    uint32_t all = bytes;
+    if (stamp_of(write) == stamp && agent_of(write) == w->agent) {
+        if (lane_of(write) != lane) lane = EMU_MANY_LANES;
+        all |= write & 15;
+    }
+    s->write[at] = cell_for(stamp, w->agent, i->pc, lane, all | strong);
+    s->initialised[at] |= (uint8_t)bytes;
+}
+
+void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
+                       const struct emu_pattern *p, uint32_t first, enum emu_access what) {
+    struct emu_shadow *s = b->shadow;
+    uint32_t base = (first - p->key) / 4,
+             strong = what & EMU_STRONG || what == EMU_ATOM ? STRONG : 0;
+    if (what & EMU_WRITE) {
+        for (int k = 0; k < p->n_cells; k++)
+            write_cell(w, b, i, base + (uint32_t)p->cell[k], p->cell_bytes[k], p->cell_lane[k],
+                       strong);
+        return;
+    }
+    uint64_t *mine = reads_of(s, w->agent);
+    if (!mine) return;
+    uint32_t bare = 0;
+    for (int k = 0; k < p->n_cells; k++) {
+        uint32_t at = base + (uint32_t)p->cell[k];
+        bare |= p->cell_bytes[k] & ~s->initialised[at];
+        read_cell(w, b, i, mine, at, p->cell_bytes[k], p->cell_lane[k], strong);
+    }
+    if (__builtin_expect(bare, 0)) emu_uninitialised(w, i, p, first, s->initialised);
+}
+
+/* ---- Asynchronous operations ----------------------------------------------------------------- */
+
+/* Does the operation meet what `other` says, and is that neither known to its warp nor, if it is
+ * the warp's own, of the lanes that issue it or synchronised with them? */
+static bool meets(const struct emu_warp *w, const struct emu_issue *op, uint64_t other) {
+    uint32_t lane = lane_of(other);
+    if (agent_of(other) == op->agent) return false; /* its own operations are its business */
+    if (agent_of(other) != w->agent) return unseen(&w->clock, other);
+    if (stamp_of(other) <= w->clock.all[w->agent]) return false;
+    return lane != EMU_MANY_LANES ? !(op->lanes >> lane & 1) : !(op->lanes & (op->lanes - 1));
+}
+
+bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
+                      const struct emu_issue *op, uint32_t addr, uint32_t bytes) {
+    struct emu_shadow *s = b->shadow;
+    unsigned agent = op->agent;
+    enum emu_access what = op->what;
+    if (addr > b->shared_bytes || b->shared_bytes - addr < bytes) {
+        emu_report(EMU_BAD_SHARED, w, i, NULL,
+                   "%u bytes at shared address 0x%x, but the block has 0x%x", bytes, addr,
+                   b->shared_bytes);
+        return false;
+    }
+    const struct emu_events *e = b->launch->events;
+    bool own = b == w->block;
+    if (e && e->access)
+        e->access(e->user, w, i, 1, own ? EMU_SHARED : EMU_CLUSTER,
+                  (uint64_t[32]){own ? addr : emu_cluster_address(b, addr)}, bytes, what);
+    uint64_t *reads = s && what == EMU_READ ? reads_of(s, agent) : NULL;
+    for (uint32_t at = addr / 4; s && at < (addr + bytes + 3) / 4; at++) {
+        uint64_t write = s->write[at];
+        uint32_t a = agent_of(write), from = addr > at * 4 ? addr - at * 4 : 0,
+                 to = addr + bytes < at * 4 + 4 ? addr + bytes - at * 4 : 4;
+        uint32_t which = ((1u << to) - 1) & ~((1u << from) - 1);
+        bool touches = write & which;
+        if (touches && meets(w, op, write))
+            race(w, b, i, agent, at, write, what == EMU_WRITE, true);
+        else if (touches && what == EMU_READ && op->async_proxy && a != agent &&
+                 stamp_of(write) > w->clock.fenced[a] && stamp_of(write) > emu_agents_base(b))
+            emu_report(
+                EMU_PROXY, w, i, inst_at(b, write),
+                "shared 0x%x was written by ordinary stores: fence.proxy.async must come between",
+                at * 4);
+        if (what == EMU_READ) {
+            if (reads) reads[at] = cell_for(op->stamp, agent, i->pc, EMU_MANY_LANES, which);
+            continue;
+        }
+        for (uint32_t k = 0; k < s->n_readers; k++) {
+            uint64_t read = s->read[s->reader[k]][at];
+            if (read & which && meets(w, op, read)) race(w, b, i, agent, at, read, true, false);
+        }
+        s->write[at] = cell_for(op->stamp, agent, i->pc, EMU_MANY_LANES, which);
+        s->initialised[at] |= (uint8_t)which;
+    }
+    return true;
+}

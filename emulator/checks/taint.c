@@ -1,0 +1,128 @@
+/* Uninitialised shared memory: reading it is no error yet (tiles are padded, and what is beyond
+ * the end is masked out later). The registers that took such bytes are tainted, lane by lane;
+ * the taint follows arithmetic, and is reported when it reaches a store, a branch or an address.
+ * Tensor instructions mix rows and columns of many lanes: they end a taint. Warps without taint
+ * pay nothing. */
+#include "taint.h"
+
+#include "emulator/core/failed_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One mask of lanes for each 4 bytes of the row file; rows use that of their first. */
+static uint32_t *taint_of(struct emu_warp *w, uint32_t row) { return &w->taint[row / 4]; }
+
+void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
+                       uint32_t first, const uint8_t *initialised) {
+    bool is_load = i->class == EMU_LD_SHARED || i->class == EMU_LD_CLUSTER ||
+                   i->class == EMU_LD_GLOBAL; /* a generic ld */
+    if (!is_load || i->op[0].kind != EMU_OP_GROUP) return;
+    if (!w->taint) w->taint = calloc(w->block->kernel->row_bytes / 4 + 1, sizeof *w->taint);
+    if (!w->taint) return;
+    unsigned bytes = p->bytes / i->vec;
+    EMU_EACH_LANE(l, p->mask) {
+        for (int k = 0; k < i->vec; k++) {
+            uint32_t at = first + (uint32_t)p->delta[l] + (uint32_t)k * bytes, missing = 0;
+            for (uint32_t byte = at; byte < at + bytes; byte++)
+                missing |= !(initialised[byte / 4] >> byte % 4 & 1);
+            if (missing) w->pending_taint[k] |= 1u << l;
+        }
+    }
+    w->taint_pc = i->pc;
+    w->tainted = true;
+    w->limit = 0; /* leave the fast loop */
+}
+
+/* The lanes of which the instruction's result depends on tainted ones. */
+static uint32_t gathered(struct emu_warp *w, const struct emu_inst *i) {
+    uint32_t t = *taint_of(w, i->guard);
+    if (!strncmp(i->opcode, "selp", 4)) {
+        uint32_t p = *emu_mask(w, i->row[3]) ^ (i->op[3].negated ? EMU_FULL : 0);
+        return t | (p & *taint_of(w, i->row[1])) | (~p & *taint_of(w, i->row[2])) |
+               *taint_of(w, i->row[3]);
+    }
+    for (int o = 0; o < i->n_ops; o++) {
+        const struct emu_operand *op = &i->op[o];
+        if (op->written || op->kind == EMU_OP_IMM || op->kind == EMU_OP_LABEL) continue;
+        if (op->kind == EMU_OP_GROUP)
+            for (int k = 0; k < op->n; k++) t |= *taint_of(w, op->rows[k]);
+        else
+            t |= *taint_of(w, op->row);
+    }
+    return t;
+}
+
+/* A shuffle moves taint as it moves values: it is run on the taint itself. */
+static uint32_t shuffled(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint32_t saved_d[EMU_LANES], saved_a[EMU_LANES], t = 0;
+    uint32_t *d = emu_row32(w, i->row[0]), *a = emu_row32(w, i->row[2]),
+             taint = *taint_of(w, i->row[2]);
+    memcpy(saved_d, d, sizeof saved_d);
+    memcpy(saved_a, a, sizeof saved_a);
+    for (int l = 0; l < EMU_LANES; l++) a[l] = taint >> l & 1;
+    i->run(w, i, mask);
+    for (int l = 0; l < EMU_LANES; l++) t |= (d[l] & 1) << l;
+    memcpy(a, saved_a, sizeof saved_a);
+    memcpy(d, saved_d, sizeof saved_d);
+    return t;
+}
+
+static bool is_store(const struct emu_inst *i) {
+    return i->class == EMU_ST_GLOBAL || i->class == EMU_ST_SHARED || i->class == EMU_ST_LOCAL ||
+           i->class == EMU_ST_CLUSTER || i->class == EMU_ATOMIC;
+}
+static bool is_load(const struct emu_inst *i) {
+    return i->class == EMU_LD_GLOBAL || i->class == EMU_LD_SHARED || i->class == EMU_LD_LOCAL ||
+           i->class == EMU_LD_CLUSTER;
+}
+static bool mixes_lanes(const struct emu_inst *i) {
+    return i->class == EMU_HMMA || i->class == EMU_HGMMA || i->class == EMU_LDSM ||
+           i->class == EMU_STSM || i->class == EMU_VOTE;
+}
+
+static void say(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, const char *what) {
+    emu_report(EMU_UNINITIALISED, w, i, &w->block->kernel->inst[w->taint_pc],
+               "lanes %08x: a value that nothing wrote, read from shared memory, reaches %s", lanes,
+               what);
+    memset(w->taint, 0, w->block->kernel->row_bytes / 4 * sizeof *w->taint);
+    w->tainted = false;
+}
+
+/* Before an instruction of a tainted warp: `mask` are the lanes that run it, `group` those that
+ * came to it. */
+void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t group) {
+    if (i->class == EMU_BRANCH && (*taint_of(w, i->guard) & group)) {
+        say(w, i, *taint_of(w, i->guard) & group, "a branch");
+        return;
+    }
+    if (!mask || !i->n_ops) return;
+    bool shuffle = i->class == EMU_SHUFFLE && i->n_ops == 6;
+    uint32_t t = (shuffle ? shuffled(w, i, mask) : gathered(w, i)) & mask;
+    if (t && is_store(i)) {
+        say(w, i, t, "a store");
+        return;
+    }
+    if (t && is_load(i)) {
+        say(w, i, t, "an address");
+        return;
+    }
+    if (mixes_lanes(i)) t = 0;
+    for (int o = 0; o < i->n_ops; o++) {
+        const struct emu_operand *op = &i->op[o];
+        if (!op->written) continue;
+        for (int k = 0; k < (op->kind == EMU_OP_GROUP ? op->n : 1); k++) {
+            uint32_t *d = taint_of(w, op->kind == EMU_OP_GROUP ? op->rows[k] : op->row);
+            *d = (*d & ~mask) | t;
+        }
+    }
+    *taint_of(w, EMU_SINK) = *taint_of(w, EMU_ZERO) = 0;
+}
+
+/* After a load: its destination takes the taint that the access found. */
+void emu_taint_load(struct emu_warp *w, const struct emu_inst *i) {
+    for (int k = 0; k < i->vec && i->op[0].kind == EMU_OP_GROUP; k++) {
+        *taint_of(w, i->op[0].rows[k]) |= w->pending_taint[k];
+        w->pending_taint[k] = 0;
+    }
+}

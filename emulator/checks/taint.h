@@ -1,0 +1,12 @@
+/* Uninitialised shared memory. */
+#pragma once
+
+#include "emulator/core/pattern.h"
+#include "emulator/core/state.h"
+
+/* Lanes have read bytes that nothing wrote: their registers are tainted until a store, branch or
+ * address makes it matter. */
+void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
+                       uint32_t first, const uint8_t *initialised);
+void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t group);
+void emu_taint_load(struct emu_warp *w, const struct emu_inst *i);

@@ -1,0 +1,21 @@
+/* How the emulator runs a grid. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum emu_schedule { EMU_ROUND_ROBIN, EMU_RANDOM, EMU_ADVERSARIAL };
+
+struct emu_options {
+    int n_threads;              /* host threads; 0: one for each core; 1 is deterministic */
+    enum emu_schedule schedule; /* in which order the warps of a block run */
+    uint64_t seed;              /* of EMU_RANDOM */
+    bool no_checks;             /* no race, no uninitialised check; bounds are always checked */
+    bool async_early;           /* asynchronous operations complete when issued */
+    bool mma_exact;             /* tensor cores round once, to nearest: not what hardware does */
+    int trace_line;             /* print warp 0 of block 0 at this source line; 0: off */
+    int banks_line;             /* print the banks of shared accesses at this line; 0: off */
+    const char *without; /* leave out the synchronisation of a source line (views/without.c) */
+    uint64_t watch;      /* print every access to this address; 0: off */
+    bool watch_shared;   /* it is an offset in shared memory */
+};

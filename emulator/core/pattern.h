@@ -1,0 +1,43 @@
+/* What one memory instruction's addresses looked like relative to its first lane, and what that
+ * cost. The same pattern comes again and again, so counting it is one comparison. */
+#pragma once
+
+#include "state.h"
+
+enum emu_pattern_kind {
+    EMU_PATTERN_NONE,
+    EMU_PATTERN_BROADCAST,  /* all lanes the same */
+    EMU_PATTERN_CONTIGUOUS, /* lane after lane */
+    EMU_PATTERN_PERIOD8,    /* lanes l and l + 8 the same: what columns of a tile are */
+    EMU_PATTERN_RUNS8,      /* eight lanes each the same: what rows of a tile are */
+    EMU_PATTERN_OTHER
+};
+
+enum { EMU_MANY_LANES = 63 };
+
+struct emu_pattern {
+    uint32_t mask; /* 0: none yet */
+    uint32_t key;  /* the first address modulo the granule (4 for banks, 32 for sectors) */
+    uint8_t kind, bytes;
+    uint32_t wavefronts, wavefronts_ideal; /* or sectors */
+    int64_t min, max;                      /* of the differences */
+    uint32_t delta_bits;                   /* all differences, or-ed: for alignment */
+    _Alignas(32) int32_t delta[EMU_LANES]; /* address - first active lane's; inactive lanes 0 */
+    uint16_t n_cells; /* 4-byte cells touched, sorted, relative to the first lane's */
+    int32_t cell[128];
+    uint8_t cell_bytes[128]; /* which bytes of the cell: bit mask */
+    uint8_t cell_lane[128];  /* the lane that touches it, or EMU_MANY_LANES */
+};
+
+const struct emu_pattern *emu_shared_pattern(struct emu_warp *w, const struct emu_inst *i,
+                                             uint32_t mask, const uint32_t addr[32],
+                                             unsigned bytes);
+/* Its wavefronts are sectors. far: lanes are more than 2 GiB apart, and there are no
+ * differences. */
+const struct emu_pattern *emu_global_pattern(struct emu_warp *w, const struct emu_inst *i,
+                                             uint32_t mask, const uint64_t addr[32], unsigned bytes,
+                                             bool *far);
+/* Distinct 32-byte sectors of a request, and how many there would be if its bytes lay side by
+ * side. */
+uint32_t emu_sectors(uint32_t mask, const uint64_t addr[32]);
+uint32_t emu_sectors_ideal(uint32_t mask, unsigned bytes);

@@ -1,0 +1,14 @@
+/* PTX files: opened, their kernels found by name. */
+#pragma once
+
+#include "emulator/core/memory.h"
+
+/* A PTX file, parsed and lowered. `name` is for messages. NULL, or what was not understood and
+ * where: the strings live in a reason (reason.h). */
+struct emu_module;
+const char *emu_module_open(struct emu_memory *m, const char *text, size_t bytes, const char *name,
+                            struct emu_module **out);
+void emu_module_close(struct emu_module *m);
+
+struct emu_kernel;
+const struct emu_kernel *emu_module_kernel(const struct emu_module *m, const char *name);

@@ -1,0 +1,139 @@
+/* In which order diverged lanes should run, so that they meet again: blocks of straight code are
+ * ranked such that whatever leads to a block comes before it, and a loop is one piece, its exits
+ * behind it.
+ *
+ *   order(region): strongly connected parts of the region's control flow, in topological order;
+ *                  a part that is a loop is ordered in turn, the edges into its first block cut. */
+#include "parser.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct flow {
+    struct emu_kernel *kernel;
+    int n;            /* blocks */
+    uint32_t *first;  /* instruction; first[n] = n_inst */
+    int *block_of;    /* by instruction: of block starts only */
+    int *region;      /* which call of order() owns the block */
+    int *index, *low; /* Tarjan */
+    int *stack, n_stack, counter;
+    bool *on_stack;
+    int *out, n_out; /* blocks, last first */
+};
+
+static bool ends_block(const struct emu_inst *i) { return i->class == EMU_BRANCH; }
+static bool falls_through(const struct emu_inst *i) {
+    bool goes = !strncmp(i->opcode, "bra", 3) || !strncmp(i->opcode, "brx", 3) ||
+                !strncmp(i->opcode, "ret", 3) || !strncmp(i->opcode, "exit", 4);
+    return !goes || i->guard != EMU_TRUE;
+}
+
+/* The k-th successor of block b, or -1: the fall-through comes last. */
+static int successor(const struct flow *f, int b, int k) {
+    const struct emu_inst *last = &f->kernel->inst[f->first[b + 1] - 1];
+    for (int o = 0; o < last->n_ops; o++)
+        if (last->op[o].kind == EMU_OP_LABEL && k-- == 0)
+            return last->op[o].imm < f->kernel->n_inst ? f->block_of[last->op[o].imm] : -1;
+    return k == 0 && falls_through(last) && b + 1 < f->n ? b + 1 : -1;
+}
+
+static void order(struct flow *f, const int *blocks, int n, int entry, int region, int depth);
+
+/* Tarjan's algorithm; a part is emitted when its root is left, so successors come out first. */
+static void visit(struct flow *f, int b, int cut, int region, int depth) {
+    f->index[b] = f->low[b] = ++f->counter;
+    f->stack[f->n_stack++] = b;
+    f->on_stack[b] = true;
+    for (int k = 0;; k++) {
+        int s = successor(f, b, k);
+        if (s < 0) break;
+        if (f->region[s] != region || s == cut) continue;
+        if (!f->index[s]) {
+            visit(f, s, cut, region, depth);
+            if (f->low[s] < f->low[b]) f->low[b] = f->low[s];
+        } else if (f->on_stack[s] && f->index[s] < f->low[b]) {
+            f->low[b] = f->index[s];
+        }
+    }
+    if (f->low[b] != f->index[b]) return;
+    int first = f->n_stack;
+    do f->on_stack[f->stack[--first]] = false;
+    while (f->stack[first] != b);
+    int n = f->n_stack - first;
+    f->n_stack = first;
+    if (n == 1 || depth > 64) {
+        for (int k = 0; k < n; k++) f->out[f->n_out++] = f->stack[first + k];
+        return;
+    }
+    int *part = malloc((size_t)n * sizeof *part);
+    if (!part) return;
+    memcpy(part, f->stack + first, (size_t)n * sizeof *part);
+    order(f, part, n, b, ++f->counter + f->n, depth + 1);
+    free(part);
+}
+
+/* Appends the blocks of a region to out, last first. Edges into `entry` are cut. */
+static void order(struct flow *f, const int *blocks, int n, int entry, int region, int depth) {
+    for (int k = 0; k < n; k++) {
+        f->region[blocks[k]] = region;
+        f->index[blocks[k]] = 0;
+    }
+    int cut = depth ? entry : -1;
+    visit(f, entry, cut, region, depth);
+    for (int k = 0; k < n; k++)
+        if (f->region[blocks[k]] == region && !f->index[blocks[k]])
+            visit(f, blocks[k], cut, region, depth);
+}
+
+static bool find_blocks(struct flow *f) {
+    struct emu_kernel *k = f->kernel;
+    bool *starts = calloc((size_t)k->n_inst + 1, 1);
+    if (!starts) return false;
+    starts[0] = true;
+    for (int pc = 0; pc < k->n_inst; pc++) {
+        const struct emu_inst *i = &k->inst[pc];
+        if (!ends_block(i)) continue;
+        starts[pc + 1] = true;
+        for (int o = 0; o < i->n_ops; o++)
+            if (i->op[o].kind == EMU_OP_LABEL && i->op[o].imm < k->n_inst)
+                starts[i->op[o].imm] = true;
+    }
+    for (int pc = 0; pc < k->n_inst; pc++) {
+        if (!starts[pc]) continue;
+        f->block_of[pc] = f->n;
+        f->first[f->n++] = (uint32_t)pc;
+    }
+    f->first[f->n] = (uint32_t)k->n_inst;
+    free(starts);
+    return true;
+}
+
+/* Fills rank[n_inst]. Labels must be resolved. NULL, or the reason. */
+const char *emu_order(struct emu_kernel *k, uint32_t *rank) {
+    size_t n = (size_t)k->n_inst + 1;
+    int *ints = calloc(n * 7, sizeof *ints);
+    bool *flags = calloc(n, 1);
+    uint32_t *first = calloc(n, sizeof *first);
+    struct flow f = {.kernel = k,
+                     .first = first,
+                     .block_of = ints,
+                     .region = ints + n,
+                     .index = ints + 2 * n,
+                     .low = ints + 3 * n,
+                     .stack = ints + 4 * n,
+                     .out = ints + 5 * n,
+                     .on_stack = flags};
+    bool ok = ints && flags && first && find_blocks(&f);
+    if (ok) {
+        int *all = ints + 6 * n;
+        for (int b = 0; b < f.n; b++) all[b] = b;
+        order(&f, all, f.n, 0, 1, 0);
+        uint32_t next = 0;
+        for (int o = f.n_out - 1; o >= 0; o--)
+            for (uint32_t pc = first[f.out[o]]; pc < first[f.out[o] + 1]; pc++) rank[pc] = next++;
+    }
+    free(ints);
+    free(flags);
+    free(first);
+    return ok ? NULL : "no memory to order the kernel's blocks";
+}

@@ -1,0 +1,188 @@
+/* Memory accesses: bounds, alignment, races, counts. */
+#include "access.h"
+
+#include "emulator/checks/overlap.h"
+#include "emulator/checks/race.h"
+#include "emulator/core/failed_check.h"
+
+#include <immintrin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Shared memory --------------------------------------------------------------------------- */
+
+/* The lanes whose access is legal; reports the others. */
+static uint32_t shared_bad(struct emu_warp *w, const struct emu_block *b, const struct emu_inst *i,
+                           uint32_t mask, const uint32_t addr[32], unsigned bytes) {
+    uint32_t size = b->shared_bytes, ok = mask;
+    EMU_EACH_LANE(l, mask) {
+        if (addr[l] % bytes) {
+            emu_report(EMU_MISALIGNED, w, i, NULL,
+                       "lane %d: shared address 0x%x is not a multiple of %u", l, addr[l], bytes);
+        } else if (addr[l] > size || size - addr[l] < bytes) {
+            emu_report(EMU_BAD_SHARED, w, i, NULL,
+                       "lane %d: %u bytes at shared address 0x%x, but the block has 0x%x", l, bytes,
+                       addr[l], size);
+        } else {
+            continue;
+        }
+        ok &= ~(1u << l);
+    }
+    return ok;
+}
+
+static inline void count_shared(struct emu_warp *w, const struct emu_inst *i,
+                                const struct emu_pattern *p, uint32_t mask, unsigned bytes) {
+    struct emu_count *c = w->count + i->pc;
+    if (i->units) {
+        c->wavefronts += p->wavefronts;
+        c->wavefronts_ideal += p->wavefronts_ideal;
+    }
+    c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+}
+
+/* Are the lanes' differences from the first other than the pattern's? */
+static inline bool differs(const struct emu_pattern *p, const uint32_t base[32]) {
+    __m256i first = _mm256_set1_epi32((int)base[0]), differ = _mm256_setzero_si256();
+    for (int l = 0; l < EMU_LANES; l += 8) {
+        __m256i here = _mm256_load_si256((const __m256i *)(const void *)(base + l)),
+                want = _mm256_load_si256((const __m256i *)(const void *)(p->delta + l));
+        differ = _mm256_or_si256(differ, _mm256_xor_si256(_mm256_sub_epi32(here, first), want));
+    }
+    return !_mm256_testz_si256(differ, differ);
+}
+
+const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
+                                           const uint32_t base[32], uint32_t offset, unsigned bytes,
+                                           enum emu_access what) {
+    const struct emu_pattern *p = w->pattern[i->pc];
+    struct emu_block *b = w->block;
+    uint32_t first = base[0] + offset;
+    if (!p || p->mask != EMU_FULL || p->key != (first & 3) || p->bytes != bytes) return NULL;
+    int64_t low = first + p->min, high = first + p->max + (int64_t)bytes;
+    if (differs(p, base) || ((first | p->delta_bits) & (bytes - 1)) || low < 0 ||
+        high > b->shared_bytes || b->launch->events)
+        return NULL;
+    count_shared(w, i, p, EMU_FULL, bytes);
+    if (b->shadow) emu_shadow_access(w, b, i, p, first, what);
+    return p;
+}
+
+void emu_remote_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                      const uint64_t addr[32], unsigned bytes) {
+    struct emu_count *c = w->count + i->pc;
+    c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+    if (i->class == EMU_ATOMIC || i->class == EMU_MBARRIER) return; /* their rule is not known */
+    c->sectors += emu_sectors(mask, addr);
+    c->sectors_ideal += emu_sectors_ideal(mask, bytes);
+}
+
+static void tell(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, enum emu_space space,
+                 const uint64_t addr[32], unsigned bytes, enum emu_access what) {
+    const struct emu_events *e = w->block->launch->events;
+    if (e && e->access) e->access(e->user, w, i, mask, space, addr, bytes, what);
+}
+
+uint32_t emu_shared_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                           const uint32_t addr[32], unsigned bytes, enum emu_access what) {
+    return emu_block_access(w, w->block, i, mask, addr, bytes, what);
+}
+
+uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
+                          uint32_t mask, const uint32_t addr[32], unsigned bytes,
+                          enum emu_access what) {
+    uint32_t size = b->shared_bytes, first = addr[__builtin_ctz(mask)];
+    const struct emu_pattern *p = emu_shared_pattern(w, i, mask, addr, bytes);
+    if (!p) return 0;
+    uint32_t misaligned = (first | p->delta_bits) & (bytes - 1);
+    int64_t low = first + p->min, high = first + p->max + (int64_t)bytes;
+    if (__builtin_expect(misaligned || low < 0 || high > size, 0)) {
+        mask = shared_bad(w, b, i, mask, addr, bytes);
+        if (!mask) return 0;
+        p = emu_shared_pattern(w, i, mask, addr, bytes);
+        first = addr[__builtin_ctz(mask)];
+    }
+    bool own = b == w->block;
+    if (own) count_shared(w, i, p, mask, bytes);
+    if (b->shadow) emu_shadow_access(w, b, i, p, first, what);
+    if (!own || b->launch->events) {
+        uint64_t wide[EMU_LANES];
+        for (int l = 0; l < EMU_LANES; l++)
+            wide[l] = own ? addr[l] : emu_cluster_address(b, addr[l]);
+        if (!own) emu_remote_count(w, i, mask, wide, bytes);
+        tell(w, i, mask, own ? EMU_SHARED : EMU_CLUSTER, wide, bytes, what);
+    }
+    return mask;
+}
+
+/* ---- Global memory --------------------------------------------------------------------------- */
+
+static uint32_t global_bad(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                           const uint64_t addr[32], unsigned bytes) {
+    uint32_t ok = mask;
+    EMU_EACH_LANE(l, mask) {
+        const struct emu_memory *m = w->block->launch->memory;
+        const struct emu_allocation *a = emu_memory_find(m, addr[l]), *before;
+        if (addr[l] % bytes) {
+            emu_report(EMU_MISALIGNED, w, i, NULL,
+                       "lane %d: address 0x%llx is not a multiple of %u", l,
+                       (unsigned long long)addr[l], bytes);
+        } else if (!a || a->end - addr[l] < bytes) {
+            char near[96] = "";
+            if (!a && addr[l] >= 4096 && (before = emu_memory_find(m, addr[l] - 4096)))
+                snprintf(near, sizeof near, ", %llu bytes past the end of an allocation",
+                         (unsigned long long)(addr[l] - before->end));
+            emu_report(EMU_BAD_GLOBAL, w, i, NULL,
+                       "lane %d: %u bytes at 0x%llx are not allocated%s", l, bytes,
+                       (unsigned long long)addr[l], near);
+        } else {
+            continue;
+        }
+        ok &= ~(1u << l);
+    }
+    return ok;
+}
+
+uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                           const uint64_t addr[32], unsigned bytes, enum emu_access what) {
+    bool far;
+    const struct emu_pattern *p = emu_global_pattern(w, i, mask, addr, bytes, &far);
+    if (!p) return 0;
+    uint64_t first = addr[__builtin_ctz(mask)], misaligned = 0;
+    for (int l = 0; l < EMU_LANES; l++) misaligned |= mask >> l & 1 ? addr[l] & (bytes - 1) : 0;
+    struct emu_block *b = w->block;
+    uint64_t from = first + (uint64_t)p->min, to = first + (uint64_t)p->max + bytes;
+    bool known = !far && b->near && from >= b->near->base && to <= b->near->end;
+    if (__builtin_expect(misaligned || !known, 0)) {
+        b->near = far || misaligned ? NULL : emu_memory_find(b->launch->memory, from);
+        if (!b->near || to > b->near->end) {
+            b->near = NULL;
+            mask = global_bad(w, i, mask, addr, bytes);
+            if (!mask) return 0;
+        }
+    }
+    if (__builtin_expect(b->near && !(mask & w->early), 1))
+        emu_memory_touch(b->near, what);
+    else
+        EMU_EACH_LANE(l, mask) emu_global_touch(w, i, l, addr[l], what);
+    struct emu_count *c = w->count + i->pc;
+    c->sectors += p->wavefronts;
+    c->sectors_ideal += p->wavefronts_ideal;
+    c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+    tell(w, i, mask, EMU_GLOBAL, addr, bytes, what);
+    return mask;
+}
+
+void *emu_global(struct emu_warp *w, uint64_t addr, uint64_t bytes) {
+    return emu_memory_at(w->block->launch->memory, addr, bytes);
+}
+
+void emu_addresses(const struct emu_warp *w, const struct emu_operand *op, uint64_t out[32]) {
+    const uint32_t *narrow = emu_row32(w, op->row);
+    const uint64_t *wide = emu_row64(w, op->row);
+    if (op->wide)
+        for (int l = 0; l < EMU_LANES; l++) out[l] = wide[l] + (uint64_t)op->imm;
+    else
+        for (int l = 0; l < EMU_LANES; l++) out[l] = (uint32_t)(narrow[l] + (uint32_t)op->imm);
+}

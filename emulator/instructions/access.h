@@ -1,0 +1,45 @@
+/* How instructions reach memory: every access goes through here, for bounds, races and counts. */
+#pragma once
+
+#include "emulator/core/pattern.h"
+#include "emulator/core/state.h"
+
+/* The addresses of an EMU_OP_ADDRESS operand. Shared ones as offsets into the block's memory. */
+void emu_addresses(const struct emu_warp *w, const struct emu_operand *op, uint64_t out[32]);
+
+/* ---- Memory -------------------------------------------------------------------------------------
+ * Lane l of `mask` touches bytes [addr[l], addr[l] + bytes), bytes = 1, 2, 4, 8 or 16. Checks
+ * bounds and alignment, records the access for the race check, counts wavefronts or sectors,
+ * tells the event seam. Returns the lanes that may go on; the others have been reported. */
+uint32_t emu_shared_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                           const uint32_t addr[32], unsigned bytes, enum emu_access what);
+/* The same for the memory of a block that w may visit. */
+uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
+                          uint32_t mask, const uint32_t addr[32], unsigned bytes,
+                          enum emu_access what);
+uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                           const uint64_t addr[32], unsigned bytes, enum emu_access what);
+
+/* The pattern of a load or store by all lanes at base[l] + offset, if it came before like this
+ * and is legal: then it is counted and checked by this call. NULL: take emu_shared_access(). */
+const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
+                                           const uint32_t base[32], uint32_t offset, unsigned bytes,
+                                           enum emu_access what);
+
+/* Host memory behind [addr, addr + bytes) of global memory; NULL (nothing reported) if not all
+ * allocated. */
+void *emu_global(struct emu_warp *w, uint64_t addr, uint64_t bytes);
+
+/* What crosses from block to block is counted by 32-byte sectors. */
+void emu_remote_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                      const uint64_t addr[32], unsigned bytes);
+
+/* ---- ldst.c, atomic.c ------------------------------------------------------------------------ */
+
+/* Where the lanes of an access point, of any space and with all checks; returns the
+ * lanes that may go on. */
+uint32_t emu_locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                    const struct emu_operand *op, unsigned bytes, enum emu_access what,
+                    unsigned char *at[32]);
+/* What an instruction of emu_select_atomic() makes of `old`. */
+uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_t c);

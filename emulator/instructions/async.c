@@ -1,0 +1,337 @@
+/* Late completion: operations that run on after their instruction, until something waits for
+ * them. */
+#include "async.h"
+
+#include "access.h"
+#include "wgmma.h"
+
+#include "emulator/checks/clock.h"
+#include "emulator/core/failed_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POISON = 0xff };
+
+struct emu_warp_async *emu_warp_async(struct emu_warp *w) {
+    return &emu_async(w->block)->warp[w->index];
+}
+
+/* ---- Moving the data ------------------------------------------------------------------------ */
+
+static bool global_missing(const struct emu_pending *p, uint64_t addr, uint32_t bytes) {
+    emu_report(EMU_BAD_GLOBAL, p->warp, p->inst, NULL,
+               "%s of %u bytes at %#llx: not inside one allocation",
+               p->kind == EMU_PENDING_LOAD ? "read" : "write", bytes, (unsigned long long)addr);
+    return true;
+}
+
+/* The box's row r between shared memory (or `image`, laid out like it) and the tensor. */
+static void tensor_row(const struct emu_pending *p, unsigned char *image, int r, bool to_shared) {
+    uint32_t row_bytes = p->map.box[0] * (uint32_t)p->map.element_bytes;
+    struct tensormap_row row = tensormap_row(&p->map, p->coordinate, r);
+    uint32_t cut = (row.skip + row.bytes) % 16;
+    if (!to_shared && row.bytes && cut) row.bytes += 16 - cut; /* an H200 stores whole 16 bytes */
+    unsigned char line[2048] = {0};
+    unsigned char *global = row.bytes ? emu_global(p->warp, row.global, row.bytes) : NULL;
+    if (row.bytes && !global && global_missing(p, row.global, row.bytes)) return;
+    if (to_shared && row.bytes) memcpy(line + row.skip, global, row.bytes);
+    for (uint32_t at = 0; at < row_bytes; at += 16) {
+        uint32_t place = tensormap_shared(&p->map, p->shared, r, at) - p->shared;
+        if (to_shared)
+            memcpy(image + place, line + at, 16);
+        else
+            memcpy(line + at, image + place, 16);
+    }
+    if (!to_shared && row.bytes) memcpy(global, line + row.skip, row.bytes);
+}
+
+static bool writes_shared(const struct emu_pending *p) {
+    return p->kind == EMU_PENDING_LOAD || p->kind == EMU_PENDING_PEER;
+}
+
+static void poison(struct emu_block *b, const struct emu_pending *p) {
+    uint32_t row_bytes = p->is_tensor ? p->map.box[0] * (uint32_t)p->map.element_bytes : 0;
+    if (!p->is_tensor || p->shared_bytes == p->bytes) {
+        memset(b->shared + p->shared, POISON, p->bytes);
+        return;
+    }
+    for (int r = 0; r < tensormap_rows(&p->map); r++)
+        for (uint32_t at = 0; at < row_bytes; at += 16)
+            memset(b->shared + tensormap_shared(&p->map, p->shared, r, at), POISON, 16);
+}
+
+static void run_load(struct emu_block *b, const struct emu_pending *p) {
+    unsigned char *to = b->shared + p->shared;
+    if (p->is_tensor) {
+        for (int r = 0; r < tensormap_rows(&p->map); r++) tensor_row(p, to, r, true);
+    } else {
+        unsigned char *from = emu_global(p->warp, p->global, p->bytes);
+        if (from)
+            memcpy(to, from, p->bytes);
+        else
+            global_missing(p, p->global, p->bytes);
+    }
+    emu_agent_done(&p->mbarrier->clock, p->agent, p->stamp);
+    p->mbarrier->in_flight--;
+    emu_mbarrier_tx(p->warp, p->inst, p->mbarrier, -(int64_t)p->bytes);
+}
+
+static void read_store(struct emu_block *b, struct emu_pending *p) {
+    if (!(p->data = malloc(p->shared_bytes))) abort();
+    memcpy(p->data, b->shared + p->shared, p->shared_bytes);
+    p->kind = EMU_PENDING_STORE_WRITE;
+}
+
+static void write_store(struct emu_pending *p) {
+    if (p->is_tensor) {
+        for (int r = 0; r < tensormap_rows(&p->map); r++) tensor_row(p, p->data, r, false);
+    } else {
+        unsigned char *to = emu_global(p->warp, p->global, p->bytes);
+        if (to)
+            memcpy(to, p->data, p->bytes);
+        else
+            global_missing(p, p->global, p->bytes);
+    }
+    free(p->data);
+    p->data = NULL;
+}
+
+static void run_peer(const struct emu_pending *p) {
+    struct emu_block *b = p->mbarrier->block;
+    unsigned char *to = b->shared + p->shared;
+    if (p->inst->class == EMU_ATOMIC) {
+        uint64_t old = 0;
+        memcpy(&old, to, p->bytes);
+        old = emu_combine(p->inst, old, p->value[0], 0);
+        memcpy(to, &old, p->bytes);
+    } else {
+        memcpy(to, p->global ? (const void *)(uintptr_t)p->global : p->value, p->bytes);
+    }
+    emu_agent_done(&p->mbarrier->clock, p->agent, p->stamp); /* as TMA: for waits at any scope */
+    p->mbarrier->in_flight--;
+    emu_mbarrier_tx(p->warp, p->inst, p->mbarrier, -(int64_t)p->bytes);
+}
+
+/* ---- cp.async ------------------------------------------------------------------------------- */
+
+static void *grow(void *array, uint32_t n, uint32_t *capacity, size_t size) {
+    if (n < *capacity) return array;
+    *capacity = *capacity ? 2 * *capacity : 32;
+    void *grown = realloc(array, *capacity * size);
+    if (!grown) abort();
+    return grown;
+}
+
+/* Lanes of copy c, which are taken off it. */
+static void run_copy(struct emu_warp *w, struct emu_copy *c, uint32_t lanes) {
+    EMU_EACH_LANE(l, lanes & c->mask) {
+        unsigned char *to = w->block->shared + c->shared[l];
+        uint32_t n = c->source_bytes[l];
+        if (n)
+            memcpy(to, (const void *)(uintptr_t)c->global[l], n); /* checked when it was issued */
+        if (n < c->bytes) memset(to + n, 0, c->bytes - n);
+    }
+    c->mask &= ~lanes;
+}
+
+/* Removes the copies that have no lanes left. */
+static void tidy_copies(struct emu_warp_async *a) {
+    uint32_t kept = 0;
+    for (uint32_t n = 0; n < a->n_copies; n++)
+        if (a->copy[n].mask) {
+            if (kept != n) a->copy[kept] = a->copy[n];
+            kept++;
+        }
+    a->n_copies = kept;
+}
+
+void emu_copy_add(struct emu_warp *w, const struct emu_copy *c) {
+    struct emu_warp_async *a = emu_warp_async(w);
+    a->copy = grow(a->copy, a->n_copies, &a->copy_capacity, sizeof *a->copy);
+    struct emu_copy *new = &a->copy[a->n_copies++];
+    *new = *c;
+    new->order = emu_async(w->block)->issued++;
+    memcpy(new->group, a->copy_groups, sizeof new->group);
+    EMU_EACH_LANE(l, c->mask) memset(w->block->shared + c->shared[l], POISON, c->bytes);
+    if (!w->block->launch->options->async_early) return;
+    run_copy(w, new, EMU_FULL);
+    tidy_copies(a);
+}
+
+void emu_copy_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool all) {
+    struct emu_warp_async *a = emu_warp_async(w);
+    unsigned agent = emu_agent(w->block, EMU_AGENT_CP_ASYNC, w->index);
+    for (uint32_t n = 0; n < a->n_copies; n++) {
+        struct emu_copy *c = &a->copy[n];
+        uint32_t lanes = all ? mask & c->mask : 0;
+        if (!all) EMU_EACH_LANE(l, mask & c->mask)
+        if ((int64_t)c->group[l] < (int64_t)a->copy_groups[l] - keep) lanes |= 1u << l;
+        if (!lanes) continue;
+        run_copy(w, c, lanes);
+        emu_agent_done(&w->clock, agent, c->stamp);
+    }
+    tidy_copies(a);
+}
+
+/* ---- The queue of everything else ----------------------------------------------------------- */
+
+static void drop(struct emu_async *a, uint32_t n) {
+    memmove(a->pending + n, a->pending + n + 1, (a->n_pending - n - 1) * sizeof *a->pending);
+    a->n_pending--;
+}
+
+/* The lane's copies before the arrival have come, and so it arrives. */
+static void run_arrive(struct emu_pending *p) {
+    struct emu_warp_async *a = emu_warp_async(p->warp);
+    unsigned agent = emu_agent(p->warp->block, EMU_AGENT_CP_ASYNC, p->warp->index);
+    for (uint32_t n = 0; n < a->n_copies; n++) {
+        if (a->copy[n].order >= p->order) continue;
+        run_copy(p->warp, &a->copy[n], 1u << p->lane);
+        emu_agent_done(&p->mbarrier->clock, agent, a->copy[n].stamp);
+    }
+    tidy_copies(a);
+    p->mbarrier->in_flight--;
+    emu_mbarrier_arrive(p->warp, p->inst, p->mbarrier, 1);
+}
+
+/* Completes entry n. */
+static void complete(struct emu_block *b, uint32_t n) {
+    struct emu_async *a = emu_async(b);
+    struct emu_pending p = a->pending[n];
+    drop(a, n);
+    switch (p.kind) {
+    case EMU_PENDING_LOAD:
+        run_load(b, &p);
+        break;
+    case EMU_PENDING_STORE:
+        read_store(b, &p); /* fall through */
+    case EMU_PENDING_STORE_WRITE:
+        write_store(&p);
+        break;
+    case EMU_PENDING_ARRIVE:
+        run_arrive(&p);
+        break;
+    case EMU_PENDING_PEER:
+        run_peer(&p);
+        break;
+    }
+}
+
+void emu_pending_add(struct emu_block *b, const struct emu_pending *p) {
+    struct emu_async *a = emu_async(b);
+    a->pending = grow(a->pending, a->n_pending, &a->capacity, sizeof *a->pending);
+    a->pending[a->n_pending] = *p;
+    a->pending[a->n_pending++].order = a->issued++;
+    if (p->mbarrier) p->mbarrier->in_flight++;
+    if (writes_shared(p) && p->inst->class != EMU_ATOMIC) poison(b, p);
+    if (b->launch->options->async_early) complete(b, a->n_pending - 1);
+}
+
+void emu_store_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool read_only) {
+    struct emu_async *a = emu_async(w->block);
+    for (uint32_t n = 0; n < a->n_pending;) {
+        struct emu_pending *p = &a->pending[n];
+        bool is_store =
+            p->kind == EMU_PENDING_STORE || (p->kind == EMU_PENDING_STORE_WRITE && !read_only);
+        bool mine = is_store && p->warp == w && mask >> p->lane & 1;
+        if (!mine || (int64_t)p->group >= (int64_t)a->warp[w->index].store_groups[p->lane] - keep) {
+            n++;
+            continue;
+        }
+        emu_agent_done(&w->clock, p->agent, p->stamp);
+        if (read_only)
+            read_store(w->block, p), n++;
+        else
+            complete(w->block, n);
+    }
+}
+
+/* ---- A block's life ------------------------------------------------------------------------- */
+
+void emu_async_begin(struct emu_block *b) {
+    struct emu_async *a = emu_async(b);
+    if (!a) a = b->async = calloc(1, sizeof *a);
+    if (!a) abort();
+    a->n_pending = 0;
+    a->n_mbarriers = 0;
+    for (int n = 0; n < b->n_warps; n++) {
+        memset(a->warp[n].copy_groups, 0, sizeof a->warp[n].copy_groups);
+        memset(a->warp[n].store_groups, 0, sizeof a->warp[n].store_groups);
+        a->warp[n].n_copies = 0;
+        emu_wgmma_begin(&b->warp[n]);
+    }
+}
+
+bool emu_async_flush(struct emu_block *b) {
+    struct emu_async *a = emu_async(b);
+    bool newest_first = b->launch->options->schedule == EMU_ADVERSARIAL;
+    for (uint32_t k = 0; k < a->n_pending; k++) {
+        uint32_t n = newest_first ? a->n_pending - 1 - k : k;
+        if (!writes_shared(&a->pending[n]) && a->pending[n].kind != EMU_PENDING_ARRIVE) continue;
+        complete(b, n);
+        return true;
+    }
+    return false;
+}
+
+void emu_async_end(struct emu_block *b) {
+    struct emu_async *a = emu_async(b);
+    for (int n = 0; n < b->n_warps; n++) emu_wgmma_end(&b->warp[n]);
+    while (a->n_pending) {
+        struct emu_pending *p = &a->pending[a->n_pending - 1];
+        if (!b->cluster->stopped && p->kind == EMU_PENDING_STORE)
+            emu_report(EMU_IN_FLIGHT, p->warp, p->inst, NULL,
+                       "the block ends while this copy may still read its shared memory: "
+                       "cp.async.bulk.wait_group.read is missing");
+        if (!b->cluster->stopped && writes_shared(p))
+            emu_report(EMU_IN_FLIGHT, p->warp, p->inst, NULL,
+                       "the block ends while this copy still writes its shared memory: nobody "
+                       "waited for it");
+        complete(b, a->n_pending - 1);
+    }
+}
+
+void emu_async_forget(struct emu_block *b) {
+    struct emu_async *a = emu_async(b);
+    for (uint32_t n = 0; a && n < a->n_made; n++) free(a->mbarrier[n]);
+    if (a) a->n_made = a->n_mbarriers = 0;
+}
+
+void emu_async_free(struct emu_block *b) {
+    struct emu_async *a = emu_async(b);
+    if (!a) return;
+    for (int n = 0; n < EMU_MAX_WARPS; n++) {
+        emu_wgmma_free(&a->warp[n]);
+        free(a->warp[n].copy);
+    }
+    emu_async_forget(b);
+    free(a->mbarrier);
+    free(a->pending);
+    free(a);
+    b->async = NULL;
+}
+
+void emu_async_print(struct emu_block *b, FILE *out) {
+    static const char *const kinds[] = {"cp.async.mbarrier.arrive", "TMA load", "TMA store",
+                                        "TMA store", "copy between blocks"};
+    struct emu_async *a = emu_async(b);
+    for (uint32_t n = 0; n < a->n_mbarriers; n++) {
+        uint64_t word;
+        memcpy(&word, b->shared + a->mbarrier[n]->addr, 8);
+        int32_t tx = (int32_t)((uint32_t)(word >> 40 & 0x1fffff) << 11) >> 11;
+        fprintf(out, "  mbarrier at shared %u: phase %u, %u of %u arrivals missing, tx-count %d",
+                a->mbarrier[n]->addr, (unsigned)(word >> 61 & 1), (unsigned)(word & 0xfffff),
+                (unsigned)(word >> 20 & 0xfffff), tx);
+        if (tx > 0) fprintf(out, " (%d bytes were announced and never came)", tx);
+        if (tx < 0) fprintf(out, " (%d bytes came and were never announced)", -tx);
+        fputc('\n', out);
+    }
+    for (int n = 0; n < b->n_warps; n++)
+        if (a->warp[n].n_copies)
+            fprintf(out, "  in flight: %u cp.async of warp %d\n", a->warp[n].n_copies, n);
+    for (uint32_t n = 0; n < a->n_pending; n++)
+        fprintf(out, "  in flight: %s of warp %u, lane %u, %u bytes\n", kinds[a->pending[n].kind],
+                a->pending[n].warp->index, a->pending[n].lane, a->pending[n].bytes);
+}

@@ -1,0 +1,113 @@
+/* Atomics of every space: lanes in order; between host threads a lock keeps each one whole. */
+#include "access.h"
+#include "handlers.h"
+#include "lanes.h"
+
+#include "common/cuda/half.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static pthread_mutex_t atomic_lock = PTHREAD_MUTEX_INITIALIZER;
+
+enum atomic_op { A_ADD, A_MIN, A_MAX, A_AND, A_OR, A_XOR, A_EXCH, A_CAS, A_INC, A_DEC };
+
+static uint64_t half_pair_add(uint64_t a, uint64_t b, enum emu_type t) {
+    uint64_t r = 0;
+    int n = t == EMU_F16X2 || t == EMU_BF16X2 ? 2 : 1;
+    bool bf16 = t == EMU_BF16 || t == EMU_BF16X2;
+    for (int k = 0; k < n; k++) {
+        uint32_t x = a >> 16 * k & 0xffff, y = b >> 16 * k & 0xffff, s;
+        if (bf16) {
+            uint32_t u = float_bits(bits_float(x << 16) + bits_float(y << 16));
+            s = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+        } else {
+            s = half_from_float(half_to_float((half)x) + half_to_float((half)y));
+        }
+        r |= (uint64_t)(s & 0xffff) << 16 * k;
+    }
+    return r;
+}
+
+uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_t c) {
+    enum atomic_op op = (enum atomic_op)i->aux[0];
+    enum emu_type t = (enum emu_type)i->type[0];
+    uint64_t keep = i->aux[1] == 8 ? UINT64_MAX : ((uint64_t)1 << 8 * i->aux[1]) - 1;
+    b &= keep, c &= keep;
+    bool is_signed = t == EMU_S32 || t == EMU_S64;
+    int64_t x = t == EMU_S32 ? (int32_t)old : (int64_t)old,
+            y = t == EMU_S32 ? (int32_t)b : (int64_t)b;
+    bool less = is_signed ? y < x : b < old;
+    switch (op) {
+    case A_ADD:
+        if (t == EMU_F32) return float_bits(bits_float((uint32_t)old) + bits_float((uint32_t)b));
+        if (t == EMU_F64) {
+            double p, q;
+            memcpy(&p, &old, 8), memcpy(&q, &b, 8);
+            p += q;
+            memcpy(&old, &p, 8);
+            return old;
+        }
+        if (t == EMU_F16 || t == EMU_BF16 || t == EMU_F16X2 || t == EMU_BF16X2)
+            return half_pair_add(old, b, t);
+        return old + b;
+    case A_MIN:
+        return less ? b : old;
+    case A_MAX:
+        return less ? old : b;
+    case A_AND:
+        return old & b;
+    case A_OR:
+        return old | b;
+    case A_XOR:
+        return old ^ b;
+    case A_EXCH:
+        return b;
+    case A_CAS:
+        return old == b ? c : old;
+    case A_INC:
+        return old >= b ? 0 : old + 1;
+    default:
+        return old == 0 || old > b ? b : old - 1;
+    }
+}
+
+/* atom d, [a], b[, c]; red [a], b. aux: operation, bytes, is red */
+static enum emu_step atomic(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    int first = i->aux[2] ? 0 : 1;
+    unsigned bytes = (unsigned)i->aux[1];
+    const struct emu_operand *b = &i->op[first + 1],
+                             *c = i->n_ops > first + 2 ? &i->op[first + 2] : b;
+    unsigned char *at[EMU_LANES];
+    uint32_t ok = emu_locate(w, i, mask, &i->op[first], bytes, EMU_ATOM, at);
+    pthread_mutex_lock(&atomic_lock);
+    EMU_EACH_LANE(l, ok) {
+        uint64_t old = 0;
+        memcpy(&old, at[l], bytes);
+        uint64_t x = b->wide ? emu_row64(w, b->row)[l] : emu_row32(w, b->row)[l];
+        uint64_t y = c->wide ? emu_row64(w, c->row)[l] : emu_row32(w, c->row)[l];
+        uint64_t new = emu_combine(i, old, x, y);
+        memcpy(at[l], &new, bytes);
+        if (first && i->op[0].wide)
+            emu_row64(w, i->row[0])[l] = old;
+        else if (first)
+            emu_row32(w, i->row[0])[l] = (uint32_t)old;
+    }
+    pthread_mutex_unlock(&atomic_lock);
+    return EMU_NEXT;
+}
+
+emu_handler *emu_select_atomic(struct emu_inst *i, const char **why) {
+    static const char *const names[] = {"add", "min",  "max", "and", "or",
+                                        "xor", "exch", "cas", "inc", "dec"};
+    i->aux[0] = -1;
+    for (int k = 0; k < 10; k++)
+        if (emu_has(i, names[k])) i->aux[0] = k;
+    i->aux[1] = (int32_t)emu_type_bytes((enum emu_type)i->type[0]);
+    i->aux[2] = i->opcode[0] == 'r';
+    *why = "this atomic operation is not supported";
+    bool real = i->type[0] == EMU_F32 || i->type[0] == EMU_F64;
+    return i->aux[0] < 0 || i->aux[1] > 8 || (real && i->aux[0] != A_ADD && i->aux[0] != A_EXCH)
+               ? NULL
+               : atomic;
+}

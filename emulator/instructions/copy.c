@@ -1,0 +1,376 @@
+/* cp.async, bulk copies and TMA: they check their operands, take their place in the queue
+ * (async.c), and return. */
+#include "access.h"
+#include "async.h"
+#include "handlers.h"
+
+#include "emulator/checks/clock.h"
+#include "emulator/checks/overlap.h"
+#include "emulator/checks/race.h"
+#include "emulator/core/failed_check.h"
+
+#include <string.h>
+
+enum { AUX_BYTES, AUX_LOAD };
+
+/* ---- cp.async ------------------------------------------------------------------------------- */
+
+/* The race check of one copy's destination: lanes side by side are one range. */
+static bool check_ranges(struct emu_warp *w, const struct emu_inst *i, unsigned agent,
+                         const struct emu_copy *c) {
+    struct emu_issue op = {agent, c->stamp, EMU_FULL, EMU_WRITE, false};
+    uint32_t low = UINT32_MAX, high = 0;
+    uint64_t chunks = 0;
+    bool ok = true;
+    EMU_EACH_LANE(l, c->mask) {
+        if (c->shared[l] < low) low = c->shared[l];
+        if (c->shared[l] > high) high = c->shared[l];
+    }
+    if ((high - low) / c->bytes >= 64) { /* far apart */
+        EMU_EACH_LANE(l, c->mask)
+        ok &= emu_shared_async(w, w->block, i, &op, c->shared[l], c->bytes);
+        return ok;
+    }
+    EMU_EACH_LANE(l, c->mask) chunks |= 1ull << (c->shared[l] - low) / c->bytes;
+    while (chunks) {
+        uint32_t first = (uint32_t)__builtin_ctzll(chunks);
+        uint64_t rest = ~(chunks >> first);
+        uint32_t n = rest ? (uint32_t)__builtin_ctzll(rest) : 64;
+        ok &= emu_shared_async(w, w->block, i, &op, low + first * c->bytes, n * c->bytes);
+        if (first + n >= 64) break;
+        chunks &= ~0ull << (first + n);
+    }
+    return ok;
+}
+
+static uint32_t destinations(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                             uint32_t shared[EMU_LANES]) {
+    uint64_t address[EMU_LANES];
+    uint32_t bytes = (uint32_t)i->aux[AUX_BYTES], size = w->block->shared_bytes;
+    emu_addresses(w, &i->op[0], address);
+    for (int l = 0; l < EMU_LANES; l++) shared[l] = emu_shared_offset(address[l]);
+    EMU_EACH_LANE(l, mask) {
+        if (shared[l] % bytes)
+            emu_report(EMU_MISALIGNED, w, i, NULL,
+                       "lane %d: shared address 0x%x is not a multiple of %u", (int)l, shared[l],
+                       bytes);
+        else if (shared[l] > size || size - shared[l] < bytes)
+            emu_report(EMU_BAD_SHARED, w, i, NULL,
+                       "lane %d: %u bytes at shared address 0x%x, but the block has 0x%x", (int)l,
+                       bytes, shared[l], size);
+        else
+            continue;
+        mask &= ~(1u << l);
+    }
+    return mask;
+}
+
+/* cp.async of 16 bytes, as an H200's counters by instruction have it: eight lanes at a time, one
+ * wavefront for each 128-byte line of shared memory they write. Where the two halves of a
+ * 32-byte sector go to different 32-byte blocks of shared memory (rows padded by 16 bytes: every
+ * second row), the sector is fetched for each, and the first and the second halves of the
+ * sectors are written apart. */
+static void count_copy16(struct emu_warp *w, const struct emu_inst *i, const struct emu_copy *c) {
+    struct emu_count *count = w->count + i->pc;
+    for (uint32_t first = 0; first < EMU_LANES; first += 8) {
+        uint32_t lanes = c->mask & 0xffu << first, split = 0, n = 0, lines[2][8], n_lines[2] = {0};
+        EMU_EACH_LANE(l, lanes) {
+            uint32_t partner = l ^ 1;
+            if (lanes >> partner & 1 && c->global[l] / 32 == c->global[partner] / 32 &&
+                c->shared[l] / 32 != c->shared[partner] / 32)
+                split |= 1u << l;
+        }
+        EMU_EACH_LANE(l, lanes) {
+            uint32_t half = split ? c->global[l] / 16 % 2 : 0, line = c->shared[l] / 128;
+            for (n = 0; n < n_lines[half] && lines[half][n] != line; n++) {
+            }
+            if (n == n_lines[half]) lines[half][n_lines[half]++] = line;
+            if (split >> l & 1 && half && c->source_bytes[l])
+                count->sectors++; /* fetched once more */
+        }
+        count->wavefronts += n_lines[0] + n_lines[1];
+        count->wavefronts_ideal += lanes != 0;
+    }
+}
+
+/* The smaller ones, through L1, count 3 and then each lane by itself: the recordings
+ * (tests/golden/waves.csv) lie at or above this count, more when the lanes read from more than 4
+ * lines. */
+static void count_copy(struct emu_warp *w, const struct emu_inst *i, const struct emu_copy *c) {
+    struct emu_count *count = w->count + i->pc;
+    uint32_t phase_lanes = c->bytes == 8 ? 16 : 32;
+    if (c->bytes == 16) {
+        count_copy16(w, i, c);
+        return;
+    }
+    count->wavefronts += 3;
+    count->wavefronts_ideal += 3;
+    for (uint32_t first = 0; first < EMU_LANES; first += phase_lanes) {
+        uint32_t lanes_of_bank[32] = {0}, worst = 0;
+        for (uint32_t l = first; l < first + phase_lanes; l++)
+            for (uint32_t at = 0; at < c->bytes && c->mask >> l & 1; at += 4) {
+                uint32_t n = ++lanes_of_bank[(c->shared[l] + at) / 4 % 32];
+                worst = n > worst ? n : worst;
+            }
+        count->wavefronts += worst;
+        count->wavefronts_ideal += worst > 0;
+    }
+}
+
+/* cp.async [shared], [global], bytes[, source bytes or a predicate that says to ignore the
+ * source] */
+static enum emu_step copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    struct emu_copy c = {.inst = i, .bytes = (uint32_t)i->aux[AUX_BYTES]};
+    const struct emu_operand *source = i->n_ops > 3 ? &i->op[3] : NULL;
+    uint32_t readers = 0;
+    c.mask = destinations(w, i, mask, c.shared);
+    emu_addresses(w, &i->op[1], c.global);
+    for (int l = 0; l < EMU_LANES; l++) {
+        c.source_bytes[l] = c.bytes;
+        if (source && source->kind == EMU_OP_PRED)
+            c.source_bytes[l] =
+                (*emu_mask(w, source->row) >> l & 1) != source->negated ? 0 : c.bytes;
+        else if (source && !source->wide)
+            c.source_bytes[l] = emu_row32(w, source->row)[l];
+        if (c.source_bytes[l]) readers |= 1u << l;
+    }
+    EMU_EACH_LANE(l, c.mask)
+    if (c.source_bytes[l] > c.bytes) {
+        emu_report(EMU_BAD_OPERAND, w, i, NULL, "lane %d: source size %u is larger than %u", (int)l,
+                   c.source_bytes[l], c.bytes);
+        c.mask &= ~(1u << l);
+    }
+    readers &= c.mask;
+    if (readers) c.mask &= ~readers | emu_global_access(w, i, readers, c.global, c.bytes, EMU_READ);
+    if (!c.mask) return EMU_NEXT;
+    count_copy(w, i, &c);
+    unsigned agent = emu_agent(w->block, EMU_AGENT_CP_ASYNC, w->index);
+    c.stamp = emu_agent_issue(w->block, agent);
+    if (w->block->shadow && !check_ranges(w, i, agent, &c)) return EMU_NEXT;
+    emu_copy_add(w, &c);
+    return EMU_NEXT;
+}
+
+emu_handler *emu_select_copy(struct emu_inst *i, const char **why) {
+    int64_t bytes = i->op[2].imm;
+    *why = "cp.async copies 4, 8 or 16 bytes, .cg only 16";
+    if (bytes != 4 && bytes != 8 && bytes != 16) return NULL;
+    if (strstr(i->opcode, ".cg") && bytes != 16) return NULL;
+    i->aux[AUX_BYTES] = (int32_t)bytes;
+    return copy;
+}
+
+enum emu_step emu_copy_commit(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    (void)i;
+    EMU_EACH_LANE(l, mask) emu_warp_async(w)->copy_groups[l]++;
+    return EMU_NEXT;
+}
+
+enum emu_step emu_copy_wait_group(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    emu_copy_wait(w, mask, (uint32_t)i->op[0].imm, false);
+    return EMU_NEXT;
+}
+
+enum emu_step emu_copy_wait_all(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    (void)i;
+    emu_copy_wait(w, mask, 0, true);
+    return EMU_NEXT;
+}
+
+/* cp.async.mbarrier.arrive[.noinc] [a] */
+enum emu_step emu_copy_arrive(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint64_t address[EMU_LANES];
+    bool counted = strstr(i->opcode, ".noinc") != NULL;
+    emu_addresses(w, &i->op[0], address);
+    EMU_EACH_LANE(l, mask) {
+        struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, emu_shared_offset(address[l]));
+        if (!m) continue;
+        if (!counted) emu_mbarrier_pend(m);
+        struct emu_pending p = {
+            .kind = EMU_PENDING_ARRIVE, .warp = w, .inst = i, .lane = l, .mbarrier = m};
+        emu_pending_add(w->block, &p);
+    }
+    return EMU_NEXT;
+}
+
+/* ---- Bulk copies and TMA -------------------------------------------------------------------- */
+
+/* What all bulk copies must satisfy on the shared side. */
+static bool shared_side(struct emu_warp *w, const struct emu_inst *i, struct emu_pending *p,
+                        uint32_t align) {
+    uint32_t size = w->block->shared_bytes;
+    if (p->shared % align) {
+        emu_report(EMU_MISALIGNED, w, i, NULL, "shared address 0x%x is not a multiple of %u",
+                   p->shared, align);
+        return false;
+    }
+    if (p->shared > size || size - p->shared < p->shared_bytes) {
+        emu_report(EMU_BAD_SHARED, w, i, NULL,
+                   "%u bytes at shared address 0x%x, but the block has 0x%x", p->shared_bytes,
+                   p->shared, size);
+        return false;
+    }
+    bool load = p->kind == EMU_PENDING_LOAD;
+    uint32_t key = load ? p->mbarrier->addr : w->index;
+    if (load && p->mbarrier->init_stamp > w->clock.fenced[p->mbarrier->init_agent])
+        emu_report(EMU_PROXY, w, i, p->mbarrier->init,
+                   "TMA may not see that the mbarrier at shared %#x was initialised: "
+                   "fence.mbarrier_init must come between",
+                   p->mbarrier->addr);
+    p->agent = emu_agent(w->block, load ? EMU_AGENT_TMA_LOAD : EMU_AGENT_TMA_STORE, key);
+    p->stamp = emu_agent_issue(w->block, p->agent);
+    if (!w->block->shadow) return true;
+    struct emu_issue op = {p->agent, p->stamp, 1u << p->lane, load ? EMU_WRITE : EMU_READ, true};
+    if (p->shared_bytes == p->bytes)
+        return emu_shared_async(w, w->block, i, &op, p->shared, p->bytes);
+    bool ok = true;
+    for (int r = 0; r < tensormap_rows(&p->map); r++)
+        for (uint32_t at = 0; at < p->map.box[0] * (uint32_t)p->map.element_bytes; at += 16)
+            ok &= emu_shared_async(w, w->block, i, &op, tensormap_shared(&p->map, p->shared, r, at),
+                                   16);
+    return ok;
+}
+
+static void count_bulk(struct emu_warp *w, const struct emu_inst *i, uint32_t bytes) {
+    struct emu_count *c = w->count + i->pc;
+    c->bytes += bytes;
+    c->wavefronts += (bytes + 127) / 128;
+    c->wavefronts_ideal += (bytes + 127) / 128;
+}
+
+/* The map behind a generic address: kernel parameters and global memory. */
+static bool find_map(struct emu_warp *w, const struct emu_inst *i, uint64_t address,
+                     struct tensormap *out) {
+    int rank = i->aux[AUX_BYTES];
+    const void *bytes = address % 64 ? NULL : emu_global(w, address, 128);
+    if (!bytes || !tensormap_decode(bytes, out)) {
+        emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL,
+                   "%#llx does not hold a tensor map (128 bytes, 64-byte aligned)",
+                   (unsigned long long)address);
+        return false;
+    }
+    if (rank == out->rank) return true;
+    emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL,
+               "the tensor map has %d dimensions, the instruction %d", out->rank, rank);
+    return false;
+}
+
+/* On an H200 both are illegal instructions (tests/golden/README.md). */
+static bool check_coordinates(struct emu_warp *w, const struct emu_inst *i,
+                              const struct emu_pending *p) {
+    bool negative = false;
+    for (int c = 0; c < p->map.rank; c++) negative |= p->coordinate[c] < 0;
+    if (p->coordinate[0] * p->map.element_bytes % 16)
+        emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL,
+                   "the innermost coordinate %d is not a multiple of 16 bytes", p->coordinate[0]);
+    else if (negative && p->kind == EMU_PENDING_STORE)
+        emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL,
+                   "a store cannot begin before the tensor (coordinate < 0)");
+    else
+        return true;
+    return false;
+}
+
+/* cp.async.bulk.tensor: loads [shared], [map, {x..}], [mbarrier]; stores [map, {x..}], [shared] */
+static enum emu_step tensor_copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    bool load = i->aux[AUX_LOAD];
+    const struct emu_operand *map = &i->op[load ? 1 : 0], *at = map + 1,
+                             *shared = &i->op[load ? 0 : 2];
+    uint64_t maps[EMU_LANES], places[EMU_LANES], barriers[EMU_LANES];
+    emu_addresses(w, map, maps);
+    emu_addresses(w, shared, places);
+    if (load) emu_addresses(w, &i->op[3], barriers);
+    EMU_EACH_LANE(l, mask) {
+        struct emu_pending p = {.kind = load ? EMU_PENDING_LOAD : EMU_PENDING_STORE,
+                                .warp = w,
+                                .inst = i,
+                                .lane = l,
+                                .is_tensor = true,
+                                .shared = emu_shared_offset(places[l])};
+        if (!find_map(w, i, maps[l], &p.map)) continue;
+        if (load && !(p.mbarrier = emu_mbarrier_at(w, w->block, i, emu_shared_offset(barriers[l]))))
+            continue;
+        for (int c = 0; c < p.map.rank; c++)
+            p.coordinate[c] = (int32_t)emu_row32(w, at->rows[c])[l];
+        p.bytes = tensormap_box_bytes(&p.map);
+        p.shared_bytes = tensormap_shared_bytes(&p.map);
+        if (!check_coordinates(w, i, &p)) continue;
+        p.group = emu_warp_async(w)->store_groups[l];
+        if (!shared_side(w, i, &p, 128)) continue;
+        count_bulk(w, i, p.bytes);
+        emu_global_touch(w, i, l, p.map.base, load ? EMU_READ : EMU_WRITE);
+        emu_pending_add(w->block, &p);
+    }
+    return EMU_NEXT;
+}
+
+/* cp.async.bulk: loads [shared], [global], bytes, [mbarrier]; stores [global], [shared], bytes */
+static enum emu_step bulk_copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    bool load = i->aux[AUX_LOAD];
+    uint64_t global[EMU_LANES], places[EMU_LANES], barriers[EMU_LANES];
+    const uint32_t *bytes = emu_row32(w, i->op[2].row);
+    emu_addresses(w, &i->op[load ? 1 : 0], global);
+    emu_addresses(w, &i->op[load ? 0 : 1], places);
+    if (load) emu_addresses(w, &i->op[3], barriers);
+    EMU_EACH_LANE(l, mask) {
+        struct emu_pending p = {.kind = load ? EMU_PENDING_LOAD : EMU_PENDING_STORE,
+                                .warp = w,
+                                .inst = i,
+                                .lane = l,
+                                .shared = emu_shared_offset(places[l]),
+                                .global = global[l],
+                                .bytes = bytes[l],
+                                .shared_bytes = bytes[l]};
+        if (p.bytes % 16 || p.global % 16) {
+            emu_report(EMU_MISALIGNED, w, i, NULL,
+                       "%u bytes at %#llx: both must be multiples of 16", p.bytes,
+                       (unsigned long long)p.global);
+            continue;
+        }
+        if (load && !(p.mbarrier = emu_mbarrier_at(w, w->block, i, emu_shared_offset(barriers[l]))))
+            continue;
+        p.group = emu_warp_async(w)->store_groups[l];
+        if (!p.bytes || !shared_side(w, i, &p, 16)) continue;
+        count_bulk(w, i, p.bytes);
+        emu_global_touch(w, i, l, p.global, load ? EMU_READ : EMU_WRITE);
+        emu_pending_add(w->block, &p);
+    }
+    return EMU_NEXT;
+}
+
+/* aux: rank, direction */
+emu_handler *emu_select_bulk(struct emu_inst *i, const char **why) {
+    const char *tensor = strstr(i->opcode, ".tensor."), *shared = strstr(i->opcode, ".shared");
+    const char *global = strstr(i->opcode, ".global");
+    i->aux[AUX_BYTES] = tensor ? tensor[8] - '0' : 0;
+    i->aux[AUX_LOAD] = shared < global;
+    i->space = EMU_SHARED;
+    if (!tensor) return bulk_copy;
+    *why = "the number of coordinates does not fit the dimensions";
+    return i->op[shared < global ? 2 : 1].n == i->aux[AUX_BYTES] ? tensor_copy : NULL;
+}
+
+/* Prefetches move nothing here, but their map must be one. */
+enum emu_step emu_prefetch_map(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint64_t maps[EMU_LANES];
+    struct tensormap map;
+    emu_addresses(w, &i->op[0], maps);
+    EMU_EACH_LANE(l, mask) {
+        const void *bytes = emu_global(w, maps[l], 128);
+        if (bytes && tensormap_decode(bytes, &map)) continue;
+        emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL, "%#llx does not hold a tensor map",
+                   (unsigned long long)maps[l]);
+    }
+    return EMU_NEXT;
+}
+
+enum emu_step emu_store_commit(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    (void)i;
+    EMU_EACH_LANE(l, mask) emu_warp_async(w)->store_groups[l]++;
+    return EMU_NEXT;
+}
+
+enum emu_step emu_store_wait_group(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    emu_store_wait(w, mask, (uint32_t)i->op[0].imm, strstr(i->opcode, ".read") != NULL);
+    return EMU_NEXT;
+}

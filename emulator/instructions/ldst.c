@@ -1,0 +1,295 @@
+/* ld and st of every space. */
+#include "access.h"
+#include "cluster.h"
+#include "handlers.h"
+
+#include "emulator/core/failed_check.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+/* ---- Where lanes point ----------------------------------------------------------------------- */
+
+/* One access by lanes that share a space: host addresses in `at`; returns the lanes that may go
+ * on. */
+static uint32_t resolve(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                        enum emu_space space, const uint64_t addr[32], unsigned bytes,
+                        enum emu_access what, unsigned char *at[32]) {
+    struct emu_block *b = w->block;
+    if (space == EMU_SHARED) {
+        uint32_t offset[EMU_LANES];
+        for (int l = 0; l < EMU_LANES; l++)
+            offset[l] = addr[l] >> 32 ? UINT32_MAX - 15 : (uint32_t)addr[l];
+        mask = emu_shared_access(w, i, mask, offset, bytes, what);
+        EMU_EACH_LANE(l, mask) at[l] = b->shared + offset[l];
+    } else if (space == EMU_CLUSTER) {
+        mask = emu_cluster_access(w, i, mask, addr, bytes, what, at);
+    } else if (space == EMU_LOCAL) {
+        uint32_t ok = mask, size = b->kernel->local_bytes;
+        EMU_EACH_LANE(l, mask) {
+            at[l] = w->local + (uint64_t)l * size + addr[l];
+            if (addr[l] % bytes == 0 && addr[l] <= size && size - addr[l] >= bytes) continue;
+            emu_report(addr[l] % bytes ? EMU_MISALIGNED : EMU_BAD_LOCAL, w, i, NULL,
+                       "lane %d: %u bytes at local address 0x%llx of 0x%x", l, bytes,
+                       (unsigned long long)addr[l], size);
+            ok &= ~(1u << l);
+        }
+        mask = ok;
+        w->count[i->pc].bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+    } else {
+        mask = emu_global_access(w, i, mask, addr, bytes, what);
+        EMU_EACH_LANE(l, mask) at[l] = (unsigned char *)(uintptr_t)addr[l];
+    }
+    return mask;
+}
+
+uint32_t emu_locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                    const struct emu_operand *op, unsigned bytes, enum emu_access what,
+                    unsigned char *at[32]) {
+    uint64_t addr[EMU_LANES];
+    emu_addresses(w, op, addr);
+    if (i->space != EMU_GENERIC)
+        return resolve(w, i, mask, (enum emu_space)i->space, addr, bytes, what, at);
+    uint32_t shared = 0, local = 0, peers = 0, ok = 0;
+    EMU_EACH_LANE(l, mask) {
+        shared |= (uint32_t)(addr[l] - EMU_SHARED_WINDOW < EMU_WINDOW_BYTES) << l;
+        local |= (uint32_t)(addr[l] - EMU_LOCAL_WINDOW < EMU_WINDOW_BYTES) << l;
+        peers |= (uint32_t)(addr[l] - EMU_CLUSTER_WINDOW < EMU_MAX_CLUSTER * EMU_WINDOW_BYTES) << l;
+    }
+    for (int l = 0; l < EMU_LANES; l++)
+        if ((shared | local) >> l & 1) addr[l] &= EMU_WINDOW_BYTES - 1;
+    uint32_t global = mask & ~shared & ~local & ~peers;
+    if (shared) ok |= resolve(w, i, shared, EMU_SHARED, addr, bytes, what, at);
+    if (local) ok |= resolve(w, i, local, EMU_LOCAL, addr, bytes, what, at);
+    if (peers) ok |= resolve(w, i, peers, EMU_CLUSTER, addr, bytes, what, at);
+    if (global) ok |= resolve(w, i, global, EMU_GLOBAL, addr, bytes, what, at);
+    return ok;
+}
+
+/* ---- Loads ----------------------------------------------------------------------------------- */
+
+/* memcpy of 1, 2, 4 or 8 bytes without a call */
+static inline void copy(void *to, const void *from, unsigned bytes) {
+    switch (bytes) {
+    case 1:
+        memcpy(to, from, 1);
+        return;
+    case 2:
+        memcpy(to, from, 2);
+        return;
+    case 4:
+        memcpy(to, from, 4);
+        return;
+    default:
+        memcpy(to, from, 8);
+    }
+}
+
+/* Register element k of lane l: `bytes` of memory, sign-extended or zero-extended to the
+ * register. */
+static void put(struct emu_warp *w, const struct emu_operand *d, int k, uint32_t l,
+                const void *from, unsigned bytes, bool is_signed) {
+    uint64_t value = 0;
+    copy(&value, from, bytes);
+    if (is_signed && bytes < 8) {
+        int shift = 64 - 8 * (int)bytes;
+        value = (uint64_t)((int64_t)(value << shift) >> shift);
+        if (d->bytes == 2) value &= 0xffff;
+    }
+    if (d->wide)
+        emu_row64(w, d->rows[k])[l] = value;
+    else
+        emu_row32(w, d->rows[k])[l] = (uint32_t)value;
+}
+
+static enum emu_step ld(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    unsigned char *at[EMU_LANES];
+    unsigned bytes = (unsigned)i->aux[0];
+    uint32_t ok = emu_locate(w, i, mask, &i->op[1], bytes * i->vec,
+                             (enum emu_access)(EMU_READ | i->aux[2]), at);
+    EMU_EACH_LANE(l, ok) {
+        for (int k = 0; k < i->vec; k++)
+            put(w, &i->op[0], k, l, at[l] + (unsigned)k * bytes, bytes, i->aux[1]);
+    }
+    return EMU_NEXT;
+}
+
+/* Global loads of 4-byte elements into 32-bit registers by all lanes. */
+static enum emu_step ld_global_fast(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint64_t addr[EMU_LANES];
+    if (mask != EMU_FULL) return ld(w, i, mask);
+    emu_addresses(w, &i->op[1], addr);
+    uint32_t ok = emu_global_access(w, i, mask, addr, 4u * i->vec, EMU_READ);
+    for (int k = 0; k < i->vec; k++) {
+        uint32_t *d = emu_row32(w, i->op[0].rows[k]);
+        EMU_EACH_LANE(l, ok) memcpy(d + l, (const unsigned char *)(uintptr_t)addr[l] + 4 * k, 4);
+    }
+    return EMU_NEXT;
+}
+
+/* ld.param of a kernel parameter: the same for all lanes. */
+static enum emu_step ld_param(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    unsigned bytes = (unsigned)i->aux[0];
+    const unsigned char *param = w->block->launch->param;
+    const uint64_t *base = emu_row64(w, i->op[1].row);
+    uint32_t size = w->block->kernel->param_bytes;
+    EMU_EACH_LANE(l, mask) {
+        uint64_t offset = base[l] + (uint64_t)i->op[1].imm;
+        if (offset > size || size - offset < (uint64_t)bytes * i->vec) {
+            emu_report(EMU_BAD_GLOBAL, w, i, NULL, "parameter offset %llu of %u bytes",
+                       (unsigned long long)offset, size);
+            return EMU_STOP;
+        }
+        for (int k = 0; k < i->vec; k++)
+            put(w, &i->op[0], k, l, param + offset + (unsigned)k * bytes, bytes, i->aux[1]);
+    }
+    return EMU_NEXT;
+}
+
+static inline void store8(uint32_t *d, int lane, __m256i value) {
+    _mm256_store_si256((__m256i *)(void *)(d + lane), value);
+}
+
+static inline __m256i gather8(const unsigned char *at, const int32_t *delta) {
+    __m256i index = _mm256_load_si256((const __m256i *)(const void *)delta);
+    return _mm256_i32gather_epi32((const int *)(const void *)at, index, 1);
+}
+
+static inline __m256i same8(const unsigned char *at) {
+    int value;
+    memcpy(&value, at, 4);
+    return _mm256_set1_epi32(value);
+}
+
+/* 2 or 4 bytes for every lane. Shared memory has a few bytes of slack behind it, so that 4 can
+ * be read for 2. Whole vectors are stored, because what reads the row next loads whole vectors. */
+static inline void load_row(uint32_t *d, const unsigned char *at, const int32_t delta[32],
+                            unsigned bytes, enum emu_pattern_kind kind) {
+    __m256i keep = _mm256_set1_epi32(bytes == 2 ? 0xffff : -1), eight;
+    switch (kind) {
+    case EMU_PATTERN_BROADCAST:
+    case EMU_PATTERN_PERIOD8:
+        eight = kind == EMU_PATTERN_BROADCAST ? same8(at) : gather8(at, delta);
+        for (int l = 0; l < EMU_LANES; l += 8) store8(d, l, _mm256_and_si256(eight, keep));
+        return;
+    case EMU_PATTERN_RUNS8:
+        for (int l = 0; l < EMU_LANES; l += 8)
+            store8(d, l, _mm256_and_si256(same8(at + delta[l]), keep));
+        return;
+    case EMU_PATTERN_CONTIGUOUS:
+        for (int l = 0; l < EMU_LANES && bytes == 4; l += 8)
+            store8(d, l, _mm256_loadu_si256((const __m256i_u *)(const void *)(at + 4 * l)));
+        for (int l = 0; l < EMU_LANES && bytes == 2; l += 8)
+            store8(d, l,
+                   _mm256_cvtepu16_epi32(
+                       _mm_loadu_si128((const __m128i_u *)(const void *)(at + 2 * l))));
+        return;
+    default:
+        for (int l = 0; l < EMU_LANES; l += 8)
+            store8(d, l, _mm256_and_si256(gather8(at, delta + l), keep));
+    }
+}
+
+/* Shared loads into 32-bit registers: the hot path. */
+static enum emu_step ld_shared_fast(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    const uint32_t *base = emu_row32(w, i->row[1]);
+    uint32_t offset = (uint32_t)i->offset;
+    unsigned bytes = (unsigned)i->aux[0], all = bytes * i->vec;
+    const unsigned char *shared = w->block->shared;
+    const struct emu_pattern *p =
+        mask == EMU_FULL && bytes >= 2 ? emu_shared_again(w, i, base, offset, all, EMU_READ) : NULL;
+    if (p) {
+        enum emu_pattern_kind kind = (enum emu_pattern_kind)p->kind; /* of whole vectors */
+        if (kind == EMU_PATTERN_CONTIGUOUS && i->vec > 1) kind = EMU_PATTERN_OTHER;
+        const unsigned char *at = shared + (uint32_t)(base[0] + offset);
+        for (int k = 0; k < i->vec; k++)
+            load_row(emu_row32(w, i->op[0].rows[k]), at + (unsigned)k * bytes, p->delta, bytes,
+                     kind);
+        return EMU_NEXT;
+    }
+    uint32_t addr[EMU_LANES];
+    for (int l = 0; l < EMU_LANES; l++) addr[l] = base[l] + offset;
+    uint32_t ok = emu_shared_access(w, i, mask, addr, all, EMU_READ);
+    EMU_EACH_LANE(l, ok) {
+        for (int k = 0; k < i->vec; k++)
+            put(w, &i->op[0], k, l, shared + addr[l] + (unsigned)k * bytes, bytes, false);
+    }
+    return EMU_NEXT;
+}
+
+static enum emu_class class_of(enum emu_space space, bool store) {
+    switch (space) {
+    case EMU_SHARED:
+        return store ? EMU_ST_SHARED : EMU_LD_SHARED;
+    case EMU_CLUSTER:
+        return store ? EMU_ST_CLUSTER : EMU_LD_CLUSTER;
+    case EMU_LOCAL:
+        return store ? EMU_ST_LOCAL : EMU_LD_LOCAL;
+    case EMU_PARAM:
+        return EMU_LD_PARAM;
+    case EMU_CONST:
+        return EMU_LD_CONST;
+    default:
+        return store ? EMU_ST_GLOBAL : EMU_LD_GLOBAL;
+    }
+}
+
+/* Accesses that may meet others: the programmer said so. */
+static int strength(const struct emu_inst *i) {
+    static const char *const words[] = {"volatile", "relaxed", "acquire", "release", "mmio"};
+    for (size_t n = 0; n < sizeof words / sizeof *words; n++)
+        if (emu_has(i, words[n])) return EMU_STRONG;
+    return 0;
+}
+
+static bool is_signed(const struct emu_inst *i) {
+    enum emu_type t = (enum emu_type)i->type[i->n_types - 1];
+    return t == EMU_S8 || t == EMU_S16 || t == EMU_S32;
+}
+
+emu_handler *emu_select_ld(struct emu_inst *i, const char **why) {
+    unsigned bytes = emu_type_bytes((enum emu_type)i->type[i->n_types - 1]);
+    i->aux[0] = (int32_t)bytes;
+    i->aux[1] = is_signed(i);
+    i->aux[2] = strength(i);
+    i->class = class_of((enum emu_space)i->space, false);
+    *why = "the number of registers does not fit the vector";
+    if (i->op[0].n != i->vec || bytes == 0 || bytes > 8) return NULL;
+    *why = "64-bit elements need 64-bit registers";
+    if (bytes == 8 && !i->op[0].wide) return NULL;
+    if (i->space == EMU_PARAM) return ld_param;
+    if (i->space == EMU_SHARED && !i->op[0].wide && !i->op[1].wide && !i->aux[1] && !i->aux[2])
+        return ld_shared_fast;
+    if (i->space == EMU_GLOBAL && !i->op[0].wide && bytes == 4 && !i->aux[2]) return ld_global_fast;
+    return ld;
+}
+
+/* ---- Stores ---------------------------------------------------------------------------------- */
+
+static enum emu_step st(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    unsigned char *at[EMU_LANES];
+    unsigned bytes = (unsigned)i->aux[0];
+    uint32_t ok = emu_locate(w, i, mask, &i->op[0], bytes * i->vec,
+                             (enum emu_access)(EMU_WRITE | i->aux[2]), at);
+    const struct emu_operand *s = &i->op[1];
+    for (int k = 0; k < i->vec; k++) {
+        EMU_EACH_LANE(l, ok) {
+            uint64_t value = s->wide ? emu_row64(w, s->rows[k])[l] : emu_row32(w, s->rows[k])[l];
+            copy(at[l] + (unsigned)k * bytes, &value, bytes);
+        }
+    }
+    return EMU_NEXT;
+}
+
+emu_handler *emu_select_st(struct emu_inst *i, const char **why) {
+    unsigned bytes = emu_type_bytes((enum emu_type)i->type[i->n_types - 1]);
+    i->aux[0] = (int32_t)bytes;
+    i->aux[2] = strength(i);
+    i->class = class_of((enum emu_space)i->space, true);
+    *why = "the number of registers does not fit the vector";
+    if (i->op[1].n != i->vec || bytes == 0 || bytes > 8) return NULL;
+    *why = "64-bit elements need 64-bit registers";
+    if (bytes == 8 && !i->op[1].wide && i->op[1].row != EMU_ZERO) return NULL;
+    *why = "parameters of kernels cannot be stored to";
+    return i->space == EMU_PARAM ? NULL : st;
+}

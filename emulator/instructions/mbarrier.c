@@ -1,0 +1,346 @@
+/* mbarrier.*: arrivals, expected bytes, phases. The word's layout: async.h. */
+#include "access.h"
+#include "async.h"
+#include "cluster.h"
+#include "handlers.h"
+
+#include "emulator/checks/clock.h"
+#include "emulator/core/failed_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { AUX_COUNT, AUX_STATE, AUX_FLAGS };
+enum {
+    EXPECT_TX = 1,
+    DROP = 2,
+    NO_COMPLETE = 4,
+    PARITY = 8,
+    POLL = 16,
+    RELAXED = 32,
+    CLUSTER = 64
+};
+enum { MAX_COUNT = (1 << 20) - 1, POLLS = 256 };
+
+struct word {
+    uint32_t pending, expected, phase;
+    int32_t tx;
+};
+
+static bool load_word(const struct emu_block *b, uint32_t addr, struct word *out) {
+    uint64_t bits;
+    memcpy(&bits, b->shared + addr, 8);
+    *out = (struct word){
+        .pending = bits & 0xfffff, .expected = bits >> 20 & 0xfffff, .phase = bits >> 61 & 1};
+    out->tx = (int32_t)((uint32_t)(bits >> 40 & 0x1fffff) << 11) >> 11;
+    return bits >> 62 == 1;
+}
+
+static void store_word(struct emu_block *b, uint32_t addr, struct word w) {
+    uint64_t bits = (uint64_t)w.pending | (uint64_t)w.expected << 20 |
+                    ((uint64_t)(uint32_t)w.tx & 0x1fffff) << 40 | (uint64_t)w.phase << 61 |
+                    1ull << 62;
+    memcpy(b->shared + addr, &bits, 8);
+}
+
+static struct emu_mbarrier *find(struct emu_block *b, uint32_t addr) {
+    struct emu_async *a = emu_async(b);
+    for (uint32_t n = 0; n < a->n_mbarriers; n++)
+        if (a->mbarrier[n]->addr == addr) return a->mbarrier[n];
+    return NULL;
+}
+
+static struct emu_mbarrier *make(struct emu_block *b, uint32_t addr) {
+    struct emu_async *a = emu_async(b);
+    struct emu_mbarrier *m = find(b, addr);
+    if (m) return m;
+    if (a->n_mbarriers == a->n_made) {
+        struct emu_mbarrier **grown = realloc(a->mbarrier, (a->n_made + 1) * sizeof *grown);
+        if (!grown || !(m = calloc(1, sizeof *m))) abort();
+        a->mbarrier = grown;
+        a->mbarrier[a->n_made++] = m;
+    }
+    m = a->mbarrier[a->n_mbarriers++];
+    m->block = b;
+    m->addr = addr;
+    m->valid = false;
+    return m;
+}
+
+struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, struct emu_block *b,
+                                     const struct emu_inst *i, uint32_t addr) {
+    struct word word;
+    struct emu_mbarrier *m = find(b, addr);
+    if (m && m->valid && load_word(b, addr, &word)) {
+        char me[64], them[64];
+        uint32_t by = m->init_agent;
+        if (b->shadow && by != w->agent && m->init_stamp > w->clock.seen[by])
+            emu_report(EMU_RACE, w, i, m->init,
+                       "%s uses the mbarrier at shared 0x%x, which %s initialised: nothing orders "
+                       "the two",
+                       emu_agent_name(b, w->agent, me, sizeof me), addr,
+                       emu_agent_name(b, by, them, sizeof them));
+        return m;
+    }
+    if (addr % 8 || addr + 8 > b->shared_bytes)
+        emu_report(EMU_BAD_MBARRIER, w, i, NULL,
+                   "shared %#x is no place for an mbarrier (8 bytes, aligned)", addr);
+    else
+        emu_report(EMU_BAD_MBARRIER, w, i, m ? m->init : NULL,
+                   m && m->valid ? "the mbarrier at shared %#x was overwritten"
+                                 : "there is no mbarrier at shared %#x: it was not initialised",
+                   addr);
+    return NULL;
+}
+
+/* All have arrived and all bytes have come: the next phase begins. */
+static void check_phase(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
+                        struct word *word) {
+    if (word->pending || word->tx) return;
+    if (m->in_flight)
+        emu_report(EMU_BAD_MBARRIER, w, i, NULL,
+                   "the mbarrier's phase ends with %llu bytes announced while %u of its copies are "
+                   "still on "
+                   "their way: expect_tx must count the bytes of all of them",
+                   (unsigned long long)m->bytes_expected, m->in_flight);
+    word->phase ^= 1;
+    word->pending = word->expected;
+    m->bytes_expected = 0;
+    emu_clock_pass(m->block, &m->done, &m->clock);
+    emu_clock_pass(m->block, &m->far_done, &m->far);
+}
+
+void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
+                         uint32_t count) {
+    struct word word;
+    if (!load_word(m->block, m->addr, &word)) return;
+    if (count > word.pending) {
+        emu_report(EMU_BAD_MBARRIER, w, i, m->init,
+                   "%u arrivals at the mbarrier at shared %#x, which waits for %u", count, m->addr,
+                   word.pending);
+        return;
+    }
+    word.pending -= count;
+    check_phase(w, i, m, &word);
+    store_word(m->block, m->addr, word);
+}
+
+void emu_mbarrier_tx(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
+                     int64_t bytes) {
+    struct word word;
+    if (!load_word(m->block, m->addr, &word)) return;
+    int64_t tx = word.tx + bytes;
+    if (tx > MAX_COUNT || tx < -MAX_COUNT) {
+        emu_report(EMU_BAD_MBARRIER, w, i, m->init, "tx-count %lld is out of range", (long long)tx);
+        return;
+    }
+    word.tx = (int32_t)tx;
+    if (bytes > 0)
+        m->bytes_expected += (uint64_t)bytes;
+    else
+        check_phase(w, i, m, &word);
+    store_word(m->block, m->addr, word);
+}
+
+void emu_mbarrier_pend(struct emu_mbarrier *m) {
+    struct word word;
+    if (!load_word(m->block, m->addr, &word)) return;
+    word.pending++;
+    store_word(m->block, m->addr, word);
+}
+
+/* ---- Handlers ------------------------------------------------------------------------------- */
+
+static void addresses(const struct emu_warp *w, const struct emu_operand *op,
+                      uint32_t out[EMU_LANES]) {
+    uint64_t wide[EMU_LANES];
+    emu_addresses(w, op, wide);
+    for (int l = 0; l < EMU_LANES; l++) out[l] = emu_shared_offset(wide[l]);
+}
+
+/* Do all lanes mean the same place? */
+static bool alike(uint32_t mask, const uint32_t addr[EMU_LANES]) {
+    EMU_EACH_LANE(l, mask)
+    if (addr[l] != addr[__builtin_ctz(mask)]) return false;
+    return true;
+}
+
+/* The same for mbarriers of any block: the lanes that reach theirs. */
+static uint32_t targets(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                        const struct emu_operand *op, struct emu_block *block[EMU_LANES],
+                        uint32_t addr[EMU_LANES]) {
+    uint64_t wide[EMU_LANES];
+    uint32_t own = 0, ok = 0;
+    emu_addresses(w, op, wide);
+    for (uint32_t l = 0; l < EMU_LANES; l++) {
+        addr[l] = 0;
+        block[l] = mask >> l & 1 ? emu_peer(w, i, wide[l], &addr[l]) : NULL;
+        own |= (uint32_t)(block[l] == w->block) << l;
+    }
+    if (own) ok = emu_shared_access(w, i, own, addr, 8, EMU_ATOM);
+    EMU_EACH_LANE(l, mask & ~own) {
+        if (!block[l] || !emu_visit(w, i, block[l], w->agent, w->clock.seen[w->agent])) continue;
+        ok |= emu_block_access(w, block[l], i, 1u << l, addr, 8, EMU_ATOM);
+    }
+    return ok;
+}
+
+/* An arrival tells of what came before it: its own block, or if it says .cluster another one. */
+static void release(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes,
+                    struct emu_mbarrier *m) {
+    if (i->aux[AUX_FLAGS] & RELAXED) return;
+    if (m->block == w->block)
+        emu_release(w, lanes, &m->clock);
+    else if (i->aux[AUX_FLAGS] & CLUSTER)
+        emu_release(w, lanes, &m->far);
+}
+
+static int semantics(const struct emu_inst *i) {
+    return (emu_has(i, "relaxed") ? RELAXED : 0) | (emu_has(i, "cluster") ? CLUSTER : 0);
+}
+
+/* mbarrier.init [a], count */
+enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint32_t addr[EMU_LANES], ok;
+    const uint32_t *count = emu_row32(w, i->op[1].row);
+    addresses(w, &i->op[0], addr);
+    ok = emu_shared_access(w, i, mask, addr, 8, EMU_WRITE);
+    EMU_EACH_LANE(l, ok) {
+        struct emu_mbarrier *m = make(w->block, addr[l]);
+        struct word old;
+        if (count[l] < 1 || count[l] > MAX_COUNT)
+            emu_report(EMU_BAD_MBARRIER, w, i, NULL, "an mbarrier takes 1 to %d arrivals, not %u",
+                       MAX_COUNT, count[l]);
+        if (m->valid && load_word(w->block, addr[l], &old))
+            emu_report(EMU_BAD_MBARRIER, w, i, m->init,
+                       "there is an mbarrier at shared %#x already", addr[l]);
+        m->valid = true;
+        m->init = i;
+        m->init_agent = w->agent;
+        m->init_stamp = w->clock.seen[w->agent];
+        m->in_flight = 0;
+        m->bytes_expected = 0;
+        emu_clock_clear(w->block, &m->clock);
+        emu_clock_clear(w->block, &m->far);
+        store_word(w->block, addr[l], (struct word){.pending = count[l], .expected = count[l]});
+    }
+    return EMU_NEXT;
+}
+
+enum emu_step emu_mbarrier_inval(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint32_t addr[EMU_LANES];
+    addresses(w, &i->op[0], addr);
+    EMU_EACH_LANE(l, emu_shared_access(w, i, mask, addr, 8, EMU_WRITE)) {
+        struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, addr[l]);
+        if (!m) continue;
+        m->valid = false;
+        memset(w->block->shared + addr[l], 0, 8);
+    }
+    return EMU_NEXT;
+}
+
+/* mbarrier.arrive[_drop][.expect_tx][.noComplete] state, [a][, count or bytes] */
+static enum emu_step arrive(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    struct emu_block *block[EMU_LANES];
+    uint32_t addr[EMU_LANES];
+    int flags = i->aux[AUX_FLAGS];
+    const uint32_t *value = i->n_ops > 2 ? emu_row32(w, i->op[2].row) : NULL;
+    uint64_t *state = emu_row64(w, i->op[0].row);
+    uint32_t ok = targets(w, i, mask, &i->op[1], block, addr);
+    bool one = alike(ok, addr);
+    EMU_EACH_LANE(l, ok) one = one && block[l] == block[__builtin_ctz(ok)];
+    EMU_EACH_LANE(l, ok) {
+        struct emu_mbarrier *m = emu_mbarrier_at(w, block[l], i, addr[l]);
+        uint32_t count = value && !(flags & EXPECT_TX) ? value[l] : 1;
+        struct word word;
+        if (!m || !load_word(m->block, addr[l], &word)) continue;
+        memcpy(&state[l], m->block->shared + addr[l], 8);
+        if (flags & EXPECT_TX) emu_mbarrier_tx(w, i, m, (int64_t)value[l]);
+        if (flags & DROP && load_word(m->block, addr[l], &word)) {
+            word.expected -= word.expected < count ? word.expected : count;
+            store_word(m->block, addr[l], word);
+        }
+        if (flags & NO_COMPLETE && count == word.pending && !word.tx)
+            emu_report(EMU_BAD_MBARRIER, w, i, m->init,
+                       "this .noComplete arrival would complete the phase");
+        release(w, i, one ? ok : 1u << l, m);
+        emu_mbarrier_arrive(w, i, m, count);
+    }
+    return EMU_NEXT;
+}
+
+emu_handler *emu_select_arrive(struct emu_inst *i, const char **why) {
+    (void)why;
+    i->aux[AUX_FLAGS] = (strstr(i->opcode, ".expect_tx") ? EXPECT_TX : 0) |
+                        (strstr(i->opcode, "arrive_drop") ? DROP : 0) |
+                        (strstr(i->opcode, ".noComplete") ? NO_COMPLETE : 0) | semantics(i);
+    return arrive;
+}
+
+/* mbarrier.expect_tx / complete_tx [a], bytes */
+static enum emu_step transfer(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    struct emu_block *block[EMU_LANES];
+    uint32_t addr[EMU_LANES];
+    const uint32_t *bytes = emu_row32(w, i->op[1].row);
+    EMU_EACH_LANE(l, targets(w, i, mask, &i->op[0], block, addr)) {
+        struct emu_mbarrier *m = emu_mbarrier_at(w, block[l], i, addr[l]);
+        if (m)
+            emu_mbarrier_tx(w, i, m,
+                            i->aux[AUX_FLAGS] & EXPECT_TX ? (int64_t)bytes[l] : -(int64_t)bytes[l]);
+    }
+    return EMU_NEXT;
+}
+emu_handler *emu_select_transfer(struct emu_inst *i, const char **why) {
+    (void)why;
+    i->aux[AUX_FLAGS] = strstr(i->opcode, ".expect_tx") ? EXPECT_TX : 0;
+    return transfer;
+}
+
+/* mbarrier.(try|test)_wait[.parity] p, [a], state or parity. A failed wait lets others run first;
+ * a polling loop of test_wait also gets what is in flight to arrive after a while. */
+static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint32_t addr[EMU_LANES], done = 0, *p = emu_mask(w, i->op[0].row);
+    addresses(w, &i->op[1], addr);
+    if (!w->resumed) mask = emu_shared_access(w, i, mask, addr, 8, EMU_ATOM);
+    bool one = alike(mask, addr);
+    EMU_EACH_LANE(l, mask) {
+        struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, addr[l]);
+        struct word word;
+        if (!m || !load_word(w->block, addr[l], &word)) return EMU_STOP;
+        uint32_t waited = i->aux[AUX_FLAGS] & PARITY
+                              ? emu_row32(w, i->op[2].row)[l] & 1
+                              : (uint32_t)(emu_row64(w, i->op[2].row)[l] >> 61 & 1);
+        if (word.phase == waited) continue;
+        done |= 1u << l;
+        if (i->aux[AUX_FLAGS] & RELAXED) continue;
+        if (one && done != 1u << l) continue; /* the first lane acquired for all */
+        uint32_t lanes = one ? mask : 1u << l;
+        emu_acquire(w, lanes, &m->done);
+        if (i->aux[AUX_FLAGS] & CLUSTER) emu_acquire(w, lanes, &m->far_done);
+    }
+    if (done != mask && (!(i->aux[AUX_FLAGS] & POLL) || !w->resumed)) return EMU_WAIT;
+    if (done != mask && ++emu_async(w->block)->polls % POLLS == 0) emu_async_flush(w->block);
+    *p = (*p & ~mask) | done;
+    return EMU_NEXT;
+}
+emu_handler *emu_select_wait(struct emu_inst *i, const char **why) {
+    (void)why;
+    i->aux[AUX_FLAGS] = (strstr(i->opcode, ".parity") ? PARITY : 0) |
+                        (strstr(i->opcode, ".test_wait") ? POLL : 0) | semantics(i);
+    return wait;
+}
+
+enum emu_step emu_mbarrier_pending_count(struct emu_warp *w, const struct emu_inst *i,
+                                         uint32_t mask) {
+    EMU_EACH_LANE(l, mask)
+    emu_row32(w, i->op[0].row)[l] = (uint32_t)(emu_row64(w, i->op[1].row)[l] & 0xfffff);
+    return EMU_NEXT;
+}
+
+/* ---- Fences ---- */
+
+enum emu_step emu_fence_proxy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    (void)i, (void)mask;
+    emu_proxy_fence(w);
+    return EMU_NEXT;
+}

@@ -1,0 +1,58 @@
+/* wgmma's inside: what wgmma.c (instructions), wgmma_product.c (operands and sums) and
+ * wgmma_watch.c (registers that products use) share.
+ *
+ * Each warp computes its 16 of the 64 rows. Between issue and wait_group the accumulators belong
+ * to the tensor core: their values move to a second row file (`truth`), and the registers hold
+ * NaNs. At completion, in order, each product reads its operands from shared memory as it is then
+ * and adds to the truth, which goes back to the registers when no product of theirs is left in
+ * flight. */
+#pragma once
+
+#include "async.h"
+
+#include "tensorcore.h"
+
+/* emu_inst.aux of wgmma.mma_async */
+enum { WGMMA_N, WGMMA_K, WGMMA_TYPE, WGMMA_FLAGS };
+enum { WGMMA_F16_SUM = 1, WGMMA_RS = 2, WGMMA_TRANS_A = 4, WGMMA_TRANS_B = 8, WGMMA_NEGATE = 16 };
+enum { WGMMA_IN_FLIGHT = 255 /* fits a byte */, WGMMA_WARPS = 4, WGMMA_RECENT = 64 };
+
+struct emu_product {
+    const struct emu_inst *inst;
+    uint64_t a, b; /* descriptors */
+    bool add;      /* scale-d */
+    uint32_t group, stamp;
+};
+
+struct emu_wgmma {
+    unsigned char *truth;          /* as large as the warp's row file */
+    uint8_t *in_flight;            /* products that will write the row, by row / 128 */
+    uint8_t *operand;              /* products that will read it as A */
+    uint8_t *dirty;                /* written since the last wgmma.fence */
+    const struct emu_inst **owner; /* the last product to use the row */
+    uint32_t n_rows;
+    bool fenced; /* there was a wgmma.fence at all */
+    uint32_t n_groups, n_products;
+    uint64_t n_issued;
+    struct emu_product product[WGMMA_IN_FLIGHT];
+    struct emu_product recent[WGMMA_RECENT]; /* the n-th that was issued, at n % WGMMA_RECENT */
+};
+
+static inline struct emu_wgmma *emu_wgmma_state(struct emu_warp *w) {
+    return emu_warp_async(w)->wgmma;
+}
+static inline int emu_wgmma_element_bytes(const struct emu_inst *i) { return 32 / i->aux[WGMMA_K]; }
+
+/* Bounds, races and proxy fences of the warp's part of the operands. False: they cannot be read. */
+bool emu_wgmma_check(struct emu_warp *w, const struct emu_product *p);
+/* Computes the product into the truth. */
+void emu_wgmma_run(struct emu_warp *w, const struct emu_product *p);
+/* The handler of products, by which wgmma_watch.c knows them. */
+emu_handler emu_wgmma_mma_async;
+
+/* wgmma_watch.c */
+/* A kernel is complete: wraps the handlers that touch registers of wgmma. False: no memory. */
+bool emu_wgmma_prepare(struct emu_kernel *k, void *(*alloc)(void *user, size_t bytes), void *user);
+void emu_wgmma_begin(struct emu_warp *w);
+void emu_wgmma_end(struct emu_warp *w);
+void emu_wgmma_free(struct emu_warp_async *a);

@@ -1,0 +1,185 @@
+/* wgmma's operands in shared memory and its sums. Addresses: smem_desc.h; arithmetic:
+ * tensorcore.h. */
+#include "mma_fragment.h"
+#include "smem_desc.h"
+#include "wgmma.h"
+
+#include "emulator/checks/clock.h"
+#include "emulator/checks/race.h"
+#include "emulator/core/failed_check.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+/* ---- Operands in shared memory -------------------------------------------------------------- */
+
+/* The 16-byte pieces of an operand: piece j of line `line`. K-major: lines are rows (m or n),
+ * pieces follow k; MN-major: lines are k, pieces follow m or n. */
+static uint32_t piece(const struct emu_inst *i, const struct smem_desc *d, bool mn_major, int line,
+                      int j) {
+    int e = emu_wgmma_element_bytes(i), per = 16 / e;
+    return mn_major ? smem_desc_address(d, true, e, j * per, line)
+                    : smem_desc_address(d, false, e, line, j * per);
+}
+
+static void widen_piece(const unsigned char *from, int element, uint32_t out[16]) {
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)from);
+    if (element == 2) {
+        _mm256_storeu_si256((__m256i *)(void *)out, _mm256_cvtepu16_epi32(x));
+    } else if (element == 1) {
+        _mm256_storeu_si256((__m256i *)(void *)out, _mm256_cvtepu8_epi32(x));
+        _mm256_storeu_si256((__m256i *)(void *)(out + 8),
+                            _mm256_cvtepu8_epi32(_mm_srli_si128(x, 8)));
+    } else {
+        memcpy(out, from, 16);
+    }
+}
+
+/* 16 rows of A from `first`, as a[16][k]. */
+static void load_a(struct emu_warp *w, const struct emu_product *p, int first, uint32_t *a) {
+    const struct emu_inst *i = p->inst;
+    struct smem_desc d = smem_desc_decode(p->a);
+    bool mn_major = i->aux[WGMMA_FLAGS] & WGMMA_TRANS_A;
+    int e = emu_wgmma_element_bytes(i), per = 16 / e, k = i->aux[WGMMA_K];
+    uint32_t wide[16];
+    for (int line = 0; line < (mn_major ? k : 16); line++)
+        for (int j = 0; j < (mn_major ? 16 : k) / per; j++) {
+            int at = mn_major ? line : first + line, first_piece = mn_major ? first / per : 0;
+            widen_piece(w->block->shared + piece(i, &d, mn_major, at, first_piece + j), e, wide);
+            for (int s = 0; s < per; s++)
+                if (mn_major)
+                    a[(j * per + s) * k + line] = wide[s];
+                else
+                    a[line * k + j * per + s] = wide[s];
+        }
+}
+
+/* B as b[k][n]. */
+static void load_b(struct emu_warp *w, const struct emu_product *p, uint32_t *b) {
+    const struct emu_inst *i = p->inst;
+    struct smem_desc d = smem_desc_decode(p->b);
+    bool mn_major = i->aux[WGMMA_FLAGS] & WGMMA_TRANS_B;
+    int e = emu_wgmma_element_bytes(i), per = 16 / e, k = i->aux[WGMMA_K], n = i->aux[WGMMA_N];
+    uint32_t wide[16];
+    for (int line = 0; line < (mn_major ? k : n); line++)
+        for (int j = 0; j < (mn_major ? n : k) / per; j++) {
+            widen_piece(w->block->shared + piece(i, &d, mn_major, line, j), e, wide);
+            if (mn_major)
+                memcpy(b + line * n + j * per, wide, (size_t)per * 4);
+            else
+                for (int s = 0; s < per; s++) b[(j * per + s) * n + line] = wide[s];
+        }
+}
+
+/* Bounds and races of one operand: `lines` lines from `first`, `pieces` pieces from `first_piece`.
+ * Pieces that follow each other are checked together. */
+static bool check_operand(struct emu_warp *w, const struct emu_inst *i, uint64_t bits,
+                          bool mn_major, const struct emu_issue *op, const int lines[2],
+                          const int pieces[2]) {
+    struct smem_desc d = smem_desc_decode(bits);
+    uint32_t from = 0, to = 0, size = w->block->shared_bytes;
+    const char *why = smem_desc_check(bits);
+    if (why) emu_report(EMU_BAD_WGMMA, w, i, NULL, "%s", why);
+    bool race_check = w->block->shadow != NULL;
+    for (int line = lines[0]; line < lines[1]; line++)
+        for (int j = pieces[0]; j < pieces[1]; j++) {
+            uint32_t at = piece(i, &d, mn_major, line, j);
+            if (at + 16 > size) {
+                emu_report(
+                    EMU_BAD_SHARED, w, i, NULL,
+                    "descriptor %016llx leads to shared address 0x%x, but the block has 0x%x",
+                    (unsigned long long)bits, at, size);
+                return false;
+            }
+            if (!race_check) continue;
+            bool after = at == to, before = at + 16 == from;
+            if (from != to && (after || before)) {
+                if (after)
+                    to += 16;
+                else
+                    from = at;
+                continue;
+            }
+            if (from != to) emu_shared_async(w, w->block, i, op, from, to - from);
+            from = at;
+            to = at + 16;
+        }
+    if (from != to) emu_shared_async(w, w->block, i, op, from, to - from);
+    return true;
+}
+
+bool emu_wgmma_check(struct emu_warp *w, const struct emu_product *p) {
+    const struct emu_inst *i = p->inst;
+    int per = 16 / emu_wgmma_element_bytes(i), k = i->aux[WGMMA_K], n = i->aux[WGMMA_N],
+        row = (int)(w->index % WGMMA_WARPS) * 16;
+    struct emu_issue op = {emu_agent(w->block, EMU_AGENT_WGMMA, w->index), p->stamp, EMU_FULL,
+                           EMU_READ, true};
+    bool trans_a = i->aux[WGMMA_FLAGS] & WGMMA_TRANS_A,
+         trans_b = i->aux[WGMMA_FLAGS] & WGMMA_TRANS_B;
+    int b_lines[2] = {0, trans_b ? k : n}, b_pieces[2] = {0, (trans_b ? n : k) / per};
+    int a_lines[2] = {trans_a ? 0 : row, trans_a ? k : row + 16};
+    int a_pieces[2] = {trans_a ? row / per : 0, trans_a ? (row + 16) / per : k / per};
+    bool ok = check_operand(w, i, p->b, trans_b, &op, b_lines, b_pieces);
+    if (i->aux[WGMMA_FLAGS] & WGMMA_RS) return ok;
+    return check_operand(w, i, p->a, trans_a, &op, a_lines, a_pieces) && ok;
+}
+
+/* ---- Products ------------------------------------------------------------------------------- */
+
+static void gather_registers_a(const struct emu_warp *w, const struct emu_inst *i, uint32_t *a) {
+    int e = emu_wgmma_element_bytes(i), per = 4 / e, k = i->aux[WGMMA_K];
+    uint32_t mask = e == 4 ? ~0u : (1u << 8 * e) - 1;
+    for (int r = 0; r < 4; r++)
+        for (int lane = 0; lane < EMU_LANES; lane++)
+            for (int s = 0; s < per; s++) {
+                struct fragment_at at = fragment_a(lane, r, s, per);
+                a[at.row * k + at.col] = emu_row32(w, i->op[1].rows[r])[lane] >> 8 * e * s & mask;
+            }
+}
+
+/* Accumulators between registers (in `rows`, a row file) and d[16][n]. */
+static void move_sums(const struct emu_inst *i, unsigned char *rows, uint32_t *d, bool to_rows) {
+    bool f16 = i->aux[WGMMA_FLAGS] & WGMMA_F16_SUM;
+    int n = i->aux[WGMMA_N];
+    for (int r = 0; r < i->op[0].n; r++) {
+        uint32_t *reg = (uint32_t *)(void *)(rows + i->op[0].rows[r]);
+        for (int lane = 0; lane < EMU_LANES; lane++) {
+            struct fragment_at at = fragment_d(lane, f16 ? 2 * r : r);
+            uint32_t *x = d + at.row * n + at.col;
+            if (to_rows)
+                reg[lane] = f16 ? x[0] | x[1] << 16 : x[0];
+            else
+                x[0] = f16 ? reg[lane] & 0xffff : reg[lane];
+            if (!to_rows && f16) x[1] = reg[lane] >> 16;
+        }
+    }
+}
+
+void emu_wgmma_run(struct emu_warp *w, const struct emu_product *p) {
+    static _Thread_local uint32_t a[16 * TENSOR_MAX_K], b[TENSOR_MAX_K * TENSOR_MAX_N],
+        d[16 * TENSOR_MAX_N];
+    const struct emu_inst *i = p->inst;
+    const struct emu_launch_state *l = w->block->launch;
+    struct emu_wgmma *g = emu_wgmma_state(w);
+    int flags = i->aux[WGMMA_FLAGS], k = i->aux[WGMMA_K], n = i->aux[WGMMA_N];
+    struct tensor_product t = {.a_type = (enum tensor_type)i->aux[WGMMA_TYPE],
+                               .b_type = (enum tensor_type)i->aux[WGMMA_TYPE],
+                               .f16_sum = flags & WGMMA_F16_SUM,
+                               .m = 16,
+                               .n = n,
+                               .k = k};
+    t.rule = tensor_rule(l->chip->cc, t.a_type, true, l->options->mma_exact);
+    if (flags & WGMMA_RS)
+        gather_registers_a(w, i, a);
+    else
+        load_a(w, p, (int)(w->index % WGMMA_WARPS) * 16, a);
+    load_b(w, p, b);
+    if (flags & WGMMA_NEGATE)
+        for (int e = 0; e < 16 * k; e++) a[e] ^= 1u << (8 * emu_wgmma_element_bytes(i) - 1);
+    if (p->add)
+        move_sums(i, g->truth, d, false);
+    else
+        memset(d, 0, sizeof d);
+    tensor_mma(&t, a, b, d, d);
+    move_sums(i, g->truth, d, true);
+}

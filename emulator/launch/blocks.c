@@ -1,0 +1,202 @@
+/* A cluster of blocks and its place in the grid: registers, special registers, shared memory,
+ * barriers. */
+#include "blocks.h"
+
+#include "emulator/checks/clock.h"
+#include "emulator/checks/race.h"
+#include "emulator/instructions/async.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *emu_zeroed(size_t bytes) {
+    size_t whole = ((bytes ? bytes : 1) + 63) & ~(size_t)63;
+    void *at = aligned_alloc(64, whole);
+    return at ? memset(at, 0, whole) : NULL;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static void block_free(struct emu_block *b) {
+    if (!b) return;
+    emu_async_free(b);
+    for (int n = 0; b->warp && n < b->n_warps; n++) {
+        free(b->warp[n].rows);
+        free(b->warp[n].local);
+        free(b->warp[n].taint);
+    }
+    if (b->shadow) emu_shadow_close(b->shadow);
+    free(b->visit);
+    free(b->warp);
+    free(b->shared);
+    free(b);
+}
+
+static struct emu_block *block_open(struct emu_cluster *c, const struct emu_launch_state *launch,
+                                    struct emu_count *count, struct emu_pattern **pattern) {
+    const struct emu_kernel *k = launch->kernel;
+    struct emu_block *b = emu_zeroed(sizeof *b);
+    if (!b) return NULL;
+    b->launch = launch;
+    b->kernel = k;
+    b->cluster = c;
+    b->n_threads = launch->block[0] * launch->block[1] * launch->block[2];
+    b->n_warps = (int)(b->n_threads + EMU_LANES - 1) / EMU_LANES;
+    b->shared_bytes = launch->shared_bytes;
+    b->shared = emu_zeroed(b->shared_bytes + 64u);
+    b->warp = emu_zeroed((size_t)b->n_warps * sizeof *b->warp);
+    bool ok = b->shared && b->warp;
+    if (ok && c->agents) ok = (b->shadow = emu_shadow_open(b->shared_bytes));
+    if (ok && c->agents && c->n > 1) ok = (b->visit = calloc(EMU_MAX_AGENTS, sizeof *b->visit));
+    for (int n = 0; ok && n < b->n_warps; n++) {
+        struct emu_warp *w = &b->warp[n];
+        w->block = b;
+        w->index = (uint32_t)n;
+        w->count = count;
+        w->pattern = pattern;
+        w->rows = emu_zeroed(k->row_bytes);
+        w->local = emu_zeroed((size_t)k->local_bytes * EMU_LANES + 64);
+        ok = w->rows && w->local;
+    }
+    if (ok) return b;
+    block_free(b);
+    return NULL;
+}
+
+void emu_cluster_free(struct emu_cluster *c) {
+    if (!c) return;
+    for (uint32_t r = 0; r < c->n; r++) block_free(c->block[r]);
+    free(c->agents);
+    free(c);
+}
+
+struct emu_cluster *emu_cluster_open(const struct emu_launch_state *launch, struct emu_count *count,
+                                     struct emu_pattern **pattern) {
+    struct emu_cluster *c = emu_zeroed(sizeof *c);
+    if (!c) return NULL;
+    c->n = launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+    bool ok = launch->options->no_checks || (c->agents = emu_agents_open());
+    for (uint32_t r = 0; ok && r < c->n; r++) {
+        ok = (c->block[r] = block_open(c, launch, count, pattern));
+        if (!ok) break;
+        c->block[r]->rank = r;
+        for (int n = 0; n < c->block[r]->n_warps; n++)
+            c->block[r]->warp[n].agent = r * (uint32_t)c->block[r]->n_warps + (uint32_t)n;
+    }
+    if (ok) return c;
+    emu_cluster_free(c);
+    return NULL;
+}
+
+/* ---- A place in the grid --------------------------------------------------------------------- */
+
+static void set_row(struct emu_warp *w, enum emu_special row, uint32_t value) {
+    uint32_t *r = emu_row32(w, EMU_SPECIAL + 128 * (uint32_t)row);
+    for (int l = 0; l < EMU_LANES; l++) r[l] = value;
+}
+
+/* What stays the same from block to block. */
+static void constant_rows(struct emu_warp *w) {
+    const struct emu_block *b = w->block;
+    const struct emu_launch_state *s = b->launch;
+    memcpy(w->rows, b->kernel->row_init, b->kernel->row_bytes);
+    for (unsigned d = 0; d < 3; d++) {
+        set_row(w, EMU_NTID_X + d, s->block[d]);
+        set_row(w, EMU_NCTAID_X + d, s->grid[d]);
+        set_row(w, EMU_NCLUSTERID_X + d, s->grid[d] / s->cluster[d]);
+        set_row(w, EMU_CLUSTER_NCTAID_X + d, s->cluster[d]);
+    }
+    set_row(w, EMU_CLUSTER_CTAID_X, b->rank % s->cluster[0]);
+    set_row(w, EMU_CLUSTER_CTAID_Y, b->rank / s->cluster[0] % s->cluster[1]);
+    set_row(w, EMU_CLUSTER_CTAID_Z, b->rank / s->cluster[0] / s->cluster[1]);
+    set_row(w, EMU_CLUSTER_CTARANK, b->rank);
+    set_row(w, EMU_CLUSTER_NCTARANK, b->cluster->n);
+    set_row(w, EMU_EXPLICIT_CLUSTER, s->explicit_cluster ? EMU_FULL : 0);
+    set_row(w, EMU_WARPID, w->index);
+    set_row(w, EMU_NWARPID, (uint32_t)b->n_warps);
+    set_row(w, EMU_NSMID, (uint32_t)s->chip->n_sms);
+    set_row(w, EMU_DYNAMIC_SMEM, s->shared_bytes - b->kernel->static_shared);
+    set_row(w, EMU_TOTAL_SMEM, s->shared_bytes);
+    for (uint32_t l = 0; l < EMU_LANES; l++) {
+        uint32_t t = w->index * EMU_LANES + l;
+        emu_row32(w, EMU_SPECIAL + 128 * EMU_TID_X)[l] = t % s->block[0];
+        emu_row32(w, EMU_SPECIAL + 128 * EMU_TID_Y)[l] = t / s->block[0] % s->block[1];
+        emu_row32(w, EMU_SPECIAL + 128 * EMU_TID_Z)[l] = t / s->block[0] / s->block[1];
+    }
+}
+
+static void warp_begin(struct emu_warp *w) {
+    const struct emu_block *b = w->block;
+    const struct emu_launch_state *s = b->launch;
+    if (!w->begun) constant_rows(w);
+    w->begun = true;
+    for (unsigned d = 0; d < 3; d++) {
+        set_row(w, EMU_CTAID_X + d, b->id[d]);
+        set_row(w, EMU_CLUSTERID_X + d, b->id[d] / s->cluster[d]);
+    }
+    set_row(w, EMU_SMID, (uint32_t)(b->linear % (uint64_t)s->chip->n_sms));
+    uint32_t left = b->n_threads - w->index * EMU_LANES;
+    w->live = left < EMU_LANES ? (1u << left) - 1 : EMU_FULL;
+    w->resumed = w->progressed = false;
+    w->spins = 0;
+    w->tainted = false;
+    if (w->taint) memset(w->taint, 0, b->kernel->row_bytes / 4 * sizeof *w->taint);
+    memset(w->pending_taint, 0, sizeof w->pending_taint);
+    w->n_groups = 1;
+    w->group[0] = (struct emu_group){.mask = w->live};
+    w->now = w->group;
+    w->arrived = w->unwaited = w->cluster_generation = 0;
+    w->early = b->shadow && s->overlaps ? EMU_FULL : 0;
+}
+
+/* Registers that a block may hand around by setmaxnreg: what launch bounds give each thread. */
+static uint32_t registers_per_thread(const struct emu_launch_state *s, uint32_t n_threads) {
+    uint32_t n = (uint32_t)s->chip->registers_per_sm / (n_threads ? n_threads : 1) / 8 * 8;
+    if (s->kernel->max_registers && (uint32_t)s->kernel->max_registers < n)
+        n = (uint32_t)s->kernel->max_registers;
+    return n > 255 ? 255 : n;
+}
+
+static void barrier_begin(struct emu_barrier *bar) { /* clocks keep what is old: checks/clock.c */
+    bar->arrived = bar->expected = bar->generation = 0;
+    bar->first = NULL;
+    bar->clock.waited = bar->done.waited = false;
+    bar->clock.met = bar->done.met = 0;
+}
+
+static void block_begin(struct emu_block *b, const uint32_t cluster[3]) {
+    const struct emu_launch_state *s = b->launch;
+    uint32_t at = b->rank;
+    for (int d = 0; d < 3; d++) {
+        b->id[d] = cluster[d] * s->cluster[d] + at % s->cluster[d];
+        at /= s->cluster[d];
+    }
+    b->linear = ((uint64_t)b->id[2] * s->grid[1] + b->id[1]) * s->grid[0] + b->id[0];
+    b->n_live = b->n_threads;
+    b->ticks = 0;
+    b->free_registers = 0;
+    for (int n = 0; n < EMU_BARRIERS; n++) barrier_begin(&b->barrier[n]);
+    memset(b->shared, 0xff, b->shared_bytes); /* NaN in every type: nobody may rely on zeros */
+    for (int n = 0; n < b->n_warps; n++) {
+        warp_begin(&b->warp[n]);
+        b->warp[n].n_registers = registers_per_thread(s, b->n_threads);
+    }
+    if (b->shadow) emu_shadow_begin(b->shadow);
+    emu_async_begin(b);
+}
+
+void emu_cluster_begin(struct emu_cluster *c, uint64_t linear) {
+    const struct emu_launch_state *s = c->block[0]->launch;
+    uint32_t id[3];
+    for (int d = 0; d < 3; d++) {
+        id[d] = (uint32_t)(linear % (s->grid[d] / s->cluster[d]));
+        linear /= s->grid[d] / s->cluster[d];
+    }
+    c->n_live = c->n * c->block[0]->n_threads;
+    c->stopped = false;
+    c->arrived = c->generation = 0;
+    for (uint32_t r = 0; r < c->n; r++) block_begin(c->block[r], id);
+    if (!c->agents) return;
+    for (uint32_t r = 0; r < c->n && emu_agents_spent(c); r++) emu_async_forget(c->block[r]);
+    emu_agents_begin(c);
+}

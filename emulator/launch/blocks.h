@@ -1,0 +1,16 @@
+/* The blocks of a launch: made, begun, run. */
+#pragma once
+
+#include "emulator/core/pattern.h"
+#include "emulator/core/state.h"
+
+void *emu_zeroed(size_t bytes); /* 64-byte aligned; NULL: no memory */
+
+/* A cluster of a host thread, and its next place in the grid. */
+struct emu_cluster *emu_cluster_open(const struct emu_launch_state *launch, struct emu_count *count,
+                                     struct emu_pattern **pattern);
+void emu_cluster_begin(struct emu_cluster *c, uint64_t linear);
+void emu_cluster_free(struct emu_cluster *c);
+
+/* exec.c: runs its warps to their end. */
+void emu_run_cluster(struct emu_cluster *c, uint64_t *random);

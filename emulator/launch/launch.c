@@ -1,0 +1,278 @@
+/* A grid: its clusters of blocks run on host threads, each with one that it uses again and
+ * again. */
+#include "launch.h"
+
+#include "blocks.h"
+
+#include "emulator/core/failed_check.h"
+#include "emulator/instructions/async.h"
+#include "emulator/views/trace.h"
+#include "emulator/views/without.h"
+#include "common/base/reason.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct emu_kernel_counts {
+    const struct emu_kernel *kernel;
+    struct emu_count *count; /* n_inst */
+    struct emu_kernel_counts *next;
+};
+
+struct emu_result {
+    struct emu_reports reports;
+    struct emu_kernel_counts *kernels;
+    int n_left_out; /* instructions that --without took from the launches */
+};
+
+struct work {
+    struct emu_launch_state launch;
+    _Atomic uint64_t next_cluster;
+    uint64_t n_clusters;
+    atomic_bool stop;
+    struct emu_kernel_counts *counts;
+    pthread_mutex_t lock; /* of counts, and of what follows */
+    const char *failed;   /* static text */
+};
+
+/* ---- Host threads ---------------------------------------------------------------------------- */
+
+static void add_counts(struct emu_count *sum, struct emu_count *part, int n) {
+    for (int i = 0; i < n; i++) {
+        sum[i].executed += part[i].executed;
+        sum[i].lanes_off += part[i].lanes_off;
+        sum[i].wavefronts += part[i].wavefronts;
+        sum[i].wavefronts_ideal += part[i].wavefronts_ideal;
+        sum[i].sectors += part[i].sectors;
+        sum[i].sectors_ideal += part[i].sectors_ideal;
+        sum[i].bytes += part[i].bytes;
+        sum[i].splits += part[i].splits;
+    }
+}
+
+static void *worker(void *argument) {
+    struct work *work = argument;
+    int n_inst = work->launch.kernel->n_inst;
+    struct emu_count *count = emu_zeroed((size_t)n_inst * sizeof *count);
+    struct emu_pattern **pattern = calloc((size_t)n_inst, sizeof *pattern);
+    struct emu_cluster *c =
+        count && pattern ? emu_cluster_open(&work->launch, count, pattern) : NULL;
+    while (c && !atomic_load_explicit(&work->stop, memory_order_relaxed)) {
+        uint64_t linear = atomic_fetch_add(&work->next_cluster, 1);
+        if (linear >= work->n_clusters) break;
+        uint64_t random = work->launch.options->seed * 0x9e3779b97f4a7c15u + linear;
+        emu_cluster_begin(c, linear);
+        emu_run_cluster(c, &random);
+        for (uint32_t r = 0; r < c->n; r++) emu_async_end(c->block[r]);
+        if (c->stopped) atomic_store(&work->stop, true);
+    }
+    pthread_mutex_lock(&work->lock);
+    if (!c)
+        work->failed = "no memory for a block";
+    else
+        add_counts(work->counts->count, count, n_inst);
+    pthread_mutex_unlock(&work->lock);
+    emu_cluster_free(c);
+    for (int pc = 0; pattern && pc < n_inst; pc++) free(pattern[pc]);
+    free(pattern);
+    free(count);
+    return NULL;
+}
+
+static void run_all(struct work *work) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int n = work->launch.options->n_threads > 0 ? work->launch.options->n_threads
+                                                : (int)(cores > 0 ? cores : 1);
+    if (work->launch.events) n = 1;
+    if ((uint64_t)n > work->n_clusters) n = (int)work->n_clusters;
+    if (n > 256) n = 256;
+    pthread_t thread[256];
+    int started = 0;
+    while (started < n - 1 && pthread_create(&thread[started], NULL, worker, work) == 0) started++;
+    worker(work);
+    for (int t = 0; t < started; t++) pthread_join(thread[t], NULL);
+}
+
+/* ---- Launches -------------------------------------------------------------------------------- */
+
+/* The cluster that the kernel or the launch asks for, as the driver judges it. */
+static const char *check_cluster(const struct emu_kernel *k, const struct emu_grid *g,
+                                 const struct chip *chip, uint32_t cluster[3]) {
+    uint64_t blocks = 1;
+    bool asked = g->cluster[0] > 0;
+    for (int d = 0; d < 3; d++) {
+        cluster[d] = asked ? g->cluster[d] : k->cluster[0] ? k->cluster[d] : 1;
+        if (asked && k->cluster[0] && g->cluster[d] != k->cluster[d])
+            return reason("%s: the kernel is compiled for clusters of %u x %u x %u", k->name,
+                          k->cluster[0], k->cluster[1], k->cluster[2]);
+        if (cluster[d] == 0 || g->grid[d] % cluster[d])
+            return reason("%s: a grid of %u x %u x %u blocks does not divide into clusters of "
+                          "%u x %u x %u",
+                          k->name, g->grid[0], g->grid[1], g->grid[2], g->cluster[0], g->cluster[1],
+                          g->cluster[2]);
+        blocks *= cluster[d];
+    }
+    if (blocks > EMU_MAX_CLUSTER)
+        return reason("%s: %llu blocks in a cluster; 16 at most", k->name,
+                      (unsigned long long)blocks);
+    if (blocks > 1 && chip->cc < 90) return reason("%s: %s has no clusters", k->name, chip->name);
+    return NULL;
+}
+
+static const char *check_launch(const struct emu_kernel *k, const struct emu_grid *g,
+                                const struct chip *chip) {
+    uint64_t threads = (uint64_t)g->block[0] * g->block[1] * g->block[2];
+    if (!g->grid[0] || !g->grid[1] || !g->grid[2]) return reason("%s: the grid is empty", k->name);
+    if (g->grid[0] > 0x7fffffff || g->grid[1] > 65535 || g->grid[2] > 65535)
+        return reason("%s: grid %u x %u x %u is beyond 2^31-1 x 65535 x 65535", k->name, g->grid[0],
+                      g->grid[1], g->grid[2]);
+    if (threads == 0 || threads > 1024 || g->block[2] > 64)
+        return reason("%s: %llu threads in a block; 1 to 1024 are possible", k->name,
+                      (unsigned long long)threads);
+    if (k->max_threads && threads > (uint64_t)k->max_threads)
+        return reason("%s: %llu threads in a block, but __launch_bounds__ says %d", k->name,
+                      (unsigned long long)threads, k->max_threads);
+    uint64_t shared = (uint64_t)k->static_shared + g->shared_bytes;
+    if (shared > (uint64_t)chip->shared_per_block)
+        return reason("%s: %llu bytes of shared memory; a block on %s has %d", k->name,
+                      (unsigned long long)shared, chip->name, chip->shared_per_block);
+    if (g->n_args != k->n_params)
+        return reason("%s: %d arguments, the kernel takes %d", k->name, g->n_args, k->n_params);
+    for (int a = 0; a < g->n_args; a++)
+        if (g->arg_bytes[a] != k->param_size[a])
+            return reason("%s: argument %d has %zu bytes, the kernel takes %u", k->name, a,
+                          g->arg_bytes[a], k->param_size[a]);
+    return NULL;
+}
+
+static struct emu_kernel_counts *counts_of(struct emu_result *r, const struct emu_kernel *k) {
+    struct emu_kernel_counts **at = &r->kernels;
+    while (*at && (*at)->kernel != k) at = &(*at)->next;
+    if (*at) return *at;
+    struct emu_kernel_counts *c = calloc(1, sizeof *c);
+    if (!c) return NULL;
+    c->kernel = k;
+    c->count = emu_zeroed((size_t)k->n_inst * sizeof *c->count);
+    if (!c->count) {
+        free(c);
+        return NULL;
+    }
+    return *at = c;
+}
+
+/* The launch as the blocks see it; its parameters lie at `param`. */
+static const char *describe(struct emu_launch_state *l, const struct emu_kernel *k,
+                            const struct emu_grid *g, uint64_t param) {
+    const char *why = check_cluster(k, g, l->chip, l->cluster);
+    for (int d = 0; d < 3; d++) {
+        l->grid[d] = g->grid[d];
+        l->block[d] = g->block[d];
+    }
+    l->explicit_cluster = g->cluster[0] || k->cluster[0];
+    l->overlaps = g->overlaps_previous;
+    l->shared_bytes = k->dynamic_offset > k->static_shared && g->shared_bytes
+                          ? k->dynamic_offset + g->shared_bytes
+                          : k->static_shared + g->shared_bytes;
+    l->param = emu_memory_at(l->memory, param, 1);
+    for (int a = 0; a < g->n_args; a++)
+        memcpy(l->param + k->param_offset[a], g->arg[a], g->arg_bytes[a]);
+    return why;
+}
+
+const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const struct emu_grid *g,
+                       const struct chip *chip, const struct emu_options *o, struct emu_result *r) {
+    const char *why = check_launch(k, g, chip);
+    if (why) return why;
+    struct emu_kernel altered = *k; /* what runs */
+    int n_left_out = 0;
+    if (o->without && (why = emu_without(k, o->without, &altered, &n_left_out))) return why;
+    uint64_t param = 0, n_blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
+    why = emu_memory_alloc(m, k->param_bytes ? k->param_bytes : 1, &param);
+    if (why) goto done;
+    struct work work = {
+        .launch = {
+            .kernel = &altered, .options = o, .memory = m, .chip = chip, .reports = &r->reports}};
+    if ((why = describe(&work.launch, k, g, param))) goto done;
+    const uint32_t *cluster = work.launch.cluster;
+    work.n_clusters = n_blocks / cluster[0] / cluster[1] / cluster[2];
+    emu_memory_next_launch(m, g->overlaps_previous);
+    struct emu_trace trace;
+    if (emu_trace_open(&trace, o)) work.launch.events = &trace.events;
+    work.counts = counts_of(r, k);
+    pthread_mutex_init(&work.lock, NULL);
+    if (work.counts)
+        run_all(&work);
+    else
+        work.failed = "no memory for counters";
+    pthread_mutex_destroy(&work.lock);
+    if (work.failed) {
+        why = reason("%s: %s", k->name, work.failed);
+        goto done;
+    }
+    r->n_left_out += n_left_out;
+    if (o->without && !strcmp(o->without, "list")) emu_without_list(k, work.counts->count);
+    if (o->trace_line && !trace.n_traced)
+        printf("the first warp of %s executes nothing of line %d\n", k->name, o->trace_line);
+done:
+    if (param) emu_memory_free(m, param);
+    if (altered.inst != k->inst) free(altered.inst);
+    return why;
+}
+
+/* ---- Results --------------------------------------------------------------------------------- */
+
+const char *emu_result_open(struct emu_result **out) {
+    *out = calloc(1, sizeof **out);
+    if (!*out) return reason("no memory for the emulator's result");
+    pthread_mutex_init(&(*out)->reports.lock, NULL);
+    return NULL;
+}
+
+void emu_result_clear(struct emu_result *r) {
+    emu_reports_clear(&r->reports);
+    for (struct emu_kernel_counts *c = r->kernels, *next; c; c = next) {
+        next = c->next;
+        free(c->count);
+        free(c);
+    }
+    r->kernels = NULL;
+    r->n_left_out = 0;
+}
+
+int emu_result_reports(const struct emu_result *r) { return r->reports.n; }
+const char *emu_result_report(const struct emu_result *r, int i) {
+    return emu_reports_text(&r->reports, i);
+}
+
+bool emu_result_next(const struct emu_result *r, struct emu_counted *at) {
+    const struct emu_kernel_counts *k = r->kernels;
+    int pc = 0;
+    if (at->kernel) {
+        while (k->kernel != at->kernel) k = k->next;
+        pc = (int)at->inst->pc + 1;
+    }
+    while (k && pc >= k->kernel->n_inst) k = k->next, pc = 0;
+    if (!k) return false;
+    *at = (struct emu_counted){k->kernel, &k->kernel->inst[pc], &k->kernel->origin[pc],
+                               &k->count[pc]};
+    return true;
+}
+
+bool emu_result_left_nothing_out(const struct emu_result *r) {
+    return r->kernels && !r->n_left_out;
+}
+
+void emu_result_close(struct emu_result *r) {
+    if (!r) return;
+    emu_result_clear(r);
+    pthread_mutex_destroy(&r->reports.lock);
+    free(r);
+}
+
+int emu_kernel_static_shared(const struct emu_kernel *k) { return (int)k->static_shared; }
+int emu_kernel_local_bytes(const struct emu_kernel *k) { return (int)k->local_bytes; }
+int emu_kernel_max_threads(const struct emu_kernel *k) { return k->max_threads; }
