@@ -260,7 +260,7 @@ for stage in ["2-wmma-qk", "3-wmma-pv", "4-tuned"]:
 # ## 7. Which bound remains?
 #
 # An RTX 4090 has 128 SMs. Each does 512 tensor FLOP (fp16 with fp32 sums, at half the rate that the L4 has) and 16
-# exponentials a clock ([chip.c](../common/chip.c)). How many cycles do the products take on the whole chip, and how
+# exponentials a clock ([chip.c](../common/base/chip.c)). How many cycles do the products take on the whole chip, and how
 # many the exponentials, one for each element of S?
 
 # %% nbgrader={"grade": false, "grade_id": "bound-answer", "locked": false, "schema_version": 3, "solution": true}

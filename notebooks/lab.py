@@ -22,7 +22,7 @@ class Lab:
         self.right = self.asked = 0
 
     def run(self, stage, problem="B1 H8 S512 D64", options=()):
-        """One record (a dict, see common/record.h) of this stage on this problem."""
+        """One record (a dict, see common/harness/record.h) of this stage on this problem."""
         if not self.device:
             return self.recorded(stage, problem)
         return self._record(stage, "--device", self.device, *options)

@@ -77,4 +77,4 @@ coverage: all ## which lines of the library the tests run, some minutes; the oth
 .PHONY: covered
 covered: $(TEST_BIN) $(addprefix $(BUILD)/,$(STAGES)) $(FAKE) $(FAKE_CUPTI) $(BUILD)/doctor
 	@BUILD=$(BUILD) NVCC=$(NVCC) tests/run.sh $(filter-out %/test_mutants,$(TEST_BIN)) \
-	    $(addprefix tests/test_,faults.sh refused.sh cli.sh stage5.sh emu_views.sh)
+	    $(patsubst %,tests/test_%.sh,faults refused cli stage5 emu_views)

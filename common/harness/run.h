@@ -16,7 +16,7 @@ enum status run_repeats(const struct options *o, int argc, char **argv);
 /* Appends the record to --json, if that was given, and lets go of it. */
 enum status run_record(const struct options *o, json_t *record);
 
-/* --source: the kernel's text with what each line did (profiler/source.h), on stdout. */
+/* --source: the kernel's text with what each line did (profiler/attribution.h), on stdout. */
 enum status run_source(const struct options *o);
 
 /* --timeline: what the GPU did every 2 us (profiler/timeline.h), into a file. */

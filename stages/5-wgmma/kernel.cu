@@ -24,7 +24,7 @@
  *   row  8    T0    T1    T2    T3   |  T0           r = 1    |  r = 3
  *
  * Shared memory: A's tile, then B's at the next multiple of 1024 bytes, byte for byte as the host
- * laid them out (layout.c): the kernel knows no layout, only descriptors. */
+ * laid them out (operands.c): the kernel knows no layout, only descriptors. */
 #include "fragment.h"
 #include "operands.h"
 #include "common/cuda/ptx.cuh"
