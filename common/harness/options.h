@@ -1,4 +1,4 @@
-/* The command line of a stage (design.md's table), read once into one struct.
+/* The command line of a stage (--help prints it), read once into one struct.
  *
  *   build/stage-3 --seqlen 4096 --causal --counters TENSOR --json results/run.jsonl */
 #pragma once
