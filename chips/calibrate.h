@@ -1,8 +1,8 @@
 /* Private to calibrate: the open device, and the tasks that are compiled kernels. */
 #pragma once
 
-#include "cuda_driver.h"
-#include "reason.h"
+#include "common/base/reason.h"
+#include "common/device/cuda_driver.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,7 +14,7 @@ $(TEMPLATES:%=$(CHIPS)/%.cubin): $(CHIPS)/%.cubin: chips/bench/template.cu | $(C
 	@echo "nvcc $@"
 	@$(NVCC) $(filter-out -lineinfo,$(NVCCFLAGS)) -cubin -arch=sm_90a $(template-$*) -o $@ $< 2> $(@:.cubin=.ptxas) || { cat $(@:.cubin=.ptxas) >&2; exit 1; }
 
-$(TIMED:%=$(CHIPS)/%.cubin): $(CHIPS)/%.cubin: chips/bench/%.cu chips/bench/timed.cuh common/ptx.cuh common/ptx_sm90.cuh | $(CHIPS)/.dir
+$(TIMED:%=$(CHIPS)/%.cubin): $(CHIPS)/%.cubin: chips/bench/%.cu chips/bench/timed.cuh common/cuda/ptx.cuh common/cuda/ptx_sm90.cuh | $(CHIPS)/.dir
 	@echo "nvcc $@"
 	@$(NVCC) $(NVCCFLAGS) -cubin -arch=sm_90a -o $@ $< 2> $(@:.cubin=.ptxas) || { cat $(@:.cubin=.ptxas) >&2; exit 1; }
 
@@ -22,7 +22,7 @@ $(CHIPS)/pipes.pack: chips/bench/pipes.py chips/bench/sass.py | $(CHIPS)/.dir
 	@echo "python $@"
 	@python3 chips/bench/pipes.py $@
 
-$(BUILD)/calibrate: $(patsubst %.c,$(BUILD)/%.o,$(wildcard chips/*.c)) $(BUILD)/common/cuda_driver.o $(BUILD)/common/reason.o
+$(BUILD)/calibrate: $(patsubst %.c,$(BUILD)/%.o,$(wildcard chips/*.c)) $(BUILD)/common/device/cuda_driver.o $(BUILD)/common/base/reason.o
 	$(Q)$(CC) $(SANITIZE) -o $@ $^ -ldl
 $(BUILD)/chips/calibrate_kernels.o: chips/calibrate_kernels.def
 

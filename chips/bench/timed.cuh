@@ -6,8 +6,8 @@
  * are, launches, and takes medians. */
 #pragma once
 
-#include "ptx.cuh"
-#include "ptx_sm90.cuh"
+#include "common/cuda/ptx.cuh"
+#include "common/cuda/ptx_sm90.cuh"
 
 #include <stdint.h>
 
