@@ -1,0 +1,686 @@
+"""The microbenchmarks of an SM's issue, pipes, queues, ports, branches, instruction cache and barriers,
+as programs for sass.py. Writes them all into one file that chips/calibrate.c runs:
+
+    python3 chips/bench/pipes.py build/chips/pipes.pack
+    python3 chips/bench/pipes.py --check NVDISASM     is every encoding what was meant?
+
+One program has one or more roles; a role is code for some warps of a CTA:
+
+    passes x { meet at a barrier;  start = clock;  loops x body;  wait for all;  end = clock }
+
+and the last pass counts: by then the instruction cache is warm. Each warp leaves 128 words:
+(start, end) of up to 8 passes, the SM's number, then the stamps (clock values or results). Bodies do
+not depend on values; throughput is the difference between a short body and a long one, so that
+loop and clocks cancel. Warp w runs on sub-core w % 4, which the program `place` checks.
+
+    R0 thread   R1 warp   R2:3 results   R4 shared address   R5 lane   R6 start   R8 end
+    R10:11 global address   R12, R13 counters   R14 SM   R16:17 where the pass's clocks go
+    R20-27 sources   R28-59 results of the body   R64-125 stamps
+"""
+
+import struct
+import subprocess
+import sys
+
+from sass import *
+
+MAX_STAMPS = 62
+WORDS = 128
+DRAIN = 0x3F
+ONE = 0x3F800000
+LARGE = 16384  # bytes: what the small template holds
+
+BODY_ARGS = {
+    "LDGSTS": dict(d=4, a=10), "LDG": dict(a=10), "LDG64": dict(a=10), "LDG128": dict(a=10),
+    "STG": dict(a=10, b=24), "STG64": dict(a=10, b=24), "STG128": dict(a=10, b=24),
+    "STS": dict(a=4, b=24), "STS64": dict(a=4, b=24), "STS128": dict(a=4, b=24),
+    "STSM4": dict(a=4, b=24), "STSM1": dict(a=4, b=24),
+    "LDS": dict(a=4), "LDS64": dict(a=4), "LDS128": dict(a=4),
+    "LDSM1": dict(a=4), "LDSM2": dict(a=4), "LDSM4": dict(a=4), "LDSMT4": dict(a=4),
+    "ATOMS": dict(a=4, b=RZ), "SHFL": dict(a=20), "SHFLI": dict(a=20, b=5),
+}
+
+
+def place(name, i=0, **control):
+    """The i-th of a body's instructions: sources that never change, results in turn."""
+    d = 28 + 4 * (i % 8)
+    if name in ("HMMA", "HMMA8"):
+        return op(name, d=d, a=20, b=24, c=d, **control)
+    if name == "IMADW":
+        return op(name, d=d, a=20, b=21, c=22, **control)
+    args = {"d": d, "a": 20, "b": 21, "c": 22}
+    if name in BODY_ARGS:
+        args = {"d": d, **BODY_ARGS[name]}
+    return op(name, **args, **control)
+
+
+def sequence(names, stall=1, stay=1):
+    """A body of the named instructions; the last with a late result or late reads is waited for."""
+    last_late = max((i for i, n in enumerate(names) if n in VARIABLE), default=-1)
+    last_read = max((i for i, n in enumerate(names) if n in READS_LATE), default=-1)
+    return [place(n, i, stall=stall, stay=stay, wr=5 if i == last_late else 7,
+                  rd=4 if i == last_read else 7) for i, n in enumerate(names)]
+
+
+def nops(n, wait=0):
+    return [op("NOP", stall=15, wait=wait if i == 0 else 0) for i in range(n)]
+
+
+class Role:
+    def __init__(self, warps, body, loops=1, setup=(), after=(), stamps_at=64):
+        self.warps, self.body, self.loops = list(warps), body, loops
+        self.stamps_at = stamps_at
+        self.setup, self.after = list(setup), list(after)
+
+
+class Program:
+    """stride: bytes of shared memory from lane to lane, or (mask, m1, shift, m2): lane's address is
+    (lane & mask) m1 + (lane >> shift) m2. align: warps meet by barrier, or by clock (two CTAs)."""
+
+    def __init__(self, bench, variant, roles, stamps=0, passes=2, threads=None, ctas=1, smem=49152,
+                 stride=4, warp_bytes=0, global_stride=16, align="barrier", instructions=0, reps=5,
+                 wide=False):
+        self.bench, self.variant, self.roles, self.n_stamps = bench, variant, roles, stamps
+        self.passes, self.ctas, self.smem, self.stride = passes, ctas, smem, stride
+        self.warp_bytes, self.global_stride, self.align = warp_bytes, global_stride, align
+        self.threads = threads or 32 * (max(w for r in roles for w in r.warps) + 1)
+        self.instructions, self.reps, self.wide = instructions, reps, wide
+        assert stamps <= MAX_STAMPS and self.threads <= 512, variant
+
+    def code(self):
+        return assemble(self.prologue() + self.dispatch() + [
+            i for k, role in enumerate(self.roles) for i in self.role(k, role)])
+
+    def address(self):
+        if isinstance(self.stride, tuple):
+            mask, m1, shift, m2 = self.stride
+            return [and_imm(4, 5, mask, stall=8), imad_imm(4, 4, m1, RZ, stall=8),
+                    shr_imm(13, 5, shift, stall=8), imad_imm(4, 13, m2, 4, stall=8)]
+        return [imad_imm(4, 5, self.stride, RZ, stall=8)]
+
+    def prologue(self):
+        out = [op("TID", d=0, wr=0), ldc(2, 0x210, True, wr=1), ldc(10, 0x218, True, wr=2),
+               op("CTAID", d=13, wr=3), op("SMID", d=14, wr=4), op("DESC", stall=15)]
+        out += nops(3, wait=DRAIN)
+        out += [shr_imm(1, 0, 5, stall=8), and_imm(5, 0, 31, stall=8),
+                imad_imm(13, 13, 32, 1, stall=8), imad_wide_imm(2, 13, 4 * WORDS, 2, stall=8),
+                imad_wide_imm(10, 0, self.global_stride, 10, stall=8)]
+        out += self.address()
+        out += [imad_imm(4, 1, self.warp_bytes, 4, stall=8), add_imm(4, 4, 0x400, stall=8)]
+        out += [mov_imm(r, ONE, stall=2) for r in range(18, 64)]
+        out += [mov_imm(r, 0, stall=2) for r in range(64, 192 if self.wide else 128)]
+        out += [op("MOV", d=16, b=2, stall=8), op("MOV", d=17, b=3, stall=8),
+                isetp_ne_imm(0, 5, 99, stall=15)]
+        return out
+
+    def dispatch(self):
+        out = []
+        for k, role in enumerate(self.roles):
+            for w in role.warps:
+                out += [isetp_ne_imm(5, 1, w, stall=15), op("NOP", stall=15),
+                        branch(f"role{k}", stall=5).guarded("!P5")]
+        return out + [op("EXIT", stall=5)]
+
+    def meet(self, k):
+        if self.align == "barrier":
+            n = sum(len(r.warps) for r in self.roles)
+            return [barrier("SYNC", 15, 32 * n, stall=15), op("NOP", stall=15)]
+        out = []
+        for half, level in enumerate((0, 0x8000)):
+            name = f"meet{k}.{half}"
+            out += [label(name), op("CLOCK", d=13, stall=15), and_imm(13, 13, 0x8000, stall=8),
+                    isetp_ne_imm(6, 13, level, stall=15), branch(name, stall=5).guarded("P6")]
+        return out
+
+    def role(self, k, role):
+        out = [label(f"role{k}"), *role.setup, mov_imm(15, self.passes, stall=8), label(f"pass{k}")]
+        out += self.meet(k) + nops(2)
+        if role.loops > 1:
+            out += [mov_imm(12, role.loops, stall=8)]
+        out += [op("CLOCK", d=6, stall=8)]
+        if role.loops > 1:
+            out += [label(f"loop{k}")]
+        out += role.body() if callable(role.body) else role.body
+        if role.loops > 1:
+            out += [add_imm(12, 12, -1, stall=5), isetp_ne_imm(6, 12, 0, stall=13),
+                    branch(f"loop{k}", stall=5).guarded("P6")]
+        out += [op("NOP", stall=2, wait=DRAIN), op("CLOCK", d=8, stall=15)] + list(role.after)
+        out += [op("STG", a=16, b=6, stall=8, rd=0), add_imm(16, 16, 4, stall=8, wait=DRAIN),
+                op("STG", a=16, b=8, stall=8, rd=0), add_imm(16, 16, 4, stall=8, wait=DRAIN),
+                op("LDGDEPBAR", stall=8, wr=0), op("DEPBAR", stall=15, wait=1)]
+        out += [add_imm(15, 15, -1, stall=8), isetp_ne_imm(6, 15, 0, stall=15),
+                branch(f"pass{k}", stall=5).guarded("P6")]
+        out += [store(64, 14, stall=4)]
+        out += [store(68 + 4 * i, role.stamps_at + i, stall=4) for i in range(self.n_stamps)]
+        return out + [op("NOP", stall=15, wait=DRAIN), op("EXIT", stall=5)]
+
+
+PLACES = {  # which warps run
+    "1w": [0], "2w": [0, 4], "4w": [0, 4, 8, 12], "4s": [0, 1, 2, 3], "8": range(8),
+    "16": range(16),
+}
+PIPES = ["FFMA", "FMUL", "FADD", "FMNMX", "FSEL", "FSETP", "F2FP", "HADD2", "HADD2F", "HFMA2",
+         "IMAD", "IMADW", "IADD3", "LOP3", "SHF", "PRMT", "SEL", "ISETP", "MOV", "I2FP", "EX2",
+         "RCP", "LG2", "F2I", "POPC", "HMMA", "HMMA8", "SHFL", "SHFLI", "LDS", "LDS64", "LDS128",
+         "STS", "STS64", "STS128", "LDSM1", "LDSM2", "LDSM4", "LDSMT4", "STSM1", "STSM4", "LDG",
+         "LDG128", "R2UR", "VOTE", "UIADD3", "UMOV", "NOP", "WARPSYNC", "CLOCK", "CLOCK64",
+         "SCLOCK", "ATOMS", "ZERO64"]
+MIXED = ["FFMA", "FMUL", "IMAD", "IADD3", "LOP3", "FMNMX", "ISETP", "HADD2F", "HFMA2", "F2FP",
+         "EX2", "HMMA", "SHFL", "LDS", "LDS128", "STS", "LDSM4", "UIADD3"]
+WIDE = {"LDS64": 8, "STS64": 8, "LDS128": 16, "STS128": 16, "LDSM1": 16, "LDSM2": 16, "LDSM4": 16,
+        "LDSMT4": 16, "STSM1": 16, "STSM4": 16, "LDGSTS": 16}
+SHORT, LONG, LOOPS = 32, 96, 16
+
+
+def stride_of(names):
+    return max([WIDE.get(n, 4) for n in names])
+
+
+def sizes(bench, variant, names_of, places, loops=LOOPS, stall=1, stay=1, **options):
+    """The same body SHORT and LONG; cycles an instruction = difference / (loops (LONG - SHORT))."""
+    for u in (SHORT, LONG):
+        names = names_of(u)
+        yield Program(bench, f"{variant}/{u}",
+                      [Role(places, sequence(names, stall, stay), loops)],
+                      instructions=u * loops, **{"stride": stride_of(names), **options})
+
+
+def issue():
+    for name in PIPES:
+        for where, warps in PLACES.items():
+            yield from sizes("issue", f"{name}/{where}", lambda u: [name] * u, warps)
+    for name in ("FFMA", "IADD3", "HMMA", "EX2", "LDS", "HADD2F"):
+        for stall in (2, 3, 4, 5, 6, 8):
+            for where in ("1w", "2w"):
+                yield from sizes("stall", f"{name}/{stall}/{where}", lambda u: [name] * u,
+                                 PLACES[where], stall=stall)
+        for where in ("1w", "2w", "4w"):
+            yield from sizes("yield", f"{name}/{where}", lambda u: [name] * u, PLACES[where],
+                             stay=0)
+
+
+def pairs():
+    for i, a in enumerate(MIXED):
+        for b in MIXED[i + 1:]:
+            for where in ("1w", "4s", "4w"):
+                yield from sizes("pair", f"{a}+{b}/{where}", lambda u: [a, b] * (u // 2),
+                                 PLACES[where])
+    for a in MIXED:  # one warp of a, beside a warp of b on its sub-core that goes on for longer
+        for b in MIXED:
+            for u in (SHORT, LONG):
+                roles = [Role([0], sequence([a] * u), 8), Role([4], sequence([b] * 96), 160)]
+                yield Program("beside", f"{a}|{b}/{u}", roles, instructions=8 * u,
+                              stride=stride_of([a, b]), reps=3)
+    for mix, names in {  # the mixes that kernels have: ratios
+        "3FFMA+1EX2": ["FFMA"] * 3 + ["EX2"], "7FFMA+1EX2": ["FFMA"] * 7 + ["EX2"],
+        "4FFMA+1LDS": ["FFMA"] * 4 + ["LDS"], "8FFMA+1LDS128": ["FFMA"] * 8 + ["LDS128"],
+        "2FFMA+2IADD3": ["FFMA", "FFMA", "IADD3", "IADD3"],
+        "1HMMA+4FFMA": ["HMMA"] + ["FFMA"] * 4, "1HMMA+2IADD3": ["HMMA", "IADD3", "IADD3"],
+        "2HMMA+1LDSM4": ["HMMA", "HMMA", "LDSM4"], "4HMMA+1LDSM4": ["HMMA"] * 4 + ["LDSM4"],
+        "1HMMA+2FFMA+1EX2": ["HMMA", "FFMA", "FFMA", "EX2"],
+    }.items():
+        for where in ("1w", "2w", "4w", "4s", "8", "16"):
+            yield from sizes("mix", f"{mix}/{where}",
+                             lambda u: (names * (u // len(names) + 1))[:u], PLACES[where])
+
+
+def latency():
+    for name in sorted(VARIABLE - {"TID", "CTAID", "SMID", "LDC", "LDC64"}):
+        strides = {4: ""}
+        if name.startswith(("LDS", "ATOMS")):
+            base = WIDE.get(name, 4)
+            strides = {base * w: f"/x{w}" for w in (1, 2, 4, 8, 16, 32)}
+            strides[0] = "/x0"
+        for stride, mark in strides.items():
+            for u in (SHORT, LONG):
+                body = [place(name, i, stall=2, wr=0, wait=1 if i else 0) for i in range(u)]
+                yield Program("latency", f"{name}{mark}/{u}", [Role([0], body)], stride=stride,
+                              instructions=u)
+    for name in sorted(READS_LATE | {"LDS", "LDS128", "LDG", "LDG128", "LDSM4", "SHFL"}):
+        for u in (SHORT, LONG):
+            body = [place(name, i, stall=2, rd=0, wait=1 if i else 0) for i in range(u)]
+            yield Program("war", f"{name}/{u}", [Role([0], body)], stride=16, instructions=u)
+    # how long HMMA's pipe is: a chain, with fillers as in compiled code
+    for fill in range(0, 6):
+        def chain(u):
+            return [i for _ in range(u)
+                    for i in [op("HMMA", d=28, a=20, b=24, c=28, stall=15)] +
+                    [op("NOP", stall=fill * 2 + 1)]]
+        for u in (8, 24):
+            yield Program("hmmachain", f"{16 + 2 * fill}/{u}", [Role([0], chain(u))],
+                          instructions=u)
+
+
+def wavefronts():
+    for name in ("LDS", "LDS64", "LDS128", "STS", "STS64", "STS128", "LDSM1", "LDSM2", "LDSM4", "LDSMT4",
+                 "STSM1", "STSM4", "ATOMS"):
+        base = WIDE.get(name, 4)
+        for ways in (2, 4, 8):
+            for where in ("1w", "4s", "16"):
+                yield from sizes("ways", f"{name}/x{ways}/{where}", lambda u: [name] * u,
+                                 PLACES[where], stride=base * ways)
+    patterns = {"one": (0, 0, 0, 0), "row4x16": (3, 16, 5, 0), "row8x16": (7, 16, 5, 0),
+                "row2x16": (1, 16, 5, 0), "group8": (0, 0, 2, 16), "group8far": (0, 0, 2, 128),
+                "group8x256": (0, 0, 2, 256), "quad16": (3, 16, 2, 64), "row16x8": (15, 8, 5, 0),
+                "half16": (15, 4, 4, 128), "pairs8": (0, 0, 1, 8), "row4x128": (3, 128, 5, 0)}
+    for name in ("LDS", "LDS64", "LDS128", "STS64", "STS128"):
+        for shown, pattern in patterns.items():
+            if name != "LDS" and shown in ("half16", "pairs8"):
+                continue
+            yield from sizes("pattern", f"{name}/{shown}/4s", lambda u: [name] * u, PLACES["4s"],
+                             stride=pattern)
+
+
+def ports():
+    """FFMA and others by the banks of their sources; reuse; beside HMMA and loads."""
+    sources = {"012": (20, 21, 22), "024": (20, 22, 24), "048": (20, 24, 40), "135": (21, 23, 25),
+               "001": (20, 20, 21), "000": (20, 20, 20), "021": (20, 22, 21), "041": (20, 24, 21),
+               "014": (20, 21, 24), "015": (20, 21, 25), "02r": (20, 22, 20)}
+    for shown, (a, b, c) in sources.items():
+        for name in ("FFMA", "IADD3", "IMAD"):
+            for reuse in (0, 1, 3):
+                for where in ("1w", "4w"):
+                    for u in (SHORT, LONG):
+                        body = [op(name, d=28 + i % 32, a=a, b=b, c=c, reuse=reuse)
+                                for i in range(u)]
+                        yield Program("ports", f"{name}/{shown}/r{reuse}/{where}/{u}",
+                                      [Role(PLACES[where], body, LOOPS)], instructions=u * LOOPS)
+    # accumulating FFMA (c = d) whose a or b changes: as in matrix loops
+    for shown, make in {
+        "acc": lambda i, r: op("FFMA", d=28 + i % 32, a=20, b=21, c=28 + i % 32, reuse=r),
+        "acc-even": lambda i, r: op("FFMA", d=28 + 2 * (i % 16), a=20, b=22, c=28 + 2 * (i % 16),
+                                    reuse=r),
+        "acc-a": lambda i, r: op("FFMA", d=28 + i % 32, a=18 + i % 8, b=27, c=28 + i % 32,
+                                 reuse=r),
+        "acc-ab": lambda i, r: op("FFMA", d=28 + i % 32, a=18 + i % 4, b=24 + i % 3,
+                                  c=28 + i % 32, reuse=r),
+        "write-even": lambda i, r: op("FFMA", d=28 + 2 * (i % 16), a=20, b=21, c=23, reuse=r),
+    }.items():
+        for reuse in (0, 1, 2):
+            for where in ("1w", "2w", "4w"):
+                for u in (SHORT, LONG):
+                    yield Program("ports2", f"{shown}/r{reuse}/{where}/{u}",
+                                  [Role(PLACES[where], [make(i, reuse) for i in range(u)], LOOPS)],
+                                  instructions=u * LOOPS)
+    for shown, (a, b, odd) in {"base": (20, 24, 0), "b26": (20, 26, 0), "a18": (18, 24, 0)}.items():
+        if a % 4 == 2:
+            continue
+        for u in (SHORT, LONG):
+            body = [op("HMMA", d=28 + 4 * (i % 8), a=a, b=b, c=28 + 4 * (i % 8)) for i in range(u)]
+            yield Program("ports3", f"HMMA/{shown}/{u}", [Role([0], body, LOOPS)],
+                          instructions=u * LOOPS)
+    # FFMA with three sources in a bank beside a warp of loads or HMMA
+    for shown, (a, b, c) in {"012": (20, 21, 22), "024": (20, 22, 24)}.items():
+        for other in ("HMMA", "LDS128", "LDSM4", "EX2", "STS128", "FFMA", "HADD2F", "IADD3"):
+            for u in (SHORT, LONG):
+                body = [op("FFMA", d=28 + i % 32, a=a, b=b, c=c) for i in range(u)]
+                roles = [Role([0], body, 8), Role([4], sequence([other] * 96), 160)]
+                yield Program("ports4", f"FFMA{shown}|{other}/{u}", roles, instructions=8 * u,
+                              stride=16, reps=3)
+
+
+QUEUED = ["EX2", "F2I", "POPC", "LDS", "LDS64", "LDS128", "STS", "STS128", "LDSM1", "LDSM4", "STSM4",
+          "SHFL", "ATOMS", "LDG", "LDG128", "STG", "STG128", "LDGSTS", "HMMA", "R2UR", "FFMA", "IADD3",
+          "SCLOCK", "IMADW"]
+
+
+def depth():
+    """When does the k-th of a burst hold its warp up? Stamps 2 k, 2 k + 1: before, after k."""
+    for name in QUEUED:
+        for where in ("1w", "2w", "4s", "8"):
+            yield Program("depth", f"{name}/{where}",
+                          [Role(PLACES[where], burst([], name))], stamps=MAX_STAMPS,
+                          stride=stride_of([name]))
+    for first, n, name in (("LDS", 6, "EX2"), ("EX2", 6, "LDS"), ("LDS", 6, "SHFL"),
+                           ("EX2", 6, "SHFL"), ("LDS", 6, "STS"), ("SHFL", 6, "EX2"),
+                           ("F2I", 4, "EX2"), ("LDG", 4, "LDS"), ("EX2", 6, "LDSM4"),
+                           ("LDSM4", 6, "EX2"), ("EX2", 12, "FFMA"), ("EX2", 12, "IADD3"),
+                           ("LDS", 12, "FFMA"), ("HMMA", 6, "FFMA"), ("HMMA", 6, "IADD3"),
+                           ("HMMA", 6, "LDS"), ("HMMA", 6, "EX2"), ("LDGSTS", 4, "LDS")):
+        for where in ("1w", "4s"):
+            yield Program("depth2", f"{first}*{n}+{name}/{where}",
+                          [Role(PLACES[where], burst([first] * n, name))], stamps=MAX_STAMPS,
+                          stride=stride_of([first, name]))
+
+
+def burst(before, name):
+    out = []
+    for k in range(MAX_STAMPS // 2):
+        out += nops(8, wait=DRAIN) + [op("NOP", stall=15) for _ in range(12)]
+        out += [op("CLOCK", d=64 + 2 * k, stall=4)]
+        out += sequence(before + [name] * k) + [op("CLOCK", d=65 + 2 * k, stall=4)]
+    return out
+
+
+def arbitration():
+    """Stamps of warps that want to issue at the same time."""
+    def stamped(filler, n=MAX_STAMPS, stall=1, stay=1):
+        def body():
+            out = []
+            for k in range(n):
+                out += [place(x, i, stall=stall, stay=stay) for i, x in enumerate(filler)]
+                out += [op("CLOCK", d=64 + k, stall=stall, stay=stay)]
+            return out
+        return body
+
+    def waiting(n, ready):
+        out = []
+        for k in range(n):
+            out += [place("LDS", k, stall=2, wr=0), place("FFMA", 1, wait=1)]
+            out += [place("FFMA", i) for i in range(ready)] + [op("CLOCK", d=64 + k)]
+        return out
+
+    bodies = {
+        "ffma7": stamped(["FFMA"] * 7), "ffma3": stamped(["FFMA"] * 3),
+        "ffma7-yield": stamped(["FFMA"] * 7, stay=0),
+        "ffma7-stall2": stamped(["FFMA"] * 7, stall=2),
+        "ffma7-stall2-yield": stamped(["FFMA"] * 7, stall=2, stay=0),
+        "ffma7-stall3": stamped(["FFMA"] * 7, stall=3),
+        "ffma7-stall4": stamped(["FFMA"] * 7, stall=4),
+        "iadd7": stamped(["IADD3"] * 7), "hmma3": stamped(["HMMA"] * 3),
+        "ex2-3": stamped(["EX2"] * 3), "lds3": stamped(["LDS"] * 3),
+        "ffma6-ex2": stamped(["FFMA"] * 6 + ["EX2"]),
+        "hmma-ffma4": stamped(["HMMA"] + ["FFMA"] * 4),
+        "lds-wait-ffma12": lambda: waiting(40, 12), "lds-wait-ffma24": lambda: waiting(40, 24),
+    }
+    for shown, body in bodies.items():
+        for where, warps in {"2": [0, 4], "3": [0, 4, 8], "4": [0, 4, 8, 12]}.items():
+            yield Program("arbitration", f"{shown}/1cta/{where}", [Role(warps, body)],
+                          stamps=MAX_STAMPS)
+        for where, warps in {"1": range(4), "2": range(8)}.items():
+            yield Program("arbitration", f"{shown}/2cta/{where}", [Role(warps, body)],
+                          stamps=MAX_STAMPS, ctas=264, smem=100000, align="clock", reps=9)
+
+
+def place_check():
+    """HMMA of warp 0 beside warp w: they share a pipe only on the same sub-core."""
+    for w in range(1, 9):
+        yield from sizes("place", f"0+{w}", lambda u: ["HMMA"] * u, [0, w])
+
+
+def branches():
+    for k in (0, 1, 2, 4, 8, 16, 32, 64):
+        for stall in (13, 14, 15):
+            def loop(n):
+                return Role([0], [place("FFMA", i) for i in range(k)] +
+                            [op("NOP", stall=stall - 13 + 1)], n)
+            for n in (32, 96):
+                yield Program("backedge", f"{k}/{stall}/{n}", [loop(n)], instructions=n)
+    for where in ("1w", "2w", "4w"):
+        for k in (0, 4, 16):
+            for n in (32, 96):
+                yield Program("backedge", f"{k}/13/{where}/{n}",
+                              [Role(PLACES[where], [place("FFMA", i) for i in range(k)] +
+                                    [op("NOP")], n)], instructions=n)
+
+    def jumps(kind, u):
+        out = []
+        for i in range(u):
+            if kind == "forward":
+                out += [branch(f"j{i}", stall=5)] + [op("NOP")] * 1 + [label(f"j{i}")]
+            elif kind == "forward8":
+                out += [branch(f"j{i}", stall=5)] + [op("NOP") for _ in range(8)] + [label(f"j{i}")]
+            elif kind == "not-taken":
+                out += [branch("end", stall=5).guarded("P5")]
+            elif kind == "bssy":
+                out += [bssy(f"b{i}", stall=1), label(f"b{i}"), op("BSYNC", stall=5)]
+            elif kind == "divergent":
+                out += [bssy(f"b{i}", stall=1), branch(f"b{i}", stall=5).guarded("P4"),
+                        *[place("FFMA", j) for j in range(4)], label(f"b{i}"),
+                        op("BSYNC", stall=5)]
+            elif kind == "uniform-skip":
+                out += [bssy(f"b{i}", stall=1), branch(f"b{i}", stall=5).guarded("!P5"),
+                        *[place("FFMA", j) for j in range(4)], label(f"b{i}"),
+                        op("BSYNC", stall=5)]
+            elif kind == "nop-wait":
+                out += [op("NOP")]
+            elif kind == "guard-off":
+                out += [place("LDS", i).guarded("P5")]
+            elif kind == "guard-off-ffma":
+                out += [place("FFMA", i).guarded("P5")]
+        return out + [label("end")]
+
+    lanes = [add_imm(13, 5, -16, stall=8), isetp_lt_zero(4, 13, stall=15)]
+    for kind in ("forward", "forward8", "not-taken", "bssy", "divergent", "uniform-skip", "nop-wait",
+                 "guard-off", "guard-off-ffma"):
+        for where in ("1w", "2w", "4w"):
+            for u in (16, 48):
+                yield Program("branch", f"{kind}/{where}/{u}",
+                              [Role(PLACES[where], jumps(kind, u), setup=lanes)], instructions=u)
+
+
+def instruction_cache():
+    """Straight code of a size, over and over: passes 0 (cold), 1, 2, 3."""
+    kib = (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 28, 32, 40, 48, 64, 96, 112, 128, 144, 160, 192, 256)
+    for size in kib:
+        n = size * 64
+        for stall in (1, 2, 4):
+            yield Program("icache", f"{size}K/stall{stall}/1w",
+                          [Role([0], [place("FFMA", i, stall=stall) for i in range(n)])],
+                          instructions=n, passes=4, reps=3)
+        for where in ("4s", "16"):
+            yield Program("icache", f"{size}K/stall1/{where}",
+                          [Role(PLACES[where], [place("FFMA", i) for i in range(n)])],
+                          instructions=n, passes=4, reps=3)
+        if size <= 128:
+            for shown, other in (("other-smsp", 1), ("same-smsp", 4)):
+                yield Program("icache2", f"{size}K/{shown}",
+                              [Role([0], [place("FFMA", i) for i in range(n)]),
+                               Role([other], [place("FMUL", i) for i in range(n)])],
+                              instructions=n, passes=4, reps=3)
+
+
+def barriers():
+    for kind in ("SYNC", "DEFER"):
+        for n in (1, 2, 4, 8, 16):
+            for u in (16, 48):
+                body = [barrier(kind, 1, 32 * n, stall=5) for _ in range(u)]
+                yield Program("bar", f"{kind}/{n}/{u}", [Role(range(n), body)], instructions=u)
+    # Warp 0 comes last. Stamps: before, after, and after another instruction of each pipe.
+    for kind in ("SYNC", "DEFER"):
+        for n in (2, 4, 8, 16):
+            def after():
+                return [op("CLOCK", d=65, stall=2), place("FFMA", 0, stall=2),
+                        op("CLOCK", d=66, stall=2), place("LDS", 1, stall=2, wr=0),
+                        op("CLOCK", d=67, stall=2), op("NOP", wait=1), op("CLOCK", d=68, stall=2)]
+            late = Role([0], nops(40) + [op("CLOCK", d=64, stall=2),
+                                         barrier(kind, 1, 32 * n, stall=1)] + after())
+            early = Role(range(1, n), [op("CLOCK", d=64, stall=2),
+                                       barrier(kind, 1, 32 * n, stall=1)] + after())
+            yield Program("barlast", f"{kind}/{n}", [late, early], stamps=5)
+    # Hand-over: one side arrives late and goes on, the other waits.
+    for n, givers, takers in ((2, [0], [1]), (2, [0], [4]), (8, range(4), range(4, 8))):
+        for kind in ("SYNC", "DEFER"):
+            give = Role(givers, nops(40) + [op("CLOCK", d=64, stall=2),
+                                            barrier("ARV", 1, 32 * n, stall=1),
+                                            op("CLOCK", d=65, stall=2)])
+            take = Role(takers, [op("CLOCK", d=64, stall=2), barrier(kind, 1, 32 * n, stall=1),
+                                 op("CLOCK", d=65, stall=2), place("LDS", 1, stall=2, wr=0),
+                                 op("CLOCK", d=66, stall=2)])
+            yield Program("handover", f"{kind}/{n}/{givers[0]}-{takers[0]}", [give, take], stamps=3)
+        for u in (8, 24):
+            a = [i for _ in range(u) for i in (barrier("SYNC", 1, 32 * n, stall=5),
+                                               barrier("ARV", 2, 32 * n, stall=5))]
+            b = [i for _ in range(u) for i in (barrier("ARV", 1, 32 * n, stall=5),
+                                               barrier("SYNC", 2, 32 * n, stall=5))]
+            yield Program("pingpong", f"{n}/{givers[0]}-{takers[0]}/{u}",
+                          [Role(givers, a), Role(takers, b)], instructions=u)
+
+
+# ---- WGMMA: accumulators from R64 (N 256: up to R191), stamps from R28
+
+GDESC = [umov_imm(8, 0x40, stall=8), umov_imm(9, 0x40000040, stall=8),
+         umov_imm(10, 0x440, stall=8), umov_imm(11, 0x40000040, stall=15)]
+WG = {"wg0": range(4), "wg1": range(4, 8), "wg01": range(8), "wg012": range(12)}
+SHAPES = [("ss", 64), ("ss", 80), ("ss", 96), ("ss", 128), ("ss", 256), ("rs", 64), ("rs", 80),
+          ("rs", 96), ("rs", 128), ("rs", 256)]
+
+
+def products(kind, n, count, pending=0):
+    """A group of `count` multiplications, waited for until `pending` groups are left."""
+    a = 20 if kind == "rs" else None
+    return [op("WGARRIVE", stall=2)] + [
+        hgmma(n, 64, a, last=i == count - 1, stall=2) for i in range(count)] + (
+            [] if pending is None else [hgmma_wait(pending, stall=2)])
+
+
+def steady(kind, n, groups, per_group):
+    return [i for g in range(groups) for i in products(kind, n, per_group, 1)] + [
+        hgmma_wait(0, stall=2)]
+
+
+def wgmma():
+    counts = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
+    for kind, n in SHAPES:
+        for where, warps in WG.items():
+            if where == "wg1" or n == 256 and where == "wg012":
+                continue
+            body = []  # stamps 3 k..: before, all issued, all done
+            for k, count in enumerate(counts):
+                body += nops(40) + [op("CLOCK", d=28 + 3 * k, stall=2)]
+                body += products(kind, n, count, None) + [op("CLOCK", d=29 + 3 * k, stall=2),
+                                                          hgmma_wait(0, stall=2),
+                                                          op("CLOCK", d=30 + 3 * k, stall=2)]
+            yield Program("hgmma", f"{kind}{n}/{where}",
+                          [Role(warps, body, setup=GDESC, stamps_at=28)], stamps=3 * len(counts),
+                          wide=n == 256)
+            for per_group in (1, 2, 4, 8):
+                for groups in (8, 24):
+                    yield Program("hgmma-steady", f"{kind}{n}/{where}/{per_group}/{groups}",
+                                  [Role(warps, steady(kind, n, groups, per_group), setup=GDESC)],
+                                  instructions=groups * per_group, wide=n == 256)
+                    if per_group > 2:
+                        continue
+                    body = [i for g in range(groups) for i in products(kind, n, per_group, 0)]
+                    yield Program("hgmma-waited", f"{kind}{n}/{where}/{per_group}/{groups}",
+                                  [Role(warps, body, setup=GDESC)], instructions=groups * per_group,
+                                  wide=n == 256)
+    for name, make in {"arrive": lambda: [op("WGARRIVE", stall=2)],
+                       "wait": lambda: [hgmma_wait(0, stall=2)]}.items():
+        for u in (16, 48):
+            yield Program("hgmma-empty", f"{name}/{u}",
+                          [Role(range(4), [i for _ in range(u) for i in make()], setup=GDESC)],
+                          instructions=u)
+
+
+BESIDE = ["FFMA", "FMUL", "FADD", "FMNMX", "IMAD", "IADD3", "HADD2F", "F2FP", "EX2", "LDS", "LDS128",
+          "STS128", "LDSM4", "STSM4", "SHFL", "HMMA", "NOP"]
+
+
+def beside_wgmma():
+    """Warpgroup 0 multiplies; on the other warps of each sub-core, something else. Each as the one
+    measured and as the one that goes on for longer."""
+    for kind, n in (("ss", 64), ("ss", 128), ("rs", 64), ("rs", 128), ("ss", 256), ("rs", 256)):
+        for name in BESIDE:
+            for where, warps in (("4", range(4, 8)), ("8", range(4, 12))):
+                if n == 256 and where == "8" or n != 128 and where == "8":
+                    continue
+                for u in (SHORT, LONG):
+                    long_ = Role(range(4), steady(kind, n, 8, 4), 60, setup=GDESC)
+                    yield Program("besidewg", f"{name}|{kind}{n}/{where}/{u}",
+                                  [Role(warps, sequence([name] * u), 8), long_],
+                                  instructions=8 * u, stride=stride_of([name]), wide=n == 256,
+                                  reps=3)
+                for groups in (8, 24):
+                    short = Role(range(4), steady(kind, n, groups, 4), setup=GDESC)
+                    yield Program("wgbeside", f"{kind}{n}|{name}/{where}/{groups}",
+                                  [short, Role(warps, sequence([name] * 96), 200)],
+                                  instructions=4 * groups, stride=stride_of([name]),
+                                  wide=n == 256, reps=3)
+    for shown, (a, b, c) in {"012": (20, 21, 22), "024": (20, 22, 24), "000": (20, 20, 20)}.items():
+        for kind, n in (("ss", 128), ("rs", 128)):
+            for u in (SHORT, LONG):
+                body = [op("FFMA", d=28 + i % 32, a=a, b=b, c=c) for i in range(u)]
+                yield Program("besidewg2", f"FFMA{shown}|{kind}{n}/{u}",
+                              [Role(range(4, 8), body, 8),
+                               Role(range(4), steady(kind, n, 8, 4), 60, setup=GDESC)],
+                              instructions=8 * u, reps=3)
+
+
+def stall_counts():
+    """The least stall with which a dependent chain of 16 still gives the right result, 16 or so:
+    stamp 0 is the result, so a wrong schedule shows as a wrong number."""
+    integer = [mov_imm(28, 0, stall=8), mov_imm(20, 1, stall=8)]
+    real = [mov_imm(28, 0, stall=8), mov_imm(20, ONE, stall=8)]
+    for stall in range(1, 8):
+        for name, setup, make in (
+            ("IADD3", integer, lambda s: op("IADD3", d=28, a=28, b=20, c=RZ, stall=s)),
+            ("IMAD", integer, lambda s: op("IMAD", d=28, a=20, b=20, c=28, stall=s)),
+            ("FADD", real, lambda s: op("FADD", d=28, a=28, b=20, stall=s)),
+            ("FFMA", real, lambda s: op("FFMA", d=28, a=20, b=20, c=28, stall=s)),
+        ):
+            body = setup + [make(stall) for _ in range(16)] + nops(4) + [
+                op("MOV", d=64, b=28, stall=8)]
+            yield Program("least", f"{name}/{stall}", [Role([0], body)], stamps=1)
+        mixed = integer + [i for _ in range(8) for i in (
+            op("IADD3", d=28, a=28, b=20, c=RZ, stall=stall),
+            op("IMAD", d=28, a=20, b=20, c=28, stall=8))]
+        yield Program("least", f"IADD3-IMAD/{stall}",
+                      [Role([0], mixed + nops(4) + [op("MOV", d=64, b=28, stall=8)])], stamps=1)
+
+
+BENCHES = [place_check, issue, latency, depth, wgmma, beside_wgmma, ports, arbitration, branches, barriers, stall_counts,
+           wavefronts, pairs, instruction_cache]
+
+
+def pack(path):
+    n = 0
+    with open(path, "wb") as f:
+        for bench in BENCHES:
+            for p in bench():
+                code, _ = p.code()
+                f.write(struct.pack("<24s56s10I", p.bench.encode(), p.variant.encode(), len(code),
+                                    p.threads, p.ctas, p.smem, p.reps, p.n_stamps, p.passes,
+                                    p.instructions, int(p.wide), 0))
+                f.write(code)
+                n += 1
+    print(f"{n} programs")
+
+
+def check(nvdisasm, path):
+    """Each instruction of each program against its disassembly."""
+    wrong = total = 0
+    code, want, names = bytearray(), [], []
+    seen = set()
+    for bench in BENCHES:
+        for p in bench():
+            bytes_, texts = p.code()
+            for k, text in enumerate(texts):
+                # A branch's text holds its target: those are compared program by program.
+                key = bytes_[16 * k:16 * k + 16]
+                if key in seen:
+                    continue
+                seen.add(key)
+                at = len(code)
+                if text.split(" ")[-1].startswith("0x") and ("BRA" in text or "BSSY" in text):
+                    head, target = text.rsplit(" ", 1)
+                    text = f"{head} {int(target, 16) - 16 * k + at:#x}"
+                code += key
+                want.append(text)
+                names.append(f"{p.bench} {p.variant}")
+    with open(path, "wb") as f:
+        f.write(code)
+    out = subprocess.run([nvdisasm, "-b", "SM90a", path], capture_output=True, text=True)
+    got = [line.split("*/", 1)[1].strip(" ;\t") for line in out.stdout.splitlines()
+           if line.lstrip().startswith("/*")]
+    got = [" ".join(g.split()) for g in got]
+    for k, text in enumerate(want):
+        total += 1
+        g = got[k] if k < len(got) else "nothing"
+        g = g.replace("`(", "").replace(")", "") if "BRA" in g or "BSSY" in g else g
+        if g != text:
+            # A target before this file's start or past its end cannot be shown as an address.
+            if ("BRA" in text or "BSSY" in text) and g.split(" 0x")[0].split(" -")[0] == \
+                    text.rsplit(" ", 1)[0]:
+                continue
+            wrong += 1
+            if wrong < 20:
+                print(f"{names[k]}: meant {text}, encoded {g}")
+    print(f"{total} instructions, {wrong} wrong")
+    return wrong or len(got) < len(want)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--check":
+        sys.exit(1 if check(sys.argv[2], sys.argv[3]) else 0)
+    pack(sys.argv[1])

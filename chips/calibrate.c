@@ -1,0 +1,382 @@
+/* Runs every microbenchmark on this machine's GPU and writes what was measured, one line a number:
+ *
+ *   bench  variant  what  value  unit  least  most  n          (tab separated)
+ *
+ * value is the median of n; a list of numbers stands in one field, blanks between. Programs come
+ * from chips/bench/pipes.py (a file of machine code, put over the code of a template kernel),
+ * kernels from chips/bench/<name>.cu (table in calibrate_kernels.c).
+ *
+ * A child process does the work, so that a kernel that faults or hangs costs one line: the parent
+ * starts another child behind it. */
+#include "calibrate.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    WORDS = 128,  /* a warp's record: chips/bench/pipes.py */
+    WARPS = 32,   /* records a CTA has room for */
+    SM_WORD = 16, /* behind 8 x (start, end) */
+    MAX_REPS = 9,
+    TASK_SECONDS = 20, /* a task that takes longer hangs */
+};
+
+/* pipes.py, pack() */
+struct program {
+    char bench[24], variant[56];
+    uint32_t code_bytes, threads, ctas, smem_bytes, reps, n_stamps, passes, instructions, wide,
+        spare;
+};
+
+struct progress {
+    volatile int task;       /* under way */
+    volatile double started; /* seconds */
+};
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + 1e-9 * t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double median(double *x, int n) {
+    qsort(x, n, sizeof *x, ascending);
+    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+void line(struct bench *b, const char *bench, const char *variant, const char *what, double *x,
+          int n, const char *unit) {
+    double m = median(x, n);
+    fprintf(b->out, "%s\t%s\t%s\t%.6g\t%s\t%.6g\t%.6g\t%d\n", bench, variant, what, m, unit, x[0],
+            x[n - 1], n);
+}
+
+const char *bench_call(struct bench *b, CUresult r, const char *call) {
+    return cuda_driver_reason(b->cu, r, call);
+}
+
+/* ---- images */
+
+static char *read_file(const char *path, size_t *bytes) {
+    FILE *f = fopen(path, "rb");
+    if (!f) return NULL;
+    fseek(f, 0, SEEK_END);
+    *bytes = ftell(f);
+    rewind(f);
+    char *p = malloc(*bytes + 1);
+    if (p && fread(p, 1, *bytes, f) != *bytes) free(p), p = NULL;
+    fclose(f);
+    return p;
+}
+
+const char *image_open(struct image *im, const char *folder, const char *name) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.cubin", folder, name);
+    im->bytes = read_file(path, &im->n_bytes);
+    if (!im->bytes) return reason("cannot read %s: make calibrate builds it", path);
+    const Elf64_Ehdr *e = (const Elf64_Ehdr *)im->bytes;
+    const Elf64_Shdr *s = (const Elf64_Shdr *)(im->bytes + e->e_shoff);
+    const char *names = im->bytes + s[e->e_shstrndx].sh_offset;
+    for (int i = 0; i < e->e_shnum; i++)
+        if (!strcmp(names + s[i].sh_name, ".text.bench")) {
+            im->text_at = s[i].sh_offset;
+            im->text_bytes = s[i].sh_size;
+        }
+    return NULL;
+}
+
+/* ---- programs: code over a template's code */
+
+/* One launch's records: words[cta][warp][WORDS]. */
+static uint32_t *record_of(uint32_t *all, int cta, int warp) {
+    return all + ((size_t)cta * WARPS + warp) * WORDS;
+}
+
+static bool took_part(const uint32_t *w, int pass) { return w[2 * pass] || w[2 * pass + 1]; }
+
+struct seen { /* of one program: the warps on the SM of CTA 0 */
+    int n, cta[64], warp[64];
+    double span[8][MAX_REPS];       /* by pass: last end - first start */
+    double each[64][MAX_REPS];      /* last pass: end - start */
+    double stamp[64][64][MAX_REPS]; /* since the first start of the last pass */
+};
+
+static void look(const struct program *p, uint32_t *all, int rep, struct seen *s) {
+    uint32_t sm = record_of(all, 0, 0)[SM_WORD];
+    for (int w = 0; w < WARPS; w++) /* CTA 0's first warp that took part knows its SM */
+        if (took_part(record_of(all, 0, w), p->passes - 1)) {
+            sm = record_of(all, 0, w)[SM_WORD];
+            break;
+        }
+    s->n = 0;
+    for (uint32_t c = 0; c < p->ctas; c++)
+        for (int w = 0; w < WARPS && s->n < 64; w++) {
+            uint32_t *r = record_of(all, c, w);
+            if (!took_part(r, p->passes - 1) || r[SM_WORD] != sm) continue;
+            s->cta[s->n] = c;
+            s->warp[s->n++] = w;
+        }
+    uint32_t first = 0;
+    for (uint32_t pass = 0; pass < p->passes; pass++) {
+        uint32_t last = 0;
+        for (int i = 0; i < s->n; i++) {
+            uint32_t *r = record_of(all, s->cta[i], s->warp[i]) + 2 * pass;
+            if (i == 0 || (int32_t)(r[0] - first) < 0) first = r[0];
+            if (i == 0 || (int32_t)(r[1] - last) > 0) last = r[1];
+            s->each[i][rep] = r[1] - r[0];
+        }
+        s->span[pass][rep] = last - first;
+    }
+    bool values = !strcmp(p->bench, "least"); /* stamps are results there */
+    for (int i = 0; i < s->n; i++)
+        for (uint32_t k = 0; k < p->n_stamps; k++) {
+            uint32_t t = record_of(all, s->cta[i], s->warp[i])[SM_WORD + 1 + k];
+            s->stamp[i][k][rep] = values ? t : (double)(int32_t)(t - first);
+        }
+}
+
+static void tell(struct bench *b, const struct program *p, struct seen *s, int reps) {
+    fprintf(b->out, "%s\t%s\tinstructions\t%u\t1\t\t\t1\n", p->bench, p->variant, p->instructions);
+    line(b, p->bench, p->variant, "span", s->span[p->passes - 1], reps, "cycles");
+    if (p->passes > 2) {
+        fprintf(b->out, "%s\t%s\tpasses\t", p->bench, p->variant);
+        for (uint32_t k = 0; k < p->passes; k++)
+            fprintf(b->out, "%s%g", k ? " " : "", median(s->span[k], reps));
+        fprintf(b->out, "\tcycles\t\t\t%d\n", reps);
+    }
+    fprintf(b->out, "%s\t%s\teach\t", p->bench, p->variant);
+    for (int i = 0; i < s->n; i++)
+        fprintf(b->out, "%s%d.%d:%g", i ? " " : "", s->cta[i], s->warp[i],
+                median(s->each[i], reps));
+    fprintf(b->out, "\tcycles\t\t\t%d\n", reps);
+    bool one = !strcmp(p->bench, "arbitration"); /* medians would mix different orders */
+    for (int i = 0; i < s->n && p->n_stamps; i++) {
+        fprintf(b->out, "%s\t%s\tstamps %d.%d\t", p->bench, p->variant, s->cta[i], s->warp[i]);
+        for (uint32_t k = 0; k < p->n_stamps; k++)
+            fprintf(b->out, "%s%.8g", k ? " " : "",
+                    one ? s->stamp[i][k][reps - 1] : median(s->stamp[i][k], reps));
+        fprintf(b->out, "\tcycles\t\t\t%d\n", one ? 1 : reps);
+    }
+}
+
+static const char *program_run(struct bench *b, const struct program *p) {
+    static struct seen seen;
+    static uint32_t *all;
+    const struct image *im = &b->image[p->wide                                       ? WIDE
+                                       : p->code_bytes <= b->image[SMALL].text_bytes ? SMALL
+                                                                                     : LARGE];
+    if (p->code_bytes > im->text_bytes) return "the program is longer than the template";
+    size_t bytes = (size_t)p->ctas * WARPS * WORDS * 4;
+    if (!all) all = malloc((size_t)528 * WARPS * WORDS * 4);
+    char *copy = malloc(im->n_bytes);
+    if (!all || !copy || p->ctas > 528) return "no memory";
+    memcpy(copy, im->bytes, im->n_bytes);
+    memcpy(copy + im->text_at, p + 1, p->code_bytes);
+    CUmodule module = NULL;
+    CUfunction f;
+    const char *why = CALL(b, ModuleLoadData, &module, copy);
+    if (!why) why = CALL(b, ModuleGetFunction, &f, module, "bench");
+    if (!why)
+        why = CALL(b, FuncSetAttribute, f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                   p->smem_bytes);
+    CUlaunchConfig config = {.gridDimX = p->ctas,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = p->threads,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .sharedMemBytes = p->smem_bytes};
+    CUdeviceptr scratch = b->data;
+    int one = 1, n = 32, reps = p->reps > MAX_REPS ? MAX_REPS : (int)p->reps;
+    void *args[] = {&b->results, &scratch, &one, &n};
+    for (int rep = -1; !why && rep < reps; rep++) { /* the first is cold and does not count */
+        if ((why = CALL(b, MemsetD32Async, b->results, 0, bytes / 4, NULL))) break;
+        if ((why = CALL(b, LaunchKernelEx, &config, f, args, NULL))) break;
+        if ((why = CALL(b, MemcpyDtoHAsync, all, b->results, bytes, NULL))) break;
+        if ((why = CALL(b, StreamSynchronize, NULL))) break;
+        look(p, all, rep < 0 ? 0 : rep, &seen);
+        if (rep < 0 && p->passes > 2) /* code nobody has run before */
+            fprintf(b->out, "%s\t%s\tfirst launch, pass 0\t%g\tcycles\t\t\t1\n", p->bench,
+                    p->variant, seen.span[0][0]);
+    }
+    if (!why) tell(b, p, &seen, reps);
+    if (module) b->cu->ModuleUnload(module);
+    free(copy);
+    return why;
+}
+
+/* ---- the child: all tasks from one on */
+
+static const char *bench_open(struct bench *b, const char *folder, size_t data_bytes) {
+    const char *why = cuda_driver_open(&b->cu);
+    if (why) return why;
+    CUdevice device;
+    if ((why = CALL(b, DeviceGet, &device, 0))) return why;
+    CUcontext context;
+    if ((why = CALL(b, DevicePrimaryCtxRetain, &context, device))) return why;
+    if ((why = CALL(b, CtxSetCurrent, context))) return why;
+    if ((why = CALL(b, MemAlloc, &b->results, RESULT_BYTES))) return why;
+    if ((why = CALL(b, MemAlloc, &b->data, data_bytes))) return why;
+    if ((why = CALL(b, MemsetD32Async, b->data, 0, data_bytes / 4, NULL))) return why;
+    static const char *const names[] = {"small", "large", "wide", "memory", "sync", "launch"};
+    for (int i = 0; i < N_IMAGES; i++) {
+        if ((why = image_open(&b->image[i], folder, names[i]))) return why;
+        if (i <= WIDE) continue;
+        if ((why = CALL(b, ModuleLoadData, &b->module[i], b->image[i].bytes))) return why;
+    }
+    if (b->first_task == 0) {
+        char name[128] = "";
+        b->cu->DeviceGetName(name, sizeof name, device);
+        int sms = 0, khz = 0, l2 = 0;
+        b->cu->DeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+        b->cu->DeviceGetAttribute(&khz, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, device);
+        b->cu->DeviceGetAttribute(&l2, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device);
+        fprintf(b->out, "machine\t%s\tsms\t%d\t1\t\t\t1\n", name, sms);
+        fprintf(b->out, "machine\t%s\tclock\t%d\tkHz\t\t\t1\n", name, khz);
+        fprintf(b->out, "machine\t%s\tL2\t%d\tbytes\t\t\t1\n", name, l2);
+    }
+    return CALL(b, StreamSynchronize, NULL);
+}
+
+struct options {
+    const char *images, *pack, *out, *only;
+    double limit; /* seconds in all */
+};
+
+static int count_programs(const char *pack, size_t bytes, const struct program **at, int room) {
+    int n = 0;
+    for (size_t i = 0; i + sizeof(struct program) <= bytes && n < room;) {
+        at[n] = (const struct program *)(pack + i);
+        i += sizeof(struct program) + at[n++]->code_bytes;
+    }
+    return n;
+}
+
+static bool wanted(const struct options *o, const char *bench) {
+    return o->only ? !strncmp(bench, o->only, strlen(o->only)) : strcmp(bench, "counted") != 0;
+}
+
+static int child(const struct options *o, const struct program **programs, int n_programs, int from,
+                 struct progress *progress) {
+    static struct bench b;
+    b.first_task = from;
+    b.out = fopen(o->out, from ? "a" : "w");
+    if (!b.out) return fprintf(stderr, "cannot write %s\n", o->out), 5;
+    /* A profiler that repeats launches saves memory first: what it counts needs little. */
+    bool few = o->only && !strcmp(o->only, "counted");
+    const char *why = bench_open(&b, o->images, few ? (size_t)64 << 20 : DATA_BYTES);
+    if (why) return fprintf(stderr, "%s\n", why), 4;
+    int n_kernels = kernels_count(), n_tasks = n_kernels + n_programs;
+    for (int i = from; i < n_tasks; i++) {
+        const char *bench = i < n_kernels ? kernels_bench(i) : programs[i - n_kernels]->bench;
+        const char *variant = i < n_kernels ? kernels_variant(i) : programs[i - n_kernels]->variant;
+        progress->task = i;
+        progress->started = seconds();
+        if (!wanted(o, bench)) continue;
+        if (i % 250 == 0) printf("%d of %d: %s\n", i, n_tasks, bench), fflush(stdout);
+        why = i < n_kernels ? kernels_run(&b, i) : program_run(&b, programs[i - n_kernels]);
+        if (why) {
+            fprintf(b.out, "%s\t%s\tfailed\t%s\t\t\t\t0\n", bench, variant, why);
+            fflush(b.out);
+            printf("%s %s: %s\n", bench, variant, why);
+            if (CALL(&b, StreamSynchronize, NULL)) return 1; /* the context is lost */
+        }
+        fflush(b.out);
+    }
+    progress->task = n_tasks;
+    return 0;
+}
+
+static int parent(const struct options *o, const struct program **programs, int n_programs) {
+    struct progress *progress =
+        mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (progress == MAP_FAILED) return 5;
+    int n_tasks = kernels_count() + n_programs, failed = 0, idle = 0;
+    double begin = seconds();
+    for (int from = 0; from < n_tasks && seconds() - begin < o->limit;) {
+        progress->task = from - 1;
+        progress->started = seconds() + 40; /* the context takes a while */
+        fflush(stdout);
+        pid_t pid = fork();
+        if (pid == 0) _exit(child(o, programs, n_programs, from, progress));
+        if (pid < 0) return 5;
+        int status = 0;
+        while (waitpid(pid, &status, WNOHANG) == 0) {
+            usleep(20000);
+            bool hangs = seconds() - progress->started > TASK_SECONDS;
+            if (hangs || seconds() - begin > o->limit) {
+                printf("task %d %s\n", progress->task,
+                       hangs ? "hangs: ended" : "cut off: time is up");
+                kill(pid, SIGKILL);
+                waitpid(pid, &status, 0);
+                break;
+            }
+        }
+        if (progress->task >= n_tasks) break;
+        if (progress->task < from) { /* the GPU may still be recovering from the last child */
+            if (++idle == 3) return fprintf(stderr, "calibrate: no task could start\n"), 4;
+            sleep(2);
+            continue;
+        }
+        if (WIFSIGNALED(status)) {
+            FILE *f = fopen(o->out, "a");
+            int i = progress->task - kernels_count();
+            if (f) {
+                fprintf(f, "\n%s\t%s\tfailed\tended by signal %d\t\t\t\t0\n",
+                        i < 0 ? kernels_bench(progress->task) : programs[i]->bench,
+                        i < 0 ? kernels_variant(progress->task) : programs[i]->variant,
+                        WTERMSIG(status));
+                fclose(f);
+            }
+        }
+        if (++failed > 40) return fprintf(stderr, "calibrate: too many failures\n"), 4;
+        from = progress->task + 1;
+    }
+    printf("%d tasks, %d lost contexts, %.0f s\n", n_tasks, failed, seconds() - begin);
+    return failed ? 1 : 0;
+}
+
+int main(int argc, char **argv) {
+    struct options o = {"build/chips", "build/chips/pipes.pack", "results/calibrate.tsv", NULL,
+                        270};
+    for (int i = 1; i < argc; i++) {
+        bool more = i + 1 < argc;
+        if (!strcmp(argv[i], "--images") && more)
+            o.images = argv[++i];
+        else if (!strcmp(argv[i], "--pack") && more)
+            o.pack = argv[++i];
+        else if (!strcmp(argv[i], "--out") && more)
+            o.out = argv[++i];
+        else if (!strcmp(argv[i], "--only") && more)
+            o.only = argv[++i];
+        else if (!strcmp(argv[i], "--seconds") && more)
+            o.limit = atof(argv[++i]);
+        else {
+            fprintf(stderr,
+                    "usage: %s [--images DIR] [--pack FILE] [--out FILE] [--only BENCH] "
+                    "[--seconds N]\n",
+                    argv[0]);
+            return 2;
+        }
+    }
+    size_t bytes = 0;
+    char *pack = read_file(o.pack, &bytes);
+    if (!pack) return fprintf(stderr, "cannot read %s: make calibrate makes it\n", o.pack), 5;
+    static const struct program *programs[20000];
+    int n = count_programs(pack, bytes, programs, 20000);
+    return parent(&o, programs, n);
+}
