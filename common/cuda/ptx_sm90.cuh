@@ -189,7 +189,8 @@ template <int N> PTX void registers_fence(float (&d)[N][4]) {
         asm volatile("" : "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])::"memory");
 }
 
-/* The products themselves, wgmma_m64k16_ss<N> and wgmma_m64k16_rs<N>: written by wgmma.sh. */
-#include "wgmma.cuh"
+/* The products themselves, wgmma_m64k16_ss<N> and wgmma_m64k16_rs<N>: build/include/wgmma.cuh, which
+ * wgmma.sh writes. */
+#include <wgmma.cuh>
 
 #undef PTX

@@ -1,7 +1,7 @@
 #!/bin/bash
-# wgmma.sh: prints wgmma.cuh, the functions of wgmma.mma_async.m64nNk16 for N = 8, 16 ... 256 (the
-# Makefile keeps it in build/include). nvcc knows the operands of an asm statement by number only, and
-# all N / 2 accumulators must be written out: that is why this is generated, and not written by hand.
+# wgmma.sh: prints build/include/wgmma.cuh, wgmma.mma_async.m64nNk16 for N = 8, 16 ... 256. nvcc knows
+# the operands of an asm statement by number only, and all N / 2 accumulators must be written out: that
+# is why this is generated, and not written by hand.
 #
 # Operand numbers, results first:
 #   %0 ... %(N/2 - 1)   d[0][0] ... d[N / 8 - 1][3]
