@@ -67,7 +67,7 @@ help: ## this page
 all: $(STAGES) ## build every stage and its kernel images
 
 .PHONY: run
-run: $(addprefix run-,$(if $(ARGS),$(or $(filter stage-%,$(MAKECMDGOALS)),$$(ATTENTION)),$(CHOSEN))) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu J=threads
+run: $$(addprefix run-,$$(if $$(ARGS),$$(or $$(filter stage-%,$$(MAKECMDGOALS)),$$(ATTENTION)),$$(CHOSEN))) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu J=threads
 	@$(if $(ARGS),$(if $(filter stage-%,$(MAKECMDGOALS)),,echo "make: left out, with options of their own: $(filter-out $(ATTENTION),$(CHOSEN))" >&2))
 
 .PHONY: $(addprefix run-,$(STAGES))
