@@ -12,7 +12,7 @@ static int exponent(double x) {
     return e - 1;
 }
 
-/* The exact value of C[row][col] (in double: 16 products of 22 bits fit) and the bound of judge(). */
+/* C[row][col], exactly (in double: 16 products of 22 bits fit), and the bound of judge(). */
 static double exact(const struct matrices *m, int row, int col, double *bound) {
     int k = m->a_layout.k;
     double sum = 0;

@@ -1,4 +1,4 @@
-/* Stage 5 on the host: no attention, but one WGMMA with a problem and options of its own. Checks one
+/* Stage 5 on the host: no attention, but one WGMMA, a problem with options of its own. Checks one
  * product against double; measures it (--sweep: all of them); shows a mistake (--break); explains a
  * layout (--explain). */
 #include "experiment.h"
