@@ -43,7 +43,7 @@ static void row_missing(struct product *r, const char *name, const char *why) {
     row(r, name, text, "", "", "");
 }
 
-/* C = A B^T, once. What the emulator's checker says of a planted mistake is a result, no failure. */
+/* C = A B^T, once. What the emulator's checker says of a planted mistake is a result. */
 static const char *multiply(struct product *r) {
     const struct experiment *e = r->experiment;
     struct placed p = {0};
