@@ -37,7 +37,7 @@ CUDA := $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
 # #include "common/base/reason.h": paths from here; a file of the same folder by its name.
 CPPFLAGS  := -I. -isystem $(CUDA)/include -D_GNU_SOURCE -MMD -MP
 CFLAGS    := -std=c11 -O2 -g -march=x86-64-v3 -ffp-contract=off -Wall -Wextra -Werror -fopenmp $(SANITIZE)
-NVCCFLAGS := -std=c++17 -lineinfo -I. -Xptxas -v --Werror all-warnings
+NVCCFLAGS := -std=c++17 -lineinfo -I. -I$(BUILD)/include -Xptxas -v --Werror all-warnings
 LDLIBS    := -l:libjansson.a -l:libgomp.a -ldl -lm -lpthread
 Q         := $(if $(V),,@)
 LINK       = $(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
@@ -67,7 +67,7 @@ help: ## this page
 all: $(STAGES) ## build every stage and its kernel images
 
 .PHONY: run
-run: $(addprefix run-,$(if $(ARGS),$(or $(filter stage-%,$(MAKECMDGOALS)),$$(ATTENTION)),$(CHOSEN))) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu J=threads
+run: $$(addprefix run-,$$(if $$(ARGS),$$(or $$(filter stage-%,$$(MAKECMDGOALS)),$$(ATTENTION)),$$(CHOSEN))) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu J=threads
 	@$(if $(ARGS),$(if $(filter stage-%,$(MAKECMDGOALS)),,echo "make: left out, with options of their own: $(filter-out $(ATTENTION),$(CHOSEN))" >&2))
 
 .PHONY: $(addprefix run-,$(STAGES))
@@ -116,6 +116,11 @@ $(STAGES:%=$(BUILD)/images/%.mk): $(BUILD)/images/%.mk: stages/rules.sh $$(wildc
 	@mkdir -p $(@D) && stages/rules.sh $(call folder-of,$*) > $@
 include $(STAGES:%=$(BUILD)/images/%.mk)
 -include $(patsubst %,%.d,$(foreach s,$(STAGES),$(images-$s)))
+
+# wgmma.mma_async for every N, which the CUDA C of Hopper's stages includes.
+$(foreach s,$(STAGES),$(images-$s)): | $(BUILD)/include/wgmma.cuh
+$(BUILD)/include/wgmma.cuh: common/cuda/wgmma.sh
+	@mkdir -p $(@D) && $< > $@
 
 ATTENTION      := $(foreach s,$(CHOSEN),$(if $(filter attention,$(problem-$s)),$s))
 attention-only  = $(if $(ATTENTION),,echo "make: $(CHOSEN) computes no attention ($(problem-$(CHOSEN))) and has no $@; make help lists the other stages" >&2; exit 2)

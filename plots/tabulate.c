@@ -107,7 +107,7 @@ static struct cell cell(const json_t *record, const char *column) {
     return counter(record, column);
 }
 
-/* A stage that is no attention kernel (stage 5) has a problem of its own: any will do. */
+/* A stage that computes no attention has a problem of its own: any will do. */
 static const json_t *newest(const json_t *records, const char *stage, const char *problem) {
     const json_t *record, *found = NULL;
     const char *found_time = "";

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     for (char *line = strtok(text, "\n"); line && argc < 65; line = strtok(NULL, "\n"))
         argv[argc++] = line;
     struct options options;
-    const char *why = options_read(argc, argv, &options);
+    const char *why = options_read(argc, argv, NULL, &options);
     if (why && (!*why || strchr(why, '\n'))) abort(); /* one line, never empty */
     if (!why && !(attention_flops(&options.problem) >= 0)) abort();
     free(text);

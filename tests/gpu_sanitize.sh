@@ -6,8 +6,8 @@
 #
 # The shapes meet every head_dim that some stage takes, both masks, ragged tails, GQA, rows that see
 # no key, few rows over many keys (clusters of 2 and 8), a single key, and more tiles than SMs. A shape
-# that the stage refuses (exit 3) is counted apart: 12 shapes must remain. Stage 5 has shapes of its
-# own: layouts, operand sources and widths of one instruction.
+# that the stage refuses (exit 3) is counted apart: 12 shapes must remain. A stage that computes no
+# attention has shapes of its own, a file `shapes` in its folder: options, a line each.
 . tests/tap.sh
 . tests/stages.sh
 tools="memcheck racecheck synccheck initcheck"
@@ -31,11 +31,6 @@ shapes=(
     "--head-dim 64 --heads 134 --seqlen-q 70 --seqlen-k 200"
     "--head-dim 128 --heads 134 --seqlen 70 --causal"
 )
-products=()
-for swizzle in none 32 64 128; do
-    products+=("--swizzle $swizzle --k-steps 3" "--swizzle $swizzle --major-b n --n 256 --k-steps 3"
-        "--swizzle $swizzle --a regs --n 72 --k-steps 3")
-done
 
 # RUN TOOL PROGRAM ARGUMENTS...: leaves its output in $tap_dir/RUN and its exit status in RUN.status
 sanitize() {
@@ -55,7 +50,11 @@ finds_planted() { # TOOL
     [ "$(cat "$tap_dir/$1-planted.status")" -eq 99 ] || { echo "its planted bug was not found"; return 1; }
 }
 
-shapes_of() { if [ "$1" = stage-5 ]; then printf '%s\n' "${products[@]}"; else printf '%s\n' "${shapes[@]}"; fi; }
+shapes_of() { # STAGE
+    local own
+    own=$(echo stages/"${1#stage-}"-*/shapes)
+    if [ -e "$own" ]; then grep -v '^#' "$own"; else printf -- '--batch 1 --heads 2 %s\n' "${shapes[@]}"; fi
+}
 
 stage_is_clean() { # TOOL STAGE
     local shape run i=0 clean=0 refused=0 failed=0
@@ -81,11 +80,9 @@ for tool in $tools; do
     start "$tool-planted" "$tool" "$build/tests/planted" "$tool"
     for program in $sanitized; do
         name=$(basename "$program") i=0
-        options="--batch 1 --heads 2 --counters none"
-        [ "$name" = stage-5 ] && options=
         while read -r shape; do
             # shellcheck disable=SC2086
-            start "$tool-$name-$((i++))" "$tool" "$program" --device cuda $options $shape --no-time --quiet
+            start "$tool-$name-$((i++))" "$tool" "$program" --device cuda $shape --counters none --no-time --quiet
         done < <(shapes_of "$name")
     done
 done

@@ -60,7 +60,7 @@ mutant_build() {
     ln -f "$build/stage-$stage" "$folder/stage-$stage" || return 1
     for image in $(mutate_images "$stage"); do
         # shellcheck disable=SC2046
-        "${NVCC:-nvcc}" -std=c++17 -lineinfo -I. "-I$source" -w "-$extension" "-arch=$arch" \
+        "${NVCC:-nvcc}" -std=c++17 -lineinfo -I. "-I$build/include" "-I$source" -w "-$extension" "-arch=$arch" \
             $(awk -v image="$image" '$1 == image {$1 = ""; print}' "$source/images") \
             -o "$images/$image.$arch.$extension" "$folder/kernel.cu" || return 1
     done

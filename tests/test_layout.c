@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "common/cuda/gmma_layout.h"
-#include "stages/5-wgmma/fragment.h"
+#include "stages/5-wgmma/wgmma_fragment.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 static struct options o;
 
 /* Splits at blanks and reads. */
-static const char *line(const char *text) {
+static const char *line_of(const struct option_table *own, const char *text) {
     static char buffer[512];
     static char *argv[64];
     int argc = 0;
@@ -19,8 +19,10 @@ static const char *line(const char *text) {
     snprintf(buffer, sizeof buffer, "%s", text);
     for (char *word = strtok(buffer, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
     argv[argc] = NULL;
-    return options_read(argc, argv, &o);
+    return options_read(argc, argv, own, &o);
 }
+
+static const char *line(const char *text) { return line_of(NULL, text); }
 
 static void nothing_said_is_the_mission_shape(void **state) {
     (void)state;
@@ -178,6 +180,40 @@ static void help_and_version_need_nothing_else(void **state) {
     assert_true(o.version);
 }
 
+static void a_problem_of_its_own_has_options_of_its_own(void **state) {
+    (void)state;
+    static struct own {
+        int n;
+        bool explain;
+        const char *name;
+    } own;
+    static const struct option_row rows[] = {
+        {"n", "N", "a number", OPTION_INT(struct own, n, 8, 256)},
+        {"explain", NULL, "a switch", OPTION_SWITCH(struct own, explain, true)},
+        {"name", "NAME", "a text,\nexplained", OPTION_TEXT(struct own, name)},
+        {0},
+    };
+    const struct option_table table = {rows, &own};
+    assert_fine(line_of(&table, "--n 16 --explain --n 24 --name x --quiet --device emu"));
+    assert_int_equal(own.n, 24); /* the last one said */
+    assert_true(own.explain && o.quiet && o.device == DEVICE_EMU);
+    assert_string_equal(own.name, "x");
+    assert_int_equal(reason_status(line_of(&table, "--n 7"), STATUS_RIGHT), STATUS_USAGE);
+    assert_int_equal(reason_status(line_of(&table, "--heads 8"), STATUS_RIGHT), STATUS_USAGE);
+    assert_int_equal(reason_status(line("--explain"), STATUS_RIGHT), STATUS_USAGE);
+
+    char help[8192] = "";
+    FILE *f = fmemopen(help, sizeof help, "w");
+    assert_non_null(f);
+    options_help(f, "stage-9", &table);
+    fclose(f);
+    assert_non_null(strstr(help, "\n  --n N                a number\n"));
+    assert_non_null(
+        strstr(help, "\n  --name NAME          a text,\n                       explained\n"));
+    assert_non_null(strstr(help, "\n  --device D "));
+    assert_null(strstr(help, "--heads"));
+}
+
 /* Whatever the bytes are, reading ends in a reason or in options. */
 static void noise_is_survived(void **state) {
     (void)state;
@@ -207,6 +243,7 @@ int main(void) {
         cmocka_unit_test(bad_lines_are_usage_errors),
         cmocka_unit_test(impossible_problems_are_unsupported),
         cmocka_unit_test(help_and_version_need_nothing_else),
+        cmocka_unit_test(a_problem_of_its_own_has_options_of_its_own),
         cmocka_unit_test(noise_is_survived),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);

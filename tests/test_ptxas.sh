@@ -1,7 +1,8 @@
 #!/bin/bash
 # What ptxas said of every cubin: no spills, registers within the limit that the stage states (but for
 # images with a source of their own), none of the warnings that say that WGMMA was serialised or
-# setmaxnreg ignored (C7508 to C7518). C7517 and C7519, a wait or a fence put in, are what stage 5 asks for.
+# setmaxnreg ignored (C7508 to C7518), or a wait or a fence put in (C7517, C7519). Those two a stage with
+# a problem of its own may ask for: it leaves them out to show what happens, and to time nothing else.
 . tests/tap.sh
 
 within() { # FILE LIMIT
@@ -14,15 +15,15 @@ no_spills() { # FILE
     grep -q '0 bytes spill stores' "$1" && ! grep -E '[1-9][0-9]* bytes spill' "$1"
 }
 no_warnings() { # FILE
-    ! grep -E 'C75[0-9]{2}' "$1" | grep -vE 'C75(17|19)'
+    ! grep -E 'C75[0-9]{2}' "$1" | grep -vE "$asked_for"
 }
 
 for folder in stages/[0-9]*-*; do
     number=$(basename "$folder" | sed 's/-.*//')
+    asked_for='no warning'
+    grep -q '^problem' "$folder/images" && asked_for='C75(17|19)'
     limit=$(sed -n 's/.*\.max_registers = \([0-9]*\).*/\1/p' "$folder"/*.c)
-    # stage 5 is no attention stage and states none
-    grep -q 'const struct stage stage' "$folder"/*.c &&
-        check "stage-$number states a register limit" test -n "$limit"
+    check "stage-$number states a register limit" test -n "$limit"
     for report in "$build/images/stage-$number"/*.sm_*.ptxas; do
         [ -e "$report" ] || continue
         name="stage-$number $(basename "$report" .ptxas)"

@@ -45,7 +45,7 @@ gpu-test: $(CHOSEN) $(GPU_TEST_BIN) $(BUILD)/tests/planted ## the tests that nee
 
 # The kernels of tests/gpu_launch.c, for Hopper alone.
 $(BUILD)/tests/gpu_launch: | $(BUILD)/images/tests/gpu_launch.sm_90a.cubin
-$(BUILD)/images/tests/gpu_launch.sm_90a.cubin: tests/gpu_launch.cu common/cuda/ptx_sm90.cuh | $$(@D)/.dir
+$(BUILD)/images/tests/gpu_launch.sm_90a.cubin: tests/gpu_launch.cu common/cuda/ptx_sm90.cuh $(BUILD)/include/wgmma.cuh | $$(@D)/.dir
 	$(NVCC) $(NVCCFLAGS) -cubin -arch=sm_90a -o $@ $< 2> $(@D)/gpu_launch.ptxas || { cat $(@D)/gpu_launch.ptxas >&2; exit 1; }
 
 # ---- Sanitizers: the same sources, built again in build/sanitize --------------------------------------

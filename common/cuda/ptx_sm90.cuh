@@ -189,77 +189,8 @@ template <int N> PTX void registers_fence(float (&d)[N][4]) {
         asm volatile("" : "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])::"memory");
 }
 
+/* The products themselves, wgmma_m64k16_ss<N> and wgmma_m64k16_rs<N>: build/include/wgmma.cuh, which
+ * wgmma.sh writes. */
+#include <wgmma.cuh>
 
-/* D = A B^T (use_d 0) or D += A B^T (1): wgmma.mma_async.m64nNk16, fp32 D. A (64, 16) and B (N, 16)
- * lie K-major in shared memory. */
-template <int N>
-PTX void wgmma_m64k16_ss(float (&d)[N / 8][4], uint64_t a_desc, uint64_t b_desc, int use_d);
-
-/* D = A B or D += A B. A (64, 16) is in registers: a[r] holds row 16 warp + lane / 4 + 8 (r % 2),
- * columns 2 (lane % 4) + 8 (r / 2) and the next. B (16, N) lies MN-major in shared memory. */
-template <int N>
-PTX void wgmma_m64k16_rs(float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t b_desc, int use_d);
-
-/* Operand lists: D8(i) are the 8 registers of blocks i and i + 1; TEN(p) is "%p0, ... %p9,". */
-#define D4(i) "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])
-#define D8(i) D4(i), D4(i + 1)
-#define D32(i) D8(i), D8(i + 2), D8(i + 4), D8(i + 6)
-#define TEN(p)                                                                                     \
-    "%" #p "0,%" #p "1,%" #p "2,%" #p "3,%" #p "4,%" #p "5,%" #p "6,%" #p "7,%" #p "8,%" #p "9,"
-#define TEN_TO_29 TEN() TEN(1) TEN(2)
-#define TEN_TO_59 TEN_TO_29 TEN(3) TEN(4) TEN(5)
-
-/* WGMMA_SS(N, text of D, of A's descriptor, of B's, of the predicate, operands of D) */
-#define WGMMA_SS(N, D, A, B, P, ...)                                                               \
-    template <>                                                                                    \
-    __device__ __forceinline__ void wgmma_m64k16_ss<N>(float (&d)[N / 8][4], uint64_t a_desc,      \
-                                                       uint64_t b_desc, int use_d) {               \
-        asm volatile("{ .reg .pred p;\n setp.ne.b32 p, " P ", 0;\n"                                \
-                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" D "}, " A ", " B   \
-                     ", p, 1, 1, 0, 0; }"                                                          \
-                     : __VA_ARGS__                                                                 \
-                     : "l"(a_desc), "l"(b_desc), "r"(use_d));                                      \
-    }
-#define WGMMA_RS(N, D, A, B, P, ...)                                                               \
-    template <>                                                                                    \
-    __device__ __forceinline__ void wgmma_m64k16_rs<N>(                                            \
-        float (&d)[N / 8][4], const uint32_t (&a)[4], uint64_t b_desc, int use_d) {                \
-        asm volatile("{ .reg .pred p;\n setp.ne.b32 p, " P ", 0;\n"                                \
-                     "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.f16.f16 {" D "}, {" A "}, " B \
-                     ", p, 1, 1, 1; }"                                                             \
-                     : __VA_ARGS__                                                                 \
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b_desc), "r"(use_d));       \
-    }
-
-WGMMA_SS(64, TEN_TO_29 "%30,%31",
-         "%32", "%33", "%34",
-         D32(0))
-WGMMA_SS(80, TEN_TO_29 "%30,%31,%32,%33,%34,%35,%36,%37,%38,%39",
-         "%40", "%41", "%42",
-         D32(0), D8(8))
-WGMMA_SS(128, TEN_TO_59 "%60,%61,%62,%63",
-         "%64", "%65", "%66",
-         D32(0), D32(8))
-WGMMA_RS(64, TEN_TO_29 "%30,%31",
-         "%32,%33,%34,%35", "%36", "%37",
-         D32(0))
-WGMMA_RS(72, TEN_TO_29 "%30,%31,%32,%33,%34,%35",
-         "%36,%37,%38,%39", "%40", "%41",
-         D32(0), D4(8))
-WGMMA_RS(128, TEN_TO_59 "%60,%61,%62,%63",
-         "%64,%65,%66,%67", "%68", "%69",
-         D32(0), D32(8))
-WGMMA_RS(256, TEN_TO_59 TEN(6) TEN(7) TEN(8) TEN(9) TEN(10) TEN(11)
-         "%120,%121,%122,%123,%124,%125,%126,%127",
-         "%128,%129,%130,%131", "%132", "%133",
-         D32(0), D32(8), D32(16), D32(24))
-
-#undef D4
-#undef D8
-#undef D32
-#undef TEN
-#undef TEN_TO_29
-#undef TEN_TO_59
-#undef WGMMA_SS
-#undef WGMMA_RS
 #undef PTX

@@ -1,9 +1,7 @@
 #include "bench.h"
 
-#include "common/base/program.h"
 #include "common/base/reason.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +51,6 @@ static const char *image_fits(const char *image, const char *planned) {
 
 const char *bench_open(struct device *d, const struct attention *a, const struct inputs *in,
                        const char *image, struct bench *out) {
-    char dir[PATH_MAX];
     *out = (struct bench){.device = d, .problem = *a};
     const char *why = stage.supports(a, &device_info(d)->chip);
     if (why) return reason_as(STATUS_UNSUPPORTED, "%s", why);
@@ -63,8 +60,8 @@ const char *bench_open(struct device *d, const struct attention *a, const struct
     if ((why = stage.plan(a, d, &out->tensors, &out->plan))) goto fail;
     if (image && (why = image_fits(image, out->plan.image))) goto fail;
     if (image) snprintf(out->plan.image, sizeof out->plan.image, "%s", image);
-    snprintf(dir, sizeof dir, "%s/images/stage-%d", program_folder(), stage_number(stage.name));
-    if ((why = device_load(d, dir, out->plan.image, &out->image))) goto fail;
+    if ((why = device_load(d, stage_image_folder(stage.name), out->plan.image, &out->image)))
+        goto fail;
     return NULL;
 fail:
     bench_close(out);

@@ -1,4 +1,4 @@
-/* A stage program. It lies in the library: a stage with a main of its own (stage 5) simply wins. */
+/* A stage program: what its command line asks for. */
 #include "profiler/counters.h"
 #include "profiler/groups_folder.h"
 #include "common/base/interrupt.h"
@@ -45,6 +45,7 @@ static int run(const struct options *o, int argc, char **argv) {
     const char *why = check_options(o);
     if (why) return run_failed(why, STATUS_FILE);
     device_emulator_options(&o->emulator);
+    if (stage.run) return stage.run(o, argc, argv);
     if (o->sweep_random) return random_problems(o, argc, argv);
     if (o->repeat_check) return run_repeats(o, argc, argv);
     if (o->source) return run_source(o);
@@ -67,10 +68,10 @@ int main(int argc, char **argv) {
     struct options o;
     enum status status = STATUS_RIGHT;
     interrupt_catch();
-    const char *why = options_read(argc, argv, &o);
+    const char *why = options_read(argc, argv, stage.options, &o);
     if (why) return run_failed(why, STATUS_USAGE);
     if (o.help)
-        options_help(stdout, program_invocation_short_name);
+        options_help(stdout, program_invocation_short_name, stage.options);
     else if (o.list_counters)
         status = list_counters();
     else if (o.version)

@@ -1,12 +1,12 @@
 #include "options.h"
 
+#include "option_row.h"
 #include "option_value.h"
 
 #include "input.h"
 #include "common/base/reason.h"
 #include "timing.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
@@ -14,33 +14,36 @@
 /* What the line said that only makes sense, or no sense, beside something else. */
 enum seen { SHAPE = 1, MADE = 2, SEQLEN = 4, SEQLEN_EACH = 8, KV_HEADS = 16, EMULATED = 32 };
 
-static const char *read_seqlen(const char *value, struct options *o) {
+static const char *read_seqlen(const char *value, void *into) {
+    struct options *o = into;
     const char *why = option_int("seqlen", value, 0, INT_MAX, &o->problem.seqlen_q);
     o->problem.seqlen_k = o->problem.seqlen_q;
     return why;
 }
 
-static const char *read_scale(const char *value, struct options *o) {
+static const char *read_scale(const char *value, void *into) {
+    struct options *o = into;
     double scale = 0;
     const char *why = option_real("scale", value, 1e-30, 1e30, &scale);
     o->problem.scale = (float)scale;
     return why;
 }
 
-static const char *read_counters(const char *value, struct options *o) {
+static const char *read_counters(const char *value, void *into) {
+    struct options *o = into;
     o->counters = value;
     o->counters_asked = strcmp(value, "none") != 0;
     return NULL;
 }
 
-static const char *read_min_time(const char *value, struct options *o) {
-    return option_real("min-time", value, 0, 3600, &o->min_time_s);
+static const char *read_min_time(const char *value, void *into) {
+    return option_real("min-time", value, 0, 3600, &((struct options *)into)->min_time_s);
 }
 
 /* A reader for each option whose value option_value.c reads into one field. */
 #define READER(name, field)                                                                        \
-    static const char *read_##name(const char *value, struct options *o) {                         \
-        return option_##name(value, &o->field);                                                    \
+    static const char *read_##name(const char *value, void *into) {                                \
+        return option_##name(value, &((struct options *)into)->field);                             \
     }
 READER(causal, problem.mask)
 READER(input, input)
@@ -52,23 +55,13 @@ READER(watch, emulator)
 READER(l2, cold)
 READER(image, image)
 
-/* One line for each option: its place in --help, and where its value goes. */
-struct entry {
-    const char *name, *value; /* value NULL: a switch; "=X": an optional value */
-    const char *help;
-    enum { CUSTOM, IS_INT, IS_TEXT, IS_SWITCH } kind;
-    size_t at;     /* in struct options */
-    long min, max; /* IS_SWITCH: what it sets is in min */
-    const char *(*read)(const char *value, struct options *o); /* CUSTOM */
-    unsigned seen;
-};
-#define AT(field)             .at = offsetof(struct options, field)
-#define INT(field, low, high) .kind = IS_INT, AT(field), .min = low, .max = high
-#define TEXT(field)           .kind = IS_TEXT, AT(field)
-#define SWITCH(field, to)     .kind = IS_SWITCH, AT(field), .min = to
+#define INT(field, low, high) OPTION_INT(struct options, field, low, high)
+#define TEXT(field)           OPTION_TEXT(struct options, field)
+#define SWITCH(field, to)     OPTION_SWITCH(struct options, field, to)
 
 /* clang-format off */
-static const struct entry table[] = {
+/* A stage that has a problem of its own has other options in their place. */
+static const struct option_row attention_rows[] = {
     {"batch", "N", "batch (1)", INT(problem.batch, 0, INT_MAX), .seen = SHAPE},
     {"heads", "N", "query heads (8)", INT(problem.heads, 0, INT_MAX), .seen = SHAPE},
     {"kv-heads", "N", "K and V heads, a divisor of heads (as many)",
@@ -84,13 +77,37 @@ static const struct entry table[] = {
      "made inputs: normal (default) outlier normal3 uniform ascending\n"
      "descending negative constant ramp identity index",
      .read = read_input, .seen = MADE},
-    {"seed", "N", "of the made inputs (1)", .read = read_seed, .seen = MADE},
     {"q", "FILE", "Q from a .npy file: fp16, C order, (batch, heads, seqlen_q, head_dim)",
      TEXT(q_path)},
     {"k", "FILE", "K, (batch, kv_heads, seqlen_k, head_dim)", TEXT(k_path)},
     {"v", "FILE", "V, as K", TEXT(v_path)},
     {"out", "FILE", "write O to a .npy file, fp16", TEXT(out_path)},
     {"lse", "FILE", "write LSE to a .npy file, fp32", TEXT(lse_path)},
+    {"source", NULL, "print the kernel with counts beside its lines, and do nothing else",
+     SWITCH(source, true)},
+    {"timeline", "FILE",
+     "sample what the GPU does every 2 us, write it as a table, and do\nnothing else",
+     TEXT(timeline_path)},
+    {"no-check", NULL, "do not compare with the reference", SWITCH(check, false)},
+    {"l2", "HOW", "warm (default) or cold: L2 flushed before each sample", .read = read_l2},
+    {"rest", "MS",
+     "burst times: no load before, one launch a sample, MS ms rest\nbefore each; --max-samples of them",
+     INT(rest_ms, 0, 10000)},
+    {"min-time", "S", "sample for at least S seconds (0.25) ...", .read = read_min_time},
+    {"max-samples", "N", "... or N samples (200)", INT(max_samples, 1, 1000000)},
+    {"sweep-random", "N", "check N random problems, drawn from --seed, and do nothing else",
+     INT(sweep_random, 1, 10000000)},
+    {"repeat-check", "N", "check that N runs are bitwise equal, and do nothing else",
+     INT(repeat_check, 2, 1000000)},
+    {"image", "NAME", "launch this line of the stage's file images, not the planned one",
+     .read = read_image},
+    {"fallback", NULL, "run the stage before if this one cannot run or a gate fails",
+     SWITCH(fallback, true)},
+    {0},
+};
+
+static const struct option_row rows_of_every_stage[] = {
+    {"seed", "N", "of the made inputs (1)", .read = read_seed, .seen = MADE},
     {"device", "D", "auto (default: a GPU, else the emulator), cuda or emu", .read = read_device},
     {"chip", "NAME", "what the emulator stands for: h200 (default) l4 rtx4090 a100",
      .read = read_chip},
@@ -115,76 +132,27 @@ static const struct entry table[] = {
      .read = read_watch, .seen = EMULATED},
     {"counters", "G,G", "counter groups (" COUNTERS_DEFAULT "), or none", .read = read_counters},
     {"list-counters", NULL, "print the groups and their questions", SWITCH(list_counters, true)},
-    {"source", NULL, "print the kernel with counts beside its lines, and do nothing else",
-     SWITCH(source, true)},
-    {"timeline", "FILE",
-     "sample what the GPU does every 2 us, write it as a table, and do\nnothing else",
-     TEXT(timeline_path)},
-    {"no-check", NULL, "do not compare with the reference", SWITCH(check, false)},
     {"no-time", NULL, "do not take time", SWITCH(time, false)},
-    {"l2", "HOW", "warm (default) or cold: L2 flushed before each sample", .read = read_l2},
-    {"rest", "MS",
-     "burst times: no load before, one launch a sample, MS ms rest\nbefore each; --max-samples of them",
-     INT(rest_ms, 0, 10000)},
-    {"min-time", "S", "sample for at least S seconds (0.25) ...", .read = read_min_time},
-    {"max-samples", "N", "... or N samples (200)", INT(max_samples, 1, 1000000)},
-    {"sweep-random", "N", "check N random problems, drawn from --seed, and do nothing else",
-     INT(sweep_random, 1, 10000000)},
-    {"repeat-check", "N", "check that N runs are bitwise equal, and do nothing else",
-     INT(repeat_check, 2, 1000000)},
-    {"image", "NAME", "launch this line of the stage's file images, not the planned one",
-     .read = read_image},
-    {"fallback", NULL, "run the stage before if this one cannot run or a gate fails",
-     SWITCH(fallback, true)},
     {"csv", NULL, "print values separated by commas", SWITCH(csv, true)},
     {"json", "FILE", "append the record to FILE, one line", TEXT(json_path)},
     {"quiet", NULL, "print nothing but errors", SWITCH(quiet, true)},
     {"help", NULL, "this page", SWITCH(help, true)},
     {"version", NULL, "the revision this was built from", SWITCH(version, true)},
+    {0},
 };
 /* clang-format on */
-enum { N_OPTIONS = sizeof table / sizeof *table, FIRST_CODE = 256 };
 
-void options_help(FILE *f, const char *program) {
+void options_help(FILE *f, const char *program, const struct option_table *own) {
     fprintf(f, "usage: %s [options]\nChecks the answer, then times it, then counts it.\n\n",
             program);
-    for (int i = 0; i < N_OPTIONS; i++) {
-        char left[40];
-        const char *value = table[i].value ? table[i].value : "";
-        snprintf(left, sizeof left, "--%s%s%s%s%s", table[i].name,
-                 *value == '=' ? "["
-                 : *value      ? " "
-                               : "",
-                 value, *value == '=' ? "]" : "", "");
-        const char *line = table[i].help;
-        for (int first = 1; line; first = 0) {
-            int bytes = (int)strcspn(line, "\n");
-            fprintf(f, "  %-20s %.*s\n", first ? left : "", bytes, line);
-            line = line[bytes] ? line + bytes + 1 : NULL;
-        }
-    }
+    option_rows_help(f, own ? own->rows : attention_rows);
+    option_rows_help(f, rows_of_every_stage);
     fprintf(f, "\nexit: 0 right, 1 wrong answer, 2 usage, 3 unsupported problem or chip, 4 device "
                "failure,\n"
                "5 file failure, 6 no counters, 77 nothing here can run it, 130/143 interrupted\n");
 }
 
 /* ---- The line ------------------------------------------------------------------------------- */
-
-static const char *read_one(const struct entry *e, const char *value, struct options *o) {
-    void *at = (char *)o + e->at;
-    switch (e->kind) {
-    case IS_INT:
-        return option_int(e->name, value, e->min, e->max, at);
-    case IS_TEXT:
-        *(const char **)at = value;
-        return NULL;
-    case IS_SWITCH:
-        *(bool *)at = e->min != 0;
-        return NULL;
-    default:
-        return e->read(value, o);
-    }
-}
 
 /* The file that two outputs would go to, or NULL; a device or a pipe in /dev takes any number. */
 static const char *same_file(const struct options *o) {
@@ -226,10 +194,9 @@ static const char *options_complete(struct options *o, unsigned seen) {
     return why ? reason_as(STATUS_UNSUPPORTED, "%s", why) : NULL;
 }
 
-const char *options_read(int argc, char **argv, struct options *out) {
-    struct option longs[N_OPTIONS + 1] = {0};
+const char *options_read(int argc, char **argv, const struct option_table *own,
+                         struct options *out) {
     unsigned seen = 0;
-    int code;
     *out = (struct options){.problem = attention_default(),
                             .input = "normal",
                             .seed = 1,
@@ -239,24 +206,9 @@ const char *options_read(int argc, char **argv, struct options *out) {
                             .rest_ms = TIMING_LOADED,
                             .min_time_s = 0.25,
                             .max_samples = 200};
-    for (int i = 0; i < N_OPTIONS; i++)
-        longs[i] = (struct option){table[i].name,
-                                   !table[i].value          ? no_argument
-                                   : *table[i].value == '=' ? optional_argument
-                                                            : required_argument,
-                                   NULL, FIRST_CODE + i};
-    optind = 0; /* start over: tests read several lines */
-    while ((code = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
-        const char *word = argv[optind > 0 ? optind - 1 : 0];
-        if (code == ':') return reason_as(STATUS_USAGE, "%.64s needs a value (see --help)", word);
-        if (code == '?') return reason_as(STATUS_USAGE, "no option %.64s (see --help)", word);
-        const struct entry *e = &table[code - FIRST_CODE];
-        seen |= e->seen;
-        const char *why = read_one(e, optarg, out);
-        if (why) return why;
-    }
-    if (optind < argc)
-        return reason_as(STATUS_USAGE, "'%.64s' is no option (see --help)", argv[optind]);
-    if (out->help || out->version || out->list_counters) return NULL;
+    const struct option_table tables[] = {own ? *own : (struct option_table){attention_rows, out},
+                                          {rows_of_every_stage, out}};
+    const char *why = option_tables_read(tables, 2, argc, argv, &seen);
+    if (why || out->help || out->version || out->list_counters) return why;
     return options_complete(out, seen);
 }

@@ -6,6 +6,7 @@
 #include "attention.h"
 #include "common/device/device.h"
 #include "emulator/emulator.h"
+#include "option_row.h"
 
 #include <stdio.h>
 
@@ -43,6 +44,8 @@ struct options {
 
 #define COUNTERS_DEFAULT "TENSOR,SHARED,OCCUPANCY,MEMORY"
 
-/* NULL, or what is wrong with the command line (STATUS_USAGE). */
-const char *options_read(int argc, char **argv, struct options *out);
-void options_help(FILE *f, const char *program);
+/* NULL, or what is wrong with the command line (STATUS_USAGE). `own`: options of a stage that has a
+ * problem of its own, in place of attention's; NULL for all others. */
+const char *options_read(int argc, char **argv, const struct option_table *own,
+                         struct options *out);
+void options_help(FILE *f, const char *program, const struct option_table *own);

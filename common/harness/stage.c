@@ -1,9 +1,19 @@
 #include "stage.h"
 
+#include "common/base/program.h"
+
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 int stage_number(const char *folder) { return atoi(folder); }
+
+const char *stage_image_folder(const char *folder) {
+    static char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/images/stage-%d", program_folder(), stage_number(folder));
+    return path;
+}
 
 struct attention_args stage_args(const struct attention *a, const struct stage_tensors *t) {
     const double log2_e = 1.4426950408889634;

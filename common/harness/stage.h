@@ -2,7 +2,9 @@
 #pragma once
 
 #include "attention.h"
+#include "common/base/reason.h"
 #include "common/device/device.h"
+#include "options.h"
 
 enum { STAGE_MAX_LAUNCHES = 4 };
 
@@ -47,12 +49,21 @@ struct stage {
 
     /* At most this share of them more, for what usual data make the kernel compute again. */
     double tensor_redone;
+
+    /* A stage that computes no attention has a problem of its own, and none of what stands above
+     * but name, previous and max_registers: it says which options describe that problem, and what
+     * it does. NULL, NULL: attention. */
+    const struct option_table *options;
+    enum status (*run)(const struct options *o, int argc, char **argv);
 };
 
 extern const struct stage stage;
 
 /* N of the folder "N-name". */
 int stage_number(const char *folder);
+
+/* Where the kernel images of that stage lie: images/stage-N beside the program. */
+const char *stage_image_folder(const char *folder);
 
 /* The kernel arguments for problem `a` at these addresses. */
 struct attention_args stage_args(const struct attention *a, const struct stage_tensors *t);

@@ -1,10 +1,12 @@
-/* One experiment with one WGMMA: what is multiplied,
- * how it lies in shared memory, what is done wrong. */
+/* One experiment with one WGMMA: what is multiplied, how it lies in shared memory, what is done
+ * wrong, what came out, and how long it took. */
 #pragma once
 
-#include "profiler/counters.h"
-#include "common/device/device.h"
+#include "common/base/reason.h"
 #include "common/cuda/gmma_layout.h"
+#include "common/device/device.h"
+#include "common/harness/options.h"
+#include "profiler/counters.h"
 #include "wgmma_args.h"
 
 #include <jansson.h>
@@ -20,13 +22,48 @@ struct experiment {
     bool a_m_major; /* A lies with M contiguous */
     bool b_n_major; /* B lies with N contiguous */
     bool a_in_registers;
-    const char *mistake; /* a name from mistake_name(), or NULL */
+    const char *mistake; /* a name from MISTAKES, or NULL */
     const char *input;   /* input_fill()'s names, or "zeros" */
     uint64_t seed;
 };
 
-/* The operands on the host. */
-struct operands {
+/* ---- the mistakes, --break WHAT: their names, and what is done wrong */
+
+/* clang-format off */
+#define MISTAKES(X)                                                                                \
+    X("lbo-sbo-swapped",                                                                           \
+      "the leading and the stride offset of both descriptors are exchanged")                       \
+    X("wrong-swizzle",                                                                             \
+      "the descriptors name another swizzle than the tiles were written with")                     \
+    X("unaligned",                                                                                 \
+      "B's tile starts 8 bytes late; a descriptor cannot say so: it drops the low 4 bits")         \
+    X("row-slot",                                                                                  \
+      "bit 0 of an accumulator's index is taken for its row, not bit 1")                           \
+    X("missing-proxy-fence",                                                                       \
+      "no fence.proxy.async between the ordinary writes and the wgmma")                            \
+    X("missing-fence",                                                                             \
+      "no wgmma.fence before the wgmma")                                                           \
+    X("missing-wait",                                                                              \
+      "no wgmma.wait_group before the accumulators are read")
+/* clang-format on */
+
+/* What a mistake is, in a sentence; NULL: there is none of that name. */
+const char *mistake_text(const char *name);
+bool experiment_makes(const struct experiment *e, const char *mistake);
+
+/* ---- what an experiment is called */
+
+/* The image that holds it: "n64", "n64-missing-wait". Returns out. */
+const char *experiment_image(const struct experiment *e, char out[48]);
+/* "m64n64k16 x1, A smem K-major, B K-major, swizzle 128". Returns out. */
+const char *experiment_text(const struct experiment *e, char out[96]);
+/* The "problem" of a record. */
+json_t *experiment_json(const struct experiment *e);
+
+/* ---- A and B */
+
+/* On the host. */
+struct matrices {
     half *a;              /* (64, K) */
     half *b;              /* (N, K) */
     unsigned char *tiles; /* as in shared memory; args.tile_bytes long */
@@ -35,36 +72,26 @@ struct operands {
     struct wgmma_args args; /* all but the addresses */
 };
 
-const char *operands_make(const struct experiment *e, struct operands *out);
-void operands_free(struct operands *o);
+const char *matrices_make(const struct experiment *e, struct matrices *out);
+void matrices_free(struct matrices *m);
 
 /* The same on a device. */
 struct placed {
     device_ptr a, tiles, c, cycles;
     struct wgmma_args args;
 };
-const char *placed_make(struct device *d, const struct experiment *e, const struct operands *o,
+const char *placed_make(struct device *d, const struct experiment *e, const struct matrices *m,
                         int n_cycles, struct placed *out);
 void placed_free(struct device *d, struct placed *p);
 
-/* The i-th mistake, or NULL past the last, and what it is in a sentence. */
-const char *mistake_name(int i);
-const char *mistake_text(const char *name);
-/* The image that holds the experiment: "n64", "n64-missing-wait". Returns out. */
-const char *experiment_image(const struct experiment *e, char out[48]);
-/* "m64n64k16 A smem K-major, B K-major, swizzle 128". Returns out. */
-const char *experiment_text(const struct experiment *e, char out[96]);
-/* The "problem" of a record. */
-json_t *experiment_json(const struct experiment *e);
-
 /* Prints the map of shared memory and the descriptors, field by field. */
-void explain(FILE *f, const struct experiment *e, const struct operands *o);
+void explain(FILE *f, const struct experiment *e, const struct matrices *m);
 
 /* ---- judging C */
 
 struct verdict {
-    int n_elements,
-        n_wrong; /* wrong: further from the double reference than the bound, or not finite */
+    int n_elements;
+    int n_wrong; /* further from the double reference than the bound, or not finite */
     double max_error, mean_error;
     double worst_of_bound; /* max over elements of error / bound; at most 1 if all are right */
 };
@@ -72,7 +99,7 @@ struct verdict {
  * aligned to the largest and truncated at 2^-25 of its power of two, then
  * truncate to fp32 (Xie et al., MMA-Sim, arXiv 2511.10909):
  *   17 * 2^(e_max - 25) + 2^(e_result - 23)      for each k step. */
-void judge(const struct experiment *e, const struct operands *o, const float *c, bool *is_wrong,
+void judge(const struct experiment *e, const struct matrices *m, const float *c, bool *is_wrong,
            struct verdict *out);
 /* A picture of C: a character for 2 x 2 elements: '.' right, '+' some wrong, '#' all wrong. */
 void picture(FILE *f, const struct experiment *e, const bool *is_wrong);
@@ -101,9 +128,11 @@ const char *measure_counters(struct device *d, const struct experiment *e, const
  * memory gives 128 bytes a cycle, and B is N * 32 bytes, A 2048. */
 double model_cycles(const struct experiment *e);
 
-/* All measurements: a table on stdout, progress on
- * stderr, records appended to json_path (or NULL). */
-const char *sweep(struct device *d, const char *json_path, int argc, char **argv);
+/* --sweep: all measurements, a table on stdout, progress on stderr, records appended to json_path
+ * (or NULL). */
+const char *measure_sweep(struct device *d, const char *json_path, int argc, char **argv);
 
-/* Where kernel images lie: beside the program. */
-const char *image_folder(void);
+/* ---- one experiment: multiply, judge, measure, count; print, and append the record */
+
+enum status product(const struct experiment *e, const struct options *o, struct device *d, int argc,
+                    char **argv);

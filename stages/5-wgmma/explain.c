@@ -50,16 +50,16 @@ static void explain_tile(FILE *f, char matrix, const struct gmma_layout *l) {
     free(chunk);
 }
 
-void explain(FILE *f, const struct experiment *e, const struct operands *o) {
+void explain(FILE *f, const struct experiment *e, const struct matrices *m) {
     char text[96];
     fprintf(f, "%s\n\n", experiment_text(e, text));
-    explain_descriptor(f, 'A', o->args.a_desc);
-    explain_descriptor(f, 'B', o->args.b_desc);
+    explain_descriptor(f, 'A', m->args.a_desc);
+    explain_descriptor(f, 'B', m->args.b_desc);
     fprintf(f, "k step, bytes added to the start of A and B:");
     for (int s = 0; s < e->k_steps; s++)
-        fprintf(f, "  %d: %u, %u", s, o->args.a_start[s], o->args.b_start[s]);
+        fprintf(f, "  %d: %u, %u", s, m->args.a_start[s], m->args.b_start[s]);
     fprintf(f, "\n\n");
-    explain_tile(f, 'A', &o->a_layout);
-    fprintf(f, "\n(B's tile starts at byte %u)\n", o->b_tile);
-    explain_tile(f, 'B', &o->b_layout);
+    explain_tile(f, 'A', &m->a_layout);
+    fprintf(f, "\n(B's tile starts at byte %u)\n", m->b_tile);
+    explain_tile(f, 'B', &m->b_layout);
 }

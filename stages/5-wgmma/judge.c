@@ -12,17 +12,16 @@ static int exponent(double x) {
     return e - 1;
 }
 
-/* The exact value of C[row][col] (in double: 16
- * products of 22 bits fit) and the bound of judge(). */
-static double exact(const struct operands *o, int row, int col, double *bound) {
-    int k = o->a_layout.k;
+/* C[row][col], exactly (in double: 16 products of 22 bits fit), and the bound of judge(). */
+static double exact(const struct matrices *m, int row, int col, double *bound) {
+    int k = m->a_layout.k;
     double sum = 0;
     *bound = 0;
     for (int k0 = 0; k0 < k; k0 += WGMMA_K) {
         int e_max = exponent(sum);
         for (int i = k0; i < k0 + WGMMA_K; i++) {
             double product =
-                (double)half_to_float(o->a[row * k + i]) * half_to_float(o->b[col * k + i]);
+                (double)half_to_float(m->a[row * k + i]) * half_to_float(m->b[col * k + i]);
             if (exponent(product) > e_max) e_max = exponent(product);
             sum += product;
         }
@@ -31,12 +30,12 @@ static double exact(const struct operands *o, int row, int col, double *bound) {
     return sum;
 }
 
-void judge(const struct experiment *e, const struct operands *o, const float *c, bool *is_wrong,
+void judge(const struct experiment *e, const struct matrices *m, const float *c, bool *is_wrong,
            struct verdict *out) {
     *out = (struct verdict){.n_elements = WGMMA_M * e->n};
     double sum = 0;
     for (int i = 0; i < out->n_elements; i++) {
-        double bound, want = exact(o, i / e->n, i % e->n, &bound);
+        double bound, want = exact(m, i / e->n, i % e->n, &bound);
         double error = fabs(c[i] - want);
         if (!(error <= INFINITY)) error = INFINITY; /* NaN */
         is_wrong[i] = !(error <= bound);

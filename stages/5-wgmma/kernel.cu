@@ -24,12 +24,11 @@
  *   row  8    T0    T1    T2    T3   |  T0           r = 1    |  r = 3
  *
  * Shared memory: A's tile, then B's at the next multiple of 1024 bytes, byte for byte as the host
- * laid them out (operands.c): the kernel knows no layout, only descriptors. */
-#include "fragment.h"
-#include "operands.h"
+ * laid them out (matrices.c): the kernel knows no layout, only descriptors. */
 #include "common/cuda/ptx.cuh"
 #include "common/cuda/ptx_sm90.cuh"
 #include "wgmma_args.h"
+#include "wgmma_fragment.h"
 
 constexpr int N = TILE_N;        // columns of C: -DTILE_N=8, 16 ... 256
 constexpr int WARPGROUP = 128; // threads that issue one wgmma together
@@ -41,28 +40,13 @@ constexpr int WARPGROUP = 128; // threads that issue one wgmma together
 #endif
 
 // One instruction, six forms: A from shared memory K-major or M-major, or from registers; B K-major
-// or N-major. The immediates are scale-a, scale-b (1: as it is), trans-a, trans-b (1: not K-major).
-#define WGMMA(name, A, IMMEDIATES)                                                                 \
-    static __device__ __forceinline__ void name(float (&d)[N / 8][4], const uint32_t (&a)[4],      \
-                                                uint64_t a_desc, uint64_t b_desc, int scale_d) {   \
-        asm volatile("{ .reg .pred p;\n setp.ne.b32 p, " SCALE_D ", 0;\n"                          \
-                     "wgmma.mma_async.sync.aligned.m64n" N_TEXT "k16.f32.f16.f16 {" D_LIST "}, " A \
-                     ", " B_DESC ", p, 1, 1, " IMMEDIATES "; }"                                    \
-                     : D_OPERANDS                                                                  \
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(a_desc), "l"(b_desc),       \
-                       "r"(scale_d));                                                              \
-    }
-#define TEXT_OF(x) #x
-#define TEXT(x)    TEXT_OF(x)
-#define N_TEXT     TEXT(TILE_N)
-WGMMA(wgmma_smem_k_k, A_DESC, "0, 0")
-#if BREAK == 0 // a mistake is shown with the first form
-WGMMA(wgmma_smem_k_n, A_DESC, "0, 1")
-WGMMA(wgmma_smem_m_k, A_DESC, "1, 0")
-WGMMA(wgmma_smem_m_n, A_DESC, "1, 1")
-WGMMA(wgmma_regs_k_k, A_REGS, "0")
-WGMMA(wgmma_regs_k_n, A_REGS, "1")
-#endif
+// or N-major.
+template <bool A_IN_REGISTERS, int A_MAJOR, int B_MAJOR>
+static __device__ __forceinline__ void wgmma(float (&d)[N / 8][4], const uint32_t (&a)[4],
+                                             uint64_t a_desc, uint64_t b_desc, int use_d) {
+    if constexpr (A_IN_REGISTERS) wgmma_m64k16_rs<N, B_MAJOR>(d, a, b_desc, use_d);
+    else wgmma_m64k16_ss<N, A_MAJOR, B_MAJOR>(d, a_desc, b_desc, use_d);
+}
 
 // Copies the tiles to shared memory, which lies at a multiple of 1024 bytes as swizzles want it.
 static __device__ uint32_t load_tiles(const struct wgmma_args &args) {
@@ -76,7 +60,8 @@ static __device__ uint32_t load_tiles(const struct wgmma_args &args) {
 }
 
 // A (64, 16) at k step s, from plain row order into the fragment drawn above.
-static __device__ __forceinline__ void load_a_fragment(uint32_t (&a)[4], const struct wgmma_args &args, int s) {
+static __device__ __forceinline__ void load_a_fragment(uint32_t (&a)[4],
+                                                       const struct wgmma_args &args, int s) {
     int tid = threadIdx.x % WARPGROUP;
     for (int r = 0; r < 4; r++) {
         int row = wgmma_a_row(tid, r), k = 16 * s + wgmma_a_k(tid, r);
@@ -84,39 +69,45 @@ static __device__ __forceinline__ void load_a_fragment(uint32_t (&a)[4], const s
     }
 }
 
-#define MULTIPLY(form, A_IN_REGISTERS)                                                             \
-    extern "C" __global__ void __launch_bounds__(WARPGROUP)                                        \
-        multiply_##form(const __grid_constant__ struct wgmma_args args) {                          \
-        float d[N / 8][4];                                                                         \
-        uint32_t smem = load_tiles(args), a[4] = {};                                               \
-        for (int s = 0; s < args.k_steps; s++) {                                                   \
-            if (A_IN_REGISTERS) load_a_fragment(a, args, s);                                       \
-            if (BREAK != BREAK_FENCE)                                                              \
-                wgmma_fence(); /* registers that this thread wrote are ready for the wgmma */      \
-            wgmma_##form(d, a, gmma_desc_advance(args.a_desc, smem + args.a_start[s]),             \
-                         gmma_desc_advance(args.b_desc, smem + args.b_start[s]), s > 0);           \
-            wgmma_commit_group();                                                                  \
-            if (BREAK != BREAK_WAIT)                                                               \
-                wgmma_wait_group<0>(); /* a may be refilled, and d be read, after this only */     \
-        }                                                                                          \
-        store_c(args, d);                                                                          \
-    }
-
 static __device__ void store_c(const struct wgmma_args &args, const float (&d)[N / 8][4]) {
     int tid = threadIdx.x;
     for (int i = 0; i < N / 2; i++) {
-        int row = args.wrong_row_slot ? tid / 32 * 16 + tid % 32 / 4 + i % 2 * 8 : wgmma_row(tid, i);
+        int row = args.wrong_row_slot ? tid / 32 * 16 + tid % 32 / 4 + i % 2 * 8
+                                      : wgmma_row(tid, i);
         args.c[row * N + wgmma_col(tid, i)] = d[i / 4][i % 4];
     }
 }
 
-MULTIPLY(smem_k_k, false)
-#if BREAK == 0
-MULTIPLY(smem_k_n, false)
-MULTIPLY(smem_m_k, false)
-MULTIPLY(smem_m_n, false)
-MULTIPLY(regs_k_k, true)
-MULTIPLY(regs_k_n, true)
+template <bool A_IN_REGISTERS, int A_MAJOR, int B_MAJOR>
+static __device__ void multiply(const struct wgmma_args &args) {
+    float d[N / 8][4];
+    uint32_t smem = load_tiles(args), a[4] = {};
+    for (int s = 0; s < args.k_steps; s++) {
+        if (A_IN_REGISTERS) load_a_fragment(a, args, s);
+        if (BREAK != BREAK_FENCE)
+            wgmma_fence(); // registers that this thread wrote are ready for the wgmma
+        wgmma<A_IN_REGISTERS, A_MAJOR, B_MAJOR>(
+            d, a, gmma_desc_advance(args.a_desc, smem + args.a_start[s]),
+            gmma_desc_advance(args.b_desc, smem + args.b_start[s]), s > 0);
+        wgmma_commit_group();
+        if (BREAK != BREAK_WAIT)
+            wgmma_wait_group<0>(); // a may be refilled, and d be read, after this only
+    }
+    store_c(args, d);
+}
+
+#define MULTIPLY(form, A_IN_REGISTERS, A_MAJOR, B_MAJOR)                                           \
+    extern "C" __global__ void __launch_bounds__(WARPGROUP)                                        \
+        multiply_##form(const __grid_constant__ struct wgmma_args args) {                          \
+        multiply<A_IN_REGISTERS, A_MAJOR, B_MAJOR>(args);                                          \
+    }
+MULTIPLY(smem_k_k, false, K_MAJOR, K_MAJOR)
+#if BREAK == 0 // a mistake is shown with the first form
+MULTIPLY(smem_k_n, false, K_MAJOR, MN_MAJOR)
+MULTIPLY(smem_m_k, false, MN_MAJOR, K_MAJOR)
+MULTIPLY(smem_m_n, false, MN_MAJOR, MN_MAJOR)
+MULTIPLY(regs_k_k, true, K_MAJOR, K_MAJOR)
+MULTIPLY(regs_k_n, true, K_MAJOR, MN_MAJOR)
 
 // GROUP wgmma are issued and committed together, and then at most DEPTH groups may still be under
 // way. A warpgroup times itself from its first issue until its last result is there.
@@ -136,10 +127,8 @@ static __device__ void measure(const struct wgmma_args &args) {
 #pragma unroll UNROLL // a branch between issues would be timed too
     for (int round = 0; round < args.rounds; round++) {
 #pragma unroll
-        for (int i = 0; i < GROUP; i++) {
-            if (A_IN_REGISTERS) wgmma_regs_k_k(d, a, a_desc, b_desc, 1);
-            else wgmma_smem_k_k(d, a, a_desc, b_desc, 1);
-        }
+        for (int i = 0; i < GROUP; i++)
+            wgmma<A_IN_REGISTERS, K_MAJOR, K_MAJOR>(d, a, a_desc, b_desc, 1);
         wgmma_commit_group();
         wgmma_wait_group<DEPTH>(); // what this stage is about: how far ahead may the issue run?
     }

@@ -1,6 +1,7 @@
 /* Cycles, TFLOPS and counters of one instruction. */
 #include "experiment.h"
 #include "common/base/reason.h"
+#include "common/harness/stage.h"
 #include "common/harness/timing.h"
 
 #include <stdlib.h>
@@ -25,27 +26,30 @@ static void make_launch(const struct experiment *e, const struct measurement *m,
     device_launch_arg(out, &args, sizeof args);
 }
 
-struct bench {
-    struct operands operands;
+/* What a measurement needs on the device. */
+struct rig {
+    struct matrices matrices;
     struct placed placed;
     struct device_image *image;
 };
 
-static const char *bench_open(struct device *d, const struct experiment *e, int n_cycles,
-                              struct bench *out) {
-    *out = (struct bench){0};
+static const char *rig_open(struct device *d, const struct experiment *e, int n_cycles,
+                            struct rig *out) {
+    *out = (struct rig){0};
     char image[48];
     if (e->a_m_major || e->b_n_major) return "only K-major operands are measured";
-    const char *why = operands_make(e, &out->operands);
-    if (!why) why = placed_make(d, e, &out->operands, n_cycles, &out->placed);
-    if (!why) why = device_load(d, image_folder(), experiment_image(e, image), &out->image);
+    const char *why = matrices_make(e, &out->matrices);
+    if (!why) why = placed_make(d, e, &out->matrices, n_cycles, &out->placed);
+    if (!why)
+        why =
+            device_load(d, stage_image_folder(stage.name), experiment_image(e, image), &out->image);
     return why;
 }
 
-static void bench_close(struct device *d, struct bench *b) {
+static void rig_close(struct device *d, struct rig *b) {
     device_unload(d, b->image);
     placed_free(d, &b->placed);
-    operands_free(&b->operands);
+    matrices_free(&b->matrices);
 }
 
 const char *measure_cycles(struct device *d, const struct experiment *e,
@@ -54,8 +58,8 @@ const char *measure_cycles(struct device *d, const struct experiment *e,
     int n = m->n_ctas * m->warpgroups;
     int64_t *cycles = calloc(n, sizeof *cycles);
     double *samples = calloc((size_t)n * N_LAUNCHES, sizeof *samples);
-    struct bench b = {0};
-    const char *why = cycles && samples ? bench_open(d, e, n, &b) : reason("out of memory");
+    struct rig b = {0};
+    const char *why = cycles && samples ? rig_open(d, e, n, &b) : reason("out of memory");
     struct device_launch launch;
     int rounds = N_WGMMA / m->group;
     if (!why) make_launch(e, m, &b.placed, rounds, &launch);
@@ -70,7 +74,7 @@ const char *measure_cycles(struct device *d, const struct experiment *e,
         timing_statistics(samples, n * N_LAUNCHES, &t);
         *out = (struct cycles){n * N_LAUNCHES, t.median_us, t.iqr_us, t.min_us};
     }
-    bench_close(d, &b);
+    rig_close(d, &b);
     free(samples);
     free(cycles);
     return why;
@@ -78,10 +82,10 @@ const char *measure_cycles(struct device *d, const struct experiment *e,
 
 const char *measure_chip(struct device *d, const struct experiment *e, const struct measurement *m,
                          double *tflops) {
-    struct bench b = {0};
+    struct rig b = {0};
     struct device_launch launch;
     struct timing t;
-    const char *why = bench_open(d, e, m->n_ctas * m->warpgroups, &b);
+    const char *why = rig_open(d, e, m->n_ctas * m->warpgroups, &b);
     int rounds = 16 * N_WGMMA / m->group;
     if (!why) {
         make_launch(e, m, &b.placed, rounds, &launch);
@@ -92,7 +96,7 @@ const char *measure_chip(struct device *d, const struct experiment *e, const str
             2.0 * WGMMA_M * e->n * WGMMA_K * rounds * m->group * m->warpgroups * m->n_ctas;
         *tflops = flops / t.median_us * 1e-6;
     }
-    bench_close(d, &b);
+    rig_close(d, &b);
     return why;
 }
 
@@ -102,13 +106,13 @@ const char *measure_counters(struct device *d, const struct experiment *e, const
      * them, is below 1 %. */
     bool exact = device_info(d)->is_emulator;
     const struct measurement m = {4, 1, 1, exact ? 1 : device_info(d)->chip.n_sms};
-    struct bench b = {0};
+    struct rig b = {0};
     struct device_launch launch;
-    const char *why = bench_open(d, e, m.n_ctas, &b);
+    const char *why = rig_open(d, e, m.n_ctas, &b);
     if (!why) {
         make_launch(e, &m, &b.placed, (exact ? N_WGMMA / 4 : N_WGMMA) / m.group, &launch);
         why = counters_collect(d, b.image, &launch, 1, groups, out);
     }
-    bench_close(d, &b);
+    rig_close(d, &b);
     return why;
 }

@@ -1,62 +1,15 @@
-/* Operands, laid out and misplaced on purpose. */
+/* A and B: made, laid out as in shared memory, and misplaced on purpose. */
 #include "experiment.h"
+#include "common/base/reason.h"
 #include "common/cuda/half.h"
 #include "common/harness/input.h"
-#include "common/base/reason.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *text;
-} mistakes[] = {
-    {"lbo-sbo-swapped", "the leading and the stride offset of both descriptors are exchanged"},
-    {"wrong-swizzle", "the descriptors name another swizzle than the tiles were written with"},
-    {"unaligned",
-     "B's tile starts 8 bytes late; a descriptor cannot say so: it drops the low 4 bits"},
-    {"row-slot", "bit 0 of an accumulator's index is taken for its row, not bit 1"},
-    {"missing-proxy-fence", "no fence.proxy.async between the ordinary writes and the wgmma"},
-    {"missing-fence", "no wgmma.fence before the wgmma"},
-    {"missing-wait", "no wgmma.wait_group before the accumulators are read"},
-};
-enum { N_MISTAKES = sizeof mistakes / sizeof mistakes[0] };
-
 /* A wrong descriptor leads past the tiles: zeros lie
  * there, so that its result is the same everywhere. */
 enum { MISTAKE_BYTES = 40 * 1024 };
-
-const char *mistake_name(int i) { return i < N_MISTAKES ? mistakes[i].name : NULL; }
-
-const char *mistake_text(const char *name) {
-    for (int i = 0; i < N_MISTAKES; i++)
-        if (!strcmp(mistakes[i].name, name)) return mistakes[i].text;
-    return NULL;
-}
-
-static bool makes(const struct experiment *e, const char *mistake) {
-    return e->mistake && !strcmp(e->mistake, mistake);
-}
-
-const char *experiment_image(const struct experiment *e, char out[48]) {
-    bool in_compiler = makes(e, "missing-fence") || makes(e, "missing-wait");
-    snprintf(out, 48, "n%d%s%s", e->n, in_compiler ? "-" : "", in_compiler ? e->mistake : "");
-    return out;
-}
-
-const char *experiment_text(const struct experiment *e, char out[96]) {
-    snprintf(out, 96, "m64n%dk16 x%d, A %s %s-major, B %s-major, swizzle %d", e->n, e->k_steps,
-             e->a_in_registers ? "regs" : "smem", e->a_m_major ? "M" : "K",
-             e->b_n_major ? "N" : "K", e->swizzle);
-    return out;
-}
-
-json_t *experiment_json(const struct experiment *e) {
-    char text[96];
-    return json_pack("{ss,si,si,ss,ss,ss,si,ss,sI}", "text", experiment_text(e, text), "n", e->n,
-                     "k_steps", e->k_steps, "a", e->a_in_registers ? "regs" : "smem", "major_a",
-                     e->a_m_major ? "m" : "k", "major_b", e->b_n_major ? "n" : "k", "swizzle",
-                     e->swizzle, "input", e->input, "seed", (json_int_t)e->seed);
-}
 
 /* The matrices as an attention problem's Q and K: (1, 1, 64, K) and (1, 1, N, K). */
 static const char *fill(const struct experiment *e, half *a, half *b) {
@@ -86,8 +39,8 @@ static void lay_out(unsigned char *tile, const struct gmma_layout *l, const half
 static uint64_t describe(const struct experiment *e, const struct gmma_layout *l, uint32_t start) {
     struct gmma_desc d = gmma_layout_desc(l);
     d.start = start;
-    if (makes(e, "wrong-swizzle")) d.swizzle = (d.swizzle + 1) % 4;
-    if (makes(e, "lbo-sbo-swapped")) {
+    if (experiment_makes(e, "wrong-swizzle")) d.swizzle = (d.swizzle + 1) % 4;
+    if (experiment_makes(e, "lbo-sbo-swapped")) {
         uint32_t leading = d.leading_bytes;
         d.leading_bytes = d.stride_bytes;
         d.stride_bytes = leading;
@@ -95,11 +48,11 @@ static uint64_t describe(const struct experiment *e, const struct gmma_layout *l
     return gmma_desc_encode(d);
 }
 
-const char *operands_make(const struct experiment *e, struct operands *out) {
+const char *matrices_make(const struct experiment *e, struct matrices *out) {
     int k = WGMMA_K * e->k_steps;
-    *out = (struct operands){.a_layout = {WGMMA_M, k, e->a_m_major, e->swizzle},
+    *out = (struct matrices){.a_layout = {WGMMA_M, k, e->a_m_major, e->swizzle},
                              .b_layout = {e->n, k, e->b_n_major, e->swizzle}};
-    uint32_t shift = makes(e, "unaligned") ? 8 : 0;
+    uint32_t shift = experiment_makes(e, "unaligned") ? 8 : 0;
     out->b_tile = ((uint32_t)gmma_layout_bytes(&out->a_layout) + 1023) / 1024 * 1024;
     uint32_t bytes = out->b_tile + (uint32_t)gmma_layout_bytes(&out->b_layout) + 16;
     if (e->mistake && bytes < MISTAKE_BYTES) bytes = MISTAKE_BYTES;
@@ -107,8 +60,8 @@ const char *operands_make(const struct experiment *e, struct operands *out) {
                                     .a_desc = describe(e, &out->a_layout, 0),
                                     .b_desc = describe(e, &out->b_layout, out->b_tile + shift),
                                     .k_steps = e->k_steps,
-                                    .wrong_row_slot = makes(e, "row-slot"),
-                                    .no_proxy_fence = makes(e, "missing-proxy-fence")};
+                                    .wrong_row_slot = experiment_makes(e, "row-slot"),
+                                    .no_proxy_fence = experiment_makes(e, "missing-proxy-fence")};
     for (int s = 0; s < e->k_steps; s++) {
         out->args.a_start[s] = gmma_layout_step(&out->a_layout, s);
         out->args.b_start[s] = gmma_layout_step(&out->b_layout, s);
@@ -124,25 +77,25 @@ const char *operands_make(const struct experiment *e, struct operands *out) {
     return NULL;
 }
 
-void operands_free(struct operands *o) {
-    free(o->a);
-    free(o->b);
-    free(o->tiles);
+void matrices_free(struct matrices *m) {
+    free(m->a);
+    free(m->b);
+    free(m->tiles);
 }
 
-const char *placed_make(struct device *d, const struct experiment *e, const struct operands *o,
+const char *placed_make(struct device *d, const struct experiment *e, const struct matrices *m,
                         int n_cycles, struct placed *out) {
-    size_t a_bytes = sizeof(half) * WGMMA_M * o->a_layout.k;
+    size_t a_bytes = sizeof(half) * WGMMA_M * m->a_layout.k;
     size_t c_bytes = sizeof(float) * WGMMA_M * e->n;
     size_t cycles_bytes = sizeof(int64_t) * (n_cycles ? n_cycles : 1);
-    *out = (struct placed){.args = o->args};
+    *out = (struct placed){.args = m->args};
     const char *why;
     if ((why = device_alloc(d, a_bytes, &out->a)) ||
-        (why = device_alloc(d, o->args.tile_bytes, &out->tiles)) ||
+        (why = device_alloc(d, m->args.tile_bytes, &out->tiles)) ||
         (why = device_alloc(d, c_bytes, &out->c)) ||
         (why = device_alloc(d, cycles_bytes, &out->cycles)) ||
-        (why = device_copy_in(d, out->a, o->a, a_bytes)) ||
-        (why = device_copy_in(d, out->tiles, o->tiles, o->args.tile_bytes)) ||
+        (why = device_copy_in(d, out->a, m->a, a_bytes)) ||
+        (why = device_copy_in(d, out->tiles, m->tiles, m->args.tile_bytes)) ||
         (why = device_fill(d, out->c, 0xffffffffu, c_bytes)) || /* NaN: unwritten is not right */
         (why = device_fill(d, out->cycles, 0, cycles_bytes)))
         return why;

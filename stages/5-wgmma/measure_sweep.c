@@ -1,10 +1,11 @@
-/* The sweep over all that might change a wgmma's cycles. */
+/* --sweep: everything that might change a wgmma's cycles, measured. */
 #include "experiment.h"
 #include "common/base/interrupt.h"
 #include "common/base/reason.h"
 #include "common/harness/record.h"
+#include "common/harness/stage.h"
 
-#include <string.h>
+#include <errno.h>
 
 struct point {
     const char *sweep; /* which question */
@@ -58,7 +59,7 @@ static json_t *point_record(struct device *d, const struct point *p, const struc
     double flop = 2.0 * WGMMA_M * p->e.n * WGMMA_K * p->m.warpgroups;
     int clock = device_clock_mhz(d);
     json_t *r = record_new(argc, argv);
-    json_object_set_new(r, "stage", json_string("5-wgmma"));
+    json_object_set_new(r, "stage", json_string(stage.name));
     json_object_set_new(r, "sweep", json_string(p->sweep));
     json_object_set_new(r, "problem", experiment_json(&p->e));
     json_object_set_new(r, "device", record_device(device_info(d), clock, clock));
@@ -74,7 +75,7 @@ static json_t *point_record(struct device *d, const struct point *p, const struc
     return r;
 }
 
-const char *sweep(struct device *d, const char *json_path, int argc, char **argv) {
+const char *measure_sweep(struct device *d, const char *json_path, int argc, char **argv) {
     struct point points[160];
     int n_sms = device_info(d)->chip.n_sms;
     int n = add_points(points, n_sms);
@@ -92,7 +93,7 @@ const char *sweep(struct device *d, const char *json_path, int argc, char **argv
         double tflops = 0;
         char text[96];
         all_sms.n_ctas = n_sms;
-        fprintf(stderr, "\rstage-5: %d of %d", i + 1, n);
+        fprintf(stderr, "\r%s: %d of %d", program_invocation_short_name, i + 1, n);
         why = measure_cycles(d, &p->e, &p->m, &c);
         if (!why && p->chip) why = measure_chip(d, &p->e, &all_sms, &tflops);
         if (why) break;
