@@ -29,7 +29,7 @@ enum {
     WARPS = 32,   /* records a CTA has room for */
     SM_WORD = 16, /* behind 8 x (start, end) */
     MAX_REPS = 9,
-    TASK_SECONDS = 20, /* a task that takes longer hangs */
+    TASK_SECONDS = 10, /* a task that takes longer hangs */
     BENCH_LOSSES = 6,  /* lost contexts until the rest of a bench is skipped */
     LOSSES_IN_A_ROW = 30,
     MAX_GROUPS = 512,
