@@ -7,7 +7,9 @@
  * kernels from chips/bench/<name>.cu (table in calibrate_kernels.c).
  *
  * A child process does the work, so that a kernel that faults or hangs costs one line: the parent
- * starts another child behind it. */
+ * starts another child behind it. What faulted is not tried again in other places: the rest of its
+ * variants (those equal up to the first '/') is skipped, and so is a bench that has lost BENCH_LOSSES
+ * contexts. --probe runs only the least programs, one by one, and says which of them work. */
 #include "calibrate.h"
 
 #include <elf.h>
@@ -27,19 +29,29 @@ enum {
     WARPS = 32,   /* records a CTA has room for */
     SM_WORD = 16, /* behind 8 x (start, end) */
     MAX_REPS = 9,
-    TASK_SECONDS = 20, /* a task that takes longer hangs */
+    TASK_SECONDS = 10, /* a task that takes longer hangs */
+    BENCH_LOSSES = 6,  /* lost contexts until the rest of a bench is skipped */
+    LOSSES_IN_A_ROW = 30,
+    MAX_GROUPS = 512,
 };
 
 /* pipes.py, pack() */
 struct program {
     char bench[24], variant[56];
     uint32_t code_bytes, threads, ctas, smem_bytes, reps, n_stamps, passes, instructions, wide,
-        spare;
+        expect; /* the first stamp, or 0 */
 };
 
+/* Shared by parent and children. */
 struct progress {
     volatile int task;       /* under way */
     volatile double started; /* seconds */
+    volatile int losses, in_a_row, wrong;
+    volatile int n_groups;
+    struct group {
+        char name[88]; /* a bench, or a bench and the start of a variant */
+        int losses;
+    } group[MAX_GROUPS];
 };
 
 static double seconds(void) {
@@ -94,7 +106,10 @@ const char *image_open(struct image *im, const char *folder, const char *name) {
     for (int i = 0; i < e->e_shnum; i++)
         if (!strcmp(names + s[i].sh_name, ".text.bench")) {
             im->text_at = s[i].sh_offset;
-            im->text_bytes = s[i].sh_size;
+            /* The last EXIT stays: the file says where it is, and the driver may rely on that. */
+            for (size_t k = 0; k + 16 <= s[i].sh_size; k += 16)
+                if ((*(const uint16_t *)(im->bytes + im->text_at + k) & 0xfff) == 0x94d)
+                    im->text_bytes = k;
         }
     return NULL;
 }
@@ -141,7 +156,7 @@ static void look(const struct program *p, uint32_t *all, int rep, struct seen *s
         }
         s->span[pass][rep] = last - first;
     }
-    bool values = !strcmp(p->bench, "least"); /* stamps are results there */
+    bool values = !strcmp(p->bench, "least") || p->expect; /* stamps are results there */
     for (int i = 0; i < s->n; i++)
         for (uint32_t k = 0; k < p->n_stamps; k++) {
             uint32_t t = record_of(all, s->cta[i], s->warp[i])[SM_WORD + 1 + k];
@@ -214,6 +229,9 @@ static const char *program_run(struct bench *b, const struct program *p) {
                     p->variant, seen.span[0][0]);
     }
     if (!why) tell(b, p, &seen, reps);
+    if (!why && !seen.n && strcmp(p->bench, "probe")) why = "no warp left a record";
+    if (!why && p->expect && seen.stamp[0][0][0] != p->expect)
+        why = reason("%g where %u was expected", seen.stamp[0][0][0], p->expect);
     if (module) b->cu->ModuleUnload(module);
     free(copy);
     return why;
@@ -254,7 +272,7 @@ static const char *bench_open(struct bench *b, const char *folder, size_t data_b
 
 struct options {
     const char *images, *pack, *out, *only;
-    double limit; /* seconds in all */
+    double begin, limit; /* seconds: the clock then; how long in all */
 };
 
 static int count_programs(const char *pack, size_t bytes, const struct program **at, int room) {
@@ -267,7 +285,39 @@ static int count_programs(const char *pack, size_t bytes, const struct program *
 }
 
 static bool wanted(const struct options *o, const char *bench) {
-    return o->only ? !strncmp(bench, o->only, strlen(o->only)) : strcmp(bench, "counted") != 0;
+    if (o->only) return !strncmp(bench, o->only, strlen(o->only));
+    return strcmp(bench, "counted") != 0 && strcmp(bench, "probe") != 0;
+}
+
+/* NULL if it has lost nothing, unless it is to be made. */
+static struct group *group_of(struct progress *progress, const char *bench, const char *variant,
+                              bool make) {
+    char name[sizeof progress->group->name];
+    int n = variant ? (int)strcspn(variant, "/") : 0;
+    snprintf(name, sizeof name, "%.23s%s%.*s", bench, variant ? " " : "", n,
+             variant ? variant : "");
+    for (int i = 0; i < progress->n_groups; i++)
+        if (!strcmp(progress->group[i].name, name)) return &progress->group[i];
+    if (!make || progress->n_groups == MAX_GROUPS) return NULL;
+    struct group *g = &progress->group[progress->n_groups];
+    snprintf(g->name, sizeof g->name, "%s", name);
+    progress->n_groups++;
+    return g;
+}
+
+static void lost(struct progress *progress, const char *bench, const char *variant) {
+    progress->losses++;
+    progress->in_a_row++;
+    if (!strcmp(bench, "probe")) return; /* all of them run */
+    struct group *all = group_of(progress, bench, NULL, true),
+                 *these = group_of(progress, bench, variant, true);
+    if (all) all->losses++;
+    if (these) these->losses++;
+}
+
+static bool given_up(struct progress *progress, const char *bench, const char *variant) {
+    const struct group *all = group_of(progress, bench, NULL, false);
+    return (all && all->losses >= BENCH_LOSSES) || group_of(progress, bench, variant, false);
 }
 
 static int child(const struct options *o, const struct program **programs, int n_programs, int from,
@@ -277,7 +327,7 @@ static int child(const struct options *o, const struct program **programs, int n
     b.out = fopen(o->out, from ? "a" : "w");
     if (!b.out) return fprintf(stderr, "cannot write %s\n", o->out), 5;
     /* A profiler that repeats launches saves memory first: what it counts needs little. */
-    bool few = o->only && !strcmp(o->only, "counted");
+    bool few = o->only && (!strcmp(o->only, "counted") || !strcmp(o->only, "probe"));
     const char *why = bench_open(&b, o->images, few ? (size_t)64 << 20 : DATA_BYTES);
     if (why) return fprintf(stderr, "%s\n", why), 4;
     int n_kernels = kernels_count(), n_tasks = n_kernels + n_programs;
@@ -287,14 +337,34 @@ static int child(const struct options *o, const struct program **programs, int n
         progress->task = i;
         progress->started = seconds();
         if (!wanted(o, bench)) continue;
-        if (i % 250 == 0) printf("%d of %d: %s\n", i, n_tasks, bench), fflush(stdout);
+        if (given_up(progress, bench, variant)) {
+            fprintf(b.out, "%s\t%s\tskipped\t\t\t\t\t0\n", bench, variant);
+            continue;
+        }
+        bool probe = !strcmp(bench, "probe"), faults = !strncmp(variant, "faults", 6);
+        if (!probe && i % 250 == 0) {
+            printf("%3.0f s, %d of %d: %s\n", seconds() - o->begin, i, n_tasks, bench);
+            fflush(stdout);
+        }
         why = i < n_kernels ? kernels_run(&b, i) : program_run(&b, programs[i - n_kernels]);
+        if (probe) {
+            printf("probe %-28s %s\n", variant,
+                   why      ? why
+                   : faults ? "works: it should fault"
+                            : "ok");
+            fflush(stdout);
+            if (!why != !faults && !strncmp(variant, "frame", 5)) progress->wrong++;
+        }
         if (why) {
             fprintf(b.out, "%s\t%s\tfailed\t%s\t\t\t\t0\n", bench, variant, why);
             fflush(b.out);
-            printf("%s %s: %s\n", bench, variant, why);
-            if (CALL(&b, StreamSynchronize, NULL)) return 1; /* the context is lost */
-        }
+            if (!probe) printf("%s %s: %s\n", bench, variant, why);
+            if (CALL(&b, StreamSynchronize, NULL)) { /* the context is lost */
+                lost(progress, bench, variant);
+                return 1;
+            }
+        } else
+            progress->in_a_row = 0;
         fflush(b.out);
     }
     progress->task = n_tasks;
@@ -305,9 +375,8 @@ static int parent(const struct options *o, const struct program **programs, int 
     struct progress *progress =
         mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (progress == MAP_FAILED) return 5;
-    int n_tasks = kernels_count() + n_programs, failed = 0, idle = 0;
-    double begin = seconds();
-    for (int from = 0; from < n_tasks && seconds() - begin < o->limit;) {
+    int n_tasks = kernels_count() + n_programs, idle = 0;
+    for (int from = 0; from < n_tasks && seconds() - o->begin < o->limit;) {
         progress->task = from - 1;
         progress->started = seconds() + 40; /* the context takes a while */
         fflush(stdout);
@@ -318,7 +387,7 @@ static int parent(const struct options *o, const struct program **programs, int 
         while (waitpid(pid, &status, WNOHANG) == 0) {
             usleep(20000);
             bool hangs = seconds() - progress->started > TASK_SECONDS;
-            if (hangs || seconds() - begin > o->limit) {
+            if (hangs || seconds() - o->begin > o->limit) {
                 printf("task %d %s\n", progress->task,
                        hangs ? "hangs: ended" : "cut off: time is up");
                 kill(pid, SIGKILL);
@@ -335,24 +404,30 @@ static int parent(const struct options *o, const struct program **programs, int 
         if (WIFSIGNALED(status)) {
             FILE *f = fopen(o->out, "a");
             int i = progress->task - kernels_count();
+            const char *bench = i < 0 ? kernels_bench(progress->task) : programs[i]->bench;
+            const char *variant = i < 0 ? kernels_variant(progress->task) : programs[i]->variant;
             if (f) {
-                fprintf(f, "\n%s\t%s\tfailed\tended by signal %d\t\t\t\t0\n",
-                        i < 0 ? kernels_bench(progress->task) : programs[i]->bench,
-                        i < 0 ? kernels_variant(progress->task) : programs[i]->variant,
+                fprintf(f, "\n%s\t%s\tfailed\tended by signal %d\t\t\t\t0\n", bench, variant,
                         WTERMSIG(status));
                 fclose(f);
             }
+            printf("%s %s: ended by signal %d\n", bench, variant, WTERMSIG(status));
+            if (!strncmp(variant, "frame", 5)) progress->wrong++;
+            lost(progress, bench, variant);
         }
-        if (++failed > 40) return fprintf(stderr, "calibrate: too many failures\n"), 4;
+        if (progress->in_a_row > LOSSES_IN_A_ROW)
+            return fprintf(stderr, "calibrate: nothing works any more\n"), 4;
         from = progress->task + 1;
     }
-    printf("%d tasks, %d lost contexts, %.0f s\n", n_tasks, failed, seconds() - begin);
-    return failed ? 1 : 0;
+    printf("%d tasks, %d lost contexts, %.0f s\n", n_tasks, progress->losses, seconds() - o->begin);
+    if (progress->wrong) printf("%d frames do not work: nothing else can\n", progress->wrong);
+    bool probe = o->only && !strcmp(o->only, "probe");
+    return probe ? progress->wrong > 0 : progress->losses > 0;
 }
 
 int main(int argc, char **argv) {
-    struct options o = {"build/chips", "build/chips/pipes.pack", "results/calibrate.tsv", NULL,
-                        270};
+    struct options o = {
+        "build/chips", "build/chips/pipes.pack", "results/calibrate.tsv", NULL, seconds(), 270};
     for (int i = 1; i < argc; i++) {
         bool more = i + 1 < argc;
         if (!strcmp(argv[i], "--images") && more)
@@ -363,12 +438,16 @@ int main(int argc, char **argv) {
             o.out = argv[++i];
         else if (!strcmp(argv[i], "--only") && more)
             o.only = argv[++i];
-        else if (!strcmp(argv[i], "--seconds") && more)
+        else if (!strcmp(argv[i], "--probe")) {
+            o.only = "probe";
+            o.out = "results/probe.tsv";
+            o.limit = 120;
+        } else if (!strcmp(argv[i], "--seconds") && more)
             o.limit = atof(argv[++i]);
         else {
             fprintf(stderr,
                     "usage: %s [--images DIR] [--pack FILE] [--out FILE] [--only BENCH] "
-                    "[--seconds N]\n",
+                    "[--seconds N] [--probe]\n",
                     argv[0]);
             return 2;
         }

@@ -14,7 +14,7 @@ $(TEMPLATES:%=$(CHIPS)/%.cubin): $(CHIPS)/%.cubin: chips/bench/template.cu | $(C
 	@echo "nvcc $@"
 	@$(NVCC) $(filter-out -lineinfo,$(NVCCFLAGS)) -cubin -arch=sm_90a $(template-$*) -o $@ $< 2> $(@:.cubin=.ptxas) || { cat $(@:.cubin=.ptxas) >&2; exit 1; }
 
-$(TIMED:%=$(CHIPS)/%.cubin): $(CHIPS)/%.cubin: chips/bench/%.cu chips/bench/timed.cuh common/cuda/ptx.cuh common/cuda/ptx_sm90.cuh $(BUILD)/include/wgmma.cuh | $(CHIPS)/.dir
+$(TIMED:%=$(CHIPS)/%.cubin) $(CHIPS)/forms.cubin: $(CHIPS)/%.cubin: chips/bench/%.cu chips/bench/timed.cuh common/cuda/ptx.cuh common/cuda/ptx_sm90.cuh $(BUILD)/include/wgmma.cuh | $(CHIPS)/.dir
 	@echo "nvcc $@"
 	@$(NVCC) $(NVCCFLAGS) -cubin -arch=sm_90a -o $@ $< 2> $(@:.cubin=.ptxas) || { cat $(@:.cubin=.ptxas) >&2; exit 1; }
 
@@ -29,8 +29,12 @@ $(BUILD)/chips/calibrate_kernels.o: chips/calibrate_kernels.def
 .PHONY: calibrate
 calibrate: $(BUILD)/calibrate $(CHIPS)/pipes.pack $(foreach i,$(TEMPLATES) $(TIMED),$(CHIPS)/$i.cubin) ## measure this GPU with some 5000 microbenchmarks: results/calibrate.tsv
 	@mkdir -p results
-	@flock -F $(BUILD)/device.lock $(BUILD)/calibrate --images $(CHIPS) --pack $(CHIPS)/pipes.pack --out $(CALIBRATED)
+	@flock -F $(BUILD)/device.lock $(BUILD)/calibrate --images $(CHIPS) --pack $(CHIPS)/pipes.pack --probe
+	@flock -F $(BUILD)/device.lock $(BUILD)/calibrate --images $(CHIPS) --pack $(CHIPS)/pipes.pack --out $(CALIBRATED) --seconds 420
 
+# Every image that is there makes the second comparison stronger; forms.cubin alone lacks WGMMA.
+FORMS := $(CHIPS)/forms.cubin $(foreach i,$(TEMPLATES) $(TIMED),$(CHIPS)/$i.cubin)
 .PHONY: check-calibrate
-check-calibrate: $(CHIPS)/pipes.pack ## are the microbenchmarks' instructions what was meant? NVDISASM=nvdisasm
+check-calibrate: $(CHIPS)/pipes.pack $(FORMS) ## are the microbenchmarks' instructions what was meant? NVDISASM=nvdisasm
 	@python3 chips/bench/pipes.py --check $(or $(NVDISASM),nvdisasm) $(CHIPS)/check.bin
+	@python3 chips/bench/pipes.py --forms $(FORMS) $(wildcard $(BUILD)/images/*/*.sm_90a.cubin)

@@ -2,7 +2,8 @@
 as programs for sass.py. Writes them all into one file that chips/calibrate.c runs:
 
     python3 chips/bench/pipes.py build/chips/pipes.pack
-    python3 chips/bench/pipes.py --check NVDISASM     is every encoding what was meant?
+    python3 chips/bench/pipes.py --check NVDISASM FILE    is every encoding what was meant?
+    python3 chips/bench/pipes.py --forms CUBIN...         has ptxas written such instructions?
 
 One program has one or more roles; a role is code for some warps of a CTA:
 
@@ -15,9 +16,11 @@ loop and clocks cancel. Warp w runs on sub-core w % 4, which the program `place`
 
     R0 thread   R1 warp   R2:3 results   R4 shared address   R5 lane   R6 start   R8 end
     R10:11 global address   R12, R13 counters   R14 SM   R16:17 where the pass's clocks go
-    R20-27 sources   R28-59 results of the body   R64-125 stamps
+    R20-27 sources   R28-59 results of the body   R64-125 stamps   R126, R127: the hardware's
 """
 
+import functools
+import re
 import struct
 import subprocess
 import sys
@@ -28,7 +31,7 @@ MAX_STAMPS = 62
 WORDS = 128
 DRAIN = 0x3F
 ONE = 0x3F800000
-LARGE = 16384  # bytes: what the small template holds
+HIGHEST, HIGHEST_WIDE = 125, 244  # register; template.cu has 128 and 247, two of them out of reach
 
 BODY_ARGS = {
     "LDGSTS": dict(d=4, a=10), "LDG": dict(a=10), "LDG64": dict(a=10), "LDG128": dict(a=10),
@@ -75,21 +78,25 @@ class Role:
 
 class Program:
     """stride: bytes of shared memory from lane to lane, or (mask, m1, shift, m2): lane's address is
-    (lane & mask) m1 + (lane >> shift) m2. align: warps meet by barrier, or by clock (two CTAs)."""
+    (lane & mask) m1 + (lane >> shift) m2. align: warps meet by barrier, or by clock (two CTAs).
+    expect: what the first stamp must be, where it is not 0."""
 
     def __init__(self, bench, variant, roles, stamps=0, passes=2, threads=None, ctas=1, smem=49152,
                  stride=4, warp_bytes=0, global_stride=16, align="barrier", instructions=0, reps=5,
-                 wide=False):
+                 wide=False, expect=0):
         self.bench, self.variant, self.roles, self.n_stamps = bench, variant, roles, stamps
         self.passes, self.ctas, self.smem, self.stride = passes, ctas, smem, stride
         self.warp_bytes, self.global_stride, self.align = warp_bytes, global_stride, align
         self.threads = threads or 32 * (max(w for r in roles for w in r.warps) + 1)
-        self.instructions, self.reps, self.wide = instructions, reps, wide
+        self.instructions, self.reps, self.wide, self.expect = instructions, reps, wide, expect
         assert stamps <= MAX_STAMPS and self.threads <= 512, variant
 
     def code(self):
-        return assemble(self.prologue() + self.dispatch() + [
-            i for k, role in enumerate(self.roles) for i in self.role(k, role)])
+        return assemble(self.listing())
+
+    def listing(self):
+        return self.prologue() + self.dispatch() + [
+            i for k, role in enumerate(self.roles) for i in self.role(k, role)]
 
     def address(self):
         if isinstance(self.stride, tuple):
@@ -108,7 +115,7 @@ class Program:
         out += self.address()
         out += [imad_imm(4, 1, self.warp_bytes, 4, stall=8), add_imm(4, 4, 0x400, stall=8)]
         out += [mov_imm(r, ONE, stall=2) for r in range(18, 64)]
-        out += [mov_imm(r, 0, stall=2) for r in range(64, 192 if self.wide else 128)]
+        out += [mov_imm(r, 0, stall=2) for r in range(64, 192 if self.wide else 126)]
         out += [op("MOV", d=16, b=2, stall=8), op("MOV", d=17, b=3, stall=8),
                 isetp_ne_imm(0, 5, 99, stall=15)]
         return out
@@ -164,7 +171,7 @@ PIPES = ["FFMA", "FMUL", "FADD", "FMNMX", "FSEL", "FSETP", "F2FP", "HADD2", "HAD
          "RCP", "LG2", "F2I", "POPC", "HMMA", "HMMA8", "SHFL", "SHFLI", "LDS", "LDS64", "LDS128",
          "STS", "STS64", "STS128", "LDSM1", "LDSM2", "LDSM4", "LDSMT4", "STSM1", "STSM4", "LDG",
          "LDG128", "R2UR", "VOTE", "UIADD3", "UMOV", "NOP", "WARPSYNC", "CLOCK", "CLOCK64",
-         "SCLOCK", "ATOMS", "ZERO64"]
+         "TID", "ATOMS", "ZERO64"]
 MIXED = ["FFMA", "FMUL", "IMAD", "IADD3", "LOP3", "FMNMX", "ISETP", "HADD2F", "HFMA2", "F2FP",
          "EX2", "HMMA", "SHFL", "LDS", "LDS128", "STS", "LDSM4", "UIADD3"]
 WIDE = {"LDS64": 8, "STS64": 8, "LDS128": 16, "STS128": 16, "LDSM1": 16, "LDSM2": 16, "LDSM4": 16,
@@ -225,7 +232,7 @@ def pairs():
 
 
 def latency():
-    for name in sorted(VARIABLE - {"TID", "CTAID", "SMID", "LDC", "LDC64"}):
+    for name in sorted(VARIABLE - {"CTAID", "SMID", "LDC", "LDC64"}):
         strides = {4: ""}
         if name.startswith(("LDS", "ATOMS")):
             base = WIDE.get(name, 4)
@@ -265,7 +272,8 @@ def wavefronts():
                 "half16": (15, 4, 4, 128), "pairs8": (0, 0, 1, 8), "row4x128": (3, 128, 5, 0)}
     for name in ("LDS", "LDS64", "LDS128", "STS64", "STS128"):
         for shown, pattern in patterns.items():
-            if name != "LDS" and shown in ("half16", "pairs8"):
+            aligned = not (name.endswith("128") and shown == "row16x8")
+            if name != "LDS" and shown in ("half16", "pairs8") or not aligned:
                 continue
             yield from sizes("pattern", f"{name}/{shown}/4s", lambda u: [name] * u, PLACES["4s"],
                              stride=pattern)
@@ -321,7 +329,7 @@ def ports():
 
 QUEUED = ["EX2", "F2I", "POPC", "LDS", "LDS64", "LDS128", "STS", "STS128", "LDSM1", "LDSM4", "STSM4",
           "SHFL", "ATOMS", "LDG", "LDG128", "STG", "STG128", "LDGSTS", "HMMA", "R2UR", "FFMA", "IADD3",
-          "SCLOCK", "IMADW"]
+          "TID", "IMADW"]
 
 
 def depth():
@@ -440,7 +448,7 @@ def branches():
                 out += [place("FFMA", i).guarded("P5")]
         return out + [label("end")]
 
-    lanes = [add_imm(13, 5, -16, stall=8), isetp_lt_zero(4, 13, stall=15)]
+    lanes = [add_imm(13, 5, -16, stall=8), isetp_ge_zero(4, 13, stall=15)]
     for kind in ("forward", "forward8", "not-taken", "bssy", "divergent", "uniform-skip", "nop-wait",
                  "guard-off", "guard-off-ffma"):
         for where in ("1w", "2w", "4w"):
@@ -471,33 +479,30 @@ def instruction_cache():
 
 
 def barriers():
-    for kind in ("SYNC", "DEFER"):
-        for n in (1, 2, 4, 8, 16):
-            for u in (16, 48):
-                body = [barrier(kind, 1, 32 * n, stall=5) for _ in range(u)]
-                yield Program("bar", f"{kind}/{n}/{u}", [Role(range(n), body)], instructions=u)
+    for n in (1, 2, 4, 8, 16):
+        for u in (16, 48):
+            body = [barrier("SYNC", 1, 32 * n, stall=5) for _ in range(u)]
+            yield Program("bar", f"SYNC/{n}/{u}", [Role(range(n), body)], instructions=u)
     # Warp 0 comes last. Stamps: before, after, and after another instruction of each pipe.
-    for kind in ("SYNC", "DEFER"):
-        for n in (2, 4, 8, 16):
-            def after():
-                return [op("CLOCK", d=65, stall=2), place("FFMA", 0, stall=2),
-                        op("CLOCK", d=66, stall=2), place("LDS", 1, stall=2, wr=0),
-                        op("CLOCK", d=67, stall=2), op("NOP", wait=1), op("CLOCK", d=68, stall=2)]
-            late = Role([0], nops(40) + [op("CLOCK", d=64, stall=2),
-                                         barrier(kind, 1, 32 * n, stall=1)] + after())
-            early = Role(range(1, n), [op("CLOCK", d=64, stall=2),
-                                       barrier(kind, 1, 32 * n, stall=1)] + after())
-            yield Program("barlast", f"{kind}/{n}", [late, early], stamps=5)
+    for n in (2, 4, 8, 16):
+        def after():
+            return [op("CLOCK", d=65, stall=2), place("FFMA", 0, stall=2),
+                    op("CLOCK", d=66, stall=2), place("LDS", 1, stall=2, wr=0),
+                    op("CLOCK", d=67, stall=2), op("NOP", wait=1), op("CLOCK", d=68, stall=2)]
+        late = Role([0], nops(40) + [op("CLOCK", d=64, stall=2),
+                                     barrier("SYNC", 1, 32 * n, stall=1)] + after())
+        early = Role(range(1, n), [op("CLOCK", d=64, stall=2),
+                                   barrier("SYNC", 1, 32 * n, stall=1)] + after())
+        yield Program("barlast", f"SYNC/{n}", [late, early], stamps=5)
     # Hand-over: one side arrives late and goes on, the other waits.
     for n, givers, takers in ((2, [0], [1]), (2, [0], [4]), (8, range(4), range(4, 8))):
-        for kind in ("SYNC", "DEFER"):
-            give = Role(givers, nops(40) + [op("CLOCK", d=64, stall=2),
-                                            barrier("ARV", 1, 32 * n, stall=1),
-                                            op("CLOCK", d=65, stall=2)])
-            take = Role(takers, [op("CLOCK", d=64, stall=2), barrier(kind, 1, 32 * n, stall=1),
-                                 op("CLOCK", d=65, stall=2), place("LDS", 1, stall=2, wr=0),
-                                 op("CLOCK", d=66, stall=2)])
-            yield Program("handover", f"{kind}/{n}/{givers[0]}-{takers[0]}", [give, take], stamps=3)
+        give = Role(givers, nops(40) + [op("CLOCK", d=64, stall=2),
+                                        barrier("ARV", 1, 32 * n, stall=1),
+                                        op("CLOCK", d=65, stall=2)])
+        take = Role(takers, [op("CLOCK", d=64, stall=2), barrier("SYNC", 1, 32 * n, stall=1),
+                             op("CLOCK", d=65, stall=2), place("LDS", 1, stall=2, wr=0),
+                             op("CLOCK", d=66, stall=2)])
+        yield Program("handover", f"SYNC/{n}/{givers[0]}-{takers[0]}", [give, take], stamps=3)
         for u in (8, 24):
             a = [i for _ in range(u) for i in (barrier("SYNC", 1, 32 * n, stall=5),
                                                barrier("ARV", 2, 32 * n, stall=5))]
@@ -507,7 +512,7 @@ def barriers():
                           [Role(givers, a), Role(takers, b)], instructions=u)
 
 
-# ---- WGMMA: accumulators from R64 (N 256: up to R191), stamps from R28
+# ---- WGMMA: accumulators from R56 (N 128: to R119, N 256: to R183), stamps from R24
 
 GDESC = [umov_imm(8, 0x40, stall=8), umov_imm(9, 0x40000040, stall=8),
          umov_imm(10, 0x440, stall=8), umov_imm(11, 0x40000040, stall=15)]
@@ -520,7 +525,7 @@ def products(kind, n, count, pending=0):
     """A group of `count` multiplications, waited for until `pending` groups are left."""
     a = 20 if kind == "rs" else None
     return [op("WGARRIVE", stall=2)] + [
-        hgmma(n, 64, a, last=i == count - 1, stall=2) for i in range(count)] + (
+        hgmma(n, 56, a, last=i == count - 1, stall=2) for i in range(count)] + (
             [] if pending is None else [hgmma_wait(pending, stall=2)])
 
 
@@ -537,12 +542,12 @@ def wgmma():
                 continue
             body = []  # stamps 3 k..: before, all issued, all done
             for k, count in enumerate(counts):
-                body += nops(40) + [op("CLOCK", d=28 + 3 * k, stall=2)]
-                body += products(kind, n, count, None) + [op("CLOCK", d=29 + 3 * k, stall=2),
+                body += nops(40) + [op("CLOCK", d=24 + 3 * k, stall=2)]
+                body += products(kind, n, count, None) + [op("CLOCK", d=25 + 3 * k, stall=2),
                                                           hgmma_wait(0, stall=2),
-                                                          op("CLOCK", d=30 + 3 * k, stall=2)]
+                                                          op("CLOCK", d=26 + 3 * k, stall=2)]
             yield Program("hgmma", f"{kind}{n}/{where}",
-                          [Role(warps, body, setup=GDESC, stamps_at=28)], stamps=3 * len(counts),
+                          [Role(warps, body, setup=GDESC, stamps_at=24)], stamps=3 * len(counts),
                           wide=n == 256)
             for per_group in (1, 2, 4, 8):
                 for groups in (8, 24):
@@ -619,22 +624,177 @@ def stall_counts():
                       [Role([0], mixed + nops(4) + [op("MOV", d=64, b=28, stall=8)])], stamps=1)
 
 
-BENCHES = [place_check, issue, latency, depth, wgmma, beside_wgmma, ports, arbitration, branches, barriers, stall_counts,
+class Bare(Program):
+    """Nothing but its instructions: no record."""
+
+    def __init__(self, bench, variant, code, threads=32, **options):
+        super().__init__(bench, variant, [], threads=threads, passes=1, reps=1, **options)
+        self.bare = code
+
+    def listing(self):
+        return self.bare + [op("EXIT", stall=5)]
+
+
+def probe():
+    """From the least to all that the others need, so that what fails first tells why. Those named
+    "frame" must pass, or nothing can; "faults" must fault."""
+    loads = [op("TID", d=0, wr=0), ldc(2, 0x210, True, wr=1), op("DESC", stall=15)]
+    yield Bare("probe", "frame 01 exit", [])
+    yield Bare("probe", "frame 02 nop", [op("NOP", stall=s, stay=y)
+                                         for s in (1, 2, 4, 5, 8, 11, 13, 15) for y in (0, 1)])
+    yield Bare("probe", "frame 03 mov", [mov_imm(20, 1, stall=8), mov_imm(HIGHEST, 1, stall=8)])
+    yield Bare("probe", "frame 04 clock", [op("CLOCK", d=6, stall=15), op("CLOCK", d=6, stall=8)])
+    yield Bare("probe", "frame 05 loads", loads + nops(1, wait=DRAIN))
+    yield Bare("probe", "frame 06 special", [op("SMID", d=14, wr=0), op("CTAID", d=13, wr=1)]
+               + nops(1, wait=DRAIN))
+    yield Bare("probe", "frame 07 store", loads + nops(1, wait=DRAIN) + [store(0, 0, stall=4)])
+    yield Bare("probe", "frame 08 depbar",
+               loads + nops(1, wait=DRAIN) + [store(0, 0, stall=4), op("LDGDEPBAR", stall=8, wr=0),
+                                              op("DEPBAR", stall=15, wait=1)])
+    yield Bare("probe", "frame 09 branch", [branch("there", stall=5), op("NOP"), label("there")])
+    yield Bare("probe", "frame 10 loop",
+               [mov_imm(12, 4, stall=8), label("loop"), add_imm(12, 12, -1, stall=8),
+                isetp_ne_imm(6, 12, 0, stall=15), branch("loop", stall=5).guarded("P6")])
+    yield Bare("probe", "frame 11 barrier", [barrier("SYNC", 15, 32, stall=15)] + nops(1))
+    yield Bare("probe", "frame 12 prologue", Program("", "", [], threads=32).prologue())
+    yield Program("probe", "frame 13 record", [Role([0], nops(4))], passes=1)
+    yield Program("probe", "frame 14 two passes", [Role([0], nops(4))])
+    yield Program("probe", "frame 15 loop", [Role([0], nops(4), 4)])
+    adds = [mov_imm(28, 0, stall=8), mov_imm(20, 1, stall=8)] + [
+        op("IADD3", d=28, a=28, b=20, c=RZ, stall=8) for _ in range(16)]
+    yield Program("probe", "frame 16 value", [Role([0], adds + [op("MOV", d=64, b=28, stall=8)])],
+                  stamps=1, expect=16)
+    yield Program("probe", "frame 17 sixteen warps", [Role(range(16), nops(4))])
+    yield Program("probe", "frame 18 two roles", [Role([0], nops(4)), Role([4], nops(8))])
+    yield Program("probe", "large template",
+                  [Role([0], [place("FFMA", i) for i in range(64 * 64)])])
+    yield Program("probe", "wide template", [Role([0], [mov_imm(HIGHEST_WIDE, 1, stall=8)])],
+                  wide=True)
+    yield Program("probe", "CTAs of one SM meet", [Role([0], nops(4))], ctas=264, smem=100000,
+                  align="clock")
+    for name in PIPES + ["STG", "STG64", "STG128", "LDG64", "LDGSTS"]:
+        yield Program("probe", f"op {name}", [Role([0], sequence([name] * 2))], stride=16)
+    for name in ("FFMA", "IADD3", "HMMA", "EX2", "LDS", "HADD2F"):
+        for stall, stay in ((1, 0), (4, 1), (8, 1), (8, 0)):
+            yield Program("probe", f"control {name} {stall} {stay}",
+                          [Role([0], sequence([name] * 2, stall, stay))])
+    for name in ("LDS", "LDSM4", "LDG", "SHFL", "STS", "STSM4", "STG", "LDGSTS"):
+        yield Program("probe", f"read barrier {name}",
+                      [Role([0], [place(name, i, stall=2, rd=0, wait=i) for i in range(2)])],
+                      stride=16)
+    for reuse in (1, 2, 3, 7):
+        yield Program("probe", f"reuse {reuse}",
+                      [Role([0], [op("FFMA", d=28 + i, a=20, b=21, c=22, reuse=reuse)
+                                  for i in range(4)])])
+    yield Program("probe", "BAR.ARV", [Role([0], [barrier("ARV", 1, 64, stall=5)]),
+                                       Role([1], [barrier("SYNC", 1, 64, stall=5)])])
+    yield Program("probe", "BSSY", [Role([0], [bssy("b", stall=1), label("b"),
+                                               op("BSYNC", stall=5)])])
+    yield Program("probe", "guard", [Role([0], [place("LDS", 0).guarded("P5")])])
+    for kind, n in SHAPES:
+        yield Program("probe", f"hgmma {kind}{n}",
+                      [Role(range(4), products(kind, n, 2), setup=GDESC)], wide=n == 256)
+    yield Bare("probe", f"faults: R{HIGHEST + 1}", [mov_imm(HIGHEST + 1, 1, stall=8)])
+
+
+BENCHES = [probe, place_check, issue, latency, depth, wgmma, beside_wgmma, ports, arbitration, branches, barriers, stall_counts,
            wavefronts, pairs, instruction_cache]
+
+
+@functools.lru_cache(maxsize=None)
+def highest_register(text):
+    """That an instruction reads or writes; one number too high may come out for odd-sized sources."""
+    name = text.split("@", 1)[-1].split(" ")[0 if text[0] != "@" else 1]
+    found = [int(n) for n in re.findall(r"\bR(\d+)", text)]
+    if name.startswith("HGMMA"):
+        n = int(re.search(r"64x(\d+)x", name)[1])
+        return max(found[0] + n // 2 - 1, found[1] + 3)
+    wide = (4 if re.search(r"HMMA|\.128|(LDSM|STSM)\S*\.4$", name) else
+            2 if re.search(r"\.64|WIDE|LDSM\S*\.2$|CS2R$", name) else 1)
+    pairs = [int(n) + 1 for n in re.findall(r"\bR(\d+)\.64", text)]
+    return max([n + wide - 1 for n in found if n + 1 not in pairs] + pairs, default=0)
+
+
+def programs():
+    for bench in BENCHES:
+        yield from bench()
 
 
 def pack(path):
     n = 0
     with open(path, "wb") as f:
-        for bench in BENCHES:
-            for p in bench():
-                code, _ = p.code()
-                f.write(struct.pack("<24s56s10I", p.bench.encode(), p.variant.encode(), len(code),
-                                    p.threads, p.ctas, p.smem, p.reps, p.n_stamps, p.passes,
-                                    p.instructions, int(p.wide), 0))
-                f.write(code)
-                n += 1
+        for p in programs():
+            code, texts = p.code()
+            for text in texts:
+                beyond = highest_register(text) > (HIGHEST_WIDE if p.wide else HIGHEST)
+                if beyond and not p.variant.startswith("faults"):
+                    raise SystemExit(f"{p.bench} {p.variant}: {text}: no such register")
+            f.write(struct.pack("<24s56s10I", p.bench.encode(), p.variant.encode(), len(code),
+                                p.threads, p.ctas, p.smem, p.reps, p.n_stamps, p.passes,
+                                p.instructions, int(p.wide), p.expect))
+            f.write(code)
+            n += 1
     print(f"{n} programs")
+
+
+CONTROL = (1 << 41) - 1  # below: not control bits
+
+
+def sections(elf):
+    """Name and bytes of each."""
+    at, = struct.unpack_from("<Q", elf, 0x28)
+    n, names = struct.unpack_from("<HH", elf, 0x3C)
+    heads = [struct.unpack_from("<IIQQQQ", elf, at + 64 * i) for i in range(n)]
+    for head in heads:
+        name = heads[names][4] + head[0]
+        yield elf[name:elf.index(b"\0", name)].decode(), elf[head[4]:head[4] + head[5]]
+
+
+def forms(paths):
+    """Each instruction of each program against those in cubins: but for operands and control bits,
+    is there an equal one? Which opcodes set a barrier, which stalls and yields are there?"""
+    words, barriers_of, waits = {}, {}, set()
+    for path in paths:
+        for name, code in sections(open(path, "rb").read()):
+            if not name.startswith(".text."):
+                continue
+            for low, high in struct.iter_unpack("<QQ", code[:len(code) // 16 * 16]):
+                words.setdefault(low & 0xFFF, set()).add((low, high & CONTROL))
+                sets = barriers_of.setdefault(low & 0xFFF, set())
+                sets.update(k for k, at in (("write", WRITE), ("read", READ))
+                            if high >> at & 7 != 7)
+                waits.add((high >> STALL & 15, high >> YIELD & 1))
+    known, done, new = {}, {}, {}
+    for p in programs():
+        for i in p.listing():
+            if i.label:
+                continue
+            opcode = i.low & 0xFFF
+            key = i.low, i.high, i.fields
+            if key in done:
+                continue
+            done[key] = True
+            low_mask, high_mask = FIELDS["guard"]
+            for field in i.fields.split():
+                low_mask |= FIELDS[field][0]
+                high_mask |= FIELDS[field][1]
+            masks = opcode, low_mask, high_mask
+            if masks not in known:
+                known[masks] = {(low & ~low_mask, high & ~high_mask)
+                                for low, high in words.get(opcode, ())}
+            where = f"{p.bench} {p.variant}: {i.text}"
+            if (i.low & ~low_mask, i.high & CONTROL & ~high_mask) not in known[masks]:
+                new.setdefault(("form", opcode, i.text.split(" ")[0]), where)
+            for kind, at in (("write", WRITE), ("read", READ)):
+                if i.high >> at & 7 != 7 and kind not in barriers_of.get(opcode, ()):
+                    new.setdefault((f"{kind} barrier", opcode, i.text.split(" ")[0]), where)
+            wait = i.high >> STALL & 15, i.high >> YIELD & 1
+            if wait not in waits:
+                new.setdefault(("stall, yield", *wait), where)
+    for what, where in new.items():
+        print("never seen:", *what, "in", where)
+    print(f"{len(done)} instructions, {len(new)} things never seen in {len(paths)} cubins")
+    return bool(new)
 
 
 def check(nvdisasm, path):
@@ -642,22 +802,21 @@ def check(nvdisasm, path):
     wrong = total = 0
     code, want, names = bytearray(), [], []
     seen = set()
-    for bench in BENCHES:
-        for p in bench():
-            bytes_, texts = p.code()
-            for k, text in enumerate(texts):
-                # A branch's text holds its target: those are compared program by program.
-                key = bytes_[16 * k:16 * k + 16]
-                if key in seen:
-                    continue
-                seen.add(key)
-                at = len(code)
-                if text.split(" ")[-1].startswith("0x") and ("BRA" in text or "BSSY" in text):
-                    head, target = text.rsplit(" ", 1)
-                    text = f"{head} {int(target, 16) - 16 * k + at:#x}"
-                code += key
-                want.append(text)
-                names.append(f"{p.bench} {p.variant}")
+    for p in programs():
+        bytes_, texts = p.code()
+        for k, text in enumerate(texts):
+            # A branch's text holds its target: those are compared program by program.
+            key = bytes_[16 * k:16 * k + 16]
+            if key in seen:
+                continue
+            seen.add(key)
+            at = len(code)
+            if text.split(" ")[-1].startswith("0x") and ("BRA" in text or "BSSY" in text):
+                head, target = text.rsplit(" ", 1)
+                text = f"{head} {int(target, 16) - 16 * k + at:#x}"
+            code += key
+            want.append(text)
+            names.append(f"{p.bench} {p.variant}")
     with open(path, "wb") as f:
         f.write(code)
     out = subprocess.run([nvdisasm, "-b", "SM90a", path], capture_output=True, text=True)
@@ -683,4 +842,6 @@ def check(nvdisasm, path):
 if __name__ == "__main__":
     if sys.argv[1] == "--check":
         sys.exit(1 if check(sys.argv[2], sys.argv[3]) else 0)
+    if sys.argv[1] == "--forms":
+        sys.exit(1 if forms(sys.argv[2:]) else 0)
     pack(sys.argv[1])

@@ -11,7 +11,11 @@ An instruction is 128 bits, (low, high) in 64-bit words:
                                                     52-57    wait mask
                                                     58-60    reuse of a, b, c
 
-Every encoding is compared with what nvdisasm makes of it: pipes.py --check.
+Every encoding is compared with what nvdisasm makes of it (pipes.py --check), and every form with
+forms that ptxas has written (pipes.py --forms): a disassembler also reads what hardware refuses.
+
+A kernel of n registers may use R0 to R(n - 3): the hardware keeps two for itself, and faults with
+"illegal instruction" beyond. No kernel that ptxas has written comes closer.
 """
 
 import struct
@@ -76,11 +80,8 @@ OPS = {
     "EXIT": (0x794D, 0x3800000, "EXIT"),
     "WARPSYNC": (0x7948, 0x3800000, "WARPSYNC.ALL"),
     "BSYNC": (0x7941, 0x3800000, "BSYNC B0"),
-    "BARSYNC": (0x7B1D, 0, "BAR.SYNC 0x0"),
-    "BARDEFER": (0x7B1D, 0x10000, "BAR.SYNC.DEFER_BLOCKING 0x0"),
     "CLOCK": (0x7805, 0x5000, "CS2R.32 {d}, SR_CLOCKLO"),
     "CLOCK64": (0x7805, 0x15000, "CS2R {d}, SR_CLOCKLO"),
-    "SCLOCK": (0x7919, 0x5000, "S2R {d}, SR_CLOCKLO"),
     "ZERO64": (0x7805, 0x1FF00, "CS2R {d}, SRZ"),
     "TID": (0x7919, 0x2100, "S2R {d}, SR_TID.X"),
     "CTAID": (0x7919, 0x2500, "S2R {d}, SR_CTAID.X"),
@@ -96,18 +97,30 @@ OPS = {
 # Results come at no fixed time: a use must wait on a barrier that the instruction names.
 VARIABLE = {
     "EX2", "RCP", "LG2", "F2I", "POPC", "SHFL", "SHFLI", "LDS", "LDS64", "LDS128", "LDSM1", "LDSM2",
-    "LDSM4", "LDSMT4", "ATOMS", "LDG", "LDG64", "LDG128", "SCLOCK", "TID", "CTAID", "SMID", "LDC",
+    "LDSM4", "LDSMT4", "ATOMS", "LDG", "LDG64", "LDG128", "TID", "CTAID", "SMID", "LDC",
     "LDC64",
 }
 # Nothing comes back, but sources are read at no fixed time.
 READS_LATE = {"STS", "STS64", "STS128", "STSM1", "STSM4", "STG", "STG64", "STG128", "LDGSTS"}
 
+# Bits that hold operands, (low word, high word): what may differ from a form that ptxas has written.
+FIELDS = {
+    "guard": (0xF000, 0), "d": (0xFF << 16, 0), "a": (0xFF << 24, 0), "b": (0xFF << 32, 0),
+    "c": (0, 0xFF), "imm": (0xFFFFFFFF << 32, 0), "offset": (0xFFFFFF << 40, 0),
+    "bank": (0x3FFF << 40, 0), "p": (0, 7 << 17), "target": (0xFFFFFFFC << 32 | 0xFF << 16, 0x3FFFF),
+    "sync": (0xFFFFFFFF << 32, 0), "pending": (0, 0xFF00),
+}
+UNIFORM = {"LDG": "b", "LDGSTS": "c offset", "STG": "c", "UIADD3": "d a", "UMOV": "d", "R2UR": "d",
+           "DESC": "d"}
+
 
 class Instruction:
-    __slots__ = ("low", "high", "text", "target", "label")
+    """fields: the names of FIELDS that it fills in."""
+    __slots__ = ("low", "high", "text", "fields", "target", "label")
 
-    def __init__(self, low, high, text):
-        self.low, self.high, self.text, self.target, self.label = low, high, text, None, None
+    def __init__(self, low, high, text, fields=""):
+        self.low, self.high, self.text, self.fields = low, high, text, fields
+        self.target, self.label = None, None
 
     def control(self, stall=1, stay=1, wr=7, rd=7, wait=0, reuse=0):
         if stall >= 12:  # such a wait always yields; the other encodings do not exist
@@ -140,79 +153,82 @@ def op(name, d=RZ, a=RZ, b=RZ, c=RZ, stall=1, stay=1, wr=7, rd=7, wait=0, reuse=
     shown = {}
     for i, (key, n) in enumerate((("a", a), ("b", b), ("c", c))):
         shown[key] = reg(n) + (".reuse" if reuse >> i & 1 else "")
-    return Instruction(low, high, text.format(d=reg(d), **shown)).control(
+    fields = " ".join(f for f in "dabc" if "{%s}" % f in text)
+    fields += " " + UNIFORM.get(name.rstrip("0123456789"), "")
+    return Instruction(low, high, text.format(d=reg(d), **shown), fields).control(
         stall, stay, wr, rd, wait, reuse)
 
 
 def mov_imm(d, value, **control):
     return Instruction(0x7802 | d << 16 | value << 32, 0xF00,
-                       f"MOV R{d}, {value:#x}").control(**control)
+                       f"MOV R{d}, {value:#x}", "d imm").control(**control)
 
 
 def add_imm(d, a, value, **control):
     value &= 0xFFFFFFFF
     shown = f"-{(1 << 32) - value:#x}" if value >> 31 else f"{value:#x}"
     return Instruction(0x7810 | d << 16 | a << 24 | value << 32, 0x7FFE0FF,
-                       f"IADD3 R{d}, R{a}, {shown}, RZ").control(**control)
+                       f"IADD3 R{d}, R{a}, {shown}, RZ", "d a imm").control(**control)
 
 
 def shr_imm(d, a, bits, **control):
     return Instruction(0x7819 | d << 16 | a << 24 | bits << 32, 0x16FF,
-                       f"SHF.R.U32 R{d}, R{a}, {bits:#x}, RZ").control(**control)
+                       f"SHF.R.U32 R{d}, R{a}, {bits:#x}, RZ", "d a imm").control(**control)
 
 
 def and_imm(d, a, value, **control):
     return Instruction(0x7812 | d << 16 | a << 24 | value << 32, 0x78EC0FF,
-                       f"LOP3.LUT R{d}, R{a}, {value:#x}, RZ, 0xc0, !PT").control(**control)
+                       f"LOP3.LUT R{d}, R{a}, {value:#x}, RZ, 0xc0, !PT", "d a imm").control(**control)
 
 
 def imad_imm(d, a, value, c, **control):
     kind = ("MOV" if value == 0 else "SHL" if c == RZ and value & value - 1 == 0 and value > 1
             else "IADD" if value == 1 else "")  # nvdisasm's names for special cases
     shown = f"IMAD{'.' if kind else ''}{kind} R{d}, R{a}, {value:#x}, {reg(c)}"
-    return Instruction(0x7824 | d << 16 | a << 24 | value << 32, 0x78E0200 | c,
-                       shown).control(**control)
+    return Instruction(0x7824 | d << 16 | a << 24 | value << 32, 0x78E0200 | c, shown,
+                       "d a imm c").control(**control)
 
 
 def imad_wide_imm(d, a, value, c, **control):
     return Instruction(0x7825 | d << 16 | a << 24 | value << 32, 0x78E0000 | c,
-                       f"IMAD.WIDE.U32 R{d}, R{a}, {value:#x}, R{c}").control(**control)
+                       f"IMAD.WIDE.U32 R{d}, R{a}, {value:#x}, R{c}", "d a imm c").control(**control)
 
 
 def isetp_ne_imm(p, a, value, **control):
     return Instruction(0x780C | a << 24 | value << 32, 0x3F05270 | p << 17,
-                       f"ISETP.NE.AND P{p}, PT, R{a}, {value:#x}, PT").control(**control)
+                       f"ISETP.NE.AND P{p}, PT, R{a}, {value:#x}, PT", "p a imm").control(**control)
 
 
-def isetp_lt_zero(p, a, **control):
-    """p = a < 0, signed."""
-    return Instruction(0x720C | a << 24 | RZ << 32, 0x3F01270 | p << 17,
-                       f"ISETP.LT.AND P{p}, PT, R{a}, RZ, PT").control(**control)
+def isetp_ge_zero(p, a, **control):
+    """p = a >= 0, signed."""
+    return Instruction(0x720C | a << 24 | RZ << 32, 0x3F06270 | p << 17,
+                       f"ISETP.GE.AND P{p}, PT, R{a}, RZ, PT", "p a b").control(**control)
 
 
 def ldc(d, offset, wide=False, a=RZ, **control):
     return Instruction(0x7B82 | d << 16 | a << 24 | offset // 4 << 40, 0xA00 if wide else 0x800,
-                       f"LDC{'.64' if wide else ''} R{d}, c[0x0][{offset:#x}]").control(**control)
+                       f"LDC{'.64' if wide else ''} R{d}, c[0x0][{offset:#x}]", "d a bank").control(**control)
 
 
 def store(offset, data, **control):
     """The warp's result: word offset / 4 of what R2 points at."""
     shown = f"+{offset:#x}" if offset else ""
     return Instruction(0x7986 | 2 << 24 | data << 32 | offset << 40, 0xC101904,
-                       f"STG.E desc[UR4][R2.64{shown}], R{data}").control(**control)
+                       f"STG.E desc[UR4][R2.64{shown}], R{data}", "a b c offset").control(**control)
 
 
 def barrier(kind, number, n_threads, **control):
-    """BAR.SYNC (kind "SYNC" or "DEFER") or BAR.ARV ("ARV") of n_threads threads."""
-    high = {"SYNC": 0, "DEFER": 0x10000, "ARV": 0x2000}[kind]
-    name = {"SYNC": "BAR.SYNC", "DEFER": "BAR.SYNC.DEFER_BLOCKING", "ARV": "BAR.ARV"}[kind]
+    """BAR.SYNC.DEFER_BLOCKING ("SYNC") or BAR.ARV ("ARV") of n_threads threads. There is a BAR.SYNC
+    too, which ptxas does not write for this architecture."""
+    high = {"SYNC": 0x10000, "ARV": 0x2000}[kind]
+    name = {"SYNC": "BAR.SYNC.DEFER_BLOCKING", "ARV": "BAR.ARV"}[kind]
     return Instruction(0x7B1D | n_threads << 42 | number << 54, high,
-                       f"{name} {number:#x}, {n_threads:#x}").control(**control)
+                       f"{name} {number:#x}, {n_threads:#x}", "sync").control(**control)
 
 
 def umov_imm(ur, value, **control):
     return Instruction(0x7882 | ur << 16 | value << 32, 0,
-                       f"UMOV UR{ur}, {value:#x}").control(**control)
+                       f"UMOV UR{ur}, {value:#x}", "d imm").control(**control)
 
 
 def hgmma(n, d, a=None, last=False, **control):
@@ -222,14 +238,16 @@ def hgmma(n, d, a=None, last=False, **control):
     end = ", gsb0" if last else ""
     if a is None:
         return Instruction(low | 0x7900 | 8 << 24, high | d,
-                           f"HGMMA.64x{n}x16.F32 R{d}, gdesc[UR8], R{d}{end}").control(**control)
+                           f"HGMMA.64x{n}x16.F32 R{d}, gdesc[UR8], R{d}{end}",
+                           "d a c").control(**control)
     return Instruction(low | 0x7D00 | a << 24 | 8 << 32, high | d,
-                       f"HGMMA.64x{n}x16.F32 R{d}, R{a}, gdesc[UR8], R{d}{end}").control(**control)
+                       f"HGMMA.64x{n}x16.F32 R{d}, R{a}, gdesc[UR8], R{d}{end}",
+                       "d a b c").control(**control)
 
 
 def hgmma_wait(pending, **control):
     return Instruction(0x00008000000079C5, 0x10000 | pending << 8,
-                       f"WARPGROUP.DEPBAR.LE gsb0, {pending:#x}").control(**control)
+                       f"WARPGROUP.DEPBAR.LE gsb0, {pending:#x}", "pending").control(**control)
 
 
 def label(name):
@@ -239,13 +257,13 @@ def label(name):
 
 
 def branch(name, **control):
-    i = Instruction(0x7947, 0x3800000, "BRA").control(**control)
+    i = Instruction(0x7947, 0x3800000, "BRA", "target").control(**control)
     i.target = name
     return i
 
 
 def bssy(name, **control):
-    i = Instruction(0x7945, 0x3800000, "BSSY B0,").control(**control)
+    i = Instruction(0x7945, 0x3800000, "BSSY B0,", "imm").control(**control)
     i.target = name
     return i
 
