@@ -338,8 +338,7 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
                     cvt_f16x2(o_frag[m][n][2 * r] * l_inv, o_frag[m][n][2 * r + 1] * l_inv);
         }
     __syncwarp(); // 32 lanes wrote this warp's rows; each may now read all of them
-    for (int i = lane; i < 16 * M16 * DIM / 8;
-         i += 32) { // 16 bytes a lane, whole rows side by side
+    for (int i = lane; i < 16 * M16 * DIM / 8; i += 32) { // 16 bytes a lane, whole rows
         const int row = warp * 16 * M16 + i / (DIM / 8), chunk = i % (DIM / 8);
         if (q0 + row < args.seqlen_q)
             *(uint4 *)(o + (q0 + row) * args.o_stride.row + chunk * 8) =
