@@ -310,12 +310,11 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
 
     // ---- epilogue: O = O / l, LSE = log(l) + ref; a row that saw no key gives 0 and -inf
 #pragma unroll
-    for (int m = 0; m < M16; m++)
-#pragma unroll
-        for (int r = 0; r < 2; r++) {
-            l_frag[m][r] += __shfl_xor_sync(~0u, l_frag[m][r], 1); // only here do the four parts
-            l_frag[m][r] += __shfl_xor_sync(~0u, l_frag[m][r], 2); // of a row's sum meet
-        }
+    for (int i = 0; i < 2 * M16; i++) {
+        float &l = l_frag[i / 2][i % 2];
+        l += __shfl_xor_sync(~0u, l, 1); // only here do the four parts
+        l += __shfl_xor_sync(~0u, l, 2); // of a row's sum meet
+    }
     if (GROUPS > 1) {
         combine_groups(smem + BQ * ROW_BYTES, kv_group, o_frag, ref_frag, l_frag, args, split, bh,
                        q0);
@@ -328,10 +327,9 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
 #pragma unroll
         for (int r = 0; r < 2; r++) {
             const int row = row0 + 16 * m + 8 * r;
-            const float l_inv = l_frag[m][r] > 0 ? __fdividef(1, l_frag[m][r]) : 0;
+            const float l = l_frag[m][r], l_inv = l > 0 ? __fdividef(1, l) : 0;
             if (q0 + row < args.seqlen_q && lane % 4 == 0)
-                args.lse[(int64_t)bh * args.seqlen_q + q0 + row] =
-                    (ref_frag[m][r] + lg2(l_frag[m][r])) * LN_2;
+                args.lse[(int64_t)bh * args.seqlen_q + q0 + row] = (ref_frag[m][r] + lg2(l)) * LN_2;
 #pragma unroll
             for (int n = 0; n < DIM / 8; n++)
                 *(uint32_t *)(q_smem + swizzled(row, n) + lane % 4 * 4) =
