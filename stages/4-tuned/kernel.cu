@@ -105,23 +105,6 @@ static __device__ __forceinline__ void multiply_q_k(float (*s_frag)[M16][2][4],
     }
 }
 
-// P = 2^(scale_log2 * S - ref) for the n-th 16 keys, one FFMA and one MUFU each; l += P.
-static __device__ __forceinline__ void
-exponentials(uint32_t (&p_frag)[M16][BKV / 16][4], int n, const float (&s_frag)[M16][2][4],
-             float scale_log2, const float (&ref_frag)[M16][2], float (&l_frag)[M16][2]) {
-#pragma unroll
-    for (int m = 0; m < M16; m++)
-#pragma unroll
-        for (int c = 0; c < 2; c++)
-#pragma unroll
-            for (int r = 0; r < 2; r++) {
-                const float p0 = ex2(s_frag[m][c][2 * r] * scale_log2 - ref_frag[m][r]);
-                const float p1 = ex2(s_frag[m][c][2 * r + 1] * scale_log2 - ref_frag[m][r]);
-                l_frag[m][r] += p0 + p1;
-                p_frag[m][n][2 * c + r] = cvt_f16x2(p0, p1);
-            }
-}
-
 // S, scaled; -inf where key kv0 + col does not exist or lies right of row row0 + row's diagonal.
 static __device__ __forceinline__ void mask(float (&s_frag)[BKV / 16][M16][2][4],
                                             const struct attention_args &args, int row0, int kv0) {
@@ -138,6 +121,23 @@ static __device__ __forceinline__ void mask(float (&s_frag)[BKV / 16][M16][2][4]
             if (n * 8 + lane % 4 * 2 + i % 2 >= n_visible) s = -INFINITY;
         }
     }
+}
+
+// P = 2^(scale_log2 * S - ref) for the n-th 16 keys, one FFMA and one MUFU each; l += P.
+static __device__ __forceinline__ void
+exponentials(uint32_t (&p_frag)[M16][BKV / 16][4], int n, const float (&s_frag)[M16][2][4],
+             float scale_log2, const float (&ref_frag)[M16][2], float (&l_frag)[M16][2]) {
+#pragma unroll
+    for (int m = 0; m < M16; m++)
+#pragma unroll
+        for (int c = 0; c < 2; c++)
+#pragma unroll
+            for (int r = 0; r < 2; r++) {
+                const float p0 = ex2(s_frag[m][c][2 * r] * scale_log2 - ref_frag[m][r]);
+                const float p1 = ex2(s_frag[m][c][2 * r + 1] * scale_log2 - ref_frag[m][r]);
+                l_frag[m][r] += p0 + p1;
+                p_frag[m][n][2 * c + r] = cvt_f16x2(p0, p1);
+            }
 }
 
 // The references become the maxima; what earlier tiles gave was for lower ones, so it shrinks.
@@ -190,8 +190,8 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
                     copy_row * args.k_stride.row + copy_d;
     const half *v = args.v + b * args.v_stride.batch + kv_h * args.v_stride.head +
                     copy_row * args.v_stride.row + copy_d;
-    // The keys that the last row of this CTA can see, in tiles; of them, this group's share. They are
-    // walked from right to left, so that masked tiles come first.
+    // The keys that the last row of this CTA can see, in tiles; of them, this group's share. They
+    // are walked from right to left, so that masked tiles come first.
     int kv_end = args.seqlen_k;
     if (args.causal) kv_end = max(0, min(kv_end, q0 + BQ + args.diagonal));
     const struct share share = share_of((kv_end + BKV - 1) / BKV, kv_group, split);

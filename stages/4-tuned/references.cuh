@@ -1,7 +1,7 @@
 /* References that are no good for quick tiles. The quick way computes scale * S - ref in one FFMA,
- * the careful way rounds scale * S first, as it did for the maximum that became ref. The two exponents
- * differ by that rounding, half a unit in the last place of ref: 2^-15 below 1024, where P in fp16 is
- * coarser than that; beyond, it is P that would be wrong. */
+ * the careful way rounds scale * S first, as it did for the maximum that became ref. The exponents
+ * of the two differ by that rounding, half a unit in the last place of ref: 2^-15 below 1024, which
+ * P in fp16 does not see; far beyond, P would be wrong. */
 #pragma once
 
 constexpr float FAR = 1024;

@@ -1,7 +1,7 @@
 /* Which keys a group of warps computes. Small tiles have GROUPS groups of WARPS warps in a CTA: all
- * have the CTA's queries, each its own K and V buffers and its own share of the keys. If there are few
- * queries even so, split.n_splits CTAs (blockIdx.y) have the same queries, and n_splits * GROUPS
- * groups share the keys. At 7 tiles, 2 splits and 2 groups:
+ * have the CTA's queries, each its own K and V buffers and its own share of the keys. If there are
+ * few queries even so, split.n_splits CTAs (blockIdx.y) have the same queries, and all their groups
+ * share the keys. At 7 tiles, 2 splits and 2 groups:
  *
  *   tile          0   1   2   3   4   5   6
  *   blockIdx.y    0   0   0   0   1   1   1
@@ -16,7 +16,7 @@ struct share {
     int n_turns; // n_tiles of the longest share: all groups pass equally many barriers
 };
 
-// Of this thread. That all lanes of a warp have the same is known to the compiler by the shuffle: it
+// The group of this thread. All lanes of a warp have the same, as the shuffle tells the compiler: it
 // keeps kv_group, and what derives from it, in uniform registers.
 static __device__ __forceinline__ int group_of_warps() {
     return GROUPS == 1 ? 0 : __shfl_sync(~0u, threadIdx.x / THREADS, 0);
