@@ -31,7 +31,22 @@ for image in d64 d64-exp4 d64-naive; do
     stage_test "stage-6 --image $image, such scores" "$build/stage-6" --image $image --seqlen 333 --heads 1 \
         --input uniform --scale 1e9 --no-time --counters none --quiet
 done
+# The rungs of stage 4, at the head_dims that they are built for.
+for rung in stages/4-tuned/steps/*.cu; do
+    for dim in 64 128; do
+        image=d$dim-$(basename "$rung" .cu)
+        for shape in "--seqlen-q 70 --seqlen-k 130 --heads 2 --kv-heads 1" "--seqlen 1 --heads 1" \
+            "--seqlen-q 129 --seqlen-k 65 --heads 2 --causal" "--seqlen-q 65 --seqlen-k 200 --heads 2 --causal=top-left" \
+            "--seqlen-q 200 --seqlen-k 200 --heads 2 --causal --schedule adversarial" \
+            "--seqlen-q 70 --seqlen-k 333 --heads 1 --input outlier" "--seqlen-q 70 --seqlen-k 333 --heads 1 --input ascending"; do
+            stage_test "stage-4 --image $image $shape" "$build/stage-4" --image "$image" --head-dim $dim $shape \
+                --no-time --counters none --quiet
+        done
+    done
+done
 status "an image of another head_dim, stage 2" 2 "$build/stage-2" --device emu --image d128
+status "a rung of another head_dim, stage 4" 2 "$build/stage-4" --device emu --image d128-1-registers
+status "a rung that takes no such head_dim" 3 "$build/stage-4" --device emu --image d64-1-registers --head-dim 96
 status "an image of another tile, stage 4" 2 "$build/stage-4" --device emu --image d64
 status "an image of another head_dim" 2 "$build/stage-6" --device emu --image d128-naive
 status "an image without a mask" 2 "$build/stage-6" --device emu --image d64 --causal

@@ -17,6 +17,7 @@ static __device__ __forceinline__ float lg2(float x) {
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
     return y;
 }
+constexpr float LN_2 = 0.69314718f; /* log(x) = log2(x) * LN_2 */
 
 static __device__ __forceinline__ uint32_t smem_address(const void *smem) {
     return (uint32_t)__cvta_generic_to_shared(smem);

@@ -31,7 +31,8 @@
 #include "common/cuda/ptx.cuh"
 #include "tile.h"
 
-constexpr int BKV = BKV_OF(DIM);
+constexpr struct tile TILE = tile_of(DIM);
+constexpr int BQ = TILE.bq, BKV = TILE.bkv, WARPS = TILE.warps, PAD = TILE.pad;
 constexpr int THREADS = 32 * WARPS;
 constexpr int LD = DIM + PAD;   // elements from one row of q_smem, k_smem, v_smem to the next
 constexpr int S_LD = BKV + PAD; // the same of s_smem
@@ -150,8 +151,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             l_frag[i] += __shfl_xor_sync(~0u, l_frag[i], lanes);
         l_inv[i] = l_frag[i] > 0 ? 1 / l_frag[i] : 0;
         int row = q0 + row0 + 4 * i;
-        const float ln_2 = 0.69314718f;
-        if (col0 == 0 && row < args.seqlen_q) lse[row] = (m_frag[i] + lg2(l_frag[i])) * ln_2;
+        if (col0 == 0 && row < args.seqlen_q) lse[row] = (m_frag[i] + lg2(l_frag[i])) * LN_2;
     }
     for (int i = 0; i < 4; i++) {
         int row = q0 + row0 + 4 * i;

@@ -1,34 +1,27 @@
 /* Stage 1 on the host: what it supports, and one launch. */
+#include "common/harness/one_launch.h"
 #include "common/base/reason.h"
-#include "common/harness/stage.h"
 #include "tile.h"
 
-#include <stdio.h>
+static struct one_launch launch_of(int dim) {
+    const struct tile t = tile_of(dim);
+    return (struct one_launch){t.bq, t.bkv, 32 * t.warps, tile_shared_bytes(t, dim)};
+}
 
 static const char *supports(const struct attention *a, const struct chip *chip) {
+    const struct one_launch l = launch_of(a->head_dim);
     (void)chip;
     if (a->head_dim % 8 != 0 || a->head_dim > 256)
         return reason("stage 1 takes head_dim 8, 16 ... 256 (multiples of 8), not %d", a->head_dim);
-    if (a->seqlen_q > 65535 * BQ)
-        return reason("stage 1 takes seqlen_q up to %d (grid.y), not %d", 65535 * BQ, a->seqlen_q);
-    return NULL;
+    return one_launch_supports(a, &l);
 }
 
 static const char *plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out) {
+    const int dim = a->head_dim <= 64 ? 64 : a->head_dim <= 128 ? 128 : 256;
+    const struct one_launch l = launch_of(dim);
     (void)d;
-    int dim = a->head_dim <= 64 ? 64 : a->head_dim <= 128 ? 128 : 256;
-    struct attention_args args = stage_args(a, t);
-    *out = (struct stage_plan){.n_launches = 1};
-    snprintf(out->image, sizeof out->image, "d%d", dim);
-    struct device_launch *l = &out->launch[0];
-    *l = (struct device_launch){
-        .kernel = "attention",
-        .grid = {a->batch * a->heads, (a->seqlen_q + BQ - 1) / BQ, 1},
-        .block = {32 * WARPS, 1, 1},
-        .shared_bytes = SHARED_BYTES(dim),
-    };
-    device_launch_arg(l, &args, sizeof args);
+    one_launch_plan(a, t, dim, &l, out);
     return NULL;
 }
 

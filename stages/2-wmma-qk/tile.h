@@ -1,12 +1,26 @@
 /* Tile constants of stage 2, for kernel.cu (where DIM is the image's) and for stage.c. */
 #pragma once
 
-#define BQ    64 /* query rows of a CTA */
-#define BKV   64 /* keys of a tile */
-#define WARPS 4  /* each owns a stripe of BQ / WARPS = 16 rows */
-#ifndef PAD      /* -DPAD=0 makes the image that shows what the padding is for */
-#define PAD 8    /* elements added to every shared row, so that rows start in different banks */
+#include "common/cuda/constant_function.h"
+
+#ifndef PADDING /* -DPADDING=0 makes the image that shows what the padding is for */
+#define PADDING 8
 #endif
 
+struct tile {
+    int bq;    /* query rows of a CTA */
+    int bkv;   /* keys of a tile */
+    int warps; /* each owns a stripe of bq / warps = 16 rows */
+    int pad;   /* elements added to every shared row, so that rows start in different banks */
+};
+
+CONSTANT_FUNCTION struct tile tile_of(int dim) {
+    const struct tile tile = {64, 64, 4, PADDING};
+    (void)dim; /* one tile for all */
+    return tile;
+}
+
 /* q_smem, k_smem, v_smem (fp16), s_smem (fp32) */
-#define SHARED_BYTES(dim) ((BQ + 2 * BKV) * ((dim) + PAD) * 2 + BQ * (BKV + PAD) * 4)
+CONSTANT_FUNCTION int tile_shared_bytes(struct tile t, int dim) {
+    return (t.bq + 2 * t.bkv) * (dim + t.pad) * 2 + t.bq * (t.bkv + t.pad) * 4;
+}

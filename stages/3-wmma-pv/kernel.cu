@@ -53,6 +53,8 @@
 
 using namespace nvcuda;
 
+constexpr struct tile TILE = tile_of(DIM);
+constexpr int BQ = TILE.bq, BKV = TILE.bkv, WARPS = TILE.warps, STAGES = TILE.stages, PAD = TILE.pad;
 constexpr int THREADS = 32 * WARPS;
 constexpr int LD = DIM + PAD;   // elements from one row of q_smem, k_smem, v_smem to the next
 constexpr int S_LD = BKV + PAD; // the same of s_smem
@@ -71,7 +73,7 @@ static __device__ void load_tile(half (*smem)[LD], int rows, const half *gmem, i
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, CTAS_OF(DIM))
+extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
     attention(const __grid_constant__ struct attention_args args) {
     const int tid = threadIdx.x, warp = tid / 32, lane = tid % 32;
     const int row0 = warp * 16 + lane / 8, col0 = lane % 8; // + 4 * i, + 8 * j
@@ -202,8 +204,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, CTAS_OF(DIM))
             l_frag[i] += __shfl_xor_sync(~0u, l_frag[i], lanes);
         l_inv[i] = l_frag[i] > 0 ? 1 / l_frag[i] : 0;
         int row = q0 + row0 + 4 * i;
-        const float ln_2 = 0.69314718f;
-        if (col0 == 0 && row < args.seqlen_q) lse[row] = (m_frag[i] + lg2(l_frag[i])) * ln_2;
+        if (col0 == 0 && row < args.seqlen_q) lse[row] = (m_frag[i] + lg2(l_frag[i])) * LN_2;
     }
     for (int d0 = 0; d0 < DIM; d0 += BKV) { // as many columns as s_smem has
         __syncwarp(); // all lanes have read what this stripe held: P, or the last columns of O

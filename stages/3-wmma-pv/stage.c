@@ -1,50 +1,37 @@
 /* Stage 3 on the host: what it supports, and one launch. */
+#include "common/harness/one_launch.h"
 #include "common/base/reason.h"
-#include "common/harness/stage.h"
 #include "tile.h"
 
-#include <stdio.h>
+static struct one_launch launch_of(int dim) {
+    const struct tile t = tile_of(dim);
+    return (struct one_launch){t.bq, t.bkv, 32 * t.warps, tile_shared_bytes(t, dim)};
+}
 
 static const char *supports(const struct attention *a, const struct chip *chip) {
+    const struct one_launch l = launch_of(a->head_dim);
     (void)chip;
     if (a->head_dim != 64 && a->head_dim != 128)
         return reason("stage 3 takes head_dim 64 and 128, not %d (stage 1 takes any multiple of 8 "
                       "up to 256)",
                       a->head_dim);
-    if (a->seqlen_q > 65535 * BQ)
-        return reason("stage 3 takes seqlen_q up to %d (grid.y), not %d", 65535 * BQ, a->seqlen_q);
-    return NULL;
+    return one_launch_supports(a, &l);
 }
 
 static const char *plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out) {
+    const struct one_launch l = launch_of(a->head_dim);
     (void)d;
-    struct attention_args args = stage_args(a, t);
-    *out = (struct stage_plan){.n_launches = 1};
-    snprintf(out->image, sizeof out->image, "d%d", a->head_dim);
-    struct device_launch *l = &out->launch[0];
-    *l = (struct device_launch){
-        .kernel = "attention",
-        .grid = {a->batch * a->heads, (a->seqlen_q + BQ - 1) / BQ, 1},
-        .block = {32 * WARPS, 1, 1},
-        .shared_bytes = SHARED_BYTES(a->head_dim),
-    };
-    device_launch_arg(l, &args, sizeof args);
+    one_launch_plan(a, t, a->head_dim, &l, out);
     return NULL;
 }
 
 /* A tile is (BQ / 16) (BKV / 16) (head_dim / 16) WMMA products of 16 x 16 x 16 for S and as many
- * for O; each of them is 2 HMMA instructions of 16 x 8 x 16. Tiles are counted as the kernel walks:
- * those that the last row of a CTA can see. */
+ * for O; each of them is 2 HMMA instructions of 16 x 8 x 16. */
 static double tensor_instructions(const struct attention *a, const struct chip *chip) {
+    const struct one_launch l = launch_of(a->head_dim);
     (void)chip;
-    double n_tiles = 0;
-    for (int64_t q0 = 0; q0 < a->seqlen_q; q0 += BQ) {
-        int64_t kv_end = a->seqlen_k, visible = q0 + BQ + attention_diagonal(a);
-        if (a->mask != MASK_NONE && visible < kv_end) kv_end = visible;
-        if (kv_end > 0) n_tiles += (kv_end + BKV - 1) / BKV;
-    }
-    return n_tiles * a->batch * a->heads * (BQ / 16) * (BKV / 16) * (a->head_dim / 16.0) * 4;
+    return one_launch_tiles(a, &l) * (l.bq / 16) * (l.bkv / 16) * (a->head_dim / 16.0) * 4;
 }
 
 const struct stage stage = {

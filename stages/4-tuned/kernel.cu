@@ -34,7 +34,10 @@
  * Softmax needs a number near the row's maximum only to keep 2^x in range: any reference that is
  * not far below will do. So a tile is first computed quickly, against the old references, without
  * a maximum. Only if a sum shows that P has grown beyond what fp16 holds well, or if part of the
- * tile is hidden, is it computed carefully, by the book. */
+ * tile is hidden, is it computed carefully, by the book.
+ *
+ * For problems with few queries there are small tiles, where several groups of warps share the keys
+ * of a CTA's queries: share.cuh. A first reader may take GROUPS for 1 and kv_group for 0. */
 #include "common/cuda/attention_args.h"
 #include "common/cuda/ptx.cuh"
 #include "tile.h"
@@ -49,12 +52,11 @@ constexpr int ROW_BYTES = 2 * DIM;              // of a shared row
 constexpr int KV_BYTES = BKV * ROW_BYTES;       // of a shared tile of K or V
 constexpr int Q_FRAGS = Q_IN_REGISTERS ? DIM / 16 : 1;
 constexpr int AT_ONCE = Q_IN_REGISTERS || BKV % 32 ? 1 : 2; // 16-key blocks for a Q fragment
-// Small tiles wait for their copies, large ones for shared memory: there, copies started before S
-// would be in the way of its fragments.
+// When the copies of the next tile start. After S: before it, they would queue for shared memory
+// ahead of the fragments that S waits for. But a small tile is done before its copies have come, so
+// there they start first of all.
 constexpr bool COPY_FIRST = GROUPS > 1;
-constexpr float LN_2 = 0.69314718f;
 constexpr float HIGH = 1024;         // a lane's sum of P that asks for new references; fp16: 65504
-constexpr float FAR = 1024;          // references beyond it are too coarse for an FFMA
 constexpr float NO_KEY_YET = -1e30f; // a reference below all scores
 static_assert(BQ % (16 * WARPS) == 0, "a warp owns whole 16-row blocks");
 static_assert(BKV % 16 == 0 && DIM % 32 == 0, "S and O are cut into 16x16 blocks");
@@ -103,6 +105,24 @@ static __device__ __forceinline__ void multiply_q_k(float (*s_frag)[M16][2][4],
     }
 }
 
+// S, scaled; -inf where key kv0 + col does not exist or lies right of row row0 + row's diagonal.
+static __device__ __forceinline__ void mask(float (&s_frag)[BKV / 16][M16][2][4],
+                                            const struct attention_args &args, int row0, int kv0) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < 4 * M16; i++) {
+        const int m = i / 4, row = row0 + 16 * m + i % 4 / 2 * 8;
+        int n_visible = args.seqlen_k - kv0; // columns of this tile that the row may see
+        if (args.causal) n_visible = min(n_visible, row + args.diagonal + 1 - kv0);
+#pragma unroll
+        for (int n = 0; n < BKV / 8; n++) {
+            float &s = s_frag[n / 2][m][n % 2][i % 4];
+            s *= args.scale_log2;
+            if (n * 8 + lane % 4 * 2 + i % 2 >= n_visible) s = -INFINITY;
+        }
+    }
+}
+
 // P = 2^(scale_log2 * S - ref) for the n-th 16 keys, one FFMA and one MUFU each; l += P.
 static __device__ __forceinline__ void
 exponentials(uint32_t (&p_frag)[M16][BKV / 16][4], int n, const float (&s_frag)[M16][2][4],
@@ -120,13 +140,37 @@ exponentials(uint32_t (&p_frag)[M16][BKV / 16][4], int n, const float (&s_frag)[
             }
 }
 
+// The references become the maxima; what earlier tiles gave was for lower ones, so it shrinks.
+static __device__ __forceinline__ void
+raise_references(float (&ref_frag)[M16][2], float (&l_frag)[M16][2],
+                 float (&o_frag)[M16][DIM / 8][4], const float (&s_frag)[BKV / 16][M16][2][4]) {
+#pragma unroll
+    for (int i = 0; i < 2 * M16; i++) {
+        const int m = i / 2, r = i % 2;
+        float ref = ref_frag[m][r];
+#pragma unroll
+        for (int n = 0; n < BKV / 8; n++)
+            ref = fmaxf(ref, fmaxf(s_frag[n / 2][m][n % 2][2 * r],
+                                   s_frag[n / 2][m][n % 2][2 * r + 1]));
+        ref = fmaxf(ref, __shfl_xor_sync(~0u, ref, 1));
+        ref = fmaxf(ref, __shfl_xor_sync(~0u, ref, 2));
+        const float alpha = ex2(ref_frag[m][r] - ref);
+        ref_frag[m][r] = ref;
+        l_frag[m][r] *= alpha;
+#pragma unroll
+        for (int n = 0; n < DIM / 8; n++)
+            o_frag[m][n][2 * r] *= alpha, o_frag[m][n][2 * r + 1] *= alpha;
+    }
+}
+
+#include "references.cuh"
+#include "share.cuh"
 #include "combine.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
     attention(const __grid_constant__ struct attention_args args,
               const __grid_constant__ struct split_args split) {
-    // A group of warps is a CTA in the small: kv_group is uniform in a warp, and known to be.
-    const int kv_group = GROUPS == 1 ? 0 : __shfl_sync(~0u, threadIdx.x / THREADS, 0);
+    const int kv_group = group_of_warps();
     const int tid = threadIdx.x % THREADS, warp = tid / 32, lane = tid % 32, group = lane / 4;
     const int n_heads = args.batch * args.heads, n_q_tiles = (args.seqlen_q + BQ - 1) / BQ;
     // Without a mask, the tiles of one head run together and share its K and V in L2. With one,
@@ -146,15 +190,13 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
                     copy_row * args.k_stride.row + copy_d;
     const half *v = args.v + b * args.v_stride.batch + kv_h * args.v_stride.head +
                     copy_row * args.v_stride.row + copy_d;
-    // The keys that the last row of this CTA can see, in tiles; of them this CTA's share, and of
-    // that this group's. They are walked from right to left, so that masked tiles come first.
+    // The keys that the last row of this CTA can see, in tiles; of them, this group's share. They
+    // are walked from right to left, so that masked tiles come first.
     int kv_end = args.seqlen_k;
     if (args.causal) kv_end = max(0, min(kv_end, q0 + BQ + args.diagonal));
-    const int n_tiles_all = (kv_end + BKV - 1) / BKV, n_shares = split.n_splits * GROUPS;
-    const int share = (n_tiles_all + n_shares - 1) / n_shares;
-    const int tile0 = min(n_tiles_all, (int)(blockIdx.y * GROUPS + kv_group) * share);
-    const int n_tiles = min(n_tiles_all - tile0, share);
-    const int kv_last = (tile0 + n_tiles - 1) * BKV; // first key of the rightmost tile
+    const struct share share = share_of((kv_end + BKV - 1) / BKV, kv_group, split);
+    const int n_tiles = share.n_tiles;
+    const int kv_last = (share.tile0 + n_tiles - 1) * BKV; // first key of the rightmost tile
     k += kv_last * args.k_stride.row;
     v += kv_last * args.v_stride.row;
 
@@ -191,9 +233,8 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
                 ldmatrix_x4(q_frag[m][d], right(q_lane, 2 * d) + m * 16 * ROW_BYTES);
 
     // ---- for each KV tile
-    const int n_turns = GROUPS == 1 ? n_tiles : share; // all groups pass equally many barriers
-    bool no_ref = true; // with which to be quick: none yet, or one beyond FAR
-    for (int t = 0; t < n_turns; t++) {
+    bool no_ref = true; // with which to be quick: none yet, or one too far out (references.cuh)
+    for (int t = 0; t < share.n_turns; t++) {
         const int kv0 = kv_last - t * BKV;
 
         // ---- load K, V
@@ -203,7 +244,7 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
         bar_sync(1 + kv_group, THREADS); // the group's has; all its warps have read tile t - 1,
                                          // whose buffers are filled next
         if (COPY_FIRST) load_kv(k_smem, v_smem, k, v, args, t + STAGES - 1, n_tiles, BKV);
-        if (GROUPS > 1 && t >= n_tiles) continue;
+        if (GROUPS > 1 && t >= n_tiles) continue; // another group's share is longer
 
         // ---- S = Q K^T and softmax, quickly: P = 2^(S - ref), l += P
         int n_visible = args.seqlen_k - kv0; // columns that the warp's first row may see
@@ -238,49 +279,15 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
             for (int n = 0; n < BKV / 16; n += AT_ONCE)
                 multiply_q_k(&s_frag[n], q_frag, q_lane, k_lane + slot, n);
 
-            // ---- mask: key kv0 + col must exist and must not lie right of row q0 + row's diagonal
-#pragma unroll
-            for (int m = 0; m < M16; m++)
-#pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    const int row = q0 + row0 + 16 * m + i / 2 * 8;
-                    n_visible = args.seqlen_k - kv0;
-                    if (args.causal) n_visible = min(n_visible, row + args.diagonal + 1 - kv0);
-#pragma unroll
-                    for (int n = 0; n < BKV / 8; n++) {
-                        s_frag[n / 2][m][n % 2][i] *= args.scale_log2;
-                        if (n * 8 + lane % 4 * 2 + i % 2 >= n_visible)
-                            s_frag[n / 2][m][n % 2][i] = -INFINITY;
-                    }
-                }
+            // ---- mask
+            mask(s_frag, args, q0 + row0, kv0);
 
-            // ---- softmax: the reference becomes the maximum; what earlier tiles gave shrinks
-#pragma unroll
-            for (int m = 0; m < M16; m++)
-#pragma unroll
-                for (int r = 0; r < 2; r++) {
-                    float ref = ref_frag[m][r];
-#pragma unroll
-                    for (int n = 0; n < BKV / 8; n++)
-                        ref = fmaxf(ref, fmaxf(s_frag[n / 2][m][n % 2][2 * r],
-                                               s_frag[n / 2][m][n % 2][2 * r + 1]));
-                    ref = fmaxf(ref, __shfl_xor_sync(~0u, ref, 1));
-                    ref = fmaxf(ref, __shfl_xor_sync(~0u, ref, 2));
-                    const float alpha = ex2(ref_frag[m][r] - ref);
-                    ref_frag[m][r] = ref;
-                    l_frag[m][r] *= alpha;
-#pragma unroll
-                    for (int n = 0; n < DIM / 8; n++)
-                        o_frag[m][n][2 * r] *= alpha, o_frag[m][n][2 * r + 1] *= alpha;
-                }
+            // ---- softmax, by the book
+            raise_references(ref_frag, l_frag, o_frag, s_frag);
 #pragma unroll
             for (int n = 0; n < BKV / 16; n++)
                 exponentials(p_frag, n, s_frag[n], 1, ref_frag, l_frag);
-            float farthest = 0;
-#pragma unroll
-            for (int i = 0; i < 2 * M16; i++)
-                farthest = fmaxf(farthest, fabsf(ref_frag[i / 2][i % 2]));
-            no_ref = __any_sync(~0u, farthest > FAR);
+            no_ref = far_out(ref_frag);
         }
 
         // ---- load K, V of a later tile
@@ -303,12 +310,11 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
 
     // ---- epilogue: O = O / l, LSE = log(l) + ref; a row that saw no key gives 0 and -inf
 #pragma unroll
-    for (int m = 0; m < M16; m++)
-#pragma unroll
-        for (int r = 0; r < 2; r++) {
-            l_frag[m][r] += __shfl_xor_sync(~0u, l_frag[m][r], 1); // only here do the four parts
-            l_frag[m][r] += __shfl_xor_sync(~0u, l_frag[m][r], 2); // of a row's sum meet
-        }
+    for (int i = 0; i < 2 * M16; i++) {
+        float &l = l_frag[i / 2][i % 2];
+        l += __shfl_xor_sync(~0u, l, 1); // only here do the four parts
+        l += __shfl_xor_sync(~0u, l, 2); // of a row's sum meet
+    }
     if (GROUPS > 1) {
         combine_groups(smem + BQ * ROW_BYTES, kv_group, o_frag, ref_frag, l_frag, args, split, bh,
                        q0);
@@ -321,18 +327,16 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
 #pragma unroll
         for (int r = 0; r < 2; r++) {
             const int row = row0 + 16 * m + 8 * r;
-            const float l_inv = l_frag[m][r] > 0 ? __fdividef(1, l_frag[m][r]) : 0;
+            const float l = l_frag[m][r], l_inv = l > 0 ? __fdividef(1, l) : 0;
             if (q0 + row < args.seqlen_q && lane % 4 == 0)
-                args.lse[(int64_t)bh * args.seqlen_q + q0 + row] =
-                    (ref_frag[m][r] + lg2(l_frag[m][r])) * LN_2;
+                args.lse[(int64_t)bh * args.seqlen_q + q0 + row] = (ref_frag[m][r] + lg2(l)) * LN_2;
 #pragma unroll
             for (int n = 0; n < DIM / 8; n++)
                 *(uint32_t *)(q_smem + swizzled(row, n) + lane % 4 * 4) =
                     cvt_f16x2(o_frag[m][n][2 * r] * l_inv, o_frag[m][n][2 * r + 1] * l_inv);
         }
     __syncwarp(); // 32 lanes wrote this warp's rows; each may now read all of them
-    for (int i = lane; i < 16 * M16 * DIM / 8;
-         i += 32) { // 16 bytes a lane, whole rows side by side
+    for (int i = lane; i < 16 * M16 * DIM / 8; i += 32) { // 16 bytes a lane, whole rows
         const int row = warp * 16 * M16 + i / (DIM / 8), chunk = i % (DIM / 8);
         if (q0 + row < args.seqlen_q)
             *(uint4 *)(o + (q0 + row) * args.o_stride.row + chunk * 8) =

@@ -1,6 +1,7 @@
 /* Stage 4 on the host: what it supports, how the keys are split, one launch or two. */
 #include "common/base/reason.h"
 #include "common/harness/stage.h"
+#include "steps.h"
 #include "tile.h"
 
 #include <stdio.h>
@@ -76,6 +77,7 @@ static size_t workspace_bytes(const struct attention *a, const struct chip *chip
 
 static const char *plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out) {
+    if (step_of(out->image)) return step_plan(a, t, out);
     const struct choice c = choose(a, &device_info(d)->chip);
     const struct attention_args args = stage_args(a, t);
     struct split_args split = {.n_splits = c.n_splits};

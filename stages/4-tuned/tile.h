@@ -1,11 +1,7 @@
 /* Tiles of stage 4, for kernel.cu (where DIM and SMALL are the image's) and for stage.c. */
 #pragma once
 
-#ifdef __cplusplus
-#define TILE_FUNCTION constexpr
-#else
-#define TILE_FUNCTION static inline
-#endif
+#include "common/cuda/constant_function.h"
 
 struct tile {
     int bq;     /* query rows of a CTA */
@@ -36,7 +32,7 @@ struct tile {
  *
  * So one tile serves both masks, and all chips. No Ada board was measured: what fits there, and how
  * many CTAs an SM holds, is arithmetic (README). */
-TILE_FUNCTION struct tile tile_of(int dim, int small) {
+CONSTANT_FUNCTION struct tile tile_of(int dim, int small) {
 #ifdef SWEEP_BQ /* a tile to try, from the compiler's command line: see `sweep` */
     (void)dim, (void)small;
     const struct tile swept = {SWEEP_BQ,     SWEEP_BKV, SWEEP_WARPS, SWEEP_GROUPS,
@@ -66,7 +62,7 @@ TILE_FUNCTION struct tile tile_of(int dim, int small) {
 
 /* q_smem; for each group and stage k_smem and v_smem; with several groups, each row's reference and
  * sum, fp32 */
-TILE_FUNCTION int tile_shared_bytes(struct tile t, int dim) {
+CONSTANT_FUNCTION int tile_shared_bytes(struct tile t, int dim) {
     return (t.bq + 2 * t.groups * t.stages * t.bkv) * dim * 2 +
            (t.groups > 1 ? t.groups * t.bq * 8 : 0);
 }
