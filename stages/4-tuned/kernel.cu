@@ -52,7 +52,6 @@ constexpr int AT_ONCE = Q_IN_REGISTERS || BKV % 32 ? 1 : 2; // 16-key blocks for
 // Small tiles wait for their copies, large ones for shared memory: there, copies started before S
 // would be in the way of its fragments.
 constexpr bool COPY_FIRST = GROUPS > 1;
-constexpr float LN_2 = 0.69314718f;
 constexpr float HIGH = 1024;         // a lane's sum of P that asks for new references; fp16: 65504
 constexpr float FAR = 1024;          // references beyond it are too coarse for an FFMA
 constexpr float NO_KEY_YET = -1e30f; // a reference below all scores
