@@ -211,8 +211,8 @@ static double tensor_instructions(const struct attention *a, const struct chip *
 }
 
 const struct stage stage = {
-    .number = 6,
-    .name = "6-wgmma-attention",
+    .name = STAGE_FOLDER,
+    .previous = STAGE_PREVIOUS,
     .row_error_limit = 1e-3,
     .max_registers = 232, /* d256-split; others 168 at launch, then setmaxnreg */
     .tensor_family = "HGMMA",
