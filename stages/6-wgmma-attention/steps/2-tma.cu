@@ -75,44 +75,46 @@ issue_pv(float (&o_frag)[DIM / 8][4], const uint32_t (&p_frag)[BKV / 16][4], uin
     wgmma_commit_group();
 }
 
-// ---- mask: rows row and row + 8 see the keys that come before n_visible[r] of this tile
+// S, scaled; -inf where key kv0 + col does not exist or lies right of row row0 + row's diagonal.
 static __device__ __forceinline__ void mask(float (&s_frag)[BKV / 8][4],
-                                            const struct attention_args &args, int row, int col0,
-                                            int kv0) {
-    int n_visible[2] = {args.seqlen_k - kv0, args.seqlen_k - kv0};
-    for (int r = 0; r < 2 && args.causal; r++)
-        n_visible[r] = min(n_visible[r], row + 8 * r + args.diagonal + 1 - kv0);
-    if (min(n_visible[0], n_visible[1]) >= BKV) return;
+                                            const struct attention_args &args, int row0, int kv0) {
+    kv0 += threadIdx.x % 4 * 2; // this thread's first key
 #pragma unroll
-    for (int i = 0; i < BKV / 2; i++)
-        if (col0 + i / 4 * 8 + i % 2 >= n_visible[i % 4 / 2]) s_frag[i / 4][i % 4] = -INFINITY;
+    for (int i = 0; i < 4; i++) {
+        const int row = row0 + i / 2 * 8;
+        int n_visible = args.seqlen_k - kv0; // from there on, that the row may see
+        if (args.causal) n_visible = min(n_visible, row + args.diagonal + 1 - kv0);
+#pragma unroll
+        for (int n = 0; n < BKV / 8; n++) {
+            float &s = s_frag[n][i];
+            s *= args.scale_log2;
+            if (n * 8 + i % 2 >= n_visible) s = -INFINITY;
+        }
+    }
 }
 
-// ---- softmax: P = 2^(S scale - max); what was summed for the old max is to shrink by alpha
+// P = 2^(S - max), l += P; what was summed for a lower max is to shrink by alpha.
 static __device__ __forceinline__ void softmax(uint32_t (&p_frag)[BKV / 16][4],
-                                               float (&s_frag)[BKV / 8][4], float (&m_frag)[2],
-                                               float (&l_frag)[2], float (&alpha)[2],
-                                               float scale_log2) {
+                                               const float (&s_frag)[BKV / 8][4],
+                                               float (&m_frag)[2], float (&l_frag)[2],
+                                               float (&alpha)[2]) {
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         float m_new = m_frag[r];
 #pragma unroll
-        for (int i = 0; i < BKV / 4; i++) {
-            float &s = s_frag[i / 2][2 * r + i % 2];
-            s = __fmul_rn(s, scale_log2); // rounded as m is: not fused with the subtraction
-            m_new = fmaxf(m_new, s);
-        }
-        for (int lanes = 1; lanes < 4; lanes *= 2)
-            m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, lanes));
+        for (int n = 0; n < BKV / 8; n++)
+            m_new = fmaxf(m_new, fmaxf(s_frag[n][2 * r], s_frag[n][2 * r + 1]));
+        m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, 1));
+        m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, 2));
         const float base = m_new == -INFINITY ? 0 : m_new; // no key seen yet: 2^(-inf - 0) = 0
         alpha[r] = ex2(m_frag[r] - base);
         m_frag[r] = m_new;
         l_frag[r] *= alpha[r];
 #pragma unroll
-        for (int j = 0; j < BKV / 8; j++) {
-            const float even = ex2(s_frag[j][2 * r] - base), odd = ex2(s_frag[j][2 * r + 1] - base);
-            l_frag[r] += even + odd;
-            p_frag[j / 2][j % 2 * 2 + r] = cvt_f16x2(even, odd);
+        for (int n = 0; n < BKV / 8; n++) {
+            const float p0 = ex2(s_frag[n][2 * r] - base), p1 = ex2(s_frag[n][2 * r + 1] - base);
+            l_frag[r] += p0 + p1;
+            p_frag[n / 2][n % 2 * 2 + r] = cvt_f16x2(p0, p1);
         }
     }
 }
@@ -152,8 +154,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     attention(const __grid_constant__ struct attention_args args,
               const __grid_constant__ CUtensorMap q_map, const __grid_constant__ CUtensorMap k_map,
               const __grid_constant__ CUtensorMap v_map) {
-    const int tid = threadIdx.x, warp = tid / 32, lane = tid % 32, group = lane / 4;
-    const int row0 = warp * 16 + group, col0 = lane % 4 * 2; // + 8 * r, + 8 * n
+    const int tid = threadIdx.x, row0 = tid / 32 * 16 + tid % 32 / 4; // + 8 * r
     const int n_q_tiles = (args.seqlen_q + BQ - 1) / BQ;
     const int bh = blockIdx.x / n_q_tiles, q0 = blockIdx.x % n_q_tiles * BQ;
     const int b = bh / args.heads, h = bh % args.heads;
@@ -205,10 +206,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         registers_fence(s_frag);
 
         // ---- mask
-        mask(s_frag, args, q0 + row0, col0, kv0);
+        mask(s_frag, args, q0 + row0, kv0);
 
         // ---- softmax: P = 2^(S - max); what earlier tiles gave was for a lower max, so it shrinks
-        softmax(p_frag, s_frag, m_frag, l_frag, alpha, args.scale_log2);
+        softmax(p_frag, s_frag, m_frag, l_frag, alpha);
         rescale(o_frag, alpha);
 
         // ---- O += P V

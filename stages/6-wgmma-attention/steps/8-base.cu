@@ -188,17 +188,19 @@ issue_pv(float (&o_frag)[DIM / 8][4], const uint32_t (&p_frag)[BKV / 16][4], uin
     wgmma_commit_group();
 }
 
-// ---- mask: rows row and row + 8 see the keys that come before n_visible[r] of this tile
+// S is -inf where key kv0 + col does not exist or lies right of row row0 + row's diagonal.
 static __device__ __forceinline__ void mask(float (&s_frag)[BKV / 8][4],
-                                            const struct attention_args &args, int row, int col0,
-                                            int kv0) {
-    int n_visible[2] = {args.seqlen_k - kv0, args.seqlen_k - kv0};
+                                            const struct attention_args &args, int row0, int kv0) {
+    const int lane = threadIdx.x % 32;
+    int n_visible[2] = {args.seqlen_k - kv0, args.seqlen_k - kv0}; // columns of this tile
     for (int r = 0; r < 2 && args.causal; r++)
-        n_visible[r] = min(n_visible[r], row + 8 * r + args.diagonal + 1 - kv0);
-    if (min(n_visible[0], n_visible[1]) >= BKV) return;
+        n_visible[r] = min(n_visible[r], row0 + 8 * r + args.diagonal + 1 - kv0);
+    if (min(n_visible[0], n_visible[1]) >= BKV) return; // most tiles
 #pragma unroll
-    for (int i = 0; i < BKV / 2; i++)
-        if (col0 + i / 4 * 8 + i % 2 >= n_visible[i % 4 / 2]) s_frag[i / 4][i % 4] = -INFINITY;
+    for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int n = 0; n < BKV / 8; n++)
+            if (n * 8 + lane % 4 * 2 + i % 2 >= n_visible[i / 2]) s_frag[n][i] = -INFINITY;
 }
 
 // ---- softmax. Any base gives the same P / l as long as P fits fp16, so the maximum of the first
@@ -348,8 +350,7 @@ static __device__ __forceinline__ void compute_tile(struct consumer &c,
                                                     const struct schedule &schedule) {
     const int warpgroup = c.warpgroup, q0 = c.t.q0 + 64 * warpgroup, h = c.t.h, b = c.t.b;
     struct ring &k = c.k, &v = c.v;
-    const int lane = threadIdx.x % 32;
-    const int row0 = threadIdx.x % 128 / 32 * 16 + lane / 4, col0 = lane % 4 * 2;
+    const int row0 = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4; // + 8 * r
     uint32_t p_frag[BKV / 16][4];
     float o_frag[DIM / 8][4] = {};            // O, not yet divided by the row sums
     float m_frag[2] = {-INFINITY, -INFINITY}, l_frag[2]; // row maxima, S scaled; row sums
@@ -359,7 +360,7 @@ static __device__ __forceinline__ void compute_tile(struct consumer &c,
     int n = c.t.n_blocks - 1;
     release(k);
     if (n == 0) release_q(warpgroup); // that was the last KV tile
-    mask(s_frag, args, q0 + row0, col0, n * BKV);
+    mask(s_frag, args, q0 + row0, n * BKV);
     const float first = raise(m_frag, base, alpha, s_frag, args.scale_log2, scale);
     exponentials(p_frag, s_frag, base, l_frag, first);
 
@@ -381,7 +382,7 @@ static __device__ __forceinline__ void compute_tile(struct consumer &c,
         if (n == 0) release_q(warpgroup); // that was the last KV tile
 
         // ---- mask
-        mask(s_frag, args, q0 + row0, col0, n * BKV);
+        mask(s_frag, args, q0 + row0, n * BKV);
         wgmma_wait_group<0>(); // O is there; p_frag and v_smem have been read
         registers_fence(o_frag);
         release(v);
