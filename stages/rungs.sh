@@ -6,7 +6,7 @@
 set -eu
 folder=${1%/} number=${1##*/}
 number=${number%%-*}
-steps=$(find "$folder/steps" -name '[0-9]*.cu' 2> /dev/null | sort)
+steps=$(find "$folder/steps" -name '[0-9]*.cu' 2> /dev/null | sort -V)
 start=
 [ -n "$steps" ] && start=$(sed -n 's/.*Starts from \([^ ]*\.cu\)\..*/\1/p' "$(head -n 1 <<< "$steps")" | head -n 1)
 if [ -z "$start" ]; then

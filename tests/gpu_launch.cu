@@ -27,7 +27,7 @@ KERNEL rotate(uint32_t *data) {
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
                  : "=r"(there)
-                 : "r"(shared_address(&mine[threadIdx.x])), "r"((rank + 1) % n));
+                 : "r"(smem_address(&mine[threadIdx.x])), "r"((rank + 1) % n));
     asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(there) : "r"(there) : "memory");
     data[blockIdx.x * blockDim.x + threadIdx.x] = there;
     // all have read: blocks may end

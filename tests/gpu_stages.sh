@@ -16,7 +16,7 @@ stages_shapes "" "--seqlen 1" \
     "--head-dim 32" "--head-dim 96" "--head-dim 256 --causal" \
     "--batch 4 --heads 16 --seqlen 4096 --head-dim 128 --causal" "--heads 1 --seqlen 16384" \
     "--batch 2100 --heads 32 --seqlen 16" "--batch 16400 --heads 32 --seqlen 1"
-stages_naive "--seqlen-q 129 --seqlen-k 203 --heads 8 --kv-heads 2 --batch 2 --causal" "--seqlen 1000" \
+stages_steps "--seqlen-q 129 --seqlen-k 203 --heads 8 --kv-heads 2 --batch 2 --causal" "--seqlen 1000" \
     "--seqlen-q 1 --seqlen-k 777" "--seqlen-q 300 --seqlen-k 77 --causal=top-left" "--seqlen-k 0"
 stages_sweep 2000
 stages_repeat 250 "--seqlen 300 --causal --heads 4 --kv-heads 2"

@@ -5,7 +5,7 @@
 #   stages_shapes SHAPE...   each shape once
 #   stages_sweep N           N random problems
 #   stages_repeat N SHAPE    N bitwise equal runs
-#   stages_naive SHAPE...    each shape by the kernel that stage 6 began as
+#   stages_steps SHAPE...    each shape by every rung of stage 6
 #
 # A shape that the stage refuses by name (status 3) is skipped, with its reason; an instruction that
 # the emulator does not know is a failure.
@@ -72,13 +72,15 @@ stages_repeat() {
     done
 }
 
-stages_naive() {
-    local dim shape
+stages_steps() {
+    local dim step shape
     [[ $(stages) == *stage-6* ]] || return 0
-    for dim in 64 128; do
-        for shape; do
-            stage_test "stage-6 d$dim-naive $shape" "$build/stage-6" --image "d$dim-naive" \
-                --head-dim $dim $shape --no-time --counters none --quiet
+    for step in $(cut -f 1 stages/6-wgmma-attention/steps/steps.txt | grep -v kernel); do
+        for dim in 64 128; do
+            for shape; do
+                stage_test "stage-6 d$dim-$step $shape" "$build/stage-6" --image "d$dim-$step" \
+                    --head-dim $dim $shape --no-time --counters none --quiet
+            done
         done
     done
 }

@@ -19,7 +19,7 @@ within() { # LIMIT FROM TO
 }
 
 steps_are_named() { # STEPS-FOLDER
-    diff <(cd "$1" && printf '%s\n' *.cu | sed 's/[.]cu$//'; echo kernel) <(cut -f1 "$1/steps.txt") &&
+    diff <(cd "$1" && printf '%s\n' *.cu | sort -V | sed 's/[.]cu$//'; echo kernel) <(cut -f1 "$1/steps.txt") &&
         awk -F'\t' 'NF != 3 || $2 !~ /^[0-9]+[.][0-9]+$/ || $3 == "" {print "steps.txt:" NR ": " $0; bad = 1}
                     END {exit bad}' "$1/steps.txt"
 }
@@ -28,7 +28,7 @@ for folder in "$stages"/*/steps; do
     name=$(basename "$(dirname "$folder")")
     [ -d "$folder" ] || continue
     before= limit=250
-    for rung in "$folder"/*.cu "$(dirname "$folder")/kernel.cu"; do
+    for rung in $(printf '%s\n' "$folder"/*.cu | sort -V) "$(dirname "$folder")/kernel.cu"; do
         [ -n "$before" ] || before=$stages/$(sed -n 's/^ [*].*Starts from \([^ ]*\)[.]\( .*\)*$/\1/p' "$rung" | head -n 1)
         check "$name: $(changed "$before" "$rung") lines to $(basename "$rung"), at most $limit" within $limit "$before" "$rung"
         before=$rung limit=150

@@ -17,7 +17,8 @@ stages_shapes "--seqlen-k 0 --heads 1" "--seqlen-q 0" "--batch 0" \
     "--seqlen 64 --heads 1 --head-dim 96" "--seqlen 80 --heads 1 --head-dim 256" \
     "--seqlen 130 --heads 2 --input uniform --scale 1e9" # scores of which fp32 keeps no fraction
 stages_sweep 15
-stages_naive "--seqlen-q 129 --seqlen-k 65 --heads 2 --causal" "--seqlen-q 65 --seqlen-k 300 --heads 4 --kv-heads 2"
+stages_steps "--seqlen-q 129 --seqlen-k 65 --heads 2 --causal" "--seqlen-q 65 --seqlen-k 300 --heads 4 --kv-heads 2" \
+    "--seqlen-q 20 --seqlen-k 200 --heads 140 --causal=top-left"
 # Launched as they need, whatever is best here: small problems alone would never run the long tiles.
 for image in 64 64-causal 64-exp4 64-split 128 128-causal 128-short 128-short-causal 128-split 256 256-causal; do
     causal=
@@ -27,7 +28,7 @@ for image in 64 64-causal 64-exp4 64-split 128 128-causal 128-short 128-short-ca
             $shape $causal --no-time --counters none --quiet
     done
 done
-for image in d64 d64-exp4 d64-naive; do
+for image in d64 d64-exp4 d64-1-wgmma d64-8-base; do
     stage_test "stage-6 --image $image, such scores" "$build/stage-6" --image $image --seqlen 333 --heads 1 \
         --input uniform --scale 1e9 --no-time --counters none --quiet
 done
@@ -48,6 +49,6 @@ status "an image of another head_dim, stage 2" 2 "$build/stage-2" --device emu -
 status "a rung of another head_dim, stage 4" 2 "$build/stage-4" --device emu --image d128-1-registers
 status "a rung that takes no such head_dim" 3 "$build/stage-4" --device emu --image d64-1-registers --head-dim 96
 status "an image of another tile, stage 4" 2 "$build/stage-4" --device emu --image d64
-status "an image of another head_dim" 2 "$build/stage-6" --device emu --image d128-naive
+status "an image of another head_dim" 2 "$build/stage-6" --device emu --image d128-1-wgmma
 status "an image without a mask" 2 "$build/stage-6" --device emu --image d64 --causal
 tap_done

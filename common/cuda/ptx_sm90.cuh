@@ -4,12 +4,11 @@
 #pragma once
 
 #include "gmma_desc.h"
+#include "ptx.cuh"
 
 #include <cuda.h>
 
 #define PTX static __device__ __forceinline__
-
-PTX uint32_t shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
 
 /* ---- mbarrier: a phase ends when all arrivals are in and all announced bytes have landed */
 

@@ -56,7 +56,7 @@ static __device__ uint32_t load_tiles(const struct wgmma_args &args) {
     if (!args.no_proxy_fence)
         fence_proxy_async(); // wgmma reads through the async proxy: it must see these writes
     __syncthreads(); // all threads have written their share; any warp may issue the wgmma
-    return shared_address(smem);
+    return smem_address(smem);
 }
 
 // A (64, 16) at k step s, from plain row order into the fragment drawn above.

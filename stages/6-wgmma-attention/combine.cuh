@@ -21,7 +21,7 @@
 
 template <int CTAS> // of a cluster
 static __device__ __forceinline__ void
-exchange(const struct attention_args &args, const struct schedule &schedule, const struct tile &t,
+exchange(const struct attention_args &args, const struct schedule &schedule, const struct o_tile &t,
          const float (&o_frag)[O_BLOCKS][4], const float (&m_frag)[2], const float (&l_frag)[2],
          uint32_t o_smem, int warpgroup) {
     constexpr int PARTS = CTAS * KEY_GROUPS;
@@ -93,17 +93,16 @@ exchange(const struct attention_args &args, const struct schedule &schedule, con
         for (int r = 0; r < 2; r++)
             if (row0 + 8 * r < n_rows)
                 *(uint32_t *)(o_row[r] + 8 * b) =
-                    pack(o[2 * r] * l_inv[r], o[2 * r + 1] * l_inv[r]);
+                    cvt_f16x2(o[2 * r] * l_inv[r], o[2 * r + 1] * l_inv[r]);
     }
-    const float ln_2 = 0.69314718f;
     if (part == 0 && lane % 4 == 0)
         for (int r = 0; r < 2; r++)
             if (row0 + 8 * r < n_rows)
-                *lse[r] = m[r] == -INFINITY ? -INFINITY : (m[r] + lg2(l[r])) * ln_2;
+                *lse[r] = m[r] == -INFINITY ? -INFINITY : (m[r] + lg2(l[r])) * LN_2;
 }
 
 static __device__ __forceinline__ void
-combine(const struct attention_args &args, const struct schedule &schedule, const struct tile &t,
+combine(const struct attention_args &args, const struct schedule &schedule, const struct o_tile &t,
         const float (&o_frag)[O_BLOCKS][4], const float (&m_frag)[2], const float (&l_frag)[2],
         uint32_t o_smem, int warpgroup) {
     switch (schedule.split) {

@@ -9,7 +9,8 @@
  *
  * One thread of one more warpgroup, the producer, asks TMA for Q, K and V; the consumers compute.
  * The tensor cores take one warpgroup's products after the other's, in turns, so that the others
- * have time for softmax (-). A turn is S = Q K^T of the next KV tile and O += P V of this one:
+ * have time for softmax (-). A turn is S = Q K^T of the next KV tile and O += P V of this one: S
+ * is masked while P V runs.
  *
  *   producer     K0 Q  K1 V0 K2 V1 K3 V2 ...      as stages of the rings get free
  *   warpgroup 0  [S0]--[S1 PV0]------[S2 PV1]------[S3 PV2]-----
@@ -20,8 +21,7 @@
  * The last turn of a tile of O takes the first S of the next: the pipeline does not drain.
  *
  * Split shapes, for small problems: a cluster of CTAs has 64 rows, each of its warpgroups some of
- * the keys. They need no turns; at the end they add up what they have found (combine.cuh). A launch
- * does all that comes before griddepcontrol_wait while the one before it still runs.
+ * the keys. They need no turns; at the end they add up what they have found (combine.cuh).
  *
  * A warpgroup's accumulators, S and O; T = thread, i = index into s_frag[j][i] or o_frag[j][i]:
  *     col     0 1   2 3   4 5   6 7  |  8 9
@@ -29,43 +29,42 @@
  *   row  1    T4    T5    T6    T7   |  T4
  *   row  8    T0    T1    T2    T3   |  T0           j = 0, i = 2,3  |  j = 1, i = 2,3
  *     row = 16 warp + lane / 4 + 8 (i / 2)     col = 8 j + 2 (lane % 4) + i % 2
- * A row lives in 4 neighbouring lanes, so a row maximum is 2 shuffles: xor 1 and 2. As an operand P
- * has the same layout, pairs rounded to fp16: p_frag[j / 2][2 (j % 2) + i / 2]. It never leaves
- * registers.
+ * A row lives in 4 neighbouring lanes, so a row maximum is 2 shuffles: xor 1 and 2.
+ * As an operand P has the same layout, pairs rounded to fp16: p_frag[j / 2][2 (j % 2) + i / 2].
+ *
+ * P / l is the same for any base, as long as P fits fp16. So the base is the maximum of the first
+ * KV tile until an element of P exceeds 2^8; then, seldom, it rises to the maximum so far. Whether
+ * one exceeds, P tells, in pairs of halves: 16 maxima for 128 keys and thread, not 64, no shuffles.
  *
  * Shared memory: pages of 64 elements, [rows][64] fp16, a row being one span of 128 bytes whose
- * eight 16-byte chunks TMA has exchanged by chunk ^= row % 8 (gmma_desc.h). Bytes, long shapes of
- * head_dim 64 | 128 | 256:
- *   q_smem    [ROW_GROUPS][PAGES][64][64]        24576 | 49152 | 65536
- *   k_smem    [RING][PAGES][BKV][64]             32768 | 40960 | 65536
- *   v_smem    [RING][PAGES][BKV][64]             32768 | 40960 | 65536
- *   o_smem    as q_smem                          24576 | 49152 |     0 (it is q_smem)
- *   ones_smem [BKV][64], its first 8 columns 1   16384 |     0 |     0
- *                                                                         with 1024 to align:
- *                                               132096 |181248 |197632 */
+ * eight 16-byte chunks TMA has exchanged by chunk ^= row % 8 (gmma_desc.h). Bytes, DIM 64 | 128,
+ * long shapes; the sums of all shapes are in tile.h:
+ *   q_smem [ROW_GROUPS][PAGES][64][64]   24576 |  49152
+ *   k_smem [RING][PAGES][BKV][64]        32768 |  40960
+ *   v_smem [RING][PAGES][BKV][64]        32768 |  40960
+ *   o_smem as q_smem                     24576 |  49152
+ *   ones_smem [BKV][64], 8 columns used  16384 |      0    with 1024 to align: 132096 | 181248 */
 #include "common/cuda/attention_args.h"
 #include "ex2_fma.cuh"
 #include "common/cuda/ptx.cuh"
 #include "common/cuda/ptx_sm90.cuh"
 #include "tile.h"
 
-constexpr int WARPGROUPS = WARPGROUPS_OF(DIM, SHAPE), THREADS = THREADS_OF(DIM, SHAPE);
-constexpr bool SPLIT = SHAPE == SHAPE_SPLIT;          // a cluster, not a CTA, has a tile of O
-constexpr int KEY_GROUPS = KEY_GROUPS_OF(DIM, SHAPE); // warpgroups that share rows
-constexpr int ROW_GROUPS = WARPGROUPS / KEY_GROUPS;   // warpgroups that share keys
-constexpr int BQ = BQ_OF(DIM, SHAPE), BKV = BKV_OF(DIM, SHAPE);
-constexpr int RING = KEY_GROUPS * STAGES; // stages of K, and of V
+constexpr struct tile TILE = tile_of(DIM, SHAPE);
+constexpr int BQ = TILE.bq, BKV = TILE.bkv, THREADS = TILE.threads;
+constexpr int WARPGROUPS = TILE.warpgroups;         // that compute
+constexpr bool SPLIT = SHAPE == SHAPE_SPLIT;        // warpgroups have the same rows, other keys
+constexpr int KEY_GROUPS = TILE.key_groups;         // in how many parts a CTA's keys are
+constexpr int ROW_GROUPS = WARPGROUPS / KEY_GROUPS; // in how many parts its rows are
+constexpr int RING = KEY_GROUPS * STAGES;           // stages of K, and of V
 constexpr int PAGES = DIM / 64;
-constexpr bool ONES = ONES_OF(DIM, SHAPE), O_IN_Q = O_IN_Q_OF(DIM, SHAPE);
-constexpr bool TURNS = TAKE_TURNS && !SPLIT;               // split: few turns, of no use
-constexpr bool PERSISTENT = !SPLIT;                        // split: a cluster has one tile of O
-constexpr int O_BLOCKS = DIM / 8 + ONES;                   // the last one holds row sums of P
+constexpr bool ONES = TILE.ones, O_IN_Q = TILE.o_in_q;
+constexpr bool TURNS = TAKE_TURNS && !SPLIT; // split: few turns, of no use
+constexpr bool PERSISTENT = !SPLIT;          // split: a CTA has one tile of O
+constexpr int O_BLOCKS = DIM / 8 + ONES; // the last one holds row sums of P
 constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128; // bytes
-constexpr uint32_t Q_BYTES = PAGES * Q_PAGE,
-                   KV_BYTES = PAGES * KV_PAGE; // one warpgroup's Q; one stage
-
-#include "pipeline.cuh" // barriers and rings
-#include "schedule.cuh" // which tile is next
+constexpr uint32_t Q_BYTES = PAGES * Q_PAGE;               // one warpgroup's Q
+constexpr uint32_t KV_BYTES = PAGES * KV_PAGE;             // one stage
 
 // Registers: a launch gives every thread 65536 / THREADS; the producer hands most of its own over.
 // A split shape's producer is one warp and keeps them.
@@ -77,73 +76,76 @@ static_assert(SPLIT || PRODUCER_REGISTERS + WARPGROUPS * CONSUMER_REGISTERS <=
 static_assert((ROW_GROUPS - 1) * 64 <= STAGES * BKV,
               "a warpgroup that skips more tiles than a ring has stages would wait for itself");
 
-constexpr float FAR = 1 << 22; // a base beyond it is rounded by more than 1/4
-
 // Named barriers; 0 is __syncthreads.
 enum { BAR_TURN = 1, BAR_STORE = BAR_TURN + WARPGROUPS };
 
-static __device__ __forceinline__ uint32_t pack(float low, float high) {
-    half2 two = __floats2half2_rn(low, high);
-    return *(uint32_t *)&two;
+// Consumer `warpgroup` may issue products; then the next one may. No hazard: the tensor cores are
+// left to one warpgroup at a time, so that the others' softmax falls into it.
+static __device__ __forceinline__ void take_turn(int warpgroup) {
+    if (TURNS) bar_sync(BAR_TURN + warpgroup, 256);
+}
+static __device__ __forceinline__ void pass_turn(int warpgroup) {
+    if (TURNS) bar_arrive(BAR_TURN + (warpgroup + 1) % WARPGROUPS, 256);
 }
 
-#include "combine.cuh" // split: what the warpgroups of a cluster have found becomes O
-#include "pass.cuh"    // a warpgroup without rows
-#include "store.cuh"   // not split: O by TMA
+// What the main line, `compute_tile`, leaves to files of their own:
+#include "pipeline.cuh" // rings of stages between producer and consumers
+#include "schedule.cuh" // which tile of O comes next; packed heads
+#include "hidden.cuh"   // what a warpgroup cannot see, or has no rows in
+#include "ones.cuh"     // row sums of P by the tensor cores
+#include "far.cuh"      // scores of which fp32 keeps no fraction
+#include "store.cuh"    // O by TMA
+#include "combine.cuh"  // split: what the warpgroups of a cluster have found becomes O
 
 // ---- load Q, K, V: one thread
 template <bool IS_Q = false>
 static __device__ __forceinline__ void load(const CUtensorMap *map, uint32_t smem, uint64_t *full,
-                                            uint64_t *empty, uint32_t parity, uint32_t page_bytes,
-                                            int row, int h, int b) {
-    wait(empty, parity); // the products that read what was there are done
-    mbarrier_arrive_expect_tx(shared_address(full), PAGES * page_bytes);
+                                            uint32_t page_bytes, int row, int h, int b) {
+    mbarrier_arrive_expect_tx(smem_address(full), PAGES * page_bytes);
     for (int p = 0; p < PAGES; p++) {
         const uint32_t page = smem + p * page_bytes;
-        if (IS_Q) tma_load_5d(page, map, shared_address(full), p * 64, 0, row, h, b);
-        if (!IS_Q) tma_load_4d(page, map, shared_address(full), p * 64, row, h, b);
+        if (IS_Q) tma_load_5d(page, map, smem_address(full), p * 64, 0, row, h, b);
+        if (!IS_Q) tma_load_4d(page, map, smem_address(full), p * 64, row, h, b);
     }
+}
+
+// KV tile n of the tile of O, into the next stage.
+static __device__ __forceinline__ void load_kv(const CUtensorMap *map, struct ring &r,
+                                               const struct o_tile &t, int n) {
+    wait(&r.empty[r.stage], r.parity); // the products that read what was there are done
+    load(map, r.smem + r.stage * KV_BYTES, &r.full[r.stage], KV_PAGE, t.kv0 + n * BKV, t.kv_h, t.b);
+    advance(r, 1);
 }
 
 static __device__ __forceinline__ void produce(const struct attention_args &args,
                                                const struct schedule &schedule,
                                                const CUtensorMap *q_map, const CUtensorMap *k_map,
                                                const CUtensorMap *v_map, uint32_t q_smem,
-                                               uint32_t k_smem, uint32_t v_smem, struct tile t) {
-    struct ring k = {0, 1}, v = {0, 1};
+                                               uint32_t k_smem, uint32_t v_smem, struct o_tile t) {
+    struct ring k = {k_smem, k_full, k_empty, 0, 1}, v = {v_smem, v_full, v_empty, 0, 1};
     const bool more = schedule.n_tiles > gridDim.x; // tiles than CTAs
     for (uint32_t round = 0;; round++) {
-#define LOAD_K(n)                                                                                  \
-    load(k_map, k_smem + k.stage * KV_BYTES, &k_full[k.stage], &k_empty[k.stage], k.parity,        \
-         KV_PAGE, t.kv0 + (n)*BKV, t.kv_h, t.b);                                                   \
-    advance(k, 1);
-#define LOAD_V(n)                                                                                  \
-    load(v_map, v_smem + v.stage * KV_BYTES, &v_full[v.stage], &v_empty[v.stage], v.parity,        \
-         KV_PAGE, t.kv0 + (n)*BKV, t.kv_h, t.b);                                                   \
-    advance(v, 1);
-
-        LOAD_K(t.n_blocks - 1)
+        load_kv(k_map, k, t, t.n_blocks - 1);
 #pragma unroll 1 // or the producer's few registers spill
-        for (int g = 0; g < ROW_GROUPS; g++)
-            load<true>(q_map, q_smem + g * Q_BYTES, &q_full[g], &q_empty[g], ~round & 1, Q_PAGE,
+        for (int g = 0; g < ROW_GROUPS; g++) {
+            wait(&q_empty[g], ~round & 1); // the products that read the last tile's Q are done
+            load<true>(q_map, q_smem + g * Q_BYTES, &q_full[g], Q_PAGE,
                        (t.q0 + 64 * g) >> schedule.pack, t.h, t.b);
-        // The next tile: they differ in length, so who is done first takes the first that is left.
-        // The answer is awaited after the loads, not here.
-        uint32_t n_taken = more ? atomicAdd(schedule.counter, 1) : 0;
-        for (int n = t.n_blocks - 1; n > 0; n--) { // in the order of their use
-            LOAD_K(n - 1)
-            LOAD_V(n)
         }
-        LOAD_V(0)
+        // The next tile: they differ in length, so who is done first takes the first that is left.
+        uint32_t n_taken = more ? atomicAdd(schedule.counter, 1) : 0; // awaited after the loads
+        for (int n = t.n_blocks - 1; n > 0; n--) { // in the order of their use
+            load_kv(k_map, k, t, n - 1);
+            load_kv(v_map, v, t, n);
+        }
+        load_kv(v_map, v, t, 0);
 
         if (!PERSISTENT) break;
 
         // As many tiles are asked for as there are: who asks last puts the counter back.
         if (more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
         const uint32_t index = more ? gridDim.x + n_taken : schedule.n_tiles;
-        wait(&next_empty[round & 1], ~round >> 1 & 1); // all consumers know the tile that was here
-        next_smem[round & 1] = index;
-        arrive(&next_full[round & 1]);
+        tell_next(round, index);
         if (index >= schedule.n_tiles) break;
         t = tile_at(args, schedule, index);
     }
@@ -176,7 +178,7 @@ issue_pv(float (&o_frag)[O_BLOCKS][4], const uint32_t (&p_frag)[BKV / 16][4], ui
 // ---- mask: row r of this thread sees the keys of KV tile n that come before n_visible[r]
 static __device__ __forceinline__ void mask(float (&s_frag)[BKV / 8][4],
                                             const struct attention_args &args,
-                                            const struct schedule &schedule, const struct tile &t,
+                                            const struct schedule &schedule, const struct o_tile &t,
                                             int n, int row_group) {
     const int to_all = keys_visible(args, schedule, t, 64 * row_group);
     if ((n + 1) * BKV <= to_all) return;
@@ -210,7 +212,7 @@ static __device__ __forceinline__ void exponentials(uint32_t (&p_frag)[BKV / 16]
             float odd = fmaf(s_frag[j][2 * r + 1], scale_log2, -base[r]);
             odd = EXP_FMA && j % (EXP_FMA / 2 + !EXP_FMA) == 0 ? ex2_fma(odd) : ex2(odd);
             if (!ONES) l_even[r] += even, l_odd[r] += odd;
-            p_frag[j / 2][j % 2 * 2 + r] = pack(even, odd);
+            p_frag[j / 2][j % 2 * 2 + r] = cvt_f16x2(even, odd);
         }
     for (int r = 0; r < 2; r++) l_new[r] = l_even[r] + l_odd[r];
 }
@@ -227,10 +229,9 @@ static __device__ __forceinline__ bool exceeds(const uint32_t (&p_frag)[BKV / 16
     return __any_sync(~0u, __vmaxu2(m_even, m_odd) != limit);
 }
 
-// m_frag rises to the maximum of S scale; what was summed for the old one shrinks by alpha. A base
-// may be so far out that, rounded, it misses S scale, which the multiply-add does not round, by
-// more than P has room for. Then S is multiplied by the scale here, and rounded like the base; the
-// scale left for this tile is 1, and for the next ones NaN: each of them exceeds, and comes here.
+// m_frag rises to the maximum of S scale_log2, which becomes the base; what was summed for the old
+// one is to shrink by alpha. Returns what this tile's S has to be multiplied by, `scale` is that of
+// the next tiles: scale_log2, but for scores far out.
 static __device__ __forceinline__ float raise(float (&m_frag)[2], float (&base)[2],
                                               float (&alpha)[2], float (&s_frag)[BKV / 8][4],
                                               float scale_log2, float &scale) {
@@ -250,12 +251,7 @@ static __device__ __forceinline__ float raise(float (&m_frag)[2], float (&base)[
         alpha[r] = ex2(m_frag[r] - base[r]);
         m_frag[r] = m_new;
     }
-    const bool far = __any_sync(~0u, fmaxf(fabsf(base[0]), fabsf(base[1])) > FAR);
-    if (far)
-#pragma unroll
-        for (int i = 0; i < BKV / 2; i++) s_frag[i / 4][i % 4] *= scale_log2;
-    scale = far ? NAN : scale_log2;
-    return far ? 1 : scale_log2;
+    return scale_far_out(s_frag, base, scale_log2, scale);
 }
 
 static __device__ __forceinline__ void rescale(float (&o_frag)[O_BLOCKS][4], float (&l_frag)[2],
@@ -267,175 +263,157 @@ static __device__ __forceinline__ void rescale(float (&o_frag)[O_BLOCKS][4], flo
     for (int r = 0; r < 2; r++) l_frag[r] *= alpha[r];
 }
 
-// ---- compute: one warpgroup
+// A consumer warpgroup: its operands, and where it is in the rings and among the tiles of O.
+struct consumer {
+    int warpgroup, row_group, key_group;
+    uint64_t q_desc, k_desc, v_desc; // stage 0
+    struct ring k, v;
+    uint32_t round; // tiles of O before this one
+    struct work w;  // the tile of O
+};
+
+// The first S of a tile of O, alone.
+static __device__ __forceinline__ void first_qk(struct consumer &c, float (&s_frag)[BKV / 8][4]) {
+    pass_hidden_k(c.k, c.w.hidden, c.warpgroup);
+    wait(&q_full[c.row_group], c.round & 1); // q_smem is written by TMA
+    wait_full(c.k);                          // k_smem is written by TMA
+    registers_fence(s_frag);
+    wgmma_fence();
+    issue_qk(s_frag, c.q_desc, gmma_desc_advance(c.k_desc, c.k.stage * KV_BYTES));
+    wgmma_wait_group<0>(); // S is there
+    registers_fence(s_frag);
+}
+
+// The last P V of a tile of O and, with it, the first S of the next one: c has gone on to that.
+static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_frag)[BKV / 8][4],
+                                               const uint32_t (&p_frag)[BKV / 16][4],
+                                               float (&o_frag)[O_BLOCKS][4]) {
+    const bool with_qk = c.w.some && !O_IN_Q;
+    if (with_qk) {
+        pass_hidden_k(c.k, c.w.hidden, c.warpgroup);
+        wait(&q_full[c.row_group], c.round & 1); // q_smem is written by TMA
+        wait_full(c.k);                          // k_smem is written by TMA
+    }
+    // All are waited for, but that q_smem and k_smem have been read is the producer's to say.
+    // Not earlier: compute-sanitizer lets nobody go on from here before all have come.
+    if (SPLIT) cluster_arrive_relaxed();
+    wait_full(c.v); // v_smem is written by TMA
+    take_turn(c.warpgroup);
+    registers_fence(o_frag);
+    if (with_qk) {
+        registers_fence(s_frag);
+        wgmma_fence(); // o_frag and p_frag have just been written, s_frag read
+        issue_qk(s_frag, c.q_desc, gmma_desc_advance(c.k_desc, c.k.stage * KV_BYTES));
+        issue_pv(o_frag, p_frag, c.v_desc + c.v.stage * V_DESC_STEP);
+        pass_turn(c.warpgroup);
+        wgmma_wait_group<0>(); // S and O are there
+        registers_fence(s_frag);
+    } else {
+        wgmma_fence(); // o_frag and p_frag have just been written
+        issue_pv(o_frag, p_frag, c.v_desc + c.v.stage * V_DESC_STEP);
+        pass_turn(c.warpgroup);
+        wgmma_wait_group<0>(); // O is there
+    }
+    registers_fence(o_frag);
+    release(c.v);
+}
+
+// ---- compute a tile of O: one warpgroup; S of its first KV tile is in s_frag
+static __device__ __forceinline__ void compute_tile(struct consumer &c,
+                                                    float (&s_frag)[BKV / 8][4],
+                                                    const struct attention_args &args,
+                                                    const struct schedule &schedule,
+                                                    const CUtensorMap *o_map, uint32_t q_smem,
+                                                    uint32_t o_smem) {
+    const int warpgroup = c.warpgroup, row_group = c.row_group;
+    const struct o_tile t = c.w.t;
+    struct ring &k = c.k, &v = c.v;
+    uint32_t p_frag[BKV / 16][4];
+    float o_frag[O_BLOCKS][4] = {};                      // O, not yet divided by the row sums
+    float m_frag[2] = {-INFINITY, -INFINITY}, l_frag[2]; // row maxima, S scaled; row sums
+    float base[2], alpha[2], l_new[2], scale;
+
+    // ---- mask, softmax of the first KV tile, from the right, where the diagonal is
+    int n = t.n_blocks - 1 - c.w.hidden - c.key_group;
+    release(k);
+    if (!O_IN_Q && n < KEY_GROUPS) release_q(row_group); // that was the last KV tile
+    mask(s_frag, args, schedule, t, n, row_group);
+    const float first = raise(m_frag, base, alpha, s_frag, args.scale_log2, scale);
+    exponentials(p_frag, s_frag, base, l_frag, first);
+    pass_hidden_v(v, c.w.hidden);
+
+    // ---- for each further KV tile
+    for (n -= KEY_GROUPS; n >= 0; n -= KEY_GROUPS) {
+        // ---- S = Q K^T of this KV tile, O += P V of the one before
+        wait_full(k); // k_smem is written by TMA
+        wait_full(v); // v_smem is written by TMA
+        take_turn(warpgroup);
+        registers_fence(s_frag);
+        registers_fence(o_frag);
+        wgmma_fence(); // o_frag and p_frag have just been written
+        issue_qk(s_frag, c.q_desc, gmma_desc_advance(c.k_desc, k.stage * KV_BYTES));
+        issue_pv(o_frag, p_frag, c.v_desc + v.stage * V_DESC_STEP);
+        pass_turn(warpgroup);
+        wgmma_wait_group<1>(); // S is there, k_smem has been read
+        registers_fence(s_frag);
+        release(k);
+        if (!O_IN_Q && n < KEY_GROUPS) release_q(row_group); // that was the last KV tile
+
+        // ---- mask
+        mask(s_frag, args, schedule, t, n, row_group);
+        wgmma_wait_group<0>(); // O is there; p_frag and v_smem have been read
+        registers_fence(o_frag);
+        release(v);
+
+        // ---- softmax; where no key was visible so far, a base of -inf makes P inf: it exceeds
+        exponentials(p_frag, s_frag, m_frag, l_new, scale);
+        if (exceeds(p_frag)) {
+            const float now = raise(m_frag, base, alpha, s_frag, args.scale_log2, scale);
+            rescale(o_frag, l_frag, alpha);
+            exponentials(p_frag, s_frag, base, l_new, now);
+        }
+        for (int r = 0; r < 2; r++) l_frag[r] += l_new[r];
+    }
+
+    // ---- O += P V of the last KV tile, S = Q K^T of the next tile's first
+    next_work(c.w, args, schedule, c.round++, row_group);
+    last_pv(c, s_frag, p_frag, o_frag);
+
+    // ---- epilogue: O = O / l, LSE = log(l) + max; a row that saw no key gives 0 and -inf
+    row_sums(l_frag, o_frag);
+    if (SPLIT) combine(args, schedule, t, o_frag, m_frag, l_frag, q_smem, warpgroup);
+    if (!SPLIT) store(args, schedule, t, o_frag, m_frag, l_frag, o_map, o_smem, row_group);
+    if (O_IN_Q && PERSISTENT) {
+        __syncwarp(); // warp 0 arrives when its lane 0 has seen O leave
+        release_q(row_group);
+        if (c.w.some) first_qk(c, s_frag);
+    }
+}
+
 static __device__ __forceinline__ void consume(const struct attention_args &args,
                                                const struct schedule &schedule,
                                                const CUtensorMap *o_map, uint32_t q_smem,
                                                uint32_t k_smem, uint32_t v_smem, uint32_t o_smem,
-                                               uint32_t ones_smem, struct tile t, int warpgroup) {
-    const int lane = threadIdx.x % 32;
-    const int row_group = KEY_GROUPS > 1 ? 0 : warpgroup,
-              key_group = KEY_GROUPS > 1 ? warpgroup : 0;
-    const int turn = BAR_TURN + warpgroup, next_turn = BAR_TURN + (warpgroup + 1) % WARPGROUPS;
-    // A page of V is followed, KV_PAGE further, by the next; or by the ones, at another distance
-    // from each stage.
-    const uint64_t q_desc =
-        gmma_desc_encode({q_smem + row_group * Q_BYTES, 0, 1024, 0, GMMA_SWIZZLE_128});
-    const uint64_t k_desc = gmma_desc_encode({k_smem, 0, 1024, 0, GMMA_SWIZZLE_128});
-    const uint64_t v_desc =
-        gmma_desc_encode({v_smem, ONES ? ones_smem - v_smem : KV_PAGE, 1024, 0, GMMA_SWIZZLE_128});
-    const uint64_t v_desc_step = KV_BYTES / 16 - (ONES ? (uint64_t)(KV_BYTES / 16) << 16 : 0);
+                                               uint32_t ones_smem, struct o_tile first,
+                                               int warpgroup) {
+    struct consumer c;
+    c.warpgroup = warpgroup;
+    c.row_group = KEY_GROUPS > 1 ? 0 : warpgroup;
+    c.key_group = KEY_GROUPS > 1 ? warpgroup : 0;
+    c.q_desc = gmma_desc_encode({q_smem + c.row_group * Q_BYTES, 0, 1024, 0, GMMA_SWIZZLE_128});
+    c.k_desc = gmma_desc_encode({k_smem, 0, 1024, 0, GMMA_SWIZZLE_128});
+    c.v_desc = v_desc_of(v_smem, ones_smem);
+    c.k = {k_smem, k_full, k_empty, (uint32_t)c.key_group, 0};
+    c.v = {v_smem, v_full, v_empty, (uint32_t)c.key_group, 0};
+    c.round = 0;
+    c.w = work_of(args, schedule, first, c.row_group);
+    float s_frag[BKV / 8][4];
 
-    struct ring k = {(uint32_t)key_group, 0}, v = k;
-    uint32_t round = 0; // tiles of O
-    float s_frag[BKV / 8][4], o_frag[O_BLOCKS][4];
-    uint32_t p_frag[BKV / 16][4];
-    if (TURNS && warpgroup == WARPGROUPS - 1) bar_arrive(next_turn, 256); // the first turn is 0's
-
-// k_smem has been read, and for the last tile q_smem: TMA may overwrite.
-#define RELEASE_K()                                                                                \
-    if (lane == 0) arrive(&k_empty[k.stage]);                                                      \
-    if (lane == 0 && !O_IN_Q && n < KEY_GROUPS) arrive(&q_empty[row_group]);                       \
-    advance(k, KEY_GROUPS);
-#define RELEASE_V()                                                                                \
-    if (lane == 0) arrive(&v_empty[v.stage]);                                                      \
-    advance(v, KEY_GROUPS);
-// KV tiles that this warpgroup cannot see pass by; it takes its turns all the same.
-#define SKIP_HIDDEN_K()                                                                            \
-    for (int i = 0; i < hidden; i++) {                                                             \
-        wait(&k_full[k.stage],                                                                     \
-             k.parity); /* not before: the arrival would count for the old phase */                \
-        if (lane == 0) arrive(&k_empty[k.stage]);                                                  \
-        advance(k, KEY_GROUPS);                                                                    \
-        if (TURNS) bar_sync(turn, 256), bar_arrive(next_turn, 256);                                \
-    }
-// The first S of a tile, alone.
-#define FIRST_QK()                                                                                 \
-    SKIP_HIDDEN_K()                                                                                \
-    wait(&q_full[row_group], round & 1);                                                           \
-    wait(&k_full[k.stage], k.parity); /* q_smem and k_smem are written by TMA */                   \
-    registers_fence(s_frag);                                                                       \
-    wgmma_fence();                                                                                 \
-    issue_qk(s_frag, q_desc, gmma_desc_advance(k_desc, k.stage *KV_BYTES));                        \
-    wgmma_wait_group<0>();                                                                         \
-    registers_fence(s_frag);
-
-    int hidden = n_hidden(args, schedule, t, row_group);
-    bool more = true, rows = has_rows(args, schedule, t, row_group);
-    if (rows) {
-        FIRST_QK()
-    }
-
-    while (rows) { // ---- for each tile of O; S of its first KV tile is in s_frag
-        float m_frag[2] = {-INFINITY, -INFINITY}, l_frag[2], base[2], alpha[2];
-#pragma unroll
-        for (int i = 0; i < 4 * O_BLOCKS; i++) o_frag[i / 4][i % 4] = 0;
-
-        int n = t.n_blocks - 1 - hidden - key_group;
-        RELEASE_K()
-
-        // ---- mask, softmax of the first KV tile, from the right, where the diagonal is
-        mask(s_frag, args, schedule, t, n, row_group);
-        float scale; // what S still has to be multiplied by, in the next tiles
-        const float first = raise(m_frag, base, alpha, s_frag, args.scale_log2, scale);
-        exponentials(p_frag, s_frag, base, l_frag, first);
-        for (int i = 0; i < hidden; i++) {
-            wait(&v_full[v.stage], v.parity);
-            RELEASE_V()
-        }
-
-        // ---- for each further KV tile
-        for (n -= KEY_GROUPS; n >= 0; n -= KEY_GROUPS) {
-            // ---- S = Q K^T of this KV tile, O += P V of the one before
-            wait(&k_full[k.stage], k.parity); // k_smem is written by TMA
-            wait(&v_full[v.stage], v.parity); // v_smem is written by TMA
-            if (TURNS)
-                bar_sync(turn, 256); // no hazard: the tensor cores are left by the one before
-            registers_fence(s_frag);
-            registers_fence(o_frag);
-            wgmma_fence(); // o_frag and p_frag have just been written
-            issue_qk(s_frag, q_desc, gmma_desc_advance(k_desc, k.stage * KV_BYTES));
-            issue_pv(o_frag, p_frag, v_desc + v.stage * v_desc_step);
-            if (TURNS) bar_arrive(next_turn, 256);
-            wgmma_wait_group<1>(); // S is there, k_smem has been read
-            registers_fence(s_frag);
-            RELEASE_K()
-
-            // ---- mask
-            mask(s_frag, args, schedule, t, n, row_group);
-            wgmma_wait_group<0>(); // O is there; p_frag and v_smem have been read
-            registers_fence(o_frag);
-            RELEASE_V()
-
-            // ---- softmax; where no key was visible so far, a base of -inf makes P inf: it exceeds
-            float l_new[2];
-            exponentials(p_frag, s_frag, m_frag, l_new, scale);
-            if (exceeds(p_frag)) {
-                const float now = raise(m_frag, base, alpha, s_frag, args.scale_log2, scale);
-                rescale(o_frag, l_frag, alpha);
-                exponentials(p_frag, s_frag, base, l_new, now);
-            }
-            for (int r = 0; r < 2; r++) l_frag[r] += l_new[r];
-        }
-
-        // ---- O += P V of the last KV tile, S = Q K^T of the next tile's first
-        const struct tile done = t;
-        more = rows = false;
-        if (PERSISTENT) {
-            const int index = next_index(round++);
-            more = index < schedule.n_tiles;
-            if (more) {
-                t = tile_at(args, schedule, index);
-                hidden = n_hidden(args, schedule, t, row_group);
-                rows = has_rows(args, schedule, t, row_group);
-            }
-        }
-        if (rows && !O_IN_Q) {
-            SKIP_HIDDEN_K()
-            wait(&q_full[row_group], round & 1);
-            wait(&k_full[k.stage], k.parity);
-        }
-        // All are waited for, but that q_smem and k_smem have been read is the producer's to say.
-        // Not earlier: compute-sanitizer lets nobody go on from here before all have come.
-        if (SPLIT) cluster_arrive_relaxed();
-        wait(&v_full[v.stage], v.parity);
-        if (TURNS) bar_sync(turn, 256);
-        registers_fence(o_frag);
-        if (rows && !O_IN_Q) {
-            registers_fence(s_frag);
-            wgmma_fence();
-            issue_qk(s_frag, q_desc, gmma_desc_advance(k_desc, k.stage * KV_BYTES));
-            issue_pv(o_frag, p_frag, v_desc + v.stage * v_desc_step);
-            if (TURNS) bar_arrive(next_turn, 256);
-            wgmma_wait_group<0>();
-            registers_fence(s_frag);
-        } else {
-            wgmma_fence();
-            issue_pv(o_frag, p_frag, v_desc + v.stage * v_desc_step);
-            if (TURNS) bar_arrive(next_turn, 256);
-            wgmma_wait_group<0>();
-        }
-        registers_fence(o_frag);
-        RELEASE_V()
-
-        // ---- epilogue: O = O / l, LSE = log(l) + max; a row that saw no key gives 0 and -inf
-        for (int r = 0; r < 2; r++) {
-            if (ONES) l_frag[r] = o_frag[O_BLOCKS - 1][2 * r];
-            for (int lanes = 1; lanes < 4 && !ONES; lanes *= 2)
-                l_frag[r] += __shfl_xor_sync(~0u, l_frag[r], lanes);
-        }
-        if (SPLIT) combine(args, schedule, t, o_frag, m_frag, l_frag, q_smem, warpgroup);
-        if (!SPLIT) store(args, schedule, done, o_frag, m_frag, l_frag, o_map, o_smem, row_group);
-        if (O_IN_Q && PERSISTENT) {
-            __syncwarp(); // warp 0 arrives when its lane 0 has seen O leave
-            if (lane == 0) arrive(&q_empty[row_group]);
-        }
-        if (!rows) break;
-        if (O_IN_Q) {
-            FIRST_QK()
-        }
-    }
-    if (!CAUSAL && more) pass(args, schedule, t, k, v, round, row_group);
+    if (warpgroup == WARPGROUPS - 1) pass_turn(warpgroup); // the first turn is 0's
+    if (c.w.some) first_qk(c, s_frag);
+    while (c.w.some)
+        compute_tile(c, s_frag, args, schedule, o_map, q_smem, o_smem);
+    if (!CAUSAL && c.w.more) pass(args, schedule, c.w.t, c.k, c.v, c.round, c.row_group);
     if (threadIdx.x % 128 == 0)
         bulk_wait_group_read<0>(); // the CTA keeps o_smem until TMA has read it
 }
@@ -447,9 +425,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
               const __grid_constant__ CUtensorMap v_map,
               const __grid_constant__ CUtensorMap o_map) {
     extern __shared__ unsigned char smem[];
-    const uint32_t smem0 = shared_address(smem);
-    const uint32_t q_smem =
-        (smem0 + 1023) & ~1023u; // 8 rows of 128 bytes: where the swizzle starts anew
+    const uint32_t q_smem = (smem_address(smem) + 1023) & ~1023u; // where the swizzle begins anew
     const uint32_t k_smem = q_smem + ROW_GROUPS * Q_BYTES;
     const uint32_t v_smem = k_smem + RING * KV_BYTES;
     const uint32_t o_smem = O_IN_Q ? q_smem : v_smem + RING * KV_BYTES;
@@ -458,19 +434,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
               warpgroup = __shfl_sync(~0u, tid / 128, 0); // known to be one per warp
 
     griddepcontrol_launch_dependents(); // as soon as SMs have room
-    if (tid == 0) init_barriers();
+    if (tid == 0) {
+        init_rings();
+        init_next();
+        fence_mbarrier_init(); // TMA is to see the barriers
+    }
     if (tid == WARPGROUPS * 128) {
         prefetch_tensormap(&q_map);
         prefetch_tensormap(&k_map);
         prefetch_tensormap(&v_map);
     }
-    const struct tile first = tile_at(args, schedule, blockIdx.x >> schedule.split);
-    if (ONES && warpgroup < WARPGROUPS) {
-        const uint4 ones = {0x3C003C00, 0x3C003C00, 0x3C003C00, 0x3C003C00};
-        for (int row = tid; row < BKV; row += 128 * WARPGROUPS) // chunk 0 of each row
-            *(uint4 *)(smem + (ones_smem - smem0) + row * 128 + row % 8 * 16) = ones;
-        fence_proxy_async(); // WGMMA is to see what this thread wrote
-    }
+    const struct o_tile first = tile_at(args, schedule, blockIdx.x >> schedule.split);
+    if (ONES && warpgroup < WARPGROUPS) write_ones(smem + (ones_smem - smem_address(smem)), tid);
     __syncthreads();       // the barriers are initialised, ones_smem is written
     griddepcontrol_wait(); // the launch before has ended: it may have written Q, K, V and reads O
 

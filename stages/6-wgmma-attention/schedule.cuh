@@ -2,7 +2,8 @@
  * constants. */
 #pragma once
 
-struct tile {
+// A tile of O: what a CTA computes at a time.
+struct o_tile {
     int b, h, kv_h, q0; // its first row is row q0 of head h of batch b; packed heads count as one
     int kv0, n_blocks;  // KV tiles that its last row can see, at least one for each key group, the
                         // first from key kv0; split: this CTA's share of them
@@ -12,15 +13,15 @@ struct tile {
 struct row {
     int q, h;
 };
-static __device__ __forceinline__ struct row row_at(const struct schedule &s, const struct tile &t,
-                                                    int row) {
+static __device__ __forceinline__ struct row row_at(const struct schedule &s,
+                                                    const struct o_tile &t, int row) {
     const int packed = t.q0 + row;
     return {packed >> s.pack, (t.h << s.pack) + (packed & ((1 << s.pack) - 1))};
 }
 
 // How many keys, from kv0 on, a row of the tile sees; split: or a CTA further on.
 static __device__ __forceinline__ int keys_visible(const struct attention_args &args,
-                                                   const struct schedule &s, const struct tile &t,
+                                                   const struct schedule &s, const struct o_tile &t,
                                                    int row) {
     int kv_end = args.seqlen_k;
     if (CAUSAL) kv_end = min(kv_end, row_at(s, t, row).q + args.diagonal + 1);
@@ -33,7 +34,7 @@ static __device__ __forceinline__ int keys_visible(const struct attention_args &
 // Causal tiles are laid from the last row up, so that it is the shortest, and may begin before
 // row 0 (TMA loads zeros there, but must not store). Others come last: there some warpgroups just
 // pass.
-static __device__ __forceinline__ struct tile tile_at(const struct attention_args &args,
+static __device__ __forceinline__ struct o_tile tile_at(const struct attention_args &args,
                                                       const struct schedule &s, uint32_t index) {
     uint32_t bh, q;
     if (CAUSAL) {
@@ -48,7 +49,7 @@ static __device__ __forceinline__ struct tile tile_at(const struct attention_arg
         bh = full ? divided(index, s.full_per_head) : index - s.n_full;
         q = full ? index - bh * s.full_per_head.d : (args.seqlen_q << s.pack) / BQ;
     }
-    struct tile t;
+    struct o_tile t;
     t.b = divided(bh, s.heads);
     t.h = bh - t.b * s.heads.d;
     t.kv_h = divided(t.h, s.group);
@@ -63,22 +64,25 @@ static __device__ __forceinline__ struct tile tile_at(const struct attention_arg
     return t;
 }
 
-// How many of the tile's KV tiles, from the right, no row of this warpgroup can see.
-static __device__ __forceinline__ int n_hidden(const struct attention_args &args,
-                                               const struct schedule &s, const struct tile &t,
-                                               int row_group) {
-    if (!CAUSAL || SPLIT) return 0;
-    return t.n_blocks - max(1, (keys_visible(args, s, t, 64 * row_group + 63) + BKV - 1) / BKV);
+// How the producer tells the consumers which tile comes next: two deep.
+static __shared__ uint64_t next_full[2], next_empty[2]; // mbarriers
+static __shared__ int next_smem[2];
+
+static __device__ void init_next() {
+    for (int s = 0; s < 2; s++) {
+        mbarrier_init(smem_address(&next_full[s]), 1);
+        mbarrier_init(smem_address(&next_empty[s]), 4 * WARPGROUPS);
+    }
 }
 
-// Has this warpgroup rows to compute? In a causal tile it computes rows before the first, too.
-static __device__ __forceinline__ bool has_rows(const struct attention_args &args,
-                                                const struct schedule &s, const struct tile &t,
-                                                int row_group) {
-    return CAUSAL || ROW_GROUPS == 1 || t.q0 + 64 * row_group < args.seqlen_q << s.pack;
+// The producer: after tile `round` of this CTA comes tile `index`.
+static __device__ __forceinline__ void tell_next(uint32_t round, int index) {
+    wait(&next_empty[round & 1], ~round >> 1 & 1); // all consumers know the tile that was here
+    next_smem[round & 1] = index;
+    arrive(&next_full[round & 1]);
 }
 
-// What comes after tile `round` of this CTA: n_tiles or more is nothing.
+// A consumer: what comes after tile `round` of this CTA: n_tiles or more is nothing.
 static __device__ __forceinline__ int next_index(uint32_t round) {
     wait(&next_full[round & 1], round >> 1 & 1); // next_smem is written
     int index = 0;

@@ -1,8 +1,9 @@
 /* Stage 6 on the host: which image, four tensor maps, one launch. */
 #include "common/base/reason.h"
-
-#include "naive.h"
 #include "common/harness/stage.h"
+
+#include "maps.h"
+#include "steps.h"
 #include "tile.h"
 
 #include <limits.h>
@@ -13,6 +14,13 @@
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/* seqlen_q up to which `short` is taken where there is one. */
+enum { SHORT_ROWS = 1536 };
+
+/* Clusters of MAX_SPLIT CTAs that are placed while the launch before still runs crowd into some
+ * GPCs, whose bandwidth then limits them; with so few keys that does not matter. */
+enum { CROWDED_KEYS = 4096 };
+
 /* How a problem is cut: rows of `pack` heads share tiles, `split` CTAs share a tile's keys. */
 struct cut {
     int shape, pack, split;
@@ -21,7 +29,7 @@ struct cut {
 /* What there is to schedule: rows of all heads in tiles of BQ. */
 static int64_t n_tiles(const struct attention *a, int shape, int pack) {
     int64_t rows = (int64_t)a->seqlen_q * pack;
-    return (int64_t)a->batch * (a->heads / pack) * ceil_div(rows, BQ_OF(a->head_dim, shape));
+    return (int64_t)a->batch * (a->heads / pack) * ceil_div(rows, tile_of(a->head_dim, shape).bq);
 }
 
 /* The heads of a GQA group read the same K and V. Where few queries leave tiles empty, the group's
@@ -36,7 +44,7 @@ static int pack_of(const struct attention *a, int shape) {
  * Clusters of more than 2 do not fill the chip, for
  * a cluster lies within a GPC: an eighth is kept. */
 static int split_of(const struct attention *a, const struct chip *chip, int64_t tiles) {
-    int64_t keys = MIN_GROUP_KEYS * KEY_GROUPS_OF(a->head_dim, SHAPE_SPLIT);
+    int64_t keys = MIN_GROUP_KEYS * tile_of(a->head_dim, SHAPE_SPLIT).key_groups;
     int n = 1;
     while (2 * n <= MAX_SPLIT && 2 * n * keys <= a->seqlen_k &&
            2 * n * tiles <= chip->n_sms - (n > 1 ? chip->n_sms / 8 : 0))
@@ -48,11 +56,10 @@ static int split_of(const struct attention *a, const struct chip *chip, int64_t 
  * SMs and warpgroups to work, each for less time. Below some rows,
  * 128-row tiles leave less of the last one empty than 192-row tiles. */
 static struct cut cut_of(const struct attention *a, const struct chip *chip) {
-    int dim = a->head_dim, pack = pack_of(a, SHAPE_SPLIT);
+    int pack = pack_of(a, SHAPE_SPLIT);
     int64_t tiles = n_tiles(a, SHAPE_SPLIT, pack);
-    if (HAS_SHAPE(dim, SHAPE_SPLIT) && tiles <= chip->n_sms)
-        return (struct cut){SHAPE_SPLIT, pack, split_of(a, chip, tiles)};
-    bool is_short = HAS_SHAPE(dim, SHAPE_SHORT) && a->seqlen_q <= SHORT_ROWS;
+    if (tiles <= chip->n_sms) return (struct cut){SHAPE_SPLIT, pack, split_of(a, chip, tiles)};
+    bool is_short = a->head_dim == 128 && a->seqlen_q <= SHORT_ROWS;
     int shape = is_short ? SHAPE_SHORT : SHAPE_LONG;
     return (struct cut){shape, pack_of(a, shape), 1};
 }
@@ -62,24 +69,17 @@ static const char *cut_for(const char *image, const struct attention *a, const s
                            struct cut *out) {
     *out = cut_of(a, chip);
     if (!*image) return NULL;
-    bool is_causal = strstr(image, "-causal"), is_naive = strstr(image, "-naive");
+    bool is_causal = strstr(image, "-causal");
     if (atoi(image + 1) != a->head_dim)
         return reason_as(STATUS_USAGE, "image %s is not for head_dim %d", image, a->head_dim);
-    if (!is_naive && is_causal != (a->mask != MASK_NONE))
+    if (!step_of(image) && is_causal != (a->mask != MASK_NONE))
         return reason_as(STATUS_USAGE, "image %s is for problems %s a mask", image,
                          is_causal ? "with" : "without");
     int shape = strstr(image, "-split")   ? SHAPE_SPLIT
                 : strstr(image, "-short") ? SHAPE_SHORT
                                           : SHAPE_LONG;
     if (shape != out->shape) *out = (struct cut){shape, pack_of(a, shape), 1};
-    return NULL;
-}
-
-static const char *map_rule(const char *name, const struct tensor_stride *s) {
-    if (s->batch % 8 || s->head % 8)
-        return reason("stage 6 takes head and batch strides that are multiples of 8 elements (TMA "
-                      "counts in 16 bytes), not %s's %lld and %lld",
-                      name, (long long)s->head, (long long)s->batch);
+    if (step_of(image)) *out = (struct cut){SHAPE_LONG, 1, 1};
     return NULL;
 }
 
@@ -98,35 +98,6 @@ static const char *supports(const struct attention *a, const struct chip *chip) 
     if (!why) why = map_rule("V", &a->v_stride);
     if (!why) why = map_rule("O", &a->o_stride);
     return why;
-}
-
-/* One page of 64 elements by `rows` of K or V; what a box reaches beyond a head's last row is zero,
- * not the next head: that is why the map has 4 dimensions. */
-static const char *make_map(struct device *d, device_ptr base, const struct tensor_stride *s,
-                            const struct attention *a, int heads, int seqlen, int rows, void *map) {
-    struct device_tensor_map m = {
-        .base = base,
-        .rank = 4,
-        .extent = {a->head_dim, seqlen, heads, a->batch},
-        .stride = {2, 2 * s->row, 2 * s->head, 2 * s->batch},
-        .box = {64, rows, 1, 1},
-        .swizzle_bytes = 128,
-    };
-    return device_tensor_map(d, &m, map);
-}
-
-/* The same for 64 rows of Q or O: of `pack` heads, as many queries each. */
-static const char *make_packed_map(struct device *d, device_ptr base, const struct tensor_stride *s,
-                                   const struct attention *a, int pack, void *map) {
-    struct device_tensor_map m = {
-        .base = base,
-        .rank = 5,
-        .extent = {a->head_dim, pack, a->seqlen_q, a->heads / pack, a->batch},
-        .stride = {2, 2 * s->head, 2 * s->row, 2 * s->head * pack, 2 * s->batch},
-        .box = {64, pack, 64 / pack, 1, 1},
-        .swizzle_bytes = 128,
-    };
-    return device_tensor_map(d, &m, map);
 }
 
 static size_t workspace_bytes(const struct attention *a, const struct chip *chip) {
@@ -150,7 +121,7 @@ static struct schedule schedule_of(const struct attention *a, const struct cut *
     int64_t tiles = n_tiles(a, cut->shape, cut->pack), section = heads_per_section(a, cut->pack);
     int heads = a->heads / cut->pack;
     int64_t per_head = tiles / ((int64_t)a->batch * heads);
-    int64_t full = (int64_t)a->seqlen_q * cut->pack / BQ_OF(a->head_dim, cut->shape);
+    int64_t full = (int64_t)a->seqlen_q * cut->pack / tile_of(a->head_dim, cut->shape).bq;
     return (struct schedule){
         .n_tiles = (int32_t)tiles,
         .heads_per_section = (int32_t)section,
@@ -168,42 +139,17 @@ static struct schedule schedule_of(const struct attention *a, const struct cut *
 static const char *make_maps(const struct attention *a, struct device *d,
                              const struct stage_tensors *t, const struct cut *cut,
                              unsigned char maps[4][128]) {
-    const int bkv = BKV_OF(a->head_dim, cut->shape);
-    const char *why = make_packed_map(d, t->q, &a->q_stride, a, cut->pack, maps[0]);
-    if (!why) why = make_packed_map(d, t->o, &a->o_stride, a, cut->pack, maps[3]);
-    if (why) return why;
-    if (a->seqlen_k ==
-        0) { /* an empty tensor has no map; all keys are masked, so Q's rows will do */
-        why = make_map(d, t->q, &a->q_stride, a, a->heads, a->seqlen_q, bkv, maps[1]);
-        memcpy(maps[2], maps[1], 128);
-        return why;
-    }
-    why = make_map(d, t->k, &a->k_stride, a, a->kv_heads, a->seqlen_k, bkv, maps[1]);
-    if (!why) why = make_map(d, t->v, &a->v_stride, a, a->kv_heads, a->seqlen_k, bkv, maps[2]);
+    const char *why = map_packed_rows(d, t->q, &a->q_stride, a, cut->pack, maps[0]);
+    if (!why) why = map_kv(d, t, a, tile_of(a->head_dim, cut->shape).bkv, maps + 1);
+    if (!why) why = map_packed_rows(d, t->o, &a->o_stride, a, cut->pack, maps[3]);
     return why;
-}
-
-/* naive.cu: a CTA for every 64 rows, no maps, no schedule. */
-static const char *plan_naive(const struct attention *a, const struct stage_tensors *t,
-                              struct stage_plan *out) {
-    struct attention_args args = stage_args(a, t);
-    int64_t n_q_tiles = ceil_div(a->seqlen_q, NAIVE_BQ);
-    out->n_launches = 1;
-    out->is_other_kernel = true;
-    out->launch[0] = (struct device_launch){
-        .kernel = "attention",
-        .grid = {(unsigned)(n_q_tiles * a->batch * a->heads), 1, 1},
-        .block = {NAIVE_THREADS, 1, 1},
-        .shared_bytes = NAIVE_SHARED_BYTES(a->head_dim),
-    };
-    device_launch_arg(&out->launch[0], &args, sizeof args);
-    return NULL;
 }
 
 /* A CTA for every tile, or as many as run at once; split: a cluster for every tile. */
 static struct device_launch launch_of(const struct attention *a, const struct chip *chip,
                                       const struct cut *cut) {
     int64_t tiles = n_tiles(a, cut->shape, cut->pack);
+    const struct tile tile = tile_of(a->head_dim, cut->shape);
     bool is_split = cut->shape == SHAPE_SPLIT;
     return (struct device_launch){
         .kernel = "attention",
@@ -211,10 +157,10 @@ static struct device_launch launch_of(const struct attention *a, const struct ch
                  : tiles < chip->n_sms ? tiles
                                        : chip->n_sms,
                  1, 1},
-        .block = {THREADS_OF(a->head_dim, cut->shape), 1, 1},
+        .block = {tile.threads, 1, 1},
         .cluster = {cut->split, 1, 1},
         .overlaps_previous = cut->split < MAX_SPLIT || a->seqlen_k <= CROWDED_KEYS,
-        .shared_bytes = SHARED_BYTES(a->head_dim, cut->shape),
+        .shared_bytes = tile_shared_bytes(tile, a->head_dim),
     };
 }
 
@@ -224,11 +170,13 @@ static const char *plan(const struct attention *a, struct device *d, const struc
     struct cut cut;
     const char *why = cut_for(out->image, a, chip, &cut);
     if (why) return why;
-    if (strstr(out->image, "-naive")) return plan_naive(a, t, out);
     const char *const suffix[] = {"", "-short", "-split"};
     struct attention_args args = stage_args(a, t);
     struct schedule schedule = schedule_of(a, &cut);
     schedule.counter = (uint32_t *)t->workspace;
+    /* Every launch leaves the counter at 0 for the next. */
+    if ((why = device_fill(d, t->workspace, 0, sizeof(uint32_t)))) return why;
+    if (step_of(out->image)) return plan_step(a, d, t, &schedule, out);
     *out =
         (struct stage_plan){.n_launches = 1, .is_other_kernel = cut.shape != cut_of(a, chip).shape};
     snprintf(out->image, sizeof out->image, "d%d%s%s", a->head_dim, suffix[cut.shape],
@@ -237,8 +185,6 @@ static const char *plan(const struct attention *a, struct device *d, const struc
     *l = launch_of(a, chip, &cut);
     unsigned char maps[4][128];
     why = make_maps(a, d, t, &cut, maps);
-    /* Every launch leaves the counter at 0 for the next. */
-    if (!why) why = device_fill(d, t->workspace, 0, sizeof(uint32_t));
     if (why) return why;
     device_launch_arg(l, &args, sizeof args);
     device_launch_arg(l, &schedule, sizeof schedule);
@@ -250,18 +196,18 @@ static const char *plan(const struct attention *a, struct device *d, const struc
  * head_dim / 16 products, its share of O is BKV / 16. Counted as the kernel walks. */
 static double tensor_instructions(const struct attention *a, const struct chip *chip) {
     const struct cut cut = cut_of(a, chip);
-    const int dim = a->head_dim, bq = BQ_OF(dim, cut.shape), bkv = BKV_OF(dim, cut.shape);
-    const int groups = KEY_GROUPS_OF(dim, cut.shape) * cut.split; /* they have equal shares */
+    const struct tile tile = tile_of(a->head_dim, cut.shape);
+    const int groups = tile.key_groups * cut.split; /* they have equal shares */
     int64_t rows = (int64_t)a->seqlen_q * cut.pack;
     int64_t end = ceil_div(rows, 64) * 64; /* warpgroups without rows: schedule.cuh */
-    int64_t first = a->mask == MASK_NONE ? 0 : end - ceil_div(rows, bq) * bq;
+    int64_t first = a->mask == MASK_NONE ? 0 : end - ceil_div(rows, tile.bq) * tile.bq;
     double n_blocks = 0;
     for (int64_t row0 = first; row0 < end; row0 += 64) {
         int64_t kv_end = a->seqlen_k, visible = (row0 + 64) / cut.pack + attention_diagonal(a);
         if (a->mask != MASK_NONE && visible < kv_end) kv_end = visible;
-        n_blocks += (kv_end > 0 ? ceil_div(kv_end, (int64_t)bkv * groups) : 1) * groups;
+        n_blocks += (kv_end > 0 ? ceil_div(kv_end, (int64_t)tile.bkv * groups) : 1) * groups;
     }
-    return n_blocks * a->batch * (a->heads / cut.pack) * 4 * (dim / 16 + bkv / 16);
+    return n_blocks * a->batch * (a->heads / cut.pack) * 4 * (a->head_dim / 16 + tile.bkv / 16);
 }
 
 const struct stage stage = {

@@ -3,7 +3,8 @@
 #pragma once
 
 static __device__ __forceinline__ void store(const struct attention_args &args,
-                                             const struct schedule &schedule, const struct tile &t,
+                                             const struct schedule &schedule,
+                                             const struct o_tile &t,
                                              float (&o_frag)[O_BLOCKS][4], const float (&m_frag)[2],
                                              const float (&l_frag)[2], const CUtensorMap *o_map,
                                              uint32_t o_smem, int row_group) {
@@ -13,13 +14,12 @@ static __device__ __forceinline__ void store(const struct attention_args &args,
     const bool elected = thread == 0;
     float l_inv[2];
     for (int r = 0; r < 2; r++) {
-        const float ln_2 = 0.69314718f;
         const struct row row = row_at(schedule, t, 16 * warp + lane / 4 + 8 * r + 64 * row_group);
         const bool none = m_frag[r] == -INFINITY;
         l_inv[r] = none ? 0 : 1 / l_frag[r];
         if (lane % 4 == 0 && row.q >= 0 && row.q < args.seqlen_q)
             args.lse[((int64_t)t.b * args.heads + row.h) * args.seqlen_q + row.q] =
-                none ? -INFINITY : (m_frag[r] + lg2(l_frag[r])) * ln_2;
+                none ? -INFINITY : (m_frag[r] + lg2(l_frag[r])) * LN_2;
         if (none) // 0 times a V that is not finite is not 0
             for (int i = 0; i < 2 * O_BLOCKS; i++) o_frag[i / 2][2 * r + i % 2] = 0;
     }
@@ -30,10 +30,10 @@ static __device__ __forceinline__ void store(const struct attention_args &args,
     for (int i = 0; i < DIM / 8; i += 2) {
         uint32_t chunk = i + lane / 16, row = 16 * warp + lane % 16;
         stmatrix_x4(smem + chunk / 8 * Q_PAGE + row * 128 + (chunk % 8 ^ row % 8) * 16,
-                    pack(o_frag[i][0] * l_inv[0], o_frag[i][1] * l_inv[0]),
-                    pack(o_frag[i][2] * l_inv[1], o_frag[i][3] * l_inv[1]),
-                    pack(o_frag[i + 1][0] * l_inv[0], o_frag[i + 1][1] * l_inv[0]),
-                    pack(o_frag[i + 1][2] * l_inv[1], o_frag[i + 1][3] * l_inv[1]));
+                    cvt_f16x2(o_frag[i][0] * l_inv[0], o_frag[i][1] * l_inv[0]),
+                    cvt_f16x2(o_frag[i][2] * l_inv[1], o_frag[i][3] * l_inv[1]),
+                    cvt_f16x2(o_frag[i + 1][0] * l_inv[0], o_frag[i + 1][1] * l_inv[0]),
+                    cvt_f16x2(o_frag[i + 1][2] * l_inv[1], o_frag[i + 1][3] * l_inv[1]));
     }
     fence_proxy_async();                  // TMA is to see what this thread wrote
     bar_sync(BAR_STORE + row_group, 128); // o_smem is written by all warps

@@ -1,51 +1,55 @@
-/* Tile constants of stage 6, for kernel.cu (where DIM and SHAPE are the image's) and for stage.c.
- *
- *   head_dim             64            128               256
- *   shape           long   split   long short split  long split
- *   warpgroups         3       2      3     2     2     2     1    64 rows each; producer: one more
- *   key groups         1       2      1     1     2     1     1    that share rows, not keys
- *   BQ               192      64    192   128    64   128    64    query rows of a CTA
- *   BKV              128     128     80   128    64    64    64    keys of a tile
- *
- * `long` is the fastest per row. `short` loses less where seqlen_q is not
- * many tiles. `split` is for problems that do not fill the chip: a cluster
- * of CTAs has 64 rows, each of its warpgroups a share of the keys. */
+/* Tiles of stage 6, for kernel.cu (where DIM and SHAPE are the image's) and for stage.c. */
 #pragma once
 
+#include "common/cuda/constant_function.h"
 #include "divisor.h"
 
-#define SHAPE_LONG  0
-#define SHAPE_SHORT 1
-#define SHAPE_SPLIT 2
+/* Long is the fastest per row. Short, which head_dim 128 has, loses less where seqlen_q is not many
+ * tiles. In both the warpgroups of a CTA have 64 query rows each and all of the keys. Split is for
+ * problems that do not fill the chip: a cluster of CTAs has 64 query rows, the same for all of its
+ * warpgroups, and each of these has a share of the keys. */
+enum { SHAPE_LONG, SHAPE_SHORT, SHAPE_SPLIT };
 
-#define SHORT_ROWS 1536 /* seqlen_q up to which `short` is taken where there is one */
+enum { STAGES = 2 }; /* KV tiles of a ring, for each key group */
 
-/* Split: CTAs that share keys, and for how many keys one is worth its while. */
-#define MAX_SPLIT      8
-#define MIN_GROUP_KEYS 128
+struct tile {
+    int warpgroups; /* that compute; the producer is one more, or in split shapes one warp more */
+    int key_groups; /* split: warpgroups, each with keys of its own; else 1, which has them all */
+    int bq;         /* query rows of a CTA, 64 * warpgroups / key_groups */
+    int bkv;        /* keys of a KV tile */
+    int threads;    /* of a CTA, the producer's included */
+    int ones;       /* the tensor cores also add up the rows of P: ones.cuh */
+    int o_in_q;     /* O leaves by way of q_smem, else it has shared memory of its own */
+};
 
-/* Clusters of MAX_SPLIT CTAs that are placed while the launch before still runs crowd into some
- * GPCs, whose bandwidth then limits them; with so few keys that does not matter. */
-#define CROWDED_KEYS 4096
+CONSTANT_FUNCTION struct tile tile_of(int dim, int shape) {
+    /*                             wgs  kgs  bq  bkv threads ones o_in_q    shared bytes */
+    const struct tile d64 = {3, 1, 192, 128, 512, 1, 0};        /* 132096 */
+    const struct tile d128 = {3, 1, 192, 80, 512, 0, 0};        /* 181248 */
+    const struct tile d256 = {2, 1, 128, 64, 384, 0, 1};        /* 197632 */
+    const struct tile d128_short = {2, 1, 128, 128, 384, 0, 0}; /* 197632 */
+    const struct tile d64_split = {2, 2, 64, 128, 288, 0, 1};   /* 140288 */
+    const struct tile d128_split = {2, 2, 64, 64, 288, 0, 1};   /* 148480 */
+    const struct tile d256_split = {1, 1, 64, 64, 160, 0, 1};   /* 164864 */
+    if (shape == SHAPE_SPLIT) return dim == 64 ? d64_split : dim == 128 ? d128_split : d256_split;
+    if (shape == SHAPE_SHORT && dim == 128) return d128_short;
+    return dim == 64 ? d64 : dim == 128 ? d128 : d256;
+}
 
-#define HAS_SHAPE(dim, shape) ((shape) != SHAPE_SHORT || (dim) == 128)
-#define WARPGROUPS_OF(dim, shape)                                                                  \
-    ((dim) == 256 ? (shape) == SHAPE_SPLIT ? 1 : 2 : (shape) == SHAPE_LONG ? 3 : 2)
-#define KEY_GROUPS_OF(dim, shape) ((shape) == SHAPE_SPLIT ? WARPGROUPS_OF(dim, shape) : 1)
-#define BQ_OF(dim, shape)         (64 * WARPGROUPS_OF(dim, shape) / KEY_GROUPS_OF(dim, shape))
-#define BKV_OF(dim, shape)                                                                         \
-    ((dim) == 64              ? 128                                                                \
-     : (dim) == 256           ? 64                                                                 \
-     : (shape) == SHAPE_LONG  ? 80                                                                 \
-     : (shape) == SHAPE_SHORT ? 128                                                                \
-                              : 64)
-/* The producer is a warpgroup, so that setmaxnreg can take its registers; split: a warp. */
-#define THREADS_OF(dim, shape)                                                                     \
-    (128 * WARPGROUPS_OF(dim, shape) + ((shape) == SHAPE_SPLIT ? 32 : 128))
-#define STAGES 2 /* KV tiles in flight for each key group */
+/* Bytes of Q, of all stages of K, and of all of V. */
+CONSTANT_FUNCTION int tile_q_bytes(struct tile t, int dim) { return 2 * t.bq * dim; }
+CONSTANT_FUNCTION int tile_kv_bytes(struct tile t, int dim) {
+    return 2 * t.key_groups * STAGES * t.bkv * dim;
+}
 
-/* At head_dim 64 the tensor cores also add up the rows of P: a product with a page of ones. */
-#define ONES_OF(dim, shape) ((dim) == 64 && (shape) != SHAPE_SPLIT)
+/* 1024 to align, Q, K, V, O, ones */
+CONSTANT_FUNCTION int tile_shared_bytes(struct tile t, int dim) {
+    return 1024 + tile_q_bytes(t, dim) + 2 * tile_kv_bytes(t, dim) +
+           (t.o_in_q ? 0 : tile_q_bytes(t, dim)) + (t.ones ? 128 * t.bkv : 0);
+}
+
+/* Split: how many CTAs may share a tile's keys, and for how many keys a key group pays. */
+enum { MAX_SPLIT = 8, MIN_GROUP_KEYS = 128 };
 
 /* Switches of the experiments in `images`. */
 #ifndef TAKE_TURNS
@@ -54,21 +58,6 @@
 #ifndef EXP_FMA
 #define EXP_FMA 0 /* 4: every 4th exponential on the FMA pipes (ex2_fma.cuh); even */
 #endif
-
-/* The output tile has shared memory of its own, but at head_dim 256 takes that of Q; split shapes
- * exchange results where Q and K were (combine.cuh). */
-#define O_IN_Q_OF(dim, shape) ((dim) == 256 || (shape) == SHAPE_SPLIT)
-
-#define Q_BYTES_OF(dim, shape) (2 * BQ_OF(dim, shape) * (dim))
-#define KV_BYTES_OF(dim, shape)                                                                    \
-    (2 * KEY_GROUPS_OF(dim, shape) * STAGES * BKV_OF(dim, shape) * (dim))
-#define O_BYTES_OF(dim, shape)    (O_IN_Q_OF(dim, shape) ? 0 : Q_BYTES_OF(dim, shape))
-#define ONES_BYTES_OF(dim, shape) (ONES_OF(dim, shape) ? 128 * BKV_OF(dim, shape) : 0)
-
-/* 1024 to align, Q, K, V, O, ones */
-#define SHARED_BYTES(dim, shape)                                                                   \
-    (1024 + Q_BYTES_OF(dim, shape) + 2 * KV_BYTES_OF(dim, shape) + O_BYTES_OF(dim, shape) +        \
-     ONES_BYTES_OF(dim, shape))
 
 /* What there is to do, in tiles of BQ rows of one head; packed heads, 2^pack of a GQA group, count
  * as one: its row r is query r >> pack of head r % 2^pack. */
