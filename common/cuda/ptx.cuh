@@ -19,8 +19,6 @@ static __device__ __forceinline__ float lg2(float x) {
 }
 constexpr float LN_2 = 0.69314718f; /* log(x) = log2(x) * LN_2 */
 
-constexpr float LN_2 = 0.69314718f; /* log(x) = lg2(x) * LN_2 */
-
 /* The 32-bit address by which instructions name shared memory. */
 static __device__ __forceinline__ uint32_t smem_address(const void *smem) {
     return (uint32_t)__cvta_generic_to_shared(smem);
