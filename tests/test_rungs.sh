@@ -1,21 +1,24 @@
 #!/bin/bash
-# The ladders: in a stage that has steps/, how many lines change from each rung to the next and from the
-# last to kernel.cu, added and deleted, as a reader of the diff sees them. At most 150; 250 from the kernel
-# that the first rung says it starts from ("Starts from FILE." in its head, relative to stages/).
-# steps.txt names the same rungs in the same order, then `kernel`: NAME<tab>FACTOR<tab>SENTENCE.
+# The ladders (stages/rungs.sh): in a stage that has steps/, how many lines change from each rung to the
+# next and from the last to kernel.cu, added and deleted, as a reader of the diff sees them. At most 150;
+# 250 from the kernel that the first rung starts from. steps.txt names the same rungs in the same order,
+# then `kernel`: NAME<tab>FACTOR<tab>SENTENCE, and `images` has each for head_dim 64 and 128.
 . tests/tap.sh
-stages=${STAGES_DIR:-stages}
 
 changed() { # FROM TO
-    [ -e "$1" ] && [ -e "$2" ] || { echo "there is no ${1:-file that it starts from} or no $2"; return 1; }
     git diff --no-index --numstat "$1" "$2" | awk '{n = $1 + $2} END {print n + 0}'
 }
 
 within() { # LIMIT FROM TO
     local n
-    n=$(changed "$2" "$3") || { echo "$n"; return 1; }
-    echo "$n lines changed from $2 to $3, at most $1"
+    [ -e "$2" ] && [ -e "$3" ] || { echo "there is no $2 or no $3"; return 1; }
+    n=$(changed "$2" "$3")
+    echo "$n lines change from $2 to $3, at most $1 may"
     [ "$n" -gt 0 ] && [ "$n" -le "$1" ]
+}
+
+says_its_start() { # RUNG
+    grep -q '^ [*].*Starts from [^ ]*[.]cu[.]' "$1" || { echo "no line 'Starts from FILE.' in its head"; return 1; }
 }
 
 steps_are_named() { # STEPS-FOLDER
@@ -24,16 +27,28 @@ steps_are_named() { # STEPS-FOLDER
                     END {exit bad}' "$1/steps.txt"
 }
 
-for folder in "$stages"/*/steps; do
-    name=$(basename "$(dirname "$folder")")
-    [ -d "$folder" ] || continue
-    before= limit=250
-    for rung in $(printf '%s\n' "$folder"/*.cu | sort -V) "$(dirname "$folder")/kernel.cu"; do
-        [ -n "$before" ] || before=$stages/$(sed -n 's/^ [*].*Starts from \([^ ]*\)[.]\( .*\)*$/\1/p' "$rung" | head -n 1)
-        check "$name: $(changed "$before" "$rung") lines to $(basename "$rung"), at most $limit" within $limit "$before" "$rung"
-        before=$rung limit=150
+steps_are_images() { # STEPS-FOLDER
+    local rung dim
+    for rung in $(cd "$1" && printf '%s\n' *.cu | sort -V | sed 's/[.]cu$//'); do
+        for dim in 64 128; do
+            grep -q "^d$dim-$rung steps/$rung[.]cu .*-DDIM=$dim\b" "$1/../images" || { echo "images has no d$dim-$rung"; return 1; }
+        done
     done
-    check "$name: steps.txt names the rungs" steps_are_named "$folder"
+}
+
+for steps in stages/*/steps; do
+    [ -d "$steps" ] || continue
+    folder=$(dirname "$steps") name=$(basename "$(dirname "$steps")") before= limit=250
+    check "$name: the first rung says where it starts" says_its_start "$(printf '%s\n' "$steps"/*.cu | sort -V | head -n 1)"
+    while read -r rung; do
+        if [ -n "$before" ]; then
+            check "$name: $(changed "$before" "$rung") lines to $(basename "$rung"), at most $limit" within $limit "$before" "$rung"
+            limit=150
+        fi
+        before=$rung
+    done < <(stages/rungs.sh "$folder")
+    check "$name: steps.txt names the rungs" steps_are_named "$steps"
+    check "$name: every rung is an image" steps_are_images "$steps"
 done
 check "there is a ladder" test $tap_n -gt 0
 tap_done

@@ -32,6 +32,12 @@ for image in d64 d64-exp4 d64-1-wgmma d64-8-base; do
     stage_test "stage-6 --image $image, such scores" "$build/stage-6" --image $image --seqlen 333 --heads 1 \
         --input uniform --scale 1e9 --no-time --counters none --quiet
 done
+for image in 32 32-small 64 64-small 96 96-small 128 128-small 256 256-small; do
+    for shape in "--seqlen-q 200 --seqlen-k 333 --heads 2" "--seqlen-q 150 --seqlen-k 130 --heads 4 --kv-heads 2 --causal"; do
+        stage_test "stage-4 --image d$image $shape" "$build/stage-4" --image d$image --head-dim "${image%%-*}" $shape \
+            --no-time --counters none --quiet
+    done
+done
 # The rungs of stage 4, at the head_dims that they are built for.
 for rung in stages/4-tuned/steps/*.cu; do
     for dim in 64 128; do
@@ -48,7 +54,6 @@ done
 status "an image of another head_dim, stage 2" 2 "$build/stage-2" --device emu --image d128
 status "a rung of another head_dim, stage 4" 2 "$build/stage-4" --device emu --image d128-1-registers
 status "a rung that takes no such head_dim" 3 "$build/stage-4" --device emu --image d64-1-registers --head-dim 96
-status "an image of another tile, stage 4" 2 "$build/stage-4" --device emu --image d64
 status "an image of another head_dim" 2 "$build/stage-6" --device emu --image d128-1-wgmma
 status "an image without a mask" 2 "$build/stage-6" --device emu --image d64 --causal
 tap_done

@@ -5,6 +5,7 @@
 #include "tile.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -51,6 +52,15 @@ static struct choice choose(const struct attention *a, const struct chip *chip) 
     return c;
 }
 
+/* The same for the image that --image names, whose tile may be the other one. */
+static struct choice choose_for(const char *image, const struct attention *a,
+                                const struct chip *chip) {
+    const struct choice c = choose(a, chip);
+    const int small = *image ? strstr(image, "-small") != NULL : c.small;
+    if (small == c.small) return c;
+    return (struct choice){.tile = tile_of(a->head_dim, small), .small = small, .n_splits = 1};
+}
+
 static const char *supports(const struct attention *a, const struct chip *chip) {
     const int d = a->head_dim;
     if (d != 32 && d != 64 && d != 96 && d != 128 && d != 256)
@@ -78,14 +88,16 @@ static size_t workspace_bytes(const struct attention *a, const struct chip *chip
 static const char *plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out) {
     if (step_of(out->image)) return step_plan(a, t, out);
-    const struct choice c = choose(a, &device_info(d)->chip);
+    const struct chip *chip = &device_info(d)->chip;
+    const struct choice c = choose_for(out->image, a, chip);
     const struct attention_args args = stage_args(a, t);
     struct split_args split = {.n_splits = c.n_splits};
     if (c.n_splits > 1) {
         split.o = (float *)t->workspace;
         split.lse = split.o + c.n_splits * n_rows(a) * a->head_dim;
     }
-    *out = (struct stage_plan){.n_launches = c.n_splits > 1 ? 2 : 1};
+    *out = (struct stage_plan){.n_launches = c.n_splits > 1 ? 2 : 1,
+                               .is_other_kernel = c.small != choose(a, chip).small};
     snprintf(out->image, sizeof out->image, "d%d%s", a->head_dim, c.small ? "-small" : "");
     out->launch[0] = (struct device_launch){
         .kernel = "attention",

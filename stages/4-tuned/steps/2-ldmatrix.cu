@@ -34,8 +34,8 @@
  *   v_smem [STAGES][BKV][DIM + PAD] fp16   18432 | 34816
  *   q_smem [BQ][DIM + PAD]          fp16    9216 | 17408    in all 46080 | 87040
  *
- * Padding keeps loads free of bank conflicts, but not cp.async: half of its rows begin in the middle
- * of a sector (step 3).
+ * Padding keeps loads free of bank conflicts, but not cp.async: every second row begins in the
+ * middle of a sector (step 3).
  *
  * K and V have two buffers each: tile t + 1 is copied by cp.async while tile t is computed.
  *

@@ -9,7 +9,8 @@
  *              +---------------+            +---------------+       +---------------+
  *
  * A warp owns M16 = 2 blocks of 16 rows of all three; each fragment of K and V that it reads serves
- * both. mma.sync m16n8k16 fixes what a lane holds. C and D, fp32:
+ * both. At DIM 128 registers have room for S of 32 keys beside O, so BKV is 32 there; and none for
+ * Q, which is read again for each tile. mma.sync m16n8k16 fixes what a lane holds. C and D, fp32:
  *
  *     col     0 1   2 3   4 5   6 7         T = lane, i = array index
  *   row  0    T0    T1    T2    T3          i = 0,1       row = lane / 4 + i / 2 * 8
