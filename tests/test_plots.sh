@@ -44,4 +44,36 @@ check "the newest problem" same 'B2\n' "$build/tabulate" --print-problem "$dir/r
 status "tabulate: no series" 2 tabulate --problem B1
 status "tabulate: a series without its file" 2 tabulate --problem B1 here
 status "tabulate: no such file" 5 tabulate --problem B1 "here=$dir/none.jsonl"
+
+# A picture is there whole or not at all: a gnuplot that is stopped in the middle of one.
+mkdir "$dir/bin" "$dir/pictures"
+cat > "$dir/bin/gnuplot" <<'FAKE'
+#!/bin/bash
+out=$(sed "s/.*out = '\([^']*\)'; term = '\([a-z]*\)'.*/\1.\2/" <<< "$2")
+printf half > "$out"
+touch "$STARTED"
+exec sleep 5
+FAKE
+chmod +x "$dir/bin/gnuplot"
+stopped() { # SIGNAL STATUS: it leaves the old picture, and nothing else
+    echo old > "$dir/pictures/time.png"
+    rm -f "$dir/started"
+    STARTED=$dir/started PATH=$dir/bin:$PATH setsid env --default-signal=INT plots/draw.sh plots/time.gp "$dir/pictures/time" png "dir = '$dir'" &
+    local id=$!
+    until [ -e "$dir/started" ]; do sleep 0.05; done
+    kill "-$1" -- -$id
+    wait $id
+    [ $? -eq "$2" ] && [ "$(cat "$dir/pictures/time.png")" = old ] && { [ "$1" = KILL ] || [ "$(ls "$dir/pictures")" = time.png ]; }
+}
+check "a picture that is interrupted" stopped INT 130
+check "a picture that is terminated" stopped TERM 143
+check "a picture that is killed" stopped KILL 137
+rm -rf "$dir/pictures"
+mkdir "$dir/pictures"
+if command -v gnuplot > /dev/null; then
+    tabulate --problem B1 "here=$dir/run.jsonl"
+    check "a picture that is drawn" plots/draw.sh plots/time.gp "$dir/pictures/time" svg "dir = '$dir'; problem = ''"
+    check "it is all that is left" [ "$(ls "$dir/pictures")" = time.svg ]
+fi
+status "a problem of two lines" 2 env RECORDED=h200 PROBLEM=$'B1 H8 S512 D64\nB4 H16 S4096 D128' plots/compare.sh stages/1-scalar
 tap_done
