@@ -13,6 +13,9 @@ for line in --nosuch word "--seqlen x" "--seqlen -5" "--seqlen" "--causal=left" 
         "--seqlen 5 --seqlen-k 6" "--sweep-random 0" "--repeat-check 1" "--out /none/a --lse /none/a" "--out /none/a --json /none/a"; do
     status "usage: $line" 2 "$stage1" $line
 done
+for option in --device --scale --head-dim --input --counters --image $'--no\nsuch'; do
+    status "a value of two lines: ${option//$'\n'/ }" 2 "$build/stage-1" "$option" $'a\nb'
+done
 status "head_dim 100" 3 "$stage1" --head-dim 100
 status "6 heads, 4 KV heads" 3 "$stage1" --heads 6 --kv-heads 4
 status "head_dim 264: this stage's rule" 3 fake_bare --head-dim 264

@@ -32,11 +32,17 @@ static void a_long_reason_is_cut(void **state) {
     assert_int_equal(strlen(reason("%s", text)), 511);
 }
 
+static void a_reason_is_one_line(void **state) {
+    (void)state;
+    assert_string_equal(reason("not '%s'", "a\nb\tc\r\033[1m"), "not 'a?b?c??[1m'");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reason_outlives_seven_more),
         cmocka_unit_test(a_status_travels_with_its_reason),
         cmocka_unit_test(a_long_reason_is_cut),
+        cmocka_unit_test(a_reason_is_one_line),
     };
     return cmocka_run_group_tests_name("reason", tests, NULL, NULL);
 }
