@@ -8,7 +8,7 @@
 
 TEST_SRC     := $(wildcard tests/test_*.c)
 GPU_TEST_SRC := $(wildcard tests/gpu_*.c)
-TEST_SHARED  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SRC) $(GPU_TEST_SRC) $(wildcard tests/fuzz_*.c),$(wildcard tests/*.c)))
+TEST_SHARED  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SRC) $(GPU_TEST_SRC) $(wildcard tests/fuzz_*.c) tests/fault.c,$(wildcard tests/*.c)))
 TEST_BIN     := $(TEST_SRC:%.c=$(BUILD)/%)
 GPU_TEST_BIN := $(GPU_TEST_SRC:%.c=$(BUILD)/%)
 

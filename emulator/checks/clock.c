@@ -8,6 +8,7 @@
 
 #include "overlap.h"
 #include "race.h"
+#include "common/base/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ struct emu_agents {
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 struct emu_agents *emu_agents_open(void) {
-    return calloc(1, sizeof(struct emu_agents));
+    return heap_zeroed(1, sizeof(struct emu_agents));
 }
 
 /* No stamp is left: all clocks and shadows of the blocks begin anew. */
