@@ -168,6 +168,25 @@ closed_pipe() {
 }
 check "a closed pipe is no crash" closed_pipe
 
+# A pipe by name, as an output: its reader goes away, or never comes.
+mkfifo "$dir/pipe"
+read_some() { # OPTION BYTES OPTIONS...: the reader takes that much
+    head -c "$2" < "$dir/pipe" > "$tap_dir/some" &
+    sleep 0.2
+    fake --no-time --quiet "$1" "$dir/pipe" "${@:3}"
+}
+for option in --out --lse --json; do check "$option to a pipe that is read" read_some $option 1000000; done
+status "--out to a pipe whose reader leaves" 5 read_some --out 100 --seqlen-q 2048
+status "--json to a pipe that nobody reads" 5 fake --no-time --quiet --json "$dir/pipe"
+wait
+
+# Two outputs in one file, however it is spelled
+for other in ./a "$dir/../${dir##*/}/a" "$dir/link/a"; do
+    ln -sfn "$dir" "$dir/link"
+    status "--out a --lse $other" 2 bash -c "cd '$dir' && $(realpath "$build")/stage-1 --device emu --seqlen 8 --out a --lse '$other'"
+done
+check "nothing was written" [ ! -e "$dir/a" ]
+
 # ---- Falling back: build/stage-(N-1) with the same options
 fell_back() { # FROM TO SETTING=VALUE OPTIONS...
     local from=$1 to=$2 setting=$3

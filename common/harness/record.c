@@ -81,13 +81,16 @@ const char *record_append(const char *path, json_t *record) {
                       path, lost);
     char *line = json_dumps(record, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
     if (!line) return reason("%s: this record cannot be written as JSON", path);
-    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    struct stat before;
+    bool is_pipe = !stat(path, &before) && S_ISFIFO(before.st_mode); /* it must have a reader */
+    int fd = open(path, (is_pipe ? O_WRONLY | O_NONBLOCK : O_RDWR) | O_CREAT | O_APPEND | O_CLOEXEC,
+                  0666);
+    if (fd >= 0 && is_pipe) fcntl(fd, F_SETFL, O_APPEND);
     if (fd < 0) {
         why = reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
         free(line);
         return why;
     }
-    struct stat before;
     size_t bytes = strlen(line);
     line[bytes] = '\n'; /* over the final 0: write_all is told the length */
     if (flock(fd, LOCK_EX) || fstat(fd, &before)) goto failed;
