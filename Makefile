@@ -41,7 +41,7 @@ NVCCFLAGS := -std=c++17 -lineinfo -I. -I$(BUILD)/include -Xptxas -v --Werror all
 LDLIBS    := -l:libjansson.a -l:libgomp.a -ldl -lm -lpthread
 Q         := $(if $(V),,@)
 # libgomp's last words are our own: common/base/heap.c
-LINK       = $(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -Wl,--wrap=gomp_fatal -o $@ $(filter %.o %.a,$^) $(LDLIBS)
+LINK       = $(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -Wl,--wrap=gomp_fatal,-u,__wrap_gomp_fatal -o $@ $(filter %.o %.a,$^) $(LDLIBS)
 
 STAGE_DIRS := $(sort $(wildcard stages/[0-9]*-*))
 stage-of    = stage-$(firstword $(subst -, ,$(notdir $1)))

@@ -114,7 +114,7 @@ static void the_error_of_a_score_is_its_bound(void **state) {
 static void honest_kernels_pass_at_every_scale(void **state) {
     (void)state;
     for (int dim = 64; dim <= 128; dim *= 2)
-        for (double scale = 1e-6; scale < 2e9; scale *= 10)
+        for (double scale = 1e-6; scale < 2e9; scale *= 1000)
             for (int mask = 0; mask < 2; mask++) {
                 struct attention a = small;
                 a.head_dim = dim;
@@ -182,6 +182,43 @@ static void a_hidden_infinity_costs_its_column(void **state) {
     rejected("NaN");
 }
 
+/* It costs the heads that its KV head serves, up to the row before its key, and no others. */
+static void a_hidden_infinity_costs_its_heads(void **state) {
+    (void)state;
+    enum { BAD_KEY = 60, BAD_COLUMN = 5, ROWS = 70 };
+    struct attention a = {.batch = 2,
+                          .heads = 4,
+                          .kv_heads = 2,
+                          .seqlen_q = ROWS,
+                          .seqlen_k = ROWS,
+                          .head_dim = 64,
+                          .mask = MASK_CAUSAL_TOP_LEFT};
+    start(&a, "normal");
+    t.v[CHECK_GUARD + ((size_t)(1 * 2 + 1) * ROWS + BAD_KEY) * 64 + BAD_COLUMN] = 0x7c00;
+    trial_again(&t);
+    for (int bh = 0; bh < 8; bh++)
+        for (int row = 0; row < BAD_KEY; row += BAD_KEY - 1) {
+            trial_answer(&t);
+            set_o(((size_t)bh * ROWS + (size_t)row) * 64 + BAD_COLUMN, 0x7e00);
+            if (bh >= 6)
+                accepted();
+            else
+                rejected("relative error inf");
+        }
+}
+
+/* A row that rounding settles: off by as much as that can be, in points 2 to 4, and no more. */
+static void competing_keys_have_their_slack(void **state) {
+    (void)state;
+    start(&small, "normal");
+    trial_answer(&t);
+    t.reference.o_slack[9] = 1;
+    set_o(9 * 64, half_from_double(t.reference.o[9 * 64] + 0.99));
+    accepted();
+    set_o(9 * 64, half_from_double(t.reference.o[9 * 64] + 1.05));
+    rejected("row 9 of head 0");
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, stop)
 
 int main(void) {
@@ -189,7 +226,8 @@ int main(void) {
         TEST(an_lse_is_within_a_thousandth),      TEST(a_large_lse_is_within_eight_steps),
         TEST(tiny_rows_are_measured_in_steps),    TEST(the_error_of_a_score_is_its_bound),
         TEST(honest_kernels_pass_at_every_scale), TEST(the_largest_values_of_either_sign),
-        TEST(a_hidden_infinity_costs_its_column),
+        TEST(a_hidden_infinity_costs_its_column), TEST(a_hidden_infinity_costs_its_heads),
+        TEST(competing_keys_have_their_slack),
     };
     return cmocka_run_group_tests_name("extremes", tests, NULL, NULL);
 }

@@ -7,11 +7,12 @@ long=$(head -c 9000000 /dev/zero | tr '\0' x) # more than a stack
 record() { # TIME NAME US PROBLEM
     printf '{"schema": "attnlab-1.0", "time": "%s", "stage": "1-scalar", "revision": "abc", "problem": {"seqlen_q": 1,
         "text": "%s"}, "device": {"kind": "cuda", "name": "%s", "chip": "GH100", "driver": "1", "toolkit": "13.0",
-        "clock_mhz_after": 1000}, "samples": {"n": 3, "median_us": %s, "l2": "warm"},
+        "clock_mhz_after": 1000}, "samples": {"n": 3, "median_us": %s, "tflops": 270.336, "l2": "warm"},
         "counters": [{"name": "bank_conflict_pct", "na": "not \\"here\\""}]}' "$1" "$4" "$2" "$3" | tr -d '\n'
     echo
 }
 {
+    record 2025-12-31 "Gerät" 8.5 "B1"
     record 2026-01-02 "Gerät" 7.5 "B1"
     record 2026-01-01 "Gerät" 9.5 "B1"
     record 2026-01-03 "$long" 5 "B2"
@@ -25,7 +26,7 @@ same() { # EXPECTED COMMAND...
 }
 columns() { "$build/columns" "$dir/run.jsonl" "$@"; }
 check "columns: values, what is missing, and text whole" same \
-    '# problem.text samples.median_us samples.iqr_us device.name\nB1 7.5 - Gerät\nB1 9.5 - Gerät\n' \
+    '# problem.text samples.median_us samples.iqr_us device.name\nB1 8.5 - Gerät\nB1 7.5 - Gerät\nB1 9.5 - Gerät\n' \
     columns problem.text=B1 -- problem.text samples.median_us samples.iqr_us device.name
 check "columns: a counter by its name" same '# counters.bank_conflict_pct\n-\n' \
     columns problem.text=B2 -- counters.bank_conflict_pct
@@ -34,7 +35,9 @@ status "columns: no such file" 5 "$build/columns" "$dir/none.jsonl" -- stage
 
 tabulate() { "$build/tabulate" --out "$dir" --stages "1-scalar 2-wmma-qk" "$@"; }
 check "tabulate" tabulate --problem B1 "here=$dir/run.jsonl"
-check "the newest record is in the table" grep -q '^1 1-scalar 7.5 ' "$dir/table.txt"
+# 270.336 TFLOPS are half of what 132 SMs give at 1000 MHz with 4096 FLOP a clock
+check "the newest record is in the table, - for what is missing" grep -qxF '1 1-scalar 7.5 - 270.336 50 - - - - - -' "$dir/table.txt"
+check "a stage without a record" grep -qxF '2 2-wmma-qk - - - - - - - - - -' "$dir/table.txt"
 check "what is missing has a note" grep -qxF '0 2 time_us "no record of this stage on this problem"' "$dir/notes.txt"
 check "no quote gets into a note" grep -qxF "0 1 bank_conflict_pct \"not 'here'\"" "$dir/notes.txt"
 check "the series has its pedigree" grep -qxF \

@@ -34,6 +34,11 @@ test: all $(TEST_BIN) ## every test that needs no GPU: TESTS="check npy" picks s
 	@BUILD=$(BUILD) NVCC=$(NVCC) tests/run.sh $(call chosen,$(TEST_BIN) $(wildcard tests/test_*.sh)) \
 	    $(if $(TESTS),,$(addprefix --needs-gpu=,$(wildcard tests/gpu_*.c tests/gpu_*.sh)))
 
+# Every mutant of the host code, an hour on two cores; make test tries 25 in a thousand.
+.PHONY: mutants
+mutants: all $(TEST_BIN) $(FAULT) ## wrong programs made by rule, which the tests must notice: the score, and who survives
+	@python3 tests/mutants.py $(BUILD) all
+
 # What compute-sanitizer must find, so that its silence about a stage means something.
 $(BUILD)/tests/planted: tests/planted.cu | $$(@D)/.dir
 	$(NVCC) -std=c++17 -gencode arch=compute_89,code=[sm_89,compute_89] -o $@ $<
