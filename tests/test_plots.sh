@@ -44,6 +44,13 @@ check "the series has its pedigree" grep -qxF \
     '"here" "here: Gerät, 1000 MHz, driver 1, CUDA 13.0, revision abc, 2026-01-02, n = 3, L2 warm"' "$dir/labels.txt"
 check "tabulate: a name longer than its line" tabulate --problem B2 "here=$dir/run.jsonl"
 check "the newest problem" same 'B2\n' "$build/tabulate" --print-problem "$dir/run.jsonl"
+sed -i 's/"kind": "cuda"/"kind": "emulator"/; s/"samples".*"l2": "warm"}, *//' "$dir/run.jsonl"
+check "tabulate: the emulator's records" tabulate --problem B1 "here=$dir/run.jsonl"
+check "say why they have no time" grep -qxF '0 1 time_us "the emulator has no clock"' "$dir/notes.txt"
+sed -i 's/"kind": "emulator"/"kind": "cuda"/' "$dir/run.jsonl"
+tabulate --problem B1 "here=$dir/run.jsonl"
+check "others say that they were not timed" grep -qxF '0 1 time_us "not timed"' "$dir/notes.txt"
+status "the newest problem of no file" 5 "$build/tabulate" --print-problem "$dir/none.jsonl"
 status "tabulate: no series" 2 tabulate --problem B1
 status "tabulate: a series without its file" 2 tabulate --problem B1 here
 status "tabulate: no such file" 5 tabulate --problem B1 "here=$dir/none.jsonl"

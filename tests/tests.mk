@@ -39,6 +39,11 @@ test: all $(TEST_BIN) ## every test that needs no GPU: TESTS="check npy" picks s
 mutants: all $(TEST_BIN) $(FAULT) ## wrong programs made by rule, which the tests must notice: the score, and who survives
 	@python3 tests/mutants.py $(BUILD) all
 
+# What a release must reach, from the logs of the runs that measure it; those without one name their command.
+.PHONY: fortress
+fortress: ## the table of what tests reached: fuzzing, sanitizers, coverage, mutants, faults, kills
+	@mkdir -p $(BUILD)/fortress; BUILD=$(BUILD) tests/fortress.sh || true
+
 # What compute-sanitizer must find, so that its silence about a stage means something.
 $(BUILD)/tests/planted: tests/planted.cu | $$(@D)/.dir
 	$(NVCC) -std=c++17 -gencode arch=compute_89,code=[sm_89,compute_89] -o $@ $<
