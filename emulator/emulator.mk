@@ -46,6 +46,6 @@ $(addprefix banks-,$(STAGES)): banks-%: %
 	    printf '%s\n' "$$map" > results/banks/$*-$(LINE).txt
 	@command -v gnuplot > /dev/null || \
 	    { echo "banks: the map is in results/banks/$*-$(LINE).txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
-	@gnuplot -e "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); out='results/banks/$*-$(LINE)'; \
-	    term='$(MAP)'; caption='$*, line $(LINE), access $(ACCESS)'" emulator/views/banks.gp
+	@plots/draw.sh emulator/views/banks.gp results/banks/$*-$(LINE) $(MAP) \
+	    "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); caption='$*, line $(LINE), access $(ACCESS)'"
 	@echo "results/banks/$*-$(LINE).txt$(if $(filter png,$(MAP)), and .png)"

@@ -19,6 +19,8 @@ class Lab:
 
     def __init__(self):
         self.device = os.environ.get("LAB_DEVICE", "")
+        if self.device not in ("", "auto", "cuda", "emu"):
+            raise ValueError(f"LAB_DEVICE is auto, cuda or emu, or not set: {self.device!r} is none of them")
         self.right = self.asked = 0
 
     def run(self, stage, problem="B1 H8 S512 D64", options=()):
@@ -49,7 +51,8 @@ class Lab:
         program = ROOT / "build" / f"stage-{stage.split('-')[0]}"
         if not program.exists():
             raise RuntimeError(f"{program.name} is not built: run `make {program.name}` in {ROOT}")
-        return subprocess.run([program, "--quiet", *map(str, options)], cwd=ROOT, capture_output=True, text=True)
+        return subprocess.run([program, "--quiet", *map(str, options)], cwd=ROOT, capture_output=True, text=True,
+                              timeout=1800)  # a kernel without one of its barriers may never end
 
     def _record(self, stage, *options):
         with tempfile.NamedTemporaryFile(suffix=".jsonl") as out:

@@ -8,6 +8,7 @@
  * in the order of the file; a value that is not there is "-", blanks in text become "_".
  * Exit status: 0 printed; 2 bad usage; 5 the file cannot be read or stdout has failed. */
 #include "common/base/path.h"
+#include "common/base/reason.h"
 #include "common/harness/record.h"
 
 #include <stdbool.h>
@@ -75,7 +76,7 @@ int main(int argc, char **argv) {
     const char *why = record_read(argv[1], &records, &n_cut);
     if (why) {
         fprintf(stderr, "columns: %s\n", why);
-        return 5;
+        return (int)reason_status(why, STATUS_FILE);
     }
     fputs("#", stdout);
     for (int c = split + 1; c < argc; c++) printf(" %s", argv[c]);
@@ -91,5 +92,5 @@ int main(int argc, char **argv) {
     }
     json_decref(records);
     if ((why = path_stdout())) fprintf(stderr, "columns: %s\n", why);
-    return why ? 5 : 0;
+    return why ? (int)reason_status(why, STATUS_FILE) : 0;
 }

@@ -24,6 +24,7 @@ if [ -n "${RECORDED:-}" ]; then
     file=$recorded/$RECORDED.jsonl
     [ -f "$file" ] || fail 5 "there is no $file; recorded are: $(cd $recorded && ls -- *.jsonl 2>/dev/null | sed 's/.jsonl//' | tr '\n' ' ')"
     problem=${PROBLEM:-B1 H8 S512 D64}
+    [[ $problem != *[[:cntrl:]]* ]] || fail 2 "PROBLEM is one line, as in a record: B1 H8 S512 D64"
     problems=$(build/columns "$file" -- problem.text | awk '!/^#/ && /^B/ {print $1}' | sort -u)
     grep -qxF "${problem// /_}" <<< "$problems" ||
         fail 5 "no record of '$problem' in $file; recorded are: $(paste -sd, <<< "${problems//_/ }")"
@@ -56,13 +57,17 @@ grep -v '^$' $out/table.txt | grep -v '^# [^n]' | sed 's/^# //' | column -t
 
 command -v gnuplot >/dev/null || fail 77 "the table is in $out/table.txt; to draw it install gnuplot-nox (make setup)"
 draw() { # draw PLOT TERMINAL
-    gnuplot -e "dir = '$out'; out = '$out/$1'; term = '$2'; problem = '${problem//\'/}'" "plots/$1.gp"
+    plots/draw.sh "plots/$1.gp" "$out/$1" "$2" "dir = '$out'; problem = '${problem//\'/}'"
 }
 if [ "${TERM:-}" = dumb ]; then
     for plot in tensor tflops conflicts occupancy; do draw $plot dumb || exit 5; done
 fi
 for plot in tensor time tflops conflicts occupancy; do
-    for term in png svg; do draw $plot $term || fail 5 "gnuplot could not draw $out/$plot.$term"; done
+    for term in png svg; do
+        draw $plot $term
+        status=$?
+        case $status in 0) ;; 130 | 143) exit $status ;; *) fail 5 "gnuplot could not draw $out/$plot.$term" ;; esac
+    done
 done
 echo "compare: drawn: $(cd $out && echo *.png) in $out" >&2
 exit $wrong

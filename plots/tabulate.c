@@ -14,11 +14,14 @@
  *   tabulate --print-problem FILE    the newest attention problem in a file of records
  *   tabulate --print-device FILE     the device that made it: "NVIDIA H200", "emulator (h200)"
  *
- * Exit status: 0 a table was written; 2 bad usage; 5 a file could not be read or written. */
+ * Exit status: 0 a table was written; 2 bad usage; 4 no memory; 5 a file could not be read or
+ * written. */
 #include "common/base/chip.h"
 #include "common/base/path.h"
+#include "common/base/reason.h"
 #include "common/harness/record.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
@@ -216,13 +219,16 @@ static const char *put_series(struct output *out, int index, const char *label, 
     return NULL;
 }
 
+static const char *const tables[] = {"table.txt", "notes.txt", "labels.txt"};
+
+/* Under another name, until all are whole. */
 static FILE *create(const char *dir, const char *name) {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(path, sizeof path, "%s/.%s", dir, name);
     FILE *f = fopen(path, "w");
     if (!f) {
         fprintf(stderr, "tabulate: cannot write %s: %m; choose another folder\n", path);
-        exit(5);
+        exit(errno == ENOMEM ? STATUS_DEVICE : STATUS_FILE);
     }
     return f;
 }
@@ -235,7 +241,7 @@ static int print_newest(const char *path, const char *object, const char *key) {
     const char *why = record_read(path, &records, &n_cut), *found = "";
     if (why) {
         fprintf(stderr, "tabulate: %s\n", why);
-        return 5;
+        return (int)reason_status(why, STATUS_FILE);
     }
     json_array_foreach(records, i, record) {
         if (json_object_get(json_object_get(record, "problem"), "seqlen_q") || !*found)
@@ -244,7 +250,7 @@ static int print_newest(const char *path, const char *object, const char *key) {
     puts(found);
     json_decref(records);
     if ((why = path_stdout())) fprintf(stderr, "tabulate: %s\n", why);
-    return why ? 5 : 0;
+    return why ? (int)reason_status(why, STATUS_FILE) : 0;
 }
 
 int main(int argc, char **argv) {
@@ -271,8 +277,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "tabulate: give --out DIR --problem TEXT --stages LIST LABEL=FILE...\n");
         return 2;
     }
-    struct output out = {create(out_dir, "table.txt"), create(out_dir, "notes.txt"),
-                         create(out_dir, "labels.txt")};
+    struct output out = {create(out_dir, tables[0]), create(out_dir, tables[1]),
+                         create(out_dir, tables[2])};
     for (int i = optind; i < argc; i++) {
         char *path = strchr(argv[i], '=');
         if (!path) {
@@ -283,14 +289,19 @@ int main(int argc, char **argv) {
         const char *why = put_series(&out, i - optind, argv[i], path, problem, stages);
         if (why) {
             fprintf(stderr, "tabulate: %s\n", why);
-            return 5;
+            return (int)reason_status(why, STATUS_FILE);
         }
     }
     /* of no series: gnuplot 5.4 crashes when it draws labels from a file with a single line */
     fputs("-1 0 none \"\"\n-1 0 none \"\"\n", out.notes);
-    if (fclose(out.table) | fclose(out.notes) | fclose(out.labels)) {
-        fprintf(stderr, "tabulate: cannot write to %s: %m\n", out_dir);
-        return 5;
+    int failed = ferror(out.table) | ferror(out.notes) | ferror(out.labels);
+    failed |= fclose(out.table) | fclose(out.notes) | fclose(out.labels);
+    for (int i = 0; i < 3 && !failed; i++) {
+        char from[4096], to[4096];
+        snprintf(from, sizeof from, "%s/.%s", out_dir, tables[i]);
+        snprintf(to, sizeof to, "%s/%s", out_dir, tables[i]);
+        failed = rename(from, to);
     }
-    return 0;
+    if (failed) fprintf(stderr, "tabulate: cannot write to %s: %m\n", out_dir);
+    return failed ? STATUS_FILE : STATUS_RIGHT;
 }

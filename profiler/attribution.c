@@ -1,9 +1,12 @@
 #include "attribution.h"
 
+#include "common/base/heap.h"
 #include "common/base/program.h"
 #include "common/device/device_ops.h"
+#include "common/base/reason.h"
 #include "gpu_counts.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -21,7 +24,9 @@ static void find_line(const struct cupti *cupti, const void *cubin, size_t cubin
         .functionName = r->function,
         .pcOffset = r->pc,
     };
-    if (cupti->cuptiGetSassToSourceCorrelation(&ask) != CUPTI_SUCCESS) return;
+    CUptiResult result = cupti->cuptiGetSassToSourceCorrelation(&ask);
+    if (result == CUPTI_ERROR_OUT_OF_MEMORY) heap_exhausted();
+    if (result != CUPTI_SUCCESS) return; /* a line that the compiler noted nowhere */
     if (ask.fileName)
         snprintf(out->file, sizeof out->file, "%s%s%s", ask.dirName ? ask.dirName : "",
                  ask.dirName && *ask.dirName ? "/" : "", ask.fileName);
@@ -117,7 +122,7 @@ static void print_row(const struct source_line *l, int number, const char *text,
 
 /* Opens the longest tail of `path` that exists below the folder above the program's (a tree may
  * have moved since it was compiled), else `path` as it is. *shown: what to call it. */
-static FILE *open_source(const char *path, const char **shown) {
+static const char *open_source(const char *path, const char **shown, FILE **out) {
     char here[PATH_MAX], moved[PATH_MAX];
     snprintf(here, sizeof here, "%s", program_folder());
     const char *root = dirname(here);
@@ -125,17 +130,21 @@ static FILE *open_source(const char *path, const char **shown) {
         tail += *tail == '/';
         *shown = tail;
         if (snprintf(moved, sizeof moved, "%s/%s", root, tail) >= (int)sizeof moved) continue;
-        FILE *f = fopen(moved, "r");
-        if (f) return f;
+        if ((*out = fopen(moved, "r"))) return NULL;
+        if (errno != ENOENT && errno != ENOTDIR)
+            return reason_as(STATUS_FILE, "%s: %s", moved, strerror(errno));
     }
     *shown = path;
-    return fopen(path, "r");
+    if ((*out = fopen(path, "r")) || errno == ENOENT || errno == ENOTDIR) return NULL;
+    return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
 }
 
 /* l[n]: the lines of one file. */
-static void print_file(const struct source_line *l, int n, bool whole, FILE *out) {
+static const char *print_file(const struct source_line *l, int n, bool whole, FILE *out) {
     const char *shown;
-    FILE *f = open_source(l->file, &shown);
+    FILE *f;
+    const char *why = open_source(l->file, &shown, &f);
+    if (why) return why;
     char text[1024];
     int number = 0, next = 0;
     fputc('\n', out);
@@ -150,21 +159,26 @@ static void print_file(const struct source_line *l, int n, bool whole, FILE *out
         const struct source_line *found = next < n && l[next].line == number ? &l[next++] : NULL;
         if (found || whole) print_row(found, number, text, out);
     }
-    for (; next < n; next++) print_row(&l[next], l[next].line, "(the source is not here)", out);
+    if (f && ferror(f)) why = reason_as(STATUS_FILE, "%s: %s", l->file, strerror(errno));
+    for (; next < n && !why; next++)
+        print_row(&l[next], l[next].line, "(the source is not here)", out);
     if (f) fclose(f);
+    return why;
 }
 
-void attribution_print(const struct source *s, const char *whole, FILE *out) {
+const char *attribution_print(const struct source *s, const char *whole, FILE *out) {
+    const char *why = NULL;
     for (int pass = 0; pass < 2; pass++) /* the file that matters first */
-        for (int i = 0, n; i < s->n; i += n) {
+        for (int i = 0, n; i < s->n && !why; i += n) {
             n = 1;
             while (i + n < s->n && !strcmp(s->line[i].file, s->line[i + n].file)) n++;
             bool is_whole = strstr(s->line[i].file, whole) != NULL;
-            if (is_whole == (pass == 0)) print_file(&s->line[i], n, is_whole, out);
+            if (is_whole == (pass == 0)) why = print_file(&s->line[i], n, is_whole, out);
         }
-    if (s->unattributed > 0) {
+    if (s->unattributed > 0 && !why) {
         char text[16];
         fprintf(out, "\n%s warp instructions belong to no source line\n",
                 count(s->unattributed, text));
     }
+    return why;
 }

@@ -15,5 +15,5 @@ const char *attribution_collect(struct device *d, struct device_image *image,
 
 /* Prints every file that has counts: whole if its path contains `whole` ("kernel.cu"), else only
  * the lines that have some. Files are looked for as named and below the folder above the
- * program's. */
-void attribution_print(const struct source *s, const char *whole, FILE *out);
+ * program's. NULL, or why one that is there could not be read. */
+const char *attribution_print(const struct source *s, const char *whole, FILE *out);

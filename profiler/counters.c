@@ -6,6 +6,7 @@
 #include "groups_folder.h"
 #include "occupancy.h"
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,11 +158,8 @@ static const char *collect_group(struct collection *c) {
 /* Calculates the group's values from what was collected. */
 static const char *evaluate_group(struct collection *c) {
     struct counters *out = c->out;
-    struct counter *grown =
-        realloc(out->counter, (size_t)(out->n + c->group->n) * sizeof *out->counter);
-    if (!grown) return "no memory for counters";
-    out->counter = grown;
-    memset(grown + out->n, 0, (size_t)c->group->n * sizeof *grown);
+    out->counter = heap_grown(out->counter, (size_t)(out->n + c->group->n) * sizeof *out->counter);
+    memset(out->counter + out->n, 0, (size_t)c->group->n * sizeof *out->counter);
     c->first = out->n;
     for (int i = 0; i < c->group->n; i++) {
         evaluate(c, &c->group->value[i], &out->counter[out->n]);
@@ -172,8 +170,7 @@ static const char *evaluate_group(struct collection *c) {
 
 static const char *for_each_group(struct collection *c, const char *groups,
                                   const char *(*act)(struct collection *c)) {
-    char *names = strdup(groups);
-    if (!names) return "no memory for counters";
+    char *names = heap_text(groups);
     const char *why = NULL;
     for (char *save, *name = strtok_r(names, ",", &save); name && !why;
          name = strtok_r(NULL, ",", &save)) {
@@ -186,7 +183,8 @@ static const char *for_each_group(struct collection *c, const char *groups,
 
 /* ---- All groups */
 
-static void open_counts(struct collection *c) {
+/* The emulator always counts, unless its run was wrong: that is an error, not n/a. */
+static const char *open_counts(struct collection *c) {
     const struct device_info *info = device_info(c->device);
     const char *why;
     if (info->is_emulator) {
@@ -198,17 +196,21 @@ static void open_counts(struct collection *c) {
         why = gpu_counts_open(c->device, c->image, c->launches, c->n_launches, &c->gpu);
         c->place = c->gpu ? gpu_counts_chip(c->gpu) : info->chip.family;
     }
+    if (why && info->is_emulator) return why;
     if (why) snprintf(c->refused, sizeof c->refused, "%s", why);
-    if ((why = read_launch(c))) snprintf(c->no_occupancy, sizeof c->no_occupancy, "%s", why);
+    why = read_launch(c);
+    if (why && reason_status(why, STATUS_COUNTERS) == STATUS_FILE) return why;
+    if (why) snprintf(c->no_occupancy, sizeof c->no_occupancy, "%s", why);
+    return NULL;
 }
 
 /* Every group named exists and parses, or nothing is run. */
 const char *counters_check(const char *groups) {
-    char *names = strdup(groups);
-    struct group *group = malloc(sizeof *group);
-    const char *why = names && group ? NULL : "no memory for counters";
+    char *names = heap_text(groups);
+    struct group *group = heap_take(sizeof *group);
+    const char *why = NULL;
     int n = 0;
-    for (char *save, *name = why ? NULL : strtok_r(names, ",", &save); name && !why;
+    for (char *save, *name = strtok_r(names, ",", &save); name && !why;
          name = strtok_r(NULL, ",", &save), n++)
         why = group_read(name, group);
     free(group);
@@ -225,10 +227,9 @@ const char *counters_collect(struct device *d, struct device_image *image,
     if (n < 1) return "there is nothing to count: an empty problem launches no kernel";
     const char *why = counters_check(groups);
     if (why) return why;
-    c.group = malloc(sizeof *c.group);
-    if (!c.group) return "no memory for counters";
-    open_counts(&c);
-    why = for_each_group(&c, groups, collect_group);
+    c.group = heap_take(sizeof *c.group);
+    why = open_counts(&c);
+    if (!why) why = for_each_group(&c, groups, collect_group);
     if (!why && c.gpu) gpu_counts_finish(c.gpu);
     if (!why) why = for_each_group(&c, groups, evaluate_group);
     if (!why && *c.failed) { /* an error only if nothing else came of it */

@@ -1,5 +1,7 @@
 #include "cupti.h"
 
+#include "common/base/heap.h"
+
 #include "common/base/program.h"
 #include "common/base/reason.h"
 
@@ -70,11 +72,12 @@ static void *load_from(const char *folder, char *error, size_t error_bytes) {
         static const char *const companions[] = {"libnvperf_host.so", "libnvperf_target.so"};
         for (int k = 0; handle && folder && k < 2; k++) {
             snprintf(path, sizeof path, "%s/%s", folder, companions[k]);
-            dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) heap_dlerror();
         }
         if (handle) return handle;
         /* A file that is there and does not load says more than one that is not. */
-        if (folder || !*error) snprintf(error, error_bytes, "%s", dlerror());
+        const char *why = heap_dlerror();
+        if (folder || !*error) snprintf(error, error_bytes, "%s", why);
     }
     return NULL;
 }

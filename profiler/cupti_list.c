@@ -2,6 +2,7 @@
 
 #include "metrics.h"
 #include "sass.h"
+#include "common/base/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +25,11 @@ uint32_t cupti_list_version(void) {
 
 const char *cupti_list_passes(const char *chip, const char *const *names, int n, int *n_passes) {
     const struct cupti *cupti;
-    const char *why = cupti_open(&cupti), **range = calloc((size_t)n + 1, sizeof *range);
+    const char *why = cupti_open(&cupti), **range = heap_zeroed((size_t)n + 1, sizeof *range);
     struct metrics m = {0};
     int n_range = 0;
     uint64_t id;
     *n_passes = 0;
-    if (!range) return "no memory for metric names";
     for (int i = 0; i < n; i++)
         if (strchr(names[i], '.')) range[n_range++] = names[i];
     /* Even with no metric: SASS metrics can be listed without a driver once a host object was

@@ -5,6 +5,7 @@
 #include "nvtx.h"
 #include "range.h"
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,8 +61,7 @@ static const char *start(struct gpu_counts *g) {
 
 const char *gpu_counts_open(struct device *d, struct device_image *image,
                             const struct device_launch *launches, int n, struct gpu_counts **out) {
-    struct gpu_counts *g = *out = calloc(1, sizeof *g);
-    if (!g) return "no memory for counters";
+    struct gpu_counts *g = *out = heap_zeroed(1, sizeof *g);
     g->device = d;
     g->image = image;
     g->launches = launches;
@@ -152,8 +152,8 @@ static void collect_range(struct gpu_counts *g) {
     if (!n) return;
     const int n_weights = g->n_launches > 1 ? LAUNCHES_WEIGHTS : 0, stride = n + n_weights;
     for (int i = 0; i < n_weights; i++) names[n + i] = launches_weight_metric[i];
-    double *values = calloc((size_t)g->n_launches * (size_t)stride, sizeof *values);
-    const char *why = values ? measure(g, names, stride, values) : "no memory for counters";
+    double *values = heap_zeroed((size_t)g->n_launches * (size_t)stride, sizeof *values);
+    const char *why = measure(g, names, stride, values);
     for (int i = 0; i < n; i++) {
         double value;
         const char *wrong = why;

@@ -2,6 +2,7 @@
 
 #include "common/base/program.h"
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -32,11 +33,11 @@ static int is_group_file(const struct dirent *entry) {
 
 static const char *read_text(const char *path, char *text, size_t *bytes) {
     FILE *f = fopen(path, "rb");
-    if (!f) return reason("%s: %s", path, strerror(errno));
+    if (!f) return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
     *bytes = fread(text, 1, MAX_FILE_BYTES, f);
     bool failed = ferror(f), whole = fgetc(f) == EOF;
     fclose(f);
-    if (failed) return reason("%s cannot be read", path);
+    if (failed) return reason_as(STATUS_FILE, "%s cannot be read", path);
     if (!whole) return reason("%s is longer than %d bytes: no counter group", path, MAX_FILE_BYTES);
     return NULL;
 }
@@ -51,12 +52,11 @@ const char *group_read(const char *name, struct group *out) {
     const char *why = find_folder(folder, sizeof folder);
     if (why) return why;
     snprintf(path, sizeof path, "%s/%.32s.txt", folder, name);
-    if (!is_group_name(name) || access(path, F_OK) != 0)
+    if (!is_group_name(name) || (access(path, F_OK) && errno == ENOENT))
         return reason_as(STATUS_USAGE, "there is no counter group %.40s; there are %s (%s)", name,
                          groups_list(", ", known, sizeof known), folder);
-    char *text = malloc(MAX_FILE_BYTES);
+    char *text = heap_take(MAX_FILE_BYTES);
     size_t bytes = 0;
-    if (!text) return "no memory for a counter group";
     why = read_text(path, text, &bytes);
     if (!why) why = group_parse(text, bytes, path, out);
     if (!why && strcmp(out->name, name))
@@ -72,6 +72,7 @@ const char *groups_list(const char *separator, char *out, size_t out_bytes) {
     *out = 0;
     if (find_folder(folder, sizeof folder)) return out;
     int n = scandir(folder, &entry, is_group_file, alphasort);
+    if (n < 0 && errno == ENOMEM) heap_exhausted();
     for (int i = 0; i < n; i++) {
         size_t at = strlen(out);
         snprintf(out + at, out_bytes - at, "%s%.*s", at ? separator : "",
@@ -100,11 +101,11 @@ static void print_group(const struct group *g, FILE *f) {
 
 const char *groups_print(FILE *f) {
     char names[256];
-    struct group *g = malloc(sizeof *g);
-    if (!g) return "no memory for a counter group";
+    struct group *g = heap_take(sizeof *g);
     const char *why = NULL;
     groups_list(",", names, sizeof names);
-    if (!*names) why = find_folder(names, sizeof names);
+    if (!*names && !(why = find_folder(names, sizeof names)))
+        why = reason_as(STATUS_FILE, "no counter group can be read from %s", names);
     for (char *save, *name = strtok_r(names, ",", &save); name && !why;
          name = strtok_r(NULL, ",", &save)) {
         why = group_read(name, g);

@@ -1,6 +1,7 @@
 #include "metrics.h"
 
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +52,7 @@ static const char *config_image(struct metrics *m) {
     const char *why = CUPTI_CALL(m->cupti, cuptiProfilerHostGetConfigImageSize, &size);
     if (why) return why;
     m->config_bytes = size.configImageSize;
-    m->config = calloc(1, m->config_bytes);
-    if (!m->config) return "no memory for a counter configuration";
+    m->config = heap_zeroed(1, m->config_bytes);
     CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImage, image, .pHostObject = m->host,
                  .configImageSize = m->config_bytes, .pConfigImage = m->config);
     if ((why = CUPTI_CALL(m->cupti, cuptiProfilerHostGetConfigImage, &image))) return why;
@@ -66,8 +66,8 @@ static const char *config_image(struct metrics *m) {
 const char *metrics_open(struct metrics *m, const struct cupti *cupti, CUpti_ProfilerType type,
                          const char *chip, const uint8_t *availability, const char *const *names,
                          int n) {
-    *m = (struct metrics){.cupti = cupti, .n = n, .name = calloc((size_t)n + 1, sizeof *m->name)};
-    if (!m->name) return "no memory for metric names";
+    *m = (struct metrics){
+        .cupti = cupti, .n = n, .name = heap_zeroed((size_t)n + 1, sizeof *m->name)};
     memcpy(m->name, names, (size_t)n * sizeof *names);
     const char *why = host_open(m, type, chip, availability);
     if (!why && n) why = add_all(m, type, chip, availability);

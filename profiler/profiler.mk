@@ -41,7 +41,7 @@ endif
 
 # $(call draw-timeline,stage-N,tables)
 draw-timeline = command -v gnuplot > /dev/null || { echo "timeline: to draw it install gnuplot-nox (make setup)"; exit 0; }; \
-    for t in png svg; do gnuplot -e "tables = '$2'; out = 'results/timeline-$1'; term = '$$t'; window = $(WINDOW)" plots/timeline.gp || exit 5; done; \
+    for t in png svg; do plots/draw.sh plots/timeline.gp results/timeline-$1 $$t "tables = '$2'; window = $(WINDOW)" || exit 5; done; \
     echo results/timeline-$1.png results/timeline-$1.svg
 
 # The kernels of tests/gpu_counters.c.

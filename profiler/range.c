@@ -1,6 +1,7 @@
 #include "range.h"
 
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <stdlib.h>
 
@@ -9,8 +10,7 @@ const char *range_availability(const struct cupti *cupti, CUcontext context, uin
     *image = NULL;
     const char *why = CUPTI_CALL(cupti, cuptiProfilerGetCounterAvailability, &get);
     if (why) return why;
-    *image = get.pCounterAvailabilityImage = calloc(1, get.counterAvailabilityImageSize);
-    if (!*image) return "no memory for a counter availability image";
+    *image = get.pCounterAvailabilityImage = heap_zeroed(1, get.counterAvailabilityImageSize);
     why = CUPTI_CALL(cupti, cuptiProfilerGetCounterAvailability, &get);
     if (why) {
         free(*image);
@@ -45,8 +45,7 @@ static const char *make_image(struct session *s) {
     const char *why = CUPTI_CALL(cupti, cuptiRangeProfilerGetCounterDataSize, &size);
     if (why) return why;
     s->image_bytes = size.counterDataSize;
-    s->image = calloc(1, s->image_bytes);
-    if (!s->image) return "no memory for a counter image";
+    s->image = heap_zeroed(1, s->image_bytes);
     CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize, initialize,
                  .pRangeProfilerObject = s->profiler, .counterDataSize = s->image_bytes,
                  .pCounterData = s->image);

@@ -1,6 +1,7 @@
 #include "sass.h"
 
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +43,7 @@ const char *sass_metric_id(const struct cupti *cupti, const char *chip, const ch
     CUPTI_PARAMS(CUpti_SassMetrics_GetNumOfMetrics, count, .pChipName = chip);
     const char *why = CUPTI_CALL(cupti, cuptiSassMetricsGetNumOfMetrics, &count);
     if (why) return why;
-    CUpti_SassMetrics_MetricDetails *list = calloc(count.numOfMetrics + 1, sizeof *list);
-    if (!list) return "no memory for metric names";
+    CUpti_SassMetrics_MetricDetails *list = heap_zeroed(count.numOfMetrics + 1, sizeof *list);
     CUPTI_PARAMS(CUpti_SassMetrics_GetMetrics, get, .pChipName = chip,
                  .numOfMetrics = count.numOfMetrics, .pMetricsList = list);
     why = CUPTI_CALL(cupti, cuptiSassMetricsGetMetrics, &get);
@@ -126,13 +126,9 @@ static const char *fetch(const struct cupti *cupti, CUcontext context,
     if (why) return why;
     const size_t n = get.numOfPatchedInstructionRecords,
                  n_values = get.numOfInstances * N_COLLECTED;
-    CUpti_SassMetrics_Data *data = calloc(n + 1, sizeof *data);
-    CUpti_SassMetrics_InstanceValue *values = calloc(n * n_values + 1, sizeof *values);
-    out->record = calloc(n + 1, sizeof *out->record);
-    if (!data || !values || !out->record) {
-        why = "no memory for counts by instruction";
-        goto done;
-    }
+    CUpti_SassMetrics_Data *data = heap_zeroed(n + 1, sizeof *data);
+    CUpti_SassMetrics_InstanceValue *values = heap_zeroed(n * n_values + 1, sizeof *values);
+    out->record = heap_zeroed(n + 1, sizeof *out->record);
     for (size_t i = 0; i < n; i++) {
         data[i].structSize = sizeof *data;
         data[i].pInstanceValues = values + i * n_values;

@@ -4,6 +4,7 @@
 #include "gpu_counts.h"
 #include "metrics.h"
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -43,8 +44,8 @@ static const char *get_availability(struct sampler *s, const struct cupti *cupti
     CUPTI_PARAMS(CUpti_PmSampling_GetCounterAvailability, get, .deviceIndex = DEVICE_INDEX);
     const char *why = CUPTI_CALL(cupti, cuptiPmSamplingGetCounterAvailability, &get);
     if (why) return why;
-    s->availability = get.pCounterAvailabilityImage = calloc(1, get.counterAvailabilityImageSize);
-    if (!s->availability) return "no memory for a counter availability image";
+    s->availability = get.pCounterAvailabilityImage =
+        heap_zeroed(1, get.counterAvailabilityImageSize);
     return CUPTI_CALL(cupti, cuptiPmSamplingGetCounterAvailability, &get);
 }
 
@@ -56,8 +57,7 @@ static const char *make_image(struct sampler *s) {
     const char *why = CUPTI_CALL(cupti, cuptiPmSamplingGetCounterDataSize, &size);
     if (why) return why;
     s->image_bytes = size.counterDataSize;
-    s->image = calloc(1, s->image_bytes);
-    if (!s->image) return "no memory for samples";
+    s->image = heap_zeroed(1, s->image_bytes);
     CUPTI_PARAMS(CUpti_PmSampling_CounterDataImage_Initialize, initialize,
                  .pPmSamplingObject = s->object, .counterDataSize = s->image_bytes,
                  .pCounterData = s->image);
@@ -150,8 +150,7 @@ static const char *evaluate(const struct sampler *s, struct timeline *out) {
     const char *why = CUPTI_CALL(s->m.cupti, cuptiPmSamplingGetCounterDataInfo, &info);
     if (why) return why;
     out->n = (int)info.numCompletedSamples;
-    out->sample = calloc(info.numCompletedSamples + 1, sizeof *out->sample);
-    if (!out->sample) return "no memory for samples";
+    out->sample = heap_zeroed(info.numCompletedSamples + 1, sizeof *out->sample);
     for (int i = 0; i < out->n && !why; i++) why = evaluate_one(s, i, &out->sample[i]);
     if (why) return why;
     trim(out);

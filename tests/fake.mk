@@ -9,4 +9,10 @@ FAKE_CUPTI := $(BUILD)/tests/fake/libcupti.so.13
 $(FAKE_CUPTI): tests/fake/cupti.c | $$(@D)/.dir
 	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) -isystem profiler/cxx $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $<
 
-test: $(FAKE) $(FAKE_CUPTI) $(BUILD)/doctor
+# What fails one call into the C library: LD_PRELOAD=build/tests/fault.so.
+FAULT := $(BUILD)/tests/fault.so
+
+$(FAULT): tests/fault.c | $$(@D)/.dir
+	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $< -ldl
+
+test: $(FAKE) $(FAKE_CUPTI) $(FAULT) $(BUILD)/doctor

@@ -40,7 +40,7 @@ static void broken_rules_are_named(void **state) {
     a = problem(1, 0, 1, 512, 512, 64, MASK_NONE);
     assert_reason(attention_complete(&a), "1 or more");
     a = problem(65536, 65536, 1, 1, 1, 64, MASK_NONE);
-    assert_reason(attention_complete(&a), "2^31 - 1");
+    assert_reason(attention_complete(&a), "batch * heads is 4294967296; a grid holds 2^31 - 1");
     a = problem(1, 8, 8, 1 << 30, 1 << 30, 256, MASK_NONE);
     assert_reason(attention_complete(&a), "at most 2^40");
     a = problem(0, INT32_MAX, 1, 1 << 30, 1 << 30, 1 << 30,

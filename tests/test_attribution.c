@@ -26,7 +26,7 @@ static char *print(const struct source *s) {
     static char *text; /* open_memstream keeps their addresses until fclose */
     static size_t bytes;
     FILE *f = open_memstream(&text, &bytes);
-    attribution_print(s, "kernel.cu", f);
+    assert_null(attribution_print(s, "kernel.cu", f));
     fclose(f);
     return text;
 }

@@ -322,6 +322,45 @@ static void the_reference_is_the_definition(void **state) {
         }
 }
 
+/* What is reported beside the verdict, from its definition. */
+static void the_figures_are_their_definitions(void **state) {
+    (void)state;
+    double squares = 0, rounding = 0, largest = 0;
+    int64_t n = t.reference.n_rows * 64;
+    for (int64_t i = 0; i < n; i++) {
+        double x = t.reference.o[i];
+        float rounded = half_to_float(half_from_double(x));
+        float back =
+            half_to_float(half_from_float(half_to_float(half_from_float(rounded + 0.3f)) - 0.3f));
+        squares += x * x;
+        rounding = fmax(rounding, fabs((double)back - rounded));
+        t.reference.baseline[i] = half_from_double(x); /* as good as fp16 allows */
+        largest = fmax(largest, fabs(half_to_float(t.reference.baseline[i]) - x));
+    }
+    struct check_result r = trial_judge(&t);
+    assert_true(fabs(r.reference_rms - sqrt(squares / (double)n)) < 1e-12);
+    assert_true(fabs(r.max_error_limit - 2 * rounding - 2 * largest) < 1e-12);
+    assert_true(r.max_error == largest && r.rmse == r.baseline_rmse && r.rmse > 0);
+    for (int run = 0; run < 2; run++) trial_lse(&t, run)[279] += 0.002f;
+    r = trial_judge(&t);
+    assert_true(fabs(r.lse_error - 0.002) < 1e-5);
+    assert_int_equal(r.lse_wrong, 1);
+    for (int64_t i = 0; i < n; i++) t.reference.o[i] = NAN;
+    r = trial_judge(&t);
+    assert_true(r.rmse == 0 && r.reference_rms == 0 && r.rows_checked == 0);
+}
+
+/* The last element of each output, guard bands included, is compared between the runs. */
+static void runs_are_compared_to_the_end(void **state) {
+    (void)state;
+    half *o = t.o[1] + 2 * CHECK_GUARD + 4 * 70 * 64 - 1, kept = *o;
+    *o = 0;
+    rejected("differ in 1 elements");
+    *o = kept;
+    t.lse[1][2 * CHECK_GUARD + 4 * 70 - 1] = 0;
+    rejected("differ in 1 elements");
+}
+
 static void hashes_tell_buffers_apart(void **state) {
     (void)state;
     unsigned char x[100] = {0};
@@ -334,6 +373,8 @@ static void hashes_tell_buffers_apart(void **state) {
             x[i] ^= 1 << bit;
         }
     assert_true(check_hash(x, 100) == hash);
+    for (int i = 0; i < 100; i++) x[i] = (unsigned char)(7 * i); /* the same everywhere */
+    assert_true(check_hash(x, 100) == 0x406415fd020cc073u);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_plain, close_trial)
@@ -363,6 +404,8 @@ int main(void) {
         TEST(an_empty_problem_must_stay_untouched),
         TEST(large_problems_are_sampled),
         TEST(the_reference_is_the_definition),
+        TEST(the_figures_are_their_definitions),
+        TEST(runs_are_compared_to_the_end),
         cmocka_unit_test(hashes_tell_buffers_apart),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);

@@ -13,6 +13,9 @@ for line in --nosuch word "--seqlen x" "--seqlen -5" "--seqlen" "--causal=left" 
         "--seqlen 5 --seqlen-k 6" "--sweep-random 0" "--repeat-check 1" "--out /none/a --lse /none/a" "--out /none/a --json /none/a"; do
     status "usage: $line" 2 "$stage1" $line
 done
+for option in --device --scale --head-dim --input --counters --image $'--no\nsuch'; do
+    status "a value of two lines: ${option//$'\n'/ }" 2 "$build/stage-1" "$option" $'a\nb'
+done
 status "head_dim 100" 3 "$stage1" --head-dim 100
 status "6 heads, 4 KV heads" 3 "$stage1" --heads 6 --kv-heads 4
 status "head_dim 264: this stage's rule" 3 fake_bare --head-dim 264
@@ -164,6 +167,25 @@ closed_pipe() {
     case ${PIPESTATUS[0]} in 0 | 5) [ "$(wc -l < "$tap_dir/said")" -le 1 ] ;; *) false ;; esac
 }
 check "a closed pipe is no crash" closed_pipe
+
+# A pipe by name, as an output: its reader goes away, or never comes.
+mkfifo "$dir/pipe"
+read_some() { # OPTION BYTES OPTIONS...: the reader takes that much
+    head -c "$2" < "$dir/pipe" > "$tap_dir/some" &
+    sleep 0.2
+    fake --no-time --quiet "$1" "$dir/pipe" "${@:3}"
+}
+for option in --out --lse --json; do check "$option to a pipe that is read" read_some $option 1000000; done
+status "--out to a pipe whose reader leaves" 5 read_some --out 100 --seqlen-q 2048
+status "--json to a pipe that nobody reads" 5 fake --no-time --quiet --json "$dir/pipe"
+wait
+
+# Two outputs in one file, however it is spelled
+for other in ./a "$dir/../${dir##*/}/a" "$dir/link/a"; do
+    ln -sfn "$dir" "$dir/link"
+    status "--out a --lse $other" 2 bash -c "cd '$dir' && $(realpath "$build")/stage-1 --device emu --seqlen 8 --out a --lse '$other'"
+done
+check "nothing was written" [ ! -e "$dir/a" ]
 
 # ---- Falling back: build/stage-(N-1) with the same options
 fell_back() { # FROM TO SETTING=VALUE OPTIONS...

@@ -412,6 +412,105 @@ static void test_schedules(void **state) {
     assert_int_equal(first[1000], 1000 ^ 129);
 }
 
+/* A short source: what is read must be there, the rest is zeros; 20 bytes are an allocation. */
+static void test_short_copies(void **state) {
+    (void)state;
+    const struct {
+        int source, at;
+        bool bad;
+    } copies[] = {{16, 0, false}, {4, 16, false}, {0, 16, false},
+                  {5, 16, true},  {16, 16, true}, {12, 16, true}};
+    for (size_t n = 0; n < sizeof copies / sizeof *copies; n++) {
+        uint32_t in[5] = {1, 2, 3, 4, 5}, out[4] = {9, 9, 9, 9};
+        char body[1024];
+        snprintf(body, sizeof body,
+                 "mov.u32 %%r5, tile; mov.u32 %%r6, %d; add.s64 %%rd5, %%rd0, %d;\n"
+                 "cp.async.cg.shared.global [%%r5], [%%rd5], 16, %%r6; cp.async.wait_all;\n"
+                 "ld.shared.v4.u32 {%%r1, %%r2, %%r3, %%r4}, [%%r5];\n"
+                 "st.global.v4.u32 [%%rd1], {%%r1, %%r2, %%r3, %%r4};",
+                 copies[n].source, copies[n].at);
+        assert_fine(emu_test_run(&t, emu_test_kernel(2, ".shared .align 16 .b8 tile[64];", body),
+                                 "test", 1, 1, 0, 2, (void *[]){in, out},
+                                 (size_t[]){sizeof in, sizeof out}));
+        if (!!emu_test_report(&t, "not allocated") != copies[n].bad)
+            fail_msg("%d bytes at %d: %d reports", copies[n].source, copies[n].at,
+                     emu_result_reports(t.result));
+        for (int k = 0; k < 4 && !copies[n].bad; k++)
+            assert_int_equal(out[k], 4 * k < copies[n].source ? in[copies[n].at / 4 + k] : 0);
+    }
+}
+
+static void test_octal_numbers(void **state) {
+    (void)state;
+    run(1,
+        "mov.u32 %r1, 010; st.global.u32 [%rd0], %r1; mov.u32 %r1, 0777; st.global.u32 [%rd0+4], "
+        "%r1;\n"
+        "mov.u32 %r1, 0; st.global.u32 [%rd0+8], %r1; mov.u32 %r1, -017; st.global.u32 [%rd0+12], "
+        "%r1;\n"
+        "mov.u32 %r1, 010U; st.global.u32 [%rd0+16], %r1; mov.f64 %d1, 00.5; st.global.f64 "
+        "[%rd0+24], %d1;");
+    const uint32_t expected[] = {8, 511, 0, (uint32_t)-15, 8, 0, 0, 0x3fe00000};
+    assert_memory_equal(words, expected, sizeof expected);
+    const char *why = emu_test_run(&t, emu_test_kernel(0, "", "mov.u32 %r1, 08;"), "test", 1, 1, 0,
+                                   0, NULL, NULL);
+    assert_non_null(why); /* 8 is no octal digit */
+}
+
+/* p of the low halves, q of the high ones: 1 < 2 and not 4 < 3. */
+static void test_pairs_compared(void **state) {
+    (void)state;
+    const struct {
+        const char *setp;
+        uint32_t p, q;
+    } pairs[] = {{"setp.lt.f16x2 %p1|%p2, %r1, %r2;", 1, 0},
+                 {"setp.gt.f16x2 %p1|%p2, %r1, %r2;", 0, 1},
+                 {"setp.ne.f16x2 %p1|%p2, %r1, %r2;", 1, 1},
+                 {"setp.ltu.ftz.f16x2 %p1|%p2, %r1, %r3;", 1, 1}, /* a NaN above */
+                 {"setp.lt.f16x2 %p1|%p2, %r1, %r3;", 1, 0},
+                 {"setp.lt.and.f16x2 %p1|%p2, %r1, %r2, %p3;", 0, 0},
+                 {"setp.gt.or.f16x2 %p1|%p2, %r1, %r2, !%p3;", 1, 1},
+                 {"setp.lt.bf16x2 %p1|%p2, %r1, %r2;", 1, 0}};
+    for (size_t n = 0; n < sizeof pairs / sizeof *pairs; n++) {
+        char body[1024];
+        snprintf(body, sizeof body,
+                 "setp.ne.u32 %%p3, %%r0, %%r0; mov.u32 %%r1, 0x44003c00; mov.u32 %%r2, "
+                 "0x42004000;\n"
+                 "mov.u32 %%r3, 0x7e004000; %s\nselp.u32 %%r8, 1, 0, %%p1; selp.u32 %%r9, 1, 0, "
+                 "%%p2;\n"
+                 "st.global.v2.u32 [%%rd0], {%%r8, %%r9};",
+                 pairs[n].setp);
+        run(1, body);
+        if (words[0] != pairs[n].p || words[1] != pairs[n].q)
+            fail_msg("%s: %u %u", pairs[n].setp, words[0], words[1]);
+    }
+}
+
+/* More releases than a stamp has bits: what was not ordered before is still reported, and nothing
+ * that is in order. */
+static void test_long_blocks(void **state) {
+    (void)state;
+    /* warp 0 knows of warp 1's first 100000; those after 2^24 must not look like them;
+     * it idles for longer than a turn, so that warp 1 stores first */
+    const char *loop =
+        "setp.lt.u32 %%p1, %%r0, 32; mov.u32 %%r8, 0; @%%p1 bra meet;\n"
+        "first: bar.warp.sync -1; add.u32 %%r8, %%r8, 1;\n"
+        "setp.lt.u32 %%p2, %%r8, 100000; @%%p2 bra first;\nmeet: bar.sync 0;\n"
+        "@%%p1 bra idle;\nagain: bar.warp.sync -1; add.u32 %%r8, %%r8, 1;\n"
+        "setp.lt.u32 %%p2, %%r8, 16800000; @%%p2 bra again;\n"
+        "st.shared.u32 [%%r5], %%r8;\nbra done;\n"
+        "idle: add.u32 %%r8, %%r8, 1; setp.lt.u32 %%p2, %%r8, 200000; @%%p2 bra idle;\n"
+        "done: %s\n"
+        "setp.ge.u32 %%p1, %%r0, 32; @%%p1 bra end; ld.shared.u32 %%r8, [%%r5];\n"
+        "st.global.u32 [%%rd51], %%r8;\nend:";
+    char body[1024];
+    t.options.schedule = EMU_ADVERSARIAL; /* warp 1 first */
+    snprintf(body, sizeof body, loop, "bar.sync 0;");
+    expect_clean(64, body);
+    snprintf(body, sizeof body, loop, "");
+    expect("race", 64, body);
+    t.options.schedule = EMU_ROUND_ROBIN;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_printf),        cmocka_unit_test(test_reductions),
@@ -420,7 +519,9 @@ int main(void) {
         cmocka_unit_test(test_refusals),      cmocka_unit_test(test_scopes),
         cmocka_unit_test(test_launches),      cmocka_unit_test(test_wavefronts),
         cmocka_unit_test(test_copies),        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_schedules)};
+        cmocka_unit_test(test_schedules),     cmocka_unit_test(test_short_copies),
+        cmocka_unit_test(test_octal_numbers), cmocka_unit_test(test_pairs_compared),
+        cmocka_unit_test(test_long_blocks)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     emu_test_close(&t);

@@ -35,4 +35,14 @@ ${CC:-gcc} -shared -o "$tap_dir/old/libcuda.so.1" -x c /dev/null 2> /dev/null &&
     status "a driver that is too old" 4 old_driver
 echo "no library" > "$tap_dir/old/libcuda.so.1"
 status "a libcuda.so.1 that is no library" 77 old_driver
+
+# Every call into the C library fails once, too: tests/every_fault.py. FAULT_POINTS=all before a release.
+python3 tests/every_fault.py "$build" "${FAULT_POINTS:-1600}" > "$tap_dir/every" 2>&1
+while read -r line; do
+    case $line in
+    ok*) check "${line#* - }" true ;;
+    not*) check "${line#* - }" bash -c "grep -A 12 -F -- '$line' $tap_dir/every; false" ;;
+    esac
+done < "$tap_dir/every"
+check "that was all of them" grep -Eq '^# [0-9]{4,} of [0-9]+ points' "$tap_dir/every"
 tap_done

@@ -155,6 +155,9 @@ static void formulas_are_calculated(void **state) {
     assert_true(calculate("10 - 4 - 3") == 3);
     assert_true(calculate("16 / 4 / two") == 2);
     assert_true(calculate("-two * -3") == 6);
+    assert_true(calculate("-two") == -2);
+    assert_true(calculate("3 - -two") == 5);
+    assert_true(calculate("-(1 + two) * 2") == -6);
     assert_true(calculate("1.5e1") == 15);
     assert_reason(expression_evaluate("1 / zero", value_of, NULL, &v),
                   "zero is 0: nothing to divide by");

@@ -23,6 +23,10 @@ static void counts_add_up(void **state) {
     (void)state;
     assert_true(of("sm__inst_executed.sum") == 120);
     assert_true(of("sm__cycles_elapsed.max") == 80);
+    double out;
+    const double rising[3] = {40, 80, 60};
+    assert_fine(launches_combine("sm__cycles_elapsed.max", rising, rising, 1, 3, &out));
+    assert_true(out == 80); /* neither the first nor the last */
 }
 
 static void shares_are_averaged_over_their_cycles(void **state) {

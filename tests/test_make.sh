@@ -21,6 +21,27 @@ check "options of two lines" make BUILD="$build" stage-1 run ARGS=$'--help\n--qu
 make BUILD="$build" stage-1 run 'ARGS=$(shell touch '"$tap_dir"'/made)' $'DEVICE=emu\ntouch made' > /dev/null 2>&1
 make BUILD="$build" stage-1 run ARGS="--help"$'\n'"touch $tap_dir/made" > /dev/null 2>&1
 check "none of it was executed" [ ! -e "$tap_dir/made" ]
+
+# Whatever a variable is set to, and wherever: no line of it becomes a command, no function is run.
+refused_value() { # VARIABLE=VALUE...
+    env "$@" make BUILD="$build" -s stage-1 run ARGS=--help > "$tap_dir/said" 2>&1
+    [ $? -eq 2 ] && grep -q "are names and numbers" "$tap_dir/said" || touch "$tap_dir/made"
+}
+names="DEVICE J RECORDED WINDOW LINE ACCESS SWEEP_ARCH FUZZ_SECONDS"
+for name in $names; do refused_value "$name="$'1\ntouch '"$tap_dir/made"; done
+for value in '$(shell touch '"$tap_dir/made)" '`touch '"$tap_dir/made\`" "1;touch $tap_dir/made"; do
+    all=()
+    for name in $names; do all+=("$name=$value"); done
+    refused_value "${all[@]}"
+done
+check "values of two lines, and functions, are refused" [ ! -e "$tap_dir/made" ]
+for value in $'--help\ntouch '"$tap_dir/made" '--help $(shell touch '"$tap_dir/made)" '--help `touch '"$tap_dir/made\`" "--help;touch $tap_dir/made"; do
+    env ARGS="$value" make BUILD="$build" -s stage-1 run DEVICE=emu > /dev/null 2>&1
+    env PROBLEM="$value" make BUILD="$build" -s stage-1 compare RECORDED=h200 > /dev/null 2>&1
+    env TESTS="$value" make BUILD="$build" -s -n test > /dev/null 2>&1
+done
+check "ARGS, PROBLEM and TESTS are not executed" [ ! -e "$tap_dir/made" ]
+rm -f "$tap_dir/made"
 check "a test that is not there, beside one that is" refuses 0 "there is no test nosuch" test TESTS="npy nosuch"
 check "a stage without a sweep" refuses 2 "stage-6 has no sweep; these have: stage-4 stage-5" stage-6 sweep RECORDED=h200
 check "a ladder that was not recorded" refuses 5 "no plots/recorded/none.jsonl" ladder RECORDED=none

@@ -1,6 +1,8 @@
 # The labs: each .ipynb is the students' version of its .py, and each .py runs without a GPU; its checks take the
 # answers, refuse wrong ones with their hints, and stay open without one.
 . tests/tap.sh
+nosuch() { LAB_DEVICE=nosuch python3 -c 'import sys; sys.path.insert(0, "notebooks"); import lab' 2>&1 | tail -n 1 | grep -q "ValueError: LAB_DEVICE is auto, cuda or emu"; }
+check "LAB_DEVICE=nosuch is refused" nosuch
 
 if [ ! -x .venv/bin/jupytext ]; then
     skip notebooks "no .venv/bin/jupytext; make setup installs it"

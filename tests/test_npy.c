@@ -42,6 +42,22 @@ static void refused(const char *name, const char *text) {
 #define HEADER(descr, order, shape)                                                                \
     "{'descr': '" descr "', 'fortran_order': " order ", 'shape': " shape ", }\n"
 
+static void blanks_are_no_matter(void **state) {
+    (void)state;
+    const char *headers[] = {
+        "{ 'descr' : '<f2' , 'fortran_order' : False , 'shape' : ( 1 , 2 , 3 , 8 ) , } \n",
+        "{'shape':(1,2,3,8),'fortran_order':False,'descr':\"<f2\"}",
+        "\t{\n'descr'\t:\n'<f2',\t'fortran_order'\n:\tFalse\t,'shape':\n(\n1,2\t,3,\n8,\t)\n,\n}"
+        "\n"};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        int64_t shape[4];
+        half *data;
+        assert_fine(npy_read_half(file(1, headers[i], 96), shape, &data));
+        assert_true(shape[0] == 1 && shape[1] == 2 && shape[2] == 3 && shape[3] == 8);
+        free(data);
+    }
+}
+
 static void what_is_written_is_read(void **state) {
     (void)state;
     half x[2 * 3 * 4 * 8];
@@ -209,6 +225,7 @@ static int remove_folder(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blanks_are_no_matter),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(all_versions_and_spellings_are_read),
         cmocka_unit_test(other_arrays_are_refused),

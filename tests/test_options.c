@@ -41,6 +41,15 @@ static void nothing_said_is_the_mission_shape(void **state) {
     assert_false(o.counters_asked);
 }
 
+static void outputs_have_files_of_their_own(void **state) {
+    (void)state;
+    assert_reason(line("--out /tmp/a --lse /tmp/a"), "two outputs go to /tmp/a");
+    assert_reason(line("--out a --lse ./a"), "two outputs go to ./a");
+    assert_reason(line("--json /tmp/../tmp/a --lse /tmp/a"), "two outputs");
+    assert_fine(line("--out /tmp/a --lse /tmp/b --json a"));
+    assert_fine(line("--out /dev/null --lse /dev/null")); /* which takes any number */
+}
+
 static void every_option_is_read(void **state) {
     (void)state;
     assert_fine(
@@ -234,6 +243,7 @@ static void noise_is_survived(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_said_is_the_mission_shape),
+        cmocka_unit_test(outputs_have_files_of_their_own),
         cmocka_unit_test(every_option_is_read),
         cmocka_unit_test(heads_without_kv_heads_set_both),
         cmocka_unit_test(causal_is_bottom_right_unless_said),

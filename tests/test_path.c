@@ -33,6 +33,15 @@ static void whole_files_are_read(void **state) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) round_trip(sizes[i]);
 }
 
+static void a_file_needs_a_name(void **state) {
+    (void)state;
+    assert_reason(path_writable(""), "empty name");
+    assert_reason(path_writable("/tmp"), "it is a folder");
+    assert_reason(path_writable("/nonexistent/file"), "No such file");
+    assert_fine(path_writable("/tmp/attnlab-no-such-file"));
+    assert_fine(path_writable("no-such-file"));
+}
+
 static void what_cannot_be_read_says_why(void **state) {
     (void)state;
     size_t bytes;
@@ -56,6 +65,7 @@ static int remove_file(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_files_are_read),
+        cmocka_unit_test(a_file_needs_a_name),
         cmocka_unit_test(what_cannot_be_read_says_why),
     };
     return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -24,6 +24,16 @@ static void a_status_travels_with_its_reason(void **state) {
     assert_int_equal(reason_status(file, STATUS_DEVICE), STATUS_DEVICE);
 }
 
+static void every_slot_has_its_status(void **state) {
+    (void)state;
+    for (int i = 0; i < 16; i++) {
+        const char *file = reason_as(STATUS_FILE, "file %d", i);
+        assert_int_equal(reason_status(file, STATUS_DEVICE), STATUS_FILE);
+        for (int k = 0; k < 7; k++) reason("later");
+        assert_int_equal(reason_status(file, STATUS_DEVICE), STATUS_FILE);
+    }
+}
+
 static void a_long_reason_is_cut(void **state) {
     (void)state;
     char text[2000];
@@ -32,11 +42,18 @@ static void a_long_reason_is_cut(void **state) {
     assert_int_equal(strlen(reason("%s", text)), 511);
 }
 
+static void a_reason_is_one_line(void **state) {
+    (void)state;
+    assert_string_equal(reason("not '%s'", "a\nb\tc\r\033[1m"), "not 'a?b?c??[1m'");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reason_outlives_seven_more),
         cmocka_unit_test(a_status_travels_with_its_reason),
+        cmocka_unit_test(every_slot_has_its_status),
         cmocka_unit_test(a_long_reason_is_cut),
+        cmocka_unit_test(a_reason_is_one_line),
     };
     return cmocka_run_group_tests_name("reason", tests, NULL, NULL);
 }

@@ -67,6 +67,43 @@ static void expect(int n, int cut) {
     json_decref(all);
 }
 
+/* Nine digits of a number, and null for what JSON has no number for: never a 0. */
+static void numbers_keep_nine_digits(void **state) {
+    (void)state;
+    json_t *r = sample(0), *all;
+    int n_cut;
+    record_set(r, "third", record_real(1.0 / 3));
+    record_set(r, "nan", record_real(0.0 / 0.0));
+    record_set(r, "infinity", record_real(1.0 / 0.0));
+    assert_fine(record_append(path, r));
+    json_decref(r);
+    assert_fine(record_read(path, &all, &n_cut));
+    r = json_array_get(all, 0);
+    double third = json_real_value(json_object_get(r, "third"));
+    assert_true(third > 0.3333333329 && third < 0.3333333336);
+    assert_true(json_is_null(json_object_get(r, "nan")));
+    assert_true(json_is_null(json_object_get(r, "infinity")));
+    json_decref(all);
+}
+
+/* A field that cannot be made is no field left out. */
+static void a_field_that_is_no_json_is_refused(void **state) {
+    (void)state;
+    json_t *r = sample(0);
+    record_set(r, "name", json_string("\xff\xfe"));
+    assert_reason(record_append(path, r), "\"name\" of this record cannot be written");
+    json_decref(r);
+    assert_int_equal(size(), -1);
+    r = sample(0);
+    json_t *list = json_array();
+    record_add(list, json_string("\xff"));
+    record_set(r, "list", list);
+    assert_reason(record_append(path, r), "cannot be written as JSON");
+    json_decref(r);
+    assert_fine(append(0)); /* the next one is as ever */
+    expect(1, 0);
+}
+
 static void what_is_appended_is_read(void **state) {
     (void)state;
     for (int i = 0; i < 3; i++) assert_fine(append(i));
@@ -205,6 +242,8 @@ static void writers_side_by_side_do_not_mix(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        IN_FOLDER(numbers_keep_nine_digits),
+        IN_FOLDER(a_field_that_is_no_json_is_refused),
         IN_FOLDER(what_is_appended_is_read),
         IN_FOLDER(a_file_cut_anywhere_loses_one_row),
         IN_FOLDER(appending_after_a_cut_keeps_both_sides),

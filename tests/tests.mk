@@ -8,7 +8,7 @@
 
 TEST_SRC     := $(wildcard tests/test_*.c)
 GPU_TEST_SRC := $(wildcard tests/gpu_*.c)
-TEST_SHARED  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SRC) $(GPU_TEST_SRC) $(wildcard tests/fuzz_*.c),$(wildcard tests/*.c)))
+TEST_SHARED  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SRC) $(GPU_TEST_SRC) $(wildcard tests/fuzz_*.c) tests/fault.c,$(wildcard tests/*.c)))
 TEST_BIN     := $(TEST_SRC:%.c=$(BUILD)/%)
 GPU_TEST_BIN := $(GPU_TEST_SRC:%.c=$(BUILD)/%)
 
@@ -33,6 +33,16 @@ $(foreach t,$(TESTS),$(if $(wildcard $(foreach k,test gpu,tests/$k_$t.c tests/$k
 test: all $(TEST_BIN) ## every test that needs no GPU: TESTS="check npy" picks some
 	@BUILD=$(BUILD) NVCC=$(NVCC) tests/run.sh $(call chosen,$(TEST_BIN) $(wildcard tests/test_*.sh)) \
 	    $(if $(TESTS),,$(addprefix --needs-gpu=,$(wildcard tests/gpu_*.c tests/gpu_*.sh)))
+
+# Every mutant of the host code, an hour on two cores; make test tries 25 in a thousand.
+.PHONY: mutants
+mutants: all $(TEST_BIN) $(FAULT) ## wrong programs made by rule, which the tests must notice: the score, and who survives
+	@python3 tests/mutants.py $(BUILD) all
+
+# What a release must reach, from the logs of the runs that measure it; those without one name their command.
+.PHONY: fortress
+fortress: ## the table of what tests reached: fuzzing, sanitizers, coverage, mutants, faults, kills
+	@mkdir -p $(BUILD)/fortress; BUILD=$(BUILD) tests/fortress.sh || true
 
 # What compute-sanitizer must find, so that its silence about a stage means something.
 $(BUILD)/tests/planted: tests/planted.cu | $$(@D)/.dir

@@ -18,6 +18,9 @@ struct trial {
 void trial_open(struct trial *t, const struct attention *a, const char *input);
 void trial_close(struct trial *t);
 
+/* After the inputs were changed: their reference. */
+void trial_again(struct trial *t);
+
 /* Poisons both outputs; the tensors without their guard bands, for who fills them. */
 void trial_poison(struct trial *t);
 static inline half *trial_o(struct trial *t, int run) { return t->o[run] + CHECK_GUARD; }

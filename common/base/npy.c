@@ -1,5 +1,6 @@
 #include "npy.h"
 #include "reason.h"
+#include "heap.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -133,8 +134,7 @@ static const char *read_header(const char *path, FILE *f, struct header *h, int6
     for (int i = length_bytes; i-- > 0;) length = length << 8 | start[PREFIX + i];
     if (length > MAX_HEADER)
         return reason("%s has a header of %u bytes; it is damaged", path, length);
-    char *text = malloc(length + 1);
-    if (!text) return reason("no memory to read %s", path);
+    char *text = heap_take(length + 1);
     const char *why = NULL;
     if (fread(text, 1, length, f) != length)
         why = reason("%s is cut short in its header", path);
@@ -182,7 +182,8 @@ const char *npy_read_half(const char *path, int64_t shape[4], half **data) {
     }
     to = malloc(bytes ? bytes : 1);
     if (!to) {
-        why = reason("no memory for the %lld bytes of %s", (long long)bytes, path);
+        why =
+            reason_as(STATUS_DEVICE, "no memory for the %lld bytes of %s", (long long)bytes, path);
         goto done;
     }
     if (fread(to, 1, bytes, f) != (size_t)bytes) {

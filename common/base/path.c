@@ -1,6 +1,7 @@
 #include "path.h"
 
 #include "reason.h"
+#include "heap.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -31,18 +32,17 @@ const char *path_writable(const char *path) {
 }
 
 char *path_read(const char *path, size_t *bytes) {
-    char *text = NULL, *grown;
+    char *text = NULL;
     size_t n = 0, room = 1 << 16;
     FILE *f = fopen(path, "rb");
     if (!f) return NULL;
-    while ((grown = realloc(text, room))) {
-        text = grown;
+    for (;; room *= 2) {
+        text = heap_grown(text, room);
         n += fread(text + n, 1, room - n - 1, f);
         if (n + 1 < room) break;
-        room *= 2;
     }
     int error = errno;
-    if (!grown || ferror(f)) {
+    if (ferror(f)) {
         free(text);
         text = NULL;
     } else {

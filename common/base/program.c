@@ -1,5 +1,6 @@
 #include "program.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -19,8 +20,9 @@ bool program_find(const char *name, char *out, size_t out_bytes) {
     snprintf(folder, sizeof folder, "%s", program_folder());
     for (bool last = false; !last; above = dirname(above)) {
         last = !strcmp(above, "/") || !strcmp(above, ".");
-        if (snprintf(out, out_bytes, "%s/%s", above, name) < (int)out_bytes && !access(out, F_OK))
-            return true;
+        if (snprintf(out, out_bytes, "%s/%s", above, name) < (int)out_bytes &&
+            (!access(out, F_OK) || (errno != ENOENT && errno != ENOTDIR)))
+            return true; /* there, or in the way: whoever opens it says what is wrong */
     }
     return false;
 }

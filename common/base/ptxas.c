@@ -1,5 +1,6 @@
 #include "ptxas.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,7 @@
  * ...". */
 int ptxas_registers(const char *path, const char *kernel) {
     FILE *f = fopen(path, "r");
-    if (!f) return -1;
+    if (!f) return errno == ENOENT ? -1 : -2;
     char line[1024], name[256];
     bool inside = false;
     int registers = -1;
@@ -18,6 +19,7 @@ int ptxas_registers(const char *path, const char *kernel) {
             inside = !strcmp(name, kernel);
         if (inside && used) sscanf(used, "Used %d registers", &registers);
     }
+    if (ferror(f)) registers = -2;
     fclose(f);
     return registers;
 }

@@ -1,5 +1,7 @@
 #include "reason.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -11,9 +13,13 @@ static _Thread_local struct {
 } reasons[N_REASONS];
 static _Thread_local unsigned next;
 
+/* A file that could not be opened for want of memory is no fault of the file. */
 static const char *reason_make(enum status status, const char *format, va_list args) {
+    if (status == STATUS_FILE && errno == ENOMEM) status = STATUS_DEVICE;
     unsigned slot = next++ % N_REASONS;
     vsnprintf(reasons[slot].line, sizeof reasons[slot].line, format, args);
+    for (char *c = reasons[slot].line; *c; c++) /* one line, whatever a user typed */
+        if (iscntrl((unsigned char)*c)) *c = '?';
     reasons[slot].status = status;
     return reasons[slot].line;
 }

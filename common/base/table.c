@@ -1,4 +1,5 @@
 #include "table.h"
+#include "heap.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -7,11 +8,8 @@
 
 static void table_append(struct table *t, const char *const *cells) {
     size_t n = (size_t)t->n_rows * t->n_columns;
-    char **grown = realloc(t->cell, (n + t->n_columns) * sizeof *grown);
-    if (!grown) abort(); /* a few hundred bytes: nothing sensible is left to do */
-    t->cell = grown;
-    for (int c = 0; c < t->n_columns; c++)
-        if (!(t->cell[n + c] = strdup(cells[c] ? cells[c] : ""))) abort();
+    t->cell = heap_grown(t->cell, (n + t->n_columns) * sizeof *t->cell);
+    for (int c = 0; c < t->n_columns; c++) t->cell[n + c] = heap_text(cells[c] ? cells[c] : "");
     t->n_rows++;
 }
 

@@ -1,6 +1,7 @@
 #include "cuda_driver.h"
 
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 
 static const char *driver_load(struct cuda_driver *cu) {
     void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!lib)
+    if (!lib && heap_dlerror())
         return reason_as(STATUS_NOTHING,
                          "no NVIDIA driver here (libcuda.so.1 not found); install one, "
                          "or use --device emu");
@@ -74,10 +75,9 @@ struct cuda_nvml {
 };
 
 struct cuda_nvml *cuda_nvml_open(const char *pci_bus_id) {
-    struct cuda_nvml *n = calloc(1, sizeof *n);
-    if (!n) return NULL;
+    struct cuda_nvml *n = heap_zeroed(1, sizeof *n);
     n->lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!n->lib) goto fail;
+    if (!n->lib && heap_dlerror()) goto fail;
     int (*init)(void) = (int (*)(void))dlsym(n->lib, "nvmlInit_v2");
     int (*find)(const char *, nvml_device *) =
         (int (*)(const char *, nvml_device *))dlsym(n->lib, "nvmlDeviceGetHandleByPciBusId_v2");

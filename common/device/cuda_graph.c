@@ -10,6 +10,7 @@
 
 #include "cuda_device.h"
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <stdlib.h>
 
@@ -67,8 +68,7 @@ static const char *cuda_graph_build(struct cuda_device *c, struct device_image *
 const char *cuda_graph_open(struct device *d, struct device_image *image,
                             const struct device_launch *launches, int n, int repeats, bool cold,
                             struct device_graph **out) {
-    struct cuda_graph *g = calloc(1, sizeof *g);
-    if (!g) return reason_as(STATUS_DEVICE, "out of memory");
+    struct cuda_graph *g = heap_zeroed(1, sizeof *g);
     g->graph.device = d;
     const char *why = cuda_graph_build(cuda_of(d), image, launches, n, repeats, cold, g);
     if (why) {

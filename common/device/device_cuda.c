@@ -3,6 +3,7 @@
 #include "cuda_graph.h"
 #include "common/base/path.h"
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -150,8 +151,8 @@ static const char *cuda_load(struct device *d, const char *dir, const char *name
                          "no image %s/%s.%s.cubin for %s: make the stage's images, "
                          "or the stage is not for this chip",
                          dir, name, arch[0], d->info.name);
-    struct device_image *image = calloc(1, sizeof *image);
-    CUresult r = image ? c->cu->ModuleLoadData(&image->module, bytes) : CUDA_ERROR_OUT_OF_MEMORY;
+    struct device_image *image = heap_zeroed(1, sizeof *image);
+    CUresult r = c->cu->ModuleLoadData(&image->module, bytes);
     if (r) {
         free(bytes);
         free(image);
@@ -272,9 +273,8 @@ const void *device_cuda_cubin(const struct device *d, const struct device_image 
 }
 
 const char *device_cuda_open(struct device **out) {
-    struct cuda_device *c = calloc(1, sizeof *c);
+    struct cuda_device *c = heap_zeroed(1, sizeof *c);
     *out = NULL;
-    if (!c) return reason_as(STATUS_DEVICE, "out of memory");
     c->device.ops = &cuda_ops;
     const char *why = cuda_start(c);
     if (why) {

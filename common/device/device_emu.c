@@ -7,6 +7,7 @@
 #include "common/base/reason.h"
 #include "source.h"
 #include "emulator/instructions/tensormap.h"
+#include "common/base/heap.h"
 
 #include <cuda.h>
 #include <errno.h>
@@ -86,13 +87,12 @@ static const char *emu_load(struct device *d, const char *dir, const char *name,
                          "no image %s/%s.compute_*.ptx for the emulator as %s: make the stage's "
                          "images, or the stage is not for this chip",
                          dir, name, d->info.chip.name);
-    struct device_image *image = calloc(1, sizeof *image);
-    const char *why = image ? emu_module_open(emu_of(d)->memory, text, bytes, path, &image->module)
-                            : "no memory for a kernel image";
+    struct device_image *image = heap_zeroed(1, sizeof *image);
+    const char *why = emu_module_open(emu_of(d)->memory, text, bytes, path, &image->module);
     free(text);
     if (why) {
         free(image);
-        return reason_as(STATUS_UNSUPPORTED, "%s", why);
+        return reason_as(reason_status(why, STATUS_UNSUPPORTED), "%s", why);
     }
     snprintf(image->dir, sizeof image->dir, "%s", dir);
     snprintf(image->name, sizeof image->name, "%s", name);
@@ -125,6 +125,8 @@ static const char *emu_kernel_info(struct device *d, struct device_image *image,
         snprintf(path, sizeof path, "%s/%s.%s.ptxas", image->dir, image->name,
                  a ? "sm_89" : "sm_90a");
         out->n_registers = ptxas_registers(path, kernel);
+        if (out->n_registers < -1)
+            return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno ? errno : EIO));
     }
     out->static_shared = emu_kernel_static_shared(k);
     out->local_bytes = emu_kernel_local_bytes(k);
@@ -265,9 +267,8 @@ const char *device_emu_open(const char *chip, struct device **out) {
         .counters = emu_counters,
         .source = emu_source,
     };
-    struct emu_device *e = calloc(1, sizeof *e);
+    struct emu_device *e = heap_zeroed(1, sizeof *e);
     *out = NULL;
-    if (!e) return reason_as(STATUS_DEVICE, "no memory for the emulator");
     const char *why = emu_memory_open(&e->memory);
     if (!why) why = emu_result_open(&e->result);
     if (why) {

@@ -1,4 +1,5 @@
 #include "source.h"
+#include "common/base/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,7 @@ static int by_place(const void *a, const void *b) {
 static struct source_line *find_or_add(struct source *s, const struct source_line *wanted) {
     for (int i = 0; i < s->n; i++)
         if (!by_place(&s->line[i], wanted)) return &s->line[i];
-    struct source_line *grown = realloc(s->line, (size_t)(s->n + 1) * sizeof *grown);
-    if (!grown) return NULL;
-    s->line = grown;
+    s->line = heap_grown(s->line, (size_t)(s->n + 1) * sizeof *s->line);
     struct source_line *l = &s->line[s->n++];
     *l = (struct source_line){.line = wanted->line};
     memcpy(l->file, wanted->file, sizeof l->file);
@@ -27,7 +26,6 @@ const char *source_add(struct source *s, const struct source_line *c) {
         return NULL;
     }
     struct source_line *l = find_or_add(s, c);
-    if (!l) return "no memory for source lines";
     l->executed += c->executed;
     l->threads += c->threads;
     l->wavefronts += c->wavefronts;

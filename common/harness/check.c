@@ -137,19 +137,22 @@ static bool row_is_finite(const double *x, int n) {
     return true;
 }
 
-static void compare_lse(double lse, double reference, struct errors *x) {
+static void compare_lse(double lse, double reference, double score_error, struct errors *x) {
     double error = lse == reference ? 0 : fabs(lse - reference);
-    double limit = fmax(LSE_LIMIT, 8 * 0x1p-24 * fabs(reference));
+    double limit = fmax(LSE_LIMIT, fmax(score_error, 8 * 0x1p-24 * fabs(reference)));
     if (!(error <= limit)) x->lse_wrong++;
     if (!(error <= x->lse_error)) x->lse_error = isnan(error) ? INFINITY : error;
 }
 
+/* `last_bad`: for each element the last key whose V is not finite there, NULL: none; `visible`: keys
+ * that the row sees. */
 static void compare_row(const half *o, const double *ref, const half *baseline, int n, int64_t row,
-                        struct errors *x) {
+                        double slack, const int *last_bad, int64_t visible, struct errors *x) {
     double squares = 0, baseline_squares = 0, reference_squares = 0;
     double max = 0, baseline_max = 0, rounding = 0;
     for (int d = 0; d < n; d++) {
         double error = half_to_float(o[d]) - ref[d];
+        if (last_bad && last_bad[d] >= visible && isnan(error)) continue; /* 0 * infinity, hidden */
         double baseline_error = half_to_float(baseline[d]) - ref[d];
         squares += error * error;
         baseline_squares += baseline_error * baseline_error;
@@ -159,12 +162,14 @@ static void compare_row(const half *o, const double *ref, const half *baseline, 
         rounding = fmax(rounding, rounding_error(ref[d]));
     }
     if (isnan(squares)) max = INFINITY; /* fmax drops a NaN */
-    double error = row_error(squares, reference_squares, n);
+    double beyond = fmax(0, sqrt(squares) - slack);
+    double error = row_error(isnan(squares) ? squares : beyond * beyond, reference_squares, n);
     if (x->rows == 0 || error > x->row_error) {
         x->row_error = error;
         x->worst_row = row;
     }
     x->rows++;
+    if (slack > 0) return; /* what follows has no room for it */
     x->n_elements += n;
     x->squares += squares;
     x->reference_squares += reference_squares;
@@ -179,14 +184,18 @@ static void compare_row(const half *o, const double *ref, const half *baseline, 
 static void compare(const struct check_evidence *e, const struct check_run *run,
                     struct check_result *r) {
     const struct reference *ref = e->reference;
+    const struct attention *a = e->problem;
     const int n = ref->head_dim;
     struct errors x = {0};
     for (int64_t i = 0; i < ref->n_rows; i++) {
         const double *o = ref->o + i * n;
         if (!row_is_finite(o, n)) continue;
-        compare_row(row_of(e->problem, run->o, ref->row[i]), o, ref->baseline + i * n, n,
-                    ref->row[i], &x);
-        compare_lse(run->lse[CHECK_GUARD + ref->row[i]], ref->lse[i], &x);
+        int64_t bh = ref->row[i] / a->seqlen_q, b = bh / a->heads, h = bh % a->heads;
+        int64_t kv = b * a->kv_heads + h / (a->heads / a->kv_heads);
+        compare_row(row_of(a, run->o, ref->row[i]), o, ref->baseline + i * n, n, ref->row[i],
+                    ref->o_slack[i], ref->last_bad_v ? ref->last_bad_v + kv * n : NULL,
+                    ref->row[i] % a->seqlen_q + attention_diagonal(a) + 1, &x);
+        compare_lse(run->lse[CHECK_GUARD + ref->row[i]], ref->lse[i], ref->score_error[i], &x);
     }
     r->rows_checked = x.rows;
     r->row_error = x.row_error;
@@ -195,7 +204,7 @@ static void compare(const struct check_evidence *e, const struct check_run *run,
     r->max_error_limit = 2 * x.baseline_error + 2 * x.rounding_error;
     r->lse_error = x.lse_error;
     r->lse_wrong = x.lse_wrong;
-    if (x.rows == 0) return;
+    if (x.n_elements == 0) return;
     r->rmse = sqrt(x.squares / x.n_elements);
     r->baseline_rmse = sqrt(x.baseline_squares / x.n_elements);
     r->reference_rms = sqrt(x.reference_squares / x.n_elements);

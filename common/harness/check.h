@@ -3,11 +3,21 @@
  *   2  worst row: ||o - ref|| / ||ref|| <= the stage's limit, over every row of the reference
  *   3  max |o - ref| <= 2 max |baseline - ref| + 2 max |(ref + 0.3 - 0.3) - ref|, the last in fp16
  *   4  on outlier input: RMSE <= RMSE of the baseline
- *   5  fully masked rows: O exactly 0, LSE exactly -inf; LSE otherwise within 1e-3 (or 8 fp32 steps
- *      where those are larger: |LSE| > 1000)
+ *   5  fully masked rows: O exactly 0, LSE exactly -inf; LSE otherwise within 1e-3, or, where that
+ *      is more, 8 fp32 steps of LSE (|LSE| > 1000) or the error E of a score in fp32:
+ *          E = (DIM + 8) 2^-24 scale ||q|| max ||k||        (reference.h; 1e-4 on normal inputs)
  *   6  every element of the output was written; guard bands and gaps were not
  *   7  inputs unchanged
  *   8  two runs bitwise equal, guard bands included, so that points 1 to 6 hold for both
+ *
+ * Where E is above 1/16 (scores beyond some 10000) softmax itself is only known to exp(2 E), and keys
+ * that compete are settled by rounding: such a row may be off by sum of min(1, p[j] (exp(2 E) - 1))
+ * ||v[j] - o||, which is nothing where one key wins clearly, beyond point 2's limit, and is left out
+ * of points 3 and 4.
+ *
+ * A NaN or an infinity in a row of V that the mask hides may reach O, in its own column: tiles are
+ * multiplied whole, and 0 * infinity is NaN. A NaN there is not judged; a number is. What lies past
+ * the end of the sequence must not reach O.
  *
  * Outputs lie between guard bands, all of it filled with CHECK_POISON_WORD before each run:
  *

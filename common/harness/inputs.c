@@ -73,7 +73,7 @@ const char *inputs_read(const char *q_path, const char *k_path, const char *v_pa
     *out = (struct inputs){0};
     for (int i = 0; i < 3 && !why; i++)
         if ((why = npy_read_half(path[i], shape[i], &data[i])))
-            why = reason_as(STATUS_FILE, "%s", why);
+            why = reason_as(reason_status(why, STATUS_FILE), "%s", why);
     if (why) goto done;
     if ((why = shapes_to_problem(shape[0], shape[1], shape[2], a))) goto done;
     if ((why = inputs_alloc(a, out))) goto done;

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What the line said that only makes sense, or no sense, beside something else. */
 enum seen { SHAPE = 1, MADE = 2, SEQLEN = 4, SEQLEN_EACH = 8, KV_HEADS = 16, EMULATED = 32 };
@@ -154,12 +155,31 @@ void options_help(FILE *f, const char *program, const struct option_table *own) 
 
 /* ---- The line ------------------------------------------------------------------------------- */
 
+/* Do two paths mean one file, whether it is there yet or not? */
+static bool is_same(const char *a, const char *b) {
+    const char *name[2] = {a, b}, *slash;
+    struct stat folder[2], file[2];
+    char path[PATH_MAX];
+    if (!strcmp(a, b)) return true;
+    if (!stat(a, &file[0]) && !stat(b, &file[1]))
+        return file[0].st_dev == file[1].st_dev && file[0].st_ino == file[1].st_ino;
+    for (int i = 0; i < 2; i++) {
+        slash = strrchr(name[i], '/');
+        snprintf(path, sizeof path, "%.*s", slash ? (int)(slash - name[i] + 1) : 1,
+                 slash ? name[i] : ".");
+        if (stat(path, &folder[i])) return false; /* it cannot be written either */
+        if (slash) name[i] = slash + 1;
+    }
+    return folder[0].st_dev == folder[1].st_dev && folder[0].st_ino == folder[1].st_ino &&
+           !strcmp(name[0], name[1]);
+}
+
 /* The file that two outputs would go to, or NULL; a device or a pipe in /dev takes any number. */
 static const char *same_file(const struct options *o) {
     const char *path[] = {o->json_path, o->out_path, o->lse_path, o->timeline_path};
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < i; j++)
-            if (path[i] && path[j] && !strcmp(path[i], path[j]) && strncmp(path[i], "/dev/", 5))
+            if (path[i] && path[j] && strncmp(path[i], "/dev/", 5) && is_same(path[i], path[j]))
                 return path[i];
     return NULL;
 }

@@ -116,12 +116,11 @@ static enum status finish(const struct options *o, const struct device_info *inf
             stage.name, info->name, (unsigned long long)o->seed, t->n, t->n - t->n_wrong,
             t->n_wrong, t->worst_row_error);
     json_t *record = record_new(argc, argv);
-    json_object_set_new(record, "stage", json_string(stage.name));
-    json_object_set_new(record, "device", record_device(info, 0, 0));
-    json_object_set_new(record, "sweep",
-                        json_pack("{s:i, s:i, s:I, s:f}", "problems", t->n, "right",
-                                  t->n - t->n_wrong, "seed", (json_int_t)o->seed, "worst_row_error",
-                                  t->worst_row_error));
+    record_set(record, "stage", json_string(stage.name));
+    record_set(record, "device", record_device(info, 0, 0));
+    record_set(record, "sweep",
+               json_pack("{s:i, s:i, s:I, s:f}", "problems", t->n, "right", t->n - t->n_wrong,
+                         "seed", (json_int_t)o->seed, "worst_row_error", t->worst_row_error));
     return run_record(o, record);
 }
 

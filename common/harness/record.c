@@ -1,5 +1,6 @@
 #include "record.h"
 
+#include "common/base/heap.h"
 #include "common/base/reason.h"
 #include "common/base/revision.h"
 
@@ -14,8 +15,20 @@
 #include <time.h>
 #include <unistd.h>
 
+static char lost[64]; /* the first field of this record that could not be made; "" if none */
+
+void record_set(json_t *object, const char *key, json_t *value) {
+    if (json_object_set_new(object, key, value) && !*lost) snprintf(lost, sizeof lost, "%s", key);
+}
+
+void record_add(json_t *array, json_t *value) {
+    if (json_array_append_new(array, value) && !*lost) snprintf(lost, sizeof lost, "%s", "a list");
+}
+
 json_t *record_new(int argc, char **argv) {
     char now[32], command[1024] = "";
+    json_set_alloc_funcs(heap_take, free); /* no field is dropped for want of memory */
+    *lost = 0;
     time_t t = time(NULL);
     struct tm utc;
     strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &utc));
@@ -27,7 +40,7 @@ json_t *record_new(int argc, char **argv) {
     json_t *record =
         json_pack("{s:s, s:s, s:s}", "schema", RECORD_SCHEMA, "time", now, "revision", revision());
     json_t *line = json_string(command);
-    if (line) json_object_set_new(record, "command", line);
+    if (line) record_set(record, "command", line);
     return record;
 }
 
@@ -35,10 +48,10 @@ json_t *record_device(const struct device_info *info, int clock_mhz_before, int 
     json_t *device =
         json_pack("{s:s, s:s, s:s, s:s}", "kind", info->is_emulator ? "emulator" : "cuda", "name",
                   info->name, "chip", info->chip.family, "toolkit", info->toolkit);
-    if (*info->driver) json_object_set_new(device, "driver", json_string(info->driver));
+    if (*info->driver) record_set(device, "driver", json_string(info->driver));
     if (clock_mhz_before) {
-        json_object_set_new(device, "clock_mhz_before", json_integer(clock_mhz_before));
-        json_object_set_new(device, "clock_mhz_after", json_integer(clock_mhz_after));
+        record_set(device, "clock_mhz_before", json_integer(clock_mhz_before));
+        record_set(device, "clock_mhz_after", json_integer(clock_mhz_after));
     }
     return device;
 }
@@ -63,15 +76,21 @@ static int ends_in_cut_line(int fd, off_t size) {
 
 const char *record_append(const char *path, json_t *record) {
     const char *why = NULL;
+    if (*lost)
+        return reason("%s: \"%s\" of this record cannot be written as JSON; nothing was added",
+                      path, lost);
     char *line = json_dumps(record, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
     if (!line) return reason("%s: this record cannot be written as JSON", path);
-    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    struct stat before;
+    bool is_pipe = !stat(path, &before) && S_ISFIFO(before.st_mode); /* it must have a reader */
+    int fd = open(path, (is_pipe ? O_WRONLY | O_NONBLOCK : O_RDWR) | O_CREAT | O_APPEND | O_CLOEXEC,
+                  0666);
+    if (fd >= 0 && is_pipe) fcntl(fd, F_SETFL, O_APPEND);
     if (fd < 0) {
         why = reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
         free(line);
         return why;
     }
-    struct stat before;
     size_t bytes = strlen(line);
     line[bytes] = '\n'; /* over the final 0: write_all is told the length */
     if (flock(fd, LOCK_EX) || fstat(fd, &before)) goto failed;
@@ -119,6 +138,7 @@ const char *record_read(const char *path, json_t **array, int *n_cut) {
     FILE *f = fopen(path, "re");
     *array = NULL;
     *n_cut = 0;
+    json_set_alloc_funcs(heap_take, free); /* a record that finds no memory is not a cut one */
     if (!f) return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
     json_t *all = json_array();
     for (int i = 1; !why && (n = getline(&line, &room, f)) >= 0; i++) {
@@ -134,7 +154,8 @@ const char *record_read(const char *path, json_t **array, int *n_cut) {
         }
         json_decref(record);
     }
-    if (!why && ferror(f)) why = reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
+    /* getline() that finds no memory returns as at the end of the file */
+    if (!why && !feof(f)) why = reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
     if (!why && *n_cut > 1 && !json_array_size(all))
         why = reason_as(STATUS_FILE, "%s: none of its lines is a record", path);
     fclose(f);
@@ -154,14 +175,14 @@ json_t *record_counters(const struct counters *c) {
         const struct counter *k = &c->counter[i];
         json_t *one = json_pack("{s:s, s:s}", "group", k->group, "name", k->name);
         if (*k->reason) {
-            json_object_set_new(one, "na", json_string(k->reason));
+            record_set(one, "na", json_string(k->reason));
         } else {
-            json_object_set_new(one, "value", record_real(k->value));
-            json_object_set_new(one, "unit", json_string(k->unit));
-            json_object_set_new(one, "source", json_string(counter_source_name(k->source)));
-            json_object_set_new(one, "metric", json_string(k->metric));
+            record_set(one, "value", record_real(k->value));
+            record_set(one, "unit", json_string(k->unit));
+            record_set(one, "source", json_string(counter_source_name(k->source)));
+            record_set(one, "metric", json_string(k->metric));
         }
-        json_array_append_new(all, one);
+        record_add(all, one);
     }
     return all;
 }

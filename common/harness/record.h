@@ -47,6 +47,11 @@ enum { RECORD_MAJOR = 1, RECORD_MINOR = 0 };
  * references: json_decref() lets go of them. */
 json_t *record_new(int argc, char **argv);
 
+/* object[key] = value, which is taken over. A value that could not be made (NULL: text that is not
+ * UTF-8) is not left out in silence: record_append() refuses the record. */
+void record_set(json_t *object, const char *key, json_t *value);
+void record_add(json_t *array, json_t *value);
+
 /* The "device" of a record; clocks of 0 are left out. */
 json_t *record_device(const struct device_info *info, int clock_mhz_before, int clock_mhz_after);
 

@@ -14,15 +14,27 @@
 struct reference {
     int64_t n_rows; /* how many output rows are here */
     int head_dim;
-    int64_t *row;       /* (n_rows): which, as (b * heads + h) * seqlen_q + i, ascending */
-    double *o;          /* (n_rows, head_dim) */
-    double *lse;        /* (n_rows); -inf for a fully masked row */
-    half *baseline;     /* (n_rows, head_dim) */
-    bool sampled;       /* not every row of the problem is here */
-    bool inputs_finite; /* no NaN or infinity in q, k, v */
+    int64_t *row;        /* (n_rows): which, as (b * heads + h) * seqlen_q + i, ascending */
+    double *o;           /* (n_rows, head_dim) */
+    double *lse;         /* (n_rows); -inf for a fully masked row */
+    half *baseline;      /* (n_rows, head_dim) */
+    double *score_error; /* (n_rows): how far off an honest fp32 kernel's scores can be, below */
+    double *o_slack;     /* (n_rows): how far ||o|| can be off because of that; 0 below 1/16 */
+    int *last_bad_v;     /* (batch, kv_heads, head_dim): the last key whose V is not finite there;
+                          * -1 for none; NULL: all of V is finite */
+    bool sampled;        /* not every row of the problem is here */
+    bool inputs_finite;  /* no NaN or infinity in q, k, v, and no score beyond fp32 */
 };
 
 enum { REFERENCE_ALL_ROWS = 0, REFERENCE_MIN_ROWS = 256 };
+
+/* How far off a score can be in fp32, however it is added up: DIM products, each sum rounded or cut
+ * to 24 bits, at most scale * ||q|| * ||k|| large (Cauchy and Schwarz), and 8 steps for the scale,
+ * the change of base and the maximum. */
+static inline double reference_score_error(const struct attention *a, double q_norm,
+                                           double k_norm) {
+    return (a->head_dim + 8) * 0x1p-24 * a->scale * q_norm * k_norm;
+}
 
 /* `work` limits n_rows * seqlen_k * head_dim, but REFERENCE_MIN_ROWS and one row of each batch-head
  * are taken in any case; REFERENCE_ALL_ROWS: no limit. `seed` draws the rows. NULL, or the

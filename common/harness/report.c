@@ -183,7 +183,7 @@ static json_t *record_problem(const struct report *r) {
         a->heads, "kv_heads", a->kv_heads, "seqlen_q", a->seqlen_q, "seqlen_k", a->seqlen_k,
         "head_dim", a->head_dim, "mask", masks[a->mask], "scale", record_real(a->scale), "input",
         o->q_path ? "file" : o->input, "flops", record_real(attention_flops(a)), "text", text);
-    if (!o->q_path) json_object_set_new(problem, "seed", json_integer((json_int_t)o->seed));
+    if (!o->q_path) record_set(problem, "seed", json_integer((json_int_t)o->seed));
     return problem;
 }
 
@@ -194,7 +194,7 @@ static json_t *record_check(const struct check_result *c) {
         record_real(c->max_error), "max_error_limit", record_real(c->max_error_limit), "lse_error",
         record_real(c->lse_error), "non_finite", (json_int_t)c->non_finite, "rows_checked",
         (json_int_t)c->rows_checked);
-    if (!c->passed) json_object_set_new(check, "why", json_string(c->why));
+    if (!c->passed) record_set(check, "why", json_string(c->why));
     return check;
 }
 
@@ -218,10 +218,10 @@ static json_t *record_kernels(const struct report *r) {
             "shared_bytes", (int)l->shared_bytes + k->static_shared, "grid", l->grid[0], l->grid[1],
             l->grid[2], "block", l->block[0], l->block[1], l->block[2]);
         if (k->n_registers >= 0) {
-            json_object_set_new(one, "registers", json_integer(k->n_registers));
-            json_object_set_new(one, "local_bytes", json_integer(k->local_bytes));
+            record_set(one, "registers", json_integer(k->n_registers));
+            record_set(one, "local_bytes", json_integer(k->local_bytes));
         }
-        json_array_append_new(all, one);
+        record_add(all, one);
     }
     return all;
 }
@@ -233,30 +233,29 @@ static json_t *record_gates(const struct gate *gate) {
                                 gate_verdict_name(gate[i].verdict), "limit", gate[i].limit, "why",
                                 gate[i].why);
         if (gate[i].has_value) {
-            json_object_set_new(one, "value", record_real(gate[i].value));
-            json_object_set_new(one, "source", json_string(counter_source_name(gate[i].source)));
+            record_set(one, "value", record_real(gate[i].value));
+            record_set(one, "source", json_string(counter_source_name(gate[i].source)));
         }
-        json_array_append_new(all, one);
+        record_add(all, one);
     }
     return all;
 }
 
 json_t *report_record(const struct report *r, int argc, char **argv) {
     json_t *record = record_new(argc, argv);
-    json_object_set_new(record, "stage", json_string(stage.name));
-    json_object_set_new(record, "problem", record_problem(r));
-    json_object_set_new(
-        record, "device",
-        record_device(r->device, r->timing.clock_mhz_before, r->timing.clock_mhz_after));
-    if (r->checked) json_object_set_new(record, "check", record_check(&r->check));
-    json_object_set_new(record, "kernels", record_kernels(r));
+    record_set(record, "stage", json_string(stage.name));
+    record_set(record, "problem", record_problem(r));
+    record_set(record, "device",
+               record_device(r->device, r->timing.clock_mhz_before, r->timing.clock_mhz_after));
+    if (r->checked) record_set(record, "check", record_check(&r->check));
+    record_set(record, "kernels", record_kernels(r));
     if (r->timed)
-        json_object_set_new(record, "samples", record_samples(r));
+        record_set(record, "samples", record_samples(r));
     else if (*r->no_time)
-        json_object_set_new(record, "samples", json_pack("{s:s}", "na", r->no_time));
-    json_object_set_new(record, "counters", record_counters(&r->counters));
-    if (*r->no_counters) json_object_set_new(record, "no_counters", json_string(r->no_counters));
-    json_object_set_new(record, "gates", record_gates(r->gate));
-    json_object_set_new(record, "interrupted", json_boolean(r->interrupted));
+        record_set(record, "samples", json_pack("{s:s}", "na", r->no_time));
+    record_set(record, "counters", record_counters(&r->counters));
+    if (*r->no_counters) record_set(record, "no_counters", json_string(r->no_counters));
+    record_set(record, "gates", record_gates(r->gate));
+    record_set(record, "interrupted", json_boolean(r->interrupted));
     return record;
 }

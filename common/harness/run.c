@@ -132,7 +132,8 @@ static const char *run_time(struct run *r) {
     return report->timed ? check_time(r) : why;
 }
 
-/* Returns the reason when the groups were asked for by name and cannot be had. */
+/* Returns the reason when the groups were asked for by name and cannot be had, or when something
+ * failed that had nothing to do with counters. */
 static const char *run_count(struct run *r) {
     const struct options *o = r->options;
     struct report *report = &r->report;
@@ -145,8 +146,9 @@ static const char *run_count(struct run *r) {
         why = counters_collect(r->device, r->bench.image, plan->launch, plan->n_launches,
                                o->counters, &report->counters);
     if (why) snprintf(report->no_counters, sizeof report->no_counters, "%s", why);
-    return why && o->counters_asked ? reason_as(reason_status(why, STATUS_COUNTERS), "%s", why)
-                                    : NULL;
+    if (!why) return NULL;
+    enum status status = reason_status(why, STATUS_COUNTERS);
+    return status != STATUS_COUNTERS || o->counters_asked ? reason_as(status, "%s", why) : NULL;
 }
 
 static bool run_gates(struct run *r) {
@@ -161,8 +163,10 @@ static bool run_gates(struct run *r) {
 
 static enum status run_report(struct run *r, int argc, char **argv) {
     const struct options *o = r->options;
-    if (!o->quiet) report_print(&r->report);
-    return o->json_path ? run_record(o, report_record(&r->report, argc, argv)) : STATUS_RIGHT;
+    enum status stored =
+        o->json_path ? run_record(o, report_record(&r->report, argc, argv)) : STATUS_RIGHT;
+    if (!o->quiet) report_print(&r->report); /* the row is safe by now */
+    return stored;
 }
 
 enum status run_one(const struct options *o, int argc, char **argv, bool *gates_failed) {
@@ -206,8 +210,7 @@ enum status run_repeats(const struct options *o, int argc, char **argv) {
     if (!why) {
         if (!o->quiet) printf("repeats: %d runs, %d equal to the first bit by bit\n", n, n_equal);
         json_t *record = report_record(&r.report, argc, argv);
-        json_object_set_new(record, "repeats",
-                            json_pack("{s:i, s:i}", "runs", n, "equal", n_equal));
+        record_set(record, "repeats", json_pack("{s:i, s:i}", "runs", n, "equal", n_equal));
         status = run_record(o, record);
         if (n_equal < n)
             why = reason_as(STATUS_WRONG, "%d of %d runs differ from the first", n - n_equal, n);
@@ -229,7 +232,7 @@ enum status run_source(const struct options *o) {
         attention_describe(&r.bench.problem, title, sizeof title);
         printf("stage %s: %s, on %s, image %s\n", stage.name, title, device_info(r.device)->name,
                plan->image);
-        attribution_print(&source, "kernel.cu", stdout);
+        why = attribution_print(&source, "kernel.cu", stdout);
     }
     source_free(&source);
     run_close(&r);

@@ -8,12 +8,17 @@
 
 #include "overlap.h"
 #include "race.h"
+#include "common/base/heap.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAMP_LIMIT = (1 << 24) - (1 << 20) };
+/* A shadow's cell has 24 bits for a stamp (race.c). Between clusters they begin anew in time; within
+ * one the last stamp stays, and what comes after the next synchronisation counts as seen. */
+enum { STAMP_LAST = (1 << 24) - 1, STAMP_LIMIT = STAMP_LAST + 1 - (1 << 20) };
 
 struct agent {
     enum emu_agent_kind kind;
@@ -30,7 +35,7 @@ struct emu_agents {
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 struct emu_agents *emu_agents_open(void) {
-    return calloc(1, sizeof(struct emu_agents));
+    return heap_zeroed(1, sizeof(struct emu_agents));
 }
 
 /* No stamp is left: all clocks and shadows of the blocks begin anew. */
@@ -47,10 +52,20 @@ static void forget(struct emu_cluster *c) {
     memset(c->agents, 0, sizeof *c->agents);
 }
 
+static uint32_t next_stamp(uint32_t stamp) {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (stamp < STAMP_LAST) return stamp + 1;
+    if (!atomic_flag_test_and_set(&said))
+        fprintf(stderr,
+                "%s: a block synchronises over 16 million times; later races may be missed\n",
+                program_invocation_short_name);
+    return STAMP_LAST;
+}
+
 /* A new stamp for w's next accesses: after each release. */
 static void tick(struct emu_warp *w) {
     struct emu_agents *s = w->block->cluster->agents;
-    uint32_t stamp = ++w->clock.seen[w->agent];
+    uint32_t stamp = w->clock.seen[w->agent] = next_stamp(w->clock.seen[w->agent]);
     if (s) s->agent[w->agent].stamp = stamp;
 }
 
@@ -174,7 +189,9 @@ unsigned emu_agent(struct emu_block *b, enum emu_agent_kind kind, uint32_t key) 
 }
 
 uint32_t emu_agent_issue(struct emu_block *b, unsigned agent) {
-    return b->cluster->agents ? ++b->cluster->agents->agent[agent].stamp : 0;
+    if (!b->cluster->agents) return 0;
+    uint32_t *stamp = &b->cluster->agents->agent[agent].stamp;
+    return *stamp = next_stamp(*stamp);
 }
 
 void emu_agent_done(struct emu_clock *c, unsigned agent, uint32_t stamp) {

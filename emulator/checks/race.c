@@ -13,6 +13,7 @@
 #include "taint.h"
 
 #include "emulator/core/failed_check.h"
+#include "common/base/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,14 +42,11 @@ static uint64_t cell_for(uint32_t stamp, uint32_t agent, uint32_t pc, uint32_t l
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 struct emu_shadow *emu_shadow_open(uint32_t shared_bytes) {
-    struct emu_shadow *s = calloc(1, sizeof *s);
-    if (!s) return NULL;
+    struct emu_shadow *s = heap_zeroed(1, sizeof *s);
     s->n_cells = shared_bytes / 4 + 4;
-    s->write = calloc(s->n_cells, sizeof *s->write);
-    s->initialised = calloc(s->n_cells, 1);
-    if (s->write && s->initialised) return s;
-    emu_shadow_close(s);
-    return NULL;
+    s->write = heap_zeroed(s->n_cells, sizeof *s->write);
+    s->initialised = heap_zeroed(s->n_cells, 1);
+    return s;
 }
 
 void emu_shadow_close(struct emu_shadow *s) {
@@ -60,8 +58,8 @@ void emu_shadow_close(struct emu_shadow *s) {
 
 static uint64_t *reads_of(struct emu_shadow *s, uint32_t agent) {
     if (s->read[agent]) return s->read[agent];
-    s->read[agent] = calloc(s->n_cells, sizeof **s->read);
-    if (s->read[agent]) s->reader[s->n_readers++] = agent;
+    s->read[agent] = heap_zeroed(s->n_cells, sizeof **s->read);
+    s->reader[s->n_readers++] = agent;
     return s->read[agent];
 }
 

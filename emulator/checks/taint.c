@@ -6,6 +6,7 @@
 #include "taint.h"
 
 #include "emulator/core/failed_check.h"
+#include "common/base/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,7 @@ void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struc
     bool is_load = i->class == EMU_LD_SHARED || i->class == EMU_LD_CLUSTER ||
                    i->class == EMU_LD_GLOBAL; /* a generic ld */
     if (!is_load || i->op[0].kind != EMU_OP_GROUP) return;
-    if (!w->taint) w->taint = calloc(w->block->kernel->row_bytes / 4 + 1, sizeof *w->taint);
-    if (!w->taint) return;
+    if (!w->taint) w->taint = heap_zeroed(w->block->kernel->row_bytes / 4 + 1, sizeof *w->taint);
     unsigned bytes = p->bytes / i->vec;
     EMU_EACH_LANE(l, p->mask) {
         for (int k = 0; k < i->vec; k++) {

@@ -2,6 +2,7 @@
 #include "failed_check.h"
 
 #include "state.h"
+#include "common/base/heap.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -114,16 +115,14 @@ void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struc
     if (n < r->n || n == MAX_REPORTS) goto done;
     if (n == r->capacity) {
         int capacity = r->capacity ? 2 * r->capacity : 8;
-        struct emu_report_entry *more = realloc(r->entry, (size_t)capacity * sizeof *more);
-        if (!more) goto done;
-        r->entry = more;
+        r->entry = heap_grown(r->entry, (size_t)capacity * sizeof *r->entry);
         r->capacity = capacity;
     }
     struct emu_report_entry *e = &r->entry[n];
     *e = (struct emu_report_entry){kind, k, i->pc, other_pc, NULL};
     size_t bytes;
     FILE *out = open_memstream(&e->text, &bytes);
-    if (!out) goto done;
+    if (!out) heap_exhausted();
     fprintf(out, "%s in kernel %s, block (%u,%u,%u), warp %u: ", kind_name(kind), k->name, b->id[0],
             b->id[1], b->id[2], w->index);
     va_list args;
@@ -132,7 +131,8 @@ void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struc
     va_end(args);
     print_place(out, k, i->pc);
     if (other) print_place(out, k, other_pc);
-    if (fclose(out) == 0 && e->text) r->n++;
+    if (ferror(out) | fclose(out) || !e->text) heap_exhausted(); /* a report must not be lost */
+    r->n++;
 done:
     pthread_mutex_unlock(&r->lock);
 }

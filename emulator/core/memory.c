@@ -3,6 +3,7 @@
 #include "memory.h"
 
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,9 +22,8 @@ struct emu_memory {
 };
 
 const char *emu_memory_open(struct emu_memory **out) {
-    struct emu_memory *m = calloc(1, sizeof *m);
+    struct emu_memory *m = heap_zeroed(1, sizeof *m);
     *out = NULL;
-    if (!m) return reason("no memory for the emulator");
     m->reserved =
         mmap(NULL, RESERVED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (m->reserved == MAP_FAILED) {
@@ -52,9 +52,7 @@ const char *emu_memory_alloc(struct emu_memory *m, size_t bytes, uint64_t *out) 
     size_t size = (bytes + PAGE - 1) / PAGE * PAGE;
     if (m->n == m->capacity) {
         int capacity = m->capacity ? 2 * m->capacity : 64;
-        struct emu_allocation *more = realloc(m->allocation, (size_t)capacity * sizeof *more);
-        if (!more) return reason("no memory for the emulator's list of allocations");
-        m->allocation = more;
+        m->allocation = heap_grown(m->allocation, (size_t)capacity * sizeof *m->allocation);
         m->capacity = capacity;
     }
     unsigned char *at = m->reserved + m->used;

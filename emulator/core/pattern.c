@@ -2,6 +2,7 @@
  * cells. They repeat the same pattern relative to their first lane; it is worked out once and
  * then recognised. */
 #include "pattern.h"
+#include "common/base/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +126,7 @@ uint32_t emu_sectors_ideal(uint32_t mask, unsigned bytes) {
 
 static struct emu_pattern *pattern_of(struct emu_warp *w, const struct emu_inst *i) {
     struct emu_pattern **p = &w->pattern[i->pc];
-    if (!*p && (*p = aligned_alloc(64, (sizeof **p + 63) & ~(size_t)63))) (*p)->mask = 0;
+    if (!*p) *p = heap_line(sizeof **p);
     return *p;
 }
 
@@ -159,7 +160,7 @@ const struct emu_pattern *emu_shared_pattern(struct emu_warp *w, const struct em
                                              unsigned bytes) {
     struct emu_pattern *p = pattern_of(w, i);
     uint32_t key = addr[__builtin_ctz(mask)] & 3;
-    if (p && !same_pattern(p, mask, addr, key, bytes)) {
+    if (!same_pattern(p, mask, addr, key, bytes)) {
         set_pattern(p, mask, addr, key, bytes);
         count_wavefronts(p, i, mask, addr, i->joined_bytes ? i->joined_bytes : bytes);
         list_cells(p, mask, bytes);
@@ -187,7 +188,6 @@ const struct emu_pattern *emu_global_pattern(struct emu_warp *w, const struct em
         beyond |= off >> 32; /* differences fit 32 bits */
     }
     *far = beyond;
-    if (!p) return NULL;
     if (__builtin_expect(!*far, 1)) {
         if (same_pattern(p, mask, low, key, bytes)) return p;
         set_pattern(p, mask, low, key, bytes);

@@ -1,5 +1,6 @@
 /* Memory in large blocks, given back all at once. */
 #include "arena.h"
+#include "common/base/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,7 @@ void *emu_arena_alloc(struct emu_arena *a, size_t bytes) {
     bytes = (bytes + 63) & ~(size_t)63;
     if (!a->last || a->last->used + bytes > a->last->size) {
         size_t size = bytes > 65536 ? bytes : 65536;
-        struct arena_block *block = aligned_alloc(64, (sizeof *block + size + 63) & ~(size_t)63);
-        if (!block) return NULL;
+        struct arena_block *block = heap_line(sizeof *block + size);
         *block = (struct arena_block){.before = a->last, .size = size};
         a->last = block;
     }

@@ -50,6 +50,12 @@ static const char *lex_word(struct token *t, const char *s, const char *end) {
     return s;
 }
 
+/* 00.5 is no octal number. */
+static bool is_real(const char *s, const char *end) {
+    while (s < end && is_digit(*s)) ++s;
+    return s < end && *s == '.';
+}
+
 static const char *lex_number(struct token *t, const char *s, const char *end) {
     t->kind = TOKEN_NUMBER;
     int base = 10;
@@ -63,6 +69,8 @@ static const char *lex_number(struct token *t, const char *s, const char *end) {
             base = 16, s += 2, t->float_bytes = 4;
         else if (c == 'd')
             base = 16, s += 2, t->float_bytes = 8;
+        else if (is_digit(s[1]) && !is_real(s, end))
+            base = 8, ++s;
     }
     const char *digits = s;
     for (; s < end && hex(*s) >= 0 && hex(*s) < base; ++s)

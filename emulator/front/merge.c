@@ -7,6 +7,7 @@
  * barrier or other write to shared memory in between. The rule was read off what nvdisasm shows
  * of this project's kernels. */
 #include "parser.h"
+#include "common/base/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,16 +146,15 @@ static void forget(struct candidates *c, uint32_t row, const uint8_t *zeros) {
         }
 }
 
-const char *emu_join_loads(struct emu_kernel *k) {
-    uint8_t *zeros = malloc(k->row_bytes / 128 + 1);
-    bool *target = calloc((size_t)k->n_inst + 1, 1);
-    struct candidates *c = calloc(1, sizeof *c);
-    const char *why = zeros && target && c ? NULL : "no memory to join loads";
-    if (!why) find_alignment(k, zeros);
-    for (int pc = 0; pc < k->n_inst && !why; pc++)
+void emu_join_loads(struct emu_kernel *k) {
+    uint8_t *zeros = heap_take(k->row_bytes / 128 + 1);
+    bool *target = heap_zeroed((size_t)k->n_inst + 1, 1);
+    struct candidates *c = heap_zeroed(1, sizeof *c);
+    find_alignment(k, zeros);
+    for (int pc = 0; pc < k->n_inst; pc++)
         for (int o = 0; o < k->inst[pc].n_ops; o++)
             if (k->inst[pc].op[o].kind == EMU_OP_LABEL) target[k->inst[pc].op[o].imm] = true;
-    for (int pc = 0; pc < k->n_inst && !why; pc++) {
+    for (int pc = 0; pc < k->n_inst; pc++) {
         struct emu_inst *i = &k->inst[pc];
         bool is_load =
             i->class == EMU_LD_SHARED && i->space == EMU_SHARED && is(i, "ld.") && !i->aux[2];
@@ -166,9 +166,8 @@ const char *emu_join_loads(struct emu_kernel *k) {
                 forget(c, op->kind == EMU_OP_GROUP ? op->rows[r] : op->row, zeros);
         }
     }
-    if (!why) join(c, zeros);
+    join(c, zeros);
     free(zeros);
     free(target);
     free(c);
-    return why;
 }

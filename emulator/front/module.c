@@ -4,6 +4,7 @@
 #include "parser.h"
 
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +24,9 @@ static void name_origins(struct emu_kernel *k) {
 
 const char *emu_module_open(struct emu_memory *memory, const char *text, size_t bytes,
                             const char *name, struct emu_module **out) {
-    struct emu_module *m = calloc(1, sizeof *m);
-    struct parser *p = calloc(1, sizeof *p);
+    struct emu_module *m = heap_zeroed(1, sizeof *m);
+    struct parser *p = heap_zeroed(1, sizeof *p);
     *out = NULL;
-    if (!m || !p) {
-        free(m), free(p);
-        return reason("no memory to read %s", name);
-    }
     p->module = m;
     m->memory = memory;
     m->name = name;

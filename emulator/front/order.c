@@ -5,6 +5,7 @@
  *   order(region): strongly connected parts of the region's control flow, in topological order;
  *                  a part that is a loop is ordered in turn, the edges into its first block cut. */
 #include "parser.h"
+#include "common/base/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,8 +66,7 @@ static void visit(struct flow *f, int b, int cut, int region, int depth) {
         for (int k = 0; k < n; k++) f->out[f->n_out++] = f->stack[first + k];
         return;
     }
-    int *part = malloc((size_t)n * sizeof *part);
-    if (!part) return;
+    int *part = heap_take((size_t)n * sizeof *part);
     memcpy(part, f->stack + first, (size_t)n * sizeof *part);
     order(f, part, n, b, ++f->counter + f->n, depth + 1);
     free(part);
@@ -85,10 +85,9 @@ static void order(struct flow *f, const int *blocks, int n, int entry, int regio
             visit(f, blocks[k], cut, region, depth);
 }
 
-static bool find_blocks(struct flow *f) {
+static void find_blocks(struct flow *f) {
     struct emu_kernel *k = f->kernel;
-    bool *starts = calloc((size_t)k->n_inst + 1, 1);
-    if (!starts) return false;
+    bool *starts = heap_zeroed((size_t)k->n_inst + 1, 1);
     starts[0] = true;
     for (int pc = 0; pc < k->n_inst; pc++) {
         const struct emu_inst *i = &k->inst[pc];
@@ -105,15 +104,14 @@ static bool find_blocks(struct flow *f) {
     }
     f->first[f->n] = (uint32_t)k->n_inst;
     free(starts);
-    return true;
 }
 
-/* Fills rank[n_inst]. Labels must be resolved. NULL, or the reason. */
-const char *emu_order(struct emu_kernel *k, uint32_t *rank) {
+/* Fills rank[n_inst]. Labels must be resolved. */
+void emu_order(struct emu_kernel *k, uint32_t *rank) {
     size_t n = (size_t)k->n_inst + 1;
-    int *ints = calloc(n * 7, sizeof *ints);
-    bool *flags = calloc(n, 1);
-    uint32_t *first = calloc(n, sizeof *first);
+    int *ints = heap_zeroed(n * 7, sizeof *ints);
+    bool *flags = heap_zeroed(n, 1);
+    uint32_t *first = heap_zeroed(n, sizeof *first);
     struct flow f = {.kernel = k,
                      .first = first,
                      .block_of = ints,
@@ -123,17 +121,14 @@ const char *emu_order(struct emu_kernel *k, uint32_t *rank) {
                      .stack = ints + 4 * n,
                      .out = ints + 5 * n,
                      .on_stack = flags};
-    bool ok = ints && flags && first && find_blocks(&f);
-    if (ok) {
-        int *all = ints + 6 * n;
-        for (int b = 0; b < f.n; b++) all[b] = b;
-        order(&f, all, f.n, 0, 1, 0);
-        uint32_t next = 0;
-        for (int o = f.n_out - 1; o >= 0; o--)
-            for (uint32_t pc = first[f.out[o]]; pc < first[f.out[o] + 1]; pc++) rank[pc] = next++;
-    }
+    find_blocks(&f);
+    int *all = ints + 6 * n;
+    for (int b = 0; b < f.n; b++) all[b] = b;
+    order(&f, all, f.n, 0, 1, 0);
+    uint32_t next = 0;
+    for (int o = f.n_out - 1; o >= 0; o--)
+        for (uint32_t pc = first[f.out[o]]; pc < first[f.out[o] + 1]; pc++) rank[pc] = next++;
     free(ints);
     free(flags);
     free(first);
-    return ok ? NULL : "no memory to order the kernel's blocks";
 }

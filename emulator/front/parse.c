@@ -222,10 +222,9 @@ static void entry(struct parser *p) {
     ptx_finish_kernel(p);
     ptx_pop_scope(p);
     k->rank = ptx_alloc(p, (size_t)k->n_inst * sizeof *k->rank);
-    const char *why = emu_order(k, k->rank);
-    if (!why) why = emu_join_loads(k);
-    if (why) ptx_fail(p, "%s", why);
-    if (!emu_wgmma_prepare(k, kernel_alloc, p)) ptx_fail(p, "no memory");
+    emu_order(k, k->rank);
+    emu_join_loads(k);
+    emu_wgmma_prepare(k, kernel_alloc, p);
     struct emu_kernel **more = ptx_alloc(p, sizeof *more * (size_t)(p->module->n_kernels + 1));
     if (p->module->n_kernels)
         memcpy(more, p->module->kernel, sizeof *more * (size_t)p->module->n_kernels);

@@ -23,9 +23,7 @@ void ptx_fail(struct parser *p, const char *format, ...) {
 }
 
 void *ptx_alloc(struct parser *p, size_t bytes) {
-    void *at = emu_arena_alloc(&p->module->arena, bytes);
-    if (!at) ptx_fail(p, "no memory for %zu bytes", bytes);
-    return at;
+    return emu_arena_alloc(&p->module->arena, bytes);
 }
 
 void *ptx_grow(struct parser *p, void *array, uint32_t n, uint32_t *capacity, size_t size) {

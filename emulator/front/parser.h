@@ -168,6 +168,6 @@ void ptx_operands(struct lowering *l, const char *signature);
 /* ---- A kernel that is complete --------------------------------------------------------------- */
 
 /* order.c: rank[pc], such that running the lowest rank first reconverges */
-const char *emu_order(struct emu_kernel *k, uint32_t *rank);
+void emu_order(struct emu_kernel *k, uint32_t *rank);
 /* merge.c: finds loads that ptxas joins, for the counts */
-const char *emu_join_loads(struct emu_kernel *k);
+void emu_join_loads(struct emu_kernel *k);

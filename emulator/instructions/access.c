@@ -94,7 +94,6 @@ uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct 
                           enum emu_access what) {
     uint32_t size = b->shared_bytes, first = addr[__builtin_ctz(mask)];
     const struct emu_pattern *p = emu_shared_pattern(w, i, mask, addr, bytes);
-    if (!p) return 0;
     uint32_t misaligned = (first | p->delta_bits) & (bytes - 1);
     int64_t low = first + p->min, high = first + p->max + (int64_t)bytes;
     if (__builtin_expect(misaligned || low < 0 || high > size, 0)) {
@@ -148,7 +147,6 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
                            const uint64_t addr[32], unsigned bytes, enum emu_access what) {
     bool far;
     const struct emu_pattern *p = emu_global_pattern(w, i, mask, addr, bytes, &far);
-    if (!p) return 0;
     uint64_t first = addr[__builtin_ctz(mask)], misaligned = 0;
     for (int l = 0; l < EMU_LANES; l++) misaligned |= mask >> l & 1 ? addr[l] & (bytes - 1) : 0;
     struct emu_block *b = w->block;

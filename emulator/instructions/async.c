@@ -7,6 +7,7 @@
 
 #include "emulator/checks/clock.h"
 #include "emulator/core/failed_check.h"
+#include "common/base/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +80,7 @@ static void run_load(struct emu_block *b, const struct emu_pending *p) {
 }
 
 static void read_store(struct emu_block *b, struct emu_pending *p) {
-    if (!(p->data = malloc(p->shared_bytes))) abort();
+    p->data = heap_take(p->shared_bytes);
     memcpy(p->data, b->shared + p->shared, p->shared_bytes);
     p->kind = EMU_PENDING_STORE_WRITE;
 }
@@ -119,9 +120,7 @@ static void run_peer(const struct emu_pending *p) {
 static void *grow(void *array, uint32_t n, uint32_t *capacity, size_t size) {
     if (n < *capacity) return array;
     *capacity = *capacity ? 2 * *capacity : 32;
-    void *grown = realloc(array, *capacity * size);
-    if (!grown) abort();
-    return grown;
+    return heap_grown(array, *capacity * size);
 }
 
 /* Lanes of copy c, which are taken off it. */
@@ -252,8 +251,7 @@ void emu_store_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool read_
 
 void emu_async_begin(struct emu_block *b) {
     struct emu_async *a = emu_async(b);
-    if (!a) a = b->async = calloc(1, sizeof *a);
-    if (!a) abort();
+    if (!a) a = b->async = heap_zeroed(1, sizeof *a);
     a->n_pending = 0;
     a->n_mbarriers = 0;
     for (int n = 0; n < b->n_warps; n++) {

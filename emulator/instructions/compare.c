@@ -122,6 +122,22 @@ static enum emu_step set_pair(struct emu_warp *w, const struct emu_inst *i, uint
     return EMU_NEXT;
 }
 
+/* setp p|q of two pairs: p is that of the low halves, q that of the high ones. */
+static enum emu_step setp_pair(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint32_t high[2][EMU_LANES];
+    const uint32_t *a = ROW(uint32_t, 2), *b = ROW(uint32_t, 3);
+    for (int l = 0; l < EMU_LANES; l++) high[0][l] = a[l] >> 16, high[1][l] = b[l] >> 16;
+    uint32_t m = compared(i, a, b), q = compared(i, high[0], high[1]);
+    if (i->aux[4]) {
+        uint32_t c = read_pred(w, &i->op[4]);
+        m = i->aux[4] == 1 ? m & c : i->aux[4] == 2 ? m | c : m ^ c;
+        q = i->aux[4] == 1 ? q & c : i->aux[4] == 2 ? q | c : q ^ c;
+    }
+    write_pred(w, i->row[0], mask, m);
+    if (i->row[1] != EMU_SINK) write_pred(w, i->row[1], mask, q);
+    return EMU_NEXT;
+}
+
 static int type_row(enum emu_type t, bool ftz) {
     switch (t) {
     case EMU_S32:
@@ -180,6 +196,7 @@ emu_handler *emu_select_compare(struct emu_inst *i, const char **why) {
     }
     if (i->aux[4] && i->n_ops < 5) return NULL;
     if (is_set) return is_pair ? set_pair : set_value;
+    if (is_pair) return setp_pair;
     return i->aux[4] || i->row[1] != EMU_SINK ? setp_general : setp;
 }
 

@@ -117,6 +117,29 @@ static void count_copy(struct emu_warp *w, const struct emu_inst *i, const struc
     }
 }
 
+/* The lanes whose whole copy would leave its allocation, where what they read does not. */
+static uint32_t short_sources(struct emu_warp *w, uint32_t readers, const struct emu_copy *c) {
+    const struct emu_memory *m = w->block->launch->memory;
+    uint32_t lanes = 0;
+    EMU_EACH_LANE(l, readers)
+    if (c->source_bytes[l] < c->bytes && c->global[l] % c->bytes == 0 &&
+        !emu_memory_at(m, c->global[l], c->bytes) &&
+        emu_memory_at(m, c->global[l], c->source_bytes[l]))
+        lanes |= 1u << l;
+    return lanes;
+}
+
+/* Reads no more than the source bytes. */
+static uint32_t read_short(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes,
+                           const struct emu_copy *c) {
+    uint32_t ok = 0;
+    EMU_EACH_LANE(l, lanes) { /* in the largest power of two, for the counts */
+        unsigned bytes = 1u << (31 - __builtin_clz(c->source_bytes[l]));
+        ok |= emu_global_access(w, i, 1u << l, c->global, bytes, EMU_READ);
+    }
+    return ok;
+}
+
 /* cp.async [shared], [global], bytes[, source bytes or a predicate that says to ignore the
  * source] */
 static enum emu_step copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
@@ -141,7 +164,10 @@ static enum emu_step copy(struct emu_warp *w, const struct emu_inst *i, uint32_t
         c.mask &= ~(1u << l);
     }
     readers &= c.mask;
-    if (readers) c.mask &= ~readers | emu_global_access(w, i, readers, c.global, c.bytes, EMU_READ);
+    uint32_t short_lanes = short_sources(w, readers, &c), whole = readers & ~short_lanes, ok = 0;
+    if (whole) ok = emu_global_access(w, i, whole, c.global, c.bytes, EMU_READ);
+    if (short_lanes) ok |= read_short(w, i, short_lanes, &c);
+    c.mask &= ~readers | ok;
     if (!c.mask) return EMU_NEXT;
     count_copy(w, i, &c);
     unsigned agent = emu_agent(w->block, EMU_AGENT_CP_ASYNC, w->index);

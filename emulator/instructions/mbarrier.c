@@ -6,6 +6,7 @@
 
 #include "emulator/checks/clock.h"
 #include "emulator/core/failed_check.h"
+#include "common/base/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,10 +56,8 @@ static struct emu_mbarrier *make(struct emu_block *b, uint32_t addr) {
     struct emu_mbarrier *m = find(b, addr);
     if (m) return m;
     if (a->n_mbarriers == a->n_made) {
-        struct emu_mbarrier **grown = realloc(a->mbarrier, (a->n_made + 1) * sizeof *grown);
-        if (!grown || !(m = calloc(1, sizeof *m))) abort();
-        a->mbarrier = grown;
-        a->mbarrier[a->n_made++] = m;
+        a->mbarrier = heap_grown(a->mbarrier, (a->n_made + 1) * sizeof *a->mbarrier);
+        a->mbarrier[a->n_made++] = heap_zeroed(1, sizeof *m);
     }
     m = a->mbarrier[a->n_mbarriers++];
     m->block = b;

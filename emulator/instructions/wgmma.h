@@ -52,7 +52,7 @@ emu_handler emu_wgmma_mma_async;
 
 /* wgmma_watch.c */
 /* A kernel is complete: wraps the handlers that touch registers of wgmma. False: no memory. */
-bool emu_wgmma_prepare(struct emu_kernel *k, void *(*alloc)(void *user, size_t bytes), void *user);
+void emu_wgmma_prepare(struct emu_kernel *k, void *(*alloc)(void *user, size_t bytes), void *user);
 void emu_wgmma_begin(struct emu_warp *w);
 void emu_wgmma_end(struct emu_warp *w);
 void emu_wgmma_free(struct emu_warp_async *a);

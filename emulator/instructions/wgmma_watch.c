@@ -3,6 +3,7 @@
 #include "wgmma.h"
 
 #include "emulator/core/failed_check.h"
+#include "common/base/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,18 +55,18 @@ static void find_watched(const struct emu_inst *i, const uint8_t *is_wgmma,
     }
 }
 
-bool emu_wgmma_prepare(struct emu_kernel *k, void *(*alloc)(void *user, size_t bytes), void *user) {
+void emu_wgmma_prepare(struct emu_kernel *k, void *(*alloc)(void *user, size_t bytes), void *user) {
     uint8_t *is_wgmma = NULL;
     for (int n = 0; n < k->n_inst; n++) {
         const struct emu_inst *i = &k->inst[n];
         if (i->run != emu_wgmma_mma_async) continue;
-        if (!is_wgmma && !(is_wgmma = calloc(k->row_bytes / 128 + 1, 1))) return false;
+        if (!is_wgmma) is_wgmma = heap_zeroed(k->row_bytes / 128 + 1, 1);
         for (int r = 0; r < i->op[0].n; r++) is_wgmma[i->op[0].rows[r] / 128] = 1;
         for (int r = 0; r < 4 && i->op[1].n == 4; r++) is_wgmma[i->op[1].rows[r] / 128] = 1;
     }
-    if (!is_wgmma) return true;
+    if (!is_wgmma) return;
     k->watch = alloc(user, (size_t)k->n_inst * sizeof *k->watch);
-    for (int n = 0; k->watch && n < k->n_inst; n++) {
+    for (int n = 0; n < k->n_inst; n++) {
         struct emu_inst *i = &k->inst[n];
         if (i->run == emu_wgmma_mma_async) continue;
         find_watched(i, is_wgmma, &k->watch[n]);
@@ -74,7 +75,6 @@ bool emu_wgmma_prepare(struct emu_kernel *k, void *(*alloc)(void *user, size_t b
         i->run = watched;
     }
     free(is_wgmma);
-    return k->watch != NULL;
 }
 
 /* ---- Life of the state ---------------------------------------------------------------------- */
@@ -86,15 +86,13 @@ void emu_wgmma_begin(struct emu_warp *w) {
     uint32_t n_rows = k->row_bytes / 128 + 1;
     if (a->wgmma && a->wgmma->n_rows < n_rows) emu_wgmma_free(a);
     if (!a->wgmma) {
-        struct emu_wgmma *g = a->wgmma = calloc(1, sizeof *g);
-        if (!g) abort();
+        struct emu_wgmma *g = a->wgmma = heap_zeroed(1, sizeof *g);
         g->n_rows = n_rows;
-        g->truth = aligned_alloc(64, (size_t)n_rows * 128);
-        g->in_flight = calloc(n_rows, 1);
-        g->operand = calloc(n_rows, 1);
-        g->dirty = calloc(n_rows, 1);
-        g->owner = calloc(n_rows, sizeof *g->owner);
-        if (!g->truth || !g->in_flight || !g->operand || !g->dirty || !g->owner) abort();
+        g->truth = heap_line((size_t)n_rows * 128);
+        g->in_flight = heap_zeroed(n_rows, 1);
+        g->operand = heap_zeroed(n_rows, 1);
+        g->dirty = heap_zeroed(n_rows, 1);
+        g->owner = heap_zeroed(n_rows, sizeof *g->owner);
     }
     struct emu_wgmma *g = a->wgmma;
     memset(g->in_flight, 0, n_rows);

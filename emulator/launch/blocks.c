@@ -5,15 +5,10 @@
 #include "emulator/checks/clock.h"
 #include "emulator/checks/race.h"
 #include "emulator/instructions/async.h"
+#include "common/base/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-void *emu_zeroed(size_t bytes) {
-    size_t whole = ((bytes ? bytes : 1) + 63) & ~(size_t)63;
-    void *at = aligned_alloc(64, whole);
-    return at ? memset(at, 0, whole) : NULL;
-}
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
@@ -35,32 +30,27 @@ static void block_free(struct emu_block *b) {
 static struct emu_block *block_open(struct emu_cluster *c, const struct emu_launch_state *launch,
                                     struct emu_count *count, struct emu_pattern **pattern) {
     const struct emu_kernel *k = launch->kernel;
-    struct emu_block *b = emu_zeroed(sizeof *b);
-    if (!b) return NULL;
+    struct emu_block *b = heap_line(sizeof *b);
     b->launch = launch;
     b->kernel = k;
     b->cluster = c;
     b->n_threads = launch->block[0] * launch->block[1] * launch->block[2];
     b->n_warps = (int)(b->n_threads + EMU_LANES - 1) / EMU_LANES;
     b->shared_bytes = launch->shared_bytes;
-    b->shared = emu_zeroed(b->shared_bytes + 64u);
-    b->warp = emu_zeroed((size_t)b->n_warps * sizeof *b->warp);
-    bool ok = b->shared && b->warp;
-    if (ok && c->agents) ok = (b->shadow = emu_shadow_open(b->shared_bytes));
-    if (ok && c->agents && c->n > 1) ok = (b->visit = calloc(EMU_MAX_AGENTS, sizeof *b->visit));
-    for (int n = 0; ok && n < b->n_warps; n++) {
+    b->shared = heap_line(b->shared_bytes + 64u);
+    b->warp = heap_line((size_t)b->n_warps * sizeof *b->warp);
+    if (c->agents) b->shadow = emu_shadow_open(b->shared_bytes);
+    if (c->agents && c->n > 1) b->visit = heap_zeroed(EMU_MAX_AGENTS, sizeof *b->visit);
+    for (int n = 0; n < b->n_warps; n++) {
         struct emu_warp *w = &b->warp[n];
         w->block = b;
         w->index = (uint32_t)n;
         w->count = count;
         w->pattern = pattern;
-        w->rows = emu_zeroed(k->row_bytes);
-        w->local = emu_zeroed((size_t)k->local_bytes * EMU_LANES + 64);
-        ok = w->rows && w->local;
+        w->rows = heap_line(k->row_bytes);
+        w->local = heap_line((size_t)k->local_bytes * EMU_LANES + 64);
     }
-    if (ok) return b;
-    block_free(b);
-    return NULL;
+    return b;
 }
 
 void emu_cluster_free(struct emu_cluster *c) {
@@ -72,20 +62,16 @@ void emu_cluster_free(struct emu_cluster *c) {
 
 struct emu_cluster *emu_cluster_open(const struct emu_launch_state *launch, struct emu_count *count,
                                      struct emu_pattern **pattern) {
-    struct emu_cluster *c = emu_zeroed(sizeof *c);
-    if (!c) return NULL;
+    struct emu_cluster *c = heap_line(sizeof *c);
     c->n = launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
-    bool ok = launch->options->no_checks || (c->agents = emu_agents_open());
-    for (uint32_t r = 0; ok && r < c->n; r++) {
-        ok = (c->block[r] = block_open(c, launch, count, pattern));
-        if (!ok) break;
+    if (!launch->options->no_checks) c->agents = emu_agents_open();
+    for (uint32_t r = 0; r < c->n; r++) {
+        c->block[r] = block_open(c, launch, count, pattern);
         c->block[r]->rank = r;
         for (int n = 0; n < c->block[r]->n_warps; n++)
             c->block[r]->warp[n].agent = r * (uint32_t)c->block[r]->n_warps + (uint32_t)n;
     }
-    if (ok) return c;
-    emu_cluster_free(c);
-    return NULL;
+    return c;
 }
 
 /* ---- A place in the grid --------------------------------------------------------------------- */

@@ -4,8 +4,6 @@
 #include "emulator/core/pattern.h"
 #include "emulator/core/state.h"
 
-void *emu_zeroed(size_t bytes); /* 64-byte aligned; NULL: no memory */
-
 /* A cluster of a host thread, and its next place in the grid. */
 struct emu_cluster *emu_cluster_open(const struct emu_launch_state *launch, struct emu_count *count,
                                      struct emu_pattern **pattern);

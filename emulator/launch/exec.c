@@ -9,6 +9,7 @@
 #include "emulator/instructions/async.h"
 #include "emulator/instructions/cluster.h"
 #include "emulator/instructions/flow.h"
+#include "common/base/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,7 +182,7 @@ static void deadlock(struct emu_cluster *c) {
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    if (!out) return;
+    if (!out) heap_exhausted();
     const struct emu_warp *stuck = NULL;
     for (uint32_t r = 0; r < c->n; r++) {
         struct emu_block *b = c->block[r];
@@ -193,8 +194,8 @@ static void deadlock(struct emu_cluster *c) {
         emu_async_print(b, out);
     }
     emu_cluster_print(c, out);
-    fclose(out);
-    if (stuck && text)
+    if (ferror(out) | fclose(out) || !text) heap_exhausted();
+    if (stuck)
         emu_report(EMU_DEADLOCK, stuck, &stuck->block->kernel->inst[stuck->group[0].pc], NULL,
                    "no warp can go on%s", text);
     free(text);

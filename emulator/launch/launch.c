@@ -9,6 +9,7 @@
 #include "emulator/views/trace.h"
 #include "emulator/views/without.h"
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,8 +36,7 @@ struct work {
     uint64_t n_clusters;
     atomic_bool stop;
     struct emu_kernel_counts *counts;
-    pthread_mutex_t lock; /* of counts, and of what follows */
-    const char *failed;   /* static text */
+    pthread_mutex_t lock; /* of counts */
 };
 
 /* ---- Host threads ---------------------------------------------------------------------------- */
@@ -57,11 +57,10 @@ static void add_counts(struct emu_count *sum, struct emu_count *part, int n) {
 static void *worker(void *argument) {
     struct work *work = argument;
     int n_inst = work->launch.kernel->n_inst;
-    struct emu_count *count = emu_zeroed((size_t)n_inst * sizeof *count);
-    struct emu_pattern **pattern = calloc((size_t)n_inst, sizeof *pattern);
-    struct emu_cluster *c =
-        count && pattern ? emu_cluster_open(&work->launch, count, pattern) : NULL;
-    while (c && !atomic_load_explicit(&work->stop, memory_order_relaxed)) {
+    struct emu_count *count = heap_line((size_t)n_inst * sizeof *count);
+    struct emu_pattern **pattern = heap_zeroed((size_t)n_inst, sizeof *pattern);
+    struct emu_cluster *c = emu_cluster_open(&work->launch, count, pattern);
+    while (!atomic_load_explicit(&work->stop, memory_order_relaxed)) {
         uint64_t linear = atomic_fetch_add(&work->next_cluster, 1);
         if (linear >= work->n_clusters) break;
         uint64_t random = work->launch.options->seed * 0x9e3779b97f4a7c15u + linear;
@@ -71,13 +70,10 @@ static void *worker(void *argument) {
         if (c->stopped) atomic_store(&work->stop, true);
     }
     pthread_mutex_lock(&work->lock);
-    if (!c)
-        work->failed = "no memory for a block";
-    else
-        add_counts(work->counts->count, count, n_inst);
+    add_counts(work->counts->count, count, n_inst);
     pthread_mutex_unlock(&work->lock);
     emu_cluster_free(c);
-    for (int pc = 0; pattern && pc < n_inst; pc++) free(pattern[pc]);
+    for (int pc = 0; pc < n_inst; pc++) free(pattern[pc]);
     free(pattern);
     free(count);
     return NULL;
@@ -153,14 +149,9 @@ static struct emu_kernel_counts *counts_of(struct emu_result *r, const struct em
     struct emu_kernel_counts **at = &r->kernels;
     while (*at && (*at)->kernel != k) at = &(*at)->next;
     if (*at) return *at;
-    struct emu_kernel_counts *c = calloc(1, sizeof *c);
-    if (!c) return NULL;
+    struct emu_kernel_counts *c = heap_zeroed(1, sizeof *c);
     c->kernel = k;
-    c->count = emu_zeroed((size_t)k->n_inst * sizeof *c->count);
-    if (!c->count) {
-        free(c);
-        return NULL;
-    }
+    c->count = heap_line((size_t)k->n_inst * sizeof *c->count);
     return *at = c;
 }
 
@@ -204,15 +195,8 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     if (emu_trace_open(&trace, o)) work.launch.events = &trace.events;
     work.counts = counts_of(r, k);
     pthread_mutex_init(&work.lock, NULL);
-    if (work.counts)
-        run_all(&work);
-    else
-        work.failed = "no memory for counters";
+    run_all(&work);
     pthread_mutex_destroy(&work.lock);
-    if (work.failed) {
-        why = reason("%s: %s", k->name, work.failed);
-        goto done;
-    }
     r->n_left_out += n_left_out;
     if (o->without && !strcmp(o->without, "list")) emu_without_list(k, work.counts->count);
     if (o->trace_line && !trace.n_traced)
@@ -226,8 +210,7 @@ done:
 /* ---- Results --------------------------------------------------------------------------------- */
 
 const char *emu_result_open(struct emu_result **out) {
-    *out = calloc(1, sizeof **out);
-    if (!*out) return reason("no memory for the emulator's result");
+    *out = heap_zeroed(1, sizeof **out);
     pthread_mutex_init(&(*out)->reports.lock, NULL);
     return NULL;
 }

@@ -6,6 +6,7 @@
 
 #include "emulator/instructions/lanes.h"
 #include "common/base/reason.h"
+#include "common/base/heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,8 +60,7 @@ const char *emu_without(const struct emu_kernel *k, const char *what, struct emu
         return reason_as(STATUS_USAGE, "--without takes LINE, LINE:TEXT or list, not '%.64s'",
                          what);
     size_t bytes = (size_t)k->n_inst * sizeof *k->inst;
-    out->inst = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
-    if (!out->inst) return reason("no memory for a second copy of %s", k->name);
+    out->inst = heap_line(bytes);
     memcpy(out->inst, k->inst, bytes);
     for (int pc = 0; pc < k->n_inst; pc++) {
         struct emu_inst *i = &out->inst[pc];

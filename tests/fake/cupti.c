@@ -142,7 +142,8 @@ FAKE(
                                        p->pMetricsData[i].pInstanceValues->value = 42;
     })
 FAKE(cuptiGetSassToSourceCorrelation, CUpti_GetSassToSourceCorrelationParams, p->lineNumber = 1;
-     p->fileName = strdup("kernel.cu"); p->dirName = strdup("/nowhere"))
+     p->fileName = strdup("kernel.cu"); p->dirName = strdup("/nowhere");
+     if (!p->fileName || !p->dirName) return CUPTI_ERROR_OUT_OF_MEMORY)
 
 /* ---- PM sampling: no sample ------------------------------------------------------------------ */
 

@@ -31,5 +31,5 @@ awk '!/^#/ && NF && $4 != "-" {n++} END {exit !n}' "$out/sweep.txt" ||
 command -v gnuplot >/dev/null || { echo "stage-4: the table is $out/sweep.txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
 build/columns "$records" -- device.name device.clock_mhz_after device.driver device.toolkit revision time | tail -n 1 |
     awk '{gsub("_", " ", $1); printf "\"%s, %s MHz, driver %s, CUDA %s, revision %s, %s; B2 H16 S4096, small: B1 H8 S512\"\n", $1, $2, $3, $4, $5, substr($6, 1, 10)}' > "$out/foot.txt"
-for term in png svg; do gnuplot -e "dir = '$out'; out = '$out/sweep'; term = '$term'" stages/4-tuned/sweep/draw.gp; done
+for term in png svg; do plots/draw.sh stages/4-tuned/sweep/draw.gp "$out/sweep" "$term" "dir = '$out'"; done
 echo "stage-4: drawn: $out/sweep.png"

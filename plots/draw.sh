@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# draw.sh SCRIPT OUT TERM ASSIGNMENTS: SCRIPT.gp's picture OUT.TERM, whole or not at all. It is drawn
+# under another name: whoever interrupts gnuplot keeps the picture that was there before.
+# ASSIGNMENTS are gnuplot's ("dir = 'results'; window = 100"); TERM dumb prints to the terminal.
+set -u
+script=$1 out=$2 term=$3 assignments=$4
+[ "$term" != dumb ] || exec gnuplot -e "$assignments; out = ''; term = 'dumb'" "$script"
+drawn=$(mktemp -d "$out.XXXXXX") || exit 5
+trap 'rm -rf "$drawn"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+gnuplot -e "$assignments; out = '$drawn/plot'; term = '$term'" "$script" && [ -s "$drawn/plot.$term" ] &&
+    mv -f "$drawn/plot.$term" "$out.$term"

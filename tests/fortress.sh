@@ -1,0 +1,76 @@
+#!/bin/bash
+# The figures that a release must reach, and what was reached: from the logs of the runs, which lie in
+# $BUILD/fortress and in $BUILD/tests. Nothing is run here; what has no log names its command.
+#
+#   tests/fortress.sh        the table: wanted, reached, by which command
+#   exit status: 0 all of them reached; 1 one is not; 77 one was never measured
+build=${BUILD:-build}
+logs=$build/fortress
+missed=0 unknown=0
+
+row() { # NAME WANTED COMMAND REACHED OK(1, 0 or nothing: not measured)
+    local verdict=-
+    case ${5-} in
+    1) verdict=yes ;;
+    0) verdict=NO missed=1 ;;
+    *) unknown=1 ;;
+    esac
+    printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "${4:-not measured}" "$verdict" "$3"
+}
+# FILE PATTERN: the last match's first group, "" if there is none
+found() { [ -f "$1" ] && sed -nE "s/.*$2.*/\1/p" "$1" | tail -n 1; }
+at_least() { [ -n "$1" ] && { awk -v a="$1" -v b="$2" 'BEGIN {exit !(a >= b)}' && echo 1 || echo 0; }; }
+none() { [ -n "$1" ] && { [ "$1" = 0 ] && echo 1 || echo 0; }; }
+
+table() {
+    printf 'figure\twanted\treached\tis it\tcommand\n'
+
+    n=$(found "$logs/fuzz.log" '([0-9]+) runs in all')
+    row "fuzzing: inputs without a crash, leak or hang" ">= 1e8 or 1 CPU hour" "make fuzz FUZZ_SECONDS=3600 > $logs/fuzz.log" "$n" "$(at_least "$n" 100000000)"
+
+    for tool in sanitize tsan; do
+        n=$(found "$logs/$tool.log" '[0-9]+ passed, ([0-9]+) failed, [0-9]+ skipped')
+        row "$tool: tests that fail" "0" "make $tool > $logs/$tool.log" "$n" "$(none "$n")"
+    done
+    n=$(found "$logs/coverage.log" '^ *([0-9.]+) % of [0-9]+ lines$')
+    row "lines of the library that tests run, %" ">= 85" "make coverage > $logs/coverage.log" "$n" "$(at_least "$n" 85)"
+
+    n=$(found "$logs/mutants.log" 'score: .*, ([0-9.]+) %')
+    row "host mutants killed, of those that are not equivalent, %" ">= 95" "make mutants > $logs/mutants.log" "$n" "$(at_least "$n" 95)"
+    if [ -f "$build/tests/test_mutate.log" ]; then
+        n=$(grep -E '^not ok .*stage' "$build/tests/test_mutate.log" | grep -vc precision)
+        row "semantic kernel mutants that survive" "0" "make test TESTS=mutate" "$n" "$(none "$n")"
+        n=$(grep -cE '^not ok .*precision' "$build/tests/test_mutate.log")
+        row "stages with under 9 of 10 precision mutants killed" "0" "make test TESTS=mutate" "$n" "$(none "$n")"
+    else
+        row "semantic kernel mutants that survive" "0" "make test TESTS=mutate"
+    fi
+    log=$build/tests/test_emu_mutants.log n=
+    [ -f "$log" ] && n=$(grep -c '^not ok' "$log")
+    row "barriers, waits and fences that nobody misses, without a reason" "0" "make test TESTS=emu_mutants" "$n" "$(none "$n")"
+
+    n=$(found "$logs/faults.log" '# ([0-9]+) of [0-9]+ points')
+    row "calls into the C library failed, one at a time" ">= 1000" "python3 tests/every_fault.py $build all > $logs/faults.log" "$n" "$(at_least "$n" 1000)"
+    n=
+    [ -f "$logs/faults.log" ] && n=$(grep -c '^not ok' "$logs/faults.log")
+    row "programs that answer one of them otherwise than documented" "0" "the same" "$n" "$(none "$n")"
+    n=
+    [ -f "$build/tests/test_faults.log" ] && n=$(grep -cE '^ok .* fails$' "$build/tests/test_faults.log")
+    [ -f "$build/tests/test_refused.log" ] && n=$((${n:-0} + $(grep -cE '^ok .* refused with' "$build/tests/test_refused.log")))
+    row "driver and CUPTI calls failed" ">= 60" "make test TESTS='faults refused'" "$n" "$(at_least "$n" 60)"
+
+    n=
+    [ -f "$build/tests/test_killed.log" ] && n=$(sed -nE 's/^ok [0-9]+ - ([0-9]+) runs .*/\1/p' "$build/tests/test_killed.log" | awk '{s += $1} END {print s + 0}')
+    row "runs killed or interrupted, no row lost" ">= 200" "KILLS=50 make test TESTS=killed" "$n" "$(at_least "$n" 200)"
+
+    n=
+    [ -f "$build/tests/gpu_stages.log" ] && n=$(grep -c '^not ok' "$build/tests/gpu_stages.log")
+    row "GPU: random problems, repeats and shapes that fail" "0 of >= 2000 a stage" "make gpu-test TESTS=stages" "$n" "$(none "$n")"
+    n=
+    [ -f "$build/tests/gpu_sanitize.log" ] && n=$(grep -c '^not ok' "$build/tests/gpu_sanitize.log")
+    row "GPU: compute-sanitizer's four tools, reports" "0" "make gpu-test TESTS=sanitize" "$n" "$(none "$n")"
+}
+table > "$build/fortress.txt" || exit 5
+column -t -s $'\t' "$build/fortress.txt"
+[ $missed -eq 0 ] || exit 1
+[ $unknown -eq 0 ] || exit 77
