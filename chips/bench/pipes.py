@@ -171,7 +171,7 @@ PIPES = ["FFMA", "FMUL", "FADD", "FMNMX", "FSEL", "FSETP", "F2FP", "HADD2", "HAD
          "RCP", "LG2", "F2I", "POPC", "HMMA", "HMMA8", "SHFL", "SHFLI", "LDS", "LDS64", "LDS128",
          "STS", "STS64", "STS128", "LDSM1", "LDSM2", "LDSM4", "LDSMT4", "STSM1", "STSM4", "LDG",
          "LDG128", "R2UR", "VOTE", "UIADD3", "UMOV", "NOP", "WARPSYNC", "CLOCK", "CLOCK64",
-         "TID", "ATOMS", "ZERO64"]
+         "TID", "LDC", "ATOMS", "ZERO64"]
 MIXED = ["FFMA", "FMUL", "IMAD", "IADD3", "LOP3", "FMNMX", "ISETP", "HADD2F", "HFMA2", "F2FP",
          "EX2", "HMMA", "SHFL", "LDS", "LDS128", "STS", "LDSM4", "UIADD3"]
 WIDE = {"LDS64": 8, "STS64": 8, "LDS128": 16, "STS128": 16, "LDSM1": 16, "LDSM2": 16, "LDSM4": 16,
@@ -232,7 +232,7 @@ def pairs():
 
 
 def latency():
-    for name in sorted(VARIABLE - {"CTAID", "SMID", "LDC", "LDC64"}):
+    for name in sorted(VARIABLE - {"CTAID", "SMID"}):
         strides = {4: ""}
         if name.startswith(("LDS", "ATOMS")):
             base = WIDE.get(name, 4)
@@ -329,7 +329,7 @@ def ports():
 
 QUEUED = ["EX2", "F2I", "POPC", "LDS", "LDS64", "LDS128", "STS", "STS128", "LDSM1", "LDSM4", "STSM4",
           "SHFL", "ATOMS", "LDG", "LDG128", "STG", "STG128", "LDGSTS", "HMMA", "R2UR", "FFMA", "IADD3",
-          "TID", "IMADW"]
+          "TID", "LDC", "IMADW"]
 
 
 def depth():

@@ -74,6 +74,7 @@ OPS = {
     "STG64": (0x7986, 0xC101B04, "STG.E.64 desc[UR4][{a}.64], {b}"),
     "STG128": (0x7986, 0xC101D04, "STG.E.128 desc[UR4][{a}.64], {b}"),
     "LDGSTS": (0x7FAE, 0xB901C44, "LDGSTS.E.BYPASS.128 [{d}], desc[UR4][{a}.64]"),
+    "LDC": (0xFF007B82 | 0x224 // 4 << 40, 0x800, "LDC {d}, c[0x0][0x224]"),
     "LDGDEPBAR": (0x79AF, 0, "LDGDEPBAR"),
     "DEPBAR": (0x000080000000791A, 0, "DEPBAR.LE SB0, 0x0"),
     "NOP": (0x7918, 0, "NOP"),
@@ -98,7 +99,6 @@ OPS = {
 VARIABLE = {
     "EX2", "RCP", "LG2", "F2I", "POPC", "SHFL", "SHFLI", "LDS", "LDS64", "LDS128", "LDSM1", "LDSM2",
     "LDSM4", "LDSMT4", "ATOMS", "LDG", "LDG64", "LDG128", "TID", "CTAID", "SMID", "LDC",
-    "LDC64",
 }
 # Nothing comes back, but sources are read at no fixed time.
 READS_LATE = {"STS", "STS64", "STS128", "STSM1", "STSM4", "STG", "STG64", "STG128", "LDGSTS"}
