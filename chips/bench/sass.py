@@ -22,6 +22,7 @@ import struct
 
 RZ = 255
 STALL, YIELD, WRITE, READ, WAIT, REUSE = 41, 45, 46, 49, 52, 58
+ALIGN = "(line)"  # stands as a label
 
 # name: low word, high word, text; fields d, a, b, c are filled in from the operands.
 OPS = {
@@ -256,6 +257,13 @@ def label(name):
     return i
 
 
+def align():
+    """To the next line of 128 bytes, by what is never reached."""
+    i = label("")
+    i.label = ALIGN
+    return i
+
+
 def branch(name, **control):
     i = Instruction(0x7947, 0x3800000, "BRA", "target").control(**control)
     i.target = name
@@ -272,7 +280,11 @@ def assemble(program):
     """Bytes, and the text that nvdisasm should show for each instruction."""
     at, where, code = 0, {}, []
     for i in program:
-        if i.label:
+        if i.label == ALIGN:
+            while at % 128:
+                code.append(op("NOP"))
+                at += 16
+        elif i.label:
             where[i.label] = at
         else:
             code.append(i)
