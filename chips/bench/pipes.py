@@ -244,6 +244,14 @@ def latency():
                 body = [place(name, i, stall=2, wr=0, wait=1 if i else 0) for i in range(u)]
                 yield Program("latency", f"{name}{mark}/{u}", [Role([0], body)], stride=stride,
                               instructions=u)
+    for name, stride in (("LDG", 4), ("LDG64", 8), ("LDG128", 16)):  # lanes side by side
+        for u in (SHORT, LONG):
+            body = [place(name, i, stall=2, wr=0, wait=1 if i else 0) for i in range(u)]
+            yield Program("latency", f"{name}/row/{u}", [Role([0], body)], global_stride=stride,
+                          instructions=u)
+        for where in ("1w", "4w", "4s", "16"):
+            yield from sizes("row", f"{name}/{where}", lambda u: [name] * u, PLACES[where],
+                             global_stride=stride)
     for name in sorted(READS_LATE | {"LDS", "LDS128", "LDG", "LDG128", "LDSM4", "SHFL"}):
         for u in (SHORT, LONG):
             body = [place(name, i, stall=2, rd=0, wait=1 if i else 0) for i in range(u)]
