@@ -8,6 +8,7 @@
 enum how {
     SLOTS,    /* out[16 cta + k] for k < n_out */
     RING,     /* a ring of pointers first: c nodes of d bytes, neighbours half of it apart */
+    RING_FAR, /* the same, and L2 holds other lines when a launch begins */
     LINES,    /* out[2048 ..]: a latencies */
     STREAMS,  /* cycles, ns at both ends */
     TMA,      /* a tensor map stands where the data pointer is */
@@ -130,7 +131,7 @@ static const char *run_slots(struct bench *b, const struct kernel *k) {
     void *with_map[] = {&b->results, &map, &a, &bb, &c, &d, &n_boxes};
     if (tma && (why = tensor_map(b, k, n_boxes, &map))) return why;
     int ring_step = 0;
-    if (k->how == RING) {
+    if (k->how == RING || k->how == RING_FAR) {
         /* c nodes of d bytes; the step is prime to c where c is a power of two, and far */
         ring_step = k->c > 64 ? (k->c / 2 + 17) | 1 : 1;
         if ((why = helper(b, "make_ring", k->c, k->d, ring_step))) return why;
@@ -140,7 +141,7 @@ static const char *run_slots(struct bench *b, const struct kernel *k) {
     double *ns = malloc(k->reps * sizeof *ns);
     if (!x || !ns) return "no memory";
     for (int rep = -1; rep < k->reps && !why; rep++) {
-        if (k->how == TMA_FAR) /* what the last launch left in L2 goes */
+        if (k->how == TMA_FAR || k->how == RING_FAR) /* what the last launch left in L2 goes */
             why = helper(b, "touch", 1 << 30, 0, 0);
         if (!why) why = launch(b, k, f, tma ? with_map : plain, false);
         if (!why) why = fetch(b, host, (size_t)k->grid * 128);

@@ -210,6 +210,46 @@ BENCH tma_load(uint64_t *out, const __grid_constant__ CUtensorMap map, int a, in
     out[16 * blockIdx.x + 4] = nanoseconds();
 }
 
+/* b loads at once, of c boxes in turn, all to one place and one barrier, issued by all warps: nothing
+ * but the engine's own rate. Nine times, so that up to 9 b boxes are in L2 at the last, which counts.
+ * out: [0] cycles until all are there, [1] until warp 0 has issued its share, [3] ns at the start,
+ * [4] at the end. */
+BENCH tma_burst(uint64_t *out, const __grid_constant__ CUtensorMap map, int a, int b, int c, int d,
+                int n_boxes) {
+    extern __shared__ __align__(1024) char smem[];
+    uint32_t barrier = smem_address(smem), slot = barrier + 1024;
+    int warp = threadIdx.x / 32, n_warps = blockDim.x / 32;
+    if (threadIdx.x == 0) {
+        mbarrier_init(barrier, 1);
+        fence_mbarrier_init();
+        fence_proxy_async();
+        prefetch_tensormap(&map);
+    }
+    int first = blockIdx.x * d % n_boxes * a, row = first + warp * a, rows = c * a, step = n_warps * a;
+    uint64_t ns = 0, t = 0, issued = 0;
+#pragma unroll 1
+    for (int pass = 0; pass < 9; pass++) {
+        if (threadIdx.x == 0) mbarrier_arrive_expect_tx(barrier, b * a * 128);
+        __syncthreads();
+        if (threadIdx.x % 32) continue;
+        ns = nanoseconds();
+        t = cycles();
+#pragma unroll 1
+        for (int i = warp; i < b; i += n_warps, row += step) {
+            if (row >= first + rows) row -= rows;
+            load_2d(slot, &map, barrier, 0, row);
+        }
+        issued = cycles() - t;
+        wait_for(barrier, pass & 1);
+        t = cycles() - t;
+    }
+    if (threadIdx.x) return;
+    out[16 * blockIdx.x] = t;
+    out[16 * blockIdx.x + 1] = issued;
+    out[16 * blockIdx.x + 3] = ns;
+    out[16 * blockIdx.x + 4] = nanoseconds();
+}
+
 /* b stores of a box, c of them a group; out: [0] until all are written, [1] until the last group's
  * source may be reused. */
 BENCH tma_store(uint64_t *out, const __grid_constant__ CUtensorMap map, int a, int b, int c, int d,

@@ -20,6 +20,7 @@ loop and clocks cancel. Warp w runs on sub-core w % 4, which the program `place`
 """
 
 import functools
+import math
 import re
 import struct
 import subprocess
@@ -171,7 +172,7 @@ PIPES = ["FFMA", "FMUL", "FADD", "FMNMX", "FSEL", "FSETP", "F2FP", "HADD2", "HAD
          "RCP", "LG2", "F2I", "POPC", "HMMA", "HMMA8", "SHFL", "SHFLI", "LDS", "LDS64", "LDS128",
          "STS", "STS64", "STS128", "LDSM1", "LDSM2", "LDSM4", "LDSMT4", "STSM1", "STSM4", "LDG",
          "LDG128", "R2UR", "VOTE", "UIADD3", "UMOV", "NOP", "WARPSYNC", "CLOCK", "CLOCK64",
-         "TID", "ATOMS", "ZERO64"]
+         "TID", "LDC", "ATOMS", "ZERO64"]
 MIXED = ["FFMA", "FMUL", "IMAD", "IADD3", "LOP3", "FMNMX", "ISETP", "HADD2F", "HFMA2", "F2FP",
          "EX2", "HMMA", "SHFL", "LDS", "LDS128", "STS", "LDSM4", "UIADD3"]
 WIDE = {"LDS64": 8, "STS64": 8, "LDS128": 16, "STS128": 16, "LDSM1": 16, "LDSM2": 16, "LDSM4": 16,
@@ -232,7 +233,7 @@ def pairs():
 
 
 def latency():
-    for name in sorted(VARIABLE - {"CTAID", "SMID", "LDC", "LDC64"}):
+    for name in sorted(VARIABLE - {"CTAID", "SMID"}):
         strides = {4: ""}
         if name.startswith(("LDS", "ATOMS")):
             base = WIDE.get(name, 4)
@@ -243,6 +244,14 @@ def latency():
                 body = [place(name, i, stall=2, wr=0, wait=1 if i else 0) for i in range(u)]
                 yield Program("latency", f"{name}{mark}/{u}", [Role([0], body)], stride=stride,
                               instructions=u)
+    for name, stride in (("LDG", 4), ("LDG64", 8), ("LDG128", 16)):  # lanes side by side
+        for u in (SHORT, LONG):
+            body = [place(name, i, stall=2, wr=0, wait=1 if i else 0) for i in range(u)]
+            yield Program("latency", f"{name}/row/{u}", [Role([0], body)], global_stride=stride,
+                          instructions=u)
+        for where in ("1w", "4w", "4s", "16"):
+            yield from sizes("row", f"{name}/{where}", lambda u: [name] * u, PLACES[where],
+                             global_stride=stride)
     for name in sorted(READS_LATE | {"LDS", "LDS128", "LDG", "LDG128", "LDSM4", "SHFL"}):
         for u in (SHORT, LONG):
             body = [place(name, i, stall=2, rd=0, wait=1 if i else 0) for i in range(u)]
@@ -329,7 +338,7 @@ def ports():
 
 QUEUED = ["EX2", "F2I", "POPC", "LDS", "LDS64", "LDS128", "STS", "STS128", "LDSM1", "LDSM4", "STSM4",
           "SHFL", "ATOMS", "LDG", "LDG128", "STG", "STG128", "LDGSTS", "HMMA", "R2UR", "FFMA", "IADD3",
-          "TID", "IMADW"]
+          "TID", "LDC", "IMADW"]
 
 
 def depth():
@@ -470,6 +479,10 @@ def instruction_cache():
             yield Program("icache", f"{size}K/stall1/{where}",
                           [Role(PLACES[where], [place("FFMA", i) for i in range(n)])],
                           instructions=n, passes=4, reps=3)
+        for where in ("1w", "4s"):  # one a cycle
+            yield Program("icache", f"{size}K/fmul/{where}",
+                          [Role(PLACES[where], [place("FMUL", i) for i in range(n)])],
+                          instructions=n, passes=4, reps=3)
         if size <= 128:
             for shown, other in (("other-smsp", 1), ("same-smsp", 4)):
                 yield Program("icache2", f"{size}K/{shown}",
@@ -478,10 +491,29 @@ def instruction_cache():
                               instructions=n, passes=4, reps=3)
 
 
+def jumps():
+    """Branches from line to line of 128 bytes, in an order that no prefetcher guesses; all lines of a
+    size, twice, the second time by those warm."""
+    for size in (1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 80, 96, 112, 128, 144, 160, 192,
+                 256):
+        n = size * 8
+        step = next(k for k in range(n * 5 // 8 | 1, 2 * n, 2) if math.gcd(k, n) == 1)
+        order = [k * step % n for k in range(n)]
+        after = {a: b for a, b in zip(order, order[1:])}
+        for where in ("1w", "4s"):
+            body = [branch("b0", stall=5), align()]
+            for k in range(n):
+                go = branch(f"b{after[k]}" if k in after else "end", stall=5)
+                body += [label(f"b{k}"), go, *[op("NOP") for _ in range(7)]]
+            yield Program("icjump", f"{size}K/{where}", [Role(PLACES[where], body + [label("end")])],
+                          instructions=n, passes=4, reps=3)
+
+
 def barriers():
+    """From one BAR to the next there must be 8 cycles: with 5, 16 warps never meet."""
     for n in (1, 2, 4, 8, 16):
         for u in (16, 48):
-            body = [barrier("SYNC", 1, 32 * n, stall=5) for _ in range(u)]
+            body = [barrier("SYNC", 1, 32 * n, stall=8) for _ in range(u)]
             yield Program("bar", f"SYNC/{n}/{u}", [Role(range(n), body)], instructions=u)
     # Warp 0 comes last. Stamps: before, after, and after another instruction of each pipe.
     for n in (2, 4, 8, 16):
@@ -498,16 +530,17 @@ def barriers():
     for n, givers, takers in ((2, [0], [1]), (2, [0], [4]), (8, range(4), range(4, 8))):
         give = Role(givers, nops(40) + [op("CLOCK", d=64, stall=2),
                                         barrier("ARV", 1, 32 * n, stall=1),
-                                        op("CLOCK", d=65, stall=2)])
+                                        op("CLOCK", d=65, stall=2), op("CLOCK", d=66, stall=2)])
+        # a BAR.SYNC is not waited for at once, but by the next access to memory
         take = Role(takers, [op("CLOCK", d=64, stall=2), barrier("SYNC", 1, 32 * n, stall=1),
                              op("CLOCK", d=65, stall=2), place("LDS", 1, stall=2, wr=0),
                              op("CLOCK", d=66, stall=2)])
         yield Program("handover", f"SYNC/{n}/{givers[0]}-{takers[0]}", [give, take], stamps=3)
         for u in (8, 24):
-            a = [i for _ in range(u) for i in (barrier("SYNC", 1, 32 * n, stall=5),
-                                               barrier("ARV", 2, 32 * n, stall=5))]
-            b = [i for _ in range(u) for i in (barrier("ARV", 1, 32 * n, stall=5),
-                                               barrier("SYNC", 2, 32 * n, stall=5))]
+            a = [i for _ in range(u) for i in (barrier("SYNC", 1, 32 * n, stall=8),
+                                               barrier("ARV", 2, 32 * n, stall=8))]
+            b = [i for _ in range(u) for i in (barrier("ARV", 1, 32 * n, stall=8),
+                                               barrier("SYNC", 2, 32 * n, stall=8))]
             yield Program("pingpong", f"{n}/{givers[0]}-{takers[0]}/{u}",
                           [Role(givers, a), Role(takers, b)], instructions=u)
 
@@ -560,6 +593,18 @@ def wgmma():
                     yield Program("hgmma-waited", f"{kind}{n}/{where}/{per_group}/{groups}",
                                   [Role(warps, body, setup=GDESC)], instructions=groups * per_group,
                                   wide=n == 256)
+    # After a pause of k NOPs of 15 cycles: is a tensor core that was idle late? The same beside a
+    # warpgroup that keeps it busy.
+    for kind, n in (("ss", 64), ("rs", 64), ("ss", 128), ("rs", 128)):
+        for where in ("alone", "beside"):
+            body = []
+            for k, pause in enumerate((0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)):
+                body += products(kind, n, 1, 0) + nops(pause) + [op("CLOCK", d=24 + 2 * k, stall=2)]
+                body += products(kind, n, 1, 0) + [op("CLOCK", d=25 + 2 * k, stall=2)]
+            other = [Role(range(4, 8), steady(kind, n, 8, 2), 40, setup=GDESC)]
+            yield Program("hgmma-pause", f"{kind}{n}/{where}",
+                          [Role(range(4), body, setup=GDESC, stamps_at=24)] +
+                          (other if where == "beside" else []), stamps=30)
     for name, make in {"arrive": lambda: [op("WGARRIVE", stall=2)],
                        "wait": lambda: [hgmma_wait(0, stall=2)]}.items():
         for u in (16, 48):
@@ -697,8 +742,8 @@ def probe():
     yield Bare("probe", f"faults: R{HIGHEST + 1}", [mov_imm(HIGHEST + 1, 1, stall=8)])
 
 
-BENCHES = [probe, place_check, issue, latency, depth, wgmma, beside_wgmma, ports, arbitration, branches, barriers, stall_counts,
-           wavefronts, pairs, instruction_cache]
+BENCHES = [probe, place_check, issue, latency, depth, wgmma, beside_wgmma, ports, arbitration,
+           branches, barriers, stall_counts, wavefronts, pairs, jumps, instruction_cache]
 
 
 @functools.lru_cache(maxsize=None)

@@ -22,6 +22,7 @@ import struct
 
 RZ = 255
 STALL, YIELD, WRITE, READ, WAIT, REUSE = 41, 45, 46, 49, 52, 58
+ALIGN = "(line)"  # stands as a label
 
 # name: low word, high word, text; fields d, a, b, c are filled in from the operands.
 OPS = {
@@ -74,6 +75,7 @@ OPS = {
     "STG64": (0x7986, 0xC101B04, "STG.E.64 desc[UR4][{a}.64], {b}"),
     "STG128": (0x7986, 0xC101D04, "STG.E.128 desc[UR4][{a}.64], {b}"),
     "LDGSTS": (0x7FAE, 0xB901C44, "LDGSTS.E.BYPASS.128 [{d}], desc[UR4][{a}.64]"),
+    "LDC": (0xFF007B82 | 0x224 // 4 << 40, 0x800, "LDC {d}, c[0x0][0x224]"),
     "LDGDEPBAR": (0x79AF, 0, "LDGDEPBAR"),
     "DEPBAR": (0x000080000000791A, 0, "DEPBAR.LE SB0, 0x0"),
     "NOP": (0x7918, 0, "NOP"),
@@ -98,7 +100,6 @@ OPS = {
 VARIABLE = {
     "EX2", "RCP", "LG2", "F2I", "POPC", "SHFL", "SHFLI", "LDS", "LDS64", "LDS128", "LDSM1", "LDSM2",
     "LDSM4", "LDSMT4", "ATOMS", "LDG", "LDG64", "LDG128", "TID", "CTAID", "SMID", "LDC",
-    "LDC64",
 }
 # Nothing comes back, but sources are read at no fixed time.
 READS_LATE = {"STS", "STS64", "STS128", "STSM1", "STSM4", "STG", "STG64", "STG128", "LDGSTS"}
@@ -256,6 +257,13 @@ def label(name):
     return i
 
 
+def align():
+    """To the next line of 128 bytes, by what is never reached."""
+    i = label("")
+    i.label = ALIGN
+    return i
+
+
 def branch(name, **control):
     i = Instruction(0x7947, 0x3800000, "BRA", "target").control(**control)
     i.target = name
@@ -272,7 +280,11 @@ def assemble(program):
     """Bytes, and the text that nvdisasm should show for each instruction."""
     at, where, code = 0, {}, []
     for i in program:
-        if i.label:
+        if i.label == ALIGN:
+            while at % 128:
+                code.append(op("NOP"))
+                at += 16
+        elif i.label:
             where[i.label] = at
         else:
             code.append(i)

@@ -113,44 +113,68 @@ BENCH wake_up(ARGUMENTS) {
     if (threadIdx.x == 0) out[0] = woke - arrived;
 }
 
-/* a fences of each kind: [0] proxy.async, [1] membar.cta, [2] membar.gl, [3] __syncwarp, [4] with a
- * store to shared memory before each proxy fence, [5] with one to global before each membar.gl,
- * [6] fence.acq_rel.cluster */
+/* The same a times, the arrival b + i c cycles after the last one: more than a wake-up takes, or a
+ * phase is missed and all hangs. out + 2048: cycles from the arrival
+ * to the wake-up of each. */
+BENCH wake_ups(ARGUMENTS) {
+    __shared__ uint64_t barrier, clock_of[1024];
+    uint32_t at = smem_address(&barrier);
+    if (threadIdx.x == 0) mbarrier_init(at, 1);
+    asm volatile("" : "+r"(at)); // or its address is made anew between clock and arrival
+    __syncthreads();
+    if (threadIdx.x == 32) {
+        uint64_t t = cycles();
+        for (int i = 0; i < a; i++) {
+            while (cycles() - t < b + i * c)
+                ;
+            t = cycles();
+            mbarrier_arrive(at);
+            clock_of[i] = t;
+        }
+    }
+    uint64_t woke[4];
+    if (threadIdx.x == 0)
+#pragma unroll 1
+        for (int i = 0; i < a; i += 4) {
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                wait_for(at, k & 1);
+                woke[k] = cycles();
+            }
+            for (int k = 0; k < 4; k++) out[2048 + i + k] = woke[k];
+        }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < a; i++) out[2048 + i] -= clock_of[i];
+        out[0] = sm_number();
+    }
+}
+
+/* a x 8 fences of each kind: [0] proxy.async, [1] membar.cta, [2] membar.gl, [3] nothing but the
+ * loop, [4] with a store to shared memory before each proxy fence, [5] with one to global before each
+ * membar.gl, [6] fence.acq_rel.cluster, [7] with a store to shared memory before each membar.cta */
 BENCH fences(ARGUMENTS) {
     __shared__ uint32_t word[64];
-    uint64_t t[8];
-    for (int pass = 0; pass < 2; pass++) {
-        t[0] = cycles();
-#pragma unroll 1
-        for (int i = 0; i < a; i++) fence_proxy_async();
-        t[1] = cycles();
-#pragma unroll 1
-        for (int i = 0; i < a; i++) asm volatile("membar.cta;" ::: "memory");
-        t[2] = cycles();
-#pragma unroll 1
-        for (int i = 0; i < a; i++) asm volatile("membar.gl;" ::: "memory");
-        t[3] = cycles();
-#pragma unroll 1
-        for (int i = 0; i < a; i++) asm volatile("bar.warp.sync -1;" ::: "memory");
-        t[4] = cycles();
-#pragma unroll 1
-        for (int i = 0; i < a; i++) {
-            ((volatile uint32_t *)word)[threadIdx.x] = i;
-            fence_proxy_async();
-        }
-        t[5] = cycles();
-#pragma unroll 1
-        for (int i = 0; i < a; i++) {
-            ((volatile uint32_t *)data)[threadIdx.x] = i;
-            asm volatile("membar.gl;" ::: "memory");
-        }
-        t[6] = cycles();
-#pragma unroll 1
-        for (int i = 0; i < a; i++) asm volatile("fence.acq_rel.cluster;" ::: "memory");
-        t[7] = cycles();
+    volatile uint32_t *near = word, *far = (volatile uint32_t *)data;
+    uint64_t t[9];
+#define EIGHT(STATEMENT)                                                                           \
+    _Pragma("unroll 1") for (int i = 0; i < a; i++) {                                              \
+        _Pragma("unroll") for (int k = 0; k < 8; k++) { STATEMENT; }                               \
+    }                                                                                              \
+    t[n++] = cycles();
+    for (int pass = 0, n = 0; pass < 2; pass++, n = 0) {
+        t[n++] = cycles();
+        EIGHT(fence_proxy_async())
+        EIGHT(asm volatile("membar.cta;" ::: "memory"))
+        EIGHT(asm volatile("membar.gl;" ::: "memory"))
+        EIGHT(asm volatile("" ::: "memory"))
+        EIGHT(near[threadIdx.x % 64] = i; fence_proxy_async())
+        EIGHT(far[threadIdx.x] = i; asm volatile("membar.gl;" ::: "memory"))
+        EIGHT(asm volatile("fence.acq_rel.cluster;" ::: "memory"))
+        EIGHT(near[threadIdx.x % 64] = i; asm volatile("membar.cta;" ::: "memory"))
     }
     if (threadIdx.x == 0)
-        for (int i = 0; i < 7; i++) out[i] = t[i + 1] - t[i] + (word[i] == 0x12345);
+        for (int i = 0; i < 8; i++) out[i] = t[i + 1] - t[i] + (word[i] == 0x12345);
 }
 
 /* Registers given up and asked for, a times. out: [0] down, [1] up (of the last). */
@@ -230,7 +254,7 @@ BENCH cluster_memory(ARGUMENTS) {
 #pragma unroll
             for (int k = 0; k < 8; k++) {
                 float4 x;
-                asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                asm volatile("ld.volatile.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
                              : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
                              : "r"(there + threadIdx.x % 128 * 16 + k * 2048)
                              : "memory");

@@ -1,0 +1,574 @@
+"""From the results of microbenchmarks to the numbers of the timing model:
+
+    python3 chips/h200.py > chips/h200.txt                  from chips/recorded/
+    python3 chips/h200.py results/calibrate.tsv [NCU.tsv]    another board's: into chips/NAME.txt
+    python3 chips/h200.py --check [FILES]                    held-back measurements against predictions
+
+A parameter is computed from benches where there are some, and stands here as a constant where not.
+Sources: B microbenchmark; C what ptxas encodes; D data sheet; N counters; P recorded runs of the
+stages; M measured elsewhere; J judgement. Where a bench has not run, its parameter's older value is
+written instead, marked "(no bench)". What no model uses follows as comments."""
+
+import gzip
+import os
+import statistics
+import sys
+from collections import defaultdict
+
+RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded")
+BRANCH = 5  # cycles that a taken branch costs beyond its stall count: needed to read loops
+
+
+class Missing(Exception):
+    """A bench has not run."""
+
+
+class Results:
+    """Files of lines bench, variant, what, value, unit, least, most, n. A later file wins."""
+
+    def __init__(self, paths):
+        self.rows = {}
+        self.all = defaultdict(list)
+        for path in paths:
+            with (gzip.open if path.endswith(".gz") else open)(path, "rt", errors="replace") as f:
+                for line in f:
+                    field = line.rstrip("\n").split("\t")
+                    if len(field) > 3 and field[2] not in ("failed", "skipped"):
+                        self.rows[field[0], field[1], field[2]] = field[3]
+                        self.all[field[0], field[1], field[2]].append(field[3])
+
+    def text(self, bench, variant, what):
+        try:
+            return self.rows[bench, variant, what]
+        except KeyError:
+            raise Missing(f"{bench} {variant} {what}") from None
+
+    def __call__(self, bench, variant, what="out0"):
+        return float(self.text(bench, variant, what))
+
+    def list(self, bench, variant, what):
+        return [float(x) for x in self.text(bench, variant, what).split()]
+
+    def slope(self, bench, variant, warps=None):
+        """Cycles an instruction: a long body less a short one. warps: only theirs, not all."""
+        points = []
+        for b, v, what in self.rows:
+            if b == bench and what == "span" and v.rpartition("/")[0] == variant:
+                cycles = self(b, v, "span")
+                if warps is not None:
+                    each = dict(x.split(":") for x in self.text(b, v, "each").split())
+                    cycles = max(float(each[f"0.{w}"]) for w in warps)
+                points.append((self(b, v, "instructions"), cycles))
+        if len(points) < 2:
+            raise Missing(f"{bench} {variant}")
+        (n0, t0), (n1, t1) = min(points), max(points)
+        return (t1 - t0) / (n1 - n0)
+
+    def ctas(self, bench, variant, what="ctas"):
+        """(SM, ns at the start, clock at the start, at the end, ...) of each CTA."""
+        return [tuple(int(x) for x in cta.split(","))
+                for cta in self.text(bench, variant, what).split()]
+
+
+class Counters:
+    """Counters of the launches of `calibrate --only counted`: kernel, grid, block, cycles."""
+
+    def __init__(self, path):
+        self.launches = []
+        if path:
+            with open(path) as f:
+                names = next(f).rstrip("\n").split("\t")
+                self.launches = [dict(zip(names, line.rstrip("\n").split("\t"))) for line in f]
+
+    def inactive(self, grid, block, at_least):
+        """Elapsed less active cycles, a mean over the SMs, of the launch of that size that lasted
+        at_least that many cycles, the shortest such."""
+        found = [(float(r["elapsed"]), float(r["elapsed"]) - float(r["active"])) for r in self.launches
+                 if (int(r["grid"]), int(r["block"])) == (grid, block) and
+                 float(r["elapsed"]) >= at_least]
+        if not found:
+            raise Missing(f"counted {grid} x {block}")
+        return min(found)[1]
+
+
+# ---- what the parts of a bench's loop cost that are not what it measures: read off its SASS
+
+LINES_OVERHEAD = 46    # `lines`: from the first clock to the load, from its data to the second
+TRY_LOOP = 4 * 5 + 6 + 13 + 5 + BRANCH  # mbarrier_self's second loop, less four times the wait
+CLUSTER_LOOP = 62 - 16  # cluster_barriers: a round less what passes between arrival and release
+ATOMIC_LOOP = 63
+BULK_LOOP = 62
+
+
+def gap(r, variant):
+    """From a CTA's last clock to the first of the one that takes its place, cycles."""
+    by_sm = defaultdict(list)
+    for cta in r.ctas("launch", variant):
+        by_sm[cta[0]].append(cta[2:4])
+    gaps = []
+    for spans in by_sm.values():
+        ends = sorted(end for _, end in spans)
+        starts = sorted(start for start, _ in spans)
+        resident = sum(start < ends[0] for start in starts)
+        gaps += [start - end for start, end in zip(starts[resident:], ends)]
+    if not gaps:
+        raise Missing(variant)
+    return statistics.median(gaps)
+
+
+def mhz(r, load="132x256"):
+    return 1e3 * r("clock", load, "out0") / r("clock", load, "out1")
+
+
+def stream(r, variant):
+    """Bytes a nanosecond of all SMs."""
+    return r("stream", variant, "bytes") / r("stream", variant, "all")
+
+
+def per_clk(r, variant):
+    return stream(r, variant) * 1e3 / mhz(r)
+
+
+def one_sm(r):
+    """A TMA's rate: what 16 KiB more cost a load that is waited for."""
+    try:
+        few, many = "L2, 8 warps, 128 rows, 32", "L2, 8 warps, 128 rows, 63"
+        return 31 * 16384 / (r("tmaburst", many) - r("tmaburst", few))
+    except Missing:
+        few, many = r("tma", "L2, 1 CTA, 128 rows, 1"), r("tma", "L2, 1 CTA, 256 rows, 1")
+        return 64 * 16384 / (many - few)
+
+
+def lines(r, variant):
+    """Mean of the latencies, from their percentiles."""
+    at = (0, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 100)
+    x = r.list("lines", variant, "percentiles 1 2 5 10 .. 90 95 98 99")
+    x = [x[0], *x, x[-1]]
+    return sum((b - a) / 100 * (x[k] + x[k + 1]) / 2
+               for k, (a, b) in enumerate(zip(at, at[1:]))) - LINES_OVERHEAD
+
+
+def halves(r, variant):
+    """The nearer and the farther lines, split at the mean: (share, mean) each, from percentiles."""
+    at = (1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99)
+    x = r.list("lines", variant, "percentiles 1 2 5 10 .. 90 95 98 99")
+    middle = (x[0] + x[-1]) / 2
+    steps = [(b - a, (x[k] + x[k + 1]) / 2) for k, (a, b) in enumerate(zip(at, at[1:]))]
+    out = []
+    for side in (True, False):
+        part = [(w, v) for w, v in steps if (v < middle) == side]
+        weight = sum(w for w, _ in part)
+        out.append((weight / 98, sum(w * v for w, v in part) / weight - LINES_OVERHEAD))
+    return out
+
+
+def dram(r):
+    try:
+        return r("chase", "DRAM 524288 x 4096") / 8192
+    except Missing:
+        return lines(r, "DRAM 64 KiB apart, CTA 66")
+
+
+def fence(r, slot):
+    """Of eight in a row, less the loop with nothing in it."""
+    return (r("fences", "8 x 64, 1 warp", f"out{slot}") - r("fences", "8 x 64, 1 warp", "out3")) / 512
+
+
+def bar(r, variant="SYNC/2"):
+    """From the last BAR's issue to the next access to memory: a clock 2 cycles before the BAR, and
+    one 2 cycles behind the access."""
+    s = r.list("barlast", variant, "stamps 0.0")
+    return s[3] - 2 - (s[0] + 2)
+
+
+def wake(r):
+    """An arrival 5 cycles behind a clock; a clock 5 cycles behind the wait."""
+    return r("wakeups", "2000 on", "latency") - 10
+
+
+def group(r, kind, n):
+    """One product waited for, again and again: beyond its interval and 4 cycles of issue."""
+    return r.slope("hgmma-waited", f"{kind}{n}/wg0/1") - n / 2 - 4
+
+
+def idle(r, kind, n):
+    """The same after 600 cycles without one: what it takes longer. Issued 4 cycles behind a clock,
+    waited for 2 before the other."""
+    s = r.list("hgmma", f"{kind}{n}/wg0", "stamps 0.0")
+    return s[2] - s[0] - 6 - n / 2 - group(r, kind, n)
+
+
+def queue(r, kind):
+    """Products that a warp may have issued beside none finished: stamps show when the issue of k in
+    a row takes longer than their stalls."""
+    counts = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16)
+    s = r.list("hgmma", f"{kind}128/wg0", "stamps 0.0")
+    return max(c for k, c in enumerate(counts) if s[3 * k + 1] - s[3 * k] <= 2 * c + 8)
+
+
+def burst(r, name, where="1w"):
+    """From a burst's k = 0, 1, 2 ... instructions: what the clock before and behind them says."""
+    s = r.list("depth", f"{name}/{where}", "stamps 0.0")
+    return [b - a for a, b in zip(s[::2], s[1::2])]
+
+
+def mio_queue(r):
+    """STS128 leave the queue every 10 cycles. The k-th is the first to wait: it entered when the second
+    left, so the k - 2 between them stood in the queue."""
+    cycles = burst(r, "STS128")
+    return next(k for k in range(1, len(cycles)) if cycles[k] > cycles[k - 1] + 1) - 2
+
+
+def counted_overhead(r, n):
+    return (n.inactive(132, 128, 5000) + n.inactive(132, 128, 50000)) / 2
+
+
+def counted_gap(r, n):
+    """660 CTAs, one a SM: four times an SM is empty while another CTA comes."""
+    return (n.inactive(660, 128, 0) - n.inactive(132, 128, 5000)) / 4
+
+
+# name, unit, digits, value (a function of results and counters, or a constant), source, and the value
+# to fall back on where the function finds no bench
+PARAMETERS = [
+    ("sms", "count", 0, lambda r, n: next(float(v) for k, v in r.rows.items()
+                                          if k[0] == "machine" and k[2] == "sms"), "driver", 132),
+    ("sm_warps", "warps", 0, 64, "D"),
+    ("sm_ctas", "CTAs", 0, 32, "D"),
+    ("sm_registers", "registers", 0, 65536, "D"),
+    ("sm_shared_bytes", "bytes", 0, 233472, "D"),
+    ("cta_shared_reserved", "bytes", 0, 1024, "D"),
+    ("launch_overhead", "cycles", 0, counted_overhead,
+     "N elapsed less active, 132 CTAs of 128 that stay 10000, 100000", 3000),
+    ("cta_launch", "cycles", 0, counted_gap, "N the same, 660 CTAs one a SM", 500),
+    None,
+    ("scheduler", "policy", 0, 0, "B arbitration: the same warp, then the youngest"),
+    ("branch_penalty", "cycles", 0, lambda r, n: r.slope("branch", "forward/1w") - 5,
+     "B branch forward/1w less stall 5", 12),
+    ("branch_untaken", "cycles", 0, lambda r, n: r.slope("branch", "not-taken/1w") - 5,
+     "B branch not-taken/1w less stall 5", 0),
+    ("bsync_penalty", "cycles", 0, lambda r, n: r.slope("branch", "bssy/1w") - 6,
+     "B branch bssy/1w less stalls 6", 11),
+    ("port_window", "cycles", 0, 3, "B depth FFMA/1w: 5 6 8 10 (and Ampere, M)"),
+    ("port_hmma", "flag", 0, 1, "B depth2 HMMA*6+FFMA"),
+    ("port_hgmma", "share", 2, 0, "J; see besidewg"),
+    ("icache_l0_bytes", "bytes", 0, 6144, "M (Blackwell)"),
+    ("icache_l0_prefetch", "lines", 0, 8, "F (Ampere)"),
+    ("icache_l1_bytes", "bytes", 0, 131072, "B icache: 112 KiB run at full speed, 144 do not"),
+    ("icache_warm", "flag", 0, 1, "B icache: up to 48 KiB even a first launch is not late"),
+    ("icache_l1_latency", "cycles", 0, 20, "J"),
+    ("icache_l2_latency", "cycles", 0, 250, "J"),
+    None,
+    ("fma_interval", "cycles", 0, lambda r, n: r.slope("issue", "FMUL/1w"), "B issue FMUL/1w", 1),
+    ("fma_heavy_interval", "cycles", 0, lambda r, n: r.slope("issue", "HADD2F/1w"),
+     "B issue HADD2F/1w", 2),
+    ("fma_wide_interval", "cycles", 0, lambda r, n: r.slope("issue", "IMADW/1w"),
+     "B issue IMADW/1w", 4),
+    ("alu_interval", "cycles", 0, lambda r, n: r.slope("issue", "ISETP/1w"), "B issue ISETP/1w", 2),
+    ("uniform_interval", "cycles", 0, lambda r, n: r.slope("issue", "UIADD3/1w"),
+     "B issue UIADD3/1w", 2),
+    ("hmma_interval", "cycles", 0, lambda r, n: r.slope("issue", "HMMA/1w"), "B issue HMMA/1w", 6),
+    ("hmma_k8_interval", "cycles", 0, lambda r, n: r.slope("issue", "HMMA8/1w"), "B issue HMMA8/1w",
+     4),
+    ("xu_interval", "cycles", 0, lambda r, n: r.slope("issue", "EX2/1w"), "B issue EX2/1w", 8),
+    ("xu_latency", "cycles", 0, lambda r, n: r.slope("latency", "EX2"), "B latency EX2", 17),
+    ("xu_queue", "entries", 0, 2, "B depth EX2/1w: the third waits"),
+    ("xu_start", "cycles", 0, lambda r, n: burst(r, "EX2")[3] - 5 - 8,
+     "B depth EX2/1w: the third enters 13 cycles behind the first, the second's start", 5),
+    None,
+    ("mio_queue", "entries", 0, lambda r, n: mio_queue(r), "B depth STS128/1w: the 11th waits", 9),
+    ("mio_start", "cycles", 0, 6, "B depth LDS/1w: the 14th waits; STS128 says 7"),
+    ("mio_read_interval", "cycles", 0, lambda r, n: r.slope("issue", "STS/1w") / 2,
+     "B issue STS/1w: two registers", 2),
+    ("s2r_sm_interval", "cycles", 0, lambda r, n: r.slope("issue", "TID/4s") / 4,
+     "B issue TID/4s", 2),
+    ("mio_inflight", "entries", 0, 12, "B depth LDSM4/4s"),
+    ("data_spacing", "cycles", 0, lambda r, n: r.slope("latency", "LDS/x2") - r.slope("latency", "LDS/x1"),
+     "B latency LDS/x2 less LDS/x1", 2),
+    ("mio_sm_interval", "cycles", 0, lambda r, n: r.slope("issue", "LDS/4s") / 4, "B issue LDS/4s", 1),
+    ("lg_queue", "entries", 0, 12, "J; depth LDG/4s: more than 15"),
+    ("lds_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDS/x1"), "B latency LDS/x1", 24),
+    ("lds64_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDS64/x1") - 2,
+     "B latency LDS64/x1 less a wavefront's spacing", 24),
+    ("lds128_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDS128/x1") - 6,
+     "B latency LDS128/x1 less three", 26),
+    ("ldsm_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDSM1/x1"), "B latency LDSM1/x1",
+     29),
+    ("lds_war", "cycles", 0, lambda r, n: r.slope("war", "LDS"), "B war LDS", 9),
+    ("sts_war", "cycles", 0, lambda r, n: r.slope("war", "STS"), "B war STS", 12),
+    ("sts64_war", "cycles", 0, lambda r, n: r.slope("war", "STS64"), "B war STS64", 14),
+    ("sts128_war", "cycles", 0, lambda r, n: r.slope("war", "STS128"), "B war STS128", 18),
+    ("shfl_latency", "cycles", 0, lambda r, n: r.slope("latency", "SHFL"), "B latency SHFL", 24),
+    ("shfl_war", "cycles", 0, lambda r, n: r.slope("war", "SHFL"), "B war SHFL", 9),
+    ("s2r_latency", "cycles", 0, lambda r, n: r.slope("latency", "TID"), "B latency TID", 20),
+    ("ldc_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDC"), "B latency LDC", 28),
+    ("ldc_interval", "cycles", 0, lambda r, n: r.slope("issue", "LDC/1w"), "B issue LDC/1w", 8),
+    ("r2ur_latency", "cycles", 0, 13, "C"),
+    None,
+    ("l1_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDG/row"), "B latency LDG/row", 37),
+    ("l1_war", "cycles", 0, lambda r, n: r.slope("war", "LDG"), "B war LDG", 11),
+    ("stg_war", "cycles", 0, lambda r, n: r.slope("war", "STG"), "B war STG", 13),
+    ("stg64_war", "cycles", 0, lambda r, n: r.slope("war", "STG64"), "B war STG64", 15),
+    ("stg128_war", "cycles", 0, lambda r, n: r.slope("war", "STG128"), "B war STG128", 19),
+    ("ldgsts_war", "cycles", 0, lambda r, n: r.slope("war", "LDGSTS"), "B war LDGSTS", 13),
+    ("l1_total_bytes", "bytes", 0, 262144, "D"),
+    ("l2_latency", "cycles", 0, lambda r, n: r("chase", "cg 65536 x 128") / 65536,
+     "B chase cg, 8 MiB; a mean over near and far lines", 280),
+    ("l2_bytes", "bytes", 0, lambda r, n: next(float(v) for k, v in r.rows.items()
+                                               if k[0] == "machine" and k[2] == "L2"), "driver",
+     52428800),
+    ("l2_sm_bytes_per_clk", "bytes", 1, lambda r, n: max(one_sm(r), per_clk(r, "read L2, 1 SM")),
+     "B the better of stream read L2, 1 SM, and a TMA's rate", 54),
+    ("l2_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "read L2 24 MiB, 132 SMs"),
+     "B stream read L2 24 MiB, 132 SMs", 5500),
+    ("dram_latency", "cycles", 0, lambda r, n: dram(r), "B chase DRAM, or lines DRAM", 680),
+    ("dram_bytes_per_ns", "bytes", 0, lambda r, n: stream(r, "read DRAM, 264 CTAs"),
+     "B stream read DRAM, 264 CTAs", 4000),
+    ("membar_cta", "cycles", 0, lambda r, n: fence(r, 1), "B fences", 20),
+    ("membar_gpu", "cycles", 0, lambda r, n: fence(r, 2), "B fences", 270),
+    ("atomic_latency", "cycles", 0, lambda r, n: r("atomics", "atom, 1 thread") / 256 - ATOMIC_LOOP,
+     "B atomics, atom, 1 thread, less its loop", 350),
+    None,
+    ("bar_arrive", "cycles", 0, 3, "B bar SYNC/1"),
+    ("bar_interval", "cycles", 0, 2, "B bar SYNC/8"),
+    ("bar_release", "cycles", 0, lambda r, n: bar(r) - 3, "B barlast SYNC/2 less the arrival", 26),
+    ("mbarrier_arrive", "cycles", 0, 16, "M"),
+    ("mbarrier_wake", "cycles", 0, lambda r, n: wake(r) - 16, "B wakeups less the arrival", 36),
+    ("mbarrier_try", "cycles", 0,
+     lambda r, n: (r("mbarrier", "self 256", "out1") / 64 - TRY_LOOP) / 4,
+     "B mbarrier self, less its loop", 36),
+    ("cluster_release", "cycles", 0,
+     lambda r, n: r("cluster", "barriers 64, 2 CTAs of 32", "out1") / 64 - CLUSTER_LOOP,
+     "B cluster barriers, relaxed, less the loop", 180),
+    ("dsmem_latency", "cycles", 0, 181, "M; cluster memory: a load in some 185"),
+    ("dsmem_bytes_per_clk", "bytes", 1,
+     lambda r, n: 64 * 8 * 256 * 16 / r("cluster", "memory 64, 2 CTAs of 256", "out2"),
+     "B cluster memory, stores of two CTAs of 256", 20),
+    None,
+    ("hgmma_overhead_ss", "cycles", 0, 16, "P"),
+    ("hgmma_min_rs", "cycles", 0, 13, "P"),
+    ("hgmma_tail_ss", "cycles", 0, lambda r, n: group(r, "ss", 64) - 4,
+     "B hgmma-waited ss64/wg0/1 less interval, issue and start", 66),
+    ("hgmma_tail_rs", "cycles", 0, lambda r, n: group(r, "rs", 64) - 4,
+     "B hgmma-waited rs64/wg0/1, the same", 64),
+    ("hgmma_start", "cycles", 0, 4, "J: a part of the tail"),
+    ("hgmma_queue_ss", "entries", 0, lambda r, n: queue(r, "ss"), "B hgmma ss128/wg0", 6),
+    ("hgmma_queue_rs", "entries", 0, lambda r, n: queue(r, "rs"), "B hgmma rs128/wg0", 5),
+    ("tma_interval", "cycles", 0,
+     lambda r, n: (r("tmaburst", "L2, 8 warps, 1 rows, 128") -
+                   r("tmaburst", "L2, 8 warps, 1 rows, 64")) / 64,
+     "B tmaburst, boxes of 128 bytes", 32),
+    ("tma_latency", "cycles", 0,
+     lambda r, n: r("bulk", "128 bytes") / 64 - BULK_LOOP - r("chase", "cg 65536 x 128") / 65536,
+     "B bulk 128 bytes less its loop and an L2 latency", 170),
+    ("tma_bytes_per_clk", "bytes", 1, lambda r, n: one_sm(r), "B tmaburst, or tma, 256 rows less 128",
+     54),
+]
+
+# The same for numbers that no model has a use for yet.
+MORE = [
+    ("sm_mhz", "MHz", 0, lambda r, n: mhz(r), "B clock 132x256: cycles a ns of FFMA on all SMs"),
+    ("cta_to_cta_clocks", "cycles", 0, lambda r, n: gap(r, "660 CTAs 128 threads, 1 a SM"),
+     "B launch: from a CTA's last clock to the first of the one in its place"),
+    ("l2_near_latency", "cycles", 0, lambda r, n: halves(r, "L2, CTA 0")[0][1],
+     "B lines L2, CTA 0: the nearer part"),
+    ("l2_near_share", "share", 2, lambda r, n: halves(r, "L2, CTA 0")[0][0], "B the same"),
+    ("l2_far_latency", "cycles", 0, lambda r, n: halves(r, "L2, CTA 0")[1][1],
+     "B the same: the farther part"),
+    ("dram_near_latency", "cycles", 0, lambda r, n: halves(r, "DRAM, CTA 0")[0][1],
+     "B lines DRAM, CTA 0: below the middle of 1 and 99 %"),
+    ("l2_16_sms_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "read L2, 16 SMs"),
+     "B stream read L2, 16 SMs"),
+    ("l2_66_sms_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "read L2, 66 SMs"),
+     "B stream read L2, 66 SMs"),
+    ("l2_shared_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "read L2 shared 8 MiB, 132 SMs"),
+     "B stream read L2 shared 8 MiB: all SMs read the same"),
+    ("l2_write_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "write L2, 132 SMs"),
+     "B stream write L2, 132 SMs"),
+    ("dram_write_bytes_per_ns", "bytes", 0, lambda r, n: stream(r, "write DRAM, 264 CTAs"),
+     "B stream write DRAM, 264 CTAs"),
+    ("dram_copy_bytes_per_ns", "bytes", 0, lambda r, n: 2 * stream(r, "copy DRAM, 264 CTAs"),
+     "B stream copy DRAM, 264 CTAs: reads and writes"),
+    ("mbarrier_interval", "cycles", 2,
+     lambda r, n: r("mbarrier", "arrivals 256, 16 warps") / 4096, "B mbarrier arrivals of 16 warps"),
+    ("mbarrier_turn", "cycles", 0, lambda r, n: r("turns", "mbarrier 256, warps 0 4") / 512,
+     "B turns: one hand-over, loop and all"),
+    ("named_barrier_turn", "cycles", 0, lambda r, n: r("turns", "named 256, warps 0 4") / 512,
+     "B turns: the same"),
+    ("fence_proxy_async", "cycles", 0, lambda r, n: fence(r, 0), "B fences"),
+    ("membar_gpu_after_store", "cycles", 0, lambda r, n: fence(r, 5), "B fences"),
+    ("cluster_release_fence", "cycles", 0,
+     lambda r, n: (r("cluster", "barriers 64, 2 CTAs of 32", "out0") -
+                   r("cluster", "barriers 64, 2 CTAs of 32", "out1")) / 64,
+     "B cluster barriers: release and acquire beyond relaxed"),
+    ("remote_arrive_turn", "cycles", 0, lambda r, n: r("cluster", "turns 64") / 128,
+     "B cluster turns: one hand-over, fence and loop and all"),
+    ("registers_down", "cycles", 0, lambda r, n: r("registers", "down, up", "out0"),
+     "B registers: setmaxnreg.dec"),
+    ("registers_up", "cycles", 0, lambda r, n: r("registers", "down, up", "out1"),
+     "B registers: setmaxnreg.inc"),
+    ("hgmma_idle_ss", "cycles", 0, lambda r, n: idle(r, "ss", 64),
+     "B hgmma ss64/wg0: later by this after a pause of 600 cycles"),
+    ("hgmma_idle_rs", "cycles", 0, lambda r, n: idle(r, "rs", 64), "B hgmma rs64/wg0: the same"),
+    ("tma_store_16k", "cycles", 0, lambda r, n: r("tmastore", "L2, 1 CTA, 128 rows, 1 of 1"),
+     "B tmastore: one store until written"),
+    ("kernel_gap_ns", "ns", 0, lambda r, n: kernel_gap(r, "launch2", "132 CTAs of 20000"),
+     "B launch2: from the last CTA's end to the first of the next launch"),
+    ("kernel_gap_pdl_ns", "ns", 0, lambda r, n: kernel_gap(r, "overlap", "132 CTAs, 1 fits"),
+     "B overlap: the same, allowed to start early, no room"),
+    ("kernel_gap_waited_ns", "ns", 0, lambda r, n: kernel_gap(r, "overlap", "132 CTAs, no word"),
+     "B overlap: the same, without launch_dependents"),
+]
+
+
+def kernel_gap(r, bench, variant):
+    first, second = r.ctas(bench, variant), r.ctas(bench, variant, "second")
+    return min(c[1] for c in second) - max(c[4] for c in first)
+
+
+def value(row, r, n):
+    """(number, did its bench run)"""
+    if not callable(row[3]):
+        return row[3], True
+    try:
+        return row[3](r, n), True
+    except Missing:
+        if len(row) < 6:
+            raise
+        return row[5], False
+
+
+def parameters(r, n):
+    return {row[0]: value(row, r, n)[0] for row in PARAMETERS if row}
+
+
+# ---- held-back measurements: none of them made a parameter
+
+def held_back(r, n):
+    p = parameters(r, n)
+    clk = mhz(r)
+
+    return [
+        # what, predicted, measured: as functions, so that a missing bench costs one line
+        ("launch of 1024 threads: inactive cycles", lambda: p["launch_overhead"],
+         lambda: n.inactive(132, 1024, 5000), 5),
+        ("a loop of NOP, IADD3, ISETP, BRA", lambda: 1 + 5 + 13 + 5 + p["branch_penalty"],
+         lambda: r.slope("backedge", "0/13"), 1),
+        ("the same around 16 FFMA of 2 cycles", lambda: 28 + 16 * 2,
+         lambda: r.slope("backedge", "16/13"), 1),
+        ("FFMA with three sources in a bank, all four sub-cores full", lambda: 4 * 3,
+         lambda: r.slope("ports", "FFMA/024/r0/4w"), 2),
+        ("FFMA, FMUL in turn: three reads of a bank in two", lambda: 1.5,
+         lambda: r.slope("pair", "FFMA+FMUL/1w"), 1),
+        ("4 HMMA, 1 LDSM.x4, one warp: 25 cycles in five", lambda: (4 * p["hmma_interval"] + 1) / 5,
+         lambda: r.slope("mix", "4HMMA+1LDSM4/1w"), 2),
+        ("EX2, 16 warps", lambda: 4 * p["xu_interval"], lambda: r.slope("issue", "EX2/16"), 1),
+        ("LDS with 8 ways: 7 wavefronts more", lambda: p["lds_latency"] + 7 * p["data_spacing"],
+         lambda: r.slope("latency", "LDS/x8"), 1),
+        ("LDS with 32 ways", lambda: p["lds_latency"] + 31 * p["data_spacing"],
+         lambda: r.slope("latency", "LDS/x32"), 1),
+        ("LDSM.x4: 3 wavefronts more", lambda: p["ldsm_latency"] + 3 * p["data_spacing"],
+         lambda: r.slope("latency", "LDSM4/x1"), 1),
+        ("LDSM.x4 with 8 ways: 31 more", lambda: p["ldsm_latency"] + 31 * p["data_spacing"],
+         lambda: r.slope("latency", "LDSM4/x8"), 1),
+        ("LDS.128 with 4 ways: 15 more", lambda: p["lds128_latency"] + 15 * p["data_spacing"],
+         lambda: r.slope("latency", "LDS128/x4"), 1),
+        ("LDS.128, 16 warps: 4 wavefronts each", lambda: 16 * 4,
+         lambda: r.slope("issue", "LDS128/16"), 1),
+        ("STS.128, one warp: five registers", lambda: 5 * p["mio_read_interval"],
+         lambda: r.slope("issue", "STS128/1w"), 1),
+        ("SHFL.IDX, one warp: two registers", lambda: 2 * p["mio_read_interval"],
+         lambda: r.slope("issue", "SHFLI/1w"), 1),
+        ("HGMMA N 128 waited for, A in shared memory",
+         lambda: 64 + p["hgmma_start"] + p["hgmma_tail_ss"] + 4,
+         lambda: r.slope("hgmma-waited", "ss128/wg0/1"), 1),
+        ("HGMMA N 256, A in registers", lambda: 128 + p["hgmma_start"] + p["hgmma_tail_rs"] + 4,
+         lambda: r.slope("hgmma-waited", "rs256/wg0/1"), 1),
+        ("HGMMA N 80, two in a group", lambda: (2 * 40 + p["hgmma_start"] + p["hgmma_tail_ss"] + 4) / 2,
+         lambda: r.slope("hgmma-waited", "ss80/wg0/2"), 2),
+        ("HGMMA N 96, three warpgroups", lambda: 3 * 48.0,
+         lambda: r.slope("hgmma-steady", "rs96/wg012/4"), 1),
+        ("arrive and wait of one thread: 31 cycles of loop", lambda: p["mbarrier_try"] + 31,
+         lambda: r("mbarrier", "self 256", "out0") / 256, 5),
+        ("L2, 1 MiB chase", lambda: p["l2_latency"], lambda: r("chase", "cg 8192 x 128") / 8192, 1),
+        ("L2 mean over single lines, another SM", lambda: p["l2_latency"],
+         lambda: lines(r, "L2, CTA 1"), 5),
+        ("DRAM, lines 4 KiB apart", lambda: p["dram_latency"],
+         lambda: lines(r, "DRAM 4 KiB apart, CTA 0"), 5),
+        ("DRAM rate, 132 CTAs", lambda: p["dram_bytes_per_ns"],
+         lambda: stream(r, "read DRAM, 132 SMs"), 2),
+        ("DRAM rate by TMA", lambda: p["dram_bytes_per_ns"],
+         lambda: r("tma", "DRAM, 132 CTAs, 128 rows, 8", "bytes") /
+         r("tma", "DRAM, 132 CTAs, 128 rows, 8", "all"), 5),
+        ("L2 rate, own 64 KiB of each SM", lambda: p["l2_bytes_per_clk"],
+         lambda: per_clk(r, "read L2, 132 SMs"), 5),
+        ("L2 rate by TMA, 132 CTAs", lambda: p["l2_bytes_per_clk"],
+         lambda: r("tma", "L2, 132 CTAs, 128 rows, 8", "bytes") * 1e3 / clk /
+         r("tma", "L2, 132 CTAs, 128 rows, 8", "all"), 10),
+        ("bulk copies: 48 KiB more", lambda: 49152 / p["tma_bytes_per_clk"],
+         lambda: (r("bulk", "64 KiB") - r("bulk", "16 KiB")) / 64, 5),
+        ("bulk copy of 16 KiB", lambda: BULK_LOOP + p["l2_latency"] + p["tma_latency"] +
+         16384 / p["tma_bytes_per_clk"], lambda: r("bulk", "16 KiB") / 64, 10),
+        ("stores to a neighbour, all SMs", lambda: p["dsmem_bytes_per_clk"],
+         lambda: 64 * 8 * 256 * 16 / r("cluster", "memory 64, 132 CTAs of 256", "out2"), 20),
+    ]
+
+
+def check(r, n):
+    """Prints each; the number of those whose error is larger than what is written beside them."""
+    print(f"{'':68} predicted measured  error  bound")
+    beyond = 0
+    for what, predicted, measured, bound in held_back(r, n):
+        try:
+            a, b = predicted(), measured()
+        except Missing as why:
+            print(f"{what:68} not measured: {why}")
+            continue
+        error = 100 * (a / b - 1)
+        bad = abs(error) > bound
+        beyond += bad
+        print(f"{what:68} {a:9.2f} {b:8.2f} {error:+6.1f} {bound:5} %{'  beyond' if bad else ''}")
+    repeats = [(max(v) / min(v) - 1, k) for k, x in r.all.items()
+               if len(x) > 1 and k[2] in ("span", "out0") for v in [[float(y) for y in x]] if min(v) > 0]
+    if repeats:
+        repeats.sort()
+        print(f"repeats of {len(repeats)} measurements: half within "
+              f"{100 * repeats[len(repeats) // 2][0]:.2f} %, 95 of 100 within "
+              f"{100 * repeats[len(repeats) * 95 // 100][0]:.2f} %")
+    return beyond
+
+
+def write(r, n, name):
+    print(f"# {name}: the numbers of the timing model. name value unit source")
+    print("# Made by chips/h200.py, which says what the letters of the sources mean.\n")
+    for row in PARAMETERS:
+        if not row:
+            print()
+            continue
+        number, ran = value(row, r, n)
+        source = row[4] if ran else f"(no bench) instead of: {row[4]}"
+        print(f"{row[0]} {round(number, row[2]):.{row[2]}f} {row[1]} {source}")
+    print("\n# More, which no model reads:")
+    for row in MORE:
+        try:
+            print(f"# {row[0]} {row[3](r, n):.{row[2]}f} {row[1]} {row[4]}")
+        except Missing as why:
+            print(f"# {row[0]}: not measured: {why}")
+
+
+def main():
+    args = [a for a in sys.argv[1:] if a != "--check"]
+    if not args:
+        names = sorted(os.listdir(RECORDED))
+        args = [os.path.join(RECORDED, x) for x in names if x.startswith("h200-")]
+    counters = [a for a in args if "counted" in os.path.basename(a)]
+    r = Results([a for a in args if a not in counters and a.endswith((".tsv", ".gz"))])
+    n = Counters(counters[0] if counters else None)
+    if "--check" in sys.argv:
+        sys.exit(check(r, n) > 0)
+    name = next((k[1] for k in r.rows if k[0] == "machine"), "an unknown machine")
+    write(r, n, name)
+
+
+if __name__ == "__main__":
+    main()
