@@ -16,6 +16,14 @@ $(BUILD)/bench-emu-$1: $(BUILD)/emulator/bench/bench_emu.o $(patsubst %.c,$(BUIL
 endef
 $(foreach d,$(STAGE_DIRS),$(eval $(call bench-rule,$(call stage-of,$d),$d)))
 
+# SASS beside PTX: build/sass-stage-4 --seqlen 1024
+define sass-rule
+$(BUILD)/sass-$1: $(BUILD)/emulator/bench/sass_run.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard $2/*.c)) $(LIB)
+	$$(LINK)
+endef
+$(foreach d,$(STAGE_DIRS),$(eval $(call sass-rule,$(call stage-of,$d),$d)))
+SASS_BIN := $(patsubst %,$(BUILD)/sass-%,$(filter-out stage-5,$(STAGES))) # what test_sass.sh runs
+
 # tsan: what tests of the emulator run on several host threads, under ThreadSanitizer
 TSAN_TESTS := test_emu_checks test_emu_scalar test_emu_cluster
 

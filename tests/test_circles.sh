@@ -13,6 +13,7 @@ emulator/front
 emulator/views
 emulator/launch
 emulator
+emulator/sass
 common/device
 profiler
 common/harness

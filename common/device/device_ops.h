@@ -75,3 +75,5 @@ extern struct emu_options device_emu_options;
 
 /* What `chip` (NULL: h200) would do. */
 const char *device_emu_open(const char *chip, struct device **out);
+/* Its memory, for who runs the images in another way (SASS). */
+struct emu_memory *device_emu_memory(struct device *d);

@@ -22,15 +22,13 @@ static bool in_pairs(uint32_t mask, const uint32_t addr[32], int distance) {
  * bytes a lane go as one request of 32 lanes, 8 as two of 16, 16 as four of 8; vector loads
  * whose lanes agree in pairs (l and l ^ 1, or l and l ^ 2) as half as many. Atomics take every
  * lane by itself, and compare-and-swap twice. All as an H200 counts (tests/golden/waves.csv). */
-static void count_wavefronts(struct emu_pattern *p, const struct emu_inst *i, uint32_t mask,
-                             const uint32_t addr[32], unsigned bytes) {
+uint32_t emu_wavefronts(uint32_t mask, const uint32_t addr[32], unsigned bytes, bool load,
+                        bool atomic, uint32_t *ideal) {
     int lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
     int words = bytes <= 4 ? 1 : (int)bytes / 4;
-    bool atomic = i->class == EMU_ATOMIC;
-    if (i->class == EMU_LD_SHARED && bytes >= 8 &&
-        (in_pairs(mask, addr, 1) || in_pairs(mask, addr, 2)))
-        lanes *= 2;
-    p->wavefronts = p->wavefronts_ideal = 0;
+    uint32_t wavefronts = 0;
+    if (load && bytes >= 8 && (in_pairs(mask, addr, 1) || in_pairs(mask, addr, 2))) lanes *= 2;
+    *ideal = 0;
     for (int first = 0; first < EMU_LANES; first += lanes) {
         uint32_t seen[32][EMU_LANES * 2], n[32] = {0}, worst = 0;
         for (int l = first; l < first + lanes; l++) {
@@ -42,9 +40,17 @@ static void count_wavefronts(struct emu_pattern *p, const struct emu_inst *i, ui
                 if (n[bank] > worst) worst = n[bank];
             }
         }
-        p->wavefronts += worst;
-        p->wavefronts_ideal += worst > 0;
+        wavefronts += worst;
+        *ideal += worst > 0;
     }
+    return wavefronts;
+}
+
+static void count_wavefronts(struct emu_pattern *p, const struct emu_inst *i, uint32_t mask,
+                             const uint32_t addr[32], unsigned bytes) {
+    bool atomic = i->class == EMU_ATOMIC;
+    p->wavefronts =
+        emu_wavefronts(mask, addr, bytes, i->class == EMU_LD_SHARED, atomic, &p->wavefronts_ideal);
     uint32_t times = i->class == EMU_MBARRIER ? 0 : atomic && strstr(i->opcode, ".cas") ? 2 : 1;
     p->wavefronts *= times;
     p->wavefronts_ideal *= times;

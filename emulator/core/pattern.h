@@ -37,6 +37,9 @@ const struct emu_pattern *emu_shared_pattern(struct emu_warp *w, const struct em
 const struct emu_pattern *emu_global_pattern(struct emu_warp *w, const struct emu_inst *i,
                                              uint32_t mask, const uint64_t addr[32], unsigned bytes,
                                              bool *far);
+/* Wavefronts of one shared access, and how few there could be. load: not LDSM. */
+uint32_t emu_wavefronts(uint32_t mask, const uint32_t addr[32], unsigned bytes, bool load,
+                        bool atomic, uint32_t *ideal);
 /* Distinct 32-byte sectors of a request, and how many there would be if its bytes lay side by
  * side. */
 uint32_t emu_sectors(uint32_t mask, const uint64_t addr[32]);

@@ -34,6 +34,11 @@ void *emu_global(struct emu_warp *w, uint64_t addr, uint64_t bytes);
 void emu_remote_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                       const uint64_t addr[32], unsigned bytes);
 
+/* Wavefronts of a cp.async of 16 bytes, of which the lanes in `reads` read, and how few there could
+ * be; *again: sectors that are fetched once more. copy.c */
+uint32_t emu_copy16_wavefronts(uint32_t mask, uint32_t reads, const uint32_t shared[32],
+                               const uint64_t global[32], uint32_t *ideal, uint32_t *again);
+
 /* ---- ldst.c, atomic.c ------------------------------------------------------------------------ */
 
 /* Where the lanes of an access point, of any space and with all checks; returns the

@@ -70,27 +70,39 @@ static uint32_t destinations(struct emu_warp *w, const struct emu_inst *i, uint3
  * 32-byte sector go to different 32-byte blocks of shared memory (rows padded by 16 bytes: every
  * second row), the sector is fetched for each, and the first and the second halves of the
  * sectors are written apart. */
-static void count_copy16(struct emu_warp *w, const struct emu_inst *i, const struct emu_copy *c) {
-    struct emu_count *count = w->count + i->pc;
+uint32_t emu_copy16_wavefronts(uint32_t mask, uint32_t reads, const uint32_t shared[32],
+                               const uint64_t global[32], uint32_t *ideal, uint32_t *again) {
+    uint32_t wavefronts = 0;
+    *ideal = *again = 0;
     for (uint32_t first = 0; first < EMU_LANES; first += 8) {
-        uint32_t lanes = c->mask & 0xffu << first, split = 0, n = 0, lines[2][8], n_lines[2] = {0};
+        uint32_t lanes = mask & 0xffu << first, split = 0, n = 0, lines[2][8], n_lines[2] = {0};
         EMU_EACH_LANE(l, lanes) {
             uint32_t partner = l ^ 1;
-            if (lanes >> partner & 1 && c->global[l] / 32 == c->global[partner] / 32 &&
-                c->shared[l] / 32 != c->shared[partner] / 32)
+            if (lanes >> partner & 1 && global[l] / 32 == global[partner] / 32 &&
+                shared[l] / 32 != shared[partner] / 32)
                 split |= 1u << l;
         }
         EMU_EACH_LANE(l, lanes) {
-            uint32_t half = split ? c->global[l] / 16 % 2 : 0, line = c->shared[l] / 128;
+            uint32_t half = split ? global[l] / 16 % 2 : 0, line = shared[l] / 128;
             for (n = 0; n < n_lines[half] && lines[half][n] != line; n++) {
             }
             if (n == n_lines[half]) lines[half][n_lines[half]++] = line;
-            if (split >> l & 1 && half && c->source_bytes[l])
-                count->sectors++; /* fetched once more */
+            if (split >> l & 1 && half && reads >> l & 1) ++*again;
         }
-        count->wavefronts += n_lines[0] + n_lines[1];
-        count->wavefronts_ideal += lanes != 0;
+        wavefronts += n_lines[0] + n_lines[1];
+        *ideal += lanes != 0;
     }
+    return wavefronts;
+}
+
+static void count_copy16(struct emu_warp *w, const struct emu_inst *i, const struct emu_copy *c) {
+    struct emu_count *count = w->count + i->pc;
+    uint32_t reads = 0, ideal, again;
+    for (uint32_t l = 0; l < EMU_LANES; l++) reads |= (uint32_t)(c->source_bytes[l] != 0) << l;
+    count->wavefronts +=
+        emu_copy16_wavefronts(c->mask, reads, c->shared, c->global, &ideal, &again);
+    count->wavefronts_ideal += ideal;
+    count->sectors += again;
 }
 
 /* The smaller ones, through L1, count 3 and then each lane by itself: the recordings
@@ -238,7 +250,8 @@ static bool shared_side(struct emu_warp *w, const struct emu_inst *i, struct emu
     }
     bool load = p->kind == EMU_PENDING_LOAD;
     uint32_t key = load ? p->mbarrier->addr : w->index;
-    if (load && p->mbarrier->init_stamp > w->clock.fenced[p->mbarrier->init_agent])
+    if (load && w->block->shadow && /* without checks the clocks stand still */
+        p->mbarrier->init_stamp > w->clock.fenced[p->mbarrier->init_agent])
         emu_report(EMU_PROXY, w, i, p->mbarrier->init,
                    "TMA may not see that the mbarrier at shared %#x was initialised: "
                    "fence.mbarrier_init must come between",

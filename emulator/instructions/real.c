@@ -2,6 +2,7 @@
  * keeps a*b+c two roundings where PTX says mul and add. */
 #include "handlers.h"
 #include "lanes.h"
+#include "mufu.h"
 
 #include <immintrin.h>
 #include <math.h>
@@ -59,35 +60,6 @@ static UNARY(abs_f64, uint64_t, a[l] & INT64_MAX);
 static UNARY(neg_f64, uint64_t, a[l] ^ (uint64_t)INT64_MIN);
 static BINARY(copysign_f64, uint64_t, (a[l] & (uint64_t)INT64_MIN) | (b[l] & INT64_MAX));
 
-/* 2^x, correctly rounded but for about one argument in 10^5: x = n + f, |f| <= 1/2, and 2^f by
- * its Taylor series in double up to f^10 (remainder below 2^-38). The exponent is added in
- * double, so that results in fp32's subnormal range round once. */
-static inline double exp2_double(double x) {
-    x = x > 1024 ? 1024 : x < -1022 ? -1022 : x; /* both far outside fp32; a NaN stays */
-    double shifted = x + 0x1.8p52;
-    int64_t n;
-    memcpy(&n, &shifted, 8);
-    double f = x - (shifted - 0x1.8p52), p = 7.054911620801123e-9;
-    p = __builtin_fma(p, f, 1.0178086009239699e-7);
-    p = __builtin_fma(p, f, 1.3215486790144309e-6);
-    p = __builtin_fma(p, f, 1.5252733804059841e-5);
-    p = __builtin_fma(p, f, 1.5403530393381608e-4);
-    p = __builtin_fma(p, f, 1.3333558146428443e-3);
-    p = __builtin_fma(p, f, 9.618129107628477e-3);
-    p = __builtin_fma(p, f, 5.5504108664821580e-2);
-    p = __builtin_fma(p, f, 2.4022650695910072e-1);
-    p = __builtin_fma(p, f, 6.9314718055994531e-1);
-    p = __builtin_fma(p, f, 1.0);
-    int64_t bits;
-    memcpy(&bits, &p, 8);
-    bits += (int64_t)((uint64_t)n << 52);
-    memcpy(&p, &bits, 8);
-    return p;
-}
-static inline float exp2_f32(float x) {
-    double y = exp2_double(x);
-    return x != x ? x : (float)y;
-}
 static UNARY(ex2_f32, float, exp2_f32(a[l]));
 static UNARY(ex2_ftz_f32, float, flush(exp2_f32(a[l])));
 static UNARY(lg2_ftz_f32, float, number((float)log2((double)flush(a[l]))));

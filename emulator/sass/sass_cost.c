@@ -1,0 +1,66 @@
+/* What the memory system makes of an instruction: wavefronts and sectors, by the same rules as the
+ * PTX side (pattern.c, op_copy.c), which an H200's counters confirm. */
+#include "sass_exec.h"
+
+#include "emulator/core/pattern.h"
+#include "emulator/instructions/access.h"
+#include "emulator/instructions/tensormap.h"
+
+#include <string.h>
+
+uint32_t sass_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
+    uint32_t n = 0, least = 0, extra;
+    switch (e->memory) {
+    case SASS_LDS:
+        n = emu_wavefronts(e->active, e->shared, e->inst->bytes, true, false, &least);
+        break;
+    case SASS_STS:
+    case SASS_LDSM:
+    case SASS_STSM:
+        n = emu_wavefronts(e->active, e->shared, e->inst->bytes, false, false, &least);
+        break;
+    case SASS_LDGSTS:
+        n = emu_copy16_wavefronts(e->active, e->reads, e->shared, e->global, &least, &extra);
+        break;
+    case SASS_HGMMA_OPERANDS:                    /* 128 bytes each (op_wgmma.c) */
+        if (sass_warp_index(e->warp) % 4) break; /* one read of the operands for the four warps */
+        n = least = (e->gmma.n + (e->gmma.a_in_registers ? 0u : 64u)) * e->gmma.k * 2 / 128;
+        break;
+    default:
+        break;
+    }
+    if (ideal) *ideal = least;
+    return n;
+}
+
+uint32_t sass_sectors(const struct sass_effect *e, uint64_t sector[64]) {
+    uint32_t n = 0, lanes = e->active;
+    bool global = e->memory == SASS_LDG || e->memory == SASS_STG || e->memory == SASS_ATOMG ||
+                  e->memory == SASS_REDG || e->memory == SASS_DSMEM || e->memory == SASS_LDGSTS;
+    if (!global) return 0;
+    if (e->memory == SASS_LDGSTS) lanes &= e->reads;
+    EMU_EACH_LANE(l, lanes) { /* naturally aligned, so an access lies in one sector */
+        uint64_t at = e->global[l] / 32;
+        uint32_t s = 0;
+        while (s < n && sector[s] != at) s++;
+        if (s == n) sector[n++] = at;
+    }
+    if (e->memory == SASS_LDGSTS) { /* some are fetched twice */
+        uint32_t ideal, extra = 0;
+        emu_copy16_wavefronts(e->active, e->reads, e->shared, e->global, &ideal, &extra);
+        for (uint32_t x = 0; x < extra && n < 64; x++) sector[n] = sector[x], n++;
+    }
+    return n;
+}
+
+void sass_tma_rows(const struct sass_effect *e, void *user,
+                   void (*each)(void *user, uint64_t global, uint32_t bytes)) {
+    struct tensormap map;
+    if ((e->memory != SASS_TMA_LOAD && e->memory != SASS_TMA_STORE) ||
+        !tensormap_decode(e->tma.map, &map))
+        return;
+    for (int r = 0; r < tensormap_rows(&map); r++) {
+        struct tensormap_row row = tensormap_row(&map, e->tma.coordinate, r);
+        if (row.bytes) each(user, row.global, row.bytes);
+    }
+}

@@ -1,0 +1,208 @@
+/* The inside of SASS execution: what decoder, handlers and stepping share.
+ *
+ * A warp's row file: 32 lanes of 4 bytes for each register, found by a byte offset. Uniform
+ * registers and immediates are rows too (every lane the same), so that a handler is one loop over
+ * 32 lanes and never asks what kind of operand it has; instructions of the uniform data path are
+ * the same handlers on all lanes.
+ *
+ *   R0 .. R254 | 4 rows of zeros: RZ, URZ | 4 rows that nobody reads | UR0 .. UR62 | immediates
+ *
+ * Predicates are masks, bit l = lane l; uniform ones are 0 or all ones. */
+#pragma once
+
+#include "sass.h"
+#include "sass_ops.h"
+
+#include "emulator/core/state.h"
+
+enum {
+    SASS_ROW = 128, /* bytes */
+    SASS_ROW_ZERO = 255 * SASS_ROW,
+    SASS_ROW_SINK = 259 * SASS_ROW,
+    SASS_ROW_UR = 263 * SASS_ROW,
+    SASS_ROW_CONST = (263 + 63) * SASS_ROW,
+};
+enum { SASS_P_UNIFORM = 8, SASS_P_TRUE = 7, SASS_P_SINK = 16, SASS_P_ALL = 17 };
+#define SASS_SWINHI 0x00020000u /* upper half of generic addresses of the shared window */
+enum { SASS_RESERVED_SHARED = 0x400, SASS_BANK_BYTES = 8192, SASS_B_REGISTERS = 16 };
+
+enum sass_go {
+    SASS_GO_NEXT,
+    SASS_GO_FLOW, /* the handler has set the place */
+    SASS_GO_WAIT, /* nothing was done */
+    SASS_GO_FAULT
+};
+struct sass_exec;
+typedef enum sass_go sass_handler(struct sass_warp *w, const struct sass_exec *x, uint32_t mask);
+
+struct sass_source {
+    uint32_t row;
+    uint32_t keep; /* floats: (bits & keep) ^ flip */
+    uint32_t flip; /* integers: (bits ^ flip) - less; negated: flip and less are ~0 */
+    uint32_t less;
+};
+
+struct sass_pred {
+    uint8_t index;
+    uint32_t flip; /* ~0: negated */
+};
+
+struct sass_exec {
+    sass_handler *run;
+    uint32_t d; /* row written */
+    uint32_t guard_flip;
+    uint8_t guard;       /* index in pred[] */
+    bool uniform;        /* runs on all lanes if its guard holds for some */
+    bool always;         /* runs even if its guard holds for no lane (BRA.U.ANY) */
+    uint8_t pd, pe;      /* predicates written: index in pred[] */
+    uint8_t mode, mode2; /* comparison, rounding, truth table ... */
+    uint8_t bytes;       /* of a memory access */
+    struct sass_pred pin[3];
+    struct sass_source s[3];
+    int32_t offset;       /* of an address */
+    uint32_t uniform_row; /* added to an address */
+    uint32_t imm;
+    uint32_t target; /* index of an instruction */
+    void *more;      /* HGMMA's struct sass_gmma */
+    struct sass_inst *inst;
+};
+
+struct sass_group {
+    uint32_t pc, mask; /* index of the next instruction */
+    uint8_t blocked;   /* enum: 0 can run, else waits at pc for ... */
+    uint32_t need;     /* ... these lanes */
+};
+enum { SASS_RUNS, SASS_AT_BSYNC, SASS_AT_WARPSYNC };
+
+struct sass_warp {
+    unsigned char *rows; /* 64-byte aligned */
+    uint32_t pred[SASS_P_ALL];
+    uint32_t pc, active; /* the running group */
+    uint32_t live;
+    int n_others;
+    struct sass_group other[SASS_LANES];
+    uint32_t converge[SASS_B_REGISTERS][SASS_LANES]; /* B registers, by lane */
+    struct sass_cta *cta;
+    int index;
+    uint8_t at_bar; /* 1 + id of the named barrier that it waits at; 0: none */
+    uint32_t bar_generation, cluster_generation;
+    /* These two are of the time when the arrival was delivered; there is none before. */
+    bool bar_delivered, cluster_delivered;
+    const struct sass_inst *bar_inst;
+    uint32_t n_registers; /* per thread: USETMAXREG */
+    bool give_up;
+    uint8_t waits_for; /* enum sass_wait_kind: what the last SASS_GO_WAIT was about */
+    struct sass_effect *effect;
+    char fault[256];
+};
+
+struct sass_bar {
+    uint32_t arrived, expected; /* threads; expected 0: all that live */
+    uint32_t generation;
+};
+
+struct sass_cluster {
+    uint32_t n, n_ended;
+    struct sass_cta *cta[EMU_MAX_CLUSTER];
+    uint32_t arrived, generation; /* warps */
+    uint32_t n_live;              /* warps */
+    uint32_t gone;                /* warps that have exited after they arrived in this generation */
+};
+
+struct sass_cta {
+    struct sass_grid *grid;
+    struct sass_cluster *cluster;
+    uint32_t rank, id[3];
+    uint64_t linear;
+    int n_warps, n_live; /* warps */
+    struct sass_warp *warp;
+    unsigned char *rows;   /* of all warps */
+    unsigned char *shared; /* offset 0 of the window; the first 0x400 bytes are the system's */
+    uint32_t shared_bytes; /* with them */
+    struct sass_bar bar[SASS_BARRIERS];
+    uint32_t free_registers;
+    uint64_t near_base, near_end; /* the allocation that was used last */
+    uint64_t ticks;
+    struct emu_block *block; /* what the tensor-core functions of the PTX side want to see */
+};
+
+/* What a kernel has beside struct sass_kernel. */
+struct sass_code {
+    struct sass_exec *exec; /* by index */
+    uint32_t *constant;     /* values of the rows from SASS_ROW_CONST on */
+    int n_constants, constant_capacity;
+    const unsigned char *bank2; /* .nv.constant2 */
+    uint32_t bank2_bytes;
+    const unsigned char *bank4; /* .nv.constant4 */
+    uint32_t bank4_bytes;
+    uint32_t row_bytes;
+    int n_params;
+    uint32_t param_offset[32], param_size[32];
+};
+static inline const struct sass_code *sass_code(const struct sass_kernel *k) { return k->exec; }
+
+/* HGMMA as the PTX side's product. */
+struct sass_gmma {
+    struct emu_inst inst;
+    struct emu_operand op[2];
+    uint32_t d[128], a[4];
+    uint32_t desc; /* row of the first of the four URs */
+    bool negate_b, ends_group;
+};
+
+static inline uint32_t *sass_row(const struct sass_warp *w, uint32_t row) {
+    return (uint32_t *)(void *)(w->rows + row);
+}
+static inline uint32_t sass_pred_value(const struct sass_warp *w, struct sass_pred p) {
+    return w->pred[p.index] ^ p.flip;
+}
+static inline void sass_write_pred(struct sass_warp *w, uint8_t p, uint32_t mask, uint32_t value) {
+    w->pred[p] = (w->pred[p] & ~mask) | (value & mask);
+}
+
+/* The warp stops: why. Returns SASS_GO_FAULT. */
+enum sass_go sass_stop(struct sass_warp *w, const struct sass_exec *x, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* sass_flow.c */
+enum sass_go sass_block(struct sass_warp *w, const struct sass_exec *x, uint8_t kind,
+                        uint32_t need);
+bool sass_rotate(struct sass_warp *w); /* to another group that can run */
+void sass_split(struct sass_warp *w, uint32_t lanes, uint32_t pc);
+/* sass_sync.c */
+void sass_warp_exits(struct sass_warp *w);
+bool sass_bar_done(const struct sass_warp *w);
+bool sass_cluster_done(const struct sass_warp *w);
+/* sass_memory.c: host memory behind [addr, addr + bytes); NULL: not all allocated */
+unsigned char *sass_global(struct sass_warp *w, uint64_t addr, uint64_t bytes);
+/* Delivers an event now, or leaves it to the clock. */
+void sass_event(struct sass_warp *w, unsigned kind, struct sass_event event);
+
+/* sass_decode.c: one instruction. words: low, high. NULL, or what is not understood. */
+struct sass_text {
+    const char *opcode, *operands, *guard;
+};
+struct sass_symbol {
+    const char *name;
+    uint32_t value;
+};
+const char *sass_decode(struct sass_code *code, const struct sass_text *text,
+                        const uint64_t word[2], uint32_t pc, const struct sass_symbol *symbols,
+                        int n_symbols, struct sass_inst *inst, struct sass_exec *exec);
+
+/* The handlers, by file. */
+/* clang-format off */
+sass_handler
+    sass_iadd3, sass_iadd3_carry, sass_add64, sass_imad, sass_imad_x, sass_imad_hi, sass_imad_wide,
+    sass_lea, sass_lea_hi, sass_lop3, sass_shf, sass_isetp, sass_sel, sass_prmt, sass_iabs, sass_mov,
+    sass_plop3, sass_p2r, sass_vimnmx, sass_vimnmx_u16x2, sass_viaddmnmx,
+    sass_fadd, sass_fmul, sass_ffma, sass_ffma_apart, sass_float_mode, sass_fmnmx, sass_fsetp, sass_fsel, sass_f2fp,
+    sass_hadd2_f32, sass_ex2, sass_rcp, sass_lg2, sass_i2f, sass_f2i,
+    sass_bra, sass_bra_any, sass_bra_div, sass_brx, sass_bssy, sass_bsync, sass_call, sass_exit,
+    sass_ret, sass_warpsync, sass_yield, sass_nop,
+    sass_ldc, sass_lds, sass_sts, sass_ldg, sass_stg, sass_ldgsts, sass_ldsm, sass_stsm, sass_atomg,
+    sass_st_generic, sass_shfl, sass_vote, sass_elect, sass_r2ur, sass_s2r,
+    sass_bar, sass_syncs_init, sass_syncs_arrive, sass_syncs_wait, sass_cluster_arrive,
+    sass_cluster_wait, sass_setmaxreg_dealloc, sass_setmaxreg_alloc, sass_zero_pair,
+    sass_hmma, sass_hgmma, sass_tma_load, sass_tma_store, sass_tma_prefetch;
+/* clang-format on */

@@ -1,0 +1,195 @@
+/* Where the lanes of a warp are. One group runs; others wait at a BSYNC or WARPSYNC for lanes that
+ * have not come, or have not had their turn.
+ *
+ *   BSSY B0, L      the lanes here will meet again at B0's BSYNC
+ *   @P0 BRA M       some go: two groups
+ *   ...             the one that falls through runs first, until it waits
+ *   BSYNC B0        until all of BSSY's lanes that still live are here */
+#include "sass_exec.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum sass_go sass_stop(struct sass_warp *w, const struct sass_exec *x, const char *format, ...) {
+    va_list list;
+    char why[160];
+    va_start(list, format);
+    vsnprintf(why, sizeof why, format, list);
+    va_end(list);
+    snprintf(w->fault, sizeof w->fault, "block %llu, warp %d, %#x %s: %s",
+             (unsigned long long)w->cta->linear, w->index, x->inst->pc, sass_op_name(x->inst->op),
+             why);
+    return SASS_GO_FAULT;
+}
+
+/* Groups that wait at one place and are complete become one that runs behind it. */
+static void meet(struct sass_warp *w) {
+    for (int a = 0; a < w->n_others; a++) {
+        struct sass_group *g = &w->other[a];
+        uint32_t here = g->mask;
+        if (!g->blocked) continue;
+        for (int b = 0; b < w->n_others; b++)
+            if (b != a && w->other[b].blocked == g->blocked && w->other[b].pc == g->pc)
+                here |= w->other[b].mask;
+        uint32_t need =
+            g->blocked == SASS_AT_BSYNC ? w->converge[g->need][__builtin_ctz(g->mask)] : g->need;
+        if (need & w->live & ~here) continue;
+        uint32_t pc = g->pc;
+        uint8_t kind = g->blocked;
+        int n = 0;
+        for (int b = 0; b < w->n_others; b++)
+            if (w->other[b].blocked != kind || w->other[b].pc != pc) w->other[n++] = w->other[b];
+        w->other[n++] = (struct sass_group){.pc = pc + 1, .mask = here};
+        w->n_others = n;
+        a = -1;
+    }
+}
+
+/* The running group is gone: the next one that can run, lowest address first. False: none. */
+static bool next_group(struct sass_warp *w) {
+    int best = -1;
+    meet(w);
+    for (int g = 0; g < w->n_others; g++)
+        if (!w->other[g].blocked && (best < 0 || w->other[g].pc < w->other[best].pc)) best = g;
+    if (best < 0) return false;
+    w->pc = w->other[best].pc;
+    w->active = w->other[best].mask;
+    w->other[best] = w->other[--w->n_others];
+    return true;
+}
+
+bool sass_rotate(struct sass_warp *w) {
+    int g;
+    for (g = 0; g < w->n_others && w->other[g].blocked; g++) {
+    }
+    if (g == w->n_others) return false;
+    struct sass_group next = w->other[g];
+    for (; g + 1 < w->n_others; g++) w->other[g] = w->other[g + 1]; /* in turn */
+    w->other[w->n_others - 1] = (struct sass_group){.pc = w->pc, .mask = w->active};
+    w->pc = next.pc;
+    w->active = next.mask;
+    return true;
+}
+
+enum sass_go sass_block(struct sass_warp *w, const struct sass_exec *x, uint8_t kind,
+                        uint32_t need) {
+    w->other[w->n_others++] =
+        (struct sass_group){.pc = w->pc, .mask = w->active, .blocked = kind, .need = need};
+    w->active = 0;
+    if (next_group(w)) return SASS_GO_FLOW;
+    return sass_stop(w, x, "the lanes of the warp wait for each other");
+}
+
+void sass_split(struct sass_warp *w, uint32_t lanes, uint32_t pc) {
+    w->active &= ~lanes;
+    w->other[w->n_others++] = (struct sass_group){.pc = pc, .mask = lanes};
+}
+
+static void taken(struct sass_warp *w, uint32_t mask, uint32_t all) {
+    if (!w->effect) return;
+    w->effect->taken = true;
+    w->effect->diverged = mask != all;
+}
+
+enum sass_go sass_bra(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    taken(w, mask, w->active);
+    if (mask != w->active) {
+        sass_split(w, mask, x->target);
+        w->pc++;
+    } else {
+        w->pc = x->target;
+    }
+    return SASS_GO_FLOW;
+}
+
+/* All go if one has the predicate. */
+enum sass_go sass_bra_any(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    if (!mask) return SASS_GO_NEXT;
+    taken(w, w->active, w->active);
+    w->pc = x->target;
+    return SASS_GO_FLOW;
+}
+
+/* If the lanes that the uniform register names are not all here. */
+enum sass_go sass_bra_div(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t named = sass_row(w, x->s[0].row)[0];
+    if (mask != w->active) return sass_stop(w, x, "a guard that is not uniform");
+    if (!(named & w->live & ~w->active)) return SASS_GO_NEXT;
+    taken(w, w->active, w->active);
+    w->pc = x->target;
+    return SASS_GO_FLOW;
+}
+
+/* Each lane goes to its own address. */
+static enum sass_go scatter(struct sass_warp *w, const struct sass_exec *x, uint32_t mask,
+                            const uint32_t *to, uint32_t base) {
+    uint32_t n = (uint32_t)w->cta->grid->kernel->n_inst, left = mask, behind = w->active & ~mask;
+    taken(w, mask, w->active);
+    if (behind) w->other[w->n_others++] = (struct sass_group){.pc = w->pc + 1, .mask = behind};
+    w->active = 0;
+    while (left) {
+        uint32_t address = to[__builtin_ctz(left)] + base, here = 0;
+        if (address % 16 || address / 16 >= n)
+            return sass_stop(w, x, "a branch to %#x, outside of the kernel", address);
+        EMU_EACH_LANE(l, left) here |= (uint32_t)(to[l] + base == address) << l;
+        w->other[w->n_others++] = (struct sass_group){.pc = address / 16, .mask = here};
+        left &= ~here;
+    }
+    return next_group(w) ? SASS_GO_FLOW : sass_stop(w, x, "no lanes left");
+}
+
+enum sass_go sass_brx(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    return scatter(w, x, mask, sass_row(w, x->s[0].row), x->imm);
+}
+enum sass_go sass_ret(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    return scatter(w, x, mask, sass_row(w, x->s[0].row), x->imm);
+}
+enum sass_go sass_call(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    return sass_bra(w, x, mask);
+}
+
+enum sass_go sass_bssy(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    EMU_EACH_LANE(l, mask) w->converge[x->mode][l] = mask;
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_bsync(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    if (mask != w->active) return sass_stop(w, x, "a guard that is not uniform");
+    if (!(w->converge[x->mode][__builtin_ctz(mask)] & w->live & ~w->active)) return SASS_GO_NEXT;
+    return sass_block(w, x, SASS_AT_BSYNC, x->mode);
+}
+
+/* .ALL; with a register (.COLLECTIVE) the lanes it names, until ENDCOLLECTIVE. */
+enum sass_go sass_warpsync(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t named = x->mode ? sass_row(w, x->s[0].row)[__builtin_ctz(mask)] : EMU_FULL;
+    if (mask != w->active) return sass_stop(w, x, "a guard that is not uniform");
+    if (!(named & w->live & ~w->active)) return SASS_GO_NEXT;
+    return sass_block(w, x, SASS_AT_WARPSYNC, named);
+}
+
+enum sass_go sass_yield(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    (void)x, (void)mask;
+    w->pc++;
+    sass_rotate(w);
+    return SASS_GO_FLOW;
+}
+
+enum sass_go sass_exit(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    w->live &= ~mask;
+    w->active &= ~mask;
+    w->pc++;
+    if (!w->live) {
+        sass_warp_exits(w);
+        return SASS_GO_FLOW;
+    }
+    if (w->active) {
+        meet(w);
+        return SASS_GO_FLOW;
+    }
+    return next_group(w) ? SASS_GO_FLOW : sass_stop(w, x, "the lanes left wait for lanes gone");
+}
+
+enum sass_go sass_nop(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    (void)w, (void)x, (void)mask;
+    return SASS_GO_NEXT;
+}

@@ -1,0 +1,425 @@
+/* Integers, bits, predicates, selections. Carries: a sum is made in 64 bits of operands as they go
+ * into the adder, -x as ~x with one added. */
+#include "sass_exec.h"
+
+#include "emulator/instructions/lanes.h"
+
+#define SOURCE(n)                                                                                  \
+    const uint32_t *s##n = sass_row(w, x->s[n].row), f##n = x->s[n].flip, m##n = x->s[n].less
+#define V(n)     ((s##n[l] ^ f##n) - m##n)    /* with sign */
+#define ADDER(n) ((uint64_t)(s##n[l] ^ f##n)) /* without the 1 of a negation */
+#define DEST     uint32_t *d = sass_row(w, x->d)
+#define PIN(n)   const uint32_t p##n = sass_pred_value(w, x->pin[n])
+
+enum sass_go sass_iadd3(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    EACH(V(0) + V(1) + V(2));
+    return SASS_GO_NEXT;
+}
+
+/* Carries in: pin[0], pin[1]; out: pd (at least one), pe (two). */
+enum sass_go sass_iadd3_carry(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    PIN(0);
+    PIN(1);
+    const uint64_t ones = (m0 & 1) + (m1 & 1) + (m2 & 1);
+    uint32_t out = 0, two = 0;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint64_t sum = ADDER(0) + ADDER(1) + ADDER(2) + ones + (p0 >> l & 1) + (p1 >> l & 1);
+        out |= (uint32_t)(sum >> 32 != 0) << l;
+        two |= (uint32_t)(sum >> 32 > 1) << l;
+        if (mask >> l & 1) d[l] = (uint32_t)sum;
+    }
+    sass_write_pred(w, x->pd, mask, out);
+    sass_write_pred(w, x->pe, mask, two);
+    return SASS_GO_NEXT;
+}
+
+/* UIADD3.64: pairs; an immediate has no upper half. */
+enum sass_go sass_add64(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint64_t a = s0[l] | (uint64_t)s0[l + 32] << 32, c = s2[l] | (uint64_t)s2[l + 32] << 32;
+        uint64_t b = s1[l] | (x->mode ? 0 : (uint64_t)s1[l + 32] << 32), sum = a + b + c;
+        (void)f0, (void)m0, (void)f1, (void)m1, (void)f2, (void)m2;
+        if (!(mask >> l & 1)) continue;
+        d[l] = (uint32_t)sum;
+        d[l + 32] = (uint32_t)(sum >> 32);
+    }
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_imad(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    EACH(V(0) * V(1) + V(2));
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_imad_x(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    PIN(0);
+    EACH(V(0) * V(1) + V(2) + (p0 >> l & 1));
+    return SASS_GO_NEXT;
+}
+
+static inline uint64_t product(uint32_t a, uint32_t b, bool is_signed) {
+    return is_signed ? (uint64_t)((int64_t)(int32_t)a * (int32_t)b) : (uint64_t)a * b;
+}
+
+/* d = upper half of a * b + c, c and the sum being 64 bits wide; mode: signed */
+enum sass_go sass_imad_hi(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    uint32_t carry = 0;
+    (void)f2, (void)m2;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint64_t c = s2[l] | (uint64_t)s2[l + 32] << 32, p = product(V(0), V(1), x->mode);
+        uint64_t sum = p + c;
+        carry |= (uint32_t)(sum < p) << l;
+        if (mask >> l & 1) d[l] = (uint32_t)(sum >> 32);
+    }
+    sass_write_pred(w, x->pd, mask, carry);
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_imad_wide(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    uint32_t carry = 0;
+    (void)f2, (void)m2;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint64_t c = s2[l] | (uint64_t)s2[l + 32] << 32, p = product(V(0), V(1), x->mode);
+        uint64_t sum = p + c;
+        carry |= (uint32_t)(sum < p) << l;
+        if (!(mask >> l & 1)) continue;
+        d[l] = (uint32_t)sum;
+        d[l + 32] = (uint32_t)(sum >> 32);
+    }
+    sass_write_pred(w, x->pd, mask, carry);
+    return SASS_GO_NEXT;
+}
+
+/* (a << imm) + b; the carry out of the addition, in which -a counts as ~a and 1 */
+enum sass_go sass_lea(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    DEST;
+    uint32_t carry = 0;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint64_t sum = (uint64_t)((s0[l] << x->imm) ^ f0) + (m0 & 1) + ADDER(1) + (m1 & 1);
+        carry |= (uint32_t)(sum >> 32 != 0) << l;
+        if (mask >> l & 1) d[l] = (uint32_t)sum;
+    }
+    sass_write_pred(w, x->pd, mask, carry);
+    return SASS_GO_NEXT;
+}
+
+/* Upper half of {c, a} << imm, plus b and a carry; mode: c is the sign of a */
+enum sass_go sass_lea_hi(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    PIN(0);
+    uint32_t carry = 0;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint32_t low = V(0), high = x->mode ? (uint32_t)((int32_t)low >> 31) : V(2);
+        uint64_t wide = (low | (uint64_t)high << 32) << x->imm;
+        uint64_t sum = (wide >> 32) + ADDER(1) + (m1 & 1) + (p0 >> l & 1);
+        carry |= (uint32_t)(sum >> 32 != 0) << l;
+        if (mask >> l & 1) d[l] = (uint32_t)sum;
+    }
+    sass_write_pred(w, x->pd, mask, carry);
+    return SASS_GO_NEXT;
+}
+
+static inline uint32_t lut(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
+    uint32_t r = 0;
+    if (table & 1) r |= ~a & ~b & ~c;
+    if (table & 2) r |= ~a & ~b & c;
+    if (table & 4) r |= ~a & b & ~c;
+    if (table & 8) r |= ~a & b & c;
+    if (table & 16) r |= a & ~b & ~c;
+    if (table & 32) r |= a & ~b & c;
+    if (table & 64) r |= a & b & ~c;
+    if (table & 128) r |= a & b & c;
+    return r;
+}
+
+enum sass_go sass_lop3(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    (void)m0, (void)m1, (void)m2;
+#define A (s0[l] ^ f0)
+#define B (s1[l] ^ f1)
+#define C (s2[l] ^ f2)
+    if (x->pd != SASS_P_SINK) {
+        uint32_t some = 0;
+        for (int l = 0; l < SASS_LANES; l++) {
+            uint32_t r = lut(A, B, C, x->mode);
+            some |= (uint32_t)(r != 0) << l;
+            if (mask >> l & 1) d[l] = r;
+        }
+        sass_write_pred(w, x->pd, mask, some | sass_pred_value(w, x->pin[0]));
+        return SASS_GO_NEXT;
+    }
+    switch (x->mode) { /* the usual ones as one loop each */
+    case 0xc0:
+        EACH(A & B);
+        break;
+    case 0xfc:
+        EACH(A | B);
+        break;
+    case 0x3c:
+        EACH(A ^ B);
+        break;
+    case 0xf8:
+        EACH(A | (B & C));
+        break;
+    case 0xe2:
+        EACH((A & B) | (C & ~B));
+        break;
+    case 0x96:
+        EACH(A ^ B ^ C);
+        break;
+    default:
+        EACH(lut(A, B, C, x->mode));
+    }
+#undef A
+#undef B
+#undef C
+    return SASS_GO_NEXT;
+}
+
+enum { SHF_LEFT = 1, SHF_HIGH = 2, SHF_SIGNED = 4, SHF_64 = 8 };
+
+/* {c, a} shifted by b, its low or high half */
+enum sass_go sass_shf(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    (void)f0, (void)f1, (void)f2, (void)m0, (void)m1, (void)m2;
+    const uint32_t most = x->mode & SHF_64 ? 63 : 32;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint64_t both = s0[l] | (uint64_t)s2[l] << 32;
+        uint32_t n = s1[l] > most ? most : s1[l];
+        bool out = s1[l] > 63 && x->mode & SHF_64; /* nothing is left */
+        if (x->mode & SHF_LEFT)
+            both = out ? 0 : both << n;
+        else if (x->mode & SHF_SIGNED)
+            both = (uint64_t)((int64_t)both >> n);
+        else
+            both = out ? 0 : both >> n;
+        if (mask >> l & 1) d[l] = (uint32_t)(x->mode & SHF_HIGH ? both >> 32 : both);
+    }
+    return SASS_GO_NEXT;
+}
+
+/* ---- Comparisons ---- */
+
+/* mode: bits 0-2 which, enum below; 8: unsigned; 16: or instead of and; 32: .EX */
+enum { CMP_LT = 1, CMP_EQ, CMP_LE, CMP_GT, CMP_NE, CMP_GE };
+
+static inline uint32_t compare(const uint32_t *a, const uint32_t *b, uint32_t fa, uint32_t ma,
+                               uint32_t fb, uint32_t mb, unsigned how, uint32_t top) {
+    uint32_t r = 0;
+#define LOOP(op)                                                                                   \
+    for (int l = 0; l < SASS_LANES; l++)                                                           \
+    r |= (uint32_t)((int32_t)(((a[l] ^ fa) - ma) ^ top) op(int32_t)(((b[l] ^ fb) - mb) ^ top)) << l
+    switch (how) {
+    case CMP_LT:
+        LOOP(<);
+        break;
+    case CMP_EQ:
+        LOOP(==);
+        break;
+    case CMP_LE:
+        LOOP(<=);
+        break;
+    case CMP_GT:
+        LOOP(>);
+        break;
+    case CMP_NE:
+        LOOP(!=);
+        break;
+    default:
+        LOOP(>=);
+    }
+#undef LOOP
+    return r;
+}
+
+enum sass_go sass_isetp(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    PIN(0);
+    PIN(1);
+    unsigned how = x->mode & 7;
+    uint32_t top = x->mode & 8 ? 0x80000000u : 0, r;
+    if (x->mode & 32) { /* upper halves: the lower ones decide where these are equal */
+        uint32_t equal = compare(s0, s1, f0, m0, f1, m1, CMP_EQ, 0);
+        unsigned strict = how == CMP_LE ? CMP_LT : how == CMP_GE ? CMP_GT : how;
+        r = compare(s0, s1, f0, m0, f1, m1, strict, top);
+        r = how == CMP_EQ ? equal & p1 : how == CMP_NE ? r | p1 : r | (equal & p1);
+    } else {
+        r = compare(s0, s1, f0, m0, f1, m1, how, top);
+    }
+    uint32_t first = x->mode & 16 ? r | p0 : r & p0, second = x->mode & 16 ? ~r | p0 : ~r & p0;
+    sass_write_pred(w, x->pd, mask, first);
+    sass_write_pred(w, x->pe, mask, second);
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_plop3(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    PIN(0);
+    PIN(1);
+    PIN(2);
+    uint32_t first = lut(p0, p1, p2, x->mode), second = lut(p0, p1, p2, x->mode2);
+    sass_write_pred(w, x->pd, mask, first);
+    sass_write_pred(w, x->pe, mask, second);
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_p2r(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    DEST;
+    (void)f0, (void)m0;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint32_t all = 0;
+        for (int p = 0; p < 7; p++) all |= (w->pred[p] >> l & 1) << p;
+        if (mask >> l & 1) d[l] = (s0[l] & ~x->imm) | (all & x->imm);
+    }
+    return SASS_GO_NEXT;
+}
+
+/* ---- Moves and selections ---- */
+
+enum sass_go sass_mov(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    const uint32_t *s0 = sass_row(w, x->s[0].row);
+    DEST;
+    EACH(s0[l]);
+    return SASS_GO_NEXT;
+}
+
+/* FSEL too: a source with a sign is given by keep and flip. */
+enum sass_go sass_sel(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    DEST;
+    PIN(0);
+    EACH(p0 >> l & 1 ? V(0) : V(1));
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_prmt(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    (void)f0, (void)f1, (void)f2, (void)m0, (void)m1, (void)m2;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint64_t bytes = s0[l] | (uint64_t)s2[l] << 32;
+        uint32_t r = 0;
+        for (int b = 0; b < 4; b++) {
+            uint32_t which = s1[l] >> 4 * b & 15;
+            uint32_t byte = (uint32_t)(bytes >> 8 * (which & 7) & 0xff);
+            if (which & 8) byte = byte & 0x80 ? 0xff : 0;
+            r |= byte << 8 * b;
+        }
+        if (mask >> l & 1) d[l] = r;
+    }
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_iabs(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    DEST;
+    EACH((int32_t)V(0) < 0 ? 0 - V(0) : V(0));
+    return SASS_GO_NEXT;
+}
+
+/* pin[0]: minimum, else maximum; mode: unsigned */
+static inline uint32_t least(uint32_t a, uint32_t b, uint32_t top, bool minimum) {
+    bool less = (int32_t)(a ^ top) < (int32_t)(b ^ top);
+    return less == minimum ? a : b;
+}
+
+enum sass_go sass_vimnmx(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    DEST;
+    PIN(0);
+    const uint32_t top = x->mode ? 0x80000000u : 0;
+    EACH(least(V(0), V(1), top, p0 >> l & 1));
+    return SASS_GO_NEXT;
+}
+
+/* max(min)imum of a + b and c; mode2: and not below 0 */
+enum sass_go sass_viaddmnmx(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    PIN(0);
+    const uint32_t top = x->mode ? 0x80000000u : 0;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint32_t r = least(V(0) + V(1), V(2), top, p0 >> l & 1);
+        if (x->mode2 && (int32_t)r < 0) r = 0;
+        if (mask >> l & 1) d[l] = r;
+    }
+    return SASS_GO_NEXT;
+}
+
+static inline uint32_t pair_least(uint32_t a, uint32_t b, bool minimum) {
+    uint32_t low = minimum == ((a & 0xffff) < (b & 0xffff)) ? a : b;
+    uint32_t high = minimum == (a >> 16 < b >> 16) ? a : b;
+    return (low & 0xffff) | (high & 0xffff0000);
+}
+
+/* two or (VIMNMX3) three pairs of unsigned halves */
+enum sass_go sass_vimnmx_u16x2(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    PIN(0);
+    (void)f0, (void)f1, (void)f2, (void)m0, (void)m1, (void)m2;
+    for (int l = 0; l < SASS_LANES; l++) {
+        bool minimum = p0 >> l & 1;
+        uint32_t r = pair_least(s0[l], s1[l], minimum);
+        if (x->mode) r = pair_least(r, s2[l], minimum);
+        if (mask >> l & 1) d[l] = r;
+    }
+    return SASS_GO_NEXT;
+}
+
+/* CS2R d, SRZ */
+enum sass_go sass_zero_pair(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t *d = sass_row(w, x->d);
+    EACH(0);
+    d += SASS_LANES;
+    EACH(0);
+    return SASS_GO_NEXT;
+}

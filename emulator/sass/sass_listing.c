@@ -1,0 +1,281 @@
+/* Cache file, named by a hash of the cubin; tabs between the fields of a line:
+ *
+ *   function  name       instructions
+ *   @!P0      IADD3.X    R1,R2,R3,RZ,P0,!PT   stages/1-scalar/kernel.cu   99   104
+ *
+ * A cubin that was compiled again has another hash. Written beside its place and renamed, so that
+ * it is whole or not there. */
+#include "sass_listing.h"
+
+#include "common/base/path.h"
+#include "common/base/program.h"
+#include "common/base/reason.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { VERSION = 1 };
+
+/* ---- nvdisasm -------------------------------------------------------------------------------- */
+
+static bool on_path(const char *name, char *out, size_t bytes) {
+    const char *all = getenv("PATH");
+    while (all && *all) {
+        size_t n = strcspn(all, ":");
+        snprintf(out, bytes, "%.*s/%s", (int)n, all, name);
+        if (!access(out, X_OK)) return true;
+        all += n + (all[n] == ':');
+    }
+    return false;
+}
+
+/* In .venv beside the program's folder, on PATH, or in the toolkit's usual place. */
+static const char *find_nvdisasm(char *out, size_t bytes) {
+    char venv[PATH_MAX], pattern[PATH_MAX + 64];
+    if (program_find(".venv", venv, sizeof venv)) {
+        glob_t found;
+        snprintf(pattern, sizeof pattern, "%s/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm",
+                 venv);
+        bool ok = !glob(pattern, 0, NULL, &found) && found.gl_pathc;
+        if (ok) snprintf(out, bytes, "%s", found.gl_pathv[0]);
+        globfree(&found);
+        if (ok) return NULL;
+    }
+    if (on_path("nvdisasm", out, bytes)) return NULL;
+    snprintf(out, bytes, "/usr/local/cuda/bin/nvdisasm");
+    if (!access(out, X_OK)) return NULL;
+    return reason_as(STATUS_UNSUPPORTED,
+                     "no nvdisasm in .venv, on PATH or in /usr/local/cuda: `make setup`");
+}
+
+static const char *start(const char *program, const char *options, const char *path, FILE **out) {
+    char command[3 * PATH_MAX];
+    if (strchr(program, '\'') || strchr(path, '\''))
+        return reason_as(STATUS_FILE, "%s: a path with a quote", path);
+    snprintf(command, sizeof command, "'%s' %s '%s'", program, options, path);
+    *out = popen(command, "r");
+    return *out ? NULL : reason_as(STATUS_DEVICE, "%s: %s", program, strerror(errno));
+}
+
+static const char *text_of(json_t *object, const char *key) {
+    const char *s = json_string_value(json_object_get(object, key));
+    return s ? s : "";
+}
+
+/* From the JSON to `all`: the cache's text without lines. */
+static const char *functions(json_t *root, FILE *all) {
+    json_t *list = json_array_get(root, 1), *f, *i;
+    size_t nf, ni;
+    if (!json_is_array(list)) return "nvdisasm's JSON has another schema";
+    json_array_foreach(list, nf, f) {
+        json_t *code = json_object_get(f, "sass-instructions");
+        if (!json_is_array(code)) return "nvdisasm's JSON has another schema";
+        fprintf(all, "function\t%s\t%zu\n", text_of(f, "function-name"), json_array_size(code));
+        json_array_foreach(code, ni, i) fprintf(all, "%s\t%s\t%s\n", text_of(i, "predicate"),
+                                                text_of(i, "opcode"), text_of(i, "operands"));
+    }
+    return NULL;
+}
+
+/* ---- Lines ----------------------------------------------------------------------------------- */
+
+struct place {
+    char file[512];
+    int line, kernel_line;
+};
+
+/* //## File "a.h", line 1 inlined at "b.cu", line 2: the first of a block is the innermost, the
+ * last the outermost */
+static void read_place(const char *s, struct place *p, bool first) {
+    const char *quote = strchr(s, '"'), *end = quote ? strchr(quote + 1, '"') : NULL;
+    const char *line = end ? strstr(end, "line ") : NULL;
+    if (!line || (size_t)(end - quote) > sizeof p->file) return;
+    if (first) {
+        snprintf(p->file, sizeof p->file, "%.*s", (int)(end - quote - 1), quote + 1);
+        p->line = atoi(line + 5);
+    }
+    p->kernel_line = atoi(line + 5);
+}
+
+/* Calls for each instruction of the text, in order of functions; the text's functions come in
+ * another order than the JSON's, so they go by name. */
+struct lines {
+    char function[256];
+    int n;
+    struct place *place;
+};
+
+static struct lines *read_lines(FILE *text, int *n_functions) {
+    struct lines *all = NULL, *now = NULL;
+    struct place place = {{0}, 0, 0};
+    char *s = NULL;
+    size_t capacity = 0;
+    int n = 0;
+    bool in_block = false;
+    while (getline(&s, &capacity, text) > 0) {
+        const char *head = s + strspn(s, " \t");
+        const char *section = strncmp(head, ".section", 8) ? NULL : strstr(head, ".text.");
+        unsigned pc;
+        if (section) {
+            if (!(all = realloc(all, (size_t)++n * sizeof *all))) abort();
+            now = &all[n - 1];
+            memset(now, 0, sizeof *now);
+            snprintf(now->function, sizeof now->function, "%.*s", (int)strcspn(section + 6, ",\n"),
+                     section + 6);
+            memset(&place, 0, sizeof place);
+        } else if (!strncmp(head, "//## File", 9)) {
+            read_place(head, &place, !in_block);
+            in_block = true;
+        } else if (now && sscanf(head, "/*%x*/", &pc) == 1) {
+            if (!(now->place = realloc(now->place, (size_t)(now->n + 1) * sizeof place))) abort();
+            now->place[now->n++] = place;
+            in_block = false;
+        }
+    }
+    free(s);
+    *n_functions = n;
+    return all;
+}
+
+/* ---- Building and reading the cache's text --------------------------------------------------- */
+
+static bool split_line(char **text, char *field[6], int *n) {
+    char *s = *text, *end = strchr(s, '\n');
+    if (!end) return false;
+    *end = 0;
+    *text = end + 1;
+    for (*n = 0; *n < 6; s = end + 1) {
+        field[(*n)++] = s;
+        end = strchr(s, '\t');
+        if (!end) return true;
+        *end = 0;
+    }
+    return true;
+}
+
+/* Takes over `text`, which may lack the lines' fields. */
+static const char *parse(char *text, struct sass_listing *out) {
+    char *field[6], *at = text;
+    int n;
+    out->text = text;
+    while (split_line(&at, field, &n)) {
+        if (n != 3 || strcmp(field[0], "function")) return "the cache is damaged";
+        struct sass_function *f =
+            realloc(out->function, (size_t)(out->n + 1) * sizeof *out->function);
+        if (!f) return "no memory for a listing";
+        out->function = f;
+        f = &out->function[out->n++];
+        *f = (struct sass_function){.name = field[1], .n = atoi(field[2])};
+        f->line = calloc((size_t)f->n + 1, sizeof *f->line);
+        if (!f->line) return "no memory for a listing";
+        for (int i = 0; i < f->n; i++) {
+            if (!split_line(&at, field, &n) || (n != 3 && n != 6)) return "the cache is damaged";
+            f->line[i] = (struct sass_line){field[0],
+                                            field[1],
+                                            field[2],
+                                            n == 6 ? field[3] : "",
+                                            n == 6 ? atoi(field[4]) : 0,
+                                            n == 6 ? atoi(field[5]) : 0};
+        }
+    }
+    return NULL;
+}
+
+static const char *disassemble(const char *cubin_path, char **out) {
+    char program[PATH_MAX], *bare = NULL;
+    FILE *pipe, *memory = NULL;
+    size_t bytes;
+    struct sass_listing l = {0};
+    json_error_t error;
+    const char *why = find_nvdisasm(program, sizeof program);
+    if (!why) why = start(program, "-json", cubin_path, &pipe);
+    if (why) return why;
+    json_t *root = json_loadf(pipe, 0, &error);
+    if (pclose(pipe) || !root) {
+        json_decref(root);
+        return reason_as(STATUS_DEVICE, "%s does not take %s", program, cubin_path);
+    }
+    memory = open_memstream(&bare, &bytes);
+    why = memory ? functions(root, memory) : "no memory for a listing";
+    if (memory) fclose(memory);
+    json_decref(root);
+    if (!why) why = parse(bare, &l);
+    if (!why) why = start(program, "-c -gi", cubin_path, &pipe);
+    if (why) {
+        sass_listing_close(&l);
+        return why;
+    }
+    int n_lines = 0;
+    struct lines *lines = read_lines(pipe, &n_lines);
+    pclose(pipe);
+    memory = open_memstream(out, &bytes);
+    if (!memory) abort();
+    for (int f = 0; f < l.n; f++) {
+        const struct lines *of = NULL;
+        for (int g = 0; g < n_lines; g++)
+            if (!strcmp(lines[g].function, l.function[f].name)) of = &lines[g];
+        if (of && of->n != l.function[f].n) of = NULL;
+        fprintf(memory, "function\t%s\t%d\n", l.function[f].name, l.function[f].n);
+        for (int i = 0; i < l.function[f].n; i++) {
+            const struct sass_line *s = &l.function[f].line[i];
+            fprintf(memory, "%s\t%s\t%s\t%s\t%d\t%d\n", s->guard, s->opcode, s->operands,
+                    of ? of->place[i].file : "", of ? of->place[i].line : 0,
+                    of ? of->place[i].kernel_line : 0);
+        }
+    }
+    fclose(memory);
+    for (int g = 0; g < n_lines; g++) free(lines[g].place);
+    free(lines);
+    sass_listing_close(&l);
+    return NULL;
+}
+
+static uint64_t hash(const unsigned char *p, size_t n) { /* FNV-1a */
+    uint64_t h = 0xcbf29ce484222325;
+    for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3;
+    return h;
+}
+
+const char *sass_listing_open(const char *cubin_path, const void *cubin, size_t bytes,
+                              const char *cache_dir, struct sass_listing *out) {
+    char cached[PATH_MAX] = "", *text = NULL;
+    size_t n;
+    memset(out, 0, sizeof *out);
+    if (cache_dir) {
+        snprintf(cached, sizeof cached, "%s/%016llx-%zu.v%d", cache_dir,
+                 (unsigned long long)hash(cubin, bytes), bytes, VERSION);
+        text = path_read(cached, &n);
+    }
+    if (!text) {
+        const char *why = disassemble(cubin_path, &text);
+        if (why) return why;
+        if (cache_dir) { /* no cache if it cannot be written */
+            char part[PATH_MAX + 32];
+            snprintf(part, sizeof part, "%s.%d", cached, (int)getpid());
+            mkdir(cache_dir, 0777);
+            FILE *f = fopen(part, "w");
+            bool ok = f && fputs(text, f) >= 0;
+            if (f && fclose(f)) ok = false;
+            if (!ok || rename(part, cached)) unlink(part);
+        }
+    }
+    const char *why = parse(text, out);
+    if (why) sass_listing_close(out);
+    return why ? reason_as(STATUS_FILE, "%s: %s", cached, why) : NULL;
+}
+
+void sass_listing_close(struct sass_listing *l) {
+    for (int f = 0; f < l->n; f++) free(l->function[f].line);
+    free(l->function);
+    free(l->text);
+    memset(l, 0, sizeof *l);
+}

@@ -1,0 +1,26 @@
+/* nvdisasm's text of a cubin, instruction by instruction, and a cache of it: nvdisasm takes half a
+ * second, the cache a millisecond. */
+#pragma once
+
+#include <stddef.h>
+
+struct sass_line {
+    const char *guard, *opcode, *operands; /* "@!P0" or "", "IADD3.X", "R1,R2,..." */
+    const char *file;                      /* "": unknown */
+    int line, kernel_line;                 /* innermost; of the outermost frame */
+};
+struct sass_function {
+    const char *name;
+    int n;
+    struct sass_line *line;
+};
+struct sass_listing {
+    int n;
+    struct sass_function *function;
+    char *text; /* what the pointers point into */
+};
+
+/* cache_dir: NULL, no cache. */
+const char *sass_listing_open(const char *cubin_path, const void *cubin, size_t bytes,
+                              const char *cache_dir, struct sass_listing *out);
+void sass_listing_close(struct sass_listing *l);

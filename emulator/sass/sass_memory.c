@@ -1,0 +1,392 @@
+/* Loads, stores, copies, atomics, and what lanes tell each other. */
+#include "sass_exec.h"
+
+#include "emulator/emulator.h"
+#include "emulator/instructions/mma_fragment.h"
+#include "emulator/core/memory.h"
+#include "emulator/instructions/lanes.h"
+
+#include <string.h>
+
+/* ---- Where ----------------------------------------------------------------------------------- */
+
+unsigned char *sass_global(struct sass_warp *w, uint64_t addr, uint64_t bytes) {
+    struct sass_cta *c = w->cta;
+    if (addr < c->near_base || addr + bytes > c->near_end || addr + bytes < addr) {
+        const struct emu_allocation *a = emu_memory_find(c->grid->memory, addr);
+        if (!a || bytes > a->end - addr) return NULL;
+        c->near_base = a->base;
+        c->near_end = a->end;
+    }
+    return (unsigned char *)(uintptr_t)addr;
+}
+
+/* Shared addresses: the block's own, whatever CTA the upper byte names. False: out of bounds. */
+static bool shared_addresses(struct sass_warp *w, const struct sass_exec *x, uint32_t mask,
+                             unsigned bytes, uint32_t out[SASS_LANES]) {
+    const uint32_t *base = sass_row(w, x->s[0].row), *more = sass_row(w, x->uniform_row);
+    const uint32_t add = more[0] + (uint32_t)x->offset, size = w->cta->shared_bytes;
+    uint32_t worst = 0, low = 0, bad = 0;
+    for (int l = 0; l < SASS_LANES; l++) {
+        out[l] = (base[l] + add) & 0xffffff;
+        worst = out[l] > worst ? out[l] : worst;
+        low |= out[l];
+    }
+    if (worst + bytes <= size && !(low & (bytes - 1))) return true;
+    EMU_EACH_LANE(l, mask) bad |= (uint32_t)(out[l] + bytes > size || out[l] % bytes) << l;
+    return !(bad & mask);
+}
+
+static enum sass_go bad_shared(struct sass_warp *w, const struct sass_exec *x, uint32_t mask,
+                               const uint32_t addr[SASS_LANES], unsigned bytes) {
+    EMU_EACH_LANE(l, mask)
+    if (addr[l] + bytes > w->cta->shared_bytes || addr[l] % bytes)
+        return sass_stop(w, x, "lane %u: %u bytes at shared address %#x of %#x", l, bytes, addr[l],
+                         w->cta->shared_bytes);
+    return SASS_GO_FAULT;
+}
+
+static void tell_shared(struct sass_warp *w, const uint32_t addr[SASS_LANES]) {
+    if (w->effect) memcpy(w->effect->shared, addr, sizeof w->effect->shared);
+}
+static void tell_global(struct sass_warp *w, const uint64_t addr[SASS_LANES]) {
+    if (w->effect) memcpy(w->effect->global, addr, sizeof w->effect->global);
+}
+
+static void global_addresses(struct sass_warp *w, const struct sass_exec *x, unsigned source,
+                             int64_t offset, uint64_t out[SASS_LANES]) {
+    const uint32_t *low = sass_row(w, x->s[source].row), *high = low + SASS_LANES;
+    for (int l = 0; l < SASS_LANES; l++)
+        out[l] = (low[l] | (uint64_t)high[l] << 32) + (uint64_t)offset;
+    tell_global(w, out);
+}
+
+static enum sass_go bad_global(struct sass_warp *w, const struct sass_exec *x, uint32_t lane,
+                               uint64_t addr) {
+    return sass_stop(w, x, "lane %u: %u bytes at %#llx: not inside one allocation, or misaligned",
+                     lane, x->bytes, (unsigned long long)addr);
+}
+
+/* ---- Registers to bytes ---------------------------------------------------------------------- */
+
+static inline void load_lane(uint32_t *d, int l, const unsigned char *from, unsigned bytes) {
+    if (bytes >= 4) {
+        for (unsigned k = 0; k < bytes / 4; k++) memcpy(d + 32 * k + l, from + 4 * k, 4);
+    } else {
+        uint32_t v = 0;
+        memcpy(&v, from, bytes);
+        d[l] = v;
+    }
+}
+static inline void store_lane(const uint32_t *s, int l, unsigned char *to, unsigned bytes) {
+    if (bytes >= 4)
+        for (unsigned k = 0; k < bytes / 4; k++) memcpy(to + 4 * k, s + 32 * k + l, 4);
+    else
+        memcpy(to, s + l, bytes);
+}
+
+/* ---- Constant bank --------------------------------------------------------------------------- */
+
+/* mode: bank; bytes; s[0] is added. A uniform load has one address. */
+enum sass_go sass_ldc(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    const struct sass_grid *g = w->cta->grid;
+    const struct sass_code *code = sass_code(g->kernel);
+    const unsigned char *bank = x->mode == 0 ? g->bank : x->mode == 2 ? code->bank2 : code->bank4;
+    uint32_t size = x->mode == 0   ? g->bank_bytes
+                    : x->mode == 2 ? code->bank2_bytes
+                                   : code->bank4_bytes;
+    const uint32_t *at = sass_row(w, x->s[0].row);
+    uint32_t *d = sass_row(w, x->d);
+    const bool uniform = x->uniform || x->s[0].row == SASS_ROW_ZERO;
+    if (uniform) { /* one address for all */
+        uint32_t offset = at[0] + (uint32_t)x->offset, value;
+        if (offset > size || size - offset < x->bytes)
+            return sass_stop(w, x, "c[%#x][%#x] lies outside of the bank", x->mode, offset);
+        for (unsigned k = 0; k < x->bytes / 4; k++, d += SASS_LANES) {
+            memcpy(&value, bank + offset + 4 * k, 4);
+            EACH(value);
+        }
+        return SASS_GO_NEXT;
+    }
+    EMU_EACH_LANE(l, mask) {
+        uint32_t offset = at[l] + (uint32_t)x->offset;
+        if (offset > size || size - offset < x->bytes)
+            return sass_stop(w, x, "c[%#x][%#x] lies outside of the bank", x->mode, offset);
+        load_lane(d, (int)l, bank + offset, x->bytes);
+    }
+    return SASS_GO_NEXT;
+}
+
+/* ---- Shared memory --------------------------------------------------------------------------- */
+
+/* The lanes' bytes to n / 4 rows; whole warps without looking at the mask. */
+static inline void gather_n(uint32_t *d, const unsigned char *from, const uint32_t addr[SASS_LANES],
+                            uint32_t mask, unsigned n) {
+    if (mask == EMU_FULL)
+        for (int l = 0; l < SASS_LANES; l++) load_lane(d, l, from + addr[l], n);
+    else
+        EMU_EACH_LANE(l, mask) load_lane(d, (int)l, from + addr[l], n);
+}
+static void gather(uint32_t *d, const unsigned char *from, const uint32_t addr[SASS_LANES],
+                   uint32_t mask, unsigned n) {
+    switch (n) {
+    case 1:
+        gather_n(d, from, addr, mask, 1);
+        break;
+    case 2:
+        gather_n(d, from, addr, mask, 2);
+        break;
+    case 4:
+        gather_n(d, from, addr, mask, 4);
+        break;
+    case 8:
+        gather_n(d, from, addr, mask, 8);
+        break;
+    default:
+        gather_n(d, from, addr, mask, 16);
+    }
+}
+
+enum sass_go sass_lds(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t addr[SASS_LANES], *d = sass_row(w, x->d);
+    const unsigned char *shared = w->cta->shared;
+    bool ok = shared_addresses(w, x, mask, x->bytes, addr);
+    tell_shared(w, addr);
+    if (!ok) return bad_shared(w, x, mask, addr, x->bytes);
+    gather(d, shared, addr, mask, x->bytes);
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_sts(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t addr[SASS_LANES];
+    const uint32_t *s = sass_row(w, x->s[1].row);
+    bool ok = shared_addresses(w, x, mask, x->bytes, addr);
+    tell_shared(w, addr);
+    if (!ok) return bad_shared(w, x, mask, addr, x->bytes);
+    EMU_EACH_LANE(l, mask) store_lane(s, (int)l, w->cta->shared + addr[l], x->bytes);
+    return SASS_GO_NEXT;
+}
+
+/* Four 8x8 matrices of halves: lane 8r + j points at row j of matrix r. mode: transposed */
+enum sass_go sass_ldsm(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t addr[SASS_LANES];
+    if (mask != EMU_FULL) return sass_stop(w, x, "not all lanes of the warp are here");
+    bool ok = shared_addresses(w, x, mask, 16, addr);
+    tell_shared(w, addr);
+    if (!ok) return bad_shared(w, x, mask, addr, 16);
+    uint32_t data[4][8][4];
+    for (int r = 0; r < 4; r++)
+        for (int j = 0; j < 8; j++) memcpy(data[r][j], w->cta->shared + addr[8 * r + j], 16);
+    for (int r = 0; r < 4; r++) {
+        uint32_t *d = sass_row(w, x->d + (uint32_t)r * SASS_ROW);
+        if (!x->mode) {
+            memcpy(d, data[r], sizeof data[r]); /* lane 4 * row + word */
+            continue;
+        }
+        const uint16_t(*half)[8] = (const void *)data[r];
+        for (int lane = 0; lane < SASS_LANES; lane++) {
+            struct fragment_at low = fragment_matrix(lane, 0, 1),
+                               high = fragment_matrix(lane, 1, 1);
+            d[lane] = half[low.row][low.col] | (uint32_t)half[high.row][high.col] << 16;
+        }
+    }
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_stsm(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t addr[SASS_LANES];
+    if (mask != EMU_FULL) return sass_stop(w, x, "not all lanes of the warp are here");
+    bool ok = shared_addresses(w, x, mask, 16, addr);
+    tell_shared(w, addr);
+    if (!ok) return bad_shared(w, x, mask, addr, 16);
+    for (int r = 0; r < 4; r++) {
+        const uint32_t *s = sass_row(w, x->s[1].row + (uint32_t)r * SASS_ROW);
+        for (int row = 0; row < 8; row++)
+            memcpy(w->cta->shared + addr[8 * r + row], s + 4 * row, 16);
+    }
+    return SASS_GO_NEXT;
+}
+
+/* ---- Global memory --------------------------------------------------------------------------- */
+
+enum sass_go sass_ldg(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint64_t addr[SASS_LANES];
+    uint32_t *d = sass_row(w, x->d);
+    global_addresses(w, x, 0, x->offset, addr);
+    EMU_EACH_LANE(l, mask) {
+        const unsigned char *from = addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes);
+        if (!from) return bad_global(w, x, l, addr[l]);
+        load_lane(d, (int)l, from, x->bytes);
+    }
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_stg(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint64_t addr[SASS_LANES];
+    const uint32_t *s = sass_row(w, x->s[1].row);
+    global_addresses(w, x, 0, x->offset, addr);
+    EMU_EACH_LANE(l, mask) {
+        unsigned char *to = addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes);
+        if (!to) return bad_global(w, x, l, addr[l]);
+        store_lane(s, (int)l, to, x->bytes);
+    }
+    return SASS_GO_NEXT;
+}
+
+/* [shared], [global], predicate pin[0]: false fills with zeros and reads nothing. imm: the offset
+ * of the global address. */
+enum sass_go sass_ldgsts(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t to[SASS_LANES], reads = sass_pred_value(w, x->pin[0]);
+    uint64_t from[SASS_LANES];
+    bool ok = shared_addresses(w, x, mask, x->bytes, to);
+    tell_shared(w, to);
+    if (!ok) return bad_shared(w, x, mask, to, x->bytes);
+    global_addresses(w, x, 1, (int32_t)x->imm, from);
+    EMU_EACH_LANE(l, mask) {
+        const unsigned char *source = NULL;
+        if (!(reads >> l & 1)) {
+            memset(w->cta->shared + to[l], 0, x->bytes);
+            continue;
+        }
+        if (!(from[l] % x->bytes)) source = sass_global(w, from[l], x->bytes);
+        if (!source) return bad_global(w, x, l, from[l]);
+        memcpy(w->cta->shared + to[l], source, x->bytes);
+    }
+    if (w->effect) w->effect->reads = mask & reads;
+    return SASS_GO_NEXT;
+}
+
+/* mode: 0 add, 1 exchange; 32 bits. REDG writes RZ. */
+enum sass_go sass_atomg(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    const struct sass_grid *g = w->cta->grid;
+    uint64_t addr[SASS_LANES];
+    const uint32_t *s = sass_row(w, x->s[1].row);
+    uint32_t *d = sass_row(w, x->d);
+    global_addresses(w, x, 0, x->offset, addr);
+    EMU_EACH_LANE(l, mask) {
+        uint32_t value = s[l], old;
+        unsigned char *at = addr[l] % 4 ? NULL : sass_global(w, addr[l], 4);
+        if (!at) return bad_global(w, x, l, addr[l]);
+        if (!g->atomic || !g->atomic(g->user, w, x->inst, (int)l, addr[l], &value)) {
+            memcpy(&old, at, 4);
+            uint32_t new = x->mode ? s[l] : old + s[l];
+            memcpy(at, &new, 4);
+            value = old;
+        }
+        d[l] = value;
+    }
+    return SASS_GO_NEXT;
+}
+
+/* ST by generic address: global memory, or shared memory of a CTA of the cluster */
+enum sass_go sass_st_generic(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint64_t addr[SASS_LANES];
+    const uint32_t *s = sass_row(w, x->s[1].row);
+    uint32_t window = 0, own = 0;
+    global_addresses(w, x, 0, x->offset, addr);
+    EMU_EACH_LANE(l, mask) {
+        unsigned char *to = NULL;
+        if (addr[l] >> 32 == SASS_SWINHI) {
+            uint32_t rank = (uint32_t)addr[l] >> 24, at = (uint32_t)addr[l] & 0xffffff;
+            const struct sass_cluster *cluster = w->cta->cluster;
+            window |= 1u << l;
+            own |= (uint32_t)(rank == w->cta->rank) << l;
+            if (rank < cluster->n && at + x->bytes <= cluster->cta[rank]->shared_bytes)
+                to = cluster->cta[rank]->shared + at;
+        } else {
+            to = sass_global(w, addr[l], x->bytes);
+        }
+        if (!to || addr[l] % x->bytes) return bad_global(w, x, l, addr[l]);
+        store_lane(s, (int)l, to, x->bytes);
+    }
+    if (window && window != mask)
+        return sass_stop(w, x, "shared and global addresses in one instruction");
+    if (w->effect && own == mask) { /* to the block's own: an ordinary store, in wavefronts too */
+        for (int l = 0; l < SASS_LANES; l++) w->effect->shared[l] = (uint32_t)addr[l] & 0xffffff;
+        w->effect->memory = SASS_STS;
+    } else if (w->effect) {
+        w->effect->memory = window ? SASS_DSMEM : SASS_STG;
+    }
+    return SASS_GO_NEXT;
+}
+
+/* ---- Across lanes ---------------------------------------------------------------------------- */
+
+/* mode: 2 butterfly, 3 index; as op shfl.sync: warpops.c */
+enum sass_go sass_shfl(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t a[SASS_LANES], inside = 0, *d = sass_row(w, x->d);
+    const uint32_t *b = sass_row(w, x->s[1].row), *c = sass_row(w, x->s[2].row);
+    memcpy(a, sass_row(w, x->s[0].row), sizeof a);
+    for (int l = 0; l < SASS_LANES; l++) {
+        int segment = (int)(c[l] >> 8 & 31), clamp = (int)(c[l] & 31), n = (int)(b[l] & 31);
+        int max = (l & segment) | (clamp & ~segment);
+        int j = x->mode == 2 ? l ^ n : (l & segment) | (n & ~segment);
+        bool ok = j <= max;
+        if (!(mask >> l & 1)) continue;
+        d[l] = a[ok ? j : l];
+        inside |= (uint32_t)ok << l;
+    }
+    sass_write_pred(w, x->pd, mask, inside);
+    return SASS_GO_NEXT;
+}
+
+/* mode: 0 any, 1 all; the lanes that are here vote */
+enum sass_go sass_vote(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t here = x->uniform ? w->active : mask, yes = sass_pred_value(w, x->pin[0]) & here;
+    bool r = x->mode ? yes == here : yes != 0;
+    sass_write_pred(w, x->pd, mask, r ? EMU_FULL : 0);
+    return SASS_GO_NEXT;
+}
+
+/* One of the lanes gets true: the lowest. */
+enum sass_go sass_elect(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t lane = (uint32_t)__builtin_ctz(mask), *u = sass_row(w, x->d);
+    sass_write_pred(w, x->pd, mask, 1u << lane);
+    for (int l = 0; l < SASS_LANES; l++) u[l] = lane;
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_r2ur(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t value = sass_row(w, x->s[0].row)[__builtin_ctz(mask)], *u = sass_row(w, x->d);
+    for (int l = 0; l < SASS_LANES; l++) u[l] = value;
+    return SASS_GO_NEXT;
+}
+
+/* mode: which special register, sass_decode.c's list */
+enum sass_go sass_s2r(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    const struct sass_cta *c = w->cta;
+    const uint32_t *block = c->grid->block;
+    uint32_t *d = sass_row(w, x->d);
+    EMU_EACH_LANE(l, mask) {
+        uint32_t t = (uint32_t)w->index * 32 + l, v = 0;
+        switch (x->mode) {
+        case 0:
+            v = t % block[0];
+            break;
+        case 1:
+            v = t / block[0] % block[1];
+            break;
+        case 2:
+            v = t / block[0] / block[1];
+            break;
+        case 3:
+        case 4:
+        case 5:
+            v = c->id[x->mode - 3];
+            break;
+        case 6:
+            v = l;
+            break;
+        case 7:
+            v = c->rank;
+            break;
+        case 8:
+            v = SASS_SWINHI;
+            break;
+        default:
+            v = (uint32_t)c->ticks; /* clock: instructions of the block */
+        }
+        d[l] = v;
+    }
+    return SASS_GO_NEXT;
+}

@@ -1,0 +1,200 @@
+/* A cubin's kernels: ELF and listing together, decoded. */
+#include "sass_exec.h"
+
+#include "common/base/reason.h"
+#include "sass_elf.h"
+#include "sass_listing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sass_module {
+    struct sass_elf elf;
+    struct sass_listing listing;
+    int n;
+    struct sass_kernel *kernel;
+};
+
+static uint32_t word_at(const unsigned char *p) {
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return v;
+}
+
+/* Registers, parameters, threads: .nv.info of the kernel, and (registers) of all. */
+static const char *attributes(const struct sass_module *m, struct sass_kernel *k,
+                              struct sass_code *code) {
+    struct sass_section info;
+    struct sass_attribute a;
+    k->param_base = 0;
+    if (!sass_elf_section(&m->elf, ".nv.info.", k->name, &info)) return "it has no .nv.info";
+    for (size_t at = 0; sass_elf_attribute(&info, &at, &a);) {
+        if (a.kind == SASS_ATTR_MAX_THREADS && a.bytes == 12)
+            k->max_threads = (int)(word_at(a.data) * word_at(a.data + 4) * word_at(a.data + 8));
+        if (a.kind == SASS_ATTR_PARAM_CBANK && a.bytes == 8) {
+            k->param_base = word_at(a.data + 4) & 0xffff;
+            k->param_bytes = word_at(a.data + 4) >> 16;
+        }
+        if (a.kind != SASS_ATTR_KPARAM || a.bytes != 12) continue;
+        uint32_t ordinal = word_at(a.data + 4) & 0xffff, offset = word_at(a.data + 4) >> 16;
+        if (ordinal >= 32) return "it has more than 32 parameters";
+        code->param_offset[ordinal] = offset;
+        code->param_size[ordinal] = word_at(a.data + 8) >> 18;
+        if ((int)ordinal >= code->n_params) code->n_params = (int)ordinal + 1;
+    }
+    if (!k->param_base) return "it does not say where its parameters are";
+    if (!sass_elf_section(&m->elf, ".nv.info", "", &info)) return "the cubin has no .nv.info";
+    for (size_t at = 0; sass_elf_attribute(&info, &at, &a);) {
+        uint32_t section;
+        uint64_t value;
+        if (a.kind != SASS_ATTR_REGCOUNT || a.bytes != 8) continue;
+        const char *name = sass_elf_symbol(&m->elf, (int)word_at(a.data), &section, &value);
+        if (name && !strcmp(name, k->name)) k->n_registers = (int)word_at(a.data + 4);
+    }
+    return k->n_registers ? NULL : "it does not say how many registers it has";
+}
+
+static int symbols_of(const struct sass_module *m, uint32_t section, struct sass_symbol *out,
+                      int capacity) {
+    const char *name;
+    uint32_t where;
+    uint64_t value;
+    int n = 0;
+    for (int s = 0; (name = sass_elf_symbol(&m->elf, s, &where, &value)); s++)
+        if (where == section && *name && n < capacity)
+            out[n++] = (struct sass_symbol){name, (uint32_t)value};
+    return n;
+}
+
+static char *text_of(const struct sass_line *l) {
+    char all[512];
+    snprintf(all, sizeof all, "%s%s%s%s%s", l->guard, *l->guard ? " " : "", l->opcode,
+             *l->operands ? " " : "", l->operands);
+    return strdup(all);
+}
+
+static const char *decode_all(struct sass_kernel *k, struct sass_code *code,
+                              const struct sass_function *f, const unsigned char *words,
+                              const struct sass_symbol *symbols, int n_symbols) {
+    struct sass_inst *inst = calloc((size_t)f->n, sizeof *inst);
+    struct sass_origin *origin = calloc((size_t)f->n, sizeof *origin);
+    const char **text = calloc((size_t)f->n, sizeof *text);
+    code->exec = calloc((size_t)f->n, sizeof *code->exec);
+    k->inst = inst;
+    k->origin = origin;
+    k->text = text;
+    if (!inst || !origin || !text || !code->exec) return "no memory for its instructions";
+    k->n_inst = f->n;
+    for (int i = 0; i < f->n; i++) {
+        const struct sass_line *l = &f->line[i];
+        struct sass_text t = {l->opcode, l->operands, l->guard};
+        uint64_t word[2];
+        memcpy(word, words + 16 * i, sizeof word);
+        if (!(text[i] = text_of(l))) return "no memory for its instructions";
+        origin[i] = (struct sass_origin){*l->file ? l->file : NULL, l->line, l->kernel_line};
+        const char *why = sass_decode(code, &t, word, 16 * (uint32_t)i, symbols, n_symbols,
+                                      &inst[i], &code->exec[i]);
+        if (!why && code->exec[i].target >= (uint32_t)f->n) why = "its target lies outside";
+        if (why)
+            return reason("%#x  %s (%s:%d): %s", 16 * i, text[i], *l->file ? l->file : "?", l->line,
+                          why);
+    }
+    return NULL;
+}
+
+static const char *add_kernel(struct sass_module *m, const struct sass_function *f) {
+    struct sass_section text, shared, bank;
+    struct sass_symbol symbols[64];
+    struct sass_kernel *k = &m->kernel[m->n++];
+    struct sass_code *code = calloc(1, sizeof *code);
+    if (!code) return "no memory";
+    k->exec = code;
+    k->name = f->name;
+    k->module = m;
+    if (!sass_elf_section(&m->elf, ".text.", f->name, &text) || !text.data ||
+        text.bytes != (size_t)f->n * 16)
+        return "nvdisasm and the cubin differ in its length";
+    const char *why = attributes(m, k, code);
+    if (why) return why;
+    if (sass_elf_section(&m->elf, ".nv.shared.", f->name, &shared) &&
+        shared.bytes > SASS_RESERVED_SHARED)
+        k->static_shared = (uint32_t)shared.bytes - SASS_RESERVED_SHARED;
+    if (sass_elf_section(&m->elf, ".nv.constant2.", f->name, &bank))
+        code->bank2 = bank.data, code->bank2_bytes = (uint32_t)bank.bytes;
+    if (sass_elf_section(&m->elf, ".nv.constant4.", f->name, &bank))
+        code->bank4 = bank.data, code->bank4_bytes = (uint32_t)bank.bytes;
+    int n = symbols_of(m, text.index, symbols, 64);
+    why = decode_all(k, code, f, text.data, symbols, n);
+    code->row_bytes = SASS_ROW_CONST + (uint32_t)code->n_constants * SASS_ROW;
+    return why;
+}
+
+const char *sass_open(const char *cubin_path, const char *cache_dir, struct sass_module **out) {
+    struct sass_module *m = calloc(1, sizeof *m);
+    const char *why = m ? sass_elf_open(cubin_path, &m->elf) : "no memory for a cubin";
+    *out = NULL;
+    if (!why && sass_elf_sm(&m->elf) != 90)
+        why = reason_as(STATUS_UNSUPPORTED, "%s is for sm_%d; only sm_90a is understood",
+                        cubin_path, sass_elf_sm(&m->elf));
+    if (!why) why = sass_listing_open(cubin_path, m->elf.bytes, m->elf.n, cache_dir, &m->listing);
+    if (!why) {
+        m->kernel = calloc((size_t)m->listing.n + 1, sizeof *m->kernel);
+        if (!m->kernel) why = "no memory for a cubin";
+    }
+    for (int f = 0; !why && f < m->listing.n; f++) {
+        why = add_kernel(m, &m->listing.function[f]);
+        if (why)
+            why = reason_as(STATUS_UNSUPPORTED, "%s, kernel %s: %s", cubin_path,
+                            m->listing.function[f].name, why);
+    }
+    if (why)
+        sass_close(m);
+    else
+        *out = m;
+    return why;
+}
+
+void sass_close(struct sass_module *m) {
+    if (!m) return;
+    for (int n = 0; n < m->n; n++) {
+        struct sass_kernel *k = &m->kernel[n];
+        struct sass_code *code = k->exec;
+        for (int i = 0; i < k->n_inst; i++) {
+            if (k->text) free((void *)k->text[i]);
+            if (code) free(code->exec[i].more);
+        }
+        if (code) {
+            free(code->exec);
+            free(code->constant);
+        }
+        free(code);
+        free((void *)k->inst);
+        free((void *)k->origin);
+        free((void *)k->text);
+    }
+    free(m->kernel);
+    sass_listing_close(&m->listing);
+    sass_elf_close(&m->elf);
+    free(m);
+}
+
+const struct sass_kernel *sass_find(const struct sass_module *m, const char *kernel) {
+    for (int n = 0; n < m->n; n++)
+        if (!strcmp(m->kernel[n].name, kernel)) return &m->kernel[n];
+    return NULL;
+}
+
+int sass_unfuse(struct sass_module *m) {
+    int n = 0;
+    for (int k = 0; k < m->n; k++) {
+        struct sass_code *code = m->kernel[k].exec;
+        for (int i = 0; i < m->kernel[k].n_inst; i++) {
+            struct sass_exec *x = &code->exec[i];
+            if (x->run != sass_ffma || !x->s[2].flip) continue;
+            x->run = sass_ffma_apart;
+            n++;
+        }
+    }
+    return n;
+}

@@ -1,0 +1,204 @@
+/* One instruction, or many: a warp's steps. */
+#include "sass_exec.h"
+
+#include "common/base/reason.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static inline const struct sass_exec *at_pc(const struct sass_warp *w) {
+    return &sass_code(w->cta->grid->kernel)->exec[w->pc];
+}
+
+/* Executes the instruction at pc; sets the next place. */
+static inline enum sass_go execute(struct sass_warp *w, const struct sass_exec *x) {
+    uint32_t mask = w->active & (w->pred[x->guard] ^ x->guard_flip);
+    if (w->effect) {
+        w->effect->active = mask;
+        w->effect->group = w->active;
+    }
+    if (!mask && !x->always) {
+        w->pc++;
+        return SASS_GO_NEXT;
+    }
+    enum sass_go go = x->run(w, x, x->uniform ? EMU_FULL : mask);
+    if (go == SASS_GO_NEXT) w->pc++;
+    return go;
+}
+
+const struct sass_inst *sass_next(const struct sass_warp *w) {
+    return w->live ? &w->cta->grid->kernel->inst[w->pc] : NULL;
+}
+
+enum sass_wait_kind sass_waits(const struct sass_warp *w) {
+    const struct sass_exec *x = at_pc(w);
+    struct sass_warp *own = (struct sass_warp *)w;
+    uint32_t mask = w->active & (w->pred[x->guard] ^ x->guard_flip);
+    if (!w->live) return SASS_WAIT_NONE;
+    if (w->at_bar) return sass_bar_done(w) ? SASS_WAIT_NONE : SASS_WAIT_BAR;
+    for (int g = 0; g < w->n_others; g++)
+        if (!w->other[g].blocked) return SASS_WAIT_NONE; /* others may go: the step finds out */
+    if (!mask) return SASS_WAIT_NONE;
+    if (x->run == sass_cluster_wait)
+        return sass_cluster_done(w) ? SASS_WAIT_NONE : SASS_WAIT_CLUSTER;
+    if (x->run == sass_setmaxreg_alloc) {
+        uint32_t more = x->imm > w->n_registers ? (x->imm - w->n_registers) * 32 : 0;
+        return more > w->cta->free_registers ? SASS_WAIT_REGISTERS : SASS_WAIT_NONE;
+    }
+    if (x->run == sass_syncs_wait && x->mode && !w->give_up) {
+        struct sass_effect *before = own->effect;
+        uint32_t pred = x->pd == SASS_P_SINK ? 0 : w->pred[x->pd];
+        own->effect = NULL;
+        enum sass_go go = x->run(own, x, mask);
+        own->effect = before;
+        own->pred[x->pd] = pred;
+        return go == SASS_GO_WAIT ? SASS_WAIT_MBARRIER : SASS_WAIT_NONE;
+    }
+    return SASS_WAIT_NONE;
+}
+
+void sass_give_up(struct sass_warp *w) { w->give_up = true; }
+
+static enum sass_status waits(struct sass_effect *e, enum sass_wait_kind kind,
+                              const struct sass_inst *inst) {
+    if (e) {
+        e->wait = (uint8_t)kind;
+        e->inst = inst;
+    }
+    return SASS_WAIT;
+}
+
+enum sass_status sass_step(struct sass_warp *w, struct sass_effect *e) {
+    const struct sass_exec *x;
+    enum sass_go go;
+    w->effect = e;
+    if (!w->live) return SASS_EXITED;
+    if (e) {
+        e->warp = w;
+        e->n_events = 0;
+        e->wait = SASS_WAIT_NONE;
+        e->taken = e->diverged = e->waits = e->deferred = false;
+    }
+    if (w->at_bar) {
+        if (!sass_bar_done(w)) return waits(e, SASS_WAIT_BAR, w->bar_inst);
+        w->at_bar = 0;
+    }
+    for (int tries = 0;; tries++) { /* other groups of lanes may go on where this one waits */
+        x = at_pc(w);
+        if (e) {
+            e->inst = x->inst;
+            e->memory = x->inst->memory;
+        }
+        go = execute(w, x);
+        if (go != SASS_GO_WAIT) break;
+        if (tries == w->n_others || !sass_rotate(w)) return waits(e, w->waits_for, x->inst);
+    }
+    if (go == SASS_GO_FAULT) return SASS_FAULT;
+    w->cta->ticks++;
+    if (e) e->next_pc = w->pc * 16;
+    return SASS_ISSUED;
+}
+
+/* ---- Without a clock ------------------------------------------------------------------------- */
+
+static void account(struct sass_counts *c, const struct sass_effect *e) {
+    uint32_t ideal;
+    uint64_t sector[64];
+    if (!e->active) return;
+    c->access[e->memory]++;
+    c->wavefronts += sass_wavefronts(e, &ideal);
+    c->wavefronts_ideal += ideal;
+    *(e->memory == SASS_DSMEM ? &c->dsmem_sectors : &c->sectors) += sass_sectors(e, sector);
+}
+
+/* Steps until the warp waits, exits or fails. *progress: it did something. */
+static enum sass_status run_on(struct sass_warp *w, uint64_t *count, struct sass_counts *counts,
+                               struct sass_effect *e, bool *progress) {
+    const struct sass_exec *exec = sass_code(w->cta->grid->kernel)->exec;
+    const uint64_t before = w->cta->ticks;
+    enum sass_status status = SASS_ISSUED;
+    w->effect = NULL;
+    while (status == SASS_ISSUED) {
+        const struct sass_exec *x = &exec[w->pc];
+        uint32_t pc = w->pc;
+        if (!w->live || w->at_bar || w->n_others || (counts && x->inst->memory)) {
+            status = sass_step(w, counts ? e : NULL);
+            if (status == SASS_ISSUED && counts) {
+                count[e->inst->pc / 16]++;
+                if (e->memory) account(counts, e);
+            }
+            w->effect = NULL;
+            continue;
+        }
+        enum sass_go go = execute(w, x);
+        if (go == SASS_GO_WAIT) {
+            status = SASS_WAIT;
+        } else if (go == SASS_GO_FAULT) {
+            status = SASS_FAULT;
+        } else {
+            w->cta->ticks++;
+            if (counts) count[pc]++;
+        }
+    }
+    *progress |= w->cta->ticks != before;
+    return status;
+}
+
+/* Each warp of the cluster until it waits. *left: some have not exited. */
+static const char *turn(struct sass_grid *g, struct sass_cta **cta, uint64_t *count,
+                        struct sass_counts *counts, struct sass_effect *e, bool *left) {
+    const struct sass_warp *stuck = NULL;
+    bool progress = false;
+    for (uint32_t r = 0; r < g->cluster_size; r++)
+        for (int n = 0; n < cta[r]->n_warps; n++) {
+            struct sass_warp *w = &cta[r]->warp[n];
+            if (!w->live) continue;
+            if (run_on(w, count, counts, e, &progress) == SASS_FAULT)
+                return reason("kernel %s: %s", g->kernel->name, w->fault);
+            if (w->live) stuck = w;
+        }
+    *left = stuck;
+    if (!stuck || progress) return NULL;
+    return reason("kernel %s, block %llu: no warp can go on; warp %d is at %#x %s", g->kernel->name,
+                  (unsigned long long)stuck->cta->linear, stuck->index, 16 * stuck->pc,
+                  g->kernel->text[stuck->pc]);
+}
+
+/* As many clusters take turns as an H200 has SMs if they draw from a common counter, so that one
+ * does not do the work of all; else one after the other. */
+enum { SMS = 132 };
+static uint64_t together(const struct sass_grid *g) {
+    const struct sass_kernel *k = g->kernel;
+    for (int i = 0; i < k->n_inst; i++)
+        if (k->inst[i].op == SASS_OP_ATOMG) return SMS / g->cluster_size;
+    return 1;
+}
+
+const char *sass_run(struct sass_grid *g, struct sass_counts *counts) {
+    struct sass_cta *cta[SMS][EMU_MAX_CLUSTER];
+    const char *why = NULL;
+    uint64_t *count = calloc((size_t)g->kernel->n_inst, sizeof *count);
+    struct sass_effect *e = calloc(1, sizeof *e);
+    uint64_t places = together(g), begun = 0, running = 0, n = g->n_ctas / g->cluster_size;
+    if (!count || !e) why = "no memory for counts";
+    while (!why && (begun < n || running)) {
+        for (; begun < n && running < places && !why; begun++)
+            if (!(why = sass_cluster_begin(g, begun, cta[running]))) running++;
+        for (uint64_t c = 0; c < running && !why; c++) {
+            bool left = false;
+            if ((why = turn(g, cta[c], count, counts, e, &left)) || left) continue;
+            for (uint32_t r = 0; r < g->cluster_size; r++) sass_cta_end(cta[c][r]);
+            memcpy(cta[c], cta[--running], sizeof cta[c]);
+            c--;
+        }
+    }
+    for (uint64_t c = 0; c < running; c++)
+        for (uint32_t r = 0; r < g->cluster_size; r++) sass_cta_end(cta[c][r]);
+    for (int i = 0; counts && count && i < g->kernel->n_inst; i++) {
+        counts->instructions += count[i];
+        counts->op[g->kernel->inst[i].op] += count[i];
+    }
+    free(count);
+    free(e);
+    return why;
+}
