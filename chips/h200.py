@@ -2,13 +2,14 @@
 
     python3 chips/h200.py > chips/h200.txt                  from chips/recorded/
     python3 chips/h200.py results/calibrate.tsv [NCU.tsv]    another board's: into chips/NAME.txt
-    python3 chips/h200.py --check [FILES]                    held-back measurements against predictions
+    python3 chips/h200.py --check [FILES]                    what was held back, against predictions
 
 A parameter is computed from benches where there are some, and stands here as a constant where not.
 Sources: B microbenchmark; C what ptxas encodes; D data sheet; N counters; P recorded runs of the
 stages; M measured elsewhere; J judgement. Where a bench has not run, its parameter's older value is
 written instead, marked "(no bench)". What no model uses follows as comments."""
 
+import csv
 import gzip
 import os
 import statistics
@@ -71,20 +72,32 @@ class Results:
 
 
 class Counters:
-    """Counters of the launches of `calibrate --only counted`: kernel, grid, block, cycles."""
+    """Of the launches of `calibrate --only counted`, as a table or as ncu --csv writes them."""
+
+    NCU = {"Grid Size": "grid", "Block Size": "block", "sm__cycles_elapsed.avg": "elapsed",
+           "sm__cycles_active.avg": "active"}
 
     def __init__(self, path):
         self.launches = []
-        if path:
-            with open(path) as f:
-                names = next(f).rstrip("\n").split("\t")
-                self.launches = [dict(zip(names, line.rstrip("\n").split("\t"))) for line in f]
+        if not path:
+            return
+        names = None
+        with open(path) as f:
+            for row in csv.reader(f, delimiter="," if path.endswith(".csv") else "\t"):
+                if not names:  # before the head, ncu writes what the program says
+                    head = [self.NCU.get(x, x) for x in row]
+                    names = head if "grid" in head else None
+                    continue
+                row = [x[1:].split(",")[0] if x[:1] == "(" else x.replace(",", "") for x in row]
+                launch = dict(zip(names, row))
+                if launch.get("grid", "").isdigit():  # ncu's second line holds units
+                    self.launches.append(launch)
 
     def inactive(self, grid, block, at_least):
         """Elapsed less active cycles, a mean over the SMs, of the launch of that size that lasted
         at_least that many cycles, the shortest such."""
-        found = [(float(r["elapsed"]), float(r["elapsed"]) - float(r["active"])) for r in self.launches
-                 if (int(r["grid"]), int(r["block"])) == (grid, block) and
+        found = [(float(r["elapsed"]), float(r["elapsed"]) - float(r["active"]))
+                 for r in self.launches if (int(r["grid"]), int(r["block"])) == (grid, block) and
                  float(r["elapsed"]) >= at_least]
         if not found:
             raise Missing(f"counted {grid} x {block}")
@@ -171,7 +184,8 @@ def dram(r):
 
 def fence(r, slot):
     """Of eight in a row, less the loop with nothing in it."""
-    return (r("fences", "8 x 64, 1 warp", f"out{slot}") - r("fences", "8 x 64, 1 warp", "out3")) / 512
+    variant = "8 x 64, 1 warp"
+    return (r("fences", variant, f"out{slot}") - r("fences", variant, "out3")) / 512
 
 
 def bar(r, variant="SYNC/2"):
@@ -213,8 +227,8 @@ def burst(r, name, where="1w"):
 
 
 def mio_queue(r):
-    """STS128 leave the queue every 10 cycles. The k-th is the first to wait: it entered when the second
-    left, so the k - 2 between them stood in the queue."""
+    """STS128 leave the queue every 10 cycles. The k-th is the first to wait: it entered when the
+    second left, so the k - 2 between them stood in the queue."""
     cycles = burst(r, "STS128")
     return next(k for k in range(1, len(cycles)) if cycles[k] > cycles[k - 1] + 1) - 2
 
@@ -228,8 +242,8 @@ def counted_gap(r, n):
     return (n.inactive(660, 128, 0) - n.inactive(132, 128, 5000)) / 4
 
 
-# name, unit, digits, value (a function of results and counters, or a constant), source, and the value
-# to fall back on where the function finds no bench
+# name, unit, digits, value (a function of results and counters, or a constant), source, and the
+# value to fall back on where the function finds no bench
 PARAMETERS = [
     ("sms", "count", 0, lambda r, n: next(float(v) for k, v in r.rows.items()
                                           if k[0] == "machine" and k[2] == "sms"), "driver", 132),
@@ -283,9 +297,11 @@ PARAMETERS = [
     ("s2r_sm_interval", "cycles", 0, lambda r, n: r.slope("issue", "TID/4s") / 4,
      "B issue TID/4s", 2),
     ("mio_inflight", "entries", 0, 12, "B depth LDSM4/4s"),
-    ("data_spacing", "cycles", 0, lambda r, n: r.slope("latency", "LDS/x2") - r.slope("latency", "LDS/x1"),
+    ("data_spacing", "cycles", 0,
+     lambda r, n: r.slope("latency", "LDS/x2") - r.slope("latency", "LDS/x1"),
      "B latency LDS/x2 less LDS/x1", 2),
-    ("mio_sm_interval", "cycles", 0, lambda r, n: r.slope("issue", "LDS/4s") / 4, "B issue LDS/4s", 1),
+    ("mio_sm_interval", "cycles", 0, lambda r, n: r.slope("issue", "LDS/4s") / 4,
+     "B issue LDS/4s", 1),
     ("lg_queue", "entries", 0, 12, "J; depth LDG/4s: more than 15"),
     ("lds_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDS/x1"), "B latency LDS/x1", 24),
     ("lds64_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDS64/x1") - 2,
@@ -305,7 +321,8 @@ PARAMETERS = [
     ("ldc_interval", "cycles", 0, lambda r, n: r.slope("issue", "LDC/1w"), "B issue LDC/1w", 8),
     ("r2ur_latency", "cycles", 0, 13, "C"),
     None,
-    ("l1_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDG/row"), "B latency LDG/row", 37),
+    ("l1_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDG/row"), "B latency LDG/row",
+     37),
     ("l1_war", "cycles", 0, lambda r, n: r.slope("war", "LDG"), "B war LDG", 11),
     ("stg_war", "cycles", 0, lambda r, n: r.slope("war", "STG"), "B war STG", 13),
     ("stg64_war", "cycles", 0, lambda r, n: r.slope("war", "STG64"), "B war STG64", 15),
@@ -361,8 +378,8 @@ PARAMETERS = [
     ("tma_latency", "cycles", 0,
      lambda r, n: r("bulk", "128 bytes") / 64 - BULK_LOOP - r("chase", "cg 65536 x 128") / 65536,
      "B bulk 128 bytes less its loop and an L2 latency", 170),
-    ("tma_bytes_per_clk", "bytes", 1, lambda r, n: one_sm(r), "B tmaburst, or tma, 256 rows less 128",
-     54),
+    ("tma_bytes_per_clk", "bytes", 1, lambda r, n: one_sm(r),
+     "B tmaburst, or tma, 256 rows less 128", 54),
 ]
 
 # The same for numbers that no model has a use for yet.
@@ -381,7 +398,8 @@ MORE = [
      "B stream read L2, 16 SMs"),
     ("l2_66_sms_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "read L2, 66 SMs"),
      "B stream read L2, 66 SMs"),
-    ("l2_shared_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "read L2 shared 8 MiB, 132 SMs"),
+    ("l2_shared_bytes_per_clk", "bytes", 0,
+     lambda r, n: per_clk(r, "read L2 shared 8 MiB, 132 SMs"),
      "B stream read L2 shared 8 MiB: all SMs read the same"),
     ("l2_write_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "write L2, 132 SMs"),
      "B stream write L2, 132 SMs"),
@@ -390,7 +408,8 @@ MORE = [
     ("dram_copy_bytes_per_ns", "bytes", 0, lambda r, n: 2 * stream(r, "copy DRAM, 264 CTAs"),
      "B stream copy DRAM, 264 CTAs: reads and writes"),
     ("mbarrier_interval", "cycles", 2,
-     lambda r, n: r("mbarrier", "arrivals 256, 16 warps") / 4096, "B mbarrier arrivals of 16 warps"),
+     lambda r, n: r("mbarrier", "arrivals 256, 16 warps") / 4096,
+     "B mbarrier arrivals of 16 warps"),
     ("mbarrier_turn", "cycles", 0, lambda r, n: r("turns", "mbarrier 256, warps 0 4") / 512,
      "B turns: one hand-over, loop and all"),
     ("named_barrier_turn", "cycles", 0, lambda r, n: r("turns", "named 256, warps 0 4") / 512,
@@ -419,6 +438,23 @@ MORE = [
     ("kernel_gap_waited_ns", "ns", 0, lambda r, n: kernel_gap(r, "overlap", "132 CTAs, no word"),
      "B overlap: the same, without launch_dependents"),
 ]
+
+
+def jumps(r, where):
+    """Cycles from line to line of straight code's size, once it has run: size:cycles."""
+    out = []
+    for bench, variant, what in r.rows:
+        if bench == "icjump" and what == "passes" and variant.endswith(where):
+            last = r.list(bench, variant, what)[-1]
+            out.append(f"{variant.split('/')[0]}:{last / r(bench, variant, 'instructions'):.1f}")
+    return out
+
+
+def pauses(r, variant):
+    """A product that is waited for, behind so many NOPs of 15 cycles: NOPs:cycles."""
+    counts = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+    s = r.list("hgmma-pause", variant, "stamps 0.0")
+    return [f"{k}:{b - a:.0f}" for k, a, b in zip(counts, s[::2], s[1::2])]
 
 
 def kernel_gap(r, bench, variant):
@@ -484,7 +520,8 @@ def held_back(r, n):
          lambda: r.slope("hgmma-waited", "ss128/wg0/1"), 1),
         ("HGMMA N 256, A in registers", lambda: 128 + p["hgmma_start"] + p["hgmma_tail_rs"] + 4,
          lambda: r.slope("hgmma-waited", "rs256/wg0/1"), 1),
-        ("HGMMA N 80, two in a group", lambda: (2 * 40 + p["hgmma_start"] + p["hgmma_tail_ss"] + 4) / 2,
+        ("HGMMA N 80, two in a group",
+         lambda: (2 * 40 + p["hgmma_start"] + p["hgmma_tail_ss"] + 4) / 2,
          lambda: r.slope("hgmma-waited", "ss80/wg0/2"), 2),
         ("HGMMA N 96, three warpgroups", lambda: 3 * 48.0,
          lambda: r.slope("hgmma-steady", "rs96/wg012/4"), 1),
@@ -528,13 +565,16 @@ def check(r, n):
         bad = abs(error) > bound
         beyond += bad
         print(f"{what:68} {a:9.2f} {b:8.2f} {error:+6.1f} {bound:5} %{'  beyond' if bad else ''}")
-    repeats = [(max(v) / min(v) - 1, k) for k, x in r.all.items()
-               if len(x) > 1 and k[2] in ("span", "out0") for v in [[float(y) for y in x]] if min(v) > 0]
+    repeats = []
+    for key, x in r.all.items():
+        if len(x) > 1 and key[2] in ("span", "out0"):
+            x = [float(y) for y in x]
+            repeats += [max(x) / min(x) - 1] if min(x) > 0 else []
     if repeats:
         repeats.sort()
         print(f"repeats of {len(repeats)} measurements: half within "
-              f"{100 * repeats[len(repeats) // 2][0]:.2f} %, 95 of 100 within "
-              f"{100 * repeats[len(repeats) * 95 // 100][0]:.2f} %")
+              f"{100 * repeats[len(repeats) // 2]:.2f} %, 95 of 100 within "
+              f"{100 * repeats[len(repeats) * 95 // 100]:.2f} %")
     return beyond
 
 
@@ -554,6 +594,11 @@ def write(r, n, name):
             print(f"# {row[0]} {row[3](r, n):.{row[2]}f} {row[1]} {row[4]}")
         except Missing as why:
             print(f"# {row[0]}: not measured: {why}")
+    for where in ("1w", "4s"):
+        if jumps(r, where):
+            print(f"# icjump {where}, cycles a jump by size:", *jumps(r, where))
+    for variant in sorted({v for b, v, _ in r.rows if b == "hgmma-pause"}):
+        print(f"# hgmma-pause {variant}, cycles by NOPs:", *pauses(r, variant))
 
 
 def main():
