@@ -22,7 +22,7 @@ $(CHIPS)/pipes.pack: chips/bench/pipes.py chips/bench/sass.py | $(CHIPS)/.dir
 	@echo "python $@"
 	@python3 chips/bench/pipes.py $@
 
-$(BUILD)/calibrate: $(patsubst %.c,$(BUILD)/%.o,$(wildcard chips/*.c)) $(BUILD)/common/device/cuda_driver.o $(BUILD)/common/base/reason.o
+$(BUILD)/calibrate: $(patsubst %.c,$(BUILD)/%.o,$(wildcard chips/*.c)) $(BUILD)/common/device/cuda_driver.o $(BUILD)/common/base/reason.o $(BUILD)/common/base/heap.o
 	$(Q)$(CC) $(SANITIZE) -o $@ $^ -ldl
 $(BUILD)/chips/calibrate_kernels.o: chips/calibrate_kernels.def
 

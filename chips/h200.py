@@ -1,14 +1,16 @@
 """From the results of microbenchmarks to the numbers of the timing model:
 
-    python3 chips/h200.py > chips/h200.txt                  from chips/recorded/
-    python3 chips/h200.py results/calibrate.tsv [NCU.tsv]    another board's: into chips/NAME.txt
-    python3 chips/h200.py --check [FILES]                    held-back measurements against predictions
+    python3 chips/h200.py chips/h200.txt                    that file again, by chips/recorded/
+    python3 chips/h200.py OLD.txt results/calibrate.tsv [results/counted.csv] > chips/NAME.txt
+    python3 chips/h200.py --check OLD.txt [FILES]            what was held back, against predictions
+    python3 chips/h200.py --more [FILES]                     numbers that no model reads
 
-A parameter is computed from benches where there are some, and stands here as a constant where not.
-Sources: B microbenchmark; C what ptxas encodes; D data sheet; N counters; P recorded runs of the
-stages; M measured elsewhere; J judgement. Where a bench has not run, its parameter's older value is
-written instead, marked "(no bench)". What no model uses follows as comments."""
+OLD.txt decides which names there are. Those that MEASURED computes are computed again, if their
+benches have run (B), or counters were read (N). All others stay as they are: data sheets, what
+ptxas encodes (C), recorded runs of the stages (P), measurements of others (M), judgement (J), and
+what was fitted to benches by hand (B, too)."""
 
+import csv
 import gzip
 import os
 import statistics
@@ -71,20 +73,32 @@ class Results:
 
 
 class Counters:
-    """Counters of the launches of `calibrate --only counted`: kernel, grid, block, cycles."""
+    """Of the launches of `calibrate --only counted`, as a table or as ncu --csv writes them."""
+
+    NCU = {"Grid Size": "grid", "Block Size": "block", "sm__cycles_elapsed.avg": "elapsed",
+           "sm__cycles_active.avg": "active"}
 
     def __init__(self, path):
         self.launches = []
-        if path:
-            with open(path) as f:
-                names = next(f).rstrip("\n").split("\t")
-                self.launches = [dict(zip(names, line.rstrip("\n").split("\t"))) for line in f]
+        if not path:
+            return
+        names = None
+        with open(path) as f:
+            for row in csv.reader(f, delimiter="," if path.endswith(".csv") else "\t"):
+                if not names:  # before the head, ncu writes what the program says
+                    head = [self.NCU.get(x, x) for x in row]
+                    names = head if "grid" in head else None
+                    continue
+                row = [x[1:].split(",")[0] if x[:1] == "(" else x.replace(",", "") for x in row]
+                launch = dict(zip(names, row))
+                if launch.get("grid", "").isdigit():  # ncu's second line holds units
+                    self.launches.append(launch)
 
     def inactive(self, grid, block, at_least):
         """Elapsed less active cycles, a mean over the SMs, of the launch of that size that lasted
         at_least that many cycles, the shortest such."""
-        found = [(float(r["elapsed"]), float(r["elapsed"]) - float(r["active"])) for r in self.launches
-                 if (int(r["grid"]), int(r["block"])) == (grid, block) and
+        found = [(float(r["elapsed"]), float(r["elapsed"]) - float(r["active"]))
+                 for r in self.launches if (int(r["grid"]), int(r["block"])) == (grid, block) and
                  float(r["elapsed"]) >= at_least]
         if not found:
             raise Missing(f"counted {grid} x {block}")
@@ -98,6 +112,13 @@ TRY_LOOP = 4 * 5 + 6 + 13 + 5 + BRANCH  # mbarrier_self's second loop, less four
 CLUSTER_LOOP = 62 - 16  # cluster_barriers: a round less what passes between arrival and release
 ATOMIC_LOOP = 63
 BULK_LOOP = 62
+
+
+def machine(r, what):
+    found = [float(v) for k, v in r.rows.items() if k[0] == "machine" and k[2] == what]
+    if not found:
+        raise Missing(what)
+    return found[-1]
 
 
 def gap(r, variant):
@@ -171,7 +192,8 @@ def dram(r):
 
 def fence(r, slot):
     """Of eight in a row, less the loop with nothing in it."""
-    return (r("fences", "8 x 64, 1 warp", f"out{slot}") - r("fences", "8 x 64, 1 warp", "out3")) / 512
+    variant = "8 x 64, 1 warp"
+    return (r("fences", variant, f"out{slot}") - r("fences", variant, "out3")) / 512
 
 
 def bar(r, variant="SYNC/2"):
@@ -213,8 +235,8 @@ def burst(r, name, where="1w"):
 
 
 def mio_queue(r):
-    """STS128 leave the queue every 10 cycles. The k-th is the first to wait: it entered when the second
-    left, so the k - 2 between them stood in the queue."""
+    """STS128 leave the queue every 10 cycles. The k-th is the first to wait: it entered when the
+    second left, so the k - 2 between them stood in the queue."""
     cycles = burst(r, "STS128")
     return next(k for k in range(1, len(cycles)) if cycles[k] > cycles[k - 1] + 1) - 2
 
@@ -228,144 +250,112 @@ def counted_gap(r, n):
     return (n.inactive(660, 128, 0) - n.inactive(132, 128, 5000)) / 4
 
 
-# name, unit, digits, value (a function of results and counters, or a constant), source, and the value
-# to fall back on where the function finds no bench
-PARAMETERS = [
-    ("sms", "count", 0, lambda r, n: next(float(v) for k, v in r.rows.items()
-                                          if k[0] == "machine" and k[2] == "sms"), "driver", 132),
-    ("sm_warps", "warps", 0, 64, "D"),
-    ("sm_ctas", "CTAs", 0, 32, "D"),
-    ("sm_registers", "registers", 0, 65536, "D"),
-    ("sm_shared_bytes", "bytes", 0, 233472, "D"),
-    ("cta_shared_reserved", "bytes", 0, 1024, "D"),
-    ("launch_overhead", "cycles", 0, counted_overhead,
-     "N elapsed less active, 132 CTAs of 128 that stay 10000, 100000", 3000),
-    ("cta_launch", "cycles", 0, counted_gap, "N the same, 660 CTAs one a SM", 500),
-    None,
-    ("scheduler", "policy", 0, 0, "B arbitration: the same warp, then the youngest"),
-    ("branch_penalty", "cycles", 0, lambda r, n: r.slope("branch", "forward/1w") - 5,
-     "B branch forward/1w less stall 5", 12),
-    ("branch_untaken", "cycles", 0, lambda r, n: r.slope("branch", "not-taken/1w") - 5,
-     "B branch not-taken/1w less stall 5", 0),
-    ("bsync_penalty", "cycles", 0, lambda r, n: r.slope("branch", "bssy/1w") - 6,
-     "B branch bssy/1w less stalls 6", 11),
-    ("port_window", "cycles", 0, 3, "B depth FFMA/1w: 5 6 8 10 (and Ampere, M)"),
-    ("port_hmma", "flag", 0, 1, "B depth2 HMMA*6+FFMA"),
-    ("port_hgmma", "share", 2, 0, "J; see besidewg"),
-    ("icache_l0_bytes", "bytes", 0, 6144, "M (Blackwell)"),
-    ("icache_l0_prefetch", "lines", 0, 8, "F (Ampere)"),
-    ("icache_l1_bytes", "bytes", 0, 131072, "B icache: 112 KiB run at full speed, 144 do not"),
-    ("icache_warm", "flag", 0, 1, "B icache: up to 48 KiB even a first launch is not late"),
-    ("icache_l1_latency", "cycles", 0, 20, "J"),
-    ("icache_l2_latency", "cycles", 0, 250, "J"),
-    None,
-    ("fma_interval", "cycles", 0, lambda r, n: r.slope("issue", "FMUL/1w"), "B issue FMUL/1w", 1),
-    ("fma_heavy_interval", "cycles", 0, lambda r, n: r.slope("issue", "HADD2F/1w"),
-     "B issue HADD2F/1w", 2),
-    ("fma_wide_interval", "cycles", 0, lambda r, n: r.slope("issue", "IMADW/1w"),
-     "B issue IMADW/1w", 4),
-    ("alu_interval", "cycles", 0, lambda r, n: r.slope("issue", "ISETP/1w"), "B issue ISETP/1w", 2),
-    ("uniform_interval", "cycles", 0, lambda r, n: r.slope("issue", "UIADD3/1w"),
-     "B issue UIADD3/1w", 2),
-    ("hmma_interval", "cycles", 0, lambda r, n: r.slope("issue", "HMMA/1w"), "B issue HMMA/1w", 6),
-    ("hmma_k8_interval", "cycles", 0, lambda r, n: r.slope("issue", "HMMA8/1w"), "B issue HMMA8/1w",
-     4),
-    ("xu_interval", "cycles", 0, lambda r, n: r.slope("issue", "EX2/1w"), "B issue EX2/1w", 8),
-    ("xu_latency", "cycles", 0, lambda r, n: r.slope("latency", "EX2"), "B latency EX2", 17),
-    ("xu_queue", "entries", 0, 2, "B depth EX2/1w: the third waits"),
-    ("xu_start", "cycles", 0, lambda r, n: burst(r, "EX2")[3] - 5 - 8,
-     "B depth EX2/1w: the third enters 13 cycles behind the first, the second's start", 5),
-    None,
-    ("mio_queue", "entries", 0, lambda r, n: mio_queue(r), "B depth STS128/1w: the 11th waits", 9),
-    ("mio_start", "cycles", 0, 6, "B depth LDS/1w: the 14th waits; STS128 says 7"),
-    ("mio_read_interval", "cycles", 0, lambda r, n: r.slope("issue", "STS/1w") / 2,
-     "B issue STS/1w: two registers", 2),
-    ("s2r_sm_interval", "cycles", 0, lambda r, n: r.slope("issue", "TID/4s") / 4,
-     "B issue TID/4s", 2),
-    ("mio_inflight", "entries", 0, 12, "B depth LDSM4/4s"),
-    ("data_spacing", "cycles", 0, lambda r, n: r.slope("latency", "LDS/x2") - r.slope("latency", "LDS/x1"),
-     "B latency LDS/x2 less LDS/x1", 2),
-    ("mio_sm_interval", "cycles", 0, lambda r, n: r.slope("issue", "LDS/4s") / 4, "B issue LDS/4s", 1),
-    ("lg_queue", "entries", 0, 12, "J; depth LDG/4s: more than 15"),
-    ("lds_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDS/x1"), "B latency LDS/x1", 24),
-    ("lds64_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDS64/x1") - 2,
-     "B latency LDS64/x1 less a wavefront's spacing", 24),
-    ("lds128_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDS128/x1") - 6,
-     "B latency LDS128/x1 less three", 26),
-    ("ldsm_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDSM1/x1"), "B latency LDSM1/x1",
-     29),
-    ("lds_war", "cycles", 0, lambda r, n: r.slope("war", "LDS"), "B war LDS", 9),
-    ("sts_war", "cycles", 0, lambda r, n: r.slope("war", "STS"), "B war STS", 12),
-    ("sts64_war", "cycles", 0, lambda r, n: r.slope("war", "STS64"), "B war STS64", 14),
-    ("sts128_war", "cycles", 0, lambda r, n: r.slope("war", "STS128"), "B war STS128", 18),
-    ("shfl_latency", "cycles", 0, lambda r, n: r.slope("latency", "SHFL"), "B latency SHFL", 24),
-    ("shfl_war", "cycles", 0, lambda r, n: r.slope("war", "SHFL"), "B war SHFL", 9),
-    ("s2r_latency", "cycles", 0, lambda r, n: r.slope("latency", "TID"), "B latency TID", 20),
-    ("ldc_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDC"), "B latency LDC", 28),
-    ("ldc_interval", "cycles", 0, lambda r, n: r.slope("issue", "LDC/1w"), "B issue LDC/1w", 8),
-    ("r2ur_latency", "cycles", 0, 13, "C"),
-    None,
-    ("l1_latency", "cycles", 0, lambda r, n: r.slope("latency", "LDG/row"), "B latency LDG/row", 37),
-    ("l1_war", "cycles", 0, lambda r, n: r.slope("war", "LDG"), "B war LDG", 11),
-    ("stg_war", "cycles", 0, lambda r, n: r.slope("war", "STG"), "B war STG", 13),
-    ("stg64_war", "cycles", 0, lambda r, n: r.slope("war", "STG64"), "B war STG64", 15),
-    ("stg128_war", "cycles", 0, lambda r, n: r.slope("war", "STG128"), "B war STG128", 19),
-    ("ldgsts_war", "cycles", 0, lambda r, n: r.slope("war", "LDGSTS"), "B war LDGSTS", 13),
-    ("l1_total_bytes", "bytes", 0, 262144, "D"),
-    ("l2_latency", "cycles", 0, lambda r, n: r("chase", "cg 65536 x 128") / 65536,
-     "B chase cg, 8 MiB; a mean over near and far lines", 280),
-    ("l2_bytes", "bytes", 0, lambda r, n: next(float(v) for k, v in r.rows.items()
-                                               if k[0] == "machine" and k[2] == "L2"), "driver",
-     52428800),
-    ("l2_sm_bytes_per_clk", "bytes", 1, lambda r, n: max(one_sm(r), per_clk(r, "read L2, 1 SM")),
-     "B the better of stream read L2, 1 SM, and a TMA's rate", 54),
-    ("l2_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "read L2 24 MiB, 132 SMs"),
-     "B stream read L2 24 MiB, 132 SMs", 5500),
-    ("dram_latency", "cycles", 0, lambda r, n: dram(r), "B chase DRAM, or lines DRAM", 680),
-    ("dram_bytes_per_ns", "bytes", 0, lambda r, n: stream(r, "read DRAM, 264 CTAs"),
-     "B stream read DRAM, 264 CTAs", 4000),
-    ("membar_cta", "cycles", 0, lambda r, n: fence(r, 1), "B fences", 20),
-    ("membar_gpu", "cycles", 0, lambda r, n: fence(r, 2), "B fences", 270),
-    ("atomic_latency", "cycles", 0, lambda r, n: r("atomics", "atom, 1 thread") / 256 - ATOMIC_LOOP,
-     "B atomics, atom, 1 thread, less its loop", 350),
-    None,
-    ("bar_arrive", "cycles", 0, 3, "B bar SYNC/1"),
-    ("bar_interval", "cycles", 0, 2, "B bar SYNC/8"),
-    ("bar_release", "cycles", 0, lambda r, n: bar(r) - 3, "B barlast SYNC/2 less the arrival", 26),
-    ("mbarrier_arrive", "cycles", 0, 16, "M"),
-    ("mbarrier_wake", "cycles", 0, lambda r, n: wake(r) - 16, "B wakeups less the arrival", 36),
-    ("mbarrier_try", "cycles", 0,
-     lambda r, n: (r("mbarrier", "self 256", "out1") / 64 - TRY_LOOP) / 4,
-     "B mbarrier self, less its loop", 36),
-    ("cluster_release", "cycles", 0,
-     lambda r, n: r("cluster", "barriers 64, 2 CTAs of 32", "out1") / 64 - CLUSTER_LOOP,
-     "B cluster barriers, relaxed, less the loop", 180),
-    ("dsmem_latency", "cycles", 0, 181, "M; cluster memory: a load in some 185"),
-    ("dsmem_bytes_per_clk", "bytes", 1,
-     lambda r, n: 64 * 8 * 256 * 16 / r("cluster", "memory 64, 2 CTAs of 256", "out2"),
-     "B cluster memory, stores of two CTAs of 256", 20),
-    None,
-    ("hgmma_overhead_ss", "cycles", 0, 16, "P"),
-    ("hgmma_min_rs", "cycles", 0, 13, "P"),
-    ("hgmma_tail_ss", "cycles", 0, lambda r, n: group(r, "ss", 64) - 4,
-     "B hgmma-waited ss64/wg0/1 less interval, issue and start", 66),
-    ("hgmma_tail_rs", "cycles", 0, lambda r, n: group(r, "rs", 64) - 4,
-     "B hgmma-waited rs64/wg0/1, the same", 64),
-    ("hgmma_start", "cycles", 0, 4, "J: a part of the tail"),
-    ("hgmma_queue_ss", "entries", 0, lambda r, n: queue(r, "ss"), "B hgmma ss128/wg0", 6),
-    ("hgmma_queue_rs", "entries", 0, lambda r, n: queue(r, "rs"), "B hgmma rs128/wg0", 5),
-    ("tma_interval", "cycles", 0,
-     lambda r, n: (r("tmaburst", "L2, 8 warps, 1 rows, 128") -
-                   r("tmaburst", "L2, 8 warps, 1 rows, 64")) / 64,
-     "B tmaburst, boxes of 128 bytes", 32),
-    ("tma_latency", "cycles", 0,
-     lambda r, n: r("bulk", "128 bytes") / 64 - BULK_LOOP - r("chase", "cg 65536 x 128") / 65536,
-     "B bulk 128 bytes less its loop and an L2 latency", 170),
-    ("tma_bytes_per_clk", "bytes", 1, lambda r, n: one_sm(r), "B tmaburst, or tma, 256 rows less 128",
-     54),
-]
+# name: digits, a function of results and counters, the benches
+MEASURED = {
+    "sms": (0, lambda r, n: machine(r, "sms"), "driver"),
+    "launch_overhead": (
+        0, counted_overhead,
+        "N elapsed less active, 132 CTAs of 128 that stay 10000, 100000"),
+    "cta_launch": (0, counted_gap, "N the same, 660 CTAs one a SM"),
+    "branch_penalty": (
+        0, lambda r, n: r.slope("branch", "forward/1w") - 5,
+        "B branch forward/1w less stall 5"),
+    "branch_untaken": (
+        0, lambda r, n: r.slope("branch", "not-taken/1w") - 5,
+        "B branch not-taken/1w less stall 5"),
+    "bsync_penalty": (
+        0, lambda r, n: r.slope("branch", "bssy/1w") - 6,
+        "B branch bssy/1w less stalls 6"),
+    "fma_interval": (0, lambda r, n: r.slope("issue", "FMUL/1w"), "B issue FMUL/1w"),
+    "fma_heavy_interval": (0, lambda r, n: r.slope("issue", "HADD2F/1w"), "B issue HADD2F/1w"),
+    "fma_wide_interval": (0, lambda r, n: r.slope("issue", "IMADW/1w"), "B issue IMADW/1w"),
+    "alu_interval": (0, lambda r, n: r.slope("issue", "ISETP/1w"), "B issue ISETP/1w"),
+    "uniform_interval": (0, lambda r, n: r.slope("issue", "UIADD3/1w"), "B issue UIADD3/1w"),
+    "hmma_interval": (0, lambda r, n: r.slope("issue", "HMMA/1w"), "B issue HMMA/1w"),
+    "hmma_k8_interval": (0, lambda r, n: r.slope("issue", "HMMA8/1w"), "B issue HMMA8/1w"),
+    "xu_interval": (0, lambda r, n: r.slope("issue", "EX2/1w"), "B issue EX2/1w"),
+    "xu_latency": (0, lambda r, n: r.slope("latency", "EX2"), "B latency EX2"),
+    "xu_start": (
+        0, lambda r, n: burst(r, "EX2")[3] - 5 - 8,
+        "B depth EX2/1w: the third enters 13 cycles behind the first, the second's start"),
+    "mio_queue": (0, lambda r, n: mio_queue(r), "B depth STS128/1w: the 11th waits"),
+    "mio_read_interval": (
+        0, lambda r, n: r.slope("issue", "STS/1w") / 2,
+        "B issue STS/1w: two registers"),
+    "s2r_sm_interval": (0, lambda r, n: r.slope("issue", "TID/4s") / 4, "B issue TID/4s"),
+    "data_spacing": (
+        0, lambda r, n: r.slope("latency", "LDS/x2") - r.slope("latency", "LDS/x1"),
+        "B latency LDS/x2 less LDS/x1"),
+    "mio_sm_interval": (0, lambda r, n: r.slope("issue", "LDS/4s") / 4, "B issue LDS/4s"),
+    "lds_latency": (0, lambda r, n: r.slope("latency", "LDS/x1"), "B latency LDS/x1"),
+    "lds64_latency": (
+        0, lambda r, n: r.slope("latency", "LDS64/x1") - 2,
+        "B latency LDS64/x1 less a wavefront's spacing"),
+    "lds128_latency": (
+        0, lambda r, n: r.slope("latency", "LDS128/x1") - 6,
+        "B latency LDS128/x1 less three"),
+    "ldsm_latency": (0, lambda r, n: r.slope("latency", "LDSM1/x1"), "B latency LDSM1/x1"),
+    "lds_war": (0, lambda r, n: r.slope("war", "LDS"), "B war LDS"),
+    "sts_war": (0, lambda r, n: r.slope("war", "STS"), "B war STS"),
+    "sts64_war": (0, lambda r, n: r.slope("war", "STS64"), "B war STS64"),
+    "sts128_war": (0, lambda r, n: r.slope("war", "STS128"), "B war STS128"),
+    "shfl_latency": (0, lambda r, n: r.slope("latency", "SHFL"), "B latency SHFL"),
+    "shfl_war": (0, lambda r, n: r.slope("war", "SHFL"), "B war SHFL"),
+    "s2r_latency": (0, lambda r, n: r.slope("latency", "TID"), "B latency TID"),
+    "ldc_latency": (0, lambda r, n: r.slope("latency", "LDC"), "B latency LDC"),
+    "ldc_interval": (0, lambda r, n: r.slope("issue", "LDC/1w"), "B issue LDC/1w"),
+    "l1_latency": (0, lambda r, n: r.slope("latency", "LDG/row"), "B latency LDG/row"),
+    "l1_war": (0, lambda r, n: r.slope("war", "LDG"), "B war LDG"),
+    "stg_war": (0, lambda r, n: r.slope("war", "STG"), "B war STG"),
+    "stg64_war": (0, lambda r, n: r.slope("war", "STG64"), "B war STG64"),
+    "stg128_war": (0, lambda r, n: r.slope("war", "STG128"), "B war STG128"),
+    "ldgsts_war": (0, lambda r, n: r.slope("war", "LDGSTS"), "B war LDGSTS"),
+    "l2_latency": (
+        0, lambda r, n: r("chase", "cg 65536 x 128") / 65536,
+        "B chase cg, 8 MiB; a mean over near and far lines"),
+    "l2_bytes": (0, lambda r, n: machine(r, "L2"), "driver"),
+    "l2_sm_bytes_per_clk": (
+        1, lambda r, n: max(one_sm(r), per_clk(r, "read L2, 1 SM")),
+        "B the better of stream read L2, 1 SM, and a TMA's rate"),
+    "l2_bytes_per_clk": (
+        0, lambda r, n: per_clk(r, "read L2 24 MiB, 132 SMs"),
+        "B stream read L2 24 MiB, 132 SMs"),
+    "dram_latency": (0, lambda r, n: dram(r), "B chase DRAM, or lines DRAM"),
+    "dram_bytes_per_ns": (
+        0, lambda r, n: stream(r, "read DRAM, 264 CTAs"),
+        "B stream read DRAM, 264 CTAs"),
+    "membar_cta": (0, lambda r, n: fence(r, 1), "B fences"),
+    "membar_gpu": (0, lambda r, n: fence(r, 2), "B fences"),
+    "atomic_latency": (
+        0, lambda r, n: r("atomics", "atom, 1 thread") / 256 - ATOMIC_LOOP,
+        "B atomics, atom, 1 thread, less its loop"),
+    "bar_release": (0, lambda r, n: bar(r) - 3, "B barlast SYNC/2 less the arrival"),
+    "mbarrier_wake": (0, lambda r, n: wake(r) - 16, "B wakeups less the arrival"),
+    "mbarrier_try": (
+        0, lambda r, n: (r("mbarrier", "self 256", "out1") / 64 - TRY_LOOP) / 4,
+        "B mbarrier self, less its loop"),
+    "cluster_release": (
+        0, lambda r, n: r("cluster", "barriers 64, 2 CTAs of 32", "out1") / 64 - CLUSTER_LOOP,
+        "B cluster barriers, relaxed, less the loop"),
+    "dsmem_bytes_per_clk": (
+        1, lambda r, n: 64 * 8 * 256 * 16 / r("cluster", "memory 64, 2 CTAs of 256", "out2"),
+        "B cluster memory, stores of two CTAs of 256"),
+    "hgmma_tail_ss": (
+        0, lambda r, n: group(r, "ss", 64) - 4,
+        "B hgmma-waited ss64/wg0/1 less interval, issue and start"),
+    "hgmma_tail_rs": (
+        0, lambda r, n: group(r, "rs", 64) - 4,
+        "B hgmma-waited rs64/wg0/1, the same"),
+    "hgmma_queue_ss": (0, lambda r, n: queue(r, "ss"), "B hgmma ss128/wg0"),
+    "hgmma_queue_rs": (0, lambda r, n: queue(r, "rs"), "B hgmma rs128/wg0"),
+    "tma_interval": (
+        0, lambda r, n: (r("tmaburst", "L2, 8 warps, 1 rows, 128") -
+                         r("tmaburst", "L2, 8 warps, 1 rows, 64")) / 64,
+        "B tmaburst, boxes of 128 bytes"),
+    "tma_bytes_per_clk": (1, lambda r, n: one_sm(r), "B tmaburst, or tma, 256 rows less 128"),
+}
 
-# The same for numbers that no model has a use for yet.
+# Numbers that no model has a use for yet: name, unit, digits, function, benches.
 MORE = [
     ("sm_mhz", "MHz", 0, lambda r, n: mhz(r), "B clock 132x256: cycles a ns of FFMA on all SMs"),
     ("cta_to_cta_clocks", "cycles", 0, lambda r, n: gap(r, "660 CTAs 128 threads, 1 a SM"),
@@ -381,7 +371,8 @@ MORE = [
      "B stream read L2, 16 SMs"),
     ("l2_66_sms_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "read L2, 66 SMs"),
      "B stream read L2, 66 SMs"),
-    ("l2_shared_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "read L2 shared 8 MiB, 132 SMs"),
+    ("l2_shared_bytes_per_clk", "bytes", 0,
+     lambda r, n: per_clk(r, "read L2 shared 8 MiB, 132 SMs"),
      "B stream read L2 shared 8 MiB: all SMs read the same"),
     ("l2_write_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "write L2, 132 SMs"),
      "B stream write L2, 132 SMs"),
@@ -390,7 +381,8 @@ MORE = [
     ("dram_copy_bytes_per_ns", "bytes", 0, lambda r, n: 2 * stream(r, "copy DRAM, 264 CTAs"),
      "B stream copy DRAM, 264 CTAs: reads and writes"),
     ("mbarrier_interval", "cycles", 2,
-     lambda r, n: r("mbarrier", "arrivals 256, 16 warps") / 4096, "B mbarrier arrivals of 16 warps"),
+     lambda r, n: r("mbarrier", "arrivals 256, 16 warps") / 4096,
+     "B mbarrier arrivals of 16 warps"),
     ("mbarrier_turn", "cycles", 0, lambda r, n: r("turns", "mbarrier 256, warps 0 4") / 512,
      "B turns: one hand-over, loop and all"),
     ("named_barrier_turn", "cycles", 0, lambda r, n: r("turns", "named 256, warps 0 4") / 512,
@@ -421,31 +413,55 @@ MORE = [
 ]
 
 
+def jumps(r, where):
+    """Cycles from line to line of straight code's size, once it has run: size:cycles."""
+    out = []
+    for bench, variant, what in r.rows:
+        if bench == "icjump" and what == "passes" and variant.endswith(where):
+            last = r.list(bench, variant, what)[-1]
+            out.append(f"{variant.split('/')[0]}:{last / r(bench, variant, 'instructions'):.1f}")
+    return out
+
+
+def pauses(r, variant):
+    """A product that is waited for, behind so many NOPs of 15 cycles: NOPs:cycles."""
+    counts = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+    s = r.list("hgmma-pause", variant, "stamps 0.0")
+    return [f"{k}:{b - a:.0f}" for k, a, b in zip(counts, s[::2], s[1::2])]
+
+
 def kernel_gap(r, bench, variant):
     first, second = r.ctas(bench, variant), r.ctas(bench, variant, "second")
     return min(c[1] for c in second) - max(c[4] for c in first)
 
 
-def value(row, r, n):
-    """(number, did its bench run)"""
-    if not callable(row[3]):
-        return row[3], True
-    try:
-        return row[3](r, n), True
-    except Missing:
-        if len(row) < 6:
-            raise
-        return row[5], False
+def read(path):
+    """Lines of a chip's file: (name, number as it stands, unit, source), or a string."""
+    out = []
+    with open(path) as f:
+        for line in f:
+            line = line.rstrip("\n")
+            part = line.split(" ", 3)
+            out.append(tuple(part + [""])[:4] if line[:1].isalpha() else line)
+    return out
 
 
-def parameters(r, n):
-    return {row[0]: value(row, r, n)[0] for row in PARAMETERS if row}
+def computed(old, r, n):
+    out = []
+    for line in old:
+        if not isinstance(line, str) and line[0] in MEASURED:
+            digits, function, benches = MEASURED[line[0]]
+            try:
+                line = line[0], f"{function(r, n):.{digits}f}", line[2], benches
+            except Missing:
+                pass
+        out.append(line)
+    return out
 
 
 # ---- held-back measurements: none of them made a parameter
 
-def held_back(r, n):
-    p = parameters(r, n)
+def held_back(p, r, n):
     clk = mhz(r)
 
     return [
@@ -484,7 +500,8 @@ def held_back(r, n):
          lambda: r.slope("hgmma-waited", "ss128/wg0/1"), 1),
         ("HGMMA N 256, A in registers", lambda: 128 + p["hgmma_start"] + p["hgmma_tail_rs"] + 4,
          lambda: r.slope("hgmma-waited", "rs256/wg0/1"), 1),
-        ("HGMMA N 80, two in a group", lambda: (2 * 40 + p["hgmma_start"] + p["hgmma_tail_ss"] + 4) / 2,
+        ("HGMMA N 80, two in a group",
+         lambda: (2 * 40 + p["hgmma_start"] + p["hgmma_tail_ss"] + 4) / 2,
          lambda: r.slope("hgmma-waited", "ss80/wg0/2"), 2),
         ("HGMMA N 96, three warpgroups", lambda: 3 * 48.0,
          lambda: r.slope("hgmma-steady", "rs96/wg012/4"), 1),
@@ -514,11 +531,11 @@ def held_back(r, n):
     ]
 
 
-def check(r, n):
+def check(p, r, n):
     """Prints each; the number of those whose error is larger than what is written beside them."""
     print(f"{'':68} predicted measured  error  bound")
     beyond = 0
-    for what, predicted, measured, bound in held_back(r, n):
+    for what, predicted, measured, bound in held_back(p, r, n):
         try:
             a, b = predicted(), measured()
         except Missing as why:
@@ -528,46 +545,49 @@ def check(r, n):
         bad = abs(error) > bound
         beyond += bad
         print(f"{what:68} {a:9.2f} {b:8.2f} {error:+6.1f} {bound:5} %{'  beyond' if bad else ''}")
-    repeats = [(max(v) / min(v) - 1, k) for k, x in r.all.items()
-               if len(x) > 1 and k[2] in ("span", "out0") for v in [[float(y) for y in x]] if min(v) > 0]
+    repeats = []
+    for key, x in r.all.items():
+        if len(x) > 1 and key[2] in ("span", "out0"):
+            x = [float(y) for y in x]
+            repeats += [max(x) / min(x) - 1] if min(x) > 0 else []
     if repeats:
         repeats.sort()
         print(f"repeats of {len(repeats)} measurements: half within "
-              f"{100 * repeats[len(repeats) // 2][0]:.2f} %, 95 of 100 within "
-              f"{100 * repeats[len(repeats) * 95 // 100][0]:.2f} %")
+              f"{100 * repeats[len(repeats) // 2]:.2f} %, 95 of 100 within "
+              f"{100 * repeats[len(repeats) * 95 // 100]:.2f} %")
     return beyond
 
 
-def write(r, n, name):
-    print(f"# {name}: the numbers of the timing model. name value unit source")
-    print("# Made by chips/h200.py, which says what the letters of the sources mean.\n")
-    for row in PARAMETERS:
-        if not row:
-            print()
-            continue
-        number, ran = value(row, r, n)
-        source = row[4] if ran else f"(no bench) instead of: {row[4]}"
-        print(f"{row[0]} {round(number, row[2]):.{row[2]}f} {row[1]} {source}")
-    print("\n# More, which no model reads:")
-    for row in MORE:
+def more(r, n):
+    for name, unit, digits, function, benches in MORE:
         try:
-            print(f"# {row[0]} {row[3](r, n):.{row[2]}f} {row[1]} {row[4]}")
+            print(f"{name} {function(r, n):.{digits}f} {unit} {benches}")
         except Missing as why:
-            print(f"# {row[0]}: not measured: {why}")
+            print(f"# {name}: not measured: {why}")
+    for where in ("1w", "4s"):
+        if jumps(r, where):
+            print(f"# icjump {where}, cycles a jump by size:", *jumps(r, where))
+    for variant in sorted({v for b, v, _ in r.rows if b == "hgmma-pause"}):
+        print(f"# hgmma-pause {variant}, cycles by NOPs:", *pauses(r, variant))
 
 
 def main():
-    args = [a for a in sys.argv[1:] if a != "--check"]
+    args = [a for a in sys.argv[1:] if not a.startswith("--")]
+    old = read(args.pop(0)) if "--more" not in sys.argv else []
     if not args:
         names = sorted(os.listdir(RECORDED))
         args = [os.path.join(RECORDED, x) for x in names if x.startswith("h200-")]
     counters = [a for a in args if "counted" in os.path.basename(a)]
-    r = Results([a for a in args if a not in counters and a.endswith((".tsv", ".gz"))])
+    r = Results([a for a in args if a not in counters])
     n = Counters(counters[0] if counters else None)
+    if "--more" in sys.argv:
+        more(r, n)
+        return
+    new = computed(old, r, n)
     if "--check" in sys.argv:
-        sys.exit(check(r, n) > 0)
-    name = next((k[1] for k in r.rows if k[0] == "machine"), "an unknown machine")
-    write(r, n, name)
+        sys.exit(check({x[0]: float(x[1]) for x in new if not isinstance(x, str)}, r, n) > 0)
+    for line in new:
+        print(line if isinstance(line, str) else " ".join(line))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ emulator/launch
 emulator
 emulator/sass
 common/device
+chips/bench
+chips
 profiler
 common/harness
 emulator/bench stages/*
@@ -23,7 +25,7 @@ emulator/bench stages/*
 # edges ROOT: a line FOLDER, FOLDER, FILE:LINE, INCLUDED for each include "...", both folders being parts
 # of the house; the second is ? if there is no such file.
 edges() {
-    (cd "$1" && find common emulator profiler stages -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def') \
+    (cd "$1" && find chips common emulator profiler stages -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def') \
         > "$tap_dir/files"
     (cd "$1" && tr '\n' '\0' < "$tap_dir/files" | xargs -0 grep -Hn '^ *# *include *"') |
         awk -v list="$tap_dir/files" '
@@ -94,7 +96,7 @@ check "no folders include each other in a circle" no_circle "$tap_dir/edges"
 # Each of these must be able to fail.
 fails() { ! "$@" > "$tap_dir/said" && grep -q "${wanted:?}" "$tap_dir/said"; }
 house=$tap_dir/house
-mkdir -p "$house"/{common/base,emulator/core,emulator/checks,emulator/attic,profiler,stages/1-a,stages/2-b}
+mkdir -p "$house"/{chips,common/base,emulator/core,emulator/checks,emulator/attic,profiler,stages/1-a,stages/2-b}
 touch "$house"/common/base/reason.h "$house"/emulator/checks/race.h "$house"/emulator/core/state.h "$house"/stages/{1-a,2-b}/tile.h
 edges_of() { # FILE INCLUDED...: the includes of a house that has only these
     local file=$1

@@ -1,5 +1,5 @@
-"""The microbenchmarks of an SM's issue, pipes, queues, ports, branches, instruction cache and barriers,
-as programs for sass.py. Writes them all into one file that chips/calibrate.c runs:
+"""The microbenchmarks of an SM's issue, pipes, queues, ports, branches, instruction cache and
+barriers, as programs for sass.py. Writes them all into one file that chips/calibrate.c runs:
 
     python3 chips/bench/pipes.py build/chips/pipes.pack
     python3 chips/bench/pipes.py --check NVDISASM FILE    is every encoding what was meant?
@@ -10,8 +10,8 @@ One program has one or more roles; a role is code for some warps of a CTA:
     passes x { meet at a barrier;  start = clock;  loops x body;  wait for all;  end = clock }
 
 and the last pass counts: by then the instruction cache is warm. Each warp leaves 128 words:
-(start, end) of up to 8 passes, the SM's number, then the stamps (clock values or results). Bodies do
-not depend on values; throughput is the difference between a short body and a long one, so that
+(start, end) of up to 8 passes, the SM's number, then the stamps (clock values or results). Bodies
+do not depend on values; throughput is the difference between a short body and a long one, so that
 loop and clocks cancel. Warp w runs on sub-core w % 4, which the program `place` checks.
 
     R0 thread   R1 warp   R2:3 results   R4 shared address   R5 lane   R6 start   R8 end
@@ -268,8 +268,8 @@ def latency():
 
 
 def wavefronts():
-    for name in ("LDS", "LDS64", "LDS128", "STS", "STS64", "STS128", "LDSM1", "LDSM2", "LDSM4", "LDSMT4",
-                 "STSM1", "STSM4", "ATOMS"):
+    for name in ("LDS", "LDS64", "LDS128", "STS", "STS64", "STS128", "LDSM1", "LDSM2", "LDSM4",
+                 "LDSMT4", "STSM1", "STSM4", "ATOMS"):
         base = WIDE.get(name, 4)
         for ways in (2, 4, 8):
             for where in ("1w", "4s", "16"):
@@ -336,9 +336,9 @@ def ports():
                               stride=16, reps=3)
 
 
-QUEUED = ["EX2", "F2I", "POPC", "LDS", "LDS64", "LDS128", "STS", "STS128", "LDSM1", "LDSM4", "STSM4",
-          "SHFL", "ATOMS", "LDG", "LDG128", "STG", "STG128", "LDGSTS", "HMMA", "R2UR", "FFMA", "IADD3",
-          "TID", "LDC", "IMADW"]
+QUEUED = ["EX2", "F2I", "POPC", "LDS", "LDS64", "LDS128", "STS", "STS128", "LDSM1", "LDSM4",
+          "STSM4", "SHFL", "ATOMS", "LDG", "LDG128", "STG", "STG128", "LDGSTS", "HMMA", "R2UR",
+          "FFMA", "IADD3", "TID", "LDC", "IMADW"]
 
 
 def depth():
@@ -458,8 +458,8 @@ def branches():
         return out + [label("end")]
 
     lanes = [add_imm(13, 5, -16, stall=8), isetp_ge_zero(4, 13, stall=15)]
-    for kind in ("forward", "forward8", "not-taken", "bssy", "divergent", "uniform-skip", "nop-wait",
-                 "guard-off", "guard-off-ffma"):
+    for kind in ("forward", "forward8", "not-taken", "bssy", "divergent", "uniform-skip",
+                 "nop-wait", "guard-off", "guard-off-ffma"):
         for where in ("1w", "2w", "4w"):
             for u in (16, 48):
                 yield Program("branch", f"{kind}/{where}/{u}",
@@ -492,8 +492,8 @@ def instruction_cache():
 
 
 def jumps():
-    """Branches from line to line of 128 bytes, in an order that no prefetcher guesses; all lines of a
-    size, twice, the second time by those warm."""
+    """Branches from line to line of 128 bytes, in an order that no prefetcher guesses; all lines of
+    a size, four times."""
     for size in (1, 2, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 80, 96, 112, 128, 144, 160, 192,
                  256):
         n = size * 8
@@ -505,8 +505,9 @@ def jumps():
             for k in range(n):
                 go = branch(f"b{after[k]}" if k in after else "end", stall=5)
                 body += [label(f"b{k}"), go, *[op("NOP") for _ in range(7)]]
-            yield Program("icjump", f"{size}K/{where}", [Role(PLACES[where], body + [label("end")])],
-                          instructions=n, passes=4, reps=3)
+            yield Program("icjump", f"{size}K/{where}",
+                          [Role(PLACES[where], body + [label("end")])], instructions=n, passes=4,
+                          reps=3)
 
 
 def barriers():
@@ -613,8 +614,8 @@ def wgmma():
                           instructions=u)
 
 
-BESIDE = ["FFMA", "FMUL", "FADD", "FMNMX", "IMAD", "IADD3", "HADD2F", "F2FP", "EX2", "LDS", "LDS128",
-          "STS128", "LDSM4", "STSM4", "SHFL", "HMMA", "NOP"]
+BESIDE = ["FFMA", "FMUL", "FADD", "FMNMX", "IMAD", "IADD3", "HADD2F", "F2FP", "EX2", "LDS",
+          "LDS128", "STS128", "LDSM4", "STSM4", "SHFL", "HMMA", "NOP"]
 
 
 def beside_wgmma():
@@ -748,7 +749,7 @@ BENCHES = [probe, place_check, issue, latency, depth, wgmma, beside_wgmma, ports
 
 @functools.lru_cache(maxsize=None)
 def highest_register(text):
-    """That an instruction reads or writes; one number too high may come out for odd-sized sources."""
+    """That an instruction reads or writes; for sources of another size, a few too many."""
     name = text.split("@", 1)[-1].split(" ")[0 if text[0] != "@" else 1]
     found = [int(n) for n in re.findall(r"\bR(\d+)", text)]
     if name.startswith("HGMMA"):

@@ -104,11 +104,12 @@ VARIABLE = {
 # Nothing comes back, but sources are read at no fixed time.
 READS_LATE = {"STS", "STS64", "STS128", "STSM1", "STSM4", "STG", "STG64", "STG128", "LDGSTS"}
 
-# Bits that hold operands, (low word, high word): what may differ from a form that ptxas has written.
+# Bits that hold operands, (low word, high word): what may differ from what ptxas has written.
 FIELDS = {
     "guard": (0xF000, 0), "d": (0xFF << 16, 0), "a": (0xFF << 24, 0), "b": (0xFF << 32, 0),
     "c": (0, 0xFF), "imm": (0xFFFFFFFF << 32, 0), "offset": (0xFFFFFF << 40, 0),
-    "bank": (0x3FFF << 40, 0), "p": (0, 7 << 17), "target": (0xFFFFFFFC << 32 | 0xFF << 16, 0x3FFFF),
+    "bank": (0x3FFF << 40, 0), "p": (0, 7 << 17),
+    "target": (0xFFFFFFFC << 32 | 0xFF << 16, 0x3FFFF),
     "sync": (0xFFFFFFFF << 32, 0), "pending": (0, 0xFF00),
 }
 UNIFORM = {"LDG": "b", "LDGSTS": "c offset", "STG": "c", "UIADD3": "d a", "UMOV": "d", "R2UR": "d",
@@ -179,7 +180,8 @@ def shr_imm(d, a, bits, **control):
 
 def and_imm(d, a, value, **control):
     return Instruction(0x7812 | d << 16 | a << 24 | value << 32, 0x78EC0FF,
-                       f"LOP3.LUT R{d}, R{a}, {value:#x}, RZ, 0xc0, !PT", "d a imm").control(**control)
+                       f"LOP3.LUT R{d}, R{a}, {value:#x}, RZ, 0xc0, !PT",
+                       "d a imm").control(**control)
 
 
 def imad_imm(d, a, value, c, **control):
@@ -192,7 +194,8 @@ def imad_imm(d, a, value, c, **control):
 
 def imad_wide_imm(d, a, value, c, **control):
     return Instruction(0x7825 | d << 16 | a << 24 | value << 32, 0x78E0000 | c,
-                       f"IMAD.WIDE.U32 R{d}, R{a}, {value:#x}, R{c}", "d a imm c").control(**control)
+                       f"IMAD.WIDE.U32 R{d}, R{a}, {value:#x}, R{c}",
+                       "d a imm c").control(**control)
 
 
 def isetp_ne_imm(p, a, value, **control):
@@ -208,7 +211,8 @@ def isetp_ge_zero(p, a, **control):
 
 def ldc(d, offset, wide=False, a=RZ, **control):
     return Instruction(0x7B82 | d << 16 | a << 24 | offset // 4 << 40, 0xA00 if wide else 0x800,
-                       f"LDC{'.64' if wide else ''} R{d}, c[0x0][{offset:#x}]", "d a bank").control(**control)
+                       f"LDC{'.64' if wide else ''} R{d}, c[0x0][{offset:#x}]",
+                       "d a bank").control(**control)
 
 
 def store(offset, data, **control):

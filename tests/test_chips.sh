@@ -1,0 +1,57 @@
+#!/bin/bash
+# The numbers of a chip are those that its records give, and predict what made none of them.
+. tests/tap.sh
+records=$(echo chips/recorded/h200-*.tsv.gz)
+counted=chips/recorded/h200-counted.tsv
+made() { python3 chips/h200.py chips/h200.txt > "$tap_dir/made" && diff "$tap_dir/made" chips/h200.txt; }
+check "chips/h200.txt is what chips/h200.py makes" made
+check "what was held back is predicted" python3 chips/h200.py --check chips/h200.txt
+
+# A measurement that is not what the others predict; one that is missing.
+planted() {
+    printf 'issue\tEX2/16/%s\tinstructions\t%s\t1\t\t\t1\nissue\tEX2/16/%s\tspan\t%s\tcycles\t\t\t5\n' \
+        32 512 32 20000 96 1536 96 56000
+}
+planted > "$tap_dir/planted.tsv"
+beyond() { ! python3 chips/h200.py --check chips/h200.txt $records "$tap_dir/planted.tsv" $counted > "$tap_dir/said" &&
+    grep -q '^EX2, 16 warps .* beyond$' "$tap_dir/said"; }
+check "a wrong measurement is found" beyond
+sed 's/^\(xu_interval\|l2_bytes\) [0-9]*/\1 99/' chips/h200.txt > "$tap_dir/old.txt"
+without() { python3 chips/h200.py "$tap_dir/old.txt" "${records%% *}" $counted > "$tap_dir/said" &&
+    grep -q '^xu_interval 99 ' "$tap_dir/said" && grep -q '^l2_bytes 62914560 bytes driver' "$tap_dir/said"; }
+check "a bench that has not run leaves the older value" without
+
+# An encoding that ptxas never wrote; a register that is not there.
+cat > "$tap_dir/odd.py" << 'EOF'
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, "chips/bench")
+import pipes
+from sass import *
+program = {"register": pipes.Program("a", "b", [pipes.Role([0], [mov_imm(126, 1)])]),
+           "form": pipes.Bare("a", "b", [Instruction(0x7B1D, 0, "BAR.SYNC 0x0", "sync")]),
+           "good": pipes.Program("a", "b", [pipes.Role([0], pipes.sequence(["FFMA", "LDS"]))])}[sys.argv[1]]
+pipes.BENCHES = [lambda: [program]]
+if len(sys.argv) > 2:
+    sys.exit(pipes.forms(sys.argv[2:]))
+pipes.pack("/dev/null")
+EOF
+refused() { ! python3 "$tap_dir/odd.py" "$@" > "$tap_dir/said" 2>&1 && grep -qF "$wanted" "$tap_dir/said"; }
+check "a program of registers that are there" python3 "$tap_dir/odd.py" good
+wanted='no such register' check "R126 of 128 is refused" refused register
+images=$(ls "$build"/images/stage-{3,6}/d64.sm_90a.cubin 2> /dev/null)
+if [ "$(wc -w <<< "$images")" -eq 2 ]; then
+    wanted='never seen: form' check "an instruction that ptxas does not write is found" refused form $images
+else
+    skip "an instruction that ptxas does not write is found" "no images of stages 3 and 6"
+fi
+
+# Every number that a model of this repository reads is there, once.
+names=emulator/timing/chip.def
+if [ -e $names ]; then
+    all() { diff <(sed -n 's/^PARAM(\(\w*\)).*/\1/p' $names | sort) <(sed -n 's/^\([a-z]\w*\) .*/\1/p' chips/h200.txt | sort); }
+    check "the names of chip.def" all
+else
+    skip "the names of chip.def" "no timing model here"
+fi
+tap_done
