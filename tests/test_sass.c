@@ -143,6 +143,10 @@ static void instructions(void **state) {
         {"I2F.U64.RP R9,R0", 0, {1, 0x80000000, 0}, 0, 0x5f000001, -1},
         {"F2I.FTZ.U32.TRUNC.NTZ R9,R0", 0, {0x4f800000, 0, 0}, 0, 0xffffffff, -1},
         {"F2I.FTZ.U32.TRUNC.NTZ R9,R0", 0, {0xbf800000, 0, 0}, 0, 0, -1},
+        {"POPC R9,UR4", 0, {0, 0, 0}, 0, 3, -1},
+        {"FLO.U32 R9,R0", 0, {0x00100001, 0, 0}, 0, 20, -1},
+        {"FLO.U32 R9,R0", 0, {0, 0, 0}, 0, 0xffffffff, -1},
+        {"VOTE.ANY R9,P1,P0", 0, {0, 0, 0}, 1, 1, 3},
         {"P2R R9,RZ,0x1", 0, {0, 0, 0}, 3, 1, -1},
     };
     (void)state;

@@ -52,7 +52,8 @@ done
 differs() { sass "$@" --quiet; [ $? -eq 1 ]; }
 check "stage 4 differs where ptxas fuses" differs 4 --seqlen 512 --heads 8
 
-# Counts at the mission shape. Only the number of instructions of stage 6 depends on time: failed polls.
+# Counts at the mission shape. Stage 6's total depends on time (failed polls), and its kernel has changed
+# since that record: a little arithmetic, nothing of what the tensor cores and memory do.
 counts() { # STAGE OPTIONS...
     sass "$@" --no-check > "$tap_dir/counts" && python3 - "$@" "$tap_dir/counts" <<'PY'
 import json, sys
@@ -66,13 +67,13 @@ for line in open('plots/recorded/h200.jsonl'):
     for c in r['counters']:
         name = c['name']
         if 'value' not in c or name not in mine: continue
-        if stage == '6' and name == 'instructions':
-            assert 0.99 * c['value'] < int(mine[name]) <= c['value'], (name, c['value'], mine[name])
+        if stage == '6' and name in ('instructions', 'fma_instructions', 'alu_instructions'):
+            assert abs(int(mine[name]) / c['value'] - 1) < 0.01, (name, c['value'], mine[name])
             continue
         n += 1
         assert int(mine[name]) == c['value'], (name, c['value'], mine[name])
 print(n, 'counts')
-assert n >= 14
+assert n >= 13
 PY
 }
 for n in 1 2 3 4 6; do check "stage $n counts as an H200" counts $n; done

@@ -519,6 +519,16 @@ static void d_iabs(struct decoder *c) {
     set(c, sass_iabs);
 }
 
+/* POPC, FLO.U32 */
+static void d_count(struct decoder *c) {
+    bool popc = !strcmp(c->name, "POPC");
+    if (!popc) must(c, "U32");
+    dst(c, 1);
+    source(c, 0, 1, false);
+    if (c->x->s[0].less) c->bad = true;
+    set(c, popc ? sass_popc : sass_flo);
+}
+
 static void d_p2r(struct decoder *c) {
     dst(c, 1);
     plain(c, 0, 1);
@@ -876,6 +886,7 @@ static void d_shfl(struct decoder *c) {
 static void d_vote(struct decoder *c) {
     c->x->mode = mod(c, "ALL");
     if (!c->x->mode) must(c, "ANY");
+    if (!at_pred(c)) dst(c, 1);
     c->x->pd = pdst(c);
     c->x->pin[0] = psrc(c);
     set(c, sass_vote);
@@ -895,7 +906,7 @@ static void d_r2ur(struct decoder *c) {
 static void d_s2r(struct decoder *c) {
     static const char *const which[] = {"SR_TID.X",   "SR_TID.Y",   "SR_TID.Z",  "SR_CTAID.X",
                                         "SR_CTAID.Y", "SR_CTAID.Z", "SR_LANEID", "SR_CgaCtaId",
-                                        "SR_SWINHI",  "SR_CLOCKLO"};
+                                        "SR_SWINHI",  "SR_LTMASK",  "SR_CLOCKLO"};
     bool pair = !strcmp(c->name, "CS2R");
     const char *name = c->n > 1 ? c->op[1].text : "";
     if (pair && !strcmp(name, "SRZ")) { /* two registers, zero */
@@ -909,9 +920,9 @@ static void d_s2r(struct decoder *c) {
     dst(c, 1);
     take(c);
     c->x->mode = 255;
-    for (uint8_t s = 0; s < 10; s++)
+    for (uint8_t s = 0; s < 11; s++)
         if (!strcmp(name, which[s])) c->x->mode = s;
-    if (c->x->mode == 255 || (c->x->mode == 9) != pair) c->bad = true;
+    if (c->x->mode == 255 || (c->x->mode == 10) != pair) c->bad = true;
     if (c->name[2] == 'U' && c->x->mode < 3) c->bad = true; /* S2UR of what lanes differ in */
     set(c, sass_s2r);
 }
@@ -1117,6 +1128,8 @@ static void (*const decoders[SASS_N_OPS])(struct decoder *c) = {
     [SASS_OP_FSEL] = d_fsel,
     [SASS_OP_FSETP] = d_fsetp,
     [SASS_OP_IABS] = d_iabs,
+    [SASS_OP_FLO] = d_count,
+    [SASS_OP_POPC] = d_count,
     [SASS_OP_IADD3] = d_iadd3,
     [SASS_OP_ISETP] = d_isetp,
     [SASS_OP_LEA] = d_lea,

@@ -194,7 +194,7 @@ const char *sass_decode(struct sass_code *code, const struct sass_text *text,
 /* clang-format off */
 sass_handler
     sass_iadd3, sass_iadd3_carry, sass_add64, sass_imad, sass_imad_x, sass_imad_hi, sass_imad_wide,
-    sass_lea, sass_lea_hi, sass_lop3, sass_shf, sass_isetp, sass_sel, sass_prmt, sass_iabs, sass_mov,
+    sass_lea, sass_lea_hi, sass_lop3, sass_shf, sass_isetp, sass_sel, sass_prmt, sass_iabs, sass_popc, sass_flo, sass_mov,
     sass_plop3, sass_p2r, sass_vimnmx, sass_vimnmx_u16x2, sass_viaddmnmx,
     sass_fadd, sass_fmul, sass_ffma, sass_ffma_apart, sass_float_mode, sass_fmnmx, sass_fsetp, sass_fsel, sass_f2fp,
     sass_hadd2_f32, sass_ex2, sass_rcp, sass_lg2, sass_i2f, sass_f2i,

@@ -353,6 +353,24 @@ enum sass_go sass_prmt(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
+enum sass_go sass_popc(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    DEST;
+    (void)m0;
+    EACH((uint32_t)__builtin_popcount(s0[l] ^ f0));
+    return SASS_GO_NEXT;
+}
+
+/* The place of the highest 1; of none, all ones. */
+enum sass_go sass_flo(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    DEST;
+    (void)m0;
+    for (int l = 0; l < SASS_LANES; l++)
+        if (mask >> l & 1) d[l] = s0[l] ^ f0 ? 31 - (uint32_t)__builtin_clz(s0[l] ^ f0) : EMU_FULL;
+    return SASS_GO_NEXT;
+}
+
 enum sass_go sass_iabs(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     DEST;

@@ -330,11 +330,13 @@ enum sass_go sass_shfl(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
-/* mode: 0 any, 1 all; the lanes that are here vote */
+/* mode: 0 any, 1 all; the lanes that are here vote. The register, if there is one: who said yes */
 enum sass_go sass_vote(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint32_t here = x->uniform ? w->active : mask, yes = sass_pred_value(w, x->pin[0]) & here;
     bool r = x->mode ? yes == here : yes != 0;
+    uint32_t *d = sass_row(w, x->d);
     sass_write_pred(w, x->pd, mask, r ? EMU_FULL : 0);
+    if (x->d != SASS_ROW_SINK) EACH(yes);
     return SASS_GO_NEXT;
 }
 
@@ -382,6 +384,9 @@ enum sass_go sass_s2r(struct sass_warp *w, const struct sass_exec *x, uint32_t m
             break;
         case 8:
             v = SASS_SWINHI;
+            break;
+        case 9:
+            v = (1u << l) - 1;
             break;
         default:
             v = (uint32_t)c->ticks; /* clock: instructions of the block */
