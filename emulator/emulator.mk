@@ -57,3 +57,12 @@ $(addprefix banks-,$(STAGES)): banks-%: %
 	@plots/draw.sh emulator/views/banks.gp results/banks/$*-$(LINE) $(MAP) \
 	    "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); caption='$*, line $(LINE), access $(ACCESS)'"
 	@echo "results/banks/$*-$(LINE).txt$(if $(filter png,$(MAP)), and .png)"
+# build/predict-N: what the clock says of a stage's launches (emulator/bench/bench_predict.c)
+define predict-rule
+$(BUILD)/predict-$(1:stage-%=%): $(BUILD)/emulator/bench/bench_predict.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard $2/*.c)) $(LIB)
+	$$(LINK)
+endef
+$(foreach d,$(STAGE_DIRS),$(eval $(call predict-rule,$(call stage-of,$d),$d)))
+
+$(BUILD)/bench-pipes: $(BUILD)/emulator/bench/bench_pipes.o $(LIB)
+	$(LINK)

@@ -29,10 +29,11 @@ KERNEL wgmma_loop(float *out, int n, int step) {
     __shared__ alignas(128) half tile[72 * 16]; // A: 64 x 16, B: 8 x 16, no swizzle
     float d[4] = {};
     for (int i = threadIdx.x; i < 72 * 16; i += blockDim.x) tile[i] = __float2half(0.f);
-    __syncthreads(); // tile is complete
+    __syncthreads();                    // tile is complete
     asm volatile("fence.proxy.async;"); // written by st.shared, read by wgmma
     const uint64_t layout = (128ull >> 4) << 16 | (256ull >> 4) << 32;
-    const uint64_t a = layout | shared_address(tile) >> 4, b = layout | shared_address(tile + 64 * 16) >> 4;
+    const uint64_t a = layout | shared_address(tile) >> 4,
+                   b = layout | shared_address(tile + 64 * 16) >> 4;
 #pragma unroll 1
     for (int i = 0; i < n; i++)
         asm volatile("wgmma.fence.sync.aligned;\n"
@@ -67,7 +68,8 @@ KERNEL sts_loop(float *out, int n, int step) {
     extern __shared__ float words[];
     unsigned at = shared_address(words + threadIdx.x % 32 * step);
 #pragma unroll 1
-    for (int i = 0; i < n; i++) asm volatile("st.volatile.shared.f32 [%0], %1;" ::"r"(at), "f"(1.f) : "memory");
+    for (int i = 0; i < n; i++)
+        asm volatile("st.volatile.shared.f32 [%0], %1;" ::"r"(at), "f"(1.f) : "memory");
     out[tid()] = 0;
 }
 
@@ -94,7 +96,8 @@ KERNEL ldgsts_loop(float *out, int n, int step) {
 #pragma unroll 1
     for (int i = 0; i < n; i++)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\n"
-                     "cp.async.wait_all;" ::"r"(at), "l"(out + threadIdx.x % 32 * 4)
+                     "cp.async.wait_all;" ::"r"(at),
+                     "l"(out + threadIdx.x % 32 * 4)
                      : "memory");
     out[tid()] = 0;
 }

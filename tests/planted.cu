@@ -27,11 +27,16 @@ int main(int argc, char **argv) {
     int *x, *y;
     if (cudaMalloc(&x, 64 * sizeof *x) || cudaMalloc(&y, 64 * sizeof *y)) return 4;
     cudaMemset(y, 0, 64 * sizeof *y);
-    if (!strcmp(tool, "memcheck")) out_of_bounds<<<1, 64>>>(y, 1 << 20);
-    else if (!strcmp(tool, "racecheck")) race<<<1, 64>>>(y);
-    else if (!strcmp(tool, "synccheck")) divergent_barrier<<<1, 64>>>(y);
-    else if (!strcmp(tool, "initcheck")) uninitialized<<<1, 64>>>(x, y);
-    else return 2;
+    if (!strcmp(tool, "memcheck"))
+        out_of_bounds<<<1, 64>>>(y, 1 << 20);
+    else if (!strcmp(tool, "racecheck"))
+        race<<<1, 64>>>(y);
+    else if (!strcmp(tool, "synccheck"))
+        divergent_barrier<<<1, 64>>>(y);
+    else if (!strcmp(tool, "initcheck"))
+        uninitialized<<<1, 64>>>(x, y);
+    else
+        return 2;
     cudaDeviceSynchronize();
     return 0;
 }

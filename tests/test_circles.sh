@@ -14,6 +14,7 @@ emulator/views
 emulator/launch
 emulator
 emulator/sass
+emulator/timing
 common/device
 chips/bench
 chips

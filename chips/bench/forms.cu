@@ -29,10 +29,11 @@ extern "C" __global__ void forms(uint32_t *out, const uint32_t *in, const __half
     out[10 + sm] = clock32;
     ((uint2 *)out)[17] = ((const uint2 *)in)[t];
     ((uint4 *)out)[18] = ((const uint4 *)in)[t];
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
-                 "{%0, %1, %2, %3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(in[60]), "r"(in[61]), "r"(in[62]));
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(in[60]), "r"(in[61]), "r"(in[62]));
     out[90] = __float_as_uint(d[0] + d[1] + d[2] + d[3]);
     if (__any_sync(~0u, (int)in[t + 80] < 0)) out[100] = 1;
 }

@@ -23,8 +23,8 @@ BENCH touch(ARGUMENTS) {
             int n = pass == 0 ? b : a;                                                             \
             t = cycles();                                                                          \
             _Pragma("unroll 1") for (int i = 0; i < n; i += 8)                                     \
-                _Pragma("unroll") for (int k = 0; k < 8; k++)                                      \
-                    asm volatile(LOAD " %0, [%0];" : "+l"(p)::"memory");                           \
+                _Pragma("unroll") for (int k = 0; k < 8;                                           \
+                                       k++) asm volatile(LOAD " %0, [%0];" : "+l"(p)::"memory");   \
             asm volatile("" ::"l"(p));                                                             \
             if (p == nullptr) out[1] = 1;                                                          \
             t = cycles() - t;                                                                      \
@@ -45,7 +45,9 @@ BENCH lines(ARGUMENTS) {
         for (int i = 0; i < a; i++) {
             uint64_t t = cycles();
             uint32_t x;
-            asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(x) : "l"(data + (long)i * b)
+            asm volatile("ld.global.cg.u32 %0, [%1];"
+                         : "=r"(x)
+                         : "l"(data + (long)i * b)
                          : "memory");
             asm volatile("" ::"r"(x) : "memory");
             if (x == 0x12345) out[1] = x;
@@ -157,10 +159,10 @@ PTX void load_2d(uint32_t smem, const CUtensorMap *map, uint32_t barrier, int co
 }
 
 PTX void store_2d(const CUtensorMap *map, uint32_t smem, int col, int row) {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(
-                     map),
-                 "r"(smem), "r"(col), "r"(row)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),
+        "r"(smem), "r"(col), "r"(row)
+        : "memory");
 }
 
 /* b loads in a row into a ring of c slots, each waited for before its slot is used again. CTA x
@@ -225,7 +227,8 @@ BENCH tma_burst(uint64_t *out, const __grid_constant__ CUtensorMap map, int a, i
         fence_proxy_async();
         prefetch_tensormap(&map);
     }
-    int first = blockIdx.x * d % n_boxes * a, row = first + warp * a, rows = c * a, step = n_warps * a;
+    int first = blockIdx.x * d % n_boxes * a, row = first + warp * a, rows = c * a,
+        step = n_warps * a;
     uint64_t ns = 0, t = 0, issued = 0;
 #pragma unroll 1
     for (int pass = 0; pass < 9; pass++) {

@@ -79,8 +79,10 @@ BENCH pass_turns(ARGUMENTS) {
         } else {
 #pragma unroll 1
             for (int i = 0; i < a; i++) {
-                if (warp == 0) bar_arrive(1, 64), bar_sync(2, 64);
-                else if (warp == b) bar_sync(1, 64), bar_arrive(2, 64);
+                if (warp == 0)
+                    bar_arrive(1, 64), bar_sync(2, 64);
+                else if (warp == b)
+                    bar_sync(1, 64), bar_arrive(2, 64);
             }
         }
         t = cycles() - t;
@@ -295,15 +297,15 @@ BENCH cluster_turns(ARGUMENTS) {
 #pragma unroll 1
         for (int i = 0; i < a; i++) {
             if (cluster_rank() % 2 == 0) {
-                asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
-                                 there)
-                             : "memory");
+                asm volatile(
+                    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there)
+                    : "memory");
                 wait_for(mine, i & 1);
             } else {
                 wait_for(mine, i & 1);
-                asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
-                                 there)
-                             : "memory");
+                asm volatile(
+                    "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there)
+                    : "memory");
             }
         }
     t = cycles() - t;

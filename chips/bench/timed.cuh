@@ -11,9 +11,9 @@
 
 #include <stdint.h>
 
-#define BENCH      extern "C" __global__ void
-#define ARGUMENTS  uint64_t *out, char *data, int a, int b, int c, int d
-#define PTX        static __device__ __forceinline__
+#define BENCH     extern "C" __global__ void
+#define ARGUMENTS uint64_t *out, char *data, int a, int b, int c, int d
+#define PTX       static __device__ __forceinline__
 
 PTX uint64_t cycles() {
     uint64_t t;

@@ -31,7 +31,9 @@ struct device_image {
 
 static struct emu_device *emu_of(struct device *d) { return (struct emu_device *)d; }
 
-struct emu_memory *device_emu_memory(struct device *d) { return emu_of(d)->memory; }
+struct emu_memory *device_emu_memory(struct device *d) {
+    return emu_of(d)->memory;
+}
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* What the memory system makes of an instruction: wavefronts and sectors, by the same rules as the
- * PTX side (pattern.c, op_copy.c), which an H200's counters confirm. */
+ * PTX side (pattern.c, copy.c), which an H200's counters confirm. */
 #include "sass_exec.h"
 
 #include "emulator/core/pattern.h"
@@ -22,7 +22,7 @@ uint32_t sass_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
     case SASS_LDGSTS:
         n = emu_copy16_wavefronts(e->active, e->reads, e->shared, e->global, &least, &extra);
         break;
-    case SASS_HGMMA_OPERANDS:                    /* 128 bytes each (op_wgmma.c) */
+    case SASS_HGMMA_OPERANDS:                    /* 128 bytes each (wgmma.c) */
         if (sass_warp_index(e->warp) % 4) break; /* one read of the operands for the four warps */
         n = least = (e->gmma.n + (e->gmma.a_in_registers ? 0u : 64u)) * e->gmma.k * 2 / 128;
         break;

@@ -1,5 +1,5 @@
 /* Tensor cores and TMA: operands from registers and shared memory, arithmetic and maps from the
- * PTX side (op_mma.c, wgmma_product.c, tensormap.c), which sees a warp of its own with our rows. */
+ * PTX side (mma.c, wgmma_product.c, tensormap.c), which sees a warp of its own with our rows. */
 #include "sass_exec.h"
 
 #include "common/base/chip.h"

@@ -54,7 +54,8 @@
 using namespace nvcuda;
 
 constexpr struct tile TILE = tile_of(DIM);
-constexpr int BQ = TILE.bq, BKV = TILE.bkv, WARPS = TILE.warps, STAGES = TILE.stages, PAD = TILE.pad;
+constexpr int BQ = TILE.bq, BKV = TILE.bkv, WARPS = TILE.warps, STAGES = TILE.stages,
+              PAD = TILE.pad;
 constexpr int THREADS = 32 * WARPS;
 constexpr int LD = DIM + PAD;   // elements from one row of q_smem, k_smem, v_smem to the next
 constexpr int S_LD = BKV + PAD; // the same of s_smem
@@ -99,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
 
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> o_frag[DIM / 16]; // not yet divided by l
     for (int n = 0; n < DIM / 16; n++) wmma::fill_fragment(o_frag[n], 0);
-    float m_frag[4], l_frag[4];    // row maxima of scaled scores; row sums of this thread's columns
+    float m_frag[4], l_frag[4]; // row maxima of scaled scores; row sums of this thread's columns
     for (int i = 0; i < 4; i++) m_frag[i] = -INFINITY, l_frag[i] = 0;
 
     // ---- load Q, and start with the first K, V

@@ -46,10 +46,10 @@ constexpr struct tile TILE = tile_of(DIM, SMALL);
 constexpr int BQ = TILE.bq, BKV = TILE.bkv, WARPS = TILE.warps, STAGES = TILE.stages;
 constexpr int GROUPS = TILE.groups;
 constexpr bool Q_IN_REGISTERS = TILE.q_in_registers;
-constexpr int THREADS = 32 * WARPS;             // of a group
-constexpr int M16 = BQ / WARPS / 16;            // 16-row blocks of a warp
-constexpr int ROW_BYTES = 2 * DIM;              // of a shared row
-constexpr int KV_BYTES = BKV * ROW_BYTES;       // of a shared tile of K or V
+constexpr int THREADS = 32 * WARPS;       // of a group
+constexpr int M16 = BQ / WARPS / 16;      // 16-row blocks of a warp
+constexpr int ROW_BYTES = 2 * DIM;        // of a shared row
+constexpr int KV_BYTES = BKV * ROW_BYTES; // of a shared tile of K or V
 constexpr int Q_FRAGS = Q_IN_REGISTERS ? DIM / 16 : 1;
 constexpr int AT_ONCE = Q_IN_REGISTERS || BKV % 32 ? 1 : 2; // 16-key blocks for a Q fragment
 // When the copies of the next tile start. After S: before it, they would queue for shared memory
@@ -150,8 +150,8 @@ raise_references(float (&ref_frag)[M16][2], float (&l_frag)[M16][2],
         float ref = ref_frag[m][r];
 #pragma unroll
         for (int n = 0; n < BKV / 8; n++)
-            ref = fmaxf(ref, fmaxf(s_frag[n / 2][m][n % 2][2 * r],
-                                   s_frag[n / 2][m][n % 2][2 * r + 1]));
+            ref = fmaxf(ref,
+                        fmaxf(s_frag[n / 2][m][n % 2][2 * r], s_frag[n / 2][m][n % 2][2 * r + 1]));
         ref = fmaxf(ref, __shfl_xor_sync(~0u, ref, 1));
         ref = fmaxf(ref, __shfl_xor_sync(~0u, ref, 2));
         const float alpha = ex2(ref_frag[m][r] - ref);
@@ -239,8 +239,8 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
 
         // ---- load K, V
         const int slot = t % STAGES * KV_BYTES;
-        asm("" : "+r"(q_lane)); // what derives from it is computed anew: registers are scarce
-        cp_async_wait<STAGES - 2>();     // this thread's part of tile t has landed
+        asm("" : "+r"(q_lane));      // what derives from it is computed anew: registers are scarce
+        cp_async_wait<STAGES - 2>(); // this thread's part of tile t has landed
         bar_sync(1 + kv_group, THREADS); // the group's has; all its warps have read tile t - 1,
                                          // whose buffers are filled next
         if (COPY_FIRST) load_kv(k_smem, v_smem, k, v, args, t + STAGES - 1, n_tiles, BKV);
@@ -293,7 +293,7 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
         // ---- load K, V of a later tile
         if (!COPY_FIRST) load_kv(k_smem, v_smem, k, v, args, t + STAGES - 1, n_tiles, BKV);
 
-        // ---- O += P V
+            // ---- O += P V
 #pragma unroll
         for (int j = 0; j < BKV / 16; j++)
 #pragma unroll

@@ -30,7 +30,7 @@
 #include "wgmma_args.h"
 #include "wgmma_fragment.h"
 
-constexpr int N = TILE_N;        // columns of C: -DTILE_N=8, 16 ... 256
+constexpr int N = TILE_N;      // columns of C: -DTILE_N=8, 16 ... 256
 constexpr int WARPGROUP = 128; // threads that issue one wgmma together
 
 #define BREAK_FENCE 1 // --break missing-fence
@@ -44,8 +44,10 @@ constexpr int WARPGROUP = 128; // threads that issue one wgmma together
 template <bool A_IN_REGISTERS, int A_MAJOR, int B_MAJOR>
 static __device__ __forceinline__ void wgmma(float (&d)[N / 8][4], const uint32_t (&a)[4],
                                              uint64_t a_desc, uint64_t b_desc, int use_d) {
-    if constexpr (A_IN_REGISTERS) wgmma_m64k16_rs<N, B_MAJOR>(d, a, b_desc, use_d);
-    else wgmma_m64k16_ss<N, A_MAJOR, B_MAJOR>(d, a_desc, b_desc, use_d);
+    if constexpr (A_IN_REGISTERS)
+        wgmma_m64k16_rs<N, B_MAJOR>(d, a, b_desc, use_d);
+    else
+        wgmma_m64k16_ss<N, A_MAJOR, B_MAJOR>(d, a_desc, b_desc, use_d);
 }
 
 // Copies the tiles to shared memory, which lies at a multiple of 1024 bytes as swizzles want it.
@@ -55,7 +57,7 @@ static __device__ uint32_t load_tiles(const struct wgmma_args &args) {
         *(uint4 *)(smem + at) = *(const uint4 *)(args.tiles + at);
     if (!args.no_proxy_fence)
         fence_proxy_async(); // wgmma reads through the async proxy: it must see these writes
-    __syncthreads(); // all threads have written their share; any warp may issue the wgmma
+    __syncthreads();         // all threads have written their share; any warp may issue the wgmma
     return smem_address(smem);
 }
 
@@ -72,8 +74,8 @@ static __device__ __forceinline__ void load_a_fragment(uint32_t (&a)[4],
 static __device__ void store_c(const struct wgmma_args &args, const float (&d)[N / 8][4]) {
     int tid = threadIdx.x;
     for (int i = 0; i < N / 2; i++) {
-        int row = args.wrong_row_slot ? tid / 32 * 16 + tid % 32 / 4 + i % 2 * 8
-                                      : wgmma_row(tid, i);
+        int row =
+            args.wrong_row_slot ? tid / 32 * 16 + tid % 32 / 4 + i % 2 * 8 : wgmma_row(tid, i);
         args.c[row * N + wgmma_col(tid, i)] = d[i / 4][i % 4];
     }
 }
@@ -123,7 +125,7 @@ static __device__ void measure(const struct wgmma_args &args) {
     constexpr int UNROLL = N == 64 ? 8 : (8 + GROUP - 1) / GROUP; // large N makes large code
     registers_fence(d); // the compiler may not zero d later than here
     long long begin = clock64();
-    wgmma_fence(); // d and a were written by ordinary instructions
+    wgmma_fence();    // d and a were written by ordinary instructions
 #pragma unroll UNROLL // a branch between issues would be timed too
     for (int round = 0; round < args.rounds; round++) {
 #pragma unroll

@@ -17,11 +17,10 @@ static __device__ __forceinline__ struct work work_of(const struct attention_arg
                                                       int row_group) {
     struct work w = {t, 0, true, true};
     if (CAUSAL && !SPLIT)
-        w.hidden = t.n_blocks -
-                   max(1, (keys_visible(args, s, t, 64 * row_group + 63) + BKV - 1) / BKV);
+        w.hidden =
+            t.n_blocks - max(1, (keys_visible(args, s, t, 64 * row_group + 63) + BKV - 1) / BKV);
     // In a causal tile a warpgroup computes rows before the first, too.
-    if (!CAUSAL && ROW_GROUPS > 1)
-        w.some = t.q0 + 64 * row_group < args.seqlen_q << s.pack;
+    if (!CAUSAL && ROW_GROUPS > 1) w.some = t.q0 + 64 * row_group < args.seqlen_q << s.pack;
     return w;
 }
 

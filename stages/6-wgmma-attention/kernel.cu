@@ -59,9 +59,9 @@ constexpr int ROW_GROUPS = WARPGROUPS / KEY_GROUPS; // in how many parts its row
 constexpr int RING = KEY_GROUPS * STAGES;           // stages of K, and of V
 constexpr int PAGES = DIM / 64;
 constexpr bool ONES = TILE.ones, O_IN_Q = TILE.o_in_q;
-constexpr bool TURNS = TAKE_TURNS && !SPLIT; // split: few turns, of no use
-constexpr bool PERSISTENT = !SPLIT;          // split: a CTA has one tile of O
-constexpr int O_BLOCKS = DIM / 8 + ONES; // the last one holds row sums of P
+constexpr bool TURNS = TAKE_TURNS && !SPLIT;               // split: few turns, of no use
+constexpr bool PERSISTENT = !SPLIT;                        // split: a CTA has one tile of O
+constexpr int O_BLOCKS = DIM / 8 + ONES;                   // the last one holds row sums of P
 constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128; // bytes
 constexpr uint32_t Q_BYTES = PAGES * Q_PAGE;               // one warpgroup's Q
 constexpr uint32_t KV_BYTES = PAGES * KV_PAGE;             // one stage
@@ -134,7 +134,7 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
         }
         // The next tile: they differ in length, so who is done first takes the first that is left.
         uint32_t n_taken = more ? atomicAdd(schedule.counter, 1) : 0; // awaited after the loads
-        for (int n = t.n_blocks - 1; n > 0; n--) { // in the order of their use
+        for (int n = t.n_blocks - 1; n > 0; n--) {                    // in the order of their use
             load_kv(k_map, k, t, n - 1);
             load_kv(v_map, v, t, n);
         }
@@ -319,8 +319,7 @@ static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_fra
 }
 
 // ---- compute a tile of O: one warpgroup; S of its first KV tile is in s_frag
-static __device__ __forceinline__ void compute_tile(struct consumer &c,
-                                                    float (&s_frag)[BKV / 8][4],
+static __device__ __forceinline__ void compute_tile(struct consumer &c, float (&s_frag)[BKV / 8][4],
                                                     const struct attention_args &args,
                                                     const struct schedule &schedule,
                                                     const CUtensorMap *o_map, uint32_t q_smem,
@@ -390,12 +389,10 @@ static __device__ __forceinline__ void compute_tile(struct consumer &c,
     }
 }
 
-static __device__ __forceinline__ void consume(const struct attention_args &args,
-                                               const struct schedule &schedule,
-                                               const CUtensorMap *o_map, uint32_t q_smem,
-                                               uint32_t k_smem, uint32_t v_smem, uint32_t o_smem,
-                                               uint32_t ones_smem, struct o_tile first,
-                                               int warpgroup) {
+static __device__ __forceinline__ void
+consume(const struct attention_args &args, const struct schedule &schedule,
+        const CUtensorMap *o_map, uint32_t q_smem, uint32_t k_smem, uint32_t v_smem,
+        uint32_t o_smem, uint32_t ones_smem, struct o_tile first, int warpgroup) {
     struct consumer c;
     c.warpgroup = warpgroup;
     c.row_group = KEY_GROUPS > 1 ? 0 : warpgroup;
@@ -411,8 +408,7 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
 
     if (warpgroup == WARPGROUPS - 1) pass_turn(warpgroup); // the first turn is 0's
     if (c.w.some) first_qk(c, s_frag);
-    while (c.w.some)
-        compute_tile(c, s_frag, args, schedule, o_map, q_smem, o_smem);
+    while (c.w.some) compute_tile(c, s_frag, args, schedule, o_map, q_smem, o_smem);
     if (!CAUSAL && c.w.more) pass(args, schedule, c.w.t, c.k, c.v, c.round, c.row_group);
     if (threadIdx.x % 128 == 0)
         bulk_wait_group_read<0>(); // the CTA keeps o_smem until TMA has read it

@@ -35,7 +35,7 @@ static __device__ __forceinline__ int keys_visible(const struct attention_args &
 // row 0 (TMA loads zeros there, but must not store). Others come last: there some warpgroups just
 // pass.
 static __device__ __forceinline__ struct o_tile tile_at(const struct attention_args &args,
-                                                      const struct schedule &s, uint32_t index) {
+                                                        const struct schedule &s, uint32_t index) {
     uint32_t bh, q;
     if (CAUSAL) {
         uint32_t section = divided(index, s.section_tiles);

@@ -2,12 +2,10 @@
  * constants. */
 #pragma once
 
-static __device__ __forceinline__ void store(const struct attention_args &args,
-                                             const struct schedule &schedule,
-                                             const struct o_tile &t,
-                                             float (&o_frag)[O_BLOCKS][4], const float (&m_frag)[2],
-                                             const float (&l_frag)[2], const CUtensorMap *o_map,
-                                             uint32_t o_smem, int row_group) {
+static __device__ __forceinline__ void
+store(const struct attention_args &args, const struct schedule &schedule, const struct o_tile &t,
+      float (&o_frag)[O_BLOCKS][4], const float (&m_frag)[2], const float (&l_frag)[2],
+      const CUtensorMap *o_map, uint32_t o_smem, int row_group) {
     uint32_t thread = threadIdx.x % 128;
     asm volatile("" : "+r"(thread)); // addresses are computed here, not kept over the loop
     const int warp = thread / 32, lane = thread % 32;

@@ -72,8 +72,9 @@ static __device__ __forceinline__ void multiply_q_k(float (&s_frag)[2][4],
 #pragma unroll
     for (int d = 0; d < DIM / 16; d++) {
         uint32_t k_frag[4]; // 16 keys, 16 elements of d
-        ldmatrix_x4(k_frag, smem_address(&k_smem[n * 16 + lane / 16 * 8 + lane % 8]
-                                                [d * 16 + lane / 8 % 2 * 8]));
+        ldmatrix_x4(
+            k_frag,
+            smem_address(&k_smem[n * 16 + lane / 16 * 8 + lane % 8][d * 16 + lane / 8 % 2 * 8]));
         mma_m16n8k16(s_frag[0], q_frag[d], k_frag[0], k_frag[1]);
         mma_m16n8k16(s_frag[1], q_frag[d], k_frag[2], k_frag[3]);
     }
@@ -156,8 +157,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
         // ---- S = Q K^T
         float s_frag[BKV / 16][2][4];
 #pragma unroll
-        for (int n = 0; n < BKV / 16; n++)
-            multiply_q_k(s_frag[n], q_frag, k_smem[stage], n);
+        for (int n = 0; n < BKV / 16; n++) multiply_q_k(s_frag[n], q_frag, k_smem[stage], n);
 
         // ---- mask
         mask(s_frag, args, q0 + row0, kv0);

@@ -44,8 +44,8 @@
 constexpr struct tile TILE = step_tile(3, DIM);
 constexpr int BQ = TILE.bq, BKV = TILE.bkv, WARPS = TILE.warps, STAGES = TILE.stages;
 constexpr int THREADS = 32 * WARPS;
-constexpr int ROW_BYTES = 2 * DIM;              // of a shared row
-constexpr int KV_BYTES = BKV * ROW_BYTES;       // of a shared tile of K or V
+constexpr int ROW_BYTES = 2 * DIM;        // of a shared row
+constexpr int KV_BYTES = BKV * ROW_BYTES; // of a shared tile of K or V
 static_assert(BQ == 16 * WARPS, "a warp owns 16 rows");
 static_assert(DIM % 64 == 0 && BKV % 16 == 0, "S and its sum over DIM are cut into 16x16 blocks");
 
@@ -71,9 +71,8 @@ static __device__ void load_tile(unsigned char *smem, int rows, const half *gmem
 }
 
 // S for the n-th 16 keys.
-static __device__ __forceinline__ void multiply_q_k(float (&s_frag)[2][4],
-                                                    const uint32_t (&q_frag)[DIM / 16][4],
-                                                    uint32_t k_lane, int n) {
+static __device__ __forceinline__ void
+multiply_q_k(float (&s_frag)[2][4], const uint32_t (&q_frag)[DIM / 16][4], uint32_t k_lane, int n) {
 #pragma unroll
     for (int e = 0; e < 8; e++) s_frag[e / 4][e % 4] = 0;
 #pragma unroll
@@ -146,8 +145,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
     __syncthreads();    // all threads' parts have; warps read rows that others copied
     uint32_t q_frag[DIM / 16][4];
 #pragma unroll
-    for (int d = 0; d < DIM / 16; d++)
-        ldmatrix_x4(q_frag[d], right(q_lane, 2 * d));
+    for (int d = 0; d < DIM / 16; d++) ldmatrix_x4(q_frag[d], right(q_lane, 2 * d));
 
     // ---- for each KV tile
     for (int kv0 = 0; kv0 < kv_end; kv0 += BKV) {
@@ -167,8 +165,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
         // ---- S = Q K^T
         float s_frag[BKV / 16][2][4];
 #pragma unroll
-        for (int n = 0; n < BKV / 16; n++)
-            multiply_q_k(s_frag[n], q_frag, k_lane + slot, n);
+        for (int n = 0; n < BKV / 16; n++) multiply_q_k(s_frag[n], q_frag, k_lane + slot, n);
 
         // ---- mask
         mask(s_frag, args, q0 + row0, kv0);

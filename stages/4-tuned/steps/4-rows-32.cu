@@ -47,9 +47,9 @@ constexpr struct tile TILE = step_tile(4, DIM);
 constexpr int BQ = TILE.bq, BKV = TILE.bkv, WARPS = TILE.warps, STAGES = TILE.stages;
 constexpr bool Q_IN_REGISTERS = TILE.q_in_registers;
 constexpr int THREADS = 32 * WARPS;
-constexpr int M16 = BQ / WARPS / 16;            // 16-row blocks of a warp
-constexpr int ROW_BYTES = 2 * DIM;              // of a shared row
-constexpr int KV_BYTES = BKV * ROW_BYTES;       // of a shared tile of K or V
+constexpr int M16 = BQ / WARPS / 16;      // 16-row blocks of a warp
+constexpr int ROW_BYTES = 2 * DIM;        // of a shared row
+constexpr int KV_BYTES = BKV * ROW_BYTES; // of a shared tile of K or V
 constexpr int Q_FRAGS = Q_IN_REGISTERS ? DIM / 16 : 1;
 static_assert(BQ % (16 * WARPS) == 0, "a warp owns whole 16-row blocks");
 static_assert(DIM % 64 == 0 && BKV % 16 == 0, "S and its sum over DIM are cut into 16x16 blocks");

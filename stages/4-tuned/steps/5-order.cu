@@ -38,9 +38,9 @@ constexpr struct tile TILE = step_tile(5, DIM);
 constexpr int BQ = TILE.bq, BKV = TILE.bkv, WARPS = TILE.warps, STAGES = TILE.stages;
 constexpr bool Q_IN_REGISTERS = TILE.q_in_registers;
 constexpr int THREADS = 32 * WARPS;
-constexpr int M16 = BQ / WARPS / 16;            // 16-row blocks of a warp
-constexpr int ROW_BYTES = 2 * DIM;              // of a shared row
-constexpr int KV_BYTES = BKV * ROW_BYTES;       // of a shared tile of K or V
+constexpr int M16 = BQ / WARPS / 16;      // 16-row blocks of a warp
+constexpr int ROW_BYTES = 2 * DIM;        // of a shared row
+constexpr int KV_BYTES = BKV * ROW_BYTES; // of a shared tile of K or V
 constexpr int Q_FRAGS = Q_IN_REGISTERS ? DIM / 16 : 1;
 static_assert(BQ % (16 * WARPS) == 0, "a warp owns whole 16-row blocks");
 static_assert(BKV % 16 == 0 && DIM % 32 == 0, "S and O are cut into 16x16 blocks");
@@ -171,7 +171,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
 
         // ---- load K, V
         const int slot = t % STAGES * KV_BYTES;
-        asm("" : "+r"(q_lane)); // what derives from it is computed anew: registers are scarce
+        asm("" : "+r"(q_lane));      // what derives from it is computed anew: registers are scarce
         cp_async_wait<STAGES - 2>(); // this thread's part of tile t has landed
         __syncthreads();             // all threads' parts have; all warps have read tile t - 1,
                                      // whose buffers are filled now

@@ -43,9 +43,9 @@ constexpr struct tile TILE = step_tile(7, DIM);
 constexpr int BQ = TILE.bq, BKV = TILE.bkv, WARPS = TILE.warps, STAGES = TILE.stages;
 constexpr bool Q_IN_REGISTERS = TILE.q_in_registers;
 constexpr int THREADS = 32 * WARPS;
-constexpr int M16 = BQ / WARPS / 16;            // 16-row blocks of a warp
-constexpr int ROW_BYTES = 2 * DIM;              // of a shared row
-constexpr int KV_BYTES = BKV * ROW_BYTES;       // of a shared tile of K or V
+constexpr int M16 = BQ / WARPS / 16;      // 16-row blocks of a warp
+constexpr int ROW_BYTES = 2 * DIM;        // of a shared row
+constexpr int KV_BYTES = BKV * ROW_BYTES; // of a shared tile of K or V
 constexpr int Q_FRAGS = Q_IN_REGISTERS ? DIM / 16 : 1;
 constexpr int AT_ONCE = Q_IN_REGISTERS || BKV % 32 ? 1 : 2; // 16-key blocks for a Q fragment
 constexpr float HIGH = 1024;         // a lane's sum of P that asks for new references; fp16: 65504
@@ -142,8 +142,8 @@ raise_references(float (&ref_frag)[M16][2], float (&l_frag)[M16][2],
         float ref = ref_frag[m][r];
 #pragma unroll
         for (int n = 0; n < BKV / 8; n++)
-            ref = fmaxf(ref, fmaxf(s_frag[n / 2][m][n % 2][2 * r],
-                                   s_frag[n / 2][m][n % 2][2 * r + 1]));
+            ref = fmaxf(ref,
+                        fmaxf(s_frag[n / 2][m][n % 2][2 * r], s_frag[n / 2][m][n % 2][2 * r + 1]));
         ref = fmaxf(ref, __shfl_xor_sync(~0u, ref, 1));
         ref = fmaxf(ref, __shfl_xor_sync(~0u, ref, 2));
         const float alpha = ex2(ref_frag[m][r] - ref);
@@ -226,7 +226,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
 
         // ---- load K, V
         const int slot = t % STAGES * KV_BYTES;
-        asm("" : "+r"(q_lane)); // what derives from it is computed anew: registers are scarce
+        asm("" : "+r"(q_lane));      // what derives from it is computed anew: registers are scarce
         cp_async_wait<STAGES - 2>(); // this thread's part of tile t has landed
         __syncthreads();             // all threads' parts have; all warps have read tile t - 1,
                                      // whose buffers are filled next

@@ -51,13 +51,13 @@
 
 constexpr struct tile TILE = step_tile_of(DIM, 10);
 constexpr int BQ = TILE.bq, BKV = TILE.bkv, THREADS = TILE.threads;
-constexpr int WARPGROUPS = TILE.warpgroups; // that compute
+constexpr int WARPGROUPS = TILE.warpgroups;            // that compute
 constexpr int KEY_GROUPS = 1, ROW_GROUPS = WARPGROUPS; // all have all keys, and other rows
 constexpr int RING = STAGES;                           // stages of K, and of V
 constexpr int PAGES = DIM / 64;
 constexpr bool SPLIT = false, PERSISTENT = true; // what kernel.cu has as well
 constexpr bool ONES = TILE.ones, O_IN_Q = TILE.o_in_q;
-constexpr int O_BLOCKS = DIM / 8 + ONES; // the last one holds row sums of P
+constexpr int O_BLOCKS = DIM / 8 + ONES;                   // the last one holds row sums of P
 constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128; // bytes
 constexpr uint32_t Q_BYTES = PAGES * Q_PAGE;               // one warpgroup's Q
 constexpr uint32_t KV_BYTES = PAGES * KV_PAGE;             // one stage
@@ -121,7 +121,7 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
         }
         // The next tile: they differ in length, so who is done first takes the first that is left.
         uint32_t n_taken = more ? atomicAdd(schedule.counter, 1) : 0; // awaited after the loads
-        for (int n = t.n_blocks - 1; n > 0; n--) { // in the order of their use
+        for (int n = t.n_blocks - 1; n > 0; n--) {                    // in the order of their use
             load_kv(k_map, k, t, n - 1);
             load_kv(v_map, v, t, n);
         }
@@ -295,8 +295,7 @@ static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_fra
 }
 
 // ---- compute a tile of O: one warpgroup; S of its first KV tile is in s_frag
-static __device__ __forceinline__ void compute_tile(struct consumer &c,
-                                                    float (&s_frag)[BKV / 8][4],
+static __device__ __forceinline__ void compute_tile(struct consumer &c, float (&s_frag)[BKV / 8][4],
                                                     const struct attention_args &args,
                                                     const struct schedule &schedule,
                                                     const CUtensorMap *o_map, uint32_t o_smem) {
@@ -359,12 +358,10 @@ static __device__ __forceinline__ void compute_tile(struct consumer &c,
     store(args, schedule, t, o_frag, m_frag, l_frag, o_map, o_smem, warpgroup);
 }
 
-static __device__ __forceinline__ void consume(const struct attention_args &args,
-                                               const struct schedule &schedule,
-                                               const CUtensorMap *o_map, uint32_t q_smem,
-                                               uint32_t k_smem, uint32_t v_smem, uint32_t o_smem,
-                                               uint32_t ones_smem, struct o_tile first,
-                                               int warpgroup) {
+static __device__ __forceinline__ void
+consume(const struct attention_args &args, const struct schedule &schedule,
+        const CUtensorMap *o_map, uint32_t q_smem, uint32_t k_smem, uint32_t v_smem,
+        uint32_t o_smem, uint32_t ones_smem, struct o_tile first, int warpgroup) {
     struct consumer c;
     c.warpgroup = warpgroup;
     c.q_desc = gmma_desc_encode({q_smem + warpgroup * Q_BYTES, 0, 1024, 0, GMMA_SWIZZLE_128});

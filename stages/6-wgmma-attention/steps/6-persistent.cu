@@ -42,7 +42,7 @@
 
 constexpr struct tile TILE = step_tile_of(DIM, 6);
 constexpr int BQ = TILE.bq, BKV = TILE.bkv, THREADS = TILE.threads;
-constexpr int WARPGROUPS = TILE.warpgroups; // that compute
+constexpr int WARPGROUPS = TILE.warpgroups;            // that compute
 constexpr int KEY_GROUPS = 1, ROW_GROUPS = WARPGROUPS; // all have all keys, and other rows
 constexpr int RING = STAGES;                           // stages of K, and of V
 constexpr int PAGES = DIM / 64;

@@ -44,7 +44,7 @@
 
 constexpr struct tile TILE = step_tile_of(DIM, 7);
 constexpr int BQ = TILE.bq, BKV = TILE.bkv, THREADS = TILE.threads;
-constexpr int WARPGROUPS = TILE.warpgroups; // that compute
+constexpr int WARPGROUPS = TILE.warpgroups;            // that compute
 constexpr int KEY_GROUPS = 1, ROW_GROUPS = WARPGROUPS; // all have all keys, and other rows
 constexpr int RING = STAGES;                           // stages of K, and of V
 constexpr int PAGES = DIM / 64;
@@ -150,7 +150,7 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
             load(q_map, q_smem + g * Q_BYTES, &q_full[g], Q_PAGE, t.q0 + 64 * g, t.h, t.b);
         }
         uint32_t n_taken = more ? atomicAdd(schedule.counter, 1) : 0; // awaited after the loads
-        for (int n = t.n_blocks - 1; n > 0; n--) { // in the order of their use
+        for (int n = t.n_blocks - 1; n > 0; n--) {                    // in the order of their use
             load_kv(k_map, k, n - 1, t.kv_h, t.b);
             load_kv(v_map, v, n, t.kv_h, t.b);
         }
@@ -310,8 +310,7 @@ static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_fra
 }
 
 // ---- compute a tile of O: one warpgroup; S of its first KV tile is in s_frag
-static __device__ __forceinline__ void compute_tile(struct consumer &c,
-                                                    float (&s_frag)[BKV / 8][4],
+static __device__ __forceinline__ void compute_tile(struct consumer &c, float (&s_frag)[BKV / 8][4],
                                                     const struct attention_args &args,
                                                     const struct schedule &schedule) {
     const int warpgroup = c.warpgroup, q0 = c.t.q0 + 64 * warpgroup, h = c.t.h, b = c.t.b;

@@ -49,11 +49,11 @@
 
 constexpr struct tile TILE = step_tile_of(DIM, 9);
 constexpr int BQ = TILE.bq, BKV = TILE.bkv, THREADS = TILE.threads;
-constexpr int WARPGROUPS = TILE.warpgroups; // that compute
+constexpr int WARPGROUPS = TILE.warpgroups;            // that compute
 constexpr int KEY_GROUPS = 1, ROW_GROUPS = WARPGROUPS; // all have all keys, and other rows
 constexpr int RING = STAGES;                           // stages of K, and of V
 constexpr int PAGES = DIM / 64;
-constexpr bool SPLIT = false, PERSISTENT = true; // what kernel.cu has as well
+constexpr bool SPLIT = false, PERSISTENT = true;           // what kernel.cu has as well
 constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128; // bytes
 constexpr uint32_t Q_BYTES = PAGES * Q_PAGE;               // one warpgroup's Q
 constexpr uint32_t KV_BYTES = PAGES * KV_PAGE;             // one stage
@@ -115,7 +115,7 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
         }
         // The next tile: they differ in length, so who is done first takes the first that is left.
         uint32_t n_taken = more ? atomicAdd(schedule.counter, 1) : 0; // awaited after the loads
-        for (int n = t.n_blocks - 1; n > 0; n--) { // in the order of their use
+        for (int n = t.n_blocks - 1; n > 0; n--) {                    // in the order of their use
             load_kv(k_map, k, t, n - 1);
             load_kv(v_map, v, t, n);
         }
@@ -312,15 +312,14 @@ static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_fra
 }
 
 // ---- compute a tile of O: one warpgroup; S of its first KV tile is in s_frag
-static __device__ __forceinline__ void compute_tile(struct consumer &c,
-                                                    float (&s_frag)[BKV / 8][4],
+static __device__ __forceinline__ void compute_tile(struct consumer &c, float (&s_frag)[BKV / 8][4],
                                                     const struct attention_args &args,
                                                     const struct schedule &schedule) {
     const int warpgroup = c.warpgroup;
     const struct o_tile t = c.w.t;
     struct ring &k = c.k, &v = c.v;
     uint32_t p_frag[BKV / 16][4];
-    float o_frag[DIM / 8][4] = {};                      // O, not yet divided by the row sums
+    float o_frag[DIM / 8][4] = {};                       // O, not yet divided by the row sums
     float m_frag[2] = {-INFINITY, -INFINITY}, l_frag[2]; // row maxima, S scaled; row sums
     float base[2], alpha[2], l_new[2], scale;
 

@@ -1,0 +1,132 @@
+/* Predicts what a stage program would take: build/predict-4 --seqlen 1024 --batch 4 --heads 16.
+ * One JSON line on stdout for each launch and their sum. Linked with one stage.
+ *
+ *   TIMING_CHIP   parameter file, chips/h200.txt
+ *   TIMING_SET    name=value,... instead of the file's
+ *   TIMING_MHZ    SM clock, 1755
+ *   TIMING_LINES  set: stalls of each instruction, on stderr
+ *   TIMING_TIMELINE  a file for what the warps of the first CTA did:
+ *                    warp, pc, reason, from, to */
+#include "emulator/timing/predict.h"
+
+#include "common/harness/bench.h"
+#include "common/device/device_ops.h"
+#include "common/harness/options.h"
+#include "common/base/program.h"
+#include "common/base/reason.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The head of device_emu.c's own. */
+struct emu_device {
+    struct device device;
+    struct emu_memory *memory;
+};
+
+static const char *chip_of_environment(struct timing_chip *c) {
+    const char *path = getenv("TIMING_CHIP"), *set = getenv("TIMING_SET");
+    const char *why = timing_chip_read(path ? path : "chips/h200.txt", c);
+    char *copy = strdup(set ? set : ""), *rest = copy;
+    for (char *one; !why && (one = strtok_r(rest, ",", &rest));) why = timing_chip_set(c, one);
+    free(copy);
+    return why;
+}
+
+static void print_span(void *user, int warp, uint32_t pc, int reason, uint64_t from, uint64_t to) {
+    fprintf(user, "%d\t%#x\t%s\t%llu\t%llu\n", warp, pc, timing_reason_name[reason],
+            (unsigned long long)from, (unsigned long long)to);
+}
+
+/* Warp cycles by instruction, with their line. */
+static void print_lines(const struct sass_kernel *k, const struct timing_prediction *p) {
+    for (int i = 0; i < k->n_inst; i++) {
+        double sum = 0;
+        for (int r = 0; r < TIMING_REASONS; r++) sum += p->by_inst[i][r];
+        if (!sum) continue;
+        fprintf(stderr, "%05x %-52.52s line %4d %10.0f", 16 * i, k->text[i],
+                k->origin ? k->origin[i].kernel_line : 0, sum);
+        for (int r = 0; r < TIMING_REASONS; r++)
+            if (p->by_inst[i][r] > sum / 20)
+                fprintf(stderr, " %s %.0f", timing_reason_name[r], p->by_inst[i][r]);
+        fprintf(stderr, "\n");
+    }
+}
+
+static const char *one_launch(struct emu_device *d, const struct timing_chip *c,
+                              struct sass_module *module, const struct device_launch *l,
+                              struct timing_prediction *out) {
+    const char *mhz = getenv("TIMING_MHZ");
+    struct emu_grid launch = {.shared_bytes = l->shared_bytes, .n_args = l->n_args};
+    struct sass_grid *g = NULL;
+    for (int i = 0; i < 3; i++) {
+        launch.grid[i] = l->grid[i];
+        launch.block[i] = l->block[i];
+        launch.cluster[i] = l->cluster[i];
+    }
+    for (int a = 0; a < l->n_args; a++) {
+        launch.arg[a] = l->arg[a];
+        launch.arg_bytes[a] = l->arg_bytes[a];
+    }
+    const struct sass_kernel *k = sass_find(module, l->kernel);
+    if (!k) return reason("no kernel '%s'", l->kernel);
+    const char *why = sass_grid_open(d->memory, k, &launch, &g);
+    const char *timeline = getenv("TIMING_TIMELINE"), *lines = getenv("TIMING_LINES");
+    FILE *f = timeline ? fopen(timeline, "w") : NULL;
+    struct timing_options o = {
+        .mhz = mhz ? atof(mhz) : 1755, .span = f ? print_span : NULL, .user = f};
+    if (!why) why = timing_predict(c, g, &o, out);
+    if (f) fclose(f);
+    if (!why && lines) print_lines(k, out);
+    if (g) sass_grid_close(g);
+    return why;
+}
+
+static void print(const struct options *o, const char *kernel, const struct timing_prediction *p) {
+    char text[128];
+    attention_describe(&o->problem, text, sizeof text);
+    printf("{\"stage\": \"%s\", \"problem\": \"%s\", \"kernel\": \"%s\", \"elapsed\": %.0f, "
+           "\"active\": %.0f, \"issue_active_pct\": %.2f, \"tensor_active_pct\": %.2f, "
+           "\"warps\": %.2f, \"instructions\": %.0f, \"wavefronts\": %.0f, \"sectors\": %.0f, "
+           "\"l2_sectors\": %.0f, \"host_seconds\": %.2f",
+           stage.name, text, kernel, p->elapsed, p->active, p->issue_active_pct,
+           p->tensor_active_pct, p->warps, p->instructions, p->wavefronts, p->sectors,
+           p->l2_sectors, p->host_seconds);
+    for (int r = 0; r < TIMING_REASONS; r++)
+        printf(", \"%s\": %.3f", timing_reason_name[r], p->stall[r]);
+    printf("}\n");
+}
+
+int main(int argc, char **argv) {
+    struct options o;
+    struct device *d = NULL;
+    struct inputs in = {0};
+    struct bench b = {0};
+    struct timing_chip c;
+    struct sass_module *module = NULL;
+    char path[PATH_MAX];
+    const char *why = options_read(argc, argv, NULL, &o);
+    if (!why) why = chip_of_environment(&c);
+    if (!why) why = device_open(DEVICE_EMU, o.chip, &d);
+    if (!why) why = inputs_make(&o.problem, o.input, o.seed, &in);
+    if (!why) why = bench_open(d, &o.problem, &in, o.image, &b);
+    if (why) goto done;
+    snprintf(path, sizeof path, "%s/images/stage-%d/%s.sm_90a.cubin", program_folder(),
+             stage_number(stage.name), b.plan.image);
+    why = sass_open(path, "/tmp", &module);
+    for (int i = 0; i < b.plan.n_launches && !why; i++) {
+        struct timing_prediction p;
+        why = one_launch((struct emu_device *)d, &c, module, &b.plan.launch[i], &p);
+        if (!why) print(&o, b.plan.launch[i].kernel, &p);
+        if (!why) timing_prediction_close(&p);
+    }
+done:
+    if (why) fprintf(stderr, "predict %s: %s\n", stage.name, why);
+    sass_close(module);
+    if (d && b.device) bench_close(&b);
+    inputs_free(&in);
+    device_close(d);
+    return why ? reason_status(why, STATUS_DEVICE) : 0;
+}

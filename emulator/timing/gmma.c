@@ -1,0 +1,54 @@
+#include "sm.h"
+
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+static struct sm_group *group_of(const struct sm_warp *w) { return &w->cta->group[w->index / 4]; }
+
+/* The k-th HGMMA has been issued by all four warps: the tensor cores take it, in order of issue. */
+static void start(struct machine *m, struct sm *s, struct sm_group *g, uint32_t k,
+                  const struct sass_effect *e) {
+    const struct timing_chip *c = m->chip;
+    double n = e->gmma.n, least = e->gmma.a_in_registers ? c->hgmma_min_rs : c->hgmma_overhead_ss;
+    double interval = e->gmma.a_in_registers ? n / 2 : least + n / 4;
+    if (e->gmma.a_in_registers && interval < least) interval = least;
+    if (interval < n / 2) interval = n / 2;
+    uint64_t at = later(g->last[k % SM_RING] + (uint64_t)c->hgmma_start, s->gmma_free);
+    if (at > s->gmma_free) s->gmma_began = at;
+    for (double k = 0; k < interval * c->hgmma_data_share; k++) /* operands from shared memory */
+        sm_slot(&s->data, at + (uint64_t)(k / c->hgmma_data_share));
+    s->gmma_free = at + (uint64_t)interval;
+    s->gmma_cycles += (uint64_t)interval;
+    g->start[k % SM_RING] = at;
+    g->finish[k % SM_RING] =
+        s->gmma_free + (uint64_t)(e->gmma.a_in_registers ? c->hgmma_tail_rs : c->hgmma_tail_ss);
+    g->started = k + 1;
+    if (e->gmma.ends_group) g->group_finish[g->groups++ % SM_RING] = g->finish[k % SM_RING];
+}
+
+void sm_gmma_issue(struct machine *m, struct sm *s, struct sm_warp *w,
+                   const struct sass_effect *e) {
+    struct sm_group *g = group_of(w);
+    uint32_t k = g->issued[w->index % 4]++;
+    g->last[k % SM_RING] = m->now;
+    w->groups += e->gmma.ends_group;
+    for (int i = 0; i < 4; i++)
+        if (g->issued[i] <= k) return;
+    start(m, s, g, k, e);
+}
+
+/* From when the queue takes one more of this warp; UINT64_MAX: the others must issue first. */
+uint64_t sm_gmma_room(const struct machine *m, const struct sm_warp *w) {
+    const struct sm_group *g = group_of(w);
+    uint32_t k = g->issued[w->index % 4], depth = (uint32_t)m->chip->hgmma_queue_ss;
+    if (k < depth) return 0;
+    if (k - depth >= g->started) return UINT64_MAX;
+    return g->start[(k - depth) % SM_RING];
+}
+
+/* When at most `left` of the groups that the warp has issued are unfinished. */
+uint64_t sm_gmma_done(const struct sm_warp *w, int left) {
+    const struct sm_group *g = group_of(w);
+    if (w->groups <= (uint32_t)left) return 0;
+    uint32_t last = w->groups - (uint32_t)left - 1;
+    return last < g->groups ? g->group_finish[last % SM_RING] : UINT64_MAX;
+}

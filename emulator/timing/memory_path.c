@@ -1,0 +1,171 @@
+#include "sm.h"
+
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* ---- The MIO queue ----------------------------------------------------------------------------- */
+
+/* When the queue has room for one more. */
+uint64_t sm_mio_room(const struct machine *m, const struct smsp *p) {
+    uint32_t depth = (uint32_t)m->chip->mio_queue;
+    return p->n_mio < depth ? 0 : p->mio[(p->n_mio - depth) % SM_RING];
+}
+
+uint64_t sm_lg_room(const struct machine *m, const struct smsp *p) {
+    uint32_t depth = (uint32_t)m->chip->lg_queue;
+    return p->n_lg < depth ? 0 : p->lg[(p->n_lg - depth) % SM_RING];
+}
+
+/* The first free cycle from `at` on; taken then. */
+uint64_t sm_slot(struct sm_slots *s, uint64_t at) {
+    while (s->taken[at % SM_SLOTS_AHEAD] == at) at++;
+    s->taken[at % SM_SLOTS_AHEAD] = at;
+    return at;
+}
+
+/* Enters an instruction issued now; the answer is when it leaves: in order, when the registers of
+ * the one before have been read, one at a time of the SM, and not while too many are behind. */
+uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct timing_op *o) {
+    const struct timing_chip *c = m->chip;
+    uint32_t behind = (uint32_t)c->mio_inflight;
+    uint64_t d = later(m->now + (uint64_t)c->mio_start, p->mio_free);
+    if (p->n_lsu >= behind) d = later(d, p->lsu[(p->n_lsu - behind) % SM_RING]);
+    int n = (int)(o->is_s2r ? c->s2r_sm_interval : c->mio_sm_interval);
+    d = sm_slot(&s->mio, d);
+    for (int i = 1; i < n; i++) sm_slot(&s->mio, d + 1);
+    p->mio_free = d + o->interval;
+    p->mio[p->n_mio++ % SM_RING] = d;
+    return d;
+}
+
+/* MUFU: a queue of its own before the pipe. The answer is when the result is there. */
+uint64_t sm_xu(struct machine *m, struct smsp *p, const struct timing_op *o) {
+    const struct timing_chip *c = m->chip;
+    uint64_t d = later(m->now + (uint64_t)c->xu_start, p->xu_free);
+    p->xu_free = d + o->interval;
+    p->xu[p->n_xu++ % SM_RING] = p->xu_free;
+    return d + o->latency - (uint64_t)c->xu_start;
+}
+
+uint64_t sm_xu_room(const struct machine *m, const struct smsp *p) {
+    uint32_t depth = (uint32_t)m->chip->xu_queue;
+    return p->n_xu < depth ? 0 : p->xu[(p->n_xu - depth) % SM_RING];
+}
+
+/* ---- Shared memory ----------------------------------------------------------------------------- */
+
+/* n wavefronts of the warp through the data path, after leaving the queue at d: when the last
+ * passes. */
+static uint64_t data_path(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
+                          uint64_t d, uint32_t n) {
+    uint64_t at = later(d + 1, w->data), last = d + 1, spacing = (uint64_t)m->chip->data_spacing;
+    for (uint32_t i = 0; i < n; i++) {
+        last = sm_slot(&s->data, at);
+        at = last + spacing;
+    }
+    if (n) w->data = at;
+    p->lsu[p->n_lsu++ % SM_RING] = last;
+    return last;
+}
+
+struct sm_access sm_shared(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
+                           const struct sass_effect *e) {
+    const struct timing_op *o = w->op;
+    uint64_t start = (uint64_t)m->chip->mio_start, d = sm_mio(m, s, p, o);
+    bool shuffle = o->kind == TIMING_SHUFFLE;
+    uint32_t ideal, n = shuffle ? 1 : m->front->wavefronts(e, &ideal);
+    uint64_t last = data_path(m, s, p, w, d, n);
+    m->counts.wavefronts += shuffle ? 0 : n;
+    return (struct sm_access){last - 1 + o->latency - start, d + o->war - start};
+}
+
+/* ---- Global memory ----------------------------------------------------------------------------- */
+
+/* Is the sector in L1? It is afterwards. */
+static bool l1_hit(struct machine *m, struct sm *s, uint64_t sector) {
+    uint64_t tag = sector / 4, bit = 1u << sector % 4, oldest = UINT64_MAX;
+    struct sm_line *set = s->line[(tag ^ tag >> 7) % SM_L1_SETS], *victim = set;
+    for (int i = 0; i < s->n_ways; i++) {
+        if (set[i].sectors && set[i].tag == tag) {
+            bool hit = set[i].sectors & bit;
+            set[i].sectors |= (uint32_t)bit;
+            set[i].used = m->now;
+            return hit;
+        }
+        if (set[i].used < oldest) {
+            oldest = set[i].used;
+            victim = &set[i];
+        }
+    }
+    if (s->n_ways) *victim = (struct sm_line){tag, m->now, (uint32_t)bit};
+    return false;
+}
+
+/* `sectors` come from L2, `dram` of them from DRAM before: when the last is there. */
+static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t sectors,
+                        uint32_t dram) {
+    if (!sectors) return at;
+    uint64_t start = later(at, s->l2_free);
+    s->l2_free = start + (uint64_t)(32 * sectors / m->l2_rate + 0.5);
+    uint64_t done = s->l2_free + (uint64_t)m->chip->l2_latency;
+    if (dram) {
+        uint64_t begin = later(at, s->dram_free);
+        s->dram_free = begin + (uint64_t)(32 * dram / m->dram_rate + 0.5);
+        done = later(done, s->dram_free + (uint64_t)m->chip->dram_latency);
+    }
+    m->counts.l2_sectors += sectors;
+    m->counts.dram_sectors += dram;
+    return done;
+}
+
+struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
+                           const struct sass_effect *e) {
+    const struct timing_op *o = w->op;
+    uint64_t sector[64], start = (uint64_t)m->chip->mio_start, d = sm_mio(m, s, p, o);
+    uint32_t n = m->front->sectors(e, sector), misses = 0, dram = 0, lines = 0, ideal;
+    bool cached = o->kind == TIMING_GLOBAL_LOAD, store = o->kind == TIMING_GLOBAL_STORE;
+    for (uint32_t i = 0; i < n; i++) {
+        lines += !i || sector[i] / 4 != sector[i - 1] / 4;
+        if (cached && l1_hit(m, s, sector[i])) continue;
+        misses++;
+        dram += !store && m->is_dram && m->is_dram(m->user, sector[i]);
+    }
+    m->counts.sectors += n;
+    if (o->kind == TIMING_LDGSTS) {
+        uint32_t written = m->front->wavefronts(e, &ideal);
+        m->counts.wavefronts += written;
+        lines = written > lines ? written : lines;
+    }
+    uint64_t last = data_path(m, s, p, w, d, lines), read = d + o->war - start;
+    p->lg[p->n_lg++ % SM_RING] = last;
+    if (o->kind == TIMING_ATOMIC) return (struct sm_access){last - 1 + o->latency - start, read};
+    uint64_t done = last - 1 + o->latency - start;
+    if (misses) done = later(done, from_l2(m, s, last - 1 - start, misses, store ? 0 : dram));
+    return (struct sm_access){done, read};
+}
+
+/* ---- TMA --------------------------------------------------------------------------------------- */
+
+struct tma_count {
+    struct machine *m;
+    uint32_t sectors, dram;
+};
+
+static void count_row(void *user, uint64_t global, uint32_t bytes) {
+    struct tma_count *c = user;
+    for (uint64_t s = global / 32; bytes && s <= (global + bytes - 1) / 32; s++) {
+        c->sectors++;
+        c->dram += c->m->is_dram && c->m->is_dram(c->m->user, s);
+    }
+}
+
+/* One engine an SM: copies begin in turn, their data comes at L2's rate. */
+uint64_t sm_tma(struct machine *m, struct sm *s, const struct sass_effect *e, uint64_t at) {
+    struct tma_count c = {.m = m};
+    m->front->tma_rows(e, &c, count_row);
+    uint64_t start = later(at, s->tma_free);
+    s->tma_free = start + (uint64_t)m->chip->tma_interval;
+    m->counts.sectors += c.sectors;
+    uint64_t latency = (uint64_t)m->chip->tma_latency;
+    if (e->memory == SASS_TMA_STORE) return from_l2(m, s, start + latency, c.sectors, 0);
+    return from_l2(m, s, start + latency, c.sectors, c.dram);
+}

@@ -1,0 +1,57 @@
+/* What the clock needs of an instruction, looked up once when a kernel is opened. */
+#pragma once
+
+#include "timing_chip.h"
+#include "emulator/sass/sass.h"
+
+enum timing_unit {
+    TIMING_UNIT_NONE, /* issue only */
+    TIMING_UNIT_FMA,
+    TIMING_UNIT_ALU,
+    TIMING_UNIT_TENSOR,
+    TIMING_UNIT_UNIFORM,
+    TIMING_UNITS, /* those above are pipes of a sub-core, busy for `interval` */
+    TIMING_UNIT_XU,
+    TIMING_UNIT_MIO,
+    TIMING_UNIT_GMMA
+};
+
+enum timing_kind {
+    TIMING_PLAIN,
+    TIMING_XU,
+    TIMING_SHARED_LOAD, /* LDS LDSM */
+    TIMING_SHARED_STORE,
+    TIMING_SHUFFLE, /* one wavefront of shared memory's data path */
+    TIMING_SPECIAL, /* S2R LDC R2UR: a fixed latency behind the MIO queue */
+    TIMING_GLOBAL_LOAD,
+    TIMING_GLOBAL_STORE,
+    TIMING_LDGSTS,
+    TIMING_LDGDEPBAR,
+    TIMING_DEPBAR,
+    TIMING_ATOMIC,
+    TIMING_BAR,
+    TIMING_TRYWAIT,
+    TIMING_SYNCS,
+    TIMING_HGMMA,
+    TIMING_GMMA_WAIT,
+    TIMING_TMA,
+    TIMING_MEMBAR,
+    TIMING_CLUSTER
+};
+
+struct timing_op {
+    uint8_t unit; /* enum timing_unit */
+    uint8_t kind; /* enum timing_kind */
+    uint8_t interval;
+    uint8_t reads[2]; /* register reads of the even and the odd bank that no cache saves */
+    bool is_long;     /* waits for it count as long scoreboard */
+    bool is_gpu;      /* MEMBAR: of the GPU, not the CTA */
+    bool is_bsync;
+    bool is_s2r;
+    uint8_t depth;    /* DEPBAR, WARPGROUP.DEPBAR: how many may be left */
+    uint16_t latency; /* from dispatch to the write barrier's fall */
+    uint16_t war;     /* and to the read barrier's */
+};
+
+/* ops[i] of inst[i], for the n_inst of a kernel. */
+void timing_ops(const struct sass_kernel *k, const struct timing_chip *c, struct timing_op *ops);

@@ -1,0 +1,557 @@
+#include "sm.h"
+
+#include "common/base/reason.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const timing_reason_name[TIMING_REASONS] = {
+    "selected",         "not_selected", "wait",         "long_scoreboard",
+    "short_scoreboard", "math_pipe",    "mio_throttle", "lg_throttle",
+    "barrier",          "branch",       "dispatch",     "no_instruction",
+    "membar",           "gmma",         "sleeping"};
+
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* ---- Open and close ---------------------------------------------------------------------------- */
+
+const char *machine_open(struct machine *m, const struct timing_chip *c,
+                         const struct timing_front *front, const struct sass_kernel *k, int n_sms) {
+    size_t n = (size_t)k->n_inst;
+    *m = (struct machine){.chip = c, .front = front, .kernel = k, .n_sms = n_sms, .n_busy = n_sms};
+    m->sm = calloc((size_t)n_sms, sizeof *m->sm);
+    m->ops = calloc(n, sizeof *m->ops);
+    m->counts.by_inst = calloc(n, sizeof *m->counts.by_inst);
+    if (!m->sm || !m->ops || !m->counts.by_inst) return reason("no memory for %d SMs", n_sms);
+    timing_ops(k, c, m->ops);
+    for (int i = 0; i < n_sms; i++)
+        for (int p = 0; p < SM_SMSPS; p++) {
+            m->sm[i].smsp[p].last = -1;
+            memset(m->sm[i].smsp[p].l0_tag, 0xff, sizeof m->sm[i].smsp[p].l0_tag);
+        }
+    m->l2_rate = c->l2_sm_bytes_per_clk;
+    m->dram_rate = c->l2_sm_bytes_per_clk;
+    return NULL;
+}
+
+void machine_close(struct machine *m) {
+    struct wheel_event e;
+    for (uint64_t t = m->now; m->wheel.n; t++)
+        while (wheel_take(&m->wheel, t, &e))
+            if (e.kind == MACHINE_DELIVER) free(e.data);
+    wheel_close(&m->wheel);
+    free(m->sm);
+    free(m->ops);
+    free(m->counts.by_inst);
+}
+
+void machine_event(struct machine *m, uint64_t at, int kind, int barrier, void *who, void *data) {
+    struct wheel_event e = {.at = later(at, m->now + 1),
+                            .kind = (uint8_t)kind,
+                            .barrier = (uint8_t)barrier,
+                            .who = who,
+                            .data = data};
+    if (!wheel_add(&m->wheel, &e)) m->why = "no memory for the clock's events";
+}
+
+/* ---- CTAs -------------------------------------------------------------------------------------- */
+
+/* The place of a warp: sub-cores in turn, as the hardware gives warp ids out. */
+static struct sm_warp *free_slot(struct sm *s, int smsp, int *slot) {
+    struct smsp *p = &s->smsp[smsp];
+    uint32_t room = ~p->live & ((1u << SM_SLOTS) - 1);
+    if (!room) return NULL;
+    *slot = __builtin_ctz(room);
+    p->live |= 1u << *slot;
+    return &p->warp[*slot];
+}
+
+/* Something about the warp has changed. */
+static void look_again(struct machine *m, struct sm_warp *w, uint64_t at) {
+    struct sm *s = w->cta->sm;
+    struct smsp *p = &s->smsp[w->smsp];
+    (void)m;
+    w->check = at;
+    if (at < p->look) p->look = at;
+    if (at < s->look) s->look = at;
+}
+
+static void next_inst(struct machine *m, struct sm_warp *w) {
+    w->inst = m->front->next(w->warp);
+    if (w->inst) w->op = &m->ops[w->inst->pc / 16];
+}
+
+void machine_place(struct machine *m, int sm, struct sass_cta *cta, int n_warps, uint64_t at) {
+    struct sm *s = &m->sm[sm];
+    int c = __builtin_ctz(~s->ctas);
+    struct sm_cta *place = &s->cta[c];
+    *place = (struct sm_cta){.cta = cta, .sm = s, .began = at, .n_warps = n_warps, .left = n_warps};
+    s->ctas |= 1u << c;
+    if (!s->n_warps) s->active_since = at;
+    s->n_warps += n_warps;
+    for (int i = 0; i < n_warps; i++) {
+        int slot = 0, smsp = i % SM_SMSPS;
+        struct sm_warp *w = free_slot(s, smsp, &slot);
+        if (!w) {
+            m->why = "more warps than an SM has places for";
+            return;
+        }
+        *w = (struct sm_warp){.warp = m->front->warp(cta, i),
+                              .cta = place,
+                              .ready = at,
+                              .check = at,
+                              .since = at,
+                              .age = at * SM_WARPS + (uint64_t)i,
+                              .l0_line = -1,
+                              .index = (uint8_t)i,
+                              .smsp = (uint8_t)smsp,
+                              .slot = (uint8_t)slot,
+                              .reason = TIMING_NO_INSTRUCTION};
+        next_inst(m, w);
+        w->fetched = w->inst ? sm_fetch(m, s, &s->smsp[smsp], w, w->inst->pc, at) : at;
+        w->fetch_reason = TIMING_NO_INSTRUCTION;
+        look_again(m, w, at);
+    }
+    machine_event(m, at, MACHINE_BEGIN, 0, place, NULL);
+}
+
+static void wake_all(struct machine *m, const struct sass_event *e);
+
+static void warp_exits(struct machine *m, struct sm *s, struct sm_warp *w) {
+    struct sm_cta *cta = w->cta;
+    s->smsp[w->smsp].live &= ~(1u << w->slot);
+    if (s->smsp[w->smsp].last == w->slot) s->smsp[w->smsp].last = -1;
+    s->warp_cycles += m->now + 1 - cta->began;
+    s->n_warps--;
+    wake_all(m, NULL); /* who has gone is no longer waited for */
+    if (--cta->left) return;
+    if (!s->n_warps) s->active += m->now + 1 - s->active_since;
+    s->ctas &= ~(1u << (cta - s->cta));
+    if (m->ended) m->ended(m->user, m, cta);
+}
+
+/* ---- Why a warp does not issue ------------------------------------------------------------------ */
+
+void machine_reason(struct machine *m, struct sm_warp *w, int reason, uint64_t t) {
+    if (t > w->since && w->inst) {
+        m->counts.reason[w->reason] += t - w->since;
+        m->counts.by_inst[w->inst->pc / 16][w->reason] += t - w->since;
+        if (m->span) m->span(m->user, w, w->reason, w->since, t);
+    }
+    if (t > w->since) w->since = t;
+    w->reason = (uint8_t)reason;
+}
+
+/* The warp looks again at `until`, or when an event comes if that is UINT64_MAX. */
+static bool stalls(struct machine *m, struct sm_warp *w, int reason, uint64_t until) {
+    if (w->reason != reason) machine_reason(m, w, reason, m->now);
+    w->check = until;
+    return false;
+}
+
+static bool scoreboards_clear(struct machine *m, struct sm_warp *w) {
+    uint32_t mask = w->inst->wait_mask;
+    int left[SM_COUNTERS] = {0};
+    if (w->op->kind == TIMING_DEPBAR) {
+        mask |= 1; /* DEPBAR.LE SB0, n */
+        left[0] = w->op->depth;
+    }
+    for (int b = 0; b < SM_COUNTERS; b++)
+        if ((mask >> b & 1) && w->counter[b] > left[b])
+            return stalls(m, w, w->is_long[b] ? TIMING_LONG_SCOREBOARD : TIMING_SHORT_SCOREBOARD,
+                          UINT64_MAX);
+    return true;
+}
+
+/* What the instruction itself waits for, beyond its wait mask. */
+static bool sync_clear(struct machine *m, struct sm_warp *w) {
+    static const uint8_t reason_of[] = {[SASS_WAIT_BAR] = TIMING_BARRIER,
+                                        [SASS_WAIT_CLUSTER] = TIMING_BARRIER,
+                                        [SASS_WAIT_MBARRIER] = TIMING_LONG_SCOREBOARD,
+                                        [SASS_WAIT_REGISTERS] = TIMING_SLEEPING};
+    if (w->waits) {
+        enum sass_wait_kind kind = m->front->waits(w->warp);
+        if (kind) return stalls(m, w, reason_of[kind], UINT64_MAX);
+        w->waits = false;
+    }
+    if (w->op->kind == TIMING_GMMA_WAIT) { /* ncu calls it barrier */
+        uint64_t done = sm_gmma_done(w, w->op->depth);
+        if (done == UINT64_MAX) return stalls(m, w, TIMING_BARRIER, m->now + 1);
+        if (done > m->now) return stalls(m, w, TIMING_BARRIER, done);
+    }
+    if (w->op->kind == TIMING_MEMBAR) {
+        uint64_t gpu = later(w->ready, w->stored) + (uint64_t)m->chip->membar_gpu;
+        uint64_t done = w->op->is_gpu ? gpu : w->ready + (uint64_t)m->chip->membar_cta;
+        if (done > m->now) return stalls(m, w, TIMING_MEMBAR_REASON, done);
+    }
+    return true;
+}
+
+static bool unit_takes(struct machine *m, struct smsp *p, struct sm_warp *w) {
+    const struct timing_op *o = w->op;
+    if (o->unit == TIMING_UNIT_NONE) return true;
+    if (o->unit < TIMING_UNITS) {
+        if (p->free[o->unit] <= m->now) return true;
+        return stalls(m, w, TIMING_MATH_PIPE, p->free[o->unit]);
+    }
+    if (o->unit == TIMING_UNIT_GMMA) {
+        uint64_t room = sm_gmma_room(m, w);
+        if (room <= m->now) return true;
+        return stalls(m, w, TIMING_MATH_PIPE, room == UINT64_MAX ? m->now + 1 : room);
+    }
+    if (o->unit == TIMING_UNIT_XU) {
+        uint64_t room = sm_xu_room(m, p);
+        return room <= m->now || stalls(m, w, TIMING_MIO_THROTTLE, room);
+    }
+    uint64_t room = sm_mio_room(m, p);
+    if (room > m->now) return stalls(m, w, TIMING_MIO_THROTTLE, room);
+    bool global = o->kind == TIMING_GLOBAL_LOAD || o->kind == TIMING_GLOBAL_STORE ||
+                  o->kind == TIMING_LDGSTS || o->kind == TIMING_ATOMIC;
+    room = global ? sm_lg_room(m, p) : 0;
+    return room <= m->now || stalls(m, w, TIMING_LG_THROTTLE, room);
+}
+
+static bool eligible(struct machine *m, struct smsp *p, struct sm_warp *w) {
+    if (w->ready > m->now) return stalls(m, w, TIMING_WAIT, w->ready);
+    if (w->fetched > m->now) return stalls(m, w, w->fetch_reason, w->fetched);
+    return scoreboards_clear(m, w) && sync_clear(m, w) && unit_takes(m, p, w);
+}
+
+/* ---- Issue ------------------------------------------------------------------------------------- */
+
+static void counter_up(struct machine *m, struct sm_warp *w, int b, bool is_long, uint64_t down) {
+    if (b >= SM_COUNTERS) return;
+    w->counter[b]++;
+    w->is_long[b] = is_long;
+    machine_event(m, down, MACHINE_COUNTER, b, w, (void *)(uintptr_t)w->age);
+}
+
+static void post(struct machine *m, const struct sass_event *e, uint64_t at) {
+    struct sass_event *copy = malloc(sizeof *copy);
+    if (!copy) {
+        m->why = "no memory for the clock's events";
+        return;
+    }
+    *copy = *e;
+    machine_event(m, at, MACHINE_DELIVER, 0, NULL, copy);
+}
+
+static void post_all(struct machine *m, struct sm *s, const struct sass_effect *e,
+                     uint64_t tma_done) {
+    const struct timing_chip *c = m->chip;
+    for (int i = 0; i < e->n_events; i++) {
+        uint64_t at = m->now;
+        switch (e->event[i].kind) {
+        case SASS_EVENT_BAR: /* one after the other */
+            at = later(at, s->bar_free);
+            s->bar_free = at + (uint64_t)c->bar_interval;
+            at += (uint64_t)c->bar_arrive;
+            break;
+        case SASS_EVENT_CLUSTER:
+            at += (uint64_t)c->bar_arrive;
+            break;
+        case SASS_EVENT_ARRIVE:
+            at += (uint64_t)c->mbarrier_arrive;
+            break;
+        default:
+            at = e->event[i].is_tma ? tma_done : m->now + (uint64_t)c->dsmem_latency;
+        }
+        post(m, &e->event[i], at);
+    }
+}
+
+/* What the instruction keeps busy, and when its results are there. */
+static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
+                             const struct sass_effect *e) {
+    const struct timing_op *o = w->op;
+    uint64_t t = m->now;
+    struct sm_access a = {t + o->latency, t + o->war};
+    if (o->unit < TIMING_UNITS) {
+        p->free[o->unit] = t + o->interval;
+        if (o->unit == TIMING_UNIT_TENSOR) p->tensor_cycles += o->interval;
+        return a;
+    }
+    if (!e->active && (o->unit == TIMING_UNIT_MIO || o->unit == TIMING_UNIT_XU))
+        return a; /* its guard switched it off */
+    if (o->unit == TIMING_UNIT_XU) return (struct sm_access){sm_xu(m, p, o), t + o->war};
+    switch (o->kind) {
+    case TIMING_HGMMA:
+        sm_gmma_issue(m, s, w, e);
+        return a;
+    case TIMING_SHARED_LOAD:
+    case TIMING_SHUFFLE:
+    case TIMING_SHARED_STORE:
+        return sm_shared(m, s, p, w, e);
+    case TIMING_GLOBAL_LOAD:
+    case TIMING_GLOBAL_STORE:
+    case TIMING_ATOMIC:
+    case TIMING_LDGSTS:
+        a = sm_global(m, s, p, w, e);
+        if (o->kind == TIMING_LDGSTS) w->copied = later(w->copied, a.done);
+        if (o->kind == TIMING_GLOBAL_STORE) w->stored = later(w->stored, a.done);
+        return a;
+    case TIMING_TMA:
+        return (struct sm_access){sm_tma(m, s, e, sm_mio(m, s, p, o)), t + o->war};
+    default: {
+        if (o->unit != TIMING_UNIT_MIO) return a;
+        uint64_t late = sm_mio(m, s, p, o) - t - (uint64_t)m->chip->mio_start;
+        return (struct sm_access){a.done + late, a.read + late};
+    }
+    }
+}
+
+/* Registers come through two ports, one a cycle each, within a window: what does not fit delays
+ * the sub-core. */
+/* Whatever its ports, an instruction beside a running HGMMA takes longer: accumulators pass the
+ * same register file. */
+static uint64_t hgmma_delay(struct machine *m, const struct sm *s, struct smsp *p,
+                            const struct timing_op *o) {
+    bool runs = s->gmma_began <= m->now && s->gmma_free > m->now;
+    if (!runs ||
+        (o->unit != TIMING_UNIT_FMA && o->unit != TIMING_UNIT_ALU && o->unit != TIMING_UNIT_XU))
+        return 0;
+    p->debt += m->chip->hgmma_dispatch;
+    uint64_t whole = (uint64_t)p->debt;
+    p->debt -= (double)whole;
+    return whole;
+}
+
+static uint64_t port_delay(struct machine *m, struct smsp *p, const struct timing_op *o) {
+    uint64_t window = (uint64_t)m->chip->port_window, delay = 0;
+    if (!window) return 0;
+    for (int b = 0; b < 2; b++) {
+        if (!o->reads[b]) continue;
+        p->port[b] = later(p->port[b], m->now) + o->reads[b];
+        if (o->unit == TIMING_UNIT_MIO || o->unit == TIMING_UNIT_XU) continue; /* they read later */
+        uint64_t limit = m->now + window;
+        if (o->unit == TIMING_UNIT_TENSOR) limit += o->interval;
+        if (p->port[b] > limit + delay) delay = p->port[b] - limit;
+    }
+    return delay;
+}
+
+static uint64_t stall_of(const struct sass_inst *i) {
+    enum { LONG_STALL = 45 }; /* stall 0 and the yield hint: timing.md section 2 */
+    if (!i->stall) return i->yields ? LONG_STALL : 1;
+    return i->stall == 1 && i->yields ? 2 : i->stall;
+}
+
+static void after_issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
+                        const struct sass_inst *i, const struct sass_effect *e) {
+    bool bsync = w->op->is_bsync;
+    w->ready = m->now + stall_of(i);
+    w->fetched = 0;
+    next_inst(m, w);
+    if (!w->inst) {
+        warp_exits(m, s, w);
+        return;
+    }
+    bool branch = i->pipe == SASS_PIPE_BRANCH && (e->taken || i->target);
+    double penalty = e->taken ? m->chip->branch_penalty : branch ? m->chip->branch_untaken : 0;
+    if (bsync) penalty = m->chip->bsync_penalty;
+    uint64_t at = w->ready + (uint64_t)penalty;
+    w->fetch_reason = TIMING_BRANCH;
+    w->fetched = at;
+    uint64_t fetched = sm_fetch(m, s, p, w, w->inst->pc, at);
+    if (fetched > at) {
+        w->fetched = fetched;
+        w->fetch_reason = TIMING_NO_INSTRUCTION;
+    }
+    w->check = w->ready;
+    w->waits = e->waits;
+}
+
+/* True: an instruction was issued. False: it must wait for an event after all. */
+static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w) {
+    static struct sass_effect e; /* large, and only ever one */
+    const struct sass_inst *i = w->inst;
+    enum sass_status status = m->front->step(w->warp, &e);
+    if (status == SASS_WAIT) {
+        w->waits = true;
+        w->tried = m->now;
+        return false;
+    }
+    if (status == SASS_FAULT) {
+        m->why = m->front->fault(w->warp);
+        return false;
+    }
+    machine_reason(m, w, TIMING_SELECTED, m->now);
+    m->counts.reason[TIMING_SELECTED]++;
+    m->counts.by_inst[i->pc / 16][TIMING_SELECTED]++;
+    if (m->span) m->span(m->user, w, TIMING_SELECTED, m->now, m->now + 1);
+    w->since = m->now + 1;
+    w->reason = TIMING_WAIT;
+    m->counts.issued++;
+    p->issued++;
+    p->last = stall_of(i) > 1 ? -1 : w->slot;
+    w->issued = m->now;
+    struct sm_access a = book(m, s, p, w, &e);
+    uint64_t beside = e.active ? hgmma_delay(m, s, p, w->op) : 0;
+    if (w->op->unit < TIMING_UNITS) p->free[w->op->unit] += beside; /* it enters its pipe later */
+    if (w->op->unit == TIMING_UNIT_XU) p->xu_free += beside;
+    uint64_t delay = beside + (e.active ? port_delay(m, p, w->op) : 0);
+    p->hold = m->now + 1 + delay;
+    if (w->woken) {
+        bool parked = m->now - w->tried > (uint64_t)m->chip->mbarrier_park;
+        a.done = m->now + (uint64_t)(parked ? m->chip->mbarrier_unpark : m->chip->mbarrier_wake);
+    }
+    w->woken = false;
+    if (w->op->kind == TIMING_LDGDEPBAR) a.done = w->copied;
+    bool is_long = w->op->is_long || w->op->kind == TIMING_LDGDEPBAR;
+    counter_up(m, w, i->write_barrier, is_long, later(a.done, m->now + 1) + delay);
+    counter_up(m, w, i->read_barrier, is_long, later(a.read, m->now + 1) + delay);
+    if (e.deferred) post_all(m, s, &e, a.done);
+    after_issue(m, s, p, w, i, &e);
+    return true;
+}
+
+/* The warp that issued last goes on while it can; when it could not, the one that has waited longest
+ * since it issued, and of equals the youngest. */
+static int choose(const struct smsp *p, uint32_t ready) {
+    int best = -1;
+    if (p->last >= 0 && (ready >> p->last & 1)) return p->last;
+    for (uint32_t r = ready; r; r &= r - 1) {
+        int i = __builtin_ctz(r);
+        const struct sm_warp *w = &p->warp[i], *than = best < 0 ? NULL : &p->warp[best];
+        if (!than || w->issued < than->issued || (w->issued == than->issued && w->age > than->age))
+            best = i;
+    }
+    return best;
+}
+
+/* May the warp that issued last still be first? It may not once something other than the ALU's or
+ * FMA's half rate has held it up. */
+static void keep_turn(struct smsp *p, const struct sm_warp *w) {
+    bool half_rate = w->reason == TIMING_MATH_PIPE &&
+                     (w->op->unit == TIMING_UNIT_ALU || w->op->unit == TIMING_UNIT_FMA ||
+                      w->op->unit == TIMING_UNIT_UNIFORM);
+    if (p->last == w->slot && !half_rate) p->last = -1;
+}
+
+/* One cycle of a sub-core; returns when it should be looked at again. */
+static uint64_t smsp_step(struct machine *m, struct sm *s, struct smsp *p) {
+    uint32_t ready = 0;
+    uint64_t next = UINT64_MAX;
+    for (uint32_t l = p->live; l; l &= l - 1) {
+        struct sm_warp *w = &p->warp[__builtin_ctz(l)];
+        if (w->check <= m->now && eligible(m, p, w)) {
+            ready |= 1u << w->slot;
+            continue;
+        }
+        keep_turn(p, w);
+        if (w->check < next) next = w->check;
+    }
+    if (!ready) return next;
+    bool held = p->hold > m->now;
+    while (ready && !held) {
+        int chosen = choose(p, ready);
+        ready &= ~(1u << chosen);
+        if (issue(m, s, p, &p->warp[chosen])) break;
+        if (m->why) return m->now;
+        p->warp[chosen].check = m->now;
+        eligible(m, p, &p->warp[chosen]);
+    }
+    for (; ready; ready &= ready - 1) {
+        struct sm_warp *w = &p->warp[__builtin_ctz(ready)];
+        stalls(m, w, held ? TIMING_DISPATCH : TIMING_NOT_SELECTED, m->now + 1);
+    }
+    return m->now + 1;
+}
+
+static void sm_step(struct machine *m, struct sm *s) {
+    s->look = UINT64_MAX;
+    for (int p = 0; p < SM_SMSPS; p++)
+        if (s->smsp[p].look <= m->now) {
+            s->smsp[p].look = UINT64_MAX; /* what a step changes of others lowers it again */
+            uint64_t t = smsp_step(m, s, &s->smsp[p]);
+            if (t < s->smsp[p].look) s->smsp[p].look = t;
+        }
+    for (int p = 0; p < SM_SMSPS; p++)
+        if (s->smsp[p].look < s->look) s->look = s->smsp[p].look;
+}
+
+/* ---- The machine -------------------------------------------------------------------------------- */
+
+/* Warps of the CTA that wait for an event look again. */
+static void wake(struct machine *m, struct sm_cta *cta, uint64_t delay) {
+    struct sm *s = cta->sm;
+    for (int p = 0; p < SM_SMSPS; p++)
+        for (uint32_t l = s->smsp[p].live; l; l &= l - 1) {
+            struct sm_warp *w = &s->smsp[p].warp[__builtin_ctz(l)];
+            if (w->cta != cta || !w->waits || m->front->waits(w->warp)) continue;
+            w->waits = false;
+            if (w->op->kind == TIMING_TRYWAIT) {
+                w->woken = true;
+                look_again(m, w, m->now);
+                continue;
+            }
+            w->ready = later(w->ready, m->now + delay);
+            look_again(m, w, later(m->now, w->ready));
+        }
+}
+
+/* After an event, or after anything (NULL): warps that it may have freed. */
+static void wake_all(struct machine *m, const struct sass_event *e) {
+    bool cluster = !e || e->kind == SASS_EVENT_CLUSTER;
+    uint64_t bar = (uint64_t)m->chip->bar_release, all = (uint64_t)m->chip->cluster_release;
+    for (int i = 0; i < m->n_sms; i++)
+        for (uint32_t c = m->sm[i].ctas; c; c &= c - 1) {
+            struct sm_cta *cta = &m->sm[i].cta[__builtin_ctz(c)];
+            if (cluster || cta->cta == e->cta) wake(m, cta, cluster ? all : bar);
+        }
+}
+
+static void deliver(struct machine *m, struct sass_event *e) {
+    m->front->deliver(e);
+    wake_all(m, e);
+    free(e);
+}
+
+static void run_events(struct machine *m) {
+    struct wheel_event e;
+    while (wheel_take(&m->wheel, m->now, &e)) {
+        if (e.kind == MACHINE_DELIVER) deliver(m, e.data);
+        if (e.kind != MACHINE_COUNTER) continue;
+        struct sm_warp *w = e.who;
+        if (w->age != (uintptr_t)e.data) continue; /* the warp is gone, its place taken */
+        w->counter[e.barrier]--;
+        if (w->check == UINT64_MAX) look_again(m, w, m->now);
+    }
+}
+
+/* Nothing moves any more: NULL if nothing is left, else who waits and where. */
+static const char *stuck(struct machine *m) {
+    for (int i = 0; i < m->n_sms; i++)
+        for (int p = 0; p < SM_SMSPS; p++)
+            for (uint32_t l = m->sm[i].smsp[p].live; l; l &= l - 1) {
+                const struct sm_warp *w = &m->sm[i].smsp[p].warp[__builtin_ctz(l)];
+                if (getenv("TIMING_STUCK"))
+                    fprintf(stderr, "sm %d warp %d pc %x %s: %s waits %d kind %d\n", i, w->index,
+                            w->inst->pc, m->kernel->text[w->inst->pc / 16],
+                            timing_reason_name[w->reason], w->waits, m->front->waits(w->warp));
+                else
+                    return reason("a deadlock: warp %d waits at %#x (%s) for %s", w->index,
+                                  w->inst->pc, m->kernel->text[w->inst->pc / 16],
+                                  timing_reason_name[w->reason]);
+            }
+    return NULL;
+}
+
+void machine_run(struct machine *m) {
+    enum { ASK = 1 << 16 }; /* cycles stepped between two questions */
+    for (uint64_t n = 1; !m->why; n++) {
+        uint64_t next = UINT64_MAX;
+        if (n % ASK == 0 && m->stop && (m->stopped = m->stop(m->user))) return;
+        run_events(m);
+        for (int i = 0; i < m->n_sms && !m->why; i++)
+            if (m->sm[i].look <= m->now) sm_step(m, &m->sm[i]);
+        for (int i = 0; i < m->n_sms; i++) /* one may have woken another's warps */
+            if (m->sm[i].look < next) next = m->sm[i].look;
+        uint64_t event = wheel_next(&m->wheel, m->now + 1);
+        if (event < next) next = event;
+        if (next == UINT64_MAX) break;
+        m->now = next > m->now ? next : m->now + 1;
+    }
+    if (!m->why) m->why = stuck(m);
+}

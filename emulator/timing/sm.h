@@ -1,0 +1,207 @@
+/* One or more SMs and the cycles they take. An SM has four sub-cores (SMSP); warp w of a CTA runs
+ * on the sub-core (first slot + w) % 4 and issues in order:
+ *
+ *   ready       its stall count has passed
+ *   fetched     its instruction lies in the L0 cache
+ *   scoreboard  the counters in its wait mask are 0
+ *   unit        a pipe or queue takes the instruction
+ *
+ * What lies behind the issue is not stepped but booked: a pipe, a queue, a data path is a time from
+ * when it is free, and what an instruction does later (a counter falls, an arrival is delivered) is
+ * an event in a wheel. */
+#pragma once
+
+#include "timing_chip.h"
+#include "front.h"
+#include "op.h"
+#include "wheel.h"
+
+enum { SM_SMSPS = 4, SM_SLOTS = 16, SM_WARPS = SM_SMSPS * SM_SLOTS, SM_CTAS = 32 };
+enum { SM_SLOTS_AHEAD = 2048 };
+/* Cycles that are taken, of a thing that does one each: taken[t % n] == t. */
+struct sm_slots {
+    uint64_t taken[SM_SLOTS_AHEAD];
+};
+
+enum { SM_COUNTERS = 6, SM_RING = 32, SM_LINE_BYTES = 128, SM_L0_LINES = 256, SM_L1_LINES = 4096 };
+
+/* What a warp does in a cycle, by ncu's names of stall reasons. */
+enum timing_reason {
+    TIMING_SELECTED,
+    TIMING_NOT_SELECTED,
+    TIMING_WAIT,
+    TIMING_LONG_SCOREBOARD,
+    TIMING_SHORT_SCOREBOARD,
+    TIMING_MATH_PIPE,
+    TIMING_MIO_THROTTLE,
+    TIMING_LG_THROTTLE,
+    TIMING_BARRIER,
+    TIMING_BRANCH,
+    TIMING_DISPATCH,
+    TIMING_NO_INSTRUCTION,
+    TIMING_MEMBAR_REASON,
+    TIMING_GMMA,
+    TIMING_SLEEPING,
+    TIMING_REASONS
+};
+extern const char *const timing_reason_name[TIMING_REASONS];
+
+/* The HGMMAs of one warpgroup: the k-th starts when all four warps have issued theirs. */
+struct sm_group {
+    uint32_t issued[4];                       /* by warp */
+    uint64_t last[SM_RING];                   /* of the k-th: when the last warp so far issued it */
+    uint64_t start[SM_RING], finish[SM_RING]; /* UINT64_MAX: not known yet */
+    uint64_t group_finish[SM_RING];           /* of the g-th group (gsb0) */
+    uint32_t started;                         /* how many have a start */
+    uint32_t groups;                          /* of those, how many ended a group */
+};
+
+struct sm;
+struct sm_cta {
+    struct sass_cta *cta;
+    struct sm *sm;
+    uint64_t began;
+    int n_warps, left; /* warps; not exited yet */
+    struct sm_group group[SASS_MAX_WARPS / 4];
+};
+
+struct sm_warp {
+    struct sass_warp *warp;
+    struct sm_cta *cta;
+    const struct sass_inst *inst; /* next; NULL: exited */
+    const struct timing_op *op;
+    uint64_t ready, fetched; /* earliest issue by stall count; by branch and cache */
+    uint64_t check;          /* no need to look at it before */
+    uint64_t since;          /* when the reason began */
+    uint64_t age;            /* larger: younger */
+    uint64_t issued;         /* when last */
+    uint64_t tried;          /* when it began to wait for an mbarrier */
+    uint64_t copied;         /* when the last LDGSTS so far will have ended */
+    uint64_t data;           /* its next wavefront passes no earlier */
+    uint64_t stored;         /* the same of stores */
+    uint32_t groups;         /* HGMMA groups ended (gsb0 issued) */
+    int32_t l0_line;
+    uint8_t index; /* in the CTA */
+    uint8_t smsp, slot;
+    uint8_t reason;
+    uint8_t fetch_reason;
+    bool waits; /* for an event: nothing to check until one comes */
+    bool woken; /* a TRYWAIT whose phase ended while it waited */
+    uint8_t counter[SM_COUNTERS];
+    bool is_long[SM_COUNTERS];
+};
+
+struct smsp {
+    struct sm_warp warp[SM_SLOTS];
+    uint64_t look; /* nothing to do before, but what events bring */
+    uint32_t live; /* bit: slot in use */
+    int last;      /* slot that issued last; -1: it has lost its turn */
+    uint64_t hold; /* dispatch is blocked before: register ports */
+    uint64_t free[TIMING_UNITS];
+    uint64_t port[2];  /* register banks */
+    uint64_t mio_free; /* the queue's next can leave */
+    uint64_t xu_free;
+    uint64_t xu[SM_RING];  /* when the last ones left the pipe */
+    uint64_t lsu[SM_RING]; /* when the data of the last ones had passed */
+    uint32_t n_xu, n_lsu;
+    uint64_t mio[SM_RING]; /* dispatch times of the last entries */
+    uint64_t lg[SM_RING];  /* when the last global accesses left their queue */
+    uint32_t n_mio, n_lg;
+    double debt; /* part of a cycle that HGMMA has cost */
+    uint64_t tensor_cycles, issued;
+    int32_t l0_tag[SM_L0_LINES]; /* line numbers */
+    uint64_t l0_at[SM_L0_LINES]; /* when the line is there */
+    uint64_t l0_used[SM_L0_LINES];
+};
+
+struct sm_line { /* of L1 data */
+    uint64_t tag, used;
+    uint32_t sectors; /* bits */
+};
+enum { SM_L1_WAYS = 16, SM_L1_SETS = 128 };
+
+struct sm {
+    struct smsp smsp[SM_SMSPS];
+    struct sm_cta cta[SM_CTAS];
+    uint64_t look; /* the least of its sub-cores */
+    uint32_t ctas; /* bits */
+    int n_warps;
+    struct sm_slots mio, data; /* leaving the queues; the data path */
+    uint64_t gmma_began;       /* the HGMMA booked last, or those before it without a gap */
+    uint64_t bar_free;         /* barrier arrivals */
+    uint64_t l2_free, dram_free, tma_free, gmma_free, dsm_free;
+    uint64_t l1_at[SM_L1_LINES]; /* instruction lines: when they are there; 0: never asked for */
+    struct sm_line line[SM_L1_SETS][SM_L1_WAYS];
+    int n_ways; /* what shared memory leaves */
+    uint64_t active_since, active, warp_cycles, gmma_cycles;
+};
+
+/* Counts of the SMs together. */
+struct timing_counts {
+    uint64_t issued, wavefronts, sectors, l2_sectors, dram_sectors;
+    uint64_t reason[TIMING_REASONS]; /* warp cycles */
+    uint64_t (*by_inst)[TIMING_REASONS];
+};
+
+struct machine {
+    const struct timing_chip *chip;
+    const struct timing_front *front;
+    const struct sass_kernel *kernel;
+    struct timing_op *ops;
+    struct wheel wheel;
+    struct sm *sm;
+    int n_sms, n_busy;         /* simulated; busy on the chip, which share L2 and DRAM */
+    double l2_rate, dram_rate; /* bytes a cycle of one SM */
+    uint64_t now, issues;
+    struct timing_counts counts;
+    const char *why; /* of a fault */
+    /* a CTA has ended: the place is free at m->now */
+    void (*ended)(void *user, struct machine *m, struct sm_cta *cta);
+    void *user;
+    bool (*is_dram)(void *user, uint64_t sector); /* NULL: all in L2 */
+    bool (*stop)(void *user);                     /* asked now and then: enough? NULL: never */
+    bool stopped;
+    /* What a warp did in cycles [from, to), in order for each warp; NULL: nobody wants to know. */
+    void (*span)(void *user, const struct sm_warp *w, int reason, uint64_t from, uint64_t to);
+};
+
+enum machine_event {
+    MACHINE_COUNTER, /* who: warp; barrier */
+    MACHINE_DELIVER, /* data: struct sass_event, to be freed */
+    MACHINE_BEGIN    /* who: sm_cta, its first issue */
+};
+
+const char *machine_open(struct machine *m, const struct timing_chip *c,
+                         const struct timing_front *front, const struct sass_kernel *k, int n_sms);
+void machine_close(struct machine *m);
+/* Puts a CTA on an SM; its warps issue from `at` on. */
+void machine_place(struct machine *m, int sm, struct sass_cta *cta, int n_warps, uint64_t at);
+/* Runs until nothing is left or something is wrong: m->why. */
+void machine_run(struct machine *m);
+
+/* ---- Between the files of this folder --------------------------------------------------------- */
+
+void machine_event(struct machine *m, uint64_t at, int kind, int barrier, void *who, void *data);
+void machine_reason(struct machine *m, struct sm_warp *w, int reason, uint64_t t);
+/* Memory (memory.c): times at which results are there (*done) and sources are read (*read). */
+struct sm_access {
+    uint64_t done, read;
+};
+uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct timing_op *o);
+uint64_t sm_slot(struct sm_slots *s, uint64_t at);
+uint64_t sm_xu(struct machine *m, struct smsp *p, const struct timing_op *o);
+uint64_t sm_xu_room(const struct machine *m, const struct smsp *p);
+uint64_t sm_mio_room(const struct machine *m, const struct smsp *p);
+uint64_t sm_lg_room(const struct machine *m, const struct smsp *p);
+struct sm_access sm_shared(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
+                           const struct sass_effect *e);
+struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
+                           const struct sass_effect *e);
+uint64_t sm_tma(struct machine *m, struct sm *s, const struct sass_effect *e, uint64_t at);
+/* Instructions (fetch.c): when the warp's next instruction is there. */
+uint64_t sm_fetch(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w, uint32_t pc,
+                  uint64_t t);
+/* HGMMA (gmma.c) */
+void sm_gmma_issue(struct machine *m, struct sm *s, struct sm_warp *w, const struct sass_effect *e);
+uint64_t sm_gmma_room(const struct machine *m, const struct sm_warp *w);
+uint64_t sm_gmma_done(const struct sm_warp *w, int left); /* UINT64_MAX: not known yet */

@@ -1,0 +1,79 @@
+#include "timing_chip.h"
+
+#include "common/base/reason.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t at;
+} params[] = {
+#define PARAM(name) {#name, offsetof(struct timing_chip, name)},
+#include "timing_chip.def"
+#undef PARAM
+};
+enum { N_PARAMS = sizeof params / sizeof *params };
+
+static int find(const char *name, size_t length) {
+    for (int i = 0; i < N_PARAMS; i++)
+        if (strlen(params[i].name) == length && !memcmp(params[i].name, name, length)) return i;
+    return -1;
+}
+
+static double *field(struct timing_chip *c, int i) { return (double *)((char *)c + params[i].at); }
+
+static bool number(const char *text, double *out) {
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && (!*end || strchr(" \t\n", *end)) && isfinite(*out) && *out >= 0;
+}
+
+static const char *read_line(char *line, const char *path, int n, struct timing_chip *c,
+                             bool *seen) {
+    char *mark = strchr(line, '#');
+    if (mark) *mark = 0;
+    char *name = line + strspn(line, " \t\n");
+    if (!*name) return NULL;
+    size_t length = strcspn(name, " \t\n");
+    char *value = name + length + strspn(name + length, " \t\n");
+    int i = find(name, length);
+    if (i < 0)
+        return reason_as(STATUS_FILE, "%s:%d: no parameter is called '%.*s'", path, n, (int)length,
+                         name);
+    if (seen[i])
+        return reason_as(STATUS_FILE, "%s:%d: '%s' is there twice", path, n, params[i].name);
+    if (!number(value, field(c, i)))
+        return reason_as(STATUS_FILE, "%s:%d: '%s' needs a number, 0 or more", path, n,
+                         params[i].name);
+    seen[i] = true;
+    return NULL;
+}
+
+const char *timing_chip_read(const char *path, struct timing_chip *out) {
+    bool seen[N_PARAMS] = {false};
+    char line[512];
+    const char *why = NULL;
+    FILE *f = fopen(path, "r");
+    if (!f) return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
+    for (int n = 1; !why && fgets(line, sizeof line, f); n++)
+        why = read_line(line, path, n, out, seen);
+    fclose(f);
+    for (int i = 0; i < N_PARAMS && !why; i++)
+        if (!seen[i]) why = reason_as(STATUS_FILE, "%s: '%s' is missing", path, params[i].name);
+    return why;
+}
+
+const char *timing_chip_set(struct timing_chip *c, const char *assignment) {
+    size_t length = strcspn(assignment, "=");
+    int i = find(assignment, length);
+    if (i < 0 || !assignment[length] || !number(assignment + length + 1, field(c, i)))
+        return reason_as(STATUS_USAGE, "'%s': expected NAME=NUMBER with a name of chips/*.txt",
+                         assignment);
+    return NULL;
+}

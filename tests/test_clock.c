@@ -1,0 +1,301 @@
+/* The clock on streams of instructions made by hand: what one warp, or some, must take. */
+#include "test.h"
+
+#include "emulator/timing/sm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- A kernel of text, a warp that walks it ---------------------------------------------------- */
+
+enum { MAX_INST = 4096 };
+static struct sass_inst inst[MAX_INST];
+static const char *text[MAX_INST];
+static int n_inst;
+
+struct sass_warp {
+    int at, index;
+    bool waits;
+    struct sass_cta *cta;
+};
+struct sass_cta {
+    struct sass_warp warp[SASS_MAX_WARPS];
+    int n_warps, arrived;
+};
+
+static const struct sass_inst *fake_next(const struct sass_warp *w) {
+    return w->at < n_inst ? &inst[w->at] : NULL;
+}
+static enum sass_wait_kind fake_waits(const struct sass_warp *w) {
+    return w->waits ? SASS_WAIT_BAR : SASS_WAIT_NONE;
+}
+static enum sass_status fake_step(struct sass_warp *w, struct sass_effect *e) {
+    const struct sass_inst *i = &inst[w->at];
+    memset(e, 0, sizeof *e);
+    e->inst = i;
+    e->active = e->group = ~0u;
+    e->taken = i->target != 0;
+    w->at = i->target ? (int)i->target / 16 : w->at + 1;
+    if (strstr(text[i->pc / 16], "BAR.SYNC")) {
+        e->waits = w->waits = true;
+        e->deferred = true;
+        e->n_events = 1;
+        e->event[0] = (struct sass_event){.kind = SASS_EVENT_BAR, .cta = w->cta};
+    }
+    return SASS_ISSUED;
+}
+static void fake_deliver(const struct sass_event *event) {
+    struct sass_cta *c = event->cta;
+    if (++c->arrived < c->n_warps) return;
+    c->arrived = 0;
+    for (int i = 0; i < c->n_warps; i++) c->warp[i].waits = false;
+}
+static struct sass_warp *fake_warp(struct sass_cta *cta, int index) { return &cta->warp[index]; }
+static const char *fake_fault(const struct sass_warp *w) {
+    (void)w;
+    return "fault";
+}
+static uint32_t wavefronts_each = 1;
+static uint32_t fake_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
+    (void)e;
+    return *ideal = wavefronts_each;
+}
+static uint32_t fake_sectors(const struct sass_effect *e, uint64_t sector[64]) {
+    (void)e;
+    for (int i = 0; i < 4; i++) sector[i] = (uint64_t)i;
+    return 4;
+}
+static const struct timing_front front = {.next = fake_next,
+                                          .waits = fake_waits,
+                                          .step = fake_step,
+                                          .deliver = fake_deliver,
+                                          .warp = fake_warp,
+                                          .fault = fake_fault,
+                                          .wavefronts = fake_wavefronts,
+                                          .sectors = fake_sectors};
+
+static struct sass_inst *add(const char *t, int pipe, int stall) {
+    inst[n_inst] = (struct sass_inst){.pipe = (uint8_t)pipe,
+                                      .stall = (uint8_t)stall,
+                                      .write_barrier = 7,
+                                      .read_barrier = 7,
+                                      .pc = (uint32_t)n_inst * 16};
+    text[n_inst] = t;
+    return &inst[n_inst++];
+}
+
+static struct timing_chip chip;
+
+static int read_chip(void **state) {
+    (void)state;
+    const char *why = timing_chip_read("chips/h200.txt", &chip);
+    if (why) print_message("%s\n", why);
+    chip.icache_l0_bytes = 0; /* but where a test is about it */
+    n_inst = 0;
+    wavefronts_each = 1;
+    return why != NULL;
+}
+
+/* Cycles until n_warps warps of one CTA are through. */
+static uint64_t cycles(int n_warps) {
+    struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
+    struct sass_cta cta = {.n_warps = n_warps};
+    struct machine m;
+    for (int i = 0; i < n_warps; i++) cta.warp[i] = (struct sass_warp){.index = i, .cta = &cta};
+    assert_null(machine_open(&m, &chip, &front, &k, 1));
+    machine_place(&m, 0, &cta, n_warps, 0);
+    machine_run(&m);
+    if (m.why) print_message("%s\n", m.why);
+    assert_null(m.why);
+    uint64_t active = m.sm[0].active, sum = 0;
+    for (int r = 0; r < TIMING_REASONS; r++) sum += m.counts.reason[r];
+    assert_int_equal(sum, m.sm[0].warp_cycles); /* every cycle of every warp has its reason */
+    assert_int_equal(m.counts.issued, m.counts.reason[TIMING_SELECTED]);
+    machine_close(&m);
+    return active;
+}
+
+/* ---- Pipes ------------------------------------------------------------------------------------- */
+
+static void chain_of_ffma(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) add("FFMA R1, R1, R2, R3", SASS_PIPE_FMA, 4);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    assert_int_equal(cycles(1), 401);
+    assert_int_equal(cycles(4), 401); /* a sub-core each */
+    assert_int_equal(cycles(8), 402);
+}
+
+static void pipes_have_intervals(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int pipe, interval;
+    } row[] = {{"FMNMX R1, R2, R3, !PT", SASS_PIPE_ALU, 2},
+               {"IMAD R1, R2, R3, R4", SASS_PIPE_FMA, 2},
+               {"IMAD.WIDE.U32 R2, R2, R3, R4", SASS_PIPE_FMA, 4},
+               {"HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 6},
+               {"MUFU.EX2 R1, R2", SASS_PIPE_XU, 8}};
+    for (unsigned r = 0; r < sizeof row / sizeof *row; r++) {
+        uint64_t t[2];
+        for (int n = 0; n < 2; n++) {
+            n_inst = 0;
+            for (int i = 0; i < 100 * (n + 1); i++) add(row[r].text, row[r].pipe, 1);
+            add("EXIT", SASS_PIPE_BRANCH, 5);
+            t[n] = cycles(1);
+        }
+        assert_int_equal(t[1] - t[0], 100 * row[r].interval);
+    }
+}
+
+static void two_pipes_at_once(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        add("FMNMX R1, R2, R3, !PT", SASS_PIPE_ALU, 1);
+        add("FFMA R4, R5, R6, R7", SASS_PIPE_FMA, 1);
+    }
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    assert_int_equal(cycles(1), 201);
+}
+
+static void ports_delay_three_in_a_bank(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        struct sass_inst *f = add("FFMA R1, R2, R4, R6", SASS_PIPE_FMA, 1);
+        for (int s = 0; s < 3; s++) f->src[s] = (struct sass_span){(uint8_t)(2 + 2 * s), 1};
+    }
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    assert_in_range(cycles(1), 296, 304);
+    for (int i = 0; i < 100; i++) inst[i].reuse = 6; /* b and c stay in the cache */
+    assert_in_range(cycles(1), 100, 106);
+}
+
+/* ---- Shared memory, scoreboards, barriers ------------------------------------------------------- */
+
+static void chain_of_lds(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        struct sass_inst *l = add("LDS R1, [R1]", SASS_PIPE_LSU, 2);
+        l->memory = SASS_LDS;
+        l->write_barrier = 0;
+        l->wait_mask = 1;
+    }
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    uint64_t t = cycles(1);
+    assert_in_range(t, 99 * (uint64_t)chip.lds_latency, 100 * (uint64_t)chip.lds_latency + 10);
+}
+
+/* An H200: STS 4, STS.64 6, STS.128 10 cycles, 2 for each register read. */
+static void registers_read_bound_stores(void **state) {
+    (void)state;
+    for (int n = 1; n <= 4; n *= 2) {
+        uint64_t t[2];
+        for (int k = 0; k < 2; k++) {
+            n_inst = 0;
+            for (int i = 0; i < 100 * (k + 1); i++) {
+                struct sass_inst *s = add("STS [R1], R4", SASS_PIPE_LSU, 1);
+                s->src[0] = (struct sass_span){1, 1};
+                s->src[1] = (struct sass_span){4, (uint8_t)n};
+            }
+            add("EXIT", SASS_PIPE_BRANCH, 5);
+            t[k] = cycles(1);
+        }
+        assert_int_equal(t[1] - t[0], 100 * (2 + 2 * n));
+    }
+}
+
+/* Two MUFU are taken at once, the third when the first leaves the pipe. */
+static void mufu_queue_is_short(void **state) {
+    (void)state;
+    for (int n = 2; n <= 3; n++) {
+        n_inst = 0;
+        for (int i = 0; i < n; i++) add("MUFU.EX2 R1, R2", SASS_PIPE_XU, 1);
+        add("EXIT", SASS_PIPE_BRANCH, 5);
+        assert_int_equal(cycles(1), n == 2 ? 3 : 15);
+    }
+}
+
+/* Stall counts of 2 hand the turn on: all three warps end together. With 1, one goes through. */
+static void turns_are_fair_behind_a_stall(void **state) {
+    (void)state;
+    for (int stall = 1; stall <= 2; stall++) {
+        n_inst = 0;
+        for (int i = 0; i < 300; i++) add("FFMA R1, R2, R3, R4", SASS_PIPE_FMA, stall);
+        add("EXIT", SASS_PIPE_BRANCH, 5);
+        struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
+        struct sass_cta cta = {.n_warps = 12};
+        struct machine m;
+        for (int i = 0; i < 12; i++) cta.warp[i] = (struct sass_warp){.index = i, .cta = &cta};
+        assert_null(machine_open(&m, &chip, &front, &k, 1));
+        machine_place(&m, 0, &cta, 12, 0);
+        m.stop = NULL;
+        machine_run(&m);
+        double mean = (double)m.sm[0].warp_cycles / 12, whole = (double)m.sm[0].active;
+        assert_true(stall == 1 ? mean < 0.7 * whole : mean > 0.95 * whole);
+        machine_close(&m);
+    }
+}
+
+static void data_path_bounds_loads(void **state) {
+    (void)state;
+    wavefronts_each = 4;
+    for (int i = 0; i < 100; i++) add("LDS.128 R4, [R1]", SASS_PIPE_LSU, 1)->memory = SASS_LDS;
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    uint64_t under_way = (uint64_t)(4 * 4 * (chip.mio_queue + chip.mio_inflight)); /* at the end */
+    assert_in_range(cycles(8), 8 * 100 * 4 - under_way, 8 * 100 * 4);
+}
+
+static void barrier_waits_for_the_last(void **state) {
+    (void)state;
+    for (int i = 0; i < 10; i++) add("BAR.SYNC 0x0", SASS_PIPE_SYNC, 5);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    uint64_t one = (uint64_t)(chip.bar_arrive + chip.bar_release + 3 * chip.bar_interval);
+    assert_in_range(cycles(4), 10 * one, 10 * one + 20);
+}
+
+static void taken_branches_cost(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        add("BRA 0x10", SASS_PIPE_BRANCH, 5)->target = (uint32_t)(i + 1) * 16;
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    assert_int_equal(cycles(1), 100 * (5 + (uint64_t)chip.branch_penalty) + 1);
+}
+
+static void file_is_checked(void **state) {
+    (void)state;
+    struct timing_chip c;
+    const char *path = "/tmp/attnlab-test-chip.txt";
+    FILE *f = fopen(path, "w");
+    fputs("sms 132 count here\nmss 1 count here\n", f);
+    fclose(f);
+    assert_non_null(strstr(timing_chip_read(path, &c), "'mss'"));
+    f = fopen(path, "w");
+    fputs("sms 132 count here\n", f);
+    fclose(f);
+    assert_non_null(strstr(timing_chip_read(path, &c), "missing"));
+    f = fopen(path, "w");
+    fputs("sms many\n", f);
+    fclose(f);
+    assert_non_null(strstr(timing_chip_read(path, &c), "number"));
+    remove(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(chain_of_ffma, read_chip),
+        cmocka_unit_test_setup(pipes_have_intervals, read_chip),
+        cmocka_unit_test_setup(two_pipes_at_once, read_chip),
+        cmocka_unit_test_setup(ports_delay_three_in_a_bank, read_chip),
+        cmocka_unit_test_setup(chain_of_lds, read_chip),
+        cmocka_unit_test_setup(data_path_bounds_loads, read_chip),
+        cmocka_unit_test_setup(registers_read_bound_stores, read_chip),
+        cmocka_unit_test_setup(mufu_queue_is_short, read_chip),
+        cmocka_unit_test_setup(turns_are_fair_behind_a_stall, read_chip),
+        cmocka_unit_test_setup(barrier_waits_for_the_last, read_chip),
+        cmocka_unit_test_setup(taken_branches_cost, read_chip),
+        cmocka_unit_test(file_is_checked),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
