@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
     struct inputs in = {0};
     struct bench b = {0};
     double alone = 0, all = 0;
-    const char *why = options_read(argc, argv, &o);
+    const char *why = options_read(argc, argv, NULL, &o);
     if (!why) why = device_open(DEVICE_EMU, o.chip, &d);
     if (!why) why = inputs_make(&o.problem, o.input, o.seed, &in);
     if (!why) why = bench_open(d, &o.problem, &in, o.image, &b);
