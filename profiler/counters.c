@@ -199,7 +199,7 @@ static const char *open_counts(struct collection *c) {
     if (why && info->is_emulator) return why;
     if (why) snprintf(c->refused, sizeof c->refused, "%s", why);
     why = read_launch(c);
-    if (why && reason_status(why, STATUS_COUNTERS) == STATUS_FILE) return why;
+    if (why && reason_status(why, STATUS_COUNTERS) != STATUS_COUNTERS) return why;
     if (why) snprintf(c->no_occupancy, sizeof c->no_occupancy, "%s", why);
     return NULL;
 }
