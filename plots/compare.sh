@@ -34,13 +34,14 @@ else
     for s in $stages; do
         n=${s%%-*}
         printf 'compare: stage %s ... ' "$s" >&2
-        flock -F build/device.lock build/stage-"$n" --device "$device" --quiet --json $out/run.jsonl \
+        flock -F build/device.lock timeout --foreground 3600 build/stage-"$n" --device "$device" --quiet --json $out/run.jsonl \
             --counters TENSOR,SHARED,OCCUPANCY,MEMORY "$@" > $out/stage-"$n".log 2>&1
         status=$?
         case $status in
             0) echo done >&2 ;;
             1) echo "WRONG: see $out/stage-$n.log" >&2; wrong=1 ;;
             130 | 143) exit $status ;;
+            124) echo "left out: no end within an hour" >&2 ;;
             *) echo "left out: $(tail -n 1 $out/stage-"$n".log)" >&2 ;;
         esac
     done

@@ -183,7 +183,7 @@ static const char *for_each_group(struct collection *c, const char *groups,
 
 /* ---- All groups */
 
-/* The emulator always counts, unless its run was wrong: that is an error, not n/a. */
+/* A run of the emulator's that was wrong, or that failed, is an error and not n/a. */
 static const char *open_counts(struct collection *c) {
     const struct device_info *info = device_info(c->device);
     const char *why;
@@ -196,10 +196,11 @@ static const char *open_counts(struct collection *c) {
         why = gpu_counts_open(c->device, c->image, c->launches, c->n_launches, &c->gpu);
         c->place = c->gpu ? gpu_counts_chip(c->gpu) : info->chip.family;
     }
-    if (why && info->is_emulator) return why;
+    if (why && info->is_emulator && reason_status(why, STATUS_COUNTERS) != STATUS_COUNTERS)
+        return why;
     if (why) snprintf(c->refused, sizeof c->refused, "%s", why);
     why = read_launch(c);
-    if (why && reason_status(why, STATUS_COUNTERS) == STATUS_FILE) return why;
+    if (why && reason_status(why, STATUS_COUNTERS) != STATUS_COUNTERS) return why;
     if (why) snprintf(c->no_occupancy, sizeof c->no_occupancy, "%s", why);
     return NULL;
 }

@@ -31,7 +31,7 @@ else
         while IFS=$'\t' read -r rung _; do
             printf 'steps: %s, head_dim %d ... ' "$rung" $dim >&2
             # shellcheck disable=SC2086
-            flock -F build/device.lock build/stage-"$number" --device "${DEVICE:-auto}" --quiet --json "$records" \
+            flock -F build/device.lock timeout --foreground 3600 build/stage-"$number" --device "${DEVICE:-auto}" --quiet --json "$records" \
                 --counters TENSOR,SHARED,OCCUPANCY,MIX $problem --head-dim $dim --image "$(image_of "$rung" $dim)" "$@" \
                 > "$out/$rung.log" 2>&1
             status=$?
@@ -39,6 +39,7 @@ else
                 0) echo done >&2 ;;
                 1) echo "WRONG: see $out/$rung.log" >&2; wrong=1 ;;
                 130 | 143) exit $status ;;
+                124) echo "left out: no end within an hour" >&2 ;;
                 *) echo "left out: $(tail -n 1 "$out/$rung.log")" >&2 ;;
             esac
         done < "$list"

@@ -25,8 +25,8 @@ none() { [ -n "$1" ] && { [ "$1" = 0 ] && echo 1 || echo 0; }; }
 table() {
     printf 'figure\twanted\treached\tis it\tcommand\n'
 
-    n=$(found "$logs/fuzz.log" '([0-9]+) runs in all')
-    row "fuzzing: inputs without a crash, leak or hang" ">= 1e8 or 1 CPU hour" "make fuzz FUZZ_SECONDS=3600 > $logs/fuzz.log" "$n" "$(at_least "$n" 100000000)"
+    n=$(cat "$build"/fuzz/fuzz_*.log 2> /dev/null | awk '/^stat::number_of_executed_units/ {n += $2; any = 1} END {if (any) print n}')
+    row "fuzzing: inputs without a crash, leak or hang" ">= 1e8 or 1 CPU hour" "make fuzz FUZZ_SECONDS=3600" "$n" "$(at_least "$n" 100000000)"
 
     for tool in sanitize tsan; do
         n=$(found "$logs/$tool.log" '[0-9]+ passed, ([0-9]+) failed, [0-9]+ skipped')

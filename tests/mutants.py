@@ -13,10 +13,10 @@ fails unless tests/mutants_host.txt gives its reason; one that begins with "equi
 test can tell it from the right program, and takes it out of the score."""
 import concurrent.futures, hashlib, os, re, shutil, subprocess, sys, tempfile
 
-TESTS = {  # file: its tests; *.sh run on a program built from it
+TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built from it
     "common/harness/check.c": "check extremes",
     "common/harness/reference.c": "check extremes",
-    "common/harness/record.c": "record record.sh",
+    "common/harness/record.c": "record sh:record",
     "common/harness/timing.c": "timing",
     "common/harness/gate.c": "gate",
     "common/harness/attention.c": "attention options",
@@ -33,8 +33,8 @@ TESTS = {  # file: its tests; *.sh run on a program built from it
     "profiler/launches.c": "launches",
     "profiler/occupancy.c": "occupancy",
     "profiler/refusal.c": "refusal",
-    "plots/tabulate.c": "plots.sh",
-    "plots/columns.c": "plots.sh",
+    "plots/tabulate.c": "sh:plots",
+    "plots/columns.c": "sh:plots",
     "emulator/core/pattern.c": "emu_checks emu_golden",
     "emulator/checks/race.c": "emu_checks emu_async emu_cluster",
     "emulator/checks/clock.c": "emu_checks emu_async emu_cluster emu_overlap",
@@ -119,7 +119,7 @@ def kill(build, path, compiler, text, folder, log):
     libraries = "-l:libjansson.a -l:libgomp.a -ldl -lm -lpthread".split()
     here = os.path.abspath(build)
     for test in TESTS[path].split():
-        if test.endswith(".sh"):
+        if test.startswith("sh:"):
             program = os.path.basename(path)[:-2]
             if program in ("tabulate", "columns"):
                 objects = [object]
@@ -132,7 +132,7 @@ def kill(build, path, compiler, text, folder, log):
             for other in ("fake", "fault.so"):
                 if os.path.exists(f"{here}/tests/{other}"): os.symlink(f"{here}/tests/{other}", f"{folder}/build/tests/{other}")
             if run(["gcc", "-Wl,--wrap=gomp_fatal,-u,__wrap_gomp_fatal", "-o", f"{folder}/build/{program}", *objects, f"{build}/libattnlab.a", *libraries], folder, log): return "linker"
-            if run(["bash", f"tests/test_{test}"], folder, log, BUILD=f"{folder}/build"): return test
+            if run(["bash", f"tests/test_{test[3:]}.sh"], folder, log, BUILD=f"{folder}/build"): return test
         else:
             shared = [f"{build}/tests/{o}.o" for o in SHARED]
             if run(["gcc", "-Wl,--wrap=gomp_fatal,-u,__wrap_gomp_fatal", "-o", f"{folder}/test_{test}", f"{build}/tests/test_{test}.o", object, *shared,

@@ -21,7 +21,7 @@ cell() { awk -F, -v g="$1" -v n="$2" -v c="$3" '$4 == g && $5 == n {print $c; ex
 run() {
     local tile=$1 said code
     shift
-    flock -F build/device.lock "build/sweep/$tile/stage-4" --csv --json "$out/sweep.jsonl" \
+    flock -F build/device.lock timeout --foreground 3600 "build/sweep/$tile/stage-4" --csv --json "$out/sweep.jsonl" \
         --counters OCCUPANCY --min-time 0.1 "$@" > "$out/run.csv" 2> "$out/run.log"
     code=$?
     [ $code -ge 128 ] && exit $code
