@@ -56,6 +56,8 @@ static const char *kind_name(enum emu_report_kind kind) {
         return "bad operand";
     case EMU_BAD_CLUSTER:
         return "access outside a block's life";
+    case EMU_ENDLESS:
+        return "endless";
     case EMU_TOO_EARLY:
         return "missing griddepcontrol.wait";
     }
