@@ -149,3 +149,7 @@ void emu_reports_clear(struct emu_reports *r) {
 const char *emu_reports_text(const struct emu_reports *r, int i) {
     return i >= 0 && i < r->n ? r->entry[i].text : NULL;
 }
+
+enum emu_report_kind emu_reports_kind(const struct emu_reports *r, int i) {
+    return r->entry[i].kind;
+}

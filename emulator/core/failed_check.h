@@ -29,3 +29,4 @@ struct emu_reports {
 void emu_reports_clear(struct emu_reports *r);
 /* The text of the i-th (several lines), or NULL. */
 const char *emu_reports_text(const struct emu_reports *r, int i);
+enum emu_report_kind emu_reports_kind(const struct emu_reports *r, int i);

@@ -12,3 +12,7 @@ void emu_module_close(struct emu_module *m);
 
 struct emu_kernel;
 const struct emu_kernel *emu_module_kernel(const struct emu_module *m, const char *name);
+
+/* The .global or .const variable of that name. */
+bool emu_module_variable(const struct emu_module *m, const char *name, uint64_t *address,
+                         uint64_t *bytes);

@@ -245,6 +245,10 @@ const char *emu_result_report(const struct emu_result *r, int i) {
     return emu_reports_text(&r->reports, i);
 }
 
+int emu_result_report_kind(const struct emu_result *r, int i) {
+    return (int)emu_reports_kind(&r->reports, i);
+}
+
 bool emu_result_next(const struct emu_result *r, struct emu_counted *at) {
     const struct emu_kernel_counts *k = r->kernels;
     int pc = 0;
@@ -270,6 +274,8 @@ void emu_result_close(struct emu_result *r) {
     free(r);
 }
 
+int emu_kernel_params(const struct emu_kernel *k) { return k->n_params; }
+size_t emu_kernel_param_bytes(const struct emu_kernel *k, int i) { return k->param_size[i]; }
 int emu_kernel_static_shared(const struct emu_kernel *k) { return (int)k->static_shared; }
 int emu_kernel_local_bytes(const struct emu_kernel *k) { return (int)k->local_bytes; }
 int emu_kernel_max_threads(const struct emu_kernel *k) { return k->max_threads; }
