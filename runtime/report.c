@@ -252,6 +252,9 @@ int session_report(struct session *s, int status) {
         printf("\nrun: %s, %d kernel%s, %d launch%s, %.2f s in the emulator%s\n", s->info.name,
                n_kernels, n_kernels == 1 ? "" : "s", s->n_launches, s->n_launches == 1 ? "" : "es",
                s->seconds, interrupt_signal() ? ", interrupted" : "");
+        if (s->n_skipped)
+            printf("%d launches were like the one before and were not run (--repeats %d)\n",
+                   s->n_skipped, o->repeats);
         if (s->timed)
             printf("times that the program took with events are the emulator's, not a GPU's\n");
         print_launches(s);

@@ -21,7 +21,7 @@ $(PIC_LIB): $(LIB_SRC:%.c=$(BUILD)/pic/%.o)
 $(STANDIN): $(RUN_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) runtime/versions.ld | $$(@D)/.dir
 	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,--version-script=runtime/versions.ld -Wl,-z,defs \
 	    -o $@ $(filter %.o %.a,$^) $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
-	@cd $(@D) && for name in libcudart.so.13 libcuda.so.1 libcublas.so.13; do ln -sfn $(@F) $$name; ln -sfn $(@F) $${name%.so.*}.so; done
+	@cd $(@D) && for name in libcudart.so.13 libcuda.so.1 libcublas.so.13 libcublasLt.so.13; do ln -sfn $(@F) $$name; ln -sfn $(@F) $${name%.so.*}.so; done
 
 $(BUILD)/run: $(BUILD)/runtime/main.o $(RUN_SRC:%.c=$(BUILD)/%.o) $(LIB) | $(STANDIN)
 	$(LINK)

@@ -30,7 +30,7 @@ struct sums { /* over the instructions of a kernel */
 struct launch {
     unsigned grid[3], block[3], cluster[3], shared_bytes; /* dynamic */
     struct sums sums;
-    double seconds; /* that the emulator took */
+    double seconds; /* that the emulator took; 0: it was not run, but is like the one before */
 };
 
 struct kernel {
@@ -66,10 +66,16 @@ struct session {
     struct emu_memory *memory;
     struct image *images;
     struct kernel *kernels;
-    int n_reports; /* failed checks */
-    bool timed;    /* the program asked for the time between events */
-    int n_launches;
-    double seconds; /* in launches */
+    int n_reports;             /* failed checks */
+    bool timed;                /* the program asked for the time between events */
+    int n_launches, n_skipped; /* by --repeats */
+    double seconds;            /* in launches */
+    struct {                   /* the last launch */
+        struct kernel *kernel;
+        struct emu_grid grid;
+        unsigned char *args;
+        int times; /* in a row */
+    } last;
 };
 
 /* Locks, and opens the device at the first call. NULL, after a line on stderr: there is none. */

@@ -35,7 +35,7 @@ static const char *add_word(const char *option, const char *value, const char **
 /* clang-format off */
 enum name {
     DEVICE, CHIP, COUNTERS, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
-    MMA_EXACT, TRACE, BANKS, WITHOUT, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, KERNEL, GRID, BLOCK,
+    MMA_EXACT, TRACE, BANKS, WITHOUT, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, KERNEL, GRID, BLOCK,
     CLUSTER, SHARED, ARG, EXPECT, TOLERANCE, HELP, VERSION, N_NAMES
 };
 static const struct {
@@ -62,6 +62,7 @@ static const struct {
     [MAX_INSTRUCTIONS] = {"max-instructions", "N", "end a launch after N warp instructions, and say what it does"},
     [TIMEOUT] = {"timeout", "S", "the same after S seconds"},
     [PROGRESS] = {"progress", NULL, "say how far a launch over 2 s is, even to no terminal"},
+    [REPEATS] = {"repeats", "N", "of equal launches in a row (kernel, grid, arguments) run N: for programs that time"},
     [KERNEL] = {"kernel", "NAME", "run this kernel of FILE.cu or FILE.ptx, without host code:"},
     [GRID] = {"grid", "XxYxZ", "its blocks (1)"},
     [BLOCK] = {"block", "XxYxZ", "its threads in a block (1)"},
@@ -128,6 +129,8 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
         return why;
     case TIMEOUT:
         return option_real("timeout", value, 0.001, 1e6, &e->timeout_s);
+    case REPEATS:
+        return option_int("repeats", value, 1, 1000000, &s->repeats);
     case GRID:
         return read_extent("grid", value, s->grid);
     case BLOCK:

@@ -8,3 +8,12 @@ int cudart_unsupported(const char *call);
     __attribute__((visibility("default"))) int name(void);                                         \
     int name(void) { return cudart_unsupported(#name); }
 #include "unsupported.def"
+
+#undef UNSUPPORTED
+#define UNSUPPORTED(name)                                                                          \
+    __attribute__((visibility("default"))) int name(void);                                         \
+    int name(void) {                                                                               \
+        cudart_unsupported(#name);                                                                 \
+        return 15; /* CUBLAS_STATUS_NOT_SUPPORTED */                                               \
+    }
+#include "unsupported_blas.def"
