@@ -25,3 +25,19 @@ $(STANDIN): $(RUN_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) runtime/versions.ld | $$(
 
 $(BUILD)/run: $(BUILD)/runtime/main.o $(RUN_SRC:%.c=$(BUILD)/%.o) $(LIB) | $(STANDIN)
 	$(LINK)
+
+# make run PROGRAM="./sgemm its arguments" ARGS=--source; make run KERNEL=my.cu ARGS="--kernel sgemm --grid 8x8 ..."
+.PHONY: run-own
+run-own: $(BUILD)/run
+	@$(if $(PROGRAM),$(if $(KERNEL),echo "make: PROGRAM or KERNEL, not both" >&2; exit 2))
+	@mkdir -p results 2> /dev/null || true
+	@set -f; set -- --device "$$DEVICE" $${J:+"--jobs=$$J"} $${CHIP:+"--chip=$$CHIP"} --json results/run.jsonl; \
+	    if [ -n "$$KERNEL" ]; then $(BUILD)/run "$$@" $$ARGS "$$KERNEL"; else $(BUILD)/run "$$@" $$ARGS -- $$PROGRAM; fi
+
+EXAMPLES := $(patsubst examples/%.cu,$(BUILD)/examples/%,$(wildcard examples/*.cu))
+$(EXAMPLES): $(BUILD)/examples/%: examples/%.cu examples/check.h runtime/attnlab-nvcc | $(STANDIN) $$(@D)/.dir
+	@echo "nvcc $@"
+	$(Q)BUILD=$(BUILD) NVCC=$(NVCC) runtime/attnlab-nvcc -O3 -std=c++17 -o $@ $<
+
+.PHONY: examples
+examples: $(EXAMPLES) $(BUILD)/run ## small programs that check themselves, in build/examples: make run PROGRAM=build/examples/sgemm

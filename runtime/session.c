@@ -174,9 +174,12 @@ const char *session_load(struct session *s, struct image *i) {
 }
 
 /* "void sgemm<(int)32>(float const*)" -> "sgemm<(int)32>"; C names stay. */
-static char *shown_name(const char *symbol) {
+char *session_shown_name(const char *symbol) {
     char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
     void *found = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    static void *library;
+    if (!found && (library || (library = dlopen("libstdc++.so.6", RTLD_NOW))))
+        found = dlsym(library, "__cxa_demangle");
     memcpy(&demangle, &found, sizeof demangle);
     int status = -1;
     char *whole = demangle ? demangle(symbol, NULL, NULL, &status) : NULL;
@@ -202,7 +205,7 @@ struct kernel *session_kernel(struct session *s, struct image *i, const char *na
     if (!k) return NULL;
     k->image = i;
     k->name = strdup(name);
-    k->shown = shown_name(name);
+    k->shown = session_shown_name(name);
     k->code = code;
     k->max_dynamic_shared = -1;
     k->n_registers = i->ptx.cubin ? fatbin_registers(i->ptx.cubin, i->ptx.cubin_bytes, name) : -1;

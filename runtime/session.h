@@ -88,6 +88,8 @@ void session_drop_image(struct session *s, struct image *i);
 const char *session_load(struct session *s, struct image *i);
 /* NULL: the image has no such kernel, or cannot be loaded (image->why). */
 struct kernel *session_kernel(struct session *s, struct image *i, const char *name);
+/* What C++ calls a symbol, without its parameters: free() it. */
+char *session_shown_name(const char *symbol);
 /* Runs it; args as cudaLaunchKernel takes them. What goes wrong is printed. */
 enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
                           void *const *args);

@@ -62,6 +62,10 @@ const struct emu_kernel *emu_module_kernel(const struct emu_module *m, const cha
     return NULL;
 }
 
+const char *emu_module_kernel_name(const struct emu_module *m, int i) {
+    return i >= 0 && i < m->n_kernels ? m->kernel[i]->name : NULL;
+}
+
 bool emu_module_variable(const struct emu_module *m, const char *name, uint64_t *address,
                          uint64_t *bytes) {
     for (int i = 0; i < m->n_variables; i++) {
