@@ -14,11 +14,13 @@
 
 static _Thread_local cudaError_t last;
 static cudaError_t fault; /* of a launch: nothing works after it */
+static bool fault_seen;   /* by the first call that waits */
 
 struct session *cudart_enter(cudaError_t *error) {
     struct session *s = fault ? NULL : session_lock();
     *error = cudaSuccess;
     if (!s) last = *error = fault ? fault : cudaErrorInitializationError;
+    if (fault) fault_seen = true;
     return s;
 }
 
@@ -36,11 +38,11 @@ cudaError_t cudart_unsupported(const char *call) {
 }
 
 cudaError_t cudaGetLastError(void) {
-    cudaError_t e = fault ? fault : last;
+    cudaError_t e = fault_seen ? fault : last;
     last = cudaSuccess;
     return e;
 }
-cudaError_t cudaPeekAtLastError(void) { return fault ? fault : last; }
+cudaError_t cudaPeekAtLastError(void) { return fault_seen ? fault : last; }
 
 static const struct {
     cudaError_t code;

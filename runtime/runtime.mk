@@ -29,7 +29,7 @@ $(BUILD)/run: $(BUILD)/runtime/main.o $(RUN_SRC:%.c=$(BUILD)/%.o) $(LIB) | $(STA
 # make run PROGRAM="./sgemm its arguments" ARGS=--source; make run KERNEL=my.cu ARGS="--kernel sgemm --grid 8x8 ..."
 .PHONY: run-own
 run-own: $(BUILD)/run
-	@$(if $(PROGRAM),$(if $(KERNEL),echo "make: PROGRAM or KERNEL, not both" >&2; exit 2))
+	@$(if $(PROGRAM),$(if $(KERNEL),echo "make: PROGRAM and KERNEL: one of them" >&2; exit 2))
 	@mkdir -p results 2> /dev/null || true
 	@set -f; set -- --device "$$DEVICE" $${J:+"--jobs=$$J"} $${CHIP:+"--chip=$$CHIP"} --json results/run.jsonl; \
 	    if [ -n "$$KERNEL" ]; then $(BUILD)/run "$$@" $$ARGS "$$KERNEL"; else $(BUILD)/run "$$@" $$ARGS -- $$PROGRAM; fi
@@ -41,3 +41,5 @@ $(EXAMPLES): $(BUILD)/examples/%: examples/%.cu examples/check.h runtime/attnlab
 
 .PHONY: examples
 examples: $(EXAMPLES) $(BUILD)/run ## small programs that check themselves, in build/examples: make run PROGRAM=build/examples/sgemm
+
+test: $(BUILD)/run $(EXAMPLES)

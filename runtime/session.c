@@ -54,9 +54,10 @@ static void at_exit(int status, void *unused) {
     if (ended || !session) return;
     ended = true;
     fflush(NULL);
+    if (interrupt_signal()) status = 128 + interrupt_signal(); /* a sleep of main's ended early */
     int mine = session_report(session, status);
     fflush(NULL);
-    if (mine != status) _exit(mine);
+    if (mine != status || interrupt_signal()) _exit(mine);
 }
 
 static int wake[2]; /* a pipe: from the signal handler to the thread that ends the program */
@@ -346,10 +347,8 @@ enum fault session_launch(struct session *s, struct kernel *k, const struct emu_
     fflush(stdout); /* what the kernel prints comes after what the program printed */
     const char *why =
         emu_launch(s->memory, k->code, &g, &s->info.chip, &s->settings.emulator, k->result);
-    if (interrupt_signal()) { /* the thread that ends the program takes over */
-        session_unlock();
-        for (;;) pause();
-    }
+    bool stopped = interrupt_signal() != 0;
+    if (stopped) why = NULL; /* what it did until then is counted */
     if (why) {
         session_say("%s", why);
         return FAULT_VALUE;
@@ -365,6 +364,10 @@ enum fault session_launch(struct session *s, struct kernel *k, const struct emu_
     k->total = total;
     s->seconds += l->seconds;
     s->n_launches++;
+    if (stopped) { /* the thread that ends the program takes over */
+        session_unlock();
+        for (;;) pause();
+    }
     for (int r = n_before; r < emu_result_reports(k->result); r++) {
         fflush(stdout);
         fprintf(stderr, "run: %s\n", emu_result_report(k->result, r));
