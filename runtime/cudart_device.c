@@ -245,8 +245,10 @@ cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig c) {
     return nothing();
 }
 cudaError_t cudaCtxResetPersistingL2Cache(void) { return nothing(); }
-cudaError_t cudaProfilerStart(void) { return nothing(); }
-cudaError_t cudaProfilerStop(void) { return nothing(); }
+EXPORT cudaError_t cudaProfilerStart(void); /* cuda_profiler_api.h */
+EXPORT cudaError_t cudaProfilerStart(void) { return nothing(); }
+EXPORT cudaError_t cudaProfilerStop(void);
+EXPORT cudaError_t cudaProfilerStop(void) { return nothing(); }
 
 cudaError_t cudaChooseDevice(int *out, const struct cudaDeviceProp *wanted) {
     (void)wanted;
