@@ -2,7 +2,8 @@
  * products, through the machine's own BLAS (Debian's OpenBLAS), column-major as there. Products of fp16
  * and bf16 are summed in fp32 and rounded once.
  *
- * cublas_v2.h is not part of every toolkit: its types are plain integers and pointers, said again here. */
+ * Not every toolkit has the header of cuBLAS: its types are plain integers and pointers, said again
+ * here. */
 #include "cudart.h"
 
 #include "common/cuda/half.h"

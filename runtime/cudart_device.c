@@ -245,7 +245,7 @@ cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig c) {
     return nothing();
 }
 cudaError_t cudaCtxResetPersistingL2Cache(void) { return nothing(); }
-EXPORT cudaError_t cudaProfilerStart(void); /* cuda_profiler_api.h */
+EXPORT cudaError_t cudaProfilerStart(void); /* of a header of its own */
 EXPORT cudaError_t cudaProfilerStart(void) { return nothing(); }
 EXPORT cudaError_t cudaProfilerStop(void);
 EXPORT cudaError_t cudaProfilerStop(void) { return nothing(); }

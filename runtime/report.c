@@ -81,13 +81,11 @@ static void add_kernel(struct table *t, const struct kernel *k, bool every) {
     struct sums all = {0}; /* those that were not run count as what they are like */
     for (int n = 0; n < k->n_launches; n++) {
         const struct sums *x = &k->launch[n].sums;
-        all = (struct sums){all.executed + x->executed,
-                            all.threads + x->threads,
-                            all.sectors + x->sectors,
-                            all.sectors_ideal + x->sectors_ideal,
-                            all.wavefronts + x->wavefronts,
-                            all.wavefronts_ideal + x->wavefronts_ideal,
-                            all.tensor + x->tensor};
+        all = (struct sums){
+            all.executed + x->executed,     all.threads + x->threads,
+            all.sectors + x->sectors,       all.sectors_ideal + x->sectors_ideal,
+            all.wavefronts + x->wavefronts, all.wavefronts_ideal + x->wavefronts_ideal,
+            all.tensor + x->tensor};
     }
     snprintf(which, sizeof which, "all %d%s", k->n_launches,
              rows > MOST_ROWS && !every ? " (--launches: each)" : "");

@@ -1,5 +1,5 @@
 #!/bin/bash
-# public_code.sh llm.c=DIR sgemm_cuda=DIR samples=DIR fast.cu=DIR [ONLY]: builds the CUDA programs of these
+# public_code.sh llmc=DIR sgemm_cuda=DIR samples=DIR fastcu=DIR [ONLY]: builds the CUDA programs of these
 # repositories, as they are, with runtime/attnlab-nvcc, runs each under build/run, and prints a table: what
 # ran, its exit status, seconds, kernels launched, failed checks, the first line of what went wrong. Fetches
 # nothing. ONLY: an extended regular expression on the names. TIMEOUT=600 seconds each, BUILD=build.
@@ -40,20 +40,20 @@ for word in "$@"; do [[ $word == *=* ]] || only=$word; done
 for word in "$@"; do
     folder=${word#*=}
     case $word in
-        llm.c=*)
+        llmc=*)
             for source in "$folder"/dev/cuda/*.cu; do
                 name=$(basename "$source" .cu)
                 case $name in nccl_*) continue ;; esac
-                compile "llm.c/$name" --use_fast_math -Xcompiler -fopenmp -lcublas -lcublasLt "$source" || continue
+                compile "llmc/$name" --use_fast_math -Xcompiler -fopenmp -lcublas -lcublasLt "$source" || continue
                 n=$(grep -cE '^ *case [0-9]+:' "$source")
-                for ((k = 1; k <= (n ? n : 1); k++)); do run "llm.c/$name" "$folder/dev/cuda" $k; done
+                for ((k = 1; k <= (n ? n : 1); k++)); do run "llmc/$name" "$folder/dev/cuda" $k; done
             done ;;
         sgemm_cuda=*)
             compile sgemm_cuda -I"$folder/src" "$folder/sgemm.cu" "$folder/src/runner.cu" -lcublas || continue
             for k in {0..12}; do run sgemm_cuda "$folder" $k; done ;;
-        fast.cu=*)
+        fastcu=*)
             for source in matmul sum; do
-                compile "fast.cu/$source" -std=c++17 -I"$folder" "$folder/$source.cu" -lcuda -lcublas && run "fast.cu/$source" "$folder"
+                compile "fastcu/$source" -std=c++17 -I"$folder" "$folder/$source.cu" -lcuda -lcublas && run "fastcu/$source" "$folder"
             done ;;
         samples=*)
             for sample in "$folder"/Samples/*/*/; do

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <unistd.h>
 
+#include <cuda.h>
+
 __global__ void store(int *p, int i, int value) { p[i] = value; }
 __global__ void misaligned(char *p) { *(int *)(p + 2) = 1; }
 __global__ void asserts(int *p) {
@@ -32,6 +34,14 @@ struct pair {
     double y;
 };
 template <typename T> __global__ void take(pair q, T *p) { *p = (T)(q.x + q.y); }
+
+__global__ void rank_of(int *p) {
+    unsigned rank, n;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(n));
+    p[blockIdx.x] = 10 * n + rank;
+}
+extern "C" __global__ void by_name(int *p, int value) { *p = value; }
 
 static int expect(const char *what, cudaError_t e) {
     printf("%s: %s\n", what, cudaGetErrorName(e));
@@ -88,6 +98,29 @@ int main(int argc, char **argv) {
     } else if (!strcmp(which, "repeats")) {
         for (int i = 0; i < 10; i++) store<<<1, 1>>>(p, 0, 1);
         for (int i = 0; i < 10; i++) store<<<1, 1>>>(p, 0, i);
+    } else if (!strcmp(which, "cluster")) {
+        cudaLaunchAttribute a[1];
+        cudaLaunchConfig_t c = {};
+        a[0].id = cudaLaunchAttributeClusterDimension;
+        a[0].val.clusterDim = {4, 1, 1};
+        c.gridDim = 8, c.blockDim = 32, c.attrs = a, c.numAttrs = 1;
+        expect("launch", cudaLaunchKernelEx(&c, rank_of, p));
+        cudaMemcpy(back, p, sizeof back, cudaMemcpyDeviceToHost);
+        for (int i = 0; i < 8; i++)
+            if (back[i] != 40 + i % 4) return 1;
+        c.gridDim = 6;
+        expect("6 blocks in clusters of 4", cudaLaunchKernelEx(&c, rank_of, p));
+    } else if (!strcmp(which, "driver")) {
+        CUmodule module;
+        CUfunction function;
+        CUdeviceptr q = (CUdeviceptr)p;
+        int value = 77;
+        void *args[] = {&q, &value};
+        if (cuInit(0) || cuModuleLoad(&module, argv[2])) return 1;
+        printf("%d\n", (int)cuModuleGetFunction(&function, module, "nosuch"));
+        if (cuModuleGetFunction(&function, module, "by_name")) return 1;
+        if (cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, args, 0) || cuCtxSynchronize()) return 1;
+        if (cuMemcpyDtoH(back, q, 4) || back[0] != 77) return 1;
     } else if (!strcmp(which, "status")) {
         store<<<1, 1>>>(p, 0, 1);
         return 17;

@@ -50,9 +50,39 @@ assert any(c["name"] == "instructions" and c["value"] == l["instructions"] for c
 ' "$dir/run.jsonl"
 
 # ---- What programs do
-check "a program compiles" compile "$dir/program" tests/run_program.cu
+check "a program compiles" compile "$dir/program" tests/run_program.cu -lcuda
 program=$dir/program
 check "many arguments" emulated --quiet "$program" right
+check "clusters" says 'launch: cudaSuccess' 0 emulated --quiet "$program" cluster
+check "that do not divide the grid" grep -q 'clusters of 4: cudaErrorInvalidValue' "$tap_dir/said"
+check "PTX for the driver" "${NVCC:-nvcc}" -ptx -arch=compute_90a -o "$dir/program.ptx" tests/run_program.cu
+check "a module and its kernel by the driver" says '^500$' 0 emulated --quiet "$program" driver "$dir/program.ptx"
+cat > "$dir/blas.cu" << 'PROGRAM'
+#include <cublas_v2.h>
+#include <cstdio>
+#include <cuda_fp16.h>
+int main() {
+    float a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 2, 1, 1, 1}, c[4] = {1, 1, 1, 1}, one = 1, two = 2, *p;
+    cublasHandle_t h;
+    if (cublasCreate(&h)) return 1;
+    cudaMalloc(&p, 64);
+    cudaMemcpy(p, a, 24, cudaMemcpyHostToDevice), cudaMemcpy(p + 6, b, 24, cudaMemcpyHostToDevice);
+    cudaMemcpy(p + 12, c, 16, cudaMemcpyHostToDevice);
+    // A (2, 3), B (3, 2), column-major: C = 2 A B + C
+    if (cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 3, &two, p, 2, p + 6, 3, &one, p + 12, 2)) return 1;
+    cudaMemcpy(c, p + 12, 16, cudaMemcpyDeviceToHost);
+    printf("%g %g %g %g\n", c[0], c[1], c[2], c[3]);
+    printf("%d\n", (int)cublasSscal(h, 4, &two, p, 1));
+    return 0;
+}
+PROGRAM
+if "${NVCC:-nvcc}" -M "$dir/blas.cu" > /dev/null 2>&1; then
+    check "a program with cuBLAS" compile "$dir/blas" "$dir/blas.cu" -lcublas
+    check "its product is right" says '^23 29 19 25$' 0 emulated --quiet "$dir/blas"
+    check "what is not there is named" grep -q 'cublasSscal_v2 is not supported' "$tap_dir/said"
+else
+    skip "cuBLAS" "no cublas_v2.h in this toolkit"
+fi
 check "out of bounds: the runtime's own code, and a report" says 'synchronize: cudaErrorIllegalAddress' 1 emulated --quiet "$program" bounds
 check "with the line" grep -q "run_program.cu:$(grep -n 'void store' tests/run_program.cu | cut -d: -f1) " "$tap_dir/said"
 check "the launch itself had none" grep -q 'launch: cudaSuccess' "$tap_dir/said"

@@ -42,8 +42,7 @@ static const char *read_min_time(const char *value, void *into) {
 }
 
 static const char *read_timeout(const char *value, void *into) {
-    return option_real("timeout", value, 0.001, 1e6,
-                       &((struct options *)into)->emulator.timeout_s);
+    return option_real("timeout", value, 0.001, 1e6, &((struct options *)into)->emulator.timeout_s);
 }
 
 static const char *read_max_instructions(const char *value, void *into) {
