@@ -43,6 +43,7 @@ static void add_other(char *out, size_t room, const char *what, int cc, const ch
     if (!strstr(out, text)) snprintf(out + n, room - n, "%s%s", n ? ", " : "", text);
 }
 
+/* A program without kernels has a cubin of nvlink's, without code: that is none. */
 bool fatbin_find(const void *fatbin, size_t most, const struct chip *chip, struct fatbin_ptx *out) {
     const unsigned char *at = fatbin, *end;
     size_t all = fatbin_bytes(fatbin, most);
@@ -71,7 +72,7 @@ bool fatbin_find(const void *fatbin, size_t most, const struct chip *chip, struc
                 out->text = (const char *)image;
                 out->bytes = length;
             }
-        } else if (kind == CUBIN) {
+        } else if (kind == CUBIN && (compressed || memmem(image, bytes, ".text.", 6))) {
             add_other(out->others, sizeof out->others, "sm_", cc, "cubin");
             if (cc <= chip->cc && cc >= cubin_cc && !compressed) {
                 cubin_cc = cc;

@@ -58,7 +58,7 @@ for word in "$@"; do
         samples=*)
             for sample in "$folder"/Samples/*/*/; do
                 name=$(basename "$sample")
-                compile "samples/$name" -std=c++17 -I"$folder/Common" "$sample"*.c* -lcuda -lcublas && run "samples/$name" "$sample"
+                compile "samples/$name" -std=c++17 -I"$folder/Common" $(ls "$sample"*.cu "$sample"*.cpp "$sample"*.c 2> /dev/null) -lcuda -lcublas && run "samples/$name" "$sample"
             done ;;
     esac
 done

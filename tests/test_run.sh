@@ -141,6 +141,9 @@ status "compressed PTX" 3 bad
 check "it says that too" grep -q 'compressed compute_89 PTX' "$tap_dir/err"
 nvcc_ -gencode arch=compute_90a,code=compute_90a -cudart shared -no-compress > /dev/null 2>&1
 status "PTX for another chip" 3 "$run" --device emu --chip l4 "$dir/bad"
+echo 'int main() { cudaDeviceProp p; return cudaGetDeviceProperties(&p, 0) || p.major != 9; }' > "$dir/query.cu"
+compile "$dir/bad" "$dir/query.cu" > /dev/null 2>&1
+check "a program without kernels runs" bad
 status "no such program" 2 emulated "$dir/none"
 status "no program at all" 2 emulated
 status "a folder" 2 emulated "$dir"
