@@ -19,12 +19,16 @@ PYTHON := .venv/bin/python
 
 # What a user gives is never expanded as make's own text. It reaches commands through the environment:
 # "$$DEVICE", and ARGS in words, $$ARGS after `set -f`. The others are names and numbers, or refused.
-GIVEN := DEVICE J RECORDED WINDOW LINE ACCESS SWEEP_ARCH FUZZ_SECONDS
-$(foreach v,ARGS PROBLEM TESTS $(GIVEN),$(eval override $v := $$(value $v)))
+GIVEN := DEVICE J CHIP STAGE FROM RECORDED WINDOW LINE ACCESS SWEEP_ARCH FUZZ_SECONDS
+# What else may be given; any other NAME=VALUE is a slip, and would be ignored in silence.
+KNOWN := $(GIVEN) ARGS PROBLEM TESTS PROGRAM KERNEL V CC BUILD PYTHON NVCC NVCCFLAGS CFLAGS SANITIZE CUDA SWEEP_RULES FUZZ_FLAGS
+$(foreach v,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),\
+    $(error there is no variable $v: those for users are ARGS PROGRAM KERNEL PROBLEM TESTS V $(GIVEN))))
+$(foreach v,ARGS PROBLEM TESTS PROGRAM KERNEL $(GIVEN),$(eval override $v := $$(value $v)))
 override DEVICE := $(or $(DEVICE),auto)
-export ARGS PROBLEM $(GIVEN)
+export ARGS PROBLEM PROGRAM KERNEL $(GIVEN)
 
-strange := $(DEVICE)$J$(RECORDED)$(WINDOW)$(LINE)$(ACCESS)$(SWEEP_ARCH)$(FUZZ_SECONDS)
+strange := $(DEVICE)$J$(CHIP)$(STAGE)$(FROM)$(RECORDED)$(WINDOW)$(LINE)$(ACCESS)$(SWEEP_ARCH)$(FUZZ_SECONDS)
 $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z A B C D E F G H I J K L M N O P Q R S T U V W X Y Z \
     0 1 2 3 4 5 6 7 8 9 . _ -,$(eval strange := $$(subst $c,,$$(value strange))))
 $(if $(value strange),$(error $(GIVEN) are names and numbers: letters, digits and . _ - only))
@@ -68,8 +72,8 @@ help: ## this page
 all: $(STAGES) ## build every stage and its kernel images
 
 .PHONY: run
-run: $$(addprefix run-,$$(if $$(ARGS),$$(or $$(filter stage-%,$$(MAKECMDGOALS)),$$(ATTENTION)),$$(CHOSEN))) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu J=threads
-	@$(if $(ARGS),$(if $(filter stage-%,$(MAKECMDGOALS)),,echo "make: left out, with options of their own: $(filter-out $(ATTENTION),$(CHOSEN))" >&2))
+run: $(if $(PROGRAM)$(KERNEL),run-own,$$(addprefix run-,$$(if $$(ARGS),$$(or $$(filter stage-%,$$(MAKECMDGOALS)),$$(ATTENTION)),$$(CHOSEN)))) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu J=threads; PROGRAM= KERNEL=: your own
+	@$(if $(PROGRAM)$(KERNEL),,$(if $(ARGS),$(if $(filter stage-%,$(MAKECMDGOALS)),,echo "make: left out, with options of their own: $(filter-out $(ATTENTION),$(CHOSEN))" >&2)))
 
 .PHONY: $(addprefix run-,$(STAGES))
 $(addprefix run-,$(STAGES)): run-%: %

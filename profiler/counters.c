@@ -244,3 +244,22 @@ const char *counters_collect(struct device *d, struct device_image *image,
     if (why) counters_free(out);
     return why;
 }
+
+const char *counters_emulated(const struct counters *counts, const struct occupancy *occupancy,
+                              const char *no_occupancy, int threads, const char *groups,
+                              struct counters *out) {
+    struct collection c = {
+        .place = "emulator", .emulated = *counts, .threads = threads, .out = out};
+    *out = (struct counters){0};
+    if (no_occupancy)
+        snprintf(c.no_occupancy, sizeof c.no_occupancy, "%s", no_occupancy);
+    else
+        c.occupancy = *occupancy;
+    const char *why = counters_check(groups);
+    if (why) return why;
+    c.group = malloc(sizeof *c.group);
+    why = c.group ? for_each_group(&c, groups, evaluate_group) : "no memory for counters";
+    free(c.group);
+    if (why) counters_free(out);
+    return why;
+}

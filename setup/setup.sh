@@ -30,6 +30,7 @@ need libc6-dev header stdio.h
 need gnuplot-nox command -v gnuplot
 need clang-format command -v clang-format
 need python3-venv python3 -c 'import ensurepip, venv'
+need libopenblas0-pthread library libopenblas.so.0
 need libcmocka-dev eval 'header cmocka.h && library libcmocka.so.0'
 need libjansson-dev eval 'header jansson.h && library libjansson.a'
 

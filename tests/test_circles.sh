@@ -20,19 +20,19 @@ chips/bench
 chips
 profiler
 common/harness
-emulator/bench stages/*
+emulator/bench stages/* runtime
 '
 
 # edges ROOT: a line FOLDER, FOLDER, FILE:LINE, INCLUDED for each include "...", both folders being parts
 # of the house; the second is ? if there is no such file.
 edges() {
-    (cd "$1" && find chips common emulator profiler stages -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def') \
+    (cd "$1" && find chips common emulator profiler stages $([ ! -d runtime ] || echo runtime) -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def') \
         > "$tap_dir/files"
     (cd "$1" && tr '\n' '\0' < "$tap_dir/files" | xargs -0 grep -Hn '^ *# *include *"') |
         awk -v list="$tap_dir/files" '
             function folder(path,    part, n) { # stages/N-name and profiler are one part each
                 n = split(path, part, "/")
-                return n == 2 || part[1] == "profiler" ? part[1] : part[1] "/" part[2]
+                return n == 2 || part[1] == "profiler" || part[1] == "runtime" ? part[1] : part[1] "/" part[2]
             }
             function tidy(path) {
                 while (path ~ /[^\/.]+\/\.\.\//) sub(/[^\/]+\/\.\.\//, "", path)

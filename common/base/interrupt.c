@@ -29,4 +29,6 @@ void interrupt_catch(void) {
     sigaction(SIGXFSZ, &ignore, NULL); /* ulimit -f: the write fails and says so */
 }
 
+void interrupt_note(int signal) { arrived = signal; }
+
 int interrupt_signal(void) { return arrived; }

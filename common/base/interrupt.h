@@ -4,5 +4,8 @@
 
 void interrupt_catch(void);
 
+/* The signal has come: for programs with handlers of their own. */
+void interrupt_note(int signal);
+
 /* 0, or the signal that came. */
 int interrupt_signal(void);

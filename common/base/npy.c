@@ -99,7 +99,24 @@ static bool parse_header(const char *p, struct header *h) {
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static const char *check_header(const char *path, const struct header *h, int64_t *n_bytes) {
+static const char *check_size(const char *path, const struct header *h, int64_t element_bytes,
+                              int64_t *n_bytes) {
+    int64_t bytes = element_bytes;
+    bool empty = false;
+    if (h->fortran_order)
+        return reason("%s is in Fortran order; save numpy.ascontiguousarray(array)", path);
+    for (int i = 0; i < h->rank; i++) {
+        if (h->shape[i] > INT32_MAX) return reason("%s: dimension %d is 2^31 or more", path, i);
+        empty |= !h->shape[i];
+    }
+    for (int i = 0; i < h->rank && !empty; i++)
+        if (__builtin_mul_overflow(bytes, h->shape[i], &bytes))
+            return reason("%s: its shape overflows 64 bits", path);
+    *n_bytes = empty ? 0 : bytes;
+    return NULL;
+}
+
+static const char *check_half(const char *path, const struct header *h, int64_t *n_bytes) {
     if (!strcmp(h->descr, ">f2"))
         return reason("%s is big-endian; save it as little-endian: array.astype('<f2')", path);
     if (strcmp(h->descr, "<f2"))
@@ -109,15 +126,15 @@ static const char *check_header(const char *path, const struct header *h, int64_
     if (h->rank != 4)
         return reason("%s has %d dimensions, not 4: (batch, heads, seqlen, head_dim)", path,
                       h->rank);
-    int64_t bytes = 2;
-    for (int i = 0; i < 4; i++)
-        if (h->shape[i] > INT32_MAX) return reason("%s: dimension %d is 2^31 or more", path, i);
-    bool empty = !h->shape[0] || !h->shape[1] || !h->shape[2] || !h->shape[3];
-    for (int i = 0; i < 4 && !empty; i++)
-        if (__builtin_mul_overflow(bytes, h->shape[i], &bytes))
-            return reason("%s: its shape overflows 64 bits", path);
-    *n_bytes = empty ? 0 : bytes;
-    return NULL;
+    return check_size(path, h, 2, n_bytes);
+}
+
+static const char *check_any(const char *path, const struct header *h, int64_t *n_bytes) {
+    int bytes = h->descr[0] && h->descr[1] ? atoi(h->descr + 2) : 0;
+    bool plain = strchr("<|", h->descr[0]) && strchr("fiub", h->descr[1]);
+    if (!plain || (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8))
+        return reason("%s holds '%s', not little-endian numbers", path, h->descr);
+    return check_size(path, h, bytes, n_bytes);
 }
 
 /* Reads magic, version and header; the file then stands at the data, `data_at` bytes in. */
@@ -148,9 +165,12 @@ static const char *read_header(const char *path, FILE *f, struct header *h, int6
     return why;
 }
 
-const char *npy_read_half(const char *path, int64_t shape[4], half **data) {
+typedef const char *header_check(const char *path, const struct header *h, int64_t *n_bytes);
+
+static const char *read_array(const char *path, header_check *check, struct header *h, void **data,
+                              int64_t *n_bytes) {
     const char *why = NULL;
-    half *to = NULL;
+    void *to = NULL;
     *data = NULL;
     int fd =
         open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe without a writer must not block */
@@ -170,10 +190,8 @@ const char *npy_read_half(const char *path, int64_t shape[4], half **data) {
                      S_ISDIR(status.st_mode) ? "a directory" : "no regular file");
         goto done;
     }
-    struct header h;
     int64_t bytes = 0, data_at = 0;
-    if ((why = read_header(path, f, &h, &data_at)) || (why = check_header(path, &h, &bytes)))
-        goto done;
+    if ((why = read_header(path, f, h, &data_at)) || (why = check(path, h, &bytes))) goto done;
     if (status.st_size - data_at != bytes) {
         why = reason("%s %s: its shape asks for %lld bytes of data, it has %lld", path,
                      status.st_size - data_at < bytes ? "is cut short" : "has data past its end",
@@ -191,13 +209,35 @@ const char *npy_read_half(const char *path, int64_t shape[4], half **data) {
             reason("cannot read %s: %s", path, ferror(f) ? strerror(errno) : "it shrank meanwhile");
         goto done;
     }
-    memcpy(shape, h.shape, 4 * sizeof shape[0]);
+    *n_bytes = bytes;
     *data = to;
     to = NULL;
 done:
     free(to);
     fclose(f);
     return why;
+}
+
+const char *npy_read_half(const char *path, int64_t shape[4], half **data) {
+    struct header h;
+    int64_t bytes;
+    void *read;
+    const char *why = read_array(path, check_half, &h, &read, &bytes);
+    *data = read;
+    if (!why) memcpy(shape, h.shape, 4 * sizeof shape[0]);
+    return why;
+}
+
+const char *npy_read(const char *path, struct npy *out) {
+    struct header h;
+    int64_t bytes;
+    const char *why = read_array(path, check_any, &h, &out->data, &bytes);
+    if (why) return why;
+    memcpy(out->descr, h.descr, sizeof out->descr);
+    memcpy(out->shape, h.shape, sizeof out->shape);
+    out->rank = h.rank;
+    out->bytes = (size_t)bytes;
+    return NULL;
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -237,8 +277,8 @@ static const char *write_special(const char *path, const char *header, size_t he
     return why;
 }
 
-static const char *write_array(const char *path, const char *descr, int rank, const int64_t *shape,
-                               const void *data, size_t element_bytes) {
+const char *npy_write(const char *path, const char *descr, int rank, const int64_t *shape,
+                      const void *data, size_t element_bytes) {
     char dims[192] = "", header[512], temporary[4096];
     size_t bytes = element_bytes;
     for (int i = 0, at = 0; i < rank; i++) {
@@ -278,9 +318,9 @@ static const char *write_array(const char *path, const char *descr, int rank, co
 }
 
 const char *npy_write_half(const char *path, int rank, const int64_t *shape, const half *data) {
-    return write_array(path, "<f2", rank, shape, data, sizeof *data);
+    return npy_write(path, "<f2", rank, shape, data, sizeof *data);
 }
 
 const char *npy_write_float(const char *path, int rank, const int64_t *shape, const float *data) {
-    return write_array(path, "<f4", rank, shape, data, sizeof *data);
+    return npy_write(path, "<f4", rank, shape, data, sizeof *data);
 }

@@ -1,11 +1,12 @@
-/* NumPy .npy files, format 1.0 to 3.0: what comes in is fp16, C order, 4-D; what goes out, fp16 or
- * fp32.
+/* NumPy .npy files, format 1.0 to 3.0, little-endian, C order: 4-D fp16 for attention, or any.
  *
  *   \x93NUMPY  major minor  header length (2 bytes, from 2.0 on 4)  header  data
  *   header: {'descr': '<f2', 'fortran_order': False, 'shape': (1, 8, 512, 64), }  padded to \n */
 #pragma once
 
 #include "common/cuda/attention_args.h"
+
+#include <stddef.h>
 
 /* Reads a file of exactly the announced size. *data is malloc'ed, (shape[0] ... shape[3]), little
  * endian. NULL, or the reason with the path in it: nothing is allocated then. */
@@ -15,3 +16,15 @@ const char *npy_read_half(const char *path, int64_t shape[4], half **data);
  * so that `path` is whole or untouched. NULL, or the reason. */
 const char *npy_write_half(const char *path, int rank, const int64_t *shape, const half *data);
 const char *npy_write_float(const char *path, int rank, const int64_t *shape, const float *data);
+
+/* An array of any type: descr is NumPy's name of it ("<f4", "|u1"). */
+struct npy {
+    char descr[8];
+    int rank;
+    int64_t shape[8];
+    void *data; /* free() it */
+    size_t bytes;
+};
+const char *npy_read(const char *path, struct npy *out);
+const char *npy_write(const char *path, const char *descr, int rank, const int64_t *shape,
+                      const void *data, size_t element_bytes);

@@ -197,38 +197,13 @@ static const char *emu_counters(struct device *d, struct device_image *image,
     return why;
 }
 
-/* An instruction counts for its own line and for each that it was inlined into: a line's counts
- * include what it calls. */
-static const char *add_line(void *arg, const struct emu_line *l) {
-    struct source_line s = {.executed = l->executed,
-                            .threads = l->threads,
-                            .wavefronts = l->wavefronts,
-                            .wavefronts_ideal = l->wavefronts_ideal,
-                            .sectors = l->sectors,
-                            .sectors_ideal = l->sectors_ideal,
-                            .splits = l->is_branch ? l->splits : 0};
-    const char *why = l->n_frames ? NULL : source_add(arg, &s);
-    for (int f = 0; f < l->n_frames && !why; f++) {
-        bool again = false; /* a recursion of lines counts once */
-        for (int g = 0; g < f; g++)
-            again |= l->frame[g].line == l->frame[f].line &&
-                     l->frame[g].file_index == l->frame[f].file_index;
-        if (again) continue;
-        s.line = l->frame[f].line;
-        snprintf(s.file, sizeof s.file, "%s", l->frame[f].file);
-        why = source_add(arg, &s);
-    }
-    return why;
-}
-
 static const char *emu_source(struct device *d, struct device_image *image,
                               const struct device_launch *launches, int n, struct source *out) {
     struct emu_device *e = emu_of(d);
     const char *why = emu_result_open(&e->counts);
     for (int i = 0; i < n && !why; i++) why = emu_launch_one(d, image, &launches[i]);
     if (!why) why = say_reports(e->counts);
-    if (!why) why = emu_lines(e->counts, add_line, out);
-    if (!why) source_sort(out);
+    if (!why) why = emu_source_of(e->counts, out);
     emu_result_close(e->counts);
     e->counts = NULL;
     return why;

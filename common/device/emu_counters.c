@@ -2,6 +2,7 @@
 
 #include "emulator/core/state.h"
 #include "common/base/heap.h"
+#include "source.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -209,4 +210,34 @@ const char *emu_lines(const struct emu_result *r,
         if (why) return why;
     }
     return NULL;
+}
+
+/* An instruction counts for its own line and for each that it was inlined into: a line's counts
+ * include what it calls. */
+static const char *add_line(void *arg, const struct emu_line *l) {
+    struct source_line s = {.executed = l->executed,
+                            .threads = l->threads,
+                            .wavefronts = l->wavefronts,
+                            .wavefronts_ideal = l->wavefronts_ideal,
+                            .sectors = l->sectors,
+                            .sectors_ideal = l->sectors_ideal,
+                            .splits = l->is_branch ? l->splits : 0};
+    const char *why = l->n_frames ? NULL : source_add(arg, &s);
+    for (int f = 0; f < l->n_frames && !why; f++) {
+        bool again = false; /* a recursion of lines counts once */
+        for (int g = 0; g < f; g++)
+            again |= l->frame[g].line == l->frame[f].line &&
+                     l->frame[g].file_index == l->frame[f].file_index;
+        if (again) continue;
+        s.line = l->frame[f].line;
+        snprintf(s.file, sizeof s.file, "%s", l->frame[f].file);
+        why = source_add(arg, &s);
+    }
+    return why;
+}
+
+const char *emu_source_of(const struct emu_result *r, struct source *out) {
+    const char *why = emu_lines(r, add_line, out);
+    if (!why) source_sort(out);
+    return why;
 }

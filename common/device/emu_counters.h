@@ -29,3 +29,7 @@ struct emu_line {
 /* Calls `visit` for every instruction of every kernel in the result; stops at a reason. */
 const char *emu_lines(const struct emu_result *r,
                       const char *(*visit)(void *arg, const struct emu_line *l), void *arg);
+
+/* The counts by source line, sorted. */
+struct source;
+const char *emu_source_of(const struct emu_result *r, struct source *out);

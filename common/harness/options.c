@@ -41,6 +41,18 @@ static const char *read_min_time(const char *value, void *into) {
     return option_real("min-time", value, 0, 3600, &((struct options *)into)->min_time_s);
 }
 
+static const char *read_timeout(const char *value, void *into) {
+    return option_real("timeout", value, 0.001, 1e6, &((struct options *)into)->emulator.timeout_s);
+}
+
+static const char *read_max_instructions(const char *value, void *into) {
+    struct options *o = into;
+    double n = 0;
+    const char *why = option_real("max-instructions", value, 1, 1e18, &n);
+    o->emulator.max_instructions = (uint64_t)n;
+    return why;
+}
+
 /* A reader for each option whose value option_value.c reads into one field. */
 #define READER(name, field)                                                                        \
     static const char *read_##name(const char *value, void *into) {                                \
@@ -102,6 +114,7 @@ static const struct option_row attention_rows[] = {
      INT(repeat_check, 2, 1000000)},
     {"image", "NAME", "launch this line of the stage's file images, not the planned one",
      .read = read_image},
+    {"strict", NULL, "exit with 1 if a gate fails or a counter is missing", SWITCH(strict, true)},
     {"fallback", NULL, "run the stage before if this one cannot run or a gate fails",
      SWITCH(fallback, true)},
     {0},
@@ -131,6 +144,11 @@ static const struct option_row rows_of_every_stage[] = {
      TEXT(emulator.without), .seen = EMULATED},
     {"watch", "ADDRESS", "emulator: print every access to ADDRESS; shared:N is an offset",
      .read = read_watch, .seen = EMULATED},
+    {"max-instructions", "N", "emulator: end a launch after N warp instructions, and say what it does",
+     .read = read_max_instructions, .seen = EMULATED},
+    {"timeout", "S", "emulator: the same after S seconds", .read = read_timeout, .seen = EMULATED},
+    {"progress", NULL, "emulator: say how far a launch over 2 s is, even to no terminal",
+     SWITCH(emulator.progress, true), .seen = EMULATED},
     {"counters", "G,G", "counter groups (" COUNTERS_DEFAULT "), or none", .read = read_counters},
     {"list-counters", NULL, "print the groups and their questions", SWITCH(list_counters, true)},
     {"no-time", NULL, "do not take time", SWITCH(time, false)},

@@ -32,6 +32,7 @@ struct options {
     int sweep_random;       /* > 0: check so many random shapes instead */
     int repeat_check;       /* > 0: so many runs, all bitwise equal */
     const char *image; /* a name from the stage's file `images`, or NULL: what the stage plans */
+    bool strict;       /* a failed gate or a missing counter is a failed run */
     bool fallback;     /* run the stage before when this one cannot or its gates fail */
 
     bool source;               /* print counts beside the kernel's lines instead */

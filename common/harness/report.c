@@ -55,7 +55,7 @@ static void rows_check(const struct report *r, struct printer *p) {
     const struct check_result *c = &r->check;
     char text[32];
     if (!r->checked) {
-        row_na(p, "check", "verdict", "--no-check");
+        row_na(p, "check", "verdict", r->interrupted ? "interrupted" : "--no-check");
         return;
     }
     if (c->passed)

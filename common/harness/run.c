@@ -26,8 +26,9 @@ const char *run_device(const struct options *o, struct device **out) {
     device_close(*out);
     *out = NULL;
     return reason_as(STATUS_USAGE,
-                     "--schedule, --early, --no-races, --mma-exact, --trace, --banks, "
-                     "--without and --watch are the emulator's: add --device emu");
+                     "--schedule, --early, --no-races, --mma-exact, --trace, --banks, --without, "
+                     "--watch, --timeout, --progress and --max-instructions are the emulator's: "
+                     "add --device emu");
 }
 
 enum status run_record(const struct options *o, json_t *record) {
@@ -169,12 +170,33 @@ static enum status run_report(struct run *r, int argc, char **argv) {
     return stored;
 }
 
+/* What --strict objects to. */
+static const char *run_strict(const struct run *r) {
+    for (int i = 0; i < GATE_COUNT; i++) {
+        const struct gate *g = &r->report.gate[i];
+        if (g->verdict == GATE_FAIL)
+            return reason_as(STATUS_WRONG, "the gate %s failed: %s %g, wanted %s", g->name, g->why,
+                             g->value, g->limit);
+    }
+    if (*r->report.no_counters)
+        return reason_as(STATUS_WRONG, "no counters: %s", r->report.no_counters);
+    for (int i = 0; i < r->report.counters.n; i++) {
+        const struct counter *c = &r->report.counters.counter[i];
+        if (*c->reason && *c->metric) /* there is a formula for it here */
+            return reason_as(STATUS_WRONG, "no %s: %s", c->name, c->reason);
+    }
+    return NULL;
+}
+
 enum status run_one(const struct options *o, int argc, char **argv, bool *gates_failed) {
     struct run r = {.options = o, .report.options = o};
     enum status status = STATUS_RIGHT, reported;
     const char *why = run_open(&r);
-    if (!why) why = run_check(&r);
-    if (!why) why = run_write(&r);
+    if (!why) {
+        why = run_check(&r);
+        if (!why) why = run_write(&r);
+        if (interrupt_signal()) why = NULL; /* what there is, is reported */
+    }
     if (why) goto done;
     if (r.report.checked && !r.report.check.passed) {
         status = run_failed(reason_as(STATUS_WRONG, "wrong answer: %s", r.report.check.why),
@@ -183,11 +205,13 @@ enum status run_one(const struct options *o, int argc, char **argv, bool *gates_
         if (!interrupt_signal() && (why = run_time(&r))) goto done;
         if (!interrupt_signal())
             why = run_count(&r); /* without counters the row is worth keeping */
+        if (interrupt_signal()) why = NULL;
     }
     *gates_failed = run_gates(&r);
     r.report.interrupted = interrupt_signal() != 0;
     reported = run_report(&r, argc, argv);
     if (!status) status = reported;
+    if (!status && !why && o->strict) why = run_strict(&r);
 done:
     if (why) status = run_failed(why, STATUS_DEVICE);
     run_close(&r);

@@ -56,6 +56,8 @@ static const char *kind_name(enum emu_report_kind kind) {
         return "bad operand";
     case EMU_BAD_CLUSTER:
         return "access outside a block's life";
+    case EMU_ENDLESS:
+        return "endless";
     case EMU_TOO_EARLY:
         return "missing griddepcontrol.wait";
     }
@@ -146,4 +148,8 @@ void emu_reports_clear(struct emu_reports *r) {
 
 const char *emu_reports_text(const struct emu_reports *r, int i) {
     return i >= 0 && i < r->n ? r->entry[i].text : NULL;
+}
+
+enum emu_report_kind emu_reports_kind(const struct emu_reports *r, int i) {
+    return r->entry[i].kind;
 }

@@ -12,7 +12,7 @@ enum emu_report_kind {
     EMU_BAD_GLOBAL, EMU_BAD_SHARED, EMU_BAD_LOCAL, EMU_MISALIGNED, EMU_RACE, EMU_UNINITIALISED,
     EMU_DIVERGENT, EMU_BARRIER_MISMATCH, EMU_DEADLOCK, EMU_PROXY, EMU_IN_FLIGHT, EMU_BAD_MBARRIER,
     EMU_BAD_TENSOR_MAP, EMU_BAD_WGMMA, EMU_TRAP, EMU_BAD_OPERAND, EMU_TOO_EARLY,
-    EMU_BAD_CLUSTER
+    EMU_BAD_CLUSTER, EMU_ENDLESS
 };
 /* clang-format on */
 /* `other`: the second instruction concerned, or NULL. */
@@ -29,3 +29,4 @@ struct emu_reports {
 void emu_reports_clear(struct emu_reports *r);
 /* The text of the i-th (several lines), or NULL. */
 const char *emu_reports_text(const struct emu_reports *r, int i);
+enum emu_report_kind emu_reports_kind(const struct emu_reports *r, int i);

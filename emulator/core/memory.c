@@ -16,7 +16,7 @@ enum { PAGE = 4096 };
 struct emu_memory {
     unsigned char *reserved;
     size_t used;
-    struct emu_allocation *allocation; /* by address, which only grows */
+    struct emu_allocation *allocation; /* by address; what is handed out only grows */
     int n, capacity;
     bool overlapped; /* the last launch */
 };
@@ -44,22 +44,49 @@ void emu_memory_close(struct emu_memory *m) {
     free(m);
 }
 
+static const char *make_room(struct emu_memory *m) {
+    if (m->n == m->capacity) {
+        int capacity = m->capacity ? 2 * m->capacity : 64;
+        m->allocation = heap_grown(m->allocation, (size_t)capacity * sizeof *m->allocation);
+        m->capacity = capacity;
+    }
+    return NULL;
+}
+
+/* In the order of addresses. */
+static void insert(struct emu_memory *m, uint64_t base, uint64_t end) {
+    int at = m->n++;
+    for (; at > 0 && m->allocation[at - 1].base > base; at--)
+        m->allocation[at] = m->allocation[at - 1];
+    m->allocation[at] = (struct emu_allocation){.base = base, .end = end};
+}
+
+const char *emu_memory_adopt(struct emu_memory *m, uint64_t p, size_t bytes) {
+    const char *why = make_room(m);
+    if (!why) insert(m, p, p + bytes);
+    return why;
+}
+
+void emu_memory_disown(struct emu_memory *m, uint64_t p) {
+    struct emu_allocation *a = emu_memory_find(m, p);
+    if (!a || a->base != p) return;
+    memmove(a, a + 1, (size_t)(m->allocation + m->n - a - 1) * sizeof *a);
+    m->n--;
+}
+
 const char *emu_memory_alloc(struct emu_memory *m, size_t bytes, uint64_t *out) {
     *out = 0;
     if (bytes == 0) bytes = 1;
     if (bytes > RESERVED || bytes + 2 * PAGE > RESERVED - m->used)
         return reason("the emulator has no %zu bytes of memory", bytes);
     size_t size = (bytes + PAGE - 1) / PAGE * PAGE;
-    if (m->n == m->capacity) {
-        int capacity = m->capacity ? 2 * m->capacity : 64;
-        m->allocation = heap_grown(m->allocation, (size_t)capacity * sizeof *m->allocation);
-        m->capacity = capacity;
-    }
+    const char *why = make_room(m);
+    if (why) return why;
     unsigned char *at = m->reserved + m->used;
     if (mprotect(at, size, PROT_READ | PROT_WRITE))
         return reason("the emulator cannot allocate %zu bytes: %s", bytes, strerror(errno));
     uint64_t base = (uint64_t)(uintptr_t)at;
-    m->allocation[m->n++] = (struct emu_allocation){.base = base, .end = base + bytes};
+    insert(m, base, base + bytes);
     m->used += size + PAGE; /* an untouchable page in between */
     *out = base;
     return NULL;

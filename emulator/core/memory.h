@@ -11,6 +11,9 @@ const char *emu_memory_open(struct emu_memory **out);
 void emu_memory_close(struct emu_memory *m);
 const char *emu_memory_alloc(struct emu_memory *m, size_t bytes, uint64_t *out);
 void emu_memory_free(struct emu_memory *m, uint64_t p);
+/* Memory of the host's own that kernels may use at its address, until it is disowned. */
+const char *emu_memory_adopt(struct emu_memory *m, uint64_t p, size_t bytes);
+void emu_memory_disown(struct emu_memory *m, uint64_t p);
 /* Host address of [p, p + bytes), or NULL if that is not inside one allocation. */
 void *emu_memory_at(const struct emu_memory *m, uint64_t p, uint64_t bytes);
 

@@ -146,6 +146,7 @@ struct emu_launch_state {
     bool overlaps;                   /* the launch before it */
     unsigned char *param;            /* in global memory */
     const struct emu_events *events; /* NULL: nobody listens */
+    struct emu_limits *limits;       /* launch/limits.h */
 };
 
 /* The event seam: traces, watchpoints, the bank map are clients. */

@@ -124,7 +124,11 @@ static uint32_t variable_type(struct parser *p, uint32_t *align) {
         } else if (ptx_is(t, ".ptr")) { /* .ptr .global .align 16 behind a parameter's type */
             continue;
         } else if (ptx_is(t, ".attribute")) {
-            ptx_fail(p, "variable attributes are not supported");
+            while (!ptx_accept(p, ')')) { /* (.managed), (.unified(...)): all memory is both */
+                if (ptx_peek(p)->kind == TOKEN_END) ptx_fail(p, "')' is missing");
+                p->at++;
+            }
+            p->at--;
         } else {
             uint32_t b = type_bytes(t);
             if (b == -1u || b == 0) break;
@@ -181,10 +185,14 @@ static void global_variable(struct parser *p, struct symbol *s, uint32_t bytes, 
     struct emu_module *m = p->module;
     const char *why = emu_memory_alloc(m->memory, size ? size : 1, &s->value);
     if (why) ptx_fail(p, "%s", why);
-    uint64_t *owned = ptx_alloc(p, sizeof *owned * (size_t)(m->n_owned + 1));
-    if (m->n_owned) memcpy(owned, m->owned, sizeof *owned * (size_t)m->n_owned);
-    owned[m->n_owned++] = s->value;
-    m->owned = owned;
+    void *more = ptx_alloc(p, sizeof *m->variable * (size_t)(m->n_variables + 1));
+    if (m->n_variables) memcpy(more, m->variable, sizeof *m->variable * (size_t)m->n_variables);
+    m->variable = more;
+    char *name = ptx_alloc(p, s->length + 1u);
+    memcpy(name, s->name, s->length);
+    m->variable[m->n_variables].name = name;
+    m->variable[m->n_variables].address = s->value;
+    m->variable[m->n_variables++].bytes = size;
     if (ptx_accept(p, '='))
         initial_values(p, emu_memory_at(m->memory, s->value, size), bytes, size);
 }

@@ -51,7 +51,7 @@ const char *emu_module_open(struct emu_memory *memory, const char *text, size_t 
 
 void emu_module_close(struct emu_module *m) {
     if (!m) return;
-    for (int i = 0; i < m->n_owned; i++) emu_memory_free(m->memory, m->owned[i]);
+    for (int i = 0; i < m->n_variables; i++) emu_memory_free(m->memory, m->variable[i].address);
     emu_arena_free(&m->arena);
     free(m);
 }
@@ -60,4 +60,19 @@ const struct emu_kernel *emu_module_kernel(const struct emu_module *m, const cha
     for (int i = 0; i < m->n_kernels; i++)
         if (!strcmp(m->kernel[i]->name, name)) return m->kernel[i];
     return NULL;
+}
+
+const char *emu_module_kernel_name(const struct emu_module *m, int i) {
+    return i >= 0 && i < m->n_kernels ? m->kernel[i]->name : NULL;
+}
+
+bool emu_module_variable(const struct emu_module *m, const char *name, uint64_t *address,
+                         uint64_t *bytes) {
+    for (int i = 0; i < m->n_variables; i++) {
+        if (strcmp(m->variable[i].name, name)) continue;
+        *address = m->variable[i].address;
+        *bytes = m->variable[i].bytes;
+        return true;
+    }
+    return false;
 }

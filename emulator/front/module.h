@@ -12,3 +12,9 @@ void emu_module_close(struct emu_module *m);
 
 struct emu_kernel;
 const struct emu_kernel *emu_module_kernel(const struct emu_module *m, const char *name);
+/* The name of the i-th, or NULL past the last. */
+const char *emu_module_kernel_name(const struct emu_module *m, int i);
+
+/* The .global or .const variable of that name. */
+bool emu_module_variable(const struct emu_module *m, const char *name, uint64_t *address,
+                         uint64_t *bytes);

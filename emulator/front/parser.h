@@ -70,8 +70,11 @@ struct emu_module {
     const char *name;
     struct emu_kernel **kernel;
     int n_kernels;
-    uint64_t *owned; /* global memory of .global and .const variables */
-    int n_owned;
+    struct {
+        const char *name;
+        uint64_t address, bytes;
+    } * variable; /* .global and .const */
+    int n_variables;
     const char **file; /* .file n "..." */
     uint32_t n_files;
 };

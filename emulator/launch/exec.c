@@ -5,15 +5,9 @@
 #include "blocks.h"
 
 #include "emulator/checks/taint.h"
-#include "emulator/core/failed_check.h"
 #include "emulator/instructions/async.h"
-#include "emulator/instructions/cluster.h"
 #include "emulator/instructions/flow.h"
-#include "common/base/heap.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "limits.h"
 
 enum { QUANTUM = 1 << 18, SPIN_LIMIT = 4096 };
 
@@ -137,10 +131,17 @@ static void run_carefully(struct emu_warp *w, const uint32_t *rank, uint32_t *bu
 }
 
 /* Runs a warp until no group can go on or the quantum is over. */
-static void run_warp(struct emu_warp *w, uint32_t quantum) {
+static void run_warp(struct emu_warp *w, uint32_t wanted) {
     struct emu_block *b = w->block;
     const uint32_t *rank = b->kernel->rank;
+    struct emu_limits *limits = b->launch->limits;
+    const uint32_t quantum = emu_limits_quantum(limits, wanted);
     uint32_t budget = quantum;
+    if (!quantum) {
+        if (!b->cluster->stopped) emu_report_endless(b->cluster, limits);
+        b->cluster->stopped = true;
+        return;
+    }
     for (int g = 0; g < w->n_groups; g++) w->group[g].retry = true;
     while (w->n_groups && budget && !b->cluster->stopped) {
         if (w->n_groups > 1) merge_groups(w);
@@ -152,6 +153,7 @@ static void run_warp(struct emu_warp *w, uint32_t quantum) {
             run_plain(w, rank, &budget);
     }
     b->ticks += quantum - budget;
+    emu_limits_ran(limits, quantum - budget);
 }
 
 /* ---- Clusters -------------------------------------------------------------------------------- */
@@ -161,45 +163,6 @@ static uint64_t next_random(uint64_t *state) { /* splitmix64 */
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;
-}
-
-static struct emu_warp *print_waiting(const struct emu_block *b, FILE *out) {
-    struct emu_warp *stuck = NULL;
-    for (int n = 0; n < b->n_warps; n++) {
-        struct emu_warp *w = &b->warp[n];
-        for (int g = 0; g < w->n_groups; g++) {
-            const struct emu_inst *i = &b->kernel->inst[w->group[g].pc];
-            const struct emu_origin *o = &b->kernel->origin[w->group[g].pc];
-            fprintf(out, "\n  warp %d, lanes %08x wait at line %d: %s", n, w->group[g].mask,
-                    emu_line_of(o), i->opcode);
-            if (!stuck) stuck = w;
-        }
-    }
-    return stuck;
-}
-
-static void deadlock(struct emu_cluster *c) {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out) heap_exhausted();
-    const struct emu_warp *stuck = NULL;
-    for (uint32_t r = 0; r < c->n; r++) {
-        struct emu_block *b = c->block[r];
-        if (c->n > 1) fprintf(out, "\n rank %u%s", r, b->n_live ? ":" : " has ended");
-        const struct emu_warp *waiting = print_waiting(b, out);
-        if (!stuck) stuck = waiting;
-        fputc('\n', out);
-        emu_barrier_print(b, out);
-        emu_async_print(b, out);
-    }
-    emu_cluster_print(c, out);
-    if (ferror(out) | fclose(out) || !text) heap_exhausted();
-    if (stuck)
-        emu_report(EMU_DEADLOCK, stuck, &stuck->block->kernel->inst[stuck->group[0].pc], NULL,
-                   "no warp can go on%s", text);
-    free(text);
-    c->stopped = true;
 }
 
 /* No warp can run: what is under way comes to its end. */
@@ -237,6 +200,6 @@ void emu_run_cluster(struct emu_cluster *c, uint64_t *random) {
                 progressed = w->progressed;
             }
         }
-        if (!progressed && c->n_live && !flush(c)) deadlock(c);
+        if (!progressed && c->n_live && !c->stopped && !flush(c)) emu_report_deadlock(c);
     }
 }

@@ -3,6 +3,7 @@
 #include "launch.h"
 
 #include "blocks.h"
+#include "limits.h"
 
 #include "emulator/core/failed_check.h"
 #include "emulator/instructions/async.h"
@@ -35,6 +36,7 @@ struct work {
     _Atomic uint64_t next_cluster;
     uint64_t n_clusters;
     atomic_bool stop;
+    struct emu_limits limits;
     struct emu_kernel_counts *counts;
     pthread_mutex_t lock; /* of counts */
 };
@@ -88,9 +90,12 @@ static void run_all(struct work *work) {
     if (n > 256) n = 256;
     pthread_t thread[256];
     int started = 0;
+    work->limits.n_threads = n;
+    emu_limits_begin(&work->limits);
     while (started < n - 1 && pthread_create(&thread[started], NULL, worker, work) == 0) started++;
     worker(work);
     for (int t = 0; t < started; t++) pthread_join(thread[t], NULL);
+    emu_limits_end(&work->limits);
 }
 
 /* ---- Launches -------------------------------------------------------------------------------- */
@@ -190,6 +195,11 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     if ((why = describe(&work.launch, k, g, param))) goto done;
     const uint32_t *cluster = work.launch.cluster;
     work.n_clusters = n_blocks / cluster[0] / cluster[1] / cluster[2];
+    work.limits.options = o;
+    work.limits.kernel = k->name;
+    work.limits.next_cluster = &work.next_cluster;
+    work.limits.n_clusters = work.n_clusters;
+    work.launch.limits = &work.limits;
     emu_memory_next_launch(m, g->overlaps_previous);
     struct emu_trace trace;
     if (emu_trace_open(&trace, o)) work.launch.events = &trace.events;
@@ -197,6 +207,10 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     pthread_mutex_init(&work.lock, NULL);
     run_all(&work);
     pthread_mutex_destroy(&work.lock);
+    if (work.limits.end == EMU_INTERRUPTED) {
+        why = reason("%s: interrupted", k->name);
+        goto done;
+    }
     r->n_left_out += n_left_out;
     if (o->without && !strcmp(o->without, "list")) emu_without_list(k, work.counts->count);
     if (o->trace_line && !trace.n_traced)
@@ -231,6 +245,10 @@ const char *emu_result_report(const struct emu_result *r, int i) {
     return emu_reports_text(&r->reports, i);
 }
 
+int emu_result_report_kind(const struct emu_result *r, int i) {
+    return (int)emu_reports_kind(&r->reports, i);
+}
+
 bool emu_result_next(const struct emu_result *r, struct emu_counted *at) {
     const struct emu_kernel_counts *k = r->kernels;
     int pc = 0;
@@ -256,6 +274,8 @@ void emu_result_close(struct emu_result *r) {
     free(r);
 }
 
+int emu_kernel_params(const struct emu_kernel *k) { return k->n_params; }
+size_t emu_kernel_param_bytes(const struct emu_kernel *k, int i) { return k->param_size[i]; }
 int emu_kernel_static_shared(const struct emu_kernel *k) { return (int)k->static_shared; }
 int emu_kernel_local_bytes(const struct emu_kernel *k) { return (int)k->local_bytes; }
 int emu_kernel_max_threads(const struct emu_kernel *k) { return k->max_threads; }

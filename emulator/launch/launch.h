@@ -14,14 +14,17 @@ struct emu_origin;
 int emu_kernel_static_shared(const struct emu_kernel *k);
 int emu_kernel_local_bytes(const struct emu_kernel *k);
 int emu_kernel_max_threads(const struct emu_kernel *k);
+int emu_kernel_params(const struct emu_kernel *k);
+size_t emu_kernel_param_bytes(const struct emu_kernel *k, int i);
 
+enum { EMU_MAX_ARGS = 128 };
 struct emu_grid {
     unsigned grid[3], block[3], cluster[3];
     unsigned shared_bytes;  /* dynamic */
     bool overlaps_previous; /* may start before earlier launches have ended (device.h) */
     int n_args;
-    const void *arg[16];
-    size_t arg_bytes[16];
+    const void *arg[EMU_MAX_ARGS];
+    size_t arg_bytes[EMU_MAX_ARGS];
 };
 
 /* Runs a grid to its end. `result` collects counts and reports over launches until it is cleared.
@@ -36,6 +39,7 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
 /* The failed checks so far: how many, and the text of the i-th (several lines). */
 int emu_result_reports(const struct emu_result *r);
 const char *emu_result_report(const struct emu_result *r, int i);
+int emu_result_report_kind(const struct emu_result *r, int i); /* core/failed_check.h */
 /* There were launches, and options.without named nothing in any of them. */
 bool emu_result_left_nothing_out(const struct emu_result *r);
 

@@ -1,0 +1,77 @@
+/* Private to the files that stand in for the CUDA runtime and driver. */
+#pragma once
+
+#include "session.h"
+
+#pragma GCC visibility push(default)
+#include <cuda_runtime_api.h>
+#pragma GCC visibility pop
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* What a host function, or a name in a module, stands for: cudaFunction_t, cudaKernel_t and
+ * CUfunction are pointers to these. */
+struct binary;
+struct function {
+    struct function *next;
+    const void *host; /* the stub that programs name; NULL: of a module */
+    const char *name;
+    struct binary *binary;
+    struct kernel *kernel; /* NULL: not used yet */
+};
+
+struct binary { /* a registered fat binary, or a loaded module */
+    struct binary *next;
+    const void *fatbin;
+    struct image *image; /* NULL: not used yet */
+    char *text;          /* a module's own copy of its PTX */
+    struct function *functions;
+    struct variable *variables;
+};
+
+struct variable {
+    struct variable *next;
+    const void *host;
+    const char *name;
+    void **managed; /* where the program keeps the address, or NULL */
+};
+
+/* Begins a call: *error says why there is none to begin with. Calls that fail because an earlier
+ * launch did return its code. */
+struct session *cudart_enter(cudaError_t *error);
+/* Ends it: keeps an error for cudaGetLastError. */
+cudaError_t cudart_leave(cudaError_t e);
+#define WITH_SESSION(s)                                                                            \
+    cudaError_t error_;                                                                            \
+    struct session *s = cudart_enter(&error_);                                                     \
+    if (!s) return error_
+
+/* Says once that a call is not there. */
+cudaError_t cudart_unsupported(const char *call);
+/* The rest of the process fails with it, as after a fault on a GPU. */
+void cudart_fault(cudaError_t e);
+
+/* cudart_memory.c */
+enum memory_kind { MEMORY_NONE, MEMORY_DEVICE, MEMORY_PINNED, MEMORY_MANAGED, MEMORY_REGISTERED };
+cudaError_t memory_alloc(struct session *s, void **p, size_t bytes, enum memory_kind kind);
+cudaError_t memory_free(struct session *s, void *p);
+cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t bytes,
+                        enum cudaMemcpyKind kind);
+cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes);
+
+/* cudart_launch.c */
+cudaError_t binary_load(struct session *s, struct binary *b);
+cudaError_t binary_open(struct session *s, const void *image, struct binary **out); /* a module */
+cudaError_t function_find(struct session *s, struct binary *b, const char *name,
+                          struct function **out);
+cudaError_t function_of(struct session *s, const void *host_or_handle, struct kernel **out);
+cudaError_t function_launch(struct session *s, const void *host_or_handle,
+                            const struct emu_grid *grid, void *const *args);
+cudaError_t variable_address(struct session *s, struct binary *b, const char *name, uint64_t *p,
+                             uint64_t *bytes);
+
+/* cudart_device.c */
+int device_attribute(const struct session *s, int attribute);
+
+/* driver.c: "cuMemAlloc" -> cuMemAlloc_v2; NULL: not here */
+void *driver_function(const char *name);

@@ -1,0 +1,353 @@
+/* Memory: device addresses of the emulator are addresses of the host, so that pinned, managed and
+ * registered memory have one address on both sides. */
+#include "cudart.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What belongs to whom -------------------------------------------------------------------- */
+
+struct piece {
+    uint64_t base, bytes;
+    enum memory_kind kind;
+};
+static struct piece *pieces;
+static int n_pieces, capacity;
+
+static struct piece *piece_of(const void *p) {
+    uint64_t at = (uint64_t)(uintptr_t)p;
+    for (int n = n_pieces; n-- > 0;)
+        if (at - pieces[n].base < pieces[n].bytes) return &pieces[n];
+    return NULL;
+}
+
+static bool add_piece(uint64_t base, uint64_t bytes, enum memory_kind kind) {
+    if (n_pieces == capacity) {
+        int more = capacity ? 2 * capacity : 64;
+        struct piece *grown = realloc(pieces, (size_t)more * sizeof *grown);
+        if (!grown) return false;
+        pieces = grown;
+        capacity = more;
+    }
+    pieces[n_pieces++] = (struct piece){base, bytes ? bytes : 1, kind};
+    return true;
+}
+
+cudaError_t memory_alloc(struct session *s, void **p, size_t bytes, enum memory_kind kind) {
+    uint64_t at;
+    if (!p) return cudaErrorInvalidValue;
+    *p = NULL;
+    if (!bytes && kind == MEMORY_DEVICE) return cudaSuccess;
+    if (!bytes && kind == MEMORY_MANAGED) return cudaErrorInvalidValue;
+    if (bytes > s->info.memory_bytes || emu_memory_alloc(s->memory, bytes, &at))
+        return cudaErrorMemoryAllocation;
+    if (!add_piece(at, bytes, kind)) return cudaErrorMemoryAllocation;
+    *p = (void *)(uintptr_t)at;
+    return cudaSuccess;
+}
+
+cudaError_t memory_free(struct session *s, void *p) {
+    struct piece *piece = piece_of(p);
+    if (!p) return cudaSuccess;
+    if (!piece || piece->base != (uint64_t)(uintptr_t)p) return cudaErrorInvalidValue;
+    emu_memory_free(s->memory, piece->base);
+    *piece = pieces[--n_pieces];
+    return cudaSuccess;
+}
+
+static bool on_device(const struct session *s, const void *p, size_t bytes) {
+    return emu_memory_at(s->memory, (uint64_t)(uintptr_t)p, bytes) != NULL;
+}
+/* Part of it is device memory, so all of it must be. */
+static bool leaves_device(const struct session *s, const void *p, size_t bytes) {
+    return on_device(s, p, 1) && !on_device(s, p, bytes);
+}
+
+static cudaError_t check_copy(const struct session *s, const void *to, const void *from,
+                              size_t bytes, enum cudaMemcpyKind kind) {
+    bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    if ((unsigned)kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
+    if (!to || !from) return cudaErrorInvalidValue;
+    if ((to_device && !on_device(s, to, bytes)) || (from_device && !on_device(s, from, bytes)) ||
+        leaves_device(s, to, bytes) || leaves_device(s, from, bytes))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t bytes,
+                        enum cudaMemcpyKind kind) {
+    if (!bytes) return cudaSuccess;
+    cudaError_t e = check_copy(s, to, from, bytes, kind);
+    if (!e) memmove(to, from, bytes);
+    return e;
+}
+
+cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
+    if (!bytes) return cudaSuccess;
+    if (!on_device(s, to, bytes)) return cudaErrorInvalidValue;
+    memset(to, value, bytes);
+    return cudaSuccess;
+}
+
+static cudaError_t copy_2d(struct session *s, void *to, size_t to_pitch, const void *from,
+                           size_t from_pitch, size_t width, size_t height,
+                           enum cudaMemcpyKind kind) {
+    cudaError_t e = cudaSuccess;
+    if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
+    for (size_t y = 0; y < height && !e; y++)
+        e = memory_copy(s, (char *)to + y * to_pitch, (const char *)from + y * from_pitch, width,
+                        kind);
+    return e;
+}
+
+/* ---- Allocation ------------------------------------------------------------------------------ */
+
+#define ALLOCATE(kind)                                                                             \
+    WITH_SESSION(s);                                                                               \
+    return cudart_leave(memory_alloc(s, p, bytes, kind))
+cudaError_t cudaMalloc(void **p, size_t bytes) { ALLOCATE(MEMORY_DEVICE); }
+cudaError_t cudaMallocHost(void **p, size_t bytes) { ALLOCATE(MEMORY_PINNED); }
+cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags) {
+    (void)flags;
+    ALLOCATE(MEMORY_PINNED);
+}
+cudaError_t cudaMallocManaged(void **p, size_t bytes, unsigned flags) {
+    (void)flags;
+    ALLOCATE(MEMORY_MANAGED);
+}
+cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
+    (void)stream;
+    ALLOCATE(MEMORY_DEVICE);
+}
+cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t stream) {
+    (void)pool, (void)stream;
+    ALLOCATE(MEMORY_DEVICE);
+}
+
+cudaError_t cudaMallocPitch(void **p, size_t *pitch, size_t width, size_t height) {
+    WITH_SESSION(s);
+    if (!pitch) return cudart_leave(cudaErrorInvalidValue);
+    *pitch = (width + 511) / 512 * 512;
+    return cudart_leave(memory_alloc(s, p, *pitch * height, MEMORY_DEVICE));
+}
+
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr *p, struct cudaExtent extent) {
+    WITH_SESSION(s);
+    if (!p) return cudart_leave(cudaErrorInvalidValue);
+    p->pitch = (extent.width + 511) / 512 * 512;
+    p->xsize = extent.width;
+    p->ysize = extent.height;
+    return cudart_leave(
+        memory_alloc(s, &p->ptr, p->pitch * extent.height * extent.depth, MEMORY_DEVICE));
+}
+
+#define RELEASE                                                                                    \
+    WITH_SESSION(s);                                                                               \
+    return cudart_leave(memory_free(s, p))
+cudaError_t cudaFree(void *p) { RELEASE; }
+cudaError_t cudaFreeHost(void *p) { RELEASE; }
+cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
+    (void)stream;
+    RELEASE;
+}
+
+cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags) {
+    WITH_SESSION(s);
+    (void)flags;
+    if (!p || !bytes) return cudart_leave(cudaErrorInvalidValue);
+    if (piece_of(p)) return cudart_leave(cudaErrorHostMemoryAlreadyRegistered);
+    uint64_t at = (uint64_t)(uintptr_t)p;
+    if (emu_memory_adopt(s->memory, at, bytes) || !add_piece(at, bytes, MEMORY_REGISTERED))
+        return cudart_leave(cudaErrorMemoryAllocation);
+    return cudart_leave(cudaSuccess);
+}
+
+cudaError_t cudaHostUnregister(void *p) {
+    WITH_SESSION(s);
+    struct piece *piece = piece_of(p);
+    if (!piece || piece->kind != MEMORY_REGISTERED)
+        return cudart_leave(cudaErrorHostMemoryNotRegistered);
+    emu_memory_disown(s->memory, piece->base);
+    *piece = pieces[--n_pieces];
+    return cudart_leave(cudaSuccess);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags) {
+    WITH_SESSION(s);
+    (void)flags;
+    if (!device || !on_device(s, host, 1)) return cudart_leave(cudaErrorInvalidValue);
+    *device = host;
+    return cudart_leave(cudaSuccess);
+}
+
+cudaError_t cudaHostGetFlags(unsigned *flags, void *p) {
+    WITH_SESSION(s);
+    (void)s;
+    if (!flags || !piece_of(p)) return cudart_leave(cudaErrorInvalidValue);
+    *flags = cudaHostAllocMapped;
+    return cudart_leave(cudaSuccess);
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void *p) {
+    WITH_SESSION(s);
+    const struct piece *piece = piece_of(p);
+    if (!a) return cudart_leave(cudaErrorInvalidValue);
+    memset(a, 0, sizeof *a);
+    enum memory_kind kind = piece                ? piece->kind
+                            : on_device(s, p, 1) ? MEMORY_DEVICE /* a variable of a module */
+                                                 : MEMORY_NONE;
+    static const enum cudaMemoryType types[] = {cudaMemoryTypeUnregistered, cudaMemoryTypeDevice,
+                                                cudaMemoryTypeHost, cudaMemoryTypeManaged,
+                                                cudaMemoryTypeHost};
+    a->type = types[kind];
+    a->device = kind == MEMORY_NONE ? -2 : 0;
+    a->devicePointer = kind == MEMORY_NONE ? NULL : (void *)(uintptr_t)p;
+    a->hostPointer = kind == MEMORY_DEVICE || kind == MEMORY_NONE ? NULL : (void *)(uintptr_t)p;
+    return cudart_leave(cudaSuccess);
+}
+
+cudaError_t cudaMemGetInfo(size_t *left, size_t *total) {
+    WITH_SESSION(s);
+    uint64_t used = 0;
+    for (int n = 0; n < n_pieces; n++) used += pieces[n].bytes;
+    if (total) *total = s->info.memory_bytes;
+    if (left) *left = used < s->info.memory_bytes ? s->info.memory_bytes - used : 0;
+    return cudart_leave(cudaSuccess);
+}
+
+/* ---- Copies ---------------------------------------------------------------------------------- */
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) {
+    WITH_SESSION(s);
+    return cudart_leave(memory_copy(s, to, from, bytes, kind));
+}
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+    (void)stream;
+    return cudaMemcpy(to, from, bytes, kind);
+}
+cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device,
+                           size_t bytes) {
+    if (to_device || from_device) return cudaErrorInvalidDevice;
+    return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                size_t bytes, cudaStream_t stream) {
+    (void)stream;
+    return cudaMemcpyPeer(to, to_device, from, from_device, bytes);
+}
+
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                         size_t width, size_t height, enum cudaMemcpyKind kind) {
+    WITH_SESSION(s);
+    return cudart_leave(copy_2d(s, to, to_pitch, from, from_pitch, width, height, kind));
+}
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                              size_t width, size_t height, enum cudaMemcpyKind kind,
+                              cudaStream_t stream) {
+    (void)stream;
+    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+}
+
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
+    if (p && (p->srcArray || p->dstArray)) return cudart_unsupported("cudaMemcpy3D of arrays");
+    WITH_SESSION(s);
+    if (!p) return cudart_leave(cudaErrorInvalidValue);
+    cudaError_t e = cudaSuccess;
+    for (size_t z = 0; z < p->extent.depth && !e; z++) {
+        const struct cudaPitchedPtr *to = &p->dstPtr, *from = &p->srcPtr;
+        size_t to_row = (p->dstPos.z + z) * to->ysize + p->dstPos.y;
+        size_t from_row = (p->srcPos.z + z) * from->ysize + p->srcPos.y;
+        e = copy_2d(s, (char *)to->ptr + to_row * to->pitch + p->dstPos.x, to->pitch,
+                    (const char *)from->ptr + from_row * from->pitch + p->srcPos.x, from->pitch,
+                    p->extent.width, p->extent.height, p->kind);
+    }
+    return cudart_leave(e);
+}
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
+    (void)stream;
+    return cudaMemcpy3D(p);
+}
+
+cudaError_t cudaMemset(void *p, int value, size_t bytes) {
+    WITH_SESSION(s);
+    return cudart_leave(memory_set(s, p, value, bytes));
+}
+cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream) {
+    (void)stream;
+    return cudaMemset(p, value, bytes);
+}
+cudaError_t cudaMemset2D(void *p, size_t pitch, int value, size_t width, size_t height) {
+    WITH_SESSION(s);
+    cudaError_t e = width > pitch && height > 1 ? cudaErrorInvalidValue : cudaSuccess;
+    for (size_t y = 0; y < height && !e; y++)
+        e = memory_set(s, (char *)p + y * pitch, value, width);
+    return cudart_leave(e);
+}
+cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream) {
+    (void)stream;
+    return cudaMemset2D(p, pitch, value, width, height);
+}
+cudaError_t cudaMemset3D(struct cudaPitchedPtr p, int value, struct cudaExtent extent) {
+    WITH_SESSION(s);
+    cudaError_t e = cudaSuccess;
+    for (size_t row = 0; row < extent.depth * p.ysize && !e; row++)
+        if (row % p.ysize < extent.height)
+            e = memory_set(s, (char *)p.ptr + row * p.pitch, value, extent.width);
+    return cudart_leave(e);
+}
+cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr p, int value, struct cudaExtent extent,
+                              cudaStream_t stream) {
+    (void)stream;
+    return cudaMemset3D(p, value, extent);
+}
+
+/* ---- Hints, which change nothing here -------------------------------------------------------- */
+
+cudaError_t cudaMemPrefetchAsync(const void *p, size_t bytes, struct cudaMemLocation where,
+                                 unsigned flags, cudaStream_t stream) {
+    WITH_SESSION(s);
+    (void)where, (void)flags, (void)stream;
+    return cudart_leave(on_device(s, p, bytes) ? cudaSuccess : cudaErrorInvalidValue);
+}
+cudaError_t cudaMemAdvise(const void *p, size_t bytes, enum cudaMemoryAdvise advice,
+                          struct cudaMemLocation where) {
+    WITH_SESSION(s);
+    (void)advice, (void)where;
+    return cudart_leave(on_device(s, p, bytes) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+/* One pool, which is all of memory. */
+static char pool;
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *out, int device) {
+    WITH_SESSION(s);
+    (void)s;
+    if (out) *out = (cudaMemPool_t)(void *)&pool;
+    return cudart_leave(!out     ? cudaErrorInvalidValue
+                        : device ? cudaErrorInvalidDevice
+                                 : cudaSuccess);
+}
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *out, int device) {
+    return cudaDeviceGetDefaultMemPool(out, device);
+}
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t given) {
+    (void)given;
+    return device ? cudaErrorInvalidDevice : cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t given, enum cudaMemPoolAttr a, void *value) {
+    (void)given, (void)a, (void)value;
+    return cudaSuccess;
+}
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t given, enum cudaMemPoolAttr a, void *value) {
+    (void)given, (void)a;
+    if (!value) return cudaErrorInvalidValue;
+    memset(value, 0, a <= cudaMemPoolReuseAllowInternalDependencies ? 4 : 8);
+    return cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t given, size_t bytes) {
+    (void)given, (void)bytes;
+    return cudaSuccess;
+}

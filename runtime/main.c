@@ -1,0 +1,186 @@
+/* build/run: starts a program with libraries that stand in for NVIDIA's, or runs one kernel. */
+#include "fatbin.h"
+#include "kernel.h"
+#include "settings.h"
+
+#include "common/base/interrupt.h"
+#include "common/base/path.h"
+#include "common/base/program.h"
+#include "common/base/reason.h"
+#include "common/base/revision.h"
+#include "profiler/counters.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail(const char *why, enum status otherwise) {
+    fprintf(stderr, "run: %s\n", why);
+    return reason_status(why, otherwise);
+}
+
+/* ---- The program, looked at before it starts ------------------------------------------------- */
+
+struct program {
+    const unsigned char *at; /* mapped; NULL: no ELF file, say a script */
+    size_t bytes;
+    const Elf64_Shdr *section;
+    int n_sections;
+    const char *names;
+};
+
+static void map_program(const char *path, struct program *p) {
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *p = (struct program){0};
+    if (fd < 0) return;
+    if (!fstat(fd, &status) && (size_t)status.st_size > sizeof(Elf64_Ehdr)) {
+        void *at = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        const Elf64_Ehdr *h = at;
+        if (at != MAP_FAILED && !memcmp(at, ELFMAG, SELFMAG) &&
+            h->e_shoff <= (size_t)status.st_size &&
+            h->e_shnum <= ((size_t)status.st_size - h->e_shoff) / sizeof(Elf64_Shdr)) {
+            p->at = at;
+            p->bytes = (size_t)status.st_size;
+            p->section = (const Elf64_Shdr *)(const void *)(p->at + h->e_shoff);
+            p->n_sections = h->e_shstrndx < h->e_shnum ? h->e_shnum : 0;
+            if (p->n_sections) p->names = (const char *)p->at + p->section[h->e_shstrndx].sh_offset;
+        }
+    }
+    close(fd);
+}
+
+static const Elf64_Shdr *find_section(const struct program *p, const char *name) {
+    for (int n = 0; n < p->n_sections; n++) {
+        const Elf64_Shdr *x = &p->section[n];
+        if (x->sh_type != SHT_NOBITS && x->sh_offset <= p->bytes &&
+            x->sh_size <= p->bytes - x->sh_offset && !strcmp(p->names + x->sh_name, name))
+            return x;
+    }
+    return NULL;
+}
+
+static bool holds(const struct program *p, const char *section, const char *text, size_t bytes) {
+    const Elf64_Shdr *x = find_section(p, section);
+    return x && memmem(p->at + x->sh_offset, x->sh_size, text, bytes);
+}
+
+/* Device code, but none that this chip can run: nothing of it would start. */
+static const char *check_device_code(const struct program *p, const char *path,
+                                     const struct chip *chip) {
+    const Elf64_Shdr *x = find_section(p, ".nv_fatbin");
+    char others[96] = "";
+    if (!x) return NULL;
+    for (size_t at = 0, bytes; at < x->sh_size; at += bytes ? bytes : 8) {
+        struct fatbin_ptx ptx;
+        bytes = fatbin_bytes(p->at + x->sh_offset + at, x->sh_size - at);
+        if (!bytes || !fatbin_find(p->at + x->sh_offset + at, bytes, chip, &ptx)) continue;
+        if (ptx.text) return NULL;
+        if (*ptx.others) memcpy(others, ptx.others, sizeof others);
+    }
+    if (!*others) return NULL;
+    return reason_as(STATUS_UNSUPPORTED,
+                     "%s has no PTX that %s can run, only: %s; build it with runtime/attnlab-nvcc",
+                     path, chip->name, others);
+}
+
+static const char *check_program(const char *path, const struct chip *chip) {
+    struct program p;
+    struct stat status;
+    if (stat(path, &status)) return reason_as(STATUS_USAGE, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(status.st_mode) || access(path, X_OK))
+        return reason_as(STATUS_USAGE, "%s is no program%s", path,
+                         strstr(path, ".cu") ? "; --kernel NAME runs one kernel of it" : "");
+    map_program(path, &p);
+    if (!p.at) return NULL; /* a script: what it starts is looked at by the library */
+    bool is_shared = holds(&p, ".dynstr", "libcudart.so.13", 16);
+    if (holds(&p, ".dynstr", "libcudart.so.", 13) && !is_shared)
+        return reason_as(STATUS_UNSUPPORTED,
+                         "%s is built for another CUDA than 13; build it with runtime/attnlab-nvcc",
+                         path);
+    if (find_section(&p, ".nv_fatbin") && !is_shared)
+        return reason_as(STATUS_UNSUPPORTED,
+                         "%s has the CUDA runtime inside (-cudart static); build it with "
+                         "runtime/attnlab-nvcc",
+                         path);
+    const char *why = check_device_code(&p, path, chip);
+    munmap((void *)(uintptr_t)p.at, p.bytes);
+    return why;
+}
+
+/* ---- Starting it ----------------------------------------------------------------------------- */
+
+/* PATH:before, so that the stand-ins are found first. */
+static void prepend(const char *variable, const char *path) {
+    const char *before = getenv(variable);
+    char *text = NULL;
+    if (asprintf(&text, "%s%s%s", path, before && *before ? ":" : "", before ? before : "") < 0)
+        return;
+    setenv(variable, text, 1);
+    free(text);
+}
+
+static const char *start_on_emulator(const struct settings *s, char **argv) {
+    char folder[PATH_MAX], library[PATH_MAX + 32], groups[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s/runtime", program_folder());
+    snprintf(library, sizeof library, "%s/libcudart.so.13", folder);
+    if (access(library, R_OK))
+        return reason_as(STATUS_FILE, "%s: %s (make build/run)", library, strerror(errno));
+    prepend("LD_LIBRARY_PATH", folder);
+    if (!getenv("ATTNLAB_GROUPS") && program_find("profiler/groups", groups, sizeof groups))
+        setenv("ATTNLAB_GROUPS", groups, 1);
+    return settings_to_environment(s, argv);
+}
+
+static const char *run_program(const struct settings *s, char **argv) {
+    char **program = argv + 1 + s->n_words;
+    const char *why = NULL;
+    bool emulate = s->device == DEVICE_EMU;
+    if (s->device == DEVICE_AUTO || s->device == DEVICE_CUDA) {
+        struct device *d = NULL;
+        const char *no_gpu = device_open(DEVICE_CUDA, NULL, &d);
+        device_close(d);
+        if (no_gpu && s->device == DEVICE_CUDA) return no_gpu;
+        emulate = no_gpu != NULL;
+    }
+    const struct chip *chip = chip_find(s->chip ? s->chip : "h200");
+    if (emulate && (why = check_program(program[0], chip))) return why;
+    if (emulate) {
+        why = start_on_emulator(s, argv);
+    } else {
+        if (s->n_words) /* programs on a GPU are not counted here */
+            fprintf(stderr, "run: on the GPU, without counts: --device emu has them\n");
+    }
+    if (why) return why;
+    fflush(NULL);
+    execv(program[0], program);
+    return reason_as(STATUS_USAGE, "%s: %s", program[0], strerror(errno));
+}
+
+int main(int argc, char **argv) {
+    struct settings s;
+    const char *why = settings_read(argc, argv, &s);
+    if (why) return fail(why, STATUS_USAGE);
+    if (s.help) {
+        settings_help(stdout, "build/run");
+    } else if (s.version) {
+        printf("attnlab run, %s\n", revision());
+    } else {
+        if (1 + s.n_words >= argc)
+            why =
+                reason_as(STATUS_USAGE, "which program? build/run [options] PROGRAM (see --help)");
+        if (!why && s.counters) why = counters_check(s.counters);
+        if (!why && s.json_path) why = path_writable(s.json_path);
+        if (!why) why = s.kernel ? kernel_run(&s, argc, argv) : run_program(&s, argv);
+        if (why) return fail(why, STATUS_DEVICE);
+    }
+    why = path_stdout();
+    return why ? fail(why, STATUS_FILE) : interrupt_signal() ? 128 + interrupt_signal() : 0;
+}

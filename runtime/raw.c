@@ -1,0 +1,223 @@
+#include "raw.h"
+
+#include "common/base/reason.h"
+#include "common/device/emu_counters.h"
+#include "profiler/attribution.h"
+#include "profiler/counters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "sgemm" of "sgemm<(int)32>" */
+static bool is_called(const char *symbol, const char *name) {
+    char *shown = session_shown_name(symbol);
+    size_t length = strlen(name);
+    bool is =
+        shown && (!strcmp(shown, name) || (!strncmp(shown, name, length) && shown[length] == '<'));
+    is |= !strcmp(symbol, name);
+    free(shown);
+    return is;
+}
+
+static const char *find_symbol(const struct emu_module *m, const char *name, const char **out) {
+    char all[512] = "", meant[512] = "";
+    int n_meant = 0;
+    const char *symbol;
+    for (int i = 0; (symbol = emu_module_kernel_name(m, i)); i++) {
+        char *shown = session_shown_name(symbol);
+        bool is = is_called(symbol, name);
+        char *list = is ? meant : all;
+        size_t n = strlen(list);
+        snprintf(list + n, sizeof all - n, "%s%s", n ? ", " : "", shown ? shown : symbol);
+        free(shown);
+        if (is) *out = symbol, n_meant++;
+    }
+    if (n_meant == 1) return NULL;
+    if (n_meant)
+        return reason_as(STATUS_USAGE, "several kernels are called %.64s: %.300s", name, meant);
+    return reason_as(STATUS_USAGE, "no kernel %.64s; there %s %.300s", name, *all ? "are" : "is",
+                     *all ? all : "none");
+}
+
+const char *raw_open(const void *data, size_t bytes, const char *name, struct kernel **out) {
+    struct session *s = session_lock();
+    struct fatbin_ptx ptx = {0};
+    const char *symbol = NULL, *why;
+    if (!s) return "the emulator cannot be opened";
+    unsigned char *copy = malloc(bytes + 1); /* it stays: names and PTX point into it */
+    if (!copy) {
+        session_unlock();
+        return "no memory for a kernel";
+    }
+    memcpy(copy, data, bytes);
+    copy[bytes] = 0;
+    if (!fatbin_find(copy, bytes, &s->info.chip, &ptx)) {
+        ptx.text = (const char *)copy;
+        ptx.bytes = bytes;
+    }
+    struct image *i = session_add_image(s, &ptx);
+    why = i ? session_load(s, i) : "no memory for a kernel";
+    if (why) why = reason_as(STATUS_UNSUPPORTED, "%s", why);
+    if (!why) why = find_symbol(i->module, name, &symbol);
+    *out = why ? NULL : session_kernel(s, i, symbol);
+    if (!why && !*out) why = "no memory for a kernel";
+    session_unlock();
+    return why;
+}
+
+static const char *check_args(const struct kernel *k, const struct raw_arg *arg, int n) {
+    int wanted = emu_kernel_params(k->code);
+    if (n != wanted)
+        return reason_as(STATUS_USAGE, "%s takes %d argument%s, %d %s given", k->shown, wanted,
+                         wanted == 1 ? "" : "s", n, n == 1 ? "is" : "are");
+    for (int a = 0; a < n; a++) {
+        size_t bytes = emu_kernel_param_bytes(k->code, a),
+               mine = arg[a].is_array ? 8 : arg[a].bytes;
+        if (bytes != mine)
+            return reason_as(STATUS_USAGE, "argument %d of %s has %zu bytes, %s has %zu", a + 1,
+                             k->shown, bytes,
+                             arg[a].is_array ? "an array's address" : "what is given", mine);
+    }
+    return NULL;
+}
+
+static const char *fault_text(enum fault f, const struct kernel *k) {
+    switch (f) {
+    case FAULT_NONE:
+        return NULL;
+    case FAULT_CONFIG:
+        return reason_as(STATUS_USAGE, "%s: no device takes this grid and block", k->shown);
+    case FAULT_VALUE:
+    case FAULT_MEMORY:
+        return reason_as(STATUS_USAGE,
+                         "%s cannot be launched like this: see its shared memory, "
+                         "registers, clusters and launch bounds",
+                         k->shown);
+    default:
+        return NULL; /* a failed check: it was reported */
+    }
+}
+
+const char *raw_launch(struct kernel *k, const struct emu_grid *config, const struct raw_arg *arg,
+                       int n) {
+    struct session *s = session_lock();
+    uint64_t device[EMU_MAX_ARGS] = {0};
+    void *args[EMU_MAX_ARGS];
+    const char *why = n > EMU_MAX_ARGS ? "too many arguments" : check_args(k, arg, n);
+    for (int a = 0; a < n && !why; a++) {
+        args[a] = arg[a].is_array ? (void *)&device[a] : arg[a].at;
+        if (!arg[a].is_array) continue;
+        why = emu_memory_alloc(s->memory, arg[a].bytes, &device[a]);
+        if (!why && arg[a].bytes)
+            memcpy(emu_memory_at(s->memory, device[a], arg[a].bytes), arg[a].at, arg[a].bytes);
+    }
+    struct emu_grid g = *config;
+    if (!why && g.shared_bytes > 49152u - (unsigned)emu_kernel_static_shared(k->code))
+        k->max_dynamic_shared = (int)g.shared_bytes; /* asked for, as a host program would */
+    if (!why) why = fault_text(session_launch(s, k, &g, args), k);
+    for (int a = 0; a < n && n <= EMU_MAX_ARGS; a++) {
+        if (!device[a]) continue;
+        if (arg[a].bytes)
+            memcpy(arg[a].at, emu_memory_at(s->memory, device[a], arg[a].bytes), arg[a].bytes);
+        emu_memory_free(s->memory, device[a]);
+    }
+    session_unlock();
+    return why;
+}
+
+/* ---- For attnlab.py: strings live until the same call is made again --------------------------- */
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Options of build/run, one a line, before the first kernel is opened. */
+EXPORT const char *attnlab_options(const char *lines);
+EXPORT const char *attnlab_options(const char *lines) {
+    struct settings s;
+    setenv("ATTNLAB_RUN", lines, 1);
+    const char *why = settings_from_environment(&s);
+    if (!why) session_lock() ? session_unlock() : (void)(why = "the emulator cannot be opened");
+    unsetenv("ATTNLAB_RUN"); /* not for programs that are started from here */
+    return why;
+}
+
+EXPORT const char *attnlab_open(const void *image, size_t bytes, const char *name, void **out);
+EXPORT const char *attnlab_open(const void *image, size_t bytes, const char *name, void **out) {
+    return raw_open(image, bytes, name, (struct kernel **)(void *)out);
+}
+
+/* grid, block, cluster: 3 numbers each; one `is_array`, address and size for each argument. */
+EXPORT const char *attnlab_launch(void *kernel, const unsigned *extents, unsigned shared_bytes,
+                                  int n, const int *is_array, void *const *at, const size_t *bytes);
+EXPORT const char *attnlab_launch(void *kernel, const unsigned *extents, unsigned shared_bytes,
+                                  int n, const int *is_array, void *const *at,
+                                  const size_t *bytes) {
+    struct emu_grid g = {.shared_bytes = shared_bytes};
+    struct raw_arg arg[EMU_MAX_ARGS];
+    if (n > EMU_MAX_ARGS) return "too many arguments";
+    memcpy(g.grid, extents, sizeof g.grid);
+    memcpy(g.block, extents + 3, sizeof g.block);
+    memcpy(g.cluster, extents + 6, sizeof g.cluster);
+    for (int a = 0; a < n; a++) arg[a] = (struct raw_arg){at[a], bytes[a], is_array[a]};
+    return raw_launch(kernel, &g, arg, n);
+}
+
+static char *text;
+static size_t text_bytes;
+static FILE *begin_text(void) {
+    free(text);
+    text = NULL;
+    return open_memstream(&text, &text_bytes);
+}
+
+/* "name value unit source" lines, of all launches of the kernel; `groups` NULL: all raw counts. */
+EXPORT const char *attnlab_counters(void *kernel, const char *groups);
+EXPORT const char *attnlab_counters(void *kernel, const char *groups) {
+    struct kernel *k = kernel;
+    struct session *s = session_lock();
+    struct counters raw = {0}, c = {0};
+    struct occupancy o;
+    FILE *out = begin_text();
+    const struct launch *l = k->n_launches ? &k->launch[k->n_launches - 1] : NULL;
+    if (out && l && !emu_counters_of(k->result, &s->info.chip, &raw)) {
+        int threads = (int)(l->block[0] * l->block[1] * l->block[2]);
+        const char *unknown = k->n_registers < 0
+                                  ? "no cubin says how many registers it takes"
+                                  : session_occupancy(s, k, threads, (int)l->shared_bytes, &o);
+        bool grouped = groups && !counters_emulated(&raw, &o, unknown, threads, groups, &c);
+        const struct counters *shown = grouped ? &c : &raw;
+        for (int i = 0; i < shown->n; i++)
+            if (!*shown->counter[i].reason)
+                fprintf(out, "%s\t%.17g\t%s\t%s\n", shown->counter[i].name, shown->counter[i].value,
+                        shown->counter[i].unit, counter_source_name(shown->counter[i].source));
+    }
+    counters_free(&raw);
+    counters_free(&c);
+    if (out) fclose(out);
+    session_unlock();
+    return text;
+}
+
+EXPORT const char *attnlab_source(void *kernel);
+EXPORT const char *attnlab_source(void *kernel) {
+    struct kernel *k = kernel;
+    struct source source = {0};
+    FILE *out = begin_text();
+    session_lock();
+    if (out && !emu_source_of(k->result, &source)) attribution_print(&source, ".cu", out);
+    source_free(&source);
+    if (out) fclose(out);
+    session_unlock();
+    return text;
+}
+
+/* The failed checks, each ended by a byte 1. */
+EXPORT const char *attnlab_reports(void *kernel);
+EXPORT const char *attnlab_reports(void *kernel) {
+    struct kernel *k = kernel;
+    FILE *out = begin_text();
+    for (int r = 0; out && r < emu_result_reports(k->result); r++)
+        fprintf(out, "%s\001", emu_result_report(k->result, r));
+    if (out) fclose(out);
+    return text;
+}

@@ -1,0 +1,18 @@
+/* Kernels without host code: loaded from a fat binary or PTX, launched on arrays of the host, which
+ * are copied to the device and back. The functions attnlab_* are what attnlab.py calls.
+ *
+ *   raw_open - raw_launch ... - attnlab_counters, attnlab_source, attnlab_reports */
+#pragma once
+
+#include "session.h"
+
+struct raw_arg {
+    void *at; /* an array's data, or the value */
+    size_t bytes;
+    bool is_array;
+};
+
+/* `name`: the symbol, or what C++ calls it; one that several kernels share is refused. */
+const char *raw_open(const void *image, size_t bytes, const char *name, struct kernel **out);
+const char *raw_launch(struct kernel *k, const struct emu_grid *config, const struct raw_arg *arg,
+                       int n);

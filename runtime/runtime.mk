@@ -1,0 +1,45 @@
+# build/run, and the libraries that stand in for NVIDIA's in the programs that it starts: one file under
+# three names. Its objects are compiled for a shared library, in build/pic.
+
+RUN_SRC := $(filter-out runtime/main.c,$(wildcard runtime/*.c))
+STANDIN := $(BUILD)/runtime/libattnlab.so
+PIC_LIB := $(BUILD)/pic/libattnlab.a
+
+$(BUILD)/pic/%.o: CFLAGS += -fPIC -fvisibility=hidden
+$(BUILD)/pic/emulator/%.o: CFLAGS += -O3
+$(BUILD)/pic/profiler/%.o: CPPFLAGS += -isystem profiler/cxx
+$(BUILD)/pic/common/base/revision.o: CPPFLAGS += -DREVISION='"$(REVISION)"'
+$(BUILD)/pic/common/base/revision.o: $(BUILD)/revision
+$(BUILD)/pic/%.o: %.c | $$(@D)/.dir
+	@$(if $(V),,echo "cc -fPIC $<")
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(PIC_LIB): $(LIB_SRC:%.c=$(BUILD)/pic/%.o)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(STANDIN): $(RUN_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) runtime/versions.ld | $$(@D)/.dir
+	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,--version-script=runtime/versions.ld -Wl,-z,defs \
+	    -o $@ $(filter %.o %.a,$^) $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
+	@cd $(@D) && for name in libcudart.so.13 libcuda.so.1 libcublas.so.13 libcublasLt.so.13; do ln -sfn $(@F) $$name; ln -sfn $(@F) $${name%.so.*}.so; done
+
+$(BUILD)/run: $(BUILD)/runtime/main.o $(RUN_SRC:%.c=$(BUILD)/%.o) $(LIB) | $(STANDIN)
+	$(LINK)
+
+# make run PROGRAM="./sgemm its arguments" ARGS=--source; make run KERNEL=my.cu ARGS="--kernel sgemm --grid 8x8 ..."
+.PHONY: run-own
+run-own: $(BUILD)/run
+	@$(if $(PROGRAM),$(if $(KERNEL),echo "make: PROGRAM and KERNEL: one of them" >&2; exit 2))
+	@mkdir -p results 2> /dev/null || true
+	@set -f; set -- --device "$$DEVICE" $${J:+"--jobs=$$J"} $${CHIP:+"--chip=$$CHIP"} --json results/run.jsonl; \
+	    if [ -n "$$KERNEL" ]; then $(BUILD)/run "$$@" $$ARGS "$$KERNEL"; else $(BUILD)/run "$$@" $$ARGS -- $$PROGRAM; fi
+
+EXAMPLES := $(patsubst examples/%.cu,$(BUILD)/examples/%,$(wildcard examples/*.cu))
+$(EXAMPLES): $(BUILD)/examples/%: examples/%.cu examples/check.h runtime/attnlab-nvcc | $(STANDIN) $$(@D)/.dir
+	@echo "nvcc $@"
+	$(Q)BUILD=$(BUILD) NVCC=$(NVCC) runtime/attnlab-nvcc -O3 -std=c++17 -o $@ $<
+
+.PHONY: examples
+examples: $(EXAMPLES) $(BUILD)/run ## small programs that check themselves, in build/examples: make run PROGRAM=build/examples/sgemm
+
+test: $(BUILD)/run $(EXAMPLES)

@@ -1,0 +1,387 @@
+#include "session.h"
+
+#include "common/base/interrupt.h"
+#include "common/base/reason.h"
+#include "common/device/emu_counters.h"
+#include "emulator/core/failed_check.h"
+#include "emulator/core/state.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static struct session *session;
+static bool failed, ended;
+
+/* ---- What is said ---------------------------------------------------------------------------- */
+
+void session_say(const char *format, ...) {
+    static struct said {
+        struct said *next;
+        char text[];
+    } * all;
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (struct said *s = all; s; s = s->next)
+        if (!strcmp(s->text, text)) return;
+    struct said *s = malloc(sizeof *s + strlen(text) + 1);
+    if (s) {
+        strcpy(s->text, text);
+        s->next = all;
+        all = s;
+    }
+    fflush(stdout);
+    fprintf(stderr, "run: %s\n", text);
+}
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+/* The program has returned from main or called exit. */
+static void at_exit(int status, void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    if (ended || !session) return;
+    ended = true;
+    fflush(NULL);
+    if (interrupt_signal()) status = 128 + interrupt_signal(); /* a sleep of main's ended early */
+    int mine = session_report(session, status);
+    fflush(NULL);
+    if (mine != status || interrupt_signal()) _exit(mine);
+}
+
+static int wake[2]; /* a pipe: from the signal handler to the thread that ends the program */
+
+static void on_signal(int signal) {
+    int kept = errno;
+    unsigned char byte = (unsigned char)signal;
+    interrupt_note(signal); /* the launch under way ends within 0.1 s */
+    ssize_t n = write(wake[1], &byte, 1);
+    (void)n;
+    errno = kept;
+}
+
+static void *end_by_signal(void *unused) {
+    unsigned char signal;
+    while (read(wake[0], &signal, 1) != 1) {
+    }
+    pthread_mutex_lock(&lock);
+    if (!ended && session) {
+        ended = true;
+        fflush(NULL);
+        session_report(session, 128 + signal);
+        fflush(NULL);
+    }
+    _exit(128 + signal);
+    return unused;
+}
+
+/* SIGINT and SIGTERM, unless the program has handlers of its own. */
+static void catch_signals(void) {
+    static const int signals[] = {SIGINT, SIGTERM};
+    struct sigaction mine = {.sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    pthread_t thread;
+    if (pipe(wake) || pthread_create(&thread, NULL, end_by_signal, NULL)) return;
+    pthread_detach(thread);
+    for (int i = 0; i < 2; i++) {
+        struct sigaction before;
+        if (!sigaction(signals[i], NULL, &before) && before.sa_handler == SIG_DFL)
+            sigaction(signals[i], &mine, NULL);
+    }
+}
+
+/* ---- The device ------------------------------------------------------------------------------ */
+
+static const char *open_session(struct session **out) {
+    struct session *s = calloc(1, sizeof *s);
+    if (!s) return "no memory for the emulator";
+    const char *why = settings_from_environment(&s->settings);
+    if (!why) why = emu_memory_open(&s->memory);
+    if (why) {
+        free(s);
+        return why;
+    }
+    struct device_info *info = &s->info;
+    info->chip = *chip_find(s->settings.chip ? s->settings.chip : "h200");
+    info->is_emulator = true;
+    info->memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    snprintf(info->name, sizeof info->name, "emulator (%s)", info->chip.name);
+    snprintf(info->toolkit, sizeof info->toolkit, "%d.%d", CUDA_VERSION / 1000,
+             CUDA_VERSION % 1000 / 10);
+    *out = s;
+    return NULL;
+}
+
+/* Before main and before the program's own handlers of exit, so that this one runs after them. */
+__attribute__((constructor)) static void begin(void) {
+    if (getenv("ATTNLAB_RUN")) on_exit(at_exit, NULL);
+}
+
+struct session *session_lock(void) {
+    pthread_mutex_lock(&lock);
+    if (!session && !failed) {
+        const char *why = open_session(&session);
+        if (why) {
+            failed = true;
+            session_say("%s", why);
+        } else if (getenv("ATTNLAB_RUN")) {
+            catch_signals();
+        }
+    }
+    if (!session) pthread_mutex_unlock(&lock);
+    return session;
+}
+
+void session_unlock(void) { pthread_mutex_unlock(&lock); }
+
+/* ---- Images and kernels ---------------------------------------------------------------------- */
+
+struct image *session_add_image(struct session *s, const struct fatbin_ptx *ptx) {
+    struct image *i = calloc(1, sizeof *i), **last = &s->images;
+    if (!i) return NULL;
+    i->ptx = *ptx;
+    while (*last) last = &(*last)->next;
+    return *last = i;
+}
+
+/* Its kernels were counted, and stay for the report. */
+void session_drop_image(struct session *s, struct image *i) { (void)s, (void)i; }
+
+const char *session_load(struct session *s, struct image *i) {
+    const char *why = NULL;
+    if (i->module || i->why) return i->why;
+    if (!i->ptx.text)
+        why = reason_as(STATUS_UNSUPPORTED,
+                        "no PTX that %s can run in the program, only: %s; build it with "
+                        "runtime/attnlab-nvcc",
+                        s->info.chip.name, *i->ptx.others ? i->ptx.others : "nothing");
+    else
+        why =
+            emu_module_open(s->memory, i->ptx.text, i->ptx.bytes, "the program's PTX", &i->module);
+    if (!why) return NULL;
+    i->why = strdup(why);
+    session_say("%s", why);
+    return i->why;
+}
+
+/* "void sgemm<(int)32>(float const*)" -> "sgemm<(int)32>"; C names stay. */
+char *session_shown_name(const char *symbol) {
+    char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
+    void *found = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    static void *library;
+    if (!found && (library || (library = dlopen("libstdc++.so.6", RTLD_NOW))))
+        found = dlsym(library, "__cxa_demangle");
+    memcpy(&demangle, &found, sizeof demangle);
+    int status = -1;
+    char *whole = demangle ? demangle(symbol, NULL, NULL, &status) : NULL;
+    if (status || !whole) return strdup(symbol);
+    char *begin = strncmp(whole, "void ", 5) ? whole : whole + 5, *end = begin + strlen(begin);
+    for (int depth = 0; end > begin;) { /* the parameters: the last (...) */
+        end--;
+        depth += (*end == ')') - (*end == '(');
+        if (*end == '(' && !depth) break;
+    }
+    char *name = strndup(begin, end > begin ? (size_t)(end - begin) : strlen(begin));
+    free(whole);
+    return name;
+}
+
+struct kernel *session_kernel(struct session *s, struct image *i, const char *name) {
+    struct kernel **last = &s->kernels;
+    for (; *last; last = &(*last)->next)
+        if ((*last)->image == i && !strcmp((*last)->name, name)) return *last;
+    if (session_load(s, i)) return NULL;
+    const struct emu_kernel *code = emu_module_kernel(i->module, name);
+    struct kernel *k = code ? calloc(1, sizeof *k) : NULL;
+    if (!k) return NULL;
+    k->image = i;
+    k->name = strdup(name);
+    k->shown = session_shown_name(name);
+    k->code = code;
+    k->max_dynamic_shared = -1;
+    k->n_registers = i->ptx.cubin ? fatbin_registers(i->ptx.cubin, i->ptx.cubin_bytes, name) : -1;
+    if (!k->name || !k->shown || emu_result_open(&k->result)) return NULL;
+    return *last = k;
+}
+
+/* ---- Launches -------------------------------------------------------------------------------- */
+
+static struct sums sums_of(const struct emu_result *r) {
+    struct sums s = {0};
+    for (struct emu_counted at = {0}; emu_result_next(r, &at);) {
+        const struct emu_count *c = at.count;
+        const enum emu_class class = at.inst->class;
+        s.executed += (double)c->executed;
+        s.threads += 32.0 * (double)c->executed - (double)c->lanes_off;
+        s.sectors += (double)c->sectors;
+        s.sectors_ideal += (double)c->sectors_ideal;
+        if (class != EMU_TMA) { /* as the hardware's counters by instruction */
+            s.wavefronts += (double)c->wavefronts;
+            s.wavefronts_ideal += (double)c->wavefronts_ideal;
+        }
+        if (class == EMU_HMMA || class == EMU_HGMMA)
+            s.tensor += (double)c->executed * at.inst->units;
+    }
+    return s;
+}
+
+static struct sums minus(struct sums a, struct sums b) {
+    return (struct sums){a.executed - b.executed,     a.threads - b.threads,
+                         a.sectors - b.sectors,       a.sectors_ideal - b.sectors_ideal,
+                         a.wavefronts - b.wavefronts, a.wavefronts_ideal - b.wavefronts_ideal,
+                         a.tensor - b.tensor};
+}
+
+static enum fault fault_of(int kind) {
+    switch (kind) {
+    case EMU_BAD_GLOBAL:
+        return FAULT_ADDRESS;
+    case EMU_MISALIGNED:
+        return FAULT_ALIGNMENT;
+    case EMU_BAD_SHARED:
+    case EMU_BAD_LOCAL:
+    case EMU_TRAP:
+        return FAULT_LAUNCH;
+    case EMU_DEADLOCK:
+    case EMU_ENDLESS:
+        return FAULT_TIMEOUT;
+    default:
+        return FAULT_NONE; /* a GPU would go on */
+    }
+}
+
+/* The rules that a GPU answers with codes of their own. */
+static enum fault check_config(const struct session *s, const struct kernel *k,
+                               const struct emu_grid *g) {
+    uint64_t threads = (uint64_t)g->block[0] * g->block[1] * g->block[2];
+    if (!g->grid[0] || !g->grid[1] || !g->grid[2] || !threads || threads > 1024 ||
+        g->block[2] > 64 || g->grid[1] > 65535 || g->grid[2] > 65535 || g->grid[0] > 0x7fffffff)
+        return FAULT_CONFIG;
+    int most = k->max_dynamic_shared >= 0 ? k->max_dynamic_shared
+                                          : 49152 - emu_kernel_static_shared(k->code);
+    if ((int64_t)g->shared_bytes > most) return FAULT_VALUE;
+    struct occupancy o;
+    if (k->n_registers > 0 && !session_occupancy(s, k, (int)threads, (int)g->shared_bytes, &o) &&
+        o.blocks_per_sm == 0)
+        return FAULT_MEMORY;
+    return FAULT_NONE;
+}
+
+static struct launch *add_launch(struct kernel *k) {
+    if (k->n_launches == k->capacity) {
+        int capacity = k->capacity ? 2 * k->capacity : 8;
+        struct launch *more = realloc(k->launch, (size_t)capacity * sizeof *more);
+        if (!more) return NULL;
+        k->launch = more;
+        k->capacity = capacity;
+    }
+    return &k->launch[k->n_launches++];
+}
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Counts how often this launch was made in a row; true if it need not be run again. */
+static bool is_repeated(struct session *s, struct kernel *k, const struct emu_grid *g) {
+    size_t bytes = 0, at = 0;
+    for (int a = 0; a < g->n_args; a++) bytes += g->arg_bytes[a];
+    unsigned char *args = malloc(bytes ? bytes : 1);
+    if (!args) return false;
+    for (int a = 0; a < g->n_args; at += g->arg_bytes[a++])
+        memcpy(args + at, g->arg[a], g->arg_bytes[a]);
+    const struct emu_grid *before = &s->last.grid;
+    bool same = s->last.kernel == k && !memcmp(before->grid, g->grid, sizeof g->grid) &&
+                !memcmp(before->block, g->block, sizeof g->block) &&
+                !memcmp(before->cluster, g->cluster, sizeof g->cluster) &&
+                before->shared_bytes == g->shared_bytes && !memcmp(s->last.args, args, bytes);
+    free(s->last.args);
+    s->last.args = args;
+    s->last.kernel = k;
+    s->last.grid = *g;
+    s->last.times = same ? s->last.times + 1 : 1;
+    return s->last.times > s->settings.repeats;
+}
+
+/* A launch like the one before it, which is not run. */
+static enum fault skip_launch(struct session *s, struct kernel *k) {
+    struct launch *l = add_launch(k);
+    if (!l) return FAULT_MEMORY;
+    *l = k->launch[k->n_launches - 2];
+    l->seconds = 0;
+    s->n_skipped++;
+    s->n_launches++;
+    return FAULT_NONE;
+}
+
+enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
+                          void *const *args) {
+    struct emu_grid g = *config;
+    enum fault fault = check_config(s, k, &g);
+    if (fault) return fault;
+    g.n_args = emu_kernel_params(k->code);
+    if (g.n_args > EMU_MAX_ARGS) {
+        session_say("%s takes %d arguments; %d at most run here", k->shown, g.n_args, EMU_MAX_ARGS);
+        return FAULT_VALUE;
+    }
+    for (int a = 0; a < g.n_args; a++) {
+        if (!args[a]) return FAULT_VALUE;
+        g.arg[a] = args[a];
+        g.arg_bytes[a] = emu_kernel_param_bytes(k->code, a);
+    }
+    if (s->settings.repeats && is_repeated(s, k, &g) && k->n_launches) return skip_launch(s, k);
+    int n_before = emu_result_reports(k->result);
+    double begin_s = now_s();
+    fflush(stdout); /* what the kernel prints comes after what the program printed */
+    const char *why =
+        emu_launch(s->memory, k->code, &g, &s->info.chip, &s->settings.emulator, k->result);
+    bool stopped = interrupt_signal() != 0;
+    if (stopped) why = NULL; /* what it did until then is counted */
+    if (why) {
+        session_say("%s", why);
+        return FAULT_VALUE;
+    }
+    struct launch *l = add_launch(k);
+    if (!l) return FAULT_MEMORY;
+    struct sums total = sums_of(k->result);
+    *l = (struct launch){.sums = minus(total, k->total), .seconds = now_s() - begin_s};
+    l->shared_bytes = g.shared_bytes;
+    memcpy(l->grid, g.grid, sizeof l->grid);
+    memcpy(l->block, g.block, sizeof l->block);
+    memcpy(l->cluster, g.cluster, sizeof l->cluster);
+    k->total = total;
+    s->seconds += l->seconds;
+    s->n_launches++;
+    if (stopped) { /* the thread that ends the program takes over */
+        session_unlock();
+        for (;;) pause();
+    }
+    for (int r = n_before; r < emu_result_reports(k->result); r++) {
+        fflush(stdout);
+        fprintf(stderr, "run: %s\n", emu_result_report(k->result, r));
+        s->n_reports++;
+        if (!fault) fault = fault_of(emu_result_report_kind(k->result, r));
+        if (emu_result_report_kind(k->result, r) == EMU_TRAP &&
+            strstr(emu_result_report(k->result, r), "assertion"))
+            fault = FAULT_ASSERT;
+    }
+    return fault;
+}
+
+const char *session_occupancy(const struct session *s, const struct kernel *k, int threads,
+                              int dynamic_shared, struct occupancy *out) {
+    return occupancy_of(&s->info.chip, k->n_registers > 0 ? k->n_registers : 16,
+                        emu_kernel_static_shared(k->code), dynamic_shared, threads, out);
+}

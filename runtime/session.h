@@ -1,0 +1,105 @@
+/* The device of a program that runs on the emulator: opened at the first call, reported when the
+ * program ends. One call at a time: every entry of the libraries takes session_lock().
+ *
+ *   image    what one fat binary, or one module file, holds     kernel   a function of it
+ *   launch   one row of the report                               sums     what instructions did */
+#pragma once
+
+#include "fatbin.h"
+#include "settings.h"
+
+#include "emulator/emulator.h"
+#include "profiler/occupancy.h"
+
+#include <pthread.h>
+
+struct image {
+    struct fatbin_ptx ptx;
+    struct emu_module *module; /* NULL: not loaded yet */
+    char *why;                 /* not NULL: it cannot be, and this is why */
+    struct image *next;
+};
+
+struct sums { /* over the instructions of a kernel */
+    double executed, threads;
+    double sectors, sectors_ideal;       /* of global memory, 32 bytes */
+    double wavefronts, wavefronts_ideal; /* of shared memory */
+    double tensor;                       /* tensor instructions, in SASS terms */
+};
+
+struct launch {
+    unsigned grid[3], block[3], cluster[3], shared_bytes; /* dynamic */
+    struct sums sums;
+    double seconds; /* that the emulator took; 0: it was not run, but is like the one before */
+};
+
+struct kernel {
+    struct kernel *next; /* in the order of first use */
+    struct image *image;
+    char *name, *shown; /* symbol; as C++ calls it */
+    const struct emu_kernel *code;
+    int n_registers;           /* -1: nobody knows */
+    int max_dynamic_shared;    /* what the program asked for, else -1 */
+    bool non_portable_cluster; /* more than 8 blocks in a cluster were allowed */
+    struct emu_result *result; /* NULL: never launched */
+    struct sums total;
+    int n_launches, capacity;
+    struct launch *launch;
+};
+
+/* What became of a launch, as CUDA's codes see it. */
+enum fault {
+    FAULT_NONE,
+    FAULT_CONFIG,    /* grid or block that no device takes */
+    FAULT_VALUE,     /* shared memory, cluster, launch bounds */
+    FAULT_ADDRESS,   /* global memory out of bounds */
+    FAULT_ALIGNMENT, /* misaligned */
+    FAULT_LAUNCH,    /* shared or local out of bounds, trap, ... */
+    FAULT_ASSERT,
+    FAULT_TIMEOUT, /* deadlock, or the end that --timeout makes */
+    FAULT_MEMORY
+};
+
+struct session {
+    struct settings settings;
+    struct device_info info;
+    struct emu_memory *memory;
+    struct image *images;
+    struct kernel *kernels;
+    int n_reports;             /* failed checks */
+    bool timed;                /* the program asked for the time between events */
+    int n_launches, n_skipped; /* by --repeats */
+    double seconds;            /* in launches */
+    struct {                   /* the last launch */
+        struct kernel *kernel;
+        struct emu_grid grid;
+        unsigned char *args;
+        int times; /* in a row */
+    } last;
+};
+
+/* Locks, and opens the device at the first call. NULL, after a line on stderr: there is none. */
+struct session *session_lock(void);
+void session_unlock(void);
+
+struct image *session_add_image(struct session *s, const struct fatbin_ptx *ptx);
+void session_drop_image(struct session *s, struct image *i);
+/* NULL, or why (image->why): the module is parsed at its first use. */
+const char *session_load(struct session *s, struct image *i);
+/* NULL: the image has no such kernel, or cannot be loaded (image->why). */
+struct kernel *session_kernel(struct session *s, struct image *i, const char *name);
+/* What C++ calls a symbol, without its parameters: free() it. */
+char *session_shown_name(const char *symbol);
+/* Runs it; args as cudaLaunchKernel takes them. What goes wrong is printed. */
+enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
+                          void *const *args);
+/* Of this kernel on this chip; registers that nobody knows bound nothing. */
+const char *session_occupancy(const struct session *s, const struct kernel *k, int threads,
+                              int dynamic_shared, struct occupancy *out);
+
+/* "run: ..." on stderr, once for each text. */
+void session_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* report.c: prints what was counted and appends the record. Returns what the program shall exit
+ * with if it would exit with `status`. */
+int session_report(struct session *s, int status);

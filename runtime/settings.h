@@ -1,0 +1,37 @@
+/* What build/run was told, and how it reaches the library in the program that it starts: the same
+ * words in the environment variable ATTNLAB_RUN, one a line. */
+#pragma once
+
+#include "common/device/device.h"
+#include "emulator/emulator.h"
+
+#include <stdio.h>
+
+enum { SETTINGS_MAX_ARGS = 64 };
+
+struct settings {
+    enum device_kind device;
+    const char *chip; /* "h200" */
+    struct emu_options emulator;
+    bool source;       /* print counts beside source lines */
+    bool every_launch; /* print a row for each launch */
+    int repeats;       /* > 0: of equal launches in a row, so many are run */
+    bool csv, quiet, help, version;
+    const char *counters; /* group names, or NULL: the table only */
+    const char *json_path;
+    /* one kernel without a program of its own (kernel.h) */
+    const char *kernel;
+    unsigned grid[3], block[3], cluster[3], shared_bytes;
+    int n_args, n_expected;
+    const char *arg[SETTINGS_MAX_ARGS], *expected[SETTINGS_MAX_ARGS];
+    double tolerance;
+    int n_words; /* of argv that were options: what follows is the program */
+};
+
+/* Reads options up to the first word that is none. */
+const char *settings_read(int argc, char **argv, struct settings *out);
+void settings_help(FILE *f, const char *program);
+
+/* argv[1..n_words] <-> $ATTNLAB_RUN */
+const char *settings_to_environment(const struct settings *s, char **argv);
+const char *settings_from_environment(struct settings *out);

@@ -1,0 +1,137 @@
+// What programs do to build/run, one case for each word: tests/test_run.sh says what must come of it.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+#include <cuda.h>
+
+__global__ void store(int *p, int i, int value) { p[i] = value; }
+__global__ void misaligned(char *p) { *(int *)(p + 2) = 1; }
+__global__ void asserts(int *p) {
+    if (*p == 0) __trap();
+}
+__global__ void spin(volatile int *p) {
+    while (*p == 0) {
+    }
+}
+__global__ void races(int *p) {
+    __shared__ int x;
+    x = threadIdx.x;
+    __syncthreads();
+    p[threadIdx.x] = x;
+}
+__global__ void __launch_bounds__(64) shared_user(int *p) {
+    extern __shared__ int s[];
+    s[threadIdx.x] = threadIdx.x;
+    p[threadIdx.x] = s[threadIdx.x];
+}
+__global__ void many(int a, float b, double c, char d, short e, int *p, long f, unsigned char g) {
+    *p = a + (int)b + (int)c + d + e + (int)f + g;
+}
+struct pair {
+    int x;
+    double y;
+};
+template <typename T> __global__ void take(pair q, T *p) { *p = (T)(q.x + q.y); }
+
+__global__ void rank_of(int *p) {
+    unsigned rank, n;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(n));
+    p[blockIdx.x] = 10 * n + rank;
+}
+extern "C" __global__ void by_name(int *p, int value) { *p = value; }
+
+static int expect(const char *what, cudaError_t e) {
+    printf("%s: %s\n", what, cudaGetErrorName(e));
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    const char *which = argc > 1 ? argv[1] : "";
+    int *p, back[64] = {0};
+    if (cudaMalloc(&p, 64 * sizeof(int)) != cudaSuccess) return 4;
+    cudaMemset(p, 0, 64 * sizeof(int));
+    if (!strcmp(which, "right")) {
+        many<<<1, 1>>>(1, 2, 3, 4, 5, p, 6, 7);
+        take<<<1, 1>>>(pair{3, 4.5}, p + 1);
+        store<<<1, 1>>>(p, 2, 42);
+        cudaMemcpy(back, p, sizeof back, cudaMemcpyDeviceToHost);
+        if (back[0] != 28 || back[1] != 7 || back[2] != 42) return 1;
+    } else if (!strcmp(which, "bounds")) {
+        store<<<1, 1>>>(p, 64, 1);
+        expect("launch", cudaGetLastError());
+        expect("synchronize", cudaDeviceSynchronize());
+        expect("malloc", cudaMalloc(&p, 4));
+    } else if (!strcmp(which, "misaligned")) {
+        misaligned<<<1, 1>>>((char *)p);
+        expect("synchronize", cudaDeviceSynchronize());
+    } else if (!strcmp(which, "trap")) {
+        asserts<<<1, 1>>>(p);
+        expect("synchronize", cudaDeviceSynchronize());
+    } else if (!strcmp(which, "spin")) {
+        spin<<<1, 32>>>(p);
+        expect("synchronize", cudaDeviceSynchronize());
+    } else if (!strcmp(which, "race")) {
+        races<<<1, 64>>>(p);
+        return expect("synchronize", cudaDeviceSynchronize());
+    } else if (!strcmp(which, "config")) {
+        store<<<1, 1025>>>(p, 0, 1);
+        expect("1025 threads", cudaGetLastError());
+        store<<<0, 1>>>(p, 0, 1);
+        expect("no blocks", cudaGetLastError());
+        shared_user<<<1, 64, 60000>>>(p);
+        expect("60000 bytes", cudaGetLastError());
+        expect("attribute", cudaFuncSetAttribute(shared_user, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000));
+        shared_user<<<1, 64, 60000>>>(p);
+        expect("60000 bytes, asked for", cudaGetLastError());
+        shared_user<<<1, 128>>>(p);
+        expect("beyond launch bounds", cudaGetLastError());
+        expect("copy", cudaMemcpy(back, p, 65 * sizeof(int), cudaMemcpyDeviceToHost));
+        expect("free", cudaFree(p + 1));
+        expect("device 1", cudaSetDevice(1));
+        expect("after all that", cudaDeviceSynchronize());
+    } else if (!strcmp(which, "unsupported")) {
+        cudaGraph_t graph;
+        for (int i = 0; i < 3; i++) expect("graph", cudaGraphCreate(&graph, 0));
+    } else if (!strcmp(which, "repeats")) {
+        for (int i = 0; i < 10; i++) store<<<1, 1>>>(p, 0, 1);
+        for (int i = 0; i < 10; i++) store<<<1, 1>>>(p, 0, i);
+    } else if (!strcmp(which, "cluster")) {
+        cudaLaunchAttribute a[1];
+        cudaLaunchConfig_t c = {};
+        a[0].id = cudaLaunchAttributeClusterDimension;
+        a[0].val.clusterDim = {4, 1, 1};
+        c.gridDim = 8, c.blockDim = 32, c.attrs = a, c.numAttrs = 1;
+        expect("launch", cudaLaunchKernelEx(&c, rank_of, p));
+        cudaMemcpy(back, p, sizeof back, cudaMemcpyDeviceToHost);
+        for (int i = 0; i < 8; i++)
+            if (back[i] != 40 + i % 4) return 1;
+        c.gridDim = 6;
+        expect("6 blocks in clusters of 4", cudaLaunchKernelEx(&c, rank_of, p));
+    } else if (!strcmp(which, "driver")) {
+        CUmodule module;
+        CUfunction function;
+        CUdeviceptr q = (CUdeviceptr)p;
+        int value = 77;
+        void *args[] = {&q, &value};
+        if (cuInit(0) || cuModuleLoad(&module, argv[2])) return 1;
+        printf("%d\n", (int)cuModuleGetFunction(&function, module, "nosuch"));
+        if (cuModuleGetFunction(&function, module, "by_name")) return 1;
+        if (cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, args, 0) || cuCtxSynchronize()) return 1;
+        if (cuMemcpyDtoH(back, q, 4) || back[0] != 77) return 1;
+    } else if (!strcmp(which, "status")) {
+        store<<<1, 1>>>(p, 0, 1);
+        return 17;
+    } else if (!strcmp(which, "exit")) {
+        races<<<1, 64>>>(p);
+        exit(0);
+    } else if (!strcmp(which, "asleep")) {
+        store<<<1, 1>>>(p, 0, 1);
+        printf("ready\n");
+        fflush(stdout);
+        sleep(60);
+    }
+    return 0;
+}

@@ -1,0 +1,201 @@
+#!/bin/bash
+# build/run: whole programs, one kernel without a program, Python; what it says of bad ones.
+. tests/tap.sh
+unset CHIP ATTNLAB_RUN
+run=$build/run
+dir=$tap_dir/work
+mkdir "$dir"
+
+if ! command -v "${NVCC:-nvcc}" > /dev/null; then
+    skip "build/run" "no nvcc here"
+    tap_done
+fi
+compile() { # OUT SOURCE FLAGS...
+    local out=$1 source=$2
+    shift 2
+    BUILD=$build NVCC=$NVCC runtime/attnlab-nvcc -O3 -std=c++17 -o "$out" "$source" "$@"
+}
+
+# ---- The examples, each verifying itself
+for example in examples/*.cu; do
+    name=$(basename "$example" .cu)
+    check "$name is right" "$run" --device emu --quiet "$build/examples/$name"
+done
+check "sgemm on an L4" bash -c "CHIP=l4 BUILD=$build NVCC=$NVCC runtime/attnlab-nvcc -o $dir/l4 examples/sgemm.cu && $run --device emu --chip l4 --quiet $dir/l4"
+says() { # PATTERN STATUS COMMAND...: its status, and PATTERN in what it prints
+    local pattern=$1 status=$2 got
+    shift 2
+    "$@" > "$tap_dir/said" 2>&1
+    got=$?
+    [ $got -eq "$status" ] && grep -Eq -- "$pattern" "$tap_dir/said" || { echo "status $got"; cat "$tap_dir/said"; false; }
+}
+emulated() { "$run" --device emu "$@"; }
+check "conflicts are counted" says 'transpose<0> +1 .* 52700 +\+93%' 0 emulated "$build/examples/transpose"
+check "counter groups" says 'transpose<1> +SHARED +bank_conflicts +0 ' 0 emulated --counters SHARED "$build/examples/transpose"
+check "counts beside source lines" says '52700 .*\| *[0-9]+ +b\[|49200|\+9[0-9]% .*tile\[threadIdx.x\]' 0 emulated --source "$build/examples/transpose"
+check "without a barrier there is a race" says 'race in kernel' 1 emulated --without "$(grep -n 'the tile is complete' examples/transpose.cu | cut -d: -f1)" "$build/examples/transpose"
+check "a line without one is refused" says 'without 1: the launches have no barrier' 2 emulated --without 1 "$build/examples/transpose"
+check "banks of a line" says '^# lane bank word wavefront' 0 emulated --banks "$(grep -n 'tile\[threadIdx.x\]\[y\]' examples/transpose.cu | cut -d: -f1)" "$build/examples/transpose"
+emulated --quiet --json "$dir/run.jsonl" "$build/examples/sgemm" > /dev/null
+check "the record" python3 -c '
+import json, sys
+r = json.loads(open(sys.argv[1]).read())
+assert r["schema"] == "attnlab-1.0" and r["exit"] == 0 and r["reports"] == [] and not r["interrupted"]
+assert r["command"].endswith("examples/sgemm") and r["device"]["kind"] == "emulator"
+naive, tiled = r["kernels"]
+assert naive["symbol"].startswith("_Z") and naive["name"] == "sgemm_naive" and naive["registers"] > 0
+l, = tiled["launches"]
+assert l["grid"] == [13, 13, 1] and l["block"] == [16, 16, 1] and l["shared_wavefronts"] > 0
+assert any(c["name"] == "instructions" and c["value"] == l["instructions"] for c in tiled["counters"])
+' "$dir/run.jsonl"
+
+# ---- What programs do
+check "a program compiles" compile "$dir/program" tests/run_program.cu -lcuda
+program=$dir/program
+check "many arguments" emulated --quiet "$program" right
+check "clusters" says 'launch: cudaSuccess' 0 emulated --quiet "$program" cluster
+check "that do not divide the grid" grep -q 'clusters of 4: cudaErrorInvalidValue' "$tap_dir/said"
+check "PTX for the driver" "${NVCC:-nvcc}" -ptx -arch=compute_90a -o "$dir/program.ptx" tests/run_program.cu
+check "a module and its kernel by the driver" says '^500$' 0 emulated --quiet "$program" driver "$dir/program.ptx"
+cat > "$dir/blas.cu" << 'PROGRAM'
+#include <cublas_v2.h>
+#include <cstdio>
+#include <cuda_fp16.h>
+int main() {
+    float a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 2, 1, 1, 1}, c[4] = {1, 1, 1, 1}, one = 1, two = 2, *p;
+    cublasHandle_t h;
+    if (cublasCreate(&h)) return 1;
+    cudaMalloc(&p, 64);
+    cudaMemcpy(p, a, 24, cudaMemcpyHostToDevice), cudaMemcpy(p + 6, b, 24, cudaMemcpyHostToDevice);
+    cudaMemcpy(p + 12, c, 16, cudaMemcpyHostToDevice);
+    // A (2, 3), B (3, 2), column-major: C = 2 A B + C
+    if (cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 3, &two, p, 2, p + 6, 3, &one, p + 12, 2)) return 1;
+    cudaMemcpy(c, p + 12, 16, cudaMemcpyDeviceToHost);
+    printf("%g %g %g %g\n", c[0], c[1], c[2], c[3]);
+    printf("%d\n", (int)cublasSscal(h, 4, &two, p, 1));
+    return 0;
+}
+PROGRAM
+if "${NVCC:-nvcc}" -M "$dir/blas.cu" > /dev/null 2>&1; then
+    check "a program with cuBLAS" compile "$dir/blas" "$dir/blas.cu" -lcublas
+    check "its product is right" says '^23 29 19 25$' 0 emulated --quiet "$dir/blas"
+    check "what is not there is named" grep -q 'cublasSscal_v2 is not supported' "$tap_dir/said"
+else
+    skip "cuBLAS" "no cublas_v2.h in this toolkit"
+fi
+check "out of bounds: the runtime's own code, and a report" says 'synchronize: cudaErrorIllegalAddress' 1 emulated --quiet "$program" bounds
+check "with the line" grep -q "run_program.cu:$(grep -n 'void store' tests/run_program.cu | cut -d: -f1) " "$tap_dir/said"
+check "the launch itself had none" grep -q 'launch: cudaSuccess' "$tap_dir/said"
+check "nothing works after it" grep -q 'malloc: cudaErrorIllegalAddress' "$tap_dir/said"
+check "misaligned" says 'synchronize: cudaErrorMisalignedAddress' 1 emulated --quiet "$program" misaligned
+check "trap" says 'synchronize: cudaErrorLaunchFailure' 1 emulated --quiet "$program" trap
+check "a race is a report; the program goes on" says 'synchronize: cudaSuccess' 1 emulated --quiet "$program" race
+check "and after exit(0) as well" says 'race in kernel' 1 emulated --quiet "$program" exit
+check "an endless kernel" says 'runs in the loop of line' 1 emulated --quiet --max-instructions 1e6 "$program" spin
+check "it is a timeout" grep -q 'synchronize: cudaErrorLaunchTimeout' "$tap_dir/said"
+check "the program's own status stays" says 'store' 17 emulated "$program" status
+emulated --quiet "$program" config > "$dir/config" 2> "$dir/why"
+check "launches that cannot be" diff "$dir/config" - << 'EXPECTED'
+1025 threads: cudaErrorInvalidConfiguration
+no blocks: cudaErrorInvalidConfiguration
+60000 bytes: cudaErrorInvalidValue
+attribute: cudaSuccess
+60000 bytes, asked for: cudaSuccess
+beyond launch bounds: cudaErrorInvalidValue
+copy: cudaErrorInvalidValue
+free: cudaErrorInvalidValue
+device 1: cudaErrorInvalidDevice
+after all that: cudaSuccess
+EXPECTED
+check "a call that is not there" says 'graph: cudaErrorNotSupported' 0 emulated --quiet "$program" unsupported
+check "is named once" [ "$(grep -c 'cudaGraphCreate is not supported' "$tap_dir/said")" -eq 1 ]
+check "equal launches" says 'store +1-20, each' 0 emulated "$program" repeats
+check "are run once if asked" says '9 launches were like the one before' 0 emulated --repeats 1 "$program" repeats
+
+interrupted() { # SIGNAL STATUS CASE: the record is written, and soon
+    rm -f "$dir/i.jsonl"
+    "$run" --device emu --json "$dir/i.jsonl" "$program" "$3" > "$tap_dir/said" 2>&1 &
+    sleep 1
+    local begin end status
+    begin=$(date +%s%N)
+    kill -"$1" $!
+    wait $!
+    status=$?
+    end=$(date +%s%N)
+    [ $status -eq "$2" ] && [ $(((end - begin) / 1000000)) -lt 1000 ] && grep -q '"interrupted":true' "$dir/i.jsonl" ||
+        { echo "status $status after $(((end - begin) / 1000000)) ms"; cat "$tap_dir/said"; false; }
+}
+check "SIGTERM in a launch" interrupted TERM 143 spin
+check "SIGTERM between launches" interrupted TERM 143 asleep # SIGINT is ignored in jobs of scripts
+
+# ---- Programs that cannot run here
+nvcc_() { "${NVCC:-nvcc}" -o "$dir/bad" examples/sgemm.cu "$@"; }
+bad() { "$run" --device emu "$dir/bad"; }
+nvcc_ -arch=sm_89 > /dev/null 2>&1
+status "a static runtime" 3 bad
+check "it says so" grep -q 'attnlab-nvcc' "$tap_dir/err"
+nvcc_ -gencode arch=compute_89,code=sm_89 -cudart shared > /dev/null 2>&1
+status "no PTX" 3 bad
+nvcc_ -arch=sm_89 -cudart shared > /dev/null 2>&1
+status "compressed PTX" 3 bad
+check "it says that too" grep -q 'compressed compute_89 PTX' "$tap_dir/err"
+nvcc_ -gencode arch=compute_90a,code=compute_90a -cudart shared -no-compress > /dev/null 2>&1
+status "PTX for another chip" 3 "$run" --device emu --chip l4 "$dir/bad"
+echo 'int main() { cudaDeviceProp p; return cudaGetDeviceProperties(&p, 0) || p.major != 9; }' > "$dir/query.cu"
+compile "$dir/bad" "$dir/query.cu" > /dev/null 2>&1
+check "a program without kernels runs" bad
+status "no such program" 2 emulated "$dir/none"
+status "no program at all" 2 emulated
+status "a folder" 2 emulated "$dir"
+status "a source file" 2 emulated examples/sgemm.cu
+status "no such option" 2 emulated --nosuch "$program"
+status "a bad chip" 2 emulated --chip h300 "$program"
+status "no such counter group" 2 emulated --counters NOSUCH "$program"
+status "a record in no folder" 5 emulated --json "$dir/none/x.jsonl" "$program"
+status "no GPU" 77 "$run" --device cuda "$program"
+check "help" emulated --help
+
+# ---- One kernel
+sgemm() { emulated --quiet --kernel sgemm_tiled --grid 4x4 --block 16x16 "$@" examples/sgemm.cu; }
+data=(--arg "f32[64x64]=$dir/a.npy" --arg "f32[64x64]=$dir/b.npy" --arg "f32[64x64]=out:$dir/o.npy")
+"${PYTHON:-.venv/bin/python}" -c 'import numpy' 2> /dev/null && python=${PYTHON:-.venv/bin/python}
+if [ -n "${python:-}" ]; then
+    $python - "$dir" << 'E'
+import sys, numpy as np
+d = sys.argv[1]
+r = np.random.default_rng(1)
+a, b = (r.standard_normal((64, 64)).astype('f4') for _ in range(2))
+c = (a.astype('f8') @ b).astype('f4')
+for name, x in ('a', a), ('b', b), ('c', c), ('wrong', c + (np.arange(4096).reshape(64, 64) == 70)), ('c8', c.astype('f8')):
+    np.save(f'{d}/{name}.npy', x.astype('f4') if name == 'wrong' else x)
+E
+    check "one kernel is right" sgemm "${data[@]}" --arg i32=64 --expect "$dir/c.npy"
+    check "its output is written" $python -c "import numpy as np; assert abs(np.load('$dir/o.npy') - np.load('$dir/c.npy')).max() < 1e-3"
+    status "a wrong answer" 1 sgemm "${data[@]}" --arg i32=64 --expect "$dir/wrong.npy"
+    check "it says where" grep -q 'element 70 is' "$tap_dir/err"
+    status "another type is expected" 2 sgemm "${data[@]}" --arg i32=64 --expect "$dir/c8.npy"
+    status "one argument too few" 2 sgemm "${data[@]}"
+    status "an argument of another size" 2 sgemm "${data[@]}" --arg i64=64
+    status "an array for a number" 2 sgemm "${data[@]}" --arg 'i32[1]=zero'
+    status "more expected than there is" 2 sgemm "${data[@]}" --arg i32=64 --expect "$dir/c.npy" --expect "$dir/c.npy"
+    check "from Python" env PYTHONPATH=runtime BUILD="$build" NVCC="$NVCC" $python tests/run_python.py
+else
+    skip "one kernel on arrays, and from Python" "no NumPy here"
+fi
+made=(--arg 'f32[64x64]=normal' --arg 'f32[64x64]=uniform' --arg 'f32[64x64]=out' --arg i32=64)
+check "made arguments" sgemm "${made[@]}"
+check "make run KERNEL=" make BUILD="$build" run DEVICE=emu KERNEL=examples/sgemm.cu ARGS="--kernel sgemm_naive --quiet --arg f32[1]=zero --arg f32[1]=zero --arg f32[1]=out --arg i32=1"
+check "make run PROGRAM=" make BUILD="$build" run DEVICE=emu PROGRAM="$program right" ARGS=--quiet
+check "an unknown variable" says "there is no variable KERNL" 2 make BUILD="$build" run KERNL=my.cu
+status "a kernel that is not there" 2 emulated --kernel nosuch examples/sgemm.cu
+check "those that are" grep -q 'sgemm_naive, sgemm_tiled' "$tap_dir/err"
+status "a name that several have" 2 emulated --kernel transpose examples/transpose.cu
+for argument in f99=1 'f32[4x=zero' 'f32[4]=nosuch' i32=x i8=300 f32 "f32[4]=$dir/none.npy" 'u32=-1'; do
+    got=2
+    [ "$argument" = "f32[4]=$dir/none.npy" ] && got=5
+    status "the argument $argument" $got emulated --kernel sgemm_naive --arg "$argument" examples/sgemm.cu
+done
+status "a block of 2000 threads" 2 emulated --quiet --kernel sgemm_naive --block 2000 "${made[@]}" examples/sgemm.cu
+status "a file that is not there" 5 emulated --kernel x "$dir/none.cu"
+status "a file of another kind" 2 emulated --kernel x README.md
+tap_done
