@@ -33,7 +33,7 @@ static int compare(const char *what, const float *x, const double *y, size_t n, 
         if (fabs(y[i]) > largest) largest = fabs(y[i]);
     }
     bool right = worst <= tolerance * largest;
-    printf("%s: %s, worst error %.3g at %zu: %g, wanted %g\n", what, right ? "PASS" : "FAIL", worst, at,
-           (double)x[at], y[at]);
+    printf("%s: %s, worst error %.3g at %zu: %g, wanted %g\n", what, right ? "PASS" : "FAIL", worst,
+           at, (double)x[at], y[at]);
     return right ? 0 : 1;
 }

@@ -13,8 +13,10 @@ __managed__ float last_sum[1]; // of the last launch
 __global__ void reduce(const float *x, float *sum, int n) {
     __shared__ float part[THREADS / 32];
     float mine = 0;
-    for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) mine += scale * x[i];
-    for (int offset = 16; offset > 0; offset /= 2) mine += __shfl_down_sync(0xffffffffu, mine, offset);
+    for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS)
+        mine += scale * x[i];
+    for (int offset = 16; offset > 0; offset /= 2)
+        mine += __shfl_down_sync(0xffffffffu, mine, offset);
     if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = mine;
     __syncthreads(); // every warp's part is there
     if (threadIdx.x >= 32) return;

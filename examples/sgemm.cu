@@ -57,7 +57,8 @@ int main(int argc, char **argv) {
             sgemm_naive<<<grid, block>>>(a_dev, b_dev, c_dev, n);
         CHECK(cudaGetLastError());
         CHECK(cudaMemcpy(c.data(), c_dev, bytes, cudaMemcpyDeviceToHost));
-        status |= compare(which ? "sgemm_tiled" : "sgemm_naive", c.data(), wanted.data(), count, 1e-5);
+        status |=
+            compare(which ? "sgemm_tiled" : "sgemm_naive", c.data(), wanted.data(), count, 1e-5);
     }
     CHECK(cudaFree(a_dev));
     CHECK(cudaFree(b_dev));

@@ -8,7 +8,8 @@
 constexpr int WARPS = 4;
 
 static __device__ float warpreduce_max(float x) {
-    for (int offset = 16; offset > 0; offset /= 2) x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, offset));
+    for (int offset = 16; offset > 0; offset /= 2)
+        x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, offset));
     return x;
 }
 static __device__ float warpreduce_sum(float x) {

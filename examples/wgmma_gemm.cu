@@ -11,13 +11,16 @@
 
 constexpr int TILE = 64, STAGES = 2, TILE_BYTES = TILE * TILE * 2;
 
-static __device__ unsigned smem_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+static __device__ unsigned smem_address(const void *p) {
+    return (unsigned)__cvta_generic_to_shared(p);
+}
 
 static __device__ void mbarrier_init(unsigned bar) {
     asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(bar) : "memory");
 }
 static __device__ void mbarrier_expect(unsigned bar, unsigned n_bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(bar), "r"(n_bytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(bar), "r"(n_bytes)
+                 : "memory");
 }
 static __device__ void mbarrier_wait(unsigned bar, unsigned parity) {
     unsigned done;
@@ -42,7 +45,8 @@ static __device__ unsigned long long descriptor(unsigned smem) {
 }
 
 // d[8 columns][2 rows x 2 columns] += A (64, 16) * B (64, 16)^T
-static __device__ void wgmma_m64n64k16(float (&d)[8][4], unsigned long long a, unsigned long long b) {
+static __device__ void wgmma_m64n64k16(float (&d)[8][4], unsigned long long a,
+                                       unsigned long long b) {
 #define R4(i) "+f"(d[i][0]), "+f"(d[i][1]), "+f"(d[i][2]), "+f"(d[i][3])
     asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
                  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
@@ -55,8 +59,8 @@ static __device__ void wgmma_m64n64k16(float (&d)[8][4], unsigned long long a, u
 
 // c: (m, n) fp32; the maps are of A (m, k) and B (n, k)
 __global__ void __launch_bounds__(128)
-    gemm(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, float *c,
-         int n, int k) {
+    gemm(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map,
+         float *c, int n, int k) {
     __shared__ alignas(1024) unsigned char a_smem[STAGES][TILE_BYTES], b_smem[STAGES][TILE_BYTES];
     __shared__ alignas(8) unsigned long long full[STAGES];
     int tid = threadIdx.x, row0 = blockIdx.y * TILE, col0 = blockIdx.x * TILE, n_tiles = k / TILE;
@@ -88,16 +92,17 @@ __global__ void __launch_bounds__(128)
     /* lane of warp w holds rows 16 w + lane / 4 and + 8, columns 2 (lane % 4) and + 1 of each 8 */
     for (int i = 0; i < TILE / 8; i++)
         for (int half = 0; half < 2; half++) {
-            int row = row0 + tid / 32 * 16 + tid % 32 / 4 + 8 * half, col = col0 + 8 * i + 2 * (tid % 4);
+            int row = row0 + tid / 32 * 16 + tid % 32 / 4 + 8 * half,
+                col = col0 + 8 * i + 2 * (tid % 4);
             c[(size_t)row * n + col] = d[i][2 * half];
             c[(size_t)row * n + col + 1] = d[i][2 * half + 1];
         }
 }
 
-typedef CUresult encode_function(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
-                                 const cuuint64_t *, const cuuint32_t *, const cuuint32_t *,
-                                 CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
-                                 CUtensorMapFloatOOBfill);
+typedef CUresult encode_function(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
+                                 const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
+                                 const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
+                                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
 // (rows, columns) fp16, boxes of (64, 64)
 static CUtensorMap encode(encode_function *function, void *p, int rows, int columns) {
@@ -124,14 +129,15 @@ int main() {
     for (int row = 0; row < m; row++)
         for (int col = 0; col < n; col++)
             for (int i = 0; i < k; i++)
-                wanted[row * n + col] += (double)__half2float(a[row * k + i]) * __half2float(b[col * k + i]);
+                wanted[row * n + col] +=
+                    (double)__half2float(a[row * k + i]) * __half2float(b[col * k + i]);
 
     half *a_dev, *b_dev;
     float *c_dev;
     void *function;
     cudaDriverEntryPointQueryResult found;
-    CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault,
-                                           &found));
+    CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                           cudaEnableDefault, &found));
     CHECK(cudaMalloc(&a_dev, a.size() * 2));
     CHECK(cudaMalloc(&b_dev, b.size() * 2));
     CHECK(cudaMalloc(&c_dev, c.size() * 4));
@@ -139,7 +145,8 @@ int main() {
     CHECK(cudaMemcpy(b_dev, b.data(), b.size() * 2, cudaMemcpyHostToDevice));
     CHECK(cudaMemset(c_dev, 0xff, c.size() * 4));
     gemm<<<dim3(n / TILE, m / TILE), 128>>>(encode((encode_function *)function, a_dev, m, k),
-                                            encode((encode_function *)function, b_dev, n, k), c_dev, n, k);
+                                            encode((encode_function *)function, b_dev, n, k), c_dev,
+                                            n, k);
     CHECK(cudaGetLastError());
     CHECK(cudaMemcpy(c.data(), c_dev, c.size() * 4, cudaMemcpyDeviceToHost));
     CHECK(cudaFree(a_dev));

@@ -83,7 +83,8 @@ int main(int argc, char **argv) {
         expect("no blocks", cudaGetLastError());
         shared_user<<<1, 64, 60000>>>(p);
         expect("60000 bytes", cudaGetLastError());
-        expect("attribute", cudaFuncSetAttribute(shared_user, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000));
+        expect("attribute", cudaFuncSetAttribute(
+                                shared_user, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000));
         shared_user<<<1, 64, 60000>>>(p);
         expect("60000 bytes, asked for", cudaGetLastError());
         shared_user<<<1, 128>>>(p);
@@ -119,7 +120,8 @@ int main(int argc, char **argv) {
         if (cuInit(0) || cuModuleLoad(&module, argv[2])) return 1;
         printf("%d\n", (int)cuModuleGetFunction(&function, module, "nosuch"));
         if (cuModuleGetFunction(&function, module, "by_name")) return 1;
-        if (cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, args, 0) || cuCtxSynchronize()) return 1;
+        if (cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, args, 0) || cuCtxSynchronize())
+            return 1;
         if (cuMemcpyDtoH(back, q, 4) || back[0] != 77) return 1;
     } else if (!strcmp(which, "status")) {
         store<<<1, 1>>>(p, 0, 1);

@@ -15,9 +15,9 @@ struct emu_options {
     bool mma_exact;             /* tensor cores round once, to nearest: not what hardware does */
     int trace_line;             /* print warp 0 of block 0 at this source line; 0: off */
     int banks_line;             /* print the banks of shared accesses at this line; 0: off */
-    uint64_t max_instructions; /* of all warps of a launch; 0: no limit */
-    double timeout_s;          /* of a launch; 0: none */
-    bool progress;             /* say how far launches over 2 s are, even to no terminal */
+    uint64_t max_instructions;  /* of all warps of a launch; 0: no limit */
+    double timeout_s;           /* of a launch; 0: none */
+    bool progress;              /* say how far launches over 2 s are, even to no terminal */
     const char *without; /* leave out the synchronisation of a source line (views/without.c) */
     uint64_t watch;      /* print every access to this address; 0: off */
     bool watch_shared;   /* it is an offset in shared memory */

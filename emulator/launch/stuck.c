@@ -165,7 +165,6 @@ void emu_report_endless(struct emu_cluster *c, struct emu_limits *l) {
     const struct emu_warp *any = print_cluster(c, out), *runs = looping(c, &pc);
     if (!runs && any) runs = any, pc = any->group[0].pc;
     if (ferror(out) | fclose(out) || !text) heap_exhausted();
-    if (runs)
-        emu_report(EMU_ENDLESS, runs, &runs->block->kernel->inst[pc], NULL, "%s", text);
+    if (runs) emu_report(EMU_ENDLESS, runs, &runs->block->kernel->inst[pc], NULL, "%s", text);
     free(text);
 }
