@@ -216,12 +216,17 @@ static void mufu_queue_is_short(void **state) {
     }
 }
 
-/* Stall counts of 2 hand the turn on: all three warps end together. With 1, one goes through. */
+/* Stall counts of 2 hand the turn on, and so does a pipe that is busy for longer than FMA's or
+ * ALU's half rate: all three warps end together. FFMA with 1: one goes through. */
 static void turns_are_fair_behind_a_stall(void **state) {
     (void)state;
-    for (int stall = 1; stall <= 2; stall++) {
+    for (int row = 1; row <= 3; row++) {
         n_inst = 0;
-        for (int i = 0; i < 300; i++) add("FFMA R1, R2, R3, R4", SASS_PIPE_FMA, stall);
+        for (int i = 0; i < 300; i++)
+            if (row < 3)
+                add("FFMA R1, R2, R3, R4", SASS_PIPE_FMA, row);
+            else
+                add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
         add("EXIT", SASS_PIPE_BRANCH, 5);
         struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
         struct sass_cta cta = {.n_warps = 12};
@@ -232,7 +237,7 @@ static void turns_are_fair_behind_a_stall(void **state) {
         m.stop = NULL;
         machine_run(&m);
         double mean = (double)m.sm[0].warp_cycles / 12, whole = (double)m.sm[0].active;
-        assert_true(stall == 1 ? mean < 0.7 * whole : mean > 0.95 * whole);
+        assert_true(row == 1 ? mean < 0.7 * whole : mean > 0.95 * whole);
         machine_close(&m);
     }
 }

@@ -2,7 +2,6 @@
 
 #include "common/base/reason.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -526,14 +525,8 @@ static const char *stuck(struct machine *m) {
         for (int p = 0; p < SM_SMSPS; p++)
             for (uint32_t l = m->sm[i].smsp[p].live; l; l &= l - 1) {
                 const struct sm_warp *w = &m->sm[i].smsp[p].warp[__builtin_ctz(l)];
-                if (getenv("TIMING_STUCK"))
-                    fprintf(stderr, "sm %d warp %d pc %x %s: %s waits %d kind %d\n", i, w->index,
-                            w->inst->pc, m->kernel->text[w->inst->pc / 16],
-                            timing_reason_name[w->reason], w->waits, m->front->waits(w->warp));
-                else
-                    return reason("a deadlock: warp %d waits at %#x (%s) for %s", w->index,
-                                  w->inst->pc, m->kernel->text[w->inst->pc / 16],
-                                  timing_reason_name[w->reason]);
+                return reason("a deadlock: warp %d waits at %#x (%s) for %s", w->index, w->inst->pc,
+                              m->kernel->text[w->inst->pc / 16], timing_reason_name[w->reason]);
             }
     return NULL;
 }
