@@ -38,3 +38,7 @@ FORMS := $(CHIPS)/forms.cubin $(foreach i,$(TEMPLATES) $(TIMED),$(CHIPS)/$i.cubi
 check-calibrate: $(CHIPS)/pipes.pack $(FORMS) ## are the microbenchmarks' instructions what was meant? NVDISASM=nvdisasm
 	@python3 chips/bench/pipes.py --check $(or $(NVDISASM),nvdisasm) $(CHIPS)/check.bin
 	@python3 chips/bench/pipes.py --forms $(FORMS) $(wildcard $(BUILD)/images/*/*.sm_90a.cubin)
+
+.PHONY: validate
+validate: ## the clock's predictions beside what an H200 measured, by stage and family
+	@python3 chips/validation/validate.py chips/validation/predictions-1.jsonl chips/validation/h200-1.jsonl.gz

@@ -115,8 +115,9 @@ def broken(t, whole, call):
     return None
 
 def same_text(text):
-    """Addresses and times are not compared."""
+    """Addresses and times are not compared; without getcwd files are named from the root."""
     if isinstance(text, bytes): text = text.decode(errors="replace")
+    text = text.replace(os.getcwd() + "/", "")
     return re.sub(r"0x[0-9a-f]{8,}|\d+(\.\d+)? ms", "-", text)
 
 def points_of(folder, n_whole):

@@ -107,6 +107,8 @@ static void sizes_that_do_not_fit_are_refused(void **state) {
     refused(file(1, HEADER("<f2", "False", "(1, 2, 3, 8)"), 95), "is cut short");
     refused(file(1, HEADER("<f2", "False", "(1, 2, 3, 8)"), 0), "is cut short");
     refused(file(1, HEADER("<f2", "False", "(1, 2, 3, 8)"), 97), "data past its end");
+    refused(file(1, HEADER("<f2", "False", "(4294967296, 2, 3, 1)"), 0),
+            "dimension 0 is 2^31 or more");
     refused(file(1, HEADER("<f2", "False", "(1, 2, 3, 4294967296)"), 0),
             "dimension 3 is 2^31 or more");
     refused(file(1, HEADER("<f2", "False", "(2147483647, 2147483647, 2147483647, 8)"), 0),

@@ -8,6 +8,7 @@ how often the largest reason is the same. The last line is the sum."""
 
 import argparse
 import collections
+import gzip
 import json
 import os
 import statistics
@@ -28,11 +29,13 @@ def read_cases(path):
 def read_measured(path, cases):
     """For each case the counters of its records, one dict a turn, in order."""
     by_command = collections.defaultdict(list)
-    with open(path) as f:
+    with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as f:
         for line in f:
             record = json.loads(line)
             counters = {c["name"]: c["value"] for c in record["counters"] if "value" in c}
             words = record["command"].split()
+            if "cycles_active" not in counters or "cycles_elapsed" not in counters:
+                continue
             by_command[words[0].rsplit("-", 1)[1], " ".join(words)].append(counters)
     out = []
     for stage, _, options in cases:
