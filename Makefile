@@ -72,7 +72,9 @@ help: ## this page
 all: $(STAGES) ## build every stage and its kernel images
 
 .PHONY: run
-run: $(if $(PROGRAM)$(KERNEL),run-own,$$(addprefix run-,$$(if $$(ARGS),$$(or $$(filter stage-%,$$(MAKECMDGOALS)),$$(ATTENTION)),$$(CHOSEN)))) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu J=threads; PROGRAM= KERNEL=: your own
+# With ARGS, which are attention's, and no stage named: the attention stages.
+RUN = $(if $(PROGRAM)$(KERNEL),own,$(if $(ARGS),$(or $(filter stage-%,$(MAKECMDGOALS)),$(ATTENTION)),$(CHOSEN)))
+run: $$(addprefix run-,$$(RUN)) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu J=threads; PROGRAM= KERNEL=: your own
 	@$(if $(PROGRAM)$(KERNEL),,$(if $(ARGS),$(if $(filter stage-%,$(MAKECMDGOALS)),,echo "make: left out, with options of their own: $(filter-out $(ATTENTION),$(CHOSEN))" >&2)))
 
 .PHONY: $(addprefix run-,$(STAGES))

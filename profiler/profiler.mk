@@ -35,7 +35,8 @@ ifeq ($(RECORDED),)
 	@echo results/timeline-$*.tsv
 	@$(call draw-timeline,$*,results/timeline-$*.tsv)
 else
-	@test -n "$(call recorded-timelines,$*)" || { echo "make: there is no plots/recorded/$(RECORDED)-timeline-$(*:stage-%=%).tsv; recorded are: $(patsubst plots/recorded/%.tsv,%,$(wildcard plots/recorded/*-timeline-*.tsv))" >&2; exit 5; }
+	@test -n "$(call recorded-timelines,$*)" || { \
+	    echo "make: there is no plots/recorded/$(RECORDED)-timeline-$(*:stage-%=%).tsv; recorded are: $(patsubst plots/recorded/%.tsv,%,$(wildcard plots/recorded/*-timeline-*.tsv))" >&2; exit 5; }
 	@$(call draw-timeline,$*,$(call recorded-timelines,$*))
 endif
 

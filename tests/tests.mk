@@ -51,7 +51,8 @@ $(BUILD)/tests/planted: tests/planted.cu | $$(@D)/.dir
 .PHONY: gpu-test
 gpu-test: $(CHOSEN) $(GPU_TEST_BIN) $(BUILD)/tests/planted ## the tests that need a GPU, some minutes: make stage-4 gpu-test TESTS=sanitize picks some
 	@$(BUILD)/$(firstword $(CHOSEN)) --device cuda --no-time --counters none --quiet
-	@STAGES="$(patsubst stage-%,%,$(filter stage-%,$(MAKECMDGOALS)))" BUILD=$(BUILD) NVCC=$(NVCC) TEST_TIMEOUT=7200 flock $(BUILD)/device.lock tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(wildcard tests/gpu_*.sh))
+	@STAGES="$(patsubst stage-%,%,$(filter stage-%,$(MAKECMDGOALS)))" BUILD=$(BUILD) NVCC=$(NVCC) TEST_TIMEOUT=7200 \
+	    flock $(BUILD)/device.lock tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(wildcard tests/gpu_*.sh))
 
 # The kernels of tests/gpu_launch.c, for Hopper alone.
 $(BUILD)/tests/gpu_launch: | $(BUILD)/images/tests/gpu_launch.sm_90a.cubin

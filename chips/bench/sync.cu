@@ -116,8 +116,7 @@ BENCH wake_up(ARGUMENTS) {
 }
 
 /* The same a times, the arrival b + i c cycles after the last one: more than a wake-up takes, or a
- * phase is missed and all hangs. out + 2048: cycles from the arrival
- * to the wake-up of each. */
+ * phase is missed and all hangs. out + 2048: cycles from the arrival to the wake-up of each. */
 BENCH wake_ups(ARGUMENTS) {
     __shared__ uint64_t barrier, clock_of[1024];
     uint32_t at = smem_address(&barrier);

@@ -21,8 +21,7 @@ struct bench {
 };
 
 /* Asks the stage, allocates, copies in, plans and loads from images/stage-N beside the program.
- * STATUS_UNSUPPORTED if the stage refuses.
- * `image` replaces the planned one if it is not NULL. */
+ * STATUS_UNSUPPORTED if the stage refuses. `image` replaces the planned one if it is not NULL. */
 const char *bench_open(struct device *d, const struct attention *a, const struct inputs *in,
                        const char *image, struct bench *out);
 void bench_close(struct bench *b);

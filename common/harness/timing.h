@@ -4,8 +4,8 @@
  *
  * A sample is one replay of a graph of back-to-back launches that lasts at least TIMING_SAMPLE_US,
  * divided by their number. Cold: the L2 is overwritten before each, and a sample is one launch.
- * Burst: no warm-up, and a sample is one launch, some time after the
- * last: what a board does before its power limit lowers the clock. */
+ * Burst: no warm-up, and a sample is one launch, some time after the last: what a board does before
+ * its power limit lowers the clock. */
 #pragma once
 
 #include "common/device/device.h"
@@ -22,8 +22,7 @@ struct timing {
 };
 
 /* Samples until both min_time_s has been measured and 5 samples are in, or max_samples are; always
- * max_samples where rest_ms is not TIMING_LOADED.
- * NULL, or why there is no time. */
+ * max_samples where rest_ms is not TIMING_LOADED. NULL, or why there is no time. */
 const char *timing_measure(struct device *d, struct device_image *image,
                            const struct device_launch *launches, int n, bool cold, int rest_ms,
                            double min_time_s, int max_samples, struct timing *out);

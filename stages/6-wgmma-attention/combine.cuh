@@ -14,9 +14,9 @@
  *   o_smem  [receiving warpgroup][from part][block][128 threads] 16 bytes, as they lie in o_frag
  *   ml_smem [from part][64 rows] base and row sum, for all warpgroups of the CTA
  *
- * In o_frag's order a warp stores 512 bytes in a row, and the thread
- * that adds them up is the one with the same number. The order of
- * the additions is that of the parts: results repeat bit by bit. */
+ * In o_frag's order a warp stores 512 bytes in a row, and the thread that adds them up is the one
+ * with the same number. The order of the additions is that of the parts: results repeat bit by bit.
+ * */
 #pragma once
 
 template <int CTAS> // of a cluster

@@ -41,8 +41,8 @@ static int pack_of(const struct attention *a, int shape) {
 }
 
 /* CTAs of a cluster: as many as run at once, one an SM, while every warpgroup has keys to look at.
- * Clusters of more than 2 do not fill the chip, for
- * a cluster lies within a GPC: an eighth is kept. */
+ * Clusters of more than 2 do not fill the chip, for a cluster lies within a GPC: an eighth is kept.
+ * */
 static int split_of(const struct attention *a, const struct chip *chip, int64_t tiles) {
     int64_t keys = MIN_GROUP_KEYS * tile_of(a->head_dim, SHAPE_SPLIT).key_groups;
     int n = 1;
