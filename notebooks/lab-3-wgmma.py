@@ -363,7 +363,7 @@ for problem in [(4, 512, 64, 128), (2, 256, 128, 64)]:  # tile.h says how many k
 
 # %%
 stage = "6-wgmma-attention"
-the_wait = attnlab.line(stage, "wait(&k_full[k.stage], k.parity); // k_smem is written by TMA")
+the_wait = attnlab.line(stage, "wait_full(k); // k_smem is written by TMA")
 print(f"line {the_wait}")
 
 # %% [markdown]

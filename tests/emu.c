@@ -13,6 +13,7 @@ void emu_test_open(struct emu_test *t) {
 
 void emu_test_close(struct emu_test *t) {
     emu_result_close(t->result);
+    emu_module_close(t->module);
     emu_memory_close(t->memory);
 }
 
@@ -24,11 +25,12 @@ const char *emu_test_run(struct emu_test *t, const char *text, const char *kerne
                          .shared_bytes = shared_bytes,
                          .n_args = n};
     uint64_t address[16];
-    struct emu_module *module;
     emu_result_clear(t->result);
-    const char *why = emu_module_open(t->memory, text, strlen(text), "test.ptx", &module);
+    emu_module_close(t->module);
+    t->module = NULL;
+    const char *why = emu_module_open(t->memory, text, strlen(text), "test.ptx", &t->module);
     if (why) return why;
-    const struct emu_kernel *k = emu_module_kernel(module, kernel);
+    const struct emu_kernel *k = emu_module_kernel(t->module, kernel);
     assert_non_null(k);
     for (int i = 0; i < n; i++) {
         assert_fine(emu_memory_alloc(t->memory, bytes[i], &address[i]));
@@ -41,9 +43,6 @@ const char *emu_test_run(struct emu_test *t, const char *text, const char *kerne
         memcpy(data[i], emu_memory_at(t->memory, address[i], bytes[i]), bytes[i]);
         emu_memory_free(t->memory, address[i]);
     }
-    if (emu_result_reports(t->result) == 0)
-        emu_result_clear(t->result); /* it names the module's kernel */
-    emu_module_close(module);
     return why;
 }
 

@@ -6,6 +6,7 @@
 struct emu_test {
     struct emu_memory *memory;
     struct emu_result *result;
+    struct emu_module *module; /* of the last run: what was counted names its kernels */
     struct emu_options options;
 };
 
