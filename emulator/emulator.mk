@@ -9,19 +9,16 @@ bench-emu: $(addprefix bench-,$(ATTENTION)) ## the emulator's speed at the missi
 $(addprefix bench-,$(STAGES)): bench-%: % $(BUILD)/bench-emu-%
 	@set -f; $(BUILD)/bench-emu-$* $$ARGS
 
-# The program stands beside the stages, so that it finds their images.
-define bench-rule
-$(BUILD)/bench-emu-$1: $(BUILD)/emulator/bench/bench_emu.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard $2/*.c)) $(LIB)
+# Programs of bench/ linked with one stage's objects; they stand beside the stages, to find their images:
+#   bench-emu-stage-4   counting speed        sass-stage-4   SASS beside PTX        predict-4   the clock
+define with-stage
+$(BUILD)/$1: $(BUILD)/emulator/bench/$2.o $$(call stage-objects,$3) $(LIB)
 	$$(LINK)
 endef
-$(foreach d,$(STAGE_DIRS),$(eval $(call bench-rule,$(call stage-of,$d),$d)))
-
-# SASS beside PTX: build/sass-stage-4 --seqlen 1024
-define sass-rule
-$(BUILD)/sass-$1: $(BUILD)/emulator/bench/sass_run.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard $2/*.c)) $(LIB)
-	$$(LINK)
-endef
-$(foreach d,$(STAGE_DIRS),$(eval $(call sass-rule,$(call stage-of,$d),$d)))
+$(foreach s,$(STAGES),$(eval $(call with-stage,bench-emu-$s,bench_emu,$s)) \
+    $(eval $(call with-stage,sass-$s,sass_run,$s)) \
+    $(eval $(call with-stage,predict-$(s:stage-%=%),bench_predict,$s)))
+PREDICT_BIN := $(BUILD)/predict-4 # what test_predict.sh runs
 SASS_BIN := $(patsubst %,$(BUILD)/sass-%,$(filter-out stage-5,$(STAGES))) # what test_sass.sh runs
 
 # tsan: what tests of the emulator run on several host threads, under ThreadSanitizer
@@ -57,12 +54,5 @@ $(addprefix banks-,$(STAGES)): banks-%: %
 	@plots/draw.sh emulator/views/banks.gp results/banks/$*-$(LINE) $(MAP) \
 	    "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); caption='$*, line $(LINE), access $(ACCESS)'"
 	@echo "results/banks/$*-$(LINE).txt$(if $(filter png,$(MAP)), and .png)"
-# build/predict-N: what the clock says of a stage's launches (emulator/bench/bench_predict.c)
-define predict-rule
-$(BUILD)/predict-$(1:stage-%=%): $(BUILD)/emulator/bench/bench_predict.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard $2/*.c)) $(LIB)
-	$$(LINK)
-endef
-$(foreach d,$(STAGE_DIRS),$(eval $(call predict-rule,$(call stage-of,$d),$d)))
-
 $(BUILD)/bench-pipes: $(BUILD)/emulator/bench/bench_pipes.o $(LIB)
 	$(LINK)

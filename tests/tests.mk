@@ -30,7 +30,7 @@ $(foreach t,$(TESTS),$(if $(wildcard $(foreach k,test gpu,tests/$k_$t.c tests/$k
     $(error there is no test $t: tests are tests/test_NAME.* and tests/gpu_NAME.*)))
 
 .PHONY: test
-test: all $(TEST_BIN) $(SASS_BIN) ## every test that needs no GPU: TESTS="check npy" picks some
+test: all $(TEST_BIN) $(SASS_BIN) $(PREDICT_BIN) ## every test that needs no GPU: TESTS="check npy" picks some
 	@BUILD=$(BUILD) NVCC=$(NVCC) tests/run.sh $(call chosen,$(TEST_BIN) $(wildcard tests/test_*.sh)) \
 	    $(if $(TESTS),,$(addprefix --needs-gpu=,$(wildcard tests/gpu_*.c tests/gpu_*.sh)))
 

@@ -12,6 +12,7 @@ import gzip
 import json
 import os
 import statistics
+import sys
 
 STALLS = {"stall_barrier": "barrier", "stall_long_scoreboard": "long_scoreboard", "stall_wait": "wait",
           "stall_short_scoreboard": "short_scoreboard", "stall_math_pipe": "math_pipe",
@@ -105,6 +106,8 @@ def main():
         print()
     for stage, family, options, why in missing:
         print(f"left out: stage-{stage} {options}: {why}")
+    if not rows:
+        sys.exit("validate: no case is both predicted and measured")
     errors = [abs(r["error"]) for r in rows]
     print(f"validation: {len(rows)} cases, mean {mean(errors):.1f} %, worst {max(errors):.1f} %")
 

@@ -1,7 +1,8 @@
 /* Predicts what a stage program would take: build/predict-4 --seqlen 1024 --batch 4 --heads 16.
- * One JSON line on stdout for each launch and their sum. Linked with one stage.
+ * One JSON line on stdout for each launch. Linked with one stage. A chip has its parameters in
+ * chips/NAME.txt; one without such a file is refused.
  *
- *   TIMING_CHIP   parameter file, chips/h200.txt
+ *   TIMING_CHIP   parameter file, instead of that of --chip
  *   TIMING_SET    name=value,... instead of the file's
  *   TIMING_MHZ    SM clock, 1755
  *   TIMING_LINES  set: stalls of each instruction, on stderr
@@ -12,9 +13,11 @@
 #include "common/harness/bench.h"
 #include "common/device/device_ops.h"
 #include "common/harness/options.h"
+#include "common/base/path.h"
 #include "common/base/program.h"
 #include "common/base/reason.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,9 +29,16 @@ struct emu_device {
     struct emu_memory *memory;
 };
 
-static const char *chip_of_environment(struct timing_chip *c) {
-    const char *path = getenv("TIMING_CHIP"), *set = getenv("TIMING_SET");
-    const char *why = timing_chip_read(path ? path : "chips/h200.txt", c);
+static const char *read_chip(const char *name, struct timing_chip *c) {
+    const char *asked = getenv("TIMING_CHIP"), *set = getenv("TIMING_SET");
+    char file[64], path[PATH_MAX];
+    snprintf(file, sizeof file, "chips/%.32s.txt", name ? name : "h200");
+    if (!asked && !program_find(file, path, sizeof path))
+        return reason_as(STATUS_UNSUPPORTED,
+                         "there is no %s: no microbenchmarks of that chip; make calibrate measures "
+                         "a GPU, --chip h200 is known",
+                         file);
+    const char *why = timing_chip_read(asked ? asked : path, c);
     char *copy = strdup(set ? set : ""), *rest = copy;
     for (char *one; !why && (one = strtok_r(rest, ",", &rest));) why = timing_chip_set(c, one);
     free(copy);
@@ -106,16 +116,20 @@ int main(int argc, char **argv) {
     struct bench b = {0};
     struct timing_chip c;
     struct sass_module *module = NULL;
-    char path[PATH_MAX];
+    char path[PATH_MAX], cache[PATH_MAX];
     const char *why = options_read(argc, argv, NULL, &o);
-    if (!why) why = chip_of_environment(&c);
+    if (!why && o.help) {
+        options_help(stdout, program_invocation_short_name, NULL);
+        goto done;
+    }
+    if (!why) why = read_chip(o.chip, &c);
     if (!why) why = device_open(DEVICE_EMU, o.chip, &d);
     if (!why) why = inputs_make(&o.problem, o.input, o.seed, &in);
     if (!why) why = bench_open(d, &o.problem, &in, o.image, &b);
     if (why) goto done;
-    snprintf(path, sizeof path, "%s/images/stage-%d/%s.sm_90a.cubin", program_folder(),
-             stage_number(stage.name), b.plan.image);
-    why = sass_open(path, "/tmp", &module);
+    snprintf(path, sizeof path, "%s/%s.sm_90a.cubin", stage_image_folder(stage.name), b.plan.image);
+    snprintf(cache, sizeof cache, "%s/sass", program_folder());
+    why = sass_open(path, cache, &module);
     for (int i = 0; i < b.plan.n_launches && !why; i++) {
         struct timing_prediction p;
         why = one_launch((struct emu_device *)d, &c, module, &b.plan.launch[i], &p);
@@ -123,6 +137,7 @@ int main(int argc, char **argv) {
         if (!why) timing_prediction_close(&p);
     }
 done:
+    if (!why) why = path_stdout();
     if (why) fprintf(stderr, "predict %s: %s\n", stage.name, why);
     sass_close(module);
     if (d && b.device) bench_close(&b);
