@@ -19,16 +19,16 @@ PYTHON := .venv/bin/python
 
 # What a user gives is never expanded as make's own text. It reaches commands through the environment:
 # "$$DEVICE", and ARGS in words, $$ARGS after `set -f`. The others are names and numbers, or refused.
-GIVEN := DEVICE J CHIP STAGE FROM RECORDED WINDOW LINE ACCESS SWEEP_ARCH FUZZ_SECONDS
+GIVEN := DEVICE J CHIP STAGE FROM RECORDED WINDOW LINE ACCESS SWEEP_ARCH SWEEP_TILES FUZZ_SECONDS LAB SEED SANDBOX
 # What else may be given; any other NAME=VALUE is a slip, and would be ignored in silence.
-KNOWN := $(GIVEN) ARGS PROBLEM TESTS PROGRAM KERNEL V CC BUILD PYTHON NVCC NVCCFLAGS CFLAGS SANITIZE CUDA SWEEP_RULES FUZZ_FLAGS
+KNOWN := $(GIVEN) ARGS PROBLEM TESTS PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE V CC BUILD PYTHON NVCC NVCCFLAGS CFLAGS SANITIZE CUDA SWEEP_RULES FUZZ_FLAGS
 $(foreach v,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),\
-    $(error there is no variable $v: those for users are ARGS PROGRAM KERNEL PROBLEM TESTS V $(GIVEN))))
-$(foreach v,ARGS PROBLEM TESTS PROGRAM KERNEL $(GIVEN),$(eval override $v := $$(value $v)))
+    $(error there is no variable $v: those for users are ARGS PROGRAM KERNEL BASE PROBLEM TESTS V $(GIVEN))))
+$(foreach v,ARGS PROBLEM TESTS PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE $(GIVEN),$(if $(filter undefined,$(origin $v)),,$(eval override $v := $$(value $v))))
 override DEVICE := $(or $(DEVICE),auto)
-export ARGS PROBLEM PROGRAM KERNEL $(GIVEN)
+export ARGS PROBLEM PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE $(GIVEN)
 
-strange := $(DEVICE)$J$(CHIP)$(STAGE)$(FROM)$(RECORDED)$(WINDOW)$(LINE)$(ACCESS)$(SWEEP_ARCH)$(FUZZ_SECONDS)
+strange := $(DEVICE)$J$(CHIP)$(STAGE)$(FROM)$(RECORDED)$(WINDOW)$(LINE)$(ACCESS)$(SWEEP_ARCH)$(SWEEP_TILES)$(FUZZ_SECONDS)$(LAB)$(SEED)$(SANDBOX)
 $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z A B C D E F G H I J K L M N O P Q R S T U V W X Y Z \
     0 1 2 3 4 5 6 7 8 9 . _ -,$(eval strange := $$(subst $c,,$$(value strange))))
 $(if $(value strange),$(error $(GIVEN) are names and numbers: letters, digits and . _ - only))
@@ -60,13 +60,21 @@ LIB_SRC := $(filter-out profiler/doctor.c emulator/bench/%,$(wildcard common/*/*
 ##@ Verbs (no stage named: all stages)
 
 .PHONY: help
-help: ## this page
+help: ## this page; make help-more: verbs for those who change or measure the workbench itself
 	@sed -n '1,6s/^# \{0,1\}//p' Makefile
-	@awk -F':.*## ' '/^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' \
-	    $(filter-out $(BUILD)/%,$(MAKEFILE_LIST))
+	@$(call verbs,##)
 	@printf '\nStages\n'
 	@for d in $(STAGE_DIRS); do n=$$(basename $$d); \
 	    printf '  %-12s %s\n' "stage-$${n%%-*}" "$$(sed -n '1s/^# Stage [0-9]*: //p' $$d/README.md 2>/dev/null)"; done
+
+# $(call verbs,MARK): the verbs whose rule has this mark before its sentence.
+verbs = awk -v mark='$1' -F ':[^\#]*\#+ ' '/^\#\#@/ {printf "\n%s\n", substr($$0, 5)} \
+    /^[a-z-]+:.*\#\# / {split($$0, at, / /); match($$0, /\#+ /); if (RLENGTH == length(mark) + 1) printf "  %-12s %s\n", $$1, $$2}' \
+    $(filter-out $(BUILD)/%,$(MAKEFILE_LIST))
+
+.PHONY: help-more
+help-more:
+	@$(call verbs,###)
 
 .PHONY: all
 all: $(STAGES) ## build every stage and its kernel images

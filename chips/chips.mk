@@ -28,7 +28,7 @@ $(BUILD)/calibrate: $(patsubst %.c,$(BUILD)/%.o,$(wildcard chips/*.c)) $(BUILD)/
 $(BUILD)/chips/calibrate_kernels.o: chips/calibrate_kernels.def
 
 .PHONY: calibrate
-calibrate: $(BUILD)/calibrate $(CHIPS)/pipes.pack $(foreach i,$(TEMPLATES) $(TIMED),$(CHIPS)/$i.cubin) ## measure this GPU with some 5000 microbenchmarks: results/calibrate.tsv
+calibrate: $(BUILD)/calibrate $(CHIPS)/pipes.pack $(foreach i,$(TEMPLATES) $(TIMED),$(CHIPS)/$i.cubin) ### measure this GPU with some 5000 microbenchmarks: results/calibrate.tsv
 	@mkdir -p results
 	@flock -F $(BUILD)/device.lock $(BUILD)/calibrate --images $(CHIPS) --pack $(CHIPS)/pipes.pack --probe
 	@flock -F $(BUILD)/device.lock $(BUILD)/calibrate --images $(CHIPS) --pack $(CHIPS)/pipes.pack --out $(CALIBRATED) --seconds 420
@@ -36,10 +36,38 @@ calibrate: $(BUILD)/calibrate $(CHIPS)/pipes.pack $(foreach i,$(TEMPLATES) $(TIM
 # Every image that is there makes the second comparison stronger; forms.cubin alone lacks WGMMA.
 FORMS := $(CHIPS)/forms.cubin $(foreach i,$(TEMPLATES) $(TIMED),$(CHIPS)/$i.cubin)
 .PHONY: check-calibrate
-check-calibrate: $(CHIPS)/pipes.pack $(FORMS) ## are the microbenchmarks' instructions what was meant? NVDISASM=nvdisasm
+check-calibrate: $(CHIPS)/pipes.pack $(FORMS) ### are the microbenchmarks' instructions what was meant? NVDISASM=nvdisasm
 	@python3 chips/bench/pipes.py --check $(or $(NVDISASM),nvdisasm) $(CHIPS)/check.bin
 	@python3 chips/bench/pipes.py --forms $(FORMS) $(wildcard $(BUILD)/images/*/*.sm_90a.cubin)
 
 .PHONY: validate
-validate: ## the clock's predictions beside what an H200 measured, by stage and family
-	@python3 chips/validation/validate.py chips/validation/predictions-1.jsonl chips/validation/h200-1.jsonl.gz
+validate: ### the clock's predictions beside what an H200 measured, freeze by freeze; writes chips/validation/h200.txt
+	@for measured in chips/validation/h200-*.jsonl.gz; do n=$${measured##*-}; n=$${n%%.*}; echo "freeze $$n"; set --; \
+	    for more in late now; do file=chips/validation/predictions-$$n-$$more.jsonl; ! [ -e $$file ] || set -- "$$@" --$$more $$file; done; \
+	    python3 chips/validation/validate.py chips/validation/predictions-$$n.jsonl $$measured "$$@" --out chips/validation/h200.txt || exit; echo; done
+
+# The next freeze: chips/validation/cases-N.txt without h200-N.jsonl.gz. Predict and commit; only then measure.
+FREEZE = $(lastword $(sort $(patsubst chips/validation/cases-%.txt,%,$(wildcard chips/validation/cases-*.txt))))
+FREEZE_TILES = $(shell sed -n 's/^4:\([^[:space:]]*\).*/\1/p' chips/validation/cases-$(FREEZE).txt)
+
+.PHONY: freeze-tiles freeze-predict freeze-measure
+freeze-tiles: $(STAGES)
+	@mkdir -p $(BUILD)/sweep && stages/4-tuned/sweep/rules.sh sm_90a compute_89 > $(BUILD)/sweep/stage-4.mk
+	@$(MAKE) --no-print-directory DEVICE=emu SWEEP_RULES=$(BUILD)/sweep/stage-4.mk $(foreach t,$(FREEZE_TILES),\
+	    $(foreach f,stage-4 $(foreach x,sm_90a.cubin compute_89.ptx,images/stage-4/$(firstword $(subst -, ,$t)).$x),$(BUILD)/sweep/$t/$f))
+
+freeze-predict: freeze-tiles $(foreach n,1 2 3 4 6,$(BUILD)/predict-$n) ### what the clock says of the next freeze's cases, an hour: commit it before anyone measures; goes on where it was interrupted
+	@test ! -e chips/validation/h200-$(FREEZE).jsonl.gz || { echo "make: freeze $(FREEZE) has been measured: predictions come first" >&2; exit 2; }
+	@BUILD=$(BUILD) chips/validation/predict.sh chips/validation/cases-$(FREEZE).txt chips/validation/predictions-$(FREEZE).jsonl
+	@grep -c elapsed chips/validation/predictions-$(FREEZE).jsonl
+
+freeze-measure: freeze-tiles ### the next freeze's cases on this GPU, into results/h200-N.jsonl.gz, some minutes
+	@git diff --quiet HEAD -- chips emulator stages common && git ls-files --error-unmatch chips/validation/predictions-$(FREEZE).jsonl > /dev/null || \
+	    { echo "make: first commit chips/validation/predictions-$(FREEZE).jsonl (make freeze-predict), and whatever else has changed" >&2; exit 2; }
+	@mkdir -p results; flock -F $(BUILD)/device.lock chips/validation/measure.sh chips/validation/cases-$(FREEZE).txt results/h200-$(FREEZE).jsonl
+	@gzip -f results/h200-$(FREEZE).jsonl; echo "results/h200-$(FREEZE).jsonl.gz: copy it to chips/validation, then make validate"
+
+.PHONY: drift
+drift: $(ATTENTION) ### writes the clock's predictions that tests/test_drift.sh holds on to, after a change that is meant
+	@chips/validation/drift.sh chips/validation/drift.tsv > $(BUILD)/drift.tsv && \
+	    { git --no-pager diff --no-index -U0 chips/validation/drift.tsv $(BUILD)/drift.tsv || true; } && cp $(BUILD)/drift.tsv chips/validation/drift.tsv

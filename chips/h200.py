@@ -94,6 +94,16 @@ class Counters:
                 if launch.get("grid", "").isdigit():  # ncu's second line holds units
                     self.launches.append(launch)
 
+    def warm(self, grid, block, what, below):
+        """The median of the launches of that size that lasted less cycles than `below`."""
+        found = [r for r in self.launches if (int(r["grid"]), int(r["block"])) == (grid, block) and
+                 float(r["elapsed"]) < below]
+        if not found:
+            raise Missing(f"counted {grid} x {block}")
+        elapsed, active = ([float(r[k]) for r in found] for k in ("elapsed", "active"))
+        return statistics.median(active if what == "active" else
+                                 [e - a for e, a in zip(elapsed, active)])
+
     def inactive(self, grid, block, at_least):
         """Elapsed less active cycles, a mean over the SMs, of the launch of that size that lasted
         at_least that many cycles, the shortest such."""
@@ -241,21 +251,53 @@ def mio_queue(r):
     return next(k for k in range(1, len(cycles)) if cycles[k] > cycles[k - 1] + 1) - 2
 
 
-def counted_overhead(r, n):
-    return (n.inactive(132, 128, 5000) + n.inactive(132, 128, 50000)) / 2
-
-
 def counted_gap(r, n):
     """660 CTAs, one a SM: four times an SM is empty while another CTA comes."""
-    return (n.inactive(660, 128, 0) - n.inactive(132, 128, 5000)) / 4
+    return (n.inactive(660, 128, 50000) - n.inactive(132, 128, 12000)) / 4
+
+
+def later_cta(n):
+    """Active cycles of a CTA behind the first of its SM, stay 2000."""
+    return (n.warm(660, 128, "active", 20000) - n.warm(132, 128, "active", 6000)) / 4
+
+
+def stays(r):
+    """What `stay` takes beyond its cycles, from its first clock to its last."""
+    return statistics.median(c[3] - c[2] for c in r.ctas("launch", "132 CTAs 128 threads")) - 4000
+
+
+def jump(r, size):
+    """Cycles from line to line of straight code of a size, once it has run."""
+    return r.list("icjump", f"{size}/1w", "passes")[-1] / r("icjump", f"{size}/1w", "instructions")
 
 
 # name: digits, a function of results and counters, the benches
 MEASURED = {
     "sms": (0, lambda r, n: machine(r, "sms"), "driver"),
     "launch_overhead": (
-        0, counted_overhead,
-        "N elapsed less active, 132 CTAs of 128 that stay 10000, 100000"),
+        0, lambda r, n: n.warm(132, 128, "inactive", 6000),
+        "N elapsed less active, 132 CTAs of 128 that stay 2000, warm"),
+    "cta_start": (
+        0, lambda r, n: later_cta(n) - stays(r) - 2000,
+        "N active of CTAs behind an SM's first, stay 2000, less first clock to last"),
+    "constant_first": (
+        0, lambda r, n: n.warm(132, 128, "active", 6000) - later_cta(n),
+        "N active of an SM's first CTA less those behind it, stay 2000"),
+    "bar_arv": (
+        0, lambda r, n: r.slope("pingpong", "2/0-1") / 2 - bar(r),
+        "B pingpong 2/0-1 less arrival and release"),
+    "icache_l1_latency": (
+        0, lambda r, n: jump(r, "16K") - jump(r, "4K"), "B icjump 16K/1w less 4K/1w"),
+    "icache_l15_latency": (
+        0, lambda r, n: jump(r, "64K") - jump(r, "16K"), "B icjump 64K/1w less 16K/1w"),
+    "icache_l15_interval": (
+        1, lambda r, n: r.list("icache", "64K/fmul/1w", "passes")[-1] / 512,
+        "B icache 64K/fmul/1w"),
+    "icache_l2_latency": (
+        0, lambda r, n: jump(r, "256K") - jump(r, "16K"), "B icjump 256K/1w less 16K/1w"),
+    "tma_map_first": (
+        0, lambda r, n: r("first", "1 CTA", "out5") - r("first", "1 CTA", "out6"),
+        "B first 1 CTA: the first copy less the second"),
     "cta_launch": (0, counted_gap, "N the same, 660 CTAs one a SM"),
     "branch_penalty": (
         0, lambda r, n: r.slope("branch", "forward/1w") - 5,
@@ -320,6 +362,13 @@ MEASURED = {
     "l2_bytes_per_clk": (
         0, lambda r, n: per_clk(r, "read L2 24 MiB, 132 SMs"),
         "B stream read L2 24 MiB, 132 SMs"),
+    "l2_shared_bytes_per_clk": (
+        0, lambda r, n: per_clk(r, "read L2 shared 8 MiB, 132 SMs"),
+        "B stream read L2 shared 8 MiB, 132 SMs"),
+    "l2_tma_shared_bytes_per_clk": (
+        0, lambda r, n: r("tma", "L2, 132 CTAs, same boxes, 4", "bytes") * 1e3 / mhz(r) /
+        r("tma", "L2, 132 CTAs, same boxes, 4", "all"),
+        "B tma L2, 132 CTAs, same boxes, 4"),
     "dram_latency": (0, lambda r, n: dram(r), "B chase DRAM, or lines DRAM"),
     "dram_bytes_per_ns": (
         0, lambda r, n: stream(r, "read DRAM, 264 CTAs"),
@@ -330,7 +379,10 @@ MEASURED = {
         0, lambda r, n: r("atomics", "atom, 1 thread") / 256 - ATOMIC_LOOP,
         "B atomics, atom, 1 thread, less its loop"),
     "bar_release": (0, lambda r, n: bar(r) - 3, "B barlast SYNC/2 less the arrival"),
-    "mbarrier_wake": (0, lambda r, n: wake(r) - 16, "B wakeups less the arrival"),
+    "mbarrier_wake": (
+        0, lambda r, n: r("wakemany", "1 warps, 600 on", "latency") - 16,
+        "B wakemany less the arrival"),
+    "mbarrier_wake_lane": (0, lambda r, n: wake(r) - 16, "B wakeups less the arrival"),
     "mbarrier_try": (
         0, lambda r, n: (r("mbarrier", "self 256", "out1") / 64 - TRY_LOOP) / 4,
         "B mbarrier self, less its loop"),
@@ -371,9 +423,6 @@ MORE = [
      "B stream read L2, 16 SMs"),
     ("l2_66_sms_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "read L2, 66 SMs"),
      "B stream read L2, 66 SMs"),
-    ("l2_shared_bytes_per_clk", "bytes", 0,
-     lambda r, n: per_clk(r, "read L2 shared 8 MiB, 132 SMs"),
-     "B stream read L2 shared 8 MiB: all SMs read the same"),
     ("l2_write_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "write L2, 132 SMs"),
      "B stream write L2, 132 SMs"),
     ("dram_write_bytes_per_ns", "bytes", 0, lambda r, n: stream(r, "write DRAM, 264 CTAs"),
@@ -466,8 +515,8 @@ def held_back(p, r, n):
 
     return [
         # what, predicted, measured: as functions, so that a missing bench costs one line
-        ("launch of 1024 threads: inactive cycles", lambda: p["launch_overhead"],
-         lambda: n.inactive(132, 1024, 5000), 5),
+        ("launch of 384 threads: inactive cycles", lambda: p["launch_overhead"],
+         lambda: n.warm(132, 384, "inactive", 6000), 5),
         ("a loop of NOP, IADD3, ISETP, BRA", lambda: 1 + 5 + 13 + 5 + p["branch_penalty"],
          lambda: r.slope("backedge", "0/13"), 1),
         ("the same around 16 FFMA of 2 cycles", lambda: 28 + 16 * 2,

@@ -2,7 +2,7 @@
 $(BUILD)/emulator/%.o: CFLAGS += -O3
 
 .PHONY: bench-emu
-bench-emu: $(addprefix bench-,$(ATTENTION)) ## the emulator's speed at the mission shape
+bench-emu: $(addprefix bench-,$(ATTENTION)) ### the emulator's speed at the mission shape
 	@$(attention-only)
 
 .PHONY: $(addprefix bench-,$(STAGES))
@@ -21,16 +21,22 @@ $(foreach s,$(STAGES),$(eval $(call with-stage,bench-emu-$s,bench_emu,$s)) \
 PREDICT_BIN := $(BUILD)/predict-4 # what test_predict.sh runs
 SASS_BIN := $(patsubst %,$(BUILD)/sass-%,$(filter-out stage-5,$(STAGES))) # what test_sass.sh runs
 
-# tsan: what tests of the emulator run on several host threads, under ThreadSanitizer
-TSAN_TESTS := test_emu_checks test_emu_scalar test_emu_cluster
+# tsan: what tests of the emulator run on several host threads, and what ends them, under ThreadSanitizer
+TSAN_TESTS := test_emu_scalar test_emu_cluster test_emu_async test_emu_limits
 
 .PHONY: tsan
-tsan: ## the emulator's tests under ThreadSanitizer
+tsan: ### the emulator's tests under ThreadSanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan SANITIZE="-fsanitize=thread -Wno-tsan" run-tsan
 
 .PHONY: run-tsan
 run-tsan: $(TSAN_TESTS:%=$(BUILD)/tests/%)
 	@BUILD=$(BUILD) TSAN_OPTIONS=halt_on_error=1 tests/run.sh $^
+
+.PHONY: whatif $(addprefix whatif-,$(STAGES))
+whatif: $(addprefix whatif-,$(ATTENTION)) ## what each limit of the chip costs a stage, predicted, and who waits for whom: ARGS="--seqlen 4096"
+	@$(attention-only)
+$(addprefix whatif-,$(STAGES)): whatif-%: %
+	@set -f; $(BUILD)/$* --device emu --whatif $$ARGS
 
 # banks: the bank map of one shared access, by source line: make stage-1 banks LINE=99 [ACCESS=2]
 override ACCESS := $(or $(ACCESS),0)
@@ -45,14 +51,18 @@ $(addprefix banks-,$(STAGES)): banks-%: %
 	@set -f; said=$$($(BUILD)/$* --device emu --quiet --no-check --no-races --source --banks $(LINE) $$ARGS) || exit; \
 	    map=$$(printf '%s\n' "$$said" | awk '/^# lane/ {on = 1} on && NF == 0 {on = 0} /^# / || (on && NF == 4) || NF == 0'); \
 	    n=$$(printf '%s\n' "$$map" | grep -c '^# lane'); \
-	    test $$n -gt 0 || { echo "make: warp 0 makes no shared access at line $(LINE) of $*" >&2; exit 2; }; \
+	    whole=$$(printf '%s\n' "$$map" | grep 'no conflicts$$'); \
+	    test $$n -gt 0 || test -z "$$whole" || { echo "make: nothing to draw at line $(LINE) of $*: $${whole#\# }" >&2; exit 2; }; \
+	    test $$n -gt 0 || { echo "make: block 0 makes no shared access at line $(LINE) of $*" >&2; exit 2; }; \
 	    test $(ACCESS) -lt $$n || { echo "make: line $(LINE) of $* makes $$n shared accesses: ACCESS=0 to $$((n - 1))" >&2; exit 2; }; \
 	    mkdir -p results/banks 2> /dev/null && test -w results/banks || { echo "make: cannot write to results/banks: make it writable" >&2; exit 5; }; \
 	    printf '%s\n' "$$map" > results/banks/$*-$(LINE).txt
 	@command -v gnuplot > /dev/null || \
 	    { echo "banks: the map is in results/banks/$*-$(LINE).txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
 	@plots/draw.sh emulator/views/banks.gp results/banks/$*-$(LINE) $(MAP) \
-	    "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); caption='$*, line $(LINE), access $(ACCESS)'"
+	    "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); caption='$*, line $(LINE), access $(ACCESS): $$(sed -n 's/^# \(.*at best\)$$/\1/p' results/banks/$*-$(LINE).txt | sed -n $$(($(ACCESS) + 1))p)'"
 	@echo "results/banks/$*-$(LINE).txt$(if $(filter png,$(MAP)), and .png)"
 $(BUILD)/bench-pipes: $(BUILD)/emulator/bench/bench_pipes.o $(LIB)
+	$(LINK)
+$(BUILD)/load-ptx: $(BUILD)/emulator/bench/load_ptx.o $(LIB)
 	$(LINK)

@@ -19,11 +19,13 @@ exec 9> $out/.lock && flock -n 9 || { echo "compare: waits for another compare i
 
 stages=$(for d in $dirs; do basename "$d"; done | tr '\n' ' ')
 series=() problem= wrong=0
+[ -z "${RECORDED:-}" ] || [ $# -eq 0 ] || fail 2 "ARGS and RECORDED exclude each other: a recorded run is drawn as it was; choose one with PROBLEM"
+[ -n "${RECORDED:-}" ] || [ -z "${PROBLEM:-}" ] || fail 2 "PROBLEM chooses a recorded run: add RECORDED=h200, or give the problem in ARGS"
 
 if [ -n "${RECORDED:-}" ]; then
     file=$recorded/$RECORDED.jsonl
     [ -f "$file" ] || fail 5 "there is no $file; recorded are: $(cd $recorded && ls -- *.jsonl 2>/dev/null | sed 's/.jsonl//' | tr '\n' ' ')"
-    problem=${PROBLEM:-B1 H8 S512 D64}
+    problem=${PROBLEM:-B4 H16 S4096 D128}
     [[ $problem != *[[:cntrl:]]* ]] || fail 2 "PROBLEM is one line, as in a record: B1 H8 S512 D64"
     problems=$(build/columns "$file" -- problem.text | awk '!/^#/ && /^B/ {print $1}' | sort -u)
     grep -qxF "${problem// /_}" <<< "$problems" ||
@@ -35,7 +37,7 @@ else
         n=${s%%-*}
         printf 'compare: stage %s ... ' "$s" >&2
         flock -F build/device.lock timeout --foreground 3600 build/stage-"$n" --device "$device" --quiet --json $out/run.jsonl \
-            --counters TENSOR,SHARED,OCCUPANCY,MEMORY "$@" > $out/stage-"$n".log 2>&1
+            --counters TENSOR,SHARED,OCCUPANCY,MEMORY,STALL,CYCLES "$@" > $out/stage-"$n".log 2>&1
         status=$?
         case $status in
             0) echo done >&2 ;;
@@ -49,21 +51,28 @@ else
     problem=$(build/tabulate --print-problem $out/run.jsonl)
     kind=$(build/tabulate --print-device $out/run.jsonl)
     series+=("$kind=$out/run.jsonl")
-    # Beside the emulator's counts stand the recorded values of a real GPU, where there are any.
+    # Beside the emulator's counts and predictions stand the recorded values of a real GPU, where there are any.
     [[ $kind == emulator* ]] && [ -f $recorded/h200.jsonl ] && series=("h200, recorded=$recorded/h200.jsonl" "${series[@]}")
 fi
 
 build/tabulate --out $out --problem "$problem" --stages "$stages" "${series[@]}" || exit 5
-grep -v '^$' $out/table.txt | grep -v '^# [^n]' | sed 's/^# //' | column -t
+grep -v '^$' $out/table.txt | grep -v '^# [^n]' | sed 's/^# //' | cut -d ' ' -f 1-12 | column -t
+
+# shellcheck disable=SC2046 # two words: the chip and its clock
+plots/ceilings.sh $(build/tabulate --print-chip "${series[0]#*=}") > $out/ceilings.txt
 
 command -v gnuplot >/dev/null || fail 77 "the table is in $out/table.txt; to draw it install gnuplot-nox (make setup)"
 draw() { # draw PLOT TERMINAL
-    plots/draw.sh "plots/$1.gp" "$out/$1" "$2" "dir = '$out'; problem = '${problem//\'/}'"
+    plots/draw.sh "plots/$1.gp" "$out/$1" "$2" "dir = '$out'; problem = '${problem//\'/}'; ceilings = '$out/ceilings.txt'"
 }
 if [ "${TERM:-}" = dumb ]; then
-    for plot in tensor tflops conflicts occupancy; do draw $plot dumb || exit 5; done
+    for plot in tensor time tflops conflicts occupancy; do draw $plot dumb || exit 5; done
+    printf '%s\n' "$problem"
+    sed 's/^"[^"]*" "\(.*\)"$/\1/' $out/labels.txt
 fi
-for plot in tensor time tflops conflicts occupancy; do
+roofline=
+[ -s $out/ceilings.txt ] && awk '!/^#/ && NF > 15 && $5 != "-" && $16 != "-" {some = 1} END {exit !some}' $out/table.txt && roofline=roofline
+for plot in tensor time tflops conflicts occupancy stalls $roofline; do
     for term in png svg; do
         draw $plot $term
         status=$?

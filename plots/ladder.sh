@@ -9,6 +9,12 @@ value() { # STAGE PROBLEM PATH: from the newest record; - if there is none
         awk '!/^#/ {v = $1} END {print v + 0 == 0 ? (v == "0" ? "0" : "-") : v < 100 ? sprintf("%.1f", v) : sprintf("%.0f", v)}'
 }
 small="B1 H8 S512 D64" large="B4 H16 S4096 D128"
+recorded=$(build/columns "$records" problem.text="${large// /_}" -- stage 2> /dev/null)
+missing=$(for dir in stages/[0-9]*; do
+    stage=$(basename "$dir")
+    grep -q '^problem' "$dir/images" || grep -qxF "$stage" <<< "$recorded" || echo "$stage"
+done)
+[ -z "$missing" ] || { echo "ladder: $records has no run on $large of $(paste -sd' ' <<< "$missing")" >&2; exit 5; }
 echo "| stage | what it adds | $small, us | $large, TFLOPS | tensor pipe active there, % |"
 echo "| --- | --- | --- | --- | --- |"
 for dir in stages/[0-9]*; do

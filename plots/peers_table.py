@@ -1,26 +1,19 @@
 #!/usr/bin/env python3
-"""A stage beside its peers, from records of `make peers`, as the two Markdown tables of its README.
+"""A stage beside its peers, from records of `make peers`, as the Markdown tables of its README: for each set of rows one
+of loaded times and one of bursts.
 
     make stage-6 peers-table                       (RECORDED=h200; RECORDED= takes results/peers.jsonl)
-    python3 plots/peers_table.py RECORDS STAGE [TIMES]
+    python3 plots/peers_table.py RECORDS [STAGE ...]
 
-RECORDS: JSON lines of peers.py. TIMES: a table "problem us" of one more peer, timed elsewhere in bursts; its
-first line names it. A time is the newest in the file; what is not there is "-".
+RECORDS: JSON lines of peers.py. A time is the newest in the file; what is not there is "-". Without a STAGE: those that
+have a record.
 """
 import json
 import os
 import signal
 import sys
 
-
-def times_of(path):
-    """Name and {problem: us} of a peer that was timed elsewhere."""
-    if not path:
-        return "", {}
-    with open(path) as f:
-        lines = f.read().splitlines()
-    rows = [line.split() for line in lines if line and not line.startswith("#")]
-    return lines[0].lstrip("# ").split(",")[0], {row[0].replace("-", " "): float(row[1]) for row in rows}
+SHORT = {"FlashAttention-2": "FA2", "FlashAttention-3": "FA3", "FlashAttention-4": "FA4"}
 
 
 def records_of(path):
@@ -35,7 +28,8 @@ def records_of(path):
             except ValueError:
                 print(f"peers-table: {path}:{n}: cut, and left out", file=sys.stderr)
                 continue
-            if not isinstance(r, dict) or "text" not in r.get("problem", {}) or not ("peer" in r or "stage" in r):
+            if not isinstance(r, dict) or "copy_tb_per_s" not in r and (
+                    "text" not in r.get("problem", {}) or not ("peer" in r or "stage" in r)):
                 fail(f"{path}:{n}: no record of make peers")
             records.append(r)
     return records
@@ -50,60 +44,69 @@ def number(x):
     return "-" if x is None else f"{x:.1f}" if x < 100 else f"{x:.0f}"
 
 
-def least(*values):
-    known = [v for v in values if v is not None]
-    return min(known) if known else None
-
-
-def ratio(theirs, ours):
-    return "-" if theirs is None or ours is None else f"{theirs / ours:.2f}"
-
-
 def line(cells):
     print("| " + " | ".join(cells) + " |")
 
 
-def head(cells):
-    line(cells)
-    line(["---"] * len(cells))
+def rate(record):
+    """TFLOPS, or TB/s where each query reads its keys once: that is what limits it there."""
+    p, s = record["problem"], record["samples"]
+    if p.get("seqlen_q", 99) * p.get("heads", 1) // p.get("kv_heads", 1) <= 64 and p.get("seqlen_k", 0) > 256:
+        moved = 4.0 * p["batch"] * p["head_dim"] * (p["heads"] * p["seqlen_q"] + p["kv_heads"] * p["seqlen_k"])
+        return f"{moved / s['median_us'] * 1e-6:.2f} TB/s"
+    return f"{s['tflops']:.0f}"
+
+
+def table(way, records, problems, peers, stage):
+    """`records` by problem and who, of one way and one set of rows."""
+    line([way] + [SHORT.get(p, p) for p in peers] +
+         [f"stage {stage} (TFLOPS)", "best peer / stage"] + (["image", "clock, MHz"] if way == "loaded" else []))
+    line(["---"] * (len(peers) + 3 + 2 * (way == "loaded")))
+    for p in problems:
+        us = {who: records[p, who]["samples"]["median_us"] for who in (*peers, stage) if (p, who) in records}
+        best, mine = min((us[w] for w in peers if w in us), default=None), records.get((p, stage))
+        cells = [p] + [number(us.get(w)) for w in peers]
+        cells += [f"{number(us[stage])} ({rate(mine)})" if mine else "-", f"{best / us[stage]:.2f}" if best and mine else "-"]
+        if way == "loaded":
+            clock = mine and mine["samples"].get("clock_mhz")
+            image = mine and (mine.get("kernels") or [{}])[0].get("image")
+            cells += [image or "-", f"{clock:.0f}" if clock else "-"]
+        line(cells)
+    print()
 
 
 def main():
-    if len(sys.argv) not in (3, 4):
-        sys.exit("usage: peers_table.py RECORDS STAGE [TIMES]")
-    path, number_of_stage = sys.argv[1:3]
-    elsewhere, times = times_of(sys.argv[3] if len(sys.argv) > 3 else None)
-    record = {}  # of (problem, who, burst)
-    problems = []
-    for r in records_of(path):
+    if len(sys.argv) < 2:
+        sys.exit("usage: peers_table.py RECORDS [STAGE ...]")
+    path, *stages = sys.argv[1:]
+    records = records_of(path)
+    recorded = sorted({r["stage"].split("-")[0] for r in records if "stage" in r and "samples" in r})
+    for stage in stages:
+        if stage not in recorded:
+            fail(f"{path} has no stage {stage}, but {', '.join(recorded) or 'none'}")
+    for stage in stages or recorded:
+        tables(records, stage)
+
+
+def tables(records, stage):
+    record, problems, peers = {}, {}, []
+    for r in records:
+        if "samples" not in r:
+            continue
         who = r["peer"]["name"] if "peer" in r else r["stage"].split("-")[0]
-        if "samples" in r and r["problem"]["text"] not in problems:
-            problems.append(r["problem"]["text"])
-        record[r["problem"]["text"], who, "rest_ms" in r.get("samples", {})] = r
-
-    def us(problem, who, burst):
-        r = record.get((problem, who, burst))
-        return r["samples"]["median_us"] if r and "samples" in r else None
-
-    def ours(problem, burst):
-        t = us(problem, number_of_stage, burst)
-        return f"{number(t)} ({record[problem, number_of_stage, burst]['samples']['tflops']:.0f})" if t else "-"
-
-    stage = f"stage {number_of_stage} (TFLOPS)"
-    head(["loaded", "FA2", "cuDNN", stage, "best peer / stage", "tensor pipe active, %", "SM clock after, MHz"])
-    for p in problems:
-        fa2, cudnn, mine = (us(p, who, False) for who in ("FlashAttention-2", "cuDNN", number_of_stage))
-        r = record.get((p, number_of_stage, False), {})
-        active = [c["value"] for c in r.get("counters", []) if c["name"] == "tensor_active_pct" and "value" in c]
-        line([p, number(fa2), number(cudnn), ours(p, False), ratio(least(fa2, cudnn), mine),
-              f"{active[0]:.1f}" if active else "-", str(r.get("device", {}).get("clock_mhz_after", "-"))])
-    print()
-    head(["burst", "FA2", "cuDNN"] + ([elsewhere] if elsewhere else []) + [stage, "best peer / stage"])
-    for p in problems:
-        fa2, cudnn, mine = (us(p, who, True) for who in ("FlashAttention-2", "cuDNN", number_of_stage))
-        other = times.get(p)
-        line([p, number(fa2), number(cudnn)] + ([number(other)] if elsewhere else []) +
-             [ours(p, True), ratio(least(fa2, cudnn, other), mine)])
+        key, text = (r.get("rows", ""), "burst" if "rest_ms" in r["samples"] else "loaded"), r["problem"]["text"]
+        if text not in problems.setdefault(key, []):
+            problems[key].append(text)
+        if "peer" in r and who not in peers:
+            peers.append(who)
+        record.setdefault(key, {})[text, who] = r
+    for rows in dict.fromkeys(key[0] for key in problems):
+        if rows:
+            print(f"Rows: {rows}\n")
+        for way in ("loaded", "burst"):
+            if (rows, way) in problems:
+                there = [w for w in peers if any(k[1] == w for k in record[rows, way])]
+                table(way, record[rows, way], problems[rows, way], there, stage)
 
 
 if __name__ == "__main__":

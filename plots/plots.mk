@@ -1,6 +1,11 @@
 .PHONY: compare
-compare: $(BUILD)/tabulate $(BUILD)/columns $(if $(RECORDED),,$(CHOSEN)) ## run the stages, one table, plots in results/compare: RECORDED=h200 draws a recorded run; TERM=dumb in the terminal
-	@set -f; plots/compare.sh "$(foreach s,$(CHOSEN),$(call folder-of,$s))" $$ARGS
+compare: $(BUILD)/tabulate $(BUILD)/columns $(if $(RECORDED),,$(ATTENTION)) ## run the stages, one table, plots in results/compare: RECORDED=h200 draws a recorded run; TERM=dumb in the terminal
+	@$(attention-only)
+	@set -f; plots/compare.sh "$(foreach s,$(ATTENTION),$(call folder-of,$s))" $$ARGS
+
+.PHONY: report
+report: $(if $(RECORDED),$(BUILD)/tabulate $(BUILD)/columns) ## one page to hand in, results/report.html: of the last compare, or of a recorded run: RECORDED=h200
+	@plots/report.sh "$(foreach s,$(ATTENTION),$(call folder-of,$s))"
 
 $(BUILD)/tabulate: $(BUILD)/plots/tabulate.o $(LIB)
 	$(LINK)
@@ -11,5 +16,5 @@ $(BUILD)/columns: $(BUILD)/plots/columns.o $(LIB)
 test: $(BUILD)/tabulate $(BUILD)/columns
 
 .PHONY: ladder
-ladder: $(BUILD)/columns ## the README's table of stages, from recorded runs: RECORDED=h200
+ladder: $(BUILD)/columns ### the README's table of stages, from recorded runs: RECORDED=h200
 	@plots/ladder.sh $(or $(RECORDED),h200)

@@ -24,6 +24,12 @@ array series_foot[n_series]
 do for [i = 1:n_series] {
     stats labels using (series_name[i] = strcol(1), series_foot[i] = strcol(2), 1) every ::i-1::i-1 nooutput
 }
+# Under a stage's name, how many CTAs it launched: a grid smaller than the chip's SMs leaves some idle.
+ctas_column = 13
+tic_of(x) = strcol(2).(is_dumb || !valid(ctas_column) ? '' : sprintf("\n%d CTAs", column(ctas_column)))
+# A record of another kernel than the one built here is hatched.
+another_column = 30
+is_another(x) = !is_dumb && valid(another_column) && column(another_column) == 1
 n_stages = 0
 stats table using (n_stages = n_stages + 1, 1) index 0 nooutput
 
@@ -40,12 +46,13 @@ set yrange [0:*]
 set title font ',15'
 
 # Footnotes: the problem, then one line a series (board, clock, driver, toolkit, revision, date, n, L2).
-foot_y(i) = (is_dumb ? 0.03 : 0.022) + (is_dumb ? 0.035 : 0.030) * i
-set bmargin (is_dumb ? 4 : 4.5) + 1.4 * n_series
-do for [i = 1:n_series] {
+# In characters the footnotes stand below the plot (compare.sh): a line of them is longer than a terminal.
+foot_y(i) = 0.022 + 0.030 * i
+set bmargin is_dumb ? 3 : 5.5 + 1.4 * n_series
+do for [i = 1:(is_dumb ? 0 : n_series)] {
     set label 100 + i series_foot[i] at screen 0.02, screen foot_y(n_series - i) left font ',9' textcolor rgb '#555555'
 }
-set label 99 problem at screen 0.02, screen foot_y(n_series) left font ',9' textcolor rgb '#555555'
+if (!is_dumb) { set label 99 problem at screen 0.02, screen foot_y(n_series) left font ',9' textcolor rgb '#555555' }
 
 value_label(v) = v >= 1e6 ? sprintf('%.1fM', v / 1e6) : v >= 1e4 ? sprintf('%.0fk', v / 1e3) \
                : v >= 100 ? sprintf('%.0f', v) : v >= 10 ? sprintf('%.1f', v) : v > 0 ? sprintf('%.2g', v) : '0'

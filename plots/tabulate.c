@@ -6,19 +6,23 @@
  * Each LABEL=FILE is a series (a device): its newest record of every stage on that problem becomes
  * a row.
  * DIR/table.txt   one block per series (gnuplot: index), a row per stage, "-" where there is no
- *                 value; read it with `column -t`
+ *                 value; read it with `column -t`. Column another_kernel is 1 where the record is of
+ *                 another kernel than the one that is built here
  * DIR/notes.txt   one line per "-": series, stage number, column, reason; then two of series -1
  * DIR/labels.txt  one line per series: its label and its pedigree (board, clock, toolkit, revision,
  *                 date)
  *
  *   tabulate --print-problem FILE    the newest attention problem in a file of records
  *   tabulate --print-device FILE     the device that made it: "NVIDIA H200", "emulator (h200)"
+ *   tabulate --print-chip FILE       its chip and that chip's boost clock in MHz: "h200 1980"
  *
  * Exit status: 0 a table was written; 2 bad usage; 4 no memory; 5 a file could not be read or
  * written. */
 #include "common/base/chip.h"
 #include "common/base/path.h"
 #include "common/base/reason.h"
+#include "common/base/program.h"
+#include "common/harness/kernel_hash.h"
 #include "common/harness/record.h"
 
 #include <errno.h>
@@ -26,6 +30,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +44,25 @@ static const char *const columns[] = {"time_us",
                                       "bank_conflicts",
                                       "bank_conflict_pct",
                                       "occupancy_theoretical_pct",
-                                      "occupancy_achieved_pct"};
+                                      "occupancy_achieved_pct",
+                                      "ctas",
+                                      "flops",
+                                      "dram_bytes",
+                                      "l2_read_sectors",
+                                      "stall_selected",
+                                      "stall_not_selected",
+                                      "stall_math_pipe",
+                                      "stall_wait",
+                                      "stall_gmma",
+                                      "stall_barrier",
+                                      "stall_short_scoreboard",
+                                      "stall_mio",
+                                      "stall_long_scoreboard",
+                                      "stall_lg",
+                                      "stall_branch",
+                                      "stall_no_instruction",
+                                      "stall_dispatch",
+                                      "another_kernel"};
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
 struct cell {
@@ -60,16 +83,6 @@ static const char *text(const json_t *record, const char *object, const char *ke
     return s ? s : "";
 }
 
-static struct cell sample(const json_t *record, const char *key) {
-    const json_t *value = json_object_get(json_object_get(record, "samples"), key);
-    if (json_is_number(value)) return cell_value(json_number_value(value));
-    if (!json_object_get(json_object_get(record, "problem"), "seqlen_q"))
-        return cell_missing("not an attention kernel");
-    if (!strcmp(text(record, "device", "kind"), "emulator"))
-        return cell_missing("the emulator has no clock");
-    return cell_missing("not timed");
-}
-
 static struct cell counter(const json_t *record, const char *name) {
     size_t i;
     const json_t *c;
@@ -84,13 +97,31 @@ static struct cell counter(const json_t *record, const char *name) {
     return cell_missing("not collected");
 }
 
+static struct cell sample(const json_t *record, const char *key) {
+    const json_t *value = json_object_get(json_object_get(record, "samples"), key);
+    if (json_is_number(value)) return cell_value(json_number_value(value));
+    if (!json_object_get(json_object_get(record, "problem"), "seqlen_q"))
+        return cell_missing("not an attention kernel");
+    if (strcmp(text(record, "device", "kind"), "emulator")) return cell_missing("not timed");
+    /* the emulator's time is predicted */
+    struct cell us = counter(record, "duration_us");
+    if (isnan(us.value) || !strcmp(key, "median_us")) return us;
+    if (!strcmp(key, "tflops"))
+        return cell_value(
+            json_number_value(json_object_get(json_object_get(record, "problem"), "flops")) /
+            us.value * 1e-6);
+    return cell_missing("predicted, once");
+}
+
 /* Percent of the chip's dense fp16 tensor peak at the SM clock seen after the run:
- * tflops / (SMs * FLOP per clock and SM * clock). */
+ * tflops / (SMs * FLOP per clock and SM * clock); of a predicted time the clock that it is for. */
 static struct cell peak_pct(const json_t *record) {
     struct cell tflops = sample(record, "tflops");
     double mhz =
         json_number_value(json_object_get(json_object_get(record, "device"), "clock_mhz_after"));
     if (isnan(tflops.value)) return tflops;
+    if (!strcmp(text(record, "device", "kind"), "emulator"))
+        mhz = counter(record, "mean_clock_mhz").value;
     if (!(mhz > 0)) return cell_missing("the SM clock is not known");
     const char *family = text(record, "device", "chip");
     for (int i = 0; chip_at(i); i++) {
@@ -101,16 +132,48 @@ static struct cell peak_pct(const json_t *record) {
     return cell_missing("the peak of this chip is not known");
 }
 
+/* Of the first launch. */
+static struct cell ctas(const json_t *record) {
+    const json_t *grid =
+        json_object_get(json_array_get(json_object_get(record, "kernels"), 0), "grid");
+    double n = 1;
+    for (size_t i = 0; i < 3; i++) n *= json_number_value(json_array_get(grid, i));
+    return n > 0 ? cell_value(n) : cell_missing("no launch in the record");
+}
+
+/* 1 if the record's kernel is another than the one built beside this program; 0 if it is that one. */
+static struct cell another_kernel(const json_t *record) {
+    const json_t *launch = json_array_get(json_object_get(record, "kernels"), 0);
+    const char *hash = json_string_value(json_object_get(launch, "hash"));
+    const char *image = json_string_value(json_object_get(launch, "image"));
+    const char *stage = json_string_value(json_object_get(record, "stage"));
+    char folder[4096], here[KERNEL_HASH_BYTES];
+    if (!hash || !image || !stage)
+        return cell_missing("the record does not say which kernel it was");
+    snprintf(folder, sizeof folder, "%s/images/stage-%d", program_folder(), atoi(stage));
+    const char *why = kernel_hash(folder, image, here);
+    if (why || !*here) return cell_missing(why ? why : "that kernel is not built here");
+    return cell_value(strcmp(hash, here) != 0);
+}
+
+static struct cell flops(const json_t *record) {
+    const json_t *value = json_object_get(json_object_get(record, "problem"), "flops");
+    return json_is_number(value) ? cell_value(json_number_value(value))
+                                 : cell_missing("not an attention kernel");
+}
+
 static struct cell cell(const json_t *record, const char *column) {
     if (!record) return cell_missing("no record of this stage on this problem");
     if (!strcmp(column, "time_us")) return sample(record, "median_us");
     if (!strcmp(column, "iqr_us")) return sample(record, "iqr_us");
     if (!strcmp(column, "tflops")) return sample(record, "tflops");
     if (!strcmp(column, "peak_pct")) return peak_pct(record);
+    if (!strcmp(column, "ctas")) return ctas(record);
+    if (!strcmp(column, "flops")) return flops(record);
+    if (!strcmp(column, "another_kernel")) return another_kernel(record);
     return counter(record, column);
 }
 
-/* A stage that computes no attention has a problem of its own: any will do. */
 static const json_t *newest(const json_t *records, const char *stage, const char *problem) {
     const json_t *record, *found = NULL;
     const char *found_time = "";
@@ -118,9 +181,8 @@ static const json_t *newest(const json_t *records, const char *stage, const char
     json_array_foreach(records, i, record) {
         const char *s = json_string_value(json_object_get(record, "stage"));
         const char *time = json_string_value(json_object_get(record, "time"));
-        bool attention = json_object_get(json_object_get(record, "problem"), "seqlen_q") != NULL;
         if (!s || !time || strcmp(s, stage)) continue;
-        if (attention && strcmp(text(record, "problem", "text"), problem)) continue;
+        if (strcmp(text(record, "problem", "text"), problem)) continue;
         if (strcmp(time, found_time) >= 0) found = record, found_time = time;
     }
     return found;
@@ -151,22 +213,52 @@ static void add_revision(char *list, size_t list_bytes, const json_t *r) {
         append(list, list_bytes, "%s%s", *list ? ", " : "", revision);
 }
 
-/* r: the last stage's record; its clock, date and samples stand for the series. */
-static void put_pedigree(FILE *f, const char *label, const json_t *r, const char *revisions) {
-    char line[512] = "";
+/* Least and most of a number over the records of a series. */
+struct range {
+    int least, most;
+};
+
+static void widen(struct range *r, const json_t *number) {
+    int value = (int)json_number_value(number);
+    if (value <= 0) return;
+    if (!r->least || value < r->least) r->least = value;
+    if (value > r->most) r->most = value;
+}
+
+/* "1485 to 1980", "1980" */
+static const char *range_text(const struct range *r, char out[32]) {
+    snprintf(out, 32, r->least == r->most ? "%d" : "%d to %d", r->least, r->most);
+    return out;
+}
+
+/* r: the last stage's record; clocks and samples are those of all. others: some stage's kernel has
+ * changed since. */
+static void put_pedigree(FILE *f, const char *label, const json_t *r, const char *revisions,
+                         bool others, const struct range *mhz, const struct range *samples_n) {
+    char line[512] = "", text_of[32];
     if (r) {
-        const json_t *device = json_object_get(r, "device");
         const json_t *samples = json_object_get(r, "samples");
         const char *time = json_string_value(json_object_get(r, "time"));
-        int mhz = (int)json_number_value(json_object_get(device, "clock_mhz_after"));
-        append(line, sizeof line, "%s: %s", label, text(r, "device", "name"));
-        if (mhz) append(line, sizeof line, ", %d MHz, driver %s", mhz, text(r, "device", "driver"));
+        const char *name = text(r, "device", "name");
+        append(line, sizeof line, "%s%s%s", label, strcmp(label, name) ? ": " : "",
+               strcmp(label, name) ? name : "");
+        if (mhz->most)
+            append(line, sizeof line, ", %s MHz after, driver %s", range_text(mhz, text_of),
+                   text(r, "device", "driver"));
         append(line, sizeof line, ", CUDA %s, revision %s, %.10s", text(r, "device", "toolkit"),
                revisions, time ? time : "?");
+        size_t i;
+        const json_t *c;
+        json_array_foreach(json_object_get(r, "counters"), i, c) {
+            const char *validated = json_string_value(json_object_get(c, "validated"));
+            if (!validated) continue;
+            append(line, sizeof line, "; what depends on time is predicted (%s)", validated);
+            break;
+        }
         if (json_object_get(samples, "median_us"))
-            append(line, sizeof line, ", n = %d, L2 %s",
-                   (int)json_integer_value(json_object_get(samples, "n")),
+            append(line, sizeof line, ", n = %s, L2 %s", range_text(samples_n, text_of),
                    text(r, "samples", "l2"));
+        if (others) append(line, sizeof line, "; hatched: another kernel than here");
     }
     put_quoted(f, label);
     fputc(' ', f);
@@ -193,15 +285,19 @@ static const char *put_series(struct output *out, int index, const char *label, 
     char list[1024];
     snprintf(list, sizeof list, "%s", stages);
     char revisions[128] = "";
+    bool others = false;
     const json_t *last = NULL;
+    struct range mhz = {0}, samples_n = {0};
     for (char *save, *s = strtok_r(list, " ", &save); s; s = strtok_r(NULL, " ", &save)) {
         const json_t *record = newest(records, s, problem);
-        if (record && json_object_get(json_object_get(record, "problem"), "seqlen_q"))
-            last = record;
+        if (record) last = record;
+        widen(&mhz, json_object_get(json_object_get(record, "device"), "clock_mhz_after"));
+        widen(&samples_n, json_object_get(json_object_get(record, "samples"), "n"));
         add_revision(revisions, sizeof revisions, record);
         fprintf(out->table, "%d %s", atoi(s), s);
         for (int c = 0; c < N_COLUMNS; c++) {
             struct cell v = cell(record, columns[c]);
+            others |= !strcmp(columns[c], "another_kernel") && v.value == 1;
             if (isnan(v.value)) {
                 fputs(" -", out->table);
                 fprintf(out->notes, "%d %d %s ", index, atoi(s), columns[c]);
@@ -214,7 +310,7 @@ static const char *put_series(struct output *out, int index, const char *label, 
         fputc('\n', out->table);
     }
     fputs("\n\n", out->table);
-    put_pedigree(out->labels, label, last, revisions);
+    put_pedigree(out->labels, label, last, revisions, others, &mhz, &samples_n);
     json_decref(records);
     return NULL;
 }
@@ -234,7 +330,8 @@ static FILE *create(const char *dir, const char *name) {
 }
 
 /* The text of `object.key` in the newest record of an attention problem; "" if there is none. */
-static int print_newest(const char *path, const char *object, const char *key) {
+static int newest_text(const char *path, const char *object, const char *key, char *out,
+                       size_t out_bytes) {
     json_t *records, *record;
     int n_cut;
     size_t i;
@@ -247,18 +344,45 @@ static int print_newest(const char *path, const char *object, const char *key) {
         if (json_object_get(json_object_get(record, "problem"), "seqlen_q") || !*found)
             found = text(record, object, key);
     }
-    puts(found);
+    snprintf(out, out_bytes, "%s", found);
     json_decref(records);
+    return 0;
+}
+
+static int print_newest(const char *path, const char *object, const char *key) {
+    char found[4096];
+    const char *why;
+    int status = newest_text(path, object, key, found, sizeof found);
+    if (status) return status;
+    puts(found);
     if ((why = path_stdout())) fprintf(stderr, "tabulate: %s\n", why);
     return why ? (int)reason_status(why, STATUS_FILE) : 0;
 }
 
+/* "h200 1980" for "NVIDIA H200" and for "emulator (h200)"; nothing for a board not in chip.h. */
+static int print_chip(const char *path) {
+    char device[256];
+    int status = newest_text(path, "device", "name", device, sizeof device);
+    for (int i = 0; !status && chip_at(i); i++) {
+        const struct chip *c = chip_at(i);
+        char emulator[64];
+        snprintf(emulator, sizeof emulator, "emulator (%s)", c->name);
+        if (!strcmp(device, c->board) || !strcmp(device, emulator))
+            printf("%s %d\n", c->name, c->clock_mhz);
+    }
+    return status;
+}
+
 int main(int argc, char **argv) {
     const char *out_dir = NULL, *problem = NULL, *stages = NULL;
-    static const struct option options[] = {
-        {"out", required_argument, 0, 'o'},          {"problem", required_argument, 0, 'p'},
-        {"stages", required_argument, 0, 's'},       {"print-problem", required_argument, 0, 'P'},
-        {"print-device", required_argument, 0, 'D'}, {0}};
+    static const struct option options[] = {{"out", required_argument, 0, 'o'},
+                                            {"problem", required_argument, 0, 'p'},
+                                            {"stages", required_argument, 0, 's'},
+                                            {"print-problem", required_argument, 0, 'P'},
+                                            {"print-device", required_argument, 0, 'D'},
+                                            {"print-chip", required_argument, 0, 'C'},
+                                            {0}};
+    signal(SIGXFSZ, SIG_IGN); /* ulimit -f: the write fails and says so */
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (o == 'o')
             out_dir = optarg;
@@ -268,6 +392,8 @@ int main(int argc, char **argv) {
             stages = optarg;
         else if (o == 'P')
             return print_newest(optarg, "problem", "text");
+        else if (o == 'C')
+            return print_chip(optarg);
         else if (o == 'D')
             return print_newest(optarg, "device", "name");
         else

@@ -25,8 +25,8 @@ set border 3 linecolor rgb '#444444'
 set tics nomirror out
 set grid ytics back linetype 1 linewidth 1 linecolor rgb '#e4e4e4'
 set key outside top center horizontal samplen 1.5
-set tmargin 4.5
-set bmargin 5
+set tmargin 5.5
+set bmargin 5.5
 set boxwidth 1 relative
 set xlabel 'us'
 set ylabel '% of all SMs'' peak'
@@ -38,7 +38,7 @@ do for [i = 1:n] {
     if (i > 1) { unset key }
     on = strstrt(what[i], ', on ')
     set title substr(what[i], 3, on - 1)
-    set label 1 substr(what[i], on + 2, strlen(what[i])).'; '.substr(how[i], 3, strlen(how[i])) at graph 0, graph 0 offset 0,-3.6 left font ',9' textcolor rgb '#555555'
+    set label 1 substr(what[i], on + 2, strlen(what[i])).'; '.substr(how[i], 3, strlen(how[i])) at graph 0, graph 0 offset 0,-4.2 left font ',9' textcolor rgb '#555555'
     plot table using 1:2 every ::1 with boxes fill solid 1 noborder linecolor rgb '#e4e4e4' title 'SMs with work', \
          table using 1:3 every ::1 with histeps linewidth 2 linecolor rgb '#0072b2' title 'tensor pipe', \
          table using 1:4 every ::1 with histeps linewidth 2 linecolor rgb '#e69f00' title 'special functions (exp)'

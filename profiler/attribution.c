@@ -1,13 +1,9 @@
 #include "attribution.h"
 
 #include "common/base/heap.h"
-#include "common/base/program.h"
 #include "common/device/device_ops.h"
-#include "common/base/reason.h"
 #include "gpu_counts.h"
 
-#include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +12,7 @@
 
 /* "" and 0 where the compiler noted no line. */
 static void find_line(const struct cupti *cupti, const void *cubin, size_t cubin_bytes,
-                      const struct sass_record *r, struct source_line *out) {
+                      const struct sass_record *r, char file[PATH_MAX], int *line) {
     CUpti_GetSassToSourceCorrelationParams ask = {
         .size = CUpti_GetSassToSourceCorrelationParamsSize,
         .cubin = cubin,
@@ -28,19 +24,21 @@ static void find_line(const struct cupti *cupti, const void *cubin, size_t cubin
     if (result == CUPTI_ERROR_OUT_OF_MEMORY) heap_exhausted();
     if (result != CUPTI_SUCCESS) return; /* a line that the compiler noted nowhere */
     if (ask.fileName)
-        snprintf(out->file, sizeof out->file, "%s%s%s", ask.dirName ? ask.dirName : "",
+        snprintf(file, PATH_MAX, "%s%s%s", ask.dirName ? ask.dirName : "",
                  ask.dirName && *ask.dirName ? "/" : "", ask.fileName);
-    out->line = (int)ask.lineNumber;
+    *line = (int)ask.lineNumber;
     free(ask.fileName);
     free(ask.dirName);
 }
 
-static const char *attribute(const struct gpu_counts *g, const struct sass *s, const void *cubin,
-                             size_t cubin_bytes, struct source *out) {
-    const char *why = NULL;
-    for (int i = 0; i < s->n && !why; i++) {
+/* CUPTI knows the innermost line only: no tree. */
+static void attribute(const struct gpu_counts *g, const struct sass *s, const void *cubin,
+                      size_t cubin_bytes, int n_sms, struct source *out) {
+    for (int i = 0; i < s->n; i++) {
         const double *v = s->record[i].value;
-        struct source_line l = {
+        char file[PATH_MAX] = "";
+        struct source_frame at = {.file = file};
+        struct source_counts c = {
             .executed = v[SASS_EXECUTED],
             .threads = v[SASS_THREADS],
             .wavefronts = v[SASS_WAVEFRONTS],
@@ -49,10 +47,13 @@ static const char *attribute(const struct gpu_counts *g, const struct sass *s, c
             .sectors_ideal = v[SASS_SECTORS_IDEAL],
             .splits = v[SASS_DIVERGENT],
         };
-        find_line(gpu_counts_cupti(g), cubin, cubin_bytes, &s->record[i], &l);
-        why = source_add(out, &l);
+        c.busy[SOURCE_SHARED] = c.wavefronts / n_sms;
+        c.busy[SOURCE_GLOBAL] = c.sectors / 2 / n_sms; /* 64 bytes a clock */
+        c.busy[SOURCE_ISSUE] = c.executed / 4 / n_sms;
+        find_line(gpu_counts_cupti(g), cubin, cubin_bytes, &s->record[i], file, &at.line);
+        source_add(out, SOURCE_SASS, (int)s->record[i].pc, "", &at, 1, &c);
     }
-    return why;
+    source_lines(out);
 }
 
 const char *attribution_collect(struct device *d, struct device_image *image,
@@ -69,116 +70,66 @@ const char *attribution_collect(struct device *d, struct device_image *image,
         const void *cubin = device_cuda_cubin(d, image, &bytes);
         why = gpu_counts_open(d, image, launches, n, &g);
         if (!why) why = gpu_counts_sass(g, &s);
-        if (!why) why = attribute(g, s, cubin, bytes, out);
+        if (!why) attribute(g, s, cubin, bytes, device_busy_sms(d, launches, n), out);
         gpu_counts_close(g);
     }
-    if (why)
-        source_free(out);
-    else
-        source_sort(out);
+    if (why) source_free(out);
     return why;
 }
 
-/* ---- Printing -------------------------------------------------------------------------------- */
+/* ---- What they say ---------------------------------------------------------------------------- */
 
-/* "1234", "123.4k", "12.35M"; "" for 0. */
-static const char *count(double value, char out[16]) {
-    static const char units[] = " kMGT";
-    int unit = 0;
-    while (value >= 99999.5 && unit < 4) value /= 1000, unit++;
-    if (value == 0)
-        *out = 0;
-    else if (unit == 0)
-        snprintf(out, 16, "%.0f", value);
-    else
-        snprintf(out, 16, "%.*f%c",
-                 value < 99.995   ? 2
-                 : value < 999.95 ? 1
-                                  : 0,
-                 value, units[unit]);
-    return out;
+int attribution_limit(const struct source *s) {
+    const double full = 0.5; /* of the predicted cycles: with less, waiting decides */
+    const double near = 0.9; /* every instruction is issued: a unit as busy as that is the reason */
+    int most = 0;
+    for (int r = 1; r < SOURCE_RESOURCES; r++)
+        if (s->total.busy[r] * (r == SOURCE_ISSUE ? near : 1) > s->total.busy[most]) most = r;
+    return s->elapsed > 0 && s->total.busy[most] < full * s->elapsed ? ATTRIBUTION_TIME : most;
 }
 
-/* The share of wavefronts or sectors that the ideal would not have had; "" if there is none. */
-static const char *excess(double actual, double ideal, char out[16]) {
-    if (actual > ideal)
-        snprintf(out, 16, "+%.0f%%", 100 * (actual - ideal) / actual);
-    else
-        *out = 0;
-    return out;
+double attribution_share(const struct source *s, const struct source_counts *c, int limit) {
+    bool time = limit == ATTRIBUTION_TIME;
+    double all = time ? source_cycles(&s->total) : s->total.busy[limit];
+    return all > 0 ? (time ? source_cycles(c) : c->busy[limit]) / all : 0;
 }
 
-static void print_row(const struct source_line *l, int number, const char *text, FILE *out) {
-    static const struct source_line none;
-    char executed[16], lanes[16] = "", waves[16], waves_more[16], sectors[16], sectors_more[16],
-                       splits[16];
-    if (!l) l = &none;
-    if (l->executed) snprintf(lanes, sizeof lanes, "%.1f", l->threads / l->executed);
-    fprintf(out, "%8s %5s %8s %5s %8s %5s %7s |%4d  %s\n", count(l->executed, executed), lanes,
-            count(l->wavefronts, waves), excess(l->wavefronts, l->wavefronts_ideal, waves_more),
-            count(l->sectors, sectors), excess(l->sectors, l->sectors_ideal, sectors_more),
-            count(l->splits, splits), number, text);
-}
-
-/* Opens the longest tail of `path` that exists below the folder above the program's (a tree may
- * have moved since it was compiled), else `path` as it is. *shown: what to call it. */
-static const char *open_source(const char *path, const char **shown, FILE **out) {
-    char here[PATH_MAX], moved[PATH_MAX];
-    snprintf(here, sizeof here, "%s", program_folder());
-    const char *root = dirname(here);
-    for (const char *tail = path; tail; tail = strchr(tail, '/')) {
-        tail += *tail == '/';
-        *shown = tail;
-        if (snprintf(moved, sizeof moved, "%s/%s", root, tail) >= (int)sizeof moved) continue;
-        if ((*out = fopen(moved, "r"))) return NULL;
-        if (errno != ENOENT && errno != ENOTDIR)
-            return reason_as(STATUS_FILE, "%s: %s", moved, strerror(errno));
-    }
-    *shown = path;
-    if ((*out = fopen(path, "r")) || errno == ENOENT || errno == ENOTDIR) return NULL;
-    return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
-}
-
-/* l[n]: the lines of one file. */
-static const char *print_file(const struct source_line *l, int n, bool whole, FILE *out) {
-    const char *shown;
-    FILE *f;
-    const char *why = open_source(l->file, &shown, &f);
-    if (why) return why;
-    char text[1024];
-    int number = 0, next = 0;
-    fputc('\n', out);
-    fputs(shown, out);
-    fprintf(out, "\n%8s %5s %8s %5s %8s %5s %7s |\n", "warp", "", "shared", "", "global", "",
-            "divided");
-    fprintf(out, "%8s %5s %8s %5s %8s %5s %7s |line\n", "inst", "lanes", "wavefr.", "more",
-            "sectors", "more", "warps");
-    while (f && fgets(text, sizeof text, f)) {
-        number++;
-        text[strcspn(text, "\n")] = 0;
-        const struct source_line *found = next < n && l[next].line == number ? &l[next++] : NULL;
-        if (found || whole) print_row(found, number, text, out);
-    }
-    if (f && ferror(f)) why = reason_as(STATUS_FILE, "%s: %s", l->file, strerror(errno));
-    for (; next < n && !why; next++)
-        print_row(&l[next], l[next].line, "(the source is not here)", out);
-    if (f) fclose(f);
-    return why;
-}
-
-const char *attribution_print(const struct source *s, const char *whole, FILE *out) {
-    const char *why = NULL;
-    for (int pass = 0; pass < 2; pass++) /* the file that matters first */
-        for (int i = 0, n; i < s->n && !why; i += n) {
-            n = 1;
-            while (i + n < s->n && !strcmp(s->line[i].file, s->line[i + n].file)) n++;
-            bool is_whole = strstr(s->line[i].file, whole) != NULL;
-            if (is_whole == (pass == 0)) why = print_file(&s->line[i], n, is_whole, out);
+void attribution_hot(const struct source *s, int limit, int n, int *line) {
+    for (int i = 0; i < n; i++) {
+        line[i] = -1;
+        double most = 0;
+        for (int l = 0; l < s->n_lines; l++) {
+            double share = attribution_share(s, &s->line[l].own, limit);
+            bool had = false;
+            for (int k = 0; k < i; k++) had |= line[k] == l;
+            if (!had && share > most) most = share, line[i] = l;
         }
-    if (s->unattributed > 0 && !why) {
-        char text[16];
-        fprintf(out, "\n%s warp instructions belong to no source line\n",
-                count(s->unattributed, text));
     }
-    return why;
+}
+
+bool attribution_value(const struct source *s, const struct source_counts *c, int i,
+                       struct attribution_value *out) {
+    const struct attribution_value count[] = {
+        {"instructions", "warp instructions", c->executed},
+        {"threads", "thread instructions", c->threads},
+        {"shared_wavefronts", "wavefronts", c->wavefronts},
+        {"shared_wavefronts_ideal", "wavefronts", c->wavefronts_ideal},
+        {"global_sectors", "sectors", c->sectors},
+        {"global_sectors_ideal", "sectors", c->sectors_ideal},
+        {"divided_warps", "branches", c->splits},
+    };
+    const int n = sizeof count / sizeof *count;
+    *out = i < n ? count[i] : (struct attribution_value){.unit = "cycles of an SM"};
+    if ((i -= n) < 0) return true;
+    if (i < SOURCE_RESOURCES) {
+        snprintf(out->name, sizeof out->name, "busy.%s", source_resource_name[i]);
+        out->value = c->busy[i];
+        return true;
+    }
+    i -= SOURCE_RESOURCES;
+    if (i >= SOURCE_REASONS || !s->reason) return false;
+    if (s->reason[i]) snprintf(out->name, sizeof out->name, "cycles.%s", s->reason[i]);
+    out->unit = "cycles of warps";
+    out->value = c->cycles[i];
+    return true;
 }

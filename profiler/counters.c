@@ -20,9 +20,12 @@ struct collection {
     int n_launches;
     const char *place;      /* "GH100", "emulator": which line of a group counts */
     struct gpu_counts *gpu; /* NULL: none, and `refused` says why */
-    struct counters emulated;
-    char refused[256]; /* why there are no counts at all */
-    char failed[256];  /* why the first value that could have been had was not */
+    struct counters emulated, clock;
+    bool wants_counts, wants_clock; /* of the emulator: some formula names them */
+    char refused[256];              /* why there are no counts at all */
+    char no_clock[256];             /* not "": why the emulator's clock says nothing */
+    char validated[128];            /* of what was looked up for the value at work */
+    char failed[256];               /* why the first value that could have been had was not */
     struct occupancy occupancy;
     char no_occupancy[256]; /* not "": why */
     int threads;
@@ -87,8 +90,15 @@ static const char *counter_value(const struct counter *c, const char *name, doub
     return NULL;
 }
 
+/* A value that a predicted one went into is predicted. */
+static const char *predicted_value(struct collection *c, const struct counter *of, const char *name,
+                                   double *value) {
+    if (of && *of->validated) memcpy(c->validated, of->validated, sizeof c->validated);
+    return counter_value(of, name, value);
+}
+
 static const char *lookup(void *arg, const char *name, double *value) {
-    const struct collection *c = arg;
+    struct collection *c = arg;
     if (!strncmp(name, "launch.", 7)) return launch_value(c, name + 7, value);
     if (!strncmp(name, "emu.", 4)) {
         if (*c->refused) return c->refused;
@@ -96,8 +106,15 @@ static const char *lookup(void *arg, const char *name, double *value) {
         return found ? counter_value(found, name, value)
                      : reason("the emulator does not count %s", name + 4);
     }
+    if (!strncmp(name, "clock.", 6)) {
+        if (*c->no_clock) return c->no_clock;
+        const struct counter *found = find(c->clock.counter, c->clock.n, name + 6);
+        return found ? predicted_value(c, found, name, value)
+                     : reason("the clock does not say %s", name + 6);
+    }
     if (strstr(name, "__")) return c->gpu ? gpu_counts_value(c->gpu, name, value) : c->refused;
-    return counter_value(find(c->out->counter + c->first, c->out->n - c->first, name), name, value);
+    return predicted_value(c, find(c->out->counter + c->first, c->out->n - c->first, name), name,
+                           value);
 }
 
 /* A plain name has its own source; a formula makes a model of whatever is in it. */
@@ -120,6 +137,8 @@ static enum counter_source source_of(const struct collection *c, const char *for
 static const char *want(void *arg, const char *name) {
     struct collection *c = arg;
     bool metric = strstr(name, "__") != NULL;
+    c->wants_counts |= !strncmp(name, "emu.", 4);
+    c->wants_clock |= !strncmp(name, "clock.", 6);
     return metric && c->gpu ? gpu_counts_want(c->gpu, name) : NULL;
 }
 
@@ -136,7 +155,9 @@ static void evaluate(struct collection *c, const struct group_value *v, struct c
     } else {
         snprintf(counter->metric, sizeof counter->metric, "%s", origin->formula);
         counter->source = source_of(c, origin->formula);
+        *c->validated = 0;
         why = expression_evaluate(origin->formula, lookup, c, &counter->value);
+        if (!why) memcpy(counter->validated, c->validated, sizeof counter->validated);
     }
     if (!why) return;
     if (!*c->failed && origin && *origin->formula) snprintf(c->failed, sizeof c->failed, "%s", why);
@@ -189,19 +210,35 @@ static const char *open_counts(struct collection *c) {
     const char *why;
     if (info->is_emulator) {
         c->place = "emulator";
-        why = c->device->ops->counters ? c->device->ops->counters(c->device, c->image, c->launches,
-                                                                  c->n_launches, &c->emulated)
-                                       : "this emulator does not count";
+        why = NULL;
     } else {
         why = gpu_counts_open(c->device, c->image, c->launches, c->n_launches, &c->gpu);
         c->place = c->gpu ? gpu_counts_chip(c->gpu) : info->chip.family;
     }
-    if (why && info->is_emulator && reason_status(why, STATUS_COUNTERS) != STATUS_COUNTERS)
-        return why;
     if (why) snprintf(c->refused, sizeof c->refused, "%s", why);
     why = read_launch(c);
     if (why && reason_status(why, STATUS_COUNTERS) != STATUS_COUNTERS) return why;
     if (why) snprintf(c->no_occupancy, sizeof c->no_occupancy, "%s", why);
+    return NULL;
+}
+
+/* Runs the emulator for what the groups ask of it. Counts that are wrong, or that failed, are an
+ * error and not n/a. */
+static const char *emulate(struct collection *c) {
+    const struct device_ops *ops = c->device->ops;
+    const char *why;
+    if (c->wants_counts) {
+        why = ops->counters
+                  ? ops->counters(c->device, c->image, c->launches, c->n_launches, &c->emulated)
+                  : "this emulator does not count";
+        if (why && reason_status(why, STATUS_COUNTERS) != STATUS_COUNTERS) return why;
+        if (why) snprintf(c->refused, sizeof c->refused, "%s", why);
+    }
+    if (c->wants_clock) {
+        why = ops->clock ? ops->clock(c->device, c->image, c->launches, c->n_launches, &c->clock)
+                         : "this emulator has no clock";
+        if (why) snprintf(c->no_clock, sizeof c->no_clock, "%s", why);
+    }
     return NULL;
 }
 
@@ -231,6 +268,7 @@ const char *counters_collect(struct device *d, struct device_image *image,
     c.group = heap_take(sizeof *c.group);
     why = open_counts(&c);
     if (!why) why = for_each_group(&c, groups, collect_group);
+    if (!why && device_info(d)->is_emulator) why = emulate(&c);
     if (!why && c.gpu) gpu_counts_finish(c.gpu);
     if (!why) why = for_each_group(&c, groups, evaluate_group);
     if (!why && *c.failed) { /* an error only if nothing else came of it */
@@ -240,6 +278,7 @@ const char *counters_collect(struct device *d, struct device_image *image,
     }
     gpu_counts_close(c.gpu);
     counters_free(&c.emulated);
+    counters_free(&c.clock);
     free(c.group);
     if (why) counters_free(out);
     return why;
@@ -248,8 +287,11 @@ const char *counters_collect(struct device *d, struct device_image *image,
 const char *counters_emulated(const struct counters *counts, const struct occupancy *occupancy,
                               const char *no_occupancy, int threads, const char *groups,
                               struct counters *out) {
-    struct collection c = {
-        .place = "emulator", .emulated = *counts, .threads = threads, .out = out};
+    struct collection c = {.place = "emulator",
+                           .emulated = *counts,
+                           .no_clock = "the clock is asked for stages only, so far",
+                           .threads = threads,
+                           .out = out};
     *out = (struct counters){0};
     if (no_occupancy)
         snprintf(c.no_occupancy, sizeof c.no_occupancy, "%s", no_occupancy);

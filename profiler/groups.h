@@ -23,6 +23,7 @@
  *     launch.registers          the launch and its theoretical occupancy: registers shared_bytes
  *                               blocks_per_sm occupancy_pct warps threads
  *     emu.NAME                  a count of the emulator
+ *     clock.NAME                what its clock predicts (common/device/emu_clock.h)
  *     bank_conflicts            a value defined further up in this file
  */
 #pragma once

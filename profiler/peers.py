@@ -1,37 +1,28 @@
 #!/usr/bin/env python3
-"""Times PyTorch's attention back ends and the chosen stages on the same tensors, in one run.
+"""Stages beside their peers: FlashAttention-2 and cuDNN of PyTorch, FlashAttention-3 and -4 and FlashInfer where they
+import; same tensors, same stream, same timer, one process.
 
-    make stage-6 peers                      (runs this with results/peers.jsonl)
-    python3 profiler/peers.py --stages "4 6" --json results/peers.jsonl [--rows 0,5-9] [--rest 0]
+    make stage-4 stage-6 peers ARGS="--rows wide"          records in results/peers.jsonl, one a row, way and contender
+    make stage-6 peers-table                               the tables
 
-Each row of ROWS is one problem. Q, K and V are drawn once (N(0,1), fp16), written as .npy and given to
-everybody. Everybody is timed the same way, between two events, median over the samples, warm L2:
-
-    loaded   launches back to back in one CUDA graph that lasts at least 1 ms, 0.2 s of load before: what
-             the board does for long, at the clock that its power limit leaves
-    burst    (--rest MS) no load before, one launch in one graph, MS ms without any before each: 20 samples
-             are over before the power limit lowers the clock
-
-The stages check their answer before they time it; the peers are compared with the first stage's output,
-or with each other.
-
-Needs PyTorch with CUDA. Exit status: 0 done; 1 a wrong answer; 2 a wrong option; 77 no PyTorch or no GPU.
+A stage is build/stage-N.so (common/harness/library.h), its launches captured into a CUDA graph like a peer's. Two ways:
+loaded, a graph of back-to-back launches among others like it; burst (--rest MS), one launch, the board having rested.
+Contenders take turns, twice each; the better of the two medians counts.
 """
 import argparse
+import ctypes
 import datetime
+import functools
+import gc
 import json
 import os
+import re
 import subprocess
 import sys
-import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-
-# batch, heads, sequence length, head_dim: each without a mask and causal.
-SHAPES = [(1, 8, 512, 64), (4, 16, 1024, 64), (4, 32, 4096, 64), (1, 32, 16384, 64),
-          (4, 16, 1024, 128), (4, 16, 4096, 128), (1, 16, 16384, 128), (2, 16, 2048, 256)]
-ROWS = [(*shape, causal) for shape in SHAPES for causal in (False, True)]
+ROWS = os.path.join(ROOT, "profiler", "rows")
 
 try:
     import numpy
@@ -43,145 +34,359 @@ except (ImportError, RuntimeError) as error:
     print(f"peers: {error}: peers need PyTorch with CUDA (pip install torch) and a GPU", file=sys.stderr)
     sys.exit(77)
 
-PEERS = {
-    "FlashAttention-2": (SDPBackend.FLASH_ATTENTION, lambda: f"torch {torch.__version__}"),
-    "cuDNN": (SDPBackend.CUDNN_ATTENTION, lambda: f"{torch.backends.cudnn.version()}, torch {torch.__version__}"),
-}
+
+class NotForThis(Exception):
+    """A contender does not take this problem, and why."""
 
 
-def flops(batch, heads, seqlen, head_dim, causal):
-    return 4.0 * batch * heads * seqlen * seqlen * head_dim / (2 if causal else 1)
+# ---- Problems ----------------------------------------------------------------------------------------
+
+class Problem:
+    """A line of a file of rows: batch, heads/kv_heads, queries x keys, head_dim, causal."""
+
+    def __init__(self, line):
+        m = re.fullmatch(r"(\d+) (\d+)(?:/(\d+))? (\d+)(?:x(\d+))? (\d+)( causal)?", " ".join(line.split()))
+        if not m:
+            raise ValueError("a row is batch heads/kv_heads queries x keys head_dim [causal]: 2 64/8 512x2048 128 causal")
+        self.rows = ""
+        self.batch, self.heads, kv, self.sq, sk, self.dim = (int(x) if x else 0 for x in m.groups()[:6])
+        self.kv_heads, self.sk, self.causal = kv or self.heads, sk or self.sq, bool(m.group(7))
+        if min(self.batch, self.heads, self.sq, self.sk, self.dim) < 1 or self.heads % self.kv_heads:
+            raise ValueError("numbers are 1 or more, and kv_heads divides heads")
+
+    @property
+    def text(self):
+        heads = f"{self.heads}" if self.heads == self.kv_heads else f"{self.heads}/{self.kv_heads}"
+        length = f"S{self.sq}" if self.sq == self.sk else f"Sq{self.sq} Sk{self.sk}"
+        return f"B{self.batch} H{heads} {length} D{self.dim}" + (" causal" if self.causal else "")
+
+    @property
+    def flops(self):
+        """Square and causal: half; else what is visible (common/harness/attention.h)."""
+        pairs = self.sq * self.sk
+        if self.causal and self.sq == self.sk:
+            pairs /= 2
+        elif self.causal:
+            pairs = sum(max(0, min(self.sk, i + 1 + self.sk - self.sq)) for i in range(self.sq))
+        return 4.0 * self.batch * self.heads * pairs * self.dim
+
+    @property
+    def bytes(self):
+        """Read and written at least."""
+        return 4.0 * self.batch * self.dim * (self.heads * self.sq + self.kv_heads * self.sk)
+
+    def record(self):
+        return {"batch": self.batch, "heads": self.heads, "kv_heads": self.kv_heads, "seqlen_q": self.sq,
+                "seqlen_k": self.sk, "head_dim": self.dim, "mask": "bottom-right" if self.causal else "none",
+                "scale": self.dim ** -0.5, "input": "torch.randn", "flops": self.flops, "text": self.text}
+
+    def tensors(self, seed):
+        torch.manual_seed(seed)
+        q = torch.randn(self.batch, self.heads, self.sq, self.dim, device="cuda", dtype=torch.float16)
+        k, v = (torch.randn(self.batch, self.kv_heads, self.sk, self.dim, device="cuda", dtype=torch.float16) for _ in "kv")
+        return q, k, v
 
 
-def clock_mhz():
+def read_rows(name):
+    path = name if os.path.exists(name) else os.path.join(ROWS, f"{name}.txt")
     try:
-        out = subprocess.run(["nvidia-smi", "--query-gpu=clocks.sm,driver_version", "--format=csv,noheader,nounits"],
-                             capture_output=True, text=True, timeout=20).stdout.split(",")
-        return int(out[0]), out[1].strip()
-    except (OSError, ValueError, IndexError, subprocess.TimeoutExpired):
-        return 0, ""
-
-
-def time_us(call, min_graph_us, n_samples, rest_ms):
-    """Median, IQR and minimum of one call's time, and how many calls one graph holds. rest_ms: None, loaded."""
-    stream = torch.cuda.Stream()
-    start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    with torch.cuda.stream(stream):
-        for _ in range(3):
-            call()
-        start.record()
-        for _ in range(5):
-            call()
-        stop.record()
-        stop.synchronize()
-        n_calls = 1
-        if rest_ms is None:
-            n_calls = max(1, int(min_graph_us / max(start.elapsed_time(stop) * 1000 / 5, 1)) + 1)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream):
-            for _ in range(n_calls):
-                call()
-        # ms of replays before the first sample, as long as the stages take (timing.c)
-        warm_until = 200.0 if rest_ms is None else 0.1
-        while warm_until > 0:
-            start.record()
-            graph.replay()
-            stop.record()
-            stop.synchronize()
-            warm_until -= max(start.elapsed_time(stop), 0.05)
-        samples = []
-        for _ in range(n_samples):
-            if rest_ms is not None:
-                time.sleep(rest_ms / 1000)
-            start.record()
-            graph.replay()
-            stop.record()
-            stop.synchronize()
-            samples.append(start.elapsed_time(stop) * 1000 / n_calls)
-    median, q1, q3 = numpy.percentile(samples, [50, 25, 75])
-    return float(median), float(q3 - q1), float(min(samples)), n_calls
-
-
-def kernel_name(call):
-    """The kernel that took longest in one call, as the profiler names it."""
-    from torch.profiler import ProfilerActivity, profile
-    with profile(activities=[ProfilerActivity.CUDA]) as trace:
-        call()
-        torch.cuda.synchronize()
-    events = [e for e in trace.events() if e.device_type == torch.autograd.DeviceType.CUDA]
-    return max(events, key=lambda e: e.device_time).name if events else "n/a (the profiler saw no kernel)"
-
-
-def time_peer(name, q, k, v, causal, args, problem, rest_ms):
-    backend, version = PEERS[name]
-
-    def call():
-        with sdpa_kernel(backend):
-            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
-
-    out = call()
-    before, driver = clock_mhz()
-    median, iqr, least, n_calls = time_us(call, args.min_graph_us, args.samples, rest_ms)
-    after, _ = clock_mhz()
-    record = {
-        "schema": "attnlab-1.0",
-        "time": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "peer": {"name": name, "version": version()},
-        "problem": problem,
-        "device": {"kind": "cuda", "name": torch.cuda.get_device_name(), "driver": driver,
-                   "toolkit": torch.version.cuda, "clock_mhz_before": before, "clock_mhz_after": after},
-        "samples": {"n": args.samples, "median_us": median, "iqr_us": iqr, "min_us": least, "l2": "warm",
-                    "launches_per_sample": n_calls, "tflops": problem["flops"] / median * 1e-6, "source": "event"},
-        "interrupted": False,
-    }
-    if rest_ms is None:
-        record["peer"]["kernel"] = kernel_name(call)
-    else:
-        record["samples"]["rest_ms"] = rest_ms
-    return out, record
-
-
-def run_stage(number, files, causal, args, rest_ms):
-    """The stage's record, or None and the reason printed."""
-    out = os.path.join(files, "stage.jsonl")
-    if os.path.exists(out):
-        os.unlink(out)
-    command = [os.path.relpath(os.path.join(ROOT, "build", f"stage-{number}")), "--device", "cuda", "--quiet", "--json", out,
-               "--out", os.path.join(files, "o.npy"), "--max-samples", str(args.samples)]
-    for name in "qkv":
-        command += [f"--{name}", os.path.join(files, f"{name}.npy")]
-    if causal:
-        command += ["--causal"]
-    if rest_ms is not None:
-        command += ["--rest", str(rest_ms), "--counters", "none"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode in (2, 3, 77):
-        print(f"  stage {number}: {done.stderr.strip()}")
-        return None
-    if done.returncode:
-        print(f"peers: stage {number} failed with status {done.returncode}: {done.stderr.strip()}", file=sys.stderr)
-        sys.exit(1)
-    with open(out) as f:
-        return json.loads(f.readlines()[-1])
-
-
-def chosen_rows(text):
+        with open(path) as f:
+            lines = [line.split("#")[0].strip() for line in f]
+    except OSError as e:
+        known = ", ".join(sorted(x[:-4] for x in os.listdir(ROWS) if x.endswith(".txt")))
+        raise argparse.ArgumentTypeError(f"{path}: {e.strerror}; --rows takes a file, or one of {known}")
     rows = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        if not (first.isdigit() and (last or first).isdigit() and int(first) <= int(last or first) < len(ROWS)):
-            raise argparse.ArgumentTypeError(f"rows are 0 to {len(ROWS) - 1}, as in 0,4-7; not '{part}'")
-        rows += range(int(first), int(last or first) + 1)
+    for n, line in enumerate(lines, 1):
+        try:
+            if line:
+                rows.append(Problem(line))
+                rows[-1].rows = os.path.basename(path).removesuffix(".txt")
+        except ValueError as e:
+            raise argparse.ArgumentTypeError(f"{path}:{n}: {e}")
+    if not rows:
+        raise argparse.ArgumentTypeError(f"{path}: no rows")
     return rows
 
 
-def show(problem, way, records):
-    """One line: medians of the peers, then of the stages, and how they compare."""
-    medians = [r["samples"]["median_us"] if r and "samples" in r else None for r in records]
-    cells = [f"{m:9.1f} ({problem['flops'] / m * 1e-6:5.0f})" if m else f"{'-':>17}" for m in medians]
-    ours = [m for m in medians[len(PEERS):] if m]
-    ratio = f"{min(medians[:len(PEERS)]) / min(ours):6.3f}x" if ours else ""
-    print(f"{problem['text']:>25} {way:>6}", " ".join(f"{c:>17}" for c in cells), ratio, flush=True)
+def rows_of(text):
+    return [row for name in text.split(",") for row in read_rows(name)]
+
+
+# ---- Contenders: make(problem, q, k, v) gives a call that computes O, (batch, heads, queries, head_dim) ----
+
+class FlashAttention2:
+    name = "FlashAttention-2"
+
+    def __init__(self):
+        self.version = f"torch {torch.__version__}"
+
+    def make(self, p, q, k, v):
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        forward = torch.ops.aten._flash_attention_forward
+        return lambda: forward(q, k, v, None, None, p.sq, p.sk, 0.0, p.causal, False)[0].transpose(1, 2)
+
+
+class CuDNN:
+    name = "cuDNN"
+
+    def __init__(self):
+        self.version = f"{torch.backends.cudnn.version()}, torch {torch.__version__}"
+
+    def make(self, p, q, k, v):
+        if p.causal and p.sq != p.sk:
+            raise NotForThis("PyTorch's cuDNN attention aligns a causal mask top-left")
+
+        def call():
+            with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+                return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=p.causal,
+                                                                        enable_gqa=p.heads != p.kv_heads)
+        return call
+
+
+def version_of(*packages):
+    from importlib.metadata import PackageNotFoundError, version
+    for package in packages:
+        try:
+            return f"{package} {version(package)}"
+        except PackageNotFoundError:
+            pass
+    return "version not stated"
+
+
+FEW = 64  # queries: so few leave SMs idle, and FlashAttention-3 and -4 are told to split keys as they think best
+
+
+class FlashAttention3:
+    name = "FlashAttention-3"
+
+    def __init__(self):
+        import flash_attn_interface
+        self.module = flash_attn_interface
+        self.version = os.environ.get("FLASH_ATTENTION_3_VERSION") or version_of("flash_attn_3", "flash-attn-3")
+
+    def make(self, p, q, k, v):
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        n_splits = 0 if p.sq <= FEW else 1
+
+        def call():
+            out = self.module.flash_attn_func(q, k, v, causal=p.causal, num_splits=n_splits)
+            return (out[0] if isinstance(out, tuple) else out).transpose(1, 2)
+        return call
+
+
+class FlashAttention4:
+    name = "FlashAttention-4"
+
+    def __init__(self):
+        from flash_attn.cute import flash_attn_func
+        self.function = flash_attn_func
+        self.version = f"{version_of('flash-attn-4')}, {version_of('nvidia-cutlass-dsl')}"
+
+    def make(self, p, q, k, v):
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        n_splits = 0 if p.sq <= FEW else 1
+
+        def call():
+            out = self.function(q, k, v, causal=p.causal, num_splits=n_splits)
+            return (out[0] if isinstance(out, tuple) else out).transpose(1, 2)
+        return call
+
+
+class FlashInfer:
+    name = "FlashInfer"
+
+    def __init__(self):
+        import flashinfer
+        self.module, self.version = flashinfer, version_of("flashinfer-python")
+
+    def make(self, p, q, k, v):
+        if p.sq != 1 or p.batch != 1:
+            raise NotForThis("here for decoding one sequence")
+        q1, k1, v1 = q[0, :, 0], k[0], v[0]
+        return lambda: self.module.single_decode_with_kv_cache(q1, k1, v1, kv_layout="HND").view(1, p.heads, 1, p.dim)
+
+
+class Stage:
+    """build/stage-N.so"""
+
+    def __init__(self, number):
+        self.number, self.name = number, f"stage {number}"
+        self.images = os.path.join(ROOT, "build", "images", f"stage-{number}")
+        lib = self.lib = ctypes.CDLL(os.path.join(ROOT, "build", f"stage-{number}.so"))
+        for function in ("open", "launch", "image", "mark", "revision"):
+            getattr(lib, f"library_{function}").restype = ctypes.c_char_p
+        lib.library_clock_mhz.restype = ctypes.c_double
+        lib.library_launch.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+        lib.library_mark.argtypes = [ctypes.c_int, ctypes.c_void_p]
+        for function in ("close", "image"):
+            getattr(lib, f"library_{function}").argtypes = [ctypes.c_void_p]
+        self.version = lib.library_revision().decode()
+        self.run = None
+
+    def make(self, p, q, k, v, choice=0):
+        o = torch.full_like(q, float("nan"))
+        lse = torch.empty(p.batch, p.heads, p.sq, device="cuda")
+        numbers = (ctypes.c_int * 8)(p.batch, p.heads, p.kv_heads, p.sq, p.sk, p.dim, p.causal, choice)
+        tensors = (ctypes.c_uint64 * 5)(*(t.data_ptr() for t in (q, k, v, o, lse)))
+        run = ctypes.c_void_p()
+        self.close()
+        why = self.lib.library_open(self.images.encode(), numbers, tensors, ctypes.byref(run))
+        if why:
+            raise NotForThis(why.decode())
+        self.run = (run, lse)
+        self.image = self.lib.library_image(run).decode()
+
+        def call():
+            why = self.lib.library_launch(run, torch.cuda.current_stream().cuda_stream)
+            if why:
+                raise RuntimeError(why.decode())
+            return o
+        return call
+
+    def close(self):
+        if self.run:
+            torch.cuda.synchronize()
+            self.lib.library_close(self.run[0])
+        self.run = None
+
+
+def contenders(stages):
+    found = []
+    for peer in (FlashAttention2, CuDNN, FlashAttention3, FlashAttention4, FlashInfer):
+        try:
+            found.append(peer())
+        except Exception as e:  # whatever a foreign package does when it does not suit this machine
+            print(f"peers: no {peer.name}: {type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}", file=sys.stderr)
+    return found + [Stage(n) for n in stages]
+
+
+# ---- Time --------------------------------------------------------------------------------------------
+
+class Timer:
+    """Times calls by CUDA events, and counts the SMs' clock meanwhile where a stage's library is there to do it."""
+
+    def __init__(self, clock):
+        self.stream, self.clock = torch.cuda.Stream(), clock
+        self.start, self.stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+
+    def mark(self, which):
+        if self.clock:
+            self.clock.library_mark(which, self.stream.cuda_stream)
+
+    def replay(self, graph):
+        """us of one replay."""
+        self.start.record()
+        graph.replay()
+        self.stop.record()
+        self.stop.synchronize()
+        return self.start.elapsed_time(self.stop) * 1000
+
+    def capture(self, call, n_calls):
+        graph = torch.cuda.CUDAGraph(keep_graph=True)
+        graph.capture_begin(capture_error_mode="thread_local")
+        try:
+            for _ in range(n_calls):
+                call()
+        finally:
+            graph.capture_end()
+        return graph
+
+    def prepare(self, call, min_graph_us):
+        """Graphs of one call, and of as many as last min_graph_us, how many those are, and what they launch."""
+        with torch.cuda.stream(self.stream):
+            for _ in range(2):
+                call()
+            self.stream.synchronize()
+            one = self.capture(call, 1)
+            self.replay(one)
+            n_calls = int(min(1000, max(1, min_graph_us / max(self.replay(one) - 6, 2)))) + 1
+            return one, self.capture(call, n_calls), n_calls, kernel_names(one)
+
+    def sample(self, graph, n_calls, n_samples, warm_ms, rest_ms):
+        """us of each sample, and the mean clock in MHz."""
+        samples, clocks = [], []
+        with torch.cuda.stream(self.stream):
+            self.replay(graph)
+            while warm_ms > 0:
+                warm_ms -= self.replay(graph) / 1000
+            spent = 0
+            while len(samples) < n_samples and (len(samples) < 5 or spent < 150e3):
+                if rest_ms is not None:
+                    time.sleep(rest_ms / 1000)
+                self.mark(0)
+                us = self.replay(graph)
+                self.mark(1)
+                spent += us
+                samples.append(us / n_calls)
+                if self.clock:
+                    self.stream.synchronize()
+                    clocks.append(self.clock.library_clock_mhz())
+        return samples, float(numpy.mean(clocks)) if clocks else 0
+
+
+def kernel_names(graph):
+    """The kernels that a captured graph launches: what really runs, as the driver names it."""
+    cuda = ctypes.CDLL("libcuda.so.1")
+    handle, n = ctypes.c_void_p(graph.raw_cuda_graph()), ctypes.c_size_t()
+    cuda.cuGraphGetNodes(handle, None, ctypes.byref(n))
+    nodes = (ctypes.c_void_p * n.value)()
+    cuda.cuGraphGetNodes(handle, nodes, ctypes.byref(n))
+    names = []
+    for node in nodes:
+        params, name, kind = (ctypes.c_uint64 * 32)(), ctypes.c_char_p(), ctypes.c_int()
+        cuda.cuGraphNodeGetType(ctypes.c_void_p(node), ctypes.byref(kind))
+        if kind.value or cuda.cuGraphKernelNodeGetParams_v2(ctypes.c_void_p(node), params):
+            continue  # no kernel
+        function, kernel = ctypes.c_void_p(params[0]), ctypes.c_void_p(params[7])  # CUDA_KERNEL_NODE_PARAMS: func, kern
+        if (params[0] and not cuda.cuFuncGetName(ctypes.byref(name), function)) or \
+           (params[7] and not cuda.cuKernelGetName(ctypes.byref(name), kernel)):
+            names.append(demangled(name.value.decode()))
+    return " + ".join(names) or "n/a (the graph names no kernel)"
+
+
+@functools.lru_cache(None)
+def demangled(name):
+    try:
+        return subprocess.run(["c++filt", name], capture_output=True, text=True, timeout=5).stdout.strip()[:160]
+    except (OSError, subprocess.TimeoutExpired):
+        return name[:160]
+
+
+def board():
+    try:
+        return subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True,
+                              text=True, timeout=20).stdout.split()[0]
+    except (OSError, IndexError, subprocess.TimeoutExpired):
+        return ""
+
+
+def record_of(who, p, driver, turns, n_calls, rest_ms, kernel, image):
+    """`turns`: the samples and the clock of each; the one with the lesser median counts."""
+    samples, clock = min(turns, key=lambda turn: numpy.median(turn[0]))
+    median, q1, q3 = (float(x) for x in numpy.percentile(samples, [50, 25, 75]))
+    record = {
+        "schema": "attnlab-1.0",
+        "time": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "rows": p.rows,
+        "problem": p.record(),
+        "device": {"kind": "cuda", "name": torch.cuda.get_device_name(), "driver": driver, "toolkit": torch.version.cuda},
+        "samples": {"n": len(samples), "median_us": median, "iqr_us": q3 - q1, "min_us": float(min(samples)), "l2": "warm",
+                    "launches_per_sample": n_calls, "tflops": p.flops / median * 1e-6, "source": "event",
+                    "turns_us": [float(numpy.median(turn[0])) for turn in turns]},
+        "interrupted": False,
+    }
+    if clock:
+        record["samples"] |= {"clock_mhz": clock, "cycles": float(int(median * clock))}
+    if rest_ms is not None:
+        record["samples"]["rest_ms"] = rest_ms
+    if isinstance(who, Stage):
+        record |= {"stage": os.path.basename(next(d for d in os.scandir(os.path.join(ROOT, "stages"))
+                                                  if d.name.startswith(f"{who.number}-")).path)
+                   if os.path.isdir(os.path.join(ROOT, "stages")) else f"{who.number}", "revision": who.version}
+        record["kernels"] = [{"name": kernel, "image": image}]
+    else:
+        record["peer"] = {"name": who.name, "version": who.version, "kernel": kernel}
+    return record
 
 
 def append(path, records):
@@ -189,57 +394,123 @@ def append(path, records):
         return
     with open(path, "a") as f:
         for record in records:
-            if record:
-                f.write(json.dumps(record) + "\n")
+            f.write(json.dumps(record) + "\n")
         f.flush()
         os.fsync(f.fileno())
+
+
+# ---- One row -----------------------------------------------------------------------------------------
+
+def reference(q, k, v, p, rows):
+    """Attention in double of some rows of some heads: (n, head_dim)."""
+    out = []
+    for b, h, i in rows:
+        kv = h // (p.heads // p.kv_heads)
+        s = (k[b, kv].double() @ q[b, h, i].double()) * p.dim ** -0.5
+        if p.causal:
+            s[max(0, i + 1 + p.sk - p.sq):] = float("-inf")
+        out.append(torch.softmax(s, 0) @ v[b, kv].double())
+    return torch.stack(out)
+
+
+def worst_row(out, wanted, rows):
+    got = torch.stack([out[b, h, i] for b, h, i in rows]).double()
+    return ((got - wanted).norm(dim=1) / wanted.norm(dim=1)).max().item()
+
+
+def run_row(index, p, who, timer, args, driver):
+    """Lines and records of one row; the names of those that answered wrongly."""
+    q, k, v = p.tensors(index)
+    random = numpy.random.RandomState(index)
+    rows = [(random.randint(p.batch), random.randint(p.heads), random.randint(p.sq)) for _ in range(24)]
+    rows = [r for r in rows if not p.causal or r[2] + p.sk - p.sq >= 0]
+    wanted = reference(q, k, v, p, rows)
+    ready, wrong = [], []
+    for w in who:
+        try:
+            call = w.make(p, q, k, v)
+            error = worst_row(call(), wanted, rows)
+            if not error < 2e-3:
+                wrong.append(f"{w.name} (worst row {error:.2g})")
+                continue
+            ready.append((w, *timer.prepare(call, args.min_graph_us)))
+        except NotForThis as e:
+            if args.verbose:
+                print(f"  {w.name}: {e}")
+        except Exception as e:  # a peer's failure is a fact to report
+            print(f"  {w.name}: {type(e).__name__}: {str(e).splitlines()[0][:150] if str(e) else ''}", flush=True)
+            torch.cuda.synchronize()
+    # Bursts while the board is cool.
+    for rest_ms in [None] if args.rest is None else [args.rest, None]:
+        turns = [[] for _ in ready]
+        for _ in range(2):
+            for (w, one, many, n, kernel), mine in zip(ready, turns):
+                if rest_ms is None:
+                    mine.append(timer.sample(many, n, args.samples, args.warm, None))
+                else:
+                    mine.append(timer.sample(one, 1, args.samples, 0, rest_ms))
+        records = [record_of(w, p, driver, mine, n if rest_ms is None else 1, rest_ms, kernel, getattr(w, "image", ""))
+                   for (w, one, many, n, kernel), mine in zip(ready, turns)]
+        append(args.json, records)
+        show(p, "loaded" if rest_ms is None else "burst", who, [r[0] for r in ready], records)
+    for w in who:
+        if isinstance(w, Stage):
+            w.close()
+    return wrong
+
+
+def show(p, way, who, ready, records):
+    """One line: medians of the peers, then of the stages, and how they compare."""
+    median = {w: r["samples"]["median_us"] for w, r in zip(ready, records)}
+    cells = [f"{median[w]:9.1f} ({p.flops / median[w] * 1e-6:3.0f})" if w in median else "-" for w in who]
+    peers = [median[w] for w in ready if not isinstance(w, Stage)]
+    ours = [median[w] for w in ready if isinstance(w, Stage)]
+    ratio = f"{min(peers) / min(ours):6.3f}x" if peers and ours else ""
+    print(f"{p.text:>34} {way:>6}", " ".join(f"{c:>16}" for c in cells), ratio, flush=True)
+
+
+def copy_rate():
+    """TB/s of a copy in device memory, read and written: what DRAM gives on this board, in this run."""
+    a = torch.empty(1 << 31, dtype=torch.uint8, device="cuda")
+    b = torch.empty_like(a)
+    start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    times = []
+    for _ in range(8):
+        start.record()
+        b.copy_(a)
+        stop.record()
+        stop.synchronize()
+        times.append(start.elapsed_time(stop))
+    return 2 * a.numel() / float(numpy.median(times)) * 1e-9
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--stages", default="", help="stage numbers, e.g. \"4 6\"")
-    parser.add_argument("--rows", type=chosen_rows, default=f"0-{len(ROWS) - 1}", help="which of the 16 rows, e.g. 0,4-7")
+    parser.add_argument("--rows", type=rows_of, default="sixteen", help="sixteen, gqa, wide or a file; several: wide,gqa")
     parser.add_argument("--json", default="", help="append the records to this file")
-    parser.add_argument("--samples", type=int, default=20)
+    parser.add_argument("--samples", type=int, default=15, help="of each turn, at most")
     parser.add_argument("--min-graph-us", type=float, default=1000.0)
+    parser.add_argument("--warm", type=float, default=60.0, metavar="MS", help="load before each turn, when loaded")
     parser.add_argument("--rest", type=int, metavar="MS", help="burst times too: MS ms without load before each sample")
+    parser.add_argument("--verbose", action="store_true", help="say who does not take a row, and why")
     args = parser.parse_args()
-    stages = args.stages.replace(",", " ").split()
-    names = list(PEERS) + [f"stage {s}" for s in stages]
-    print(f"{'problem':>25} {'way':>6} " + " ".join(f"{n:>17}" for n in names) + "   us; best peer / best stage")
-    wrong = 0
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as files:
-        for index in args.rows:
-            batch, heads, seqlen, head_dim, causal = ROWS[index]
-            torch.manual_seed(index)
-            q, k, v = (torch.randn(batch, heads, seqlen, head_dim, device="cuda", dtype=torch.float16) for _ in "qkv")
-            for name, tensor in zip("qkv", (q, k, v)):
-                numpy.save(os.path.join(files, f"{name}.npy"), tensor.cpu().numpy())
-            problem = {"batch": batch, "heads": heads, "kv_heads": heads, "seqlen_q": seqlen, "seqlen_k": seqlen,
-                       "head_dim": head_dim, "mask": "bottom-right" if causal else "none", "scale": head_dim ** -0.5,
-                       "input": "torch.randn", "seed": index, "flops": flops(batch, heads, seqlen, head_dim, causal),
-                       "text": f"B{batch} H{heads} S{seqlen} D{head_dim}" + (" causal" if causal else "")}
-            outputs = []
-            for rest_ms in [None] if args.rest is None else [args.rest, None]:  # bursts while the board is cool
-                records = []
-                for name in PEERS:
-                    out, record = time_peer(name, q, k, v, causal, args, problem, rest_ms)
-                    records.append(record)
-                    outputs.append((name, out))
-                for number in stages:
-                    record = run_stage(number, files, causal, args, rest_ms)
-                    records.append(record)
-                    if record:
-                        o = torch.from_numpy(numpy.load(os.path.join(files, "o.npy"))).cuda()
-                        outputs.append((f"stage {number}", o))
-                show(problem, "loaded" if rest_ms is None else "burst", records)
-                append(args.json, records)
-            first_name, first = outputs[-1]
-            for name, out in outputs[:-1]:
-                error = ((out.float() - first.float()).norm() / first.float().norm()).item()
-                if not error < 2e-3:
-                    print(f"peers: {name} and {first_name} differ by {error:.2g} (relative L2)", file=sys.stderr)
-                    wrong = 1
+    who = contenders(args.stages.replace(",", " ").split())
+    clock = next((w.lib for w in who if isinstance(w, Stage)), None)
+    if clock and clock.library_mark(0, None):
+        clock = None
+    timer, driver, wrong = Timer(clock), board(), 0
+    torch.cuda.synchronize()
+    append(args.json, [{"schema": "attnlab-1.0", "copy_tb_per_s": copy_rate(), "device": torch.cuda.get_device_name()}])
+    for w in who:
+        print(f"{w.name}: {w.version}")
+    print(f"{'problem':>34} {'way':>6} " + " ".join(f"{w.name:>16}" for w in who) + "   us (TFLOPS); best peer / best stage")
+    for index, p in enumerate(args.rows):
+        for name in run_row(index, p, who, timer, args, driver):
+            print(f"peers: {p.text}: {name} is wrong", file=sys.stderr)
+            wrong = 1
+        gc.collect()
+        torch.cuda.empty_cache()
     return wrong
 
 

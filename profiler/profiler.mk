@@ -14,7 +14,7 @@ $(BUILD)/doctor: $(BUILD)/profiler/doctor.o $(LIB)
 	$(LINK)
 
 .PHONY: source $(addprefix source-,$(STAGES))
-source: $(addprefix source-,$(ATTENTION)) ## the kernel with counts beside its lines: executions, wavefronts, sectors
+source: $(addprefix source-,$(ATTENTION)) ## hot lines first, then the kernel with counts beside its lines: ARGS="--sass --ptx", --csv
 	@$(attention-only)
 $(addprefix source-,$(STAGES)): source-%: %
 	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* --device "$$DEVICE" $$ARGS --source
@@ -25,14 +25,14 @@ recorded-timelines = $(sort $(wildcard plots/recorded/$(RECORDED)-timeline-$(1:s
 TIMED = $(or $(if $(RECORDED),$(if $(filter stage-%,$(MAKECMDGOALS)),,$(foreach s,$(ATTENTION),$(if $(call recorded-timelines,$s),$s)))),$(ATTENTION))
 
 .PHONY: timeline $(addprefix timeline-,$(STAGES))
-timeline: $(addprefix timeline-,$(TIMED)) ## what the GPU does every 2 us: results/timeline-stage-N.tsv, .png, .svg: WINDOW=100 us of it; RECORDED=h200 draws recorded ones
+timeline: $(addprefix timeline-,$(TIMED)) ## what the GPU does every 2 us, on the emulator one block's warps by role: results/timeline-stage-N.tsv, .png, .svg: WINDOW=100 us of it; RECORDED=h200 draws recorded ones
 	@$(attention-only)
 $(addprefix timeline-,$(STAGES)): timeline-%: %
 	@test "$(WINDOW)" -gt 0 2> /dev/null || { echo "make: WINDOW is a whole number of us above 0, not '$(WINDOW)'" >&2; exit 2; }
 	@mkdir -p results 2> /dev/null && test -w results || { echo "make: cannot write to results: make it writable" >&2; exit 5; }
 ifeq ($(RECORDED),)
 	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* --device "$$DEVICE" $$ARGS --timeline results/timeline-$*.tsv
-	@echo results/timeline-$*.tsv
+	@echo results/timeline-$*.tsv; ! grep -q '^lane' results/timeline-$*.tsv || echo "results/timeline-$*.json: for ui.perfetto.dev or chrome://tracing"
 	@$(call draw-timeline,$*,results/timeline-$*.tsv)
 else
 	@test -n "$(call recorded-timelines,$*)" || { \
@@ -42,7 +42,8 @@ endif
 
 # $(call draw-timeline,stage-N,tables)
 draw-timeline = command -v gnuplot > /dev/null || { echo "timeline: to draw it install gnuplot-nox (make setup)"; exit 0; }; \
-    for t in png svg; do plots/draw.sh plots/timeline.gp results/timeline-$1 $$t "tables = '$2'; window = $(WINDOW)" || exit 5; done; \
+    if grep -q '^lane' $2; then set -- plots/warps.gp "table = '$2'"; else set -- plots/timeline.gp "tables = '$2'"; fi; \
+    for t in png svg; do plots/draw.sh $$1 results/timeline-$1 $$t "$$2; window = $(WINDOW)" || exit 5; done; \
     echo results/timeline-$1.png results/timeline-$1.svg
 
 # The kernels of tests/gpu_counters.c.
@@ -53,6 +54,12 @@ $(COUNTED): $(BUILD)/images/tests/gpu_counters.%.cubin: tests/gpu_counters.cu | 
 	@$(NVCC) $(NVCCFLAGS) -cubin -arch=$* -o $@ $< 2> $(basename $@).ptxas || { cat $(basename $@).ptxas >&2; exit 1; }
 
 .PHONY: against-ncu $(addprefix against-ncu-,$(STAGES))
-against-ncu: $(addprefix against-ncu-,$(CHOSEN)) ## this project's counters beside Nsight Compute's, on a GPU
+against-ncu: $(addprefix against-ncu-,$(CHOSEN)) ### this project's counters beside Nsight Compute's, on a GPU
 $(addprefix against-ncu-,$(STAGES)): against-ncu-%: %
 	@set -f; flock -F $(BUILD)/device.lock python3 profiler/against_ncu.py $(BUILD)/$* $$ARGS
+
+.PHONY: against $(addprefix against-,$(STAGES))
+against: $(addprefix against-,$(ATTENTION)) ## faster, slower or the same? a stage against BASE=revision, folder, file of records, or recorded name
+	@$(attention-only)
+$(addprefix against-,$(STAGES)): against-%: %
+	@set -f; flock -F $(BUILD)/device.lock python3 profiler/against.py $(*:stage-%=%) "$$BASE" --device "$$DEVICE" $$ARGS

@@ -33,15 +33,16 @@ struct session {
     CUpti_RangeProfiler_Object *profiler;
     uint8_t *image; /* where decoded counters go */
     size_t image_bytes;
-    int n_launches; /* so many ranges */
+    int n_launches, n_runs; /* a pass runs the body n_runs times: so many ranges each */
 };
+
+static int ranges(const struct session *s) { return s->n_launches * s->n_runs; }
 
 static const char *make_image(struct session *s) {
     const struct cupti *cupti = s->m->cupti;
     CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize, size, .pRangeProfilerObject = s->profiler,
                  .pMetricNames = s->m->name, .numMetrics = (size_t)s->m->n,
-                 .maxNumOfRanges = (size_t)s->n_launches,
-                 .maxNumRangeTreeNodes = (uint32_t)s->n_launches);
+                 .maxNumOfRanges = (size_t)ranges(s), .maxNumRangeTreeNodes = (uint32_t)ranges(s));
     const char *why = CUPTI_CALL(cupti, cuptiRangeProfilerGetCounterDataSize, &size);
     if (why) return why;
     s->image_bytes = size.counterDataSize;
@@ -57,8 +58,8 @@ static const char *configure(struct session *s) {
                  .configSize = s->m->config_bytes, .pConfig = s->m->config,
                  .counterDataImageSize = s->image_bytes, .pCounterDataImage = s->image,
                  .range = CUPTI_AutoRange, .replayMode = CUPTI_UserReplay,
-                 .maxRangesPerPass = (size_t)s->n_launches, .numNestingLevels = 1,
-                 .minNestingLevel = 1, .targetNestingLevel = 1);
+                 .maxRangesPerPass = (size_t)ranges(s), .numNestingLevels = 1, .minNestingLevel = 1,
+                 .targetNestingLevel = 1);
     return CUPTI_CALL(s->m->cupti, cuptiRangeProfilerSetConfig, &set);
 }
 
@@ -68,7 +69,7 @@ static const char *pass(struct session *s, range_body *body, void *arg, bool *la
     CUPTI_PARAMS(CUpti_RangeProfiler_Stop, stop, .pRangeProfilerObject = s->profiler);
     const char *why = CUPTI_CALL(cupti, cuptiRangeProfilerStart, &start);
     if (why) return why;
-    why = body(arg);
+    for (int i = 0; i < s->n_runs && !why; i++) why = body(arg);
     const char *stopped = CUPTI_CALL(cupti, cuptiRangeProfilerStop, &stop);
     *last = stop.isAllPassSubmitted;
     return why ? why : stopped;
@@ -91,21 +92,40 @@ static const char *all_passes(struct session *s, range_body *body, void *arg) {
     return why;
 }
 
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of n values that stand `stride` apart. */
+static double median(const double *x, int n, int stride) {
+    double *sorted = heap_zeroed((size_t)n, sizeof *sorted);
+    for (int i = 0; i < n; i++) sorted[i] = x[(size_t)i * (size_t)stride];
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    double m = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+    free(sorted);
+    return m;
+}
+
 static const char *evaluate(const struct session *s, double *values) {
     CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataInfo, info, .pCounterDataImage = s->image,
                  .counterDataImageSize = s->image_bytes);
     const char *why = CUPTI_CALL(s->m->cupti, cuptiRangeProfilerGetCounterDataInfo, &info);
-    if (!why && info.numTotalRanges != (size_t)s->n_launches)
+    if (!why && info.numTotalRanges != (size_t)ranges(s))
         why = reason("counters are incomplete: %zu ranges came back instead of %d",
-                     info.numTotalRanges, s->n_launches);
-    for (int i = 0; i < s->n_launches && !why; i++)
-        why = metrics_evaluate(s->m, s->image, s->image_bytes, i, values + i * s->m->n);
+                     info.numTotalRanges, ranges(s));
+    double *all = heap_zeroed((size_t)ranges(s) * (size_t)s->m->n, sizeof *all);
+    for (int i = 0; i < ranges(s) && !why; i++)
+        why = metrics_evaluate(s->m, s->image, s->image_bytes, i, all + i * s->m->n);
+    for (int i = 0; i < s->n_launches * s->m->n && !why; i++)
+        values[i] = median(all + i, s->n_runs, s->n_launches * s->m->n);
+    free(all);
     return why;
 }
 
 const char *range_collect(const struct metrics *m, CUcontext context, range_body *body, void *arg,
-                          int n_launches, double *values) {
-    struct session s = {.m = m, .n_launches = n_launches};
+                          int n_launches, int n_runs, double *values) {
+    struct session s = {.m = m, .n_launches = n_launches, .n_runs = n_runs};
     CUPTI_PARAMS(CUpti_RangeProfiler_Enable, enable, .ctx = context);
     const char *why = CUPTI_CALL(m->cupti, cuptiRangeProfilerEnable, &enable);
     if (why) return why;

@@ -16,8 +16,9 @@ const char *range_availability(const struct cupti *cupti, CUcontext context, uin
 /* NULL if the range profiler can be had on this context, now and by this user. */
 const char *range_permission(const struct cupti *cupti, CUcontext context);
 
-/* Runs `body`, which launches n_launches kernels, once for each pass, and evaluates the metrics of
- * each kernel: values[n_launches][m->n]. A silent loss (a pass or a range that was dropped) is a
+/* Runs `body`, which launches n_launches kernels, n_runs times for each pass, and evaluates the
+ * metrics of each kernel, medians of the runs: values[n_launches][m->n]. (The first run of a pass
+ * finds colder caches than those behind it.) A silent loss (a pass or a range that was dropped) is a
  * reason too. */
 const char *range_collect(const struct metrics *m, CUcontext context, range_body *body, void *arg,
-                          int n_launches, double *values);
+                          int n_launches, int n_runs, double *values);

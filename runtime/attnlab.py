@@ -1,11 +1,14 @@
-"""Kernels of your own from Python, on the emulator: in the manner of CuPy's RawKernel.
+"""attnlab from Python, on the emulator and on a GPU:
 
-    import numpy as np, attnlab            # with runtime/ on sys.path (or PYTHONPATH=runtime)
-    k = attnlab.RawKernel(open('my.cu').read(), 'sgemm')
+    import numpy as np, attnlab            # pip install -e . (or PYTHONPATH=runtime)
+
+    o = attnlab.forward(4, q, k, v, causal=True)       # a stage's attention: NumPy, PyTorch, CuPy ...
+    k = attnlab.RawKernel(open('my.cu').read(), 'sgemm')         # a kernel of your own, on the emulator
     k((8, 8), (16, 16), (a, b, c, np.int32(256)))      # NumPy arrays are copied in, and back
     k.counters['shared_wavefronts'], k.reports, print(k.source())
+    frame = attnlab.records('h200')                    # what was measured, as a pandas frame
 
-Arguments are NumPy arrays and scalars; Python's int is int32, its float is float32, its bool is bool.
+Arguments of RawKernel are NumPy arrays and scalars; Python's int is int32, its float is float32, its bool is bool.
 """
 import ctypes
 import os
@@ -22,11 +25,14 @@ class KernelError(Exception):
     """What does not compile, cannot be launched, or is no argument."""
 
 
+class Unsupported(KernelError):
+    """A problem that this stage does not take, or that this device does not."""
+
+
 def _open(chip, options):
     """The emulator is opened once in a process: chip and options are those of the first kernel."""
     global _library
-    build = os.environ.get('BUILD') or os.path.join(_HERE, '..', 'build')
-    path = os.path.join(build, 'runtime', 'libattnlab.so')
+    path = os.path.join(_build(), 'runtime', 'libattnlab.so')
     if _library is None:
         if not os.path.exists(path):
             raise KernelError(f'{path} is not there: make build/run')
@@ -123,3 +129,234 @@ class RawKernel:
     def reports(self):
         """The failed checks so far."""
         return [r for r in self._c.attnlab_reports(self._handle).decode().split('\1') if r]
+
+
+# ---- A stage's attention --------------------------------------------------------------------------------------
+
+class _Forward(ctypes.Structure):
+    """struct forward of forward.h."""
+    _fields_ = [(n, ctypes.c_int32) for n in ('batch', 'heads', 'kv_heads', 'seqlen_q', 'seqlen_k', 'head_dim', 'mask')]
+    _fields_ += [('scale', ctypes.c_float), ('on_gpu', ctypes.c_int32), ('is_device', ctypes.c_int32),
+                 ('stride', ctypes.c_int64 * 3 * 4), ('q', ctypes.c_uint64), ('k', ctypes.c_uint64),
+                 ('v', ctypes.c_uint64), ('o', ctypes.c_uint64), ('lse', ctypes.c_uint64), ('stream', ctypes.c_uint64),
+                 ('images', ctypes.c_char_p), ('chip', ctypes.c_char_p)]
+
+
+class _DLTensor(ctypes.Structure):
+    """DLPack's tensor, which a capsule's DLManagedTensor begins with."""
+    _fields_ = [('data', ctypes.c_void_p), ('device_type', ctypes.c_int32), ('device_id', ctypes.c_int32),
+                ('ndim', ctypes.c_int32), ('code', ctypes.c_uint8), ('bits', ctypes.c_uint8), ('lanes', ctypes.c_uint16),
+                ('shape', ctypes.POINTER(ctypes.c_int64)), ('strides', ctypes.POINTER(ctypes.c_int64)),
+                ('byte_offset', ctypes.c_uint64)]
+
+
+_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
+_MASKS = {False: 0, None: 0, True: 1, 'bottom-right': 1, 'top-left': 2}
+_stages = {}
+
+
+class _Tensor:
+    """Where an array lies: address, shape, strides in elements, on a GPU or not. `keep` holds it alive."""
+
+    def __init__(self, name, array, dtype='<f2'):
+        self.name, self.keep = name, array
+        if isinstance(array, np.ndarray):
+            self._of_interface(array.__array_interface__, False)
+        elif hasattr(array, '__cuda_array_interface__'):
+            self._of_interface(array.__cuda_array_interface__, True)
+        elif hasattr(array, '__dlpack__'):
+            self._of_dlpack(array)
+        else:
+            raise KernelError(f'{name} is a {type(array).__name__}: NumPy arrays are taken, and what has '
+                              '__cuda_array_interface__ or __dlpack__')
+        if self.dtype != dtype:
+            raise KernelError(f'{name} is {self.dtype}, not {dtype} (fp16: astype, .half())' if dtype == '<f2' else
+                              f'{name} is {self.dtype}, not {dtype}')
+
+    def _of_interface(self, it, on_gpu):
+        self.at, self.read_only = it['data']
+        self.shape, self.dtype, self.on_gpu, self.index = tuple(it['shape']), it['typestr'], on_gpu, 0
+        size = int(self.dtype[2:])
+        self.stream = it.get('stream')
+        if it.get('strides') is None:
+            self._contiguous()
+        elif any(s % size for s in it['strides']):
+            raise KernelError(f'{self.name} has strides of {it["strides"]} bytes: not whole elements')
+        else:
+            self.strides = tuple(s // size for s in it['strides'])
+
+    def _of_dlpack(self, array):
+        kind, self.index = (int(x) for x in array.__dlpack_device__())
+        capsule = array.__dlpack__(stream=-1) if kind == _CUDA else array.__dlpack__()  # -1: no wait; see forward
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        t = ctypes.cast(pointer(capsule, b'dltensor'), ctypes.POINTER(_DLTensor)).contents
+        self.keep = (array, capsule)
+        if kind not in (_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
+            raise KernelError(f'{self.name} is on a device of kind {kind} (DLPack): CPU and CUDA are taken')
+        self.on_gpu, self.read_only, self.stream = kind in (_CUDA, _CUDA_MANAGED), False, None
+        self.at = (t.data or 0) + t.byte_offset
+        self.shape = tuple(t.shape[i] for i in range(t.ndim))
+        self.dtype = {(2, 16): '<f2', (2, 32): '<f4', (4, 16): 'bfloat16'}.get((t.code, t.bits), f'type {t.code}/{t.bits}')
+        if t.strides:
+            self.strides = tuple(t.strides[i] for i in range(t.ndim))
+        else:
+            self._contiguous()
+
+    def _contiguous(self):
+        strides, n = [], 1
+        for extent in reversed(self.shape):
+            strides.append(n)
+            n *= max(extent, 1)
+        self.strides = tuple(reversed(strides))
+
+    def rows(self):
+        """batch, head and row strides; refuses what kernels cannot read."""
+        if len(self.shape) != 4:
+            raise KernelError(f'{self.name} has {len(self.shape)} dimensions, not (batch, heads, seqlen, head_dim)')
+        if self.at % 16:
+            raise KernelError(f'{self.name} begins at an address that is no multiple of 16 bytes: copy it')
+        if self.shape[3] > 1 and self.strides[3] != 1:
+            raise KernelError(f'{self.name}: the elements of a row lie {self.strides[3]} apart, kernels read neighbours: '
+                              'make it contiguous')
+        out, n = [0, 0, 0], self.shape[3]
+        for d in (2, 1, 0):  # an extent of 1 has no stride that matters
+            stride = self.strides[d] if self.shape[d] > 1 else n
+            if stride <= 0:
+                raise KernelError(f'{self.name} has a stride of {stride}: kernels go forward; make it contiguous')
+            out[d] = stride
+            n = max(n, stride * max(self.shape[d], 1))
+        return out
+
+
+def _stage(number):
+    """The library of a stage."""
+    if number not in _stages:
+        path = os.path.join(_build(), 'runtime', f'attnlab-{number}.so')
+        if not os.path.exists(path):
+            here = sorted(f[8:-3] for f in os.listdir(os.path.dirname(path)) if f.startswith('attnlab-')) \
+                if os.path.isdir(os.path.dirname(path)) else []
+            raise KernelError(f'no stage {number} here' + (f': there are {", ".join(here)}' if here else ': make python'))
+        library = ctypes.CDLL(path)
+        library.attnlab_forward.restype = ctypes.c_char_p
+        _stages[number] = library
+    return _stages[number]
+
+
+def _build():
+    return os.environ.get('BUILD') or os.path.join(_HERE, '..', 'build')
+
+
+def _stream_of(array, given, tensor):
+    """The CUstream that a call on this array belongs to."""
+    if given is not None:
+        for name in ('cuda_stream', 'ptr', 'handle'):
+            given = getattr(given, name, given)
+        return int(given)
+    library = type(array).__module__.split('.')[0]
+    if library == 'torch':
+        import torch
+        return torch.cuda.current_stream(array.device).cuda_stream
+    if library == 'cupy':
+        import cupy
+        return cupy.cuda.get_current_stream().ptr
+    return tensor.stream or 0
+
+
+def _empty(like, shape, dtype):
+    """An array of the library that `like` is from, on its device."""
+    library = type(like).__module__.split('.')[0]
+    if isinstance(like, np.ndarray):
+        return np.empty(shape, dtype)
+    if library == 'torch':
+        import torch
+        return torch.empty(shape, dtype={'<f2': torch.float16, '<f4': torch.float32}[dtype], device=like.device)
+    if library == 'cupy':
+        import cupy
+        return cupy.empty(shape, dtype)
+    raise KernelError(f'no way is known to make a {type(like).__name__}: give out= and lse=')
+
+
+def forward(stage, q, k, v, causal=False, scale=None, device='auto', out=None, lse=None, return_lse=False, stream=None,
+            chip=None):
+    """softmax(scale Q K^T) V by a stage's kernels: O, or (O, LSE) with return_lse.
+
+    q (batch, heads, seqlen_q, head_dim), k and v (batch, kv_heads, seqlen_k, head_dim), fp16, any strides of whole
+    rows; lse fp32, natural log. causal: True or 'bottom-right' (key j is visible to row i iff
+    j <= i + seqlen_k - seqlen_q), or 'top-left' (j <= i).
+
+    A GPU's arrays are neither copied nor awaited: the launch goes to their current stream (or `stream`), and may be
+    captured into a CUDA graph once the same shape has been run before. The host's arrays are copied to the device
+    that `device` says: 'cuda', 'emu', or 'auto', a GPU if there is one. Raises KernelError or Unsupported."""
+    tensors = [_Tensor(name, array) for name, array in (('q', q), ('k', k), ('v', v))]
+    if causal not in _MASKS:
+        raise KernelError(f'causal is {causal!r}: False, True, "bottom-right" or "top-left"')
+    if device not in ('auto', 'cuda', 'emu'):
+        raise KernelError(f'device is {device!r}: "auto", "cuda" or "emu"')
+    on_gpu = {t.on_gpu for t in tensors}
+    if len(on_gpu) > 1:
+        raise KernelError('q, k and v are not on one device')
+    on_gpu = on_gpu.pop()
+    if on_gpu and device == 'emu':
+        raise KernelError('the tensors are on a GPU: copy them to the host for device="emu"')
+    (b, h, sq, d), (kb, hk, sk, kd) = (t.shape if len(t.shape) == 4 else (0,) * 4 for t in tensors[:2])
+    f = _Forward()
+    strides = [t.rows() for t in tensors]
+    if tensors[2].shape != tensors[1].shape:
+        raise KernelError(f'k is {tensors[1].shape} and v {tensors[2].shape}: they must be alike')
+    if (kb, kd) != (b, d):
+        raise KernelError(f'q {tensors[0].shape} and k {tensors[1].shape} differ in batch or head_dim')
+    out = _empty(q, (b, h, sq, d), '<f2') if out is None else out
+    lse = _empty(q, (b, h, sq), '<f4') if lse is None else lse
+    o_at, lse_at = _Tensor('out', out), _Tensor('lse', lse, '<f4')
+    if o_at.shape != (b, h, sq, d) or lse_at.shape != (b, h, sq):
+        raise KernelError(f'out is {o_at.shape} and lse {lse_at.shape}, not {(b, h, sq, d)} and {(b, h, sq)}')
+    if o_at.read_only or lse_at.read_only or o_at.on_gpu != on_gpu or lse_at.on_gpu != on_gpu:
+        raise KernelError('out and lse must be writeable, and where q is')
+    contiguous = _Tensor.__new__(_Tensor)
+    contiguous.shape = lse_at.shape
+    contiguous._contiguous()
+    if any(n > 1 and s != c for n, s, c in zip(lse_at.shape, lse_at.strides, contiguous.strides)):
+        raise KernelError('lse must be contiguous')
+    if on_gpu and (any(t.index for t in [*tensors, o_at, lse_at]) or getattr(getattr(q, 'device', None), 'index', None)):
+        raise KernelError('the tensors are on another GPU than the first: CUDA_VISIBLE_DEVICES chooses it')
+    f.batch, f.heads, f.kv_heads, f.seqlen_q, f.seqlen_k, f.head_dim = b, h, hk, sq, sk, d
+    f.mask, f.scale, f.is_device = _MASKS[causal], 0 if scale is None else scale, on_gpu
+    for row, values in zip(f.stride, [*strides, o_at.rows()]):
+        row[:] = values
+    f.q, f.k, f.v = (t.at for t in tensors)
+    f.o, f.lse = o_at.at, lse_at.at
+    f.stream = _stream_of(q, stream, tensors[0]) if on_gpu else 0
+    f.images = os.path.join(_build(), 'images', f'stage-{stage}').encode()
+    f.chip = chip.encode() if chip else None
+    library, status = _stage(stage), ctypes.c_int()
+    for f.on_gpu in (1, 0) if device == 'auto' and not on_gpu else (int(on_gpu or device == 'cuda'),):
+        why = library.attnlab_forward(ctypes.byref(f), ctypes.byref(status))
+        if status.value != 77:  # no GPU here
+            break
+    if why:
+        raise (Unsupported if status.value == 3 else KernelError)(why.decode())
+    return (out, lse) if return_lse else out
+
+
+# ---- What was measured ----------------------------------------------------------------------------------------
+
+def records(source='results/run.jsonl'):
+    """The records of a file of JSON lines, or of plots/recorded/NAME.jsonl, as a pandas frame: a row for each run,
+    nested fields as 'samples.median_us', a counter under its name (NaN where it was not to be had)."""
+    import json
+
+    import pandas
+    path = source if os.path.exists(source) else os.path.join(_HERE, '..', 'plots', 'recorded', f'{source}.jsonl')
+    if not os.path.exists(path):
+        raise FileNotFoundError(f'{source}: no such file, and no plots/recorded/{source}.jsonl')
+    rows = []
+    with open(path) as lines:
+        for line in lines:
+            if not line.endswith('\n'):
+                continue  # cut short
+            record = json.loads(line)
+            for counter in record.pop('counters', None) or []:
+                record[counter['name']] = counter.get('value', float('nan'))
+            rows.append(record)
+    return pandas.json_normalize(rows)

@@ -1,20 +1,14 @@
-/* The part of cuBLAS with which programs start, or check themselves: handles, setters, and matrix
- * products, through the machine's own BLAS (Debian's OpenBLAS), column-major as there. Products of fp16
- * and bf16 are summed in fp32 and rounded once.
- *
- * Not every toolkit has the header of cuBLAS: its types are plain integers and pointers, said again
- * here. */
-#include "cudart.h"
+/* The part of cuBLAS with which programs start, or check themselves: handles, setters, copies, and products of
+ * matrices and vectors, through the machine's own BLAS (Debian's OpenBLAS), column-major as there. Products of
+ * fp16 and bf16 are summed in fp32 and rounded once. */
+#include "blas.h"
 
 #include "common/cuda/half.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum blas_status { FINE = 0, ALLOC_FAILED = 3, INVALID = 7, FAILED = 13, NOT_SUPPORTED = 15 };
-enum { OP_N, OP_T, OP_C };
-enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14 };
 
 struct handle {
     void *stream;
@@ -80,20 +74,13 @@ EXPORT const char *cublasGetStatusName(int status) {
 
 /* ---- Matrices -------------------------------------------------------------------------------- */
 
-struct matrix { /* (rows, columns), column-major */
-    void *at;
-    int type, rows, columns;
-    int64_t ld, stride; /* elements; of the next one of a batch */
-};
-
 static size_t size_of(int type) { return type == R_64F ? 8 : type == R_32F ? 4 : 2; }
 
-static double element(const struct matrix *m, const char *base, int64_t i) {
+static double element(int type, const char *base, int64_t i) {
     double d;
     float f;
     uint16_t bits;
-    (void)m;
-    switch (m->type) {
+    switch (type) {
     case R_64F:
         memcpy(&d, base + 8 * i, 8);
         return d;
@@ -111,11 +98,11 @@ static double element(const struct matrix *m, const char *base, int64_t i) {
     }
 }
 
-static void set_element(const struct matrix *m, char *base, int64_t i, double d) {
+static void set_element(int type, char *base, int64_t i, double d) {
     float f = (float)d;
     uint16_t bits;
     uint32_t wide;
-    switch (m->type) {
+    switch (type) {
     case R_64F:
         memcpy(base + 8 * i, &d, 8);
         return;
@@ -165,13 +152,18 @@ static bool open_blas(void) {
     return sgemm && dgemm;
 }
 
-/* A copy in float or double, packed. */
-static void *packed(const struct matrix *m, const char *from, bool wide) {
+/* What BLAS can read: the matrix itself, or a copy in float or double. *ld is its leading dimension. */
+static const void *operand(const struct matrix *m, const char *from, bool wide, int *ld,
+                           void **copy) {
     size_t n = (size_t)m->rows * (size_t)m->columns;
-    void *to = malloc((n ? n : 1) * (wide ? 8 : 4));
-    for (int c = 0; to && c < m->columns; c++)
-        for (int r = 0; r < m->rows; r++) {
-            double x = element(m, from, c * m->ld + r);
+    *ld = (int)m->ld;
+    if (m->type == (wide ? R_64F : R_32F)) return from;
+    *ld = m->rows;
+    void *to = *copy = malloc((n ? n : 1) * (wide ? 8 : 4));
+#pragma omp parallel for if (to)
+    for (int c = 0; c < m->columns; c++)
+        for (int r = 0; to && r < m->rows; r++) {
+            double x = element(m->type, from, c * m->ld + r);
             size_t i = (size_t)c * (size_t)m->rows + (size_t)r;
             if (wide)
                 ((double *)to)[i] = x;
@@ -181,87 +173,107 @@ static void *packed(const struct matrix *m, const char *from, bool wide) {
     return to;
 }
 
-struct product {
-    int op_a, op_b, m, n, k;
-    double alpha, beta;
-    struct matrix a, b, c;
-    int batch;
-};
+/* As cuBLASLt documents it: by tanh. */
+static double activate(enum activation a, double x) {
+    if (a == ACTIVATION_RELU) return x < 0 ? 0 : x;
+    if (a == ACTIVATION_GELU)
+        return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+    return x;
+}
 
 static int multiply(const struct session *s, const struct product *p, int which) {
     const char *a = matrix_at(s, &p->a, which), *b = matrix_at(s, &p->b, which);
-    char *c = matrix_at(s, &p->c, which);
-    bool wide = p->c.type == R_64F;
-    if (!a || !b || !c) return FAILED;
-    void *a_copy = packed(&p->a, a, wide), *b_copy = packed(&p->b, b, wide);
-    void *sum = malloc((size_t)p->m * (size_t)p->n * (wide ? 8 : 4));
-    bool fine = a_copy && b_copy && sum;
+    const char *c = p->beta != 0 ? matrix_at(s, &p->c, which) : NULL;
+    char *d = matrix_at(s, &p->d, which);
+    const char *bias = p->bias.at ? matrix_at(s, &p->bias, 0) : NULL;
+    bool wide = p->d.type == R_64F;
+    if (!a || !b || !d || (p->beta != 0 && !c) || (p->bias.at && !bias)) return FAILED;
+    int lda, ldb;
+    void *a_copy = NULL, *b_copy = NULL,
+         *sum = malloc((size_t)p->m * (size_t)p->n * (wide ? 8 : 4));
+    const void *left = operand(&p->a, a, wide, &lda, &a_copy),
+               *right = operand(&p->b, b, wide, &ldb, &b_copy);
+    bool fine = left && right && sum;
     const char op_a = p->op_a == OP_N ? 'N' : 'T', op_b = p->op_b == OP_N ? 'N' : 'T';
     if (fine && wide)
-        dgemm(&op_a, &op_b, &p->m, &p->n, &p->k, &(double){1}, a_copy, &p->a.rows, b_copy,
-              &p->b.rows, &(double){0}, sum, &p->m);
+        dgemm(&op_a, &op_b, &p->m, &p->n, &p->k, &(double){1}, left, &lda, right, &ldb,
+              &(double){0}, sum, &p->m);
     else if (fine)
-        sgemm(&op_a, &op_b, &p->m, &p->n, &p->k, &(float){1}, a_copy, &p->a.rows, b_copy,
-              &p->b.rows, &(float){0}, sum, &p->m);
-    for (int col = 0; fine && col < p->n; col++)
-        for (int row = 0; row < p->m; row++) {
-            int64_t i = col * p->c.ld + row, packed_i = (int64_t)col * p->m + row;
-            double x = p->alpha * (wide ? ((double *)sum)[packed_i] : ((float *)sum)[packed_i]);
-            if (p->beta != 0) x += p->beta * element(&p->c, c, i);
-            set_element(&p->c, c, i, x);
+        sgemm(&op_a, &op_b, &p->m, &p->n, &p->k, &(float){1}, left, &lda, right, &ldb, &(float){0},
+              sum, &p->m);
+#pragma omp parallel for if (fine)
+    for (int col = 0; col < p->n; col++)
+        for (int row = 0; fine && row < p->m; row++) {
+            int64_t packed = (int64_t)col * p->m + row;
+            double x = p->alpha * (wide ? ((double *)sum)[packed] : ((float *)sum)[packed]);
+            if (c) x += p->beta * element(p->c.type, c, col * p->c.ld + row);
+            if (bias) x += element(p->bias.type, bias, row);
+            set_element(p->d.type, d, col * p->d.ld + row, activate(p->activation, x));
         }
+    uint64_t at = (uint64_t)(uintptr_t)d, row_bytes = (uint64_t)p->m * size_of(p->d.type);
+    for (int col = 0; fine && col < p->n; col++, at += (uint64_t)p->d.ld * size_of(p->d.type))
+        emu_memory_written(s->memory, at, row_bytes);
     free(a_copy);
     free(b_copy);
     free(sum);
     return fine ? FINE : ALLOC_FAILED;
 }
 
-static bool known_type(int t) { return t == R_32F || t == R_64F || t == R_16F || t == R_16BF; }
+bool blas_known_type(int t) { return t == R_32F || t == R_64F || t == R_16F || t == R_16BF; }
 
-static int gemm(struct product p) {
+int blas_multiply(struct product p) {
     cudaError_t e;
     if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0 || (unsigned)p.op_a > OP_C ||
         (unsigned)p.op_b > OP_C)
         return INVALID;
-    if (!known_type(p.a.type) || !known_type(p.b.type) || !known_type(p.c.type)) {
+    if (!blas_known_type(p.a.type) || !blas_known_type(p.b.type) || !blas_known_type(p.c.type) ||
+        !blas_known_type(p.d.type)) {
         cudart_unsupported("a cuBLAS product of other types than fp16, bf16, fp32 and fp64");
         return NOT_SUPPORTED;
     }
     p.a.rows = p.op_a == OP_N ? p.m : p.k, p.a.columns = p.op_a == OP_N ? p.k : p.m;
     p.b.rows = p.op_b == OP_N ? p.k : p.n, p.b.columns = p.op_b == OP_N ? p.n : p.k;
-    p.c.rows = p.m, p.c.columns = p.n;
-    if (p.a.ld < p.a.rows || p.b.ld < p.b.rows || p.c.ld < p.c.rows) return INVALID;
+    p.c.rows = p.d.rows = p.m, p.c.columns = p.d.columns = p.n;
+    p.bias.rows = p.m, p.bias.columns = 1;
+    if (p.a.ld < p.a.rows || p.b.ld < p.b.rows || p.d.ld < p.d.rows ||
+        (p.beta != 0 && p.c.ld < p.c.rows))
+        return INVALID;
     if (!p.m || !p.n || !p.batch) return FINE;
     struct session *s = cudart_enter(&e);
     if (!s) return FAILED;
-    int status = open_blas() ? FINE : NOT_SUPPORTED;
-    for (int n = 0; n < p.batch && !status; n++) status = multiply(s, &p, n);
+    if (graph_any_capture()) cudart_unsupported("a product of cuBLAS in a graph");
+    int status = open_blas() && !graph_any_capture() ? FINE : NOT_SUPPORTED;
+    bool wanted = !s->settings.emulator.sample_blocks; /* nobody could compare anything with it */
+    if (!status && wanted && !session_repeats(s, repeat_key(1, &p, sizeof p)))
+        for (int n = 0; n < p.batch && !status; n++) status = multiply(s, &p, n);
     cudart_leave(cudaSuccess);
     return status;
 }
 
-/* alpha and beta, of the type that is computed in */
-static double scalar(const void *at, int type) {
-    struct matrix m = {.type = type};
-    return element(&m, at, 0);
-}
+double blas_scalar(const void *at, int type) { return element(type, at, 0); }
 /* CUBLAS_COMPUTE_16F: 64, 65; 32F: 68, 69, 74, 75, 77; 64F: 70, 71 */
-static int scalar_type(int compute) {
+int blas_scalar_type(int compute) {
     return compute == 64 || compute == 65 ? R_16F : compute == 70 || compute == 71 ? R_64F : R_32F;
 }
 
-#define PRODUCT(atype, btype, ctype, stype, stride_a, stride_b, stride_c, n)                       \
-    gemm((struct product){op_a,                                                                    \
-                          op_b,                                                                    \
-                          m,                                                                       \
-                          n_,                                                                      \
-                          k,                                                                       \
-                          scalar(alpha, stype),                                                    \
-                          scalar(beta, stype),                                                     \
-                          {(void *)(uintptr_t)a, atype, 0, 0, lda, stride_a},                      \
-                          {(void *)(uintptr_t)b, btype, 0, 0, ldb, stride_b},                      \
-                          {c, ctype, 0, 0, ldc, stride_c},                                         \
-                          n})
+/* A product that is known by its value: padding is zero, for session_repeats. */
+static int product(int op_a, int op_b, int m, int n, int k, double alpha, struct matrix a,
+                   struct matrix b, double beta, struct matrix c, int batch) {
+    struct product p;
+    memset(&p, 0, sizeof p);
+    p.op_a = op_a, p.op_b = op_b;
+    p.m = m, p.n = n, p.k = k;
+    p.alpha = alpha, p.beta = beta;
+    p.a = a, p.b = b, p.c = p.d = c;
+    p.batch = batch;
+    return blas_multiply(p);
+}
+#define MATRIX(name, type, stride)                                                                 \
+    (struct matrix) { (void *)(uintptr_t)name, type, 0, 0, ld##name, stride }
+#define PRODUCT(atype, btype, ctype, stype, stride_a, stride_b, stride_c, batch)                   \
+    product(op_a, op_b, m, n_, k, blas_scalar(alpha, stype), MATRIX(a, atype, stride_a),           \
+            MATRIX(b, btype, stride_b), blas_scalar(beta, stype), MATRIX(c, ctype, stride_c),      \
+            batch)
 
 #define GEMM(name, type)                                                                           \
     EXPORT int cublas##name(struct handle *h, int op_a, int op_b, int m, int n_, int k,            \
@@ -291,7 +303,7 @@ EXPORT int cublasGemmEx(struct handle *h, int op_a, int op_b, int m, int n_, int
                         int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
                         int compute, int algorithm) {
     (void)h, (void)algorithm;
-    int type = scalar_type(compute);
+    int type = blas_scalar_type(compute);
     return PRODUCT(a_type, b_type, c_type, type, 0, 0, 0, 1);
 }
 EXPORT int cublasSgemmEx(struct handle *h, int op_a, int op_b, int m, int n_, int k,
@@ -307,6 +319,71 @@ EXPORT int cublasGemmStridedBatchedEx(struct handle *h, int op_a, int op_b, int 
                                       int ldc, long long stride_c, int batch, int compute,
                                       int algorithm) {
     (void)h, (void)algorithm;
-    int type = scalar_type(compute);
+    int type = blas_scalar_type(compute);
     return PRODUCT(a_type, b_type, c_type, type, stride_a, stride_b, stride_c, batch);
 }
+
+/* ---- Vectors --------------------------------------------------------------------------------- */
+
+/* y = alpha op(a) x + beta y: a product with one column; with a step backwards, from the end. */
+static int gemv(int op, int m, int n, const void *alpha, const void *a, int lda, const void *x,
+                int incx, const void *beta, void *y, int incy, int type) {
+    int rows = op == OP_N ? m : n, k = op == OP_N ? n : m;
+    if (!incx || !incy) return INVALID;
+    if (incx < 0 || incy < 0) {
+        cudart_unsupported("cublas gemv of vectors with negative steps");
+        return NOT_SUPPORTED;
+    }
+    /* x is the row of a (incx, k) matrix, y that of a (incy, rows) one: both transposed, (y)T = (x)T op(a)T */
+    return product(OP_N, op == OP_N ? OP_T : OP_N, 1, rows, k, blas_scalar(alpha, type),
+                   (struct matrix){(void *)(uintptr_t)x, type, 0, 0, incx, 0},
+                   (struct matrix){(void *)(uintptr_t)a, type, 0, 0, lda, 0},
+                   blas_scalar(beta, type), (struct matrix){y, type, 0, 0, incy, 0}, 1);
+}
+#define GEMV(name, type)                                                                           \
+    EXPORT int cublas##name(struct handle *h, int op, int m, int n, const void *alpha,             \
+                            const void *a, int lda, const void *x, int incx, const void *beta,     \
+                            void *y, int incy) {                                                   \
+        (void)h;                                                                                   \
+        return gemv(op, m, n, alpha, a, lda, x, incx, beta, y, incy, type);                        \
+    }
+GEMV(Sgemv_v2, R_32F)
+GEMV(Dgemv_v2, R_64F)
+
+/* Copies: of n elements with steps, and of (rows, columns) matrices. */
+static int copy(size_t columns, size_t bytes, const char *from, size_t from_step, char *to,
+                size_t to_step, enum cudaMemcpyKind kind) {
+    cudaError_t e;
+    struct session *s = cudart_enter(&e);
+    if (!s) return FAILED;
+    for (size_t c = 0; c < columns && !e; c++)
+        e = memory_copy(s, to + c * to_step, from + c * from_step, bytes, kind);
+    return cudart_leave(e) ? 11 : FINE; /* CUBLAS_STATUS_MAPPING_ERROR */
+}
+#define COPIES(name, kind)                                                                         \
+    EXPORT int cublas##name##Vector(int n, int bytes, const void *x, int incx, void *y,            \
+                                    int incy) {                                                    \
+        if (n < 0 || bytes < 1 || incx < 1 || incy < 1) return INVALID;                            \
+        size_t size = (size_t)bytes;                                                               \
+        if (incx == 1 && incy == 1) return copy(1, size * (size_t)n, x, 0, y, 0, kind);            \
+        return copy((size_t)n, size, x, size * (size_t)incx, y, size * (size_t)incy, kind);        \
+    }                                                                                              \
+    EXPORT int cublas##name##Matrix(int rows, int columns, int bytes, const void *a, int lda,      \
+                                    void *b, int ldb) {                                            \
+        if (rows < 0 || columns < 0 || bytes < 1 || lda < rows || ldb < rows) return INVALID;      \
+        size_t size = (size_t)bytes;                                                               \
+        return copy((size_t)columns, size * (size_t)rows, a, size * (size_t)lda, b,                \
+                    size * (size_t)ldb, kind);                                                     \
+    }                                                                                              \
+    EXPORT int cublas##name##VectorAsync(int n, int bytes, const void *x, int incx, void *y,       \
+                                         int incy, void *stream) {                                 \
+        (void)stream;                                                                              \
+        return cublas##name##Vector(n, bytes, x, incx, y, incy);                                   \
+    }                                                                                              \
+    EXPORT int cublas##name##MatrixAsync(int rows, int columns, int bytes, const void *a, int lda, \
+                                         void *b, int ldb, void *stream) {                         \
+        (void)stream;                                                                              \
+        return cublas##name##Matrix(rows, columns, bytes, a, lda, b, ldb);                         \
+    }
+COPIES(Set, cudaMemcpyHostToDevice)
+COPIES(Get, cudaMemcpyDeviceToHost)

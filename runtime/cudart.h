@@ -51,13 +51,47 @@ cudaError_t cudart_unsupported(const char *call);
 /* The rest of the process fails with it, as after a fault on a GPU. */
 void cudart_fault(cudaError_t e);
 
-/* cudart_memory.c */
-enum memory_kind { MEMORY_NONE, MEMORY_DEVICE, MEMORY_PINNED, MEMORY_MANAGED, MEMORY_REGISTERED };
+/* Streams and events are handles; capture: cudart_graph.c. */
+struct capture;
+struct CUstream_st {
+    unsigned flags;
+    int priority;
+    struct capture *capture; /* NULL: none yet */
+    bool began_capture;      /* and did not join another's */
+};
+
+/* cudart_graph.c: the graph that a stream adds to, NULL: none; and adding to it */
+cudaGraph_t graph_capturing(cudaStream_t stream);
+bool graph_any_capture(void);
+cudaError_t graph_add_launch(cudaGraph_t g, const void *p, const cudaLaunchConfig_t *c,
+                             void **args);
+cudaError_t graph_add_copy(cudaGraph_t g, void *to, size_t to_pitch, const void *from,
+                           size_t from_pitch, size_t width, size_t height,
+                           enum cudaMemcpyKind kind);
+cudaError_t graph_add_copy_3d(cudaGraph_t g, const struct cudaMemcpy3DParms *p);
+cudaError_t graph_add_set(cudaGraph_t g, void *p, size_t pitch, int value, size_t width,
+                          size_t height);
+cudaError_t graph_add_host(cudaGraph_t g, cudaHostFn_t function, void *data);
+cudaError_t graph_add_memory(cudaGraph_t g, void **p, size_t bytes);
+
+/* cudart_memory.c; a graph's memory is not freed: it may be launched again */
+enum memory_kind {
+    MEMORY_NONE,
+    MEMORY_DEVICE,
+    MEMORY_PINNED,
+    MEMORY_MANAGED,
+    MEMORY_REGISTERED,
+    MEMORY_GRAPH
+};
 cudaError_t memory_alloc(struct session *s, void **p, size_t bytes, enum memory_kind kind);
 cudaError_t memory_free(struct session *s, void *p);
+uint64_t memory_of_graphs(void); /* bytes */
 cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t bytes,
                         enum cudaMemcpyKind kind);
 cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes);
+
+/* cudart_texture.c: where an array lies; returns the bytes of an element */
+size_t array_memory(cudaArray_const_t a, struct cudaPitchedPtr *out);
 
 /* cudart_launch.c */
 cudaError_t binary_load(struct session *s, struct binary *b);
@@ -75,3 +109,4 @@ int device_attribute(const struct session *s, int attribute);
 
 /* driver.c: "cuMemAlloc" -> cuMemAlloc_v2; NULL: not here */
 void *driver_function(const char *name);
+bool driver_lacks(const char *name); /* unsupported.c: programs may link it, but not call it */

@@ -112,6 +112,13 @@ int device_attribute(const struct session *s, int attribute) {
         return c->max_blocks_per_sm;
     case cudaDevAttrReservedSharedMemoryPerBlock:
         return 1024;
+    case cudaDevAttrMaxPersistingL2CacheSize:
+        return c->l2_bytes / 4 * 3;
+    case cudaDevAttrMaxAccessPolicyWindowSize:
+        return 128 << 20;
+    case 102: /* CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+    case 107: /* CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED: may be asked for */
+        return 1;
     case cudaDevAttrClusterLaunch:
         return c->cc >= 90;
     case cudaDevAttrTextureAlignment:
@@ -188,6 +195,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device) {
         .reservedSharedMemPerBlock = 1024,
         .hostRegisterSupported = 1,
         .memoryPoolsSupported = 1,
+        .persistingL2CacheMaxSize = c->l2_bytes / 4 * 3,
+        .accessPolicyMaxWindowSize = 128 << 20,
         .clusterLaunch = c->cc >= 90,
     };
     snprintf(p->name, sizeof p->name, "%s (emulated)", c->board);
@@ -289,10 +298,6 @@ cudaError_t cudaDeviceSetLimit(enum cudaLimit l, size_t value) {
 
 /* ---- Streams: handles only ------------------------------------------------------------------- */
 
-struct CUstream_st {
-    unsigned flags;
-    int priority;
-};
 static struct CUstream_st default_stream;
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int priority) {
@@ -300,7 +305,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int 
     (void)s;
     if (!out) return cudart_leave(cudaErrorInvalidValue);
     *out = malloc(sizeof **out);
-    if (*out) **out = (struct CUstream_st){flags, priority};
+    if (*out) **out = (struct CUstream_st){.flags = flags, .priority = priority};
     return cudart_leave(*out ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 cudaError_t cudaStreamCreate(cudaStream_t *out) { return cudaStreamCreateWithPriority(out, 0, 0); }
@@ -336,11 +341,6 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
     if (greatest) *greatest = -5;
     return nothing();
 }
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *out) {
-    (void)stream;
-    *out = cudaStreamCaptureStatusNone;
-    return nothing();
-}
 cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID a,
                                    const cudaLaunchAttributeValue *value) {
     (void)stream, (void)a, (void)value;
@@ -348,10 +348,6 @@ cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID a,
 }
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *p, size_t bytes, unsigned flags) {
     (void)stream, (void)p, (void)bytes, (void)flags;
-    return nothing();
-}
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-    (void)stream, (void)event, (void)flags;
     return nothing();
 }
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *data,
@@ -362,7 +358,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call
     return e;
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) {
-    (void)stream;
+    if (graph_capturing(stream)) return graph_add_host(graph_capturing(stream), function, data);
     cudaError_t e = nothing();
     if (!e) function(data);
     return e;
@@ -373,6 +369,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
 struct CUevent_st {
     bool recorded;
     struct timespec at;
+    struct capture *capture; /* of the stream that recorded it: who waits for it joins */
 };
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags) {
@@ -389,10 +386,17 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
     return nothing();
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    (void)stream;
     if (!event) return cudaErrorInvalidResourceHandle;
+    event->capture = graph_capturing(stream) ? stream->capture : NULL;
+    if (event->capture) return cudaSuccess;
     event->recorded = true;
     clock_gettime(CLOCK_MONOTONIC, &event->at);
+    return nothing();
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+    (void)flags;
+    if (event && event->capture && stream_of(stream) == stream && !graph_capturing(stream))
+        stream->capture = event->capture;
     return nothing();
 }
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {

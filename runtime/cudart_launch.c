@@ -257,7 +257,8 @@ static cudaError_t code_of(enum fault f) {
                                         [FAULT_LAUNCH] = cudaErrorLaunchFailure,
                                         [FAULT_ASSERT] = cudaErrorAssert,
                                         [FAULT_TIMEOUT] = cudaErrorLaunchTimeout,
-                                        [FAULT_MEMORY] = cudaErrorLaunchOutOfResources};
+                                        [FAULT_MEMORY] = cudaErrorLaunchOutOfResources,
+                                        [FAULT_REFUSED] = cudaErrorNotSupported};
     return codes[f];
 }
 
@@ -276,8 +277,13 @@ cudaError_t function_launch(struct session *s, const void *p, const struct emu_g
     return cudaSuccess;
 }
 
-static cudaError_t launch(const void *p, dim3 grid, dim3 block, void **args, size_t shared) {
+static cudaError_t launch(const void *p, dim3 grid, dim3 block, void **args, size_t shared,
+                          cudaStream_t stream) {
     WITH_SESSION(s);
+    if (graph_capturing(stream)) {
+        cudaLaunchConfig_t c = {.gridDim = grid, .blockDim = block, .dynamicSmemBytes = shared};
+        return cudart_leave(graph_add_launch(graph_capturing(stream), p, &c, args));
+    }
     struct emu_grid g = {.grid = {grid.x, grid.y, grid.z},
                          .block = {block.x, block.y, block.z},
                          .shared_bytes = (unsigned)shared};
@@ -286,18 +292,15 @@ static cudaError_t launch(const void *p, dim3 grid, dim3 block, void **args, siz
 }
 cudaError_t cudaLaunchKernel(const void *p, dim3 grid, dim3 block, void **args, size_t shared,
                              cudaStream_t stream) {
-    (void)stream;
-    return launch(p, grid, block, args, shared);
+    return launch(p, grid, block, args, shared, stream);
 }
 EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t k, dim3 grid, dim3 block, void **args,
                                       size_t shared, cudaStream_t stream) {
-    (void)stream;
-    return launch(k, grid, block, args, shared);
+    return launch(k, grid, block, args, shared, stream);
 }
 cudaError_t cudaLaunchCooperativeKernel(const void *p, dim3 grid, dim3 block, void **args,
                                         size_t shared, cudaStream_t stream) {
-    (void)stream;
-    return launch(p, grid, block, args, shared);
+    return launch(p, grid, block, args, shared, stream);
 }
 
 static bool read_attributes(const cudaLaunchConfig_t *c, struct emu_grid *g) {
@@ -317,6 +320,8 @@ static bool read_attributes(const cudaLaunchConfig_t *c, struct emu_grid *g) {
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *p, void **args) {
     WITH_SESSION(s);
     if (!c || c->dynamicSmemBytes > 1u << 30) return cudart_leave(cudaErrorInvalidValue);
+    if (graph_capturing(c->stream))
+        return cudart_leave(graph_add_launch(graph_capturing(c->stream), p, c, args));
     struct emu_grid g = {.grid = {c->gridDim.x, c->gridDim.y, c->gridDim.z},
                          .block = {c->blockDim.x, c->blockDim.y, c->blockDim.z},
                          .shared_bytes = (unsigned)c->dynamicSmemBytes};

@@ -42,14 +42,24 @@ cudaError_t memory_alloc(struct session *s, void **p, size_t bytes, enum memory_
     if (bytes > s->info.memory_bytes || emu_memory_alloc(s->memory, bytes, &at))
         return cudaErrorMemoryAllocation;
     if (!add_piece(at, bytes, kind)) return cudaErrorMemoryAllocation;
+    if (kind == MEMORY_DEVICE || kind == MEMORY_GRAPH)
+        emu_memory_watch(s->memory, at); /* the host cannot write it */
     *p = (void *)(uintptr_t)at;
     return cudaSuccess;
+}
+
+uint64_t memory_of_graphs(void) {
+    uint64_t bytes = 0;
+    for (int n = 0; n < n_pieces; n++)
+        if (pieces[n].kind == MEMORY_GRAPH) bytes += pieces[n].bytes;
+    return bytes;
 }
 
 cudaError_t memory_free(struct session *s, void *p) {
     struct piece *piece = piece_of(p);
     if (!p) return cudaSuccess;
     if (!piece || piece->base != (uint64_t)(uintptr_t)p) return cudaErrorInvalidValue;
+    if (piece->kind == MEMORY_GRAPH) return cudaSuccess;
     emu_memory_free(s->memory, piece->base);
     *piece = pieces[--n_pieces];
     return cudaSuccess;
@@ -75,18 +85,42 @@ static cudaError_t check_copy(const struct session *s, const void *to, const voi
     return cudaSuccess;
 }
 
+/* --repeats: a copy of the host's bytes is the same if they are. */
+static bool repeats_copy(struct session *s, const void *to, const void *from, size_t bytes) {
+    const struct {
+        const char *operation;
+        const void *to, *from;
+        size_t bytes;
+    } what = {"copy", to, from, bytes};
+    if (!s->settings.repeats || !on_device(s, to, 1)) return false;
+    uint64_t key = repeat_key(0, &what, sizeof what);
+    if (!on_device(s, from, 1)) key = repeat_key(key, from, bytes);
+    return session_repeats(s, key);
+}
+
 cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t bytes,
                         enum cudaMemcpyKind kind) {
     if (!bytes) return cudaSuccess;
     cudaError_t e = check_copy(s, to, from, bytes, kind);
-    if (!e) memmove(to, from, bytes);
-    return e;
+    if (e) return e;
+    if (repeats_copy(s, to, from, bytes)) return cudaSuccess;
+    memmove(to, from, bytes);
+    emu_memory_written(s->memory, (uint64_t)(uintptr_t)to, bytes);
+    return cudaSuccess;
 }
 
 cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
     if (!bytes) return cudaSuccess;
     if (!on_device(s, to, bytes)) return cudaErrorInvalidValue;
-    memset(to, value, bytes);
+    const struct {
+        const char *operation;
+        const void *to;
+        size_t bytes;
+        long value;
+    } what = {"set", to, bytes, value};
+    if (emu_memory_is_filled(s->memory, (uint64_t)(uintptr_t)to, value, bytes)) return cudaSuccess;
+    if (!session_repeats(s, repeat_key(0, &what, sizeof what)))
+        emu_memory_fill(s->memory, (uint64_t)(uintptr_t)to, value, bytes);
     return cudaSuccess;
 }
 
@@ -117,7 +151,8 @@ cudaError_t cudaMallocManaged(void **p, size_t bytes, unsigned flags) {
     ALLOCATE(MEMORY_MANAGED);
 }
 cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t stream) {
-    (void)stream;
+    cudaGraph_t g = graph_capturing(stream);
+    if (g) return graph_add_memory(g, p, bytes);
     ALLOCATE(MEMORY_DEVICE);
 }
 cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t pool,
@@ -149,7 +184,7 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr *p, struct cudaExtent extent) {
 cudaError_t cudaFree(void *p) { RELEASE; }
 cudaError_t cudaFreeHost(void *p) { RELEASE; }
 cudaError_t cudaFreeAsync(void *p, cudaStream_t stream) {
-    (void)stream;
+    if (graph_capturing(stream)) return cudaSuccess; /* it may be launched again */
     RELEASE;
 }
 
@@ -199,12 +234,13 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void
                             : on_device(s, p, 1) ? MEMORY_DEVICE /* a variable of a module */
                                                  : MEMORY_NONE;
     static const enum cudaMemoryType types[] = {cudaMemoryTypeUnregistered, cudaMemoryTypeDevice,
-                                                cudaMemoryTypeHost, cudaMemoryTypeManaged,
-                                                cudaMemoryTypeHost};
+                                                cudaMemoryTypeHost,         cudaMemoryTypeManaged,
+                                                cudaMemoryTypeHost,         cudaMemoryTypeDevice};
     a->type = types[kind];
     a->device = kind == MEMORY_NONE ? -2 : 0;
     a->devicePointer = kind == MEMORY_NONE ? NULL : (void *)(uintptr_t)p;
-    a->hostPointer = kind == MEMORY_DEVICE || kind == MEMORY_NONE ? NULL : (void *)(uintptr_t)p;
+    bool hidden = kind == MEMORY_DEVICE || kind == MEMORY_GRAPH || kind == MEMORY_NONE;
+    a->hostPointer = hidden ? NULL : (void *)(uintptr_t)p;
     return cudart_leave(cudaSuccess);
 }
 
@@ -225,7 +261,8 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpy
 }
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream) {
-    (void)stream;
+    cudaGraph_t g = graph_capturing(stream);
+    if (g) return graph_add_copy(g, to, bytes, from, bytes, bytes, 1, kind);
     return cudaMemcpy(to, from, bytes, kind);
 }
 cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device,
@@ -247,27 +284,36 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                               size_t width, size_t height, enum cudaMemcpyKind kind,
                               cudaStream_t stream) {
-    (void)stream;
+    cudaGraph_t g = graph_capturing(stream);
+    if (g) return graph_add_copy(g, to, to_pitch, from, from_pitch, width, height, kind);
     return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
 }
 
+/* One side of a 3D copy. An array counts x in elements. */
+static struct cudaPitchedPtr side_3d(cudaArray_const_t a, struct cudaPitchedPtr p,
+                                     struct cudaPos at, size_t *element_bytes) {
+    size_t scale = 1;
+    if (a) *element_bytes = scale = array_memory(a, &p);
+    p.ptr = (char *)p.ptr + (at.z * p.ysize + at.y) * p.pitch + at.x * scale;
+    return p;
+}
+
 cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
-    if (p && (p->srcArray || p->dstArray)) return cudart_unsupported("cudaMemcpy3D of arrays");
     WITH_SESSION(s);
     if (!p) return cudart_leave(cudaErrorInvalidValue);
     cudaError_t e = cudaSuccess;
-    for (size_t z = 0; z < p->extent.depth && !e; z++) {
-        const struct cudaPitchedPtr *to = &p->dstPtr, *from = &p->srcPtr;
-        size_t to_row = (p->dstPos.z + z) * to->ysize + p->dstPos.y;
-        size_t from_row = (p->srcPos.z + z) * from->ysize + p->srcPos.y;
-        e = copy_2d(s, (char *)to->ptr + to_row * to->pitch + p->dstPos.x, to->pitch,
-                    (const char *)from->ptr + from_row * from->pitch + p->srcPos.x, from->pitch,
-                    p->extent.width, p->extent.height, p->kind);
-    }
+    size_t scale = 1; /* width counts elements as soon as there is an array */
+    struct cudaPitchedPtr to = side_3d(p->dstArray, p->dstPtr, p->dstPos, &scale),
+                          from = side_3d(p->srcArray, p->srcPtr, p->srcPos, &scale);
+    for (size_t z = 0; z < p->extent.depth && !e; z++)
+        e = copy_2d(s, (char *)to.ptr + z * to.ysize * to.pitch, to.pitch,
+                    (const char *)from.ptr + z * from.ysize * from.pitch, from.pitch,
+                    p->extent.width * scale, p->extent.height, p->kind);
     return cudart_leave(e);
 }
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
-    (void)stream;
+    cudaGraph_t g = graph_capturing(stream);
+    if (g) return p ? graph_add_copy_3d(g, p) : cudaErrorInvalidValue;
     return cudaMemcpy3D(p);
 }
 
@@ -276,7 +322,8 @@ cudaError_t cudaMemset(void *p, int value, size_t bytes) {
     return cudart_leave(memory_set(s, p, value, bytes));
 }
 cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream) {
-    (void)stream;
+    cudaGraph_t g = graph_capturing(stream);
+    if (g) return graph_add_set(g, p, bytes, value, bytes, 1);
     return cudaMemset(p, value, bytes);
 }
 cudaError_t cudaMemset2D(void *p, size_t pitch, int value, size_t width, size_t height) {
@@ -288,7 +335,8 @@ cudaError_t cudaMemset2D(void *p, size_t pitch, int value, size_t width, size_t 
 }
 cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width, size_t height,
                               cudaStream_t stream) {
-    (void)stream;
+    cudaGraph_t g = graph_capturing(stream);
+    if (g) return graph_add_set(g, p, pitch, value, width, height);
     return cudaMemset2D(p, pitch, value, width, height);
 }
 cudaError_t cudaMemset3D(struct cudaPitchedPtr p, int value, struct cudaExtent extent) {

@@ -26,6 +26,7 @@ void *driver_function(const char *name) {
     void *self = dlopen(mine.dli_fname, RTLD_NOW | RTLD_NOLOAD);
     for (int i = 0; self && i < 4; i++) {
         snprintf(versioned, sizeof versioned, "%s%s", name, versions[i]);
+        if (driver_lacks(versioned)) continue;
         void *p = dlsym(self, versioned);
         if (p && dladdr(p, &found) && found.dli_fbase == mine.dli_fbase) return p;
     }
@@ -59,6 +60,13 @@ CUresult cuDeviceTotalMem(size_t *out, CUdevice device) {
     (void)device;
     return CODE(cudaMemGetInfo(NULL, out));
 }
+CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice device) {
+    cudaError_t e = cudaDeviceGetAttribute(major, cudaDevAttrComputeCapabilityMajor, device);
+    return CODE(e ? e : cudaDeviceGetAttribute(minor, cudaDevAttrComputeCapabilityMinor, device));
+}
+CUresult cuDeviceCanAccessPeer(int *out, CUdevice a, CUdevice b) {
+    return CODE(cudaDeviceCanAccessPeer(out, a, b));
+}
 CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute a, CUdevice device) {
     return CODE(cudaDeviceGetAttribute(out, (enum cudaDeviceAttr)a, device));
 }
@@ -66,7 +74,7 @@ CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute a, CUdevice device) {
 EXPORT CUresult cuCtxCreate(CUcontext *out, unsigned flags, CUdevice device);
 EXPORT CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice device) {
     (void)flags, (void)device;
-    *out = (CUcontext)(void *)&context;
+    if (out) *out = (CUcontext)(void *)&context;
     return nothing();
 }
 CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned flags,
@@ -115,6 +123,12 @@ CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t 
                                                  (enum cudaDriverEntryPointQueryResult *)found));
 }
 
+CUresult cuGetExportTable(const void **out, const CUuuid *id) { /* NVRTC asks, and does without */
+    (void)id;
+    *out = NULL;
+    return CUDA_ERROR_NOT_FOUND;
+}
+
 /* ---- Modules and launches -------------------------------------------------------------------- */
 
 CUresult cuModuleLoadData(CUmodule *out, const void *image) {
@@ -138,6 +152,34 @@ CUresult cuModuleLoad(CUmodule *out, const char *path) {
     CUresult e = cuModuleLoadData(out, text);
     free(text);
     return e;
+}
+/* Linking: the one PTX that was given is the result. */
+struct CUlinkState_st {
+    char *text;
+};
+CUresult cuLinkCreate(unsigned n, CUjit_option *options, void **values, CUlinkState *out) {
+    (void)n, (void)options, (void)values;
+    *out = calloc(1, sizeof **out);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+CUresult cuLinkAddData(CUlinkState l, CUjitInputType type, void *data, size_t bytes,
+                       const char *name, unsigned n, CUjit_option *options, void **values) {
+    (void)name, (void)n, (void)options, (void)values;
+    if (type != CU_JIT_INPUT_PTX || l->text)
+        return CODE(cudart_unsupported("cuLinkAddData of anything but one PTX"));
+    l->text = strndup(data, bytes);
+    return l->text ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+CUresult cuLinkComplete(CUlinkState l, void **cubin, size_t *bytes) {
+    if (!l->text) return CUDA_ERROR_INVALID_VALUE;
+    *cubin = l->text;
+    *bytes = strlen(l->text) + 1;
+    return CUDA_SUCCESS;
+}
+CUresult cuLinkDestroy(CUlinkState l) {
+    free(l->text);
+    free(l);
+    return CUDA_SUCCESS;
 }
 CUresult cuModuleUnload(CUmodule m) { /* its kernels stay, for the report */
     (void)m;
@@ -201,15 +243,34 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, CUfunction f, int
                                                      size_t shared) {
     return CODE(cudaOccupancyMaxActiveBlocksPerMultiprocessor(out, f, threads, shared));
 }
+/* The largest block among those that fill an SM best. */
+CUresult cuOccupancyMaxPotentialBlockSize(int *min_grid, int *block, CUfunction f,
+                                          CUoccupancyB2DSize shared_of, size_t shared, int limit) {
+    int most, best = 0, n_sms, blocks;
+    if (!min_grid || !block) return CUDA_ERROR_INVALID_VALUE;
+    CUresult e = cuFuncGetAttribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f);
+    if (!e) e = cuDeviceGetAttribute(&n_sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0);
+    if (!e && limit && limit < most) most = limit;
+    for (int threads = most / 32 * 32; threads > 0 && !e; threads -= 32) {
+        e = cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, threads,
+                                                        shared_of ? shared_of(threads) : shared);
+        if (e || blocks * threads <= best) continue;
+        best = blocks * threads;
+        *block = threads;
+        *min_grid = blocks * n_sms;
+    }
+    return e;
+}
 
 CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                         unsigned by, unsigned bz, unsigned shared, CUstream stream, void **args,
                         void **extra) {
-    (void)stream;
     static void *none[1];
     if (extra) return CODE(cudart_unsupported("cuLaunchKernel with a buffer of arguments"));
-    cudaLaunchConfig_t c = {
-        .gridDim = {gx, gy, gz}, .blockDim = {bx, by, bz}, .dynamicSmemBytes = shared};
+    cudaLaunchConfig_t c = {.gridDim = {gx, gy, gz},
+                            .blockDim = {bx, by, bz},
+                            .dynamicSmemBytes = shared,
+                            .stream = stream};
     return CODE(cudaLaunchKernelExC(&c, f, args ? args : none));
 }
 CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, void **extra) {
@@ -218,6 +279,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, vo
     cudaLaunchConfig_t same = {.gridDim = {c->gridDimX, c->gridDimY, c->gridDimZ},
                                .blockDim = {c->blockDimX, c->blockDimY, c->blockDimZ},
                                .dynamicSmemBytes = c->sharedMemBytes,
+                               .stream = c->hStream,
                                .attrs = (cudaLaunchAttribute *)(void *)c->attrs,
                                .numAttrs = c->numAttrs};
     return CODE(cudaLaunchKernelExC(&same, f, args));
@@ -239,8 +301,10 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t bytes) {
     return CODE(e);
 }
 CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned flags) {
-    (void)flags;
-    return cuMemAlloc(out, bytes);
+    void *p = NULL;
+    cudaError_t e = out ? cudaMallocManaged(&p, bytes, flags) : cudaErrorInvalidValue;
+    if (!e) *out = (CUdeviceptr)(uintptr_t)p;
+    return CODE(e);
 }
 CUresult cuMemFree(CUdeviceptr p) { return CODE(cudaFree(AT(p))); }
 CUresult cuMemAllocHost(void **out, size_t bytes) { return CODE(cudaMallocHost(out, bytes)); }
@@ -308,28 +372,42 @@ CUresult cuEventElapsedTime(float *ms, CUevent begin, CUevent end) {
 
 /* ---- Tensor maps ----------------------------------------------------------------------------- */
 
-static int element_bytes(CUtensorMapDataType t) {
-    switch (t) {
-    case CU_TENSOR_MAP_DATA_TYPE_UINT8:
-        return 1;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT16:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
-    case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-        return 2;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT32:
-    case CU_TENSOR_MAP_DATA_TYPE_INT32:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
-    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ:
-    case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ:
-        return 4;
-    case CU_TENSOR_MAP_DATA_TYPE_UINT64:
-    case CU_TENSOR_MAP_DATA_TYPE_INT64:
-    case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
-        return 8;
-    default:
-        return 0;
-    }
+static enum emu_type element_type(CUtensorMapDataType t) {
+    static const enum emu_type types[] = {
+        [CU_TENSOR_MAP_DATA_TYPE_UINT8] = EMU_U8,
+        [CU_TENSOR_MAP_DATA_TYPE_UINT16] = EMU_U16,
+        [CU_TENSOR_MAP_DATA_TYPE_UINT32] = EMU_U32,
+        [CU_TENSOR_MAP_DATA_TYPE_INT32] = EMU_S32,
+        [CU_TENSOR_MAP_DATA_TYPE_UINT64] = EMU_U64,
+        [CU_TENSOR_MAP_DATA_TYPE_INT64] = EMU_S64,
+        [CU_TENSOR_MAP_DATA_TYPE_FLOAT16] = EMU_F16,
+        [CU_TENSOR_MAP_DATA_TYPE_FLOAT32] = EMU_F32,
+        [CU_TENSOR_MAP_DATA_TYPE_FLOAT64] = EMU_F64,
+        [CU_TENSOR_MAP_DATA_TYPE_BFLOAT16] = EMU_BF16,
+        [CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ] = EMU_F32,
+        [CU_TENSOR_MAP_DATA_TYPE_TFLOAT32] = EMU_F32,
+        [CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ] = EMU_F32,
+    };
+    return (size_t)t < sizeof types / sizeof *types ? types[t] : EMU_NONE;
+}
+
+static CUresult encode(const char *call, struct tensormap *m, CUtensorMapDataType type,
+                       const cuuint32_t *element_stride, CUtensorMapInterleave interleave,
+                       CUtensorMapSwizzle swizzle, CUtensorMapFloatOOBfill fill, CUtensorMap *out) {
+    static const int swizzles[] = {0, 32, 64, 128};
+    bool plain = element_type(type) != EMU_NONE && interleave == CU_TENSOR_MAP_INTERLEAVE_NONE &&
+                 (unsigned)swizzle < 4 && fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+    for (int d = 0; d < m->rank; d++) plain &= element_stride[d] == 1;
+    if (!plain)
+        return CODE(cudart_unsupported("tensor maps with packed types, interleaving, NaN fill, "
+                                       "128B-atom swizzles or element strides"));
+    m->type = element_type(type);
+    m->element_bytes = (int)emu_type_bytes(m->type);
+    m->swizzle_bytes = swizzles[swizzle];
+    const char *why = tensormap_encode(m, out);
+    if (!why) return CUDA_SUCCESS;
+    session_say("%s: %s", call, why);
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuTensorMapEncodeTiled(CUtensorMap *out, CUtensorMapDataType type, cuuint32_t rank,
@@ -337,26 +415,37 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *out, CUtensorMapDataType type, cuui
                                 const cuuint32_t *box, const cuuint32_t *element_stride,
                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
-    static const int swizzles[] = {0, 32, 64, 128};
     (void)promotion; /* how much L2 fetches at a time: no result depends on it */
     if (!out || !extent || !box || !element_stride || rank < 1 || rank > 5 || (rank > 1 && !stride))
         return CUDA_ERROR_INVALID_VALUE;
-    struct tensormap m = {
-        .base = (uint64_t)(uintptr_t)base, .rank = (int)rank, .element_bytes = element_bytes(type)};
-    bool plain = m.element_bytes && interleave == CU_TENSOR_MAP_INTERLEAVE_NONE &&
-                 (unsigned)swizzle < 4 && fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
-    for (unsigned d = 0; d < rank; d++) plain &= element_stride[d] == 1;
-    if (!plain)
-        return CODE(cudart_unsupported("cuTensorMapEncodeTiled with packed types, interleaving, "
-                                       "NaN fill, 128B-atom swizzles or element strides"));
-    m.swizzle_bytes = swizzles[swizzle];
+    struct tensormap m = {.base = (uint64_t)(uintptr_t)base, .rank = (int)rank};
     for (unsigned d = 0; d < rank; d++) {
         m.extent[d] = extent[d];
-        m.stride[d] = d ? stride[d - 1] : (uint64_t)m.element_bytes;
+        m.stride[d] = d ? stride[d - 1] : 0;
         m.box[d] = box[d];
     }
-    const char *why = tensormap_encode(&m, out);
-    if (!why) return CUDA_SUCCESS;
-    session_say("cuTensorMapEncodeTiled: %s", why);
-    return CUDA_ERROR_INVALID_VALUE;
+    return encode("cuTensorMapEncodeTiled", &m, type, element_stride, interleave, swizzle, fill,
+                  out);
+}
+
+CUresult cuTensorMapEncodeIm2col(CUtensorMap *out, CUtensorMapDataType type, cuuint32_t rank,
+                                 void *base, const cuuint64_t *extent, const cuuint64_t *stride,
+                                 const int *lower, const int *upper, cuuint32_t channels,
+                                 cuuint32_t pixels, const cuuint32_t *element_stride,
+                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+    (void)promotion;
+    if (!out || !extent || !lower || !upper || !element_stride || rank < 3 || rank > 5 || !stride)
+        return CUDA_ERROR_INVALID_VALUE;
+    struct tensormap m = {.base = (uint64_t)(uintptr_t)base,
+                          .rank = (int)rank,
+                          .im2col = true,
+                          .box = {channels, pixels}};
+    for (unsigned d = 0; d < rank; d++) {
+        m.extent[d] = extent[d];
+        m.stride[d] = d ? stride[d - 1] : 0;
+        if (d >= 2) m.lower[d - 2] = lower[d - 2], m.upper[d - 2] = upper[d - 2];
+    }
+    return encode("cuTensorMapEncodeIm2col", &m, type, element_stride, interleave, swizzle, fill,
+                  out);
 }

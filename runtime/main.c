@@ -91,7 +91,7 @@ static const char *check_device_code(const struct program *p, const char *path,
                      path, chip->name, others);
 }
 
-static const char *check_program(const char *path, const struct chip *chip) {
+static const char *check_program(const char *path, const struct chip *chip, bool *uses_nvrtc) {
     struct program p;
     struct stat status;
     if (stat(path, &status)) return reason_as(STATUS_USAGE, "%s: %s", path, strerror(errno));
@@ -105,11 +105,13 @@ static const char *check_program(const char *path, const struct chip *chip) {
         return reason_as(STATUS_UNSUPPORTED,
                          "%s is built for another CUDA than 13; build it with runtime/attnlab-nvcc",
                          path);
-    if (find_section(&p, ".nv_fatbin") && !is_shared)
+    if (holds(&p, ".rodata", "cudaErrorInitializationError", 28) &&
+        !is_shared) /* one of its names */
         return reason_as(STATUS_UNSUPPORTED,
                          "%s has the CUDA runtime inside (-cudart static); build it with "
                          "runtime/attnlab-nvcc",
                          path);
+    *uses_nvrtc = holds(&p, ".dynstr", "libnvrtc.so.", 12);
     const char *why = check_device_code(&p, path, chip);
     munmap((void *)(uintptr_t)p.at, p.bytes);
     return why;
@@ -127,13 +129,14 @@ static void prepend(const char *variable, const char *path) {
     free(text);
 }
 
-static const char *start_on_emulator(const struct settings *s, char **argv) {
+static const char *start_on_emulator(const struct settings *s, char **argv, bool uses_nvrtc) {
     char folder[PATH_MAX], library[PATH_MAX + 32], groups[PATH_MAX];
     snprintf(folder, sizeof folder, "%s/runtime", program_folder());
     snprintf(library, sizeof library, "%s/libcudart.so.13", folder);
     if (access(library, R_OK))
         return reason_as(STATUS_FILE, "%s: %s (make build/run)", library, strerror(errno));
     prepend("LD_LIBRARY_PATH", folder);
+    if (uses_nvrtc) prepend("LD_PRELOAD", library); /* nvrtc.c comes before NVRTC */
     if (!getenv("ATTNLAB_GROUPS") && program_find("profiler/groups", groups, sizeof groups))
         setenv("ATTNLAB_GROUPS", groups, 1);
     return settings_to_environment(s, argv);
@@ -142,7 +145,7 @@ static const char *start_on_emulator(const struct settings *s, char **argv) {
 static const char *run_program(const struct settings *s, char **argv) {
     char **program = argv + 1 + s->n_words;
     const char *why = NULL;
-    bool emulate = s->device == DEVICE_EMU;
+    bool emulate = s->device == DEVICE_EMU, uses_nvrtc = false;
     if (s->device == DEVICE_AUTO || s->device == DEVICE_CUDA) {
         struct device *d = NULL;
         const char *no_gpu = device_open(DEVICE_CUDA, NULL, &d);
@@ -151,9 +154,9 @@ static const char *run_program(const struct settings *s, char **argv) {
         emulate = no_gpu != NULL;
     }
     const struct chip *chip = chip_find(s->chip ? s->chip : "h200");
-    if (emulate && (why = check_program(program[0], chip))) return why;
+    if (emulate && (why = check_program(program[0], chip, &uses_nvrtc))) return why;
     if (emulate) {
-        why = start_on_emulator(s, argv);
+        why = start_on_emulator(s, argv, uses_nvrtc);
     } else {
         if (s->n_words) /* programs on a GPU are not counted here */
             fprintf(stderr, "run: on the GPU, without counts: --device emu has them\n");

@@ -105,6 +105,8 @@ const char *raw_launch(struct kernel *k, const struct emu_grid *config, const st
     uint64_t device[EMU_MAX_ARGS] = {0};
     void *args[EMU_MAX_ARGS];
     const char *why = n > EMU_MAX_ARGS ? "too many arguments" : check_args(k, arg, n);
+    if (!why && emu_kernel_refused(k->code))
+        why = reason_as(STATUS_UNSUPPORTED, "%s", emu_kernel_refused(k->code));
     for (int a = 0; a < n && !why; a++) {
         args[a] = arg[a].is_array ? (void *)&device[a] : arg[a].at;
         if (!arg[a].is_array) continue;
@@ -203,8 +205,11 @@ EXPORT const char *attnlab_source(void *kernel) {
     struct kernel *k = kernel;
     struct source source = {0};
     FILE *out = begin_text();
-    session_lock();
-    if (out && !emu_source_of(k->result, &source)) attribution_print(&source, ".cu", out);
+    const struct session *s = session_lock();
+    if (out) {
+        emu_source_of(k->result, &s->info.chip, s->info.chip.n_sms, &source);
+        attribution_print(&source, 0, out);
+    }
     source_free(&source);
     if (out) fclose(out);
     session_unlock();

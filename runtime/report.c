@@ -154,26 +154,14 @@ static const char *print_counters(const struct session *s) {
     return why;
 }
 
-/* The kernel's own file is that of its outermost frames: printed whole. */
-static const char *main_file(const struct kernel *k) {
-    struct emu_counted at = {0};
-    while (emu_result_next(k->result, &at)) {
-        const struct emu_origin *o = at.origin;
-        if (at.kernel == k->code && o->n_frames) return o->frame[o->n_frames - 1].file;
-    }
-    return "?";
-}
-
 static void print_source(const struct session *s) {
     for (const struct kernel *k = s->kernels; k; k = k->next) {
         struct source source = {0};
         if (!k->n_launches) continue;
         printf("\n%s\n", k->shown);
-        const char *why = emu_source_of(k->result, &source);
-        if (why)
-            session_say("%s", why);
-        else
-            attribution_print(&source, main_file(k), stdout);
+        emu_source_of(k->result, &s->info.chip, s->info.chip.n_sms, &source);
+        const char *why = attribution_print(&source, 0, stdout);
+        if (why) session_say("%s", why);
         source_free(&source);
     }
 }
@@ -235,6 +223,9 @@ static const char *append_record(struct session *s, int status) {
     }
     json_object_set_new(record, "kernels", kernels);
     json_object_set_new(record, "reports", reports);
+    if (s->settings.emulator.sample_blocks)
+        json_object_set_new(record, "sample_blocks",
+                            json_integer((json_int_t)s->settings.emulator.sample_blocks));
     json_object_set_new(record, "exit", json_integer(status));
     json_object_set_new(record, "interrupted", json_boolean(interrupt_signal() != 0));
     const char *why = record_append(s->settings.json_path, record);
@@ -262,8 +253,13 @@ int session_report(struct session *s, int status) {
                n_kernels, n_kernels == 1 ? "" : "s", s->n_launches, s->n_launches == 1 ? "" : "es",
                s->seconds, interrupt_signal() ? ", interrupted" : "");
         if (s->n_skipped)
-            printf("%d launches were like the one before and were not run (--repeats %d)\n",
+            printf("%d launches were like earlier ones and were not run (--repeats %d)\n",
                    s->n_skipped, o->repeats);
+        if (o->emulator.sample_blocks)
+            printf(
+                "of each launch %llu blocks at most ran and were counted (--sample-blocks), and no "
+                "product of cuBLAS: what the program computes is incomplete\n",
+                (unsigned long long)o->emulator.sample_blocks);
         if (s->timed)
             printf("times that the program took with events are the emulator's, not a GPU's\n");
         print_launches(s);
@@ -271,6 +267,7 @@ int session_report(struct session *s, int status) {
     }
     if (s->n_launches && o->source) print_source(s);
     if (!status && s->n_reports) status = STATUS_WRONG;
+    if (!status && s->n_refused) status = STATUS_UNSUPPORTED;
     if (s->n_reports)
         session_say("%d check%s of the emulator failed (above)", s->n_reports,
                     s->n_reports > 1 ? "s" : "");

@@ -1,7 +1,7 @@
 # build/run, and the libraries that stand in for NVIDIA's in the programs that it starts: one file under
 # three names. Its objects are compiled for a shared library, in build/pic.
 
-RUN_SRC := $(filter-out runtime/main.c,$(wildcard runtime/*.c))
+RUN_SRC := $(filter-out runtime/main.c runtime/forward.c,$(wildcard runtime/*.c))
 STANDIN := $(BUILD)/runtime/libattnlab.so
 PIC_LIB := $(BUILD)/pic/libattnlab.a
 
@@ -23,6 +23,18 @@ $(STANDIN): $(RUN_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) runtime/versions.ld | $$(
 	    -o $@ $(filter %.o %.a,$^) $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
 	@cd $(@D) && for name in libcudart.so.13 libcuda.so.1 libcublas.so.13 libcublasLt.so.13; do ln -sfn $(@F) $$name; ln -sfn $(@F) $${name%.so.*}.so; done
 
+# attnlab.forward: a library for each stage of attention, which is the registry here as in a program.
+$(BUILD)/pic/stages/%.o: CPPFLAGS += $(call stage-flags,$(word 2,$(subst /, ,$<)))
+stage-pic = $(patsubst %.c,$(BUILD)/pic/%.o,$(wildcard $(call folder-of,$1)/*.c))
+FORWARD := $(patsubst stage-%,$(BUILD)/runtime/attnlab-%.so,$(filter-out stage-5,$(STAGES)))
+$(FORWARD): $(BUILD)/runtime/attnlab-%.so: $(BUILD)/pic/runtime/forward.o $(PIC_LIB) \
+        $$(call stage-pic,stage-$$*)
+	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,-z,defs -o $@ \
+	    $(filter-out $(PIC_LIB),$(filter %.o,$^)) $(PIC_LIB) $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
+
+.PHONY: python
+python: $(FORWARD) $(BUILD)/run $(CHOSEN) ### attnlab.forward and attnlab.RawKernel for Python: pip install -e . finds them here
+
 $(BUILD)/run: $(BUILD)/runtime/main.o $(RUN_SRC:%.c=$(BUILD)/%.o) $(LIB) | $(STANDIN)
 	$(LINK)
 
@@ -42,4 +54,5 @@ $(EXAMPLES): $(BUILD)/examples/%: examples/%.cu examples/check.h runtime/attnlab
 .PHONY: examples
 examples: $(EXAMPLES) $(BUILD)/run ## small programs that check themselves, in build/examples: make run PROGRAM=build/examples/sgemm
 
-test: $(BUILD)/run $(EXAMPLES)
+test: $(BUILD)/run $(EXAMPLES) $(FORWARD)
+gpu-test: $(FORWARD)

@@ -2,6 +2,7 @@
 
 #include "common/base/interrupt.h"
 #include "common/base/reason.h"
+#include "common/device/device_ops.h"
 #include "common/device/emu_counters.h"
 #include "emulator/core/failed_check.h"
 #include "emulator/core/state.h"
@@ -111,13 +112,7 @@ static const char *open_session(struct session **out) {
         free(s);
         return why;
     }
-    struct device_info *info = &s->info;
-    info->chip = *chip_find(s->settings.chip ? s->settings.chip : "h200");
-    info->is_emulator = true;
-    info->memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-    snprintf(info->name, sizeof info->name, "emulator (%s)", info->chip.name);
-    snprintf(info->toolkit, sizeof info->toolkit, "%d.%d", CUDA_VERSION / 1000,
-             CUDA_VERSION % 1000 / 10);
+    device_emu_info(s->settings.chip, &s->info);
     *out = s;
     return NULL;
 }
@@ -294,32 +289,26 @@ static double now_s(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Counts how often this launch was made in a row; true if it need not be run again. */
-static bool is_repeated(struct session *s, struct kernel *k, const struct emu_grid *g) {
-    size_t bytes = 0, at = 0;
-    for (int a = 0; a < g->n_args; a++) bytes += g->arg_bytes[a];
-    unsigned char *args = malloc(bytes ? bytes : 1);
-    if (!args) return false;
-    for (int a = 0; a < g->n_args; at += g->arg_bytes[a++])
-        memcpy(args + at, g->arg[a], g->arg_bytes[a]);
-    const struct emu_grid *before = &s->last.grid;
-    bool same = s->last.kernel == k && !memcmp(before->grid, g->grid, sizeof g->grid) &&
-                !memcmp(before->block, g->block, sizeof g->block) &&
-                !memcmp(before->cluster, g->cluster, sizeof g->cluster) &&
-                before->shared_bytes == g->shared_bytes && !memcmp(s->last.args, args, bytes);
-    free(s->last.args);
-    s->last.args = args;
-    s->last.kernel = k;
-    s->last.grid = *g;
-    s->last.times = same ? s->last.times + 1 : 1;
-    return s->last.times > s->settings.repeats;
+bool session_repeats(struct session *s, uint64_t key) {
+    return s->settings.repeats && repeat_skips(&s->repeat, key, s->settings.repeats);
 }
 
-/* A launch like the one before it, which is not run. */
-static enum fault skip_launch(struct session *s, struct kernel *k) {
-    struct launch *l = add_launch(k);
+static uint64_t key_of(const struct kernel *k, const struct emu_grid *g) {
+    uint64_t key = repeat_key(0, &k, sizeof k);
+    key = repeat_key(key, g->grid, sizeof g->grid);
+    key = repeat_key(key, g->block, sizeof g->block);
+    key = repeat_key(key, g->cluster, sizeof g->cluster);
+    key = repeat_key(key, &g->shared_bytes, sizeof g->shared_bytes);
+    for (int a = 0; a < g->n_args; a++) key = repeat_key(key, g->arg[a], g->arg_bytes[a]);
+    return key;
+}
+
+/* A launch like an earlier one, which is not run. */
+static enum fault skip_launch(struct session *s, struct kernel *k, uint64_t key) {
+    struct launch *l = add_launch(k), *before = l;
     if (!l) return FAULT_MEMORY;
-    *l = k->launch[k->n_launches - 2];
+    while (before > k->launch && (before == l || before->key != key)) before--;
+    *l = *before;
     l->seconds = 0;
     s->n_skipped++;
     s->n_launches++;
@@ -329,6 +318,12 @@ static enum fault skip_launch(struct session *s, struct kernel *k) {
 enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
                           void *const *args) {
     struct emu_grid g = *config;
+    if (emu_kernel_refused(k->code)) {
+        if (!k->refused) session_say("%s", emu_kernel_refused(k->code));
+        s->n_refused += !k->refused;
+        k->refused = true;
+        return FAULT_REFUSED;
+    }
     enum fault fault = check_config(s, k, &g);
     if (fault) return fault;
     g.n_args = emu_kernel_params(k->code);
@@ -341,7 +336,8 @@ enum fault session_launch(struct session *s, struct kernel *k, const struct emu_
         g.arg[a] = args[a];
         g.arg_bytes[a] = emu_kernel_param_bytes(k->code, a);
     }
-    if (s->settings.repeats && is_repeated(s, k, &g) && k->n_launches) return skip_launch(s, k);
+    uint64_t key = key_of(k, &g);
+    if (session_repeats(s, key) && k->n_launches) return skip_launch(s, k, key);
     int n_before = emu_result_reports(k->result);
     double begin_s = now_s();
     fflush(stdout); /* what the kernel prints comes after what the program printed */
@@ -356,7 +352,7 @@ enum fault session_launch(struct session *s, struct kernel *k, const struct emu_
     struct launch *l = add_launch(k);
     if (!l) return FAULT_MEMORY;
     struct sums total = sums_of(k->result);
-    *l = (struct launch){.sums = minus(total, k->total), .seconds = now_s() - begin_s};
+    *l = (struct launch){.sums = minus(total, k->total), .seconds = now_s() - begin_s, .key = key};
     l->shared_bytes = g.shared_bytes;
     memcpy(l->grid, g.grid, sizeof l->grid);
     memcpy(l->block, g.block, sizeof l->block);
@@ -371,7 +367,7 @@ enum fault session_launch(struct session *s, struct kernel *k, const struct emu_
     for (int r = n_before; r < emu_result_reports(k->result); r++) {
         fflush(stdout);
         fprintf(stderr, "run: %s\n", emu_result_report(k->result, r));
-        s->n_reports++;
+        s->n_reports += emu_result_report_kind(k->result, r) != EMU_NOTE;
         if (!fault) fault = fault_of(emu_result_report_kind(k->result, r));
         if (emu_result_report_kind(k->result, r) == EMU_TRAP &&
             strstr(emu_result_report(k->result, r), "assertion"))

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "fatbin.h"
+#include "repeat.h"
 #include "settings.h"
 
 #include "emulator/emulator.h"
@@ -30,7 +31,8 @@ struct sums { /* over the instructions of a kernel */
 struct launch {
     unsigned grid[3], block[3], cluster[3], shared_bytes; /* dynamic */
     struct sums sums;
-    double seconds; /* that the emulator took; 0: it was not run, but is like the one before */
+    double seconds; /* that the emulator took; 0: it was not run, but is like an earlier one */
+    uint64_t key;   /* for --repeats: equal launches have equal ones */
 };
 
 struct kernel {
@@ -40,6 +42,7 @@ struct kernel {
     const struct emu_kernel *code;
     int n_registers;           /* -1: nobody knows */
     int max_dynamic_shared;    /* what the program asked for, else -1 */
+    bool refused;              /* it was said */
     bool non_portable_cluster; /* more than 8 blocks in a cluster were allowed */
     struct emu_result *result; /* NULL: never launched */
     struct sums total;
@@ -57,7 +60,8 @@ enum fault {
     FAULT_LAUNCH,    /* shared or local out of bounds, trap, ... */
     FAULT_ASSERT,
     FAULT_TIMEOUT, /* deadlock, or the end that --timeout makes */
-    FAULT_MEMORY
+    FAULT_MEMORY,
+    FAULT_REFUSED /* a kernel that the emulator cannot run */
 };
 
 struct session {
@@ -67,15 +71,11 @@ struct session {
     struct image *images;
     struct kernel *kernels;
     int n_reports;             /* failed checks */
+    int n_refused;             /* kernels that were launched and cannot run here */
     bool timed;                /* the program asked for the time between events */
     int n_launches, n_skipped; /* by --repeats */
     double seconds;            /* in launches */
-    struct {                   /* the last launch */
-        struct kernel *kernel;
-        struct emu_grid grid;
-        unsigned char *args;
-        int times; /* in a row */
-    } last;
+    struct repeat repeat;
 };
 
 /* Locks, and opens the device at the first call. NULL, after a line on stderr: there is none. */
@@ -93,6 +93,8 @@ char *session_shown_name(const char *symbol);
 /* Runs it; args as cudaLaunchKernel takes them. What goes wrong is printed. */
 enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
                           void *const *args);
+/* The next operation on device memory has this key (repeat.h). True: --repeats says that it need not be done. */
+bool session_repeats(struct session *s, uint64_t key);
 /* Of this kernel on this chip; registers that nobody knows bound nothing. */
 const char *session_occupancy(const struct session *s, const struct kernel *k, int threads,
                               int dynamic_shared, struct occupancy *out);

@@ -35,7 +35,7 @@ static const char *add_word(const char *option, const char *value, const char **
 /* clang-format off */
 enum name {
     DEVICE, CHIP, COUNTERS, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
-    MMA_EXACT, TRACE, BANKS, WITHOUT, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, KERNEL, GRID, BLOCK,
+    MMA_EXACT, TRACE, BANKS, WITHOUT, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, KERNEL, GRID, BLOCK,
     CLUSTER, SHARED, ARG, EXPECT, TOLERANCE, HELP, VERSION, N_NAMES
 };
 static const struct {
@@ -62,7 +62,8 @@ static const struct {
     [MAX_INSTRUCTIONS] = {"max-instructions", "N", "end a launch after N warp instructions, and say what it does"},
     [TIMEOUT] = {"timeout", "S", "the same after S seconds"},
     [PROGRESS] = {"progress", NULL, "say how far a launch over 2 s is, even to no terminal"},
-    [REPEATS] = {"repeats", "N", "of equal launches in a row (kernel, grid, arguments) run N: for programs that time"},
+    [REPEATS] = {"repeats", "N", "run N of equal launches in a row, or of equal sequences: for programs that time"},
+    [SAMPLE_BLOCKS] = {"sample-blocks", "N", "of each launch run N blocks only, to look for failed checks: results are incomplete"},
     [KERNEL] = {"kernel", "NAME", "run this kernel of FILE.cu or FILE.ptx, without host code:"},
     [GRID] = {"grid", "XxYxZ", "its blocks (1)"},
     [BLOCK] = {"block", "XxYxZ", "its threads in a block (1)"},
@@ -131,6 +132,10 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
         return option_real("timeout", value, 0.001, 1e6, &e->timeout_s);
     case REPEATS:
         return option_int("repeats", value, 1, 1000000, &s->repeats);
+    case SAMPLE_BLOCKS:
+        why = option_int("sample-blocks", value, 1, 1000000, &i);
+        e->sample_blocks = (uint64_t)i;
+        return why;
     case GRID:
         return read_extent("grid", value, s->grid);
     case BLOCK:

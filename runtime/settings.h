@@ -15,7 +15,7 @@ struct settings {
     struct emu_options emulator;
     bool source;       /* print counts beside source lines */
     bool every_launch; /* print a row for each launch */
-    int repeats;       /* > 0: of equal launches in a row, so many are run */
+    int repeats;       /* > 0: of equal launches in a row, so many are run: repeat.h */
     bool csv, quiet, help, version;
     const char *counters; /* group names, or NULL: the table only */
     const char *json_path;

@@ -4,7 +4,7 @@
 #
 #   packages   Debian and Ubuntu, through apt-get (sudo only if needed): compiler, gnuplot, cmocka, jansson,
 #              clang-format, Python's venv
-#   .venv      the notebook tools of notebooks/requirements.txt
+#   .venv      the notebook tools of labs/requirements.txt
 #   tools      setup/tools.txt into .venv: nvdisasm
 #   CUDA       setup/cuda.txt into .venv, if no nvcc is on PATH or in /usr/local/cuda
 set -eu
@@ -31,6 +31,7 @@ need libc6-dev header stdio.h
 need gnuplot-nox command -v gnuplot
 need clang-format command -v clang-format
 need python3-venv python3 -c 'import ensurepip, venv'
+need bubblewrap command -v bwrap
 need libopenblas0-pthread library libopenblas.so.0
 need libcmocka-dev eval 'header cmocka.h && library libcmocka.so.0'
 need libjansson-dev eval 'header jansson.h && library libjansson.a'
@@ -49,7 +50,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 # ---- Python and CUDA -----------------------------------------------------------------------------
-wanted=(notebooks/requirements.txt setup/tools.txt)
+wanted=(labs/requirements.txt setup/tools.txt)
 if command -v nvcc > /dev/null; then :
 elif [ -x /usr/local/cuda/bin/nvcc ]; then :
 else wanted+=(setup/cuda.txt)

@@ -6,7 +6,7 @@ FUZZ_SRC   := $(wildcard tests/fuzz_*.c)
 FUZZ_FLAGS := -std=c11 -O1 -g -march=x86-64-v3 -ffp-contract=off -w $(SANITIZERS)
 
 .PHONY: fuzz
-fuzz: ## fuzz what reads foreign bytes, FUZZ_SECONDS=60 each
+fuzz: ### fuzz what reads foreign bytes, FUZZ_SECONDS=60 each
 	@test "$${FUZZ_SECONDS:-60}" -gt 0 2> /dev/null || { echo "make: FUZZ_SECONDS is a whole number above 0, not '$$FUZZ_SECONDS'" >&2; exit 2; }
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang \
 	    CFLAGS="$(FUZZ_FLAGS) -fsanitize=fuzzer-no-link" fuzzers

@@ -6,6 +6,9 @@ for source in tests/fuzz_*.c; do
     name=${name#fuzz_}
     corpus=$build/corpus/$name
     mkdir -p "$corpus"
+    # what earlier runs found, inputs one after the other, each ended by a line of %%
+    [ -f "tests/seeds/$name.corpus" ] && awk -v folder="$corpus" 'BEGIN {n = 1}
+        /^%%$/ {close(folder "/seed-" n++); next} {print > (folder "/seed-" n)}' "tests/seeds/$name.corpus"
     seeds=$(sed -n 's/.*seeds: \([^*]*\) \*\/.*/\1/p' "$source")
     run() {
         local where=()

@@ -9,5 +9,5 @@ $(BUILD)/golden: $(BUILD)/tests/golden/generate.o $(GOLDEN_OBJ)
 	$(CC) -o $@ $^ $(CUDA)/lib64/libcudart_static.a -ldl -lpthread -lrt -lstdc++
 
 .PHONY: golden
-golden: $(BUILD)/golden ## record the emulator's golden files again, on an H200
+golden: $(BUILD)/golden ### record the emulator's golden files again, on an H200
 	@BUILD=$(BUILD) tests/golden/record.sh

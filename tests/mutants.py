@@ -5,13 +5,13 @@ Every place of the files below where one of RULES fits is a mutant: a comparison
 for an or, a sum for a difference, a constant one larger, a maximum for a minimum, a negation or a
 statement left out. The file is compiled with that one change and linked into the tests named beside
 it, ahead of the library. A mutant is killed if it does not compile (warnings are errors), if a test
-fails, or if one does not end.
+fails, or if one does not end; one whose object file is that of the right program is equivalent.
 
 SHARE: all, or how many in a thousand; which ones is drawn from the text of the mutant, so that the
 same are tried until their line changes. Prints TAP: a line for each file, and the score. A survivor
 fails unless tests/mutants_host.txt gives its reason; one that begins with "equivalent" says that no
 test can tell it from the right program, and takes it out of the score."""
-import concurrent.futures, hashlib, os, re, shutil, subprocess, sys, tempfile
+import concurrent.futures, functools, hashlib, os, re, resource, shutil, subprocess, sys, tempfile
 
 TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built from it
     "common/harness/check.c": "check extremes",
@@ -42,20 +42,22 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "emulator/checks/overlap.c": "emu_overlap",
     "common/device/emu_counters.c": "emu_checks counters",
 }
-LIMIT_S = 30  # a test that takes longer hangs
+CPU_S, LIMIT_S = 15, 120  # a test that takes longer hangs, in a loop or in its sleep; one that usually takes t of CPU, after 2 s + 4 t
 
-RULES = [  # name, pattern, replacement
+MATH = [  # name, pattern, replacement
     ("<", r"(?<![<>=\-\w]) < (?![<=])", " <= "), ("<=", r" <= ", " < "),
     (">", r"(?<![<>=\-]) > (?![>=])", " >= "), (">=", r" >= ", " > "),
     ("==", r" == ", " != "), ("!=", r" != ", " == "),
     ("&&", r" && ", " || "), ("||", r" \|\| ", " && "),
     ("+", r" \+ ", " - "), ("-", r"(?<=[\w)\]]) - ", " + "), ("*", r"(?<=[\w)\]]) \* (?=[\w(])", " / "), ("/", r" / ", " * "),
     ("+=", r" \+= ", " -= "), ("++", r"\+\+(?=;|\))", ""),
-    ("max", r"\bfmax\(", "fmin("), ("min", r"\bfmin\(", "fmax("),
     ("!", r"(?<=[( ])!(?=[\w*(])", ""), ("unary -", r"(?<=[(=,?:] )-(?=[\w(])|(?<=return )-(?=[\w(])", ""),
     ("0", r"(?<![\w.])0(?![\w.])", "1"), ("1", r"(?<![\w.])1(?![\w.])", "2"),
     ("n", r"(?<![\w.])(?!0\b|1\b)\d+(?![\w.])", lambda m: str(int(m.group(), 8 if m.group()[0] == "0" else 10) + 1)),
     ("real", r"(?<![\w.])(?:\d+\.\d*(?:e-?\d+)?|\d+e-?\d+|0x1p-?\d+)(?!\w)", lambda m: "2 * " + m.group()),
+]
+RULES = MATH + [
+    ("max", r"\bfmax\(", "fmin("), ("min", r"\bfmin\(", "fmax("),
     ("statement", r"^ +(?!return|break|continue|goto|case|default|static|const|struct|double|int|char|bool|size_t|uint|u?int\d|float|json_t|FILE|va_|\}|else)[\w*(][^;{}]*;$", ";"),
     ("if", r"\bif \((?=.*\) (?:return|goto|continue|break)\b)", "if (0 && "),
 ]
@@ -67,11 +69,12 @@ def code_of(text):
     return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*', blank, text, flags=re.S | re.M)
 
 
-def mutants_of(path):
-    """(key, line number, mutated text): the key is the rule, the line's text and which place of it."""
+def places_of(path, rules=RULES, drop=None):
+    """(key, line number, start, end, new text): the key is the rule, the line's text and which place of it. What `drop` matches stays."""
     text = open(path).read()
     code, seen = code_of(text), {}
-    for rule, pattern, replacement in RULES:
+    if drop: code = re.sub(drop, lambda m: re.sub(r"[^\n]", " ", m.group()), code)
+    for rule, pattern, replacement in rules:
         for m in re.finditer(pattern, code, flags=re.M):
             new = replacement(m) if callable(replacement) else replacement
             start = text.rfind("\n", 0, m.start()) + 1 if rule != "statement" else m.start()
@@ -80,65 +83,174 @@ def mutants_of(path):
             key = f"{path}: {rule}: {line}"
             seen[key] = seen.get(key, 0) + 1
             if seen[key] > 1: key += f" #{seen[key]}"
-            yield key, text.count("\n", 0, m.start()) + 1, text[:m.start()] + new + text[m.end():]
+            yield key, text.count("\n", 0, m.start()) + 1, m.start(), m.end(), new
+
+
+def mutants_of(path, rules=RULES, drop=None):
+    """(key, line number, mutated text)"""
+    text = open(path).read()
+    for key, number, start, end, new in places_of(path, rules, drop): yield key, number, text[:start] + new + text[end:]
+
+
+def bodies_of(text):
+    """(start, end) of what stands between the braces of each function."""
+    code, depth, found = code_of(text), 0, []
+    for m in re.finditer(r"[{}]", code):
+        if m.group() == "{":
+            if depth == 0: start = m.end() if code[:m.start()].rstrip().endswith(")") else None
+            depth += 1
+        else:
+            depth -= 1
+            if depth == 0 and start: found.append((start, m.start()))
+    return found
+
+
+def all_in_one(path, places):
+    """The file with every place's mutant of its function beside the right one: $MUTANT says which runs. `places` maps its numbers."""
+    text = open(path).read()
+    out, at = ["#include <stdlib.h>\nstatic int mutant_now;\n__attribute__((constructor)) static void mutant_choose(void) { "
+               "const char *s = getenv(\"MUTANT\"); mutant_now = s ? atoi(s) : -1; }\n"], 0
+    for start, end in bodies_of(text):
+        mine = [(n, p) for n, p in places.items() if start <= p[2] and p[3] <= end]
+        if not mine: continue
+        labels = "".join(f" __label__ {l};" for l in dict.fromkeys(re.findall(r"^\s*(?!default)(\w+):(?!:)", code_of(text[start:end]), flags=re.M)))
+        out.append(text[at:start] + "switch (mutant_now) {\n")
+        for n, (_, _, a, b, new) in mine: out.append(f'case {n}: {{{labels}\n#line 1 "mutant-{n}"\n{text[start:a]}{new}{text[b:end]}\n}} break;\n')
+        out.append(f'default: {{{labels}\n#line 1 "right"\n{text[start:end]}}}}}')
+        at = end
+    return "".join(out) + text[at:]
+
+
+@functools.lru_cache(None)
+def compile_lines(build):
+    """What make says of all files, asked once."""
+    objects = [f"{build}/{path[:-2]}.o" for path in TESTS]
+    return subprocess.run(["make", "-n", "-B", "V=1", f"BUILD={build}", *objects], capture_output=True, text=True).stdout.splitlines()
 
 
 def compile_line(build, path):
-    said = subprocess.run(["make", "-n", "-B", "V=1", f"BUILD={build}", f"{build}/{path[:-2]}.o"], capture_output=True, text=True).stdout
-    return [l for l in said.splitlines() if f" -c -o {build}/{path[:-2]}.o" in l][-1].split()
+    return tuple([l for l in compile_lines(build) if f" -c -o {build}/{path[:-2]}.o" in l][-1].split())
 
 
-def run(command, folder, log, **more):
+def run(command, folder, log, cpu_s=CPU_S, **more):
+    """The first test that fails ends it."""
+    def limits():
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
+        resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        return subprocess.run(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, timeout=LIMIT_S,
-                              env=dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", OMP_NUM_THREADS="1", TMPDIR=folder, **more)).returncode
+        return subprocess.run(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, timeout=LIMIT_S, preexec_fn=limits,
+                              env=dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", CMOCKA_TEST_ABORT="1", TAP_STOP="1",
+                                       OMP_NUM_THREADS="1", TMPDIR=folder, **more)).returncode
     except subprocess.TimeoutExpired:
         return 124
 
 
-def attempt(job):
-    """What kills the mutant: "compiler", a test, or None."""
-    build, path, compiler, (key, number, text) = job
-    folder = tempfile.mkdtemp(prefix="mutant")
-    try:
-        with open(f"{folder}/log", "w") as log:
-            return kill(build, path, compiler, text, folder, log)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def kill(build, path, compiler, text, folder, log):
+def compiled(path, compiler, text, folder, log, *more):
+    """The object file's name, None if there is none."""
     source, object = f"{folder}/{os.path.basename(path)}", f"{folder}/mutant.o"
     with open(source, "w") as f: f.write(text)
     line = [w.strip("'\"") if w.startswith("-D") and "STAGE" not in w else w for w in compiler]
     line = [w.replace("\\\"", '"').replace("'", "") if w.startswith("-D") else w for w in line]
     line[line.index("-o") + 1] = object
     line[-1] = source
-    line = [w for w in line if w not in ("-MMD", "-MP", "-O2", "-O3")] + ["-O1", f"-iquote{os.path.dirname(path)}"]
-    if run(line, folder, log): return "compiler"
-    libraries = "-l:libjansson.a -l:libgomp.a -ldl -lm -lpthread".split()
-    here = os.path.abspath(build)
-    for test in TESTS[path].split():
-        if test.startswith("sh:"):
-            program = os.path.basename(path)[:-2]
-            if program in ("tabulate", "columns"):
-                objects = [object]
-            else:
-                program, objects = "stage-1", [object, f"{build}/stages/1-scalar/stage.o"]
-            os.makedirs(f"{folder}/build", exist_ok=True)
-            for other in os.listdir(here):
-                if other not in (program, "tests"): os.symlink(f"{here}/{other}", f"{folder}/build/{other}")
-            os.makedirs(f"{folder}/build/tests", exist_ok=True)
-            for other in ("fake", "fault.so"):
-                if os.path.exists(f"{here}/tests/{other}"): os.symlink(f"{here}/tests/{other}", f"{folder}/build/tests/{other}")
-            if run(["gcc", "-Wl,--wrap=gomp_fatal,-u,__wrap_gomp_fatal", "-o", f"{folder}/build/{program}", *objects, f"{build}/libattnlab.a", *libraries], folder, log): return "linker"
-            if run(["bash", f"tests/test_{test[3:]}.sh"], folder, log, BUILD=f"{folder}/build"): return test
-        else:
-            shared = [f"{build}/tests/{o}.o" for o in SHARED]
-            if run(["gcc", "-Wl,--wrap=gomp_fatal,-u,__wrap_gomp_fatal", "-o", f"{folder}/test_{test}", f"{build}/tests/test_{test}.o", object, *shared,
-                    f"{build}/libattnlab.a", f"{build}/libcmocka.so.0", f"-Wl,-rpath,{here}", *libraries], folder, log): return "linker"
-            if run([f"{folder}/test_{test}"], folder, log, ): return test
-    return None
+    line = [w for w in line if w not in ("-MMD", "-MP", "-O2", "-O3", "-g")] + ["-O1", f"-iquote{os.path.dirname(path)}", f"-ffile-prefix-map={folder}=.", *more]
+    return None if run(line, folder, log) else object
+
+
+@functools.lru_cache(None)
+def right(path, compiler):
+    """The right program's object file."""
+    with tempfile.TemporaryDirectory(prefix="mutant") as folder, open(f"{folder}/log", "w") as log:
+        return open(compiled(path, compiler, open(path).read(), folder, log), "rb").read()
+
+
+def programs(build):
+    """Within build: there they find the groups and chips as others do."""
+    os.makedirs(f"{build}/mutants", exist_ok=True)
+    return os.path.abspath(f"{build}/mutants")
+
+
+class Tests:
+    """Those of a file, each linked with `object` in place of the right one when it is first asked for."""
+    def __init__(self, build, path, object, folder, log, cpu_s=None):
+        self.cpu_s = cpu_s or {}  # of each test, how much it may take
+        self.build, self.path, self.object, self.folder, self.log, self.programs = build, path, object, folder, log, {}
+
+    def program(self, test):
+        if test not in self.programs: self.programs[test] = self.shell(test[3:]) if test.startswith("sh:") else self.linked(
+            f"{self.folder}/test_{test}", f"{self.build}/tests/test_{test}.o", self.object, *(f"{self.build}/tests/{o}.o" for o in SHARED),
+            *(f"{self.build}/tests/golden/{o}.o" for o in GOLDEN if test == "emu_golden"), f"{self.build}/libcmocka.so.0")
+        return self.programs[test]
+
+    def linked(self, program, *objects):
+        libraries = "-l:libjansson.a -l:libgomp.a -ldl -lm -lpthread".split()
+        if run(["gcc", "-Wl,--wrap=gomp_fatal,-u,__wrap_gomp_fatal", "-o", program, *objects, f"{self.build}/libattnlab.a", f"-Wl,-rpath,{os.path.abspath(self.build)}", *libraries], self.folder, self.log):
+            raise RuntimeError(f"mutants.py: {program} does not link:\n" + open(self.log.name).read())
+        return [program]
+
+    def shell(self, test):
+        """A build folder with the one program made from it."""
+        name = os.path.basename(self.path)[:-2]
+        objects = [self.object]
+        if name not in ("tabulate", "columns"): name, objects = "stage-1", [self.object, f"{self.build}/stages/1-scalar/stage.o"]
+        here, there = os.path.abspath(self.build), f"{self.folder}/build"
+        os.makedirs(f"{there}/tests", exist_ok=True)
+        for other in os.listdir(here):
+            if other not in (name, "tests"): os.symlink(f"{here}/{other}", f"{there}/{other}")
+        for other in ("fake", "fault.so"):
+            if os.path.exists(f"{here}/tests/{other}"): os.symlink(f"{here}/tests/{other}", f"{there}/tests/{other}")
+        self.linked(f"{there}/{name}", *objects)
+        return ["bash", f"tests/test_{test}.sh"]
+
+    def failed(self, number):
+        """The first test that fails with the mutant of that number, None if none does."""
+        for test in TESTS[self.path].split():
+            program = self.program(test)
+            with tempfile.TemporaryDirectory(prefix="mutant", ignore_cleanup_errors=True) as folder:
+                if run(program, folder, self.log, self.cpu_s.get(test, CPU_S), BUILD=f"{self.folder}/build", MUTANT=str(number)): return test
+        return None
+
+    def measure(self):
+        """None of them fails with the right program; how long each takes."""
+        for test in TESTS[self.path].split():
+            program, before = self.program(test), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            if run(program, self.folder, self.log, BUILD=f"{self.folder}/build"): raise RuntimeError(f"mutants.py: {self.path} as it is fails {test}:\n" + open(self.log.name).read())
+            self.cpu_s[test] = min(CPU_S, int(2 + 4 * (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)))
+
+
+def alone(build, path, compiler, text, cpu_s):
+    """What kills the mutant when the file has no other: "compiler", a test; "same": the object file is the right one; None."""
+    with tempfile.TemporaryDirectory(dir=programs(build)) as folder, open(f"{folder}/log", "w") as log:
+        object = compiled(path, compiler, text, folder, log)
+        if not object: return "compiler"
+        if open(object, "rb").read() == right(path, compiler): return "same"
+        return Tests(build, path, object, folder, log, cpu_s).failed(0)
+
+
+def killers_of(job):
+    """For each of a file's mutants what kills it. All that lie in functions are compiled together first; who survives there is tried alone."""
+    build, path, mutants = job
+    compiler, killers, text = compile_line(build, path), {}, open(path).read()
+    cpu_s = {}
+    inside = {n: m for n, m in enumerate(mutants) if any(a <= m[2] and m[3] <= b for a, b in bodies_of(text))}
+    with tempfile.TemporaryDirectory(dir=programs(build)) as folder:
+        while inside:
+            with open(f"{folder}/log", "w") as log:
+                object = compiled(path, compiler, all_in_one(path, inside), folder, log, "-w")
+                if object: break
+            wrong = {int(n) for n in re.findall(r"^mutant-(\d+):\d+:\d+: error", open(f"{folder}/log").read(), flags=re.M)}
+            if not wrong: raise RuntimeError("mutants.py: does not compile:\n" + open(f"{folder}/log").read())
+            for n in wrong: del inside[n]
+        if inside:
+            with open(f"{folder}/log", "w") as log:
+                tests = Tests(build, path, object, folder, log)
+                tests.measure()
+                cpu_s = tests.cpu_s
+                for n in inside: killers[n] = tests.failed(n)
+    for n, (key, _, start, end, new) in enumerate(mutants):
+        if not killers.get(n): killers[n] = alone(build, path, compiler, text[:start] + new + text[end:], cpu_s)
+    return [killers[n] for n in range(len(mutants))]
 
 
 def reasons():
@@ -153,30 +265,33 @@ def reasons():
 
 SHARED = sorted(os.path.basename(f)[:-2] for f in os.listdir("tests")
                 if f.endswith(".c") and not f.startswith(("test_", "gpu_", "fuzz_")) and f != "fault.c")
+GOLDEN = sorted(f[:-2] for f in os.listdir("tests/golden") if f.endswith(".c") and f != "generate.c")
 
 if __name__ == "__main__":
     build, share = sys.argv[1], sys.argv[2]
     files = sys.argv[3:] or list(TESTS)
     told, jobs, total = reasons(), [], 0
     for path in files:
-        compiler = compile_line(build, path)
-        for mutant in mutants_of(path):
-            total += 1
-            if share == "all" or int(hashlib.md5(mutant[0].encode()).hexdigest(), 16) % 1000 < int(share):
-                jobs.append((build, path, compiler, mutant))
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool: killers = list(pool.map(attempt, jobs))
-    n = bad = killed = equivalent = 0
-    for path in files:
-        mine = [(j[3], k) for j, k in zip(jobs, killers) if j[1] == path]
-        alive = [m for m, k in mine if not k]
-        strangers = [m for m in alive if m[0] not in told]
-        killed += len(mine) - len(alive)
-        equivalent += sum(told.get(m[0], "").startswith("equivalent") for m in alive)
-        if not mine: continue
-        n += 1
-        bad += bool(strangers)
-        print(f"{'not ok' if strangers else 'ok'} {n} - {path}: {len(mine) - len(alive)} of {len(mine)} killed, {len(alive) - len(strangers)} more have their reason")
-        for key, number, _ in strangers: print(f"#   {number}: {key}")
+        every = list(places_of(path))
+        total += len(every)
+        mine = [m for m in every if share == "all" or int(hashlib.md5(m[0].encode()).hexdigest(), 16) % 1000 < int(share)]
+        if mine: jobs.append((build, path, mine))
+    compile_lines(build)
+    n = bad = killed = equivalent = tried = 0
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("J") or os.cpu_count())) as pool:
+        for (_, path, mutants), killers in zip(jobs, pool.map(killers_of, jobs)):
+            mine = list(zip(mutants, killers))
+            alive = [m for m, k in mine if not k]
+            same = killers.count("same")
+            strangers = [m for m in alive if m[0] not in told]
+            tried += len(mine)
+            killed += len(mine) - len(alive) - same
+            equivalent += same + sum(told.get(m[0], "").startswith("equivalent") for m in alive)
+            n += 1
+            bad += bool(strangers)
+            print(f"{'not ok' if strangers else 'ok'} {n} - {path}: {len(mine) - len(alive) - same} of {len(mine)} killed, {same} are the same program, "
+                  f"{len(alive) - len(strangers)} more have their reason", flush=True)
+            for key, number, *_ in strangers: print(f"#   {number}: {key}", flush=True)
     print(f"1..{n}")
-    print(f"# score: {killed} killed of {len(jobs) - equivalent} that are not equivalent, {100 * killed / max(1, len(jobs) - equivalent):.1f} %; {len(jobs)} of {total} mutants tried")
+    print(f"# score: {killed} killed of {tried - equivalent} that are not equivalent, {100 * killed / max(1, tried - equivalent):.1f} %; {tried} of {total} mutants tried")
     sys.exit(bad > 0)

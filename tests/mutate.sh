@@ -33,6 +33,15 @@ mutate_images() {
     *) echo d64 ;;
     esac
 }
+# Stage 6 chooses by a model of time among more images than these: RUN -> the one to launch
+mutate_image() { # STAGE RUN
+    [ "$1" = 6 ] || return 0
+    case $2 in
+    *--causal*) echo --image d128-split-causal ;;
+    *"--heads 134"*) echo --image d128-short ;;
+    *) echo --image d128-split ;;
+    esac
+}
 mutate_dim() { if [ "$1" = 6 ]; then echo 128; else echo 64; fi; }
 
 # STAGE: lines "KIND<tab>NAME<tab>SCRIPT" for the mutants that it can have
@@ -71,7 +80,7 @@ mutant_killed() {
     local run said status
     for run in "${mutate_runs[@]}"; do
         # shellcheck disable=SC2086
-        said=$(timeout 120 "$1" --device "$device" --head-dim "$(mutate_dim "$2")" $run --no-time \
+        said=$(timeout 120 "$1" --device "$device" --head-dim "$(mutate_dim "$2")" $run $(mutate_image "$2" "$run") --no-time \
             --counters none --quiet 2>&1)
         status=$?
         case $status in

@@ -1,64 +1,113 @@
 #!/bin/bash
-# public_code.sh llmc=DIR sgemm_cuda=DIR samples=DIR fastcu=DIR [ONLY]: builds the CUDA programs of these
-# repositories, as they are, with runtime/attnlab-nvcc, runs each under build/run, and prints a table: what
-# ran, its exit status, seconds, kernels launched, failed checks, the first line of what went wrong. Fetches
-# nothing. ONLY: an extended regular expression on the names. TIMEOUT=600 seconds each, BUILD=build.
+# public_code.sh llmc=DIR sgemm_cuda=DIR fastcu=DIR learncuda=DIR samples=DIR [ONLY]: builds the CUDA programs of these
+# repositories, as they are, with runtime/attnlab-nvcc, runs each under build/run, and prints a table for each:
+# tests/public_code.txt. Fetches nothing. ONLY: an extended regular expression on "repository/program arguments".
+#
+#   status    of the program: 0 if it found its own results right and no check of the emulator failed
+#   wall, cpu seconds of the run; a program that would take all cores for 600 s is stopped after CPU=1200 (two cores)
+#   launches  run, and made: --repeats 1 leaves out repetitions for timing
+#   failed    checks; after it the first line of what went wrong, or of what the program says of its result
+#
+# KEEP=DIR keeps the programs there and uses what it finds. BUILD=build.
 set -u
 cd "$(dirname "$0")/.."
-build=${BUILD:-build} work=$(mktemp -d) timeout=${TIMEOUT:-600}
+build=$(realpath "${BUILD:-build}") cpu=${CPU:-1200} work=$(mktemp -d) only=.
+keep=${KEEP:-$work}
 trap 'rm -rf "$work"' EXIT
-printf '%-34s %-10s %6s %8s %8s %6s  %s\n' program arguments status seconds launches failed said
+for word in "$@"; do [[ $word == *=* ]] || only=$word; done
+row() { printf '%-36s %-12s %6s %7s %7s %9s %6s  %s\n' "$@"; }
 
-compile() { # NAME FLAGS AND SOURCES...: 0, or a row that says why not
+header() { # NAME FOLDER FLAGS...: the section's first lines
+    local name=$1 folder=$2
+    shift 2
+    printf '# %s %s; build/run %s, %s cores, %s\n# compiled with: attnlab-nvcc %s\n' "$name" \
+        "$(git -C "$folder" log -1 --format='%h (%cs)' 2> /dev/null || echo '(not a checkout)')" "$(git log -1 --format=%h)" \
+        "$(nproc)" "$(date -u +%F)" "${*//$folder/$name}"
+    row program arguments status wall cpu launches failed said
+}
+
+compile() { # NAME FLAGS AND SOURCES...: $program; else a row that says why not
     local name=$1
     shift
-    [[ $name =~ $only ]] || return 1
-    nice runtime/attnlab-nvcc -O3 -o "$work/program" "$@" > "$work/err" 2>&1 && return
-    printf '%-34s %-10s %6s %8s %8s %6s  %s\n' "$name" - build - - - "$(grep -m1 -E 'error|fatal' "$work/err" | cut -c1-110)"
+    program=$keep/${name//\//-}
+    [ -x "$program" ] && return
+    nice runtime/attnlab-nvcc -O3 -o "$program" "$@" > "$work/err" 2>&1 && return
+    row "$name" - build - - - - "$(grep -m1 -E 'error|fatal' "$work/err" | cut -c1-110)"
     return 1
 }
+
 run() { # NAME FOLDER ARGS...
-    local name=$1 folder=$2 begin end status
+    local name=$1 folder=$2 status wall=0 spent=0
     shift 2
-    begin=$(date +%s%N)
-    (cd "$folder" && nice timeout "$timeout" "$here/$build/run" --device emu --repeats 1 --json "$work/r.jsonl" "$work/program" "$@") \
-        > "$work/out" 2> "$work/err" < /dev/null
-    status=$?
-    end=$(date +%s%N)
-    local facts
-    facts=$(tail -n 1 "$work/r.jsonl" 2> /dev/null | python3 -c '
-import json, sys
-r = json.loads(sys.stdin.read() or "{}")
-print(sum(len(k["launches"]) for k in r.get("kernels", [])), len(r.get("reports", [])))')
+    [[ "$name $*" =~ $only ]] || return 0
     rm -f "$work/r.jsonl"
-    printf '%-34s %-10s %6s %8.1f %8s %6s  %s\n' "$name" "$*" $status "$(((end - begin) / 1000000))e-3" $facts \
-        "$(grep -m1 '^run: ' "$work/err" | cut -c6-115)"
+    (cd "$folder" && ulimit -t "$cpu" && bash -c 'TIMEFORMAT="%R %U %S"; time "$@"' time nice "$build/run" --device emu --repeats 1 \
+        ${OPTIONS:-} --json "$work/r.jsonl" "$program" "$@") > "$work/out" 2> "$work/err" < /dev/null
+    status=$?
+    read -r wall spent < <(tail -n 1 "$work/err" | awk 'NF == 3 {print $1, $2 + $3}')
+    local facts said
+    facts=$(python3 -c '
+import json, sys
+try: r = json.loads(open(sys.argv[1]).read())
+except (OSError, ValueError): r = {}
+l = [x for k in r.get("kernels", []) for x in k["launches"]]
+print(f"""{sum(x["emulator_s"] > 0 for x in l)}/{len(l)} {len(r.get("reports", []))}""" if r else "- -")' "$work/r.jsonl")
+    said=$(grep -m1 '^run: ' "$work/err" | cut -c6-)
+    [ -n "$said" ] || said=$(grep -m1 -iE 'error|mismatch|wrong|fail|diverge' "$work/out")
+    [ -n "$said" ] || said=$(grep -iE 'match|pass|right|correct' "$work/out" | tail -n 1)
+    [ $status -lt 128 ] || said="stopped after $cpu s on the processor; ${said:-nothing said until then}"
+    row "$name" "$*" $status "${wall:--}" "${spent:--}" $facts "${said:0:150}"
 }
 
-here=$PWD only=.
-for word in "$@"; do [[ $word == *=* ]] || only=$word; done
+llmc() { # FOLDER
+    local flags=(--use_fast_math -std=c++17 -Xcompiler -fopenmp -lcublas -lcublasLt) source name
+    header llmc "$1" "${flags[@]}"
+    for source in "$1"/dev/cuda/*.cu; do
+        name=llmc/$(basename "$source" .cu)
+        [[ $name == */nccl_* ]] && continue
+        kernels=$(sed -n '/switch *(kernel_num)/,/default:/p' "$source" | sed '/ENABLE_CUDNN/,/#endif/d' | grep -oE 'case [0-9]+' | cut -c6-)
+        for k in ${kernels:-""}; do [[ "$name $k" =~ $only ]] && break; done || continue
+        compile "$name" "$source" "${flags[@]}" || continue
+        for k in ${kernels:-""}; do run "$name" "$1/dev/cuda" $k; done
+    done
+}
+
+sgemm_cuda() {
+    local flags=(-std=c++20 -I"$1/src" -lcublas)
+    header SGEMM_CUDA "$1" "${flags[@]}"
+    compile sgemm_cuda "${flags[@]}" "$1/sgemm.cu" "$1/src/runner.cu" || return
+    for k in {0..12}; do run sgemm_cuda "$1" $k; done
+}
+
+fastcu() {
+    local flags=(-std=c++17 -DNDEBUG -w --expt-relaxed-constexpr --expt-extended-lambda --use_fast_math -I"$1" -lcublas -lcuda) source
+    header fastcu "$1" "${flags[@]}"
+    for source in matmul sum; do compile "fastcu/$source" "${flags[@]}" "$1/$source.cu" && run "fastcu/$source" "$1"; done
+}
+
+# Its programs are Python modules for PyTorch: tests/public_attention.cu calls their kernels instead.
+learncuda() {
+    local source
+    header learn-cuda "$1" -I07_attention
+    compile learn-cuda/attention -std=c++17 -I"$1/07_attention" tests/public_attention.cu "$1"/07_attention/attention_v?.cu &&
+        for k in {1..5}; do run learn-cuda/attention "$1/07_attention" $k; done
+    compile learn-cuda/matmul_simt "$1/02a_matmul_simt/main.cu" "$1/02a_matmul_simt/matmul.cu" &&
+        for k in {1..7}; do run learn-cuda/matmul_simt "$1/02a_matmul_simt" $k; done
+    compile learn-cuda/sum "$1/03_sum/main.cu" "$1/03_sum/sum.cu" && run learn-cuda/sum "$1/03_sum"
+}
+
+samples() {
+    local flags=(-std=c++17 -I"$1/Common" -lcuda -lcublas) sample name
+    header cuda-samples "$1" "${flags[@]}"
+    for sample in "$1"/Samples/*/*/; do
+        name=samples/$(basename "$sample")
+        compile "$name" "${flags[@]}" $(ls "$sample"*.cu "$sample"*.cpp "$sample"*.c 2> /dev/null) && run "$name" "$sample"
+    done
+}
+
 for word in "$@"; do
-    folder=${word#*=}
     case $word in
-        llmc=*)
-            for source in "$folder"/dev/cuda/*.cu; do
-                name=$(basename "$source" .cu)
-                case $name in nccl_*) continue ;; esac
-                compile "llmc/$name" --use_fast_math -Xcompiler -fopenmp -lcublas -lcublasLt "$source" || continue
-                n=$(grep -cE '^ *case [0-9]+:' "$source")
-                for ((k = 1; k <= (n ? n : 1); k++)); do run "llmc/$name" "$folder/dev/cuda" $k; done
-            done ;;
-        sgemm_cuda=*)
-            compile sgemm_cuda -I"$folder/src" "$folder/sgemm.cu" "$folder/src/runner.cu" -lcublas || continue
-            for k in {0..12}; do run sgemm_cuda "$folder" $k; done ;;
-        fastcu=*)
-            for source in matmul sum; do
-                compile "fastcu/$source" -std=c++17 -I"$folder" "$folder/$source.cu" -lcuda -lcublas && run "fastcu/$source" "$folder"
-            done ;;
-        samples=*)
-            for sample in "$folder"/Samples/*/*/; do
-                name=$(basename "$sample")
-                compile "samples/$name" -std=c++17 -I"$folder/Common" $(ls "$sample"*.cu "$sample"*.cpp "$sample"*.c 2> /dev/null) -lcuda -lcublas && run "samples/$name" "$sample"
-            done ;;
+        llmc=* | sgemm_cuda=* | fastcu=* | learncuda=* | samples=*) "${word%%=*}" "$(realpath "${word#*=}")" ;;
+        *=*) echo "public_code.sh: what is ${word%%=*}? see its first lines" >&2; exit 2 ;;
     esac
 done

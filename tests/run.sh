@@ -3,7 +3,8 @@
 #
 #   tests/run.sh [--needs-gpu=FILE]... PROGRAM...
 #
-# Shows one line for each, every failed test with what it said, every skipped one with its reason;
+# Shows one line for each, every failed test with what it said, every skipped one with its reason, and
+# the lines of a table that a test prints behind "#| ";
 # the whole output lies in $BUILD/tests/NAME.log. The last line is "N passed, N failed, N skipped".
 # A program that dies, hangs ($TEST_TIMEOUT, half an hour) or runs fewer tests than it planned is
 # one failure more.
@@ -54,6 +55,7 @@ for program in "$@"; do
                                      {before = before "    " $0 "\n"}' "$log"
     fi
     grep -E '^# SKIP|^ok .*# SKIP' "$log" | sed 's/^/    /'
+    sed -n 's/^#| /    /p' "$log"
 done
 
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -3,6 +3,8 @@
 #   check NAME COMMAND...          passes if the command succeeds; its output is shown if it fails
 #   status NAME N COMMAND...       passes if it exits with N and writes exactly one line to stderr
 #   skip NAME REASON
+#
+# TAP_STOP=1: the first that fails ends the script
 build=${BUILD:-build}
 tap_n=0 tap_failed=0
 tap_dir=$(mktemp -d)
@@ -14,6 +16,7 @@ tap_result() { # NAME PASSED(0 or 1) FILE-WITH-DETAILS
     tap_failed=$((tap_failed + 1))
     echo "not ok $tap_n - $1"
     sed 's/^/# /' "$3"
+    [ -z "${TAP_STOP-}" ] || exit 1
 }
 
 check() {

@@ -4,6 +4,7 @@
 #include "common/harness/attention.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 static struct attention problem(int batch, int heads, int kv_heads, int sq, int sk, int dim,
@@ -131,6 +132,97 @@ static void descriptions(void **state) {
     assert_string_equal(attention_describe(&a, text, sizeof text), "B1 H8 S64 D64 causal top-left");
 }
 
+/* Each limit from both sides. */
+static void limits_are_where_they_are_said_to_be(void **state) {
+    (void)state;
+    struct attention a = problem(1, INT32_MAX, 1, 1, 1, 8, MASK_NONE);
+    assert_fine(attention_complete(&a));
+    a = problem(1, 1, 1, 1, 1, 8, MASK_NONE); /* one of everything: 8 elements each */
+    assert_fine(attention_complete(&a));
+    assert_int_equal(attention_q_elements(&a), 8);
+    assert_int_equal(attention_v_elements(&a), 8);
+    a = problem(1, 1, 1, 0, 1, 8, MASK_NONE);
+    assert_fine(attention_complete(&a));
+    assert_int_equal(attention_o_elements(&a), 0);
+    for (int batch = 0; batch < 2; batch++) { /* 2^30 heads of 2^10: as large as may be */
+        a = problem(batch, 1 << 30, 1 << 30, 0, 0, 1 << 10, MASK_NONE);
+        assert_fine(attention_complete(&a));
+    }
+    a = problem(1, 256, 256, 1, 1 << 30, 8, MASK_NONE);
+    assert_reason(attention_complete(&a), "at most 2^40");
+    for (int more = 0; more <= 8; more += 8) { /* 2 * batch + 2 * head + 2 * row + 16 = 2^40 */
+        a = problem(2, 2, 2, 2, 2, 16, MASK_NONE);
+        a.q_stride = (struct tensor_stride){(1ll << 39) - 32, 16, 8 + more};
+        const char *why = attention_complete(&a);
+        if (more)
+            assert_reason(why, "Q spans 1.1e+12 elements; a tensor may span 2^40");
+        else
+            assert_fine(why);
+    }
+}
+
+static void strides_are_checked_of_each_tensor(void **state) {
+    (void)state;
+    struct attention a;
+    const char *names = "QKVO";
+    for (int t = 0; t < 4; t++) {
+        a = attention_default();
+        struct tensor_stride *all[] = {&a.q_stride, &a.k_stride, &a.v_stride, &a.o_stride};
+        *all[t] = (struct tensor_stride){8 * 512 * 68, 512 * 68, 68};
+        char say[] = "Q has a stride that is not a multiple of 8";
+        *say = names[t];
+        assert_reason(attention_complete(&a), say);
+        a = attention_default();
+        *all[t] = (struct tensor_stride){8 * 512 * 64, 512 * 64, 0}; /* one row for all */
+        if (t < 3)
+            assert_fine(attention_complete(&a));
+        else
+            assert_reason(attention_complete(&a), "overlap");
+    }
+    a = problem(1, 2, 2, 3, 5, 8, MASK_NONE);
+    a.k_stride = (struct tensor_stride){80, 40, 8};
+    assert_fine(attention_complete(&a));
+    assert_int_equal(a.v_stride.head, 5 * 8);
+    assert_int_equal(a.v_stride.row, 8);
+    a = problem(0, 2, 2, 3, 5, 8, MASK_NONE); /* nothing, however it strides */
+    a.q_stride = (struct tensor_stride){800, 80, 8};
+    assert_fine(attention_complete(&a));
+    assert_int_equal(attention_q_elements(&a), 0);
+}
+
+/* Small tensors of any stride: rows of O that share an element are refused; nested strides are not. */
+static void rows_that_overlap_are_found(void **state) {
+    (void)state;
+    static const int strides[] = {8, 16, 24, 32, 48, 96};
+    for (int n = 0; n < 6 * 6 * 6 * 27; n++) {
+        const int k[] = {n % 6, n / 6 % 6, n / 36 % 6},
+                  extent[] = {1 + n / 216 % 3, 1 + n / 648 % 3, 1 + n / 1944};
+        unsigned char used[1024] = {0};
+        bool shared = false, nested = true;
+        for (int row = 0; row < extent[0]; row++)
+            for (int head = 0; head < extent[1]; head++)
+                for (int batch = 0; batch < extent[2]; batch++)
+                    shared |=
+                        used[row * strides[k[0]] + head * strides[k[1]] + batch * strides[k[2]]]++ >
+                        0;
+        int span = 8;
+        for (int s = 0; s < 6; s++) /* from the smallest stride up */
+            for (int i = 0; i < 3; i++)
+                if (k[i] == s && extent[i] > 1) {
+                    nested &= strides[s] >= span;
+                    span += (extent[i] - 1) * strides[s];
+                }
+        struct attention a = problem(extent[2], extent[1], 1, extent[0], 4, 8, MASK_NONE);
+        a.o_stride = (struct tensor_stride){strides[k[2]], strides[k[1]], strides[k[0]]};
+        const char *why = attention_complete(&a);
+        assert_true(!shared || !nested);
+        if (nested)
+            assert_fine(why);
+        else
+            assert_reason(why, "overlap");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_the_mission_shape),
@@ -140,6 +232,9 @@ int main(void) {
         cmocka_unit_test(visible_pairs_are_those_counted_one_by_one),
         cmocka_unit_test(flops_follow_the_convention),
         cmocka_unit_test(descriptions),
+        cmocka_unit_test(limits_are_where_they_are_said_to_be),
+        cmocka_unit_test(strides_are_checked_of_each_tensor),
+        cmocka_unit_test(rows_that_overlap_are_found),
     };
     return cmocka_run_group_tests_name("attention", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Source attribution: counts are added by line, sorted, and printed beside the text. */
+/* Source attribution: counts are added by place and line, each once, and printed beside the text. */
 #include "test.h"
 
 #include "profiler/attribution.h"
@@ -11,22 +11,24 @@
 static char folder[] = "/tmp/attnlab-source-XXXXXX";
 static char kernel[128], header[128];
 
-static const char *add(struct source *s, const char *file, int line, double executed,
-                       double wavefronts, double ideal) {
-    struct source_line l = {.line = line,
-                            .executed = executed,
-                            .threads = 16 * executed,
-                            .wavefronts = wavefronts,
-                            .wavefronts_ideal = ideal};
-    snprintf(l.file, sizeof l.file, "%s", file);
-    return source_add(s, &l);
+/* At `line` of `file`, inlined at line `around` of the kernel; 0: nowhere. */
+static void add(struct source *s, const char *file, int line, int around, double executed,
+                double wavefronts, double ideal) {
+    struct source_counts c = {.executed = executed,
+                              .threads = 16 * executed,
+                              .wavefronts = wavefronts,
+                              .wavefronts_ideal = ideal};
+    c.busy[SOURCE_SHARED] = wavefronts;
+    struct source_frame frame[2] = {{file, line}, {kernel, around}};
+    source_add(s, SOURCE_PTX, 7, "ld.shared.u32 %r1, [%r2]", frame, around ? 2 : 1, &c);
 }
 
-static char *print(const struct source *s) {
+static char *print(struct source *s, unsigned instructions) {
     static char *text; /* open_memstream keeps their addresses until fclose */
     static size_t bytes;
     FILE *f = open_memstream(&text, &bytes);
-    assert_null(attribution_print(s, "kernel.cu", f));
+    source_lines(s);
+    assert_null(attribution_print(s, instructions, f));
     fclose(f);
     return text;
 }
@@ -34,38 +36,76 @@ static char *print(const struct source *s) {
 static void counts_of_one_line_are_added(void **state) {
     (void)state;
     struct source s = {0};
-    assert_null(add(&s, kernel, 2, 10, 4, 2));
-    assert_null(add(&s, kernel, 1, 1, 0, 0));
-    assert_null(add(&s, kernel, 2, 5, 4, 2));
-    assert_null(add(&s, "", 0, 7, 0, 0));
-    assert_null(add(&s, kernel, 0, 7, 0, 0));
-    source_sort(&s);
-    assert_int_equal(s.n, 2);
-    assert_int_equal(s.line[0].line, 1);
-    assert_true(s.line[1].executed == 15 && s.line[1].wavefronts == 8);
-    assert_true(s.line[1].wavefronts_ideal == 4);
-    assert_true(s.unattributed == 14);
+    add(&s, kernel, 2, 0, 10, 4, 2);
+    add(&s, kernel, 1, 0, 1, 0, 0);
+    add(&s, kernel, 2, 0, 5, 4, 2);
+    add(&s, "", 0, 0, 7, 0, 0);
+    add(&s, kernel, 0, 0, 7, 0, 0);
+    source_lines(&s);
+    assert_int_equal(s.n_lines, 2);
+    assert_int_equal(s.line[0].at.line, 1);
+    assert_true(s.line[1].own.executed == 15 && s.line[1].own.wavefronts == 8);
+    assert_true(s.line[1].own.wavefronts_ideal == 4);
+    assert_true(s.no_line.executed == 14 && s.total.executed == 30);
+    source_free(&s);
+}
+
+/* What is inlined from elsewhere belongs to the line that it is inlined at, and once. */
+static void inlined_code_counts_once(void **state) {
+    (void)state;
+    struct source s = {0};
+    add(&s, "/elsewhere/ptx.cuh", 2, 1, 10, 0, 0);
+    add(&s, "/elsewhere/ptx.cuh", 2, 2, 20, 0, 0);
+    add(&s, header, 2, 2, 40, 0, 0); /* of the kernel's folder: a line of its own */
+    add(&s, kernel, 2, 0, 80, 0, 0);
+    source_lines(&s);
+    assert_int_equal(s.n_places, 5);
+    assert_int_equal(s.n_lines, 3);
+    double sum = 0;
+    for (int i = 0; i < s.n_lines; i++) {
+        const struct source_line *l = &s.line[i];
+        bool own = !strcmp(l->at.file, kernel);
+        assert_true(l->own.executed == (!own ? 40 : l->at.line == 1 ? 10 : 100));
+        sum += l->own.executed;
+    }
+    assert_true(sum == s.total.executed);
+    source_free(&s);
+}
+
+static void one_file_by_two_paths(void **state) {
+    (void)state;
+    struct source s = {0};
+    char longer[256];
+    snprintf(longer, sizeof longer, "/root/./%s", kernel + 1);
+    add(&s, kernel + 1, 2, 0, 1, 0, 0);
+    add(&s, longer, 2, 0, 1, 0, 0);
+    source_lines(&s);
+    assert_int_equal(s.n_lines, 1);
     source_free(&s);
 }
 
 static void the_kernel_is_printed_whole_and_first(void **state) {
     (void)state;
     struct source s = {0};
-    assert_null(add(&s, header, 2, 3, 0, 0));
-    assert_null(add(&s, kernel, 2, 131072, 400, 100));
-    assert_null(add(&s, "", 0, 9, 0, 0));
-    source_sort(&s);
-    char *text = print(&s);
-    const char *first = strstr(text, "first kernel line"),
-               *second = strstr(text, "second kernel line");
-    const char *used = strstr(text, "used header line");
+    add(&s, header, 2, 1, 3, 0, 0);
+    add(&s, kernel, 2, 0, 131072, 400, 100);
+    add(&s, "", 0, 0, 9, 0, 0);
+    char *text = print(&s, ATTRIBUTION_PTX);
+    const char *listing = strstr(text, "|line");
+    assert_non_null(listing);
+    assert_non_null(strstr(text, "hot lines: most shared first"));
+    assert_non_null(strstr(text, " 100.0 kernel.cu:2  second kernel line"));
+    const char *first = strstr(listing, "first kernel line"),
+               *second = strstr(listing, "second kernel line");
+    const char *used = strstr(listing, "used header line");
     assert_non_null(first);
     assert_non_null(second);
-    assert_non_null(strstr(text, "third kernel line"));
+    assert_non_null(strstr(listing, "third kernel line"));
     assert_non_null(used);
     assert_true(first < second && second < used);
     assert_null(strstr(text, "unused header line"));
     assert_non_null(strstr(text, " 131.1k  16.0      400  +75%"));
+    assert_non_null(strstr(text, "7  ld.shared.u32 %r1, [%r2]"));
     assert_non_null(strstr(text, "9 warp instructions belong to no source line"));
     free(text);
     source_free(&s);
@@ -74,14 +114,27 @@ static void the_kernel_is_printed_whole_and_first(void **state) {
 static void lines_without_their_source_are_still_printed(void **state) {
     (void)state;
     struct source s = {0};
-    assert_null(add(&s, "/nonexistent/kernel.cu", 12, 5, 0, 0));
-    assert_null(add(&s, header, 999, 6, 0, 0));
-    source_sort(&s);
-    char *text = print(&s);
+    add(&s, "/nonexistent/kernel.cu", 12, 0, 5, 0, 0);
+    add(&s, header, 999, 0, 6, 0, 0);
+    char *text = print(&s, 0);
     assert_non_null(strstr(text, "|  12  (the source is not here)"));
     assert_non_null(strstr(text, "| 999  (the source is not here)"));
     free(text);
     source_free(&s);
+}
+
+/* A unit that is nearly as busy as the schedulers is what they issue for. */
+static void what_limits(void **state) {
+    (void)state;
+    struct source s = {.elapsed = 150};
+    s.total.busy[SOURCE_FMA] = 91, s.total.busy[SOURCE_ISSUE] = 100;
+    assert_int_equal(attribution_limit(&s), SOURCE_FMA);
+    s.total.busy[SOURCE_FMA] = 89;
+    assert_int_equal(attribution_limit(&s), SOURCE_ISSUE);
+    s.elapsed = 201;
+    assert_int_equal(attribution_limit(&s), ATTRIBUTION_TIME);
+    s.elapsed = 0; /* nobody knows */
+    assert_int_equal(attribution_limit(&s), SOURCE_ISSUE);
 }
 
 static void write_file(char *path, size_t path_bytes, const char *name, const char *text) {
@@ -109,6 +162,9 @@ static int remove_folder(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_of_one_line_are_added),
+        cmocka_unit_test(inlined_code_counts_once),
+        cmocka_unit_test(one_file_by_two_paths),
+        cmocka_unit_test(what_limits),
         cmocka_unit_test(the_kernel_is_printed_whole_and_first),
         cmocka_unit_test(lines_without_their_source_are_still_printed),
     };

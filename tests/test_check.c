@@ -351,6 +351,83 @@ static void the_figures_are_their_definitions(void **state) {
 }
 
 /* The last element of each output, guard bands included, is compared between the runs. */
+/* Several faults of several kinds: each is counted, once and in its own place. */
+static void faults_are_counted(void **state) {
+    (void)state;
+    half *o[2];
+    float *lse[2];
+    for (int run = 0; run < 2; run++) {
+        o[run] = trial_o(&t, run), lse[run] = trial_lse(&t, run);
+        o[run][3 * 64] = o[run][3 * 64 + 1] = 0x7fff;
+        o[run][4 * 64 + 5] = 0x7c00;
+        lse[run][5] = NAN; /* 4 are not finite */
+        o[run][3 * 64 + 2] = o[run][6 * 64] = o[run][8 * 64] = o[run][8 * 64 + 1] =
+            CHECK_POISON_HALF;
+        check_poison_float(lse[run] + 6, 2); /* 6 were never written */
+    }
+    for (int i = 0; i < 3; i++) t.o[0][i] = 0;
+    for (int i = 0; i < 2; i++) t.lse[0][i] = t.lse[0][CHECK_GUARD + 280 + i] = 0;
+    t.q[CHECK_GUARD] ^= 1, t.k[CHECK_GUARD] ^= 1;
+    struct check_result r = trial_judge(&t);
+    assert_int_equal(r.non_finite, 4);
+    assert_int_equal(r.unwritten, 6);
+    assert_int_equal(r.guard_broken, 3 + 2 + 2);
+    assert_int_equal(r.inputs_changed, 2);
+    assert_int_equal(r.unequal, 3 + 4);
+    assert_int_equal(r.masked_wrong, 0);
+    assert_false(r.rmse_counts);
+}
+
+static void faults_of_masked_rows_are_counted(void **state) {
+    (void)state;
+    struct attention a = plain;
+    a.mask = MASK_CAUSAL_BOTTOM_RIGHT;
+    a.seqlen_k = 60;
+    trial_close(&t);
+    trial_open(&t, &a, "normal");
+    trial_answer(&t);
+    for (int i = 0; i < 3; i++) set(9 * 64 + i, 1);
+    for (int run = 0; run < 2; run++) trial_lse(&t, run)[9] = trial_lse(&t, run)[8] = 0;
+    struct check_result r = trial_judge(&t);
+    assert_int_equal(r.masked_wrong, 3 + 2);
+    assert_int_equal(r.non_finite, 0);
+}
+
+/* The answer is that of the first run; a row whose reference is not finite is not compared. */
+static void what_is_compared(void **state) {
+    (void)state;
+    half kept = trial_o(&t, 1)[7];
+    trial_o(&t, 1)[7] = half_from_float(1);
+    rejected("two runs of one problem differ in 1 elements");
+    trial_o(&t, 1)[7] = kept;
+    t.lse[1][0] = 0; /* the first word of all */
+    rejected("differ in 1 elements");
+    check_poison_float(&t.lse[1][0], 1);
+    t.reference.lse[0] = trial_lse(&t, 0)[0]; /* to the last bit */
+    accepted();
+    t.reference.o[0] = NAN;
+    assert_int_equal(trial_judge(&t).rows_checked, 4 * 70 - 1);
+}
+
+static void a_problem_of_one_row_is_checked(void **state) {
+    (void)state;
+    const struct attention one = {
+        .batch = 1, .heads = 1, .kv_heads = 1, .seqlen_q = 1, .seqlen_k = 4, .head_dim = 64};
+    trial_close(&t);
+    trial_open(&t, &one, "normal");
+    rejected("65 output elements were never written");
+    trial_answer(&t);
+    accepted();
+    const double kept = t.reference.o[0];
+    t.reference.o[0] = NAN;
+    rejected("no finite row");
+    t.reference.o[0] = kept;
+    struct reference full = t.reference;
+    t.reference.n_rows = 0;
+    rejected("the reference has no rows");
+    t.reference = full;
+}
+
 static void runs_are_compared_to_the_end(void **state) {
     (void)state;
     half *o = t.o[1] + 2 * CHECK_GUARD + 4 * 70 * 64 - 1, kept = *o;
@@ -406,6 +483,10 @@ int main(void) {
         TEST(the_reference_is_the_definition),
         TEST(the_figures_are_their_definitions),
         TEST(runs_are_compared_to_the_end),
+        TEST(faults_are_counted),
+        TEST(faults_of_masked_rows_are_counted),
+        TEST(what_is_compared),
+        TEST(a_problem_of_one_row_is_checked),
         cmocka_unit_test(hashes_tell_buffers_apart),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);

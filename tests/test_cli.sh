@@ -26,6 +26,8 @@ check "the groups are listed" "$stage1" --list-counters
 check "help" "$stage1" --help
 check "version" "$stage1" --version
 
+check "--early: copies that are waited for" "$build/stage-3" --device emu --early --seqlen 128 --heads 1 --no-time --counters none --quiet
+
 # ---- The device
 status "no driver" 77 "$stage1" --device cuda
 status "no GPU behind the driver" 77 fake FAKE_CUDA_DEVICES=0 --device cuda
@@ -110,6 +112,7 @@ right() { # PATTERN OPTIONS...: exits with 0, says nothing on stderr, stdout has
         grep -Eq -- "$pattern" "$tap_dir/right" || { cat "$tap_dir/right" "$tap_dir/said"; false; }
 }
 check "check and time" right '^time +median +10 +us +event'
+check "the SMs' own clock" right '^time +clock +1234 +MHz +clock64'
 check "no time line with --no-time" right 'verdict +PASS' --no-time
 check "cold" right 'cold L2' --l2 cold
 check "CSV" right '^1-scalar,B1 H2 Sq33 Sk65 D64,fake GPU,time,median,10,us,event' --csv
@@ -136,7 +139,7 @@ check "records are JSON" bash -c "build=$build; . tests/fake.sh
     [ \$(wc -l < $dir/r.jsonl) -eq 2 ] && python3 -c '
 import json
 a, b = [json.loads(line) for line in open(\"$dir/r.jsonl\")]
-assert a[\"schema\"] == \"attnlab-1.0\" and a[\"stage\"] == \"1-scalar\"
+assert a[\"schema\"] == \"attnlab-1.1\" and a[\"stage\"] == \"1-scalar\"
 assert a[\"check\"][\"passed\"]
 assert a[\"samples\"][\"median_us\"] > 0 and b[\"problem\"][\"mask\"] == \"bottom-right\"'"
 
@@ -202,7 +205,14 @@ if [ -x "$build/stage-2" ]; then
 fi
 if [ -x "$build/stage-6" ]; then
     check "--fallback from stage 6 on Ada" fell_back 6 4 FAKE_CUDA_CC=89
+    explain() { "$build/stage-6" --device emu --explain --csv --heads 12 --seqlen 2304 "$@" > "$tap_dir/choices"; }
+    check "--explain" explain
+    check "the best of them comes first" awk -F, 'NR > 2 && $2 < last {bad = 1} {last = $2} END {exit bad || NR < 5}' "$tap_dir/choices"
+    check "12 heads of 2304 queries fill a chip by parts" grep -q '^0,.*d64-parts' "$tap_dir/choices"
+    status "a choice that there is not" 2 "$build/stage-6" --device emu --seqlen 64 --choice 99
 fi
+status "a stage with one way has nothing to explain" 2 "$build/stage-1" --device emu --explain
+status "nor to choose" 2 "$build/stage-1" --device emu --seqlen 16 --heads 1 --choice 1
 status "nothing to fall back to" 3 bash -c "build=$build; . tests/fake.sh
     fake_bare --head-dim 264 --fallback 2>&1 | tail -n 1 >&2; exit \${PIPESTATUS[0]}"
 tap_done

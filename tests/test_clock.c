@@ -2,7 +2,9 @@
 #include "test.h"
 
 #include "emulator/timing/sm.h"
+#include "emulator/timing/tail.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +43,7 @@ static enum sass_status fake_step(struct sass_warp *w, struct sass_effect *e) {
         e->waits = w->waits = true;
         e->deferred = true;
         e->n_events = 1;
-        e->event[0] = (struct sass_event){.kind = SASS_EVENT_BAR, .cta = w->cta};
+        e->event[0] = (struct sass_event){.kind = SASS_EVENT_BAR, .cta = w->cta, .waits = true};
     }
     return SASS_ISSUED;
 }
@@ -91,7 +93,7 @@ static int read_chip(void **state) {
     (void)state;
     const char *why = timing_chip_read("chips/h200.txt", &chip);
     if (why) print_message("%s\n", why);
-    chip.icache_l0_bytes = 0; /* but where a test is about it */
+    chip.icache_l0_bytes = chip.cta_start = 0; /* but where a test is about it */
     n_inst = 0;
     wavefronts_each = 1;
     return why != NULL;
@@ -267,6 +269,64 @@ static void taken_branches_cost(void **state) {
     assert_int_equal(cycles(1), 100 * (5 + (uint64_t)chip.branch_penalty) + 1);
 }
 
+/* ---- Two CTAs on an SM --------------------------------------------------------------------------- */
+
+static uint64_t end_of_cta[2];
+static void note_end(void *user, struct machine *m, struct sm_cta *cta) {
+    const struct sass_cta *both = user;
+    end_of_cta[cta->cta - both] = m->now;
+}
+
+static void the_elder_cta_comes_first(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
+    struct sass_cta both[2] = {{.n_warps = 1}, {.n_warps = 1}};
+    struct machine m;
+    assert_null(machine_open(&m, &chip, &front, &k, 1));
+    m.ended = note_end;
+    m.user = both;
+    for (int i = 0; i < 2; i++) {
+        both[i].warp[0] = (struct sass_warp){.cta = &both[i]};
+        machine_place(&m, 0, &both[i], 1, (uint64_t)i);
+    }
+    machine_run(&m);
+    assert_null(m.why);
+    machine_close(&m);
+    assert_true(end_of_cta[0] < 620);                          /* 100 x 6, as if it were alone */
+    assert_true(end_of_cta[1] > 1190 && end_of_cta[1] < 1220); /* what the pipe has left */
+}
+
+/* ---- The end of a launch ----------------------------------------------------------------------- */
+
+static double end_of(uint64_t n, uint64_t places, double alone) {
+    double cycles[1000];
+    struct tail t = {.cycles = cycles, .n = n, .places = places, .resident = 3, .stride = 1};
+    for (uint64_t i = 0; i < n; i++) cycles[i] = 300;
+    t.launch = 10;
+    t.speed[1] = alone;
+    t.speed[2] = alone > 1 ? 1.5 : 1;
+    t.speed[3] = 1;
+    return tail_end(&t);
+}
+
+static void few_left_run_faster(void **state) {
+    (void)state;
+    assert_true(fabs(end_of(396, 132, 3) - 300) < 1e-9); /* every seat taken once */
+    assert_true(fabs(end_of(400, 132, 1) - 610) < 1e-9); /* four more, as slow as the others */
+    assert_true(fabs(end_of(400, 132, 3) - 300 - 310.0 / 3) < 1e-9); /* alone on their SMs */
+    assert_true(fabs(end_of(132, 132, 3) - 100) < 1e-9);
+    assert_true(fabs(end_of(133, 132, 3) - 200) < 1e-9); /* two that share an SM */
+}
+
+static void what_was_not_simulated_is_like_its_neighbour(void **state) {
+    (void)state;
+    double cycles[7] = {0, 5, 0, 0, 0, 9, 0}, filled[7] = {5, 5, 5, 5, 9, 9, 9};
+    tail_fill(cycles, 7);
+    for (int i = 0; i < 7; i++) assert_true(cycles[i] == filled[i]);
+}
+
 static void file_is_checked(void **state) {
     (void)state;
     struct timing_chip c;
@@ -299,6 +359,9 @@ int main(void) {
         cmocka_unit_test_setup(turns_are_fair_behind_a_stall, read_chip),
         cmocka_unit_test_setup(barrier_waits_for_the_last, read_chip),
         cmocka_unit_test_setup(taken_branches_cost, read_chip),
+        cmocka_unit_test_setup(the_elder_cta_comes_first, read_chip),
+        cmocka_unit_test(few_left_run_faster),
+        cmocka_unit_test(what_was_not_simulated_is_like_its_neighbour),
         cmocka_unit_test(file_is_checked),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,6 +1,7 @@
 /* What the emulator must object to, and what it must not: planted races, wild pointers,
  * uninitialised bytes, deadlocks, divergence, unknown instructions; and what it counts. */
 #include "emu.h"
+#include "common/base/reason.h"
 #include "common/device/emu_counters.h"
 #include "test.h"
 
@@ -130,6 +131,31 @@ static void test_races(void **state) {
                      "%r8;"); /* its own */
     expect_clean(64, "add.s32 %r7, %r5, %r0; add.s32 %r7, %r7, %r0; cvt.u16.u32 %h1, %r0; "
                      "st.shared.u16 [%r7], %h1;"); /* halves of a word */
+    /* four lanes have a byte each of one word, and no __syncwarp: its own byte anyone may read, the
+     * word nobody */
+    const char *bytes = "setp.ge.u32 %p1, %r0, 4; @%p1 bra DONE; add.s32 %r7, %r5, %r0;"
+                        "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r7], %h1;";
+    char body[512];
+    snprintf(body, sizeof body, "%s ld.shared.u8 %%h2, [%%r7]; DONE:", bytes);
+    expect_clean(32, body);
+    snprintf(
+        body, sizeof body,
+        "%s setp.ne.u32 %%p2, %%r0, 2; @%%p2 bra DONE; ld.shared.u8 %%h2, [%%r7]; DONE:", bytes);
+    expect_clean(32, body);
+    snprintf(
+        body, sizeof body,
+        "%s setp.ne.u32 %%p2, %%r0, 2; @%%p2 bra DONE; ld.shared.u32 %%r8, [%%r5]; DONE:", bytes);
+    expect("__syncwarp", 32, body);
+    /* one lane writes a word that all read, and again: each needs a __syncwarp */
+    const char *first = "setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.u32 [%r5], %r0;";
+    snprintf(body, sizeof body, "%s ld.shared.u32 %%r8, [%%r5];", first);
+    expect("a lane reads shared 0x0, which another lane of the warp wrote", 32, body);
+    snprintf(body, sizeof body, "%s bar.warp.sync -1; ld.shared.u32 %%r8, [%%r5];", first);
+    expect_clean(32, body);
+    snprintf(body, sizeof body,
+             "%s bar.warp.sync -1; ld.shared.u32 %%r8, [%%r5]; @%%p1 st.shared.u32 [%%r5], %%r8;",
+             first);
+    expect("a lane writes shared 0x0, which another lane of the warp read", 32, body);
     /* meant to meet */
     expect_clean(64, "st.volatile.shared.u32 [%r5], %r0; ld.volatile.shared.u32 %r8, [%r5];");
     /* producer and consumer by bar.arrive and bar.sync */
@@ -154,6 +180,78 @@ static void test_bounds(void **state) {
     expect_clean(32, "ld.global.u32 %r8, [%rd51+896]; st.shared.u32 [%r6+3968], %r8;");
 }
 
+/* Allocations lie far apart, however many there are; parameters and constants stay as they are. */
+static void test_memory(void **state) {
+    struct emu_memory *m;
+    uint64_t a, b, first = 0;
+    (void)state;
+    assert_fine(emu_memory_open(&m));
+    assert_fine(emu_memory_alloc(m, 100, &a));
+    assert_fine(emu_memory_alloc(m, 100, &b));
+    assert_true(b - a >= 1ull << 30);
+    assert_null(emu_memory_at(m, a + 100, 1));
+    assert_null(emu_memory_at(m, a + (b - a) / 2, 1));
+    for (int n = 0; n < 100000; n++) { /* none is handed out twice */
+        assert_fine(emu_memory_alloc(m, 5000, &a));
+        assert_true(a > first);
+        first = a;
+        emu_memory_free(m, a);
+    }
+    emu_memory_close(m);
+    expect("4096 bytes past the end of an allocation of 1024", 32,
+           "ld.global.u32 %r8, [%rd0+5120];");
+    expect("are not allocated", 32,
+           "mul.wide.u32 %rd5, %r0, 33554432; add.s64 %rd5, %rd5, %rd0;"
+           "ld.global.u32 %r8, [%rd5];");
+#define WRITE(declare, space, name)                                                                \
+    ".version 9.0\n.target sm_90a\n.address_size 64\n" declare                                     \
+    ".visible .entry test(.param .u64 p) { .reg .b64 %rd<3>; .reg .b32 %r0; mov.b64 %rd1, " name   \
+    ";"                                                                                            \
+    "cvta." space ".u64 %rd2, %rd1; ld.u32 %r0, [%rd2]; st.u32 [%rd2], 7; ret; }"
+    static const char *const texts[] = {WRITE("", "param", "p"),
+                                        WRITE(".const .b32 c[4];", "const", "c")};
+    for (int n = 0; n < 2; n++) {
+        assert_fine(emu_test_run(&t, texts[n], "test", 1, 32, 0, 1, (void *[]){words},
+                                 (size_t[]){sizeof words}));
+        assert_non_null(emu_test_report(&t, "cannot be written"));
+    }
+}
+
+/* Out of one shared array into its neighbour; `tile` has 4096 bytes and is the first. */
+static void outside(const char *wanted, const char *body) {
+    char text[2048];
+    snprintf(text, sizeof text, "mov.u32 %%r5, tile; shl.b32 %%r6, %%r0, 2; %s", body);
+    assert_fine(emu_test_run(&t,
+                             emu_test_kernel(1,
+                                             ".shared .align 16 .b8 tile[4096];"
+                                             ".shared .align 16 .b8 _ZZ4testPfE4next[4096];",
+                                             text),
+                             "test", 1, 32, 0, 1, (void *[]){words}, (size_t[]){sizeof words}));
+    if (wanted && !emu_test_report(&t, wanted)) fail_msg("no '%s' for %s", wanted, body);
+    if (!wanted && emu_result_reports(t.result))
+        fail_msg("%s reports %s", body, emu_result_report(t.result, 0));
+}
+
+static void test_arrays(void **state) {
+    (void)state;
+#define NEXT "mov.u32 %r7, _ZZ4testPfE4next; add.s32 %r7, %r7, %r6;"
+    outside("4 bytes past the end of tile, a shared array of 4096 bytes at 0x0",
+            "add.s32 %r7, %r5, %r6; st.shared.u32 [%r7+3972], %r0;");
+    outside("128 bytes before next, a shared array of 4096 bytes at 0x1000",
+            NEXT "st.shared.u32 [%r7+-128], %r0;");
+    outside("128 bytes before next", /* a loop's pointer; generic addresses */
+            NEXT "add.s32 %r7, %r7, 128; mov.u32 %r8, 0; L: add.s32 %r7, %r7, -128;"
+                 "cvt.u64.u32 %rd5, %r7; cvta.shared.u64 %rd5, %rd5; st.u32 [%rd5], %r0;"
+                 "add.s32 %r8, %r8, 1; setp.lt.s32 %p1, %r8, 2; @%p1 bra L;");
+    outside("16 bytes past the end of tile", "st.shared.u32 [tile+4108], %r0;");
+    outside(NULL, "add.s32 %r7, %r5, %r6; st.shared.u32 [%r7+3968], %r0;");
+    outside(NULL, NEXT "st.shared.u32 [%r7], %r0; st.shared.u32 [%r7+3968], %r0;");
+    /* one of two arrays, and an address that was computed from nothing known */
+    outside(NULL, NEXT "setp.eq.u32 %p1, %r0, %r0; selp.b32 %r8, %r7, %r5, %p1;"
+                       "st.shared.u32 [%r8], %r0; mad.lo.u32 %r9, %r0, 4, 4096;"
+                       "st.shared.u32 [%r9], %r0;");
+}
+
 static void test_uninitialised(void **state) {
     (void)state;
     expect("uninitialised", 32,
@@ -167,12 +265,42 @@ static void test_uninitialised(void **state) {
            "setp.lt.u32 %p1, %r0, 16; @%p1 st.shared.u32 [%r6], %r0; bar.warp.sync -1; "
            "ld.shared.u32 %r8, [%r6];"
            "shfl.sync.bfly.b32 %r9, %r8, 16, 31, -1; @%p1 st.global.u32 [%rd51], %r9;");
+    /* through shared memory, which keeps what it is */
+    expect("uninitialised", 32,
+           "ld.shared.u32 %r8, [%r6]; st.shared.u32 [%r6+2048], %r8; ld.shared.u32 %r9, "
+           "[%r6+2048]; st.global.u32 [%rd51], %r9;");
+    expect_clean(32, "ld.shared.u32 %r8, [%r6]; st.shared.u32 [%r6+2048], %r8; bar.warp.sync -1; "
+                     "st.shared.u32 [%r6+2048], %r0; ld.shared.u32 %r9, [%r6+2048];"
+                     "st.global.u32 [%rd51], %r9;");
+    /* of a pair, the half that it was */
+#define PAIR(a, b)                                                                                 \
+    "ld.shared.u32 %r8, [%r6]; mad.lo.u32 %r7, %r0, 8, 2048; st.shared.v2.u32 [%r7], {" a ", " b   \
+    "}; ld.shared.u32 %r9, [%r7+4]; st.global.u32 [%rd51], %r9;"
+    expect("uninitialised", 32, PAIR("%r0", "%r8"));
+    expect_clean(32, PAIR("%r8", "%r0"));
     /* read and thrown away: what padding does */
     expect_clean(32, "ld.shared.u32 %r8, [%r6]; setp.lt.u32 %p1, %r0, 99; selp.b32 %r8, 5, %r8, "
                      "%p1; st.global.u32 [%rd51], %r8;");
     expect_clean(32, "setp.lt.u32 %p1, %r0, 16; @%p1 st.shared.u32 [%r6], %r0; bar.warp.sync -1; "
                      "ld.shared.u32 %r8, [%r6];"
                      "shfl.sync.bfly.b32 %r9, %r8, 1, 31, -1; @%p1 st.global.u32 [%rd51], %r9;");
+}
+
+/* Lanes whose mask names others that stand elsewhere for good. */
+static void test_missing_lanes(void **state) {
+    (void)state;
+#define HALVES(a, b)                                                                               \
+    "setp.lt.u32 %p1, %r0, 16; @%p1 bra A; " b "; bra B; A: " a "; B: bar.warp.sync -1;"
+#define SHUFFLE(mask) "shfl.sync.bfly.b32 %r8, %r0, 1, 31, " mask
+    expect("lanes 0000ffff wait for lanes that never come", 32,
+           HALVES(SHUFFLE("-1"), SHUFFLE("-1")));
+    assert_int_equal(emu_result_reports(t.result), 1);
+    expect("wait for lanes that never come", 32,
+           HALVES("vote.sync.any.pred %p2, %p1, -1", "mov.u32 %r8, 0"));
+    expect("wait for lanes that never come", 32, HALVES("bar.warp.sync -1", SHUFFLE("-65536")));
+    expect_clean(32, HALVES(SHUFFLE("65535"), SHUFFLE("-65536")));
+    /* those that have exited are not waited for */
+    expect_clean(32, "setp.lt.u32 %p1, %r0, 16; @!%p1 ret; " SHUFFLE("-1") ";");
 }
 
 static void test_barriers(void **state) {
@@ -200,18 +328,47 @@ static void test_barriers(void **state) {
 
 /* ---- Refusals -------------------------------------------------------------------------------- */
 
+/* The module, or what is wrong with its kernel k. */
 static void refuse(const char *why, const char *text) {
     struct emu_module *m = NULL;
-    assert_reason(emu_module_open(t.memory, text, strlen(text), "k.ptx", &m), why);
-    assert_null(m);
+    const char *said = emu_module_open(t.memory, text, strlen(text), "k.ptx", &m);
+    assert_reason(said ? said : emu_kernel_refused(emu_module_kernel(m, "k")), why);
+    emu_module_close(m);
+}
+
+/* What one kernel lacks is said all at once, and keeps no other from running. */
+static void test_refused_kernel(void **state) {
+    static const char text[] =
+        ".version 9.0\n.target sm_90a\n.address_size 64\n"
+        ".visible .entry bad(.param .u64 p) {\n.reg .f32 %f<4>; .reg .b64 %rd<4>; .reg .b32 "
+        "%r<2>;\n"
+        "{ .reg .pred %p1; add.f99 %f1, %f2;\n@%p1 bra NOWHERE; }\n.loc 1 42 7\n"
+        "tex.9d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd1, {%r0}];\nadd.f99 %f1, %f2;\n"
+        "tcgen05.fence::before_thread_sync;\nadd.s32 %r0, %r1, %rd0;\n}\n"
+        ".visible .entry good(.param .u64 p) { .reg .b64 %rd<2>; ld.param.u64 %rd1, [p];\n"
+        "st.global.u32 [%rd1], 7; ret; }\n";
+    (void)state;
+    const char *why =
+        emu_test_run(&t, text, "bad", 1, 32, 0, 1, (void *[]){words}, (size_t[]){sizeof words});
+    assert_reason(why, "kernel bad of test.ptx cannot run here: the emulator does not know add.f99 "
+                       "(PTX line 6, 2 times), tex.9d");
+    assert_reason(why, "label NOWHERE is not defined");
+    assert_reason(why, "tex.9d.v4.f32.s32 (line 42, PTX line 9), tcgen05.fence::before_thread_sync "
+                       "(line 42, PTX line 11), operand 3 of add.s32 has the wrong width");
+    assert_reason(why, "; compile for compute_90a");
+    assert_int_equal(reason_status(why, STATUS_RIGHT), STATUS_UNSUPPORTED);
+    assert_fine(
+        emu_test_run(&t, text, "good", 1, 32, 0, 1, (void *[]){words}, (size_t[]){sizeof words}));
+    assert_int_equal(words[0], 7);
 }
 
 static void test_refusals(void **state) {
     (void)state;
 #define HEAD ".version 9.0\n.target sm_90a\n.address_size 64\n"
-    refuse("does not know the instruction fma.rn.f99",
+    refuse("does not know fma.rn.f99",
            HEAD ".entry k() {\n.reg .f32 %f<4>;\n.loc 1 42 7\nfma.rn.f99 %f1, %f2, %f3;\n}");
-    refuse("PTX line 7, source line 42, kernel k",
+    refuse("kernel k of k.ptx cannot run here: the emulator does not know fma.rn.f99 (line 42, PTX "
+           "line 7)",
            HEAD ".entry k() {\n.reg .f32 %f<4>;\n.loc 1 42 7\nfma.rn.f99 %f1, %f2, %f3;\n}");
     refuse("is not declared", HEAD ".entry k() { .reg .b32 %r<4>; add.s32 %r1, %r2, %r9; }");
     refuse("wrong width",
@@ -220,7 +377,10 @@ static void test_refusals(void **state) {
            HEAD ".entry k() { .reg .b32 %r<4>; selp.b32 %r1, %r2, %r3, %r0; }");
     refuse("what is no register", HEAD ".entry k() { .reg .b32 %r<4>; add.s32 5, %r2, %r3; }");
     refuse("label NOWHERE is not defined", HEAD ".entry k() { bra NOWHERE; }");
-    refuse("must be inlined", HEAD ".func f() { ret; }\n.entry k() { call.uni f; }");
+    refuse("does not define it", HEAD ".extern .func f();\n.entry k() { call.uni f; }");
+    refuse("is no function", HEAD ".entry k() { .reg .b32 %r<2>; call.uni %r1; }");
+    refuse("k.ptx cannot run here: the emulator does not know fma.rn.f99",
+           HEAD ".func f() { fma.rn.f99 %f1, %f2, %f3; ret; }\n.entry k() { call.uni f; }");
     refuse("does not end", HEAD ".entry k() { ret;");
     refuse("expected ','", HEAD ".entry k() { .reg .b32 %r<4>; add.s32 %r1, %r2; }");
     refuse("not understood", HEAD ".entry k() { .reg .b32 %r<4>; add.s32 %r1, %r2, %r3, %r0; }");
@@ -228,6 +388,58 @@ static void test_refusals(void **state) {
     refuse("too large", HEAD ".shared .b64 x[536870912]; .entry k() { ret; }"); /* 4 GiB */
     refuse("register count", HEAD ".entry k() { .reg .b32 %r<99999999>; }");
     refuse("is not understood", HEAD "rubbish");
+    refuse("need registers of 64 bits",
+           HEAD ".entry k() { .reg .b32 %r<4>; mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 "
+                "{%r0,%r1}, {%r2}, {%r3}, {%r0,%r1}; }");
+    refuse("another number of registers", HEAD
+           ".entry k() { .reg .b32 %r<9>; wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 "
+           "{%r1, %r2}, {%r1, %r2}, {%r1, %r2}, {%r1, %r2}; }");
+    refuse("another number of registers",
+           HEAD ".entry k() { .reg .b32 %r<9>; .reg .b64 %rd<2>; wmma.store.d.sync.aligned.row."
+                "m16n16k16.f32 [%rd1], {%r1}, %r2; }");
+    refuse("not those of its vector",
+           HEAD ".entry k() { .reg .b32 %r<9>; .reg .b64 %rd<2>; st.async.shared::cluster."
+                "mbarrier::complete_tx::bytes.b32 [%r1], {%r1, %r2, %r3, %r4, %r5}, [%r2]; }");
+    refuse("not those of its vector",
+           HEAD ".entry k() { .reg .b32 %r<9>; .reg .b64 %rd<2>; st.async.shared::cluster."
+                "mbarrier::complete_tx::bytes.b64 [%r1], %r1, [%r2]; }");
+}
+
+/* Registers that do not fit what an instruction moves: read or written beyond their rows, once. */
+static void test_widths(void **state) {
+    (void)state;
+    static const char *const wrong[][2] = {
+        {"narrower than its type", "cvt.f64.s16 %r1, %r2;"},
+        {"narrower than its type", "cvt.rzi.u64.f64 %r1, 1;"},
+        {"narrower than its type", "cvt.rzi.u32.f64 %r1, %r2;"},
+        {"narrower than its type", "cvt.rn.f32.s32 %r1, %p1;"},
+        {"wrong width", "atom.shared.add.u64 %r1, [%r2], %r3;"},
+        {"wrong width", "red.shared.add.u64 [%r2], %r3;"},
+        {"different widths", "st.shared.v2.b64 [%r1], {%r2, %rd1};"},
+        {"does not fit the vector", "st.shared.v4.b64 [%r1], {%rd1, %rd1, %rd2, %rd1};"},
+        {"does not fit the vector", "ld.shared.v4.b64 {%rd1, %rd2, %rd3, %rd3}, [%r1];"},
+        {"a predicate or number in a group", "st.shared.b32 [%r1], %p1;"},
+    };
+    for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 HEAD ".entry k() { .reg .b32 %%r<4>; .reg .b64 %%rd<4>; .reg .pred %%p<2>; %s }",
+                 wrong[n][1]);
+        refuse(wrong[n][0], text);
+    }
+    run(1, "mov.u64 %rd9, 5; st.shared.u64 [%r5], %rd9; bar.sync 0;\n"
+           "atom.shared.add.u64 %rd9, [%r5], -7; ld.shared.u64 %rd9, [%r5];\n"
+           "st.global.u64 [%rd0], %rd9;");
+    assert_int_equal(words[0], (unsigned)-2);
+    assert_int_equal(words[1], (unsigned)-1); /* a number is as wide as its type */
+}
+
+/* Fences and waits of a kernel that has no product do nothing; offsets are added as addresses. */
+static void test_nothing_to_wait_for(void **state) {
+    (void)state;
+    expect_clean(128, "wgmma.fence.sync.aligned; wgmma.commit_group.sync.aligned;\n"
+                      "wgmma.wait_group.sync.aligned 0;");
+    expect("out of bounds", 32, "ld.global.u32 %r8, [%rd51+0x7ffffffffffffff8];");
 }
 
 /* Inline assembly as nvcc leaves it: scopes, labels that repeat, names that hide others,
@@ -282,6 +494,31 @@ static double counted(const char *name) {
         if (!strcmp(c.counter[i].name, name)) value = c.counter[i].value;
     counters_free(&c);
     return value;
+}
+
+static void counts_of(const char *body) {
+    assert_fine(emu_test_run(&t, emu_test_kernel(0, "", body), "test", 1, 32, 0, 0, NULL, NULL));
+}
+
+static void same(double value, double expected) {
+    assert_true(value > expected - 1e-12 && value < expected + 1e-12);
+}
+
+/* Least cycles of an SM: of one warp on a chip of 132 SMs. */
+static void test_bounds_by_unit(void **state) {
+    (void)state;
+    counts_of("cvt.rn.f32.u32 %f0, %r0; ex2.approx.f32 %f1, %f0; ex2.approx.f32 %f2, %f1;"
+              "fma.rn.f32 %f3, %f1, %f2, %f1;");
+    same(counted("bound.tensor"), 0);
+    same(counted("bound.mufu"), 2 * 32 / 16. / 132);
+    same(counted("bound.fma"), 32 / 128. / 132);
+    same(counted("bound.shared"), 0);
+    same(counted("bound.issue"), counted("instructions") / 4 / 132);
+    same(counted("bound.largest"), counted("bound.mufu"));
+    same(counted("bound.tensor_share"), 0);
+    counts_of("exit;"); /* less than a cycle */
+    assert_true(counted("instructions") < 4);
+    same(counted("bound.largest"), counted("bound.issue"));
 }
 
 /* Like run(), but keeps the counts: the module must live as long as they do. */
@@ -513,15 +750,18 @@ static void test_long_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printf),        cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_races),         cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_uninitialised), cmocka_unit_test(test_barriers),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_scopes),
-        cmocka_unit_test(test_launches),      cmocka_unit_test(test_wavefronts),
-        cmocka_unit_test(test_copies),        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_schedules),     cmocka_unit_test(test_short_copies),
-        cmocka_unit_test(test_octal_numbers), cmocka_unit_test(test_pairs_compared),
-        cmocka_unit_test(test_long_blocks)};
+        cmocka_unit_test(test_printf),         cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_races),          cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_bounds_by_unit), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_arrays),         cmocka_unit_test(test_missing_lanes),
+        cmocka_unit_test(test_uninitialised),  cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_scopes),
+        cmocka_unit_test(test_launches),       cmocka_unit_test(test_wavefronts),
+        cmocka_unit_test(test_copies),         cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_schedules),      cmocka_unit_test(test_short_copies),
+        cmocka_unit_test(test_octal_numbers),  cmocka_unit_test(test_pairs_compared),
+        cmocka_unit_test(test_long_blocks),    cmocka_unit_test(test_nothing_to_wait_for),
+        cmocka_unit_test(test_widths),         cmocka_unit_test(test_refused_kernel)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     emu_test_close(&t);

@@ -156,14 +156,14 @@ static void test_places(void **state) {
     static const struct shape shape = {{4, 6, 2}, {2, 3, 1}, 32};
     /* one word for each block of the 4 x 6 x 2 grid: digits of all special registers of its
      * place */
+#define MY_WORD                                                                                    \
+    "mov.u32 %r30, %ctaid.y; mov.u32 %r31, %ctaid.z; mad.lo.s32 %r30, %r31, 6, %r30;"              \
+    "mad.lo.s32 %r30, %r30, 4, %r10; mul.wide.u32 %rd5, %r30, 4; add.s64 %rd5, %rd5, %rd0;"
 #define DIGIT(name) "mov.u32 %r20, " name "; mad.lo.s32 %r21, %r21, 8, %r20;"
-    expect_clean(&shape,
-                 "mov.u32 %r30, %ctaid.y; mov.u32 %r31, %ctaid.z; mad.lo.s32 %r30, %r31, 6, %r30;"
-                 "mad.lo.s32 %r30, %r30, 4, %r10; mul.wide.u32 %rd5, %r30, 4; add.s64 %rd5, %rd5, "
-                 "%rd0; mov.u32 %r21, 0;" DIGIT("%clusterid.x") DIGIT("%clusterid.y")
-                     DIGIT("%clusterid.z") DIGIT("%cluster_ctaid.x") DIGIT("%cluster_ctaid.y")
-                         DIGIT("%cluster_ctaid.z")
-                             DIGIT("%cluster_ctarank") "@%p0 st.global.u32 [%rd5], %r21;");
+    expect_clean(&shape, MY_WORD "mov.u32 %r21, 0;" DIGIT("%clusterid.x") DIGIT("%clusterid.y")
+                             DIGIT("%clusterid.z") DIGIT("%cluster_ctaid.x")
+                                 DIGIT("%cluster_ctaid.y") DIGIT("%cluster_ctaid.z")
+                                     DIGIT("%cluster_ctarank") "@%p0 st.global.u32 [%rd5], %r21;");
     for (unsigned z = 0; z < 2; z++)
         for (unsigned y = 0; y < 6; y++)
             for (unsigned x = 0; x < 4; x++) {
@@ -172,11 +172,11 @@ static void test_places(void **state) {
                 assert_int_equal(words[(z * 6 + y) * 4 + x], all);
             }
     expect_clean(
-        &shape,
+        &shape, MY_WORD
         "mov.u32 %r21, 0;" DIGIT("%nclusterid.x") DIGIT("%nclusterid.y") DIGIT("%nclusterid.z")
             DIGIT("%cluster_nctaid.x") DIGIT("%cluster_nctaid.y") DIGIT("%cluster_nctaid.z")
                 DIGIT("%cluster_nctarank") "mov.pred %p5, %is_explicit_cluster; @!%p5 mov.u32 "
-                                           "%r21, 0; @%p0 st.global.u32 [%rd0], %r21;");
+                                           "%r21, 0; @%p0 st.global.u32 [%rd5], %r21;");
     assert_int_equal(words[0], 02222316);
 }
 

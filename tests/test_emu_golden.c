@@ -2,6 +2,7 @@
  * matrix and asynchronous instructions, on random and nasty operands, bit for bit. */
 #include "test.h"
 
+#include "emulator/core/state.h"
 #include "emulator/emulator.h"
 #include "common/device/emu_counters.h"
 #include "golden/forms.h"
@@ -48,6 +49,12 @@ static unsigned char *run(const struct golden_form *f, const struct emu_options 
         memcpy(m.extent, f->map.extent, sizeof m.extent);
         memcpy(m.stride, f->map.stride, sizeof m.stride);
         memcpy(m.box, f->map.box, sizeof m.box);
+        m.im2col = f->map.im2col;
+        memcpy(m.lower, f->map.lower, sizeof m.lower);
+        memcpy(m.upper, f->map.upper, sizeof m.upper);
+        static const enum emu_type types[2][9] = {{[2] = EMU_F16, [4] = EMU_F32, [8] = EMU_F64},
+                                                  {[4] = EMU_U32, [8] = EMU_U64}};
+        m.type = types[f->map.is_integer][f->map.element_bytes];
         *why = tensormap_encode(&m, map);
         g.n_args = 3;
     }
@@ -191,16 +198,6 @@ struct wave_count {
     double wavefronts, ideal, sectors;
 };
 
-static const char *count_line(void *arg, const struct emu_line *l) {
-    struct wave_count *c = arg;
-    if (strncmp(l->opcode, c->opcode, c->n) || l->opcode[c->n]) return NULL;
-    if (!strncmp(l->opcode, "st.global", 9) && c->sectors > 0) return NULL; /* the probe's result */
-    c->wavefronts = l->wavefronts;
-    c->ideal = l->wavefronts_ideal;
-    c->sectors = l->sectors;
-    return NULL;
-}
-
 static struct wave_count run_wave(const struct golden_wave *w) {
     char text[8192];
     uint64_t in, out;
@@ -222,7 +219,13 @@ static struct wave_count run_wave(const struct golden_wave *w) {
         emu_launch(memory, emu_module_kernel(module, "golden"), &g, chip_find("h200"), &o, result));
     const char *opcode = w->op[0] == '@' ? strchr(w->op, ' ') + 1 : w->op;
     struct wave_count c = {.opcode = opcode, .n = strcspn(opcode, " ")};
-    assert_fine(emu_lines(result, count_line, &c));
+    for (struct emu_counted at = {0}; emu_result_next(result, &at);) {
+        if (strncmp(at.inst->opcode, c.opcode, c.n) || at.inst->opcode[c.n]) continue;
+        if (at.inst->class == EMU_ST_GLOBAL && c.sectors > 0) continue; /* the probe's result */
+        c.wavefronts = (double)at.count->wavefronts;
+        c.ideal = (double)at.count->wavefronts_ideal;
+        c.sectors = (double)at.count->sectors;
+    }
     emu_module_close(module);
     emu_memory_free(memory, in);
     emu_memory_free(memory, out);
@@ -321,7 +324,7 @@ static void traffic_between_blocks(void **state) {
 int main(void) {
     static const char *const families[] = {"mma",       "wmma",  "ldmatrix", "stmatrix",
                                            "movmatrix", "cp",    "bulk",     "op",
-                                           "tma",       "wgmma", "cluster"};
+                                           "tma",       "wgmma", "cluster",  "sparse"};
     struct CMUnitTest tests[sizeof families / sizeof *families + 2] = {
         cmocka_unit_test(wavefronts_and_sectors), cmocka_unit_test(traffic_between_blocks)};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)

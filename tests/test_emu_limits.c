@@ -14,9 +14,11 @@
 
 static uint32_t words[256];
 
-/* Warp 0 polls a word that nobody writes, in source lines 7 and 8; the others wait at line 9. */
+/* Warp 0 polls a word that nobody writes, in source lines 7 and 8; the others wait at line 9. That
+ * it reads the clock keeps the emulator from knowing that it will never end. */
 static const char spin[] = ".loc 1 6 1\nsetp.ge.u32 %p1, %r0, 32; @%p1 bra MEET;\n"
                            "LOOP:\n.loc 1 7 1\nld.volatile.global.u32 %r1, [%rd0];\n"
+                           "mov.u32 %r2, %clock;\n"
                            ".loc 1 8 1\nsetp.eq.s32 %p2, %r1, 0; @%p2 bra LOOP;\n"
                            "MEET:\n.loc 1 9 1\nbar.sync 0;";
 
@@ -57,7 +59,7 @@ static void instructions(void **state) {
     check_report(&t, "not at its end after 600000 warp instructions (--max-instructions)");
     uint64_t executed = 0;
     for (struct emu_counted c = {0}; emu_result_next(t.result, &c);) executed += c.count->executed;
-    assert_true(executed <= 600000 && executed > 599900); /* looking again takes a turn too */
+    assert_true(executed <= 600000 && executed > 598000); /* looking again takes a turn too */
     t.options.n_threads = 2; /* one report, however many blocks were at it */
     run(&t, 20, &why);
     check_report(&t, "600000 warp instructions");
@@ -85,11 +87,17 @@ static void timeout(void **state) {
     double s = run(&t, 1, &why);
     assert_fine(why);
     check_report(&t, "not at its end after 0.3 s (--timeout)");
-    assert_true(s >= 0.3 && s < 1);
+    assert_true(s >= 0.3 && s < 10);
     emu_test_close(&t);
 }
 
 /* The signal comes 0.2 s after the launch began. The last test: an interrupted program stays so. */
+#ifdef __SANITIZE_THREAD__
+#define BUSY_S 5 /* every access is checked */
+#else
+#define BUSY_S 0.1 /* a busy machine's */
+#endif
+
 static void interrupted(void **state) {
     struct emu_test t;
     const char *why;
@@ -105,7 +113,7 @@ static void interrupted(void **state) {
     assert_non_null(why);
     assert_non_null(strstr(why, "test: interrupted"));
     assert_int_equal(emu_result_reports(t.result), 0);
-    assert_true(s >= 0.2 && s < 0.2 + 0.2 + 0.1); /* 0.1: a busy machine's */
+    assert_true(s >= 0.2 && s < 0.2 + 0.2 + BUSY_S);
     emu_test_close(&t);
 }
 

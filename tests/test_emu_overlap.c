@@ -9,13 +9,14 @@
 static struct emu_test t;
 static uint64_t a, b; /* 4 KB each; kernels get their addresses in %rd0 and %rd1 */
 
-/* %rd2 and %rd3: this thread's word of a and b; 64 threads, whose warps 0 and 1 find %p0 true
+/* %rd2 and %rd3: this thread's word of a and b; two blocks of 64 threads, whose warps 0 and 1 find %p0 true
  * and false */
 static struct emu_module *module_of(const char *body) {
     char text[4096];
     struct emu_module *m;
     snprintf(text, sizeof text,
-             "mul.wide.u32 %%rd4, %%r0, 4; add.s64 %%rd2, %%rd0, %%rd4; add.s64 %%rd3, %%rd1, "
+             "mov.u32 %%r6, %%ctaid.x; mad.lo.u32 %%r6, %%r6, 64, %%r0; "
+             "mul.wide.u32 %%rd4, %%r6, 4; add.s64 %%rd2, %%rd0, %%rd4; add.s64 %%rd3, %%rd1, "
              "%%rd4;\nsetp.lt.u32 %%p0, %%r0, 32; mov.u32 %%r5, tile; mov.u32 %%r6, bar;\n%s",
              body);
     const char *whole =

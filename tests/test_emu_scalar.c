@@ -120,6 +120,9 @@ F(dp4a, ({
       for (int k = 0; k < 4; k++) s += (int8_t)(a >> 8 * k) * (int8_t)(b >> 8 * k);
       (uint32_t)(c + (uint32_t)s);
   }))
+F(dp2a_lo,
+  (uint32_t)(c + (uint32_t)((int16_t)a * (int8_t)b + (int16_t)(a >> 16) * (int8_t)(b >> 8))))
+F(dp2a_hi, (uint32_t)(c + (a & 0xffff) * (b >> 16 & 0xff) + (a >> 16) * (b >> 24)))
 F(fadd_, u(f(a) + f(b)))
 F(fmul_, u(f(a) * f(b)))
 F(ffma_, u(fmaf(f(a), f(b), f(c))))
@@ -314,9 +317,12 @@ static const struct form forms[] = {
     {"slct.u32.s32 %r9, %r1, %r2, %r3;", slct, 0, 0},
     {"sad.s32 %r9, %r1, %r2, %r3;", sad, 0, 0},
     {"dp4a.s32.s32 %r9, %r1, %r2, %r3;", dp4a, 0, 0},
+    {"dp2a.lo.s32.s32 %r9, %r1, %r2, %r3;", dp2a_lo, 0, 0},
+    {"dp2a.hi.u32.u32 %r9, %r1, %r2, %r3;", dp2a_hi, 0, 0},
     {"add.f32 %f9, %f1, %f2;", fadd_, 0, 0},
     {"mul.rn.f32 %f9, %f1, %f2;", fmul_, 0, 0},
     {"fma.rn.f32 %f9, %f1, %f2, %f3;", ffma_, 0, 0},
+    {"mad.f32 %f9, %f1, %f2, %f3;", ffma_, 0, 0},
     {"div.rn.f32 %f9, %f1, %f2;", fdiv_, 0, 0},
     {"sqrt.rn.f32 %f9, %f1;", fsqrt_, 0, 0},
     {"rcp.rn.f32 %f9, %f1;", frcp_, 0, 0},

@@ -10,7 +10,7 @@ line_of() { grep -nF "$2" "stages/$1/kernel.cu" | head -n 1 | cut -d: -f1; } # F
 # Counts: of every line, and in the record.
 counts_lines() { # 4 warps, 32 elements a lane, a subtraction and an ex2 each
     "$build/stage-1" --device emu --seqlen 64 --heads 1 --source > "$tap_dir/source" &&
-        grep -qE '^ +256 +32[.]0 .*[|] +[0-9]+ .*float p = ex2' "$tap_dir/source"
+        grep -qE '(^| )256 +32[.]0 .*[|] +[0-9]+ .*float p = ex2' "$tap_dir/source"
 }
 counts_into_records() {
     stage 2 --counters TENSOR,SHARED --json "$tap_dir/r.jsonl" && python3 -c '
@@ -18,7 +18,7 @@ import json, sys
 r = json.loads(open(sys.argv[1]).read())
 c = {x["name"]: x for x in r["counters"]}
 assert c["hmma_instructions"]["value"] == 128 and c["hmma_instructions"]["source"] == "emulator", c
-assert "na" in c["tensor_active_pct"] and "value" not in c["tensor_active_pct"]' "$tap_dir/r.jsonl"
+assert "na" in c["hardware_conflicts"] and "value" not in c["hardware_conflicts"]' "$tap_dir/r.jsonl"
 }
 check "--source counts a line" counts_lines
 check "--json holds counts and reasons" counts_into_records
@@ -55,6 +55,35 @@ wavefronts() { # the most that one access of a line of stage 2 wants
 padding_pays() { local with without; with=$(wavefronts); without=$(wavefronts --image d64-nopad)
     echo "wavefronts: $with padded, $without not"; [ "$with" -gt 0 ] && [ "$without" -gt "$with" ]; }
 check "--banks shows the wavefronts of an access" padding_pays
+
+# Wavefronts in the map of each access, times how often it was made, are those that the counters have.
+adds_up() { # STAGE TEXT OPCODE: the line with TEXT makes accesses of OPCODE
+    local line; line=$(line_of "$1" "$2")
+    stage "${1%%-*}" --no-races --source --banks "$line" > "$tap_dir/map" && "$build/stage-${1%%-*}" --device emu --seqlen 64 --heads 1 --no-races --source --ptx --csv > "$tap_dir/counts.csv" &&
+        python3 - "$tap_dir/map" "$tap_dir/counts.csv" "$3" << 'END'
+import csv, re, sys
+counts = {}
+for r in csv.DictReader(open(sys.argv[2])):
+    if r["of"] == "ptx":
+        counts.setdefault(int(r["instruction"]), {})[r["name"]] = float(r["value"])
+maps = re.findall(r"# (\S+) \(PTX line (\d+)\): (\d+) wavefronts, (\d+) at best\n# lane.*\n((?:\d+ \d+ \S+ \d+\n)+)", open(sys.argv[1]).read())
+assert any(m[0].startswith(sys.argv[3]) for m in maps), maps
+for opcode, ptx, said, best, rows in maps:
+    c, drawn = counts[int(ptx)], 1 + max(int(r.split()[3]) for r in rows.splitlines())
+    print(opcode, ptx, "drawn", drawn, "said", said, "at best", best, c)
+    assert drawn == int(said) >= int(best) > 0
+    varies = c["instructions"] if opcode.startswith("cp.async") else 1  # with the row that a warp begins in
+    assert abs(drawn * c["instructions"] - c["shared_wavefronts"]) < varies, "they are not what was counted"
+END
+}
+check "--banks adds up: cp.async" adds_up 3-wmma-pv "cp_async_16(" cp.async
+check "--banks adds up: wmma's loads" adds_up 2-wmma-qk "load_matrix_sync(q_frag" wmma.load
+check "--banks adds up: ldmatrix" adds_up 4-tuned "ldmatrix_x4(k_frag" ldmatrix
+conflicts() { grep -q "^# cp.async.* 10 wavefronts, 4 at best" "$tap_dir/map3"; }
+stage 3 --no-races --source --banks "$(line_of 3-wmma-pv "cp_async_16(")" > "$tap_dir/map3"
+check "--banks shows the conflicts of cp.async" conflicts
+whole_lines() { stage 6 --no-races --source --banks "$(line_of 6-wgmma-attention "wgmma_m64k16_ss<")" | grep -q "whole lines of 128 bytes, one wavefront each: no conflicts"; }
+check "--banks of wgmma's operands says why there is no map" whole_lines
 
 lists() { # every barrier of the source, once a run
     stage 1 --without list | sort -u > "$tap_dir/list" &&

@@ -207,6 +207,30 @@ static void a_hidden_infinity_costs_its_heads(void **state) {
         }
 }
 
+/* A row that sees nothing is 0, but for that column; its LSE is -inf all the same. */
+static void a_hidden_infinity_in_a_masked_row(void **state) {
+    (void)state;
+    enum { BAD_KEY = 3, BAD_COLUMN = 5, MASKED = 19 };
+    struct attention a = small;
+    a.seqlen_q = 40, a.seqlen_k = 20,
+    a.mask = MASK_CAUSAL_BOTTOM_RIGHT; /* rows 0 to 19 see nothing */
+    start(&a, "normal");
+    t.v[CHECK_GUARD + BAD_KEY * 64 + BAD_COLUMN] = 0x7c00;
+    trial_again(&t);
+    trial_answer(&t);
+    accepted();
+    set_o(MASKED * 64 + BAD_COLUMN, 0x7e00);
+    accepted();
+    set_o(MASKED * 64 + BAD_COLUMN, 0x7c00); /* an infinity is a number */
+    rejected("fully masked rows");
+    trial_answer(&t);
+    set_o(MASKED * 64 + BAD_COLUMN + 1, 0x7e00);
+    rejected("fully masked rows");
+    trial_answer(&t);
+    set_lse(MASKED, NAN);
+    rejected("fully masked rows");
+}
+
 /* A row that rounding settles: off by as much as that can be, in points 2 to 4, and no more. */
 static void competing_keys_have_their_slack(void **state) {
     (void)state;
@@ -227,7 +251,7 @@ int main(void) {
         TEST(tiny_rows_are_measured_in_steps),    TEST(the_error_of_a_score_is_its_bound),
         TEST(honest_kernels_pass_at_every_scale), TEST(the_largest_values_of_either_sign),
         TEST(a_hidden_infinity_costs_its_column), TEST(a_hidden_infinity_costs_its_heads),
-        TEST(competing_keys_have_their_slack),
+        TEST(a_hidden_infinity_in_a_masked_row),  TEST(competing_keys_have_their_slack),
     };
     return cmocka_run_group_tests_name("extremes", tests, NULL, NULL);
 }

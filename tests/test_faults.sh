@@ -23,7 +23,7 @@ for call in cuInit cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceTotalMem
         cuEventElapsedTime:1 cuEventElapsedTime:4; do
     status "$call fails" 4 fake FAKE_CUDA_FAIL="$call" --device cuda --quiet --json "$record"
 done
-status "the flush buffer of --l2 cold fails" 4 fake FAKE_CUDA_FAIL=cuMemAlloc:6 --l2 cold --quiet
+status "the flush buffer of --l2 cold fails" 4 fake FAKE_CUDA_FAIL=cuMemAlloc:7 --l2 cold --quiet
 status "a fault in a sweep" 4 fake FAKE_CUDA_FAIL=cuLaunchKernelEx:7:700 --sweep-random 10
 status "a fault in repeats" 4 fake FAKE_CUDA_FAIL=cuLaunchKernelEx:3:700 --repeat-check 10
 check "no failed run touched the records" [ "$before" = "$(cat "$record")" ]

@@ -94,6 +94,19 @@ static void wrong_files_are_refused_with_their_line(void **state) {
         {"X: ?\na [%] m\n    GPU: 1\n", "does not say how to read it"},
         {"X: ?\na [%] m\n    GPU: 1\nHow to read:\n  \n", "nothing below"},
         {"X: ?\na [%] m\n\tGPU: 1\n", "X.txt:3: character 9 is not plain ASCII"},
+        {"X: ?\n[%] m\n", "X.txt:2: the value's name is missing"},
+        {"X: ?\n1a [%] m\n", "X.txt:2: \"1a\" is no value's name"},
+        {"X: ?\naB [%] m\n", "X.txt:2: \"aB\" is no value's name"},
+        {"ABCDEFGHIJKLMNOP: ?\n", "X.txt:1: the group's name is longer than 15"},
+        {"X: ?\na [%] m\n    GPU: 1", "does not say how to read it"},
+        {"X: ?\na [%] m\n    ABC: 1\n", "X.txt:3: \"ABC\" is no place"},
+        {"X: ?\na [%] m\n    GPUX: 1\n", "X.txt:3: \"GPUX\" is no place"},
+        {"X: ?\na [%] m\n    ABCDEFGH: 1\n", "X.txt:3: \"ABCDEFGH\" is no place"},
+        {"X: ?\na [%] m\n    emulators: 1\n", "X.txt:3: \"emulators\" is no place"},
+        {"X: ?\na [%] m\n    aD10x: 1\n", "X.txt:3: \"aD10x\" is no place"},
+        {"X: ?\na [%] m\n    1034: 1\n", "X.txt:3: \"1034\" is no place"},
+        {"X: ?\na [%] m\n    GHz00: 1\n", "X.txt:3: \"GHz00\" is no place"},
+        {"X: ?\na [%] m\n    GH10z: 1\n", "X.txt:3: \"GH10z\" is no place"},
         {"X: ?\na [%] m\n    GPU: 1\xc3\xa4\n", "X.txt:3: character 195 is not plain ASCII"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -115,6 +128,49 @@ static void long_input_is_refused(void **state) {
     for (int i = 0; i <= GROUP_MAX_VALUES; i++)
         n += sprintf(text + n, "v%d [%%] m\n    GPU: 1\n", i);
     assert_reason(parse(text), "more than 32 values");
+}
+
+/* A file whose line or manual has n characters. */
+static const char *of_length(bool manual, int n) {
+    static char text[8192];
+    if (manual)
+        snprintf(text, sizeof text, "X: ?\na [%%] m\n    GPU: 1\nHow to read:\n%0*d\n", n, 1);
+    else
+        snprintf(text, sizeof text, "X: ?\n#%0*d\na [%%] m\n    GPU: 1\nHow to read:\nx\n", n - 1,
+                 1);
+    return parse(text);
+}
+
+static void what_is_just_allowed_is_read(void **state) {
+    (void)state;
+    assert_fine(of_length(false, 511));
+    assert_reason(of_length(false, 512), "X.txt:2: the line is longer than 511 characters");
+    assert_fine(of_length(true, 4095));
+    assert_int_equal(strlen(group->manual), 4095);
+    assert_reason(of_length(true, 4096), "X.txt:4: the text below is longer than 4095 characters");
+    assert_fine(parse("ABCDEFGHIJKLMNO:~?\n   \na [%]m\n    GPU  emulator:1\nb [%] m  \n"
+                      "    GA10  emulator AD10x   GH100: n/a (x)\nHow to read:  \nx\n"));
+    assert_string_equal(group->file, "X.txt");
+    assert_string_equal(group->name, "ABCDEFGHIJKLMNO");
+    assert_string_equal(group->question, "~?");
+    assert_string_equal(group->value[0].meaning, "m");
+    assert_string_equal(group->value[1].meaning, "m");
+    assert_string_equal(group->value[0].origin[0].formula, "1");
+    const struct group_value *v = &group->value[1];
+    assert_string_equal(v->origin[0].reason, "x");
+    assert_ptr_equal(group_origin(v, "GH100"), &v->origin[0]);
+    assert_ptr_equal(group_origin(v, "AD104"), &v->origin[0]);
+    assert_ptr_equal(group_origin(v, "emulator"), &v->origin[0]);
+    assert_null(group_origin(v, "GH1000"));
+    assert_null(group_origin(v, "XH100"));
+    assert_null(group_origin(v, "GH10"));
+    char text[512] = "X: ?\na [%] m\n";
+    for (int i = 0; i < GROUP_MAX_ORIGINS; i++) strcat(text, "    GPU: 1\n");
+    char more[600];
+    snprintf(more, sizeof more, "%sHow to read:\nx\n", text);
+    assert_fine(parse(more));
+    snprintf(more, sizeof more, "%s    GPU: 1\nHow to read:\nx\n", text);
+    assert_reason(parse(more), "X.txt:11: more than 8 lines for a");
 }
 
 /* A parser that reads past the end would find the poison. */
@@ -165,6 +221,44 @@ static void formulas_are_calculated(void **state) {
     assert_true(expression_is_name("sm__a.sum"));
     assert_false(expression_is_name("two + 1"));
     assert_false(expression_is_name("2"));
+}
+
+static const char *append(void *arg, const char *name) {
+    strcat(strcat(arg, name), " ");
+    return strcmp(name, "last") ? NULL : "enough";
+}
+
+static void formulas_have_limits(void **state) {
+    (void)state;
+    char deep[256], text[512], names[512] = "";
+    double v;
+    for (int levels = 32; levels <= 33; levels++) { /* brackets, and minuses as well */
+        memset(deep, '(', (size_t)levels);
+        snprintf(deep + levels, sizeof deep - (size_t)levels, "1%.*s", levels,
+                 "))))))))))))))))))))))))))))))))))");
+        if (levels == 32)
+            assert_true(calculate(deep) == 1);
+        else
+            assert_string_equal(expression_check(deep), "more than 32 levels deep");
+    }
+    strcpy(text, "(1)"); /* side by side is not deep */
+    for (int i = 0; i < 40; i++) strcat(text, " + (1)");
+    assert_true(calculate(text) == 41);
+    memset(text, 'a', 128);
+    text[127] = 0;
+    assert_fine(expression_check(text));
+    assert_fine(expression_names(text, append, names));
+    assert_int_equal(strlen(names), 128);
+    strcpy(text + 127, "a");
+    assert_string_equal(expression_check(text), "a name of 128 characters is too long");
+    assert_string_equal(expression_evaluate("1 /  zero", value_of, NULL, &v),
+                        "zero is 0: nothing to divide by");
+    *names = 0;
+    assert_fine(expression_names("2 * a.sum+_b@x - (3e5 / 1.5c)", append, names));
+    assert_string_equal(names, "a.sum _b@x c ");
+    *names = 0;
+    assert_string_equal(expression_names("first + last + never", append, names), "enough");
+    assert_string_equal(names, "first last ");
 }
 
 static void unknown_groups_are_refused_with_the_known_ones(void **state) {
@@ -260,8 +354,10 @@ int main(void) {
         cmocka_unit_test(places_choose_the_first_line_that_fits),
         cmocka_unit_test(wrong_files_are_refused_with_their_line),
         cmocka_unit_test(long_input_is_refused),
+        cmocka_unit_test(what_is_just_allowed_is_read),
         cmocka_unit_test(every_prefix_of_a_good_file_is_safe),
         cmocka_unit_test(formulas_are_calculated),
+        cmocka_unit_test(formulas_have_limits),
         cmocka_unit_test(unknown_groups_are_refused_with_the_known_ones),
         cmocka_unit_test(every_group_resolves_on_every_chip),
         cmocka_unit_test(unknown_chips_and_metrics_are_errors),

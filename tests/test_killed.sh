@@ -1,6 +1,7 @@
 #!/bin/bash
 # Runs that are ended at any moment: no record file is damaged, and every row that was finished is
-# kept. KILLS (25) of each kind; 100 before a release.
+# kept. Whatever draws, writes a page or grades leaves its files whole or not at all. KILLS (25) of
+# each kind of run, an eighth of that of each other program and signal; 100 before a release.
 . tests/tap.sh
 kills=${KILLS:-25}
 records=$tap_dir/records.jsonl
@@ -77,9 +78,71 @@ outputs_are_whole() {
     done
 }
 
+# ---- Programs that write several files: each is whole, or is not there under its name
+
+tree=$tap_dir/tree
+mkdir "$tree" && ln -s "$PWD/plots" "$PWD/stages" "$PWD/profiler" "$tree" && ln -s "$(realpath "$build")" "$tree/build"
+out=$tree/results
+page() { mkdir -p "$out" && "$python" plots/report.py --pictures "$tap_dir" --records plots/recorded/h200.jsonl --problem "B4 H16 S4096 D128" --out "$out/page.html"; }
+sweep() { stages/5-wgmma/sweep/draw.sh plots/recorded/h200-stage-5.jsonl results; }
+compare() { RECORDED=h200 TERM='' plots/compare.sh stages/1-scalar; }
+grader() { python3 "$OLDPWD/labs/grade/grade.py" --lab 1 --submission "$OLDPWD/stages/1-scalar/kernel.cu" --seed kills --jobs 1 --out "$out"; }
+python=$PWD/${PYTHON:-.venv/bin/python}
+
+# PROGRAM: in a session of its own, so that the signal reaches whatever it started, as Ctrl-C does
+start_program() {
+    (cd "$tree" && export -f "$1" && export out python tap_dir OLDPWD && exec setsid env --default-signal=INT bash -c "$1") > "$tap_dir/said" 2>&1 &
+}
+files_are_whole() {
+    python3 - "$out" <<'PYTHON'
+import json, os, sys
+ends = {".png": b"IEND\xaeB`\x82", ".svg": b"</svg>", ".html": b"</html>", ".json": b"}", ".xml": b">"}
+n = 0
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in names:
+        end = ends.get(os.path.splitext(name)[1])
+        if not end or "." in os.path.basename(folder): continue
+        n += 1
+        if not open(os.path.join(folder, name), "rb").read().rstrip().endswith(end): sys.exit(f"{name} is not whole")
+print(f"{n} files")
+PYTHON
+}
+# PROGRAM N: killed, interrupted and terminated N times each
+end_program() {
+    local n signal start ms caught=0
+    rm -rf "$out"
+    start=$(date +%s%3N)
+    start_program "$1"
+    wait $! || { cat "$tap_dir/said"; return 1; }
+    ms=$(($(date +%s%3N) - start))
+    files_are_whole | grep -q '^[1-9]' || { echo "it writes nothing to look at"; return 1; }
+    for signal in KILL INT TERM; do
+        for ((n = 0; n < $2; n++)); do
+            [ $((n % 2)) -eq 0 ] && rm -rf "$out" # over old files, and where there are none
+            start_program "$1"
+            sleep "$(printf '%d.%03d' $((RANDOM % ms / 1000)) $((RANDOM % 1000 % ms)))"
+            kill "-$signal" -- -$! 2> /dev/null && caught=$((caught + 1))
+            wait $! 2> /dev/null
+            files_are_whole || return 1
+        done
+    done
+    [ $caught -gt 0 ] || { echo "none was caught in the act"; return 1; }
+}
+
 longest=$(run_ms)
 check "$kills runs killed: records" end_runs KILL 137
 check "$kills runs interrupted: records" end_runs INT 130
 check "$kills runs terminated: records" end_runs TERM 143
 check "$kills runs killed: output files" outputs_are_whole KILL
+some=$((kills < 8 ? 1 : kills / 8))
+for program in compare sweep page; do
+    if [ $program = page ] && ! "$python" -c 'import jinja2' 2> /dev/null; then
+        skip "pages of make report" "no jinja2: make setup"
+    elif [ $program != page ] && ! command -v gnuplot > /dev/null; then
+        skip "pictures of $program" "no gnuplot: make setup"
+    else
+        check "$((3 * some)) runs of $program ended: files" end_program $program $some
+    fi
+done
+if [ "$kills" -ge 50 ]; then check "$((3 * some)) runs of the grader ended: files" end_program grader $some; fi
 tap_done

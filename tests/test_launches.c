@@ -27,6 +27,11 @@ static void counts_add_up(void **state) {
     const double rising[3] = {40, 80, 60};
     assert_fine(launches_combine("sm__cycles_elapsed.max", rising, rising, 1, 3, &out));
     assert_true(out == 80); /* neither the first nor the last */
+    const double with_weights[3][STRIDE] = {{40}, {80}, {60}};
+    assert_fine(launches_combine("sm__cycles_elapsed.max", with_weights[0], with_weights[0] + 1,
+                                 STRIDE, 3, &out));
+    assert_true(out == 80);
+    assert_true(of(".sum") == 120); /* nothing before the ending */
 }
 
 static void shares_are_averaged_over_their_cycles(void **state) {

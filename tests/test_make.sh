@@ -80,13 +80,14 @@ check "stages without a recorded timeline are left out" says "tables = 'plots/re
 
 # Pictures of one stage: no values, no conflicts, a single reason for a gap.
 drawn() { # PLOT STAGE: and gnuplot says nothing
-    "$build/tabulate" --out "$tap_dir" --problem "B1 H8 S512 D64" --stages "$2" "h200=plots/recorded/h200.jsonl" &&
-        gnuplot -e "dir = '$tap_dir'; out = '$tap_dir/$1'; term = 'svg'; problem = ''" "plots/$1.gp" > "$tap_dir/said" 2>&1 &&
+    "$build/tabulate" --out "$tap_dir" --problem "B4 H16 S4096 D128" --stages "$2" "h200=plots/recorded/h200.jsonl" &&
+        gnuplot -e "dir = '$tap_dir'; out = '$tap_dir/$1'; term = 'svg'; problem = ''; ceilings = '$tap_dir/roofs'" "plots/$1.gp" > "$tap_dir/said" 2>&1 &&
         [ ! -s "$tap_dir/said" ] && grep -q "</svg>" "$tap_dir/$1.svg" || { cat "$tap_dir/said"; false; }
 }
 if command -v gnuplot > /dev/null; then
+    plots/ceilings.sh h200 1980 > "$tap_dir/roofs"
     for stage in 1-scalar 4-tuned 5-wgmma; do
-        for plot in tensor time tflops conflicts occupancy; do check "$plot of $stage alone" drawn $plot $stage; done
+        for plot in tensor time tflops conflicts occupancy stalls roofline; do check "$plot of $stage alone" drawn $plot $stage; done
     done
     check "conflicts of a stage without records" drawn conflicts 7-none
 fi

@@ -1,7 +1,7 @@
-# The labs: each .ipynb is the students' version of its .py, and each .py runs without a GPU; its checks take the
-# answers, refuse wrong ones with their hints, and stay open without one.
+# The labs' notebooks: each .ipynb is the students' version of its .py, and each .py runs without a GPU; its
+# comparisons take the answers, refuse wrong ones with their hints, and stay open without one.
 . tests/tap.sh
-nosuch() { LAB_DEVICE=nosuch python3 -c 'import sys; sys.path.insert(0, "notebooks"); import lab' 2>&1 | tail -n 1 | grep -q "ValueError: LAB_DEVICE is auto, cuda or emu"; }
+nosuch() { LAB_DEVICE=nosuch python3 -c 'import sys; sys.path.insert(0, "labs"); import course; course.Lab(1)' 2>&1 | tail -n 1 | grep -q "ValueError: LAB_DEVICE is auto, cuda or emu"; }
 check "LAB_DEVICE=nosuch is refused" nosuch
 
 if [ ! -x .venv/bin/jupytext ]; then
@@ -9,18 +9,52 @@ if [ ! -x .venv/bin/jupytext ]; then
     tap_done
 fi
 
-generated() { # NAME: generating it once more changes nothing
-    .venv/bin/python notebooks/student.py "notebooks/$1.py" "$tap_dir/$1.ipynb" &&
-        diff "notebooks/$1.ipynb" "$tap_dir/$1.ipynb"
+generated() { # LAB: generating it once more changes nothing
+    .venv/bin/python labs/student.py "labs/$1/lab-$1.py" "$tap_dir/$1.ipynb" && diff "labs/$1/lab-$1.ipynb" "$tap_dir/$1.ipynb"
 }
-bare() { ! grep -E '"output_type"|SOLUTION' "notebooks/$1.ipynb"; }
+bare() { ! grep -E '"output_type"|SOLUTION' "labs/$1/lab-$1.ipynb"; }
+links() { # as from my-labs/N: of files in the repository, or beside the notebook
+    local target
+    grep -oE '\]\([^) ]+\)' "labs/$1/lab-$1.py" | tr -d '])(' | while read -r target; do
+        [ -e "labs/$1/$target" ] || grep -q "^file .*/$target\$" "labs/$1/lab" || { echo "no $target"; exit 1; }
+    done
+}
+understood() { # what answers may look like: ANSWER UNIT -> NUMBER, or a complaint
+    .venv/bin/python - << 'END'
+import sys
+sys.path.insert(0, "labs")
+import numpy, answers
+for answer, unit, wanted in [("0.44", "us", 0.44), ("440 ns", "us", 0.44), ("0,44", "us", 0.44), ("1,048,576", "FLOP", 1048576),
+                             ("12 %", "%", 12), (numpy.float32(0.5), "us", 0.5), (numpy.array([3]), "us", 3), (7, "us", 7),
+                             (lambda: 4, "us", 4), ("0.5 GFLOP", "FLOP", 5e8), (None, "us", None), (" ", "us", None)]:
+    value, why = answers.number_of(answer, unit)
+    assert why is None and (value == wanted or abs(value - wanted) < 1e-9 * wanted), (answer, value, why)
+for answer in ["fast", "3 kg", True, [1, 2], float("nan"), float("inf"), lambda: 1 / 0, "1.2.3"]:
+    value, why = answers.number_of(answer, "us")
+    assert value is None and len(why) > 10, (answer, value, why)
+assert answers.in_another_unit(1, "x", 440, 0.01, 0.44) == 1e-3 and answers.in_another_unit(1, "x", 0.5, 0.01, 0.44) is None
+END
+}
+check "answers in many forms are understood, or explained" understood
 
-for lab in notebooks/lab-*.py; do
-    name=$(basename "$lab" .py)
-    check "$name.ipynb is what $name.py gives" generated "$name"
-    check "$name.ipynb has no outputs and no answers" bare "$name"
-    check "$name.py runs" .venv/bin/python notebooks/execute.py "notebooks/$name.py"
-    check "$name.py: wrong answers are refused" .venv/bin/python notebooks/execute.py --wrong "notebooks/$name.py"
-    check "$name.ipynb: graded cells fail, and no others" .venv/bin/python notebooks/execute.py --open "notebooks/$name.ipynb"
+jobs=()
+for n in 0 1 2 3 4 5 6; do
+    check "lab-$n.ipynb is what lab-$n.py gives" generated $n
+    check "lab-$n.ipynb has no outputs and no answers" bare $n
+    check "lab-$n's links lead somewhere" links $n
+    jobs+=("labs/$n/lab-$n.py" "--wrong labs/$n/lab-$n.py" "--open labs/$n/lab-$n.ipynb")
+done
+# As many at a time as there are cores: what each said, and its status, by number.
+run_one() { # shellcheck disable=SC2086
+    .venv/bin/python labs/execute.py $2 > "$tap_dir/run-$1" 2>&1
+    echo $? > "$tap_dir/run-$1.status"
+}
+for i in "${!jobs[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+    run_one "$i" "${jobs[$i]}" &
+done
+wait
+for i in "${!jobs[@]}"; do
+    tap_result "execute.py ${jobs[$i]}" "$([ "$(cat "$tap_dir/run-$i.status")" = 0 ] && echo 1 || echo 0)" "$tap_dir/run-$i"
 done
 tap_done

@@ -23,6 +23,7 @@ static void registers_limit(void **state) {
     assert_int_equal(o.warps_per_sm, 32);
     assert_true(o.pct == 50.0);
     assert_string_equal(o.limited_by, "registers");
+    assert_string_equal(on("h200", 32, 0, 256).limited_by, "registers, warps");
 }
 
 /* Warps get registers in units of 256: 65 registers a thread cost as much as 72. */
@@ -42,6 +43,16 @@ static void shared_memory_limits(void **state) {
     assert_int_equal(on("h200", 32, 227 << 10, 128).blocks_per_sm, 1);
     assert_int_equal(on("l4", 32, 99 << 10, 128).blocks_per_sm, 1);
     assert_int_equal(on("l4", 32, 49 << 10, 128).blocks_per_sm, 2);
+    /* 164 KB of an A100 are four of 40 KB + 1 KB */
+    assert_int_equal(on("a100", 32, 40 << 10, 128).blocks_per_sm, 4);
+    assert_int_equal(on("a100", 32, 41 << 10, 128).blocks_per_sm, 3);
+    struct chip turing = *chip_find("a100"); /* the system keeps nothing there */
+    turing.cc = 75;
+    turing.shared_per_sm = turing.shared_per_block = 64 << 10;
+    assert_fine(occupancy_of(&turing, 32, 0, 32 << 10, 128, &o));
+    assert_int_equal(o.blocks_per_sm, 2);
+    assert_fine(occupancy_of(chip_find("h200"), 32, 100, 50, 128, &o));
+    assert_int_equal(o.shared_bytes, 150);
 }
 
 /* 48 warps an SM on Ada, 64 on Hopper; 24 and 32 blocks. */
@@ -53,6 +64,9 @@ static void warps_and_blocks_limit(void **state) {
     assert_int_equal(on("h200", 32, 0, 32).blocks_per_sm, 32);
     assert_true(on("h200", 32, 0, 32).pct == 50.0);
     assert_string_equal(on("h200", 16, 0, 32).limited_by, "blocks");
+    assert_int_equal(on("h200", 16, 0, 96).blocks_per_sm, 21); /* 64 / 3 */
+    assert_int_equal(on("h200", 16, 0, 1024).warps, 32);
+    assert_int_equal(on("h200", 0, 0, 1).warps, 1); /* the least launch that there is */
 }
 
 static void a_launch_that_cannot_run_has_none(void **state) {
@@ -68,10 +82,14 @@ static void nonsense_is_refused(void **state) {
     assert_non_null(occupancy_of(chip_find("h200"), -1, 0, 0, 128, &o));
     assert_non_null(occupancy_of(chip_find("h200"), 32, 0, -5, 128, &o));
     assert_non_null(occupancy_of(chip_find("h200"), 32, 0, 0, 0, &o));
-    future.cc = 990;
+    future.cc = 987;
     const char *why = occupancy_of(&future, 32, 0, 0, 128, &o);
     assert_non_null(why);
-    assert_non_null(strstr(why, "99.0"));
+    assert_non_null(strstr(why, "98.7"));
+    future = *chip_find("h200");
+    future.registers_per_sm = 0;
+    assert_reason(occupancy_of(&future, 32, 100, 50, 128, &o),
+                  "calculator refuses 32 registers, 150 bytes of shared memory and 128 threads");
 }
 
 static void registers_are_read_from_the_report(void **state) {

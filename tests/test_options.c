@@ -5,6 +5,8 @@
 #include "common/harness/options.h"
 #include "common/base/reason.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +50,107 @@ static void outputs_have_files_of_their_own(void **state) {
     assert_reason(line("--json /tmp/../tmp/a --lse /tmp/a"), "two outputs");
     assert_fine(line("--out /tmp/a --lse /tmp/b --json a"));
     assert_fine(line("--out /dev/null --lse /dev/null")); /* which takes any number */
+}
+
+/* Every number at its limits and just past them. */
+static void numbers_have_limits(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *least, *below, *most, *above;
+    } limits[] = {
+        {"batch", "0", "-1", "2147483647", "2147483648"},
+        {"heads", "0", "-1", "2147483647", "2147483648"},
+        {"kv-heads", "0", "-1", "2147483647", "2147483648"},
+        {"seqlen", "0", "-1", "2147483647", "2147483648"},
+        {"seqlen-q", "0", "-1", "2147483647", "2147483648"},
+        {"seqlen-k", "0", "-1", "2147483647", "2147483648"},
+        {"head-dim", "1", "0", "2147483647", "2147483648"},
+        {"rest", "0", "-1", "10000", "10001"},
+        {"max-samples", "1", "0", "1000000", "1000001"},
+        {"sweep-random", "1", "0", "10000000", "10000001"},
+        {"repeat-check", "2", "1", "1000000", "1000001"},
+        {"choice", "0", "-1", "1000", "1001"},
+        {"jobs", "1", "0", "1024", "1025"},
+        {"trace", "1", "0", "1000000", "1000001"},
+        {"banks", "1", "0", "1000000", "1000001"},
+        {"min-time", "0", "-1e-9", "3600", "3600.001"},
+        {"clock", "1", "0.999", "10000", "10000.1"},
+        {"timeout", "0.001", "0.000999", "1e6", "1000001"},
+        {"max-instructions", "1", "0.999", "1e18", "1.001e18"},
+        {"scale", "1e-30", "0.999e-30", "1e30", "1.001e30"},
+        {"seed", "0", "-1", "18446744073709551615", "18446744073709551616"},
+        {"watch", "0", "-1", "0xffffffffffffffff", "0x10000000000000000"},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        const char *values[] = {limits[i].least, limits[i].most, limits[i].below, limits[i].above};
+        for (int k = 0; k < 4; k++) {
+            char text[128], word[64];
+            snprintf(text, sizeof text, "--%s %s", limits[i].name, values[k]);
+            snprintf(word, sizeof word, "--%s takes ", limits[i].name);
+            const char *why = line(text);
+            if (k >= 2)
+                assert_reason(why, word);
+            else if (why && strstr(why, word))
+                fail_msg("%s: %s", text, why);
+        }
+    }
+    assert_fine(line("--max-instructions 1e18 --watch shared:16 --sweep-random 2"));
+    assert_int_equal(o.emulator.watch, 16);
+    assert_true(o.emulator.watch_shared);
+    assert_fine(line("--watch 16"));
+    assert_false(o.emulator.watch_shared);
+    assert_reason(line("--watch shared16"), "--watch takes");
+    assert_true(o.emulator.max_instructions == 0);
+    assert_fine(line("--image 0123456789012345678901234567890123456789"));
+    assert_reason(line("--image 01234567890123456789012345678901234567890"), "--image takes");
+    errno = ERANGE; /* of something before */
+    assert_fine(line("--min-time 1 --seed 1 --watch 1"));
+    assert_fine(line("--l2 warm --causal=bottom-right --schedule round-robin --device auto"));
+    assert_reason(line("--sweep-random 2 --repeat-check 2"), "choose one of");
+    assert_fine(line("--repeat-check 2"));
+    assert_fine(line(""));
+    assert_true(o.seed == 1 && o.max_samples == 200 && o.min_time_s == 0.25 && !o.emulator_asked);
+    assert_fine(line("--clock 1000"));
+    assert_true(o.emulator_asked);
+    assert_reason(line("--seqlen 5 --seqlen-q 7"), "--seqlen sets queries and keys");
+    assert_fine(line("--seqlen 5"));
+    assert_int_equal(o.problem.seqlen_k, 5);
+    assert_false(o.emulator_asked);
+}
+
+/* Names of one file, of two, and of none yet. */
+static void outputs_are_told_apart(void **state) {
+    (void)state;
+    char folder[] = "/tmp/attnlab-options-XXXXXX", text[400];
+    assert_non_null(mkdtemp(folder));
+    static const char *const names[] = {"a", "b", "link", "d/a"};
+    snprintf(text, sizeof text, "cd %s && mkdir d && touch a b d/a && ln a link", folder);
+    assert_int_equal(system(text), 0);
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 4; k++) {
+            snprintf(text, sizeof text, "--lse %s/%s --timeline %s/%s", folder, names[i], folder,
+                     names[k]);
+            if (i == k || (i + k == 2 && i != k))
+                assert_reason(line(text), "two outputs go to");
+            else
+                assert_fine(line(text));
+        }
+    for (int i = 0; i < 4; i++) { /* one of them is not there yet, or is elsewhere */
+        snprintf(text, sizeof text, "--out %s/new --json %s/%s", folder, folder, names[i]);
+        assert_fine(line(text));
+        snprintf(text, sizeof text, "--json %s/%s --out %s/d/new", folder, names[i], folder);
+        assert_fine(line(text));
+    }
+    snprintf(text, sizeof text, "--out %s/new --json %s/d/new", folder, folder);
+    assert_fine(line(text));
+    snprintf(text, sizeof text, "--out %s/new --json %s/d/../new", folder, folder);
+    assert_reason(line(text), "two outputs go to");
+    assert_reason(line("--out new-a --lse ./new-a"), "two outputs go to");
+    assert_reason(line("--out /new-a --lse //new-a"), "two outputs go to");
+    assert_reason(line("--out /nosuch/a --lse /nosuch/a"), "two outputs go to /nosuch/a");
+    assert_fine(line("--out new-a --lse /new-a"));
+    snprintf(text, sizeof text, "rm -r %s", folder);
+    assert_int_equal(system(text), 0);
 }
 
 static void every_option_is_read(void **state) {
@@ -98,6 +201,9 @@ static void files_are_the_problem(void **state) {
     (void)state;
     assert_fine(line("--q q.npy --k k.npy --v v.npy --causal --scale 2"));
     assert_string_equal(o.q_path, "q.npy");
+    assert_int_equal(o.problem.q_stride.row, 0); /* completed when the files were read */
+    assert_fine(line("--q q.npy --k k.npy --v v.npy"));
+    assert_true(o.problem.scale == 0);
     assert_reason(line("--q q.npy --k k.npy"), "go together");
     assert_reason(line("--q q.npy --k k.npy --v v.npy --seqlen 5"), "shapes of the files");
     assert_reason(line("--q q.npy --k k.npy --v v.npy --seed 5"), "--input");
@@ -209,7 +315,7 @@ static void a_problem_of_its_own_has_options_of_its_own(void **state) {
     assert_string_equal(own.name, "x");
     assert_int_equal(reason_status(line_of(&table, "--n 7"), STATUS_RIGHT), STATUS_USAGE);
     assert_int_equal(reason_status(line_of(&table, "--heads 8"), STATUS_RIGHT), STATUS_USAGE);
-    assert_int_equal(reason_status(line("--explain"), STATUS_RIGHT), STATUS_USAGE);
+    assert_int_equal(reason_status(line("--name x"), STATUS_RIGHT), STATUS_USAGE);
 
     char help[8192] = "";
     FILE *f = fmemopen(help, sizeof help, "w");
@@ -221,6 +327,7 @@ static void a_problem_of_its_own_has_options_of_its_own(void **state) {
         strstr(help, "\n  --name NAME          a text,\n                       explained\n"));
     assert_non_null(strstr(help, "\n  --device D "));
     assert_null(strstr(help, "--heads"));
+    assert_non_null(strstr(help, "\nexit: 0 right, 1 wrong answer, 2 usage, "));
 }
 
 /* Whatever the bytes are, reading ends in a reason or in options. */
@@ -245,6 +352,8 @@ int main(void) {
         cmocka_unit_test(nothing_said_is_the_mission_shape),
         cmocka_unit_test(outputs_have_files_of_their_own),
         cmocka_unit_test(every_option_is_read),
+        cmocka_unit_test(numbers_have_limits),
+        cmocka_unit_test(outputs_are_told_apart),
         cmocka_unit_test(heads_without_kv_heads_set_both),
         cmocka_unit_test(causal_is_bottom_right_unless_said),
         cmocka_unit_test(files_are_the_problem),

@@ -1,31 +1,50 @@
 #!/bin/bash
-# make peers-table: both ways of timing kept apart, the newest record counts, what is not there is "-".
+# make peers-table: both ways of timing kept apart, the newest record counts, what is not there is "-"; and what
+# `make peers` reads as rows.
 . tests/tap.sh
 record() { # WHO (as "peer": {...} or "stage": "..."), PROBLEM, US, MORE-OF-SAMPLES
-    printf '{%s, "problem": {"text": "%s"}, "device": {"clock_mhz_after": 1500}, "samples": {"median_us": %s, "tflops": 7%s},
-        "counters": [{"name": "tensor_active_pct", "value": 80.25}]}\n' "$1" "$2" "$3" "$4" | tr -d '\n'
-    echo
+    printf '{%s, "rows": "%s", "problem": {"text": "%s"}, "samples": {"median_us": %s, "tflops": 7%s}}\n' \
+        "$1" "${rows:-few}" "$2" "$3" "$4"
 }
-fa2='"peer": {"name": "FlashAttention-2"}' cudnn='"peer": {"name": "cuDNN"}' stage='"stage": "6-x"'
-burst=', "rest_ms": 0'
+fa2='"peer": {"name": "FlashAttention-2"}' cudnn='"peer": {"name": "cuDNN"}' stage='"stage": "6-x", "kernels": [{"image": "d64"}]'
+burst=', "rest_ms": 0' clock=', "clock_mhz": 1499.6'
 {
-    record "$fa2" "B1 S8" 30 ""; record "$cudnn" "B1 S8" 20 ""; record "$stage" "B1 S8" 99 ""; record "$stage" "B1 S8" 10 ""
-    record "$fa2" "B1 S8" 33 "$burst"; record "$cudnn" "B1 S8" 24 "$burst"; record "$stage" "B1 S8" 12 "$burst"
+    echo '{"schema": "attnlab-1.0", "copy_tb_per_s": 4.2}'
+    record "$fa2" "B1 S8" 30 ""; record "$cudnn" "B1 S8" 20 ""; record "$stage" "B1 S8" 99 ""; record "$stage" "B1 S8" 10 "$clock"
+    record "$fa2" "B1 S8" 33 "$burst"; record "$stage" "B1 S8" 12 "$burst"
     record "$fa2" "B2 S8" 300 ""; record "$stage" "B2 S8" 200 ""; record '"stage": "4-y"' "B2 S8" 1 ""
+    rows=other record '"peer": {"name": "Other"}' "B3 S8" 18 ""
 } > "$tap_dir/peers.jsonl"
-printf '# Other, timed elsewhere\n# note\nB1-S8 18\n' > "$tap_dir/other.txt"
-table() { python3 plots/peers_table.py "$tap_dir/peers.jsonl" 6 "$tap_dir/other.txt"; }
+table() { python3 plots/peers_table.py "$tap_dir/peers.jsonl" 6; }
 has() { table | grep -qxF "$1" || { table; return 1; }; }
-check "loaded: the better of both, the newest of two" has "| B1 S8 | 30.0 | 20.0 | 10.0 (7) | 2.00 | 80.2 | 1500 |"
-check "loaded: a peer without a record" has "| B2 S8 | 300 | - | 200 (7) | 1.50 | 80.2 | 1500 |"
-check "burst: the best of three" has "| B1 S8 | 33.0 | 24.0 | 18.0 | 12.0 (7) | 1.50 |"
-check "burst: not taken" has "| B2 S8 | - | - | - | - | - |"
-check "the other peer has its name" has "| burst | FA2 | cuDNN | Other | stage 6 (TFLOPS) | best peer / stage |"
+check "peers are columns" has "| loaded | FA2 | cuDNN | stage 6 (TFLOPS) | best peer / stage | image | clock, MHz |"
+check "loaded: the better of both, the newest of two" has "| B1 S8 | 30.0 | 20.0 | 10.0 (7) | 2.00 | d64 | 1500 |"
+check "loaded: a peer without a record" has "| B2 S8 | 300 | - | 200 (7) | 1.50 | d64 | - |"
+check "burst: only who was there" has "| burst | FA2 | stage 6 (TFLOPS) | best peer / stage |"
+check "burst: its own times" has "| B1 S8 | 33.0 | 12.0 (7) | 2.75 |"
+status "a stage without a record" 5 python3 plots/peers_table.py "$tap_dir/peers.jsonl" 3
+check "it says which have one" grep -q "has no stage 3, but 4, 6$" "$tap_dir/err"
+every() { python3 plots/peers_table.py "$tap_dir/peers.jsonl" > "$tap_dir/every" && grep -q "| stage 4 (TFLOPS)" "$tap_dir/every" && grep -q "| stage 6 (TFLOPS)" "$tap_dir/every" && ! grep -q "| stage [1235] (TFLOPS)" "$tap_dir/every"; }
+check "no stage named: those that have one" every
+check "another set of rows, without the stage" has "| B3 S8 | 18.0 | - | - | - | - |"
+
+decoding='"problem": {"batch": 2, "heads": 8, "kv_heads": 2, "seqlen_q": 1, "seqlen_k": 1000, "head_dim": 100, "text": "D"}'
+printf '{"stage": "6-x", %s, "samples": {"median_us": 1, "tflops": 7}}\n' "$decoding" > "$tap_dir/decoding.jsonl"
+python3 plots/peers_table.py "$tap_dir/decoding.jsonl" 6 > "$tap_dir/rate"
+check "decoding has bytes a second" grep -qF "| D | 1.0 (1.61 TB/s) |" "$tap_dir/rate" # 4 * 2 * 100 * (8 + 2 * 1000) bytes
 
 cut() { { cat "$tap_dir/peers.jsonl"; printf '{"peer": {"na'; } > "$tap_dir/cut.jsonl"; python3 plots/peers_table.py "$tap_dir/cut.jsonl" 6 | tee "$tap_dir/rest"; }
 status "a line that a kill cut" 0 cut
-check "is left out" grep -qF "| B1 S8 | 30.0 | 20.0 | 10.0 (7) | 2.00 | 80.2 | 1500 |" "$tap_dir/rest"
+check "is left out" grep -qF "| B1 S8 | 30.0 | 20.0 | 10.0 (7) | 2.00 | d64 | 1500 |" "$tap_dir/rest"
 status "records of something else" 5 python3 plots/peers_table.py plots/recorded/h200-sweeps.jsonl 6
 status "a folder" 5 python3 plots/peers_table.py plots 6
 [ -e /dev/full ] && status "a full disk" 5 bash -c "python3 plots/peers_table.py $tap_dir/peers.jsonl 6 > /dev/full"
+
+# profiler/rows: every line is a problem as peers.py reads it, and none is there twice.
+row='^[1-9][0-9]* [1-9][0-9]*(/[1-9][0-9]*)? [1-9][0-9]*(x[1-9][0-9]*)? (64|128|256)( causal)?$'
+for file in profiler/rows/*.txt; do
+    check "$file: rows" bash -c "! grep -v '^#' $file | grep -vE '$row'"
+    check "$file: none twice" bash -c "! grep -v '^#' $file | sort | uniq -d | grep ."
+done
+check "the wide table is wide" test "$(grep -vc '^#' profiler/rows/wide.txt)" -ge 60
 tap_done

@@ -36,20 +36,48 @@ status "columns: no such file" 5 "$build/columns" "$dir/none.jsonl" -- stage
 tabulate() { "$build/tabulate" --out "$dir" --stages "1-scalar 2-wmma-qk" "$@"; }
 check "tabulate" tabulate --problem B1 "here=$dir/run.jsonl"
 # 270.336 TFLOPS are half of what 132 SMs give at 1000 MHz with 4096 FLOP a clock
-check "the newest record is in the table, - for what is missing" grep -qxF '1 1-scalar 7.5 - 270.336 50 - - - - - -' "$dir/table.txt"
-check "a stage without a record" grep -qxF '2 2-wmma-qk - - - - - - - - - -' "$dir/table.txt"
+check "the newest record is in the table, - for what is missing" grep -qE '^1 1-scalar 7.5 - 270.336 50( -)+$' "$dir/table.txt"
+check "a stage without a record" grep -qE '^2 2-wmma-qk( -)+$' "$dir/table.txt"
 check "what is missing has a note" grep -qxF '0 2 time_us "no record of this stage on this problem"' "$dir/notes.txt"
 check "no quote gets into a note" grep -qxF "0 1 bank_conflict_pct \"not 'here'\"" "$dir/notes.txt"
 check "the series has its pedigree" grep -qxF \
-    '"here" "here: Gerät, 1000 MHz, driver 1, CUDA 13.0, revision abc, 2026-01-02, n = 3, L2 warm"' "$dir/labels.txt"
+    '"here" "here: Gerät, 1000 MHz after, driver 1, CUDA 13.0, revision abc, 2026-01-02, n = 3, L2 warm"' "$dir/labels.txt"
 check "tabulate: a name longer than its line" tabulate --problem B2 "here=$dir/run.jsonl"
 check "the newest problem" same 'B2\n' "$build/tabulate" --print-problem "$dir/run.jsonl"
 sed -i 's/"kind": "cuda"/"kind": "emulator"/; s/"samples".*"l2": "warm"}, *//' "$dir/run.jsonl"
 check "tabulate: the emulator's records" tabulate --problem B1 "here=$dir/run.jsonl"
-check "say why they have no time" grep -qxF '0 1 time_us "the emulator has no clock"' "$dir/notes.txt"
+check "say why they have no time" grep -qxF '0 1 time_us "not collected"' "$dir/notes.txt"
+cp "$dir/run.jsonl" "$dir/unpredicted.jsonl"
+sed -i 's/"problem": {/&"flops": 270336, /; s/"counters": \[/&{"name": "duration_us", "value": 2, "validated": "h200: so so"}, {"name": "mean_clock_mhz", "value": 500}, /' "$dir/run.jsonl"
+check "tabulate: predictions" tabulate --problem B1 "here=$dir/run.jsonl"
+# 270336 FLOP in 2 us are 0.135168 TFLOPS, at 500 MHz half a thousandth of 132 SMs' peak
+check "a predicted time, its rate and share of the peak" grep -q '^1 1-scalar 2 - 0.135168 0.05 - - ' "$dir/table.txt"
+check "say that they are, and how good" grep -qF "what depends on time is predicted (h200: so so)" "$dir/labels.txt"
+mv "$dir/unpredicted.jsonl" "$dir/run.jsonl"
 sed -i 's/"kind": "emulator"/"kind": "cuda"/' "$dir/run.jsonl"
 tabulate --problem B1 "here=$dir/run.jsonl"
 check "others say that they were not timed" grep -qxF '0 1 time_us "not timed"' "$dir/notes.txt"
+# Which kernel it was: a record's, and the one built beside tabulate
+here=$dir/here
+mkdir -p "$here/images/stage-1"
+cp "$build/tabulate" "$here/"
+cp "$build"/images/stage-1/d64.compute_89.ptx "$here/images/stage-1/"
+rm -f "$dir/kernel.jsonl"
+"$build/stage-1" --device emu --seqlen 32 --heads 1 --no-check --no-time --counters none --quiet --json "$dir/kernel.jsonl" > /dev/null
+another() { # VALUE: the last column of stage 1's row
+    "$here/tabulate" --out "$dir" --stages 1-scalar --problem "B1 H1 S32 D64" "here=$dir/kernel.jsonl" &&
+        grep -qE "^1 1-scalar .* $1\$" "$dir/table.txt"
+}
+ptx=$here/images/stage-1/d64.compute_89.ptx
+check "the record's kernel is the one built here" another 0
+sed -i 's/^\t\.loc\t1 /&1/; 2i // a comment' "$ptx"
+check "a comment and other line numbers leave it that" another 0
+sed -i '0,/add.s32/s//sub.s32/' "$ptx"
+check "another instruction does not" another 1
+check "the pedigree says so" grep -qF 'hatched: another kernel than here' "$dir/labels.txt"
+rm "$ptx"
+check "a kernel that is not built is not judged" another -
+
 status "the newest problem of no file" 5 "$build/tabulate" --print-problem "$dir/none.jsonl"
 status "tabulate: no series" 2 tabulate --problem B1
 status "tabulate: a series without its file" 2 tabulate --problem B1 here
@@ -78,6 +106,23 @@ stopped() { # SIGNAL STATUS: it leaves the old picture, and nothing else
 check "a picture that is interrupted" stopped INT 130
 check "a picture that is terminated" stopped TERM 143
 check "a picture that is killed" stopped KILL 137
+
+# The same of a whole `make compare`, in a tree of its own.
+tree=$tap_dir/tree
+mkdir "$tree" && ln -s "$PWD/plots" "$PWD/stages" "$PWD/profiler" "$tree" && ln -s "$(realpath "$build")" "$tree/build"
+compare_stopped() { # SIGNAL: no picture has the name of one
+    rm -rf "$dir/started" "$tree/results"
+    (cd "$tree" && STARTED=$dir/started PATH=$dir/bin:$PATH RECORDED=h200 TERM= exec setsid env --default-signal=INT plots/compare.sh stages/1-scalar) > "$dir/said" 2>&1 &
+    local id=$!
+    until [ -e "$dir/started" ] || ! kill -0 $id 2> /dev/null; do sleep 0.05; done
+    kill "-$1" -- -$id
+    wait $id
+    cat "$dir/said"
+    [ -e "$dir/started" ] && [ -s "$tree/results/compare/table.txt" ] || return 1
+    ls "$tree/results/compare"
+    ! ls "$tree/results/compare" | grep -qE '^[a-z]+\.(png|svg)$'
+}
+for signal in INT TERM KILL; do check "a compare that is stopped by $signal" compare_stopped $signal; done
 rm -rf "$dir/pictures"
 mkdir "$dir/pictures"
 if command -v gnuplot > /dev/null; then
@@ -85,5 +130,8 @@ if command -v gnuplot > /dev/null; then
     check "a picture that is drawn" plots/draw.sh plots/time.gp "$dir/pictures/time" svg "dir = '$dir'; problem = ''"
     check "it is all that is left" [ "$(ls "$dir/pictures")" = time.svg ]
 fi
+status "PROBLEM without RECORDED" 2 env PROBLEM="B1 H8 S512 D64" plots/compare.sh stages/1-scalar
+status "options with RECORDED" 2 env RECORDED=h200 plots/compare.sh stages/1-scalar --causal
+status "a ladder of some stages" 5 plots/ladder.sh h200-peers
 status "a problem of two lines" 2 env RECORDED=h200 PROBLEM=$'B1 H8 S512 D64\nB4 H16 S4096 D128' plots/compare.sh stages/1-scalar
 tap_done

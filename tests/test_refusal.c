@@ -5,6 +5,7 @@
 #include "profiler/refusal.h"
 
 #include <cupti_result.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,9 @@ static void known_codes_have_sentences(void **state) {
         assert_sentence(refusal_code(i));
         for (int k = 0; k < i; k++) assert_int_not_equal(refusal_code(i), refusal_code(k));
     }
+    assert_true(refusal_code(0) >= 0);
+    assert_int_equal(refusal_code(-1), -1);
+    assert_int_equal(refusal_code(1000), -1);
 }
 
 static void remedies_name_what_to_do(void **state) {
@@ -93,6 +97,13 @@ static void driver_parameter_is_read(void **state) {
     assert_int_equal(admin_only_in("RmProfilingAdminOnly: 0\n"), 0);
     assert_int_equal(admin_only_in("EnableMSI: 1\n"), -1);
     assert_int_equal(refusal_admin_only("/nonexistent/params"), -1);
+    assert_int_equal(admin_only_in("RmProfilingAdminOnly: 1\nRmProfilingAdminOnly: 0\n"), 1);
+    const int before = open("/dev/null", O_RDONLY);
+    close(before);
+    assert_int_equal(admin_only_in(""), -1);
+    const int after = open("/dev/null", O_RDONLY);
+    close(after);
+    assert_int_equal(before, after); /* the file was closed */
 }
 
 int main(void) {

@@ -40,7 +40,7 @@ emulated --quiet --json "$dir/run.jsonl" "$build/examples/sgemm" > /dev/null
 check "the record" python3 -c '
 import json, sys
 r = json.loads(open(sys.argv[1]).read())
-assert r["schema"] == "attnlab-1.0" and r["exit"] == 0 and r["reports"] == [] and not r["interrupted"]
+assert r["schema"] == "attnlab-1.1" and r["exit"] == 0 and r["reports"] == [] and not r["interrupted"]
 assert r["command"].endswith("examples/sgemm") and r["device"]["kind"] == "emulator"
 naive, tiled = r["kernels"]
 assert naive["symbol"].startswith("_Z") and naive["name"] == "sgemm_naive" and naive["registers"] > 0
@@ -73,6 +73,49 @@ int main() {
     cudaMemcpy(c, p + 12, 16, cudaMemcpyDeviceToHost);
     printf("%g %g %g %g\n", c[0], c[1], c[2], c[3]);
     printf("%d\n", (int)cublasSscal(h, 4, &two, p, 1));
+    cudaStream_t s;
+    cudaGraph_t g;
+    cudaStreamCreate(&s), cublasSetStream(h, s), cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+    cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 3, &two, p, 2, p + 6, 3, &one, p + 12, 2);
+    cudaStreamEndCapture(s, &g);
+    // y (2) = A x + y, y (3) = A' x; every second element
+    float x[3] = {1, 10, 100}, y[6] = {0};
+    cublasSetVector(3, 4, x, 1, p, 2), cublasSetMatrix(2, 3, 4, a, 2, p + 8, 2), cublasSetVector(2, 4, x, 1, p + 14, 1);
+    if (cublasSgemv(h, CUBLAS_OP_N, 2, 3, &one, p + 8, 2, p, 2, &one, p + 14, 1)) return 1;
+    cublasGetVector(2, 4, p + 14, 1, y, 1);
+    if (cublasSgemv(h, CUBLAS_OP_T, 2, 3, &one, p + 8, 2, p, 2, &two, p + 6, 0) != CUBLAS_STATUS_INVALID_VALUE) return 1;
+    float none = 0;
+    if (cublasSgemv(h, CUBLAS_OP_T, 2, 3, &one, p + 8, 2, p, 2, &none, p + 6, 1)) return 1;
+    cublasGetMatrix(3, 1, 4, p + 6, 3, y + 2, 3);
+    printf("%g %g, %g %g %g\n", y[0], y[1], y[2], y[3], y[4]);
+    return 0;
+}
+PROGRAM
+cat > "$dir/lt.cu" << 'PROGRAM'
+#include <cublasLt.h>
+#include <cstdio>
+int main() { // D (2, 2) = epilogue(A' B + bias): A (3, 2), B (3, 2)
+    float host[20] = {1, 2, 3, 4, 5, 6, /* B */ 1, 0, -2, 1, 1, 1, /* bias */ 1, 2}, d[4], one = 1, none = 0, *p, *bias;
+    cublasLtHandle_t h;
+    cublasLtMatmulDesc_t what;
+    cublasLtMatrixLayout_t in, out;
+    cublasLtMatmulPreference_t preference;
+    cublasLtMatmulHeuristicResult_t found;
+    cublasOperation_t transposed = CUBLAS_OP_T;
+    int n = 0;
+    cudaMalloc(&p, sizeof host), cudaMemcpy(p, host, sizeof host, cudaMemcpyHostToDevice), bias = p + 12;
+    cublasLtCreate(&h), cublasLtMatmulDescCreate(&what, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    cublasLtMatrixLayoutCreate(&in, CUDA_R_32F, 3, 2, 3), cublasLtMatrixLayoutCreate(&out, CUDA_R_32F, 2, 2, 2);
+    cublasLtMatmulDescSetAttribute(what, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed);
+    cublasLtMatmulDescSetAttribute(what, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+    cublasLtMatmulPreferenceCreate(&preference);
+    if (cublasLtMatmulAlgoGetHeuristic(h, what, in, in, out, out, preference, 1, &found, &n) || n != 1) return 1;
+    for (cublasLtEpilogue_t e : {CUBLASLT_EPILOGUE_DEFAULT, CUBLASLT_EPILOGUE_RELU_BIAS, CUBLASLT_EPILOGUE_GELU_BIAS, CUBLASLT_EPILOGUE_BGRADA}) {
+        cublasLtMatmulDescSetAttribute(what, CUBLASLT_MATMUL_DESC_EPILOGUE, &e, sizeof e);
+        int status = cublasLtMatmul(h, what, &one, p, in, p + 6, in, &none, p + 14, out, p + 14, out, &found.algo, 0, 0, 0);
+        cudaMemcpy(d, p + 14, sizeof d, cudaMemcpyDeviceToHost);
+        printf("%d: %.4g %.4g %.4g %.4g\n", status, d[0], d[1], d[2], d[3]);
+    }
     return 0;
 }
 PROGRAM
@@ -80,6 +123,13 @@ if "${NVCC:-nvcc}" -M "$dir/blas.cu" > /dev/null 2>&1; then
     check "a program with cuBLAS" compile "$dir/blas" "$dir/blas.cu" -lcublas
     check "its product is right" says '^23 29 19 25$' 0 emulated --quiet "$dir/blas"
     check "what is not there is named" grep -q 'cublasSscal_v2 is not supported' "$tap_dir/said"
+    check "nor is it captured" grep -q 'a product of cuBLAS in a graph is not supported' "$tap_dir/said"
+    check "vectors, and copies of them" grep -qx '532 652, 21 43 65' "$tap_dir/said"
+    check "a program with cuBLASLt" compile "$dir/lt" "$dir/lt.cu" -lcublasLt
+    check "its products, biases and activations" says '^0: -5 -8 6 15$' 0 emulated --quiet "$dir/lt"
+    check "ReLU" grep -qx '0: 0 0 7 17' "$tap_dir/said"
+    check "GELU" grep -qx '0: -7.025e-05 -8.44e-11 7 17' "$tap_dir/said" # -0.0001267 by erf
+    check "an epilogue that is not there" grep -q 'epilogue 256 of cublasLtMatmul is not supported' "$tap_dir/said"
 else
     skip "cuBLAS" "no cublas_v2.h in this toolkit"
 fi
@@ -108,9 +158,65 @@ device 1: cudaErrorInvalidDevice
 after all that: cudaSuccess
 EXPECTED
 check "a call that is not there" says 'graph: cudaErrorNotSupported' 0 emulated --quiet "$program" unsupported
-check "is named once" [ "$(grep -c 'cudaGraphCreate is not supported' "$tap_dir/said")" -eq 1 ]
+check "is named once" [ "$(grep -c 'cudaGraphDebugDotPrint is not supported' "$tap_dir/said")" -eq 1 ]
 check "equal launches" says 'store +1-20, each' 0 emulated "$program" repeats
-check "are run once if asked" says '9 launches were like the one before' 0 emulated --repeats 1 "$program" repeats
+check "are run once if asked" says '9 launches were like earlier ones' 0 emulated --repeats 1 "$program" repeats
+check "a shared array of the file" says 'of the file: cudaSuccess' 0 emulated --quiet "$program" of_the_file
+check "takes no memory of others" grep -q 'its own: cudaSuccess' "$tap_dir/said"
+check "some blocks of a launch, said to be so" says 'of each launch 2 blocks at most ran' 0 emulated --sample-blocks 2 "$program" blocks
+check "the first, and others as far apart" grep -qx '1 0 0 0 1 0 0 0' "$tap_dir/said"
+check "equal sequences, twice" says '16 launches were like earlier ones' 0 emulated --repeats 1 "$program" sequences
+check "and all of them" emulated --quiet "$program" sequences
+
+# ---- Calls that are not inlined, grid.sync(), and a kernel that cannot run beside them
+check "calls compile" compile "$dir/calls" tests/run_calls.cu
+check "recursion, function pointers, grid.sync()" emulated --quiet "$dir/calls"
+check "a kernel refused when it is launched" says 'kernel _Z8texturedyPf .* the emulator does not know tld4\.r\.2d\.v4\.f32\.f32 \(line [0-9]+, PTX line [0-9]+\); read the four texels' 3 emulated --quiet "$dir/calls" refused
+check "its launch fails" grep -q 'launch: cudaErrorNotSupported' "$tap_dir/said"
+check "and is said once" [ "$(grep -c 'cannot run here' "$tap_dir/said")" -eq 1 ]
+status "one kernel that cannot run" 3 emulated --quiet --kernel textured --arg u64=0 --arg 'f32[1]=zero' tests/run_calls.cu
+check "a stack that overflows" says 'the stack overflows: [0-9]+ calls deep' 1 emulated --quiet "$dir/calls" overflows
+
+# ---- Textures, surfaces
+check "textures compile" compile "$dir/textures" tests/run_textures.cu
+check "filters, edges, layers, faces, surfaces" emulated --quiet "$dir/textures"
+check "outside a surface: the runtime's own code" says 'synchronize: cudaErrorIllegalAddress' 1 emulated --quiet "$dir/textures" outside
+check "with the line" grep -q "run_textures.cu:$(grep -n 'float v = surf2Dread' tests/run_textures.cu | cut -d: -f1) " "$tap_dir/said"
+check "a texture object that was destroyed" says 'is no texture object, or no more' 1 emulated --quiet "$dir/textures" stale
+
+check "graphs compile" compile "$dir/graphs" tests/run_graphs.cu
+check "graphs by hand and captured" emulated --quiet "$dir/graphs"
+
+# ---- NVRTC: the real one compiles, to PTX
+cat > "$dir/nvrtc.cpp" << 'PROGRAM'
+#include <cstdio>
+#include <cuda.h>
+#include <nvrtc.h>
+static const char *text = "extern \"C\" __global__ void fill(int *p) { p[threadIdx.x] = 7 * threadIdx.x; }";
+int main() {
+    const char *options[] = {"--gpu-architecture=sm_90"};
+    static char cubin[1 << 16];
+    nvrtcProgram p;
+    size_t bytes;
+    if (nvrtcCreateProgram(&p, text, "fill.cu", 0, NULL, NULL) || nvrtcCompileProgram(p, 1, options)) return 1;
+    if (nvrtcGetCUBINSize(p, &bytes) || bytes > sizeof cubin || nvrtcGetCUBIN(p, cubin)) return 2;
+    CUmodule m;
+    CUfunction f;
+    CUdeviceptr d;
+    int r[32];
+    void *args[] = {&d};
+    if (cuInit(0) || cuModuleLoadData(&m, cubin) || cuModuleGetFunction(&f, m, "fill") || cuMemAlloc(&d, 128)) return 3;
+    if (cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, NULL, args, NULL) || cuMemcpyDtoH(r, d, 128)) return 4;
+    printf("%d\n", r[31]);
+}
+PROGRAM
+nvrtc=$(dirname "$(dirname "$(readlink -f "$(command -v "${NVCC:-nvcc}")")")")/lib64
+if [ -e "$nvrtc/libnvrtc.so" ] && "${NVCC:-nvcc}" -M "$dir/nvrtc.cpp" > /dev/null 2>&1; then
+    check "a program with NVRTC" compile "$dir/nvrtc" "$dir/nvrtc.cpp" -lnvrtc -lcuda
+    check "what it compiles runs" says '^217$' 0 env LD_LIBRARY_PATH="$nvrtc" "$run" --device emu --quiet "$dir/nvrtc"
+else
+    skip "NVRTC" "no libnvrtc in this toolkit"
+fi
 
 interrupted() { # SIGNAL STATUS CASE: the record is written, and soon
     rm -f "$dir/i.jsonl"

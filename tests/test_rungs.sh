@@ -1,12 +1,12 @@
 #!/bin/bash
 # The ladders (stages/rungs.sh): in a stage that has steps/, how many lines change from each rung to the
-# next and from the last to kernel.cu, added and deleted, as a reader of the diff sees them. At most 150;
-# 250 from the kernel that the first rung starts from. steps.txt names the same rungs in the same order,
+# next and from the last to kernel.cu, added and deleted, as a reader of the diff sees them, the labs' marks
+# not counted. At most 150; 250 from the kernel that the first rung starts from. steps.txt names the same rungs in the same order,
 # then `kernel`: NAME<tab>FACTOR<tab>SENTENCE, and `images` has each for head_dim 64 and 128.
 . tests/tap.sh
 
 changed() { # FROM TO
-    git diff --no-index --numstat "$1" "$2" | awk '{n = $1 + $2} END {print n + 0}'
+    git diff --no-index "$1" "$2" | tail -n +5 | grep -E '^[+-]' | grep -vcE '(BEGIN|END) SOLUTION'
 }
 
 within() { # LIMIT FROM TO

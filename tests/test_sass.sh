@@ -68,7 +68,7 @@ for line in open('plots/recorded/h200.jsonl'):
         name = c['name']
         if 'value' not in c or name not in mine: continue
         if stage == '6' and name in ('instructions', 'fma_instructions', 'alu_instructions'):
-            assert abs(int(mine[name]) / c['value'] - 1) < 0.01, (name, c['value'], mine[name])
+            assert abs(int(mine[name]) / c["value"] - 1) < 0.02, (name, c['value'], mine[name])
             continue
         n += 1
         assert int(mine[name]) == c['value'], (name, c['value'], mine[name])

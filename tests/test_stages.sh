@@ -20,7 +20,8 @@ stages_sweep 15
 stages_steps "--seqlen-q 129 --seqlen-k 65 --heads 2 --causal" "--seqlen-q 65 --seqlen-k 300 --heads 4 --kv-heads 2" \
     "--seqlen-q 20 --seqlen-k 200 --heads 140 --causal=top-left"
 # Launched as they need, whatever is best here: small problems alone would never run the long tiles.
-for image in 64 64-causal 64-exp4 64-split 128 128-causal 128-short 128-short-causal 128-split 256 256-causal; do
+for image in 64 64-causal 64-exp4 64-split 64-many 64-many-causal 128-many 128-many-causal 64-parts 64-parts-causal 128 128-causal 128-short \
+    128-short-causal 128-split 128-parts-causal 256 256-causal 256-parts; do
     causal=
     [[ $image == *-causal ]] && causal=--causal
     for shape in "--seqlen-q 200 --seqlen-k 333 --heads 2" "--seqlen-q 50 --seqlen-k 70 --heads 8 --kv-heads 2"; do
@@ -28,6 +29,8 @@ for image in 64 64-causal 64-exp4 64-split 128 128-causal 128-short 128-short-ca
             $shape $causal --no-time --counters none --quiet
     done
 done
+# Any of the ways that it considers, not the best alone.
+stage_test "stage-6, 20 random problems, any of 12 choices" "$build/stage-6" --sweep-random 20 --seed 2 --choice 11
 for image in d64 d64-exp4 d64-1-wgmma d64-8-base; do
     stage_test "stage-6 --image $image, such scores" "$build/stage-6" --image $image --seqlen 333 --heads 1 \
         --input uniform --scale 1e9 --no-time --counters none --quiet

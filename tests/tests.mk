@@ -30,18 +30,20 @@ $(foreach t,$(TESTS),$(if $(wildcard $(foreach k,test gpu,tests/$k_$t.c tests/$k
     $(error there is no test $t: tests are tests/test_NAME.* and tests/gpu_NAME.*)))
 
 .PHONY: test
-test: all $(TEST_BIN) $(SASS_BIN) $(PREDICT_BIN) ## every test that needs no GPU: TESTS="check npy" picks some
-	@BUILD=$(BUILD) NVCC=$(NVCC) tests/run.sh $(call chosen,$(TEST_BIN) $(wildcard tests/test_*.sh)) \
+test: all $(TEST_BIN) $(SASS_BIN) $(PREDICT_BIN) $(BUILD)/load-ptx ## every test that needs no GPU: TESTS="check npy" picks some
+	@BUILD=$(BUILD) NVCC=$(NVCC) THOROUGH=$(if $(TESTS),all) TEST_TIMEOUT=$(if $(TESTS),7200,1800) tests/run.sh $(call chosen,$(TEST_BIN) $(wildcard tests/test_*.sh)) \
 	    $(if $(TESTS),,$(addprefix --needs-gpu=,$(wildcard tests/gpu_*.c tests/gpu_*.sh)))
 
-# Every mutant of the host code, an hour on two cores; make test tries 25 in a thousand.
+# Every mutant of the host code, an hour on two cores; of the 13,000 of the kernels as many in ten thousand
+# as KERNEL_MUTANTS says (1000, two hours). make test tries 25 in a thousand of those, 6 in ten thousand of these.
 .PHONY: mutants
-mutants: all $(TEST_BIN) $(FAULT) ## wrong programs made by rule, which the tests must notice: the score, and who survives
-	@python3 tests/mutants.py $(BUILD) all
+mutants: all $(TEST_BIN) $(FAULT) ### wrong programs and kernels made by rule, which the tests must notice: the score, and who survives
+	@python3 tests/mutants.py $(BUILD) all; hosts=$$?; \
+	    NVCC=$(NVCC) python3 tests/mutants_kernels.py $(BUILD) $${KERNEL_MUTANTS:-1000} && exit $$hosts
 
 # What a release must reach, from the logs of the runs that measure it; those without one name their command.
 .PHONY: fortress
-fortress: ## the table of what tests reached: fuzzing, sanitizers, coverage, mutants, faults, kills
+fortress: ### the table of what tests reached: fuzzing, sanitizers, coverage, mutants, faults, kills
 	@mkdir -p $(BUILD)/fortress; BUILD=$(BUILD) tests/fortress.sh || true
 
 # What compute-sanitizer must find, so that its silence about a stage means something.
@@ -49,7 +51,7 @@ $(BUILD)/tests/planted: tests/planted.cu | $$(@D)/.dir
 	$(NVCC) -std=c++17 -gencode arch=compute_89,code=[sm_89,compute_89] -o $@ $<
 
 .PHONY: gpu-test
-gpu-test: $(CHOSEN) $(GPU_TEST_BIN) $(BUILD)/tests/planted ## the tests that need a GPU, some minutes: make stage-4 gpu-test TESTS=sanitize picks some
+gpu-test: $(CHOSEN) $(GPU_TEST_BIN) $(BUILD)/tests/planted ### the tests that need a GPU, some minutes: make stage-4 gpu-test TESTS=sanitize picks some
 	@$(BUILD)/$(firstword $(CHOSEN)) --device cuda --no-time --counters none --quiet
 	@STAGES="$(patsubst stage-%,%,$(filter stage-%,$(MAKECMDGOALS)))" BUILD=$(BUILD) NVCC=$(NVCC) TEST_TIMEOUT=7200 \
 	    flock $(BUILD)/device.lock tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(wildcard tests/gpu_*.sh))
@@ -69,14 +71,14 @@ unit: $(TEST_BIN)
 	@BUILD=$(BUILD) tests/run.sh $(call chosen,$(filter-out %/test_mutants,$(TEST_BIN)))
 
 .PHONY: sanitize
-sanitize: ## the C tests under ASan and UBSan
+sanitize: ### the C tests under ASan and UBSan
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize SANITIZE="$(SANITIZERS)" unit
 
 # ---- Coverage: lines of the library that tests run, with the images of the ordinary build -------------
 # Left out are the tests that take minutes and run what others do: mutants, every stage on every shape.
 
 .PHONY: coverage
-coverage: all ## which lines of the library the tests run, some minutes; the others are marked in build/coverage/*.gcov
+coverage: all ### which lines of the library the tests run, some minutes; the others are marked in build/coverage/*.gcov
 	@mkdir -p $(BUILD)/coverage && ln -sfn ../images $(BUILD)/coverage/images
 	@find $(BUILD)/coverage -name '*.gcda' -delete
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage SANITIZE="--coverage -O1" covered

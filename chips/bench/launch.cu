@@ -1,4 +1,4 @@
-/* Launches: when CTAs start and end, and where; constants' first touch; overlap. */
+/* Launches: when CTAs start and end, and where; constants' first touch; code's first run; overlap. */
 #include "timed.cuh"
 
 BENCH empty(ARGUMENTS) {}
@@ -70,3 +70,35 @@ BENCH clock_rate(ARGUMENTS) {
     if (x == 1.5f) out[5] = 1;
     if (threadIdx.x == 0) out[16 * blockIdx.x] = cy, out[16 * blockIdx.x + 1] = ns;
 }
+
+/* stay, then b 16-byte stores a thread. */
+BENCH stay_storing(ARGUMENTS) {
+    uint64_t t = cycles();
+    while (cycles() - t < a)
+        ;
+    uint4 *at = (uint4 *)data + (size_t)blockIdx.x * blockDim.x * b + threadIdx.x;
+    for (int i = 0; i < b; i++) at[i * blockDim.x] = make_uint4(a, b, c, d);
+    if (threadIdx.x == 0) out[16 * blockIdx.x] = cycles() - t;
+}
+
+/* Straight code of about KIB kibibytes, `a` times: cycles of the first time in out[0], of the last
+ * in out[1]. */
+#define CODE(KIB)                                                                                  \
+    BENCH code_##KIB(ARGUMENTS) {                                                                  \
+        float x[4] = {1, 2, 3, (float)threadIdx.x};                                                \
+        uint64_t first = 0, last = 0;                                                              \
+        _Pragma("unroll 1") for (int i = 0; i < a; i++) {                                          \
+            uint64_t t = cycles();                                                                 \
+            _Pragma("unroll") for (int k = 0; k < 64 * KIB; k++) asm volatile(                     \
+                "fma.rn.f32 %0, %0, %0, %0;" : "+f"(x[k % 4]));                                    \
+            last = cycles() - t;                                                                   \
+            if (!i) first = last;                                                                  \
+        }                                                                                          \
+        if (x[0] + x[1] + x[2] + x[3] == 1.5f) out[5] = 1;                                         \
+        if (threadIdx.x == 0) out[16 * blockIdx.x] = first, out[16 * blockIdx.x + 1] = last;       \
+    }
+CODE(1)
+CODE(8)
+CODE(24)
+CODE(48)
+CODE(96)

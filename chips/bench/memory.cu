@@ -299,3 +299,58 @@ BENCH bulk_load(ARGUMENTS) {
     }
     out[16 * blockIdx.x] = cycles() - t;
 }
+
+/* What the first of each kind costs in a launch, and the second: out, in cycles: [0] mbarrier.init
+ * and its fences, [3] ns, [4] ns, [5] and [6] TMA by one map, [7] a load from L2, [8] its
+ * neighbour line, [9] one 2 MiB farther, [10], [11] a store and membar.gl, [12], [13] an atomic.
+ * a: rows of a box; b: the map is prefetched, c cycles before. */
+BENCH first(uint64_t *out, const __grid_constant__ CUtensorMap map, int a, int b, int c, int d,
+            int n_boxes) {
+    extern __shared__ __align__(1024) char smem[];
+    uint32_t barrier = smem_address(smem), slot = barrier + 1024;
+    uint64_t ns = nanoseconds(), t[12];
+    if (threadIdx.x) return;
+    if (b) {
+        prefetch_tensormap(&map);
+        uint64_t from = cycles();
+        while (cycles() - from < c)
+            ;
+    }
+    volatile uint32_t *line = (volatile uint32_t *)(out + (1 << 20) + 1024 * blockIdx.x);
+    volatile uint32_t *sink = (volatile uint32_t *)(smem + 512);
+    int n = 0;
+    t[n++] = cycles();
+    mbarrier_init(barrier, 1);
+    fence_mbarrier_init();
+    fence_proxy_async();
+    t[n++] = cycles();
+    for (int k = 0; k < 2; k++) {
+        mbarrier_arrive_expect_tx(barrier, a * 128);
+        load_2d(slot, &map, barrier, 0, (blockIdx.x * d + k) % n_boxes * a);
+        wait_for(barrier, k);
+        t[n++] = cycles();
+    }
+    static const int far[3] = {0, 32, 1 << 19};
+    uint32_t x;
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        x = line[far[k]];
+        *sink = x; // not before it is there
+        t[n++] = cycles();
+    }
+    for (int k = 0; k < 2; k++) {
+        line[64 + 32 * k] = 1;
+        asm volatile("membar.gl;" ::: "memory");
+        t[n++] = cycles();
+    }
+    for (int k = 0; k < 2; k++) {
+        x = atomicAdd((uint32_t *)line + 128 + 32 * k, 1);
+        *sink = x; // not before it is there
+        t[n++] = cycles();
+    }
+    out += 16 * blockIdx.x;
+    out[0] = t[1] - t[0];
+    for (int k = 0; k < 9; k++) out[5 + k] = t[k + 2] - t[k + 1];
+    out[3] = ns;
+    out[4] = nanoseconds();
+}

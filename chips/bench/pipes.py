@@ -670,6 +670,67 @@ def stall_counts():
                       [Role([0], mixed + nops(4) + [op("MOV", d=64, b=28, stall=8)])], stamps=1)
 
 
+def operand(name, sources):
+    """An instruction of one to three sources, by register."""
+    a, b, c = (*sources, *sources[-1:] * 2)[:3]
+    return lambda i, wr=7: op(name, d=28 + i % 32, a=a, b=b, c=c, wr=wr)
+
+
+def hmma_mixes():
+    """k HMMA, then m of something else, again and again: who waits for whose registers?"""
+    others = {"FADD20.21": operand("FADD", (20, 21)), "FADD20.22": operand("FADD", (20, 22)),
+              "FADD20.20": operand("FADD", (20, 20)), "FFMA20.21.22": operand("FFMA", (20, 21, 22)),
+              "FFMA20.22.24": operand("FFMA", (20, 22, 24)),
+              "FFMA20.20.21": operand("FFMA", (20, 20, 21)),
+              "IADD3.20.21.22": operand("IADD3", (20, 21, 22)),
+              "IADD3.20.20.21": operand("IADD3", (20, 20, 21)),
+              "FMNMX20.21": operand("FMNMX", (20, 21)), "F2FP20.21": operand("F2FP", (20, 21)),
+              "MOV20": operand("MOV", (20,)), "EX2": operand("EX2", (20,)),
+              "NOP": lambda i, wr=7: op("NOP"), "STS": lambda i, wr=7: place("STS", i, rd=wr)}
+    for name in ("LDS", "LDSM4", "SHFL"):
+        others[name] = functools.partial(place, name)
+    for shown, other in others.items():
+        for k, m in ((1, 1), (1, 2), (1, 3), (1, 4), (1, 8), (2, 1), (2, 2), (4, 2), (4, 8)):
+            for where in ("1w", "2w"):
+                for u in (8, 24):
+                    body = [x for g in range(u) for x in
+                            [place("HMMA", g * k + i) for i in range(k)] +
+                            [other(g * m + i) for i in range(m)]]
+                    if shown in VARIABLE | READS_LATE:
+                        body[-1] = other(u * m - 1, wr=5)
+                    yield Program("hmmamix", f"{k}HMMA+{m}{shown}/{where}/{u}",
+                                  [Role(PLACES[where], body, 8)], instructions=u * 8, stride=16)
+
+
+def mixes_beside_wgmma():
+    """What softmax mixes, beside a warpgroup that multiplies."""
+    def mixture(names):
+        return lambda u: (names * (u // len(names) + 1))[:u]
+    for shown, names in {
+        "FFMA+EX2": ["FFMA", "EX2"], "FFMA+EX2+FADD": ["FFMA", "EX2", "FADD"],
+        "2FFMA+2EX2+2FADD+F2FP": ["FFMA", "FFMA", "EX2", "EX2", "FADD", "FADD", "F2FP"],
+        "FMNMX+FFMA": ["FMNMX", "FFMA"], "6FFMA+SHF+FADD": ["FFMA"] * 6 + ["SHF", "FADD"],
+        "4FMUL": ["FMUL"] * 4, "FADD+FMNMX": ["FADD", "FMNMX"],
+    }.items():
+        for kind, n in (("ss", 64), ("ss", 128), ("rs", 64), ("rs", 128)):
+            for where, warps in (("4", range(4, 8)), ("8", range(4, 12))):
+                for u in (42, 84):
+                    long_ = Role(range(4), steady(kind, n, 8, 4), 60, setup=GDESC)
+                    yield Program("mixwg", f"{shown}|{kind}{n}/{where}/{u}",
+                                  [Role(warps, sequence(mixture(names)(u)), 8), long_],
+                                  instructions=8 * u, reps=3)
+                for groups in (8, 24):
+                    short = Role(range(4), steady(kind, n, groups, 4), setup=GDESC)
+                    yield Program("wgmix", f"{kind}{n}|{shown}/{where}/{groups}",
+                                  [short, Role(warps, sequence(mixture(names)(84)), 200)],
+                                  instructions=4 * groups, reps=3)
+        for where, warps in (("4", range(4, 8)), ("8", range(4, 12))):
+            for u in (42, 84):
+                yield Program("mixwg", f"{shown}|nothing/{where}/{u}",
+                              [Role(warps, sequence(mixture(names)(u)), 8)], instructions=8 * u,
+                              reps=3)
+
+
 class Bare(Program):
     """Nothing but its instructions: no record."""
 
@@ -744,7 +805,8 @@ def probe():
 
 
 BENCHES = [probe, place_check, issue, latency, depth, wgmma, beside_wgmma, ports, arbitration,
-           branches, barriers, stall_counts, wavefronts, pairs, jumps, instruction_cache]
+           branches, barriers, stall_counts, wavefronts, pairs, jumps, instruction_cache, hmma_mixes,
+           mixes_beside_wgmma]
 
 
 @functools.lru_cache(maxsize=None)

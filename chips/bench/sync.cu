@@ -151,6 +151,33 @@ BENCH wake_ups(ARGUMENTS) {
     }
 }
 
+/* b warps wait for one arrival, of the warp behind them, c cycles and more after they began; a
+ * rounds. out + 2048: cycles from the arrival to each one's wake-up, round by round. */
+BENCH wake_many(ARGUMENTS) {
+    __shared__ uint64_t barrier, clock_of;
+    uint32_t at = smem_address(&barrier);
+    int warp = threadIdx.x / 32;
+    if (threadIdx.x == 0) mbarrier_init(at, 1), out[0] = sm_number();
+    asm volatile("" : "+r"(at));
+#pragma unroll 1
+    for (int i = 0; i < a; i++) {
+        __syncthreads();
+        uint64_t t = cycles();
+        if (warp == b && threadIdx.x % 32 == 0) {
+            while (cycles() - t < c + i * 11 % 400)
+                ;
+            t = cycles();
+            mbarrier_arrive(at);
+            clock_of = t;
+        } else if (warp < b) {
+            wait_for(at, i & 1);
+            t = cycles();
+        }
+        __syncthreads();
+        if (warp < b && threadIdx.x % 32 == 0) out[2048 + i * b + warp] = t - clock_of;
+    }
+}
+
 /* a x 8 fences of each kind: [0] proxy.async, [1] membar.cta, [2] membar.gl, [3] nothing but the
  * loop, [4] with a store to shared memory before each proxy fence, [5] with one to global before each
  * membar.gl, [6] fence.acq_rel.cluster, [7] with a store to shared memory before each membar.cta */

@@ -1,18 +1,36 @@
 #!/bin/bash
-# predict.sh OUT.jsonl: what the clock predicts for every case of cases.txt, one JSON line a case: the case's
-# number, then what build/predict-N says of its main launch; "none" and why where it cannot. Two at a time.
+# predict.sh CASES OUT.jsonl: what the clock predicts for every case of CASES, one JSON line a case: the case's
+# number, then what build/predict-N says of its main launch, of a tile (4:NAME) and of stage 5 what the program itself
+# predicts; "none" and why where it cannot. JOBS (2) at a time, each for at most LIMIT s (300). Cases that OUT.jsonl
+# has already are kept: what was interrupted goes on. make freeze-predict builds what it needs, then runs it.
 set -u
-out=$1 cases=$(dirname "$0")/cases.txt
+cases=$1 out=$2
+export build=${BUILD:-build} out
+# by_program PROGRAM OPTIONS...: cycles from a program's CSV, as predict-N would write them
+by_program() {
+    local program=$1
+    shift
+    timeout "${LIMIT:-300}" "$program" --device emu --csv --counters CYCLES "$@" 2> /dev/null |
+        awk -F, '{for (i = 3; i < NF; i++) if ($i == "cycles_elapsed" || $i == "cycles_active") v[$i] = $(i + 1)}
+             END {if (v["cycles_elapsed"] > 0) printf "{\"elapsed\": %.0f, \"active\": %.1f}\n", v["cycles_elapsed"], v["cycles_active"]}'
+}
+export -f by_program
 one() {
     local number=$1 stage=$2 options=$3 said
     # shellcheck disable=SC2086
-    said=$(timeout 100 build/predict-"$stage" $options 2> /dev/null | head -n 1)
+    case $stage in
+        5) said=$(by_program "$build/stage-5" $options) ;;
+        4:*) said=$(by_program "$build/sweep/${stage#4:}/stage-4" --no-check --no-time $options) ;;
+        *) said=$(timeout "${LIMIT:-300}" "$build/predict-$stage" $options 2> /dev/null | head -n 1) ;;
+    esac
     case $said in
         \{*) printf '{"case": %d, %s\n' "$number" "${said#\{}" ;;
-        *) printf '{"case": %d, "none": "no prediction in 100 s"}\n' "$number" ;;
+        *) printf '{"case": %d, "none": "no prediction in %s s"}\n' "$number" "${LIMIT:-300}" ;;
     esac
 }
 export -f one
-grep -v '^#' "$cases" | awk -F'\t' '{printf "%d\t%s\t%s\n", NR, $1, $3}' | tr '\n' '\0' |
-    xargs -0 -P "${JOBS:-2}" -I{} bash -c 'IFS=$'"'\t'"' read -r n s o <<< "$1"; one "$n" "$s" "$o"' _ {} > "$out.new"
-sort -t: -k2n "$out.new" > "$out" && rm "$out.new"
+touch "$out"
+grep -v '^#' "$cases" | awk -F'\t' '{printf "%d\t%s\t%s\n", NR, $1, $3}' |
+    while IFS= read -r line; do grep -q "\"case\": ${line%%$'\t'*}, \"[^n]" "$out" || printf '%s\0' "$line"; done |
+    xargs -0 -r -P "${JOBS:-2}" -I{} bash -c 'IFS=$'"'\t'"' read -r n s o <<< "$1"; one "$n" "$s" "$o" >> "$out.new"' _ {}
+{ grep -v '"none"' "$out"; cat "$out.new" 2> /dev/null; } | sort -t: -k2n > "$out.sorted" && mv "$out.sorted" "$out" && rm -f "$out.new"

@@ -1,16 +1,20 @@
 """The clock's predictions beside what a GPU measured, case by case (make validate).
 
-    python3 chips/validation/validate.py PREDICTIONS.jsonl MEASURED.jsonl [--cases]
+    python3 chips/validation/validate.py PREDICTIONS.jsonl h200-N.jsonl.gz [--late FILE] [--now FILE] [--cases] [--out FILE]
 
-Signed errors of elapsed cycles in per cent, prediction less measurement, by stage and by family of cases.txt; the
+Signed errors of elapsed cycles in per cent, prediction less measurement, by stage and by family of cases-N.txt; the
 noise is how far the turns of one case lie apart; tensor is the mean distance of tensor_active_pct in points, stall
-how often the largest reason is the same. The last line is the sum."""
+how often the largest reason is the same. The last line is the sum.
+
+--late: predictions by the frozen revision too, but made after others had seen what was measured: a table apart, and a
+second sum with them. --now: by a later model, which knows all these measurements: development, and no validation."""
 
 import argparse
 import collections
 import gzip
 import json
 import os
+import re
 import statistics
 import sys
 
@@ -37,7 +41,9 @@ def read_measured(path, cases):
             words = record["command"].split()
             if "cycles_active" not in counters or "cycles_elapsed" not in counters:
                 continue
-            by_command[words[0].rsplit("-", 1)[1], " ".join(words)].append(counters)
+            tile = re.search(r"/sweep/([^/]+)/stage-4$", words[0])
+            stage = f"4:{tile[1]}" if tile else words[0].rsplit("-", 1)[1]
+            by_command[stage, " ".join(words)].append(counters)
     out = []
     for stage, _, options in cases:
         turns = [c for (s, command), all_turns in by_command.items()
@@ -51,65 +57,142 @@ def mean(values):
     return sum(values) / len(values) if values else float("nan")
 
 
-def main():
-    here = os.path.dirname(os.path.abspath(__file__))
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("predictions")
-    parser.add_argument("measured")
-    parser.add_argument("--cases", action="store_true", help="a line for each case")
-    o = parser.parse_args()
-    cases = read_cases(os.path.join(here, "cases.txt"))
-    measured = read_measured(o.measured, cases)
-    predicted = {}
-    with open(o.predictions) as f:
-        for line in f:
-            p = json.loads(line)
-            predicted[p["case"]] = p
+def decisions(rows):
+    """(right, all): pairs of variants of one problem that differ by more than 3 % on the GPU."""
+    problems = collections.defaultdict(list)
+    for r in rows:
+        words = r["options"].split()
+        if "--image" in words:
+            at = words.index("--image")
+            del words[at:at + 2]
+        problems[" ".join(words)].append(r)
+    right = pairs = 0
+    for some in problems.values():
+        for i, a in enumerate(some):
+            for b in some[:i]:
+                if max(a["truth"], b["truth"]) <= 1.03 * min(a["truth"], b["truth"]):
+                    continue
+                pairs += 1
+                right += (a["truth"] < b["truth"]) == (a["predicted"] < b["predicted"])
+    return right, pairs
+
+
+def read_predicted(path):
+    with open(path) as f:
+        return {p["case"]: p for p in map(json.loads, f)}
+
+
+def compared(cases, measured, predicted):
+    """(a row for each case that is both, what the others lack)"""
     rows, missing = [], []
     for number, ((stage, family, options), turns) in enumerate(zip(cases, measured), 1):
         p = predicted.get(number, {"none": "not predicted"})
         if "none" in p or not turns:
-            missing.append((stage, family, options, p.get("none", "not measured")))
+            missing.append((stage, family, options, p.get("none", "not measured"), number))
             continue
         elapsed = [t["cycles_elapsed"] for t in turns]
         truth = statistics.median(elapsed)
         active = statistics.median(t["cycles_active"] for t in turns)
         real = {STALLS[k]: mean(t[k] for t in turns) for k in STALLS if all(k in t for t in turns)}
         rows.append({
-            "stage": stage, "family": family, "options": options, "truth": truth,
+            "number": number, "stage": stage, "family": family, "options": options, "truth": truth,
+            "predicted": p["elapsed"],
             "error": 100 * (p["elapsed"] / truth - 1), "active": 100 * (p["active"] / active - 1),
             "noise": 100 * (max(elapsed) - min(elapsed)) / truth,
-            "tensor": p["tensor_active_pct"] - statistics.median(t["tensor_active_pct"] for t in turns),
-            "stall": max(real, key=real.get) == max(real, key=lambda k: p.get(k, 0)),
+            "tensor": p["tensor_active_pct"] - statistics.median(t["tensor_active_pct"] for t in turns)
+                      if "tensor_active_pct" in p else None,
+            "stall": max(real, key=real.get) == max(real, key=lambda k: p.get(k, 0)) if "selected" in p else None,
         })
+    return rows, missing
+
+
+def summed(rows):
+    errors = [abs(r["error"]) for r in rows]
+    return f"{len(rows)} cases, mean {mean(errors):.1f} %, worst {max(errors):.1f} %"
+
+
+def print_cases(rows):
+    print(f"{'case':78s} {'measured':>10s} {'error %':>8s} {'active %':>9s} {'noise %':>8s}")
+    for r in rows:
+        print(f"{'stage-' + r['stage'] + ' ' + r['options']:78s} {r['truth']:10.0f} {r['error']:+8.1f} "
+              f"{r['active']:+9.1f} {r['noise']:8.1f}")
+    print()
+
+
+def print_now(rows, frozen):
+    """Each case by the frozen model and by a later one; rows of one case that both have."""
+    before = {r["number"]: r for r in frozen}
+    both = [r for r in rows if r["number"] in before]
+    print("development: a later model on cases that it was changed after, which is no validation; a freeze of it is "
+          "still to be measured")
+    print(f"{'case':78s} {'measured':>10s} {'frozen %':>9s} {'now %':>8s} {'active %':>9s} {'now %':>8s}")
+    for r in both:
+        old = before[r["number"]]
+        print(f"{'stage-' + r['stage'] + ' ' + r['options']:78s} {r['truth']:10.0f} {old['error']:+9.1f} "
+              f"{r['error']:+8.1f} {old['active']:+9.1f} {r['active']:+8.1f}")
+    print(f"development: frozen {summed([before[r['number']] for r in both])}; now {summed(both)}\n")
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("predictions")
+    parser.add_argument("measured")
+    parser.add_argument("--late", help="predictions by the frozen revision, made later")
+    parser.add_argument("--now", help="predictions by a later model")
+    parser.add_argument("--cases", action="store_true", help="a line for each case")
+    parser.add_argument("--out", help="write the sum to this file: what programs say beside a prediction")
+    o = parser.parse_args()
+    freeze = re.search(r"-(\d+)\.jsonl", o.measured)
+    cases = read_cases(os.path.join(here, f"cases-{freeze[1] if freeze else 1}.txt"))
+    measured = read_measured(o.measured, cases)
+    predicted = read_predicted(o.predictions)
+    rows, missing = compared(cases, measured, predicted)
 
     def line(name, some):
         errors = [r["error"] for r in some]
         print(f"{name:28s} {len(some):4d} {mean(map(abs, errors)):7.1f} {mean(errors):+7.1f} "
               f"{max(errors, key=abs):+7.1f} {mean(abs(r['active']) for r in some):7.1f} "
               f"{statistics.median(r['noise'] for r in some):6.1f} "
-              f"{mean(abs(r['tensor']) for r in some):6.1f} {100 * mean(r['stall'] for r in some):6.0f}")
+              f"{mean(abs(r['tensor']) for r in some if r['tensor'] is not None):6.1f} "
+              f"{100 * mean(r['stall'] for r in some if r['stall'] is not None):6.0f}")
 
     if o.cases:
-        print(f"{'case':78s} {'measured':>10s} {'error %':>8s} {'active %':>9s} {'noise %':>8s}")
-        for r in rows:
-            print(f"{'stage-' + r['stage'] + ' ' + r['options']:78s} {r['truth']:10.0f} {r['error']:+8.1f} "
-                  f"{r['active']:+9.1f} {r['noise']:8.1f}")
-        print()
+        print_cases(rows)
     print(f"{'':28s} {'n':>4s} {'|err| %':>7s} {'bias':>7s} {'worst':>7s} {'active':>7s} {'noise':>6s} "
           f"{'tensor':>6s} {'stall%':>6s}")
     for key in ("stage", "family"):
-        names = sorted({r[key].split(" ")[0] if key == "family" else r[key] for r in rows})
+        names = sorted({r[key].split(" ")[0] if key == "family" else r[key][0] for r in rows})
         for name in names:
             line(("stage-" if key == "stage" else "") + name,
-                 [r for r in rows if (r[key].split(" ")[0] if key == "family" else r[key]) == name])
+                 [r for r in rows if (r[key].split(" ")[0] if key == "family" else r[key][0]) == name])
         print()
-    for stage, family, options, why in missing:
-        print(f"left out: stage-{stage} {options}: {why}")
+    late, missing_late = compared(cases, measured, read_predicted(o.late)) if o.late else ([], [])
+    known = {r["number"] for r in late}
+    others = {number: why for *_, why, number in missing_late if why != "not predicted"}
+    for stage, family, options, why, number in missing:
+        if number not in known:
+            print(f"left out: stage-{stage} {options}: {others.get(number, why)}")
     if not rows:
         sys.exit("validate: no case is both predicted and measured")
-    errors = [abs(r["error"]) for r in rows]
-    print(f"validation: {len(rows)} cases, mean {mean(errors):.1f} %, worst {max(errors):.1f} %")
-
+    right, pairs = decisions(rows)
+    if pairs:
+        print(f"decisions: of {pairs} pairs of one problem's variants that differ by more than 3 %, "
+              f"{right} are in the right order ({100 * right / pairs:.1f} %)")
+    total = summed(rows)
+    if late:
+        print("\npredicted by the frozen revision after others had seen the measurements: not in the freeze's own mean")
+        print_cases(late)
+        right, pairs = decisions(rows + late)
+        print(f"in time: {total}")
+        print(f"late: {summed(late)}; decisions with them: {right} of {pairs} pairs")
+        total = f"{summed(rows + late)}, {len(late)} of them late"
+    if o.now:
+        print()
+        print_now(compared(cases, measured, read_predicted(o.now))[0], rows + late)
+    print(f"validation: {total}")
+    if o.out:
+        with open(o.out, "w") as f:
+            f.write(total + "\n")
 
 main()

@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-/* tensor_flop_per_clk counts fp16 in, fp32 accumulate: 4096 on GH100 by WGMMA (mma.sync gets
- * 2680 of them, as measured), 2048 on GA100, 1024 on AD10x, halved on GeForce boards. An L4's
- * 121 TFLOPS are 1024 * 58 SMs * 2.04 GHz; an H200's 989 are 4096 * 132 * 1.83 GHz. */
+/* tensor_flop_per_clk counts fp16 in, fp32 accumulate: 4096 on GH100 by WGMMA (mma.sync gets 8192
+ * / 3 of them: one m16n8k16 in 6 cycles of a sub-core; tests/bounds.py), 2048 on GA100, 1024 on
+ * AD10x, halved on GeForce boards. An L4's 121 TFLOPS are 1024 * 58 SMs * 2.04 GHz; an H200's 989
+ * are 4096 * 132 * 1.83 GHz. */
 static const struct chip chips[] = {
     {.name = "h200",
      .board = "NVIDIA H200",
@@ -18,7 +19,7 @@ static const struct chip chips[] = {
      .shared_per_sm = 228 * 1024,
      .shared_per_block = 227 * 1024,
      .tensor_flop_per_clk = 4096,
-     .mma_flop_per_clk = 2680,
+     .mma_flop_per_clk = 2731,
      .fp32_fma_per_clk = 128,
      .mufu_per_clk = 16,
      .shared_bytes_per_clk = 128,

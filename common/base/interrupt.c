@@ -2,12 +2,13 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t arrived;
-static char said[128]; /* made before: a signal handler can only write */
+static atomic_int arrived; /* written by a handler, read by other threads */
+static char said[128];     /* made before: a signal handler can only write */
 
 static void remember(int signal) {
     int kept = errno;

@@ -5,13 +5,15 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 const char *program_folder(void) {
     static char folder[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
-    if (n < 0) return "build";
-    folder[n] = 0;
+    if (n < 0) /* no /proc: the name that it was started by, from where it was started */
+        n = snprintf(folder, sizeof folder, "%s", (const char *)getauxval(AT_EXECFN));
+    folder[n < (ssize_t)sizeof folder ? n : (ssize_t)sizeof folder - 1] = 0;
     return dirname(folder);
 }
 

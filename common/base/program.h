@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Its folder, with no slash behind it: "/home/me/attnlab/build". Where /proc does not say, "build",
- * which is right for programs that are started as make starts them. */
+/* Its folder, with no slash behind it: "/home/me/attnlab/build". Where /proc does not say, that
+ * of the name it was started by. */
 const char *program_folder(void);
 
 /* Writes the path of `name` in that folder or in the nearest one above it that has one. False if

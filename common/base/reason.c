@@ -8,7 +8,7 @@
 enum { N_REASONS = 8 };
 
 static _Thread_local struct {
-    char line[512];
+    char line[2048];
     enum status status; /* STATUS_RIGHT: none was given */
 } reasons[N_REASONS];
 static _Thread_local unsigned next;

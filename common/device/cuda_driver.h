@@ -17,7 +17,7 @@
     F(DeviceGetPCIBusId) F(DevicePrimaryCtxRetain) F(DevicePrimaryCtxRelease) \
     F(CtxSetCurrent) F(StreamCreate) F(StreamDestroy) F(StreamSynchronize) \
     F(StreamBeginCapture) F(StreamEndCapture) F(MemAlloc) F(MemFree) F(MemcpyHtoDAsync) \
-    F(MemcpyDtoHAsync) F(MemsetD32Async) F(ModuleLoadData) F(ModuleUnload) \
+    F(MemAllocAsync) F(MemFreeAsync) F(MemcpyDtoHAsync) F(MemsetD32Async) F(ModuleLoadData) F(ModuleUnload) \
     F(ModuleGetFunction) F(FuncGetAttribute) F(FuncSetAttribute) F(LaunchKernelEx) \
     F(TensorMapEncodeTiled) F(GraphInstantiate) F(GraphUpload) F(GraphLaunch) \
     F(GraphExecDestroy) F(GraphDestroy) F(EventCreate) F(EventDestroy) \

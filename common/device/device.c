@@ -81,11 +81,21 @@ const char *device_launch(struct device *d, struct device_image *image,
 
 const char *device_sync(struct device *d) { return d->ops->sync(d); }
 
+int device_busy_sms(const struct device *d, const struct device_launch *launches, int n) {
+    int busy = 1;
+    for (int i = 0; i < n; i++) {
+        const unsigned *g = launches[i].grid;
+        double ctas = (double)g[0] * g[1] * g[2];
+        if (ctas > busy) busy = ctas < d->info.chip.n_sms ? (int)ctas : d->info.chip.n_sms;
+    }
+    return busy;
+}
+
 const char *device_graph_open(struct device *d, struct device_image *image,
                               const struct device_launch *launches, int n, int repeats, bool cold,
                               struct device_graph **out) {
     *out = NULL;
-    if (!d->ops->graph_open) return reason("the emulator has no clock");
+    if (!d->ops->graph_open) return reason("this device measures no time");
     return d->ops->graph_open(d, image, launches, n, repeats, cold, out);
 }
 
@@ -95,6 +105,10 @@ const char *device_graph_time(struct device_graph *g, bool flush_l2, double *us_
 
 void device_graph_close(struct device_graph *g) {
     if (g) g->device->ops->graph_close(g);
+}
+
+double device_graph_clock_mhz(struct device_graph *g) {
+    return g->device->ops->graph_clock_mhz ? g->device->ops->graph_clock_mhz(g) : 0;
 }
 
 int device_clock_mhz(struct device *d) { return d->ops->clock_mhz ? d->ops->clock_mhz(d) : 0; }

@@ -97,6 +97,9 @@ const char *device_launch(struct device *d, struct device_image *image,
                           const struct device_launch *l);
 const char *device_sync(struct device *d);
 
+/* How many SMs have a CTA of the largest of the launches. */
+int device_busy_sms(const struct device *d, const struct device_launch *launches, int n);
+
 /* Time: a graph that holds `repeats` times the n launches back to back, replayed once between
  * two events. `flush_l2` overwrites a buffer larger than L2 before each replay: for graphs opened
  * as `cold`, with 1 repeat. The emulator has no time and gives the reason. */
@@ -107,5 +110,8 @@ const char *device_graph_open(struct device *d, struct device_image *image,
 const char *device_graph_time(struct device_graph *g, bool flush_l2, double *us_total);
 void device_graph_close(struct device_graph *g);
 
-/* SM clock now, MHz; 0 where it cannot be had. */
+/* The SM clock over the last replay, MHz, counted on the SMs; 0 where it cannot be had. */
+double device_graph_clock_mhz(struct device_graph *g);
+
+/* SM clock now as the board says, MHz; 0 where it cannot be had. */
 int device_clock_mhz(struct device *d);

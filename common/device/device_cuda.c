@@ -1,5 +1,6 @@
 /* device.h on a GPU: the CUDA driver API on the primary context of device 0, with one stream. */
 #include "cuda_device.h"
+#include "cuda_clock.h"
 #include "cuda_graph.h"
 #include "common/base/path.h"
 #include "common/base/reason.h"
@@ -84,6 +85,7 @@ static const char *cuda_start(struct cuda_device *c) {
 static void cuda_close(struct device *d) {
     struct cuda_device *c = cuda_of(d);
     if (c->flush) c->cu->MemFree(c->flush);
+    cuda_clock_close(c);
     if (c->stream) c->cu->StreamDestroy(c->stream);
     if (c->context) c->cu->DevicePrimaryCtxRelease(c->handle);
     cuda_nvml_close(c->nvml);
@@ -127,8 +129,8 @@ static const char *cuda_copy_out(struct device *d, void *to, device_ptr from, si
 
 static const char *cuda_fill(struct device *d, device_ptr p, uint32_t word, size_t bytes) {
     struct cuda_device *c = cuda_of(d);
-    TRY(c, MemsetD32Async, p, word, bytes / 4, c->stream);
-    return cuda_sync(d);
+    TRY(c, MemsetD32Async, p, word, bytes / 4, c->stream); /* what follows is on the same stream */
+    return NULL;
 }
 
 /* ---- Images and launches -------------------------------------------------------------------- */
@@ -259,8 +261,35 @@ static const struct device_ops cuda_ops = {
     .graph_open = cuda_graph_open,
     .graph_time = cuda_graph_time,
     .graph_close = cuda_graph_close,
+    .graph_clock_mhz = cuda_graph_clock_mhz,
     .clock_mhz = cuda_clock_mhz,
 };
+
+void *device_cuda_stream(struct device *d, void *stream) {
+    void *before = cuda_of(d)->stream;
+    cuda_of(d)->stream = stream;
+    return before;
+}
+
+const char *device_cuda_scratch(struct device *d, size_t bytes, device_ptr *out) {
+    struct cuda_device *c = cuda_of(d);
+    CUdeviceptr p = 0;
+    TRY(c, CtxSetCurrent, c->context);
+    if (bytes) TRY(c, MemAllocAsync, &p, bytes, c->stream);
+    *out = p;
+    return NULL;
+}
+
+const char *device_cuda_scratch_end(struct device *d, device_ptr p) {
+    struct cuda_device *c = cuda_of(d);
+    if (p) TRY(c, MemFreeAsync, p, c->stream);
+    return NULL;
+}
+
+const char *device_cuda_mark(struct device *d, int mark, void *stream) {
+    return cuda_clock_mark(cuda_of(d), mark, stream);
+}
+double device_cuda_between(struct device *d) { return cuda_clock_between(cuda_of(d)); }
 
 void *device_cuda_context(struct device *d) {
     return d->info.is_emulator ? NULL : cuda_of(d)->context;

@@ -1,11 +1,13 @@
 /* device.h on the emulator: launches run to their end at once; sync says which checks failed. */
 #include "device_ops.h"
 
+#include "emu_clock.h"
 #include "emu_counters.h"
 #include "common/base/ptxas.h"
 #include "common/base/path.h"
 #include "common/base/reason.h"
 #include "source.h"
+#include "emulator/core/failed_check.h"
 #include "emulator/instructions/tensormap.h"
 #include "common/base/heap.h"
 
@@ -138,15 +140,10 @@ static const char *emu_kernel_info(struct device *d, struct device_image *image,
     return NULL;
 }
 
-static const char *emu_launch_one(struct device *d, struct device_image *image,
-                                  const struct device_launch *l) {
-    struct emu_device *e = emu_of(d);
+struct emu_grid device_emu_grid(const struct device_launch *l) {
     struct emu_grid g = {.shared_bytes = l->shared_bytes,
                          .overlaps_previous = l->overlaps_previous,
                          .n_args = l->n_args};
-    const struct emu_kernel *k;
-    const char *why = find(image, l->kernel, &k);
-    if (why) return why;
     for (int i = 0; i < 3; i++) {
         g.grid[i] = l->grid[i];
         g.block[i] = l->block[i];
@@ -156,6 +153,16 @@ static const char *emu_launch_one(struct device *d, struct device_image *image,
         g.arg[a] = l->arg[a];
         g.arg_bytes[a] = l->arg_bytes[a];
     }
+    return g;
+}
+
+static const char *emu_launch_one(struct device *d, struct device_image *image,
+                                  const struct device_launch *l) {
+    struct emu_device *e = emu_of(d);
+    const struct emu_grid g = device_emu_grid(l);
+    const struct emu_kernel *k;
+    const char *why = find(image, l->kernel, &k);
+    if (why) return why;
     why = emu_launch(e->memory, k, &g, &d->info.chip, &device_emu_options,
                      e->counts ? e->counts : e->result);
     return why ? reason_as(reason_status(why, STATUS_DEVICE), "%s", why) : NULL;
@@ -165,9 +172,11 @@ static const char *emu_launch_one(struct device *d, struct device_image *image,
  * shown nothing, which its silence would hide. */
 static const char *say_reports(const struct emu_result *r) {
     const char *without = device_emu_options.without;
-    int n = emu_result_reports(r);
-    for (int i = 0; i < n; i++)
+    int n = 0;
+    for (int i = 0; i < emu_result_reports(r); i++) {
         fprintf(stderr, "%s: %s\n", program_invocation_short_name, emu_result_report(r, i));
+        n += emu_result_report_kind(r, i) != EMU_NOTE;
+    }
     if (!n && without && strcmp(without, "list") && emu_result_left_nothing_out(r))
         return reason_as(STATUS_USAGE,
                          "--without %.64s: the launches have no barrier, wait or fence there; "
@@ -197,13 +206,29 @@ static const char *emu_counters(struct device *d, struct device_image *image,
     return why;
 }
 
+static const char *emu_clock(struct device *d, struct device_image *image,
+                             const struct device_launch *launches, int n, struct counters *out) {
+    struct emu_clock c;
+    const char *why = emu_clock_open(&c, d, image->dir, image->name);
+    if (!why) why = emu_clock_counters(&c, launches, n, out);
+    emu_clock_close(&c);
+    return why;
+}
+
 static const char *emu_source(struct device *d, struct device_image *image,
                               const struct device_launch *launches, int n, struct source *out) {
     struct emu_device *e = emu_of(d);
     const char *why = emu_result_open(&e->counts);
     for (int i = 0; i < n && !why; i++) why = emu_launch_one(d, image, &launches[i]);
     if (!why) why = say_reports(e->counts);
-    if (!why) why = emu_source_of(e->counts, out);
+    if (!why) { /* without a clock the counts are worth printing */
+        struct emu_clock c;
+        emu_source_of(e->counts, &d->info.chip, device_busy_sms(d, launches, n), out);
+        const char *no_clock = emu_clock_open(&c, d, image->dir, image->name);
+        if (!no_clock) no_clock = emu_clock_source(&c, launches, n, out);
+        emu_clock_close(&c);
+        if (no_clock) snprintf(out->about, sizeof out->about, "n/a: %s", no_clock);
+    }
     emu_result_close(e->counts);
     e->counts = NULL;
     return why;
@@ -220,13 +245,25 @@ static void emu_close(struct device *d) {
 
 static const char *emu_map(struct device *d, const struct device_tensor_map *m,
                            void *map_128_bytes) {
-    struct tensormap t = {
-        .base = m->base, .rank = m->rank, .element_bytes = 2, .swizzle_bytes = m->swizzle_bytes};
+    struct tensormap t = {.base = m->base,
+                          .rank = m->rank,
+                          .element_bytes = 2,
+                          .type = EMU_F16,
+                          .swizzle_bytes = m->swizzle_bytes};
     (void)d;
     memcpy(t.extent, m->extent, sizeof t.extent);
     memcpy(t.stride, m->stride, sizeof t.stride);
     memcpy(t.box, m->box, sizeof t.box);
     return tensormap_encode(&t, map_128_bytes);
+}
+
+void device_emu_info(const char *chip, struct device_info *info) {
+    info->chip = *chip_find(chip ? chip : "h200");
+    info->is_emulator = true;
+    info->memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    snprintf(info->name, sizeof info->name, "emulator (%s)", info->chip.name);
+    snprintf(info->toolkit, sizeof info->toolkit, "%d.%d", CUDA_VERSION / 1000,
+             CUDA_VERSION % 1000 / 10);
 }
 
 const char *device_emu_open(const char *chip, struct device **out) {
@@ -244,6 +281,7 @@ const char *device_emu_open(const char *chip, struct device **out) {
         .launch = emu_launch_one,
         .sync = emu_sync,
         .counters = emu_counters,
+        .clock = emu_clock,
         .source = emu_source,
     };
     struct emu_device *e = heap_zeroed(1, sizeof *e);
@@ -255,14 +293,8 @@ const char *device_emu_open(const char *chip, struct device **out) {
         free(e);
         return reason_as(STATUS_DEVICE, "%s", why);
     }
-    struct device_info *info = &e->device.info;
     e->device.ops = &ops;
-    info->chip = *chip_find(chip ? chip : "h200");
-    info->is_emulator = true;
-    info->memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-    snprintf(info->name, sizeof info->name, "emulator (%s)", info->chip.name);
-    snprintf(info->toolkit, sizeof info->toolkit, "%d.%d", CUDA_VERSION / 1000,
-             CUDA_VERSION % 1000 / 10);
+    device_emu_info(chip, &e->device.info);
     *out = &e->device;
     return NULL;
 }

@@ -29,12 +29,13 @@ struct device_ops {
                           const struct device_launch *l);
     const char *(*sync)(struct device *d);
 
-    /* The emulator leaves these four NULL: it has no time. */
+    /* The emulator leaves these five NULL: it has no time. */
     const char *(*graph_open)(struct device *d, struct device_image *image,
                               const struct device_launch *launches, int n, int repeats, bool cold,
                               struct device_graph **out);
     const char *(*graph_time)(struct device_graph *g, bool flush_l2, double *us_total);
     void (*graph_close)(struct device_graph *g);
+    double (*graph_clock_mhz)(struct device_graph *g);
     int (*clock_mhz)(struct device *d);
 
     /* The emulator's half of counters_collect(), NULL on a GPU: runs the launches once and
@@ -43,6 +44,12 @@ struct device_ops {
      * is SOURCE_EMULATOR for an exact count, SOURCE_MODEL for a modelled one. */
     const char *(*counters)(struct device *d, struct device_image *image,
                             const struct device_launch *launches, int n, struct counters *out);
+
+    /* What the launches would take, NULL on a GPU: appends the values that group files call
+     * clock.NAME (emu_clock.h), all of SOURCE_MODEL. Before the launches have been counted, or
+     * after. */
+    const char *(*clock)(struct device *d, struct device_image *image,
+                         const struct device_launch *launches, int n, struct counters *out);
 
     /* The emulator's half of attribution_collect(), NULL on a GPU: runs the launches once and adds
      * up what each source line did (source_add). */
@@ -63,8 +70,19 @@ struct device_graph {
  * (reason.h). */
 const char *device_cuda_open(struct device **out);
 
+/* Of a GPU only, for callers that have a stream of their own: all that follows goes to this CUstream
+ * (returns the one before); and memory that lives, on that stream, from one call to the other, also
+ * while it is captured. */
+void *device_cuda_stream(struct device *d, void *stream);
+const char *device_cuda_scratch(struct device *d, size_t bytes, device_ptr *out);
+const char *device_cuda_scratch_end(struct device *d, device_ptr p);
+
 /* The CUcontext of a GPU, for CUPTI; NULL of the emulator. */
 void *device_cuda_context(struct device *d);
+
+/* cuda_clock.h's marks, in another's stream. */
+const char *device_cuda_mark(struct device *d, int mark, void *stream);
+double device_cuda_between(struct device *d);
 
 /* The cubin that was loaded, for source lines; NULL of the emulator. */
 const void *device_cuda_cubin(const struct device *d, const struct device_image *image,
@@ -77,3 +95,7 @@ extern struct emu_options device_emu_options;
 const char *device_emu_open(const char *chip, struct device **out);
 /* Its memory, for who runs the images in another way (SASS). */
 struct emu_memory *device_emu_memory(struct device *d);
+/* A launch as the emulator wants it; the arguments stay where they are. */
+struct emu_grid device_emu_grid(const struct device_launch *l);
+/* What the emulator says of itself when it stands for this chip (NULL: h200). */
+void device_emu_info(const char *chip, struct device_info *out);

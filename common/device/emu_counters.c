@@ -102,36 +102,41 @@ static const enum emu_class memory_classes[] = {
     EMU_LD_GLOBAL, EMU_ST_GLOBAL, EMU_LD_SHARED, EMU_ST_SHARED, EMU_LD_LOCAL, EMU_ST_LOCAL,
     EMU_ATOMIC,    EMU_LDSM,      EMU_STSM,      EMU_LDGSTS,    EMU_TMA,      EMU_HGMMA};
 
-/* Least cycles of one SM for an even share of the work, resource by resource. Rates: chip.h.
- * Issue: one warp instruction a clock in each of 4 schedulers. DRAM: every distinct byte that
- * left the kernel is not known, so the compulsory traffic is what global instructions moved, as
- * if nothing hit a cache: no bound on time, and left out of the largest. */
-static void put_bounds(struct list *l, const struct sum *class, const struct sum *all,
-                       double wavefronts, const struct chip *chip) {
-    double sms = chip->n_sms;
-    struct {
-        const char *name, *rule;
-        double cycles;
-    } bound[] = {
-        {"tensor", "mma FLOP / mma rate + wgmma FLOP / tensor rate",
-         class[EMU_HMMA].flops / chip->mma_flop_per_clk +
-             class[EMU_HGMMA].flops / chip->tensor_flop_per_clk},
-        {"mufu", "32 * MUFU instructions / rate",
-         32 * class[EMU_MUFU].executed / chip->mufu_per_clk},
-        {"fma", "32 * fp32 instructions / rate",
-         32 * class[EMU_FP32].executed / chip->fp32_fma_per_clk},
-        {"shared", "shared wavefronts", wavefronts},
-        {"issue", "PTX instructions / 4", all->executed / 4},
-    };
-    double largest = 0;
+/* What a sum over instructions of one class keeps busy, in cycles of one SM; rates: chip.h. */
+static void add_busy(const struct sum *s, enum emu_class class, const struct chip *chip,
+                     double busy[SOURCE_RESOURCES]) {
+    const double issue_per_clk = 4, l2_bytes_per_clk = 64; /* of an SM, on all chips of chip.h */
+    if (class == EMU_HMMA) busy[SOURCE_TENSOR] += s->flops / chip->mma_flop_per_clk;
+    if (class == EMU_HGMMA) busy[SOURCE_TENSOR] += s->flops / chip->tensor_flop_per_clk;
+    if (class == EMU_MUFU) busy[SOURCE_MUFU] += 32 * s->executed / chip->mufu_per_clk;
+    if (class == EMU_FP32) busy[SOURCE_FMA] += 32 * s->executed / chip->fp32_fma_per_clk;
+    busy[SOURCE_SHARED] += s->wavefronts;
+    busy[SOURCE_GLOBAL] += 32 * s->sectors / l2_bytes_per_clk;
+    busy[SOURCE_ISSUE] += s->executed / issue_per_clk;
+}
+
+/* Least cycles of one SM for an even share of the work, resource by resource. What global
+ * instructions moved is no bound on time, as caches may hit, and left out of the largest. */
+static void put_bounds(struct list *l, const struct sum *class, const double busy[SOURCE_RESOURCES],
+                       const struct chip *chip) {
+    static const struct {
+        enum source_resource resource;
+        const char *rule;
+    } bound[] = {{SOURCE_TENSOR, "mma FLOP / mma rate + wgmma FLOP / tensor rate"},
+                 {SOURCE_MUFU, "32 * MUFU instructions / rate"},
+                 {SOURCE_FMA, "32 * fp32 instructions / rate"},
+                 {SOURCE_SHARED, "shared wavefronts"},
+                 {SOURCE_ISSUE, "PTX instructions / 4"}};
+    double sms = chip->n_sms, largest = 0;
     for (size_t b = 0; b < sizeof bound / sizeof *bound; b++) {
-        put(l, SOURCE_MODEL, bound[b].cycles / sms, "cycles", bound[b].rule, "bound.%s",
-            bound[b].name);
-        if (bound[b].cycles > largest) largest = bound[b].cycles;
+        double cycles = busy[bound[b].resource];
+        put(l, SOURCE_MODEL, cycles / sms, "cycles", bound[b].rule, "bound.%s",
+            source_resource_name[bound[b].resource]);
+        if (cycles > largest) largest = cycles;
     }
     put(l, SOURCE_MODEL, largest / sms, "cycles", "the largest of the bounds: a bound, not a time",
         "bound.largest");
-    put(l, SOURCE_MODEL, largest > 0 ? 100 * bound[0].cycles / largest : 0, "%",
+    put(l, SOURCE_MODEL, largest > 0 ? 100 * busy[SOURCE_TENSOR] / largest : 0, "%",
         "bound.tensor / bound.largest", "bound.tensor_share");
     double global = class[EMU_LD_GLOBAL].bytes + class[EMU_ST_GLOBAL].bytes +
                     class[EMU_LDGSTS].bytes + class[EMU_TMA].bytes;
@@ -154,12 +159,14 @@ static void move_own(struct sum *class, enum emu_class remote, enum emu_class or
 const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
                             struct counters *out) {
     struct sum class[EMU_CLASSES] = {0}, all = {0};
+    double busy[SOURCE_RESOURCES] = {0};
     struct list l = {.out = out};
     *out = (struct counters){0};
     for (struct emu_counted at = {0}; emu_result_next(r, &at);) {
         add(&class[at.inst->class], at.inst, at.count);
         add(&all, at.inst, at.count);
     }
+    for (int c = 0; c < EMU_CLASSES; c++) add_busy(&class[c], (enum emu_class)c, chip, busy);
     move_own(class, EMU_LD_CLUSTER, EMU_LD_SHARED);
     move_own(class, EMU_ST_CLUSTER, EMU_ST_SHARED);
     put(&l, SOURCE_EMULATOR, all.executed, "instructions", "PTX instructions of all warps",
@@ -183,61 +190,32 @@ const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
         "branch_splits");
     put(&l, SOURCE_EMULATOR, class[EMU_BARRIER].splits, "arrivals", "warps at barriers",
         "barrier_arrivals");
-    put_bounds(&l, class, &all, all.wavefronts + class[EMU_TMA].wavefronts, chip);
+    put_bounds(&l, class, busy, chip);
     return NULL;
 }
 
-const char *emu_lines(const struct emu_result *r,
-                      const char *(*visit)(void *arg, const struct emu_line *l), void *arg) {
+void emu_source_of(const struct emu_result *r, const struct chip *chip, int n_sms,
+                   struct source *out) {
     for (struct emu_counted at = {0}; emu_result_next(r, &at);) {
         const struct emu_origin *o = at.origin;
-        const struct emu_count *c = at.count;
-        struct emu_line line = {.kernel = at.kernel->name,
-                                .opcode = at.inst->opcode,
-                                .n_frames = o->n_frames,
-                                .frame = o->frame,
-                                .ptx_line = o->ptx_line,
-                                .is_branch = at.inst->class == EMU_BRANCH,
-                                .executed = (double)c->executed,
-                                .threads = 32.0 * (double)c->executed - (double)c->lanes_off,
-                                .wavefronts = (double)c->wavefronts,
-                                .wavefronts_ideal = (double)c->wavefronts_ideal,
-                                .sectors = (double)c->sectors,
-                                .sectors_ideal = (double)c->sectors_ideal,
-                                .bytes = (double)c->bytes,
-                                .splits = (double)c->splits};
-        const char *why = visit(arg, &line);
-        if (why) return why;
+        struct sum s = {0};
+        struct source_frame frame[EMU_FRAMES];
+        char text[256];
+        add(&s, at.inst, at.count);
+        if (!s.executed) continue;
+        struct source_counts c = {.executed = s.executed,
+                                  .threads = s.threads,
+                                  .wavefronts = s.wavefronts,
+                                  .wavefronts_ideal = s.wavefronts_ideal,
+                                  .sectors = s.sectors,
+                                  .sectors_ideal = s.sectors_ideal,
+                                  .splits = at.inst->class == EMU_BRANCH ? s.splits : 0};
+        add_busy(&s, (enum emu_class)at.inst->class, chip, c.busy);
+        for (int b = 0; b < SOURCE_RESOURCES; b++) c.busy[b] /= n_sms;
+        for (int f = 0; f < o->n_frames; f++)
+            frame[f] = (struct source_frame){o->frame[f].file, o->frame[f].line};
+        snprintf(text, sizeof text, "%.*s", (int)o->text_length, o->text);
+        source_add(out, SOURCE_PTX, o->ptx_line, text, frame, o->n_frames, &c);
     }
-    return NULL;
-}
-
-/* An instruction counts for its own line and for each that it was inlined into: a line's counts
- * include what it calls. */
-static const char *add_line(void *arg, const struct emu_line *l) {
-    struct source_line s = {.executed = l->executed,
-                            .threads = l->threads,
-                            .wavefronts = l->wavefronts,
-                            .wavefronts_ideal = l->wavefronts_ideal,
-                            .sectors = l->sectors,
-                            .sectors_ideal = l->sectors_ideal,
-                            .splits = l->is_branch ? l->splits : 0};
-    const char *why = l->n_frames ? NULL : source_add(arg, &s);
-    for (int f = 0; f < l->n_frames && !why; f++) {
-        bool again = false; /* a recursion of lines counts once */
-        for (int g = 0; g < f; g++)
-            again |= l->frame[g].line == l->frame[f].line &&
-                     l->frame[g].file_index == l->frame[f].file_index;
-        if (again) continue;
-        s.line = l->frame[f].line;
-        snprintf(s.file, sizeof s.file, "%s", l->frame[f].file);
-        why = source_add(arg, &s);
-    }
-    return why;
-}
-
-const char *emu_source_of(const struct emu_result *r, struct source *out) {
-    const char *why = emu_lines(r, add_line, out);
-    if (!why) source_sort(out);
-    return why;
+    source_lines(out);
 }

@@ -16,20 +16,7 @@
 const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
                             struct counters *out);
 
-/* The counts of one instruction, and where it stands. */
-struct emu_line {
-    const char *kernel, *opcode;
-    int n_frames, ptx_line;
-    const struct emu_frame *frame; /* innermost first */
-    bool is_branch; /* splits: executions that divided the lanes; else barrier arrivals */
-    double executed, threads;
-    double wavefronts, wavefronts_ideal, sectors, sectors_ideal, bytes, splits;
-};
-
-/* Calls `visit` for every instruction of every kernel in the result; stops at a reason. */
-const char *emu_lines(const struct emu_result *r,
-                      const char *(*visit)(void *arg, const struct emu_line *l), void *arg);
-
-/* The counts by source line, sorted. */
+/* The same by instruction and source line (source.h), n_sms of the chip's SMs having a share. */
 struct source;
-const char *emu_source_of(const struct emu_result *r, struct source *out);
+void emu_source_of(const struct emu_result *r, const struct chip *chip, int n_sms,
+                   struct source *out);

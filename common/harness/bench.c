@@ -50,13 +50,18 @@ static const char *image_fits(const char *image, const char *planned) {
 }
 
 const char *bench_open(struct device *d, const struct attention *a, const struct inputs *in,
-                       const char *image, struct bench *out) {
+                       const char *image, int choice, struct bench *out) {
     *out = (struct bench){.device = d, .problem = *a};
     const char *why = stage.supports(a, &device_info(d)->chip);
     if (why) return reason_as(STATUS_UNSUPPORTED, "%s", why);
     if ((why = place_tensors(out, in))) goto fail;
     if (attention_o_elements(a) == 0) return NULL; /* nothing to launch */
     if (image) snprintf(out->plan.image, sizeof out->plan.image, "%s", image);
+    out->plan.choice = choice;
+    if (choice && !stage.choices) {
+        why = reason_as(STATUS_USAGE, "stage %s has one way only: leave out --choice", stage.name);
+        goto fail;
+    }
     if ((why = stage.plan(a, d, &out->tensors, &out->plan))) goto fail;
     if (image && (why = image_fits(image, out->plan.image))) goto fail;
     if (image) snprintf(out->plan.image, sizeof out->plan.image, "%s", image);

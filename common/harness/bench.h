@@ -21,9 +21,10 @@ struct bench {
 };
 
 /* Asks the stage, allocates, copies in, plans and loads from images/stage-N beside the program.
- * STATUS_UNSUPPORTED if the stage refuses. `image` replaces the planned one if it is not NULL. */
+ * STATUS_UNSUPPORTED if the stage refuses. `image` replaces the planned one if it is not NULL; `choice` is the stage's
+ * (stage.h), 0 the best. */
 const char *bench_open(struct device *d, const struct attention *a, const struct inputs *in,
-                       const char *image, struct bench *out);
+                       const char *image, int choice, struct bench *out);
 void bench_close(struct bench *b);
 
 /* Poisons the outputs, runs the plan once and fetches O and LSE, guard bands included, into

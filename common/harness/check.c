@@ -54,6 +54,14 @@ static const half *row_of(const struct attention *a, const half *o, int64_t row)
            row % a->seqlen_q * a->o_stride.row;
 }
 
+/* Of the row's KV head, for each element the last key whose V is not finite there; NULL: none. */
+static const int *last_bad_v(const struct check_evidence *e, int64_t row) {
+    const struct attention *a = e->problem;
+    int64_t bh = row / a->seqlen_q, b = bh / a->heads, h = bh % a->heads;
+    int64_t kv = b * a->kv_heads + h / (a->heads / a->kv_heads);
+    return e->reference->last_bad_v ? e->reference->last_bad_v + kv * a->head_dim : NULL;
+}
+
 static bool row_is_masked(const struct attention *a, int64_t row) {
     return a->seqlen_k == 0 || row % a->seqlen_q + attention_diagonal(a) < 0;
 }
@@ -68,11 +76,13 @@ static void scan_rows(const struct check_evidence *e, const struct check_run *ru
 #pragma omp parallel for schedule(static) reduction(+ : unwritten, non_finite, masked_wrong)
     for (int64_t row = 0; row < n_rows; row++) {
         const half *o = row_of(a, run->o, row);
+        const int *bad = last_bad_v(e, row);
         int poisoned = 0, infinite = 0, non_zero = 0;
         for (int d = 0; d < a->head_dim; d++) {
+            bool hidden = bad && bad[d] >= 0 && isnan(half_to_float(o[d])); /* 0 * infinity */
             poisoned += o[d] == CHECK_POISON_HALF;
             infinite += !half_is_finite(o[d]);
-            non_zero += (o[d] & 0x7fff) != 0;
+            non_zero += (o[d] & 0x7fff) != 0 && !hidden;
         }
         bool lse_poisoned = bits_of(lse[row]) == CHECK_POISON_WORD;
         unwritten += poisoned + lse_poisoned;
@@ -190,10 +200,8 @@ static void compare(const struct check_evidence *e, const struct check_run *run,
     for (int64_t i = 0; i < ref->n_rows; i++) {
         const double *o = ref->o + i * n;
         if (!row_is_finite(o, n)) continue;
-        int64_t bh = ref->row[i] / a->seqlen_q, b = bh / a->heads, h = bh % a->heads;
-        int64_t kv = b * a->kv_heads + h / (a->heads / a->kv_heads);
         compare_row(row_of(a, run->o, ref->row[i]), o, ref->baseline + i * n, n, ref->row[i],
-                    ref->o_slack[i], ref->last_bad_v ? ref->last_bad_v + kv * n : NULL,
+                    ref->o_slack[i], last_bad_v(e, ref->row[i]),
                     ref->row[i] % a->seqlen_q + attention_diagonal(a) + 1, &x);
         compare_lse(run->lse[CHECK_GUARD + ref->row[i]], ref->lse[i], ref->score_error[i], &x);
     }

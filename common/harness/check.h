@@ -16,8 +16,8 @@
  * of points 3 and 4.
  *
  * A NaN or an infinity in a row of V that the mask hides may reach O, in its own column: tiles are
- * multiplied whole, and 0 * infinity is NaN. A NaN there is not judged; a number is. What lies past
- * the end of the sequence must not reach O.
+ * multiplied whole, and 0 * infinity is NaN. A NaN there is not judged, in a fully masked row neither;
+ * a number is. What lies past the end of the sequence must not reach O.
  *
  * Outputs lie between guard bands, all of it filled with CHECK_POISON_WORD before each run:
  *

@@ -48,7 +48,9 @@ static int run(const struct options *o, int argc, char **argv) {
     if (stage.run) return stage.run(o, argc, argv);
     if (o->sweep_random) return random_problems(o, argc, argv);
     if (o->repeat_check) return run_repeats(o, argc, argv);
-    if (o->source) return run_source(o);
+    if (o->explain) return run_explain(o);
+    if (o->source) return run_source(o, argc, argv);
+    if (o->whatif) return run_whatif(o);
     if (o->timeline_path) return run_timeline(o);
     enum status status = run_one(o, argc, argv, &gates_failed);
     if (o->fallback && !interrupt_signal()) {

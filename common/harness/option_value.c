@@ -20,7 +20,6 @@ const char *option_int(const char *option, const char *text, long min, long max,
 
 const char *option_real(const char *option, const char *text, double min, double max, double *out) {
     char *end;
-    errno = 0;
     double value = strtod(text, &end);
     if (end == text || *end || !(value >= min && value <= max))
         return reason_as(STATUS_USAGE, "--%s takes a number from %g to %g, not '%.64s'", option,

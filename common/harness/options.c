@@ -45,6 +45,10 @@ static const char *read_timeout(const char *value, void *into) {
     return option_real("timeout", value, 0.001, 1e6, &((struct options *)into)->emulator.timeout_s);
 }
 
+static const char *read_clock(const char *value, void *into) {
+    return option_real("clock", value, 1, 10000, &((struct options *)into)->emulator.clock_mhz);
+}
+
 static const char *read_max_instructions(const char *value, void *into) {
     struct options *o = into;
     double n = 0;
@@ -98,6 +102,11 @@ static const struct option_row attention_rows[] = {
     {"lse", "FILE", "write LSE to a .npy file, fp32", TEXT(lse_path)},
     {"source", NULL, "print the kernel with counts beside its lines, and do nothing else",
      SWITCH(source, true)},
+    {"ptx", NULL, "with --source: below each line its PTX, with counts (emulator)", SWITCH(ptx, true)},
+    {"sass", NULL, "with --source: below each line its SASS, with cycles (GPU: counts)", SWITCH(sass, true)},
+    {"whatif", NULL,
+     "emulator: predict again with one limit after the other taken away,\nsay who waits for whom, and do nothing else",
+     SWITCH(whatif, true), .seen = EMULATED},
     {"timeline", "FILE",
      "sample what the GPU does every 2 us, write it as a table, and do\nnothing else",
      TEXT(timeline_path)},
@@ -114,6 +123,9 @@ static const struct option_row attention_rows[] = {
      INT(repeat_check, 2, 1000000)},
     {"image", "NAME", "launch this line of the stage's file images, not the planned one",
      .read = read_image},
+    {"explain", NULL, "print what the stage considers for this problem and what it expects of\neach, and do nothing else",
+     SWITCH(explain, true)},
+    {"choice", "N", "take the N-th of them, not the best, which is 0", INT(choice, 0, 1000)},
     {"strict", NULL, "exit with 1 if a gate fails or a counter is missing", SWITCH(strict, true)},
     {"fallback", NULL, "run the stage before if this one cannot run or a gate fails",
      SWITCH(fallback, true)},
@@ -125,6 +137,8 @@ static const struct option_row rows_of_every_stage[] = {
     {"device", "D", "auto (default: a GPU, else the emulator), cuda or emu", .read = read_device},
     {"chip", "NAME", "what the emulator stands for: h200 (default) l4 rtx4090 a100",
      .read = read_chip},
+    {"clock", "MHZ", "emulator: SM clock of predicted times (the chip's boost clock)",
+     .read = read_clock, .seen = EMULATED},
     {"jobs", "N", "emulator: host threads (one for each core); 1 is deterministic",
      INT(emulator.n_threads, 1, 1024)},
     {"schedule", "HOW", "emulator: round-robin (default), random (by --seed) or adversarial",
@@ -149,7 +163,8 @@ static const struct option_row rows_of_every_stage[] = {
     {"timeout", "S", "emulator: the same after S seconds", .read = read_timeout, .seen = EMULATED},
     {"progress", NULL, "emulator: say how far a launch over 2 s is, even to no terminal",
      SWITCH(emulator.progress, true), .seen = EMULATED},
-    {"counters", "G,G", "counter groups (" COUNTERS_DEFAULT "), or none", .read = read_counters},
+    {"counters", "G,G",
+     "counter groups (" COUNTERS_DEFAULT "; emulator: also\nCYCLES,STALL), or none", .read = read_counters},
     {"list-counters", NULL, "print the groups and their questions", SWITCH(list_counters, true)},
     {"no-time", NULL, "do not take time", SWITCH(time, false)},
     {"csv", NULL, "print values separated by commas", SWITCH(csv, true)},
@@ -223,6 +238,8 @@ static const char *options_complete(struct options *o, unsigned seen) {
                                        "--seqlen-k");
     if (o->sweep_random && o->repeat_check)
         return reason_as(STATUS_USAGE, "choose one of --sweep-random and --repeat-check");
+    if ((o->ptx || o->sass) && !o->source)
+        return reason_as(STATUS_USAGE, "--ptx and --sass stand below source lines: add --source");
     const char *same = same_file(o);
     if (same)
         return reason_as(STATUS_USAGE, "two outputs go to %s: give each a file of its own", same);

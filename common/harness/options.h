@@ -32,10 +32,14 @@ struct options {
     int sweep_random;       /* > 0: check so many random shapes instead */
     int repeat_check;       /* > 0: so many runs, all bitwise equal */
     const char *image; /* a name from the stage's file `images`, or NULL: what the stage plans */
+    int choice;        /* which of the stage's choices, 0 is the best */
+    bool explain;      /* print them instead */
     bool strict;       /* a failed gate or a missing counter is a failed run */
     bool fallback;     /* run the stage before when this one cannot or its gates fail */
 
-    bool source;               /* print counts beside the kernel's lines instead */
+    bool source;    /* print counts beside the kernel's lines instead */
+    bool ptx, sass; /* and below each line its instructions */
+    bool whatif;    /* predict with each limit taken away, and who waits for whom, instead */
     const char *timeline_path; /* write what the GPU did over time there instead, or NULL */
 
     bool csv, quiet;
@@ -43,7 +47,8 @@ struct options {
     bool help, version, list_counters; /* print and stop */
 };
 
-#define COUNTERS_DEFAULT "TENSOR,SHARED,OCCUPANCY,MEMORY"
+#define COUNTERS_DEFAULT   "TENSOR,SHARED,OCCUPANCY,MEMORY"
+#define COUNTERS_PREDICTED COUNTERS_DEFAULT ",CYCLES,STALL" /* where the chip was measured */
 
 /* NULL, or what is wrong with the command line (STATUS_USAGE). `own`: options of a stage that has a
  * problem of its own, in place of attention's; NULL for all others. */

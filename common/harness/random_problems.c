@@ -81,17 +81,26 @@ static bool draw_supported(uint64_t seed, int i, const struct chip *chip, int lo
 }
 
 static const char *check_one(struct device *d, const struct attention *a, const char *input,
-                             uint64_t seed, double work, struct check_result *result) {
+                             int choice, uint64_t seed, double work, struct check_result *result) {
     struct inputs in;
     struct bench bench;
     const char *why = inputs_make(a, input, seed, &in);
     if (why) return why;
-    if (!(why = bench_open(d, a, &in, NULL, &bench))) {
+    if (!(why = bench_open(d, a, &in, NULL, choice, &bench))) {
         why = bench_check(&bench, &in, !strcmp(input, "outlier"), work, seed, NULL, NULL, result);
         bench_close(&bench);
     }
     inputs_free(&in);
     return why;
+}
+
+/* --choice N: the i-th problem takes any of its first N + 1 choices. */
+static int choice_of(const struct attention *a, const struct device_info *info, int n, int i) {
+    enum { MAX = 64 };
+    static struct stage_choice choice[MAX];
+    if (!n || !stage.choices || !attention_o_elements(a)) return 0;
+    int there = stage.choices(a, &info->chip, choice, MAX);
+    return i % (n + 1 < there ? n + 1 : there);
 }
 
 static void describe(const struct attention *a, char *out, size_t bytes) {
@@ -134,8 +143,8 @@ static const char *sweep_one(const struct options *o, struct device *d, int i, s
     if (!draw_supported(o->seed, i, &device_info(d)->chip, emulated ? 160 : 1100, &a, &input))
         return reason_as(STATUS_UNSUPPORTED, "this stage took none of 1000 random problems");
     describe(&a, text, sizeof text);
-    const char *why =
-        check_one(d, &a, input, o->seed + (uint64_t)i, emulated ? 0x1p22 : 0x1p23, &result);
+    const char *why = check_one(d, &a, input, choice_of(&a, device_info(d), o->choice, i),
+                                o->seed + (uint64_t)i, emulated ? 0x1p22 : 0x1p23, &result);
     if (why)
         return reason_as(reason_status(why, STATUS_DEVICE), "problem %d, %s, %s: %s", i, text,
                          input, why);

@@ -1,7 +1,7 @@
 /* Records: one JSON object a line, appended whole and synced. A line holds one stage on one
  * problem:
  *
- *   {"schema": "attnlab-1.0", "time": "2026-11-20T09:30:00Z", "stage": "1-scalar",
+ *   {"schema": "attnlab-1.1", "time": "2026-11-20T09:30:00Z", "stage": "1-scalar",
  *    "revision": "abc1234",
  *    "command": "build/stage-1 --json results/run.jsonl",
  *    "problem": {"batch": 1, "heads": 8, "kv_heads": 8, "seqlen_q": 512, "seqlen_k": 512,
@@ -14,21 +14,34 @@
  *    "check": {"passed": true, "row_error": 3.1e-4, "row_error_limit": 1e-3, "max_error": 2e-4,
  *              "max_error_limit": 9e-4, "lse_error": 1e-6, "non_finite": 0, "rows_checked": 4096},
  *    "samples": {"n": 50, "median_us": 9.1, "iqr_us": 0.1, "min_us": 9.0, "l2": "warm|cold",
- *                "launches_per_sample": 32, "tflops": 59.0, "source": "event"},
+ *                "launches_per_sample": 32, "tflops": 59.0, "source": "event",
+ *                "us": [9.1, 9.2, ...], "clock_mhz": 1604.2, "cycles": 14598},
  *    "kernels": [{"name": "attention", "image": "d64", "registers": 128, "local_bytes": 0,
- *                 "shared_bytes": 27648, "grid": [8, 8, 1], "block": [128, 1, 1]}],
+ *                 "shared_bytes": 27648, "grid": [8, 8, 1], "block": [128, 1, 1],
+ *                 "hash": "cbf29ce484222325"}],
  *    "counters": [{"group": "TENSOR", "name": "tensor_active_pct", "value": 61.2, "unit": "%",
  *                  "source": "cupti|event|emulator|model|ptxas", "metric": "sm__pipe_tensor..."},
+ *                 {..., "source": "model", "metric": "clock.warps",
+ *                  "validated": "h200: 99 cases, mean 9.7 %, worst 35.8 %"},
  *                 {"group": "MEMORY", "name": "dram_pct", "na": "the emulator has no DRAM"}],
  *    "gates": [{"name": "tensor", "verdict": "PASS|FAIL|n/a", "value": 61.2, "limit": ">= 40 %",
  *               "why": "..."}],
+ *    "advice": [{"resource": "fp32 pipe", "gain_pct": 60, "text": "..."}],
  *    "interrupted": false}
+ *
+ * --source has "hot": {"limit", "counted", "total", "no_line", "lines", "places", "instructions"}
+ * (profiler/attribution.h), and no counters.
  *
  * Beside those, --repeat-check has "repeats": {"runs", "equal"}, and --sweep-random, instead of a
  * problem, "sweep": {"problems", "right", "seed", "worst_row_error"}.
  *
+ * "clock_mhz" of "samples" is the mean clock of the SMs while they were taken, counted there, and
+ * "cycles" that times the median; the "clock_mhz" of "device" are the board's own word around them.
  * "samples" of --rest MS have "rest_ms"; a "check" that failed has "why"; where no counter of those
  * asked for could be had, "no_counters" says why.
+ *
+ * "us" are the samples as they were taken, at most 1000 of them (since attnlab-1.1).
+ * record.schema.json says the same to programs.
  *
  * What was not done is absent ("samples" with --no-time); what could not be had has "na": the
  * reason. A peer (PyTorch's FlashAttention-2, cuDNN) has "peer": {"name", "version", "kernel"}
@@ -40,8 +53,8 @@
 
 #include <jansson.h>
 
-#define RECORD_SCHEMA "attnlab-1.0"
-enum { RECORD_MAJOR = 1, RECORD_MINOR = 0 };
+#define RECORD_SCHEMA "attnlab-1.1"
+enum { RECORD_MAJOR = 1, RECORD_MINOR = 1 };
 
 /* What every record begins with: schema, time, revision, command. Records and their parts are new
  * references: json_decref() lets go of them. */

@@ -87,6 +87,23 @@ static void rows_kernel(const struct report *r, struct printer *p) {
     }
 }
 
+/* The emulator's time: cycles of its clock at a rate that was given. False if there is none. */
+static bool rows_predicted(const struct report *r, struct printer *p) {
+    const struct counter *us = NULL, *mhz = NULL;
+    char text[32];
+    for (int i = 0; i < r->counters.n && r->device->is_emulator; i++) {
+        const struct counter *c = &r->counters.counter[i];
+        if (!strcmp(c->name, "duration_us") && !*c->reason) us = c;
+        if (!strcmp(c->name, "mean_clock_mhz") && !*c->reason) mhz = c;
+    }
+    if (!us || !mhz) return false;
+    row(p, "time", "predicted", number(us->value, text), "us", "model", "%.0f cycles at %g MHz; %s",
+        us->value * mhz->value, mhz->value, us->validated);
+    row(p, "time", "rate", number(attention_flops(&r->problem) / us->value * 1e-6, text), "TFLOPS",
+        "model", "%.4g FLOP / predicted", attention_flops(&r->problem));
+    return true;
+}
+
 static void rows_time(const struct report *r, struct printer *p) {
     const struct timing *t = &r->timing;
     char text[32];
@@ -97,12 +114,20 @@ static void rows_time(const struct report *r, struct printer *p) {
             t->cold ? "cold" : "warm", t->rest_ms >= 0 ? ", burst" : "");
         row(p, "time", "rate", number(tflops(r), text), "TFLOPS", "model", "%.4g FLOP / median",
             attention_flops(&r->problem));
+        if (t->clock_mhz > 0) {
+            row(p, "time", "cycles", number(floor(t->median_us * t->clock_mhz), text), "", "model",
+                "of an SM: median * clock");
+            row(p, "time", "clock", number(floor(t->clock_mhz), text), "MHz", "clock64",
+                "mean of the samples, of all SMs");
+        } else {
+            row_na(p, "time", "clock", "no room on the device for its stamps");
+        }
         if (t->clock_mhz_before)
-            row(p, "time", "sm_clock", number(t->clock_mhz_before, text), "MHz", "nvml",
-                "before; %d after", t->clock_mhz_after);
+            row(p, "time", "board_clock", number(t->clock_mhz_before, text), "MHz", "nvml",
+                "before; %d after: not the clock of the samples", t->clock_mhz_after);
         else
-            row_na(p, "time", "sm_clock", "no NVML");
-    } else if (*r->no_time) {
+            row_na(p, "time", "board_clock", "no NVML");
+    } else if (!rows_predicted(r, p) && *r->no_time) {
         row_na(p, "time", "median", r->no_time);
     }
 }
@@ -118,7 +143,8 @@ static void rows_counters(const struct report *r, struct printer *p) {
             said = c->reason;
         } else
             row(p, c->group, c->name, number(c->value, text), c->unit,
-                counter_source_name(c->source), "%s", c->metric);
+                counter_source_name(c->source), "%s%s%s", c->metric, *c->validated ? "; " : "",
+                c->validated);
     }
 }
 
@@ -132,6 +158,15 @@ static void rows_gates(const struct report *r, struct printer *p) {
             row(p, "gate", g->name, gate_verdict_name(g->verdict), "",
                 counter_source_name(g->source), "%s %s, wanted %s", g->why, number(g->value, text),
                 g->limit);
+    }
+}
+
+static void rows_advice(const struct report *r, struct printer *p) {
+    char text[32];
+    for (int i = 0; i < r->n_advice; i++) {
+        const struct advice *a = &r->advice[i];
+        snprintf(text, sizeof text, "%.0f", a->gain_pct);
+        row(p, "advice", a->resource, text, "% of time", "model", "%s", a->text);
     }
 }
 
@@ -161,6 +196,7 @@ void report_print(const struct report *r) {
     rows_time(r, &p);
     rows_counters(r, &p);
     rows_gates(r, &p);
+    rows_advice(r, &p);
     if (r->interrupted) row(&p, "run", "interrupted", "yes", "", "", "%s", "");
     if (!p.csv) print_title(r, problem);
     if (p.csv)
@@ -201,11 +237,17 @@ static json_t *record_check(const struct check_result *c) {
 static json_t *record_samples(const struct report *r) {
     const struct timing *t = &r->timing;
     json_t *rest = t->rest_ms >= 0 ? json_integer(t->rest_ms) : NULL;
-    return json_pack("{s:i, s:o, s:o, s:o, s:s, s:o*, s:i, s:o, s:s}", "n", t->n, "median_us",
-                     record_real(t->median_us), "iqr_us", record_real(t->iqr_us), "min_us",
-                     record_real(t->min_us), "l2", t->cold ? "cold" : "warm", "rest_ms", rest,
-                     "launches_per_sample", t->launches_per_sample, "tflops",
-                     record_real(tflops(r)), "source", "event");
+    json_t *us = json_array();
+    for (int i = 0; i < t->n_kept; i++)
+        record_add(us, record_real(round(t->kept_us[i] * 1e4) / 1e4));
+    json_t *clock = t->clock_mhz > 0 ? record_real(t->clock_mhz) : NULL;
+    json_t *cycles = clock ? record_real(floor(t->median_us * t->clock_mhz)) : NULL;
+    return json_pack("{s:i, s:o, s:o, s:o, s:s, s:o*, s:i, s:o, s:s, s:o, s:o*, s:o*}", "n", t->n,
+                     "median_us", record_real(t->median_us), "iqr_us", record_real(t->iqr_us),
+                     "min_us", record_real(t->min_us), "l2", t->cold ? "cold" : "warm", "rest_ms",
+                     rest, "launches_per_sample", t->launches_per_sample, "tflops",
+                     record_real(tflops(r)), "source", "event", "us", us, "clock_mhz", clock,
+                     "cycles", cycles);
 }
 
 static json_t *record_kernels(const struct report *r) {
@@ -217,6 +259,7 @@ static json_t *record_kernels(const struct report *r) {
             "{s:s, s:s, s:i, s:[iii], s:[iii]}", "name", l->kernel, "image", r->plan.image,
             "shared_bytes", (int)l->shared_bytes + k->static_shared, "grid", l->grid[0], l->grid[1],
             l->grid[2], "block", l->block[0], l->block[1], l->block[2]);
+        if (*r->kernel_hash) record_set(one, "hash", json_string(r->kernel_hash));
         if (k->n_registers >= 0) {
             record_set(one, "registers", json_integer(k->n_registers));
             record_set(one, "local_bytes", json_integer(k->local_bytes));
@@ -241,6 +284,14 @@ static json_t *record_gates(const struct gate *gate) {
     return all;
 }
 
+static json_t *record_advice(const struct report *r) {
+    json_t *all = json_array();
+    for (int i = 0; i < r->n_advice; i++)
+        record_add(all, json_pack("{s:s, s:o, s:s}", "resource", r->advice[i].resource, "gain_pct",
+                                  record_real(r->advice[i].gain_pct), "text", r->advice[i].text));
+    return all;
+}
+
 json_t *report_record(const struct report *r, int argc, char **argv) {
     json_t *record = record_new(argc, argv);
     record_set(record, "stage", json_string(stage.name));
@@ -256,6 +307,7 @@ json_t *report_record(const struct report *r, int argc, char **argv) {
     record_set(record, "counters", record_counters(&r->counters));
     if (*r->no_counters) record_set(record, "no_counters", json_string(r->no_counters));
     record_set(record, "gates", record_gates(r->gate));
+    record_set(record, "advice", record_advice(r));
     record_set(record, "interrupted", json_boolean(r->interrupted));
     return record;
 }

@@ -2,9 +2,11 @@
  * table for people, one JSON record (record.h) for programs. Every value carries its source. */
 #pragma once
 
+#include "advice.h"
 #include "check.h"
 #include "profiler/counters.h"
 #include "gate.h"
+#include "kernel_hash.h"
 #include "options.h"
 #include "record.h"
 #include "stage.h"
@@ -18,12 +20,15 @@ struct report {
     const struct device_info *device;
     struct attention problem;
     struct stage_plan plan;
+    char kernel_hash[KERNEL_HASH_BYTES];
     struct device_kernel_info kernel[STAGE_MAX_LAUNCHES];
     bool checked, timed;
     struct check_result check;
     struct timing timing;
     struct counters counters;
     struct gate gate[GATE_COUNT];
+    struct advice advice[ADVICE_MAX];
+    int n_advice;
     char no_time[REPORT_WHY_BYTES];     /* not timed: why; "" if not asked for */
     char no_counters[REPORT_WHY_BYTES]; /* not counted: why; "" if not asked for */
     bool interrupted;

@@ -5,7 +5,10 @@
 #include "common/base/npy.h"
 #include "profiler/nvtx.h"
 #include "report.h"
+#include "warps.h"
+#include "whatif.h"
 #include "common/base/revision.h"
+#include "emulator/timing/timing_chip.h"
 #include "profiler/attribution.h"
 #include "profiler/timeline.h"
 
@@ -27,7 +30,8 @@ const char *run_device(const struct options *o, struct device **out) {
     *out = NULL;
     return reason_as(STATUS_USAGE,
                      "--schedule, --early, --no-races, --mma-exact, --trace, --banks, --without, "
-                     "--watch, --timeout, --progress and --max-instructions are the emulator's: "
+                     "--watch, --clock, --whatif, --timeout, --progress and --max-instructions are "
+                     "the emulator's: "
                      "add --device emu");
 }
 
@@ -59,9 +63,11 @@ static const char *run_open(struct run *r) {
         return reason_as(STATUS_UNSUPPORTED, "%s", why);
     why = o->q_path ? inputs_read(o->q_path, o->k_path, o->v_path, &a, &r->inputs)
                     : inputs_make(&a, o->input, o->seed, &r->inputs);
-    if (why || (why = bench_open(r->device, &a, &r->inputs, o->image, &r->bench))) return why;
+    if (why || (why = bench_open(r->device, &a, &r->inputs, o->image, o->choice, &r->bench)))
+        return why;
     r->report.problem = a;
     r->report.plan = r->bench.plan;
+    why = kernel_hash(stage_image_folder(stage.name), r->bench.plan.image, r->report.kernel_hash);
     for (int i = 0; i < r->bench.plan.n_launches && !why; i++)
         why = device_kernel_info(r->device, r->bench.image, r->bench.plan.launch[i].kernel,
                                  &r->report.kernel[i]);
@@ -123,7 +129,8 @@ static const char *run_time(struct run *r) {
     const char *why = NULL;
     if (!o->time) return NULL;
     if (report->device->is_emulator)
-        snprintf(report->no_time, sizeof report->no_time, "the emulator has no clock");
+        snprintf(report->no_time, sizeof report->no_time,
+                 "the emulator measures no time: duration_us of CYCLES predicts it");
     else if (!plan->n_launches)
         snprintf(report->no_time, sizeof report->no_time, "nothing to launch");
     else
@@ -139,26 +146,42 @@ static const char *run_count(struct run *r) {
     const struct options *o = r->options;
     struct report *report = &r->report;
     const struct stage_plan *plan = &r->bench.plan;
+    struct timing_chip measured;
+    bool predicted = report->device->is_emulator && !o->counters_asked;
+    if (predicted) { /* a chip file that is there and cannot be read is said with each counter */
+        const char *unknown = timing_chip_find(report->device->chip.name, &measured);
+        predicted = !unknown || reason_status(unknown, STATUS_UNSUPPORTED) != STATUS_UNSUPPORTED;
+    }
     const char *why = NULL;
     if (!strcmp(o->counters, "none")) return NULL;
     if (!plan->n_launches)
         why = "nothing to launch";
     else
         why = counters_collect(r->device, r->bench.image, plan->launch, plan->n_launches,
-                               o->counters, &report->counters);
+                               predicted ? COUNTERS_PREDICTED : o->counters, &report->counters);
     if (why) snprintf(report->no_counters, sizeof report->no_counters, "%s", why);
     if (!why) return NULL;
     enum status status = reason_status(why, STATUS_COUNTERS);
     return status != STATUS_COUNTERS || o->counters_asked ? reason_as(status, "%s", why) : NULL;
 }
 
+/* SM cycles of one run: predicted, or from the time and its mean clock; 0: not known. */
+static double run_cycles(const struct report *r) {
+    for (int i = 0; i < r->counters.n; i++) {
+        const struct counter *c = &r->counters.counter[i];
+        if (!strcmp(c->name, "cycles_elapsed") && !*c->reason) return c->value;
+    }
+    return r->timed ? r->timing.median_us * r->timing.clock_mhz : 0;
+}
+
 static bool run_gates(struct run *r) {
     bool failed = false;
     struct report *report = &r->report;
-    gates_evaluate(&(struct gate_facts){&stage, &report->problem, &report->device->chip,
-                                        &report->plan, report->kernel, &report->counters},
-                   report->gate);
+    const struct gate_facts facts = {&stage,        &report->problem, &report->device->chip,
+                                     &report->plan, report->kernel,   &report->counters};
+    gates_evaluate(&facts, report->gate);
     for (int i = 0; i < GATE_COUNT; i++) failed |= report->gate[i].verdict == GATE_FAIL;
+    report->n_advice = advice_give(&facts, run_cycles(report), report->advice);
     return failed;
 }
 
@@ -243,22 +266,99 @@ enum status run_repeats(const struct options *o, int argc, char **argv) {
     return why ? run_failed(why, STATUS_DEVICE) : status;
 }
 
-enum status run_source(const struct options *o) {
+enum status run_explain(const struct options *o) {
+    enum { MAX = 64 };
+    static struct stage_choice choice[MAX];
+    struct device *d = NULL;
+    char title[256], us[16], fill[16], number[16];
+    const struct attention *a = &o->problem;
+    const char *why = stage.choices ? run_device(o, &d)
+                                    : reason_as(STATUS_USAGE,
+                                                "stage %s has one way only: nothing "
+                                                "to explain",
+                                                stage.name);
+    if (!why && (why = stage.supports(a, &device_info(d)->chip)))
+        why = reason_as(STATUS_UNSUPPORTED, "%s", why);
+    if (!why && !attention_o_elements(a)) why = "nothing to launch";
+    if (!why) {
+        const int n = stage.choices(a, &device_info(d)->chip, choice, MAX);
+        if (!o->csv)
+            printf("stage %s: %s, on %s\n", stage.name, attention_describe(a, title, sizeof title),
+                   device_info(d)->name);
+        const char *const heading[] = {"choice", "expected us", "busy, %", "image", "what"};
+        struct table t;
+        table_open(&t, 5, heading);
+        for (int i = 0; i < n; i++) {
+            snprintf(number, sizeof number, "%d", i);
+            snprintf(us, sizeof us, "%.1f", choice[i].us);
+            snprintf(fill, sizeof fill, "%.0f", 100 * choice[i].fill);
+            table_row(&t, (const char *[]){number, us, fill, choice[i].image, choice[i].text});
+        }
+        if (o->csv)
+            table_print_csv(&t, stdout);
+        else
+            table_print(&t, stdout);
+        table_close(&t);
+        if (!o->csv) printf("choice 0 is taken; expected: source model, fitted to an H200\n");
+    }
+    device_close(d);
+    return why ? run_failed(why, STATUS_DEVICE) : STATUS_RIGHT;
+}
+
+/* Instructions that were asked for and are not there. */
+static const char *missing_instructions(const struct options *o, const struct source *s) {
+    bool there[2] = {false, false};
+    for (int i = 0; i < s->n_insts; i++) there[s->inst[i].isa] = true;
+    if (o->ptx && !there[SOURCE_PTX])
+        return reason_as(STATUS_COUNTERS, "no PTX: a GPU counts SASS; for PTX add --device emu");
+    if (o->sass && !there[SOURCE_SASS])
+        return reason_as(STATUS_COUNTERS, "no SASS: %s",
+                         *s->about ? s->about : "nothing counts it");
+    return NULL;
+}
+
+enum status run_source(const struct options *o, int argc, char **argv) {
     struct run r = {.options = o, .report.options = o};
     struct source source = {0};
     char title[256];
     const char *why = run_open(&r);
     const struct stage_plan *plan = &r.bench.plan;
+    const unsigned instructions = (o->ptx ? ATTRIBUTION_PTX : 0) | (o->sass ? ATTRIBUTION_SASS : 0);
+    enum status stored = STATUS_RIGHT;
     if (!why && !plan->n_launches) why = "nothing to launch";
     if (!why)
         why = attribution_collect(r.device, r.bench.image, plan->launch, plan->n_launches, &source);
-    if (!why) {
+    if (!why) why = missing_instructions(o, &source);
+    if (!why && o->json_path) {
+        json_t *record = report_record(&r.report, argc, argv);
+        record_set(record, "hot", attribution_json(&source, instructions));
+        stored = run_record(o, record);
+    }
+    if (!why && o->csv) attribution_csv(&source, instructions, stdout);
+    if (!why && !o->csv && !o->quiet) {
         attention_describe(&r.bench.problem, title, sizeof title);
         printf("stage %s: %s, on %s, image %s\n", stage.name, title, device_info(r.device)->name,
                plan->image);
-        why = attribution_print(&source, "kernel.cu", stdout);
+        why = attribution_print(&source, instructions, stdout);
     }
     source_free(&source);
+    run_close(&r);
+    return why ? run_failed(why, STATUS_COUNTERS) : stored;
+}
+
+enum status run_whatif(const struct options *o) {
+    struct run r = {.options = o, .report.options = o};
+    char problem[128];
+    const char *why = run_open(&r);
+    const struct stage_plan *plan = &r.bench.plan;
+    if (!why && !plan->n_launches) why = "nothing to launch";
+    if (!why) {
+        attention_describe(&r.bench.problem, problem, sizeof problem);
+        printf("stage %s: %s, on %s, image %s, revision %s\n", stage.name, problem,
+               device_info(r.device)->name, plan->image, revision());
+        why = whatif_print(r.device, stage_image_folder(stage.name), plan->image, plan->launch,
+                           plan->n_launches, stdout);
+    }
     run_close(&r);
     return why ? run_failed(why, STATUS_COUNTERS) : STATUS_RIGHT;
 }
@@ -273,10 +373,18 @@ enum status run_timeline(const struct options *o) {
     const char *why = run_open(&r);
     const struct stage_plan *plan = &r.bench.plan;
     if (!why && !plan->n_launches) why = "nothing to launch";
-    if (!why)
+    bool emulated = !why && device_info(r.device)->is_emulator;
+    if (emulated) {
+        attention_describe(&r.bench.problem, problem, sizeof problem);
+        snprintf(title, sizeof title, "stage %s: %s, image %s, on %s, revision %s", stage.name,
+                 problem, plan->image, device_info(r.device)->name, revision());
+        why = warps_write(r.device, stage_image_folder(stage.name), plan->image, plan->launch,
+                          plan->n_launches, title, o->timeline_path);
+    }
+    if (!why && !emulated)
         why = timeline_collect(r.device, r.bench.image, plan->launch, plan->n_launches, RUNS,
                                interval_us, &t);
-    if (!why) {
+    if (!why && !emulated) {
         attention_describe(&r.bench.problem, problem, sizeof problem);
         strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
         snprintf(title, sizeof title,

@@ -16,8 +16,15 @@ enum status run_repeats(const struct options *o, int argc, char **argv);
 /* Appends the record to --json, if that was given, and lets go of it. */
 enum status run_record(const struct options *o, json_t *record);
 
-/* --source: the kernel's text with what each line did (profiler/attribution.h), on stdout. */
-enum status run_source(const struct options *o);
+/* --explain: what the stage considers, and expects. */
+enum status run_explain(const struct options *o);
+
+/* --source: the kernel's text with what each line did (profiler/attribution.h), on stdout
+ * and as "hot" of a record. */
+enum status run_source(const struct options *o, int argc, char **argv);
+
+/* --whatif: predictions with one limit after the other taken away (whatif.h), on stdout. */
+enum status run_whatif(const struct options *o);
 
 /* --timeline: what the GPU did every 2 us (profiler/timeline.h), into a file. */
 enum status run_timeline(const struct options *o);

@@ -16,10 +16,19 @@ struct stage_tensors {
 
 /* What a stage wants to run for one problem: launches in order, on one stream. */
 struct stage_plan {
-    char image[48];       /* which line of the stage's `images` file: "d64" */
-    int n_launches;       /* 0 for a zero-sized problem */
+    char image[48]; /* which line of the stage's `images` file: "d64" */
+    int choice;     /* comes in: which of the stage's choices; 0, the best, if not asked for */
+    int n_launches; /* 0 for a zero-sized problem */
     bool is_other_kernel; /* asked for by --image: max_registers and the formula are not about it */
     struct device_launch launch[STAGE_MAX_LAUNCHES];
+};
+
+/* One way to run a problem, of several, and what the stage's model expects of it. */
+struct stage_choice {
+    char image[48];
+    char text[208]; /* in words, other words for each */
+    double us;      /* expected: source `model` */
+    double fill;    /* expected part of the time in which SMs have something to do */
 };
 
 struct stage {
@@ -42,6 +51,11 @@ struct stage {
      * the stage chooses, with the grid chosen here. */
     const char *(*plan)(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out);
+
+    /* All ways that were considered, the best first, which is the one that is planned: fills up to
+     * n_max and returns how many. NULL: there is one way only. */
+    int (*choices)(const struct attention *a, const struct chip *chip, struct stage_choice *out,
+                   int n_max);
 
     /* How many tensor instructions (mma.sync m16n8k16 or wgmma, in SASS terms) the plan executes,
      * NULL if the stage has no formula: a gate compares it with the counter. */

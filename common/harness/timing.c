@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* Idle boards need about this long to raise their clocks; a hasty caller (min_time_s) gets less. */
@@ -30,6 +31,8 @@ static double quantile(const double *sorted, int n, double q) {
 }
 
 void timing_statistics(double *sample, int n, struct timing *out) {
+    out->n_kept = n < TIMING_KEPT ? n : TIMING_KEPT;
+    memcpy(out->kept_us, sample, (size_t)out->n_kept * sizeof *sample);
     qsort(sample, (size_t)n, sizeof *sample, ascending);
     out->n = n;
     out->min_us = sample[0];
@@ -83,6 +86,7 @@ static const char *take_samples(struct device_graph *g, double min_time_s, int m
         if (rested) rest(out->rest_ms);
         const char *why = device_graph_time(g, out->cold, &sample[n]);
         if (why) return why;
+        out->clock_mhz += (device_graph_clock_mhz(g) - out->clock_mhz) / (n + 1);
         measured_s += 1e-6 * sample[n];
         sample[n] /= out->launches_per_sample;
     }

@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
     const char *why = options_read(argc, argv, NULL, &o);
     if (!why) why = device_open(DEVICE_EMU, o.chip, &d);
     if (!why) why = inputs_make(&o.problem, o.input, o.seed, &in);
-    if (!why) why = bench_open(d, &o.problem, &in, o.image, &b);
+    if (!why) why = bench_open(d, &o.problem, &in, o.image, 0, &b);
     if (why) goto done;
     double instructions = counted(d, b.image, &b.plan, "instructions");
     double threads = counted(d, b.image, &b.plan, "threads");

@@ -186,8 +186,12 @@ static void barrier(struct sass_warp *w, const char *t, struct sass_effect *e) {
     }
     e->deferred = true;
     e->n_events = 1;
-    e->event[0] = (struct sass_event){
-        .kind = SASS_EVENT_BAR, .cta = w->cta, .id = (uint8_t)id, .count = 32, .expected = n};
+    e->event[0] = (struct sass_event){.kind = SASS_EVENT_BAR,
+                                      .cta = w->cta,
+                                      .id = (uint8_t)id,
+                                      .waits = e->waits,
+                                      .count = 32,
+                                      .expected = n};
 }
 
 static enum sass_status walk_step(struct sass_warp *w, struct sass_effect *e) {

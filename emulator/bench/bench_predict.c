@@ -5,6 +5,7 @@
  *   TIMING_CHIP   parameter file, instead of that of --chip
  *   TIMING_SET    name=value,... instead of the file's
  *   TIMING_MHZ    SM clock, 1755
+ *   TIMING_FULL   set: every CTA of the launch is simulated, however long that takes
  *   TIMING_LINES  set: stalls of each instruction, on stderr
  *   TIMING_TIMELINE  a file for what the warps of the first CTA did:
  *                    warp, pc, reason, from, to */
@@ -22,12 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The head of device_emu.c's own. */
-struct emu_device {
-    struct device device;
-    struct emu_memory *memory;
-};
 
 static const char *read_chip(const char *name, struct timing_chip *c) {
     const char *asked = getenv("TIMING_CHIP"), *set = getenv("TIMING_SET");
@@ -65,28 +60,21 @@ static void print_lines(const struct sass_kernel *k, const struct timing_predict
     }
 }
 
-static const char *one_launch(struct emu_device *d, const struct timing_chip *c,
+static const char *one_launch(struct device *d, const struct timing_chip *c,
                               struct sass_module *module, const struct device_launch *l,
                               struct timing_prediction *out) {
     const char *mhz = getenv("TIMING_MHZ");
-    struct emu_grid launch = {.shared_bytes = l->shared_bytes, .n_args = l->n_args};
+    const struct emu_grid launch = device_emu_grid(l);
     struct sass_grid *g = NULL;
-    for (int i = 0; i < 3; i++) {
-        launch.grid[i] = l->grid[i];
-        launch.block[i] = l->block[i];
-        launch.cluster[i] = l->cluster[i];
-    }
-    for (int a = 0; a < l->n_args; a++) {
-        launch.arg[a] = l->arg[a];
-        launch.arg_bytes[a] = l->arg_bytes[a];
-    }
     const struct sass_kernel *k = sass_find(module, l->kernel);
     if (!k) return reason("no kernel '%s'", l->kernel);
-    const char *why = sass_grid_open(d->memory, k, &launch, &g);
+    const char *why = sass_grid_open(device_emu_memory(d), k, &launch, &g);
     const char *timeline = getenv("TIMING_TIMELINE"), *lines = getenv("TIMING_LINES");
     FILE *f = timeline ? fopen(timeline, "w") : NULL;
-    struct timing_options o = {
-        .mhz = mhz ? atof(mhz) : 1755, .span = f ? print_span : NULL, .user = f};
+    struct timing_options o = {.mhz = mhz ? atof(mhz) : 1755,
+                               .is_full = getenv("TIMING_FULL"),
+                               .span = f ? print_span : NULL,
+                               .user = f};
     if (!why) why = timing_predict(c, g, &o, out);
     if (f) fclose(f);
     if (!why && lines) print_lines(k, out);
@@ -125,20 +113,20 @@ int main(int argc, char **argv) {
     if (!why) why = read_chip(o.chip, &c);
     if (!why) why = device_open(DEVICE_EMU, o.chip, &d);
     if (!why) why = inputs_make(&o.problem, o.input, o.seed, &in);
-    if (!why) why = bench_open(d, &o.problem, &in, o.image, &b);
+    if (!why) why = bench_open(d, &o.problem, &in, o.image, 0, &b);
     if (why) goto done;
     snprintf(path, sizeof path, "%s/%s.sm_90a.cubin", stage_image_folder(stage.name), b.plan.image);
     snprintf(cache, sizeof cache, "%s/sass", program_folder());
     why = sass_open(path, cache, &module);
     for (int i = 0; i < b.plan.n_launches && !why; i++) {
         struct timing_prediction p;
-        why = one_launch((struct emu_device *)d, &c, module, &b.plan.launch[i], &p);
+        why = one_launch(d, &c, module, &b.plan.launch[i], &p);
         if (!why) print(&o, b.plan.launch[i].kernel, &p);
         if (!why) timing_prediction_close(&p);
     }
 done:
     if (!why) why = path_stdout();
-    if (why) fprintf(stderr, "predict %s: %s\n", stage.name, why);
+    if (why) fprintf(stderr, "%s: %s\n", program_invocation_short_name, why);
     sass_close(module);
     if (d && b.device) bench_close(&b);
     inputs_free(&in);

@@ -107,19 +107,10 @@ static const char *run_late(struct sass_grid *g, uint64_t seed) {
 static const char *launch(struct device *d, const struct sass_module *m,
                           const struct device_launch *l, const struct options *o,
                           struct sass_counts *counts) {
-    struct emu_grid e = {.shared_bytes = l->shared_bytes, .n_args = l->n_args};
+    const struct emu_grid e = device_emu_grid(l);
     const struct sass_kernel *k = sass_find(m, l->kernel);
     struct sass_grid *g;
     if (!k) return reason_as(STATUS_DEVICE, "no kernel %s in the cubin", l->kernel);
-    for (int i = 0; i < 3; i++) {
-        e.grid[i] = l->grid[i];
-        e.block[i] = l->block[i];
-        e.cluster[i] = l->cluster[i];
-    }
-    for (int a = 0; a < l->n_args; a++) {
-        e.arg[a] = l->arg[a];
-        e.arg_bytes[a] = l->arg_bytes[a];
-    }
     const char *why = sass_grid_open(device_emu_memory(d), k, &e, &g);
     if (why) return why;
     why = o->emulator.schedule == EMU_ROUND_ROBIN ? sass_run(g, counts) : run_late(g, o->seed);
@@ -199,7 +190,7 @@ int main(int argc, char **argv) {
     const char *why = options_read(argc, argv, NULL, &o);
     if (!why) why = device_open(DEVICE_EMU, o.chip, &d);
     if (!why) why = inputs_make(&o.problem, o.input, o.seed, &in);
-    if (!why) why = bench_open(d, &o.problem, &in, o.image, &b);
+    if (!why) why = bench_open(d, &o.problem, &in, o.image, 0, &b);
     if (why) goto done;
     for (int r = 0; r < 2; r++) {
         out[r] = malloc(b.o_bytes);

@@ -26,6 +26,9 @@ void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_clock *c);
 void emu_clock_pass(const struct emu_block *b, struct emu_clock *done, struct emu_clock *c);
 void emu_clock_clear(const struct emu_block *b, struct emu_clock *c);
 void emu_proxy_fence(struct emu_warp *w); /* fence.proxy.async */
+void emu_clock_fence(struct emu_warp *w); /* what comes later has a stamp of its own */
+/* w knows what the warps of its cluster have done, but for what came after their last stamps. */
+void emu_clock_meet(struct emu_warp *w);
 
 /* ---- The agents of a cluster ----------------------------------------------------------------- */
 

@@ -178,6 +178,7 @@ void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu
         for (int k = 0; k < p->n_cells; k++)
             write_cell(w, b, i, base + (uint32_t)p->cell[k], p->cell_bytes[k], p->cell_lane[k],
                        strong);
+        if (__builtin_expect(w->tainted, 0)) emu_taint_store(w, i, p, first, s->initialised);
         return;
     }
     uint64_t *mine = reads_of(s, w->agent);

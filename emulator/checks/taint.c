@@ -1,6 +1,7 @@
-/* Uninitialised shared memory: reading it is no error yet (tiles are padded, and what is beyond
+/* Uninitialised memory: reading it is no error yet (tiles are padded, and what is beyond
  * the end is masked out later). The registers that took such bytes are tainted, lane by lane;
- * the taint follows arithmetic, and is reported when it reaches a store, a branch or an address.
+ * the taint follows arithmetic and stores to shared memory, and is reported when it reaches another store, a
+ * branch or an address.
  * Tensor instructions mix rows and columns of many lanes: they end a taint. Warps without taint
  * pay nothing. */
 #include "taint.h"
@@ -14,12 +15,24 @@
 /* One mask of lanes for each 4 bytes of the row file; rows use that of their first. */
 static uint32_t *taint_of(struct emu_warp *w, uint32_t row) { return &w->taint[row / 4]; }
 
+static void make_room(struct emu_warp *w) {
+    if (!w->taint) w->taint = heap_zeroed(w->block->kernel->row_bytes / 4 + 1, sizeof *w->taint);
+}
+
+/* i's destination will take pending_taint. */
+static void taint(struct emu_warp *w, const struct emu_inst *i, bool global) {
+    w->taint_pc = i->pc;
+    w->taint_global = global;
+    w->tainted = true;
+    w->limit = 0; /* leave the fast loop */
+}
+
 void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                        uint32_t first, const uint8_t *initialised) {
     bool is_load = i->class == EMU_LD_SHARED || i->class == EMU_LD_CLUSTER ||
                    i->class == EMU_LD_GLOBAL; /* a generic ld */
     if (!is_load || i->op[0].kind != EMU_OP_GROUP) return;
-    if (!w->taint) w->taint = heap_zeroed(w->block->kernel->row_bytes / 4 + 1, sizeof *w->taint);
+    make_room(w);
     unsigned bytes = p->bytes / i->vec;
     EMU_EACH_LANE(l, p->mask) {
         for (int k = 0; k < i->vec; k++) {
@@ -29,9 +42,16 @@ void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struc
             if (missing) w->pending_taint[k] |= 1u << l;
         }
     }
-    w->taint_pc = i->pc;
-    w->tainted = true;
-    w->limit = 0; /* leave the fast loop */
+    taint(w, i, false);
+}
+
+void emu_uninitialised_global(struct emu_warp *w, const struct emu_inst *i,
+                              const uint32_t element[8]) {
+    bool is_load = i->class == EMU_LD_GLOBAL;
+    if (!is_load || i->op[0].kind != EMU_OP_GROUP) return;
+    make_room(w);
+    for (int k = 0; k < i->vec; k++) w->pending_taint[k] |= element[k];
+    taint(w, i, true);
 }
 
 /* The lanes of which the instruction's result depends on tainted ones. */
@@ -82,11 +102,34 @@ static bool mixes_lanes(const struct emu_inst *i) {
 }
 
 static void say(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, const char *what) {
-    emu_report(EMU_UNINITIALISED, w, i, &w->block->kernel->inst[w->taint_pc],
-               "lanes %08x: a value that nothing wrote, read from shared memory, reaches %s", lanes,
-               what);
+    emu_report(w->taint_global ? EMU_UNINITIALISED_GLOBAL : EMU_UNINITIALISED, w, i,
+               &w->block->kernel->inst[w->taint_pc],
+               "lanes %08x: a value that nothing wrote, read from %s memory, reaches %s", lanes,
+               w->taint_global ? "global" : "shared", what);
     memset(w->taint, 0, w->block->kernel->row_bytes / 4 * sizeof *w->taint);
     w->tainted = false;
+}
+
+/* A store to shared memory of tainted values alone: who loads them will see that nothing wrote them. */
+static bool keeps_taint(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    if (i->class != EMU_ST_SHARED || i->n_ops != 2 || i->op[1].kind != EMU_OP_GROUP) return false;
+    if ((*taint_of(w, i->guard) | *taint_of(w, i->row[0])) & mask) return false;
+    for (int k = 0; k < i->vec; k++) w->pending_taint[k] = *taint_of(w, i->op[1].rows[k]) & mask;
+    return true;
+}
+
+void emu_taint_store(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
+                     uint32_t first, uint8_t *initialised) {
+    if (i->class != EMU_ST_SHARED) return;
+    unsigned bytes = p->bytes / i->vec;
+    for (int k = 0; k < i->vec; k++) {
+        EMU_EACH_LANE(l, w->pending_taint[k] & p->mask) {
+            uint32_t at = first + (uint32_t)p->delta[l] + (uint32_t)k * bytes;
+            for (uint32_t byte = at; byte < at + bytes; byte++)
+                initialised[byte / 4] &= (uint8_t) ~(1u << byte % 4);
+        }
+        w->pending_taint[k] = 0;
+    }
 }
 
 /* Before an instruction of a tainted warp: `mask` are the lanes that run it, `group` those that
@@ -100,6 +143,7 @@ void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
     bool shuffle = i->class == EMU_SHUFFLE && i->n_ops == 6;
     uint32_t t = (shuffle ? shuffled(w, i, mask) : gathered(w, i)) & mask;
     if (t && is_store(i)) {
+        if (keeps_taint(w, i, mask)) return;
         say(w, i, t, "a store");
         return;
     }

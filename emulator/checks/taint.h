@@ -1,4 +1,4 @@
-/* Uninitialised shared memory. */
+/* Uninitialised memory. */
 #pragma once
 
 #include "emulator/core/pattern.h"
@@ -8,5 +8,11 @@
  * address makes it matter. */
 void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                        uint32_t first, const uint8_t *initialised);
+/* The same of a load from global memory: the lanes by element. */
+void emu_uninitialised_global(struct emu_warp *w, const struct emu_inst *i,
+                              const uint32_t element[8]);
+/* A tainted warp has written shared memory: what it wrote of tainted values counts as not written. */
+void emu_taint_store(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
+                     uint32_t first, uint8_t *initialised);
 void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t group);
 void emu_taint_load(struct emu_warp *w, const struct emu_inst *i);

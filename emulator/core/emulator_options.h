@@ -4,6 +4,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct emu_origin;
+
+#define EMU_SPOIL_ALL UINT64_MAX
+
+/* Makes one product of tensor cores wrong, to see whether the output depends on it. Products are
+ * numbered in the order in which they end, over launches: the same in every run of one thread. */
+struct emu_spoil {
+    _Atomic uint64_t n;          /* ended so far */
+    uint64_t which;              /* the one to be spoilt, from 1 on; 0: none; or all, to zero: */
+    const struct emu_origin *at; /* where that one stands, once it was met */
+};
+
 enum emu_schedule { EMU_ROUND_ROBIN, EMU_RANDOM, EMU_ADVERSARIAL };
 
 struct emu_options {
@@ -17,8 +29,11 @@ struct emu_options {
     int banks_line;             /* print the banks of shared accesses at this line; 0: off */
     uint64_t max_instructions;  /* of all warps of a launch; 0: no limit */
     double timeout_s;           /* of a launch; 0: none */
+    uint64_t sample_blocks;     /* of a launch run so many, spread over the grid; 0: all */
     bool progress;              /* say how far launches over 2 s are, even to no terminal */
-    const char *without; /* leave out the synchronisation of a source line (views/without.c) */
-    uint64_t watch;      /* print every access to this address; 0: off */
-    bool watch_shared;   /* it is an offset in shared memory */
+    const char *without;     /* leave out the synchronisation of a source line (views/without.c) */
+    double clock_mhz;        /* of the clock's times; 0: the chip's boost clock */
+    uint64_t watch;          /* print every access to this address; 0: off */
+    bool watch_shared;       /* it is an offset in shared memory */
+    struct emu_spoil *spoil; /* NULL: nothing is spoilt, nor numbered */
 };

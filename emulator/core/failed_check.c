@@ -26,6 +26,8 @@ static const char *kind_name(enum emu_report_kind kind) {
         return "global access out of bounds";
     case EMU_BAD_SHARED:
         return "shared access out of bounds";
+    case EMU_BAD_ARRAY:
+        return "shared access outside its array";
     case EMU_BAD_LOCAL:
         return "local access out of bounds";
     case EMU_MISALIGNED:
@@ -34,6 +36,10 @@ static const char *kind_name(enum emu_report_kind kind) {
         return "race";
     case EMU_UNINITIALISED:
         return "uninitialised shared memory";
+    case EMU_UNINITIALISED_GLOBAL:
+        return "uninitialised global memory";
+    case EMU_NOTE:
+        return "note";
     case EMU_DIVERGENT:
         return "divergent .aligned instruction";
     case EMU_BARRIER_MISMATCH:

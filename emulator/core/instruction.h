@@ -15,6 +15,7 @@ enum { EMU_MAX_CLUSTER = 16, EMU_MAX_AGENTS = 640 };
 #define EMU_LOCAL_WINDOW   0x02000000u /* generic = window + offset in the thread's local memory */
 #define EMU_CLUSTER_WINDOW 0x20000000u /* blocks of the cluster, by rank */
 #define EMU_WINDOW_BYTES   0x01000000u
+#define EMU_CODE_WINDOW    0x03000000u /* addresses of functions: window + 16 * number */
 
 struct emu_warp;
 struct emu_block;
@@ -79,6 +80,12 @@ enum emu_operand_kind {
     EMU_OP_LABEL,   /* imm is the index of the target instruction */
 };
 
+struct
+    emu_array { /* a static shared array: what an address that is made from its name should keep to */
+    char name[48];
+    uint32_t begin, end;
+};
+
 struct emu_operand {
     uint8_t kind;
     bool negated;
@@ -89,7 +96,8 @@ struct emu_operand {
     uint32_t row;
     int64_t imm; /* also the value of a constant EMU_OP_ROW; has_imm says that there is one */
     bool has_imm;
-    const uint32_t *rows; /* EMU_OP_GROUP */
+    const uint32_t *rows;          /* EMU_OP_GROUP */
+    const struct emu_array *array; /* it names this one */
 };
 
 /* The first cache line is all that an arithmetic handler reads. */
@@ -171,7 +179,7 @@ enum emu_special {
     EMU_CLUSTERID_Y, EMU_CLUSTERID_Z, EMU_NCLUSTERID_X, EMU_NCLUSTERID_Y, EMU_NCLUSTERID_Z,
     EMU_CLUSTER_CTAID_X, EMU_CLUSTER_CTAID_Y, EMU_CLUSTER_CTAID_Z, EMU_CLUSTER_NCTAID_X,
     EMU_CLUSTER_NCTAID_Y, EMU_CLUSTER_NCTAID_Z, EMU_CLUSTER_CTARANK, EMU_CLUSTER_NCTARANK,
-    EMU_EXPLICIT_CLUSTER,
+    EMU_EXPLICIT_CLUSTER, EMU_ENVREG_1, EMU_ENVREG_2,
     EMU_CLOCK, /* %clock and its like: mov reads them anew */
 };
 /* clang-format on */
@@ -184,8 +192,30 @@ struct emu_watch {
     uint32_t row[EMU_WATCHED];
 };
 
+/* A device function that was not inlined: its code stands behind the kernel's own, once for every
+ * kernel that may call it. Parameters, result and local variables lie in a frame of local memory;
+ * registers are the function's own, saved while it calls itself. */
+struct emu_function {
+    const char *name;
+    uint64_t address;
+    uint32_t pc, frame_bytes;
+    uint32_t n_params, *param_offset, *param_bytes; /* in the frame; the result is the first one */
+    bool has_result, recursive;
+    struct emu_saved {
+        uint32_t row;
+        uint8_t bytes; /* of a lane: 4, 8; 0: 32 masks of predicates */
+    } * saved;
+    uint32_t n_saved;
+    struct emu_frame_row { /* rows that hold an address in the frame */
+        uint32_t row, offset;
+        bool wide;
+    } * frame_row;
+    uint32_t n_frame_rows;
+};
+
 struct emu_kernel {
     const char *name;
+    const char *refused; /* why it cannot run; NULL: it can */
     struct emu_module *module;
     struct emu_inst *inst;
     struct emu_origin *origin; /* one per instruction */
@@ -195,10 +225,15 @@ struct emu_kernel {
     uint32_t param_bytes, *param_offset, *param_size;
     int n_params;
     uint32_t static_shared, local_bytes;
-    uint32_t dynamic_offset; /* where dynamic shared memory starts */
-    struct emu_watch *watch; /* by pc; NULL: the kernel has no wgmma */
-    uint32_t *rank;          /* of each pc: lanes with the lowest rank run first: front/order.c */
+    struct emu_function *function;
+    uint32_t n_functions, stack_at; /* where frames begin in local memory */
+    bool syncs_grid;                /* it asks for the workspace of cooperative launches */
+    uint32_t dynamic_offset;        /* where dynamic shared memory starts */
+    const struct emu_array **array; /* by pc: what a shared access should keep to; or NULL */
+    struct emu_watch *watch;        /* by pc; NULL: the kernel has no wgmma */
+    uint32_t *rank; /* of each pc: lanes with the lowest rank run first: front/order.c */
     int max_threads, max_registers; /* from .maxntid and .maxnreg; 0 if not said */
+    int min_blocks;                 /* of an SM at once: .minnctapersm; 0 if not said */
     uint32_t cluster[3];            /* .reqnctapercluster; 0: as the launch says */
 };
 

@@ -1,5 +1,7 @@
 /* Device memory: one large reservation of host addresses, handed out once and never again, so
- * that a stale or overlong pointer always points at something that no allocation owns. */
+ * that a stale pointer always points at something that no allocation owns. At least 1 GiB of it
+ * lies behind each allocation, less when the reservation comes to its end, so that overlong
+ * indices miss, too. */
 #include "memory.h"
 
 #include "common/base/reason.h"
@@ -11,21 +13,32 @@
 #include <sys/mman.h>
 
 enum { PAGE = 4096 };
-#define RESERVED ((size_t)1 << 38)
+#ifdef __SANITIZE_THREAD__
+#define RESERVED ((size_t)1 << 38) /* it shadows what is reserved */
+#else
+#define RESERVED ((size_t)1 << 45)
+#endif
+#define SMALLEST ((size_t)1 << 36) /* half, a quarter, ... are tried down to this */
+#define GAP      ((size_t)1 << 30)
 
 struct emu_memory {
     unsigned char *reserved;
-    size_t used;
+    size_t bytes, used;                /* of the reservation */
+    uint64_t param, workspace;         /* 0: not yet asked for */
     struct emu_allocation *allocation; /* by address; what is handed out only grows */
     int n, capacity;
     bool overlapped; /* the last launch */
+    uint32_t launch; /* 1 to 4095, and again */
 };
 
 const char *emu_memory_open(struct emu_memory **out) {
     struct emu_memory *m = heap_zeroed(1, sizeof *m);
     *out = NULL;
-    m->reserved =
-        mmap(NULL, RESERVED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    for (m->bytes = RESERVED; m->bytes >= SMALLEST; m->bytes /= 2) {
+        m->reserved =
+            mmap(NULL, m->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (m->reserved != MAP_FAILED) break;
+    }
     if (m->reserved == MAP_FAILED) {
         int error = errno;
         free(m);
@@ -37,9 +50,58 @@ const char *emu_memory_open(struct emu_memory **out) {
     return NULL;
 }
 
+static void drop_cells(struct emu_allocation *a) {
+    if (a->cells) munmap(a->cells, a->cells_bytes);
+    a->cells = NULL;
+}
+
+static void unwatch(struct emu_allocation *a) {
+    if (a->written) munmap(a->written, emu_memory_cells(a));
+    a->written = NULL;
+}
+
+void emu_memory_watch(struct emu_memory *m, uint64_t p) {
+    struct emu_allocation *a = emu_memory_find(m, p);
+    if (!a || a->written) return;
+    void *at = mmap(NULL, emu_memory_cells(a), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at != MAP_FAILED) a->written = at;
+}
+
+void emu_memory_written(const struct emu_memory *m, uint64_t p, uint64_t bytes) {
+    struct emu_allocation *a = emu_memory_find(m, p);
+    if (!a || !a->written || !bytes) return;
+    __atomic_store_n(&a->filled.bytes, 0, __ATOMIC_RELAXED);
+    uint64_t end = bytes < a->end - p ? p + bytes : a->end;
+    for (uint64_t at = p; at < end;) {
+        uint8_t *cell = a->written + (at / 4 - a->base / 4);
+        uint64_t whole = at % 4 ? 0 : (end - at) / 4;
+        if (whole)
+            memset(cell, 15, whole), at += 4 * whole;
+        else
+            *cell |= (uint8_t)(1u << at % 4), at++;
+    }
+}
+
+/* Only of memory that the host cannot write itself, behind this file's back. */
+bool emu_memory_is_filled(const struct emu_memory *m, uint64_t p, int value, uint64_t bytes) {
+    const struct emu_allocation *a = emu_memory_find(m, p);
+    return a && a->written && a->filled.p == p && a->filled.bytes == bytes &&
+           a->filled.value == value && !(a->touched & EMU_WRITE);
+}
+
+void emu_memory_fill(struct emu_memory *m, uint64_t p, int value, uint64_t bytes) {
+    struct emu_allocation *a = emu_memory_find(m, p);
+    if (!a || !bytes || bytes > a->end - p) return;
+    memset((void *)(uintptr_t)p, value, bytes);
+    emu_memory_written(m, p, bytes);
+    a->filled.p = p, a->filled.bytes = bytes, a->filled.value = value;
+}
+
 void emu_memory_close(struct emu_memory *m) {
     if (!m) return;
-    munmap(m->reserved, RESERVED);
+    munmap(m->reserved, m->bytes);
+    for (int n = 0; n < m->n; n++) drop_cells(&m->allocation[n]), unwatch(&m->allocation[n]);
     free(m->allocation);
     free(m);
 }
@@ -67,17 +129,27 @@ const char *emu_memory_adopt(struct emu_memory *m, uint64_t p, size_t bytes) {
     return why;
 }
 
+uint32_t emu_memory_launch(const struct emu_memory *m) { return m->launch; }
+
 void emu_memory_disown(struct emu_memory *m, uint64_t p) {
     struct emu_allocation *a = emu_memory_find(m, p);
     if (!a || a->base != p) return;
+    drop_cells(a);
+    unwatch(a);
     memmove(a, a + 1, (size_t)(m->allocation + m->n - a - 1) * sizeof *a);
     m->n--;
+}
+
+/* What stays untouchable behind an allocation when `left` bytes are left. */
+static size_t gap(size_t left) {
+    size_t share = left >> 14 & ~(size_t)(PAGE - 1);
+    return share > GAP ? GAP : share > PAGE ? share : PAGE;
 }
 
 const char *emu_memory_alloc(struct emu_memory *m, size_t bytes, uint64_t *out) {
     *out = 0;
     if (bytes == 0) bytes = 1;
-    if (bytes > RESERVED || bytes + 2 * PAGE > RESERVED - m->used)
+    if (bytes > m->bytes || bytes + 2 * PAGE > m->bytes - m->used)
         return reason("the emulator has no %zu bytes of memory", bytes);
     size_t size = (bytes + PAGE - 1) / PAGE * PAGE;
     const char *why = make_room(m);
@@ -87,12 +159,35 @@ const char *emu_memory_alloc(struct emu_memory *m, size_t bytes, uint64_t *out) 
         return reason("the emulator cannot allocate %zu bytes: %s", bytes, strerror(errno));
     uint64_t base = (uint64_t)(uintptr_t)at;
     insert(m, base, base + bytes);
-    m->used += size + PAGE; /* an untouchable page in between */
+    m->used += size;
+    m->used += gap(m->bytes - m->used);
     *out = base;
     return NULL;
 }
 
-struct emu_allocation *emu_memory_find(const struct emu_memory *m, uint64_t p) {
+const char *emu_memory_params(struct emu_memory *m, size_t bytes, uint64_t *out) {
+    const char *why = m->param ? NULL : emu_memory_alloc(m, EMU_PARAM_BYTES, &m->param);
+    if (why) return why;
+    struct emu_allocation *a = m->allocation; /* of whatever size it was in the last launch */
+    while (a->base != m->param) a++;
+    a->end = m->param + (bytes ? bytes : 1);
+    a->read_only = true;
+    *out = m->param;
+    return NULL;
+}
+
+const char *emu_memory_workspace(struct emu_memory *m, uint64_t *out) {
+    const uint32_t size = 64;
+    const char *why = m->workspace ? NULL : emu_memory_alloc(m, size, &m->workspace);
+    if (why) return why;
+    void *at = (void *)(uintptr_t)m->workspace;
+    memset(at, 0, size);
+    memcpy(at, &size, sizeof size);
+    *out = m->workspace;
+    return NULL;
+}
+
+const struct emu_allocation *emu_memory_below(const struct emu_memory *m, uint64_t p) {
     int low = 0, high = m->n; /* the last allocation whose base is <= p lies in [low, high) */
     while (low < high) {
         int middle = (low + high) / 2;
@@ -101,9 +196,12 @@ struct emu_allocation *emu_memory_find(const struct emu_memory *m, uint64_t p) {
         else
             high = middle;
     }
-    if (low == 0) return NULL;
-    struct emu_allocation *a = &m->allocation[low - 1];
-    return p < a->end && !a->freed ? a : NULL;
+    return low ? &m->allocation[low - 1] : NULL;
+}
+
+struct emu_allocation *emu_memory_find(const struct emu_memory *m, uint64_t p) {
+    const struct emu_allocation *a = emu_memory_below(m, p);
+    return a && p < a->end && !a->freed ? &m->allocation[a - m->allocation] : NULL;
 }
 
 void emu_memory_free(struct emu_memory *m, uint64_t p) {
@@ -111,6 +209,8 @@ void emu_memory_free(struct emu_memory *m, uint64_t p) {
     if (!a || a->base != p) return;
     size_t size = (a->end - a->base + PAGE - 1) / PAGE * PAGE;
     void *at = (void *)(uintptr_t)p;
+    drop_cells(a);
+    unwatch(a);
     madvise(at, size, MADV_DONTNEED);
     mprotect(at, size, PROT_NONE);
     a->freed = true;
@@ -119,9 +219,14 @@ void emu_memory_free(struct emu_memory *m, uint64_t p) {
 /* What may still run when this launch starts: the one before it, and what that one may have
  * overlapped. */
 void emu_memory_next_launch(struct emu_memory *m, bool overlaps) {
+    if (++m->launch == 4096) {
+        for (int n = 0; n < m->n; n++) drop_cells(&m->allocation[n]);
+        m->launch = 1;
+    }
     for (int n = 0; n < m->n; n++) {
         struct emu_allocation *a = &m->allocation[n];
         a->ahead = (uint8_t)(a->touched | (m->overlapped ? a->ahead : 0));
+        if (a->touched & EMU_WRITE) a->filled.bytes = 0;
         a->touched = 0;
     }
     m->overlapped = overlaps;

@@ -14,8 +14,23 @@ void emu_memory_free(struct emu_memory *m, uint64_t p);
 /* Memory of the host's own that kernels may use at its address, until it is disowned. */
 const char *emu_memory_adopt(struct emu_memory *m, uint64_t p, size_t bytes);
 void emu_memory_disown(struct emu_memory *m, uint64_t p);
+/* The memory of a launch's parameters, which kernels cannot write. It is that of the launch before,
+ * so that launches use up no addresses. */
+enum { EMU_PARAM_BYTES = 32764 };
+const char *emu_memory_params(struct emu_memory *m, size_t bytes, uint64_t *out);
+/* What a cooperative launch synchronises by: zeroed. */
+const char *emu_memory_workspace(struct emu_memory *m, uint64_t *out);
 /* Host address of [p, p + bytes), or NULL if that is not inside one allocation. */
 void *emu_memory_at(const struct emu_memory *m, uint64_t p, uint64_t bytes);
+
+/* What nothing has written yet, in the allocation at p, is uninitialised from now on; the host has
+ * written [p, p + bytes). */
+void emu_memory_watch(struct emu_memory *m, uint64_t p);
+void emu_memory_written(const struct emu_memory *m, uint64_t p, uint64_t bytes);
+/* memset by the host; and whether nobody has written there since the same one: programs that take times clear
+ * the whole L2 cache, in the same way, before each launch. */
+void emu_memory_fill(struct emu_memory *m, uint64_t p, int value, uint64_t bytes);
+bool emu_memory_is_filled(const struct emu_memory *m, uint64_t p, int value, uint64_t bytes);
 
 /* ---- For the emulator's own files ------------------------------------------------------------ */
 
@@ -27,10 +42,26 @@ enum emu_access { EMU_READ = 1, EMU_WRITE = 2, EMU_ATOM = 3, EMU_STRONG = 4 };
 struct emu_allocation {
     uint64_t base, end;
     bool freed;
+    bool read_only;         /* for kernels */
     uint8_t touched, ahead; /* EMU_READ | EMU_WRITE: by this launch, by those that it may overlap */
+    struct emu_cells *cells; /* checks/global.c's own; NULL: no kernel has used it */
+    size_t cells_bytes;
+    uint8_t *written; /* by cell, which of its bytes anybody wrote; NULL: nobody asks */
+    struct {
+        uint64_t p, bytes;
+        int value;
+    } filled; /* by the last emu_memory_fill; 0 bytes: something was written since */
 };
+/* 4-byte cells that it lies in. */
+static inline size_t emu_memory_cells(const struct emu_allocation *a) {
+    return (size_t)((a->end + 3) / 4 - a->base / 4);
+}
+/* A number of the present launch, unlike those that cells may still name. */
+uint32_t emu_memory_launch(const struct emu_memory *m);
 /* The allocation that holds p, or NULL. */
 struct emu_allocation *emu_memory_find(const struct emu_memory *m, uint64_t p);
+/* The one with the highest base that is not above p, even if freed or too short; NULL: none. */
+const struct emu_allocation *emu_memory_below(const struct emu_memory *m, uint64_t p);
 void emu_memory_next_launch(struct emu_memory *m, bool overlaps);
 static inline void emu_memory_touch(struct emu_allocation *a, enum emu_access what) {
     uint8_t bits = what & EMU_ATOM;

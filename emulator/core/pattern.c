@@ -23,7 +23,7 @@ static bool in_pairs(uint32_t mask, const uint32_t addr[32], int distance) {
  * whose lanes agree in pairs (l and l ^ 1, or l and l ^ 2) as half as many. Atomics take every
  * lane by itself, and compare-and-swap twice. All as an H200 counts (tests/golden/waves.csv). */
 uint32_t emu_wavefronts(uint32_t mask, const uint32_t addr[32], unsigned bytes, bool load,
-                        bool atomic, uint32_t *ideal) {
+                        bool atomic, uint32_t *ideal, uint8_t (*served)[4]) {
     int lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
     int words = bytes <= 4 ? 1 : (int)bytes / 4;
     uint32_t wavefronts = 0;
@@ -38,6 +38,7 @@ uint32_t emu_wavefronts(uint32_t mask, const uint32_t addr[32], unsigned bytes, 
                 while (s < n[bank] && (atomic || seen[bank][s] != word)) s++;
                 if (s == n[bank]) seen[bank][n[bank]++] = word;
                 if (n[bank] > worst) worst = n[bank];
+                if (served) served[l][k] = (uint8_t)(wavefronts + s);
             }
         }
         wavefronts += worst;
@@ -49,45 +50,36 @@ uint32_t emu_wavefronts(uint32_t mask, const uint32_t addr[32], unsigned bytes, 
 static void count_wavefronts(struct emu_pattern *p, const struct emu_inst *i, uint32_t mask,
                              const uint32_t addr[32], unsigned bytes) {
     bool atomic = i->class == EMU_ATOMIC;
-    p->wavefronts =
-        emu_wavefronts(mask, addr, bytes, i->class == EMU_LD_SHARED, atomic, &p->wavefronts_ideal);
+    p->wavefronts = emu_wavefronts(mask, addr, bytes, i->class == EMU_LD_SHARED, atomic,
+                                   &p->wavefronts_ideal, NULL);
     uint32_t times = i->class == EMU_MBARRIER ? 0 : atomic && strstr(i->opcode, ".cas") ? 2 : 1;
     p->wavefronts *= times;
     p->wavefronts_ideal *= times;
 }
 
-static int by_cell(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* The 4-byte cells that the lanes touch, each once. Sorted as cell << 16 | byte mask << 8 |
- * lane. */
+/* The 4-byte cells that the lanes touch, each once. Random addresses come anew each time, so they
+ * are found by a small hash table of places in p->cell. */
 static void list_cells(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
-    int64_t all[128];
-    int n = 0;
+    uint8_t place[256] = {0}; /* 1 + index */
+    p->n_cells = 0;
     EMU_EACH_LANE(l, mask) {
         for (unsigned k = 0; k < bytes; k += 4) {
             int64_t at = (int64_t)p->key + p->delta[l] + k;
+            int32_t cell = (int32_t)(at >> 2);
             uint32_t which = bytes >= 4 ? 15u : ((1u << bytes) - 1) << (at & 3);
-            all[n++] = (at >> 2) * 65536 + (int64_t)(which << 8 | l);
+            uint8_t h = (uint8_t)((uint32_t)cell * 2654435761u >> 24);
+            while (place[h] && p->cell[place[h] - 1] != cell) h++;
+            if (place[h]) {
+                int c = place[h] - 1;
+                p->cell_bytes[c] |= (uint8_t)which;
+                if (p->cell_lane[c] != l) p->cell_lane[c] = EMU_MANY_LANES;
+                continue;
+            }
+            p->cell[p->n_cells] = cell;
+            p->cell_bytes[p->n_cells] = (uint8_t)which;
+            p->cell_lane[p->n_cells] = (uint8_t)l;
+            place[h] = (uint8_t)++p->n_cells;
         }
-    }
-    qsort(all, (size_t)n, sizeof *all, by_cell);
-    p->n_cells = 0;
-    for (int k = 0; k < n; k++) {
-        int32_t cell = (int32_t)(all[k] >> 16);
-        uint8_t which = (uint8_t)(all[k] >> 8 & 15), lane = (uint8_t)(all[k] & 0xff);
-        uint16_t last = p->n_cells;
-        if (last && p->cell[last - 1] == cell) {
-            p->cell_bytes[last - 1] |= which;
-            if (p->cell_lane[last - 1] != lane) p->cell_lane[last - 1] = EMU_MANY_LANES;
-            continue;
-        }
-        p->cell[last] = cell;
-        p->cell_bytes[last] = which;
-        p->cell_lane[last] = lane;
-        p->n_cells++;
     }
 }
 
@@ -195,7 +187,9 @@ const struct emu_pattern *emu_global_pattern(struct emu_warp *w, const struct em
     }
     *far = beyond;
     if (__builtin_expect(!*far, 1)) {
+        if (!(p->delta_bits & 31)) key = p->key; /* each lane's sector, whatever it begins at */
         if (same_pattern(p, mask, low, key, bytes)) return p;
+        key = (uint32_t)first & 31;
         set_pattern(p, mask, low, key, bytes);
     } else {
         p->mask = 0; /* more than 2 GiB apart: count it afresh each time */

@@ -23,7 +23,7 @@ struct emu_pattern {
     int64_t min, max;                      /* of the differences */
     uint32_t delta_bits;                   /* all differences, or-ed: for alignment */
     _Alignas(32) int32_t delta[EMU_LANES]; /* address - first active lane's; inactive lanes 0 */
-    uint16_t n_cells; /* 4-byte cells touched, sorted, relative to the first lane's */
+    uint16_t n_cells;                      /* 4-byte cells touched, relative to the first lane's */
     int32_t cell[128];
     uint8_t cell_bytes[128]; /* which bytes of the cell: bit mask */
     uint8_t cell_lane[128];  /* the lane that touches it, or EMU_MANY_LANES */
@@ -37,9 +37,10 @@ const struct emu_pattern *emu_shared_pattern(struct emu_warp *w, const struct em
 const struct emu_pattern *emu_global_pattern(struct emu_warp *w, const struct emu_inst *i,
                                              uint32_t mask, const uint64_t addr[32], unsigned bytes,
                                              bool *far);
-/* Wavefronts of one shared access, and how few there could be. load: not LDSM. */
+/* Wavefronts of one shared access, and how few there could be. load: not LDSM. served[l][k], if not
+ * NULL: the wavefront that serves lane l's k-th word. */
 uint32_t emu_wavefronts(uint32_t mask, const uint32_t addr[32], unsigned bytes, bool load,
-                        bool atomic, uint32_t *ideal);
+                        bool atomic, uint32_t *ideal, uint8_t (*served)[4]);
 /* Distinct 32-byte sectors of a request, and how many there would be if its bytes lay side by
  * side. */
 uint32_t emu_sectors(uint32_t mask, const uint64_t addr[32]);

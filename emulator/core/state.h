@@ -54,6 +54,9 @@ struct emu_count {
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
+/* Tokens of waits that launch/ knows; those of barriers are their generations. */
+enum { EMU_TOKEN_CONVERGE = 0x7fff0001, EMU_TOKEN_POLL = 0x7fff0002 };
+
 struct emu_group { /* lanes of a warp at one place */
     uint32_t pc, mask;
     bool waiting;   /* its instruction returned EMU_WAIT */
@@ -72,16 +75,21 @@ struct emu_warp {
     bool resumed;                 /* the running instruction was left with EMU_WAIT before */
     bool progressed;
     bool begun; /* constants are in the row file; later blocks find registers as they were left */
-    uint32_t spins; /* branches taken while diverged */
-    uint32_t limit; /* rank at which the running group stops to look around */
-    uint32_t early; /* lanes that must run griddepcontrol.wait before they use global memory */
-    bool tainted;   /* some register holds uninitialised bytes (checks/taint.c) */
+    uint32_t spins;    /* branches taken while diverged */
+    uint32_t limit;    /* rank at which the running group stops to look around */
+    uint32_t early;    /* lanes that must run griddepcontrol.wait before they use global memory */
+    bool tainted;      /* some register holds uninitialised bytes (checks/taint.c) */
+    bool taint_global; /* the last such load was from global memory */
     uint32_t *taint, taint_pc, pending_taint[8];
     int n_groups; /* sorted by pc; masks disjoint, their union is live */
     struct emu_group group[EMU_LANES], *now;
-    uint64_t token;                                 /* now->token, for the handler */
-    unsigned char *local;                           /* local_bytes per lane, lane after lane */
-    uint32_t n_registers;                           /* setmaxnreg's account, per thread */
+    uint64_t token;                  /* now->token, for the handler */
+    uint64_t effects, local_effects; /* stores and the like; stores to local memory */
+    uint32_t published;              /* checks/global.h */
+    struct emu_looks *looks;         /* instructions/poll.c's own; NULL: has not polled */
+    struct emu_stack *stack; /* instructions/function.c's own, by lane; NULL: has not called */
+    unsigned char *local;    /* local_bytes per lane, lane after lane */
+    uint32_t n_registers;    /* setmaxnreg's account, per thread */
     uint32_t arrived, unwaited, cluster_generation; /* barrier.cluster: instructions/cluster.c */
     struct emu_clock clock;
 };
@@ -128,6 +136,9 @@ struct emu_cluster {
     struct emu_block *block[EMU_MAX_CLUSTER];
     uint32_t n_live; /* threads */
     bool stopped;
+    uint32_t phases;              /* of mbarriers that have ended */
+    uint64_t linear;              /* its place in the grid */
+    uint32_t epoch, *known;       /* checks/global.h; NULL: it was told of no other */
     struct emu_agents *agents;    /* checks/clock.c's own; NULL when checks are off */
     uint32_t arrived, generation; /* barrier.cluster */
     struct emu_clock clock, done; /* gathered so far; of the last complete generation */
@@ -145,8 +156,10 @@ struct emu_launch_state {
     uint32_t shared_bytes;
     bool overlaps;                   /* the launch before it */
     unsigned char *param;            /* in global memory */
+    uint64_t workspace;              /* of grid.sync(): its size and its barrier */
     const struct emu_events *events; /* NULL: nobody listens */
     struct emu_limits *limits;       /* launch/limits.h */
+    struct emu_sync *sync;           /* checks/global.c's own; NULL when checks are off */
 };
 
 /* The event seam: traces, watchpoints, the bank map are clients. */
@@ -157,6 +170,9 @@ struct emu_events {
     void (*access)(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                    enum emu_space space, const uint64_t addr[32], unsigned bytes,
                    enum emu_access what);
+    /* cp.async: where it writes, which wavefront serves each lane's k-th word, and how few it could be */
+    void (*copied)(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                   const uint32_t shared[32], unsigned bytes, uint8_t (*served)[4], uint32_t ideal);
 };
 
 /* ---- Small helpers --------------------------------------------------------------------------- */

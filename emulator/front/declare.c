@@ -2,6 +2,7 @@
  * kernel parameters. */
 #include "parser.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -70,11 +71,19 @@ void ptx_pop_scope(struct parser *p) {
             use->next = scope->parent->uses;
             scope->parent->uses = use;
         } else {
-            ptx_fail(p, "label %.*s is not defined", (int)use->name.length, use->name.text);
+            char text[100];
+            snprintf(text, sizeof text, "label %.*s is not defined",
+                     (int)(use->name.length < 70 ? use->name.length : 70), use->name.text);
+            ptx_note_problem(p, text, false);
         }
     }
     for (struct symbol *s = scope->symbols; s; s = s->sibling) forget(p, s);
     p->scope = scope->parent;
+}
+
+void ptx_drop_scopes(struct parser *p, struct scope *down_to) {
+    for (; p->scope != down_to; p->scope = p->scope->parent)
+        for (struct symbol *s = p->scope->symbols; s; s = s->sibling) forget(p, s);
 }
 
 /* ---- Declarations ---------------------------------------------------------------------------- */
@@ -106,6 +115,18 @@ static void declare_registers(struct parser *p) {
     ptx_expect(p, ';');
 }
 
+/* .ptr [.global] [.align 16] behind a parameter's type: what it points to. */
+static void pointee(struct parser *p) {
+    static const char *const spaces[] = {".global", ".shared", ".local", ".const"};
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+        if (ptx_is(&p->token[p->at + 1], spaces[i])) {
+            p->at++;
+            break;
+        }
+    if (ptx_is(&p->token[p->at + 1], ".align") && p->token[p->at + 2].kind == TOKEN_NUMBER)
+        p->at += 2;
+}
+
 /* [.align n] [.v4] .type: bytes of one element, alignment. */
 static uint32_t variable_type(struct parser *p, uint32_t *align) {
     uint32_t vector = 1, bytes = 0;
@@ -121,8 +142,8 @@ static uint32_t variable_type(struct parser *p, uint32_t *align) {
             vector = 2;
         } else if (ptx_is(t, ".v4")) {
             vector = 4;
-        } else if (ptx_is(t, ".ptr")) { /* .ptr .global .align 16 behind a parameter's type */
-            continue;
+        } else if (ptx_is(t, ".ptr")) {
+            pointee(p);
         } else if (ptx_is(t, ".attribute")) {
             while (!ptx_accept(p, ')')) { /* (.managed), (.unified(...)): all memory is both */
                 if (ptx_peek(p)->kind == TOKEN_END) ptx_fail(p, "')' is missing");
@@ -164,9 +185,16 @@ static void initial_values(struct parser *p, unsigned char *at, uint32_t bytes, 
         struct token *t = ptx_peek(p);
         uint64_t value = t->value;
         if (t->kind == TOKEN_WORD) {
+            bool generic = ptx_is(t, "generic"); /* generic(NAME): all addresses are */
+            if (generic) p->at++, ptx_expect(p, '('), t = ptx_peek(p);
             struct symbol *s = ptx_find(p, t);
-            if (!s || s->kind != SYMBOL_VARIABLE) ptx_fail(p, "an initial value is not a constant");
+            if (!s || (s->kind != SYMBOL_VARIABLE && s->kind != SYMBOL_FUNCTION))
+                ptx_fail(p, "an initial value is not a constant");
             value = s->value;
+            if (s->kind == SYMBOL_FUNCTION && !s->is_taken)
+                s->is_taken = true, s->next_taken = p->taken, p->taken = s;
+            if (generic) p->at++;
+            if (generic && p->token[p->at].punct != ')') ptx_fail(p, "')' is missing");
         } else if (t->kind != TOKEN_NUMBER) {
             ptx_fail(p, "an initial value is not a constant");
         }
@@ -185,6 +213,7 @@ static void global_variable(struct parser *p, struct symbol *s, uint32_t bytes, 
     struct emu_module *m = p->module;
     const char *why = emu_memory_alloc(m->memory, size ? size : 1, &s->value);
     if (why) ptx_fail(p, "%s", why);
+    emu_memory_find(m->memory, s->value)->read_only = s->space == EMU_CONST;
     void *more = ptx_alloc(p, sizeof *m->variable * (size_t)(m->n_variables + 1));
     if (m->n_variables) memcpy(more, m->variable, sizeof *m->variable * (size_t)m->n_variables);
     m->variable = more;
@@ -195,6 +224,23 @@ static void global_variable(struct parser *p, struct symbol *s, uint32_t bytes, 
     m->variable[m->n_variables++].bytes = size;
     if (ptx_accept(p, '='))
         initial_values(p, emu_memory_at(m->memory, s->value, size), bytes, size);
+}
+
+/* The array's name as the source has it: _ZZ4copyPfE4tile ends in 4tile. */
+static void name_array(struct parser *p, struct symbol *s) {
+    struct emu_array *a = s->array = ptx_alloc(p, sizeof *a);
+    const char *name = s->name, *end = s->name + s->length;
+    uint32_t length = s->length;
+    for (const char *at = s->name; at + 2 < end && s->length > 3 && s->name[0] == '_'; at++) {
+        uint32_t n = 0;
+        const char *digit = at + 1;
+        while (*at == 'E' && digit < end && *digit >= '0' && *digit <= '9' && n < 1000)
+            n = 10 * n + (uint32_t)(*digit++ - '0');
+        if (n && digit + n <= end) name = digit, length = n;
+    }
+    snprintf(a->name, sizeof a->name, "%.*s", (int)(length < 40 ? length : 40), name);
+    a->begin = (uint32_t)s->value;
+    a->end = (uint32_t)(s->value + s->size);
 }
 
 static void declare_variables(struct parser *p, enum emu_space space) {
@@ -220,13 +266,15 @@ static void declare_variables(struct parser *p, enum emu_space space) {
         } else {
             s->is_call_param = space == EMU_PARAM;
             s->space = EMU_LOCAL;
-            top = &p->kernel->local_bytes;
+            s->in_frame = p->function;
+            top = p->function ? &p->function->frame_bytes : &p->kernel->local_bytes;
         }
         if (top) {
             s->value = align_up(*top, align);
             if (s->value + size > EMU_WINDOW_BYTES) ptx_fail(p, "the array is too large");
             *top = (uint32_t)(s->value + size);
         }
+        if (top && space == EMU_SHARED) name_array(p, s);
     } while (ptx_accept(p, ','));
     ptx_expect(p, ';');
 }
@@ -255,20 +303,29 @@ bool ptx_declaration(struct parser *p) {
     return false;
 }
 
+struct symbol *ptx_parameter(struct parser *p, uint32_t *top) {
+    if (!ptx_is(ptx_word(p), ".param")) ptx_fail(p, "expected .param");
+    uint32_t align;
+    bool unsized;
+    uint32_t bytes = variable_type(p, &align);
+    struct symbol *s = ptx_declare(p, ptx_word(p), SYMBOL_VARIABLE);
+    s->space = EMU_PARAM;
+    s->size = array_elements(p, &unsized) * bytes;
+    s->value = align_up(*top, align);
+    if (s->value + s->size > EMU_PARAM_BYTES)
+        ptx_fail(p, "the parameters take more than %d bytes", EMU_PARAM_BYTES);
+    *top = (uint32_t)(s->value + s->size);
+    return s;
+}
+
 void ptx_params(struct parser *p) {
     struct emu_kernel *k = p->kernel;
     uint32_t capacity = 0, capacity2 = 0;
     if (!ptx_accept(p, '(')) return;
     while (!ptx_accept(p, ')')) {
-        if (!ptx_is(ptx_word(p), ".param")) ptx_fail(p, "expected .param");
-        uint32_t align;
-        bool unsized;
-        uint32_t bytes = variable_type(p, &align);
-        struct symbol *s = ptx_declare(p, ptx_word(p), SYMBOL_VARIABLE);
-        s->space = EMU_PARAM;
-        s->size = array_elements(p, &unsized) * bytes;
-        s->value = align_up(k->param_bytes, align);
-        if (s->value + s->size > 32764) ptx_fail(p, "the parameters take more than 32764 bytes");
+        struct symbol *s = ptx_parameter(p, &k->param_bytes);
+        if (s->value + s->size > EMU_PARAM_BYTES)
+            ptx_fail(p, "the parameters take more than %d bytes", EMU_PARAM_BYTES);
         k->param_bytes = (uint32_t)(s->value + s->size);
         uint32_t n = (uint32_t)k->n_params++;
         k->param_offset = ptx_grow(p, k->param_offset, n, &capacity, sizeof(uint32_t));

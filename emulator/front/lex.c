@@ -1,6 +1,6 @@
 /* PTX text to tokens, and how the parser takes them one by one. A word is anything that starts like
  * a name and goes on through dots and `::`: an opcode with its modifiers is one word, and so is
- * %tid.x. */
+ * %tid.x. Directives end at the next dot: `.reg.b32` is two words. */
 #include "parser.h"
 
 #include <stdlib.h>
@@ -39,10 +39,12 @@ static const char *skip_blank(const char *s, const char *end, int *line) {
 
 static const char *lex_word(struct token *t, const char *s, const char *end) {
     t->kind = TOKEN_WORD;
+    bool is_directive = *s == '.';
     for (++s; s < end; ++s) {
+        if (is_directive && *s == '.') break;
         if (starts_word(*s) || is_digit(*s)) continue;
-        if (*s == ':' && end - s >= 3 && s[1] == ':' && starts_word(s[2])) {
-            ++s; /* shared::cta */
+        if (*s == ':' && end - s >= 3 && s[1] == ':' && (starts_word(s[2]) || is_digit(s[2]))) {
+            ++s; /* shared::cta, L2::128B */
             continue;
         }
         break;

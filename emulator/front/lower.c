@@ -1,56 +1,9 @@
 /* One instruction: opcode -> form -> operands (resolve.c) -> handler. */
-#include "form_lists.h"
 #include "parser.h"
 
 #include "emulator/instructions/handlers.h"
 
 #include <string.h>
-
-/* ---- Forms ----------------------------------------------------------------------------------- */
-
-/* Which opcodes there are. */
-static const struct emu_form forms[] = {
-#define FORM(pattern, operands, class, handler)    {pattern, operands, class, handler, NULL},
-#define SELECT(pattern, operands, class, selector) {pattern, operands, class, NULL, selector},
-#include "forms_scalar.def"
-#include "forms_tensor.def"
-#undef FORM
-#undef SELECT
-};
-
-/* Does the pattern match the whole text? (a|b) is one of, {a|b} one of or none. */
-static bool matches(const char *pattern, const char *text) {
-    for (;; pattern++, text++) {
-        if (*pattern == '(' || *pattern == '{') {
-            const char *end = strchr(pattern, *pattern == '(' ? ')' : '}');
-            if (*pattern == '{' && matches(end + 1, text)) return true;
-            for (const char *a = pattern + 1; a < end;) {
-                const char *next = a;
-                while (*next != '|' && next < end) next++;
-                size_t n = (size_t)(next - a);
-                if (!strncmp(a, text, n) && matches(end + 1, text + n)) return true;
-                a = next + 1;
-            }
-            return false;
-        }
-        if (*pattern != *text) return false;
-        if (!*pattern) return true;
-    }
-}
-
-/* Letters up to the first dot: enough to skip most of the table. */
-static bool same_head(const char *pattern, const char *text) {
-    for (; *pattern && *pattern != '.' && *pattern != '{' && *pattern != '('; pattern++, text++)
-        if (*pattern != *text) return false;
-    return true;
-}
-
-static const struct emu_form *form_of(const char *opcode) {
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        if (same_head(forms[i].pattern, opcode) && matches(forms[i].pattern, opcode))
-            return &forms[i];
-    return NULL;
-}
 
 /* ---- Instructions ---------------------------------------------------------------------------- */
 
@@ -109,10 +62,10 @@ void ptx_instruction(struct parser *p, uint32_t guard, bool negated) {
     i->opcode = ptx_string(p, t);
     k->origin[n] = (struct emu_origin){.ptx_line = t->line, .n_frames = p->n_frames};
     memcpy(k->origin[n].frame, p->frame, sizeof p->frame);
-    i->form = form_of(i->opcode);
+    i->form = ptx_form(p, &i->opcode);
     if (!i->form) {
         p->at--;
-        ptx_fail(p, "the emulator does not know the instruction %.80s", i->opcode);
+        ptx_unknown(p, i->opcode);
     }
     i->class = i->form->class;
     opcode_parts(i);
@@ -123,7 +76,12 @@ void ptx_instruction(struct parser *p, uint32_t guard, bool negated) {
     p->at++;
     keep_operands(&l);
     const char *why = "this combination of modifiers is not supported";
-    i->run = i->form->handler ? i->form->handler : i->form->selector(i, &why);
+    if (i->run) { /* a call chose it */
+    } else if (p->function && !strncmp(i->opcode, "ret", 3)) {
+        i->run = emu_return;
+    } else {
+        i->run = i->form->handler ? i->form->handler : i->form->selector(i, &why);
+    }
     if (!i->run) {
         p->at--;
         ptx_fail(p, "%.80s: %s", i->opcode, why);

@@ -30,7 +30,9 @@ const char *emu_module_open(struct emu_memory *memory, const char *text, size_t 
     p->module = m;
     m->memory = memory;
     m->name = name;
-    if (!setjmp(p->failed)) {
+    jmp_buf failed;
+    p->failed = &failed;
+    if (!setjmp(failed)) {
         size_t length = strlen(name);
         char *copy = ptx_alloc(p, length + 1);
         m->name = memcpy(copy, name, length);

@@ -67,7 +67,7 @@ static void location(struct parser *p, int line) {
 
 /* ---- Kernels --------------------------------------------------------------------------------- */
 
-static void skip_braces(struct parser *p) {
+void ptx_skip_braces(struct parser *p) {
     int depth = 0;
     do {
         if (ptx_peek(p)->kind == TOKEN_END) ptx_fail(p, "a closing brace is missing");
@@ -87,20 +87,48 @@ static void skip_to(struct parser *p, char punct) {
     }
 }
 
+/* Shared arrays of the module lie in all kernels at the same place, and in those that name them take it up; a kernel
+ * that calls functions may use any. */
+static void claim_shared(struct parser *p, const struct token *t) {
+    uint32_t *top = &p->kernel->static_shared;
+    if (t->kind != TOKEN_WORD || !p->module_shared) return;
+    const struct symbol *s = ptx_find(p, t);
+    uint32_t end = !strncmp(t->text, "call", 4) ? p->module_shared
+                   : s && s->space == EMU_SHARED && s->kind == SYMBOL_VARIABLE
+                       ? (uint32_t)(s->value + s->size)
+                       : 0;
+    if (end > *top && !(s && s->is_dynamic)) *top = end;
+}
+
 /* Shared arrays first, wherever in the body: dynamic shared memory starts behind them. */
 static void declare_shared(struct parser *p) {
     uint32_t start = p->at;
-    p->kernel->static_shared = p->module_shared;
+    bool reserved = false;
+    p->kernel->static_shared = 0;
+    for (int depth = 1; p->module_shared && depth > 0 && ptx_peek(p)->kind != TOKEN_END; p->at++) {
+        const struct token *t = ptx_peek(p);
+        depth += (t->punct == '{') - (t->punct == '}');
+        claim_shared(p, t);
+    }
+    p->at = start;
     for (int depth = 1; depth > 0 && ptx_peek(p)->kind != TOKEN_END;) {
         if (ptx_is(ptx_peek(p), ".shared")) {
             ptx_declaration(p);
         } else {
-            if (ptx_peek(p)->punct == '{') depth++;
-            if (ptx_peek(p)->punct == '}') depth--;
+            const struct token *t = ptx_peek(p);
+            if (t->punct == '{') depth++;
+            if (t->punct == '}') depth--;
+            reserved |=
+                t->kind == TOKEN_WORD && t->length > 15 && !strncmp(t->text, "%reserved_smem_", 15);
             p->at++;
         }
     }
     p->at = start;
+    p->reserved_at = UINT32_MAX;
+    if (reserved) { /* on a GPU it lies before all arrays */
+        p->reserved_at = (p->kernel->static_shared + 127u) & ~127u;
+        p->kernel->static_shared = p->reserved_at + RESERVED_SHARED;
+    }
     uint32_t align = p->dynamic_align ? p->dynamic_align : 16;
     p->dynamic_offset = (p->kernel->static_shared + align - 1) & ~(align - 1);
     p->kernel->dynamic_offset = p->dynamic_offset;
@@ -109,6 +137,8 @@ static void declare_shared(struct parser *p) {
 static void label(struct parser *p, struct token *name) {
     struct symbol *s = ptx_declare(p, name, SYMBOL_LABEL);
     s->pc = (uint32_t)p->kernel->n_inst;
+    if (ptx_is(ptx_peek(p), ".callprototype") || ptx_is(ptx_peek(p), ".calltargets"))
+        skip_to(p, ';');
     if (!ptx_is(ptx_peek(p), ".branchtargets")) return;
     p->at++;
     uint32_t first = p->at;
@@ -132,40 +162,49 @@ static void guarded(struct parser *p) {
     ptx_instruction(p, ptx_register_row(p, s, name), negated);
 }
 
-static void body(struct parser *p) {
-    int depth = 1;
-    while (depth > 0) {
-        struct token *t = ptx_peek(p);
-        if (t->kind == TOKEN_END) ptx_fail(p, "the kernel does not end");
-        if (ptx_accept(p, '{')) {
-            ptx_push_scope(p);
-            depth++;
-        } else if (ptx_accept(p, '}')) {
-            if (--depth > 0) ptx_pop_scope(p);
-        } else if (ptx_accept(p, '@')) {
-            guarded(p);
-        } else if (ptx_accept(p, ';')) {
-            continue;
-        } else if (ptx_is(t, ".shared")) {
-            skip_to(p, ';');
-        } else if (ptx_is(t, ".loc")) {
-            p->at++;
-            location(p, t->line);
-        } else if (ptx_is(t, ".pragma")) {
-            skip_to(p, ';');
-        } else if (ptx_declaration(p)) {
-            continue;
-        } else if (t->kind == TOKEN_WORD && p->token[p->at + 1].kind == TOKEN_PUNCT &&
-                   p->token[p->at + 1].punct == ':') {
-            p->at += 2;
-            label(p, t);
-        } else if (t->kind == TOKEN_WORD && t->text[0] != '.') {
-            ptx_instruction(p, EMU_TRUE, false);
-        } else {
-            ptx_fail(p, "'%.*s' is not understood", (int)(t->length < 40 ? t->length : 40),
-                     t->text);
-        }
+static void statement(struct parser *p) {
+    struct token *t = ptx_peek(p);
+    if (ptx_accept(p, '{')) {
+        ptx_push_scope(p);
+        p->depth++;
+    } else if (ptx_accept(p, '}')) {
+        if (--p->depth > 0) ptx_pop_scope(p);
+    } else if (ptx_accept(p, '@')) {
+        guarded(p);
+    } else if (ptx_accept(p, ';')) {
+        return;
+    } else if (ptx_is(t, ".shared")) {
+        skip_to(p, ';');
+    } else if (ptx_is(t, ".loc")) {
+        p->at++;
+        location(p, t->line);
+    } else if (ptx_is(t, ".pragma")) {
+        skip_to(p, ';');
+    } else if (ptx_declaration(p)) {
+        return;
+    } else if (t->kind == TOKEN_WORD && p->token[p->at + 1].kind == TOKEN_PUNCT &&
+               p->token[p->at + 1].punct == ':') {
+        p->at += 2;
+        label(p, t);
+    } else if (t->kind == TOKEN_WORD && t->text[0] != '.') {
+        ptx_instruction(p, EMU_TRUE, false);
+    } else {
+        ptx_fail(p, "'%.*s' is not understood", (int)(t->length < 40 ? t->length : 40), t->text);
     }
+}
+
+/* Behind what failed: the next statement. */
+static void skip_statement(struct parser *p) {
+    while (ptx_peek(p)->kind != TOKEN_END) {
+        char c = ptx_peek(p)->punct;
+        if (c == '}' && !strchr(",;]|", p->token[p->at + 1].punct)) return; /* of no group */
+        p->at++;
+        if (c == ';') return;
+    }
+}
+
+void ptx_body(struct parser *p) {
+    while (p->depth > 0 && ptx_peek(p)->kind != TOKEN_END) statement(p);
 }
 
 /* .maxntid 128, 1, 1 and its like, up to the body. */
@@ -180,6 +219,7 @@ static void kernel_limits(struct parser *p) {
         }
         if (ptx_is(t, ".maxntid") || ptx_is(t, ".reqntid")) k->max_threads = (int)product;
         if (ptx_is(t, ".maxnreg")) k->max_registers = (int)number[0];
+        if (ptx_is(t, ".minnctapersm")) k->min_blocks = (int)number[0];
         for (int d = 0; d < 3 && ptx_is(t, ".reqnctapercluster"); d++)
             k->cluster[d] = (uint32_t)number[d];
     }
@@ -204,6 +244,51 @@ static void fixed_rows(struct parser *p) {
 
 static void *kernel_alloc(void *parser, size_t bytes) { return ptx_alloc(parser, bytes); }
 
+/* What a launch needs to know beside the instructions. */
+static void prepare(struct parser *p) {
+    struct emu_kernel *k = p->kernel;
+    ptx_finish_kernel(p);
+    ptx_pop_scope(p);
+    p->after_kernel = p->at;
+    ptx_read_called(p);
+    k->rank = ptx_alloc(p, (size_t)k->n_inst * sizeof *k->rank);
+    emu_order(k, k->rank);
+    emu_join_loads(k);
+    emu_find_arrays(k, kernel_alloc, p);
+    emu_wgmma_prepare(k, kernel_alloc, p);
+}
+
+/* The header has been read, up to the opening brace. Whatever fails in the body is noted, and the
+ * kernel is refused for it. */
+static void read_kernel(struct parser *p) {
+    struct scope *module_scope = p->scope->parent;
+    jmp_buf *outer = p->failed, here;
+    p->depth = 1;
+    p->problems = NULL;
+    p->failed = &here;
+    p->in_body = true;
+    p->after_kernel = 0;
+    p->edges = NULL;
+    p->calls_by_address = false;
+    p->called_capacity = p->function_capacity = 0;
+    if (setjmp(here) && p->depth > 0 && !p->after_kernel) skip_statement(p);
+    if (!p->after_kernel) ptx_body(p);
+    if (!p->depth && !p->problems && !p->after_kernel)
+        prepare(p);
+    else if (!p->depth && p->scope->parent == module_scope)
+        ptx_pop_scope(p); /* labels that are missing, too */
+    p->in_body = false;
+    p->failed = outer;
+    p->function = NULL;
+    if (p->after_kernel) p->at = p->after_kernel;
+    if (p->depth > 0 && !p->after_kernel)
+        ptx_fail(p, "kernel %.200s does not end", p->kernel->name);
+    if (!p->problems) return;
+    p->kernel->refused = ptx_refusal(p);
+    p->kernel->n_inst = 0;
+    ptx_drop_scopes(p, module_scope);
+}
+
 static void entry(struct parser *p) {
     struct emu_kernel *k = p->kernel = ptx_alloc(p, sizeof *k);
     struct token *name = ptx_word(p);
@@ -218,13 +303,7 @@ static void entry(struct parser *p) {
     ptx_params(p);
     kernel_limits(p);
     declare_shared(p);
-    body(p);
-    ptx_finish_kernel(p);
-    ptx_pop_scope(p);
-    k->rank = ptx_alloc(p, (size_t)k->n_inst * sizeof *k->rank);
-    emu_order(k, k->rank);
-    emu_join_loads(k);
-    emu_wgmma_prepare(k, kernel_alloc, p);
+    read_kernel(p);
     struct emu_kernel **more = ptx_alloc(p, sizeof *more * (size_t)(p->module->n_kernels + 1));
     if (p->module->n_kernels)
         memcpy(more, p->module->kernel, sizeof *more * (size_t)p->module->n_kernels);
@@ -257,16 +336,13 @@ static void directive(struct parser *p) {
         while (ptx_peek(p)->kind != TOKEN_END && ptx_peek(p)->line == t->line) p->at++;
     } else if (ptx_is(t, ".entry")) {
         entry(p);
-    } else if (ptx_is(t, ".func")) { /* a call to it is refused where it is made */
-        while (ptx_peek(p)->punct != '{' && ptx_peek(p)->punct != ';' &&
-               ptx_peek(p)->kind != TOKEN_END)
-            p->at++;
-        if (!ptx_accept(p, ';')) skip_braces(p);
+    } else if (ptx_is(t, ".func")) {
+        ptx_function(p);
     } else if (ptx_is(t, ".file")) {
         file_name(p);
     } else if (ptx_is(t, ".section")) {
         while (ptx_peek(p)->punct != '{' && ptx_peek(p)->kind != TOKEN_END) p->at++;
-        skip_braces(p);
+        ptx_skip_braces(p);
     } else if (ptx_is(t, ".pragma")) {
         skip_to(p, ';');
     } else if (ptx_is(t, ".loc")) {

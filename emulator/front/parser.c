@@ -13,13 +13,13 @@ void ptx_fail(struct parser *p, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    int line = p->token && p->at < p->n_tokens ? p->token[p->at].line : 0;
-    char where[160] = "";
-    if (p->kernel)
-        snprintf(where, sizeof where, ", source line %u, kernel %.80s", p->here.line,
-                 p->kernel->name);
-    p->why = reason("%.80s:%d: %s (PTX line %d%s)", p->module->name, line, text, line, where);
-    longjmp(p->failed, 1);
+    if (p->in_body) {
+        ptx_note_problem(p, text, false);
+    } else {
+        int line = p->token && p->at < p->n_tokens ? p->token[p->at].line : 0;
+        p->why = reason("%.80s:%d: %s", p->module->name, line, text);
+    }
+    longjmp(*p->failed, 1);
 }
 
 void *ptx_alloc(struct parser *p, size_t bytes) {

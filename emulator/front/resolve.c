@@ -1,6 +1,9 @@
 /* Operands to rows of the row file: as they are written, then as the form wants them. */
 #include "parser.h"
 
+#include "emulator/instructions/handlers.h"
+
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -19,6 +22,7 @@ uint32_t ptx_new_row(struct parser *p, uint32_t bytes) {
         p->row_capacity = capacity;
     }
     k->row_bytes += bytes;
+    if (p->function) ptx_save_row(p, row, bytes == 256 ? 8 : 4);
     return row;
 }
 
@@ -50,12 +54,16 @@ uint32_t ptx_register_row(struct parser *p, struct symbol *s, const struct token
         if (index >= s->n_rows || name->length > s->length + 9)
             ptx_fail(p, "register %.*s is not declared", (int)name->length, name->text);
     }
+    if (!s->rows) ptx_fail(p, "register %.*s is not declared", (int)name->length, name->text);
     if (s->rows[index]) return s->rows[index];
     uint32_t row;
     if (s->bytes) {
         row = ptx_new_row(p, s->bytes == 8 ? 256 : 128);
     } else {
-        if (p->pred_used % 128 == 0) p->pred_row = ptx_new_row(p, 128), p->pred_used = 0;
+        if (p->pred_used % 128 == 0) {
+            p->pred_row = ptx_new_row(p, 128), p->pred_used = 0;
+            if (p->function) p->function->saved[p->function->n_saved - 1].bytes = 0;
+        }
         row = p->pred_row + p->pred_used;
         p->pred_used += 4;
     }
@@ -120,13 +128,43 @@ static uint32_t special_row(const struct token *t) {
         {"%clock64", EMU_CLOCK},
         {"%globaltimer", EMU_CLOCK},
         {"%globaltimer_lo", EMU_CLOCK},
+        {"%envreg1", EMU_ENVREG_1},
+        {"%envreg2", EMU_ENVREG_2},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (ptx_is(t, names[i].name)) return EMU_SPECIAL + 128 * (uint32_t)names[i].row;
     return 0;
 }
 
+/* %reserved_smem_offset_...: places in shared memory that belong to the system. Cooperative groups
+ * keep their barriers at _1. */
+static bool reserved_place(struct parser *p, const struct token *t, uint64_t *out) {
+    static const struct {
+        const char *name;
+        uint32_t offset;
+    } places[] = {{"begin", 0}, {"0", 0}, {"1", RESERVED_SHARED / 2}, {"end", RESERVED_SHARED}};
+    if (t->length < 23 || t->length > 27 || strncmp(t->text, "%reserved_smem_offset_", 22))
+        return false;
+    for (size_t n = 0; n < sizeof places / sizeof *places; n++) {
+        char name[40];
+        snprintf(name, sizeof name, "%%reserved_smem_offset_%s", places[n].name);
+        if (!ptx_is(t, name)) continue;
+        if (p->reserved_at == UINT32_MAX) ptx_fail(p, "%s in a function", name);
+        *out = p->reserved_at + places[n].offset;
+        return true;
+    }
+    *out = RESERVED_SHARED;
+    return ptx_is(t, "%reserved_smem_offset_cap");
+}
+
 /* ---- Operands as written --------------------------------------------------------------------- */
+
+/* An address in a function's frame is another one in each call. */
+static void frame_operand(struct lowering *l, struct emu_operand *op, uint64_t offset, bool wide) {
+    op->kind = EMU_OP_ROW;
+    op->wide = wide;
+    op->row = ptx_frame_row(l->p, (uint32_t)offset, wide);
+}
 
 static uint64_t symbol_value(struct parser *p, const struct symbol *s) {
     return s->is_dynamic ? p->dynamic_offset : s->value;
@@ -147,6 +185,12 @@ static void simple_operand(struct lowering *l, struct emu_operand *op, char role
     if (ptx_accept(p, '!')) op->negated = true;
     bool minus = ptx_accept(p, '-');
     struct token *t = ptx_peek(p);
+    uint64_t place;
+    if (t->kind == TOKEN_WORD && reserved_place(p, t, &place)) {
+        p->at++;
+        constant_operand(l, op, place, bytes == 8);
+        return;
+    }
     if (t->kind == TOKEN_NUMBER) {
         p->at++;
         uint64_t value = minus ? -t->value : t->value;
@@ -168,6 +212,7 @@ static void simple_operand(struct lowering *l, struct emu_operand *op, char role
     ptx_word(p);
     struct symbol *s = ptx_find(p, t);
     uint32_t special = s ? 0 : special_row(t);
+    if (special == EMU_SPECIAL + 128 * EMU_ENVREG_1) p->kernel->syncs_grid = true;
     if (ptx_is(t, "_") && !s) {
         *op = (struct emu_operand){.kind = EMU_OP_ROW, .row = EMU_SINK, .wide = bytes == 8};
     } else if (special) {
@@ -179,10 +224,16 @@ static void simple_operand(struct lowering *l, struct emu_operand *op, char role
         op->bytes = s->bytes;
         op->row = ptx_register_row(p, s, t);
     } else if (s && s->kind == SYMBOL_VARIABLE) {
-        if (ptx_accept(p, '+'))
-            constant_operand(l, op, symbol_value(p, s) + ptx_integer(p), bytes == 8);
+        uint64_t value = symbol_value(p, s);
+        if (ptx_accept(p, '+')) value += ptx_integer(p);
+        if (s->in_frame)
+            frame_operand(l, op, value, bytes == 8);
         else
-            constant_operand(l, op, symbol_value(p, s), bytes == 8);
+            constant_operand(l, op, value, bytes == 8);
+        op->array = s->array;
+    } else if (s && s->kind == SYMBOL_FUNCTION) {
+        if (s->body) ptx_called(p, s); /* whoever has the address may call it */
+        constant_operand(l, op, s->value, bytes == 8);
     } else if (ptx_is(t, "WARP_SZ")) {
         constant_operand(l, op, EMU_LANES, bytes == 8);
     } else {
@@ -190,31 +241,28 @@ static void simple_operand(struct lowering *l, struct emu_operand *op, char role
     }
 }
 
+/* {a, b, ...}, or a alone: registers of one width. */
 static void group_operand(struct lowering *l, struct emu_operand *op, char role, unsigned bytes) {
     uint32_t rows[256], n = 0;
-    bool wide = false;
-    uint8_t declared = 0;
-    if (ptx_accept(l->p, '{')) {
-        do {
-            struct emu_operand one = {0};
-            if (n == 256) ptx_fail(l->p, "the group is too long");
-            simple_operand(l, &one, role, bytes);
-            if (one.kind != EMU_OP_ROW || (role == 'd' && one.has_imm))
-                ptx_fail(l->p, "a predicate or number in a group");
-            if (one.row != EMU_SINK) wide = one.wide;
-            declared = one.bytes;
-            rows[n++] = one.row;
-        } while (ptx_accept(l->p, ','));
-        ptx_expect(l->p, '}');
-    } else {
+    struct emu_operand first = {.row = EMU_SINK};
+    bool braced = ptx_accept(l->p, '{');
+    do {
         struct emu_operand one = {0};
+        if (n == 256) ptx_fail(l->p, "the group is too long");
         simple_operand(l, &one, role, bytes);
-        wide = one.wide;
-        declared = one.bytes;
+        if (one.kind != EMU_OP_ROW || (braced && role == 'd' && one.has_imm))
+            ptx_fail(l->p, "a predicate or number in a group");
+        if (first.row == EMU_SINK) first = one;
+        if (one.row != EMU_SINK && one.wide != first.wide)
+            ptx_fail(l->p, "registers of different widths in a group");
         rows[n++] = one.row;
-    }
-    *op = (struct emu_operand){
-        .kind = EMU_OP_GROUP, .n = (uint16_t)n, .row = rows[0], .wide = wide, .bytes = declared};
+    } while (braced && ptx_accept(l->p, ','));
+    if (braced) ptx_expect(l->p, '}');
+    *op = (struct emu_operand){.kind = EMU_OP_GROUP,
+                               .n = (uint16_t)n,
+                               .row = rows[0],
+                               .wide = first.wide,
+                               .bytes = first.bytes};
     uint32_t *kept = ptx_alloc(l->p, n * sizeof *kept);
     memcpy(kept, rows, n * sizeof *kept);
     op->rows = kept;
@@ -234,14 +282,14 @@ static void address_operand(struct lowering *l, struct emu_operand *op, bool wit
             op->wide = s->bytes == 8;
         } else if (s && s->kind == SYMBOL_VARIABLE) {
             op->imm = (int64_t)symbol_value(p, s);
+            op->array = s->array;
             if (s->is_call_param) l->inst->space = EMU_LOCAL;
+            if (s->in_frame) op->row = ptx_frame_row(p, 0, true);
         } else {
             ptx_fail(p, "%.*s is no address", (int)(t->length < 60 ? t->length : 60), t->text);
         }
-        if (ptx_accept(p, '+'))
-            op->imm += (int64_t)ptx_integer(p);
-        else if (ptx_peek(p)->punct == '-')
-            op->imm += (int64_t)ptx_integer(p);
+        if (ptx_accept(p, '+') || ptx_peek(p)->punct == '-') /* modulo 2^64, as addresses are */
+            op->imm = (int64_t)((uint64_t)op->imm + ptx_integer(p));
     } else {
         op->imm = (int64_t)ptx_integer(p);
     }
@@ -273,35 +321,60 @@ static void target_list(struct lowering *l) {
     }
 }
 
-/* call (ret), name, (args): the function, then offsets in local memory of what it returns and
- * takes. */
-static void call_operands(struct lowering *l) {
-    static const char *const known[] = {"vprintf", "__assertfail"};
+static struct emu_operand call_place(struct parser *p, const char *what) {
+    struct symbol *s = ptx_find(p, ptx_word(p));
+    if (!s || !s->is_call_param) ptx_fail(p, "%s of the call is no .param", what);
+    return (struct emu_operand){.kind = EMU_OP_IMM, .imm = (int64_t)s->value};
+}
+
+/* Who is called: the system's vprintf or __assertfail (0 or 1), else a function or a register. */
+static void callee(struct lowering *l, struct emu_operand *op) {
     struct parser *p = l->p;
-    int64_t result = -1;
+    struct token *name = ptx_peek(p);
+    struct symbol *s = ptx_find(p, name);
+    *op = (struct emu_operand){.kind = EMU_OP_IMM};
+    if (ptx_is(name, "vprintf") || ptx_is(name, "__assertfail")) {
+        op->imm = ptx_is(name, "__assertfail");
+        p->at++;
+        return;
+    }
+    l->inst->run = emu_enter;
+    if (s && s->kind == SYMBOL_FUNCTION) {
+        p->at++;
+        if (!s->body)
+            ptx_fail(p, "%.*s is called, but this file does not define it",
+                     (int)(name->length < 80 ? name->length : 80), name->text);
+        op->imm = ptx_called(p, s);
+        return;
+    }
+    simple_operand(l, op, 's', 8);
+    if (op->kind != EMU_OP_ROW || !op->wide || op->has_imm)
+        ptx_fail(p, "%.*s is called, but is no function",
+                 (int)(name->length < 80 ? name->length : 80), name->text);
+    p->calls_by_address = true;
+}
+
+/* call (ret), name, (args), prototype: the function, then offsets in the frame of what it returns
+ * and takes. */
+static void call_operands(struct lowering *l) {
+    struct parser *p = l->p;
+    struct emu_operand result = {.kind = EMU_OP_IMM, .imm = -1};
     if (ptx_accept(p, '(')) {
-        struct symbol *s = ptx_find(p, ptx_word(p));
-        if (!s || !s->is_call_param) ptx_fail(p, "the result of the call is no .param");
-        result = (int64_t)s->value;
+        result = call_place(p, "the result");
         ptx_expect(p, ')');
         ptx_expect(p, ',');
     }
-    struct token *name = ptx_word(p);
-    struct emu_operand *op = next_operand(l);
-    op->kind = EMU_OP_IMM;
-    op->imm = ptx_is(name, known[0]) ? 0 : 1;
-    if (op->imm && !ptx_is(name, known[1]))
-        ptx_fail(p, "%.*s is called: device functions must be inlined",
-                 (int)(name->length < 80 ? name->length : 80), name->text);
-    *next_operand(l) = (struct emu_operand){.kind = EMU_OP_IMM, .imm = result};
+    callee(l, next_operand(l));
+    *next_operand(l) = result;
     if (!ptx_accept(p, ',')) return;
-    ptx_expect(p, '(');
-    do {
-        struct symbol *s = ptx_find(p, ptx_word(p));
-        if (!s || !s->is_call_param) ptx_fail(p, "an argument of the call is no .param");
-        *next_operand(l) = (struct emu_operand){.kind = EMU_OP_IMM, .imm = (int64_t)s->value};
-    } while (ptx_accept(p, ','));
-    ptx_expect(p, ')');
+    if (ptx_accept(p, '(')) {
+        while (!ptx_accept(p, ')')) {
+            *next_operand(l) = call_place(p, "an argument");
+            ptx_accept(p, ',');
+        }
+        if (!ptx_accept(p, ',')) return;
+    }
+    ptx_word(p); /* the prototype, or the list of targets */
 }
 
 /* ---- Operands as the form wants them --------------------------------------------------------- */

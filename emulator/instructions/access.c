@@ -1,6 +1,7 @@
 /* Memory accesses: bounds, alignment, races, counts. */
 #include "access.h"
 
+#include "emulator/checks/global.h"
 #include "emulator/checks/overlap.h"
 #include "emulator/checks/race.h"
 #include "emulator/core/failed_check.h"
@@ -42,6 +43,17 @@ static inline void count_shared(struct emu_warp *w, const struct emu_inst *i,
     c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
 }
 
+/* The access reaches from low to high, and its address is made from the name of an array. */
+static void check_array(struct emu_warp *w, const struct emu_inst *i, int64_t low, int64_t high) {
+    const struct emu_array *a = w->block->kernel->array ? w->block->kernel->array[i->pc] : NULL;
+    if (!a || (low >= a->begin && high <= a->end)) return;
+    int64_t past = low < a->begin ? a->begin - low : high - a->end;
+    emu_report(EMU_BAD_ARRAY, w, i, NULL,
+               "%lld bytes %s %s, a shared array of %u bytes at 0x%x: they are another variable's",
+               (long long)past, low < a->begin ? "before" : "past the end of", a->name,
+               a->end - a->begin, a->begin);
+}
+
 /* Are the lanes' differences from the first other than the pattern's? */
 static inline bool differs(const struct emu_pattern *p, const uint32_t base[32]) {
     __m256i first = _mm256_set1_epi32((int)base[0]), differ = _mm256_setzero_si256();
@@ -65,6 +77,7 @@ const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_
         high > b->shared_bytes || b->launch->events)
         return NULL;
     count_shared(w, i, p, EMU_FULL, bytes);
+    if (b->shadow) check_array(w, i, low, high);
     if (b->shadow) emu_shadow_access(w, b, i, p, first, what);
     return p;
 }
@@ -104,6 +117,8 @@ uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct 
     }
     bool own = b == w->block;
     if (own) count_shared(w, i, p, mask, bytes);
+    if (own && b->shadow)
+        check_array(w, i, (int64_t)first + p->min, first + p->max + (int64_t)bytes);
     if (b->shadow) emu_shadow_access(w, b, i, p, first, what);
     if (!own || b->launch->events) {
         uint64_t wide[EMU_LANES];
@@ -117,21 +132,30 @@ uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct 
 
 /* ---- Global memory --------------------------------------------------------------------------- */
 
+/* Where a bad address lies, by the allocation below it. */
+static void place_by(const struct emu_allocation *a, uint64_t addr, char *out, size_t n) {
+    if (!a || addr - a->base >= 1u << 30) return;
+    unsigned long long bytes = a->end - a->base;
+    if (a->freed && addr < a->end)
+        snprintf(out, n, ", in an allocation of %llu bytes that was freed", bytes);
+    else if (addr >= a->end)
+        snprintf(out, n, ", %llu bytes past the end of an allocation of %llu",
+                 (unsigned long long)(addr - a->end), bytes);
+}
+
 static uint32_t global_bad(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                            const uint64_t addr[32], unsigned bytes) {
     uint32_t ok = mask;
     EMU_EACH_LANE(l, mask) {
         const struct emu_memory *m = w->block->launch->memory;
-        const struct emu_allocation *a = emu_memory_find(m, addr[l]), *before;
+        const struct emu_allocation *a = emu_memory_find(m, addr[l]);
         if (addr[l] % bytes) {
             emu_report(EMU_MISALIGNED, w, i, NULL,
                        "lane %d: address 0x%llx is not a multiple of %u", l,
                        (unsigned long long)addr[l], bytes);
         } else if (!a || a->end - addr[l] < bytes) {
-            char near[96] = "";
-            if (!a && addr[l] >= 4096 && (before = emu_memory_find(m, addr[l] - 4096)))
-                snprintf(near, sizeof near, ", %llu bytes past the end of an allocation",
-                         (unsigned long long)(addr[l] - before->end));
+            char near[128] = "";
+            place_by(emu_memory_below(m, addr[l]), addr[l], near, sizeof near);
             emu_report(EMU_BAD_GLOBAL, w, i, NULL,
                        "lane %d: %u bytes at 0x%llx are not allocated%s", l, bytes,
                        (unsigned long long)addr[l], near);
@@ -151,9 +175,17 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
     for (int l = 0; l < EMU_LANES; l++) misaligned |= mask >> l & 1 ? addr[l] & (bytes - 1) : 0;
     struct emu_block *b = w->block;
     uint64_t from = first + (uint64_t)p->min, to = first + (uint64_t)p->max + bytes;
-    bool known = !far && b->near && from >= b->near->base && to <= b->near->end;
+    bool known = !far && b->near && from >= b->near->base && to <= b->near->end &&
+                 !(b->near->read_only && what & EMU_WRITE);
     if (__builtin_expect(misaligned || !known, 0)) {
         b->near = far || misaligned ? NULL : emu_memory_find(b->launch->memory, from);
+        if (b->near && b->near->read_only && what & EMU_WRITE) {
+            emu_report(EMU_BAD_GLOBAL, w, i, NULL,
+                       "address %#llx is in constant memory or the kernel's parameters, which "
+                       "cannot be written",
+                       (unsigned long long)from);
+            return 0;
+        }
         if (!b->near || to > b->near->end) {
             b->near = NULL;
             mask = global_bad(w, i, mask, addr, bytes);
@@ -164,6 +196,7 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
         emu_memory_touch(b->near, what);
     else
         EMU_EACH_LANE(l, mask) emu_global_touch(w, i, l, addr[l], what);
+    if (b->shadow && b->near) emu_global_check(w, i, b->near, mask, addr, bytes, what);
     struct emu_count *c = w->count + i->pc;
     c->sectors += p->wavefronts;
     c->sectors_ideal += p->wavefronts_ideal;

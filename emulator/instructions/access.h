@@ -35,9 +35,10 @@ void emu_remote_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
                       const uint64_t addr[32], unsigned bytes);
 
 /* Wavefronts of a cp.async of 16 bytes, of which the lanes in `reads` read, and how few there could
- * be; *again: sectors that are fetched once more. copy.c */
+ * be; *again: sectors that are fetched once more; served as of emu_wavefronts(). copy.c */
 uint32_t emu_copy16_wavefronts(uint32_t mask, uint32_t reads, const uint32_t shared[32],
-                               const uint64_t global[32], uint32_t *ideal, uint32_t *again);
+                               const uint64_t global[32], uint32_t *ideal, uint32_t *again,
+                               uint8_t (*served)[4]);
 
 /* ---- ldst.c, atomic.c ------------------------------------------------------------------------ */
 
@@ -46,5 +47,8 @@ uint32_t emu_copy16_wavefronts(uint32_t mask, uint32_t reads, const uint32_t sha
 uint32_t emu_locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                     const struct emu_operand *op, unsigned bytes, enum emu_access what,
                     unsigned char *at[32]);
+/* A reduction chosen by emu_select_atomic() on a run of elements. */
+void emu_reduce(const struct emu_inst *i, enum emu_type type, unsigned char *to,
+                const unsigned char *from, uint32_t bytes);
 /* What an instruction of emu_select_atomic() makes of `old`. */
 uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_t c);

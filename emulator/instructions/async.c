@@ -28,6 +28,16 @@ static bool global_missing(const struct emu_pending *p, uint64_t addr, uint32_t 
     return true;
 }
 
+/* Bytes of a store, or of a reduction. */
+static void put(const struct emu_pending *p, unsigned char *to, const unsigned char *from,
+                uint32_t bytes) {
+    if (p->reduced)
+        emu_reduce(p->inst, p->reduced, to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+    emu_memory_written(p->warp->block->launch->memory, (uint64_t)(uintptr_t)to, bytes);
+}
+
 /* The box's row r between shared memory (or `image`, laid out like it) and the tensor. */
 static void tensor_row(const struct emu_pending *p, unsigned char *image, int r, bool to_shared) {
     uint32_t row_bytes = p->map.box[0] * (uint32_t)p->map.element_bytes;
@@ -45,7 +55,7 @@ static void tensor_row(const struct emu_pending *p, unsigned char *image, int r,
         else
             memcpy(line + at, image + place, 16);
     }
-    if (!to_shared && row.bytes) memcpy(global, line + row.skip, row.bytes);
+    if (!to_shared && row.bytes) put(p, global, line + row.skip, row.bytes);
 }
 
 static bool writes_shared(const struct emu_pending *p) {
@@ -91,7 +101,7 @@ static void write_store(struct emu_pending *p) {
     } else {
         unsigned char *to = emu_global(p->warp, p->global, p->bytes);
         if (to)
-            memcpy(to, p->data, p->bytes);
+            put(p, to, p->data, p->bytes);
         else
             global_missing(p, p->global, p->bytes);
     }
@@ -102,7 +112,9 @@ static void write_store(struct emu_pending *p) {
 static void run_peer(const struct emu_pending *p) {
     struct emu_block *b = p->mbarrier->block;
     unsigned char *to = b->shared + p->shared;
-    if (p->inst->class == EMU_ATOMIC) {
+    if (p->reduced) {
+        emu_reduce(p->inst, p->reduced, to, (const void *)(uintptr_t)p->global, p->bytes);
+    } else if (p->inst->class == EMU_ATOMIC) {
         uint64_t old = 0;
         memcpy(&old, to, p->bytes);
         old = emu_combine(p->inst, old, p->value[0], 0);
@@ -125,13 +137,14 @@ static void *grow(void *array, uint32_t n, uint32_t *capacity, size_t size) {
 
 /* Lanes of copy c, which are taken off it. */
 static void run_copy(struct emu_warp *w, struct emu_copy *c, uint32_t lanes) {
-    EMU_EACH_LANE(l, lanes & c->mask) {
-        unsigned char *to = w->block->shared + c->shared[l];
-        uint32_t n = c->source_bytes[l];
-        if (n)
-            memcpy(to, (const void *)(uintptr_t)c->global[l], n); /* checked when it was issued */
-        if (n < c->bytes) memset(to + n, 0, c->bytes - n);
-    }
+    if (!c->landed) EMU_EACH_LANE(l, lanes & c->mask) {
+            unsigned char *to = w->block->shared + c->shared[l];
+            uint32_t n = c->source_bytes[l];
+            if (n)
+                memcpy(to, (const void *)(uintptr_t)c->global[l],
+                       n); /* checked when it was issued */
+            if (n < c->bytes) memset(to + n, 0, c->bytes - n);
+        }
     c->mask &= ~lanes;
 }
 
@@ -148,6 +161,7 @@ static void tidy_copies(struct emu_warp_async *a) {
 
 void emu_copy_add(struct emu_warp *w, const struct emu_copy *c) {
     struct emu_warp_async *a = emu_warp_async(w);
+    w->effects++;
     a->copy = grow(a->copy, a->n_copies, &a->copy_capacity, sizeof *a->copy);
     struct emu_copy *new = &a->copy[a->n_copies++];
     *new = *c;
@@ -155,8 +169,9 @@ void emu_copy_add(struct emu_warp *w, const struct emu_copy *c) {
     memcpy(new->group, a->copy_groups, sizeof new->group);
     EMU_EACH_LANE(l, c->mask) memset(w->block->shared + c->shared[l], POISON, c->bytes);
     if (!w->block->launch->options->async_early) return;
-    run_copy(w, new, EMU_FULL);
-    tidy_copies(a);
+    struct emu_copy now = *new;
+    run_copy(w, &now, EMU_FULL);
+    new->landed = true; /* its wait still orders it before what reads it */
 }
 
 void emu_copy_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool all) {
@@ -176,9 +191,27 @@ void emu_copy_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool all) {
 
 /* ---- The queue of everything else ----------------------------------------------------------- */
 
+/* Most leave at the front, so that side is moved if it is the shorter one. */
 static void drop(struct emu_async *a, uint32_t n) {
-    memmove(a->pending + n, a->pending + n + 1, (a->n_pending - n - 1) * sizeof *a->pending);
-    a->n_pending--;
+    struct emu_pending *p = a->pending;
+    uint32_t behind = --a->n_pending - n;
+    if (n < behind) {
+        memmove(p + 1, p, n * sizeof *p);
+        a->pending++;
+    } else {
+        memmove(p + n, p + n + 1, behind * sizeof *p);
+    }
+}
+
+/* Room for one more at the end: where many have gone in front, the others move there. */
+static void make_room(struct emu_async *a) {
+    size_t gone = a->n_pending ? (size_t)(a->pending - a->room) : 0;
+    if (gone && gone >= a->n_pending / 2 && gone + a->n_pending == a->capacity) {
+        memmove(a->room, a->pending, a->n_pending * sizeof *a->room);
+        gone = 0;
+    }
+    a->room = grow(a->room, (uint32_t)gone + a->n_pending, &a->capacity, sizeof *a->room);
+    a->pending = a->room + gone;
 }
 
 /* The lane's copies before the arrival have come, and so it arrives. */
@@ -220,11 +253,12 @@ static void complete(struct emu_block *b, uint32_t n) {
 
 void emu_pending_add(struct emu_block *b, const struct emu_pending *p) {
     struct emu_async *a = emu_async(b);
-    a->pending = grow(a->pending, a->n_pending, &a->capacity, sizeof *a->pending);
+    make_room(a);
+    p->warp->effects++;
     a->pending[a->n_pending] = *p;
     a->pending[a->n_pending++].order = a->issued++;
     if (p->mbarrier) p->mbarrier->in_flight++;
-    if (writes_shared(p) && p->inst->class != EMU_ATOMIC) poison(b, p);
+    if (writes_shared(p) && p->inst->class != EMU_ATOMIC && !p->reduced) poison(b, p);
     if (b->launch->options->async_early) complete(b, a->n_pending - 1);
 }
 
@@ -264,14 +298,16 @@ void emu_async_begin(struct emu_block *b) {
 
 bool emu_async_flush(struct emu_block *b) {
     struct emu_async *a = emu_async(b);
-    bool newest_first = b->launch->options->schedule == EMU_ADVERSARIAL;
-    for (uint32_t k = 0; k < a->n_pending; k++) {
-        uint32_t n = newest_first ? a->n_pending - 1 - k : k;
-        if (!writes_shared(&a->pending[n]) && a->pending[n].kind != EMU_PENDING_ARRIVE) continue;
-        complete(b, n);
-        return true;
+    bool newest_first = b->launch->options->schedule == EMU_ADVERSARIAL, any = false;
+    uint32_t phases = b->cluster->phases, skipped = 0;
+    while (skipped < a->n_pending && b->cluster->phases == phases) {
+        uint32_t n = newest_first ? a->n_pending - 1 - skipped : skipped;
+        if (writes_shared(&a->pending[n]) || a->pending[n].kind == EMU_PENDING_ARRIVE)
+            complete(b, n), any = true;
+        else
+            skipped++;
     }
-    return false;
+    return any;
 }
 
 void emu_async_end(struct emu_block *b) {
@@ -306,7 +342,7 @@ void emu_async_free(struct emu_block *b) {
     }
     emu_async_forget(b);
     free(a->mbarrier);
-    free(a->pending);
+    free(a->room);
     free(a);
     b->async = NULL;
 }

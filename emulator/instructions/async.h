@@ -54,7 +54,8 @@ void emu_mbarrier_pend(struct emu_mbarrier *m);
 /* One cp.async of a warp: all its lanes. */
 struct emu_copy {
     const struct emu_inst *inst;
-    uint32_t mask; /* lanes whose bytes have not come yet */
+    uint32_t mask; /* lanes that have not waited for their bytes yet */
+    bool landed;   /* --early: the bytes are there */
     uint32_t stamp, bytes;
     uint64_t order;            /* among all that this block issued */
     uint32_t group[EMU_LANES]; /* which of the lane's groups it belongs to */
@@ -83,6 +84,7 @@ struct emu_pending {
     uint64_t global;
     struct emu_mbarrier *mbarrier;
     bool is_tensor;
+    enum emu_type reduced; /* what a reduction's elements are; EMU_NONE: a copy */
     struct tensormap map;
     int32_t coordinate[5];
     unsigned char *data;
@@ -113,12 +115,13 @@ struct emu_warp_async {
 struct emu_warp_async *emu_warp_async(struct emu_warp *w);
 
 struct emu_async {
-    struct emu_pending *pending;
-    uint32_t n_pending, capacity;
+    struct emu_pending *pending; /* n_pending of them, oldest first; what has gone leaves room */
+    uint32_t n_pending;
+    struct emu_pending *room; /* before them in this array, which is capacity long */
+    uint32_t capacity;
     uint64_t issued; /* for `order` */
     struct emu_mbarrier **mbarrier;
     uint32_t n_mbarriers, n_made; /* in this block; of earlier blocks, to be used again */
-    uint32_t polls;               /* failed test_waits */
     struct emu_warp_async warp[EMU_MAX_WARPS];
 };
 static inline struct emu_async *emu_async(struct emu_block *b) { return b->async; }
@@ -126,7 +129,8 @@ static inline struct emu_async *emu_async(struct emu_block *b) { return b->async
 /* ---- A block's part: kept from block to block, and completed by the waits -------------------- */
 
 void emu_async_begin(struct emu_block *b); /* a block starts */
-/* No warp can run: completes something; false: nothing is left. */
+/* No warp can run: completes operations until a phase of an mbarrier ends, which is what warps can
+ * see; false: nothing is left. */
 bool emu_async_flush(struct emu_block *b);
 /* All warps have exited: completes or reports the rest. */
 void emu_async_end(struct emu_block *b);

@@ -2,8 +2,10 @@
 #include "access.h"
 #include "handlers.h"
 #include "lanes.h"
+#include "poll.h"
 
 #include "common/cuda/half.h"
+#include "emulator/checks/global.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -19,14 +21,28 @@ static uint64_t half_pair_add(uint64_t a, uint64_t b, enum emu_type t) {
     for (int k = 0; k < n; k++) {
         uint32_t x = a >> 16 * k & 0xffff, y = b >> 16 * k & 0xffff, s;
         if (bf16) {
-            uint32_t u = float_bits(bits_float(x << 16) + bits_float(y << 16));
-            s = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+            float sum = bits_float(x << 16) + bits_float(y << 16);
+            uint32_t u = float_bits(sum);
+            s = sum != sum ? 0x7fff : (u + 0x7fff + (u >> 16 & 1)) >> 16;
         } else {
-            s = half_from_float(half_to_float((half)x) + half_to_float((half)y));
+            float sum = half_to_float((half)x) + half_to_float((half)y);
+            s = sum != sum ? 0x7fff : half_from_float(sum);
         }
         r |= (uint64_t)(s & 0xffff) << 16 * k;
     }
     return r;
+}
+
+/* min and max: a number beats a NaN; -0 is below 0. */
+static uint64_t half_less(uint64_t a, uint64_t b, enum emu_type t, bool larger) {
+    bool bf16 = t == EMU_BF16;
+    float x = bf16 ? bits_float((uint32_t)a << 16) : half_to_float((half)a);
+    float y = bf16 ? bits_float((uint32_t)b << 16) : half_to_float((half)b);
+    if (x != x && y != y) return 0x7fff;
+    if (x != x) return b;
+    if (y != y) return a;
+    if (x == y) return (a >> 15) == larger ? b : a;
+    return (x < y) != larger ? a : b;
 }
 
 uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_t c) {
@@ -38,12 +54,18 @@ uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_
     int64_t x = t == EMU_S32 ? (int32_t)old : (int64_t)old,
             y = t == EMU_S32 ? (int32_t)b : (int64_t)b;
     bool less = is_signed ? y < x : b < old;
+    if ((op == A_MIN || op == A_MAX) && (t == EMU_F16 || t == EMU_BF16))
+        return half_less(old, b, t, op == A_MAX);
     switch (op) {
     case A_ADD:
-        if (t == EMU_F32) return float_bits(bits_float((uint32_t)old) + bits_float((uint32_t)b));
+        if (t == EMU_F32) {
+            float sum = bits_float((uint32_t)old) + bits_float((uint32_t)b);
+            return sum != sum ? 0x7fffffff : float_bits(sum);
+        }
         if (t == EMU_F64) {
             double p, q;
             memcpy(&p, &old, 8), memcpy(&q, &b, 8);
+            if (p != p || q != q) return p != p ? old : b; /* as it is */
             p += q;
             memcpy(&old, &p, 8);
             return old;
@@ -72,6 +94,23 @@ uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_
     }
 }
 
+void emu_reduce(const struct emu_inst *i, enum emu_type type, unsigned char *to,
+                const unsigned char *from, uint32_t bytes) {
+    struct emu_inst one = *i;
+    one.type[0] = (uint8_t)type;
+    one.aux[1] = (int32_t)emu_type_bytes(type);
+    if (!one.aux[1]) return;
+    pthread_mutex_lock(&atomic_lock);
+    for (uint32_t at = 0; at + (uint32_t)one.aux[1] <= bytes; at += (uint32_t)one.aux[1]) {
+        uint64_t old = 0, x = 0;
+        memcpy(&old, to + at, (size_t)one.aux[1]);
+        memcpy(&x, from + at, (size_t)one.aux[1]);
+        old = emu_combine(&one, old, x, 0);
+        memcpy(to + at, &old, (size_t)one.aux[1]);
+    }
+    pthread_mutex_unlock(&atomic_lock);
+}
+
 /* atom d, [a], b[, c]; red [a], b. aux: operation, bytes, is red */
 static enum emu_step atomic(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     int first = i->aux[2] ? 0 : 1;
@@ -79,21 +118,33 @@ static enum emu_step atomic(struct emu_warp *w, const struct emu_inst *i, uint32
     const struct emu_operand *b = &i->op[first + 1],
                              *c = i->n_ops > first + 2 ? &i->op[first + 2] : b;
     unsigned char *at[EMU_LANES];
+    uint64_t addr[EMU_LANES], seen[EMU_LANES], changed = 0;
+    if (first) {
+        emu_addresses(w, &i->op[1], addr);
+        if (emu_poll_sleeps(w, i, mask, addr)) return EMU_WAIT;
+    }
     uint32_t ok = emu_locate(w, i, mask, &i->op[first], bytes, EMU_ATOM, at);
     pthread_mutex_lock(&atomic_lock);
     EMU_EACH_LANE(l, ok) {
         uint64_t old = 0;
         memcpy(&old, at[l], bytes);
+        seen[l] = old;
         uint64_t x = b->wide ? emu_row64(w, b->row)[l] : emu_row32(w, b->row)[l];
         uint64_t y = c->wide ? emu_row64(w, c->row)[l] : emu_row32(w, c->row)[l];
         uint64_t new = emu_combine(i, old, x, y);
         memcpy(at[l], &new, bytes);
+        changed |= (new ^ old) << (64 - 8 * bytes);
         if (first && i->op[0].wide)
             emu_row64(w, i->row[0])[l] = old;
         else if (first)
             emu_row32(w, i->row[0])[l] = (uint32_t)old;
     }
     pthread_mutex_unlock(&atomic_lock);
+    if (i->space != EMU_SHARED) emu_global_saw(w, i, ok, at);
+    if (changed || !first)
+        w->effects++;
+    else if (ok == mask) /* as a lock that another holds */
+        emu_poll_looked(w, i, mask, addr, at, seen, bytes);
     return EMU_NEXT;
 }
 

@@ -1,5 +1,6 @@
-/* The two functions that nvcc leaves as calls: vprintf and __assertfail. */
+/* The two functions of the system that kernels call: vprintf and __assertfail. */
 #include "access.h"
+#include "function.h"
 #include "handlers.h"
 
 #include "emulator/core/failed_check.h"
@@ -100,7 +101,7 @@ enum emu_step emu_call(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
     EMU_EACH_LANE(l, mask) {
         uint64_t format = 0, args = 0;
         uint32_t done = 0;
-        unsigned char *local = w->local + (uint64_t)l * size;
+        unsigned char *local = w->local + (uint64_t)l * size + emu_stack_frame(w, l);
         memcpy(&format, local + i->op[2].imm, 8);
         memcpy(&args, local + i->op[3].imm, 8);
         print_lane(w, l, format, args);

@@ -99,9 +99,22 @@ static enum emu_step setp_general(struct emu_warp *w, const struct emu_inst *i, 
     return EMU_NEXT;
 }
 
+/* What set gives where the comparison holds: 1 of a floating-point type, or all bits. */
+static uint32_t one_of(enum emu_type t) {
+    switch (t) {
+    case EMU_F32:
+        return 0x3f800000;
+    case EMU_F16:
+        return 0x3c00;
+    case EMU_BF16:
+        return 0x3f80;
+    default:
+        return emu_type_bytes(t) == 2 ? 0xffff : EMU_FULL;
+    }
+}
+
 static enum emu_step set_value(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    uint32_t m = compared(i, ROW(void, 2), ROW(void, 3)),
-             yes = i->type[0] == EMU_F32 ? 0x3f800000 : EMU_FULL;
+    uint32_t m = compared(i, ROW(void, 2), ROW(void, 3)), yes = one_of((enum emu_type)i->type[0]);
     if (i->aux[4]) {
         uint32_t c = read_pred(w, &i->op[4]);
         m = i->aux[4] == 1 ? m & c : i->aux[4] == 2 ? m | c : m ^ c;

@@ -341,6 +341,11 @@ static enum emu_step cvt_pair(struct emu_warp *w, const struct emu_inst *i, uint
     return EMU_NEXT;
 }
 
+/* A register may be wider than the type, not narrower. */
+static bool holds(const struct emu_operand *op, enum emu_type t) {
+    return op->kind == EMU_OP_ROW && (op->wide || emu_type_bytes(t) < 8);
+}
+
 emu_handler *emu_select_cvt(struct emu_inst *i, const char **why) {
     enum emu_type to = (enum emu_type)i->type[0], from = (enum emu_type)i->type[1];
     int rounding = emu_has(i, "rz") || emu_has(i, "rzi")   ? RZ
@@ -356,6 +361,10 @@ emu_handler *emu_select_cvt(struct emu_inst *i, const char **why) {
     bool plain = rounding == RN && !sat && !relu && !integral;
     *why = "this conversion is not supported";
     if (i->n_types != 2) return NULL;
+    if ((i->op[0].row != EMU_SINK && !holds(&i->op[0], to)) || !holds(&i->op[1], from)) {
+        *why = "an operand is narrower than its type";
+        return NULL;
+    }
     if (to == EMU_E4M3X2 || to == EMU_E5M2X2 || from == EMU_E4M3X2 || from == EMU_E5M2X2)
         return cvt_fp8;
     if (to == EMU_F16X2 && from == EMU_F32 && i->n_ops == 3)

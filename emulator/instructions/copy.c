@@ -2,6 +2,7 @@
  * (async.c), and return. */
 #include "access.h"
 #include "async.h"
+#include "cluster.h"
 #include "handlers.h"
 
 #include "emulator/checks/clock.h"
@@ -11,7 +12,9 @@
 
 #include <string.h>
 
-enum { AUX_BYTES, AUX_LOAD };
+/* aux, behind what emu_select_atomic() keeps there: bytes or rank, direction, and of loads the
+ * operand that has the mask of blocks, or 0 */
+enum { AUX_BYTES = 3, AUX_LOAD, AUX_MULTICAST };
 
 /* ---- cp.async ------------------------------------------------------------------------------- */
 
@@ -71,11 +74,13 @@ static uint32_t destinations(struct emu_warp *w, const struct emu_inst *i, uint3
  * second row), the sector is fetched for each, and the first and the second halves of the
  * sectors are written apart. */
 uint32_t emu_copy16_wavefronts(uint32_t mask, uint32_t reads, const uint32_t shared[32],
-                               const uint64_t global[32], uint32_t *ideal, uint32_t *again) {
+                               const uint64_t global[32], uint32_t *ideal, uint32_t *again,
+                               uint8_t (*served)[4]) {
     uint32_t wavefronts = 0;
     *ideal = *again = 0;
     for (uint32_t first = 0; first < EMU_LANES; first += 8) {
         uint32_t lanes = mask & 0xffu << first, split = 0, n = 0, lines[2][8], n_lines[2] = {0};
+        uint32_t nth[8], second = 0;
         EMU_EACH_LANE(l, lanes) {
             uint32_t partner = l ^ 1;
             if (lanes >> partner & 1 && global[l] / 32 == global[partner] / 32 &&
@@ -88,6 +93,12 @@ uint32_t emu_copy16_wavefronts(uint32_t mask, uint32_t reads, const uint32_t sha
             }
             if (n == n_lines[half]) lines[half][n_lines[half]++] = line;
             if (split >> l & 1 && half && reads >> l & 1) ++*again;
+            nth[l - first] = n;
+            second |= half << l;
+        }
+        EMU_EACH_LANE(l, served ? lanes : 0) {
+            uint32_t at = wavefronts + nth[l - first] + (second >> l & 1 ? n_lines[0] : 0);
+            memset(served[l], (int)at, sizeof served[l]);
         }
         wavefronts += n_lines[0] + n_lines[1];
         *ideal += lanes != 0;
@@ -95,14 +106,16 @@ uint32_t emu_copy16_wavefronts(uint32_t mask, uint32_t reads, const uint32_t sha
     return wavefronts;
 }
 
-static void count_copy16(struct emu_warp *w, const struct emu_inst *i, const struct emu_copy *c) {
+static uint32_t count_copy16(struct emu_warp *w, const struct emu_inst *i, const struct emu_copy *c,
+                             uint8_t (*served)[4]) {
     struct emu_count *count = w->count + i->pc;
     uint32_t reads = 0, ideal, again;
     for (uint32_t l = 0; l < EMU_LANES; l++) reads |= (uint32_t)(c->source_bytes[l] != 0) << l;
     count->wavefronts +=
-        emu_copy16_wavefronts(c->mask, reads, c->shared, c->global, &ideal, &again);
+        emu_copy16_wavefronts(c->mask, reads, c->shared, c->global, &ideal, &again, served);
     count->wavefronts_ideal += ideal;
     count->sectors += again;
+    return ideal;
 }
 
 /* The smaller ones, through L1, count 3 and then each lane by itself: the recordings
@@ -110,9 +123,12 @@ static void count_copy16(struct emu_warp *w, const struct emu_inst *i, const str
  * lines. */
 static void count_copy(struct emu_warp *w, const struct emu_inst *i, const struct emu_copy *c) {
     struct emu_count *count = w->count + i->pc;
-    uint32_t phase_lanes = c->bytes == 8 ? 16 : 32;
+    const struct emu_events *e = w->block->launch->events;
+    uint8_t served[EMU_LANES][4];
+    uint32_t phase_lanes = c->bytes == 8 ? 16 : 32, wavefronts = 3, ideal = 3;
     if (c->bytes == 16) {
-        count_copy16(w, i, c);
+        ideal = count_copy16(w, i, c, e ? served : NULL);
+        if (e && e->copied) e->copied(e->user, w, i, c->mask, c->shared, c->bytes, served, ideal);
         return;
     }
     count->wavefronts += 3;
@@ -123,10 +139,14 @@ static void count_copy(struct emu_warp *w, const struct emu_inst *i, const struc
             for (uint32_t at = 0; at < c->bytes && c->mask >> l & 1; at += 4) {
                 uint32_t n = ++lanes_of_bank[(c->shared[l] + at) / 4 % 32];
                 worst = n > worst ? n : worst;
+                served[l][at / 4] = (uint8_t)(wavefronts + n - 1);
             }
+        wavefronts += worst;
         count->wavefronts += worst;
         count->wavefronts_ideal += worst > 0;
+        ideal += worst > 0;
     }
+    if (e && e->copied) e->copied(e->user, w, i, c->mask, c->shared, c->bytes, served, ideal);
 }
 
 /* The lanes whose whole copy would leave its allocation, where what they read does not. */
@@ -233,10 +253,17 @@ enum emu_step emu_copy_arrive(struct emu_warp *w, const struct emu_inst *i, uint
 
 /* ---- Bulk copies and TMA -------------------------------------------------------------------- */
 
-/* What all bulk copies must satisfy on the shared side. */
-static bool shared_side(struct emu_warp *w, const struct emu_inst *i, struct emu_pending *p,
-                        uint32_t align) {
-    uint32_t size = w->block->shared_bytes;
+static void count_bulk(struct emu_warp *w, const struct emu_inst *i, uint32_t bytes) {
+    struct emu_count *c = w->count + i->pc;
+    c->bytes += bytes;
+    c->wavefronts += (bytes + 127) / 128;
+    c->wavefronts_ideal += (bytes + 127) / 128;
+}
+
+/* What all bulk copies must satisfy on the shared side, which is in block b. */
+static bool shared_side(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
+                        struct emu_pending *p, uint32_t align) {
+    uint32_t size = b->shared_bytes;
     if (p->shared % align) {
         emu_report(EMU_MISALIGNED, w, i, NULL, "shared address 0x%x is not a multiple of %u",
                    p->shared, align);
@@ -250,31 +277,44 @@ static bool shared_side(struct emu_warp *w, const struct emu_inst *i, struct emu
     }
     bool load = p->kind == EMU_PENDING_LOAD;
     uint32_t key = load ? p->mbarrier->addr : w->index;
-    if (load && w->block->shadow && /* without checks the clocks stand still */
+    if (load && b->shadow && /* without checks the clocks stand still */
         p->mbarrier->init_stamp > w->clock.fenced[p->mbarrier->init_agent])
         emu_report(EMU_PROXY, w, i, p->mbarrier->init,
                    "TMA may not see that the mbarrier at shared %#x was initialised: "
                    "fence.mbarrier_init must come between",
                    p->mbarrier->addr);
-    p->agent = emu_agent(w->block, load ? EMU_AGENT_TMA_LOAD : EMU_AGENT_TMA_STORE, key);
-    p->stamp = emu_agent_issue(w->block, p->agent);
-    if (!w->block->shadow) return true;
+    p->agent = emu_agent(b, load ? EMU_AGENT_TMA_LOAD : EMU_AGENT_TMA_STORE, key);
+    p->stamp = emu_agent_issue(b, p->agent);
+    if (!emu_visit(w, i, b, p->agent, p->stamp)) return false;
+    if (!b->shadow) return true;
     struct emu_issue op = {p->agent, p->stamp, 1u << p->lane, load ? EMU_WRITE : EMU_READ, true};
-    if (p->shared_bytes == p->bytes)
-        return emu_shared_async(w, w->block, i, &op, p->shared, p->bytes);
+    if (p->shared_bytes == p->bytes) return emu_shared_async(w, b, i, &op, p->shared, p->bytes);
     bool ok = true;
     for (int r = 0; r < tensormap_rows(&p->map); r++)
         for (uint32_t at = 0; at < p->map.box[0] * (uint32_t)p->map.element_bytes; at += 16)
-            ok &= emu_shared_async(w, w->block, i, &op, tensormap_shared(&p->map, p->shared, r, at),
-                                   16);
+            ok &= emu_shared_async(w, b, i, &op, tensormap_shared(&p->map, p->shared, r, at), 16);
     return ok;
 }
 
-static void count_bulk(struct emu_warp *w, const struct emu_inst *i, uint32_t bytes) {
-    struct emu_count *c = w->count + i->pc;
-    c->bytes += bytes;
-    c->wavefronts += (bytes + 127) / 128;
-    c->wavefronts_ideal += (bytes + 127) / 128;
+/* Loads reach the blocks of a mask, each at the same places of its own memory; without
+ * .multicast::cluster the block itself. Stores leave from the block itself. */
+static void start(struct emu_warp *w, const struct emu_inst *i, struct emu_pending *p,
+                  uint32_t mbarrier, uint32_t align) {
+    struct emu_cluster *c = w->block->cluster;
+    bool load = i->aux[AUX_LOAD];
+    uint32_t blocks = 1u << w->block->rank;
+    if (i->aux[AUX_MULTICAST])
+        blocks = emu_row32(w, i->op[i->aux[AUX_MULTICAST]].row)[p->lane] & 0xffff;
+    if (blocks >> c->n)
+        emu_report(EMU_BAD_OPERAND, w, i, NULL,
+                   "the mask 0x%x names blocks that the cluster of %u has not", blocks, c->n);
+    EMU_EACH_LANE(r, blocks & ((1u << c->n) - 1)) {
+        struct emu_block *b = c->block[r];
+        p->mbarrier = load ? emu_mbarrier_at(w, b, i, mbarrier) : NULL;
+        if ((load && !p->mbarrier) || !shared_side(w, b, i, p, align)) continue;
+        count_bulk(w, i, p->bytes);
+        emu_pending_add(b, p);
+    }
 }
 
 /* The map behind a generic address: kernel parameters and global memory. */
@@ -286,6 +326,12 @@ static bool find_map(struct emu_warp *w, const struct emu_inst *i, uint64_t addr
         emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL,
                    "%#llx does not hold a tensor map (128 bytes, 64-byte aligned)",
                    (unsigned long long)address);
+        return false;
+    }
+    if (!strstr(i->opcode, ".im2col") == out->im2col) {
+        emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL,
+                   out->im2col ? "the tensor map is one for im2col, the instruction copies boxes"
+                               : "the tensor map is one for boxes, the instruction is im2col");
         return false;
     }
     if (rank == out->rank) return true;
@@ -312,7 +358,7 @@ static bool check_coordinates(struct emu_warp *w, const struct emu_inst *i,
 
 /* cp.async.bulk.tensor: loads [shared], [map, {x..}], [mbarrier]; stores [map, {x..}], [shared] */
 static enum emu_step tensor_copy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    bool load = i->aux[AUX_LOAD];
+    bool load = i->aux[AUX_LOAD], reduces = i->opcode[3] == 'r';
     const struct emu_operand *map = &i->op[load ? 1 : 0], *at = map + 1,
                              *shared = &i->op[load ? 0 : 2];
     uint64_t maps[EMU_LANES], places[EMU_LANES], barriers[EMU_LANES];
@@ -327,18 +373,17 @@ static enum emu_step tensor_copy(struct emu_warp *w, const struct emu_inst *i, u
                                 .is_tensor = true,
                                 .shared = emu_shared_offset(places[l])};
         if (!find_map(w, i, maps[l], &p.map)) continue;
-        if (load && !(p.mbarrier = emu_mbarrier_at(w, w->block, i, emu_shared_offset(barriers[l]))))
-            continue;
+        for (int c = 0; load && p.map.im2col && c < p.map.rank - 2; c++)
+            p.map.offset[c] = (int32_t)emu_row32(w, i->op[4].rows[c])[l] & 0xffff;
+        p.reduced = reduces ? p.map.type : EMU_NONE;
         for (int c = 0; c < p.map.rank; c++)
             p.coordinate[c] = (int32_t)emu_row32(w, at->rows[c])[l];
         p.bytes = tensormap_box_bytes(&p.map);
         p.shared_bytes = tensormap_shared_bytes(&p.map);
         if (!check_coordinates(w, i, &p)) continue;
         p.group = emu_warp_async(w)->store_groups[l];
-        if (!shared_side(w, i, &p, 128)) continue;
-        count_bulk(w, i, p.bytes);
         emu_global_touch(w, i, l, p.map.base, load ? EMU_READ : EMU_WRITE);
-        emu_pending_add(w->block, &p);
+        start(w, i, &p, load ? emu_shared_offset(barriers[l]) : 0, 128);
     }
     return EMU_NEXT;
 }
@@ -366,27 +411,35 @@ static enum emu_step bulk_copy(struct emu_warp *w, const struct emu_inst *i, uin
                        (unsigned long long)p.global);
             continue;
         }
-        if (load && !(p.mbarrier = emu_mbarrier_at(w, w->block, i, emu_shared_offset(barriers[l]))))
-            continue;
         p.group = emu_warp_async(w)->store_groups[l];
-        if (!p.bytes || !shared_side(w, i, &p, 16)) continue;
-        count_bulk(w, i, p.bytes);
+        if (!p.bytes) continue;
+        if (i->opcode[3] == 'r') p.reduced = (enum emu_type)i->type[0];
         emu_global_touch(w, i, l, p.global, load ? EMU_READ : EMU_WRITE);
-        emu_pending_add(w->block, &p);
+        start(w, i, &p, load ? emu_shared_offset(barriers[l]) : 0, 16);
     }
     return EMU_NEXT;
 }
 
-/* aux: rank, direction */
+/* Where the mask of blocks stands: behind the mbarrier, and behind the offsets of im2col. */
+static int multicast_operand(const struct emu_inst *i) {
+    if (!strstr(i->opcode, ".multicast::cluster")) return 0;
+    return strstr(i->opcode, ".im2col") ? 5 : 4;
+}
+
 emu_handler *emu_select_bulk(struct emu_inst *i, const char **why) {
     const char *tensor = strstr(i->opcode, ".tensor."), *shared = strstr(i->opcode, ".shared");
     const char *global = strstr(i->opcode, ".global");
+    if (i->opcode[3] == 'r' && !emu_select_atomic(i, why)) return NULL;
+    i->aux[AUX_MULTICAST] = multicast_operand(i);
     i->aux[AUX_BYTES] = tensor ? tensor[8] - '0' : 0;
     i->aux[AUX_LOAD] = shared < global;
     i->space = EMU_SHARED;
     if (!tensor) return bulk_copy;
     *why = "the number of coordinates does not fit the dimensions";
-    return i->op[shared < global ? 2 : 1].n == i->aux[AUX_BYTES] ? tensor_copy : NULL;
+    if (i->op[shared < global ? 2 : 1].n != i->aux[AUX_BYTES]) return NULL;
+    *why = "the number of offsets does not fit the dimensions";
+    bool offsets = shared < global && strstr(i->opcode, ".im2col");
+    return offsets && i->op[4].n != i->aux[AUX_BYTES] - 2 ? NULL : tensor_copy;
 }
 
 /* Prefetches move nothing here, but their map must be one. */

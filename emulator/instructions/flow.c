@@ -6,6 +6,7 @@
 #include "lanes.h"
 
 #include "emulator/checks/clock.h"
+#include "emulator/checks/global.h"
 #include "emulator/checks/overlap.h"
 #include "emulator/core/failed_check.h"
 
@@ -18,9 +19,8 @@ static void add_group(struct emu_warp *w, uint32_t pc, uint32_t mask) {
     w->group[w->n_groups++] = (struct emu_group){.pc = pc, .mask = mask};
 }
 
-/* Lanes in mask go to `target`, the others of the group to the next instruction. */
-static enum emu_step branch(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                            uint32_t target) {
+enum emu_step emu_branch(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                         uint32_t target) {
     uint32_t rest = w->now->mask & ~mask;
     if (rest) {
         w->count[i->pc].splits++;
@@ -31,8 +31,14 @@ static enum emu_step branch(struct emu_warp *w, const struct emu_inst *i, uint32
     return EMU_FLOW;
 }
 
+void emu_part(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, uint32_t target) {
+    w->now->mask &= ~lanes;
+    add_group(w, target, lanes);
+    w->count[i->pc].splits++;
+}
+
 enum emu_step emu_bra(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    return branch(w, i, mask, (uint32_t)i->op[0].imm);
+    return emu_branch(w, i, mask, (uint32_t)i->op[0].imm);
 }
 
 /* brx.idx r, list: op[1..] are the targets */
@@ -44,16 +50,14 @@ enum emu_step emu_brx(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
         EMU_EACH_LANE(l, left) here |= (uint32_t)(index[l] == n) << l;
         if (!here || n == first) continue;
         left &= ~here;
-        w->now->mask &= ~here;
-        add_group(w, (uint32_t)i->op[1 + n].imm, here);
-        w->count[i->pc].splits++;
+        emu_part(w, i, here, (uint32_t)i->op[1 + n].imm);
     }
     if (first + 1 >= i->n_ops) {
         emu_report(EMU_BAD_OPERAND, w, i, NULL, "index %u of %u branch targets", first,
                    i->n_ops - 1u);
         return EMU_STOP;
     }
-    return branch(w, i, left, (uint32_t)i->op[1 + first].imm);
+    return emu_branch(w, i, left, (uint32_t)i->op[1 + first].imm);
 }
 
 enum emu_step emu_trap(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
@@ -138,6 +142,18 @@ void emu_barrier_print(const struct emu_block *b, FILE *out) {
     }
 }
 
+/* Do other lanes of the warp still poll, or wait here for those that did? Then all come together
+ * first, as ptxas lets diverged lanes meet before a barrier. */
+static bool others_come(const struct emu_warp *w, const struct emu_inst *i) {
+    for (int g = 0; g < w->n_groups; g++) {
+        const struct emu_group *x = &w->group[g];
+        if (x == w->now || !x->waiting) continue;
+        if (x->token == EMU_TOKEN_POLL || (x->token == EMU_TOKEN_CONVERGE && x->pc == i->pc))
+            return true;
+    }
+    return false;
+}
+
 /* aux: 1 aligned, 2 arrive only, 4 reduction (8 and, 16 or; else popc); operands after a possible
  * destination: barrier[, threads] */
 static enum emu_step barrier(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
@@ -152,9 +168,14 @@ static enum emu_step barrier(struct emu_warp *w, const struct emu_inst *i, uint3
         return EMU_STOP;
     }
     struct emu_barrier *bar = &b->barrier[id];
-    if (w->resumed) {
+    if (w->resumed && w->token != EMU_TOKEN_CONVERGE) {
         if ((uint32_t)w->token == bar->generation) return EMU_WAIT;
     } else {
+        if (i->aux[0] & 1 && mask != w->live && others_come(w, i)) {
+            w->token = EMU_TOKEN_CONVERGE;
+            return EMU_WAIT;
+        }
+        w->effects++;
         if (i->aux[0] & 1) emu_aligned(w, i, mask);
         if (expected % EMU_LANES)
             emu_report(EMU_BARRIER_MISMATCH, w, i, NULL, "%u threads: must be a multiple of 32",
@@ -200,6 +221,13 @@ emu_handler *emu_select_bar(struct emu_inst *i, const char **why) {
                 (reduction ? 4 : 0) | (emu_has(i, "and") ? 8 : 0);
     i->aux[1] = reduction ? 1 : 0;
     return barrier;
+}
+
+/* fence, membar: of what scope */
+enum emu_step emu_fence(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    (void)mask;
+    if (emu_has(i, "gpu") || emu_has(i, "sys") || emu_has(i, "gl")) emu_global_fence(w);
+    return EMU_NEXT;
 }
 
 /* ---- The launch ahead ------------------------------------------------------------------------ */

@@ -8,7 +8,12 @@
 /* True if all living lanes of `members` are here. Else the group parks (return EMU_WAIT), and
  * launch/exec.c joins it with the others that arrive at the same instruction. */
 bool emu_converged(struct emu_warp *w, uint32_t mask, uint32_t members);
-enum { EMU_TOKEN_CONVERGE = 0x7fff0001 };
+
+/* The lanes in mask go to `target`, those of the group that are left to the next instruction. */
+enum emu_step emu_branch(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                         uint32_t target);
+/* Lanes of the running group leave it for `target`; others of it must be left. */
+void emu_part(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, uint32_t target);
 
 /* Reports it if a .sync.aligned instruction runs without all live lanes of the warp. */
 void emu_aligned(const struct emu_warp *w, const struct emu_inst *i, uint32_t mask);

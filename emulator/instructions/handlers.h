@@ -5,8 +5,10 @@
 #include "emulator/core/instruction.h"
 
 /* integer.c */
-emu_handler emu_bfe, emu_bfi, emu_lop3, emu_bits, emu_dp4a;
+emu_handler emu_bfe, emu_bfi, emu_bmsk, emu_lop3, emu_bits, emu_dp4a, emu_dp2a;
 emu_selector emu_select_integer, emu_select_pair, emu_select_shf, emu_select_prmt;
+/* video.c */
+emu_selector emu_select_video;
 /* real.c */
 emu_handler emu_testp;
 emu_selector emu_select_real;
@@ -22,8 +24,11 @@ emu_handler emu_isspacep, emu_nothing;
 emu_selector emu_select_mov, emu_select_cvta;
 /* call.c */
 emu_handler emu_call;
+/* function.c */
+emu_handler emu_enter, emu_return;
 /* flow.c */
-emu_handler emu_bra, emu_brx, emu_exit, emu_trap, emu_yield, emu_warp_sync, emu_grid_wait;
+emu_handler emu_bra, emu_brx, emu_exit, emu_trap, emu_yield, emu_warp_sync, emu_fence,
+    emu_grid_wait;
 emu_selector emu_select_bar;
 /* cluster.c */
 emu_handler emu_cluster_arrive, emu_cluster_wait, emu_mapa, emu_getctarank;
@@ -34,11 +39,19 @@ emu_selector emu_select_shfl, emu_select_vote, emu_select_redux;
 emu_selector emu_select_ld, emu_select_st;
 /* atomic.c */
 emu_selector emu_select_atomic;
+/* texture.c */
+emu_selector emu_select_tex, emu_select_surface;
 /* matrix.c */
 emu_handler emu_movmatrix;
 emu_selector emu_select_ldmatrix, emu_select_stmatrix;
 /* mma.c */
 emu_selector emu_select_mma;
+/* mma_f64.c */
+emu_selector emu_select_mma_f64, emu_select_wmma_f64_move;
+/* mma_bits.c */
+emu_selector emu_select_mma_bits, emu_select_wmma_bits_move;
+/* mma_sparse.c */
+emu_selector emu_select_mma_sparse;
 /* wmma.c */
 emu_selector emu_select_wmma_mma, emu_select_wmma_move;
 /* wgmma.c */
@@ -49,8 +62,8 @@ emu_handler emu_copy_commit, emu_copy_wait_group, emu_copy_wait_all, emu_copy_ar
     emu_store_commit, emu_store_wait_group, emu_prefetch_map;
 emu_selector emu_select_copy, emu_select_bulk;
 /* peer.c */
-emu_handler emu_peer_bulk, emu_store_async;
-emu_selector emu_select_reduce_async;
+emu_handler emu_peer_bulk;
+emu_selector emu_select_store_async, emu_select_reduce_async, emu_select_peer_reduce;
 /* mbarrier.c */
 emu_handler emu_mbarrier_init, emu_mbarrier_inval, emu_mbarrier_pending_count, emu_fence_proxy;
 emu_selector emu_select_arrive, emu_select_transfer, emu_select_wait;

@@ -49,6 +49,13 @@ static BINARY(mulhi_s64, int64_t, (int64_t)((__int128)a[l] * b[l] >> 64));
 static TERNARY(madhi_u32, uint32_t, (uint32_t)((uint64_t)a[l] * b[l] >> 32) + c[l]);
 static TERNARY(madhi_s32, int32_t,
                (int32_t)((uint32_t)((int64_t)a[l] * b[l] >> 32) + (uint32_t)c[l]));
+static BINARY(mulhi_u16, uint32_t, a[l] * b[l] >> 16);
+static BINARY(mulhi_s16, uint32_t, (uint32_t)(s16(a[l]) * s16(b[l])) >> 16);
+static TERNARY(madhi_u16, uint32_t, ((a[l] * b[l] >> 16) + c[l]) & 0xffff);
+static TERNARY(madhi_s16, uint32_t, (((uint32_t)(s16(a[l]) * s16(b[l])) >> 16) + c[l]) & 0xffff);
+static TERNARY(madhi_u64, uint64_t, (uint64_t)((unsigned __int128)a[l] * b[l] >> 64) + c[l]);
+static TERNARY(madhi_s64, uint64_t,
+               (uint64_t)((__int128)(int64_t)a[l] * (int64_t)b[l] >> 64) + c[l]);
 static TERNARY(sad_u32, uint32_t, c[l] + (a[l] > b[l] ? a[l] - b[l] : b[l] - a[l]));
 static TERNARY(sad_s32, int32_t,
                (int32_t)((uint32_t)c[l] + (a[l] > b[l] ? (uint32_t)a[l] - (uint32_t)b[l]
@@ -154,11 +161,11 @@ static const struct {
     {"sub", {sub_u32, sub_u32, sub_u64, sub_u64, sub_u16, sub_u16}},
     {"mul.lo", {mul_u32, mul_u32, mul_u64, mul_u64, mul_u16, mul_u16}},
     {"mul24.lo", {mul24_u32, mul24_s32}},
-    {"mul.hi", {mulhi_u32, mulhi_s32, mulhi_u64, mulhi_s64}},
+    {"mul.hi", {mulhi_u32, mulhi_s32, mulhi_u64, mulhi_s64, mulhi_u16, mulhi_s16}},
     {"mul.wide", {mulwide_u32, mulwide_s32, NULL, NULL, mul_u32, mulwide_s16}},
     {"mad.lo", {mad_u32, mad_u32, mad_u64, mad_u64, mad_u16, mad_u16}},
     {"mad24.lo", {mad24_u32, mad24_s32}},
-    {"mad.hi", {madhi_u32, madhi_s32}},
+    {"mad.hi", {madhi_u32, madhi_s32, madhi_u64, madhi_s64, madhi_u16, madhi_s16}},
     {"mad.wide", {madwide_u32, madwide_s32, NULL, NULL, mad_u32, madwide_s16}},
     {"sad", {sad_u32, sad_s32}},
     {"div", {div_u32, div_s32, div_u64, div_s64, div_u16, div_s16}},
@@ -230,6 +237,18 @@ enum emu_step emu_bfi(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
         else
             ROW(uint32_t, 0)
         [l] = (uint32_t)bfi(ROW(uint32_t, 1)[l], ROW(uint32_t, 2)[l], pos[l], len[l], 32);
+    }
+    return EMU_NEXT;
+}
+
+/* Ones from bit a on, b of them. */
+enum emu_step emu_bmsk(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    bool wrap = emu_has(i, "wrap");
+    EMU_EACH_LANE(l, mask) {
+        uint32_t a = ROW(uint32_t, 1)[l], b = ROW(uint32_t, 2)[l];
+        a = wrap ? a & 31 : a > 32 ? 32 : a;
+        b = wrap ? b & 31 : b > 32 ? 32 : b;
+        ROW(uint32_t, 0)[l] = (uint32_t)((((uint64_t)1 << b) - 1) << a);
     }
     return EMU_NEXT;
 }
@@ -343,6 +362,24 @@ enum emu_step emu_dp4a(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
         for (int k = 0; k < 4; k++) {
             int32_t x = (int32_t)(a >> 8 * k & 0xff), y = (int32_t)(b >> 8 * k & 0xff);
             if (sa) x = (int8_t)x;
+            if (sb) y = (int8_t)y;
+            sum += x * y;
+        }
+        ROW(uint32_t, 0)[l] = ROW(uint32_t, 3)[l] + (uint32_t)sum;
+    }
+    return EMU_NEXT;
+}
+
+/* dp2a: of the halves of a and two bytes of b, the low or the high ones. */
+enum emu_step emu_dp2a(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    bool sa = i->type[0] == EMU_S32, sb = i->type[1] == EMU_S32;
+    int first = emu_has(i, "hi") ? 16 : 0;
+    EMU_EACH_LANE(l, mask) {
+        uint32_t a = ROW(uint32_t, 1)[l], b = ROW(uint32_t, 2)[l] >> first;
+        int64_t sum = 0;
+        for (int k = 0; k < 2; k++) {
+            int64_t x = a >> 16 * k & 0xffff, y = b >> 8 * k & 0xff;
+            if (sa) x = (int16_t)x;
             if (sb) y = (int8_t)y;
             sum += x * y;
         }

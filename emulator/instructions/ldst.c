@@ -2,7 +2,9 @@
 #include "access.h"
 #include "cluster.h"
 #include "handlers.h"
+#include "poll.h"
 
+#include "emulator/checks/global.h"
 #include "emulator/core/failed_check.h"
 
 #include <immintrin.h>
@@ -102,15 +104,49 @@ static void put(struct emu_warp *w, const struct emu_operand *d, int k, uint32_t
         emu_row32(w, d->rows[k])[l] = (uint32_t)value;
 }
 
+/* All elements of some lanes, from at[]. */
+static void put_lanes(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                      unsigned char *const at[32]) {
+    const struct emu_operand *d = &i->op[0];
+    unsigned bytes = (unsigned)i->aux[0];
+    for (unsigned k = 0; k < i->vec; k++) {
+        uint32_t *row = emu_row32(w, d->rows[k]);
+        if (bytes == 4 && !d->wide)
+            EMU_EACH_LANE(l, mask) memcpy(row + l, at[l] + 4 * k, 4);
+        else
+            EMU_EACH_LANE(l, mask) put(w, d, (int)k, l, at[l] + k * bytes, bytes, i->aux[1]);
+    }
+}
+
+static void saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                unsigned char *const at[32]) {
+    if (i->aux[2] & EMU_STRONG && (i->space == EMU_GLOBAL || i->space == EMU_GENERIC))
+        emu_global_saw(w, i, mask, at);
+}
+
 static enum emu_step ld(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     unsigned char *at[EMU_LANES];
     unsigned bytes = (unsigned)i->aux[0];
     uint32_t ok = emu_locate(w, i, mask, &i->op[1], bytes * i->vec,
                              (enum emu_access)(EMU_READ | i->aux[2]), at);
-    EMU_EACH_LANE(l, ok) {
-        for (int k = 0; k < i->vec; k++)
-            put(w, &i->op[0], k, l, at[l] + (unsigned)k * bytes, bytes, i->aux[1]);
-    }
+    put_lanes(w, i, ok, at);
+    saw(w, i, ok, at);
+    return EMU_NEXT;
+}
+
+/* What may be a look of a spinning loop: poll.h. */
+static enum emu_step ld_poll(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    uint64_t addr[EMU_LANES];
+    unsigned char *at[EMU_LANES];
+    unsigned bytes = (unsigned)i->aux[0], all = bytes * i->vec;
+    emu_addresses(w, &i->op[1], addr);
+    if (emu_poll_sleeps(w, i, mask, addr)) return EMU_WAIT;
+    uint32_t ok =
+        emu_locate(w, i, mask, &i->op[1], all, (enum emu_access)(EMU_READ | i->aux[2]), at);
+    if (!ok) return EMU_STOP; /* it was reported; in a loop it would never end */
+    if (ok == mask) emu_poll_looked(w, i, mask, addr, at, NULL, all);
+    put_lanes(w, i, ok, at);
+    saw(w, i, ok, at);
     return EMU_NEXT;
 }
 
@@ -127,7 +163,14 @@ static enum emu_step ld_global_fast(struct emu_warp *w, const struct emu_inst *i
     return EMU_NEXT;
 }
 
-/* ld.param of a kernel parameter: the same for all lanes. */
+/* Every lane has the same. */
+static inline bool uniform(const uint64_t row[32]) {
+    uint64_t differ = 0;
+    for (int l = 1; l < EMU_LANES; l++) differ |= row[l] ^ row[0];
+    return !differ;
+}
+
+/* ld.param of a kernel parameter: nearly always the same for all lanes. */
 static enum emu_step ld_param(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     unsigned bytes = (unsigned)i->aux[0];
     const unsigned char *param = w->block->launch->param;
@@ -142,6 +185,17 @@ static enum emu_step ld_param(struct emu_warp *w, const struct emu_inst *i, uint
         }
         for (int k = 0; k < i->vec; k++)
             put(w, &i->op[0], k, l, param + offset + (unsigned)k * bytes, bytes, i->aux[1]);
+        if (mask != EMU_FULL || l || !uniform(base)) continue;
+        for (int k = 0; k < i->vec; k++) { /* of lane 0, for all */
+            if (i->op[0].wide) {
+                uint64_t *row = emu_row64(w, i->op[0].rows[k]), value = row[0];
+                for (int n = 1; n < EMU_LANES; n++) row[n] = value;
+            } else {
+                uint32_t *row = emu_row32(w, i->op[0].rows[k]), value = row[0];
+                for (int n = 1; n < EMU_LANES; n++) row[n] = value;
+            }
+        }
+        break;
     }
     return EMU_NEXT;
 }
@@ -254,10 +308,13 @@ emu_handler *emu_select_ld(struct emu_inst *i, const char **why) {
     i->aux[2] = strength(i);
     i->class = class_of((enum emu_space)i->space, false);
     *why = "the number of registers does not fit the vector";
-    if (i->op[0].n != i->vec || bytes == 0 || bytes > 8) return NULL;
+    if (i->op[0].n != i->vec || bytes == 0 || bytes > 8 || bytes * i->vec > 16) return NULL;
     *why = "64-bit elements need 64-bit registers";
     if (bytes == 8 && !i->op[0].wide) return NULL;
     if (i->space == EMU_PARAM) return ld_param;
+    bool polls = i->aux[2] || emu_has(i, "cg") || emu_has(i, "cv");
+    if (polls && i->space != EMU_LOCAL && i->space != EMU_CONST && bytes * i->vec <= 16)
+        return ld_poll;
     if (i->space == EMU_SHARED && !i->op[0].wide && !i->op[1].wide && !i->aux[1] && !i->aux[2])
         return ld_shared_fast;
     if (i->space == EMU_GLOBAL && !i->op[0].wide && bytes == 4 && !i->aux[2]) return ld_global_fast;
@@ -272,11 +329,17 @@ static enum emu_step st(struct emu_warp *w, const struct emu_inst *i, uint32_t m
     uint32_t ok = emu_locate(w, i, mask, &i->op[0], bytes * i->vec,
                              (enum emu_access)(EMU_WRITE | i->aux[2]), at);
     const struct emu_operand *s = &i->op[1];
+    *(i->space == EMU_LOCAL ? &w->local_effects : &w->effects) += 1;
     for (int k = 0; k < i->vec; k++) {
-        EMU_EACH_LANE(l, ok) {
-            uint64_t value = s->wide ? emu_row64(w, s->rows[k])[l] : emu_row32(w, s->rows[k])[l];
-            copy(at[l] + (unsigned)k * bytes, &value, bytes);
-        }
+        const uint32_t *row = emu_row32(w, s->rows[k]);
+        if (bytes == 4 && !s->wide)
+            EMU_EACH_LANE(l, ok) memcpy(at[l] + 4 * (unsigned)k, row + l, 4);
+        else
+            EMU_EACH_LANE(l, ok) {
+                uint64_t value =
+                    s->wide ? emu_row64(w, s->rows[k])[l] : emu_row32(w, s->rows[k])[l];
+                copy(at[l] + (unsigned)k * bytes, &value, bytes);
+            }
     }
     return EMU_NEXT;
 }
@@ -287,7 +350,7 @@ emu_handler *emu_select_st(struct emu_inst *i, const char **why) {
     i->aux[2] = strength(i);
     i->class = class_of((enum emu_space)i->space, true);
     *why = "the number of registers does not fit the vector";
-    if (i->op[1].n != i->vec || bytes == 0 || bytes > 8) return NULL;
+    if (i->op[1].n != i->vec || bytes == 0 || bytes > 8 || bytes * i->vec > 16) return NULL;
     *why = "64-bit elements need 64-bit registers";
     if (bytes == 8 && !i->op[1].wide && i->op[1].row != EMU_ZERO) return NULL;
     *why = "parameters of kernels cannot be stored to";

@@ -3,6 +3,7 @@
 #include "async.h"
 #include "cluster.h"
 #include "handlers.h"
+#include "poll.h"
 
 #include "emulator/checks/clock.h"
 #include "emulator/core/failed_check.h"
@@ -21,7 +22,7 @@ enum {
     RELAXED = 32,
     CLUSTER = 64
 };
-enum { MAX_COUNT = (1 << 20) - 1, POLLS = 256 };
+enum { MAX_COUNT = (1 << 20) - 1 };
 
 struct word {
     uint32_t pending, expected, phase;
@@ -103,6 +104,7 @@ static void check_phase(struct emu_warp *w, const struct emu_inst *i, struct emu
                    "their way: expect_tx must count the bytes of all of them",
                    (unsigned long long)m->bytes_expected, m->in_flight);
     word->phase ^= 1;
+    m->block->cluster->phases++;
     word->pending = word->expected;
     m->bytes_expected = 0;
     emu_clock_pass(m->block, &m->done, &m->clock);
@@ -112,6 +114,7 @@ static void check_phase(struct emu_warp *w, const struct emu_inst *i, struct emu
 void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
                          uint32_t count) {
     struct word word;
+    w->effects++;
     if (!load_word(m->block, m->addr, &word)) return;
     if (count > word.pending) {
         emu_report(EMU_BAD_MBARRIER, w, i, m->init,
@@ -295,11 +298,16 @@ emu_handler *emu_select_transfer(struct emu_inst *i, const char **why) {
     return transfer;
 }
 
-/* mbarrier.(try|test)_wait[.parity] p, [a], state or parity. A failed wait lets others run first;
- * a polling loop of test_wait also gets what is in flight to arrive after a while. */
+/* mbarrier.(try|test)_wait[.parity] p, [a], state or parity. try_wait waits; test_wait lets others
+ * run first, and sleeps if it is tested in a loop. */
 static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint32_t addr[EMU_LANES], done = 0, *p = emu_mask(w, i->op[0].row);
-    addresses(w, &i->op[1], addr);
+    bool tests = i->aux[AUX_FLAGS] & POLL;
+    uint64_t wide[EMU_LANES];
+    unsigned char *at[EMU_LANES];
+    emu_addresses(w, &i->op[1], wide);
+    for (int l = 0; l < EMU_LANES; l++) addr[l] = emu_shared_offset(wide[l]);
+    if (tests && emu_poll_sleeps(w, i, mask, wide)) return EMU_WAIT;
     if (!w->resumed) mask = emu_shared_access(w, i, mask, addr, 8, EMU_ATOM);
     bool one = alike(mask, addr);
     EMU_EACH_LANE(l, mask) {
@@ -317,8 +325,11 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
         emu_acquire(w, lanes, &m->done);
         if (i->aux[AUX_FLAGS] & CLUSTER) emu_acquire(w, lanes, &m->far_done);
     }
-    if (done != mask && (!(i->aux[AUX_FLAGS] & POLL) || !w->resumed)) return EMU_WAIT;
-    if (done != mask && ++emu_async(w->block)->polls % POLLS == 0) emu_async_flush(w->block);
+    if (done != mask && !tests) return EMU_WAIT;
+    if (done != mask) {
+        EMU_EACH_LANE(l, mask) at[l] = w->block->shared + addr[l];
+        emu_poll_looked(w, i, mask, wide, at, NULL, 8);
+    }
     *p = (*p & ~mask) | done;
     return EMU_NEXT;
 }

@@ -1,4 +1,4 @@
-/* What mma.c and wmma.c share: the opcode's shape and types, and registers as matrices. */
+/* What mma*.c and wmma.c share: the opcode's shape and types, and registers as matrices. */
 #pragma once
 
 #include "tensorcore.h"
@@ -7,7 +7,14 @@
 
 /* What the opcode says, kept in emu_inst.aux. */
 enum { MMA_SHAPE, MMA_TYPES, MMA_FLAGS, MMA_MATRIX };
-enum { MMA_F16_SUM = 1, MMA_SATURATE = 2, WMMA_COL_MAJOR = 4, WMMA_STORE = 8 };
+enum {
+    MMA_F16_SUM = 1,
+    MMA_SATURATE = 2,
+    WMMA_COL_MAJOR = 4,
+    WMMA_STORE = 8,
+    MMA_FOUR_BITS = 16,
+    WMMA_OTHER_SUM = 32 /* C is fp32 where D is fp16, or the other way round */
+};
 enum { MATRIX_A, MATRIX_B, MATRIX_C };
 
 static inline int mma_shape_m(const struct emu_inst *i) { return i->aux[MMA_SHAPE] & 255; }
@@ -28,6 +35,10 @@ bool emu_mma_set_type(struct emu_inst *i, enum emu_type a, enum emu_type b);
 bool emu_mma_set_shape(struct emu_inst *i);
 struct tensor_product emu_mma_product(const struct emu_warp *w, const struct emu_inst *i, int m,
                                       int n);
+
+/* A product has ended: numbers it, and spoils d if options.spoil says so. */
+void emu_product_ended(const struct emu_warp *w, const struct emu_inst *i,
+                       const struct tensor_product *p, uint32_t *d);
 
 /* A fragment's registers (mma_fragment.h) as a[16][k], as 8 columns of b[k][n], and as d[16][8]
  * with rows n apart: one element of raw bits in each uint32_t. */

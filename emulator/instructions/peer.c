@@ -41,7 +41,7 @@ static void start(struct emu_pending *p) {
 }
 
 /* st.async and red.async: [a], values, [mbarrier] */
-enum emu_step emu_store_async(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+static enum emu_step store_async(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     const struct emu_operand *s = &i->op[1];
     uint64_t to[EMU_LANES], mbarrier[EMU_LANES];
     uint32_t bytes = s->wide ? 8 : 4, n = s->kind == EMU_OP_GROUP ? s->n : 1, sent = 0;
@@ -64,11 +64,22 @@ enum emu_step emu_store_async(struct emu_warp *w, const struct emu_inst *i, uint
     return EMU_NEXT;
 }
 
-emu_handler *emu_select_reduce_async(struct emu_inst *i, const char **why) {
-    return emu_select_atomic(i, why) ? emu_store_async : NULL; /* which emu_combine() will need */
+emu_handler *emu_select_store_async(struct emu_inst *i, const char **why) {
+    const struct emu_operand *s = &i->op[1];
+    unsigned bytes = emu_type_bytes((enum emu_type)i->type[i->n_types - 1]);
+    *why = "the registers are not those of its vector: 4 or 8 bytes each, 16 together";
+    int n = s->kind == EMU_OP_GROUP ? s->n : 1;
+    if (n != i->vec || bytes * (unsigned)n > 16 || s->wide != (bytes == 8)) return NULL;
+    return store_async;
 }
 
-/* cp.async.bulk.shared::cluster.shared::cta: [to], [from], bytes, [mbarrier] */
+emu_handler *emu_select_reduce_async(struct emu_inst *i, const char **why) {
+    if (!emu_select_atomic(i, why)) return NULL; /* which emu_combine() will need */
+    return emu_select_store_async(i, why);
+}
+
+/* cp.async.bulk.shared::cluster.shared::cta: [to], [from], bytes, [mbarrier]; cp.reduce.async.bulk
+ * the same */
 enum emu_step emu_peer_bulk(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     struct emu_block *own = w->block;
     uint64_t to[EMU_LANES], from[EMU_LANES], mbarrier[EMU_LANES];
@@ -79,6 +90,7 @@ enum emu_step emu_peer_bulk(struct emu_warp *w, const struct emu_inst *i, uint32
     EMU_EACH_LANE(l, mask) {
         struct emu_pending p = {
             .kind = EMU_PENDING_PEER, .warp = w, .inst = i, .lane = l, .bytes = bytes[l]};
+        p.reduced = (enum emu_type)i->type[0];
         uint32_t source = emu_shared_offset(from[l]);
         if (source % 16 || p.bytes % 16) {
             emu_report(EMU_MISALIGNED, w, i, NULL,
@@ -94,4 +106,8 @@ enum emu_step emu_peer_bulk(struct emu_warp *w, const struct emu_inst *i, uint32
         start(&p);
     }
     return EMU_NEXT;
+}
+
+emu_handler *emu_select_peer_reduce(struct emu_inst *i, const char **why) {
+    return emu_select_atomic(i, why) ? emu_peer_bulk : NULL;
 }

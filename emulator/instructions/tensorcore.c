@@ -123,9 +123,10 @@ static bool special(const struct number *x, const struct number *y, int n, struc
 /* One step of at most rule.terms products. */
 static uint32_t step(const struct tensor_product *p, const struct number *x, const struct number *y,
                      int n, uint32_t c_bits) {
-    int f = p->rule.fraction_bits, c_m = p->f16_sum ? 10 : 23;
+    bool f16_c = p->f16_sum && !p->f32_c;
+    int f = p->rule.fraction_bits, c_m = f16_c ? 10 : 23;
     int product_m = format[p->a_type].m + format[p->b_type].m;
-    struct number c = p->f16_sum ? decode(c_bits, 5, 10, true) : decode(c_bits, 8, 23, true);
+    struct number c = f16_c ? decode(c_bits, 5, 10, true) : decode(c_bits, 8, 23, true);
     uint32_t out;
     if (special(x, y, n, c, p->f16_sum, &out)) return out;
     if (!f) {
@@ -199,9 +200,10 @@ uint32_t tensor_dot(const struct tensor_product *p, const uint32_t *a, const uin
         x[k] = decode_operand(a[k], p->a_type);
         y[k] = decode_operand(b[k * b_stride], p->b_type);
     }
-    for (int k = 0; k < p->k; k += p->rule.terms) {
+    struct tensor_product one = *p;
+    for (int k = 0; k < p->k; k += p->rule.terms, one.f32_c = false) {
         int n = p->k - k < p->rule.terms ? p->k - k : p->rule.terms;
-        c = step(p, x + k, y + k, n, c);
+        c = step(&one, x + k, y + k, n, c);
     }
     return c;
 }

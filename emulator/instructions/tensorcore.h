@@ -50,6 +50,7 @@ struct tensor_product {
     struct tensor_rule rule;
     enum tensor_type a_type, b_type;
     bool f16_sum, saturate;
+    bool f32_c; /* C is fp32 although the sum is fp16 (wmma) */
     int m, n, k;
 };
 void tensor_mma(const struct tensor_product *p, const uint32_t *a, const uint32_t *b,

@@ -8,10 +8,12 @@
 /* The emulator's 128 bytes: a magic word, then the numbers. */
 struct packed {
     uint32_t magic;
-    uint8_t rank, element_bytes, swizzle_bytes, zero;
+    uint8_t rank, element_bytes, swizzle_bytes, type;
     uint64_t base;
     uint64_t stride[4];
     uint32_t extent_less_1[5], box[5];
+    int16_t lower[3], upper[3];
+    bool im2col;
 };
 enum { MAGIC = 0x70614d54 };
 _Static_assert(sizeof(struct packed) <= 128, "the packed map must fit in a CUtensorMap");
@@ -20,8 +22,12 @@ static const char *check_dimension(const struct tensormap *m, int i) {
     if (!m->extent[i] || m->extent[i] > 1ull << 32)
         return reason("extent %d of the tensor is %llu; it must be 1 to 2^32", i,
                       (unsigned long long)m->extent[i]);
-    if (!m->box[i] || m->box[i] > 256)
-        return reason("extent %d of the box is %u; it must be 1 to 256", i, m->box[i]);
+    uint32_t most = m->im2col && i == 1 ? 1024 : 256;
+    if ((!m->im2col || i < 2) && (!m->box[i] || m->box[i] > most))
+        return reason("extent %d of the box is %u; it must be 1 to %u", i, m->box[i], most);
+    if (m->im2col && i > 0 && i < m->rank - 1 &&
+        (int64_t)m->extent[i] - 1 + m->upper[i - 1] < m->lower[i - 1])
+        return reason("the bounding box has no pixels in dimension %d", i);
     if (i && (m->stride[i] % 16 || m->stride[i] >= 1ull << 40))
         return reason("stride %d is %llu bytes; it must be a multiple of 16 below 2^40", i,
                       (unsigned long long)m->stride[i]);
@@ -32,6 +38,8 @@ static const char *check(const struct tensormap *m) {
     int e = m->element_bytes;
     if (m->rank < 1 || m->rank > 5)
         return reason("a tensor map has 1 to 5 dimensions, not %d", m->rank);
+    if (m->im2col && m->rank < 3)
+        return reason("an im2col tensor map has 3 to 5 dimensions, not %d", m->rank);
     if (e != 1 && e != 2 && e != 4 && e != 8)
         return reason("elements of %d bytes have no tensor map type", e);
     if (!m->base || m->base % 16)
@@ -58,7 +66,13 @@ const char *tensormap_encode(const struct tensormap *m, void *map_128_bytes) {
                        .rank = (uint8_t)m->rank,
                        .element_bytes = (uint8_t)m->element_bytes,
                        .swizzle_bytes = (uint8_t)m->swizzle_bytes,
+                       .type = (uint8_t)m->type,
+                       .im2col = m->im2col,
                        .base = m->base};
+    for (int i = 0; i < 3; i++) {
+        p.lower[i] = (int16_t)m->lower[i];
+        p.upper[i] = (int16_t)m->upper[i];
+    }
     for (int i = 0; i < m->rank; i++) {
         p.extent_less_1[i] = (uint32_t)(m->extent[i] - 1);
         p.box[i] = m->box[i];
@@ -72,11 +86,18 @@ const char *tensormap_encode(const struct tensormap *m, void *map_128_bytes) {
 bool tensormap_decode(const void *map_128_bytes, struct tensormap *out) {
     struct packed p;
     memcpy(&p, map_128_bytes, sizeof p);
+    *out = (struct tensormap){0};
+    if (p.magic != MAGIC || p.rank < 1 || p.rank > 5) return false; /* any bytes, of any program */
     *out = (struct tensormap){.base = p.base,
                               .rank = p.rank,
                               .element_bytes = p.element_bytes,
-                              .swizzle_bytes = p.swizzle_bytes};
-    if (p.magic != MAGIC || p.rank < 1 || p.rank > 5) return false;
+                              .swizzle_bytes = p.swizzle_bytes,
+                              .type = (enum emu_type)p.type,
+                              .im2col = p.im2col};
+    for (int i = 0; i < 3; i++) {
+        out->lower[i] = p.lower[i];
+        out->upper[i] = p.upper[i];
+    }
     for (int i = 0; i < p.rank; i++) {
         out->extent[i] = p.extent_less_1[i] + 1ull;
         out->box[i] = p.box[i];
@@ -91,15 +112,34 @@ uint32_t tensormap_box_bytes(const struct tensormap *m) {
 
 int tensormap_rows(const struct tensormap *m) {
     int rows = 1;
+    if (m->im2col) return (int)m->box[1];
     for (int i = 1; i < m->rank; i++) rows *= (int)m->box[i];
     return rows;
 }
 
+/* Where row r lies in dimension i; r goes on to the next dimension. */
+static int64_t row_coordinate(const struct tensormap *m, const int32_t coordinate[5], int i,
+                              int64_t *r) {
+    int64_t extent = m->box[i], x;
+    if (m->im2col && i == m->rank - 1) return coordinate[i] + *r;
+    if (m->im2col) {
+        int64_t first = m->lower[i - 1];
+        extent = (int64_t)m->extent[i] + m->upper[i - 1] - first;
+        *r += coordinate[i] - first;
+        x = m->offset[i - 1] + first;
+    } else {
+        x = coordinate[i];
+    }
+    int64_t rest = (*r % extent + extent) % extent; /* never negative */
+    *r = (*r - rest) / extent;
+    return x + rest;
+}
+
 struct tensormap_row tensormap_row(const struct tensormap *m, const int32_t coordinate[5], int r) {
     struct tensormap_row row = {m->base, 0, 0};
+    int64_t left = r;
     for (int i = 1; i < m->rank; i++) {
-        int64_t x = (int64_t)coordinate[i] + r % (int)m->box[i];
-        r /= (int)m->box[i];
+        int64_t x = row_coordinate(m, coordinate, i, &left);
         if (x < 0 || (uint64_t)x >= m->extent[i]) return row;
         row.global += (uint64_t)x * m->stride[i];
     }

@@ -9,9 +9,15 @@
  *   +--------+-----------+---+     +-----------+
  *            +---------------+      0 0 0 0 0 0 0 0
  *
+ * An im2col map takes box[1] pixels instead of a box: from (w, h, n) on through the bounding box
+ * [lower, extent - 1 + upper] of every image, innermost dimension first, and of each pixel, moved by
+ * the instruction's offset, box[0] channels.
+ *
  * In shared memory: rows of box[0] elements one after the other, then swizzled: address bits
  * [4, 4+B) ^= [7, 7+B), B = 1, 2, 3 for 32, 64, 128 bytes, on absolute shared addresses. */
 #pragma once
+
+#include "emulator/core/instruction.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,7 +29,11 @@ struct tensormap {
     uint64_t extent[5]; /* elements; up to 2^32 */
     uint64_t stride[5]; /* bytes; [0] is not used */
     uint32_t box[5];
-    int swizzle_bytes; /* 0, 32, 64, 128 */
+    int swizzle_bytes;  /* 0, 32, 64, 128 */
+    enum emu_type type; /* of an element: what reductions go by; EMU_NONE: not said */
+    bool im2col;
+    int32_t lower[3], upper[3]; /* im2col: dimensions 1 to rank - 2 */
+    int32_t offset[3];          /* the same, of one copy: an instruction says it */
 };
 
 /* Writes 128 bytes. NULL, or the rule that the map breaks. */

@@ -39,6 +39,7 @@ static void wait(struct emu_warp *w, uint32_t keep) {
 enum emu_step emu_wgmma_fence(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     struct emu_wgmma *g = emu_wgmma_state(w);
     emu_aligned(w, i, mask);
+    if (!g) return EMU_NEXT; /* the kernel has no wgmma: neither have the two below to do */
     g->fenced = true;
     memset(g->dirty, 0, g->n_rows);
     return EMU_NEXT;
@@ -46,13 +47,13 @@ enum emu_step emu_wgmma_fence(struct emu_warp *w, const struct emu_inst *i, uint
 
 enum emu_step emu_wgmma_commit(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     emu_aligned(w, i, mask);
-    emu_wgmma_state(w)->n_groups++;
+    if (emu_wgmma_state(w)) emu_wgmma_state(w)->n_groups++;
     return EMU_NEXT;
 }
 
 enum emu_step emu_wgmma_wait(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     emu_aligned(w, i, mask);
-    wait(w, (uint32_t)i->op[0].imm);
+    if (emu_wgmma_state(w)) wait(w, (uint32_t)i->op[0].imm);
     return EMU_NEXT;
 }
 

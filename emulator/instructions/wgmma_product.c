@@ -1,5 +1,6 @@
 /* wgmma's operands in shared memory and its sums. Addresses: smem_desc.h; arithmetic:
  * tensorcore.h. */
+#include "mma.h"
 #include "mma_fragment.h"
 #include "smem_desc.h"
 #include "wgmma.h"
@@ -181,5 +182,6 @@ void emu_wgmma_run(struct emu_warp *w, const struct emu_product *p) {
     else
         memset(d, 0, sizeof d);
     tensor_mma(&t, a, b, d, d);
+    emu_product_ended(w, i, &t, d);
     move_sums(i, g->truth, d, true);
 }

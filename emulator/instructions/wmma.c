@@ -9,9 +9,11 @@
 #include "async.h"
 #include "flow.h"
 #include "handlers.h"
+#include "lanes.h"
 #include "mma.h"
 #include "mma_fragment.h"
 
+#include <immintrin.h>
 #include <string.h>
 
 /* Registers of a fragment that hold something of their own. */
@@ -55,7 +57,9 @@ static enum emu_step wmma_mma(struct emu_warp *w, const struct emu_inst *i, uint
     const struct emu_operand *left = &i->op[wide ? 2 : 1], *right = &i->op[wide ? 1 : 2],
                              *c = &i->op[3];
     struct tensor_product p = emu_mma_product(w, i, two_rows ? 32 : 16, two_rows ? 8 : 16);
-    int n_d = i->op[0].n / 2;
+    int n_d = i->op[0].n / 2, n_c = c->n / 2;
+    bool other = i->aux[MMA_FLAGS] & WMMA_OTHER_SUM, f16_c = p.f16_sum != other;
+    p.f32_c = other && p.f16_sum;
     if (p.a_type == TENSOR_TF32 && p.rule.fraction_bits)
         p.rule.terms = 4; /* m16n8k4 twice, on an H200 */
     emu_aligned(w, i, mask);
@@ -66,9 +70,12 @@ static enum emu_step wmma_mma(struct emu_warp *w, const struct emu_inst *i, uint
     else
         emu_mma_gather_b(w, right->rows + n_b, n_b, bits, p.n, b + 8);
     int second = two_rows ? 16 * p.n : 8;
-    emu_mma_gather_d(w, c->rows, n_d, p.f16_sum, p.n, d);
-    emu_mma_gather_d(w, c->rows + n_d, n_d, p.f16_sum, p.n, d + second);
+    emu_mma_gather_d(w, c->rows, n_c, f16_c, p.n, d);
+    emu_mma_gather_d(w, c->rows + n_c, n_c, f16_c, p.n, d + second);
+    if (f16_c && !p.f16_sum)
+        for (int e = 0; e < p.m * p.n; e++) d[e] = float_bits(_cvtsh_ss((uint16_t)d[e]));
     tensor_mma(&p, a, b, d, d);
+    emu_product_ended(w, i, &p, d);
     emu_mma_scatter_d(w, i->op[0].rows, n_d, p.f16_sum, p.n, d);
     emu_mma_scatter_d(w, i->op[0].rows + n_d, n_d, p.f16_sum, p.n, d + second);
     return EMU_NEXT;
@@ -81,6 +88,16 @@ static bool wmma_shape_known(const struct emu_inst *i) {
     return shape && k == (bits == 32 ? 8 : 16) && (bits == 16 || n == 16 || bits == 8);
 }
 
+/* Has the group as many registers as the matrix's fragment? */
+static bool has_fragment(const struct emu_inst *i, int op, int matrix, const char **why) {
+    bool f16 = i->aux[MMA_FLAGS] & MMA_F16_SUM, other = i->aux[MMA_FLAGS] & WMMA_OTHER_SUM;
+    int n = matrix == MATRIX_C            ? f16 != (other && op == 3) ? 4 : 8
+            : mma_type_a(i) == TENSOR_F16 ? 8
+                                          : wmma_distinct(i, matrix, 0);
+    if (i->op[op].n != n) *why = "a fragment has another number of registers";
+    return i->op[op].n == n;
+}
+
 emu_handler *emu_select_wmma_mma(struct emu_inst *i, const char **why) {
     *why = "this shape and these types do not go together";
     bool named = i->n_types == 4; /* .f32.bf16.bf16.f32; two types: f16 operands */
@@ -88,12 +105,12 @@ emu_handler *emu_select_wmma_mma(struct emu_inst *i, const char **why) {
         !emu_mma_set_type(i, named ? i->type[1] : EMU_F16, named ? i->type[2] : EMU_F16))
         return NULL;
     if (!wmma_shape_known(i) || (!named && i->n_types != 2)) return NULL;
-    if (i->type[0] != i->type[i->n_types - 1]) {
-        *why = "the emulator takes C and D of the same type only";
-        return NULL;
-    }
-    i->aux[MMA_FLAGS] = (i->type[0] == EMU_F16 ? MMA_F16_SUM : 0) |
+    bool other = i->type[0] != i->type[i->n_types - 1];
+    i->aux[MMA_FLAGS] = (other ? WMMA_OTHER_SUM : 0) | (i->type[0] == EMU_F16 ? MMA_F16_SUM : 0) |
                         (strstr(i->opcode, ".satfinite") ? MMA_SATURATE : 0);
+    if (!has_fragment(i, 0, MATRIX_C, why) || !has_fragment(i, 1, MATRIX_A, why) ||
+        !has_fragment(i, 2, MATRIX_B, why) || !has_fragment(i, 3, MATRIX_C, why))
+        return NULL;
     i->units = mma_type_a(i) == TENSOR_TF32 ? 4 : 2;
     return wmma_mma;
 }
@@ -211,6 +228,13 @@ static void move_elements(unsigned char *words, unsigned char *memory,
     }
 }
 
+/* If none is given, rows follow each other without gaps. */
+static uint32_t whole_stride(const struct emu_inst *i) {
+    bool col = i->aux[MMA_FLAGS] & WMMA_COL_MAJOR;
+    int matrix = i->aux[MMA_MATRIX], rows = matrix == MATRIX_B ? mma_shape_k(i) : mma_shape_m(i);
+    return (uint32_t)(col ? rows : matrix == MATRIX_A ? mma_shape_k(i) : mma_shape_n(i));
+}
+
 /* wmma.load {registers}, [matrix], stride; wmma.store [matrix], {registers}, stride */
 static enum emu_step wmma_move(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     bool store = i->aux[MMA_FLAGS] & WMMA_STORE;
@@ -219,7 +243,8 @@ static enum emu_step wmma_move(struct emu_warp *w, const struct emu_inst *i, uin
     uint32_t bytes = element_bytes(i), lanes[EMU_LANES];
     emu_aligned(w, i, mask);
     emu_addresses(w, address, addresses);
-    uint32_t stride = emu_row32(w, i->op[2].row)[__builtin_ctz(mask)];
+    uint32_t stride =
+        i->n_ops > 2 ? emu_row32(w, i->op[2].row)[__builtin_ctz(mask)] : whole_stride(i);
     uint64_t base = addresses[__builtin_ctz(mask)], window = base - EMU_SHARED_WINDOW;
     bool shared = i->space == EMU_SHARED || (i->space == EMU_GENERIC && window < EMU_WINDOW_BYTES);
     if (shared) base = emu_shared_offset(base);
@@ -253,8 +278,7 @@ emu_handler *emu_select_wmma_move(struct emu_inst *i, const char **why) {
     i->flops = 0;
     i->aux[MMA_FLAGS] = (strstr(i->opcode, ".col") ? WMMA_COL_MAJOR : 0) |
                         (store ? WMMA_STORE : 0) | (which == 'c' && t == EMU_F16 ? MMA_F16_SUM : 0);
-    *why = "the emulator needs the stride";
-    if (i->n_ops < 3) return NULL;
+    if (!has_fragment(i, store ? 1 : 0, i->aux[MMA_MATRIX], why)) return NULL;
     bool shared = i->space != EMU_GLOBAL; /* generic addresses are counted as shared ones */
     int n = i->op[store ? 1 : 0].n, lines = which == 'a' ? mma_shape_m(i) : mma_shape_n(i);
     i->class = shared && by_ldmatrix(i) ? EMU_LDSM

@@ -5,6 +5,7 @@
 #include "emulator/checks/clock.h"
 #include "emulator/checks/race.h"
 #include "emulator/instructions/async.h"
+#include "emulator/instructions/function.h"
 #include "common/base/heap.h"
 
 #include <stdlib.h>
@@ -18,7 +19,9 @@ static void block_free(struct emu_block *b) {
     for (int n = 0; b->warp && n < b->n_warps; n++) {
         free(b->warp[n].rows);
         free(b->warp[n].local);
+        emu_stack_free(&b->warp[n]);
         free(b->warp[n].taint);
+        free(b->warp[n].looks);
     }
     if (b->shadow) emu_shadow_close(b->shadow);
     free(b->visit);
@@ -57,6 +60,7 @@ void emu_cluster_free(struct emu_cluster *c) {
     if (!c) return;
     for (uint32_t r = 0; r < c->n; r++) block_free(c->block[r]);
     free(c->agents);
+    free(c->known);
     free(c);
 }
 
@@ -98,6 +102,8 @@ static void constant_rows(struct emu_warp *w) {
     set_row(w, EMU_CLUSTER_CTARANK, b->rank);
     set_row(w, EMU_CLUSTER_NCTARANK, b->cluster->n);
     set_row(w, EMU_EXPLICIT_CLUSTER, s->explicit_cluster ? EMU_FULL : 0);
+    set_row(w, EMU_ENVREG_1, (uint32_t)(s->workspace >> 32)); /* the upper half */
+    set_row(w, EMU_ENVREG_2, (uint32_t)s->workspace);
     set_row(w, EMU_WARPID, w->index);
     set_row(w, EMU_NWARPID, (uint32_t)b->n_warps);
     set_row(w, EMU_NSMID, (uint32_t)s->chip->n_sms);
@@ -125,9 +131,13 @@ static void warp_begin(struct emu_warp *w) {
     w->live = left < EMU_LANES ? (1u << left) - 1 : EMU_FULL;
     w->resumed = w->progressed = false;
     w->spins = 0;
+    w->published = 0;
+    free(w->looks);
+    w->looks = NULL;
     w->tainted = false;
     if (w->taint) memset(w->taint, 0, b->kernel->row_bytes / 4 * sizeof *w->taint);
     memset(w->pending_taint, 0, sizeof w->pending_taint);
+    emu_stack_begin(w);
     w->n_groups = 1;
     w->group[0] = (struct emu_group){.mask = w->live};
     w->now = w->group;
@@ -137,7 +147,9 @@ static void warp_begin(struct emu_warp *w) {
 
 /* Registers that a block may hand around by setmaxnreg: what launch bounds give each thread. */
 static uint32_t registers_per_thread(const struct emu_launch_state *s, uint32_t n_threads) {
-    uint32_t n = (uint32_t)s->chip->registers_per_sm / (n_threads ? n_threads : 1) / 8 * 8;
+    uint32_t n_blocks = s->kernel->min_blocks > 1 ? (uint32_t)s->kernel->min_blocks : 1;
+    uint32_t all = n_blocks * (n_threads ? n_threads : 1);
+    uint32_t n = (uint32_t)s->chip->registers_per_sm / all / 8 * 8;
     if (s->kernel->max_registers && (uint32_t)s->kernel->max_registers < n)
         n = (uint32_t)s->kernel->max_registers;
     return n > 255 ? 255 : n;
@@ -174,6 +186,10 @@ static void block_begin(struct emu_block *b, const uint32_t cluster[3]) {
 void emu_cluster_begin(struct emu_cluster *c, uint64_t linear) {
     const struct emu_launch_state *s = c->block[0]->launch;
     uint32_t id[3];
+    c->linear = linear;
+    c->epoch = 0;
+    free(c->known);
+    c->known = NULL;
     for (int d = 0; d < 3; d++) {
         id[d] = (uint32_t)(linear % (s->grid[d] / s->cluster[d]));
         linear /= s->grid[d] / s->cluster[d];

@@ -10,5 +10,7 @@ struct emu_cluster *emu_cluster_open(const struct emu_launch_state *launch, stru
 void emu_cluster_begin(struct emu_cluster *c, uint64_t linear);
 void emu_cluster_free(struct emu_cluster *c);
 
-/* exec.c: runs its warps to their end. */
-void emu_run_cluster(struct emu_cluster *c, uint64_t *random);
+/* exec.c: runs its warps until they end, or none can go on and some sleep until the memory changes
+ * that they poll. */
+enum emu_ran { EMU_ENDED, EMU_RAN, EMU_SLEEPS /* nothing moved at all */ };
+enum emu_ran emu_run_cluster(struct emu_cluster *c, uint64_t *random);

@@ -6,7 +6,7 @@
 
 #include "emulator/checks/taint.h"
 #include "emulator/instructions/async.h"
-#include "emulator/instructions/flow.h"
+#include "emulator/instructions/poll.h"
 #include "limits.h"
 
 enum { QUANTUM = 1 << 18, SPIN_LIMIT = 4096 };
@@ -175,31 +175,40 @@ static bool flush(struct emu_cluster *c) {
 /* Round robin: each warp runs until it waits. Random: warps and quanta are drawn. Adversarial:
  * the last warp that can run is run as far as it goes, so that others lag behind as far as
  * synchronisation lets them. */
-void emu_run_cluster(struct emu_cluster *c, uint64_t *random) {
+static bool run_round(struct emu_cluster *c, uint64_t *random) {
     enum emu_schedule schedule = c->block[0]->launch->options->schedule;
     int in_block = c->block[0]->n_warps, n_warps = (int)c->n * in_block;
-    while (c->n_live && !c->stopped) {
-        bool progressed = false;
-        for (int n = 0; n < n_warps && c->n_live && !c->stopped; n++) {
-            uint64_t r = schedule == EMU_RANDOM ? next_random(random) : 0;
-            int pick_warp = schedule == EMU_RANDOM        ? (int)(r % (uint64_t)n_warps)
-                            : schedule == EMU_ADVERSARIAL ? n_warps - 1 - n
-                                                          : n;
-            struct emu_warp *w = &c->block[pick_warp / in_block]->warp[pick_warp % in_block];
-            w->progressed = false;
-            run_warp(w, schedule == EMU_RANDOM ? 1 + (uint32_t)(r >> 40) % 3000 : QUANTUM);
-            progressed |= w->progressed;
-            if (schedule == EMU_ADVERSARIAL && w->progressed) break; /* the favourite again */
-        }
-        if (progressed) continue;
-        if (schedule == EMU_RANDOM) { /* the draw may have missed the one that can run */
-            for (int n = 0; n < n_warps && !progressed && c->n_live; n++) {
-                struct emu_warp *w = &c->block[n / in_block]->warp[n % in_block];
-                w->progressed = false;
-                run_warp(w, QUANTUM);
-                progressed = w->progressed;
-            }
-        }
-        if (!progressed && c->n_live && !c->stopped && !flush(c)) emu_report_deadlock(c);
+    bool progressed = false;
+    for (int n = 0; n < n_warps && c->n_live && !c->stopped; n++) {
+        uint64_t r = schedule == EMU_RANDOM ? next_random(random) : 0;
+        int pick_warp = schedule == EMU_RANDOM        ? (int)(r % (uint64_t)n_warps)
+                        : schedule == EMU_ADVERSARIAL ? n_warps - 1 - n
+                                                      : n;
+        struct emu_warp *w = &c->block[pick_warp / in_block]->warp[pick_warp % in_block];
+        w->progressed = false;
+        run_warp(w, schedule == EMU_RANDOM ? 1 + (uint32_t)(r >> 40) % 3000 : QUANTUM);
+        progressed |= w->progressed;
+        if (schedule == EMU_ADVERSARIAL && w->progressed) break; /* the favourite again */
     }
+    if (progressed || schedule != EMU_RANDOM) return progressed;
+    for (int n = 0; n < n_warps && !progressed && c->n_live; n++) { /* whom the draw has missed */
+        struct emu_warp *w = &c->block[n / in_block]->warp[n % in_block];
+        w->progressed = false;
+        run_warp(w, QUANTUM);
+        progressed = w->progressed;
+    }
+    return progressed;
+}
+
+enum emu_ran emu_run_cluster(struct emu_cluster *c, uint64_t *random) {
+    bool moved = false;
+    while (c->n_live && !c->stopped) {
+        if (run_round(c, random) || (c->n_live && !c->stopped && flush(c))) {
+            moved = true;
+        } else if (c->n_live && !c->stopped) {
+            if (emu_poll_sleepers(c).n) return moved ? EMU_RAN : EMU_SLEEPS;
+            emu_report_deadlock(c);
+        }
+    }
+    return EMU_ENDED;
 }

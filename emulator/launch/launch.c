@@ -2,22 +2,18 @@
  * again. */
 #include "launch.h"
 
-#include "blocks.h"
-#include "limits.h"
+#include "threads.h"
 
 #include "emulator/core/failed_check.h"
-#include "emulator/instructions/async.h"
 #include "emulator/views/trace.h"
 #include "emulator/views/without.h"
 #include "common/base/reason.h"
 #include "common/base/heap.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct emu_kernel_counts {
     const struct emu_kernel *kernel;
@@ -30,73 +26,6 @@ struct emu_result {
     struct emu_kernel_counts *kernels;
     int n_left_out; /* instructions that --without took from the launches */
 };
-
-struct work {
-    struct emu_launch_state launch;
-    _Atomic uint64_t next_cluster;
-    uint64_t n_clusters;
-    atomic_bool stop;
-    struct emu_limits limits;
-    struct emu_kernel_counts *counts;
-    pthread_mutex_t lock; /* of counts */
-};
-
-/* ---- Host threads ---------------------------------------------------------------------------- */
-
-static void add_counts(struct emu_count *sum, struct emu_count *part, int n) {
-    for (int i = 0; i < n; i++) {
-        sum[i].executed += part[i].executed;
-        sum[i].lanes_off += part[i].lanes_off;
-        sum[i].wavefronts += part[i].wavefronts;
-        sum[i].wavefronts_ideal += part[i].wavefronts_ideal;
-        sum[i].sectors += part[i].sectors;
-        sum[i].sectors_ideal += part[i].sectors_ideal;
-        sum[i].bytes += part[i].bytes;
-        sum[i].splits += part[i].splits;
-    }
-}
-
-static void *worker(void *argument) {
-    struct work *work = argument;
-    int n_inst = work->launch.kernel->n_inst;
-    struct emu_count *count = heap_line((size_t)n_inst * sizeof *count);
-    struct emu_pattern **pattern = heap_zeroed((size_t)n_inst, sizeof *pattern);
-    struct emu_cluster *c = emu_cluster_open(&work->launch, count, pattern);
-    while (!atomic_load_explicit(&work->stop, memory_order_relaxed)) {
-        uint64_t linear = atomic_fetch_add(&work->next_cluster, 1);
-        if (linear >= work->n_clusters) break;
-        uint64_t random = work->launch.options->seed * 0x9e3779b97f4a7c15u + linear;
-        emu_cluster_begin(c, linear);
-        emu_run_cluster(c, &random);
-        for (uint32_t r = 0; r < c->n; r++) emu_async_end(c->block[r]);
-        if (c->stopped) atomic_store(&work->stop, true);
-    }
-    pthread_mutex_lock(&work->lock);
-    add_counts(work->counts->count, count, n_inst);
-    pthread_mutex_unlock(&work->lock);
-    emu_cluster_free(c);
-    for (int pc = 0; pc < n_inst; pc++) free(pattern[pc]);
-    free(pattern);
-    free(count);
-    return NULL;
-}
-
-static void run_all(struct work *work) {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int n = work->launch.options->n_threads > 0 ? work->launch.options->n_threads
-                                                : (int)(cores > 0 ? cores : 1);
-    if (work->launch.events) n = 1;
-    if ((uint64_t)n > work->n_clusters) n = (int)work->n_clusters;
-    if (n > 256) n = 256;
-    pthread_t thread[256];
-    int started = 0;
-    work->limits.n_threads = n;
-    emu_limits_begin(&work->limits);
-    while (started < n - 1 && pthread_create(&thread[started], NULL, worker, work) == 0) started++;
-    worker(work);
-    for (int t = 0; t < started; t++) pthread_join(thread[t], NULL);
-    emu_limits_end(&work->limits);
-}
 
 /* ---- Launches -------------------------------------------------------------------------------- */
 
@@ -127,6 +56,7 @@ static const char *check_cluster(const struct emu_kernel *k, const struct emu_gr
 static const char *check_launch(const struct emu_kernel *k, const struct emu_grid *g,
                                 const struct chip *chip) {
     uint64_t threads = (uint64_t)g->block[0] * g->block[1] * g->block[2];
+    if (k->refused) return reason_as(STATUS_UNSUPPORTED, "%s", k->refused);
     if (!g->grid[0] || !g->grid[1] || !g->grid[2]) return reason("%s: the grid is empty", k->name);
     if (g->grid[0] > 0x7fffffff || g->grid[1] > 65535 || g->grid[2] > 65535)
         return reason("%s: grid %u x %u x %u is beyond 2^31-1 x 65535 x 65535", k->name, g->grid[0],
@@ -187,36 +117,38 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     int n_left_out = 0;
     if (o->without && (why = emu_without(k, o->without, &altered, &n_left_out))) return why;
     uint64_t param = 0, n_blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2];
-    why = emu_memory_alloc(m, k->param_bytes ? k->param_bytes : 1, &param);
+    why = emu_memory_params(m, k->param_bytes, &param);
     if (why) goto done;
-    struct work work = {
+    struct emu_work work = {
         .launch = {
             .kernel = &altered, .options = o, .memory = m, .chip = chip, .reports = &r->reports}};
     if ((why = describe(&work.launch, k, g, param))) goto done;
+    if (k->syncs_grid && (why = emu_memory_workspace(m, &work.launch.workspace))) goto done;
     const uint32_t *cluster = work.launch.cluster;
     work.n_clusters = n_blocks / cluster[0] / cluster[1] / cluster[2];
+    work.n_sampled = work.n_clusters;
+    if (o->sample_blocks && o->sample_blocks < n_blocks && !k->syncs_grid)
+        work.n_sampled = work.n_clusters * o->sample_blocks / n_blocks;
+    if (!work.n_sampled) work.n_sampled = 1;
     work.limits.options = o;
     work.limits.kernel = k->name;
     work.limits.next_cluster = &work.next_cluster;
-    work.limits.n_clusters = work.n_clusters;
+    work.limits.n_clusters = work.n_sampled;
     work.launch.limits = &work.limits;
     emu_memory_next_launch(m, g->overlaps_previous);
     struct emu_trace trace;
     if (emu_trace_open(&trace, o)) work.launch.events = &trace.events;
-    work.counts = counts_of(r, k);
-    pthread_mutex_init(&work.lock, NULL);
-    run_all(&work);
-    pthread_mutex_destroy(&work.lock);
+    work.count = counts_of(r, k)->count;
+    emu_work_run(&work);
     if (work.limits.end == EMU_INTERRUPTED) {
         why = reason("%s: interrupted", k->name);
         goto done;
     }
     r->n_left_out += n_left_out;
-    if (o->without && !strcmp(o->without, "list")) emu_without_list(k, work.counts->count);
+    if (o->without && !strcmp(o->without, "list")) emu_without_list(k, work.count);
     if (o->trace_line && !trace.n_traced)
         printf("the first warp of %s executes nothing of line %d\n", k->name, o->trace_line);
 done:
-    if (param) emu_memory_free(m, param);
     if (altered.inst != k->inst) free(altered.inst);
     return why;
 }
@@ -274,6 +206,7 @@ void emu_result_close(struct emu_result *r) {
     free(r);
 }
 
+const char *emu_kernel_refused(const struct emu_kernel *k) { return k->refused; }
 int emu_kernel_params(const struct emu_kernel *k) { return k->n_params; }
 size_t emu_kernel_param_bytes(const struct emu_kernel *k, int i) { return k->param_size[i]; }
 int emu_kernel_static_shared(const struct emu_kernel *k) { return (int)k->static_shared; }

@@ -7,9 +7,11 @@
 #include "emulator/instructions/async.h"
 #include "emulator/instructions/cluster.h"
 #include "emulator/instructions/flow.h"
+#include "emulator/instructions/poll.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The branch that closes the innermost loop around pc; -1 if there is none. */
 static int loop_around(const struct emu_kernel *k, uint32_t pc, uint32_t *first) {
@@ -65,8 +67,9 @@ struct place { /* where a group stands */
 };
 
 static struct place place_of(const struct emu_kernel *k, const struct emu_group *g) {
-    struct place p = {.pc = g->pc, .last = -1, .waiting = g->waiting};
-    if (!g->waiting) p.last = loop_around(k, g->pc, &p.first);
+    bool polls = g->waiting && g->token == EMU_TOKEN_POLL;
+    struct place p = {.pc = g->pc, .last = -1, .waiting = g->waiting && !polls};
+    if (!p.waiting) p.last = loop_around(k, g->pc, &p.first);
     return p;
 }
 
@@ -122,13 +125,45 @@ static struct emu_warp *print_cluster(struct emu_cluster *c, FILE *out) {
     return any;
 }
 
+/* Lanes wait in a shuffle, a vote or __syncwarp() for others of their warp, which wait elsewhere:
+ * that says more than a deadlock. (Lanes at a barrier wait for those that poll: that is one.) */
+static bool report_missing_lanes(struct emu_cluster *c) {
+    bool any = false;
+    for (uint32_t r = 0; r < c->n; r++)
+        for (int n = 0; n < c->block[r]->n_warps; n++) {
+            const struct emu_warp *w = &c->block[r]->warp[n];
+            for (int g = 0; g < w->n_groups && w->n_groups > 1; g++) {
+                const struct emu_group *x = &w->group[g], *y = &w->group[g ? 0 : 1];
+                const struct emu_kernel *k = c->block[r]->kernel;
+                if (!x->waiting || x->token != EMU_TOKEN_CONVERGE) continue;
+                if (k->inst[x->pc].class == EMU_BARRIER && emu_has(&k->inst[x->pc], "sync") &&
+                    strncmp(k->inst[x->pc].opcode, "bar.warp", 8))
+                    continue;
+                emu_report(EMU_DEADLOCK, w, &k->inst[x->pc], &k->inst[y->pc],
+                           "lanes %08x wait for lanes that never come: their mask names some of "
+                           "%08x, which are at",
+                           x->mask, w->live & ~x->mask);
+                any = true;
+                break;
+            }
+        }
+    return any;
+}
+
 void emu_report_deadlock(struct emu_cluster *c) {
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
     if (!out) heap_exhausted();
     const struct emu_warp *stuck = print_cluster(c, out);
+    const struct emu_limits *l = c->block[0]->launch->limits;
+    uint64_t begun = atomic_load(l->next_cluster);
+    if (emu_poll_sleepers(c).n && begun < l->n_clusters)
+        fprintf(out, "  %llu of %llu %s have not begun: the chip holds no more at once\n",
+                (unsigned long long)(l->n_clusters - begun), (unsigned long long)l->n_clusters,
+                c->n == 1 ? "blocks" : "clusters");
     if (ferror(out) | fclose(out) || !text) heap_exhausted();
+    if (stuck && report_missing_lanes(c)) stuck = NULL;
     if (stuck)
         emu_report(EMU_DEADLOCK, stuck, &stuck->block->kernel->inst[stuck->group[0].pc], NULL,
                    "no warp can go on%s", text);

@@ -129,7 +129,9 @@ struct sass_inst {
 struct sass_origin {
     const char *file; /* as the compiler was told; NULL: unknown */
     int line;         /* innermost */
-    int kernel_line;  /* the line of the kernel's own file that it was inlined into */
+    int kernel_line;  /* the innermost line of a .cu file that it was inlined into */
+    int n_frames;
+    const struct sass_frame *frame; /* innermost first: sass_listing.h */
 };
 
 struct sass_kernel {
@@ -178,6 +180,7 @@ struct sass_grid {
     uint32_t cluster_size;
     int cc; /* 90 */
     unsigned deferred;
+    bool rough; /* products need not be exact to the bit */
     /* Tile counters and the like: called in place of an atomic on global memory if not NULL; *value
      * is the operand, to be replaced by the old value. False: do the atomic as it is. */
     bool (*atomic)(void *user, struct sass_warp *w, const struct sass_inst *i, int lane,

@@ -12,15 +12,15 @@ uint32_t sass_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
     uint32_t n = 0, least = 0, extra;
     switch (e->memory) {
     case SASS_LDS:
-        n = emu_wavefronts(e->active, e->shared, e->inst->bytes, true, false, &least);
+        n = emu_wavefronts(e->active, e->shared, e->inst->bytes, true, false, &least, NULL);
         break;
     case SASS_STS:
     case SASS_LDSM:
     case SASS_STSM:
-        n = emu_wavefronts(e->active, e->shared, e->inst->bytes, false, false, &least);
+        n = emu_wavefronts(e->active, e->shared, e->inst->bytes, false, false, &least, NULL);
         break;
     case SASS_LDGSTS:
-        n = emu_copy16_wavefronts(e->active, e->reads, e->shared, e->global, &least, &extra);
+        n = emu_copy16_wavefronts(e->active, e->reads, e->shared, e->global, &least, &extra, NULL);
         break;
     case SASS_HGMMA_OPERANDS:                    /* 128 bytes each (wgmma.c) */
         if (sass_warp_index(e->warp) % 4) break; /* one read of the operands for the four warps */
@@ -47,7 +47,7 @@ uint32_t sass_sectors(const struct sass_effect *e, uint64_t sector[64]) {
     }
     if (e->memory == SASS_LDGSTS) { /* some are fetched twice */
         uint32_t ideal, extra = 0;
-        emu_copy16_wavefronts(e->active, e->reads, e->shared, e->global, &ideal, &extra);
+        emu_copy16_wavefronts(e->active, e->reads, e->shared, e->global, &ideal, &extra, NULL);
         for (uint32_t x = 0; x < extra && n < 64; x++) sector[n] = sector[x], n++;
     }
     return n;

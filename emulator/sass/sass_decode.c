@@ -6,6 +6,7 @@
  * everything else is in the text. */
 #include "sass_exec.h"
 
+#include "common/base/heap.h"
 #include "common/base/reason.h"
 #include "emulator/instructions/wgmma.h"
 
@@ -221,8 +222,7 @@ static uint32_t constant(struct decoder *c, uint32_t value) {
     if (n == code->n_constants) {
         if (n == code->constant_capacity) {
             code->constant_capacity = n ? 2 * n : 64;
-            code->constant = realloc(code->constant, (size_t)code->constant_capacity * 4);
-            if (!code->constant) abort();
+            code->constant = heap_grown(code->constant, (size_t)code->constant_capacity * 4);
         }
         code->constant[code->n_constants++] = value;
     }
@@ -712,8 +712,7 @@ static void d_hmma(struct decoder *c) {
 
 static void d_hgmma(struct decoder *c) {
     int m, n, k;
-    struct sass_gmma *g = calloc(1, sizeof *g);
-    if (!g) abort();
+    struct sass_gmma *g = heap_line(sizeof *g); /* its struct emu_inst fills whole cache lines */
     c->x->more = g;
     if (c->n_modifiers < 1 || sscanf(c->modifier[0], "%dx%dx%d", &m, &n, &k) != 3 || m != 64 ||
         k != 16 || n % 8 || n < 8 || n > 256) {

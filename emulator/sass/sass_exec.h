@@ -150,6 +150,12 @@ struct sass_gmma {
     bool negate_b, ends_group;
 };
 
+/* sass_rough.c: rows of the operands' registers. False: not of this kind. */
+void sass_rough_hmma(struct sass_warp *w, const uint32_t a[4], const uint32_t b[2],
+                     const uint32_t c[4], const uint32_t d[4]);
+bool sass_rough_hgmma(struct sass_warp *w, const struct sass_gmma *g, uint64_t desc_a,
+                      uint64_t desc_b, bool add);
+
 static inline uint32_t *sass_row(const struct sass_warp *w, uint32_t row) {
     return (uint32_t *)(void *)(w->rows + row);
 }

@@ -1,6 +1,7 @@
 /* A launch: constant bank 0, CTAs and clusters with their warps. */
 #include "sass_exec.h"
 
+#include "common/base/heap.h"
 #include "common/base/chip.h"
 #include "common/base/reason.h"
 #include "emulator/instructions/async.h"
@@ -34,7 +35,8 @@ struct guest {
 
 static void *zeroed(size_t bytes) {
     void *p = aligned_alloc(128, (bytes + 127) & ~(size_t)127);
-    if (p) memset(p, 0, (bytes + 127) & ~(size_t)127);
+    if (!p) heap_exhausted();
+    memset(p, 0, (bytes + 127) & ~(size_t)127);
     return p;
 }
 
@@ -66,29 +68,26 @@ static const char *fill_bank(struct sass_grid *g, const struct emu_grid *l) {
 
 const char *sass_grid_open(struct emu_memory *m, const struct sass_kernel *k,
                            const struct emu_grid *l, struct sass_grid **out) {
-    struct sass_grid *g = calloc(1, sizeof *g);
-    struct guest *guest = calloc(1, sizeof *guest);
+    struct sass_grid *g = heap_zeroed(1, sizeof *g);
+    struct guest *guest = heap_zeroed(1, sizeof *guest);
     const char *why = NULL;
     *out = NULL;
-    if (g) g->bank = zeroed(SASS_BANK_BYTES);
-    if (!g || !guest || !g->bank) why = "no memory for a launch";
-    if (!why) {
-        g->own = guest;
-        g->kernel = k;
-        g->memory = m;
-        g->shared_bytes = l->shared_bytes;
-        g->bank_bytes = SASS_BANK_BYTES;
-        g->cc = 90;
-        g->n_ctas = g->cluster_size = 1;
-        for (int d = 0; d < 3; d++) {
-            g->grid[d] = l->grid[d];
-            g->block[d] = l->block[d];
-            g->cluster[d] = l->cluster[d] ? l->cluster[d] : 1;
-            g->n_ctas *= g->grid[d];
-            g->cluster_size *= g->cluster[d];
-            if (!g->grid[d] || !g->block[d] || g->grid[d] % g->cluster[d])
-                why = "an empty launch, or one that clusters do not divide";
-        }
+    g->bank = zeroed(SASS_BANK_BYTES);
+    g->own = guest;
+    g->kernel = k;
+    g->memory = m;
+    g->shared_bytes = l->shared_bytes;
+    g->bank_bytes = SASS_BANK_BYTES;
+    g->cc = 90;
+    g->n_ctas = g->cluster_size = 1;
+    for (int d = 0; d < 3; d++) {
+        g->grid[d] = l->grid[d];
+        g->block[d] = l->block[d];
+        g->cluster[d] = l->cluster[d] ? l->cluster[d] : 1;
+        g->n_ctas *= g->grid[d];
+        g->cluster_size *= g->cluster[d];
+        if (!g->grid[d] || !g->block[d] || g->grid[d] % g->cluster[d])
+            why = "an empty launch, or one that clusters do not divide";
     }
     if (!why && g->cluster_size > EMU_MAX_CLUSTER) why = "a cluster of more than 16 blocks";
     if (!why && g->block[0] * g->block[1] * g->block[2] > 1024)
@@ -97,8 +96,6 @@ const char *sass_grid_open(struct emu_memory *m, const struct sass_kernel *k,
         why = "a block with more than 227 KiB of shared memory";
     if (!why) why = fill_bank(g, l);
     if (why) {
-        free(guest);
-        if (g) g->own = NULL;
         sass_grid_close(g);
         return reason("%s", why);
     }
@@ -139,8 +136,7 @@ static void begin_warp(struct sass_cta *c, int index) {
 static const char *begin(struct sass_grid *g, uint64_t linear, struct sass_cluster *cluster,
                          uint32_t rank, struct sass_cta **out) {
     const struct guest *guest = g->own;
-    struct sass_cta *c = calloc(1, sizeof *c);
-    if (!c) return "no memory for a block";
+    struct sass_cta *c = heap_zeroed(1, sizeof *c);
     *out = cluster->cta[rank] = c;
     c->grid = g;
     c->cluster = cluster;
@@ -155,9 +151,8 @@ static const char *begin(struct sass_grid *g, uint64_t linear, struct sass_clust
     c->rows = zeroed((size_t)c->n_warps * sass_code(g->kernel)->row_bytes);
     c->shared = aligned_alloc(1024, (SHARED_WINDOW + 1023) & ~1023);
     c->block = zeroed(sizeof *c->block);
-    if (c->block) c->block->async = zeroed(sizeof(struct emu_async));
-    if (!c->warp || !c->rows || !c->shared || !c->block || !c->block->async)
-        return "no memory for a block";
+    c->block->async = zeroed(sizeof(struct emu_async));
+    if (!c->shared) heap_exhausted();
     memset(c->shared, 0xff, SHARED_WINDOW); /* NaN to whoever reads what nobody wrote */
     c->block->launch = &guest->launch;
     c->block->shared = c->shared;
@@ -187,8 +182,7 @@ static uint64_t member(const struct sass_grid *g, uint64_t cluster, uint32_t ran
 }
 
 const char *sass_cluster_begin(struct sass_grid *g, uint64_t index, struct sass_cta **out) {
-    struct sass_cluster *cluster = calloc(1, sizeof *cluster);
-    if (!cluster) return "no memory for a cluster";
+    struct sass_cluster *cluster = heap_zeroed(1, sizeof *cluster);
     cluster->n = g->cluster_size;
     const char *why = NULL;
     for (uint32_t r = 0; r < cluster->n && !why; r++)

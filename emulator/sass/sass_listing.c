@@ -1,12 +1,13 @@
 /* Cache file, named by a hash of the cubin; tabs between the fields of a line:
  *
  *   function  name       instructions
- *   @!P0      IADD3.X    R1,R2,R3,RZ,P0,!PT   stages/1-scalar/kernel.cu   99   104
+ *   @!P0      IADD3.X    R1,R2,R3,RZ,P0,!PT   104   common/cuda/ptx.cuh:99|stages/1-scalar/kernel.cu:104
  *
  * A cubin that was compiled again has another hash. Written beside its place and renamed, so that
  * it is whole or not there. */
 #include "sass_listing.h"
 
+#include "common/base/heap.h"
 #include "common/base/path.h"
 #include "common/base/program.h"
 #include "common/base/reason.h"
@@ -23,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 3 };
 
 /* ---- nvdisasm -------------------------------------------------------------------------------- */
 
@@ -89,20 +90,30 @@ static const char *functions(json_t *root, FILE *all) {
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
 struct place {
-    char file[512];
-    int line, kernel_line;
+    char chain[2048]; /* "a.h:1|b.cu:2" */
+    int n_frames;
+    int kernel_line;
+    bool in_kernel; /* kernel_line has been found */
 };
 
 /* //## File "a.h", line 1 inlined at "b.cu", line 2: the first of a block is the innermost, the
- * last the outermost */
+ * last the outermost. kernel_line is of the innermost that lies in a .cu file. */
 static void read_place(const char *s, struct place *p, bool first) {
     const char *quote = strchr(s, '"'), *end = quote ? strchr(quote + 1, '"') : NULL;
     const char *line = end ? strstr(end, "line ") : NULL;
-    if (!line || (size_t)(end - quote) > sizeof p->file) return;
-    if (first) {
-        snprintf(p->file, sizeof p->file, "%.*s", (int)(end - quote - 1), quote + 1);
-        p->line = atoi(line + 5);
-    }
+    if (!line) return;
+    if (first) *p = (struct place){0};
+    size_t n = strlen(p->chain);
+    if (p->n_frames == SASS_FRAMES) /* the outermost takes the place of the last */
+        n = (size_t)(strrchr(p->chain, '|') - p->chain), p->n_frames--;
+    int more = snprintf(p->chain + n, sizeof p->chain - n, "%s%.*s:%d", n ? "|" : "",
+                        (int)(end - quote - 1), quote + 1, atoi(line + 5));
+    if (more >= (int)(sizeof p->chain - n))
+        p->chain[n] = 0;
+    else
+        p->n_frames++;
+    if (p->in_kernel) return;
+    p->in_kernel = end - quote > 3 && !memcmp(end - 3, ".cu", 3);
     p->kernel_line = atoi(line + 5);
 }
 
@@ -116,7 +127,7 @@ struct lines {
 
 static struct lines *read_lines(FILE *text, int *n_functions) {
     struct lines *all = NULL, *now = NULL;
-    struct place place = {{0}, 0, 0};
+    struct place place = {0};
     char *s = NULL;
     size_t capacity = 0;
     int n = 0;
@@ -126,7 +137,7 @@ static struct lines *read_lines(FILE *text, int *n_functions) {
         const char *section = strncmp(head, ".section", 8) ? NULL : strstr(head, ".text.");
         unsigned pc;
         if (section) {
-            if (!(all = realloc(all, (size_t)++n * sizeof *all))) abort();
+            all = heap_grown(all, (size_t)++n * sizeof *all);
             now = &all[n - 1];
             memset(now, 0, sizeof *now);
             snprintf(now->function, sizeof now->function, "%.*s", (int)strcspn(section + 6, ",\n"),
@@ -136,7 +147,7 @@ static struct lines *read_lines(FILE *text, int *n_functions) {
             read_place(head, &place, !in_block);
             in_block = true;
         } else if (now && sscanf(head, "/*%x*/", &pc) == 1) {
-            if (!(now->place = realloc(now->place, (size_t)(now->n + 1) * sizeof place))) abort();
+            now->place = heap_grown(now->place, (size_t)(now->n + 1) * sizeof place);
             now->place[now->n++] = place;
             in_block = false;
         }
@@ -148,12 +159,12 @@ static struct lines *read_lines(FILE *text, int *n_functions) {
 
 /* ---- Building and reading the cache's text --------------------------------------------------- */
 
-static bool split_line(char **text, char *field[6], int *n) {
+static bool split_line(char **text, char *field[5], int *n) {
     char *s = *text, *end = strchr(s, '\n');
     if (!end) return false;
     *end = 0;
     *text = end + 1;
-    for (*n = 0; *n < 6; s = end + 1) {
+    for (*n = 0; *n < 5; s = end + 1) {
         field[(*n)++] = s;
         end = strchr(s, '\t');
         if (!end) return true;
@@ -162,29 +173,38 @@ static bool split_line(char **text, char *field[6], int *n) {
     return true;
 }
 
+static void read_frames(char *chain, struct sass_line *l) {
+    while (*chain && l->n_frames < SASS_FRAMES) {
+        char *end = chain + strcspn(chain, "|"), *next = *end ? end + 1 : end;
+        *end = 0;
+        char *colon = strrchr(chain, ':');
+        if (!colon) return;
+        *colon = 0;
+        l->frame[l->n_frames++] = (struct sass_frame){chain, atoi(colon + 1)};
+        chain = next;
+    }
+}
+
 /* Takes over `text`, which may lack the lines' fields. */
 static const char *parse(char *text, struct sass_listing *out) {
-    char *field[6], *at = text;
+    char *field[5], *at = text;
     int n;
     out->text = text;
     while (split_line(&at, field, &n)) {
         if (n != 3 || strcmp(field[0], "function")) return "the cache is damaged";
         struct sass_function *f =
-            realloc(out->function, (size_t)(out->n + 1) * sizeof *out->function);
-        if (!f) return "no memory for a listing";
+            heap_grown(out->function, (size_t)(out->n + 1) * sizeof *out->function);
         out->function = f;
         f = &out->function[out->n++];
         *f = (struct sass_function){.name = field[1], .n = atoi(field[2])};
-        f->line = calloc((size_t)f->n + 1, sizeof *f->line);
-        if (!f->line) return "no memory for a listing";
+        f->line = heap_zeroed((size_t)f->n + 1, sizeof *f->line);
         for (int i = 0; i < f->n; i++) {
-            if (!split_line(&at, field, &n) || (n != 3 && n != 6)) return "the cache is damaged";
-            f->line[i] = (struct sass_line){field[0],
-                                            field[1],
-                                            field[2],
-                                            n == 6 ? field[3] : "",
-                                            n == 6 ? atoi(field[4]) : 0,
-                                            n == 6 ? atoi(field[5]) : 0};
+            if (!split_line(&at, field, &n) || (n != 3 && n != 5)) return "the cache is damaged";
+            f->line[i] =
+                (struct sass_line){.guard = field[0], .opcode = field[1], .operands = field[2]};
+            if (n == 3) continue;
+            f->line[i].kernel_line = atoi(field[3]);
+            read_frames(field[4], &f->line[i]);
         }
     }
     return NULL;
@@ -205,8 +225,9 @@ static const char *disassemble(const char *cubin_path, char **out) {
         return reason_as(STATUS_DEVICE, "%s does not take %s", program, cubin_path);
     }
     memory = open_memstream(&bare, &bytes);
-    why = memory ? functions(root, memory) : "no memory for a listing";
-    if (memory) fclose(memory);
+    if (!memory) heap_exhausted();
+    why = functions(root, memory);
+    if (fclose(memory)) heap_exhausted();
     json_decref(root);
     if (!why) why = parse(bare, &l);
     if (!why) why = start(program, "-c -gi", cubin_path, &pipe);
@@ -218,7 +239,7 @@ static const char *disassemble(const char *cubin_path, char **out) {
     struct lines *lines = read_lines(pipe, &n_lines);
     pclose(pipe);
     memory = open_memstream(out, &bytes);
-    if (!memory) abort();
+    if (!memory) heap_exhausted();
     for (int f = 0; f < l.n; f++) {
         const struct lines *of = NULL;
         for (int g = 0; g < n_lines; g++)
@@ -227,12 +248,11 @@ static const char *disassemble(const char *cubin_path, char **out) {
         fprintf(memory, "function\t%s\t%d\n", l.function[f].name, l.function[f].n);
         for (int i = 0; i < l.function[f].n; i++) {
             const struct sass_line *s = &l.function[f].line[i];
-            fprintf(memory, "%s\t%s\t%s\t%s\t%d\t%d\n", s->guard, s->opcode, s->operands,
-                    of ? of->place[i].file : "", of ? of->place[i].line : 0,
-                    of ? of->place[i].kernel_line : 0);
+            fprintf(memory, "%s\t%s\t%s\t%d\t%s\n", s->guard, s->opcode, s->operands,
+                    of ? of->place[i].kernel_line : 0, of ? of->place[i].chain : "");
         }
     }
-    fclose(memory);
+    if (fclose(memory)) heap_exhausted();
     for (int g = 0; g < n_lines; g++) free(lines[g].place);
     free(lines);
     sass_listing_close(&l);

@@ -4,10 +4,16 @@
 
 #include <stddef.h>
 
+enum { SASS_FRAMES = 6 };
+struct sass_frame {
+    const char *file; /* as the compiler was told */
+    int line;
+};
 struct sass_line {
     const char *guard, *opcode, *operands; /* "@!P0" or "", "IADD3.X", "R1,R2,..." */
-    const char *file;                      /* "": unknown */
-    int line, kernel_line;                 /* innermost; of the outermost frame */
+    int kernel_line;                       /* of the innermost frame in a .cu */
+    int n_frames;                          /* 0: unknown */
+    struct sass_frame frame[SASS_FRAMES];  /* innermost first; the outermost is never left out */
 };
 struct sass_function {
     const char *name;

@@ -1,6 +1,7 @@
 /* A cubin's kernels: ELF and listing together, decoded. */
 #include "sass_exec.h"
 
+#include "common/base/heap.h"
 #include "common/base/reason.h"
 #include "sass_elf.h"
 #include "sass_listing.h"
@@ -71,34 +72,34 @@ static char *text_of(const struct sass_line *l) {
     char all[512];
     snprintf(all, sizeof all, "%s%s%s%s%s", l->guard, *l->guard ? " " : "", l->opcode,
              *l->operands ? " " : "", l->operands);
-    return strdup(all);
+    return heap_text(all);
 }
 
 static const char *decode_all(struct sass_kernel *k, struct sass_code *code,
                               const struct sass_function *f, const unsigned char *words,
                               const struct sass_symbol *symbols, int n_symbols) {
-    struct sass_inst *inst = calloc((size_t)f->n, sizeof *inst);
-    struct sass_origin *origin = calloc((size_t)f->n, sizeof *origin);
-    const char **text = calloc((size_t)f->n, sizeof *text);
-    code->exec = calloc((size_t)f->n, sizeof *code->exec);
+    struct sass_inst *inst = heap_zeroed((size_t)f->n, sizeof *inst);
+    struct sass_origin *origin = heap_zeroed((size_t)f->n, sizeof *origin);
+    const char **text = heap_zeroed((size_t)f->n, sizeof *text);
+    code->exec = heap_zeroed((size_t)f->n, sizeof *code->exec);
     k->inst = inst;
     k->origin = origin;
     k->text = text;
-    if (!inst || !origin || !text || !code->exec) return "no memory for its instructions";
     k->n_inst = f->n;
     for (int i = 0; i < f->n; i++) {
         const struct sass_line *l = &f->line[i];
         struct sass_text t = {l->opcode, l->operands, l->guard};
         uint64_t word[2];
         memcpy(word, words + 16 * i, sizeof word);
-        if (!(text[i] = text_of(l))) return "no memory for its instructions";
-        origin[i] = (struct sass_origin){*l->file ? l->file : NULL, l->line, l->kernel_line};
+        text[i] = text_of(l);
+        origin[i] = (struct sass_origin){l->n_frames ? l->frame[0].file : NULL, l->frame[0].line,
+                                         l->kernel_line, l->n_frames, l->frame};
         const char *why = sass_decode(code, &t, word, 16 * (uint32_t)i, symbols, n_symbols,
                                       &inst[i], &code->exec[i]);
         if (!why && code->exec[i].target >= (uint32_t)f->n) why = "its target lies outside";
         if (why)
-            return reason("%#x  %s (%s:%d): %s", 16 * i, text[i], *l->file ? l->file : "?", l->line,
-                          why);
+            return reason("%#x  %s (%s:%d): %s", 16 * i, text[i],
+                          l->n_frames ? l->frame[0].file : "?", l->frame[0].line, why);
     }
     return NULL;
 }
@@ -107,8 +108,7 @@ static const char *add_kernel(struct sass_module *m, const struct sass_function 
     struct sass_section text, shared, bank;
     struct sass_symbol symbols[64];
     struct sass_kernel *k = &m->kernel[m->n++];
-    struct sass_code *code = calloc(1, sizeof *code);
-    if (!code) return "no memory";
+    struct sass_code *code = heap_zeroed(1, sizeof *code);
     k->exec = code;
     k->name = f->name;
     k->module = m;
@@ -131,17 +131,14 @@ static const char *add_kernel(struct sass_module *m, const struct sass_function 
 }
 
 const char *sass_open(const char *cubin_path, const char *cache_dir, struct sass_module **out) {
-    struct sass_module *m = calloc(1, sizeof *m);
-    const char *why = m ? sass_elf_open(cubin_path, &m->elf) : "no memory for a cubin";
+    struct sass_module *m = heap_zeroed(1, sizeof *m);
+    const char *why = sass_elf_open(cubin_path, &m->elf);
     *out = NULL;
     if (!why && sass_elf_sm(&m->elf) != 90)
         why = reason_as(STATUS_UNSUPPORTED, "%s is for sm_%d; only sm_90a is understood",
                         cubin_path, sass_elf_sm(&m->elf));
     if (!why) why = sass_listing_open(cubin_path, m->elf.bytes, m->elf.n, cache_dir, &m->listing);
-    if (!why) {
-        m->kernel = calloc((size_t)m->listing.n + 1, sizeof *m->kernel);
-        if (!m->kernel) why = "no memory for a cubin";
-    }
+    if (!why) m->kernel = heap_zeroed((size_t)m->listing.n + 1, sizeof *m->kernel);
     for (int f = 0; !why && f < m->listing.n; f++) {
         why = add_kernel(m, &m->listing.function[f]);
         if (why)

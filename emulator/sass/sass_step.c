@@ -1,6 +1,7 @@
 /* One instruction, or many: a warp's steps. */
 #include "sass_exec.h"
 
+#include "common/base/heap.h"
 #include "common/base/reason.h"
 
 #include <stdlib.h>
@@ -177,10 +178,9 @@ static uint64_t together(const struct sass_grid *g) {
 const char *sass_run(struct sass_grid *g, struct sass_counts *counts) {
     struct sass_cta *cta[SMS][EMU_MAX_CLUSTER];
     const char *why = NULL;
-    uint64_t *count = calloc((size_t)g->kernel->n_inst, sizeof *count);
-    struct sass_effect *e = calloc(1, sizeof *e);
+    uint64_t *count = heap_zeroed((size_t)g->kernel->n_inst, sizeof *count);
+    struct sass_effect *e = heap_zeroed(1, sizeof *e);
     uint64_t places = together(g), begun = 0, running = 0, n = g->n_ctas / g->cluster_size;
-    if (!count || !e) why = "no memory for counts";
     while (!why && (begun < n || running)) {
         for (; begun < n && running < places && !why; begun++)
             if (!(why = sass_cluster_begin(g, begun, cta[running]))) running++;
@@ -194,7 +194,7 @@ const char *sass_run(struct sass_grid *g, struct sass_counts *counts) {
     }
     for (uint64_t c = 0; c < running; c++)
         for (uint32_t r = 0; r < g->cluster_size; r++) sass_cta_end(cta[c][r]);
-    for (int i = 0; counts && count && i < g->kernel->n_inst; i++) {
+    for (int i = 0; counts && i < g->kernel->n_inst; i++) {
         counts->instructions += count[i];
         counts->op[g->kernel->inst[i].op] += count[i];
     }

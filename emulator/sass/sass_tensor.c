@@ -2,6 +2,7 @@
  * PTX side (mma.c, wgmma_product.c, tensormap.c), which sees a warp of its own with our rows. */
 #include "sass_exec.h"
 
+#include "common/base/heap.h"
 #include "common/base/chip.h"
 #include "emulator/instructions/mma.h"
 #include "emulator/instructions/tensormap.h"
@@ -14,7 +15,7 @@
 
 static struct emu_warp *guest(struct sass_warp *w) {
     static _Thread_local struct emu_warp *warp;
-    if (!warp && !(warp = calloc(1, sizeof *warp))) abort();
+    if (!warp) warp = heap_zeroed(1, sizeof *warp);
     warp->rows = w->rows;
     warp->block = w->cta->block;
     warp->index = (uint32_t)w->index;
@@ -40,6 +41,10 @@ enum sass_go sass_hmma(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     rows_of(x->s[1].row, 2, rb);
     rows_of(x->s[2].row, 4, rc);
     rows_of(x->d, 4, rd);
+    if (w->cta->grid->rough) {
+        sass_rough_hmma(w, ra, rb, rc, rd);
+        return SASS_GO_NEXT;
+    }
     emu_mma_gather_a(g, ra, 4, 16, 16, a);
     emu_mma_gather_b(g, rb, 2, 16, 8, b);
     emu_mma_gather_d(g, rc, 4, false, 8, d);
@@ -61,10 +66,12 @@ enum sass_go sass_hgmma(struct sass_warp *w, const struct sass_exec *x, uint32_t
                   (uint64_t)sass_row(w, g->desc + (uint32_t)(2 * n + 1) * SASS_ROW)[0] << 32;
     struct emu_product p = {
         .inst = &g->inst, .a = desc[0], .b = desc[1], .add = sass_pred_value(w, x->pin[0]) & 1};
-    struct emu_warp *guest_warp = guest(w);
-    emu_async(guest_warp->block)->warp[w->index].wgmma = &state;
-    emu_wgmma_run(guest_warp, &p);
-    emu_async(guest_warp->block)->warp[w->index].wgmma = NULL;
+    if (!w->cta->grid->rough || !sass_rough_hgmma(w, g, p.a, p.b, p.add)) {
+        struct emu_warp *guest_warp = guest(w);
+        emu_async(guest_warp->block)->warp[w->index].wgmma = &state;
+        emu_wgmma_run(guest_warp, &p);
+        emu_async(guest_warp->block)->warp[w->index].wgmma = NULL;
+    }
     if (w->effect) {
         w->effect->gmma.n = (uint16_t)g->inst.aux[WGMMA_N];
         w->effect->gmma.k = (uint16_t)g->inst.aux[WGMMA_K];

@@ -1,47 +1,74 @@
+/* Instruction caches: L0 of a sub-core, L1 of the SM, and behind it one that holds whole kernels.
+ * Code that runs on finds its next line in L0 as long as L1 has it; a jump to a line that is not in
+ * L0 waits. What L1 lacks comes line by line. */
 #include "sm.h"
 
-static int l0_find(const struct smsp *p, int lines, int32_t line) {
-    for (int i = 0; i < lines; i++)
-        if (p->l0_tag[i] == line) return i;
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+static int find(const struct sm_lines *c, int n, int32_t line) {
+    for (int i = 0; i < n; i++)
+        if (c->tag[i] == line) return i;
     return -1;
 }
 
-/* When L1 has the line; asks L2 for it if it was never asked for. */
-static uint64_t l1_has(struct machine *m, struct sm *s, int32_t line, uint64_t t) {
-    uint64_t *at = &s->l1_at[line % SM_L1_LINES];
-    bool warm = m->chip->icache_warm && m->kernel->n_inst * 16 <= m->chip->icache_l1_bytes;
-    if (!*at) *at = warm ? 1 : t + (uint64_t)m->chip->icache_l2_latency;
-    return *at > t ? *at : t;
-}
-
-static uint64_t l0_load(struct machine *m, struct sm *s, struct smsp *p, int lines, int32_t line,
-                        uint64_t t) {
+static int load(struct sm_lines *c, int n, int32_t line, uint64_t at, uint64_t now) {
     int victim = 0;
-    for (int i = 1; i < lines; i++)
-        if (p->l0_used[i] < p->l0_used[victim]) victim = i;
-    p->l0_tag[victim] = line;
-    p->l0_at[victim] = l1_has(m, s, line, t) + (uint64_t)m->chip->icache_l1_latency;
-    p->l0_used[victim] = t;
-    return p->l0_at[victim];
+    for (int i = 1; i < n; i++)
+        if (c->used[i] < c->used[victim]) victim = i;
+    c->tag[victim] = line;
+    c->at[victim] = at;
+    c->used[victim] = now + 1;
+    return victim;
 }
 
-/* A miss loads the line, and every access those behind it: a run is late only at its start. */
+/* When a line from behind L1 is there: running on, it was asked for as soon as it could be. */
+static uint64_t supply(struct machine *m, struct sm *s, bool runs_on, uint64_t t) {
+    const struct timing_chip *c = m->chip;
+    bool fits = m->kernel->n_inst * 16 <= c->icache_l15_bytes;
+    uint64_t latency = (uint64_t)(fits ? c->icache_l15_latency : c->icache_l2_latency);
+    double asked = (double)(runs_on ? t > latency ? t - latency : 0 : t);
+    if (asked < s->l15_free) asked = s->l15_free;
+    s->l15_free = asked + c->icache_l15_interval;
+    return later(t, (uint64_t)asked + latency);
+}
+
+/* Lines of L1 that were used since its i-th. */
+static int depth(const struct sm_lines *l1, int n, int i) {
+    int newer = 0;
+    for (int k = 0; k < n; k++) newer += l1->used[k] > l1->used[i];
+    return newer;
+}
+
+/* When L1 has the line. An earlier launch has left there what fits; for code that runs on, what was
+ * used longer ago counts as missing. */
+static uint64_t l1_has(struct machine *m, struct sm *s, int32_t line, bool runs_on, uint64_t t) {
+    int n = (int)m->chip->icache_l1_bytes / SM_LINE_BYTES;
+    int stream = (int)m->chip->icache_l1_stream_bytes / SM_LINE_BYTES;
+    if (m->kernel->n_inst * 16 <= m->chip->icache_l1_stream_bytes) return t;
+    if (n > SM_CODE_LINES) n = SM_CODE_LINES;
+    int i = find(&s->l1, n, line);
+    bool warm = s->l1.tag[n - 1] < 0 && m->kernel->n_inst * 16 <= m->chip->icache_l1_bytes;
+    if (i < 0)
+        i = load(&s->l1, n, line, warm ? t : supply(m, s, runs_on, t), t);
+    else if (runs_on && depth(&s->l1, n, i) >= stream)
+        s->l1.at[i] = supply(m, s, runs_on, t);
+    s->l1.used[i] = t + 1;
+    return later(t, s->l1.at[i]);
+}
+
 uint64_t sm_fetch(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w, uint32_t pc,
                   uint64_t t) {
     int lines = (int)m->chip->icache_l0_bytes / SM_LINE_BYTES;
-    int ahead = (int)m->chip->icache_l0_prefetch;
-    int32_t line = (int32_t)(pc / SM_LINE_BYTES), last = m->kernel->n_inst * 16 / SM_LINE_BYTES;
-    if (lines > SM_L0_LINES) lines = SM_L0_LINES;
+    int32_t line = (int32_t)(pc / SM_LINE_BYTES);
     if (line == w->l0_line || !lines) return t;
     bool runs_on = line == w->l0_line + 1;
     w->l0_line = line;
-    int i = l0_find(p, lines, line);
-    uint64_t at = i < 0 ? l0_load(m, s, p, lines, line, t) : p->l0_at[i];
-    if (i >= 0) p->l0_used[i] = t;
-    for (int k = 1; k <= ahead && line + k <= last; k++)
-        if (l0_find(p, lines, line + k) < 0)
-            l0_load(m, s, p, lines, line + k, t + (uint64_t)(2 * k));
-    bool warm = m->chip->icache_warm && m->kernel->n_inst * 16 <= m->chip->icache_l1_bytes;
-    if (runs_on && warm) return t; /* the prefetch keeps up */
-    return at > t ? at : t;
+    int i = find(&p->l0, lines, line);
+    if (i < 0) {
+        uint64_t at = l1_has(m, s, line, runs_on, t);
+        if (!runs_on) at += (uint64_t)m->chip->icache_l1_latency;
+        i = load(&p->l0, lines, line, at, t);
+    }
+    p->l0.used[i] = t + 1;
+    return later(t, p->l0.at[i]);
 }

@@ -12,12 +12,17 @@ static void start(struct machine *m, struct sm *s, struct sm_group *g, uint32_t 
     double interval = e->gmma.a_in_registers ? n / 2 : least + n / 4;
     if (e->gmma.a_in_registers && interval < least) interval = least;
     if (interval < n / 2) interval = n / 2;
+    if (m->fast & TIMING_FAST_TENSOR) interval = 0;
     uint64_t at = later(g->last[k % SM_RING] + (uint64_t)c->hgmma_start, s->gmma_free);
     if (at > s->gmma_free) s->gmma_began = at;
-    for (double k = 0; k < interval * c->hgmma_data_share; k++) /* operands from shared memory */
+    bool data = !(m->fast & TIMING_FAST_SHARED);
+    for (double k = 0; data && k < interval * c->hgmma_data_share;
+         k++) /* operands from shared memory */
         sm_slot(&s->data, at + (uint64_t)(k / c->hgmma_data_share));
     s->gmma_free = at + (uint64_t)interval;
     s->gmma_cycles += (uint64_t)interval;
+    s->gmma_n = n;
+    if (m->busy) m->busy(m->user, s, 0, TIMING_UNIT_GMMA, at, s->gmma_free);
     g->start[k % SM_RING] = at;
     g->finish[k % SM_RING] =
         s->gmma_free + (uint64_t)(e->gmma.a_in_registers ? c->hgmma_tail_rs : c->hgmma_tail_ss);

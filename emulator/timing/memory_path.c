@@ -29,6 +29,7 @@ uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct ti
     uint32_t behind = (uint32_t)c->mio_inflight;
     uint64_t d = later(m->now + (uint64_t)c->mio_start, p->mio_free);
     if (p->n_lsu >= behind) d = later(d, p->lsu[(p->n_lsu - behind) % SM_RING]);
+    if (m->fast & TIMING_FAST_SHARED) return p->mio[p->n_mio++ % SM_RING] = d;
     int n = (int)(o->is_s2r ? c->s2r_sm_interval : c->mio_sm_interval);
     d = sm_slot(&s->mio, d);
     for (int i = 1; i < n; i++) sm_slot(&s->mio, d + 1);
@@ -58,6 +59,7 @@ uint64_t sm_xu_room(const struct machine *m, const struct smsp *p) {
 static uint64_t data_path(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                           uint64_t d, uint32_t n) {
     uint64_t at = later(d + 1, w->data), last = d + 1, spacing = (uint64_t)m->chip->data_spacing;
+    if (m->fast & TIMING_FAST_SHARED) n = 0;
     for (uint32_t i = 0; i < n; i++) {
         last = sm_slot(&s->data, at);
         at = last + spacing;
@@ -100,13 +102,32 @@ static bool l1_hit(struct machine *m, struct sm *s, uint64_t sector) {
     return false;
 }
 
+/* From -1 to 1, of a number's hash. */
+static double spread(uint64_t n) {
+    n = (n + 1) * 0x9e3779b97f4a7c15ull;
+    n = (n ^ n >> 29) * 0xbf58476d1ce4e5b9ull;
+    return 2 * (double)(n >> 40) / (1 << 24) - 1;
+}
+
+/* L2 is not equally far from all SMs, nor are all its lines: how much farther than the mean. Which are
+ * far, nobody knows, and addresses here are the host's: as by chance, but each time the same. */
+static double line_far(const struct machine *m, struct sm *s) {
+    return m->chip->l2_line_spread * spread(s->n_lines++ * SM_WARPS + (uint64_t)(s - m->sm));
+}
+
+static uint64_t l2_latency(const struct machine *m, const struct sm *s) {
+    uint64_t hash = (uint64_t)(s - m->sm + 1) * 0x9e3779b97f4a7c15ull >> 40;
+    double share = (double)hash / (1 << 24);
+    return (uint64_t)(m->chip->l2_latency + (2 * share - 1) * m->chip->l2_spread);
+}
+
 /* `sectors` come from L2, `dram` of them from DRAM before: when the last is there. */
-static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t sectors,
+static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rate, uint32_t sectors,
                         uint32_t dram) {
     if (!sectors) return at;
     uint64_t start = later(at, s->l2_free);
-    s->l2_free = start + (uint64_t)(32 * sectors / m->l2_rate + 0.5);
-    uint64_t done = s->l2_free + (uint64_t)m->chip->l2_latency;
+    s->l2_free = start + (uint64_t)(32 * sectors / rate + 0.5);
+    uint64_t done = s->l2_free + l2_latency(m, s);
     if (dram) {
         uint64_t begin = later(at, s->dram_free);
         s->dram_free = begin + (uint64_t)(32 * dram / m->dram_rate + 0.5);
@@ -117,16 +138,28 @@ static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t s
     return done;
 }
 
+/* Stores to another SM's shared memory: they pass slowly, and hold up the queue. */
+static struct sm_access to_cluster(struct machine *m, struct sm *s, struct smsp *p, uint64_t d,
+                                   uint64_t read, uint32_t sectors) {
+    s->dsm_free = later(d, s->dsm_free) + (uint64_t)(32 * sectors / m->chip->dsmem_bytes_per_clk);
+    p->lg[p->n_lg++ % SM_RING] = s->dsm_free;
+    return (struct sm_access){s->dsm_free + (uint64_t)m->chip->dsmem_latency, read};
+}
+
 struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e) {
     const struct timing_op *o = w->op;
     uint64_t sector[64], start = (uint64_t)m->chip->mio_start, d = sm_mio(m, s, p, o);
     uint32_t n = m->front->sectors(e, sector), misses = 0, dram = 0, lines = 0, ideal;
     bool cached = o->kind == TIMING_GLOBAL_LOAD, store = o->kind == TIMING_GLOBAL_STORE;
+    double far = -m->chip->l2_line_spread;
+    if (e->memory == SASS_DSMEM) return to_cluster(m, s, p, d, d + o->war - start, n);
     for (uint32_t i = 0; i < n; i++) {
         lines += !i || sector[i] / 4 != sector[i - 1] / 4;
         if (cached && l1_hit(m, s, sector[i])) continue;
         misses++;
+        double this = line_far(m, s);
+        if (this > far) far = this;
         dram += !store && m->is_dram && m->is_dram(m->user, sector[i]);
     }
     m->counts.sectors += n;
@@ -139,7 +172,12 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
     p->lg[p->n_lg++ % SM_RING] = last;
     if (o->kind == TIMING_ATOMIC) return (struct sm_access){last - 1 + o->latency - start, read};
     uint64_t done = last - 1 + o->latency - start;
-    if (misses) done = later(done, from_l2(m, s, last - 1 - start, misses, store ? 0 : dram));
+    if (misses) {
+        uint32_t from_dram = store ? 0 : dram;
+        uint64_t at = from_l2(m, s, last - 1 - start, m->l2_rate, misses, from_dram);
+        double there = (double)at + far;
+        done = later(done, there > 0 ? (uint64_t)there : 0);
+    }
     return (struct sm_access){done, read};
 }
 
@@ -158,6 +196,18 @@ static void count_row(void *user, uint64_t global, uint32_t bytes) {
     }
 }
 
+/* Has the SM's TMA read this map before? It has afterwards. */
+static bool knows_map(struct sm *s, const void *map) {
+    enum { MAPS = sizeof s->map / sizeof *s->map };
+    for (int i = 0; i < MAPS; i++) {
+        if (s->map[i] == map) return true;
+        if (s->map[i]) continue;
+        s->map[i] = map;
+        return false;
+    }
+    return true;
+}
+
 /* One engine an SM: copies begin in turn, their data comes at L2's rate. */
 uint64_t sm_tma(struct machine *m, struct sm *s, const struct sass_effect *e, uint64_t at) {
     struct tma_count c = {.m = m};
@@ -166,6 +216,8 @@ uint64_t sm_tma(struct machine *m, struct sm *s, const struct sass_effect *e, ui
     s->tma_free = start + (uint64_t)m->chip->tma_interval;
     m->counts.sectors += c.sectors;
     uint64_t latency = (uint64_t)m->chip->tma_latency;
-    if (e->memory == SASS_TMA_STORE) return from_l2(m, s, start + latency, c.sectors, 0);
-    return from_l2(m, s, start + latency, c.sectors, c.dram);
+    if (!knows_map(s, e->tma.map)) latency += (uint64_t)m->chip->tma_map_first;
+    if (e->memory == SASS_TMA_STORE)
+        return from_l2(m, s, start + latency, m->l2_rate, c.sectors, 0);
+    return from_l2(m, s, start + latency, m->tma_rate, c.sectors, c.dram);
 }

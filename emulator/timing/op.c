@@ -124,6 +124,7 @@ static bool special_op(const char *m, const struct timing_chip *c, struct timing
         latency = c->s2r_latency;
     } else if (is(m, "LDC") || is(m, "ULDC")) {
         o->unit = is(m, "LDC") ? TIMING_UNIT_MIO : TIMING_UNIT_UNIFORM;
+        o->is_s2r = is(m, "LDC");
         o->interval = (uint8_t)(is(m, "LDC") ? c->ldc_interval : c->uniform_interval);
         latency = c->ldc_latency;
     } else if (is(m, "R2UR") || is(m, "VOTEU") || is(m, "VOTE")) {
@@ -189,6 +190,16 @@ static void port_reads(const struct sass_inst *i, const struct sass_inst *before
     }
 }
 
+/* Of an operand c[0x0][address]. */
+static uint8_t constant_line(const char *text) {
+    enum { LINE_BYTES = 64, LINES = 64 };
+    const char *at = strstr(text, "c[0x0][");
+    char *end;
+    if (!at) return 0;
+    unsigned long address = strtoul(at + strlen("c[0x0]["), &end, 16);
+    return (uint8_t)(*end == ']' ? 1 + address / LINE_BYTES % LINES : 0);
+}
+
 void timing_ops(const struct sass_kernel *k, const struct timing_chip *c, struct timing_op *ops) {
     for (int i = 0; i < k->n_inst; i++) {
         const struct sass_inst *in = &k->inst[i];
@@ -213,6 +224,8 @@ void timing_ops(const struct sass_kernel *k, const struct timing_chip *c, struct
         if (!o->latency) o->latency = 8; /* a write barrier on what has a fixed latency */
         if (!o->war) o->war = 8;
         o->is_bsync = is(m, "BSYNC");
+        o->is_pack = is(m, "F2FP");
+        o->constant = constant_line(k->text[i]);
         if (in->guard == SASS_PT && in->guard_not) o->unit = TIMING_UNIT_NONE; /* never runs */
         int registers = 0;
         for (int s = 0; s < SASS_SOURCES; s++)
@@ -220,8 +233,7 @@ void timing_ops(const struct sass_kernel *k, const struct timing_chip *c, struct
         if (o->unit == TIMING_UNIT_MIO)
             o->interval = (uint8_t)(c->mio_read_interval * (registers ? registers : 1));
         bool reads = o->unit == TIMING_UNIT_FMA || o->unit == TIMING_UNIT_ALU ||
-                     o->unit == TIMING_UNIT_XU || o->unit == TIMING_UNIT_MIO ||
-                     (o->unit == TIMING_UNIT_TENSOR && c->port_hmma);
+                     o->unit == TIMING_UNIT_XU || o->unit == TIMING_UNIT_MIO;
         if (reads) port_reads(in, i ? in - 1 : NULL, o);
     }
 }

@@ -47,7 +47,9 @@ struct timing_op {
     bool is_long;     /* waits for it count as long scoreboard */
     bool is_gpu;      /* MEMBAR: of the GPU, not the CTA */
     bool is_bsync;
-    bool is_s2r;
+    bool is_pack;     /* F2FP */
+    bool is_s2r;      /* S2R, LDC: one in two cycles of the SM */
+    uint8_t constant; /* 1 + the line of constant bank 0 that it reads; 0: none */
     uint8_t depth;    /* DEPBAR, WARPGROUP.DEPBAR: how many may be left */
     uint16_t latency; /* from dispatch to the write barrier's fall */
     uint16_t war;     /* and to the read barrier's */

@@ -1,7 +1,11 @@
 #include "predict.h"
 
+#include "tail.h"
+
+#include "common/base/heap.h"
 #include "common/base/reason.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -26,30 +30,41 @@ struct footprint {
     int n;
     uint64_t begin[MAX_RANGES], bytes[MAX_RANGES];
     double cold;
+    double shared; /* how often a byte is asked for, by all SMs */
 };
 
 /* Room for one cluster on its SMs. */
 struct seat {
     int left; /* CTAs that have not ended */
+    uint64_t cluster, began;
     struct sass_cta *cta[MAX_CLUSTER];
 };
 
 /* One simulation: some of the places for clusters, each of cluster_size SMs. Clusters (and tiles
  * from a counter) go to whoever is free first, as on the chip; with fewer places than the chip has
- * busy, only every `stride`-th is there. */
+ * busy, only every `stride`-th is there. Two parts, one a host thread, have half of the places and
+ * every second cluster each: SMs do not hear of each other, so in one wave nothing differs. */
 struct run {
     const struct timing_chip *chip;
-    struct sass_grid *grid;
+    struct sass_grid grid; /* a copy: whom its atomics ask is the part's own */
     struct machine machine;
     struct footprint *footprint;
     int n_places, resident; /* simulated; clusters that one holds */
-    double stride;          /* busy places of the chip for each simulated one */
-    uint64_t next, tiles;   /* clusters begun; tiles given out by a counter */
+    int part, n_parts;
+    double stride;        /* busy places of the chip for each simulated one, of all parts */
+    uint64_t next, tiles; /* clusters begun; tiles given out by a counter */
     uint64_t n_clusters, ended;
-    struct seat *seat; /* n_places x resident */
-    double deadline;   /* give up then: host seconds; 0: never */
+    double durations;        /* of the clusters that ended, cycles */
+    struct seat *seat;       /* n_places x resident */
+    double *cycles;          /* of each cluster; 0: it was not simulated */
+    double limit;            /* of work (work_of), as soon as a cluster has ended */
+    uint64_t first;          /* cluster */
+    bool is_probe, is_speed; /* is_speed: of a few clusters, to see how fast they run together */
     const struct timing_options *options;
+    char why[256]; /* "": all is well */
 };
+
+enum { MAX_PARTS = 2 };
 
 static double min_of(double a, double b) { return a < b ? a : b; }
 
@@ -67,29 +82,33 @@ int timing_ctas_per_sm(const struct timing_chip *c, const struct sass_kernel *k,
 /* ---- Places for clusters ------------------------------------------------------------------------ */
 
 static uint64_t strided(const struct run *r, uint64_t n) {
+    n = n * (uint64_t)r->n_parts + (uint64_t)r->part;
+    if (r->is_speed) return r->first + n;
     return r->stride == 1 ? n : (uint64_t)(((double)n + 0.5) * r->stride);
 }
 
 static void begin_cluster(struct run *r, int place, struct seat *seat, uint64_t at) {
     struct machine *m = &r->machine;
     uint64_t cluster = strided(r, r->next);
-    uint32_t size = r->grid->cluster_size;
+    uint32_t size = r->grid.cluster_size;
     if (cluster >= r->n_clusters) return;
     r->next++;
-    const char *why = size > 1 ? sass_cluster_begin(r->grid, cluster, seat->cta)
-                               : sass_cta_begin(r->grid, cluster, &seat->cta[0]);
+    const char *why = size > 1 ? sass_cluster_begin(&r->grid, cluster, seat->cta)
+                               : sass_cta_begin(&r->grid, cluster, &seat->cta[0]);
     if (why) {
         m->why = why;
         return;
     }
     seat->left = (int)size;
+    seat->cluster = cluster;
+    seat->began = at;
     for (int i = 0; i < seat->left; i++)
         machine_place(m, place * (int)size + i, seat->cta[i], sass_cta_warps(seat->cta[i]), at);
 }
 
 static void cta_ended(void *user, struct machine *m, struct sm_cta *cta) {
     struct run *r = user;
-    uint32_t size = r->grid->cluster_size;
+    uint32_t size = r->grid.cluster_size;
     int place = (int)((cta->sm - m->sm) / size);
     for (int s = 0; s < r->resident; s++) {
         struct seat *seat = &r->seat[place * r->resident + s];
@@ -98,6 +117,9 @@ static void cta_ended(void *user, struct machine *m, struct sm_cta *cta) {
             if (--seat->left) return;
             for (uint32_t k = 0; k < size; k++) sass_cta_end(seat->cta[k]);
             r->ended++;
+            double cycles = (double)(m->now - seat->began);
+            r->durations += cycles;
+            if (!r->is_speed) r->cycles[seat->cluster] = cycles;
             begin_cluster(r, place, seat, m->now + (uint64_t)r->chip->cta_launch);
             return;
         }
@@ -109,8 +131,8 @@ static bool tile_counter(void *user, struct sass_warp *w, const struct sass_inst
                          uint64_t address, uint32_t *value) {
     struct run *r = user;
     (void)w, (void)i, (void)lane;
-    uint32_t *counter = emu_memory_at(r->grid->memory, address, 4);
-    uint64_t chip_places = (uint64_t)r->chip->sms / r->grid->cluster_size;
+    uint32_t *counter = emu_memory_at(r->grid.memory, address, 4);
+    uint64_t chip_places = (uint64_t)r->chip->sms / r->grid.cluster_size;
     if (!counter || *value != 1 || r->n_clusters != chip_places) return false;
     *value = *counter + (uint32_t)strided(r, r->tiles++);
     return true;
@@ -136,17 +158,11 @@ static bool from_dram(void *user, uint64_t sector) {
     }
     for (int i = f->n - 1; i >= 0; i--)
         if (at - f->begin[i] < f->bytes[i]) return false;
-    if (f->n == MAX_RANGES || !emu_memory_at(r->grid->memory, at, 1)) return false;
-    f->begin[f->n] = at - grow(r->grid->memory, at, true);
-    f->bytes[f->n] = at - f->begin[f->n] + grow(r->grid->memory, at, false);
+    if (f->n == MAX_RANGES || !emu_memory_at(r->grid.memory, at, 1)) return false;
+    f->begin[f->n] = at - grow(r->grid.memory, at, true);
+    f->bytes[f->n] = at - f->begin[f->n] + grow(r->grid.memory, at, false);
     f->n++;
     return false;
-}
-
-static double seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Spans of the CTA that began first. */
@@ -157,36 +173,93 @@ static void told(void *user, const struct sm_warp *w, int reason, uint64_t from,
         o->span(o->user, w->index, w->inst->pc, reason, from, to);
 }
 
-static bool late(void *user) {
+static void woke(void *user, const struct sm_warp *w, const struct sm_warp *by) {
     const struct run *r = user;
     const struct timing_options *o = r->options;
-    if (!r->deadline && o->progress)
-        o->progress(o->user, (double)r->ended * r->stride / (double)r->n_clusters);
-    return r->deadline > 0 && r->ended && seconds() > r->deadline;
+    if (w->cta != &r->machine.sm[0].cta[0] || w->cta->began) return;
+    o->woke(o->user, w->index,
+            !by                 ? -1
+            : by->cta == w->cta ? by->index
+                                : -2,
+            w->inst->pc, r->machine.now > w->since ? r->machine.now - w->since : 0);
+}
+
+/* All of the first SM: pipes are shared. */
+static void pipe_busy(void *user, const struct sm *s, int smsp, int unit, uint64_t from,
+                      uint64_t to) {
+    const struct run *r = user;
+    if (s == r->machine.sm) r->options->busy(r->options->user, smsp, unit, from, to);
+}
+
+/* What a simulation has cost so far, in instructions: tensor products take the host longer than
+ * others, by about so much. A count and not a time, so that a busy host predicts the same. */
+static double work_of(const struct machine *m) {
+    enum { HMMA_CYCLE = 5, HGMMA_CYCLE = 10 };
+    double work = (double)m->counts.issued;
+    for (int i = 0; i < m->n_sms; i++) {
+        work += HGMMA_CYCLE * (double)m->sm[i].gmma_cycles;
+        for (int k = 0; k < SM_SMSPS; k++)
+            work += HMMA_CYCLE * (double)m->sm[i].smsp[k].tensor_cycles;
+    }
+    return work;
+}
+
+/* The share of the part's clusters that has been simulated: those that ended, and of the others
+ * what they have had of the mean duration. 0: nothing is known yet. */
+static double done_of(const struct run *r) {
+    double ended = (double)r->ended, mean = r->durations / ended;
+    double all = (double)r->n_clusters / r->stride / r->n_parts;
+    if (!r->ended) return 0;
+    for (int s = 0; s < r->n_places * r->resident; s++)
+        if (r->seat[s].left) {
+            double age = (double)r->machine.now - (double)r->seat[s].began;
+            ended += age < 0 ? 0 : min_of(0.95, age / mean);
+        }
+    return ended < all ? ended / all : 1;
+}
+
+static bool enough(void *user) {
+    const struct run *r = user;
+    const struct timing_options *o = r->options;
+    if (r->is_speed) return (o->stop && o->stop(o->user)) || work_of(&r->machine) > r->limit;
+    if (!r->is_probe && !r->part && o->progress) o->progress(o->progress_user, done_of(r));
+    return (o->stop && o->stop(o->user)) || (r->ended && work_of(&r->machine) > r->limit);
 }
 
 static const char *simulate(struct run *r, double busy) {
     struct machine *m = &r->machine;
-    int n_sms = r->n_places * (int)r->grid->cluster_size;
-    const char *why = machine_open(m, r->chip, &timing_sass, r->grid->kernel, n_sms);
+    struct sass_grid *g = &r->grid;
+    int n_sms = r->n_places * (int)g->cluster_size;
+    const char *why = machine_open(m, r->chip, &timing_sass, g->kernel, n_sms);
     if (why) return why;
-    m->l2_rate = min_of(r->chip->l2_sm_bytes_per_clk, r->chip->l2_bytes_per_clk / busy);
+    const struct timing_chip *c = r->chip;
+    bool shared = r->footprint->shared >= 2;
+    double all = shared ? c->l2_shared_bytes_per_clk : c->l2_bytes_per_clk;
+    double tma = shared ? c->l2_tma_shared_bytes_per_clk : c->l2_bytes_per_clk;
+    m->l2_rate = min_of(c->l2_sm_bytes_per_clk, all / busy);
+    m->tma_rate = min_of(c->l2_sm_bytes_per_clk, tma / busy);
     m->dram_rate = min_of(m->l2_rate, r->chip->dram_bytes_per_ns * 1e3 / r->options->mhz / busy);
     m->ended = cta_ended;
-    m->is_dram = from_dram;
-    m->stop = late;
-    if (!r->deadline && r->options->span) m->span = told;
+    /* what is read is found out by the probe */
+    m->is_dram = r->is_probe || r->footprint->cold > 0 ? from_dram : NULL;
+    m->stop = enough;
+    bool is_told = !r->is_probe && !r->is_speed && !r->part;
+    if (is_told && r->options->span) m->span = told;
+    if (is_told && r->options->woke) m->woke = woke;
+    if (is_told && r->options->busy) m->busy = pipe_busy;
+    m->fast = r->options->fast;
     m->user = r;
     for (int i = 0; i < n_sms; i++) {
-        double used = r->chip->l1_total_bytes -
-                      r->resident * (r->grid->kernel->static_shared + r->grid->shared_bytes +
-                                     r->chip->cta_shared_reserved);
+        double used =
+            r->chip->l1_total_bytes - r->resident * (g->kernel->static_shared + g->shared_bytes +
+                                                     r->chip->cta_shared_reserved);
         m->sm[i].n_ways = used > 0 ? (int)(used / SM_L1_SETS / SM_LINE_BYTES) : 0;
         if (m->sm[i].n_ways > SM_L1_WAYS) m->sm[i].n_ways = SM_L1_WAYS;
     }
-    r->grid->deferred = SASS_DEFER_ALL;
-    r->grid->user = r;
-    r->grid->atomic = tile_counter;
+    g->deferred = SASS_DEFER_ALL;
+    g->rough = true;
+    g->user = r;
+    g->atomic = tile_counter;
     for (int slot = 0; slot < r->resident; slot++)
         for (int p = 0; p < r->n_places; p++)
             begin_cluster(r, p, &r->seat[p * r->resident + slot], 0);
@@ -196,11 +269,13 @@ static const char *simulate(struct run *r, double busy) {
 
 /* ---- The launch -------------------------------------------------------------------------------- */
 
-/* Sums over the simulated SMs. */
+/* Sums over the simulated SMs, for the whole of their clusters. */
 struct sums {
     double active, elapsed, issued, tensor, warp_cycles, wavefronts, sectors, l2_sectors;
     double reason[TIMING_REASONS];
-    double done; /* the share of the launch that was simulated until the deadline */
+    double work; /* work_of() */
+    double done; /* the share that was simulated: the rest is taken to be like it */
+    double tail; /* how much longer all places take than those simulated */
 };
 
 struct prediction {
@@ -209,80 +284,184 @@ struct prediction {
     const struct timing_options *options;
     int resident;
     uint64_t busy, n; /* places in use on the chip; clusters */
+    double *cycles;   /* of the clusters that were simulated */
     struct footprint footprint;
 };
 
-static void sum(const struct machine *m, struct sums *out) {
-    *out = (struct sums){.elapsed = (double)m->now,
-                         .wavefronts = (double)m->counts.wavefronts,
-                         .sectors = (double)m->counts.sectors,
-                         .l2_sectors = (double)m->counts.l2_sectors};
-    for (int k = 0; k < TIMING_REASONS; k++) out->reason[k] = (double)m->counts.reason[k];
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void add(const struct run *r, struct timing_prediction *result, struct sums *out) {
+    const struct machine *m = &r->machine;
+    double done = m->stopped ? done_of(r) : 1, elapsed = (double)m->now / done;
+    out->done = min_of(out->done, done);
+    if (elapsed > out->elapsed) out->elapsed = elapsed;
+    out->work += work_of(m) / done;
+    out->issued += (double)m->counts.issued / done;
+    out->wavefronts += (double)m->counts.wavefronts / done;
+    out->sectors += (double)m->counts.sectors / done;
+    out->l2_sectors += (double)m->counts.l2_sectors / done;
+    for (int k = 0; k < TIMING_REASONS; k++) out->reason[k] += (double)m->counts.reason[k] / done;
     for (int i = 0; i < m->n_sms; i++) {
         const struct sm *s = &m->sm[i];
-        out->active += (double)s->active;
-        out->tensor += (double)s->gmma_cycles;
-        out->warp_cycles += (double)s->warp_cycles;
-        for (int k = 0; k < SM_SMSPS; k++) {
-            out->issued += (double)s->smsp[k].issued;
-            out->tensor += (double)s->smsp[k].tensor_cycles / SM_SMSPS;
+        uint64_t active = s->active + (s->n_warps ? m->now - s->active_since : 0);
+        out->active += (double)active / done;
+        out->tensor += (double)s->gmma_cycles / done;
+        uint64_t warp_cycles = s->warp_cycles;
+        for (uint32_t c = s->ctas; c; c &= c - 1) {
+            const struct sm_cta *cta = &s->cta[__builtin_ctz(c)];
+            if (cta->began < m->now) warp_cycles += (uint64_t)cta->left * (m->now - cta->began);
         }
+        out->warp_cycles += (double)warp_cycles / done;
+        for (int k = 0; k < SM_SMSPS; k++)
+            out->tensor += (double)s->smsp[k].tensor_cycles / SM_SMSPS / done;
+    }
+    for (int i = 0; result && i < m->kernel->n_inst; i++)
+        for (int k = 0; k < TIMING_REASONS; k++)
+            result->by_inst[i][k] += r->stride * (double)m->counts.by_inst[i][k] / done;
+}
+
+/* CTAs that tell each other something by atomics, other than the number of a tile, stay together. */
+static int parts_of(const struct prediction *p, int n_places) {
+    const struct sass_kernel *k = p->grid->kernel;
+    bool one_wave = p->n <= p->busy * (uint64_t)p->resident;
+    bool persistent = p->n == (uint64_t)p->chip->sms / p->grid->cluster_size;
+    for (int i = 0; i < k->n_inst; i++)
+        if (k->inst[i].memory == SASS_REDG || (k->inst[i].memory == SASS_ATOMG && !persistent))
+            return 1;
+    return n_places > 1 && (one_wave || n_places % 2 == 0) ? 2 : 1;
+}
+
+static struct run *open_part(struct prediction *p, int n_places, int part, int n_parts,
+                             double limit, bool is_probe) {
+    int n = (n_places + n_parts - 1 - part) / n_parts;
+    struct run *r = heap_zeroed(1, sizeof *r);
+    *r = (struct run){.chip = p->chip,
+                      .grid = *p->grid,
+                      .footprint = &p->footprint,
+                      .n_places = n,
+                      .resident = p->resident,
+                      .part = part,
+                      .n_parts = n_parts,
+                      .stride = (double)p->busy / n_places,
+                      .n_clusters = p->n,
+                      .seat = heap_zeroed((size_t)(n * p->resident), sizeof *r->seat),
+                      .cycles = p->cycles,
+                      .limit = limit / n_parts,
+                      .is_probe = is_probe,
+                      .options = p->options};
+    return r;
+}
+
+static void close_part(struct run *r) {
+    for (int s = 0; s < r->n_places * r->resident; s++)
+        for (int i = 0; i < MAX_CLUSTER; i++)
+            if (r->seat[s].left && r->seat[s].cta[i]) sass_cta_end(r->seat[s].cta[i]);
+    machine_close(&r->machine);
+    free(r->seat);
+    free(r);
+}
+
+/* ---- The chip's tail (tail.h) ------------------------------------------------------------------ */
+
+/* Instructions a cycle of one cluster, the last k of the launch alone on a place; 0: a fault. */
+static double speed_beside(struct prediction *p, int k) {
+    const double limit = 2e6;
+    struct run *r = open_part(p, 1, 0, 1, limit, false);
+    double speed = 0;
+    r->resident = k;
+    r->stride = 1;
+    r->first = p->n - (uint64_t)k;
+    r->is_speed = true;
+    if (!simulate(r, (double)(p->busy * p->grid->cluster_size)) && r->machine.now)
+        speed = (double)r->machine.counts.issued / k / (double)r->machine.now;
+    close_part(r);
+    return speed;
+}
+
+/* Of 1, 2, 4 ... clusters and of a full place it is simulated, between them interpolated. */
+static void find_speeds(struct prediction *p, double speed_of[SM_CTAS + 1]) {
+    int full = p->resident;
+    double whole = speed_beside(p, full);
+    if (whole <= 0) return;
+    for (int k = 1, last = 1; k < full; last = k, k *= 2) {
+        double speed = speed_beside(p, k) / whole;
+        speed_of[k] = speed > 1 ? speed : 1;
+        for (int i = last + 1; i < k; i++)
+            speed_of[i] = speed_of[last] + (speed_of[k] - speed_of[last]) * (i - last) / (k - last);
+        for (int i = k + 1; i < full; i++)
+            speed_of[i] = speed_of[k] + (1 - speed_of[k]) * (i - k) / (full - k);
     }
 }
 
-static const char *at_places(struct prediction *p, int n_places, double deadline,
+static double tail_of(struct prediction *p, int n_places) {
+    struct tail all = {.cycles = p->cycles,
+                       .n = p->n,
+                       .places = p->busy,
+                       .resident = p->resident,
+                       .launch = p->chip->cta_launch,
+                       .stride = 1};
+    for (int i = 0; i <= SM_CTAS; i++) all.speed[i] = 1;
+    if (p->n > p->busy && p->resident > 1 && parts_of(p, 2) > 1) find_speeds(p, all.speed);
+    tail_fill(p->cycles, p->n);
+    struct tail some = all;
+    some.places = (uint64_t)n_places;
+    some.stride = (double)p->busy / n_places;
+    double end = tail_end(&some);
+    return end > 0 ? tail_end(&all) / end : 1;
+}
+
+static const char *at_places(struct prediction *p, int n_places, double limit, bool is_probe,
                              struct timing_prediction *result, struct sums *out) {
-    struct run *r = calloc(1, sizeof *r);
-    struct seat *seat = calloc((size_t)(n_places * p->resident), sizeof *seat);
-    const char *why = r && seat ? NULL : "no memory for the clock";
-    if (!why) {
-        *r = (struct run){.chip = p->chip,
-                          .grid = p->grid,
-                          .footprint = &p->footprint,
-                          .n_places = n_places,
-                          .resident = p->resident,
-                          .stride = (double)p->busy / n_places,
-                          .n_clusters = p->n,
-                          .seat = seat,
-                          .deadline = deadline,
-                          .options = p->options};
-        why = simulate(r, (double)(p->busy * p->grid->cluster_size));
-        sum(&r->machine, out);
-        for (int i = 0; result && r->machine.counts.by_inst && i < p->grid->kernel->n_inst; i++)
-            for (int k = 0; k < TIMING_REASONS; k++)
-                result->by_inst[i][k] = r->stride * (double)r->machine.counts.by_inst[i][k];
-        out->done = r->machine.stopped ? (double)r->ended * r->stride / (double)p->n : 1;
-        for (int s = 0; s < n_places * p->resident; s++)
-            for (int i = 0; i < MAX_CLUSTER; i++)
-                if (seat[s].left && seat[s].cta[i]) sass_cta_end(seat[s].cta[i]);
-        machine_close(&r->machine);
+    struct run *r[MAX_PARTS];
+    int n = parts_of(p, n_places);
+    const char *why = NULL;
+    *out = (struct sums){.done = 1, .tail = 1};
+    memset(p->cycles, 0, p->n * sizeof *p->cycles);
+    for (int i = 0; i < n; i++) r[i] = open_part(p, n_places, i, n, limit, is_probe);
+#pragma omp parallel for schedule(static, 1) num_threads(n > 1 ? n : 1)
+    for (int i = 0; i < n; i++) {
+        const char *failed = simulate(r[i], (double)(p->busy * p->grid->cluster_size));
+        if (!failed && r[i]->machine.stopped && !r[i]->ended)
+            failed = "interrupted before a block had ended";
+        if (failed) snprintf(r[i]->why, sizeof r[i]->why, "%s", failed);
     }
-    free(seat);
-    free(r);
+    for (int i = 0; i < n && !why; i++) {
+        if (*r[i]->why) why = reason("%s", r[i]->why);
+        if (!why) add(r[i], result, out);
+    }
+    for (int i = 0; i < n; i++) close_part(r[i]);
+    if (!why && out->done == 1 && (uint64_t)n_places < p->busy) out->tail = tail_of(p, n_places);
     return why;
 }
 
-/* The share of requests that DRAM must answer. */
-static double cold_share(const struct prediction *p, const struct sums *one) {
-    double bytes = 0, requests = 32 * one->l2_sectors * (double)p->busy / one->done;
+/* How much of what is asked for DRAM must answer, and how often the same is asked for. */
+static void share(struct prediction *p, const struct sums *one) {
+    double bytes = 0, requests = 32 * one->l2_sectors * (double)p->busy;
     for (int i = 0; i < p->footprint.n; i++) bytes += (double)p->footprint.bytes[i];
-    return bytes <= p->chip->l2_bytes ? 0 : min_of(1, bytes / requests);
+    p->footprint.cold = bytes <= p->chip->l2_bytes ? 0 : min_of(1, bytes / requests);
+    p->footprint.shared = bytes > 0 ? requests / bytes : 0;
 }
 
-/* One place tells what the others cost and how much of what they read is cold. */
+/* One place tells what the others cost and how much of what they read is cold. All numbers are of
+ * work; a host does about 5e6 a second with one thread. */
 static const char *run_launch(struct prediction *p, int *n_places, struct timing_prediction *result,
                               struct sums *out) {
-    enum { PROBE_SECONDS = 2, SMALL_SECONDS = 3, BUDGET_SECONDS = 16 };
-    double began = seconds();
-    double budget = p->options->budget_s > 0 ? p->options->budget_s : BUDGET_SECONDS;
-    const char *why = at_places(p, 1, began + PROBE_SECONDS, NULL, out);
-    double one = (seconds() - began) / out->done;
+    const double probe = 10e6, small = 16e6, budget = 80e6, most = 250e6;
+    const char *why = at_places(p, 1, p->options->is_full ? 1e300 : probe, true, NULL, out);
     if (why) return why;
-    p->footprint.cold = cold_share(p, out);
-    double n = one * (double)p->busy <= SMALL_SECONDS ? (double)p->busy : budget / one;
+    share(p, out);
+    bool all = p->options->is_full || out->work * (double)p->busy <= small;
+    double n = all ? (double)p->busy : min_of(budget / out->work, (double)p->busy);
     *n_places = n < 2 ? 2 : n > 8 && n < (double)p->busy ? 8 : (int)n;
+    int few = p->options->places;
+    if (few && *n_places > few) *n_places = few;
     if ((uint64_t)*n_places > p->busy) *n_places = (int)p->busy;
-    return at_places(p, *n_places, 0, result, out);
+    double limit = p->options->is_full ? 1e300 : few ? most / 5 : most;
+    return at_places(p, *n_places, limit, false, result, out);
 }
 
 void timing_prediction_close(struct timing_prediction *p) {
@@ -305,8 +484,10 @@ const char *timing_predict(const struct timing_chip *c, struct sass_grid *g,
     p.busy = (uint64_t)c->sms / g->cluster_size;
     if (p.busy > p.n) p.busy = p.n;
     *out = (struct timing_prediction){0};
-    out->by_inst = calloc((size_t)g->kernel->n_inst, sizeof *out->by_inst);
-    const char *why = out->by_inst ? run_launch(&p, &n_places, out, &total) : "no memory";
+    out->by_inst = heap_zeroed((size_t)g->kernel->n_inst, sizeof *out->by_inst);
+    p.cycles = heap_zeroed(p.n, sizeof *p.cycles);
+    const char *why = run_launch(&p, &n_places, out, &total);
+    free(p.cycles);
     if (why) {
         timing_prediction_close(out);
         return why;
@@ -314,7 +495,7 @@ const char *timing_predict(const struct timing_chip *c, struct sass_grid *g,
     double weight = (double)p.busy / n_places;
     *out =
         (struct timing_prediction){.by_inst = out->by_inst,
-                                   .elapsed = total.elapsed + c->launch_overhead,
+                                   .elapsed = total.elapsed * total.tail + c->launch_overhead,
                                    .active = weight * total.active / c->sms,
                                    .issue_active_pct = 100 * total.issued / SM_SMSPS / total.active,
                                    .tensor_active_pct = 100 * total.tensor / total.active,
@@ -324,6 +505,8 @@ const char *timing_predict(const struct timing_chip *c, struct sass_grid *g,
                                    .sectors = weight * total.sectors,
                                    .l2_sectors = weight * total.l2_sectors,
                                    .ctas_per_sm = p.resident,
+                                   .done = total.done,
+                                   .simulated = total.done * n_places / (double)p.busy,
                                    .host_seconds = seconds() - began};
     out->occupancy_pct = 100 * out->warps / c->sm_warps;
     for (int k = 0; k < TIMING_REASONS; k++) out->stall[k] = total.reason[k] / total.issued;

@@ -16,6 +16,9 @@ struct timing_prediction {
     double wavefronts, sectors, l2_sectors;
     int ctas_per_sm;
     double host_seconds;
+    double done;      /* the share of its clusters that the simulated SMs got through: 1, or less
+                         where the launch was too long, or was stopped; the rest was extrapolated */
+    double simulated; /* the share of the launch that was simulated */
     /* Warp cycles of the launch by instruction (pc / 16) and reason; timing_prediction_close() */
     double (*by_inst)[TIMING_REASONS];
 };
@@ -23,12 +26,23 @@ void timing_prediction_close(struct timing_prediction *p);
 
 /* What a warp of the first CTA simulated did in cycles [from, to): a timeline. */
 typedef void timing_span(void *user, int warp, uint32_t pc, int reason, uint64_t from, uint64_t to);
+/* A warp of that CTA has waited `cycles` at pc for an event; `by`: the warp that sent it, -1: TMA, -2: a
+ * warp of another CTA. */
+typedef void timing_woke(void *user, int warp, int by, uint32_t pc, uint64_t cycles);
+/* A pipe of that CTA's SM works: unit TIMING_UNIT_TENSOR (HMMA) or _XU of a sub-core, _GMMA of all. */
+typedef void timing_busy(void *user, int smsp, int unit, uint64_t from, uint64_t to);
 struct timing_options {
-    double mhz;        /* SM clock, for what memory does in ns */
-    double budget_s;   /* host seconds to spend, about; 0: 16 */
+    double mhz;    /* SM clock, for what memory does in ns */
+    bool is_full;  /* simulate every CTA of the launch, however long that takes */
+    int places;    /* 0: as many as the budget allows; else at most so many, and a fifth of it */
+    unsigned fast; /* enum timing_fast */
     timing_span *span; /* may be NULL */
+    timing_woke *woke; /* may be NULL */
+    timing_busy *busy; /* may be NULL */
     void *user;
-    void (*progress)(void *user, double share); /* now and then; may be NULL */
+    void (*progress)(void *progress_user, double share); /* now and then; may be NULL */
+    void *progress_user;
+    bool (*stop)(void *user); /* asked now and then, by several threads: end with what is known */
 };
 
 extern const struct timing_front timing_sass; /* sass.h itself */

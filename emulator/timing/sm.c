@@ -1,5 +1,6 @@
 #include "sm.h"
 
+#include "common/base/heap.h"
 #include "common/base/reason.h"
 
 #include <stdlib.h>
@@ -19,17 +20,18 @@ const char *machine_open(struct machine *m, const struct timing_chip *c,
                          const struct timing_front *front, const struct sass_kernel *k, int n_sms) {
     size_t n = (size_t)k->n_inst;
     *m = (struct machine){.chip = c, .front = front, .kernel = k, .n_sms = n_sms, .n_busy = n_sms};
-    m->sm = calloc((size_t)n_sms, sizeof *m->sm);
-    m->ops = calloc(n, sizeof *m->ops);
-    m->counts.by_inst = calloc(n, sizeof *m->counts.by_inst);
-    if (!m->sm || !m->ops || !m->counts.by_inst) return reason("no memory for %d SMs", n_sms);
+    m->sm = heap_zeroed((size_t)n_sms, sizeof *m->sm);
+    m->ops = heap_zeroed(n, sizeof *m->ops);
+    m->counts.by_inst = heap_zeroed(n, sizeof *m->counts.by_inst);
     timing_ops(k, c, m->ops);
-    for (int i = 0; i < n_sms; i++)
+    for (int i = 0; i < n_sms; i++) {
+        memset(m->sm[i].l1.tag, 0xff, sizeof m->sm[i].l1.tag);
         for (int p = 0; p < SM_SMSPS; p++) {
             m->sm[i].smsp[p].last = -1;
-            memset(m->sm[i].smsp[p].l0_tag, 0xff, sizeof m->sm[i].smsp[p].l0_tag);
+            memset(m->sm[i].smsp[p].l0.tag, 0xff, sizeof m->sm[i].smsp[p].l0.tag);
         }
-    m->l2_rate = c->l2_sm_bytes_per_clk;
+    }
+    m->l2_rate = m->tma_rate = c->l2_sm_bytes_per_clk;
     m->dram_rate = c->l2_sm_bytes_per_clk;
     return NULL;
 }
@@ -51,7 +53,7 @@ void machine_event(struct machine *m, uint64_t at, int kind, int barrier, void *
                             .barrier = (uint8_t)barrier,
                             .who = who,
                             .data = data};
-    if (!wheel_add(&m->wheel, &e)) m->why = "no memory for the clock's events";
+    wheel_add(&m->wheel, &e);
 }
 
 /* ---- CTAs -------------------------------------------------------------------------------------- */
@@ -98,7 +100,7 @@ void machine_place(struct machine *m, int sm, struct sass_cta *cta, int n_warps,
         }
         *w = (struct sm_warp){.warp = m->front->warp(cta, i),
                               .cta = place,
-                              .ready = at,
+                              .ready = at + (uint64_t)m->chip->cta_start,
                               .check = at,
                               .since = at,
                               .age = at * SM_WARPS + (uint64_t)i,
@@ -115,7 +117,7 @@ void machine_place(struct machine *m, int sm, struct sass_cta *cta, int n_warps,
     machine_event(m, at, MACHINE_BEGIN, 0, place, NULL);
 }
 
-static void wake_all(struct machine *m, const struct sass_event *e);
+static void wake_all(struct machine *m, const struct sass_event *e, const struct sm_warp *by);
 
 static void warp_exits(struct machine *m, struct sm *s, struct sm_warp *w) {
     struct sm_cta *cta = w->cta;
@@ -123,7 +125,7 @@ static void warp_exits(struct machine *m, struct sm *s, struct sm_warp *w) {
     if (s->smsp[w->smsp].last == w->slot) s->smsp[w->smsp].last = -1;
     s->warp_cycles += m->now + 1 - cta->began;
     s->n_warps--;
-    wake_all(m, NULL); /* who has gone is no longer waited for */
+    wake_all(m, NULL, w); /* who has gone is no longer waited for */
     if (--cta->left) return;
     if (!s->n_warps) s->active += m->now + 1 - s->active_since;
     s->ctas &= ~(1u << (cta - s->cta));
@@ -187,9 +189,44 @@ static bool sync_clear(struct machine *m, struct sm_warp *w) {
     return true;
 }
 
+static int most_reads(const struct timing_op *o) {
+    return o->reads[0] > o->reads[1] ? o->reads[0] : o->reads[1];
+}
+
+/* An HMMA reads its registers for as long as it holds its pipe. What follows it and reads a bank
+ * twice waits for that, as does all but the first that reads less; and an HMMA behind such waits
+ * for their reads. */
+static uint64_t beside_hmma(const struct machine *m, const struct smsp *p,
+                            const struct timing_op *o) {
+    const struct timing_chip *c = m->chip;
+    if (!p->hmma_at) return 0;
+    if (o->unit == TIMING_UNIT_TENSOR) {
+        if (p->reads_since > 1)
+            return p->read_at + (uint64_t)c->hmma_after_reads + (uint64_t)p->reads_since;
+        return p->n_since > 1 ? p->hmma_at + (uint64_t)c->hmma_after_many : 0;
+    }
+    if ((o->unit != TIMING_UNIT_FMA && o->unit != TIMING_UNIT_ALU) || !most_reads(o)) return 0;
+    return most_reads(o) > 1 || p->n_since ? p->hmma_at + (uint64_t)c->hmma_reads : 0;
+}
+
+static void note_hmma(struct machine *m, struct smsp *p, const struct timing_op *o) {
+    if (o->unit == TIMING_UNIT_TENSOR) {
+        p->hmma_at = m->now;
+        p->reads_since = p->n_since = 0;
+    } else if (o->unit == TIMING_UNIT_MIO && p->hmma_at + o->interval > m->now) {
+        p->free[TIMING_UNIT_TENSOR] += o->interval - 1u;
+    } else if ((o->unit == TIMING_UNIT_FMA || o->unit == TIMING_UNIT_ALU) && most_reads(o)) {
+        p->n_since++;
+        p->read_at = m->now;
+        if (most_reads(o) > p->reads_since) p->reads_since = most_reads(o);
+    }
+}
+
 static bool unit_takes(struct machine *m, struct smsp *p, struct sm_warp *w) {
     const struct timing_op *o = w->op;
     if (o->unit == TIMING_UNIT_NONE) return true;
+    uint64_t hmma = beside_hmma(m, p, o);
+    if (hmma > m->now) return stalls(m, w, TIMING_DISPATCH, hmma);
     if (o->unit < TIMING_UNITS) {
         if (p->free[o->unit] <= m->now) return true;
         return stalls(m, w, TIMING_MATH_PIPE, p->free[o->unit]);
@@ -211,9 +248,19 @@ static bool unit_takes(struct machine *m, struct smsp *p, struct sm_warp *w) {
     return room <= m->now || stalls(m, w, TIMING_LG_THROTTLE, room);
 }
 
+/* When the constants that an instruction reads are there: a launch brings new ones. */
+static uint64_t constant_at(struct machine *m, const struct sm_warp *w) {
+    if (!w->op->constant) return 0;
+    uint64_t *at = &w->cta->sm->constant_at[w->op->constant - 1];
+    if (!*at) *at = m->now + (uint64_t)m->chip->constant_first;
+    return *at;
+}
+
 static bool eligible(struct machine *m, struct smsp *p, struct sm_warp *w) {
     if (w->ready > m->now) return stalls(m, w, TIMING_WAIT, w->ready);
     if (w->fetched > m->now) return stalls(m, w, w->fetch_reason, w->fetched);
+    uint64_t constant = constant_at(m, w);
+    if (constant > m->now) return stalls(m, w, TIMING_NO_INSTRUCTION, constant);
     return scoreboards_clear(m, w) && sync_clear(m, w) && unit_takes(m, p, w);
 }
 
@@ -226,18 +273,14 @@ static void counter_up(struct machine *m, struct sm_warp *w, int b, bool is_long
     machine_event(m, down, MACHINE_COUNTER, b, w, (void *)(uintptr_t)w->age);
 }
 
-static void post(struct machine *m, const struct sass_event *e, uint64_t at) {
-    struct sass_event *copy = malloc(sizeof *copy);
-    if (!copy) {
-        m->why = "no memory for the clock's events";
-        return;
-    }
+static void post(struct machine *m, struct sm_warp *by, const struct sass_event *e, uint64_t at) {
+    struct sass_event *copy = heap_take(sizeof *copy);
     *copy = *e;
-    machine_event(m, at, MACHINE_DELIVER, 0, NULL, copy);
+    machine_event(m, at, MACHINE_DELIVER, 0, e->is_tma ? NULL : by, copy);
 }
 
-static void post_all(struct machine *m, struct sm *s, const struct sass_effect *e,
-                     uint64_t tma_done) {
+static void post_all(struct machine *m, struct sm *s, struct sm_warp *w,
+                     const struct sass_effect *e, uint64_t tma_done) {
     const struct timing_chip *c = m->chip;
     for (int i = 0; i < e->n_events; i++) {
         uint64_t at = m->now;
@@ -246,6 +289,7 @@ static void post_all(struct machine *m, struct sm *s, const struct sass_effect *
             at = later(at, s->bar_free);
             s->bar_free = at + (uint64_t)c->bar_interval;
             at += (uint64_t)c->bar_arrive;
+            if (!e->event[i].waits) at += (uint64_t)c->bar_arv;
             break;
         case SASS_EVENT_CLUSTER:
             at += (uint64_t)c->bar_arrive;
@@ -256,7 +300,7 @@ static void post_all(struct machine *m, struct sm *s, const struct sass_effect *
         default:
             at = e->event[i].is_tma ? tma_done : m->now + (uint64_t)c->dsmem_latency;
         }
-        post(m, &e->event[i], at);
+        post(m, w, &e->event[i], at);
     }
 }
 
@@ -268,12 +312,19 @@ static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, st
     struct sm_access a = {t + o->latency, t + o->war};
     if (o->unit < TIMING_UNITS) {
         p->free[o->unit] = t + o->interval;
-        if (o->unit == TIMING_UNIT_TENSOR) p->tensor_cycles += o->interval;
+        if (o->unit != TIMING_UNIT_TENSOR) return a;
+        p->tensor_cycles += o->interval;
+        if (m->busy) m->busy(m->user, s, (int)(p - s->smsp), o->unit, t, t + o->interval);
         return a;
     }
     if (!e->active && (o->unit == TIMING_UNIT_MIO || o->unit == TIMING_UNIT_XU))
         return a; /* its guard switched it off */
-    if (o->unit == TIMING_UNIT_XU) return (struct sm_access){sm_xu(m, p, o), t + o->war};
+    if (o->unit == TIMING_UNIT_XU) {
+        a.done = sm_xu(m, p, o);
+        if (m->busy)
+            m->busy(m->user, s, (int)(p - s->smsp), o->unit, p->xu_free - o->interval, p->xu_free);
+        return a;
+    }
     switch (o->kind) {
     case TIMING_HGMMA:
         sm_gmma_issue(m, s, w, e);
@@ -300,22 +351,58 @@ static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, st
     }
 }
 
-/* Registers come through two ports, one a cycle each, within a window: what does not fit delays
- * the sub-core. */
-/* Whatever its ports, an instruction beside a running HGMMA takes longer: accumulators pass the
- * same register file. */
-static uint64_t hgmma_delay(struct machine *m, const struct sm *s, struct smsp *p,
+static bool is_full_rate(const struct timing_op *o) {
+    return o->unit == TIMING_UNIT_FMA && o->interval <= 1;
+}
+
+/* From 0, an HGMMA of 64 columns or fewer running, to 1: 128 or more. */
+static double wide_hgmma(const struct sm *s) {
+    double share = (s->gmma_n - 64) / 64;
+    return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
+/* A running HGMMA reads its accumulators through half of each bank's port. What others read beyond
+ * the other half, and beyond what is buffered, makes those behind it later; each sub-core does a
+ * quarter of it. */
+static void hold_up_hgmma(struct machine *m, struct sm *s, struct smsp *p,
+                          const struct timing_op *o) {
+    const double half = 0.5, buffered = 8;
+    double left = p->beside - half * (double)(m->now - p->beside_at);
+    p->beside = (left > 0 ? left : 0) + most_reads(o);
+    p->beside_at = m->now;
+    if (p->beside <= buffered) return;
+    s->gmma_debt += (p->beside - buffered) * m->chip->hgmma_ports / SM_SMSPS;
+    p->beside = buffered;
+    s->gmma_free += (uint64_t)s->gmma_debt;
+    s->gmma_debt -= (double)(uint64_t)s->gmma_debt;
+}
+
+/* Beside a running HGMMA, whose accumulators pass the same register file, an instruction takes
+ * longer: its warp, and its pipe but for FMA at the full rate; not the sub-core's others. */
+static uint64_t hgmma_delay(struct machine *m, struct sm *s, struct smsp *p,
                             const struct timing_op *o) {
-    bool runs = s->gmma_began <= m->now && s->gmma_free > m->now;
-    if (!runs ||
-        (o->unit != TIMING_UNIT_FMA && o->unit != TIMING_UNIT_ALU && o->unit != TIMING_UNIT_XU))
-        return 0;
-    p->debt += m->chip->hgmma_dispatch;
+    const struct timing_chip *c = m->chip;
+    double cost = 0, wide = wide_hgmma(s);
+    if (s->gmma_began > m->now || s->gmma_free <= m->now) return 0;
+    bool half_rate = (o->unit == TIMING_UNIT_FMA && !is_full_rate(o)) || o->unit == TIMING_UNIT_ALU;
+    if (is_full_rate(o)) cost = wide * c->hgmma_fma + (1 - wide) * c->hgmma_fma_n64;
+    if (half_rate) cost = (p->was_half_rate || o->is_pack ? 1 : wide) * c->hgmma_alu;
+    if (o->unit == TIMING_UNIT_XU) cost = c->hgmma_xu;
+    if (half_rate || is_full_rate(o)) {
+        hold_up_hgmma(m, s, p, o);
+        p->was_half_rate = half_rate;
+    }
+    if (!cost) return 0;
+    if (o->is_pack) /* and keeps MUFU from its pipe */
+        p->xu_free = later(p->xu_free, m->now) + o->interval + (uint64_t)cost;
+    p->debt += cost;
     uint64_t whole = (uint64_t)p->debt;
     p->debt -= (double)whole;
     return whole;
 }
 
+/* Registers come through two ports, one a cycle each, within a window: what does not fit delays
+ * the sub-core. */
 static uint64_t port_delay(struct machine *m, struct smsp *p, const struct timing_op *o) {
     uint64_t window = (uint64_t)m->chip->port_window, delay = 0;
     if (!window) return 0;
@@ -330,8 +417,9 @@ static uint64_t port_delay(struct machine *m, struct smsp *p, const struct timin
     return delay;
 }
 
-static uint64_t stall_of(const struct sass_inst *i) {
+static uint64_t stall_of(const struct machine *m, const struct sass_inst *i) {
     enum { LONG_STALL = 45 }; /* stall 0 and the yield hint: timing.md section 2 */
+    if (m->fast & TIMING_FAST_FIXED) return 1;
     if (!i->stall) return i->yields ? LONG_STALL : 1;
     return i->stall == 1 && i->yields ? 2 : i->stall;
 }
@@ -339,7 +427,7 @@ static uint64_t stall_of(const struct sass_inst *i) {
 static void after_issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                         const struct sass_inst *i, const struct sass_effect *e) {
     bool bsync = w->op->is_bsync;
-    w->ready = m->now + stall_of(i);
+    w->ready = m->now + stall_of(m, i);
     w->fetched = 0;
     next_inst(m, w);
     if (!w->inst) {
@@ -363,7 +451,7 @@ static void after_issue(struct machine *m, struct sm *s, struct smsp *p, struct 
 
 /* True: an instruction was issued. False: it must wait for an event after all. */
 static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w) {
-    static struct sass_effect e; /* large, and only ever one */
+    static _Thread_local struct sass_effect e; /* large, and only ever one */
     const struct sass_inst *i = w->inst;
     enum sass_status status = m->front->step(w->warp, &e);
     if (status == SASS_WAIT) {
@@ -375,6 +463,7 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
         m->why = m->front->fault(w->warp);
         return false;
     }
+    if (e.active) note_hmma(m, p, w->op);
     machine_reason(m, w, TIMING_SELECTED, m->now);
     m->counts.reason[TIMING_SELECTED]++;
     m->counts.by_inst[i->pc / 16][TIMING_SELECTED]++;
@@ -383,38 +472,45 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
     w->reason = TIMING_WAIT;
     m->counts.issued++;
     p->issued++;
-    p->last = stall_of(i) > 1 ? -1 : w->slot;
+    p->last = stall_of(m, i) > 1 ? -1 : w->slot;
     w->issued = m->now;
     struct sm_access a = book(m, s, p, w, &e);
     uint64_t beside = e.active ? hgmma_delay(m, s, p, w->op) : 0;
-    if (w->op->unit < TIMING_UNITS) p->free[w->op->unit] += beside; /* it enters its pipe later */
+    if (w->op->unit < TIMING_UNITS && !is_full_rate(w->op))
+        p->free[w->op->unit] += beside; /* it enters its pipe later */
     if (w->op->unit == TIMING_UNIT_XU) p->xu_free += beside;
-    uint64_t delay = beside + (e.active ? port_delay(m, p, w->op) : 0);
-    p->hold = m->now + 1 + delay;
+    uint64_t ports = e.active ? port_delay(m, p, w->op) : 0, delay = beside + ports;
+    p->hold = m->now + 1 + ports;
     if (w->woken) {
-        bool parked = m->now - w->tried > (uint64_t)m->chip->mbarrier_park;
-        a.done = m->now + (uint64_t)(parked ? m->chip->mbarrier_unpark : m->chip->mbarrier_wake);
+        bool whole = e.active == e.group && (e.active & (e.active - 1));
+        a.done = m->now + (uint64_t)(whole ? m->chip->mbarrier_wake : m->chip->mbarrier_wake_lane);
     }
     w->woken = false;
     if (w->op->kind == TIMING_LDGDEPBAR) a.done = w->copied;
     bool is_long = w->op->is_long || w->op->kind == TIMING_LDGDEPBAR;
     counter_up(m, w, i->write_barrier, is_long, later(a.done, m->now + 1) + delay);
     counter_up(m, w, i->read_barrier, is_long, later(a.read, m->now + 1) + delay);
-    if (e.deferred) post_all(m, s, &e, a.done);
+    if (e.deferred) post_all(m, s, w, &e, a.done);
     after_issue(m, s, p, w, i, &e);
+    if (beside && w->inst) w->ready = later(w->ready, m->now + 1 + delay);
     return true;
 }
 
-/* The warp that issued last goes on while it can; when it could not, the one that has waited longest
- * since it issued, and of equals the youngest. */
+/* The warp that issued last goes on while it can; when it could not, one of the CTA that is there
+ * longest, of these the one that has waited longest since it issued, and of equals the youngest. */
+static bool is_before(const struct sm_warp *w, const struct sm_warp *than) {
+    if (w->cta != than->cta)
+        return w->cta->began != than->cta->began ? w->cta->began < than->cta->began
+                                                 : w->cta < than->cta;
+    return w->issued != than->issued ? w->issued < than->issued : w->age > than->age;
+}
+
 static int choose(const struct smsp *p, uint32_t ready) {
     int best = -1;
     if (p->last >= 0 && (ready >> p->last & 1)) return p->last;
     for (uint32_t r = ready; r; r &= r - 1) {
         int i = __builtin_ctz(r);
-        const struct sm_warp *w = &p->warp[i], *than = best < 0 ? NULL : &p->warp[best];
-        if (!than || w->issued < than->issued || (w->issued == than->issued && w->age > than->age))
-            best = i;
+        if (best < 0 || is_before(&p->warp[i], &p->warp[best])) best = i;
     }
     return best;
 }
@@ -442,11 +538,15 @@ static uint64_t smsp_step(struct machine *m, struct sm *s, struct smsp *p) {
         if (w->check < next) next = w->check;
     }
     if (!ready) return next;
-    bool held = p->hold > m->now;
-    while (ready && !held) {
+    bool all = m->fast & TIMING_FAST_ISSUE, held = p->hold > m->now && !all;
+    for (int n = 0; ready && !held; n++) {
         int chosen = choose(p, ready);
         ready &= ~(1u << chosen);
-        if (issue(m, s, p, &p->warp[chosen])) break;
+        if (all && n && !eligible(m, p, &p->warp[chosen])) continue; /* what others took */
+        if (issue(m, s, p, &p->warp[chosen])) {
+            if (all) continue;
+            break;
+        }
         if (m->why) return m->now;
         p->warp[chosen].check = m->now;
         eligible(m, p, &p->warp[chosen]);
@@ -473,13 +573,14 @@ static void sm_step(struct machine *m, struct sm *s) {
 /* ---- The machine -------------------------------------------------------------------------------- */
 
 /* Warps of the CTA that wait for an event look again. */
-static void wake(struct machine *m, struct sm_cta *cta, uint64_t delay) {
+static void wake(struct machine *m, struct sm_cta *cta, uint64_t delay, const struct sm_warp *by) {
     struct sm *s = cta->sm;
     for (int p = 0; p < SM_SMSPS; p++)
         for (uint32_t l = s->smsp[p].live; l; l &= l - 1) {
             struct sm_warp *w = &s->smsp[p].warp[__builtin_ctz(l)];
             if (w->cta != cta || !w->waits || m->front->waits(w->warp)) continue;
             w->waits = false;
+            if (m->woke) m->woke(m->user, w, by);
             if (w->op->kind == TIMING_TRYWAIT) {
                 w->woken = true;
                 look_again(m, w, m->now);
@@ -491,26 +592,26 @@ static void wake(struct machine *m, struct sm_cta *cta, uint64_t delay) {
 }
 
 /* After an event, or after anything (NULL): warps that it may have freed. */
-static void wake_all(struct machine *m, const struct sass_event *e) {
+static void wake_all(struct machine *m, const struct sass_event *e, const struct sm_warp *by) {
     bool cluster = !e || e->kind == SASS_EVENT_CLUSTER;
     uint64_t bar = (uint64_t)m->chip->bar_release, all = (uint64_t)m->chip->cluster_release;
     for (int i = 0; i < m->n_sms; i++)
         for (uint32_t c = m->sm[i].ctas; c; c &= c - 1) {
             struct sm_cta *cta = &m->sm[i].cta[__builtin_ctz(c)];
-            if (cluster || cta->cta == e->cta) wake(m, cta, cluster ? all : bar);
+            if (cluster || cta->cta == e->cta) wake(m, cta, cluster ? all : bar, by);
         }
 }
 
-static void deliver(struct machine *m, struct sass_event *e) {
+static void deliver(struct machine *m, struct sass_event *e, const struct sm_warp *by) {
     m->front->deliver(e);
-    wake_all(m, e);
+    wake_all(m, e, by);
     free(e);
 }
 
 static void run_events(struct machine *m) {
     struct wheel_event e;
     while (wheel_take(&m->wheel, m->now, &e)) {
-        if (e.kind == MACHINE_DELIVER) deliver(m, e.data);
+        if (e.kind == MACHINE_DELIVER) deliver(m, e.data, e.who);
         if (e.kind != MACHINE_COUNTER) continue;
         struct sm_warp *w = e.who;
         if (w->age != (uintptr_t)e.data) continue; /* the warp is gone, its place taken */

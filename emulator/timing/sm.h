@@ -23,7 +23,13 @@ struct sm_slots {
     uint64_t taken[SM_SLOTS_AHEAD];
 };
 
-enum { SM_COUNTERS = 6, SM_RING = 32, SM_LINE_BYTES = 128, SM_L0_LINES = 256, SM_L1_LINES = 4096 };
+enum { SM_COUNTERS = 6, SM_RING = 32, SM_LINE_BYTES = 128, SM_CODE_LINES = 512 };
+/* Lines of an instruction cache. */
+struct sm_lines {
+    int32_t tag[SM_CODE_LINES]; /* line numbers; -1: none */
+    uint64_t at[SM_CODE_LINES]; /* when the line is there */
+    uint64_t used[SM_CODE_LINES];
+};
 
 /* What a warp does in a cycle, by ncu's names of stall reasons. */
 enum timing_reason {
@@ -98,8 +104,10 @@ struct smsp {
     int last;      /* slot that issued last; -1: it has lost its turn */
     uint64_t hold; /* dispatch is blocked before: register ports */
     uint64_t free[TIMING_UNITS];
-    uint64_t port[2];  /* register banks */
-    uint64_t mio_free; /* the queue's next can leave */
+    uint64_t port[2];          /* register banks */
+    uint64_t hmma_at, read_at; /* the last HMMA; the last FMA or ALU instruction behind it */
+    int n_since, reads_since;  /* how many those are; the most that one reads of a bank */
+    uint64_t mio_free;         /* the queue's next can leave */
     uint64_t xu_free;
     uint64_t xu[SM_RING];  /* when the last ones left the pipe */
     uint64_t lsu[SM_RING]; /* when the data of the last ones had passed */
@@ -107,11 +115,12 @@ struct smsp {
     uint64_t mio[SM_RING]; /* dispatch times of the last entries */
     uint64_t lg[SM_RING];  /* when the last global accesses left their queue */
     uint32_t n_mio, n_lg;
-    double debt; /* part of a cycle that HGMMA has cost */
+    double debt;        /* part of a cycle that HGMMA has cost */
+    double beside;      /* reads of a bank beside an HGMMA, */
+    uint64_t beside_at; /* at the last of them */
+    bool was_half_rate; /* which was one of ALU, IMAD, HADD2 */
     uint64_t tensor_cycles, issued;
-    int32_t l0_tag[SM_L0_LINES]; /* line numbers */
-    uint64_t l0_at[SM_L0_LINES]; /* when the line is there */
-    uint64_t l0_used[SM_L0_LINES];
+    struct sm_lines l0;
 };
 
 struct sm_line { /* of L1 data */
@@ -127,12 +136,18 @@ struct sm {
     uint32_t ctas; /* bits */
     int n_warps;
     struct sm_slots mio, data; /* leaving the queues; the data path */
-    uint64_t gmma_began;       /* the HGMMA booked last, or those before it without a gap */
-    uint64_t bar_free;         /* barrier arrivals */
+    double gmma_n,
+        gmma_debt;       /* columns of the HGMMA booked last; part of a cycle that it is late */
+    uint64_t gmma_began; /* the HGMMA booked last, or those before it without a gap */
+    uint64_t bar_free;   /* barrier arrivals */
     uint64_t l2_free, dram_free, tma_free, gmma_free, dsm_free;
-    uint64_t l1_at[SM_L1_LINES]; /* instruction lines: when they are there; 0: never asked for */
+    uint64_t constant_at[64]; /* when a line of constants is there; 0: never asked for */
+    const void *map[8];       /* tensor maps that TMA knows */
+    struct sm_lines l1;       /* of instructions */
+    double l15_free;          /* what L1 lacks: the next line can be asked for */
     struct sm_line line[SM_L1_SETS][SM_L1_WAYS];
-    int n_ways; /* what shared memory leaves */
+    int n_ways;       /* what shared memory leaves */
+    uint64_t n_lines; /* that L2 was asked for */
     uint64_t active_since, active, warp_cycles, gmma_cycles;
 };
 
@@ -150,8 +165,8 @@ struct machine {
     struct timing_op *ops;
     struct wheel wheel;
     struct sm *sm;
-    int n_sms, n_busy;         /* simulated; busy on the chip, which share L2 and DRAM */
-    double l2_rate, dram_rate; /* bytes a cycle of one SM */
+    int n_sms, n_busy;                   /* simulated; busy on the chip, which share L2 and DRAM */
+    double l2_rate, tma_rate, dram_rate; /* bytes a cycle of one SM; tma_rate: L2 to TMA */
     uint64_t now, issues;
     struct timing_counts counts;
     const char *why; /* of a fault */
@@ -161,8 +176,21 @@ struct machine {
     bool (*is_dram)(void *user, uint64_t sector); /* NULL: all in L2 */
     bool (*stop)(void *user);                     /* asked now and then: enough? NULL: never */
     bool stopped;
+    unsigned fast; /* enum timing_fast: limits that are taken away, to see what they cost */
+    /* The wait of a warp has ended; `by` is the warp that did it, NULL: TMA. Who has gone is not by. */
+    void (*woke)(void *user, const struct sm_warp *w, const struct sm_warp *by);
+    /* A pipe works in cycles [from, to): TIMING_UNIT_TENSOR or _XU of a sub-core, or all of _GMMA. */
+    void (*busy)(void *user, const struct sm *s, int smsp, int unit, uint64_t from, uint64_t to);
     /* What a warp did in cycles [from, to), in order for each warp; NULL: nobody wants to know. */
     void (*span)(void *user, const struct sm_warp *w, int reason, uint64_t from, uint64_t to);
+};
+
+/* Limits that no parameter of a chip stands for. */
+enum timing_fast {
+    TIMING_FAST_TENSOR = 1, /* products of WGMMA take no time */
+    TIMING_FAST_ISSUE = 2,  /* a sub-core issues one instruction of each warp a cycle */
+    TIMING_FAST_SHARED = 4, /* shared memory serves all wavefronts at once */
+    TIMING_FAST_FIXED = 8   /* no stall counts: every result is there in the next cycle */
 };
 
 enum machine_event {

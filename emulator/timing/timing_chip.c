@@ -1,8 +1,10 @@
 #include "timing_chip.h"
 
+#include "common/base/program.h"
 #include "common/base/reason.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,6 +69,24 @@ const char *timing_chip_read(const char *path, struct timing_chip *out) {
     for (int i = 0; i < N_PARAMS && !why; i++)
         if (!seen[i]) why = reason_as(STATUS_FILE, "%s: '%s' is missing", path, params[i].name);
     return why;
+}
+
+const char *timing_chip_find(const char *name, struct timing_chip *out) {
+    char file[64], path[PATH_MAX];
+    snprintf(file, sizeof file, "chips/%.32s.txt", name);
+    if (program_find(file, path, sizeof path)) return timing_chip_read(path, out);
+    return reason_as(
+        STATUS_UNSUPPORTED,
+        "no measured chip file %s: make calibrate measures a GPU, --chip h200 is known", file);
+}
+
+void timing_chip_validated(const char *name, char *out, size_t out_bytes) {
+    char file[64], path[PATH_MAX], line[96] = "";
+    snprintf(file, sizeof file, "chips/validation/%.32s.txt", name);
+    FILE *f = program_find(file, path, sizeof path) ? fopen(path, "r") : NULL;
+    if (f && fgets(line, sizeof line, f)) line[strcspn(line, "\n")] = 0;
+    if (f) fclose(f);
+    snprintf(out, out_bytes, "%s: %s", name, *line ? line : "not validated");
 }
 
 const char *timing_chip_set(struct timing_chip *c, const char *assignment) {

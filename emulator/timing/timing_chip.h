@@ -6,6 +6,8 @@
  * predict nonsense in silence. */
 #pragma once
 
+#include <stddef.h>
+
 struct timing_chip {
 #define PARAM(name) double name;
 #include "timing_chip.def"
@@ -14,6 +16,12 @@ struct timing_chip {
 
 /* NULL, or what is wrong with the file: line, name. */
 const char *timing_chip_read(const char *path, struct timing_chip *out);
+/* The same of chips/NAME.txt; the reason if nobody measured that chip. */
+const char *timing_chip_find(const char *name, struct timing_chip *out);
+
+/* "h200: 99 cases, mean 9.7 %, worst 35.8 %", from chips/validation/NAME.txt, which `make validate`
+ * writes; "NAME: not validated" without such a file. */
+void timing_chip_validated(const char *name, char *out, size_t out_bytes);
 
 /* `assignment` is name=value: for questions of the kind "what if". */
 const char *timing_chip_set(struct timing_chip *c, const char *assignment);

@@ -1,12 +1,13 @@
 #include "wheel.h"
 
+#include "common/base/heap.h"
+
 #include <stdlib.h>
 
 static uint32_t take_slot(struct wheel *w) {
     if (!w->free) {
         uint32_t n = w->n_pool ? 2 * w->n_pool : 1024;
-        struct wheel_event *p = realloc(w->pool, n * sizeof *p);
-        if (!p) return 0;
+        struct wheel_event *p = heap_grown(w->pool, n * sizeof *p);
         w->pool = p;
         for (uint32_t i = w->n_pool; i < n; i++) p[i].next = i + 1 < n ? i + 2 : 0;
         w->free = w->n_pool + 1;
@@ -17,9 +18,8 @@ static uint32_t take_slot(struct wheel *w) {
     return e;
 }
 
-bool wheel_add(struct wheel *w, const struct wheel_event *e) {
+void wheel_add(struct wheel *w, const struct wheel_event *e) {
     uint32_t i = take_slot(w), s = (uint32_t)(e->at % WHEEL_SLOTS);
-    if (!i) return false;
     w->pool[i - 1] = *e;
     w->pool[i - 1].next = 0;
     if (w->head[s])
@@ -29,7 +29,6 @@ bool wheel_add(struct wheel *w, const struct wheel_event *e) {
     w->tail[s] = i;
     w->used[s / 64] |= 1ull << s % 64;
     w->n++;
-    return true;
 }
 
 bool wheel_take(struct wheel *w, uint64_t t, struct wheel_event *out) {

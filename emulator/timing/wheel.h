@@ -23,7 +23,7 @@ struct wheel {
     uint64_t n;            /* events waiting */
 };
 
-bool wheel_add(struct wheel *w, const struct wheel_event *e); /* false: no memory */
+void wheel_add(struct wheel *w, const struct wheel_event *e);
 /* Takes the next event of cycle t; false: there is none. Cycles must be asked for in order, none
  * with events left out. */
 bool wheel_take(struct wheel *w, uint64_t t, struct wheel_event *out);

@@ -6,18 +6,18 @@ if (term eq 'svg') { set terminal svg noenhanced size 1000,900 font 'DejaVu Sans
 if (term eq 'dumb') { set terminal dumb noenhanced size 110,44 mono }
 if (term ne 'dumb') { set output out.'.'.term }
 stats data index access using 4 nooutput
-set title caption.sprintf(': %d wavefront%s', STATS_max + 1, STATS_max > 0 ? 's' : '')
+set title caption
 set xlabel 'bank (4 bytes each)'
 set ylabel 'lane'
 set cblabel 'wavefront that serves it' offset 1
 set xrange [-0.5:31.5]
 set yrange [31.5:-0.5]
-set cbrange [0:STATS_max > 0 ? STATS_max : 1]
+set cbrange [-0.5:STATS_max + 0.5]
 set xtics 0,4,31 out nomirror
 set ytics 0,4,31 out nomirror
 set cbtics STATS_max > 8 ? 4 : 1
 if (term ne 'dumb') { set grid xtics ytics back linetype 1 linewidth 1 linecolor rgb '#e4e4e4' }
-set palette defined (0 '#56b4e9', 0.5 '#e69f00', 1 '#d55e00')
+set palette maxcolors STATS_max + 1 defined (0 '#56b4e9', 0.5 '#e69f00', 1 '#d55e00') # a colour each
 set style fill solid 1 border rgb '#ffffff'
 if (term eq 'dumb') {
     plot data index access using 2:1:(sprintf('%d', $4)) with labels notitle

@@ -2,6 +2,8 @@
  * stdout, and make the grid run on one host thread. */
 #include "trace.h"
 
+#include "emulator/core/pattern.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,37 +66,51 @@ static void print_results(void *user, struct emu_warp *w, const struct emu_inst 
 }
 
 /* ---- The bank map -------------------------------------------------------------------------------
- * For the first execution of each shared access on the line: which bank each lane's words lie
- * in, and in which wavefront they are served: a bank gives one word a wavefront. */
-static void print_banks(const struct emu_inst *i, uint32_t mask, const uint64_t addr[32],
-                        unsigned bytes) {
-    int lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8, words = bytes <= 4 ? 1 : (int)bytes / 4;
-    uint32_t wavefront = 0;
-    printf("\n\n# %s\n# lane bank word wavefront\n", i->opcode);
-    for (int first = 0; first < EMU_LANES; first += lanes) {
-        uint64_t seen[32][EMU_LANES * 2];
-        uint32_t n[32] = {0}, worst = 0;
-        for (int l = first; l < first + lanes; l++) {
-            for (int k = 0; k < words && mask >> l & 1; k++) {
-                uint64_t word = addr[l] / 4 + (uint64_t)k;
-                uint32_t bank = (uint32_t)(word % 32), s = 0;
-                while (s < n[bank] && seen[bank][s] != word) s++;
-                if (s == n[bank]) seen[bank][n[bank]++] = word;
-                if (n[bank] > worst) worst = n[bank];
-                printf("%d %u 0x%" PRIx64 " %u\n", l, bank, word * 4, wavefront + s);
-            }
-        }
-        wavefront += worst;
+ * For the first execution of each instruction of the line: which bank each lane's words lie in, and
+ * in which wavefront they are served: a bank gives one word a wavefront. */
+
+/* Does this execution belong to the map? */
+static bool is_mapped(struct emu_trace *t, const struct emu_warp *w, const struct emu_inst *i) {
+    if (w->block->linear || i->class == EMU_MBARRIER || !on_line(i, w, t->options->banks_line))
+        return false;
+    if (t->mapping) return t->mapping == w && t->mapped[t->n_mapped - 1] == i->pc;
+    for (int n = 0; n < t->n_mapped; n++)
+        if (t->mapped[n] == i->pc) return false;
+    if (t->n_mapped == (int)(sizeof t->mapped / sizeof *t->mapped)) return false;
+    t->mapped[t->n_mapped++] = i->pc;
+    t->mapping = w;
+    t->n_rows = t->wavefronts = t->ideal = 0;
+    return true;
+}
+
+static void map_access(struct emu_trace *t, uint32_t mask, const uint32_t addr[32], unsigned bytes,
+                       uint8_t (*served)[4], uint32_t ideal) {
+    const uint32_t words = bytes <= 4 ? 1 : bytes / 4, before = t->wavefronts;
+    t->ideal += ideal;
+    EMU_EACH_LANE(l, mask)
+    for (uint32_t k = 0; k < words && t->n_rows < EMU_MAP_ROWS; k++) {
+        uint32_t wavefront = before + served[l][k];
+        t->row[t->n_rows++] = (struct emu_map_row){l, addr[l] / 4 + k, wavefront};
+        if (wavefront >= t->wavefronts) t->wavefronts = wavefront + 1;
     }
 }
 
-/* Has this access not been printed yet? */
-static bool is_new(struct emu_trace *t, uint32_t pc) {
-    for (int n = 0; n < t->n_mapped; n++)
-        if (t->mapped[n] == pc) return false;
-    if (t->n_mapped == (int)(sizeof t->mapped / sizeof *t->mapped)) return false;
-    t->mapped[t->n_mapped++] = pc;
-    return true;
+/* Operands of wgmma and the boxes of TMA are whole lines of 128 bytes: nothing to draw. */
+static void print_map(struct emu_trace *t, const struct emu_warp *w, const struct emu_inst *i) {
+    const int ptx_line = w->block->kernel->origin[i->pc].ptx_line;
+    const bool whole = i->class == EMU_HGMMA || i->class == EMU_TMA;
+    if (whole && is_mapped(t, w, i))
+        printf("\n\n# %s (PTX line %d): whole lines of 128 bytes, one wavefront each: no "
+               "conflicts\n",
+               i->opcode, ptx_line);
+    if (t->mapping != w || t->mapped[t->n_mapped - 1] != i->pc) return;
+    t->mapping = NULL;
+    if (whole) return;
+    printf("\n\n# %s (PTX line %d): %u wavefronts, %u at best\n# lane bank word wavefront\n",
+           i->opcode, ptx_line, t->wavefronts, t->ideal);
+    for (uint32_t r = 0; r < t->n_rows; r++)
+        printf("%u %u 0x%x %u\n", t->row[r].lane, t->row[r].word % 32, t->row[r].word * 4,
+               t->row[r].wavefront);
 }
 
 static void print_watched(const struct emu_options *o, const struct emu_warp *w,
@@ -123,9 +139,15 @@ static void on_access(void *user, struct emu_warp *w, const struct emu_inst *i, 
     struct emu_trace *t = user;
     const struct emu_options *o = t->options;
     bool first_warp = !w->block->linear && !w->index;
-    if (o->banks_line && space == EMU_SHARED && first_warp && on_line(i, w, o->banks_line) &&
-        is_new(t, i->pc))
-        print_banks(i, mask, addr, bytes);
+    if (space == EMU_SHARED && is_mapped(t, w, i)) {
+        uint32_t shared[EMU_LANES], ideal;
+        uint8_t served[EMU_LANES][4];
+        unsigned all = i->joined_bytes ? i->joined_bytes : bytes;
+        for (int l = 0; l < EMU_LANES; l++) shared[l] = (uint32_t)addr[l];
+        emu_wavefronts(mask, shared, all, i->class == EMU_LD_SHARED, i->class == EMU_ATOMIC, &ideal,
+                       served);
+        map_access(t, mask, shared, all, served, ideal);
+    }
     if (o->trace_line && first_warp && on_line(i, w, o->trace_line) && t->n_traced < MAX_TRACED) {
         printf("%s addresses of line %d, %u bytes a lane\n",
                space == EMU_SHARED    ? "shared"
@@ -144,8 +166,25 @@ static void on_access(void *user, struct emu_warp *w, const struct emu_inst *i, 
     if (o->watch) print_watched(o, w, i, mask, space, addr, bytes, what);
 }
 
+static void on_copy(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                    const uint32_t shared[32], unsigned bytes, uint8_t (*served)[4],
+                    uint32_t ideal) {
+    struct emu_trace *t = user;
+    const struct emu_options *o = t->options;
+    uint64_t addr[EMU_LANES];
+    if (is_mapped(t, w, i)) map_access(t, mask, shared, bytes, served, ideal);
+    for (int l = 0; l < EMU_LANES; l++) addr[l] = shared[l];
+    if (o->watch) print_watched(o, w, i, mask, EMU_SHARED, addr, bytes, EMU_WRITE);
+}
+
+static void after(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    print_results(user, w, i, mask);
+    print_map(user, w, i);
+}
+
 bool emu_trace_open(struct emu_trace *t, const struct emu_options *o) {
-    *t = (struct emu_trace){.options = o, .events = {.after = print_results, .access = on_access}};
+    *t = (struct emu_trace){.options = o,
+                            .events = {.after = after, .access = on_access, .copied = on_copy}};
     t->events.user = t;
     return o->trace_line || o->watch || o->banks_line;
 }

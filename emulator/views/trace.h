@@ -3,11 +3,18 @@
 
 #include "emulator/core/state.h"
 
+enum { EMU_MAP_ROWS = 1024 };
 struct emu_trace {
     const struct emu_options *options;
     struct emu_events events;
     int n_traced;
-    int n_mapped; /* accesses whose banks were printed */
+    int n_mapped; /* instructions whose banks were printed, or are being gathered */
     uint32_t mapped[64];
+    /* the map of the instruction that `mapping` executes: of all its accesses */
+    const struct emu_warp *mapping; /* NULL: none is */
+    uint32_t n_rows, wavefronts, ideal;
+    struct emu_map_row {
+        uint32_t lane, word, wavefront;
+    } row[EMU_MAP_ROWS];
 };
 bool emu_trace_open(struct emu_trace *t, const struct emu_options *o);

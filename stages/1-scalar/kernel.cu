@@ -84,12 +84,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (int kv0 = 0; kv0 < kv_end; kv0 += BKV) {
 
         // ---- load K, V
+        // BEGIN SOLUTION lab-1: copy this tile of K and V, between two barriers
         __syncthreads(); // all warps have read the last k_smem and v_smem; they may be overwritten
         load_tile(k_smem, BKV, k + kv0 * args.k_stride.row, args.k_stride.row, args.seqlen_k - kv0,
                   args.head_dim);
         load_tile(v_smem, BKV, v + kv0 * args.v_stride.row, args.v_stride.row, args.seqlen_k - kv0,
                   args.head_dim);
         __syncthreads(); // q_smem, k_smem and v_smem are written; any warp may read them
+        // END SOLUTION
 
         // ---- S = Q K^T
         float s_frag[4][BKV / 8] = {};
@@ -103,6 +105,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         }
 
         // ---- mask: key kv0 + col must exist and must not lie right of row q0 + row's diagonal
+        // BEGIN SOLUTION lab-1: scale S by scale_log2; -INFINITY where the row may not see the key
         for (int i = 0; i < 4; i++) {
             int row = q0 + row0 + 4 * i;
             int n_visible = args.seqlen_k - kv0; // columns of this tile that the row may see
@@ -112,8 +115,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 if (col0 + 8 * j >= n_visible) s_frag[i][j] = -INFINITY;
             }
         }
+        // END SOLUTION
 
         // ---- softmax: P = 2^(S - max); what earlier tiles gave was for a lower max, so it shrinks
+        // BEGIN SOLUTION lab-1: P = 2^(S - max) into s_smem; shrink what is left of earlier tiles
         for (int i = 0; i < 4; i++) {
             float m_new = m_frag[i];
             for (int j = 0; j < BKV / 8; j++) m_new = fmaxf(m_new, s_frag[i][j]);
@@ -131,6 +136,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             for (int n = 0; n < DIM / 8; n++) o_frag[i][n] *= alpha;
         }
         __syncwarp(); // 32 lanes wrote this warp's stripe of s_smem; each may now read all of it
+
+        // END SOLUTION
 
         // ---- O += P V
 #pragma unroll 8

@@ -87,11 +87,13 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (int i = 0; i < 4; i++) m_frag[i] = -INFINITY, l_frag[i] = 0;
 
     // ---- load Q
-    load_tile(q_smem, BQ, q + q0 * args.q_stride.row, args.q_stride.row, args.seqlen_q - q0);
-    __syncthreads(); // all threads have written q_smem; warps read rows that others wrote
     wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> q_frag[DIM / 16];
+    load_tile(q_smem, BQ, q + q0 * args.q_stride.row, args.q_stride.row, args.seqlen_q - q0);
+    // BEGIN SOLUTION lab-2: when q_smem is written, load the rows of this warp into its fragments
+    __syncthreads(); // all threads have written q_smem; warps read rows that others wrote
     for (int d = 0; d < DIM / 16; d++)
         wmma::load_matrix_sync(q_frag[d], &q_smem[warp * 16][d * 16], LD);
+    // END SOLUTION
 
     // ---- for each KV tile
     for (int kv0 = 0; kv0 < kv_end; kv0 += BKV) {
@@ -103,6 +105,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         __syncthreads(); // k_smem and v_smem are written; any warp may read them
 
         // ---- S = Q K^T
+        // BEGIN SOLUTION lab-2: this warp's 16 rows of S, in squares, into its stripe of s_smem
         for (int n = 0; n < BKV / 16; n++) {
             wmma::fragment<wmma::accumulator, 16, 16, 16, float> s_acc;
             wmma::fill_fragment(s_acc, 0);
@@ -114,6 +117,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             wmma::store_matrix_sync(&s_smem[warp * 16][n * 16], s_acc, S_LD, wmma::mem_row_major);
         }
         __syncwarp(); // 32 lanes wrote this warp's stripe of s_smem; each may now read all of it
+        // END SOLUTION
         float s_frag[4][BKV / 8];
         for (int i = 0; i < 4; i++)
             for (int j = 0; j < BKV / 8; j++) s_frag[i][j] = s_smem[row0 + 4 * i][col0 + 8 * j];

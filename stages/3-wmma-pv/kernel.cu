@@ -123,6 +123,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
 
         // ---- load K, V
         const int stage = kv0 / BKV % STAGES, next = kv0 + BKV;
+        // BEGIN SOLUTION lab-3: wait for this tile; start to copy the next where nobody reads
         cp_async_wait<0>(); // this thread's part of the tile has landed
         __syncthreads();    // all threads' parts have; all warps have read the other buffers
         if (next < kv_end) {
@@ -132,6 +133,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
                       args.seqlen_k - next);
             cp_async_commit();
         }
+        // END SOLUTION
 
         // ---- S = Q K^T
         for (int n = 0; n < BKV / 16; n++) {
@@ -178,6 +180,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
             }
             if (col0 == 0) alpha_smem[row0 + 4 * i] = alpha;
         }
+        // BEGIN SOLUTION lab-3: shrink O by alpha, then add P V, P from p_smem, V from v_smem
         __syncwarp(); // 32 lanes wrote p_smem and alpha_smem; each may now read all of its warp's
 
         // ---- O += P V
@@ -195,6 +198,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
                 wmma::mma_sync(o_frag[n], p_frag, v_frag, o_frag[n]);
             }
         }
+        // END SOLUTION
         // The barrier at the top of the next tile also keeps p_smem until all lanes have read it.
     }
 

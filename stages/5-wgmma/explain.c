@@ -1,6 +1,8 @@
 /* --explain: which byte of shared memory holds which element, and what the descriptors say. */
 #include "experiment.h"
 
+#include "common/base/heap.h"
+
 #include <stdlib.h>
 
 static void explain_descriptor(FILE *f, char matrix, uint64_t word) {
@@ -23,8 +25,7 @@ static void explain_tile(FILE *f, char matrix, const struct gmma_layout *l) {
     size_t bytes = gmma_layout_bytes(l);
     struct {
         int row, k;
-    } *chunk = malloc(bytes / 16 * sizeof *chunk);
-    if (!chunk) return;
+    } *chunk = heap_take(bytes / 16 * sizeof *chunk);
     for (size_t i = 0; i < bytes / 16; i++) chunk[i].row = -1;
     for (int row = 0; row < l->rows; row += l->mn_major ? 8 : 1)
         for (int k = 0; k < l->k; k += l->mn_major ? 1 : 8) {

@@ -55,9 +55,11 @@ static __device__ uint32_t load_tiles(const struct wgmma_args &args) {
     extern __shared__ __align__(1024) unsigned char smem[];
     for (uint32_t at = threadIdx.x * 16; at < args.tile_bytes; at += blockDim.x * 16)
         *(uint4 *)(smem + at) = *(const uint4 *)(args.tiles + at);
+    // BEGIN SOLUTION lab-5: wgmma, of whichever warp, must see what every thread has written
     if (!args.no_proxy_fence)
         fence_proxy_async(); // wgmma reads through the async proxy: it must see these writes
     __syncthreads();         // all threads have written their share; any warp may issue the wgmma
+    // END SOLUTION
     return smem_address(smem);
 }
 
@@ -86,6 +88,7 @@ static __device__ void multiply(const struct wgmma_args &args) {
     uint32_t smem = load_tiles(args), a[4] = {};
     for (int s = 0; s < args.k_steps; s++) {
         if (A_IN_REGISTERS) load_a_fragment(a, args, s);
+        // BEGIN SOLUTION lab-5: d += A B^T for k step s: fence, descriptors, wgmma, commit, wait
         if (BREAK != BREAK_FENCE)
             wgmma_fence(); // registers that this thread wrote are ready for the wgmma
         wgmma<A_IN_REGISTERS, A_MAJOR, B_MAJOR>(
@@ -94,6 +97,7 @@ static __device__ void multiply(const struct wgmma_args &args) {
         wgmma_commit_group();
         if (BREAK != BREAK_WAIT)
             wgmma_wait_group<0>(); // a may be refilled, and d be read, after this only
+        // END SOLUTION
     }
     store_c(args, d);
 }

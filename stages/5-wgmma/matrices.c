@@ -1,5 +1,6 @@
 /* A and B: made, laid out as in shared memory, and misplaced on purpose. */
 #include "experiment.h"
+#include "common/base/heap.h"
 #include "common/base/reason.h"
 #include "common/cuda/half.h"
 #include "common/harness/input.h"
@@ -23,8 +24,7 @@ static const char *fill(const struct experiment *e, half *a, half *b) {
                           .head_dim = k};
     const char *why = attention_complete(&p);
     if (why) return why;
-    half *unused = calloc((size_t)e->n * k, sizeof *unused);
-    if (!unused) return reason("out of memory");
+    half *unused = heap_zeroed((size_t)e->n * k, sizeof *unused);
     why = input_fill(e->input, e->seed, &p, a, b, unused);
     free(unused);
     return why;
@@ -66,10 +66,9 @@ const char *matrices_make(const struct experiment *e, struct matrices *out) {
         out->args.a_start[s] = gmma_layout_step(&out->a_layout, s);
         out->args.b_start[s] = gmma_layout_step(&out->b_layout, s);
     }
-    out->a = calloc((size_t)WGMMA_M * k, sizeof *out->a);
-    out->b = calloc((size_t)e->n * k, sizeof *out->b);
-    out->tiles = calloc(1, out->args.tile_bytes);
-    if (!out->a || !out->b || !out->tiles) return reason("out of memory");
+    out->a = heap_zeroed((size_t)WGMMA_M * k, sizeof *out->a);
+    out->b = heap_zeroed((size_t)e->n * k, sizeof *out->b);
+    out->tiles = heap_zeroed(1, out->args.tile_bytes);
     const char *why = fill(e, out->a, out->b);
     if (why) return why;
     lay_out(out->tiles, &out->a_layout, out->a);

@@ -1,5 +1,6 @@
 /* Cycles, TFLOPS and counters of one instruction. */
 #include "experiment.h"
+#include "common/base/heap.h"
 #include "common/base/reason.h"
 #include "common/harness/stage.h"
 #include "common/harness/timing.h"
@@ -54,12 +55,12 @@ static void rig_close(struct device *d, struct rig *b) {
 
 const char *measure_cycles(struct device *d, const struct experiment *e,
                            const struct measurement *m, struct cycles *out) {
-    if (device_info(d)->is_emulator) return "the emulator has no clock";
+    if (device_info(d)->is_emulator) return "the emulator's clock does not time this experiment";
     int n = m->n_ctas * m->warpgroups;
-    int64_t *cycles = calloc(n, sizeof *cycles);
-    double *samples = calloc((size_t)n * N_LAUNCHES, sizeof *samples);
+    int64_t *cycles = heap_zeroed(n, sizeof *cycles);
+    double *samples = heap_zeroed((size_t)n * N_LAUNCHES, sizeof *samples);
     struct rig b = {0};
-    const char *why = cycles && samples ? rig_open(d, e, n, &b) : reason("out of memory");
+    const char *why = rig_open(d, e, n, &b);
     struct device_launch launch;
     int rounds = N_WGMMA / m->group;
     if (!why) make_launch(e, m, &b.placed, rounds, &launch);

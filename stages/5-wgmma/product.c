@@ -1,5 +1,6 @@
 /* One product: multiplied, judged, measured, counted; printed and recorded. */
 #include "experiment.h"
+#include "common/base/heap.h"
 #include "common/base/reason.h"
 #include "common/base/table.h"
 #include "common/harness/check.h"
@@ -92,7 +93,7 @@ static void report_check(struct product *r) {
         json_object_set_new(check, "max_error", json_real(v->max_error));
         json_object_set_new(check, "mean_error", json_real(v->mean_error));
     }
-    json_object_set_new(r->record, "check", check);
+    record_set(r->record, "check", check);
 }
 
 static void report_time(struct product *r) {
@@ -107,7 +108,7 @@ static void report_time(struct product *r) {
     if (!why) why = measure_chip(r->device, e, &all_sms, &tflops);
     if (why) {
         row_missing(r, "cycles", why);
-        json_object_set_new(r->record, "cycles", json_pack("{ss}", "na", why));
+        record_set(r->record, "cycles", json_pack("{ss}", "na", why));
         return;
     }
     double peak_pct = 100 * flop / apart.median / chip->tensor_flop_per_clk;
@@ -122,10 +123,10 @@ static void report_time(struct product *r) {
     row_number(r, "peak", peak_pct, "%.1f", "%", "clock64", note);
     snprintf(note, sizeof note, "%d SMs, one warpgroup each", chip->n_sms);
     row_number(r, "chip", tflops, "%.1f", "TFLOPS", "event", note);
-    json_object_set_new(r->record, "cycles",
-                        json_pack("{sf,sf,sf,sf}", "isolated", alone.median, "steady", apart.median,
-                                  "model", model_cycles(e), "peak_pct", peak_pct));
-    json_object_set_new(r->record, "tflops", json_real(tflops));
+    record_set(r->record, "cycles",
+               json_pack("{sf,sf,sf,sf}", "isolated", alone.median, "steady", apart.median, "model",
+                         model_cycles(e), "peak_pct", peak_pct));
+    record_set(r->record, "tflops", json_real(tflops));
 }
 
 static const char *report_counters(struct product *r) {
@@ -139,12 +140,15 @@ static const char *report_counters(struct product *r) {
             row_number(r, c->name, c->value, "%.6g", c->unit, counter_source_name(c->source),
                        c->metric);
     }
-    if (!why) json_object_set_new(r->record, "counters", record_counters(&counters));
+    if (!why) record_set(r->record, "counters", record_counters(&counters));
     counters_free(&counters);
-    if (!why || r->options->counters_asked)
-        return why ? reason_as(STATUS_COUNTERS, "%s", why) : NULL;
+    if (!why) return NULL;
+    enum status status =
+        reason_status(why, STATUS_COUNTERS); /* another: it is no matter of counters */
     row_missing(r, "counters", why);
-    json_object_set_new(r->record, "no_counters", json_string(why));
+    record_set(r->record, "no_counters", json_string(why));
+    if (status != STATUS_COUNTERS || r->options->counters_asked)
+        return reason_as(status, "%s", why);
     return NULL;
 }
 
@@ -178,9 +182,8 @@ static const char *product_run(struct product *r) {
     const struct experiment *e = r->experiment;
     const struct options *o = r->options;
     const char *why = matrices_make(e, &r->matrices);
-    r->c = malloc(sizeof(float) * WGMMA_M * e->n);
-    r->is_wrong = malloc(sizeof(bool) * WGMMA_M * e->n);
-    if (!why && !(r->c && r->is_wrong)) why = reason("out of memory");
+    r->c = heap_take(sizeof(float) * WGMMA_M * e->n);
+    r->is_wrong = heap_take(sizeof(bool) * WGMMA_M * e->n);
     if (why || (why = multiply(r))) return why;
     judge(e, &r->matrices, r->c, r->is_wrong, &r->verdict);
     report_check(r);

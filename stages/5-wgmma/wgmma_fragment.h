@@ -10,9 +10,19 @@
 
 /* Accumulator register i (0 .. N/2 - 1) of a thread. A row lives in 4 neighbouring lanes. */
 static inline HD int wgmma_row(int tid, int i) {
-    return tid / 32 * 16 + tid % 32 / 4 + i / 2 % 2 * 8;
+    int row = 0;
+    // BEGIN SOLUTION lab-5: the row of accumulator register i, from the picture in kernel.cu
+    row = tid / 32 * 16 + tid % 32 / 4 + i / 2 % 2 * 8;
+    // END SOLUTION
+    return row;
 }
-static inline HD int wgmma_col(int tid, int i) { return i / 4 * 8 + tid % 4 * 2 + i % 2; }
+static inline HD int wgmma_col(int tid, int i) {
+    int col = 0;
+    // BEGIN SOLUTION lab-5: its column
+    col = i / 4 * 8 + tid % 4 * 2 + i % 2;
+    // END SOLUTION
+    return col;
+}
 
 /* A register r (0..3) of a thread holds k and k + 1 of a row, k in its low half. */
 static inline HD int wgmma_a_row(int tid, int r) {

@@ -19,6 +19,7 @@ static __device__ __forceinline__ struct work work_of(const struct attention_arg
     if (CAUSAL && !SPLIT)
         w.hidden =
             t.n_blocks - max(1, (keys_visible(args, s, t, 64 * row_group + 63) + BKV - 1) / BKV);
+    if (CUT_TILES && w.hidden < 0) w.hidden = 0; // it sees all of this part, and more
     // In a causal tile a warpgroup computes rows before the first, too.
     if (!CAUSAL && ROW_GROUPS > 1) w.some = t.q0 + 64 * row_group < args.seqlen_q << s.pack;
     return w;
@@ -56,7 +57,8 @@ static __device__ __forceinline__ void pass(const struct attention_args &args,
                                             struct ring k, struct ring v, uint32_t round,
                                             int row_group) {
     for (;;) {
-        wait(&q_full[row_group], round & 1); // the CTA must not end before its copies
+        wait(&q_full[q_slot(round, row_group)],
+             q_parity(round)); // the CTA must not end before its copies
         for (int n = 0; n < t.n_blocks; n++) {
             wait_full(k); // or the arrival would count for the phase before
             release(k);
@@ -65,7 +67,7 @@ static __device__ __forceinline__ void pass(const struct attention_args &args,
             take_turn(row_group);
             pass_turn(row_group);
         }
-        release_q(row_group);
+        release_q(q_slot(round, row_group));
         const int index = next_index(round++);
         if (index >= schedule.n_tiles) break;
         t = tile_at(args, schedule, index);

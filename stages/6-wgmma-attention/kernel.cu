@@ -56,10 +56,10 @@ constexpr int WARPGROUPS = TILE.warpgroups;         // that compute
 constexpr bool SPLIT = SHAPE == SHAPE_SPLIT;        // warpgroups have the same rows, other keys
 constexpr int KEY_GROUPS = TILE.key_groups;         // in how many parts a CTA's keys are
 constexpr int ROW_GROUPS = WARPGROUPS / KEY_GROUPS; // in how many parts its rows are
-constexpr int RING = KEY_GROUPS * STAGES;           // stages of K, and of V
+constexpr int RING = KEY_GROUPS * TILE.stages;      // stages of K, and of V
 constexpr int PAGES = DIM / 64;
-constexpr bool ONES = TILE.ones, O_IN_Q = TILE.o_in_q;
-constexpr bool TURNS = TAKE_TURNS && !SPLIT;               // split: few turns, of no use
+constexpr bool ONES = TILE.ones, O_SMEM = TILE.o_smem;
+constexpr bool TURNS = TAKE_TURNS && !SPLIT && TILE.ctas == 1;
 constexpr bool PERSISTENT = !SPLIT;                        // split: a CTA has one tile of O
 constexpr int O_BLOCKS = DIM / 8 + ONES;                   // the last one holds row sums of P
 constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128; // bytes
@@ -67,13 +67,15 @@ constexpr uint32_t Q_BYTES = PAGES * Q_PAGE;               // one warpgroup's Q
 constexpr uint32_t KV_BYTES = PAGES * KV_PAGE;             // one stage
 
 // Registers: a launch gives every thread 65536 / THREADS; the producer hands most of its own over.
-// A split shape's producer is one warp and keeps them.
-constexpr int PRODUCER_REGISTERS = WARPGROUPS == 2 ? 40 : 32;
-constexpr int CONSUMER_REGISTERS = WARPGROUPS == 2 ? 232 : 160;
-static_assert(SPLIT || PRODUCER_REGISTERS + WARPGROUPS * CONSUMER_REGISTERS <=
-                           65536 / THREADS / 8 * 8 * (WARPGROUPS + 1),
+// A producer of one warp keeps them.
+constexpr bool ONE_WARP = THREADS % 128 == 32;
+constexpr int PRODUCER_REGISTERS = TILE.ctas == 2 ? 32 : WARPGROUPS == 2 ? 40 : 32;
+constexpr int CONSUMER_REGISTERS = TILE.ctas == 2 ? 104 : WARPGROUPS == 2 ? 232 : 160;
+static_assert(ONE_WARP || PRODUCER_REGISTERS + WARPGROUPS * CONSUMER_REGISTERS <=
+                              65536 / TILE.ctas / THREADS / 8 * 8 * (WARPGROUPS + 1),
               "setmaxnreg.inc would wait for registers that the CTA does not have");
-static_assert((ROW_GROUPS - 1) * 64 <= STAGES * BKV,
+static_assert(!ONES || O_SMEM, "ones_smem comes after o_smem");
+static_assert((ROW_GROUPS - 1) * 64 <= TILE.stages * BKV,
               "a warpgroup that skips more tiles than a ring has stages would wait for itself");
 
 // Named barriers; 0 is __syncthreads.
@@ -89,13 +91,15 @@ static __device__ __forceinline__ void pass_turn(int warpgroup) {
 }
 
 // What the main line, `compute_tile`, leaves to files of their own:
-#include "pipeline.cuh" // rings of stages between producer and consumers
-#include "schedule.cuh" // which tile of O comes next; packed heads
-#include "hidden.cuh"   // what a warpgroup cannot see, or has no rows in
-#include "ones.cuh"     // row sums of P by the tensor cores
-#include "far.cuh"      // scores of which fp32 keeps no fraction
-#include "store.cuh"    // O by TMA
-#include "combine.cuh"  // split: what the warpgroups of a cluster have found becomes O
+#include "pipeline.cuh"   // rings of stages between producer and consumers
+#include "schedule.cuh"   // which tile of O comes next; packed heads
+#include "hidden.cuh"     // what a warpgroup cannot see, or has no rows in
+#include "ones.cuh"       // row sums of P by the tensor cores
+#include "far.cuh"        // scores of which fp32 keeps no fraction
+#include "store.cuh"      // O by TMA
+#include "store_rows.cuh" // O straight from registers
+#include "parts.cuh"      // the keys of some tiles, in parts
+#include "combine.cuh"    // split: what the warpgroups of a cluster have found becomes O
 
 // ---- load Q, K, V: one thread
 template <bool IS_Q = false>
@@ -128,17 +132,19 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
         load_kv(k_map, k, t, t.n_blocks - 1);
 #pragma unroll 1 // or the producer's few registers spill
         for (int g = 0; g < ROW_GROUPS; g++) {
-            wait(&q_empty[g], ~round & 1); // the products that read the last tile's Q are done
-            load<true>(q_map, q_smem + g * Q_BYTES, &q_full[g], Q_PAGE,
+            const int slot = q_slot(round, g);
+            wait(&q_empty[slot], ~q_parity(round) & 1); // the products that read it are done
+            load<true>(q_map, q_smem + slot * Q_BYTES, &q_full[slot], Q_PAGE,
                        (t.q0 + 64 * g) >> schedule.pack, t.h, t.b);
         }
         // The next tile: they differ in length, so who is done first takes the first that is left.
-        uint32_t n_taken = more ? atomicAdd(schedule.counter, 1) : 0; // awaited after the loads
-        for (int n = t.n_blocks - 1; n > 0; n--) {                    // in the order of their use
-            load_kv(k_map, k, t, n - 1);
+        // Asked for late, or all would take their second tile at once; awaited after the loads.
+        uint32_t n_taken = 0;
+        for (int n = t.n_blocks - 1; n >= 0; n--) { // in the order of their use
+            if (more && n == min(2, t.n_blocks - 1)) n_taken = atomicAdd(schedule.counter, 1);
+            if (n > 0) load_kv(k_map, k, t, n - 1);
             load_kv(v_map, v, t, n);
         }
-        load_kv(v_map, v, t, 0);
 
         if (!PERSISTENT) break;
 
@@ -272,14 +278,19 @@ struct consumer {
     struct work w;  // the tile of O
 };
 
+// Q of the tile of O.
+static __device__ __forceinline__ uint64_t q_desc(const struct consumer &c) {
+    return gmma_desc_advance(c.q_desc, q_slot(c.round, 0) * Q_BYTES);
+}
+
 // The first S of a tile of O, alone.
 static __device__ __forceinline__ void first_qk(struct consumer &c, float (&s_frag)[BKV / 8][4]) {
     pass_hidden_k(c.k, c.w.hidden, c.warpgroup);
-    wait(&q_full[c.row_group], c.round & 1); // q_smem is written by TMA
-    wait_full(c.k);                          // k_smem is written by TMA
+    wait(&q_full[q_slot(c.round, c.row_group)], q_parity(c.round)); // q_smem is written by TMA
+    wait_full(c.k);                                                 // k_smem is written by TMA
     registers_fence(s_frag);
     wgmma_fence();
-    issue_qk(s_frag, c.q_desc, gmma_desc_advance(c.k_desc, c.k.stage * KV_BYTES));
+    issue_qk(s_frag, q_desc(c), gmma_desc_advance(c.k_desc, c.k.stage * KV_BYTES));
     wgmma_wait_group<0>(); // S is there
     registers_fence(s_frag);
 }
@@ -288,11 +299,10 @@ static __device__ __forceinline__ void first_qk(struct consumer &c, float (&s_fr
 static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_frag)[BKV / 8][4],
                                                const uint32_t (&p_frag)[BKV / 16][4],
                                                float (&o_frag)[O_BLOCKS][4]) {
-    const bool with_qk = c.w.some && !O_IN_Q;
-    if (with_qk) {
+    if (c.w.some) {
         pass_hidden_k(c.k, c.w.hidden, c.warpgroup);
-        wait(&q_full[c.row_group], c.round & 1); // q_smem is written by TMA
-        wait_full(c.k);                          // k_smem is written by TMA
+        wait(&q_full[q_slot(c.round, c.row_group)], q_parity(c.round)); // q_smem is written by TMA
+        wait_full(c.k);                                                 // k_smem is written by TMA
     }
     // All are waited for, but that q_smem and k_smem have been read is the producer's to say.
     // Not earlier: compute-sanitizer lets nobody go on from here before all have come.
@@ -300,10 +310,10 @@ static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_fra
     wait_full(c.v); // v_smem is written by TMA
     take_turn(c.warpgroup);
     registers_fence(o_frag);
-    if (with_qk) {
+    if (c.w.some) {
         registers_fence(s_frag);
         wgmma_fence(); // o_frag and p_frag have just been written, s_frag read
-        issue_qk(s_frag, c.q_desc, gmma_desc_advance(c.k_desc, c.k.stage * KV_BYTES));
+        issue_qk(s_frag, q_desc(c), gmma_desc_advance(c.k_desc, c.k.stage * KV_BYTES));
         issue_pv(o_frag, p_frag, c.v_desc + c.v.stage * V_DESC_STEP);
         pass_turn(c.warpgroup);
         wgmma_wait_group<0>(); // S and O are there
@@ -335,7 +345,8 @@ static __device__ __forceinline__ void compute_tile(struct consumer &c, float (&
     // ---- mask, softmax of the first KV tile, from the right, where the diagonal is
     int n = t.n_blocks - 1 - c.w.hidden - c.key_group;
     release(k);
-    if (!O_IN_Q && n < KEY_GROUPS) release_q(row_group); // that was the last KV tile
+    if (PERSISTENT && n < KEY_GROUPS)
+        release_q(q_slot(c.round, row_group)); // that was the last KV tile
     mask(s_frag, args, schedule, t, n, row_group);
     const float first = raise(m_frag, base, alpha, s_frag, args.scale_log2, scale);
     exponentials(p_frag, s_frag, base, l_frag, first);
@@ -350,13 +361,14 @@ static __device__ __forceinline__ void compute_tile(struct consumer &c, float (&
         registers_fence(s_frag);
         registers_fence(o_frag);
         wgmma_fence(); // o_frag and p_frag have just been written
-        issue_qk(s_frag, c.q_desc, gmma_desc_advance(c.k_desc, k.stage * KV_BYTES));
+        issue_qk(s_frag, q_desc(c), gmma_desc_advance(c.k_desc, k.stage * KV_BYTES));
         issue_pv(o_frag, p_frag, c.v_desc + v.stage * V_DESC_STEP);
         pass_turn(warpgroup);
         wgmma_wait_group<1>(); // S is there, k_smem has been read
         registers_fence(s_frag);
         release(k);
-        if (!O_IN_Q && n < KEY_GROUPS) release_q(row_group); // that was the last KV tile
+        if (PERSISTENT && n < KEY_GROUPS)
+            release_q(q_slot(c.round, row_group)); // that was the last KV tile
 
         // ---- mask
         mask(s_frag, args, schedule, t, n, row_group);
@@ -381,12 +393,12 @@ static __device__ __forceinline__ void compute_tile(struct consumer &c, float (&
     // ---- epilogue: O = O / l, LSE = log(l) + max; a row that saw no key gives 0 and -inf
     row_sums(l_frag, o_frag);
     if (SPLIT) combine(args, schedule, t, o_frag, m_frag, l_frag, q_smem, warpgroup);
-    if (!SPLIT) store(args, schedule, t, o_frag, m_frag, l_frag, o_map, o_smem, row_group);
-    if (O_IN_Q && PERSISTENT) {
-        __syncwarp(); // warp 0 arrives when its lane 0 has seen O leave
-        release_q(row_group);
-        if (c.w.some) first_qk(c, s_frag);
-    }
+    if (CUT_TILES && t.slot >= 0)
+        store_part(schedule, t, o_frag, m_frag, l_frag, row_group);
+    else if (O_SMEM)
+        store(args, schedule, t, o_frag, m_frag, l_frag, o_map, o_smem, row_group);
+    else if (!SPLIT)
+        store_rows(args, schedule, t, o_frag, m_frag, l_frag, row_group);
 }
 
 static __device__ __forceinline__ void
@@ -409,12 +421,13 @@ consume(const struct attention_args &args, const struct schedule &schedule,
     if (warpgroup == WARPGROUPS - 1) pass_turn(warpgroup); // the first turn is 0's
     if (c.w.some) first_qk(c, s_frag);
     while (c.w.some) compute_tile(c, s_frag, args, schedule, o_map, q_smem, o_smem);
-    if (!CAUSAL && c.w.more) pass(args, schedule, c.w.t, c.k, c.v, c.round, c.row_group);
+    if (!CAUSAL && ROW_GROUPS > 1 && c.w.more)
+        pass(args, schedule, c.w.t, c.k, c.v, c.round, c.row_group);
     if (threadIdx.x % 128 == 0)
         bulk_wait_group_read<0>(); // the CTA keeps o_smem until TMA has read it
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
+extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
     attention(const __grid_constant__ struct attention_args args,
               const __grid_constant__ struct schedule schedule,
               const __grid_constant__ CUtensorMap q_map, const __grid_constant__ CUtensorMap k_map,
@@ -422,10 +435,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
               const __grid_constant__ CUtensorMap o_map) {
     extern __shared__ unsigned char smem[];
     const uint32_t q_smem = (smem_address(smem) + 1023) & ~1023u; // where the swizzle begins anew
-    const uint32_t k_smem = q_smem + ROW_GROUPS * Q_BYTES;
+    const uint32_t k_smem = q_smem + Q_STAGES * ROW_GROUPS * Q_BYTES;
     const uint32_t v_smem = k_smem + RING * KV_BYTES;
-    const uint32_t o_smem = O_IN_Q ? q_smem : v_smem + RING * KV_BYTES;
-    const uint32_t ones_smem = v_smem + RING * KV_BYTES + (O_IN_Q ? 0 : ROW_GROUPS * Q_BYTES);
+    const uint32_t o_smem = v_smem + RING * KV_BYTES;
+    const uint32_t ones_smem = o_smem + ROW_GROUPS * Q_BYTES;
     const int tid = threadIdx.x,
               warpgroup = __shfl_sync(~0u, tid / 128, 0); // known to be one per warp
 
@@ -446,7 +459,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     griddepcontrol_wait(); // the launch before has ended: it may have written Q, K, V and reads O
 
     if (warpgroup == WARPGROUPS) {
-        if (!SPLIT) setmaxnreg_dec<PRODUCER_REGISTERS>();
+        if (!ONE_WARP) setmaxnreg_dec<PRODUCER_REGISTERS>();
         if (tid == WARPGROUPS * 128)
             produce(args, schedule, &q_map, &k_map, &v_map, q_smem, k_smem, v_smem, first);
         if (SPLIT) {
@@ -454,7 +467,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
             cluster_arrive(); // nobody reads this CTA's q_smem and k_smem any more
         }
     } else {
-        if (!SPLIT) setmaxnreg_inc<CONSUMER_REGISTERS>();
+        if (!ONE_WARP) setmaxnreg_inc<CONSUMER_REGISTERS>();
         consume(args, schedule, &o_map, q_smem, k_smem, v_smem, o_smem, ones_smem, first,
                 warpgroup);
     }

@@ -7,6 +7,7 @@ struct o_tile {
     int b, h, kv_h, q0; // its first row is row q0 of head h of batch b; packed heads count as one
     int kv0, n_blocks;  // KV tiles that its last row can see, at least one for each key group, the
                         // first from key kv0; split: this CTA's share of them
+    int slot;           // where this part of a tile leaves what it finds; -1: a whole tile
 };
 
 // A row of a tile: where it lies in Q, O and LSE. Packed heads take turns.
@@ -28,6 +29,16 @@ static __device__ __forceinline__ int keys_visible(const struct attention_args &
     return kv_end - t.kv0;
 }
 
+// Causal, the first tiles are cut in parts, which are the longest, else the last ones, which some
+// SMs would have to themselves. A part is handed out like a tile; `slot` numbers all parts.
+static __device__ __forceinline__ int tile_of_item(const struct schedule &s, int item, int &slot) {
+    const int n_slots = s.n_cut * (int)s.parts.d, first = CAUSAL ? 0 : s.n_tiles - n_slots;
+    if (item < first) return item;
+    if (item - first >= n_slots) return item - n_slots + s.n_cut;
+    slot = item - first;
+    return first + (int)divided(slot, s.parts);
+}
+
 // Tiles of one head follow each other, so that SMs share its K and V in L2. Causal ones come
 // longest first, to leave short ones for filling gaps at the end, by sections of heads whose K and
 // V fit in L2. Where BQ does not divide the rows, one tile of a head has warpgroups without any.
@@ -37,6 +48,9 @@ static __device__ __forceinline__ int keys_visible(const struct attention_args &
 static __device__ __forceinline__ struct o_tile tile_at(const struct attention_args &args,
                                                         const struct schedule &s, uint32_t index) {
     uint32_t bh, q;
+    struct o_tile t;
+    t.slot = -1;
+    if (CUT_TILES) index = tile_of_item(s, index, t.slot);
     if (CAUSAL) {
         uint32_t section = divided(index, s.section_tiles);
         uint32_t first = section * s.heads_per_section;
@@ -49,13 +63,18 @@ static __device__ __forceinline__ struct o_tile tile_at(const struct attention_a
         bh = full ? divided(index, s.full_per_head) : index - s.n_full;
         q = full ? index - bh * s.full_per_head.d : (args.seqlen_q << s.pack) / BQ;
     }
-    struct o_tile t;
     t.b = divided(bh, s.heads);
     t.h = bh - t.b * s.heads.d;
     t.kv_h = divided(t.h, s.group);
     t.q0 = CAUSAL ? ((args.seqlen_q << s.pack) + 63) / 64 * 64 - (int)(q + 1) * BQ : q * BQ;
     t.kv0 = 0;
     t.n_blocks = max(1, (keys_visible(args, s, t, BQ - 1) + BKV - 1) / BKV);
+    if (CUT_TILES && t.slot >= 0) { // the first parts have equal shares, the last one what is left
+        const int part = t.slot - (int)(divided(t.slot, s.parts) * s.parts.d);
+        const int share = divided(t.n_blocks + s.parts.d - 1, s.parts);
+        t.kv0 = part * share * BKV;
+        t.n_blocks = max(1, min(share, t.n_blocks - part * share));
+    }
     if (SPLIT) { // equal shares for all key groups; the last ones may lie behind the end
         const int n_ctas = 1 << s.split, n_groups = KEY_GROUPS * n_ctas;
         t.n_blocks = ((t.n_blocks + n_groups - 1) / KEY_GROUPS >> s.split) * KEY_GROUPS;

@@ -2,6 +2,7 @@
 #include "common/base/reason.h"
 #include "common/harness/stage.h"
 
+#include "cut.h"
 #include "maps.h"
 #include "steps.h"
 #include "tile.h"
@@ -14,73 +15,62 @@
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* seqlen_q up to which `short` is taken where there is one. */
-enum { SHORT_ROWS = 1536 };
-
 /* Clusters of MAX_SPLIT CTAs that are placed while the launch before still runs crowd into some
  * GPCs, whose bandwidth then limits them; with so few keys that does not matter. */
 enum { CROWDED_KEYS = 4096 };
 
-/* How a problem is cut: rows of `pack` heads share tiles, `split` CTAs share a tile's keys. */
-struct cut {
-    int shape, pack, split;
-};
-
-/* What there is to schedule: rows of all heads in tiles of BQ. */
-static int64_t n_tiles(const struct attention *a, int shape, int pack) {
-    int64_t rows = (int64_t)a->seqlen_q * pack;
-    return (int64_t)a->batch * (a->heads / pack) * ceil_div(rows, tile_of(a->head_dim, shape).bq);
-}
-
-/* The heads of a GQA group read the same K and V. Where few queries leave tiles empty, the group's
- * rows share tiles: as many tiles fewer read those keys. */
-static int pack_of(const struct attention *a, int shape) {
-    int group = a->heads / a->kv_heads;
-    bool can = group <= 64 && 64 % group == 0 && (int64_t)a->seqlen_q * group < 1 << 30;
-    return can && n_tiles(a, shape, group) < n_tiles(a, shape, 1) ? group : 1;
-}
-
-/* CTAs of a cluster: as many as run at once, one an SM, while every warpgroup has keys to look at.
- * Clusters of more than 2 do not fill the chip, for a cluster lies within a GPC: an eighth is kept.
- * */
-static int split_of(const struct attention *a, const struct chip *chip, int64_t tiles) {
-    int64_t keys = MIN_GROUP_KEYS * tile_of(a->head_dim, SHAPE_SPLIT).key_groups;
-    int n = 1;
-    while (2 * n <= MAX_SPLIT && 2 * n * keys <= a->seqlen_k &&
-           2 * n * tiles <= chip->n_sms - (n > 1 ? chip->n_sms / 8 : 0))
-        n *= 2;
-    return n;
-}
-
-/* Where the 64-row tiles all run at once, splitting keys brings more
- * SMs and warpgroups to work, each for less time. Below some rows,
- * 128-row tiles leave less of the last one empty than 192-row tiles. */
-static struct cut cut_of(const struct attention *a, const struct chip *chip) {
-    int pack = pack_of(a, SHAPE_SPLIT);
-    int64_t tiles = n_tiles(a, SHAPE_SPLIT, pack);
-    if (tiles <= chip->n_sms) return (struct cut){SHAPE_SPLIT, pack, split_of(a, chip, tiles)};
-    bool is_short = a->head_dim == 128 && a->seqlen_q <= SHORT_ROWS;
-    int shape = is_short ? SHAPE_SHORT : SHAPE_LONG;
-    return (struct cut){shape, pack_of(a, shape), 1};
-}
-
-/* The same for the image that --image names; a problem that it is not for is refused. */
-static const char *cut_for(const char *image, const struct attention *a, const struct chip *chip,
-                           struct cut *out) {
-    *out = cut_of(a, chip);
+/* The fastest way there is (cut.h), or one that was asked for: the `choice`-th, the one of --image.
+ * An image that is not for this problem is refused. */
+static const char *choose(const struct attention *a, const struct chip *chip,
+                          const struct stage_plan *asked, struct cut *out) {
+    struct cut cut[MAX_CUTS];
+    const int n = cuts_of(a, chip, cut);
+    const char *image = asked->image;
+    if (asked->choice >= n)
+        return reason_as(STATUS_USAGE, "there are %d choices, 0 to %d: --explain", n, n - 1);
+    *out = cut[asked->choice];
     if (!*image) return NULL;
     bool is_causal = strstr(image, "-causal");
     if (atoi(image + 1) != a->head_dim)
         return reason_as(STATUS_USAGE, "image %s is not for head_dim %d", image, a->head_dim);
-    if (!step_of(image) && is_causal != (a->mask != MASK_NONE))
+    if (step_of(image)) {
+        *out = (struct cut){.shape = SHAPE_LONG, .pack = 1, .split = 1, .parts = 1};
+        return NULL;
+    }
+    if (is_causal != (a->mask != MASK_NONE))
         return reason_as(STATUS_USAGE, "image %s is for problems %s a mask", image,
                          is_causal ? "with" : "without");
-    int shape = strstr(image, "-split")   ? SHAPE_SPLIT
-                : strstr(image, "-short") ? SHAPE_SHORT
-                                          : SHAPE_LONG;
-    if (shape != out->shape) *out = (struct cut){shape, pack_of(a, shape), 1};
-    if (step_of(image)) *out = (struct cut){SHAPE_LONG, 1, 1};
+    char without[48]; /* an experiment: the tiles of d64 */
+    snprintf(without, sizeof without, "d%d%s", a->head_dim, is_causal ? "-causal" : "");
+    if (!cut_for_image(a, chip, image, out) && !cut_for_image(a, chip, without, out))
+        return reason_as(STATUS_USAGE, "image %s is not for this problem", image);
     return NULL;
+}
+
+static int choices(const struct attention *a, const struct chip *chip, struct stage_choice *out,
+                   int n_max) {
+    struct cut cut[MAX_CUTS];
+    const int n = cuts_of(a, chip, cut);
+    for (int i = 0; i < n && i < n_max; i++) {
+        const struct cut *c = &cut[i];
+        const struct tile t = tile_of(a->head_dim, c->shape);
+        out[i].us = c->us, out[i].fill = c->fill;
+        cut_image(a, c, out[i].image, sizeof out[i].image);
+        int used =
+            snprintf(out[i].text, sizeof out[i].text, "%lld tiles of %d rows, KV tiles of %d keys",
+                     (long long)cut_tiles(a, c->shape, c->pack), t.bq, t.bkv);
+        char *more = out[i].text + used;
+        size_t bytes = sizeof out[i].text - (size_t)used;
+        if (c->n_cut)
+            used += snprintf(more, bytes, ", %d of them in %d parts", c->n_cut, c->parts);
+        else if (c->shape == SHAPE_SPLIT)
+            used += snprintf(more, bytes, ", keys over %d warpgroups of %d CTA%s",
+                             c->split * t.key_groups, c->split, c->split > 1 ? "s" : "");
+        if (c->pack > 1)
+            snprintf(out[i].text + used, sizeof out[i].text - (size_t)used,
+                     ", %d heads share tiles", c->pack);
+    }
+    return n < n_max ? n : n_max;
 }
 
 static const char *supports(const struct attention *a, const struct chip *chip) {
@@ -90,9 +80,9 @@ static const char *supports(const struct attention *a, const struct chip *chip) 
                       chip->board);
     if (a->head_dim != 64 && a->head_dim != 128 && a->head_dim != 256)
         return reason("stage 6 takes head_dim 64, 128 and 256, not %d", a->head_dim);
-    if (n_tiles(a, SHAPE_SPLIT, 1) > INT_MAX / 2)
+    if (cut_tiles(a, SHAPE_SPLIT, 1) > INT_MAX / 2)
         return reason("stage 6 takes up to 2^30 tiles of 64 rows, not %lld",
-                      (long long)n_tiles(a, SHAPE_SPLIT, 1));
+                      (long long)cut_tiles(a, SHAPE_SPLIT, 1));
     if (!why) why = map_rule("Q", &a->q_stride);
     if (!why) why = map_rule("K", &a->k_stride);
     if (!why) why = map_rule("V", &a->v_stride);
@@ -100,9 +90,17 @@ static const char *supports(const struct attention *a, const struct chip *chip) 
     return why;
 }
 
+/* Of the workspace: schedule.counter, then what parts find. */
+enum { PART_O = 256 };
+
 static size_t workspace_bytes(const struct attention *a, const struct chip *chip) {
-    (void)a, (void)chip;
-    return sizeof(uint32_t); /* schedule.counter */
+    struct cut cut[MAX_CUTS];
+    size_t most = 0; /* whatever is chosen */
+    for (int i = cuts_of(a, chip, cut) - 1; i >= 0; i--) {
+        size_t bytes = cut_part_o_bytes(a, &cut[i]) + cut_part_ml_bytes(a, &cut[i]);
+        if (bytes > most) most = bytes;
+    }
+    return PART_O + most;
 }
 
 /* Causal tiles are handed out longest first, but only among as many heads as have their K and V
@@ -112,18 +110,19 @@ static int64_t heads_per_section(const struct attention *a, int pack) {
     double kv_bytes = 4.0 * a->seqlen_k * a->head_dim * a->kv_heads / a->heads * pack;
     int64_t n = 1, n_heads = (int64_t)a->batch * a->heads / pack;
     while (2 * n <= n_heads && 2 * n * kv_bytes <= 32 << 20) n *= 2;
-    return n;
+    return n_heads * kv_bytes <= 32 << 20 ? n_heads : n;
 }
 
 static int log_2(int n) { return n < 2 ? 0 : 1 + log_2(n / 2); }
 
 static struct schedule schedule_of(const struct attention *a, const struct cut *cut) {
-    int64_t tiles = n_tiles(a, cut->shape, cut->pack), section = heads_per_section(a, cut->pack);
+    int64_t tiles = cut_tiles(a, cut->shape, cut->pack), section = heads_per_section(a, cut->pack);
     int heads = a->heads / cut->pack;
+    if (cut->n_cut) section = (int64_t)a->batch * heads; /* the longest of all heads are cut */
     int64_t per_head = tiles / ((int64_t)a->batch * heads);
     int64_t full = (int64_t)a->seqlen_q * cut->pack / tile_of(a->head_dim, cut->shape).bq;
     return (struct schedule){
-        .n_tiles = (int32_t)tiles,
+        .n_tiles = (int32_t)(tiles + (int64_t)cut->n_cut * (cut->parts - 1)),
         .heads_per_section = (int32_t)section,
         .n_full = (int32_t)(full * a->batch * heads),
         .full_per_head = divisor_of((uint32_t)(full ? full : 1)),
@@ -133,6 +132,8 @@ static struct schedule schedule_of(const struct attention *a, const struct cut *
         .group = divisor_of((uint32_t)(heads / a->kv_heads)),
         .pack = log_2(cut->pack),
         .split = log_2(cut->split),
+        .n_cut = cut->n_cut,
+        .parts = divisor_of((uint32_t)cut->parts),
     };
 }
 
@@ -147,15 +148,15 @@ static const char *make_maps(const struct attention *a, struct device *d,
 
 /* A CTA for every tile, or as many as run at once; split: a cluster for every tile. */
 static struct device_launch launch_of(const struct attention *a, const struct chip *chip,
-                                      const struct cut *cut) {
-    int64_t tiles = n_tiles(a, cut->shape, cut->pack);
+                                      const struct cut *cut, int64_t n_tiles) {
     const struct tile tile = tile_of(a->head_dim, cut->shape);
+    const int64_t at_once = (int64_t)chip->n_sms * tile.ctas;
     bool is_split = cut->shape == SHAPE_SPLIT;
     return (struct device_launch){
         .kernel = "attention",
-        .grid = {is_split              ? tiles * cut->split
-                 : tiles < chip->n_sms ? tiles
-                                       : chip->n_sms,
+        .grid = {is_split            ? n_tiles * cut->split
+                 : n_tiles < at_once ? n_tiles
+                                     : at_once,
                  1, 1},
         .block = {tile.threads, 1, 1},
         .cluster = {cut->split, 1, 1},
@@ -164,50 +165,88 @@ static struct device_launch launch_of(const struct attention *a, const struct ch
     };
 }
 
+/* parts.cuh: 64 rows by 32 columns a CTA */
+static struct device_launch add_parts_of(const struct attention *a, const struct cut *cut) {
+    const struct tile tile = tile_of(a->head_dim, cut->shape);
+    return (struct device_launch){
+        .kernel = "add_parts",
+        .grid = {cut->n_cut * tile.bq / 64, a->head_dim / 32, 1},
+        .block = {128, 1, 1},
+        .overlaps_previous = true,
+    };
+}
+
 static const char *plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out) {
     const struct chip *chip = &device_info(d)->chip;
     struct cut cut;
-    const char *why = cut_for(out->image, a, chip, &cut);
+    const char *why = choose(a, chip, out, &cut);
     if (why) return why;
-    const char *const suffix[] = {"", "-short", "-split"};
     struct attention_args args = stage_args(a, t);
     struct schedule schedule = schedule_of(a, &cut);
     schedule.counter = (uint32_t *)t->workspace;
+    schedule.part_o = (void *)(t->workspace + PART_O);
+    schedule.part_ml = (void *)(t->workspace + PART_O + cut_part_o_bytes(a, &cut));
     /* Every launch leaves the counter at 0 for the next. */
     if ((why = device_fill(d, t->workspace, 0, sizeof(uint32_t)))) return why;
     if (step_of(out->image)) return plan_step(a, d, t, &schedule, out);
-    *out =
-        (struct stage_plan){.n_launches = 1, .is_other_kernel = cut.shape != cut_of(a, chip).shape};
-    snprintf(out->image, sizeof out->image, "d%d%s%s", a->head_dim, suffix[cut.shape],
-             args.causal ? "-causal" : "");
-    struct device_launch *l = &out->launch[0];
-    *l = launch_of(a, chip, &cut);
+    *out = (struct stage_plan){.n_launches = cut.n_cut ? 2 : 1,
+                               .is_other_kernel = out->choice || *out->image};
+    cut_image(a, &cut, out->image, sizeof out->image);
+    out->launch[0] = launch_of(a, chip, &cut, schedule.n_tiles);
+    out->launch[1] = add_parts_of(a, &cut);
     unsigned char maps[4][128];
     why = make_maps(a, d, t, &cut, maps);
     if (why) return why;
-    device_launch_arg(l, &args, sizeof args);
-    device_launch_arg(l, &schedule, sizeof schedule);
-    for (int i = 0; i < 4; i++) device_launch_arg(l, maps[i], sizeof maps[i]);
+    for (int i = 0; i < out->n_launches; i++) {
+        device_launch_arg(&out->launch[i], &args, sizeof args);
+        device_launch_arg(&out->launch[i], &schedule, sizeof schedule);
+    }
+    for (int i = 0; i < 4; i++) device_launch_arg(&out->launch[0], maps[i], sizeof maps[i]);
     return NULL;
+}
+
+/* KV tiles that 64 rows of a tile look at, of which they see `visible`, or of all parts of it. */
+static int64_t blocks_of(int64_t visible, int64_t n_blocks, int parts) {
+    int64_t share = ceil_div(n_blocks, parts), n = 0;
+    for (int64_t first = 0; first < parts * share; first += share) {
+        int64_t part = n_blocks - first < share ? n_blocks - first : share;
+        int64_t seen = visible - first > 1 ? visible - first : 1;
+        if (part < 1) part = 1;
+        n += seen < part ? seen : part;
+    }
+    return n;
 }
 
 /* WGMMA instructions as warps issue them: 4 for each product of 64 rows. A tile of S is
  * head_dim / 16 products, its share of O is BKV / 16. Counted as the kernel walks. */
 static double tensor_instructions(const struct attention *a, const struct chip *chip) {
-    const struct cut cut = cut_of(a, chip);
-    const struct tile tile = tile_of(a->head_dim, cut.shape);
-    const int groups = tile.key_groups * cut.split; /* they have equal shares */
-    int64_t rows = (int64_t)a->seqlen_q * cut.pack;
+    struct cut cuts[MAX_CUTS];
+    cuts_of(a, chip, cuts);
+    const struct cut *cut = &cuts[0];
+    const struct tile tile = tile_of(a->head_dim, cut->shape);
+    const int groups = tile.key_groups * cut->split; /* they have equal shares */
+    const bool causal = a->mask != MASK_NONE;
+    int64_t heads = (int64_t)a->batch * (a->heads / cut->pack);
+    int64_t rows = (int64_t)a->seqlen_q * cut->pack, per_head = ceil_div(rows, tile.bq);
     int64_t end = ceil_div(rows, 64) * 64; /* warpgroups without rows: schedule.cuh */
-    int64_t first = a->mask == MASK_NONE ? 0 : end - ceil_div(rows, tile.bq) * tile.bq;
+    int64_t left = cut->n_cut;             /* causal the first tiles are cut, else the last */
     double n_blocks = 0;
-    for (int64_t row0 = first; row0 < end; row0 += 64) {
-        int64_t kv_end = a->seqlen_k, visible = (row0 + 64) / cut.pack + attention_diagonal(a);
-        if (a->mask != MASK_NONE && visible < kv_end) kv_end = visible;
-        n_blocks += (kv_end > 0 ? ceil_div(kv_end, (int64_t)tile.bkv * groups) : 1) * groups;
+    for (int64_t i = 0; i < per_head; i++) {
+        int64_t q = causal ? i : per_head - 1 - i, n_cut = left < heads ? left : heads;
+        int64_t row0 = causal ? end - (q + 1) * tile.bq : q * tile.bq;
+        left -= n_cut;
+        for (int64_t row = row0; row < row0 + tile.bq && row < end; row += 64) {
+            int64_t seen = a->seqlen_k, visible = (row + 64) / cut->pack + attention_diagonal(a);
+            if (causal && visible < seen) seen = visible;
+            int64_t blocks = seen > 0 ? ceil_div(seen, (int64_t)tile.bkv * groups) : 1;
+            n_blocks += (double)(heads - n_cut) * (double)blocks * groups;
+            if (n_cut)
+                n_blocks +=
+                    (double)n_cut * (double)blocks_of(blocks, cut_blocks(a, cut, q), cut->parts);
+        }
     }
-    return n_blocks * a->batch * (a->heads / cut.pack) * 4 * (a->head_dim / 16 + tile.bkv / 16);
+    return n_blocks * 4 * (a->head_dim / 16 + tile.bkv / 16);
 }
 
 const struct stage stage = {
@@ -219,5 +258,6 @@ const struct stage stage = {
     .supports = supports,
     .workspace_bytes = workspace_bytes,
     .plan = plan,
+    .choices = choices,
     .tensor_instructions = tensor_instructions,
 };

@@ -40,6 +40,5 @@ store(const struct attention_args &args, const struct schedule &schedule, const 
         for (int p = 0; p < PAGES && first.q >= 0; p++)
             tma_store_5d(o_map, smem + p * Q_PAGE, p * 64, 0, first.q, t.h, t.b);
         bulk_commit_group();
-        if (O_IN_Q) bulk_wait_group_read<0>(); // q_smem, which is o_smem, may be overwritten
     }
 }

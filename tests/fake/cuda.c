@@ -155,6 +155,10 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstr
     return CUDA_SUCCESS;
 }
 
+CUresult cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream stream UNUSED) {
+    return cuMemAlloc(out, bytes);
+}
+CUresult cuMemFreeAsync(CUdeviceptr p, CUstream stream UNUSED) { return cuMemFree(p); }
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream UNUSED) {
     MAY_FAIL("cuMemcpyDtoHAsync");
     memcpy(to, (void *)from, bytes);
@@ -175,9 +179,12 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image UNUSED) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuModuleGetFunction(CUfunction *f, CUmodule module UNUSED, const char *name UNUSED) {
+/* Kernels are attention, but for the one that notes the clock (common/device/cuda_clock.c). */
+static const CUfunction attention = (CUfunction)1, note = (CUfunction)2;
+
+CUresult cuModuleGetFunction(CUfunction *f, CUmodule module UNUSED, const char *name) {
     MAY_FAIL("cuModuleGetFunction");
-    *f = (CUfunction)1;
+    *f = strcmp(name, "note") ? attention : note;
     return CUDA_SUCCESS;
 }
 
@@ -242,9 +249,19 @@ static void plant(const char *bug, const struct attention_args *a) {
     if (!strcmp(bug, "lse")) a->lse[0] += 0.01f;
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config UNUSED, CUfunction f UNUSED, void **params,
+/* One SM, at 1234 MHz. */
+static CUresult note_clock(uint64_t *note) {
+    static uint64_t us = 1000;
+    us += 1000;
+    note[0] = 1234 * us;
+    note[1] = 1000 * us;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config UNUSED, CUfunction f, void **params,
                           void **extra UNUSED) {
     MAY_FAIL("cuLaunchKernelEx");
+    if (f == note) return note_clock(*(uint64_t **)params[0]);
     if (n_captured >= 0) {
         n_captured++;
         return CUDA_SUCCESS;

@@ -88,10 +88,13 @@ FAKE(cuptiProfilerDeviceSupported, CUpti_Profiler_DeviceSupported_Params,
 
 /* ---- Range profiler -------------------------------------------------------------------------- */
 
+static size_t n_ranges; /* as many as were asked for come back */
+
 FAKE(cuptiRangeProfilerEnable, CUpti_RangeProfiler_Enable_Params,
      p->pRangeProfilerObject = (CUpti_RangeProfiler_Object *)&object)
 FAKE(cuptiRangeProfilerDisable, CUpti_RangeProfiler_Disable_Params)
 FAKE(cuptiRangeProfilerGetCounterDataSize, CUpti_RangeProfiler_GetCounterDataSize_Params,
+     n_ranges = p->maxNumOfRanges;
      p->counterDataSize = 1)
 FAKE(cuptiRangeProfilerCounterDataImageInitialize,
      CUpti_RangeProfiler_CounterDataImage_Initialize_Params)
@@ -102,7 +105,7 @@ FAKE(cuptiRangeProfilerStop, CUpti_RangeProfiler_Stop_Params,
 FAKE(cuptiRangeProfilerDecodeData, CUpti_RangeProfiler_DecodeData_Params,
      p->numOfRangeDropped = says("FAKE_CUPTI_LOSE", "range"))
 FAKE(cuptiRangeProfilerGetCounterDataInfo, CUpti_RangeProfiler_GetCounterDataInfo_Params,
-     p->numTotalRanges = !says("FAKE_CUPTI_LOSE", "empty"))
+     p->numTotalRanges = says("FAKE_CUPTI_LOSE", "empty") ? 0 : n_ranges)
 
 /* ---- SASS metrics: one instruction, which executes 42 times ---------------------------------- */
 

@@ -109,6 +109,19 @@ uint32_t golden_draw(uint64_t *s, char kind, int flavour) {
         return below(s, 72); /* a shift or a bit position */
     case 'r':
         return 16 * below(s, 64); /* a 16-byte row of 1 KB */
+    case 'd':
+        return draw_float(s, 11, 20, flavour); /* the upper half of a double */
+    case 'z':
+        return 0; /* its lower half: so there are infinities */
+    case 'm':
+    case 't': { /* which elements of a sparse matrix are kept */
+        static const char two_of_four[] = {4, 8, 12, 9, 13, 14};
+        uint32_t x = 0;
+        for (int at = 0; at < 32; at += 4)
+            x |= (kind == 't' ? (below(s, 2) ? 14u : 4u) : (uint32_t)two_of_four[below(s, 6)])
+                 << at;
+        return x;
+    }
     case 'u':
         return below(s, 2) ? below(s, 1000) : (uint32_t)golden_next(s);
     default:
@@ -129,7 +142,7 @@ void golden_emit(struct golden_text *t, const char *format, ...) {
 
 /* Module head, addresses of this case in %in and %out, thread in %thr. */
 void golden_head(struct golden_text *t, const struct golden_form *f) {
-    golden_emit(t, ".version 8.4\n.target sm_90a\n.address_size 64\n\n");
+    golden_emit(t, ".version 8.5\n.target sm_90a\n.address_size 64\n\n");
     golden_emit(t, ".visible .entry golden(.param .u64 p_in, .param .u64 p_out%s)\n",
                 f->map.rank ? ", .param .align 128 .b8 map[128]" : "");
     golden_emit(
@@ -195,7 +208,11 @@ void golden_operands(const struct golden_form *f, int c, void *in) {
         golden_operands_wgmma(f, c, in);
     else if (f->is_flat)
         for (size_t w = 0; w < f->in_bytes / 4; w++)
-            ((uint32_t *)in)[w] = golden_draw(&s, f->kinds[w / 32], c % GOLDEN_FLAVOURS);
+            ((uint32_t *)in)[w] = golden_draw(&s,
+                                              f->kinds[w / 32] != 'D' ? f->kinds[w / 32]
+                                              : w % 2                 ? 'd'
+                                                                      : 'w',
+                                              c % GOLDEN_FLAVOURS);
     else
         for (int thread = 0; thread < f->threads; thread++)
             for (int i = 0; i < f->n_in; i++)

@@ -22,6 +22,10 @@ struct golden_map {
     uint32_t box[5];
     int swizzle_bytes;
     int is_store; /* the map lies over `out`, otherwise over `common` */
+    int im2col;   /* the box is channels x pixels */
+    int lower[3], upper[3];
+    const char *reduce; /* a store that is a reduction: "add" */
+    int is_integer;     /* its elements */
 };
 
 struct golden_form {

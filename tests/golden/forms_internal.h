@@ -28,6 +28,10 @@ int golden_list_tma(struct golden_form *out);
 /* forms_cluster.c */
 int golden_list_cluster(struct golden_form *out);
 
+/* forms_mma.c, forms_bulk.c */
+int golden_list_mma(struct golden_form *out);
+int golden_list_bulk(struct golden_form *out);
+
 /* forms_op.c */
 int golden_list_ops(struct golden_form *out);
 

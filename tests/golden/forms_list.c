@@ -273,5 +273,7 @@ int golden_list(struct golden_form *out) {
     at += golden_list_tma(at);
     at += golden_list_wgmma(at);
     at += golden_list_cluster(at);
+    at += golden_list_mma(at);
+    at += golden_list_bulk(at);
     return (int)(at - out);
 }

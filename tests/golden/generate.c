@@ -26,10 +26,17 @@ static void encode_map(const struct golden_map *m, void *base, CUtensorMap *out,
     if (!encode)
         cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void **)&encode, 12000, 0,
                                          &found);
-    static const CUtensorMapDataType types[9] = {[1] = CU_TENSOR_MAP_DATA_TYPE_UINT8,
-                                                 [2] = CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-                                                 [4] = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-                                                 [8] = CU_TENSOR_MAP_DATA_TYPE_FLOAT64};
+    static PFN_cuTensorMapEncodeIm2col_v12000 encode_im2col;
+    if (!encode_im2col)
+        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeIm2col", (void **)&encode_im2col, 12000,
+                                         0, &found);
+    static const CUtensorMapDataType types[2][9] = {
+        {[1] = CU_TENSOR_MAP_DATA_TYPE_UINT8,
+         [2] = CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+         [4] = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+         [8] = CU_TENSOR_MAP_DATA_TYPE_FLOAT64},
+        {[4] = CU_TENSOR_MAP_DATA_TYPE_UINT32, [8] = CU_TENSOR_MAP_DATA_TYPE_UINT64}};
+    CUtensorMapDataType type = types[m->is_integer][m->element_bytes];
     CUtensorMapSwizzle swizzle = m->swizzle_bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                                  : m->swizzle_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                                  : m->swizzle_bytes == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
@@ -38,9 +45,16 @@ static void encode_map(const struct golden_map *m, void *base, CUtensorMap *out,
     cuuint32_t box[5], step1[5] = {1, 1, 1, 1, 1};
     for (int i = 0; i < 5; i++) extent[i] = m->extent[i], box[i] = m->box[i];
     for (int i = 1; i < 5; i++) stride[i - 1] = m->stride[i];
-    *rc = (int)encode(out, types[m->element_bytes], (cuuint32_t)m->rank, base, extent, stride, box,
-                      step1, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
-                      CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    if (m->im2col) {
+        *rc = (int)encode_im2col(out, type, (cuuint32_t)m->rank, base, extent, stride, m->lower,
+                                 m->upper, box[0], box[1], step1, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                 swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        return;
+    }
+    *rc = (int)encode(out, type, (cuuint32_t)m->rank, base, extent, stride, box, step1,
+                      CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 static int finish(void) { /* waits at most 2 seconds */

@@ -26,6 +26,7 @@
  * Shared memory (bytes: tile.h):
  *   q_smem [BQ][DIM] fp16, in the end O     k_smem [STAGES][BKV][DIM] fp16     v_smem, the same
  *
+ * BEGIN SOLUTION lab-4
  * Chunk c of row r, 16 bytes, lies at place c ^ (r % 8) of its 128 bytes. So the 8 rows of a chunk
  * column, which ldmatrix reads at once, lie in 8 different groups of 4 banks; and a row begins with
  * a sector of 32 bytes, which is what cp.async moves, so that none is split.
@@ -35,6 +36,7 @@
  *   row 1   1  0  3  2  5  4  7  6
  *   row 2   2  3  0  1  6  7  4  5
  *
+ * END SOLUTION
  *   copy     Q K0 V0 | K1 V1 -> 1 | K2 V2 -> 0 | K3 V3 -> 1
  *   compute          |   tile 0   |   tile 1   |   tile 2          | = wait and barrier */
 #include "common/cuda/attention_args.h"
@@ -51,12 +53,20 @@ static_assert(DIM % 64 == 0 && BKV % 16 == 0, "S and its sum over DIM are cut in
 
 // Byte offset of a chunk in a tile.
 static __device__ __forceinline__ int swizzled(int row, int chunk) {
-    return row * ROW_BYTES + (chunk ^ row % 8) * 16;
+    int place = chunk;
+    // BEGIN SOLUTION lab-4: the place of this chunk, such that the 8 rows of a column never collide
+    place = chunk ^ row % 8;
+    // END SOLUTION
+    return row * ROW_BYTES + place * 16;
 }
 
 // The address `chunk` chunks after `base`, which is the address of chunk 0 or 1; `chunk` is even.
 static __device__ __forceinline__ uint32_t right(uint32_t base, int chunk) {
-    return (base ^ chunk % 8 * 16) + chunk / 8 * 128;
+    uint32_t address = base;
+    // BEGIN SOLUTION lab-4: without the row: it is in base already
+    address = (base ^ chunk % 8 * 16) + chunk / 8 * 128;
+    // END SOLUTION
+    return address;
 }
 
 // Starts to copy n_rows rows into smem; what is missing of [rows][DIM] becomes zero.
@@ -193,11 +203,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
                 const float p0 = ex2(s_frag[n / 2][n % 2][2 * r] - base);
                 const float p1 = ex2(s_frag[n / 2][n % 2][2 * r + 1] - base);
                 l_frag[r] += p0 + p1;
+                // BEGIN SOLUTION lab-4: this pair's place in P as an A operand: see the pictures
                 p_frag[n / 2][n % 2 * 2 + r] = cvt_f16x2(p0, p1);
+                // END SOLUTION
             }
         }
 
         // ---- O += P V
+        // BEGIN SOLUTION lab-4: for 16 keys and 16 columns each: one ldmatrix of V, two products
 #pragma unroll
         for (int j = 0; j < BKV / 16; j++)
 #pragma unroll
@@ -207,6 +220,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
                 mma_m16n8k16(o_frag[2 * n], p_frag[j], v_frag[0], v_frag[1]);
                 mma_m16n8k16(o_frag[2 * n + 1], p_frag[j], v_frag[2], v_frag[3]);
             }
+        // END SOLUTION
     }
 
     // ---- epilogue: O = O / l, LSE = log(l) + max; a row that saw no key gives 0 and -inf

@@ -9,10 +9,11 @@ records=$1 out=$2
 mkdir -p "$out" 2> /dev/null && [ -w "$out" ] || { echo "stage-4: cannot write to $out: make it writable" >&2; exit 5; }
 # A record's command is "build/sweep/dDIM-TILE/stage-4 ..."; blanks are printed as "_".
 build/columns "$records" -- command problem.head_dim problem.mask samples.tflops \
-    kernels.attention.registers kernels.attention.local_bytes counters.blocks_per_sm |
+    kernels.attention.registers kernels.attention.local_bytes counters.blocks_per_sm problem.flops counters.duration_us |
     awk '/^#/ {next}
          {split($1, path, "/"); tile = path[3]; sub(/^d[0-9]+-/, "", tile)
           split(tile, part, /[-x]/); groups = part[4]
+          if ($4 == "-" && $9 > 0) $4 = sprintf("%.4g", 1e-6 * $8 / $9) # predicted by the clock
           key = sprintf("%d %4d %s", groups > 1, $2, tile)
           if (!(key in seen)) order[++n] = key
           seen[key] = 1; speed[key, $3] = $4; rest[key] = $5 " " $6 " " $7}
@@ -27,9 +28,14 @@ for column in 4:none 5:causal; do
          END {for (d in best) printf "best for head_dim %s, %s: %s, %.0f TFLOPS\n", d, mask, tile[d], best[d]}' "$out/sweep.txt"
 done | sort -V
 awk '!/^#/ && NF && $4 != "-" {n++} END {exit !n}' "$out/sweep.txt" ||
-    { echo "stage-4: no times to draw (the emulator has no clock): see $out/sweep.txt"; exit 0; }
+    { echo "stage-4: no times to draw (no chip file that the clock reads): see $out/sweep.txt"; exit 0; }
 command -v gnuplot >/dev/null || { echo "stage-4: the table is $out/sweep.txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
 build/columns "$records" -- device.name device.clock_mhz_after device.driver device.toolkit revision time | tail -n 1 |
     awk '{gsub("_", " ", $1); printf "\"%s, %s MHz, driver %s, CUDA %s, revision %s, %s; B2 H16 S4096, small: B1 H8 S512\"\n", $1, $2, $3, $4, $5, substr($6, 1, 10)}' > "$out/foot.txt"
+if grep -q '"kind": *"emulator"' "$records"; then
+    validated=$(grep -o '"validated": *"[^"]*"' "$records" | tail -n 1 | cut -d'"' -f4)
+    build/columns "$records" -- problem.text device.name revision time | tail -n 1 |
+        awk -v v="$validated" '{for (i = 1; i <= NF; i++) gsub("_", " ", $i); printf "\"predicted by the clock of the %s, revision %s, %s; %s; %s ...\"\n", $2, $3, substr($4, 1, 10), v, $1}' > "$out/foot.txt"
+fi
 for term in png svg; do plots/draw.sh stages/4-tuned/sweep/draw.gp "$out/sweep" "$term" "dir = '$out'"; done
 echo "stage-4: drawn: $out/sweep.png"

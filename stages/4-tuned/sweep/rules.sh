@@ -8,6 +8,7 @@ sources=$(echo $here/*.cu $here/*.cuh $here/*.[ch] common/cuda/*)
 grep -E '^[0-9]' $here/sweep/tiles.txt | while read -r dim bq bkv warps groups stages q ctas; do
     small=$((groups > 1))
     place="\$(BUILD)/sweep/d$dim-${bq}x$bkv-w${warps}x$groups-s$stages-q$q-c$ctas"
+    [[ ${place##*/} == "${SWEEP_TILES:-}"* ]] || continue
     image=d$dim
     [ $small = 0 ] || image=d$dim-small
     flags="-DDIM=$dim -DSMALL=$small -DSWEEP_BQ=$bq -DSWEEP_BKV=$bkv -DSWEEP_WARPS=$warps -DSWEEP_GROUPS=$groups"

@@ -56,7 +56,7 @@ constexpr int KEY_GROUPS = 1, ROW_GROUPS = WARPGROUPS; // all have all keys, and
 constexpr int RING = STAGES;                           // stages of K, and of V
 constexpr int PAGES = DIM / 64;
 constexpr bool SPLIT = false, PERSISTENT = true; // what kernel.cu has as well
-constexpr bool ONES = TILE.ones, O_IN_Q = TILE.o_in_q;
+constexpr bool ONES = TILE.ones;
 constexpr int O_BLOCKS = DIM / 8 + ONES;                   // the last one holds row sums of P
 constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128; // bytes
 constexpr uint32_t Q_BYTES = PAGES * Q_PAGE;               // one warpgroup's Q
@@ -115,17 +115,19 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
     for (uint32_t round = 0;; round++) {
         load_kv(k_map, k, t, t.n_blocks - 1);
 #pragma unroll 1 // or the producer's few registers spill
-        for (int g = 0; g < WARPGROUPS; g++) {
-            wait(&q_empty[g], ~round & 1); // the products that read the last tile's Q are done
-            load(q_map, q_smem + g * Q_BYTES, &q_full[g], Q_PAGE, t.q0 + 64 * g, t.h, t.b);
+        for (int g = 0; g < ROW_GROUPS; g++) {
+            const int slot = q_slot(round, g);
+            wait(&q_empty[slot], ~q_parity(round) & 1); // the products that read it are done
+            load(q_map, q_smem + slot * Q_BYTES, &q_full[slot], Q_PAGE, t.q0 + 64 * g, t.h, t.b);
         }
         // The next tile: they differ in length, so who is done first takes the first that is left.
-        uint32_t n_taken = more ? atomicAdd(schedule.counter, 1) : 0; // awaited after the loads
-        for (int n = t.n_blocks - 1; n > 0; n--) {                    // in the order of their use
-            load_kv(k_map, k, t, n - 1);
+        // Asked for late, or all would take their second tile at once; awaited after the loads.
+        uint32_t n_taken = 0;
+        for (int n = t.n_blocks - 1; n >= 0; n--) { // in the order of their use
+            if (more && n == min(2, t.n_blocks - 1)) n_taken = atomicAdd(schedule.counter, 1);
+            if (n > 0) load_kv(k_map, k, t, n - 1);
             load_kv(v_map, v, t, n);
         }
-        load_kv(v_map, v, t, 0);
 
         // As many tiles are asked for as there are: who asks last puts the counter back.
         if (more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
@@ -252,14 +254,19 @@ struct consumer {
     struct work w;  // the tile of O
 };
 
+// Q of the tile of O.
+static __device__ __forceinline__ uint64_t q_desc(const struct consumer &c) {
+    return gmma_desc_advance(c.q_desc, q_slot(c.round, 0) * Q_BYTES);
+}
+
 // The first S of a tile of O, alone.
 static __device__ __forceinline__ void first_qk(struct consumer &c, float (&s_frag)[BKV / 8][4]) {
     pass_hidden_k(c.k, c.w.hidden, c.warpgroup);
-    wait(&q_full[c.warpgroup], c.round & 1); // q_smem is written by TMA
-    wait_full(c.k);                          // k_smem is written by TMA
+    wait(&q_full[q_slot(c.round, c.warpgroup)], q_parity(c.round)); // q_smem is written by TMA
+    wait_full(c.k);                                                 // k_smem is written by TMA
     registers_fence(s_frag);
     wgmma_fence();
-    issue_qk(s_frag, c.q_desc, gmma_desc_advance(c.k_desc, c.k.stage * KV_BYTES));
+    issue_qk(s_frag, q_desc(c), gmma_desc_advance(c.k_desc, c.k.stage * KV_BYTES));
     wgmma_wait_group<0>(); // S is there
     registers_fence(s_frag);
 }
@@ -270,8 +277,8 @@ static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_fra
                                                float (&o_frag)[O_BLOCKS][4]) {
     if (c.w.some) {
         pass_hidden_k(c.k, c.w.hidden, c.warpgroup);
-        wait(&q_full[c.warpgroup], c.round & 1); // q_smem is written by TMA
-        wait_full(c.k);                          // k_smem is written by TMA
+        wait(&q_full[q_slot(c.round, c.warpgroup)], q_parity(c.round)); // q_smem is written by TMA
+        wait_full(c.k);                                                 // k_smem is written by TMA
     }
     wait_full(c.v); // v_smem is written by TMA
     take_turn(c.warpgroup);
@@ -279,7 +286,7 @@ static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_fra
     if (c.w.some) {
         registers_fence(s_frag);
         wgmma_fence(); // o_frag and p_frag have just been written, s_frag read
-        issue_qk(s_frag, c.q_desc, gmma_desc_advance(c.k_desc, c.k.stage * KV_BYTES));
+        issue_qk(s_frag, q_desc(c), gmma_desc_advance(c.k_desc, c.k.stage * KV_BYTES));
         issue_pv(o_frag, p_frag, c.v_desc + c.v.stage * V_DESC_STEP);
         pass_turn(c.warpgroup);
         wgmma_wait_group<0>(); // S and O are there
@@ -310,7 +317,7 @@ static __device__ __forceinline__ void compute_tile(struct consumer &c, float (&
     // ---- mask, softmax of the first KV tile, from the right, where the diagonal is
     int n = t.n_blocks - 1 - c.w.hidden;
     release(k);
-    if (n == 0) release_q(warpgroup); // that was the last KV tile
+    if (n == 0) release_q(q_slot(c.round, warpgroup)); // that was the last KV tile
     mask(s_frag, args, schedule, t, n, warpgroup);
     const float first = raise(m_frag, base, alpha, s_frag, args.scale_log2, scale);
     exponentials(p_frag, s_frag, base, l_frag, first);
@@ -325,13 +332,13 @@ static __device__ __forceinline__ void compute_tile(struct consumer &c, float (&
         registers_fence(s_frag);
         registers_fence(o_frag);
         wgmma_fence(); // o_frag and p_frag have just been written
-        issue_qk(s_frag, c.q_desc, gmma_desc_advance(c.k_desc, k.stage * KV_BYTES));
+        issue_qk(s_frag, q_desc(c), gmma_desc_advance(c.k_desc, k.stage * KV_BYTES));
         issue_pv(o_frag, p_frag, c.v_desc + v.stage * V_DESC_STEP);
         pass_turn(warpgroup);
         wgmma_wait_group<1>(); // S is there, k_smem has been read
         registers_fence(s_frag);
         release(k);
-        if (n == 0) release_q(warpgroup); // that was the last KV tile
+        if (n == 0) release_q(q_slot(c.round, warpgroup)); // that was the last KV tile
 
         // ---- mask
         mask(s_frag, args, schedule, t, n, warpgroup);
@@ -389,8 +396,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
               const __grid_constant__ CUtensorMap o_map) {
     extern __shared__ unsigned char smem[];
     const uint32_t q_smem = (smem_address(smem) + 1023) & ~1023u; // where the swizzle begins anew
-    const uint32_t k_smem = q_smem + WARPGROUPS * Q_BYTES, v_smem = k_smem + RING * KV_BYTES;
-    const uint32_t o_smem = v_smem + RING * KV_BYTES, ones_smem = o_smem + WARPGROUPS * Q_BYTES;
+    const uint32_t k_smem = q_smem + Q_STAGES * ROW_GROUPS * Q_BYTES;
+    const uint32_t v_smem = k_smem + RING * KV_BYTES;
+    const uint32_t o_smem = v_smem + RING * KV_BYTES;
+    const uint32_t ones_smem = o_smem + ROW_GROUPS * Q_BYTES;
     const int tid = threadIdx.x,
               warpgroup = __shfl_sync(~0u, tid / 128, 0); // known to be one per warp
 

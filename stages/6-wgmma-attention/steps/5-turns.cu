@@ -76,15 +76,18 @@ static __device__ __forceinline__ void load(const CUtensorMap *map, uint32_t sme
 // KV tile n, into the next stage.
 static __device__ __forceinline__ void load_kv(const CUtensorMap *map, struct ring &r, int n, int h,
                                                int b) {
+    // BEGIN SOLUTION lab-6: when this stage is free, load tile n of K or V into it, and go on
     wait(&r.empty[r.stage], r.parity); // the products that read what was there are done
     load(map, r.smem + r.stage * KV_BYTES, &r.full[r.stage], KV_PAGE, n * BKV, h, b);
     advance(r, 1);
+    // END SOLUTION
 }
 
 static __device__ __forceinline__ void produce(const CUtensorMap *q_map, const CUtensorMap *k_map,
                                                const CUtensorMap *v_map, uint32_t q_smem,
                                                uint32_t k_smem, uint32_t v_smem, int q0,
                                                int n_blocks, int h, int kv_h, int b) {
+    // BEGIN SOLUTION lab-6: rings of K, V; load all Q of the CTA, and KV tiles from the last down
     struct ring k = {k_smem, k_full, k_empty, 0, 1}, v = {v_smem, v_full, v_empty, 0, 1};
     for (int g = 0; g < WARPGROUPS; g++)
         load(q_map, q_smem + g * Q_BYTES, &q_full[g], Q_PAGE, q0 + 64 * g, h, b);
@@ -92,6 +95,7 @@ static __device__ __forceinline__ void produce(const CUtensorMap *q_map, const C
         load_kv(k_map, k, n, kv_h, b);
         load_kv(v_map, v, n, kv_h, b);
     }
+    // END SOLUTION
 }
 
 // ---- S = Q K^T, issued only
@@ -224,6 +228,7 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
     // ---- for each further KV tile
     for (n--; n >= 0; n--) {
         // ---- S = Q K^T of this KV tile, O += P V of the one before
+        // BEGIN SOLUTION lab-6: S of this tile beside the last one's P V, in turn; mask S meanwhile
         wait_full(k); // k_smem is written by TMA
         wait_full(v); // v_smem is written by TMA
         take_turn(warpgroup);
@@ -242,6 +247,7 @@ static __device__ __forceinline__ void consume(const struct attention_args &args
         wgmma_wait_group<0>(); // O is there; p_frag and v_smem have been read
         registers_fence(o_frag);
         release(v);
+        // END SOLUTION
 
         // ---- softmax: P = 2^(S - max); what earlier tiles gave was for a lower max, so it shrinks
         softmax(p_frag, s_frag, m_frag, l_frag, alpha);

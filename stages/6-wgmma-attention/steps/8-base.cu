@@ -154,12 +154,12 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
             wait(&q_empty[g], ~round & 1); // the products that read the last tile's Q are done
             load(q_map, q_smem + g * Q_BYTES, &q_full[g], Q_PAGE, t.q0 + 64 * g, t.h, t.b);
         }
-        uint32_t n_taken = more ? atomicAdd(schedule.counter, 1) : 0; // awaited after the loads
-        for (int n = t.n_blocks - 1; n > 0; n--) {                    // in the order of their use
-            load_kv(k_map, k, t, n - 1);
+        uint32_t n_taken = 0;
+        if (more) n_taken = atomicAdd(schedule.counter, 1);
+        for (int n = t.n_blocks - 1; n >= 0; n--) { // in the order of their use
+            if (n > 0) load_kv(k_map, k, t, n - 1);
             load_kv(v_map, v, t, n);
         }
-        load_kv(v_map, v, t, 0);
         // As many tiles are asked for as there are: who asks last puts the counter back.
         if (more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
         const uint32_t index = more ? gridDim.x + n_taken : schedule.n_tiles;

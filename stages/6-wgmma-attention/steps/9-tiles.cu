@@ -114,12 +114,13 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
             load(q_map, q_smem + g * Q_BYTES, &q_full[g], Q_PAGE, t.q0 + 64 * g, t.h, t.b);
         }
         // The next tile: they differ in length, so who is done first takes the first that is left.
-        uint32_t n_taken = more ? atomicAdd(schedule.counter, 1) : 0; // awaited after the loads
-        for (int n = t.n_blocks - 1; n > 0; n--) {                    // in the order of their use
-            load_kv(k_map, k, t, n - 1);
+        // Asked for late, or all would take their second tile at once; awaited after the loads.
+        uint32_t n_taken = 0;
+        for (int n = t.n_blocks - 1; n >= 0; n--) { // in the order of their use
+            if (more && n == min(2, t.n_blocks - 1)) n_taken = atomicAdd(schedule.counter, 1);
+            if (n > 0) load_kv(k_map, k, t, n - 1);
             load_kv(v_map, v, t, n);
         }
-        load_kv(v_map, v, t, 0);
 
         // As many tiles are asked for as there are: who asks last puts the counter back.
         if (more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);

@@ -5,7 +5,8 @@
 
 /* Rungs 1 to 3 have one warpgroup; from rung 4 on the tile is that of kernel.cu. */
 CONSTANT_FUNCTION struct tile step_tile_of(int dim, int step) {
-    const struct tile alone = {1, 1, 64, 128, 128, 0, 0}, ring = {1, 1, 64, 128, 160, 0, 0};
+    const struct tile alone = {1, 1, 64, 128, 128, 0, 0, 1, 1, 1},
+                      ring = {1, 1, 64, 128, 160, 0, 0, 1, 1, 2};
     return step < 3 ? alone : step == 3 ? ring : tile_of(dim, SHAPE_LONG);
 }
 

@@ -1,0 +1,16 @@
+/* The SM clock between two points of a stream: what NVML reads afterwards is another clock, the
+ * board's when it is idle again. A small kernel notes every SM's cycles and the time. */
+#pragma once
+
+#include "cuda_device.h"
+
+enum { CUDA_CLOCK_BEGIN, CUDA_CLOCK_END };
+
+/* Notes `mark`, one of the two, where the stream has come to. The first call compiles the kernel.
+ * NULL, or why there is no such clock. */
+const char *cuda_clock_mark(struct cuda_device *c, int mark, CUstream stream);
+
+/* MHz from the one mark to the other, the mean of all SMs; 0: unknown. The stream must be idle. */
+double cuda_clock_between(struct cuda_device *c);
+
+void cuda_clock_close(struct cuda_device *c);

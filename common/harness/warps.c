@@ -1,0 +1,254 @@
+#include "warps.h"
+
+#include "common/base/heap.h"
+#include "common/base/reason.h"
+#include "common/device/emu_clock.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum what {
+    WORKS,
+    FETCH,
+    OWN_RESULTS,
+    PIPE,
+    PRODUCTS,
+    OTHERS,
+    COPIES,
+    MEMORY,
+    PIPE_BUSY,
+    N_WHATS,
+    NOTHING
+};
+static const char *const what_text[N_WHATS] = {
+    [WORKS] = "issues, or waits for the pipeline",
+    [FETCH] = "waits for instructions",
+    [OWN_RESULTS] = "waits for shared memory or MUFU",
+    [PIPE] = "waits for a pipe or its queue",
+    [PRODUCTS] = "waits for its own WGMMA",
+    [OTHERS] = "waits for other warps",
+    [COPIES] = "waits at an mbarrier (TMA, other warps)",
+    [MEMORY] = "waits for global memory",
+    [PIPE_BUSY] = "pipe is busy",
+};
+
+/* Warps, then the tensor cores, then MUFU of the four sub-cores together. */
+enum { TENSOR_LANE = SASS_MAX_WARPS, MUFU_LANE, N_LANES };
+
+/* Cycles [from, to) of a lane, one after the other. */
+struct stretch {
+    uint64_t from, to;
+    uint8_t what;
+};
+struct lane {
+    struct stretch *stretch;
+    size_t n, room;
+    bool loads, multiplies;
+};
+struct warps {
+    const struct sass_kernel *kernel;
+    struct lane lane[N_LANES];
+    uint64_t end; /* of the block */
+};
+
+static bool has(const struct warps *w, int i, const char *word) {
+    return i >= 0 && i < w->kernel->n_inst && strstr(w->kernel->text[i], word);
+}
+
+static void add(struct lane *l, enum what what, uint64_t from, uint64_t to) {
+    struct stretch *last = l->n ? &l->stretch[l->n - 1] : NULL;
+    if (last && last->what == what && last->to == from) {
+        last->to = to;
+        return;
+    }
+    if (l->n == l->room) {
+        l->room = l->room ? 2 * l->room : 1024;
+        l->stretch = heap_grown(l->stretch, l->room * sizeof *l->stretch);
+    }
+    l->stretch[l->n++] = (struct stretch){from, to, (uint8_t)what};
+}
+
+static enum what what_of(const struct warps *w, int i, int reason) {
+    switch (reason) {
+    case TIMING_NO_INSTRUCTION:
+    case TIMING_BRANCH:
+        return FETCH;
+    case TIMING_SHORT_SCOREBOARD:
+        return OWN_RESULTS;
+    case TIMING_MATH_PIPE:
+    case TIMING_MIO_THROTTLE:
+    case TIMING_LG_THROTTLE:
+        return PIPE;
+    case TIMING_BARRIER:
+        return has(w, i, "WARPGROUP.DEPBAR") ? PRODUCTS : OTHERS;
+    case TIMING_GMMA:
+        return PRODUCTS;
+    case TIMING_LONG_SCOREBOARD:
+        return has(w, i, "TRYWAIT") || has(w, i - 1, "TRYWAIT") ? COPIES : MEMORY;
+    case TIMING_SLEEPING:
+        return OTHERS;
+    default:
+        return WORKS;
+    }
+}
+
+static void span(void *user, int warp, uint32_t pc, int reason, uint64_t from, uint64_t to) {
+    struct warps *w = user;
+    struct lane *l = &w->lane[warp];
+    int i = (int)pc / 16;
+    if (reason == TIMING_SELECTED) {
+        l->loads |= has(w, i, "UTMALDG") || has(w, i, "UBLKCP");
+        l->multiplies |= has(w, i, "HGMMA");
+    }
+    if (to > w->end) w->end = to;
+    add(l, what_of(w, i, reason), from, to);
+}
+
+static void busy(void *user, int smsp, int unit, uint64_t from, uint64_t to) {
+    struct warps *w = user;
+    (void)smsp;
+    add(&w->lane[unit == TIMING_UNIT_XU ? MUFU_LANE : TENSOR_LANE], PIPE_BUSY, from, to);
+}
+
+/* ---- Bins: in each of them a warp does what it does most -------------------------------------- */
+
+enum { BINS = 1500 };
+struct bin {
+    double cycles[N_WHATS];
+};
+
+static void fill(const struct lane *l, double width, struct bin bins[BINS]) {
+    memset(bins, 0, BINS * sizeof *bins);
+    for (size_t k = 0; k < l->n; k++) {
+        const struct stretch *s = &l->stretch[k];
+        for (int b = (int)((double)s->from / width); b < BINS; b++) {
+            double from = b * width, to = from + width;
+            if (from >= (double)s->to) break;
+            if (from < (double)s->from) from = (double)s->from;
+            if (to > (double)s->to) to = (double)s->to;
+            bins[b].cycles[s->what] += to - from;
+        }
+    }
+}
+
+static enum what most(const struct bin *b) {
+    enum what best = NOTHING;
+    for (int k = 0; k < N_WHATS; k++)
+        if (b->cycles[k] > (best == NOTHING ? 0 : b->cycles[best])) best = (enum what)k;
+    return best;
+}
+
+static void lane_name(const struct warps *w, int lane, char out[48]) {
+    const struct lane *l = &w->lane[lane];
+    if (lane == TENSOR_LANE || lane == MUFU_LANE)
+        snprintf(out, 48, "%s", lane == TENSOR_LANE ? "tensor cores" : "MUFU");
+    else
+        snprintf(out, 48, "warp %d%s", lane,
+                 l->loads        ? ", loads"
+                 : l->multiplies ? ", products"
+                                 : "");
+}
+
+struct output {
+    FILE *table;
+    json_t *events;
+    double mhz;
+};
+
+static void event(const struct output *o, int lane, const char *name, double from, double to,
+                  double share) {
+    json_t *e = json_pack("{ss ss si si sf sf}", "name", name, "ph", "X", "pid", 0, "tid", lane,
+                          "ts", from / o->mhz, "dur", (to - from) / o->mhz);
+    if (share < 1) json_object_set_new(e, "args", json_pack("{sf}", "share", share));
+    json_array_append_new(o->events, e);
+}
+
+static void write_lane(const struct warps *w, int lane, int row, const struct output *o) {
+    static struct bin bins[BINS];
+    const double width = (double)w->end / BINS;
+    bool pipe = lane >= TENSOR_LANE;
+    char name[48];
+    if (!w->lane[lane].n || !w->end) return;
+    fill(&w->lane[lane], width, bins);
+    lane_name(w, lane, name);
+    json_array_append_new(o->events, json_pack("{ss ss si si s{ss}}", "name", "thread_name", "ph",
+                                               "M", "pid", 0, "tid", lane, "args", "name", name));
+    for (int b = 0, next; b < BINS; b = next) {
+        enum what what = most(&bins[b]);
+        double share = pipe ? bins[b].cycles[PIPE_BUSY] / width / (lane == MUFU_LANE ? 4 : 1) : 1;
+        for (next = b + 1; !pipe && next < BINS && most(&bins[next]) == what; next++) {
+        }
+        if (what == NOTHING) continue;
+        if (share > 1) share = 1; /* four sub-cores multiply at once where it is HMMA */
+        fprintf(o->table, "%d\t%s\t%s\t%d\t%.4f\t%.4f\t%.3f\n", row, name, what_text[what], what,
+                b * width / o->mhz, next * width / o->mhz, share);
+        event(o, lane, what_text[what], b * width, next * width, share);
+    }
+}
+
+/* ---- Files -------------------------------------------------------------------------------------- */
+
+static void json_path(const char *path, char out[PATH_MAX]) {
+    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    int length = dot && (!slash || dot > slash) ? (int)(dot - path) : (int)strlen(path);
+    snprintf(out, PATH_MAX, "%.*s.json", length, path);
+}
+
+static const char *write_files(const struct warps *w, double mhz, const char *title,
+                               const char *path) {
+    char trace[PATH_MAX];
+    json_path(path, trace);
+    struct output o = {.table = fopen(path, "w"), .events = json_array(), .mhz = mhz};
+    if (!o.table) {
+        json_decref(o.events);
+        return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
+    }
+    int row = 0;
+    fprintf(o.table, "# %s\nlane\tname\twhat\tnumber\tbegin_us\tend_us\tshare\n", title);
+    for (int lane = N_LANES - 1; lane >= 0; lane--)
+        if (w->lane[lane].n) write_lane(w, lane, row++, &o);
+    bool failed = ferror(o.table);
+    failed |= fclose(o.table) != 0;
+    json_t *all = json_pack("{so ss s{ss}}", "traceEvents", o.events, "displayTimeUnit", "ns",
+                            "otherData", "title", title);
+    if (!failed) failed = json_dump_file(all, trace, JSON_COMPACT | JSON_REAL_PRECISION(9)) != 0;
+    json_decref(all);
+    if (!failed) return NULL;
+    const char *why = reason_as(STATUS_FILE, "%s or %s: %s", path, trace, strerror(errno));
+    unlink(path);
+    unlink(trace);
+    return why;
+}
+
+const char *warps_write(struct device *d, const char *image_dir, const char *image,
+                        const struct device_launch *launches, int n, const char *title,
+                        const char *path) {
+    struct warps w = {0};
+    struct emu_clock c;
+    struct timing_prediction p;
+    const struct device_launch *l = launches;
+    char text[768];
+    for (int i = 1; i < n; i++)
+        if (launches[i].shared_bytes > l->shared_bytes) l = &launches[i];
+    const char *why = emu_clock_open(&c, d, image_dir, image);
+    if (!why && !(w.kernel = sass_find(c.module, l->kernel)))
+        why = reason_as(STATUS_COUNTERS, "no kernel '%s' in the cubin", l->kernel);
+    if (!why)
+        why = emu_clock_launch(
+            &c, l, &(struct timing_options){.places = 1, .span = span, .busy = busy, .user = &w},
+            &p);
+    if (!why) {
+        timing_prediction_close(&p);
+        snprintf(text, sizeof text, "%s, first block at %.0f MHz, predicted; %s", title, c.mhz,
+                 c.validated);
+        why = write_files(&w, c.mhz, text, path);
+    }
+    for (int i = 0; i < N_LANES; i++) free(w.lane[i].stretch);
+    emu_clock_close(&c);
+    return why;
+}

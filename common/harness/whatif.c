@@ -1,0 +1,310 @@
+#include "whatif.h"
+
+#include "common/base/heap.h"
+#include "common/base/interrupt.h"
+#include "common/base/reason.h"
+#include "common/base/table.h"
+#include "common/device/emu_clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- One limit after the other ------------------------------------------------------------------ */
+
+/* `set` and `fast` take it away; latencies of the pipes stay. */
+static const struct limit {
+    const char *name, *set;
+    unsigned fast;
+} limits[] = {
+    {"nothing: as it is", "", 0},
+    {"tensor cores", "hmma_interval=0,hmma_k8_interval=0", TIMING_FAST_TENSOR},
+    {"MUFU", "xu_interval=0", 0},
+    {"FMA pipe", "fma_interval=0,fma_heavy_interval=0,fma_wide_interval=0", 0},
+    {"ALU and uniform pipes", "alu_interval=0,uniform_interval=0", 0},
+    {"issue slots, register ports",
+     "port_window=0,hmma_reads=0,hmma_after_reads=0,hmma_after_many=0,hgmma_fma=0,hgmma_fma_n64=0,"
+     "hgmma_ports=0,hgmma_alu=0,"
+     "hgmma_xu=0",
+     TIMING_FAST_ISSUE},
+    {"fixed latencies", "", TIMING_FAST_FIXED},
+    {"shared memory", "mio_read_interval=0,data_spacing=0", TIMING_FAST_SHARED},
+    {"L2",
+     "l2_latency=0,l2_spread=0,l2_line_spread=0,tma_latency=0,l2_sm_bytes_per_clk=1e9,l2_bytes_per_"
+     "clk=1e12,"
+     "l2_shared_bytes_per_clk=1e12,l2_tma_shared_bytes_per_clk=1e12",
+     0},
+    {"DRAM", "dram_latency=0,dram_bytes_per_ns=1e9", 0},
+    {"barriers, beyond waiting for others",
+     "bar_arrive=0,bar_arv=0,bar_interval=0,bar_release=0,mbarrier_arrive=0,mbarrier_wake=0,"
+     "mbarrier_wake_lane=0,mbarrier_try=0,cluster_release=0",
+     0},
+    {"branches, instruction caches",
+     "branch_penalty=0,branch_untaken=0,bsync_penalty=0,icache_l1_latency=0,icache_l15_latency=0,"
+     "icache_l15_interval=0,icache_l2_latency=0",
+     0},
+    {"launch of the kernel and of blocks",
+     "launch_overhead=0,cta_launch=0,cta_start=0,constant_first=0,tma_map_first=0", 0},
+};
+enum { N_LIMITS = sizeof limits / sizeof *limits };
+
+struct answer {
+    const struct limit *limit;
+    double cycles;
+};
+
+static int by_cycles(const void *a, const void *b) {
+    double x = ((const struct answer *)a)->cycles, y = ((const struct answer *)b)->cycles;
+    return (x > y) - (x < y);
+}
+
+static const char *take_away(struct timing_chip *c, const struct limit *l) {
+    char text[256], *save;
+    const char *why = NULL;
+    snprintf(text, sizeof text, "%s", l->set);
+    for (char *one = strtok_r(text, ",", &save); one && !why; one = strtok_r(NULL, ",", &save))
+        why = timing_chip_set(c, one);
+    return why;
+}
+
+/* ---- Who waits for whom, in the first block ----------------------------------------------------- */
+
+enum { MAX_ROLES = 8, TMA = MAX_ROLES, OTHER_BLOCK, NOBODY };
+
+/* Warp cycles of a role, spent for one reason; `line` of the kernel's file, 0: all. */
+struct share {
+    int role, by, reason, line;
+    double cycles;
+};
+
+struct roles {
+    const struct sass_kernel *kernel;
+    bool specialised; /* a role a warpgroup; else all warps have the same */
+    bool loads[MAX_ROLES], multiplies[MAX_ROLES];
+    int first[MAX_ROLES], last[MAX_ROLES]; /* warps; last -1: there is no such role */
+    double cycles[MAX_ROLES];              /* of all its warps */
+    struct share *share;
+    int n;
+};
+
+static int role_of(const struct roles *r, int warp) {
+    int role = r->specialised ? warp / 4 : 0;
+    return role < MAX_ROLES ? role : MAX_ROLES - 1;
+}
+
+static void add(struct roles *r, int warp, int by, int reason, int line, double cycles) {
+    int role = role_of(r, warp), i = 0;
+    for (; i < r->n; i++) {
+        const struct share *s = &r->share[i];
+        if (s->role == role && s->by == by && s->reason == reason && s->line == line) break;
+    }
+    if (i == r->n) {
+        r->share = heap_grown(r->share, (size_t)++r->n * sizeof *r->share);
+        r->share[i] = (struct share){role, by, reason, line, 0};
+    }
+    r->share[i].cycles += cycles;
+}
+
+static bool has(const struct roles *r, int i, const char *word) {
+    return i >= 0 && i < r->kernel->n_inst && strstr(r->kernel->text[i], word);
+}
+
+static int line_of(const struct roles *r, int i) {
+    return r->kernel->origin ? r->kernel->origin[i].kernel_line : 0;
+}
+
+/* The wait for an event is told by woke(), when it is over. */
+static void span(void *user, int warp, uint32_t pc, int reason, uint64_t from, uint64_t to) {
+    struct roles *r = user;
+    int i = (int)pc / 16, role = role_of(r, warp);
+    bool products = has(r, i, "WARPGROUP.DEPBAR");
+    if (r->last[role] < warp) r->last[role] = warp;
+    if (r->first[role] > warp) r->first[role] = warp;
+    r->cycles[role] += (double)(to - from);
+    if (reason == TIMING_SELECTED) {
+        r->loads[role] |= has(r, i, "UTMALDG") || has(r, i, "UBLKCP");
+        r->multiplies[role] |= has(r, i, "HGMMA");
+    }
+    if (reason == TIMING_BARRIER && !products) return;
+    if (reason == TIMING_LONG_SCOREBOARD && has(r, i, "TRYWAIT")) return;
+    bool where = reason == TIMING_BARRIER || reason == TIMING_LONG_SCOREBOARD;
+    add(r, warp, NOBODY, reason, where ? line_of(r, i) : 0, (double)(to - from));
+}
+
+static void woke(void *user, int warp, int by, uint32_t pc, uint64_t cycles) {
+    struct roles *r = user;
+    int i = (int)pc / 16;
+    if (!has(r, i, "TRYWAIT") && has(r, i - 1, "BAR")) i--; /* it waits behind its BAR */
+    add(r, warp,
+        by == -1   ? TMA
+        : by == -2 ? OTHER_BLOCK
+                   : role_of(r, by),
+        0, line_of(r, i), (double)cycles);
+}
+
+static const char *role_text(const struct roles *r, int role, char out[64]) {
+    if (role == TMA) return "TMA";
+    if (role == OTHER_BLOCK) return "the cluster's other blocks";
+    if (!r->specialised) return "the other warps";
+    snprintf(out, 64, "warpgroup %d%s", role,
+             r->multiplies[role] ? " (products)"
+             : r->loads[role]    ? " (loads)"
+                                 : "");
+    return out;
+}
+
+static void print_what(const struct roles *r, const struct share *s, FILE *out) {
+    static const char *const what[TIMING_REASONS] = {
+        [TIMING_SELECTED] = "issues",
+        [TIMING_NOT_SELECTED] = "waits for its turn to issue",
+        [TIMING_WAIT] = "waits a fixed number of cycles for its own last result",
+        [TIMING_LONG_SCOREBOARD] = "waits for global memory",
+        [TIMING_SHORT_SCOREBOARD] = "waits for shared memory or MUFU",
+        [TIMING_MATH_PIPE] = "waits for a pipe that is taken",
+        [TIMING_MIO_THROTTLE] = "waits for room in the queue to shared memory and MUFU",
+        [TIMING_LG_THROTTLE] = "waits for room in the queue to global memory",
+        [TIMING_BARRIER] = "waits for its own WGMMA",
+        [TIMING_BRANCH] = "waits at branches",
+        [TIMING_DISPATCH] = "waits for register ports",
+        [TIMING_NO_INSTRUCTION] = "waits for instructions",
+        [TIMING_MEMBAR_REASON] = "waits at fences",
+        [TIMING_GMMA] = "waits for the warpgroup before a WGMMA",
+        [TIMING_SLEEPING] = "sleeps",
+    };
+    char text[64];
+    if (s->by == NOBODY)
+        fprintf(out, "%s", what[s->reason]);
+    else
+        fprintf(out, "waits for %s", role_text(r, s->by, text));
+    if (s->line) fprintf(out, ", line %d", s->line);
+}
+
+static void print_share(const struct roles *r, const struct share *s, FILE *out) {
+    fprintf(out, "    %5.1f %%  ", 100 * s->cycles / r->cycles[s->role]);
+    print_what(r, s, out);
+    fprintf(out, "\n");
+}
+
+/* Of the warps that multiply, or of all where none does alone: the longest wait, and the limit whose
+ * end would gain most. */
+static void print_sentence(const struct roles *r, const struct answer *most, double base,
+                           FILE *out) {
+    const struct share *longest = NULL;
+    char text[64];
+    for (int i = 0; i < r->n; i++) {
+        const struct share *s = &r->share[i];
+        bool works = s->by == NOBODY && (s->reason == TIMING_SELECTED || s->reason == TIMING_WAIT);
+        if (works || (r->specialised && !r->multiplies[s->role])) continue;
+        if (!longest || s->cycles / r->cycles[s->role] > longest->cycles / r->cycles[longest->role])
+            longest = s;
+    }
+    if (!longest) return;
+    fprintf(out, "\nIn a sentence: of the time of %s %.0f %% goes to this: it ",
+            r->specialised ? role_text(r, longest->role, text) : "a warp",
+            100 * longest->cycles / r->cycles[longest->role]);
+    print_what(r, longest, out);
+    fprintf(out, "; the most would be gained by free %s: %.0f %%.\n", most->limit->name,
+            100 * (base / most->cycles - 1));
+}
+
+static int by_share(const void *a, const void *b) {
+    const struct share *x = a, *y = b;
+    if (x->role != y->role) return x->role - y->role;
+    return (x->cycles < y->cycles) - (x->cycles > y->cycles);
+}
+
+static void print_roles(struct roles *r, FILE *out) {
+    char text[64];
+    const double least_pct = 1;
+    qsort(r->share, (size_t)r->n, sizeof *r->share, by_share);
+    fprintf(out, "\nThe first block, by role: what its warps do with their time\n");
+    for (int role = 0; role < MAX_ROLES; role++) {
+        if (r->last[role] < 0) continue;
+        int n = r->last[role] - r->first[role] + 1;
+        fprintf(out, "  %s: warps %d to %d, %.0f cycles each\n",
+                r->specialised ? role_text(r, role, text) : "all warps", r->first[role],
+                r->last[role], r->cycles[role] / n);
+        for (int i = 0; i < r->n; i++)
+            if (r->share[i].role == role && 100 * r->share[i].cycles >= least_pct * r->cycles[role])
+                print_share(r, &r->share[i], out);
+    }
+}
+
+/* ---- Both --------------------------------------------------------------------------------------- */
+
+static const char *ask(struct emu_clock *c, const struct limit *l,
+                       const struct device_launch *launches, int n, double *cycles) {
+    enum { PLACES = 4 };
+    const struct timing_chip as_it_is = c->chip;
+    const char *why = take_away(&c->chip, l);
+    *cycles = 0;
+    for (int i = 0; i < n && !why; i++) {
+        struct timing_prediction p;
+        why = emu_clock_launch(c, &launches[i],
+                               &(struct timing_options){.places = PLACES, .fast = l->fast}, &p);
+        if (why) break;
+        *cycles += p.elapsed;
+        timing_prediction_close(&p);
+    }
+    c->chip = as_it_is;
+    return why;
+}
+
+static void print_limits(struct answer *a, int n, const struct emu_clock *c, FILE *out) {
+    const char *heading[] = {"if this took no time", "cycles", "us", "gain, %"};
+    const double base = a[0].cycles;
+    struct table t;
+    table_open(&t, 4, heading);
+    qsort(a + 1, (size_t)n - 1, sizeof *a, by_cycles);
+    for (int i = 0; i < n; i++) {
+        char cycles[32], us[32], gain[32];
+        snprintf(cycles, sizeof cycles, "%.0f", a[i].cycles);
+        snprintf(us, sizeof us, "%.4g", a[i].cycles / c->mhz);
+        snprintf(gain, sizeof gain, "%.1f", 100 * (base / a[i].cycles - 1));
+        table_row(&t, (const char *[]){a[i].limit->name, cycles, us, i ? gain : ""});
+    }
+    table_print(&t, out);
+    table_close(&t);
+}
+
+/* Of the launch with the most shared memory: others prepare or finish. */
+static const char *roles_of(struct emu_clock *c, const struct device_launch *launches, int n,
+                            const struct answer *answer, FILE *out) {
+    const struct device_launch *l = launches;
+    struct roles r = {0};
+    struct timing_prediction p;
+    for (int i = 1; i < n; i++)
+        if (launches[i].shared_bytes > l->shared_bytes) l = &launches[i];
+    r.kernel = sass_find(c->module, l->kernel);
+    for (int i = 0; r.kernel && i < r.kernel->n_inst; i++) r.specialised |= has(&r, i, "HGMMA");
+    for (int i = 0; i < MAX_ROLES; i++) r.last[i] = -1, r.first[i] = SASS_MAX_WARPS;
+    const char *why = emu_clock_launch(
+        c, l, &(struct timing_options){.places = 1, .span = span, .woke = woke, .user = &r}, &p);
+    if (!why) {
+        print_roles(&r, out);
+        print_sentence(&r, &answer[1], answer[0].cycles, out);
+        timing_prediction_close(&p);
+    }
+    free(r.share);
+    return why;
+}
+
+const char *whatif_print(struct device *d, const char *dir, const char *name,
+                         const struct device_launch *launches, int n, FILE *out) {
+    struct emu_clock c;
+    struct answer answer[N_LIMITS];
+    int n_answers = 0;
+    if (!device_info(d)->is_emulator)
+        return reason_as(STATUS_USAGE, "--whatif asks the emulator's clock: add --device emu");
+    const char *why = emu_clock_open(&c, d, dir, name);
+    if (!why) fprintf(out, "predicted at %g MHz; %s\n\n", c.mhz, c.validated);
+    for (int i = 0; i < N_LIMITS && !why && !interrupt_signal(); i++) {
+        answer[i].limit = &limits[i];
+        why = ask(&c, &limits[i], launches, n, &answer[i].cycles);
+        n_answers += !why && !interrupt_signal();
+    }
+    if (interrupt_signal()) why = NULL; /* what is known is printed */
+    if (!why && n_answers) print_limits(answer, n_answers, &c, out);
+    if (!why && !interrupt_signal()) why = roles_of(&c, launches, n, answer, out);
+    emu_clock_close(&c);
+    return why;
+}

@@ -1,0 +1,465 @@
+/* Races in global memory: line.h has what is kept of it. */
+#include "global.h"
+
+#include "clock.h"
+#include "line.h"
+#include "taint.h"
+
+#include "emulator/core/failed_check.h"
+#include "common/base/heap.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { N_LOCKS = 1024, N_LISTS = 1024, MOST_ENTRIES = 1 << 22 };
+
+struct emu_cells { /* of an allocation: its lines, and its words */
+    struct line line;
+};
+
+/* A word that was written after a fence, and what its readers are told. */
+struct told {
+    struct told *next;
+    uint64_t address;
+    uint32_t n, capacity;
+    struct {
+        uint32_t cluster, epoch;
+    } * of;
+};
+
+struct emu_sync {
+    uint64_t n_clusters;
+    atomic_bool gave_up; /* more than can be kept: nothing is said about clusters */
+    atomic_uint n_told;
+    pthread_mutex_t lock; /* of what follows */
+    struct told *list[N_LISTS];
+    uint64_t n_entries;
+};
+
+static atomic_flag locks[N_LOCKS];
+static void take(uint64_t address) {
+    while (atomic_flag_test_and_set_explicit(&locks[address >> 8 & (N_LOCKS - 1)],
+                                             memory_order_acquire))
+        continue;
+}
+static void leave(uint64_t address) {
+    atomic_flag_clear_explicit(&locks[address >> 8 & (N_LOCKS - 1)], memory_order_release);
+}
+
+/* ---- Clusters that tell each other ----------------------------------------------------------- */
+
+struct emu_sync *emu_sync_open(uint64_t n_clusters) {
+    struct emu_sync *s = heap_zeroed(1, sizeof *s);
+    s->n_clusters = n_clusters;
+    pthread_mutex_init(&s->lock, NULL);
+    return s;
+}
+
+void emu_sync_close(struct emu_sync *s) {
+    if (!s) return;
+    for (int l = 0; l < N_LISTS; l++)
+        for (struct told *t = s->list[l], *next; t; t = next) {
+            next = t->next;
+            free(t->of);
+            free(t);
+        }
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+void emu_global_fence(struct emu_warp *w) {
+    struct emu_cluster *c = w->block->cluster;
+    if (!c->agents) return;
+    emu_clock_fence(w);
+    w->published = c->epoch + 1; /* 0: no fence yet */
+    if (c->epoch < ACCESS_LAST_EPOCH) c->epoch++;
+}
+
+static struct told *find(struct emu_sync *s, uint64_t address) {
+    struct told *t = s->list[address / 4 % N_LISTS];
+    while (t && t->address != address) t = t->next;
+    return t;
+}
+
+static void tell(struct emu_sync *s, struct told *t, uint32_t cluster, uint32_t epoch) {
+    uint32_t n = 0;
+    while (n < t->n && t->of[n].cluster != cluster) n++;
+    if (n == t->n) {
+        if (++s->n_entries > MOST_ENTRIES) {
+            atomic_store(&s->gave_up, true);
+            return;
+        }
+        if (t->n == t->capacity) {
+            t->capacity = t->capacity ? 2 * t->capacity : 4;
+            t->of = heap_grown(t->of, t->capacity * sizeof *t->of);
+        }
+        t->of[t->n].cluster = cluster;
+        t->of[t->n++].epoch = 0;
+    }
+    if (t->of[n].epoch < epoch) t->of[n].epoch = epoch;
+}
+
+/* w writes the word for all to see: what came before its fence, and what it was told. */
+static void release(struct emu_warp *w, uint64_t address) {
+    struct emu_sync *s = w->block->launch->sync;
+    struct emu_cluster *c = w->block->cluster;
+    pthread_mutex_lock(&s->lock);
+    struct told *t = find(s, address);
+    if (!t) {
+        t = heap_zeroed(1, sizeof *t);
+        t->address = address;
+        t->next = s->list[address / 4 % N_LISTS];
+        s->list[address / 4 % N_LISTS] = t;
+        atomic_fetch_add(&s->n_told, 1);
+    }
+    tell(s, t, (uint32_t)c->linear, w->published);
+    for (uint64_t k = 0; c->known && k < s->n_clusters; k++)
+        if (c->known[k]) tell(s, t, (uint32_t)k, c->known[k]);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void acquire(struct emu_warp *w, uint64_t address) {
+    struct emu_sync *s = w->block->launch->sync;
+    struct emu_cluster *c = w->block->cluster;
+    pthread_mutex_lock(&s->lock);
+    const struct told *t = find(s, address);
+    if (t && !c->known) c->known = heap_zeroed(s->n_clusters, sizeof *c->known);
+    for (uint32_t n = 0; t && n < t->n; n++) {
+        if (c->known[t->of[n].cluster] < t->of[n].epoch)
+            c->known[t->of[n].cluster] = t->of[n].epoch;
+        if (t->of[n].cluster == c->linear) emu_clock_meet(w); /* another warp of its own */
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- Races ----------------------------------------------------------------------------------- */
+
+/* Is `other`, of this launch, unordered with what w does now, as `mine`? */
+static bool unordered(const struct emu_warp *w, struct access mine, struct access other) {
+    const struct emu_cluster *c = w->block->cluster;
+    if ((mine.who ^ other.who) >> 52 || !(mine.who & other.who & 15)) return false;
+    bool far = access_cluster(mine) != access_cluster(other);
+    bool strong = mine.who & other.who & ACCESS_STRONG;
+    if (strong && !(far && (mine.who | other.who) & ACCESS_IN_BLOCK)) return false;
+    if (far) return !c->known || c->known[access_cluster(other)] <= access_epoch(other);
+    uint32_t a = access_agent(other), stamp = access_stamp(other), lane = access_lane(other);
+    if (stamp <= w->clock.all[a]) return false;
+    if (a == w->agent)
+        return lane != ACCESS_LANES_MANY && access_lane(mine) != ACCESS_LANES_MANY &&
+               lane != access_lane(mine);
+    if (stamp > w->clock.seen[a]) return true;
+    return lane != ACCESS_LANES_MANY && !(w->clock.lanes[a] >> lane & 1);
+}
+
+/* Does the store write what is there already? Then order does not matter. */
+static bool changes_nothing(const struct emu_warp *w, const struct emu_inst *i, uint32_t lane,
+                            uint64_t address) {
+    if (i->class != EMU_ST_GLOBAL || i->op[1].kind != EMU_OP_GROUP) return false;
+    unsigned bytes = (unsigned)i->aux[0];
+    for (int k = 0; k < i->vec; k++) {
+        uint32_t row = i->op[1].rows[k];
+        uint64_t value = i->op[1].wide ? emu_row64(w, row)[lane] : emu_row32(w, row)[lane];
+        if (memcmp((const char *)(uintptr_t)address + (unsigned)k * bytes, &value, bytes))
+            return false;
+    }
+    return true;
+}
+
+static __attribute__((cold, noinline)) void race(struct emu_warp *w, const struct emu_inst *i,
+                                                 uint32_t lane, uint64_t address,
+                                                 struct access mine, struct access other,
+                                                 bool writes, bool other_wrote) {
+    const struct emu_kernel *k = w->block->kernel;
+    const struct emu_inst *there =
+        access_pc(other) < (uint32_t)k->n_inst ? &k->inst[access_pc(other)] : NULL;
+    bool far = access_cluster(mine) != access_cluster(other),
+         same = access_agent(other) == w->agent && !far;
+    bool benign = writes && other_wrote && changes_nothing(w, i, lane, address);
+    char them[64] = "another block", why[96] = "nothing orders the two";
+    if (same)
+        strcpy(them, "another lane of the warp"), strcpy(why, "no __syncwarp() orders the two");
+    else if (!far)
+        emu_agent_name(w->block, access_agent(other), them, sizeof them);
+    else
+        strcpy(why, "no fence and flag order the two");
+    emu_report(benign ? EMU_NOTE : EMU_RACE, w, i, there,
+               "lane %u %s global 0x%llx, which %s %s: %s", lane,
+               benign   ? "writes the same value to"
+               : writes ? "writes"
+                        : "reads",
+               (unsigned long long)address, them, other_wrote ? "wrote" : "read", why);
+}
+
+/* Its lines, and behind them its words: of most allocations nobody ever touches those. */
+static size_t lines_of(const struct emu_allocation *a) {
+    return (size_t)((a->end + LINE_BYTES - 1) / LINE_BYTES - a->base / LINE_BYTES);
+}
+
+static struct emu_cells *cells_of(struct emu_allocation *a) {
+    struct emu_cells *cells = __atomic_load_n(&a->cells, __ATOMIC_ACQUIRE), *none = NULL;
+    if (cells) return cells;
+    size_t bytes = lines_of(a) * (sizeof *cells + LINE_WORDS * sizeof(struct word));
+    cells = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0);
+    if (cells == MAP_FAILED) heap_exhausted();
+    if (__atomic_compare_exchange_n(&a->cells, &none, cells, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+        a->cells_bytes = bytes;
+        return cells;
+    }
+    munmap(cells, bytes);
+    return none;
+}
+
+/* `other`, a stretch, is surely ordered with what w does now to some of its words: if not, see each. */
+static bool ordered(const struct emu_warp *w, struct access mine, struct access other) {
+    const struct emu_cluster *c = w->block->cluster;
+    if (access_launch(mine) != access_launch(other)) return true;
+    bool far = access_cluster(mine) != access_cluster(other);
+    bool strong = mine.who & other.who & ACCESS_STRONG;
+    if (strong && !(far && (mine.who | other.who) & ACCESS_IN_BLOCK)) return true;
+    if (far) return c->known && c->known[access_cluster(other)] > access_epoch(other);
+    uint32_t a = access_agent(other), stamp = access_stamp(other);
+    if (stamp <= w->clock.all[a]) return true;
+    if (a == w->agent) return stretch_same_lanes(mine, other);
+    return stamp <= w->clock.seen[a] && w->clock.lanes[a] == EMU_FULL;
+}
+
+/* w's lanes touch words [from, to), one after the other. False: to be done word by word. */
+static bool touch_stretch(const struct emu_warp *w, struct line *l, unsigned from, unsigned to,
+                          struct access mine, enum emu_access what) {
+    uint32_t now = access_launch(mine);
+    bool writes = what & EMU_WRITE, keep = false, replace = false;
+    if (l->by_word == now) return false;
+    if (l->by_word) *l = (struct line){.by_word = 0};
+    for (int n = 0; n < 2; n++)
+        if (stretch_meets(&l->write, n, from, to) && !ordered(w, mine, l->write.of[n]))
+            return false;
+    struct access as_writer = {mine.who & ~(uint64_t)ACCESS_STRONG, mine.when};
+    for (int n = 0; n < 2; n++) {
+        struct access read = l->read.of[n];
+        if (!stretch_meets(&l->read, n, from, to)) continue;
+        if (writes && !ordered(w, mine, read)) return false;
+        bool far = access_cluster(read) != access_cluster(mine);
+        bool kept = access_launch(read) == now && far && !ordered(w, as_writer, read);
+        keep |= kept, replace |= !kept; /* one reader is kept: as in touch() */
+    }
+    if (writes) return stretch_put(&l->write, from, to, mine);
+    return keep ? !replace : stretch_put(&l->read, from, to, mine);
+}
+
+static void touch(struct emu_warp *w, const struct emu_inst *i, struct word *cell, uint32_t lane,
+                  uint64_t address, struct access mine, enum emu_access what) {
+    bool writes = what & EMU_WRITE;
+    uint64_t now = mine.who >> 52;
+    if (unordered(w, mine, cell->write)) race(w, i, lane, address, mine, cell->write, writes, true);
+    if (!writes) { /* one reader is kept: another cluster's rather than its own */
+        struct access as_writer = {mine.who & ~(uint64_t)ACCESS_STRONG, mine.when};
+        bool far = access_cluster(cell->read) != access_cluster(mine);
+        if (cell->read.who >> 52 != now || !far || !unordered(w, as_writer, cell->read))
+            cell->read = mine;
+        return;
+    }
+    if (cell->read.who >> 52 == now && unordered(w, mine, cell->read))
+        race(w, i, lane, address, mine, cell->read, true, false);
+    cell->write = mine;
+}
+
+/* ---- Bytes that nobody wrote ----------------------------------------------------------------- */
+
+static uint32_t bytes_of_cell(uint64_t address, unsigned bytes) {
+    return bytes >= 4 ? 15u : ((1u << bytes) - 1) << (address & 3);
+}
+
+static void mark(struct emu_allocation *a, uint64_t address, unsigned bytes) {
+    uint8_t *at = a->written + (address / 4 - a->base / 4);
+    if (bytes < 4)
+        __atomic_fetch_or(at, (uint8_t)bytes_of_cell(address, bytes), __ATOMIC_RELAXED);
+    else
+        memset(at, 15, bytes / 4);
+}
+
+static bool missing(const struct emu_allocation *a, uint64_t address, unsigned bytes) {
+    const uint8_t *at = a->written + (address / 4 - a->base / 4);
+    uint32_t which = bytes_of_cell(address, bytes), lacks = 0;
+    for (unsigned k = 0; k < (bytes + 3) / 4; k++) lacks |= which & ~at[k];
+    return lacks;
+}
+
+/* What the lanes of an access touch, if each goes on where the one before it ends, and in whole words; or all the
+ * same. */
+struct run {
+    uint64_t address, bytes; /* 0 bytes: it is not so */
+    unsigned lane;
+    bool one; /* address for all lanes */
+};
+static struct run run_of(uint32_t mask, const uint64_t addr[32], unsigned bytes) {
+    unsigned first = (unsigned)__builtin_ctz(mask), n = (unsigned)__builtin_popcount(mask);
+    uint32_t lanes = mask >> first;
+    uint64_t steps = 0, differ = 0, begin = addr[first] - (uint64_t)first * bytes;
+    for (unsigned l = 0; l < EMU_LANES; l++) {
+        uint64_t active = -(uint64_t)(mask >> l & 1);
+        differ |= (addr[l] ^ addr[first]) & active;
+        steps |= (addr[l] ^ (begin + (uint64_t)l * bytes)) & active;
+    }
+    if (!differ) return (struct run){.one = true};
+    if (steps || lanes & (lanes + 1) || bytes > 16 || (addr[first] | (uint64_t)n * bytes) & 3)
+        return (struct run){0};
+    return (struct run){addr[first], (uint64_t)n * bytes, first, false};
+}
+
+static void check_written(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
+                          uint32_t mask, const uint64_t addr[32], unsigned bytes, struct run run,
+                          enum emu_access what) {
+    uint32_t bare = 0;
+    if (run.bytes) {
+        uint8_t *at = a->written + (run.address / 4 - a->base / 4), all = 15;
+        if (what & EMU_READ)
+            for (uint64_t k = 0; k < run.bytes / 4; k++) all &= at[k];
+        if (what & EMU_WRITE && all == 15) memset(at, 15, run.bytes / 4);
+        if (all == 15) return;
+    }
+    uint32_t lanes = run.one ? mask & -mask : mask;
+    if (what & EMU_READ) EMU_EACH_LANE(l, lanes) bare |= (uint32_t)missing(a, addr[l], bytes) << l;
+    if (what & EMU_WRITE) EMU_EACH_LANE(l, lanes) mark(a, addr[l], bytes);
+    if (bare) bare = run.one ? mask : bare;
+    if (__builtin_expect(!bare, 1)) return;
+    if (what & EMU_WRITE) {
+        uint32_t l = (uint32_t)__builtin_ctz(bare);
+        emu_report(EMU_UNINITIALISED_GLOBAL, w, i, NULL,
+                   "lane %u: an atomic of global 0x%llx, which nothing wrote since cudaMalloc", l,
+                   (unsigned long long)addr[l]);
+        return;
+    }
+    unsigned one = bytes / i->vec;
+    uint32_t element[8] = {0};
+    EMU_EACH_LANE(l, bare)
+    for (unsigned k = 0; k < i->vec && k < 8; k++)
+        element[k] |= (uint32_t)missing(a, addr[l] + k * one, one) << l;
+    emu_uninitialised_global(w, i, element);
+}
+
+/* ---- Accesses -------------------------------------------------------------------------------- */
+
+/* Reading these bytes of a word changes nothing: it was not written in this launch, and the reader that is kept stays,
+ * as in touch(). (Words know of this launch only if their line keeps them singly.) Looked at without its lock, since
+ * many read what few write: what is missed is seen by the next. */
+__attribute__((no_sanitize_thread)) static bool
+read_before(const struct emu_warp *w, const struct word *cell, struct access mine, uint32_t which) {
+    uint32_t now = access_launch(mine);
+    struct access read = cell->read;
+    if (access_launch(read) != now || access_launch(cell->write) == now || ~read.who & which)
+        return false;
+    if (access_cluster(read) != access_cluster(mine)) return !w->block->cluster->known;
+    return read.when >> 6 == mine.when >> 6 && access_lane(read) == ACCESS_LANES_MANY;
+}
+
+/* Lanes one by one, and all their words. one: the lane stands for others at its address. */
+static void touch_words(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
+                        uint32_t mask, const uint64_t addr[32], unsigned bytes, bool one,
+                        struct access mine, enum emu_access what) {
+    struct emu_cells *cells = cells_of(a);
+    struct word *words = (struct word *)(void *)(cells + lines_of(a));
+    uint64_t locked = UINT64_MAX, lines = a->base / LINE_BYTES;
+    EMU_EACH_LANE(l, mask) {
+        uint64_t first = addr[l] & ~(uint64_t)3;
+        for (uint64_t at = first; at < addr[l] + bytes; at += 4) {
+            struct line *line = &cells[at / LINE_BYTES - lines].line;
+            struct word *of_line = words + (at / LINE_BYTES - lines) * LINE_WORDS;
+            if (what == EMU_READ &&
+                read_before(w, of_line + at / 4 % LINE_WORDS, mine, bytes_of_cell(addr[l], bytes)))
+                continue;
+            if (at >> 8 != locked) {
+                if (locked != UINT64_MAX) leave(locked << 8);
+                take(at);
+                locked = at >> 8;
+            }
+            if (line->by_word != access_launch(mine))
+                line_spread(line, of_line, access_launch(mine));
+            struct word *cell = of_line + at / 4 % LINE_WORDS;
+            struct access here = mine;
+            uint32_t which = bytes_of_cell(addr[l], bytes);
+            here.who |= which;
+            here.when |= l;
+            /* lanes of one instruction do not race with each other */
+            struct access *before = what & EMU_WRITE ? &cell->write : &cell->read;
+            if (before->who >> 4 == here.who >> 4 && before->when >> 6 == here.when >> 6) {
+                before->who |= which;
+                if (access_lane(*before) != l) before->when |= ACCESS_LANES_MANY;
+            } else {
+                touch(w, i, cell, l, addr[l], here, what);
+            }
+            if (one && before->who >> 4 == here.who >> 4 && before->when >> 6 == here.when >> 6)
+                before->when |= ACCESS_LANES_MANY;
+        }
+    }
+    if (locked != UINT64_MAX) leave(locked << 8);
+}
+
+/* Line by line; a line that is not so simple, word by word. */
+static void touch_run(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
+                      struct run run, const uint64_t addr[32], unsigned bytes, struct access mine,
+                      enum emu_access what) {
+    struct emu_cells *cells = cells_of(a);
+    uint64_t end = run.address + run.bytes, next;
+    for (uint64_t at = run.address; at < end; at = next) {
+        uint64_t line = at / LINE_BYTES, begin = line * LINE_BYTES;
+        unsigned lane = run.lane + (unsigned)((at - run.address) / bytes);
+        next = begin + LINE_BYTES < end ? begin + LINE_BYTES : end;
+        unsigned from = (unsigned)(at - begin) / 4, to = (unsigned)(next - begin) / 4;
+        take(at);
+        bool done = touch_stretch(w, &cells[line - a->base / LINE_BYTES].line, from, to,
+                                  stretch_access(mine, lane, from, bytes), what);
+        leave(at);
+        if (done) continue;
+        unsigned n = (unsigned)(next - at) / bytes;
+        uint32_t lanes = (n < 32 ? (1u << n) - 1 : EMU_FULL) << lane;
+        touch_words(w, i, a, lanes, addr, bytes, false, mine, what);
+    }
+}
+
+static void check_races(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
+                        uint32_t mask, const uint64_t addr[32], unsigned bytes, struct run run,
+                        enum emu_access what) {
+    const struct emu_launch_state *launch = w->block->launch;
+    const struct emu_cluster *c = w->block->cluster;
+    struct emu_sync *s = launch->sync;
+    bool strong = what & EMU_STRONG || what == EMU_ATOM;
+    if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed)) return;
+    bool in_block = strong && emu_has(i, "cta");
+    if (strong && !in_block) {
+        if (what & EMU_WRITE && (emu_has(i, "release") || emu_has(i, "acq_rel")))
+            emu_global_fence(w);
+        if (what & EMU_WRITE && w->published) EMU_EACH_LANE(l, mask) release(w, addr[l]);
+    }
+    struct access mine = {.who = (uint64_t)emu_memory_launch(launch->memory) << 52 |
+                                 c->linear << 24 |
+                                 (uint64_t)(i->pc < 0x3ffff ? i->pc : 0x3ffff) << 6 |
+                                 (strong ? ACCESS_STRONG : 0u) | (in_block ? ACCESS_IN_BLOCK : 0u),
+                          .when = (uint64_t)w->clock.seen[w->agent] << 40 |
+                                  (uint64_t)c->epoch << 20 | (uint64_t)w->agent << 6};
+    if (run.bytes)
+        touch_run(w, i, a, run, addr, bytes, mine, what);
+    else
+        touch_words(w, i, a, run.one ? mask & -mask : mask, addr, bytes,
+                    run.one && mask & (mask - 1), mine, what);
+}
+
+void emu_global_check(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
+                      uint32_t mask, const uint64_t addr[32], unsigned bytes,
+                      enum emu_access what) {
+    struct run run = run_of(mask, addr, bytes);
+    if (a->written) check_written(w, i, a, mask, addr, bytes, run, what);
+    check_races(w, i, a, mask, addr, bytes, run, what);
+}
+
+void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                    unsigned char *const at[32]) {
+    const struct emu_sync *s = w->block->launch->sync;
+    if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed) || emu_has(i, "cta") ||
+        !atomic_load_explicit(&s->n_told, memory_order_relaxed))
+        return;
+    EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l]);
+}

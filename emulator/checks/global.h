@@ -1,0 +1,30 @@
+/* Global memory: races inside and between blocks, and bytes that nobody wrote.
+ *
+ * Inside a cluster, the clocks of its warps say what is ordered. Between clusters only a release and
+ * an acquire order anything: a fence of gpu scope, then a strong write or atomic to some word; and a
+ * strong read or atomic of that word elsewhere. Each cluster counts its fences:
+ *
+ *   epoch      of the cluster: grows with each fence; accesses carry it
+ *   published  of a warp: the epoch of its last fence; its strong writes tell of it, not of more
+ *   known      of a cluster, by cluster: epochs that it has been told of
+ *
+ * What one warp releases, or acquires, counts for its whole cluster: a race may be missed for it, and
+ * none invented. */
+#pragma once
+
+#include "emulator/core/pattern.h"
+#include "emulator/core/state.h"
+
+struct emu_sync; /* the words of a launch that synchronise clusters */
+struct emu_sync *emu_sync_open(uint64_t n_clusters);
+void emu_sync_close(struct emu_sync *s);
+
+/* w's lanes touch a's memory at addr[], bytes each: all lie in a. */
+void emu_global_check(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
+                      uint32_t mask, const uint64_t addr[32], unsigned bytes, enum emu_access what);
+/* The lanes have read at[] strongly. Called after the read, as a release is told of before its
+ * write: who sees the value has been told. */
+void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                    unsigned char *const at[32]);
+/* fence and membar of gpu or sys scope */
+void emu_global_fence(struct emu_warp *w);

@@ -1,0 +1,76 @@
+#include "tail.h"
+
+#include "common/base/heap.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void tail_fill(double *cycles, uint64_t n) {
+    uint64_t last = UINT64_MAX;
+    for (uint64_t i = 0; i < n; i++) {
+        if (cycles[i] == 0) continue;
+        uint64_t from = last == UINT64_MAX ? 0 : (last + i) / 2 + 1;
+        for (uint64_t k = from; k < i; k++) cycles[k] = cycles[i];
+        for (uint64_t k = last; last != UINT64_MAX && k < from; k++) cycles[k] = cycles[last];
+        last = i;
+    }
+    for (uint64_t k = last; last != UINT64_MAX && k < n; k++) cycles[k] = cycles[last];
+}
+
+/* A place when clusters are given out: what is left of each, in cycles of a full place. */
+struct share_of_place {
+    double at, left[SM_CTAS];
+    int n;
+};
+
+static void pass(struct share_of_place *s, const double *speed, double to) {
+    for (int i = 0; i < s->n; i++) s->left[i] -= (to - s->at) * speed[s->n];
+    s->at = to;
+}
+
+/* When its next cluster ends, and which that is. */
+static double next_end(const struct share_of_place *s, const double *speed, int *which) {
+    for (int i = *which = 0; i < s->n; i++)
+        if (s->left[i] < s->left[*which]) *which = i;
+    return s->n ? s->at + s->left[*which] / speed[s->n] : INFINITY;
+}
+
+/* Where the next cluster ends: of places where one does within `launch` of the first, the one that
+ * will then have the fewest. */
+static struct share_of_place *next_place(const struct tail *t, struct share_of_place *s) {
+    struct share_of_place *best = NULL;
+    double first = INFINITY;
+    int fewest = SM_CTAS + 1, which;
+    for (uint64_t j = 0; j < t->places; j++) first = fmin(first, next_end(&s[j], t->speed, &which));
+    if (first == INFINITY) return NULL;
+    for (uint64_t j = 0; j < t->places; j++) {
+        double soon = (first + t->launch - s[j].at) * t->speed[s[j].n];
+        int stay = 0;
+        if (next_end(&s[j], t->speed, &which) > first + t->launch) continue;
+        for (int i = 0; i < s[j].n; i++) stay += s[j].left[i] > soon;
+        if (stay < fewest) fewest = stay, best = &s[j];
+    }
+    return best;
+}
+
+double tail_end(const struct tail *t) {
+    struct share_of_place *s = heap_zeroed(t->places, sizeof *s);
+    double end = 0;
+    for (uint64_t k = 0;; k++) {
+        uint64_t i = t->stride == 1 ? k : (uint64_t)(((double)k + 0.5) * t->stride);
+        bool more = i < t->n;
+        if (more && k < t->places * (uint64_t)t->resident) {
+            struct share_of_place *to = &s[k % t->places];
+            to->left[to->n++] = t->cycles[i];
+            continue;
+        }
+        struct share_of_place *next = next_place(t, s);
+        int which;
+        if (!next) break;
+        pass(next, t->speed, next_end(next, t->speed, &which));
+        end = fmax(end, next->at);
+        next->left[which] = more ? t->cycles[i] + t->launch : next->left[--next->n];
+    }
+    free(s);
+    return end;
+}

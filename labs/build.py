@@ -1,0 +1,97 @@
+"""Compiles a student's kernel beside our host code, and runs it.
+
+    kernel = build.Kernel(folder, source, out)      source: where her files are; out: a scratch folder
+    kernel.compile(also=["sm_"])                    PTX, and also for these chips; raises build.Refused with
+                                                    the compiler's words
+    kernel.run(*options)                            a finished process: returncode, stdout, stderr
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+from lab_folder import ROOT
+
+BUILD = ROOT / os.environ.get("BUILD", "build")
+
+
+class Refused(Exception):
+    """One line: what is wrong and what to do."""
+
+
+def nvcc():
+    found = os.environ.get("NVCC") or shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    wheels = sorted(ROOT.glob(".venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc"))
+    return found if shutil.which(found) or not wheels else str(wheels[0])
+
+
+class Kernel:
+    def __init__(self, folder, source, out):
+        self.folder, self.source, self.out = folder, pathlib.Path(source), pathlib.Path(out)
+        self.stage = "stage-" + folder.stage.split("-")[0]
+        self.program = self.out / self.stage
+
+    def file(self, path):
+        """A student's file for one of the lab's."""
+        return self.source / path.name
+
+    def compile(self, also=()):
+        program = BUILD / self.stage
+        if not program.exists():
+            raise Refused(f"{self.stage} is not built: run `make {self.stage}` first")
+        for path in self.folder.files:
+            if not self.file(path).exists():
+                raise Refused(f"{shown(self.file(path))} is missing: `make lab-{self.folder.number}` makes it")
+        shutil.rmtree(self.out, ignore_errors=True)
+        images = self.out / "images" / self.stage
+        images.mkdir(parents=True)
+        os.link(program, self.program)  # a program looks for its images beside itself
+        self._shadow()
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for problem in pool.map(lambda job: self._image(images, *job),
+                                    [(image, arch) for image in self.folder.images for arch in self._archs(also)]):
+                if problem:
+                    raise Refused(problem)
+
+    def _archs(self, also):
+        text = (ROOT / "stages" / self.folder.stage / "images").read_text()
+        archs = re.search(r"^arch\s+(.*)$", text, re.M)[1].split()
+        return [arch for arch in archs if arch.startswith(("compute", *also))]
+
+    def _shadow(self):
+        """Includes by path, "stages/...", find her files first."""
+        for path in self.folder.files[1:]:
+            shadow = self.out / "include" / path
+            shadow.parent.mkdir(parents=True)
+            shadow.write_text(f'#include "{self.file(path).resolve()}"\n')
+
+    def _image(self, images, image, arch):
+        kind = "ptx" if arch.startswith("compute") else "cubin"
+        folders = dict.fromkeys(str(path.parent) for path in self.folder.files)
+        done = subprocess.run(
+            [nvcc(), "-std=c++17", "-lineinfo", "-w", f"-{kind}", f"-arch={arch}", *self.folder.flags(image),
+             f"-I{self.out / 'include'}", "-I.", f"-I{BUILD / 'include'}", *(f"-I{folder}" for folder in folders),
+             "-o", str(images / f"{image}.{arch}.{kind}"), shown(self.file(self.folder.files[0]))],
+            cwd=ROOT, capture_output=True, text=True)
+        said = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()[-1:]
+        return "it does not compile:\n  " + "\n  ".join(said[:5]).replace(f"{ROOT}/", "") if done.returncode else None
+
+    def run(self, *options):
+        return run(self.program, *options)
+
+
+def run(program, *options, limit=60):
+    """A finished process; status 124: it did not end within `limit` s."""
+    try:
+        return subprocess.run([program, *map(str, options)], cwd=ROOT, capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired as late:
+        said = (late.stderr or b"").decode(errors="replace")
+        return subprocess.CompletedProcess(late.cmd, 124, "", f"{said}\nit did not end within {limit} s")
+
+
+def shown(path):
+    """A path as a reader would type it, from the repository's root."""
+    path = pathlib.Path(path).resolve()
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)

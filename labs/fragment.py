@@ -1,0 +1,27 @@
+"""Lab 5: a student's wgmma_row and wgmma_col, called here, beside the picture in stages/5-wgmma/kernel.cu."""
+import pathlib
+import subprocess
+import tempfile
+
+MAIN = '#include <stdio.h>\n#include "%s"\nint main(void) { for (int t = 0; t < 128; t++) for (int i = 0; i < 128; i++)' \
+       ' printf("%%d %%d\\n", wgmma_row(t, i), wgmma_col(t, i)); }\n'
+
+
+def differences(header):
+    """Which of row, col differ from the picture; warp: rows differ, but only by the warp's 16."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = pathlib.Path(folder, "map.c"), pathlib.Path(folder, "map")
+        source.write_text(MAIN % header.resolve())
+        if subprocess.run(["gcc", "-w", "-o", program, source], capture_output=True).returncode:
+            return set()
+        said = subprocess.run([program], capture_output=True, text=True, timeout=10).stdout.split()
+    found = set()
+    for n, (row, col) in enumerate(zip(map(int, said[::2]), map(int, said[1::2]))):
+        tid, i = divmod(n, 128)
+        warp, lane = divmod(tid, 32)
+        if col != i // 4 * 8 + lane % 4 * 2 + i % 2:
+            found.add("col")
+        in_warp = lane // 4 + i // 2 % 2 * 8
+        if row != warp * 16 + in_warp:
+            found.add("row" if row % 16 != in_warp else "warp")
+    return found

@@ -1,0 +1,99 @@
+/* The subject of a trial: attention, as the stage that is linked plans it. */
+#include "cases.h"
+#include "trial.h"
+
+#include "common/base/reason.h"
+#include "common/harness/bench.h"
+#include "common/harness/timing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct own {
+    struct attention problem;
+    struct inputs inputs;
+    struct bench bench;
+};
+
+const char *subject_open(const json_t *t, struct device *d, struct subject *out) {
+    struct own *own = calloc(1, sizeof *own);
+    *out = (struct subject){.device = d, .own = own};
+    const char *why = own ? case_problem(t, &own->problem) : "out of memory";
+    if (!why) why = inputs_make(&own->problem, trial_text(t, "input"), trial_seed(t), &own->inputs);
+    if (!why)
+        why = bench_open(d, &own->problem, &own->inputs, trial_text(t, "image"), 0, &own->bench);
+    if (why) return why;
+    out->image = own->bench.image;
+    out->launch = own->bench.plan.launch;
+    out->n_launches = own->bench.plan.n_launches;
+    out->out_bytes = own->bench.o_bytes + own->bench.lse_bytes;
+    return NULL;
+}
+
+void subject_close(struct subject *s) {
+    struct own *own = s->own;
+    if (!own) return;
+    if (s->image) bench_close(&own->bench);
+    inputs_free(&own->inputs);
+    free(own);
+}
+
+const char *subject_poison(struct subject *s) {
+    const struct bench *b = &((struct own *)s->own)->bench;
+    const char *why = device_fill(b->device, b->o, CHECK_POISON_WORD, (b->o_bytes + 3) / 4 * 4);
+    return why ? why : device_fill(b->device, b->lse, CHECK_POISON_WORD, b->lse_bytes);
+}
+
+const char *subject_fetch(struct subject *s, void *outputs) {
+    const struct bench *b = &((struct own *)s->own)->bench;
+    const char *why = device_copy_out(b->device, outputs, b->o, b->o_bytes);
+    return why ? why
+               : device_copy_out(b->device, (char *)outputs + b->o_bytes, b->lse, b->lse_bytes);
+}
+
+const char *subject_changed(struct subject *s, json_t *names) {
+    const struct bench *b = &((struct own *)s->own)->bench;
+    const device_ptr base[3] = {b->q, b->k, b->v};
+    for (int i = 0; i < 3; i++) {
+        void *copy = malloc(b->qkv_bytes[i]);
+        const char *why =
+            copy ? device_copy_out(b->device, copy, base[i], b->qkv_bytes[i]) : "out of memory";
+        bool changed = !why && check_hash(copy, b->qkv_bytes[i]) != b->input_hash[i];
+        free(copy);
+        if (why) return why;
+        if (changed) json_array_append_new(names, json_stringn(&"qkv"[i], 1));
+    }
+    return NULL;
+}
+
+/* Who finds an answer in O finds that of the other problem; who kept the work of the last launch has
+ * kept the wrong work. */
+const char *subject_time(struct subject *s, const json_t *t, double *us, double *iqr_us) {
+    struct own *own = s->own;
+    struct bench other = {0};
+    struct inputs in = {0};
+    struct timing timing = {0};
+    struct device_launch launch[2 * STAGE_MAX_LAUNCHES];
+    struct stage_plan second = {0};
+    int n = 0;
+    const char *why = inputs_make(&own->problem, trial_text(t, "input"), trial_seed(t) + 1, &in);
+    if (why) return why;
+    if (!(why = bench_open(s->device, &own->problem, &in, own->bench.plan.image, 0, &other))) {
+        struct stage_tensors to = other.tensors;
+        to.o = own->bench.tensors.o;
+        to.lse = own->bench.tensors.lse;
+        memcpy(second.image, own->bench.plan.image, sizeof second.image);
+        why = stage.plan(&own->problem, s->device, &to, &second);
+        for (int i = 0; i < own->bench.plan.n_launches; i++)
+            launch[n++] = own->bench.plan.launch[i];
+        for (int i = 0; i < second.n_launches; i++) launch[n++] = second.launch[i];
+        if (!why)
+            why = timing_measure(s->device, s->image, launch, n, false, TIMING_LOADED, 0.25, 200,
+                                 &timing);
+        bench_close(&other);
+    }
+    inputs_free(&in);
+    *us = timing.median_us / 2;
+    *iqr_us = timing.iqr_us / 2;
+    return why;
+}

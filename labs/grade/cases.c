@@ -1,0 +1,157 @@
+/* draw SEED IMAGE...: the cases of a lab, as JSON. Each kind of case is there in every draw; its
+ * shape, heads and input come from the seed. What distinguishes the plain case: every product of
+ * tensor cores must reach O, since there is no tail and no mask. */
+#include "cases.h"
+#include "trial.h"
+
+#include "common/base/reason.h"
+#include "common/harness/input.h"
+#include "common/harness/stage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dice {
+    uint64_t seed, n;
+};
+
+/* A number from low to high. */
+static int between(struct dice *d, int low, int high) {
+    return low + (int)(input_random(d->seed, 0x1ab5, d->n++) % (uint64_t)(high - low + 1));
+}
+
+static const char *one_of(struct dice *d, const char *const *word, int n) {
+    return word[between(d, 0, n - 1)];
+}
+
+/* What is special about a case; the rest is drawn. */
+static const struct kind {
+    const char *name, *input;
+    enum { SAME, RAGGED, LONGER, LATE, FEW } lengths;
+    int mask; /* enum mask */
+    bool grouped, strided;
+} kinds[] = {
+    {"plain", "normal", SAME, MASK_NONE, false, false},
+    {"ragged", "normal", RAGGED, MASK_NONE, false, true},
+    {"causal", "normal", RAGGED, MASK_CAUSAL_BOTTOM_RIGHT, false, false},
+    {"gqa", "normal", RAGGED, MASK_CAUSAL_TOP_LEFT, true, true},
+    {"outlier", "outlier", SAME, MASK_NONE, true, false},
+    {"ascending", "ascending", LONGER, MASK_NONE, false, false},
+    {"hidden", NULL, LATE, MASK_CAUSAL_BOTTOM_RIGHT, false, false},
+    {"few", NULL, FEW, MASK_NONE, false, true},
+};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+static void draw_lengths(struct dice *d, const struct kind *k, struct attention *a) {
+    switch (k->lengths) {
+    case SAME: /* whole tiles of every stage */
+        a->seqlen_q = 128 * between(d, 1, 2);
+        a->seqlen_k = 128 * between(d, 1, 3);
+        return;
+    case RAGGED:
+        a->seqlen_q = between(d, 65, 230);
+        a->seqlen_k = between(d, 65, 330);
+        return;
+    case LONGER:
+        a->seqlen_q = between(d, 20, 100);
+        a->seqlen_k = between(d, 300, 500);
+        return;
+    case LATE: /* more rows than keys: the first see nothing */
+        a->seqlen_k = between(d, 20, 120);
+        a->seqlen_q = a->seqlen_k + between(d, 5, 80);
+        return;
+    case FEW:
+        a->seqlen_q = between(d, 1, 15);
+        a->seqlen_k = between(d, 1, 40);
+    }
+}
+
+/* (batch, seqlen, heads, head_dim) in memory: the next row of a head is not the next in memory. */
+static struct tensor_stride between_heads(int heads, int seqlen, int head_dim) {
+    return (struct tensor_stride){.batch = (int64_t)seqlen * heads * head_dim,
+                                  .head = head_dim,
+                                  .row = (int64_t)heads * head_dim};
+}
+
+static json_t *stride_json(const struct tensor_stride *s) {
+    return json_pack("[I, I, I]", (json_int_t)s->batch, (json_int_t)s->head, (json_int_t)s->row);
+}
+
+static json_t *draw(struct dice *d, const struct kind *k, const char *image) {
+    static const char *const others[] = {"descending", "negative", "identity", "index", "normal3"};
+    struct attention a = {.batch = between(d, 1, 2), .kv_heads = between(d, 1, 2)};
+    a.head_dim = atoi(image + 1);
+    a.heads = a.kv_heads * (k->grouped ? between(d, 2, 3) : 1);
+    a.mask = (enum mask)k->mask;
+    if (a.batch * a.heads == 1) a.batch = 2; /* more than the first head, always */
+    draw_lengths(d, k, &a);
+    if (k->strided) {
+        a.q_stride = a.o_stride = between_heads(a.heads, a.seqlen_q, a.head_dim);
+        a.k_stride = a.v_stride = between_heads(a.kv_heads, a.seqlen_k, a.head_dim);
+    }
+    const char *input = k->input ? k->input : one_of(d, others, 5);
+    uint64_t seed = input_random(d->seed, 0x1ab6, d->n++) >> 16;
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:o}",
+                     "kind", k->name, "image", image, "input", input, "batch", a.batch, "heads",
+                     a.heads, "kv_heads", a.kv_heads, "seqlen_q", a.seqlen_q, "seqlen_k",
+                     a.seqlen_k, "head_dim", a.head_dim, "mask", (int)a.mask, "seed",
+                     (json_int_t)seed, "q_stride", stride_json(&a.q_stride), "k_stride",
+                     stride_json(&a.k_stride), "v_stride", stride_json(&a.v_stride), "o_stride",
+                     stride_json(&a.o_stride));
+}
+
+static json_t *timed(struct dice *d, const char *image) {
+    const int seqlen = 1024 + 128 * between(d, 0, 8);
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I}", "kind", "timed",
+                     "image", image, "input", "normal", "batch", 2, "heads", 16, "kv_heads", 16,
+                     "seqlen_q", seqlen, "seqlen_k", seqlen, "head_dim", atoi(image + 1), "mask",
+                     MASK_NONE, "seed", (json_int_t)(input_random(d->seed, 0x1ab6, d->n++) >> 16));
+}
+
+/* For the emulator's clock: 8 CTAs or fewer, which it simulates one by one. */
+static json_t *clocked(struct dice *d, const char *image) {
+    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I}", "kind", "clocked",
+                     "image", image, "input", "normal", "batch", 1, "heads", 2, "kv_heads", 2,
+                     "seqlen_q", 64 * between(d, 3, 4), "seqlen_k", 128 * between(d, 4, 6),
+                     "head_dim", atoi(image + 1), "mask", MASK_NONE, "seed",
+                     (json_int_t)(input_random(d->seed, 0x1ab6, d->n++) >> 16));
+}
+
+const char *trial_draw(int argc, char **argv) {
+    if (argc < 2) return reason_as(STATUS_USAGE, "draw SEED IMAGE...");
+    struct dice d = {.seed = strtoull(argv[0], NULL, 10)};
+    json_t *all = json_array();
+    for (int k = 0; k < N_KINDS;
+         k++) { /* the plain, timed and clocked case are the first image's */
+        const char *image = argv[1 + (k ? between(&d, 0, argc - 2) : 0)];
+        json_array_append_new(all, draw(&d, &kinds[k], image));
+    }
+    json_array_append_new(all, timed(&d, argv[1]));
+    json_array_append_new(all, clocked(&d, argv[1]));
+    int failed = json_dumpf(all, stdout, JSON_INDENT(1));
+    json_decref(all);
+    return failed || fflush(stdout) ? reason_as(STATUS_FILE, "cases: %s", strerror(errno)) : NULL;
+}
+
+static struct tensor_stride stride_of(const json_t *t, const char *name) {
+    const json_t *s = json_object_get(t, name);
+    return (struct tensor_stride){.batch = json_integer_value(json_array_get(s, 0)),
+                                  .head = json_integer_value(json_array_get(s, 1)),
+                                  .row = json_integer_value(json_array_get(s, 2))};
+}
+
+const char *case_problem(const json_t *t, struct attention *out) {
+    *out = (struct attention){.batch = trial_int(t, "batch"),
+                              .heads = trial_int(t, "heads"),
+                              .kv_heads = trial_int(t, "kv_heads"),
+                              .seqlen_q = trial_int(t, "seqlen_q"),
+                              .seqlen_k = trial_int(t, "seqlen_k"),
+                              .head_dim = trial_int(t, "head_dim"),
+                              .mask = (enum mask)trial_int(t, "mask"),
+                              .q_stride = stride_of(t, "q_stride"),
+                              .k_stride = stride_of(t, "k_stride"),
+                              .v_stride = stride_of(t, "v_stride"),
+                              .o_stride = stride_of(t, "o_stride")};
+    return attention_complete(out);
+}

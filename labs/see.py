@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""How long would a student's kernel take, beside ours? see.py N [--source FOLDER] [--device auto|cuda|emu]
+
+Predicts the time on an H200 from the machine code of both, at B1 H8 S512 D64; where there is a GPU, measures
+both, too. Exit 0: both were timed; 1: not yet right; 2: usage; 4: something is missing here."""
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import shutil
+import sys
+
+import build
+import check
+import lab_folder
+from lab_folder import ROOT
+
+CHIP = "sm_90a"
+
+
+def record(program, folder, device, out):
+    """One run of a program beside its images: its record, or None and what it said."""
+    words = ["--device", device, "--quiet", "--image", folder.images[0], "--json", out]
+    words += ["--no-time", "--counters", "CYCLES,TENSOR,STALL"] if device == "emu" else ["--counters", "none"]
+    out.unlink(missing_ok=True)
+    done = build.run(program, *words, limit=300)
+    if done.returncode or not out.exists():
+        return None, done.stderr.replace(f"{ROOT}/", "").strip()
+    return json.loads(out.read_text()), ""
+
+
+def row(who, found):
+    """A line of the table, and the time in us."""
+    values = {c["name"]: c["value"] for c in found["counters"] if "value" in c}
+    if "duration_us" not in values:
+        why = next((c["na"] for c in found["counters"] if "na" in c), "there is no predicted time")
+        raise build.Refused(f"{who}: {why}".replace(f"{ROOT}/", ""))
+    waits = {name[6:]: value for name, value in values.items() if name.startswith("stall_") and name != "stall_selected"}
+    most = sorted(waits, key=waits.get, reverse=True)[:3]
+    said = ", ".join(f"{name} {waits[name]:.2f}" for name in most)
+    print(f"{who:6} {values['duration_us']:8.1f} {values['cycles_elapsed']:9.0f} {values['tensor_active_pct']:13.1f}   {said}")
+    return values["duration_us"]
+
+
+def show(folder, kernel, device):
+    if not folder.tile:
+        print(f"lab {folder.number} computes one product, which is too short to be timed: its cycles were measured on an"
+              " H200, `make stage-5 sweep RECORDED=h200`")
+        return True
+    programs = {"yours": kernel.program, "ours": build.BUILD / kernel.stage}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        found = dict(zip(programs, pool.map(
+            lambda who: record(programs[who], folder, device, kernel.out / f"see-{who}.json"), programs)))
+    for who, (one, said) in found.items():
+        if not one:
+            print(f"{who}: {said}\n`make lab-{folder.number} check` says more", file=sys.stderr)
+            return False
+    yours, ours = found["yours"][0], found["ours"][0]
+    text = ours["problem"]["text"]
+    if device == "cuda":
+        times = [one["samples"]["median_us"] for one in (yours, ours)]
+        print(f"\n{text} on this {ours['device']['name']}, measured: yours {times[0]:.1f} us, ours {times[1]:.1f} us")
+        return True
+    how = next((c["validated"] for c in ours["counters"] if "validated" in c), "no clock")
+    print(f"{text}, predicted; errors of such predictions on {how}\n")
+    print(f"{'':6} {'us':>8} {'cycles':>9} {'tensor pipe %':>13}   what warps wait for, mean warps by instruction issued")
+    ratio = row("yours", yours) / row("ours", ours)
+    print(f"\nyours takes {ratio:.2f} times as long as ours: the grader gives full points for time up to {lab_folder.FULL_TIME:g} times")
+    return True
+
+
+def main():
+    parser = argparse.ArgumentParser(description="the time of a student's kernel, beside ours")
+    parser.add_argument("lab", type=int, metavar="N")
+    parser.add_argument("--source", metavar="FOLDER", help="where the files are (default: my-labs/N)")
+    parser.add_argument("--device", choices=["auto", "cuda", "emu"], default="auto")
+    given = parser.parse_args()
+    try:
+        folder = lab_folder.read(given.lab)
+        source = pathlib.Path(given.source or ROOT / "my-labs" / str(given.lab))
+        gpu = given.device == "cuda" or given.device == "auto" and shutil.which("nvidia-smi") is not None
+        kernel = build.Kernel(folder, source, build.BUILD / "labs" / str(given.lab) / f"see-{source.resolve().name}")
+        holes = check.empty_holes(kernel)
+        if holes:
+            print(f"see: {holes[0][0]}:{holes[0][1]}: still to be written: {holes[0][2]}", file=sys.stderr)
+            return 1
+        kernel.compile(["sm_"] if gpu else [CHIP])
+        right = show(folder, kernel, "emu") and (not gpu or show(folder, kernel, "cuda"))
+    except (LookupError, OSError) as why:
+        print(f"see: {why}", file=sys.stderr)
+        return 2
+    except build.Refused as why:
+        print(f"see: {why}", file=sys.stderr)
+        return 1 if "does not compile" in str(why) else 4
+    return not right
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Did my change pay? A stage as it is here against the same stage before the change.
+
+    against.py STAGE BASE [stage options]        (make stage-N against BASE=... does this)
+
+BASE is a revision (built in build/against/), a folder with another build of this project, a file of
+records, or the name of a recorded run in plots/recorded.
+
+On a GPU, base and here run in turns, so that a clock that drifts meets both. The verdict comes from
+the ratios here / base of the turns: the 99.5 % confidence interval of their mean (of the logarithms,
+Student's t), after 8 turns, and after 16 if 8 leave it unsure.
+
+    faster, slower   the whole interval is on one side of 1, by more than 0.3 %
+    same             the whole interval is within 1.5 % of 1
+    unsure           neither: too much noise for this difference
+
+A file of records has one run, from another sitting: its samples stand for its turns, and a board's
+clock alone differs by a percent or two between sittings, so only 3 % count, and the verdict says so.
+
+On the emulator every count is exact: each one that differs is shown, and more of any cost
+(instructions, wavefronts, sectors, bytes, registers) is a regression.
+
+Exit status: 0 no regression; 1 slower, more of a cost on the emulator, or a wrong answer; 2 usage;
+5 files; 77 nothing to compare here."""
+import glob
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+TURNS = 8, 16  # looks: decide after so many turns, or go on
+SURE = 0.003  # a difference counts above this ratio ...
+SURE_RECORDED = 0.03  # ... and between two sittings above this one
+SAME = 0.015
+COUNTERS = "TENSOR,SHARED,OCCUPANCY,MEMORY,MIX"
+# Student's t, two-sided, 99.5 %, by degrees of freedom: 7 and 15 of turns; the normal limit.
+QUANTILE = {7: 4.029, 15: 3.286}
+COSTS = ("warp inst", "wavefronts", "sectors", "bytes", "cycles", "us", "per thread", "per block")
+
+
+class Refusal(Exception):
+    """One line, and the exit status."""
+
+    def __init__(self, status, text):
+        super().__init__(text)
+        self.status = status
+
+
+def quantile(freedom):
+    return QUANTILE.get(freedom, 2.81 * (1 + 3 / freedom))
+
+
+def verdict(ratios, sure=SURE, same=SAME):
+    """('slower', low, high): of the ratios here / base, with the interval of their mean."""
+    logs = [math.log(r) for r in ratios]
+    mean = statistics.fmean(logs)
+    half = quantile(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+    low, high = math.exp(mean - half), math.exp(mean + half)
+    if low > 1 + sure:
+        return "slower", low, high
+    if high < 1 - sure:
+        return "faster", low, high
+    if low > 1 - same and high < 1 + same:
+        return "same", low, high
+    return "unsure", low, high
+
+
+def newest(path, stage, problem=None):
+    """The newest record of a stage in a file, of the problem text if one is given."""
+    found = None
+    try:
+        with open(path, encoding="utf-8") as f:
+            for line in f:
+                try:
+                    record = json.loads(line)
+                except ValueError:  # a kill cuts the last line
+                    continue
+                if not record.get("schema", "").startswith("attnlab-1."):
+                    raise Refusal(5, f"{path} holds no records of this program")
+                if record.get("stage", "").split("-")[0] != stage:
+                    continue
+                if problem and record["problem"]["text"] != problem:
+                    continue
+                if not found or record["time"] >= found["time"]:
+                    found = record
+    except OSError as e:
+        raise Refusal(5, f"{path}: {e.strerror}") from e
+    return found
+
+
+def run(folder, stage, options, counters):
+    """The record of one run of a stage of a build of this project."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = f"{scratch}/run.jsonl"
+        command = [f"{folder}/build/stage-{stage}", "--quiet", "--json", path, "--counters",
+                   counters, *options]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode < 0 or done.returncode in (130, 143):
+            sys.exit(130)
+        record = newest(path, stage) if os.path.exists(path) else None
+        if done.returncode == 1 or record and not record.get("check", {}).get("passed", True):
+            raise Refusal(1, f"{folder}: stage {stage} gave a wrong answer; {' '.join(command)} shows it")
+        if not record:
+            last = (done.stderr.strip().splitlines() or ["no record"])[-1]
+            raise Refusal(done.returncode or 5, f"{command[0]}: {last}")
+        return record
+
+
+def build_revision(revision, stage):
+    """A checkout of the revision with its stage built: its folder."""
+    name = subprocess.run(["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"],
+                          capture_output=True, text=True).stdout.strip()[:12]
+    if not name:
+        recorded = " ".join(os.path.basename(p)[:-6] for p in sorted(glob.glob("plots/recorded/*.jsonl")))
+        raise Refusal(2, f"BASE={revision} is no revision, no file of records and no folder with a "
+                         f"build; recorded runs are: {recorded}")
+    folder = f"build/against/{name}"
+    if not os.path.isdir(folder):
+        print(f"against: checks {name} out into {folder}", file=sys.stderr)
+        done = subprocess.run(["git", "worktree", "add", "--quiet", "--detach", folder, name],
+                              capture_output=True, text=True)
+        if done.returncode:
+            raise Refusal(5, f"{folder}: {done.stderr.strip().splitlines()[-1]}")
+    print(f"against: builds stage {stage} there", file=sys.stderr)
+    log = f"{folder}/against.log"
+    with open(log, "w") as out:
+        if subprocess.run(["make", "-C", folder, f"stage-{stage}"], stdout=out, stderr=out).returncode:
+            raise Refusal(5, f"{name} does not build: see {log}")
+    return folder
+
+
+def kernel_hash(record):
+    return next((k.get("hash") for k in record.get("kernels", [])), None)
+
+
+def on_emulator(record):
+    return record["device"]["kind"] == "emulator"
+
+
+def values(record):
+    """{name: (value, unit)} of all counters that have one."""
+    return {c["name"]: (c["value"], c["unit"]) for c in record["counters"] if "value" in c}
+
+
+def text(x):
+    return f"{x:.0f}" if x == int(x) else f"{x:.4g}"
+
+
+def counter_deltas(base, here, least):
+    """Rows of what differs by more than a ratio `least`; names of costs that rose."""
+    before, after = values(base), values(here)
+    rows, worse = [], []
+    for name, (value, unit) in after.items():
+        if name not in before or before[name][0] == value:
+            continue
+        old = before[name][0]
+        change = value / old - 1 if old else math.inf
+        if abs(change) <= least:
+            continue
+        rows.append((name, text(old), text(value), unit, f"{100 * change:+.2f} %" if old else "new"))
+        if value > old and unit in COSTS:
+            worse.append(name)
+    return rows, worse
+
+
+def print_rows(heading, rows):
+    widths = [max(len(r[i]) for r in [heading, *rows]) for i in range(len(heading))]
+    for row in [heading, *rows]:
+        print("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip())
+
+
+def in_turns(base, here, stage, options):
+    """The ratios here / base of turns that take both, until the verdict is clear."""
+    ratios = []
+    for look in TURNS:
+        while len(ratios) < look:
+            # which one goes first alternates: what the first leaves behind meets both
+            order = (base, here) if len(ratios) % 2 == 0 else (here, base)
+            took = {f: run(f, stage, options + ["--no-check"], "none")["samples"]["median_us"] for f in order}
+            ratios.append(took[here] / took[base])
+            print(f"against: turn {len(ratios)} of {look}: base {took[base]:.2f} us, "
+                  f"here {took[here]:.2f} us", file=sys.stderr)
+        if verdict(ratios)[0] != "unsure":
+            break
+    return ratios
+
+
+def main(arguments):
+    if len(arguments) < 2 or not arguments[1]:
+        raise Refusal(2, "give BASE=: a revision, a folder with a build, a file of records or the name "
+                         "of a recorded run")
+    stage, base, options = arguments[0], arguments[1], arguments[2:]
+    recorded = f"plots/recorded/{base}.jsonl"
+    path = recorded if os.path.isfile(recorded) else base if os.path.isfile(base) else None
+    folder = None
+    if not path:
+        folder = base if os.path.isfile(f"{base}/build/stage-{stage}") else build_revision(base, stage)
+
+    here = run(".", stage, options, COUNTERS)
+    problem = here["problem"]["text"]
+    if path:
+        before = newest(path, stage, problem)
+        if not before:
+            raise Refusal(77, f"{path} has no record of stage {stage} on {problem}")
+        if before["device"]["name"] != here["device"]["name"]:
+            raise Refusal(77, f"{path} was taken on {before['device']['name']}, this is "
+                              f"{here['device']['name']}: times and counts of the two are not comparable")
+    else:
+        before = run(folder, stage, options, COUNTERS)
+
+    where = f"revision {before['revision']}, {before['time'][:10]}"
+    print(f"stage {here['stage']}, {problem}, on {here['device']['name']}: here against {where}")
+    if kernel_hash(before) and kernel_hash(before) == kernel_hash(here):
+        print("the kernel is the same: comments or host code differ, if anything")
+    status, rows = 0, []
+    if on_emulator(here):
+        rows, worse = counter_deltas(before, here, 0)
+        if worse:
+            print(f"regression: more {', '.join(worse)}")
+            status = 1
+        else:
+            print("no count differs" if not rows else "no cost is higher")
+    else:
+        if path:
+            if not before["samples"].get("us") or len(before["samples"]["us"]) < 5:
+                raise Refusal(77, f"{path}: that record keeps no samples; record it again")
+            middle = statistics.median(before["samples"]["us"])
+            spread = [s / middle for s in before["samples"]["us"]]
+            ratio = here["samples"]["median_us"] / middle
+            kind, low, high = verdict([ratio / s for s in spread], SURE_RECORDED, SURE_RECORDED)
+            how = f"{len(spread)} recorded samples, another sitting: differences under 3 % do not count"
+        else:
+            ratios = in_turns(folder, ".", stage, options)
+            kind, low, high = verdict(ratios)
+            how = f"{len(ratios)} turns"
+        middle = math.sqrt(low * high)
+        print(f"{kind}: {100 * (middle - 1):+.2f} % of the time (99.5 %: {100 * (low - 1):+.2f} to "
+              f"{100 * (high - 1):+.2f} %; {how})")
+        status = 1 if kind == "slower" else 0
+        rows, _ = counter_deltas(before, here, 0.01)
+    if rows:
+        print_rows(("counter", "base", "here", "unit", "change"), rows)
+    return status
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Refusal as refusal:
+        print(f"against: {refusal}", file=sys.stderr)
+        sys.exit(refusal.status)
+    except KeyboardInterrupt:
+        sys.exit(130)

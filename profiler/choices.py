@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""How good are a stage's choices? Every way that it considers for random problems, timed on a GPU; and, with or without
+one, how often the way that its model takes is within 3 % of the best one timed.
+
+    make stage-6 choices                   time 300 problems, into results/choices-6.jsonl, then look
+    make stage-6 choices RECORDED=h200     look at plots/recorded/h200-choices-6.jsonl with the model as it is now
+"""
+import argparse
+import csv
+import ctypes
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WITHIN = 1.03
+
+
+def problems(n, seed):
+    """Batch, heads, kv_heads, queries, keys, head_dim, causal: sizes spread over their logarithms."""
+    r = random.Random(seed)
+
+    def spread(low, high):
+        return int(round(math.exp(r.uniform(math.log(low), math.log(high)))))
+    while n:
+        d, kv_heads, group = r.choice((64, 128, 128, 256)), r.choice((1, 2, 4, 8, 8, 16)), r.choice((1, 1, 2, 4, 8))
+        batch, queries = spread(1, 128), spread(1, 8192)
+        keys = queries if r.random() < .6 else spread(16, 16384)
+        causal, heads = r.randrange(2), kv_heads * group
+        if causal and keys < queries:
+            keys = queries
+        if 4.0 * batch * heads * queries * keys * d > 1e12 or (heads * queries + kv_heads * keys) * batch * d * 4 > 2e9:
+            continue
+        n -= 1
+        yield batch, heads, kv_heads, queries, keys, d, causal
+
+
+def measure(args):
+    """Appends a line for each problem: its choices, in words, and the us of each."""
+    sys.path.insert(0, os.path.join(ROOT, "profiler"))
+    import peers
+    torch = peers.torch
+    stage = peers.Stage(args.stage)
+    stage.lib.library_choice.restype = ctypes.c_char_p
+    timer, us = peers.Timer(None), ctypes.c_double()
+    with open(args.json, "a") as f:
+        for p in problems(args.n, args.seed):
+            b, h, kv, sq, sk, d, causal = p
+            problem = peers.Problem(f"{b} {h}/{kv} {sq}x{sk} {d}{' causal' if causal else ''}")
+            q, k, v = problem.tensors(args.seed)
+            numbers, choices = (ctypes.c_int * 8)(*p, 0), []
+            for i in range(64):
+                text = stage.lib.library_choice(numbers, i, ctypes.byref(us))
+                if not text or (choices and us.value > 4 * choices[0]["model_us"]):
+                    break
+                call = stage.make(problem, q, k, v, choice=i)
+                one, many, n, _ = timer.prepare(call, 300)
+                samples, _ = timer.sample(many, n, 7, 0, None)
+                choices.append({"what": text.decode(), "model_us": round(us.value, 2),
+                                "us": round(float(peers.numpy.median(samples)), 2)})
+            stage.close()
+            f.write(json.dumps({"schema": "attnlab-1.0", "stage": args.stage, "revision": stage.version, "problem": p,
+                                "device": torch.cuda.get_device_name(), "choices": choices}) + "\n")
+            f.flush()
+            del q, k, v
+            torch.cuda.empty_cache()
+
+
+def chosen(program, p):
+    """What the stage takes for a problem now, and what it expects."""
+    b, h, kv, sq, sk, d, causal = p
+    command = [program, "--explain", "--csv", "--device", "emu", "--batch", b, "--heads", h, "--kv-heads", kv, "--seqlen-q", sq,
+               "--seqlen-k", sk, "--head-dim", d] + (["--causal"] if causal else [])
+    done = subprocess.run([str(x) for x in command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"choices: {done.stderr.strip()}")
+    first = next(csv.DictReader(done.stdout.splitlines()))
+    return f"{first['image']}: {first['what']}", float(first["expected us"])
+
+
+def look(args):
+    """Prints what share of the problems got a choice within WITHIN of the best, and the worst; False: less than --share."""
+    rows, lost = [], 0
+    try:
+        with open(args.json) as f:
+            records = [json.loads(line) for line in f]
+    except (OSError, ValueError) as e:
+        print(f"choices: {args.json}: {e}; make choices writes one where there is a GPU", file=sys.stderr)
+        sys.exit(5)
+    program = os.path.join(ROOT, "build", f"stage-{args.stage}")
+    for r in records:
+        us = {c["what"]: c["us"] for c in r["choices"]}
+        if not us:
+            continue
+        what, expected = chosen(program, r["problem"])
+        if what not in us:
+            lost += 1
+            continue
+        best = min(us, key=us.get)
+        rows.append((us[what] / us[best], r["problem"], what, us[what], expected, best, us[best]))
+    rows.sort(reverse=True)
+    good = sum(row[0] <= WITHIN for row in rows)
+    share = 100 * good / max(1, len(rows))
+    print(f"{len(rows)} problems: the choice is within {100 * WITHIN - 100:.0f} % of the best on {good} ({share:.1f} %)"
+          + (f"; {lost} choices were not timed" if lost else ""))
+    errors = sorted(abs(row[4] / row[3] - 1) for row in rows)
+    print(f"expected and measured times differ by {100 * errors[len(errors) // 2]:.0f} % in the median")
+    for ratio, p, what, us, expected, best, best_us in rows[:args.worst]:
+        print(f"  {ratio:.2f}  {p}\n        {us:.1f} us (expected {expected:.1f})  {what}\n        {best_us:.1f} us  {best}")
+    return share >= args.share
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--stage", default="6")
+    parser.add_argument("--json", default="results/choices-6.jsonl")
+    parser.add_argument("--measure", action="store_true", help="on a GPU: append to --json first")
+    parser.add_argument("--n", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--share", type=float, default=0, help="exit with 1 if it is less, in %%")
+    parser.add_argument("--worst", type=int, default=5, help="print so many of the worst choices")
+    args = parser.parse_args()
+    if args.measure:
+        measure(args)
+    return 0 if look(args) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,260 @@
+#include "cut.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static double max(double a, double b) { return a > b ? a : b; }
+
+/* ---- The problem in tiles ------------------------------------------------------------------- */
+
+static int64_t tiles_per_head(const struct attention *a, int shape, int pack) {
+    return ceil_div((int64_t)a->seqlen_q * pack, tile_of(a->head_dim, shape).bq);
+}
+
+int64_t cut_tiles(const struct attention *a, int shape, int pack) {
+    return (int64_t)a->batch * (a->heads / pack) * tiles_per_head(a, shape, pack);
+}
+
+int64_t cut_blocks(const struct attention *a, const struct cut *c, int64_t q) {
+    const struct tile t = tile_of(a->head_dim, c->shape);
+    int64_t rows = (int64_t)a->seqlen_q * c->pack, keys = a->seqlen_k;
+    if (a->mask != MASK_NONE) { /* from the last row upwards */
+        int64_t end = ceil_div(rows, 64) * 64 - q * t.bq;
+        int64_t visible = end / c->pack + attention_diagonal(a);
+        if (visible < keys) keys = visible;
+    }
+    return keys > 0 ? ceil_div(keys, t.bkv) : 1;
+}
+
+static size_t slots(const struct attention *a, const struct cut *c) {
+    return (size_t)c->n_cut * (size_t)c->parts * (size_t)tile_of(a->head_dim, c->shape).bq;
+}
+size_t cut_part_o_bytes(const struct attention *a, const struct cut *c) {
+    return slots(a, c) * (size_t)a->head_dim * sizeof(float);
+}
+size_t cut_part_ml_bytes(const struct attention *a, const struct cut *c) {
+    return slots(a, c) * 2 * sizeof(float);
+}
+
+/* More rounds of tiles than that are not looked at one by one. */
+enum { MAX_ROUNDS = 24 };
+
+/* ---- What it takes -------------------------------------------------------------------------- */
+
+/* What was fitted to an H200: notes/choice.md. */
+static const struct speed {
+    double clock_ghz, dram_gbs;
+    double l2_clk;       /* bytes a clock of one SM */
+    double softmax_clk;  /* of one warpgroup and one key, while nobody else is there */
+    double mask_clk;     /* more for a causal tile: KV tiles that are masked, or hidden */
+    double cta_us;       /* more for a launch, for each CTA that it starts */
+    double pack_clk;     /* more for a tile of packed heads: rows lie apart */
+    double part_us;      /* of the second launch */
+    double part_gbs;     /* at which parts are written and read */
+    double split_clk[4]; /* adding up what clusters of 1, 2, 4, 8 CTAs have found */
+} speed = {1.75, 4400, 43.75, 5.119, 676.1, 0.006, 84.61, 1.038, 4864, {0, 720.9, 1075, 3500}};
+
+static const struct shape_speed {
+    double start_us;     /* of a launch among others, its first loads, its end */
+    double tile_clk;     /* around the KV tiles of a tile of O */
+    double tensor_share; /* of the tensor cores' peak, with all warpgroups at work */
+} shape_speed[][3] = {
+    /*                head_dim 64          128                 256 */
+    [SHAPE_LONG] = {{2.075, 2221, 0.75}, {4.8, 1440, 0.9}, {3.2, 1440, 0.878}},
+    [SHAPE_SHORT] = {{4, 1500, 0.75}, {4.349, 1678, 0.85}, {4, 1500, 0.9}},
+    [SHAPE_SPLIT] = {{3, 189.4, 0.48}, {4.5, 1364, 0.615}, {3.75, 831.2, 0.655}},
+    [SHAPE_MANY] = {{1.95, 905.1, 0.56}, {3.333, 865.8, 0.55}},
+};
+static const struct shape_speed *speed_of(const struct attention *a, int shape) {
+    return &shape_speed[shape][a->head_dim == 64 ? 0 : a->head_dim == 128 ? 1 : 2];
+}
+
+/* Clocks of a KV tile: of all `groups` warpgroups with rows in it. Either they fill the tensor
+ * cores in turns, or one alone is not faster, or K and V do not come faster out of L2. */
+static double block_clk(const struct attention *a, const struct cut *c, int groups) {
+    const struct tile t = tile_of(a->head_dim, c->shape);
+    double tensor = 4.0 * 64 * t.bkv * a->head_dim / 4096;
+    double alone = tensor + speed.softmax_clk * t.bkv;
+    double l2 = 4.0 * t.bkv * a->head_dim * t.key_groups * t.ctas / speed.l2_clk;
+    double turns = groups * t.ctas * tensor / speed_of(a, c->shape)->tensor_share;
+    return max(max(turns, alone), l2);
+}
+
+/* CTAs, each of which takes the next tile when it is free: when the last one is done. */
+struct crew {
+    int n;
+    double *busy_until; /* a heap: the first is the least */
+    double work, end;
+};
+
+static void take(struct crew *c, double clk) {
+    double t = c->busy_until[0] + clk;
+    int i = 0;
+    for (int child; (child = 2 * i + 1) < c->n; i = child) {
+        if (child + 1 < c->n && c->busy_until[child + 1] < c->busy_until[child]) child++;
+        if (c->busy_until[child] >= t) break;
+        c->busy_until[i] = c->busy_until[child];
+    }
+    c->busy_until[i] = t;
+    c->work += clk;
+    c->end = max(c->end, t);
+}
+
+/* `n` equal tiles. Of very many, only the sum matters. */
+static void take_all(struct crew *c, int64_t n, double clk) {
+    if (c->busy_until)
+        while (n-- > 0) take(c, clk);
+    else {
+        c->work += (double)n * clk;
+        c->end = c->work / c->n + clk / 2;
+    }
+}
+
+/* Clocks of tile q of a head, or of a part of it. */
+static double tile_clk(const struct attention *a, const struct cut *c, int64_t q, int parts) {
+    const struct tile t = tile_of(a->head_dim, c->shape);
+    const bool causal = a->mask != MASK_NONE;
+    int64_t rows = (int64_t)a->seqlen_q * c->pack - q * t.bq, blocks = cut_blocks(a, c, q);
+    int groups = t.warpgroups, shares = parts * c->split * t.key_groups;
+    if (!causal && t.key_groups == 1 && rows < t.bq) groups = (int)ceil_div(rows, 64);
+    return speed_of(a, c->shape)->tile_clk + (causal ? speed.mask_clk : 0) +
+           (c->pack > 1 ? speed.pack_clk : 0) +
+           (double)ceil_div(blocks, shares) * block_clk(a, c, groups) +
+           speed.split_clk[c->split < 2   ? 0
+                           : c->split < 4 ? 1
+                           : c->split < 8 ? 2
+                                          : 3];
+}
+
+/* Bytes that the problem reads and writes at least, once each. */
+static double least_bytes(const struct attention *a) {
+    return 4.0 * a->batch * a->head_dim *
+           ((double)a->heads * a->seqlen_q + (double)a->kv_heads * a->seqlen_k);
+}
+
+/* CTAs of the launch: stage.c. */
+static int64_t n_ctas(const struct attention *a, const struct chip *chip, const struct cut *c) {
+    int64_t tiles = cut_tiles(a, c->shape, c->pack) + (int64_t)c->n_cut * (c->parts - 1);
+    int64_t at_once = (int64_t)chip->n_sms * tile_of(a->head_dim, c->shape).ctas;
+    return c->shape == SHAPE_SPLIT ? tiles * c->split : tiles < at_once ? tiles : at_once;
+}
+
+static void estimate(const struct attention *a, const struct chip *chip, struct cut *c) {
+    const struct tile t = tile_of(a->head_dim, c->shape);
+    const int64_t heads = (int64_t)a->batch * (a->heads / c->pack);
+    const int64_t per_head = tiles_per_head(a, c->shape, c->pack);
+    /* Clusters of more than 2 do not fill the chip, for a cluster lies within a GPC. */
+    const int n_sms = chip->n_sms - (c->split > 2 ? chip->n_sms / 8 : 0);
+    struct crew crew = {.n = n_sms * t.ctas / c->split};
+    if (heads * per_head <= MAX_ROUNDS * (int64_t)chip->n_sms)
+        crew.busy_until = calloc((size_t)crew.n, sizeof(double));
+    const bool causal = a->mask != MASK_NONE;
+    int64_t whole_first = causal ? 0 : heads * per_head - c->n_cut, n_cut = c->n_cut;
+    for (int64_t q = 0; q < per_head; q++) { /* as they are handed out */
+        int64_t n = heads, whole = causal ? 0 : n < whole_first ? n : whole_first;
+        int64_t in_parts = n - whole < n_cut ? n - whole : n_cut;
+        whole_first -= whole, n_cut -= in_parts;
+        take_all(&crew, whole, tile_clk(a, c, q, 1));
+        if (in_parts) take_all(&crew, in_parts * c->parts, tile_clk(a, c, q, c->parts));
+        take_all(&crew, n - whole - in_parts, tile_clk(a, c, q, 1));
+    }
+    double us = crew.end / speed.clock_ghz * 1e-3, bytes = least_bytes(a);
+    const double dram_us = bytes > chip->l2_bytes ? bytes / speed.dram_gbs * 1e-3 : 0; /* else L2 */
+    us = cbrt(us * us * us + dram_us * dram_us * dram_us); /* near each other both count */
+    c->fill = crew.work / (crew.end * crew.n);
+    c->us = us + speed_of(a, c->shape)->start_us + speed.cta_us * (double)n_ctas(a, chip, c);
+    if (c->n_cut)
+        c->us += speed.part_us + 2 * (double)cut_part_o_bytes(a, c) / speed.part_gbs * 1e-3;
+    free(crew.busy_until);
+}
+
+/* ---- What there is to choose from ----------------------------------------------------------- */
+
+struct list {
+    const struct attention *a;
+    const struct chip *chip;
+    struct cut *cut;
+    int n;
+};
+
+static void add(struct list *l, struct cut c) {
+    if (l->n == MAX_CUTS) return;
+    estimate(l->a, l->chip, &c);
+    l->cut[l->n++] = c;
+}
+
+/* Clusters, while every warpgroup has keys to look at. */
+static void add_split(struct list *l, int pack) {
+    const int64_t keys = MIN_GROUP_KEYS * tile_of(l->a->head_dim, SHAPE_SPLIT).key_groups;
+    for (int n = 1; n <= MAX_SPLIT && (n == 1 || n * keys <= l->a->seqlen_k); n *= 2)
+        add(l, (struct cut){SHAPE_SPLIT, pack, n, 0, 1, 0, 0});
+}
+
+/* The last tiles in parts, those that do not fill a round, or causal the longest. */
+static void add_parts(struct list *l, int shape, int pack) {
+    static const int few[] = {2, 3, 4, 6, 8};
+    struct cut c = {shape, pack, 1, 0, 1, 0, 0};
+    int64_t tiles = cut_tiles(l->a, shape, pack), n_sms = l->chip->n_sms;
+    int64_t per_head = tiles_per_head(l->a, shape, pack), heads = tiles / per_head;
+    if (tiles > MAX_ROUNDS * n_sms) return;
+    for (int i = 0; i < 5; i++) {
+        const int parts = few[i];
+        if (cut_blocks(l->a, &c, 0) < parts) break;
+        if (l->a->mask == MASK_NONE) {
+            c = (struct cut){shape, pack, 1, (int)(tiles % n_sms), parts, 0, 0};
+            if (c.n_cut) add(l, c);
+            continue;
+        }
+        for (int quarter = 1; quarter <= 4; quarter++) {
+            int64_t q = ceil_div(per_head * quarter, 4);
+            if (quarter > 1 && q == ceil_div(per_head * (quarter - 1), 4)) continue;
+            if (q * heads * parts > 4 * n_sms) continue;
+            add(l, (struct cut){shape, pack, 1, (int)(q * heads), parts, 0, 0});
+        }
+    }
+}
+
+static int faster(const void *a, const void *b) {
+    double x = ((const struct cut *)a)->us, y = ((const struct cut *)b)->us;
+    return (x > y) - (x < y);
+}
+
+int cuts_of(const struct attention *a, const struct chip *chip, struct cut out[MAX_CUTS]) {
+    struct list l = {a, chip, out, 0};
+    int group = a->heads / a->kv_heads;
+    bool can_pack =
+        group > 1 && group <= 64 && 64 % group == 0 && (int64_t)a->seqlen_q * group < 1 << 30;
+    for (int pack = 1; pack <= group; pack += group - 1) {
+        add(&l, (struct cut){SHAPE_LONG, pack, 1, 0, 1, 0, 0});
+        if (a->head_dim == 128) add(&l, (struct cut){SHAPE_SHORT, pack, 1, 0, 1, 0, 0});
+        if (a->head_dim <= 128) add(&l, (struct cut){SHAPE_MANY, pack, 1, 0, 1, 0, 0});
+        add_split(&l, pack);
+        add_parts(&l, SHAPE_LONG, pack);
+        if (!can_pack) break;
+    }
+    qsort(out, (size_t)l.n, sizeof *out, faster);
+    return l.n;
+}
+
+/* ---- Images --------------------------------------------------------------------------------- */
+
+void cut_image(const struct attention *a, const struct cut *c, char *out, size_t bytes) {
+    static const char *const suffix[] = {"", "-short", "-split", "-many"};
+    snprintf(out, bytes, "d%d%s%s%s", a->head_dim, suffix[c->shape], c->n_cut ? "-parts" : "",
+             a->mask == MASK_NONE ? "" : "-causal");
+}
+
+bool cut_for_image(const struct attention *a, const struct chip *chip, const char *image,
+                   struct cut *out) {
+    struct cut cut[MAX_CUTS];
+    char name[48];
+    int n = cuts_of(a, chip, cut);
+    for (int i = 0; i < n; i++) {
+        cut_image(a, &cut[i], name, sizeof name);
+        if (!strcmp(name, image)) return *out = cut[i], true;
+    }
+    return false;
+}

@@ -1,0 +1,177 @@
+"""The grader against solutions, skeletons, cheats and honest variants: TAP, and a table at the end.
+
+    run.py [all] [LAB]  all: every one; else a sample, the same in every run. LAB: what is tried of this lab"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "labs/grade"), str(ROOT / "labs")]
+import cheats  # noqa: E402
+import compile  # noqa: E402
+import grade  # noqa: E402
+import lab_folder  # noqa: E402
+import sandbox  # noqa: E402
+import strip  # noqa: E402
+import variants  # noqa: E402
+
+EVERYTHING = "all" in sys.argv
+ONLY = [int(word) for word in sys.argv[1:] if word.isdigit()]
+SEED = "a secret that no file may show"
+table, n, failed = {}, 0, 0
+
+
+def check(name, passed, why=""):
+    global n, failed
+    n += 1
+    failed += not passed
+    print(f"{'ok' if passed else 'not ok'} {n} - {name}", *(f"# {line}" for line in ("" if passed else str(why)).split("\n") if line),
+          sep="\n", flush=True)
+
+
+def graded(lab, files, seed=SEED):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            (pathlib.Path(folder) / name).write_text(text)
+        return grade.grade(lab, folder, seed, jobs=1)
+
+
+jobs = []
+
+
+def judged(kind, name, number, files, passes):
+    """To be tried, when all are known: several at a time."""
+    if not ONLY or number in ONLY:
+        jobs.append((kind, name, labs[number], files, passes))
+
+
+def judge_all():
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = pool.map(lambda job: graded(job[2], job[3]), jobs)
+        for (kind, name, lab, files, passes), result in zip(jobs, results):
+            passed = bool(passes(result))
+            table.setdefault((lab.number, kind), []).append(passed)
+            check(f"{kind}, lab {lab.number}: {name}: {result.score:g} points", passed, result.table())
+            if kind == "cheats" and SEED in result.table() + json.dumps(result.as_json()):
+                check(f"{name}: the secret stays one", False)
+
+
+def sandboxed(command, **more):
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o777)
+        return sandbox.run(["/bin/sh", "-c", command], {}, {pathlib.Path(folder): "/out"}, more.pop("seconds", 10),
+                           more.pop("megabytes", 512), **more)
+
+
+def print_table():
+    kinds = ["solutions", "skeletons", "cheats", "honest variants"]
+    print(f"1..{n}")
+    print(f"#| {'lab':5}" + "".join(f"{kind:>17}" for kind in ("solutions full", "skeletons not", "cheats score 0", "variants full")))
+    for number in labs:
+        done = [table.get((number, kind), []) for kind in kinds]
+        print(f"#| {number:<5}" + "".join(f"{f'{sum(some)} of {len(some)}' if some else '-':>17}" for some in done))
+
+
+CLOCK = grade.nvdisasm().exists()
+compile.SECONDS = 40 if EVERYTHING else 15
+labs = {number: lab_folder.read(number) for number in lab_folder.numbers()}
+for number, lab in labs.items():
+    if not EVERYTHING and number not in (2, 4):
+        continue
+    files = {file.name: (ROOT / file).read_text() for file in lab.files}
+    # full points, for time too where there is any: lab 5 has none
+    judged("solutions", "full points", number, files, lambda result: result.score == 100 and (
+        result.points["time"] > 0) == (result.lab.number != 5 and CLOCK))
+    bare = {name: strip.strip(text, number) for name, text in files.items()}
+    if EVERYTHING or number == 2:
+        judged("skeletons", "not done", number, bare, lambda result: result.score < 50 and result.lost or result.void)
+
+SAMPLE = ["useless products, minus themselves", "no products at all", "our kernel, included by its place",
+          "our kernel, embedded", "the shape recognised", "a cache in global memory", "the answer is there already",
+          "right only on some SMs", "the verdict written", "the environment included", "reads beyond its tensors",
+          "mma_sync renamed", "the kernel renamed", "an endless loop", "memory without end", "a compile without end",
+          "lab 1, tensor cores in the scalar lab", "lab 1, nothing under the clock", "lab 6, useless products",
+          "lab 6, the answer is there already"]
+given = cheats.all()
+for name, (number, files) in given.items():
+    if EVERYTHING or name in SAMPLE:
+        judged("cheats", name, number, files, lambda result: result.score == 0)
+
+most = 54 if EVERYTHING else 4
+kinds = list(labs) if EVERYTHING else [2, 5]
+for seed in range(most):
+    number = kinds[seed % len(kinds)]
+    how, files = variants.make(labs[number], seed)
+    judged("honest variants", how, number, files, lambda result: result.score == 100)
+
+# ---- Time, predicted
+CHAIN = """        int at = 0;
+#pragma unroll 1
+        for (int w = 0; w < 60; w++) at = *(const unsigned short *)(args.q + at % 8);
+        if (at == 65535) return;
+"""
+TILE = "        float s_frag[4][BKV / 8];\n"
+if CLOCK:
+    judged("time", "a slow kernel loses some of it, and nothing else", 2, {"kernel.cu": cheats.changed(cheats.QK, (TILE, CHAIN + TILE))},
+           lambda result: [lost.part for lost in result.lost] == ["time"] and 0 < result.lost[0].points < grade.TIME)
+    judged("time", "a kernel that the clock cannot time loses nothing", 2,
+           {"kernel.cu": cheats.changed(cheats.QK, (TILE, "        __nanosleep(100);\n" + TILE))},
+           lambda result: result.score == 100 and not result.points["time"] and "the clock cannot time it" in result.notes[0])
+judge_all()
+if ONLY:
+    print_table()
+    sys.exit(failed > 0)
+
+# ---- The same for the same seed, another for another; what files say
+lab, whole = labs[2], {"kernel.cu": (ROOT / cheats.QK).read_text()}
+racy = {"kernel.cu": cheats.changed(cheats.QK, ("        __syncwarp(); // 32 lanes wrote this warp's stripe of s_smem; each may now read all of it\n"
+                                                "        // END SOLUTION\n", "        // END SOLUTION\n"))}
+once, twice = graded(lab, racy), graded(lab, racy)
+check("the same seed gives the same grade", {**once.as_json(), "submission": ""} == {**twice.as_json(), "submission": ""}, f"{once.table()}\n{twice.table()}")
+race = [lost for lost in once.lost if lost.part == "checks"]
+check("a race costs its points, with file and line", race and race[0].file == "kernel.cu" and race[0].line
+      and "race" in race[0].why and 0 < once.score < 80, once.table())
+check("another seed draws other cases", {case["case"] for case in graded(lab, racy, "other").cases}.isdisjoint(
+    {case["case"] for case in once.cases}))
+try:
+    import xml.etree.ElementTree as xml
+    suite = xml.fromstring(once.junit())
+    check("JUnit", suite.get("failures") == "2" and len(suite) == 4, once.junit())
+except Exception as error:  # noqa: BLE001: a test
+    check("JUnit", False, error)
+
+# ---- The sandbox
+if sandbox.mode() == "bubblewrap":
+    seen = sandboxed(f"ls {ROOT} /home /root /work /var 2>/dev/null; env; id -u; cat /proc/net/dev | wc -l")
+    check("a sandbox shows no files, no environment, no user of this machine",
+          seen.out.split() and "SEED" not in seen.out and str(ROOT) not in seen.out and "65534" in seen.out.split(), seen)
+    check("no network", "lo:" in sandboxed("cat /proc/net/dev").out and "eth0" not in sandboxed("cat /proc/net/dev").out)
+    check("no other process", len(sandboxed("ls -d /proc/[0-9]*").out.split()) <= 4)
+    check("nothing can be written but the output", sandboxed("echo x > /usr/x || echo x > /usr/bin/x").status != 0)
+check("endless work is ended", sandboxed("while :; do :; done", seconds=1).killed)
+check("memory is limited", sandboxed("x=x; while :; do x=$x$x; done", megabytes=64, seconds=20).status != 0)
+
+
+# ---- The command
+def says(name, status, text, *words, **environment):
+    done = subprocess.run([sys.executable, ROOT / "labs/grade/grade.py", *words], capture_output=True, text=True,
+                          env={**os.environ, **environment})
+    check(name, done.returncode == status and text in done.stderr and done.stderr.count("\n") == 1,
+          f"status {done.returncode}: {done.stderr}")
+
+
+says("no such lab", 2, "there is no lab 9", "--lab", "9", "--submission", "x.cu", "--seed", "s")
+says("no such file", 2, "there is no x.cu", "--lab", "2", "--submission", "x.cu", "--seed", "s")
+says("no bubblewrap", 77, "SANDBOX=weak", "--lab", "2", "--submission", str(ROOT / cheats.QK), "--seed", "s",
+     PATH=str(pathlib.Path(sys.executable).parent))
+os.environ["SANDBOX"] = "weak"
+sandbox.mode.cache_clear()
+number, files = given["our kernel, included by its place"]
+check("without a sandbox, what was included is seen afterwards", graded(labs[number], files).score == 0)
+
+print_table()
+sys.exit(failed > 0)

@@ -1,0 +1,115 @@
+"""The labs' own kernels and mistakes, as a table: labs.py [all] LAB...
+
+    RESULT<tab>LAB<tab>WHAT<tab>HOW IT WENT      RESULT is ok or not
+    #| ...                                       the same by lab and kind, at the end
+
+For each lab: the skeleton compiles, and the check says what is to be written; the solution passes; every
+mistake of labs/N/mistakes (without `all`: two a lab) is refused with its own hint, which no other has."""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, "labs")
+import build
+import lab_folder
+import mistakes
+import start
+
+OUT = build.BUILD / "labs" / "test"
+SLOW = r"s/^( *)(float s_frag\[.*)/\1int at = 0;\n#pragma unroll 1\n\1for (int w = 0; w < 200; w++) " \
+       r"at = *(const unsigned short *)(args.q + at % 8);\n\1if (at == 65535) return;\n\1\2/"
+
+
+def check(number, source):
+    done = subprocess.run([sys.executable, "labs/check.py", str(number), "--source", source, "--device", "emu"],
+                          capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def skeleton(folder):
+    source = OUT / f"{folder.number}-skeleton"
+    source.mkdir(parents=True, exist_ok=True)
+    for name, text in start.contents(folder.number).items():
+        (source / name).write_text(text)
+    try:
+        build.Kernel(folder, source, OUT / f"{folder.number}-skeleton-out").compile()
+    except build.Refused as why:
+        return False, str(why)
+    status, said = check(folder.number, source)
+    file, _, _, sentence = folder.holes()[0]
+    first = said.splitlines()[0]
+    return status == 1 and sentence in first and file.name in first, first
+
+
+def solution(folder):
+    source = OUT / f"{folder.number}-solution"
+    mistakes.make(folder, mistakes.Mistake("", ["s/END SOLUTION/END/"], []), source)
+    status, said = check(folder.number, source)
+    return status == 0, said.splitlines()[-1] if status == 0 else said
+
+
+def mistake(folder, n, known):
+    source = OUT / f"{folder.number}-{n}"
+    mistakes.make(folder, known, source)
+    status, said = check(folder.number, source)
+    hint = said.rpartition("hint: ")[2].strip()
+    return status == 1 and hint == known.hint, f"hint: {hint}" if status == 1 else said
+
+
+def see(folder, slow):
+    """The predicted time of the solution is ours; with 200 loads in a chain for each tile it is longer."""
+    source = OUT / f"{folder.number}-see{'-slow' * slow}"
+    mistakes.make(folder, mistakes.Mistake("", [SLOW if slow else "s/END SOLUTION/END/"], []), source)
+    done = subprocess.run([sys.executable, "labs/see.py", str(folder.number), "--source", source, "--device", "emu"],
+                          capture_output=True, text=True)
+    times = re.search(r"yours takes (\S+) times", done.stdout)
+    right = times and (float(times[1]) > 1.5 if slow else 0.95 < float(times[1]) < 1.05)
+    return right and "validated" not in done.stdout and "cases, mean" in done.stdout, done.stdout + done.stderr
+
+
+def jobs(number, every):
+    folder = lab_folder.read(number)
+    known = mistakes.read(folder)
+    yield number, "solution", "solution", lambda: solution(folder)
+    yield number, "skeleton", "skeleton", lambda: skeleton(folder)
+    if folder.tile and (every or number == 4):
+        yield number, "time", "the solution's predicted time is ours", lambda: see(folder, False)
+        if number < 4 or not every:
+            yield number, "time", "a slow kernel's is longer", lambda: see(folder, True)
+    yield number, "", f"{len(known)} mistakes, at least 6", lambda: (len(known) >= 6, "")
+    hints = {m.hint for m in known}
+    yield number, "", "hints, each its own", lambda: (len(hints) == len(known) and all(len(h) > 40 for h in hints), "")
+    chosen = range(len(known)) if every else (number % len(known), (number + 5) % len(known))
+    for n in chosen:
+        yield number, "mistakes", known[n].name, lambda n=n: mistake(folder, n, known[n])
+
+
+def tried(job):
+    number, kind, what, run = job
+    try:
+        ok, how = run()
+    except (ValueError, OSError) as why:
+        ok, how = False, str(why)
+    table.setdefault((number, kind), []).append(bool(ok))
+    return f"{'ok' if ok else 'not'}\tlab {number}\t{what}\t{' / '.join(how.splitlines())}"
+
+
+def printed(wanted):
+    titles = {"solution": "solution passes", "skeleton": "skeleton fails", "mistakes": "mistakes get their hint",
+              "time": "predicted times"}
+    print(f"#| {'lab':5}" + "".join(f"{title:>25}" for title in titles.values()))
+    for number in wanted:
+        done = [table.get((number, kind), []) for kind in titles]
+        print(f"#| {number:<5}" + "".join(f"{f'{sum(some)} of {len(some)}' if some else '-':>25}" for some in done))
+
+
+table = {}
+every = "all" in sys.argv
+wanted = [int(word) for word in sys.argv[1:] if word.isdigit()] or lab_folder.numbers()
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    for line in pool.map(tried, [job for number in wanted for job in jobs(number, every)]):
+        print(line, flush=True)
+printed(wanted)

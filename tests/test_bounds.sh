@@ -1,0 +1,17 @@
+#!/bin/bash
+# No bound lies above the cycles of a recorded H200, and most within a factor of 2: the table of tests/bounds.py.
+. tests/tap.sh
+table() { python3 tests/bounds.py plots/recorded/h200.jsonl; }
+table > "$tap_dir/table"
+check "no bound above what was measured, most within a factor of 2" table
+check "of all stages" [ "$(awk '/^[1-6]-/ {print $1}' "$tap_dir/table" | sort -u | wc -l)" = 5 ]
+sed 's/^/# /' "$tap_dir/table"
+
+# Each of its rules must be able to fail.
+times='import re, sys; print(re.sub(r"(\"name\": ?\"" + sys.argv[1] + r"\", ?\"value\": ?)([0-9.e+]+)", lambda m: m[1] + str(float(m[2]) * float(sys.argv[2])), sys.stdin.read()), end="")'
+changed() { python3 -c "$times" "$1" "$2" < plots/recorded/h200.jsonl > "$tap_dir/changed.jsonl" && ! cmp -s plots/recorded/h200.jsonl "$tap_dir/changed.jsonl" && ! python3 tests/bounds.py "$tap_dir/changed.jsonl"; }
+check "three times the wavefronts are above" changed shared_wavefronts 3
+check "5 % more HMMAs are not what the tensor pipe did" changed hmma_instructions 1.05
+check "the rate of mma.sync is what the records say" grep -q "says 1.00[0-9] times" "$tap_dir/table"
+check "a third of the instructions issued a cycle leaves most bounds far below" changed issue_active_pct 0.3
+tap_done

@@ -1,0 +1,31 @@
+#!/bin/bash
+# make report: the page of a recorded run has every stage, value and reason, is small, and needs nothing from outside.
+. tests/tap.sh
+python=${PYTHON:-.venv/bin/python}
+"$python" -c 'import jinja2' 2> /dev/null || { skip "a page of a recorded run" "no jinja2: make setup"; tap_done; exit; }
+page=$tap_dir/page.html
+mkdir "$tap_dir/pictures"
+echo '<svg xmlns="http://www.w3.org/2000/svg"></svg>' > "$tap_dir/pictures/time.svg"
+report() { "$python" plots/report.py --pictures "$tap_dir/pictures" --out "$page" "$@"; }
+check "a page of a recorded run" report --records plots/recorded/h200.jsonl --problem "B4 H16 S4096 D128" --versus plots/recorded/h200-rewrite.jsonl
+has() { grep -qF -- "$1" "$page"; }
+lacks() { ! grep -qE -- "$1" "$page"; }
+check "every stage has a row" [ "$(grep -c '<summary>[1-6]-' "$page")" -eq 5 ]
+check "the time of stage 6, as recorded" has '849.1'
+check "its tensor pipe" has '93.57'
+check "the metric of a counter" has 'sm__inst_executed_pipe_tensor_op_gmma.sum'
+check "where the records are from" has 'driver 580.159.04'
+check "the picture is in it" has 'data:image/svg+xml;base64,PHN2Zy'
+check "a time beside another run's" has 'Against h200-rewrite.jsonl'
+check "nothing is loaded from outside" lacks '(src|href)="(https?:|//|[a-z]*\.)|@import|<script'
+check "it is under 2 MB" [ "$(stat -c %s "$page")" -lt 2000000 ]
+# Text of a record is text on the page.
+sed 's/NVIDIA H200/<b>board<\/b>/' plots/recorded/h200.jsonl > "$tap_dir/odd.jsonl"
+check "a record with markup" report --records "$tap_dir/odd.jsonl" --problem "B4 H16 S4096 D128"
+check "is shown, not obeyed" lacks '<b>board'
+"$build/stage-1" --device emu --heads 1 --seqlen 64 --quiet --json "$tap_dir/emu.jsonl" > /dev/null
+check "a page of the emulator" report --records "$tap_dir/emu.jsonl" --problem "B1 H1 S64 D64"
+check "says why values are missing" has 'n/a: a counter of the hardware'
+status "no record on that problem" 5 report --records plots/recorded/h200.jsonl --problem "B9"
+status "no such file" 5 report --records "$tap_dir/none.jsonl" --problem "B1"
+tap_done
