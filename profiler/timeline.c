@@ -219,7 +219,7 @@ const char *timeline_write(const struct timeline *t, const char *title, const ch
     if (!fclose(f) && !failed) return NULL;
     const char *why = reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
     struct stat there;
-    if (!lstat(path, &there) && S_ISREG(there.st_mode)) unlink(path); /* not /dev/full */
+    if (!lstat(path, &there) && S_ISREG(there.st_mode)) unlink(path); /* no device */
     return why;
 }
 

@@ -3,6 +3,7 @@
 #   check NAME COMMAND...          passes if the command succeeds; its output is shown if it fails
 #   status NAME N COMMAND...       passes if it exits with N and writes exactly one line to stderr
 #   skip NAME REASON
+#   full_disk NAME COMMAND...    status 5 with $full, a path that no byte can be written to
 #
 # TAP_STOP=1: the first that fails ends the script
 build=${BUILD:-build}
@@ -34,6 +35,13 @@ status() {
     [ $got -eq "$expected" ] && [ "$(wc -l < "$tap_dir/err")" -eq 1 ] && passed=1
     { echo "status $got, expected $expected; stderr:"; cat "$tap_dir/err"; } > "$tap_dir/why"
     tap_result "$name" $passed "$tap_dir/why"
+}
+
+# A link, so that a wrong program that removes or replaces what it cannot write removes the link, not the device.
+full=$tap_dir/full
+ln -s /dev/full "$full"
+full_disk() {
+    if [ -c /dev/full ]; then status "$1" 5 "${@:2}"; else skip "$1" "/dev/full is no device here"; fi
 }
 
 skip() {

@@ -75,14 +75,12 @@ else
     skip "a results folder without write permission" "root may write everywhere"
 fi
 rmdir "$dir/locked"
-if [ -e /dev/full ]; then
-    status "a full disk under --json" 5 fake --quiet --json /dev/full
-    check "a full disk says so" grep -q "No space left" "$tap_dir/err"
-    for line in "" --csv --help --version --list-counters --source "--sweep-random 2" "--repeat-check 2"; do
-        status "a full disk under stdout: $line" 5 bash -c ". tests/fake.sh; build=$build; fake --device emu $line > /dev/full"
-    done
-    status "a full disk under doctor" 5 bash -c "'$build/doctor' > /dev/full"
-fi
+full_disk "a full disk under --json" fake --quiet --json "$full"
+[ ! -c /dev/full ] || check "a full disk says so" grep -q "No space left" "$tap_dir/err"
+for line in "" --csv --help --version --list-counters --source "--sweep-random 2" "--repeat-check 2"; do
+    full_disk "a full disk under stdout: $line" bash -c ". tests/fake.sh; build=$build; fake --device emu $line > $full"
+done
+full_disk "a full disk under doctor" bash -c "'$build/doctor' > $full"
 limited() { (ulimit -f 1 && fake --quiet "$@"); } # files of 1 KiB
 status "an --out above the limit on files" 5 limited --out "$dir/o.npy"
 status "a record above the limit on files" 5 limited --json "$dir/big.jsonl"

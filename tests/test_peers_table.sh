@@ -38,7 +38,7 @@ status "a line that a kill cut" 0 cut
 check "is left out" grep -qF "| B1 S8 | 30.0 | 20.0 | 10.0 (7) | 2.00 | d64 | 1500 |" "$tap_dir/rest"
 status "records of something else" 5 python3 plots/peers_table.py plots/recorded/h200-sweeps.jsonl 6
 status "a folder" 5 python3 plots/peers_table.py plots 6
-[ -e /dev/full ] && status "a full disk" 5 bash -c "python3 plots/peers_table.py $tap_dir/peers.jsonl 6 > /dev/full"
+full_disk "a full disk" bash -c "python3 plots/peers_table.py $tap_dir/peers.jsonl 6 > $full"
 
 # profiler/rows: every line is a problem as peers.py reads it, and none is there twice.
 row='^[1-9][0-9]* [1-9][0-9]*(/[1-9][0-9]*)? [1-9][0-9]*(x[1-9][0-9]*)? (64|128|256)( causal)?$'

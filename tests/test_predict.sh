@@ -100,6 +100,6 @@ EOF
     check "the sum beside predictions is validate's own" sum
     one() { (cd / && "$predict" --seqlen 64 --heads 1 --device emu) > "$tap_dir/one" 2>&1; cat "$tap_dir/one"; grep -q '"elapsed": [1-9]' "$tap_dir/one"; }
     check "a prediction, from any folder" one
-    status "a full disk under stdout" 5 bash -c "'$predict' --seqlen 64 --heads 1 > /dev/full"
+    full_disk "a full disk under stdout" bash -c "'$predict' --seqlen 64 --heads 1 > $full"
 fi
 tap_done

@@ -72,6 +72,6 @@ negated() { # a wrong image beside the program: -1 for scale-b
 }
 status "a wrong answer is said" 1 negated
 check "with how much of it is wrong" grep -q "^stage-5: wrong answer: 4096 of 4096 elements" "$tap_dir/err"
-status "a full disk under stdout" 5 bash -c "'$build/stage-5' --device emu --no-time > /dev/full"
-status "a full disk under --help" 5 bash -c "'$build/stage-5' --help > /dev/full"
+full_disk "a full disk under stdout" bash -c "'$build/stage-5' --device emu --no-time > $full"
+full_disk "a full disk under --help" bash -c "'$build/stage-5' --help > $full"
 tap_done
