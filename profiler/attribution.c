@@ -48,8 +48,8 @@ static void attribute(const struct gpu_counts *g, const struct sass *s, const vo
             .splits = v[SASS_DIVERGENT],
         };
         c.busy[SOURCE_SHARED] = c.wavefronts / n_sms;
-        c.busy[SOURCE_GLOBAL] = c.sectors / 2 / n_sms; /* 64 bytes a clock */
-        c.busy[SOURCE_ISSUE] = c.executed / 4 / n_sms;
+        c.busy[SOURCE_GLOBAL] = 32 * c.sectors / SOURCE_L2_BYTES_PER_CLK / n_sms;
+        c.busy[SOURCE_ISSUE] = c.executed / SOURCE_ISSUE_PER_CLK / n_sms;
         find_line(gpu_counts_cupti(g), cubin, cubin_bytes, &s->record[i], file, &at.line);
         source_add(out, SOURCE_SASS, (int)s->record[i].pc, "", &at, 1, &c);
     }

@@ -3,6 +3,7 @@
 #include "emu.h"
 #include "common/base/reason.h"
 #include "common/device/emu_counters.h"
+#include "common/device/source.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -521,6 +522,24 @@ static void test_bounds_by_unit(void **state) {
     same(counted("bound.largest"), counted("bound.issue"));
 }
 
+/* What each unit is busy for, of an SM where two share the work. */
+static void test_busy_units(void **state) {
+    (void)state;
+    struct source s = {0};
+    assert_fine(emu_test_run(&t,
+                             emu_test_kernel(1, "",
+                                             "shl.b32 %r1, %r0, 3; cvt.u64.u32 %rd5, %r1;"
+                                             "add.s64 %rd5, %rd5, %rd0;"
+                                             "ld.global.u32 %r8, [%rd5];"),
+                             "test", 1, 32, 0, 1, (void *[]){words}, (size_t[]){sizeof words}));
+    emu_source_of(t.result, chip_find("h200"), 2, &s);
+    assert_true(s.total.sectors == 8);
+    same(s.total.busy[SOURCE_GLOBAL], 8 * 32 / 64. / 2);
+    same(s.total.busy[SOURCE_ISSUE], s.total.executed / 4 / 2);
+    same(s.total.busy[SOURCE_SHARED], 0);
+    source_free(&s);
+}
+
 /* Like run(), but keeps the counts: the module must live as long as they do. */
 static double count(const char *name, const char *access) {
     char text[1024], body[2048];
@@ -749,19 +768,31 @@ static void test_long_blocks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printf),         cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_races),          cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_bounds_by_unit), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_arrays),         cmocka_unit_test(test_missing_lanes),
-        cmocka_unit_test(test_uninitialised),  cmocka_unit_test(test_barriers),
-        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_scopes),
-        cmocka_unit_test(test_launches),       cmocka_unit_test(test_wavefronts),
-        cmocka_unit_test(test_copies),         cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_schedules),      cmocka_unit_test(test_short_copies),
-        cmocka_unit_test(test_octal_numbers),  cmocka_unit_test(test_pairs_compared),
-        cmocka_unit_test(test_long_blocks),    cmocka_unit_test(test_nothing_to_wait_for),
-        cmocka_unit_test(test_widths),         cmocka_unit_test(test_refused_kernel)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_printf),
+                                       cmocka_unit_test(test_reductions),
+                                       cmocka_unit_test(test_races),
+                                       cmocka_unit_test(test_bounds),
+                                       cmocka_unit_test(test_bounds_by_unit),
+                                       cmocka_unit_test(test_busy_units),
+                                       cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_arrays),
+                                       cmocka_unit_test(test_missing_lanes),
+                                       cmocka_unit_test(test_uninitialised),
+                                       cmocka_unit_test(test_barriers),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_scopes),
+                                       cmocka_unit_test(test_launches),
+                                       cmocka_unit_test(test_wavefronts),
+                                       cmocka_unit_test(test_copies),
+                                       cmocka_unit_test(test_counts),
+                                       cmocka_unit_test(test_schedules),
+                                       cmocka_unit_test(test_short_copies),
+                                       cmocka_unit_test(test_octal_numbers),
+                                       cmocka_unit_test(test_pairs_compared),
+                                       cmocka_unit_test(test_long_blocks),
+                                       cmocka_unit_test(test_nothing_to_wait_for),
+                                       cmocka_unit_test(test_widths),
+                                       cmocka_unit_test(test_refused_kernel)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     emu_test_close(&t);

@@ -105,14 +105,13 @@ static const enum emu_class memory_classes[] = {
 /* What a sum over instructions of one class keeps busy, in cycles of one SM; rates: chip.h. */
 static void add_busy(const struct sum *s, enum emu_class class, const struct chip *chip,
                      double busy[SOURCE_RESOURCES]) {
-    const double issue_per_clk = 4, l2_bytes_per_clk = 64; /* of an SM, on all chips of chip.h */
     if (class == EMU_HMMA) busy[SOURCE_TENSOR] += s->flops / chip->mma_flop_per_clk;
     if (class == EMU_HGMMA) busy[SOURCE_TENSOR] += s->flops / chip->tensor_flop_per_clk;
     if (class == EMU_MUFU) busy[SOURCE_MUFU] += 32 * s->executed / chip->mufu_per_clk;
     if (class == EMU_FP32) busy[SOURCE_FMA] += 32 * s->executed / chip->fp32_fma_per_clk;
     busy[SOURCE_SHARED] += s->wavefronts;
-    busy[SOURCE_GLOBAL] += 32 * s->sectors / l2_bytes_per_clk;
-    busy[SOURCE_ISSUE] += s->executed / issue_per_clk;
+    busy[SOURCE_GLOBAL] += 32 * s->sectors / SOURCE_L2_BYTES_PER_CLK;
+    busy[SOURCE_ISSUE] += s->executed / SOURCE_ISSUE_PER_CLK;
 }
 
 /* Least cycles of one SM for an even share of the work, resource by resource. What global

@@ -9,7 +9,11 @@
 
 #include <stdbool.h>
 
-enum { SOURCE_REASONS = 16 };
+enum {
+    SOURCE_REASONS = 16,
+    SOURCE_ISSUE_PER_CLK = 4, /* of an SM, on all chips of chip.h */
+    SOURCE_L2_BYTES_PER_CLK = 64
+};
 
 /* What an instruction keeps busy, in cycles of one SM for an even share of the work: of SMs that have
  * any. */
