@@ -122,8 +122,8 @@ const char *trial_draw(int argc, char **argv) {
     if (argc < 2) return reason_as(STATUS_USAGE, "draw SEED IMAGE...");
     struct dice d = {.seed = strtoull(argv[0], NULL, 10)};
     json_t *all = json_array();
-    for (int k = 0; k < N_KINDS;
-         k++) { /* the plain, timed and clocked case are the first image's */
+    /* the plain, timed and clocked case are the first image's */
+    for (int k = 0; k < N_KINDS; k++) {
         const char *image = argv[1 + (k ? between(&d, 0, argc - 2) : 0)];
         json_array_append_new(all, draw(&d, &kinds[k], image));
     }
