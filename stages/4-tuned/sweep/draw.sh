@@ -28,7 +28,7 @@ for column in 4:none 5:causal; do
          END {for (d in best) printf "best for head_dim %s, %s: %s, %.0f TFLOPS\n", d, mask, tile[d], best[d]}' "$out/sweep.txt"
 done | sort -V
 awk '!/^#/ && NF && $4 != "-" {n++} END {exit !n}' "$out/sweep.txt" ||
-    { echo "stage-4: no times to draw (no chip file that the clock reads): see $out/sweep.txt"; exit 0; }
+    { echo "stage-4: no times to draw, measured or predicted (make stage-4 run DEVICE=emu says why): see $out/sweep.txt"; exit 0; }
 command -v gnuplot >/dev/null || { echo "stage-4: the table is $out/sweep.txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
 build/columns "$records" -- device.name device.clock_mhz_after device.driver device.toolkit revision time | tail -n 1 |
     awk '{gsub("_", " ", $1); printf "\"%s, %s MHz, driver %s, CUDA %s, revision %s, %s; B2 H16 S4096, small: B1 H8 S512\"\n", $1, $2, $3, $4, $5, substr($6, 1, 10)}' > "$out/foot.txt"
