@@ -4,7 +4,7 @@
 #   DEVICE=... compare.sh "STAGE_DIR STAGE_DIR ..." [stage options]   (make compare does this)
 #   RECORDED=h200 compare.sh ...      draw plots/recorded/h200.jsonl, run nothing
 #
-# Writes results/compare/: run.jsonl (records), table.txt, notes.txt, labels.txt, NAME.png, NAME.svg.
+# Writes results/compare/: run.jsonl and hot.jsonl (records; of lines, for the report), table.txt, notes.txt, labels.txt, NAME.png, NAME.svg.
 # Exit status: 0 drawn; 1 a stage gave a wrong answer; 5 files; 77 no gnuplot.
 set -u
 device=${DEVICE:-auto} dirs=$1
@@ -32,7 +32,7 @@ if [ -n "${RECORDED:-}" ]; then
         fail 5 "no record of '$problem' in $file; recorded are: $(paste -sd, <<< "${problems//_/ }")"
     series+=("$RECORDED, recorded=$file")
 else
-    rm -f $out/run.jsonl
+    rm -f $out/run.jsonl $out/hot.jsonl
     for s in $stages; do
         n=${s%%-*}
         printf 'compare: stage %s ... ' "$s" >&2
@@ -80,4 +80,11 @@ for plot in tensor time tflops conflicts occupancy stalls $roofline; do
     done
 done
 echo "compare: drawn: $(cd $out && echo *.png) in $out" >&2
+[ -n "${RECORDED:-}" ] || for s in $stages; do # what each line did, for make report
+    printf 'compare: lines of stage %s ... ' "$s" >&2
+    flock -F build/device.lock timeout --foreground 3600 build/stage-"${s%%-*}" --device "$device" --quiet --source --json $out/hot.jsonl \
+        "$@" > $out/lines.log 2>&1
+    status=$?
+    case $status in 0) echo done >&2 ;; 130 | 143) exit $status ;; *) echo "left out: $(tail -n 1 $out/lines.log)" >&2 ;; esac
+done
 exit $wrong

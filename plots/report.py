@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """One page to hand in: records and pictures as a single HTML file that needs no network.
 
-    report.py --records FILE --problem TEXT --pictures DIR --out FILE [--versus FILE] [--timelines DIR]
+    report.py --records FILE --problem TEXT --pictures DIR --out FILE [--versus FILE] [--hot FILE] [--timelines PICTURE...]
 
 `make report` calls it after `make compare` has drawn. Every stage's newest record on the problem gives
 a row of the table; each value keeps its source and metric, each missing one its reason. --versus sets
-the times beside those of another file of records. Exit status: 0; 2 usage; 5 files."""
+the times beside those of another file of records, --hot the first lines of records that --source wrote.
+Exit status: 0; 2 usage; 5 files."""
 import argparse
 import base64
 import glob
@@ -60,15 +61,24 @@ def newest(path, problem):
     return dict(sorted(found.items()))
 
 
+def predicted_us(record):
+    """The time that the emulator's clock predicts, as its counter; None without one."""
+    return next((c for c in record["counters"] if c["name"] == "duration_us" and c.get("source") == "model"), None)
+
+
 def cell(record, name):
     samples = record.get("samples", {})
     if name in ("median_us", "tflops"):
         if name in samples:
             return {"text": figure(samples[name])}
+        us = predicted_us(record)
+        if us:
+            us = us["value"]
+            return {"text": f"{figure(us if name == 'median_us' else record['problem']['flops'] / us * 1e-6)}*"}
         return {"text": "", "reason": samples.get("na", "not timed")}
     for c in record["counters"]:
         if c["name"] == name:
-            return {"text": figure(c["value"])} if "value" in c else {"text": "", "reason": c["na"]}
+            return {"text": figure(c["value"]) + "*" * ("validated" in c)} if "value" in c else {"text": "", "reason": c["na"]}
     return {"text": "", "reason": "not collected"}
 
 
@@ -103,11 +113,29 @@ def versus(here, path, problem):
             "pedigree": "There: " + pedigree(next(iter(there.values())))}
 
 
+def hot_lines(path, problem, n=5):
+    """For each stage the lines that take most of what limits its kernel, and what warps wait for there."""
+    tables = []
+    for stage, r in newest(path, problem).items():
+        hot = r["hot"]
+        limit = "the predicted time" if "clock" in hot else "the samples" if hot["limit"] == "time" else hot["limit"]
+        rows = []
+        for line in sorted(hot["lines"], key=lambda l: -l["share"])[:n]:
+            waits = {k[7:]: v for k, v in line["counts"].items()
+                     if k.startswith("cycles.") and k not in ("cycles.selected", "cycles.not_selected")}
+            rows.append([f"{os.path.basename(line['file'])}:{line['line']}", f"{100 * line['share']:.1f} %",
+                         max(waits, key=waits.get).replace("_", " ") if waits else "", line.get("text", "")])
+        tables.append({"stage": stage, "heading": ("line", f"share of {limit}", "mostly waits for", "source"), "rows": rows,
+                       "pedigree": pedigree(r) + (f"; {hot['clock']}" if "clock" in hot else "")})
+    return tables
+
+
 def main():
     p = argparse.ArgumentParser()
     for name in ("records", "problem", "pictures", "out"):
         p.add_argument(f"--{name}", required=True)
     p.add_argument("--versus")
+    p.add_argument("--hot")
     p.add_argument("--timelines", nargs="*", default=[])
     o = p.parse_args()
 
@@ -129,12 +157,14 @@ def main():
     text = page.get_template("report.html").render(
         problem=o.problem, stages=stages, columns=[{"title": t} for t, _ in COLUMNS],
         devices=sorted({r["device"]["name"] for r in records.values()}),
+        predicted=sorted({c["validated"] for r in records.values() for c in r["counters"] if "validated" in c}),
         missing=[f"{title}: {reason} ({', '.join(names)})" for (title, reason), names in missing.items()],
         versus=versus(records, o.versus, o.problem) if o.versus else None,
         pictures=[picture(f"{o.pictures}/{n}.svg", t) for n, t in PICTURES.items()
                   if os.path.exists(f"{o.pictures}/{n}.svg")],
         timelines=[picture(t, os.path.basename(t)[:-4]) for t in o.timelines if os.path.exists(t)],
-        hot=[], revision=next(reversed(records.values())).get("revision", "?"), sources=o.records)
+        hot=hot_lines(o.hot, o.problem) if o.hot else [],
+        revision=next(reversed(records.values())).get("revision", "?"), sources=o.records)
     try:
         with open(f"{o.out}.new", "w", encoding="utf-8") as f:
             f.write(text)

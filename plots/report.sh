@@ -21,5 +21,7 @@ for table in "$timelines"-*.tsv; do
 done
 versus=()
 [ -z "${RECORDED:-}" ] && versus=(--versus plots/recorded/h200.jsonl)
+hot=()
+[ -z "${RECORDED:-}" ] && [ -s $out/hot.jsonl ] && hot=(--hot $out/hot.jsonl)
 "${PYTHON:-.venv/bin/python}" plots/report.py --records "$records" --problem "$problem" --pictures $out \
-    --out results/report.html "${versus[@]}" --timelines "${drawn[@]}"
+    --out results/report.html "${versus[@]}" "${hot[@]}" --timelines "${drawn[@]}"

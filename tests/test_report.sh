@@ -24,7 +24,23 @@ sed 's/NVIDIA H200/<b>board<\/b>/' plots/recorded/h200.jsonl > "$tap_dir/odd.jso
 check "a record with markup" report --records "$tap_dir/odd.jsonl" --problem "B4 H16 S4096 D128"
 check "is shown, not obeyed" lacks '<b>board'
 "$build/stage-1" --device emu --heads 1 --seqlen 64 --quiet --json "$tap_dir/emu.jsonl" > /dev/null
-check "a page of the emulator" report --records "$tap_dir/emu.jsonl" --problem "B1 H1 S64 D64"
+"$build/stage-1" --device emu --heads 1 --seqlen 64 --quiet --source --json "$tap_dir/hot.jsonl" > /dev/null
+check "a page of the emulator" report --records "$tap_dir/emu.jsonl" --problem "B1 H1 S64 D64" --hot "$tap_dir/hot.jsonl"
+hottest() { # of the record: its line and share; the line's number
+    "$python" -c 'import json, sys
+hot = json.loads(open(sys.argv[1]).readline())["hot"]
+first = max(hot["lines"], key=lambda l: l["share"])
+number, share = first["line"], 100 * first["share"]
+print(f"<td>kernel.cu:{number}</td><td>{share:.1f} %</td>" if sys.argv[2] == "place" else number)' "$tap_dir/hot.jsonl" "$1"
+}
+code=$(sed -n "$(hottest number)p" stages/1-scalar/kernel.cu | grep -oE '[a-z_]{5,}' | head -n 1) # a word that needs no escape
+us=$("$python" -c 'import json, sys
+us = [c["value"] for c in json.loads(open(sys.argv[1]).readline())["counters"] if c["name"] == "duration_us"]
+print(f"{us[0]:.4g}")' "$tap_dir/emu.jsonl")
+check "its time is the predicted one, and marked" has ">$us*<"
+check "with how far that was validated" has "validated on h200"
+check "shows the line that takes most" has "$(hottest place)"
+check "with its code" [ -n "$code" -a "$(grep -c "class=\"code\">.*$code" "$page")" -ge 1 ]
 check "says why values are missing" has 'n/a: a counter of the hardware'
 status "no record on that problem" 5 report --records plots/recorded/h200.jsonl --problem "B9"
 status "no such file" 5 report --records "$tap_dir/none.jsonl" --problem "B1"
