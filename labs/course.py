@@ -42,6 +42,7 @@ class Lab:
         """What the emulator counts in one run of this stage, taken now: {name: value}, see profiler/groups."""
         record = self._record(stage, "--device", "emu", "--no-check", "--no-time",
                               "--counters", "TENSOR,SHARED,MIX,BOUND,OCCUPANCY", *options)
+        self._counted = f"{record['problem']['text']}, counted by the emulator, revision {record['revision']}"
         return {counter["name"]: counter["value"] for counter in record["counters"] if "value" in counter}
 
     def without(self, stage, line, *options):
@@ -198,7 +199,7 @@ class Lab:
         return ROOT / "results" / picture
 
     def bounds(self, chips):
-        """The path of a picture of what each resource would take alone; chips: {name: {stage: counts}}."""
+        """The path of a picture of what each resource would take alone; chips: {name: {stage: counts}}, all of one problem."""
         resources = {"tensor cores": "bound_tensor", "issue": "bound_issue", "shared memory": "bound_shared",
                      "fp32": "bound_fma", "exponentials": "bound_mufu"}
         table, out = "", ROOT / "results"
@@ -209,7 +210,7 @@ class Lab:
                 table += stage.split("-")[0] + "".join(f" {counts[bound]}" for bound in resources.values()) + "\n"
             table += "\n\n"
         (out / "bounds.txt").write_text(table)
-        subprocess.run(["gnuplot", "-e", f"table = 'results/bounds.txt'; out = 'results/bounds'; n_chips = {len(chips)}",
+        subprocess.run(["gnuplot", "-e", f"table = 'results/bounds.txt'; out = 'results/bounds'; n_chips = {len(chips)}; foot = '{self._counted}'",
                         "plots/bounds.gp"], cwd=ROOT, check=True, capture_output=True)
         return out / "bounds.png"
 

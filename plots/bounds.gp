@@ -1,6 +1,6 @@
-# Lab 2's picture: the least cycles of an SM by resource, a panel for each chip, a group of bars for each stage.
+# Lab 4's picture: the least cycles of an SM by resource, a panel for each chip, a group of bars for each stage.
 # Set before loading: table (a block for each chip, separated by two empty lines, its first line the chip's name, then
-# stage number and a column for each of 5 resources), out (output file without extension), n_chips.
+# stage number and a column for each of 5 resources), out (output file without extension), n_chips, foot (problem and origin).
 
 set terminal pngcairo noenhanced size 1100,480 font 'DejaVu Sans,12' background '#ffffff'
 set output out.'.png'
@@ -19,10 +19,13 @@ set yrange [0:*]
 set xrange [-0.6:*]
 set xlabel 'stage'
 set ylabel 'cycles'
+set bmargin 5
+set label 1 foot at screen 0.01, screen 0.03 textcolor rgb '#555555' font ',10'
 set multiplot layout 1,n_chips title 'Least cycles of an SM, resource by resource' font ',15'
 do for [i = 1:n_chips] {
     set title chip[i]
     plot for [c = 2:6] table index i - 1 using c:xtic(1) linecolor rgb ink[c - 1] title columnheader(c)
     unset key
+    unset label 1
 }
 unset multiplot

@@ -5,10 +5,10 @@ load 'plots/style.gp'
 n_columns = 3
 array column_number[3] = [7, 6, 8]
 array column_name[3] = ['tensor_active_pct', 'peak_pct', 'tensor_bound_pct']
-array column_title[3] = ['tensor pipe active', 'FLOP rate / peak', 'upper bound (no time)']
+array column_title[3] = ['tensor pipe active / cycles', 'FLOP rate / peak', 'upper bound (no time)']
 array column_unless[3] = [0, 0, 7]
 set title 'Tensor-core utilisation by stage'
-set ylabel 'percent: of cycles, of the FLOP rate, of the tightest bound'
+set ylabel 'percent'
 set yrange [0:109]
 set ytics 20
 load 'plots/bars.gp'
