@@ -129,6 +129,12 @@ if command -v gnuplot > /dev/null; then
     tabulate --problem B1 "here=$dir/run.jsonl"
     check "a picture that is drawn" plots/draw.sh plots/time.gp "$dir/pictures/time" svg "dir = '$dir'; problem = ''"
     check "it is all that is left" [ "$(ls "$dir/pictures")" = time.svg ]
+    check "stage 4's tiles" stages/4-tuned/sweep/draw.sh plots/recorded/h200-stage-4.jsonl "$dir/tiles"
+    # a row for each of the 24 large tiles of head_dim 128, the fastest last, and their names in its picture
+    rising() { awk '$1 == 0 && $2 == 128 {n++; if ($4 < last) exit 1; last = $4} END {if (n != 24) exit 1}' "$dir/tiles/sweep.txt"; }
+    check "are sorted" rising
+    names() { for tile in $(awk '$2 == 128 {print $3}' "$dir/tiles/sweep.txt"); do grep -q "$tile, [0-9]* regs" "$dir/tiles/sweep-d128.svg" || return 1; done; }
+    check "and drawn, a picture for each head_dim" eval 'names && [ "$(ls "$dir/tiles"/*.png | wc -l)" -eq 5 ]'
 fi
 status "PROBLEM without RECORDED" 2 env PROBLEM="B1 H8 S512 D64" plots/compare.sh stages/1-scalar
 status "options with RECORDED" 2 env RECORDED=h200 plots/compare.sh stages/1-scalar --causal

@@ -1,38 +1,55 @@
-# Stage 4's tiles: a panel for each head_dim, in it two bars a tile, without a mask and causal; under its name
-# registers, bytes spilled and CTAs on an SM. Set before loading: dir (sweep.txt and foot.txt, written by
-# draw.sh), out (without extension) and term.
+# Stage 4's tiles of one head_dim: a row a tile, the fastest on top, a dot without a mask and one causal; a panel for each
+# problem. Set before loading: dir (sweep.txt and foot.txt, written by draw.sh), head_dim, out (without extension) and term.
 table = dir.'/sweep.txt'
-if (term eq 'png') { set terminal pngcairo noenhanced size 1600,2200 font 'DejaVu Sans,10' background '#ffffff' }
-if (term eq 'svg') { set terminal svg noenhanced size 1600,2200 font 'DejaVu Sans,10' background '#ffffff' }
-set output out.'.'.term
 set datafile missing '-'
-set style fill solid 0.9 noborder
-set border 3 linecolor rgb '#444444'
-set tics nomirror out
-set grid ytics back linetype 1 linewidth 1 linecolor rgb '#e4e4e4'
-set yrange [0:*]
-set ylabel 'TFLOPS'
-set xtics rotate by 90 right font ',9'
-set key outside top right horizontal samplen 1.5
-set bmargin 13
-set tmargin 3
 stats dir.'/foot.txt' using (foot = strcol(1), 1) nooutput
 stats table using 1 nooutput
-label(tile, regs, spilled, ctas) = sprintf("%s\n%d regs, %s%d CTAs", tile, regs, spilled > 0 ? sprintf("%d spilled, ", spilled) : '', ctas)
-rows = (STATS_blocks + 1) / 2
-wide = 0.76 # of the picture, for the tiles of large problems: there are more of them
-height = 0.98 / rows
-set multiplot title 'Tiles of stage 4: BQ x BKV, warps x groups, stages, Q in registers, CTAS'
-set label 1 foot at screen 0.01, screen 0.005 left font ',9' textcolor rgb '#555555'
-do for [b = 0:STATS_blocks - 1] {
-    stats table index b using 1 name 'SMALL' nooutput
-    stats table index b using 2 name 'DIM' nooutput
-    set title 'head_dim '.sprintf('%d', DIM_max).(SMALL_max > 0 ? ', small problems' : '')
-    set origin b < rows ? 0 : wide, 0.98 - height * (b % rows + 1)
-    set size b < rows ? wide : 1 - wide, height
-    set xrange [-0.6:DIM_records - 0.4]
-    plot table index b using ($0 - 0.2):4:(0.38):xtic(label(strcol(3), $6, $7, $8)) with boxes linecolor rgb '#0072b2' title 'no mask', \
-         table index b using ($0 + 0.2):5:(0.38) with boxes linecolor rgb '#e69f00' title 'causal'
+array block[STATS_blocks]
+array rows[STATS_blocks]
+array problem[STATS_blocks]
+n_blocks = STATS_blocks
+n = 0
+n_rows = 0
+do for [b = 0:n_blocks - 1] {
+    stats table index b using (dim = int($2), said = strcol(9), 1) nooutput
+    if (dim == head_dim) {
+        n = n + 1
+        n_rows = n_rows + STATS_records
+        block[n] = b
+        rows[n] = STATS_records
+        problem[n] = said
+    }
+}
+blank(text) = (bar = strstrt(text, "_")) ? text[1:bar - 1]." ".blank(text[bar + 1:*]) : text
+label(tile, regs, spilled, ctas) = sprintf('%s, %d regs, %s%d CTA%s', tile, regs, spilled > 0 ? sprintf('%d spilled, ', spilled) : '', ctas, ctas > 1 ? 's' : '')
+
+row = 26.0 # all in pixels
+frame = 118.0 # a panel's title, numbers and name of its axis
+top = 60.0
+bottom = 30.0
+height = top + bottom + n * frame + n_rows * row
+if (term eq 'png') { set terminal pngcairo noenhanced size 1200,height font 'DejaVu Sans,12' background '#ffffff' }
+if (term eq 'svg') { set terminal svg noenhanced size 1200,height font 'DejaVu Sans,12' background '#ffffff' }
+set output out.'.'.term
+set border 3 linecolor rgb '#444444'
+set tics nomirror out
+set grid xtics ytics back linetype 1 linewidth 1 linecolor rgb '#e4e4e4'
+set xrange [0:*]
+set xlabel 'TFLOPS' offset 0,0.5
+set lmargin 48
+set rmargin 4
+set key at screen 0.98, screen 1 - 42 / height right center horizontal samplen 0.5
+set multiplot title sprintf('Tiles of stage 4, head_dim %d: BQ x BKV, warps x groups, stages, Q in registers, CTAs', head_dim) font ',14'
+set label 1 foot at screen 0.01, screen 12 / height left font ',10' textcolor rgb '#555555'
+at = height - top
+do for [p = 1:n] {
+    set title blank(problem[p])
+    set yrange [-0.6:rows[p] - 0.4]
+    at = at - frame - row * rows[p]
+    set origin 0, at / height
+    set size 1, (frame + row * rows[p]) / height
+    plot table index block[p] using 4:0:ytic(label(strcol(3), $6, $7, $8)) with points pointtype 7 pointsize 1.3 linecolor rgb '#0072b2' title 'no mask', \
+         table index block[p] using 5:0 with points pointtype 5 pointsize 1.1 linecolor rgb '#e69f00' title 'causal'
     unset label 1
     unset key
 }
