@@ -100,6 +100,13 @@ EOF
     check "the sum beside predictions is validate's own" sum
     one() { (cd / && "$predict" --seqlen 64 --heads 1 --device emu) > "$tap_dir/one" 2>&1; cat "$tap_dir/one"; grep -q '"elapsed": [1-9]' "$tap_dir/one"; }
     check "a prediction, from any folder" one
+    freeze() { # cases of a stage and of stage 5, whose program predicts by itself; those that are there are kept
+        printf '# cases\n4\tsmall\t--seqlen 64 --heads 1\n5\tchain\t--n 8 --k-steps 1\n' > "$tap_dir/cases" && rm -f "$tap_dir/frozen"
+        for k in 1 2; do BUILD=$build chips/validation/predict.sh "$tap_dir/cases" "$tap_dir/frozen" || return; done
+        cat "$tap_dir/frozen"
+        [ "$(grep -cE '^[{]"case": [12], .*"elapsed": [1-9]' "$tap_dir/frozen")" -eq 2 ] && [ "$(wc -l < "$tap_dir/frozen")" -eq 2 ]
+    }
+    check "a freeze predicts its cases" freeze
     full_disk "a full disk under stdout" bash -c "'$predict' --seqlen 64 --heads 1 > $full"
 fi
 tap_done

@@ -11,7 +11,7 @@ by_program() {
     local program=$1
     shift
     timeout "${LIMIT:-300}" "$program" --device emu --csv --counters CYCLES "$@" 2> /dev/null |
-        awk -F, '{for (i = 3; i < NF; i++) if ($i == "cycles_elapsed" || $i == "cycles_active") v[$i] = $(i + 1)}
+        awk -F, '{for (i = 1; i < NF; i++) if ($i == "cycles_elapsed" || $i == "cycles_active") v[$i] = $(i + 1)}
              END {if (v["cycles_elapsed"] > 0) printf "{\"elapsed\": %.0f, \"active\": %.1f}\n", v["cycles_elapsed"], v["cycles_active"]}'
 }
 export -f by_program
