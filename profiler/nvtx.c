@@ -6,8 +6,9 @@
 static const char *const names[NVTX_PHASES] = {"warmup", "time", "count", "verify"};
 
 static nvtxDomainHandle_t domain;
-static nvtxStringHandle_t
-    strings[NVTX_PHASES]; /* registered once: a tool sees a handle, not a text */
+/* registered once: a tool sees a handle, not a text */
+static nvtxStringHandle_t strings[NVTX_PHASES];
+static nvtxRangeId_t running; /* 0: no run */
 
 static void start(void) {
     static bool started;
@@ -33,3 +34,21 @@ void nvtx_begin(enum nvtx_phase phase) {
 }
 
 void nvtx_end(void) { nvtxDomainRangePop(domain); }
+
+void nvtx_run_begin(const char *title, double flop) {
+    start();
+    const nvtxEventAttributes_t event = {
+        .version = NVTX_VERSION,
+        .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+        .payloadType = NVTX_PAYLOAD_TYPE_DOUBLE,
+        .payload.dValue = flop,
+        .messageType = NVTX_MESSAGE_TYPE_ASCII,
+        .message.ascii = title,
+    };
+    running = nvtxDomainRangeStartEx(domain, &event);
+}
+
+void nvtx_run_end(void) {
+    if (running) nvtxDomainRangeEnd(domain, running);
+    running = 0;
+}

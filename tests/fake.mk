@@ -15,4 +15,10 @@ FAULT := $(BUILD)/tests/fault.so
 $(FAULT): tests/fault.c | $$(@D)/.dir
 	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $< -ldl
 
-test: $(FAKE) $(FAKE_CUPTI) $(FAULT) $(BUILD)/doctor
+# A tool that listens to NVTX: NVTX_INJECTION64_PATH=build/tests/fake/nvtx_tool.so.
+NVTX_TOOL := $(BUILD)/tests/fake/nvtx_tool.so
+
+$(NVTX_TOOL): tests/fake/nvtx_tool.c | $$(@D)/.dir
+	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $<
+
+test: $(NVTX_TOOL) $(FAKE) $(FAKE_CUPTI) $(FAULT) $(BUILD)/doctor

@@ -52,6 +52,13 @@ struct run {
     float *lse;
 };
 
+static void run_named(const struct run *r) {
+    char problem[128], title[256];
+    attention_describe(&r->bench.problem, problem, sizeof problem);
+    snprintf(title, sizeof title, "%s: %s", stage.name, problem);
+    nvtx_run_begin(title, attention_flops(&r->bench.problem));
+}
+
 static const char *run_open(struct run *r) {
     const struct options *o = r->options;
     struct attention a = o->problem;
@@ -75,10 +82,12 @@ static const char *run_open(struct run *r) {
     r->lse = malloc(r->bench.lse_bytes);
     if (!why && !(r->o && r->lse))
         why = reason_as(STATUS_DEVICE, "not enough memory for the outputs");
+    if (!why) run_named(r);
     return why;
 }
 
 static void run_close(struct run *r) {
+    nvtx_run_end();
     free(r->o);
     free(r->lse);
     counters_free(&r->report.counters);
