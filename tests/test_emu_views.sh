@@ -84,6 +84,11 @@ stage 3 --no-races --source --banks "$(line_of 3-wmma-pv "cp_async_16(")" > "$ta
 check "--banks shows the conflicts of cp.async" conflicts
 whole_lines() { stage 6 --no-races --source --banks "$(line_of 6-wgmma-attention "wgmma_m64k16_ss<")" | grep -q "whole lines of 128 bytes, one wavefront each: no conflicts"; }
 check "--banks of wgmma's operands says why there is no map" whole_lines
+# With the checks on, asynchronous accesses are seen a second time: the map is the same.
+with_checks() { stage 3 --source --banks "$(line_of 3-wmma-pv "cp_async_16(")" | diff - "$tap_dir/map3"; }
+check "--banks of cp.async is the same with the checks on" with_checks
+boxes() { stage 6 --source --banks "$(line_of 6-wgmma-attention "if (!IS_Q) tma_load_4d(")" | grep -q "whole lines of 128 bytes"; }
+check "--banks of a TMA load with the checks on" boxes
 
 lists() { # every barrier of the source, once a run
     stage 1 --without list | sort -u > "$tap_dir/list" &&

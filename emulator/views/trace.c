@@ -69,6 +69,11 @@ static void print_results(void *user, struct emu_warp *w, const struct emu_inst 
  * For the first execution of each instruction of the line: which bank each lane's words lie in, and
  * in which wavefront they are served: a bank gives one word a wavefront. */
 
+/* Operands of wgmma and the boxes of TMA are whole lines of 128 bytes: nothing to draw. */
+static bool is_whole(const struct emu_inst *i) {
+    return i->class == EMU_HGMMA || i->class == EMU_TMA;
+}
+
 /* Does this execution belong to the map? */
 static bool is_mapped(struct emu_trace *t, const struct emu_warp *w, const struct emu_inst *i) {
     if (w->block->linear || i->class == EMU_MBARRIER || !on_line(i, w, t->options->banks_line))
@@ -95,17 +100,15 @@ static void map_access(struct emu_trace *t, uint32_t mask, const uint32_t addr[3
     }
 }
 
-/* Operands of wgmma and the boxes of TMA are whole lines of 128 bytes: nothing to draw. */
 static void print_map(struct emu_trace *t, const struct emu_warp *w, const struct emu_inst *i) {
     const int ptx_line = w->block->kernel->origin[i->pc].ptx_line;
-    const bool whole = i->class == EMU_HGMMA || i->class == EMU_TMA;
-    if (whole && is_mapped(t, w, i))
+    if (is_whole(i) && is_mapped(t, w, i))
         printf("\n\n# %s (PTX line %d): whole lines of 128 bytes, one wavefront each: no "
                "conflicts\n",
                i->opcode, ptx_line);
     if (t->mapping != w || t->mapped[t->n_mapped - 1] != i->pc) return;
     t->mapping = NULL;
-    if (whole) return;
+    if (is_whole(i)) return;
     printf("\n\n# %s (PTX line %d): %u wavefronts, %u at best\n# lane bank word wavefront\n",
            i->opcode, ptx_line, t->wavefronts, t->ideal);
     for (uint32_t r = 0; r < t->n_rows; r++)
@@ -139,7 +142,9 @@ static void on_access(void *user, struct emu_warp *w, const struct emu_inst *i, 
     struct emu_trace *t = user;
     const struct emu_options *o = t->options;
     bool first_warp = !w->block->linear && !w->index;
-    if (space == EMU_SHARED && is_mapped(t, w, i)) {
+    /* what is asynchronous is seen here as it is issued, in one piece: cp.async's map is on_copy's */
+    const bool at_once = !is_whole(i) && i->class != EMU_LDGSTS;
+    if (space == EMU_SHARED && at_once && is_mapped(t, w, i)) {
         uint32_t shared[EMU_LANES], ideal;
         uint8_t served[EMU_LANES][4];
         unsigned all = i->joined_bytes ? i->joined_bytes : bytes;
