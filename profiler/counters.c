@@ -20,12 +20,13 @@ struct collection {
     int n_launches;
     const char *place;      /* "GH100", "emulator": which line of a group counts */
     struct gpu_counts *gpu; /* NULL: none, and `refused` says why */
-    struct counters emulated, clock;
-    bool wants_counts, wants_clock; /* of the emulator: some formula names them */
-    char refused[256];              /* why there are no counts at all */
-    char no_clock[256];             /* not "": why the emulator's clock says nothing */
-    char validated[128];            /* of what was looked up for the value at work */
-    char failed[256];               /* why the first value that could have been had was not */
+    struct counters emulated, clock, sass;
+    bool wants_counts, wants_clock, wants_sass; /* of the emulator: some formula names them */
+    char refused[256];                          /* why there are no counts at all */
+    char no_clock[256];                         /* not "": why the emulator's clock says nothing */
+    char no_sass[256];                          /* not "": why it did not execute SASS */
+    char validated[128];                        /* of what was looked up for the value at work */
+    char failed[256]; /* why the first value that could have been had was not */
     struct occupancy occupancy;
     char no_occupancy[256]; /* not "": why */
     int threads;
@@ -112,6 +113,12 @@ static const char *lookup(void *arg, const char *name, double *value) {
         return found ? predicted_value(c, found, name, value)
                      : reason("the clock does not say %s", name + 6);
     }
+    if (!strncmp(name, "sass.", 5)) {
+        if (*c->no_sass) return c->no_sass;
+        const struct counter *found = find(c->sass.counter, c->sass.n, name + 5);
+        return found ? counter_value(found, name, value)
+                     : reason("of SASS %s is not counted", name + 5);
+    }
     if (strstr(name, "__")) return c->gpu ? gpu_counts_value(c->gpu, name, value) : c->refused;
     return predicted_value(c, find(c->out->counter + c->first, c->out->n - c->first, name), name,
                            value);
@@ -126,8 +133,9 @@ static enum counter_source source_of(const struct collection *c, const char *for
     if (strstr(formula, "__"))
         return !strcmp(formula, "gpu__time_duration.sum") ? SOURCE_EVENT : SOURCE_CUPTI;
     const struct counter *found =
-        !strncmp(formula, "emu.", 4)
-            ? find(c->emulated.counter, c->emulated.n, formula + 4)
+        !strncmp(formula, "emu.", 4) ? find(c->emulated.counter, c->emulated.n, formula + 4)
+        : !strncmp(formula, "sass.", 5)
+            ? find(c->sass.counter, c->sass.n, formula + 5)
             : find(c->out->counter + c->first, c->out->n - c->first, formula);
     return found ? found->source : SOURCE_MODEL;
 }
@@ -139,6 +147,7 @@ static const char *want(void *arg, const char *name) {
     bool metric = strstr(name, "__") != NULL;
     c->wants_counts |= !strncmp(name, "emu.", 4);
     c->wants_clock |= !strncmp(name, "clock.", 6);
+    c->wants_sass |= !strncmp(name, "sass.", 5);
     return metric && c->gpu ? gpu_counts_want(c->gpu, name) : NULL;
 }
 
@@ -239,6 +248,11 @@ static const char *emulate(struct collection *c) {
                          : "this emulator has no clock";
         if (why) snprintf(c->no_clock, sizeof c->no_clock, "%s", why);
     }
+    if (c->wants_sass) {
+        why = ops->sass ? ops->sass(c->device, c->image, c->launches, c->n_launches, &c->sass)
+                        : "this emulator executes no SASS";
+        if (why) snprintf(c->no_sass, sizeof c->no_sass, "%s", why);
+    }
     return NULL;
 }
 
@@ -279,6 +293,7 @@ const char *counters_collect(struct device *d, struct device_image *image,
     gpu_counts_close(c.gpu);
     counters_free(&c.emulated);
     counters_free(&c.clock);
+    counters_free(&c.sass);
     free(c.group);
     if (why) counters_free(out);
     return why;
@@ -290,6 +305,7 @@ const char *counters_emulated(const struct counters *counts, const struct occupa
     struct collection c = {.place = "emulator",
                            .emulated = *counts,
                            .no_clock = "the clock is asked for stages only, so far",
+                           .no_sass = "SASS is executed of stages only, so far",
                            .threads = threads,
                            .out = out};
     *out = (struct counters){0};

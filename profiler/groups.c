@@ -133,7 +133,9 @@ static const char *check_name(void *arg, const char *name) {
     static const char *const launch[] = {"registers",     "shared_bytes", "blocks_per_sm",
                                          "occupancy_pct", "warps",        "threads"};
     struct reader *r = arg;
-    if (strstr(name, "__") || !strncmp(name, "emu.", 4) || !strncmp(name, "clock.", 6)) return NULL;
+    if (strstr(name, "__") || !strncmp(name, "emu.", 4) || !strncmp(name, "clock.", 6) ||
+        !strncmp(name, "sass.", 5))
+        return NULL;
     if (!strncmp(name, "launch.", 7)) {
         for (size_t i = 0; i < sizeof launch / sizeof *launch; i++)
             if (!strcmp(name + 7, launch[i])) return NULL;

@@ -24,6 +24,7 @@
  *                               blocks_per_sm occupancy_pct warps threads
  *     emu.NAME                  a count of the emulator
  *     clock.NAME                what its clock predicts (common/device/emu_clock.h)
+ *     sass.NAME                 what it counts when it executes SASS (common/device/emu_sass.h)
  *     bank_conflicts            a value defined further up in this file
  */
 #pragma once

@@ -77,5 +77,23 @@ assert n >= 13
 PY
 }
 for n in 1 2 3 4 6; do check "stage $n counts as an H200" counts $n; done
+# The same through the counter group, under the names of MIX and SHARED.
+group() { # STAGE
+    "$build/stage-$1" --device emu --no-check --no-time --counters SASS --csv > "$tap_dir/group" && sass "$1" --no-check > "$tap_dir/counts" && python3 - "$tap_dir/group" "$tap_dir/counts" <<'PY'
+import csv, sys
+names = dict(fma="fma_instructions", alu="alu_instructions", xu="mufu_instructions", hmma="hmma_instructions", hgmma="hgmma_instructions",
+             lds="shared_load_instructions", sts="shared_store_instructions", ldsm="ldmatrix_instructions", ldgsts="cp_async_instructions",
+             ldg="global_load_instructions", stg="global_store_instructions", tma="tma_instructions", instructions="instructions",
+             wavefronts="shared_wavefronts", sectors="global_sectors")
+mine = dict(l.split() for l in open(sys.argv[2]) if len(l.split()) == 2)
+rows = [r for r in csv.DictReader(open(sys.argv[1])) if r["group"] == "SASS"]
+assert {r["name"] for r in rows} == {"sass_" + n for n in names}, rows
+for r in rows:
+    assert r["source"] == "emulator" and float(r["value"]) == float(mine[names[r["name"][5:]]]), r
+PY
+}
+for n in 1 4 6; do check "stage $n: group SASS" group $n; done
+other() { "$build/stage-1" --device emu --chip rtx4090 --no-check --no-time --quiet --counters SASS; }
+status "SASS as another chip" 6 other
 check "stage 6 causal counts as an H200" counts 6 --causal
 tap_done

@@ -2,6 +2,7 @@
 #include "device_ops.h"
 
 #include "emu_clock.h"
+#include "emu_sass.h"
 #include "emu_counters.h"
 #include "common/base/ptxas.h"
 #include "common/base/path.h"
@@ -215,6 +216,11 @@ static const char *emu_clock(struct device *d, struct device_image *image,
     return why;
 }
 
+static const char *emu_sass(struct device *d, struct device_image *image,
+                            const struct device_launch *launches, int n, struct counters *out) {
+    return emu_sass_counters(d, image->dir, image->name, launches, n, out);
+}
+
 static const char *emu_source(struct device *d, struct device_image *image,
                               const struct device_launch *launches, int n, struct source *out) {
     struct emu_device *e = emu_of(d);
@@ -282,6 +288,7 @@ const char *device_emu_open(const char *chip, struct device **out) {
         .sync = emu_sync,
         .counters = emu_counters,
         .clock = emu_clock,
+        .sass = emu_sass,
         .source = emu_source,
     };
     struct emu_device *e = heap_zeroed(1, sizeof *e);

@@ -51,6 +51,11 @@ struct device_ops {
     const char *(*clock)(struct device *d, struct device_image *image,
                          const struct device_launch *launches, int n, struct counters *out);
 
+    /* What the machine code of the launches does, NULL on a GPU: appends the counts that group files call
+     * sass.NAME (emu_sass.h). Before or after the others. */
+    const char *(*sass)(struct device *d, struct device_image *image,
+                        const struct device_launch *launches, int n, struct counters *out);
+
     /* The emulator's half of attribution_collect(), NULL on a GPU: runs the launches once and adds
      * up what each source line did (source_add). */
     const char *(*source)(struct device *d, struct device_image *image,

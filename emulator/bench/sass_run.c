@@ -136,44 +136,11 @@ static size_t differences(const void *a, const void *b, size_t bytes, size_t ele
     return n;
 }
 
-static uint64_t pipe(const struct sass_counts *c, enum sass_pipe p) {
-    uint64_t n = 0;
-    for (int i = 0; i < SASS_N_OPS; i++)
-        if (sass_op_pipe(i) == p) n += c->op[i];
-    return n;
-}
-
 static void print_counts(const struct sass_counts *c) {
-    const uint64_t *op = c->op;
-    const struct {
-        const char *name;
-        uint64_t value;
-    } row[] = {
-        /* as an H200's counters have them: VIADD is of the FMA pipe; CS2R, VOTE, R2UR
-         * and ELECT are of the ALU */
-        {"instructions", c->instructions},
-        {"hmma_instructions", op[SASS_OP_HMMA]},
-        {"hgmma_instructions", op[SASS_OP_HGMMA]},
-        {"fma_instructions", pipe(c, SASS_PIPE_FMA) - op[SASS_OP_HFMA2]},
-        {"alu_instructions", pipe(c, SASS_PIPE_ALU)},
-        {"mufu_instructions", pipe(c, SASS_PIPE_XU)},
-        {"shared_load_instructions", c->access[SASS_LDS]},
-        {"shared_store_instructions", c->access[SASS_STS]},
-        {"ldmatrix_instructions", c->access[SASS_LDSM]},
-        {"cp_async_instructions", c->access[SASS_LDGSTS]},
-        {"global_load_instructions", c->access[SASS_LDG]},
-        {"global_store_instructions", c->access[SASS_STG]},
-        {"tma_instructions", pipe(c, SASS_PIPE_TMA)},
-        {"shared_wavefronts", c->wavefronts},
-        {"shared_wavefronts_ideal", c->wavefronts_ideal},
-        {"global_sectors", c->sectors},
-        {"dsmem_stores", c->access[SASS_DSMEM]},
-        {"dsmem_sectors", c->dsmem_sectors},
-    };
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        printf("%-28s %llu\n", row[i].name, (unsigned long long)row[i].value);
+    struct sass_counted row;
+    for (int i = 0; sass_counted(c, i, &row); i++) printf("%-28s %.0f\n", row.name, row.value);
     for (int i = 0; i < SASS_N_OPS; i++)
-        if (op[i]) printf("op.%-25s %llu\n", sass_op_name(i), (unsigned long long)op[i]);
+        if (c->op[i]) printf("op.%-25s %llu\n", sass_op_name(i), (unsigned long long)c->op[i]);
 }
 
 int main(int argc, char **argv) {

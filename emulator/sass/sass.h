@@ -180,7 +180,8 @@ struct sass_grid {
     uint32_t cluster_size;
     int cc; /* 90 */
     unsigned deferred;
-    bool rough; /* products need not be exact to the bit */
+    bool rough;         /* products need not be exact to the bit */
+    bool (*stop)(void); /* sass_run() asks between clusters whether to end; may be NULL */
     /* Tile counters and the like: called in place of an atomic on global memory if not NULL; *value
      * is the operand, to be replaced by the old value. False: do the atomic as it is. */
     bool (*atomic)(void *user, struct sass_warp *w, const struct sass_inst *i, int lane,
@@ -319,3 +320,10 @@ struct sass_counts {
 };
 /* Runs all CTAs, cluster after cluster, warps in turn. `counts` may be NULL; it is added to. */
 const char *sass_run(struct sass_grid *g, struct sass_counts *counts);
+
+/* The i-th of the counts in the words of profiler/groups; false past the last. */
+struct sass_counted {
+    const char *name, *unit;
+    double value;
+};
+bool sass_counted(const struct sass_counts *c, int i, struct sass_counted *out);

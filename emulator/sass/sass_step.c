@@ -182,6 +182,7 @@ const char *sass_run(struct sass_grid *g, struct sass_counts *counts) {
     struct sass_effect *e = heap_zeroed(1, sizeof *e);
     uint64_t places = together(g), begun = 0, running = 0, n = g->n_ctas / g->cluster_size;
     while (!why && (begun < n || running)) {
+        if (g->stop && g->stop()) why = "it was interrupted";
         for (; begun < n && running < places && !why; begun++)
             if (!(why = sass_cluster_begin(g, begun, cta[running]))) running++;
         for (uint64_t c = 0; c < running && !why; c++) {

@@ -1,0 +1,52 @@
+#include "emu_sass.h"
+
+#include "common/base/heap.h"
+#include "common/base/interrupt.h"
+#include "common/base/program.h"
+#include "common/base/reason.h"
+#include "device_ops.h"
+#include "emulator/sass/sass.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+static bool interrupted(void) { return interrupt_signal() != 0; }
+
+static const char *run(struct device *d, const struct sass_module *m, const struct device_launch *l,
+                       struct sass_counts *counts) {
+    const struct emu_grid launch = device_emu_grid(l);
+    const struct sass_kernel *k = sass_find(m, l->kernel);
+    struct sass_grid *g;
+    if (!k) return reason("no kernel '%s' in the cubin", l->kernel);
+    const char *why = sass_grid_open(device_emu_memory(d), k, &launch, &g);
+    if (why) return why;
+    g->stop = interrupted;
+    why = sass_run(g, counts);
+    sass_grid_close(g);
+    return why;
+}
+
+const char *emu_sass_counters(struct device *d, const char *dir, const char *name,
+                              const struct device_launch *launches, int n, struct counters *out) {
+    char path[PATH_MAX], cache[PATH_MAX];
+    struct sass_module *m = NULL;
+    struct sass_counts counts = {0};
+    struct sass_counted row;
+    if (d->info.chip.cc != 90)
+        return reason_as(STATUS_COUNTERS, "the SASS that is executed is Hopper's, and %s is none",
+                         d->info.chip.name);
+    snprintf(path, sizeof path, "%s/%s.sm_90a.cubin", dir, name);
+    snprintf(cache, sizeof cache, "%s/sass", program_folder());
+    const char *why = sass_open(path, cache, &m);
+    for (int i = 0; i < n && !why; i++) why = run(d, m, &launches[i], &counts);
+    sass_close(m);
+    if (why) return reason_as(STATUS_COUNTERS, "SASS: %s", why);
+    for (int i = 0; sass_counted(&counts, i, &row); i++) {
+        out->counter = heap_grown(out->counter, (size_t)(out->n + 1) * sizeof *out->counter);
+        struct counter *c = &out->counter[out->n++];
+        *c = (struct counter){.value = row.value, .source = SOURCE_EMULATOR};
+        snprintf(c->name, sizeof c->name, "%s", row.name);
+        snprintf(c->unit, sizeof c->unit, "%s", row.unit);
+    }
+    return NULL;
+}
