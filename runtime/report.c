@@ -226,6 +226,9 @@ static const char *append_record(struct session *s, int status) {
     if (s->settings.emulator.sample_blocks)
         json_object_set_new(record, "sample_blocks",
                             json_integer((json_int_t)s->settings.emulator.sample_blocks));
+    if (s->settings.emulator.check_blocks)
+        json_object_set_new(record, "check_blocks",
+                            json_integer((json_int_t)s->settings.emulator.check_blocks));
     json_object_set_new(record, "exit", json_integer(status));
     json_object_set_new(record, "interrupted", json_boolean(interrupt_signal() != 0));
     const char *why = record_append(s->settings.json_path, record);
@@ -260,6 +263,10 @@ int session_report(struct session *s, int status) {
                 "of each launch %llu blocks at most ran and were counted (--sample-blocks), and no "
                 "product of cuBLAS: what the program computes is incomplete\n",
                 (unsigned long long)o->emulator.sample_blocks);
+        if (o->emulator.check_blocks)
+            printf("of each launch %llu blocks at most were checked for races inside them and for "
+                   "uninitialised values (--check-blocks); all ran and were counted\n",
+                   (unsigned long long)o->emulator.check_blocks);
         if (s->timed)
             printf("times that the program took with events are the emulator's, not a GPU's\n");
         print_launches(s);

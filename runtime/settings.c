@@ -35,7 +35,7 @@ static const char *add_word(const char *option, const char *value, const char **
 /* clang-format off */
 enum name {
     DEVICE, CHIP, COUNTERS, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
-    MMA_EXACT, TRACE, BANKS, WITHOUT, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, KERNEL, GRID, BLOCK,
+    MMA_EXACT, TRACE, BANKS, WITHOUT, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS, KERNEL, GRID, BLOCK,
     CLUSTER, SHARED, ARG, EXPECT, TOLERANCE, HELP, VERSION, N_NAMES
 };
 static const struct {
@@ -64,6 +64,7 @@ static const struct {
     [PROGRESS] = {"progress", NULL, "say how far a launch over 2 s is, even to no terminal"},
     [REPEATS] = {"repeats", "N", "run N of equal launches in a row, or of equal sequences: for programs that time"},
     [SAMPLE_BLOCKS] = {"sample-blocks", "N", "of each launch run N blocks only, to look for failed checks: results are incomplete"},
+    [CHECK_BLOCKS] = {"check-blocks", "N", "look for races and uninitialised values in N blocks of each launch; all are run and counted"},
     [KERNEL] = {"kernel", "NAME", "run this kernel of FILE.cu or FILE.ptx, without host code:"},
     [GRID] = {"grid", "XxYxZ", "its blocks (1)"},
     [BLOCK] = {"block", "XxYxZ", "its threads in a block (1)"},
@@ -135,6 +136,10 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
     case SAMPLE_BLOCKS:
         why = option_int("sample-blocks", value, 1, 1000000, &i);
         e->sample_blocks = (uint64_t)i;
+        return why;
+    case CHECK_BLOCKS:
+        why = option_int("check-blocks", value, 1, 1000000, &i);
+        e->check_blocks = (uint64_t)i;
         return why;
     case GRID:
         return read_extent("grid", value, s->grid);

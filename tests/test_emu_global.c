@@ -227,11 +227,43 @@ static void uninitialised(void **state) {
     words[255] = 0;
 }
 
+/* 3 of 8 blocks are checked: 0, 2 and 5. A thread of warp 1 writes block `at`'s word, one of warp 0 reads it. */
+#define RACE_IN(at)                                                                                \
+    "setp.ne.u32 %p1, %r1, " #at "; @%p1 bra END; setp.ne.u32 %p2, %r0, 32;" LINE(                 \
+        3) "@!%p2 st.global.u32 [%rd1], %r0;" LINE(4) "@%p2 ld.global.u32 %r2, [%rd1]; END:"
+
+static void some_blocks(void **state) {
+    uint64_t p;
+    (void)state;
+    t.options.check_blocks = 3;
+    planted("race", 3, 4, "nothing orders", 8, 64, RACE_IN(0));
+    planted("race", 3, 4, "nothing orders", 8, 64, RACE_IN(2));
+    planted("race", 3, 4, "nothing orders", 8, 64, RACE_IN(5));
+    correct(8, 64, RACE_IN(1));
+    correct(8, 64, RACE_IN(7));
+    correct(8, 32, LANE_0 "st.global.u32 [%rd0], %r1; END:"); /* of two blocks: not looked for */
+    run(8, 32, LANE_0 "red.global.add.u32 [%rd0], 1; END:");
+    assert_int_equal(words[0], 8); /* all run */
+    /* what a block wrote that is not checked is written */
+    assert_fine(emu_memory_alloc(t.memory, 32, &p));
+    emu_memory_watch(t.memory, p);
+    memset(words, 0, sizeof words);
+    memcpy(words, &p, 8);
+    words[255] = 1;
+#define OWN "ld.global.u64 %rd3, [%rd0]; mul.wide.u32 %rd4, %r1, 4; add.s64 %rd3, %rd3, %rd4;"
+    correct(8, 1, OWN "st.global.u32 [%rd3], %r1;");
+    t.options.check_blocks = 0;
+    correct(8, 1, OWN "ld.global.u32 %r2, [%rd3]; st.global.u32 [%rd1+64], %r2;");
+    emu_memory_free(t.memory, p);
+    words[255] = 0;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counters),      cmocka_unit_test(neighbours), cmocka_unit_test(flags),
         cmocka_unit_test(locks),         cmocka_unit_test(warps),      cmocka_unit_test(same_value),
         cmocka_unit_test(uninitialised), cmocka_unit_test(stretches),
+        cmocka_unit_test(some_blocks),
     };
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

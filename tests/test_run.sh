@@ -165,6 +165,8 @@ check "a shared array of the file" says 'of the file: cudaSuccess' 0 emulated --
 check "takes no memory of others" grep -q 'its own: cudaSuccess' "$tap_dir/said"
 check "some blocks of a launch, said to be so" says 'of each launch 2 blocks at most ran' 0 emulated --sample-blocks 2 "$program" blocks
 check "the first, and others as far apart" grep -qx '1 0 0 0 1 0 0 0' "$tap_dir/said"
+check "some are checked, said to be so" says 'of each launch 2 blocks at most were checked' 0 emulated --check-blocks 2 "$program" blocks
+check "all of them run" grep -qx '1 1 1 1 1 1 1 1' "$tap_dir/said"
 check "equal sequences, twice" says '16 launches were like earlier ones' 0 emulated --repeats 1 "$program" sequences
 check "and all of them" emulated --quiet "$program" sequences
 

@@ -142,6 +142,7 @@ static bool unordered(const struct emu_warp *w, struct access mine, struct acces
     if ((mine.who ^ other.who) >> 52 || !(mine.who & other.who & 15)) return false;
     bool far = access_cluster(mine) != access_cluster(other);
     bool strong = mine.who & other.who & ACCESS_STRONG;
+    if (far && w->block->launch->partial) return false; /* what goes by others is not known */
     if (strong && !(far && (mine.who | other.who) & ACCESS_IN_BLOCK)) return false;
     if (far) return !c->known || c->known[access_cluster(other)] <= access_epoch(other);
     uint32_t a = access_agent(other), stamp = access_stamp(other), lane = access_lane(other);
@@ -219,6 +220,7 @@ static bool ordered(const struct emu_warp *w, struct access mine, struct access 
     if (access_launch(mine) != access_launch(other)) return true;
     bool far = access_cluster(mine) != access_cluster(other);
     bool strong = mine.who & other.who & ACCESS_STRONG;
+    if (far && w->block->launch->partial) return true;
     if (strong && !(far && (mine.who | other.who) & ACCESS_IN_BLOCK)) return true;
     if (far) return c->known && c->known[access_cluster(other)] > access_epoch(other);
     uint32_t a = access_agent(other), stamp = access_stamp(other);
@@ -453,6 +455,11 @@ void emu_global_check(struct emu_warp *w, const struct emu_inst *i, struct emu_a
     struct run run = run_of(mask, addr, bytes);
     if (a->written) check_written(w, i, a, mask, addr, bytes, run, what);
     check_races(w, i, a, mask, addr, bytes, run, what);
+}
+
+void emu_global_written(struct emu_allocation *a, uint32_t mask, const uint64_t addr[32],
+                        unsigned bytes) {
+    if (a->written) EMU_EACH_LANE(l, mask) mark(a, addr[l], bytes);
 }
 
 void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,

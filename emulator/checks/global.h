@@ -22,6 +22,9 @@ void emu_sync_close(struct emu_sync *s);
 /* w's lanes touch a's memory at addr[], bytes each: all lie in a. */
 void emu_global_check(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
                       uint32_t mask, const uint64_t addr[32], unsigned bytes, enum emu_access what);
+/* A cluster that is not checked, beside some that are, writes there. */
+void emu_global_written(struct emu_allocation *a, uint32_t mask, const uint64_t addr[32],
+                        unsigned bytes);
 /* The lanes have read at[] strongly. Called after the read, as a release is told of before its
  * write: who sees the value has been told. */
 void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,

@@ -30,6 +30,7 @@ struct emu_options {
     uint64_t max_instructions;  /* of all warps of a launch; 0: no limit */
     double timeout_s;           /* of a launch; 0: none */
     uint64_t sample_blocks;     /* of a launch run so many, spread over the grid; 0: all */
+    uint64_t check_blocks; /* look for races and uninitialised values in so many, spread; 0: in all */
     bool progress;              /* say how far launches over 2 s are, even to no terminal */
     const char *without;     /* leave out the synchronisation of a source line (views/without.c) */
     double clock_mhz;        /* of the clock's times; 0: the chip's boost clock */

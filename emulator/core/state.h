@@ -155,6 +155,7 @@ struct emu_launch_state {
     bool explicit_cluster; /* even if of one block */
     uint32_t shared_bytes;
     bool overlaps;                   /* the launch before it */
+    bool partial;                    /* some clusters are checked, others not */
     unsigned char *param;            /* in global memory */
     uint64_t workspace;              /* of grid.sync(): its size and its barrier */
     const struct emu_events *events; /* NULL: nobody listens */

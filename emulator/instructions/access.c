@@ -196,7 +196,10 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
         emu_memory_touch(b->near, what);
     else
         EMU_EACH_LANE(l, mask) emu_global_touch(w, i, l, addr[l], what);
-    if (b->shadow && b->near) emu_global_check(w, i, b->near, mask, addr, bytes, what);
+    if (b->shadow && b->near)
+        emu_global_check(w, i, b->near, mask, addr, bytes, what);
+    else if (b->launch->partial && b->near && what & EMU_WRITE)
+        emu_global_written(b->near, mask, addr, bytes);
     struct emu_count *c = w->count + i->pc;
     c->sectors += p->wavefronts;
     c->sectors_ideal += p->wavefronts_ideal;

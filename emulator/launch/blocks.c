@@ -65,10 +65,10 @@ void emu_cluster_free(struct emu_cluster *c) {
 }
 
 struct emu_cluster *emu_cluster_open(const struct emu_launch_state *launch, struct emu_count *count,
-                                     struct emu_pattern **pattern) {
+                                     struct emu_pattern **pattern, bool checks) {
     struct emu_cluster *c = heap_line(sizeof *c);
     c->n = launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
-    if (!launch->options->no_checks) c->agents = emu_agents_open();
+    if (checks) c->agents = emu_agents_open();
     for (uint32_t r = 0; r < c->n; r++) {
         c->block[r] = block_open(c, launch, count, pattern);
         c->block[r]->rank = r;

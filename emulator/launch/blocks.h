@@ -4,9 +4,9 @@
 #include "emulator/core/pattern.h"
 #include "emulator/core/state.h"
 
-/* A cluster of a host thread, and its next place in the grid. */
+/* A cluster of a host thread, and its next place in the grid. checks: look for races and uninitialised values. */
 struct emu_cluster *emu_cluster_open(const struct emu_launch_state *launch, struct emu_count *count,
-                                     struct emu_pattern **pattern);
+                                     struct emu_pattern **pattern, bool checks);
 void emu_cluster_begin(struct emu_cluster *c, uint64_t linear);
 void emu_cluster_free(struct emu_cluster *c);
 

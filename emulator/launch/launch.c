@@ -130,6 +130,9 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     if (o->sample_blocks && o->sample_blocks < n_blocks && !k->syncs_grid)
         work.n_sampled = work.n_clusters * o->sample_blocks / n_blocks;
     if (!work.n_sampled) work.n_sampled = 1;
+    work.n_checked = o->no_checks ? 0 : work.n_sampled;
+    if (o->check_blocks && work.n_checked > o->check_blocks) work.n_checked = o->check_blocks;
+    work.launch.partial = work.n_checked && work.n_checked < work.n_sampled;
     work.limits.options = o;
     work.limits.kernel = k->name;
     work.limits.next_cluster = &work.next_cluster;

@@ -55,6 +55,12 @@ static enum emu_ran run_one(struct thread *t, struct resident *r) {
     return ran;
 }
 
+/* Is the n-th of those that run one of those that are checked? The first is. */
+static bool is_checked(const struct emu_work *work, uint64_t n) {
+    uint64_t all = work->n_sampled, some = work->n_checked;
+    return (n * some + all - 1) / all != ((n + 1) * some + all - 1) / all;
+}
+
 /* Begins the next cluster of the grid, and runs it as far as it goes. False: none is left, or no
  * room on the chip. */
 static bool begin(struct thread *t) {
@@ -70,11 +76,15 @@ static bool begin(struct thread *t) {
         return false;
     }
     uint64_t linear = n * (all / work->n_sampled) + n * (all % work->n_sampled) / work->n_sampled;
+    bool checks = is_checked(work, n);
     int free_one = 0;
-    while (free_one < t->n && t->resident[free_one].runs) free_one++;
+    while (free_one < t->n && (t->resident[free_one].runs ||
+                               (t->resident[free_one].cluster->agents != NULL) != checks))
+        free_one++;
     if (free_one == t->n) {
         t->resident = heap_grown(t->resident, (size_t)++t->n * sizeof *t->resident);
-        t->resident[free_one].cluster = emu_cluster_open(&work->launch, t->count, t->pattern);
+        t->resident[free_one].cluster = 
+            emu_cluster_open(&work->launch, t->count, t->pattern, checks);
     }
     struct resident *r = &t->resident[free_one];
     r->random = work->launch.options->seed * 0x9e3779b97f4a7c15u + linear;

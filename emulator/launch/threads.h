@@ -14,6 +14,7 @@ struct emu_work {
     struct emu_launch_state launch;
     _Atomic uint64_t next_cluster;
     uint64_t n_clusters, n_sampled; /* of the grid; that run: no more, and spread evenly */
+    uint64_t n_checked;             /* of those, spread evenly: launch.partial if not all */
     struct emu_count *count;        /* n_inst: the sums */
     struct emu_limits limits;
     /* threads.c's own: */
