@@ -30,11 +30,12 @@ struct emu_options {
     uint64_t max_instructions;  /* of all warps of a launch; 0: no limit */
     double timeout_s;           /* of a launch; 0: none */
     uint64_t sample_blocks;     /* of a launch run so many, spread over the grid; 0: all */
-    uint64_t check_blocks; /* look for races and uninitialised values in so many, spread; 0: in all */
-    bool progress;              /* say how far launches over 2 s are, even to no terminal */
-    const char *without;     /* leave out the synchronisation of a source line (views/without.c) */
-    double clock_mhz;        /* of the clock's times; 0: the chip's boost clock */
-    uint64_t watch;          /* print every access to this address; 0: off */
-    bool watch_shared;       /* it is an offset in shared memory */
+    uint64_t
+        check_blocks;    /* look for races and uninitialised values in so many, spread; 0: in all */
+    bool progress;       /* say how far launches over 2 s are, even to no terminal */
+    const char *without; /* leave out the synchronisation of a source line (views/without.c) */
+    double clock_mhz;    /* of the clock's times; 0: the chip's boost clock */
+    uint64_t watch;      /* print every access to this address; 0: off */
+    bool watch_shared;   /* it is an offset in shared memory */
     struct emu_spoil *spoil; /* NULL: nothing is spoilt, nor numbered */
 };
