@@ -219,6 +219,46 @@ static int multiply(const struct session *s, const struct product *p, int which)
     return fine ? FINE : ALLOC_FAILED;
 }
 
+struct late_product {
+    const struct session *s;
+    struct product p;
+};
+static void run_late(void *what) {
+    const struct late_product *l = what;
+    for (int n = 0; n < l->p.batch; n++) multiply(l->s, &l->p, n);
+}
+
+/* The allocation of a matrix; false: the host sees it, too, or there is no matrix. */
+static bool hidden_span(const struct session *s, const void *at, struct repeat_span *out) {
+    const struct emu_allocation *a = emu_memory_find(s->memory, (uint64_t)(uintptr_t)at);
+    *out = a ? (struct repeat_span){a->base, a->end} : (struct repeat_span){0, 0};
+    return a && !a->host_sees;
+}
+
+/* At once, or, with --repeats, later. */
+static int multiply_all(struct session *s, const struct product *p) {
+    uint64_t key = repeat_key(1, p, sizeof *p);
+    struct late_product *late = session_puts_off(s, key) ? malloc(sizeof *late) : NULL;
+    if (late) {
+        *late = (struct late_product){s, *p};
+        repeat_put_off(&s->repeat, key, run_late, late);
+        return FINE;
+    }
+    int status = FINE;
+    if (s->settings.repeats) repeat_settle(&s->repeat, (struct repeat_span){0, 0});
+    for (int n = 0; n < p->batch && !status; n++) status = multiply(s, p, n);
+    if (!s->settings.repeats) return status;
+    struct repeat_effect e[5] = {{{0, 0}, {0, 0}}};
+    const void *const reads[] = {p->a.at, p->b.at, p->beta != 0 ? p->c.at : NULL, p->bias.at};
+    bool hidden = !status && hidden_span(s, p->d.at, &e[4].written);
+    for (int i = 0; i < 4; i++) hidden &= !reads[i] || hidden_span(s, reads[i], &e[i].read);
+    if (hidden)
+        repeat_note(&s->repeat, key, e, 5, false);
+    else
+        repeat_never(&s->repeat, key);
+    return status;
+}
+
 bool blas_known_type(int t) { return t == R_32F || t == R_64F || t == R_16F || t == R_16BF; }
 
 int blas_multiply(struct product p) {
@@ -244,8 +284,7 @@ int blas_multiply(struct product p) {
     if (graph_any_capture()) cudart_unsupported("a product of cuBLAS in a graph");
     int status = open_blas() && !graph_any_capture() ? FINE : NOT_SUPPORTED;
     bool wanted = !s->settings.emulator.sample_blocks; /* nobody could compare anything with it */
-    if (!status && wanted && !session_repeats(s, repeat_key(1, &p, sizeof p)))
-        for (int n = 0; n < p.batch && !status; n++) status = multiply(s, &p, n);
+    if (!status && wanted) status = multiply_all(s, &p);
     cudart_leave(cudaSuccess);
     return status;
 }

@@ -89,6 +89,8 @@ uint64_t memory_of_graphs(void); /* bytes */
 cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t bytes,
                         enum cudaMemcpyKind kind);
 cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes);
+cudaError_t memory_set_words(struct session *s, void *to, uint32_t value, size_t word_bytes,
+                             size_t n); /* word_bytes: 2 or 4 */
 
 /* cudart_texture.c: where an array lies; returns the bytes of an element */
 size_t array_memory(cudaArray_const_t a, struct cudaPitchedPtr *out);
@@ -101,6 +103,7 @@ cudaError_t function_find(struct session *s, struct binary *b, const char *name,
 cudaError_t function_of(struct session *s, const void *host_or_handle, struct kernel **out);
 cudaError_t function_launch(struct session *s, const void *host_or_handle,
                             const struct emu_grid *grid, void *const *args);
+cudaError_t launch_late_fault(struct session *s); /* what a launch that was put off came to */
 cudaError_t variable_address(struct session *s, struct binary *b, const char *name, uint64_t *p,
                              uint64_t *bytes);
 

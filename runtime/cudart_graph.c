@@ -263,10 +263,12 @@ static cudaError_t fill(const struct cudaMemsetParams *p) {
     size_t row = p->width * p->elementSize;
     for (size_t y = 0; y < p->height && !e; y++) {
         char *to = (char *)p->dst + y * p->pitch;
-        bool bytes = p->elementSize == 1 || p->value == 0;
-        e = cudaMemset(to, bytes ? (int)p->value : 0, row); /* and checks where it lies */
-        for (size_t x = 0; x < row && !bytes && !e; x += p->elementSize)
-            memcpy(to + x, &p->value, p->elementSize);
+        if (p->elementSize == 1 || p->value == 0) {
+            e = cudaMemset(to, (int)p->value, row);
+            continue;
+        }
+        WITH_SESSION(s);
+        e = cudart_leave(memory_set_words(s, to, p->value, p->elementSize, p->width));
     }
     return e;
 }

@@ -93,7 +93,7 @@ cudaError_t binary_load(struct session *s, struct binary *b) {
     for (struct variable *v = b->variables; v; v = v->next) {
         uint64_t p, bytes;
         if (v->managed && !*v->managed && !variable_address(s, b, v->name, &p, &bytes))
-            *v->managed = (void *)(uintptr_t)p;
+            *v->managed = (void *)(uintptr_t)p, emu_memory_share(s->memory, p);
     }
     return cudaSuccess;
 }
@@ -260,6 +260,11 @@ static cudaError_t code_of(enum fault f) {
                                         [FAULT_MEMORY] = cudaErrorLaunchOutOfResources,
                                         [FAULT_REFUSED] = cudaErrorNotSupported};
     return codes[f];
+}
+
+cudaError_t launch_late_fault(struct session *s) {
+    if (s->late_fault) cudart_fault(code_of(s->late_fault));
+    return code_of(s->late_fault);
 }
 
 /* A fault while the kernel ran is found by the next call that waits for it, as on a GPU; a launch

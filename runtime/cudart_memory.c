@@ -44,6 +44,8 @@ cudaError_t memory_alloc(struct session *s, void **p, size_t bytes, enum memory_
     if (!add_piece(at, bytes, kind)) return cudaErrorMemoryAllocation;
     if (kind == MEMORY_DEVICE || kind == MEMORY_GRAPH)
         emu_memory_watch(s->memory, at); /* the host cannot write it */
+    else
+        emu_memory_share(s->memory, at);
     *p = (void *)(uintptr_t)at;
     return cudaSuccess;
 }
@@ -55,12 +57,33 @@ uint64_t memory_of_graphs(void) {
     return bytes;
 }
 
+struct freed {
+    struct session *s;
+    uint64_t base;
+};
+static void run_free(void *what) {
+    const struct freed *f = what;
+    emu_memory_free(f->s->memory, f->base);
+}
+
+/* After what was put off, if anything was. */
+static void free_later(struct session *s, const struct piece *p) {
+    struct freed f = {s, p->base}, *kept = s->repeat.n ? malloc(sizeof *kept) : NULL;
+    if (!kept) {
+        run_free(&f);
+        return;
+    }
+    *kept = f;
+    repeat_put_off_free(&s->repeat, (struct repeat_span){p->base, p->base + p->bytes}, run_free,
+                        kept);
+}
+
 cudaError_t memory_free(struct session *s, void *p) {
     struct piece *piece = piece_of(p);
     if (!p) return cudaSuccess;
     if (!piece || piece->base != (uint64_t)(uintptr_t)p) return cudaErrorInvalidValue;
     if (piece->kind == MEMORY_GRAPH) return cudaSuccess;
-    emu_memory_free(s->memory, piece->base);
+    free_later(s, piece);
     *piece = pieces[--n_pieces];
     return cudaSuccess;
 }
@@ -85,17 +108,48 @@ static cudaError_t check_copy(const struct session *s, const void *to, const voi
     return cudaSuccess;
 }
 
-/* --repeats: a copy of the host's bytes is the same if they are. */
-static bool repeats_copy(struct session *s, const void *to, const void *from, size_t bytes) {
-    const struct {
-        const char *operation;
-        const void *to, *from;
-        size_t bytes;
-    } what = {"copy", to, from, bytes};
-    if (!s->settings.repeats || !on_device(s, to, 1)) return false;
-    uint64_t key = repeat_key(0, &what, sizeof what);
-    if (!on_device(s, from, 1)) key = repeat_key(key, from, bytes);
-    return session_repeats(s, key);
+/* ---- --repeats: copies and memsets may be put off ---------------------------------------------- */
+
+/* Of memory that the host does not see. */
+struct change {
+    struct session *s;
+    const char *operation; /* "copy" or "set" */
+    void *to;
+    const void *from; /* of a copy */
+    size_t bytes;
+    long value; /* of a set */
+};
+
+static void run_change(void *what) {
+    const struct change *c = what;
+    if (*c->operation == 's') {
+        emu_memory_fill(c->s->memory, (uint64_t)(uintptr_t)c->to, (int)c->value, c->bytes);
+        return;
+    }
+    memmove(c->to, c->from, c->bytes);
+    emu_memory_written(c->s->memory, (uint64_t)(uintptr_t)c->to, c->bytes);
+}
+
+static void change(struct change c) {
+    struct session *s = c.s;
+    uint64_t key = repeat_key(0, &c, sizeof c), to = (uint64_t)(uintptr_t)c.to,
+             from = (uint64_t)(uintptr_t)c.from;
+    struct change *kept = session_puts_off(s, key) ? malloc(sizeof *kept) : NULL;
+    if (kept) {
+        *kept = c;
+        repeat_put_off(&s->repeat, key, run_change, kept);
+        return;
+    }
+    struct repeat_effect e = {.read = {from, c.from ? from + c.bytes : from},
+                              .written = {to, to + c.bytes}};
+    if (c.from) session_before_read(s, c.from, c.bytes);
+    session_before_write(s, c.to, c.bytes);
+    run_change(&c);
+    if (s->settings.repeats) repeat_note(&s->repeat, key, &e, 1, true);
+}
+
+static bool is_hidden(const struct session *s, const void *p) {
+    return on_device(s, p, 1) && !emu_memory_is_shared(s->memory, (uint64_t)(uintptr_t)p);
 }
 
 cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t bytes,
@@ -103,25 +157,42 @@ cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t by
     if (!bytes) return cudaSuccess;
     cudaError_t e = check_copy(s, to, from, bytes, kind);
     if (e) return e;
-    if (repeats_copy(s, to, from, bytes)) return cudaSuccess;
+    if (is_hidden(s, to) && is_hidden(s, from)) {
+        change((struct change){s, "copy", to, from, bytes, 0});
+        return cudaSuccess;
+    }
+    session_before_read(s, from, bytes);
+    struct repeat_span all = {(uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)to + bytes};
+    bool same = s->settings.repeats && !repeat_writes(&s->repeat, all) && !memcmp(to, from, bytes);
+    if (!same) session_before_write(s, to, bytes);
     memmove(to, from, bytes);
     emu_memory_written(s->memory, (uint64_t)(uintptr_t)to, bytes);
-    return cudaSuccess;
+    return launch_late_fault(s);
 }
 
 cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
     if (!bytes) return cudaSuccess;
     if (!on_device(s, to, bytes)) return cudaErrorInvalidValue;
-    const struct {
-        const char *operation;
-        const void *to;
-        size_t bytes;
-        long value;
-    } what = {"set", to, bytes, value};
-    if (emu_memory_is_filled(s->memory, (uint64_t)(uintptr_t)to, value, bytes)) return cudaSuccess;
-    if (!session_repeats(s, repeat_key(0, &what, sizeof what)))
-        emu_memory_fill(s->memory, (uint64_t)(uintptr_t)to, value, bytes);
+    uint64_t at = (uint64_t)(uintptr_t)to;
+    if (emu_memory_is_filled(s->memory, at, value, bytes) &&
+        !repeat_writes(&s->repeat, (struct repeat_span){at, at + bytes}))
+        return cudaSuccess;
+    struct change c = {s, "set", to, NULL, bytes, value};
+    if (is_hidden(s, to))
+        change(c);
+    else
+        run_change(&c);
     return cudaSuccess;
+}
+
+cudaError_t memory_set_words(struct session *s, void *to, uint32_t value, size_t word_bytes,
+                             size_t n) {
+    unsigned char *words = malloc(n * word_bytes + 1);
+    if (!words) return cudaErrorMemoryAllocation;
+    for (size_t i = 0; i < n; i++) memcpy(words + i * word_bytes, &value, word_bytes);
+    cudaError_t e = memory_copy(s, to, words, n * word_bytes, cudaMemcpyHostToDevice);
+    free(words);
+    return e;
 }
 
 static cudaError_t copy_2d(struct session *s, void *to, size_t to_pitch, const void *from,
@@ -196,6 +267,7 @@ cudaError_t cudaHostRegister(void *p, size_t bytes, unsigned flags) {
     uint64_t at = (uint64_t)(uintptr_t)p;
     if (emu_memory_adopt(s->memory, at, bytes) || !add_piece(at, bytes, MEMORY_REGISTERED))
         return cudart_leave(cudaErrorMemoryAllocation);
+    emu_memory_share(s->memory, at);
     return cudart_leave(cudaSuccess);
 }
 

@@ -338,9 +338,9 @@ CUresult cuMemsetD8(CUdeviceptr p, unsigned char value, size_t n) {
     return CODE(cudaMemset(AT(p), value, n));
 }
 CUresult cuMemsetD32(CUdeviceptr p, unsigned value, size_t n) {
-    cudaError_t e = cudaMemset(AT(p), 0, 4 * n);
-    for (size_t i = 0; i < n && !e; i++) ((unsigned *)AT(p))[i] = value;
-    return CODE(e);
+    cudaError_t e;
+    struct session *s = cudart_enter(&e);
+    return CODE(s ? cudart_leave(memory_set_words(s, AT(p), value, 4, n)) : e);
 }
 CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char value, size_t n, CUstream stream) {
     (void)stream;

@@ -1,23 +1,56 @@
-/* What a program does again and again to take its time, for --repeats: equal operations in a row (A A A), and
- * equal sequences of them (A B C A B C A B C). An operation is whatever changes device memory: a launch, a copy,
- * a memset, a product; it is known by a key, which is made of all that it is given. */
+/* --repeats: what a program does again and again, to take its time.
+ *
+ * An operation is whatever changes device memory: a launch, a copy, a memset, a product; it is known by a key, which is
+ * made of all that it is given. One that was done often enough is put off when it comes again. As soon as anybody
+ * looks at what it would have written, all that was put off is done, in its order, except
+ *
+ *   * what writes only what is overwritten, or freed, before anybody looks;
+ *   * more of equal operations in a row, or of equal sequences of them (A B C A B C), as soon as one of them leaves the
+ *     memory as it was.
+ *
+ * What nobody looks at is never done. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { REPEAT_LONGEST = 48 }; /* operations in a sequence */
-
-struct repeat {
-    uint64_t key[REPEAT_LONGEST]; /* of the last ones, in a ring */
-    uint64_t n;                   /* operations so far */
-    uint64_t
-        matched[REPEAT_LONGEST + 1]; /* by distance: so many in a row equal the one so far before */
+struct repeat_span {
+    uint64_t from, to; /* addresses: [from, to) */
+};
+/* What an operation did to some memory. */
+struct repeat_effect {
+    struct repeat_span read, written; /* from == to: not at all */
 };
 
-/* The next operation has this key. True: it need not be done, since `most` (>= 1) equal ones in a row were; or it
- * belongs to a sequence that was done as often, and twice at least: the second time is what shows the sequence. */
-bool repeat_skips(struct repeat *r, uint64_t key, int most);
+enum { REPEAT_EFFECTS = 32 }; /* of an operation that can be put off, at most */
+
+struct repeat {
+    struct repeat_known *known; /* operations that were done, by key */
+    size_t n_known, room;
+    struct repeat_op *op; /* put off */
+    size_t n, capacity;
+    uint64_t last; /* key of what memory was changed by last; 0: by something else */
+};
+
+/* Was an operation with this key done `most` times or more, and may it be put off? */
+bool repeat_done_before(const struct repeat *r, uint64_t key, int most);
+/* It was done now, with these effects; all: whatever it overwrites. */
+void repeat_note(struct repeat *r, uint64_t key, const struct repeat_effect *e, int n,
+                 bool overwrites);
+/* It must not be put off: others may see what it does in other ways, or it does more than write memory. */
+void repeat_never(struct repeat *r, uint64_t key);
+/* Puts it off; `run` will do it with `what`, which is free()d then or when it need not be done. */
+void repeat_put_off(struct repeat *r, uint64_t key, void (*run)(void *what), void *what);
+/* The same for an allocation that is to be freed. */
+void repeat_put_off_free(struct repeat *r, struct repeat_span all, void (*run)(void *what),
+                         void *what);
+
+/* Would anything that was put off write, or read, in there? */
+bool repeat_writes(const struct repeat *r, struct repeat_span s);
+bool repeat_reads(const struct repeat *r, struct repeat_span s);
+/* Does what was put off and matters, when `overwritten` is about to be (from == to: nothing is). */
+void repeat_settle(struct repeat *r, struct repeat_span overwritten);
+
 /* A key, made longer by some bytes. Begin with 0. */
 uint64_t repeat_key(uint64_t key, const void *bytes, size_t n);

@@ -280,6 +280,7 @@ static struct launch *add_launch(struct kernel *k) {
         k->launch = more;
         k->capacity = capacity;
     }
+    k->launch[k->n_launches] = (struct launch){.seconds = 0};
     return &k->launch[k->n_launches++];
 }
 
@@ -289,8 +290,25 @@ static double now_s(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-bool session_repeats(struct session *s, uint64_t key) {
-    return s->settings.repeats && repeat_skips(&s->repeat, key, s->settings.repeats);
+static struct repeat_span span_of(const void *p, size_t bytes) {
+    uint64_t from = (uint64_t)(uintptr_t)p;
+    return (struct repeat_span){from, from + bytes};
+}
+
+bool session_puts_off(const struct session *s, uint64_t key) {
+    return s->settings.repeats && repeat_done_before(&s->repeat, key, s->settings.repeats);
+}
+
+void session_before_read(struct session *s, const void *p, size_t bytes) {
+    struct repeat_span nothing = {0, 0};
+    if (repeat_writes(&s->repeat, span_of(p, bytes))) repeat_settle(&s->repeat, nothing);
+}
+
+void session_before_write(struct session *s, const void *p, size_t bytes) {
+    struct repeat_span all = span_of(p, bytes);
+    if (repeat_writes(&s->repeat, all) || repeat_reads(&s->repeat, all))
+        repeat_settle(&s->repeat, all);
+    s->repeat.last = 0;
 }
 
 static uint64_t key_of(const struct kernel *k, const struct emu_grid *g) {
@@ -303,16 +321,65 @@ static uint64_t key_of(const struct kernel *k, const struct emu_grid *g) {
     return key;
 }
 
-/* A launch like an earlier one, which is not run. */
-static enum fault skip_launch(struct session *s, struct kernel *k, uint64_t key) {
-    struct launch *l = add_launch(k), *before = l;
+/* The launch `row` of k, with arguments of its own. */
+struct put_off {
+    struct session *s;
+    struct kernel *k;
+    int row;
+    struct emu_grid grid;
+    unsigned char arg[];
+};
+
+static enum fault run_launch(struct session *s, struct kernel *k, int row, const struct emu_grid *g,
+                             uint64_t key);
+
+static void run_put_off(void *what) {
+    struct put_off *p = what;
+    p->s->n_skipped--;
+    enum fault fault = run_launch(p->s, p->k, p->row, &p->grid, p->k->launch[p->row].key);
+    if (fault) p->s->late_fault = fault;
+}
+
+/* A launch like an earlier one, which is not run yet, and maybe never. */
+static enum fault put_off(struct session *s, struct kernel *k, const struct emu_grid *g,
+                          uint64_t key) {
+    size_t bytes = 0;
+    for (int a = 0; a < g->n_args; a++) bytes += g->arg_bytes[a];
+    struct put_off *p = calloc(1, sizeof *p + bytes);
+    struct launch *l = p ? add_launch(k) : NULL, *before = l;
     if (!l) return FAULT_MEMORY;
-    while (before > k->launch && (before == l || before->key != key)) before--;
+    while (before == l || before->key != key) before--;
     *l = *before;
     l->seconds = 0;
+    p->s = s, p->k = k, p->row = k->n_launches - 1, p->grid = *g;
+    unsigned char *at = p->arg;
+    for (int a = 0; a < g->n_args; at += g->arg_bytes[a++]) {
+        memcpy(at, g->arg[a], g->arg_bytes[a]);
+        p->grid.arg[a] = at;
+    }
     s->n_skipped++;
     s->n_launches++;
+    repeat_put_off(&s->repeat, key, run_put_off, p);
     return FAULT_NONE;
+}
+
+/* What the launch that has just run did to memory. */
+static void note_launch(struct session *s, const struct kernel *k, uint64_t key) {
+    enum { MOST = REPEAT_EFFECTS };
+    struct repeat_effect effect[MOST];
+    struct emu_effect e;
+    int n = 0;
+    bool never = emu_kernel_prints(k->code);
+    for (int i = 0; emu_memory_next_effect(s->memory, &i, &e);) {
+        never |= n == MOST || emu_memory_is_shared(s->memory, e.base);
+        if (never) break;
+        effect[n++] = (struct repeat_effect){.read = {e.base, e.read ? e.end : e.base},
+                                             .written = {e.wrote_from, e.wrote_to}};
+    }
+    if (never)
+        repeat_never(&s->repeat, key);
+    else
+        repeat_note(&s->repeat, key, effect, n, false);
 }
 
 enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
@@ -337,29 +404,43 @@ enum fault session_launch(struct session *s, struct kernel *k, const struct emu_
         g.arg_bytes[a] = emu_kernel_param_bytes(k->code, a);
     }
     uint64_t key = key_of(k, &g);
-    if (session_repeats(s, key) && k->n_launches) return skip_launch(s, k, key);
+    if (session_puts_off(s, key)) return put_off(s, k, &g, key);
+    if (s->settings.repeats) repeat_settle(&s->repeat, (struct repeat_span){0, 0});
+    if (!add_launch(k)) return FAULT_MEMORY;
+    s->n_launches++;
+    fault = run_launch(s, k, k->n_launches - 1, &g, key);
+    if (fault == FAULT_VALUE) {
+        k->n_launches--;
+        s->n_launches--;
+        return fault;
+    }
+    if (s->settings.repeats) note_launch(s, k, key);
+    return fault;
+}
+
+static enum fault run_launch(struct session *s, struct kernel *k, int row, const struct emu_grid *g,
+                             uint64_t key) {
+    enum fault fault = FAULT_NONE;
     int n_before = emu_result_reports(k->result);
     double begin_s = now_s();
     fflush(stdout); /* what the kernel prints comes after what the program printed */
     const char *why =
-        emu_launch(s->memory, k->code, &g, &s->info.chip, &s->settings.emulator, k->result);
+        emu_launch(s->memory, k->code, g, &s->info.chip, &s->settings.emulator, k->result);
     bool stopped = interrupt_signal() != 0;
     if (stopped) why = NULL; /* what it did until then is counted */
     if (why) {
         session_say("%s", why);
         return FAULT_VALUE;
     }
-    struct launch *l = add_launch(k);
-    if (!l) return FAULT_MEMORY;
+    struct launch *l = &k->launch[row];
     struct sums total = sums_of(k->result);
     *l = (struct launch){.sums = minus(total, k->total), .seconds = now_s() - begin_s, .key = key};
-    l->shared_bytes = g.shared_bytes;
-    memcpy(l->grid, g.grid, sizeof l->grid);
-    memcpy(l->block, g.block, sizeof l->block);
-    memcpy(l->cluster, g.cluster, sizeof l->cluster);
+    l->shared_bytes = g->shared_bytes;
+    memcpy(l->grid, g->grid, sizeof l->grid);
+    memcpy(l->block, g->block, sizeof l->block);
+    memcpy(l->cluster, g->cluster, sizeof l->cluster);
     k->total = total;
     s->seconds += l->seconds;
-    s->n_launches++;
     if (stopped) { /* the thread that ends the program takes over */
         session_unlock();
         for (;;) pause();

@@ -76,6 +76,7 @@ struct session {
     int n_launches, n_skipped; /* by --repeats */
     double seconds;            /* in launches */
     struct repeat repeat;
+    enum fault late_fault; /* of a launch that was put off */
 };
 
 /* Locks, and opens the device at the first call. NULL, after a line on stderr: there is none. */
@@ -93,8 +94,11 @@ char *session_shown_name(const char *symbol);
 /* Runs it; args as cudaLaunchKernel takes them. What goes wrong is printed. */
 enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
                           void *const *args);
-/* The next operation on device memory has this key (repeat.h). True: --repeats says that it need not be done. */
-bool session_repeats(struct session *s, uint64_t key);
+/* --repeats: is an operation with this key to be put off (repeat.h)? */
+bool session_puts_off(const struct session *s, uint64_t key);
+/* The host is about to read, or to write, [p, p + bytes): does first what was put off and matters to it. */
+void session_before_read(struct session *s, const void *p, size_t bytes);
+void session_before_write(struct session *s, const void *p, size_t bytes);
 /* Of this kernel on this chip; registers that nobody knows bound nothing. */
 const char *session_occupancy(const struct session *s, const struct kernel *k, int threads,
                               int dynamic_shared, struct occupancy *out);

@@ -8,6 +8,8 @@
 
 __global__ void store(int *p, int i, int value) { p[i] = value; }
 __global__ void add(int *p, int value) { *p += value; }
+__global__ void next(int *to, const int *from) { *to = *from + 1; }
+__global__ void says() { printf("said\n"); }
 __shared__ int of_the_file[10000]; // of all kernels, and no memory of those that leave it alone
 __global__ void uses_it(int *p) {
     of_the_file[threadIdx.x] = *p;
@@ -143,6 +145,61 @@ int main(int argc, char **argv) {
         }
         cudaMemcpy(back, p, sizeof back, cudaMemcpyDeviceToHost);
         if (back[0] != 3 || back[32] != 3 || back[2] != 0x07070707) return 1;
+    } else if (!strcmp(which,
+                       "goes_on")) { // what --repeats must not leave out, as somebody looks at it
+        for (int i = 0; i < 20; i++) add<<<1, 1>>>(p, 1); // each goes on from the last
+        for (int i = 0; i < 10; i++) {                    // so do pairs
+            next<<<1, 1>>>(p + 9, p + 8);
+            next<<<1, 1>>>(p + 8, p + 9);
+        }
+        for (int i = 0; i < 20; i++) { // a sequence that changes in its midst
+            store<<<1, 1>>>(p, 1, 1);
+            next<<<1, 1>>>(p + (i < 10 ? 2 : 3), p + 1);
+            store<<<1, 1>>>(p, 1, 5);
+        }
+        for (int i = 0; i < 4; i++) { // other input, twice the same
+            int input = i / 2;
+            cudaMemcpy(p + 4, &input, sizeof input, cudaMemcpyHostToDevice);
+            next<<<1, 1>>>(p + 5, p + 4);
+            cudaMemcpy(back, p + 5, sizeof *back, cudaMemcpyDeviceToHost);
+            if (back[0] != input + 1) return 1;
+        }
+        for (int i = 0; i < 3; i++) { // what is cleared was copied before
+            add<<<1, 1>>>(p + 6, 1);
+            cudaMemcpy(p + 7, p + 6, sizeof *p, cudaMemcpyDeviceToDevice);
+            cudaMemset(p + 6, 0, sizeof *p);
+        }
+        for (int i = 0; i < 3; i++)
+            next<<<1, 1>>>(p + 11, p + 10); // input that is written over when it was used
+        int seven = 7;
+        cudaMemcpy(p + 10, &seven, sizeof seven, cudaMemcpyHostToDevice);
+        for (int i = 0; i < 3; i++) says<<<1, 1>>>();
+        int *seen;
+        cudaMallocManaged(&seen, sizeof *seen);
+        *seen = 0;
+        for (int i = 0; i < 10; i++) add<<<1, 1>>>(seen, 1);
+        cudaDeviceSynchronize();
+        cudaMemcpy(back, p, sizeof back, cudaMemcpyDeviceToHost);
+        if (*seen != 10 || back[0] != 20 || back[8] != 20) return 1;
+        if (back[7] != 1 || back[11] != 1 || back[10] != 7) return 1;
+        if (back[1] != 5 || back[2] != 2 || back[3] != 2) return 1;
+    } else if (!strcmp(which, "nobody_looks")) { // so that --repeats 1 runs each launch once
+        int *q = p + 32;
+        add<<<1, 1>>>(p, 1);
+        cudaMemcpy(q, p, 4, cudaMemcpyDeviceToDevice);
+        for (int i = 0; i < 20; i++) add<<<1, 1>>>(p, 1);
+        cudaMemcpy(p, q, 4, cudaMemcpyDeviceToDevice); // over all of that
+        cudaMemcpy(back, p, 4, cudaMemcpyDeviceToHost);
+        for (int i = 0; i < 20; i++) add<<<1, 1>>>(p, 1);
+        cudaMemset(p, 0, 4);
+        cudaMemcpy(back + 1, p, 4, cudaMemcpyDeviceToHost);
+        for (int i = 0; i < 20; i++) next<<<1, 1>>>(p + 1, p);
+        cudaMemcpy(back + 2, p + 1, 4, cudaMemcpyDeviceToHost);
+        for (int i = 0; i < 20; i++) add<<<1, 1>>>(p, 1);
+        cudaFree(p);
+        cudaMalloc(&p, 4);
+        store<<<1, 1>>>(p, 0, 1);
+        return back[0] != 1 || back[1] != 0 || back[2] != 1;
     } else if (!strcmp(which, "cluster")) {
         cudaLaunchAttribute a[1];
         cudaLaunchConfig_t c = {};

@@ -169,6 +169,11 @@ check "some are checked, said to be so" says 'of each launch 2 blocks at most we
 check "all of them run" grep -qx '1 1 1 1 1 1 1 1' "$tap_dir/said"
 check "equal sequences, twice" says '16 launches were like earlier ones' 0 emulated --repeats 1 "$program" sequences
 check "and all of them" emulated --quiet "$program" sequences
+check "not what goes on from the last, if somebody looks" says said 0 emulated --quiet --repeats 1 "$program" goes_on
+check "nor what prints" [ "$(grep -c said "$tap_dir/said")" -eq 3 ]
+check "as without" emulated --quiet "$program" goes_on
+check "but what nobody sees" says '78 launches were like earlier ones' 0 emulated --repeats 1 "$program" nobody_looks
+check "and that is nothing" emulated --quiet "$program" nobody_looks
 
 # ---- Calls that are not inlined, grid.sync(), and a kernel that cannot run beside them
 check "calls compile" compile "$dir/calls" tests/run_calls.cu

@@ -32,6 +32,6 @@ void emu_global_touch(struct emu_warp *w, const struct emu_inst *i, uint32_t lan
                       enum emu_access what) {
     struct emu_allocation *a = emu_memory_find(w->block->launch->memory, addr);
     if (!a) return; /* reported when the copy runs */
-    emu_memory_touch(a, what);
+    emu_memory_touch(a, what, a->base, a->end);
     if (w->early >> lane & 1) too_early(w, i, lane, a, addr, what);
 }

@@ -227,6 +227,7 @@ struct emu_kernel {
     uint32_t static_shared, local_bytes;
     struct emu_function *function;
     uint32_t n_functions, stack_at; /* where frames begin in local memory */
+    bool prints;                    /* it calls vprintf */
     bool syncs_grid;                /* it asks for the workspace of cooperative launches */
     uint32_t dynamic_offset;        /* where dynamic shared memory starts */
     const struct emu_array **array; /* by pc: what a shared access should keep to; or NULL */

@@ -120,7 +120,7 @@ static void insert(struct emu_memory *m, uint64_t base, uint64_t end) {
     int at = m->n++;
     for (; at > 0 && m->allocation[at - 1].base > base; at--)
         m->allocation[at] = m->allocation[at - 1];
-    m->allocation[at] = (struct emu_allocation){.base = base, .end = end};
+    m->allocation[at] = (struct emu_allocation){.base = base, .end = end, .wrote_from = UINT64_MAX};
 }
 
 const char *emu_memory_adopt(struct emu_memory *m, uint64_t p, size_t bytes) {
@@ -228,8 +228,42 @@ void emu_memory_next_launch(struct emu_memory *m, bool overlaps) {
         a->ahead = (uint8_t)(a->touched | (m->overlapped ? a->ahead : 0));
         if (a->touched & EMU_WRITE) a->filled.bytes = 0;
         a->touched = 0;
+        a->wrote_from = UINT64_MAX, a->wrote_to = 0;
     }
     m->overlapped = overlaps;
+}
+
+void emu_memory_widen(struct emu_allocation *a, uint64_t from, uint64_t to) {
+    uint64_t low = a->wrote_from, high = a->wrote_to;
+    while (from < low && !__atomic_compare_exchange_n(&a->wrote_from, &low, from, true,
+                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+    while (to > high && !__atomic_compare_exchange_n(&a->wrote_to, &high, to, true,
+                                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+}
+
+void emu_memory_share(struct emu_memory *m, uint64_t p) {
+    struct emu_allocation *a = emu_memory_find(m, p);
+    if (a) a->host_sees = true;
+}
+
+bool emu_memory_is_shared(const struct emu_memory *m, uint64_t p) {
+    const struct emu_allocation *a = emu_memory_find(m, p);
+    return a && a->host_sees;
+}
+
+bool emu_memory_next_effect(const struct emu_memory *m, int *n, struct emu_effect *out) {
+    for (; *n < m->n; ++*n) {
+        const struct emu_allocation *a = &m->allocation[*n];
+        if (!a->touched || a->read_only || a->base == m->workspace) continue;
+        bool wrote = a->touched & EMU_WRITE;
+        *out = (struct emu_effect){a->base, a->end, wrote ? a->wrote_from : 0,
+                                   wrote ? a->wrote_to : 0, a->touched & EMU_READ};
+        ++*n;
+        return true;
+    }
+    return false;
 }
 
 void *emu_memory_at(const struct emu_memory *m, uint64_t p, uint64_t bytes) {

@@ -22,6 +22,15 @@ const char *emu_memory_params(struct emu_memory *m, size_t bytes, uint64_t *out)
 const char *emu_memory_workspace(struct emu_memory *m, uint64_t *out);
 /* Host address of [p, p + bytes), or NULL if that is not inside one allocation. */
 void *emu_memory_at(const struct emu_memory *m, uint64_t p, uint64_t bytes);
+/* The host, too, reads and writes the allocation at p; does it? */
+void emu_memory_share(struct emu_memory *m, uint64_t p);
+bool emu_memory_is_shared(const struct emu_memory *m, uint64_t p);
+/* What the last launch did, allocation by allocation; *n begins with 0. */
+struct emu_effect {
+    uint64_t base, end, wrote_from, wrote_to; /* of the allocation; written at most, or nothing */
+    bool read;
+};
+bool emu_memory_next_effect(const struct emu_memory *m, int *n, struct emu_effect *out);
 
 /* What nothing has written yet, in the allocation at p, is uninitialised from now on; the host has
  * written [p, p + bytes). */
@@ -44,7 +53,9 @@ struct emu_allocation {
     bool freed;
     bool read_only;         /* for kernels */
     uint8_t touched, ahead; /* EMU_READ | EMU_WRITE: by this launch, by those that it may overlap */
-    struct emu_cells *cells; /* checks/global.c's own; NULL: no kernel has used it */
+    uint64_t wrote_from, wrote_to; /* by this launch, at most */
+    bool host_sees;                /* pinned, managed, registered */
+    struct emu_cells *cells;       /* checks/global.c's own; NULL: no kernel has used it */
     size_t cells_bytes;
     uint8_t *written; /* by cell, which of its bytes anybody wrote; NULL: nobody asks */
     struct {
@@ -63,8 +74,14 @@ struct emu_allocation *emu_memory_find(const struct emu_memory *m, uint64_t p);
 /* The one with the highest base that is not above p, even if freed or too short; NULL: none. */
 const struct emu_allocation *emu_memory_below(const struct emu_memory *m, uint64_t p);
 void emu_memory_next_launch(struct emu_memory *m, bool overlaps);
-static inline void emu_memory_touch(struct emu_allocation *a, enum emu_access what) {
+/* This launch reads, or writes, in [from, to). */
+void emu_memory_widen(struct emu_allocation *a, uint64_t from, uint64_t to);
+static inline void emu_memory_touch(struct emu_allocation *a, enum emu_access what, uint64_t from,
+                                    uint64_t to) {
     uint8_t bits = what & EMU_ATOM;
+    if (what & EMU_WRITE && (from < __atomic_load_n(&a->wrote_from, __ATOMIC_RELAXED) ||
+                             to > __atomic_load_n(&a->wrote_to, __ATOMIC_RELAXED)))
+        emu_memory_widen(a, from, to);
     if ((__atomic_load_n(&a->touched, __ATOMIC_RELAXED) & bits) != bits)
         __atomic_fetch_or(&a->touched, bits, __ATOMIC_RELAXED);
 }

@@ -335,6 +335,7 @@ static void callee(struct lowering *l, struct emu_operand *op) {
     *op = (struct emu_operand){.kind = EMU_OP_IMM};
     if (ptx_is(name, "vprintf") || ptx_is(name, "__assertfail")) {
         op->imm = ptx_is(name, "__assertfail");
+        if (!op->imm) p->kernel->prints = true;
         p->at++;
         return;
     }

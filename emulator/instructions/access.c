@@ -193,7 +193,7 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
         }
     }
     if (__builtin_expect(b->near && !(mask & w->early), 1))
-        emu_memory_touch(b->near, what);
+        emu_memory_touch(b->near, what, from, to);
     else
         EMU_EACH_LANE(l, mask) emu_global_touch(w, i, l, addr[l], what);
     if (b->shadow && b->near)

@@ -26,6 +26,8 @@ static const struct emu_texture *find(struct emu_warp *w, const struct emu_inst 
         emu_report(EMU_BAD_GLOBAL, w, i, NULL, "the memory behind the %s object was freed", kind);
         return NULL;
     }
+    struct emu_allocation *a = emu_memory_find(m, t->data);
+    emu_memory_touch(a, surface ? EMU_ATOM : EMU_READ, a->base, a->end);
     return t;
 }
 

@@ -212,6 +212,7 @@ void emu_result_close(struct emu_result *r) {
 const char *emu_kernel_refused(const struct emu_kernel *k) { return k->refused; }
 int emu_kernel_params(const struct emu_kernel *k) { return k->n_params; }
 size_t emu_kernel_param_bytes(const struct emu_kernel *k, int i) { return k->param_size[i]; }
+bool emu_kernel_prints(const struct emu_kernel *k) { return k->prints; }
 int emu_kernel_static_shared(const struct emu_kernel *k) { return (int)k->static_shared; }
 int emu_kernel_local_bytes(const struct emu_kernel *k) { return (int)k->local_bytes; }
 int emu_kernel_max_threads(const struct emu_kernel *k) { return k->max_threads; }
