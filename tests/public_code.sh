@@ -41,7 +41,7 @@ run() { # NAME FOLDER ARGS...
     shift 2
     [[ "$name $*" =~ $only ]] || return 0
     rm -f "$work/r.jsonl"
-    (cd "$folder" && ulimit -t "$cpu" && bash -c 'TIMEFORMAT="%R %U %S"; time "$@"' time nice "$build/run" --device emu --repeats 1 \
+    (cd "$folder" && ulimit -t "$cpu" && bash -c 'TIMEFORMAT="%R %U %S"; time "$@"' time "$build/run" --device emu --repeats 1 \
         ${OPTIONS:-} --json "$work/r.jsonl" "$program" "$@") > "$work/out" 2> "$work/err" < /dev/null
     status=$?
     read -r wall spent < <(tail -n 1 "$work/err" | awk 'NF == 3 {print $1, $2 + $3}')
