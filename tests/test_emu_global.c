@@ -260,8 +260,9 @@ static void some_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters),      cmocka_unit_test(neighbours), cmocka_unit_test(flags),
-        cmocka_unit_test(locks),         cmocka_unit_test(warps),      cmocka_unit_test(same_value),
+        cmocka_unit_test(counters),      cmocka_unit_test(neighbours),
+        cmocka_unit_test(flags),         cmocka_unit_test(locks),
+        cmocka_unit_test(warps),         cmocka_unit_test(same_value),
         cmocka_unit_test(uninitialised), cmocka_unit_test(stretches),
         cmocka_unit_test(some_blocks),
     };

@@ -83,7 +83,7 @@ static bool begin(struct thread *t) {
         free_one++;
     if (free_one == t->n) {
         t->resident = heap_grown(t->resident, (size_t)++t->n * sizeof *t->resident);
-        t->resident[free_one].cluster = 
+        t->resident[free_one].cluster =
             emu_cluster_open(&work->launch, t->count, t->pattern, checks);
     }
     struct resident *r = &t->resident[free_one];
