@@ -11,7 +11,8 @@ SHARE: all, or how many in a thousand; which ones is drawn from the text of the 
 same are tried until their line changes. Prints TAP: a line for each file, and the score. A survivor
 fails unless tests/mutants_host.txt gives its reason; one that begins with "equivalent" says that no
 test can tell it from the right program, and takes it out of the score."""
-import concurrent.futures, functools, hashlib, os, re, resource, shutil, subprocess, sys, tempfile
+import concurrent.futures, functools, hashlib, os, re, resource, stat, subprocess, sys, tempfile
+import confine
 
 TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built from it
     "common/harness/check.c": "check extremes",
@@ -40,7 +41,7 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "emulator/checks/clock.c": "emu_checks emu_async emu_cluster emu_overlap",
     "emulator/checks/taint.c": "emu_checks",
     "emulator/checks/overlap.c": "emu_overlap",
-    "common/device/emu_counters.c": "emu_checks counters",
+    "common/device/emu_counters.c": "emu_counters",
 }
 CPU_S, LIMIT_S = 15, 120  # a test that takes longer hangs, in a loop or in its sleep; one that usually takes t of CPU, after 2 s + 4 t
 
@@ -132,9 +133,10 @@ def compile_line(build, path):
     return tuple([l for l in compile_lines(build) if f" -c -o {build}/{path[:-2]}.o" in l][-1].split())
 
 
-def run(command, folder, log, cpu_s=CPU_S, **more):
-    """The first test that fails ends it."""
+def run(command, folder, log, cpu_s=CPU_S, rules=None, **more):
+    """The first test that fails ends it. What has `rules` is kept to them (confine.py)."""
     def limits():
+        confine.confine(rules)
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
         resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -203,19 +205,27 @@ class Tests:
         self.linked(f"{there}/{name}", *objects)
         return ["bash", f"tests/test_{test}.sh"]
 
+    def fails(self, test, cpu_s=CPU_S, **more):
+        """Wrong programs run as whoever tests, with the paths of this machine: each may write to a folder of its own."""
+        program, build = self.program(test), f"{self.folder}/build"
+        with tempfile.TemporaryDirectory(dir=self.folder, ignore_cleanup_errors=True) as folder:
+            rules = confine.ruleset(folder, *([build] if test.startswith("sh:") else []))
+            try: return run(program, folder, self.log, cpu_s, rules, BUILD=build, **more) != 0
+            finally:
+                if rules is not None: os.close(rules)
+                harmed = [d for d in ("/dev/null", "/dev/full") if os.path.exists(d) and not stat.S_ISCHR(os.stat(d).st_mode)]
+                if harmed: raise RuntimeError(f"mutants.py: {self.path}, {more or 'as it is'}: {harmed[0]} is no device any more")
+
     def failed(self, number):
         """The first test that fails with the mutant of that number, None if none does."""
-        for test in TESTS[self.path].split():
-            program = self.program(test)
-            with tempfile.TemporaryDirectory(prefix="mutant", ignore_cleanup_errors=True) as folder:
-                if run(program, folder, self.log, self.cpu_s.get(test, CPU_S), BUILD=f"{self.folder}/build", MUTANT=str(number)): return test
-        return None
+        return next((test for test in TESTS[self.path].split() if self.fails(test, self.cpu_s.get(test, CPU_S), MUTANT=str(number))), None)
 
     def measure(self):
         """None of them fails with the right program; how long each takes."""
         for test in TESTS[self.path].split():
-            program, before = self.program(test), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            if run(program, self.folder, self.log, BUILD=f"{self.folder}/build"): raise RuntimeError(f"mutants.py: {self.path} as it is fails {test}:\n" + open(self.log.name).read())
+            self.program(test)
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            if self.fails(test): raise RuntimeError(f"mutants.py: {self.path} as it is fails {test}:\n" + open(self.log.name).read())
             self.cpu_s[test] = min(CPU_S, int(2 + 4 * (resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)))
 
 

@@ -24,6 +24,11 @@
 #define SANITIZED 0
 #endif
 
+/* A template for mkdtemp() or mkstemp(): `name`, which ends in XXXXXX, in $TMPDIR or /tmp. Wrong
+ * programs (mutants.py) may write nowhere else. */
+enum { OWN_BYTES = 256 };
+char *own_template(char out[OWN_BYTES], const char *name);
+
 /* A reason string (reason.h) must be NULL, or must be there and contain `text`. */
 #define assert_fine(why)                                                                           \
     do {                                                                                           \

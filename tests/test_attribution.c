@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/attnlab-source-XXXXXX";
-static char kernel[128], header[128];
+static char folder[OWN_BYTES];
+static char kernel[OWN_BYTES + 32], header[OWN_BYTES + 32];
 
 /* At `line` of `file`, inlined at line `around` of the kernel; 0: nowhere. */
 static void add(struct source *s, const char *file, int line, int around, double executed,
@@ -75,7 +75,7 @@ static void inlined_code_counts_once(void **state) {
 static void one_file_by_two_paths(void **state) {
     (void)state;
     struct source s = {0};
-    char longer[256];
+    char longer[2 * OWN_BYTES];
     snprintf(longer, sizeof longer, "/root/./%s", kernel + 1);
     add(&s, kernel + 1, 2, 0, 1, 0, 0);
     add(&s, longer, 2, 0, 1, 0, 0);
@@ -147,7 +147,7 @@ static void write_file(char *path, size_t path_bytes, const char *name, const ch
 
 static int open_folder(void **state) {
     (void)state;
-    if (!mkdtemp(folder)) return 1;
+    if (!mkdtemp(own_template(folder, "source-XXXXXX"))) return 1;
     write_file(kernel, sizeof kernel, "kernel.cu",
                "first kernel line\nsecond kernel line\n\nthird kernel line");
     write_file(header, sizeof header, "ptx.cuh", "unused header line\nused header line\n");

@@ -330,8 +330,8 @@ static void what_was_not_simulated_is_like_its_neighbour(void **state) {
 static void file_is_checked(void **state) {
     (void)state;
     struct timing_chip c;
-    const char *path = "/tmp/attnlab-test-chip.txt";
-    FILE *f = fopen(path, "w");
+    char path[OWN_BYTES];
+    FILE *f = fdopen(mkstemp(own_template(path, "chip-XXXXXX")), "w");
     fputs("sms 132 count here\nmss 1 count here\n", f);
     fclose(f);
     assert_non_null(strstr(timing_chip_read(path, &c), "'mss'"));

@@ -72,10 +72,10 @@ static const char group_text[] = "X: ?\n"
                                  "How to read:\n"
                                  "    It is a test.\n";
 
-static char folder[] = "/tmp/attnlab-groups-XXXXXX";
+static char folder[OWN_BYTES];
 
 static void write_group(const char *name, const char *text) {
-    char path[128];
+    char path[OWN_BYTES + 32];
     snprintf(path, sizeof path, "%s/%s.txt", folder, name);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
@@ -183,7 +183,7 @@ static void wrong_requests_run_nothing(void **state) {
 
 static int open_folder(void **state) {
     (void)state;
-    return !mkdtemp(folder) || setenv("ATTNLAB_GROUPS", folder, 1);
+    return !mkdtemp(own_template(folder, "groups-XXXXXX")) || setenv("ATTNLAB_GROUPS", folder, 1);
 }
 
 static int reset(void **state) {
@@ -203,7 +203,7 @@ static int reset(void **state) {
 
 static int remove_folder(void **state) {
     (void)state;
-    char command[64];
+    char command[OWN_BYTES + 8];
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     return system(command);
 }

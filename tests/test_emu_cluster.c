@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static struct emu_test t;
@@ -236,7 +237,7 @@ static void test_counts(void **state) {
 static void test_watch(void **state) {
     (void)state;
     char text[4096] = "";
-    FILE *out = tmpfile();
+    FILE *out = fdopen(memfd_create("said", 0), "w+");
     int keep = dup(STDOUT_FILENO);
     fflush(stdout);
     dup2(fileno(out), STDOUT_FILENO);

@@ -121,8 +121,8 @@ static void numbers_have_limits(void **state) {
 /* Names of one file, of two, and of none yet. */
 static void outputs_are_told_apart(void **state) {
     (void)state;
-    char folder[] = "/tmp/attnlab-options-XXXXXX", text[400];
-    assert_non_null(mkdtemp(folder));
+    char folder[OWN_BYTES], text[4 * OWN_BYTES];
+    assert_non_null(mkdtemp(own_template(folder, "options-XXXXXX")));
     static const char *const names[] = {"a", "b", "link", "d/a"};
     snprintf(text, sizeof text, "cd %s && mkdir d && touch a b d/a && ln a link", folder);
     assert_int_equal(system(text), 0);

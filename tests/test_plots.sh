@@ -136,8 +136,9 @@ if command -v gnuplot > /dev/null; then
     names() { for tile in $(awk '$2 == 128 {print $3}' "$dir/tiles/sweep.txt"); do grep -q "$tile, [0-9]* regs" "$dir/tiles/sweep-d128.svg" || return 1; done; }
     check "and drawn, a picture for each head_dim" eval 'names && [ "$(ls "$dir/tiles"/*.png | wc -l)" -eq 5 ]'
 fi
-status "PROBLEM without RECORDED" 2 env PROBLEM="B1 H8 S512 D64" plots/compare.sh stages/1-scalar
-status "options with RECORDED" 2 env RECORDED=h200 plots/compare.sh stages/1-scalar --causal
+in_tree() { (cd "$tree" && "$@"); }
+status "PROBLEM without RECORDED" 2 in_tree env PROBLEM="B1 H8 S512 D64" plots/compare.sh stages/1-scalar
+status "options with RECORDED" 2 in_tree env RECORDED=h200 plots/compare.sh stages/1-scalar --causal
 status "a ladder of some stages" 5 plots/ladder.sh h200-peers
-status "a problem of two lines" 2 env RECORDED=h200 PROBLEM=$'B1 H8 S512 D64\nB4 H16 S4096 D128' plots/compare.sh stages/1-scalar
+status "a problem of two lines" 2 in_tree env RECORDED=h200 PROBLEM=$'B1 H8 S512 D64\nB4 H16 S4096 D128' plots/compare.sh stages/1-scalar
 tap_done

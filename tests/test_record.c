@@ -14,19 +14,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char folder[64], path[128];
+static char folder[OWN_BYTES], path[OWN_BYTES + 32];
 
 static int open_folder(void **state) {
     (void)state;
-    strcpy(folder, "/tmp/test_record.XXXXXX");
-    if (!mkdtemp(folder)) return -1;
+    if (!mkdtemp(own_template(folder, "record-XXXXXX"))) return -1;
     snprintf(path, sizeof path, "%s/run.jsonl", folder);
     return 0;
 }
 
 static int close_folder(void **state) {
     (void)state;
-    char command[128];
+    char command[OWN_BYTES + 32];
     snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command);
 }
@@ -171,7 +170,7 @@ static void what_is_no_json_is_no_record(void **state) {
 static void unwritable_places_are_refused(void **state) {
     (void)state;
     json_t *r = sample(0);
-    char deep[200];
+    char deep[OWN_BYTES + 32];
     snprintf(deep, sizeof deep, "%s/no/such/run.jsonl", folder);
     const char *why = record_append(deep, r);
     assert_reason(why, deep);

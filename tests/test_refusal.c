@@ -81,8 +81,8 @@ static void each_flag_has_its_sentence(void **state) {
 }
 
 static int admin_only_in(const char *text) {
-    char path[] = "/tmp/attnlab-params-XXXXXX";
-    int fd = mkstemp(path);
+    char path[OWN_BYTES];
+    int fd = mkstemp(own_template(path, "params-XXXXXX"));
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     close(fd);

@@ -251,7 +251,7 @@ static void cubins(void **state) {
 
 /* A cubin in which one MUFU.EX2 became a MUFU.SIN is refused with the place. */
 static void unknown_instruction(void **state) {
-    char path[PATH_MAX], broken[] = "/tmp/test_sass_XXXXXX";
+    char path[PATH_MAX], broken[OWN_BYTES];
     size_t bytes, at;
     struct sass_module *m;
     (void)state;
@@ -267,7 +267,7 @@ static void unknown_instruction(void **state) {
         break;
     }
     assert_true(at + 16 <= bytes);
-    int fd = mkstemp(broken);
+    int fd = mkstemp(own_template(broken, "sass-XXXXXX"));
     assert_true(fd >= 0 && write(fd, cubin, bytes) == (ssize_t)bytes);
     close(fd);
     const char *why = sass_open(broken, NULL, &m);

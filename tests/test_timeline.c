@@ -14,8 +14,8 @@ static const struct timeline two = {.n = 2, .sample = sample, .n_runs = 64, .int
 
 static void a_table_says_what_it_is(void **state) {
     (void)state;
-    char path[] = "/tmp/timeline-XXXXXX", text[1024] = "";
-    int fd = mkstemp(path);
+    char path[OWN_BYTES], text[1024] = "";
+    int fd = mkstemp(own_template(path, "timeline-XXXXXX"));
     assert_true(fd >= 0);
     assert_fine(timeline_write(&two, "stage 6: B1", path));
     assert_true(read(fd, text, sizeof text - 1) > 0);
@@ -31,8 +31,8 @@ static void a_failed_write_is_told(void **state) {
     struct stat there;
     assert_reason(timeline_write(&two, "t", "/nonexistent/t.tsv"), "No such file");
     if (stat("/dev/full", &there) || !S_ISCHR(there.st_mode)) SKIP("no /dev/full here");
-    char folder[] = "/tmp/timelineXXXXXX", full[64];
-    assert_non_null(mkdtemp(folder));
+    char folder[OWN_BYTES], full[OWN_BYTES + 8];
+    assert_non_null(mkdtemp(own_template(folder, "timeline-XXXXXX")));
     snprintf(full, sizeof full, "%s/full", folder);
     assert_int_equal(symlink("/dev/full", full), 0);
     assert_reason(timeline_write(&two, "t", full), "No space left");
