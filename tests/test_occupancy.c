@@ -3,6 +3,7 @@
 
 #include "profiler/occupancy.h"
 #include "common/base/ptxas.h"
+#include "faulty.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,14 +102,23 @@ static void registers_are_read_from_the_report(void **state) {
         "ptxas info    : Compiling entry function 'attention' for 'sm_90a'\n"
         "ptxas info    : Function properties for attention\n"
         "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
-        "ptxas info    : Used 96 registers, used 1 barriers, 16640 bytes smem\n";
-    char path[] = "/tmp/attnlab-ptxas-XXXXXX";
-    int fd = mkstemp(path);
+        "ptxas info    : Used 96 registers, used 1 barriers, 16640 bytes smem\n"
+        "ptxas info    : Compiling entry function 'empty' for 'sm_90a'\n"
+        "ptxas info    : Used 0 registers, used 0 barriers\n"
+        "ptxas info    : Used 8 registers, used 0 barriers\n";
+    char path[OWN_BYTES];
+    int fd = mkstemp(own_template(path, "ptxas-XXXXXX"));
     assert_int_equal(write(fd, report, sizeof report - 1), (ssize_t)sizeof report - 1);
     close(fd);
     assert_int_equal(ptxas_registers(path, "attention"), 96);
     assert_int_equal(ptxas_registers(path, "other"), 12);
     assert_int_equal(ptxas_registers(path, "atten"), -1);
+    assert_int_equal(ptxas_registers(path, "empty"), 0); /* the first is it */
+    int files = open_files();
+    ptxas_registers(path, "other");
+    assert_int_equal(open_files(), files);
+    assert_int_equal(ptxas_registers("/dev/null/report", "other"), -2); /* no folder */
+    assert_int_equal(ptxas_registers("/tmp", "other"), -2);
     unlink(path);
     assert_int_equal(ptxas_registers(path, "attention"), -1);
 }

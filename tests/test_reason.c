@@ -3,6 +3,7 @@
 
 #include "common/base/reason.h"
 
+#include <errno.h>
 #include <string.h>
 
 static void a_reason_outlives_seven_more(void **state) {
@@ -34,6 +35,16 @@ static void every_slot_has_its_status(void **state) {
     }
 }
 
+/* A file that could not be opened for want of memory is no fault of the file. */
+static void memory_is_the_devices(void **state) {
+    (void)state;
+    errno = ENOMEM;
+    assert_int_equal(reason_status(reason_as(STATUS_FILE, "x"), STATUS_RIGHT), STATUS_DEVICE);
+    assert_int_equal(reason_status(reason_as(STATUS_USAGE, "x"), STATUS_RIGHT), STATUS_USAGE);
+    errno = ENOENT;
+    assert_int_equal(reason_status(reason_as(STATUS_FILE, "x"), STATUS_RIGHT), STATUS_FILE);
+}
+
 static void a_long_reason_is_cut(void **state) {
     (void)state;
     char text[4000];
@@ -52,6 +63,7 @@ int main(void) {
         cmocka_unit_test(a_reason_outlives_seven_more),
         cmocka_unit_test(a_status_travels_with_its_reason),
         cmocka_unit_test(every_slot_has_its_status),
+        cmocka_unit_test(memory_is_the_devices),
         cmocka_unit_test(a_long_reason_is_cut),
         cmocka_unit_test(a_reason_is_one_line),
     };

@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "common/base/table.h"
+#include "faulty.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,44 @@ static void csv_is_guarded(void **state) {
     csv_of_one("-1.5", "-1.5");
     csv_of_one("+3e-4", "+3e-4");
     csv_of_one("--", "'--");
+    csv_of_one("+1abc", "'+1abc");
+}
+
+static void csv_has_its_rows(void **state) {
+    (void)state;
+    struct table t;
+    table_open(&t, 2, (const char *[]){"a", "b"});
+    table_row(&t, (const char *[]){"1", "2"});
+    table_row(&t, (const char *[]){"3", NULL});
+    assert_string_equal(printed(&t, table_print_csv), "a,b\n1,2\n3,\n");
+    table_close(&t);
+}
+
+static void no_line_ends_in_blanks(void **state) {
+    (void)state;
+    struct table t;
+    table_open(&t, 3, (const char *[]){"", "b", ""});
+    table_row(&t, (const char *[]){"", "2", "3"});
+    assert_string_equal(printed(&t, table_print), "  b\n  2  3\n"); /* of no width */
+    table_row(&t, (const char *[]){"one", "", ""});
+    table_row(&t, (const char *[]){"", "", ""});
+    assert_string_equal(printed(&t, table_print), "  b\n  2  3\none\n\n");
+    table_close(&t);
+}
+
+static void a_closed_table_keeps_nothing(void **state) {
+    (void)state;
+    unsigned long in_use = 0;
+    for (int round = 0; round < 20; round++) {
+        struct table t;
+        table_open(&t, 2, (const char *[]){"a cell of some length, so that it has memory", "b"});
+        for (int i = 0; i < 5; i++)
+            table_row(&t, (const char *[]){"c", "another one, quite as long"});
+        table_close(&t);
+        assert_null(t.cell);
+        if (round == 19) assert_int_equal(memory_in_use(), in_use);
+        in_use = memory_in_use();
+    }
 }
 
 static void a_full_disk_is_noticed(void **state) {
@@ -97,6 +136,9 @@ int main(void) {
         cmocka_unit_test(a_last_cell_overhangs),
         cmocka_unit_test(control_characters_are_not_printed),
         cmocka_unit_test(csv_is_guarded),
+        cmocka_unit_test(csv_has_its_rows),
+        cmocka_unit_test(no_line_ends_in_blanks),
+        cmocka_unit_test(a_closed_table_keeps_nothing),
         cmocka_unit_test(a_full_disk_is_noticed),
     };
     int failed = cmocka_run_group_tests_name("table", tests, NULL, NULL);

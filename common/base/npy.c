@@ -121,8 +121,6 @@ static const char *check_half(const char *path, const struct header *h, int64_t 
         return reason("%s is big-endian; save it as little-endian: array.astype('<f2')", path);
     if (strcmp(h->descr, "<f2"))
         return reason("%s holds '%s', not fp16; save array.astype('<f2')", path, h->descr);
-    if (h->fortran_order)
-        return reason("%s is in Fortran order; save numpy.ascontiguousarray(array)", path);
     if (h->rank != 4)
         return reason("%s has %d dimensions, not 4: (batch, heads, seqlen, head_dim)", path,
                       h->rank);
@@ -130,7 +128,7 @@ static const char *check_half(const char *path, const struct header *h, int64_t 
 }
 
 static const char *check_any(const char *path, const struct header *h, int64_t *n_bytes) {
-    int bytes = h->descr[0] && h->descr[1] ? atoi(h->descr + 2) : 0;
+    int bytes = atoi(h->descr + 2); /* of zeros where it is shorter */
     bool plain = strchr("<|", h->descr[0]) && strchr("fiub", h->descr[1]);
     if (!plain || (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8))
         return reason("%s holds '%s', not little-endian numbers", path, h->descr);
@@ -190,7 +188,7 @@ static const char *read_array(const char *path, header_check *check, struct head
                      S_ISDIR(status.st_mode) ? "a directory" : "no regular file");
         goto done;
     }
-    int64_t bytes = 0, data_at = 0;
+    int64_t bytes, data_at = 0;
     if ((why = read_header(path, f, h, &data_at)) || (why = check(path, h, &bytes))) goto done;
     if (status.st_size - data_at != bytes) {
         why = reason("%s %s: its shape asks for %lld bytes of data, it has %lld", path,
@@ -244,7 +242,7 @@ const char *npy_read(const char *path, struct npy *out) {
 
 static const char *write_all(int fd, const void *data, size_t bytes) {
     for (const char *p = data; bytes;) {
-        ssize_t n = write(fd, p, bytes < 1u << 30 ? bytes : 1u << 30);
+        ssize_t n = write(fd, p, bytes);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return strerror(errno);
         p += n;
@@ -258,7 +256,7 @@ static const char *sync_folder(const char *path) {
     char folder[4096];
     snprintf(folder, sizeof folder, "%s", path);
     char *slash = strrchr(folder, '/');
-    if (slash) slash[slash == folder] = 0;
+    if (slash) slash[1] = 0;
     int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY);
     if (fd < 0) return strerror(errno);
     const char *why = fsync(fd) && errno != EINVAL ? strerror(errno) : NULL;

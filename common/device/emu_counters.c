@@ -152,7 +152,6 @@ static void move_own(struct sum *class, enum emu_class remote, enum emu_class or
     r->units -= r->splits;
     o->wavefronts += r->wavefronts;
     o->wavefronts_ideal += r->wavefronts_ideal;
-    r->splits = r->wavefronts = r->wavefronts_ideal = 0;
 }
 
 const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
