@@ -10,14 +10,15 @@ fails, or if one does not end; one whose object file is that of the right progra
 SHARE: all, or how many in a thousand; which ones is drawn from the text of the mutant, so that the
 same are tried until their line changes. Prints TAP: a line for each file, and the score. A survivor
 fails unless tests/mutants_host.txt gives its reason; one that begins with "equivalent" says that no
-test can tell it from the right program, and takes it out of the score."""
-import concurrent.futures, functools, hashlib, os, re, resource, stat, subprocess, sys, tempfile
+test can tell it from the right program, and takes it out of the score. A file tried whole has its line
+in tests/mutants_scores.txt (what is committed), which make fortress adds up."""
+import concurrent.futures, functools, hashlib, os, re, resource, stat, subprocess, sys, tempfile, time
 import confine
 
 TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built from it
     "common/harness/check.c": "check extremes",
     "common/harness/reference.c": "check extremes",
-    "common/harness/record.c": "record sh:record",
+    "common/harness/record.c": "record",
     "common/harness/timing.c": "timing",
     "common/harness/gate.c": "gate",
     "common/harness/attention.c": "attention options",
@@ -273,6 +274,17 @@ def reasons():
     return told
 
 
+def score(path, killed, counted):
+    """Its line in the table of files tried whole: killed, of how many that are not equivalent, when, and git's name of its text."""
+    name = subprocess.run(["git", "hash-object", path], capture_output=True, text=True).stdout[:10] or "-"
+    rows = {r[0]: r for r in (line.split() for line in open(SCORES)) if r and r[0] != "#"}
+    rows[path] = [path, str(killed), str(counted), time.strftime("%Y-%m-%d", time.gmtime()), name]
+    with open(SCORES, "w") as f:
+        f.write("# file, wrong programs killed, of how many that are not equivalent, when, git hash-object FILE (tests/mutants.py)\n")
+        f.writelines(" ".join(rows[p]) + "\n" for p in TESTS if p in rows)
+
+
+SCORES = "tests/mutants_scores.txt"
 SHARED = sorted(os.path.basename(f)[:-2] for f in os.listdir("tests")
                 if f.endswith(".c") and not f.startswith(("test_", "gpu_", "fuzz_")) and f != "fault.c")
 GOLDEN = sorted(f[:-2] for f in os.listdir("tests/golden") if f.endswith(".c") and f != "generate.c")
@@ -296,7 +308,9 @@ if __name__ == "__main__":
             strangers = [m for m in alive if m[0] not in told]
             tried += len(mine)
             killed += len(mine) - len(alive) - same
-            equivalent += same + sum(told.get(m[0], "").startswith("equivalent") for m in alive)
+            no_other = same + sum(told.get(m[0], "").startswith("equivalent") for m in alive)
+            equivalent += no_other
+            if share == "all": score(path, len(mine) - len(alive) - same, len(mine) - no_other)
             n += 1
             bad += bool(strangers)
             print(f"{'not ok' if strangers else 'ok'} {n} - {path}: {len(mine) - len(alive) - same} of {len(mine)} killed, {same} are the same program, "

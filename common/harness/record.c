@@ -143,8 +143,7 @@ const char *record_read(const char *path, json_t **array, int *n_cut) {
     json_t *all = json_array();
     for (int i = 1; !why && (n = getline(&line, &room, f)) >= 0; i++) {
         json_error_t error;
-        bool whole = n > 0 && line[n - 1] == '\n';
-        if (n == 1 && whole) continue; /* an empty line */
+        if (*line == '\n') continue; /* an empty line */
         json_t *record = json_loadb(line, (size_t)n, JSON_REJECT_DUPLICATES, &error);
         if (!record || !json_is_object(record)) {
             /* a kill cuts the last line; a later append puts it on a line of its own */
