@@ -7,8 +7,8 @@ statement left out. The file is compiled with that one change and linked into th
 it, ahead of the library. A mutant is killed if it does not compile (warnings are errors), if a test
 fails, or if one does not end; one whose object file is that of the right program is equivalent.
 
-SHARE: all, or how many in a thousand; which ones is drawn from the text of the mutant, so that the
-same are tried until their line changes. Prints TAP: a line for each file, and the score. A survivor
+SHARE: all, or how many in a thousand, or from-to; which ones is drawn from the text of the mutant, so
+that the same are tried until their line changes. Prints TAP: a line for each file, and the score. A survivor
 fails unless tests/mutants_host.txt gives its reason; one that begins with "equivalent" says that no
 test can tell it from the right program, and takes it out of the score. A file tried whole has its line
 in tests/mutants_scores.txt (what is committed), which make fortress adds up."""
@@ -37,10 +37,10 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "profiler/refusal.c": "refusal",
     "plots/tabulate.c": "sh:plots",
     "plots/columns.c": "sh:plots",
-    "emulator/core/pattern.c": "emu_checks emu_golden",
-    "emulator/checks/race.c": "emu_checks emu_async emu_cluster",
-    "emulator/checks/clock.c": "emu_checks emu_async emu_cluster emu_overlap",
-    "emulator/checks/taint.c": "emu_checks",
+    "emulator/core/pattern.c": "emu_counters emu_cluster emu_checks",
+    "emulator/checks/race.c": "emu_async emu_cluster emu_taint emu_checks",
+    "emulator/checks/clock.c": "emu_async emu_cluster emu_overlap emu_checks",
+    "emulator/checks/taint.c": "emu_taint emu_global",
     "emulator/checks/overlap.c": "emu_overlap",
     "common/device/emu_counters.c": "emu_counters",
 }
@@ -291,12 +291,13 @@ GOLDEN = sorted(f[:-2] for f in os.listdir("tests/golden") if f.endswith(".c") a
 
 if __name__ == "__main__":
     build, share = sys.argv[1], sys.argv[2]
+    first, last = (0, 1000) if share == "all" else map(int, ("0-" + share).split("-")[-2:])
     files = sys.argv[3:] or list(TESTS)
     told, jobs, total = reasons(), [], 0
     for path in files:
         every = list(places_of(path))
         total += len(every)
-        mine = [m for m in every if share == "all" or int(hashlib.md5(m[0].encode()).hexdigest(), 16) % 1000 < int(share)]
+        mine = [m for m in every if first <= int(hashlib.md5(m[0].encode()).hexdigest(), 16) % 1000 < last]
         if mine: jobs.append((build, path, mine))
     compile_lines(build)
     n = bad = killed = equivalent = tried = 0

@@ -254,40 +254,6 @@ static void test_arrays(void **state) {
                        "st.shared.u32 [%r9], %r0;");
 }
 
-static void test_uninitialised(void **state) {
-    (void)state;
-    expect("uninitialised", 32,
-           "ld.shared.u32 %r8, [%r6]; add.s32 %r8, %r8, 1; st.global.u32 [%rd51], %r8;");
-    expect("uninitialised", 32,
-           "ld.shared.u32 %r8, [%r6]; setp.eq.u32 %p1, %r8, 0; @%p1 bra X; X:");
-    expect("uninitialised", 32,
-           "ld.shared.u32 %r8, [%r5]; and.b32 %r8, %r8, 252; add.s32 %r8, %r8, %r5; ld.shared.u32 "
-           "%r9, [%r8];");
-    expect("uninitialised", 32,
-           "setp.lt.u32 %p1, %r0, 16; @%p1 st.shared.u32 [%r6], %r0; bar.warp.sync -1; "
-           "ld.shared.u32 %r8, [%r6];"
-           "shfl.sync.bfly.b32 %r9, %r8, 16, 31, -1; @%p1 st.global.u32 [%rd51], %r9;");
-    /* through shared memory, which keeps what it is */
-    expect("uninitialised", 32,
-           "ld.shared.u32 %r8, [%r6]; st.shared.u32 [%r6+2048], %r8; ld.shared.u32 %r9, "
-           "[%r6+2048]; st.global.u32 [%rd51], %r9;");
-    expect_clean(32, "ld.shared.u32 %r8, [%r6]; st.shared.u32 [%r6+2048], %r8; bar.warp.sync -1; "
-                     "st.shared.u32 [%r6+2048], %r0; ld.shared.u32 %r9, [%r6+2048];"
-                     "st.global.u32 [%rd51], %r9;");
-    /* of a pair, the half that it was */
-#define PAIR(a, b)                                                                                 \
-    "ld.shared.u32 %r8, [%r6]; mad.lo.u32 %r7, %r0, 8, 2048; st.shared.v2.u32 [%r7], {" a ", " b   \
-    "}; ld.shared.u32 %r9, [%r7+4]; st.global.u32 [%rd51], %r9;"
-    expect("uninitialised", 32, PAIR("%r0", "%r8"));
-    expect_clean(32, PAIR("%r8", "%r0"));
-    /* read and thrown away: what padding does */
-    expect_clean(32, "ld.shared.u32 %r8, [%r6]; setp.lt.u32 %p1, %r0, 99; selp.b32 %r8, 5, %r8, "
-                     "%p1; st.global.u32 [%rd51], %r8;");
-    expect_clean(32, "setp.lt.u32 %p1, %r0, 16; @%p1 st.shared.u32 [%r6], %r0; bar.warp.sync -1; "
-                     "ld.shared.u32 %r8, [%r6];"
-                     "shfl.sync.bfly.b32 %r9, %r8, 1, 31, -1; @%p1 st.global.u32 [%rd51], %r9;");
-}
-
 /* Lanes whose mask names others that stand elsewhere for good. */
 static void test_missing_lanes(void **state) {
     (void)state;
@@ -488,162 +454,6 @@ static void test_launches(void **state) {
 
 /* ---- Counts ---------------------------------------------------------------------------------- */
 
-static double counted(const char *name) {
-    struct counters c;
-    double value = -1;
-    assert_fine(emu_counters_of(t.result, chip_find("h200"), &c));
-    for (int i = 0; i < c.n; i++)
-        if (!strcmp(c.counter[i].name, name)) value = c.counter[i].value;
-    counters_free(&c);
-    return value;
-}
-
-static void counts_of(const char *body) {
-    assert_fine(emu_test_run(&t, emu_test_kernel(0, "", body), "test", 1, 32, 0, 0, NULL, NULL));
-}
-
-static void same(double value, double expected) {
-    assert_true(value > expected - 1e-12 && value < expected + 1e-12);
-}
-
-/* Least cycles of an SM: of one warp on a chip of 132 SMs. */
-static void test_bounds_by_unit(void **state) {
-    (void)state;
-    counts_of("cvt.rn.f32.u32 %f0, %r0; ex2.approx.f32 %f1, %f0; ex2.approx.f32 %f2, %f1;"
-              "fma.rn.f32 %f3, %f1, %f2, %f1;");
-    same(counted("bound.tensor"), 0);
-    same(counted("bound.mufu"), 2 * 32 / 16. / 132);
-    same(counted("bound.fma"), 32 / 128. / 132);
-    same(counted("bound.shared"), 0);
-    same(counted("bound.issue"), counted("instructions") / 4 / 132);
-    same(counted("bound.largest"), counted("bound.mufu"));
-    same(counted("bound.tensor_share"), 0);
-    counts_of("exit;"); /* less than a cycle */
-    assert_true(counted("instructions") < 4);
-    same(counted("bound.largest"), counted("bound.issue"));
-}
-
-/* What each unit is busy for, of an SM where two share the work. */
-static void test_busy_units(void **state) {
-    (void)state;
-    struct source s = {0};
-    assert_fine(emu_test_run(&t,
-                             emu_test_kernel(1, "",
-                                             "shl.b32 %r1, %r0, 3; cvt.u64.u32 %rd5, %r1;"
-                                             "add.s64 %rd5, %rd5, %rd0;"
-                                             "ld.global.u32 %r8, [%rd5];"),
-                             "test", 1, 32, 0, 1, (void *[]){words}, (size_t[]){sizeof words}));
-    emu_source_of(t.result, chip_find("h200"), 2, &s);
-    assert_true(s.total.sectors == 8);
-    same(s.total.busy[SOURCE_GLOBAL], 8 * 32 / 64. / 2);
-    same(s.total.busy[SOURCE_ISSUE], s.total.executed / 4 / 2);
-    same(s.total.busy[SOURCE_SHARED], 0);
-    source_free(&s);
-}
-
-/* Like run(), but keeps the counts: the module must live as long as they do. */
-static double count(const char *name, const char *access) {
-    char text[1024], body[2048];
-    struct emu_module *m;
-    uint64_t p;
-    double value;
-    snprintf(text, sizeof text, "mov.u32 %%r5, tile; %s", access);
-    snprintf(body, sizeof body, "%s",
-             emu_test_kernel(1, ".shared .align 128 .b8 tile[16384];", text));
-    assert_fine(emu_module_open(t.memory, body, strlen(body), "k", &m));
-    assert_fine(emu_memory_alloc(t.memory, 65536, &p));
-    struct emu_grid g = {
-        .grid = {1, 1, 1}, .block = {32, 1, 1}, .n_args = 1, .arg = {&p}, .arg_bytes = {8}};
-    emu_result_clear(t.result);
-    struct emu_options options = {.n_threads = 1, .no_checks = true};
-    assert_fine(emu_launch(t.memory, emu_module_kernel(m, "test"), &g, chip_find("h200"), &options,
-                           t.result));
-    if (emu_result_reports(t.result)) fail_msg("%s", emu_result_report(t.result, 0));
-    value = counted(name);
-    emu_result_clear(t.result);
-    emu_memory_free(t.memory, p);
-    emu_module_close(m);
-    return value;
-}
-
-#define STRIDE(bytes) "mad.lo.s32 %r6, %r0, " #bytes ", %r5;"
-#define WAVES(access) count("ld_shared.wavefronts", access)
-
-static void test_wavefronts(void **state) {
-    (void)state;
-    assert_int_equal(WAVES(STRIDE(4) "ld.shared.u32 %r8, [%r6];"), 1);
-    assert_int_equal(WAVES(STRIDE(8) "ld.shared.u32 %r8, [%r6];"), 2);
-    assert_int_equal(WAVES(STRIDE(64) "ld.shared.u32 %r8, [%r6];"), 16);
-    assert_int_equal(WAVES(STRIDE(128) "ld.shared.u32 %r8, [%r6];"), 32);
-    assert_int_equal(WAVES(STRIDE(132) "ld.shared.u32 %r8, [%r6];"), 1);
-    assert_int_equal(WAVES(STRIDE(0) "ld.shared.u32 %r8, [%r6];"), 1); /* broadcast */
-    assert_int_equal(WAVES(STRIDE(2) "ld.shared.u16 %h8, [%r6];"), 1);
-    assert_int_equal(WAVES(STRIDE(8) "ld.shared.v2.u32 {%r8, %r9}, [%r6];"), 2); /* two phases */
-    assert_int_equal(WAVES(STRIDE(16) "ld.shared.v4.u32 {%r8, %r9, %r10, %r11}, [%r6];"), 4);
-    assert_int_equal(WAVES(STRIDE(128) "ld.shared.v4.u32 {%r8, %r9, %r10, %r11}, [%r6];"), 32);
-    assert_int_equal(WAVES(STRIDE(144) "ld.shared.v4.u32 {%r8, %r9, %r10, %r11}, [%r6];"), 4);
-    assert_int_equal(count("st_shared.wavefronts", STRIDE(64) "st.shared.u32 [%r6], %r0;"), 16);
-    assert_int_equal(count("st_shared.wavefronts_ideal", STRIDE(64) "st.shared.u32 [%r6], %r0;"),
-                     1);
-    /* the pattern of the first time must not be taken for that of the second */
-    assert_int_equal(
-        WAVES("mov.u32 %r1, 0; L: add.s32 %r2, %r1, 1; shl.b32 %r3, %r0, %r2; shl.b32 %r3, %r3, 1;"
-              "add.s32 %r6, %r5, %r3; ld.shared.u32 %r8, [%r6]; add.s32 %r1, %r1, 1;"
-              "setp.lt.u32 %p1, %r1, 3; @%p1 bra L;"),
-        1 + 2 + 4);
-}
-
-/* cp.async of 16 bytes, eight lanes a row. An H200 counts 4 wavefronts for rows of 128 bytes,
- * and for rows padded to 144 bytes 10.5 wavefronts and 24 sectors on average (stage 3's K and
- * V): 10 and 11 in turn. */
-static void test_copies(void **state) {
-#define COPY(row_bytes, first_row)                                                                 \
-    "shr.u32 %r7, %r0, 3; add.s32 %r7, %r7, " #first_row                                           \
-    "; and.b32 %r8, %r0, 7; shl.b32 %r8, %r8, 4;"                                                  \
-    "mad.lo.s32 %r6, %r7, " #row_bytes ", %r8; add.s32 %r6, %r6, %r5;"                             \
-    "mul.wide.u32 %rd5, %r0, 16; add.s64 %rd5, %rd5, %rd0;"                                        \
-    "cp.async.cg.shared.global [%r6], [%rd5], 16; cp.async.commit_group; cp.async.wait_group 0;"
-    (void)state;
-    assert_int_equal(count("ldgsts.wavefronts", COPY(128, 0)), 4);
-    assert_int_equal(count("ldgsts.wavefronts", COPY(144, 0)), 10);
-    assert_int_equal(count("ldgsts.wavefronts", COPY(144, 4)), 11);
-    assert_int_equal(count("ldgsts.wavefronts_ideal", COPY(144, 4)), 4);
-    assert_int_equal(count("ldgsts.sectors", COPY(128, 0)), 16);
-    assert_int_equal(count("ldgsts.sectors", COPY(144, 0)) + count("ldgsts.sectors", COPY(144, 4)),
-                     48);
-}
-
-static void test_counts(void **state) {
-    (void)state;
-#define GLOBAL(bytes) "mul.wide.u32 %rd5, %r0, " #bytes "; add.s64 %rd5, %rd5, %rd0;"
-    assert_int_equal(count("ld_global.sectors", GLOBAL(4) "ld.global.u32 %r8, [%rd5];"), 4);
-    assert_int_equal(count("ld_global.sectors", GLOBAL(4) "ld.global.u32 %r8, [%rd5+4];"), 5);
-    assert_int_equal(count("ld_global.sectors", GLOBAL(128) "ld.global.u32 %r8, [%rd5];"), 32);
-    assert_int_equal(count("ld_global.sectors_ideal", GLOBAL(128) "ld.global.u32 %r8, [%rd5];"), 4);
-    assert_int_equal(
-        count("ld_global.sectors", GLOBAL(16) "ld.global.v4.u32 {%r8,%r9,%r10,%r11}, [%rd5];"), 16);
-    assert_int_equal(
-        count("ld_global.bytes", GLOBAL(16) "ld.global.v4.u32 {%r8,%r9,%r10,%r11}, [%rd5];"), 512);
-    assert_int_equal(
-        count("mufu",
-              "mov.f32 %f1, 0f3F800000; ex2.approx.ftz.f32 %f2, %f1; lg2.approx.f32 %f3, %f2;"),
-        2);
-    assert_int_equal(
-        count("branch_splits", "setp.lt.u32 %p1, %r0, 7; @%p1 bra L; add.s32 %r1, %r0, 1; L:"), 1);
-    assert_int_equal(
-        count("branch_splits", "setp.lt.u32 %p1, %r0, 32; @%p1 bra L; add.s32 %r1, %r0, 1; L:"), 0);
-    assert_int_equal(count("barrier_arrivals", "bar.sync 0; bar.sync 0;"), 2);
-    assert_int_equal(count("fp32",
-                           "mov.u32 %r1, 0; L: fma.rn.f32 %f1, %f2, %f3, %f1; add.s32 %r1, %r1, 1;"
-                           "setp.lt.u32 %p1, %r1, 10; @%p1 bra L;"),
-                     10);
-    /* 7 lanes of 32 run it */
-    assert_int_equal(
-        count("threads", "setp.ge.u32 %p1, %r0, 7; @%p1 exit;") -
-            count("threads", "setp.ge.u32 %p1, %r0, 7; @%p1 exit; add.s32 %r1, %r0, 1;"),
-        -7);
-}
-
 /* The same block on one host thread and on many, in any order, gives the same counts and
  * results. */
 static void test_schedules(void **state) {
@@ -773,19 +583,13 @@ int main(void) {
                                        cmocka_unit_test(test_reductions),
                                        cmocka_unit_test(test_races),
                                        cmocka_unit_test(test_bounds),
-                                       cmocka_unit_test(test_bounds_by_unit),
-                                       cmocka_unit_test(test_busy_units),
                                        cmocka_unit_test(test_memory),
                                        cmocka_unit_test(test_arrays),
                                        cmocka_unit_test(test_missing_lanes),
-                                       cmocka_unit_test(test_uninitialised),
                                        cmocka_unit_test(test_barriers),
                                        cmocka_unit_test(test_refusals),
                                        cmocka_unit_test(test_scopes),
                                        cmocka_unit_test(test_launches),
-                                       cmocka_unit_test(test_wavefronts),
-                                       cmocka_unit_test(test_copies),
-                                       cmocka_unit_test(test_counts),
                                        cmocka_unit_test(test_schedules),
                                        cmocka_unit_test(test_short_copies),
                                        cmocka_unit_test(test_octal_numbers),

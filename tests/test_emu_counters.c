@@ -102,15 +102,21 @@ static void tensor_cores_are_busy_for_their_flops(void **state) {
     same(counted("bound.tensor"), 2 * 16 * 16 * 16 / 2731. / 132);
 }
 
+/* One warp and nothing but this. */
+static void launch_bare(const char *body) {
+    char text[1024];
+    snprintf(text, sizeof text, "%s", body);
+    assert_fine(emu_test_run(&t, emu_test_kernel(0, "", text), "test", 1, 32, 0, 0, NULL, NULL));
+    counters_free(&counts);
+    assert_fine(emu_counters_of(t.result, chip_find("h200"), &counts));
+    emu_result_clear(t.result);
+}
+
 /* Less than a cycle of an SM, and nothing at all. */
 static void shares_of_next_to_nothing(void **state) {
     (void)state;
     struct emu_result *none;
-    char text[1024];
-    snprintf(text, sizeof text, "%s", MMA(8, "%r10, %r11", "%r14") "exit;");
-    assert_fine(emu_test_run(&t, emu_test_kernel(0, "", text), "test", 1, 32, 0, 0, NULL, NULL));
-    counters_free(&counts);
-    assert_fine(emu_counters_of(t.result, chip_find("h200"), &counts));
+    launch_bare(MMA(8, "%r10, %r11", "%r14") "exit;");
     is("instructions", 3); /* with the move of %tid */
     same(counted("bound.largest"), 0.75 / 132);
     same(counted("bound.tensor_share"), 100 * (2048 / 2731.) / 0.75);
@@ -122,6 +128,107 @@ static void shares_of_next_to_nothing(void **state) {
     is("instructions", 0);
     is("bound.largest", 0);
     is("bound.tensor_share", 0);
+}
+
+/* One warp; %r5 is `tile`, nothing else is done. */
+static double count(const char *name, const char *access) {
+    launch(1, 32, access);
+    return counted(name);
+}
+
+#define STRIDE(bytes) "mad.lo.s32 %r6, %r0, " #bytes ", %r5;"
+#define WAVES(access) count("ld_shared.wavefronts", access)
+
+static void banks_serve_a_word_a_wavefront(void **state) {
+    (void)state;
+    assert_int_equal(WAVES(STRIDE(4) "ld.shared.u32 %r8, [%r6];"), 1);
+    assert_int_equal(WAVES(STRIDE(8) "ld.shared.u32 %r8, [%r6];"), 2);
+    assert_int_equal(WAVES(STRIDE(64) "ld.shared.u32 %r8, [%r6];"), 16);
+    assert_int_equal(WAVES(STRIDE(128) "ld.shared.u32 %r8, [%r6];"), 32);
+    assert_int_equal(WAVES(STRIDE(132) "ld.shared.u32 %r8, [%r6];"), 1);
+    assert_int_equal(WAVES(STRIDE(0) "ld.shared.u32 %r8, [%r6];"), 1); /* broadcast */
+    assert_int_equal(WAVES(STRIDE(2) "ld.shared.u16 %h8, [%r6];"), 1);
+    assert_int_equal(WAVES(STRIDE(8) "ld.shared.v2.u32 {%r8, %r9}, [%r6];"), 2); /* two phases */
+    assert_int_equal(WAVES(STRIDE(16) "ld.shared.v4.u32 {%r8, %r9, %r10, %r11}, [%r6];"), 4);
+    assert_int_equal(WAVES(STRIDE(128) "ld.shared.v4.u32 {%r8, %r9, %r10, %r11}, [%r6];"), 32);
+    assert_int_equal(WAVES(STRIDE(144) "ld.shared.v4.u32 {%r8, %r9, %r10, %r11}, [%r6];"), 4);
+    assert_int_equal(count("st_shared.wavefronts", STRIDE(64) "st.shared.u32 [%r6], %r0;"), 16);
+    assert_int_equal(count("st_shared.wavefronts_ideal", STRIDE(64) "st.shared.u32 [%r6], %r0;"),
+                     1);
+    /* the pattern of the first time must not be taken for that of the second */
+    assert_int_equal(
+        WAVES("mov.u32 %r1, 0; L: add.s32 %r2, %r1, 1; shl.b32 %r3, %r0, %r2; shl.b32 %r3, %r3, 1;"
+              "add.s32 %r6, %r5, %r3; ld.shared.u32 %r8, [%r6]; add.s32 %r1, %r1, 1;"
+              "setp.lt.u32 %p1, %r1, 3; @%p1 bra L;"),
+        1 + 2 + 4);
+}
+
+/* cp.async of 16 bytes, eight lanes a row. An H200 counts 4 wavefronts for rows of 128 bytes,
+ * and for rows padded to 144 bytes 10.5 wavefronts and 24 sectors on average (stage 3's K and
+ * V): 10 and 11 in turn. */
+static void copies_serve_rows(void **state) {
+#define COPY(row_bytes, first_row)                                                                 \
+    "shr.u32 %r7, %r0, 3; add.s32 %r7, %r7, " #first_row                                           \
+    "; and.b32 %r8, %r0, 7; shl.b32 %r8, %r8, 4;"                                                  \
+    "mad.lo.s32 %r6, %r7, " #row_bytes ", %r8; add.s32 %r6, %r6, %r5;"                             \
+    "mul.wide.u32 %rd5, %r0, 16; add.s64 %rd5, %rd5, %rd0;"                                        \
+    "cp.async.cg.shared.global [%r6], [%rd5], 16; cp.async.commit_group; cp.async.wait_group 0;"
+    (void)state;
+    assert_int_equal(count("ldgsts.wavefronts", COPY(128, 0)), 4);
+    assert_int_equal(count("ldgsts.wavefronts", COPY(144, 0)), 10);
+    assert_int_equal(count("ldgsts.wavefronts", COPY(144, 4)), 11);
+    assert_int_equal(count("ldgsts.wavefronts_ideal", COPY(144, 4)), 4);
+    assert_int_equal(count("ldgsts.sectors", COPY(128, 0)), 16);
+    assert_int_equal(count("ldgsts.sectors", COPY(144, 0)) + count("ldgsts.sectors", COPY(144, 4)),
+                     48);
+}
+
+static void counts_are_exact(void **state) {
+    (void)state;
+#define GLOBAL(bytes) "mul.wide.u32 %rd5, %r0, " #bytes "; add.s64 %rd5, %rd5, %rd0;"
+    assert_int_equal(count("ld_global.sectors", GLOBAL(4) "ld.global.u32 %r8, [%rd5];"), 4);
+    assert_int_equal(count("ld_global.sectors", GLOBAL(4) "ld.global.u32 %r8, [%rd5+4];"), 5);
+    assert_int_equal(count("ld_global.sectors", GLOBAL(128) "ld.global.u32 %r8, [%rd5];"), 32);
+    assert_int_equal(count("ld_global.sectors_ideal", GLOBAL(128) "ld.global.u32 %r8, [%rd5];"), 4);
+    assert_int_equal(
+        count("ld_global.sectors", GLOBAL(16) "ld.global.v4.u32 {%r8,%r9,%r10,%r11}, [%rd5];"), 16);
+    assert_int_equal(
+        count("ld_global.bytes", GLOBAL(16) "ld.global.v4.u32 {%r8,%r9,%r10,%r11}, [%rd5];"), 512);
+    assert_int_equal(
+        count("mufu",
+              "mov.f32 %f1, 0f3F800000; ex2.approx.ftz.f32 %f2, %f1; lg2.approx.f32 %f3, %f2;"),
+        2);
+    assert_int_equal(
+        count("branch_splits", "setp.lt.u32 %p1, %r0, 7; @%p1 bra L; add.s32 %r1, %r0, 1; L:"), 1);
+    assert_int_equal(
+        count("branch_splits", "setp.lt.u32 %p1, %r0, 32; @%p1 bra L; add.s32 %r1, %r0, 1; L:"), 0);
+    assert_int_equal(count("barrier_arrivals", "bar.sync 0; bar.sync 0;"), 2);
+    assert_int_equal(count("fp32",
+                           "mov.u32 %r1, 0; L: fma.rn.f32 %f1, %f2, %f3, %f1; add.s32 %r1, %r1, 1;"
+                           "setp.lt.u32 %p1, %r1, 10; @%p1 bra L;"),
+                     10);
+    /* 7 lanes of 32 run it */
+    assert_int_equal(
+        count("threads", "setp.ge.u32 %p1, %r0, 7; @%p1 exit;") -
+            count("threads", "setp.ge.u32 %p1, %r0, 7; @%p1 exit; add.s32 %r1, %r0, 1;"),
+        -7);
+}
+
+/* Least cycles of an SM: of one warp on a chip of 132 SMs. */
+static void units_bound_the_time(void **state) {
+    (void)state;
+    launch_bare("cvt.rn.f32.u32 %f0, %r0; ex2.approx.f32 %f1, %f0; ex2.approx.f32 %f2, %f1;"
+                "fma.rn.f32 %f3, %f1, %f2, %f1;");
+    same(counted("bound.tensor"), 0);
+    same(counted("bound.mufu"), 2 * 32 / 16. / 132);
+    same(counted("bound.fma"), 32 / 128. / 132);
+    same(counted("bound.shared"), 0);
+    same(counted("bound.issue"), counted("instructions") / 4 / 132);
+    same(counted("bound.largest"), counted("bound.mufu"));
+    same(counted("bound.tensor_share"), 0);
+    launch_bare("exit;"); /* less than a cycle */
+    assert_true(counted("instructions") < 4);
+    same(counted("bound.largest"), counted("bound.issue"));
 }
 
 #define SYNC "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
@@ -281,6 +388,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensor_cores_are_busy_for_their_flops),
         cmocka_unit_test(shares_of_next_to_nothing),
+        cmocka_unit_test(banks_serve_a_word_a_wavefront),
+        cmocka_unit_test(copies_serve_rows),
+        cmocka_unit_test(counts_are_exact),
+        cmocka_unit_test(units_bound_the_time),
         cmocka_unit_test(own_memory_of_a_cluster_is_shared_memory),
         cmocka_unit_test(bytes_of_global_memory),
         cmocka_unit_test(lines_have_their_instructions),

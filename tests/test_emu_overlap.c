@@ -112,6 +112,17 @@ static void test_bulk(void **state) {
     expect_clean(BARRIER WAIT LOAD_B); /* setting up what the copies need is what overlaps */
     expect(STORE_A STORED, "where an earlier launch reads");
     expect_clean(STORE_A WAIT STORED);
+    /* what a bulk copy wrote or read was touched as well */
+    const char *report = report_of(STORE_A STORED, READ_A, true);
+    if (!report || !strstr(report, "where an earlier launch writes"))
+        fail_msg("expected a report, not %s", report ? report : "silence");
+    report = report_of(BARRIER LOAD_B, WRITE_B, true);
+    if (!report || !strstr(report, "where an earlier launch reads"))
+        fail_msg("expected a report, not %s", report ? report : "silence");
+    /* of memory that nobody has, the copy says more */
+    report = report_of("", "mov.u64 %rd1, 0x7000000000000; " BARRIER LOAD_B, true);
+    if (!report || strstr(report, "griddepcontrol"))
+        fail_msg("expected another report, not %s", report ? report : "silence");
 }
 
 /* One may wait for all, if the others synchronise with it. */

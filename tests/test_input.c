@@ -97,6 +97,30 @@ static void threads_and_strides_change_nothing(void **state) {
     }
 }
 
+static void names_are_known(void **state) {
+    (void)state;
+    for (int i = 0; i < 11; i++) assert_true(input_is_name(input_name(i)));
+    assert_false(input_is_name("Normal"));
+    assert_null(input_name(-1));
+    assert_null(input_name(1 << 20));
+}
+
+/* Keys rise from -2.5 to 2.5, give or take a quarter of N(0,1): the only one, the last of two. */
+static void few_keys_rise_too(void **state) {
+    (void)state;
+    struct attention a = {.batch = 1, .heads = 1, .kv_heads = 1, .seqlen_q = 1, .head_dim = 256};
+    for (a.seqlen_k = 1; a.seqlen_k <= 2; a.seqlen_k++) {
+        attention_complete(&a);
+        struct tensors t = made("ascending", 1, &a);
+        for (int j = 0; j < a.seqlen_k; j++) {
+            double sum = 0;
+            for (int d = 0; d < 256; d++) sum += half_to_float(t.k[j * 256 + d]);
+            assert_true(fabs(sum / 256 - (j == a.seqlen_k - 1 ? 2.5 : -2.5)) < 0.1);
+        }
+        drop(&t);
+    }
+}
+
 static void seeds_and_tensors_differ(void **state) {
     (void)state;
     struct attention a = small();
@@ -211,6 +235,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_input_has_its_known_bits),
         cmocka_unit_test(threads_and_strides_change_nothing),
+        cmocka_unit_test(names_are_known),
+        cmocka_unit_test(few_keys_rise_too),
         cmocka_unit_test(seeds_and_tensors_differ),
         cmocka_unit_test(distributions_are_what_they_are_called),
         cmocka_unit_test(scores_have_the_promised_shape),

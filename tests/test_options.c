@@ -45,6 +45,10 @@ static void nothing_said_is_the_mission_shape(void **state) {
 
 static void outputs_have_files_of_their_own(void **state) {
     (void)state;
+    assert_reason(line("--ptx"), "--ptx and --sass stand below source lines");
+    assert_reason(line("--sass"), "--ptx and --sass stand below source lines");
+    assert_fine(line("--ptx --sass --source"));
+    assert_fine(line("--source"));
     assert_reason(line("--out /tmp/a --lse /tmp/a"), "two outputs go to /tmp/a");
     assert_reason(line("--out a --lse ./a"), "two outputs go to ./a");
     assert_reason(line("--json /tmp/../tmp/a --lse /tmp/a"), "two outputs");

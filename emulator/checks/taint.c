@@ -73,18 +73,16 @@ static uint32_t gathered(struct emu_warp *w, const struct emu_inst *i) {
     return t;
 }
 
-/* A shuffle moves taint as it moves values: it is run on the taint itself. */
+/* A shuffle moves taint as it moves values: it is run on the taint itself, and on the values later. */
 static uint32_t shuffled(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    uint32_t saved_d[EMU_LANES], saved_a[EMU_LANES], t = 0;
+    uint32_t saved[EMU_LANES], t = 0;
     uint32_t *d = emu_row32(w, i->row[0]), *a = emu_row32(w, i->row[2]),
              taint = *taint_of(w, i->row[2]);
-    memcpy(saved_d, d, sizeof saved_d);
-    memcpy(saved_a, a, sizeof saved_a);
+    memcpy(saved, a, sizeof saved);
     for (int l = 0; l < EMU_LANES; l++) a[l] = taint >> l & 1;
     i->run(w, i, mask);
     for (int l = 0; l < EMU_LANES; l++) t |= (d[l] & 1) << l;
-    memcpy(a, saved_a, sizeof saved_a);
-    memcpy(d, saved_d, sizeof saved_d);
+    memcpy(a, saved, sizeof saved);
     return t;
 }
 
@@ -120,7 +118,6 @@ static bool keeps_taint(struct emu_warp *w, const struct emu_inst *i, uint32_t m
 
 void emu_taint_store(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                      uint32_t first, uint8_t *initialised) {
-    if (i->class != EMU_ST_SHARED) return;
     unsigned bytes = p->bytes / i->vec;
     for (int k = 0; k < i->vec; k++) {
         EMU_EACH_LANE(l, w->pending_taint[k] & p->mask) {
@@ -139,8 +136,7 @@ void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
         say(w, i, *taint_of(w, i->guard) & group, "a branch");
         return;
     }
-    if (!mask || !i->n_ops) return;
-    bool shuffle = i->class == EMU_SHUFFLE && i->n_ops == 6;
+    bool shuffle = i->class == EMU_SHUFFLE;
     uint32_t t = (shuffle ? shuffled(w, i, mask) : gathered(w, i)) & mask;
     if (t && is_store(i)) {
         if (keeps_taint(w, i, mask)) return;
@@ -160,7 +156,6 @@ void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
             *d = (*d & ~mask) | t;
         }
     }
-    *taint_of(w, EMU_SINK) = *taint_of(w, EMU_ZERO) = 0;
 }
 
 /* After a load: its destination takes the taint that the access found. */
