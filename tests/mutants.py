@@ -37,7 +37,7 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "profiler/refusal.c": "refusal",
     "plots/tabulate.c": "sh:plots",
     "plots/columns.c": "sh:plots",
-    "emulator/core/pattern.c": "emu_counters emu_cluster emu_checks",
+    "emulator/core/pattern.c": "pattern",
     "emulator/checks/race.c": "emu_async emu_cluster emu_taint emu_checks",
     "emulator/checks/clock.c": "emu_async emu_cluster emu_overlap emu_checks",
     "emulator/checks/taint.c": "emu_taint emu_global",
