@@ -51,7 +51,7 @@ cudaError_t cudart_unsupported(const char *call);
 /* The rest of the process fails with it, as after a fault on a GPU. */
 void cudart_fault(cudaError_t e);
 
-/* Streams and events are handles; capture: cudart_graph.c. */
+/* Streams and events are handles; capture: cudart_capture.c. */
 struct capture;
 struct CUstream_st {
     unsigned flags;
@@ -60,7 +60,7 @@ struct CUstream_st {
     bool began_capture;      /* and did not join another's */
 };
 
-/* cudart_graph.c: the graph that a stream adds to, NULL: none; and adding to it */
+/* cudart_capture.c: the graph that a stream adds to, NULL: none; and adding to it */
 cudaGraph_t graph_capturing(cudaStream_t stream);
 bool graph_any_capture(void);
 cudaError_t graph_add_launch(cudaGraph_t g, const void *p, const cudaLaunchConfig_t *c,
