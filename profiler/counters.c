@@ -25,7 +25,7 @@ struct collection {
     char refused[256];                          /* why there are no counts at all */
     char no_clock[256];                         /* not "": why the emulator's clock says nothing */
     char no_sass[256];                          /* not "": why it did not execute SASS */
-    char validated[128];                        /* of what was looked up for the value at work */
+    char validated[192];                        /* of what was looked up for the value at work */
     char failed[256]; /* why the first value that could have been had was not */
     struct occupancy occupancy;
     char no_occupancy[256]; /* not "": why */
@@ -300,11 +300,11 @@ const char *counters_collect(struct device *d, struct device_image *image,
 }
 
 const char *counters_emulated(const struct counters *counts, const struct occupancy *occupancy,
-                              const char *no_occupancy, int threads, const char *groups,
+                              const char *no_occupancy, const struct counters *clock,
+                              const char *no_clock, int threads, const char *groups,
                               struct counters *out) {
     struct collection c = {.place = "emulator",
                            .emulated = *counts,
-                           .no_clock = "the clock is asked for stages only, so far",
                            .no_sass = "SASS is executed of stages only, so far",
                            .threads = threads,
                            .out = out};
@@ -313,6 +313,10 @@ const char *counters_emulated(const struct counters *counts, const struct occupa
         snprintf(c.no_occupancy, sizeof c.no_occupancy, "%s", no_occupancy);
     else
         c.occupancy = *occupancy;
+    if (no_clock)
+        snprintf(c.no_clock, sizeof c.no_clock, "%s", no_clock);
+    else
+        c.clock = *clock;
     const char *why = counters_check(groups);
     if (why) return why;
     c.group = malloc(sizeof *c.group);

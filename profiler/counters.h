@@ -25,10 +25,12 @@ const char *counters_collect(struct device *d, struct device_image *image,
                              const struct device_launch *launches, int n, const char *groups,
                              struct counters *out);
 /* The named groups from what the emulator has counted already (emu_counters_of): a launch with
- * `threads` in a block, and its occupancy or why nobody knows it. */
+ * `threads` in a block, its occupancy or why nobody knows it, and what the clock says of it
+ * (emu_clock_values) or why it does not. */
 struct occupancy;
 const char *counters_emulated(const struct counters *counts, const struct occupancy *occupancy,
-                              const char *no_occupancy, int threads, const char *groups,
+                              const char *no_occupancy, const struct counters *clock,
+                              const char *no_clock, int threads, const char *groups,
                               struct counters *out);
 /* NULL if there is a group of each name; needs no device. */
 const char *counters_check(const char *groups);

@@ -38,9 +38,9 @@ def _open(chip, options):
             raise KernelError(f'{path} is not there: make build/run')
         os.environ.setdefault('ATTNLAB_GROUPS', os.path.join(_HERE, '..', 'profiler', 'groups'))
         _library = ctypes.CDLL(path)
-        for name in ('options', 'open', 'launch', 'counters', 'source', 'reports'):
+        for name in ('options', 'open', 'launch', 'counters', 'clock', 'source', 'reports'):
             getattr(_library, 'attnlab_' + name).restype = ctypes.c_char_p
-        given = '\n'.join(['--chip', chip, '--quiet', *options])
+        given = '\n'.join(['--chip', chip, *options])
         why = _library.attnlab_options(given.encode())
         if why:
             raise KernelError(why.decode())
@@ -114,8 +114,15 @@ class RawKernel:
 
     @property
     def counters(self):
-        """All raw counts of all launches so far: 'instructions', 'ld_shared.wavefronts', ..."""
+        """All raw counts of all launches so far: 'instructions', 'ld_shared.wavefronts', ...; and what the clock
+        predicts of them: 'cycles_elapsed', 'duration_us', 'tensor_active_pct', 'stall_barrier', ..., unless `clock`
+        says why it does not."""
         return self._counters(None)
+
+    @property
+    def clock(self):
+        """What stands beside predicted values: the chip, how good predictions of it were; or 'n/a: ' and why."""
+        return self._c.attnlab_clock(self._handle).decode()
 
     def groups(self, names):
         """Values of counter groups: groups('SHARED,MIX')."""

@@ -85,6 +85,13 @@ bool fatbin_find(const void *fatbin, size_t most, const struct chip *chip, struc
     return true;
 }
 
+int fatbin_cubin_sm(const unsigned char *cubin, size_t bytes) {
+    Elf64_Ehdr h;
+    if (bytes < sizeof h || memcmp(cubin, ELFMAG, SELFMAG)) return 0;
+    memcpy(&h, cubin, sizeof h);
+    return (int)(h.e_flags >> 8 & 0xff);
+}
+
 /* ---- Registers: .nv.info of a cubin has, for each kernel, the pair (symbol, registers) ---------- */
 
 enum { EIATTR_REGCOUNT = 0x2f, EIFMT_SVAL = 4 };

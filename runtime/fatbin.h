@@ -27,5 +27,7 @@ bool fatbin_find(const void *fatbin, size_t most_bytes, const struct chip *chip,
 /* Bytes of a whole fat binary; 0: it is none. */
 size_t fatbin_bytes(const void *fatbin, size_t most_bytes);
 
+/* 90 of a cubin for sm_90 or sm_90a. */
+int fatbin_cubin_sm(const unsigned char *cubin, size_t bytes);
 /* Registers of a thread of `kernel`, as the cubin says; -1 if it does not. */
 int fatbin_registers(const unsigned char *cubin, size_t bytes, const char *kernel);

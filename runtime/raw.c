@@ -1,5 +1,7 @@
 #include "raw.h"
 
+#include "clock.h"
+
 #include "common/base/reason.h"
 #include "common/device/emu_counters.h"
 #include "profiler/attribution.h"
@@ -117,6 +119,8 @@ const char *raw_launch(struct kernel *k, const struct emu_grid *config, const st
     struct emu_grid g = *config;
     if (!why && g.shared_bytes > 49152u - (unsigned)emu_kernel_static_shared(k->code))
         k->max_dynamic_shared = (int)g.shared_bytes; /* asked for, as a host program would */
+    s->is_alone = true;
+    s->clock_s = 0; /* its budget is that of a launch */
     if (!why) why = fault_text(session_launch(s, k, &g, args), k);
     for (int a = 0; a < n && n <= EMU_MAX_ARGS; a++) {
         if (!device[a]) continue;
@@ -172,12 +176,38 @@ static FILE *begin_text(void) {
     return open_memstream(&text, &text_bytes);
 }
 
-/* "name value unit source" lines, of all launches of the kernel; `groups` NULL: all raw counts. */
+static void write_values(const struct counters *c, FILE *out) {
+    for (int i = 0; i < c->n; i++)
+        if (!*c->counter[i].reason)
+            fprintf(out, "%s\t%.17g\t%s\t%s\n", c->counter[i].name, c->counter[i].value,
+                    c->counter[i].unit, counter_source_name(c->counter[i].source));
+}
+
+/* What stands beside the clock's values: "1980 MHz; h200: ...", or why there are none. */
+EXPORT const char *attnlab_clock(void *kernel);
+EXPORT const char *attnlab_clock(void *kernel) {
+    struct kernel *k = kernel;
+    struct counters c = {0};
+    FILE *out = begin_text();
+    session_lock();
+    const char *why = clock_named(k, -1, &c);
+    if (out && why) fprintf(out, "n/a: %s", why);
+    for (int i = 0; out && i < c.n; i++)
+        if (!strcmp(c.counter[i].name, "cycles_elapsed"))
+            fprintf(out, "%s", c.counter[i].validated);
+    counters_free(&c);
+    if (out) fclose(out);
+    session_unlock();
+    return text;
+}
+
+/* "name value unit source" lines, of all launches of the kernel; `groups` NULL: all raw counts, and what
+ * the clock predicts. */
 EXPORT const char *attnlab_counters(void *kernel, const char *groups);
 EXPORT const char *attnlab_counters(void *kernel, const char *groups) {
     struct kernel *k = kernel;
     struct session *s = session_lock();
-    struct counters raw = {0}, c = {0};
+    struct counters raw = {0}, c = {0}, clock = {0}, named = {0};
     struct occupancy o;
     FILE *out = begin_text();
     const struct launch *l = k->n_launches ? &k->launch[k->n_launches - 1] : NULL;
@@ -186,14 +216,16 @@ EXPORT const char *attnlab_counters(void *kernel, const char *groups) {
         const char *unknown = k->n_registers < 0
                                   ? "no cubin says how many registers it takes"
                                   : session_occupancy(s, k, threads, (int)l->shared_bytes, &o);
-        bool grouped = groups && !counters_emulated(&raw, &o, unknown, threads, groups, &c);
-        const struct counters *shown = grouped ? &c : &raw;
-        for (int i = 0; i < shown->n; i++)
-            if (!*shown->counter[i].reason)
-                fprintf(out, "%s\t%.17g\t%s\t%s\n", shown->counter[i].name, shown->counter[i].value,
-                        shown->counter[i].unit, counter_source_name(shown->counter[i].source));
+        const char *no_clock = clock_values(k, -1, &clock);
+        bool grouped =
+            groups && !counters_emulated(&raw, &o, unknown, &clock, no_clock, threads, groups, &c);
+        if (!groups) clock_named(k, -1, &named);
+        write_values(grouped ? &c : &raw, out);
+        write_values(&named, out);
     }
     counters_free(&raw);
+    counters_free(&clock);
+    counters_free(&named);
     counters_free(&c);
     if (out) fclose(out);
     session_unlock();
@@ -208,6 +240,7 @@ EXPORT const char *attnlab_source(void *kernel) {
     const struct session *s = session_lock();
     if (out) {
         emu_source_of(k->result, &s->info.chip, s->info.chip.n_sms, &source);
+        clock_source(s, k, &source);
         attribution_print(&source, 0, out);
     }
     source_free(&source);

@@ -1,6 +1,8 @@
 /* What is printed and recorded when the program ends. */
 #include "session.h"
 
+#include "clock.h"
+
 #include "common/base/interrupt.h"
 #include "common/base/path.h"
 #include "common/base/reason.h"
@@ -15,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUPS_DEFAULT "TENSOR,SHARED,OCCUPANCY,MEMORY,MIX"
+#define GROUPS_DEFAULT "TENSOR,SHARED,OCCUPANCY,MEMORY,MIX,CYCLES,STALL"
 enum { MOST_ROWS = 8 };
 
 /* ---- The table: a row for equal launches in a row, and one for all --------------------------- */
@@ -107,12 +109,126 @@ static void print_launches(const struct session *s) {
     table_close(&t);
 }
 
+/* ---- Predictions ------------------------------------------------------------------------------ */
+
+static const struct counter *named(const struct counters *c, const char *name) {
+    for (int i = 0; i < c->n; i++)
+        if (!strcmp(c->counter[i].name, name)) return &c->counter[i];
+    return NULL;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = ((const struct counter *)a)->value, y = ((const struct counter *)b)->value;
+    return (x < y) - (x > y);
+}
+
+/* "long_scoreboard 7.41, barrier 0.52": the largest first, without what is a hundredth of all. */
+static void stalls_of(const struct counters *c, char *out, size_t bytes) {
+    struct counter stall[32];
+    double sum = 0;
+    int n = 0;
+    *out = 0;
+    for (int i = 0; i < c->n && n < 32; i++)
+        if (!strncmp(c->counter[i].name, "stall_", 6) &&
+            strcmp(c->counter[i].name, "stall_selected"))
+            sum += (stall[n++] = c->counter[i]).value;
+    qsort(stall, (size_t)n, sizeof *stall, by_value);
+    for (int i = 0; i < n && stall[i].value > sum / 100; i++) {
+        size_t at = strlen(out);
+        snprintf(out + at, bytes - at, "%s%s %.2f", i ? ", " : "", stall[i].name + 6,
+                 stall[i].value);
+    }
+}
+
+static void add_prediction(struct table *t, const char *kernel, const struct kernel *k, int number,
+                           const struct counters *c) {
+    static const char *const names[] = {"cycles_elapsed", "duration_us", "tensor_active_pct",
+                                        "issue_active_pct", "occupancy_achieved_pct"};
+    const struct clock_shape *shape = clock_shape(k, number);
+    char grid[32], block[32], value[5][32], launches[48], stalls[512];
+    int first = 0, n = clock_launches(k, number);
+    while (first < k->n_launches && k->launch[first].predicted != number) first++;
+    snprintf(launches, sizeof launches, n > 1 ? "%d, %d like it" : "%d", first + 1, n - 1);
+    for (int v = 0; v < 5; v++) {
+        const struct counter *x = named(c, names[v]);
+        snprintf(value[v], 32, v ? "%.4g" : "%.0f", x ? x->value : 0);
+    }
+    stalls_of(c, stalls, sizeof stalls);
+    table_row(t, (const char *[]){kernel, launches, extent(shape->grid, grid),
+                                  extent(shape->block, block), value[0], value[1], value[2],
+                                  value[3], value[4], stalls});
+}
+
+/* A line for each reason, with the kernels that it holds for. */
+static void print_missing(const struct session *s) {
+    for (const struct kernel *k = s->kernels; k; k = k->next) {
+        const char *why = k->n_launches ? clock_missing(k) : NULL;
+        const struct kernel *other = s->kernels;
+        while (why && other != k && !(clock_missing(other) && !strcmp(clock_missing(other), why)))
+            other = other->next;
+        if (!why || other != k) continue; /* said already */
+        printf("not predicted: ");
+        for (; other; other = other->next) {
+            if (!clock_missing(other) || strcmp(clock_missing(other), why)) continue;
+            struct counters any = {0};
+            bool some = !clock_values(other, -1, &any);
+            printf("%s%s%s", other == k ? "" : ", ", other->shown, some ? " (some launches)" : "");
+            counters_free(&any);
+        }
+        printf(": %s\n", why);
+    }
+}
+
+static void print_predictions(const struct session *s) {
+    static const char *const heading[] = {"kernel",
+                                          "launch",
+                                          "grid",
+                                          "block",
+                                          "cycles_elapsed",
+                                          "duration_us",
+                                          "tensor_active_pct",
+                                          "issue_active_pct",
+                                          "occupancy_achieved_pct",
+                                          "stall_NAME (warps/issue)"};
+    struct table t;
+    int rows = 0;
+    table_open(&t, 10, heading);
+    for (const struct kernel *k = s->kernels; k; k = k->next) {
+        const char *shown = k->shown;
+        int n = 0, left_out = 0;
+        for (int number = 0; k->n_launches && number < clock_count(k); number++) {
+            struct counters c;
+            if (clock_named(k, number, &c)) continue;
+            const struct counter *cycles = named(&c, "cycles_elapsed"),
+                                 *mhz = named(&c, "mean_clock_mhz");
+            if (!rows++ && cycles && mhz)
+                printf("\npredicted (%s) at %g MHz; %s\n", counter_source_name(cycles->source),
+                       mhz->value, cycles->validated);
+            if (n++ < MOST_ROWS || s->settings.every_launch)
+                add_prediction(&t, shown, k, number, &c);
+            else
+                left_out++;
+            shown = "";
+            counters_free(&c);
+        }
+        if (left_out) {
+            char more[64];
+            snprintf(more, sizeof more, "%d more grids (--launches: each)", left_out);
+            table_row(&t, (const char *[]){"", more, "", "", "", "", "", "", "", ""});
+        }
+    }
+    if (rows && s->settings.csv) table_print_csv(&t, stdout);
+    if (rows && !s->settings.csv) table_print(&t, stdout);
+    table_close(&t);
+    if (!s->settings.no_clock) print_missing(s);
+}
+
 /* ---- Counter groups -------------------------------------------------------------------------- */
 
 /* Of all launches of a kernel; its occupancy is that of the last. */
 static const char *collect(const struct session *s, const struct kernel *k, const char *groups,
                            struct counters *out) {
-    struct counters raw;
+    struct counters raw, clock = {0};
     struct occupancy occupancy;
     const struct launch *l = &k->launch[k->n_launches - 1];
     int threads = (int)(l->block[0] * l->block[1] * l->block[2]);
@@ -122,7 +238,9 @@ static const char *collect(const struct session *s, const struct kernel *k, cons
         unknown = "the program has no cubin that says how many registers the kernel takes";
     else
         unknown = session_occupancy(s, k, threads, (int)l->shared_bytes, &occupancy);
-    why = counters_emulated(&raw, &occupancy, unknown, threads, groups, out);
+    const char *no_clock = clock_values(k, -1, &clock);
+    why = counters_emulated(&raw, &occupancy, unknown, &clock, no_clock, threads, groups, out);
+    counters_free(&clock);
     counters_free(&raw);
     return why;
 }
@@ -142,9 +260,11 @@ static const char *print_counters(const struct session *s) {
                 snprintf(value, sizeof value, "n/a (%s)", x->reason);
             else
                 snprintf(value, sizeof value, "%.6g", x->value);
+            char source[256];
+            snprintf(source, sizeof source, "%s%s%s", counter_source_name(x->source),
+                     *x->validated ? "; " : "", x->validated);
             table_row(&t, (const char *[]){k->shown, x->group, x->name, value,
-                                           *x->reason ? "" : x->unit,
-                                           *x->reason ? "" : counter_source_name(x->source)});
+                                           *x->reason ? "" : x->unit, *x->reason ? "" : source});
         }
         counters_free(&c);
     }
@@ -160,6 +280,7 @@ static void print_source(const struct session *s) {
         if (!k->n_launches) continue;
         printf("\n%s\n", k->shown);
         emu_source_of(k->result, &s->info.chip, s->info.chip.n_sms, &source);
+        clock_source(s, k, &source);
         const char *why = attribution_print(&source, 0, stdout);
         if (why) session_say("%s", why);
         source_free(&source);
@@ -168,16 +289,44 @@ static void print_source(const struct session *s) {
 
 /* ---- The record ------------------------------------------------------------------------------ */
 
-static json_t *launch_record(const struct launch *l) {
+/* {"cycles_elapsed": 81392, ..., "stall_barrier": 0.1, "validated": "h200: ..."} */
+static json_t *prediction_record(const struct kernel *k, int number) {
+    struct counters c;
+    json_t *all = json_object();
+    const char *why = clock_named(k, number, &c);
+    if (why) {
+        json_object_set_new(all, "na", json_string(clock_missing(k) ? clock_missing(k) : why));
+        return all;
+    }
+    for (int i = 0; i < c.n; i++) {
+        json_object_set_new(all, c.counter[i].name, record_real(c.counter[i].value));
+        if (*c.counter[i].validated)
+            json_object_set_new(all, "validated", json_string(c.counter[i].validated));
+    }
+    json_object_set_new(all, "source", json_string(counter_source_name(SOURCE_MODEL)));
+    counters_free(&c);
+    return all;
+}
+
+/* A prediction stands at its first launch; others name it. */
+static json_t *launch_record(const struct kernel *k, int n) {
+    const struct launch *l = &k->launch[n];
     const struct sums *s = &l->sums;
-    return json_pack("{s:[iii], s:[iii], s:[iii], s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
-                     "grid", l->grid[0], l->grid[1], l->grid[2], "block", l->block[0], l->block[1],
-                     l->block[2], "cluster", l->cluster[0], l->cluster[1], l->cluster[2],
-                     "shared_bytes", l->shared_bytes, "instructions", s->executed, "threads",
-                     s->threads, "global_sectors", s->sectors, "global_sectors_ideal",
-                     s->sectors_ideal, "shared_wavefronts", s->wavefronts,
-                     "shared_wavefronts_ideal", s->wavefronts_ideal, "tensor_instructions",
-                     s->tensor, "emulator_s", l->seconds);
+    int first = 0;
+    while (k->launch[first].predicted != l->predicted) first++;
+    json_t *record =
+        json_pack("{s:[iii], s:[iii], s:[iii], s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
+                  "grid", l->grid[0], l->grid[1], l->grid[2], "block", l->block[0], l->block[1],
+                  l->block[2], "cluster", l->cluster[0], l->cluster[1], l->cluster[2],
+                  "shared_bytes", l->shared_bytes, "instructions", s->executed, "threads",
+                  s->threads, "global_sectors", s->sectors, "global_sectors_ideal",
+                  s->sectors_ideal, "shared_wavefronts", s->wavefronts, "shared_wavefronts_ideal",
+                  s->wavefronts_ideal, "tensor_instructions", s->tensor, "emulator_s", l->seconds);
+    if (first < n)
+        json_object_set_new(record, "predicted_like", json_integer(first + 1));
+    else
+        json_object_set_new(record, "predicted", prediction_record(k, l->predicted));
+    return record;
 }
 
 static json_t *kernel_record(const struct session *s, const struct kernel *k) {
@@ -186,8 +335,7 @@ static json_t *kernel_record(const struct session *s, const struct kernel *k) {
                                "static_shared", emu_kernel_static_shared(k->code));
     json_t *launches = json_array();
     if (k->n_registers >= 0) json_object_set_new(record, "registers", json_integer(k->n_registers));
-    for (int n = 0; n < k->n_launches; n++)
-        json_array_append_new(launches, launch_record(&k->launch[n]));
+    for (int n = 0; n < k->n_launches; n++) json_array_append_new(launches, launch_record(k, n));
     json_object_set_new(record, "launches", launches);
     const char *groups = s->settings.counters ? s->settings.counters : GROUPS_DEFAULT;
     const char *why = collect(s, k, groups, &c);
@@ -270,6 +418,7 @@ int session_report(struct session *s, int status) {
         if (s->timed)
             printf("times that the program took with events are the emulator's, not a GPU's\n");
         print_launches(s);
+        print_predictions(s);
         if (o->counters) why = print_counters(s);
     }
     if (s->n_launches && o->source) print_source(s);

@@ -1,5 +1,7 @@
 #include "session.h"
 
+#include "clock.h"
+
 #include "common/base/interrupt.h"
 #include "common/base/reason.h"
 #include "common/device/device_ops.h"
@@ -113,6 +115,7 @@ static const char *open_session(struct session **out) {
         return why;
     }
     device_emu_info(s->settings.chip, &s->info);
+    device_emulator_options(&s->settings.emulator);
     *out = s;
     return NULL;
 }
@@ -421,7 +424,7 @@ enum fault session_launch(struct session *s, struct kernel *k, const struct emu_
 static enum fault run_launch(struct session *s, struct kernel *k, int row, const struct emu_grid *g,
                              uint64_t key) {
     enum fault fault = FAULT_NONE;
-    int n_before = emu_result_reports(k->result);
+    int n_before = emu_result_reports(k->result), predicted = clock_predict(s, k, g);
     double begin_s = now_s();
     fflush(stdout); /* what the kernel prints comes after what the program printed */
     const char *why =
@@ -434,7 +437,10 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
     }
     struct launch *l = &k->launch[row];
     struct sums total = sums_of(k->result);
-    *l = (struct launch){.sums = minus(total, k->total), .seconds = now_s() - begin_s, .key = key};
+    *l = (struct launch){.sums = minus(total, k->total),
+                         .seconds = now_s() - begin_s,
+                         .key = key,
+                         .predicted = predicted};
     l->shared_bytes = g->shared_bytes;
     memcpy(l->grid, g->grid, sizeof l->grid);
     memcpy(l->block, g->block, sizeof l->block);

@@ -33,6 +33,7 @@ struct launch {
     struct sums sums;
     double seconds; /* that the emulator took; 0: it was not run, but is like an earlier one */
     uint64_t key;   /* for --repeats: equal launches have equal ones */
+    int predicted;  /* clock.h: the number of its prediction */
 };
 
 struct kernel {
@@ -48,6 +49,7 @@ struct kernel {
     struct sums total;
     int n_launches, capacity;
     struct launch *launch;
+    struct kernel_clock *clock; /* clock.c's own; NULL: never launched */
 };
 
 /* What became of a launch, as CUDA's codes see it. */
@@ -74,7 +76,8 @@ struct session {
     int n_refused;             /* kernels that were launched and cannot run here */
     bool timed;                /* the program asked for the time between events */
     int n_launches, n_skipped; /* by --repeats */
-    double seconds;            /* in launches */
+    double seconds, clock_s;   /* in launches; in predictions */
+    bool is_alone;             /* one kernel, or Python's: no program that launches many */
     struct repeat repeat;
     enum fault late_fault; /* of a launch that was put off */
 };

@@ -35,7 +35,8 @@ static const char *add_word(const char *option, const char *value, const char **
 /* clang-format off */
 enum name {
     DEVICE, CHIP, COUNTERS, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
-    MMA_EXACT, TRACE, BANKS, WITHOUT, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS, KERNEL, GRID, BLOCK,
+    MMA_EXACT, TRACE, BANKS, WITHOUT, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS,
+    CLOCK, CLOCK_BUDGET, NO_CLOCK, KERNEL, GRID, BLOCK,
     CLUSTER, SHARED, ARG, EXPECT, TOLERANCE, HELP, VERSION, N_NAMES
 };
 static const struct {
@@ -65,6 +66,9 @@ static const struct {
     [REPEATS] = {"repeats", "N", "equal launches after the N-th run only if somebody looks at what they change: for programs that time"},
     [SAMPLE_BLOCKS] = {"sample-blocks", "N", "of each launch run N blocks only, to look for failed checks: results are incomplete"},
     [CHECK_BLOCKS] = {"check-blocks", "N", "look for races and uninitialised values in N blocks of each launch; all are run and counted"},
+    [CLOCK] = {"clock", "MHZ", "SM clock of predicted times (the chip's boost clock)"},
+    [CLOCK_BUDGET] = {"clock-budget", "S", "most seconds for predictions: of a program (20), of one kernel's launch (60)"},
+    [NO_CLOCK] = {"no-clock", NULL, "predict no cycles"},
     [KERNEL] = {"kernel", "NAME", "run this kernel of FILE.cu or FILE.ptx, without host code:"},
     [GRID] = {"grid", "XxYxZ", "its blocks (1)"},
     [BLOCK] = {"block", "XxYxZ", "its threads in a block (1)"},
@@ -141,6 +145,10 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
         why = option_int("check-blocks", value, 1, 1000000, &i);
         e->check_blocks = (uint64_t)i;
         return why;
+    case CLOCK:
+        return option_real("clock", value, 1, 10000, &e->clock_mhz);
+    case CLOCK_BUDGET:
+        return option_real("clock-budget", value, 1e-6, 1e6, &s->clock_budget_s);
     case GRID:
         return read_extent("grid", value, s->grid);
     case BLOCK:
@@ -189,6 +197,9 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
         break;
     case MMA_EXACT:
         e->mma_exact = true;
+        break;
+    case NO_CLOCK:
+        s->no_clock = true;
         break;
     case PROGRESS:
         e->progress = true;

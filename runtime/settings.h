@@ -13,9 +13,11 @@ struct settings {
     enum device_kind device;
     const char *chip; /* "h200" */
     struct emu_options emulator;
-    bool source;       /* print counts beside source lines */
-    bool every_launch; /* print a row for each launch */
-    int repeats;       /* > 0: of equal launches in a row, so many are run: repeat.h */
+    bool source;           /* print counts beside source lines */
+    bool every_launch;     /* print a row for each launch */
+    int repeats;           /* > 0: of equal launches in a row, so many are run: repeat.h */
+    bool no_clock;         /* predict nothing */
+    double clock_budget_s; /* seconds of the host for predictions; 0: clock.c's */
     bool csv, quiet, help, version;
     const char *counters; /* group names, or NULL: the table only */
     const char *json_path;

@@ -146,6 +146,30 @@ static void instructions(void **state) {
         {"POPC R9,UR4", 0, {0, 0, 0}, 0, 3, -1},
         {"FLO.U32 R9,R0", 0, {0x00100001, 0, 0}, 0, 20, -1},
         {"FLO.U32 R9,R0", 0, {0, 0, 0}, 0, 0xffffffff, -1},
+        {"FLO.U32.SH R9,R0", 0, {0x00100001, 0, 0}, 0, 11, -1},
+        {"BREV R9,R0", 0, {0x00000003, 0, 0}, 0, 0xc0000000, -1},
+        {"FCHK P0,R0,R1", 0, {0x3f800000, 0x40400000, 0}, 1, 0, 0}, /* 1 / 3 */
+        {"FCHK P0,R0,R1", 0, {0, 0x40400000, 0}, 0, 0, 1},
+        {"FCHK P0,R0,R1", 0, {0x7e800000, 0x00800000, 0}, 0, 0, 1}, /* overflows */
+        {"FCHK P0,R0,R1", 0, {0x3f800000, 0x7f800000, 0}, 0, 0, 1},
+        {"FRND.TRUNC R9,R0", 0, {0xbfc00000, 0, 0}, 0, 0xbf800000, -1},
+        {"FRND R9,R0", 0, {0x40200000, 0, 0}, 0, 0x40000000, -1}, /* 2.5 to even */
+        {"F2I.FLOOR.NTZ R9,R0", 0, {0xbf000000, 0, 0}, 0, 0xffffffff, -1},
+        {"F2I.TRUNC.NTZ R9,R0", 0, {0xcf800000, 0, 0}, 0, 0x80000000, -1},
+        {"F2I.NTZ R9,R0", 0, {0x40600000, 0, 0}, 0, 4, -1},
+        {"I2FP.F32.S32 R9,R0", 0, {0xfffffffe, 0, 0}, 0, 0xc0000000, -1},
+        {"I2FP.F32.U32 R9,R0", 0, {0xfffffffe, 0, 0}, 0, 0x4f800000, -1},
+        {"F2FP.BF16.F32.PACK_AB R9,R0,R1", 0, {0x40000000, 0x3f808000, 0}, 0, 0x40003f80, -1},
+        {"HADD2 R9,R0,-R1", 0, {0x3c004000, 0x3c003c00, 0}, 0, 0x00003c00, -1},
+        {"HMUL2 R9,R0.H0_H0,R1", 0, {0x3c004000, 0x40003c00, 0}, 0, 0x44004000, -1},
+        {"HFMA2.MMA R9,R0,R1,R2.H1_H1", 0, {0x3c004000, 0x40003c00, 0x3c000000}, 0, 0x42004200, -1},
+        {"HFMA2 R9,R0,2,2,R1", 0x40004000, {0x3c004000, 0, 0}, 0, 0x40004400, -1},
+        {"HADD2.BF16_V2 R9,R0,R1", 0, {0x3f804000, 0x3f803f80, 0}, 0, 0x40004040, -1},
+        {"MUFU.RSQ R9,R0", 0, {0x40800000, 0, 0}, 0, 0x3f000000, -1},
+        {"MUFU.SQRT R9,R0", 0, {0x40800000, 0, 0}, 0, 0x40000000, -1},
+        {"MUFU.SIN R9,R0", 0, {0, 0, 0}, 0, 0, -1},
+        {"MUFU.COS R9,R0", 0, {0, 0, 0}, 0, 0x3f800000, -1},
+        {"MUFU.TANH R9,R0", 0, {0x42c80000, 0, 0}, 0, 0x3f800000, -1},
         {"VOTE.ANY R9,P1,P0", 0, {0, 0, 0}, 1, 1, 3},
         {"P2R R9,RZ,0x1", 0, {0, 0, 0}, 3, 1, -1},
     };
@@ -207,8 +231,8 @@ static void refusals(void **state) {
     refused("IADD3", "R0,R1,R2,R3,R4", "a form that is not known");
     refused("IADD3", "R0,R1,R2", "a form that is not known");
     refused("FSEL", "R0,R1,R2,P0,P1", "a form that is not known");
-    refused("LDG.E.CONSTANT", "R0,desc[UR4][R2.64]", "modifier .CONSTANT is not known");
-    refused("MUFU.SIN", "R0,R1", "not known");
+    refused("LDG.E.STRONG.SYS", "R0,desc[UR4][R2.64]", "modifier .STRONG is not known");
+    refused("MUFU.RCP64H", "R0,R1", "not known");
     refused("HMMA.16816.F32.BF16", "R4,R8,R2,R4", "modifier .BF16 is not known");
     refused("LDG.E.128", "R2,desc[UR4][R6.64]", "not known"); /* R2 is no quad */
     refused("MEMBAR.ALL.SYS", "", "not known");
@@ -249,7 +273,7 @@ static void cubins(void **state) {
     sass_close(m);
 }
 
-/* A cubin in which one MUFU.EX2 became a MUFU.SIN is refused with the place. */
+/* A cubin in which one MUFU.EX2 became a MUFU.RCP64H is refused with the place. */
 static void unknown_instruction(void **state) {
     char path[PATH_MAX], broken[OWN_BYTES];
     size_t bytes, at;
@@ -262,7 +286,7 @@ static void unknown_instruction(void **state) {
         uint64_t w[2];
         memcpy(w, cubin + at, 16);
         if ((w[0] & 0xfff) != 0x308 || (w[1] >> 10 & 15) != 2) continue;
-        w[1] = (w[1] & ~(15ull << 10)) | 1ull << 10;
+        w[1] = (w[1] & ~(15ull << 10)) | 6ull << 10;
         memcpy(cubin + at, w, 16);
         break;
     }
@@ -274,7 +298,7 @@ static void unknown_instruction(void **state) {
     unlink(broken);
     free(cubin);
     if (why && strstr(why, "no nvdisasm")) SKIP("%s", why);
-    assert_reason(why, "MUFU.SIN");
+    assert_reason(why, "MUFU.RCP64H");
     assert_reason(why, "kernel attention: 0x");
     assert_reason(why, "ptx.cuh:"); /* the innermost line */
 }

@@ -1,9 +1,12 @@
 #include "program.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -17,9 +20,23 @@ const char *program_folder(void) {
     return dirname(folder);
 }
 
+const char *program_home(void) {
+    static char library[PATH_MAX], folder[PATH_MAX];
+    static const char here;
+    Dl_info info;
+    struct link_map *map = NULL;
+    if (*library) return folder; /* found once: its name may be relative to a folder since left */
+    if (!dladdr1(&here, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !*map->l_name ||
+        !realpath(map->l_name, library))
+        return program_folder();
+    snprintf(folder, sizeof folder, "%s", library);
+    dirname(folder);
+    return folder;
+}
+
 bool program_find(const char *name, char *out, size_t out_bytes) {
     char folder[PATH_MAX], *above = folder;
-    snprintf(folder, sizeof folder, "%s", program_folder());
+    snprintf(folder, sizeof folder, "%s", program_home());
     for (bool last = false; !last; above = dirname(above)) {
         last = !strcmp(above, "/") || !strcmp(above, ".");
         if (snprintf(out, out_bytes, "%s/%s", above, name) < (int)out_bytes &&

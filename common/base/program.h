@@ -9,6 +9,9 @@
  * of the name it was started by. */
 const char *program_folder(void);
 
-/* Writes the path of `name` in that folder or in the nearest one above it that has one. False if
+/* The same, or, where this code is part of a shared library, that library's folder. */
+const char *program_home(void);
+
+/* Writes the path of `name` in program_home() or in the nearest folder above it that has one. False if
  * none has; *out is any text then. */
 bool program_find(const char *name, char *out, size_t out_bytes);

@@ -6,7 +6,7 @@ enum counter_source { SOURCE_CUPTI, SOURCE_EVENT, SOURCE_EMULATOR, SOURCE_MODEL,
 struct counter {
     char group[16], name[48], unit[16];
     char metric[128];    /* what it was read from: a CUPTI metric, or a formula */
-    char validated[128]; /* of a predicted value: the chip, and how good its predictions were */
+    char validated[192]; /* of a predicted value: the chip, and how good its predictions were */
     char reason[256];    /* not "": there is no value, and this is why */
     double value;
     enum counter_source source;

@@ -6,6 +6,7 @@
 #include "common/base/reason.h"
 #include "device_ops.h"
 #include "emulator/sass/sass_listing.h"
+#include "emulator/sass/sass_undo.h"
 #include "source.h"
 
 #include <errno.h>
@@ -18,15 +19,17 @@
 #include <time.h>
 #include <unistd.h>
 
+static const char *read_chip(struct emu_clock *c, const struct chip *chip) {
+    c->mhz = device_emu_options.clock_mhz > 0 ? device_emu_options.clock_mhz : chip->clock_mhz;
+    timing_chip_validated(chip->name, c->validated, sizeof c->validated);
+    return timing_chip_find(chip->name, &c->chip);
+}
+
 const char *emu_clock_open(struct emu_clock *c, struct device *d, const char *dir,
                            const char *name) {
-    const char *chip = d->info.chip.name;
     char path[PATH_MAX], cache[PATH_MAX];
-    *c = (struct emu_clock){.device = d};
-    c->mhz =
-        device_emu_options.clock_mhz > 0 ? device_emu_options.clock_mhz : d->info.chip.clock_mhz;
-    timing_chip_validated(chip, c->validated, sizeof c->validated);
-    const char *why = timing_chip_find(chip, &c->chip);
+    *c = (struct emu_clock){.device = d, .memory = device_emu_memory(d)};
+    const char *why = read_chip(c, &d->info.chip);
     if (why) return why;
     snprintf(path, sizeof path, "%s/%s.sm_90a.cubin", dir, name);
     if (access(path, R_OK))
@@ -35,6 +38,17 @@ const char *emu_clock_open(struct emu_clock *c, struct device *d, const char *di
     snprintf(cache, sizeof cache, "%s/sass", program_folder());
     why = sass_open(path, cache, &c->module);
     return why ? reason_as(STATUS_COUNTERS, "%s", why) : NULL;
+}
+
+const char *emu_clock_open_kernel(struct emu_clock *c, const struct chip *chip,
+                                  struct emu_memory *m, const char *cubin_path, const char *cache,
+                                  const char *kernel) {
+    *c = (struct emu_clock){.memory = m};
+    const char *why = read_chip(c, chip);
+    size_t n = strlen(c->validated);
+    if (!strstr(c->validated, "not validated"))
+        snprintf(c->validated + n, sizeof c->validated - n, "; this kernel was not among them");
+    return why ? why : sass_open_kernel(cubin_path, cache, kernel, &c->module);
 }
 
 void emu_clock_close(struct emu_clock *c) {
@@ -71,32 +85,53 @@ static void say_progress(void *user, double share) {
     p->next_s = elapsed_s + (p->terminal ? 0.5 : EVERY_S);
 }
 
-static bool interrupted(void *user) {
+static double deadline_s; /* of the prediction under way, of the monotonic clock; 0: none */
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool has_to_end(void *user) {
     (void)user;
-    return interrupt_signal() != 0;
+    return interrupt_signal() != 0 || (deadline_s > 0 && now_s() > deadline_s);
+}
+
+const char *emu_clock_grid(struct emu_clock *c, const char *kernel, const struct emu_grid *launch,
+                           const struct timing_options *asked, struct timing_prediction *out) {
+    enum { PATIENCE_S = 2 };
+    struct progress progress = {
+        .kernel = kernel, .next_s = PATIENCE_S, .terminal = isatty(STDERR_FILENO)};
+    struct timing_options o = asked ? *asked : (struct timing_options){0};
+    struct sass_grid *g;
+    const struct sass_kernel *k = sass_find(c->module, kernel);
+    if (!k) return reason_as(STATUS_COUNTERS, "no kernel '%s' in the cubin", kernel);
+    const char *why = sass_grid_open(c->memory, k, launch, &g);
+    if (why) return reason_as(STATUS_COUNTERS, "the clock: %s", why);
+    clock_gettime(CLOCK_MONOTONIC, &progress.begin);
+    deadline_s = c->limit_s > 0 ? now_s() + c->limit_s : 0;
+    o.mhz = c->mhz;
+    o.progress = say_progress;
+    o.progress_user = &progress;
+    o.stop = has_to_end;
+    if (c->keeps_memory) g->undo = sass_undo_open();
+    if (c->find) why = sass_grid_variables(g, c->find_user, c->find);
+    if (!why) why = timing_predict(&c->chip, g, &o, out);
+    if (!interrupt_signal() && deadline_s > 0 && now_s() > deadline_s) {
+        if (!why) timing_prediction_close(out); /* what ended by then says too little of all */
+        why = reason("it takes the host longer than %.3g s", c->limit_s);
+    }
+    sass_undo_close(g->undo);
+    if (progress.shown && progress.terminal) fputs("\r\033[K", stderr);
+    sass_grid_close(g);
+    return why ? reason_as(STATUS_COUNTERS, "the clock: %s", why) : NULL;
 }
 
 const char *emu_clock_launch(struct emu_clock *c, const struct device_launch *l,
                              const struct timing_options *asked, struct timing_prediction *out) {
-    enum { PATIENCE_S = 2 };
-    struct progress progress = {
-        .kernel = l->kernel, .next_s = PATIENCE_S, .terminal = isatty(STDERR_FILENO)};
-    struct timing_options o = asked ? *asked : (struct timing_options){0};
     const struct emu_grid launch = device_emu_grid(l);
-    struct sass_grid *g;
-    const struct sass_kernel *k = sass_find(c->module, l->kernel);
-    if (!k) return reason_as(STATUS_COUNTERS, "no kernel '%s' in the cubin", l->kernel);
-    const char *why = sass_grid_open(device_emu_memory(c->device), k, &launch, &g);
-    if (why) return reason_as(STATUS_COUNTERS, "the clock: %s", why);
-    clock_gettime(CLOCK_MONOTONIC, &progress.begin);
-    o.mhz = c->mhz;
-    o.progress = say_progress;
-    o.progress_user = &progress;
-    o.stop = interrupted;
-    why = timing_predict(&c->chip, g, &o, out);
-    if (progress.shown && progress.terminal) fputs("\r\033[K", stderr);
-    sass_grid_close(g);
-    return why ? reason_as(STATUS_COUNTERS, "the clock: %s", why) : NULL;
+    return emu_clock_grid(c, l->kernel, &launch, asked, out);
 }
 
 /* ---- Launches as values ------------------------------------------------------------------------ */
@@ -106,15 +141,15 @@ struct totals {
     double stall[TIMING_REASONS];
 };
 
-static void add(struct totals *t, const struct timing_prediction *p) {
-    double issues = p->instructions;
-    t->elapsed += p->elapsed;
+static void add(struct totals *t, const struct timing_prediction *p, int times) {
+    double issues = times * p->instructions, active = times * p->active;
+    t->elapsed += times * p->elapsed;
     t->longest = fmax(t->longest, p->elapsed);
-    t->active += p->active;
+    t->active += active;
     t->issues += issues;
-    t->warps += p->active * p->warps;
-    t->issue_pct += p->active * p->issue_active_pct;
-    t->tensor_pct += p->active * p->tensor_active_pct;
+    t->warps += active * p->warps;
+    t->issue_pct += active * p->issue_active_pct;
+    t->tensor_pct += active * p->tensor_active_pct;
     t->done = fmin(t->done, p->done);
     for (int r = 0; r < TIMING_REASONS; r++) t->stall[r] += issues * p->stall[r];
 }
@@ -132,17 +167,11 @@ __attribute__((format(printf, 5, 6))) static void put(struct counters *out, cons
     snprintf(c->validated, sizeof c->validated, "%s", validated);
 }
 
-const char *emu_clock_counters(struct emu_clock *c, const struct device_launch *launches, int n,
-                               struct counters *out) {
+void emu_clock_values(const struct emu_clock *c, const struct timing_prediction *const *p,
+                      const int *times, int n, struct counters *out) {
     enum { N_VALUES = 16 + TIMING_REASONS };
     struct totals t = {.done = 1};
-    for (int i = 0; i < n; i++) {
-        struct timing_prediction p;
-        const char *why = emu_clock_launch(c, &launches[i], NULL, &p);
-        if (why) return why;
-        add(&t, &p);
-        timing_prediction_close(&p);
-    }
+    for (int i = 0; i < n; i++) add(&t, p[i], times ? times[i] : 1);
     char v[sizeof c->validated + 64];
     snprintf(v, sizeof v, "%s", c->validated);
     if (t.done < 1)
@@ -159,41 +188,61 @@ const char *emu_clock_counters(struct emu_clock *c, const struct device_launch *
     put(out, v, t.warps / t.active, "warps", "warps");
     for (int r = 0; r < TIMING_REASONS; r++)
         put(out, v, t.stall[r] / t.issues, "warps/issue", "stall.%s", timing_reason_name[r]);
-    return NULL;
+}
+
+const char *emu_clock_counters(struct emu_clock *c, const struct device_launch *launches, int n,
+                               struct counters *out) {
+    struct timing_prediction *p = heap_zeroed((size_t)n, sizeof *p);
+    const struct timing_prediction **at = heap_zeroed((size_t)n, sizeof *at);
+    const char *why = NULL;
+    for (int i = 0; i < n && !why; i++) {
+        why = emu_clock_launch(c, &launches[i], NULL, &p[i]);
+        at[i] = &p[i];
+    }
+    if (!why) emu_clock_values(c, at, NULL, n, out);
+    for (int i = 0; i < n; i++) timing_prediction_close(&p[i]);
+    free(at);
+    free(p);
+    return why;
 }
 
 /* ---- Launches by line -------------------------------------------------------------------------- */
 
 _Static_assert((int)TIMING_REASONS <= (int)SOURCE_REASONS, "each reason has a place in a line");
 
-static void add_lines(const struct sass_kernel *k, const struct timing_prediction *p,
-                      double launch_overhead, int n_sms, struct source *out) {
-    for (int i = 0; i < k->n_inst; i++) {
+void emu_clock_source_begin(const struct emu_clock *c, struct source *out) {
+    source_forget(out, SOURCE_PTX, SOURCE_ISSUE); /* what is issued is SASS */
+    out->reason = timing_reason_name;
+    snprintf(out->about, sizeof out->about, "%s", c->validated);
+}
+
+void emu_clock_source_add(const struct emu_clock *c, const char *kernel,
+                          const struct timing_prediction *p, int n_sms, struct source *out) {
+    const struct sass_kernel *k = sass_find(c->module, kernel);
+    for (int i = 0; k && i < k->n_inst; i++) {
         const struct sass_origin *o = &k->origin[i];
-        struct source_counts c = {0};
+        struct source_counts s = {0};
         struct source_frame frame[SASS_FRAMES];
-        for (int r = 0; r < TIMING_REASONS; r++) c.cycles[r] = p->by_inst[i][r];
-        c.busy[SOURCE_ISSUE] = c.cycles[TIMING_SELECTED] / SM_SMSPS / n_sms;
-        if (!source_cycles(&c)) continue;
+        for (int r = 0; r < TIMING_REASONS; r++) s.cycles[r] = p->by_inst[i][r];
+        s.busy[SOURCE_ISSUE] = s.cycles[TIMING_SELECTED] / SM_SMSPS / n_sms;
+        if (!source_cycles(&s)) continue;
         for (int f = 0; f < o->n_frames; f++)
             frame[f] = (struct source_frame){o->frame[f].file, o->frame[f].line};
-        source_add(out, SOURCE_SASS, (int)k->inst[i].pc, k->text[i], frame, o->n_frames, &c);
+        source_add(out, SOURCE_SASS, (int)k->inst[i].pc, k->text[i], frame, o->n_frames, &s);
     }
-    out->elapsed += p->elapsed - launch_overhead;
+    out->elapsed += p->elapsed - c->chip.launch_overhead;
 }
 
 const char *emu_clock_source(struct emu_clock *c, const struct device_launch *launches, int n,
                              struct source *out) {
     const char *why = NULL;
-    source_forget(out, SOURCE_PTX, SOURCE_ISSUE); /* what is issued is SASS */
-    out->reason = timing_reason_name;
-    snprintf(out->about, sizeof out->about, "%s", c->validated);
+    emu_clock_source_begin(c, out);
     for (int i = 0; i < n && !why; i++) {
         struct timing_prediction p;
         why = emu_clock_launch(c, &launches[i], NULL, &p);
         if (why) break;
-        add_lines(sass_find(c->module, launches[i].kernel), &p, c->chip.launch_overhead,
-                  device_busy_sms(c->device, launches, n), out);
+        emu_clock_source_add(c, launches[i].kernel, &p, device_busy_sms(c->device, launches, n),
+                             out);
         timing_prediction_close(&p);
     }
     source_lines(out);

@@ -154,6 +154,9 @@ struct sass_module;
  * (NULL: no cache), whose names hold a hash of the cubin. NULL, or what is not understood: kernel,
  * address, instruction. */
 const char *sass_open(const char *cubin_path, const char *cache_dir, struct sass_module **out);
+/* The same of one kernel, whatever the others hold; path and kernel stand in no reason. */
+const char *sass_open_kernel(const char *cubin_path, const char *cache_dir, const char *kernel,
+                             struct sass_module **out);
 void sass_close(struct sass_module *m);
 const struct sass_kernel *sass_find(const struct sass_module *m, const char *kernel);
 const char *sass_op_name(int op);
@@ -169,6 +172,12 @@ enum {                          /* grid->deferred: events that a step leaves to 
        SASS_DEFER_MBARRIER = 2, /* arrivals and expect_tx, SYNCS */
        SASS_DEFER_BAR = 4,      /* named barriers and cluster barriers */
        SASS_DEFER_ALL = 7
+};
+
+struct sass_undo;
+struct sass_bank {
+    const unsigned char *at; /* NULL: there is none */
+    uint32_t bytes;
 };
 
 struct sass_grid {
@@ -189,13 +198,20 @@ struct sass_grid {
     void *user;
     unsigned char *bank; /* constant bank 0 */
     uint32_t bank_bytes;
-    void *own; /* execution's own */
+    struct sass_bank variables, addresses; /* constant banks 3 and 4: sass_grid_variables() */
+    struct sass_undo *undo; /* NULL: what is stored stays; else it is the caller's (sass_undo.h) */
+    void *own;              /* execution's own */
 };
 
 /* `launch` as emulator.h describes it. NULL, or why it is impossible. */
 const char *sass_grid_open(struct emu_memory *m, const struct sass_kernel *k,
                            const struct emu_grid *launch, struct sass_grid **out);
 void sass_grid_close(struct sass_grid *g);
+/* Constant bank 3, which holds __constant__ variables as they are now, and bank 4, which holds where
+ * other variables are: `find` knows a variable by its symbol. Without it a kernel that reads them stops. */
+const char *sass_grid_variables(struct sass_grid *g, void *user,
+                                bool (*find)(void *user, const char *name, uint64_t *address,
+                                             uint64_t *bytes));
 
 /* The CTA with this linear index (x fastest). CTAs of one cluster must all be begun before any of
  * them steps: sass_cluster_begin() makes them together, out[rank], in the order of rank. */

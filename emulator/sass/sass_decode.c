@@ -350,6 +350,14 @@ static int32_t global_address(struct decoder *c, int slot, enum kind kind) {
 static int width(struct decoder *c) {
     return mod(c, "128") ? 16 : mod(c, "64") ? 8 : mod(c, "U16") ? 2 : mod(c, "U8") ? 1 : 4;
 }
+/* Of a load, which may also be of signed numbers (mode). */
+static int load_width(struct decoder *c) {
+    c->x->mode = 1;
+    if (mod(c, "S16")) return 2;
+    if (mod(c, "S8")) return 1;
+    c->x->mode = 0;
+    return width(c);
+}
 static void memory(struct decoder *c, enum sass_memory m, int bytes) {
     c->i->memory = (uint8_t)m;
     c->i->bytes = c->x->bytes = (uint8_t)bytes;
@@ -519,14 +527,21 @@ static void d_iabs(struct decoder *c) {
     set(c, sass_iabs);
 }
 
-/* POPC, FLO.U32 */
+/* POPC, FLO.U32; UPOPC, UFLO */
 static void d_count(struct decoder *c) {
-    bool popc = !strcmp(c->name, "POPC");
+    bool popc = strstr(c->name, "POPC");
     if (!popc) must(c, "U32");
+    c->x->mode = mod(c, "SH");
     dst(c, 1);
     source(c, 0, 1, false);
     if (c->x->s[0].less) c->bad = true;
     set(c, popc ? sass_popc : sass_flo);
+}
+
+static void d_brev(struct decoder *c) {
+    dst(c, 1);
+    plain(c, 0, 1);
+    set(c, sass_brev);
 }
 
 static void d_p2r(struct decoder *c) {
@@ -636,7 +651,8 @@ static void d_fsetp(struct decoder *c) {
     set(c, sass_fsetp);
 }
 static void d_f2fp(struct decoder *c) {
-    must(c, "F16");
+    c->x->mode = mod(c, "BF16");
+    if (!c->x->mode) must(c, "F16");
     must(c, "F32");
     must(c, "PACK_AB");
     dst(c, 1);
@@ -644,8 +660,42 @@ static void d_f2fp(struct decoder *c) {
     fsrc(c, 1);
     set(c, sass_f2fp);
 }
+
+/* A pair of halves: R1, R1.H0_H0 (the lower one twice), or two numbers, whose bits are 32 to 63. imm: two
+ * bits a source say which. */
+static void pair(struct decoder *c, int slot) {
+    struct operand *o = take(c);
+    struct sass_source *s = &c->x->s[slot];
+    if (o->kind == FLOAT) {
+        if (take(c)->kind != FLOAT) c->bad = true;
+        s->row = constant(c, (uint32_t)(c->low >> 32));
+        return;
+    }
+    uint32_t which = !*o->suffix                   ? 0
+                     : !strcmp(o->suffix, "H0_H0") ? 1
+                     : !strcmp(o->suffix, "H1_H1") ? 2
+                                                   : 3;
+    if (o->kind != REG || o->not || o->inverted || which == 3) c->bad = true;
+    c->x->imm |= which << 2 * slot;
+    s->keep = o->absolute ? 0x7fff7fff : EMU_FULL;
+    s->flip = o->negated ? 0x80008000 : 0;
+    s->row = row_of(c, REG, o->number, 1, 1);
+    reads(c, REG, o->number, slot, 1);
+}
+static void pairs(struct decoder *c, int op, int n) {
+    (void)mod(c, "MMA");
+    c->x->mode = (uint8_t)op;
+    c->x->mode2 = mod(c, "BF16_V2");
+    dst(c, 1);
+    for (int s = 0; s < n; s++) pair(c, s);
+    set(c, sass_pairs);
+}
+static void d_hmul2(struct decoder *c) { pairs(c, 1, 2); }
 static void d_hadd2(struct decoder *c) {
-    must(c, "F32");
+    if (!mod(c, "F32")) {
+        pairs(c, 0, 2);
+        return;
+    }
     dst(c, 1);
     fsrc(c, 0);
     if (c->x->s[0].row != SASS_ROW_ZERO) c->bad = true; /* else it would be two halves */
@@ -659,6 +709,10 @@ static void d_hadd2(struct decoder *c) {
 }
 /* HFMA2.MMA d, -RZ, RZ, x, y: the pair of halves {y, x} in bits 32-63, a constant */
 static void d_hfma2(struct decoder *c) {
+    if (c->n != 5 || c->op[3].kind != FLOAT || c->op[2].number != SASS_RZ) {
+        pairs(c, 2, 3);
+        return;
+    }
     must(c, "MMA");
     dst(c, 1);
     struct operand *a = take(c), *b = take(c), *high = take(c), *low = take(c);
@@ -669,14 +723,21 @@ static void d_hfma2(struct decoder *c) {
     set(c, sass_mov);
 }
 static void d_mufu(struct decoder *c) {
-    sass_handler *run = mod(c, "EX2")   ? sass_ex2
-                        : mod(c, "RCP") ? sass_rcp
-                        : mod(c, "LG2") ? sass_lg2
-                                        : NULL;
-    if (!run) c->bad = true;
+    static const struct {
+        const char *name;
+        sass_handler *run;
+    } which[] = {{"EX2", sass_ex2}, {"RCP", sass_rcp}, {"LG2", sass_lg2},   {"RSQ", sass_rsq},
+                 {"SIN", sass_sin}, {"COS", sass_cos}, {"SQRT", sass_sqrt}, {"TANH", sass_tanh}};
+    for (size_t w = 0; w < sizeof which / sizeof *which; w++)
+        if (mod(c, which[w].name)) set(c, which[w].run);
     dst(c, 1);
     fsrc(c, 0);
-    set(c, run);
+}
+static void d_fchk(struct decoder *c) {
+    c->x->pd = pdst(c);
+    fsrc(c, 0);
+    fsrc(c, 1);
+    set(c, sass_fchk);
 }
 static void d_i2f(struct decoder *c) {
     bool wide = mod(c, "U64"), u32 = mod(c, "U32");
@@ -686,15 +747,37 @@ static void d_i2f(struct decoder *c) {
     plain(c, 0, wide ? 2 : 1);
     set(c, sass_i2f);
 }
-static void d_f2i(struct decoder *c) {
+static void d_i2fp(struct decoder *c) {
+    must(c, "F32");
+    c->x->mode = mod(c, "U32");
+    if (!c->x->mode) must(c, "S32");
+    c->x->imm = 0x1f80;
+    dst(c, 1);
+    plain(c, 0, 1);
+    set(c, sass_i2f);
+}
+/* To whole numbers: towards zero, down, up or to nearest */
+static uint8_t whole(struct decoder *c) {
     (void)mod(c, "FTZ"); /* a subnormal is 0 anyway */
+    return mod(c, "TRUNC")   ? SASS_TRUNC
+           : mod(c, "FLOOR") ? SASS_FLOOR
+           : mod(c, "CEIL")  ? SASS_CEIL
+                             : SASS_NEAREST;
+}
+static void d_f2i(struct decoder *c) {
     (void)mod(c, "NTZ");
-    must(c, "TRUNC");
-    c->x->mode = mod(c, "U64");
-    if (!c->x->mode) must(c, "U32");
-    dst(c, c->x->mode ? 2 : 1);
+    c->x->mode2 = whole(c);
+    bool s64 = mod(c, "S64"), u64 = mod(c, "U64"), u32 = mod(c, "U32");
+    c->x->mode = s64 ? SASS_S64 : u64 ? SASS_U64 : u32 ? SASS_U32 : SASS_S32;
+    dst(c, s64 || u64 ? 2 : 1);
     fsrc(c, 0);
     set(c, sass_f2i);
+}
+static void d_frnd(struct decoder *c) {
+    c->x->mode2 = whole(c);
+    dst(c, 1);
+    fsrc(c, 0);
+    set(c, sass_frnd);
 }
 
 /* ---- Mnemonics: tensor ----------------------------------------------------------------------- */
@@ -776,7 +859,7 @@ static void d_ldc(struct decoder *c) {
     dst(c, words(bytes));
     struct operand *o = take(c);
     bool uniform = c->name[0] == 'U';
-    if (o->kind != CONSTANT || (o->bank && o->bank != 2 && o->bank != 4)) c->bad = true;
+    if (o->kind != CONSTANT || o->bank > 4 || o->bank == 1) c->bad = true;
     c->x->mode = (uint8_t)o->bank;
     c->x->offset = (int32_t)o->value;
     c->x->s[0].row = uniform ? row_of(c, UREG, o->uniform, 1, 1) : row_of(c, REG, o->number, 1, 1);
@@ -785,7 +868,7 @@ static void d_ldc(struct decoder *c) {
     set(c, sass_ldc);
 }
 static void d_lds(struct decoder *c) {
-    int bytes = width(c);
+    int bytes = load_width(c);
     memory(c, SASS_LDS, bytes);
     dst(c, words(bytes));
     shared_address(c);
@@ -819,7 +902,8 @@ static void d_stsm(struct decoder *c) {
 }
 static void d_ldg(struct decoder *c) {
     must(c, "E");
-    int bytes = width(c);
+    int bytes = load_width(c);
+    (void)mod(c, "CONSTANT"); /* through L1, like others */
     memory(c, SASS_LDG, bytes);
     dst(c, words(bytes));
     c->x->offset = global_address(c, 0, DESC);
@@ -855,8 +939,21 @@ static void d_ldgsts(struct decoder *c) {
 static void d_atomg(struct decoder *c) {
     bool red = !strcmp(c->name, "REDG");
     must(c, "E");
-    c->x->mode = mod(c, "EXCH");
-    if (!c->x->mode) must(c, "ADD");
+    static const char *const which[] = {
+        [SASS_ATOMIC_ADD] = "ADD",   [SASS_ATOMIC_MIN] = "MIN", [SASS_ATOMIC_MAX] = "MAX",
+        [SASS_ATOMIC_AND] = "AND",   [SASS_ATOMIC_OR] = "OR",   [SASS_ATOMIC_XOR] = "XOR",
+        [SASS_ATOMIC_EXCH] = "EXCH", [SASS_ATOMIC_CAS] = "CAS"};
+    int op = -1;
+    for (int o = 0; o <= SASS_ATOMIC_CAS; o++)
+        if (which[o] && mod(c, which[o])) op = o;
+    if (op < 0) c->bad = true;
+    c->x->mode2 = mod(c, "S32");
+    if (op == SASS_ATOMIC_ADD && mod(c, "F32")) {
+        op = SASS_ATOMIC_ADD_F32;
+        must(c, "FTZ");
+        must(c, "RN");
+    }
+    c->x->mode = (uint8_t)op;
     must(c, "STRONG");
     must(c, "GPU");
     memory(c, red ? SASS_REDG : SASS_ATOMG, 4);
@@ -865,15 +962,16 @@ static void d_atomg(struct decoder *c) {
         if (pdst(c) != SASS_P_SINK) c->bad = true;
         dst(c, 1);
     }
-    c->x->offset = global_address(c, 0, DESC);
+    c->x->offset = global_address(c, 0, at(c, DESC) ? DESC : MEMORY);
     plain(c, 1, 1);
+    if (op == SASS_ATOMIC_CAS) plain(c, 2, 1);
     set(c, sass_atomg);
 }
 
 /* ---- Mnemonics: lanes ------------------------------------------------------------------------ */
 
 static void d_shfl(struct decoder *c) {
-    c->x->mode = mod(c, "BFLY") ? 2 : 3;
+    c->x->mode = mod(c, "UP") ? 0 : mod(c, "DOWN") ? 1 : mod(c, "BFLY") ? 2 : 3;
     if (c->x->mode == 3) must(c, "IDX");
     c->x->pd = pdst(c);
     dst(c, 1);
@@ -949,6 +1047,8 @@ static void d_bra(struct decoder *c) {
         if (!at(c, UREG)) c->bad = true;
         plain(c, 0, 1);
         set(c, sass_bra_div);
+    } else if (at_pred(c)) {
+        c->x->pin[0] = psrc(c);
     }
     target(c, number(c));
 }
@@ -1002,13 +1102,11 @@ static void d_yield(struct decoder *c) { set(c, sass_yield); }
 
 /* What orders memory or waits for it: execution is in order, so nothing is left to do. */
 static void d_order(struct decoder *c) {
-    static const char *const forms[] = {"ACQBULK",         "CCTL.IVALL",
-                                        "CGAERRBAR",       "ENDCOLLECTIVE",
-                                        "ERRBAR",          "FENCE.VIEW.ASYNC.S",
-                                        "LDGDEPBAR",       "MEMBAR.ALL.CTA",
-                                        "MEMBAR.ALL.GPU",  "NOP",
-                                        "PREEXIT",         "UTMACMDFLUSH",
-                                        "WARPGROUP.ARRIVE"};
+    static const char *const forms[] = {
+        "ACQBULK",        "CCTL.IVALL",         "CGAERRBAR", "ENDCOLLECTIVE",
+        "ERRBAR",         "FENCE.VIEW.ASYNC.S", "LDGDEPBAR", "MEMBAR.ALL.CTA",
+        "MEMBAR.ALL.GPU", "MEMBAR.SC.GPU",      "NOP",       "PREEXIT",
+        "UTMACMDFLUSH",   "WARPGROUP.ARRIVE"};
     bool known = false;
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
         known |= !strcmp(forms[f], c->text->opcode);
@@ -1122,12 +1220,17 @@ static void (*const decoders[SASS_N_OPS])(struct decoder *c) = {
     [SASS_OP_IMAD] = d_imad,
     [SASS_OP_HADD2] = d_hadd2,
     [SASS_OP_HFMA2] = d_hfma2,
+    [SASS_OP_HMUL2] = d_hmul2,
     [SASS_OP_F2FP] = d_f2fp,
     [SASS_OP_FMNMX] = d_fmnmx,
     [SASS_OP_FSEL] = d_fsel,
     [SASS_OP_FSETP] = d_fsetp,
     [SASS_OP_IABS] = d_iabs,
     [SASS_OP_FLO] = d_count,
+    [SASS_OP_FCHK] = d_fchk,
+    [SASS_OP_BREV] = d_brev,
+    [SASS_OP_FRND] = d_frnd,
+    [SASS_OP_I2FP] = d_i2fp,
     [SASS_OP_POPC] = d_count,
     [SASS_OP_IADD3] = d_iadd3,
     [SASS_OP_ISETP] = d_isetp,
@@ -1174,6 +1277,8 @@ static void (*const decoders[SASS_N_OPS])(struct decoder *c) = {
     [SASS_OP_ELECT] = d_elect,
     [SASS_OP_R2UR] = d_r2ur,
     [SASS_OP_S2UR] = d_s2r,
+    [SASS_OP_UFLO] = d_count,
+    [SASS_OP_UPOPC] = d_count,
     [SASS_OP_UIADD3] = d_iadd3,
     [SASS_OP_UIMAD] = d_imad,
     [SASS_OP_UISETP] = d_isetp,

@@ -75,6 +75,29 @@ const char *sass_elf_symbol(const struct sass_elf *e, int n, uint32_t *section, 
     return NULL;
 }
 
+int sass_elf_address(const struct sass_elf *e, uint32_t section, int n, uint64_t *where,
+                     int *symbol, int64_t *addend) {
+    enum { R_CUDA_64 = 2 };
+    const Elf64_Ehdr *h = (const void *)e->bytes;
+    for (unsigned s = 0; s < h->e_shnum; s++) {
+        const Elf64_Shdr *table = header(e, s);
+        const bool adds = table->sh_type == SHT_RELA;
+        size_t bytes = adds ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+        if ((!adds && table->sh_type != SHT_REL) || table->sh_info != section) continue;
+        if ((size_t)n >= table->sh_size / bytes) {
+            n -= (int)(table->sh_size / bytes);
+            continue;
+        }
+        Elf64_Rela r = {0};
+        memcpy(&r, e->bytes + table->sh_offset + (size_t)n * bytes, bytes);
+        *where = r.r_offset;
+        *symbol = (int)ELF64_R_SYM(r.r_info);
+        *addend = r.r_addend;
+        return ELF64_R_TYPE(r.r_info) == R_CUDA_64 ? 1 : -1;
+    }
+    return 0;
+}
+
 /* 1 byte format, 1 byte kind, 2 bytes: a value, or (format 4) how many bytes follow */
 int sass_elf_attribute(const struct sass_section *info, size_t *at, struct sass_attribute *out) {
     if (*at + 4 > info->bytes) return 0;

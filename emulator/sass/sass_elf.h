@@ -25,6 +25,11 @@ int sass_elf_section(const struct sass_elf *e, const char *prefix, const char *n
 /* The n-th symbol of a section: name and value; NULL behind the last. */
 const char *sass_elf_symbol(const struct sass_elf *e, int n, uint32_t *section, uint64_t *value);
 
+/* The n-th 64-bit address in a section that is the linker's to fill in: where in it, and of which
+ * symbol (number, addend). 0: behind the last; -1: one that is something else. */
+int sass_elf_address(const struct sass_elf *e, uint32_t section, int n, uint64_t *where,
+                     int *symbol, int64_t *addend);
+
 /* One attribute of .nv.info: its kind (EIATTR_...) and bytes; *at counts through the section from
  * 0. Returns 0 behind the last. */
 struct sass_attribute {

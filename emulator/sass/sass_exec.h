@@ -12,6 +12,7 @@
 
 #include "sass.h"
 #include "sass_ops.h"
+#include "sass_undo.h"
 
 #include "emulator/core/state.h"
 
@@ -25,6 +26,20 @@ enum {
 enum { SASS_P_UNIFORM = 8, SASS_P_TRUE = 7, SASS_P_SINK = 16, SASS_P_ALL = 17 };
 #define SASS_SWINHI 0x00020000u /* upper half of generic addresses of the shared window */
 enum { SASS_RESERVED_SHARED = 0x400, SASS_BANK_BYTES = 8192, SASS_B_REGISTERS = 16 };
+
+enum sass_atomic {
+    SASS_ATOMIC_ADD,
+    SASS_ATOMIC_ADD_F32,
+    SASS_ATOMIC_MIN,
+    SASS_ATOMIC_MAX,
+    SASS_ATOMIC_AND,
+    SASS_ATOMIC_OR,
+    SASS_ATOMIC_XOR,
+    SASS_ATOMIC_EXCH,
+    SASS_ATOMIC_CAS
+};
+enum { SASS_TRUNC, SASS_FLOOR, SASS_CEIL, SASS_NEAREST }; /* to whole numbers */
+enum { SASS_U32, SASS_U64, SASS_S32, SASS_S64 };
 
 enum sass_go {
     SASS_GO_NEXT,
@@ -181,6 +196,8 @@ bool sass_bar_done(const struct sass_warp *w);
 bool sass_cluster_done(const struct sass_warp *w);
 /* sass_memory.c: host memory behind [addr, addr + bytes); NULL: not all allocated */
 unsigned char *sass_global(struct sass_warp *w, uint64_t addr, uint64_t bytes);
+/* Before host memory changes; false: it must not, and the warp has stopped. */
+bool sass_may_write(struct sass_warp *w, const struct sass_exec *x, const void *at, size_t bytes);
 /* Delivers an event now, or leaves it to the clock. */
 void sass_event(struct sass_warp *w, unsigned kind, struct sass_event event);
 
@@ -200,10 +217,10 @@ const char *sass_decode(struct sass_code *code, const struct sass_text *text,
 /* clang-format off */
 sass_handler
     sass_iadd3, sass_iadd3_carry, sass_add64, sass_imad, sass_imad_x, sass_imad_hi, sass_imad_wide,
-    sass_lea, sass_lea_hi, sass_lop3, sass_shf, sass_isetp, sass_sel, sass_prmt, sass_iabs, sass_popc, sass_flo, sass_mov,
+    sass_lea, sass_lea_hi, sass_lop3, sass_shf, sass_isetp, sass_sel, sass_prmt, sass_iabs, sass_popc, sass_flo, sass_brev, sass_mov,
     sass_plop3, sass_p2r, sass_vimnmx, sass_vimnmx_u16x2, sass_viaddmnmx,
     sass_fadd, sass_fmul, sass_ffma, sass_ffma_apart, sass_float_mode, sass_fmnmx, sass_fsetp, sass_fsel, sass_f2fp,
-    sass_hadd2_f32, sass_ex2, sass_rcp, sass_lg2, sass_i2f, sass_f2i,
+    sass_hadd2_f32, sass_pairs, sass_fchk, sass_frnd, sass_sin, sass_cos, sass_tanh, sass_ex2, sass_rcp, sass_rsq, sass_sqrt, sass_lg2, sass_i2f, sass_f2i,
     sass_bra, sass_bra_any, sass_bra_div, sass_brx, sass_bssy, sass_bsync, sass_call, sass_exit,
     sass_ret, sass_warpsync, sass_yield, sass_nop,
     sass_ldc, sass_lds, sass_sts, sass_ldg, sass_stg, sass_ldgsts, sass_ldsm, sass_stsm, sass_atomg,

@@ -121,15 +121,23 @@ enum sass_go sass_fsel(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
+static inline uint32_t bf16_bits(float f) {
+    uint32_t u = float_bits(f);
+    return f != f ? 0x7fff : (u + 0x7fff + (u >> 16 & 1)) >> 16;
+}
 static inline uint32_t half_or_nan(uint32_t bits) {
     return (bits & 0x7fff) > 0x7c00 ? 0x7fff : bits;
 }
 
-/* {a, b} rounded to nearest halves, a the upper one */
+/* {a, b} rounded to nearest halves, a the upper one; mode: to bf16 */
 enum sass_go sass_f2fp(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
     uint32_t *d = sass_row(w, x->d);
+    if (x->mode) {
+        EACH(bf16_bits(F(1)) | bf16_bits(F(0)) << 16);
+        return SASS_GO_NEXT;
+    }
     for (int first = 0; first < SASS_LANES; first += 8) {
         __m256 a, b;
         float high[8], low[8];
@@ -140,6 +148,35 @@ enum sass_go sass_f2fp(struct sass_warp *w, const struct sass_exec *x, uint32_t 
         _mm_storeu_si128((__m128i *)(void *)o, _mm256_cvtps_ph(b, _MM_FROUND_TO_NEAREST_INT));
         for (int l = first; l < first + 8; l++)
             if (mask >> l & 1) d[l] = half_or_nan(o[l - first]) | half_or_nan(h[l - first]) << 16;
+    }
+    return SASS_GO_NEXT;
+}
+
+static inline float half_of(uint32_t bits, bool is_bf16) {
+    return is_bf16 ? bits_float(bits << 16) : _cvtsh_ss((uint16_t)bits);
+}
+static inline uint32_t half_bits(float f, bool is_bf16) {
+    return is_bf16 ? bf16_bits(f) : half_or_nan(_cvtss_sh(f, _MM_FROUND_TO_NEAREST_INT));
+}
+
+/* Two halves a lane: mode 0 a + b, 1 a * b, 2 a * b + c; mode2: bf16; imm: which halves of each source. */
+enum sass_go sass_pairs(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t *d = sass_row(w, x->d);
+    EMU_EACH_LANE(l, mask) {
+        float v[3][2];
+        for (int n = 0; n < 3; n++) {
+            uint32_t bits = (sass_row(w, x->s[n].row)[l] & x->s[n].keep) ^ x->s[n].flip;
+            uint32_t which = x->imm >> 2 * n & 3;
+            v[n][0] = half_of(which == 2 ? bits >> 16 : bits & 0xffff, x->mode2);
+            v[n][1] = half_of(which == 1 ? bits & 0xffff : bits >> 16, x->mode2);
+        }
+        uint32_t r[2];
+        for (int h = 0; h < 2; h++)
+            r[h] = half_bits(x->mode == 0   ? v[0][h] + v[1][h]
+                             : x->mode == 1 ? v[0][h] * v[1][h]
+                                            : __builtin_fmaf(v[0][h], v[1][h], v[2][h]),
+                             x->mode2);
+        d[l] = r[0] | r[1] << 16;
     }
     return SASS_GO_NEXT;
 }
@@ -160,6 +197,20 @@ enum sass_go sass_hadd2_f32(struct sass_warp *w, const struct sass_exec *x, uint
     return SASS_GO_NEXT;
 }
 
+/* Is a / b too far from 1, or no number, for the short way of a division? Only a branch asks. */
+enum sass_go sass_fchk(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    uint32_t far = 0;
+    for (int l = 0; l < SASS_LANES; l++) {
+        int a = (int)(((s0[l] & k0) ^ f0) >> 23 & 255), b = (int)(((s1[l] & k1) ^ f1) >> 23 & 255);
+        bool plain = a > 23 && a < 255 && b > 0 && b < 253 && a - b > -126 && a - b < 127;
+        far |= (uint32_t)!plain << l;
+    }
+    sass_write_pred(w, x->pd, mask, far);
+    return SASS_GO_NEXT;
+}
+
 /* MUFU flushes subnormal operands and results: ptxas scales where the PTX does not say .ftz. */
 enum sass_go sass_ex2(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
@@ -172,6 +223,41 @@ enum sass_go sass_rcp(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     SOURCE(0);
     DEST;
     EACH(number(flush(1.0f / flush(F(0)))));
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_rsq(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    DEST;
+    EACH(number(flush(1.0f / sqrtf(flush(F(0))))));
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_sin(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    DEST;
+    EACH(number(sinf(F(0))));
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_cos(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    DEST;
+    EACH(number(cosf(F(0))));
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_tanh(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    DEST;
+    EACH(number(tanhf(F(0))));
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_sqrt(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    DEST;
+    EACH(number(sqrtf(flush(F(0)))));
     return SASS_GO_NEXT;
 }
 
@@ -211,18 +297,35 @@ enum sass_go sass_i2f(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     return SASS_GO_NEXT;
 }
 
-/* to u32, or (mode) u64, towards zero, clamped */
+static inline float whole(float v, int how) {
+    return how == SASS_TRUNC   ? truncf(v)
+           : how == SASS_FLOOR ? floorf(v)
+           : how == SASS_CEIL  ? ceilf(v)
+                               : nearbyintf(v);
+}
+
+enum sass_go sass_frnd(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    DEST;
+    EACH(number(whole(F(0), x->mode2)));
+    return SASS_GO_NEXT;
+}
+
+/* mode: to which type, clamped, a NaN to 0; mode2: how it is rounded */
 enum sass_go sass_f2i(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     uint32_t *d = sass_row(w, x->d);
+    const bool is_signed = x->mode == SASS_S32 || x->mode == SASS_S64;
+    const bool wide = x->mode == SASS_U64 || x->mode == SASS_S64;
     for (int l = 0; l < SASS_LANES; l++) {
-        float v = F(0);
-        uint64_t r = 0;
-        if (v > 0) r = v >= 0x1p64f ? UINT64_MAX : (uint64_t)v;
-        if (!x->mode && r > UINT32_MAX) r = UINT32_MAX;
+        float v = whole(F(0), x->mode2);
+        uint64_t most = is_signed ? (wide ? INT64_MAX : INT32_MAX) : wide ? UINT64_MAX : UINT32_MAX;
+        uint64_t size = v >= 0x1p64f || v <= -0x1p64f ? UINT64_MAX : (uint64_t)fabsf(v), r = 0;
+        if (v > 0) r = size > most ? most : size;
+        if (v < 0 && is_signed) r = 0 - (size > most + 1 ? most + 1 : size);
         if (!(mask >> l & 1)) continue;
         d[l] = (uint32_t)r;
-        if (x->mode) d[l + 32] = (uint32_t)(r >> 32);
+        if (wide) d[l + 32] = (uint32_t)(r >> 32);
     }
     return SASS_GO_NEXT;
 }

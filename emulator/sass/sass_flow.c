@@ -91,7 +91,10 @@ static void taken(struct sass_warp *w, uint32_t mask, uint32_t all) {
     w->effect->diverged = mask != all;
 }
 
+/* Those go that have the guard, and the predicate if there is one. */
 enum sass_go sass_bra(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    mask &= sass_pred_value(w, x->pin[0]);
+    if (!mask) return SASS_GO_NEXT;
     taken(w, mask, w->active);
     if (mask != w->active) {
         sass_split(w, mask, x->target);

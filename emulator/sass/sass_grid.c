@@ -110,6 +110,8 @@ void sass_grid_close(struct sass_grid *g) {
     if (!g) return;
     free(g->own);
     free(g->bank);
+    free((void *)(uintptr_t)g->variables.at);
+    free((void *)(uintptr_t)g->addresses.at);
     free(g);
 }
 

@@ -361,13 +361,27 @@ enum sass_go sass_popc(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
-/* The place of the highest 1; of none, all ones. */
+/* The place of the highest 1, or (mode) how far it is from the top; of none, all ones. */
 enum sass_go sass_flo(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     DEST;
     (void)m0;
-    for (int l = 0; l < SASS_LANES; l++)
-        if (mask >> l & 1) d[l] = s0[l] ^ f0 ? 31 - (uint32_t)__builtin_clz(s0[l] ^ f0) : EMU_FULL;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint32_t v = s0[l] ^ f0, above = v ? (uint32_t)__builtin_clz(v) : 0;
+        if (mask >> l & 1) d[l] = !v ? EMU_FULL : x->mode ? above : 31 - above;
+    }
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_brev(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    DEST;
+    (void)m0, (void)f0;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint32_t v = 0;
+        for (int b = 0; b < 32; b++) v |= (s0[l] >> b & 1) << (31 - b);
+        if (mask >> l & 1) d[l] = v;
+    }
     return SASS_GO_NEXT;
 }
 

@@ -9,11 +9,10 @@
 
 #include "common/base/heap.h"
 #include "common/base/path.h"
-#include "common/base/program.h"
 #include "common/base/reason.h"
+#include "common/base/toolkit.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -27,36 +26,6 @@
 enum { VERSION = 3 };
 
 /* ---- nvdisasm -------------------------------------------------------------------------------- */
-
-static bool on_path(const char *name, char *out, size_t bytes) {
-    const char *all = getenv("PATH");
-    while (all && *all) {
-        size_t n = strcspn(all, ":");
-        snprintf(out, bytes, "%.*s/%s", (int)n, all, name);
-        if (!access(out, X_OK)) return true;
-        all += n + (all[n] == ':');
-    }
-    return false;
-}
-
-/* In .venv beside the program's folder, on PATH, or in the toolkit's usual place. */
-static const char *find_nvdisasm(char *out, size_t bytes) {
-    char venv[PATH_MAX], pattern[PATH_MAX + 64];
-    if (program_find(".venv", venv, sizeof venv)) {
-        glob_t found;
-        snprintf(pattern, sizeof pattern, "%s/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm",
-                 venv);
-        bool ok = !glob(pattern, 0, NULL, &found) && found.gl_pathc;
-        if (ok) snprintf(out, bytes, "%s", found.gl_pathv[0]);
-        globfree(&found);
-        if (ok) return NULL;
-    }
-    if (on_path("nvdisasm", out, bytes)) return NULL;
-    snprintf(out, bytes, "/usr/local/cuda/bin/nvdisasm");
-    if (!access(out, X_OK)) return NULL;
-    return reason_as(STATUS_UNSUPPORTED,
-                     "no nvdisasm in .venv, on PATH or in /usr/local/cuda: `make setup`");
-}
 
 static const char *start(const char *program, const char *options, const char *path, FILE **out) {
     char command[3 * PATH_MAX];
@@ -216,7 +185,7 @@ static const char *disassemble(const char *cubin_path, char **out) {
     size_t bytes;
     struct sass_listing l = {0};
     json_error_t error;
-    const char *why = find_nvdisasm(program, sizeof program);
+    const char *why = toolkit_find("nvdisasm", program, sizeof program);
     if (!why) why = start(program, "-json", cubin_path, &pipe);
     if (why) return why;
     json_t *root = json_loadf(pipe, 0, &error);

@@ -21,6 +21,15 @@ unsigned char *sass_global(struct sass_warp *w, uint64_t addr, uint64_t bytes) {
     return (unsigned char *)(uintptr_t)addr;
 }
 
+/* Before memory changes: false, after saying so, if what was there cannot be kept. */
+bool sass_may_write(struct sass_warp *w, const struct sass_exec *x, const void *at, size_t bytes) {
+    struct sass_undo *undo = w->cta->grid->undo;
+    if (!undo || sass_undo_keep(undo, at, bytes)) return true;
+    sass_stop(w, x, "it stores more than the clock keeps to undo it, %d MiB",
+              SASS_UNDO_BYTES >> 20);
+    return false;
+}
+
 /* Shared addresses: the block's own, whatever CTA the upper byte names. False: out of bounds. */
 static bool shared_addresses(struct sass_warp *w, const struct sass_exec *x, uint32_t mask,
                              unsigned bytes, uint32_t out[SASS_LANES]) {
@@ -85,16 +94,24 @@ static inline void store_lane(const uint32_t *s, int l, unsigned char *to, unsig
         memcpy(to, s + l, bytes);
 }
 
+static void extend_sign(uint32_t *d, uint32_t mask, unsigned bytes) {
+    const unsigned unused = 32 - 8 * bytes;
+    EMU_EACH_LANE(l, mask) d[l] = (uint32_t)((int32_t)(d[l] << unused) >> unused);
+}
+
 /* ---- Constant bank --------------------------------------------------------------------------- */
 
 /* mode: bank; bytes; s[0] is added. A uniform load has one address. */
 enum sass_go sass_ldc(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     const struct sass_grid *g = w->cta->grid;
     const struct sass_code *code = sass_code(g->kernel);
-    const unsigned char *bank = x->mode == 0 ? g->bank : x->mode == 2 ? code->bank2 : code->bank4;
-    uint32_t size = x->mode == 0   ? g->bank_bytes
-                    : x->mode == 2 ? code->bank2_bytes
-                                   : code->bank4_bytes;
+    const struct sass_bank of_kernel[] = {[0] = {g->bank, g->bank_bytes},
+                                          [2] = {code->bank2, code->bank2_bytes},
+                                          [3] = g->variables,
+                                          [4] = {code->bank4, code->bank4_bytes}};
+    const struct sass_bank of = x->mode == 4 && g->addresses.at ? g->addresses : of_kernel[x->mode];
+    const unsigned char *bank = of.at;
+    const uint32_t size = of.bytes;
     const uint32_t *at = sass_row(w, x->s[0].row);
     uint32_t *d = sass_row(w, x->d);
     const bool uniform = x->uniform || x->s[0].row == SASS_ROW_ZERO;
@@ -154,6 +171,7 @@ enum sass_go sass_lds(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     tell_shared(w, addr);
     if (!ok) return bad_shared(w, x, mask, addr, x->bytes);
     gather(d, shared, addr, mask, x->bytes);
+    if (x->mode) extend_sign(d, mask, x->bytes);
     return SASS_GO_NEXT;
 }
 
@@ -218,6 +236,7 @@ enum sass_go sass_ldg(struct sass_warp *w, const struct sass_exec *x, uint32_t m
         if (!from) return bad_global(w, x, l, addr[l]);
         load_lane(d, (int)l, from, x->bytes);
     }
+    if (x->mode) extend_sign(d, mask, x->bytes);
     return SASS_GO_NEXT;
 }
 
@@ -228,6 +247,7 @@ enum sass_go sass_stg(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     EMU_EACH_LANE(l, mask) {
         unsigned char *to = addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes);
         if (!to) return bad_global(w, x, l, addr[l]);
+        if (!sass_may_write(w, x, to, x->bytes)) return SASS_GO_FAULT;
         store_lane(s, (int)l, to, x->bytes);
     }
     return SASS_GO_NEXT;
@@ -256,7 +276,30 @@ enum sass_go sass_ldgsts(struct sass_warp *w, const struct sass_exec *x, uint32_
     return SASS_GO_NEXT;
 }
 
-/* mode: 0 add, 1 exchange; 32 bits. REDG writes RZ. */
+/* What an atomic leaves behind. */
+static uint32_t atomic_value(enum sass_atomic op, bool is_signed, uint32_t old, uint32_t new) {
+    bool less = is_signed ? (int32_t) new < (int32_t)old : new < old;
+    switch (op) {
+    case SASS_ATOMIC_ADD:
+        return old + new;
+    case SASS_ATOMIC_ADD_F32:
+        return float_bits(bits_float(old) + bits_float(new));
+    case SASS_ATOMIC_MIN:
+        return less ? new : old;
+    case SASS_ATOMIC_MAX:
+        return less ? old : new;
+    case SASS_ATOMIC_AND:
+        return old & new;
+    case SASS_ATOMIC_OR:
+        return old | new;
+    case SASS_ATOMIC_XOR:
+        return old ^ new;
+    default:
+        return new;
+    }
+}
+
+/* mode: enum sass_atomic; mode2: of signed numbers; 32 bits. REDG writes RZ. */
 enum sass_go sass_atomg(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     const struct sass_grid *g = w->cta->grid;
     uint64_t addr[SASS_LANES];
@@ -267,9 +310,13 @@ enum sass_go sass_atomg(struct sass_warp *w, const struct sass_exec *x, uint32_t
         uint32_t value = s[l], old;
         unsigned char *at = addr[l] % 4 ? NULL : sass_global(w, addr[l], 4);
         if (!at) return bad_global(w, x, l, addr[l]);
-        if (!g->atomic || !g->atomic(g->user, w, x->inst, (int)l, addr[l], &value)) {
+        bool counts = x->mode == SASS_ATOMIC_ADD && g->atomic;
+        if (!counts || !g->atomic(g->user, w, x->inst, (int)l, addr[l], &value)) {
+            if (!sass_may_write(w, x, at, 4)) return SASS_GO_FAULT;
             memcpy(&old, at, 4);
-            uint32_t new = x->mode ? s[l] : old + s[l];
+            uint32_t new = x->mode == SASS_ATOMIC_CAS
+                               ? (old == s[l] ? sass_row(w, x->s[2].row)[l] : old)
+                               : atomic_value(x->mode, x->mode2, old, s[l]);
             memcpy(at, &new, 4);
             value = old;
         }
@@ -295,6 +342,7 @@ enum sass_go sass_st_generic(struct sass_warp *w, const struct sass_exec *x, uin
                 to = cluster->cta[rank]->shared + at;
         } else {
             to = sass_global(w, addr[l], x->bytes);
+            if (to && !sass_may_write(w, x, to, x->bytes)) return SASS_GO_FAULT;
         }
         if (!to || addr[l] % x->bytes) return bad_global(w, x, l, addr[l]);
         store_lane(s, (int)l, to, x->bytes);
@@ -312,7 +360,7 @@ enum sass_go sass_st_generic(struct sass_warp *w, const struct sass_exec *x, uin
 
 /* ---- Across lanes ---------------------------------------------------------------------------- */
 
-/* mode: 2 butterfly, 3 index; as op shfl.sync: warpops.c */
+/* mode: 0 up, 1 down, 2 butterfly, 3 index; as op shfl.sync: warpops.c */
 enum sass_go sass_shfl(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint32_t a[SASS_LANES], inside = 0, *d = sass_row(w, x->d);
     const uint32_t *b = sass_row(w, x->s[1].row), *c = sass_row(w, x->s[2].row);
@@ -320,8 +368,11 @@ enum sass_go sass_shfl(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     for (int l = 0; l < SASS_LANES; l++) {
         int segment = (int)(c[l] >> 8 & 31), clamp = (int)(c[l] & 31), n = (int)(b[l] & 31);
         int max = (l & segment) | (clamp & ~segment);
-        int j = x->mode == 2 ? l ^ n : (l & segment) | (n & ~segment);
-        bool ok = j <= max;
+        int j = x->mode == 0   ? l - n
+                : x->mode == 1 ? l + n
+                : x->mode == 2 ? l ^ n
+                               : (l & segment) | (n & ~segment);
+        bool ok = x->mode ? j <= max : j >= max;
         if (!(mask >> l & 1)) continue;
         d[l] = a[ok ? j : l];
         inside |= (uint32_t)ok << l;

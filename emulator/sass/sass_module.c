@@ -130,26 +130,39 @@ static const char *add_kernel(struct sass_module *m, const struct sass_function 
     return why;
 }
 
-const char *sass_open(const char *cubin_path, const char *cache_dir, struct sass_module **out) {
-    struct sass_module *m = heap_zeroed(1, sizeof *m);
+static const char *open_module(const char *cubin_path, const char *cache_dir, const char *kernel,
+                               struct sass_module *m) {
     const char *why = sass_elf_open(cubin_path, &m->elf);
-    *out = NULL;
     if (!why && sass_elf_sm(&m->elf) != 90)
         why = reason_as(STATUS_UNSUPPORTED, "%s is for sm_%d; only sm_90a is understood",
-                        cubin_path, sass_elf_sm(&m->elf));
+                        kernel ? "the cubin" : cubin_path, sass_elf_sm(&m->elf));
     if (!why) why = sass_listing_open(cubin_path, m->elf.bytes, m->elf.n, cache_dir, &m->listing);
     if (!why) m->kernel = heap_zeroed((size_t)m->listing.n + 1, sizeof *m->kernel);
     for (int f = 0; !why && f < m->listing.n; f++) {
+        const char *name = m->listing.function[f].name;
+        if (kernel && strcmp(kernel, name)) continue;
         why = add_kernel(m, &m->listing.function[f]);
-        if (why)
-            why = reason_as(STATUS_UNSUPPORTED, "%s, kernel %s: %s", cubin_path,
-                            m->listing.function[f].name, why);
+        if (why && kernel) return reason_as(STATUS_UNSUPPORTED, "%s", why);
+        if (why) why = reason_as(STATUS_UNSUPPORTED, "%s, kernel %s: %s", cubin_path, name, why);
     }
+    if (!why && kernel && !m->n) why = reason("no kernel '%s' in the cubin", kernel);
+    return why;
+}
+
+const char *sass_open_kernel(const char *cubin_path, const char *cache_dir, const char *kernel,
+                             struct sass_module **out) {
+    struct sass_module *m = heap_zeroed(1, sizeof *m);
+    const char *why = open_module(cubin_path, cache_dir, kernel, m);
+    *out = NULL;
     if (why)
         sass_close(m);
     else
         *out = m;
     return why;
+}
+
+const char *sass_open(const char *cubin_path, const char *cache_dir, struct sass_module **out) {
+    return sass_open_kernel(cubin_path, cache_dir, NULL, out);
 }
 
 void sass_close(struct sass_module *m) {
@@ -194,4 +207,47 @@ int sass_unfuse(struct sass_module *m) {
         }
     }
     return n;
+}
+
+/* ---- Variables ------------------------------------------------------------------------------- */
+
+typedef bool variable_finder(void *user, const char *name, uint64_t *address, uint64_t *bytes);
+
+static void set_bank(struct sass_bank *bank, const struct sass_section *section) {
+    unsigned char *copy = heap_zeroed(section->bytes + 1, 1);
+    if (section->data) memcpy(copy, section->data, section->bytes);
+    free((void *)(uintptr_t)bank->at);
+    *bank = (struct sass_bank){copy, (uint32_t)section->bytes};
+}
+
+const char *sass_grid_variables(struct sass_grid *g, void *user, variable_finder *find) {
+    const struct sass_elf *e = &g->kernel->module->elf;
+    struct sass_section section;
+    const char *name;
+    uint32_t in;
+    uint64_t value, address, bytes;
+    if (sass_elf_section(e, ".nv.constant3", "", &section)) {
+        set_bank(&g->variables, &section);
+        for (int s = 0; (name = sass_elf_symbol(e, s, &in, &value)); s++) {
+            if (in != section.index || !*name || !find(user, name, &address, &bytes)) continue;
+            if (value > section.bytes || bytes > section.bytes - value)
+                return reason("variable %s leaves its bank", name);
+            memcpy((unsigned char *)(uintptr_t)g->variables.at + value,
+                   (const void *)(uintptr_t)address, bytes);
+        }
+    }
+    if (!sass_elf_section(e, ".nv.constant4", "", &section)) return NULL;
+    set_bank(&g->addresses, &section);
+    uint64_t where;
+    int symbol, is;
+    int64_t addend;
+    for (int n = 0; (is = sass_elf_address(e, section.index, n, &where, &symbol, &addend)); n++) {
+        name = sass_elf_symbol(e, symbol, &in, &value);
+        if (is < 0 || !name || section.bytes < 8 || where > section.bytes - 8 ||
+            !find(user, name, &address, &bytes))
+            return reason("the address of %s is not known", name && *name ? name : "a symbol");
+        address += (uint64_t)addend;
+        memcpy((unsigned char *)(uintptr_t)g->addresses.at + where, &address, 8);
+    }
+    return NULL;
 }

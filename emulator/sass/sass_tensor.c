@@ -140,7 +140,9 @@ static bool copy_row(struct sass_warp *w, const struct sass_exec *x, const struc
         unsigned char *place = w->cta->shared + tensormap_shared(map, shared, r, at);
         memcpy(load ? place : line + at, load ? line + at : place, 16);
     }
-    if (!load && row.bytes) memcpy(global, line + row.skip, row.bytes);
+    if (load || !row.bytes) return true;
+    if (!sass_may_write(w, x, global, row.bytes)) return false;
+    memcpy(global, line + row.skip, row.bytes);
     return true;
 }
 

@@ -33,7 +33,8 @@ static int last_number(const char *text) {
 static bool pipe_op(const char *m, const struct timing_chip *c, struct timing_op *o) {
     static const char *const fp32[] = {"FFMA", "FADD", "FMUL", NULL};
     static const char *const heavy[] = {"IMAD", "HADD2", "HFMA2", "HMUL2", "IDP", NULL};
-    static const char *const xu[] = {"MUFU", "I2F", "F2I", "F2F", "POPC", "FLO", "BREV", NULL};
+    static const char *const xu[] = {"MUFU", "I2F",  "F2I",  "F2F",  "POPC",
+                                     "FLO",  "BREV", "FCHK", "FRND", NULL};
     if (any(m, fp32)) {
         *o = (struct timing_op){.unit = TIMING_UNIT_FMA, .interval = (uint8_t)c->fma_interval};
     } else if (any(m, heavy)) {

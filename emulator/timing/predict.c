@@ -450,7 +450,8 @@ static void share(struct prediction *p, const struct sums *one) {
  * work; a host does about 5e6 a second with one thread. */
 static const char *run_launch(struct prediction *p, int *n_places, struct timing_prediction *result,
                               struct sums *out) {
-    const double probe = 10e6, small = 16e6, budget = 80e6, most = 250e6;
+    const double probe = 10e6, small = 16e6, most = 250e6;
+    const double budget = p->options->budget > 0 ? p->options->budget : 80e6;
     const char *why = at_places(p, 1, p->options->is_full ? 1e300 : probe, true, NULL, out);
     if (why) return why;
     share(p, out);

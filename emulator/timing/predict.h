@@ -32,10 +32,12 @@ typedef void timing_woke(void *user, int warp, int by, uint32_t pc, uint64_t cyc
 /* A pipe of that CTA's SM works: unit TIMING_UNIT_TENSOR (HMMA) or _XU of a sub-core, _GMMA of all. */
 typedef void timing_busy(void *user, int smsp, int unit, uint64_t from, uint64_t to);
 struct timing_options {
-    double mhz;    /* SM clock, for what memory does in ns */
-    bool is_full;  /* simulate every CTA of the launch, however long that takes */
-    int places;    /* 0: as many as the budget allows; else at most so many, and a fifth of it */
-    unsigned fast; /* enum timing_fast */
+    double mhz;   /* SM clock, for what memory does in ns */
+    bool is_full; /* simulate every CTA of the launch, however long that takes */
+    int places;   /* 0: as many as the budget allows; else at most so many, and a fifth of it */
+    double
+        budget; /* work, in instructions (predict.c), up to which many places are simulated; 0: 80e6 */
+    unsigned fast;     /* enum timing_fast */
     timing_span *span; /* may be NULL */
     timing_woke *woke; /* may be NULL */
     timing_busy *busy; /* may be NULL */

@@ -1,0 +1,274 @@
+#include "clock.h"
+
+#include "common/base/heap.h"
+#include "common/base/path.h"
+#include "common/base/program.h"
+#include "common/base/reason.h"
+#include "common/base/toolkit.h"
+#include "common/device/emu_clock.h"
+#include "common/device/source.h"
+#include "profiler/counters.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Most that predictions take of the host, unless told: of a program all, of which one takes half of what is
+ * left at most, so that something is left for others; of one kernel's launch. */
+enum { PROGRAM_S = 20, KERNEL_S = 60 };
+/* Launches of a program with more work than this have 8 SMs simulated for all: some seconds at most. */
+enum { PROGRAM_WORK = 16000000 };
+
+struct prediction {
+    struct clock_shape shape;
+    bool is_there;
+    struct timing_prediction p;
+};
+
+struct kernel_clock {
+    struct emu_clock clock;
+    bool is_open;
+    char *why; /* not NULL: the first reason for which a launch was not predicted */
+    int n;
+    struct prediction *at;
+};
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- The cubin ------------------------------------------------------------------------------- */
+
+/* build/sass: this library is in build/runtime, build/run in build. */
+static void cache_folder(char out[PATH_MAX]) {
+    char home[PATH_MAX];
+    snprintf(home, sizeof home, "%s", program_home());
+    size_t n = strlen(home), tail = strlen("/runtime");
+    if (n > tail && !strcmp(home + n - tail, "/runtime")) home[n - tail] = 0;
+    snprintf(out, PATH_MAX, "%.*s/sass", PATH_MAX - 64, home);
+}
+
+static const char *write_file(const char *path, const void *data, size_t bytes) {
+    FILE *f = fopen(path, "w");
+    bool ok = f && fwrite(data, 1, bytes, f) == bytes;
+    if (f && fclose(f)) ok = false;
+    return ok ? NULL : reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
+}
+
+/* Of the PTX and of the ptxas that compiles it. */
+static uint64_t key_of(const struct fatbin_ptx *ptx, const char *ptxas) {
+    struct stat file;
+    uint64_t key = repeat_key(0, ptx->text, ptx->bytes);
+    if (!stat(ptxas, &file)) {
+        key = repeat_key(key, &file.st_mtim, sizeof file.st_mtim);
+        key = repeat_key(key, &file.st_size, sizeof file.st_size);
+    }
+    return key;
+}
+
+/* ptxas of `from` into `to`: NULL, or the first line of what it said. */
+static const char *run_ptxas(const char *ptxas, const char *from, const char *to) {
+    char command[3 * PATH_MAX + 64], line[512] = "";
+    if (strchr(ptxas, '\'') || strchr(from, '\'') || strchr(to, '\''))
+        return reason_as(STATUS_FILE, "%s: a path with a quote", to);
+    snprintf(command, sizeof command, "'%s' -arch=sm_90a -lineinfo -o '%s' '%s' 2>&1", ptxas, to,
+             from);
+    FILE *f = popen(command, "r");
+    if (!f) return reason_as(STATUS_DEVICE, "%s: %s", ptxas, strerror(errno));
+    if (fgets(line, sizeof line, f)) line[strcspn(line, "\n")] = 0;
+    while (fgetc(f) != EOF) {
+    }
+    if (!pclose(f) && !access(to, R_OK)) return NULL;
+    return reason_as(STATUS_UNSUPPORTED, "ptxas does not take its PTX: %s", line);
+}
+
+/* Compiled once: `cubin` is its place in the cache, or, where nothing can be written there, in /tmp
+ * (*is_kept false). */
+static const char *compile(const struct fatbin_ptx *ptx, const char *cache, char cubin[PATH_MAX],
+                           bool *is_kept) {
+    char ptxas[PATH_MAX], text[] = "/tmp/attnlab-XXXXXX", made[PATH_MAX];
+    const char *why = toolkit_find("ptxas", ptxas, sizeof ptxas);
+    if (why) return why;
+    snprintf(cubin, PATH_MAX, "%.*s/%016llx.cubin", PATH_MAX - 32, cache,
+             (unsigned long long)key_of(ptx, ptxas));
+    *is_kept = true;
+    if (!access(cubin, R_OK)) return NULL;
+    int fd = mkstemp(text);
+    if (fd < 0) return reason_as(STATUS_FILE, "%s: %s", text, strerror(errno));
+    close(fd);
+    snprintf(made, sizeof made, "%s.cubin", text);
+    if (!(why = write_file(text, ptx->text, ptx->bytes))) why = run_ptxas(ptxas, text, made);
+    unlink(text);
+    size_t bytes;
+    char part[PATH_MAX + 32], *data = why ? NULL : path_read(made, &bytes);
+    snprintf(part, sizeof part, "%s.%d", cubin, (int)getpid());
+    mkdir(cache, 0777);
+    if (data && (write_file(part, data, bytes) || rename(part, cubin))) {
+        unlink(part); /* no cache */
+        snprintf(cubin, PATH_MAX, "%s", made);
+        *is_kept = false;
+    } else {
+        unlink(made);
+    }
+    free(data);
+    return why;
+}
+
+/* The program's own cubin, where it has one for the chip: it was made with its options. */
+static const char *write_own(const struct fatbin_ptx *ptx, char cubin[PATH_MAX]) {
+    strcpy(cubin, "/tmp/attnlab-XXXXXX");
+    int fd = mkstemp(cubin);
+    if (fd < 0) return reason_as(STATUS_FILE, "%s: %s", cubin, strerror(errno));
+    close(fd);
+    return write_file(cubin, ptx->cubin, ptx->cubin_bytes);
+}
+
+static bool find_variable(void *user, const char *name, uint64_t *address, uint64_t *bytes) {
+    const struct image *i = user;
+    return emu_module_variable(i->module, name, address, bytes);
+}
+
+static const char *open_clock(const struct session *s, const struct kernel *k,
+                              struct kernel_clock *c) {
+    char cache[PATH_MAX], cubin[PATH_MAX] = "";
+    bool is_kept = false;
+    struct timing_chip measured;
+    const struct fatbin_ptx *ptx = &k->image->ptx;
+    const char *why = timing_chip_find(s->info.chip.name, &measured); /* before any work */
+    if (why) return why;
+    cache_folder(cache);
+    why = ptx->cubin && fatbin_cubin_sm(ptx->cubin, ptx->cubin_bytes) == 90
+              ? write_own(ptx, cubin)
+              : compile(ptx, cache, cubin, &is_kept);
+    if (!why)
+        why = emu_clock_open_kernel(&c->clock, &s->info.chip, s->memory, cubin, cache, k->name);
+    if (*cubin && !is_kept) unlink(cubin);
+    c->is_open = !why;
+    c->clock.keeps_memory = true;
+    c->clock.find = find_variable;
+    c->clock.find_user = k->image;
+    return why;
+}
+
+/* ---- Predictions ----------------------------------------------------------------------------- */
+
+static const char *switched_off(const struct settings *o) {
+    if (o->no_clock) return "--no-clock";
+    if (o->emulator.without) return "with --without the PTX runs without that line, not the SASS";
+    if (o->emulator.sample_blocks) return "with --sample-blocks most blocks do not run";
+    if (o->quiet && !o->json_path && !o->source) return "--quiet";
+    return NULL;
+}
+
+static double budget_s(const struct session *s) {
+    double asked = s->settings.clock_budget_s;
+    return asked > 0 ? asked : s->is_alone ? KERNEL_S : PROGRAM_S;
+}
+
+static const char *predict(struct session *s, struct kernel *k, const struct emu_grid *g,
+                           struct prediction *out) {
+    struct kernel_clock *c = k->clock;
+    const double budget = budget_s(s), began_s = now_s(), left_s = budget - s->clock_s;
+    const char *why = switched_off(&s->settings);
+    if (!why && !c->is_open && c->why) why = c->why; /* it was tried */
+    if (!why && left_s <= 0) why = reason("the %g s of --clock-budget are over", budget);
+    if (!why && !c->is_open) why = open_clock(s, k, c);
+    c->clock.limit_s = left_s - (now_s() - began_s);
+    if (!why && c->clock.limit_s <= 0) why = reason("the %g s of --clock-budget are over", budget);
+    const struct timing_options few = {.budget = PROGRAM_WORK};
+    if (!why) why = emu_clock_grid(&c->clock, k->name, g, s->is_alone ? NULL : &few, &out->p);
+    s->clock_s += now_s() - began_s;
+    out->is_there = !why;
+    return why;
+}
+
+static bool is_like(const struct clock_shape *a, const struct emu_grid *g) {
+    return !memcmp(a->grid, g->grid, sizeof a->grid) &&
+           !memcmp(a->block, g->block, sizeof a->block) &&
+           !memcmp(a->cluster, g->cluster, sizeof a->cluster) && a->shared_bytes == g->shared_bytes;
+}
+
+int clock_predict(struct session *s, struct kernel *k, const struct emu_grid *g) {
+    if (!k->clock) k->clock = heap_zeroed(1, sizeof *k->clock);
+    struct kernel_clock *c = k->clock;
+    for (int i = 0; i < c->n; i++)
+        if (is_like(&c->at[i].shape, g)) return i;
+    c->at = heap_grown(c->at, (size_t)(c->n + 1) * sizeof *c->at);
+    struct prediction *at = &c->at[c->n];
+    *at = (struct prediction){.shape.shared_bytes = g->shared_bytes};
+    memcpy(at->shape.grid, g->grid, sizeof at->shape.grid);
+    memcpy(at->shape.block, g->block, sizeof at->shape.block);
+    memcpy(at->shape.cluster, g->cluster, sizeof at->shape.cluster);
+    const char *why = predict(s, k, g, at);
+    if (why && !c->why) c->why = heap_text(why);
+    return c->n++;
+}
+
+int clock_count(const struct kernel *k) { return k->clock ? k->clock->n : 0; }
+
+int clock_launches(const struct kernel *k, int number) {
+    int n = 0;
+    for (int l = 0; l < k->n_launches; l++) n += k->launch[l].predicted == number;
+    return n;
+}
+
+const struct clock_shape *clock_shape(const struct kernel *k, int number) {
+    return &k->clock->at[number].shape;
+}
+
+const char *clock_missing(const struct kernel *k) { return k->clock ? k->clock->why : NULL; }
+
+/* ---- As counters ----------------------------------------------------------------------------- */
+
+const char *clock_values(const struct kernel *k, int number, struct counters *out) {
+    const struct kernel_clock *c = k->clock;
+    const struct timing_prediction *p[c ? c->n + 1 : 1];
+    int times[c ? c->n + 1 : 1], n = 0;
+    for (int i = 0; c && i < c->n; i++) {
+        if (!c->at[i].is_there || (number >= 0 && i != number)) continue;
+        p[n] = &c->at[i].p;
+        times[n++] = number >= 0 ? 1 : clock_launches(k, i);
+    }
+    if (n) emu_clock_values(&c->clock, p, times, n, out);
+    return n ? NULL : c && c->why ? c->why : "nothing was predicted";
+}
+
+const char *clock_named(const struct kernel *k, int number, struct counters *out) {
+    static const char *const groups = "CYCLES,TENSOR,OCCUPANCY,STALL";
+    struct counters values = {0}, all;
+    int n = 0;
+    *out = (struct counters){0};
+    const char *why = clock_values(k, number, &values);
+    if (!why)
+        why = counters_emulated(&(struct counters){0}, NULL, "nobody asks", &values, NULL, 0,
+                                groups, &all);
+    counters_free(&values);
+    if (why) return why;
+    for (int i = 0; i < all.n; i++)
+        if (!*all.counter[i].reason) all.counter[n++] = all.counter[i];
+    all.n = n;
+    *out = all;
+    return NULL;
+}
+
+void clock_source(const struct session *s, const struct kernel *k, struct source *out) {
+    const struct kernel_clock *c = k->clock;
+    bool any = false;
+    for (int i = 0; c && i < c->n; i++) any |= c->at[i].is_there;
+    if (!any) {
+        snprintf(out->about, sizeof out->about, "n/a: %s", c && c->why ? c->why : "no prediction");
+        return;
+    }
+    emu_clock_source_begin(&c->clock, out);
+    for (int i = 0; i < c->n; i++)
+        if (c->at[i].is_there)
+            emu_clock_source_add(&c->clock, k->name, &c->at[i].p, s->info.chip.n_sms, out);
+    source_lines(out);
+}

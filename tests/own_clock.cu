@@ -1,0 +1,43 @@
+// What the clock's predictions must leave as it is: kernels that go on from what memory holds, by stores and
+// by atomics; one that the clock does not know (fp64); variables and constants. The program checks itself.
+#include <cstdio>
+
+__device__ int total;
+__constant__ int step;
+
+// x: (n), each one more
+__global__ void add(int *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] += step;
+    if (i < n && i % 32 == 0) atomicAdd(&total, 1);
+}
+__global__ void halve(double *x) { x[threadIdx.x] *= 0.5; }
+// ends when somebody else stores there
+__global__ void wait(volatile int *x) {
+    while (!x[threadIdx.x]) {
+    }
+}
+
+int main(int argc, char **) {
+    const int n = 1000, one = 1, launches = argc > 1 ? 40 : 3;
+    int *x, all, wrong = 0;
+    double *y;
+    cudaMallocManaged(&x, n * sizeof *x);
+    cudaMallocManaged(&y, 32 * sizeof *y);
+    cudaMemcpyToSymbol(step, &one, sizeof one);
+    for (int i = 0; i < n; i++) x[i] = 0;
+    for (int i = 0; i < 32; i++) y[i] = 3;
+    for (int l = 0; l < launches; l++)
+        if (l == 2)
+            add<<<4, 256>>>(x, n);
+        else
+            add<<<8, 128>>>(x, n);
+    halve<<<1, 32>>>(y);
+    wait<<<1, 32>>>(x);
+    cudaDeviceSynchronize();
+    cudaMemcpyFromSymbol(&all, total, sizeof all);
+    for (int i = 0; i < n; i++) wrong += x[i] != launches;
+    for (int i = 0; i < 32; i++) wrong += y[i] != 1.5;
+    printf("%d wrong, %d counted\n", wrong, all);
+    return wrong || all != 32 * launches;
+}
