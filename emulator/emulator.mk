@@ -33,7 +33,7 @@ run-tsan: $(TSAN_TESTS:%=$(BUILD)/tests/%)
 	@BUILD=$(BUILD) TSAN_OPTIONS=halt_on_error=1 tests/run.sh $^
 
 .PHONY: whatif $(addprefix whatif-,$(STAGES))
-whatif: $(addprefix whatif-,$(ATTENTION)) ## what each limit of the chip costs a stage, predicted, and who waits for whom: ARGS="--seqlen 4096"
+whatif: $(addprefix whatif-,$(ATTENTION)) ## what limits of the chip and waits of lines cost a stage, predicted, and who waits for whom: ARGS="--seqlen 4096"
 	@$(attention-only)
 $(addprefix whatif-,$(STAGES)): whatif-%: %
 	@set -f; $(BUILD)/$* --device emu --whatif $$ARGS

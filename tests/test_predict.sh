@@ -49,6 +49,13 @@ else
             awk '/^launch of the kernel/ {n = $(NF - 2); gain = $NF} /^nothing/ {base = $(NF - 1)} END {exit !(n < base - 2000 && gain > 10)}' "$tap_dir/said"
     }
     check "--whatif: the prediction, and what a free launch would gain" whatif
+    left_out() { # the barrier before the tile is read: a gain, and no line with none of them
+        line=$(awk -F: '/^If a line did not wait/ {on = 1; next} on && NF == 0 {exit} on' "$tap_dir/said")
+        echo "$line"
+        grep -qE "^--without +which is +cycles +gain, %" <<< "$line" && grep -qE "^[0-9]+ +(BAR.SYNC|DEPBAR.LE, BAR.SYNC|DEPBAR.LE).* [0-9]+ +-?[0-9.]+$" <<< "$line" &&
+            awk -v c="$c" '$NF > 0 && $(NF - 1) > 0 {n++; differ += n > 1 && $(NF - 1) != last; last = $(NF - 1); if (last > c) exit 1} END {exit !differ}' <<< "$line" && ! grep -q "n/a" <<< "$line"
+    }
+    check "--whatif: and what each line's wait costs" left_out
     shares() { awk '/%/ && / cycles each/ {exit 1} /^ +[0-9.]+ %  / {sum += $1} END {exit !(sum > 80 && sum <= 100.5)}' "$tap_dir/said"; }
     check "--whatif: what warps do is (nearly) all of their time" shares
     roles() { "$build/stage-6" $small --whatif > "$tap_dir/said" && grep -q "warpgroup [0-9] (loads)" "$tap_dir/said" && grep -q "waits for TMA, line [1-9]" "$tap_dir/said" && grep -qE "waits for warpgroup [0-9] .*, line [1-9]" "$tap_dir/said"; }

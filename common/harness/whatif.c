@@ -5,6 +5,7 @@
 #include "common/base/reason.h"
 #include "common/base/table.h"
 #include "common/device/emu_clock.h"
+#include "emulator/sass/sass_without.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -266,14 +267,80 @@ static void print_limits(struct answer *a, int n, const struct emu_clock *c, FIL
     table_close(&t);
 }
 
+/* ---- Without a line ----------------------------------------------------------------------------- */
+
+struct left_out {
+    char place[SASS_PLACE_BYTES], what[SASS_PLACE_BYTES], why[192];
+    double cycles; /* 0: there is no prediction, and `why` */
+};
+
+static int by_gain(const void *a, const void *b) {
+    double x = ((const struct left_out *)a)->cycles, y = ((const struct left_out *)b)->cycles;
+    return x && y ? (x > y) - (x < y) : (y > 0) - (x > 0);
+}
+
 /* Of the launch with the most shared memory: others prepare or finish. */
-static const char *roles_of(struct emu_clock *c, const struct device_launch *launches, int n,
-                            const struct answer *answer, FILE *out) {
+static const struct device_launch *main_launch(const struct device_launch *launches, int n) {
     const struct device_launch *l = launches;
-    struct roles r = {0};
-    struct timing_prediction p;
     for (int i = 1; i < n; i++)
         if (launches[i].shared_bytes > l->shared_bytes) l = &launches[i];
+    return l;
+}
+
+/* All launches again, the main kernel without the line. */
+static const char *ask_without(struct device *d, const char *dir, const char *name,
+                               const struct device_launch *launches, int n, struct left_out *x) {
+    enum { LIMIT_S = 60 }; /* who waits for what was left out waits for ever */
+    const char *kernel = main_launch(launches, n)->kernel;
+    struct emu_clock c;
+    const char *why = emu_clock_open(&c, d, dir, name);
+    c.limit_s = LIMIT_S;
+    if (!why && !sass_without(sass_find(c.module, kernel), x->place)) why = "nothing is there";
+    if (!why) why = ask(&c, &limits[0], launches, n, &x->cycles);
+    if (why) {
+        x->cycles = 0;
+        snprintf(x->why, sizeof x->why, "n/a (%.170s)", why);
+    }
+    emu_clock_close(&c);
+    return why;
+}
+
+static void print_left_out(struct left_out *x, int n, double base, FILE *out) {
+    struct table t;
+    table_open(&t, 4, (const char *[]){"--without", "which is", "cycles", "gain, %"});
+    qsort(x, (size_t)n, sizeof *x, by_gain);
+    for (int i = 0; i < n; i++) {
+        char cycles[32], gain[32] = "";
+        snprintf(cycles, sizeof cycles, "%.0f", x[i].cycles);
+        if (x[i].cycles) snprintf(gain, sizeof gain, "%.1f", 100 * (base / x[i].cycles - 1));
+        table_row(&t,
+                  (const char *[]){x[i].place, x[i].what, x[i].cycles ? cycles : x[i].why, gain});
+    }
+    fprintf(out, "\nIf a line did not wait (its answer would be wrong: what the wait costs)\n");
+    table_print(&t, out);
+    table_close(&t);
+}
+
+static void without_lines(struct emu_clock *c, struct device *d, const char *dir, const char *name,
+                          const struct device_launch *launches, int n, double base, FILE *out) {
+    enum { MOST = 64 };
+    const struct sass_kernel *k = sass_find(c->module, main_launch(launches, n)->kernel);
+    struct left_out x[MOST];
+    int n_places = 0, n_known = 0;
+    while (k && n_places < MOST &&
+           sass_without_place(k, n_places, x[n_places].place, x[n_places].what))
+        n_places++;
+    for (; n_known < n_places && !interrupt_signal(); n_known++)
+        ask_without(d, dir, name, launches, n, &x[n_known]);
+    if (interrupt_signal() && n_known) n_known--; /* the last was cut */
+    if (n_known) print_left_out(x, n_known, base, out);
+}
+
+static const char *roles_of(struct emu_clock *c, const struct device_launch *launches, int n,
+                            const struct answer *answer, FILE *out) {
+    const struct device_launch *l = main_launch(launches, n);
+    struct roles r = {0};
+    struct timing_prediction p;
     r.kernel = sass_find(c->module, l->kernel);
     for (int i = 0; r.kernel && i < r.kernel->n_inst; i++) r.specialised |= has(&r, i, "HGMMA");
     for (int i = 0; i < MAX_ROLES; i++) r.last[i] = -1, r.first[i] = SASS_MAX_WARPS;
@@ -304,6 +371,8 @@ const char *whatif_print(struct device *d, const char *dir, const char *name,
     }
     if (interrupt_signal()) why = NULL; /* what is known is printed */
     if (!why && n_answers) print_limits(answer, n_answers, &c, out);
+    if (!why && !interrupt_signal())
+        without_lines(&c, d, dir, name, launches, n, answer[0].cycles, out);
     if (!why && !interrupt_signal()) why = roles_of(&c, launches, n, answer, out);
     emu_clock_close(&c);
     return why;

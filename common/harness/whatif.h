@@ -1,5 +1,5 @@
-/* What a limit costs: the emulator's clock asked again with that limit taken away, and who waits for whom
- * in the first block. Predictions, whose quality stands above them. */
+/* What a limit costs: the emulator's clock asked again with that limit taken away, or without the waits of
+ * a line; and who waits for whom in the first block. Predictions, whose quality stands above them. */
 #pragma once
 
 #include "common/device/device.h"
