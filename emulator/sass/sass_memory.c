@@ -405,7 +405,7 @@ enum sass_go sass_r2ur(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
-/* mode: which special register, sass_decode.c's list */
+/* mode: which special register, sass_decode_flow.c's list */
 enum sass_go sass_s2r(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     const struct sass_cta *c = w->cta;
     const uint32_t *block = c->grid->block;

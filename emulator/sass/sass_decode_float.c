@@ -1,0 +1,290 @@
+/* Floating point and tensor products: mnemonics of SASS. sass_decoder.h says how. */
+#include "sass_decoder.h"
+
+#include "common/base/heap.h"
+#include "emulator/instructions/wgmma.h"
+
+#include <string.h>
+
+/* ---- Mnemonics: floating point --------------------------------------------------------------- */
+
+static void rounding(struct decoder *c, int which, sass_handler *usual) {
+    unsigned csr = 0x1f80;
+    if (sd_mod(c, "FTZ")) csr |= 0x8040;
+    if (sd_mod(c, "RM"))
+        csr |= 0x2000;
+    else if (sd_mod(c, "RP"))
+        csr |= 0x4000;
+    else if (sd_mod(c, "RZ"))
+        csr |= 0x6000;
+    c->x->mode = sd_mod(c, "SAT");
+    c->x->mode2 = (uint8_t)which;
+    c->x->imm = csr;
+    sd_set(c, csr == 0x1f80 && !c->x->mode ? usual : sass_float_mode);
+}
+
+static void d_fadd(struct decoder *c) {
+    rounding(c, 0, sass_fadd);
+    sd_dst(c, 1);
+    sd_fsrc(c, 0);
+    sd_fsrc(c, 1);
+}
+static void d_fmul(struct decoder *c) {
+    rounding(c, 1, sass_fmul);
+    sd_dst(c, 1);
+    sd_fsrc(c, 0);
+    sd_fsrc(c, 1);
+}
+static void d_ffma(struct decoder *c) {
+    rounding(c, 2, sass_ffma);
+    sd_dst(c, 1);
+    sd_fsrc(c, 0);
+    sd_fsrc(c, 1);
+    sd_fsrc(c, 2);
+}
+static void d_fmnmx(struct decoder *c) {
+    sd_dst(c, 1);
+    sd_fsrc(c, 0);
+    sd_fsrc(c, 1);
+    c->x->pin[0] = sd_psrc(c);
+    sd_set(c, sass_fmnmx);
+}
+static void d_fsel(struct decoder *c) {
+    sd_dst(c, 1);
+    sd_fsrc(c, 0);
+    sd_fsrc(c, 1);
+    c->x->pin[0] = sd_psrc(c);
+    sd_set(c, sass_fsel);
+}
+static void d_fsetp(struct decoder *c) {
+    static const struct {
+        const char *name;
+        int bits;
+    } which[] = {{"LT", 1},   {"EQ", 2},   {"LE", 3},   {"GT", 4},  {"NE", 5},
+                 {"GE", 6},   {"NUM", 7},  {"NAN", 8},  {"LTU", 9}, {"EQU", 10},
+                 {"LEU", 11}, {"GTU", 12}, {"NEU", 13}, {"GEU", 14}};
+    for (size_t w = 0; w < sizeof which / sizeof *which; w++)
+        if (sd_mod(c, which[w].name)) c->x->mode = (uint8_t)which[w].bits;
+    if (!c->x->mode) c->bad = true;
+    if (sd_mod(c, "FTZ")) c->x->mode |= 32;
+    if (sd_mod(c, "OR"))
+        c->x->mode |= 16;
+    else
+        sd_must(c, "AND");
+    c->x->pd = sd_pdst(c);
+    c->x->pe = sd_pdst(c);
+    sd_fsrc(c, 0);
+    sd_fsrc(c, 1);
+    c->x->pin[0] = sd_psrc(c);
+    sd_set(c, sass_fsetp);
+}
+static void d_f2fp(struct decoder *c) {
+    c->x->mode = sd_mod(c, "BF16");
+    if (!c->x->mode) sd_must(c, "F16");
+    sd_must(c, "F32");
+    sd_must(c, "PACK_AB");
+    sd_dst(c, 1);
+    sd_fsrc(c, 0);
+    sd_fsrc(c, 1);
+    sd_set(c, sass_f2fp);
+}
+
+/* A pair of halves: R1, R1.H0_H0 (the lower one twice), or two numbers, whose bits are 32 to 63. imm: two
+ * bits a source say which. */
+static void pair(struct decoder *c, int slot) {
+    struct operand *o = sd_take(c);
+    struct sass_source *s = &c->x->s[slot];
+    if (o->kind == FLOAT) {
+        if (sd_take(c)->kind != FLOAT) c->bad = true;
+        s->row = sd_constant(c, (uint32_t)(c->low >> 32));
+        return;
+    }
+    uint32_t which = !*o->suffix                   ? 0
+                     : !strcmp(o->suffix, "H0_H0") ? 1
+                     : !strcmp(o->suffix, "H1_H1") ? 2
+                                                   : 3;
+    if (o->kind != REG || o->not || o->inverted || which == 3) c->bad = true;
+    c->x->imm |= which << 2 * slot;
+    s->keep = o->absolute ? 0x7fff7fff : EMU_FULL;
+    s->flip = o->negated ? 0x80008000 : 0;
+    s->row = sd_row_of(c, REG, o->number, 1, 1);
+    sd_reads(c, REG, o->number, slot, 1);
+}
+static void pairs(struct decoder *c, int op, int n) {
+    (void)sd_mod(c, "MMA");
+    c->x->mode = (uint8_t)op;
+    c->x->mode2 = sd_mod(c, "BF16_V2");
+    sd_dst(c, 1);
+    for (int s = 0; s < n; s++) pair(c, s);
+    sd_set(c, sass_pairs);
+}
+static void d_hmul2(struct decoder *c) { pairs(c, 1, 2); }
+static void d_hadd2(struct decoder *c) {
+    if (!sd_mod(c, "F32")) {
+        pairs(c, 0, 2);
+        return;
+    }
+    sd_dst(c, 1);
+    sd_fsrc(c, 0);
+    if (c->x->s[0].row != SASS_ROW_ZERO) c->bad = true; /* else it would be two halves */
+    struct operand *o = sd_take(c);
+    c->x->mode = !strcmp(o->suffix, "H1_H1");
+    if (o->kind != REG || o->negated || o->absolute || (!c->x->mode && strcmp(o->suffix, "H0_H0")))
+        c->bad = true;
+    c->x->s[1].row = sd_row_of(c, REG, o->number, 1, 1);
+    sd_reads(c, REG, o->number, 1, 1);
+    sd_set(c, sass_hadd2_f32);
+}
+/* HFMA2.MMA d, -RZ, RZ, x, y: the pair of halves {y, x} in bits 32-63, a constant */
+static void d_hfma2(struct decoder *c) {
+    if (c->n != 5 || c->op[3].kind != FLOAT || c->op[2].number != SASS_RZ) {
+        pairs(c, 2, 3);
+        return;
+    }
+    sd_must(c, "MMA");
+    sd_dst(c, 1);
+    struct operand *a = sd_take(c), *b = sd_take(c), *high = sd_take(c), *low = sd_take(c);
+    if (a->kind != REG || b->kind != REG || a->number != SASS_RZ || b->number != SASS_RZ ||
+        !a->negated || b->negated || high->kind != FLOAT || low->kind != FLOAT)
+        c->bad = true;
+    c->x->s[0].row = sd_constant(c, (uint32_t)(c->low >> 32));
+    sd_set(c, sass_mov);
+}
+static void d_mufu(struct decoder *c) {
+    static const struct {
+        const char *name;
+        sass_handler *run;
+    } which[] = {{"EX2", sass_ex2}, {"RCP", sass_rcp}, {"LG2", sass_lg2},   {"RSQ", sass_rsq},
+                 {"SIN", sass_sin}, {"COS", sass_cos}, {"SQRT", sass_sqrt}, {"TANH", sass_tanh}};
+    for (size_t w = 0; w < sizeof which / sizeof *which; w++)
+        if (sd_mod(c, which[w].name)) sd_set(c, which[w].run);
+    sd_dst(c, 1);
+    sd_fsrc(c, 0);
+}
+static void d_fchk(struct decoder *c) {
+    c->x->pd = sd_pdst(c);
+    sd_fsrc(c, 0);
+    sd_fsrc(c, 1);
+    sd_set(c, sass_fchk);
+}
+static void d_i2f(struct decoder *c) {
+    bool wide = sd_mod(c, "U64"), u32 = sd_mod(c, "U32");
+    c->x->mode = wide ? 2 : u32;
+    c->x->imm = sd_mod(c, "RP") ? 0x5f80 : 0x1f80;
+    sd_dst(c, 1);
+    sd_plain(c, 0, wide ? 2 : 1);
+    sd_set(c, sass_i2f);
+}
+static void d_i2fp(struct decoder *c) {
+    sd_must(c, "F32");
+    c->x->mode = sd_mod(c, "U32");
+    if (!c->x->mode) sd_must(c, "S32");
+    c->x->imm = 0x1f80;
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    sd_set(c, sass_i2f);
+}
+/* To whole numbers: towards zero, down, up or to nearest */
+static uint8_t whole(struct decoder *c) {
+    (void)sd_mod(c, "FTZ"); /* a subnormal is 0 anyway */
+    return sd_mod(c, "TRUNC")   ? SASS_TRUNC
+           : sd_mod(c, "FLOOR") ? SASS_FLOOR
+           : sd_mod(c, "CEIL")  ? SASS_CEIL
+                                : SASS_NEAREST;
+}
+static void d_f2i(struct decoder *c) {
+    (void)sd_mod(c, "NTZ");
+    c->x->mode2 = whole(c);
+    bool s64 = sd_mod(c, "S64"), u64 = sd_mod(c, "U64"), u32 = sd_mod(c, "U32");
+    c->x->mode = s64 ? SASS_S64 : u64 ? SASS_U64 : u32 ? SASS_U32 : SASS_S32;
+    sd_dst(c, s64 || u64 ? 2 : 1);
+    sd_fsrc(c, 0);
+    sd_set(c, sass_f2i);
+}
+static void d_frnd(struct decoder *c) {
+    c->x->mode2 = whole(c);
+    sd_dst(c, 1);
+    sd_fsrc(c, 0);
+    sd_set(c, sass_frnd);
+}
+
+/* ---- Mnemonics: tensor ----------------------------------------------------------------------- */
+
+static void d_hmma(struct decoder *c) {
+    sd_must(c, "16816");
+    sd_must(c, "F32");
+    sd_dst(c, 4);
+    sd_plain(c, 0, 4);
+    sd_plain(c, 1, 2);
+    sd_plain(c, 2, 4);
+    c->i->src[1].n = c->i->src[1].n ? 2 : 0;
+    sd_set(c, sass_hmma);
+}
+
+static void d_hgmma(struct decoder *c) {
+    int m, n, k;
+    struct sass_gmma *g = heap_line(sizeof *g); /* its struct emu_inst fills whole cache lines */
+    c->x->more = g;
+    if (c->n_modifiers < 1 || sscanf(c->modifier[0], "%dx%dx%d", &m, &n, &k) != 3 || m != 64 ||
+        k != 16 || n % 8 || n < 8 || n > 256) {
+        c->bad = true;
+        return;
+    }
+    c->used[0] = true;
+    sd_must(c, "F32"); /* of halves; other types have another modifier */
+    sd_dst(c, n / 2);
+    g->inst.aux[WGMMA_N] = n;
+    g->inst.aux[WGMMA_K] = k;
+    g->inst.aux[WGMMA_TYPE] = TENSOR_F16;
+    g->op[0].rows = g->d;
+    g->op[0].n = (uint16_t)(n / 2);
+    for (int r = 0; r < n / 2; r++) g->d[r] = c->x->d + (uint32_t)r * SASS_ROW;
+    if (sd_at(c, REG)) {
+        sd_plain(c, 0, 4);
+        g->inst.aux[WGMMA_FLAGS] |= WGMMA_RS;
+        g->op[1].rows = g->a;
+        g->op[1].n = 4;
+        for (uint32_t r = 0; r < 4; r++) g->a[r] = c->x->s[0].row + r * SASS_ROW;
+    }
+    struct operand *desc = sd_take(c);
+    if (desc->kind != GDESC || desc->reg_in_brackets || desc->value) c->bad = true;
+    if (!strncmp(desc->suffix, "tnspA", 5)) g->inst.aux[WGMMA_FLAGS] |= WGMMA_TRANS_A;
+    if (strstr(desc->suffix, "tnspB")) g->inst.aux[WGMMA_FLAGS] |= WGMMA_TRANS_B;
+    if (*desc->suffix && strcmp(desc->suffix, "tnspA") && strcmp(desc->suffix, "tnspB") &&
+        strcmp(desc->suffix, "tnspA.tnspB"))
+        c->bad = true;
+    g->desc = sd_row_of(c, UREG, desc->uniform, 4, 4);
+    sd_reads(c, UREG, desc->uniform, 0, 4);
+    struct operand *sum = sd_take(c);
+    if (sum->kind != REG || (sum->number != SASS_RZ && sum->number != c->i->dst.first))
+        c->bad = true;
+    if (sum->number != SASS_RZ) {
+        c->i->src[2] = c->i->dst;
+        c->x->pin[0] = sd_none_true;
+    } else {
+        c->x->pin[0] = sd_none_false;
+    }
+    if (sd_at(c, UPRED)) {
+        struct sass_pred p = sd_psrc(c);
+        if (sum->number != SASS_RZ) c->x->pin[0] = p;
+        if (sum->number == SASS_RZ && (p.index != SASS_P_TRUE || !p.flip)) c->bad = true;
+    }
+    if (sd_at(c, WORD)) {
+        if (strcmp(sd_take(c)->text, "gsb0")) c->bad = true;
+        g->ends_group = true;
+    }
+    g->inst.op = g->op;
+    g->inst.n_ops = 2;
+    sd_memory(c, SASS_HGMMA_OPERANDS, 0);
+    sd_set(c, sass_hgmma);
+}
+
+const struct sd_mnemonic sd_float[] = {
+    {SASS_OP_FADD, d_fadd},   {SASS_OP_FFMA, d_ffma},   {SASS_OP_FMUL, d_fmul},
+    {SASS_OP_HADD2, d_hadd2}, {SASS_OP_HFMA2, d_hfma2}, {SASS_OP_HMUL2, d_hmul2},
+    {SASS_OP_F2FP, d_f2fp},   {SASS_OP_FMNMX, d_fmnmx}, {SASS_OP_FSEL, d_fsel},
+    {SASS_OP_FSETP, d_fsetp}, {SASS_OP_FCHK, d_fchk},   {SASS_OP_FRND, d_frnd},
+    {SASS_OP_I2FP, d_i2fp},   {SASS_OP_MUFU, d_mufu},   {SASS_OP_F2I, d_f2i},
+    {SASS_OP_I2F, d_i2f},     {SASS_OP_HMMA, d_hmma},   {SASS_OP_HGMMA, d_hgmma},
+    {SASS_N_OPS, NULL},
+};

@@ -1,0 +1,290 @@
+/* Lanes, flow, barriers and TMA: mnemonics of SASS. sass_decoder.h says how. */
+#include "sass_decoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Mnemonics: lanes ------------------------------------------------------------------------ */
+
+static void d_shfl(struct decoder *c) {
+    c->x->mode = sd_mod(c, "UP") ? 0 : sd_mod(c, "DOWN") ? 1 : sd_mod(c, "BFLY") ? 2 : 3;
+    if (c->x->mode == 3) sd_must(c, "IDX");
+    c->x->pd = sd_pdst(c);
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    sd_plain(c, 1, 1);
+    sd_plain(c, 2, 1);
+    sd_set(c, sass_shfl);
+}
+static void d_vote(struct decoder *c) {
+    c->x->mode = sd_mod(c, "ALL");
+    if (!c->x->mode) sd_must(c, "ANY");
+    if (!sd_at_pred(c)) sd_dst(c, 1);
+    c->x->pd = sd_pdst(c);
+    c->x->pin[0] = sd_psrc(c);
+    sd_set(c, sass_vote);
+}
+static void d_elect(struct decoder *c) {
+    c->x->pd = sd_pdst(c);
+    sd_dst(c, 1);
+    struct sass_pred p = sd_psrc(c);
+    if (p.index != SASS_P_TRUE || p.flip) c->bad = true;
+    sd_set(c, sass_elect);
+}
+static void d_r2ur(struct decoder *c) {
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    sd_set(c, sass_r2ur);
+}
+static void d_s2r(struct decoder *c) {
+    static const char *const which[] = {"SR_TID.X",   "SR_TID.Y",   "SR_TID.Z",  "SR_CTAID.X",
+                                        "SR_CTAID.Y", "SR_CTAID.Z", "SR_LANEID", "SR_CgaCtaId",
+                                        "SR_SWINHI",  "SR_LTMASK",  "SR_CLOCKLO"};
+    bool pair = !strcmp(c->name, "CS2R");
+    const char *name = c->n > 1 ? c->op[1].text : "";
+    if (pair && !strcmp(name, "SRZ")) { /* two registers, zero */
+        sd_dst(c, 2);
+        sd_take(c);
+        c->x->s[0].row = SASS_ROW_ZERO;
+
+        sd_set(c, sass_zero_pair);
+        return;
+    }
+    sd_dst(c, 1);
+    sd_take(c);
+    c->x->mode = 255;
+    for (uint8_t s = 0; s < 11; s++)
+        if (!strcmp(name, which[s])) c->x->mode = s;
+    if (c->x->mode == 255 || (c->x->mode == 10) != pair) c->bad = true;
+    if (c->name[2] == 'U' && c->x->mode < 3) c->bad = true; /* S2UR of what lanes differ in */
+    sd_set(c, sass_s2r);
+}
+
+/* ---- Mnemonics: flow ------------------------------------------------------------------------- */
+
+static void target(struct decoder *c, uint32_t to) {
+    if (to % 16) c->bad = true;
+    c->i->target = to;
+    c->x->target = to / 16;
+}
+static uint8_t b_register(struct decoder *c) {
+    struct operand *o = sd_take(c);
+    int b = o->kind == WORD && o->text[0] == 'B' ? atoi(o->text + 1) : -1;
+    if (b < 0 || b >= SASS_B_REGISTERS) c->bad = true;
+    return (uint8_t)b;
+}
+static void d_bra(struct decoder *c) {
+    sd_set(c, sass_bra);
+    if (sd_mod(c, "U")) {
+        sd_must(c, "ANY");
+        sd_set(c, sass_bra_any);
+        c->x->always = true;
+    } else if (sd_mod(c, "DIV")) {
+        if (!sd_at(c, UREG)) c->bad = true;
+        sd_plain(c, 0, 1);
+        sd_set(c, sass_bra_div);
+    } else if (sd_at_pred(c)) {
+        c->x->pin[0] = sd_psrc(c);
+    }
+    target(c, sd_number(c));
+}
+static void d_brx(struct decoder *c) {
+    sd_plain(c, 0, 1); /* of a pair; addresses in a kernel are below 2^32 */
+    if (c->i->src[0].n) c->i->src[0].n = 2;
+    c->x->imm = sd_number(c) + c->pc + 16;
+    sd_set(c, sass_brx);
+}
+static void d_bssy(struct decoder *c) {
+    c->x->mode = b_register(c);
+    target(c, sd_number(c));
+    sd_set(c, sass_bssy);
+}
+static void d_bsync(struct decoder *c) {
+    c->x->mode = b_register(c);
+    sd_set(c, sass_bsync);
+}
+static uint32_t symbol(struct decoder *c) {
+    struct operand *o = sd_take(c);
+    for (int s = 0; s < c->n_symbols && o->kind == WORD; s++)
+        if (!strcmp(c->symbols[s].name, o->text)) return c->symbols[s].value;
+    c->bad = true;
+    return 0;
+}
+static void d_call(struct decoder *c) {
+    sd_must(c, "REL");
+    sd_must(c, "NOINC");
+    target(c, sd_at(c, NUMBER) ? sd_number(c) : symbol(c));
+    sd_set(c, sass_call);
+}
+static void d_ret(struct decoder *c) {
+    sd_must(c, "REL");
+    sd_must(c, "NODEC");
+    sd_plain(c, 0, 1);
+    if (c->i->src[0].n) c->i->src[0].n = 2;
+    c->x->imm = sd_at(c, NUMBER) ? sd_number(c) : symbol(c);
+    sd_set(c, sass_ret);
+}
+static void d_warpsync(struct decoder *c) {
+    sd_set(c, sass_warpsync);
+    if (sd_mod(c, "ALL")) return;
+    sd_must(c, "COLLECTIVE");
+    c->x->mode = 1;
+    sd_plain(c, 0, 1);
+    target(c, sd_number(c));
+    if (c->i->target != c->pc + 48) c->bad = true; /* one instruction, ENDCOLLECTIVE, target */
+}
+static void d_exit(struct decoder *c) { sd_set(c, sass_exit); }
+static void d_yield(struct decoder *c) { sd_set(c, sass_yield); }
+
+/* What orders memory or waits for it: execution is in order, so nothing is left to do. */
+static void d_order(struct decoder *c) {
+    static const char *const forms[] = {
+        "ACQBULK",        "CCTL.IVALL",         "CGAERRBAR", "ENDCOLLECTIVE",
+        "ERRBAR",         "FENCE.VIEW.ASYNC.S", "LDGDEPBAR", "MEMBAR.ALL.CTA",
+        "MEMBAR.ALL.GPU", "MEMBAR.SC.GPU",      "NOP",       "PREEXIT",
+        "UTMACMDFLUSH",   "WARPGROUP.ARRIVE"};
+    bool known = false;
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+        known |= !strcmp(forms[f], c->text->opcode);
+    if (!known) c->bad = true;
+    memset(c->used, true, sizeof c->used);
+    sd_set(c, sass_nop);
+}
+/* DEPBAR.LE SB0, n and WARPGROUP.DEPBAR.LE gsb0, n: the clock's */
+static void d_depbar(struct decoder *c) {
+    if (!strcmp(c->name, "WARPGROUP") && !sd_mod(c, "DEPBAR")) {
+        d_order(c);
+        return;
+    }
+    sd_must(c, "LE");
+    struct operand *o = sd_take(c);
+    if (strcmp(o->text, "SB0") && strcmp(o->text, "gsb0")) c->bad = true;
+    c->x->imm = sd_number(c);
+    sd_set(c, sass_nop);
+}
+
+/* ---- Mnemonics: barriers, TMA ---------------------------------------------------------------- */
+
+static void d_bar(struct decoder *c) {
+    c->x->mode = sd_mod(c, "SYNC");
+    if (c->x->mode)
+        sd_must(c, "DEFER_BLOCKING");
+    else
+        sd_must(c, "ARV");
+    sd_plain(c, 0, 1);
+    c->x->s[1].row = SASS_ROW_ZERO;
+    if (c->next < c->n)
+        sd_plain(c, 1, 1);
+    else if (!sd_at(c, NUMBER) && c->op[0].kind == REG)
+        c->bad = true; /* count and id in one */
+    sd_set(c, sass_bar);
+}
+static void d_syncs(struct decoder *c) {
+    if (sd_mod(c, "EXCH")) {
+        sd_must(c, "64");
+        sd_dst(c, 2);
+        sd_shared_address(c);
+        sd_plain(c, 1, 2);
+        c->x->uniform = true;
+        if (c->x->s[0].row != SASS_ROW_ZERO) c->bad = true;
+        sd_set(c, sass_syncs_init);
+        return;
+    }
+    if (sd_mod(c, "ARRIVE")) {
+        sd_must(c, "TRANS64");
+        c->x->mode = sd_mod(c, "A1T0");
+        struct operand *o = sd_take(c);
+        if (o->kind != REG || o->number != SASS_RZ) c->bad = true; /* a state: nobody asks for it */
+        sd_shared_address(c);
+        sd_plain(c, 1, 1);
+        sd_set(c, sass_syncs_arrive);
+        return;
+    }
+    sd_must(c, "PHASECHK");
+    sd_must(c, "TRANS64");
+    c->x->mode = sd_mod(c, "TRYWAIT");
+    c->x->pd = sd_pdst(c);
+    sd_shared_address(c);
+    sd_plain(c, 1, 1);
+    sd_set(c, sass_syncs_wait);
+}
+static void d_cluster(struct decoder *c) {
+    sd_set(c, !strcmp(c->name, "UCGABAR_ARV") ? sass_cluster_arrive : sass_cluster_wait);
+}
+static void d_setmaxreg(struct decoder *c) {
+    bool alloc = sd_mod(c, "TRY_ALLOC");
+    if (!alloc) sd_must(c, "DEALLOC");
+    sd_must(c, "CTAPOOL");
+    if (alloc) c->x->pd = sd_pdst(c);
+    c->x->imm = sd_number(c);
+    c->x->uniform = true;
+    sd_set(c, alloc ? sass_setmaxreg_alloc : sass_setmaxreg_dealloc);
+}
+
+/* [URn], a group of uniform registers from n on */
+static void ur_group(struct decoder *c, int slot, int n, int align) {
+    struct operand *o = sd_take(c);
+    if (o->kind != MEMORY || o->reg_in_brackets || o->value) c->bad = true;
+    c->x->s[slot].row = sd_row_of(c, UREG, o->uniform, n, align);
+    if (o->uniform == SASS_URZ) c->bad = true;
+    sd_reads(c, UREG, o->uniform, slot, n);
+}
+static void d_tma(struct decoder *c) {
+    bool load = !strcmp(c->name, "UTMALDG");
+    for (int rank = 1; rank <= 5; rank++) {
+        char name[4] = {(char)('0' + rank), 'D', 0};
+        if (sd_mod(c, name)) c->x->mode = (uint8_t)rank;
+    }
+    if (!c->x->mode) c->bad = true;
+    ur_group(c, 0, c->x->mode + 1 + load, 2);
+    ur_group(c, 1, 2, 2);
+    sd_memory(c, load ? SASS_TMA_LOAD : SASS_TMA_STORE, 0);
+    sd_set(c, load ? sass_tma_load : sass_tma_store);
+}
+static void d_prefetch(struct decoder *c) {
+    sd_must(c, "PF");
+    ur_group(c, 0, 2, 2);
+    sd_set(c, sass_tma_prefetch);
+}
+
+const struct sd_mnemonic sd_flow[] = {
+    {SASS_OP_VOTE, d_vote},
+    {SASS_OP_CS2R, d_s2r},
+    {SASS_OP_SHFL, d_shfl},
+    {SASS_OP_S2R, d_s2r},
+    {SASS_OP_BAR, d_bar},
+    {SASS_OP_SYNCS, d_syncs},
+    {SASS_OP_UCGABAR_ARV, d_cluster},
+    {SASS_OP_UCGABAR_WAIT, d_cluster},
+    {SASS_OP_UTMACCTL, d_prefetch},
+    {SASS_OP_UTMACMDFLUSH, d_order},
+    {SASS_OP_UTMALDG, d_tma},
+    {SASS_OP_UTMASTG, d_tma},
+    {SASS_OP_ELECT, d_elect},
+    {SASS_OP_R2UR, d_r2ur},
+    {SASS_OP_S2UR, d_s2r},
+    {SASS_OP_VOTEU, d_vote},
+    {SASS_OP_USETMAXREG, d_setmaxreg},
+    {SASS_OP_BRA, d_bra},
+    {SASS_OP_BRX, d_brx},
+    {SASS_OP_BSSY, d_bssy},
+    {SASS_OP_BSYNC, d_bsync},
+    {SASS_OP_CALL, d_call},
+    {SASS_OP_EXIT, d_exit},
+    {SASS_OP_RET, d_ret},
+    {SASS_OP_WARPSYNC, d_warpsync},
+    {SASS_OP_ENDCOLLECTIVE, d_order},
+    {SASS_OP_YIELD, d_yield},
+    {SASS_OP_ACQBULK, d_order},
+    {SASS_OP_CCTL, d_order},
+    {SASS_OP_CGAERRBAR, d_order},
+    {SASS_OP_DEPBAR, d_depbar},
+    {SASS_OP_ERRBAR, d_order},
+    {SASS_OP_FENCE, d_order},
+    {SASS_OP_LDGDEPBAR, d_order},
+    {SASS_OP_MEMBAR, d_order},
+    {SASS_OP_NOP, d_order},
+    {SASS_OP_PREEXIT, d_order},
+    {SASS_OP_WARPGROUP, d_depbar},
+    {SASS_N_OPS, NULL},
+};

@@ -1,0 +1,254 @@
+/* Integers: mnemonics of SASS. sass_decoder.h says how. */
+#include "sass_decoder.h"
+
+#include <string.h>
+
+/* ---- Mnemonics: integers --------------------------------------------------------------------- */
+
+static void d_iadd3(struct decoder *c) {
+    bool wide = sd_mod(c, "64"), carry_in = sd_mod(c, "X");
+    c->x->pd = c->x->pe = SASS_P_SINK;
+    c->x->pin[0] = c->x->pin[1] = sd_none_false;
+    sd_dst(c, wide ? 2 : 1);
+    bool out = sd_at_pred(c);
+    if (out) c->x->pd = sd_pdst(c);
+    if (sd_at_pred(c)) c->x->pe = sd_pdst(c);
+    if (wide) {
+        sd_plain(c, 0, 2);
+        c->x->mode = sd_at(c, NUMBER);
+        if (c->x->mode && c->op[c->next].value < 0) c->bad = true;
+        sd_plain(c, 1, c->x->mode ? 1 : 2);
+        sd_plain(c, 2, 2);
+        if (out || carry_in) c->bad = true;
+        sd_set(c, sass_add64);
+        return;
+    }
+    sd_isrc(c, 0);
+    sd_isrc(c, 1);
+    sd_isrc(c, 2);
+    if (carry_in) {
+        c->x->pin[0] = sd_psrc(c);
+        c->x->pin[1] = sd_psrc(c);
+    }
+    sd_set(c, out || carry_in ? sass_iadd3_carry : sass_iadd3);
+}
+
+static void d_viadd(struct decoder *c) {
+    sd_dst(c, 1);
+    sd_isrc(c, 0);
+    sd_isrc(c, 1);
+    c->x->s[2].row = SASS_ROW_ZERO;
+    sd_set(c, sass_iadd3);
+}
+
+static void d_imad(struct decoder *c) {
+    bool wide = sd_mod(c, "WIDE"), high = sd_mod(c, "HI"), carry = sd_mod(c, "X");
+    (void)(sd_mod(c, "MOV") || sd_mod(c, "SHL") || sd_mod(c, "IADD"));
+    c->x->mode = !sd_mod(c, "U32");
+    c->x->pd = SASS_P_SINK;
+    sd_dst(c, wide ? 2 : 1);
+    if (sd_at_pred(c)) {
+        c->x->pd = sd_pdst(c);
+        if (!wide && !high) c->bad = true;
+    }
+    sd_isrc(c, 0);
+    sd_isrc(c, 1);
+    if (wide || high)
+        sd_plain(c, 2, 2);
+    else
+        sd_isrc(c, 2);
+    if (carry) c->x->pin[0] = sd_psrc(c);
+    if (carry && (wide || high)) c->bad = true;
+    sd_set(c, wide ? sass_imad_wide : high ? sass_imad_hi : carry ? sass_imad_x : sass_imad);
+}
+
+static void d_lea(struct decoder *c) {
+    bool high = sd_mod(c, "HI"), carry = sd_mod(c, "X"), sign = sd_mod(c, "SX32");
+    c->x->pd = SASS_P_SINK;
+    c->x->pin[0] = sd_none_false;
+    c->x->mode = sign;
+    sd_dst(c, 1);
+    if (sd_at_pred(c)) c->x->pd = sd_pdst(c);
+    sd_isrc(c, 0);
+    sd_isrc(c, 1);
+    c->x->s[2].row = SASS_ROW_ZERO;
+    if (high && !sign) sd_isrc(c, 2);
+    c->x->imm = sd_number(c);
+    if (carry) c->x->pin[0] = sd_psrc(c);
+    if (c->x->imm > 31 || (!high && (carry || sign))) c->bad = true;
+    if (high && (c->x->s[0].flip || c->x->s[2].flip)) c->bad = true;
+    sd_set(c, high ? sass_lea_hi : sass_lea);
+}
+
+static void d_lop3(struct decoder *c) {
+    sd_must(c, "LUT");
+    c->x->pd = SASS_P_SINK;
+    if (sd_at_pred(c)) c->x->pd = sd_pdst(c);
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    sd_plain(c, 1, 1);
+    sd_plain(c, 2, 1);
+    c->x->mode = (uint8_t)sd_number(c);
+    c->x->pin[0] = sd_psrc(c);
+    sd_set(c, sass_lop3);
+}
+
+static void d_plop3(struct decoder *c) {
+    sd_must(c, "LUT");
+    c->x->pd = sd_pdst(c);
+    c->x->pe = sd_pdst(c);
+    for (int p = 0; p < 3; p++) c->x->pin[p] = sd_psrc(c);
+    c->x->mode = (uint8_t)sd_number(c);
+    c->x->mode2 = (uint8_t)sd_number(c);
+    sd_set(c, sass_plop3);
+}
+
+static void d_shf(struct decoder *c) {
+    bool left = sd_mod(c, "L"), right = sd_mod(c, "R"), wide = sd_mod(c, "U64"),
+         sign = sd_mod(c, "S32");
+    bool u32 = sd_mod(c, "U32"), high = sd_mod(c, "HI");
+    if (left == right || wide + sign + u32 != 1) c->bad = true;
+    if ((left && sign) || (sign && !high)) c->bad = true;
+    c->x->mode = (uint8_t)(left | high << 1 | sign << 2 | wide << 3);
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    sd_plain(c, 1, 1);
+    sd_plain(c, 2, 1);
+    sd_set(c, sass_shf);
+}
+
+static void d_isetp(struct decoder *c) {
+    static const char *const which[] = {"", "LT", "EQ", "LE", "GT", "NE", "GE"};
+    int how = 0;
+    for (int w = 1; w < 7; w++)
+        if (sd_mod(c, which[w])) how = w;
+    if (!how) c->bad = true;
+    c->x->mode = (uint8_t)(how | sd_mod(c, "U32") << 3);
+    if (sd_mod(c, "OR"))
+        c->x->mode |= 16;
+    else
+        sd_must(c, "AND");
+    bool upper = sd_mod(c, "EX");
+    if (upper) c->x->mode |= 32;
+    c->x->pd = sd_pdst(c);
+    c->x->pe = sd_pdst(c);
+    sd_isrc(c, 0);
+    sd_isrc(c, 1);
+    c->x->pin[0] = sd_psrc(c);
+    c->x->pin[1] = upper ? sd_psrc(c) : sd_none_true;
+    sd_set(c, sass_isetp);
+}
+
+static void d_sel(struct decoder *c) {
+    sd_dst(c, 1);
+    sd_isrc(c, 0);
+    sd_isrc(c, 1);
+    c->x->pin[0] = sd_psrc(c);
+    sd_set(c, sass_sel);
+}
+
+static void d_mov(struct decoder *c) {
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    sd_set(c, sass_mov);
+}
+
+static void d_prmt(struct decoder *c) {
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    sd_plain(c, 1, 1);
+    sd_plain(c, 2, 1);
+    sd_set(c, sass_prmt);
+}
+
+static void d_iabs(struct decoder *c) {
+    sd_dst(c, 1);
+    sd_isrc(c, 0);
+    sd_set(c, sass_iabs);
+}
+
+/* POPC, FLO.U32; UPOPC, UFLO */
+static void d_count(struct decoder *c) {
+    bool popc = strstr(c->name, "POPC");
+    if (!popc) sd_must(c, "U32");
+    c->x->mode = sd_mod(c, "SH");
+    sd_dst(c, 1);
+    sd_source(c, 0, 1, false);
+    if (c->x->s[0].less) c->bad = true;
+    sd_set(c, popc ? sass_popc : sass_flo);
+}
+
+static void d_brev(struct decoder *c) {
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    sd_set(c, sass_brev);
+}
+
+static void d_p2r(struct decoder *c) {
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    c->x->imm = sd_number(c);
+    c->i->p_read |= (uint8_t)(c->x->imm & 0x7f);
+    if (c->x->imm > 0x7f) c->bad = true;
+    sd_set(c, sass_p2r);
+}
+
+static void d_vimnmx(struct decoder *c) {
+    bool pairs = sd_mod(c, "U16x2"), three = !strcmp(c->name, "VIMNMX3");
+    c->x->mode = pairs ? three : sd_mod(c, "U32");
+    if (three && !pairs) c->bad = true;
+    sd_dst(c, 1);
+    sd_isrc(c, 0);
+    sd_isrc(c, 1);
+    c->x->s[2].row = SASS_ROW_ZERO;
+    if (three) sd_isrc(c, 2);
+    if (pairs && (c->x->s[0].flip || c->x->s[1].flip || c->x->s[2].flip)) c->bad = true;
+    c->x->pin[0] = sd_psrc(c);
+    sd_set(c, pairs ? sass_vimnmx_u16x2 : sass_vimnmx);
+}
+
+static void d_viaddmnmx(struct decoder *c) {
+    c->x->mode2 = sd_mod(c, "RELU");
+    c->x->mode = sd_mod(c, "U32");
+    sd_dst(c, 1);
+    sd_isrc(c, 0);
+    sd_isrc(c, 1);
+    sd_isrc(c, 2);
+    c->x->pin[0] = sd_psrc(c);
+    sd_set(c, sass_viaddmnmx);
+}
+
+const struct sd_mnemonic sd_int[] = {
+    {SASS_OP_IMAD, d_imad},
+    {SASS_OP_IABS, d_iabs},
+    {SASS_OP_FLO, d_count},
+    {SASS_OP_BREV, d_brev},
+    {SASS_OP_POPC, d_count},
+    {SASS_OP_IADD3, d_iadd3},
+    {SASS_OP_ISETP, d_isetp},
+    {SASS_OP_LEA, d_lea},
+    {SASS_OP_LOP3, d_lop3},
+    {SASS_OP_MOV, d_mov},
+    {SASS_OP_P2R, d_p2r},
+    {SASS_OP_PLOP3, d_plop3},
+    {SASS_OP_PRMT, d_prmt},
+    {SASS_OP_SEL, d_sel},
+    {SASS_OP_SHF, d_shf},
+    {SASS_OP_VIADD, d_viadd},
+    {SASS_OP_VIADDMNMX, d_viaddmnmx},
+    {SASS_OP_VIMNMX, d_vimnmx},
+    {SASS_OP_VIMNMX3, d_vimnmx},
+    {SASS_OP_UFLO, d_count},
+    {SASS_OP_UPOPC, d_count},
+    {SASS_OP_UIADD3, d_iadd3},
+    {SASS_OP_UIMAD, d_imad},
+    {SASS_OP_UISETP, d_isetp},
+    {SASS_OP_ULEA, d_lea},
+    {SASS_OP_ULOP3, d_lop3},
+    {SASS_OP_UMOV, d_mov},
+    {SASS_OP_UPLOP3, d_plop3},
+    {SASS_OP_UPRMT, d_prmt},
+    {SASS_OP_USEL, d_sel},
+    {SASS_OP_USHF, d_shf},
+    {SASS_N_OPS, NULL},
+};

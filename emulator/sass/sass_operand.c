@@ -1,0 +1,330 @@
+/* An instruction's text, taken apart: operands, modifiers, and what of them becomes rows and predicates. */
+#include "sass_decoder.h"
+
+#include "common/base/heap.h"
+#include "common/base/reason.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+/* R12, RZ, UR4, URZ, P0, PT, UP0, UPT at *s; advances. False: none of them. */
+static bool parse_register(const char **s, enum kind *kind, int *number) {
+    const char *at = *s;
+    bool uniform = *at == 'U';
+    if (uniform) at++;
+    if (*at != 'R' && *at != 'P') return false;
+    bool pred = *at++ == 'P';
+    if (*at == (pred ? 'T' : 'Z')) {
+        *number = pred ? SASS_PT : uniform ? SASS_URZ : SASS_RZ;
+        at++;
+    } else if (isdigit((unsigned char)*at)) {
+        *number = (int)strtol(at, (char **)&at, 10);
+    } else {
+        return false;
+    }
+    if (isalnum((unsigned char)*at) || *at == '_') return false;
+    *kind = pred ? (uniform ? UPRED : PRED) : uniform ? UREG : REG;
+    *s = at;
+    return true;
+}
+
+/* [R4.64+UR8+0x10], [R4+-0x10] */
+static bool parse_address(const char *s, struct operand *o) {
+    bool any = false;
+    o->number = SASS_RZ;
+    o->uniform = SASS_URZ;
+    while (*s && *s != ']') {
+        enum kind kind;
+        int number;
+        if (*s == '+') s++;
+        if (parse_register(&s, &kind, &number)) {
+            if (kind == REG)
+                o->number = number, o->reg_in_brackets = true;
+            else if (kind == UREG)
+                o->uniform = number;
+            else
+                return false;
+            if (!strncmp(s, ".64", 3)) o->wide = true, s += 3;
+        } else {
+            char *end;
+            o->value = strtoll(s, &end, 16);
+            if (end == s) return false;
+            s = end;
+        }
+        any = true;
+    }
+    return any && *s == ']';
+}
+
+bool sd_parse_operand(const char *s, struct operand *o) {
+    memset(o, 0, sizeof *o);
+    while (*s == ' ') s++;
+    if (strlen(s) >= sizeof o->text) return false;
+    strcpy(o->text, s);
+    for (char *end = o->text + strlen(o->text); end > o->text && end[-1] == ' ';) *--end = 0;
+    char *reuse = strstr(o->text, ".reuse");
+    if (reuse) memmove(reuse, reuse + 6, strlen(reuse + 6) + 1);
+    s = o->text;
+    if (*s == '!') o->not = true, s++;
+    if (*s == '-') o->negated = true, s++;
+    if (*s == '~') o->inverted = true, s++;
+    if (*s == '|') o->absolute = true, s++;
+    if (parse_register(&s, &o->kind, &o->number)) {
+        if (o->absolute && *s++ != '|') return false;
+        if (*s == '.') {
+            if (strlen(s) > sizeof o->suffix) return false;
+            strcpy(o->suffix, s + 1);
+        } else if (*s) {
+            return false;
+        }
+        return true;
+    }
+    s = o->text;
+    o->negated = o->inverted = o->absolute = o->not = false;
+    if (!strncmp(s, "c[", 2)) {
+        const char *second = strstr(s, "][");
+        o->kind = CONSTANT;
+        o->bank = (int)strtol(s + 2, NULL, 16);
+        return second && parse_address(second + 2, o);
+    }
+    if (!strncmp(s, "desc[", 5)) {
+        const char *second = strstr(s, "][");
+        o->kind = DESC; /* the descriptor itself says nothing that matters here */
+        return second && parse_address(second + 2, o) && o->wide;
+    }
+    if (!strncmp(s, "gdesc[", 6)) {
+        const char *end = strchr(s, ']');
+        o->kind = GDESC;
+        if (!end || strlen(end) > sizeof o->suffix) return false;
+        strcpy(o->suffix, end[1] ? end + 2 : "");
+        return parse_address(s + 6, o);
+    }
+    if (*s == '[') {
+        o->kind = MEMORY;
+        return parse_address(s + 1, o);
+    }
+    const char *digits = *s == '-' ? s + 1 : s;
+    if (!strncmp(digits, "0x", 2)) {
+        char *end;
+        o->kind = NUMBER;
+        o->value = strtoll(s, &end, 16);
+        return !*end;
+    }
+    if (isdigit((unsigned char)*digits) || !strcmp(s, "+INF") || !strcmp(s, "-INF") ||
+        !strcmp(s, "+QNAN") || !strcmp(s, "-QNAN")) {
+        o->kind = FLOAT;
+        return true;
+    }
+    o->kind = WORD; /* B0, SR_TID.X, SB0, gsb0, a function */
+    return true;
+}
+
+const char *sd_split(struct decoder *c) {
+    char all[256], *at = all;
+    if (strlen(c->text->operands) >= sizeof all || strlen(c->text->opcode) >= sizeof all)
+        return "it is too long";
+    strcpy(all, c->text->operands);
+    while (*at) {
+        char *end = at + strcspn(at, ",");
+        bool more = *end;
+        *end = 0;
+        /* BRX R6 -0x5620: two operands */
+        char *gap = strstr(at, " -0x");
+        for (int part = 0; part < (gap ? 2 : 1); part++) {
+            if (gap && !part) *gap = 0;
+            if (c->n == MAX_OPERANDS) return "it has too many operands";
+            if (!sd_parse_operand(part ? gap + 1 : at, &c->op[c->n++]))
+                return reason("operand %s is not understood", part ? gap + 1 : at);
+        }
+        at = end + more;
+    }
+    strcpy(all, c->text->opcode);
+    at = strtok(all, ".");
+    if (!at || strlen(at) >= sizeof c->name) return "it has no name";
+    strcpy(c->name, at);
+    while ((at = strtok(NULL, "."))) {
+        if (c->n_modifiers == MAX_MODIFIERS || strlen(at) >= sizeof *c->modifier)
+            return "it has too many modifiers";
+        strcpy(c->modifier[c->n_modifiers++], at);
+    }
+    return NULL;
+}
+
+/* ---- Taking modifiers and operands ----------------------------------------------------------- */
+
+bool sd_mod(struct decoder *c, const char *name) {
+    for (int m = 0; m < c->n_modifiers; m++)
+        if (!c->used[m] && !strcmp(c->modifier[m], name)) return c->used[m] = true;
+    return false;
+}
+void sd_must(struct decoder *c, const char *name) {
+    if (!sd_mod(c, name)) c->bad = true;
+}
+
+bool sd_at(const struct decoder *c, enum kind kind) {
+    return c->next < c->n && c->op[c->next].kind == kind;
+}
+struct operand *sd_take(struct decoder *c) {
+    static struct operand none;
+    if (c->next < c->n) return &c->op[c->next++];
+    c->bad = true;
+    memset(&none, 0, sizeof none);
+    return &none;
+}
+
+uint32_t sd_constant(struct decoder *c, uint32_t value) {
+    struct sass_code *code = c->code;
+    int n = 0;
+    if (value == 0) return SASS_ROW_ZERO;
+    while (n < code->n_constants && code->constant[n] != value) n++;
+    if (n == code->n_constants) {
+        if (n == code->constant_capacity) {
+            code->constant_capacity = n ? 2 * n : 64;
+            code->constant = heap_grown(code->constant, (size_t)code->constant_capacity * 4);
+        }
+        code->constant[code->n_constants++] = value;
+    }
+    return SASS_ROW_CONST + (uint32_t)n * SASS_ROW;
+}
+
+uint32_t sd_row_of(struct decoder *c, enum kind kind, int number, int n, int align) {
+    bool zero = number == (kind == REG ? SASS_RZ : SASS_URZ);
+    if (zero) return SASS_ROW_ZERO;
+    if (number % align || number + n > (kind == REG ? SASS_RZ : SASS_URZ)) c->bad = true;
+    return kind == REG ? (uint32_t)number * SASS_ROW : SASS_ROW_UR + (uint32_t)number * SASS_ROW;
+}
+
+static int alignment(int n) { return n >= 4 ? 4 : n; }
+
+/* n registers written, R or UR */
+void sd_dst(struct decoder *c, int n) {
+    struct operand *o = sd_take(c);
+    if ((o->kind != REG && o->kind != UREG) || o->negated || o->absolute || *o->suffix)
+        c->bad = true;
+    uint32_t row = sd_row_of(c, o->kind, o->number, n, alignment(n));
+    c->x->d = row == SASS_ROW_ZERO ? SASS_ROW_SINK : row;
+    if (row == SASS_ROW_ZERO) return;
+    struct sass_span span = {(uint8_t)o->number, (uint8_t)n};
+    *(o->kind == REG ? &c->i->dst : &c->i->udst) = span;
+}
+
+void sd_reads(struct decoder *c, enum kind kind, int number, int slot, int n) {
+    struct sass_span span = {(uint8_t)number, (uint8_t)n};
+    if (number == (kind == REG ? SASS_RZ : SASS_URZ)) return;
+    if (kind == REG) {
+        c->i->src[slot] = span;
+        return;
+    }
+    for (int u = 0; u < 3; u++)
+        if (!c->i->usrc[u].n) {
+            c->i->usrc[u] = span;
+            return;
+        }
+    c->bad = true;
+}
+
+/* Source `slot`: n registers, or an immediate. as_float: signs are bits, and the immediate is in
+ * the word. */
+void sd_source(struct decoder *c, int slot, int n, bool as_float) {
+    struct operand *o = sd_take(c);
+    struct sass_source *s = &c->x->s[slot];
+    s->keep = o->absolute ? 0x7fffffff : EMU_FULL;
+    if (o->not || *o->suffix || (o->absolute && !as_float) || (o->inverted && as_float))
+        c->bad = true;
+    if (o->kind == REG || o->kind == UREG) {
+        s->row = sd_row_of(c, o->kind, o->number, n, alignment(n));
+        sd_reads(c, o->kind, o->number, slot, n);
+        if (o->negated) s->flip = as_float ? 0x80000000 : EMU_FULL;
+        if (o->negated && !as_float) s->less = EMU_FULL;
+        if (o->inverted) s->flip = EMU_FULL;
+        if ((o->negated || o->inverted) && n > 1) c->bad = true;
+    } else if (as_float && o->kind == FLOAT) {
+        s->row = sd_constant(c, (uint32_t)(c->low >> 32));
+    } else if (!as_float && o->kind == NUMBER) {
+        s->row = sd_constant(c, (uint32_t)o->value);
+    } else {
+        c->bad = true;
+    }
+}
+void sd_isrc(struct decoder *c, int slot) { sd_source(c, slot, 1, false); }
+void sd_fsrc(struct decoder *c, int slot) { sd_source(c, slot, 1, true); }
+
+/* The same without signs. */
+void sd_plain(struct decoder *c, int slot, int n) {
+    sd_source(c, slot, n, false);
+    if (c->x->s[slot].flip) c->bad = true;
+}
+
+uint8_t sd_pdst(struct decoder *c) {
+    struct operand *o = sd_take(c);
+    if ((o->kind != PRED && o->kind != UPRED) || o->not ) c->bad = true;
+    if (o->number == SASS_PT) return SASS_P_SINK;
+    *(o->kind == PRED ? &c->i->p_written : &c->i->up_written) |= (uint8_t)(1 << o->number);
+    return (uint8_t)(o->number + (o->kind == UPRED ? SASS_P_UNIFORM : 0));
+}
+
+struct sass_pred sd_psrc(struct decoder *c) {
+    struct operand *o = sd_take(c);
+    struct sass_pred p = {SASS_P_TRUE, 0};
+    if (o->kind != PRED && o->kind != UPRED) c->bad = true;
+    if (o->not ) p.flip = EMU_FULL;
+    if (o->number == SASS_PT) return p;
+    *(o->kind == PRED ? &c->i->p_read : &c->i->up_read) |= (uint8_t)(1 << o->number);
+    p.index = (uint8_t)(o->number + (o->kind == UPRED ? SASS_P_UNIFORM : 0));
+    return p;
+}
+
+bool sd_at_pred(const struct decoder *c) { return sd_at(c, PRED) || sd_at(c, UPRED); }
+const struct sass_pred sd_none_true = {SASS_P_TRUE, 0}, sd_none_false = {SASS_P_TRUE, EMU_FULL};
+
+uint32_t sd_number(struct decoder *c) {
+    struct operand *o = sd_take(c);
+    if (o->kind != NUMBER) c->bad = true;
+    return (uint32_t)o->value;
+}
+
+void sd_set(struct decoder *c, sass_handler *run) { c->x->run = run; }
+
+/* An address in shared memory. */
+void sd_shared_address(struct decoder *c) {
+    struct operand *o = sd_take(c);
+    if (o->kind != MEMORY || o->wide) c->bad = true;
+    c->x->s[0].row = sd_row_of(c, REG, o->number, 1, 1);
+    c->x->uniform_row = sd_row_of(c, UREG, o->uniform, 1, 1);
+    sd_reads(c, REG, o->number, 0, 1);
+    sd_reads(c, UREG, o->uniform, 0, 1);
+    c->x->offset = (int32_t)o->value;
+}
+
+/* desc[UR][R.64+n], or generic: [R+n] with a pair */
+int32_t sd_global_address(struct decoder *c, int slot, enum kind kind) {
+    struct operand *o = sd_take(c);
+    if (o->kind != kind || o->uniform != SASS_URZ || !o->reg_in_brackets) c->bad = true;
+    c->x->s[slot].row = sd_row_of(c, REG, o->number, 2, 2);
+    sd_reads(c, REG, o->number, slot, 2);
+    return (int32_t)o->value;
+}
+
+int sd_width(struct decoder *c) {
+    return sd_mod(c, "128")   ? 16
+           : sd_mod(c, "64")  ? 8
+           : sd_mod(c, "U16") ? 2
+           : sd_mod(c, "U8")  ? 1
+                              : 4;
+}
+/* Of a load, which may also be of signed numbers (mode). */
+int sd_load_width(struct decoder *c) {
+    c->x->mode = 1;
+    if (sd_mod(c, "S16")) return 2;
+    if (sd_mod(c, "S8")) return 1;
+    c->x->mode = 0;
+    return sd_width(c);
+}
+void sd_memory(struct decoder *c, enum sass_memory m, int bytes) {
+    c->i->memory = (uint8_t)m;
+    c->i->bytes = c->x->bytes = (uint8_t)bytes;
+}
+int sd_words(int bytes) { return bytes < 4 ? 1 : bytes / 4; }
