@@ -181,7 +181,7 @@ void emu_clock_meet(struct emu_warp *w) {
     const struct emu_agents *s = w->block->cluster->agents;
     struct emu_clock *c = &w->clock;
     for (uint32_t a = 0; s && a < s->n_warps; a++) {
-        if (a == w->agent || s->agent[a].stamp == 0) continue;
+        if (a == w->agent) continue;
         c->seen[a] = later(c->seen[a], s->agent[a].stamp - 1);
         c->all[a] = later(c->all[a], s->agent[a].stamp - 1);
         if (c->all[a] == c->seen[a]) c->lanes[a] = 0;
