@@ -1,7 +1,9 @@
-// public_matmul KERNEL [m n k]: calls one kernel of fast.cu's matmul.cu, whose own main runs all of them at 8192, under
+// public_matmul KERNEL [m n k]: calls one kernel of fastcu's matmul, whose own main runs all of them at 8192, under
 // build/run, and compares every element with double. Compiled with -I of its folder by tests/public_code.sh.
-#define main main_at_8192
-#include "matmul.cu"
+#define STRING(x)          #x
+#define SOURCE(name, kind) STRING(name.kind)
+#define main               main_at_8192
+#include SOURCE(matmul, cu)
 #undef main
 
 static std::vector<bf16> normal(size_t n) {
@@ -28,7 +30,7 @@ int main(int argc, char **argv) {
     run_kernel(kernel, m, n, k, on_device(a), on_device(b), device_c, on_device(times));
     cudaCheck(cudaDeviceSynchronize());
     cudaCheck(cudaMemcpy(c.data(), device_c, c.size() * sizeof(bf16), cudaMemcpyDeviceToHost));
-    if (kernel == 1) { // takes its matrices otherwise, and fast.cu does not compare it either
+    if (kernel == 1) { // takes its matrices otherwise, and fastcu does not compare it either
         printf("kernel 1 (%d, %d, %d): not compared\n", m, n, k);
         return 0;
     }
