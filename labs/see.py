@@ -29,12 +29,18 @@ def record(program, folder, device, out):
     return json.loads(out.read_text()), ""
 
 
-def row(who, found):
-    """A line of the table, and the time in us."""
+def values_of(who, found, number):
+    """{counter: value} of one run. Refused: it has no time."""
     values = {c["name"]: c["value"] for c in found["counters"] if "value" in c}
     if "duration_us" not in values:
         why = next((c["na"] for c in found["counters"] if "na" in c), "there is no predicted time")
-        raise build.Refused(f"{who}: {why}".replace(f"{ROOT}/", ""))
+        file, line, why = lab_folder.untimed(why, number)
+        raise build.Refused(f"{f'{file}:{line}' if file else who}: {why}".replace(f"{ROOT}/", ""))
+    return values
+
+
+def row(who, values):
+    """A line of the table, and the time in us."""
     waits = {name[6:]: value for name, value in values.items() if name.startswith("stall_") and name != "stall_selected"}
     most = sorted(waits, key=waits.get, reverse=True)[:3]
     said = ", ".join(f"{name} {waits[name]:.2f}" for name in most)
@@ -61,10 +67,11 @@ def show(folder, kernel, device):
         times = [one["samples"]["median_us"] for one in (yours, ours)]
         print(f"\n{text} on this {ours['device']['name']}, measured: yours {times[0]:.1f} us, ours {times[1]:.1f} us")
         return True
+    values = {who: values_of(who, one, folder.number) for who, (one, _) in found.items()}
     how = next((c["validated"] for c in ours["counters"] if "validated" in c), "no clock")
     print(f"{text}, predicted; errors of such predictions on {how}\n")
-    print(f"{'':6} {'us':>8} {'cycles':>9} {'tensor pipe %':>13}   what warps wait for, mean warps by instruction issued")
-    ratio = row("yours", yours) / row("ours", ours)
+    print(f"{'':6} {'us':>8} {'cycles':>9} {'tensor pipe %':>13}   warps that wait, for each instruction issued, by reason")
+    ratio = row("yours", values["yours"]) / row("ours", values["ours"])
     print(f"\nyours takes {ratio:.2f} times as long as ours: the grader gives full points for time up to {lab_folder.FULL_TIME:g} times")
     return True
 

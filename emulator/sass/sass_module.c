@@ -75,6 +75,15 @@ static char *text_of(const struct sass_line *l) {
     return heap_text(all);
 }
 
+/* The innermost line in a .cu file, where a kernel's author can change it; else the innermost; NULL: none. */
+static const struct sass_frame *written_at(const struct sass_line *l) {
+    for (int f = 0; f < l->n_frames; f++) {
+        const char *dot = strrchr(l->frame[f].file, '.');
+        if (dot && !strcmp(dot, ".cu")) return &l->frame[f];
+    }
+    return l->n_frames ? l->frame : NULL;
+}
+
 static const char *decode_all(struct sass_kernel *k, struct sass_code *code,
                               const struct sass_function *f, const unsigned char *words,
                               const struct sass_symbol *symbols, int n_symbols) {
@@ -97,9 +106,11 @@ static const char *decode_all(struct sass_kernel *k, struct sass_code *code,
         const char *why = sass_decode(code, &t, word, 16 * (uint32_t)i, symbols, n_symbols,
                                       &inst[i], &code->exec[i]);
         if (!why && code->exec[i].target >= (uint32_t)f->n) why = "its target lies outside";
-        if (why)
-            return reason("%#x  %s (%s:%d): %s", 16 * i, text[i],
-                          l->n_frames ? l->frame[0].file : "?", l->frame[0].line, why);
+        if (why) {
+            const struct sass_frame *at = written_at(l);
+            return reason("%#x  %s (%s:%d): %s", 16 * i, text[i], at ? at->file : "?",
+                          at ? at->line : 0, why);
+        }
     }
     return NULL;
 }

@@ -371,8 +371,8 @@ def grade_ratio(grade, own_us, our_us, how):
                    f"{ratio:.2f} times our time ({own_us:.2f} us, ours {our_us:.2f})")
 
 
-def grade_predicted(grade, lab, cases, folder, own, ours):
-    """By the emulator's clock. A time that cannot be had costs nothing."""
+def grade_predicted(grade, places, lab, cases, folder, own, ours):
+    """By the emulator's clock. Where it times ours it must time theirs: else a slow kernel would only have to confuse it."""
     found = [index for index, case in enumerate(cases) if case["kind"] == "clocked"]
     if not found:
         grade.leave_out("time", "one product is too short to be timed")
@@ -384,11 +384,12 @@ def grade_predicted(grade, lab, cases, folder, own, ours):
     try:
         compile.assemble(own.images, cases[index]["image"], compile.architecture(lab), "sm_90a")
     except compile.Rejected as why:
-        grade.leave_out("time", f"the clock cannot time it: {why}")
+        grade.lose("time", TIME, f"no machine code, no time: {why}")
         return
     report, said, _ = own.run(index, folder / f"case-{index}", clock=True)
-    if report is None:
-        grade.leave_out("time", f"the clock cannot time it: {last_word(said)}")
+    if report is None or "time" not in report:
+        file, line, why = lab_folder.untimed(last_word(said), lab.number)
+        grade.lose("time", TIME, why, places.own(file), line)
         return
     whole = "extrapolated" not in report["time"]["validated"]
     right, why = judge(lab, folder, index) if whole else (True, "")
@@ -478,7 +479,7 @@ def grade(lab, submission, secret, device="emu", jobs=None):
         elif device == "cuda":
             grade_on_gpu(result, lab, cases, folder, own.on("cuda"))
         else:
-            grade_predicted(result, lab, cases, folder, own, ours)
+            grade_predicted(result, places, lab, cases, folder, own, ours)
     return result
 
 
