@@ -60,7 +60,7 @@ $(addprefix banks-,$(STAGES)): banks-%: %
 	@command -v gnuplot > /dev/null || \
 	    { echo "banks: the map is in results/banks/$*-$(LINE).txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
 	@plots/draw.sh emulator/views/banks.gp results/banks/$*-$(LINE) $(MAP) \
-	    "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); caption='$*, line $(LINE), access $(ACCESS): $$(sed -n 's/^# \(.*at best\)$$/\1/p' results/banks/$*-$(LINE).txt | sed -n $$(($(ACCESS) + 1))p)'"
+	    "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); head='$*, line $(LINE), access $(ACCESS)'; caption='$$(sed -n 's/^# \(.*at best\)$$/\1/p' results/banks/$*-$(LINE).txt | sed -n $$(($(ACCESS) + 1))p)'"
 	@echo "results/banks/$*-$(LINE).txt$(if $(filter png,$(MAP)), and .png)"
 $(BUILD)/bench-pipes: $(BUILD)/emulator/bench/bench_pipes.o $(LIB)
 	$(LINK)

@@ -11,7 +11,8 @@ import re
 
 from lab_folder import ROOT
 
-PREFIXES = {"G": 1e9, "M": 1e6, "k": 1e3, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+PREFIXES = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3, "K": 1e3, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+NAMES = {"percent": "%", "b": "byte", "x": "times", "sec": "s", "flop/s": "FLOPS", "clocks": "cycles", "clock": "cycles", "clk": "cycles"}
 
 
 def questions(number):
@@ -34,15 +35,16 @@ def number_of(answer, unit):
     if answer is None or isinstance(answer, str) and not answer.strip():
         return None, None
     if isinstance(answer, str):
-        match = re.fullmatch(r"\s*([-+]?[\d.,_]*\d[\d.,_]*(?:[eE][-+]?\d+)?)\s*([^\d\s].*?)?\s*", answer)
-        if not match:
-            return None, f"'{answer}' is not a number; wanted is a number, in {unit}"
+        match = re.fullmatch(r"\s*(?:([^\d\s]*?)[\s:=~\u2248]*)?([-+]?[\d.,_]*\d[\d.,_]*(?:[eE][-+]?\d+)?|[-+]?\d{1,3}(?: \d{3})+)\s*"
+                             r"([^\d\s/*^+-].*?)?\s*", answer)
+        if not match or match[1] and not _same(match[1], unit):
+            return None, f"'{answer}' is not a number; wanted is a number, in {unit}; a formula needs no quotes"
         try:
-            thousands = re.fullmatch(r"\d{1,3}(,\d{3})+", match[1])
-            value = float(match[1].replace("_", "").replace(",", "" if thousands else "."))
+            thousands = re.fullmatch(r"\d{1,3}([, ]\d{3})+", match[2])
+            value = float(re.sub("[_, ]" if thousands else "_", "", match[2]).replace(",", "."))
         except ValueError:
-            return None, f"'{match[1]}' is not a number; wanted is a number, in {unit}"
-        return _converted(value, match[2], unit)
+            return None, f"'{match[2]}' is not a number; wanted is a number, in {unit}"
+        return _converted(value, match[3], unit)
     if hasattr(answer, "item") and getattr(answer, "size", 1) == 1:
         answer = answer.item()
     if isinstance(answer, bool) or not isinstance(answer, numbers.Real):
@@ -50,13 +52,23 @@ def number_of(answer, unit):
     return (float(answer), None) if math.isfinite(answer) else (None, f"{answer} is not finite")
 
 
+def _same(given, unit):
+    """Is it this unit, as a student may write it: 1 cycle, 12 percent, FLOPs, B?"""
+    given, unit = (NAMES.get(word.lower(), word) for word in (given, unit))
+    return given == unit or len(given) > 2 and given.lower().removesuffix("s") == unit.lower().removesuffix("s")
+
+
 def _converted(value, given, unit):
-    if not given or given == unit:
+    if not given or _same(given, unit):
         return value, None
-    given = given.replace("\u00b5", "u")
+    given = given.replace("\u00b5", "u").replace("\u03bc", "u")
+    binary = re.fullmatch(r"([KMG])i(B|bytes?)", given)
+    if binary and unit.rstrip("s") == "byte":
+        return value * 1024 ** (1 + "KMG".index(binary[1])), None
     for name, scale in [("", 1.0), *PREFIXES.items()]:
         for mine, own in [("", 1.0), *PREFIXES.items()]:
-            if given == name + unit.removeprefix(mine) and (mine == "" or unit.startswith(mine)):
+            if given.startswith(name) and (mine == "" or unit.startswith(mine)) and \
+                    _same(given.removeprefix(name), unit.removeprefix(mine)):
                 return value * scale / own, None
     return None, f"the unit is {unit}, not {given}"
 

@@ -208,13 +208,14 @@ class Check:
         known = mistakes.recognise(mistakes.read(self.folder), seen)
         failed = next((one for one in self.runs.values() if one.failed), None)
         report = "\n".join(failed.said.splitlines()[:4]) if failed else ""
-        return report, known.hint if known else general(failed, self.runs)
+        return report, known.hint if known else general(failed, self.runs, self.kernel)
 
 
-def general(failed, runs):
+def general(failed, runs, kernel):
     """A hint for what no list foresaw."""
     if failed is None:
-        return "Answers are right, but a count is not: make with `--source` shows which line executes how often."
+        return ("Answers are right, but a count is not. Beside each of your lines, how often it executes:"
+                f" {build.shown(kernel.program)} --device emu --no-check --no-time --source --image {kernel.folder.images[0]}")
     if "race" in failed.said:
         return ("Two accesses to the same shared memory, and nothing orders them: the two lines are above. Ask which"
                 " barrier or wait should stand between them, and who has to wait for whom.")

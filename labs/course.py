@@ -7,9 +7,11 @@
     attnlab.check()                             # make lab-1 check
     counts = attnlab.count("3-wmma-pv", "--chip", "rtx4090")        # the emulator's counts, taken now
 """
+import base64
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,6 +33,9 @@ class Lab:
         if self.device not in ("", "auto", "cuda", "emu"):
             raise ValueError(f"LAB_DEVICE is auto, cuda or emu, or not set: {self.device!r} is none of them")
         self.points = {}
+        # what an archive for students leaves out was run where the archive was made (labs/execute.py --shown)
+        shown = ROOT / "labs" / str(number) / "shown.json"
+        self.shown = json.loads(shown.read_text()) if shown.exists() else {}
 
     def run(self, stage, problem="B1 H8 S512 D64", options=()):
         """One record (a dict, see common/harness/record.h) of this stage on this problem."""
@@ -40,28 +45,60 @@ class Lab:
 
     def count(self, stage, *options):
         """What the emulator counts in one run of this stage, taken now: {name: value}, see profiler/groups."""
-        record = self._record(stage, "--device", "emu", "--no-check", "--no-time",
-                              "--counters", "TENSOR,SHARED,MIX,BOUND,OCCUPANCY", *options)
-        self._counted = f"{record['problem']['text']}, counted by the emulator, revision {record['revision']}"
-        return {counter["name"]: counter["value"] for counter in record["counters"] if "value" in counter}
+        def counted():
+            record = self._record(stage, "--device", "emu", "--no-check", "--no-time",
+                                  "--counters", "TENSOR,SHARED,MIX,BOUND,OCCUPANCY", *options)
+            return {"of": f"{record['problem']['text']}, counted by the emulator, revision {record['revision']}",
+                    "counts": {counter["name"]: counter["value"] for counter in record["counters"] if "value" in counter}}
+        found = self._shown(counted, "count", stage, *options)
+        self._counted = found["of"]
+        return found["counts"]
 
     def without(self, stage, line, *options):
         """What the emulator's checker says when the barrier, wait or fence of this source line is left out."""
-        return self._program(stage, "--device", "emu", "--jobs", 1, "--no-time", "--without", line,
-                             *options).stderr.replace(f"{ROOT}/", "")
+        def said():
+            report = self._program(stage, "--device", "emu", "--jobs", 1, "--no-time", "--without", line, *options).stderr
+            report = re.sub(r" \((/[^()]*)\)", "", report)  # where inside an inlined function of the toolkit's
+            return re.sub(r"(?m)(^ +|from )/\S*?/(?=(stages|common)/)", r"\1", report)  # wherever it was compiled
+        return self._shown(said, "without", stage, line, *options)
 
     def line(self, stage, text, file="kernel.cu"):
         """The number of the only line of a stage's source file that has this text."""
-        lines = (ROOT / "stages" / stage / file).read_text().splitlines()
-        numbers = [n for n, line in enumerate(lines, 1) if text in line]
-        if len(numbers) != 1:
-            raise LookupError(f"{len(numbers)} lines of {stage}/{file} have the text {text!r}")
-        return numbers[0]
+        def found():
+            lines = (ROOT / "stages" / stage / file).read_text().splitlines()
+            numbers = [n for n, line in enumerate(lines, 1) if text in line]
+            if len(numbers) != 1:
+                raise LookupError(f"{len(numbers)} lines of {stage}/{file} have the text {text!r}")
+            return numbers[0]
+        return self._shown(found, "line", stage, file, text)
+
+    def _shown(self, run, *what):
+        """What run() gives, or gave where this archive was made. what: says which run it is."""
+        key = " ".join(map(str, what))
+        return self.shown[key] if key in self.shown else run()
+
+    def _build(self, stage, image, head_dim):
+        """The stage's program. It, and the images that the emulator needs for it, are built where they are missing."""
+        build = pathlib.Path("build") / f"stage-{stage.split('-')[0]}"
+        lines = [line.split("#")[0].split() for line in (ROOT / "stages" / stage / "images").read_text().splitlines()]
+        arch = next(word for words in lines if words[:1] == ["arch"] for word in words if word.startswith("compute_"))
+        names = [image] if image else [words[0] for words in lines if words and re.fullmatch(f"d{head_dim}(-.*)?", words[0])
+                                       and not any(word.endswith(".cu") for word in words)]
+        wanted = [build, *(build.parent / "images" / build.name / f"{name}.{arch}.ptx" for name in names)]
+        missing = [str(path) for path in wanted if not (ROOT / path).exists()]
+        if missing:
+            print(f"once: make {' '.join(missing)}", flush=True)
+            self._make(*missing)
+        return ROOT / build
+
+    def _make(self, *words):
+        done = subprocess.run(["make", "-s", *words], cwd=ROOT, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"make {' '.join(words)}: {done.stderr.strip()}")
 
     def _program(self, stage, *options):
-        program = ROOT / "build" / f"stage-{stage.split('-')[0]}"
-        if not program.exists():
-            raise RuntimeError(f"{program.name} is not built: run `make {program.name}` in {ROOT}")
+        given = dict(zip(map(str, options), map(str, options[1:])))
+        program = self._build(stage, given.get("--image"), given.get("--head-dim", "64"))
         return subprocess.run([program, "--quiet", *map(str, options)], cwd=ROOT, capture_output=True, text=True,
                               timeout=1800)  # a kernel without one of its barriers may never end
 
@@ -164,10 +201,8 @@ class Lab:
     def check(self, *options):
         """What `make lab-N check` says of my-labs/N; True if all is right."""
         source = os.environ.get("LAB_SOURCE") or ROOT / "my-labs" / str(self.number)
-        command = [sys.executable, "labs/check.py", str(self.number), "--source", source, *map(str, options)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        print(done.stdout + done.stderr)
-        return done.returncode == 0
+        command = [sys.executable, "-u", "labs/check.py", str(self.number), "--source", source, *map(str, options)]
+        return self._told(command) == 0
 
     def see(self):
         """What `make lab-N see` says: how long my-labs/N would take on an H200, beside ours."""
@@ -175,9 +210,17 @@ class Lab:
         if not any(source.glob("*.cu")):
             print(f"there is no kernel in {self._short(source)} yet")
             return
-        done = subprocess.run(["make", "-s", f"lab-{self.number}", "see"], cwd=ROOT, capture_output=True, text=True,
-                              env={**os.environ, "ARGS": f"--source {source}"})
-        print(done.stdout + done.stderr)
+        self._told(["make", "-s", f"lab-{self.number}", "see"], {"ARGS": f"--source {source}"})
+
+    @staticmethod
+    def _told(command, environment=None):
+        """Shows line by line what a command says, as it says it; its status."""
+        run = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               env={**os.environ, **(environment or {})})
+        for line in run.stdout:
+            if not line.startswith("make: ***"):
+                print(line, end="", flush=True)
+        return run.wait()
 
     def score(self):
         right = sum(self.points.values())
@@ -193,10 +236,16 @@ class Lab:
 
     def make(self, picture, *words):
         """The path of a picture in results/ that `make WORDS` draws."""
-        done = subprocess.run(["make", "-s", *words], cwd=ROOT, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(f"make {' '.join(words)}: {done.stderr.strip()}")
-        return ROOT / "results" / picture
+        path = ROOT / "results" / picture
+
+        def drawn():
+            self._make(*words)
+            return base64.b64encode(path.read_bytes()).decode()
+        data = base64.b64decode(self._shown(drawn, "make", picture, *words))
+        if not path.exists() or path.read_bytes() != data:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        return path
 
     def bounds(self, chips):
         """The path of a picture of what each resource would take alone; chips: {name: {stage: counts}}, all of one problem."""

@@ -1,12 +1,17 @@
-"""Executes a lab's notebook: execute.py [--wrong | --open | --seal] LAB [OUT.ipynb]; exit 1 if it goes wrong.
+"""Executes a lab's notebook: execute.py [--wrong | --open | --seal | --shown=N] LAB [OUT]; exit 1 if it goes wrong.
 
     LAB.py            with its answers: every cell runs, every comparison gives its points
     --wrong LAB.py    with every answer replaced by a wrong one: no comparison gives points, each has its hint
     --open LAB.ipynb  as students get it: every cell runs, no comparison gives points, each says `open`
-    --seal LAB.py     writes labs/N/sealed: hashes of the answers that nothing counts"""
+    --seal LAB.py     writes labs/N/sealed: hashes of the answers that nothing counts
+    --shown=3 LAB.ipynb OUT.json    what it counts, draws and reports of stage 3 and later, for an archive without them"""
+import collections
+import contextlib
+import io
 import json
 import os
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -15,12 +20,41 @@ import nbformat
 from nbclient import NotebookClient
 
 import answers
+import course
 
 WRONG = """
 def wrong(name, answer, predict=attnlab.predict):
     value, _ = __import__("answers").number_of(answer, attnlab.questions[name][0])
     predict(name, 1.7 * value + 1)
 attnlab.predict = wrong"""
+
+
+def shown(cells, stage):
+    """{what: result} of what these cells ask of this stage and of later ones; of earlier ones nothing runs."""
+    kept, picture = {}, course.RECORDED / "tensor.png"
+    nothing = {"count": {"of": "", "counts": collections.defaultdict(lambda: 1.0)}, "line": 1, "without": "kernel.cu:1 line 1\n" * 3}
+
+    class Recorder(course.Lab):
+        def _shown(self, run, *what):
+            key = " ".join(map(str, what))
+            if any(int(n) >= stage for n in re.findall(r"\b(?:stage-(?=\d)|(?=\d-[a-z]))(\d)", key)):
+                kept[key] = run()
+            return kept.get(key, nothing.get(what[0]))
+
+        def make(self, path, *words):
+            later = any(word.startswith("stage-") and int(word[6:]) >= stage for word in words)
+            return super().make(path, *words) if later else picture
+
+        def elsewhere(self, *_):
+            return picture
+
+        check = see = predict = compare = explain = score = bounds = elsewhere
+    course.Lab = Recorder
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        for cell in cells:
+            exec(cell.source, names)
+    return kept
 
 
 def complaint(cell, mode):
@@ -45,6 +79,9 @@ path = pathlib.Path(sys.argv[1])
 number = int(path.parent.name)
 notebook = jupytext.read(path)
 code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+if mode.startswith("--shown="):
+    pathlib.Path(sys.argv[2]).write_text(json.dumps(shown(code, int(mode[8:])), indent=1) + "\n")
+    sys.exit()
 if mode == "--wrong":
     code[0].source += WRONG
 with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the next hint on a part of a lab: hint.py N [--part P] [--all]
+"""Prints the next hint on a part of a lab: hint.py N [--part P]
 
 labs/N/hints has three for each part, the holes of the kernel in order. How many were given is kept in
 my-labs/N/hints-given. Without --part: the first part that is not written, else the last one asked about."""
@@ -50,6 +50,8 @@ def main():
             print(f"  {step}. {hint}")
         if n >= 2:
             print(f"  (These are all three. `make lab-{given.lab} check` says what is wrong, and hints at the cause.)")
+        if n >= 2 and part < len(holes):
+            print(f"  (The next part: make lab-{given.lab} hint ARGS=\"--part {part + 1}\")")
         told |= {str(part): min(n + 1, 2), "last": part}
         state.write_text(json.dumps(told))
     except FileNotFoundError:

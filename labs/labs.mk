@@ -1,6 +1,7 @@
 # A lab is a folder labs/N; lab 0 has no kernel. make lab-1, make lab-1 check, make lab-1 hint.
 LAB_NUMBERS := $(notdir $(patsubst %/,%,$(wildcard labs/[0-9]*/)))
 MY_LAB      := $(patsubst lab-%,%,$(filter lab-%,$(MAKECMDGOALS)))
+$(foreach n,$(filter-out $(LAB_NUMBERS),$(MY_LAB)),$(error there is no lab-$n; there are $(LAB_NUMBERS:%=lab-%)))
 MY_VERB     := $(filter check hint see notebook,$(MAKECMDGOALS))
 one-lab      = test $(words $(MY_LAB)) -eq 1 || { echo "make: name one lab: make lab-1 $@" >&2; exit 2; }
 lab-python   = test -x $(PYTHON) || { echo "make: $(PYTHON) is missing; run 'make setup'" >&2; exit 1; }
@@ -26,6 +27,7 @@ see: $(MY_LAB:%=lab-%) ## make lab-1 see: how long would my-labs/1 take on an H2
 	@set -f; BUILD=$(BUILD) NVCC=$(NVCC) $(PYTHON) labs/see.py $(MY_LAB) --device "$$DEVICE" $$ARGS
 notebook: ## make lab-1 notebook: opens my-labs/1 in JupyterLab
 	@$(one-lab); $(lab-python)
+	@test -e my-labs/$(MY_LAB)/lab-$(MY_LAB).ipynb || { echo "make: there is no my-labs/$(MY_LAB) yet: make lab-$(MY_LAB)" >&2; exit 2; }
 	@$(PYTHON) -m jupyter lab $$([ "$$(id -u)" -ne 0 ] || echo --allow-root) --ServerApp.root_dir="$$PWD" my-labs/$(MY_LAB)/lab-$(MY_LAB).ipynb
 
 # Each lab is a Python file in jupytext's percent format, with the answers; its .ipynb is the students' version.

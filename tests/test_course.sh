@@ -37,11 +37,26 @@ for name in ("Makefile", f"stages/{lab.stage}/stage.c", "emulator/emulator.h", f
     assert (root / name).exists(), name
 P
 }
+if [ ! -x .venv/bin/jupytext ]; then
+    status "no archive without what runs notebooks" 2 python3 labs/grade/handout.py 1 "$tap_dir/none.tar.gz"
+    tap_done
+fi
 for n in 1 2 3 4 5 6; do check "lab $n's archive tells no answer" whole $n; done
 unbuilt() { ! make -n -C "$tap_dir/attnlab-lab-2" stage-2 2>&1 | grep nvcc; }
 check "make leaves our compiled kernel" unbuilt
 builds() { make -n -C "$tap_dir/attnlab-lab-2" lab-2 check 2>&1 | grep -q 'build/stage-2'; }
 check "make lab-2 check builds its stage there" builds
+# What its notebooks count and draw of kernels that it leaves out comes along: every cell runs, unanswered.
+runs() { # ARCHIVE LAB
+    local root=$tap_dir/attnlab-lab-$1 stage
+    ln -sfn "$PWD/.venv" "$root/.venv"
+    for stage in $(seq 1 $(($1 - 1))); do # earlier stages are whole: built as here
+        ln -sfn "$PWD/$build/stage-$stage" "$root/build/" && ln -sfn "$PWD/$build/images/stage-$stage" "$root/build/images/"
+    done
+    "$PWD/.venv/bin/python" "$root/labs/execute.py" --open "$root/labs/$2/lab-$2.ipynb"
+}
+check "lab 1's archive: lab 0 runs" runs 1 0
+for n in 2 5; do check "lab $n's archive: its notebook runs" runs $n $n; done
 check "the same archive twice" bash -c "python3 labs/grade/handout.py 2 '$tap_dir/again.tar.gz' && cmp <(zcat '$tap_dir/lab-2.tar.gz') <(zcat '$tap_dir/again.tar.gz')"
 
 # ---- A folder of submissions

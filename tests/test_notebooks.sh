@@ -26,10 +26,14 @@ sys.path.insert(0, "labs")
 import numpy, answers
 for answer, unit, wanted in [("0.44", "us", 0.44), ("440 ns", "us", 0.44), ("0,44", "us", 0.44), ("1,048,576", "FLOP", 1048576),
                              ("12 %", "%", 12), (numpy.float32(0.5), "us", 0.5), (numpy.array([3]), "us", 3), (7, "us", 7),
-                             (lambda: 4, "us", 4), ("0.5 GFLOP", "FLOP", 5e8), (None, "us", None), (" ", "us", None)]:
+                             (lambda: 4, "us", 4), ("0.5 GFLOP", "FLOP", 5e8), (None, "us", None), (" ", "us", None),
+                             ("12 percent", "%", 12), ("537 MFLOPs", "FLOP", 5.37e8), ("1 PFLOPS", "TFLOPS", 1000), ("1 TFLOP/s", "TFLOPS", 1),
+                             ("2 MB", "byte", 2e6), ("1 KiB", "bytes", 1024), ("3 B", "byte", 3), ("1 wavefront", "wavefronts", 1),
+                             ("8 \u03bcs", "us", 8), ("8 cycles", "clocks", 8), ("2x", "times", 2), ("stage 2", "stage", 2), ("~8", "us", 8),
+                             ("line 102", "line", 102), ("1 048 576", "FLOP", 1048576), ("8e-6 s", "us", 8)]:
     value, why = answers.number_of(answer, unit)
     assert why is None and (value == wanted or abs(value - wanted) < 1e-9 * wanted), (answer, value, why)
-for answer in ["fast", "3 kg", True, [1, 2], float("nan"), float("inf"), lambda: 1 / 0, "1.2.3"]:
+for answer in ["fast", "3 kg", True, [1, 2], float("nan"), float("inf"), lambda: 1 / 0, "1.2.3", "1/3", "2**20", "8 - 2", "kernel.cu:102", "5 M", "1 0"]:
     value, why = answers.number_of(answer, "us")
     assert value is None and len(why) > 10, (answer, value, why)
 assert answers.in_another_unit(1, "x", 440, 0.01, 0.44) == 1e-3 and answers.in_another_unit(1, "x", 0.5, 0.01, 0.44) is None

@@ -1,12 +1,12 @@
 # Which bank each lane's words lie in, and in which wavefront the bank serves them. Variables: data (the table
-# of --banks), access (which of its blocks), out, term (png, svg or dumb), caption.
+# of --banks), access (which of its blocks), out, term (png, svg or dumb), head and caption.
 set encoding utf8
-if (term eq 'png') { set terminal pngcairo noenhanced size 1000,900 font 'DejaVu Sans,12' background '#ffffff' }
-if (term eq 'svg') { set terminal svg noenhanced size 1000,900 font 'DejaVu Sans,12' background '#ffffff' }
+if (term eq 'png') { set terminal pngcairo noenhanced size 1000,900 font 'DejaVu Sans,14' background '#ffffff' }
+if (term eq 'svg') { set terminal svg noenhanced size 1000,900 font 'DejaVu Sans,14' background '#ffffff' }
 if (term eq 'dumb') { set terminal dumb noenhanced size 110,44 mono }
 if (term ne 'dumb') { set output out.'.'.term }
 stats data index access using 4 nooutput
-set title caption
+set title head."\n".caption
 set xlabel 'bank (4 bytes each)'
 set ylabel 'lane'
 set cblabel 'wavefront that serves it' offset 1

@@ -13,8 +13,8 @@
 # %% [markdown]
 # # Lab 0: a counter, a bank map, a race report
 #
-# Ten minutes, to learn to read what the other labs show. No GPU is needed: the emulator runs the kernels here. Build
-# them with `make stage-1 stage-2`.
+# Ten minutes, to learn to read what the other labs show. No GPU is needed: the emulator runs the kernels here. What
+# is not built yet is built once, by the cell that needs it: half a minute.
 #
 # Replace each `None` by a number, or by text such as `'0.44'` or `'12 %'`; the cell after it compares.
 
@@ -62,7 +62,7 @@ attnlab.compare("conflict_pct", counts["bank_conflict_pct"])
 # %%
 line = attnlab.line("2-wmma-qk", "load_matrix_sync(k_frag")
 Image(filename=str(attnlab.make(f"banks/stage-2-{line}.png", "stage-2", "banks", f"LINE={line}",
-                                "ARGS=--heads 1 --seqlen 64 --image d64-nopad")), width=420)
+                                "ARGS=--heads 1 --seqlen 64 --image d64-nopad")), width=560)
 
 # %% [markdown]
 # The rows of K are 128 bytes long here. In which bank does row 5 begin, and how many of 8 rows begin in that bank?

@@ -28,8 +28,8 @@ attnlab = Lab(1)
 # %% [markdown]
 # ## 1. Predict
 #
-# Replace each `None` by a number; `'0.44'` or `'440 ns'` will do. It is stored before anything runs, and compared at
-# the end of this part.
+# Replace each `None` by a number; `'0.44'` or `'440 ns'` will do. It is stored before anything runs; the cell
+# after it compares.
 
 # %% [markdown]
 # **The arithmetic.** Batch 1, 8 heads, 512 queries and keys, head_dim 64, fp16. Attention is two matrix products, $S
@@ -173,7 +173,7 @@ attnlab.compare("share_pct", 100 * 8.02 / measured_us)
 
 # %% [markdown]
 # Half of the chip idles at this size, whatever the kernel does. At B4 H16 S1024 D64 it does not: there the share says
-# what the kernel itself leaves.
+# what the kernel itself leaves. The picture is of the tensor cores, which stage 1 leaves idle and later ones do not.
 
 # %%
 large = attnlab.recorded("1-scalar", "B4 H16 S1024 D64")["samples"]["tflops"]

@@ -37,8 +37,8 @@ def count(stage, *options, chip="rtx4090"):
 # %% [markdown]
 # ## 1. Predict
 #
-# Replace each `None` by a number; `'0.44'` or `'440 ns'` will do. It is stored before anything runs, and compared at
-# the end of this part.
+# Replace each `None` by a number; `'0.44'` or `'440 ns'` will do. It is stored before anything runs, and
+# compared further down.
 
 # %% [markdown]
 # **HMMAs.** An HMMA multiplies 16 x 16 by 16 x 8 numbers: 2048 multiply-adds by one warp. $QK^T$ has $S_q S_k D$
@@ -140,7 +140,7 @@ attnlab.compare("pitch_128", for_8_rows(nopad))
 line = attnlab.line("2-wmma-qk", "load_matrix_sync(k_frag")
 for image in ["d64-nopad", "d64"]:
     display(Image(filename=str(attnlab.make(f"banks/stage-2-{line}.png", "stage-2", "banks", f"LINE={line}",
-                                            f"ARGS=--heads 1 --seqlen 64 --image {image}")), width=420))
+                                            f"ARGS=--heads 1 --seqlen 64 --image {image}")), width=560))
 for name, counts in [("with padding", stage2), ("without", nopad)]:
     print(f"{name:13} {counts['instructions']:9.0f} instructions, {counts['shared_wavefronts']:8.0f} wavefronts")
 

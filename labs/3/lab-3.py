@@ -27,7 +27,7 @@ attnlab = Lab(3)
 
 # %%
 heads, seqlen, head_dim = 48, 256, 64
-stages = ["1-scalar", "2-wmma-qk", "3-wmma-pv", "4-tuned"]
+stages = ["1-scalar", "2-wmma-qk", "3-wmma-pv"]
 
 
 def count(stage, chip="rtx4090"):
@@ -40,8 +40,8 @@ print(f"stage 2: {below['hmma_instructions']:.0f} HMMA, {below['fma_instructions
 # %% [markdown]
 # ## 1. Predict
 #
-# Replace each `None` by a number; `'0.44'` or `'440 ns'` will do. It is stored before anything runs, and compared at
-# the end of this part.
+# Replace each `None` by a number; `'0.44'` or `'440 ns'` will do. It is stored before anything runs, and
+# compared further down.
 
 # %% [markdown]
 # **Counts.** How many HMMAs has stage 3, and how many instructions are left on the FMA pipe?

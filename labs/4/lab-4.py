@@ -14,7 +14,7 @@
 # # Lab 4: a swizzle instead of padding
 #
 # S and P stay in registers now, and shared rows have no padding. You find the places of their chunks, and the order
-# of fragments. The kernel is a rung of [stage 4](../../stages/4-tuned/README.md).
+# of fragments. The kernel is a rung of stage 4.
 
 # %%
 import sys
@@ -36,8 +36,8 @@ def count(stage, *options, chip="rtx4090"):
 # %% [markdown]
 # ## 1. Predict
 #
-# Replace each `None` by a number; `'0.44'` or `'440 ns'` will do. It is stored before anything runs, and compared at
-# the end of this part.
+# Replace each `None` by a number; `'0.44'` or `'440 ns'` will do. It is stored before anything runs, and
+# compared further down.
 
 # %% [markdown]
 # **Places.** A row of 128 bytes has eight chunks of 16. ldmatrix reads the same chunk of 8 rows. Give every chunk a
@@ -111,6 +111,8 @@ attnlab.check()
 
 # %% [markdown]
 # ## 4. See
+#
+# Counted for both chips now, half a minute in all.
 
 # %% points 1: places
 rung, last = count("4-tuned", "--image", "d64-3-swizzle"), count("4-tuned")

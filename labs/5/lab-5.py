@@ -14,8 +14,8 @@
 # # Lab 5: one WGMMA, and a detective's work
 #
 # One instruction: `wgmma.m64nNk16` multiplies A (64 x 16) by B (16 x N), both read from shared memory by the
-# instruction itself. Read the head of [kernel.cu](kernel.cu), and `build/stage-5 --explain` for the layout and the
-# descriptors. An H200's measurements lie in `plots/recorded/`.
+# instruction itself. Read the head of [kernel.cu](kernel.cu); for the layout and the descriptors, in a terminal,
+# `build/stage-5 --explain`. An H200's measurements lie in `plots/recorded/`.
 
 # %%
 import sys
@@ -29,8 +29,8 @@ attnlab = Lab(5)
 # %% [markdown]
 # ## 1. Predict
 #
-# Replace each `None` by a number; `'0.44'` or `'440 ns'` will do. It is stored before anything runs, and compared at
-# the end of this part.
+# Replace each `None` by a number; `'0.44'` or `'440 ns'` will do. It is stored before anything runs, and
+# compared further down.
 
 # %% [markdown]
 # **Cycles.** An SM's tensor cores do 4096 operations a clock, 2 for each multiply-add; its shared memory gives 128

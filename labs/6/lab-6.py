@@ -13,8 +13,8 @@
 # %% [markdown]
 # # Lab 6: a pipeline
 #
-# TMA loads, WGMMA computes, and the two overlap. The kernel is a rung of [stage
-# 6](../../stages/6-wgmma-attention/README.md); its rings are in [pipeline.cuh](pipeline.cuh).
+# TMA loads, WGMMA computes, and the two overlap. The kernel is a rung of stage 6; its rings are in
+# [pipeline.cuh](pipeline.cuh).
 
 # %%
 import sys
@@ -31,8 +31,8 @@ attnlab = Lab(6)
 # %% [markdown]
 # ## 1. Predict
 #
-# Replace each `None` by a number; `'0.44'` or `'440 ns'` will do. It is stored before anything runs, and compared at
-# the end of this part.
+# Replace each `None` by a number; `'0.44'` or `'440 ns'` will do. It is stored before anything runs, and
+# compared further down.
 
 # %% [markdown]
 # **Two units.** An element of S costs $4 D$ operations on the tensor cores, at 4096 a clock and SM, and one
@@ -177,7 +177,9 @@ attnlab.compare("reading_line", read)
 display(Image(filename=str(attnlab.make("timeline-stage-6.png", "stage-6", "timeline", "RECORDED=h200", "WINDOW=350")),
               width=800))
 naive, last = attnlab.table("h200-timeline-6-naive"), attnlab.table("h200-timeline-6")
-print("us, SMs with work, tensor pipe %, special functions %:", *last[:3])
+print(f"{'the last one: us':>16} {'SMs with work, %':>16} {'tensor pipe, %':>16} {'exponentials, %':>16}")
+for row in last[:4]:
+    print(*(f"{value:16.1f}" for value in row))
 
 # %% [markdown]
 # A launch of the first takes 324 us, of the last 130 us. What is the mean share of the tensor pipe in each? And a

@@ -3,14 +3,17 @@
 
 The tree as it is committed, but: the lab's solutions are taken out; of the stages, kernels from this one on, later rungs,
 READMEs and notes that tell what comes are left out; so are the answers of notebooks, the grader, and tests about both.
-Our own kernel comes compiled, as the images that counts are compared with, newer than its source: make leaves it."""
+Our own kernel comes compiled, as the images that counts are compared with, newer than its source: make leaves it.
+What the lab's notebook and lab 0 show of what is left out is run here, and comes as labs/N/shown.json."""
 import argparse
 import io
+import json
 import pathlib
 import re
 import subprocess
 import sys
 import tarfile
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -67,6 +70,20 @@ def compiled(lab):
             if path.suffix in (".ptx", ".cubin", ".ptxas")}
 
 
+def shown(lab):
+    """{path: bytes}: what notebooks show of this stage and of later ones."""
+    found, stage = {}, lab.stage.split("-")[0]
+    for number in (0, lab.number):
+        with tempfile.NamedTemporaryFile(suffix=".json") as out:
+            done = subprocess.run([ROOT / ".venv/bin/python", "labs/execute.py", f"--shown={stage}",
+                                   f"labs/{number}/lab-{number}.ipynb", out.name], cwd=ROOT, capture_output=True, text=True)
+            if done.returncode:
+                raise LookupError(f"lab {number}'s notebook does not run: {(done.stderr.splitlines() or ['no word'])[-1]}")
+            if json.loads(data := out.read()):
+                found[f"labs/{number}/shown.json"] = data
+    return found
+
+
 def contents(lab):
     """{path: bytes} of the sources."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
@@ -95,13 +112,16 @@ def main():
     given = parser.parse_args()
     try:
         lab = lab_folder.read(given.lab)
+        results = shown(lab)
     except LookupError as why:
         parser.exit(2, f"handout: {why.args[0]}\n")
+    except FileNotFoundError:
+        parser.exit(2, "handout: .venv is missing, which runs notebooks: make setup\n")
     given.out.parent.mkdir(parents=True, exist_ok=True)
     new = given.out.with_suffix(".new")
     with tarfile.open(new, "w:gz", compresslevel=6) as tar:
         images = compiled(lab)
-        for path, data in [*sorted(contents(lab).items()), *sorted(images.items())]:
+        for path, data in [*sorted({**contents(lab), **results}.items()), *sorted(images.items())]:
             info = tarfile.TarInfo(f"attnlab-lab-{lab.number}/{path}")
             info.mtime = NEWER if path in images else OLDER
             info.size, info.mode = len(data), 0o755 if (ROOT / path).exists() and (ROOT / path).stat().st_mode & 0o100 else 0o644
