@@ -42,9 +42,9 @@ if [ ! -x .venv/bin/jupytext ]; then
     tap_done
 fi
 for n in 1 2 3 4 5 6; do check "lab $n's archive tells no answer" whole $n; done
-unbuilt() { ! make -n -C "$tap_dir/attnlab-lab-2" stage-2 2>&1 | grep nvcc; }
+unbuilt() { ! MAKEFLAGS= make -n -C "$tap_dir/attnlab-lab-2" stage-2 2>&1 | grep nvcc; }
 check "make leaves our compiled kernel" unbuilt
-builds() { make -n -C "$tap_dir/attnlab-lab-2" lab-2 check 2>&1 | grep -q 'build/stage-2'; }
+builds() { MAKEFLAGS= make -n -C "$tap_dir/attnlab-lab-2" lab-2 check 2>&1 | grep -q 'build/stage-2'; }
 check "make lab-2 check builds its stage there" builds
 # What its notebooks count and draw of kernels that it leaves out comes along: every cell runs, unanswered.
 runs() { # ARCHIVE LAB
@@ -53,7 +53,7 @@ runs() { # ARCHIVE LAB
     for stage in $(seq 1 $(($1 - 1))); do # earlier stages are whole: built as here
         ln -sfn "$PWD/$build/stage-$stage" "$root/build/" && ln -sfn "$PWD/$build/images/stage-$stage" "$root/build/images/"
     done
-    "$PWD/.venv/bin/python" "$root/labs/execute.py" --open "$root/labs/$2/lab-$2.ipynb"
+    MAKEFLAGS= "$PWD/.venv/bin/python" "$root/labs/execute.py" --open "$root/labs/$2/lab-$2.ipynb"
 }
 check "lab 1's archive: lab 0 runs" runs 1 0
 for n in 2 5; do check "lab $n's archive: its notebook runs" runs $n $n; done
@@ -65,6 +65,8 @@ mkdir -p "$course"/{alice,bob,mallory,zoe}/lab-2
 cp $kernel "$course/alice/lab-2"
 python3 labs/strip.py --lab 2 $kernel > "$course/bob/lab-2/kernel.cu"
 { echo '#define mma_sync(d, a, b, c) fill_fragment(d, 0.0f)'; cat $kernel; } > "$course/mallory/lab-2/kernel.cu"
+echo '{"amdahl": 2}' > "$course/alice/lab-2/answers.json"
+echo '{"amdahl": "many"}' > "$course/bob/lab-2/answers.json"
 echo "nothing of the lab" > "$course/zoe/lab-2/notes.txt"
 printf 'lab-2 2026-12-01T12:00+00:00\nlate-days 1\nlate-percent 20\nextension alice 1\n' > "$course/deadlines"
 echo 2026-12-01T11:00+00:00 | tee "$course/mallory/lab-2/submitted" > "$course/zoe/lab-2/submitted"
@@ -75,8 +77,8 @@ if ! command -v "${NVCC:-nvcc}" > /dev/null || ! bwrap --unshare-all --ro-bind /
     skip "grade-all" "no nvcc or no bubblewrap here"
 else
     check "grade-all" graded
-    check "the good one, late with an extension" row '^alice,2,100.0,.*,2,0,1.0,'
-    check "the bad one, a day beyond" row '^bob,2,0.0,.*,2,0,0.8,'
+    check "the good one, late with an extension" row '^alice,2,100.0,1,6,2,0,1.0,'
+    check "the bad one, a day beyond" row '^bob,2,0.0,0,6,2,0,0.8,'
     check "the cheating one" row '^mallory,2,0.0,.*,0,1,1.0,'
     check "the one without a kernel" row '^zoe,2,0.0,.*kernel.cu: not submitted'
     check "feedback with file and line" grep -qE 'kernel.cu:[0-9]+' "$tap_dir/grades/bob.txt"

@@ -17,6 +17,7 @@ check "stripped kernels have no solutions" bare
 printf '// BEGIN SOLUTION lab-1: x\n' > "$tap_dir/open.cu"
 status "a solution without an end is said" 1 labs/strip.py "$tap_dir/open.cu"
 status "no such file" 1 labs/strip.py "$tap_dir/nosuch.cu"
+status "make: no such lab" 2 make -n lab-9
 status "see: no such lab" 2 .venv/bin/python labs/see.py 9
 status "see: no such folder" 2 .venv/bin/python labs/see.py 1 --source "$tap_dir/nosuch"
 other_lab() { [ "$(labs/strip.py --lab 2 stages/1-scalar/kernel.cu | grep -c 'BEGIN SOLUTION lab-1')" -eq 3 ]; }

@@ -99,10 +99,11 @@ def grade_one(student, lab, folder, out, seed, device):
     if (ROOT / f"labs/{lab}/lab").exists():
         files = [file.name for file in lab_folder.read(lab).files]
         if any((folder / name).exists() for name in files):
+            (out / "grade.json").unlink(missing_ok=True)  # of another submission
             done = subprocess.run([sys.executable, HERE / "grade.py", "--lab", str(lab), "--submission", folder, "--seed", seed,
                                    "--device", device, "--jobs", "1", "--out", out], capture_output=True, text=True)
-            if done.returncode not in (0, 1):
-                raise SystemExit(f"grade-all: {student}, lab {lab}: {done.stderr.strip()}")
+            if done.returncode not in (0, 1) or not (out / "grade.json").exists():
+                raise SystemExit(f"grade-all: {student}, lab {lab}: status {done.returncode}: {(done.stderr or done.stdout).strip()}")
             graded = json.loads((out / "grade.json").read_text())
             result.update(kernel=graded["score"], seed_id=graded["seed_id"], text=done.stdout,
                           why=graded["lost"][0]["why"] if graded["lost"] else "")
@@ -143,6 +144,9 @@ def main():
             print(f"grade-all: {folder} is no lab: STUDENT/lab-N/", file=sys.stderr)
     if not work:
         parser.exit(2, f"grade-all: {given.submissions} has no STUDENT/lab-N/\n")
+    for lab in sorted({lab for _, lab, folder in work if (folder / "answers.json").exists()}):
+        import sheet
+        sheet.key(lab)  # kept, for all students
     jobs = 1 if given.device != "emu" else given.jobs  # a GPU's times want it alone
     rows, texts = [], {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:

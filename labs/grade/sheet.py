@@ -34,7 +34,8 @@ def _cells(number):
 
 
 def _make_key(number):
-    """{question: what was counted, or None: it is sealed}. Our own notebook is run; pictures are not drawn."""
+    """{question: what was counted, or None: it is sealed}. Our own notebook is run; pictures are not drawn. Not in a
+    thread: what it changes is the process's."""
     import course
     found = {}
 
@@ -45,6 +46,8 @@ def _make_key(number):
 
         def check(self, *options):
             return True
+
+        see = check
 
         def _store(self, name, value):
             pass
@@ -62,14 +65,12 @@ def _make_key(number):
     display.Image = display.display = display.Markdown = display.HTML = lambda *a, **k: None
     kept = {name: sys.modules.get(name) for name in ("IPython", "IPython.display")}
     sys.modules["IPython"], sys.modules["IPython.display"] = types.ModuleType("IPython"), display
-    folder, names = os.getcwd(), {}
-    os.chdir(ROOT / f"labs/{number}")
+    names = {}
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             for cell in _cells(number):
                 exec(compile(cell, f"lab-{number}", "exec"), names)
     finally:
-        os.chdir(folder)
         sys.modules["course"] = before
         for name, module in kept.items():
             sys.modules.pop(name) if module is None else sys.modules.__setitem__(name, module)
