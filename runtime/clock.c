@@ -182,6 +182,7 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
     if (!why && !c->is_open) why = open_clock(s, k, c);
     c->clock.limit_s = left_s - (now_s() - began_s);
     if (!why && c->clock.limit_s <= 0) why = reason("the %g s of --clock-budget are over", budget);
+    if (!s->is_alone) c->clock.limit_s /= 2;
     const struct timing_options few = {.budget = PROGRAM_WORK};
     if (!why) why = emu_clock_grid(&c->clock, k->name, g, s->is_alone ? NULL : &few, &out->p);
     s->clock_s += now_s() - began_s;

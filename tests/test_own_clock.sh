@@ -66,6 +66,8 @@ check "an unknown instruction" grep -qE '^not predicted: halve: 0x.* DMUL .*own_
 check "once" [ "$(grep -c DMUL "$tap_dir/said")" -eq 1 ]
 check "many launches" says '^add +1, 38 like it ' emulated "$dir/own" many
 check "no time for any" says '^not predicted: add, halve, wait: the 1e-06 s of --clock-budget are over$' emulated --clock-budget 1e-6 --json "$dir/late.jsonl" "$dir/own"
+check "one that never ends" says '^not predicted: together: the clock: it takes the host longer than [0-9.]+ s$' emulated --clock-budget 2 "$dir/own" 3 together
+check "leaves time for others" grep -qE '^add +1, 38 like it ' "$tap_dir/said"
 check "n/a in the record" python3 -c '
 import json, sys
 for k in json.loads(open(sys.argv[1]).readline())["kernels"]:

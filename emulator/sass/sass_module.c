@@ -44,7 +44,8 @@ static const char *attributes(const struct sass_module *m, struct sass_kernel *k
         code->param_size[ordinal] = word_at(a.data + 8) >> 18;
         if ((int)ordinal >= code->n_params) code->n_params = (int)ordinal + 1;
     }
-    if (!k->param_base) return "it does not say where its parameters are";
+    if (!k->param_base && code->n_params) return "it does not say where its parameters are";
+    if (!k->param_base) k->param_base = 0x210; /* it has none */
     if (!sass_elf_section(&m->elf, ".nv.info", "", &info)) return "the cubin has no .nv.info";
     for (size_t at = 0; sass_elf_attribute(&info, &at, &a);) {
         uint32_t section;
