@@ -2,7 +2,8 @@
  *
  *   sd_split - sd_dst, sd_source, sd_mod ... in the order of the text
  *
- * sass_decode.c has the frame; the mnemonics are in sass_decode_int.c, _float.c, _memory.c and _flow.c, each a table. */
+ * sass_decode.c has the frame; the mnemonics are in tables: sass_decode_int.c, sass_decode_float.c, sass_decode_memory.c and
+ * sass_decode_flow.c. */
 #pragma once
 
 #include "sass_exec.h"
