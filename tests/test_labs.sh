@@ -1,6 +1,7 @@
 # The labs: holes, skeletons, solutions, mistakes and their hints (tests/labs.py), a student's folder.
 # Two mistakes a lab; all of them, minutes, and a table where it is named: make test TESTS=labs [LAB=2].
 . tests/tap.sh
+unset MAKEFLAGS MFLAGS # of the make that runs this
 
 if [ ! -x .venv/bin/jupytext ]; then
     skip labs "no .venv/bin/jupytext; make setup installs it"
