@@ -234,7 +234,8 @@ void emu_memory_next_launch(struct emu_memory *m, bool overlaps) {
 }
 
 void emu_memory_widen(struct emu_allocation *a, uint64_t from, uint64_t to) {
-    uint64_t low = a->wrote_from, high = a->wrote_to;
+    uint64_t low = __atomic_load_n(&a->wrote_from, __ATOMIC_RELAXED);
+    uint64_t high = __atomic_load_n(&a->wrote_to, __ATOMIC_RELAXED);
     while (from < low && !__atomic_compare_exchange_n(&a->wrote_from, &low, from, true,
                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         continue;
