@@ -4,6 +4,7 @@ import os
 import attnlab
 import numpy as np
 
+from placed import places
 from tap import check, end
 
 
@@ -41,6 +42,23 @@ check('heads between the rows: the same bits', np.array_equal(emulated(*rows), p
 wide = np.full((2, 4, 70, 80), 7, np.float16)
 emulated(q, k, v, out=wide[..., :64])
 check('into a wider array, whose gaps stay', np.array_equal(wide[..., :64], plain) and (wide[..., 64:] == 7).all())
+
+
+def lay(x, first, row):
+    flat = np.full(first + x[..., 0].size * row, np.nan, np.float16)
+    b, h, s, d = x.shape
+    there = np.lib.stride_tricks.as_strided(flat[first:], x.shape, [2 * n for n in (h * s * row, s * row, row, 1)])
+    there[...] = x
+    return there
+
+
+# every address and stride that is a multiple of 16 bytes: the same bits, and the gaps stay
+first = {}
+for name, *there, o in places(lambda shape: dice.standard_normal(shape).astype(np.float16), lay, [(1, 4, 70, 64), (1, 2, 130, 64), (1, 2, 130, 64)]):
+    for stage in (1, 2, 3, 4, 6):
+        attnlab.forward(stage, *there, causal=True, device='emu', out=o)
+        gaps = np.lib.stride_tricks.as_strided(o, (4 * 70 - 1, o.strides[2] // 2), (o.strides[2], 2))[:, 64:]
+        check(f'stage {stage}, {name}', np.array_equal(first.setdefault(stage, o.copy()), o) and np.isnan(gaps).all())
 check('True is bottom-right', np.array_equal(emulated(q, k, v, causal=True), emulated(q, k, v, causal='bottom-right')))
 check('scale', not np.array_equal(emulated(q, k, v, scale=0.5), plain))
 check('no rows', emulated(q[:, :, :0], k, v).shape == (2, 4, 0, 64))
@@ -80,6 +98,10 @@ refused('every second element', 'lie 2 apart', lambda: emulated(q[..., ::2], k[.
 refused('backwards', 'stride of -64', lambda: emulated(q[:, :, ::-1], k, v))
 refused('one row for all', 'stride of 0', lambda: emulated(np.broadcast_to(q[:, :, :1], q.shape), k, v))
 refused('an odd address', '16 bytes', lambda: emulated(odd, k, v))
+for at in range(1, 8):
+    for n in range(4):
+        there = [lay(x, at if m == n else 0, 64) for m, x in enumerate((q, k, v, q))]
+        refused(f'{2 * at} bytes past', '16 bytes', lambda: emulated(*there[:3], out=there[3]))
 refused('k and v differ', 'must be alike', lambda: emulated(q, k, v[:, :1]))
 refused('batches differ', 'differ in batch', lambda: emulated(q[:1], k, v))
 refused('causal', 'bottom-right', lambda: emulated(q, k, v, causal='left'))
