@@ -4,6 +4,7 @@
 #include "common/base/path.h"
 #include "common/base/program.h"
 #include "common/base/reason.h"
+#include "common/base/scratch.h"
 #include "common/base/toolkit.h"
 #include "common/device/emu_clock.h"
 #include "common/device/source.h"
@@ -85,27 +86,26 @@ static const char *run_ptxas(const char *ptxas, const char *from, const char *to
     if (fgets(line, sizeof line, f)) line[strcspn(line, "\n")] = 0;
     while (fgetc(f) != EOF) {
     }
-    if (!pclose(f) && !access(to, R_OK)) return NULL;
+    if (!pclose(f)) return NULL;
     return reason_as(STATUS_UNSUPPORTED, "ptxas does not take its PTX: %s", line);
 }
 
-/* Compiled once: `cubin` is its place in the cache, or, where nothing can be written there, in /tmp
- * (*is_kept false). */
+/* Compiled once: `cubin` is its place in the cache, or, where nothing can be written there, a file
+ * that ends with *fd. */
 static const char *compile(const struct fatbin_ptx *ptx, const char *cache, char cubin[PATH_MAX],
-                           bool *is_kept) {
-    char ptxas[PATH_MAX], text[] = "/tmp/attnlab-XXXXXX", made[PATH_MAX];
+                           int *fd) {
+    char ptxas[PATH_MAX], text[SCRATCH_PATH], made[SCRATCH_PATH];
     const char *why = toolkit_find("ptxas", ptxas, sizeof ptxas);
     if (why) return why;
     snprintf(cubin, PATH_MAX, "%.*s/%016llx.cubin", PATH_MAX - 32, cache,
              (unsigned long long)key_of(ptx, ptxas));
-    *is_kept = true;
     if (!access(cubin, R_OK)) return NULL;
-    int fd = mkstemp(text);
-    if (fd < 0) return reason_as(STATUS_FILE, "%s: %s", text, strerror(errno));
-    close(fd);
-    snprintf(made, sizeof made, "%s.cubin", text);
-    if (!(why = write_file(text, ptx->text, ptx->bytes))) why = run_ptxas(ptxas, text, made);
-    unlink(text);
+    int text_fd = scratch_open(text), made_fd = scratch_open(made);
+    if (text_fd < 0 || made_fd < 0)
+        why = reason_as(STATUS_FILE, "a file in memory: %s", strerror(errno));
+    if (!why && !(why = write_file(text, ptx->text, ptx->bytes)))
+        why = run_ptxas(ptxas, text, made);
+    if (text_fd >= 0) close(text_fd);
     size_t bytes;
     char part[PATH_MAX + 32], *data = why ? NULL : path_read(made, &bytes);
     snprintf(part, sizeof part, "%s.%d", cubin, (int)getpid());
@@ -113,20 +113,18 @@ static const char *compile(const struct fatbin_ptx *ptx, const char *cache, char
     if (data && (write_file(part, data, bytes) || rename(part, cubin))) {
         unlink(part); /* no cache */
         snprintf(cubin, PATH_MAX, "%s", made);
-        *is_kept = false;
-    } else {
-        unlink(made);
+        *fd = made_fd;
+    } else if (made_fd >= 0) {
+        close(made_fd);
     }
     free(data);
     return why;
 }
 
 /* The program's own cubin, where it has one for the chip: it was made with its options. */
-static const char *write_own(const struct fatbin_ptx *ptx, char cubin[PATH_MAX]) {
-    strcpy(cubin, "/tmp/attnlab-XXXXXX");
-    int fd = mkstemp(cubin);
-    if (fd < 0) return reason_as(STATUS_FILE, "%s: %s", cubin, strerror(errno));
-    close(fd);
+static const char *write_own(const struct fatbin_ptx *ptx, char cubin[PATH_MAX], int *fd) {
+    *fd = scratch_open(cubin);
+    if (*fd < 0) return reason_as(STATUS_FILE, "a file in memory: %s", strerror(errno));
     return write_file(cubin, ptx->cubin, ptx->cubin_bytes);
 }
 
@@ -138,18 +136,18 @@ static bool find_variable(void *user, const char *name, uint64_t *address, uint6
 static const char *open_clock(const struct session *s, const struct kernel *k,
                               struct kernel_clock *c) {
     char cache[PATH_MAX], cubin[PATH_MAX] = "";
-    bool is_kept = false;
+    int fd = -1;
     struct timing_chip measured;
     const struct fatbin_ptx *ptx = &k->image->ptx;
     const char *why = timing_chip_find(s->info.chip.name, &measured); /* before any work */
     if (why) return why;
     cache_folder(cache);
     why = ptx->cubin && fatbin_cubin_sm(ptx->cubin, ptx->cubin_bytes) == 90
-              ? write_own(ptx, cubin)
-              : compile(ptx, cache, cubin, &is_kept);
+              ? write_own(ptx, cubin, &fd)
+              : compile(ptx, cache, cubin, &fd);
     if (!why)
         why = emu_clock_open_kernel(&c->clock, &s->info.chip, s->memory, cubin, cache, k->name);
-    if (*cubin && !is_kept) unlink(cubin);
+    if (fd >= 0) close(fd);
     c->is_open = !why;
     c->clock.keeps_memory = true;
     c->clock.find = find_variable;

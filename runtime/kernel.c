@@ -7,6 +7,7 @@
 #include "common/base/path.h"
 #include "common/base/program.h"
 #include "common/base/reason.h"
+#include "common/base/scratch.h"
 #include "common/cuda/half.h"
 
 #include <errno.h>
@@ -25,13 +26,13 @@ extern char **environ;
 
 /* FILE.cu -> a fat binary beside which nothing is left. */
 static const char *compile(const char *file, const char *chip, char **image, size_t *bytes) {
-    char compiler[PATH_MAX], to[] = "/tmp/attnlab-XXXXXX";
+    char compiler[PATH_MAX], to[SCRATCH_PATH];
     pid_t child;
     int status, fd;
     if (!program_find("runtime/attnlab-nvcc", compiler, sizeof compiler))
         return reason_as(STATUS_NOTHING, "runtime/attnlab-nvcc is not here");
-    if ((fd = mkstemp(to)) < 0) return reason_as(STATUS_FILE, "%s: %s", to, strerror(errno));
-    close(fd);
+    if ((fd = scratch_open(to)) < 0)
+        return reason_as(STATUS_FILE, "a file in memory: %s", strerror(errno));
     setenv("CHIP", chip, 1);
     char *argv[] = {compiler, "-fatbin", "-o", to, (char *)(uintptr_t)file, NULL};
     const char *why = NULL;
@@ -41,7 +42,7 @@ static const char *compile(const char *file, const char *chip, char **image, siz
         why = reason_as(STATUS_USAGE, "%s does not compile (above)", file);
     else if (!(*image = path_read(to, bytes)))
         why = reason_as(STATUS_FILE, "%s: %s", to, strerror(errno));
-    unlink(to);
+    close(fd);
     return why;
 }
 

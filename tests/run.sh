@@ -6,13 +6,17 @@
 # Shows one line for each, every failed test with what it said, every skipped one with its reason, and
 # the lines of a table that a test prints behind "#| ";
 # the whole output lies in $BUILD/tests/NAME.log. The last line is "N passed, N failed, N skipped".
-# A program that dies, hangs ($TEST_TIMEOUT, half an hour) or runs fewer tests than it planned is
-# one failure more.
+# A program that dies, hangs ($TEST_TIMEOUT, half an hour), runs fewer tests than it planned or leaves
+# files in $TMPDIR, a folder of its own that goes with it, is one failure more.
 set -u
 build=${BUILD:-build}
 export CMOCKA_MESSAGE_OUTPUT=TAP
 passed=0 failed=0 skipped=0
 mkdir -p "$build/tests"
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 [ $# -gt 0 ] || { echo "run.sh: no test has that name; they are tests/test_NAME.* and tests/gpu_NAME.*" >&2; exit 2; }
 
 for program in "$@"; do
@@ -27,7 +31,8 @@ for program in "$@"; do
     start=$SECONDS
     shell=
     [[ $program == *.sh ]] && shell=bash
-    timeout "${TEST_TIMEOUT:-1800}" $shell "$program" > "$log" 2>&1 < /dev/null
+    mkdir -p "$tmp/$name"
+    TMPDIR=$tmp/$name timeout "${TEST_TIMEOUT:-1800}" $shell "$program" > "$log" 2>&1 < /dev/null
     status=$?
     # p f s planned, counted from the TAP lines
     read -r p f s planned < <(awk '
@@ -41,7 +46,9 @@ for program in "$@"; do
     elif [ $((p + f + s)) -ne "$planned" ]; then trouble="it ran $((p + f + s)) of $planned tests"
     elif [ $status -eq 124 ]; then trouble="it took over ${TEST_TIMEOUT:-1800} s"
     elif [ $status -ne 0 ] && [ "$f" -eq 0 ]; then trouble="it left with status $status"
+    elif [ -n "$(ls -A "$tmp/$name")" ]; then trouble="it left files behind: $(ls -A "$tmp/$name" | head -n 3 | tr '\n' ' ')"
     fi
+    rm -rf "${tmp:?}/$name"
     [ -n "$trouble" ] && f=$((f + 1))
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     printf '%-24s %4d passed%s%s  %ds\n' "$name" "$p" "$([ "$f" -gt 0 ] && echo ", $f FAILED")" \

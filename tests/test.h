@@ -24,10 +24,11 @@
 #define SANITIZED 0
 #endif
 
-/* A template for mkdtemp() or mkstemp(): `name`, which ends in XXXXXX, in $TMPDIR or /tmp. Wrong
- * programs (mutants.py) may write nowhere else. */
+/* A folder or an open file NAME-XXXXXX in $TMPDIR or /tmp, which the test's end removes with what it
+ * holds: its path in `out`. Wrong programs (mutants.py) may write nowhere else. NULL or -1 with errno. */
 enum { OWN_BYTES = 256 };
-char *own_template(char out[OWN_BYTES], const char *name);
+char *own_folder(char out[OWN_BYTES], const char *name);
+int own_file(char out[OWN_BYTES], const char *name);
 
 /* A reason string (reason.h) must be NULL, or must be there and contain `text`. */
 #define assert_fine(why)                                                                           \

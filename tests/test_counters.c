@@ -183,7 +183,7 @@ static void wrong_requests_run_nothing(void **state) {
 
 static int open_folder(void **state) {
     (void)state;
-    return !mkdtemp(own_template(folder, "groups-XXXXXX")) || setenv("ATTNLAB_GROUPS", folder, 1);
+    return !own_folder(folder, "groups") || setenv("ATTNLAB_GROUPS", folder, 1);
 }
 
 static int reset(void **state) {

@@ -21,7 +21,7 @@ static char folder[OWN_BYTES], path[OWN_BYTES + 32];
 
 static int open_folder(void **state) {
     (void)state;
-    if (!mkdtemp(own_template(folder, "record-XXXXXX"))) return -1;
+    if (!own_folder(folder, "record")) return -1;
     snprintf(path, sizeof path, "%s/run.jsonl", folder);
     return 0;
 }

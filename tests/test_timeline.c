@@ -15,7 +15,7 @@ static const struct timeline two = {.n = 2, .sample = sample, .n_runs = 64, .int
 static void a_table_says_what_it_is(void **state) {
     (void)state;
     char path[OWN_BYTES], text[1024] = "";
-    int fd = mkstemp(own_template(path, "timeline-XXXXXX"));
+    int fd = own_file(path, "timeline");
     assert_true(fd >= 0);
     assert_fine(timeline_write(&two, "stage 6: B1", path));
     assert_true(read(fd, text, sizeof text - 1) > 0);
@@ -32,7 +32,7 @@ static void a_failed_write_is_told(void **state) {
     assert_reason(timeline_write(&two, "t", "/nonexistent/t.tsv"), "No such file");
     if (stat("/dev/full", &there) || !S_ISCHR(there.st_mode)) SKIP("no /dev/full here");
     char folder[OWN_BYTES], full[OWN_BYTES + 8];
-    assert_non_null(mkdtemp(own_template(folder, "timeline-XXXXXX")));
+    assert_non_null(own_folder(folder, "timeline"));
     snprintf(full, sizeof full, "%s/full", folder);
     assert_int_equal(symlink("/dev/full", full), 0);
     assert_reason(timeline_write(&two, "t", full), "No space left");

@@ -310,9 +310,14 @@ const char *npy_write(const char *path, const char *descr, int rank, const int64
     if (!why && (fchmod(fd, 0666 & ~mask) || fsync(fd))) why = strerror(errno);
     if (close(fd) && !why) why = strerror(errno);
     if (!why && rename(temporary, path)) why = strerror(errno);
-    if (why) unlink(temporary);
-    if (!why) why = sync_folder(path);
-    return why ? reason("cannot write %s: %s", path, why) : NULL;
+    if (why) {
+        unlink(temporary);
+        return reason("cannot write %s: %s", path, why);
+    }
+    why = sync_folder(path);
+    return why ? reason("%s is written, but a power cut may lose it: its folder is not synced: %s",
+                        path, why)
+               : NULL;
 }
 
 const char *npy_write_half(const char *path, int rank, const int64_t *shape, const half *data) {
