@@ -144,6 +144,36 @@ static void operands_pass_it_on(void **state) {
     expect("a store",
            LOADED "and.b32 %r9, %r8, 252; add.s32 %r9, %r9, %r5; st.shared.u32 [%r9], %r0;");
     expect("a store", LOADED "setp.ne.u32 %p3, %r8, 1; @%p3 st.shared.u32 [%r6], %r0;");
+    /* a store that does not happen, by a guard that nothing wrote; what is then as it was */
+    expect("lanes ffffffff", LOADED "setp.eq.u32 %p3, %r8, 1; @%p3 st.shared.u32 [%r6], %r0;");
+    expect("lanes 00000020", OF_5 "setp.gt.u32 %p3, %r8, 1; @%p3 st.shared.u32 [%r6], %r0;");
+    expect("a store",
+           LOADED "setp.eq.u32 %p3, %r8, 1; mov.u32 %r9, 3; @%p3 mov.u32 %r9, 4;" STORE("%r9"));
+    expect("a store", "st.shared.u32 [%r7], 1;" LOADED "setp.eq.u32 %p3, %r8, 1; mov.u32 %r9, 3;"
+                      "@%p3 ld.shared.u32 %r9, [%r7];" STORE("%r9"));
+    /* false and anything is false, true or anything true */
+    static const struct {
+        const char *is, *lanes; /* %p3 of %p4, which nothing wrote, and %p2 */
+    } joined[] = {
+        {"and.pred %p3, %p4, %p2;", "lanes 0000ffff"},
+        {"and.pred %p3, %p2, %p4;", "lanes 0000ffff"},
+        {"or.pred %p3, %p4, %p2;", "lanes ffff0000"},
+        {"or.pred %p3, %p2, %p4;", "lanes ffff0000"},
+        {"and.pred %p3, %p4, !%p2;", "lanes ffff0000"},
+        {"or.pred %p3, !%p2, %p4;", "lanes 0000ffff"},
+        {"xor.pred %p3, %p4, %p2;", "lanes ffffffff"},
+        {"and.pred %p3, %p4, %p4;", "lanes ffffffff"},
+        {"setp.eq.and.u32 %p3, %r8, 1, %p2;", "lanes 0000ffff"},
+        {"setp.eq.or.u32 %p3, %r8, 1, %p2;", "lanes ffff0000"},
+        {"setp.eq.xor.u32 %p3, %r8, 1, %p2;", "lanes ffffffff"},
+        {"setp.eq.and.u32 %p3|%p5, %r8, 1, !%p2;", "lanes ffff0000"},
+        {"setp.eq.and.u32 %p3, %r0, 1, %p4;", "lanes ffffffff"},
+    };
+    for (size_t k = 0; k < sizeof joined / sizeof *joined; k++) {
+        snprintf(body, sizeof body, "%s %s %s", LOADED "setp.eq.u32 %p4, %r8, 1;", joined[k].is,
+                 "@%p3 st.shared.u32 [%r6], %r0;");
+        expect(joined[k].lanes, body);
+    }
     /* a choice is of what it takes, and of what it is made by */
     expect("lanes 0000ffff", LOADED "selp.b32 %r9, %r8, 5, %p2;" STORE("%r9"));
     expect("lanes ffff0000", LOADED "selp.b32 %r9, 5, %r8, %p2;" STORE("%r9"));

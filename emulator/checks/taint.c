@@ -54,21 +54,39 @@ void emu_uninitialised_global(struct emu_warp *w, const struct emu_inst *i,
     taint(w, i, true);
 }
 
-/* The lanes of which the instruction's result depends on tainted ones. */
+/* The lanes in which predicate `op` decides "op and x" (or "op or x") whatever x is. */
+static uint32_t decided(const struct emu_warp *w, const struct emu_operand *op, bool is_and) {
+    bool by_true = op->negated == is_and;
+    return ~w->taint[op->row / 4] & (by_true ? *emu_mask(w, op->row) : ~*emu_mask(w, op->row));
+}
+
+/* Does it join two truths: "and.pred", "setp.lt.and.u32"? */
+static bool joins(const struct emu_inst *i, const char *how) { /* "and." or "or." */
+    const char *at = strstr(i->opcode, how);
+    return at && (at == i->opcode || at[-1] == '.') &&
+           (i->class == EMU_COMPARE || i->class == EMU_LOGIC);
+}
+
+/* The lanes of which the instruction's result depends on tainted ones, but for its guard. */
 static uint32_t gathered(struct emu_warp *w, const struct emu_inst *i) {
-    uint32_t t = *taint_of(w, i->guard);
     if (!strncmp(i->opcode, "selp", 4)) {
         uint32_t p = *emu_mask(w, i->row[3]) ^ (i->op[3].negated ? EMU_FULL : 0);
-        return t | (p & *taint_of(w, i->row[1])) | (~p & *taint_of(w, i->row[2])) |
+        return (p & *taint_of(w, i->row[1])) | (~p & *taint_of(w, i->row[2])) |
                *taint_of(w, i->row[3]);
     }
+    const bool is_and = joins(i, "and."), is_or = joins(i, "or.");
+    uint32_t t = 0;
     for (int o = 0; o < i->n_ops; o++) {
         const struct emu_operand *op = &i->op[o];
         if (op->written || op->kind == EMU_OP_IMM || op->kind == EMU_OP_LABEL) continue;
-        if (op->kind == EMU_OP_GROUP)
+        if (op->kind == EMU_OP_GROUP) {
             for (int k = 0; k < op->n; k++) t |= *taint_of(w, op->rows[k]);
-        else
+        } else if (op->kind == EMU_OP_PRED && o == i->n_ops - 1 && (is_and || is_or)) {
+            uint32_t by_first = i->class == EMU_LOGIC ? decided(w, &i->op[o - 1], is_and) : 0;
+            t = (t & ~decided(w, op, is_and)) | (*taint_of(w, op->row) & ~by_first);
+        } else {
             t |= *taint_of(w, op->row);
+        }
     }
     return t;
 }
@@ -109,9 +127,10 @@ static void say(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, co
 }
 
 /* A store to shared memory of tainted values alone: who loads them will see that nothing wrote them. */
-static bool keeps_taint(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+static bool keeps_taint(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                        uint32_t guard) {
     if (i->class != EMU_ST_SHARED || i->n_ops != 2 || i->op[1].kind != EMU_OP_GROUP) return false;
-    if ((*taint_of(w, i->guard) | *taint_of(w, i->row[0])) & mask) return false;
+    if (guard || (*taint_of(w, i->row[0]) & mask)) return false;
     for (int k = 0; k < i->vec; k++) w->pending_taint[k] = *taint_of(w, i->op[1].rows[k]) & mask;
     return true;
 }
@@ -132,22 +151,23 @@ void emu_taint_store(struct emu_warp *w, const struct emu_inst *i, const struct 
 /* Before an instruction of a tainted warp: `mask` are the lanes that run it, `group` those that
  * came to it. */
 void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t group) {
-    if (i->class == EMU_BRANCH && (*taint_of(w, i->guard) & group)) {
-        say(w, i, *taint_of(w, i->guard) & group, "a branch");
+    const uint32_t guard = *taint_of(w, i->guard) & group; /* whether it runs at all */
+    if (i->class == EMU_BRANCH && guard) {
+        say(w, i, guard, "a branch");
         return;
     }
     bool shuffle = i->class == EMU_SHUFFLE;
     uint32_t t = (shuffle ? shuffled(w, i, mask) : gathered(w, i)) & mask;
-    if (t && is_store(i)) {
-        if (keeps_taint(w, i, mask)) return;
-        say(w, i, t, "a store");
+    if ((t | guard) && is_store(i)) {
+        if (keeps_taint(w, i, mask, guard)) return;
+        say(w, i, t | guard, "a store");
         return;
     }
-    if (t && is_load(i)) {
-        say(w, i, t, "an address");
+    if ((t | (guard & mask)) && is_load(i)) {
+        say(w, i, t | (guard & mask), "an address");
         return;
     }
-    if (mixes_lanes(i)) t = 0;
+    t = mixes_lanes(i) ? 0 : t | guard;
     for (int o = 0; o < i->n_ops; o++) {
         const struct emu_operand *op = &i->op[o];
         if (!op->written) continue;
