@@ -49,10 +49,8 @@ $(addprefix banks-,$(STAGES)): banks-%: %
 	@test "$(LINE)" -gt 0 2>/dev/null && test "$(ACCESS)" -ge 0 2>/dev/null || \
 	    { echo "make: say which line: make $* banks LINE=99 (make $* source shows them)" >&2; exit 2; }
 	@set -f; said=$$($(BUILD)/$* --device emu --quiet --no-check --no-races --source --banks $(LINE) $$ARGS) || exit; \
-	    map=$$(printf '%s\n' "$$said" | awk '/^# lane/ {on = 1} on && NF == 0 {on = 0} /^# / || (on && NF == 4) || NF == 0'); \
-	    n=$$(printf '%s\n' "$$map" | grep -c '^# lane'); \
-	    whole=$$(printf '%s\n' "$$map" | grep 'no conflicts$$'); \
-	    test $$n -gt 0 || test -z "$$whole" || { echo "make: nothing to draw at line $(LINE) of $*: $${whole#\# }" >&2; exit 2; }; \
+	    map=$$(printf '%s\n' "$$said" | awk '/^# (lane|row) bank/ {on = 1} on && NF == 0 {on = 0} /^# / || (on && NF == 4) || NF == 0'); \
+	    n=$$(printf '%s\n' "$$map" | grep -c '^# [a-z]* bank word'); \
 	    test $$n -gt 0 || { echo "make: block 0 makes no shared access at line $(LINE) of $*" >&2; exit 2; }; \
 	    test $(ACCESS) -lt $$n || { echo "make: line $(LINE) of $* makes $$n shared accesses: ACCESS=0 to $$((n - 1))" >&2; exit 2; }; \
 	    mkdir -p results/banks 2> /dev/null && test -w results/banks || { echo "make: cannot write to results/banks: make it writable" >&2; exit 5; }; \
@@ -60,7 +58,7 @@ $(addprefix banks-,$(STAGES)): banks-%: %
 	@command -v gnuplot > /dev/null || \
 	    { echo "banks: the map is in results/banks/$*-$(LINE).txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
 	@plots/draw.sh emulator/views/banks.gp results/banks/$*-$(LINE) $(MAP) \
-	    "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); head='$*, line $(LINE), access $(ACCESS)'; caption='$$(sed -n 's/^# \(.*at best\)$$/\1/p' results/banks/$*-$(LINE).txt | sed -n $$(($(ACCESS) + 1))p)'"
+	    "data='results/banks/$*-$(LINE).txt'; access=$(ACCESS); head='$*, line $(LINE), access $(ACCESS)'; unit='$$(sed -n 's/^# \([a-z]*\) bank word.*/\1/p' results/banks/$*-$(LINE).txt | sed -n $$(($(ACCESS) + 1))p)'; caption='$$(sed -n 's/^# \(.*at best\)$$/\1/p' results/banks/$*-$(LINE).txt | sed -n $$(($(ACCESS) + 1))p)'"
 	@echo "results/banks/$*-$(LINE).txt$(if $(filter png,$(MAP)), and .png)"
 $(BUILD)/bench-pipes: $(BUILD)/emulator/bench/bench_pipes.o $(LIB)
 	$(LINK)

@@ -66,14 +66,23 @@ counts = {}
 for r in csv.DictReader(open(sys.argv[2])):
     if r["of"] == "ptx":
         counts.setdefault(int(r["instruction"]), {})[r["name"]] = float(r["value"])
-maps = re.findall(r"# (\S+) \(PTX line (\d+)\): (\d+) wavefronts, (\d+) at best\n# lane.*\n((?:\d+ \d+ \S+ \d+\n)+)", open(sys.argv[1]).read())
+maps = re.findall(r"# (\S+) \(PTX line (\d+)\)(, \w+)?: (\d+) wavefronts, (\d+) at best\n# (?:lane|row).*\n((?:\d+ \d+ \S+ \d+\n)+)", open(sys.argv[1]).read())
 assert any(m[0].startswith(sys.argv[3]) for m in maps), maps
-for opcode, ptx, said, best, rows in maps:
-    c, drawn = counts[int(ptx)], 1 + max(int(r.split()[3]) for r in rows.splitlines())
-    print(opcode, ptx, "drawn", drawn, "said", said, "at best", best, c)
+total = {}
+for opcode, ptx, part, said, best, rows in maps:
+    cells = [r.split() for r in rows.splitlines()]
+    drawn = 1 + max(int(c[3]) for c in cells)
     assert drawn == int(said) >= int(best) > 0
-    varies = c["instructions"] if opcode.startswith("cp.async") else 1  # with the row that a warp begins in
-    assert abs(drawn * c["instructions"] - c["shared_wavefronts"]) < varies, "they are not what was counted"
+    assert all(int(c[1]) == int(c[2], 16) // 4 % 32 for c in cells)
+    total[opcode, int(ptx)] = total.get((opcode, int(ptx)), 0) + drawn
+    if part:  # a wavefront of wgmma and TMA reaches all banks
+        assert all(len({c[1] for c in cells if int(c[3]) == wave}) == 32 for wave in range(drawn)), part
+for (opcode, ptx), drawn in total.items():
+    c = counts[ptx]
+    print(opcode, ptx, "drawn", drawn, c)
+    varies = c["instructions"] if opcode.startswith("cp.async.c") else 1  # with the row that a warp begins in
+    warps = 4 if opcode.startswith("wgmma") else 1  # that issue one product
+    assert abs(drawn * c["instructions"] / warps - c["shared_wavefronts"]) < varies, "they are not what was counted"
 END
 }
 check "--banks adds up: cp.async" adds_up 3-wmma-pv "cp_async_16(" cp.async
@@ -82,13 +91,15 @@ check "--banks adds up: ldmatrix" adds_up 4-tuned "ldmatrix_x4(k_frag" ldmatrix
 conflicts() { grep -q "^# cp.async.* 10 wavefronts, 4 at best" "$tap_dir/map3"; }
 stage 3 --no-races --source --banks "$(line_of 3-wmma-pv "cp_async_16(")" > "$tap_dir/map3"
 check "--banks shows the conflicts of cp.async" conflicts
-whole_lines() { stage 6 --no-races --source --banks "$(line_of 6-wgmma-attention "wgmma_m64k16_ss<")" | grep -q "whole lines of 128 bytes, one wavefront each: no conflicts"; }
-check "--banks of wgmma's operands says why there is no map" whole_lines
+check "--banks adds up: wgmma, both operands" adds_up 6-wgmma-attention "wgmma_m64k16_ss<" wgmma
+check "A and B are drawn apart" [ "$(grep -c ', [AB]: ' "$tap_dir/map")" = "$((2 * $(grep -c ', A: ' "$tap_dir/map")))" ]
+check "--banks adds up: wgmma, A in registers" adds_up 6-wgmma-attention "wgmma_m64k16_rs<" wgmma
+check "--banks adds up: TMA" adds_up 6-wgmma-attention "if (!IS_Q) tma_load_4d(" cp.async.bulk
 # With the checks on, asynchronous accesses are seen a second time: the map is the same.
 with_checks() { stage 3 --source --banks "$(line_of 3-wmma-pv "cp_async_16(")" | diff - "$tap_dir/map3"; }
 check "--banks of cp.async is the same with the checks on" with_checks
-boxes() { stage 6 --source --banks "$(line_of 6-wgmma-attention "if (!IS_Q) tma_load_4d(")" | grep -q "whole lines of 128 bytes"; }
-check "--banks of a TMA load with the checks on" boxes
+boxes() { stage 6 --source --banks "$(line_of 6-wgmma-attention "if (!IS_Q) tma_load_4d(")" | diff - "$tap_dir/map"; }
+check "--banks of a TMA load is the same with the checks on" boxes
 
 lists() { # every barrier of the source, once a run
     stage 1 --without list | sort -u > "$tap_dir/list" &&

@@ -174,6 +174,9 @@ struct emu_events {
     /* cp.async: where it writes, which wavefront serves each lane's k-th word, and how few it could be */
     void (*copied)(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                    const uint32_t shared[32], unsigned bytes, uint8_t (*served)[4], uint32_t ideal);
+    /* wgmma and TMA: 16 bytes of an operand ("A", "B") or a box, of which row, in which wavefront */
+    void (*piece)(void *user, struct emu_warp *w, const struct emu_inst *i, const char *of,
+                  uint32_t row, uint32_t shared, uint32_t wavefront);
 };
 
 /* ---- Small helpers --------------------------------------------------------------------------- */

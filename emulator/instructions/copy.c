@@ -253,11 +253,21 @@ enum emu_step emu_copy_arrive(struct emu_warp *w, const struct emu_inst *i, uint
 
 /* ---- Bulk copies and TMA -------------------------------------------------------------------- */
 
-static void count_bulk(struct emu_warp *w, const struct emu_inst *i, uint32_t bytes) {
+static void count_bulk(struct emu_warp *w, const struct emu_inst *i, const struct emu_pending *p) {
     struct emu_count *c = w->count + i->pc;
-    c->bytes += bytes;
-    c->wavefronts += (bytes + 127) / 128;
-    c->wavefronts_ideal += (bytes + 127) / 128;
+    const struct emu_events *e = w->block->launch->events;
+    const bool box = p->shared_bytes != p->bytes || p->map.rank;
+    const uint32_t n = (p->bytes + 15) / 16,
+                   of_row = box ? p->map.box[0] * (uint32_t)p->map.element_bytes / 16 : 8;
+    c->bytes += p->bytes;
+    c->wavefronts += (p->bytes + 127) / 128;
+    c->wavefronts_ideal += (p->bytes + 127) / 128;
+    for (uint32_t k = 0; e && e->piece && of_row && k < n; k++) {
+        uint32_t row = k / of_row, at = k % of_row * 16;
+        e->piece(e->user, w, i, "box", row,
+                 box ? tensormap_shared(&p->map, p->shared, (int)row, at) : p->shared + 16 * k,
+                 k / 8);
+    }
 }
 
 /* What all bulk copies must satisfy on the shared side, which is in block b. */
@@ -312,7 +322,7 @@ static void start(struct emu_warp *w, const struct emu_inst *i, struct emu_pendi
         struct emu_block *b = c->block[r];
         p->mbarrier = load ? emu_mbarrier_at(w, b, i, mbarrier) : NULL;
         if ((load && !p->mbarrier) || !shared_side(w, b, i, p, align)) continue;
-        count_bulk(w, i, p->bytes);
+        count_bulk(w, i, p);
         emu_pending_add(b, p);
     }
 }

@@ -90,7 +90,8 @@ static void check_warpgroup(struct emu_warp *w, const struct emu_product *p) {
     }
 }
 
-static void count(struct emu_warp *w, const struct emu_inst *i) {
+static void count(struct emu_warp *w, const struct emu_product *p) {
+    const struct emu_inst *i = p->inst;
     if (w->index % WGMMA_WARPS) return; /* one read of the operands for the four warps */
     uint32_t bytes =
         (uint32_t)i->aux[WGMMA_N] * 32 + (i->aux[WGMMA_FLAGS] & WGMMA_RS ? 0 : 64 * 32);
@@ -98,6 +99,7 @@ static void count(struct emu_warp *w, const struct emu_inst *i) {
     c->wavefronts += bytes / 128;
     c->wavefronts_ideal += bytes / 128;
     c->bytes += bytes;
+    emu_wgmma_pieces(w, p);
 }
 
 static bool uniform(struct emu_warp *w, const struct emu_inst *i, const struct emu_operand *op,
@@ -157,7 +159,7 @@ enum emu_step emu_wgmma_mma_async(struct emu_warp *w, const struct emu_inst *i, 
     take_rows(w, i);
     g->product[g->n_products++] = p;
     g->n_issued++;
-    count(w, i);
+    count(w, &p);
     if (w->block->launch->options->async_early) {
         g->n_groups++;
         wait(w, 0);

@@ -125,6 +125,31 @@ bool emu_wgmma_check(struct emu_warp *w, const struct emu_product *p) {
     return check_operand(w, i, p->a, trans_a, &op, a_lines, a_pieces) && ok;
 }
 
+/* A wavefront reads a core matrix: 16 bytes of each of 8 lines, 128 bytes. */
+static void operand_pieces(struct emu_warp *w, const struct emu_inst *i, const char *of,
+                           uint64_t bits, bool mn_major, int n_lines, int n_pieces) {
+    const struct emu_events *e = w->block->launch->events;
+    struct smem_desc d = smem_desc_decode(bits);
+    uint32_t wavefront = 0;
+    for (int first = 0; first < n_lines; first += 8)
+        for (int j = 0; j < n_pieces; j++, wavefront++)
+            for (int line = first; line < first + 8; line++)
+                e->piece(e->user, w, i, of, (uint32_t)line, piece(i, &d, mn_major, line, j),
+                         wavefront);
+}
+
+void emu_wgmma_pieces(struct emu_warp *w, const struct emu_product *p) {
+    const struct emu_inst *i = p->inst;
+    const struct emu_events *e = w->block->launch->events;
+    const int per = 16 / emu_wgmma_element_bytes(i), k = i->aux[WGMMA_K], n = i->aux[WGMMA_N];
+    const bool trans_a = i->aux[WGMMA_FLAGS] & WGMMA_TRANS_A,
+               trans_b = i->aux[WGMMA_FLAGS] & WGMMA_TRANS_B;
+    if (!e || !e->piece) return;
+    if (!(i->aux[WGMMA_FLAGS] & WGMMA_RS))
+        operand_pieces(w, i, "A", p->a, trans_a, trans_a ? k : 64, (trans_a ? 64 : k) / per);
+    operand_pieces(w, i, "B", p->b, trans_b, trans_b ? k : n, (trans_b ? n : k) / per);
+}
+
 /* ---- Products ------------------------------------------------------------------------------- */
 
 static void gather_registers_a(const struct emu_warp *w, const struct emu_inst *i, uint32_t *a) {

@@ -143,6 +143,7 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     if (emu_trace_open(&trace, o)) work.launch.events = &trace.events;
     work.count = counts_of(r, k)->count;
     emu_work_run(&work);
+    emu_trace_close(&trace);
     if (work.limits.end == EMU_INTERRUPTED) {
         why = reason("%s: interrupted", k->name);
         goto done;

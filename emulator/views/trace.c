@@ -2,10 +2,12 @@
  * stdout, and make the grid run on one host thread. */
 #include "trace.h"
 
+#include "common/base/heap.h"
 #include "emulator/core/pattern.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_TRACED = 200 };
@@ -69,8 +71,8 @@ static void print_results(void *user, struct emu_warp *w, const struct emu_inst 
  * For the first execution of each instruction of the line: which bank each lane's words lie in, and
  * in which wavefront they are served: a bank gives one word a wavefront. */
 
-/* Operands of wgmma and the boxes of TMA are whole lines of 128 bytes: nothing to draw. */
-static bool is_whole(const struct emu_inst *i) {
+/* Operands of wgmma and the boxes of TMA come in pieces: on_piece(). */
+static bool in_pieces(const struct emu_inst *i) {
     return i->class == EMU_HGMMA || i->class == EMU_TMA;
 }
 
@@ -85,7 +87,17 @@ static bool is_mapped(struct emu_trace *t, const struct emu_warp *w, const struc
     t->mapped[t->n_mapped++] = i->pc;
     t->mapping = w;
     t->n_rows = t->wavefronts = t->ideal = 0;
+    t->part = NULL;
     return true;
+}
+
+static void map_word(struct emu_trace *t, uint32_t lane, uint32_t word, uint32_t wavefront) {
+    if (t->n_rows == t->room) {
+        t->room = 2 * t->room + 1024;
+        t->row = heap_grown(t->row, t->room * sizeof *t->row);
+    }
+    t->row[t->n_rows++] = (struct emu_map_row){lane, word, wavefront};
+    if (wavefront >= t->wavefronts) t->wavefronts = wavefront + 1;
 }
 
 static void map_access(struct emu_trace *t, uint32_t mask, const uint32_t addr[32], unsigned bytes,
@@ -93,27 +105,24 @@ static void map_access(struct emu_trace *t, uint32_t mask, const uint32_t addr[3
     const uint32_t words = bytes <= 4 ? 1 : bytes / 4, before = t->wavefronts;
     t->ideal += ideal;
     EMU_EACH_LANE(l, mask)
-    for (uint32_t k = 0; k < words && t->n_rows < EMU_MAP_ROWS; k++) {
-        uint32_t wavefront = before + served[l][k];
-        t->row[t->n_rows++] = (struct emu_map_row){l, addr[l] / 4 + k, wavefront};
-        if (wavefront >= t->wavefronts) t->wavefronts = wavefront + 1;
-    }
+    for (uint32_t k = 0; k < words; k++) map_word(t, l, addr[l] / 4 + k, before + served[l][k]);
 }
 
-static void print_map(struct emu_trace *t, const struct emu_warp *w, const struct emu_inst *i) {
-    const int ptx_line = w->block->kernel->origin[i->pc].ptx_line;
-    if (is_whole(i) && is_mapped(t, w, i))
-        printf("\n\n# %s (PTX line %d): whole lines of 128 bytes, one wavefront each: no "
-               "conflicts\n",
-               i->opcode, ptx_line);
-    if (t->mapping != w || t->mapped[t->n_mapped - 1] != i->pc) return;
-    t->mapping = NULL;
-    if (is_whole(i)) return;
-    printf("\n\n# %s (PTX line %d): %u wavefronts, %u at best\n# lane bank word wavefront\n",
-           i->opcode, ptx_line, t->wavefronts, t->ideal);
+/* What was gathered, as a block of the table. */
+static void print_part(struct emu_trace *t, const struct emu_warp *w, const struct emu_inst *i) {
+    printf("\n\n# %s (PTX line %d)%s%s: %u wavefronts, %u at best\n# %s bank word wavefront\n",
+           i->opcode, w->block->kernel->origin[i->pc].ptx_line, t->part ? ", " : "",
+           t->part ? t->part : "", t->wavefronts, t->ideal, t->part ? "row" : "lane");
     for (uint32_t r = 0; r < t->n_rows; r++)
         printf("%u %u 0x%x %u\n", t->row[r].lane, t->row[r].word % 32, t->row[r].word * 4,
                t->row[r].wavefront);
+    t->n_rows = t->wavefronts = t->ideal = 0;
+}
+
+static void print_map(struct emu_trace *t, const struct emu_warp *w, const struct emu_inst *i) {
+    if (t->mapping != w || t->mapped[t->n_mapped - 1] != i->pc) return;
+    t->mapping = NULL;
+    print_part(t, w, i);
 }
 
 static void print_watched(const struct emu_options *o, const struct emu_warp *w,
@@ -143,7 +152,7 @@ static void on_access(void *user, struct emu_warp *w, const struct emu_inst *i, 
     const struct emu_options *o = t->options;
     bool first_warp = !w->block->linear && !w->index;
     /* what is asynchronous is seen here as it is issued, in one piece: cp.async's map is on_copy's */
-    const bool at_once = !is_whole(i) && i->class != EMU_LDGSTS;
+    const bool at_once = !in_pieces(i) && i->class != EMU_LDGSTS;
     if (space == EMU_SHARED && at_once && is_mapped(t, w, i)) {
         uint32_t shared[EMU_LANES], ideal;
         uint8_t served[EMU_LANES][4];
@@ -182,14 +191,28 @@ static void on_copy(void *user, struct emu_warp *w, const struct emu_inst *i, ui
     if (o->watch) print_watched(o, w, i, mask, EMU_SHARED, addr, bytes, EMU_WRITE);
 }
 
+/* Eight pieces of 16 bytes could be one wavefront, if they lay in all 32 banks. */
+static void on_piece(void *user, struct emu_warp *w, const struct emu_inst *i, const char *of,
+                     uint32_t row, uint32_t shared, uint32_t wavefront) {
+    struct emu_trace *t = user;
+    if (!is_mapped(t, w, i)) return;
+    if (t->part && strcmp(t->part, of)) print_part(t, w, i);
+    t->part = of;
+    for (uint32_t k = 0; k < 4; k++) map_word(t, row, shared / 4 + k, wavefront);
+    t->ideal = (t->n_rows + 31) / 32;
+}
+
 static void after(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     print_results(user, w, i, mask);
     print_map(user, w, i);
 }
 
 bool emu_trace_open(struct emu_trace *t, const struct emu_options *o) {
-    *t = (struct emu_trace){.options = o,
-                            .events = {.after = after, .access = on_access, .copied = on_copy}};
+    *t = (struct emu_trace){
+        .options = o,
+        .events = {.after = after, .access = on_access, .copied = on_copy, .piece = on_piece}};
     t->events.user = t;
     return o->trace_line || o->watch || o->banks_line;
 }
+
+void emu_trace_close(struct emu_trace *t) { free(t->row); }

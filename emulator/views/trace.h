@@ -3,7 +3,6 @@
 
 #include "emulator/core/state.h"
 
-enum { EMU_MAP_ROWS = 1024 };
 struct emu_trace {
     const struct emu_options *options;
     struct emu_events events;
@@ -12,9 +11,11 @@ struct emu_trace {
     uint32_t mapped[64];
     /* the map of the instruction that `mapping` executes: of all its accesses */
     const struct emu_warp *mapping; /* NULL: none is */
-    uint32_t n_rows, wavefronts, ideal;
+    const char *part;               /* of what it reads: an operand, a box; NULL: by lanes */
+    uint32_t n_rows, room, wavefronts, ideal;
     struct emu_map_row {
-        uint32_t lane, word, wavefront;
-    } row[EMU_MAP_ROWS];
+        uint32_t lane, word, wavefront; /* lane: or row of the part */
+    } * row;
 };
 bool emu_trace_open(struct emu_trace *t, const struct emu_options *o);
+void emu_trace_close(struct emu_trace *t);
