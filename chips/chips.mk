@@ -40,6 +40,18 @@ check-calibrate: $(CHIPS)/pipes.pack $(FORMS) ### are the microbenchmarks' instr
 	@python3 chips/bench/pipes.py --check $(or $(NVDISASM),nvdisasm) $(CHIPS)/check.bin
 	@python3 chips/bench/pipes.py --forms $(FORMS) $(wildcard $(BUILD)/images/*/*.sm_90a.cubin)
 
+CEILINGS := $(foreach a,sm_89 sm_90a,$(CHIPS)/ceilings.$a.cubin)
+$(CEILINGS): $(CHIPS)/ceilings.%.cubin: chips/ceilings/kernels.cu common/cuda/ptx.cuh common/cuda/ptx_sm90.cuh $(BUILD)/include/wgmma.cuh | $(CHIPS)/.dir
+	@echo "nvcc $@"
+	@$(NVCC) $(NVCCFLAGS) -cubin -arch=$* -o $@ $< 2> $(@:.cubin=.ptxas) || { cat $(@:.cubin=.ptxas) >&2; exit 1; }
+
+$(BUILD)/ceilings: $(BUILD)/chips/ceilings/ceilings.o $(LIB)
+	$(LINK)
+
+.PHONY: ceilings
+ceilings: $(BUILD)/ceilings $(CEILINGS) ## what this board reaches: tensor cores, FMA, ex2, shared memory, L2, DRAM, launch, with clock and power: results/ceilings.txt
+	@mkdir -p results; flock -F $(BUILD)/device.lock $(BUILD)/ceilings $(CHIPS) results/ceilings.txt
+
 .PHONY: validate
 validate: ### the clock's predictions beside what an H200 measured, freeze by freeze; writes chips/validation/h200.txt
 	@for measured in chips/validation/h200-*.jsonl.gz; do n=$${measured##*-}; n=$${n%%.*}; echo "freeze $$n"; set --; \

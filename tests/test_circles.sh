@@ -20,7 +20,7 @@ chips/bench
 chips
 profiler
 common/harness
-emulator/bench stages/* runtime
+emulator/bench chips/ceilings stages/* runtime
 labs/grade
 '
 

@@ -61,7 +61,7 @@ const char *cuda_driver_reason(const struct cuda_driver *cu, CUresult result, co
                      kernel_fault ? "; --device emu or compute-sanitizer name the line" : "");
 }
 
-/* ---- NVML: four functions, declared here because the toolkit may come without nvml.h -------- */
+/* ---- NVML: five functions, declared here because the toolkit may come without nvml.h -------- */
 
 typedef struct nvml_device *nvml_device;
 enum { NVML_CLOCK_SM = 1 };
@@ -71,6 +71,7 @@ struct cuda_nvml {
     nvml_device device;
     int (*shutdown)(void);
     int (*clock_info)(nvml_device, int, unsigned *);
+    int (*power)(nvml_device, unsigned *); /* mW; NULL: an old library */
     int (*driver_version)(char *, unsigned);
 };
 
@@ -83,6 +84,7 @@ struct cuda_nvml *cuda_nvml_open(const char *pci_bus_id) {
         (int (*)(const char *, nvml_device *))dlsym(n->lib, "nvmlDeviceGetHandleByPciBusId_v2");
     *(void **)&n->shutdown = dlsym(n->lib, "nvmlShutdown");
     *(void **)&n->clock_info = dlsym(n->lib, "nvmlDeviceGetClockInfo");
+    *(void **)&n->power = dlsym(n->lib, "nvmlDeviceGetPowerUsage");
     *(void **)&n->driver_version = dlsym(n->lib, "nvmlSystemGetDriverVersion");
     if (!init || !find || !n->shutdown || !n->clock_info || !n->driver_version) goto fail;
     if (init()) goto fail;
@@ -104,6 +106,11 @@ void cuda_nvml_close(struct cuda_nvml *n) {
 int cuda_nvml_sm_clock_mhz(const struct cuda_nvml *n) {
     unsigned mhz = 0;
     return n && !n->clock_info(n->device, NVML_CLOCK_SM, &mhz) ? (int)mhz : 0;
+}
+
+double cuda_nvml_watts(const struct cuda_nvml *n) {
+    unsigned mw = 0;
+    return n && n->power && !n->power(n->device, &mw) ? 1e-3 * mw : 0;
 }
 
 void cuda_nvml_driver_version(const struct cuda_nvml *n, char *out, size_t out_bytes) {

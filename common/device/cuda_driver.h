@@ -47,5 +47,6 @@ struct cuda_nvml;
 struct cuda_nvml *cuda_nvml_open(const char *pci_bus_id);
 void cuda_nvml_close(struct cuda_nvml *n);
 int cuda_nvml_sm_clock_mhz(const struct cuda_nvml *n); /* 0: unknown */
+double cuda_nvml_watts(const struct cuda_nvml *n);     /* 0: unknown */
 void cuda_nvml_driver_version(const struct cuda_nvml *n, char *out,
                               size_t out_bytes); /* "": unknown */

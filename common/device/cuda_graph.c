@@ -114,3 +114,5 @@ double cuda_graph_clock_mhz(struct device_graph *graph) {
 }
 
 int cuda_clock_mhz(struct device *d) { return cuda_nvml_sm_clock_mhz(cuda_of(d)->nvml); }
+
+double cuda_power_watts(struct device *d) { return cuda_nvml_watts(cuda_of(d)->nvml); }

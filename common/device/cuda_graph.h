@@ -10,3 +10,4 @@ const char *cuda_graph_time(struct device_graph *graph, bool flush_l2, double *u
 void cuda_graph_close(struct device_graph *graph);
 double cuda_graph_clock_mhz(struct device_graph *g);
 int cuda_clock_mhz(struct device *d);
+double cuda_power_watts(struct device *d);

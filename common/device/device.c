@@ -122,3 +122,7 @@ void device_launch_arg(struct device_launch *l, const void *value, size_t bytes)
     memcpy(l->arg[l->n_args], value, bytes);
     l->arg_bytes[l->n_args++] = bytes;
 }
+
+double device_power_watts(struct device *d) {
+    return d->ops->power_watts ? d->ops->power_watts(d) : 0;
+}

@@ -115,3 +115,6 @@ double device_graph_clock_mhz(struct device_graph *g);
 
 /* SM clock now as the board says, MHz; 0 where it cannot be had. */
 int device_clock_mhz(struct device *d);
+
+/* What the board draws, W, as it says itself, a mean over its last moments; 0 where it cannot be had. */
+double device_power_watts(struct device *d);

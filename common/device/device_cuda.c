@@ -16,6 +16,7 @@ struct device_image {
     CUmodule module;
     char *cubin; /* the file, cubin_bytes long */
     size_t cubin_bytes;
+    char *path;
 };
 
 /* ---- Open and close ------------------------------------------------------------------------- */
@@ -162,6 +163,7 @@ static const char *cuda_load(struct device *d, const char *dir, const char *name
     }
     image->cubin = bytes;
     image->cubin_bytes = n_bytes;
+    image->path = heap_text(path);
     *out = image;
     return NULL;
 }
@@ -169,6 +171,7 @@ static const char *cuda_load(struct device *d, const char *dir, const char *name
 static void cuda_unload(struct device *d, struct device_image *image) {
     cuda_of(d)->cu->ModuleUnload(image->module);
     free(image->cubin);
+    free(image->path);
     free(image);
 }
 
@@ -263,6 +266,7 @@ static const struct device_ops cuda_ops = {
     .graph_close = cuda_graph_close,
     .graph_clock_mhz = cuda_graph_clock_mhz,
     .clock_mhz = cuda_clock_mhz,
+    .power_watts = cuda_power_watts,
 };
 
 void *device_cuda_stream(struct device *d, void *stream) {
@@ -313,3 +317,5 @@ const char *device_cuda_open(struct device **out) {
     *out = &c->device;
     return NULL;
 }
+
+const char *device_cuda_path(const struct device_image *image) { return image->path; }

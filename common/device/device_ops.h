@@ -29,7 +29,7 @@ struct device_ops {
                           const struct device_launch *l);
     const char *(*sync)(struct device *d);
 
-    /* The emulator leaves these five NULL: it has no time. */
+    /* The emulator leaves these six NULL: it has no time. */
     const char *(*graph_open)(struct device *d, struct device_image *image,
                               const struct device_launch *launches, int n, int repeats, bool cold,
                               struct device_graph **out);
@@ -37,6 +37,7 @@ struct device_ops {
     void (*graph_close)(struct device_graph *g);
     double (*graph_clock_mhz)(struct device_graph *g);
     int (*clock_mhz)(struct device *d);
+    double (*power_watts)(struct device *d);
 
     /* The emulator's half of counters_collect(), NULL on a GPU: runs the launches once and
      * appends its raw counts to `out`, free of groups. counter.name is what group files call
@@ -92,6 +93,7 @@ double device_cuda_between(struct device *d);
 /* The cubin that was loaded, for source lines; NULL of the emulator. */
 const void *device_cuda_cubin(const struct device *d, const struct device_image *image,
                               size_t *bytes);
+const char *device_cuda_path(const struct device_image *image); /* its file, of a GPU only */
 
 /* What device_emulator_options() was told; zeros before. */
 extern struct emu_options device_emu_options;
