@@ -172,19 +172,53 @@ def print_rows(heading, rows):
         print("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip())
 
 
+class Timer:
+    """A stage of a build, started once, that times whenever it is asked to; of a build that knows no --turns,
+    started each time."""
+
+    def __init__(self, folder, stage, options):
+        self.folder, self.stage, self.options = folder, stage, options + ["--no-check"]
+        self.program = subprocess.Popen([f"{folder}/build/stage-{stage}", *self.options, "--turns"], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def us(self):
+        if self.program:
+            try:
+                self.program.stdin.write("\n")
+                self.program.stdin.flush()
+                answer = self.program.stdout.readline()
+            except BrokenPipeError:
+                answer = ""
+            if answer:
+                return float(answer.split()[0])
+            said = self.program.communicate()[1].strip().splitlines() or ["ended"]
+            if self.program.returncode in (-2, -15, 130, 143):
+                sys.exit(130)
+            if self.program.returncode != 2:
+                raise Refusal(self.program.returncode or 4, f"{self.folder}: {said[-1]}")
+            self.program = None
+        return run(self.folder, self.stage, self.options, "none")["samples"]["median_us"]
+
+    def close(self):
+        if self.program:
+            self.program.communicate()
+
+
 def in_turns(base, here, stage, options):
     """The ratios here / base of turns that take both, until the verdict is clear."""
-    ratios = []
+    ratios, timer = [], {f: Timer(f, stage, options) for f in (base, here)}
     for look in TURNS:
         while len(ratios) < look:
             # which one goes first alternates: what the first leaves behind meets both
             order = (base, here) if len(ratios) % 2 == 0 else (here, base)
-            took = {f: run(f, stage, options + ["--no-check"], "none")["samples"]["median_us"] for f in order}
+            took = {f: timer[f].us() for f in order}
             ratios.append(took[here] / took[base])
             print(f"against: turn {len(ratios)} of {look}: base {took[base]:.2f} us, "
                   f"here {took[here]:.2f} us", file=sys.stderr)
         if verdict(ratios)[0] != "unsure":
             break
+    for t in timer.values():
+        t.close()
     return ratios
 
 

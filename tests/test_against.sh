@@ -35,7 +35,13 @@ for f in here base; do
     cat > "$dir/$f/build/stage-1" <<'FAKE'
 #!/bin/bash
 folder=$(dirname "$0")
-while [ $# -gt 0 ]; do [ "$1" = --json ] && json=$2; shift; done
+while [ $# -gt 0 ]; do [ "$1" = --json ] && json=$2; [ "$1" = --turns ] && turns=1; shift; done
+if [ -n "${turns-}" ]; then # base is so old that it does not know it
+    [ -e "$folder/old" ] && { echo "stage-1: unknown option --turns" >&2; exit 2; }
+    [ -e "$folder/breaks" ] && { echo "stage-1: the GPU is gone" >&2; exit 4; }
+    while read -r _; do echo "$(cat "$folder/us") 1980"; done
+    exit
+fi
 us=$(cat "$folder/us") passed=true
 [ "$us" = wrong ] && us=1 passed=false
 printf '{"schema": "attnlab-1.1", "time": "2026-01-02", "revision": "abc", "stage": "1-scalar", "problem": {"text": "B1"},
@@ -47,6 +53,7 @@ echo >> "$json"
 FAKE
     chmod +x "$dir/$f/build/stage-1"
 done
+touch "$dir/base/build/old"
 ends() { # STATUS BASE: what against.py says is then in out and err
     (cd "$dir/here" && python3 "$root/profiler/against.py" 1 "$2") > "$dir/out" 2> "$dir/err"
     [ $? -eq "$1" ]
@@ -64,6 +71,14 @@ check "what differs stands below" said '^instructions *100 *103 *warp inst *+3.0
 took 100 97
 check "faster" ends 0 ../base
 check "it is faster" said '^faster: -3.00 %'
+rm "$dir/base/build/old"
+took 100 103
+check "slower, by two that are started once" ends 1 ../base
+check "by as much" said '^slower: +3.00 %.*8 turns'
+touch "$dir/base/build/breaks"
+check "one that breaks" ends 4 ../base
+check "says so, and of which" grep -q '^against: \.\./base: stage-1: the GPU is gone$' "$dir/err"
+rm "$dir/base/build/breaks"
 took 100 wrong
 check "a wrong answer" ends 1 ../base
 check "says where" grep -q 'stage 1 gave a wrong answer' "$dir/err"

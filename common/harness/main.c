@@ -49,6 +49,7 @@ static int run(const struct options *o, int argc, char **argv) {
     if (o->sweep_random) return random_problems(o, argc, argv);
     if (o->repeat_check) return run_repeats(o, argc, argv);
     if (o->explain) return run_explain(o);
+    if (o->turns) return run_turns(o);
     if (o->source) return run_source(o, argc, argv);
     if (o->whatif) return run_whatif(o);
     if (o->timeline_path) return run_timeline(o);

@@ -121,6 +121,8 @@ static const struct option_row attention_rows[] = {
      INT(sweep_random, 1, 10000000)},
     {"repeat-check", "N", "check that N runs are bitwise equal, and do nothing else",
      INT(repeat_check, 2, 1000000)},
+    {"turns", NULL, "time once for each line on stdin, print us and MHz, and do nothing else",
+     SWITCH(turns, true)},
     {"image", "NAME", "launch this line of the stage's file images, not the planned one",
      .read = read_image},
     {"explain", NULL, "print what the stage considers for this problem and what it expects of\neach, and do nothing else",

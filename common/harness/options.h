@@ -37,6 +37,7 @@ struct options {
     bool strict;       /* a failed gate or a missing counter is a failed run */
     bool fallback;     /* run the stage before when this one cannot or its gates fail */
 
+    bool turns;     /* time once for each line on stdin instead */
     bool source;    /* print counts beside the kernel's lines instead */
     bool ptx, sass; /* and below each line its instructions */
     bool whatif;    /* predict with each limit taken away, and who waits for whom, instead */

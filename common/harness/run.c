@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum status run_failed(const char *why, enum status otherwise) {
     fprintf(stderr, "%s: %s\n", program_invocation_short_name, why);
@@ -273,6 +274,39 @@ enum status run_repeats(const struct options *o, int argc, char **argv) {
     }
     run_close(&r);
     return why ? run_failed(why, STATUS_DEVICE) : status;
+}
+
+/* The same problem in other memory: where tensors lie costs or gains up to a percent, which would
+ * else be one program's for all its turns. */
+static const char *move_tensors(struct run *r, device_ptr *pad) {
+    enum { MOST = 256, STEP = 1 << 18 };
+    const struct attention a = r->bench.problem;
+    const struct options *o = r->options;
+    bench_close(&r->bench);
+    if (*pad) device_free(r->device, *pad);
+    *pad = 0;
+    const char *why = device_alloc(r->device, (size_t)(1 + lrand48() % MOST) * STEP, pad);
+    return why ? why : bench_open(r->device, &a, &r->inputs, o->image, o->choice, &r->bench);
+}
+
+enum status run_turns(const struct options *o) {
+    struct run r = {.options = o, .report.options = o};
+    char line[64];
+    device_ptr pad = 0;
+    const char *why = run_open(&r);
+    if (!why && !r.bench.plan.n_launches) why = "nothing to launch";
+    srand48(getpid());
+    while (!why && !interrupt_signal() && fgets(line, sizeof line, stdin)) {
+        why = move_tensors(&r, &pad);
+        if (!why) why = run_time(&r);
+        if (!why && !r.report.timed) why = reason_as(STATUS_NOTHING, "%s", r.report.no_time);
+        if (why) break;
+        printf("%.17g %.17g\n", r.report.timing.median_us, r.report.timing.clock_mhz);
+        if (fflush(stdout)) break; /* main says so */
+    }
+    if (pad) device_free(r.device, pad);
+    run_close(&r);
+    return why ? run_failed(why, STATUS_DEVICE) : STATUS_RIGHT;
 }
 
 enum status run_explain(const struct options *o) {

@@ -13,6 +13,9 @@ enum status run_one(const struct options *o, int argc, char **argv, bool *gates_
 /* --repeat-check: so many runs of one problem, bitwise equal. */
 enum status run_repeats(const struct options *o, int argc, char **argv);
 
+/* --turns: a time for each line on stdin, for who times two programs in turns. */
+enum status run_turns(const struct options *o);
+
 /* Appends the record to --json, if that was given, and lets go of it. */
 enum status run_record(const struct options *o, json_t *record);
 
