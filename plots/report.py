@@ -121,12 +121,13 @@ def hot_lines(path, problem, n=5):
         limit = "the predicted time" if "clock" in hot else "the samples" if hot["limit"] == "time" else hot["limit"]
         rows = []
         for line in sorted(hot["lines"], key=lambda l: -l["share"])[:n]:
-            waits = {k[7:]: v for k, v in line["counts"].items()
-                     if k.startswith("cycles.") and k not in ("cycles.selected", "cycles.not_selected")}
+            waits = {k[6:]: v for k, v in line["counts"].items()
+                     if k.startswith("stall.") and k not in ("stall.selected", "stall.not_selected")}
             rows.append([f"{os.path.basename(line['file'])}:{line['line']}", f"{100 * line['share']:.1f} %",
                          max(waits, key=waits.get).replace("_", " ") if waits else "", line.get("text", "")])
         tables.append({"stage": stage, "heading": ("line", f"share of {limit}", "mostly waits for", "source"), "rows": rows,
-                       "pedigree": pedigree(r) + (f"; {hot['clock']}" if "clock" in hot else "")})
+                       "pedigree": pedigree(r) + (f"; {hot['clock']}" if "clock" in hot else "") +
+                                   (f"; stall samples: {hot['samples']}" if "samples" in hot else "")})
     return tables
 
 

@@ -159,7 +159,7 @@ static void print_shares(struct view *v, const struct source_counts *c) {
     char share[16];
     if (v->limit != ATTRIBUTION_TIME)
         fprintf(v->out, "%6s ", percent(attribution_share(v->s, c, v->limit), share));
-    if (v->s->elapsed <= 0) return;
+    if (!source_cycles(&v->s->total)) return;
     const char *time = percent(attribution_share(v->s, c, ATTRIBUTION_TIME), share);
     const char *reason = "";
     if (*time) reason = v->s->reason[most_of(c)], v->named |= 1u << most_of(c);
@@ -170,7 +170,7 @@ static void print_shares(struct view *v, const struct source_counts *c) {
 static void head_shares(const struct view *v, int row) {
     const char *limit = v->limit == ATTRIBUTION_TIME ? "" : source_resource_name[v->limit];
     if (*limit) fprintf(v->out, "%6s ", row ? "%" : limit);
-    if (v->s->elapsed > 0)
+    if (source_cycles(&v->s->total))
         fprintf(v->out, "%5s %-16s", row ? "%" : "time", row ? "issue or stall" : "most of it:");
 }
 
@@ -187,7 +187,8 @@ static void print_limit(const struct view *v) {
     for (int r = 0; r < SOURCE_RESOURCES; r++)
         if (s->total.busy[r] >= 0.5)
             fprintf(v->out, " %s %.0f;", source_resource_name[r], s->total.busy[r]);
-    if (s->elapsed > 0) fprintf(v->out, " of %.0f predicted", s->elapsed);
+    if (s->elapsed > 0)
+        fprintf(v->out, " of %.0f %s", s->elapsed, s->sampled ? "measured" : "predicted");
     if (v->limit == ATTRIBUTION_TIME)
         fprintf(v->out, ": nothing is busy half of the time, so time decides\n");
     else
@@ -327,7 +328,7 @@ static void print_reasons(const struct view *v) {
     bool known = v->named && !why;
     if (known) fprintf(v->out, "\nissue or stall: what a warp's cycles are\n");
     if (why) fprintf(v->out, "\nwhat the names of stalls mean that are predicted: n/a: %s\n", why);
-    for (int r = 0; known && r < SOURCE_REASONS; r++)
+    for (int r = 0; known && r < v->s->n_reasons; r++)
         for (int i = 0; v->named >> r & 1 && i < g->n; i++) {
             char formula[64];
             const struct group_origin *o = group_origin(&g->value[i], "emulator");
@@ -343,7 +344,10 @@ const char *attribution_print(const struct source *s, unsigned instructions, FIL
     const char *why = texts_open(s, &texts), *kernel = main_file(s);
     struct view v = {s, &texts, attribution_limit(s), instructions, 0, out};
     if (!why) {
-        if (*s->about) fprintf(out, "warps' cycles by line, predicted: %s\n", s->about);
+        if (*s->about)
+            fprintf(out, "%s: %s\n",
+                    s->sampled ? "stall samples by line" : "warps' cycles by line, predicted",
+                    s->about);
         print_limit(&v);
         if (s->n_lines) print_hot(&v);
         print_inlined(&v);
@@ -467,6 +471,7 @@ json_t *attribution_json(const struct source *s, unsigned instructions) {
                   json_counts(s, &s->total), "no_line", json_counts(s, &s->no_line), "lines", lines,
                   "places", places, "instructions", insts);
     if (s->elapsed > 0) json_object_set_new(all, "cycles", json_real(s->elapsed));
-    if (*s->about) json_object_set_new(all, "clock", json_string(s->about));
+    if (*s->about)
+        json_object_set_new(all, s->sampled ? "samples" : "clock", json_string(s->about));
     return all;
 }

@@ -50,6 +50,14 @@
     F(cuptiSassMetricsGetDataProperties)                                                           \
     F(cuptiSassMetricsFlushData)                                                                   \
     F(cuptiGetSassToSourceCorrelation)                                                             \
+    F(cuptiPCSamplingEnable)                                                                       \
+    F(cuptiPCSamplingDisable)                                                                      \
+    F(cuptiPCSamplingGetNumStallReasons)                                                           \
+    F(cuptiPCSamplingGetStallReasons)                                                              \
+    F(cuptiPCSamplingSetConfigurationAttribute)                                                    \
+    F(cuptiPCSamplingStart)                                                                        \
+    F(cuptiPCSamplingStop)                                                                         \
+    F(cuptiPCSamplingGetData)                                                                      \
     F(cuptiPmSamplingEnable)                                                                       \
     F(cuptiPmSamplingDisable)                                                                      \
     F(cuptiPmSamplingGetCounterAvailability)                                                       \

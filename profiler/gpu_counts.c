@@ -214,6 +214,12 @@ const char *gpu_counts_sass(struct gpu_counts *g, const struct sass **out) {
     return *g->no_sass ? g->no_sass : NULL;
 }
 
+const char *gpu_counts_stalls(const struct gpu_counts *g, struct stalls *out) {
+    *out = (struct stalls){0};
+    const char *why = cupti_supports(g->cupti, DEVICE_INDEX, CUPTI_PROFILER_PC_SAMPLING);
+    return why ? why : stalls_begin(g->cupti, g->context, out);
+}
+
 const struct cupti *gpu_counts_cupti(const struct gpu_counts *g) { return g->cupti; }
 
 static void collect_sass(struct gpu_counts *g) {

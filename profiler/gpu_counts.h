@@ -4,6 +4,7 @@
 
 #include "common/device/device.h"
 #include "sass.h"
+#include "stalls.h"
 
 struct gpu_counts;
 
@@ -32,6 +33,9 @@ void gpu_counts_finish(struct gpu_counts *g);
 
 /* The counts by instruction, from one run that is made when they are first wanted. */
 const char *gpu_counts_sass(struct gpu_counts *g, const struct sass **out);
+/* Begins to sample where warps wait (stalls.h). Before the counts by instruction. */
+const char *gpu_counts_stalls(const struct gpu_counts *g, struct stalls *out);
+
 const struct cupti *gpu_counts_cupti(const struct gpu_counts *g);
 
 /* The collected value, or the reason why there is none. */

@@ -38,7 +38,7 @@ for name, s in sums.items():
         off = abs(sum(s.get(of, [0])) + lost - total)
         if off > (0 if exact else 0.002 * total):
             sys.exit(f"{name} of {of}: {sum(s.get(of, [0]))} and {lost} of no line are not {total}")
-assert {"instructions", "shared_wavefronts", "cycles.wait", "busy.issue"} <= sums.keys(), sums.keys()
+assert {"instructions", "shared_wavefronts", "stall.wait", "busy.issue"} <= sums.keys(), sums.keys()
 print(len(sums), "values add up")' "$tap_dir/hot.csv"
 }
 for n in 1 3 4 6; do check "stage $n: lines, places and instructions add up to the total" adds_up $n --seqlen 256; done

@@ -213,6 +213,7 @@ _Static_assert((int)TIMING_REASONS <= (int)SOURCE_REASONS, "each reason has a pl
 void emu_clock_source_begin(const struct emu_clock *c, struct source *out) {
     source_forget(out, SOURCE_PTX, SOURCE_ISSUE); /* what is issued is SASS */
     out->reason = timing_reason_name;
+    out->n_reasons = TIMING_REASONS;
     snprintf(out->about, sizeof out->about, "%s", c->validated);
 }
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 enum {
-    SOURCE_REASONS = 16,
+    SOURCE_REASONS = 24,
     SOURCE_ISSUE_PER_CLK = 4, /* of an SM, on all chips of chip.h */
     SOURCE_L2_BYTES_PER_CLK = 64
 };
@@ -36,7 +36,7 @@ struct source_counts {
     double sectors, sectors_ideal;       /* of global memory */
     double splits;                       /* branches that divided a warp */
     double busy[SOURCE_RESOURCES];
-    double cycles[SOURCE_REASONS]; /* of warps here, predicted, by source.reason */
+    double cycles[SOURCE_REASONS]; /* of warps here, by source.reason: predicted, or samples */
 };
 
 struct source_frame {
@@ -73,9 +73,12 @@ struct source {
     struct source_line *line;     /* by file and line: source_lines() */
     struct source_counts total;   /* what belongs to no line included */
     struct source_counts no_line; /* of instructions that belong to none */
-    double elapsed;               /* SM cycles of the launches, without what it costs to launch,
-                                    predicted; 0: nobody did */
-    const char *const *reason;    /* names of source_counts.cycles */
+    double elapsed;               /* SM cycles of the launches, without what it costs to launch:
+                                    predicted, or measured; 0: neither */
+    const char *const
+        *reason; /* [n_reasons]: names of source_counts.cycles; NULL: there are none */
+    int n_reasons;
+    bool sampled;    /* `cycles` are a GPU's samples, `elapsed` was measured */
     char about[256]; /* what stands above them: chip, how good; or why there are none */
     char **file;     /* what `at.file` points to */
     int n_files;

@@ -4,7 +4,8 @@
  *   FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable:35    that function returns 35
  *   FAKE_CUPTI_NO=vgpu|confidential|cmp|...        cuptiProfilerDeviceSupported says no to it
  *   FAKE_CUPTI_LOSE=pass|range|empty|nan           what is lost without an error
- *   FAKE_CUPTI_CHIP=GH100 */
+ *   FAKE_CUPTI_CHIP=GH100
+ *   FAKE_CUPTI_PC=256                              where the instruction lies that was counted */
 #include <cuda.h>
 #include <cupti_pcsampling.h>
 #include <cupti_pmsampling.h>
@@ -107,6 +108,11 @@ FAKE(cuptiRangeProfilerDecodeData, CUpti_RangeProfiler_DecodeData_Params,
 FAKE(cuptiRangeProfilerGetCounterDataInfo, CUpti_RangeProfiler_GetCounterDataInfo_Params,
      p->numTotalRanges = says("FAKE_CUPTI_LOSE", "empty") ? 0 : n_ranges)
 
+static uint64_t pc_of_counted(void) {
+    const char *text = getenv("FAKE_CUPTI_PC");
+    return text ? (uint64_t)atoll(text) : 0;
+}
+
 /* ---- SASS metrics: one instruction, which executes 42 times ---------------------------------- */
 
 static const char *const sass_names[] = {
@@ -140,6 +146,7 @@ FAKE(
     cuptiSassMetricsFlushData, CUpti_SassMetricsFlushData_Params,
     for (int i = 0; i < N_SASS; i++) { /* a record for each instruction and metric */
                                        p->pMetricsData[i].functionName = "attention";
+                                       p->pMetricsData[i].pcOffset = (uint32_t)pc_of_counted();
                                        p->pMetricsData[i].pInstanceValues->metricId =
                                            (uint64_t)i + 1;
                                        p->pMetricsData[i].pInstanceValues->value = 42;
@@ -147,6 +154,48 @@ FAKE(
 FAKE(cuptiGetSassToSourceCorrelation, CUpti_GetSassToSourceCorrelationParams, p->lineNumber = 1;
      p->fileName = strdup("kernel.cu"); p->dirName = strdup("/nowhere");
      if (!p->fileName || !p->dirName) return CUPTI_ERROR_OUT_OF_MEMORY)
+
+/* ---- PC sampling: two instructions, of which one was counted ------------------------------------- */
+
+static const char *const stall_names[] = {
+    "smsp__pcsamp_warps_issue_stalled_long_scoreboard",
+    "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued",
+    "smsp__pcsamp_warps_issue_stalled_selected",
+    "smsp__pcsamp_warps_issue_stalled_tex_throttle",
+};
+enum { N_STALLS = sizeof stall_names / sizeof *stall_names };
+static const void *fetched; /* not NULL: the samples were fetched */
+
+FAKE(cuptiPCSamplingEnable, CUpti_PCSamplingEnableParams, fetched = NULL)
+FAKE(cuptiPCSamplingDisable, CUpti_PCSamplingDisableParams)
+FAKE(cuptiPCSamplingGetNumStallReasons, CUpti_PCSamplingGetNumStallReasonsParams,
+     *p->numStallReasons = N_STALLS)
+FAKE(
+    cuptiPCSamplingGetStallReasons, CUpti_PCSamplingGetStallReasonsParams,
+    for (uint32_t i = 0; i < N_STALLS; i++) {
+        p->stallReasonIndex[i] = i + 7;
+        strcpy(p->stallReasons[i], stall_names[i]);
+    })
+FAKE(cuptiPCSamplingSetConfigurationAttribute, CUpti_PCSamplingConfigurationInfoParams)
+FAKE(cuptiPCSamplingStart, CUpti_PCSamplingStartParams)
+FAKE(cuptiPCSamplingStop, CUpti_PCSamplingStopParams)
+FAKE(
+    cuptiPCSamplingGetData, CUpti_PCSamplingGetDataParams,
+    CUpti_PCSamplingData *d = p->pcSamplingData;
+    d->totalNumPcs = 0; d->remainingNumPcs = 0;
+    d->droppedSamples = says("FAKE_CUPTI_LOSE", "sample") && !fetched ? 5 : 0;
+    d->hardwareBufferFull = says("FAKE_CUPTI_LOSE", "samples"); if (!fetched) {
+        for (uint32_t i = 0; i < 2;
+             i++) { /* a warp that waits; one that issues where nothing was counted */
+            CUpti_PCSamplingPCData *pc = &d->pPcData[d->totalNumPcs++];
+            pc->pcOffset = pc_of_counted() + i * 16;
+            pc->functionName = "attention";
+            pc->stallReasonCount = 2;
+            pc->stallReason[0] = (CUpti_PCSamplingStallReason){7 + 2 * i, 30};
+            pc->stallReason[1] = (CUpti_PCSamplingStallReason){8 + 2 * i, 10};
+        }
+        fetched = d;
+    })
 
 /* ---- PM sampling: no sample ------------------------------------------------------------------ */
 
