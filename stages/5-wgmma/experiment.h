@@ -121,7 +121,8 @@ const char *measure_cycles(struct device *d, const struct experiment *e,
 /* TFLOPS of the whole chip by CUDA events, one CTA an SM. */
 const char *measure_chip(struct device *d, const struct experiment *e, const struct measurement *m,
                          double *tflops);
-/* Counters of one launch that keeps every SM busy with the instruction; on the emulator, one SM. */
+/* Counters of one launch that keeps every SM busy with the instruction; on the emulator, one SM. "none": the
+ * launch alone, for ncu to look at. */
 const char *measure_counters(struct device *d, const struct experiment *e, const char *groups,
                              struct counters *out);
 /* max(N / 2, 16 + N / 4); A from registers: N / 2. The tensor core takes N / 2 cycles; shared
