@@ -3,14 +3,16 @@
     import numpy as np, attnlab            # pip install -e . (or PYTHONPATH=runtime)
 
     o = attnlab.forward(4, q, k, v, causal=True)       # a stage's attention: NumPy, PyTorch, CuPy ...
-    k = attnlab.RawKernel(open('my.cu').read(), 'sgemm')         # a kernel of your own, on the emulator
-    k((8, 8), (16, 16), (a, b, c, np.int32(256)))      # NumPy arrays are copied in, and back
+    k = attnlab.RawKernel(open('my.cu').read(), 'sgemm')         # a kernel of your own
+    k((8, 8), (16, 16), (a, b, c, np.int32(256)))      # NumPy: on the emulator; a GPU's arrays: there, on their stream
     k.counters['shared_wavefronts'], k.reports, print(k.source())
     frame = attnlab.records('h200')                    # what was measured, as a pandas frame
 
-Arguments of RawKernel are NumPy arrays and scalars; Python's int is int32, its float is float32, its bool is bool.
+Arguments of RawKernel are arrays (NumPy; or PyTorch, CuPy and all with __cuda_array_interface__ or DLPack) and NumPy's
+scalars; Python's int is int32, its float is float32, its bool is bool.
 """
 import ctypes
+import math
 import os
 import subprocess
 import tempfile
@@ -38,7 +40,7 @@ def _open(chip, options):
             raise KernelError(f'{path} is not there: make build/run')
         os.environ.setdefault('ATTNLAB_GROUPS', os.path.join(_HERE, '..', 'profiler', 'groups'))
         _library = ctypes.CDLL(path)
-        for name in ('options', 'open', 'launch', 'counters', 'clock', 'source', 'reports'):
+        for name in ('options', 'open', 'symbol', 'check', 'launch', 'counters', 'clock', 'source', 'reports'):
             getattr(_library, 'attnlab_' + name).restype = ctypes.c_char_p
         given = '\n'.join(['--chip', chip, *options])
         why = _library.attnlab_options(given.encode())
@@ -74,7 +76,8 @@ class RawKernel:
         self._folder = tempfile.TemporaryDirectory()  # source() reads the source there
         image = code.encode() if code.lstrip().startswith(('.version', '//')) and '.entry' in code else \
             _compile(code, chip, options, self._folder.name)
-        self._handle = ctypes.c_void_p()
+        self._image, self._handle = image, ctypes.c_void_p()
+        self._on_gpu = {}  # {context: its function there}
         self._check(self._c.attnlab_open(image, ctypes.c_size_t(len(image)), name.encode(),
                                          ctypes.byref(self._handle)))
 
@@ -83,33 +86,45 @@ class RawKernel:
         if why:
             raise KernelError(why.decode())
 
-    def __call__(self, grid, block, args=(), shared_mem=0, cluster=None):
-        kept, is_array, at, size = [], [], [], []
-        for a in args:
-            if isinstance(a, (bool, np.bool_)):
-                a = np.bool_(a)
-            elif isinstance(a, int):
-                a = np.int32(a)
-            elif isinstance(a, float):
-                a = np.float32(a)
-            array = isinstance(a, np.ndarray)
-            if array and not (a.flags.c_contiguous and a.flags.writeable):
-                raise KernelError('arrays must be contiguous and writeable: numpy.ascontiguousarray(a)')
-            if not array and not isinstance(a, np.generic):
-                raise KernelError(f'an argument is a {type(a).__name__}: NumPy arrays and scalars are taken')
-            value = a if array else np.array(a)
-            kept.append(value)
-            is_array.append(int(array))
-            at.append(value.ctypes.data)
-            size.append(value.nbytes)
-        n = len(kept)
+    def __call__(self, grid, block, args=(), shared_mem=0, cluster=None, stream=None):
+        """Host arrays: on the emulator, copied in and back. A GPU's: on it, neither copied nor awaited, on their
+        current stream or `stream`; it may be captured into a CUDA graph once the kernel has run before."""
+        values = [_argument(i, a) for i, a in enumerate(args, 1)]
         extents = _extent(grid) + _extent(block) + (_extent(cluster) if cluster else [0, 0, 0])
-        self._check(self._c.attnlab_launch(
-            self._handle, (ctypes.c_uint * 9)(*extents), ctypes.c_uint(shared_mem), ctypes.c_int(n),
-            (ctypes.c_int * n)(*is_array), (ctypes.c_void_p * n)(*at), (ctypes.c_size_t * n)(*size)))
+        n = len(values)
+        is_array = (ctypes.c_int * n)(*(isinstance(v, _Tensor) for v in values))
+        size = (ctypes.c_size_t * n)(*(v.nbytes for v in values))
+        self._check(self._c.attnlab_check(self._handle, ctypes.c_int(n), is_array, size))
+        arrays = [v for v in values if isinstance(v, _Tensor)]
+        if any(v.on_gpu for v in arrays):
+            if not all(v.on_gpu for v in arrays):
+                raise KernelError('some arrays are on a GPU and some on the host: put all on one side')
+            first = next(i for i, v in enumerate(values) if isinstance(v, _Tensor))
+            self._launch_on_gpu(extents, shared_mem, _stream_of(args[first], stream, values[first]), values)
+            return
+        at = (ctypes.c_void_p * n)(*(v.at if isinstance(v, _Tensor) else v.ctypes.data for v in values))
+        self._check(self._c.attnlab_launch(self._handle, (ctypes.c_uint * 9)(*extents), ctypes.c_uint(shared_mem),
+                                           ctypes.c_int(n), is_array, at, size))
+
+    def _launch_on_gpu(self, extents, shared_mem, stream, values):
+        words = [np.array(v.at, np.uint64) if isinstance(v, _Tensor) else v for v in values]
+        at = (ctypes.c_void_p * len(words))(*(w.ctypes.data for w in words))
+        driver = _Driver.open()
+        function = self._on_gpu.get(driver.context())
+        if not function:
+            function = driver.load(self._image, self._c.attnlab_symbol(self._handle))
+            self._on_gpu[driver.context()] = function
+        driver.launch(function, extents, shared_mem, stream, at)
+
+    @property
+    def _emulated(self):
+        """The library, whose answers are about launches on the emulator."""
+        if self._on_gpu and not self._c.attnlab_counters(self._handle, None):
+            raise KernelError('on a GPU nothing is counted: host arrays (a.cpu(), cupy.asnumpy(a)) run on the emulator')
+        return self._c
 
     def _counters(self, groups):
-        lines = self._c.attnlab_counters(self._handle, groups).decode().splitlines()
+        lines = self._emulated.attnlab_counters(self._handle, groups).decode().splitlines()
         return {name: float(value) for name, value, unit, source in (l.split('\t') for l in lines)}
 
     @property
@@ -122,7 +137,7 @@ class RawKernel:
     @property
     def clock(self):
         """What stands beside predicted values: the chip, how good predictions of it were; or 'n/a: ' and why."""
-        return self._c.attnlab_clock(self._handle).decode()
+        return self._emulated.attnlab_clock(self._handle).decode()
 
     def groups(self, names):
         """Values of counter groups: groups('SHARED,MIX')."""
@@ -130,12 +145,86 @@ class RawKernel:
 
     def source(self):
         """The source with counts beside its lines."""
-        return self._c.attnlab_source(self._handle).decode()
+        return self._emulated.attnlab_source(self._handle).decode()
 
     @property
     def reports(self):
         """The failed checks so far."""
-        return [r for r in self._c.attnlab_reports(self._handle).decode().split('\1') if r]
+        return [r for r in self._emulated.attnlab_reports(self._handle).decode().split('\1') if r]
+
+
+def _argument(i, a):
+    """An argument of a kernel: a _Tensor, or a scalar as NumPy's array of no dimension."""
+    if isinstance(a, (bool, np.bool_)):
+        a = np.bool_(a)
+    elif isinstance(a, int):
+        a = np.int32(a)
+    elif isinstance(a, float):
+        a = np.float32(a)
+    if isinstance(a, np.generic):
+        return np.array(a)
+    t = _Tensor(f'argument {i}', a, None)
+    if t.read_only or not t.is_contiguous():
+        raise KernelError(f'argument {i}: arrays must be contiguous and writeable: numpy.ascontiguousarray(a), a.contiguous()')
+    return t
+
+
+class _Attribute(ctypes.Structure):
+    """CUlaunchAttribute."""
+    _fields_ = [('id', ctypes.c_int), ('value', ctypes.c_uint * 17)]  # a union of 64 bytes, 8 from the beginning
+
+
+class _Config(ctypes.Structure):
+    """CUlaunchConfig."""
+    _fields_ = [('extents', ctypes.c_uint * 6), ('shared_bytes', ctypes.c_uint), ('stream', ctypes.c_void_p),
+                ('attributes', ctypes.POINTER(_Attribute)), ('n_attributes', ctypes.c_uint)]
+
+
+class _Driver:
+    """The CUDA driver of this machine, in the context that the caller's library has made."""
+    _only = None
+    _MAX_DYNAMIC_SHARED, _CLUSTER = 8, 4  # CU_FUNC_ATTRIBUTE_..., CU_LAUNCH_ATTRIBUTE_...
+
+    @classmethod
+    def open(cls):
+        if cls._only is None:
+            cls._only = cls()
+        return cls._only
+
+    def __init__(self):
+        try:
+            self._cu = ctypes.CDLL('libcuda.so.1')
+        except OSError as why:
+            raise KernelError(f'no CUDA driver here: {why}')
+        self._call('cuInit', 0)
+
+    def _call(self, name, *args):
+        error, text = getattr(self._cu, name)(*args), ctypes.c_char_p()
+        if error:
+            self._cu.cuGetErrorString(error, ctypes.byref(text))
+            raise KernelError(f'{name}: {(text.value or b"").decode() or error}')
+
+    def context(self):
+        """The current one; the first GPU's, if this thread has none."""
+        c = ctypes.c_void_p()
+        self._call('cuCtxGetCurrent', ctypes.byref(c))
+        if not c.value:
+            self._call('cuDevicePrimaryCtxRetain', ctypes.byref(c), 0)
+            self._call('cuCtxSetCurrent', c)
+        return c.value
+
+    def load(self, image, symbol):
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        self._call('cuModuleLoadData', ctypes.byref(module), image)
+        self._call('cuModuleGetFunction', ctypes.byref(function), module, symbol)
+        return function
+
+    def launch(self, function, extents, shared_bytes, stream, args):
+        if shared_bytes > 48 << 10:
+            self._call('cuFuncSetAttribute', function, self._MAX_DYNAMIC_SHARED, shared_bytes)
+        cluster = _Attribute(self._CLUSTER, (ctypes.c_uint * 17)(0, *extents[6:]))
+        config = _Config((ctypes.c_uint * 6)(*extents[:6]), shared_bytes, stream, ctypes.pointer(cluster), int(extents[6] > 0))
+        self._call('cuLaunchKernelEx', ctypes.byref(config), function, args, None)
 
 
 # ---- A stage's attention --------------------------------------------------------------------------------------
@@ -166,24 +255,29 @@ class _Tensor:
     """Where an array lies: address, shape, strides in elements, on a GPU or not. `keep` holds it alive."""
 
     def __init__(self, name, array, dtype='<f2'):
+        """dtype None: any."""
         self.name, self.keep = name, array
+        try:  # PyTorch raises where a gradient is wanted
+            cuda = getattr(array, '__cuda_array_interface__', None)
+        except (RuntimeError, TypeError) as why:
+            raise KernelError(f'{name}: {why}')
         if isinstance(array, np.ndarray):
             self._of_interface(array.__array_interface__, False)
-        elif hasattr(array, '__cuda_array_interface__'):
-            self._of_interface(array.__cuda_array_interface__, True)
+        elif cuda:
+            self._of_interface(cuda, True)
         elif hasattr(array, '__dlpack__'):
             self._of_dlpack(array)
         else:
             raise KernelError(f'{name} is a {type(array).__name__}: NumPy arrays are taken, and what has '
                               '__cuda_array_interface__ or __dlpack__')
-        if self.dtype != dtype:
+        if dtype and self.dtype != dtype:
             raise KernelError(f'{name} is {self.dtype}, not {dtype} (fp16: astype, .half())' if dtype == '<f2' else
                               f'{name} is {self.dtype}, not {dtype}')
 
     def _of_interface(self, it, on_gpu):
         self.at, self.read_only = it['data']
         self.shape, self.dtype, self.on_gpu, self.index = tuple(it['shape']), it['typestr'], on_gpu, 0
-        size = int(self.dtype[2:])
+        self.item = size = int(self.dtype[2:])
         self.stream = it.get('stream')
         if it.get('strides') is None:
             self._contiguous()
@@ -203,7 +297,7 @@ class _Tensor:
             raise KernelError(f'{self.name} is on a device of kind {kind} (DLPack): CPU and CUDA are taken')
         self.on_gpu, self.read_only, self.stream = kind in (_CUDA, _CUDA_MANAGED), False, None
         self.at = (t.data or 0) + t.byte_offset
-        self.shape = tuple(t.shape[i] for i in range(t.ndim))
+        self.shape, self.item = tuple(t.shape[i] for i in range(t.ndim)), t.bits * t.lanes // 8
         self.dtype = {(2, 16): '<f2', (2, 32): '<f4', (4, 16): 'bfloat16'}.get((t.code, t.bits), f'type {t.code}/{t.bits}')
         if t.strides:
             self.strides = tuple(t.strides[i] for i in range(t.ndim))
@@ -216,6 +310,15 @@ class _Tensor:
             strides.append(n)
             n *= max(extent, 1)
         self.strides = tuple(reversed(strides))
+
+    @property
+    def nbytes(self):
+        return self.item * math.prod(self.shape)
+
+    def is_contiguous(self):
+        given = self.strides
+        self._contiguous()
+        return self.nbytes == 0 or all(n == 1 or a == b for n, a, b in zip(self.shape, given, self.strides))
 
     def rows(self):
         """batch, head and row strides; refuses what kernels cannot read."""

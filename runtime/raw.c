@@ -152,6 +152,19 @@ EXPORT const char *attnlab_open(const void *image, size_t bytes, const char *nam
     return raw_open(image, bytes, name, (struct kernel **)(void *)out);
 }
 
+/* Its name in the image. */
+EXPORT const char *attnlab_symbol(void *kernel);
+EXPORT const char *attnlab_symbol(void *kernel) { return ((struct kernel *)kernel)->name; }
+
+/* Whether these are its arguments, wherever it is launched. */
+EXPORT const char *attnlab_check(void *kernel, int n, const int *is_array, const size_t *bytes);
+EXPORT const char *attnlab_check(void *kernel, int n, const int *is_array, const size_t *bytes) {
+    struct raw_arg arg[EMU_MAX_ARGS];
+    if (n > EMU_MAX_ARGS) return "too many arguments";
+    for (int a = 0; a < n; a++) arg[a] = (struct raw_arg){NULL, bytes[a], is_array[a]};
+    return check_args(kernel, arg, n);
+}
+
 /* grid, block, cluster: 3 numbers each; one `is_array`, address and size for each argument. */
 EXPORT const char *attnlab_launch(void *kernel, const unsigned *extents, unsigned shared_bytes,
                                   int n, const int *is_array, void *const *at, const size_t *bytes);

@@ -55,4 +55,4 @@ $(EXAMPLES): $(BUILD)/examples/%: examples/%.cu examples/check.h runtime/attnlab
 examples: $(EXAMPLES) $(BUILD)/run ## small programs that check themselves, in build/examples: make run PROGRAM=build/examples/sgemm
 
 test: $(BUILD)/run $(EXAMPLES) $(FORWARD)
-gpu-test: $(FORWARD)
+gpu-test: $(FORWARD) $(BUILD)/run

@@ -88,11 +88,19 @@ def refused(name, text, call, kind=attnlab.KernelError):
         check(name, text in str(error), error)
 
 
+class Differentiated:
+    """As PyTorch's tensors whose gradient is wanted."""
+    @property
+    def __cuda_array_interface__(self):
+        raise RuntimeError('use tensor.detach()')
+
+
 odd = np.zeros(q.size + 8, np.float16)[1:q.size + 1].reshape(q.shape)
 fixed = np.empty_like(q)
 fixed.flags.writeable = False
 refused('fp32', 'not <f2', lambda: emulated(q.astype(np.float32), k, v))
 refused('a list', 'is a list', lambda: emulated([1], k, v))
+refused('a gradient is wanted', 'q: use tensor.detach()', lambda: emulated(Differentiated(), k, v))
 refused('three dimensions', '3 dimensions', lambda: emulated(q[0], k[0], v[0]))
 refused('every second element', 'lie 2 apart', lambda: emulated(q[..., ::2], k[..., ::2], v[..., ::2]))
 refused('backwards', 'stride of -64', lambda: emulated(q[:, :, ::-1], k, v))
