@@ -142,7 +142,8 @@ class Lab:
     def text(self, record, name):
         """A counter of a record for people: its value, or n/a and why."""
         try:
-            return f"{self.counter(record, name):.6g}"
+            value = self.counter(record, name)
+            return f"{value:.0f}" if value == int(value) else f"{value:.6g}"
         except LookupError as reason:
             return f"n/a ({reason})"
 
@@ -150,7 +151,7 @@ class Lab:
         """Records of four stages, in an order that says nothing."""
         found = [r for r in self.records("h200") if r["problem"].get("text") == "B4 H16 S1024 D64"]
         last = {r["stage"]: r for r in sorted(found, key=lambda r: r["time"])}
-        stages = sorted((s for s in last if s[0] in "2346"), key=lambda s: answers.seal(5, s, 1, 1))
+        stages = sorted((s for s in last if s[0] in "2346"), key=lambda s: answers.seal(5, s, 2, 1))
         return [last[s] for s in stages]
 
     def predict(self, name, answer):
@@ -190,7 +191,7 @@ class Lab:
             print(f"{name}: open")
         elif answers.is_right(self.number, name, value, tolerance, expected):
             right = 1
-            print(f"{name}: right ({value:.6g} {unit}{'' if expected is None else f'; counted {expected:.6g}'})")
+            print(f"{name}: right ({value:.6g} {unit}{'' if expected is None else f'; it is {expected:.6g}'})")
         else:
             factor = answers.in_another_unit(self.number, name, value, tolerance, expected)
             why = f"It is off by a factor of {1 / factor:g}: the unit is {unit}. " if factor else ""

@@ -13,11 +13,25 @@ generated() { # LAB: generating it once more changes nothing
     .venv/bin/python labs/student.py "labs/$1/lab-$1.py" "$tap_dir/$1.ipynb" && diff "labs/$1/lab-$1.ipynb" "$tap_dir/$1.ipynb"
 }
 bare() { ! grep -E '"output_type"|SOLUTION' "labs/$1/lab-$1.ipynb"; }
-links() { # as from my-labs/N: of files in the repository, or beside the notebook
-    local target
-    grep -oE '\]\([^) ]+\)' "labs/$1/lab-$1.py" | tr -d '])(' | while read -r target; do
-        [ -e "labs/$1/$target" ] || grep -q "^file .*/$target\$" "labs/$1/lab" || { echo "no $target"; exit 1; }
-    done
+links() { # as JupyterLab resolves them from my-labs/N, and from the pages of labs/: to files, for it opens no folder
+    .venv/bin/python - "$1" << 'END'
+import json, pathlib, re, sys
+sys.path.insert(0, "labs")
+import start
+number, root, dead = int(sys.argv[1]), pathlib.Path.cwd(), []
+files = start.contents(number)
+pages = {root / f"my-labs/{number}/lab-{number}.ipynb": "\n".join(
+    "".join(cell["source"]) for cell in json.loads(files[f"lab-{number}.ipynb"])["cells"] if cell["cell_type"] == "markdown")}
+pages |= {path: path.read_text() for path in [*root.glob("labs/*.md"), *root.glob("labs/*/*.md")]}
+there = {root / f"my-labs/{number}/{name}" for name in files}
+for page, text in pages.items():
+    for link in re.findall(r"\]\(([^)\s]+)\)|<(?:a href|img src)=[\"']([^\"']+)|^\[[^\]]+\]: *(\S+)", text, re.M):
+        target = "".join(link).split("#")[0]
+        path = pathlib.Path((page.parent / target).as_posix()).resolve() if target else page
+        if re.match(r"\w+:", target) or not path.is_relative_to(root) or path not in there and not path.is_file():
+            dead.append(f"{page.relative_to(root)}: {target}")
+assert not dead and (number == 0 or len(there) > 1), dead
+END
 }
 understood() { # what answers may look like: ANSWER UNIT -> NUMBER, or a complaint
     .venv/bin/python - << 'END'
