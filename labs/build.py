@@ -78,8 +78,8 @@ class Kernel:
         said = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()[-1:]
         return "it does not compile:\n  " + "\n  ".join(said[:5]).replace(f"{ROOT}/", "") if done.returncode else None
 
-    def run(self, *options):
-        return run(self.program, *options)
+    def run(self, *options, **more):
+        return run(self.program, *options, **more)
 
 
 def run(program, *options, limit=60):

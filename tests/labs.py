@@ -1,4 +1,4 @@
-"""The labs' own kernels and mistakes, as a table: labs.py [all] LAB...
+"""The labs' own kernels and mistakes, as a table: labs.py [all] LAB...; $DEVICE: emu (default) or cuda; $J at a time
 
     RESULT<tab>LAB<tab>WHAT<tab>HOW IT WENT      RESULT is ok or not
     #| ...                                       the same by lab and kind, at the end
@@ -18,13 +18,15 @@ import lab_folder
 import mistakes
 import start
 
+os.environ["OMP_NUM_THREADS"] = "1"  # as many checks at a time as there are cores
+DEVICE = os.environ.get("DEVICE") or "emu"
 OUT = build.BUILD / "labs" / "test"
 SLOW = r"s/^( *)(float s_frag\[.*)/\1int at = 0;\n#pragma unroll 1\n\1for (int w = 0; w < 200; w++) " \
        r"at = *(const unsigned short *)(args.q + at % 8);\n\1if (at == 65535) return;\n\1\2/"
 
 
 def check(number, source):
-    done = subprocess.run([sys.executable, "labs/check.py", str(number), "--source", source, "--device", "emu"],
+    done = subprocess.run([sys.executable, "labs/check.py", str(number), "--source", source, "--device", DEVICE],
                           capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
@@ -109,7 +111,7 @@ def printed(wanted):
 table = {}
 every = "all" in sys.argv
 wanted = [int(word) for word in sys.argv[1:] if word.isdigit()] or lab_folder.numbers()
-with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("J") or os.cpu_count())) as pool:
     for line in pool.map(tried, [job for number in wanted for job in jobs(number, every)]):
         print(line, flush=True)
 printed(wanted)

@@ -32,10 +32,22 @@ hints() { # three for every part of every lab
 }
 check "three hints for every part" hints
 
-while IFS=$'\t' read -r result lab what how; do
-    [[ $result == '#|'* ]] && echo "$result" && continue
-    printf '%s\n' "$how" > "$tap_dir/how"
-    tap_result "$lab: $what" "$([ "$result" = ok ] && echo 1 || echo 0)" "$tap_dir/how"
-done < <(BUILD=$build .venv/bin/python tests/labs.py $THOROUGH $LAB)
+# On a GPU, which tests/fake/cuda.c pretends: what is right on the emulator runs there, what is not does not.
+whole=$tap_dir/whole
+mkdir "$whole" && sed 's/END SOLUTION/END/' stages/1-scalar/kernel.cu > "$whole/kernel.cu"
+on_gpu() { # BUG STATUS TEXT
+    LD_LIBRARY_PATH=$build/tests/fake FAKE_CUDA_BUG=$1 .venv/bin/python labs/check.py 1 --source "$whole" --device cuda > "$tap_dir/checked"
+    [ $? -eq "$2" ] && grep -q "$3" "$tap_dir/checked" || { cat "$tap_dir/checked"; false; }
+}
+check "right, on a GPU too" on_gpu "" 0 "answers, on this GPU too"
+check "right on the emulator, wrong on a GPU" on_gpu last 1 "one-tile.*, cuda: "
+check "its hint" grep -q "hint: Right on the emulator, not on this GPU" "$tap_dir/checked"
+sed -i "s/args.scale_log2/0.5f * args.scale_log2/" "$whole/kernel.cu"
+check "wrong on the emulator" on_gpu "" 1 "heads.*, round-robin: "
+unasked() { FAKE_CUDA_DEVICES=0 on_gpu "" 1 "heads.*, round-robin: "; } # asked, it would end with 4
+check "no GPU is asked then" unasked
+
+. tests/labs.sh
+labs_tried $THOROUGH $LAB
 check "mistakes were tried" test $tap_n -gt $([ -n "${LAB:-}" ] && echo 12 || echo 40)
 tap_done

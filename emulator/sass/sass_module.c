@@ -126,7 +126,9 @@ static const char *add_kernel(struct sass_module *m, const struct sass_function 
     k->module = m;
     if (!sass_elf_section(&m->elf, ".text.", f->name, &text) || !text.data ||
         text.bytes != (size_t)f->n * 16)
-        return "nvdisasm and the cubin differ in its length";
+        return reason("nvdisasm lists %d instructions, the cubin has %zu: `make setup` brings an "
+                      "nvdisasm that is known",
+                      f->n, text.data ? text.bytes / 16 : 0);
     const char *why = attributes(m, k, code);
     if (why) return why;
     if (sass_elf_section(&m->elf, ".nv.shared.", f->name, &shared) &&

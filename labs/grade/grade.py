@@ -7,6 +7,8 @@ Prints a table; OUT gets grade.json, grade.xml (JUnit) and feedback.txt. The sam
 the same grade. Exit status: 0 full points, 1 points were lost, 2 usage, 77 nothing here can grade it."""
 import argparse
 import concurrent.futures
+import contextlib
+import fcntl
 import hashlib
 import json
 import math
@@ -75,7 +77,8 @@ def trial(lab, *words, **more):
     program = build() / f"trial-{lab.stage.split('-')[0]}"
     if not program.exists():
         raise sandbox.Refused(f"{program.name} is not built: make {program.relative_to(ROOT)}")
-    return subprocess.run([program, *map(str, words)], capture_output=True, text=True, **more)
+    return subprocess.run([program, *map(str, words)], capture_output=True, text=True,
+                          env={**os.environ, "OMP_NUM_THREADS": "1"}, **more)  # as many run beside it as there are cores
 
 
 def draw(lab, seed, folder):
@@ -483,6 +486,14 @@ def grade(lab, submission, secret, device="emu", jobs=None):
     return result
 
 
+@contextlib.contextmanager
+def gpu(alone):
+    """The GPU; alone on it, as far as graders go: its time is graded."""
+    with (build() / "grade.lock").open("w") as lock:  # not device.lock, which `make gpu-test` holds
+        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+
+
 def grade_on_gpu(result, lab, cases, folder, own):
     ours = Trial(lab, cases, folder / "ours", "cuda")
     ours.take_ours()
@@ -490,9 +501,11 @@ def grade_on_gpu(result, lab, cases, folder, own):
         if case["kind"] == "clocked":
             continue
         if case["kind"] == "timed":
-            grade_time(result, lab, folder, own, ours, index)
+            with gpu(alone=True):
+                grade_time(result, lab, folder, own, ours, index)
             continue
-        report, said, _ = own.run(index, folder / f"case-{index}")
+        with gpu(alone=False):
+            report, said, _ = own.run(index, folder / f"case-{index}")
         right, why = judge(lab, folder, index) if report else (False, said.strip())
         if not right:
             result.nothing(f"right on the emulator, wrong on this GPU: {why}", case=case)

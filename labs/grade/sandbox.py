@@ -21,6 +21,7 @@ import time
 SYSTEM = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.cache"]
 FILE_MEGABYTES = 256
 PROCESSES = 128
+GPU_ENVIRONMENT = ["LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"]
 WAIT = 4            # seconds by the clock for each of CPU time: a busy machine is nobody's fault
 
 
@@ -75,6 +76,11 @@ def _walls(see, write, gpu):
             words += ["--ro-bind", folder, folder]
     if gpu:
         words += ["--ro-bind", "/sys", "/sys"]
+        for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":"):  # where the driver may lie
+            if os.path.isabs(folder) and os.path.isdir(folder):
+                words += ["--ro-bind", folder, folder]
+        for name in GPU_ENVIRONMENT:
+            words += ["--setenv", name, os.environ[name]] if name in os.environ else []
         for device in pathlib.Path("/dev").glob("nvidia*"):
             words += ["--dev-bind", str(device), str(device)]
     for here, there in see.items():
@@ -113,6 +119,7 @@ def run(words, see, write, seconds, megabytes, cwd="/", gpu=False):
 
         command, folder = [outside(word) for word in words], outside(cwd)
         environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+        environment |= {name: os.environ[name] for name in GPU_ENVIRONMENT if gpu and name in os.environ}
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder,
