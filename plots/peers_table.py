@@ -3,16 +3,30 @@
 of loaded times and one of bursts.
 
     make stage-6 peers-table                       (RECORDED=h200; RECORDED= takes results/peers.jsonl)
-    python3 plots/peers_table.py RECORDS [STAGE ...]
+    python3 plots/peers_table.py RECORDS [STAGE ...] [--below FILE]
 
 RECORDS: JSON lines of peers.py. A time is the newest in the file; what is not there is "-". Without a STAGE: those that
 have a record.
+
+A stage may have notes/below.txt (or FILE): its bar, and why rows are below it. A row is below where the best peer takes
+less than the bar times the stage's time, and, where DRAM is what limits it, where K and V come at less than `copy` of the
+rate of a copy in the same run:
+
+    bar 1.03 copy 0.97
+    a why rows are below, in one line
+      B1 H8 S512 D64                        such a row, loaded and in bursts; "burst: B1 H8 ..." in bursts only
+
+The tables print the letter beside the row and the reasons at the end; a row below the bar without one has "?". Rows that
+have a reason and need none are named on stderr.
 """
+import glob
 import json
 import os
 import signal
 import sys
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BIG = 128 << 20  # bytes: so much does not stay in L2 from one launch to the next
 SHORT = {"FlashAttention-2": "FA2", "FlashAttention-3": "FA3", "FlashAttention-4": "FA4"}
 
 
@@ -48,20 +62,77 @@ def line(cells):
     print("| " + " | ".join(cells) + " |")
 
 
+def decoding(p):
+    """Bytes moved at least where each query reads its keys once, which is what limits it there; else 0."""
+    if p.get("seqlen_q", 99) * p.get("heads", 1) // p.get("kv_heads", 1) > 64 or p.get("seqlen_k", 0) <= 256:
+        return 0
+    return 4.0 * p["batch"] * p["head_dim"] * (p["heads"] * p["seqlen_q"] + p["kv_heads"] * p["seqlen_k"])
+
+
 def rate(record):
-    """TFLOPS, or TB/s where each query reads its keys once: that is what limits it there."""
+    """TFLOPS; decoding: TB/s."""
     p, s = record["problem"], record["samples"]
-    if p.get("seqlen_q", 99) * p.get("heads", 1) // p.get("kv_heads", 1) <= 64 and p.get("seqlen_k", 0) > 256:
-        moved = 4.0 * p["batch"] * p["head_dim"] * (p["heads"] * p["seqlen_q"] + p["kv_heads"] * p["seqlen_k"])
-        return f"{moved / s['median_us'] * 1e-6:.2f} TB/s"
-    return f"{s['tflops']:.0f}"
+    return f"{decoding(p) / s['median_us'] * 1e-6:.2f} TB/s" if decoding(p) else f"{s['tflops']:.0f}"
 
 
-def table(way, records, problems, peers, stage):
+class Below:
+    """The bar of a stage, and the reasons of rows below it."""
+
+    def __init__(self, path, copy):
+        self.copy_rate, self.bar, self.copy, self.why, self.rows = copy, None, 0, {}, {}
+        self.seen, self.used, self.without = set(), set(), 0
+        if not path:
+            return
+        try:
+            with open(path) as f:
+                lines = [text.rstrip("\n") for text in f if text.strip() and not text.startswith("#")]
+        except OSError as e:
+            fail(f"{path}: {e.strerror}")
+        for text in lines:
+            words = text.split()
+            if words[0] == "bar":
+                self.bar, self.copy = float(words[1]), float(words[3])
+            elif text[0] != " ":
+                letter, self.why[words[0]] = words[0], " ".join(words[1:])
+            else:
+                self.rows[" ".join(words)] = letter
+
+    def cell(self, way, text, ratio, record):
+        """What the table says beside a row."""
+        if not self.bar or ratio is None:
+            return ""
+        self.seen |= {text, f"{way}: {text}"}
+        moved = decoding(record["problem"])
+        slow = way == "loaded" and moved > BIG and self.copy_rate and moved / record["samples"]["median_us"] * 1e-6 < self.copy * self.copy_rate
+        if round(ratio, 2) >= self.bar and not slow:
+            return ""
+        for key in (f"{way}: {text}", text):
+            if key in self.rows:
+                self.used.add(key)
+                return self.rows[key]
+        self.without += 1
+        return "?"
+
+    def report(self):
+        """Prints the reasons."""
+        if not self.bar:
+            return
+        print(f"Why a row is below {self.bar} times the best peer"
+              + (f", or {100 * self.copy:.0f} % of a copy's {self.copy_rate:.2f} TB/s" if self.copy_rate else "") + ":\n")
+        for letter, why in self.why.items():
+            print(f"- {letter}: {why}")
+        if self.without:
+            print(f"- ?: {self.without} rows are below it and have no reason")
+        for row in self.rows:
+            if row in self.seen and row not in self.used:
+                print(f"peers-table: {row} has a reason and is not below the bar", file=sys.stderr)
+
+
+def table(way, records, problems, peers, stage, below):
     """`records` by problem and who, of one way and one set of rows."""
-    line([way] + [SHORT.get(p, p) for p in peers] +
-         [f"stage {stage} (TFLOPS)", "best peer / stage"] + (["image", "clock, MHz"] if way == "loaded" else []))
-    line(["---"] * (len(peers) + 3 + 2 * (way == "loaded")))
+    line([way] + [SHORT.get(p, p) for p in peers] + [f"stage {stage} (TFLOPS)", "best peer / stage"] +
+         (["image", "clock, MHz"] if way == "loaded" else []) + (["why"] if below.bar else []))
+    line(["---"] * (len(peers) + 3 + 2 * (way == "loaded") + bool(below.bar)))
     for p in problems:
         us = {who: records[p, who]["samples"]["median_us"] for who in (*peers, stage) if (p, who) in records}
         best, mine = min((us[w] for w in peers if w in us), default=None), records.get((p, stage))
@@ -71,6 +142,8 @@ def table(way, records, problems, peers, stage):
             clock = mine and mine["samples"].get("clock_mhz")
             image = mine and (mine.get("kernels") or [{}])[0].get("image")
             cells += [image or "-", f"{clock:.0f}" if clock else "-"]
+        if below.bar:
+            cells.append(below.cell(way, p, best / us[stage] if best and mine else None, mine))
         line(cells)
     print()
 
@@ -79,17 +152,24 @@ def main():
     if len(sys.argv) < 2:
         sys.exit("usage: peers_table.py RECORDS [STAGE ...]")
     path, *stages = sys.argv[1:]
+    reasons = None
+    if "--below" in stages[:-1]:
+        at = stages.index("--below")
+        reasons = stages[at + 1]
+        del stages[at:at + 2]
     records = records_of(path)
     recorded = sorted({r["stage"].split("-")[0] for r in records if "stage" in r and "samples" in r})
     for stage in stages:
         if stage not in recorded:
             fail(f"{path} has no stage {stage}, but {', '.join(recorded) or 'none'}")
     for stage in stages or recorded:
-        tables(records, stage)
+        path = reasons or next(iter(glob.glob(os.path.join(ROOT, "stages", f"{stage}-*", "notes", "below.txt"))), None)
+        tables(records, stage, path)
 
 
-def tables(records, stage):
+def tables(records, stage, reasons):
     record, problems, peers = {}, {}, []
+    below = Below(reasons, max((r["copy_tb_per_s"] for r in records if "copy_tb_per_s" in r), default=0))
     for r in records:
         if "samples" not in r:
             continue
@@ -106,7 +186,8 @@ def tables(records, stage):
         for way in ("loaded", "burst"):
             if (rows, way) in problems:
                 there = [w for w in peers if any(k[1] == w for k in record[rows, way])]
-                table(way, record[rows, way], problems[rows, way], there, stage)
+                table(way, record[rows, way], problems[rows, way], there, stage, below)
+    below.report()
 
 
 if __name__ == "__main__":

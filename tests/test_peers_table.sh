@@ -15,7 +15,8 @@ burst=', "rest_ms": 0' clock=', "clock_mhz": 1499.6'
     record "$fa2" "B2 S8" 300 ""; record "$stage" "B2 S8" 200 ""; record '"stage": "4-y"' "B2 S8" 1 ""
     rows=other record '"peer": {"name": "Other"}' "B3 S8" 18 ""
 } > "$tap_dir/peers.jsonl"
-table() { python3 plots/peers_table.py "$tap_dir/peers.jsonl" 6; }
+: > "$tap_dir/no-bar.txt"
+table() { python3 plots/peers_table.py "$tap_dir/peers.jsonl" 6 --below "$tap_dir/no-bar.txt"; }
 has() { table | grep -qxF "$1" || { table; return 1; }; }
 check "peers are columns" has "| loaded | FA2 | cuDNN | stage 6 (TFLOPS) | best peer / stage | image | clock, MHz |"
 check "loaded: the better of both, the newest of two" has "| B1 S8 | 30.0 | 20.0 | 10.0 (7) | 2.00 | d64 | 1500 |"
@@ -33,7 +34,37 @@ printf '{"stage": "6-x", %s, "samples": {"median_us": 1, "tflops": 7}}\n' "$deco
 python3 plots/peers_table.py "$tap_dir/decoding.jsonl" 6 > "$tap_dir/rate"
 check "decoding has bytes a second" grep -qF "| D | 1.0 (1.61 TB/s) |" "$tap_dir/rate" # 4 * 2 * 100 * (8 + 2 * 1000) bytes
 
-cut() { { cat "$tap_dir/peers.jsonl"; printf '{"peer": {"na'; } > "$tap_dir/cut.jsonl"; python3 plots/peers_table.py "$tap_dir/cut.jsonl" 6 | tee "$tap_dir/rest"; }
+# The bar, and reasons: a row below has its letter, or "?"; bursts may have one of their own; DRAM has a bar of its own.
+printf '%s\n' "# text" "bar 1.6 copy 0.97" "a because" "  B2 S8" "b why not" "  burst: B1 S8" "  B1 S8" > "$tap_dir/below.txt"
+why() { python3 plots/peers_table.py "$tap_dir/$1.jsonl" 6 --below "$tap_dir/below.txt" > "$tap_dir/why" 2> "$tap_dir/idle"; }
+shows() { grep -qxF -- "$1" "$tap_dir/why" || { cat "$tap_dir/why"; return 1; }; }
+check "with a bar" why peers
+check "the table has a column more" shows "| loaded | FA2 | cuDNN | stage 6 (TFLOPS) | best peer / stage | image | clock, MHz | why |"
+check "above it" shows "| B1 S8 | 30.0 | 20.0 | 10.0 (7) | 2.00 | d64 | 1500 |  |"
+check "below it, with its reason" shows "| B2 S8 | 300 | - | 200 (7) | 1.50 | d64 | - | a |"
+check "reasons" shows "- a: because"
+check "a reason that nobody needs" grep -qx "peers-table: B1 S8 has a reason and is not below the bar" "$tap_dir/idle"
+check "one that somebody may need" test "$(grep -c . "$tap_dir/idle")" = 2 # in bursts, too
+sed -i '/B2 S8/d' "$tap_dir/below.txt"
+why peers
+check "below it, without" shows "| B2 S8 | 300 | - | 200 (7) | 1.50 | d64 | - | ? |"
+check "without a reason" shows "- ?: 1 rows are below it and have no reason"
+dram() { # US: a row of 200 MB that a copy of 4 TB/s would take 50 us for, four times as fast as its peer
+    local big='"problem": {"batch": 1, "heads": 8, "kv_heads": 8, "seqlen_q": 1, "seqlen_k": 62500, "head_dim": 100, "text": "D"}'
+    printf '{"copy_tb_per_s": 4.0}\n{"peer": {"name": "cuDNN"}, %s, "samples": {"median_us": 200, "tflops": 7}}\n' "$big"
+    printf '{"stage": "6-x", %s, "samples": {"median_us": %s, "tflops": 7}}\n' "$big" "$1"
+}
+for us in 50 52; do dram $us > "$tap_dir/dram$us.jsonl"; done
+why dram50
+check "DRAM as fast as a copy" shows "| D | 200 | 50.0 (4.00 TB/s) | 4.00 | - | - |  |"
+why dram52
+check "DRAM below 0.97 of a copy" shows "| D | 200 | 52.0 (3.85 TB/s) | 3.85 | - | - | ? |"
+recorded() { python3 plots/peers_table.py plots/recorded/h200-peers.jsonl 6 > "$tap_dir/recorded" 2> "$tap_dir/idle"; }
+check "the recorded run" recorded
+check "has a reason for every row below the bar" bash -c "! grep -F '| ? |' $tap_dir/recorded"
+check "and none that is not needed" test ! -s "$tap_dir/idle"
+
+cut() { { cat "$tap_dir/peers.jsonl"; printf '{"peer": {"na'; } > "$tap_dir/cut.jsonl"; python3 plots/peers_table.py "$tap_dir/cut.jsonl" 6 --below "$tap_dir/no-bar.txt" | tee "$tap_dir/rest"; }
 status "a line that a kill cut" 0 cut
 check "is left out" grep -qF "| B1 S8 | 30.0 | 20.0 | 10.0 (7) | 2.00 | d64 | 1500 |" "$tap_dir/rest"
 status "records of something else" 5 python3 plots/peers_table.py plots/recorded/h200-sweeps.jsonl 6
