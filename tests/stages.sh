@@ -17,6 +17,7 @@ options=
 stages() {
     local program number
     for program in "$build"/stage-[0-9]*; do
+        [[ $program == *.so ]] && continue # the same, for Python
         number=${program##*-}
         [ "${1:-}" != all ] && grep -q '^problem' stages/"$number"-*/images && continue
         [ -n "${STAGES:-}" ] && [[ " $STAGES " != *" $number "* ]] && continue

@@ -51,11 +51,12 @@ static const struct speed {
     double softmax_clk;  /* of one warpgroup and one key, while nobody else is there */
     double mask_clk;     /* more for a causal tile: KV tiles that are masked, or hidden */
     double cta_us;       /* more for a launch, for each CTA that it starts */
-    double pack_clk;     /* more for a tile of packed heads: rows lie apart */
+    double pack_clk[2];  /* more for a tile each time that its heads double; split */
     double part_us;      /* of the second launch */
     double part_gbs;     /* at which parts are written and read */
     double split_clk[4]; /* adding up what clusters of 1, 2, 4, 8 CTAs have found */
-} speed = {1.75, 4400, 43.75, 5.119, 676.1, 0.006, 84.61, 1.038, 4864, {0, 720.9, 1075, 3500}};
+} speed = {1.704,    4674,          38.13, 7.913, 779.5,
+           0.007276, {24.87, 74.3}, 2.024, 4419,  {0, 310.8, 1488, 3330}};
 
 static const struct shape_speed {
     double start_us;     /* of a launch among others, its first loads, its end */
@@ -63,10 +64,10 @@ static const struct shape_speed {
     double tensor_share; /* of the tensor cores' peak, with all warpgroups at work */
 } shape_speed[][3] = {
     /*                head_dim 64          128                 256 */
-    [SHAPE_LONG] = {{2.075, 2221, 0.75}, {4.8, 1440, 0.9}, {3.2, 1440, 0.878}},
-    [SHAPE_SHORT] = {{4, 1500, 0.75}, {4.349, 1678, 0.85}, {4, 1500, 0.9}},
-    [SHAPE_SPLIT] = {{3, 189.4, 0.48}, {4.5, 1364, 0.615}, {3.75, 831.2, 0.655}},
-    [SHAPE_MANY] = {{1.95, 905.1, 0.56}, {3.333, 865.8, 0.55}},
+    [SHAPE_LONG] = {{1.402, 2536, 0.7082}, {2.6, 1078, 0.8406}, {1.953, 2177, 0.7602}},
+    [SHAPE_SHORT] = {{0}, {1.8, 1861, 0.7615}},
+    [SHAPE_SPLIT] = {{1.15, 1453, 0.3496}, {2.217, 2083, 1}, {1.733, 3355, 0.5929}},
+    [SHAPE_MANY] = {{1.256, 1163, 0.5765}, {0.8492, 930.5, 0.5912}},
 };
 static const struct shape_speed *speed_of(const struct attention *a, int shape) {
     return &shape_speed[shape][a->head_dim == 64 ? 0 : a->head_dim == 128 ? 1 : 2];
@@ -121,7 +122,7 @@ static double tile_clk(const struct attention *a, const struct cut *c, int64_t q
     int groups = t.warpgroups, shares = parts * c->split * t.key_groups;
     if (!causal && t.key_groups == 1 && rows < t.bq) groups = (int)ceil_div(rows, 64);
     return speed_of(a, c->shape)->tile_clk + (causal ? speed.mask_clk : 0) +
-           (c->pack > 1 ? speed.pack_clk : 0) +
+           speed.pack_clk[c->shape == SHAPE_SPLIT] * log2(c->pack) +
            (double)ceil_div(blocks, shares) * block_clk(a, c, groups) +
            speed.split_clk[c->split < 2   ? 0
                            : c->split < 4 ? 1
