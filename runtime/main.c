@@ -86,6 +86,12 @@ static const char *check_device_code(const struct program *p, const char *path,
         if (*ptx.others) memcpy(others, ptx.others, sizeof others);
     }
     if (!*others) return NULL;
+    if (find_section(p, "__nv_relfatbin"))
+        return reason_as(
+            STATUS_UNSUPPORTED,
+            "%s has linked device code (-rdc=true), as kernels that launch kernels need: "
+            "there is no PTX of it; compile without, or run it on a GPU",
+            path);
     return reason_as(STATUS_UNSUPPORTED,
                      "%s has no PTX that %s can run, only: %s; build it with runtime/attnlab-nvcc",
                      path, chip->name, others);

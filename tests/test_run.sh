@@ -91,6 +91,21 @@ int main() {
     return 0;
 }
 PROGRAM
+# What kernels may not do here is refused by its name, with its line; malloc is no -rdc.
+heap='__global__ void k(int **p) {
+    p[0] = (int *)malloc(4);
+}
+int main() { int **p; cudaMalloc(&p, 8); k<<<1, 1>>>(p); return cudaGetLastError() != cudaErrorNotSupported; }'
+printf '%s\n' "$heap" > "$dir/heap.cu"
+printf '%s\n' '__global__ void c(int *p) { *p = 1; }' '__global__ void k(int *p) { c<<<1, 1>>>(p); }' \
+    'int main() { int *p; cudaMalloc(&p, 4); k<<<1, 1>>>(p); return cudaDeviceSynchronize(); }' > "$dir/inner.cu"
+check "a kernel with malloc compiles" compile "$dir/heap" "$dir/heap.cu"
+status "malloc in a kernel" 3 "$run" "$dir/heap"
+check "it is named, with its line" grep -q 'malloc is called, but the emulator has no heap for kernels (line 2' "$tap_dir/err"
+check "a kernel that launches compiles" compile "$dir/inner" "$dir/inner.cu" -rdc=true -lcudadevrt
+status "launches in a kernel" 3 "$run" "$dir/inner"
+check "why is said" grep -q 'linked device code (-rdc=true), as kernels that launch kernels need' "$tap_dir/err"
+
 cat > "$dir/lt.cu" << 'PROGRAM'
 #include <cublasLt.h>
 #include <cstdio>

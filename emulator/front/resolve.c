@@ -327,6 +327,17 @@ static struct emu_operand call_place(struct parser *p, const char *what) {
     return (struct emu_operand){.kind = EMU_OP_IMM, .imm = (int64_t)s->value};
 }
 
+/* What a GPU's system has, and the emulator has not. */
+static const char *not_here(const struct token *name) {
+    static const char launch[] = "cudaLaunchDevice", buffer[] = "cudaGetParameterBuffer";
+    if (ptx_is(name, "malloc") || ptx_is(name, "free"))
+        return "the emulator has no heap for kernels";
+    if ((name->length >= sizeof launch - 1 && !memcmp(name->text, launch, sizeof launch - 1)) ||
+        (name->length >= sizeof buffer - 1 && !memcmp(name->text, buffer, sizeof buffer - 1)))
+        return "kernels launch no kernels on the emulator";
+    return "this file does not define it";
+}
+
 /* Who is called: the system's vprintf or __assertfail (0 or 1), else a function or a register. */
 static void callee(struct lowering *l, struct emu_operand *op) {
     struct parser *p = l->p;
@@ -343,8 +354,8 @@ static void callee(struct lowering *l, struct emu_operand *op) {
     if (s && s->kind == SYMBOL_FUNCTION) {
         p->at++;
         if (!s->body)
-            ptx_fail(p, "%.*s is called, but this file does not define it",
-                     (int)(name->length < 80 ? name->length : 80), name->text);
+            ptx_fail(p, "%.*s is called, but %s", (int)(name->length < 80 ? name->length : 80),
+                     name->text, not_here(name));
         op->imm = ptx_called(p, s);
         return;
     }
