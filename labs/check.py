@@ -230,7 +230,11 @@ def general(failed, runs, kernel):
     if "deadlock" in failed.said or "did not end" in failed.said or failed.status == 124:
         return "Somebody waits for ever: the report lists every barrier, who has come to it, and who has not."
     right = [name for name, one in runs.items() if not one.failed]
-    return (f"Right: {', '.join(right) or 'none'}; the first wrong one is {failed.problem.name}."
+    if not right:
+        image = "" if failed.problem.shape is None else f"--image {kernel.folder.images[0]} "
+        return (f"Every problem is wrong, {failed.problem.name}, the simplest, too. Follow a warp's values there, line by line:"
+                f" {build.shown(kernel.program)} --device emu --no-time --quiet --trace LINE {image}{' '.join(failed.problem.options)}")
+    return (f"Right: {', '.join(right)}; the first wrong one is {failed.problem.name}."
             " What does it have that the right ones do not?")
 
 

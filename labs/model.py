@@ -95,9 +95,9 @@ def _product(p, v, mistake):
 def _visible(sq, sk, rows, causal, mistake, bkv):
     i, j = np.arange(rows)[:, None], np.arange(-(-sk // bkv) * bkv)[None, :]
     diagonal = 0 if mistake == "top-left" else sk - sq
-    seen = np.ones((rows, j.size), bool) if mistake == "ends-as-zeros" and not causal else (j < sk) & (i >= 0)
+    seen = np.ones((rows, j.size), bool) if mistake == "ends-as-zeros" and not causal else (j < sk + (mistake == "one-more")) & (i >= 0)
     if causal and mistake != "unmasked":
-        seen &= j <= i + diagonal + {"causal+1": 1, "causal-1": -1}.get(mistake, 0)
+        seen &= j <= i + diagonal + {"causal+1": 1, "causal-1": -1, "one-more": 1}.get(mistake, 0)
     return seen
 
 
@@ -119,9 +119,9 @@ def _head(q, k, v, causal, mistake, bq, bkv):
             s = np.where(seen[:, t:t + bkv], _scores(q, k[t:t + bkv], mistake) * scale, -np.inf)
             new = np.maximum(m, s.reshape(rows, -1, lanes).max(axis=1))
             base = np.where(np.isneginf(new), 0, new)
-            alpha = np.exp2(m - base)
+            alpha = np.ones_like(m) if mistake == "no-rescale" else np.exp2(m - base)
             m = m if mistake == "old-maximum" else new
-            p = np.exp2(s - wide(base, bkv))
+            p = (np.exp if mistake == "p-base-e" else np.exp2)(s - wide(base, bkv))
             l = l * (1 if mistake == "no-rescale-l" else alpha) + p.reshape(rows, -1, lanes).sum(axis=1)
             by_row = wide(alpha, q.shape[1])
             if mistake == "alpha-by-column":
