@@ -8,7 +8,7 @@ if ! $PYTHON -c 'import jupytext, nbclient' 2> /dev/null; then
     skip labs "no jupytext and nbclient; make setup installs them"
     tap_done
 fi
-labs_tried ${TESTS:+all}
+labs_tried $THOROUGH
 check "mistakes were tried" test $tap_n -gt 40
 
 notebook() { LAB_DEVICE=cuda $PYTHON labs/execute.py "labs/$1/lab-$1.py"; }
