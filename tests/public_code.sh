@@ -53,9 +53,10 @@ except (OSError, ValueError): r = {}
 l = [x for k in r.get("kernels", []) for x in k["launches"]]
 print(f"""{sum(x["emulator_s"] > 0 for x in l)}/{len(l)} {sum(not x.startswith("note") for x in r.get("reports", []))}""" if r else "- -")' "$work/r.jsonl")
     said=$(grep '^run: ' "$work/err" | grep -v -m1 '^run: note' | cut -c6-)
+    sed -i '/^run: emulator/,$d' "$work/out" # what the program says
     [ -n "$said" ] || said=$(grep -m1 -iE 'error|mismatch|wrong|fail|diverge' "$work/out")
     [ -n "$said" ] || said=$(grep -iE 'match|pass|right|correct' "$work/out" | tail -n 1)
-    [ -n "$said" ] || said=$(sed '/^run: emulator/,$d' "$work/out" | grep . | tail -n 1)
+    [ -n "$said" ] || said=$(grep . "$work/out" | tail -n 1)
     [ $status -lt 128 ] || said="stopped after $cpu s on the processor; ${said:-nothing said until then}"
     row "$name" "$*" $status "${wall:--}" "${spent:--}" $facts "${said:0:150}"
 }
