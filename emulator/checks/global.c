@@ -157,7 +157,7 @@ static bool unordered(const struct emu_warp *w, struct access mine, struct acces
 /* Does the store write what is there already? Then order does not matter. */
 static bool changes_nothing(const struct emu_warp *w, const struct emu_inst *i, uint32_t lane,
                             uint64_t address) {
-    if (i->class != EMU_ST_GLOBAL || i->op[1].kind != EMU_OP_GROUP) return false;
+    if (strncmp(i->opcode, "st.", 3) || i->op[1].kind != EMU_OP_GROUP) return false;
     unsigned bytes = (unsigned)i->aux[0];
     for (int k = 0; k < i->vec; k++) {
         uint32_t row = i->op[1].rows[k];
