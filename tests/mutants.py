@@ -38,7 +38,7 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "plots/tabulate.c": "sh:plots",
     "plots/columns.c": "sh:plots",
     "emulator/core/pattern.c": "pattern",
-    "emulator/checks/race.c": "emu_async emu_cluster emu_taint emu_checks",
+    "emulator/checks/race.c": "race emu_async emu_cluster emu_taint emu_checks",
     "emulator/checks/clock.c": "vector_clocks",
     "emulator/checks/taint.c": "emu_taint emu_global",
     "emulator/checks/overlap.c": "emu_overlap",

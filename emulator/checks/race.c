@@ -182,7 +182,6 @@ void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu
         return;
     }
     uint64_t *mine = reads_of(s, w->agent);
-    if (!mine) return;
     uint32_t bare = 0;
     for (int k = 0; k < p->n_cells; k++) {
         uint32_t at = base + (uint32_t)p->cell[k];
@@ -236,7 +235,7 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
                 "shared 0x%x was written by ordinary stores: fence.proxy.async must come between",
                 at * 4);
         if (what == EMU_READ) {
-            if (reads) reads[at] = cell_for(op->stamp, agent, i->pc, EMU_MANY_LANES, which);
+            reads[at] = cell_for(op->stamp, agent, i->pc, EMU_MANY_LANES, which);
             continue;
         }
         for (uint32_t k = 0; k < s->n_readers; k++) {
