@@ -7,60 +7,60 @@
  * kernels.NAME.registers that of a kernel. Only records that have all the VALUEs are printed,
  * in the order of the file; a value that is not there is "-", blanks in text become "_".
  * Exit status: 0 printed; 2 bad usage; 5 the file cannot be read or stdout has failed. */
+#include "common/base/heap.h"
 #include "common/base/path.h"
 #include "common/base/reason.h"
 #include "common/harness/record.h"
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* The value of the object with this name in an array
+/* The value of the object with this name, of n letters, in an array
  * of counters or gates; of kernels, the object. */
-static const json_t *named(const json_t *array, const char *name) {
+static const json_t *named(const json_t *array, const char *name, size_t n) {
     const json_t *one;
     size_t i;
     json_array_foreach(array, i, one) {
-        const char *n = json_string_value(json_object_get(one, "name"));
-        const json_t *value = json_object_get(one, "value");
-        if (n && !strcmp(n, name)) return value ? value : one;
+        const json_t *is = json_object_get(one, "name"), *value = json_object_get(one, "value");
+        if (json_string_length(is) == n && !memcmp(json_string_value(is), name, n))
+            return value ? value : one;
     }
     return NULL;
 }
 
-/* The value as text; "-" if there is none. */
-static void value_text(const json_t *record, const char *path, char *out, size_t out_bytes) {
+/* What lies at path[0 .. length - 1], as text that heap_take() made; "-" if there is nothing. */
+static char *text_at(const json_t *record, const char *path, size_t length) {
     const json_t *v = record;
-    char key[64];
-    while (v && *path) {
-        size_t n = strcspn(path, ".");
-        snprintf(key, sizeof key, "%.*s", (int)(n < sizeof key ? n : sizeof key - 1), path);
-        v = json_is_array(v) ? named(v, key) : json_object_get(v, key);
-        path += n + (path[n] == '.');
+    char number[32] = "-";
+    for (const char *end = path + length; v && path < end;) {
+        const char *dot = memchr(path, '.', (size_t)(end - path));
+        size_t n = (size_t)((dot ? dot : end) - path);
+        v = json_is_array(v) ? named(v, path, n) : json_object_getn(v, path, n);
+        path += n + 1;
     }
-    if (json_is_string(v))
-        snprintf(out, out_bytes, "%s", json_string_value(v));
-    else if (json_is_integer(v))
-        snprintf(out, out_bytes, "%lld", (long long)json_integer_value(v));
+    if (json_is_integer(v))
+        snprintf(number, sizeof number, "%lld", (long long)json_integer_value(v));
     else if (json_is_number(v))
-        snprintf(out, out_bytes, "%.6g", json_number_value(v));
+        snprintf(number, sizeof number, "%.6g", json_number_value(v));
     else if (json_is_boolean(v))
-        snprintf(out, out_bytes, "%d", json_is_true(v));
-    else
-        snprintf(out, out_bytes, "-");
-    for (char *c = out; *c; c++)
+        snprintf(number, sizeof number, "%d", json_is_true(v));
+    char *text = heap_text(json_is_string(v) ? json_string_value(v) : number);
+    for (char *c = text; *c; c++)
         if ((unsigned char)*c <= ' ') *c = '_';
+    return text;
 }
 
 static bool wanted(const json_t *record, char **filter, int n) {
-    for (int i = 0; i < n; i++) {
-        char path[128], text[256];
+    bool all = true;
+    for (int i = 0; all && i < n; i++) {
         size_t length = strcspn(filter[i], "=");
-        snprintf(path, sizeof path, "%.*s", (int)length, filter[i]);
-        value_text(record, path, text, sizeof text);
-        if (strcmp(text, filter[i] + length + 1)) return false;
+        char *text = text_at(record, filter[i], length);
+        all = !strcmp(text, filter[i] + length + 1);
+        free(text);
     }
-    return true;
+    return all;
 }
 
 int main(int argc, char **argv) {
@@ -82,11 +82,11 @@ int main(int argc, char **argv) {
     for (int c = split + 1; c < argc; c++) printf(" %s", argv[c]);
     fputc('\n', stdout);
     json_array_foreach(records, i, record) {
-        char text[256];
         if (!wanted(record, argv + 2, split - 2)) continue;
         for (int c = split + 1; c < argc; c++) {
-            value_text(record, argv[c], text, sizeof text);
+            char *text = text_at(record, argv[c], strlen(argv[c]));
             printf(c == split + 1 ? "%s" : " %s", text);
+            free(text);
         }
         fputc('\n', stdout);
     }

@@ -2,7 +2,8 @@
 """every_fault.py BUILD POINTS|all [WORD [CALL]]: one call into the C library fails, then the next, ...
 
 Each program below is run once whole, then again and again with tests/fault.c preloaded, which fails
-one call of it: the 1st malloc, the 2nd malloc, ..., the 1st write, ... Whatever fails,
+one call of it: the 1st malloc, the 2nd malloc, ..., the 1st write, ...; memory also for good from
+then on, so that whatever is dropped for want of it is dropped whole. Whatever fails,
 
   the status is that of the whole run, or one of the documented (4 alone where memory
       failed)
@@ -30,6 +31,7 @@ PROGRAMS = [
     ("a run of two threads", "stage-1", "--device emu --jobs 2 --heads 2 --seqlen 8 --quiet --json {json}".split()),
     ("tensor cores", "stage-6", [*emu, "--seqlen", "16", "--quiet", "--json", "{json}"]),
     ("one product", "stage-5", "--device emu --jobs 1 --no-time --quiet --json {json}".split()),
+    ("all that is counted", "stage-1", [*emu, "--seqlen", "8", "--no-check", "--counters", "MIX,BOUND,SHARED,MEMORY", "--json", "{json}"]),
     ("CSV", "stage-1", [*emu, "--seqlen", "8", "--csv", "--no-check", "--json", "{json}"]),
     ("files", "stage-1", "--device emu --jobs 1 --q {q} --k {q} --v {q} --quiet --json {json} --out {o}".split()),
     ("source", "stage-1", [*emu, "--seqlen", "8", "--source"]),
@@ -140,7 +142,9 @@ def points_of(folder, n_whole):
     for row in open(os.path.join(folder, "count")):
         call, n = row.split()
         if only and call != only: continue
-        for k in range(1, int(n) + 1): yield f"{call}:{k}"
+        for k in range(1, int(n) + 1):
+            yield f"{call}:{k}"
+            if call in MEMORY: yield f"{call}:{k}-"
 
 BEFORE = '{"schema":"attnlab-1.0","time":"2000-01-01T00:00:00Z","stage":"0-before"}\n'
 line = barrier()

@@ -19,7 +19,7 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "common/harness/check.c": "check extremes",
     "common/harness/reference.c": "check extremes",
     "common/harness/record.c": "record",
-    "common/harness/timing.c": "timing",
+    "common/harness/timing.c": "timing sh:nvtx",
     "common/harness/gate.c": "gate",
     "common/harness/attention.c": "attention options",
     "common/harness/options.c": "options",

@@ -22,7 +22,7 @@ record() { # TIME NAME US PROBLEM
 same() { # EXPECTED COMMAND...
     local expected=$1
     shift
-    diff <(printf '%b' "$expected") <("$@")
+    "$@" > "$dir/got" && diff <(printf '%b' "$expected") "$dir/got"
 }
 columns() { "$build/columns" "$dir/run.jsonl" "$@"; }
 check "columns: values, what is missing, and text whole" same \
@@ -31,6 +31,21 @@ check "columns: values, what is missing, and text whole" same \
 check "columns: a counter by its name" same '# counters.bank_conflict_pct\n-\n' \
     columns problem.text=B2 -- counters.bank_conflict_pct
 status "columns: no columns" 2 columns problem.text=B1
+status "columns: none behind --" 2 columns problem.text=B1 --
+# names are whole, however long, and of the first that has them
+x=$(head -c 300 /dev/zero | tr '\0' x)
+printf '{"schema": "attnlab-1.0", "time": "1", "stage": "s", "%s": {"%s": 5}, "yes": true, "no": false, "real": 0.1234567,
+    "counters": [{"value": 7}, {"name": "ab", "value": 3}, {"name": "a", "value": 4}, {"name": "a", "value": 9}, {"name": "none"}],
+    "kernels": [{"name": "k", "registers": 40}], "text": "a b\\tc%s"}' "$x" "$x" "$x" | tr -d '\n' > "$dir/odd.jsonl"
+odd() { "$build/columns" "$dir/odd.jsonl" "$@"; }
+check "columns: counters and kernels by their names" same "# counters.a counters.ab counters.abc kernels.k.registers\n4 3 - 40\n" \
+    odd counters.ab=3 -- counters.a counters.ab counters.abc kernels.k.registers
+check "columns: numbers and truths" same "# yes no real yes.a counters\n1 0 0.123457 - -\n" odd yes=1 -- yes no real yes.a counters
+check "columns: long names and texts" same "# $x.$x ${x}x text\n5 - a_b_c$x\n" odd "$x.$x=5" "text=a_b_c$x" -- "$x.$x" "${x}x" text
+check "columns: other values" same "# yes\n" odd "$x.$x=5" no=1 -- yes
+thirty() { (ulimit -v 200000; columns problem.text=B2 -- device.name{,,,,,}{,,,,}) | wc -c; } # of 9 MB each
+check "columns: memory for one text" [ "$(thirty)" -gt 270000000 ]
+full_disk "columns: a full disk" bash -c "'$build/columns' '$dir/odd.jsonl' -- text > '$full'"
 status "columns: no such file" 5 "$build/columns" "$dir/none.jsonl" -- stage
 
 tabulate() { "$build/tabulate" --out "$dir" --stages "1-scalar 2-wmma-qk" "$@"; }

@@ -4,12 +4,17 @@
 #include "common/base/interrupt.h"
 #include "common/device/device_ops.h"
 #include "common/harness/timing.h"
+#include "faulty.h"
 
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 static struct {
     double us_per_run;   /* what one run of the plan takes */
@@ -17,6 +22,7 @@ static struct {
     int opened, open_fails_at, interrupt_at, clocks;
     int graphs_open, cold_graphs, replays, flushes, fail_at;
 } fake;
+static int replay_ms; /* how long a replay takes on the clock of the wall, at least */
 
 struct fake_graph {
     struct device_graph graph;
@@ -40,6 +46,7 @@ static bool slow_at_first; /* the first two replays of a graph, a hundred times 
 
 static const char *fake_time(struct device_graph *graph, bool flush_l2, double *us_total) {
     fake.flushes += flush_l2;
+    if (replay_ms) nanosleep(&(struct timespec){0, replay_ms * 1000000L}, NULL);
     if (++fake.replays == fake.fail_at) return "the device fell over";
     struct fake_graph *g = (struct fake_graph *)graph;
     if (fake.replays == fake.interrupt_at) interrupt_note(SIGINT);
@@ -166,6 +173,12 @@ static void rested_samples_are_single_runs_without_load(void **state) {
     assert_true(ms >= 20 * 3);
     assert_fine(measure(5, false, 0.001, 20));
     assert_int_equal(t.rest_ms, TIMING_LOADED);
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    assert_fine(measure_rested(5, false, 1000, 0, 1)); /* a whole second */
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    assert_true((double)(after.tv_sec - before.tv_sec) +
+                    1e-9 * (double)(after.tv_nsec - before.tv_nsec) >=
+                1);
 }
 
 /* What the first replays take is nobody's time. */
@@ -208,7 +221,7 @@ static void samples_last_the_least_time(void **state) {
     assert_fine(measure(1e4, false, seven, 100));
     assert_int_equal(t.n, 7);
     assert_false(t.interrupted);
-    assert_float_equal(t.clock_mhz, 1000 + 300 * 3, 1e-6); /* the mean of 1000 ... 2800 */
+    assert_true(fabs(t.clock_mhz - (1000 + 300 * 3)) < 1e-6); /* the mean of 1000 ... 2800 */
     assert_int_equal(t.clock_mhz_after, 1980);
 }
 
@@ -229,6 +242,10 @@ static void the_board_is_warm_first(void **state) {
         assert_true(seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu < least + 0.1);
         assert_true(fake.replays > 20);
     }
+    replay_ms = 10; /* no more than that */
+    assert_fine(measure(1e5, false, 10, 1));
+    assert_in_range(fake.replays, 2 + 2 + 1, 2 + 20 + 1);
+    replay_ms = 0;
 }
 
 static void the_first_samples_are_kept_in_their_order(void **state) {
@@ -274,6 +291,27 @@ static void a_failing_device_is_reported(void **state) {
     fake.fail_at = 0;
 }
 
+static void samples_have_memory_or_a_reason(void **state) {
+    (void)state;
+    unsigned long in_use = 0;
+    for (int round = 0; round < 3; round++) { /* and give it back */
+        assert_fine(measure(TIMING_SAMPLE_US, false, 0, 10000));
+        if (round == 2) assert_int_equal(memory_in_use(), in_use);
+        in_use = memory_in_use();
+    }
+    if (SANITIZED) return; /* it wants all addresses for itself */
+    pid_t child = fork();
+    if (!child) {
+        setrlimit(RLIMIT_AS, &(struct rlimit){1 << 30, 1 << 30});
+        const char *why =
+            timing_measure(&device, NULL, &launch, 1, false, TIMING_LOADED, 0, INT_MAX, &t);
+        _exit(!why || !strstr(why, "out of memory for 2147483647 samples"));
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void a_device_without_a_clock_says_so(void **state) {
     (void)state;
     static const struct device_ops no_time = {0};
@@ -294,6 +332,7 @@ int main(void) {
         cmocka_unit_test(max_samples_is_obeyed),
         cmocka_unit_test(the_first_replays_are_no_samples),
         cmocka_unit_test(a_failing_device_is_reported),
+        cmocka_unit_test(samples_have_memory_or_a_reason),
         cmocka_unit_test(a_device_without_a_clock_says_so),
         cmocka_unit_test(the_length_of_a_sample_is_found_in_few_graphs),
         cmocka_unit_test(samples_last_the_least_time),

@@ -5,15 +5,19 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Any thread can come here, others go on meanwhile: nothing is torn down, and nothing allocated. */
+/* Any thread can come here, others go on meanwhile: nothing is torn down, and nothing allocated. Who comes
+ * second waits for the end that the first one makes. */
 static _Noreturn void leave(const char *why) {
+    static atomic_flag left = ATOMIC_FLAG_INIT;
     char line[256];
+    while (atomic_flag_test_and_set(&left)) pause();
     int n = snprintf(line, sizeof line, "%s: %s\n", program_invocation_short_name, why);
     fflush(stdout); /* rows that are finished */
     n = (int)write(STDERR_FILENO, line, (size_t)(n < (int)sizeof line ? n : (int)sizeof line - 1));
