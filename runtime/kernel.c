@@ -2,6 +2,7 @@
 
 #include "raw.h"
 
+#include "common/base/heap.h"
 #include "common/base/interrupt.h"
 #include "common/base/npy.h"
 #include "common/base/path.h"
@@ -33,7 +34,7 @@ static const char *compile(const char *file, const char *chip, char **image, siz
         return reason_as(STATUS_NOTHING, "runtime/attnlab-nvcc is not here");
     if ((fd = scratch_open(to)) < 0)
         return reason_as(STATUS_FILE, "a file in memory: %s", strerror(errno));
-    setenv("CHIP", chip, 1);
+    heap_setenv("CHIP", chip);
     char *argv[] = {compiler, "-fatbin", "-o", to, (char *)(uintptr_t)file, NULL};
     const char *why = NULL;
     if ((errno = posix_spawn(&child, compiler, NULL, NULL, argv, environ)))
@@ -224,7 +225,7 @@ static const char *read_argument(struct argument *a, const char *text, uint64_t 
                          text);
     if (!a->is_array) return read_scalar(a, at);
     a->data = malloc(a->n * a->type->bytes + 1);
-    if (!a->data) return reason("no memory for --arg '%.64s'", text);
+    if (!a->data) return reason_as(STATUS_DEVICE, "no memory for --arg '%.64s'", text);
     if (!strncmp(at, "out", 3) && (!at[3] || at[3] == ':') && a->rank) {
         a->is_out = true;
         a->out_path = at[3] ? at + 4 : NULL;
@@ -307,7 +308,7 @@ const char *kernel_run(const struct settings *s, int argc, char **argv) {
                                   a[i].is_array};
     }
     if (!why && !getenv("ATTNLAB_GROUPS") && program_find("profiler/groups", groups, sizeof groups))
-        setenv("ATTNLAB_GROUPS", groups, 1);
+        heap_setenv("ATTNLAB_GROUPS", groups);
     if (!why) why = settings_to_environment(s, argv);
     if (!why) why = read_image(file, s->chip ? s->chip : "h200", &image, &bytes);
     if (!why) why = raw_open(image, bytes, s->kernel, &k);

@@ -3,6 +3,7 @@
 #include "kernel.h"
 #include "settings.h"
 
+#include "common/base/heap.h"
 #include "common/base/interrupt.h"
 #include "common/base/path.h"
 #include "common/base/program.h"
@@ -130,8 +131,8 @@ static void prepend(const char *variable, const char *path) {
     const char *before = getenv(variable);
     char *text = NULL;
     if (asprintf(&text, "%s%s%s", path, before && *before ? ":" : "", before ? before : "") < 0)
-        return;
-    setenv(variable, text, 1);
+        heap_exhausted();
+    heap_setenv(variable, text);
     free(text);
 }
 
@@ -144,7 +145,7 @@ static const char *start_on_emulator(const struct settings *s, char **argv, bool
     prepend("LD_LIBRARY_PATH", folder);
     if (uses_nvrtc) prepend("LD_PRELOAD", library); /* nvrtc.c comes before NVRTC */
     if (!getenv("ATTNLAB_GROUPS") && program_find("profiler/groups", groups, sizeof groups))
-        setenv("ATTNLAB_GROUPS", groups, 1);
+        heap_setenv("ATTNLAB_GROUPS", groups);
     return settings_to_environment(s, argv);
 }
 

@@ -2,6 +2,7 @@
 
 #include "clock.h"
 
+#include "common/base/heap.h"
 #include "common/base/reason.h"
 #include "common/device/emu_counters.h"
 #include "profiler/attribution.h"
@@ -50,7 +51,7 @@ const char *raw_open(const void *data, size_t bytes, const char *name, struct ke
     unsigned char *copy = malloc(bytes + 1); /* it stays: names and PTX point into it */
     if (!copy) {
         session_unlock();
-        return "no memory for a kernel";
+        return reason_as(STATUS_DEVICE, "no memory for a kernel");
     }
     memcpy(copy, data, bytes);
     copy[bytes] = 0;
@@ -59,11 +60,11 @@ const char *raw_open(const void *data, size_t bytes, const char *name, struct ke
         ptx.bytes = bytes;
     }
     struct image *i = session_add_image(s, &ptx);
-    why = i ? session_load(s, i) : "no memory for a kernel";
-    if (why) why = reason_as(STATUS_UNSUPPORTED, "%s", why);
+    why = i ? session_load(s, i) : reason_as(STATUS_DEVICE, "no memory for a kernel");
+    if (why && i) why = reason_as(STATUS_UNSUPPORTED, "%s", why);
     if (!why) why = find_symbol(i->module, name, &symbol);
     *out = why ? NULL : session_kernel(s, i, symbol);
-    if (!why && !*out) why = "no memory for a kernel";
+    if (!why && !*out) why = reason_as(STATUS_DEVICE, "no memory for a kernel");
     session_unlock();
     return why;
 }
@@ -90,8 +91,10 @@ static const char *fault_text(enum fault f, const struct kernel *k) {
         return NULL;
     case FAULT_CONFIG:
         return reason_as(STATUS_USAGE, "%s: no device takes this grid and block", k->shown);
-    case FAULT_VALUE:
     case FAULT_MEMORY:
+        return reason_as(STATUS_DEVICE, "%s cannot be launched: no memory or no registers for it",
+                         k->shown);
+    case FAULT_VALUE:
         return reason_as(STATUS_USAGE,
                          "%s cannot be launched like this: see its shared memory, "
                          "registers, clusters and launch bounds",
@@ -140,7 +143,7 @@ const char *raw_launch(struct kernel *k, const struct emu_grid *config, const st
 EXPORT const char *attnlab_options(const char *lines);
 EXPORT const char *attnlab_options(const char *lines) {
     struct settings s;
-    setenv("ATTNLAB_RUN", lines, 1);
+    heap_setenv("ATTNLAB_RUN", lines);
     const char *why = settings_from_environment(&s);
     if (!why) session_lock() ? session_unlock() : (void)(why = "the emulator cannot be opened");
     unsetenv("ATTNLAB_RUN"); /* not for programs that are started from here */

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 
+#include "common/base/heap.h"
 #include "common/base/interrupt.h"
 #include "common/base/path.h"
 #include "common/base/reason.h"
@@ -339,6 +340,7 @@ static json_t *kernel_record(const struct session *s, const struct kernel *k) {
     json_object_set_new(record, "launches", launches);
     const char *groups = s->settings.counters ? s->settings.counters : GROUPS_DEFAULT;
     const char *why = collect(s, k, groups, &c);
+    if (why && reason_status(why, STATUS_RIGHT) == STATUS_DEVICE) heap_exhausted();
     if (why) {
         json_object_set_new(record, "no_counters", json_string(why));
     } else {

@@ -3,6 +3,7 @@
 #include "clock.h"
 
 #include "common/base/interrupt.h"
+#include "common/base/heap.h"
 #include "common/base/reason.h"
 #include "common/device/device_ops.h"
 #include "common/device/emu_counters.h"
@@ -179,10 +180,12 @@ char *session_shown_name(const char *symbol) {
     static void *library;
     if (!found && (library || (library = dlopen("libstdc++.so.6", RTLD_NOW))))
         found = dlsym(library, "__cxa_demangle");
+    if (!found) heap_dlerror();
     memcpy(&demangle, &found, sizeof demangle);
     int status = -1;
     char *whole = demangle ? demangle(symbol, NULL, NULL, &status) : NULL;
-    if (status || !whole) return strdup(symbol);
+    if (demangle && status == -1) heap_exhausted();
+    if (status || !whole) return heap_text(symbol);
     char *begin = strncmp(whole, "void ", 5) ? whole : whole + 5, *end = begin + strlen(begin);
     for (int depth = 0; end > begin;) { /* the parameters: the last (...) */
         end--;
@@ -190,6 +193,7 @@ char *session_shown_name(const char *symbol) {
         if (*end == '(' && !depth) break;
     }
     char *name = strndup(begin, end > begin ? (size_t)(end - begin) : strlen(begin));
+    if (!name) heap_exhausted();
     free(whole);
     return name;
 }
@@ -412,7 +416,7 @@ enum fault session_launch(struct session *s, struct kernel *k, const struct emu_
     if (!add_launch(k)) return FAULT_MEMORY;
     s->n_launches++;
     fault = run_launch(s, k, k->n_launches - 1, &g, key);
-    if (fault == FAULT_VALUE) {
+    if (fault == FAULT_VALUE || fault == FAULT_MEMORY) {
         k->n_launches--;
         s->n_launches--;
         return fault;
@@ -433,7 +437,7 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
     if (stopped) why = NULL; /* what it did until then is counted */
     if (why) {
         session_say("%s", why);
-        return FAULT_VALUE;
+        return reason_status(why, STATUS_USAGE) == STATUS_DEVICE ? FAULT_MEMORY : FAULT_VALUE;
     }
     struct launch *l = &k->launch[row];
     struct sums total = sums_of(k->result);

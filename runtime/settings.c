@@ -1,5 +1,6 @@
 #include "settings.h"
 
+#include "common/base/heap.h"
 #include "common/base/reason.h"
 #include "common/harness/option_value.h"
 
@@ -266,7 +267,7 @@ const char *settings_to_environment(const struct settings *s, char **argv) {
         to = stpcpy(to, argv[i]);
         *to++ = '\n';
     }
-    setenv("ATTNLAB_RUN", text, 1);
+    heap_setenv("ATTNLAB_RUN", text);
     free(text);
     return NULL;
 }

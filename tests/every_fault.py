@@ -43,6 +43,9 @@ PROGRAMS = [
     ("a driver and CUPTI", "stage-1", "--device cuda --heads 1 --seqlen 8 --no-time --counters TENSOR,MEMORY --json {json}".split()),
     ("a driver and source lines", "stage-1", "--device cuda --heads 1 --seqlen 8 --source".split()),
     ("a prediction", "predict-4", "--seqlen 64 --heads 1".split()),
+    ("a CUDA program", "run", "--device emu --jobs 1 --no-clock --quiet --json {json} {program}".split()),
+    ("a CUDA program, printed", "run", "--device emu --jobs 2 --no-clock --launches --counters MIX,SHARED --json {json} {program}".split()),
+    ("a kernel alone", "run", "--device emu --jobs 1 --no-clock --quiet --kernel twice --grid 2 --block 64 --arg f32[128]=ramp --arg i32=128 --json {json} {ptx}".split()),
     ("tabulate", "tabulate", ["--out", "{dir}", "--problem", "B1 H8 S512 D64", "--stages", "1-scalar 3-wmma-pv", "x={records}"]),
     ("columns", "columns", ["{records}", "stage=1-scalar", "--", "samples.median_us"]),
 ]
@@ -58,6 +61,10 @@ def strip(line):
     for volatile in ("time", "command", "advice"): # advice follows from the rest
         record.pop(volatile, None)
     for key in ("clock_mhz", "cycles"): record.get("samples", {}).pop(key, None) # n/a where the device has no room for stamps
+    record.pop("host_seconds", None)
+    for k in record.get("kernels", []) if isinstance(record.get("kernels"), list) else []:
+        if k.pop("no_counters", None): k["counters"] = None
+        for launch in k.get("launches", []) if isinstance(k.get("launches"), list) else []: launch.pop("emulator_s", None)
     for c in record.get("counters", []): c.pop("validated", None) # "not validated" where that file cannot be read
     return record
 
@@ -69,7 +76,7 @@ class Trial:
         for k in ("json", "o", "lse"):
             if os.path.exists(names[k]): os.remove(names[k])
         for k in os.listdir(names["dir"]): os.remove(os.path.join(names["dir"], k))
-        names |= {"q": q_file, "records": few, "barrier": line}
+        names |= {"q": q_file, "records": few, "barrier": line, "program": own_program, "ptx": own_program + ".ptx"}
         with open(names["json"], "w") as f: f.write(BEFORE)
         env = dict(os.environ, OMP_NUM_THREADS="2" if "2" in args else "1", LD_PRELOAD=shim)
         if "cuda" in args:
@@ -92,10 +99,13 @@ def broken(t, whole, call):
     said = t.err.splitlines()
     if t.status != whole.status:
         allowed = {4} if call in MEMORY else {2, 3, 4, 5, 6, 77}
+        if call in MEMORY and t.err == "out of memory\n": allowed = {127} # the loader's own end, in a dlopen()
         if call in MEMORY and (" not found" in t.err or "cannot open shared" in t.err): allowed = {6, 77} # what the loader made of it
-        if t.status not in allowed: return f"status {t.status}"
+        if "fault_program: " in t.err and "no memory is left" not in t.err: allowed = {9} # it was told why, and says so
+        if t.status not in allowed: return f"status {t.status}: {t.err!r}"
+        if t.status == 127: return None
         reports = same_text(whole.err).splitlines()
-        if not said or not said[-1].startswith(t.name + ": ") or [l for l in said[:-1] if same_text(l) not in reports]:
+        if not said or not said[-1].startswith((t.name + ": ", "fault_program: ")) or [l for l in said[:-1] if same_text(l) not in reports and not (t.name == "run" and l.startswith(("run: ", "fault_program: ")))]:
             return f"status {t.status}, stderr of {len(said)} lines: {t.err!r}"
     else:
         if t.status == 0 and t.err != whole.err: return f"status 0, but it says {t.err!r}"
@@ -108,6 +118,11 @@ def broken(t, whole, call):
     now, then = (x.records[len(BEFORE):].splitlines() for x in (t, whole))
     try:
         now, then = [strip(l) for l in now], [strip(l) for l in then]
+        if t.name == "run": # what the program did until it ended
+            if t.status and all(r["exit"] == t.status for r in now): then = now
+            for a, b in zip(now, then) if call not in MEMORY else []:
+                for k, other in zip(a["kernels"], b["kernels"]):
+                    if k["counters"] is None: other["counters"] = None
         for a, b in zip(now, then): # a row is kept where only its counters could not be had, and says so
             lost = {(c["group"], c["name"]) for c in a.get("counters", []) if "na" in c} if missing(t, call) else set()
             for x in (a, b):
@@ -136,7 +151,7 @@ def same_text(text):
     if isinstance(text, bytes): text = text.decode(errors="replace")
     text = text.replace(os.getcwd() + "/", "")
     text = re.sub(" +", " ", re.sub(r"(?m)^(time +(clock|cycles)|advice) .*\n", "", text))
-    return re.sub(r"h200: not validated|h200: \d+ cases.*|0x[0-9a-f]{8,}|\d+(\.\d+)? ms|host_seconds\": [\d.]+", "-", text)
+    return re.sub(r"h200: not validated|h200: \d+ cases.*|0x[0-9a-f]{8,}|\d+(\.\d+)? ms|host_seconds\": [\d.]+|[\d.]+ s in the emulator", "-", text)
 
 def points_of(folder, n_whole):
     for row in open(os.path.join(folder, "count")):
@@ -156,6 +171,11 @@ subprocess.run([f"{build}/stage-1", *emu, "--seqlen", "8", "--no-check", "--quie
 few = os.path.join(root, "few.jsonl") # of the recorded runs
 with open("plots/recorded/h200.jsonl") as f, open(few, "w") as g:
     g.writelines([l for l in f if '"B1 H8 S512 D64"' in l and '"1-scalar"' in l][:2])
+
+own_program = os.path.join(root, "fault_program")
+for more in [], ["-ptx"]:
+    try: subprocess.run(["runtime/attnlab-nvcc", *more, "-o", own_program + (".ptx" if more else ""), "tests/fault_program.cu"], check=True, capture_output=True)
+    except subprocess.CalledProcessError: PROGRAMS = [p for p in PROGRAMS if p[1] != "run"] # no nvcc here
 
 chosen = [p for p in PROGRAMS if word in p[0]]
 todo, wholes = [], {}

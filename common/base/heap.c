@@ -69,3 +69,7 @@ char *heap_text(const char *text) {
     size_t bytes = strlen(text) + 1;
     return memcpy(heap_take(bytes), text, bytes);
 }
+
+void heap_setenv(const char *name, const char *value) {
+    if (setenv(name, value, 1)) heap_exhausted();
+}

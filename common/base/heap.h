@@ -11,6 +11,7 @@ void *heap_zeroed(size_t n, size_t bytes); /* calloc */
 void *heap_grown(void *at, size_t bytes);  /* realloc */
 void *heap_line(size_t bytes);             /* at a multiple of 64; zeroed */
 char *heap_text(const char *text);         /* strdup */
+void heap_setenv(const char *name, const char *value);
 
 /* After a failed dlopen: what dlerror() says, unless it says that there was no memory. */
 const char *heap_dlerror(void);

@@ -156,7 +156,8 @@ const char *emu_memory_alloc(struct emu_memory *m, size_t bytes, uint64_t *out) 
     if (why) return why;
     unsigned char *at = m->reserved + m->used;
     if (mprotect(at, size, PROT_READ | PROT_WRITE))
-        return reason("the emulator cannot allocate %zu bytes: %s", bytes, strerror(errno));
+        return reason_as(STATUS_DEVICE, "the emulator cannot allocate %zu bytes: %s", bytes,
+                         strerror(errno));
     uint64_t base = (uint64_t)(uintptr_t)at;
     insert(m, base, base + bytes);
     m->used += size;
