@@ -9,6 +9,8 @@ for source in tests/fuzz_*.c; do
     # what earlier runs found, inputs one after the other, each ended by a line of %%
     [ -f "tests/seeds/$name.corpus" ] && awk -v folder="$corpus" 'BEGIN {n = 1}
         /^%%$/ {close(folder "/seed-" n++); next} {print > (folder "/seed-" n)}' "tests/seeds/$name.corpus"
+    n=0 # the same of what is no text, a line each
+    [ -f "tests/seeds/$name.base64" ] && while read -r line; do n=$((n + 1)); base64 -d <<< "$line" > "$corpus/seed-$n"; done < "tests/seeds/$name.base64"
     seeds=$(sed -n 's/.*seeds: \([^*]*\) \*\/.*/\1/p' "$source")
     run() {
         local where=()
