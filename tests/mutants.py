@@ -17,7 +17,7 @@ import confine
 
 TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built from it
     "common/harness/check.c": "check extremes",
-    "common/harness/reference.c": "check extremes",
+    "common/harness/reference.c": "reference check extremes",
     "common/harness/record.c": "record",
     "common/harness/timing.c": "timing sh:nvtx",
     "common/harness/gate.c": "gate",
