@@ -93,6 +93,78 @@ check "the pedigree says so" grep -qF 'hatched: another kernel than here' "$dir/
 rm "$ptx"
 check "a kernel that is not built is not judged" another -
 
+# Everything that a record can have, and lack
+whole=$dir/whole.jsonl
+row() { # TIME STAGE PROBLEM DEVICE SAMPLES COUNTERS KERNELS
+    printf '{"schema": "attnlab-1.0", "time": "%s", "revision": "r%s", "stage": "%s", "problem": {%s}, "device": {%s}, "samples": {%s},
+        "counters": [%s], "kernels": [%s]}' "$1" "$1" "$2" "$3" "$4" "$5" "$6" "$7" | tr -d '\n'
+    echo
+}
+board='"kind": "cuda", "name": "NVIDIA H200", "chip": "GH100", "driver": "5", "toolkit": "13.0"'
+emulator='"kind": "emulator", "name": "emulator (l4)", "chip": "AD10x", "toolkit": "13.0"'
+attention='"seqlen_q": 1, "text": "B1", "flops": 270336'
+{
+    row 2 1-a "$attention" "$board, \"clock_mhz_after\": 1980" '"n": 9, "median_us": 5, "iqr_us": 0.5, "tflops": 270.336, "l2": "cold"' '{"name": "bank_conflicts", "value": 1}' '{"grid": [6, 5, 4]}, {"grid": [1, 1, 1]}'
+    row 3 2-b "$attention" "$board, \"clock_mhz_after\": 1000" '"n": 4, "median_us": 1, "iqr_us": 0.5, "tflops": 270.336' '' ''
+    row 3 2-b "$attention" "$board, \"clock_mhz_after\": 1000" '"n": 4, "median_us": 6, "iqr_us": 0.5, "tflops": 270.336' '' '{"grid": [7]}'
+    row 4 3-c '"text": "B1"' "$board" '"tflops": 1' '' '{"grid": [0, 1, 1]}'
+    row 5 4-d "$attention" "$emulator" '' '{"name": "duration_us", "value": 2}, {"name": "mean_clock_mhz", "na": "unclear"}' ''
+    row 6 5-e "$attention" "${board/GH100/XX}, \"clock_mhz_after\": 1" '"n": 5, "median_us": 6, "tflops": 1' '{"name": "dram_bytes"}, {"name": "l2_read_sectors", "value": 3, "validated": "so"}' ''
+    printf '{"cut'
+} > "$whole"
+status "a cut last line is told" 0 "$build/tabulate" --out "$dir" --problem B1 --stages 1-a "it=$whole"
+tabulate --problem B1 --stages "1-a 2-b 3-c 4-d 5-e 6-f" "NVIDIA H200=$whole" "it=$whole" 2> /dev/null
+dashes() { printf ' -%.0s' $(seq "$1"); }
+expected() {
+    for label in "NVIDIA H200" it; do
+        echo "# $label"
+        echo "# number stage time_us iqr_us tflops peak_pct tensor_active_pct tensor_bound_pct bank_conflicts bank_conflict_pct occupancy_theoretical_pct occupancy_achieved_pct ctas flops dram_bytes l2_read_sectors stall_selected stall_not_selected stall_math_pipe stall_wait stall_gmma stall_barrier stall_short_scoreboard stall_mio stall_long_scoreboard stall_lg stall_branch stall_no_instruction stall_dispatch another_kernel"
+        # 270.336 TFLOPS are half of 132 SMs' at 1000 MHz, 25.2525 % at 1980
+        echo "1 1-a 5 0.5 270.336 25.2525 - - 1 - - - 120 270336$(dashes 16)"
+        echo "2 2-b 6 0.5 270.336 50$(dashes 7) 270336$(dashes 16)"
+        echo "3 3-c - - 1$(dashes 25)"
+        echo "4 4-d 2 - 0.135168$(dashes 8) 270336$(dashes 16)"
+        echo "5 5-e 6 - 1$(dashes 8) 270336 - 3$(dashes 14)"
+        echo "6 6-f$(dashes 28)"
+        printf '\n\n'
+    done
+}
+check "the table, to the letter" diff <(expected) "$dir/table.txt"
+note() { check "a note: $1" grep -qxF "$1" "$dir/notes.txt"; }
+note '0 3 time_us "not an attention kernel"'
+note '1 3 peak_pct "the SM clock is not known"'
+note '0 4 iqr_us "predicted, once"'
+note '0 4 peak_pct "the SM clock is not known"'
+note '0 5 peak_pct "the peak of this chip is not known"'
+note '0 5 dram_bytes "no value"'
+note '0 2 ctas "no launch in the record"'
+note '0 3 ctas "no launch in the record"'
+note '0 3 flops "not an attention kernel"'
+note '0 6 iqr_us "no record of this stage on this problem"'
+note '0 6 ctas "no record of this stage on this problem"'
+note '0 5 iqr_us "not timed"'
+check "two notes of no series are the last" same '-1 0 none ""\n-1 0 none ""\n' tail -n 2 "$dir/notes.txt"
+check "as many notes as there is nothing" [ "$(wc -l < "$dir/notes.txt")" -eq $(($(grep -o ' -' "$dir/table.txt" | wc -l) + 2)) ]
+check "labels" same '"NVIDIA H200" "NVIDIA H200, 1 to 1980 MHz after, driver 5, CUDA 13.0, revision r2, r3, r4, r5, r6, 6; what depends on time is predicted (so), n = 4 to 9, L2 "\n"it" "it: NVIDIA H200, 1 to 1980 MHz after, driver 5, CUDA 13.0, revision r2, r3, r4, r5, r6, 6; what depends on time is predicted (so), n = 4 to 9, L2 "\n' cat "$dir/labels.txt"
+head -n 1 "$whole" > "$dir/one.jsonl"
+row 9 5-w '"text": "N64"' "$emulator" '' '' '' >> "$dir/one.jsonl"
+check "the newest attention problem" same 'B1\n' "$build/tabulate" --print-problem "$dir/one.jsonl"
+check "its device" same 'NVIDIA H200\n' "$build/tabulate" --print-device "$dir/one.jsonl"
+check "its chip" same 'h200 1980\n' "$build/tabulate" --print-chip "$dir/one.jsonl"
+row 9 5-w '"text": "N64"' "$emulator" '' '' '' > "$dir/two.jsonl"
+check "the problem of what is no attention" same 'N64\n' "$build/tabulate" --print-problem "$dir/two.jsonl"
+check "the emulator's chip" same 'l4 2040\n' "$build/tabulate" --print-chip "$dir/two.jsonl"
+sed -i 's/(l4)/(nosuch)/' "$dir/two.jsonl"
+check "a chip that is not known" same '' "$build/tabulate" --print-chip "$dir/two.jsonl"
+status "tabulate: no such option" 2 "$build/tabulate" --nosuch
+status "tabulate: no such folder" 5 "$build/tabulate" --out "$dir/none" --problem B1 --stages 1-a "it=$dir/one.jsonl"
+check "it is named" grep -q "cannot write $dir/none/.table.txt: No such file or directory; choose another folder" "$tap_dir/err"
+if [ -c /dev/full ]; then
+    mkdir "$dir/full" && ln -s /dev/full "$dir/full/.labels.txt"
+    status "tabulate: a full disk" 5 "$build/tabulate" --out "$dir/full" --problem B1 --stages 1-a "it=$dir/one.jsonl"
+    check "no table is there" [ ! -e "$dir/full/table.txt" ]
+fi
+
 status "the newest problem of no file" 5 "$build/tabulate" --print-problem "$dir/none.jsonl"
 status "tabulate: no series" 2 tabulate --problem B1
 status "tabulate: a series without its file" 2 tabulate --problem B1 here
