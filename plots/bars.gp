@@ -35,7 +35,7 @@ do for [s = 1:n_series] {
 width = n_bars ? 0.84 / n_bars : 0.84
 x_of(row, b) = row + 1 + (b - (n_bars + 1) / 2.0) * width
 # Each series and column keeps its ink, whichever else is drawn.
-ink_of(b) = ink[((bar_series[b] - 1) * n_columns + bar_column[b] - 1) % 6 + 1]
+ink_of(b) = ink[((bar_series[b] - 1) * n_columns + bar_column[b] - 1) % 10 + 1]
 title_of(b) = (n_columns > 1 ? column_title[bar_column[b]].', ' : '').series_name[bar_series[b]]
 
 # The row (from 0) of a stage number, for notes.

@@ -1,7 +1,14 @@
 #!/usr/bin/env bash
-# ceilings.sh CHIP MHZ: what a chip can reach, "name kind value" a line, from its measured parameters chips/CHIP.txt
-# (make calibrate) at that clock: TFLOPS (flop) and TB/s (byte). Nothing for a chip that nobody measured.
+# ceilings.sh CHIP MHZ: what a chip can reach, "name kind value" a line: TFLOPS (flop) and TB/s (byte). What a board of it
+# reached under load (make ceilings: chips/ceilings/CHIP.txt), else its measured parameters chips/CHIP.txt (make calibrate) at
+# that clock. Nothing for a chip that nobody measured.
 set -u
+reached=chips/ceilings/${1:-}.txt
+if [ -f "$reached" ]; then
+    awk -F '"' '/^#/ {next} {split($3, v, " ")} $2 ~ /copy|shared/ || v[1] !~ /flop|byte/ {next}
+        {printf "\"%s, loaded, at %d MHz,\" %s %s\n", $2, v[4], v[1], v[2]}' "$reached"
+    exit
+fi
 file=chips/${1:-}.txt
 [ -f "$file" ] || exit 0
 awk -v mhz="$2" -v ghz="$(printf '%s' "$2" | sed 's/...$/.&/')" '

@@ -55,11 +55,10 @@ else
     [[ $kind == emulator* ]] && [ -f $recorded/h200.jsonl ] && series=("h200, recorded=$recorded/h200.jsonl" "${series[@]}")
 fi
 
-build/tabulate --out $out --problem "$problem" --stages "$stages" "${series[@]}" || exit 5
-grep -v '^$' $out/table.txt | grep -v '^# [^n]' | sed 's/^# //' | cut -d ' ' -f 1-12 | column -t
-
 # shellcheck disable=SC2046 # two words: the chip and its clock
 plots/ceilings.sh $(build/tabulate --print-chip "${series[0]#*=}") > $out/ceilings.txt
+build/tabulate --out $out --ceilings $out/ceilings.txt --problem "$problem" --stages "$stages" "${series[@]}" || exit 5
+grep -v '^$' $out/table.txt | grep -v '^# [^n]' | sed 's/^# //' | cut -d ' ' -f 1-12 | column -t
 
 command -v gnuplot >/dev/null || fail 77 "the table is in $out/table.txt; to draw it install gnuplot-nox (make setup)"
 draw() { # draw PLOT TERMINAL

@@ -34,7 +34,7 @@ n_stages = 0
 stats table using (n_stages = n_stages + 1, 1) index 0 nooutput
 
 # Colour-blind safe (Okabe and Ito), dark enough on white.
-array ink[6] = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00']
+array ink[10] = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#999933', '#555555', '#882255', '#b0a0ff']
 
 set style fill solid 0.9 noborder
 set border 3 linecolor rgb '#444444'

@@ -3,6 +3,8 @@
  *
  *   tabulate --out DIR --problem "B1 H8 S512 D64" --stages "1-scalar 2-wmma-qk" LABEL=FILE...
  *
+ * --ceilings FILE: what plots/ceilings.sh says of the chip, for column ceiling_pct.
+ *
  * Each LABEL=FILE is a series (a device): its newest record of every stage on that problem becomes
  * a row.
  * DIR/table.txt   one block per series (gnuplot: index), a row per stage, "-" where there is no
@@ -62,7 +64,9 @@ static const char *const columns[] = {"time_us",
                                       "stall_branch",
                                       "stall_no_instruction",
                                       "stall_dispatch",
-                                      "another_kernel"};
+                                      "another_kernel",
+                                      "ceiling_pct",
+                                      "datasheet_pct"};
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
 struct cell {
@@ -113,23 +117,67 @@ static struct cell sample(const json_t *record, const char *key) {
     return cell_missing("predicted, once");
 }
 
-/* Percent of the chip's dense fp16 tensor peak at the SM clock seen after the run:
- * tflops / (SMs * FLOP per clock and SM * clock); of a predicted time the clock that it is for. */
+static const struct chip *chip_of(const json_t *record) {
+    const char *family = text(record, "device", "chip");
+    for (int i = 0; chip_at(i); i++)
+        if (!strcmp(chip_at(i)->family, family)) return chip_at(i);
+    return NULL;
+}
+
+/* Percent of the chip's dense fp16 tensor peak at the clock that ran meanwhile, counted on the SMs (older
+ * records: the board's word after the run): tflops / (SMs * FLOP per clock and SM * clock); of a
+ * predicted time the clock that it is for. */
 static struct cell peak_pct(const json_t *record) {
     struct cell tflops = sample(record, "tflops");
+    const struct chip *c = chip_of(record);
     double mhz =
-        json_number_value(json_object_get(json_object_get(record, "device"), "clock_mhz_after"));
+        json_number_value(json_object_get(json_object_get(record, "samples"), "clock_mhz"));
+    if (!(mhz > 0))
+        mhz = json_number_value(
+            json_object_get(json_object_get(record, "device"), "clock_mhz_after"));
     if (isnan(tflops.value)) return tflops;
     if (!strcmp(text(record, "device", "kind"), "emulator"))
         mhz = counter(record, "mean_clock_mhz").value;
     if (!(mhz > 0)) return cell_missing("the SM clock is not known");
-    const char *family = text(record, "device", "chip");
-    for (int i = 0; chip_at(i); i++) {
-        const struct chip *c = chip_at(i);
-        if (!strcmp(c->family, family))
-            return cell_value(100 * tflops.value * 1e6 / (c->n_sms * c->tensor_flop_per_clk * mhz));
+    return c ? cell_value(100 * tflops.value * 1e6 / (c->n_sms * c->tensor_flop_per_clk * mhz))
+             : cell_missing("the peak of this chip is not known");
+}
+
+/* What boards reached, TFLOPS: of the file of --ceilings. */
+static struct { double fma, mma, wgmma; /* 0: not known */ } reached;
+
+static void read_ceilings(const char *path) {
+    FILE *f = fopen(path, "r");
+    char line[256], name[64], kind[16];
+    double value;
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "\"%63[^,\"]%*[^\"]\" %15s %lf", name, kind, &value) != 3) continue;
+        if (!strcmp(name, "FP32 FMA")) reached.fma = value;
+        if (!strcmp(name, "mma.sync")) reached.mma = value;
+        if (!strcmp(name, "WGMMA")) reached.wgmma = value;
     }
-    return cell_missing("the peak of this chip is not known");
+    if (f) fclose(f);
+}
+
+/* Percent of what the fastest instruction that the kernel uses reached on such a board. */
+static struct cell ceiling_pct(const json_t *record) {
+    struct cell tflops = sample(record, "tflops"), wgmma = counter(record, "hgmma_instructions"),
+                mma = counter(record, "hmma_instructions");
+    if (isnan(tflops.value)) return tflops;
+    if (!strcmp(text(record, "device", "kind"), "emulator")) return cell_missing("predicted");
+    if (isnan(mma.value)) return mma;
+    double most = wgmma.value > 0 ? reached.wgmma : mma.value > 0 ? reached.mma : reached.fma;
+    return most > 0 ? cell_value(100 * tflops.value / most)
+                    : cell_missing("make ceilings has not measured this chip");
+}
+
+static struct cell datasheet_pct(const json_t *record) {
+    struct cell tflops = sample(record, "tflops");
+    const struct chip *c = chip_of(record);
+    if (isnan(tflops.value)) return tflops;
+    if (!strcmp(text(record, "device", "kind"), "emulator")) return cell_missing("predicted");
+    return c ? cell_value(100 * tflops.value / c->datasheet_tflops)
+             : cell_missing("the data sheet of this chip is not known");
 }
 
 /* Of the first launch. */
@@ -168,6 +216,8 @@ static struct cell cell(const json_t *record, const char *column) {
     if (!strcmp(column, "iqr_us")) return sample(record, "iqr_us");
     if (!strcmp(column, "tflops")) return sample(record, "tflops");
     if (!strcmp(column, "peak_pct")) return peak_pct(record);
+    if (!strcmp(column, "ceiling_pct")) return ceiling_pct(record);
+    if (!strcmp(column, "datasheet_pct")) return datasheet_pct(record);
     if (!strcmp(column, "ctas")) return ctas(record);
     if (!strcmp(column, "flops")) return flops(record);
     if (!strcmp(column, "another_kernel")) return another_kernel(record);
@@ -375,13 +425,11 @@ static int print_chip(const char *path) {
 
 int main(int argc, char **argv) {
     const char *out_dir = NULL, *problem = NULL, *stages = NULL;
-    static const struct option options[] = {{"out", required_argument, 0, 'o'},
-                                            {"problem", required_argument, 0, 'p'},
-                                            {"stages", required_argument, 0, 's'},
-                                            {"print-problem", required_argument, 0, 'P'},
-                                            {"print-device", required_argument, 0, 'D'},
-                                            {"print-chip", required_argument, 0, 'C'},
-                                            {0}};
+    static const struct option options[] = {
+        {"out", required_argument, 0, 'o'},           {"problem", required_argument, 0, 'p'},
+        {"stages", required_argument, 0, 's'},        {"ceilings", required_argument, 0, 'c'},
+        {"print-problem", required_argument, 0, 'P'}, {"print-device", required_argument, 0, 'D'},
+        {"print-chip", required_argument, 0, 'C'},    {0}};
     signal(SIGXFSZ, SIG_IGN); /* ulimit -f: the write fails and says so */
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (o == 'o')
@@ -390,6 +438,8 @@ int main(int argc, char **argv) {
             problem = optarg;
         else if (o == 's')
             stages = optarg;
+        else if (o == 'c')
+            read_ceilings(optarg);
         else if (o == 'P')
             return print_newest(optarg, "problem", "text");
         else if (o == 'C')

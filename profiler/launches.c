@@ -41,10 +41,10 @@ const char *launches_combine(const char *metric, const double *value, const doub
     };
     *out = value[0];
     if (n == 1) return NULL;
-    if (ends_in(metric, ".sum") || ends_in(metric, ".max")) {
+    const bool adds_up = ends_in(metric, ".sum") || ends_in(metric, "cycles_active.avg");
+    if (adds_up || ends_in(metric, ".max")) {
         for (int i = 1; i < n; i++)
-            *out =
-                ends_in(metric, ".sum") ? *out + value[i * stride] : fmax(*out, value[i * stride]);
+            *out = adds_up ? *out + value[i * stride] : fmax(*out, value[i * stride]);
         return NULL;
     }
     for (size_t s = 0; s < sizeof shares / sizeof *shares; s++)

@@ -2,6 +2,7 @@
  * averaged over those cycles:
  *
  *   ...sum                            the sum
+ *   ...cycles_active.avg              the sum: launches follow each other
  *   ...max                            the largest
  *   ...pct_of_peak_sustained_active   weighted by the cycles in which SMs were active
  *   ...per_cycle_active               likewise

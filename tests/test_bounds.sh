@@ -14,4 +14,7 @@ check "three times the wavefronts are above" changed shared_wavefronts 3
 check "5 % more HMMAs are not what the tensor pipe did" changed hmma_instructions 1.05
 check "the rate of mma.sync is what the records say" grep -q "says 1.00[0-9] times" "$tap_dir/table"
 check "a third of the instructions issued a cycle leaves most bounds far below" changed issue_active_pct 0.3
+unexplained() { changed tensor_active_pct 1.1 > "$tap_dir/table-changed"; python3 tests/bounds.py "$tap_dir/changed.jsonl" | grep -q "6-wgmma.*S4096 D128 .*NOT EXPLAINED"; }
+check "a tensor pipe that is active 10 % longer than its products take is not explained" unexplained
+check "every rest above 2 points has a name" [ "$(grep -c "NOT EXPLAINED" "$tap_dir/table")" = 0 ]
 tap_done

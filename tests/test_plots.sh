@@ -51,7 +51,7 @@ status "columns: no such file" 5 "$build/columns" "$dir/none.jsonl" -- stage
 tabulate() { "$build/tabulate" --out "$dir" --stages "1-scalar 2-wmma-qk" "$@"; }
 check "tabulate" tabulate --problem B1 "here=$dir/run.jsonl"
 # 270.336 TFLOPS are half of what 132 SMs give at 1000 MHz with 4096 FLOP a clock
-check "the newest record is in the table, - for what is missing" grep -qE '^1 1-scalar 7.5 - 270.336 50( -)+$' "$dir/table.txt"
+check "the newest record is in the table, - for what is missing" grep -qE '^1 1-scalar 7.5 - 270.336 50( -)+ 27.3205$' "$dir/table.txt"
 check "a stage without a record" grep -qE '^2 2-wmma-qk( -)+$' "$dir/table.txt"
 check "what is missing has a note" grep -qxF '0 2 time_us "no record of this stage on this problem"' "$dir/notes.txt"
 check "no quote gets into a note" grep -qxF "0 1 bank_conflict_pct \"not 'here'\"" "$dir/notes.txt"
@@ -72,6 +72,20 @@ mv "$dir/unpredicted.jsonl" "$dir/run.jsonl"
 sed -i 's/"kind": "emulator"/"kind": "cuda"/' "$dir/run.jsonl"
 tabulate --problem B1 "here=$dir/run.jsonl"
 check "others say that they were not timed" grep -qxF '0 1 time_us "not timed"' "$dir/notes.txt"
+# Percents: of the peak at the clock that was counted, of what the fastest instruction of the kernel reached, of the data sheet.
+printf '"WGMMA, loaded, at 1501 MHz," flop 900\n"mma.sync, loaded, at 1676 MHz," flop 600\n"FP32 FMA, loaded, at 1978 MHz," flop 60\n' > "$dir/ceilings"
+percents() { # HMMA HGMMA: columns peak_pct, ceiling_pct and datasheet_pct at 270.336 TFLOPS, 500 MHz counted
+    record 2026-01-04 Gerät 5 "B3" | sed 's/"l2"/"clock_mhz": 500, "l2"/; s/"na": "not[^}]*}/"na": "x"}, {"name": "hmma_instructions", "value": '"$1"'}, {"name": "hgmma_instructions", "value": '"$2"'}/' > "$dir/percents.jsonl"
+    tabulate --ceilings "$dir/ceilings" --problem B3 "here=$dir/percents.jsonl" && awk '$2 == "1-scalar" {print $6, $(NF - 1), $NF}' "$dir/table.txt"
+}
+check "of peak at the counted clock, of WGMMA reached, of the data sheet" same '100 30.0373 27.3205\n' percents 7 8
+check "of mma.sync reached" same '100 45.056 27.3205\n' percents 7 0
+check "of FMA reached" same '100 450.56 27.3205\n' percents 0 0
+reaches() { # what ceilings.sh makes of a table of make ceilings
+    mkdir -p "$dir/tree/chips/ceilings" && cp chips/ceilings/h200.txt "$dir/tree/chips/ceilings/" && (cd "$dir/tree" && "$OLDPWD/plots/ceilings.sh" h200 1980)
+}
+check "ceilings.sh names what was reached, and the clock" grep -qE '^"WGMMA, loaded, at [0-9]+ MHz," flop [0-9.]+$' <(reaches)
+check "and no rate that is none of FLOP or bytes of DRAM and L2" [ "$(reaches | grep -cE 'copy|shared|ex2|launch')" = 0 ]
 # Which kernel it was: a record's, and the one built beside tabulate
 here=$dir/here
 mkdir -p "$here/images/stage-1"
@@ -79,9 +93,9 @@ cp "$build/tabulate" "$here/"
 cp "$build"/images/stage-1/d64.compute_89.ptx "$here/images/stage-1/"
 rm -f "$dir/kernel.jsonl"
 "$build/stage-1" --device emu --seqlen 32 --heads 1 --no-check --no-time --counters none --quiet --json "$dir/kernel.jsonl" > /dev/null
-another() { # VALUE: the last column of stage 1's row
+another() { # VALUE: the column in stage 1's row, the third from behind
     "$here/tabulate" --out "$dir" --stages 1-scalar --problem "B1 H1 S32 D64" "here=$dir/kernel.jsonl" &&
-        grep -qE "^1 1-scalar .* $1\$" "$dir/table.txt"
+        grep -qE "^1 1-scalar .* $1 \S+ \S+\$" "$dir/table.txt"
 }
 ptx=$here/images/stage-1/d64.compute_89.ptx
 check "the record's kernel is the one built here" another 0

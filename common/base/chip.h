@@ -1,6 +1,6 @@
 /* The chips that the emulator and the occupancy model can stand for, and what bounds a kernel
  * there. Rates are per SM and clock; sources: CUDA C++ Programming Guide (compute capabilities
- * table), NVIDIA's architecture whitepapers for GA100, AD102 and GH100. */
+ * table), NVIDIA's architecture whitepapers for GA100, AD102 and GH100, and the boards' data sheets. */
 #pragma once
 
 struct chip {
@@ -15,6 +15,7 @@ struct chip {
     int tensor_flop_per_clk; /* dense fp16 in, fp32 accumulate, by the fastest instruction */
     int mma_flop_per_clk;    /* the same by mma.sync */
     int fp32_fma_per_clk, mufu_per_clk;
+    double datasheet_tflops;  /* dense fp16 in, fp32 accumulate */
     int shared_bytes_per_clk; /* one wavefront */
     int dram_gb_per_s, l2_bytes;
 };
