@@ -14,6 +14,18 @@ check "three times the wavefronts are above" changed shared_wavefronts 3
 check "5 % more HMMAs are not what the tensor pipe did" changed hmma_instructions 1.05
 check "the rate of mma.sync is what the records say" grep -q "says 1.00[0-9] times" "$tap_dir/table"
 check "a third of the instructions issued a cycle leaves most bounds far below" changed issue_active_pct 0.3
+# The emulator's bound for the schedulers is of machine code: what the H200 counted, over 132 SMs of four.
+issue_bound() {
+    "$build/stage-4" --device emu --no-check --no-time --counters CYCLES --quiet --json "$tap_dir/issue.jsonl" && python3 - "$tap_dir/issue.jsonl" << 'END'
+import json, sys
+bound = next(c["value"] for c in json.loads(open(sys.argv[1]).read())["counters"] if c["name"] == "issue_bound")
+counted = [c["value"] for line in open("plots/recorded/h200.jsonl") for r in [json.loads(line)] for c in r.get("counters", [])
+           if r["stage"] == "4-tuned" and r["problem"].get("text") == "B1 H8 S512 D64" and c["name"] == "instructions"]
+print(bound, counted[-1] / 4 / 132)
+assert abs(bound / (counted[-1] / 4 / 132) - 1) < 0.001
+END
+}
+check "the emulator's issue bound is the hardware's instructions" issue_bound
 unexplained() { changed tensor_active_pct 1.1 > "$tap_dir/table-changed"; python3 tests/bounds.py "$tap_dir/changed.jsonl" | grep -q "6-wgmma.*S4096 D128 .*NOT EXPLAINED"; }
 check "a tensor pipe that is active 10 % longer than its products take is not explained" unexplained
 check "every rest above 2 points has a name" [ "$(grep -c "NOT EXPLAINED" "$tap_dir/table")" = 0 ]

@@ -24,6 +24,7 @@ static void counts_add_up(void **state) {
     assert_true(of("sm__inst_executed.sum") == 120);
     assert_true(of("sm__cycles_elapsed.max") == 80);
     assert_true(of("sm__cycles_active.avg") == 120); /* launches follow each other */
+    assert_true(of("smsp__inst_executed.avg") == 120);
     double out;
     const double rising[3] = {40, 80, 60};
     assert_fine(launches_combine("sm__cycles_elapsed.max", rising, rising, 1, 3, &out));

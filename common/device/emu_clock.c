@@ -169,7 +169,7 @@ __attribute__((format(printf, 5, 6))) static void put(struct counters *out, cons
 
 void emu_clock_values(const struct emu_clock *c, const struct timing_prediction *const *p,
                       const int *times, int n, struct counters *out) {
-    enum { N_VALUES = 16 + TIMING_REASONS };
+    enum { N_VALUES = 17 + TIMING_REASONS };
     struct totals t = {.done = 1};
     for (int i = 0; i < n; i++) add(&t, p[i], times ? times[i] : 1);
     char v[sizeof c->validated + 64];
@@ -181,6 +181,7 @@ void emu_clock_values(const struct emu_clock *c, const struct timing_prediction 
     put(out, v, t.active, "cycles", "cycles_active");
     put(out, v, t.elapsed / c->mhz, "us", "duration_us");
     put(out, "", c->mhz, "MHz", "mhz");
+    put(out, "", t.issues / SM_SMSPS / c->chip.sms, "cycles", "issue_bound");
     put(out, v, t.issue_pct / t.active, "%", "issue_active_pct");
     put(out, v, t.tensor_pct / t.active, "%", "tensor_active_pct");
     put(out, v, t.tensor_pct / t.elapsed, "%", "tensor_elapsed_pct");
