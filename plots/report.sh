@@ -22,6 +22,7 @@ done
 versus=()
 [ -z "${RECORDED:-}" ] && versus=(--versus plots/recorded/h200.jsonl)
 hot=()
-[ -z "${RECORDED:-}" ] && [ -s $out/hot.jsonl ] && hot=(--hot $out/hot.jsonl)
+lines=${RECORDED:+plots/recorded/$RECORDED-hot.jsonl}
+[ -s "${lines:=$out/hot.jsonl}" ] && hot=(--hot "$lines")
 "${PYTHON:-.venv/bin/python}" plots/report.py --records "$records" --problem "$problem" --pictures $out \
     --out results/report.html "${versus[@]}" "${hot[@]}" --timelines "${drawn[@]}"
