@@ -132,14 +132,14 @@ dashes() { printf ' -%.0s' $(seq "$1"); }
 expected() {
     for label in "NVIDIA H200" it; do
         echo "# $label"
-        echo "# number stage time_us iqr_us tflops peak_pct tensor_active_pct tensor_bound_pct bank_conflicts bank_conflict_pct occupancy_theoretical_pct occupancy_achieved_pct ctas flops dram_bytes l2_read_sectors stall_selected stall_not_selected stall_math_pipe stall_wait stall_gmma stall_barrier stall_short_scoreboard stall_mio stall_long_scoreboard stall_lg stall_branch stall_no_instruction stall_dispatch another_kernel"
+        echo "# number stage time_us iqr_us tflops peak_pct tensor_active_pct tensor_bound_pct bank_conflicts bank_conflict_pct occupancy_theoretical_pct occupancy_achieved_pct ctas flops dram_bytes l2_read_sectors stall_selected stall_not_selected stall_math_pipe stall_wait stall_gmma stall_barrier stall_short_scoreboard stall_mio stall_long_scoreboard stall_lg stall_branch stall_no_instruction stall_dispatch another_kernel ceiling_pct datasheet_pct"
         # 270.336 TFLOPS are half of 132 SMs' at 1000 MHz, 25.2525 % at 1980
-        echo "1 1-a 5 0.5 270.336 25.2525 - - 1 - - - 120 270336$(dashes 16)"
-        echo "2 2-b 6 0.5 270.336 50$(dashes 7) 270336$(dashes 16)"
-        echo "3 3-c - - 1$(dashes 25)"
-        echo "4 4-d 2 - 0.135168$(dashes 8) 270336$(dashes 16)"
-        echo "5 5-e 6 - 1$(dashes 8) 270336 - 3$(dashes 14)"
-        echo "6 6-f$(dashes 28)"
+        echo "1 1-a 5 0.5 270.336 25.2525 - - 1 - - - 120 270336$(dashes 17) 27.3205"
+        echo "2 2-b 6 0.5 270.336 50$(dashes 7) 270336$(dashes 17) 27.3205"
+        echo "3 3-c - - 1$(dashes 26) 0.101061"
+        echo "4 4-d 2 - 0.135168$(dashes 8) 270336$(dashes 18)"
+        echo "5 5-e 6 - 1$(dashes 8) 270336 - 3$(dashes 16)"
+        echo "6 6-f$(dashes 30)"
         printf '\n\n'
     done
 }
