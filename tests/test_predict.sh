@@ -44,6 +44,30 @@ else
     unknown() { (cd "$house" && build/stage-4 $small) > "$tap_dir/said" 2>&1; cat "$tap_dir/said"; grep -q "; h200: not validated" "$tap_dir/said"; }
     [ ! -d .venv ] || ln -s "$PWD/.venv" "$house/.venv"
     check "a chip that nobody validated says so" unknown
+    # CUDA 13.0's nvdisasm, where there is no .venv: subroutines are functions of their own, LDS has a comma less.
+    older=$tap_dir/older
+    mkdir "$older" && cp "$build/predict-1" "$older/" && ln -s "$PWD/$build/images" "$older/images"
+    cat > "$older/nvdisasm" << END
+#!/usr/bin/env python3
+import json, re, subprocess, sys
+said = subprocess.run(["$(realpath "$(ls .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm | head -n 1)")", *sys.argv[1:]],
+                      capture_output=True, text=True).stdout
+if "-json" in sys.argv:
+    all = json.loads(said)
+    code = all[1][0]["sass-instructions"]
+    for one in code:
+        one["operands"] = re.sub(r"^(R\w+),\[", r"\1[", one.get("operands", ""))
+    all[1][0]["sass-instructions"] = code[:-63]
+    all[1].insert(1, {"function-name": "\$__internal_0", "start": 16 * (len(code) - 63), "sass-instructions": code[-63:]})
+    said = json.dumps(all)
+print(said, end="")
+END
+    chmod +x "$older/nvdisasm"
+    as_newer() {
+        TIMING_CHIP=$PWD/chips/h200.txt PATH=$older:$PATH "$older/predict-1" --seqlen 64 --heads 1 > "$tap_dir/said" 2>&1; cat "$tap_dir/said"
+        "$build/predict-1" --seqlen 64 --heads 1 > "$tap_dir/newer" && diff <(sed 's/"host_seconds": [0-9.]*//' "$tap_dir/said") <(sed 's/"host_seconds": [0-9.]*//' "$tap_dir/newer")
+    }
+    check "an older nvdisasm: the same prediction" as_newer
     whatif() {
         stage --counters CYCLES && c=$(value cycles_elapsed) && stage --whatif && grep -qE "^nothing: as it is +$c " "$tap_dir/said" &&
             awk '/^launch of the kernel/ {n = $(NF - 2); gain = $NF} /^nothing/ {base = $(NF - 1)} END {exit !(n < base - 2000 && gain > 10)}' "$tap_dir/said"

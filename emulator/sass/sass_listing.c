@@ -41,7 +41,15 @@ static const char *text_of(json_t *object, const char *key) {
     return s ? s : "";
 }
 
-/* From the JSON to `all`: the cache's text without lines. */
+/* "R6,[R20]": CUDA 13.0's has no comma there. */
+static void write_operands(const char *s, FILE *all) {
+    size_t name = s[0] == 'R' ? (s[1] == 'Z' ? 2 : 1 + strspn(s + 1, "0123456789")) : 0;
+    bool joined = name > 1 && s[name] == '[';
+    fprintf(all, "%.*s%s%s\n", (int)name, s, joined ? "," : "", s + name);
+}
+
+/* From the JSON to `all`: the cache's text without lines. CUDA 13.0's lists the subroutines at the end of
+ * a kernel's section as functions of their own, which do not start at 0. */
 static const char *functions(json_t *root, FILE *all) {
     json_t *list = json_array_get(root, 1), *f, *i;
     size_t nf, ni;
@@ -49,9 +57,18 @@ static const char *functions(json_t *root, FILE *all) {
     json_array_foreach(list, nf, f) {
         json_t *code = json_object_get(f, "sass-instructions");
         if (!json_is_array(code)) return "nvdisasm's JSON has another schema";
-        fprintf(all, "function\t%s\t%zu\n", text_of(f, "function-name"), json_array_size(code));
-        json_array_foreach(code, ni, i) fprintf(all, "%s\t%s\t%s\n", text_of(i, "predicate"),
-                                                text_of(i, "opcode"), text_of(i, "operands"));
+        if (!nf || !json_integer_value(json_object_get(f, "start"))) {
+            size_t n = json_array_size(code), next = nf + 1;
+            json_t *part;
+            while ((part = json_array_get(list, next++)) &&
+                   json_integer_value(json_object_get(part, "start")) == (json_int_t)(16 * n))
+                n += json_array_size(json_object_get(part, "sass-instructions"));
+            fprintf(all, "function\t%s\t%zu\n", text_of(f, "function-name"), n);
+        }
+        json_array_foreach(code, ni, i) {
+            fprintf(all, "%s\t%s\t", text_of(i, "predicate"), text_of(i, "opcode"));
+            write_operands(text_of(i, "operands"), all);
+        }
     }
     return NULL;
 }
