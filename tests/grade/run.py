@@ -6,9 +6,11 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "labs/grade"), str(ROOT / "labs")]
@@ -171,6 +173,13 @@ def says(name, status, text, *words, **environment):
           f"status {done.returncode}: {done.stderr}")
 
 
+with tempfile.TemporaryDirectory() as folder:
+    shutil.copy(grade.build() / "stage-4", folder)  # and no image
+    seen = []
+    for libraries in ("", str(grade.build() / "tests/fake")):
+        with unittest.mock.patch.dict(os.environ, LD_LIBRARY_PATH=libraries, BUILD=folder):
+            seen.append(grade.gpu_here("4"))
+    check("a GPU is seen, whatever images are there", seen == [False, True], seen)
 says("no such lab", 2, "there is no lab 9", "--lab", "9", "--submission", "x.cu", "--seed", "s")
 says("no such file", 2, "there is no x.cu", "--lab", "2", "--submission", "x.cu", "--seed", "s")
 says("no bubblewrap", 77, "SANDBOX=weak", "--lab", "2", "--submission", str(ROOT / cheats.QK), "--seed", "s",
