@@ -77,14 +77,17 @@ class Lab:
         key = " ".join(map(str, what))
         return self.shown[key] if key in self.shown else run()
 
-    def _build(self, stage, image, head_dim):
-        """The stage's program. It, and the images that the emulator needs for it, are built where they are missing."""
+    def _build(self, stage, image, head_dim, chip):
+        """The stage's program. It, and the images that the emulator needs for it, are built where they are missing:
+        PTX, and the chip's cubin, which says how many registers it takes."""
         build = pathlib.Path("build") / f"stage-{stage.split('-')[0]}"
         lines = [line.split("#")[0].split() for line in (ROOT / "stages" / stage / "images").read_text().splitlines()]
-        arch = next(word for words in lines if words[:1] == ["arch"] for word in words if word.startswith("compute_"))
+        archs = next(words[1:] for words in lines if words[:1] == ["arch"])
+        needed = [f"{next(arch for arch in archs if arch.startswith('compute_'))}.ptx"]
+        needed += [f"{arch}.cubin" for arch in archs if arch == ("sm_90a" if chip == "h200" else "sm_89")]
         names = [image] if image else [words[0] for words in lines if words and re.fullmatch(f"d{head_dim}(-.*)?", words[0])
                                        and not any(word.endswith(".cu") for word in words)]
-        wanted = [build, *(build.parent / "images" / build.name / f"{name}.{arch}.ptx" for name in names)]
+        wanted = [build, *(build.parent / "images" / build.name / f"{name}.{end}" for name in names for end in needed)]
         missing = [str(path) for path in wanted if not (ROOT / path).exists()]
         if missing:
             print(f"once: make {' '.join(missing)}", flush=True)
@@ -98,7 +101,7 @@ class Lab:
 
     def _program(self, stage, *options):
         given = dict(zip(map(str, options), map(str, options[1:])))
-        program = self._build(stage, given.get("--image"), given.get("--head-dim", "64"))
+        program = self._build(stage, given.get("--image"), given.get("--head-dim", "64"), given.get("--chip", "h200"))
         return subprocess.run([program, "--quiet", *map(str, options)], cwd=ROOT, capture_output=True, text=True,
                               timeout=1800)  # a kernel without one of its barriers may never end
 

@@ -53,6 +53,20 @@ for answer in ["fast", "3 kg", True, [1, 2], float("nan"), float("inf"), lambda:
 assert answers.in_another_unit(1, "x", 440, 0.01, 0.44) == 1e-3 and answers.in_another_unit(1, "x", 0.5, 0.01, 0.44) is None
 END
 }
+bare_clone() { # what a count needs is built where nothing is: registers are in the chip's cubin
+    .venv/bin/python - "$tap_dir" << 'END'
+import pathlib, sys
+sys.path.insert(0, "labs")
+import course
+clone, asked = pathlib.Path(sys.argv[1]) / "clone", []
+clone.mkdir()
+(clone / "stages").symlink_to(course.ROOT / "stages")
+course.ROOT, course.Lab._make = clone, lambda self, *words: asked.extend(words)
+course.Lab(3)._build("3-wmma-pv", None, "64", "rtx4090")
+assert asked == ["build/stage-3", "build/images/stage-3/d64.compute_89.ptx", "build/images/stage-3/d64.sm_89.cubin"], asked
+END
+}
+check "what a count needs is built" bare_clone
 check "answers in many forms are understood, or explained" understood
 
 jobs=()
