@@ -64,10 +64,11 @@ def measure(args):
             b, h, kv, sq, sk, d, causal = p
             problem = peers.Problem(f"{b} {h}/{kv} {sq}x{sk} {d}{' causal' if causal else ''}")
             q, k, v = problem.tensors(args.seed)
-            found, ready = ways(first, us, p), []
+            found, ready, calls = ways(first, us, p), [], []  # calls own O
             for i in range(len(found)):
                 stage = peers.Stage(args.stage)
-                ready.append((stage, *timer.prepare(stage.make(problem, q, k, v, choice=i), 300)[1:3], []))
+                calls.append(stage.make(problem, q, k, v, choice=i))
+                ready.append((stage, *timer.prepare(calls[-1], 300)[1:3], []))
             for order in ready, ready[::-1]:
                 for stage, many, n, medians in order:
                     samples, _ = timer.sample(many, n, 7, args.warm, None)
@@ -79,7 +80,7 @@ def measure(args):
             f.flush()
             for way in ready:
                 way[0].close()
-            del q, k, v, ready
+            del q, k, v, ready, calls
             torch.cuda.empty_cache()
 
 

@@ -437,10 +437,11 @@ def run_row(index, p, who, timer, args, driver):
     rows = [(random.randint(p.batch), random.randint(p.heads), random.randint(p.sq)) for _ in range(24)]
     rows = [r for r in rows if not p.causal or r[2] + p.sk - p.sq >= 0]
     wanted = reference(q, k, v, p, rows)
-    ready, wrong = [], []
+    ready, wrong, calls = [], [], []  # calls own what their graphs read and write: O, plans, workspaces
     for w in who:
         try:
             call = w.make(p, q, k, v)
+            calls.append(call)
             error = worst_row(call(), wanted, rows)
             if not error < 2e-3:
                 wrong.append(f"{w.name} (worst row {error:.2g})")
