@@ -55,8 +55,8 @@ static const struct speed {
     double part_us;      /* of the second launch */
     double part_gbs;     /* at which parts are written and read */
     double split_clk[4]; /* adding up what clusters of 1, 2, 4, 8 CTAs have found */
-} speed = {1.704,    4674,          38.13, 7.913, 779.5,
-           0.007276, {24.87, 74.3}, 2.024, 4419,  {0, 310.8, 1488, 3330}};
+} speed = {1.702,    4655,          40.75, 8.274, 816.7,
+           0.005695, {21.33, 94.2}, 1.7,   4543,  {0, 470.9, 1595, 2644}};
 
 static const struct shape_speed {
     double start_us;     /* of a launch among others, its first loads, its end */
@@ -64,10 +64,10 @@ static const struct shape_speed {
     double tensor_share; /* of the tensor cores' peak, with all warpgroups at work */
 } shape_speed[][3] = {
     /*                head_dim 64          128                 256 */
-    [SHAPE_LONG] = {{1.402, 2536, 0.7082}, {2.6, 1078, 0.8406}, {1.953, 2177, 0.7602}},
-    [SHAPE_SHORT] = {{0}, {1.8, 1861, 0.7615}},
-    [SHAPE_SPLIT] = {{1.15, 1453, 0.3496}, {2.217, 2083, 1}, {1.733, 3355, 0.5929}},
-    [SHAPE_MANY] = {{1.256, 1163, 0.5765}, {0.8492, 930.5, 0.5912}},
+    [SHAPE_LONG] = {{1.57, 2245, 0.7098}, {2.264, 1606, 0.8532}, {1.884, 2418, 0.7973}},
+    [SHAPE_SHORT] = {{0}, {2.507, 1216, 0.7957}},
+    [SHAPE_SPLIT] = {{0.8819, 2031, 0.3575}, {1.991, 2145, 0.9744}, {1.673, 3372, 0.5827}},
+    [SHAPE_MANY] = {{1.27, 1179, 0.57}, {0.5996, 1361, 0.518}},
 };
 static const struct shape_speed *speed_of(const struct attention *a, int shape) {
     return &shape_speed[shape][a->head_dim == 64 ? 0 : a->head_dim == 128 ? 1 : 2];
