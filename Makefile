@@ -21,7 +21,7 @@ PYTHON := .venv/bin/python
 # "$$DEVICE", and ARGS in words, $$ARGS after `set -f`. The others are names and numbers, or refused.
 GIVEN := DEVICE J CHIP STAGE FROM RECORDED WINDOW LINE ACCESS SWEEP_ARCH SWEEP_TILES FUZZ_SECONDS LAB SEED SANDBOX
 # What else may be given; any other NAME=VALUE is a slip, and would be ignored in silence.
-KNOWN := $(GIVEN) ARGS PROBLEM TESTS PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE V CC BUILD PYTHON NVCC NVCCFLAGS CFLAGS SANITIZE CUDA SWEEP_RULES FUZZ_FLAGS
+KNOWN := $(GIVEN) ARGS PROBLEM TESTS PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE V CC BUILD PYTHON NVCC NVCCFLAGS CFLAGS SANITIZE CUDA SWEEP_RULES FUZZ_FLAGS NVDISASM
 $(foreach v,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),\
     $(error there is no variable $v: those for users are ARGS PROGRAM KERNEL BASE PROBLEM TESTS V $(GIVEN))))
 $(foreach v,ARGS PROBLEM TESTS PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE $(GIVEN),$(if $(filter undefined,$(origin $v)),,$(eval override $v := $$(value $v))))

@@ -621,10 +621,12 @@ BESIDE = ["FFMA", "FMUL", "FADD", "FMNMX", "IMAD", "IADD3", "HADD2F", "F2FP", "E
 def beside_wgmma():
     """Warpgroup 0 multiplies; on the other warps of each sub-core, something else. Each as the one
     measured and as the one that goes on for longer."""
-    for kind, n in (("ss", 64), ("ss", 128), ("rs", 64), ("rs", 128), ("ss", 256), ("rs", 256)):
+    for kind, n in (("ss", 48), ("ss", 64), ("ss", 72), ("ss", 80), ("ss", 96), ("ss", 128),
+                    ("rs", 48), ("rs", 64), ("rs", 72), ("rs", 80), ("rs", 96), ("rs", 128),
+                    ("ss", 256), ("rs", 256)):
         for name in BESIDE:
             for where, warps in (("4", range(4, 8)), ("8", range(4, 12))):
-                if n == 256 and where == "8" or n != 128 and where == "8":
+                if n == 256 and where == "8":
                     continue
                 for u in (SHORT, LONG):
                     long_ = Role(range(4), steady(kind, n, 8, 4), 60, setup=GDESC)
@@ -711,8 +713,9 @@ def mixes_beside_wgmma():
         "2FFMA+2EX2+2FADD+F2FP": ["FFMA", "FFMA", "EX2", "EX2", "FADD", "FADD", "F2FP"],
         "FMNMX+FFMA": ["FMNMX", "FFMA"], "6FFMA+SHF+FADD": ["FFMA"] * 6 + ["SHF", "FADD"],
         "4FMUL": ["FMUL"] * 4, "FADD+FMNMX": ["FADD", "FMNMX"],
+        "8FMNMX+SHFL": ["FMNMX"] * 8 + ["SHFL"], "8FMUL+2LDS": ["FMUL"] * 8 + ["LDS"] * 2,
     }.items():
-        for kind, n in (("ss", 64), ("ss", 128), ("rs", 64), ("rs", 128)):
+        for kind, n in (("ss", 64), ("ss", 80), ("ss", 128), ("rs", 64), ("rs", 72), ("rs", 128)):
             for where, warps in (("4", range(4, 8)), ("8", range(4, 12))):
                 for u in (42, 84):
                     long_ = Role(range(4), steady(kind, n, 8, 4), 60, setup=GDESC)

@@ -30,6 +30,8 @@ struct device_launch {
                                griddepcontrol.wait before it reads what launches ahead of it write,
                                or writes what they read or write */
     unsigned shared_bytes;  /* dynamic shared memory */
+    const struct device_launch *on_gpu; /* the emulator runs less than a GPU would, and its clock
+                                           predicts this; NULL: both are the same */
     int n_args;
     size_t arg_bytes[DEVICE_MAX_ARGS];
     _Alignas(64) unsigned char arg[DEVICE_MAX_ARGS][DEVICE_MAX_ARG_BYTES];

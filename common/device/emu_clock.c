@@ -130,7 +130,7 @@ const char *emu_clock_grid(struct emu_clock *c, const char *kernel, const struct
 
 const char *emu_clock_launch(struct emu_clock *c, const struct device_launch *l,
                              const struct timing_options *asked, struct timing_prediction *out) {
-    const struct emu_grid launch = device_emu_grid(l);
+    const struct emu_grid launch = device_emu_grid(l->on_gpu ? l->on_gpu : l);
     return emu_clock_grid(c, l->kernel, &launch, asked, out);
 }
 

@@ -4,6 +4,15 @@ static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static struct sm_group *group_of(const struct sm_warp *w) { return &w->cta->group[w->index / 4]; }
 
+/* Of the data path, for as long as it runs: A's lines of shared memory and B's, N / 4, but no less
+ * than what loads of others find taken beside any HGMMA. */
+static double data_share(const struct timing_chip *c, const struct sass_effect *e,
+                         double interval) {
+    double lines = (e->gmma.a_in_registers ? 0 : c->hgmma_lines_a) + e->gmma.n / 4;
+    double share = lines / interval;
+    return share < c->hgmma_data_share ? c->hgmma_data_share : share > 1 ? 1 : share;
+}
+
 /* The k-th HGMMA has been issued by all four warps: the tensor cores take it, in order of issue. */
 static void start(struct machine *m, struct sm *s, struct sm_group *g, uint32_t k,
                   const struct sass_effect *e) {
@@ -16,9 +25,9 @@ static void start(struct machine *m, struct sm *s, struct sm_group *g, uint32_t 
     uint64_t at = later(g->last[k % SM_RING] + (uint64_t)c->hgmma_start, s->gmma_free);
     if (at > s->gmma_free) s->gmma_began = at;
     bool data = !(m->fast & TIMING_FAST_SHARED);
-    for (double k = 0; data && k < interval * c->hgmma_data_share;
-         k++) /* operands from shared memory */
-        sm_slot(&s->data, at + (uint64_t)(k / c->hgmma_data_share));
+    double share = data_share(c, e, interval);
+    for (double k = 0; data && k < interval * share; k++) /* operands from shared memory */
+        sm_slot(&s->data, at + (uint64_t)(k / share));
     s->gmma_free = at + (uint64_t)interval;
     s->gmma_cycles += (uint64_t)interval;
     s->gmma_n = n;

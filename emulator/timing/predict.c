@@ -226,6 +226,17 @@ static bool enough(void *user) {
     return (o->stop && o->stop(o->user)) || (r->ended && work_of(&r->machine) > r->limit);
 }
 
+static void begin_all(struct run *r) {
+    uint64_t seats = (uint64_t)(r->n_places * r->resident), n = 0;
+    while (n < seats && strided(r, n) < r->n_clusters) n++;
+    for (uint64_t k = 0; k < n; k++) {
+        int place = (int)tail_place(k, n, (uint64_t)r->n_places, r->resident);
+        struct seat *seat = &r->seat[place * r->resident];
+        while (seat->left) seat++;
+        begin_cluster(r, place, seat, 0);
+    }
+}
+
 static const char *simulate(struct run *r, double busy) {
     struct machine *m = &r->machine;
     struct sass_grid *g = &r->grid;
@@ -260,9 +271,7 @@ static const char *simulate(struct run *r, double busy) {
     g->rough = true;
     g->user = r;
     g->atomic = tile_counter;
-    for (int slot = 0; slot < r->resident; slot++)
-        for (int p = 0; p < r->n_places; p++)
-            begin_cluster(r, p, &r->seat[p * r->resident + slot], 0);
+    begin_all(r);
     machine_run(m);
     return m->why;
 }

@@ -362,16 +362,17 @@ static double wide_hgmma(const struct sm *s) {
 }
 
 /* A running HGMMA reads its accumulators through half of each bank's port. What others read beyond
- * the other half, and beyond what is buffered, makes those behind it later; each sub-core does a
- * quarter of it. */
+ * the other half, and beyond what is buffered, makes those behind it later, by as much again for
+ * half of the columns; each sub-core does a quarter of it. */
 static void hold_up_hgmma(struct machine *m, struct sm *s, struct smsp *p,
                           const struct timing_op *o) {
-    const double half = 0.5, buffered = 8;
+    const double half = 0.5, buffered = 8, columns = 128;
     double left = p->beside - half * (double)(m->now - p->beside_at);
     p->beside = (left > 0 ? left : 0) + most_reads(o);
     p->beside_at = m->now;
     if (p->beside <= buffered) return;
-    s->gmma_debt += (p->beside - buffered) * m->chip->hgmma_ports / SM_SMSPS;
+    double cost = most_reads(o) > 1 ? m->chip->hgmma_ports_twice : m->chip->hgmma_ports;
+    s->gmma_debt += (p->beside - buffered) * cost * columns / s->gmma_n / SM_SMSPS;
     p->beside = buffered;
     s->gmma_free += (uint64_t)s->gmma_debt;
     s->gmma_debt -= (double)(uint64_t)s->gmma_debt;
@@ -394,7 +395,7 @@ static uint64_t hgmma_delay(struct machine *m, struct sm *s, struct smsp *p,
     }
     if (!cost) return 0;
     if (o->is_pack) /* and keeps MUFU from its pipe */
-        p->xu_free = later(p->xu_free, m->now) + o->interval + (uint64_t)cost;
+        p->xu_free = later(p->xu_free, m->now) + o->interval + (uint64_t)(cost + c->hgmma_pack);
     p->debt += cost;
     uint64_t whole = (uint64_t)p->debt;
     p->debt -= (double)whole;
@@ -474,6 +475,8 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
     p->issued++;
     p->last = stall_of(m, i) > 1 ? -1 : w->slot;
     w->issued = m->now;
+    if (w->op->unit == TIMING_UNIT_TENSOR) p->multiplied = w->cta;
+    w->stalled = stall_of(m, i) > 1;
     struct sm_access a = book(m, s, p, w, &e);
     uint64_t beside = e.active ? hgmma_delay(m, s, p, w->op) : 0;
     if (w->op->unit < TIMING_UNITS && !is_full_rate(w->op))
@@ -496,12 +499,23 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
     return true;
 }
 
-/* The warp that issued last goes on while it can; when it could not, one of the CTA that is there
- * longest, of these the one that has waited longest since it issued, and of equals the youngest. */
-static bool is_before(const struct sm_warp *w, const struct sm_warp *than) {
-    if (w->cta != than->cta)
-        return w->cta->began != than->cta->began ? w->cta->began < than->cta->began
-                                                 : w->cta < than->cta;
+/* Of two CTAs that both want the tensor cores, the one that had them last goes on. */
+static bool goes_on(const struct smsp *p, const struct sm_warp *w, const struct sm_warp *other) {
+    return w->cta != other->cta && p->multiplied == w->cta &&
+           w->op->unit == TIMING_UNIT_TENSOR && other->op->unit == TIMING_UNIT_TENSOR;
+}
+
+static bool is_elder(const struct sm_cta *a, const struct sm_cta *b) {
+    return a->began != b->began ? a->began < b->began : a < b;
+}
+
+/* The warp that issued last goes on while it can; when it could not, and no stall count had made them
+ * wait, one of the CTA that is there longest; else the one that has waited longest since it issued,
+ * and of equals the youngest. */
+static bool is_before(const struct smsp *p, const struct sm_warp *w, const struct sm_warp *than) {
+    if (w->cta != than->cta && !w->stalled && !than->stalled) return is_elder(w->cta, than->cta);
+    if (goes_on(p, w, than)) return true;
+    if (goes_on(p, than, w)) return false;
     return w->issued != than->issued ? w->issued < than->issued : w->age > than->age;
 }
 
@@ -510,7 +524,7 @@ static int choose(const struct smsp *p, uint32_t ready) {
     if (p->last >= 0 && (ready >> p->last & 1)) return p->last;
     for (uint32_t r = ready; r; r &= r - 1) {
         int i = __builtin_ctz(r);
-        if (best < 0 || is_before(&p->warp[i], &p->warp[best])) best = i;
+        if (best < 0 || is_before(p, &p->warp[i], &p->warp[best])) best = i;
     }
     return best;
 }

@@ -92,6 +92,7 @@ struct sm_warp {
     uint8_t reason;
     uint8_t fetch_reason;
     bool waits; /* for an event: nothing to check until one comes */
+    bool stalled; /* by the stall count of what it issued last */
     bool woken; /* a TRYWAIT whose phase ended while it waited */
     uint8_t counter[SM_COUNTERS];
     bool is_long[SM_COUNTERS];
@@ -103,6 +104,7 @@ struct smsp {
     uint32_t live; /* bit: slot in use */
     int last;      /* slot that issued last; -1: it has lost its turn */
     uint64_t hold; /* dispatch is blocked before: register ports */
+    const struct sm_cta *multiplied; /* whose HMMA was the last */
     uint64_t free[TIMING_UNITS];
     uint64_t port[2];          /* register banks */
     uint64_t hmma_at, read_at; /* the last HMMA; the last FMA or ALU instruction behind it */

@@ -35,32 +35,34 @@ static double next_end(const struct share_of_place *s, const double *speed, int 
     return s->n ? s->at + s->left[*which] / speed[s->n] : INFINITY;
 }
 
-/* Where the next cluster ends: of places where one does within `launch` of the first, the one that
- * will then have the fewest. */
+/* Where the next cluster ends. A place whose clusters all end then gets the next ones, too: the chip
+ * gives each to who is free at once, and does not wait to see who will be. */
 static struct share_of_place *next_place(const struct tail *t, struct share_of_place *s) {
     struct share_of_place *best = NULL;
     double first = INFINITY;
-    int fewest = SM_CTAS + 1, which;
-    for (uint64_t j = 0; j < t->places; j++) first = fmin(first, next_end(&s[j], t->speed, &which));
-    if (first == INFINITY) return NULL;
+    int which;
     for (uint64_t j = 0; j < t->places; j++) {
-        double soon = (first + t->launch - s[j].at) * t->speed[s[j].n];
-        int stay = 0;
-        if (next_end(&s[j], t->speed, &which) > first + t->launch) continue;
-        for (int i = 0; i < s[j].n; i++) stay += s[j].left[i] > soon;
-        if (stay < fewest) fewest = stay, best = &s[j];
+        double end = next_end(&s[j], t->speed, &which);
+        if (end < first) first = end, best = &s[j];
     }
     return best;
+}
+
+uint64_t tail_place(uint64_t k, uint64_t n, uint64_t places, int resident) {
+    uint64_t last = n / places * places;
+    if (k < last || n >= places * (uint64_t)resident) return k % places;
+    return k < n ? (k - last) * places / (n - last) : places - 1;
 }
 
 double tail_end(const struct tail *t) {
     struct share_of_place *s = heap_zeroed(t->places, sizeof *s);
     double end = 0;
+    uint64_t n = t->stride == 1 ? t->n : (uint64_t)((double)t->n / t->stride + 0.5);
     for (uint64_t k = 0;; k++) {
         uint64_t i = t->stride == 1 ? k : (uint64_t)(((double)k + 0.5) * t->stride);
         bool more = i < t->n;
         if (more && k < t->places * (uint64_t)t->resident) {
-            struct share_of_place *to = &s[k % t->places];
+            struct share_of_place *to = &s[tail_place(k, n, t->places, t->resident)];
             to->left[to->n++] = t->cycles[i];
             continue;
         }

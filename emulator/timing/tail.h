@@ -19,5 +19,10 @@ struct tail {
  * ends, in cycles. */
 double tail_end(const struct tail *t);
 
+/* Where the k-th of n clusters begins, k below places x resident: in turn, but a last round that does
+ * not reach all places is spread over them (chips/bench/placement.cu: of 220 CTAs the 133rd shares
+ * an SM with the first, the 220th with the 131st). */
+uint64_t tail_place(uint64_t k, uint64_t n, uint64_t places, int resident);
+
 /* cycles[i] 0: not known, as long as its neighbour's. */
 void tail_fill(double *cycles, uint64_t n);

@@ -115,19 +115,21 @@ static const char *launch_for_others(struct device *d, struct device_image *imag
 
 const char *measure_counters(struct device *d, const struct experiment *e, const char *groups,
                              struct counters *out) {
-    /* The emulator counts exactly: one SM says it all, and so many wgmma that the set-up, before
-     * them, is below 1 %. */
-    bool exact = device_info(d)->is_emulator;
-    const struct measurement m = {4, 1, 1, exact ? 1 : device_info(d)->chip.n_sms};
+    const struct measurement all = {4, 1, 1, device_info(d)->chip.n_sms}, one = {4, 1, 1, 1};
     struct rig b = {0};
-    struct device_launch launch;
-    const char *why = rig_open(d, e, m.n_ctas, &b);
+    struct device_launch whole, part;
+    const char *why = rig_open(d, e, all.n_ctas, &b);
     if (!why) {
-        make_launch(e, &m, &b.placed, (exact ? N_WGMMA / 4 : N_WGMMA) / m.group, &launch);
+        make_launch(e, &all, &b.placed, N_WGMMA / all.group, &whole);
+        /* The emulator counts exactly: one SM says it all, and so many wgmma that the set-up,
+         * before them, is below 1 %. */
+        make_launch(e, &one, &b.placed, N_WGMMA / 4 / one.group, &part);
+        part.on_gpu = &whole;
+        const struct device_launch *launch = device_info(d)->is_emulator ? &part : &whole;
         if (!strcmp(groups, "none"))
-            why = launch_for_others(d, b.image, &launch);
+            why = launch_for_others(d, b.image, launch);
         else
-            why = counters_collect(d, b.image, &launch, 1, groups, out);
+            why = counters_collect(d, b.image, launch, 1, groups, out);
     }
     rig_close(d, &b);
     return why;
