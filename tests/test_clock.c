@@ -315,9 +315,22 @@ static void few_left_run_faster(void **state) {
     (void)state;
     assert_true(fabs(end_of(396, 132, 3) - 300) < 1e-9); /* every seat taken once */
     assert_true(fabs(end_of(400, 132, 1) - 610) < 1e-9); /* four more, as slow as the others */
-    assert_true(fabs(end_of(400, 132, 3) - 300 - 310.0 / 3) < 1e-9); /* alone on their SMs */
+    assert_true(fabs(end_of(397, 132, 3) - 300 - 310.0 / 3) < 1e-9); /* one more, alone on its SM */
+    assert_true(fabs(end_of(400, 132, 3) - 610) < 1e-9); /* three where three have ended together */
     assert_true(fabs(end_of(132, 132, 3) - 100) < 1e-9);
     assert_true(fabs(end_of(133, 132, 3) - 200) < 1e-9); /* two that share an SM */
+}
+
+/* Of 220 CTAs on 132 SMs the 88 of the second round are spread over all. */
+static void a_last_round_is_spread(void **state) {
+    (void)state;
+    for (uint64_t k = 0; k < 132; k++) assert_int_equal(tail_place(k, 220, 132, 3), k);
+    assert_int_equal(tail_place(132, 220, 132, 3), 0);
+    assert_int_equal(tail_place(219, 220, 132, 3), 130);
+    for (uint64_t k = 133; k < 220; k++)
+        assert_true(tail_place(k, 220, 132, 3) > tail_place(k - 1, 220, 132, 3));
+    assert_int_equal(tail_place(219, 220, 132, 1), 219 % 132); /* no second round */
+    assert_int_equal(tail_place(395, 400, 132, 3), 131);       /* all seats are taken */
 }
 
 static void what_was_not_simulated_is_like_its_neighbour(void **state) {
@@ -361,6 +374,7 @@ int main(void) {
         cmocka_unit_test_setup(taken_branches_cost, read_chip),
         cmocka_unit_test_setup(the_elder_cta_comes_first, read_chip),
         cmocka_unit_test(few_left_run_faster),
+        cmocka_unit_test(a_last_round_is_spread),
         cmocka_unit_test(what_was_not_simulated_is_like_its_neighbour),
         cmocka_unit_test(file_is_checked),
     };
