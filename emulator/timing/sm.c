@@ -501,8 +501,8 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
 
 /* Of two CTAs that both want the tensor cores, the one that had them last goes on. */
 static bool goes_on(const struct smsp *p, const struct sm_warp *w, const struct sm_warp *other) {
-    return w->cta != other->cta && p->multiplied == w->cta &&
-           w->op->unit == TIMING_UNIT_TENSOR && other->op->unit == TIMING_UNIT_TENSOR;
+    return w->cta != other->cta && p->multiplied == w->cta && w->op->unit == TIMING_UNIT_TENSOR &&
+           other->op->unit == TIMING_UNIT_TENSOR;
 }
 
 static bool is_elder(const struct sm_cta *a, const struct sm_cta *b) {

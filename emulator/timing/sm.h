@@ -91,19 +91,19 @@ struct sm_warp {
     uint8_t smsp, slot;
     uint8_t reason;
     uint8_t fetch_reason;
-    bool waits; /* for an event: nothing to check until one comes */
+    bool waits;   /* for an event: nothing to check until one comes */
     bool stalled; /* by the stall count of what it issued last */
-    bool woken; /* a TRYWAIT whose phase ended while it waited */
+    bool woken;   /* a TRYWAIT whose phase ended while it waited */
     uint8_t counter[SM_COUNTERS];
     bool is_long[SM_COUNTERS];
 };
 
 struct smsp {
     struct sm_warp warp[SM_SLOTS];
-    uint64_t look; /* nothing to do before, but what events bring */
-    uint32_t live; /* bit: slot in use */
-    int last;      /* slot that issued last; -1: it has lost its turn */
-    uint64_t hold; /* dispatch is blocked before: register ports */
+    uint64_t look;                   /* nothing to do before, but what events bring */
+    uint32_t live;                   /* bit: slot in use */
+    int last;                        /* slot that issued last; -1: it has lost its turn */
+    uint64_t hold;                   /* dispatch is blocked before: register ports */
     const struct sm_cta *multiplied; /* whose HMMA was the last */
     uint64_t free[TIMING_UNITS];
     uint64_t port[2];          /* register banks */
