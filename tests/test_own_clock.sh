@@ -34,7 +34,12 @@ cycles() { # RECORD KERNEL
 import json, sys
 print(next(l["predicted"]["cycles_elapsed"] for k in json.loads(open(sys.argv[1]).readline())["kernels"] if k["name"] == sys.argv[2] for l in k["launches"]))' "$@"
 }
-order() { a=$(cycles "$dir/sgemm.jsonl" sgemm_naive) b=$(cycles "$dir/sgemm.jsonl" sgemm_tiled); echo "$a $b"; awk -v a="$a" -v b="$b" 'BEGIN {exit !(b > 0 && a > b)}'; }
+order() {
+    emulated --quiet --json "$dir/512.jsonl" "$build/examples/sgemm" 512
+    a=$(cycles "$dir/512.jsonl" sgemm_naive) b=$(cycles "$dir/512.jsonl" sgemm_tiled)
+    echo "$a $b"
+    awk -v a="$a" -v b="$b" 'BEGIN {exit !(b > 0 && a > 1.2 * b)}'
+}
 check "tiles make sgemm faster" order
 order() { a=$(cycles "$dir/transpose.jsonl" 'transpose<0>') b=$(cycles "$dir/transpose.jsonl" 'transpose<1>'); echo "$a $b"; awk -v a="$a" -v b="$b" 'BEGIN {exit !(b > 0 && a > b)}'; }
 check "a padded row makes transpose faster" order
