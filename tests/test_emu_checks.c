@@ -205,6 +205,10 @@ static void test_memory(void **state) {
     expect("are not allocated", 32,
            "mul.wide.u32 %rd5, %r0, 33554432; add.s64 %rd5, %rd5, %rd0;"
            "ld.global.u32 %r8, [%rd5];");
+    expect("are not allocated", 32, /* lanes from the last addresses to the first */
+           "ld.global.u32 %r8, [%rd0];"
+           "mul.wide.u32 %rd5, %r0, 4; add.s64 %rd5, %rd5, -64;"
+           "ld.global.u32 %r8, [%rd5];");
 #define WRITE(declare, space, name)                                                                \
     ".version 9.0\n.target sm_90a\n.address_size 64\n" declare                                     \
     ".visible .entry test(.param .u64 p) { .reg .b64 %rd<3>; .reg .b32 %r0; mov.b64 %rd1, " name   \

@@ -175,7 +175,7 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
     for (int l = 0; l < EMU_LANES; l++) misaligned |= mask >> l & 1 ? addr[l] & (bytes - 1) : 0;
     struct emu_block *b = w->block;
     uint64_t from = first + (uint64_t)p->min, to = first + (uint64_t)p->max + bytes;
-    bool known = !far && b->near && from >= b->near->base && to <= b->near->end &&
+    bool known = !far && b->near && from >= b->near->base && from < to && to <= b->near->end &&
                  !(b->near->read_only && what & EMU_WRITE);
     if (__builtin_expect(misaligned || !known, 0)) {
         b->near = far || misaligned ? NULL : emu_memory_find(b->launch->memory, from);
