@@ -7,7 +7,10 @@ script=$1 out=$2 term=$3 assignments=$4
 [ "$term" != dumb ] || exec gnuplot -e "$assignments; out = ''; term = 'dumb'" "$script"
 drawn=$(mktemp -d "$out.XXXXXX") || exit 5
 trap 'rm -rf "$drawn"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-gnuplot -e "$assignments; out = '$drawn/plot'; term = '$term'" "$script" && [ -s "$drawn/plot.$term" ] &&
-    mv -f "$drawn/plot.$term" "$out.$term"
+# Ctrl-C does not reach gnuplot, which may hang for ever in its own answer to it.
+gnuplot= # its process
+trap 'kill -KILL $gnuplot 2> /dev/null; exit 130' INT
+trap 'kill -KILL $gnuplot 2> /dev/null; exit 143' TERM
+env --block-signal=INT gnuplot -e "$assignments; out = '$drawn/plot'; term = '$term'" "$script" &
+gnuplot=$!
+wait $gnuplot && [ -s "$drawn/plot.$term" ] && mv -f "$drawn/plot.$term" "$out.$term"
