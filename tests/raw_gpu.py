@@ -4,7 +4,7 @@ import attnlab
 import numpy as np
 import torch
 
-from tap import check, end
+from tap import check, end, refused
 
 CODE = r'''
 #include <cuda_fp16.h>
@@ -81,14 +81,6 @@ check('the same on the emulator, counted', np.array_equal(host[2], host[0] + hos
 cpu = [torch.arange(n).float(), torch.ones(n), torch.zeros(n)]
 add(8, 128, (*cpu, n, 1.0, False))
 check("PyTorch's tensors of the host, on the emulator", torch.equal(cpu[2], cpu[0] + cpu[1]))
-
-
-def refused(name, text, call):
-    try:
-        call()
-        check(name, False, 'it was not refused')
-    except attnlab.KernelError as error:
-        check(name, text in str(error), str(error))
 
 
 def count():

@@ -1,4 +1,5 @@
-"""For tests in Python: check(NAME, PASSED, WHY) prints a line of TAP; end() the plan, and leaves with 1 if any failed."""
+"""For tests in Python: check(NAME, PASSED, WHY) prints a line of TAP; refused(NAME, TEXT, CALL) passes if attnlab refuses the
+call with these words; end() prints the plan, and leaves with 1 if any failed."""
 import sys
 
 n = failed = 0
@@ -9,6 +10,15 @@ def check(name, passed, why=''):
     n += 1
     failed += not passed
     print(f'{"ok" if passed else "not ok"} {n} - {name}' + ('' if passed else f'\n# {why}'), flush=True)
+
+
+def refused(name, text, call, kind=None):
+    from attnlab import KernelError
+    try:
+        call()
+        check(name, False, 'it was not refused')
+    except kind or KernelError as error:
+        check(name, text in str(error), str(error))
 
 
 def end():

@@ -1,9 +1,11 @@
 /* Where CTAs run and how they share an SM: a program of its own.
  *
- *   nvcc -O2 -std=c++17 -arch=sm_90a -o placement chips/bench/placement.cu && ./placement > placement.tsv
+ *   nvcc -O2 -std=c++17 -arch=sm_90a -I. -Ibuild/include -o placement chips/bench/placement.cu && ./placement > placement.tsv
  *
  * A line a launch: name, grid, shared bytes, kind, amount, mask; then of each CTA, in the order of their
  * numbers: SM, ns of its begin and end since the first began, cycles. */
+#include "timed.cuh"
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -14,24 +16,6 @@ struct record {
     uint32_t sm;
     uint64_t cycles, begin_ns, end_ns;
 };
-
-static __device__ __forceinline__ uint64_t cycles() {
-    uint64_t t;
-    asm volatile("mov.u64 %0, %%clock64;" : "=l"(t)::"memory");
-    return t;
-}
-
-static __device__ __forceinline__ uint64_t nanoseconds() {
-    uint64_t t;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)::"memory");
-    return t;
-}
-
-static __device__ __forceinline__ uint32_t sm_number() {
-    uint32_t n;
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(n));
-    return n;
-}
 
 enum kind { STAY, FMA, HMMA, SOFTMAX, LOADS };
 static const char *const kind_name[] = {"stay", "fma", "hmma", "softmax", "loads"};
