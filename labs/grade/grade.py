@@ -23,7 +23,8 @@ import xml.etree.ElementTree as xml
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-import compile  # noqa: E402: of this folder
+import children  # noqa: E402: of this folder
+import compile  # noqa: E402
 import lab_folder  # noqa: E402
 import sandbox  # noqa: E402
 from lab_folder import FULL_TIME  # noqa: E402
@@ -513,11 +514,9 @@ def grade_on_gpu(result, lab, cases, folder, own):
         result.leave_out("time", "one product is too short to be timed")
 
 
-def gpu_here(number):
-    """Only that: the image of the program's own problem may not be there."""
-    done = subprocess.run([build() / f"stage-{number}", "--device", "cuda", "--no-check", "--no-time", "--counters", "none",
-                           "--quiet"], capture_output=True)
-    return done.returncode not in (4, 77)  # the driver fails; no GPU
+def gpu_here(lab):
+    """Is there a GPU that a trial would run on? Whatever images are there."""
+    return trial(lab, "gpu").returncode == 0
 
 
 def main():
@@ -529,6 +528,7 @@ def main():
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--out", metavar="FOLDER", help="grade.json, grade.xml and feedback.txt go there")
     given = parser.parse_args()
+    children.end_with_us()
     try:
         try:
             lab = lab_folder.read(given.lab)
@@ -538,7 +538,7 @@ def main():
             parser.exit(2, f"grade: there is no {given.submission}\n")
         device = given.device
         if device == "auto":
-            device = "cuda" if gpu_here(lab.stage.split("-")[0]) else "emu"
+            device = "cuda" if gpu_here(lab) else "emu"
         result = grade(lab, given.submission, given.seed, device, given.jobs)
     except sandbox.Refused as why:
         parser.exit(77, f"grade: {why}\n")

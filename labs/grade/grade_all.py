@@ -25,6 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent))
 import lab_folder  # noqa: E402
+import children  # noqa: E402: of this folder
 
 COLUMNS = ["student", "lab", "kernel", "predictions", "of", "days_late", "late_days_left", "factor", "seed_id", "why"]
 
@@ -100,12 +101,14 @@ def grade_one(student, lab, folder, out, seed, device):
         files = [file.name for file in lab_folder.read(lab).files]
         if any((folder / name).exists() for name in files):
             (out / "grade.json").unlink(missing_ok=True)  # of another submission
-            done = subprocess.run([sys.executable, HERE / "grade.py", "--lab", str(lab), "--submission", folder, "--seed", seed,
-                                   "--device", device, "--jobs", "1", "--out", out], capture_output=True, text=True)
-            if done.returncode not in (0, 1) or not (out / "grade.json").exists():
-                raise SystemExit(f"grade-all: {student}, lab {lab}: status {done.returncode}: {(done.stderr or done.stdout).strip()}")
+            words = [sys.executable, HERE / "grade.py", "--lab", str(lab), "--submission", folder, "--seed", seed,
+                     "--device", device, "--jobs", "1", "--out", out]
+            with children.started(words, subprocess.Popen.terminate, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+                said, complaint = run.communicate()
+            if run.returncode not in (0, 1) or not (out / "grade.json").exists():
+                raise SystemExit(f"grade-all: {student}, lab {lab}: status {run.returncode}: {(complaint or said).strip()}")
             graded = json.loads((out / "grade.json").read_text())
-            result.update(kernel=graded["score"], seed_id=graded["seed_id"], text=done.stdout,
+            result.update(kernel=graded["score"], seed_id=graded["seed_id"], text=said,
                           why=graded["lost"][0]["why"] if graded["lost"] else "")
         else:
             result.update(kernel=0.0, why=f"{' and '.join(files)}: not submitted", text=f"lab {lab}: no kernel submitted\n")
@@ -134,6 +137,7 @@ def main():
     given = parser.parse_args()
     if not given.submissions.is_dir():
         parser.exit(2, f"grade-all: {given.submissions} is no folder\n")
+    children.end_with_us()
     calendar = Calendar(given.submissions / "deadlines")
     work = []
     for folder in sorted(given.submissions.glob("*/lab-*")):

@@ -1,4 +1,4 @@
-/* build/trial-N: draws cases, runs a kernel on one, judges what it left (trial.h). */
+/* build/trial-N: draws cases, runs a kernel on one, judges what it left (trial.h); looks for a GPU. */
 #include "trial.h"
 
 #include "common/base/path.h"
@@ -54,6 +54,14 @@ const char *trial_get(const char *folder, const char *name, void *data, size_t b
                : reason_as(STATUS_FILE, "%s has %zu bytes, %zu are right", path, size, bytes);
 }
 
+/* Ends well if there is a GPU that `run --device cuda` would take. */
+static const char *trial_gpu(void) {
+    struct device *d = NULL;
+    const char *why = device_open(DEVICE_CUDA, NULL, &d);
+    if (!why) device_close(d);
+    return why;
+}
+
 int main(int argc, char **argv) {
     const char *why = NULL, *what = argc > 1 ? argv[1] : "";
     if (!strcmp(what, "draw"))
@@ -62,8 +70,10 @@ int main(int argc, char **argv) {
         why = trial_run(argc - 2, argv + 2);
     else if (!strcmp(what, "judge"))
         why = trial_judge(argc - 2, argv + 2);
+    else if (!strcmp(what, "gpu"))
+        why = trial_gpu();
     else
-        why = reason_as(STATUS_USAGE, "draw, run or judge: see labs/grade/README.md");
+        why = reason_as(STATUS_USAGE, "draw, run, judge or gpu: see labs/grade/README.md");
     if (why) fprintf(stderr, "%s: %s\n", program_invocation_short_name, why);
     return why ? (int)reason_status(why, STATUS_DEVICE) : 0;
 }

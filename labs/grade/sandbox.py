@@ -18,6 +18,8 @@ import subprocess
 import tempfile
 import time
 
+import children
+
 SYSTEM = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.cache"]
 FILE_MEGABYTES = 256
 PROCESSES = 128
@@ -122,15 +124,19 @@ def run(words, see, write, seconds, megabytes, cwd="/", gpu=False):
         environment |= {name: os.environ[name] for name in GPU_ENVIRONMENT if gpu and name in os.environ}
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder,
-                                   env=environment, preexec_fn=_limits(seconds, megabytes))
         timed_out = False
-        try:
-            process.wait(WAIT * seconds)
-        except subprocess.TimeoutExpired:
-            timed_out = True
+
+        def stop(process):
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+
+        with children.started(command, stop, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, env=environment,
+                              preexec_fn=_limits(seconds, megabytes)) as process:
+            try:
+                process.wait(WAIT * seconds)
+            except subprocess.TimeoutExpired:
+                timed_out = True
+                stop(process)
+                process.wait()
 
         def text(f):
             f.seek(0)

@@ -3,13 +3,16 @@
     run.py [all] [LAB]  all: every one; else a sample, the same in every run. LAB: what is tried of this lab
     $DEVICE: emu (default) or cuda; $J at a time"""
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -174,16 +177,54 @@ def says(name, status, text, *words, **environment):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    shutil.copy(grade.build() / "stage-4", folder)  # and no image
+    for number in (4, 5):  # and no image
+        shutil.copy(grade.build() / f"trial-{number}", folder)
     seen = []
     for libraries in ("", str(grade.build() / "tests/fake")):
         with unittest.mock.patch.dict(os.environ, LD_LIBRARY_PATH=libraries, BUILD=folder):
-            seen.append(grade.gpu_here("4"))
-    check("a GPU is seen, whatever images are there", seen == [False, True], seen)
+            seen += [grade.gpu_here(labs[number]) for number in (4, 5)]
+    check("a GPU is seen, whatever images are there", seen == [False, False, True, True], seen)
 says("no such lab", 2, "there is no lab 9", "--lab", "9", "--submission", "x.cu", "--seed", "s")
 says("no such file", 2, "there is no x.cu", "--lab", "2", "--submission", "x.cu", "--seed", "s")
 says("no bubblewrap", 77, "SANDBOX=weak", "--lab", "2", "--submission", str(ROOT / cheats.QK), "--seed", "s",
      PATH=str(pathlib.Path(sys.executable).parent))
+
+
+# ---- Interrupted: no folder is left, and nobody runs on
+def processes(word):
+    """Command lines that have the word."""
+    lines = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            lines.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return [line for line in lines if word in line]
+
+
+def interrupted(name, number, cheat, begun, program, *words):
+    """SIGNAL while a cheat is graded, at work once there is a folder `begun`."""
+    with tempfile.TemporaryDirectory() as folder:
+        course, scratch = pathlib.Path(folder) / "course", pathlib.Path(folder) / "tmp"
+        (course / "mallory/lab-2").mkdir(parents=True), scratch.mkdir()
+        for file, text in given[cheat][1].items():
+            (course / "mallory/lab-2" / file).write_text(text)
+        run = subprocess.Popen([sys.executable, ROOT / "labs/grade" / program, *(str(word).format(course) for word in words)],
+                               env={**os.environ, "TMPDIR": str(scratch)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 60
+        while not (list(scratch.glob(begun)) and processes(str(scratch))) and run.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        busy, since = run.poll() is None, time.monotonic()
+        run.send_signal(number)
+        status, took = run.wait(60), time.monotonic() - since
+        left = [str(path) for path in scratch.iterdir()] + processes(str(scratch))
+        check(name, busy and status == 128 + number and took < 5 and not left, f"at work: {busy}, status {status} after {took:.1f} s, left: {left}")
+
+
+one = ["--lab", 2, "--submission", "{}/mallory/lab-2", "--seed", SEED]
+interrupted("killed while it compiles", signal.SIGTERM, "a compile without end", "grade-*/made", "grade.py", *one)
+interrupted("Ctrl-C while a kernel runs", signal.SIGINT, "an endless loop", "grade-*/case-0", "grade.py", *one)
+interrupted("grade-all, killed", signal.SIGTERM, "a compile without end", "grade-*/made", "grade_all.py", "{}", "--seed", SEED,
+            "--out", "{}/grades")
+
 os.environ["SANDBOX"] = "weak"
 sandbox.mode.cache_clear()
 number, files = given["our kernel, included by its place"]
