@@ -27,6 +27,15 @@ def nvcc():
     return found if shutil.which(found) or not wheels else str(wheels[0])
 
 
+class NoGpu(Refused):
+    """There is none that a stage runs on."""
+
+
+def gpu_wanted(device):
+    """Of --device: whether a GPU is to be tried. For auto a driver that knows of none, or of one too old, raises NoGpu later."""
+    return device == "cuda" or device == "auto" and shutil.which("nvidia-smi") is not None
+
+
 class Kernel:
     def __init__(self, folder, source, out):
         self.folder, self.source, self.out = folder, pathlib.Path(source), pathlib.Path(out)
@@ -85,7 +94,10 @@ class Kernel:
 def run(program, *options, limit=60):
     """A finished process; status 124: it did not end within `limit` s."""
     try:
-        return subprocess.run([program, *map(str, options)], cwd=ROOT, capture_output=True, text=True, timeout=limit)
+        done = subprocess.run([program, *map(str, options)], cwd=ROOT, capture_output=True, text=True, timeout=limit)
+        if "cuda" in options and done.returncode in (3, 77):
+            raise NoGpu(done.stderr.strip().split("; ")[0])
+        return done
     except subprocess.TimeoutExpired as late:
         said = (late.stderr or b"").decode(errors="replace")
         return subprocess.CompletedProcess(late.cmd, 124, "", f"{said}\nit did not end within {limit} s")

@@ -7,7 +7,6 @@ import argparse
 import concurrent.futures
 import json
 import pathlib
-import shutil
 import sys
 
 import build
@@ -76,14 +75,23 @@ def show(folder, kernel, device):
     return True
 
 
-def predicted(folder, kernel, gpu):
-    """With a GPU, which measures, a prediction may lack."""
+def timed(folder, kernel, device, gpu):
+    """Predicted; where there is a GPU, measured, too: then a prediction may lack."""
+    lacks = False
     try:
-        return show(folder, kernel, "emu")
+        if not show(folder, kernel, "emu"):
+            return False
     except build.Refused as why:
         if not gpu:
             raise
+        lacks = True
         print(f"no prediction: {why}")
+    try:
+        return not gpu or show(folder, kernel, "cuda")
+    except build.NoGpu as why:
+        if device != "auto" or lacks:
+            raise
+        print(f"not measured: {why}")
         return True
 
 
@@ -96,14 +104,14 @@ def main():
     try:
         folder = lab_folder.read(given.lab)
         source = pathlib.Path(given.source or ROOT / "my-labs" / str(given.lab))
-        gpu = given.device == "cuda" or given.device == "auto" and shutil.which("nvidia-smi") is not None
+        gpu = build.gpu_wanted(given.device)
         kernel = build.Kernel(folder, source, build.BUILD / "labs" / str(given.lab) / f"see-{source.resolve().name}")
         holes = check.empty_holes(kernel)
         if holes:
             print(f"see: {holes[0][0]}:{holes[0][1]}: still to be written: {holes[0][2]}", file=sys.stderr)
             return 1
         kernel.compile(["sm_"] if gpu else [CHIP])
-        right = predicted(folder, kernel, gpu) and (not gpu or show(folder, kernel, "cuda"))
+        right = timed(folder, kernel, given.device, gpu)
     except (LookupError, OSError) as why:
         print(f"see: {why}", file=sys.stderr)
         return 2

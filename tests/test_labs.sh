@@ -42,6 +42,15 @@ on_gpu() { # BUG STATUS TEXT
 check "right, on a GPU too" on_gpu "" 0 "answers, on this GPU too"
 check "right on the emulator, wrong on a GPU" on_gpu last 1 "one-tile.*, cuda: "
 check "its hint" grep -q "hint: Right on the emulator, not on this GPU" "$tap_dir/checked"
+# A driver that knows of no GPU, or of one too old: DEVICE=auto goes on without it, cuda does not.
+mkdir "$tap_dir/bin" && ln -s /bin/true "$tap_dir/bin/nvidia-smi"
+no_gpu() { # PROGRAM DEVICE STATUS TEXT
+    PATH=$tap_dir/bin:$PATH LD_LIBRARY_PATH=$build/tests/fake FAKE_CUDA_DEVICES=0 .venv/bin/python "labs/$1.py" 1 --source "$whole" --device "$2" > "$tap_dir/checked" 2>&1
+    [ $? -eq "$3" ] && grep -q "$4" "$tap_dir/checked" || { cat "$tap_dir/checked"; false; }
+}
+check "check: auto, and the driver knows of no GPU" no_gpu check auto 0 "^note .*tried on the emulator only"
+check "check: a GPU is asked for, and there is none" no_gpu check cuda 4 "^check: .*GPU"
+check "see: auto, and the driver knows of no GPU" no_gpu see auto 0 "^not measured: .*GPU"
 sed -i "s/args.scale_log2/0.5f * args.scale_log2/" "$whole/kernel.cu"
 check "wrong on the emulator" on_gpu "" 1 "heads.*, round-robin: "
 unasked() { FAKE_CUDA_DEVICES=0 on_gpu "" 1 "heads.*, round-robin: "; } # asked, it would end with 4
