@@ -35,6 +35,8 @@ ALIASES = {
     "launch.registers": "launch__registers_per_thread",
     "launch.occupancy_pct": "sm__maximum_warps_per_active_cycle_pct",
 }
+ALIASES |= {f"smsp__sass_inst_executed_op_{op}": f"sm__sass_inst_executed_op_{op}.sum"
+            for op in ("shared_ld", "shared_st", "ldsm", "ldgsts", "global_ld", "global_st")}
 VARIES = re.compile(r"pct_of_peak|per_cycle|ratio|lts__|data_bank_conflicts")
 ROUNDING = 0.0051
 

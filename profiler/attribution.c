@@ -198,7 +198,7 @@ static const char *collect_gpu(struct device *d, struct device_image *image,
         out->reason = stalls_reason, out->n_reasons = stalls_reasons();
     out->sampled = true;
     describe(out, &stalls, no_samples);
-    if ((why = gpu_counts_sass(g, &s))) goto done;
+    if ((why = gpu_counts_sass(g, SASS_ALL, &s))) goto done;
     snprintf(cache, sizeof cache, "%s/sass", program_folder());
     if (sass_listing_open(device_cuda_path(image), cubin, bytes, cache, &listing))
         listing.n = 0; /* no nvdisasm: neither texts nor what is inlined where */

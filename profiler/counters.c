@@ -12,6 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the emulator says, by the prefix of the names. */
+enum { COUNTED, CLOCK, SASS, SPACES };
+static const struct {
+    const char *prefix, *who, *absent;
+} spaces[SPACES] = {
+    [COUNTED] = {"emu.", "the emulator does not count", "this emulator does not count"},
+    [CLOCK] = {"clock.", "the clock does not say", "this emulator has no clock"},
+    [SASS] = {"sass.", "the emulator of SASS does not count", "this emulator executes no SASS"},
+};
+struct space {
+    bool wanted;       /* some formula names it */
+    char refused[256]; /* not "": why there is nothing */
+    struct counters counters;
+};
+
 /* One call of counters_collect(). */
 struct collection {
     struct device *device;
@@ -20,13 +35,10 @@ struct collection {
     int n_launches;
     const char *place;      /* "GH100", "emulator": which line of a group counts */
     struct gpu_counts *gpu; /* NULL: none, and `refused` says why */
-    struct counters emulated, clock, sass;
-    bool wants_counts, wants_clock, wants_sass; /* of the emulator: some formula names them */
-    char refused[256];                          /* why there are no counts at all */
-    char no_clock[256];                         /* not "": why the emulator's clock says nothing */
-    char no_sass[256];                          /* not "": why it did not execute SASS */
-    char validated[192];                        /* of what was looked up for the value at work */
-    char failed[256]; /* why the first value that could have been had was not */
+    char refused[256];      /* why */
+    struct space space[SPACES];
+    char validated[192]; /* of what was looked up for the value at work */
+    char failed[256];    /* why the first value that could have been had was not */
     struct occupancy occupancy;
     char no_occupancy[256]; /* not "": why */
     int threads;
@@ -58,22 +70,28 @@ static const char *read_launch(struct collection *c) {
                         (int)l->shared_bytes, c->threads, &c->occupancy);
 }
 
+static const char no_launches[] = "the launches of a program are several, each with SMs of its own";
+
 static const char *launch_value(const struct collection *c, const char *name, double *value) {
     const struct occupancy *o = &c->occupancy;
+    const bool sms = c->device && c->n_launches;
     const struct {
         const char *name;
         double value;
-    } facts[] = {{"registers", o->registers},
-                 {"shared_bytes", o->shared_bytes},
-                 {"blocks_per_sm", o->blocks_per_sm},
-                 {"occupancy_pct", o->pct},
-                 {"warps", o->warps},
-                 {"threads", c->threads}};
-    if (*c->no_occupancy) return c->no_occupancy;
+        const char *unknown;
+    } facts[] = {{"registers", o->registers, c->no_occupancy},
+                 {"shared_bytes", o->shared_bytes, c->no_occupancy},
+                 {"blocks_per_sm", o->blocks_per_sm, c->no_occupancy},
+                 {"occupancy_pct", o->pct, c->no_occupancy},
+                 {"warps", o->warps, c->no_occupancy},
+                 {"threads", c->threads, c->no_occupancy},
+                 {"sms", sms ? device_info(c->device)->chip.n_sms : 0, sms ? "" : no_launches},
+                 {"busy_sms", sms ? device_busy_sms(c->device, c->launches, c->n_launches) : 0,
+                  sms ? "" : no_launches}};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (!strcmp(facts[i].name, name)) {
             *value = facts[i].value;
-            return NULL;
+            return *facts[i].unknown ? facts[i].unknown : NULL;
         }
     return reason("there is no launch.%s", name);
 }
@@ -84,44 +102,40 @@ static const struct counter *find(const struct counter *all, int n, const char *
     return NULL;
 }
 
-static const char *counter_value(const struct counter *c, const char *name, double *value) {
-    if (!c) return reason("there is no %s", name);
-    if (*c->reason) return c->reason;
-    *value = c->value;
+static const char *counter_value(struct collection *c, const struct counter *of, double *value) {
+    if (*of->reason) return of->reason;
+    if (*of->validated) /* a value that a predicted one went into is predicted */
+        memcpy(c->validated, of->validated, sizeof c->validated);
+    *value = of->value;
     return NULL;
 }
 
-/* A value that a predicted one went into is predicted. */
-static const char *predicted_value(struct collection *c, const struct counter *of, const char *name,
-                                   double *value) {
-    if (of && *of->validated) memcpy(c->validated, of->validated, sizeof c->validated);
-    return counter_value(of, name, value);
+/* Of which of the emulator's spaces the name is; SPACES: of none. */
+static int space_of(const char *name) {
+    int i = 0;
+    while (i < SPACES && strncmp(name, spaces[i].prefix, strlen(spaces[i].prefix))) i++;
+    return i;
+}
+
+/* NULL: there is none. */
+static const struct counter *find_named(const struct collection *c, const char *name) {
+    const int s = space_of(name);
+    const struct counters *in = s < SPACES ? &c->space[s].counters : c->out;
+    const int first = s < SPACES ? 0 : c->first; /* of the group's own */
+    return find(in->counter + first, in->n - first,
+                s < SPACES ? name + strlen(spaces[s].prefix) : name);
 }
 
 static const char *lookup(void *arg, const char *name, double *value) {
     struct collection *c = arg;
+    const int s = space_of(name);
     if (!strncmp(name, "launch.", 7)) return launch_value(c, name + 7, value);
-    if (!strncmp(name, "emu.", 4)) {
-        if (*c->refused) return c->refused;
-        const struct counter *found = find(c->emulated.counter, c->emulated.n, name + 4);
-        return found ? counter_value(found, name, value)
-                     : reason("the emulator does not count %s", name + 4);
-    }
-    if (!strncmp(name, "clock.", 6)) {
-        if (*c->no_clock) return c->no_clock;
-        const struct counter *found = find(c->clock.counter, c->clock.n, name + 6);
-        return found ? predicted_value(c, found, name, value)
-                     : reason("the clock does not say %s", name + 6);
-    }
-    if (!strncmp(name, "sass.", 5)) {
-        if (*c->no_sass) return c->no_sass;
-        const struct counter *found = find(c->sass.counter, c->sass.n, name + 5);
-        return found ? counter_value(found, name, value)
-                     : reason("of SASS %s is not counted", name + 5);
-    }
+    if (s < SPACES && *c->space[s].refused) return c->space[s].refused;
     if (strstr(name, "__")) return c->gpu ? gpu_counts_value(c->gpu, name, value) : c->refused;
-    return predicted_value(c, find(c->out->counter + c->first, c->out->n - c->first, name), name,
-                           value);
+    const struct counter *found = find_named(c, name);
+    if (found) return counter_value(c, found, value);
+    if (s == SPACES) return reason("there is no %s", name);
+    return reason("%s %s", spaces[s].who, name + strlen(spaces[s].prefix));
 }
 
 /* A plain name has its own source; a formula makes a model of whatever is in it. */
@@ -132,11 +146,7 @@ static enum counter_source source_of(const struct collection *c, const char *for
     if (!strncmp(formula, "launch.", 7)) return SOURCE_MODEL;
     if (strstr(formula, "__"))
         return !strcmp(formula, "gpu__time_duration.sum") ? SOURCE_EVENT : SOURCE_CUPTI;
-    const struct counter *found =
-        !strncmp(formula, "emu.", 4) ? find(c->emulated.counter, c->emulated.n, formula + 4)
-        : !strncmp(formula, "sass.", 5)
-            ? find(c->sass.counter, c->sass.n, formula + 5)
-            : find(c->out->counter + c->first, c->out->n - c->first, formula);
+    const struct counter *found = find_named(c, formula);
     return found ? found->source : SOURCE_MODEL;
 }
 
@@ -145,9 +155,8 @@ static enum counter_source source_of(const struct collection *c, const char *for
 static const char *want(void *arg, const char *name) {
     struct collection *c = arg;
     bool metric = strstr(name, "__") != NULL;
-    c->wants_counts |= !strncmp(name, "emu.", 4);
-    c->wants_clock |= !strncmp(name, "clock.", 6);
-    c->wants_sass |= !strncmp(name, "sass.", 5);
+    const int s = space_of(name);
+    if (s < SPACES) c->space[s].wanted = true;
     return metric && c->gpu ? gpu_counts_want(c->gpu, name) : NULL;
 }
 
@@ -174,14 +183,13 @@ static void evaluate(struct collection *c, const struct group_value *v, struct c
     snprintf(counter->reason, sizeof counter->reason, "%s", why);
 }
 
-/* Asks the hardware for what the group's formulas need. */
-static const char *collect_group(struct collection *c) {
+/* Asks for what the group's formulas need. */
+static const char *want_group(struct collection *c) {
     const char *why = NULL;
     for (int i = 0; i < c->group->n && !why; i++) {
         const struct group_origin *origin = group_origin(&c->group->value[i], c->place);
         if (origin) why = expression_names(origin->formula, want, c);
     }
-    if (!why && c->gpu) gpu_counts_collect(c->gpu);
     return why;
 }
 
@@ -235,23 +243,19 @@ static const char *open_counts(struct collection *c) {
  * error and not n/a. */
 static const char *emulate(struct collection *c) {
     const struct device_ops *ops = c->device->ops;
-    const char *why;
-    if (c->wants_counts) {
-        why = ops->counters
-                  ? ops->counters(c->device, c->image, c->launches, c->n_launches, &c->emulated)
-                  : "this emulator does not count";
-        if (why && reason_status(why, STATUS_COUNTERS) != STATUS_COUNTERS) return why;
-        if (why) snprintf(c->refused, sizeof c->refused, "%s", why);
-    }
-    if (c->wants_clock) {
-        why = ops->clock ? ops->clock(c->device, c->image, c->launches, c->n_launches, &c->clock)
-                         : "this emulator has no clock";
-        if (why) snprintf(c->no_clock, sizeof c->no_clock, "%s", why);
-    }
-    if (c->wants_sass) {
-        why = ops->sass ? ops->sass(c->device, c->image, c->launches, c->n_launches, &c->sass)
-                        : "this emulator executes no SASS";
-        if (why) snprintf(c->no_sass, sizeof c->no_sass, "%s", why);
+    const char *(*const runs[SPACES])(struct device * d, struct device_image * image,
+                                      const struct device_launch *launches, int n,
+                                      struct counters *out) = {
+        [COUNTED] = ops->counters, [CLOCK] = ops->clock, [SASS] = ops->sass};
+    for (int s = 0; s < SPACES; s++) {
+        struct space *space = &c->space[s];
+        if (!space->wanted) continue;
+        const char *why =
+            runs[s] ? runs[s](c->device, c->image, c->launches, c->n_launches, &space->counters)
+                    : spaces[s].absent;
+        if (why && s == COUNTED && reason_status(why, STATUS_COUNTERS) != STATUS_COUNTERS)
+            return why;
+        if (why) snprintf(space->refused, sizeof space->refused, "%s", why);
     }
     return NULL;
 }
@@ -281,9 +285,9 @@ const char *counters_collect(struct device *d, struct device_image *image,
     if (why) return why;
     c.group = heap_take(sizeof *c.group);
     why = open_counts(&c);
-    if (!why) why = for_each_group(&c, groups, collect_group);
+    if (!why) why = for_each_group(&c, groups, want_group);
     if (!why && device_info(d)->is_emulator) why = emulate(&c);
-    if (!why && c.gpu) gpu_counts_finish(c.gpu);
+    if (!why && c.gpu) gpu_counts_collect(c.gpu);
     if (!why) why = for_each_group(&c, groups, evaluate_group);
     if (!why && *c.failed) { /* an error only if nothing else came of it */
         bool any = false;
@@ -291,9 +295,7 @@ const char *counters_collect(struct device *d, struct device_image *image,
         if (!any) why = reason_as(STATUS_COUNTERS, "%s", c.failed);
     }
     gpu_counts_close(c.gpu);
-    counters_free(&c.emulated);
-    counters_free(&c.clock);
-    counters_free(&c.sass);
+    for (int i = 0; i < SPACES; i++) counters_free(&c.space[i].counters);
     free(c.group);
     if (why) counters_free(out);
     return why;
@@ -303,20 +305,21 @@ const char *counters_emulated(const struct counters *counts, const struct occupa
                               const char *no_occupancy, const struct counters *clock,
                               const char *no_clock, int threads, const char *groups,
                               struct counters *out) {
-    struct collection c = {.place = "emulator",
-                           .emulated = *counts,
-                           .no_sass = "SASS is executed of stages only, so far",
-                           .threads = threads,
-                           .out = out};
+    struct collection c = {
+        .place = "emulator",
+        .space = {[COUNTED] = {.counters = *counts},
+                  [SASS] = {.refused = "SASS is executed of stages only, so far"}},
+        .threads = threads,
+        .out = out};
     *out = (struct counters){0};
     if (no_occupancy)
         snprintf(c.no_occupancy, sizeof c.no_occupancy, "%s", no_occupancy);
     else
         c.occupancy = *occupancy;
     if (no_clock)
-        snprintf(c.no_clock, sizeof c.no_clock, "%s", no_clock);
+        snprintf(c.space[CLOCK].refused, sizeof c.space[CLOCK].refused, "%s", no_clock);
     else
-        c.clock = *clock;
+        c.space[CLOCK].counters = *clock;
     const char *why = counters_check(groups);
     if (why) return why;
     c.group = malloc(sizeof *c.group);

@@ -31,8 +31,6 @@ struct gpu_counts {
     CUcontext context;
     const char *chip;
     uint8_t *availability;
-    bool sass_tried;
-    char no_sass[256]; /* not "": why */
     struct sass sass;
     int n;
     struct wanted wanted[MAX_WANTED];
@@ -112,62 +110,85 @@ static void refuse(struct wanted *w, const char *why) {
     w->done = true;
 }
 
-/* The metrics that this chip has among those wanted: the range profiler takes all it is given or
- * none. */
+static const char *open_range(const struct gpu_counts *g, const char *const *names, int n,
+                              struct metrics *m) {
+    return metrics_open(m, g->cupti, CUPTI_PROFILER_TYPE_RANGE_PROFILER, g->chip, g->availability,
+                        names, n);
+}
+
+/* The metrics of the range profiler that are wanted. */
 static int choose(struct gpu_counts *g, const char **names, struct wanted **of) {
     int n = 0;
     for (int i = 0; i < g->n; i++) {
-        struct wanted *w = &g->wanted[i];
-        struct metrics m;
-        if (w->done || is_sass(w->metric)) continue;
-        const char *name = w->metric;
-        const char *why = metrics_open(&m, g->cupti, CUPTI_PROFILER_TYPE_RANGE_PROFILER, g->chip,
-                                       g->availability, &name, 1);
-        if (why) {
-            refuse(w, why);
-            continue;
-        }
-        metrics_close(&m);
-        of[n] = w;
-        names[n++] = name;
+        if (g->wanted[i].done || is_sass(g->wanted[i].metric)) continue;
+        of[n] = &g->wanted[i];
+        names[n++] = g->wanted[i].metric;
     }
     return n;
 }
 
+/* Those of them that this chip has: the range profiler takes all it is given or none. */
+static int choose_known(const struct gpu_counts *g, int n, const char **names, struct wanted **of) {
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        struct metrics m;
+        const char *why = open_range(g, &names[i], 1, &m);
+        if (why) {
+            refuse(of[i], why);
+            continue;
+        }
+        metrics_close(&m);
+        of[kept] = of[i];
+        names[kept++] = names[i];
+    }
+    return kept;
+}
+
 /* How often a pass runs all launches: a median of few is enough where one takes long. */
 static const char *choose_runs(struct gpu_counts *g, int *n_runs) {
-    enum { RUNS = 10, LONG_RUNS = 3, LONG_NS = 10000000 };
+    enum { RUNS = 10, PASS_NS = 4000000 };
     struct timespec from, to;
     clock_gettime(CLOCK_MONOTONIC, &from);
     const char *why = run(g);
     clock_gettime(CLOCK_MONOTONIC, &to);
     int64_t ns = (to.tv_sec - from.tv_sec) * 1000000000ll + to.tv_nsec - from.tv_nsec;
-    *n_runs = ns > LONG_NS ? LONG_RUNS : RUNS;
+    *n_runs = ns > PASS_NS ? 1 : ns < PASS_NS / RUNS ? RUNS : (int)(PASS_NS / ns);
     return why;
 }
 
-/* values[n_launches][n], of these metrics. */
-static const char *measure(struct gpu_counts *g, const char *const *names, int n, double *values) {
-    struct metrics m;
-    const char *why = metrics_open(&m, g->cupti, CUPTI_PROFILER_TYPE_RANGE_PROFILER, g->chip,
-                                   g->availability, names, n);
-    if (why) return why;
+/* values[n_launches][m->n], of its metrics. */
+static const char *measure(struct gpu_counts *g, const struct metrics *m, double *values) {
     int n_runs;
-    why = choose_runs(g, &n_runs);
-    if (!why) why = range_collect(&m, g->context, run, g, g->n_launches, n_runs, values);
-    metrics_close(&m);
-    return why;
+    const char *why = choose_runs(g, &n_runs);
+    return why ? why : range_collect(m, g->context, run, g, g->n_launches, n_runs, values);
+}
+
+static int n_weights(const struct gpu_counts *g) {
+    return g->n_launches > 1 ? LAUNCHES_WEIGHTS : 0;
+}
+
+/* Of several launches, behind the n metrics, with what weighs them. */
+static const char *open_weighted(const struct gpu_counts *g, const char **names, int n,
+                                 struct metrics *m) {
+    for (int i = 0; i < n_weights(g); i++) names[n + i] = launches_weight_metric[i];
+    return open_range(g, names, n + n_weights(g), m);
 }
 
 static void collect_range(struct gpu_counts *g) {
     const char *names[MAX_WANTED + LAUNCHES_WEIGHTS];
     struct wanted *of[MAX_WANTED];
-    const int n = choose(g, names, of);
+    struct metrics m;
+    int n = choose(g, names, of);
     if (!n) return;
-    const int n_weights = g->n_launches > 1 ? LAUNCHES_WEIGHTS : 0, stride = n + n_weights;
-    for (int i = 0; i < n_weights; i++) names[n + i] = launches_weight_metric[i];
+    const char *why = open_weighted(g, names, n, &m);
+    if (why && (n = choose_known(g, n, names, of))) why = open_weighted(g, names, n, &m);
+    if (!n) return;
+    const int stride = n + n_weights(g);
     double *values = heap_zeroed((size_t)g->n_launches * (size_t)stride, sizeof *values);
-    const char *why = measure(g, names, stride, values);
+    if (!why) {
+        why = measure(g, &m, values);
+        metrics_close(&m);
+    }
     for (int i = 0; i < n; i++) {
         double value;
         const char *wrong = why;
@@ -186,32 +207,32 @@ static void collect_range(struct gpu_counts *g) {
     free(values);
 }
 
-/* The value of "METRIC" or "METRIC@KIND" (the instructions of one kind) over all instructions. */
-static const char *sass_sum(const struct sass *s, const char *wanted, double *sum) {
+/* "METRIC", or "METRIC@KIND": of the instructions of one kind; without, *kind is SASS_KINDS. */
+static const char *parse_sass(const char *wanted, int *metric, int *kind) {
     const char *at = strchr(wanted, '@');
     size_t length = at ? (size_t)(at - wanted) : strlen(wanted);
-    int metric = 0, kind = at ? 0 : SASS_KINDS;
-    while (metric < SASS_N &&
-           (strlen(sass_metric[metric]) != length || strncmp(sass_metric[metric], wanted, length)))
-        metric++;
-    while (kind < SASS_KINDS && strcmp(sass_kind[kind], at + 1)) kind++;
-    if (metric == SASS_N || (at && kind == SASS_KINDS))
+    *metric = 0;
+    *kind = at ? 0 : SASS_KINDS;
+    while (*metric < SASS_N && (strlen(sass_metric[*metric]) != length ||
+                                strncmp(sass_metric[*metric], wanted, length)))
+        ++*metric;
+    while (*kind < SASS_KINDS && strcmp(sass_kind[*kind], at + 1)) ++*kind;
+    if (*metric == SASS_N || (at && *kind == SASS_KINDS))
         return reason("%s is none of the counts by instruction that are made (sass.h)", wanted);
-    *sum = 0;
-    for (int i = 0; i < s->n; i++)
-        if (!at || s->record[i].kind == (enum sass_kind)kind) *sum += s->record[i].value[metric];
     return NULL;
 }
 
-const char *gpu_counts_sass(struct gpu_counts *g, const struct sass **out) {
-    if (!g->sass_tried) {
-        const char *why =
-            sass_collect(g->cupti, g->context, DEVICE_INDEX, g->chip, run, g, &g->sass);
-        if (why) snprintf(g->no_sass, sizeof g->no_sass, "%s", why);
-        g->sass_tried = true;
-    }
+static double sum(const struct sass *s, int metric, int kind) {
+    double total = 0;
+    for (int i = 0; i < s->n; i++)
+        if (kind == SASS_KINDS || s->record[i].kind == (enum sass_kind)kind)
+            total += s->record[i].value[metric];
+    return total;
+}
+
+const char *gpu_counts_sass(struct gpu_counts *g, unsigned wanted, const struct sass **out) {
     *out = &g->sass;
-    return *g->no_sass ? g->no_sass : NULL;
+    return sass_collect(g->cupti, g->context, DEVICE_INDEX, g->chip, wanted, run, g, &g->sass);
 }
 
 const char *gpu_counts_stalls(const struct gpu_counts *g, struct stalls *out) {
@@ -224,29 +245,36 @@ const struct cupti *gpu_counts_cupti(const struct gpu_counts *g) { return g->cup
 
 static void collect_sass(struct gpu_counts *g) {
     const struct sass *s;
-    const char *failed = gpu_counts_sass(g, &s);
+    unsigned wanted = 0;
+    int metric, kind;
     for (int i = 0; i < g->n; i++) {
         struct wanted *w = &g->wanted[i];
+        const char *why = is_sass(w->metric) ? parse_sass(w->metric, &metric, &kind) : NULL;
+        if (why) refuse(w, why);
+        if (!w->done && is_sass(w->metric)) wanted |= sass_bits(metric, kind);
+    }
+    const char *why = wanted ? gpu_counts_sass(g, wanted, &s) : NULL;
+    for (int i = 0; wanted && i < g->n; i++) {
+        struct wanted *w = &g->wanted[i];
         if (w->done || !is_sass(w->metric)) continue;
-        const char *why = failed ? failed : sass_sum(s, w->metric, &w->value);
-        if (why)
+        if (why) {
             refuse(w, why);
-        else
-            w->done = true;
+            continue;
+        }
+        parse_sass(w->metric, &metric, &kind);
+        if (s->absent >> metric & 1) {
+            refuse(w, reason("%s has no SASS metric %s", g->chip, sass_metric[metric]));
+            continue;
+        }
+        w->value = sum(s, metric, kind);
+        w->done = true;
     }
 }
 
 void gpu_counts_collect(struct gpu_counts *g) {
     nvtx_begin(NVTX_COUNT);
     collect_range(g);
-    nvtx_end();
-}
-
-void gpu_counts_finish(struct gpu_counts *g) {
-    bool wanted = false;
-    for (int i = 0; i < g->n; i++) wanted |= !g->wanted[i].done;
-    nvtx_begin(NVTX_COUNT);
-    if (wanted) collect_sass(g);
+    collect_sass(g);
     nvtx_end();
 }
 

@@ -23,16 +23,13 @@ const char *gpu_counts_chip(const struct gpu_counts *g);
  * and summed ("smsp__sass_inst_executed"). */
 const char *gpu_counts_want(struct gpu_counts *g, const char *metric);
 
-/* Runs the launches as often as the range profiler
- * needs for what was wanted since the last call. */
+/* Runs the launches as often as the range profiler needs for all that was wanted, and once more for
+ * what is counted by instruction. That comes last of all: it patches the code, and on an H200 a range
+ * profiled later in the process can come back undecodable (code 999). Once for one gpu_counts. */
 void gpu_counts_collect(struct gpu_counts *g);
 
-/* Runs them once more for what is counted by instruction. Last of all: it patches the code, and on
- * an H200 a range profiled later in the process can come back undecodable (code 999). */
-void gpu_counts_finish(struct gpu_counts *g);
-
-/* The counts by instruction, from one run that is made when they are first wanted. */
-const char *gpu_counts_sass(struct gpu_counts *g, const struct sass **out);
+/* Only the counts by instruction, from one run; `wanted` as in sass.h. */
+const char *gpu_counts_sass(struct gpu_counts *g, unsigned wanted, const struct sass **out);
 /* Begins to sample where warps wait (stalls.h). Before the counts by instruction. */
 const char *gpu_counts_stalls(const struct gpu_counts *g, struct stalls *out);
 

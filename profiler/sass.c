@@ -15,26 +15,21 @@ const char *const sass_metric[SASS_N] = {
     [SASS_SECTORS] = "smsp__sass_sectors_mem_global",
     [SASS_SECTORS_IDEAL] = "smsp__sass_sectors_mem_global_ideal",
     [SASS_DIVERGENT] = "smsp__sass_branch_targets_threads_divergent",
+    [SASS_LDG] = "smsp__sass_inst_executed_op_global_ld",
+    [SASS_STG] = "smsp__sass_inst_executed_op_global_st",
+    [SASS_KIND + SASS_LD] = "smsp__sass_inst_executed_op_shared_ld",
+    [SASS_KIND + SASS_ST] = "smsp__sass_inst_executed_op_shared_st",
+    [SASS_KIND + SASS_LDSM] = "smsp__sass_inst_executed_op_ldsm",
+    [SASS_KIND + SASS_STSM] = "smsp__sass_inst_executed_op_shared_stsm",
+    [SASS_KIND + SASS_LDGSTS] = "smsp__sass_inst_executed_op_ldgsts",
+    [SASS_KIND + SASS_GMMA] = "smsp__sass_inst_executed_op_shared_gmma",
+    [SASS_KIND + SASS_ATOM] = "smsp__sass_inst_executed_op_shared_atom",
 };
 
 const char *const sass_kind[SASS_KINDS] = {
     [SASS_LD] = "ld",         [SASS_ST] = "st",     [SASS_LDSM] = "ldsm", [SASS_STSM] = "stsm",
     [SASS_LDGSTS] = "ldgsts", [SASS_GMMA] = "gmma", [SASS_ATOM] = "atom",
 };
-
-/* An instruction is of the kind whose count is not 0 for it. Not every chip has every kind. */
-static const char *const kind_metric[SASS_KINDS] = {
-    [SASS_LD] = "smsp__sass_inst_executed_op_shared_ld",
-    [SASS_ST] = "smsp__sass_inst_executed_op_shared_st",
-    [SASS_LDSM] = "smsp__sass_inst_executed_op_ldsm",
-    [SASS_STSM] = "smsp__sass_inst_executed_op_shared_stsm",
-    [SASS_LDGSTS] = "smsp__sass_inst_executed_op_ldgsts",
-    [SASS_GMMA] = "smsp__sass_inst_executed_op_shared_gmma",
-    [SASS_ATOM] = "smsp__sass_inst_executed_op_shared_atom",
-};
-
-/* What is collected: first the metrics, then the kinds. */
-enum { N_COLLECTED = SASS_N + SASS_KINDS };
 
 /* Looked up in the chip's list: the call that asks for one metric wants a driver, the list does
  * not. */
@@ -56,42 +51,40 @@ const char *sass_metric_id(const struct cupti *cupti, const char *chip, const ch
     return why || found ? why : reason("%s has no SASS metric %s", chip, metric);
 }
 
-/* id[i] = 0: this chip has no such metric. */
+/* id[i] = 0: not wanted, or this chip has no such metric. */
 static const char *configure(const struct cupti *cupti, const char *chip, int device_index,
-                             uint64_t id[N_COLLECTED]) {
-    CUpti_SassMetrics_Config config[N_COLLECTED];
+                             unsigned wanted, uint64_t id[SASS_N], unsigned *absent) {
+    CUpti_SassMetrics_Config config[SASS_N];
     size_t n = 0;
-    for (int i = 0; i < N_COLLECTED; i++) {
-        bool is_kind = i >= SASS_N;
-        const char *why =
-            sass_metric_id(cupti, chip, is_kind ? kind_metric[i - SASS_N] : sass_metric[i], &id[i]);
-        if (why && !is_kind) return why;
+    for (int i = 0; i < SASS_N; i++) {
+        id[i] = 0;
+        if (!(wanted >> i & 1)) continue;
+        const char *why = sass_metric_id(cupti, chip, sass_metric[i], &id[i]);
         if (why) {
-            id[i] = 0;
+            *absent |= 1u << i;
             continue;
         }
         config[n++] = (CUpti_SassMetrics_Config){
             .metricId = id[i], .outputGranularity = CUPTI_SASS_METRICS_OUTPUT_GRANULARITY_GPU};
     }
+    if (!n) return reason("%s has none of the SASS metrics", chip);
     CUPTI_PARAMS(CUpti_SassMetricsSetConfig, set, .numOfMetricConfig = n, .pConfigs = config,
                  .deviceIndex = (uint32_t)device_index);
     return CUPTI_CALL(cupti, cuptiSassMetricsSetConfig, &set);
 }
 
 /* CUPTI makes one record for each instruction and metric, in which only that metric has a value. */
-static void convert(const CUpti_SassMetrics_Data *data, size_t n_values,
-                    const uint64_t id[N_COLLECTED], struct sass_record *r) {
+static void convert(const CUpti_SassMetrics_Data *data, size_t n_values, const uint64_t id[SASS_N],
+                    struct sass_record *r) {
     snprintf(r->function, sizeof r->function, "%s", data->functionName);
     r->pc = data->pcOffset;
     r->kind = SASS_OTHER;
     for (size_t v = 0; v < n_values; v++) {
         const CUpti_SassMetrics_InstanceValue *value = &data->pInstanceValues[v];
-        for (int k = 0; k < N_COLLECTED; k++) {
+        for (int k = 0; k < SASS_N; k++) {
             if (!id[k] || value->metricId != id[k]) continue;
-            if (k < SASS_N)
-                r->value[k] += (double)value->value;
-            else if (value->value)
-                r->kind = (enum sass_kind)(k - SASS_N);
+            r->value[k] += (double)value->value;
+            if (k >= SASS_KIND && value->value) r->kind = (enum sass_kind)(k - SASS_KIND);
         }
     }
 }
@@ -119,13 +112,12 @@ static void merge(struct sass *s) {
     s->n = n;
 }
 
-static const char *fetch(const struct cupti *cupti, CUcontext context,
-                         const uint64_t id[N_COLLECTED], struct sass *out) {
+static const char *fetch(const struct cupti *cupti, CUcontext context, const uint64_t id[SASS_N],
+                         struct sass *out) {
     CUPTI_PARAMS(CUpti_SassMetricsGetDataProperties, get, .ctx = context);
     const char *why = CUPTI_CALL(cupti, cuptiSassMetricsGetDataProperties, &get);
     if (why) return why;
-    const size_t n = get.numOfPatchedInstructionRecords,
-                 n_values = get.numOfInstances * N_COLLECTED;
+    const size_t n = get.numOfPatchedInstructionRecords, n_values = get.numOfInstances * SASS_N;
     CUpti_SassMetrics_Data *data = heap_zeroed(n + 1, sizeof *data);
     CUpti_SassMetrics_InstanceValue *values = heap_zeroed(n * n_values + 1, sizeof *values);
     out->record = heap_zeroed(n + 1, sizeof *out->record);
@@ -147,9 +139,8 @@ done:
 }
 
 /* Between a configuration and its end. */
-static const char *collect(const struct cupti *cupti, CUcontext context,
-                           const uint64_t id[N_COLLECTED], range_body *body, void *arg,
-                           struct sass *out) {
+static const char *collect(const struct cupti *cupti, CUcontext context, const uint64_t id[SASS_N],
+                           range_body *body, void *arg, struct sass *out) {
     CUPTI_PARAMS(CUpti_SassMetricsEnable, enable, .ctx = context, .enableLazyPatching = 1);
     const char *why = CUPTI_CALL(cupti, cuptiSassMetricsEnable, &enable);
     if (why) return why;
@@ -167,13 +158,14 @@ static const char *collect(const struct cupti *cupti, CUcontext context,
 /* CUPTI 13.0 refuses a second configuration in one process (code 8), and a second run under the
  * first has no records; without its end the process crashes when it exits. */
 const char *sass_collect(const struct cupti *cupti, CUcontext context, int device_index,
-                         const char *chip, range_body *body, void *arg, struct sass *out) {
+                         const char *chip, unsigned wanted, range_body *body, void *arg,
+                         struct sass *out) {
     static bool used;
-    uint64_t id[N_COLLECTED];
+    uint64_t id[SASS_N];
     *out = (struct sass){0};
     if (used) return "CUPTI counts by instruction only once in a process; start another";
     used = true;
-    const char *why = configure(cupti, chip, device_index, id);
+    const char *why = configure(cupti, chip, device_index, wanted, id, &out->absent);
     if (why) return why;
     why = collect(cupti, context, id, body, arg, out);
     CUPTI_PARAMS(CUpti_SassMetricsUnsetConfig, unset, .deviceIndex = (uint32_t)device_index);

@@ -21,6 +21,21 @@ small="--seqlen 64 --heads 1 --no-check --no-time"
 check "counts where nothing is refused" says "tensor_active_pct  *42 " $small --counters TENSOR
 check "by instruction, too" says "shared_wavefronts  *42 " $small --counters SHARED
 
+check "a SASS metric that this chip has not" says "ldmatrix_instructions  *n/a (GH100 has no SASS metric .*op_ldsm" $small --counters MIX,SHARED
+check "the others are there" says "fma_instructions  *42 " $small --counters MIX
+check "a metric that this chip has not" says "dram_bytes  *n/a (GH100 has no metric dram__bytes.sum" FAKE_CUPTI_UNKNOWN=dram__bytes.sum $small --counters MEMORY
+check "its neighbours are there" says "l2_read_sectors  *42 " FAKE_CUPTI_UNKNOWN=dram__bytes.sum $small --counters MEMORY
+# Whatever is asked for is one profile and one patched run, and no metric is tried by itself.
+calls() {
+    rm -f "$tap_dir/calls"
+    stage FAKE_CUPTI_LOG="$tap_dir/calls" $small --quiet --counters TENSOR,SHARED,OCCUPANCY,MEMORY,STALL,MIX,CYCLES,BOUND
+    sort "$tap_dir/calls" | uniq -c
+    for one in cuptiRangeProfilerEnable cuptiSassMetricsEnable cuptiProfilerHostInitialize; do
+        [ "$(grep -cx $one "$tap_dir/calls")" = 1 ] || return 1
+    done
+}
+check "all groups at once" calls
+
 # ---- Refusals: FUNCTION CODE PATTERN
 while read -r function code pattern; do
     fail=FAKE_CUPTI_FAIL=$function:$code

@@ -4,6 +4,8 @@
  *   FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable:35    that function returns 35
  *   FAKE_CUPTI_NO=vgpu|confidential|cmp|...        cuptiProfilerDeviceSupported says no to it
  *   FAKE_CUPTI_LOSE=pass|range|empty|nan           what is lost without an error
+ *   FAKE_CUPTI_UNKNOWN=METRIC                      of the range profiler's: this chip has not
+ *   FAKE_CUPTI_LOG=FILE                            where each call's name goes
  *   FAKE_CUPTI_CHIP=GH100
  *   FAKE_CUPTI_PC=256                              where the instruction lies that was counted */
 #include <cuda.h>
@@ -24,7 +26,12 @@
 static CUptiResult planned(const char *name) {
     char function[64];
     int result;
-    const char *text = getenv("FAKE_CUPTI_FAIL");
+    const char *text = getenv("FAKE_CUPTI_FAIL"), *log = getenv("FAKE_CUPTI_LOG");
+    FILE *f = log ? fopen(log, "a") : NULL;
+    if (f) {
+        fprintf(f, "%s\n", name);
+        fclose(f);
+    }
     if (!text || sscanf(text, "%63[^:]:%d", function, &result) != 2) return CUPTI_SUCCESS;
     return strcmp(function, name) ? CUPTI_SUCCESS : (CUptiResult)result;
 }
@@ -61,7 +68,11 @@ FAKE(cuptiProfilerHostInitialize, CUpti_Profiler_Host_Initialize_Params,
 FAKE(cuptiProfilerHostDeinitialize, CUpti_Profiler_Host_Deinitialize_Params)
 FAKE(cuptiProfilerHostGetSupportedChips, CUpti_Profiler_Host_GetSupportedChips_Params)
 FAKE(cuptiProfilerHostGetMetricProperties, CUpti_Profiler_Host_GetMetricProperties_Params)
-FAKE(cuptiProfilerHostConfigAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics_Params)
+FAKE(
+    cuptiProfilerHostConfigAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics_Params,
+    for (size_t i = 0; i < p->numMetrics; i++) {
+        if (says("FAKE_CUPTI_UNKNOWN", p->ppMetricNames[i])) return CUPTI_ERROR_INVALID_METRIC_NAME;
+    })
 FAKE(cuptiProfilerHostGetConfigImageSize, CUpti_Profiler_Host_GetConfigImageSize_Params,
      p->configImageSize = 1)
 FAKE(cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage_Params)
