@@ -99,15 +99,18 @@ const char *bench_run(struct bench *b, half *o, float *lse) {
 /* Fetches q, k and v and hashes them. */
 static const char *hash_inputs(struct bench *b, uint64_t hash[3]) {
     const device_ptr base[3] = {b->q, b->k, b->v};
-    for (int i = 0; i < 3; i++) {
-        void *copy = malloc(b->qkv_bytes[i]);
-        if (!copy) return reason_as(STATUS_DEVICE, "not enough memory on this machine to check");
-        const char *why = device_copy_out(b->device, copy, base[i], b->qkv_bytes[i]);
+    size_t most = 0;
+    for (int i = 0; i < 3; i++) most = b->qkv_bytes[i] > most ? b->qkv_bytes[i] : most;
+    void *copy = malloc(most);
+    const char *why =
+        copy ? NULL : reason_as(STATUS_DEVICE, "not enough memory on this machine to check");
+    if (!why) check_poison(copy, most / sizeof(half));
+    for (int i = 0; i < 3 && !why; i++) {
+        why = device_copy_out(b->device, copy, base[i], b->qkv_bytes[i]);
         hash[i] = check_hash(copy, b->qkv_bytes[i]);
-        free(copy);
-        if (why) return why;
     }
-    return NULL;
+    free(copy);
+    return why;
 }
 
 const char *bench_check(struct bench *b, const struct inputs *in, bool outlier_input, double work,
@@ -123,6 +126,7 @@ const char *bench_check(struct bench *b, const struct inputs *in, bool outlier_i
     if (!o_run[0] || !o_run[1] || !lse_run[0] || !lse_run[1])
         why = reason_as(STATUS_DEVICE, "not enough memory on this machine to check");
     for (int r = 0; r < 2 && !why; r++) {
+        check_poison(o_run[r], b->o_bytes / sizeof(half));
         why = bench_run(b, o_run[r], lse_run[r]);
         e.run[r] = (struct check_run){o_run[r], lse_run[r]};
     }

@@ -12,6 +12,8 @@
 /* ---- Poison and hashes ----------------------------------------------------------------------- */
 
 void check_poison(half *p, size_t n) {
+    enum { LARGE = 1 << 20 }; /* its pages are first touched here: by all threads */
+#pragma omp parallel for schedule(static) if (n > LARGE)
     for (size_t i = 0; i < n; i++) p[i] = CHECK_POISON_HALF;
 }
 
