@@ -9,8 +9,7 @@
  *              shared_bytes
  *   MEMORY     dram_pct  dram_bytes  l2_read_sectors
  *   STALL      stall_{barrier,long_scoreboard,short_scoreboard,math_pipe,wait,...}
- *   BOUND      bound_{tensor,mufu,fma,shared,issue,largest}: the emulator's; tensor_bound_pct in
- *              TENSOR
+ *   BOUND      bound_{tensor,mufu,fma,shared,issue,grid,largest,pct}; tensor_bound_pct in TENSOR
  *   MIX        instructions  fma_pct  mufu_instructions  ... */
 #pragma once
 

@@ -11,6 +11,8 @@
 /* sum     = product { ("+" | "-") product }
  * product = factor { ("*" | "/") factor }
  * factor  = number | name | "(" sum ")" | "-" factor
+ *         | "max" "(" sum { "," sum } ")"      the largest; all must have a value
+ *         | "first" "(" sum { "," sum } ")"    the first that has one
  * name    = letter { letter | digit | "_" | "." | "@" } */
 struct parser {
     const char *text, *at;
@@ -53,9 +55,49 @@ static double name(struct parser *p, size_t length) {
     return why ? fail(p, why) : value;
 }
 
+/* Past what is left of an argument, to the comma or parenthesis behind it. */
+static void skip_argument(struct parser *p) {
+    for (int depth = 0; *p->at && (depth || (*p->at != ',' && *p->at != ')')); p->at++)
+        depth += (*p->at == '(') - (*p->at == ')');
+}
+
+/* The arguments of max() or first(). */
+static double choice(struct parser *p, bool first) {
+    double chosen = NAN;
+    const char *lacks = NULL;
+    if (++p->depth > MAX_DEPTH) return fail(p, reason("more than %d levels deep", MAX_DEPTH));
+    const int depth = p->depth;
+    do {
+        p->at++; /* past ( or , */
+        const char *begin = p->at;
+        double value = sum(p);
+        if (first && p->why && p->lookup) { /* another may have a value */
+            lacks = p->why;
+            p->why = NULL;
+            p->depth = depth;
+            p->at = begin;
+            skip_argument(p);
+        } else if (isnan(chosen) || (!first && value > chosen)) {
+            chosen = value;
+        }
+    } while (!p->why && peek(p) == ',');
+    p->depth--;
+    if (!p->why && peek(p) != ')')
+        return fail(p, reason("expected , or ) at \"%.24s\" in \"%s\"", p->at, p->text));
+    if (!p->why) p->at++;
+    return isnan(chosen) && lacks ? fail(p, lacks) : chosen;
+}
+
 static double factor(struct parser *p) {
     char c = peek(p);
     size_t length = name_length(p->at);
+    if (length && p->at[length] == '(') {
+        bool first = length == 5 && !strncmp(p->at, "first", 5);
+        if (!first && !(length == 3 && !strncmp(p->at, "max", 3)))
+            return fail(p, reason("%.*s() is neither max() nor first()", (int)length, p->at));
+        p->at += length;
+        return choice(p, first);
+    }
     if (length) return name(p, length);
     if (isdigit((unsigned char)c)) {
         char *end;
@@ -127,7 +169,7 @@ const char *expression_names(const char *text, const char *(*visit)(void *arg, c
     for (const char *at = text; *at;) {
         size_t length = name_length(at);
         char found[MAX_NAME];
-        if (length && length < sizeof found) {
+        if (length && length < sizeof found && at[length] != '(') {
             snprintf(found, sizeof found, "%.*s", (int)length, at);
             const char *why = visit(arg, found);
             if (why) return why;

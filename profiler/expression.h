@@ -1,4 +1,5 @@
-/* Formulas in counter groups: + - * / ( ), numbers, and names such as sm__cycles_active.avg. */
+/* Formulas in counter groups: + - * / ( ), numbers, names such as sm__cycles_active.avg, max(a, b)
+ * and first(a, b), which is b where a has no value. */
 #pragma once
 
 #include <stdbool.h>

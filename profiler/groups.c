@@ -131,7 +131,8 @@ static const char *check_places(struct reader *r, const char *places) {
 /* Names that are neither metric, launch nor emulator must be values defined further up. */
 static const char *check_name(void *arg, const char *name) {
     static const char *const launch[] = {"registers",     "shared_bytes", "blocks_per_sm",
-                                         "occupancy_pct", "warps",        "threads"};
+                                         "occupancy_pct", "warps",        "threads",
+                                         "sms",           "busy_sms"};
     struct reader *r = arg;
     if (strstr(name, "__") || !strncmp(name, "emu.", 4) || !strncmp(name, "clock.", 6) ||
         !strncmp(name, "sass.", 5))

@@ -22,6 +22,7 @@
  *                               ldgsts gmma atom
  *     launch.registers          the launch and its theoretical occupancy: registers shared_bytes
  *                               blocks_per_sm occupancy_pct warps threads
+ *     launch.sms                of the chip; launch.busy_sms: those of them that have a block
  *     emu.NAME                  a count of the emulator
  *     clock.NAME                what its clock predicts (common/device/emu_clock.h)
  *     sass.NAME                 what it counts when it executes SASS (common/device/emu_sass.h)

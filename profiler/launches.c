@@ -42,6 +42,7 @@ const char *launches_combine(const char *metric, const double *value, const doub
     *out = value[0];
     if (n == 1) return NULL;
     const bool adds_up = ends_in(metric, ".sum") || ends_in(metric, "cycles_active.avg") ||
+                         ends_in(metric, "cycles_elapsed.avg") ||
                          ends_in(metric, "inst_executed.avg");
     if (adds_up || ends_in(metric, ".max")) {
         for (int i = 1; i < n; i++)

@@ -3,6 +3,7 @@
  *
  *   ...sum                            the sum
  *   ...cycles_active.avg              the sum: launches follow each other
+ *   ...cycles_elapsed.avg             likewise
  *   ...inst_executed.avg              likewise
  *   ...max                            the largest
  *   ...pct_of_peak_sustained_active   weighted by the cycles in which SMs were active

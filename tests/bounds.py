@@ -1,7 +1,8 @@
 """bounds.py RECORDS: beside the cycles that a GPU counted, what each resource needs for the counted work.
 
 A line for each record that has counters: the largest bound, its resource, and its share of the cycles. Cycles are
-active ones of an SM, from instructions and issue_active_pct; counts are the hardware's. Exit 1 if a bound lies above
+active ones of an SM, from instructions and issue_active_pct; counts are the hardware's. Where a record has the group
+BOUND, bound_pct of it is judged the same. Exit 1 if a bound lies above
 the cycles by more than two counters of different passes differ, if most lie below half of them, if the rate of
 mma.sync does not explain how long the tensor pipe was active, or if the pipe's activity and the products' rate over
 peak differ by more than 2 points and nothing names the rest."""
@@ -70,6 +71,8 @@ def main():
                 rest = counted["tensor_active_pct"] - products
                 what = rest_of(r["problem"], rest, cycles)
                 unexplained += what == "NOT EXPLAINED"
+                if counted.get("bound_pct"):  # by profiler/groups/BOUND.txt, of cycles from the first to the last
+                    n, near, above = n + 1, near + (counted["bound_pct"] >= 50), above + (counted["bound_pct"] > 100 * TOLERANCE)
                 print(f"{r['stage']:20}{r['problem']['text']:32}{cycles:10.0f}{found[name]:10.0f}  {name:8}{share:7.2f}"
                       f"{counted['tensor_active_pct']:9.1f}{products:10.1f}{rest:+7.1f}  {what}".rstrip())
     print(f"{n} records: {near} within a factor of 2, {above} bounds above what was measured, "

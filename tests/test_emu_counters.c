@@ -80,10 +80,10 @@ static void tensor_cores_are_busy_for_their_flops(void **state) {
     launch(1, 64, MMA(16, "%r10, %r11, %r12, %r13", "%r14, %r15"));
     is("hmma", 2);
     same(counted("bound.tensor"), 2 * 4096 / 2731. / 132);
+    same(counted("bound.unit"), counted("bound.tensor"));
     launch(1, 64, MMA(16, "%r10, %r11, %r12, %r13", "%r14, %r15") ADDS_10 ADDS_10 ADDS_10 ADDS_10);
-    same(counted("bound.largest"), counted("bound.issue"));
-    same(counted("bound.tensor_share"), 100 * counted("bound.tensor") / counted("bound.largest"));
-    assert_true(counted("bound.tensor_share") > 5 && counted("bound.tensor_share") < 30);
+    assert_true(counted("bound.issue") > 3 * counted("bound.tensor")); /* which is no unit's */
+    same(counted("bound.unit"), counted("bound.tensor"));
     launch(1, 128,
            "mov.b64 %rd5, 0x4000004000010000; wgmma.fence.sync.aligned;"
            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd5, %rd5, "
@@ -118,16 +118,16 @@ static void shares_of_next_to_nothing(void **state) {
     struct emu_result *none;
     launch_bare(MMA(8, "%r10, %r11", "%r14") "exit;");
     is("instructions", 3); /* with the move of %tid */
-    same(counted("bound.largest"), 0.75 / 132);
-    same(counted("bound.tensor_share"), 100 * (2048 / 2731.) / 0.75);
+    same(counted("bound.issue"), 0.75 / 132);
+    same(counted("bound.unit"), 2048 / 2731. / 132);
     emu_result_clear(t.result);
     assert_fine(emu_result_open(&none));
     counters_free(&counts);
     assert_fine(emu_counters_of(none, chip_find("h200"), &counts));
     emu_result_close(none);
     is("instructions", 0);
-    is("bound.largest", 0);
-    is("bound.tensor_share", 0);
+    is("bound.issue", 0);
+    is("bound.unit", 0);
 }
 
 /* One warp; %r5 is `tile`, nothing else is done. */
@@ -224,11 +224,11 @@ static void units_bound_the_time(void **state) {
     same(counted("bound.fma"), 32 / 128. / 132);
     same(counted("bound.shared"), 0);
     same(counted("bound.issue"), counted("instructions") / 4 / 132);
-    same(counted("bound.largest"), counted("bound.mufu"));
-    same(counted("bound.tensor_share"), 0);
+    same(counted("bound.unit"), counted("bound.mufu"));
     launch_bare("exit;"); /* less than a cycle */
     assert_true(counted("instructions") < 4);
-    same(counted("bound.largest"), counted("bound.issue"));
+    same(counted("bound.issue"), counted("instructions") / 4 / 132);
+    same(counted("bound.unit"), 0);
 }
 
 #define SYNC "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"

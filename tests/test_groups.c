@@ -218,6 +218,18 @@ static void formulas_are_calculated(void **state) {
     assert_reason(expression_evaluate("1 / zero", value_of, NULL, &v),
                   "zero is 0: nothing to divide by");
     assert_reason(expression_evaluate("1 + three", value_of, NULL, &v), "no three");
+    assert_true(calculate("max(1, two)") == 2);
+    assert_true(calculate("1 + max( 2*3 , (two - 1), -7 ) * two") == 13);
+    assert_true(calculate("first(three, max(two, three), 4, 5)") == 4);
+    assert_true(calculate("max(first(1 / zero, two), first(two - 1))") == 2);
+    assert_true(calculate("first((three + (1)), two) + 1") == 3);
+    assert_reason(expression_evaluate("max(two, three)", value_of, NULL, &v), "no three");
+    assert_reason(expression_evaluate("first(four, 1 / zero)", value_of, NULL, &v),
+                  "zero is 0: nothing to divide by");
+    assert_reason(expression_check("min(1, 2)"), "min() is neither max() nor first()");
+    assert_reason(expression_check("max(1 2)"), "expected , or ) at \"2)\"");
+    assert_reason(expression_check("max(1,)"), "expected a number");
+    assert_reason(expression_check("first(1"), "expected , or )");
     assert_true(expression_is_name("sm__a.sum"));
     assert_false(expression_is_name("two + 1"));
     assert_false(expression_is_name("2"));
@@ -256,6 +268,9 @@ static void formulas_have_limits(void **state) {
     *names = 0;
     assert_fine(expression_names("2 * a.sum+_b@x - (3e5 / 1.5c)", append, names));
     assert_string_equal(names, "a.sum _b@x c ");
+    *names = 0;
+    assert_fine(expression_names("max(a, first(b, c)) / max", append, names));
+    assert_string_equal(names, "a b c max ");
     *names = 0;
     assert_string_equal(expression_names("first + last + never", append, names), "enough");
     assert_string_equal(names, "first last ");

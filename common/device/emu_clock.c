@@ -169,7 +169,7 @@ __attribute__((format(printf, 5, 6))) static void put(struct counters *out, cons
 
 void emu_clock_values(const struct emu_clock *c, const struct timing_prediction *const *p,
                       const int *times, int n, struct counters *out) {
-    enum { N_VALUES = 17 + TIMING_REASONS };
+    enum { N_VALUES = 19 + TIMING_REASONS }; /* with those of emu_clock_counters() */
     struct totals t = {.done = 1};
     for (int i = 0; i < n; i++) add(&t, p[i], times ? times[i] : 1);
     char v[sizeof c->validated + 64];
@@ -191,6 +191,23 @@ void emu_clock_values(const struct emu_clock *c, const struct timing_prediction 
         put(out, v, t.stall[r] / t.issues, "warps/issue", "stall.%s", timing_reason_name[r]);
 }
 
+/* What stands beside the emulator's counts: not if it is of larger launches. */
+static void put_bound(const struct emu_clock *c, const struct device_launch *launches,
+                      const struct timing_prediction *p, int n, struct counters *out) {
+    double issues = 0, elapsed = 0;
+    bool same = true;
+    for (int i = 0; i < n; i++) {
+        issues += p[i].instructions;
+        elapsed += p[i].elapsed;
+        same &= !launches[i].on_gpu;
+    }
+    put(out, "", issues / SM_SMSPS / c->chip.sms, "cycles", "bound.issue");
+    put(out, out->counter[0].validated, elapsed, "cycles", "bound.cycles");
+    for (int i = out->n - 2; i < out->n && !same; i++)
+        snprintf(out->counter[i].reason, sizeof out->counter[i].reason,
+                 "the clock predicts a larger launch than is counted");
+}
+
 const char *emu_clock_counters(struct emu_clock *c, const struct device_launch *launches, int n,
                                struct counters *out) {
     struct timing_prediction *p = heap_zeroed((size_t)n, sizeof *p);
@@ -201,6 +218,7 @@ const char *emu_clock_counters(struct emu_clock *c, const struct device_launch *
         at[i] = &p[i];
     }
     if (!why) emu_clock_values(c, at, NULL, n, out);
+    if (!why) put_bound(c, launches, p, n, out);
     for (int i = 0; i < n; i++) timing_prediction_close(&p[i]);
     free(at);
     free(p);

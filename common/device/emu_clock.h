@@ -7,7 +7,9 @@
  * Values of emu_clock_values(): cycles_elapsed, cycles_active, duration_us, mhz,
  * issue_active_pct, tensor_active_pct, tensor_elapsed_pct, occupancy_pct, warps,
  * stall.NAME (timing_reason_name). Of several launches, as a GPU's counters: the longest
- * cycles_elapsed, the sum of times, shares weighted by the cycles that they are of. */
+ * cycles_elapsed, the sum of times, shares weighted by the cycles that they are of.
+ * emu_clock_counters() also has bound.issue, which is issue_bound, and bound.cycles, the sum of all
+ * elapsed, if the emulator counts the same launches. */
 #pragma once
 
 #include "counter.h"

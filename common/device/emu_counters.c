@@ -115,7 +115,8 @@ static void add_busy(const struct sum *s, enum emu_class class, const struct chi
 }
 
 /* Least cycles of one SM for an even share of the work, resource by resource. What global
- * instructions moved is no bound on time, as caches may hit, and left out of the largest. */
+ * instructions moved is no bound on time, as caches may hit, and left out of the largest; so are
+ * the schedulers: what they issue is machine code. */
 static void put_bounds(struct list *l, const struct sum *class, const double busy[SOURCE_RESOURCES],
                        const struct chip *chip) {
     static const struct {
@@ -131,12 +132,10 @@ static void put_bounds(struct list *l, const struct sum *class, const double bus
         double cycles = busy[bound[b].resource];
         put(l, SOURCE_MODEL, cycles / sms, "cycles", bound[b].rule, "bound.%s",
             source_resource_name[bound[b].resource]);
-        if (cycles > largest) largest = cycles;
+        if (bound[b].resource != SOURCE_ISSUE && cycles > largest) largest = cycles;
     }
-    put(l, SOURCE_MODEL, largest / sms, "cycles", "the largest of the bounds: a bound, not a time",
-        "bound.largest");
-    put(l, SOURCE_MODEL, largest > 0 ? 100 * busy[SOURCE_TENSOR] / largest : 0, "%",
-        "bound.tensor / bound.largest", "bound.tensor_share");
+    put(l, SOURCE_MODEL, largest / sms, "cycles", "the largest of the others' bounds",
+        "bound.unit");
     double global = class[EMU_LD_GLOBAL].bytes + class[EMU_ST_GLOBAL].bytes +
                     class[EMU_LDGSTS].bytes + class[EMU_TMA].bytes;
     double bytes_per_clk = 1e3 * chip->dram_gb_per_s / chip->clock_mhz;
