@@ -138,16 +138,17 @@ static const char *run(void *arg) {
     return why ? why : device_sync(l->device);
 }
 
-/* SM cycles of the launches back to back; 0: the clock is unknown. */
-static const char *time_cycles(const struct launches *l, double *cycles) {
+/* SM cycles of the launches back to back; without a clock the reason. */
+static const char *time_cycles(const struct launches *l, struct source *out) {
     enum { REPEATS = 20 };
     struct device_graph *g = NULL;
-    double us = 0;
-    *cycles = 0;
+    double us = 0, mhz = 0;
     const char *why = device_graph_open(l->device, l->image, l->launch, l->n, REPEATS, false, &g);
     for (int i = 0; !why && i < 2; i++)
         why = device_graph_time(g, false, &us); /* the first is cold */
-    if (!why) *cycles = us / REPEATS * device_graph_clock_mhz(g);
+    const char *no_clock = why ? NULL : device_graph_clock_mhz(g, &mhz);
+    if (no_clock) snprintf(out->not_timed, sizeof out->not_timed, "%s", no_clock);
+    out->elapsed = us / REPEATS * mhz;
     if (g) device_graph_close(g);
     return why;
 }
@@ -188,7 +189,7 @@ static const char *collect_gpu(struct device *d, struct device_image *image,
     char cache[PATH_MAX];
     size_t bytes;
     const void *cubin = device_cuda_cubin(d, image, &bytes);
-    const char *why = time_cycles(&l, &out->elapsed);
+    const char *why = time_cycles(&l, out);
     if (!why) why = gpu_counts_open(d, image, launches, n, &g);
     if (why) goto done;
     const char *no_samples = sample(g, &l, out->elapsed, &stalls);

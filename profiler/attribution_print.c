@@ -189,6 +189,7 @@ static void print_limit(const struct view *v) {
             fprintf(v->out, " %s %.0f;", source_resource_name[r], s->total.busy[r]);
     if (s->elapsed > 0)
         fprintf(v->out, " of %.0f %s", s->elapsed, s->sampled ? "measured" : "predicted");
+    if (*s->not_timed) fprintf(v->out, " of n/a (%s)", s->not_timed);
     if (v->limit == ATTRIBUTION_TIME)
         fprintf(v->out, ": nothing is busy half of the time, so time decides\n");
     else
@@ -471,6 +472,7 @@ json_t *attribution_json(const struct source *s, unsigned instructions) {
                   json_counts(s, &s->total), "no_line", json_counts(s, &s->no_line), "lines", lines,
                   "places", places, "instructions", insts);
     if (s->elapsed > 0) json_object_set_new(all, "cycles", json_real(s->elapsed));
+    if (*s->not_timed) json_object_set_new(all, "no_cycles", json_string(s->not_timed));
     if (*s->about)
         json_object_set_new(all, s->sampled ? "samples" : "clock", json_string(s->about));
     return all;

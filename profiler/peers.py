@@ -333,7 +333,7 @@ class Timer:
                 if self.clock:
                     self.stream.synchronize()
                     clocks.append(self.clock.library_clock_mhz())
-        return samples, float(numpy.mean(clocks)) if clocks else 0
+        return samples, float(numpy.mean(clocks)) if clocks and all(clocks) else 0
 
 
 def kernel_names(graph):

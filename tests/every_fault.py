@@ -60,7 +60,7 @@ def strip(line):
     record = json.loads(line)
     for volatile in ("time", "command", "advice"): # advice follows from the rest
         record.pop(volatile, None)
-    for key in ("clock_mhz", "cycles"): record.get("samples", {}).pop(key, None) # n/a where the device has no room for stamps
+    for key in ("clock_mhz", "cycles", "no_clock"): record.get("samples", {}).pop(key, None) # n/a where the device has no room for stamps
     record.pop("host_seconds", None)
     for k in record.get("kernels", []) if isinstance(record.get("kernels"), list) else []:
         if k.pop("no_counters", None): k["counters"] = None

@@ -28,6 +28,29 @@ status "a fault in a sweep" 4 fake FAKE_CUDA_FAIL=cuLaunchKernelEx:7:700 --sweep
 status "a fault in repeats" 4 fake FAKE_CUDA_FAIL=cuLaunchKernelEx:3:700 --repeat-check 10
 check "no failed run touched the records" [ "$before" = "$(cat "$record")" ]
 
+# A clock that cannot be had says why, and is never the mean of some samples: 1234 MHz, n/a, or the program's end.
+clock() { # CALL LEAST: of 20 faults, at least LEAST take the clock away
+    local n said lost=0
+    for ((n = 1; n <= 20; n++)); do
+        said=$(fake FAKE_CUDA_FAIL="$1:$n" --device cuda 2> /dev/null | grep '^time *clock ') || continue # it ended
+        case $said in
+        *" 1234 "*) ;;
+        *"n/a ($1: CUDA_ERROR_FAKE"*) lost=$((lost + 1)) ;;
+        *) echo "$n: $said"; return 1 ;;
+        esac
+    done
+    echo "$lost lost their clock"
+    [ $lost -ge "$2" ]
+}
+for call in cuMemcpyDtoHAsync cuLaunchKernelEx; do check "the clock, or why not: $call" clock $call 3; done
+for call in cuMemAlloc cuModuleLoadData; do check "the clock, or why not: $call" clock $call 1; done
+source_cycles() { # PATTERN VARIABLE=VALUE...
+    env LD_LIBRARY_PATH="$build/tests/fake" ATTNLAB_CUPTI="$build/tests/fake" "${@:2}" \
+        "$build/stage-1" --device cuda --heads 1 --seqlen 8 --source > "$tap_dir/lines" 2>&1 && grep -qe "$1" "$tap_dir/lines"
+}
+check "--source: the cycles that were measured" source_cycles ' of 12340 measured: '
+check "--source: without a clock, why" source_cycles ' of n/a (cuMemAlloc: CUDA_ERROR_FAKE' FAKE_CUDA_FAIL=cuMemAlloc:6
+
 # A driver without a symbol that is needed: an empty library.
 mkdir "$tap_dir/old"
 old_driver() { env LD_LIBRARY_PATH="$tap_dir/old" "$build/stage-1" --device cuda; }

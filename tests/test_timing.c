@@ -42,6 +42,7 @@ static const char *fake_open(struct device *d, struct device_image *image,
     return NULL;
 }
 
+static int clock_fails_at;
 static bool slow_at_first; /* the first two replays of a graph, a hundred times */
 
 static const char *fake_time(struct device_graph *graph, bool flush_l2, double *us_total) {
@@ -66,9 +67,10 @@ static int fake_clock(struct device *d) {
 }
 
 /* Rises by 300 from sample to sample. */
-static double fake_graph_clock(struct device_graph *g) {
+static const char *fake_graph_clock(struct device_graph *g, double *mhz) {
     (void)g;
-    return 1000 + 300 * fake.clocks++;
+    *mhz = 1000 + 300 * fake.clocks++;
+    return fake.clocks == clock_fails_at ? "the clock stood still" : NULL;
 }
 
 static const struct device_ops ops = {.graph_clock_mhz = fake_graph_clock,
@@ -225,6 +227,19 @@ static void samples_last_the_least_time(void **state) {
     assert_int_equal(t.clock_mhz_after, 1980);
 }
 
+static void a_clock_is_of_all_samples(void **state) {
+    (void)state;
+    for (clock_fails_at = 1; clock_fails_at <= 5; clock_fails_at++) {
+        assert_fine(measure(1e4, false, 0, 5));
+        assert_float_equal(t.clock_mhz, 0, 0);
+        assert_string_equal(t.no_clock, "the clock stood still");
+    }
+    assert_fine(measure(1e4, false, 0, 5)); /* the sixth is not asked for */
+    assert_float_equal(t.clock_mhz, 1600, 1e-9);
+    assert_string_equal(t.no_clock, "");
+    clock_fails_at = 0;
+}
+
 static double seconds(clockid_t clock) {
     struct timespec now;
     clock_gettime(clock, &now);
@@ -336,6 +351,7 @@ int main(void) {
         cmocka_unit_test(a_device_without_a_clock_says_so),
         cmocka_unit_test(the_length_of_a_sample_is_found_in_few_graphs),
         cmocka_unit_test(samples_last_the_least_time),
+        cmocka_unit_test(a_clock_is_of_all_samples),
         cmocka_unit_test(the_board_is_warm_first),
         cmocka_unit_test(the_first_samples_are_kept_in_their_order),
         cmocka_unit_test(an_interrupt_ends_the_samples),

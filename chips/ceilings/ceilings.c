@@ -120,7 +120,8 @@ static const char *replay(struct device_graph *g, int rest_ms, double at_least_s
         if (rest_ms) nanosleep(&rest, NULL);
         const char *why = device_graph_time(g, false, &sample[n]);
         if (why) return why;
-        cycles[n] = sample[n] * device_graph_clock_mhz(g);
+        if ((why = device_graph_clock_mhz(g, &cycles[n]))) return why;
+        cycles[n] *= sample[n];
         n++;
     }
     timing_statistics(sample, n, &t);

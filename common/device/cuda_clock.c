@@ -4,6 +4,7 @@
 #include "common/base/reason.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A block of its own for each SM: `SHARED` bytes leave no room for a second one. */
@@ -33,6 +34,7 @@ struct cuda_clock {
     CUmodule module;
     CUfunction note;
     CUdeviceptr notes; /* [2][MAX_SMS] struct note */
+    char why[256];     /* the first call that failed: there is no clock any more; "" */
 };
 
 void cuda_clock_close(struct cuda_device *c) {
@@ -43,8 +45,8 @@ void cuda_clock_close(struct cuda_device *c) {
     c->clock = NULL;
 }
 
-static const char *clock_open(struct cuda_device *c) {
-    struct cuda_clock *k = c->clock = heap_zeroed(1, sizeof *c->clock);
+static const char *clock_open(struct cuda_device *c, struct cuda_clock *k) {
+    if (c->device.info.chip.n_sms > MAX_SMS) return "more SMs than the clock has notes for";
     TRY(c, ModuleLoadData, &k->module, kernel);
     TRY(c, ModuleGetFunction, &k->note, k->module, "note");
     TRY(c, FuncSetAttribute, k->note, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, SHARED);
@@ -54,13 +56,7 @@ static const char *clock_open(struct cuda_device *c) {
     return NULL;
 }
 
-const char *cuda_clock_mark(struct cuda_device *c, int mark, CUstream stream) {
-    if (c->device.info.chip.n_sms > MAX_SMS) return "more SMs than the clock has notes for";
-    if (!c->clock) {
-        const char *why = clock_open(c);
-        if (why) return why;
-    }
-    if (!c->clock->notes) return "the clock's kernel could not be loaded"; /* said before */
+static const char *clock_mark(struct cuda_device *c, int mark, CUstream stream) {
     CUdeviceptr at = c->clock->notes + (size_t)mark * MAX_SMS * sizeof(struct note);
     void *args[] = {&at};
     CUlaunchConfig config = {.gridDimX = (unsigned)c->device.info.chip.n_sms,
@@ -75,19 +71,42 @@ const char *cuda_clock_mark(struct cuda_device *c, int mark, CUstream stream) {
     return NULL;
 }
 
-double cuda_clock_between(struct cuda_device *c) {
+static const char *read_notes(struct cuda_device *c, struct note note[2][MAX_SMS]) {
+    TRY(c, MemcpyDtoHAsync, note, c->clock->notes, 2 * MAX_SMS * sizeof note[0][0], c->stream);
+    TRY(c, StreamSynchronize, c->stream);
+    return NULL;
+}
+
+/* Keeps the first reason. */
+static const char *so_far(struct cuda_clock *k, const char *why) {
+    if (why && !*k->why) snprintf(k->why, sizeof k->why, "%s", why);
+    return *k->why ? k->why : NULL;
+}
+
+const char *cuda_clock_mark(struct cuda_device *c, int mark, CUstream stream) {
+    if (!c->clock) {
+        c->clock = heap_zeroed(1, sizeof *c->clock);
+        so_far(c->clock, clock_open(c, c->clock));
+    }
+    const char *why = so_far(c->clock, NULL);
+    return why ? why : so_far(c->clock, clock_mark(c, mark, stream));
+}
+
+const char *cuda_clock_between(struct cuda_device *c, double *mhz) {
     static struct note note[2][MAX_SMS];
     double sum = 0;
     int n = 0;
-    if (!c->clock || !c->clock->notes) return 0;
-    if (c->cu->MemcpyDtoHAsync(note, c->clock->notes, sizeof note, c->stream) ||
-        c->cu->StreamSynchronize(c->stream))
-        return 0;
+    *mhz = 0;
+    if (!c->clock) return "no mark was set";
+    const char *why = so_far(c->clock, NULL);
+    if (!why) why = so_far(c->clock, read_notes(c, note));
+    if (why) return why;
     for (int i = 0; i < MAX_SMS; i++) {
         if (!note[0][i].ns || note[1][i].ns <= note[0][i].ns) continue;
         sum += 1e3 * (double)(note[1][i].cycles - note[0][i].cycles) /
                (double)(note[1][i].ns - note[0][i].ns);
         n++;
     }
-    return n ? sum / n : 0;
+    if (n) *mhz = sum / n;
+    return n ? NULL : "no SM noted the time";
 }

@@ -97,7 +97,7 @@ const char *cuda_graph_time(struct device_graph *graph, bool flush_l2, double *u
         const char *why = cuda_flush_l2(c);
         if (why) return why;
     }
-    cuda_clock_mark(c, CUDA_CLOCK_BEGIN, c->stream); /* without it there is no clock */
+    cuda_clock_mark(c, CUDA_CLOCK_BEGIN, c->stream); /* cuda_clock_between() says if it failed */
     TRY(c, EventRecordWithFlags, g->begin, c->stream, CU_EVENT_RECORD_DEFAULT);
     TRY(c, GraphLaunch, g->exec, c->stream);
     TRY(c, EventRecordWithFlags, g->end, c->stream, CU_EVENT_RECORD_DEFAULT);
@@ -109,8 +109,8 @@ const char *cuda_graph_time(struct device_graph *graph, bool flush_l2, double *u
     return NULL;
 }
 
-double cuda_graph_clock_mhz(struct device_graph *graph) {
-    return cuda_clock_between(cuda_of(graph->device));
+const char *cuda_graph_clock_mhz(struct device_graph *graph, double *mhz) {
+    return cuda_clock_between(cuda_of(graph->device), mhz);
 }
 
 int cuda_clock_mhz(struct device *d) { return cuda_nvml_sm_clock_mhz(cuda_of(d)->nvml); }

@@ -107,8 +107,8 @@ void device_graph_close(struct device_graph *g) {
     if (g) g->device->ops->graph_close(g);
 }
 
-double device_graph_clock_mhz(struct device_graph *g) {
-    return g->device->ops->graph_clock_mhz ? g->device->ops->graph_clock_mhz(g) : 0;
+const char *device_graph_clock_mhz(struct device_graph *g, double *mhz) {
+    return g->device->ops->graph_clock_mhz(g, mhz);
 }
 
 int device_clock_mhz(struct device *d) { return d->ops->clock_mhz ? d->ops->clock_mhz(d) : 0; }

@@ -112,8 +112,8 @@ const char *device_graph_open(struct device *d, struct device_image *image,
 const char *device_graph_time(struct device_graph *g, bool flush_l2, double *us_total);
 void device_graph_close(struct device_graph *g);
 
-/* The SM clock over the last replay, MHz, counted on the SMs; 0 where it cannot be had. */
-double device_graph_clock_mhz(struct device_graph *g);
+/* The SM clock over the last replay, MHz, counted on the SMs; 0 where it returns why it cannot be had. */
+const char *device_graph_clock_mhz(struct device_graph *g, double *mhz);
 
 /* SM clock now as the board says, MHz; 0 where it cannot be had. */
 int device_clock_mhz(struct device *d);

@@ -293,7 +293,9 @@ const char *device_cuda_scratch_end(struct device *d, device_ptr p) {
 const char *device_cuda_mark(struct device *d, int mark, void *stream) {
     return cuda_clock_mark(cuda_of(d), mark, stream);
 }
-double device_cuda_between(struct device *d) { return cuda_clock_between(cuda_of(d)); }
+const char *device_cuda_between(struct device *d, double *mhz) {
+    return cuda_clock_between(cuda_of(d), mhz);
+}
 
 void *device_cuda_context(struct device *d) {
     return d->info.is_emulator ? NULL : cuda_of(d)->context;

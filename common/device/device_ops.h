@@ -35,7 +35,7 @@ struct device_ops {
                               struct device_graph **out);
     const char *(*graph_time)(struct device_graph *g, bool flush_l2, double *us_total);
     void (*graph_close)(struct device_graph *g);
-    double (*graph_clock_mhz)(struct device_graph *g);
+    const char *(*graph_clock_mhz)(struct device_graph *g, double *mhz);
     int (*clock_mhz)(struct device *d);
     double (*power_watts)(struct device *d);
 
@@ -88,7 +88,7 @@ void *device_cuda_context(struct device *d);
 
 /* cuda_clock.h's marks, in another's stream. */
 const char *device_cuda_mark(struct device *d, int mark, void *stream);
-double device_cuda_between(struct device *d);
+const char *device_cuda_between(struct device *d, double *mhz);
 
 /* The cubin that was loaded, for source lines; NULL of the emulator. */
 const void *device_cuda_cubin(const struct device *d, const struct device_image *image,

@@ -75,6 +75,7 @@ struct source {
     struct source_counts no_line; /* of instructions that belong to none */
     double elapsed;               /* SM cycles of the launches, without what it costs to launch:
                                     predicted, or measured; 0: neither */
+    char not_timed[256];          /* on a GPU, why `elapsed` is 0; "" */
     const char *const
         *reason; /* [n_reasons]: names of source_counts.cycles; NULL: there are none */
     int n_reasons;

@@ -94,6 +94,10 @@ const char *library_mark(int mark, void *stream) {
     return why ? why : device_cuda_mark(device, mark, stream);
 }
 
-double library_clock_mhz(void) { return device ? device_cuda_between(device) : 0; }
+double library_clock_mhz(void) {
+    double mhz = 0;
+    if (device) device_cuda_between(device, &mhz);
+    return mhz;
+}
 
 const char *library_revision(void) { return revision(); }

@@ -36,7 +36,7 @@
  * problem, "sweep": {"problems", "right", "seed", "worst_row_error"}.
  *
  * "clock_mhz" of "samples" is the mean clock of the SMs while they were taken, counted there, and
- * "cycles" that times the median; the "clock_mhz" of "device" are the board's own word around them.
+ * "cycles" that times the median ("no_clock": why they are not there); the "clock_mhz" of "device" are the board's own word around them.
  * "samples" of --rest MS have "rest_ms"; a "check" that failed has "why"; where no counter of those
  * asked for could be had, "no_counters" says why.
  *

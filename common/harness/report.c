@@ -120,7 +120,7 @@ static void rows_time(const struct report *r, struct printer *p) {
             row(p, "time", "clock", number(floor(t->clock_mhz), text), "MHz", "clock64",
                 "mean of the samples, of all SMs");
         } else {
-            row_na(p, "time", "clock", "no room on the device for its stamps");
+            row_na(p, "time", "clock", t->no_clock);
         }
         if (t->clock_mhz_before)
             row(p, "time", "board_clock", number(t->clock_mhz_before, text), "MHz", "nvml",
@@ -242,12 +242,13 @@ static json_t *record_samples(const struct report *r) {
         record_add(us, record_real(round(t->kept_us[i] * 1e4) / 1e4));
     json_t *clock = t->clock_mhz > 0 ? record_real(t->clock_mhz) : NULL;
     json_t *cycles = clock ? record_real(floor(t->median_us * t->clock_mhz)) : NULL;
-    return json_pack("{s:i, s:o, s:o, s:o, s:s, s:o*, s:i, s:o, s:s, s:o, s:o*, s:o*}", "n", t->n,
-                     "median_us", record_real(t->median_us), "iqr_us", record_real(t->iqr_us),
+    json_t *no_clock = clock ? NULL : json_string(t->no_clock);
+    return json_pack("{s:i, s:o, s:o, s:o, s:s, s:o*, s:i, s:o, s:s, s:o, s:o*, s:o*, s:o*}", "n",
+                     t->n, "median_us", record_real(t->median_us), "iqr_us", record_real(t->iqr_us),
                      "min_us", record_real(t->min_us), "l2", t->cold ? "cold" : "warm", "rest_ms",
                      rest, "launches_per_sample", t->launches_per_sample, "tflops",
                      record_real(tflops(r)), "source", "event", "us", us, "clock_mhz", clock,
-                     "cycles", cycles);
+                     "cycles", cycles, "no_clock", no_clock);
 }
 
 static json_t *record_kernels(const struct report *r) {

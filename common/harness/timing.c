@@ -5,6 +5,7 @@
 #include "common/base/reason.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -75,6 +76,14 @@ static void rest(int ms) {
     nanosleep(&t, NULL);
 }
 
+/* A mean of all samples or of none. */
+static void add_clock(struct device_graph *g, int n, struct timing *out) {
+    double mhz;
+    const char *why = device_graph_clock_mhz(g, &mhz);
+    if (why && !*out->no_clock) snprintf(out->no_clock, sizeof out->no_clock, "%s", why);
+    out->clock_mhz = *out->no_clock ? 0 : out->clock_mhz + (mhz - out->clock_mhz) / (n + 1);
+}
+
 static const char *take_samples(struct device_graph *g, double min_time_s, int max_samples,
                                 double *sample, struct timing *out) {
     enum { MIN_SAMPLES = 5 };
@@ -86,7 +95,7 @@ static const char *take_samples(struct device_graph *g, double min_time_s, int m
         if (rested) rest(out->rest_ms);
         const char *why = device_graph_time(g, out->cold, &sample[n]);
         if (why) return why;
-        out->clock_mhz += (device_graph_clock_mhz(g) - out->clock_mhz) / (n + 1);
+        add_clock(g, n, out);
         measured_s += 1e-6 * sample[n];
         sample[n] /= out->launches_per_sample;
     }

@@ -21,6 +21,7 @@ struct timing {
     bool cold, interrupted;                /* interrupted: fewer samples than asked for */
     int rest_ms;                           /* before each sample; TIMING_LOADED: none */
     double clock_mhz;                      /* mean of the samples, counted on the SMs; 0: unknown */
+    char no_clock[256];                    /* why; "" */
     int clock_mhz_before, clock_mhz_after; /* SM clock around the samples; 0: unknown */
 };
 
