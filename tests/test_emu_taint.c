@@ -99,6 +99,93 @@ static void loads_take_it(void **state) {
         "st.shared.u8 [%r6+3], %h1; ld.shared.u8 %h2, [%r6+3]; st.global.u16 [%rd51], %h2;");
 }
 
+/* The 16 x 16 floats at `tile`, of which some are written, as a fragment in %f0 ... %f7: lane 4 * row + column / 2 has
+ * {0, 1} and 8 rows down {2, 3}, {4 ... 7} are 8 columns on. */
+#define FRAGMENT "{%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}"
+#define LOAD_C   "wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 " FRAGMENT ", [tile], 16;"
+#define WORDS_IF(p)                                                                                \
+    p "st.shared.u32 [%r6], %r0;" p "st.shared.u32 [%r6+128], %r0;" p                              \
+      "st.shared.u32 [%r6+256], %r0;" p "st.shared.u32 [%r6+384], %r0;" p                          \
+      "st.shared.u32 [%r6+512], %r0;" p "st.shared.u32 [%r6+640], %r0;" p                          \
+      "st.shared.u32 [%r6+768], %r0;"
+#define BUT_ROW_15 WORDS_IF("") "@%p2 st.shared.u32 [%r6+896], %r0;"
+#define BUT_COLUMN_15                                                                              \
+    "and.b32 %r8, %r0, 15; setp.ne.u32 %p3, %r8, 15;" WORDS_IF(                                    \
+        "@%p3 ") "@%p3 st.shared.u32 [%r6+896], %r0;"
+
+static void fragments_have_it_by_register(void **state) {
+    (void)state;
+    static const struct {
+        const char *written, *lanes[8]; /* of each register; NULL: all written */
+    } tiles[] = {
+        {BUT_ROW_15,
+         {[2] = "lanes f0000000",
+          [3] = "lanes f0000000",
+          [6] = "lanes f0000000",
+          [7] = "lanes f0000000"}},
+        {BUT_COLUMN_15, {[5] = "lanes 88888888", [7] = "lanes 88888888"}},
+    };
+    static const char *const loads[] = {
+        LOAD_C,
+        "mov.u64 %rd5, tile; cvta.shared.u64 %rd6, %rd5; "
+        "wmma.load.c.sync.aligned.row.m16n16k16.f32 " FRAGMENT ", [%rd6], 16;",
+        /* through shared memory, with a stride of its own and without one */
+        LOAD_C "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile+2048], " FRAGMENT ", 20;"
+               "wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 " FRAGMENT ", [tile+2048], 20;",
+        LOAD_C "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile+2048], " FRAGMENT ";"
+               "wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 " FRAGMENT ", [tile+2048];",
+    };
+    for (size_t k = 0; k < sizeof tiles / sizeof *tiles; k++)
+        for (size_t l = 0; l < sizeof loads / sizeof *loads; l++)
+            for (int r = 0; r < 8; r++) {
+                char body[4096];
+                snprintf(body, sizeof body,
+                         "%s bar.warp.sync -1; %s st.global.f32 [%%rd51], %%f%d;", tiles[k].written,
+                         loads[l], r);
+                if (tiles[k].lanes[r])
+                    expect(tiles[k].lanes[r], body);
+                else
+                    expect_clean(body);
+            }
+    /* of a store to global memory, and one by an address that nothing wrote */
+    expect("a store",
+           LOAD_C "wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd0], " FRAGMENT ";");
+    expect("a store", LOAD_C "wmma.store.d.sync.aligned.row.m16n16k16.f32 [%rd0], " FRAGMENT ";");
+    expect("a store",
+           "ld.shared.u32 %r8, [tile]; and.b32 %r8, %r8, 0; add.u32 %r8, %r8, 16;"
+           "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile+2048], " FRAGMENT ", %r8;");
+    expect("a store",
+           "ld.shared.u32 %r8, [tile]; and.b32 %r8, %r8, 0; add.u32 %r8, %r8, %r5;"
+           "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r8+2048], " FRAGMENT ", 16;");
+    /* doubles and integers of 8 x 8, of which the even columns are written */
+#define EVEN(bytes) "mad.lo.u32 %r9, %r0, " #bytes ", %r5;"
+#define DOUBLES                                                                                    \
+    EVEN(16)                                                                                       \
+    "st.shared.v2.u32 [%r9], {%r0, %r0}; bar.warp.sync -1; mul.wide.u32 %rd7, %r0, 8;"             \
+    "add.s64 %rd7, %rd7, %rd0;"                                                                    \
+    "wmma.load.c.sync.aligned.row.m8n8k4.shared.f64 {%d0, %d1}, [tile];"
+#define INTEGERS                                                                                   \
+    EVEN(8)                                                                                        \
+    "st.shared.u32 [%r9], %r0; bar.warp.sync -1;"                                                  \
+    "wmma.load.c.sync.aligned.row.m8n8k32.shared.s32 {%r10, %r11}, [tile];"
+    expect_clean(DOUBLES "st.global.f64 [%rd7], %d0;");
+    expect("lanes ffffffff", DOUBLES "st.global.f64 [%rd7], %d1;");
+    expect_clean(INTEGERS STORE("%r10"));
+    expect("lanes ffffffff", INTEGERS STORE("%r11"));
+    /* halves: two rows by one register, and a fragment of A from the bytes that hold copies of it */
+    expect_clean(BUT_ROW_15 "bar.warp.sync -1; wmma.load.c.sync.aligned.row.m16n16k16.shared.f16 "
+                            "{%r8, %r9, %r10, %r11}, [tile], 16;"
+                            "st.global.u32 [%rd51], %r11;");
+    expect("lanes ff000000",
+           BUT_ROW_15 "bar.warp.sync -1; wmma.load.c.sync.aligned.row.m16n16k16.shared.f16 {%r8, "
+                      "%r9, %r10, %r11}, [tile+512], 16;"
+                      "st.global.u32 [%rd51], %r9;");
+    expect("lanes ff000000",
+           BUT_COLUMN_15 "bar.warp.sync -1; wmma.load.c.sync.aligned.col.m16n16k16.shared.f16 "
+                         "{%r8, %r9, %r10, %r11}, [tile], 16;"
+                         "st.global.u32 [%rd51], %r11;");
+}
+
 static void lanes_have_their_own(void **state) {
     (void)state;
 #define OF_5 "mov.u32 %r8, 1; @%p1 ld.shared.u32 %r8, [%r6];"
@@ -211,9 +298,9 @@ static void it_is_told_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_used_is_told), cmocka_unit_test(loads_take_it),
-        cmocka_unit_test(lanes_have_their_own), cmocka_unit_test(operands_pass_it_on),
-        cmocka_unit_test(it_is_told_once),
+        cmocka_unit_test(what_is_used_is_told),          cmocka_unit_test(loads_take_it),
+        cmocka_unit_test(fragments_have_it_by_register), cmocka_unit_test(lanes_have_their_own),
+        cmocka_unit_test(operands_pass_it_on),           cmocka_unit_test(it_is_told_once),
     };
     emu_test_open(&t);
     int failed = cmocka_run_group_tests_name("emu_taint", tests, NULL, NULL);

@@ -47,7 +47,8 @@ void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struc
 
 void emu_uninitialised_global(struct emu_warp *w, const struct emu_inst *i,
                               const uint32_t element[8]) {
-    bool is_load = i->class == EMU_LD_GLOBAL;
+    bool is_load =
+        i->class == EMU_LD_GLOBAL || i->class == EMU_LD_SHARED; /* wmma.load of a generic address */
     if (!is_load || i->op[0].kind != EMU_OP_GROUP) return;
     make_room(w);
     for (int k = 0; k < i->vec; k++) w->pending_taint[k] |= element[k];
@@ -129,10 +130,25 @@ static void say(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, co
 /* A store to shared memory of tainted values alone: who loads them will see that nothing wrote them. */
 static bool keeps_taint(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                         uint32_t guard) {
-    if (i->class != EMU_ST_SHARED || i->n_ops != 2 || i->op[1].kind != EMU_OP_GROUP) return false;
+    bool fragment = !strncmp(i->opcode, "wmma.store", 10); /* [address], {registers}, stride */
+    if (i->class != EMU_ST_SHARED || i->space != EMU_SHARED) return false;
+    if ((i->n_ops != 2 && !fragment) || i->op[1].kind != EMU_OP_GROUP) return false;
     if (guard || (*taint_of(w, i->row[0]) & mask)) return false;
+    if (i->n_ops > 2 && (*taint_of(w, i->row[2]) & mask)) return false;
     for (int k = 0; k < i->vec; k++) w->pending_taint[k] = *taint_of(w, i->op[1].rows[k]) & mask;
     return true;
+}
+
+void emu_taint_stored(struct emu_warp *w, const struct emu_inst *i, int r) {
+    for (int k = 0; k < i->vec; k++) w->pending_taint[k] = *taint_of(w, i->op[1].rows[r + k]);
+}
+
+void emu_taint_loaded(struct emu_warp *w, const struct emu_inst *i, int r, int distinct) {
+    for (int k = 0; k < i->vec; k++) {
+        for (int copy = r + k; copy < i->op[0].n; copy += distinct)
+            *taint_of(w, i->op[0].rows[copy]) |= w->pending_taint[k];
+        w->pending_taint[k] = 0;
+    }
 }
 
 void emu_taint_store(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,

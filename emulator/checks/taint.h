@@ -14,5 +14,9 @@ void emu_uninitialised_global(struct emu_warp *w, const struct emu_inst *i,
 /* A tainted warp has written shared memory: what it wrote of tainted values counts as not written. */
 void emu_taint_store(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                      uint32_t first, uint8_t *initialised);
+/* wmma moves a fragment by many accesses: before the one that stores its registers from r on, and after
+ * the one that loaded them; register r + distinct is a copy of r. */
+void emu_taint_stored(struct emu_warp *w, const struct emu_inst *i, int r);
+void emu_taint_loaded(struct emu_warp *w, const struct emu_inst *i, int r, int distinct);
 void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t group);
 void emu_taint_load(struct emu_warp *w, const struct emu_inst *i);

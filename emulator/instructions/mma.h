@@ -40,6 +40,11 @@ struct tensor_product emu_mma_product(const struct emu_warp *w, const struct emu
 void emu_product_ended(const struct emu_warp *w, const struct emu_inst *i,
                        const struct tensor_product *p, uint32_t *d);
 
+/* One of the accesses by which wmma moves a fragment between memory and its registers from r on, of which
+ * `distinct` are no copies; returns as emu_shared_access(). */
+uint32_t emu_fragment_access(struct emu_warp *w, const struct emu_inst *i, int r, int distinct,
+                             bool in_shared, const uint64_t addr[32], unsigned bytes);
+
 /* A fragment's registers (mma_fragment.h) as a[16][k], as 8 columns of b[k][n], and as d[16][8]
  * with rows n apart: one element of raw bits in each uint32_t. */
 void emu_mma_gather_a(const struct emu_warp *w, const uint32_t *rows, int n_rows, int bits, int k,

@@ -99,9 +99,7 @@ static enum emu_step move_bits(struct emu_warp *w, const struct emu_inst *i, uin
                                            : 4 * (row * stride + col));
             shared[lane] = emu_shared_offset(global[lane]);
         }
-        enum emu_access what = store ? EMU_WRITE : EMU_READ;
-        uint32_t ok = in_shared ? emu_shared_access(w, i, EMU_FULL, shared, 4, what)
-                                : emu_global_access(w, i, EMU_FULL, global, 4, what);
+        uint32_t ok = emu_fragment_access(w, i, r, group->n, in_shared, global, 4);
         EMU_EACH_LANE(l, ok) {
             void *at =
                 in_shared ? (void *)(w->block->shared + shared[l]) : (void *)(uintptr_t)global[l];

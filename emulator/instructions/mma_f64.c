@@ -113,9 +113,7 @@ static enum emu_step move_f64(struct emu_warp *w, const struct emu_inst *i, uint
                 base[first] + 8 * (uint64_t)(col_major ? col * stride + row : row * stride + col);
             shared[lane] = emu_shared_offset(global[lane]);
         }
-        enum emu_access what = store ? EMU_WRITE : EMU_READ;
-        ok = in_shared ? emu_shared_access(w, i, EMU_FULL, shared, 8, what)
-                       : emu_global_access(w, i, EMU_FULL, global, 8, what);
+        ok = emu_fragment_access(w, i, r, group->n, in_shared, global, 8);
         EMU_EACH_LANE(l, ok) {
             void *at =
                 in_shared ? (void *)(w->block->shared + shared[l]) : (void *)(uintptr_t)global[l];

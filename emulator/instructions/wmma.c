@@ -13,6 +13,8 @@
 #include "mma.h"
 #include "mma_fragment.h"
 
+#include "emulator/checks/taint.h"
+
 #include <immintrin.h>
 #include <string.h>
 
@@ -183,27 +185,33 @@ static struct direct direct(const struct emu_inst *i, int n_registers) {
     return d;
 }
 
+uint32_t emu_fragment_access(struct emu_warp *w, const struct emu_inst *i, int r, int distinct,
+                             bool in_shared, const uint64_t addr[EMU_LANES], unsigned bytes) {
+    const bool store = i->aux[MMA_FLAGS] & WMMA_STORE;
+    const enum emu_access what = store ? EMU_WRITE : EMU_READ;
+    uint32_t shared[EMU_LANES], ok;
+    for (int lane = 0; lane < EMU_LANES; lane++) shared[lane] = emu_shared_offset(addr[lane]);
+    if (w->tainted && store && in_shared) emu_taint_stored(w, i, r);
+    ok = in_shared ? emu_shared_access(w, i, EMU_FULL, shared, bytes, what)
+                   : emu_global_access(w, i, EMU_FULL, addr, bytes, what);
+    if (w->tainted && !store) emu_taint_loaded(w, i, r, distinct);
+    return ok;
+}
+
 static uint32_t access_direct(struct emu_warp *w, const struct emu_inst *i, uint64_t base,
                               uint32_t stride, bool in_shared) {
-    int matrix = i->aux[MMA_MATRIX];
-    bool store = i->aux[MMA_FLAGS] & WMMA_STORE;
+    const struct emu_operand *group = &i->op[i->aux[MMA_FLAGS] & WMMA_STORE ? 1 : 0];
+    const int n = wmma_distinct(i, i->aux[MMA_MATRIX], group->n);
     uint32_t bytes = element_bytes(i), ok = EMU_FULL;
-    const struct emu_operand *group = &i->op[store ? 1 : 0];
     struct direct d = direct(i, group->n);
-    enum emu_access what = store ? EMU_WRITE : EMU_READ;
     uint32_t lanes[EMU_LANES];
     lane_offsets(i, stride, lanes);
-    for (int r = 0; r < wmma_distinct(i, matrix, group->n); r += d.step_r)
+    for (int r = 0; r < n; r += d.step_r)
         for (int s = 0; s < (int)(4 / bytes); s += d.step_s) {
-            uint32_t shared[EMU_LANES];
-            uint64_t global[EMU_LANES];
-            uint32_t at = element_offset(i, r, s, stride);
-            for (int lane = 0; lane < EMU_LANES; lane++) {
-                global[lane] = base + at + lanes[lane];
-                shared[lane] = (uint32_t)base + at + lanes[lane];
-            }
-            ok &= in_shared ? emu_shared_access(w, i, EMU_FULL, shared, d.bytes, what)
-                            : emu_global_access(w, i, EMU_FULL, global, d.bytes, what);
+            uint64_t addr[EMU_LANES];
+            for (int lane = 0; lane < EMU_LANES; lane++)
+                addr[lane] = base + element_offset(i, r, s, stride) + lanes[lane];
+            ok &= emu_fragment_access(w, i, r, n, in_shared, addr, d.bytes);
         }
     return ok;
 }
@@ -285,5 +293,6 @@ emu_handler *emu_select_wmma_move(struct emu_inst *i, const char **why) {
                : shared                 ? (store ? EMU_ST_SHARED : EMU_LD_SHARED)
                                         : (store ? EMU_ST_GLOBAL : EMU_LD_GLOBAL);
     i->units = (uint8_t)(i->class == EMU_LDSM ? (lines == 32 ? 2 : 1) : direct(i, n).n);
+    i->vec = (uint8_t)direct(i, n).step_r; /* registers of one access */
     return wmma_move;
 }
