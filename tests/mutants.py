@@ -35,8 +35,8 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "profiler/launches.c": "launches",
     "profiler/occupancy.c": "occupancy",
     "profiler/refusal.c": "refusal",
-    "plots/tabulate.c": "sh:plots",
-    "plots/columns.c": "sh:plots",
+    "plots/tabulate.c": "sh:tabulate",
+    "plots/columns.c": "sh:tabulate",
     "emulator/core/pattern.c": "pattern",
     "emulator/checks/race.c": "race emu_async emu_cluster emu_taint emu_checks",
     "emulator/checks/clock.c": "vector_clocks",
@@ -86,12 +86,6 @@ def places_of(path, rules=RULES, drop=None):
             seen[key] = seen.get(key, 0) + 1
             if seen[key] > 1: key += f" #{seen[key]}"
             yield key, text.count("\n", 0, m.start()) + 1, m.start(), m.end(), new
-
-
-def mutants_of(path, rules=RULES, drop=None):
-    """(key, line number, mutated text)"""
-    text = open(path).read()
-    for key, number, start, end, new in places_of(path, rules, drop): yield key, number, text[:start] + new + text[end:]
 
 
 def bodies_of(text):

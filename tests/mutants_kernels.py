@@ -9,10 +9,12 @@ An image whose PTX is the same as without the change needs no run; a mutant that
 is equivalent, and out of the score.
 
 SHARE: all, or how many in ten thousand; which ones is drawn from the mutant's text, so that the same are tried
-until their line changes. Prints TAP, a line for each file, and the score. Survivors need a reason in
-tests/mutants_kernels.txt; one that begins with "equivalent" takes them out of the score."""
-import concurrent.futures, hashlib, os, re, shutil, subprocess, sys, tempfile, threading
-from mutants import MATH, mutants_of
+until their line changes. 20-each: so many of each stage, in turn, drawn the same way; SECONDS=N: what has not begun
+by then is left for another time, and what was tried of each stage goes to tests/mutants_kernels_scores.txt. Prints TAP,
+a line for each file, and the score. Survivors need a reason in tests/mutants_kernels.txt; one that begins with
+"equivalent" takes them out of the score."""
+import concurrent.futures, hashlib, os, re, shutil, subprocess, sys, tempfile, threading, time
+from mutants import MATH, places_of
 
 RULES = MATH + [
     ("-=", r" -= ", " += "), ("*=", r" \*= ", " /= "), ("|=", r" \|= ", " &= "),
@@ -50,6 +52,9 @@ IMAGES = {  # of kernel.cu and what it includes, the telling ones first; -causal
 LIMIT_S = 60
 
 
+def stage_of(path): return path.split("/")[1]
+
+
 def problems_of(folder, image):
     """Options, the cheap ones first."""
     if folder == "5-wgmma":
@@ -68,7 +73,7 @@ def problems_of(folder, image):
 
 def images_of(path):
     """(image, flags) of a source file, in the order to try."""
-    folder = path.split("/")[1]
+    folder = stage_of(path)
     lines = [l.split() for l in open(f"stages/{folder}/images") if l.strip() and l[0] not in "#" and l.split()[0] not in ("arch", "problem", "previous")]
     step = re.search(r"steps/(.*)\.cu$", path)
     if step: return [(l[0], [w for w in l[1:] if not w.endswith(".cu")]) for l in lines if f"steps/{step.group(1)}.cu" in l]
@@ -114,7 +119,7 @@ class Once:
 def ptx_of(path, image):
     """As it is."""
     with tempfile.TemporaryDirectory() as at:
-        return compiled(path, open(path).read(), path.split("/")[1], image, dict(images_of(path))[image], at)
+        return compiled(path, open(path).read(), stage_of(path), image, dict(images_of(path))[image], at)
 
 
 @Once
@@ -125,8 +130,10 @@ def passes(folder, options):
 
 def attempt(job):
     """What kills the mutant: "compiler", the options of a run; "same": no image has it; None: it survives."""
-    path, (key, number, text) = job
-    folder, seen = path.split("/")[1], False
+    path, (_, _, start, end, new) = job
+    if time.time() > until: return "later"
+    folder, seen, text = stage_of(path), False, open(path).read()
+    text = text[:start] + new + text[end:]
     at = tempfile.mkdtemp(dir=programs)
     try:
         for image, flags in images_of(path):
@@ -163,22 +170,44 @@ def reasons():
     return told
 
 
+SCORES = "tests/mutants_kernels_scores.txt"
+
+
+def drawn(key): return int(hashlib.md5(key.encode()).hexdigest(), 16)
+
+
+def score(rows):
+    """The lines of the stages that were tried: killed, of how many that are not equivalent, tried, of how many, when."""
+    lines = {r[0]: r for r in (line.split() for line in open(SCORES) if line[0] != "#")} if os.path.exists(SCORES) else {}
+    lines |= {r[0]: [str(x) for x in r] + [time.strftime("%Y-%m-%d", time.gmtime())] for r in rows}
+    with open(SCORES, "w") as f:
+        f.write("# stage, wrong kernels killed, of how many that are not equivalent, tried, of how many there are, when (tests/mutants_kernels.py)\n")
+        f.writelines(" ".join(lines[s]) + "\n" for s in sorted(lines))
+
+
 if __name__ == "__main__":
     build, share, NVCC = sys.argv[1], sys.argv[2], os.environ.get("NVCC", "nvcc")
+    until = time.time() + float(os.environ.get("SECONDS") or 1e9)
     files = sys.argv[3:] or sorted(f"{d}/{f}" for d, _, names in os.walk("stages") for f in names if f.endswith((".cu", ".cuh")) and "/sweep" not in d)
     jobs, total = [], 0
     for path in files:
-        for mutant in mutants_of(path, RULES, drop=r"\bstatic_assert\s*\((?:[^;])*;"):
+        for mutant in places_of(path, RULES, drop=r"\bstatic_assert\s*\((?:[^;])*;"):
             total += 1
-            if share == "all" or int(hashlib.md5(mutant[0].encode()).hexdigest(), 16) % 10000 < int(share): jobs.append((path, mutant))
+            if share == "all" or share.endswith("-each") or drawn(mutant[0]) % 10000 < int(share): jobs.append((path, mutant))
+    of = {}  # of each stage
+    if share.endswith("-each"):
+        for job in sorted(jobs, key=lambda j: drawn(j[1][0])): of.setdefault(stage_of(job[0]), []).append(job)
+        each = int(share[:-5])
+        jobs = [mine[k] for k in range(each) for mine in of.values() if k < len(mine)]
     programs = tempfile.mkdtemp(prefix="mutants")  # as they are now: somebody may build meanwhile
-    for path in {j[0].split("/")[1][0] for j in jobs}: shutil.copy(f"{build}/stage-{path}", programs)
+    for stage in {stage_of(j[0])[0] for j in jobs}: shutil.copy(f"{build}/stage-{stage}", programs)
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("J") or os.cpu_count())) as pool:
         killers = []
         for job, killer in zip(jobs, pool.map(attempt, jobs)):
             killers.append(killer)
             if os.environ.get("SHOW"): print(f"# {killer}: {job[1][1]}: {job[1][0]}", file=sys.stderr, flush=True)
     shutil.rmtree(programs)
+    jobs, killers = [j for j, k in zip(jobs, killers) if k != "later"], [k for k in killers if k != "later"]
     told = reasons()
     why_of = lambda key: next((why for pattern, why in told if pattern.search(key)), None)
     n = bad = killed = 0
@@ -192,7 +221,14 @@ if __name__ == "__main__":
         n, bad = n + 1, bad + bool(strangers)
         print(f"{'not ok' if strangers else 'ok'} {n} - {path}: {sum(k not in (None, 'same') for m, k in mine)} of {len(mine)} killed, "
               f"{sum(k == 'same' for m, k in mine)} change no image, {len(alive) - len(strangers)} more have their reason")
-        for key, number, _ in strangers: print(f"#   {number}: {key}")
+        for key, number, *_ in strangers: print(f"#   {number}: {key}")
+    rows = []
+    for stage, every in sorted(of.items()):
+        mine = [(j[1], k) for j, k in zip(jobs, killers) if stage_of(j[0]) == stage]
+        same = sum(k == "same" or (k is None and (why_of(m[0]) or "").startswith("equivalent")) for m, k in mine)
+        rows.append([stage, sum(k not in (None, "same") for m, k in mine), len(mine) - same, len(mine), len(every)])
+        print(f"# {stage}: {rows[-1][1]} killed of {rows[-1][2]} that are not equivalent; {len(mine)} of {len(every)} mutants tried")
+    if rows: score(rows)
     print(f"1..{n}")
     print(f"# score: {killed} killed of {len(jobs) - equivalent} that are not equivalent, {100 * killed / max(1, len(jobs) - equivalent):.1f} %; {len(jobs)} of {total} mutants tried")
     sys.exit(bad > 0)
