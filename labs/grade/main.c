@@ -1,6 +1,7 @@
 /* build/trial-N: draws cases, runs a kernel on one, judges what it left (trial.h); looks for a GPU. */
 #include "trial.h"
 
+#include "common/base/heap.h"
 #include "common/base/path.h"
 #include "common/base/reason.h"
 
@@ -64,6 +65,8 @@ static const char *trial_gpu(void) {
 
 int main(int argc, char **argv) {
     const char *why = NULL, *what = argc > 1 ? argv[1] : "";
+    json_set_alloc_funcs(heap_take,
+                         free); /* a case or a count that is dropped would be another grade */
     if (!strcmp(what, "draw"))
         why = trial_draw(argc - 2, argv + 2);
     else if (!strcmp(what, "run"))
