@@ -15,6 +15,10 @@ $(BUILD)/columns: $(BUILD)/plots/columns.o $(LIB)
 
 test: $(BUILD)/tabulate $(BUILD)/columns
 
+.PHONY: record
+record: $(STAGES) ### on a GPU, what plots/recorded has of every stage, into results/record.jsonl
+	@mkdir -p results && rm -f results/record.jsonl && plots/record.sh results/record.jsonl
+
 .PHONY: ladder
 ladder: $(BUILD)/columns ### the README's table of stages, from recorded runs: RECORDED=h200
 	@plots/ladder.sh $(or $(RECORDED),h200)
