@@ -31,9 +31,11 @@ $(addprefix timeline-,$(STAGES)): timeline-%: %
 	@test "$(WINDOW)" -gt 0 2> /dev/null || { echo "make: WINDOW is a whole number of us above 0, not '$(WINDOW)'" >&2; exit 2; }
 	@mkdir -p results 2> /dev/null && test -w results || { echo "make: cannot write to results: make it writable" >&2; exit 5; }
 ifeq ($(RECORDED),)
-	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* --device "$$DEVICE" $$ARGS --timeline results/timeline-$*.tsv
-	@echo results/timeline-$*.tsv; ! grep -q '^lane' results/timeline-$*.tsv || echo "results/timeline-$*.json: for ui.perfetto.dev or chrome://tracing"
+	@rm -f results/timeline-$*-warps.tsv; set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* --device "$$DEVICE" $$ARGS --timeline results/timeline-$*.tsv
+	@for t in results/timeline-$*.tsv results/timeline-$*-warps.tsv; do ! test -f $$t || { echo $$t; \
+	    ! grep -q '^lane' $$t || echo "$${t%.tsv}.json: for ui.perfetto.dev or chrome://tracing"; }; done
 	@$(call draw-timeline,$*,results/timeline-$*.tsv)
+	@! test -f results/timeline-$*-warps.tsv || { $(call draw-timeline,$*-warps,results/timeline-$*-warps.tsv); }
 else
 	@test -n "$(call recorded-timelines,$*)" || { \
 	    echo "make: there is no plots/recorded/$(RECORDED)-timeline-$(*:stage-%=%).tsv; recorded are: $(patsubst plots/recorded/%.tsv,%,$(wildcard plots/recorded/*-timeline-*.tsv))" >&2; exit 5; }

@@ -95,6 +95,23 @@ check "a line with its count" says "kernel.cu" $small --source
 status "no source without counters" 6 stage FAKE_CUPTI_FAIL=cuptiSassMetricsEnable:27 $small --source
 status "no timeline without samples" 6 stage $small --timeline "$tap_dir/t.tsv"
 status "a timeline that overflowed" 6 stage FAKE_CUPTI_LOSE=overflow $small --timeline "$tap_dir/t.tsv"
+# An instrumented image: the stamps that the fake leaves, as cycles of 1234 MHz.
+stamped() { # LANE WHAT CYCLES
+    awk -F'\t' -v lane="$1" -v what="$2" -v cycles="$3" '$2 == lane && $3 == what {sum += ($6 - $5) * $7 * 1234}
+        END {print lane, what, sum; exit !(sum > cycles - 2 && sum < cycles + 2)}' "$tap_dir/s-warps.tsv"
+}
+status "stamps without samples" 6 env LD_LIBRARY_PATH="$build/tests/fake" ATTNLAB_CUPTI="$build/tests/fake" "$build/stage-6" \
+    --no-check --no-time --timeline "$tap_dir/s.tsv"
+while IFS=';' read -r lane what cycles; do
+    check "$lane $what $cycles cycles" stamped "$lane" "$what" "$cycles"
+done << EOF
+warp 0, products;waits at an mbarrier (TMA, other warps);100
+warp 0, products;waits for its own WGMMA;100
+warp 0, products;waits for other warps;40
+warp 4, loads;waits at an mbarrier (TMA, other warps);470
+products under way;pipe is busy;120
+at softmax;pipe is busy;200
+EOF
 check "no timeline is left" test ! -e "$tap_dir/t.tsv"
 
 # ---- make doctor

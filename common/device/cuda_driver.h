@@ -18,7 +18,7 @@
     F(CtxSetCurrent) F(StreamCreate) F(StreamDestroy) F(StreamSynchronize) \
     F(StreamBeginCapture) F(StreamEndCapture) F(MemAlloc) F(MemFree) F(MemcpyHtoDAsync) \
     F(MemAllocAsync) F(MemFreeAsync) F(MemcpyDtoHAsync) F(MemsetD32Async) F(ModuleLoadData) F(ModuleUnload) \
-    F(ModuleGetFunction) F(FuncGetAttribute) F(FuncSetAttribute) F(LaunchKernelEx) \
+    F(ModuleGetFunction) F(ModuleGetGlobal) F(FuncGetAttribute) F(FuncSetAttribute) F(LaunchKernelEx) \
     F(TensorMapEncodeTiled) F(GraphInstantiate) F(GraphUpload) F(GraphLaunch) \
     F(GraphExecDestroy) F(GraphDestroy) F(EventCreate) F(EventDestroy) \
     F(EventRecordWithFlags) F(EventElapsedTime)

@@ -64,6 +64,11 @@ void device_unload(struct device *d, struct device_image *image) {
     if (image) d->ops->unload(d, image);
 }
 
+const char *device_variable(struct device *d, struct device_image *image, const char *name,
+                            device_ptr *out, size_t *bytes) {
+    return d->ops->variable(d, image, name, out, bytes);
+}
+
 const char *device_kernel_info(struct device *d, struct device_image *image, const char *kernel,
                                struct device_kernel_info *out) {
     return d->ops->kernel_info(d, image, kernel, out);

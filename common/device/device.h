@@ -88,6 +88,9 @@ const char *device_fill(struct device *d, device_ptr p, uint32_t word,
 const char *device_load(struct device *d, const char *dir, const char *name,
                         struct device_image **out);
 void device_unload(struct device *d, struct device_image *image);
+/* An image's __device__ variable, by its symbol. */
+const char *device_variable(struct device *d, struct device_image *image, const char *name,
+                            device_ptr *out, size_t *bytes);
 const char *device_kernel_info(struct device *d, struct device_image *image, const char *kernel,
                                struct device_kernel_info *out);
 

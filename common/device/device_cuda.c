@@ -187,6 +187,15 @@ static const char *cuda_kernel_info(struct device *d, struct device_image *image
     return NULL;
 }
 
+static const char *cuda_variable(struct device *d, struct device_image *image, const char *name,
+                                 device_ptr *out, size_t *bytes) {
+    struct cuda_device *c = cuda_of(d);
+    CUdeviceptr p;
+    TRY(c, ModuleGetGlobal, &p, bytes, image->module, name);
+    *out = p;
+    return NULL;
+}
+
 static const char *cuda_tensor_map(struct device *d, const struct device_tensor_map *m,
                                    void *map_128_bytes) {
     struct cuda_device *c = cuda_of(d);
@@ -258,6 +267,7 @@ static const struct device_ops cuda_ops = {
     .load = cuda_load,
     .unload = cuda_unload,
     .kernel_info = cuda_kernel_info,
+    .variable = cuda_variable,
     .tensor_map = cuda_tensor_map,
     .launch = cuda_launch,
     .sync = cuda_sync,

@@ -249,6 +249,16 @@ static void emu_close(struct device *d) {
     free(e);
 }
 
+static const char *emu_variable(struct device *d, struct device_image *image, const char *name,
+                                device_ptr *out, size_t *bytes) {
+    uint64_t n;
+    (void)d;
+    if (!emu_module_variable(image->module, name, out, &n))
+        return reason("the image has no variable %s", name);
+    *bytes = n;
+    return NULL;
+}
+
 static const char *emu_map(struct device *d, const struct device_tensor_map *m,
                            void *map_128_bytes) {
     struct tensormap t = {.base = m->base,
@@ -283,6 +293,7 @@ const char *device_emu_open(const char *chip, struct device **out) {
         .load = emu_load,
         .unload = emu_unload,
         .kernel_info = emu_kernel_info,
+        .variable = emu_variable,
         .tensor_map = emu_map,
         .launch = emu_launch_one,
         .sync = emu_sync,

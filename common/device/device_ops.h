@@ -23,6 +23,8 @@ struct device_ops {
     void (*unload)(struct device *d, struct device_image *image);
     const char *(*kernel_info)(struct device *d, struct device_image *image, const char *kernel,
                                struct device_kernel_info *out);
+    const char *(*variable)(struct device *d, struct device_image *image, const char *name,
+                            device_ptr *out, size_t *bytes);
     const char *(*tensor_map)(struct device *d, const struct device_tensor_map *m,
                               void *map_128_bytes);
     const char *(*launch)(struct device *d, struct device_image *image,

@@ -13,6 +13,7 @@
 #include "profiler/timeline.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -406,6 +407,48 @@ enum status run_whatif(const struct options *o) {
     return why ? run_failed(why, STATUS_COUNTERS) : STATUS_RIGHT;
 }
 
+/* us of the launches with this image, and the clock meanwhile. */
+static const char *time_image(struct run *r, struct device_image *image, double *us, double *mhz) {
+    enum { REPEATS = 20 };
+    struct device_graph *g = NULL;
+    const struct stage_plan *plan = &r->bench.plan;
+    const char *why =
+        device_graph_open(r->device, image, plan->launch, plan->n_launches, REPEATS, false, &g);
+    for (int i = 0; !why && i < 2; i++)
+        why = device_graph_time(g, false, us); /* the first is cold */
+    *us /= REPEATS;
+    if (!why) *mhz = device_graph_clock_mhz(g);
+    if (g) device_graph_close(g);
+    return why;
+}
+
+/* On a GPU: what one block's warps do, into PATH-warps, if there is an instrumented image of the one
+ * that ran. */
+static const char *run_stamps(struct run *r, const char *title) {
+    const struct stage_plan *plan = &r->bench.plan;
+    struct device_image *image = NULL;
+    double plain_us = 0, us = 0, mhz = 0;
+    char name[80], path[PATH_MAX], text[768];
+    const char *given = r->options->timeline_path, *dot = strrchr(given, '.');
+    const int stem = dot && !strchr(dot, '/') ? (int)(dot - given) : (int)strlen(given);
+    snprintf(name, sizeof name, "%s-stamps", plan->image);
+    snprintf(path, sizeof path, "%.*s-warps%s", stem, given, given + stem);
+    const char *why = device_load(r->device, stage_image_folder(stage.name), name, &image);
+    if (why) return reason_status(why, STATUS_DEVICE) == STATUS_UNSUPPORTED ? NULL : why;
+    why = time_image(r, r->bench.image, &plain_us, &mhz);
+    if (!why) why = time_image(r, image, &us, &mhz);
+    if (!why && !(mhz > 0)) why = "nothing counts its clock";
+    if (!why) {
+        snprintf(text, sizeof text,
+                 "%s, first block, stamped at %.0f MHz: a run takes %.1f us with stamps, %.1f "
+                 "without",
+                 title, mhz, us, plain_us);
+        why = warps_stamped(r->device, image, plan->launch, plan->n_launches, mhz, text, path);
+    }
+    device_unload(r->device, image);
+    return why;
+}
+
 enum status run_timeline(const struct options *o) {
     enum { RUNS = 64 };
     const double interval_us = 2;
@@ -424,9 +467,6 @@ enum status run_timeline(const struct options *o) {
         why = warps_write(r.device, stage_image_folder(stage.name), plan->image, plan->launch,
                           plan->n_launches, title, o->timeline_path);
     }
-    if (!why && !emulated)
-        why = timeline_collect(r.device, r.bench.image, plan->launch, plan->n_launches, RUNS,
-                               interval_us, &t);
     if (!why && !emulated) {
         attention_describe(&r.bench.problem, problem, sizeof problem);
         strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
@@ -434,8 +474,12 @@ enum status run_timeline(const struct options *o) {
                  "stage %s: %s, image %s, on %s, driver %s, SM clock %d MHz, revision %s, %s",
                  stage.name, problem, plan->image, device_info(r.device)->name,
                  device_info(r.device)->driver, device_clock_mhz(r.device), revision(), date);
-        why = timeline_write(&t, title, o->timeline_path);
+        why = run_stamps(&r, title); /* before CUPTI is started; needs no permission */
     }
+    if (!why && !emulated)
+        why = timeline_collect(r.device, r.bench.image, plan->launch, plan->n_launches, RUNS,
+                               interval_us, &t);
+    if (!why && !emulated) why = timeline_write(&t, title, o->timeline_path);
     timeline_free(&t);
     run_close(&r);
     return why ? run_failed(why, STATUS_COUNTERS) : STATUS_RIGHT;

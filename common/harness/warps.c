@@ -2,6 +2,7 @@
 
 #include "common/base/heap.h"
 #include "common/base/reason.h"
+#include "common/cuda/stamps.h"
 #include "common/device/emu_clock.h"
 
 #include <errno.h>
@@ -37,6 +38,10 @@ static const char *const what_text[N_WHATS] = {
     [PIPE_BUSY] = "pipe is busy",
 };
 
+/* Without the clock the units are known by what warps wait for. */
+static const char *const pipe_name[2][2] = {{"tensor cores", "MUFU"},
+                                            {"products under way", "at softmax"}};
+
 /* Warps, then the tensor cores, then MUFU of the four sub-cores together. */
 enum { TENSOR_LANE = SASS_MAX_WARPS, MUFU_LANE, N_LANES };
 
@@ -54,6 +59,8 @@ struct warps {
     const struct sass_kernel *kernel;
     struct lane lane[N_LANES];
     uint64_t end; /* of the block */
+    bool stamped;
+    int users; /* how many have the second unit at once, to its share of 1 */
 };
 
 static bool has(const struct warps *w, int i, const char *word) {
@@ -146,7 +153,7 @@ static enum what most(const struct bin *b) {
 static void lane_name(const struct warps *w, int lane, char out[48]) {
     const struct lane *l = &w->lane[lane];
     if (lane == TENSOR_LANE || lane == MUFU_LANE)
-        snprintf(out, 48, "%s", lane == TENSOR_LANE ? "tensor cores" : "MUFU");
+        snprintf(out, 48, "%s", pipe_name[w->stamped][lane == MUFU_LANE]);
     else
         snprintf(out, 48, "warp %d%s", lane,
                  l->loads        ? ", loads"
@@ -180,7 +187,8 @@ static void write_lane(const struct warps *w, int lane, int row, const struct ou
                                                "M", "pid", 0, "tid", lane, "args", "name", name));
     for (int b = 0, next; b < BINS; b = next) {
         enum what what = most(&bins[b]);
-        double share = pipe ? bins[b].cycles[PIPE_BUSY] / width / (lane == MUFU_LANE ? 4 : 1) : 1;
+        double share =
+            pipe ? bins[b].cycles[PIPE_BUSY] / width / (lane == MUFU_LANE ? w->users : 1) : 1;
         for (next = b + 1; !pipe && next < BINS && most(&bins[next]) == what; next++) {
         }
         if (what == NOTHING) continue;
@@ -225,16 +233,21 @@ static const char *write_files(const struct warps *w, double mhz, const char *ti
     return why;
 }
 
+static const struct device_launch *main_launch(const struct device_launch *launches, int n) {
+    const struct device_launch *l = launches;
+    for (int i = 1; i < n; i++)
+        if (launches[i].shared_bytes > l->shared_bytes) l = &launches[i];
+    return l;
+}
+
 const char *warps_write(struct device *d, const char *image_dir, const char *image,
                         const struct device_launch *launches, int n, const char *title,
                         const char *path) {
-    struct warps w = {0};
+    struct warps w = {.users = SM_SMSPS};
     struct emu_clock c;
     struct timing_prediction p;
-    const struct device_launch *l = launches;
+    const struct device_launch *l = main_launch(launches, n);
     char text[768];
-    for (int i = 1; i < n; i++)
-        if (launches[i].shared_bytes > l->shared_bytes) l = &launches[i];
     const char *why = emu_clock_open(&c, d, image_dir, image);
     if (!why && !(w.kernel = sass_find(c.module, l->kernel)))
         why = reason_as(STATUS_COUNTERS, "no kernel '%s' in the cubin", l->kernel);
@@ -250,5 +263,96 @@ const char *warps_write(struct device *d, const char *image_dir, const char *ima
     }
     for (int i = 0; i < N_LANES; i++) free(w.lane[i].stretch);
     emu_clock_close(&c);
+    return why;
+}
+
+/* ---- From stamps -------------------------------------------------------------------------------- */
+
+/* What a warp does from a stamp of this kind on. */
+static enum what what_from(enum stamp kind) {
+    return kind == STAMP_FULL       ? COPIES
+           : kind == STAMP_TURN     ? OTHERS
+           : kind == STAMP_PRODUCTS ? PRODUCTS
+                                    : WORKS;
+}
+
+/* The stamps of one warp, from `begin` of the block on. Between the issue of products and the wait for the
+ * last of them the warp's products are under way; what it does else, where it multiplies, is softmax. */
+static void read_stamps(struct warps *w, int warp, const uint64_t *stamp, uint32_t begin) {
+    struct lane *l = &w->lane[warp];
+    bool issued = false;
+    for (int i = 0; i < STAMP_ROOM && stamp[i]; i++) {
+        const enum stamp kind = (enum stamp)(stamp[i] >> 32);
+        const uint64_t from = (uint32_t)stamp[i] - begin;
+        const bool last = i + 1 == STAMP_ROOM || !stamp[i + 1];
+        const uint64_t to = last ? from : (uint32_t)stamp[i + 1] - begin;
+        l->loads |= kind == STAMP_LOAD;
+        l->multiplies |= kind == STAMP_ISSUE;
+        if (kind == STAMP_ISSUE) issued = true;
+        if (to > w->end) w->end = to;
+        if (to == from) continue;
+        add(l, what_from(kind), from, to);
+        if (warp % 4 == 0 && (kind == STAMP_ISSUE || kind == STAMP_PRODUCTS)) /* a warpgroup's */
+            add(&w->lane[TENSOR_LANE], PIPE_BUSY, from, to);
+        else if (issued && what_from(kind) == WORKS)
+            add(&w->lane[MUFU_LANE], PIPE_BUSY, from, to);
+    }
+}
+
+static int by_from(const void *a, const void *b) {
+    const struct stretch *x = a, *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Several at once are one. */
+static void unite(struct lane *l) {
+    size_t n = 0;
+    if (l->n) qsort(l->stretch, l->n, sizeof *l->stretch, by_from);
+    for (size_t i = 0; i < l->n; i++) {
+        if (!n || l->stretch[i].from > l->stretch[n - 1].to)
+            l->stretch[n++] = l->stretch[i];
+        else if (l->stretch[i].to > l->stretch[n - 1].to)
+            l->stretch[n - 1].to = l->stretch[i].to;
+    }
+    l->n = n;
+}
+
+static const char *run_stamped(struct device *d, struct device_image *image,
+                               const struct device_launch *l, uint64_t *stamps) {
+    const size_t wanted = STAMP_WARPS * STAMP_ROOM * sizeof *stamps;
+    device_ptr at;
+    size_t bytes = 0;
+    const char *why = device_variable(d, image, STAMP_SYMBOL, &at, &bytes);
+    if (why) return why;
+    if (bytes != wanted) return reason("%s has %zu bytes, not %zu", STAMP_SYMBOL, bytes, wanted);
+    for (int i = 0; i < 2 && !why; i++) { /* the first warms the caches */
+        why = device_fill(d, at, 0, bytes);
+        if (!why) why = device_launch(d, image, l);
+        if (!why) why = device_sync(d);
+    }
+    return why ? why : device_copy_out(d, stamps, at, bytes);
+}
+
+const char *warps_stamped(struct device *d, struct device_image *image,
+                          const struct device_launch *launches, int n, double mhz,
+                          const char *title, const char *path) {
+    uint64_t *stamps = heap_zeroed(STAMP_WARPS * STAMP_ROOM, sizeof *stamps);
+    struct warps w = {.stamped = true};
+    const char *why = run_stamped(d, image, main_launch(launches, n), stamps);
+    if (!why && !*stamps) why = "the first block left no stamps";
+    uint32_t begin = (uint32_t)*stamps;
+    for (int i = 1; i < STAMP_WARPS; i++) {
+        const uint64_t first = stamps[i * STAMP_ROOM];
+        if (first && (int32_t)((uint32_t)first - begin) < 0) begin = (uint32_t)first;
+    }
+    for (int i = 0; i < STAMP_WARPS && !why; i++) {
+        read_stamps(&w, i, stamps + i * STAMP_ROOM, begin);
+        w.users += w.lane[i].multiplies;
+    }
+    if (!w.users) w.users = 1;
+    unite(&w.lane[TENSOR_LANE]);
+    if (!why) why = write_files(&w, mhz, title, path);
+    for (int i = 0; i < N_LANES; i++) free(w.lane[i].stretch);
+    free(stamps);
     return why;
 }

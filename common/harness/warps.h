@@ -1,5 +1,6 @@
-/* What the warps of a launch's first block do over time, by role, and the pipes of its SM, from the
- * emulator's clock: a table for gnuplot (plots/warps.gp), and a trace for Perfetto or Chrome. */
+/* What the warps of a launch's first block do over time, by role, and the pipes of its SM: a table for
+ * gnuplot (plots/warps.gp), and a trace for Perfetto or Chrome. From the emulator's clock, or from the
+ * stamps that an instrumented image leaves (common/cuda/stamps.cuh). */
 #pragma once
 
 #include "common/device/device.h"
@@ -12,3 +13,11 @@
 const char *warps_write(struct device *d, const char *image_dir, const char *image,
                         const struct device_launch *launches, int n, const char *title,
                         const char *path);
+
+/* The same from a run of the launch with the most shared memory, on a GPU or on the emulator, whose `mhz`
+ * and instructions are then what its clock counts. `image` is the instrumented one, `mhz` the clock of its
+ * runs. What the tensor cores and MUFU do is not stamped: instead of them there are the time from the
+ * issue of products to their end, and the share of the multiplying warps that are at other work. */
+const char *warps_stamped(struct device *d, struct device_image *image,
+                          const struct device_launch *launches, int n, double mhz,
+                          const char *title, const char *path);

@@ -10,6 +10,7 @@
  *   FAKE_CUDA_BUG=NAME               a kernel that is wrong: see plant() */
 #include "common/cuda/attention_args.h"
 #include "common/cuda/half.h"
+#include "common/cuda/stamps.h"
 
 #include <cuda.h>
 
@@ -188,6 +189,31 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule module UNUSED, const char *
     return CUDA_SUCCESS;
 }
 
+/* What an instrumented image's first block leaves: a consumer's first warp, and a producer. */
+static uint64_t stamps[STAMP_WARPS][STAMP_ROOM];
+
+CUresult cuModuleGetGlobal(CUdeviceptr *p, size_t *bytes, CUmodule module UNUSED,
+                           const char *name UNUSED) {
+    MAY_FAIL("cuModuleGetGlobal");
+    *p = (CUdeviceptr)stamps;
+    *bytes = sizeof stamps;
+    return CUDA_SUCCESS;
+}
+
+static void leave_stamps(void) {
+    static const uint32_t consumer[][2] = {{STAMP_BEGIN, 1000},    {STAMP_FULL, 1010},
+                                           {STAMP_GOES_ON, 1110},  {STAMP_ISSUE, 1120},
+                                           {STAMP_PRODUCTS, 1140}, {STAMP_GOES_ON, 1240},
+                                           {STAMP_TURN, 1440},     {STAMP_GOES_ON, 1480}},
+                          producer[][2] = {{STAMP_BEGIN, 1005},
+                                           {STAMP_LOAD, 1010},
+                                           {STAMP_GOES_ON, 1020},
+                                           {STAMP_FULL, 1030},
+                                           {STAMP_GOES_ON, 1500}};
+    for (int i = 0; i < 8; i++) stamps[0][i] = (uint64_t)consumer[i][0] << 32 | consumer[i][1];
+    for (int i = 0; i < 5; i++) stamps[4][i] = (uint64_t)producer[i][0] << 32 | producer[i][1];
+}
+
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f UNUSED) {
     MAY_FAIL("cuFuncGetAttribute");
     *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? setting("FAKE_CUDA_REGISTERS", 100) : 0;
@@ -269,6 +295,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config UNUSED, CUfunction f, voi
     const struct attention_args *a = params[0];
     const char *bug = getenv("FAKE_CUDA_BUG");
     n_runs++;
+    leave_stamps();
     if (bug && !strcmp(bug, "unwritten")) return CUDA_SUCCESS;
     double *p = malloc(sizeof *p * (size_t)(a->seqlen_k + 1));
     if (!p) p = malloc(sizeof *p * (size_t)(a->seqlen_k + 1)); /* tests/fault.c means the program */
