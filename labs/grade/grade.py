@@ -147,7 +147,8 @@ class Trial:
                            see, {folder: "/out"}, RUN_SECONDS, 0 if gpu else RUN_MEGABYTES, "/trial", gpu)
         report = folder / "report.json"
         if done.status or done.killed or not report.exists():
-            return None, done.err + (f"\n{done.killed}" if done.killed else ""), done.seconds
+            why = done.killed or done.crashed or ("" if done.err.strip() else "it left no report")
+            return None, f"{done.err}\n{why}".strip(), done.seconds
         return json.loads(report.read_text()), done.err, done.seconds
 
 

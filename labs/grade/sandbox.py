@@ -40,6 +40,14 @@ class Result:
     timed_out: bool = False
 
     @property
+    def crashed(self):
+        """How it ended without a word, or ''."""
+        number = -self.status if self.status < 0 else self.status - 128
+        if self.status and not self.err.strip():
+            return f"it ended by {signal.Signals(number).name}" if number in set(signal.Signals) else f"it ended with status {self.status}"
+        return ""
+
+    @property
     def killed(self):
         """Why it was ended from outside, or ''."""
         if self.timed_out or self.status in (-signal.SIGXCPU, 128 + signal.SIGXCPU):

@@ -1,7 +1,9 @@
 """Submissions that deserve nothing: {name: (lab, {file: text})}, made from the solutions of the labs.
 
-What others' graders lost to is among them: answers replayed from an earlier launch, work skipped where the answer
-is there already, timers and checks that the submission itself patches, host code that runs while it is loaded."""
+What others' graders lost to is among them (kernelbot, pygpubench): answers replayed from an earlier launch, one launch
+that works for the next ones, work skipped where the answer is there already, NaN where the checker takes it for anything,
+timers and checks that the submission itself patches (run.py: the time stays what it is), host code that runs while it
+is loaded."""
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -99,6 +101,9 @@ def anywhere(path, begin, included, image, first_of_next_head):
         "inputs overwritten": at_the_start("    if (threadIdx.x == 0) ((half *)args.v)[0] = __float2half(0.0f);\n"),
         "a cache in global memory": changed(path, ('extern "C" __global__', '__device__ half cached[1 << 16];\nextern "C" __global__'),
                                             (begin, begin + "    cached[threadIdx.x] = args.o[threadIdx.x];\n")),
+        "batch and skip": changed(path, ('extern "C" __global__', '__device__ unsigned done;\nextern "C" __global__'),
+                                  (begin, begin + "    if (done > 64) return;\n    if (threadIdx.x == 0) atomicAdd(&done, 1u);\n")),
+        "not a number, for any answer": at_the_start("    args.o[threadIdx.x] = __float2half(NAN);\n    return;\n"),
         "the answer is there already": at_the_start("""    const half there = *(volatile half *)args.o;
     if (__half2float(there) == __half2float(there)) return;
 """),
@@ -166,6 +171,9 @@ def of_lab_2():
         # what outlives a launch, or tells one launch from another
         "a cache in global memory": changed(QK, ('extern "C" __global__', '__device__ half cached[1 << 16];\nextern "C" __global__'),
                                             (BEGIN, BEGIN + "    cached[tid] = args.o[tid];\n")),
+        "batch and skip": changed(QK, ('extern "C" __global__', '__device__ unsigned done;\nextern "C" __global__'),
+                                  (BEGIN, BEGIN + "    if (done > 64) return;\n    if (tid == 0) atomicAdd(&done, 1u);\n")),
+        "not a number, for any answer": changed(QK, (BEGIN, BEGIN + "    args.o[tid] = __float2half(NAN);\n    return;\n")),
         "the answer is there already": changed(QK, (BEGIN, BEGIN + """    const half there = *(volatile half *)args.o;
     if (__half2float(there) == __half2float(there)) return;
 """)),

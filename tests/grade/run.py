@@ -109,12 +109,16 @@ for name, (number, files) in given.items():
     if EVERYTHING or name in SAMPLE:
         judged("cheats", name, number, files, lambda result: result.score == 0)
 
-most = 54 if EVERYTHING else 6 if GPU else 4
+most = 60 if EVERYTHING else 6 if GPU else 4
 kinds = list(labs) if EVERYTHING or GPU else [2, 5]
+different = set()
 for seed in range(most):
     number = kinds[seed % len(kinds)]
     how, files = variants.make(labs[number], seed)
+    different.add((number, *files.values()))
     judged("honest variants", how, number, files, lambda result: result.score == 100)
+
+check(f"{len(different)} different variants", len(different) >= (50 if EVERYTHING else most - 1))
 
 # ---- Time, predicted
 CHAIN = """        int at = 0;
@@ -123,8 +127,15 @@ CHAIN = """        int at = 0;
         if (at == 65535) return;
 """
 TILE = "        float s_frag[4][BKV / 8];\n"
+TIMER = """
+extern "C" int cuEventElapsedTime(float *ms, void *, void *) { *ms = 1e-6f; return 0; }
+extern "C" int clock_gettime(int, void *) { return 0; }
+"""
+SLOW = cheats.changed(cheats.QK, (TILE, CHAIN + TILE))
 if CLOCK:
-    judged("time", "a slow kernel loses some of it, and nothing else", 2, {"kernel.cu": cheats.changed(cheats.QK, (TILE, CHAIN + TILE))},
+    judged("time", "a slow kernel loses some of it, and nothing else", 2, {"kernel.cu": SLOW},
+           lambda result: [lost.part for lost in result.lost] == ["time"] and 0 < result.lost[0].points < grade.TIME)
+    judged("time", "and as much with a timer of its own", 2, {"kernel.cu": SLOW + TIMER},
            lambda result: [lost.part for lost in result.lost] == ["time"] and 0 < result.lost[0].points < grade.TIME)
 if CLOCK and not GPU:
     # what the clock does not know costs the time, and the line is said: of the kernel, not of the toolkit's header
@@ -164,6 +175,8 @@ if sandbox.mode() == "bubblewrap":
     check("no network", "lo:" in sandboxed("cat /proc/net/dev").out and "eth0" not in sandboxed("cat /proc/net/dev").out)
     check("no other process", len(sandboxed("ls -d /proc/[0-9]*").out.split()) <= 4)
     check("nothing can be written but the output", sandboxed("echo x > /usr/x || echo x > /usr/bin/x").status != 0)
+check("what crashes without a word is said", sandboxed("kill -SEGV $$").crashed == "it ended by SIGSEGV" and
+      sandboxed("exit 3").crashed == "it ended with status 3" and not sandboxed("echo no >&2; exit 3").crashed)
 check("endless work is ended", sandboxed("while :; do :; done", seconds=1).killed)
 check("memory is limited", sandboxed("x=x; while :; do x=$x$x; done", megabytes=64, seconds=20).status != 0)
 

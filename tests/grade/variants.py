@@ -113,19 +113,53 @@ def with_helpers(files, lab, dice):
     return {file: one(file, text) for file, text in files.items()}
 
 
+PV_4 = "for (int j = 0; j < BKV / 16; j++)\n#pragma unroll\n            for (int n = 0; n < DIM / 16; n++) {"
+QK_2 = """            wmma::fragment<wmma::accumulator, 16, 16, 16, float> s_acc;
+            wmma::fill_fragment(s_acc, 0);
+            for (int d = 0; d < DIM / 16; d++) {
+                wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> k_frag;
+                wmma::load_matrix_sync(k_frag, &k_smem[n * 16][d * 16], LD);
+                wmma::mma_sync(s_acc, q_frag[d], k_frag, s_acc);
+            }
+            wmma::store_matrix_sync(&s_smem[warp * 16][n * 16], s_acc, S_LD, wmma::mem_row_major);
+"""
+PAIR_2 = """            wmma::fragment<wmma::accumulator, 16, 16, 16, float> s_acc[2];
+            for (int i = 0; i < 2; i++) wmma::fill_fragment(s_acc[i], 0);
+            for (int d = 0; d < DIM / 16; d++)
+                for (int i = 0; i < 2; i++) {
+                    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> k_frag;
+                    wmma::load_matrix_sync(k_frag, &k_smem[(n + i) * 16][d * 16], LD);
+                    wmma::mma_sync(s_acc[i], q_frag[d], k_frag, s_acc[i]);
+                }
+            for (int i = 0; i < 2; i++)
+                wmma::store_matrix_sync(&s_smem[warp * 16][(n + i) * 16], s_acc[i], S_LD, wmma::mem_row_major);
+"""
+ROWS_2 = "        for (int n = 0; n < BKV / 16; n++) {\n" + QK_2
+COLUMNS_3 = "for (int n = 0; n < DIM / 16; n++) {\n                wmma::fragment<wmma::matrix_b"
+TILES = {  # lab: (text, what may stand in its place)
+    1: [("#pragma unroll 8\n", ["#pragma unroll 4\n", "#pragma unroll 16\n"])],
+    2: [(ROWS_2, ["#pragma unroll 2\n" + ROWS_2, ROWS_2.replace("int n = 0; n < BKV / 16; n++", "int n = BKV / 16 - 1; n >= 0; n--"),
+                  ROWS_2.replace("n++", "n += 2").replace(QK_2, PAIR_2)])],
+    3: [(COLUMNS_3, [COLUMNS_3.replace("int n = 0; n < DIM / 16; n++", "int n = DIM / 16 - 1; n >= 0; n--"), "#pragma unroll\n" + COLUMNS_3]),
+        ("for (int e = 0; e < o_frag[n].num_elements; e++)", ["for (int e = o_frag[n].num_elements - 1; e >= 0; e--)"])],
+    4: [(PV_4, ["for (int n = 0; n < DIM / 16; n++)\n#pragma unroll\n            for (int j = 0; j < BKV / 16; j++) {",
+                PV_4.replace("int j = 0; j < BKV / 16; j++", "int j = BKV / 16 - 1; j >= 0; j--")])],
+    5: [("for (int i = 0; i < N / 2; i++) {", ["for (int i = N / 2 - 1; i >= 0; i--) {", "#pragma unroll 4\n    for (int i = 0; i < N / 2; i++) {"])],
+    6: [("for (int i = 0; i < 4; i++) o_frag[n][i] *= alpha[i / 2];", ["for (int i = 3; i >= 0; i--) o_frag[n][i] *= alpha[i / 2];"])],
+}
+
+
 def other_tiles(files, lab, dice):
-    """Loops over squares, rows and columns unrolled otherwise, or walked the other way round."""
-    def one(text):
-        text = text.replace("for (int i = 0; i < 4; i++) l_inv", "for (int i = 3; i >= 0; i--) l_inv")
-        text = text.replace("#pragma unroll 8\n", f"#pragma unroll {dice.choice([4, 16])}\n")
-        if lab.number == 2:
-            squares = "        for (int n = 0; n < BKV / 16; n++) {\n            wmma::fragment<wmma::accumulator"
-            if squares in text:
-                text = text.replace(squares, dice.choice([
-                    squares, squares.replace("int n = 0; n < BKV / 16; n++", "int n = BKV / 16 - 1; n >= 0; n--"),
-                    "#pragma unroll 2\n" + squares, "#pragma unroll\n" + squares]))
-        return text
-    return {file: one(text) for file, text in files.items()}
+    """Squares, rows and columns walked in another order, several at a time, or unrolled otherwise."""
+    files = dict(files)
+    for old, new in TILES[lab.number]:
+        places = [file for file, text in files.items() if old in text]
+        if not places:
+            raise LookupError(f"lab {lab.number}'s solution has no {old!r}")
+        chosen = dice.choice(new)
+        for file in places:
+            files[file] = files[file].replace(old, chosen)
+    return files
 
 
 WAYS = [rename, without_comments, with_comments, reformatted, reordered, with_helpers, other_tiles]
