@@ -417,7 +417,7 @@ static const char *time_image(struct run *r, struct device_image *image, double 
     for (int i = 0; !why && i < 2; i++)
         why = device_graph_time(g, false, us); /* the first is cold */
     *us /= REPEATS;
-    if (!why) *mhz = device_graph_clock_mhz(g);
+    if (!why) why = device_graph_clock_mhz(g, mhz);
     if (g) device_graph_close(g);
     return why;
 }
