@@ -151,11 +151,11 @@ class Lab:
             return f"n/a ({reason})"
 
     def suspects(self):
-        """Records of four stages, in an order that says nothing."""
+        """The counters of four stages, without their names, in an order that says nothing."""
         found = [r for r in self.records("h200") if r["problem"].get("text") == "B4 H16 S1024 D64"]
         last = {r["stage"]: r for r in sorted(found, key=lambda r: r["time"])}
         stages = sorted((s for s in last if s[0] in "2346"), key=lambda s: answers.seal(5, s, 2, 1))
-        return [last[s] for s in stages]
+        return [{"counters": last[s]["counters"]} for s in stages]
 
     def predict(self, name, answer):
         """Stores an answer: a number, '0.44', '440 ns', or a function without arguments that gives one."""

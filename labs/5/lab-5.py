@@ -147,7 +147,7 @@ suspect_b = None  # stage
 suspect_c = None  # stage
 suspect_d = None  # stage
 ### BEGIN SOLUTION
-suspect_a, suspect_b, suspect_c, suspect_d = (int(record["stage"][0]) for record in suspects.values())
+suspect_a, suspect_b, suspect_c, suspect_d = 4, 2, 6, 3
 ### END SOLUTION
 attnlab.predict("suspect_a", suspect_a)
 attnlab.predict("suspect_b", suspect_b)
@@ -165,6 +165,10 @@ attnlab.compare("suspect_c")
 
 # %% points 1: suspect_d
 attnlab.compare("suspect_d")
+
+# %% [markdown]
+# Now the code: `make stage-3 source DEVICE=emu`, in a terminal, has these counts beside the lines of stage 3. Which lines
+# gave each one away? (Stage 6 comes with lab 6.)
 
 # %% [markdown]
 # ## 5. Explain
