@@ -734,6 +734,30 @@ def mixes_beside_wgmma():
                               reps=3)
 
 
+def crowds_beside_wgmma():
+    """Three warps of a sub-core beside one that multiplies, without stall counts and with: what
+    several softmaxes take from it and from each other. `crowdwg`: theirs; `wgcrowd`: WGMMA's."""
+    for shown, names in {
+        "FMUL": ["FMUL"], "FFMA": ["FFMA"], "FMNMX": ["FMNMX"], "FADD+FMNMX": ["FADD", "FMNMX"],
+        "FFMA+EX2": ["FFMA", "EX2"], "2FFMA+EX2+FADD": ["FFMA", "FFMA", "EX2", "FADD"],
+        "2FFMA+2EX2+2FADD+F2FP": ["FFMA", "FFMA", "EX2", "EX2", "FADD", "FADD", "F2FP"],
+    }.items():
+        for kind, n in (("ss", 80), ("ss", 128), ("rs", 128)):
+            for where, warps, stall in (("8", range(4, 12), 2), ("12", range(4, 16), 1),
+                                        ("12", range(4, 16), 2)):
+                def body(u):
+                    return sequence((names * u)[:u], stall)
+                for u in (42, 84):
+                    long_ = Role(range(4), steady(kind, n, 8, 4), 90, setup=GDESC)
+                    yield Program("crowdwg", f"{shown}|{kind}{n}/s{stall}/{where}/{u}",
+                                  [Role(warps, body(u), 8), long_], instructions=8 * u, reps=3)
+                for groups in (8, 24):
+                    short = Role(range(4), steady(kind, n, groups, 4), setup=GDESC)
+                    yield Program("wgcrowd", f"{kind}{n}|{shown}/s{stall}/{where}/{groups}",
+                                  [short, Role(warps, body(84), 200)],
+                                  instructions=4 * groups, reps=3)
+
+
 class Bare(Program):
     """Nothing but its instructions: no record."""
 
@@ -809,7 +833,7 @@ def probe():
 
 BENCHES = [probe, place_check, issue, latency, depth, wgmma, beside_wgmma, ports, arbitration,
            branches, barriers, stall_counts, wavefronts, pairs, jumps, instruction_cache, hmma_mixes,
-           mixes_beside_wgmma]
+           mixes_beside_wgmma, crowds_beside_wgmma]
 
 
 @functools.lru_cache(maxsize=None)
