@@ -218,16 +218,17 @@ def wake(r):
     return r("wakeups", "2000 on", "latency") - 10
 
 
-def group(r, kind, n):
-    """One product waited for, again and again: beyond its interval and 4 cycles of issue."""
-    return r.slope("hgmma-waited", f"{kind}{n}/wg0/1") - n / 2 - 4
-
-
-def idle(r, kind, n):
-    """The same after 600 cycles without one: what it takes longer. Issued 4 cycles behind a clock,
-    waited for 2 before the other."""
+def one(r, kind, n):
+    """One product of an idle tensor core, from its issue until it has been waited for."""
     s = r.list("hgmma", f"{kind}{n}/wg0", "stamps 0.0")
-    return s[2] - s[0] - 6 - n / 2 - group(r, kind, n)
+    return s[2] - s[1]
+
+
+def start(r, kind):
+    """From issue to the tensor core: of eight products the last enters the queue when the second
+    starts, an interval of 64 behind the first; 6 cycles are their own."""
+    s = r.list("hgmma", f"{kind}128/wg0", "stamps 0.0")
+    return s[19] - s[18] - 64 - 6
 
 
 def queue(r, kind):
@@ -393,11 +394,13 @@ MEASURED = {
         1, lambda r, n: 64 * 8 * 256 * 16 / r("cluster", "memory 64, 2 CTAs of 256", "out2"),
         "B cluster memory, stores of two CTAs of 256"),
     "hgmma_tail_ss": (
-        0, lambda r, n: group(r, "ss", 64) - 4,
-        "B hgmma-waited ss64/wg0/1 less interval, issue and start"),
+        0, lambda r, n: one(r, "ss", 128) - 64 - start(r, "ss"),
+        "B hgmma ss128/wg0: one until done, less start and interval"),
     "hgmma_tail_rs": (
-        0, lambda r, n: group(r, "rs", 64) - 4,
-        "B hgmma-waited rs64/wg0/1, the same"),
+        0, lambda r, n: one(r, "rs", 128) - 64 - start(r, "rs"), "B hgmma rs128/wg0, the same"),
+    "hgmma_start_ss": (
+        0, lambda r, n: start(r, "ss"), "B hgmma ss128/wg0: eight issued, less interval and 6"),
+    "hgmma_start_rs": (0, lambda r, n: start(r, "rs"), "B hgmma rs128/wg0, the same"),
     "hgmma_queue_ss": (0, lambda r, n: queue(r, "ss"), "B hgmma ss128/wg0"),
     "hgmma_queue_rs": (0, lambda r, n: queue(r, "rs"), "B hgmma rs128/wg0"),
     "tma_interval": (
@@ -448,9 +451,6 @@ MORE = [
      "B registers: setmaxnreg.dec"),
     ("registers_up", "cycles", 0, lambda r, n: r("registers", "down, up", "out1"),
      "B registers: setmaxnreg.inc"),
-    ("hgmma_idle_ss", "cycles", 0, lambda r, n: idle(r, "ss", 64),
-     "B hgmma ss64/wg0: later by this after a pause of 600 cycles"),
-    ("hgmma_idle_rs", "cycles", 0, lambda r, n: idle(r, "rs", 64), "B hgmma rs64/wg0: the same"),
     ("tma_store_16k", "cycles", 0, lambda r, n: r("tmastore", "L2, 1 CTA, 128 rows, 1 of 1"),
      "B tmastore: one store until written"),
     ("kernel_gap_ns", "ns", 0, lambda r, n: kernel_gap(r, "launch2", "132 CTAs of 20000"),
@@ -544,14 +544,12 @@ def held_back(p, r, n):
          lambda: r.slope("issue", "STS128/1w"), 1),
         ("SHFL.IDX, one warp: two registers", lambda: 2 * p["mio_read_interval"],
          lambda: r.slope("issue", "SHFLI/1w"), 1),
-        ("HGMMA N 128 waited for, A in shared memory",
-         lambda: 64 + p["hgmma_start"] + p["hgmma_tail_ss"] + 4,
-         lambda: r.slope("hgmma-waited", "ss128/wg0/1"), 1),
-        ("HGMMA N 256, A in registers", lambda: 128 + p["hgmma_start"] + p["hgmma_tail_rs"] + 4,
-         lambda: r.slope("hgmma-waited", "rs256/wg0/1"), 1),
-        ("HGMMA N 80, two in a group",
-         lambda: (2 * 40 + p["hgmma_start"] + p["hgmma_tail_ss"] + 4) / 2,
-         lambda: r.slope("hgmma-waited", "ss80/wg0/2"), 2),
+        ("one HGMMA N 64", lambda: p["hgmma_start_ss"] + 32 + p["hgmma_tail_ss"],
+         lambda: one(r, "ss", 64), 1),
+        ("one HGMMA N 256", lambda: p["hgmma_start_ss"] + 128 + p["hgmma_tail_ss"],
+         lambda: one(r, "ss", 256), 1),
+        ("one HGMMA N 64, A in registers",
+         lambda: p["hgmma_start_rs"] + 32 + p["hgmma_tail_rs"], lambda: one(r, "rs", 64), 1),
         ("HGMMA N 96, three warpgroups", lambda: 3 * 48.0,
          lambda: r.slope("hgmma-steady", "rs96/wg012/4"), 1),
         ("arrive and wait of one thread: 31 cycles of loop", lambda: p["mbarrier_try"] + 31,

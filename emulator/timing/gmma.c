@@ -22,7 +22,8 @@ static void start(struct machine *m, struct sm *s, struct sm_group *g, uint32_t 
     if (e->gmma.a_in_registers && interval < least) interval = least;
     if (interval < n / 2) interval = n / 2;
     if (m->fast & TIMING_FAST_TENSOR) interval = 0;
-    uint64_t at = later(g->last[k % SM_RING] + (uint64_t)c->hgmma_start, s->gmma_free);
+    double begins = e->gmma.a_in_registers ? c->hgmma_start_rs : c->hgmma_start_ss;
+    uint64_t at = later(g->last[k % SM_RING] + (uint64_t)begins, s->gmma_free);
     if (at > s->gmma_free) s->gmma_began = at;
     bool data = !(m->fast & TIMING_FAST_SHARED);
     double share = data_share(c, e, interval);
@@ -50,10 +51,13 @@ void sm_gmma_issue(struct machine *m, struct sm *s, struct sm_warp *w,
     start(m, s, g, k, e);
 }
 
-/* From when the queue takes one more of this warp; UINT64_MAX: the others must issue first. */
+/* From when the queue takes one more of this warp; UINT64_MAX: the others must issue first. Only the
+ * first warp of a warpgroup stands in the queue: the others issue and go on. */
 uint64_t sm_gmma_room(const struct machine *m, const struct sm_warp *w) {
     const struct sm_group *g = group_of(w);
-    uint32_t k = g->issued[w->index % 4], depth = (uint32_t)m->chip->hgmma_queue_ss;
+    bool is_first = w->index % 4 == 0;
+    uint32_t k = g->issued[w->index % 4];
+    uint32_t depth = is_first ? (uint32_t)m->chip->hgmma_queue_ss : SM_RING - 1;
     if (k < depth) return 0;
     if (k - depth >= g->started) return UINT64_MAX;
     return g->start[(k - depth) % SM_RING];

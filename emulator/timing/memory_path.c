@@ -1,5 +1,7 @@
 #include "sm.h"
 
+#include <math.h>
+
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* ---- The MIO queue ----------------------------------------------------------------------------- */
@@ -121,17 +123,24 @@ static uint64_t l2_latency(const struct machine *m, const struct sm *s) {
     return (uint64_t)(m->chip->l2_latency + (2 * share - 1) * m->chip->l2_spread);
 }
 
-/* `sectors` come from L2, `dram` of them from DRAM before: when the last is there. */
+/* When `bytes` more have passed what all SMs share, at `rate`. */
+static uint64_t shared_by_all(double *free, uint64_t at, double bytes, double rate) {
+    *free = fmax(*free, (double)at) + bytes / rate;
+    return (uint64_t)(*free + 0.5);
+}
+
+/* `sectors` come from L2, `dram` of them from DRAM before: when the last is there. One SM takes no
+ * more than its own rate, all of them no more than L2's. */
 static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rate, uint32_t sectors,
                         uint32_t dram) {
     if (!sectors) return at;
-    uint64_t start = later(at, s->l2_free);
-    s->l2_free = start + (uint64_t)(32 * sectors / rate + 0.5);
-    uint64_t done = s->l2_free + l2_latency(m, s);
+    double bytes = 32.0 * sectors;
+    s->l2_free = later(at, s->l2_free) + (uint64_t)(bytes / m->chip->l2_sm_bytes_per_clk + 0.5);
+    uint64_t passed = later(s->l2_free, shared_by_all(&m->l2_free, at, bytes, rate));
+    uint64_t done = passed + l2_latency(m, s);
     if (dram) {
-        uint64_t begin = later(at, s->dram_free);
-        s->dram_free = begin + (uint64_t)(32 * dram / m->dram_rate + 0.5);
-        done = later(done, s->dram_free + (uint64_t)m->chip->dram_latency);
+        passed = shared_by_all(&m->dram_free, at, 32.0 * dram, m->dram_rate);
+        done = later(done, passed + (uint64_t)m->chip->dram_latency);
     }
     m->counts.l2_sectors += sectors;
     m->counts.dram_sectors += dram;

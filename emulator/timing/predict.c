@@ -22,13 +22,16 @@ const struct timing_front timing_sass = {.next = sass_next,
 
 enum { MAX_CLUSTER = 16 };
 
-enum { MAX_RANGES = 64 };
+enum { MAX_RANGES = 64, PAGE_BITS = 12 };
 
-/* What a launch reads of global memory, as whole allocations. What does not fit L2 is read from
- * DRAM once, by whichever SM comes first: of all requests, the share `cold`. */
+/* What a launch reads and writes of global memory: allocations, and which of their pages one place
+ * touches. What L2 has not kept since the launch before is read from DRAM once, by whichever SM
+ * comes first: of all requests, the share `cold`. */
 struct footprint {
     int n;
     uint64_t begin[MAX_RANGES], bytes[MAX_RANGES];
+    uint64_t n_touched[MAX_RANGES]; /* pages */
+    uint8_t *touched[MAX_RANGES];   /* a byte for each page */
     double cold;
     double shared; /* how often a byte is asked for, by all SMs */
 };
@@ -148,6 +151,21 @@ static uint64_t grow(struct emu_memory *m, uint64_t at, bool down) {
     return good;
 }
 
+static void touch(struct footprint *f, struct emu_memory *m, uint64_t at) {
+    int i = f->n - 1;
+    while (i >= 0 && at - f->begin[i] >= f->bytes[i]) i--;
+    if (i < 0) {
+        if (f->n == MAX_RANGES || !emu_memory_at(m, at, 1)) return;
+        i = f->n++;
+        f->begin[i] = at - grow(m, at, true);
+        f->bytes[i] = at - f->begin[i] + grow(m, at, false);
+        f->touched[i] = heap_zeroed((f->bytes[i] >> PAGE_BITS) + 1, 1);
+    }
+    uint8_t *page = &f->touched[i][(at - f->begin[i]) >> PAGE_BITS];
+    f->n_touched[i] += !*page;
+    *page = 1;
+}
+
 static bool from_dram(void *user, uint64_t sector) {
     struct run *r = user;
     struct footprint *f = r->footprint;
@@ -156,12 +174,7 @@ static bool from_dram(void *user, uint64_t sector) {
         uint64_t hash = (at >> 12) * 0x9e3779b97f4a7c15ull + r->machine.now / 1024;
         return (double)(hash >> 40) < f->cold * (1 << 24);
     }
-    for (int i = f->n - 1; i >= 0; i--)
-        if (at - f->begin[i] < f->bytes[i]) return false;
-    if (f->n == MAX_RANGES || !emu_memory_at(r->grid.memory, at, 1)) return false;
-    f->begin[f->n] = at - grow(r->grid.memory, at, true);
-    f->bytes[f->n] = at - f->begin[f->n] + grow(r->grid.memory, at, false);
-    f->n++;
+    touch(f, r->grid.memory, at);
     return false;
 }
 
@@ -247,9 +260,9 @@ static const char *simulate(struct run *r, double busy) {
     bool shared = r->footprint->shared >= 2;
     double all = shared ? c->l2_shared_bytes_per_clk : c->l2_bytes_per_clk;
     double tma = shared ? c->l2_tma_shared_bytes_per_clk : c->l2_bytes_per_clk;
-    m->l2_rate = min_of(c->l2_sm_bytes_per_clk, all / busy);
-    m->tma_rate = min_of(c->l2_sm_bytes_per_clk, tma / busy);
-    m->dram_rate = min_of(m->l2_rate, r->chip->dram_bytes_per_ns * 1e3 / r->options->mhz / busy);
+    m->l2_rate = all / busy * n_sms;
+    m->tma_rate = tma / busy * n_sms;
+    m->dram_rate = min_of(m->l2_rate, c->dram_bytes_per_ns * 1e3 / r->options->mhz / busy * n_sms);
     m->ended = cta_ended;
     /* what is read is found out by the probe */
     m->is_dram = r->is_probe || r->footprint->cold > 0 ? from_dram : NULL;
@@ -282,9 +295,10 @@ static const char *simulate(struct run *r, double busy) {
 struct sums {
     double active, elapsed, issued, tensor, warp_cycles, wavefronts, sectors, l2_sectors;
     double reason[TIMING_REASONS];
-    double work; /* work_of() */
-    double done; /* the share that was simulated: the rest is taken to be like it */
-    double tail; /* how much longer all places take than those simulated */
+    double work;  /* work_of() */
+    double tiles; /* that were given out by a counter */
+    double done;  /* the share that was simulated: the rest is taken to be like it */
+    double tail;  /* how much longer all places take than those simulated */
 };
 
 struct prediction {
@@ -309,6 +323,7 @@ static void add(const struct run *r, struct timing_prediction *result, struct su
     out->done = min_of(out->done, done);
     if (elapsed > out->elapsed) out->elapsed = elapsed;
     out->work += work_of(m) / done;
+    out->tiles += (double)r->tiles;
     out->issued += (double)m->counts.issued / done;
     out->wavefronts += (double)m->counts.wavefronts / done;
     out->sectors += (double)m->counts.sectors / done;
@@ -447,24 +462,38 @@ static const char *at_places(struct prediction *p, int n_places, double limit, b
     return why;
 }
 
-/* How much of what is asked for DRAM must answer, and how often the same is asked for. */
+/* Of a footprint that every launch reads, what L2 has lost when the next one asks for it. */
+static double lost(const struct timing_chip *c, double bytes) {
+    double share = bytes / c->l2_bytes;
+    if (share <= c->l2_kept) return 0;
+    return share >= c->l2_lost ? 1 : (share - c->l2_kept) / (c->l2_lost - c->l2_kept);
+}
+
+/* How much of what is asked for DRAM must answer, and how often the same is asked for. Places that
+ * touch the same pages touch them all; those with pages of their own have as many each. */
 static void share(struct prediction *p, const struct sums *one) {
+    struct footprint *f = &p->footprint;
     double bytes = 0, requests = 32 * one->l2_sectors * (double)p->busy;
-    for (int i = 0; i < p->footprint.n; i++) bytes += (double)p->footprint.bytes[i];
-    p->footprint.cold = bytes <= p->chip->l2_bytes ? 0 : min_of(1, bytes / requests);
-    p->footprint.shared = bytes > 0 ? requests / bytes : 0;
+    for (int i = 0; i < f->n; i++) {
+        double pages = (double)f->n_touched[i] * (double)p->busy / one->done;
+        bytes += min_of((double)f->bytes[i], pages * (1 << PAGE_BITS));
+    }
+    f->cold = requests > 0 ? lost(p->chip, bytes) * min_of(1, bytes / requests) : 0;
+    f->shared = bytes > 0 ? requests / bytes : 0;
 }
 
 /* One place tells what the others cost and how much of what they read is cold. All numbers are of
- * work; a host does about 5e6 a second with one thread. */
+ * work; a host does about 5e6 a second with one thread. Where a place has only a few tiles, of which
+ * some may be longer than others, no few places stand for all. */
 static const char *run_launch(struct prediction *p, int *n_places, struct timing_prediction *result,
                               struct sums *out) {
-    const double probe = 10e6, small = 16e6, most = 250e6;
+    const double probe = 10e6, small = 16e6, whole = 120e6, most = 250e6, few_a_place = 4;
     const double budget = p->options->budget > 0 ? p->options->budget : 80e6;
     const char *why = at_places(p, 1, p->options->is_full ? 1e300 : probe, true, NULL, out);
     if (why) return why;
     share(p, out);
-    bool all = p->options->is_full || out->work * (double)p->busy <= small;
+    bool few_tiles = out->tiles > 0 && out->tiles <= few_a_place;
+    bool all = p->options->is_full || out->work * (double)p->busy <= (few_tiles ? whole : small);
     double n = all ? (double)p->busy : min_of(budget / out->work, (double)p->busy);
     *n_places = n < 2 ? 2 : n > 8 && n < (double)p->busy ? 8 : (int)n;
     int few = p->options->places;
@@ -498,6 +527,7 @@ const char *timing_predict(const struct timing_chip *c, struct sass_grid *g,
     p.cycles = heap_zeroed(p.n, sizeof *p.cycles);
     const char *why = run_launch(&p, &n_places, out, &total);
     free(p.cycles);
+    for (int i = 0; i < p.footprint.n; i++) free(p.footprint.touched[i]);
     if (why) {
         timing_prediction_close(out);
         return why;

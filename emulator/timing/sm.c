@@ -31,8 +31,7 @@ const char *machine_open(struct machine *m, const struct timing_chip *c,
             memset(m->sm[i].smsp[p].l0.tag, 0xff, sizeof m->sm[i].smsp[p].l0.tag);
         }
     }
-    m->l2_rate = m->tma_rate = c->l2_sm_bytes_per_clk;
-    m->dram_rate = c->l2_sm_bytes_per_clk;
+    m->l2_rate = m->tma_rate = m->dram_rate = c->l2_sm_bytes_per_clk * n_sms;
     return NULL;
 }
 
@@ -355,50 +354,76 @@ static bool is_full_rate(const struct timing_op *o) {
     return o->unit == TIMING_UNIT_FMA && o->interval <= 1;
 }
 
+static bool is_half_rate(const struct timing_op *o) {
+    return (o->unit == TIMING_UNIT_FMA && !is_full_rate(o)) || o->unit == TIMING_UNIT_ALU;
+}
+
 /* From 0, an HGMMA of 64 columns or fewer running, to 1: 128 or more. */
 static double wide_hgmma(const struct sm *s) {
     double share = (s->gmma_n - 64) / 64;
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-/* A running HGMMA reads its accumulators through half of each bank's port. What others read beyond
- * the other half, and beyond what is buffered, makes those behind it later, by as much again for
- * half of the columns; each sub-core does a quarter of it. */
+/* A running HGMMA leaves others a share of each bank's port. What they read beyond it, and beyond what
+ * is buffered, makes those behind it later; each sub-core does a quarter of it. One warp alone beside
+ * many columns waits itself instead (hgmma_delay). */
 static void hold_up_hgmma(struct machine *m, struct sm *s, struct smsp *p,
-                          const struct timing_op *o) {
-    const double half = 0.5, buffered = 8, columns = 128;
-    double left = p->beside - half * (double)(m->now - p->beside_at);
-    p->beside = (left > 0 ? left : 0) + most_reads(o);
+                          const struct sm_warp *w) {
+    const double buffered = 8;
+    uint64_t recent = m->now - p->beside_at;
+    bool alone = p->beside_slot == w->slot || recent > (uint64_t)buffered;
+    double left = p->beside - m->chip->hgmma_ports_free * (double)recent;
+    p->beside = (left > 0 ? left : 0) + most_reads(w->op);
     p->beside_at = m->now;
+    p->beside_slot = w->slot;
     if (p->beside <= buffered) return;
-    double cost = most_reads(o) > 1 ? m->chip->hgmma_ports_twice : m->chip->hgmma_ports;
-    s->gmma_debt += (p->beside - buffered) * cost * columns / s->gmma_n / SM_SMSPS;
+    double wide = wide_hgmma(s);
+    double cost = m->chip->hgmma_ports * (alone ? 1 - wide : 1.5 - wide / 2);
+    s->gmma_debt += (p->beside - buffered) * cost / SM_SMSPS;
     p->beside = buffered;
     s->gmma_free += (uint64_t)s->gmma_debt;
     s->gmma_debt -= (double)(uint64_t)s->gmma_debt;
 }
 
-/* Beside a running HGMMA, whose accumulators pass the same register file, an instruction takes
- * longer: its warp, and its pipe but for FMA at the full rate; not the sub-core's others. */
-static uint64_t hgmma_delay(struct machine *m, struct sm *s, struct smsp *p,
-                            const struct timing_op *o) {
+/* Cycles more of an instruction that shares the register file with a running HGMMA. */
+static double hgmma_cost(const struct machine *m, const struct sm *s, const struct smsp *p,
+                         const struct sm_warp *w, bool spaced) {
     const struct timing_chip *c = m->chip;
-    double cost = 0, wide = wide_hgmma(s);
+    const struct timing_op *o = w->op;
+    bool half_rate = is_half_rate(o);
+    double wide = wide_hgmma(s), turn = spaced && p->was_half_rate != half_rate ? c->hgmma_turn : 0;
+    if (is_full_rate(o)) {
+        int more = most_reads(o) > 1 ? most_reads(o) - 1 : 0;
+        double own = (spaced ? c->hgmma_fma_spaced : c->hgmma_fma) + c->hgmma_fma_read * more;
+        return wide * own + (spaced ? 0 : (1 - wide) * c->hgmma_fma_n64) + turn;
+    }
+    if (half_rate)
+        return (spaced || p->was_half_rate || o->is_pack ? 1 : wide) * c->hgmma_alu + turn;
+    return o->unit == TIMING_UNIT_XU ? c->hgmma_xu : 0;
+}
+
+/* Beside a running HGMMA, whose accumulators pass the same register file, an instruction takes
+ * longer: its warp, and its pipe but for FMA at the full rate. Where warps take turns, as stall counts
+ * make them, so do all of the sub-core (hold); without them the others go on. */
+static uint64_t hgmma_delay(struct machine *m, struct sm *s, struct smsp *p,
+                            const struct sm_warp *w, bool spaced, uint64_t *hold) {
+    const struct timing_op *o = w->op;
+    *hold = 0;
     if (s->gmma_began > m->now || s->gmma_free <= m->now) return 0;
-    bool half_rate = (o->unit == TIMING_UNIT_FMA && !is_full_rate(o)) || o->unit == TIMING_UNIT_ALU;
-    if (is_full_rate(o)) cost = wide * c->hgmma_fma + (1 - wide) * c->hgmma_fma_n64;
-    if (half_rate) cost = (p->was_half_rate || o->is_pack ? 1 : wide) * c->hgmma_alu;
-    if (o->unit == TIMING_UNIT_XU) cost = c->hgmma_xu;
-    if (half_rate || is_full_rate(o)) {
-        hold_up_hgmma(m, s, p, o);
-        p->was_half_rate = half_rate;
+    double cost = hgmma_cost(m, s, p, w, spaced);
+    bool shares = is_half_rate(o) || is_full_rate(o);
+    if (shares) {
+        hold_up_hgmma(m, s, p, w);
+        p->was_half_rate = is_half_rate(o);
     }
     if (!cost) return 0;
-    if (o->is_pack) /* and keeps MUFU from its pipe */
-        p->xu_free = later(p->xu_free, m->now) + o->interval + (uint64_t)(cost + c->hgmma_pack);
+    if (o->is_pack && !spaced) /* and keeps MUFU from its pipe */
+        p->xu_free =
+            later(p->xu_free, m->now) + o->interval + (uint64_t)(cost + m->chip->hgmma_pack);
     p->debt += cost;
     uint64_t whole = (uint64_t)p->debt;
     p->debt -= (double)whole;
+    if (spaced && shares) *hold = whole;
     return whole;
 }
 
@@ -478,12 +503,13 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
     if (w->op->unit == TIMING_UNIT_TENSOR) p->multiplied = w->cta;
     w->stalled = stall_of(m, i) > 1;
     struct sm_access a = book(m, s, p, w, &e);
-    uint64_t beside = e.active ? hgmma_delay(m, s, p, w->op) : 0;
+    uint64_t hold = 0;
+    uint64_t beside = e.active ? hgmma_delay(m, s, p, w, w->stalled, &hold) : 0;
     if (w->op->unit < TIMING_UNITS && !is_full_rate(w->op))
         p->free[w->op->unit] += beside; /* it enters its pipe later */
     if (w->op->unit == TIMING_UNIT_XU) p->xu_free += beside;
     uint64_t ports = e.active ? port_delay(m, p, w->op) : 0, delay = beside + ports;
-    p->hold = m->now + 1 + ports;
+    p->hold = m->now + 1 + ports + hold;
     if (w->woken) {
         bool whole = e.active == e.group && (e.active & (e.active - 1));
         a.done = m->now + (uint64_t)(whole ? m->chip->mbarrier_wake : m->chip->mbarrier_wake_lane);

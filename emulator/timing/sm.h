@@ -23,7 +23,7 @@ struct sm_slots {
     uint64_t taken[SM_SLOTS_AHEAD];
 };
 
-enum { SM_COUNTERS = 6, SM_RING = 32, SM_LINE_BYTES = 128, SM_CODE_LINES = 512 };
+enum { SM_COUNTERS = 6, SM_RING = 64, SM_LINE_BYTES = 128, SM_CODE_LINES = 512 };
 /* Lines of an instruction cache. */
 struct sm_lines {
     int32_t tag[SM_CODE_LINES]; /* line numbers; -1: none */
@@ -119,7 +119,8 @@ struct smsp {
     uint32_t n_mio, n_lg;
     double debt;        /* part of a cycle that HGMMA has cost */
     double beside;      /* reads of a bank beside an HGMMA, */
-    uint64_t beside_at; /* at the last of them */
+    uint64_t beside_at; /* at the last of them, */
+    int beside_slot;    /* a warp of this place */
     bool was_half_rate; /* which was one of ALU, IMAD, HADD2 */
     uint64_t tensor_cycles, issued;
     struct sm_lines l0;
@@ -142,7 +143,7 @@ struct sm {
         gmma_debt;       /* columns of the HGMMA booked last; part of a cycle that it is late */
     uint64_t gmma_began; /* the HGMMA booked last, or those before it without a gap */
     uint64_t bar_free;   /* barrier arrivals */
-    uint64_t l2_free, dram_free, tma_free, gmma_free, dsm_free;
+    uint64_t l2_free, tma_free, gmma_free, dsm_free;
     uint64_t constant_at[64]; /* when a line of constants is there; 0: never asked for */
     const void *map[8];       /* tensor maps that TMA knows */
     struct sm_lines l1;       /* of instructions */
@@ -168,7 +169,8 @@ struct machine {
     struct wheel wheel;
     struct sm *sm;
     int n_sms, n_busy;                   /* simulated; busy on the chip, which share L2 and DRAM */
-    double l2_rate, tma_rate, dram_rate; /* bytes a cycle of one SM; tma_rate: L2 to TMA */
+    double l2_rate, tma_rate, dram_rate; /* bytes a cycle of those simulated; tma_rate: L2 to TMA */
+    double l2_free, dram_free;           /* when what all have asked for will have passed */
     uint64_t now, issues;
     struct timing_counts counts;
     const char *why; /* of a fault */
