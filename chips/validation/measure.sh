@@ -8,6 +8,10 @@ for ((t = 1; t <= turns; t++)); do
     while IFS=$'\t' read -r stage _ options; do
         case $stage in
             \#*) continue ;;
+            own:*) # once: it is compiled and profiled anew
+                # shellcheck disable=SC2086
+                [ "$t" != 1 ] || timeout 60 python3 chips/validation/own.py measure "${stage#own:}" $options >> "$out" < /dev/null
+                continue ;;
             5) program=$build/stage-5 only= ;;
             4:*) program=$build/sweep/${stage#4:}/stage-4 only="--no-check --no-time --quiet" ;;
             *) program=$build/stage-$stage only="--no-check --no-time --quiet" ;;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # predict.sh CASES OUT.jsonl: what the clock predicts for every case of CASES, one JSON line a case: the case's
 # number, then what build/predict-N says of its main launch, of a tile (4:NAME) and of stage 5 what the program itself
-# predicts; "none" and why where it cannot. JOBS (2) at a time, each for at most LIMIT s (300). Cases that OUT.jsonl
+# predicts, of own:PROGRAM what own.py says; "none" and why where it cannot. JOBS (2) at a time, each for at most LIMIT s (300). Cases that OUT.jsonl
 # has already are kept: what was interrupted goes on. make freeze-predict builds what it needs, then runs it.
 set -u
 cases=$1 out=$2
@@ -20,6 +20,7 @@ one() {
     # shellcheck disable=SC2086
     case $stage in
         5) said=$(by_program "$build/stage-5" $options) ;;
+        own:*) said=$(timeout "${LIMIT:-300}" python3 chips/validation/own.py predict "$build" "${stage#own:}" $options) ;;
         4:*) said=$(by_program "$build/sweep/${stage#4:}/stage-4" --no-check --no-time $options) ;;
         *) said=$(timeout "${LIMIT:-300}" "$build/predict-$stage" $options 2> /dev/null | head -n 1) ;;
     esac

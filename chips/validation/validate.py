@@ -42,7 +42,7 @@ def read_measured(path, cases):
             if "cycles_active" not in counters or "cycles_elapsed" not in counters:
                 continue
             tile = re.search(r"/sweep/([^/]+)/stage-4$", words[0])
-            stage = f"4:{tile[1]}" if tile else words[0].rsplit("-", 1)[1]
+            stage = f"4:{tile[1]}" if tile else words[0] if words[0].startswith("own:") else words[0].rsplit("-", 1)[1]
             by_command[stage, " ".join(words)].append(counters)
     out = []
     for stage, _, options in cases:
@@ -111,6 +111,12 @@ def summed(rows):
     return f"{len(rows)} cases, mean {mean(errors):.1f} %, worst {max(errors):.1f} %"
 
 
+def group(row, key):
+    if key == "family":
+        return row["family"].split(" ")[0]
+    return "own" if row["stage"].startswith("own:") else "stage-" + row["stage"][0]
+
+
 def print_cases(rows):
     print(f"{'case':78s} {'measured':>10s} {'error %':>8s} {'active %':>9s} {'noise %':>8s}")
     for r in rows:
@@ -162,10 +168,8 @@ def main():
     print(f"{'':28s} {'n':>4s} {'|err| %':>7s} {'bias':>7s} {'worst':>7s} {'active':>7s} {'noise':>6s} "
           f"{'tensor':>6s} {'stall%':>6s}")
     for key in ("stage", "family"):
-        names = sorted({r[key].split(" ")[0] if key == "family" else r[key][0] for r in rows})
-        for name in names:
-            line(("stage-" if key == "stage" else "") + name,
-                 [r for r in rows if (r[key].split(" ")[0] if key == "family" else r[key][0]) == name])
+        for name in sorted({group(r, key) for r in rows}):
+            line(name, [r for r in rows if group(r, key) == name])
         print()
     late, missing_late = compared(cases, measured, read_predicted(o.late)) if o.late else ([], [])
     known = {r["number"] for r in late}
