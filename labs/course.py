@@ -78,8 +78,8 @@ class Lab:
         return self.shown[key] if key in self.shown else run()
 
     def _build(self, stage, image, head_dim, chip):
-        """The stage's program. It, and the images that the emulator needs for it, are built where they are missing:
-        PTX, and the chip's cubin, which says how many registers it takes."""
+        """The stage's program. It, and the images that the emulator needs for it, are built where they are missing or
+        old: PTX, and the chip's cubin, which says how many registers it takes."""
         build = pathlib.Path("build") / f"stage-{stage.split('-')[0]}"
         lines = [line.split("#")[0].split() for line in (ROOT / "stages" / stage / "images").read_text().splitlines()]
         archs = next(words[1:] for words in lines if words[:1] == ["arch"])
@@ -91,8 +91,16 @@ class Lab:
         missing = [str(path) for path in wanted if not (ROOT / path).exists()]
         if missing:
             print(f"once: make {' '.join(missing)}", flush=True)
-            self._make(*missing)
+        if missing or self._older(ROOT / build, stage):
+            self._make(*map(str, wanted))
         return ROOT / build
+
+    @staticmethod
+    def _older(program, stage):
+        """Whether a source is newer than the program: of an update, say."""
+        built = program.stat().st_mtime
+        return any(path.stat().st_mtime > built for folder in ("common", "emulator", "profiler", f"stages/{stage}")
+                   for path in (ROOT / folder).rglob("*") if path.suffix in (".c", ".h", ".cu", ".cuh", ".def", ".txt"))
 
     def _make(self, *words):
         done = subprocess.run(["make", "-s", *words], cwd=ROOT, capture_output=True, text=True)

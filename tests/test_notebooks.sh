@@ -55,18 +55,30 @@ END
 }
 bare_clone() { # what a count needs is built where nothing is: registers are in the chip's cubin
     .venv/bin/python - "$tap_dir" << 'END'
-import pathlib, sys
+import os, pathlib, sys, time
 sys.path.insert(0, "labs")
 import course
 clone, asked = pathlib.Path(sys.argv[1]) / "clone", []
 clone.mkdir()
 (clone / "stages").symlink_to(course.ROOT / "stages")
 course.ROOT, course.Lab._make = clone, lambda self, *words: asked.extend(words)
+wanted = ["build/stage-3", "build/images/stage-3/d64.compute_89.ptx", "build/images/stage-3/d64.sm_89.cubin"]
 course.Lab(3)._build("3-wmma-pv", None, "64", "rtx4090")
-assert asked == ["build/stage-3", "build/images/stage-3/d64.compute_89.ptx", "build/images/stage-3/d64.sm_89.cubin"], asked
+assert asked == wanted, asked
+asked.clear()
+for path in wanted:
+    (clone / path).parent.mkdir(parents=True, exist_ok=True)
+    (clone / path).touch()
+course.Lab(3)._build("3-wmma-pv", None, "64", "rtx4090")
+assert not asked, asked
+(clone / "profiler").mkdir()
+(clone / "profiler/MIX.txt").touch()
+os.utime(clone / "profiler/MIX.txt", (time.time() + 9, time.time() + 9))
+course.Lab(3)._build("3-wmma-pv", None, "64", "rtx4090")
+assert asked == wanted, asked
 END
 }
-check "what a count needs is built" bare_clone
+check "what a count needs is built, and anew after an update" bare_clone
 check "answers in many forms are understood, or explained" understood
 
 jobs=()
