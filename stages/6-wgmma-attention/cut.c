@@ -55,19 +55,24 @@ static const struct speed {
     double part_us;      /* of the second launch */
     double part_gbs;     /* at which parts are written and read */
     double split_clk[4]; /* adding up what clusters of 1, 2, 4, 8 CTAs have found */
-} speed = {1.702,    4655,          40.75, 8.274, 816.7,
-           0.005695, {21.33, 94.2}, 1.7,   4543,  {0, 470.9, 1595, 2644}};
+} speed = {2.106,    5002,           35.36, 10.89, 519.8,
+           0.008142, {16.92, 62.74}, 2.314, 4862,  {0, 425.1, 1046, 3264}};
 
 static const struct shape_speed {
     double start_us;     /* of a launch among others, its first loads, its end */
-    double tile_clk;     /* around the KV tiles of a tile of O */
+    double tile_clk;     /* around the KV tiles of a tile of O, however few rows it has */
+    double full_clk;     /* more where all of its rows are there, less where some are */
     double tensor_share; /* of the tensor cores' peak, with all warpgroups at work */
 } shape_speed[][3] = {
     /*                head_dim 64          128                 256 */
-    [SHAPE_LONG] = {{1.57, 2245, 0.7098}, {2.264, 1606, 0.8532}, {1.884, 2418, 0.7973}},
-    [SHAPE_SHORT] = {{0}, {2.507, 1216, 0.7957}},
-    [SHAPE_SPLIT] = {{0.8819, 2031, 0.3575}, {1.991, 2145, 0.9744}, {1.673, 3372, 0.5827}},
-    [SHAPE_MANY] = {{1.27, 1179, 0.57}, {0.5996, 1361, 0.518}},
+    [SHAPE_LONG] = {{1.67, 2394, 1056, 0.6308},
+                    {1.551, 2253, 1295, 0.7271},
+                    {1.199, 3329, 1649, 0.8603}},
+    [SHAPE_SHORT] = {{0}, {2.299, 1320, 1031, 0.6625}},
+    [SHAPE_SPLIT] = {{1.046, 2341, 1052, 0.3778},
+                     {1.577, 1596, 3310, 1.012},
+                     {1.003, 4949, 1483, 0.5112}},
+    [SHAPE_MANY] = {{1.372, 1231, 695.1, 0.5001}, {0.3297, 2235, 296.5, 0.4858}},
 };
 static const struct shape_speed *speed_of(const struct attention *a, int shape) {
     return &shape_speed[shape][a->head_dim == 64 ? 0 : a->head_dim == 128 ? 1 : 2];
@@ -121,7 +126,11 @@ static double tile_clk(const struct attention *a, const struct cut *c, int64_t q
     int64_t rows = (int64_t)a->seqlen_q * c->pack - q * t.bq, blocks = cut_blocks(a, c, q);
     int groups = t.warpgroups, shares = parts * c->split * t.key_groups;
     if (!causal && t.key_groups == 1 && rows < t.bq) groups = (int)ceil_div(rows, 64);
-    return speed_of(a, c->shape)->tile_clk + (causal ? speed.mask_clk : 0) +
+    const double full = t.bq > 64   ? (double)groups / t.warpgroups
+                        : rows < 64 ? (double)rows / 64
+                                    : 1;
+    const struct shape_speed *s = speed_of(a, c->shape);
+    return s->tile_clk + s->full_clk * full + (causal ? speed.mask_clk : 0) +
            speed.pack_clk[c->shape == SHAPE_SPLIT] * log2(c->pack) +
            (double)ceil_div(blocks, shares) * block_clk(a, c, groups) +
            speed.split_clk[c->split < 2   ? 0
