@@ -9,7 +9,7 @@ An image whose PTX is the same as without the change needs no run; a mutant that
 is equivalent, and out of the score.
 
 SHARE: all, or how many in ten thousand; which ones is drawn from the mutant's text, so that the same are tried
-until their line changes. 20-each: so many of each stage, in turn, drawn the same way; SECONDS=N: what has not begun
+until their line changes. 20-each: so many of each stage, in turn, drawn the same way; KERNEL_SECONDS=N: what has not begun
 by then is left for another time, and what was tried of each stage goes to tests/mutants_kernels_scores.txt. Prints TAP,
 a line for each file, and the score. Survivors need a reason in tests/mutants_kernels.txt; one that begins with
 "equivalent" takes them out of the score."""
@@ -187,7 +187,7 @@ def score(rows):
 
 if __name__ == "__main__":
     build, share, NVCC = sys.argv[1], sys.argv[2], os.environ.get("NVCC", "nvcc")
-    until = time.time() + float(os.environ.get("SECONDS") or 1e9)
+    until = time.time() + float(os.environ.get("KERNEL_SECONDS") or 1e9)
     files = sys.argv[3:] or sorted(f"{d}/{f}" for d, _, names in os.walk("stages") for f in names if f.endswith((".cu", ".cuh")) and "/sweep" not in d)
     jobs, total = [], 0
     for path in files:
