@@ -38,7 +38,7 @@ test: all $(TEST_BIN) $(SASS_BIN) $(PREDICT_BIN) $(BUILD)/load-ptx ## every test
 	    $(if $(TESTS),,$(addprefix --needs-gpu=,$(wildcard tests/gpu_*.c tests/gpu_*.sh)))
 
 # Every mutant of the host code, an hour on two cores; of the 13,000 of the kernels as many in ten thousand
-# as KERNEL_MUTANTS says (1000, two hours). make test tries 25 in a thousand of those, 6 in ten thousand of these.
+# as KERNEL_MUTANTS says (1000, two hours), or so many of each stage (20-each). make test tries 25 in a thousand of those, 6 in ten thousand of these.
 .PHONY: mutants
 mutants: all $(TEST_BIN) $(FAULT) ### wrong programs and kernels made by rule, which the tests must notice: the score, and who survives
 	@python3 tests/mutants.py $(BUILD) all; hosts=$$?; \
