@@ -219,6 +219,11 @@ static void uninitialised(void **state) {
     correct(1, 64, /* read beyond, and masked out */
             PLACE "ld.global.u32 %r2, [%rd3]; setp.lt.u32 %p1, %r0, 32; selp.b32 %r2, %r2, 0, %p1;"
                   "st.global.u32 [%rd2+64], %r2;");
+    planted("uninitialised global memory", 6, 5, "lanes ffff0000", 1,
+            32, /* 8 x 8, of which 4 rows are written */
+            "ld.global.u64 %rd3, [%rd0];" LINE(5) "wmma.load.c.sync.aligned.row.m8n8k32.s32 {%r2, "
+                                                  "%r3}, [%rd3];" LINE(
+                                                      6) "st.global.u32 [%rd2+64], %r3;");
     run(1, 32, PLACE LINE(5) "atom.global.add.u32 %r2, [%rd3+128], 1;"); /* writes them, too */
     const char *report = emu_test_report(&t, "uninitialised global memory");
     assert_true(report && strstr(report, "an atomic") && strstr(report, "global.cu:5 "));

@@ -81,6 +81,13 @@ percents() { # HMMA HGMMA: columns peak_pct, ceiling_pct and datasheet_pct at 27
 check "of peak at the counted clock, of WGMMA reached, of the data sheet" same '100 30.0373 27.3205\n' percents 7 8
 check "of mma.sync reached" same '100 45.056 27.3205\n' percents 7 0
 check "of FMA reached" same '100 450.56 27.3205\n' percents 0 0
+check "of WGMMA, by one instruction" same '100 30.0373 27.3205\n' percents 7 1
+check "of mma.sync, by one instruction" same '100 45.056 27.3205\n' percents 1 0
+sed -i 's/\(FP32 FMA.*flop\) 60/\1 1/' "$dir/ceilings"
+check "of FMA of 1 TFLOPS" same '100 27033.6 27.3205\n' percents 0 0
+sed -i '/FP32 FMA/d' "$dir/ceilings"
+check "of nothing that was reached" same '100 - 27.3205\n' percents 0 0
+check "says so" grep -qxF '0 1 ceiling_pct "make ceilings has not measured this chip"' "$dir/notes.txt"
 reaches() { # what ceilings.sh makes of a table of make ceilings
     mkdir -p "$dir/tree/chips/ceilings" && cp chips/ceilings/h200.txt "$dir/tree/chips/ceilings/" && (cd "$dir/tree" && "$OLDPWD/plots/ceilings.sh" h200 1980)
 }
@@ -124,15 +131,17 @@ attention='"seqlen_q": 1, "text": "B1", "flops": 270336'
     row 4 3-c '"text": "B1"' "$board" '"tflops": 1' '' '{"grid": [0, 1, 1]}'
     row 5 4-d "$attention" "$emulator" '' '{"name": "duration_us", "value": 2}, {"name": "mean_clock_mhz", "na": "unclear"}' ''
     row 6 5-e "$attention" "${board/GH100/XX}, \"clock_mhz_after\": 1" '"n": 5, "median_us": 6, "tflops": 1' '{"name": "dram_bytes"}, {"name": "l2_read_sectors", "value": 3, "validated": "so"}' ''
+    row 1 7-g "$attention" "$board, \"clock_mhz_after\": 1000" '"n": 6, "median_us": 4' '{"name": "hmma_instructions", "value": 1}' '{"grid": [1, 1, 1]}'
     printf '{"cut'
 } > "$whole"
 status "a cut last line is told" 0 "$build/tabulate" --out "$dir" --problem B1 --stages 1-a "it=$whole"
-tabulate --problem B1 --stages "1-a 2-b 3-c 4-d 5-e 6-f" "NVIDIA H200=$whole" "it=$whole" 2> /dev/null
+tabulate --problem B1 --stages "7-g 1-a 2-b 3-c 4-d 5-e 6-f" "NVIDIA H200=$whole" "it=$whole" 2> /dev/null
 dashes() { printf ' -%.0s' $(seq "$1"); }
 expected() {
     for label in "NVIDIA H200" it; do
         echo "# $label"
         echo "# number stage time_us iqr_us tflops peak_pct tensor_active_pct tensor_bound_pct bank_conflicts bank_conflict_pct occupancy_theoretical_pct occupancy_achieved_pct ctas flops dram_bytes l2_read_sectors stall_selected stall_not_selected stall_math_pipe stall_wait stall_gmma stall_barrier stall_short_scoreboard stall_mio stall_long_scoreboard stall_lg stall_branch stall_no_instruction stall_dispatch another_kernel ceiling_pct datasheet_pct"
+        echo "7 7-g 4$(dashes 9) 1 270336$(dashes 18)"
         # 270.336 TFLOPS are half of 132 SMs' at 1000 MHz, 25.2525 % at 1980
         echo "1 1-a 5 0.5 270.336 25.2525 - - 1 - - - 120 270336$(dashes 17) 27.3205"
         echo "2 2-b 6 0.5 270.336 50$(dashes 7) 270336$(dashes 17) 27.3205"
@@ -157,9 +166,13 @@ note '0 3 flops "not an attention kernel"'
 note '0 6 iqr_us "no record of this stage on this problem"'
 note '0 6 ctas "no record of this stage on this problem"'
 note '0 5 iqr_us "not timed"'
+for percent in peak ceiling datasheet; do note "0 7 ${percent}_pct \"not timed\""; done
+for percent in ceiling datasheet; do note "1 4 ${percent}_pct \"predicted\""; done
+note '0 1 ceiling_pct "not collected"'
+note '0 1 another_kernel "the record does not say which kernel it was"'
 check "two notes of no series are the last" same '-1 0 none ""\n-1 0 none ""\n' tail -n 2 "$dir/notes.txt"
 check "as many notes as there is nothing" [ "$(wc -l < "$dir/notes.txt")" -eq $(($(grep -o ' -' "$dir/table.txt" | wc -l) + 2)) ]
-check "labels" same '"NVIDIA H200" "NVIDIA H200, 1 to 1980 MHz after, driver 5, CUDA 13.0, revision r2, r3, r4, r5, r6, 6; what depends on time is predicted (so), n = 4 to 9, L2 "\n"it" "it: NVIDIA H200, 1 to 1980 MHz after, driver 5, CUDA 13.0, revision r2, r3, r4, r5, r6, 6; what depends on time is predicted (so), n = 4 to 9, L2 "\n' cat "$dir/labels.txt"
+check "labels" same '"NVIDIA H200" "NVIDIA H200, 1 to 1980 MHz after, driver 5, CUDA 13.0, revision r1, r2, r3, r4, r5, r6, 6; what depends on time is predicted (so), n = 4 to 9, L2 "\n"it" "it: NVIDIA H200, 1 to 1980 MHz after, driver 5, CUDA 13.0, revision r1, r2, r3, r4, r5, r6, 6; what depends on time is predicted (so), n = 4 to 9, L2 "\n' cat "$dir/labels.txt"
 head -n 1 "$whole" > "$dir/one.jsonl"
 row 9 5-w '"text": "N64"' "$emulator" '' '' '' >> "$dir/one.jsonl"
 check "the newest attention problem" same 'B1\n' "$build/tabulate" --print-problem "$dir/one.jsonl"

@@ -130,11 +130,10 @@ static void say(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, co
 /* A store to shared memory of tainted values alone: who loads them will see that nothing wrote them. */
 static bool keeps_taint(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                         uint32_t guard) {
-    bool fragment = !strncmp(i->opcode, "wmma.store", 10); /* [address], {registers}, stride */
     if (i->class != EMU_ST_SHARED || i->space != EMU_SHARED) return false;
-    if ((i->n_ops != 2 && !fragment) || i->op[1].kind != EMU_OP_GROUP) return false;
-    if (guard || (*taint_of(w, i->row[0]) & mask)) return false;
-    if (i->n_ops > 2 && (*taint_of(w, i->row[2]) & mask)) return false;
+    /* the address, and the stride of wmma.store: without one that is EMU_TRUE, which nothing taints */
+    const uint32_t where = *taint_of(w, i->row[0]) | *taint_of(w, i->row[2]);
+    if (guard || (where & mask)) return false;
     for (int k = 0; k < i->vec; k++) w->pending_taint[k] = *taint_of(w, i->op[1].rows[k]) & mask;
     return true;
 }
