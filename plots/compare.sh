@@ -32,6 +32,12 @@ if [ -n "${RECORDED:-}" ]; then
         fail 5 "no record of '$problem' in $file; recorded are: $(paste -sd, <<< "${problems//_/ }")"
     series+=("$RECORDED, recorded=$file")
 else
+    # Without options a GPU gets a problem that fills it; the emulator the one that it can do in seconds.
+    if [ $# -eq 0 ] && first=${stages%% *} && build/stage-"${first%%-*}" --device "$device" --no-check --no-time --counters none --quiet \
+        --json $out/probe.jsonl > /dev/null 2>&1 && [[ $(build/tabulate --print-device $out/probe.jsonl) != emulator* ]]; then
+        set -- --batch 4 --heads 16 --seqlen 4096 --head-dim 128
+    fi
+    rm -f $out/probe.jsonl
     rm -f $out/run.jsonl $out/hot.jsonl
     for s in $stages; do
         n=${s%%-*}
@@ -55,14 +61,14 @@ else
     [[ $kind == emulator* ]] && [ -f $recorded/h200.jsonl ] && series=("h200, recorded=$recorded/h200.jsonl" "${series[@]}")
 fi
 
-# shellcheck disable=SC2046 # two words: the chip and its clock
-plots/ceilings.sh $(build/tabulate --print-chip "${series[0]#*=}") > $out/ceilings.txt
+read -r chip mhz sms < <(build/tabulate --print-chip "${series[0]#*=}")
+plots/ceilings.sh "$chip" "$mhz" > $out/ceilings.txt
 build/tabulate --out $out --ceilings $out/ceilings.txt --problem "$problem" --stages "$stages" "${series[@]}" || exit 5
 grep -v '^$' $out/table.txt | grep -v '^# [^n]' | sed 's/^# //' | cut -d ' ' -f 1-12 | column -t
 
 command -v gnuplot >/dev/null || fail 77 "the table is in $out/table.txt; to draw it install gnuplot-nox (make setup)"
 draw() { # draw PLOT TERMINAL
-    plots/draw.sh "plots/$1.gp" "$out/$1" "$2" "dir = '$out'; problem = '${problem//\'/}'; ceilings = '$out/ceilings.txt'"
+    plots/draw.sh "plots/$1.gp" "$out/$1" "$2" "dir = '$out'; problem = '${problem//\'/}${sms:+, by CTAs on $sms SMs}'; ceilings = '$out/ceilings.txt'"
 }
 if [ "${TERM:-}" = dumb ]; then
     for plot in tensor time tflops conflicts occupancy; do draw $plot dumb || exit 5; done

@@ -26,11 +26,12 @@ set key inside bottom right vertical samplen 2 font ',10'
 set bmargin (is_dumb ? 4 : 6) + 1.4 * n_series
 set datafile separator whitespace
 
+short(name) = substr(name, 1, strstrt(name, ',') - 1) # "L2, read, loaded, at 1980 MHz,"
 do for [r = 1:n_roofs] {
     if (roof_kind[r] eq 'flop') {
         set label 20 + r sprintf('%s %.0f TFLOPS', roof_name[r], roof_value[r]) at 38000, roof_value[r] * 1.1 right font ',9' textcolor rgb '#666666'
     } else {
-        set label 20 + r sprintf('%s %.1f TB/s', roof_name[r], roof_value[r]) at 14, 14 * roof_value[r] * 1.2 left rotate by 34 font ',9' textcolor rgb '#666666'
+        set label 20 + r sprintf('%s %.1f TB/s', short(roof_name[r]), roof_value[r]) at 10.5, 10.5 * roof_value[r] * 1.25 left rotate by 38 font ',9' textcolor rgb '#666666'
     }
 }
 roof(r, x) = roof_kind[r] eq 'flop' ? roof_value[r] : (x * roof_value[r] <= peak ? x * roof_value[r] : NaN)

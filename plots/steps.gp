@@ -31,7 +31,7 @@ plot table index 0 using ($0 + 1):(NaN):xtic(1) with points notitle, \
      for [b = 1:2] table index b-1 using (x_of($0, b)):4:(width * 0.94) with boxes linecolor rgb ink[b] \
          title 'head_dim '.(b == 1 ? '64' : '128'), \
      for [b = 1:2] table index b-1 using (x_of($0, b)):4:(sprintf('%.0f%s', $4, $5 > 0 ? sprintf("\n%.0f %%", $5) : '')) \
-         with labels offset 0,1 font ',9' notitle, \
+         with labels offset 0,1.25 font ',9' notitle, \
      for [b = 1:2] table index b-1 using (x_of($0, b) - width * 0.45):(expected($0, $4, $8)):(width * 0.9):(0) \
          with vectors nohead linewidth 2 linecolor rgb '#d55e00' title b == 1 ? 'expected of the step' : '', \
      NaN with points pointtype -1 title '%: tensor pipe active'

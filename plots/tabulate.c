@@ -16,7 +16,7 @@
  *
  *   tabulate --print-problem FILE    the newest attention problem in a file of records
  *   tabulate --print-device FILE     the device that made it: "NVIDIA H200", "emulator (h200)"
- *   tabulate --print-chip FILE       its chip and that chip's boost clock in MHz: "h200 1980"
+ *   tabulate --print-chip FILE       its chip, that chip's boost clock in MHz, its SMs: "h200 1980 132"
  *
  * Exit status: 0 a table was written; 2 bad usage; 4 no memory; 5 a file could not be read or
  * written. */
@@ -418,7 +418,7 @@ static int print_chip(const char *path) {
         char emulator[64];
         snprintf(emulator, sizeof emulator, "emulator (%s)", c->name);
         if (!strcmp(device, c->board) || !strcmp(device, emulator))
-            printf("%s %d\n", c->name, c->clock_mhz);
+            printf("%s %d %d\n", c->name, c->clock_mhz, c->n_sms);
     }
     return status;
 }

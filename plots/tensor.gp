@@ -10,6 +10,14 @@ array column_title[5] = ['tensor pipe active / cycles', 'FLOP rate / peak at its
 array column_unless[5] = [0, 0, 0, 0, 7]
 set title 'Tensor-core utilisation by stage'
 set ylabel 'percent'
+# What each 100 % is, in numbers where this chip was measured.
+reached = ''
+if (!is_dumb) {
+    stats ceilings using (reached = reached.(strcol(2) eq 'flop' ? (reached eq '' ? '' : ', ').sprintf('%s %.0f', substr(strcol(1), 1, strstrt(strcol(1), ',') - 1), $3) : ''), 1) nooutput
+    set label 98 "100 % is  work in the pipe in every cycle  |  its FLOPs at the clock that ran\n". \
+        'what the stage''s fastest instruction reaches under load'.(reached eq '' ? '' : ' ('.reached.' TFLOPS)').'  |  the data sheet' \
+        at graph 0.01, graph 0.97 left font ',9' textcolor rgb '#555555'
+}
 set yrange [0:109]
 set ytics 20
 load 'plots/bars.gp'

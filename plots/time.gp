@@ -10,7 +10,8 @@ do for [s = 1:n_series] {
 set title 'Time by stage'
 set ylabel 'microseconds (log scale)'
 set logscale y
-at(s) = 0.12 * (s - (n_series + 1) / 2.0)
+time_label(us) = us >= 1e4 ? sprintf('%.1fk', us / 1e3) : us >= 100 ? sprintf('%.0f', us) : sprintf('%.3g', us)
+at(s) = 0.3 * (s - (n_series + 1) / 2.0)
 array n_timed[n_series]
 n_all = 0
 do for [s = 1:n_series] {
@@ -35,6 +36,6 @@ if (n_all == 0) {
     plot table index 0 using ($0 + 1):(NaN):xtic(tic_of(0)) notitle, \
          for [s = 1:n_series] table index s-1 using ($0 + 1 + at(s)):3:($3 - spread(0)):($3 + spread(0)) \
              with yerrorbars pointtype 7 pointsize 1.3 linewidth 1.5 linecolor rgb ink[s] title (n_timed[s] ? series_name[s] : ''), \
-         for [s = 1:n_series] table index s-1 using ($0 + 1 + at(s)):3:(value_label($3)) \
+         for [s = 1:n_series] table index s-1 using ($0 + 1 + at(s)):3:(time_label($3)) \
              with labels offset 0,1 font ',10' notitle
 }

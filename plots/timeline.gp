@@ -4,7 +4,7 @@
 
 set encoding utf8
 n = words(tables)
-tall = 60 + 440 * n
+tall = 80 + 450 * n
 if (term eq 'png') { set terminal pngcairo noenhanced size 1100,tall font 'DejaVu Sans,12' background '#ffffff' }
 if (term eq 'svg') { set terminal svg noenhanced size 1100,tall font 'DejaVu Sans,12' background '#ffffff' }
 set output out.'.'.term
@@ -26,7 +26,7 @@ set tics nomirror out
 set grid ytics back linetype 1 linewidth 1 linecolor rgb '#e4e4e4'
 set key outside top center horizontal samplen 1.5
 set tmargin 5.5
-set bmargin 5.5
+set bmargin 6.2
 set boxwidth 1 relative
 set xlabel 'us'
 set ylabel '% of all SMs'' peak'
@@ -38,7 +38,7 @@ do for [i = 1:n] {
     if (i > 1) { unset key }
     on = strstrt(what[i], ', on ')
     set title substr(what[i], 3, on - 1)
-    set label 1 substr(what[i], on + 2, strlen(what[i])).'; '.substr(how[i], 3, strlen(how[i])) at graph 0, graph 0 offset 0,-4.2 left font ',9' textcolor rgb '#555555'
+    set label 1 substr(what[i], on + 2, strlen(what[i])).'; '.substr(how[i], 3, strlen(how[i])) at graph 0, graph 0 offset 0,-5 left font ',9' textcolor rgb '#555555'
     plot table using 1:2 every ::1 with boxes fill solid 1 noborder linecolor rgb '#e4e4e4' title 'SMs with work', \
          table using 1:3 every ::1 with histeps linewidth 2 linecolor rgb '#0072b2' title 'tensor pipe', \
          table using 1:4 every ::1 with histeps linewidth 2 linecolor rgb '#e69f00' title 'special functions (exp)'
