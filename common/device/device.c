@@ -4,6 +4,7 @@
 #include "common/base/reason.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,12 @@ void device_launch_arg(struct device_launch *l, const void *value, size_t bytes)
     if (l->n_args >= DEVICE_MAX_ARGS || bytes > DEVICE_MAX_ARG_BYTES) {
         fprintf(stderr, "%s:%d: argument %d of %s, %zu bytes: at most %d of %d bytes\n", __FILE__,
                 __LINE__, l->n_args, l->kernel, bytes, DEVICE_MAX_ARGS, DEVICE_MAX_ARG_BYTES);
+        abort();
+    }
+    if ((uintptr_t)l %
+        _Alignof(struct device_launch)) { /* malloc's memory: heap_line has the right */
+        fprintf(stderr, "%s:%d: the launch of %s lies at no multiple of %zu\n", __FILE__, __LINE__,
+                l->kernel, _Alignof(struct device_launch));
         abort();
     }
     memcpy(l->arg[l->n_args], value, bytes);

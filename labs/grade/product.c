@@ -2,6 +2,7 @@
  * C (64, N) = A (64, K) B (N, K)^T, in every form of the instruction. */
 #include "trial.h"
 
+#include "common/base/heap.h"
 #include "common/base/reason.h"
 #include "common/harness/check.h"
 #include "common/harness/input.h"
@@ -70,9 +71,8 @@ struct own {
 };
 
 const char *subject_open(const json_t *t, struct device *d, struct subject *out) {
-    struct own *own = calloc(1, sizeof *own);
+    struct own *own = heap_line(sizeof *own); /* launches lie at multiples of 64 */
     *out = (struct subject){.device = d, .own = own};
-    if (!own) return "out of memory";
     own->experiment = experiment_of(t, own->input);
     const struct experiment *e = &own->experiment;
     const char *why = matrices_make(e, &own->matrices);
