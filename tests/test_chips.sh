@@ -21,6 +21,28 @@ without() { python3 chips/h200.py "$tap_dir/old.txt" "${records%% *}" $counted >
     grep -q '^xu_interval 99 ' "$tap_dir/said" && grep -q '^l2_bytes 62914560 bytes driver' "$tap_dir/said"; }
 check "a bench that has not run leaves the older value" without
 
+# One warpgroup's WGMMAs, 1 to 16 in a row: when all are issued and when all are done, in the clock and on an H200.
+stamps() { # [SETTING]: a line of h200.txt instead of the file's
+    [ -e "$tap_dir/hgmma.txt" ] || python3 emulator/bench/pipes_text.py chips/bench hgmma > "$tap_dir/hgmma.txt"
+    sed "s/^${1%% *} .*/$1/" chips/h200.txt > "$tap_dir/set.txt"
+    "$build/bench-pipes" "$tap_dir/set.txt" < "$tap_dir/hgmma.txt" | python3 -c '
+import gzip, sys
+def read(lines):
+    split = (line.rstrip("\n").split("\t") for line in lines)
+    return {(f[1], f[2]): [int(x) for x in f[3].split()] for f in split
+            if f[0] == "hgmma" and f[1].endswith("/wg0") and f[2].startswith("stamps")}
+with gzip.open("chips/recorded/h200-3.tsv.gz", "rt") as f:
+    gpu = read(f)
+clock = read(sys.stdin)
+off = [abs((clock[key][k] - clock[key][k // 3 * 3]) - (s[k] - s[k // 3 * 3]))
+       for key, s in gpu.items() for k in range(len(s))]
+print(f"{len(gpu)} warps, at most {max(off)} cycles off")
+sys.exit(len(gpu) != 40 or max(off) > 4)'
+}
+check "WGMMAs are issued and done when an H200 does it, within 4 cycles" stamps
+late() { ! stamps "hgmma_start_ss 36 cycles" && ! stamps "hgmma_queue_ss 7 entries"; }
+check "a later start, a longer queue are seen" late
+
 # An encoding that ptxas never wrote; a register that is not there.
 cat > "$tap_dir/odd.py" << 'EOF'
 import sys
