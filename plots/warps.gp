@@ -26,7 +26,7 @@ stats table using (said[int(column(4)) + 1] = strcol(3), 1) every ::1 nooutput
 
 set border 1 linecolor rgb '#444444'
 set tics nomirror out
-set xlabel 'us'
+set xlabel 'us' offset 0,0.7
 set xrange [0:(window > 0 && window < end_max ? window : end_max)]
 set yrange [-0.6:n - 0.4]
 set ytics scale 0

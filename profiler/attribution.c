@@ -20,8 +20,8 @@ static void find_line(const struct cupti *cupti, const void *cubin, size_t cubin
         .size = CUpti_GetSassToSourceCorrelationParamsSize,
         .cubin = cubin,
         .cubinSize = cubin_bytes,
-        .functionName = r->function,
-        .pcOffset = r->pc,
+        .functionName = r->at.function,
+        .pcOffset = r->at.pc,
     };
     CUptiResult result = cupti->cuptiGetSassToSourceCorrelation(&ask);
     if (result == CUPTI_ERROR_OUT_OF_MEMORY) heap_exhausted();
@@ -37,8 +37,9 @@ static void find_line(const struct cupti *cupti, const void *cubin, size_t cubin
 /* The instruction in nvdisasm's listing, NULL where it is not: text, and where it is inlined. */
 static const struct sass_line *listed(const struct sass_listing *l, const struct sass_record *r) {
     for (int f = 0; f < l->n; f++)
-        if (!strcmp(l->function[f].name, r->function))
-            return (int)(r->pc / 16) < l->function[f].n ? &l->function[f].line[r->pc / 16] : NULL;
+        if (!strcmp(l->function[f].name, r->at.function))
+            return (int)(r->at.pc / 16) < l->function[f].n ? &l->function[f].line[r->at.pc / 16]
+                                                           : NULL;
     return NULL;
 }
 
@@ -75,14 +76,7 @@ static void add_record(const struct cupti *cupti, const void *cubin, size_t cubi
         frame[0].file = file;
         find_line(cupti, cubin, cubin_bytes, r, file, &frame[0].line);
     }
-    source_add(out, SOURCE_SASS, (int)r->pc, text, frame, n, c);
-}
-
-static int by_place(const void *a, const void *b) {
-    const struct sass_record *x = a;
-    const struct stalls_record *y = b;
-    int functions = strcmp(x->function, y->function);
-    return functions ? functions : (x->pc > y->pc) - (x->pc < y->pc);
+    source_add(out, SOURCE_SASS, (int)r->at.pc, text, frame, n, c);
 }
 
 /* `stalls` may be empty; samples at an instruction that was not counted belong to no line. */

@@ -76,8 +76,8 @@ static const char *configure(const struct cupti *cupti, const char *chip, int de
 /* CUPTI makes one record for each instruction and metric, in which only that metric has a value. */
 static void convert(const CUpti_SassMetrics_Data *data, size_t n_values, const uint64_t id[SASS_N],
                     struct sass_record *r) {
-    snprintf(r->function, sizeof r->function, "%s", data->functionName);
-    r->pc = data->pcOffset;
+    snprintf(r->at.function, sizeof r->at.function, "%s", data->functionName);
+    r->at.pc = data->pcOffset;
     r->kind = SASS_OTHER;
     for (size_t v = 0; v < n_values; v++) {
         const CUpti_SassMetrics_InstanceValue *value = &data->pInstanceValues[v];
@@ -87,12 +87,6 @@ static void convert(const CUpti_SassMetrics_Data *data, size_t n_values, const u
             if (k >= SASS_KIND && value->value) r->kind = (enum sass_kind)(k - SASS_KIND);
         }
     }
-}
-
-static int by_place(const void *a, const void *b) {
-    const struct sass_record *x = a, *y = b;
-    int functions = strcmp(x->function, y->function);
-    return functions ? functions : (x->pc > y->pc) - (x->pc < y->pc);
 }
 
 /* One record for each instruction. */

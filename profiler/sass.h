@@ -2,6 +2,7 @@
  * Exact, slow (never time it), and free of what else shares the hardware's counters. */
 #pragma once
 
+#include "place.h"
 #include "range.h"
 
 enum {
@@ -39,8 +40,7 @@ const char *sass_metric_id(const struct cupti *cupti, const char *chip, const ch
                            uint64_t *id);
 
 struct sass_record {
-    char function[96]; /* symbol */
-    uint32_t pc;       /* offset in it */
+    struct place at;
     enum sass_kind kind;
     double value[SASS_N];
 };

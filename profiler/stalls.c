@@ -111,8 +111,8 @@ static void absorb(struct stalls *s, struct buffer *b) {
     s->record = heap_grown(s->record, ((size_t)s->n + n + 1) * sizeof *s->record);
     for (size_t i = 0; i < n; i++) {
         struct stalls_record *r = &s->record[s->n++];
-        *r = (struct stalls_record){.pc = (uint32_t)b->pc[i].pcOffset};
-        snprintf(r->function, sizeof r->function, "%s",
+        *r = (struct stalls_record){.at.pc = (uint32_t)b->pc[i].pcOffset};
+        snprintf(r->at.function, sizeof r->at.function, "%s",
                  b->pc[i].functionName ? b->pc[i].functionName : "");
         for (size_t k = 0; k < b->pc[i].stallReasonCount; k++) {
             const CUpti_PCSamplingStallReason *of = &b->pc[i].stallReason[k];
@@ -233,12 +233,6 @@ const char *stalls_run(struct stalls *s, range_body *body, void *arg, int n, dou
         SAMPLING_CALL(m->cupti, cuptiPCSamplingStop, CUpti_PCSamplingStopParams, .ctx = m->context);
     if (!why) why = stopped;
     return why ? why : fetch(s);
-}
-
-static int by_place(const void *a, const void *b) {
-    const struct stalls_record *x = a, *y = b;
-    int functions = strcmp(x->function, y->function);
-    return functions ? functions : (x->pc > y->pc) - (x->pc < y->pc);
 }
 
 /* One record for each instruction. */

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "common/device/source.h"
+#include "place.h"
 #include "range.h"
 
 /* What the reasons are called here, as source.reason. */
@@ -17,8 +18,7 @@ int stalls_reasons(void);
 int stalls_reason_of(const char *cupti_name);
 
 struct stalls_record {
-    char function[96]; /* symbol */
-    uint32_t pc;       /* offset in it */
+    struct place at;
     double samples[SOURCE_REASONS];
 };
 
