@@ -24,7 +24,7 @@ SYSTEM = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternative
 FILE_MEGABYTES = 256
 PROCESSES = 128
 GPU_ENVIRONMENT = ["LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"]
-WAIT = 4            # seconds by the clock for each of CPU time: a busy machine is nobody's fault
+WAIT = 4            # seconds by the clock for each of CPU time
 
 
 class Refused(Exception):
@@ -145,6 +145,9 @@ def run(words, see, write, seconds, megabytes, cwd="/", gpu=False):
                 timed_out = True
                 stop(process)
                 process.wait()
+        if timed_out and not gpu:  # its CPU time would have ended it before: nothing here sleeps
+            raise Refused(f"this machine is too busy to grade: {WAIT * seconds:.0f} s went by, and {seconds:.0f} s of CPU time "
+                          "were not to be had in them; grade again, with less beside it (J=1)")
 
         def text(f):
             f.seek(0)

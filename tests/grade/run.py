@@ -59,8 +59,14 @@ def judged(kind, name, number, files, passes):
 
 def judge_all():
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("J") or os.cpu_count())) as pool:
-        results = pool.map(lambda job: graded(job[2], job[3]), jobs)
+        results = [pool.submit(graded, job[2], job[3]) for job in jobs]
         for (kind, name, lab, files, passes), result in zip(jobs, results):
+            try:
+                result = result.result()
+            except sandbox.Refused as why:
+                table.setdefault((lab.number, kind), []).append(False)
+                check(f"{kind}, lab {lab.number}: {name}", False, why)
+                continue
             passed = bool(passes(result))
             table.setdefault((lab.number, kind), []).append(passed)
             check(f"{kind}, lab {lab.number}: {name}: {result.score:g} points", passed, result.table())
@@ -178,6 +184,11 @@ if sandbox.mode() == "bubblewrap":
 check("what crashes without a word is said", sandboxed("kill -SEGV $$").crashed == "it ended by SIGSEGV" and
       sandboxed("exit 3").crashed == "it ended with status 3" and not sandboxed("echo no >&2; exit 3").crashed)
 check("endless work is ended", sandboxed("while :; do :; done", seconds=1).killed)
+try:
+    starved = sandboxed("sleep 60", seconds=1)
+except sandbox.Refused as why:
+    starved = str(why)
+check("a machine too busy is no fault of a student's", "too busy" in str(starved), starved)
 check("memory is limited", sandboxed("x=x; while :; do x=$x$x; done", megabytes=64, seconds=20).status != 0)
 
 
