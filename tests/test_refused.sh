@@ -109,8 +109,8 @@ warp 0, products;waits at an mbarrier (TMA, other warps);100
 warp 0, products;waits for its own WGMMA;100
 warp 0, products;waits for other warps;40
 warp 4, loads;waits at an mbarrier (TMA, other warps);470
-products under way;pipe is busy;120
-at softmax;pipe is busy;200
+products under way;share of the time, or of the warps;120
+at softmax;share of the time, or of the warps;200
 EOF
 check "no timeline is left" test ! -e "$tap_dir/t.tsv"
 

@@ -143,6 +143,10 @@ static void fill(const struct lane *l, double width, struct bin bins[BINS]) {
     }
 }
 
+static const char *text_of(const struct warps *w, enum what what) {
+    return w->stamped && what == PIPE_BUSY ? "share of the time, or of the warps" : what_text[what];
+}
+
 static enum what most(const struct bin *b) {
     enum what best = NOTHING;
     for (int k = 0; k < N_WHATS; k++)
@@ -193,9 +197,9 @@ static void write_lane(const struct warps *w, int lane, int row, const struct ou
         }
         if (what == NOTHING) continue;
         if (share > 1) share = 1; /* four sub-cores multiply at once where it is HMMA */
-        fprintf(o->table, "%d\t%s\t%s\t%d\t%.4f\t%.4f\t%.3f\n", row, name, what_text[what], what,
+        fprintf(o->table, "%d\t%s\t%s\t%d\t%.4f\t%.4f\t%.3f\n", row, name, text_of(w, what), what,
                 b * width / o->mhz, next * width / o->mhz, share);
-        event(o, lane, what_text[what], b * width, next * width, share);
+        event(o, lane, text_of(w, what), b * width, next * width, share);
     }
 }
 
@@ -333,6 +337,9 @@ static const char *run_stamped(struct device *d, struct device_image *image,
     return why ? why : device_copy_out(d, stamps, at, bytes);
 }
 
+/* What is written of a block: at its whole length a turn would be less than a bin. */
+enum { STAMPED_US = 20 };
+
 const char *warps_stamped(struct device *d, struct device_image *image,
                           const struct device_launch *launches, int n, double mhz,
                           const char *title, const char *path) {
@@ -350,6 +357,7 @@ const char *warps_stamped(struct device *d, struct device_image *image,
         w.users += w.lane[i].multiplies;
     }
     if (!w.users) w.users = 1;
+    if ((double)w.end > STAMPED_US * mhz) w.end = (uint64_t)(STAMPED_US * mhz);
     unite(&w.lane[TENSOR_LANE]);
     if (!why) why = write_files(&w, mhz, title, path);
     for (int i = 0; i < N_LANES; i++) free(w.lane[i].stretch);

@@ -14,10 +14,10 @@ const char *warps_write(struct device *d, const char *image_dir, const char *ima
                         const struct device_launch *launches, int n, const char *title,
                         const char *path);
 
-/* The same from a run of the launch with the most shared memory, on a GPU or on the emulator, whose `mhz`
- * and instructions are then what its clock counts. `image` is the instrumented one, `mhz` the clock of its
- * runs. What the tensor cores and MUFU do is not stamped: instead of them there are the time from the
- * issue of products to their end, and the share of the multiplying warps that are at other work. */
+/* The same from a run of the launch with the most shared memory, of `image`, an instrumented one whose runs
+ * have a clock of `mhz`. What the tensor cores and MUFU do is not stamped: instead of them there are the time from the
+ * issue of products to their end, and the share of the multiplying warps that are at other work. Of a long
+ * block the first 20 us are written. */
 const char *warps_stamped(struct device *d, struct device_image *image,
                           const struct device_launch *launches, int n, double mhz,
                           const char *title, const char *path);
