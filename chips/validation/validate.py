@@ -57,6 +57,11 @@ def mean(values):
     return sum(values) / len(values) if values else float("nan")
 
 
+def median(values):
+    values = list(values)
+    return statistics.median(values) if values else float("nan")
+
+
 def decisions(rows):
     """(right, all): pairs of variants of one problem that differ by more than 3 % on the GPU."""
     problems = collections.defaultdict(list)
@@ -98,7 +103,7 @@ def compared(cases, measured, predicted):
             "number": number, "stage": stage, "family": family, "options": options, "truth": truth,
             "predicted": p["elapsed"],
             "error": 100 * (p["elapsed"] / truth - 1), "active": 100 * (p["active"] / active - 1),
-            "noise": 100 * (max(elapsed) - min(elapsed)) / truth,
+            "noise": 100 * (max(elapsed) - min(elapsed)) / truth if len(elapsed) > 1 else None,
             "tensor": p["tensor_active_pct"] - statistics.median(t["tensor_active_pct"] for t in turns)
                       if "tensor_active_pct" in p else None,
             "stall": max(real, key=real.get) == max(real, key=lambda k: p.get(k, 0)) if "selected" in p else None,
@@ -121,7 +126,7 @@ def print_cases(rows):
     print(f"{'case':78s} {'measured':>10s} {'error %':>8s} {'active %':>9s} {'noise %':>8s}")
     for r in rows:
         print(f"{'stage-' + r['stage'] + ' ' + r['options']:78s} {r['truth']:10.0f} {r['error']:+8.1f} "
-              f"{r['active']:+9.1f} {r['noise']:8.1f}")
+              f"{r['active']:+9.1f} " + (f"{r['noise']:8.1f}" if r["noise"] is not None else f"{'once':>8s}"))
     print()
 
 
@@ -159,7 +164,7 @@ def main():
         errors = [r["error"] for r in some]
         print(f"{name:28s} {len(some):4d} {mean(map(abs, errors)):7.1f} {mean(errors):+7.1f} "
               f"{max(errors, key=abs):+7.1f} {mean(abs(r['active']) for r in some):7.1f} "
-              f"{statistics.median(r['noise'] for r in some):6.1f} "
+              f"{median(r['noise'] for r in some if r['noise'] is not None):6.1f} "
               f"{mean(abs(r['tensor']) for r in some if r['tensor'] is not None):6.1f} "
               f"{100 * mean(r['stall'] for r in some if r['stall'] is not None):6.0f}")
 
