@@ -340,6 +340,15 @@ static void what_was_not_simulated_is_like_its_neighbour(void **state) {
     for (int i = 0; i < 7; i++) assert_true(cycles[i] == filled[i]);
 }
 
+static void two_of_a_place_end_together(void **state) {
+    (void)state;
+    /* three places: seats 0 and 3, 1 and 4, 2 and 5; the second pair has not the same to do; one more round is not whole */
+    double cycles[8] = {90, 100, 80, 110, 200, 80, 7, 8},
+           paired[8] = {100, 100, 80, 100, 200, 80, 7, 8};
+    tail_pair(cycles, 8, 3);
+    for (int i = 0; i < 8; i++) assert_true(cycles[i] == paired[i]);
+}
+
 static void file_is_checked(void **state) {
     (void)state;
     struct timing_chip c;
@@ -376,6 +385,7 @@ int main(void) {
         cmocka_unit_test(few_left_run_faster),
         cmocka_unit_test(a_last_round_is_spread),
         cmocka_unit_test(what_was_not_simulated_is_like_its_neighbour),
+        cmocka_unit_test(two_of_a_place_end_together),
         cmocka_unit_test(file_is_checked),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

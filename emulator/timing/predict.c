@@ -435,6 +435,7 @@ static double tail_of(struct prediction *p, int n_places) {
     some.places = (uint64_t)n_places;
     some.stride = (double)p->busy / n_places;
     double end = tail_end(&some);
+    if (p->resident == 2) tail_pair(p->cycles, p->n, p->busy);
     return end > 0 ? tail_end(&all) / end : 1;
 }
 

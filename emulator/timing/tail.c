@@ -54,6 +54,16 @@ uint64_t tail_place(uint64_t k, uint64_t n, uint64_t places, int resident) {
     return k < n ? (k - last) * places / (n - last) : places - 1;
 }
 
+void tail_pair(double *cycles, uint64_t n, uint64_t places) {
+    const double alike = 0.25; /* of their mean; farther apart they have not the same to do */
+    for (uint64_t round = 0; round + 2 * places <= n; round += 2 * places)
+        for (uint64_t i = round; i < round + places; i++) {
+            double mean = (cycles[i] + cycles[i + places]) / 2;
+            if (fabs(cycles[i] - cycles[i + places]) < alike * mean)
+                cycles[i] = cycles[i + places] = mean;
+        }
+}
+
 double tail_end(const struct tail *t) {
     struct share_of_place *s = heap_zeroed(t->places, sizeof *s);
     double end = 0;

@@ -26,3 +26,7 @@ uint64_t tail_place(uint64_t k, uint64_t n, uint64_t places, int resident);
 
 /* cycles[i] 0: not known, as long as its neighbour's. */
 void tail_fill(double *cycles, uint64_t n);
+
+/* Two clusters of a place with as much to do end together, however the simulation shared it out: on all places
+ * each has the mean of both (chips/bench/placement.cu). */
+void tail_pair(double *cycles, uint64_t n, uint64_t places);
