@@ -56,7 +56,8 @@ ceilings: $(BUILD)/ceilings $(CEILINGS) ## what this board reaches: tensor cores
 validate: ### the clock's predictions beside what an H200 measured, freeze by freeze; writes chips/validation/h200.txt
 	@for measured in chips/validation/h200-*.jsonl.gz; do n=$${measured##*-}; n=$${n%%.*}; echo; echo "freeze $$n"; set --; \
 	    for more in late now; do file=chips/validation/predictions-$$n-$$more.jsonl; ! [ -e $$file ] || set -- "$$@" --$$more $$file; done; \
-	    python3 chips/validation/validate.py chips/validation/predictions-$$n.jsonl $$measured "$$@" --out chips/validation/h200.txt || exit; done
+	    [ $$measured != $(lastword $(sort $(wildcard chips/validation/h200-*.jsonl.gz))) ] || set -- "$$@" --out chips/validation/h200.txt; \
+	    python3 chips/validation/validate.py chips/validation/predictions-$$n.jsonl $$measured "$$@" || exit; done
 
 # The next freeze: chips/validation/cases-N.txt without h200-N.jsonl.gz. Predict and commit; only then measure.
 FREEZE = $(lastword $(sort $(patsubst chips/validation/cases-%.txt,%,$(wildcard chips/validation/cases-*.txt))))
