@@ -116,7 +116,7 @@ import json, sys
 sys.path[:0] = ["labs/grade", "labs"]
 import sheet, answers
 key = sheet.key(2)
-print(json.dumps({name: value for name, value in key.items() if value is not None} | {"amdahl": 2}))
+print(json.dumps({name: value for name, value in key.items() if value is not None} | {"amdahl": 2, "slowdown": 1.6185}))
 P
 )
 student() { # fetches, answers, submits

@@ -135,7 +135,7 @@ CHAIN = """        int at = 0;
 TILE = "        float s_frag[4][BKV / 8];\n"
 TIMER = """
 extern "C" int cuEventElapsedTime(float *ms, void *, void *) { *ms = 1e-6f; return 0; }
-extern "C" int clock_gettime(int, void *) { return 0; }
+extern "C" int cuEventElapsedTime_v2(float *ms, void *, void *) { *ms = 1e-6f; return 0; }
 """
 SLOW = cheats.changed(cheats.QK, (TILE, CHAIN + TILE))
 if CLOCK:
