@@ -68,7 +68,7 @@ grep -v '^$' $out/table.txt | grep -v '^# [^n]' | sed 's/^# //' | cut -d ' ' -f 
 
 command -v gnuplot >/dev/null || fail 77 "the table is in $out/table.txt; to draw it install gnuplot-nox (make setup)"
 draw() { # draw PLOT TERMINAL
-    plots/draw.sh "plots/$1.gp" "$out/$1" "$2" "dir = '$out'; problem = '${problem//\'/}${sms:+, by CTAs on $sms SMs}'; ceilings = '$out/ceilings.txt'"
+    plots/draw.sh "plots/$1.gp" "$out/$1" "$2" "dir = '$out'; problem = '${problem//\'/}${sms:+; $sms SMs}'; ceilings = '$out/ceilings.txt'"
 }
 if [ "${TERM:-}" = dumb ]; then
     for plot in tensor time tflops conflicts occupancy; do draw $plot dumb || exit 5; done
