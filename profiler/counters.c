@@ -22,8 +22,9 @@ static const struct {
     [SASS] = {"sass.", "the emulator of SASS does not count", "this emulator executes no SASS"},
 };
 struct space {
-    bool wanted;       /* some formula names it */
-    char refused[256]; /* not "": why there is nothing */
+    bool wanted;         /* some formula names it */
+    char refused[256];   /* not "": why there is nothing */
+    enum status failure; /* what it then is: STATUS_UNSUPPORTED if none is to be had here */
     struct counters counters;
 };
 
@@ -130,7 +131,8 @@ static const char *lookup(void *arg, const char *name, double *value) {
     struct collection *c = arg;
     const int s = space_of(name);
     if (!strncmp(name, "launch.", 7)) return launch_value(c, name + 7, value);
-    if (s < SPACES && *c->space[s].refused) return c->space[s].refused;
+    if (s < SPACES && *c->space[s].refused)
+        return reason_as(c->space[s].failure, "%s", c->space[s].refused);
     if (strstr(name, "__")) return c->gpu ? gpu_counts_value(c->gpu, name, value) : c->refused;
     const struct counter *found = find_named(c, name);
     if (found) return counter_value(c, found, value);
@@ -255,7 +257,9 @@ static const char *emulate(struct collection *c) {
                     : spaces[s].absent;
         if (why && s == COUNTED && reason_status(why, STATUS_COUNTERS) != STATUS_COUNTERS)
             return why;
-        if (why) snprintf(space->refused, sizeof space->refused, "%s", why);
+        if (!why) continue;
+        space->failure = reason_status(why, STATUS_UNSUPPORTED);
+        snprintf(space->refused, sizeof space->refused, "%s", why);
     }
     return NULL;
 }

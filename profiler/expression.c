@@ -71,7 +71,9 @@ static double choice(struct parser *p, bool first) {
         p->at++; /* past ( or , */
         const char *begin = p->at;
         double value = sum(p);
-        if (first && p->why && p->lookup) { /* another may have a value */
+        if (first && p->why && p->lookup &&
+            reason_status(p->why, STATUS_UNSUPPORTED) == STATUS_UNSUPPORTED) {
+            /* not to be had here, and no failure: another may have a value */
             lacks = p->why;
             p->why = NULL;
             p->depth = depth;

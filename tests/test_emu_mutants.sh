@@ -15,7 +15,7 @@ problems() {
        echo "--heads 420 --seqlen-q 20 --seqlen-k 60"
        echo "--heads 136 --seqlen-q 16 --seqlen-k 700"
        echo "--heads 136 --seqlen-q 16 --seqlen-k 256"
-       echo "--heads 1 --seqlen-q 64 --seqlen-k 200 --head-dim 128" ;;
+       echo "--heads 1 --seqlen-q 64 --seqlen-k 200 --head-dim 128 --image d128-split" ;;
     *) echo "--seqlen-q 150 --seqlen-k 200 --heads 1" ;;
     esac
 }
