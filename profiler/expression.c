@@ -12,7 +12,7 @@
  * product = factor { ("*" | "/") factor }
  * factor  = number | name | "(" sum ")" | "-" factor
  *         | "max" "(" sum { "," sum } ")"      the largest; all must have a value
- *         | "first" "(" sum { "," sum } ")"    the first that has one
+ *         | "first" "(" sum { "," sum } ")"    the first that has one; a failure ends it
  * name    = letter { letter | digit | "_" | "." | "@" } */
 struct parser {
     const char *text, *at;

@@ -192,6 +192,8 @@ static const char *value_of(void *arg, const char *name, double *value) {
         *value = 0;
     else if (!strcmp(name, "two"))
         *value = 2;
+    else if (!strcmp(name, "torn"))
+        return reason_as(STATUS_FILE, "a file is torn");
     else
         return reason("no %s", name);
     return NULL;
@@ -226,6 +228,7 @@ static void formulas_are_calculated(void **state) {
     assert_reason(expression_evaluate("max(two, three)", value_of, NULL, &v), "no three");
     assert_reason(expression_evaluate("first(four, 1 / zero)", value_of, NULL, &v),
                   "zero is 0: nothing to divide by");
+    assert_reason(expression_evaluate("first(torn, two)", value_of, NULL, &v), "a file is torn");
     assert_reason(expression_check("min(1, 2)"), "min() is neither max() nor first()");
     assert_reason(expression_check("max(1 2)"), "expected , or ) at \"2)\"");
     assert_reason(expression_check("max(1,)"), "expected a number");
