@@ -79,7 +79,8 @@ static void measure(const char *name, int sms, double mib, int sharing, bool own
         read_all<<<sms, THREADS>>>(data, n_blocks, turns ? 37 * i : 0, sharing, own, records);
         check(cudaMemcpy(r.data(), records, sms * sizeof r[0], cudaMemcpyDeviceToHost));
         uint64_t begin = UINT64_MAX, end = 0;
-        for (const record &x : r) begin = std::min(begin, x.begin_ns), end = std::max(end, x.end_ns);
+        for (const record &x : r)
+            begin = std::min(begin, x.begin_ns), end = std::max(end, x.end_ns);
         if (i >= WARM) ns.push_back((double)(end - begin));
     }
     probe<<<1, 1>>>(data, n_lines, took);
