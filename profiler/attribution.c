@@ -134,16 +134,11 @@ static const char *run(void *arg) {
 
 /* SM cycles of the launches back to back; without a clock the reason. */
 static const char *time_cycles(const struct launches *l, struct source *out) {
-    enum { REPEATS = 20 };
-    struct device_graph *g = NULL;
-    double us = 0, mhz = 0;
-    const char *why = device_graph_open(l->device, l->image, l->launch, l->n, REPEATS, false, &g);
-    for (int i = 0; !why && i < 2; i++)
-        why = device_graph_time(g, false, &us); /* the first is cold */
-    const char *no_clock = why ? NULL : device_graph_clock_mhz(g, &mhz);
+    double us, mhz;
+    const char *no_clock;
+    const char *why = device_time(l->device, l->image, l->launch, l->n, &us, &mhz, &no_clock);
     if (no_clock) snprintf(out->not_timed, sizeof out->not_timed, "%s", no_clock);
-    out->elapsed = us / REPEATS * mhz;
-    if (g) device_graph_close(g);
+    out->elapsed = us * mhz;
     return why;
 }
 

@@ -50,16 +50,8 @@ struct collection {
 
 /* ---- What names in a formula stand for */
 
-/* The launch with the most shared memory: where there are several, the others prepare or finish. */
-static const struct device_launch *main_launch(const struct collection *c) {
-    const struct device_launch *most = c->launches;
-    for (int i = 1; i < c->n_launches; i++)
-        if (c->launches[i].shared_bytes > most->shared_bytes) most = &c->launches[i];
-    return most;
-}
-
 static const char *read_launch(struct collection *c) {
-    const struct device_launch *l = main_launch(c);
+    const struct device_launch *l = device_main_launch(c->launches, c->n_launches);
     struct device_kernel_info kernel;
     const char *why = device_kernel_info(c->device, c->image, l->kernel, &kernel);
     if (why) return why;

@@ -117,6 +117,22 @@ const char *device_graph_clock_mhz(struct device_graph *g, double *mhz) {
     return g->device->ops->graph_clock_mhz(g, mhz);
 }
 
+const char *device_time(struct device *d, struct device_image *image,
+                        const struct device_launch *launches, int n, double *us, double *mhz,
+                        const char **no_clock) {
+    enum { REPEATS = 20 };
+    struct device_graph *g = NULL;
+    *us = *mhz = 0;
+    *no_clock = NULL;
+    const char *why = device_graph_open(d, image, launches, n, REPEATS, false, &g);
+    for (int i = 0; !why && i < 2; i++)
+        why = device_graph_time(g, false, us); /* the first is cold */
+    if (!why) *no_clock = device_graph_clock_mhz(g, mhz);
+    *us /= REPEATS;
+    device_graph_close(g);
+    return why;
+}
+
 int device_clock_mhz(struct device *d) { return d->ops->clock_mhz ? d->ops->clock_mhz(d) : 0; }
 
 void device_launch_arg(struct device_launch *l, const void *value, size_t bytes) {
@@ -133,6 +149,13 @@ void device_launch_arg(struct device_launch *l, const void *value, size_t bytes)
     }
     memcpy(l->arg[l->n_args], value, bytes);
     l->arg_bytes[l->n_args++] = bytes;
+}
+
+const struct device_launch *device_main_launch(const struct device_launch *launches, int n) {
+    const struct device_launch *most = launches;
+    for (int i = 1; i < n; i++)
+        if (launches[i].shared_bytes > most->shared_bytes) most = &launches[i];
+    return most;
 }
 
 double device_power_watts(struct device *d) {

@@ -40,6 +40,9 @@ struct device_launch {
 /* Appends one argument; no room for it is a bug, and ends the program. */
 void device_launch_arg(struct device_launch *l, const void *value, size_t bytes);
 
+/* The launch with the most shared memory: where there are several, the others prepare or finish. */
+const struct device_launch *device_main_launch(const struct device_launch *launches, int n);
+
 /* What the loader says of a kernel. */
 struct device_kernel_info {
     int n_registers;   /* per thread; -1 where nobody knows (PTX in the emulator) */
@@ -114,6 +117,12 @@ const char *device_graph_open(struct device *d, struct device_image *image,
                               struct device_graph **out);
 const char *device_graph_time(struct device_graph *g, bool flush_l2, double *us_total);
 void device_graph_close(struct device_graph *g);
+
+/* us of the launches, warm, of 20 back to back, and the clock meanwhile: 0 MHz and why in *no_clock where
+ * that is not known, else NULL there. */
+const char *device_time(struct device *d, struct device_image *image,
+                        const struct device_launch *launches, int n, double *us, double *mhz,
+                        const char **no_clock);
 
 /* The SM clock over the last replay, MHz, counted on the SMs; 0 where it returns why it cannot be had. */
 const char *device_graph_clock_mhz(struct device_graph *g, double *mhz);

@@ -409,17 +409,11 @@ enum status run_whatif(const struct options *o) {
 
 /* us of the launches with this image, and the clock meanwhile. */
 static const char *time_image(struct run *r, struct device_image *image, double *us, double *mhz) {
-    enum { REPEATS = 20 };
-    struct device_graph *g = NULL;
     const struct stage_plan *plan = &r->bench.plan;
+    const char *no_clock;
     const char *why =
-        device_graph_open(r->device, image, plan->launch, plan->n_launches, REPEATS, false, &g);
-    for (int i = 0; !why && i < 2; i++)
-        why = device_graph_time(g, false, us); /* the first is cold */
-    *us /= REPEATS;
-    if (!why) why = device_graph_clock_mhz(g, mhz);
-    if (g) device_graph_close(g);
-    return why;
+        device_time(r->device, image, plan->launch, plan->n_launches, us, mhz, &no_clock);
+    return why ? why : no_clock;
 }
 
 /* On a GPU: what one block's warps do, into PATH-warps, if there is an instrumented image of the one

@@ -237,20 +237,13 @@ static const char *write_files(const struct warps *w, double mhz, const char *ti
     return why;
 }
 
-static const struct device_launch *main_launch(const struct device_launch *launches, int n) {
-    const struct device_launch *l = launches;
-    for (int i = 1; i < n; i++)
-        if (launches[i].shared_bytes > l->shared_bytes) l = &launches[i];
-    return l;
-}
-
 const char *warps_write(struct device *d, const char *image_dir, const char *image,
                         const struct device_launch *launches, int n, const char *title,
                         const char *path) {
     struct warps w = {.users = SM_SMSPS};
     struct emu_clock c;
     struct timing_prediction p;
-    const struct device_launch *l = main_launch(launches, n);
+    const struct device_launch *l = device_main_launch(launches, n);
     char text[768];
     const char *why = emu_clock_open(&c, d, image_dir, image);
     if (!why && !(w.kernel = sass_find(c.module, l->kernel)))
@@ -345,7 +338,7 @@ const char *warps_stamped(struct device *d, struct device_image *image,
                           const char *title, const char *path) {
     uint64_t *stamps = heap_zeroed(STAMP_WARPS * STAMP_ROOM, sizeof *stamps);
     struct warps w = {.stamped = true};
-    const char *why = run_stamped(d, image, main_launch(launches, n), stamps);
+    const char *why = run_stamped(d, image, device_main_launch(launches, n), stamps);
     if (!why && !*stamps) why = "the first block left no stamps";
     uint32_t begin = (uint32_t)*stamps;
     for (int i = 1; i < STAMP_WARPS; i++) {

@@ -279,19 +279,11 @@ static int by_gain(const void *a, const void *b) {
     return x && y ? (x > y) - (x < y) : (y > 0) - (x > 0);
 }
 
-/* Of the launch with the most shared memory: others prepare or finish. */
-static const struct device_launch *main_launch(const struct device_launch *launches, int n) {
-    const struct device_launch *l = launches;
-    for (int i = 1; i < n; i++)
-        if (launches[i].shared_bytes > l->shared_bytes) l = &launches[i];
-    return l;
-}
-
 /* All launches again, the main kernel without the line. */
 static const char *ask_without(struct device *d, const char *dir, const char *name,
                                const struct device_launch *launches, int n, struct left_out *x) {
     enum { LIMIT_S = 60 }; /* who waits for what was left out waits for ever */
-    const char *kernel = main_launch(launches, n)->kernel;
+    const char *kernel = device_main_launch(launches, n)->kernel;
     struct emu_clock c;
     const char *why = emu_clock_open(&c, d, dir, name);
     c.limit_s = LIMIT_S;
@@ -324,7 +316,7 @@ static void print_left_out(struct left_out *x, int n, double base, FILE *out) {
 static void without_lines(struct emu_clock *c, struct device *d, const char *dir, const char *name,
                           const struct device_launch *launches, int n, double base, FILE *out) {
     enum { MOST = 64 };
-    const struct sass_kernel *k = sass_find(c->module, main_launch(launches, n)->kernel);
+    const struct sass_kernel *k = sass_find(c->module, device_main_launch(launches, n)->kernel);
     struct left_out x[MOST];
     int n_places = 0, n_known = 0;
     while (k && n_places < MOST &&
@@ -338,7 +330,7 @@ static void without_lines(struct emu_clock *c, struct device *d, const char *dir
 
 static const char *roles_of(struct emu_clock *c, const struct device_launch *launches, int n,
                             const struct answer *answer, FILE *out) {
-    const struct device_launch *l = main_launch(launches, n);
+    const struct device_launch *l = device_main_launch(launches, n);
     struct roles r = {0};
     struct timing_prediction p;
     r.kernel = sass_find(c->module, l->kernel);
