@@ -22,17 +22,17 @@ static inline half half_from_float(float x) {
     return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-/* Rounds once: double to float by round-to-odd, which keeps what the second rounding must know. */
+/* Rounds once: double to float by round-to-odd, which keeps what the second rounding must know: an even
+ * float that is not exact takes a step towards x. No branch: it would go either way. */
 static inline half half_from_double(double x) {
     float f = (float)x;
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
-    double back = f;
-    if (back != x && back == back && !(bits & 1)) {
-        bool too_large = x < 0 ? back < x : back > x;
-        if ((bits & 0x7fffffff) != 0x7f800000) bits = too_large ? bits - 1 : bits | 1;
-        memcpy(&f, &bits, sizeof f);
-    }
+    const double back = f;
+    const int up = (back < x) - (back > x); /* 0 for a NaN */
+    const int away = (int32_t)bits < 0 ? -up : up;
+    bits += (uint32_t)(away & -(int)(~bits & 1));
+    memcpy(&f, &bits, sizeof f);
     return half_from_float(f);
 }
 

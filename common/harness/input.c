@@ -39,51 +39,58 @@ static uint64_t mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
+static const uint64_t golden = 0x9e3779b97f4a7c15u;
+
+static uint64_t stream_key(uint64_t seed, uint64_t stream) {
+    return mix(seed * golden + stream + 1);
+}
+
+static uint64_t draw(uint64_t key, uint64_t index) { return mix(key + (index + 1) * golden); }
+
 uint64_t input_random(uint64_t seed, uint64_t stream, uint64_t index) {
-    const uint64_t golden = 0x9e3779b97f4a7c15u;
-    return mix(mix(seed * golden + stream + 1) + (index + 1) * golden);
+    return draw(stream_key(seed, stream), index);
 }
 
 /* N(0,1) without libm: 64 coin tosses, smoothed by two uniform numbers. The variance is 64/4 +
  * 2/12, the excess kurtosis -0.03, the range +-8.2. */
-static double normal(uint64_t seed, uint64_t stream, uint64_t index) {
-    int heads = __builtin_popcountll(input_random(seed, stream, 2 * index));
-    uint64_t dither = input_random(seed, stream, 2 * index + 1);
+static inline double normal(uint64_t key, uint64_t index) {
+    int heads = __builtin_popcountll(draw(key, 2 * index));
+    uint64_t dither = draw(key, 2 * index + 1);
     double smooth =
         (double)((int64_t)(dither >> 32) + (int64_t)(dither & 0xffffffff)) * 0x1p-32 - 1;
     return (heads - 32 + smooth) * 0.24870800168690346; /* 1 / sqrt(16 + 1/6) */
 }
 
-static double uniform(uint64_t seed, uint64_t stream, uint64_t index) {
-    return (double)(input_random(seed, stream, index) >> 11) * 0x1p-53;
+static double uniform(uint64_t key, uint64_t index) {
+    return (double)(draw(key, index) >> 11) * 0x1p-53;
 }
 
 /* Element d of row j (of seqlen rows) of tensor t; index counts its elements in C order. Streams t,
- * t + 4 and t + 8 of random numbers belong to tensor t. */
-static double element(enum input input, enum tensor t, uint64_t seed, uint64_t index, int64_t j,
-                      int seqlen, int d, int head_dim) {
+ * t + 4 and t + 8 of random numbers belong to tensor t: their keys. */
+static double element(enum input input, enum tensor t, const uint64_t key[3], uint64_t index,
+                      int64_t j, int seqlen, int d, int head_dim) {
     switch (input) {
     case NORMAL:
         break;
     case OUTLIER: {
-        bool outlier = uniform(seed, t + 4, index) < 0.001;
-        return normal(seed, t, index) + (outlier ? 10 * normal(seed, t + 8, index) : 0);
+        bool outlier = uniform(key[1], index) < 0.001;
+        return normal(key[0], index) + (outlier ? 10 * normal(key[2], index) : 0);
     }
     case NORMAL3:
-        if (t != TENSOR_V) return 3 * normal(seed, t, index);
+        if (t != TENSOR_V) return 3 * normal(key[0], index);
         break;
     case UNIFORM:
-        return uniform(seed, t, index);
+        return uniform(key[0], index);
     case ASCENDING:
     case DESCENDING: {
-        if (t == TENSOR_Q) return 1 + normal(seed, t, index) / 4;
+        if (t == TENSOR_Q) return 1 + normal(key[0], index) / 4;
         if (t == TENSOR_V) break;
         double rise = seqlen > 1 ? 5.0 * j / (seqlen - 1) - 2.5 : 2.5;
-        return (input == ASCENDING ? rise : -rise) + normal(seed, t, index) / 4;
+        return (input == ASCENDING ? rise : -rise) + normal(key[0], index) / 4;
     }
     case NEGATIVE:
-        if (t == TENSOR_V) return 1 + normal(seed, t, index) / 4;
-        return (uniform(seed, t, index) + 0.5) * (t == TENSOR_Q ? 1 : -1);
+        if (t == TENSOR_V) return 1 + normal(key[0], index) / 4;
+        return (uniform(key[0], index) + 0.5) * (t == TENSOR_Q ? 1 : -1);
     case CONSTANT:
         return 256;
     case RAMP:
@@ -97,19 +104,20 @@ static double element(enum input input, enum tensor t, uint64_t seed, uint64_t i
         if (t == TENSOR_V) return (j + 3 * d) % 61;
         break;
     }
-    return normal(seed, t, index);
+    return normal(key[0], index);
 }
 
 static void fill(enum input input, enum tensor t, uint64_t seed, int batch, int heads, int seqlen,
                  int head_dim, const struct tensor_stride *s, half *out) {
     int64_t n_rows = (int64_t)batch * heads * seqlen;
+    const uint64_t key[3] = {stream_key(seed, t), stream_key(seed, t + 4), stream_key(seed, t + 8)};
 #pragma omp parallel for schedule(static)
     for (int64_t row = 0; row < n_rows; row++) {
         int64_t j = row % seqlen, h = row / seqlen % heads, b = row / seqlen / heads;
         half *to = out + b * s->batch + h * s->head + j * s->row;
         for (int d = 0; d < head_dim; d++)
             to[d] = half_from_double(
-                element(input, t, seed, row * head_dim + d, j, seqlen, d, head_dim));
+                element(input, t, key, row * head_dim + d, j, seqlen, d, head_dim));
     }
 }
 
