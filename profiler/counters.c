@@ -34,9 +34,13 @@ struct collection {
     struct device_image *image;
     const struct device_launch *launches;
     int n_launches;
-    const char *place;      /* "GH100", "emulator": which line of a group counts */
-    struct gpu_counts *gpu; /* NULL: none, and `refused` says why */
-    char refused[256];      /* why */
+    const char *place;       /* "GH100", "emulator": which line of a group counts */
+    struct gpu_counts *gpu;  /* NULL: none, and `refused` says why */
+    counters_metric *metric; /* the value of CUPTI's metric, or NULL: `refused` */
+    void *metric_arg;
+    counters_visit *visit; /* asks for a metric */
+    void *visit_arg;
+    char refused[256]; /* why */
     struct space space[SPACES];
     char validated[192]; /* of what was looked up for the value at work */
     char failed[256];    /* why the first value that could have been had was not */
@@ -125,7 +129,7 @@ static const char *lookup(void *arg, const char *name, double *value) {
     if (!strncmp(name, "launch.", 7)) return launch_value(c, name + 7, value);
     if (s < SPACES && *c->space[s].refused)
         return reason_as(c->space[s].failure, "%s", c->space[s].refused);
-    if (strstr(name, "__")) return c->gpu ? gpu_counts_value(c->gpu, name, value) : c->refused;
+    if (strstr(name, "__")) return c->metric ? c->metric(c->metric_arg, name, value) : c->refused;
     const struct counter *found = find_named(c, name);
     if (found) return counter_value(c, found, value);
     if (s == SPACES) return reason("there is no %s", name);
@@ -151,7 +155,7 @@ static const char *want(void *arg, const char *name) {
     bool metric = strstr(name, "__") != NULL;
     const int s = space_of(name);
     if (s < SPACES) c->space[s].wanted = true;
-    return metric && c->gpu ? gpu_counts_want(c->gpu, name) : NULL;
+    return metric && c->visit ? c->visit(c->visit_arg, name) : NULL;
 }
 
 static void evaluate(struct collection *c, const struct group_value *v, struct counter *counter) {
@@ -215,6 +219,11 @@ static const char *for_each_group(struct collection *c, const char *groups,
 
 /* ---- All groups */
 
+static const char *gpu_metric(void *arg, const char *name, double *value) {
+    return gpu_counts_value(arg, name, value);
+}
+static const char *gpu_want(void *arg, const char *name) { return gpu_counts_want(arg, name); }
+
 /* A run of the emulator's that was wrong, or that failed, is an error and not n/a. */
 static const char *open_counts(struct collection *c) {
     const struct device_info *info = device_info(c->device);
@@ -225,6 +234,9 @@ static const char *open_counts(struct collection *c) {
     } else {
         why = gpu_counts_open(c->device, c->image, c->launches, c->n_launches, &c->gpu);
         c->place = c->gpu ? gpu_counts_chip(c->gpu) : info->chip.family;
+        c->metric_arg = c->visit_arg = c->gpu;
+        c->metric = c->gpu ? gpu_metric : NULL;
+        c->visit = c->gpu ? gpu_want : NULL;
     }
     if (why) snprintf(c->refused, sizeof c->refused, "%s", why);
     why = read_launch(c);
@@ -270,6 +282,8 @@ const char *counters_check(const char *groups) {
     return why || n ? why : reason_as(STATUS_USAGE, "no counter group is named");
 }
 
+void counters_prepare(struct device *d) { gpu_counts_prepare(d); }
+
 const char *counters_collect(struct device *d, struct device_image *image,
                              const struct device_launch *launches, int n, const char *groups,
                              struct counters *out) {
@@ -297,6 +311,22 @@ const char *counters_collect(struct device *d, struct device_image *image,
     return why;
 }
 
+static const char *evaluate_all(struct collection *c, const struct occupancy *occupancy,
+                                const char *no_occupancy, const char *groups) {
+    *c->out = (struct counters){0};
+    if (no_occupancy)
+        snprintf(c->no_occupancy, sizeof c->no_occupancy, "%s", no_occupancy);
+    else
+        c->occupancy = *occupancy;
+    const char *why = counters_check(groups);
+    if (why) return why;
+    c->group = heap_take(sizeof *c->group);
+    why = for_each_group(c, groups, evaluate_group);
+    free(c->group);
+    if (why) counters_free(c->out);
+    return why;
+}
+
 const char *counters_emulated(const struct counters *counts, const struct occupancy *occupancy,
                               const char *no_occupancy, const struct counters *clock,
                               const char *no_clock, int threads, const char *groups,
@@ -307,20 +337,30 @@ const char *counters_emulated(const struct counters *counts, const struct occupa
                   [SASS] = {.refused = "SASS is executed of stages only, so far"}},
         .threads = threads,
         .out = out};
-    *out = (struct counters){0};
-    if (no_occupancy)
-        snprintf(c.no_occupancy, sizeof c.no_occupancy, "%s", no_occupancy);
-    else
-        c.occupancy = *occupancy;
     if (no_clock)
         snprintf(c.space[CLOCK].refused, sizeof c.space[CLOCK].refused, "%s", no_clock);
     else
         c.space[CLOCK].counters = *clock;
+    return evaluate_all(&c, occupancy, no_occupancy, groups);
+}
+
+const char *counters_measured(const char *place, counters_metric *metric, void *arg,
+                              const struct occupancy *occupancy, const char *no_occupancy,
+                              int threads, const char *groups, struct counters *out) {
+    struct collection c = {
+        .place = place, .metric = metric, .metric_arg = arg, .threads = threads, .out = out};
+    for (int i = 0; i < SPACES; i++)
+        snprintf(c.space[i].refused, sizeof c.space[i].refused, "this is a GPU");
+    return evaluate_all(&c, occupancy, no_occupancy, groups);
+}
+
+const char *counters_metrics(const char *place, const char *groups, counters_visit *visit,
+                             void *arg) {
+    struct collection c = {.place = place, .visit = visit, .visit_arg = arg};
     const char *why = counters_check(groups);
     if (why) return why;
-    c.group = malloc(sizeof *c.group);
-    why = c.group ? for_each_group(&c, groups, evaluate_group) : "no memory for counters";
+    c.group = heap_take(sizeof *c.group);
+    why = for_each_group(&c, groups, want_group);
     free(c.group);
-    if (why) counters_free(out);
     return why;
 }

@@ -16,6 +16,9 @@
 #include "common/device/counter.h"
 #include "common/device/device.h"
 
+/* Starts what counting on a GPU needs, 0.2 s, for counters_collect() to find it ready: in a thread of its own,
+ * while the device is left alone. Never where time will be taken. */
+void counters_prepare(struct device *d);
 /* Collects the named groups ("TENSOR,SHARED") over one run of the n launches, replayed as often
  * as the hardware needs passes. Never call it while time is taken. Returns a reason only when
  * nothing at all can be collected (permission, no CUPTI, no such group); single values that
@@ -31,5 +34,13 @@ const char *counters_emulated(const struct counters *counts, const struct occupa
                               const char *no_occupancy, const struct counters *clock,
                               const char *no_clock, int threads, const char *groups,
                               struct counters *out);
+/* The named groups from metrics of CUPTI's that were measured on a chip ("GH100"), one by one; and which those are. */
+typedef const char *counters_metric(void *arg, const char *metric, double *value);
+typedef const char *counters_visit(void *arg, const char *metric);
+const char *counters_measured(const char *place, counters_metric *metric, void *arg,
+                              const struct occupancy *occupancy, const char *no_occupancy,
+                              int threads, const char *groups, struct counters *out);
+const char *counters_metrics(const char *place, const char *groups, counters_visit *visit,
+                             void *arg);
 /* NULL if there is a group of each name; needs no device. */
 const char *counters_check(const char *groups);

@@ -6,6 +6,7 @@
 #include "refusal.h"
 
 #include <cuda.h>
+#include <cupti_callbacks.h>
 #include <cupti_pcsampling.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h> /* includes <string>; profiler/cxx/string is empty, for C */
@@ -18,6 +19,8 @@
 /* X-macro: the functions that this project calls. */
 #define CUPTI_FUNCTIONS(F)                                                                         \
     F(cuptiGetVersion)                                                                             \
+    F(cuptiSubscribe)                                                                              \
+    F(cuptiEnableCallback)                                                                         \
     F(cuptiDeviceGetChipName)                                                                      \
     F(cuptiProfilerInitialize)                                                                     \
     F(cuptiProfilerDeInitialize)                                                                   \

@@ -30,7 +30,7 @@ struct gpu_counts {
     const struct cupti *cupti;
     CUcontext context;
     const char *chip;
-    uint8_t *availability;
+    const uint8_t *availability;
     struct sass sass;
     int n;
     struct wanted wanted[MAX_WANTED];
@@ -58,6 +58,11 @@ static const char *start(struct gpu_counts *g) {
     return why;
 }
 
+void gpu_counts_prepare(struct device *d) {
+    struct gpu_counts g = {.device = d, .context = device_cuda_context(d)};
+    start(&g); /* why it cannot, gpu_counts_open() says */
+}
+
 const char *gpu_counts_open(struct device *d, struct device_image *image,
                             const struct device_launch *launches, int n, struct gpu_counts **out) {
     struct gpu_counts *g = *out = heap_zeroed(1, sizeof *g);
@@ -77,14 +82,12 @@ const char *gpu_counts_open(struct device *d, struct device_image *image,
 const char *gpu_counts_permission(struct device *d) {
     struct gpu_counts g = {.device = d, .context = device_cuda_context(d)};
     const char *why = start(&g);
-    free(g.availability);
     return why ? why : range_permission(g.cupti, g.context);
 }
 
 void gpu_counts_close(struct gpu_counts *g) {
     if (!g) return;
     sass_free(&g->sass);
-    free(g->availability);
     free(g);
 }
 

@@ -11,6 +11,9 @@ struct gpu_counts;
 /* NULL if this user may count on this GPU now; else the reason. Counts nothing. */
 const char *gpu_counts_permission(struct device *d);
 
+/* Does now, perhaps in a thread, what the first gpu_counts_open() of a process does: 0.2 s. Nothing else may
+ * use the device or CUPTI meanwhile. */
+void gpu_counts_prepare(struct device *d);
 /* Starts CUPTI on the device's context. `launches` must outlive it. */
 const char *gpu_counts_open(struct device *d, struct device_image *image,
                             const struct device_launch *launches, int n, struct gpu_counts **out);

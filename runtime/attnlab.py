@@ -68,6 +68,9 @@ def _extent(n):
     return [int(x) for x in n] + [1] * (3 - len(n))
 
 
+_KINDS = {'f': ord('f'), 'i': ord('u'), 'u': ord('u')}  # of a value, by NumPy's kind: real or whole; runtime/raw.c
+
+
 class RawKernel:
     def __init__(self, code, name, options=(), chip='h200', run=()):
         """code: CUDA C or PTX; options: nvcc's; run: build/run's, like ('--jobs', '1')."""
@@ -92,9 +95,9 @@ class RawKernel:
         values = [_argument(i, a) for i, a in enumerate(args, 1)]
         extents = _extent(grid) + _extent(block) + (_extent(cluster) if cluster else [0, 0, 0])
         n = len(values)
-        is_array = (ctypes.c_int * n)(*(isinstance(v, _Tensor) for v in values))
+        kinds = (ctypes.c_int * n)(*(1 if isinstance(v, _Tensor) else _KINDS.get(v.dtype.kind, 0) for v in values))
         size = (ctypes.c_size_t * n)(*(v.nbytes for v in values))
-        self._check(self._c.attnlab_check(self._handle, ctypes.c_int(n), is_array, size))
+        self._check(self._c.attnlab_check(self._handle, ctypes.c_int(n), kinds, size))
         arrays = [v for v in values if isinstance(v, _Tensor)]
         if any(v.on_gpu for v in arrays):
             if not all(v.on_gpu for v in arrays):
@@ -104,7 +107,7 @@ class RawKernel:
             return
         at = (ctypes.c_void_p * n)(*(v.at if isinstance(v, _Tensor) else v.ctypes.data for v in values))
         self._check(self._c.attnlab_launch(self._handle, (ctypes.c_uint * 9)(*extents), ctypes.c_uint(shared_mem),
-                                           ctypes.c_int(n), is_array, at, size))
+                                           ctypes.c_int(n), kinds, at, size))
 
     def _launch_on_gpu(self, extents, shared_mem, stream, values):
         words = [np.array(v.at, np.uint64) if isinstance(v, _Tensor) else v for v in values]

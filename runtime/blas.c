@@ -235,24 +235,34 @@ static bool hidden_span(const struct session *s, const void *at, struct repeat_s
     return a && !a->host_sees;
 }
 
+/* Do all matrices lie in device memory? */
+static bool are_there(const struct session *s, const struct product *p) {
+    bool there = !p->bias.at || matrix_at(s, &p->bias, 0);
+    for (int n = 0; n < p->batch && there; n++)
+        there = matrix_at(s, &p->a, n) && matrix_at(s, &p->b, n) && matrix_at(s, &p->d, n) &&
+                (p->beta == 0 || matrix_at(s, &p->c, n));
+    return there;
+}
+
 /* At once, or, with --repeats, later. */
 static int multiply_all(struct session *s, const struct product *p) {
     uint64_t key = repeat_key(1, p, sizeof *p);
-    struct late_product *late = session_puts_off(s, key) ? malloc(sizeof *late) : NULL;
+    struct repeat_effect e[5] = {{{0, 0}, {0, 0}}};
+    const void *const reads[] = {p->a.at, p->b.at, p->beta != 0 ? p->c.at : NULL, p->bias.at};
+    bool hidden = are_there(s, p) && hidden_span(s, p->d.at, &e[4].written);
+    for (int i = 0; i < 4; i++) hidden &= !reads[i] || hidden_span(s, reads[i], &e[i].read);
+    struct late_product *late = hidden && session_puts_off(s, key) ? malloc(sizeof *late) : NULL;
     if (late) {
         *late = (struct late_product){s, *p};
+        repeat_expect(&s->repeat, key, e, 5, false);
         repeat_put_off(&s->repeat, key, run_late, late);
         return FINE;
     }
     int status = FINE;
-    if (s->settings.repeats) repeat_settle(&s->repeat, (struct repeat_span){0, 0});
+    if (s->settings.puts_off) repeat_settle(&s->repeat, (struct repeat_span){0, 0});
     for (int n = 0; n < p->batch && !status; n++) status = multiply(s, p, n);
-    if (!s->settings.repeats) return status;
-    struct repeat_effect e[5] = {{{0, 0}, {0, 0}}};
-    const void *const reads[] = {p->a.at, p->b.at, p->beta != 0 ? p->c.at : NULL, p->bias.at};
-    bool hidden = !status && hidden_span(s, p->d.at, &e[4].written);
-    for (int i = 0; i < 4; i++) hidden &= !reads[i] || hidden_span(s, reads[i], &e[i].read);
-    if (hidden)
+    if (!s->settings.puts_off) return status;
+    if (hidden && !status)
         repeat_note(&s->repeat, key, e, 5, false);
     else
         repeat_never(&s->repeat, key);

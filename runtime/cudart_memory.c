@@ -135,17 +135,18 @@ static void change(struct change c) {
     uint64_t key = repeat_key(0, &c, sizeof c), to = (uint64_t)(uintptr_t)c.to,
              from = (uint64_t)(uintptr_t)c.from;
     struct change *kept = session_puts_off(s, key) ? malloc(sizeof *kept) : NULL;
+    struct repeat_effect e = {.read = {from, c.from ? from + c.bytes : from},
+                              .written = {to, to + c.bytes}};
     if (kept) {
         *kept = c;
+        repeat_expect(&s->repeat, key, &e, 1, true);
         repeat_put_off(&s->repeat, key, run_change, kept);
         return;
     }
-    struct repeat_effect e = {.read = {from, c.from ? from + c.bytes : from},
-                              .written = {to, to + c.bytes}};
     if (c.from) session_before_read(s, c.from, c.bytes);
     session_before_write(s, c.to, c.bytes);
     run_change(&c);
-    if (s->settings.repeats) repeat_note(&s->repeat, key, &e, 1, true);
+    if (s->settings.puts_off) repeat_note(&s->repeat, key, &e, 1, true);
 }
 
 static bool is_hidden(const struct session *s, const void *p) {
@@ -163,8 +164,8 @@ cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t by
     }
     session_before_read(s, from, bytes);
     struct repeat_span all = {(uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)to + bytes};
-    bool same = s->settings.repeats && !repeat_writes(&s->repeat, all) && !memcmp(to, from, bytes);
-    if (!same) session_before_write(s, to, bytes);
+    bool same = s->settings.puts_off && !repeat_writes(&s->repeat, all) && !memcmp(to, from, bytes);
+    if (!same && on_device(s, to, 1)) session_before_write(s, to, bytes);
     memmove(to, from, bytes);
     emu_memory_written(s->memory, (uint64_t)(uintptr_t)to, bytes);
     return launch_late_fault(s);

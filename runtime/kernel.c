@@ -305,7 +305,7 @@ const char *kernel_run(const struct settings *s, int argc, char **argv) {
         if (why) break;
         raw[i] = (struct raw_arg){a[i].is_array ? a[i].data : &a[i].value,
                                   a[i].is_array ? a[i].n * a[i].type->bytes : a[i].type->bytes,
-                                  a[i].is_array};
+                                  a[i].is_array, strchr("fb", a[i].type->name[0]) ? 'f' : 'u'};
     }
     if (!why && !getenv("ATTNLAB_GROUPS") && program_find("profiler/groups", groups, sizeof groups))
         heap_setenv("ATTNLAB_GROUPS", groups);

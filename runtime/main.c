@@ -136,16 +136,36 @@ static void prepend(const char *variable, const char *path) {
     free(text);
 }
 
+static void find_groups(void) {
+    char groups[PATH_MAX];
+    if (!getenv("ATTNLAB_GROUPS") && program_find("profiler/groups", groups, sizeof groups))
+        heap_setenv("ATTNLAB_GROUPS", groups);
+}
+
 static const char *start_on_emulator(const struct settings *s, char **argv, bool uses_nvrtc) {
-    char folder[PATH_MAX], library[PATH_MAX + 32], groups[PATH_MAX];
+    char folder[PATH_MAX], library[PATH_MAX + 32];
     snprintf(folder, sizeof folder, "%s/runtime", program_folder());
     snprintf(library, sizeof library, "%s/libcudart.so.13", folder);
     if (access(library, R_OK))
         return reason_as(STATUS_FILE, "%s: %s (make build/run)", library, strerror(errno));
     prepend("LD_LIBRARY_PATH", folder);
     if (uses_nvrtc) prepend("LD_PRELOAD", library); /* nvrtc.c comes before NVRTC */
-    if (!getenv("ATTNLAB_GROUPS") && program_find("profiler/groups", groups, sizeof groups))
-        heap_setenv("ATTNLAB_GROUPS", groups);
+    find_groups();
+    return settings_to_environment(s, argv);
+}
+
+/* What the driver loads into the program: gpu.c. */
+static const char *start_on_gpu(const struct settings *s, char **argv) {
+    char library[PATH_MAX + 32];
+    const struct emu_options *e = &s->emulator;
+    snprintf(library, sizeof library, "%s/runtime/libattnlab-gpu.so", program_folder());
+    if (access(library, R_OK))
+        return reason_as(STATUS_FILE, "%s: %s (make build/run)", library, strerror(errno));
+    if (s->source || e->trace_line || e->banks_line || e->without || e->watch || e->sample_blocks)
+        fprintf(stderr, "run: on the GPU: --source, --trace, --banks, --without, --watch and "
+                        "--sample-blocks are the emulator's, --device emu\n");
+    heap_setenv("CUDA_INJECTION64_PATH", library);
+    find_groups();
     return settings_to_environment(s, argv);
 }
 
@@ -162,12 +182,7 @@ static const char *run_program(const struct settings *s, char **argv) {
     }
     const struct chip *chip = chip_find(s->chip ? s->chip : "h200");
     if (emulate && (why = check_program(program[0], chip, &uses_nvrtc))) return why;
-    if (emulate) {
-        why = start_on_emulator(s, argv, uses_nvrtc);
-    } else {
-        if (s->n_words) /* programs on a GPU are not counted here */
-            fprintf(stderr, "run: on the GPU, without counts: --device emu has them\n");
-    }
+    why = emulate ? start_on_emulator(s, argv, uses_nvrtc) : start_on_gpu(s, argv);
     if (why) return why;
     fflush(NULL);
     execv(program[0], program);

@@ -81,6 +81,13 @@ static const char *check_args(const struct kernel *k, const struct raw_arg *arg,
             return reason_as(STATUS_USAGE, "argument %d of %s has %zu bytes, %s has %zu", a + 1,
                              k->shown, bytes,
                              arg[a].is_array ? "an array's address" : "what is given", mine);
+        char kind = emu_kernel_param_kind(k->code, a), given = arg[a].is_array ? 'u' : arg[a].kind;
+        if (kind && given && kind != given)
+            return reason_as(STATUS_USAGE, "argument %d of %s is %s, %s", a + 1, k->shown,
+                             kind == 'f' ? "a real number" : "a whole number or an address",
+                             arg[a].is_array ? "and an array is given"
+                             : kind == 'f'   ? "and a whole one is given"
+                                             : "and a real one is given");
     }
     return NULL;
 }
@@ -159,12 +166,17 @@ EXPORT const char *attnlab_open(const void *image, size_t bytes, const char *nam
 EXPORT const char *attnlab_symbol(void *kernel);
 EXPORT const char *attnlab_symbol(void *kernel) { return ((struct kernel *)kernel)->name; }
 
+/* what: 1 an array; of values 'f', 'u', 0. */
+static struct raw_arg argument(void *at, size_t bytes, int what) {
+    return (struct raw_arg){at, bytes, what == 1, what == 1 ? 0 : (char)what};
+}
+
 /* Whether these are its arguments, wherever it is launched. */
 EXPORT const char *attnlab_check(void *kernel, int n, const int *is_array, const size_t *bytes);
 EXPORT const char *attnlab_check(void *kernel, int n, const int *is_array, const size_t *bytes) {
     struct raw_arg arg[EMU_MAX_ARGS];
     if (n > EMU_MAX_ARGS) return "too many arguments";
-    for (int a = 0; a < n; a++) arg[a] = (struct raw_arg){NULL, bytes[a], is_array[a]};
+    for (int a = 0; a < n; a++) arg[a] = argument(NULL, bytes[a], is_array[a]);
     return check_args(kernel, arg, n);
 }
 
@@ -180,7 +192,7 @@ EXPORT const char *attnlab_launch(void *kernel, const unsigned *extents, unsigne
     memcpy(g.grid, extents, sizeof g.grid);
     memcpy(g.block, extents + 3, sizeof g.block);
     memcpy(g.cluster, extents + 6, sizeof g.cluster);
-    for (int a = 0; a < n; a++) arg[a] = (struct raw_arg){at[a], bytes[a], is_array[a]};
+    for (int a = 0; a < n; a++) arg[a] = argument(at[a], bytes[a], is_array[a]);
     return raw_launch(kernel, &g, arg, n);
 }
 

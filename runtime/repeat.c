@@ -10,7 +10,7 @@ enum { LONGEST = 48, MOST_DEAD = 64 };
 struct repeat_known {
     uint64_t key; /* 0: no entry */
     int times, n;
-    bool overwrites;
+    bool overwrites, never;       /* never: it is not put off */
     struct repeat_effect *effect; /* n */
 };
 
@@ -70,23 +70,33 @@ static struct repeat_known *enter(struct repeat *r, uint64_t key) {
 
 bool repeat_done_before(const struct repeat *r, uint64_t key, int most) {
     const struct repeat_known *k = find(r, key);
-    return k && k->times >= most;
+    return k ? !k->never && k->times >= most : most == 0;
 }
 
-void repeat_note(struct repeat *r, uint64_t key, const struct repeat_effect *e, int n,
-                 bool overwrites) {
+bool repeat_is_known(const struct repeat *r, uint64_t key) { return find(r, key) != NULL; }
+
+void repeat_expect(struct repeat *r, uint64_t key, const struct repeat_effect *e, int n,
+                   bool overwrites) {
     struct repeat_known *k = enter(r, key);
     free(k->effect);
     k->effect = heap_zeroed((size_t)n + 1, sizeof *k->effect);
     memcpy(k->effect, e, (size_t)n * sizeof *e);
     k->n = n;
-    k->times++;
     k->overwrites = overwrites;
+    k->never = false;
+}
+
+void repeat_note(struct repeat *r, uint64_t key, const struct repeat_effect *e, int n,
+                 bool overwrites) {
+    repeat_expect(r, key, e, n, overwrites);
+    enter(r, key)->times++;
     r->last = key;
 }
 
 void repeat_never(struct repeat *r, uint64_t key) {
-    enter(r, key)->times = 0;
+    struct repeat_known *k = enter(r, key);
+    k->times = 0;
+    k->never = true;
     r->last = 0;
 }
 
@@ -112,7 +122,7 @@ void repeat_put_off_free(struct repeat *r, struct repeat_span all, void (*run)(v
 bool repeat_writes(const struct repeat *r, struct repeat_span s) {
     for (size_t i = 0; i < r->n; i++) {
         const struct repeat_known *k = r->op[i].key ? find(r, r->op[i].key) : NULL;
-        if (meet(r->op[i].free, s)) return true;
+        if (meet(r->op[i].free, s) || (r->op[i].key && !k)) return true;
         for (int e = 0; k && e < k->n; e++)
             if (meet(k->effect[e].written, s)) return true;
     }
@@ -122,6 +132,7 @@ bool repeat_writes(const struct repeat *r, struct repeat_span s) {
 bool repeat_reads(const struct repeat *r, struct repeat_span s) {
     for (size_t i = 0; i < r->n; i++) {
         const struct repeat_known *k = r->op[i].key ? find(r, r->op[i].key) : NULL;
+        if (r->op[i].key && !k) return true;
         for (int e = 0; k && e < k->n; e++)
             if (meet(k->effect[e].read, s)) return true;
     }
@@ -160,6 +171,10 @@ static void drop_dead(struct repeat *r, struct repeat_span overwritten) {
         if (!op->key) continue;
         const struct repeat_known *k = find(r, op->key);
         bool matters = false;
+        if (!k) { /* it may read anything */
+            dead.n = 0;
+            continue;
+        }
         for (int e = 0; e < k->n; e++) matters |= !is_dead(&dead, k->effect[e].written);
         if (!matters) {
             free(op->what);
@@ -233,6 +248,12 @@ static bool is_plain(const struct repeat_known *k) {
     return true;
 }
 
+static bool all_known(const struct repeat *r, size_t at, size_t length) {
+    for (size_t i = at; i < at + length; i++)
+        if (!find(r, r->op[i].key)) return false;
+    return true;
+}
+
 static void run(struct repeat *r, struct repeat_op *op) {
     op->run(op->what);
     r->last = op->key;
@@ -252,19 +273,29 @@ static size_t run_sequences(struct repeat *r, size_t at, size_t length, size_t a
     return all;
 }
 
+/* Takes the first n away. */
+static void drop_first(struct repeat *r, size_t n) {
+    for (size_t i = 0; i < n; i++) free(r->op[i].what);
+    r->n -= n;
+    memmove(r->op, r->op + n, r->n * sizeof *r->op);
+}
+
 void repeat_settle(struct repeat *r, struct repeat_span overwritten) {
     drop_dead(r, overwritten);
     for (size_t at = 0, all; at < r->n;) {
         size_t length = r->op[at].key ? sequence(r, at, &all) : 0;
         if (!length && r->op[at].key && r->op[at].key == r->last && is_plain(find(r, r->last)))
             length = all = 1;
-        if (length) {
+        if (length && all_known(r, at, length)) {
             at += run_sequences(r, at, length, all);
         } else {
-            run(r, &r->op[at]);
-            at++;
+            bool was_known = !r->op[at].key || find(r, r->op[at].key);
+            run(r, &r->op[at++]);
+            if (was_known) continue;
+            drop_first(r, at); /* what comes now may not matter, as far as is known now */
+            drop_dead(r, overwritten);
+            at = 0;
         }
     }
-    for (size_t i = 0; i < r->n; i++) free(r->op[i].what);
-    r->n = 0;
+    drop_first(r, r->n);
 }

@@ -8,7 +8,10 @@
  *   * more of equal operations in a row, or of equal sequences of them (A B C A B C), as soon as one of them leaves the
  *     memory as it was.
  *
- * What nobody looks at is never done. */
+ * What nobody looks at is never done.
+ *
+ * What a launch reads and writes is known from an equal one that was run. Of one that was never run (--repeats 0) it is
+ * taken to be everything. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,6 +41,11 @@ bool repeat_done_before(const struct repeat *r, uint64_t key, int most);
 /* It was done now, with these effects; all: whatever it overwrites. */
 void repeat_note(struct repeat *r, uint64_t key, const struct repeat_effect *e, int n,
                  bool overwrites);
+/* The effects of what is put off before it was ever done. */
+void repeat_expect(struct repeat *r, uint64_t key, const struct repeat_effect *e, int n,
+                   bool overwrites);
+/* Are its effects known? */
+bool repeat_is_known(const struct repeat *r, uint64_t key);
 /* It must not be put off: others may see what it does in other ways, or it does more than write memory. */
 void repeat_never(struct repeat *r, uint64_t key);
 /* Puts it off; `run` will do it with `what`, which is free()d then or when it need not be done. */

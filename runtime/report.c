@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "clock.h"
+#include "gpu.h"
 
 #include "common/base/heap.h"
 #include "common/base/interrupt.h"
@@ -18,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUPS_DEFAULT "TENSOR,SHARED,OCCUPANCY,MEMORY,MIX,CYCLES,STALL"
 enum { MOST_ROWS = 8 };
 
 /* ---- The table: a row for equal launches in a row, and one for all --------------------------- */
@@ -231,6 +231,7 @@ static const char *collect(const struct session *s, const struct kernel *k, cons
                            struct counters *out) {
     struct counters raw, clock = {0};
     struct occupancy occupancy;
+    if (k->gpu) return gpu_counters(s, k, groups, out);
     const struct launch *l = &k->launch[k->n_launches - 1];
     int threads = (int)(l->block[0] * l->block[1] * l->block[2]);
     const char *why = emu_counters_of(k->result, &s->info.chip, &raw), *unknown = NULL;
@@ -278,7 +279,7 @@ static const char *print_counters(const struct session *s) {
 static void print_source(const struct session *s) {
     for (const struct kernel *k = s->kernels; k; k = k->next) {
         struct source source = {0};
-        if (!k->n_launches) continue;
+        if (!k->n_launches || k->gpu) continue;
         printf("\n%s\n", k->shown);
         emu_source_of(k->result, &s->info.chip, s->info.chip.n_sms, &source);
         clock_source(s, k, &source);
@@ -315,15 +316,19 @@ static json_t *launch_record(const struct kernel *k, int n) {
     const struct sums *s = &l->sums;
     int first = 0;
     while (k->launch[first].predicted != l->predicted) first++;
-    json_t *record =
-        json_pack("{s:[iii], s:[iii], s:[iii], s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
-                  "grid", l->grid[0], l->grid[1], l->grid[2], "block", l->block[0], l->block[1],
-                  l->block[2], "cluster", l->cluster[0], l->cluster[1], l->cluster[2],
-                  "shared_bytes", l->shared_bytes, "instructions", s->executed, "threads",
-                  s->threads, "global_sectors", s->sectors, "global_sectors_ideal",
-                  s->sectors_ideal, "shared_wavefronts", s->wavefronts, "shared_wavefronts_ideal",
-                  s->wavefronts_ideal, "tensor_instructions", s->tensor, "emulator_s", l->seconds);
-    if (first < n)
+    json_t *record = json_pack(
+        "{s:[iii], s:[iii], s:[iii], s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "grid",
+        l->grid[0], l->grid[1], l->grid[2], "block", l->block[0], l->block[1], l->block[2],
+        "cluster", l->cluster[0], l->cluster[1], l->cluster[2], "shared_bytes", l->shared_bytes,
+        "instructions", s->executed, "threads", s->threads, "global_sectors", s->sectors,
+        "global_sectors_ideal", s->sectors_ideal, "shared_wavefronts", s->wavefronts,
+        "shared_wavefronts_ideal", s->wavefronts_ideal, "tensor_instructions", s->tensor,
+        k->gpu ? "gpu_s" : "emulator_s", l->seconds);
+    if (k->gpu) { /* whose hardware knows no ideal of global memory */
+        json_object_set_new(record, "global_sectors_ideal", json_null());
+        json_object_set_new(record, "cycles", record_real(l->cycles));
+        json_object_set_new(record, "source", json_string(counter_source_name(SOURCE_CUPTI)));
+    } else if (first < n)
         json_object_set_new(record, "predicted_like", json_integer(first + 1));
     else
         json_object_set_new(record, "predicted", prediction_record(k, l->predicted));
@@ -333,12 +338,12 @@ static json_t *launch_record(const struct kernel *k, int n) {
 static json_t *kernel_record(const struct session *s, const struct kernel *k) {
     struct counters c;
     json_t *record = json_pack("{s:s, s:s, s:i}", "name", k->shown, "symbol", k->name,
-                               "static_shared", emu_kernel_static_shared(k->code));
+                               "static_shared", k->static_shared);
     json_t *launches = json_array();
     if (k->n_registers >= 0) json_object_set_new(record, "registers", json_integer(k->n_registers));
     for (int n = 0; n < k->n_launches; n++) json_array_append_new(launches, launch_record(k, n));
     json_object_set_new(record, "launches", launches);
-    const char *groups = s->settings.counters ? s->settings.counters : GROUPS_DEFAULT;
+    const char *groups = s->settings.counters ? s->settings.counters : SESSION_GROUPS;
     const char *why = collect(s, k, groups, &c);
     if (why && reason_status(why, STATUS_RIGHT) == STATUS_DEVICE) heap_exhausted();
     if (why) {
@@ -368,10 +373,11 @@ static const char *append_record(struct session *s, int status) {
     json_object_set_new(record, "device", record_device(&s->info, 0, 0));
     for (const struct kernel *k = s->kernels; k; k = k->next) {
         if (k->n_launches) json_array_append_new(kernels, kernel_record(s, k));
-        for (int r = 0; r < emu_result_reports(k->result); r++)
+        for (int r = 0; !k->gpu && r < emu_result_reports(k->result); r++)
             json_array_append_new(reports, json_string(emu_result_report(k->result, r)));
     }
     json_object_set_new(record, "kernels", kernels);
+    json_object_set_new(record, "launches", json_integer(s->n_launches));
     json_object_set_new(record, "reports", reports);
     if (s->settings.emulator.sample_blocks)
         json_object_set_new(record, "sample_blocks",
@@ -392,33 +398,56 @@ static bool left_nothing_out(const struct session *s) {
     const char *without = s->settings.emulator.without;
     if (!without || !strcmp(without, "list")) return false;
     for (const struct kernel *k = s->kernels; k; k = k->next)
-        if (k->n_launches && !emu_result_left_nothing_out(k->result)) return false;
+        if (k->n_launches && !k->gpu && !emu_result_left_nothing_out(k->result)) return false;
     return s->n_launches > 0;
+}
+
+/* "0.12 s in the emulator" */
+static const char *where(const struct session *s) {
+    static char text[96];
+    if (s->memory)
+        snprintf(text, sizeof text, "%.2f s in the emulator", s->seconds);
+    else
+        gpu_how(text, sizeof text);
+    return text;
+}
+
+/* What ran, and what of it was left out. */
+static void print_head(const struct session *s) {
+    const struct settings *o = &s->settings;
+    int n_kernels = 0;
+    for (const struct kernel *k = s->kernels; k; k = k->next) n_kernels += k->n_launches > 0;
+    printf("\nrun: %s, %d kernel%s, %d launch%s, %s%s\n", s->info.name, n_kernels,
+           n_kernels == 1 ? "" : "s", s->n_launches, s->n_launches == 1 ? "" : "es", where(s),
+           interrupt_signal() ? ", interrupted" : "");
+    if (s->n_skipped && !s->memory)
+        printf("%d launches were like earlier ones and were not counted (--repeats %d)\n",
+               s->n_skipped, o->repeats);
+    else if (s->n_skipped && o->repeats)
+        printf("%d launches were like earlier ones and were not run (--repeats %d)\n", s->n_skipped,
+               o->repeats);
+    else if (s->n_skipped)
+        printf("%d launches were not run: nobody looked at what they would have changed "
+               "(--repeats 0)\n",
+               s->n_skipped);
+    if (!s->memory) return;
+    if (o->emulator.sample_blocks)
+        printf("of each launch %llu blocks at most ran and were counted (--sample-blocks), and no "
+               "product of cuBLAS: what the program computes is incomplete\n",
+               (unsigned long long)o->emulator.sample_blocks);
+    if (o->emulator.check_blocks)
+        printf("of each launch %llu blocks at most were checked for races inside them and for "
+               "uninitialised values (--check-blocks); all ran and were counted\n",
+               (unsigned long long)o->emulator.check_blocks);
+    if (s->timed)
+        printf("times that the program took with events are the emulator's, not a GPU's\n");
 }
 
 int session_report(struct session *s, int status) {
     const struct settings *o = &s->settings;
     const char *why = NULL;
     if (s->n_launches && !o->quiet) {
-        int n_kernels = 0;
-        for (const struct kernel *k = s->kernels; k; k = k->next) n_kernels += k->n_launches > 0;
-        printf("\nrun: %s, %d kernel%s, %d launch%s, %.2f s in the emulator%s\n", s->info.name,
-               n_kernels, n_kernels == 1 ? "" : "s", s->n_launches, s->n_launches == 1 ? "" : "es",
-               s->seconds, interrupt_signal() ? ", interrupted" : "");
-        if (s->n_skipped)
-            printf("%d launches were like earlier ones and were not run (--repeats %d)\n",
-                   s->n_skipped, o->repeats);
-        if (o->emulator.sample_blocks)
-            printf(
-                "of each launch %llu blocks at most ran and were counted (--sample-blocks), and no "
-                "product of cuBLAS: what the program computes is incomplete\n",
-                (unsigned long long)o->emulator.sample_blocks);
-        if (o->emulator.check_blocks)
-            printf("of each launch %llu blocks at most were checked for races inside them and for "
-                   "uninitialised values (--check-blocks); all ran and were counted\n",
-                   (unsigned long long)o->emulator.check_blocks);
-        if (s->timed)
-            printf("times that the program took with events are the emulator's, not a GPU's\n");
+        print_head(s);
         print_launches(s);
         print_predictions(s);
         if (o->counters) why = print_counters(s);

@@ -23,6 +23,23 @@ $(STANDIN): $(RUN_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) runtime/versions.ld | $$(
 	    -o $@ $(filter %.o %.a,$^) $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
 	@cd $(@D) && for name in libcudart.so.13 libcuda.so.1 libcublas.so.13 libcublasLt.so.13; do ln -sfn $(@F) $$name; ln -sfn $(@F) $${name%.so.*}.so; done
 
+# What programs are linked with: the names of NVIDIA's libraries, and of their functions those that are here. A program
+# linked with them starts on a GPU with NVIDIA's own.
+LINKED := $(patsubst %,$(BUILD)/runtime/link/lib%.so,cuda cudart cublas cublasLt)
+$(LINKED): $(BUILD)/runtime/link/lib%.so: $(STANDIN) | $$(@D)/.dir
+	@nm -D --defined-only $< | awk -v own=$(if $(filter cuda,$*),,lib$*.so.13) \
+	    '{split($$3, x, "@@")} x[2] == own && x[1] ~ /^(__)?cu[A-Z]|^(__)?cuda|^cublas/ {print "void " x[1] "(void) {}"}' > $@.c
+	@echo '$(if $(filter cuda,$*),,lib$*.so.13) { global: *; };' > $@.map
+	$(Q)$(CC) -shared -nostdlib -fno-builtin -w -Wl,-soname,lib$*.so.$(if $(filter cuda,$*),1,13) \
+	    $(if $(filter cuda,$*),,-Wl,--version-script=$@.map) -o $@ $@.c
+
+# What the driver loads into a program on a GPU, to count its launches.
+GPU_SRC := $(patsubst %,runtime/%.c,gpu session report settings clock repeat fatbin)
+INJECTED := $(BUILD)/runtime/libattnlab-gpu.so
+$(BUILD)/pic/runtime/gpu.o $(BUILD)/runtime/gpu.o: CPPFLAGS += -isystem profiler/cxx
+$(INJECTED): $(GPU_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) | $$(@D)/.dir
+	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,-z,defs -o $@ $(filter %.o %.a,$^) $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
+
 # attnlab.forward: a library for each stage of attention, which is the registry here as in a program.
 $(BUILD)/pic/stages/%.o: CPPFLAGS += $(call stage-flags,$(word 2,$(subst /, ,$<)))
 stage-pic = $(patsubst %.c,$(BUILD)/pic/%.o,$(wildcard $(call folder-of,$1)/*.c))
@@ -35,7 +52,7 @@ $(FORWARD): $(BUILD)/runtime/attnlab-%.so: $(BUILD)/pic/runtime/forward.o $(PIC_
 .PHONY: python
 python: $(FORWARD) $(BUILD)/run $(CHOSEN) ### attnlab.forward and attnlab.RawKernel for Python: pip install -e . finds them here
 
-$(BUILD)/run: $(BUILD)/runtime/main.o $(RUN_SRC:%.c=$(BUILD)/%.o) $(LIB) | $(STANDIN)
+$(BUILD)/run: $(BUILD)/runtime/main.o $(RUN_SRC:%.c=$(BUILD)/%.o) $(LIB) | $(STANDIN) $(INJECTED) $(LINKED)
 	$(LINK)
 
 # make run PROGRAM="./sgemm its arguments" ARGS=--source; make run KERNEL=my.cu ARGS="--kernel sgemm --grid 8x8 ..."
@@ -47,7 +64,7 @@ run-own: $(BUILD)/run
 	    if [ -n "$$KERNEL" ]; then $(BUILD)/run "$$@" $$ARGS "$$KERNEL"; else $(BUILD)/run "$$@" $$ARGS -- $$PROGRAM; fi
 
 EXAMPLES := $(patsubst examples/%.cu,$(BUILD)/examples/%,$(wildcard examples/*.cu))
-$(EXAMPLES): $(BUILD)/examples/%: examples/%.cu examples/check.h runtime/attnlab-nvcc | $(STANDIN) $$(@D)/.dir
+$(EXAMPLES): $(BUILD)/examples/%: examples/%.cu examples/check.h runtime/attnlab-nvcc | $(LINKED) $$(@D)/.dir
 	@echo "nvcc $@"
 	$(Q)BUILD=$(BUILD) NVCC=$(NVCC) runtime/attnlab-nvcc -O3 -std=c++17 -o $@ $<
 

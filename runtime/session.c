@@ -23,7 +23,7 @@
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct session *session;
-static bool failed, ended;
+static bool failed, ended, on_gpu, no_counts;
 
 /* ---- What is said ---------------------------------------------------------------------------- */
 
@@ -51,15 +51,22 @@ void session_say(const char *format, ...) {
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
+/* Counts were asked for, on a GPU, and not to be had. */
+static bool lacks_counts(void) {
+    struct settings s;
+    return no_counts && !settings_from_environment(&s) && (s.counters || s.json_path);
+}
+
 /* The program has returned from main or called exit. */
 static void at_exit(int status, void *unused) {
     (void)unused;
     pthread_mutex_lock(&lock);
-    if (ended || !session) return;
+    if (ended || (!session && !no_counts)) return;
     ended = true;
     fflush(NULL);
     if (interrupt_signal()) status = 128 + interrupt_signal(); /* a sleep of main's ended early */
-    int mine = session_report(session, status);
+    int mine = session ? session_report(session, status) : status;
+    if (!mine && lacks_counts()) mine = STATUS_COUNTERS;
     fflush(NULL);
     if (mine != status || interrupt_signal()) _exit(mine);
 }
@@ -110,15 +117,27 @@ static const char *open_session(struct session **out) {
     struct session *s = calloc(1, sizeof *s);
     if (!s) return "no memory for the emulator";
     const char *why = settings_from_environment(&s->settings);
-    if (!why) why = emu_memory_open(&s->memory);
+    if (!why && on_gpu) why = device_cuda_info(&s->info);
+    if (!why && !on_gpu) why = emu_memory_open(&s->memory);
     if (why) {
         free(s);
         return why;
     }
+    *out = s;
+    if (on_gpu) return NULL;
     device_emu_info(s->settings.chip, &s->info);
     device_emulator_options(&s->settings.emulator);
-    *out = s;
     return NULL;
+}
+
+const char *session_on_gpu(void) {
+    on_gpu = true;
+    return getenv("ATTNLAB_RUN") ? NULL : "build/run starts programs whose launches are counted";
+}
+
+void session_no_counts(const char *why) {
+    session_say("no counts: %s", why);
+    no_counts = true;
 }
 
 /* Before main and before the program's own handlers of exit, so that this one runs after them. */
@@ -211,6 +230,7 @@ struct kernel *session_kernel(struct session *s, struct image *i, const char *na
     k->shown = session_shown_name(name);
     k->code = code;
     k->max_dynamic_shared = -1;
+    k->static_shared = emu_kernel_static_shared(code);
     k->n_registers = i->ptx.cubin ? fatbin_registers(i->ptx.cubin, i->ptx.cubin_bytes, name) : -1;
     if (!k->name || !k->shown || emu_result_open(&k->result)) return NULL;
     return *last = k;
@@ -279,7 +299,7 @@ static enum fault check_config(const struct session *s, const struct kernel *k,
     return FAULT_NONE;
 }
 
-static struct launch *add_launch(struct kernel *k) {
+struct launch *session_add_launch(struct kernel *k) {
     if (k->n_launches == k->capacity) {
         int capacity = k->capacity ? 2 * k->capacity : 8;
         struct launch *more = realloc(k->launch, (size_t)capacity * sizeof *more);
@@ -303,7 +323,7 @@ static struct repeat_span span_of(const void *p, size_t bytes) {
 }
 
 bool session_puts_off(const struct session *s, uint64_t key) {
-    return s->settings.repeats && repeat_done_before(&s->repeat, key, s->settings.repeats);
+    return s->settings.puts_off && repeat_done_before(&s->repeat, key, s->settings.repeats);
 }
 
 void session_before_read(struct session *s, const void *p, size_t bytes) {
@@ -328,11 +348,14 @@ static uint64_t key_of(const struct kernel *k, const struct emu_grid *g) {
     return key;
 }
 
+static void note_launch(struct session *s, const struct kernel *k, uint64_t key);
+
 /* The launch `row` of k, with arguments of its own. */
 struct put_off {
     struct session *s;
     struct kernel *k;
-    int row;
+    uint64_t key;
+    int row; /* -1: it has none yet */
     struct emu_grid grid;
     unsigned char arg[];
 };
@@ -342,23 +365,30 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
 
 static void run_put_off(void *what) {
     struct put_off *p = what;
+    enum fault fault = FAULT_MEMORY;
     p->s->n_skipped--;
-    enum fault fault = run_launch(p->s, p->k, p->row, &p->grid, p->k->launch[p->row].key);
+    if (p->row < 0 && session_add_launch(p->k)) p->row = p->k->n_launches - 1;
+    if (p->row >= 0) fault = run_launch(p->s, p->k, p->row, &p->grid, p->key);
+    if (!repeat_is_known(&p->s->repeat, p->key)) note_launch(p->s, p->k, p->key);
     if (fault) p->s->late_fault = fault;
 }
 
-/* A launch like an earlier one, which is not run yet, and maybe never. */
+/* A launch that is not run yet, and maybe never; if it is like an earlier one its counts are known. */
 static enum fault put_off(struct session *s, struct kernel *k, const struct emu_grid *g,
                           uint64_t key) {
     size_t bytes = 0;
     for (int a = 0; a < g->n_args; a++) bytes += g->arg_bytes[a];
     struct put_off *p = calloc(1, sizeof *p + bytes);
-    struct launch *l = p ? add_launch(k) : NULL, *before = l;
-    if (!l) return FAULT_MEMORY;
-    while (before == l || before->key != key) before--;
-    *l = *before;
-    l->seconds = 0;
-    p->s = s, p->k = k, p->row = k->n_launches - 1, p->grid = *g;
+    if (!p) return FAULT_MEMORY;
+    p->s = s, p->k = k, p->key = key, p->row = -1, p->grid = *g;
+    if (repeat_is_known(&s->repeat, key)) {
+        struct launch *l = session_add_launch(k), *before = l;
+        if (!l) return FAULT_MEMORY;
+        while (before == l || before->key != key) before--;
+        *l = *before;
+        l->seconds = 0;
+        p->row = k->n_launches - 1;
+    }
     unsigned char *at = p->arg;
     for (int a = 0; a < g->n_args; at += g->arg_bytes[a++]) {
         memcpy(at, g->arg[a], g->arg_bytes[a]);
@@ -411,9 +441,11 @@ enum fault session_launch(struct session *s, struct kernel *k, const struct emu_
         g.arg_bytes[a] = emu_kernel_param_bytes(k->code, a);
     }
     uint64_t key = key_of(k, &g);
-    if (session_puts_off(s, key)) return put_off(s, k, &g, key);
-    if (s->settings.repeats) repeat_settle(&s->repeat, (struct repeat_span){0, 0});
-    if (!add_launch(k)) return FAULT_MEMORY;
+    bool unseen = repeat_is_known(&s->repeat, key) ||
+                  !(emu_kernel_prints(k->code) || emu_memory_any_shared(s->memory));
+    if (session_puts_off(s, key) && unseen) return put_off(s, k, &g, key);
+    if (s->settings.puts_off) repeat_settle(&s->repeat, (struct repeat_span){0, 0});
+    if (!session_add_launch(k)) return FAULT_MEMORY;
     s->n_launches++;
     fault = run_launch(s, k, k->n_launches - 1, &g, key);
     if (fault == FAULT_VALUE || fault == FAULT_MEMORY) {
@@ -421,7 +453,7 @@ enum fault session_launch(struct session *s, struct kernel *k, const struct emu_
         s->n_launches--;
         return fault;
     }
-    if (s->settings.repeats) note_launch(s, k, key);
+    if (s->settings.puts_off) note_launch(s, k, key);
     return fault;
 }
 
@@ -469,6 +501,6 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
 
 const char *session_occupancy(const struct session *s, const struct kernel *k, int threads,
                               int dynamic_shared, struct occupancy *out) {
-    return occupancy_of(&s->info.chip, k->n_registers > 0 ? k->n_registers : 16,
-                        emu_kernel_static_shared(k->code), dynamic_shared, threads, out);
+    return occupancy_of(&s->info.chip, k->n_registers > 0 ? k->n_registers : 16, k->static_shared,
+                        dynamic_shared, threads, out);
 }

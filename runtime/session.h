@@ -31,16 +31,20 @@ struct sums { /* over the instructions of a kernel */
 struct launch {
     unsigned grid[3], block[3], cluster[3], shared_bytes; /* dynamic */
     struct sums sums;
-    double seconds; /* that the emulator took; 0: it was not run, but is like an earlier one */
+    double seconds; /* that the emulator took; 0: it was not run, but is like an earlier one.
+                       On a GPU: that it took; 0: it was not counted */
     uint64_t key;   /* for --repeats: equal launches have equal ones */
     int predicted;  /* clock.h: the number of its prediction */
+    double cycles;  /* that a GPU took (CUPTI), in `seconds` */
 };
 
 struct kernel {
     struct kernel *next; /* in the order of first use */
     struct image *image;
-    char *name, *shown; /* symbol; as C++ calls it */
-    const struct emu_kernel *code;
+    char *name, *shown;            /* symbol; as C++ calls it */
+    const struct emu_kernel *code; /* NULL: it runs on a GPU */
+    struct gpu_kernel *gpu;        /* then what is known of it: gpu.c */
+    int static_shared;
     int n_registers;           /* -1: nobody knows */
     int max_dynamic_shared;    /* what the program asked for, else -1 */
     bool refused;              /* it was said */
@@ -51,6 +55,9 @@ struct kernel {
     struct launch *launch;
     struct kernel_clock *clock; /* clock.c's own; NULL: never launched */
 };
+
+/* Groups of a record, if none are named. */
+#define SESSION_GROUPS "TENSOR,SHARED,OCCUPANCY,MEMORY,MIX,CYCLES,STALL"
 
 /* What became of a launch, as CUDA's codes see it. */
 enum fault {
@@ -69,7 +76,7 @@ enum fault {
 struct session {
     struct settings settings;
     struct device_info info;
-    struct emu_memory *memory;
+    struct emu_memory *memory; /* NULL: the program runs on a GPU */
     struct image *images;
     struct kernel *kernels;
     int n_reports;             /* failed checks */
@@ -84,6 +91,10 @@ struct session {
 
 /* Locks, and opens the device at the first call. NULL, after a line on stderr: there is none. */
 struct session *session_lock(void);
+/* Before the first session_lock(): the program runs on the GPU. NULL, or why this is not to be counted. */
+const char *session_on_gpu(void);
+/* Launches are not counted any more there, and why. */
+void session_no_counts(const char *why);
 void session_unlock(void);
 
 struct image *session_add_image(struct session *s, const struct fatbin_ptx *ptx);
@@ -94,6 +105,8 @@ const char *session_load(struct session *s, struct image *i);
 struct kernel *session_kernel(struct session *s, struct image *i, const char *name);
 /* What C++ calls a symbol, without its parameters: free() it. */
 char *session_shown_name(const char *symbol);
+/* A row for its next launch, all zero; NULL: no memory. */
+struct launch *session_add_launch(struct kernel *k);
 /* Runs it; args as cudaLaunchKernel takes them. What goes wrong is printed. */
 enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
                           void *const *args);

@@ -64,7 +64,7 @@ static const struct {
     [MAX_INSTRUCTIONS] = {"max-instructions", "N", "end a launch after N warp instructions, and say what it does"},
     [TIMEOUT] = {"timeout", "S", "the same after S seconds"},
     [PROGRESS] = {"progress", NULL, "say how far a launch over 2 s is, even to no terminal"},
-    [REPEATS] = {"repeats", "N", "equal launches after the N-th run only if somebody looks at what they change: for programs that time"},
+    [REPEATS] = {"repeats", "N", "equal launches after the N-th run only if somebody looks at what they change: for programs that time; 0: all launches"},
     [SAMPLE_BLOCKS] = {"sample-blocks", "N", "of each launch run N blocks only, to look for failed checks: results are incomplete"},
     [CHECK_BLOCKS] = {"check-blocks", "N", "look for races and uninitialised values in N blocks of each launch; all are run and counted"},
     [CLOCK] = {"clock", "MHZ", "SM clock of predicted times (the chip's boost clock)"},
@@ -137,7 +137,8 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
     case TIMEOUT:
         return option_real("timeout", value, 0.001, 1e6, &e->timeout_s);
     case REPEATS:
-        return option_int("repeats", value, 1, 1000000, &s->repeats);
+        s->puts_off = e->alike_once = true;
+        return option_int("repeats", value, 0, 1000000, &s->repeats);
     case SAMPLE_BLOCKS:
         why = option_int("sample-blocks", value, 1, 1000000, &i);
         e->sample_blocks = (uint64_t)i;

@@ -13,9 +13,10 @@ struct settings {
     enum device_kind device;
     const char *chip; /* "h200" */
     struct emu_options emulator;
-    bool source;           /* print counts beside source lines */
-    bool every_launch;     /* print a row for each launch */
-    int repeats;           /* > 0: of equal launches in a row, so many are run: repeat.h */
+    bool source;       /* print counts beside source lines */
+    bool every_launch; /* print a row for each launch */
+    bool puts_off;     /* what was done `repeats` times, until somebody looks: repeat.h */
+    int repeats;
     bool no_clock;         /* predict nothing */
     double clock_budget_s; /* seconds of the host for predictions; 0: clock.c's */
     bool csv, quiet, help, version;

@@ -30,3 +30,11 @@ $(FORWARD_ONCE): tests/fake/forward_once.c runtime/forward.h | $$(@D)/.dir
 	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -o $@ $< -ldl
 
 test: $(FORWARD_ONCE)
+
+# A program on a GPU that is not there: tests/test_gpu_program.sh.
+GPU_PROGRAM := $(BUILD)/tests/fake/gpu_program
+
+$(GPU_PROGRAM): tests/fake/gpu_program.c | $$(@D)/.dir
+	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -o $@ $< -ldl
+
+test: $(GPU_PROGRAM)

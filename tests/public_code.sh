@@ -4,14 +4,15 @@
 # tests/public_code.txt. Fetches nothing. ONLY: an extended regular expression on "repository/program arguments".
 #
 #   status    of the program: 0 if it found its own results right and no check of the emulator failed
-#   wall, cpu seconds of the run; a program that would take all cores for 600 s is stopped after CPU=1200 (two cores)
-#   launches  run, and made: --repeats 1 leaves out repetitions for timing
+#   wall, cpu seconds of the run; a program that would take all cores for 600 s is stopped after CPU=1200 (two cores),
+#             and after WALL seconds if that is said
+#   launches  run, and made: --repeats 1 leaves out repetitions for timing, OPTIONS="--repeats 0" all that nobody looks at
 #   failed    checks; after it the first line of what went wrong, or of what the program says of its result
 #
 # KEEP=DIR keeps the programs there and uses what it finds. BUILD=build.
 set -u
 cd "$(dirname "$0")/.."
-build=$(realpath "${BUILD:-build}") cpu=${CPU:-1200} work=$(mktemp -d) only=.
+build=$(realpath "${BUILD:-build}") cpu=${CPU:-1200} stop=${WALL:+timeout $WALL} work=$(mktemp -d) only=.
 keep=${KEEP:-$work}
 trap 'rm -rf "$work"' EXIT
 for word in "$@"; do [[ $word == *=* ]] || only=$word; done
@@ -41,7 +42,7 @@ run() { # NAME FOLDER ARGS...
     shift 2
     [[ "$name $*" =~ $only ]] || return 0
     rm -f "$work/r.jsonl"
-    (cd "$folder" && ulimit -t "$cpu" && bash -c 'TIMEFORMAT="%R %U %S"; time "$@"' time "$build/run" --device emu --repeats 1 \
+    (cd "$folder" && ulimit -t "$cpu" && bash -c 'TIMEFORMAT="%R %U %S"; time "$@"' time $stop "$build/run" --device emu --repeats 1 \
         ${OPTIONS:-} --json "$work/r.jsonl" "$program" "$@") > "$work/out" 2> "$work/err" < /dev/null
     status=$?
     read -r wall spent < <(tail -n 1 "$work/err" | awk 'NF == 3 {print $1, $2 + $3}')
@@ -51,12 +52,13 @@ import json, sys
 try: r = json.loads(open(sys.argv[1]).read())
 except (OSError, ValueError): r = {}
 l = [x for k in r.get("kernels", []) for x in k["launches"]]
-print(f"""{sum(x["emulator_s"] > 0 for x in l)}/{len(l)} {sum(not x.startswith("note") for x in r.get("reports", []))}""" if r else "- -")' "$work/r.jsonl")
+print(f"""{sum(x["emulator_s"] > 0 for x in l)}/{r.get("launches", len(l))} {sum(not x.startswith("note") for x in r.get("reports", []))}""" if r else "- -")' "$work/r.jsonl")
     said=$(grep '^run: ' "$work/err" | grep -v -m1 '^run: note' | cut -c6-)
     sed -i '/^run: emulator/,$d' "$work/out" # what the program says
     [ -n "$said" ] || said=$(grep -m1 -iE 'error|mismatch|wrong|fail|diverge' "$work/out")
     [ -n "$said" ] || said=$(grep -iE 'match|pass|right|correct' "$work/out" | tail -n 1)
     [ -n "$said" ] || said=$(grep . "$work/out" | tail -n 1)
+    [ $status -ne 124 ] || said="stopped after $WALL s; ${said:-nothing said until then}"
     [ $status -lt 128 ] || said="stopped after $cpu s on the processor; ${said:-nothing said until then}"
     row "$name" "$*" $status "${wall:--}" "${spent:--}" $facts "${said:0:150}"
 }

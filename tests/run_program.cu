@@ -23,6 +23,13 @@ __global__ void has_its_own(int *p) {
     p[threadIdx.x] = own[31 - threadIdx.x];
 }
 __global__ void mark(int *p) { p[blockIdx.x] = 1; }
+// Blocks of a column are alike, but for the second kernel's, each of which adds to what was there.
+__global__ void alike(int *to, const int *from) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i % 3) to[i] = from[i] + gridDim.y;
+}
+__global__ void alike_but_adds(int *p) { p[threadIdx.x] += 1; }
+__global__ void alike_but_counts(int *p) { atomicAdd(p, 1); }
 __global__ void misaligned(char *p) { *(int *)(p + 2) = 1; }
 __global__ void asserts(int *p) {
     if (*p == 0) __trap();
@@ -119,6 +126,19 @@ int main(int argc, char **argv) {
         mark<<<8, 32>>>(p);
         cudaMemcpy(back, p, sizeof back, cudaMemcpyDeviceToHost);
         for (int i = 0; i < 8; i++) printf("%d%c", back[i], i < 7 ? ' ' : '\n');
+    } else if (!strcmp(which, "alike")) {
+        int *to;
+        cudaMalloc(&to, sizeof back);
+        cudaMemset(p, 0, sizeof back);
+        cudaMemset(to, 0, sizeof back);
+        alike<<<dim3(2, 7), 32>>>(to, p);
+        alike_but_adds<<<dim3(1, 3, 5), 32>>>(p);
+        alike_but_counts<<<dim3(2, 9), 32>>>(p + 32);
+        cudaMemcpy(back, to, sizeof back, cudaMemcpyDeviceToHost);
+        for (int i = 0; i < 64; i++)
+            if (back[i] != (i % 3 ? 7 : 0)) return 1;
+        cudaMemcpy(back, p, sizeof back, cudaMemcpyDeviceToHost);
+        return back[0] != 15 || back[31] != 15 || back[32] != 18 * 32;
     } else if (!strcmp(which, "of_the_file")) {
         uses_it<<<1, 32>>>(p);
         expect("of the file", cudaGetLastError());

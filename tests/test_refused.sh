@@ -35,6 +35,18 @@ calls() {
     done
 }
 check "all groups at once" calls
+# CUPTI is asked for what there is while the inputs are made, and once more for counting; with a time only then.
+asked() { # TIMES OPTIONS...
+    local times=$1
+    shift
+    rm -f "$tap_dir/calls"
+    stage FAKE_CUPTI_LOG="$tap_dir/calls" --seqlen 64 --heads 1 --quiet --counters TENSOR --min-time 0 "$@"
+    sort "$tap_dir/calls" | uniq -c
+    [ "$(grep -cx cuptiProfilerDeviceSupported "$tap_dir/calls")" = "$times" ] &&
+        [ "$(grep -cx cuptiProfilerGetCounterAvailability "$tap_dir/calls")" = 2 ] # its size, and it
+}
+check "CUPTI starts beside the inputs" asked 2 --no-time
+check "but not where time is taken" asked 1
 
 # ---- Refusals: FUNCTION CODE PATTERN
 while read -r function code pattern; do
@@ -112,6 +124,7 @@ warp 4, loads;waits at an mbarrier (TMA, other warps);470
 products under way;share of the time, or of the warps;120
 at softmax;share of the time, or of the warps;200
 EOF
+check "stamps as a trace" python3 tests/trace_conform.py "$tap_dir/s-warps.json"
 check "no timeline is left" test ! -e "$tap_dir/t.tsv"
 
 # ---- make doctor

@@ -187,6 +187,16 @@ check "and all of them" emulated --quiet "$program" sequences
 check "not what goes on from the last, if somebody looks" says said 0 emulated --quiet --repeats 1 "$program" goes_on
 check "nor what prints" [ "$(grep -c said "$tap_dir/said")" -eq 3 ]
 check "as without" emulated --quiet "$program" goes_on
+check "nor if none was run before" says said 0 emulated --quiet --repeats 0 "$program" goes_on
+check "nor prints" [ "$(grep -c said "$tap_dir/said")" -eq 3 ]
+check "nor sequences" emulated --quiet --repeats 0 "$program" sequences
+for repeats in "" "--repeats 0"; do # shellcheck disable=SC2086
+    emulated --no-races --no-clock --jobs 1 $repeats "$program" alike > "$dir/alike$repeats" 2>&1 || echo wrong >> "$dir/alike$repeats"
+done
+check "of blocks that are alike one runs, and all count" diff <(grep '^alike' "$dir/alike") <(grep '^alike' "$dir/alike--repeats 0")
+check "unless one goes on from another" [ "$(grep -c '^alike' "$dir/alike--repeats 0") $(grep -c wrong "$dir/alike--repeats 0")" = "3 0" ]
+check "what nobody looks at is not run at all" says '20 launches were not run: nobody looked' 0 emulated --repeats 0 "$program" repeats
+check "what somebody looks at is" says '79 launches were not run' 0 emulated --repeats 0 "$program" nobody_looks
 check "but what nobody sees" says '78 launches were like earlier ones' 0 emulated --repeats 1 "$program" nobody_looks
 check "and that is nothing" emulated --quiet "$program" nobody_looks
 
@@ -272,6 +282,7 @@ status "PTX for another chip" 3 "$run" --device emu --chip l4 "$dir/bad"
 echo 'int main() { cudaDeviceProp p; return cudaGetDeviceProperties(&p, 0) || p.major != 9; }' > "$dir/query.cu"
 compile "$dir/bad" "$dir/query.cu" > /dev/null 2>&1
 check "a program without kernels runs" bad
+status "a real number for a whole one" 2 emulated --quiet --kernel sgemm_naive --arg 'f32[4]=zero' --arg 'f32[4]=zero' --arg 'f32[4]=zero' --arg f32=4 examples/sgemm.cu
 status "no such program" 2 emulated "$dir/none"
 status "no program at all" 2 emulated
 status "a folder" 2 emulated "$dir"

@@ -65,7 +65,8 @@ static const char *cuda_describe(struct cuda_device *c) {
     return NULL;
 }
 
-static const char *cuda_start(struct cuda_device *c) {
+/* The device, without a context on it. */
+static const char *cuda_find(struct cuda_device *c) {
     char bus[32];
     int n_devices = 0;
     const char *why = cuda_driver_open(&c->cu);
@@ -77,6 +78,12 @@ static const char *cuda_start(struct cuda_device *c) {
     TRY(c, DeviceGetPCIBusId, bus, sizeof bus, c->handle);
     c->nvml = cuda_nvml_open(bus);
     cuda_nvml_driver_version(c->nvml, c->device.info.driver, sizeof c->device.info.driver);
+    return NULL;
+}
+
+static const char *cuda_start(struct cuda_device *c) {
+    const char *why = cuda_find(c);
+    if (why) return why;
     TRY(c, DevicePrimaryCtxRetain, &c->context, c->handle);
     TRY(c, CtxSetCurrent, c->context);
     TRY(c, StreamCreate, &c->stream, CU_STREAM_NON_BLOCKING);
@@ -328,6 +335,14 @@ const char *device_cuda_open(struct device **out) {
     }
     *out = &c->device;
     return NULL;
+}
+
+const char *device_cuda_info(struct device_info *out) {
+    struct cuda_device c = {.handle = 0};
+    const char *why = cuda_find(&c);
+    *out = c.device.info;
+    cuda_nvml_close(c.nvml);
+    return why;
 }
 
 const char *device_cuda_path(const struct device_image *image) { return image->path; }

@@ -78,6 +78,9 @@ struct device_graph {
  * (reason.h). */
 const char *device_cuda_open(struct device **out);
 
+/* What device_info() would say of it; makes no context. */
+const char *device_cuda_info(struct device_info *out);
+
 /* Of a GPU only, for callers that have a stream of their own: all that follows goes to this CUstream
  * (returns the one before); and memory that lives, on that stream, from one call to the other, also
  * while it is captured. */

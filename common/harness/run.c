@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,7 @@ enum status run_record(const struct options *o, json_t *record) {
 /* One problem on its way through check, time and count. */
 struct run {
     const struct options *options;
+    bool counts; /* counters will be collected, if the options ask for them */
     struct device *device;
     struct inputs inputs;
     struct bench bench;
@@ -61,6 +63,23 @@ static void run_named(const struct run *r) {
     nvtx_run_begin(title, attention_flops(&r->bench.problem));
 }
 
+static void *prepare(void *device) {
+    counters_prepare(device);
+    return NULL;
+}
+
+/* Inputs are the host's work: where counters come and no time is taken, CUPTI starts beside it. */
+static const char *run_inputs(struct run *r, struct attention *a) {
+    const struct options *o = r->options;
+    const bool counts = r->counts && !r->report.device->is_emulator && strcmp(o->counters, "none");
+    pthread_t thread;
+    const bool beside = counts && !o->time && !pthread_create(&thread, NULL, prepare, r->device);
+    const char *why = o->q_path ? inputs_read(o->q_path, o->k_path, o->v_path, a, &r->inputs)
+                                : inputs_make(a, o->input, o->seed, &r->inputs);
+    if (beside) pthread_join(thread, NULL);
+    return why;
+}
+
 static const char *run_open(struct run *r) {
     const struct options *o = r->options;
     struct attention a = o->problem;
@@ -70,8 +89,7 @@ static const char *run_open(struct run *r) {
     /* before the inputs are made: they may be large */
     if (!o->q_path && (why = stage.supports(&a, &r->report.device->chip)))
         return reason_as(STATUS_UNSUPPORTED, "%s", why);
-    why = o->q_path ? inputs_read(o->q_path, o->k_path, o->v_path, &a, &r->inputs)
-                    : inputs_make(&a, o->input, o->seed, &r->inputs);
+    why = run_inputs(r, &a);
     if (why || (why = bench_open(r->device, &a, &r->inputs, o->image, o->choice, &r->bench)))
         return why;
     r->report.problem = a;
@@ -223,7 +241,7 @@ static const char *run_strict(const struct run *r) {
 }
 
 enum status run_one(const struct options *o, int argc, char **argv, bool *gates_failed) {
-    struct run r = {.options = o, .report.options = o};
+    struct run r = {.options = o, .report.options = o, .counts = true};
     enum status status = STATUS_RIGHT, reported;
     const char *why = run_open(&r);
     if (!why) {

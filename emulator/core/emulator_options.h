@@ -32,6 +32,7 @@ struct emu_options {
     uint64_t sample_blocks;     /* of a launch run so many, spread over the grid; 0: all */
     uint64_t
         check_blocks;    /* look for races and uninitialised values in so many, spread; 0: in all */
+    bool alike_once;     /* of blocks that cannot tell themselves apart run one, and count all */
     bool progress;       /* say how far launches over 2 s are, even to no terminal */
     const char *without; /* leave out the synchronisation of a source line (views/without.c) */
     double clock_mhz;    /* of the clock's times; 0: the chip's boost clock */

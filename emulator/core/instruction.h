@@ -223,10 +223,12 @@ struct emu_kernel {
     uint32_t row_bytes;      /* of a row file */
     unsigned char *row_init; /* row_bytes long: constants in place, registers zero */
     uint32_t param_bytes, *param_offset, *param_size;
+    char *param_kind; /* 'f' real, 'u' whole, 0 anything */
     int n_params;
     uint32_t static_shared, local_bytes;
     struct emu_function *function;
     uint32_t n_functions, stack_at; /* where frames begin in local memory */
+    uint64_t specials;              /* bit r: it reads the special register r, enum emu_special */
     bool prints;                    /* it calls vprintf */
     bool syncs_grid;                /* it asks for the workspace of cooperative launches */
     uint32_t dynamic_offset;        /* where dynamic shared memory starts */

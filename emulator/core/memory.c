@@ -255,6 +255,12 @@ bool emu_memory_is_shared(const struct emu_memory *m, uint64_t p) {
     return a && a->host_sees;
 }
 
+bool emu_memory_any_shared(const struct emu_memory *m) {
+    for (int n = 0; n < m->n; n++)
+        if (m->allocation[n].host_sees && !m->allocation[n].freed) return true;
+    return false;
+}
+
 bool emu_memory_next_effect(const struct emu_memory *m, int *n, struct emu_effect *out) {
     for (; *n < m->n; ++*n) {
         const struct emu_allocation *a = &m->allocation[*n];

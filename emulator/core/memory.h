@@ -25,6 +25,7 @@ void *emu_memory_at(const struct emu_memory *m, uint64_t p, uint64_t bytes);
 /* The host, too, reads and writes the allocation at p; does it? */
 void emu_memory_share(struct emu_memory *m, uint64_t p);
 bool emu_memory_is_shared(const struct emu_memory *m, uint64_t p);
+bool emu_memory_any_shared(const struct emu_memory *m);
 /* What the last launch did, allocation by allocation; *n begins with 0. */
 struct emu_effect {
     uint64_t base, end, wrote_from, wrote_to; /* of the allocation; written at most, or nothing */

@@ -84,13 +84,14 @@ static void list_cells(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
 }
 
 static void classify(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
-    bool broadcast = true, contiguous = true, period = true, runs = true;
+    bool broadcast = true, contiguous = true, period = true, half = true, runs = true;
     p->min = p->max = 0;
     p->delta_bits = 0;
     EMU_EACH_LANE(l, mask) {
         broadcast &= p->delta[l] == 0;
         contiguous &= p->delta[l] == (int32_t)(l * bytes);
         period &= p->delta[l] == p->delta[l & 7];
+        half &= p->delta[l] == p->delta[l & 15];
         runs &= p->delta[l] == p->delta[l & ~7u];
         p->delta_bits |= (uint32_t)p->delta[l];
         if (p->delta[l] < p->min) p->min = p->delta[l];
@@ -101,6 +102,7 @@ static void classify(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
               : contiguous     ? EMU_PATTERN_CONTIGUOUS
               : period         ? EMU_PATTERN_PERIOD8
               : runs           ? EMU_PATTERN_RUNS8
+              : half           ? EMU_PATTERN_PERIOD16
                                : EMU_PATTERN_OTHER;
 }
 

@@ -2,6 +2,7 @@
  * kernel parameters. */
 #include "parser.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -303,13 +304,25 @@ bool ptx_declaration(struct parser *p) {
     return false;
 }
 
+/* 'f' of .f32, 'u' of .u32, .s32, ...; 0 of what may be anything: .b32, and bytes. */
+static char kind_of_parameter(struct parser *p) {
+    for (const struct token *t = ptx_peek(p); t->kind != TOKEN_END && t->length; t++) {
+        if (t->text[0] != '.') return 0;
+        if (t->length > 2 && strchr("fus", t->text[1]) && isdigit((unsigned char)t->text[2]))
+            return t->text[1] == 'f' ? 'f' : 'u';
+    }
+    return 0;
+}
+
 struct symbol *ptx_parameter(struct parser *p, uint32_t *top) {
     if (!ptx_is(ptx_word(p), ".param")) ptx_fail(p, "expected .param");
+    char kind = kind_of_parameter(p);
     uint32_t align;
     bool unsized;
     uint32_t bytes = variable_type(p, &align);
     struct symbol *s = ptx_declare(p, ptx_word(p), SYMBOL_VARIABLE);
     s->space = EMU_PARAM;
+    s->param_kind = kind;
     s->size = array_elements(p, &unsized) * bytes;
     s->value = align_up(*top, align);
     if (s->value + s->size > EMU_PARAM_BYTES)
@@ -320,7 +333,7 @@ struct symbol *ptx_parameter(struct parser *p, uint32_t *top) {
 
 void ptx_params(struct parser *p) {
     struct emu_kernel *k = p->kernel;
-    uint32_t capacity = 0, capacity2 = 0;
+    uint32_t capacity = 0, capacity2 = 0, capacity3 = 0;
     if (!ptx_accept(p, '(')) return;
     while (!ptx_accept(p, ')')) {
         struct symbol *s = ptx_parameter(p, &k->param_bytes);
@@ -330,6 +343,8 @@ void ptx_params(struct parser *p) {
         uint32_t n = (uint32_t)k->n_params++;
         k->param_offset = ptx_grow(p, k->param_offset, n, &capacity, sizeof(uint32_t));
         k->param_size = ptx_grow(p, k->param_size, n, &capacity2, sizeof(uint32_t));
+        k->param_kind = ptx_grow(p, k->param_kind, n, &capacity3, 1);
+        k->param_kind[n] = s->param_kind;
         k->param_offset[n] = (uint32_t)s->value;
         k->param_size[n] = (uint32_t)s->size;
         ptx_accept(p, ',');

@@ -40,6 +40,7 @@ struct symbol {
     /* variables: offset in its space; for .global and .const the address */
     enum emu_space space;
     bool is_call_param;      /* .param inside a body: kept in local memory */
+    char param_kind;         /* of a kernel's: 'f' real, 'u' whole, 0 anything */
     bool is_dynamic;         /* the extern shared array */
     struct emu_array *array; /* a static shared one */
     uint64_t value;

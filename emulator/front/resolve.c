@@ -212,6 +212,7 @@ static void simple_operand(struct lowering *l, struct emu_operand *op, char role
     ptx_word(p);
     struct symbol *s = ptx_find(p, t);
     uint32_t special = s ? 0 : special_row(t);
+    if (special) p->kernel->specials |= 1ull << (special - EMU_SPECIAL) / 128;
     if (special == EMU_SPECIAL + 128 * EMU_ENVREG_1) p->kernel->syncs_grid = true;
     if (ptx_is(t, "_") && !s) {
         *op = (struct emu_operand){.kind = EMU_OP_ROW, .row = EMU_SINK, .wide = bytes == 8};

@@ -208,6 +208,46 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
     return mask;
 }
 
+/* Do the active lanes lie elsewhere relative to `first` than the pattern says? */
+static inline bool lies_elsewhere(const struct emu_pattern *p, uint32_t mask,
+                                  const uint64_t base[32], uint64_t first) {
+    const __m256i from = _mm256_set1_epi64x((long long)first), bit = _mm256_setr_epi64x(1, 2, 4, 8);
+    __m256i differ = _mm256_setzero_si256();
+    for (int l = 0; l < EMU_LANES; l += 4) {
+        __m256i here = _mm256_load_si256((const __m256i *)(const void *)(base + l)),
+                want = _mm256_cvtepi32_epi64(
+                    _mm_load_si128((const __m128i *)(const void *)(p->delta + l))),
+                off = _mm256_xor_si256(_mm256_sub_epi64(here, from), want);
+        if (mask != EMU_FULL) {
+            __m256i active = _mm256_and_si256(_mm256_set1_epi64x(mask >> l), bit);
+            off = _mm256_and_si256(off, _mm256_cmpeq_epi64(active, bit));
+        }
+        differ = _mm256_or_si256(differ, off);
+    }
+    return !_mm256_testz_si256(differ, differ);
+}
+
+const struct emu_pattern *emu_global_again(struct emu_warp *w, const struct emu_inst *i,
+                                           uint32_t mask, const uint64_t base[32], unsigned bytes) {
+    const struct emu_pattern *p = w->pattern[i->pc];
+    const struct emu_block *b = w->block;
+    if (!p || p->mask != mask || p->bytes != bytes || !b->near || b->shadow || b->launch->events ||
+        mask & w->early)
+        return NULL;
+    uint64_t first = base[__builtin_ctz(mask)], at = first + (uint64_t)(int64_t)i->offset;
+    uint64_t from = at + (uint64_t)p->min, to = at + (uint64_t)p->max + bytes;
+    if ((p->delta_bits & 31 && p->key != (at & 31)) ||
+        ((uint32_t)at | p->delta_bits) & (bytes - 1) || from < b->near->base || from >= to ||
+        to > b->near->end || lies_elsewhere(p, mask, base, first))
+        return NULL;
+    emu_memory_touch(b->near, EMU_READ, from, to);
+    struct emu_count *c = w->count + i->pc;
+    c->sectors += p->wavefronts;
+    c->sectors_ideal += p->wavefronts_ideal;
+    c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+    return p;
+}
+
 void *emu_global(struct emu_warp *w, uint64_t addr, uint64_t bytes) {
     return emu_memory_at(w->block->launch->memory, addr, bytes);
 }

@@ -26,6 +26,10 @@ const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_
                                            const uint32_t base[32], uint32_t offset, unsigned bytes,
                                            enum emu_access what);
 
+/* The same of a load from global memory by some lanes, at base[l] + i->offset, where nothing is looked at but bounds. */
+const struct emu_pattern *emu_global_again(struct emu_warp *w, const struct emu_inst *i,
+                                           uint32_t mask, const uint64_t base[32], unsigned bytes);
+
 /* Host memory behind [addr, addr + bytes) of global memory; NULL (nothing reported) if not all
  * allocated. */
 void *emu_global(struct emu_warp *w, uint64_t addr, uint64_t bytes);

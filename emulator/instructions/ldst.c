@@ -150,19 +150,6 @@ static enum emu_step ld_poll(struct emu_warp *w, const struct emu_inst *i, uint3
     return EMU_NEXT;
 }
 
-/* Global loads of 4-byte elements into 32-bit registers by all lanes. */
-static enum emu_step ld_global_fast(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    uint64_t addr[EMU_LANES];
-    if (mask != EMU_FULL) return ld(w, i, mask);
-    emu_addresses(w, &i->op[1], addr);
-    uint32_t ok = emu_global_access(w, i, mask, addr, 4u * i->vec, EMU_READ);
-    for (int k = 0; k < i->vec; k++) {
-        uint32_t *d = emu_row32(w, i->op[0].rows[k]);
-        EMU_EACH_LANE(l, ok) memcpy(d + l, (const unsigned char *)(uintptr_t)addr[l] + 4 * k, 4);
-    }
-    return EMU_NEXT;
-}
-
 /* Every lane has the same. */
 static inline bool uniform(const uint64_t row[32]) {
     uint64_t differ = 0;
@@ -226,6 +213,13 @@ static inline void load_row(uint32_t *d, const unsigned char *at, const int32_t 
         eight = kind == EMU_PATTERN_BROADCAST ? same8(at) : gather8(at, delta);
         for (int l = 0; l < EMU_LANES; l += 8) store8(d, l, _mm256_and_si256(eight, keep));
         return;
+    case EMU_PATTERN_PERIOD16:
+        for (int l = 0; l < 16; l += 8) {
+            eight = _mm256_and_si256(gather8(at, delta + l), keep);
+            store8(d, l, eight);
+            store8(d, l + 16, eight);
+        }
+        return;
     case EMU_PATTERN_RUNS8:
         for (int l = 0; l < EMU_LANES; l += 8)
             store8(d, l, _mm256_and_si256(same8(at + delta[l]), keep));
@@ -267,6 +261,41 @@ static enum emu_step ld_shared_fast(struct emu_warp *w, const struct emu_inst *i
     EMU_EACH_LANE(l, ok) {
         for (int k = 0; k < i->vec; k++)
             put(w, &i->op[0], k, l, shared + addr[l] + (unsigned)k * bytes, bytes, false);
+    }
+    return EMU_NEXT;
+}
+
+/* 4 bytes for some lanes, those of `mask`. */
+static inline void load_some(uint32_t *d, const unsigned char *at, const int32_t delta[32],
+                             uint32_t mask) {
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    for (int l = 0; l < EMU_LANES; l += 8) {
+        if (!(mask >> l & 255)) continue;
+        __m256i active =
+            _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)(mask >> l)), bit), bit);
+        __m256i index = _mm256_load_si256((const __m256i *)(const void *)(delta + l));
+        __m256i old = _mm256_load_si256((const __m256i *)(const void *)(d + l));
+        store8(d, l,
+               _mm256_mask_i32gather_epi32(old, (const int *)(const void *)at, index, active, 1));
+    }
+}
+
+/* Global loads of 4-byte elements into 32-bit registers. */
+static enum emu_step ld_global_fast(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    const uint64_t *base = emu_row64(w, i->row[1]);
+    unsigned all = 4u * i->vec;
+    const struct emu_pattern *p = emu_global_again(w, i, mask, base, all);
+    if (!p) return ld(w, i, mask);
+    enum emu_pattern_kind kind = (enum emu_pattern_kind)p->kind;
+    if (kind == EMU_PATTERN_CONTIGUOUS && i->vec > 1) kind = EMU_PATTERN_OTHER;
+    const unsigned char *at = (const unsigned char *)(uintptr_t)(base[__builtin_ctz(mask)] +
+                                                                 (uint64_t)(int64_t)i->offset);
+    for (int k = 0; k < i->vec; k++) {
+        uint32_t *d = emu_row32(w, i->op[0].rows[k]);
+        if (mask == EMU_FULL)
+            load_row(d, at + 4 * k, p->delta, 4, kind);
+        else
+            load_some(d, at + 4 * k, p->delta, mask);
     }
     return EMU_NEXT;
 }
@@ -317,7 +346,8 @@ emu_handler *emu_select_ld(struct emu_inst *i, const char **why) {
         return ld_poll;
     if (i->space == EMU_SHARED && !i->op[0].wide && !i->op[1].wide && !i->aux[1] && !i->aux[2])
         return ld_shared_fast;
-    if (i->space == EMU_GLOBAL && !i->op[0].wide && bytes == 4 && !i->aux[2]) return ld_global_fast;
+    if (i->space == EMU_GLOBAL && !i->op[0].wide && i->op[1].wide && bytes == 4 && !i->aux[2])
+        return ld_global_fast;
     return ld;
 }
 

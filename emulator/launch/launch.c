@@ -2,6 +2,7 @@
  * again. */
 #include "launch.h"
 
+#include "alike.h"
 #include "threads.h"
 
 #include "emulator/core/failed_check.h"
@@ -109,6 +110,30 @@ static const char *describe(struct emu_launch_state *l, const struct emu_kernel 
     return why;
 }
 
+static void run_all(struct emu_work *work, struct emu_count *count) {
+    work->count = count;
+    emu_work_run(work);
+}
+
+/* Blocks that stand for all n_blocks; the others, too, if it turns out that some may read what some wrote. */
+static void run_unlike(struct emu_work *work, uint64_t n_blocks, struct emu_count *count) {
+    const struct emu_kernel *k = work->launch.kernel;
+    uint64_t unlike = work->n_clusters, times = n_blocks / unlike;
+    struct emu_count *part = heap_line((size_t)k->n_inst * sizeof *part);
+    run_all(work, part);
+    bool ended = !work->stop && work->limits.end == EMU_GOES_ON;
+    if (!emu_memory_kept_apart(work->launch.memory) || !ended) {
+        emu_count_add(count, part, k->n_inst, 1);
+        work->first = unlike;
+        work->n_clusters = work->n_sampled = n_blocks - unlike;
+        work->next_cluster = 0;
+        if (ended) run_all(work, count);
+    } else {
+        emu_count_add(count, part, k->n_inst, times);
+    }
+    free(part);
+}
+
 const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const struct emu_grid *g,
                        const struct chip *chip, const struct emu_options *o, struct emu_result *r) {
     const char *why = check_launch(k, g, chip);
@@ -127,11 +152,15 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     const uint32_t *cluster = work.launch.cluster;
     work.n_clusters = n_blocks / cluster[0] / cluster[1] / cluster[2];
     work.n_sampled = work.n_clusters;
+    const uint64_t unlike = emu_unlike_blocks(k, g, o);
+    if (unlike < n_blocks) work.n_clusters = work.n_sampled = unlike;
     if (o->sample_blocks && o->sample_blocks < n_blocks && !k->syncs_grid)
         work.n_sampled = work.n_clusters * o->sample_blocks / n_blocks;
     if (!work.n_sampled) work.n_sampled = 1;
     work.n_checked = o->no_checks ? 0 : work.n_sampled;
-    if (o->check_blocks && work.n_checked > o->check_blocks) work.n_checked = o->check_blocks;
+    uint64_t most = o->check_blocks * unlike / n_blocks; /* of those that run */
+    if (o->check_blocks && !most) most = 1;
+    if (o->check_blocks && work.n_checked > most) work.n_checked = most;
     work.launch.partial = work.n_checked && work.n_checked < work.n_sampled;
     work.limits.options = o;
     work.limits.kernel = k->name;
@@ -141,8 +170,10 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     emu_memory_next_launch(m, g->overlaps_previous);
     struct emu_trace trace;
     if (emu_trace_open(&trace, o)) work.launch.events = &trace.events;
-    work.count = counts_of(r, k)->count;
-    emu_work_run(&work);
+    if (unlike < n_blocks)
+        run_unlike(&work, n_blocks, counts_of(r, k)->count);
+    else
+        run_all(&work, counts_of(r, k)->count);
     emu_trace_close(&trace);
     if (work.limits.end == EMU_INTERRUPTED) {
         why = reason("%s: interrupted", k->name);
@@ -213,6 +244,7 @@ void emu_result_close(struct emu_result *r) {
 const char *emu_kernel_refused(const struct emu_kernel *k) { return k->refused; }
 int emu_kernel_params(const struct emu_kernel *k) { return k->n_params; }
 size_t emu_kernel_param_bytes(const struct emu_kernel *k, int i) { return k->param_size[i]; }
+char emu_kernel_param_kind(const struct emu_kernel *k, int i) { return k->param_kind[i]; }
 bool emu_kernel_prints(const struct emu_kernel *k) { return k->prints; }
 int emu_kernel_static_shared(const struct emu_kernel *k) { return (int)k->static_shared; }
 int emu_kernel_local_bytes(const struct emu_kernel *k) { return (int)k->local_bytes; }

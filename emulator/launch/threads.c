@@ -30,16 +30,16 @@ struct thread {
     int n_alone;   /* until so many run, a new one is run by itself: looking at all takes time */
 };
 
-static void add_counts(struct emu_count *sum, struct emu_count *part, int n) {
+void emu_count_add(struct emu_count *sum, const struct emu_count *part, int n, uint64_t times) {
     for (int i = 0; i < n; i++) {
-        sum[i].executed += part[i].executed;
-        sum[i].lanes_off += part[i].lanes_off;
-        sum[i].wavefronts += part[i].wavefronts;
-        sum[i].wavefronts_ideal += part[i].wavefronts_ideal;
-        sum[i].sectors += part[i].sectors;
-        sum[i].sectors_ideal += part[i].sectors_ideal;
-        sum[i].bytes += part[i].bytes;
-        sum[i].splits += part[i].splits;
+        sum[i].executed += times * part[i].executed;
+        sum[i].lanes_off += times * part[i].lanes_off;
+        sum[i].wavefronts += times * part[i].wavefronts;
+        sum[i].wavefronts_ideal += times * part[i].wavefronts_ideal;
+        sum[i].sectors += times * part[i].sectors;
+        sum[i].sectors_ideal += times * part[i].sectors_ideal;
+        sum[i].bytes += times * part[i].bytes;
+        sum[i].splits += times * part[i].splits;
     }
 }
 
@@ -75,7 +75,8 @@ static bool begin(struct thread *t) {
         atomic_fetch_sub(&work->n_resident, 1);
         return false;
     }
-    uint64_t linear = n * (all / work->n_sampled) + n * (all % work->n_sampled) / work->n_sampled;
+    uint64_t linear =
+        work->first + n * (all / work->n_sampled) + n * (all % work->n_sampled) / work->n_sampled;
     bool checks = is_checked(work, n);
     int free_one = 0;
     while (free_one < t->n && (t->resident[free_one].runs ||
@@ -169,7 +170,7 @@ static void *run_thread(void *argument) {
     work->n_threads--;
     work->round++;
     work->n_still = 0;
-    add_counts(work->count, t.count, n_inst);
+    emu_count_add(work->count, t.count, n_inst, 1);
     pthread_mutex_unlock(&work->lock);
     for (int n = 0; n < t.n; n++) emu_cluster_free(t.resident[n].cluster);
     for (int pc = 0; pc < n_inst; pc++) free(t.pattern[pc]);

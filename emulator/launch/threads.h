@@ -14,6 +14,7 @@ struct emu_work {
     struct emu_launch_state launch;
     _Atomic uint64_t next_cluster;
     uint64_t n_clusters, n_sampled; /* of the grid; that run: no more, and spread evenly */
+    uint64_t first;                 /* the first of those n_clusters */
     uint64_t n_checked;             /* of those, spread evenly: launch.partial if not all */
     struct emu_count *count;        /* n_inst: the sums */
     struct emu_limits limits;
@@ -28,3 +29,5 @@ struct emu_work {
 
 /* launch, n_clusters, n_sampled, count and limits are set. */
 void emu_work_run(struct emu_work *work);
+/* sum[n] += times * part[n] */
+void emu_count_add(struct emu_count *sum, const struct emu_count *part, int n, uint64_t times);

@@ -9,6 +9,8 @@
  *   FAKE_CUPTI_CHIP=GH100
  *   FAKE_CUPTI_PC=256                              where the instruction lies that was counted */
 #include <cuda.h>
+#include <cupti_callbacks.h>
+#include <cupti_driver_cbid.h>
 #include <cupti_pcsampling.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>
@@ -80,6 +82,45 @@ FAKE(cuptiProfilerHostGetNumOfPasses, CUpti_Profiler_Host_GetNumOfPasses_Params,
 FAKE(cuptiProfilerHostEvaluateToGpuValues, CUpti_Profiler_Host_EvaluateToGpuValues_Params,
      for (size_t i = 0; i < p->numMetrics; i++)
          p->pMetricValues[i] = says("FAKE_CUPTI_LOSE", "nan") ? NAN : 42)
+
+/* ---- Callbacks: what tests/fake/gpu_program.c does is told to who listens ---------------------- */
+
+static CUpti_CallbackFunc listener;
+static bool wanted[CUPTI_CB_DOMAIN_SIZE][1024];
+
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc f, void *user) {
+    (void)user;
+    *out = (CUpti_SubscriberHandle)&object;
+    listener = f;
+    return planned("cuptiSubscribe");
+}
+
+CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle who,
+                                CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+    (void)who;
+    if (domain < CUPTI_CB_DOMAIN_SIZE && id < 1024) wanted[domain][id] = enable;
+    return planned("cuptiEnableCallback");
+}
+
+void fake_cupti_context(void);
+void fake_cupti_context(void) {
+    CUpti_ResourceData data = {.context = (CUcontext)&object};
+    if (listener && wanted[CUPTI_CB_DOMAIN_RESOURCE][CUPTI_CBID_RESOURCE_CONTEXT_CREATED])
+        listener(NULL, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &data);
+}
+
+/* A call of the driver's, with its parameters, as its caller and then as its end. */
+void fake_cupti_call(int id, const char *symbol, const void *parameters);
+void fake_cupti_call(int id, const char *symbol, const void *parameters) {
+    CUpti_CallbackData data = {.functionParams = parameters,
+                               .symbolName = symbol,
+                               .context = (CUcontext)&object,
+                               .callbackSite = CUPTI_API_ENTER};
+    if (!listener || !wanted[CUPTI_CB_DOMAIN_DRIVER_API][id]) return;
+    listener(NULL, CUPTI_CB_DOMAIN_DRIVER_API, (CUpti_CallbackId)id, &data);
+    data.callbackSite = CUPTI_API_EXIT;
+    listener(NULL, CUPTI_CB_DOMAIN_DRIVER_API, (CUpti_CallbackId)id, &data);
+}
 
 /* ---- Device ---------------------------------------------------------------------------------- */
 

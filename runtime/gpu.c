@@ -1,0 +1,393 @@
+#include "gpu.h"
+
+#include "common/base/heap.h"
+#include "common/base/reason.h"
+#include "common/device/device_ops.h"
+#include "profiler/counters.h"
+#include "profiler/launches.h"
+#include "profiler/range.h"
+
+#include <cupti_driver_cbid.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_METRICS = 256 };
+
+/* What the table of launches is made of. */
+enum {
+    EXECUTED,
+    THREADS,
+    SECTORS_LD,
+    SECTORS_ST,
+    WAVEFRONTS,
+    CONFLICTS,
+    HMMA,
+    HFMA2, /* of those: no work of the tensor cores */
+    DURATION_NS,
+    CYCLES,
+    N_BASIC
+};
+static const char *const basic[N_BASIC] = {
+    [EXECUTED] = "smsp__inst_executed.sum",
+    [THREADS] = "smsp__thread_inst_executed.sum",
+    [SECTORS_LD] = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    [SECTORS_ST] = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    [WAVEFRONTS] = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    [CONFLICTS] = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
+    [HMMA] = "sm__inst_executed_pipe_tensor_op_hmma.sum",
+    [HFMA2] = "sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum",
+    [DURATION_NS] = "gpu__time_duration.sum",
+    [CYCLES] = "sm__cycles_elapsed.max",
+};
+
+/* Of a kernel: value[n_counted][n_metrics]. */
+struct gpu_kernel {
+    double *value;
+    int n_counted, n_registers, static_shared;
+};
+
+static struct {
+    pthread_mutex_t lock; /* from the beginning of a launch to its end */
+    const struct cupti *cupti;
+    const char *chip; /* "GH100" */
+    CUcontext context;
+    struct metrics m;
+    struct range_replay *replay;
+    bool ended; /* something failed: nothing is counted any more */
+    int n;      /* metrics: those of `basic`, weights, those of the groups */
+    char name[MOST_METRICS][128];
+    char refused[MOST_METRICS][160]; /* not "": why there is none */
+    int column[MOST_METRICS];        /* of m's values */
+} gpu = {.lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP};
+
+/* ---- Which metrics ----------------------------------------------------------------------------- */
+
+static int find(const char *metric) {
+    for (int i = 0; i < gpu.n; i++)
+        if (!strcmp(gpu.name[i], metric)) return i;
+    return -1;
+}
+
+static const char *want(void *unused, const char *metric) {
+    (void)unused;
+    if (!strchr(metric, '.') || find(metric) >= 0) return NULL;
+    if (gpu.n == MOST_METRICS) return reason("more than %d metrics at once", MOST_METRICS);
+    snprintf(gpu.name[gpu.n++], sizeof *gpu.name, "%s", metric);
+    return NULL;
+}
+
+/* Those that the chip has, at once; if it has not all, one by one. */
+static const char *choose(const uint8_t *availability) {
+    const char *names[MOST_METRICS];
+    int n = 0;
+    for (int i = 0; i < gpu.n; i++) names[i] = gpu.name[i];
+    const CUpti_ProfilerType range = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+    for (int i = 0; i < gpu.n; i++) gpu.column[i] = i;
+    if (!metrics_open(&gpu.m, gpu.cupti, range, gpu.chip, availability, names, gpu.n)) return NULL;
+    for (int i = 0; i < gpu.n; i++) {
+        struct metrics one;
+        const char *name = gpu.name[i],
+                   *why = metrics_open(&one, gpu.cupti, range, gpu.chip, availability, &name, 1);
+        snprintf(gpu.refused[i], sizeof *gpu.refused, "%s", why ? why : "");
+        gpu.column[i] = n;
+        if (why) continue;
+        names[n++] = name;
+        metrics_close(&one);
+    }
+    return metrics_open(&gpu.m, gpu.cupti, range, gpu.chip, availability, names, n);
+}
+
+static const char *open_counts(const struct settings *s, CUcontext context) {
+    const uint8_t *availability = NULL;
+    const char *why = cupti_start(gpu.cupti);
+    if (!why) why = cupti_supports(gpu.cupti, 0, CUPTI_PROFILER_RANGE_PROFILING);
+    if (!why) why = cupti_chip(gpu.cupti, 0, &gpu.chip);
+    if (!why) why = range_availability(gpu.cupti, context, &availability);
+    for (int i = 0; i < N_BASIC; i++) want(NULL, basic[i]);
+    for (int i = 0; i < LAUNCHES_WEIGHTS; i++) want(NULL, launches_weight_metric[i]);
+    const char *groups = s->counters ? s->counters : s->json_path ? SESSION_GROUPS : NULL;
+    if (!why && groups) why = counters_metrics(gpu.chip, groups, want, NULL);
+    if (!why) why = choose(availability);
+    if (!why) why = range_replay_open(&gpu.m, context, &gpu.replay);
+    gpu.context = context;
+    return why;
+}
+
+/* ---- A launch ---------------------------------------------------------------------------------- */
+
+struct shape {
+    CUfunction function;
+    CUstream stream;
+    unsigned grid[3], block[3], shared_bytes;
+};
+
+/* The parameters of cuLaunchKernel and of cuLaunchCooperativeKernel begin so. */
+struct plain_parameters {
+    CUfunction function;
+    unsigned grid[3], block[3], shared_bytes;
+    CUstream stream;
+};
+struct ex_parameters {
+    const CUlaunchConfig *config;
+    CUfunction function;
+};
+
+static struct shape shape_of(CUpti_CallbackId id, const void *parameters) {
+    struct shape s = {0};
+    if (id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx ||
+        id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz) {
+        const struct ex_parameters *p = parameters;
+        const CUlaunchConfig *c = p->config;
+        return (struct shape){p->function,
+                              c->hStream,
+                              {c->gridDimX, c->gridDimY, c->gridDimZ},
+                              {c->blockDimX, c->blockDimY, c->blockDimZ},
+                              c->sharedMemBytes};
+    }
+    const struct plain_parameters *p = parameters;
+    s.function = p->function;
+    s.stream = p->stream;
+    s.shared_bytes = p->shared_bytes;
+    memcpy(s.grid, p->grid, sizeof s.grid);
+    memcpy(s.block, p->block, sizeof s.block);
+    return s;
+}
+
+/* The driver's own functions; the program has loaded it. */
+static void *driver(const char *name) {
+    static void *library;
+    if (!library && !(library = dlopen("libcuda.so.1", RTLD_NOW))) heap_dlerror();
+    void *f = library ? dlsym(library, name) : NULL;
+    if (library && !f) heap_dlerror();
+    return f;
+}
+
+static bool is_captured(CUstream stream) {
+    CUresult (*ask)(CUstream, CUstreamCaptureStatus *);
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    void *f = driver("cuStreamIsCapturing");
+    memcpy(&ask, &f, sizeof f);
+    return ask && !ask(stream, &status) && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/* -1: nobody says. A program's functions may be handles of kernels of a library. */
+static int attribute(CUfunction_attribute which, CUfunction function) {
+    CUresult (*ask)(int *, CUfunction_attribute, CUfunction);
+    CUresult (*convert)(CUfunction *, CUkernel);
+    void *f = driver("cuFuncGetAttribute"), *g = driver("cuKernelGetFunction");
+    memcpy(&ask, &f, sizeof f);
+    memcpy(&convert, &g, sizeof g);
+    int value = -1;
+    CUfunction other;
+    if (ask && !ask(&value, which, function)) return value;
+    if (ask && convert && !convert(&other, (CUkernel)function) && !ask(&value, which, other))
+        return value;
+    return -1;
+}
+
+static struct kernel *kernel_of(struct session *s, const char *symbol, CUfunction function) {
+    struct kernel **last = &s->kernels;
+    for (; *last; last = &(*last)->next)
+        if (!strcmp((*last)->name, symbol)) return *last;
+    struct kernel *k = heap_zeroed(1, sizeof *k);
+    k->gpu = heap_zeroed(1, sizeof *k->gpu);
+    k->name = heap_text(symbol);
+    k->shown = session_shown_name(symbol);
+    k->n_registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+    int bytes = attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function);
+    k->static_shared = bytes < 0 ? 0 : bytes;
+    return *last = k;
+}
+
+/* An earlier one that this is like, if so many of them were counted that this need not be (--repeats). */
+static const struct launch *like(const struct session *s, const struct kernel *k,
+                                 const struct launch *l) {
+    int n = 0, most = s->settings.repeats > 1 ? s->settings.repeats : 1;
+    for (int i = 0; s->settings.puts_off && i < k->n_launches - 1; i++) {
+        const struct launch *x = &k->launch[i];
+        n += x->seconds > 0 && !memcmp(x->grid, l->grid, sizeof x->grid) &&
+             !memcmp(x->block, l->block, sizeof x->block) && x->shared_bytes == l->shared_bytes;
+        if (n == most) return x;
+    }
+    return NULL;
+}
+
+static void end_counting(const char *why) {
+    session_no_counts(why);
+    gpu.ended = true;
+}
+
+static double basic_value(const double *values, int i) {
+    return *gpu.refused[i] || !isfinite(values[gpu.column[i]]) ? 0 : values[gpu.column[i]];
+}
+
+static void keep(struct kernel *k, struct launch *l, const double *values) {
+    struct gpu_kernel *g = k->gpu;
+    g->value = heap_grown(g->value, (size_t)(g->n_counted + 1) * (size_t)gpu.m.n * sizeof *values);
+    memcpy(g->value + (size_t)g->n_counted++ * (size_t)gpu.m.n, values,
+           (size_t)gpu.m.n * sizeof *values);
+    double sectors = basic_value(values, SECTORS_LD) + basic_value(values, SECTORS_ST),
+           wavefronts = basic_value(values, WAVEFRONTS);
+    l->sums = (struct sums){.executed = basic_value(values, EXECUTED),
+                            .threads = basic_value(values, THREADS),
+                            .sectors = sectors,
+                            .sectors_ideal = sectors, /* the hardware does not say */
+                            .wavefronts = wavefronts,
+                            .wavefronts_ideal = wavefronts - basic_value(values, CONFLICTS),
+                            .tensor = basic_value(values, HMMA) - basic_value(values, HFMA2)};
+    l->seconds = 1e-9 * basic_value(values, DURATION_NS);
+    l->cycles = basic_value(values, CYCLES);
+}
+
+/* Is this launch to be counted? Then everything is ready for it. */
+static bool begin_launch(struct session *s, const CUpti_CallbackData *d,
+                         const struct shape *shape) {
+    const char *why = NULL;
+    if (!gpu.replay) why = open_counts(&s->settings, d->context);
+    if (!why && d->context != gpu.context) {
+        session_say("launches in other contexts than the first are not counted");
+        return false;
+    }
+    struct kernel *k = kernel_of(s, d->symbolName, shape->function);
+    struct launch *l = session_add_launch(k);
+    const struct launch *before;
+    if (!l) heap_exhausted();
+    memcpy(l->grid, shape->grid, sizeof l->grid);
+    memcpy(l->block, shape->block, sizeof l->block);
+    l->shared_bytes = shape->shared_bytes;
+    s->n_launches++;
+    if (!why && (before = like(s, k, l))) {
+        l->sums = before->sums;
+        s->n_skipped++;
+        return false;
+    }
+    if (!why) why = range_replay_begin(gpu.replay);
+    if (why) end_counting(why);
+    return !why;
+}
+
+static void end_launch(const struct session *s, const CUpti_CallbackData *d) {
+    double values[MOST_METRICS];
+    const char *why = range_replay_end(gpu.replay, values);
+    struct kernel *k = s->kernels;
+    while (strcmp(k->name, d->symbolName)) k = k->next;
+    if (why)
+        end_counting(why);
+    else
+        keep(k, &k->launch[k->n_launches - 1], values);
+}
+
+static void on_call(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                    const void *data) {
+    static _Thread_local bool counted;
+    const CUpti_CallbackData *d = data;
+    (void)unused;
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE) { /* there is a context, and no kernel yet */
+        cupti_start(gpu.cupti);               /* if it fails here it says so at a launch */
+        return;
+    }
+    if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
+        id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz) {
+        if (d->callbackSite == CUPTI_API_ENTER)
+            session_say("launches of graphs run, and are not counted");
+        return;
+    }
+    if (d->callbackSite == CUPTI_API_ENTER) {
+        const struct shape shape = shape_of(id, d->functionParams);
+        counted = false;
+        if (is_captured(shape.stream) || !d->symbolName) return;
+        pthread_mutex_lock(&gpu.lock);
+        struct session *s = gpu.ended ? NULL : session_lock();
+        counted = s && begin_launch(s, d, &shape);
+        if (s) session_unlock();
+        if (!counted) pthread_mutex_unlock(&gpu.lock);
+    } else if (counted) {
+        counted = false;
+        struct session *s = session_lock();
+        if (s) end_launch(s, d);
+        if (s) session_unlock();
+        pthread_mutex_unlock(&gpu.lock);
+    }
+}
+
+/* ---- The beginning ----------------------------------------------------------------------------- */
+
+static const char *listen(void) {
+    static const CUpti_CallbackId calls[] = {
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+        CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+        CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+    };
+    CUpti_SubscriberHandle subscriber;
+    const char *why = cupti_open(&gpu.cupti);
+    if (!why)
+        why = refusal(gpu.cupti->cuptiSubscribe(&subscriber, on_call, NULL), "cuptiSubscribe");
+    if (!why)
+        why = refusal(gpu.cupti->cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                                                     CUPTI_CBID_RESOURCE_CONTEXT_CREATED),
+                      "cuptiEnableCallback");
+    for (size_t i = 0; !why && i < sizeof calls / sizeof *calls; i++)
+        why = refusal(
+            gpu.cupti->cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, calls[i]),
+            "cuptiEnableCallback");
+    return why;
+}
+
+/* The driver calls it by this name, once; what it returns means nothing. */
+__attribute__((visibility("default"))) int InitializeInjection(void);
+int InitializeInjection(void) {
+    const char *why = session_on_gpu();
+    if (!why) why = listen();
+    if (why) end_counting(why);
+    return 1;
+}
+
+/* ---- What was counted -------------------------------------------------------------------------- */
+
+/* Of all launches of a kernel. */
+static const char *metric_value(void *arg, const char *metric, double *value) {
+    const struct gpu_kernel *g = arg;
+    const int i = find(metric), first_weight = find(launches_weight_metric[0]);
+    if (!strchr(metric, '.'))
+        return "it is counted by instruction, of stages only: build/stage-N --counters";
+    if (i < 0 || !g->n_counted) return reason("%s was not collected", metric);
+    if (*gpu.refused[i]) return gpu.refused[i];
+    double *weight = heap_zeroed((size_t)g->n_counted * (size_t)gpu.m.n, sizeof *weight);
+    for (int n = 0; n < g->n_counted; n++)
+        for (int w = 0; w < LAUNCHES_WEIGHTS; w++)
+            weight[n * gpu.m.n + w] = g->value[n * gpu.m.n + gpu.column[first_weight + w]];
+    const char *why =
+        launches_combine(metric, g->value + gpu.column[i], weight, gpu.m.n, g->n_counted, value);
+    free(weight);
+    if (!why && !isfinite(*value))
+        why = "CUPTI has no finite value for it: nothing of the kind happened";
+    return why;
+}
+
+const char *gpu_counters(const struct session *s, const struct kernel *k, const char *groups,
+                         struct counters *out) {
+    struct occupancy occupancy;
+    const struct launch *l = &k->launch[k->n_launches - 1];
+    int threads = (int)(l->block[0] * l->block[1] * l->block[2]);
+    const char *unknown = "the driver does not say how many registers the kernel takes";
+    if (k->n_registers >= 0)
+        unknown = session_occupancy(s, k, threads, (int)l->shared_bytes, &occupancy);
+    return counters_measured(gpu.chip ? gpu.chip : s->info.chip.family, metric_value, k->gpu,
+                             &occupancy, unknown, threads, groups, out);
+}
+
+void gpu_how(char *out, size_t bytes) {
+    if (gpu.replay)
+        snprintf(out, bytes, "counted by CUPTI in %d pass%s each%s", gpu.m.n_passes,
+                 gpu.m.n_passes == 1 ? "" : "es", gpu.ended ? ", not all" : "");
+    else
+        snprintf(out, bytes, "not counted");
+}

@@ -1,0 +1,55 @@
+#!/bin/bash
+# build/run of a program on a GPU: its launches counted by CUPTI, on the driver and the CUPTI of tests/fake, where every
+# metric is 42.
+. tests/tap.sh
+program=$build/tests/fake/gpu_program
+on_gpu() { # [VARIABLE=VALUE...] OPTIONS AND PROGRAM...
+    local setting=()
+    while [[ ${1-} == *=* && $1 != --* ]]; do setting+=("$1"); shift; done
+    env LD_LIBRARY_PATH="$build/tests/fake" ATTNLAB_CUPTI="$(realpath "$build/tests/fake")" "${setting[@]}" "$build/run" "$@"
+}
+says() { # PATTERN STATUS COMMAND...
+    local pattern=$1 status=$2 got
+    shift 2
+    "$@" > "$tap_dir/said" 2>&1
+    got=$?
+    [ $got -eq "$status" ] && grep -Eq -- "$pattern" "$tap_dir/said" || { echo "status $got"; cat "$tap_dir/said"; false; }
+}
+check "launches are counted" says '^run: .*, 2 kernels, 4 launches, counted by CUPTI in 1 pass each' 0 on_gpu "$program"
+check "a row for equal ones" grep -Eq '^scale +1-2, each +4 +64 +0 +42 +1\.0 +84 ' "$tap_dir/said"
+check "and for others" grep -Eq '^reduce +1 +2x3 +32 +1024 +42 ' "$tap_dir/said"
+check "the program runs as before" grep -qx done "$tap_dir/said"
+check "its graphs, too, and that is said" grep -qx 'run: launches of graphs run, and are not counted' "$tap_dir/said"
+check "--quiet" says '^done$' 0 on_gpu --quiet "$program"
+check "its status is its own" says done 3 on_gpu --quiet "$program" 3
+check "groups" says 'scale +TENSOR +hgmma_instructions +126 ' 0 on_gpu --counters TENSOR,OCCUPANCY "$program"
+check "of each kernel" grep -Eq '^reduce +TENSOR +hgmma_instructions +42 ' "$tap_dir/said"
+check "shares are of launches weighed" grep -Eq '^scale +OCCUPANCY +occupancy_achieved_pct +42 ' "$tap_dir/said"
+check "what is counted by instruction says so" says 'scale +SHARED +shared_wavefronts +n/a \(it is counted by instruction' 0 on_gpu --counters SHARED "$program"
+on_gpu --quiet --json "$tap_dir/r.jsonl" "$program" > /dev/null 2>&1
+check "the record" python3 -c '
+import json, sys
+r = json.loads(open(sys.argv[1]).read())
+assert r["device"]["kind"] == "cuda" and r["exit"] == 0 and r["reports"] == [] and r["launches"] == 4
+scale, reduce = r["kernels"]
+assert (scale["symbol"], scale["name"], len(scale["launches"])) == ("_Z5scalePfi", "scale", 3)
+l = reduce["launches"][0]
+assert (l["grid"], l["block"], l["shared_bytes"]) == ([2, 3, 1], [32, 1, 1], 1024)
+assert (l["instructions"], l["global_sectors"], l["global_sectors_ideal"], l["cycles"]) == (42, 84, None, 42)
+assert l["source"] == "cupti" and "emulator_s" not in l
+c = {x["name"]: x for x in scale["counters"]}
+assert c["hgmma_instructions"]["value"] == 126 and "na" in c["shared_wavefronts"] and "registers" in c' "$tap_dir/r.jsonl"
+check "equal ones once, if asked" says '^1 launches were like earlier ones and were not counted' 0 on_gpu --repeats 1 "$program"
+check "they count as what they are like" grep -Eq '^scale +1-2, each +4 +64 +0 +42 ' "$tap_dir/said"
+check "a metric that the chip has not" says 'TENSOR +hmma_instructions +n/a \(GH100 has no metric' 0 on_gpu FAKE_CUPTI_UNKNOWN=sm__inst_executed_pipe_tensor_op_hmma.sum --counters TENSOR "$program"
+check "the others of the group are there" grep -Eq '^scale +TENSOR +tensor_active_pct +42 ' "$tap_dir/said"
+for call in cuptiSubscribe:39 cuptiProfilerInitialize:35 cuptiRangeProfilerEnable:35 cuptiRangeProfilerStart:26 cuptiRangeProfilerDecodeData:999; do
+    check "$call: the program runs" says '^run: no counts: ' 0 on_gpu FAKE_CUPTI_FAIL=$call "$program"
+    check "$call: once said" [ "$(grep -c 'no counts' "$tap_dir/said") $(grep -cx done "$tap_dir/said")" = "1 1" ]
+    check "$call: 6 if counts were asked for" says 'no counts' 6 on_gpu FAKE_CUPTI_FAIL=$call --counters TENSOR "$program"
+done
+check "what is lost" says 'counters are incomplete: not all of 1 passes' 6 on_gpu FAKE_CUPTI_LOSE=pass --counters TENSOR "$program"
+check "no CUPTI" says 'no counts: CUPTI cannot be loaded' 0 on_gpu ATTNLAB_CUPTI=/nowhere --quiet "$program"
+check "no such group" says 'no counter group' 2 on_gpu --counters NONE "$program"
+check "options of the emulator" says 'are the emulator.s' 0 on_gpu --source "$program"
+tap_done
