@@ -17,7 +17,7 @@ awk -v reached="$([ -f "$reached" ] && cut -d' ' -f1 "$reached")" -v mhz="$2" -v
         # FLOP a clock: 4 sub-cores an SM; a warp of FFMA is 64 FLOP, m16n8k16 4096; an HGMMA of n columns and k 16 is
         # 2048 n FLOP in n / 2 cycles (stage 5)
         clocks = v["sms"] * ghz / 1000
-        if (reached !~ /FP32/) printf "\"FP32 FMA, at %d MHz,\" flop %.4g\n", mhz, clocks * 4 * 64 / v["fma_interval"]
+        if (reached !~ /FP32/) printf "\"FP32 FMA, at %d MHz,\" flop %.4g\n", mhz, clocks * 4 * 128 / v["fma_interval"]
         if (reached !~ /mma/) printf "\"mma.sync, at %d MHz,\" flop %.4g\n", mhz, clocks * 4 * 4096 / v["hmma_interval"]
         if (reached !~ /WGMMA/ && "hgmma_start" in v) printf "\"WGMMA, at %d MHz,\" flop %.4g\n", mhz, clocks * 4096
         if (reached !~ /L2/) printf "\"L2, at %d MHz,\" byte %.4g\n", mhz, v["l2_bytes_per_clk"] * ghz / 1000

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One page to hand in: records and pictures as a single HTML file that needs no network.
 
-    report.py --records FILE --problem TEXT --pictures DIR --out FILE [--versus FILE] [--hot FILE] [--timelines PICTURE...]
+    report.py --records FILE --problem TEXT --pictures DIR --out FILE [--versus FILE] [--hot FILE] [--timelines PICTURE=TITLE...]
 
 `make report` calls it after `make compare` has drawn. Every stage's newest record on the problem gives
 a row of the table; each value keeps its source and metric, each missing one its reason. --versus sets
@@ -163,7 +163,7 @@ def main():
         versus=versus(records, o.versus, o.problem) if o.versus else None,
         pictures=[picture(f"{o.pictures}/{n}.svg", t) for n, t in PICTURES.items()
                   if os.path.exists(f"{o.pictures}/{n}.svg")],
-        timelines=[picture(t, os.path.basename(t)[:-4]) for t in o.timelines if os.path.exists(t)],
+        timelines=[picture(*t.split("=", 1)) for t in o.timelines],
         hot=hot_lines(o.hot, o.problem) if o.hot else [],
         revision=next(reversed(records.values())).get("revision", "?"), sources=o.records)
     try:

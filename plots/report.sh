@@ -6,18 +6,23 @@ fail() { echo "report: $2" >&2; exit "$1"; }
 out=results/compare
 if [ -n "${RECORDED:-}" ]; then
     plots/compare.sh "$1" > /dev/null || exit
-    records=plots/recorded/$RECORDED.jsonl problem=${PROBLEM:-B4 H16 S4096 D128} timelines=plots/recorded/$RECORDED-timeline
+    records=plots/recorded/$RECORDED.jsonl problem=${PROBLEM:-B4 H16 S4096 D128} tables=plots/recorded/$RECORDED-
 else
-    records=$out/run.jsonl timelines=results/timeline-stage
+    records=$out/run.jsonl tables=results/
     [ -s $records ] || fail 77 "there is no $records: run make compare first, or choose a recorded run: RECORDED=h200"
     problem=$(build/tabulate --print-problem $records)
 fi
-# Recorded tables of what happened over time are drawn; others were, by make stage-N timeline.
+# What happened over time, and one block's warps: as recorded, or as make stage-N timeline left it.
 drawn=()
-for table in "$timelines"-*.tsv; do
+for table in "$tables"{timeline,warps}-*.tsv; do
     [ -s "$table" ] || continue
     picture=$out/$(basename "${table%.tsv}")
-    plots/draw.sh plots/timeline.gp "$picture" svg "tables = '$table'" && drawn+=("$picture.svg")
+    if grep -q '^lane' "$table"; then
+        set -- plots/warps.gp "table = '$table'; window = 0" 'Who waits for whom in one block'
+    else
+        set -- plots/timeline.gp "tables = '$table'" 'What the whole GPU does'
+    fi
+    plots/draw.sh "$1" "$picture" svg "$2" && drawn+=("$picture.svg=$3 (${table##*/})")
 done
 versus=()
 [ -z "${RECORDED:-}" ] && versus=(--versus plots/recorded/h200.jsonl)

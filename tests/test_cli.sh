@@ -114,6 +114,19 @@ check "the SMs' own clock" right '^time +clock +1234 +MHz +clock64'
 check "no time line with --no-time" right 'verdict +PASS' --no-time
 check "cold" right 'cold L2' --l2 cold
 check "CSV" right '^1-scalar,B1 H2 Sq33 Sk65 D64,fake GPU,time,median,10,us,event' --csv
+# As a data frame: every value is a number, or is missing and says why.
+numeric() { # COMMAND...
+    "$@" > "$tap_dir/csv" && python3 - "$tap_dir/csv" << 'EOF'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+assert len(rows) > 10 and all(None not in r and None not in r.values() for r in rows), "rows of one length"
+for r in rows:
+    assert r["na"] and not r["value"] or r["name"] == "hash" or float(r["value"]) is not None and not r["na"], r
+assert any(r["na"] for r in rows) and {"1"} == {r["value"] for r in rows if r["name"] in ("verdict", "check")}
+EOF
+}
+check "CSV is numbers, reasons apart" numeric "$build/stage-3" --device emu --seqlen 64 --csv --counters TENSOR,SHARED,STALL
+check "CSV of stage 5, too" numeric "$build/stage-5" --device emu --csv
 check "zero batch" right 'n/a \(nothing to launch\)' --batch 0
 check "zero queries" right 'n/a \(nothing to launch\)' --seqlen-q 0
 check "zero keys" right 'verdict +PASS' --seqlen-k 0

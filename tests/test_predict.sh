@@ -96,7 +96,7 @@ events = json.load(open(sys.argv[2]))["traceEvents"]
 lanes = {}
 for lane, name, what, _, begin, end, share in rows:
     lanes.setdefault(name, []).append((float(begin), float(end), what))
-assert sum(e["ph"] == "X" for e in events) == len(rows) and {e["args"]["name"] for e in events if e["ph"] == "M"} == set(lanes)
+assert sum(e["ph"] == "X" for e in events) == len(rows) and {e["args"]["name"] for e in events if e["name"] == "thread_name"} == set(lanes)
 for name, some in lanes.items():
     assert all(a[1] <= b[0] + 1e-3 for a, b in zip(some, some[1:])), name
     assert "warp" not in name or sum(e - b for b, e, _ in some) > 0.98 * (some[-1][1] - some[0][0]), name
@@ -107,6 +107,12 @@ EOF
     }
     drawn() { "$build/stage-6" $small --timeline "$tap_dir/t.tsv" && timeline "$tap_dir/t.tsv"; }
     check "--timeline: a block's warps by role, and a trace" drawn
+    check "--timeline: the trace is in Chrome's format" python3 tests/trace_conform.py "$tap_dir/t.json"
+    misshapen() { # SED
+        sed "$1" "$tap_dir/t.json" > "$tap_dir/bad.json" && ! cmp -s "$tap_dir/t.json" "$tap_dir/bad.json" && ! python3 tests/trace_conform.py "$tap_dir/bad.json" 2> "$tap_dir/said"
+    }
+    faults() { misshapen 's/"dur":0/"dur":-0/' && misshapen 's/"tid":1,"args"/"tid":99,"args"/' && misshapen 's/"ts":1[.]/"ts":0./8' && misshapen 's/"ph":"X"/"ph":"B"/' && misshapen 's/"pid":1/"pid":0/'; }
+    check "a trace that is not is seen" faults
     wrong() { sed -i 's/waits for its own WGMMA/waits for other warps/' "$tap_dir/t.tsv" && ! timeline "$tap_dir/t.tsv"; }
     check "a wrong one is seen" wrong
     status "--timeline into no folder" 5 "$build/stage-6" $small --timeline "$tap_dir/none/t.tsv"

@@ -6,7 +6,7 @@ python=${PYTHON:-.venv/bin/python}
 page=$tap_dir/page.html
 mkdir "$tap_dir/pictures"
 echo '<svg xmlns="http://www.w3.org/2000/svg"></svg>' > "$tap_dir/pictures/time.svg"
-report() { "$python" plots/report.py --pictures "$tap_dir/pictures" --out "$page" "$@"; }
+report() { "$python" plots/report.py --pictures "$tap_dir/pictures" --out "$page" --timelines "$tap_dir/pictures/time.svg=Who waits = whom" "$@"; }
 check "a page of a recorded run" report --records plots/recorded/h200.jsonl --problem "B4 H16 S4096 D128" --versus plots/recorded/h200-rewrite.jsonl
 has() { grep -qF -- "$1" "$page"; }
 lacks() { ! grep -qE -- "$1" "$page"; }
@@ -24,6 +24,7 @@ check "its tensor pipe" has "$pipe"
 check "the metric of a counter" has 'sm__inst_executed_pipe_tensor_op_gmma.sum'
 check "where the records are from" has 'driver 580.159.04'
 check "the picture is in it" has 'data:image/svg+xml;base64,PHN2Zy'
+check "what happened over time, with its title" has 'alt="Who waits = whom"'
 check "a time beside another run's" has 'Against h200-rewrite.jsonl'
 check "nothing is loaded from outside" lacks '(src|href)="(https?:|//|[a-z]*\.)|@import|<script'
 check "it is under 2 MB" [ "$(stat -c %s "$page")" -lt 2000000 ]
@@ -52,4 +53,17 @@ check "with its code" [ -n "$code" -a "$(grep -c "class=\"code\">.*$code" "$page
 check "says why values are missing" has 'n/a: a counter of the hardware'
 status "no record on that problem" 5 report --records plots/recorded/h200.jsonl --problem "B9"
 status "no such file" 5 report --records "$tap_dir/none.jsonl" --problem "B1"
+# The whole of make report, in a tree of its own: over time, each table with its own script.
+if command -v gnuplot > /dev/null; then
+    tree=$tap_dir/tree
+    mkdir "$tree" && ln -s "$PWD/plots" "$PWD/stages" "$PWD/profiler" "$tree" && ln -s "$(realpath "$build")" "$tree/build"
+    python=$(realpath -s "$python")
+    made() { (cd "$tree" && RECORDED=h200 PYTHON=$python plots/report.sh "stages/1-scalar stages/6-wgmma-attention"); }
+    check "make report of a recorded run" made
+    page=$tree/results/report.html
+    check "has what the GPU did over time" has 'What the whole GPU does (h200-timeline-6.tsv)'
+    check "and who waits for whom" has 'Who waits for whom in one block (h200-warps-6.tsv)'
+    warps() { grep -q 'warp 0, products' "$tree/results/compare/h200-warps-6.svg" && grep -q 'special functions over time' "$tree/results/compare/h200-timeline-6.svg"; }
+    check "drawn as what they are" warps
+fi
 tap_done

@@ -7,6 +7,21 @@ conform() { "$python" tests/records_conform.py common/harness/record.schema.json
 refuses() { ! conform "$@"; }
 mapfile -t runs < <(ls plots/recorded/*.jsonl | grep -v -- -choices-) # those are no runs but estimates beside times
 check "the recorded runs" conform "${runs[@]}"
+# The newest record of each stage on each problem says of which kernel it is, or no plot could tell that it is another.
+which() { # FILE
+    "$python" - "$1" << 'EOF'
+import json, sys
+newest = {}
+for r in map(json.loads, open(sys.argv[1])):
+    newest[r["stage"], r["problem"].get("text")] = r
+silent = [k for k, r in newest.items() if not all("hash" in kernel for kernel in r.get("kernels", []))]
+sys.exit(f"no hash: {silent}" if silent or not newest else 0)
+EOF
+}
+check "the recorded run says of which kernels" which plots/recorded/h200.jsonl
+sed '$!{s/, *"hash": *"[0-9a-f]*"//}' plots/recorded/h200.jsonl > "$tap_dir/silent.jsonl"
+silent() { ! which "$tap_dir/silent.jsonl"; }
+check "one that does not is seen" silent
 
 run=$tap_dir/run.jsonl
 for options in "--heads 1 --seqlen 64 --counters TENSOR,SHARED,OCCUPANCY,MEMORY,MIX,STALL,BOUND,CYCLES" \

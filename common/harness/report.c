@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const headings[] = {"group", "name", "value", "unit", "source", "note"};
-enum { N_COLUMNS = 6, N_PREFIX = 3 }; /* CSV: stage, problem, device before them */
+/* CSV: stage, problem and device before, and why there is no value behind; its values are numbers. */
+static const char *const headings[] = {"stage", "problem", "device", "group", "name",
+                                       "value", "unit",    "source", "note",  "na"};
+enum { N_COLUMNS = 6, N_PREFIX = 3, N_CSV = N_PREFIX + N_COLUMNS + 1 };
 
 /* Where rows go: the table, and what CSV rows begin with. */
 struct printer {
@@ -22,24 +24,8 @@ static double tflops(const struct report *r) {
     return attention_flops(&r->problem) / r->timing.median_us * 1e-6;
 }
 
-__attribute__((format(printf, 7, 8))) static void row(struct printer *p, const char *group,
-                                                      const char *name, const char *value,
-                                                      const char *unit, const char *source,
-                                                      const char *format, ...) {
-    char note[512];
-    const char *cells[N_PREFIX + N_COLUMNS] = {
-        p->prefix[0], p->prefix[1], p->prefix[2], group, name, value, unit, source, note};
-    va_list args;
-    va_start(args, format);
-    vsnprintf(note, sizeof note, format, args);
-    va_end(args);
+static void add_row(struct printer *p, const char *const cells[N_CSV]) {
     table_row(&p->table, p->csv ? cells : cells + N_PREFIX);
-}
-
-static void row_na(struct printer *p, const char *group, const char *name, const char *why) {
-    char text[REPORT_WHY_BYTES + 8];
-    snprintf(text, sizeof text, "n/a (%s)", why);
-    row(p, group, name, text, "", "", "%s", "");
 }
 
 /* "12", "3.142", "2.1e-04": whole numbers whole, others to four digits. */
@@ -51,28 +37,55 @@ static const char *number(double x, char out[32]) {
     return out;
 }
 
+__attribute__((format(printf, 7, 8))) static void row(struct printer *p, const char *group,
+                                                      const char *name, double value,
+                                                      const char *unit, const char *source,
+                                                      const char *format, ...) {
+    char note[512], text[32];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(note, sizeof note, format, args);
+    va_end(args);
+    if (p->csv)
+        snprintf(text, sizeof text, "%.15g", value);
+    else
+        number(value, text);
+    add_row(p, (const char *[N_CSV]){p->prefix[0], p->prefix[1], p->prefix[2], group, name, text,
+                                     unit, source, note, ""});
+}
+
+static void row_verdict(struct printer *p, const char *group, const char *name, bool passed,
+                        const char *source, const char *note) {
+    const char *text = p->csv ? passed ? "1" : "0" : passed ? "PASS" : "FAIL";
+    add_row(p, (const char *[N_CSV]){p->prefix[0], p->prefix[1], p->prefix[2], group, name, text,
+                                     p->csv ? "passed" : "", source, note, ""});
+}
+
+static void row_na(struct printer *p, const char *group, const char *name, const char *why) {
+    char text[REPORT_WHY_BYTES + 8] = "";
+    if (!p->csv) snprintf(text, sizeof text, "n/a (%s)", why);
+    add_row(p, (const char *[N_CSV]){p->prefix[0], p->prefix[1], p->prefix[2], group, name, text,
+                                     "", "", "", why});
+}
+
 static void rows_check(const struct report *r, struct printer *p) {
     const struct check_result *c = &r->check;
-    char text[32];
+    char text[80];
     if (!r->checked) {
         row_na(p, "check", "verdict", r->interrupted ? "interrupted" : "--no-check");
         return;
     }
-    if (c->passed)
-        row(p, "check", "verdict", "PASS", "", "check", "%lld rows against double, all 8 points",
-            (long long)c->rows_checked);
-    else
-        row(p, "check", "verdict", "FAIL", "", "check", "%s", c->why);
-    row(p, "check", "row_error", number(c->row_error, text), "", "check", "<= %g, row %lld",
-        c->row_error_limit, (long long)c->worst_row);
-    row(p, "check", "max_error", number(c->max_error, text), "", "check", "<= %.2g",
-        c->max_error_limit);
-    row(p, "check", "lse_error", number(c->lse_error, text), "", "check", "<= 0.001");
-    row(p, "check", "non_finite", number((double)c->non_finite, text), "", "check", "%s", "");
+    snprintf(text, sizeof text, "%lld rows against double, all 8 points",
+             (long long)c->rows_checked);
+    row_verdict(p, "check", "verdict", c->passed, "check", c->passed ? text : c->why);
+    row(p, "check", "row_error", c->row_error, "", "check", "<= %g, row %lld", c->row_error_limit,
+        (long long)c->worst_row);
+    row(p, "check", "max_error", c->max_error, "", "check", "<= %.2g", c->max_error_limit);
+    row(p, "check", "lse_error", c->lse_error, "", "check", "<= 0.001");
+    row(p, "check", "non_finite", (double)c->non_finite, "", "check", "%s", "");
 }
 
 static void rows_kernel(const struct report *r, struct printer *p) {
-    char text[32];
     for (int i = 0; i < r->plan.n_launches; i++) {
         const struct device_launch *l = &r->plan.launch[i];
         const struct device_kernel_info *k = &r->kernel[i];
@@ -80,7 +93,7 @@ static void rows_kernel(const struct report *r, struct printer *p) {
             row_na(p, "kernel", l->kernel, "registers: PTX has none of its own");
             continue;
         }
-        row(p, "kernel", l->kernel, number(k->n_registers, text), "registers", "ptxas",
+        row(p, "kernel", l->kernel, k->n_registers, "registers", "ptxas",
             "%s, grid %ux%ux%u, block %u, %u bytes shared, %d local", r->plan.image, l->grid[0],
             l->grid[1], l->grid[2], l->block[0] * l->block[1] * l->block[2],
             l->shared_bytes + (unsigned)k->static_shared, k->local_bytes);
@@ -90,40 +103,38 @@ static void rows_kernel(const struct report *r, struct printer *p) {
 /* The emulator's time: cycles of its clock at a rate that was given. False if there is none. */
 static bool rows_predicted(const struct report *r, struct printer *p) {
     const struct counter *us = NULL, *mhz = NULL;
-    char text[32];
     for (int i = 0; i < r->counters.n && r->device->is_emulator; i++) {
         const struct counter *c = &r->counters.counter[i];
         if (!strcmp(c->name, "duration_us") && !*c->reason) us = c;
         if (!strcmp(c->name, "mean_clock_mhz") && !*c->reason) mhz = c;
     }
     if (!us || !mhz) return false;
-    row(p, "time", "predicted", number(us->value, text), "us", "model", "%.0f cycles at %g MHz; %s",
+    row(p, "time", "predicted", us->value, "us", "model", "%.0f cycles at %g MHz; %s",
         us->value * mhz->value, mhz->value, us->validated);
-    row(p, "time", "rate", number(attention_flops(&r->problem) / us->value * 1e-6, text), "TFLOPS",
-        "model", "%.4g FLOP / predicted", attention_flops(&r->problem));
+    row(p, "time", "rate", attention_flops(&r->problem) / us->value * 1e-6, "TFLOPS", "model",
+        "%.4g FLOP / predicted", attention_flops(&r->problem));
     return true;
 }
 
 static void rows_time(const struct report *r, struct printer *p) {
     const struct timing *t = &r->timing;
-    char text[32];
     if (r->timed) {
-        row(p, "time", "median", number(t->median_us, text), "us", "event",
+        row(p, "time", "median", t->median_us, "us", "event",
             "n %d, IQR %.3g, min %.4g; %d run%s a sample, %s L2%s", t->n, t->iqr_us, t->min_us,
             t->launches_per_sample, t->launches_per_sample == 1 ? "" : "s",
             t->cold ? "cold" : "warm", t->rest_ms >= 0 ? ", burst" : "");
-        row(p, "time", "rate", number(tflops(r), text), "TFLOPS", "model", "%.4g FLOP / median",
+        row(p, "time", "rate", tflops(r), "TFLOPS", "model", "%.4g FLOP / median",
             attention_flops(&r->problem));
         if (t->clock_mhz > 0) {
-            row(p, "time", "cycles", number(floor(t->median_us * t->clock_mhz), text), "", "model",
+            row(p, "time", "cycles", floor(t->median_us * t->clock_mhz), "", "model",
                 "of an SM: median * clock");
-            row(p, "time", "clock", number(floor(t->clock_mhz), text), "MHz", "clock64",
+            row(p, "time", "clock", floor(t->clock_mhz), "MHz", "clock64",
                 "mean of the samples, of all SMs");
         } else {
             row_na(p, "time", "clock", t->no_clock);
         }
         if (t->clock_mhz_before)
-            row(p, "time", "board_clock", number(t->clock_mhz_before, text), "MHz", "nvml",
+            row(p, "time", "board_clock", t->clock_mhz_before, "MHz", "nvml",
                 "before; %d after: not the clock of the samples", t->clock_mhz_after);
         else
             row_na(p, "time", "board_clock", "no NVML");
@@ -133,40 +144,40 @@ static void rows_time(const struct report *r, struct printer *p) {
 }
 
 static void rows_counters(const struct report *r, struct printer *p) {
-    char text[32];
     if (*r->no_counters) row_na(p, "counters", r->options->counters, r->no_counters);
     const char *said = ""; /* one refusal can take many values: its sentence is printed once */
     for (int i = 0; i < r->counters.n; i++) {
         const struct counter *c = &r->counters.counter[i];
         if (*c->reason) {
-            row_na(p, c->group, c->name, strcmp(c->reason, said) ? c->reason : "as above");
+            const bool again = !p->csv && !strcmp(c->reason, said);
+            row_na(p, c->group, c->name, again ? "as above" : c->reason);
             said = c->reason;
         } else
-            row(p, c->group, c->name, number(c->value, text), c->unit,
-                counter_source_name(c->source), "%s%s%s", c->metric, *c->validated ? "; " : "",
-                c->validated);
+            row(p, c->group, c->name, c->value, c->unit, counter_source_name(c->source), "%s%s%s",
+                c->metric, *c->validated ? "; " : "", c->validated);
     }
 }
 
 static void rows_gates(const struct report *r, struct printer *p) {
-    char text[32];
+    char text[32], note[512];
     for (int i = 0; i < GATE_COUNT; i++) {
         const struct gate *g = &r->gate[i];
         if (g->verdict == GATE_NA)
             row_na(p, "gate", g->name, g->why);
-        else
-            row(p, "gate", g->name, gate_verdict_name(g->verdict), "",
-                counter_source_name(g->source), "%s %s, wanted %s", g->why, number(g->value, text),
-                g->limit);
+        else {
+            snprintf(note, sizeof note, "%s %s, wanted %s", g->why, number(g->value, text),
+                     g->limit);
+            row_verdict(p, "gate", g->name, g->verdict == GATE_PASS, counter_source_name(g->source),
+                        note);
+        }
     }
 }
 
 static void rows_advice(const struct report *r, struct printer *p) {
-    char text[32];
     for (int i = 0; i < r->n_advice; i++) {
         const struct advice *a = &r->advice[i];
-        snprintf(text, sizeof text, "%.0f", a->gain_pct);
-        row(p, "advice", a->resource, text, "% of time", "model", "%s", a->text);
+        row(p, "advice", a->resource, p->csv ? a->gain_pct : round(a->gain_pct), "% of time",
+            "model", "%s", a->text);
     }
 }
 
@@ -188,16 +199,14 @@ void report_print(const struct report *r) {
     char problem[128];
     attention_describe(&r->problem, problem, sizeof problem);
     struct printer p = {.prefix = {stage.name, problem, r->device->name}, .csv = r->options->csv};
-    const char *heading[N_PREFIX + N_COLUMNS] = {"stage", "problem", "device"};
-    memcpy(heading + N_PREFIX, headings, sizeof headings);
-    table_open(&p.table, p.csv ? N_PREFIX + N_COLUMNS : N_COLUMNS, p.csv ? heading : headings);
+    table_open(&p.table, p.csv ? N_CSV : N_COLUMNS, p.csv ? headings : headings + N_PREFIX);
     rows_check(r, &p);
     rows_kernel(r, &p);
     rows_time(r, &p);
     rows_counters(r, &p);
     rows_gates(r, &p);
     rows_advice(r, &p);
-    if (r->interrupted) row(&p, "run", "interrupted", "yes", "", "", "%s", "");
+    if (r->interrupted) row(&p, "run", "interrupted", 1, "", "", "%s", "");
     if (!p.csv) print_title(r, problem);
     if (p.csv)
         table_print_csv(&p.table, stdout);

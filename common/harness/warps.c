@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,13 +168,19 @@ static void lane_name(const struct warps *w, int lane, char out[48]) {
 
 struct output {
     FILE *table;
-    json_t *events;
+    json_t *events; /* of Chrome's Trace Event Format */
     double mhz;
 };
 
-static void event(const struct output *o, int lane, const char *name, double from, double to,
+/* Numbers from 1: to viewers process 0 and its thread 0 are the idle ones. */
+static void name_event(const struct output *o, const char *what, int row, const char *name) {
+    json_array_append_new(o->events, json_pack("{ss ss si si s{ss}}", "name", what, "ph", "M",
+                                               "pid", 1, "tid", row + 1, "args", "name", name));
+}
+
+static void event(const struct output *o, int row, const char *name, double from, double to,
                   double share) {
-    json_t *e = json_pack("{ss ss si si sf sf}", "name", name, "ph", "X", "pid", 0, "tid", lane,
+    json_t *e = json_pack("{ss ss si si sf sf}", "name", name, "ph", "X", "pid", 1, "tid", row + 1,
                           "ts", from / o->mhz, "dur", (to - from) / o->mhz);
     if (share < 1) json_object_set_new(e, "args", json_pack("{sf}", "share", share));
     json_array_append_new(o->events, e);
@@ -181,14 +188,13 @@ static void event(const struct output *o, int lane, const char *name, double fro
 
 static void write_lane(const struct warps *w, int lane, int row, const struct output *o) {
     static struct bin bins[BINS];
-    const double width = (double)w->end / BINS;
+    const double width = fmax((double)w->end / BINS, 1e-3 * o->mhz); /* viewers know whole ns */
     bool pipe = lane >= TENSOR_LANE;
     char name[48];
     if (!w->lane[lane].n || !w->end) return;
     fill(&w->lane[lane], width, bins);
     lane_name(w, lane, name);
-    json_array_append_new(o->events, json_pack("{ss ss si si s{ss}}", "name", "thread_name", "ph",
-                                               "M", "pid", 0, "tid", lane, "args", "name", name));
+    name_event(o, "thread_name", row, name);
     for (int b = 0, next; b < BINS; b = next) {
         enum what what = most(&bins[b]);
         double share =
@@ -199,7 +205,7 @@ static void write_lane(const struct warps *w, int lane, int row, const struct ou
         if (share > 1) share = 1; /* four sub-cores multiply at once where it is HMMA */
         fprintf(o->table, "%d\t%s\t%s\t%d\t%.4f\t%.4f\t%.3f\n", row, name, text_of(w, what), what,
                 b * width / o->mhz, next * width / o->mhz, share);
-        event(o, lane, text_of(w, what), b * width, next * width, share);
+        event(o, row, text_of(w, what), b * width, next * width, share);
     }
 }
 
@@ -221,6 +227,7 @@ static const char *write_files(const struct warps *w, double mhz, const char *ti
         return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
     }
     int row = 0;
+    name_event(&o, "process_name", -1, title);
     fprintf(o.table, "# %s\nlane\tname\twhat\tnumber\tbegin_us\tend_us\tshare\n", title);
     for (int lane = N_LANES - 1; lane >= 0; lane--)
         if (w->lane[lane].n) write_lane(w, lane, row++, &o);

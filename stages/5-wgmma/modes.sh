@@ -2,7 +2,7 @@
 # modes.sh DEVICE: the hash of C for every layout, operand source, width and mistake, a line each.
 # On an H200 it wrote tests/golden/stage-5-h200.txt; the emulator must give the same lines.
 build=${BUILD:-build}
-hash_of() { "$build/stage-5" --device "$1" --no-time --counters none --csv "${@:2}" | awk -F, '$1 == "hash" {print $2}'; }
+hash_of() { "$build/stage-5" --device "$1" --no-time --counters none --csv "${@:2}" | awk -F, '$1 == "hash" {print $5}'; }
 for swizzle in none 32 64 128; do
     for major_b in k n; do
         for n in 8 64 72 256; do

@@ -26,22 +26,23 @@ struct product {
     json_t *record;
 };
 
+/* CSV has a column more, why there is no value; its values are numbers. */
 static void row(struct product *r, const char *name, const char *value, const char *unit,
                 const char *source, const char *note) {
-    table_row(&r->table, (const char *const[]){name, value, unit, source, note});
+    table_row(&r->table, (const char *const[]){name, value, unit, source, note, ""});
 }
 
 static void row_number(struct product *r, const char *name, double value, const char *format,
                        const char *unit, const char *source, const char *note) {
     char text[32];
-    snprintf(text, sizeof text, format, value);
+    snprintf(text, sizeof text, r->options->csv ? "%.15g" : format, value);
     row(r, name, text, unit, source, note);
 }
 
 static void row_missing(struct product *r, const char *name, const char *why) {
-    char text[300];
-    snprintf(text, sizeof text, "n/a (%s)", why);
-    row(r, name, text, "", "", "");
+    char text[300] = "";
+    if (!r->options->csv) snprintf(text, sizeof text, "n/a (%s)", why);
+    table_row(&r->table, (const char *const[]){name, text, "", "", "", why});
 }
 
 /* C = A B^T, once. What the emulator's checker says of a planted mistake is a result. */
@@ -76,8 +77,12 @@ static const char *multiply(struct product *r) {
 
 static void report_check(struct product *r) {
     const struct verdict *v = &r->verdict;
-    bool right = v->n_wrong == 0 && !r->objection;
-    row(r, "check", right ? "PASS" : "FAIL", "", "model",
+    const bool right = v->n_wrong == 0 && !r->objection, csv = r->options->csv;
+    row(r, "check",
+        csv     ? right ? "1" : "0"
+        : right ? "PASS"
+                : "FAIL",
+        csv ? "passed" : "", "model",
         "error <= 17 * 2^(e_max - 25) + 2^(e - 23) for every element");
     row_number(r, "wrong", v->n_wrong, "%.0f", "elements", "model", "further off than that bound");
     row_number(r, "max_error", v->max_error, "%.3g", "", "model", "against double; wanted < 1e-2");
@@ -86,7 +91,10 @@ static void report_check(struct product *r) {
     char hash[24];
     uint64_t bits = check_hash(r->c, sizeof(float) * v->n_elements);
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)bits);
-    row(r, "hash", hash, "", "model", "of C, bit for bit: the emulator's is an H200's");
+    if (csv)
+        row(r, "hash", "", "", "model", hash);
+    else
+        row(r, "hash", hash, "", "model", "of C, bit for bit: the emulator's is an H200's");
     json_t *check = json_pack("{sb,si,si,ss}", "passed", right, "wrong", v->n_wrong, "elements",
                               v->n_elements, "hash", hash);
     if (isfinite(v->max_error)) {
@@ -223,7 +231,8 @@ enum status product(const struct experiment *e, const struct options *o, struct 
     struct product r = {
         .experiment = e, .options = o, .device = d, .record = record_new(argc, argv)};
     int clock = device_clock_mhz(d);
-    table_open(&r.table, 5, (const char *const[]){"name", "value", "unit", "source", "note"});
+    table_open(&r.table, o->csv ? 6 : 5,
+               (const char *const[]){"name", "value", "unit", "source", "note", "na"});
     json_object_set_new(r.record, "stage", json_string(stage.name));
     json_object_set_new(r.record, "problem", experiment_json(e));
     const char *why = product_run(&r);
