@@ -309,7 +309,8 @@ MEASURED = {
     "bsync_penalty": (
         0, lambda r, n: r.slope("branch", "bssy/1w") - 6,
         "B branch bssy/1w less stalls 6"),
-    "fma_interval": (0, lambda r, n: r.slope("issue", "FMUL/1w"), "B issue FMUL/1w"),
+    "fma_interval": (
+        0, lambda r, n: 2 * r.slope("issue", "FMUL/1w"), "B issue FMUL/1w, two halves"),
     "fma_heavy_interval": (0, lambda r, n: r.slope("issue", "HADD2F/1w"), "B issue HADD2F/1w"),
     "fma_wide_interval": (0, lambda r, n: r.slope("issue", "IMADW/1w"), "B issue IMADW/1w"),
     "alu_interval": (0, lambda r, n: r.slope("issue", "ISETP/1w"), "B issue ISETP/1w"),
@@ -370,6 +371,19 @@ MEASURED = {
         0, lambda r, n: r("tma", "L2, 132 CTAs, same boxes, 4", "bytes") * 1e3 / mhz(r) /
         r("tma", "L2, 132 CTAs, same boxes, 4", "all"),
         "B tma L2, 132 CTAs, same boxes, 4"),
+    "l2_sm_write_bytes_per_clk": (
+        0, lambda r, n: 8192 / (r("tmastore", "L2, 1 CTA, 128 rows, 1 of 1") -
+                                r("tmastore", "L2, 1 CTA, 64 rows, 1 of 1")),
+        "B tmastore L2, 1 CTA, 128 rows less 64"),
+    "l2_write_bytes_per_clk": (
+        0, lambda r, n: per_clk(r, "write L2, 132 SMs"), "B stream write L2, 132 SMs"),
+    "dram_sm_bytes_per_clk": (
+        0, lambda r, n: r("tma", "DRAM, 1 CTA, 64 rows, 8", "bytes") * 1e3 / mhz(r) /
+        r("tma", "DRAM, 1 CTA, 64 rows, 8", "all"), "B tma DRAM, 1 CTA, 64 rows, 8"),
+    "dram_write_bytes_per_ns": (
+        0, lambda r, n: 1 / (1 / stream(r, "copy DRAM, 264 CTAs") -
+                             1 / stream(r, "read DRAM, 264 CTAs")),
+        "B stream copy DRAM, 264 CTAs, less what it reads"),
     "dram_latency": (0, lambda r, n: dram(r), "B chase DRAM, or lines DRAM"),
     "dram_bytes_per_ns": (
         0, lambda r, n: stream(r, "read DRAM, 264 CTAs"),
@@ -426,10 +440,6 @@ MORE = [
      "B stream read L2, 16 SMs"),
     ("l2_66_sms_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "read L2, 66 SMs"),
      "B stream read L2, 66 SMs"),
-    ("l2_write_bytes_per_clk", "bytes", 0, lambda r, n: per_clk(r, "write L2, 132 SMs"),
-     "B stream write L2, 132 SMs"),
-    ("dram_write_bytes_per_ns", "bytes", 0, lambda r, n: stream(r, "write DRAM, 264 CTAs"),
-     "B stream write DRAM, 264 CTAs"),
     ("dram_copy_bytes_per_ns", "bytes", 0, lambda r, n: 2 * stream(r, "copy DRAM, 264 CTAs"),
      "B stream copy DRAM, 264 CTAs: reads and writes"),
     ("mbarrier_interval", "cycles", 2,

@@ -734,6 +734,85 @@ def mixes_beside_wgmma():
                               reps=3)
 
 
+def halves():
+    """FMA's two halves: k of FMUL, which either takes, before m of what only one takes, or both."""
+    others = {
+        "HADD2F": lambda d, **c: op("HADD2F", d=d, b=23, **c),
+        "IMAD": lambda d, **c: op("IMAD", d=d, a=20, b=21, c=RZ, **c),
+        "IMADW": lambda d, **c: op("IMADW", d=d, a=20, b=21, c=RZ, **c),
+        "HFMA2": lambda d, **c: op("HFMA2", d=d, a=20, b=21, c=RZ, **c),
+        "HADD2": lambda d, **c: op("HADD2", d=d, a=20, b=21, **c),
+        "FFMA3": lambda d, **c: op("FFMA", d=d, a=20, b=22, c=24, **c),
+        "MOV": lambda d, **c: op("MOV", d=d, b=21, **c),
+    }
+    for shown, other in others.items():
+        for k, m in ((1, 1), (2, 1), (3, 1), (4, 1), (1, 2), (2, 2), (3, 2), (4, 4), (8, 4)):
+            for stall in (1, 2):
+                for where in ("1w", "2w", "4w"):
+                    def body(u):
+                        return [x for g in range(u) for x in
+                                [op("FMUL", d=28 + (g * k + i) % 32, a=20, b=21, stall=1)
+                                 for i in range(k)] +
+                                [other(28 + 4 * (i % 8), stall=stall) for i in range(m)]]
+                    for u in (8, 24):
+                        yield Program("halves", f"{k}FMUL+{m}{shown}/s{stall}/{where}/{u}",
+                                      [Role(PLACES[where], body(u), LOOPS)],
+                                      instructions=u * (k + m) * LOOPS)
+
+
+def bursts():
+    """FFMA that read more of a bank than it gives in a cycle, k of them, then instructions that
+    read less: how many cycles behind may the ports be, and who waits for it?"""
+    def many(i):
+        return op("FFMA", d=28 + i % 32, a=20 + 2 * (i % 2), b=24 + 2 * (i % 2), c=21)
+
+    after = {
+        "NOP": lambda i: [op("NOP")],
+        "FMUL": lambda i: [op("FMUL", d=28 + i % 32, a=21, b=RZ)],
+        "FFMA": lambda i: [op("FFMA", d=28 + i % 32, a=20, b=23, c=RZ)],
+        "FFMA3": lambda i: [op("FFMA", d=28 + i % 32, a=20, b=23, c=25)],
+        "HADD2F": lambda i: [op("HADD2F", d=28 + i % 32, b=23, stall=2)],
+        "HADD2F+FFMA": lambda i: [op("HADD2F", d=28 + i % 32, b=23, stall=2),
+                                  op("FFMA", d=28 + i % 32, a=20, b=23, c=RZ)][i % 2:][:1],
+        "NOP4": lambda i: [op("NOP", stall=4)],
+        "LDS+FMUL": lambda i: [place("LDS", i) if i % 4 == 0 else
+                               op("FMUL", d=28 + i % 32, a=21, b=RZ)],
+        "LDS+FFMA": lambda i: [place("LDS", i) if i % 4 == 0 else
+                               op("FFMA", d=28 + i % 32, a=20, b=23, c=25)],
+    }
+    for shown, other in after.items():
+        for k in (1, 2, 3, 4, 5, 6, 8):
+            for m in (4, 12):
+                def body(u):
+                    return [x for g in range(u) for x in
+                            [many(i) for i in range(k)] + [y for i in range(m) for y in other(i)]]
+                for where in ("1w", "2w"):
+                    for u in (4, 12):
+                        yield Program("bursts", f"{k}FFMA024+{m}{shown}/{where}/{u}",
+                                      [Role(PLACES[where], body(u), LOOPS)],
+                                      instructions=u * (k + m) * LOOPS)
+    for between in ("nothing", "NOP", "LDS", "HADD2F", "FMUL", "FFMA024"):
+        def reused(i):  # a register that the cache has, behind something between
+            gap = {"nothing": [], "NOP": [op("NOP")], "LDS": [place("LDS", 0)],
+                   "HADD2F": [op("HADD2F", d=60, b=23)], "FMUL": [op("FMUL", d=60, a=23, b=21)],
+                   "FFMA024": [op("FFMA", d=60, a=22, b=24, c=26)]}[between]
+            return [op("FFMA", d=28 + i % 16, a=20, b=22, c=24, reuse=1)] + gap + [
+                op("FFMA", d=44 + i % 16, a=20, b=22, c=24, reuse=0)]
+        for u in (8, 24):
+            yield Program("bursts", f"reuse+{between}/1w/{u}",
+                          [Role([0], [x for i in range(u) for x in reused(i)], LOOPS)],
+                          instructions=u * (2 + (between != "nothing")) * LOOPS)
+    for first, second in (("IMADW", "IMAD"), ("IMADW", "FMUL"), ("IMADW", "IADD3"), ("IMAD", "IMADW"),
+                          ("IMADW", "HADD2F"), ("IMADW", "IMADW")):
+        for stall in (1, 2, 4, 5):
+            for u in (8, 24):
+                body = [x for i in range(u) for x in
+                        [place(first, 0, stall=stall), place(second, 4, stall=1),
+                         place("MOV", 5, stall=8)]]
+                yield Program("bursts", f"{first}+{second}+MOV/s{stall}/1w/{u}",
+                              [Role([0], body, LOOPS)], instructions=u * LOOPS)
+
+
 def crowds_beside_wgmma():
     """Three warps of a sub-core beside one that multiplies, without stall counts and with: what
     several softmaxes take from it and from each other. `crowdwg`: theirs; `wgcrowd`: WGMMA's."""
@@ -833,7 +912,7 @@ def probe():
 
 BENCHES = [probe, place_check, issue, latency, depth, wgmma, beside_wgmma, ports, arbitration,
            branches, barriers, stall_counts, wavefronts, pairs, jumps, instruction_cache, hmma_mixes,
-           mixes_beside_wgmma, crowds_beside_wgmma]
+           mixes_beside_wgmma, crowds_beside_wgmma, halves, bursts]
 
 
 @functools.lru_cache(maxsize=None)

@@ -4,7 +4,7 @@
  *
  *   TIMING_CHIP   parameter file, instead of that of --chip
  *   TIMING_SET    name=value,... instead of the file's
- *   TIMING_MHZ    SM clock, 1755
+ *   TIMING_MHZ    SM clock, instead of the chip's boost clock
  *   TIMING_FULL   set: every CTA of the launch is simulated, however long that takes
  *   TIMING_LINES  set: stalls of each instruction, on stderr
  *   TIMING_TIMELINE  a file for what the warps of the first CTA did:
@@ -14,6 +14,7 @@
 #include "common/harness/bench.h"
 #include "common/device/device_ops.h"
 #include "common/harness/options.h"
+#include "common/base/chip.h"
 #include "common/base/path.h"
 #include "common/base/program.h"
 #include "common/base/reason.h"
@@ -54,16 +55,15 @@ static void print_lines(const struct sass_kernel *k, const struct timing_predict
         fprintf(stderr, "%05x %-52.52s line %4d %10.0f", 16 * i, k->text[i],
                 k->origin ? k->origin[i].kernel_line : 0, sum);
         for (int r = 0; r < TIMING_REASONS; r++)
-            if (p->by_inst[i][r] > sum / 20)
+            if (p->by_inst[i][r] > sum / 500)
                 fprintf(stderr, " %s %.0f", timing_reason_name[r], p->by_inst[i][r]);
         fprintf(stderr, "\n");
     }
 }
 
-static const char *one_launch(struct device *d, const struct timing_chip *c,
+static const char *one_launch(struct device *d, const struct timing_chip *c, double mhz,
                               struct sass_module *module, const struct device_launch *l,
                               struct timing_prediction *out) {
-    const char *mhz = getenv("TIMING_MHZ");
     const struct emu_grid launch = device_emu_grid(l);
     struct sass_grid *g = NULL;
     const struct sass_kernel *k = sass_find(module, l->kernel);
@@ -71,10 +71,8 @@ static const char *one_launch(struct device *d, const struct timing_chip *c,
     const char *why = sass_grid_open(device_emu_memory(d), k, &launch, &g);
     const char *timeline = getenv("TIMING_TIMELINE"), *lines = getenv("TIMING_LINES");
     FILE *f = timeline ? fopen(timeline, "w") : NULL;
-    struct timing_options o = {.mhz = mhz ? atof(mhz) : 1755,
-                               .is_full = getenv("TIMING_FULL"),
-                               .span = f ? print_span : NULL,
-                               .user = f};
+    struct timing_options o = {
+        .mhz = mhz, .is_full = getenv("TIMING_FULL"), .span = f ? print_span : NULL, .user = f};
     if (!why) why = timing_predict(c, g, &o, out);
     if (f) fclose(f);
     if (!why && lines) print_lines(k, out);
@@ -105,12 +103,14 @@ int main(int argc, char **argv) {
     struct timing_chip c;
     struct sass_module *module = NULL;
     char path[PATH_MAX], cache[PATH_MAX];
+    const char *asked = getenv("TIMING_MHZ");
     const char *why = options_read(argc, argv, NULL, &o);
     if (!why && o.help) {
         options_help(stdout, program_invocation_short_name, NULL);
         goto done;
     }
     if (!why) why = read_chip(o.chip, &c);
+    double mhz = asked ? atof(asked) : why ? 0 : chip_find(o.chip ? o.chip : "h200")->clock_mhz;
     if (!why) why = device_open(DEVICE_EMU, o.chip, &d);
     if (!why) why = inputs_make(&o.problem, o.input, o.seed, &in);
     if (!why) why = bench_open(d, &o.problem, &in, o.image, 0, &b);
@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
     why = sass_open(path, cache, &module);
     for (int i = 0; i < b.plan.n_launches && !why; i++) {
         struct timing_prediction p;
-        why = one_launch(d, &c, module, &b.plan.launch[i], &p);
+        why = one_launch(d, &c, mhz, module, &b.plan.launch[i], &p);
         if (!why) print(&o, b.plan.launch[i].kernel, &p);
         if (!why) timing_prediction_close(&p);
     }

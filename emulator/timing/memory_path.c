@@ -32,9 +32,11 @@ uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct ti
     uint64_t d = later(m->now + (uint64_t)c->mio_start, p->mio_free);
     if (p->n_lsu >= behind) d = later(d, p->lsu[(p->n_lsu - behind) % SM_RING]);
     if (m->fast & TIMING_FAST_SHARED) return p->mio[p->n_mio++ % SM_RING] = d;
+    if (p->hmma_at) d = later(d, p->hmma_at + (uint64_t)c->hmma_interval + 1);
     int n = (int)(o->is_s2r ? c->s2r_sm_interval : c->mio_sm_interval);
     d = sm_slot(&s->mio, d);
     for (int i = 1; i < n; i++) sm_slot(&s->mio, d + 1);
+    if (d > p->mio_free) p->mio_from = d;
     p->mio_free = d + o->interval;
     p->mio[p->n_mio++ % SM_RING] = d;
     return d;
@@ -139,12 +141,26 @@ static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rat
     uint64_t passed = later(s->l2_free, shared_by_all(&m->l2_free, at, bytes, rate));
     uint64_t done = passed + l2_latency(m, s);
     if (dram) {
-        passed = shared_by_all(&m->dram_free, at, 32.0 * dram, m->dram_rate);
+        s->dram_free =
+            later(at, s->dram_free) + (uint64_t)(32 * dram / m->chip->dram_sm_bytes_per_clk + 0.5);
+        passed = later(s->dram_free, shared_by_all(&m->dram_free, at, 32.0 * dram, m->dram_rate));
         done = later(done, passed + (uint64_t)m->chip->dram_latency);
     }
     m->counts.l2_sectors += sectors;
     m->counts.dram_sectors += dram;
     return done;
+}
+
+/* `sectors` go to L2, and L2 makes room for them in DRAM's time: when the last is there. */
+static uint64_t to_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t sectors) {
+    if (!sectors) return at;
+    double bytes = 32.0 * sectors;
+    s->write_free =
+        later(at, s->write_free) + (uint64_t)(bytes / m->chip->l2_sm_write_bytes_per_clk + 0.5);
+    uint64_t passed = later(s->write_free, shared_by_all(&m->write_free, at, bytes, m->write_rate));
+    if (m->write_back > 0) shared_by_all(&m->dram_free, at, bytes * m->write_back, m->dram_rate);
+    m->counts.l2_sectors += sectors;
+    return passed + l2_latency(m, s);
 }
 
 /* Stores to another SM's shared memory: they pass slowly, and hold up the queue. */
@@ -169,7 +185,7 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
         misses++;
         double this = line_far(m, s);
         if (this > far) far = this;
-        dram += !store && m->is_dram && m->is_dram(m->user, sector[i]);
+        dram += m->is_dram && m->is_dram(m->user, sector[i]);
     }
     m->counts.sectors += n;
     if (o->kind == TIMING_LDGSTS) {
@@ -182,8 +198,9 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
     if (o->kind == TIMING_ATOMIC) return (struct sm_access){last - 1 + o->latency - start, read};
     uint64_t done = last - 1 + o->latency - start;
     if (misses) {
-        uint32_t from_dram = store ? 0 : dram;
-        uint64_t at = from_l2(m, s, last - 1 - start, m->l2_rate, misses, from_dram);
+        uint64_t begun = last - 1 - start;
+        uint64_t at =
+            store ? to_l2(m, s, begun, misses) : from_l2(m, s, begun, m->l2_rate, misses, dram);
         double there = (double)at + far;
         done = later(done, there > 0 ? (uint64_t)there : 0);
     }
@@ -226,7 +243,6 @@ uint64_t sm_tma(struct machine *m, struct sm *s, const struct sass_effect *e, ui
     m->counts.sectors += c.sectors;
     uint64_t latency = (uint64_t)m->chip->tma_latency;
     if (!knows_map(s, e->tma.map)) latency += (uint64_t)m->chip->tma_map_first;
-    if (e->memory == SASS_TMA_STORE)
-        return from_l2(m, s, start + latency, m->l2_rate, c.sectors, 0);
+    if (e->memory == SASS_TMA_STORE) return to_l2(m, s, start + latency, c.sectors);
     return from_l2(m, s, start + latency, m->tma_rate, c.sectors, c.dram);
 }

@@ -36,11 +36,15 @@ static bool pipe_op(const char *m, const struct timing_chip *c, struct timing_op
     static const char *const xu[] = {"MUFU", "I2F",  "F2I",  "F2F",  "POPC",
                                      "FLO",  "BREV", "FCHK", "FRND", NULL};
     if (any(m, fp32)) {
-        *o = (struct timing_op){.unit = TIMING_UNIT_FMA, .interval = (uint8_t)c->fma_interval};
+        *o = (struct timing_op){
+            .unit = TIMING_UNIT_FMA, .is_fp32 = true, .interval = (uint8_t)c->fma_interval};
     } else if (any(m, heavy)) {
         bool wide = strstr(m, ".WIDE") || strstr(m, ".HI");
         double interval = wide ? c->fma_wide_interval : c->fma_heavy_interval;
-        *o = (struct timing_op){.unit = TIMING_UNIT_FMA, .interval = (uint8_t)interval};
+        *o = (struct timing_op){.unit = TIMING_UNIT_FMA,
+                                .is_packed = m[0] == 'H' && !strstr(m, ".F32"),
+                                .hold = (uint8_t)(wide ? c->fma_wide_hold : 0),
+                                .interval = (uint8_t)interval};
     } else if (is(m, "HMMA")) {
         *o = (struct timing_op){
             .unit = TIMING_UNIT_TENSOR,
@@ -151,6 +155,7 @@ static bool sync_op(const char *m, const char *text, const struct timing_chip *c
                  {"UTMALDG", TIMING_TMA, TIMING_UNIT_MIO},
                  {"UTMASTG", TIMING_TMA, TIMING_UNIT_MIO},
                  {"MEMBAR", TIMING_MEMBAR, TIMING_UNIT_NONE},
+                 {"EXIT", TIMING_EXIT, TIMING_UNIT_NONE},
                  {"UCGABAR_ARV", TIMING_CLUSTER, TIMING_UNIT_NONE},
                  {"UCGABAR_WAIT", TIMING_CLUSTER, TIMING_UNIT_NONE}};
     if (is(m, "WARPGROUP") && strstr(m, "DEPBAR")) {
@@ -173,20 +178,39 @@ static bool sync_op(const char *m, const char *text, const struct timing_chip *c
     return false;
 }
 
-static bool is_read_twice(const struct sass_inst *i, int s) {
+/* The operand cache: a register for each place of an operand and each bank, kept until something else
+ * is read there. */
+struct kept {
+    int16_t place[SASS_SOURCES][2]; /* 1 + register; 0: none */
+};
+
+static bool is_kept(const struct kept *c, const struct sass_inst *i, int s) {
+    int r = i->src[s].first;
+    return c->place[s][r & 1] == 1 + r;
+}
+
+static bool is_read_twice(const struct kept *c, const struct sass_inst *i, int s) {
     for (int k = 0; k < s; k++)
-        if (i->src[k].n && i->src[k].first == i->src[s].first) return true;
+        if (i->src[k].n && i->src[k].first == i->src[s].first && !is_kept(c, i, k)) return true;
     return false;
+}
+
+static void keep(struct kept *c, const struct sass_inst *i) {
+    if (i->pipe == SASS_PIPE_BRANCH) *c = (struct kept){0};
+    for (int s = 0; s < SASS_SOURCES; s++) {
+        const struct sass_span *r = &i->src[s];
+        if (!r->n || r->first == SASS_RZ) continue;
+        for (int n = 0; n < r->n && n < 2; n++) c->place[s][(r->first + n) & 1] = 0;
+        if (i->reuse >> s & 1) c->place[s][r->first & 1] = (int16_t)(1 + r->first);
+    }
 }
 
 /* Registers that must come through the ports: not RZ, not what the cache kept from the instruction
  * before in the same place, and none twice. */
-static void port_reads(const struct sass_inst *i, const struct sass_inst *before,
-                       struct timing_op *o) {
+static void port_reads(const struct kept *c, const struct sass_inst *i, struct timing_op *o) {
     for (int s = 0; s < SASS_SOURCES; s++) {
         const struct sass_span *r = &i->src[s];
-        if (!r->n || r->first == SASS_RZ || is_read_twice(i, s)) continue;
-        if (before && (before->reuse >> s & 1) && before->src[s].first == r->first) continue;
+        if (!r->n || r->first == SASS_RZ || is_read_twice(c, i, s) || is_kept(c, i, s)) continue;
         for (int n = 0; n < r->n; n++) o->reads[(r->first + n) & 1]++;
     }
 }
@@ -202,6 +226,7 @@ static uint8_t constant_line(const char *text) {
 }
 
 void timing_ops(const struct sass_kernel *k, const struct timing_chip *c, struct timing_op *ops) {
+    struct kept kept = {0};
     for (int i = 0; i < k->n_inst; i++) {
         const struct sass_inst *in = &k->inst[i];
         struct timing_op *o = &ops[i];
@@ -235,6 +260,7 @@ void timing_ops(const struct sass_kernel *k, const struct timing_chip *c, struct
             o->interval = (uint8_t)(c->mio_read_interval * (registers ? registers : 1));
         bool reads = o->unit == TIMING_UNIT_FMA || o->unit == TIMING_UNIT_ALU ||
                      o->unit == TIMING_UNIT_XU || o->unit == TIMING_UNIT_MIO;
-        if (reads) port_reads(in, i ? in - 1 : NULL, o);
+        if (reads) port_reads(&kept, in, o);
+        keep(&kept, in);
     }
 }

@@ -6,7 +6,8 @@
 
 enum timing_unit {
     TIMING_UNIT_NONE, /* issue only */
-    TIMING_UNIT_FMA,
+    TIMING_UNIT_FMA,  /* its heavy half: IMAD, HADD2.F32 */
+    TIMING_UNIT_LITE, /* and the other: FFMA, FADD, FMUL go to either, packed halves to both */
     TIMING_UNIT_ALU,
     TIMING_UNIT_TENSOR,
     TIMING_UNIT_UNIFORM,
@@ -36,6 +37,7 @@ enum timing_kind {
     TIMING_GMMA_WAIT,
     TIMING_TMA,
     TIMING_MEMBAR,
+    TIMING_EXIT,
     TIMING_CLUSTER
 };
 
@@ -43,11 +45,14 @@ struct timing_op {
     uint8_t unit; /* enum timing_unit */
     uint8_t kind; /* enum timing_kind */
     uint8_t interval;
+    uint8_t hold;     /* cycles behind it in which nothing of the sub-core is dispatched */
     uint8_t reads[2]; /* register reads of the even and the odd bank that no cache saves */
     bool is_long;     /* waits for it count as long scoreboard */
     bool is_gpu;      /* MEMBAR: of the GPU, not the CTA */
     bool is_bsync;
     bool is_pack;     /* F2FP */
+    bool is_fp32;     /* either half of FMA */
+    bool is_packed;   /* both */
     bool is_s2r;      /* S2R, LDC: one in two cycles of the SM */
     uint8_t constant; /* 1 + the line of constant bank 0 that it reads; 0: none */
     uint8_t depth;    /* DEPBAR, WARPGROUP.DEPBAR: how many may be left */

@@ -26,13 +26,13 @@ enum { MAX_RANGES = 64, PAGE_BITS = 12 };
 
 /* What a launch reads and writes of global memory: allocations, and which of their pages one place
  * touches. What L2 has not kept since the launch before is read from DRAM once, by whichever SM
- * comes first: of all requests, the share `cold`. */
+ * comes first: of all requests, the share `cold`. What is written and `lost` goes to DRAM. */
 struct footprint {
     int n;
     uint64_t begin[MAX_RANGES], bytes[MAX_RANGES];
     uint64_t n_touched[MAX_RANGES]; /* pages */
     uint8_t *touched[MAX_RANGES];   /* a byte for each page */
-    double cold;
+    double cold, lost;
     double shared; /* how often a byte is asked for, by all SMs */
 };
 
@@ -262,6 +262,8 @@ static const char *simulate(struct run *r, double busy) {
     double tma = shared ? c->l2_tma_shared_bytes_per_clk : c->l2_bytes_per_clk;
     m->l2_rate = all / busy * n_sms;
     m->tma_rate = tma / busy * n_sms;
+    m->write_rate = c->l2_write_bytes_per_clk / busy * n_sms;
+    m->write_back = r->footprint->lost * c->dram_bytes_per_ns / c->dram_write_bytes_per_ns;
     m->dram_rate = min_of(m->l2_rate, c->dram_bytes_per_ns * 1e3 / r->options->mhz / busy * n_sms);
     m->ended = cta_ended;
     /* what is read is found out by the probe */
@@ -479,7 +481,8 @@ static void share(struct prediction *p, const struct sums *one) {
         double pages = (double)f->n_touched[i] * (double)p->busy / one->done;
         bytes += min_of((double)f->bytes[i], pages * (1 << PAGE_BITS));
     }
-    f->cold = requests > 0 ? lost(p->chip, bytes) * min_of(1, bytes / requests) : 0;
+    f->lost = lost(p->chip, bytes);
+    f->cold = requests > 0 ? f->lost * min_of(1, bytes / requests) : 0;
     f->shared = bytes > 0 ? requests / bytes : 0;
 }
 

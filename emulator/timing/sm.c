@@ -27,11 +27,12 @@ const char *machine_open(struct machine *m, const struct timing_chip *c,
     for (int i = 0; i < n_sms; i++) {
         memset(m->sm[i].l1.tag, 0xff, sizeof m->sm[i].l1.tag);
         for (int p = 0; p < SM_SMSPS; p++) {
-            m->sm[i].smsp[p].last = -1;
+            m->sm[i].smsp[p].last = m->sm[i].smsp[p].picked = -1;
             memset(m->sm[i].smsp[p].l0.tag, 0xff, sizeof m->sm[i].smsp[p].l0.tag);
         }
     }
     m->l2_rate = m->tma_rate = m->dram_rate = c->l2_sm_bytes_per_clk * n_sms;
+    m->write_rate = c->l2_sm_write_bytes_per_clk * n_sms;
     return NULL;
 }
 
@@ -180,6 +181,10 @@ static bool sync_clear(struct machine *m, struct sm_warp *w) {
         if (done == UINT64_MAX) return stalls(m, w, TIMING_BARRIER, m->now + 1);
         if (done > m->now) return stalls(m, w, TIMING_BARRIER, done);
     }
+    if (w->op->kind == TIMING_EXIT && w->stored) {
+        uint64_t left = w->stored + (uint64_t)m->chip->drain - (uint64_t)m->chip->l2_latency;
+        if (left > m->now) return stalls(m, w, TIMING_MEMBAR_REASON, left);
+    }
     if (w->op->kind == TIMING_MEMBAR) {
         uint64_t gpu = later(w->ready, w->stored) + (uint64_t)m->chip->membar_gpu;
         uint64_t done = w->op->is_gpu ? gpu : w->ready + (uint64_t)m->chip->membar_cta;
@@ -193,18 +198,22 @@ static int most_reads(const struct timing_op *o) {
 }
 
 /* An HMMA reads its registers for as long as it holds its pipe. What follows it and reads a bank
- * twice waits for that, as does all but the first that reads less; and an HMMA behind such waits
- * for their reads. */
+ * twice waits for that, as does all but the first that reads less; and an HMMA behind such, or
+ * behind what leaves the MIO queue then, waits for their reads. */
 static uint64_t beside_hmma(const struct machine *m, const struct smsp *p,
                             const struct timing_op *o) {
     const struct timing_chip *c = m->chip;
-    if (!p->hmma_at) return 0;
     if (o->unit == TIMING_UNIT_TENSOR) {
+        const uint64_t until = 2; /* its first read */
+        bool meets = p->mio_from <= m->now + until + (uint64_t)c->hmma_interval;
+        if (meets && m->now + until < p->mio_free) return p->mio_free - until;
+        if (!p->hmma_at) return 0;
         if (p->reads_since > 1)
             return p->read_at + (uint64_t)c->hmma_after_reads + (uint64_t)p->reads_since;
         return p->n_since > 1 ? p->hmma_at + (uint64_t)c->hmma_after_many : 0;
     }
-    if ((o->unit != TIMING_UNIT_FMA && o->unit != TIMING_UNIT_ALU) || !most_reads(o)) return 0;
+    if (!p->hmma_at || (o->unit != TIMING_UNIT_FMA && o->unit != TIMING_UNIT_ALU)) return 0;
+    if (!most_reads(o)) return 0;
     return most_reads(o) > 1 || p->n_since ? p->hmma_at + (uint64_t)c->hmma_reads : 0;
 }
 
@@ -212,13 +221,25 @@ static void note_hmma(struct machine *m, struct smsp *p, const struct timing_op 
     if (o->unit == TIMING_UNIT_TENSOR) {
         p->hmma_at = m->now;
         p->reads_since = p->n_since = 0;
-    } else if (o->unit == TIMING_UNIT_MIO && p->hmma_at + o->interval > m->now) {
-        p->free[TIMING_UNIT_TENSOR] += o->interval - 1u;
     } else if ((o->unit == TIMING_UNIT_FMA || o->unit == TIMING_UNIT_ALU) && most_reads(o)) {
         p->n_since++;
         p->read_at = m->now;
         if (most_reads(o) > p->reads_since) p->reads_since = most_reads(o);
     }
+}
+
+/* When its pipe is free. FMA has two halves: what goes to either takes them in turn. */
+static uint64_t pipe_free(const struct smsp *p, const struct timing_op *o) {
+    uint64_t heavy = p->free[TIMING_UNIT_FMA], lite = p->free[TIMING_UNIT_LITE];
+    if (o->is_fp32) return p->was_lite ? heavy : lite;
+    return o->is_packed ? later(heavy, lite) : p->free[o->unit];
+}
+
+static void book_pipe(struct smsp *p, const struct timing_op *o, uint64_t until) {
+    bool lite = o->is_fp32 && !p->was_lite;
+    if (lite || o->is_packed) p->free[TIMING_UNIT_LITE] = until;
+    if (!lite) p->free[o->unit] = until;
+    if (o->unit == TIMING_UNIT_FMA) p->was_lite = lite;
 }
 
 static bool unit_takes(struct machine *m, struct smsp *p, struct sm_warp *w) {
@@ -227,8 +248,8 @@ static bool unit_takes(struct machine *m, struct smsp *p, struct sm_warp *w) {
     uint64_t hmma = beside_hmma(m, p, o);
     if (hmma > m->now) return stalls(m, w, TIMING_DISPATCH, hmma);
     if (o->unit < TIMING_UNITS) {
-        if (p->free[o->unit] <= m->now) return true;
-        return stalls(m, w, TIMING_MATH_PIPE, p->free[o->unit]);
+        uint64_t free = pipe_free(p, o);
+        return free <= m->now || stalls(m, w, TIMING_MATH_PIPE, free);
     }
     if (o->unit == TIMING_UNIT_GMMA) {
         uint64_t room = sm_gmma_room(m, w);
@@ -310,7 +331,7 @@ static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, st
     uint64_t t = m->now;
     struct sm_access a = {t + o->latency, t + o->war};
     if (o->unit < TIMING_UNITS) {
-        p->free[o->unit] = t + o->interval;
+        book_pipe(p, o, t + o->interval);
         if (o->unit != TIMING_UNIT_TENSOR) return a;
         p->tensor_cycles += o->interval;
         if (m->busy) m->busy(m->user, s, (int)(p - s->smsp), o->unit, t, t + o->interval);
@@ -350,9 +371,7 @@ static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, st
     }
 }
 
-static bool is_full_rate(const struct timing_op *o) {
-    return o->unit == TIMING_UNIT_FMA && o->interval <= 1;
-}
+static bool is_full_rate(const struct timing_op *o) { return o->is_fp32; }
 
 static bool is_half_rate(const struct timing_op *o) {
     return (o->unit == TIMING_UNIT_FMA && !is_full_rate(o)) || o->unit == TIMING_UNIT_ALU;
@@ -403,12 +422,10 @@ static double hgmma_cost(const struct machine *m, const struct sm *s, const stru
 }
 
 /* Beside a running HGMMA, whose accumulators pass the same register file, an instruction takes
- * longer: its warp, and its pipe but for FMA at the full rate. Where warps take turns, as stall counts
- * make them, so do all of the sub-core (hold); without them the others go on. */
+ * longer: its warp, its pipe but for FMA at the full rate, and the dispatch of its sub-core. */
 static uint64_t hgmma_delay(struct machine *m, struct sm *s, struct smsp *p,
-                            const struct sm_warp *w, bool spaced, uint64_t *hold) {
+                            const struct sm_warp *w, bool spaced) {
     const struct timing_op *o = w->op;
-    *hold = 0;
     if (s->gmma_began > m->now || s->gmma_free <= m->now) return 0;
     double cost = hgmma_cost(m, s, p, w, spaced);
     bool shares = is_half_rate(o) || is_full_rate(o);
@@ -423,7 +440,6 @@ static uint64_t hgmma_delay(struct machine *m, struct sm *s, struct smsp *p,
     p->debt += cost;
     uint64_t whole = (uint64_t)p->debt;
     p->debt -= (double)whole;
-    if (spaced && shares) *hold = whole;
     return whole;
 }
 
@@ -498,18 +514,18 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
     w->reason = TIMING_WAIT;
     m->counts.issued++;
     p->issued++;
-    p->last = stall_of(m, i) > 1 ? -1 : w->slot;
+    p->last = w->slot;
     w->issued = m->now;
     if (w->op->unit == TIMING_UNIT_TENSOR) p->multiplied = w->cta;
     w->stalled = stall_of(m, i) > 1;
     struct sm_access a = book(m, s, p, w, &e);
-    uint64_t hold = 0;
-    uint64_t beside = e.active ? hgmma_delay(m, s, p, w, w->stalled, &hold) : 0;
+    uint64_t beside = e.active ? hgmma_delay(m, s, p, w, w->stalled) : 0;
     if (w->op->unit < TIMING_UNITS && !is_full_rate(w->op))
         p->free[w->op->unit] += beside; /* it enters its pipe later */
     if (w->op->unit == TIMING_UNIT_XU) p->xu_free += beside;
-    uint64_t ports = e.active ? port_delay(m, p, w->op) : 0, delay = beside + ports;
-    p->hold = m->now + 1 + ports + hold;
+    uint64_t held = e.active ? w->op->hold : 0;
+    uint64_t delay = beside + held + (e.active ? port_delay(m, p, w->op) : 0);
+    p->hold = m->now + 1 + delay;
     if (w->woken) {
         bool whole = e.active == e.group && (e.active & (e.active - 1));
         a.done = m->now + (uint64_t)(whole ? m->chip->mbarrier_wake : m->chip->mbarrier_wake_lane);
@@ -522,6 +538,7 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
     if (e.deferred) post_all(m, s, w, &e, a.done);
     after_issue(m, s, p, w, i, &e);
     if (beside && w->inst) w->ready = later(w->ready, m->now + 1 + delay);
+    if (w->inst) w->ready += held;
     return true;
 }
 
@@ -545,9 +562,11 @@ static bool is_before(const struct smsp *p, const struct sm_warp *w, const struc
     return w->issued != than->issued ? w->issued < than->issued : w->age > than->age;
 }
 
+static bool is_ready(uint32_t ready, int slot) { return slot >= 0 && (ready >> slot & 1); }
+
 static int choose(const struct smsp *p, uint32_t ready) {
     int best = -1;
-    if (p->last >= 0 && (ready >> p->last & 1)) return p->last;
+    if (is_ready(ready, p->last)) return p->last;
     for (uint32_t r = ready; r; r &= r - 1) {
         int i = __builtin_ctz(r);
         if (best < 0 || is_before(p, &p->warp[i], &p->warp[best])) best = i;
@@ -555,13 +574,15 @@ static int choose(const struct smsp *p, uint32_t ready) {
     return best;
 }
 
-/* May the warp that issued last still be first? It may not once something other than the ALU's or
- * FMA's half rate has held it up. */
+/* May the warp that issued last still be first? It may not once something other than its stall count
+ * or the ALU's or FMA's half rate has held it up. */
 static void keep_turn(struct smsp *p, const struct sm_warp *w) {
     bool half_rate = w->reason == TIMING_MATH_PIPE &&
                      (w->op->unit == TIMING_UNIT_ALU || w->op->unit == TIMING_UNIT_FMA ||
                       w->op->unit == TIMING_UNIT_UNIFORM);
-    if (p->last == w->slot && !half_rate) p->last = -1;
+    bool only_late = w->reason == TIMING_WAIT || w->reason == TIMING_DISPATCH ||
+                     w->reason == TIMING_NOT_SELECTED;
+    if (p->last == w->slot && !half_rate && !only_late) p->last = -1;
 }
 
 /* One cycle of a sub-core; returns when it should be looked at again. */
@@ -579,8 +600,10 @@ static uint64_t smsp_step(struct machine *m, struct sm *s, struct smsp *p) {
     }
     if (!ready) return next;
     bool all = m->fast & TIMING_FAST_ISSUE, held = p->hold > m->now && !all;
+    if (held && !is_ready(ready, p->picked)) p->picked = choose(p, ready);
     for (int n = 0; ready && !held; n++) {
-        int chosen = choose(p, ready);
+        int chosen = is_ready(ready, p->picked) ? p->picked : choose(p, ready);
+        p->picked = -1;
         ready &= ~(1u << chosen);
         if (all && n && !eligible(m, p, &p->warp[chosen])) continue; /* what others took */
         if (issue(m, s, p, &p->warp[chosen])) {

@@ -102,14 +102,17 @@ struct smsp {
     struct sm_warp warp[SM_SLOTS];
     uint64_t look;                   /* nothing to do before, but what events bring */
     uint32_t live;                   /* bit: slot in use */
+    int picked;                      /* who was chosen while dispatch was blocked; -1: nobody */
     int last;                        /* slot that issued last; -1: it has lost its turn */
     uint64_t hold;                   /* dispatch is blocked before: register ports */
     const struct sm_cta *multiplied; /* whose HMMA was the last */
     uint64_t free[TIMING_UNITS];
+    bool was_lite;             /* the half of FMA that was used last */
     uint64_t port[2];          /* register banks */
     uint64_t hmma_at, read_at; /* the last HMMA; the last FMA or ALU instruction behind it */
     int n_since, reads_since;  /* how many those are; the most that one reads of a bank */
-    uint64_t mio_free;         /* the queue's next can leave */
+    uint64_t mio_free;         /* the queue's next can leave: those before read from mio_from on */
+    uint64_t mio_from;
     uint64_t xu_free;
     uint64_t xu[SM_RING];  /* when the last ones left the pipe */
     uint64_t lsu[SM_RING]; /* when the data of the last ones had passed */
@@ -143,7 +146,7 @@ struct sm {
         gmma_debt;       /* columns of the HGMMA booked last; part of a cycle that it is late */
     uint64_t gmma_began; /* the HGMMA booked last, or those before it without a gap */
     uint64_t bar_free;   /* barrier arrivals */
-    uint64_t l2_free, tma_free, gmma_free, dsm_free;
+    uint64_t l2_free, dram_free, write_free, tma_free, gmma_free, dsm_free;
     uint64_t constant_at[64]; /* when a line of constants is there; 0: never asked for */
     const void *map[8];       /* tensor maps that TMA knows */
     struct sm_lines l1;       /* of instructions */
@@ -171,6 +174,8 @@ struct machine {
     int n_sms, n_busy;                   /* simulated; busy on the chip, which share L2 and DRAM */
     double l2_rate, tma_rate, dram_rate; /* bytes a cycle of those simulated; tma_rate: L2 to TMA */
     double l2_free, dram_free;           /* when what all have asked for will have passed */
+    double write_rate, write_free;       /* the same from SMs to L2 */
+    double write_back;                   /* of what is written, as bytes read from DRAM */
     uint64_t now, issues;
     struct timing_counts counts;
     const char *why; /* of a fault */
