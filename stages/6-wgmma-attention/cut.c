@@ -47,45 +47,62 @@ enum { MAX_ROUNDS = 24 };
 /* What was fitted to an H200: notes/choice.md. */
 static const struct speed {
     double clock_ghz, dram_gbs;
-    double l2_clk;       /* bytes a clock of one SM */
-    double softmax_clk;  /* of one warpgroup and one key, while nobody else is there */
-    double mask_clk;     /* more for a causal tile: KV tiles that are masked, or hidden */
-    double cta_us;       /* more for a launch, for each CTA that it starts */
-    double pack_clk[2];  /* more for a tile each time that its heads double; split */
-    double part_us;      /* of the second launch */
-    double part_gbs;     /* at which parts are written and read */
+    double l2_clk;      /* bytes a clock of one SM */
+    double l2_from;     /* from this share of L2's size on, some of what is read comes from DRAM, */
+    double l2_width;    /* and this much further on all of it */
+    double softmax_clk; /* of one warpgroup and one key, while nobody else is there */
+    double part_us;     /* of the second launch */
+    double part_gbs;    /* at which parts are written and read */
+    double crowd;       /* with so many CTAs an SM, all that fit on one are there: together() */
+    double hot;         /* slower by this share where all SMs compute for long: power */
     double split_clk[4]; /* adding up what clusters of 1, 2, 4, 8 CTAs have found */
-} speed = {2.106,    5002,           35.36, 10.89, 519.8,
-           0.008142, {16.92, 62.74}, 2.314, 4862,  {0, 425.1, 1046, 3264}};
+} speed = {
+    2.272, 5022, 29.26, 0.3129, 0.5119, 11.58, 2.597, 4782, 0.6424, 0.1181, {0, 581.9, 2321, 4023}};
 
 static const struct shape_speed {
     double start_us;     /* of a launch among others, its first loads, its end */
     double tile_clk;     /* around the KV tiles of a tile of O, however few rows it has */
     double full_clk;     /* more where all of its rows are there, less where some are */
     double tensor_share; /* of the tensor cores' peak, with all warpgroups at work */
+    double cta_us;       /* more for a launch, for each CTA that it starts */
+    double row_us;       /* and for each row that its last CTAs write, all at once */
+    double mask_clk;     /* more for a causal tile: KV tiles that are masked, or hidden */
+    double pack_clk;     /* more for a tile each time that its heads double */
+    double block_clk;    /* around the products of a KV tile */
 } shape_speed[][3] = {
-    /*                head_dim 64          128                 256 */
-    [SHAPE_LONG] = {{1.67, 2394, 1056, 0.6308},
-                    {1.551, 2253, 1295, 0.7271},
-                    {1.199, 3329, 1649, 0.8603}},
-    [SHAPE_SHORT] = {{0}, {2.299, 1320, 1031, 0.6625}},
-    [SHAPE_SPLIT] = {{1.046, 2341, 1052, 0.3778},
-                     {1.577, 1596, 3310, 1.012},
-                     {1.003, 4949, 1483, 0.5112}},
-    [SHAPE_MANY] = {{1.372, 1231, 695.1, 0.5001}, {0.3297, 2235, 296.5, 0.4858}},
+    /*                head_dim 64, 128, 256 */
+    [SHAPE_LONG] = {{1.763, 100.4, 4479, 0.6028, 0.003707, 4.623e-06, 141.9, 66.86, 93.5},
+                    {1.679, 3170, 1122, 0.72, 0.002894, 2.186e-05, 639, 8.809, 49.45},
+                    {1.182, 2138, 3558, 0.7337, 0.008624, 3.674e-05, 364.2, 40.99, 60}},
+    [SHAPE_SHORT] = {{0}, {2.352, 1077, 1725, 0.6456, 0.00658, 1.187e-05, 469, 59.55, 50.55}},
+    [SHAPE_SPLIT] = {{0.868, 3582, 1263, 0.3331, 0.003185, 9.712e-06, 409.2, 24.23, 60},
+                     {0.4506, 4493, 2514, 1.012, 0.006192, 3.858e-05, 207.8, 19.85, 60},
+                     {0.6353, 5818, 2687, 0.5106, 0.01041, 0.0001318, 184.6, 10.66, 60}},
+    [SHAPE_MANY] = {{1.332, 1308, 1588, 0.4603, 0.003393, 1.812e-05, 315.7, 11.69, 256.6},
+                    {0.3971, 3895, 339.8, 0.5605, 0.00467, 2.69e-06, 413, 3.734, 370.3}},
 };
 static const struct shape_speed *speed_of(const struct attention *a, int shape) {
     return &shape_speed[shape][a->head_dim == 64 ? 0 : a->head_dim == 128 ? 1 : 2];
 }
 
+/* CTAs on an SM that compute at the same time. A launch's CTAs are placed while those of the one
+ * before still run, so they crowd on the SMs that have room, even where there are few. */
+static double together(const struct attention *a, const struct chip *chip, const struct cut *c) {
+    const int most = tile_of(a->head_dim, c->shape).ctas;
+    const double ctas = (double)cut_tiles(a, c->shape, c->pack) / chip->n_sms;
+    return 1 + (most - 1) * (ctas < speed.crowd ? ctas / speed.crowd : 1);
+}
+
 /* Clocks of a KV tile: of all `groups` warpgroups with rows in it. Either they fill the tensor
  * cores in turns, or one alone is not faster, or K and V do not come faster out of L2. */
-static double block_clk(const struct attention *a, const struct cut *c, int groups) {
+static double block_clk(const struct attention *a, const struct chip *chip, const struct cut *c,
+                        int groups) {
     const struct tile t = tile_of(a->head_dim, c->shape);
+    const double ctas = together(a, chip, c);
     double tensor = 4.0 * 64 * t.bkv * a->head_dim / 4096;
-    double alone = tensor + speed.softmax_clk * t.bkv;
-    double l2 = 4.0 * t.bkv * a->head_dim * t.key_groups * t.ctas / speed.l2_clk;
-    double turns = groups * t.ctas * tensor / speed_of(a, c->shape)->tensor_share;
+    double alone = tensor + speed.softmax_clk * t.bkv + speed_of(a, c->shape)->block_clk;
+    double l2 = 4.0 * t.bkv * a->head_dim * t.key_groups * ctas / speed.l2_clk;
+    double turns = groups * ctas * tensor / speed_of(a, c->shape)->tensor_share;
     return max(max(turns, alone), l2);
 }
 
@@ -120,19 +137,19 @@ static void take_all(struct crew *c, int64_t n, double clk) {
 }
 
 /* Clocks of tile q of a head, or of a part of it. */
-static double tile_clk(const struct attention *a, const struct cut *c, int64_t q, int parts) {
+static double tile_clk(const struct attention *a, const struct chip *chip, const struct cut *c,
+                       int64_t q, int parts) {
     const struct tile t = tile_of(a->head_dim, c->shape);
     const bool causal = a->mask != MASK_NONE;
     int64_t rows = (int64_t)a->seqlen_q * c->pack - q * t.bq, blocks = cut_blocks(a, c, q);
     int groups = t.warpgroups, shares = parts * c->split * t.key_groups;
     if (!causal && t.key_groups == 1 && rows < t.bq) groups = (int)ceil_div(rows, 64);
-    const double full = t.bq > 64   ? (double)groups / t.warpgroups
-                        : rows < 64 ? (double)rows / 64
-                                    : 1;
+    double full = t.bq > 64 ? (double)groups / t.warpgroups : rows < 64 ? (double)rows / 64 : 1;
+    if (t.bq == 64) full *= full; /* the more rows, the more warps wait for each other's */
     const struct shape_speed *s = speed_of(a, c->shape);
-    return s->tile_clk + s->full_clk * full + (causal ? speed.mask_clk : 0) +
-           speed.pack_clk[c->shape == SHAPE_SPLIT] * log2(c->pack) +
-           (double)ceil_div(blocks, shares) * block_clk(a, c, groups) +
+    return s->tile_clk + s->full_clk * full + (causal ? s->mask_clk : 0) +
+           s->pack_clk * log2(c->pack) +
+           (double)ceil_div(blocks, shares) * block_clk(a, chip, c, groups) +
            speed.split_clk[c->split < 2   ? 0
                            : c->split < 4 ? 1
                            : c->split < 8 ? 2
@@ -143,6 +160,14 @@ static double tile_clk(const struct attention *a, const struct cut *c, int64_t q
 static double least_bytes(const struct attention *a) {
     return 4.0 * a->batch * a->head_dim *
            ((double)a->heads * a->seqlen_q + (double)a->kv_heads * a->seqlen_k);
+}
+
+/* What DRAM takes for that: nothing where it stays in L2 from one launch to the next. */
+static double dram_us(const struct attention *a, const struct chip *chip) {
+    const double bytes = least_bytes(a);
+    double missing = (bytes / chip->l2_bytes - speed.l2_from) / speed.l2_width;
+    missing = missing < 0 ? 0 : missing > 1 ? 1 : missing;
+    return missing * bytes / speed.dram_gbs * 1e-3;
 }
 
 /* CTAs of the launch: stage.c. */
@@ -167,15 +192,18 @@ static void estimate(const struct attention *a, const struct chip *chip, struct 
         int64_t n = heads, whole = causal ? 0 : n < whole_first ? n : whole_first;
         int64_t in_parts = n - whole < n_cut ? n - whole : n_cut;
         whole_first -= whole, n_cut -= in_parts;
-        take_all(&crew, whole, tile_clk(a, c, q, 1));
-        if (in_parts) take_all(&crew, in_parts * c->parts, tile_clk(a, c, q, c->parts));
-        take_all(&crew, n - whole - in_parts, tile_clk(a, c, q, 1));
+        take_all(&crew, whole, tile_clk(a, chip, c, q, 1));
+        if (in_parts) take_all(&crew, in_parts * c->parts, tile_clk(a, chip, c, q, c->parts));
+        take_all(&crew, n - whole - in_parts, tile_clk(a, chip, c, q, 1));
     }
-    double us = crew.end / speed.clock_ghz * 1e-3, bytes = least_bytes(a);
-    const double dram_us = bytes > chip->l2_bytes ? bytes / speed.dram_gbs * 1e-3 : 0; /* else L2 */
-    us = cbrt(us * us * us + dram_us * dram_us * dram_us); /* near each other both count */
     c->fill = crew.work / (crew.end * crew.n);
-    c->us = us + speed_of(a, c->shape)->start_us + speed.cta_us * (double)n_ctas(a, chip, c);
+    double us = crew.end / speed.clock_ghz * 1e-3;
+    us *= 1 + speed.hot * c->fill * us / (us + 50);
+    us = cbrt(us * us * us + pow(dram_us(a, chip), 3)); /* near each other both count */
+    const struct shape_speed *s = speed_of(a, c->shape);
+    const double at_once = (double)crew.n / cut_tiles(a, c->shape, c->pack);
+    const double rows = (double)a->batch * a->heads * a->seqlen_q * (at_once < 1 ? at_once : 1);
+    c->us = us + s->start_us + s->cta_us * (double)n_ctas(a, chip, c) + s->row_us * rows;
     if (c->n_cut)
         c->us += speed.part_us + 2 * (double)cut_part_o_bytes(a, c) / speed.part_gbs * 1e-3;
     free(crew.busy_until);

@@ -1,0 +1,8 @@
+# make fit: the constants of cut.c from recorded times; needs Python with numpy and scipy.
+.PHONY: fit
+fit: $(BUILD)/fit/model.so ### the constants of stage 6's choice, fitted to recorded times: ARGS="--folds 4" looks at problems left out, too
+	@set -f; python3 stages/6-wgmma-attention/fit/fit.py $< plots/recorded/h200-choices-6-fitted.jsonl.gz $$ARGS
+
+$(BUILD)/fit/model.so: stages/6-wgmma-attention/fit/model.c stages/6-wgmma-attention/cut.c $(PIC_LIB)
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "cc $@";) $(CC) -std=gnu11 -O2 -w -fPIC -shared -I. -Istages/6-wgmma-attention -o $@ $< $(filter %.a,$^) -lm

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Fits the constants of stage 6's choice (stages/6-wgmma-attention/cut.c) to recorded times of all ways of many problems,
+starting from those that are there; prints them as C, and how good they are. Needs numpy and scipy.
+
+    make fit                       fit to plots/recorded/h200-choices-6-fitted.jsonl.gz: minutes
+    make fit ARGS="--folds 4"      and how good constants are at problems that they were not fitted to
+
+Two steps. Times first: Levenberg-Marquardt on the logarithms of the constants and of the times, ways near the best
+counting most, those far off little. Then choices: the way that is expected to be the fastest is taken with a probability
+that falls with what the others promise, what it loses is made small, and the times are kept near.
+"""
+import argparse
+import ctypes
+import gzip
+import json
+import re
+
+import numpy as np
+from scipy.optimize import minimize
+
+SHAPES = {"": 0, "-short": 1, "-split": 2, "-many": 3}
+DIMS = (64, 128, 256)
+WITHIN = 0.03
+
+
+class Problems:
+    """All ways of many problems: what each is, its time, and which problem it belongs to."""
+
+    def __init__(self, way, us, of):
+        self.way, self.us, self.of = np.ascontiguousarray(way, np.int32), np.asarray(us, float), np.unique(of, return_inverse=True)[1]
+        self.n = self.of.max() + 1
+        best = np.full(self.n, np.inf)
+        np.minimum.at(best, self.of, self.us)
+        self.lost = np.log(self.us / best[self.of])  # by taking this way
+        self.weight = np.clip(np.exp(-3 * self.lost), 0.02, 1)
+
+    def some(self, problems):
+        there = np.isin(self.of, problems)
+        return Problems(self.way[there], self.us[there], self.of[there])
+
+    def right(self, expected):
+        """The share of the problems whose fastest expected way is within WITHIN of the best."""
+        order = np.lexsort((expected, self.of))
+        first = np.r_[True, np.diff(self.of[order]) > 0]
+        return (np.exp(self.lost[order[first]]) <= 1 + WITHIN).mean()
+
+
+def read(paths):
+    way, us, of, n = [], [], [], 0
+    for path in paths:
+        with (gzip.open if path.endswith(".gz") else open)(path, "rt") as f:
+            for r in map(json.loads, f):
+                for c in r["choices"]:
+                    shape = re.match(r"d\d+(-short|-split|-many)?", c["what"])[1] or ""
+                    number = [re.search(p, c["what"]) for p in (r"(\d+) heads share", r"of (\d+) CTA", r"(\d+) of them",
+                                                                r"in (\d+) parts")]
+                    pack, split, n_cut, parts = (int(m[1]) if m else none for m, none in zip(number, (1, 1, 0, 1)))
+                    way.append(r["problem"] + [SHAPES[shape], pack, split, n_cut, parts])
+                    us.append(c["us"])
+                    of.append(n)
+                n += 1
+    return Problems(way, us, of)
+
+
+class Model:
+    """x: logarithms of the constants that are not 0."""
+
+    def __init__(self, library):
+        self.lib, n = ctypes.CDLL(library), ctypes.c_int()
+        self.tables = []
+        for name in ("model_speed", "model_shapes"):
+            f = getattr(self.lib, name)
+            f.restype = ctypes.POINTER(ctypes.c_double)
+            self.tables.append(np.ctypeslib.as_array(f(ctypes.byref(n)), (n.value,)))
+        self.n_speed = len(self.tables[0])
+        self.start = np.concatenate(self.tables)
+        self.free = np.flatnonzero(self.start)
+
+    def set(self, x):
+        v = self.start.copy()
+        v[self.free] = np.exp(x)
+        self.tables[0][:], self.tables[1][:] = v[:self.n_speed], v[self.n_speed:]
+
+    def log_us(self, way):
+        us, way = np.empty(len(way)), np.ascontiguousarray(way)
+        self.lib.model_us(len(way), way.ctypes.data_as(ctypes.c_void_p), us.ctypes.data_as(ctypes.c_void_p))
+        return np.log(us)
+
+    def at(self, x, way):
+        self.set(x)
+        return self.log_us(way)
+
+    def slopes(self, x, way, h=1e-3):
+        """Of log_us at x; a shape's constants matter to its own ways."""
+        per_cell = len(self.tables[1]) // (len(SHAPES) * len(DIMS))
+        cell = way[:, 7] * len(DIMS) + np.searchsorted(DIMS, way[:, 5])
+        here, out = self.at(x, way), np.zeros((len(way), len(x)))
+        for j, k in enumerate(self.free):
+            mine = np.arange(len(way)) if k < self.n_speed else np.flatnonzero(cell == (k - self.n_speed) // per_cell)
+            if len(mine):
+                self.set(x + h * (np.arange(len(x)) == j))
+                out[mine, j] = (self.log_us(way[mine]) - here[mine]) / h
+        return out
+
+
+SOFT = 0.1 ** 2  # errors far beyond 10 % count little
+
+
+def fit_times(model, x, p, rounds, near=0.003, stiff=1e-2):
+    start, wanted = x, np.log(p.us)
+
+    def cost(e, x):
+        return (p.weight * SOFT * np.log1p(e * e / SOFT)).sum() + near * ((x - start) ** 2).sum()
+    e = model.at(x, p.way) - wanted
+    for _ in range(rounds):
+        slope, w = model.slopes(x, p.way), p.weight / (1 + e * e / SOFT)
+        a, g = (slope * w[:, None]).T @ slope, (slope * w[:, None]).T @ e + near * (x - start)
+        for _ in range(6):
+            step = np.clip(np.linalg.solve(a + np.diag(np.diag(a) * stiff + near), -g), -0.5, 0.5)
+            better = model.at(x + step, p.way) - wanted
+            if cost(better, x + step) < cost(e, x):
+                break
+            stiff *= 4
+        else:
+            break
+        x, e, stiff = x + step, better, max(stiff / 3, 1e-6)
+    return x
+
+
+def fit_choices(model, x, p, softness=(0.045, 0.035, 0.03, 0.025, 0.02, 0.016), most=0.08):
+    """From slopes, a step of at most `most` a constant for each softness; the best of all that were seen."""
+    price = 0.6 / (1 + np.exp((WITHIN - p.lost) / 0.006)) + 0.4 * np.minimum(p.lost, 0.15) / 0.15
+    seen = []
+    for soft in softness + (0,):
+        here = model.at(x, p.way)
+        seen.append((p.right(here), x))
+        if not soft:
+            break
+        least = np.full(p.n, np.inf)
+        np.minimum.at(least, p.of, here)
+        some = np.flatnonzero((here - least[p.of] < 0.25) | (p.lost < 0.02))
+        slope, at, of, cost = model.slopes(x, p.way[some]), here[some], p.of[some], price[some]
+        wanted, weight = np.log(p.us[some]), np.exp(-4 * p.lost[some]).clip(0.02)
+
+        def loss(step):
+            now = at + slope @ step
+            low = np.full(p.n, np.inf)
+            np.minimum.at(low, of, now)
+            chance = np.exp((low[of] - now) / soft)
+            chance /= np.bincount(of, chance, p.n)[of]
+            expected, e = np.bincount(of, chance * cost, p.n), now - wanted
+            g = chance * (expected[of] - cost) / soft + 2 * weight * e / (1 + e * e / SOFT)
+            return (expected.sum() + (weight * SOFT * np.log1p(e * e / SOFT)).sum() + 0.02 * step @ step,
+                    g @ slope + 0.04 * step)
+        x = x + minimize(loss, np.zeros(len(x)), jac=True, method="L-BFGS-B", bounds=[(-most, most)] * len(x),
+                         options={"maxiter": 60}).x
+    return max(seen, key=lambda s: s[0])[1]
+
+
+def show(model, x):
+    model.set(x)
+    per_cell = len(model.tables[1]) // (len(SHAPES) * len(DIMS))
+    print("speed: " + ", ".join(f"{v:.4g}" for v in model.tables[0]))
+    for cell, name in zip(model.tables[1].reshape(-1, per_cell), (f"{s or '-long'} {d}" for s in SHAPES for d in DIMS)):
+        if cell.any():
+            print(f"{name[1:]:>9}: {{" + ", ".join(f"{v:.4g}" for v in cell) + "}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("library")
+    parser.add_argument("records", nargs="+")
+    parser.add_argument("--rounds", type=int, default=5, help="of the first step")
+    parser.add_argument("--folds", type=int, default=0, help="fit to all but one N-th of the problems, look at that; N times")
+    args = parser.parse_args()
+    p, model = read(args.records), Model(args.library)
+    x = np.log(model.start[model.free])
+    print(f"{p.n} problems, {len(p.us)} ways, {len(x)} constants: the choice is within 3 % of the best on "
+          f"{100 * p.right(model.at(x, p.way)):.1f} %", flush=True)
+    times = fit_times(model, x, p, args.rounds)
+    print(f"fitted to times: {100 * p.right(model.at(times, p.way)):.1f} %", flush=True)
+    x = fit_choices(model, times, p)
+    print(f"then to choices: {100 * p.right(model.at(x, p.way)):.1f} %", flush=True)
+    show(model, x)
+    order = np.random.RandomState(0).permutation(p.n)
+    for i in range(args.folds):
+        out = order[i::args.folds]
+        rest, there = p.some(np.setdiff1d(order, out)), p.some(out)
+        y = fit_choices(model, fit_times(model, times, rest, 2), rest)
+        print(f"of {there.n} that were left out: {100 * there.right(model.at(y, there.way)):.1f} %", flush=True)
+
+
+if __name__ == "__main__":
+    main()
