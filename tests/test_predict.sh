@@ -80,6 +80,13 @@ END
             awk -v c="$c" '$NF > 0 && $(NF - 1) > 0 {n++; differ += n > 1 && $(NF - 1) != last; last = $(NF - 1); if (last > c) exit 1} END {exit !differ}' <<< "$line" && ! grep -q "n/a" <<< "$line"
     }
     check "--whatif: and what each line's wait costs" left_out
+    rates() { # in timing_chip.def, and not taken away in whatif.c; TMA's into shared memory is never the limit
+        comm -23 <(grep -oE '[a-z0-9_]+_(interval|hold|bytes_per_(clk|ns))' emulator/timing/timing_chip.def | grep -v '^tma_bytes' | sort -u) \
+            <(grep -oE '[a-z0-9_]+=' common/harness/whatif.c | tr -d = | sort -u) > "$tap_dir/rates"
+        cat "$tap_dir/rates"
+        [ ! -s "$tap_dir/rates" ]
+    }
+    check "--whatif: each rate of the chip is some resource's" rates
     shares() { awk '/%/ && / cycles each/ {exit 1} /^ +[0-9.]+ %  / {sum += $1} END {exit !(sum > 80 && sum <= 100.5)}' "$tap_dir/said"; }
     check "--whatif: what warps do is (nearly) all of their time" shares
     roles() { "$build/stage-6" $small --whatif > "$tap_dir/said" && grep -q "warpgroup [0-9] (loads)" "$tap_dir/said" && grep -q "waits for TMA, line [1-9]" "$tap_dir/said" && grep -qE "waits for warpgroup [0-9] .*, line [1-9]" "$tap_dir/said"; }
@@ -122,10 +129,10 @@ EOF
         grep -qE '^ +([0-9.]+ +)?[0-9.]+ barrier ' "$tap_dir/said" &&
         awk '/[|]line$/ {on = 1} on && split($0, half, "|") > 1 {n = split(half[1], f, " "); for (i = 2; i <= n; i++) if (f[i] ~ /^[a-z_]+$/) sum += f[i - 1]} END {exit !(sum > 90 && sum < 100.5)}' "$tap_dir/said"; }
     check "--source: cycles and stalls beside the lines" lines
-    interrupted() { # after 2 s of many blocks: what is known of those that ended
-        "$build/stage-1" --device emu --no-check --counters CYCLES --heads 500 --kv-heads 1 --progress > "$tap_dir/said" 2> "$tap_dir/err" &
-        until grep -q "clock, [1-9]" "$tap_dir/err" || ! kill -0 $! 2> /dev/null; do sleep 0.2; done
-        sleep 0.3
+    interrupted() { # a while after the first word of its progress, at 2 s, of some 25: what is known of the blocks that ended
+        "$build/stage-1" --device emu --no-check --counters CYCLES --heads 5000 --kv-heads 1 --progress > "$tap_dir/said" 2> "$tap_dir/err" &
+        until grep -q "clock, [0-9]" "$tap_dir/err" || ! kill -0 $! 2> /dev/null; do sleep 0.2; done
+        sleep 6
         kill -INT $!
         wait $!
         [ $? -eq 130 ] && cat "$tap_dir/said" "$tap_dir/err" && grep -qE "^CYCLES +cycles_elapsed +[0-9.e+]+ .*; extrapolated from [0-9.]+ %" "$tap_dir/said"

@@ -20,21 +20,26 @@ static const struct limit {
     {"nothing: as it is", "", 0},
     {"tensor cores", "hmma_interval=0,hmma_k8_interval=0", TIMING_FAST_TENSOR},
     {"MUFU", "xu_interval=0", 0},
-    {"FMA pipe", "fma_interval=0,fma_heavy_interval=0,fma_wide_interval=0", 0},
-    {"ALU and uniform pipes", "alu_interval=0,uniform_interval=0", 0},
+    {"FMA pipe", "fma_interval=0,fma_heavy_interval=0,fma_wide_interval=0,fma_wide_hold=0", 0},
+    {"ALU and uniform pipes", "alu_interval=0,uniform_interval=0,ldc_interval=0", 0},
     {"issue slots, register ports",
-     "port_window=0,hmma_reads=0,hmma_after_reads=0,hmma_after_many=0,hgmma_fma=0,hgmma_fma_n64=0,"
-     "hgmma_ports=0,hgmma_alu=0,"
+     "port_window=0,hmma_reads=0,hmma_after_reads=0,hmma_after_many=0,hgmma_fma=0,"
+     "hgmma_fma_spaced=0,hgmma_turn=0,hgmma_fma_read=0,hgmma_fma_n64=0,hgmma_ports=0,hgmma_alu=0,"
      "hgmma_xu=0",
      TIMING_FAST_ISSUE},
     {"fixed latencies", "", TIMING_FAST_FIXED},
-    {"shared memory", "mio_read_interval=0,data_spacing=0", TIMING_FAST_SHARED},
+    {"shared memory",
+     "mio_read_interval=0,mio_sm_interval=0,s2r_sm_interval=0,data_spacing=0,dsmem_latency=0,"
+     "dsmem_bytes_per_clk=1e9",
+     TIMING_FAST_SHARED},
     {"L2",
-     "l2_latency=0,l2_spread=0,l2_line_spread=0,tma_latency=0,l2_sm_bytes_per_clk=1e9,l2_bytes_per_"
-     "clk=1e12,"
-     "l2_shared_bytes_per_clk=1e12,l2_tma_shared_bytes_per_clk=1e12",
+     "l2_latency=0,l2_spread=0,l2_line_spread=0,tma_latency=0,tma_interval=0,"
+     "l2_sm_bytes_per_clk=1e9,l2_bytes_per_clk=1e12,l2_shared_bytes_per_clk=1e12,"
+     "l2_tma_shared_bytes_per_clk=1e12,l2_sm_write_bytes_per_clk=1e9,l2_write_bytes_per_clk=1e12",
      0},
-    {"DRAM", "dram_latency=0,dram_bytes_per_ns=1e9", 0},
+    {"DRAM",
+     "dram_latency=0,dram_bytes_per_ns=1e9,dram_write_bytes_per_ns=1e9,dram_sm_bytes_per_clk=1e9",
+     0},
     {"barriers, beyond waiting for others",
      "bar_arrive=0,bar_arv=0,bar_interval=0,bar_release=0,mbarrier_arrive=0,mbarrier_wake=0,"
      "mbarrier_wake_lane=0,mbarrier_try=0,cluster_release=0",
@@ -44,7 +49,7 @@ static const struct limit {
      "icache_l15_interval=0,icache_l2_latency=0",
      0},
     {"launch of the kernel and of blocks",
-     "launch_overhead=0,cta_launch=0,cta_start=0,constant_first=0,tma_map_first=0", 0},
+     "launch_overhead=0,cta_launch=0,cta_start=0,constant_first=0,tma_map_first=0,drain=0", 0},
 };
 enum { N_LIMITS = sizeof limits / sizeof *limits };
 
@@ -59,11 +64,11 @@ static int by_cycles(const void *a, const void *b) {
 }
 
 static const char *take_away(struct timing_chip *c, const struct limit *l) {
-    char text[256], *save;
+    char *text = heap_text(l->set), *save;
     const char *why = NULL;
-    snprintf(text, sizeof text, "%s", l->set);
     for (char *one = strtok_r(text, ",", &save); one && !why; one = strtok_r(NULL, ",", &save))
         why = timing_chip_set(c, one);
+    free(text);
     return why;
 }
 
