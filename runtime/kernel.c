@@ -292,7 +292,7 @@ const char *kernel_run(const struct settings *s, int argc, char **argv) {
     struct raw_arg raw[SETTINGS_MAX_ARGS];
     struct emu_grid g = {.shared_bytes = s->shared_bytes};
     struct kernel *k = NULL;
-    char *image = NULL, groups[PATH_MAX];
+    char *image = NULL;
     size_t bytes;
     const char *file = argv[1 + s->n_words], *why = NULL;
     if (argc > 2 + s->n_words)
@@ -307,8 +307,6 @@ const char *kernel_run(const struct settings *s, int argc, char **argv) {
                                   a[i].is_array ? a[i].n * a[i].type->bytes : a[i].type->bytes,
                                   a[i].is_array, strchr("fb", a[i].type->name[0]) ? 'f' : 'u'};
     }
-    if (!why && !getenv("ATTNLAB_GROUPS") && program_find("profiler/groups", groups, sizeof groups))
-        heap_setenv("ATTNLAB_GROUPS", groups);
     if (!why) why = settings_to_environment(s, argv);
     if (!why) why = read_image(file, s->chip ? s->chip : "h200", &image, &bytes);
     if (!why) why = raw_open(image, bytes, s->kernel, &k);
