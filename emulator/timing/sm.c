@@ -371,10 +371,8 @@ static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, st
     }
 }
 
-static bool is_full_rate(const struct timing_op *o) { return o->is_fp32; }
-
 static bool is_half_rate(const struct timing_op *o) {
-    return (o->unit == TIMING_UNIT_FMA && !is_full_rate(o)) || o->unit == TIMING_UNIT_ALU;
+    return (o->unit == TIMING_UNIT_FMA && !o->is_fp32) || o->unit == TIMING_UNIT_ALU;
 }
 
 /* From 0, an HGMMA of 64 columns or fewer running, to 1: 128 or more. */
@@ -411,7 +409,7 @@ static double hgmma_cost(const struct machine *m, const struct sm *s, const stru
     const struct timing_op *o = w->op;
     bool half_rate = is_half_rate(o);
     double wide = wide_hgmma(s), turn = spaced && p->was_half_rate != half_rate ? c->hgmma_turn : 0;
-    if (is_full_rate(o)) {
+    if (o->is_fp32) {
         int more = most_reads(o) > 1 ? most_reads(o) - 1 : 0;
         double own = (spaced ? c->hgmma_fma_spaced : c->hgmma_fma) + c->hgmma_fma_read * more;
         return wide * own + (spaced ? 0 : (1 - wide) * c->hgmma_fma_n64) + turn;
@@ -428,7 +426,7 @@ static uint64_t hgmma_delay(struct machine *m, struct sm *s, struct smsp *p,
     const struct timing_op *o = w->op;
     if (s->gmma_began > m->now || s->gmma_free <= m->now) return 0;
     double cost = hgmma_cost(m, s, p, w, spaced);
-    bool shares = is_half_rate(o) || is_full_rate(o);
+    bool shares = is_half_rate(o) || o->is_fp32;
     if (shares) {
         hold_up_hgmma(m, s, p, w);
         p->was_half_rate = is_half_rate(o);
@@ -520,7 +518,7 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
     w->stalled = stall_of(m, i) > 1;
     struct sm_access a = book(m, s, p, w, &e);
     uint64_t beside = e.active ? hgmma_delay(m, s, p, w, w->stalled) : 0;
-    if (w->op->unit < TIMING_UNITS && !is_full_rate(w->op))
+    if (w->op->unit < TIMING_UNITS && !w->op->is_fp32)
         p->free[w->op->unit] += beside; /* it enters its pipe later */
     if (w->op->unit == TIMING_UNIT_XU) p->xu_free += beside;
     uint64_t held = e.active ? w->op->hold : 0;
