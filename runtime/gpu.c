@@ -46,7 +46,7 @@ static const char *const basic[N_BASIC] = {
 /* Of a kernel: value[n_counted][n_metrics]. */
 struct gpu_kernel {
     double *value;
-    int n_counted, n_registers, static_shared;
+    int n_counted;
 };
 
 static struct {
@@ -220,8 +220,13 @@ static void end_counting(const char *why) {
     gpu.ended = true;
 }
 
+static double value_of(const double *values, int i) {
+    return *gpu.refused[i] ? NAN : values[gpu.column[i]];
+}
+
 static double basic_value(const double *values, int i) {
-    return *gpu.refused[i] || !isfinite(values[gpu.column[i]]) ? 0 : values[gpu.column[i]];
+    const double value = value_of(values, i);
+    return isfinite(value) ? value : 0;
 }
 
 static void keep(struct kernel *k, struct launch *l, const double *values) {
@@ -354,21 +359,23 @@ int InitializeInjection(void) {
 
 /* Of all launches of a kernel. */
 static const char *metric_value(void *arg, const char *metric, double *value) {
+    enum { ROW = 1 + LAUNCHES_WEIGHTS }; /* of a launch: the value, and what weighs it */
     const struct gpu_kernel *g = arg;
-    const int i = find(metric), first_weight = find(launches_weight_metric[0]);
+    const int i = find(metric);
     if (!strchr(metric, '.'))
         return "it is counted by instruction, of stages only: build/stage-N --counters";
     if (i < 0 || !g->n_counted) return reason("%s was not collected", metric);
     if (*gpu.refused[i]) return gpu.refused[i];
-    double *weight = heap_zeroed((size_t)g->n_counted * (size_t)gpu.m.n, sizeof *weight);
+    int of[ROW] = {i};
+    for (int w = 0; w < LAUNCHES_WEIGHTS; w++) of[1 + w] = find(launches_weight_metric[w]);
+    double *all = heap_zeroed((size_t)g->n_counted * ROW, sizeof *all);
     for (int n = 0; n < g->n_counted; n++)
-        for (int w = 0; w < LAUNCHES_WEIGHTS; w++)
-            weight[n * gpu.m.n + w] = g->value[n * gpu.m.n + gpu.column[first_weight + w]];
-    const char *why =
-        launches_combine(metric, g->value + gpu.column[i], weight, gpu.m.n, g->n_counted, value);
-    free(weight);
+        for (int c = 0; c < ROW; c++) all[n * ROW + c] = value_of(g->value + n * gpu.m.n, of[c]);
+    const char *why = launches_combine(metric, all, all + 1, ROW, g->n_counted, value);
+    free(all);
     if (!why && !isfinite(*value))
-        why = "CUPTI has no finite value for it: nothing of the kind happened";
+        why = "CUPTI has no finite value for it, or for what weighs its launches: nothing of the "
+              "kind happened";
     return why;
 }
 

@@ -25,6 +25,15 @@ check "its status is its own" says done 3 on_gpu --quiet "$program" 3
 check "groups" says 'scale +TENSOR +hgmma_instructions +126 ' 0 on_gpu --counters TENSOR,OCCUPANCY "$program"
 check "of each kernel" grep -Eq '^reduce +TENSOR +hgmma_instructions +42 ' "$tap_dir/said"
 check "shares are of launches weighed" grep -Eq '^scale +OCCUPANCY +occupancy_achieved_pct +42 ' "$tap_dir/said"
+# Of scale's three: stalls by issues, the tensor pipe by elapsed cycles, occupancy by active ones.
+pipe=sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active.avg.pct_of_peak_sustained_elapsed
+values="smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio=1,2,6 smsp__issue_active.sum=10,30,60
+    $pipe=10,20,60 sm__cycles_elapsed.max=100,100,200
+    sm__warps_active.avg.pct_of_peak_sustained_active=20,80 sm__cycles_active.avg=1,1,2"
+check "each by its own weight: stalls" says '^scale +STALL +stall_barrier +4[.]3 ' 0 on_gpu FAKE_CUPTI_VALUES="$values" --counters STALL,TENSOR,OCCUPANCY "$program"
+check "shares of the elapsed time" grep -Eq '^scale +TENSOR +tensor_elapsed_pct +37[.]5 ' "$tap_dir/said"
+check "of the active one" grep -Eq '^scale +OCCUPANCY +occupancy_achieved_pct +65 ' "$tap_dir/said"
+check "not by one that the chip has not" says '^scale +STALL +stall_barrier +n/a ' 0 on_gpu FAKE_CUPTI_UNKNOWN=smsp__issue_active.sum --counters STALL "$program"
 check "what is counted by instruction says so" says 'scale +SHARED +shared_wavefronts +n/a \(it is counted by instruction' 0 on_gpu --counters SHARED "$program"
 on_gpu --quiet --json "$tap_dir/r.jsonl" "$program" > /dev/null 2>&1
 check "the record" python3 -c '

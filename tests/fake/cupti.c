@@ -4,6 +4,7 @@
  *   FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable:35    that function returns 35
  *   FAKE_CUPTI_NO=vgpu|confidential|cmp|...        cuptiProfilerDeviceSupported says no to it
  *   FAKE_CUPTI_LOSE=pass|range|empty|nan           what is lost without an error
+ *   FAKE_CUPTI_VALUES="METRIC=1,2 METRIC=3,4"      of the first launch, the second, and all after it
  *   FAKE_CUPTI_UNKNOWN=METRIC                      of the range profiler's: this chip has not
  *   FAKE_CUPTI_LOG=FILE                            where each call's name goes
  *   FAKE_CUPTI_CHIP=GH100
@@ -79,9 +80,22 @@ FAKE(cuptiProfilerHostGetConfigImageSize, CUpti_Profiler_Host_GetConfigImageSize
      p->configImageSize = 1)
 FAKE(cuptiProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage_Params)
 FAKE(cuptiProfilerHostGetNumOfPasses, CUpti_Profiler_Host_GetNumOfPasses_Params, p->numOfPasses = 1)
+
+static double value_of(const char *metric, int launch) {
+    const char *text = getenv("FAKE_CUPTI_VALUES");
+    const size_t n = strlen(metric);
+    while (text && (text = strstr(text, metric)) && text[n] != '=') text += n;
+    if (!text) return says("FAKE_CUPTI_LOSE", "nan") ? NAN : 42;
+    for (text += n + 1; launch && strcspn(text, ", ") < strcspn(text, " "); launch--)
+        text += strcspn(text, ",") + 1;
+    return atof(text);
+}
+
+static int n_evaluated;
 FAKE(cuptiProfilerHostEvaluateToGpuValues, CUpti_Profiler_Host_EvaluateToGpuValues_Params,
      for (size_t i = 0; i < p->numMetrics; i++)
-         p->pMetricValues[i] = says("FAKE_CUPTI_LOSE", "nan") ? NAN : 42)
+         p->pMetricValues[i] = value_of(p->ppMetricNames[i], n_evaluated);
+     n_evaluated++)
 
 /* ---- Callbacks: what tests/fake/gpu_program.c does is told to who listens ---------------------- */
 
