@@ -43,11 +43,13 @@ static const char *const basic[N_BASIC] = {
     [CYCLES] = "sm__cycles_elapsed.max",
 };
 
-/* Of a kernel: value[n_counted][n_metrics]. */
+/* Of a kernel: value[n_counted][n_metrics], and for each of its launches which row of that holds for it; -1: it was not
+ * counted. */
 struct gpu_kernel {
     double *value;
-    int n_counted;
+    int n_counted, *row;
 };
+static const struct sums unknown = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
 static struct {
     pthread_mutex_t lock; /* from the beginning of a launch to its end */
@@ -224,53 +226,62 @@ static double value_of(const double *values, int i) {
     return *gpu.refused[i] ? NAN : values[gpu.column[i]];
 }
 
-static double basic_value(const double *values, int i) {
-    const double value = value_of(values, i);
-    return isfinite(value) ? value : 0;
-}
-
 static void keep(struct kernel *k, struct launch *l, const double *values) {
     struct gpu_kernel *g = k->gpu;
     g->value = heap_grown(g->value, (size_t)(g->n_counted + 1) * (size_t)gpu.m.n * sizeof *values);
-    memcpy(g->value + (size_t)g->n_counted++ * (size_t)gpu.m.n, values,
+    memcpy(g->value + (size_t)g->n_counted * (size_t)gpu.m.n, values,
            (size_t)gpu.m.n * sizeof *values);
-    double sectors = basic_value(values, SECTORS_LD) + basic_value(values, SECTORS_ST),
-           wavefronts = basic_value(values, WAVEFRONTS);
-    l->sums = (struct sums){.executed = basic_value(values, EXECUTED),
-                            .threads = basic_value(values, THREADS),
+    g->row[l - k->launch] = g->n_counted++;
+    double sectors = value_of(values, SECTORS_LD) + value_of(values, SECTORS_ST),
+           wavefronts = value_of(values, WAVEFRONTS);
+    l->sums = (struct sums){.executed = value_of(values, EXECUTED),
+                            .threads = value_of(values, THREADS),
                             .sectors = sectors,
                             .sectors_ideal = sectors, /* the hardware does not say */
                             .wavefronts = wavefronts,
-                            .wavefronts_ideal = wavefronts - basic_value(values, CONFLICTS),
-                            .tensor = basic_value(values, HMMA) - basic_value(values, HFMA2)};
-    l->seconds = 1e-9 * basic_value(values, DURATION_NS);
-    l->cycles = basic_value(values, CYCLES);
+                            .wavefronts_ideal = wavefronts - value_of(values, CONFLICTS),
+                            .tensor = value_of(values, HMMA) - value_of(values, HFMA2)};
+    l->seconds = 1e-9 * value_of(values, DURATION_NS);
+    l->cycles = value_of(values, CYCLES);
+}
+
+/* Its row of the table: nothing of it is known yet. */
+static struct launch *add_launch(struct session *s, struct kernel *k, const struct shape *shape) {
+    struct gpu_kernel *g = k->gpu;
+    struct launch *l = session_add_launch(k);
+    if (!l) heap_exhausted();
+    memcpy(l->grid, shape->grid, sizeof l->grid);
+    memcpy(l->block, shape->block, sizeof l->block);
+    l->shared_bytes = shape->shared_bytes;
+    l->sums = unknown;
+    l->seconds = l->cycles = NAN;
+    g->row = heap_grown(g->row, (size_t)k->n_launches * sizeof *g->row);
+    g->row[k->n_launches - 1] = -1;
+    s->n_launches++;
+    return l;
 }
 
 /* Is this launch to be counted? Then everything is ready for it. */
 static bool begin_launch(struct session *s, const CUpti_CallbackData *d,
                          const struct shape *shape) {
     const char *why = NULL;
-    if (!gpu.replay) why = open_counts(&s->settings, d->context);
-    if (!why && d->context != gpu.context) {
+    const struct launch *before;
+    if (!gpu.replay && !gpu.ended && (why = open_counts(&s->settings, d->context)))
+        end_counting(why);
+    struct kernel *k = kernel_of(s, d->symbolName, shape->function);
+    struct launch *l = add_launch(s, k, shape);
+    if (gpu.ended) return false;
+    if (d->context != gpu.context) {
         session_say("launches in other contexts than the first are not counted");
         return false;
     }
-    struct kernel *k = kernel_of(s, d->symbolName, shape->function);
-    struct launch *l = session_add_launch(k);
-    const struct launch *before;
-    if (!l) heap_exhausted();
-    memcpy(l->grid, shape->grid, sizeof l->grid);
-    memcpy(l->block, shape->block, sizeof l->block);
-    l->shared_bytes = shape->shared_bytes;
-    s->n_launches++;
-    if (!why && (before = like(s, k, l))) {
+    if ((before = like(s, k, l))) {
         l->sums = before->sums;
+        k->gpu->row[l - k->launch] = k->gpu->row[before - k->launch];
         s->n_skipped++;
         return false;
     }
-    if (!why) why = range_replay_begin(gpu.replay);
-    if (why) end_counting(why);
+    if ((why = range_replay_begin(gpu.replay))) end_counting(why);
     return !why;
 }
 
@@ -305,7 +316,7 @@ static void on_call(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId 
         counted = false;
         if (is_captured(shape.stream) || !d->symbolName) return;
         pthread_mutex_lock(&gpu.lock);
-        struct session *s = gpu.ended ? NULL : session_lock();
+        struct session *s = session_lock();
         counted = s && begin_launch(s, d, &shape);
         if (s) session_unlock();
         if (!counted) pthread_mutex_unlock(&gpu.lock);
@@ -357,21 +368,26 @@ int InitializeInjection(void) {
 
 /* ---- What was counted -------------------------------------------------------------------------- */
 
-/* Of all launches of a kernel. */
+/* Of all launches of a kernel, if they were counted, or like one that was. */
 static const char *metric_value(void *arg, const char *metric, double *value) {
     enum { ROW = 1 + LAUNCHES_WEIGHTS }; /* of a launch: the value, and what weighs it */
-    const struct gpu_kernel *g = arg;
+    const struct kernel *k = *(const struct kernel **)arg;
+    const struct gpu_kernel *g = k->gpu;
     const int i = find(metric);
+    int n_missed = 0;
     if (!strchr(metric, '.'))
         return "it is counted by instruction, of stages only: build/stage-N --counters";
-    if (i < 0 || !g->n_counted) return reason("%s was not collected", metric);
+    if (i < 0) return reason("%s was not collected", metric);
     if (*gpu.refused[i]) return gpu.refused[i];
+    for (int n = 0; n < k->n_launches; n++) n_missed += g->row[n] < 0;
+    if (n_missed) return reason("%d of its %d launches were not counted", n_missed, k->n_launches);
     int of[ROW] = {i};
     for (int w = 0; w < LAUNCHES_WEIGHTS; w++) of[1 + w] = find(launches_weight_metric[w]);
-    double *all = heap_zeroed((size_t)g->n_counted * ROW, sizeof *all);
-    for (int n = 0; n < g->n_counted; n++)
-        for (int c = 0; c < ROW; c++) all[n * ROW + c] = value_of(g->value + n * gpu.m.n, of[c]);
-    const char *why = launches_combine(metric, all, all + 1, ROW, g->n_counted, value);
+    double *all = heap_zeroed((size_t)k->n_launches * ROW, sizeof *all);
+    for (int n = 0; n < k->n_launches; n++)
+        for (int c = 0; c < ROW; c++)
+            all[n * ROW + c] = value_of(g->value + (size_t)g->row[n] * (size_t)gpu.m.n, of[c]);
+    const char *why = launches_combine(metric, all, all + 1, ROW, k->n_launches, value);
     free(all);
     if (!why && !isfinite(*value))
         why = "CUPTI has no finite value for it, or for what weighs its launches: nothing of the "
@@ -387,7 +403,7 @@ const char *gpu_counters(const struct session *s, const struct kernel *k, const 
     const char *unknown = "the driver does not say how many registers the kernel takes";
     if (k->n_registers >= 0)
         unknown = session_occupancy(s, k, threads, (int)l->shared_bytes, &occupancy);
-    return counters_measured(gpu.chip ? gpu.chip : s->info.chip.family, metric_value, k->gpu,
+    return counters_measured(gpu.chip ? gpu.chip : s->info.chip.family, metric_value, &k,
                              &occupancy, unknown, threads, groups, out);
 }
 

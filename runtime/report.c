@@ -15,6 +15,7 @@
 #include "profiler/counters.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,12 @@ enum { MOST_ROWS = 8 };
 
 /* ---- The table: a row for equal launches in a row, and one for all --------------------------- */
 
-static const char *number(double x, char out[32]) {
-    snprintf(out, 32, "%.0f", x);
+/* "n/a" of what was not counted. */
+static const char *number(double x, const char *format, char out[32]) {
+    if (isnan(x))
+        snprintf(out, 32, "n/a");
+    else
+        snprintf(out, 32, format, x);
     return out;
 }
 
@@ -50,13 +55,13 @@ static void add_row(struct table *t, const char *kernel, const char *which, cons
         extent(l->block, block);
         snprintf(shared, sizeof shared, "%u", l->shared_bytes);
     }
-    number(s->executed, n[0]);
-    snprintf(n[1], 32, "%.1f", s->executed > 0 ? s->threads / s->executed : 0);
-    number(s->sectors, n[2]);
+    number(s->executed, "%.0f", n[0]);
+    number(s->executed ? s->threads / s->executed : 0, "%.1f", n[1]);
+    number(s->sectors, "%.0f", n[2]);
     more(s->sectors, s->sectors_ideal, n[3]);
-    number(s->wavefronts, n[4]);
+    number(s->wavefronts, "%.0f", n[4]);
     more(s->wavefronts, s->wavefronts_ideal, n[5]);
-    number(s->tensor, n[6]);
+    number(s->tensor, "%.0f", n[6]);
     table_row(t, cells);
 }
 
@@ -317,13 +322,14 @@ static json_t *launch_record(const struct kernel *k, int n) {
     int first = 0;
     while (k->launch[first].predicted != l->predicted) first++;
     json_t *record = json_pack(
-        "{s:[iii], s:[iii], s:[iii], s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "grid",
+        "{s:[iii], s:[iii], s:[iii], s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "grid",
         l->grid[0], l->grid[1], l->grid[2], "block", l->block[0], l->block[1], l->block[2],
         "cluster", l->cluster[0], l->cluster[1], l->cluster[2], "shared_bytes", l->shared_bytes,
-        "instructions", s->executed, "threads", s->threads, "global_sectors", s->sectors,
-        "global_sectors_ideal", s->sectors_ideal, "shared_wavefronts", s->wavefronts,
-        "shared_wavefronts_ideal", s->wavefronts_ideal, "tensor_instructions", s->tensor,
-        k->gpu ? "gpu_s" : "emulator_s", l->seconds);
+        "instructions", record_real(s->executed), "threads", record_real(s->threads),
+        "global_sectors", record_real(s->sectors), "global_sectors_ideal",
+        record_real(s->sectors_ideal), "shared_wavefronts", record_real(s->wavefronts),
+        "shared_wavefronts_ideal", record_real(s->wavefronts_ideal), "tensor_instructions",
+        record_real(s->tensor), k->gpu ? "gpu_s" : "emulator_s", record_real(l->seconds));
     if (k->gpu) { /* whose hardware knows no ideal of global memory */
         json_object_set_new(record, "global_sectors_ideal", json_null());
         json_object_set_new(record, "cycles", record_real(l->cycles));

@@ -50,8 +50,24 @@ c = {x["name"]: x for x in scale["counters"]}
 assert c["hgmma_instructions"]["value"] == 126 and "na" in c["shared_wavefronts"] and "registers" in c' "$tap_dir/r.jsonl"
 check "equal ones once, if asked" says '^1 launches were like earlier ones and were not counted' 0 on_gpu --repeats 1 "$program"
 check "they count as what they are like" grep -Eq '^scale +1-2, each +4 +64 +0 +42 ' "$tap_dir/said"
+check "in groups, too" says 'scale +TENSOR +hgmma_instructions +126 ' 0 on_gpu --repeats 1 --counters TENSOR "$program"
 check "a metric that the chip has not" says 'TENSOR +hmma_instructions +n/a \(GH100 has no metric' 0 on_gpu FAKE_CUPTI_UNKNOWN=sm__inst_executed_pipe_tensor_op_hmma.sum --counters TENSOR "$program"
 check "the others of the group are there" grep -Eq '^scale +TENSOR +tensor_active_pct +42 ' "$tap_dir/said"
+check "nor is there a number in the table" grep -Eq '^scale +1-2, each .* n/a$' "$tap_dir/said"
+check "warp instructions" says '^scale +1-2, each +4 +64 +0 +n/a +n/a +84 ' 0 on_gpu FAKE_CUPTI_UNKNOWN=smsp__inst_executed.sum "$program"
+# Counting ends at the third launch: what was not counted is not 0.
+check "launches that were not counted" says '^run: .*, 2 kernels, 4 launches, counted by CUPTI in 1 pass each, not all' 6 on_gpu FAKE_CUPTI_FAIL=cuptiRangeProfilerStart:26:3 --counters TENSOR --json "$tap_dir/part.jsonl" "$program"
+check "have no counts" grep -Eq '^ +3 +8 +64 +0 +n/a +n/a +n/a +n/a +n/a$' "$tap_dir/said"
+check "nor has their sum" grep -Eq '^ +all 3 +n/a ' "$tap_dir/said"
+check "others have" grep -Eq '^scale +1-2, each +4 +64 +0 +42 ' "$tap_dir/said"
+check "groups say how many" grep -Eq '^scale +TENSOR +hgmma_instructions +n/a \(1 of its 3 launches were not counted\)' "$tap_dir/said"
+check "of all, or of some" grep -Eq '^reduce +TENSOR +hgmma_instructions +n/a \(1 of its 1 launches were not counted\)' "$tap_dir/said"
+check "no number in the record" python3 -c '
+import json, sys
+r = json.loads(open(sys.argv[1]).read())
+first, last = r["kernels"][0]["launches"][0], r["kernels"][1]["launches"][0]
+assert first["instructions"] == 42 and last["grid"] == [2, 3, 1]
+assert all(last[x] is None for x in ("instructions", "threads", "global_sectors", "shared_wavefronts", "tensor_instructions", "gpu_s", "cycles")), last' "$tap_dir/part.jsonl"
 for call in cuptiSubscribe:39 cuptiProfilerInitialize:35 cuptiRangeProfilerEnable:35 cuptiRangeProfilerStart:26 cuptiRangeProfilerDecodeData:999; do
     check "$call: the program runs" says '^run: no counts: ' 0 on_gpu FAKE_CUPTI_FAIL=$call "$program"
     check "$call: once said" [ "$(grep -c 'no counts' "$tap_dir/said") $(grep -cx done "$tap_dir/said")" = "1 1" ]

@@ -1,7 +1,7 @@
 /* A libcupti.so.13 without counters, for refusals and losses that real ones give on machines that
  * tests do not have. Every metric exists, is collected in one pass, and is 42.
  *
- *   FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable:35    that function returns 35
+ *   FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable:35    that function returns 35; ...:35:3 from its third call on
  *   FAKE_CUPTI_NO=vgpu|confidential|cmp|...        cuptiProfilerDeviceSupported says no to it
  *   FAKE_CUPTI_LOSE=pass|range|empty|nan           what is lost without an error
  *   FAKE_CUPTI_VALUES="METRIC=1,2 METRIC=3,4"      of the first launch, the second, and all after it
@@ -27,16 +27,17 @@
 #include <string.h>
 
 static CUptiResult planned(const char *name) {
+    static int n_calls;
     char function[64];
-    int result;
+    int result, first = 1;
     const char *text = getenv("FAKE_CUPTI_FAIL"), *log = getenv("FAKE_CUPTI_LOG");
     FILE *f = log ? fopen(log, "a") : NULL;
     if (f) {
         fprintf(f, "%s\n", name);
         fclose(f);
     }
-    if (!text || sscanf(text, "%63[^:]:%d", function, &result) != 2) return CUPTI_SUCCESS;
-    return strcmp(function, name) ? CUPTI_SUCCESS : (CUptiResult)result;
+    if (!text || sscanf(text, "%63[^:]:%d:%d", function, &result, &first) < 2) return CUPTI_SUCCESS;
+    return strcmp(function, name) || ++n_calls < first ? CUPTI_SUCCESS : (CUptiResult)result;
 }
 
 static bool says(const char *variable, const char *word) {
