@@ -261,6 +261,11 @@ static struct launch *add_launch(struct session *s, struct kernel *k, const stru
     return l;
 }
 
+static void leave_out(struct session *s, const char *what) {
+    session_say("%s", what);
+    s->uncounted = what;
+}
+
 /* Is this launch to be counted? Then everything is ready for it. */
 static bool begin_launch(struct session *s, const CUpti_CallbackData *d,
                          const struct shape *shape) {
@@ -272,7 +277,7 @@ static bool begin_launch(struct session *s, const CUpti_CallbackData *d,
     struct launch *l = add_launch(s, k, shape);
     if (gpu.ended) return false;
     if (d->context != gpu.context) {
-        session_say("launches in other contexts than the first are not counted");
+        leave_out(s, "launches in other contexts than the first are not counted");
         return false;
     }
     if ((before = like(s, k, l))) {
@@ -307,8 +312,9 @@ static void on_call(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId 
     }
     if (id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch ||
         id == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz) {
-        if (d->callbackSite == CUPTI_API_ENTER)
-            session_say("launches of graphs run, and are not counted");
+        struct session *s = d->callbackSite == CUPTI_API_ENTER ? session_lock() : NULL;
+        if (s) leave_out(s, "launches of graphs run, and are not counted");
+        if (s) session_unlock();
         return;
     }
     if (d->callbackSite == CUPTI_API_ENTER) {

@@ -385,6 +385,8 @@ static const char *append_record(struct session *s, int status) {
     json_object_set_new(record, "kernels", kernels);
     json_object_set_new(record, "launches", json_integer(s->n_launches));
     json_object_set_new(record, "reports", reports);
+    const char *uncounted = session_lacks_counts() ? session_lacks_counts() : s->uncounted;
+    if (uncounted) json_object_set_new(record, "no_counters", json_string(uncounted));
     if (s->settings.emulator.sample_blocks)
         json_object_set_new(record, "sample_blocks",
                             json_integer((json_int_t)s->settings.emulator.sample_blocks));
@@ -469,10 +471,10 @@ int session_report(struct session *s, int status) {
                         "--without %.64s: the launches have no barrier, wait or fence there; "
                         "--without list shows them",
                         o->emulator.without);
-    if (o->json_path) {
-        const char *bad = append_record(s, status);
-        if (!why) why = bad;
-    }
+    if (why) session_say("%s", why);
+    if (why && !status) status = (int)reason_status(why, STATUS_DEVICE);
+    if (!status && session_lacks_counts()) status = STATUS_COUNTERS;
+    why = o->json_path ? append_record(s, status) : NULL;
     if (why) session_say("%s", why);
     if (why && !status) status = (int)reason_status(why, STATUS_DEVICE);
     return status;

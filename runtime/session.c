@@ -23,7 +23,8 @@
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct session *session;
-static bool failed, ended, on_gpu, no_counts;
+static bool failed, ended, on_gpu;
+static char no_counts[512]; /* not "": why */
 
 /* ---- What is said ---------------------------------------------------------------------------- */
 
@@ -51,22 +52,23 @@ void session_say(const char *format, ...) {
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-/* Counts were asked for, on a GPU, and not to be had. */
-static bool lacks_counts(void) {
+const char *session_lacks_counts(void) {
     struct settings s;
-    return no_counts && !settings_from_environment(&s) && (s.counters || s.json_path);
+    bool asked = *no_counts && !settings_from_environment(&s) && (s.counters || s.json_path);
+    return asked ? no_counts : NULL;
 }
 
 /* The program has returned from main or called exit. */
 static void at_exit(int status, void *unused) {
     (void)unused;
     pthread_mutex_lock(&lock);
-    if (ended || (!session && !no_counts)) return;
+    if (ended || (!session && !*no_counts)) return;
     ended = true;
     fflush(NULL);
     if (interrupt_signal()) status = 128 + interrupt_signal(); /* a sleep of main's ended early */
-    int mine = session ? session_report(session, status) : status;
-    if (!mine && lacks_counts()) mine = STATUS_COUNTERS;
+    int mine = session                             ? session_report(session, status)
+               : !status && session_lacks_counts() ? STATUS_COUNTERS
+                                                   : status;
     fflush(NULL);
     if (mine != status || interrupt_signal()) _exit(mine);
 }
@@ -137,7 +139,7 @@ const char *session_on_gpu(void) {
 
 void session_no_counts(const char *why) {
     session_say("no counts: %s", why);
-    no_counts = true;
+    snprintf(no_counts, sizeof no_counts, "%s", why);
 }
 
 /* Before main and before the program's own handlers of exit, so that this one runs after them. */

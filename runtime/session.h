@@ -87,6 +87,7 @@ struct session {
     bool is_alone;             /* one kernel, or Python's: no program that launches many */
     struct repeat repeat;
     enum fault late_fault; /* of a launch that was put off */
+    const char *uncounted; /* what on a GPU cannot be, and was there; NULL: nothing */
 };
 
 /* Locks, and opens the device at the first call. NULL, after a line on stderr: there is none. */
@@ -95,6 +96,8 @@ struct session *session_lock(void);
 const char *session_on_gpu(void);
 /* Launches are not counted any more there, and why. */
 void session_no_counts(const char *why);
+/* That, if counts were asked for; else NULL. */
+const char *session_lacks_counts(void);
 void session_unlock(void);
 
 struct image *session_add_image(struct session *s, const struct fatbin_ptx *ptx);

@@ -39,6 +39,7 @@ on_gpu --quiet --json "$tap_dir/r.jsonl" "$program" > /dev/null 2>&1
 check "the record" python3 -c '
 import json, sys
 r = json.loads(open(sys.argv[1]).read())
+assert r["no_counters"] == "launches of graphs run, and are not counted"
 assert r["device"]["kind"] == "cuda" and r["exit"] == 0 and r["reports"] == [] and r["launches"] == 4
 scale, reduce = r["kernels"]
 assert (scale["symbol"], scale["name"], len(scale["launches"])) == ("_Z5scalePfi", "scale", 3)
@@ -66,6 +67,7 @@ check "no number in the record" python3 -c '
 import json, sys
 r = json.loads(open(sys.argv[1]).read())
 first, last = r["kernels"][0]["launches"][0], r["kernels"][1]["launches"][0]
+assert r["exit"] == 6 and r["no_counters"].startswith("another client holds the counters"), r
 assert first["instructions"] == 42 and last["grid"] == [2, 3, 1]
 assert all(last[x] is None for x in ("instructions", "threads", "global_sectors", "shared_wavefronts", "tensor_instructions", "gpu_s", "cycles")), last' "$tap_dir/part.jsonl"
 for call in cuptiSubscribe:39 cuptiProfilerInitialize:35 cuptiRangeProfilerEnable:35 cuptiRangeProfilerStart:26 cuptiRangeProfilerDecodeData:999; do
