@@ -151,6 +151,13 @@ EOF
         [ "$(grep -cE '^[{]"case": [12], .*"elapsed": [1-9]' "$tap_dir/frozen")" -eq 2 ] && [ "$(wc -l < "$tap_dir/frozen")" -eq 2 ]
     }
     check "a freeze predicts its cases" freeze
+    cut() { # a program that is stopped ends with what it has: no prediction
+        mkdir -p "$tap_dir/slow" && printf '5\tchain\t--n 8\n' > "$tap_dir/cases" && rm -f "$tap_dir/frozen"
+        printf '#!/bin/sh\necho cycles_elapsed,9000,cycles,model,extrapolated,\nexit %s\n' "$1" > "$tap_dir/slow/stage-5" && chmod +x "$tap_dir/slow/stage-5"
+        BUILD=$tap_dir/slow chips/validation/predict.sh "$tap_dir/cases" "$tap_dir/frozen" && cat "$tap_dir/frozen" && grep -q "$2" "$tap_dir/frozen"
+    }
+    check "not by one that was stopped" cut 143 '^{"case": 1, "none"'
+    check "but by one that ended" cut 0 '"elapsed": 9000'
     full_disk "a full disk under stdout" bash -c "'$predict' --seqlen 64 --heads 1 > $full"
 fi
 tap_done

@@ -6,13 +6,14 @@
 set -u
 cases=$1 out=$2
 export build=${BUILD:-build} out
-# by_program PROGRAM OPTIONS...: cycles from a program's CSV, as predict-N would write them
+# by_program PROGRAM OPTIONS...: cycles from a program's CSV, as predict-N would write them; none of one that was stopped,
+# which extrapolates from what it has
 by_program() {
-    local program=$1
+    local program=$1 said
     shift
-    timeout "${LIMIT:-300}" "$program" --device emu --csv --counters CYCLES "$@" 2> /dev/null |
-        awk -F, '{for (i = 1; i < NF; i++) if ($i == "cycles_elapsed" || $i == "cycles_active") v[$i] = $(i + 1)}
-             END {if (v["cycles_elapsed"] > 0) printf "{\"elapsed\": %.0f, \"active\": %.1f}\n", v["cycles_elapsed"], v["cycles_active"]}'
+    said=$(timeout "${LIMIT:-300}" "$program" --device emu --csv --counters CYCLES "$@" 2> /dev/null) || return
+    awk -F, '{for (i = 1; i < NF; i++) if ($i == "cycles_elapsed" || $i == "cycles_active") v[$i] = $(i + 1)}
+         END {if (v["cycles_elapsed"] > 0) printf "{\"elapsed\": %.0f, \"active\": %.1f}\n", v["cycles_elapsed"], v["cycles_active"]}' <<< "$said"
 }
 export -f by_program
 one() {
