@@ -123,7 +123,7 @@ static const char *open_counts(const struct settings *s, CUcontext context) {
 struct shape {
     CUfunction function;
     CUstream stream;
-    unsigned grid[3], block[3], shared_bytes;
+    unsigned grid[3], block[3], cluster[3], shared_bytes;
 };
 
 /* The parameters of cuLaunchKernel and of cuLaunchCooperativeKernel begin so. */
@@ -143,11 +143,15 @@ static struct shape shape_of(CUpti_CallbackId id, const void *parameters) {
         id == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz) {
         const struct ex_parameters *p = parameters;
         const CUlaunchConfig *c = p->config;
-        return (struct shape){p->function,
-                              c->hStream,
-                              {c->gridDimX, c->gridDimY, c->gridDimZ},
-                              {c->blockDimX, c->blockDimY, c->blockDimZ},
-                              c->sharedMemBytes};
+        s = (struct shape){.function = p->function,
+                           .stream = c->hStream,
+                           .grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
+                           .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
+                           .shared_bytes = c->sharedMemBytes};
+        for (unsigned i = 0; i < c->numAttrs; i++)
+            if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+                memcpy(s.cluster, &c->attrs[i].value.clusterDim, sizeof s.cluster);
+        return s;
     }
     const struct plain_parameters *p = parameters;
     s.function = p->function;
@@ -211,7 +215,9 @@ static const struct launch *like(const struct session *s, const struct kernel *k
     for (int i = 0; s->settings.puts_off && i < k->n_launches - 1; i++) {
         const struct launch *x = &k->launch[i];
         n += x->seconds > 0 && !memcmp(x->grid, l->grid, sizeof x->grid) &&
-             !memcmp(x->block, l->block, sizeof x->block) && x->shared_bytes == l->shared_bytes;
+             !memcmp(x->block, l->block, sizeof x->block) &&
+             !memcmp(x->cluster, l->cluster, sizeof x->cluster) &&
+             x->shared_bytes == l->shared_bytes;
         if (n == most) return x;
     }
     return NULL;
@@ -252,6 +258,7 @@ static struct launch *add_launch(struct session *s, struct kernel *k, const stru
     if (!l) heap_exhausted();
     memcpy(l->grid, shape->grid, sizeof l->grid);
     memcpy(l->block, shape->block, sizeof l->block);
+    memcpy(l->cluster, shape->cluster, sizeof l->cluster);
     l->shared_bytes = shape->shared_bytes;
     l->sums = unknown;
     l->seconds = l->cycles = NAN;

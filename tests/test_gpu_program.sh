@@ -45,6 +45,7 @@ scale, reduce = r["kernels"]
 assert (scale["symbol"], scale["name"], len(scale["launches"])) == ("_Z5scalePfi", "scale", 3)
 l = reduce["launches"][0]
 assert (l["grid"], l["block"], l["shared_bytes"]) == ([2, 3, 1], [32, 1, 1], 1024)
+assert l["cluster"] == [2, 1, 1] and scale["launches"][0]["cluster"] == [0, 0, 0]
 assert (l["instructions"], l["global_sectors"], l["global_sectors_ideal"], l["cycles"]) == (42, 84, None, 42)
 assert l["source"] == "cupti" and "emulator_s" not in l
 c = {x["name"]: x for x in scale["counters"]}

@@ -1,7 +1,7 @@
 /* A CUDA program and its driver, without a GPU: loads what CUDA_INJECTION64_PATH names, makes a context, and launches
  *
  *   scale     twice on 4 blocks of 64 threads, once on 8 (cuLaunchKernel)
- *   reduce    once, in the new way (cuLaunchKernelEx), with 1 KiB of shared memory
+ *   reduce    once, in the new way (cuLaunchKernelEx), in clusters of 2, with 1 KiB of shared memory
  *   a graph   once
  *
  * then prints "done" and exits with its argument, or 0. */
@@ -48,7 +48,11 @@ int main(int argc, char **argv) {
         launch("_Z5scalePfi", 4);
         launch("_Z5scalePfi", 4);
         launch("_Z5scalePfi", 8);
-        CUlaunchConfig config = {.gridDimX = 2,
+        CUlaunchAttribute clusters = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                      .value.clusterDim = {2, 1, 1}};
+        CUlaunchConfig config = {.attrs = &clusters,
+                                 .numAttrs = 1,
+                                 .gridDimX = 2,
                                  .gridDimY = 3,
                                  .gridDimZ = 1,
                                  .blockDimX = 32,
