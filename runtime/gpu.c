@@ -124,6 +124,7 @@ struct shape {
     CUfunction function;
     CUstream stream;
     unsigned grid[3], block[3], cluster[3], shared_bytes;
+    void *const *argument; /* NULL: they are not given one by one */
 };
 
 /* The parameters of cuLaunchKernel and of cuLaunchCooperativeKernel begin so. */
@@ -131,10 +132,12 @@ struct plain_parameters {
     CUfunction function;
     unsigned grid[3], block[3], shared_bytes;
     CUstream stream;
+    void **argument;
 };
 struct ex_parameters {
     const CUlaunchConfig *config;
     CUfunction function;
+    void **argument;
 };
 
 static struct shape shape_of(CUpti_CallbackId id, const void *parameters) {
@@ -147,7 +150,8 @@ static struct shape shape_of(CUpti_CallbackId id, const void *parameters) {
                            .stream = c->hStream,
                            .grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
                            .block = {c->blockDimX, c->blockDimY, c->blockDimZ},
-                           .shared_bytes = c->sharedMemBytes};
+                           .shared_bytes = c->sharedMemBytes,
+                           .argument = p->argument};
         for (unsigned i = 0; i < c->numAttrs; i++)
             if (c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
                 memcpy(s.cluster, &c->attrs[i].value.clusterDim, sizeof s.cluster);
@@ -157,6 +161,7 @@ static struct shape shape_of(CUpti_CallbackId id, const void *parameters) {
     s.function = p->function;
     s.stream = p->stream;
     s.shared_bytes = p->shared_bytes;
+    s.argument = p->argument;
     memcpy(s.grid, p->grid, sizeof s.grid);
     memcpy(s.block, p->block, sizeof s.block);
     return s;
@@ -179,19 +184,49 @@ static bool is_captured(CUstream stream) {
     return ask && !ask(stream, &status) && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/* -1: nobody says. A program's functions may be handles of kernels of a library. */
+/* A program's functions may be handles of kernels of a library: then what that is as a function, else NULL. */
+static CUfunction as_function(CUfunction function) {
+    CUresult (*convert)(CUfunction *, CUkernel);
+    CUfunction other = NULL;
+    void *f = driver("cuKernelGetFunction");
+    memcpy(&convert, &f, sizeof f);
+    return convert && !convert(&other, (CUkernel)function) ? other : NULL;
+}
+
+/* -1: nobody says. */
 static int attribute(CUfunction_attribute which, CUfunction function) {
     CUresult (*ask)(int *, CUfunction_attribute, CUfunction);
-    CUresult (*convert)(CUfunction *, CUkernel);
-    void *f = driver("cuFuncGetAttribute"), *g = driver("cuKernelGetFunction");
+    void *f = driver("cuFuncGetAttribute");
     memcpy(&ask, &f, sizeof f);
-    memcpy(&convert, &g, sizeof g);
     int value = -1;
     CUfunction other;
     if (ask && !ask(&value, which, function)) return value;
-    if (ask && convert && !convert(&other, (CUkernel)function) && !ask(&value, which, other))
-        return value;
+    if (ask && (other = as_function(function)) && !ask(&value, which, other)) return value;
     return -1;
+}
+
+/* The bytes of argument i; 0: there is none, or nobody says. */
+static size_t argument_bytes(CUfunction function, size_t i) {
+    CUresult (*ask)(CUfunction, size_t, size_t *, size_t *);
+    void *f = driver("cuFuncGetParamInfo");
+    memcpy(&ask, &f, sizeof f);
+    size_t offset, bytes = 0;
+    return ask && !ask(function, i, &offset, &bytes) ? bytes : 0;
+}
+
+/* Equal launches have equal keys; 0: nobody says what the arguments are, and it is like no other. */
+static uint64_t key_of(const struct shape *s) {
+    CUfunction function = s->function;
+    if (!argument_bytes(function, 0)) function = as_function(function);
+    if (!s->argument || !function || !argument_bytes(function, 0)) return 0;
+    uint64_t key = repeat_key(1, s->grid, sizeof s->grid);
+    key = repeat_key(key, s->block, sizeof s->block);
+    key = repeat_key(key, s->cluster, sizeof s->cluster);
+    key = repeat_key(key, &s->shared_bytes, sizeof s->shared_bytes);
+    size_t bytes;
+    for (size_t i = 0; (bytes = argument_bytes(function, i)); i++)
+        key = repeat_key(key, s->argument[i], bytes);
+    return key;
 }
 
 static struct kernel *kernel_of(struct session *s, const char *symbol, CUfunction function) {
@@ -212,12 +247,9 @@ static struct kernel *kernel_of(struct session *s, const char *symbol, CUfunctio
 static const struct launch *like(const struct session *s, const struct kernel *k,
                                  const struct launch *l) {
     int n = 0, most = s->settings.repeats > 1 ? s->settings.repeats : 1;
-    for (int i = 0; s->settings.puts_off && i < k->n_launches - 1; i++) {
+    for (int i = 0; l->key && i < k->n_launches - 1; i++) {
         const struct launch *x = &k->launch[i];
-        n += x->seconds > 0 && !memcmp(x->grid, l->grid, sizeof x->grid) &&
-             !memcmp(x->block, l->block, sizeof x->block) &&
-             !memcmp(x->cluster, l->cluster, sizeof x->cluster) &&
-             x->shared_bytes == l->shared_bytes;
+        n += x->seconds > 0 && x->key == l->key;
         if (n == most) return x;
     }
     return NULL;
@@ -260,6 +292,7 @@ static struct launch *add_launch(struct session *s, struct kernel *k, const stru
     memcpy(l->block, shape->block, sizeof l->block);
     memcpy(l->cluster, shape->cluster, sizeof l->cluster);
     l->shared_bytes = shape->shared_bytes;
+    l->key = s->settings.puts_off ? key_of(shape) : 0;
     l->sums = unknown;
     l->seconds = l->cycles = NAN;
     g->row = heap_grown(g->row, (size_t)k->n_launches * sizeof *g->row);

@@ -52,6 +52,9 @@ c = {x["name"]: x for x in scale["counters"]}
 assert c["hgmma_instructions"]["value"] == 126 and "na" in c["shared_wavefronts"] and "registers" in c' "$tap_dir/r.jsonl"
 check "equal ones once, if asked" says '^1 launches were like earlier ones and were not counted' 0 on_gpu --repeats 1 "$program"
 check "they count as what they are like" grep -Eq '^scale +1-2, each +4 +64 +0 +42 ' "$tap_dir/said"
+all_counted() { says 'scale +1-2, each' 0 on_gpu "$@" --repeats 1 "$program" && ! grep -q 'were like earlier' "$tap_dir/said"; }
+check "not with another argument" all_counted NUMBER=7
+check "nor where nobody knows the arguments" all_counted FAKE_CUDA_FAIL=cuFuncGetParamInfo:1
 check "in groups, too" says 'scale +TENSOR +hgmma_instructions +126 ' 0 on_gpu --repeats 1 --counters TENSOR "$program"
 check "a metric that the chip has not" says 'TENSOR +hmma_instructions +n/a \(GH100 has no metric' 0 on_gpu FAKE_CUPTI_UNKNOWN=sm__inst_executed_pipe_tensor_op_hmma.sum --counters TENSOR "$program"
 check "the others of the group are there" grep -Eq '^scale +TENSOR +tensor_active_pct +42 ' "$tap_dir/said"

@@ -220,6 +220,15 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
     return CUDA_SUCCESS;
 }
 
+/* Of tests/fake/gpu_program.c's: a pointer and a number. */
+CUresult cuFuncGetParamInfo(CUfunction f UNUSED, size_t i, size_t *offset, size_t *bytes) {
+    MAY_FAIL("cuFuncGetParamInfo");
+    if (i > 1) return CUDA_ERROR_INVALID_VALUE;
+    *offset = 8 * i;
+    *bytes = i ? 4 : 8;
+    return CUDA_SUCCESS;
+}
+
 IDLE(cuModuleUnload, CUmodule module UNUSED)
 IDLE(cuFuncSetAttribute, CUfunction f UNUSED, CUfunction_attribute attribute UNUSED,
      int value UNUSED)

@@ -1,6 +1,7 @@
 /* A CUDA program and its driver, without a GPU: loads what CUDA_INJECTION64_PATH names, makes a context, and launches
  *
- *   scale     twice on 4 blocks of 64 threads, once on 8 (cuLaunchKernel)
+ *   scale     twice on 4 blocks of 64 threads, the second time with $NUMBER for its last argument, once on 8
+ *             (cuLaunchKernel)
  *   reduce    once, in the new way (cuLaunchKernelEx), in clusters of 2, with 1 KiB of shared memory
  *   a graph   once
  *
@@ -23,12 +24,14 @@ static void *found(void *library, const char *name) {
     return f;
 }
 
-static void launch(const char *symbol, unsigned blocks) {
+static void launch(const char *symbol, unsigned blocks, int number) {
+    void *array = NULL, *arguments[] = {&array, &number};
     struct {
         CUfunction f;
         unsigned grid[3], block[3], shared_bytes;
         CUstream stream;
-    } p = {NULL, {blocks, 1, 1}, {64, 1, 1}, 0, NULL};
+        void **arguments, **extra;
+    } p = {(CUfunction)&call, {blocks, 1, 1}, {64, 1, 1}, 0, NULL, arguments, NULL};
     call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, symbol, &p);
 }
 
@@ -45,9 +48,9 @@ int main(int argc, char **argv) {
         f = found(cupti, "fake_cupti_context");
         memcpy(&context, &f, sizeof f);
         context();
-        launch("_Z5scalePfi", 4);
-        launch("_Z5scalePfi", 4);
-        launch("_Z5scalePfi", 8);
+        launch("_Z5scalePfi", 4, 1);
+        launch("_Z5scalePfi", 4, getenv("NUMBER") ? atoi(getenv("NUMBER")) : 1);
+        launch("_Z5scalePfi", 8, 1);
         CUlaunchAttribute clusters = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
                                       .value.clusterDim = {2, 1, 1}};
         CUlaunchConfig config = {.attrs = &clusters,
@@ -62,7 +65,8 @@ int main(int argc, char **argv) {
         struct {
             const CUlaunchConfig *config;
             CUfunction f;
-        } p = {&config, NULL};
+            void **arguments, **extra;
+        } p = {&config, (CUfunction)&call, NULL, NULL};
         call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, "_Z6reducePf", &p);
         call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, NULL, NULL);
     }
