@@ -102,9 +102,32 @@ static const char *choose(const uint8_t *availability) {
     return metrics_open(&gpu.m, gpu.cupti, range, gpu.chip, availability, names, n);
 }
 
+/* The driver's own functions; the program has loaded it. */
+static void *driver(const char *name) {
+    static void *library;
+    if (!library && !(library = dlopen("libcuda.so.1", RTLD_NOW))) heap_dlerror();
+    void *f = library ? dlsym(library, name) : NULL;
+    if (library && !f) heap_dlerror();
+    return f;
+}
+
+/* The record names GPU 0: another one's counts are not its own. */
+static const char *check_device(void) {
+    CUresult (*ask)(CUdevice *);
+    CUdevice device = 0;
+    void *f = driver("cuCtxGetDevice");
+    memcpy(&ask, &f, sizeof f);
+    if (!ask || ask(&device) || !device) return NULL;
+    return reason(
+        "the program runs on GPU %d, and only launches of GPU 0 are counted: choose which "
+        "that is with CUDA_VISIBLE_DEVICES",
+        device);
+}
+
 static const char *open_counts(const struct settings *s, CUcontext context) {
     const uint8_t *availability = NULL;
-    const char *why = cupti_start(gpu.cupti);
+    const char *why = check_device();
+    if (!why) why = cupti_start(gpu.cupti);
     if (!why) why = cupti_supports(gpu.cupti, 0, CUPTI_PROFILER_RANGE_PROFILING);
     if (!why) why = cupti_chip(gpu.cupti, 0, &gpu.chip);
     if (!why) why = range_availability(gpu.cupti, context, &availability);
@@ -165,15 +188,6 @@ static struct shape shape_of(CUpti_CallbackId id, const void *parameters) {
     memcpy(s.grid, p->grid, sizeof s.grid);
     memcpy(s.block, p->block, sizeof s.block);
     return s;
-}
-
-/* The driver's own functions; the program has loaded it. */
-static void *driver(const char *name) {
-    static void *library;
-    if (!library && !(library = dlopen("libcuda.so.1", RTLD_NOW))) heap_dlerror();
-    void *f = library ? dlsym(library, name) : NULL;
-    if (library && !f) heap_dlerror();
-    return f;
 }
 
 static bool is_captured(CUstream stream) {

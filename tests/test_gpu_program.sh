@@ -80,6 +80,7 @@ for call in cuptiSubscribe:39 cuptiProfilerInitialize:35 cuptiRangeProfilerEnabl
     check "$call: 6 if counts were asked for" says 'no counts' 6 on_gpu FAKE_CUPTI_FAIL=$call --counters TENSOR "$program"
 done
 check "what is lost" says 'counters are incomplete: not all of 1 passes' 6 on_gpu FAKE_CUPTI_LOSE=pass --counters TENSOR "$program"
+check "another GPU than the record's" says 'no counts: the program runs on GPU 1' 6 on_gpu FAKE_CUDA_CURRENT=1 --counters TENSOR "$program"
 check "no CUPTI" says 'no counts: CUPTI cannot be loaded' 0 on_gpu ATTNLAB_CUPTI=/nowhere --quiet "$program"
 check "no such group" says 'no counter group' 2 on_gpu --counters NONE "$program"
 check "options of the emulator" says 'are the emulator.s' 0 on_gpu --source "$program"

@@ -4,6 +4,7 @@
  *
  *   FAKE_CUDA_FAIL=cuMemAlloc:3:2    the 3rd call of cuMemAlloc returns 2 (without it: 999)
  *   FAKE_CUDA_DEVICES=0              no GPU
+ *   FAKE_CUDA_CURRENT=1              that of the context (0)
  *   FAKE_CUDA_CC=86                  its compute capability (90)
  *   FAKE_CUDA_LAUNCH_US=100          what a launch takes in a graph (10)
  *   FAKE_CUDA_REGISTERS=250          what a kernel takes (100)
@@ -123,6 +124,11 @@ CUresult cuDeviceGetPCIBusId(char *text, int bytes, CUdevice device UNUSED) {
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device UNUSED) {
     MAY_FAIL("cuDevicePrimaryCtxRetain");
     *context = (CUcontext)1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *device) {
+    *device = setting("FAKE_CUDA_CURRENT", 0);
     return CUDA_SUCCESS;
 }
 
