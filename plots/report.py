@@ -85,7 +85,8 @@ def cell(record, name):
 def pedigree(r):
     d = r["device"]
     parts = [d["name"], f"driver {d['driver']}" if d.get("driver") else "", f"CUDA {d.get('toolkit', '?')}",
-             f"revision {r.get('revision', '?')}", r["time"][:10]]
+             f"revision {r.get('revision', '?')}", r["time"][:10],
+             "interrupted: of what had run until then" if r.get("interrupted") else ""]
     if "median_us" in r.get("samples", {}):
         s = r["samples"]
         parts.append(f"n = {s['n']}, IQR {figure(s['iqr_us'])} us, {s['l2']} L2")

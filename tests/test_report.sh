@@ -51,6 +51,9 @@ check "with how far that was validated" has "validated on h200"
 check "shows the line that takes most" has "$(hottest place)"
 check "with its code" [ -n "$code" -a "$(grep -c "class=\"code\">.*$code" "$page")" -ge 1 ]
 check "says why values are missing" has 'n/a: a counter of the hardware'
+sed 's/"interrupted": *false/"interrupted": true/' plots/recorded/h200.jsonl > "$tap_dir/cut.jsonl"
+check "a page of runs that were interrupted" report --records "$tap_dir/cut.jsonl" --problem "B4 H16 S4096 D128"
+check "says so" has 'interrupted: of what had run until then'
 status "no record on that problem" 5 report --records plots/recorded/h200.jsonl --problem "B9"
 status "no such file" 5 report --records "$tap_dir/none.jsonl" --problem "B1"
 # The whole of make report, in a tree of its own: over time, each table with its own script.
