@@ -349,6 +349,10 @@ static json_t *kernel_record(const struct session *s, const struct kernel *k) {
     if (k->n_registers >= 0) json_object_set_new(record, "registers", json_integer(k->n_registers));
     for (int n = 0; n < k->n_launches; n++) json_array_append_new(launches, launch_record(k, n));
     json_object_set_new(record, "launches", launches);
+    int n_ran = 0;
+    for (int n = 0; n < k->n_launches; n++) n_ran += k->launch[n].seconds > 0;
+    if (!k->gpu && n_ran < k->n_launches) /* the others are like those */
+        json_object_set_new(record, "counters_of_launches", json_integer(n_ran));
     const char *groups = s->settings.counters ? s->settings.counters : SESSION_GROUPS;
     const char *why = collect(s, k, groups, &c);
     if (why && reason_status(why, STATUS_RIGHT) == STATUS_DEVICE) heap_exhausted();
@@ -432,8 +436,10 @@ static void print_head(const struct session *s) {
         printf("%d launches were like earlier ones and were not counted (--repeats %d)\n",
                s->n_skipped, o->repeats);
     else if (s->n_skipped && o->repeats)
-        printf("%d launches were like earlier ones and were not run (--repeats %d)\n", s->n_skipped,
-               o->repeats);
+        printf(
+            "%d launches were like earlier ones and were not run (--repeats %d); groups and lines "
+            "are of those that ran\n",
+            s->n_skipped, o->repeats);
     else if (s->n_skipped)
         printf("%d launches were not run: nobody looked at what they would have changed "
                "(--repeats 0)\n",

@@ -198,6 +198,9 @@ check "unless one goes on from another" [ "$(grep -c '^alike' "$dir/alike--repea
 check "what nobody looks at is not run at all" says '20 launches were not run: nobody looked' 0 emulated --repeats 0 "$program" repeats
 check "what somebody looks at is" says '79 launches were not run' 0 emulated --repeats 0 "$program" nobody_looks
 check "but what nobody sees" says '78 launches were like earlier ones' 0 emulated --repeats 1 "$program" nobody_looks
+check "groups count those that ran" grep -q 'not run (--repeats 1); groups and lines are of those that ran' "$tap_dir/said"
+emulated --quiet --no-clock --repeats 1 --json "$dir/left.jsonl" "$program" repeats > /dev/null 2>&1
+check "and the record says how many" grep -Eq '"counters_of_launches": *[1-9]' "$dir/left.jsonl"
 check "and that is nothing" emulated --quiet "$program" nobody_looks
 
 # ---- Calls that are not inlined, grid.sync(), and a kernel that cannot run beside them
