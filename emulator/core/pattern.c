@@ -176,9 +176,8 @@ static void count_sectors(struct emu_pattern *p, uint32_t mask, const uint64_t a
     if (p->kind == EMU_PATTERN_BROADCAST || n < p->wavefronts_ideal) p->wavefronts_ideal = n;
 }
 
-const struct emu_pattern *emu_global_pattern(struct emu_warp *w, const struct emu_inst *i,
-                                             uint32_t mask, const uint64_t addr[32], unsigned bytes,
-                                             bool *far) {
+struct emu_pattern *emu_global_pattern(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                                       const uint64_t addr[32], unsigned bytes, bool *far) {
     struct emu_pattern *p = pattern_of(w, i);
     uint64_t first = addr[__builtin_ctz(mask)], beyond = 0;
     uint32_t low[EMU_LANES], key = (uint32_t)first & 31;

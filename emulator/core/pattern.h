@@ -22,7 +22,9 @@ struct emu_pattern {
     uint8_t kind, bytes;
     uint32_t wavefronts, wavefronts_ideal; /* or sectors */
     int64_t min, max;                      /* of the differences */
-    uint32_t delta_bits;                   /* all differences, or-ed: for alignment */
+    struct emu_allocation *near; /* global: the one that was accessed last; an instruction most
+                                    often keeps to one, neighbours to others */
+    uint32_t delta_bits;         /* all differences, or-ed: for alignment */
     _Alignas(32) int32_t delta[EMU_LANES]; /* address - first active lane's; inactive lanes 0 */
     uint16_t n_cells;                      /* 4-byte cells touched, relative to the first lane's */
     int32_t cell[128];
@@ -35,9 +37,8 @@ const struct emu_pattern *emu_shared_pattern(struct emu_warp *w, const struct em
                                              unsigned bytes);
 /* Its wavefronts are sectors. far: lanes are more than 2 GiB apart, and there are no
  * differences. */
-const struct emu_pattern *emu_global_pattern(struct emu_warp *w, const struct emu_inst *i,
-                                             uint32_t mask, const uint64_t addr[32], unsigned bytes,
-                                             bool *far);
+struct emu_pattern *emu_global_pattern(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                                       const uint64_t addr[32], unsigned bytes, bool *far);
 /* Wavefronts of one shared access, and how few there could be. load: not LDSM. served[l][k], if not
  * NULL: the wavefront that serves lane l's k-th word. */
 uint32_t emu_wavefronts(uint32_t mask, const uint32_t addr[32], unsigned bytes, bool load,

@@ -123,9 +123,8 @@ struct emu_block {
     uint32_t shared_bytes;
     struct emu_shadow *shadow; /* checks/race.c's own; NULL when checks are off */
     struct emu_barrier barrier[EMU_BARRIERS];
-    uint32_t free_registers;     /* setmaxnreg's pool */
-    uint64_t ticks;              /* instructions run: what clock reads */
-    struct emu_allocation *near; /* the one that was used last */
+    uint32_t free_registers; /* setmaxnreg's pool */
+    uint64_t ticks;          /* instructions run: what clock reads */
     void *async; /* instructions/async.h's own: pending TMA operations, mbarrier clocks */
     struct emu_visit *visit; /* by agent; NULL: alone in its cluster */
     struct emu_clock end;    /* what the threads that have exited knew; not kept if alone */

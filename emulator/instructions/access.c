@@ -170,36 +170,36 @@ static uint32_t global_bad(struct emu_warp *w, const struct emu_inst *i, uint32_
 uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                            const uint64_t addr[32], unsigned bytes, enum emu_access what) {
     bool far;
-    const struct emu_pattern *p = emu_global_pattern(w, i, mask, addr, bytes, &far);
+    struct emu_pattern *p = emu_global_pattern(w, i, mask, addr, bytes, &far);
     uint64_t first = addr[__builtin_ctz(mask)], misaligned = 0;
     for (int l = 0; l < EMU_LANES; l++) misaligned |= mask >> l & 1 ? addr[l] & (bytes - 1) : 0;
     struct emu_block *b = w->block;
     uint64_t from = first + (uint64_t)p->min, to = first + (uint64_t)p->max + bytes;
-    bool known = !far && b->near && from >= b->near->base && from < to && to <= b->near->end &&
-                 !(b->near->read_only && what & EMU_WRITE);
+    bool known = !far && p->near && from >= p->near->base && from < to && to <= p->near->end &&
+                 !(p->near->read_only && what & EMU_WRITE);
     if (__builtin_expect(misaligned || !known, 0)) {
-        b->near = far || misaligned ? NULL : emu_memory_find(b->launch->memory, from);
-        if (b->near && b->near->read_only && what & EMU_WRITE) {
+        p->near = far || misaligned ? NULL : emu_memory_find(b->launch->memory, from);
+        if (p->near && p->near->read_only && what & EMU_WRITE) {
             emu_report(EMU_BAD_GLOBAL, w, i, NULL,
                        "address %#llx is in constant memory or the kernel's parameters, which "
                        "cannot be written",
                        (unsigned long long)from);
             return 0;
         }
-        if (!b->near || to > b->near->end) {
-            b->near = NULL;
+        if (!p->near || to > p->near->end) {
+            p->near = NULL;
             mask = global_bad(w, i, mask, addr, bytes);
             if (!mask) return 0;
         }
     }
-    if (__builtin_expect(b->near && !(mask & w->early), 1))
-        emu_memory_touch(b->near, what, from, to);
+    if (__builtin_expect(p->near && !(mask & w->early), 1))
+        emu_memory_touch(p->near, what, from, to);
     else
         EMU_EACH_LANE(l, mask) emu_global_touch(w, i, l, addr[l], what);
-    if (b->shadow && b->near)
-        emu_global_check(w, i, b->near, mask, addr, bytes, what);
-    else if (b->launch->partial && b->near && what & EMU_WRITE)
-        emu_global_written(b->near, mask, addr, bytes);
+    if (b->shadow && p->near)
+        emu_global_check(w, i, p->near, mask, addr, bytes, what);
+    else if (b->launch->partial && p->near && what & EMU_WRITE)
+        emu_global_written(p->near, mask, addr, bytes);
     struct emu_count *c = w->count + i->pc;
     c->sectors += p->wavefronts;
     c->sectors_ideal += p->wavefronts_ideal;
@@ -231,16 +231,16 @@ const struct emu_pattern *emu_global_again(struct emu_warp *w, const struct emu_
                                            uint32_t mask, const uint64_t base[32], unsigned bytes) {
     const struct emu_pattern *p = w->pattern[i->pc];
     const struct emu_block *b = w->block;
-    if (!p || p->mask != mask || p->bytes != bytes || !b->near || b->shadow || b->launch->events ||
+    if (!p || p->mask != mask || p->bytes != bytes || !p->near || b->shadow || b->launch->events ||
         mask & w->early)
         return NULL;
     uint64_t first = base[__builtin_ctz(mask)], at = first + (uint64_t)(int64_t)i->offset;
     uint64_t from = at + (uint64_t)p->min, to = at + (uint64_t)p->max + bytes;
     if ((p->delta_bits & 31 && p->key != (at & 31)) ||
-        ((uint32_t)at | p->delta_bits) & (bytes - 1) || from < b->near->base || from >= to ||
-        to > b->near->end || lies_elsewhere(p, mask, base, first))
+        ((uint32_t)at | p->delta_bits) & (bytes - 1) || from < p->near->base || from >= to ||
+        to > p->near->end || lies_elsewhere(p, mask, base, first))
         return NULL;
-    emu_memory_touch(b->near, EMU_READ, from, to);
+    emu_memory_touch(p->near, EMU_READ, from, to);
     struct emu_count *c = w->count + i->pc;
     c->sectors += p->wavefronts;
     c->sectors_ideal += p->wavefronts_ideal;
