@@ -143,14 +143,20 @@ F(fex2, u((float)exp2((double)f(a))))
 F(flg2, u((float)log2((double)f(a))))
 F(fsin, u((float)sin((double)f(a))))
 F(ftanh, u((float)tanh((double)f(a))))
-F(ftz, ({
-      float x = f(a), y = f(b);
-      if (fabsf(x) < 0x1p-126f) x = copysignf(0, x);
-      if (fabsf(y) < 0x1p-126f) y = copysignf(0, y);
-      float z = x + y;
-      if (fabsf(z) < 0x1p-126f) z = copysignf(0, z);
-      u(z);
-  }))
+static float flushed(float x) { return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x; }
+/* Tiny is what rounds below 2^-126 with any exponent; 2^-126 * (1 - 2^-24) would round up to it. */
+static float flushed_product(float x, float y) {
+    double exact = (double)x * (double)y;
+    return fabs(exact) < 0x1p-126 * (1 - 0x1p-25) ? (float)copysign(0, exact) : (float)exact;
+}
+F(ftz, u(flushed(flushed(f(a)) + flushed(f(b)))))
+F(sub_ftz, u(flushed(flushed(f(a)) - flushed(f(b)))))
+F(mul_ftz, u(flushed_product(flushed(f(a)), flushed(f(b)))))
+F(fma_ftz, u(flushed(fmaf(flushed(f(a)), flushed(f(b)), flushed(f(c))))))
+/* Of normal numbers, where nothing is to be flushed but results. */
+#define NORMAL(x) f(((x)&0x80ffffff) + 0x1f800000)
+F(mul_normal, u(flushed_product(NORMAL(a), NORMAL(b))))
+F(mul_edge, u(flushed_product(f(a >> 9 & 1 ? 0x3f7fffff : 0x3f800001), 0x1p-126f)))
 F(setp_lt, f(a) < f(b))
 F(setp_geu, !(f(a) < f(b)))
 F(setp_nan, isnan(f(a)) || isnan(f(b)))
@@ -338,6 +344,15 @@ static const struct form forms[] = {
     {"sin.approx.f32 %f9, %f1;", fsin, 0, 0x1p-20},
     {"tanh.approx.f32 %f9, %f1;", ftanh, 0, 0x1p-11},
     {"add.ftz.f32 %f9, %f1, %f2;", ftz, 0, 0},
+    {"sub.ftz.f32 %f9, %f1, %f2;", sub_ftz, 0, 0},
+    {"mul.ftz.f32 %f9, %f1, %f2;", mul_ftz, 0, 0},
+    {"fma.rn.ftz.f32 %f9, %f1, %f2, %f3;", fma_ftz, 0, 0},
+    {"and.b32 %r1, %r1, 0x80ffffff; add.u32 %r1, %r1, 0x1f800000; and.b32 %r2, %r2, 0x80ffffff; "
+     "add.u32 %r2, %r2, 0x1f800000; mov.b32 %f1, %r1; mov.b32 %f2, %r2; mul.ftz.f32 %f9, %f1, %f2;",
+     mul_normal, 0, 0},
+    {"bfe.u32 %r1, %r1, 9, 1; setp.ne.u32 %p1, %r1, 0; selp.b32 %r1, 0x3f7fffff, 0x3f800001, %p1; "
+     "mov.b32 %f1, %r1; mul.ftz.f32 %f9, %f1, 0f00800000;",
+     mul_edge, 0, 0},
     {"setp.lt.f32 %p1, %f1, %f2; selp.b32 %r9, 1, 0, %p1;", setp_lt, 0, 0},
     {"setp.geu.f32 %p1, %f1, %f2; selp.b32 %r9, 1, 0, %p1;", setp_geu, 0, 0},
     {"setp.nan.f32 %p1, %f1, %f2; selp.b32 %r9, 1, 0, %p1;", setp_nan, 0, 0},

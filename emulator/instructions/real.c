@@ -89,6 +89,37 @@ static enum emu_step with_mode(struct emu_warp *w, const struct emu_inst *i, uin
     return step;
 }
 
+/* MXCSR is slow to change. Where no operand is subnormal, and no result one or the least normal
+ * number, to which one may have been rounded, .ftz changes nothing. */
+static inline uint32_t size_of(float x) { return 2 * float_bits(x) - 1; } /* of 0: the largest */
+static inline uint32_t lesser(uint32_t x, uint32_t y) { return x < y ? x : y; }
+enum { SIZE_OF_LEAST = 2 * 0x00800000 - 1 };
+#define FLUSHING(name, expr, operands)                                                             \
+    static enum emu_step name(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {       \
+        float *d = ROW(float, 0);                                                                  \
+        const float *a = ROW(float, 1), *b = ROW(float, 2), *c = ROW(float, 3);                    \
+        uint32_t least = UINT32_MAX;                                                               \
+        (void)c;                                                                                   \
+        for (int l = 0; l < EMU_LANES; l++)                                                        \
+            least = lesser(least, lesser(size_of(expr), operands));                                \
+        if (__builtin_expect(least <= SIZE_OF_LEAST, 0)) return with_mode(w, i, mask);             \
+        EACH(number(expr));                                                                        \
+        return EMU_NEXT;                                                                           \
+    }
+FLUSHING(add_ftz_f32, a[l] + b[l], lesser(size_of(a[l]), size_of(b[l])))
+FLUSHING(sub_ftz_f32, a[l] - b[l], lesser(size_of(a[l]), size_of(b[l])))
+FLUSHING(mul_ftz_f32, a[l] * b[l], lesser(size_of(a[l]), size_of(b[l])))
+FLUSHING(fma_ftz_f32, __builtin_fmaf(a[l], b[l], c[l]),
+         lesser(size_of(a[l]), lesser(size_of(b[l]), size_of(c[l]))))
+
+static emu_handler *flushing_of(emu_handler *h) {
+    return h == add_f32   ? add_ftz_f32
+           : h == sub_f32 ? sub_ftz_f32
+           : h == mul_f32 ? mul_ftz_f32
+           : h == fma_f32 ? fma_ftz_f32
+                          : with_mode;
+}
+
 /* The approximations work in double, where MXCSR would not flush: they have their own .ftz. */
 static const struct {
     const char *head;
@@ -137,7 +168,7 @@ emu_handler *emu_select_real(struct emu_inst *i, const char **why) {
     i->inner = h;
     i->aux[0] = (int32_t)csr;
     i->aux[1] = sat;
-    return with_mode;
+    return csr == (CSR_DEFAULT | CSR_FTZ) && !sat ? flushing_of(h) : with_mode;
 }
 
 /* testp.{finite,infinite,number,notanumber,normal,subnormal}.f32 */
