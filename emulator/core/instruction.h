@@ -117,9 +117,12 @@ struct emu_inst {
     uint32_t pc;          /* index in the kernel */
     uint8_t class;        /* enum emu_class: from the form; a selector may change it */
     uint8_t joined_bytes; /* of the wider load that ptxas makes of this and later ones, or 0 */
-    uint8_t units;        /* SASS instructions of that class it stands for (wmma.mma: 2) */
-    uint32_t flops;       /* tensor operations of one warp's execution (m16n8k16: 4096) */
-    int32_t aux[6];       /* the selector's own */
+    bool fetches; /* it may fetch 16 bytes, of which later loads take theirs: front/ahead.c */
+    uint8_t fetched_word;  /* the word of those that it takes, */
+    uint16_t fetched_back; /* and how many instructions before it that load stands; 0: none does */
+    uint8_t units;         /* SASS instructions of that class it stands for (wmma.mma: 2) */
+    uint32_t flops;        /* tensor operations of one warp's execution (m16n8k16: 4096) */
+    int32_t aux[6];        /* the selector's own */
 };
 
 /* A place in a source file that an instruction comes from: its own line, or one that it was

@@ -84,6 +84,7 @@ static void list_cells(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
 }
 
 static void classify(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
+    /* Of some lanes: those that a block of fewer threads does not have count as alike. */
     bool broadcast = true, contiguous = true, period = true, half = true, runs = true;
     p->min = p->max = 0;
     p->delta_bits = 0;
@@ -97,13 +98,12 @@ static void classify(struct emu_pattern *p, uint32_t mask, unsigned bytes) {
         if (p->delta[l] < p->min) p->min = p->delta[l];
         if (p->delta[l] > p->max) p->max = p->delta[l];
     }
-    p->kind = mask != EMU_FULL ? EMU_PATTERN_OTHER
-              : broadcast      ? EMU_PATTERN_BROADCAST
-              : contiguous     ? EMU_PATTERN_CONTIGUOUS
-              : period         ? EMU_PATTERN_PERIOD8
-              : runs           ? EMU_PATTERN_RUNS8
-              : half           ? EMU_PATTERN_PERIOD16
-                               : EMU_PATTERN_OTHER;
+    p->kind = broadcast                        ? EMU_PATTERN_BROADCAST
+              : contiguous && mask == EMU_FULL ? EMU_PATTERN_CONTIGUOUS
+              : period                         ? EMU_PATTERN_PERIOD8
+              : runs                           ? EMU_PATTERN_RUNS8
+              : half                           ? EMU_PATTERN_PERIOD16
+                                               : EMU_PATTERN_OTHER;
 }
 
 /* Distinct 32-byte sectors of a warp's request. */

@@ -29,7 +29,11 @@ struct emu_pattern {
     uint16_t n_cells;                      /* 4-byte cells touched, relative to the first lane's */
     int32_t cell[128];
     uint8_t cell_bytes[128]; /* which bytes of the cell: bit mask */
-    uint8_t cell_lane[128];  /* the lane that touches it, or EMU_MANY_LANES */
+    const struct emu_warp
+        *fetched_by; /* who filled `fetched`, for the lanes of mask; NULL: stale */
+    _Alignas(
+        32) uint32_t fetched[4][EMU_LANES]; /* words at the address and behind it: front/ahead.c */
+    uint8_t cell_lane[128];                 /* the lane that touches it, or EMU_MANY_LANES */
 };
 
 const struct emu_pattern *emu_shared_pattern(struct emu_warp *w, const struct emu_inst *i,

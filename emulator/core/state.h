@@ -72,7 +72,8 @@ struct emu_warp {
     uint32_t index;               /* in the block */
     uint32_t agent;               /* among those of the cluster */
     uint32_t live;                /* lanes that exist and have not exited */
-    bool resumed;                 /* the running instruction was left with EMU_WAIT before */
+    uint32_t absent; /* lanes that the block never had: nobody sees what they compute */
+    bool resumed;    /* the running instruction was left with EMU_WAIT before */
     bool progressed;
     bool begun; /* constants are in the row file; later blocks find registers as they were left */
     uint32_t spins;    /* branches taken while diverged */

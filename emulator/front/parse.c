@@ -254,6 +254,7 @@ static void prepare(struct parser *p) {
     k->rank = ptx_alloc(p, (size_t)k->n_inst * sizeof *k->rank);
     emu_order(k, k->rank);
     emu_join_loads(k);
+    emu_fetch_ahead(k);
     emu_find_arrays(k, kernel_alloc, p);
     emu_wgmma_prepare(k, kernel_alloc, p);
 }

@@ -220,3 +220,4 @@ void emu_order(struct emu_kernel *k, uint32_t *rank);
 void emu_find_arrays(struct emu_kernel *k, void *(*alloc)(void *user, size_t bytes), void *user);
 /* merge.c: finds loads that ptxas joins, for the counts */
 void emu_join_loads(struct emu_kernel *k);
+void emu_fetch_ahead(struct emu_kernel *k); /* ahead.c */

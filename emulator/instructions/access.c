@@ -200,10 +200,7 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
         emu_global_check(w, i, p->near, mask, addr, bytes, what);
     else if (b->launch->partial && p->near && what & EMU_WRITE)
         emu_global_written(p->near, mask, addr, bytes);
-    struct emu_count *c = w->count + i->pc;
-    c->sectors += p->wavefronts;
-    c->sectors_ideal += p->wavefronts_ideal;
-    c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+    emu_global_count(w, i, p, mask, bytes);
     tell(w, i, mask, EMU_GLOBAL, addr, bytes, what);
     return mask;
 }
@@ -227,9 +224,9 @@ static inline bool lies_elsewhere(const struct emu_pattern *p, uint32_t mask,
     return !_mm256_testz_si256(differ, differ);
 }
 
-const struct emu_pattern *emu_global_again(struct emu_warp *w, const struct emu_inst *i,
-                                           uint32_t mask, const uint64_t base[32], unsigned bytes) {
-    const struct emu_pattern *p = w->pattern[i->pc];
+struct emu_pattern *emu_global_again(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                                     const uint64_t base[32], unsigned bytes) {
+    struct emu_pattern *p = w->pattern[i->pc];
     const struct emu_block *b = w->block;
     if (!p || p->mask != mask || p->bytes != bytes || !p->near || b->shadow || b->launch->events ||
         mask & w->early)
@@ -241,10 +238,7 @@ const struct emu_pattern *emu_global_again(struct emu_warp *w, const struct emu_
         to > p->near->end || lies_elsewhere(p, mask, base, first))
         return NULL;
     emu_memory_touch(p->near, EMU_READ, from, to);
-    struct emu_count *c = w->count + i->pc;
-    c->sectors += p->wavefronts;
-    c->sectors_ideal += p->wavefronts_ideal;
-    c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+    emu_global_count(w, i, p, mask, bytes);
     return p;
 }
 

@@ -27,8 +27,16 @@ const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_
                                            enum emu_access what);
 
 /* The same of a load from global memory by some lanes, at base[l] + i->offset, where nothing is looked at but bounds. */
-const struct emu_pattern *emu_global_again(struct emu_warp *w, const struct emu_inst *i,
-                                           uint32_t mask, const uint64_t base[32], unsigned bytes);
+struct emu_pattern *emu_global_again(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                                     const uint64_t base[32], unsigned bytes);
+
+static inline void emu_global_count(struct emu_warp *w, const struct emu_inst *i,
+                                    const struct emu_pattern *p, uint32_t mask, unsigned bytes) {
+    struct emu_count *c = w->count + i->pc;
+    c->sectors += p->wavefronts;
+    c->sectors_ideal += p->wavefronts_ideal;
+    c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
+}
 
 /* Host memory behind [addr, addr + bytes) of global memory; NULL (nothing reported) if not all
  * allocated. */

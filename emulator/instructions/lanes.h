@@ -11,7 +11,7 @@
  * vector loop; the masked one computes all lanes and keeps the others. */
 #define EACH(expr)                                                                                 \
     do {                                                                                           \
-        if (__builtin_expect(mask == EMU_FULL, 1)) {                                               \
+        if (__builtin_expect((mask | w->absent) == EMU_FULL, 1)) {                                 \
             _Pragma("GCC ivdep") for (int l = 0; l < EMU_LANES; l++) d[l] = (expr);                \
         } else {                                                                                   \
             _Pragma("GCC ivdep") for (int l = 0; l < EMU_LANES; l++) d[l] =                        \

@@ -280,19 +280,82 @@ static inline void load_some(uint32_t *d, const unsigned char *at, const int32_t
     }
 }
 
+static inline __m256i two16(const unsigned char *low, const unsigned char *high) {
+    return _mm256_inserti128_si256(
+        _mm256_castsi128_si256(_mm_loadu_si128((const __m128i_u *)(const void *)low)),
+        _mm_loadu_si128((const __m128i_u *)(const void *)high), 1);
+}
+
+/* Four words for every lane: 16 bytes of each, turned. Lanes l and l + distinct are alike. */
+static inline void fetch(struct emu_pattern *p, const unsigned char *at, int distinct) {
+    for (int l = 0; l < distinct; l += 8) {
+        const int32_t *d = p->delta + l;
+        __m256i a = two16(at + d[0], at + d[4]), b = two16(at + d[1], at + d[5]),
+                c = two16(at + d[2], at + d[6]), e = two16(at + d[3], at + d[7]);
+        __m256i ab = _mm256_unpacklo_epi32(a, b), ce = _mm256_unpacklo_epi32(c, e);
+        __m256i ab_high = _mm256_unpackhi_epi32(a, b), ce_high = _mm256_unpackhi_epi32(c, e);
+        for (int to = l; to < EMU_LANES; to += distinct) {
+            store8(p->fetched[0], to, _mm256_unpacklo_epi64(ab, ce));
+            store8(p->fetched[1], to, _mm256_unpackhi_epi64(ab, ce));
+            store8(p->fetched[2], to, _mm256_unpacklo_epi64(ab_high, ce_high));
+            store8(p->fetched[3], to, _mm256_unpackhi_epi64(ab_high, ce_high));
+        }
+    }
+}
+
+static void fetch_words(struct emu_pattern *p, const unsigned char *at) {
+    switch (p->kind) {
+    case EMU_PATTERN_BROADCAST:
+    case EMU_PATTERN_PERIOD8:
+        fetch(p, at, 8);
+        return;
+    case EMU_PATTERN_PERIOD16:
+        fetch(p, at, 16);
+        return;
+    case EMU_PATTERN_RUNS8:
+        for (int l = 0; l < EMU_LANES; l += 8)
+            for (int k = 0; k < 4; k++) store8(p->fetched[k], l, same8(at + p->delta[l] + 4 * k));
+        return;
+    default:
+        fetch(p, at, 32);
+    }
+}
+
+static inline void take(uint32_t *d, const uint32_t fetched[32]) {
+    for (int l = 0; l < EMU_LANES; l += 8)
+        store8(d, l, _mm256_load_si256((const __m256i *)(const void *)(fetched + l)));
+}
+
 /* Global loads of 4-byte elements into 32-bit registers. */
 static enum emu_step ld_global_fast(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     const uint64_t *base = emu_row64(w, i->row[1]);
     unsigned all = 4u * i->vec;
-    const struct emu_pattern *p = emu_global_again(w, i, mask, base, all);
+    if (i->fetched_back) {
+        const struct emu_pattern *p = w->pattern[i->pc - i->fetched_back];
+        if (p && p->fetched_by == w && p->mask == mask) {
+            emu_global_count(w, i, p, mask, 4);
+            take(emu_row32(w, i->op[0].rows[0]), p->fetched[i->fetched_word]);
+            return EMU_NEXT;
+        }
+    }
+    if (i->fetches && w->pattern[i->pc]) w->pattern[i->pc]->fetched_by = NULL;
+    struct emu_pattern *p = emu_global_again(w, i, mask, base, all);
     if (!p) return ld(w, i, mask);
     enum emu_pattern_kind kind = (enum emu_pattern_kind)p->kind;
     if (kind == EMU_PATTERN_CONTIGUOUS && i->vec > 1) kind = EMU_PATTERN_OTHER;
     const unsigned char *at = (const unsigned char *)(uintptr_t)(base[__builtin_ctz(mask)] +
                                                                  (uint64_t)(int64_t)i->offset);
+    bool every = (mask | w->absent) == EMU_FULL;
+    if (i->fetches && every && !(p->delta_bits & 31) && /* all words lie in as many sectors */
+        (uint64_t)(uintptr_t)at + (uint64_t)p->max + 16 <= p->near->end) {
+        fetch_words(p, at);
+        p->fetched_by = w;
+        take(emu_row32(w, i->op[0].rows[0]), p->fetched[0]);
+        return EMU_NEXT;
+    }
     for (int k = 0; k < i->vec; k++) {
         uint32_t *d = emu_row32(w, i->op[0].rows[k]);
-        if (mask == EMU_FULL)
+        if (every)
             load_row(d, at + 4 * k, p->delta, 4, kind);
         else
             load_some(d, at + 4 * k, p->delta, mask);

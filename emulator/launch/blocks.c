@@ -129,6 +129,7 @@ static void warp_begin(struct emu_warp *w) {
     set_row(w, EMU_SMID, (uint32_t)(b->linear % (uint64_t)s->chip->n_sms));
     uint32_t left = b->n_threads - w->index * EMU_LANES;
     w->live = left < EMU_LANES ? (1u << left) - 1 : EMU_FULL;
+    w->absent = ~w->live;
     w->resumed = w->progressed = false;
     w->spins = 0;
     w->published = 0;

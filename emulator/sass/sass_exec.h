@@ -93,7 +93,7 @@ struct sass_warp {
     unsigned char *rows; /* 64-byte aligned */
     uint32_t pred[SASS_P_ALL];
     uint32_t pc, active; /* the running group */
-    uint32_t live;
+    uint32_t live, absent; /* absent: lanes that its block never had */
     int n_others;
     struct sass_group other[SASS_LANES];
     uint32_t converge[SASS_B_REGISTERS][SASS_LANES]; /* B registers, by lane */

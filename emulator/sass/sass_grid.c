@@ -126,6 +126,7 @@ static void begin_warp(struct sass_cta *c, int index) {
     w->index = index;
     w->rows = c->rows + (size_t)index * code->row_bytes;
     w->live = threads - first >= 32 ? EMU_FULL : (1u << (threads - first)) - 1;
+    w->absent = ~w->live;
     w->active = w->live;
     w->pred[SASS_P_TRUE] = w->pred[SASS_P_UNIFORM + SASS_PT] = EMU_FULL;
     w->n_registers = (uint32_t)(g->kernel->n_registers + 7) / 8 * 8;
