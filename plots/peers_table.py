@@ -15,6 +15,7 @@ rate of a copy in the same run:
     bar 1.03 copy 0.97
     a why rows are below, in one line
       B1 H8 S512 D64                        such a row, loaded and in bursts; "burst: B1 H8 ..." in bursts only
+      h200-all loaded: B1 H8 S512 D64       in that record only (plots/recorded/h200-all-peers.jsonl), loaded only
 
 The tables print the letter beside the row and the reasons at the end; a row below the bar without one has "?". Rows that
 have a reason and need none are named on stderr.
@@ -78,8 +79,8 @@ def rate(record):
 class Below:
     """The bar of a stage, and the reasons of rows below it."""
 
-    def __init__(self, path, copy):
-        self.copy_rate, self.bar, self.copy, self.why, self.rows = copy, None, 0, {}, {}
+    def __init__(self, path, copy, record):
+        self.record, self.copy_rate, self.bar, self.copy, self.why, self.rows = record, copy, None, 0, {}, {}
         self.seen, self.used, self.without = set(), set(), 0
         if not path:
             return
@@ -101,12 +102,13 @@ class Below:
         """What the table says beside a row."""
         if not self.bar or ratio is None:
             return ""
-        self.seen |= {text, f"{way}: {text}"}
+        keys = [f"{self.record} {way}: {text}", f"{self.record}: {text}", f"{way}: {text}", text]
+        self.seen.update(keys)
         moved = decoding(record["problem"])
         slow = way == "loaded" and moved > BIG and self.copy_rate and moved / record["samples"]["median_us"] * 1e-6 < self.copy * self.copy_rate
         if round(ratio, 2) >= self.bar and not slow:
             return ""
-        for key in (f"{way}: {text}", text):
+        for key in keys:
             if key in self.rows:
                 self.used.add(key)
                 return self.rows[key]
@@ -119,8 +121,10 @@ class Below:
             return
         print(f"Why a row is below {self.bar} times the best peer"
               + (f", or {100 * self.copy:.0f} % of a copy's {self.copy_rate:.2f} TB/s" if self.copy_rate else "") + ":\n")
+        there = {self.rows[key] for key in self.used}
         for letter, why in self.why.items():
-            print(f"- {letter}: {why}")
+            if letter in there:
+                print(f"- {letter}: {why}")
         if self.without:
             print(f"- ?: {self.without} rows are below it and have no reason")
         for row in self.rows:
@@ -163,13 +167,13 @@ def main():
         if stage not in recorded:
             fail(f"{path} has no stage {stage}, but {', '.join(recorded) or 'none'}")
     for stage in stages or recorded:
-        path = reasons or next(iter(glob.glob(os.path.join(ROOT, "stages", f"{stage}-*", "notes", "below.txt"))), None)
-        tables(records, stage, path)
+        why = reasons or next(iter(glob.glob(os.path.join(ROOT, "stages", f"{stage}-*", "notes", "below.txt"))), None)
+        tables(records, stage, why, os.path.basename(path).removesuffix(".jsonl").removesuffix("-peers"))
 
 
-def tables(records, stage, reasons):
+def tables(records, stage, reasons, name):
     record, problems, peers = {}, {}, []
-    below = Below(reasons, max((r["copy_tb_per_s"] for r in records if "copy_tb_per_s" in r), default=0))
+    below = Below(reasons, max((r["copy_tb_per_s"] for r in records if "copy_tb_per_s" in r), default=0), name)
     for r in records:
         if "samples" not in r:
             continue

@@ -45,7 +45,17 @@ check "below it, with its reason" shows "| B2 S8 | 300 | - | 200 (7) | 1.50 | d6
 check "reasons" shows "- a: because"
 check "a reason that nobody needs" grep -qx "peers-table: B1 S8 has a reason and is not below the bar" "$tap_dir/idle"
 check "one that somebody may need" test "$(grep -c . "$tap_dir/idle")" = 2 # in bursts, too
-sed -i '/B2 S8/d' "$tap_dir/below.txt"
+cp "$tap_dir/peers.jsonl" "$tap_dir/h9-peers.jsonl" # a record of that name has reasons of its own
+printf '%s\n' "c there" "  h9 burst: B2 S8" "  h9: B1 S8" "d elsewhere" "  h8 loaded: B2 S8" >> "$tap_dir/below.txt"
+why peers
+check "a row of another record's" shows "| B2 S8 | 300 | - | 200 (7) | 1.50 | d64 | - | a |"
+sed -i 's/h9 burst/h9 loaded/' "$tap_dir/below.txt"
+check "with a bar, the record" why h9-peers
+check "its reason" shows "- c: there"
+check "no reason of others" bash -c "! grep -q elsewhere $tap_dir/why"
+check "a row of this record's" shows "| B2 S8 | 300 | - | 200 (7) | 1.50 | d64 | - | c |"
+check "one that it does not need" grep -qx "peers-table: h9: B1 S8 has a reason and is not below the bar" "$tap_dir/idle"
+sed -i '/B2 S8/d; /^[cd]/d; /h9/d' "$tap_dir/below.txt"
 why peers
 check "below it, without" shows "| B2 S8 | 300 | - | 200 (7) | 1.50 | d64 | - | ? |"
 check "without a reason" shows "- ?: 1 rows are below it and have no reason"
@@ -59,10 +69,14 @@ why dram50
 check "DRAM as fast as a copy" shows "| D | 200 | 50.0 (4.00 TB/s) | 4.00 | - | - |  |"
 why dram52
 check "DRAM below 0.97 of a copy" shows "| D | 200 | 52.0 (3.85 TB/s) | 3.85 | - | - | ? |"
-recorded() { python3 plots/peers_table.py plots/recorded/h200-peers.jsonl 6 > "$tap_dir/recorded" 2> "$tap_dir/idle"; }
-check "the recorded run" recorded
+recorded() { python3 plots/peers_table.py "plots/recorded/$1-peers.jsonl" 6 > "$tap_dir/recorded" 2> "$tap_dir/idle"; }
+check "the recorded run" recorded h200
 check "has a reason for every row below the bar" bash -c "! grep -F '| ? |' $tap_dir/recorded"
 check "and none that is not needed" test ! -s "$tap_dir/idle"
+check "the run with five peers" recorded h200-all
+grep -F '| ? |' "$tap_dir/recorded" | cut -d'|' -f2 | sort -u > "$tap_dir/open"
+check "has a reason, but for the row that peers.md says" test "$(< "$tap_dir/open")" = " B64 H16 S256 D128 causal "
+check "and none that is not needed there" test ! -s "$tap_dir/idle"
 
 cut() { { cat "$tap_dir/peers.jsonl"; printf '{"peer": {"na'; } > "$tap_dir/cut.jsonl"; python3 plots/peers_table.py "$tap_dir/cut.jsonl" 6 --below "$tap_dir/no-bar.txt" | tee "$tap_dir/rest"; }
 status "a line that a kill cut" 0 cut
