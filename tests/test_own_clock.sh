@@ -43,6 +43,18 @@ order() {
 check "tiles make sgemm faster" order
 order() { a=$(cycles "$dir/transpose.jsonl" 'transpose<0>') b=$(cycles "$dir/transpose.jsonl" 'transpose<1>'); echo "$a $b"; awk -v a="$a" -v b="$b" 'BEGIN {exit !(b > 0 && a > b)}'; }
 check "a padded row makes transpose faster" order
+cat > "$dir/turns.cu" <<'END'
+extern "C" __global__ void turns(float *x, bool more, signed char n) {
+    for (int i = 0; i < n; i++)
+        if (more) x[threadIdx.x] += 1;
+}
+END
+turns() { # MORE N: cycles
+    emulated --kernel turns --grid 132 --block 32 --arg 'f32[32]=zero' --arg u8="$1" --arg i8="$2" --no-races --counters CYCLES "$dir/turns.cu" 2> "$tap_dir/err" |
+        awk '$3 == "cycles_elapsed" {print $4}'
+}
+small() { a=$(turns 1 40) b=$(turns 0 40) c=$(turns 1 -3); echo "$a $b $c"; cat "$tap_dir/err"; awk -v a="$a" -v b="$b" -v c="$c" 'BEGIN {exit !(a > 1.1 * b && b > c && c > 1000)}'; }
+check "arguments of one byte, and their sign" small
 check "the tensor pipe of WGMMA" python3 -c '
 import json, sys
 k, = json.loads(open(sys.argv[1]).readline())["kernels"]

@@ -6,7 +6,8 @@
 /* ---- Mnemonics: memory ----------------------------------------------------------------------- */
 
 static void d_ldc(struct decoder *c) {
-    int bytes = sd_mod(c, "64") ? 8 : 4;
+    int bytes = sd_load_width(c);
+    c->x->mode2 = c->x->mode; /* its sign is extended */
     sd_memory(c, SASS_LDC, bytes);
     sd_dst(c, sd_words(bytes));
     struct operand *o = sd_take(c);

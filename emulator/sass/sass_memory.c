@@ -101,7 +101,7 @@ static void extend_sign(uint32_t *d, uint32_t mask, unsigned bytes) {
 
 /* ---- Constant bank --------------------------------------------------------------------------- */
 
-/* mode: bank; bytes; s[0] is added. A uniform load has one address. */
+/* mode: bank; mode2: sign-extended; bytes; s[0] is added. A uniform load has one address. */
 enum sass_go sass_ldc(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     const struct sass_grid *g = w->cta->grid;
     const struct sass_code *code = sass_code(g->kernel);
@@ -116,13 +116,15 @@ enum sass_go sass_ldc(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     uint32_t *d = sass_row(w, x->d);
     const bool uniform = x->uniform || x->s[0].row == SASS_ROW_ZERO;
     if (uniform) { /* one address for all */
-        uint32_t offset = at[0] + (uint32_t)x->offset, value;
+        uint32_t offset = at[0] + (uint32_t)x->offset;
         if (offset > size || size - offset < x->bytes)
             return sass_stop(w, x, "c[%#x][%#x] lies outside of the bank", x->mode, offset);
-        for (unsigned k = 0; k < x->bytes / 4; k++, d += SASS_LANES) {
-            memcpy(&value, bank + offset + 4 * k, 4);
+        for (unsigned k = 0; k < x->bytes; k += 4, d += SASS_LANES) {
+            uint32_t value = 0;
+            memcpy(&value, bank + offset + k, x->bytes < 4 ? x->bytes : 4);
             EACH(value);
         }
+        if (x->mode2) extend_sign(sass_row(w, x->d), mask, x->bytes);
         return SASS_GO_NEXT;
     }
     EMU_EACH_LANE(l, mask) {
@@ -131,6 +133,7 @@ enum sass_go sass_ldc(struct sass_warp *w, const struct sass_exec *x, uint32_t m
             return sass_stop(w, x, "c[%#x][%#x] lies outside of the bank", x->mode, offset);
         load_lane(d, (int)l, bank + offset, x->bytes);
     }
+    if (x->mode2) extend_sign(d, mask, x->bytes);
     return SASS_GO_NEXT;
 }
 
