@@ -277,25 +277,39 @@ static void note_end(void *user, struct machine *m, struct sm_cta *cta) {
     end_of_cta[cta->cta - both] = m->now;
 }
 
-static void the_elder_cta_comes_first(void **state) {
-    (void)state;
-    for (int i = 0; i < 100; i++) add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
+static void run_both(int n_warps) {
     add("EXIT", SASS_PIPE_BRANCH, 5);
     struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
-    struct sass_cta both[2] = {{.n_warps = 1}, {.n_warps = 1}};
+    struct sass_cta both[2] = {{.n_warps = n_warps}, {.n_warps = n_warps}};
     struct machine m;
     assert_null(machine_open(&m, &chip, &front, &k, 1));
     m.ended = note_end;
     m.user = both;
     for (int i = 0; i < 2; i++) {
-        both[i].warp[0] = (struct sass_warp){.cta = &both[i]};
-        machine_place(&m, 0, &both[i], 1, (uint64_t)i);
+        for (int w = 0; w < n_warps; w++)
+            both[i].warp[w] = (struct sass_warp){.index = w, .cta = &both[i]};
+        machine_place(&m, 0, &both[i], n_warps, (uint64_t)i);
     }
     machine_run(&m);
     assert_null(m.why);
     machine_close(&m);
+}
+
+static void the_elder_cta_comes_first(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
+    run_both(1);
     assert_true(end_of_cta[0] < 620);                          /* 100 x 6, as if it were alone */
     assert_true(end_of_cta[1] > 1190 && end_of_cta[1] < 1220); /* what the pipe has left */
+}
+
+/* chips/bench: arbitration ffma7-stall2/2cta/2, 1736 and 3462 cycles. */
+static void and_does_so_behind_stall_counts(void **state) {
+    (void)state;
+    for (int i = 0; i < 300; i++) add("FFMA R1, R2, R3, R4", SASS_PIPE_FMA, 2);
+    run_both(8);
+    assert_true(end_of_cta[0] < 640);
+    assert_true(end_of_cta[1] > 1150);
 }
 
 /* ---- The end of a launch ----------------------------------------------------------------------- */
@@ -382,6 +396,7 @@ int main(void) {
         cmocka_unit_test_setup(barrier_waits_for_the_last, read_chip),
         cmocka_unit_test_setup(taken_branches_cost, read_chip),
         cmocka_unit_test_setup(the_elder_cta_comes_first, read_chip),
+        cmocka_unit_test_setup(and_does_so_behind_stall_counts, read_chip),
         cmocka_unit_test(few_left_run_faster),
         cmocka_unit_test(a_last_round_is_spread),
         cmocka_unit_test(what_was_not_simulated_is_like_its_neighbour),

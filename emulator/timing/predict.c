@@ -5,6 +5,7 @@
 #include "common/base/heap.h"
 #include "common/base/reason.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,14 +130,21 @@ static void cta_ended(void *user, struct machine *m, struct sm_cta *cta) {
     }
 }
 
+/* As persistent CTAs do: so many as there is room for, or one on each place. */
+static bool fills_chip(const struct timing_chip *c, const struct sass_grid *g, int resident,
+                       uint64_t n) {
+    uint64_t places = (uint64_t)c->sms / g->cluster_size;
+    return n == places || n == places * (uint64_t)resident;
+}
+
 /* A counter from which persistent CTAs take their tiles. */
 static bool tile_counter(void *user, struct sass_warp *w, const struct sass_inst *i, int lane,
                          uint64_t address, uint32_t *value) {
     struct run *r = user;
     (void)w, (void)i, (void)lane;
     uint32_t *counter = emu_memory_at(r->grid.memory, address, 4);
-    uint64_t chip_places = (uint64_t)r->chip->sms / r->grid.cluster_size;
-    if (!counter || *value != 1 || r->n_clusters != chip_places) return false;
+    if (!counter || *value != 1 || !fills_chip(r->chip, &r->grid, r->resident, r->n_clusters))
+        return false;
     *value = *counter + (uint32_t)strided(r, r->tiles++);
     return true;
 }
@@ -239,6 +247,12 @@ static bool enough(void *user) {
     return (o->stop && o->stop(o->user)) || (r->ended && work_of(&r->machine) > r->limit);
 }
 
+/* SMs begin one after the other; all CTAs of one at once. Who begins first takes the first tiles that a
+ * counter gives out, and more than one where an SM has several CTAs. */
+static uint64_t begins_at(const struct run *r, int place) {
+    return (uint64_t)(r->chip->cta_spread * (place + 1) / r->n_places);
+}
+
 static void begin_all(struct run *r) {
     uint64_t seats = (uint64_t)(r->n_places * r->resident), n = 0;
     while (n < seats && strided(r, n) < r->n_clusters) n++;
@@ -246,8 +260,16 @@ static void begin_all(struct run *r) {
         int place = (int)tail_place(k, n, (uint64_t)r->n_places, r->resident);
         struct seat *seat = &r->seat[place * r->resident];
         while (seat->left) seat++;
-        begin_cluster(r, place, seat, 0);
+        begin_cluster(r, place, seat, begins_at(r, place));
     }
+}
+
+/* L2 gives the more the more SMs ask for the same: from each its own to `all` when all do, by as much
+ * with each doubling (chips/bench/footprint.cu: 4.6 and 4.7 kB a cycle where two and four do). */
+static double l2_rate(const struct run *r, double all) {
+    const struct timing_chip *c = r->chip;
+    double doublings = r->footprint->shared > 1 ? log2(r->footprint->shared) / log2(c->sms) : 0;
+    return c->l2_bytes_per_clk + (all - c->l2_bytes_per_clk) * min_of(1, doublings);
 }
 
 static const char *simulate(struct run *r, double busy) {
@@ -257,11 +279,8 @@ static const char *simulate(struct run *r, double busy) {
     const char *why = machine_open(m, r->chip, &timing_sass, g->kernel, n_sms);
     if (why) return why;
     const struct timing_chip *c = r->chip;
-    bool shared = r->footprint->shared >= 2;
-    double all = shared ? c->l2_shared_bytes_per_clk : c->l2_bytes_per_clk;
-    double tma = shared ? c->l2_tma_shared_bytes_per_clk : c->l2_bytes_per_clk;
-    m->l2_rate = all / busy * n_sms;
-    m->tma_rate = tma / busy * n_sms;
+    m->l2_rate = l2_rate(r, c->l2_shared_bytes_per_clk) / busy * n_sms;
+    m->tma_rate = l2_rate(r, c->l2_tma_shared_bytes_per_clk) / busy * n_sms;
     m->write_rate = c->l2_write_bytes_per_clk / busy * n_sms;
     m->write_back = r->footprint->lost * c->dram_bytes_per_ns / c->dram_write_bytes_per_ns;
     m->dram_rate = min_of(m->l2_rate, c->dram_bytes_per_ns * 1e3 / r->options->mhz / busy * n_sms);
@@ -354,7 +373,7 @@ static void add(const struct run *r, struct timing_prediction *result, struct su
 static int parts_of(const struct prediction *p, int n_places) {
     const struct sass_kernel *k = p->grid->kernel;
     bool one_wave = p->n <= p->busy * (uint64_t)p->resident;
-    bool persistent = p->n == (uint64_t)p->chip->sms / p->grid->cluster_size;
+    bool persistent = fills_chip(p->chip, p->grid, p->resident, p->n);
     for (int i = 0; i < k->n_inst; i++)
         if (k->inst[i].memory == SASS_REDG || (k->inst[i].memory == SASS_ATOMG && !persistent))
             return 1;
@@ -536,10 +555,10 @@ const char *timing_predict(const struct timing_chip *c, struct sass_grid *g,
         timing_prediction_close(out);
         return why;
     }
-    double weight = (double)p.busy / n_places;
+    double weight = (double)p.busy / n_places, outside = c->launch_overhead - c->cta_spread;
     *out =
         (struct timing_prediction){.by_inst = out->by_inst,
-                                   .elapsed = total.elapsed * total.tail + c->launch_overhead,
+                                   .elapsed = total.elapsed * total.tail + outside,
                                    .active = weight * total.active / c->sms,
                                    .issue_active_pct = 100 * total.issued / SM_SMSPS / total.active,
                                    .tensor_active_pct = 100 * total.tensor / total.active,

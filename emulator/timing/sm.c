@@ -550,13 +550,12 @@ static bool is_elder(const struct sm_cta *a, const struct sm_cta *b) {
     return a->began != b->began ? a->began < b->began : a < b;
 }
 
-/* The warp that issued last goes on while it can; when it could not, and no stall count had made them
- * wait, one of the CTA that is there longest; else the one that has waited longest since it issued,
- * and of equals the youngest. */
+/* The warp that issued last goes on while it can; when it could not, one of the CTA that is there
+ * longest; of one CTA the one that has waited longest since it issued, and of equals the youngest. */
 static bool is_before(const struct smsp *p, const struct sm_warp *w, const struct sm_warp *than) {
-    if (w->cta != than->cta && !w->stalled && !than->stalled) return is_elder(w->cta, than->cta);
     if (goes_on(p, w, than)) return true;
     if (goes_on(p, than, w)) return false;
+    if (w->cta != than->cta) return is_elder(w->cta, than->cta);
     return w->issued != than->issued ? w->issued < than->issued : w->age > than->age;
 }
 
