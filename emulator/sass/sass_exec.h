@@ -92,7 +92,7 @@ enum { SASS_RUNS, SASS_AT_BSYNC, SASS_AT_WARPSYNC };
 struct sass_warp {
     unsigned char *rows; /* 64-byte aligned */
     uint32_t pred[SASS_P_ALL];
-    uint32_t pc, active; /* the running group */
+    uint32_t pc, active;   /* the running group */
     uint32_t live, absent; /* absent: lanes that its block never had */
     int n_others;
     struct sass_group other[SASS_LANES];
