@@ -9,6 +9,16 @@
 __global__ void store(int *p, int i, int value) { p[i] = value; }
 __global__ void add(int *p, int value) { *p += value; }
 __global__ void next(int *to, const int *from) { *to = *from + 1; }
+__global__ void add_bulk(int *p) { // 4 at a time
+    __shared__ __align__(16) int ones[4];
+    for (int i = 0; i < 4; i++) ones[i] = 1;
+    asm volatile("fence.proxy.async;\n\t"
+                 "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], 16;\n\t"
+                 "cp.async.bulk.commit_group;\n\t"
+                 "cp.async.bulk.wait_group 0;" ::"l"(p),
+                 "r"((unsigned)__cvta_generic_to_shared(ones))
+                 : "memory");
+}
 __global__ void says() { printf("said\n"); }
 __shared__ int of_the_file[10000]; // of all kernels, and no memory of those that leave it alone
 __global__ void uses_it(int *p) {
@@ -168,7 +178,8 @@ int main(int argc, char **argv) {
     } else if (!strcmp(which,
                        "goes_on")) { // what --repeats must not leave out, as somebody looks at it
         for (int i = 0; i < 20; i++) add<<<1, 1>>>(p, 1); // each goes on from the last
-        for (int i = 0; i < 10; i++) {                    // so do pairs
+        for (int i = 0; i < 20; i++) add_bulk<<<1, 1>>>(p + 12);
+        for (int i = 0; i < 10; i++) { // so do pairs
             next<<<1, 1>>>(p + 9, p + 8);
             next<<<1, 1>>>(p + 8, p + 9);
         }
@@ -200,7 +211,7 @@ int main(int argc, char **argv) {
         for (int i = 0; i < 10; i++) add<<<1, 1>>>(seen, 1);
         cudaDeviceSynchronize();
         cudaMemcpy(back, p, sizeof back, cudaMemcpyDeviceToHost);
-        if (*seen != 10 || back[0] != 20 || back[8] != 20) return 1;
+        if (*seen != 10 || back[0] != 20 || back[8] != 20 || back[12] != 20) return 1;
         if (back[7] != 1 || back[11] != 1 || back[10] != 7) return 1;
         if (back[1] != 5 || back[2] != 2 || back[3] != 2) return 1;
     } else if (!strcmp(which, "nobody_looks")) { // so that --repeats 1 runs each launch once

@@ -392,7 +392,7 @@ static enum emu_step tensor_copy(struct emu_warp *w, const struct emu_inst *i, u
         p.shared_bytes = tensormap_shared_bytes(&p.map);
         if (!check_coordinates(w, i, &p)) continue;
         p.group = emu_warp_async(w)->store_groups[l];
-        emu_global_touch(w, i, l, p.map.base, load ? EMU_READ : EMU_WRITE);
+        emu_global_touch(w, i, l, p.map.base, load ? EMU_READ : p.reduced ? EMU_ATOM : EMU_WRITE);
         start(w, i, &p, load ? emu_shared_offset(barriers[l]) : 0, 128);
     }
     return EMU_NEXT;
@@ -424,7 +424,7 @@ static enum emu_step bulk_copy(struct emu_warp *w, const struct emu_inst *i, uin
         p.group = emu_warp_async(w)->store_groups[l];
         if (!p.bytes) continue;
         if (i->opcode[3] == 'r') p.reduced = (enum emu_type)i->type[0];
-        emu_global_touch(w, i, l, p.global, load ? EMU_READ : EMU_WRITE);
+        emu_global_touch(w, i, l, p.global, load ? EMU_READ : p.reduced ? EMU_ATOM : EMU_WRITE);
         start(w, i, &p, load ? emu_shared_offset(barriers[l]) : 0, 16);
     }
     return EMU_NEXT;

@@ -10,7 +10,8 @@ static bool knows(const struct emu_kernel *k, enum emu_special row) {
 
 /* Atomics, fences and strong accesses: blocks may wait for each other, or count themselves. */
 static bool meets_others(const struct emu_kernel *k) {
-    static const char *const opcodes[] = {"atom", "red.", "fence", "membar", "multimem"},
+    static const char *const opcodes[] = {"atom",  "red.",   "cp.reduce",
+                                          "fence", "membar", "multimem"},
                              *const modifiers[] = {"volatile", "relaxed", "acquire",
                                                    "release",  "acq_rel", "mmio"};
     for (int n = 0; n < k->n_inst; n++) {
