@@ -94,6 +94,8 @@ static void timeout(void **state) {
 /* The signal comes 0.2 s after the launch began. The last test: an interrupted program stays so. */
 #ifdef __SANITIZE_THREAD__
 #define BUSY_S 5 /* every access is checked */
+#elif defined __SANITIZE_ADDRESS__
+#define BUSY_S 2
 #else
 #define BUSY_S 0.1 /* a busy machine's */
 #endif
