@@ -87,7 +87,7 @@ static uint32_t draw_mask(void) {
 
 static void described(const struct emu_pattern *p, uint32_t mask, const int64_t *delta,
                       unsigned bytes) {
-    bool zero = true, row = true, period = true, runs = true;
+    bool zero = true, row = true, period = true, half = true, runs = true;
     int64_t least = 0, most = 0;
     uint32_t bits = 0;
     for (int l = 0; l < 32; l++) {
@@ -96,20 +96,23 @@ static void described(const struct emu_pattern *p, uint32_t mask, const int64_t 
         if (d < least) least = d;
         if (d > most) most = d;
         bits |= (uint32_t)d;
+        if (!(mask >> l & 1)) continue; /* they fit any kind; what they would read lies at 0 */
         zero &= d == 0;
         row &= d == l * (int64_t)bytes;
-        period &= delta[l] == delta[l % 8];
-        runs &= delta[l] == delta[l / 8 * 8];
+        period &= d == p->delta[l % 8];
+        half &= d == p->delta[l % 16];
+        runs &= d == p->delta[l / 8 * 8];
     }
+    row &= mask == EMU_FULL;
     assert_int_equal(p->mask, mask);
     assert_int_equal(p->bytes, bytes);
     assert_true(p->min == least && p->max == most && p->delta_bits == bits);
-    assert_int_equal(p->kind, mask != EMU_FULL ? EMU_PATTERN_OTHER
-                              : zero           ? EMU_PATTERN_BROADCAST
-                              : row            ? EMU_PATTERN_CONTIGUOUS
-                              : period         ? EMU_PATTERN_PERIOD8
-                              : runs           ? EMU_PATTERN_RUNS8
-                                               : EMU_PATTERN_OTHER);
+    assert_int_equal(p->kind, zero     ? EMU_PATTERN_BROADCAST
+                              : row    ? EMU_PATTERN_CONTIGUOUS
+                              : period ? EMU_PATTERN_PERIOD8
+                              : runs   ? EMU_PATTERN_RUNS8
+                              : half   ? EMU_PATTERN_PERIOD16
+                                       : EMU_PATTERN_OTHER);
 }
 
 static int lowest(uint32_t mask) { return __builtin_ctz(mask); }
