@@ -186,18 +186,27 @@ static bool from_dram(void *user, uint64_t sector) {
     return false;
 }
 
-/* Spans of the CTA that began first. */
+/* SMs begin one after the other; all CTAs of one at once. Who begins first takes the first tiles that a
+ * counter gives out, and more than one where an SM has several CTAs. */
+static uint64_t begins_at(const struct run *r, int place) {
+    return (uint64_t)(r->chip->cta_spread * (place + 1) / r->n_places);
+}
+
+/* Of the CTA that began first. */
+static bool is_first(const struct run *r, const struct sm_cta *cta) {
+    return cta == &r->machine.sm[0].cta[0] && cta->began == begins_at(r, 0);
+}
+
 static void told(void *user, const struct sm_warp *w, int reason, uint64_t from, uint64_t to) {
     const struct run *r = user;
     const struct timing_options *o = r->options;
-    if (w->cta == &r->machine.sm[0].cta[0] && !w->cta->began)
-        o->span(o->user, w->index, w->inst->pc, reason, from, to);
+    if (is_first(r, w->cta)) o->span(o->user, w->index, w->inst->pc, reason, from, to);
 }
 
 static void woke(void *user, const struct sm_warp *w, const struct sm_warp *by) {
     const struct run *r = user;
     const struct timing_options *o = r->options;
-    if (w->cta != &r->machine.sm[0].cta[0] || w->cta->began) return;
+    if (!is_first(r, w->cta)) return;
     o->woke(o->user, w->index,
             !by                 ? -1
             : by->cta == w->cta ? by->index
@@ -245,12 +254,6 @@ static bool enough(void *user) {
     if (r->is_speed) return (o->stop && o->stop(o->user)) || work_of(&r->machine) > r->limit;
     if (!r->is_probe && !r->part && o->progress) o->progress(o->progress_user, done_of(r));
     return (o->stop && o->stop(o->user)) || (r->ended && work_of(&r->machine) > r->limit);
-}
-
-/* SMs begin one after the other; all CTAs of one at once. Who begins first takes the first tiles that a
- * counter gives out, and more than one where an SM has several CTAs. */
-static uint64_t begins_at(const struct run *r, int place) {
-    return (uint64_t)(r->chip->cta_spread * (place + 1) / r->n_places);
 }
 
 static void begin_all(struct run *r) {
