@@ -298,9 +298,28 @@ static void run_both(int n_warps) {
 static void the_elder_cta_comes_first(void **state) {
     (void)state;
     for (int i = 0; i < 100; i++) add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
-    run_both(1);
+    run_both(4);
     assert_true(end_of_cta[0] < 620);                          /* 100 x 6, as if it were alone */
     assert_true(end_of_cta[1] > 1190 && end_of_cta[1] < 1220); /* what the pipe has left */
+}
+
+/* 32 CTAs of one warp fill an SM, eight on each sub-core. */
+static void ctas_of_one_warp_are_spread(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
+    struct sass_cta cta[32];
+    struct machine m;
+    assert_null(machine_open(&m, &chip, &front, &k, 1));
+    for (int i = 0; i < 32; i++) {
+        cta[i] = (struct sass_cta){.n_warps = 1, .warp[0] = {.cta = &cta[i]}};
+        machine_place(&m, 0, &cta[i], 1, 0);
+    }
+    machine_run(&m);
+    assert_null(m.why);
+    assert_in_range(m.sm[0].active, 8 * 100 * 6 - 10, 8 * 100 * 6 + 20);
+    machine_close(&m);
 }
 
 /* chips/bench: arbitration ffma7-stall2/2cta/2, 1736 and 3462 cycles. */
@@ -397,6 +416,7 @@ int main(void) {
         cmocka_unit_test_setup(taken_branches_cost, read_chip),
         cmocka_unit_test_setup(the_elder_cta_comes_first, read_chip),
         cmocka_unit_test_setup(and_does_so_behind_stall_counts, read_chip),
+        cmocka_unit_test_setup(ctas_of_one_warp_are_spread, read_chip),
         cmocka_unit_test(few_left_run_faster),
         cmocka_unit_test(a_last_round_is_spread),
         cmocka_unit_test(what_was_not_simulated_is_like_its_neighbour),

@@ -58,7 +58,15 @@ void machine_event(struct machine *m, uint64_t at, int kind, int barrier, void *
 
 /* ---- CTAs -------------------------------------------------------------------------------------- */
 
-/* The place of a warp: sub-cores in turn, as the hardware gives warp ids out. */
+/* The sub-core of a CTA's warp: in turn, as the hardware gives warp ids out; of a CTA that does not fill
+ * all sub-cores alike, the one with the fewest warps. */
+static int place_of(const struct sm *s, int n_warps, int warp) {
+    int best = warp % SM_SMSPS;
+    for (int i = 0; n_warps % SM_SMSPS && i < SM_SMSPS; i++)
+        if (__builtin_popcount(s->smsp[i].live) < __builtin_popcount(s->smsp[best].live)) best = i;
+    return best;
+}
+
 static struct sm_warp *free_slot(struct sm *s, int smsp, int *slot) {
     struct smsp *p = &s->smsp[smsp];
     uint32_t room = ~p->live & ((1u << SM_SLOTS) - 1);
@@ -92,7 +100,7 @@ void machine_place(struct machine *m, int sm, struct sass_cta *cta, int n_warps,
     if (!s->n_warps) s->active_since = at;
     s->n_warps += n_warps;
     for (int i = 0; i < n_warps; i++) {
-        int slot = 0, smsp = i % SM_SMSPS;
+        int slot = 0, smsp = place_of(s, n_warps, i);
         struct sm_warp *w = free_slot(s, smsp, &slot);
         if (!w) {
             m->why = "more warps than an SM has places for";
