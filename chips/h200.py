@@ -316,6 +316,9 @@ MEASURED = {
     "alu_interval": (0, lambda r, n: r.slope("issue", "ISETP/1w"), "B issue ISETP/1w"),
     "uniform_interval": (0, lambda r, n: r.slope("issue", "UIADD3/1w"), "B issue UIADD3/1w"),
     "hmma_interval": (0, lambda r, n: r.slope("issue", "HMMA/1w"), "B issue HMMA/1w"),
+    "hmma_port": (
+        0, lambda r, n: r.slope("hmmamix", "1HMMA+4SHFL/1w") - 4 * r.slope("issue", "SHFL/1w"),
+        "B hmmamix 1HMMA+4SHFL/1w less 4 SHFL/1w"),
     "hmma_k8_interval": (0, lambda r, n: r.slope("issue", "HMMA8/1w"), "B issue HMMA8/1w"),
     "xu_interval": (0, lambda r, n: r.slope("issue", "EX2/1w"), "B issue EX2/1w"),
     "xu_latency": (0, lambda r, n: r.slope("latency", "EX2"), "B latency EX2"),

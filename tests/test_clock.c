@@ -207,6 +207,59 @@ static void registers_read_bound_stores(void **state) {
     }
 }
 
+static void add_some(int n, const char *t, int pipe, int registers) {
+    for (int i = 0; i < n; i++) add(t, pipe, 1)->src[0] = (struct sass_span){1, (uint8_t)registers};
+}
+
+/* chips/bench: hmmamix. An HMMA waits for the register that is being read for the MIO queue, not for the next. */
+static void hmma_goes_before_the_mio_queue(void **state) {
+    (void)state;
+    static const struct {
+        int hmma, others;
+        const char *text;
+        int registers, cycles;
+    } row[] = {{1, 4, "SHFL.IDX PT, R1, R1, RZ, 0x1f", 1, 13},
+               {2, 1, "SHFL.IDX PT, R1, R1, RZ, 0x1f", 1, 13},
+               {2, 2, "SHFL.IDX PT, R1, R1, RZ, 0x1f", 1, 14},
+               {4, 8, "SHFL.IDX PT, R1, R1, RZ, 0x1f", 1, 36},
+               {2, 1, "STS [R1], R2", 2, 14},
+               {4, 2, "STS [R1], R2", 2, 28}};
+    for (unsigned r = 0; r < sizeof row / sizeof *row; r++) {
+        uint64_t t[2];
+        for (int n = 0; n < 2; n++) {
+            n_inst = 0;
+            for (int i = 0; i < 50 * (n + 1); i++) {
+                add_some(row[r].hmma, "HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 0);
+                add_some(row[r].others, row[r].text, SASS_PIPE_LSU, row[r].registers);
+            }
+            add("EXIT", SASS_PIPE_BRANCH, 5);
+            t[n] = cycles(1);
+        }
+        assert_int_equal(t[1] - t[0], 50 * row[r].cycles);
+    }
+}
+
+/* What an HMMA overtakes comes so much later: a load's value, here. */
+static void who_waits_for_what_was_overtaken_waits_longer(void **state) {
+    (void)state;
+    uint64_t t[2];
+    for (int n = 0; n < 2; n++) {
+        n_inst = 0;
+        struct sass_inst *l = NULL;
+        for (int i = 0; i < 4; i++) {
+            l = add("LDS R1, [R2]", SASS_PIPE_LSU, 1);
+            l->memory = SASS_LDS;
+            l->src[0] = (struct sass_span){2, 1};
+        }
+        l->write_barrier = 0;
+        for (int i = 0; i < 3 * n; i++) add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
+        add("MOV R3, R1", SASS_PIPE_ALU, 1)->wait_mask = 1;
+        add("EXIT", SASS_PIPE_BRANCH, 5);
+        t[n] = cycles(1);
+    }
+    assert_int_equal(t[1] - t[0], 3 * (uint64_t)chip.hmma_port);
+}
+
 /* Two MUFU are taken at once, the third when the first leaves the pipe. */
 static void mufu_queue_is_short(void **state) {
     (void)state;
@@ -411,6 +464,8 @@ int main(void) {
         cmocka_unit_test_setup(data_path_bounds_loads, read_chip),
         cmocka_unit_test_setup(registers_read_bound_stores, read_chip),
         cmocka_unit_test_setup(mufu_queue_is_short, read_chip),
+        cmocka_unit_test_setup(hmma_goes_before_the_mio_queue, read_chip),
+        cmocka_unit_test_setup(who_waits_for_what_was_overtaken_waits_longer, read_chip),
         cmocka_unit_test_setup(turns_are_fair_behind_a_stall, read_chip),
         cmocka_unit_test_setup(barrier_waits_for_the_last, read_chip),
         cmocka_unit_test_setup(taken_branches_cost, read_chip),

@@ -23,7 +23,8 @@ static const struct limit {
     {"FMA pipe", "fma_interval=0,fma_heavy_interval=0,fma_wide_interval=0,fma_wide_hold=0", 0},
     {"ALU and uniform pipes", "alu_interval=0,uniform_interval=0,ldc_interval=0", 0},
     {"issue slots, register ports",
-     "port_window=0,hmma_reads=0,hmma_after_reads=0,hmma_after_many=0,hgmma_fma=0,"
+     "port_window=0,hmma_port=0,hmma_reads=0,hmma_after_reads=0,hmma_after_many=0,"
+     "hmma_after_alus=0,hmma_after_alu_reads=0,hmma_after_alu=0,hgmma_fma=0,"
      "hgmma_fma_spaced=0,hgmma_turn=0,hgmma_fma_read=0,hgmma_fma_n64=0,hgmma_ports=0,hgmma_alu=0,"
      "hgmma_xu=0",
      TIMING_FAST_ISSUE},

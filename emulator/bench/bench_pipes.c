@@ -84,6 +84,10 @@ static void decode(int k, uint64_t low, uint64_t high, const char *t) {
                      !begins(u, "F2FP") && !begins(u, "FMNMX");
         i.src[2] = (struct sass_span){c, has_c && c != 255};
     }
+    if (begins(u, "MOV")) {
+        uint8_t b = low >> 32 & 255;
+        i.src[1] = (struct sass_span){b, !immediate && b != 255};
+    }
     bool wide = strstr(u, ".128") || strstr(u, ".4 ");
     uint8_t data = wide ? 4 : strstr(u, ".64 ") || strstr(u, ".2 ") ? 2 : 1;
     uint8_t ra = low >> 24 & 255, rb = low >> 32 & 255, rd = low >> 16 & 255;

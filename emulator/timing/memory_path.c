@@ -4,12 +4,17 @@
 
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
+enum { HMMA_FIRST_READ = 2 };
+static uint64_t hmma_reads_until(const struct timing_chip *c, uint64_t issued) {
+    return issued + HMMA_FIRST_READ + (uint64_t)c->hmma_port;
+}
+
 /* ---- The MIO queue ----------------------------------------------------------------------------- */
 
 /* When the queue has room for one more. */
 uint64_t sm_mio_room(const struct machine *m, const struct smsp *p) {
     uint32_t depth = (uint32_t)m->chip->mio_queue;
-    return p->n_mio < depth ? 0 : p->mio[(p->n_mio - depth) % SM_RING];
+    return p->n_mio < depth ? 0 : p->mio[(p->n_mio - depth) % SM_RING].leaves;
 }
 
 uint64_t sm_lg_room(const struct machine *m, const struct smsp *p) {
@@ -24,22 +29,65 @@ uint64_t sm_slot(struct sm_slots *s, uint64_t at) {
     return at;
 }
 
-/* Enters an instruction issued now; the answer is when it leaves: in order, when the registers of
- * the one before have been read, one at a time of the SM, and not while too many are behind. */
-uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct timing_op *o) {
+/* Enters the instruction that a warp issues now; the answer is when it leaves: in order, when the
+ * registers of the one before have been read, one at a time of the SM, and not while too many are
+ * behind. */
+uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct sm_warp *w) {
     const struct timing_chip *c = m->chip;
+    const struct timing_op *o = w->op;
+    struct sm_queued *entry = &p->mio[p->n_mio % SM_RING];
     uint32_t behind = (uint32_t)c->mio_inflight;
     uint64_t d = later(m->now + (uint64_t)c->mio_start, p->mio_free);
     if (p->n_lsu >= behind) d = later(d, p->lsu[(p->n_lsu - behind) % SM_RING]);
-    if (m->fast & TIMING_FAST_SHARED) return p->mio[p->n_mio++ % SM_RING] = d;
-    if (p->hmma_at) d = later(d, p->hmma_at + (uint64_t)c->hmma_interval + 1);
+    p->n_mio++;
+    *entry = (struct sm_queued){
+        d, o->interval, w->slot, {w->inst->write_barrier, w->inst->read_barrier}};
+    if (m->fast & TIMING_FAST_SHARED) return d;
+    if (p->hmma_at) d = later(d, hmma_reads_until(c, p->hmma_at));
     int n = (int)(o->is_s2r ? c->s2r_sm_interval : c->mio_sm_interval);
     d = sm_slot(&s->mio, d);
     for (int i = 1; i < n; i++) sm_slot(&s->mio, d + 1);
-    if (d > p->mio_free) p->mio_from = d;
     p->mio_free = d + o->interval;
-    p->mio[p->n_mio++ % SM_RING] = d;
-    return d;
+    return entry->leaves = d;
+}
+
+/* From when an HMMA finds the registers' ports free: it goes before what waits in the MIO queue, but not
+ * before the register that is being read has been. */
+uint64_t sm_mio_lets_hmma(const struct machine *m, const struct smsp *p) {
+    const uint64_t reads = HMMA_FIRST_READ, at = m->now + reads;
+    uint64_t each = (uint64_t)m->chip->mio_read_interval;
+    for (uint32_t k = each ? p->n_mio : 0; k && p->n_mio - k < SM_RING; k--) {
+        const struct sm_queued *q = &p->mio[(k - 1) % SM_RING];
+        if (q->leaves >= at) continue;
+        uint64_t into = (at - q->leaves) % each;
+        return q->leaves + q->interval > at && into ? at + each - into - reads : 0;
+    }
+    return 0;
+}
+
+/* An HMMA takes the ports: what still waits in the MIO queue leaves so much later. */
+void sm_mio_hmma(struct machine *m, struct smsp *p) {
+    const uint64_t at = m->now + HMMA_FIRST_READ;
+    uint64_t free = hmma_reads_until(m->chip, m->now);
+    uint32_t k = p->n_mio;
+    while (k && p->n_mio - k < SM_RING &&
+           p->mio[(k - 1) % SM_RING].leaves + p->mio[(k - 1) % SM_RING].interval > at)
+        k--;
+    for (; k < p->n_mio; k++) {
+        struct sm_queued *q = &p->mio[k % SM_RING];
+        if (q->leaves < at) { /* registers that are still to be read */
+            q->interval = (uint8_t)(q->leaves + q->interval - at);
+            q->leaves = at;
+        }
+        if (q->leaves >= free) break;
+        uint64_t late = free - q->leaves;
+        q->leaves = free;
+        struct sm_warp *w = &p->warp[q->slot];
+        for (int i = 0; i < 2; i++)
+            if (q->barrier[i] < SM_COUNTERS) w->late[q->barrier[i]] += (uint16_t)late;
+        free += q->interval;
+    }
+    p->mio_free = later(p->mio_free, free);
 }
 
 /* MUFU: a queue of its own before the pipe. The answer is when the result is there. */
@@ -76,7 +124,7 @@ static uint64_t data_path(struct machine *m, struct sm *s, struct smsp *p, struc
 struct sm_access sm_shared(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e) {
     const struct timing_op *o = w->op;
-    uint64_t start = (uint64_t)m->chip->mio_start, d = sm_mio(m, s, p, o);
+    uint64_t start = (uint64_t)m->chip->mio_start, d = sm_mio(m, s, p, w);
     bool shuffle = o->kind == TIMING_SHUFFLE;
     uint32_t ideal, n = shuffle ? 1 : m->front->wavefronts(e, &ideal);
     uint64_t last = data_path(m, s, p, w, d, n);
@@ -174,7 +222,7 @@ static struct sm_access to_cluster(struct machine *m, struct sm *s, struct smsp 
 struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e) {
     const struct timing_op *o = w->op;
-    uint64_t sector[64], start = (uint64_t)m->chip->mio_start, d = sm_mio(m, s, p, o);
+    uint64_t sector[64], start = (uint64_t)m->chip->mio_start, d = sm_mio(m, s, p, w);
     uint32_t n = m->front->sectors(e, sector), misses = 0, dram = 0, lines = 0, ideal;
     bool cached = o->kind == TIMING_GLOBAL_LOAD, store = o->kind == TIMING_GLOBAL_STORE;
     double far = -m->chip->l2_line_spread;

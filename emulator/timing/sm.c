@@ -206,32 +206,40 @@ static int most_reads(const struct timing_op *o) {
 }
 
 /* An HMMA reads its registers for as long as it holds its pipe. What follows it and reads a bank
- * twice waits for that, as does all but the first that reads less; and an HMMA behind such, or
- * behind what leaves the MIO queue then, waits for their reads. */
+ * twice waits for that, as does FMA's that reads less but is not the first; and an HMMA behind such,
+ * or behind what leaves the MIO queue then, waits for their reads. */
 static uint64_t beside_hmma(const struct machine *m, const struct smsp *p,
                             const struct timing_op *o) {
     const struct timing_chip *c = m->chip;
     if (o->unit == TIMING_UNIT_TENSOR) {
-        const uint64_t until = 2; /* its first read */
-        bool meets = p->mio_from <= m->now + until + (uint64_t)c->hmma_interval;
-        if (meets && m->now + until < p->mio_free) return p->mio_free - until;
+        uint64_t mio = sm_mio_lets_hmma(m, p);
+        if (mio > m->now) return mio;
         if (!p->hmma_at) return 0;
-        if (p->reads_since > 1)
-            return p->read_at + (uint64_t)c->hmma_after_reads + (uint64_t)p->reads_since;
-        return p->n_since > 1 ? p->hmma_at + (uint64_t)c->hmma_after_many : 0;
+        if (p->fma_since) {
+            uint64_t reads = p->read_at + (uint64_t)c->hmma_after_reads + (uint64_t)p->reads_since;
+            if (p->reads_since > 1) return reads - (p->n_since > 3);
+            return p->n_since > 1 ? p->hmma_at + (uint64_t)c->hmma_after_many : 0;
+        }
+        uint64_t alu = p->read_at + (uint64_t)c->hmma_after_alu;
+        if (p->n_since > 2) return alu;
+        if (p->reads_since > 1) return p->hmma_at + (uint64_t)c->hmma_after_alu_reads;
+        return p->n_since > 1 ? p->hmma_at + (uint64_t)c->hmma_after_alus : 0;
     }
     if (!p->hmma_at || (o->unit != TIMING_UNIT_FMA && o->unit != TIMING_UNIT_ALU)) return 0;
-    if (!most_reads(o)) return 0;
-    return most_reads(o) > 1 || p->n_since ? p->hmma_at + (uint64_t)c->hmma_reads : 0;
+    bool waits = most_reads(o) > 1 || (most_reads(o) && p->n_since && o->unit == TIMING_UNIT_FMA);
+    return waits ? p->hmma_at + (uint64_t)c->hmma_reads : 0;
 }
 
 static void note_hmma(struct machine *m, struct smsp *p, const struct timing_op *o) {
     if (o->unit == TIMING_UNIT_TENSOR) {
+        sm_mio_hmma(m, p);
         p->hmma_at = m->now;
         p->reads_since = p->n_since = 0;
+        p->fma_since = false;
     } else if ((o->unit == TIMING_UNIT_FMA || o->unit == TIMING_UNIT_ALU) && most_reads(o)) {
         p->n_since++;
         p->read_at = m->now;
+        p->fma_since |= o->unit == TIMING_UNIT_FMA;
         if (most_reads(o) > p->reads_since) p->reads_since = most_reads(o);
     }
 }
@@ -370,10 +378,10 @@ static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, st
         if (o->kind == TIMING_GLOBAL_STORE) w->stored = later(w->stored, a.done);
         return a;
     case TIMING_TMA:
-        return (struct sm_access){sm_tma(m, s, e, sm_mio(m, s, p, o)), t + o->war};
+        return (struct sm_access){sm_tma(m, s, e, sm_mio(m, s, p, w)), t + o->war};
     default: {
         if (o->unit != TIMING_UNIT_MIO) return a;
-        uint64_t late = sm_mio(m, s, p, o) - t - (uint64_t)m->chip->mio_start;
+        uint64_t late = sm_mio(m, s, p, w) - t - (uint64_t)m->chip->mio_start;
         return (struct sm_access){a.done + late, a.read + late};
     }
     }
@@ -683,6 +691,11 @@ static void run_events(struct machine *m) {
         if (e.kind != MACHINE_COUNTER) continue;
         struct sm_warp *w = e.who;
         if (w->age != (uintptr_t)e.data) continue; /* the warp is gone, its place taken */
+        if (w->late[e.barrier]) {
+            machine_event(m, m->now + w->late[e.barrier], MACHINE_COUNTER, e.barrier, w, e.data);
+            w->late[e.barrier] = 0;
+            continue;
+        }
         w->counter[e.barrier]--;
         if (w->check == UINT64_MAX) look_again(m, w, m->now);
     }

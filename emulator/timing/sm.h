@@ -95,7 +95,16 @@ struct sm_warp {
     bool stalled; /* by the stall count of what it issued last */
     bool woken;   /* a TRYWAIT whose phase ended while it waited */
     uint8_t counter[SM_COUNTERS];
+    uint16_t late[SM_COUNTERS]; /* by how much HMMAs have overtaken what lowers it next */
     bool is_long[SM_COUNTERS];
+};
+
+/* An instruction in the MIO queue: it leaves when its registers are read, two cycles each. */
+struct sm_queued {
+    uint64_t leaves;
+    uint8_t interval;   /* cycles of the registers' ports */
+    uint8_t slot;       /* of its warp */
+    uint8_t barrier[2]; /* counters that it lowers */
 };
 
 struct smsp {
@@ -111,14 +120,14 @@ struct smsp {
     uint64_t port[2];          /* register banks */
     uint64_t hmma_at, read_at; /* the last HMMA; the last FMA or ALU instruction behind it */
     int n_since, reads_since;  /* how many those are; the most that one reads of a bank */
-    uint64_t mio_free;         /* the queue's next can leave: those before read from mio_from on */
-    uint64_t mio_from;
+    bool fma_since;            /* one of them is FMA's */
+    uint64_t mio_free;         /* the queue's next can leave */
     uint64_t xu_free;
     uint64_t xu[SM_RING];  /* when the last ones left the pipe */
     uint64_t lsu[SM_RING]; /* when the data of the last ones had passed */
     uint32_t n_xu, n_lsu;
-    uint64_t mio[SM_RING]; /* dispatch times of the last entries */
-    uint64_t lg[SM_RING];  /* when the last global accesses left their queue */
+    struct sm_queued mio[SM_RING]; /* the last ones */
+    uint64_t lg[SM_RING];          /* when the last global accesses left their queue */
     uint32_t n_mio, n_lg;
     double debt;        /* part of a cycle that HGMMA has cost */
     double beside;      /* reads of a bank beside an HGMMA, */
@@ -224,7 +233,9 @@ void machine_reason(struct machine *m, struct sm_warp *w, int reason, uint64_t t
 struct sm_access {
     uint64_t done, read;
 };
-uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct timing_op *o);
+uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct sm_warp *w);
+uint64_t sm_mio_lets_hmma(const struct machine *m, const struct smsp *p);
+void sm_mio_hmma(struct machine *m, struct smsp *p);
 uint64_t sm_slot(struct sm_slots *s, uint64_t at);
 uint64_t sm_xu(struct machine *m, struct smsp *p, const struct timing_op *o);
 uint64_t sm_xu_room(const struct machine *m, const struct smsp *p);
