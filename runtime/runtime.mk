@@ -34,9 +34,10 @@ $(LINKED): $(BUILD)/runtime/link/lib%.so: $(STANDIN) | $$(@D)/.dir
 	    $(if $(filter cuda,$*),,-Wl,--version-script=$@.map) -o $@ $@.c
 
 # What the driver loads into a program on a GPU, to count its launches.
-GPU_SRC := $(patsubst %,runtime/%.c,gpu session report settings clock repeat fatbin)
+GPU_OWN := gpu gpu_launch gpu_metrics
+GPU_SRC := $(patsubst %,runtime/%.c,$(GPU_OWN) session report settings clock repeat fatbin)
 INJECTED := $(BUILD)/runtime/libattnlab-gpu.so
-$(BUILD)/pic/runtime/gpu.o $(BUILD)/runtime/gpu.o: CPPFLAGS += -isystem profiler/cxx
+$(GPU_OWN:%=$(BUILD)/pic/runtime/%.o) $(GPU_OWN:%=$(BUILD)/runtime/%.o): CPPFLAGS += -isystem profiler/cxx
 $(INJECTED): $(GPU_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) | $$(@D)/.dir
 	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,-z,defs -o $@ $(filter %.o %.a,$^) $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
 
