@@ -2,7 +2,7 @@
 FAKE := $(BUILD)/tests/fake/libcuda.so.1
 
 $(FAKE): tests/fake/cuda.c common/cuda/attention_args.h common/cuda/half.h | $$(@D)/.dir
-	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $< -lm
+	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) -isystem profiler/cxx $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $< -lm -ldl
 
 FAKE_CUPTI := $(BUILD)/tests/fake/libcupti.so.13
 
@@ -34,7 +34,7 @@ test: $(FORWARD_ONCE)
 # A program on a GPU that is not there: tests/test_gpu_program.sh.
 GPU_PROGRAM := $(BUILD)/tests/fake/gpu_program
 
-$(GPU_PROGRAM): tests/fake/gpu_program.c | $$(@D)/.dir
-	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -o $@ $< -ldl
+$(GPU_PROGRAM): tests/fake/gpu_program.c $(FAKE) | $$(@D)/.dir
+	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -o $@ $< -L$(@D) -l:libcuda.so.1
 
 test: $(GPU_PROGRAM)

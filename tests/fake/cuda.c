@@ -1,24 +1,28 @@
 /* A libcuda.so.1 without a GPU, so that the whole harness runs, right and wrong, on any
  * machine. Device memory is host memory, and a launch computes attention in double from its
- * struct attention_args.
+ * struct attention_args. A kernel with a name of C++ does nothing, but for doubled(const float *x, float *y, int n).
+ * What CUDA_INJECTION64_PATH names is loaded, and the CUPTI of cupti.c is told of each launch.
  *
  *   FAKE_CUDA_FAIL=cuMemAlloc:3:2    the 3rd call of cuMemAlloc returns 2 (without it: 999)
  *   FAKE_CUDA_DEVICES=0              no GPU
  *   FAKE_CUDA_CURRENT=1              that of the context (0)
  *   FAKE_CUDA_CC=86                  its compute capability (90)
  *   FAKE_CUDA_LAUNCH_US=100          what a launch takes in a graph (10)
- *   FAKE_CUDA_REGISTERS=250          what a kernel takes (100)
+ *   FAKE_CUDA_REGISTERS=250          what a kernel takes (100); of a module whose image is "fake:32" it is 32
  *   FAKE_CUDA_BUG=NAME               a kernel that is wrong: see plant() */
 #include "common/cuda/attention_args.h"
 #include "common/cuda/half.h"
 #include "common/cuda/stamps.h"
 
 #include <cuda.h>
+#include <cupti_driver_cbid.h>
 
+#include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static int n_captured = -1; /* launches since capture began; -1: not capturing */
@@ -54,10 +58,45 @@ static CUresult planned(const char *name, int nth) {
     }
 #define UNUSED __attribute__((unused))
 
+/* ---- What counts the launches ---------------------------------------------------------------- */
+
+static bool is_injected;
+
+static void inject(void) {
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+    void *library = path && !is_injected ? dlopen(path, RTLD_NOW) : NULL,
+         *f = library ? dlsym(library, "InitializeInjection") : NULL;
+    int (*begin)(void);
+    memcpy(&begin, &f, sizeof f);
+    if (!f) return;
+    is_injected = true;
+    begin();
+}
+
+/* A function of cupti.c, if somebody listens there. */
+static void *cupti(const char *name) {
+    void *library = is_injected ? dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD) : NULL;
+    return library ? dlsym(library, name) : NULL;
+}
+
+static void tell_context(void) {
+    void (*tell)(void), *f = cupti("fake_cupti_context");
+    memcpy(&tell, &f, sizeof f);
+    if (tell) tell();
+}
+
+/* That a call begins (`result` NULL), or has ended. */
+static void tell_call(int id, const char *symbol, const void *parameters, const CUresult *result) {
+    void (*tell)(int, const char *, const void *, const CUresult *), *f = cupti("fake_cupti_call");
+    memcpy(&tell, &f, sizeof f);
+    if (tell) tell(id, symbol, parameters, result);
+}
+
 /* ---- Device and context --------------------------------------------------------------------- */
 
 CUresult cuInit(unsigned flags UNUSED) {
     MAY_FAIL("cuInit");
+    inject();
     return setting("FAKE_CUDA_DEVICES", 1) ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
 }
 
@@ -124,6 +163,7 @@ CUresult cuDeviceGetPCIBusId(char *text, int bytes, CUdevice device UNUSED) {
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device UNUSED) {
     MAY_FAIL("cuDevicePrimaryCtxRetain");
     *context = (CUcontext)1;
+    tell_context();
     return CUDA_SUCCESS;
 }
 
@@ -180,18 +220,26 @@ CUresult cuMemsetD32Async(CUdeviceptr p, unsigned word, size_t n, CUstream strea
 
 /* ---- Modules and launches ------------------------------------------------------------------- */
 
-CUresult cuModuleLoadData(CUmodule *module, const void *image UNUSED) {
+/* Handles are numbers: a module's has its registers (0: as ever) in the last three digits, a function's its name in
+ * the last two. */
+CUresult cuModuleLoadData(CUmodule *module, const void *image) {
+    static intptr_t n_loaded;
     MAY_FAIL("cuModuleLoadData");
-    *module = (CUmodule)1;
+    int registers = strncmp(image, "fake:", 5) ? 0 : atoi((const char *)image + 5);
+    *module = (CUmodule)(++n_loaded * 1000 + registers);
     return CUDA_SUCCESS;
 }
 
-/* Kernels are attention, but for the one that notes the clock (common/device/cuda_clock.c). */
-static const CUfunction attention = (CUfunction)1, note = (CUfunction)2;
+static char names[100][128];
+static const char *name_of(CUfunction f) { return names[(intptr_t)f % 100]; }
 
-CUresult cuModuleGetFunction(CUfunction *f, CUmodule module UNUSED, const char *name) {
+CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name) {
+    intptr_t n = 0;
     MAY_FAIL("cuModuleGetFunction");
-    *f = strcmp(name, "note") ? attention : note;
+    while (n < 100 && *names[n] && strcmp(names[n], name)) n++;
+    if (n == 100) return CUDA_ERROR_NOT_FOUND;
+    snprintf(names[n], sizeof *names, "%s", name);
+    *f = (CUfunction)((intptr_t)module * 100 + n);
     return CUDA_SUCCESS;
 }
 
@@ -220,9 +268,11 @@ static void leave_stamps(void) {
     for (int i = 0; i < 5; i++) stamps[4][i] = (uint64_t)producer[i][0] << 32 | producer[i][1];
 }
 
-CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f UNUSED) {
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f) {
     MAY_FAIL("cuFuncGetAttribute");
-    *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? setting("FAKE_CUDA_REGISTERS", 100) : 0;
+    int registers = (int)((intptr_t)f / 100 % 1000);
+    if (!registers) registers = setting("FAKE_CUDA_REGISTERS", 100);
+    *value = attribute == CU_FUNC_ATTRIBUTE_NUM_REGS ? registers : 0;
     return CUDA_SUCCESS;
 }
 
@@ -299,14 +349,22 @@ static CUresult note_clock(uint64_t *note) {
     return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config UNUSED, CUfunction f, void **params,
-                          void **extra UNUSED) {
-    MAY_FAIL("cuLaunchKernelEx");
-    if (f == note) return note_clock(*(uint64_t **)params[0]);
+static CUresult doubled(const float *x, float *y, int n) {
+    for (int i = 0; i < n; i++) y[i] = 2 * x[i];
+    return CUDA_SUCCESS;
+}
+
+/* Kernels are attention, but for the one that notes the clock (common/device/cuda_clock.c), and those of C++. */
+static CUresult run(CUfunction f, void **params) {
+    const char *name = name_of(f);
+    if (!strcmp(name, "note")) return note_clock(*(uint64_t **)params[0]);
     if (n_captured >= 0) {
         n_captured++;
         return CUDA_SUCCESS;
     }
+    if (!strcmp(name, "_Z7doubledPKfPfi"))
+        return doubled(*(float **)params[0], *(float **)params[1], *(int *)params[2]);
+    if (!strncmp(name, "_Z", 2)) return CUDA_SUCCESS;
     const struct attention_args *a = params[0];
     const char *bug = getenv("FAKE_CUDA_BUG");
     n_runs++;
@@ -321,6 +379,45 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config UNUSED, CUfunction f, voi
     free(p);
     if (bug) plant(bug, a);
     return CUDA_SUCCESS;
+}
+
+static CUresult launch_ex(CUfunction f, void **params) {
+    MAY_FAIL("cuLaunchKernelEx");
+    return run(f, params);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **params, void **extra) {
+    const struct {
+        const CUlaunchConfig *config;
+        CUfunction f;
+        void **params, **extra;
+    } p = {config, f, params, extra};
+    tell_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, name_of(f), &p, NULL);
+    CUresult result = launch_ex(f, params);
+    tell_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, name_of(f), &p, &result);
+    return result;
+}
+
+static CUresult launch(CUfunction f, void **params) {
+    MAY_FAIL("cuLaunchKernel");
+    return run(f, params);
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void **params, void **extra) {
+    const struct {
+        CUfunction f;
+        unsigned grid[3], block[3], shared_bytes;
+        CUstream stream;
+        void **params, **extra;
+    } p = {
+        f,    {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, stream, params,
+        extra};
+    tell_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, name_of(f), &p, NULL);
+    CUresult result = launch(f, params);
+    tell_call(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, name_of(f), &p, &result);
+    return result;
 }
 
 /* ---- Graphs and events ---------------------------------------------------------------------- */
@@ -346,6 +443,7 @@ CUresult cuGraphInstantiate(CUgraphExec *exec, CUgraph graph, unsigned long long
 
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream UNUSED) {
     MAY_FAIL("cuGraphLaunch");
+    tell_call(CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, NULL, NULL, NULL);
     n_replayed = (int)(intptr_t)exec - 1;
     usleep((useconds_t)(n_replayed * setting("FAKE_CUDA_LAUNCH_US", 10)));
     return CUDA_SUCCESS;

@@ -98,7 +98,7 @@ FAKE(cuptiProfilerHostEvaluateToGpuValues, CUpti_Profiler_Host_EvaluateToGpuValu
          p->pMetricValues[i] = value_of(p->ppMetricNames[i], n_evaluated);
      n_evaluated++)
 
-/* ---- Callbacks: what tests/fake/gpu_program.c does is told to who listens ---------------------- */
+/* ---- Callbacks: what the driver of cuda.c does is told to who listens -------------------------- */
 
 static CUpti_CallbackFunc listener;
 static bool wanted[CUPTI_CB_DOMAIN_SIZE][1024];
@@ -124,17 +124,17 @@ void fake_cupti_context(void) {
         listener(NULL, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED, &data);
 }
 
-/* A call of the driver's, with its parameters, as its caller and then as its end. */
-void fake_cupti_call(int id, const char *symbol, const void *parameters);
-void fake_cupti_call(int id, const char *symbol, const void *parameters) {
+/* A call of the driver's, with its parameters: it begins (`result` NULL), or has ended so. */
+void fake_cupti_call(int id, const char *symbol, const void *parameters, const CUresult *result);
+void fake_cupti_call(int id, const char *symbol, const void *parameters, const CUresult *result) {
+    CUresult returned = result ? *result : CUDA_SUCCESS;
     CUpti_CallbackData data = {.functionParams = parameters,
+                               .functionReturnValue = result ? &returned : NULL,
                                .symbolName = symbol,
                                .context = (CUcontext)&object,
-                               .callbackSite = CUPTI_API_ENTER};
-    if (!listener || !wanted[CUPTI_CB_DOMAIN_DRIVER_API][id]) return;
-    listener(NULL, CUPTI_CB_DOMAIN_DRIVER_API, (CUpti_CallbackId)id, &data);
-    data.callbackSite = CUPTI_API_EXIT;
-    listener(NULL, CUPTI_CB_DOMAIN_DRIVER_API, (CUpti_CallbackId)id, &data);
+                               .callbackSite = result ? CUPTI_API_EXIT : CUPTI_API_ENTER};
+    if (listener && wanted[CUPTI_CB_DOMAIN_DRIVER_API][id])
+        listener(NULL, CUPTI_CB_DOMAIN_DRIVER_API, (CUpti_CallbackId)id, &data);
 }
 
 /* ---- Device ---------------------------------------------------------------------------------- */
