@@ -50,12 +50,14 @@ static const char *open_counts(const struct settings *s, CUcontext context) {
 
 /* ---- A launch ---------------------------------------------------------------------------------- */
 
+/* Another module's kernel of the same name is another one. */
 static struct kernel *kernel_of(struct session *s, const char *symbol, CUfunction function) {
     struct kernel **last = &s->kernels;
     for (; *last; last = &(*last)->next)
-        if (!strcmp((*last)->name, symbol)) return *last;
+        if ((*last)->gpu->function == function && !strcmp((*last)->name, symbol)) return *last;
     struct kernel *k = heap_zeroed(1, sizeof *k);
     k->gpu = heap_zeroed(1, sizeof *k->gpu);
+    k->gpu->function = function;
     k->name = heap_text(symbol);
     k->shown = session_shown_name(symbol);
     k->n_registers = gpu_launch_attribute(CU_FUNC_ATTRIBUTE_NUM_REGS, function);
@@ -105,35 +107,33 @@ static void leave_out(struct session *s, const char *what) {
     s->uncounted = what;
 }
 
-/* Is this launch to be counted? Then everything is ready for it. */
-static bool begin_launch(struct session *s, const CUpti_CallbackData *d,
-                         const struct gpu_launch *shape) {
+/* Is this launch to be counted? Then everything is ready for it, and this is its kernel; else NULL. */
+static struct kernel *begin_launch(struct session *s, const CUpti_CallbackData *d,
+                                   const struct gpu_launch *shape) {
     const char *why = NULL;
     const struct launch *before;
     if (!gpu.replay && !gpu.ended && (why = open_counts(&s->settings, d->context)))
         end_counting(why);
     struct kernel *k = kernel_of(s, d->symbolName, shape->function);
     struct launch *l = add_launch(s, k, shape);
-    if (gpu.ended) return false;
+    if (gpu.ended) return NULL;
     if (d->context != gpu.context) {
         leave_out(s, "launches in other contexts than the first are not counted");
-        return false;
+        return NULL;
     }
     if ((before = like(s, k, l))) {
         l->sums = before->sums;
         k->gpu->row[l - k->launch] = k->gpu->row[before - k->launch];
         s->n_skipped++;
-        return false;
+        return NULL;
     }
     if ((why = range_replay_begin(gpu.replay))) end_counting(why);
-    return !why;
+    return why ? NULL : k;
 }
 
-static void end_launch(const struct session *s, const CUpti_CallbackData *d) {
+static void end_launch(struct kernel *k) {
     double values[GPU_MOST_METRICS];
     const char *why = range_replay_end(gpu.replay, values);
-    struct kernel *k = s->kernels;
-    while (strcmp(k->name, d->symbolName)) k = k->next;
     if (why)
         end_counting(why);
     else
@@ -142,7 +142,7 @@ static void end_launch(const struct session *s, const CUpti_CallbackData *d) {
 
 static void on_call(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                     const void *data) {
-    static _Thread_local bool counted;
+    static _Thread_local struct kernel *counted; /* NULL: the launch is not */
     const CUpti_CallbackData *d = data;
     (void)unused;
     if (domain == CUPTI_CB_DOMAIN_RESOURCE) { /* there is a context, and no kernel yet */
@@ -158,18 +158,19 @@ static void on_call(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId 
     }
     if (d->callbackSite == CUPTI_API_ENTER) {
         const struct gpu_launch shape = gpu_launch_of(id, d->functionParams);
-        counted = false;
+        counted = NULL;
         if (gpu_launch_is_captured(shape.stream) || !d->symbolName) return;
         pthread_mutex_lock(&gpu.lock);
         struct session *s = session_lock();
-        counted = s && begin_launch(s, d, &shape);
+        if (s) counted = begin_launch(s, d, &shape);
         if (s) session_unlock();
         if (!counted) pthread_mutex_unlock(&gpu.lock);
     } else if (counted) {
-        counted = false;
-        struct session *s = session_lock();
-        if (s) end_launch(s, d);
-        if (s) session_unlock();
+        if (session_lock()) {
+            end_launch(counted);
+            session_unlock();
+        }
+        counted = NULL;
         pthread_mutex_unlock(&gpu.lock);
     }
 }

@@ -5,11 +5,14 @@
 
 #include "profiler/metrics.h"
 
+#include <cuda.h>
+
 enum { GPU_MOST_METRICS = 256 };
 
 /* Of a kernel: value[n_counted][n_metrics], and for each of its launches which row of that holds for it; -1: it was not
  * counted. */
 struct gpu_kernel {
+    CUfunction function; /* as the program launches it */
     double *value;
     int n_counted, *row;
 };

@@ -56,6 +56,15 @@ all_counted() { says 'scale +1-2, each' 0 on_gpu "$@" --repeats 1 "$program" && 
 check "not with another argument" all_counted NUMBER=7
 check "nor where nobody knows the arguments" all_counted FAKE_CUDA_FAIL=cuFuncGetParamInfo:1
 check "in groups, too" says 'scale +TENSOR +hgmma_instructions +126 ' 0 on_gpu --repeats 1 --counters TENSOR "$program"
+# Of two modules: what the one takes says nothing of the other.
+check "two kernels of one name" says '^run: .*, 3 kernels, 5 launches' 0 on_gpu REGISTERS=32 --json "$tap_dir/two.jsonl" --counters OCCUPANCY "$program"
+check "each with its own registers and launches" python3 -c '
+import json, sys
+kernels = json.loads(open(sys.argv[1]).read())["kernels"]
+assert [(k["name"], k["registers"], len(k["launches"])) for k in kernels] == [("scale", 100, 3), ("reduce", 100, 1), ("scale", 32, 1)], kernels
+blocks = [c["value"] for k in kernels for c in k["counters"] if c["name"] == "blocks_per_sm"]
+assert blocks[0] < blocks[2], blocks' "$tap_dir/two.jsonl"
+check "a module that is loaded twice, too" says '^run: .*, 3 kernels, 5 launches' 0 on_gpu REGISTERS=100 "$program"
 check "a metric that the chip has not" says 'TENSOR +hmma_instructions +n/a \(GH100 has no metric' 0 on_gpu FAKE_CUPTI_UNKNOWN=sm__inst_executed_pipe_tensor_op_hmma.sum --counters TENSOR "$program"
 check "the others of the group are there" grep -Eq '^scale +TENSOR +tensor_active_pct +42 ' "$tap_dir/said"
 check "nor is there a number in the table" grep -Eq '^scale +1-2, each .* n/a$' "$tap_dir/said"

@@ -4,6 +4,7 @@
  *             (cuLaunchKernel)
  *   reduce    once, in the new way (cuLaunchKernelEx), in clusters of 2, with 1 KiB of shared memory
  *   a graph   once
+ *   scale     of another module, with $REGISTERS, if that is set
  *
  * then prints "done" and exits with its argument, or 0. */
 #include <cuda.h>
@@ -69,6 +70,11 @@ int main(int argc, char **argv) {
     launch(scale, 8, 1);
     launch_in_clusters(find(module, "_Z6reducePf"));
     launch_graph();
+    if (getenv("REGISTERS")) {
+        char image[32];
+        snprintf(image, sizeof image, "fake:%s", getenv("REGISTERS"));
+        launch(find(load(image), "_Z5scalePfi"), 4, 1);
+    }
     puts("done");
     return argc > 1 ? atoi(argv[1]) : 0;
 }
