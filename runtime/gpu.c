@@ -5,6 +5,7 @@
 
 #include "common/base/heap.h"
 #include "common/base/reason.h"
+#include "common/device/cuda_driver.h"
 #include "profiler/range.h"
 
 #include <cupti_driver_cbid.h>
@@ -107,42 +108,64 @@ static void leave_out(struct session *s, const char *what) {
     s->uncounted = what;
 }
 
-/* Is this launch to be counted? Then everything is ready for it, and this is its kernel; else NULL. */
-static struct kernel *begin_launch(struct session *s, const CUpti_CallbackData *d,
-                                   const struct gpu_launch *shape) {
+/* This thread's launch, from its beginning to its end. */
+static _Thread_local struct {
+    struct kernel *kernel; /* NULL: there is none */
+    int row;
+    bool counted;
+} current;
+
+/* Is this launch to be counted? Then everything is ready for it. */
+static bool begin_launch(struct session *s, const CUpti_CallbackData *d,
+                         const struct gpu_launch *shape) {
     const char *why = NULL;
     const struct launch *before;
     if (!gpu.replay && !gpu.ended && (why = open_counts(&s->settings, d->context)))
         end_counting(why);
     struct kernel *k = kernel_of(s, d->symbolName, shape->function);
     struct launch *l = add_launch(s, k, shape);
-    if (gpu.ended) return NULL;
+    current.kernel = k;
+    current.row = k->n_launches - 1;
+    if (gpu.ended) return false;
     if (d->context != gpu.context) {
         leave_out(s, "launches in other contexts than the first are not counted");
-        return NULL;
+        return false;
     }
     if ((before = like(s, k, l))) {
         l->sums = before->sums;
         k->gpu->row[l - k->launch] = k->gpu->row[before - k->launch];
         s->n_skipped++;
-        return NULL;
+        return false;
     }
     if ((why = range_replay_begin(gpu.replay))) end_counting(why);
-    return why ? NULL : k;
+    return !why;
 }
 
-static void end_launch(struct kernel *k) {
+/* It was none: the driver refused it. */
+static void drop_launch(struct session *s, struct kernel *k, int row) {
+    if (row != k->n_launches - 1) return; /* another thread's came after it */
+    k->n_launches--;
+    s->n_launches--;
+}
+
+static void end_launch(struct session *s, CUresult result) {
     double values[GPU_MOST_METRICS];
-    const char *why = range_replay_end(gpu.replay, values);
+    struct kernel *k = current.kernel;
+    const char *why = current.counted ? range_replay_end(gpu.replay, values) : NULL;
+    if (result && !cuda_is_kernel_fault(result)) {
+        drop_launch(s, k, current.row);
+        return;
+    }
+    if (!current.counted) return;
+    if (!why && result) why = "a kernel failed, and nothing is counted from then on";
     if (why)
         end_counting(why);
     else
-        gpu_metrics_keep(k, &k->launch[k->n_launches - 1], values);
+        gpu_metrics_keep(k, &k->launch[current.row], values);
 }
 
 static void on_call(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                     const void *data) {
-    static _Thread_local struct kernel *counted; /* NULL: the launch is not */
     const CUpti_CallbackData *d = data;
     (void)unused;
     if (domain == CUPTI_CB_DOMAIN_RESOURCE) { /* there is a context, and no kernel yet */
@@ -158,20 +181,19 @@ static void on_call(void *unused, CUpti_CallbackDomain domain, CUpti_CallbackId 
     }
     if (d->callbackSite == CUPTI_API_ENTER) {
         const struct gpu_launch shape = gpu_launch_of(id, d->functionParams);
-        counted = NULL;
+        current.kernel = NULL;
         if (gpu_launch_is_captured(shape.stream) || !d->symbolName) return;
         pthread_mutex_lock(&gpu.lock);
         struct session *s = session_lock();
-        if (s) counted = begin_launch(s, d, &shape);
+        current.counted = s && begin_launch(s, d, &shape);
         if (s) session_unlock();
-        if (!counted) pthread_mutex_unlock(&gpu.lock);
-    } else if (counted) {
-        if (session_lock()) {
-            end_launch(counted);
-            session_unlock();
-        }
-        counted = NULL;
-        pthread_mutex_unlock(&gpu.lock);
+        if (!current.counted) pthread_mutex_unlock(&gpu.lock);
+    } else if (current.kernel) {
+        struct session *s = session_lock();
+        if (s) end_launch(s, *(const CUresult *)d->functionReturnValue);
+        if (s) session_unlock();
+        if (current.counted) pthread_mutex_unlock(&gpu.lock);
+        current.kernel = NULL;
     }
 }
 

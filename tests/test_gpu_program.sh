@@ -56,6 +56,12 @@ all_counted() { says 'scale +1-2, each' 0 on_gpu "$@" --repeats 1 "$program" && 
 check "not with another argument" all_counted NUMBER=7
 check "nor where nobody knows the arguments" all_counted FAKE_CUDA_FAIL=cuFuncGetParamInfo:1
 check "in groups, too" says 'scale +TENSOR +hgmma_instructions +126 ' 0 on_gpu --repeats 1 --counters TENSOR "$program"
+# A launch that the driver refuses is none; one after which the device is broken is not counted.
+check "a launch that is refused" says '^run: .*, 1 kernel, 2 launches, counted by CUPTI in 1 pass each$' 9 on_gpu FAKE_CUDA_FAIL=cuLaunchKernel:3:1 "$program"
+check "those before it are counted" grep -Eq '^scale +1-2, each +4 +64 +0 +42 ' "$tap_dir/said"
+check "where nothing is counted, too" says '^run: .*, 1 kernel, 2 launches, not counted$' 9 on_gpu FAKE_CUDA_FAIL=cuLaunchKernel:3:1 FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable:35 "$program"
+check "a kernel that fails" says '^run: no counts: a kernel failed' 9 on_gpu FAKE_CUDA_FAIL=cuLaunchKernel:3:700 "$program"
+check "has a row, without counts" grep -Eq '^ +3 +8 +64 +0 +n/a ' "$tap_dir/said"
 # Of two modules: what the one takes says nothing of the other.
 check "two kernels of one name" says '^run: .*, 3 kernels, 5 launches' 0 on_gpu REGISTERS=32 --json "$tap_dir/two.jsonl" --counters OCCUPANCY "$program"
 check "each with its own registers and launches" python3 -c '

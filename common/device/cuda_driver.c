@@ -48,17 +48,20 @@ const char *cuda_driver_open(const struct cuda_driver **out) {
     return NULL;
 }
 
+bool cuda_is_kernel_fault(CUresult result) {
+    return result == CUDA_ERROR_ILLEGAL_ADDRESS ||
+           (result >= CUDA_ERROR_HARDWARE_STACK_ERROR && result <= CUDA_ERROR_LAUNCH_FAILED);
+}
+
 const char *cuda_driver_reason(const struct cuda_driver *cu, CUresult result, const char *call) {
     if (result == CUDA_SUCCESS) return NULL;
     const char *name = NULL, *text = NULL;
     cu->GetErrorName(result, &name);
     cu->GetErrorString(result, &text);
-    bool kernel_fault =
-        result == CUDA_ERROR_ILLEGAL_ADDRESS ||
-        (result >= CUDA_ERROR_HARDWARE_STACK_ERROR && result <= CUDA_ERROR_LAUNCH_FAILED);
-    return reason_as(STATUS_DEVICE, "%s: %s (%s)%s", call, name ? name : "unknown error",
-                     text ? text : "no text",
-                     kernel_fault ? "; --device emu or compute-sanitizer name the line" : "");
+    return reason_as(
+        STATUS_DEVICE, "%s: %s (%s)%s", call, name ? name : "unknown error",
+        text ? text : "no text",
+        cuda_is_kernel_fault(result) ? "; --device emu or compute-sanitizer name the line" : "");
 }
 
 /* ---- NVML: five functions, declared here because the toolkit may come without nvml.h -------- */

@@ -8,6 +8,7 @@
 
 #include <cuda.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* clang-format off */
@@ -41,6 +42,8 @@ const char *cuda_driver_open(const struct cuda_driver **out);
 
 /* NULL for CUDA_SUCCESS, else "CALL: CUDA_ERROR_NAME (what it means)". */
 const char *cuda_driver_reason(const struct cuda_driver *cu, CUresult result, const char *call);
+/* Of a kernel that ran, in this call or in one before it. */
+bool cuda_is_kernel_fault(CUresult result);
 
 /* What only NVML knows of the GPU at this PCI address; every part may be missing. */
 struct cuda_nvml;
