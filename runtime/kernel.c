@@ -1,5 +1,6 @@
 #include "kernel.h"
 
+#include "kernel_gpu.h"
 #include "raw.h"
 
 #include "common/base/heap.h"
@@ -287,7 +288,8 @@ static const char *take_outputs(const struct settings *s, const struct argument 
     return why;
 }
 
-const char *kernel_run(const struct settings *s, int argc, char **argv) {
+const char *kernel_run(const struct settings *s, int argc, char **argv, bool on_gpu) {
+    static struct device *gpu; /* to the program's end: gpu.c counts in it */
     struct argument a[SETTINGS_MAX_ARGS] = {0};
     struct raw_arg raw[SETTINGS_MAX_ARGS];
     struct emu_grid g = {.shared_bytes = s->shared_bytes};
@@ -298,8 +300,6 @@ const char *kernel_run(const struct settings *s, int argc, char **argv) {
     if (argc > 2 + s->n_words)
         return reason_as(STATUS_USAGE, "'%.64s' comes after the file: options go before it",
                          argv[2 + s->n_words]);
-    if (s->device == DEVICE_CUDA)
-        return reason_as(STATUS_UNSUPPORTED, "one kernel alone runs on the emulator: --device emu");
     for (int i = 0; i < s->n_args && !why; i++) {
         why = read_argument(&a[i], s->arg[i], s->emulator.seed * 1000003 + (uint64_t)i);
         if (why) break;
@@ -307,13 +307,19 @@ const char *kernel_run(const struct settings *s, int argc, char **argv) {
                                   a[i].is_array ? a[i].n * a[i].type->bytes : a[i].type->bytes,
                                   a[i].is_array, strchr("fb", a[i].type->name[0]) ? 'f' : 'u'};
     }
-    if (!why) why = settings_to_environment(s, argv);
-    if (!why) why = read_image(file, s->chip ? s->chip : "h200", &image, &bytes);
-    if (!why) why = raw_open(image, bytes, s->kernel, &k);
+    if (!why)
+        why = on_gpu ? device_open(DEVICE_CUDA, NULL, &gpu) : settings_to_environment(s, argv);
+    const char *chip = gpu ? device_info(gpu)->chip.name : s->chip ? s->chip : "h200";
+    if (!why) why = read_image(file, chip, &image, &bytes);
     memcpy(g.grid, s->grid, sizeof g.grid);
     memcpy(g.block, s->block, sizeof g.block);
     memcpy(g.cluster, s->cluster, sizeof g.cluster);
-    if (!why) why = raw_launch(k, &g, raw, s->n_args);
+    if (!why && on_gpu) {
+        why = kernel_gpu_launch(gpu, image, bytes, s->kernel, &g, raw, s->n_args);
+    } else if (!why) {
+        why = raw_open(image, bytes, s->kernel, &k);
+        if (!why) why = raw_launch(k, &g, raw, s->n_args);
+    }
     if (!why) why = take_outputs(s, a, s->n_args);
     if (k && k->n_launches) {
         struct session *session = session_lock();

@@ -5,4 +5,4 @@
 #include "settings.h"
 
 /* argv[1 + n_words] is the file. */
-const char *kernel_run(const struct settings *s, int argc, char **argv);
+const char *kernel_run(const struct settings *s, int argc, char **argv, bool on_gpu);

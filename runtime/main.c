@@ -1,4 +1,5 @@
-/* build/run: starts a program with libraries that stand in for NVIDIA's, or runs one kernel. */
+/* build/run: starts a program with libraries that stand in for NVIDIA's, or on a GPU with one that counts; or runs one
+ * kernel. */
 #include "fatbin.h"
 #include "kernel.h"
 #include "settings.h"
@@ -155,38 +156,56 @@ static const char *start_on_emulator(const struct settings *s, char **argv, bool
 }
 
 /* What the driver loads into the program: gpu.c. */
-static const char *start_on_gpu(const struct settings *s, char **argv) {
-    char library[PATH_MAX + 32];
-    const struct emu_options *e = &s->emulator;
+static const char injection[] = "CUDA_INJECTION64_PATH";
+static const char *injected(void) {
+    static char library[PATH_MAX + 32];
     snprintf(library, sizeof library, "%s/runtime/libattnlab-gpu.so", program_folder());
-    if (access(library, R_OK))
-        return reason_as(STATUS_FILE, "%s: %s (make build/run)", library, strerror(errno));
-    if (s->source || e->trace_line || e->banks_line || e->without || e->watch || e->sample_blocks)
-        fprintf(stderr, "run: on the GPU: --source, --trace, --banks, --without, --watch and "
-                        "--sample-blocks are the emulator's, --device emu\n");
-    heap_setenv("CUDA_INJECTION64_PATH", library);
+    return library;
+}
+
+static const char *start_on_gpu(const struct settings *s, char **argv) {
+    const struct emu_options *e = &s->emulator;
+    if (access(injected(), R_OK))
+        return reason_as(STATUS_FILE, "%s: %s (make build/run)", injected(), strerror(errno));
+    if (s->source || e->trace_line || e->banks_line || e->without || e->watch || e->sample_blocks ||
+        e->check_blocks)
+        fprintf(stderr, "run: on the GPU: --source, --trace, --banks, --without, --watch, "
+                        "--sample-blocks and --check-blocks are the emulator's, --device emu\n");
+    heap_setenv(injection, injected());
     find_groups();
     return settings_to_environment(s, argv);
 }
 
-static const char *run_program(const struct settings *s, char **argv) {
+/* Was this program started by itself, to run one kernel on a GPU? */
+static bool is_started_on_gpu(void) {
+    const char *library = getenv(injection);
+    return library && !strcmp(library, injected());
+}
+
+/* A program; or one kernel, for which on a GPU this one is the program. */
+static const char *run(const struct settings *s, int argc, char **argv) {
     char **program = argv + 1 + s->n_words;
     const char *why = NULL;
     bool emulate = s->device == DEVICE_EMU, uses_nvrtc = false;
-    if (s->device == DEVICE_AUTO || s->device == DEVICE_CUDA) {
+    if (s->kernel && !emulate && is_started_on_gpu()) return kernel_run(s, argc, argv, true);
+    if (!emulate) {
         struct device *d = NULL;
         const char *no_gpu = device_open(DEVICE_CUDA, NULL, &d);
         device_close(d);
         if (no_gpu && s->device == DEVICE_CUDA) return no_gpu;
         emulate = no_gpu != NULL;
     }
+    if (s->kernel && emulate) return kernel_run(s, argc, argv, false);
     const struct chip *chip = chip_find(s->chip ? s->chip : "h200");
     if (emulate && (why = check_program(program[0], chip, &uses_nvrtc))) return why;
     why = emulate ? start_on_emulator(s, argv, uses_nvrtc) : start_on_gpu(s, argv);
     if (why) return why;
     fflush(NULL);
-    execv(program[0], program);
-    return reason_as(STATUS_USAGE, "%s: %s", program[0], strerror(errno));
+    if (s->kernel)
+        execv("/proc/self/exe", argv);
+    else
+        execv(program[0], program);
+    return reason_as(STATUS_USAGE, "%s: %s", s->kernel ? argv[0] : program[0], strerror(errno));
 }
 
 int main(int argc, char **argv) {
@@ -203,7 +222,7 @@ int main(int argc, char **argv) {
                 reason_as(STATUS_USAGE, "which program? build/run [options] PROGRAM (see --help)");
         if (!why && s.counters) why = counters_check(s.counters);
         if (!why && s.json_path) why = path_writable(s.json_path);
-        if (!why) why = s.kernel ? kernel_run(&s, argc, argv) : run_program(&s, argv);
+        if (!why) why = run(&s, argc, argv);
         if (why) return fail(why, STATUS_DEVICE);
     }
     why = path_stdout();

@@ -23,7 +23,7 @@ static bool is_called(const char *symbol, const char *name) {
     return is;
 }
 
-static const char *find_symbol(const struct emu_module *m, const char *name, const char **out) {
+const char *raw_find(const struct emu_module *m, const char *name, const char **out) {
     char all[512] = "", meant[512] = "";
     int n_meant = 0;
     const char *symbol;
@@ -62,28 +62,28 @@ const char *raw_open(const void *data, size_t bytes, const char *name, struct ke
     struct image *i = session_add_image(s, &ptx);
     why = i ? session_load(s, i) : reason_as(STATUS_DEVICE, "no memory for a kernel");
     if (why && i) why = reason_as(STATUS_UNSUPPORTED, "%s", why);
-    if (!why) why = find_symbol(i->module, name, &symbol);
+    if (!why) why = raw_find(i->module, name, &symbol);
     *out = why ? NULL : session_kernel(s, i, symbol);
     if (!why && !*out) why = reason_as(STATUS_DEVICE, "no memory for a kernel");
     session_unlock();
     return why;
 }
 
-static const char *check_args(const struct kernel *k, const struct raw_arg *arg, int n) {
-    int wanted = emu_kernel_params(k->code);
+const char *raw_check(const struct emu_kernel *code, const char *shown, const struct raw_arg *arg,
+                      int n) {
+    int wanted = emu_kernel_params(code);
     if (n != wanted)
-        return reason_as(STATUS_USAGE, "%s takes %d argument%s, %d %s given", k->shown, wanted,
+        return reason_as(STATUS_USAGE, "%s takes %d argument%s, %d %s given", shown, wanted,
                          wanted == 1 ? "" : "s", n, n == 1 ? "is" : "are");
     for (int a = 0; a < n; a++) {
-        size_t bytes = emu_kernel_param_bytes(k->code, a),
-               mine = arg[a].is_array ? 8 : arg[a].bytes;
+        size_t bytes = emu_kernel_param_bytes(code, a), mine = arg[a].is_array ? 8 : arg[a].bytes;
         if (bytes != mine)
             return reason_as(STATUS_USAGE, "argument %d of %s has %zu bytes, %s has %zu", a + 1,
-                             k->shown, bytes,
-                             arg[a].is_array ? "an array's address" : "what is given", mine);
-        char kind = emu_kernel_param_kind(k->code, a), given = arg[a].is_array ? 'u' : arg[a].kind;
+                             shown, bytes, arg[a].is_array ? "an array's address" : "what is given",
+                             mine);
+        char kind = emu_kernel_param_kind(code, a), given = arg[a].is_array ? 'u' : arg[a].kind;
         if (kind && given && kind != given)
-            return reason_as(STATUS_USAGE, "argument %d of %s is %s, %s", a + 1, k->shown,
+            return reason_as(STATUS_USAGE, "argument %d of %s is %s, %s", a + 1, shown,
                              kind == 'f' ? "a real number" : "a whole number or an address",
                              arg[a].is_array ? "and an array is given"
                              : kind == 'f'   ? "and a whole one is given"
@@ -92,20 +92,20 @@ static const char *check_args(const struct kernel *k, const struct raw_arg *arg,
     return NULL;
 }
 
-static const char *fault_text(enum fault f, const struct kernel *k) {
+const char *raw_fault(enum fault f, const char *shown) {
     switch (f) {
     case FAULT_NONE:
         return NULL;
     case FAULT_CONFIG:
-        return reason_as(STATUS_USAGE, "%s: no device takes this grid and block", k->shown);
+        return reason_as(STATUS_USAGE, "%s: no device takes this grid and block", shown);
     case FAULT_MEMORY:
         return reason_as(STATUS_DEVICE, "%s cannot be launched: no memory or no registers for it",
-                         k->shown);
+                         shown);
     case FAULT_VALUE:
         return reason_as(STATUS_USAGE,
                          "%s cannot be launched like this: see its shared memory, "
                          "registers, clusters and launch bounds",
-                         k->shown);
+                         shown);
     default:
         return NULL; /* a failed check: it was reported */
     }
@@ -116,7 +116,8 @@ const char *raw_launch(struct kernel *k, const struct emu_grid *config, const st
     struct session *s = session_lock();
     uint64_t device[EMU_MAX_ARGS] = {0};
     void *args[EMU_MAX_ARGS];
-    const char *why = n > EMU_MAX_ARGS ? "too many arguments" : check_args(k, arg, n);
+    const char *why =
+        n > EMU_MAX_ARGS ? "too many arguments" : raw_check(k->code, k->shown, arg, n);
     if (!why && emu_kernel_refused(k->code))
         why = reason_as(STATUS_UNSUPPORTED, "%s", emu_kernel_refused(k->code));
     for (int a = 0; a < n && !why; a++) {
@@ -131,7 +132,7 @@ const char *raw_launch(struct kernel *k, const struct emu_grid *config, const st
         k->max_dynamic_shared = (int)g.shared_bytes; /* asked for, as a host program would */
     s->is_alone = true;
     s->clock_s = 0; /* its budget is that of a launch */
-    if (!why) why = fault_text(session_launch(s, k, &g, args), k);
+    if (!why) why = raw_fault(session_launch(s, k, &g, args), k->shown);
     for (int a = 0; a < n && n <= EMU_MAX_ARGS; a++) {
         if (!device[a]) continue;
         if (arg[a].bytes)
@@ -177,7 +178,8 @@ EXPORT const char *attnlab_check(void *kernel, int n, const int *is_array, const
     struct raw_arg arg[EMU_MAX_ARGS];
     if (n > EMU_MAX_ARGS) return "too many arguments";
     for (int a = 0; a < n; a++) arg[a] = argument(NULL, bytes[a], is_array[a]);
-    return check_args(kernel, arg, n);
+    const struct kernel *k = kernel;
+    return raw_check(k->code, k->shown, arg, n);
 }
 
 /* grid, block, cluster: 3 numbers each; one `is_array`, address and size for each argument. */

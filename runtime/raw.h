@@ -17,3 +17,10 @@ struct raw_arg {
 const char *raw_open(const void *image, size_t bytes, const char *name, struct kernel **out);
 const char *raw_launch(struct kernel *k, const struct emu_grid *config, const struct raw_arg *arg,
                        int n);
+
+/* Parts of these, for a kernel that runs elsewhere: its symbol, whether these are its arguments, why it was not
+ * launched (NULL: it was). */
+const char *raw_find(const struct emu_module *m, const char *name, const char **symbol);
+const char *raw_check(const struct emu_kernel *code, const char *shown, const struct raw_arg *arg,
+                      int n);
+const char *raw_fault(enum fault f, const char *shown);

@@ -85,13 +85,13 @@ static const struct {
 /* clang-format on */
 
 void settings_help(FILE *f, const char *program) {
-    fprintf(
-        f,
-        "usage: %s [options] PROGRAM [arguments]\n"
-        "       %s [options] --kernel NAME --grid G --block B --arg A ... FILE.cu\n"
-        "Runs a CUDA program (from runtime/attnlab-nvcc) on the emulator, or one kernel without "
-        "a\nprogram; counts every launch, and reports what would go wrong.\n\n",
-        program, program);
+    fprintf(f,
+            "usage: %s [options] PROGRAM [arguments]\n"
+            "       %s [options] --kernel NAME --grid G --block B --arg A ... FILE.cu\n"
+            "Runs a CUDA program (from runtime/attnlab-nvcc), or one kernel without a program, on "
+            "a GPU or\non the emulator, and counts every launch. The emulator reports what would "
+            "go wrong.\n\n",
+            program, program);
     for (int i = 0; i < N_NAMES; i++) {
         char left[40];
         snprintf(left, sizeof left, "--%s %s", table[i].name, table[i].value ? table[i].value : "");

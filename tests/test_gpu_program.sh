@@ -1,5 +1,5 @@
 #!/bin/bash
-# build/run of a program on a GPU: its launches counted by CUPTI, on the driver and the CUPTI of tests/fake, where every
+# build/run of a program on a GPU, and of one kernel: its launches counted by CUPTI, on the driver and the CUPTI of tests/fake, where every
 # metric is 42.
 . tests/tap.sh
 program=$build/tests/fake/gpu_program
@@ -97,6 +97,98 @@ done
 check "what is lost" says 'counters are incomplete: not all of 1 passes' 6 on_gpu FAKE_CUPTI_LOSE=pass --counters TENSOR "$program"
 check "another GPU than the record's" says 'no counts: the program runs on GPU 1' 6 on_gpu FAKE_CUDA_CURRENT=1 --counters TENSOR "$program"
 check "no CUPTI" says 'no counts: CUPTI cannot be loaded' 0 on_gpu ATTNLAB_CUPTI=/nowhere --quiet "$program"
+
+# ---- One kernel, without a program
+cat > "$tap_dir/doubled.ptx" << 'PTX'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry _Z7doubledPKfPfi(.param .u64 x, .param .u64 y, .param .u32 n)
+{
+    .reg .pred %p;
+    .reg .f32 %f;
+    .reg .b32 %r<5>;
+    .reg .b64 %rd<5>;
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.s32 %r1, %r1, %r2, %r3;
+    ld.param.u32 %r4, [n];
+    setp.ge.s32 %p, %r1, %r4;
+    @%p ret;
+    ld.param.u64 %rd1, [x];
+    ld.param.u64 %rd2, [y];
+    mul.wide.s32 %rd3, %r1, 4;
+    add.s64 %rd1, %rd1, %rd3;
+    add.s64 %rd2, %rd2, %rd3;
+    ld.global.f32 %f, [%rd1];
+    add.f32 %f, %f, %f;
+    st.global.f32 [%rd2], %f;
+    ret;
+}
+PTX
+kernel() { # [VARIABLE=VALUE...] OPTIONS...: y = 2 x, of 100 elements
+    local setting=()
+    while [[ ${1-} == *=* && $1 != --* ]]; do setting+=("$1"); shift; done
+    on_gpu "${setting[@]}" --kernel doubled --grid 2 --block 64 --arg 'f32[100]=ramp' --arg "f32[100]=out:$tap_dir/y.npy" --arg i32=100 "$@" "$tap_dir/doubled.ptx"
+}
+check "one kernel on the emulator" kernel --device emu --quiet --no-clock
+mv "$tap_dir/y.npy" "$tap_dir/wanted.npy"
+python3 -c '
+import struct, sys
+data = open(sys.argv[1], "rb").read() # 198 is the last element
+open(sys.argv[2], "wb").write(data[:-4] + struct.pack("<f", 197))' "$tap_dir/wanted.npy" "$tap_dir/wrong.npy"
+check "and on the GPU, which --device auto takes" says '^run: fake GPU, 1 kernel, 1 launch, counted by CUPTI in 1 pass each$' 0 kernel --expect "$tap_dir/wanted.npy"
+check "its row" grep -Eq '^doubled +1 +2 +64 +0 +42 +1[.]0 +84 ' "$tap_dir/said"
+check "its answer is as expected" grep -q 'wanted.npy: PASS, worst error 0,' "$tap_dir/said"
+check "the same is written" cmp "$tap_dir/wanted.npy" "$tap_dir/y.npy"
+check "its groups" says '^doubled +TENSOR +hgmma_instructions +42 ' 0 kernel --device cuda --counters TENSOR
+silent() { "$@" > "$tap_dir/said" 2>&1 && [ ! -s "$tap_dir/said" ]; }
+check "its record, and --quiet" silent kernel --quiet --json "$tap_dir/k.jsonl" --shared 1024 --cluster 2
+check "has the launch and the command" python3 -c '
+import json, sys
+r, = [json.loads(l) for l in open(sys.argv[1])]
+k, = r["kernels"]
+l, = k["launches"]
+assert r["device"]["kind"] == "cuda" and r["exit"] == 0 and r["launches"] == 1 and "--kernel doubled" in r["command"]
+assert (k["symbol"], k["name"], k["registers"]) == ("_Z7doubledPKfPfi", "doubled", 100)
+assert (l["grid"], l["block"], l["cluster"], l["shared_bytes"]) == ([2, 1, 1], [64, 1, 1], [2, 1, 1], 1024)
+assert l["source"] == "cupti" and l["instructions"] == 42 and k["counters"]' "$tap_dir/k.jsonl"
+check "a wrong answer" says '^run: wrong answer: element 99 is 198, .* has 197' 1 kernel --expect "$tap_dir/wrong.npy"
+check "was counted all the same" grep -Eq '^doubled +1 +2 +64 ' "$tap_dir/said"
+bad() { # NAME STATUS PATTERN COMMAND...: one line, and no launch
+    status "$1" "$2" "${@:4}"
+    check "$1: it says so" grep -q "$3" "$tap_dir/err"
+}
+bad "a kernel that is not there" 2 'no kernel nosuch; there are doubled' on_gpu --kernel nosuch "$tap_dir/doubled.ptx"
+bad "an argument too many" 2 'doubled takes 3 arguments, 4 are given' kernel --arg i32=1
+bad "a real number for a whole one" 2 'argument 3 of doubled has 4 bytes' on_gpu --kernel doubled --arg 'f32[1]=zero' --arg 'f32[1]=out' --arg f64=1 "$tap_dir/doubled.ptx"
+bad "no such file" 5 'none.cu: No such file' on_gpu --kernel doubled "$tap_dir/none.cu"
+bad "what the driver refuses" 2 'doubled cannot be launched like this' kernel FAKE_CUDA_FAIL=cuLaunchKernelEx:1:1
+bad "too many registers" 4 'no memory or no registers' kernel FAKE_CUDA_FAIL=cuLaunchKernelEx:1:701
+bad "no memory" 4 'no room for 400 more bytes' kernel FAKE_CUDA_FAIL=cuMemAlloc:2:2
+bad "shared memory that the driver refuses" 2 'doubled cannot be launched like this' kernel FAKE_CUDA_FAIL=cuFuncSetAttribute:1:1 --shared 50000
+bad "or clusters" 2 'doubled cannot be launched like this' kernel FAKE_CUDA_FAIL=cuFuncSetAttribute:1:1 --cluster 16
+check "nothing is asked for that need not be" kernel FAKE_CUDA_FAIL=cuFuncSetAttribute:1:1 --shared 49152 --cluster 8
+bad "no GPU" 77 'no GPU here' kernel FAKE_CUDA_DEVICES=0 --device cuda
+check "then --device auto is the emulator" says '^run: emulator' 0 kernel FAKE_CUDA_DEVICES=0 --no-clock --expect "$tap_dir/wanted.npy"
+for call in cuModuleLoadData cuModuleGetFunction cuMemcpyHtoDAsync:2 cuMemcpyDtoHAsync:1; do
+    check "$call fails" says "^run: ${call%:*}: CUDA_ERROR_FAKE" 4 kernel FAKE_CUDA_FAIL=$call --quiet
+done
+check "a kernel that fails" says '^run: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS .*--device emu' 4 kernel FAKE_CUDA_FAIL=cuStreamSynchronize:3:700
+check "it is waited for, as four copies are" says '^run: cuStreamSynchronize' 4 kernel FAKE_CUDA_FAIL=cuStreamSynchronize:5:700
+rm -f "$tap_dir/y.npy"
+check "without the right to count it runs" says '^run: no counts: ' 0 kernel FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable:35 --expect "$tap_dir/wanted.npy"
+check "to its end" cmp "$tap_dir/wanted.npy" "$tap_dir/y.npy"
+check "6 if counts were asked for" says '^run: no counts: ' 6 kernel FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable:35 --counters TENSOR
+check "options of the emulator, of a kernel" says '^run: on the GPU: .*--check-blocks are the emulator.s' 0 kernel --check-blocks 1
+check "said once" [ "$(grep -c "are the emulator's" "$tap_dir/said")" = 1 ]
+if command -v "${NVCC:-nvcc}" > /dev/null; then
+    printf '%s\n' '__global__ void doubled(const float *x, float *y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 2 * x[threadIdx.x]; }' > "$tap_dir/doubled.cu"
+    check "from its source" says '^doubled +1 +1 +100 ' 0 on_gpu --kernel doubled --block 100 --arg 'f32[100]=ramp' --arg 'f32[100]=out' --arg i32=100 --expect "$tap_dir/wanted.npy" "$tap_dir/doubled.cu"
+else
+    skip "one kernel from its source" "no nvcc here"
+fi
 check "no such group" says 'no counter group' 2 on_gpu --counters NONE "$program"
 check "options of the emulator" says 'are the emulator.s' 0 on_gpu --source "$program"
 tap_done
