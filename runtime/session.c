@@ -23,7 +23,8 @@
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct session *session;
-static bool failed, ended, on_gpu;
+static bool ended, on_gpu;
+static enum status failed;  /* 0, or why there is no device */
 static char no_counts[512]; /* not "": why */
 
 /* ---- What is said ---------------------------------------------------------------------------- */
@@ -62,11 +63,12 @@ const char *session_lacks_counts(void) {
 static void at_exit(int status, void *unused) {
     (void)unused;
     pthread_mutex_lock(&lock);
-    if (ended || (!session && !*no_counts)) return;
+    if (ended || (!session && !failed && !*no_counts)) return;
     ended = true;
     fflush(NULL);
     if (interrupt_signal()) status = 128 + interrupt_signal(); /* a sleep of main's ended early */
     int mine = session                             ? session_report(session, status)
+               : !status && failed                 ? (int)failed
                : !status && session_lacks_counts() ? STATUS_COUNTERS
                                                    : status;
     fflush(NULL);
@@ -152,7 +154,7 @@ struct session *session_lock(void) {
     if (!session && !failed) {
         const char *why = open_session(&session);
         if (why) {
-            failed = true;
+            failed = reason_status(why, STATUS_UNSUPPORTED);
             session_say("%s", why);
         } else if (getenv("ATTNLAB_RUN")) {
             catch_signals();

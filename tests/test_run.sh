@@ -159,6 +159,10 @@ check "and after exit(0) as well" says 'race in kernel' 1 emulated --quiet "$pro
 check "an endless kernel" says 'runs in the loop of line' 1 emulated --quiet --max-instructions 1e6 "$program" spin
 check "it is a timeout" grep -q 'synchronize: cudaErrorLaunchTimeout' "$tap_dir/said"
 check "the program's own status stays" says 'store' 17 emulated "$program" status
+echo 'int main(int n, char **) { void *p; cudaMalloc(&p, 4); return n > 1 ? 17 : 0; }' > "$dir/asks.cu"
+check "a program that asks for memory" compile "$dir/asks" "$dir/asks.cu"
+check "and does not see that there is none" says 'raise .ulimit -v' 3 bash -c "ulimit -v 3000000; $run --device emu --quiet $dir/asks"
+check "its own status stays" says 'raise .ulimit -v' 17 bash -c "ulimit -v 3000000; $run --device emu --quiet $dir/asks 1"
 emulated --quiet "$program" config > "$dir/config" 2> "$dir/why"
 check "launches that cannot be" diff "$dir/config" - << 'EXPECTED'
 1025 threads: cudaErrorInvalidConfiguration
