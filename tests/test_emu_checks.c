@@ -298,6 +298,22 @@ static void test_barriers(void **state) {
     assert_int_equal(words[63], 9);
 }
 
+/* Lanes that loop for long are waited for where the warp meets; lanes that wait for those behind
+ * their loop are not. */
+static void test_long_loops(void **state) {
+    (void)state;
+    expect_clean(32, "mov.u32 %r8, 0; setp.ne.u32 %p1, %r0, 0; @%p1 bra MEET;\n"
+                     "WORK: add.u32 %r8, %r8, 1; setp.lt.u32 %p2, %r8, 2500000; @%p2 bra WORK;\n"
+                     "st.shared.u32 [tile], %r8; MEET: bar.sync 0; ld.shared.u32 %r8, [tile];\n"
+                     "st.global.u32 [%rd51], %r8;");
+    assert_int_equal(words[31], 2500000);
+    expect("race", 32,
+           "mov.u32 %r8, 0; setp.ne.u32 %p1, %r0, 0; st.shared.u32 [tile], 0;\n"
+           "bar.sync 0; @%p1 bra BEHIND;\n"
+           "WAIT: ld.shared.u32 %r8, [tile]; setp.eq.u32 %p2, %r8, 0; @%p2 bra WAIT;\n"
+           "BEHIND: st.shared.u32 [tile], 1;");
+}
+
 /* ---- Refusals -------------------------------------------------------------------------------- */
 
 /* The module, or what is wrong with its kernel k. */
@@ -583,25 +599,17 @@ static void test_long_blocks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_printf),
-                                       cmocka_unit_test(test_reductions),
-                                       cmocka_unit_test(test_races),
-                                       cmocka_unit_test(test_bounds),
-                                       cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_arrays),
-                                       cmocka_unit_test(test_missing_lanes),
-                                       cmocka_unit_test(test_barriers),
-                                       cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_scopes),
-                                       cmocka_unit_test(test_launches),
-                                       cmocka_unit_test(test_schedules),
-                                       cmocka_unit_test(test_short_copies),
-                                       cmocka_unit_test(test_octal_numbers),
-                                       cmocka_unit_test(test_pairs_compared),
-                                       cmocka_unit_test(test_long_blocks),
-                                       cmocka_unit_test(test_nothing_to_wait_for),
-                                       cmocka_unit_test(test_widths),
-                                       cmocka_unit_test(test_refused_kernel)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_printf),        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_races),         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_missing_lanes), cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_long_loops),    cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_scopes),        cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_schedules),     cmocka_unit_test(test_short_copies),
+        cmocka_unit_test(test_octal_numbers), cmocka_unit_test(test_pairs_compared),
+        cmocka_unit_test(test_long_blocks),   cmocka_unit_test(test_nothing_to_wait_for),
+        cmocka_unit_test(test_widths),        cmocka_unit_test(test_refused_kernel)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     emu_test_close(&t);

@@ -76,7 +76,7 @@ struct emu_warp {
     bool resumed;    /* the running instruction was left with EMU_WAIT before */
     bool progressed;
     bool begun; /* constants are in the row file; later blocks find registers as they were left */
-    uint32_t spins;    /* branches taken while diverged */
+    uint32_t spins;    /* branches taken since the lanes diverged */
     uint32_t limit;    /* rank at which the running group stops to look around */
     uint32_t early;    /* lanes that must run griddepcontrol.wait before they use global memory */
     bool tainted;      /* some register holds uninitialised bytes (checks/taint.c) */

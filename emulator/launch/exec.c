@@ -9,7 +9,9 @@
 #include "emulator/instructions/poll.h"
 #include "limits.h"
 
-enum { QUANTUM = 1 << 18, SPIN_LIMIT = 4096 };
+#include <string.h>
+
+enum { QUANTUM = 1 << 18, SPIN_LIMIT = 1 << 20 };
 
 /* ---- Lane groups ----------------------------------------------------------------------------- */
 
@@ -31,17 +33,28 @@ static void merge_groups(struct emu_warp *w) {
     }
 }
 
-/* The group to run next: the lowest rank of those that can; after long spinning, another. */
+/* Must all lanes of a warp run it together? */
+static bool is_aligned(const struct emu_inst *i) {
+    bool block_barrier = !strncmp(i->opcode, "bar.", 4) && strncmp(i->opcode, "bar.warp", 8) != 0;
+    return block_barrier || emu_has(i, "aligned");
+}
+
+/* The group to run next: the lowest rank of those that can. After very long spinning the highest,
+ * for one instruction: lanes may spin on what lanes behind the loop will do (those that poll memory
+ * sleep instead). Not past where the lanes of a warp meet: most long loops of some lanes only work.
+ */
 static struct emu_group *pick(struct emu_warp *w, const uint32_t *rank) {
-    struct emu_group *best = NULL;
+    struct emu_group *lowest = NULL, *highest = NULL;
     bool last = w->spins > SPIN_LIMIT;
     if (last) w->spins = 0;
     for (int g = 0; g < w->n_groups; g++) {
         struct emu_group *x = &w->group[g];
         if (x->waiting && !x->retry) continue;
-        if (!best || (rank[x->pc] < rank[best->pc]) != last) best = x;
+        if (!lowest || rank[x->pc] < rank[lowest->pc]) lowest = x;
+        if (!last || is_aligned(&w->block->kernel->inst[x->pc])) continue;
+        if (!highest || rank[x->pc] > rank[highest->pc]) highest = x;
     }
-    return best;
+    return highest ? highest : lowest;
 }
 
 /* The lowest rank at which another group stands that could be met. */
@@ -145,6 +158,7 @@ static void run_warp(struct emu_warp *w, uint32_t wanted) {
     for (int g = 0; g < w->n_groups; g++) w->group[g].retry = true;
     while (w->n_groups && budget && !b->cluster->stopped) {
         if (w->n_groups > 1) merge_groups(w);
+        if (w->n_groups == 1) w->spins = 0;
         w->now = pick(w, rank);
         if (!w->now) break;
         if (b->launch->events || w->tainted)
