@@ -393,6 +393,25 @@ static void test_refusals(void **state) {
                 "mbarrier::complete_tx::bytes.b64 [%r1], %r1, [%r2]; }");
 }
 
+/* As nvcc leaves sin() of a double: declared, called, and defined behind the kernel, with what it
+ * needs. */
+static void test_defined_later(void **state) {
+    static const char text[] =
+        ".version 9.0\n.target sm_90a\n.address_size 64\n"
+        ".func (.param .b32 d) later (.param .b32 a);\n"
+        ".visible .entry calls(.param .u64 p) { .reg .b64 %rd<2>; .reg .b32 %r<2>;\n"
+        "ld.param.u64 %rd1, [p]; mov.u32 %r1, 3;\n"
+        "{ .param .b32 a; st.param.b32 [a], %r1; .param .b32 d; call.uni (d), later, (a);\n"
+        "ld.param.b32 %r1, [d]; } st.global.u32 [%rd1], %r1; ret; }\n"
+        ".global .align 4 .u32 much = 39;\n"
+        ".func (.param .b32 d) later (.param .b32 a) { .reg .b32 %r<3>; ld.param.b32 %r1, [a];\n"
+        "ld.global.u32 %r2, [much]; add.u32 %r1, %r1, %r2; st.param.b32 [d], %r1; ret; }\n";
+    (void)state;
+    assert_fine(
+        emu_test_run(&t, text, "calls", 1, 32, 0, 1, (void *[]){words}, (size_t[]){sizeof words}));
+    assert_int_equal(words[0], 42);
+}
+
 /* Registers that do not fit what an instruction moves: read or written beyond their rows, once. */
 static void test_widths(void **state) {
     (void)state;
@@ -609,7 +628,8 @@ int main(void) {
         cmocka_unit_test(test_schedules),     cmocka_unit_test(test_short_copies),
         cmocka_unit_test(test_octal_numbers), cmocka_unit_test(test_pairs_compared),
         cmocka_unit_test(test_long_blocks),   cmocka_unit_test(test_nothing_to_wait_for),
-        cmocka_unit_test(test_widths),        cmocka_unit_test(test_refused_kernel)};
+        cmocka_unit_test(test_widths),        cmocka_unit_test(test_defined_later),
+        cmocka_unit_test(test_refused_kernel)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     emu_test_close(&t);

@@ -313,6 +313,19 @@ static void entry(struct parser *p) {
     p->kernel = NULL;
 }
 
+/* It may call functions that are defined behind it: those of the system (sin of a double), too. So
+ * it is read when all else has been. One without an end is found then. */
+static void skip_entry(struct parser *p) {
+    int depth = 0;
+    p->entry = ptx_grow(p, p->entry, p->n_entries, &p->entry_capacity, sizeof *p->entry);
+    p->entry[p->n_entries++] = p->at;
+    while (ptx_peek(p)->kind != TOKEN_END && ptx_peek(p)->punct != '{') p->at++;
+    do {
+        depth += (ptx_peek(p)->punct == '{') - (ptx_peek(p)->punct == '}');
+        p->at += ptx_peek(p)->kind != TOKEN_END;
+    } while (depth > 0 && ptx_peek(p)->kind != TOKEN_END);
+}
+
 static void file_name(struct parser *p) {
     uint64_t n = ptx_integer(p);
     struct token *name = ptx_peek(p);
@@ -336,7 +349,7 @@ static void directive(struct parser *p) {
     } else if (ptx_is(t, ".version") || ptx_is(t, ".target") || ptx_is(t, ".address_size")) {
         while (ptx_peek(p)->kind != TOKEN_END && ptx_peek(p)->line == t->line) p->at++;
     } else if (ptx_is(t, ".entry")) {
-        entry(p);
+        skip_entry(p);
     } else if (ptx_is(t, ".func")) {
         ptx_function(p);
     } else if (ptx_is(t, ".file")) {
@@ -359,4 +372,8 @@ static void directive(struct parser *p) {
 void ptx_parse(struct parser *p) {
     ptx_push_scope(p);
     while (ptx_peek(p)->kind != TOKEN_END) directive(p);
+    for (uint32_t n = 0; n < p->n_entries; n++) {
+        p->at = p->entry[n];
+        entry(p);
+    }
 }

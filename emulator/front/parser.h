@@ -131,6 +131,8 @@ struct parser {
     uint32_t saved_capacity, frame_capacity;
     struct call_edge *edges;
     uint32_t n_functions; /* of the module, so far */
+    uint32_t *entry;      /* where its kernels begin: behind .entry */
+    uint32_t n_entries, entry_capacity;
     bool calls_by_address;
     struct symbol *taken;  /* functions whose addresses initial values have */
     uint32_t after_kernel; /* the token behind the kernel, while functions are read */
