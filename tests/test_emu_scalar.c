@@ -282,6 +282,20 @@ F(dsqrt, D64(sqrt(fabs(x))))
 F(dmax, D64(fmax(x, y)))
 F(dneg, D64(-x))
 F(dlt, S(a) < (double)b)
+F(drsqrt, D64(1 / sqrt(fabs(x) + 1)))
+typedef unsigned __int128 u128;
+F(add_halves, wide(a, b) + wide(b, c))
+F(sub_halves, wide(a, b) - wide(b, c))
+F(carries_32, ((u128)a + b + ((u128)(b + (uint64_t)c) << 32)) >> 64)
+F(borrows_32, (uint32_t)(((u128)wide(a, b) - wide(b, c)) >> 64))
+F(mad_64, (uint64_t)a *b + wide(c, a))
+F(mad_64_s, (uint64_t)((int64_t)S(a) * S(b)) + wide(c, a))
+/* the product's upper half minus 1, and a carry unless that half is 0; that and 1 less the half */
+F(mad_hi_carry, (uint64_t)a *b >> 32 ? 1 : 0)
+F(add_128, (((u128)wide(a, b) + wide(b, c)) >> 64) + wide(a, b) + wide(b, c))
+F(sub_128, wide(a, b) - wide(b, c) - (wide(a, b) < wide(b, c)))
+F(mad_128, ((u128)wide(a, b) * wide(b, c) + wide(b, c)) >> 64)
+F(mad_128_s, (u128)((__int128)S64(wide(a, b)) * S64(wide(b, c)) + (__int128)(u128)wide(b, c)) >> 64)
 
 static const struct form forms[] = {
     {"add.s32 %r9, %r1, %r2;", add_s32, 0, 0},
@@ -293,6 +307,24 @@ static const struct form forms[] = {
     {"mul.wide.u32 %rd9, %r1, %r2;", mul_wide_u, 1, 0},
     {"mad.lo.s32 %r9, %r1, %r2, %r3;", mad_lo, 0, 0},
     {"mad.wide.s32 %rd9, %r1, %r2, %rd12;", mad_wide_s, 1, 0},
+    {"add.cc.u32 %r7, %r1, %r2; addc.u32 %r8, %r2, %r3; mov.b64 %rd9, {%r7, %r8};", add_halves, 1,
+     0},
+    {"sub.cc.s32 %r7, %r1, %r2; subc.s32 %r8, %r2, %r3; mov.b64 %rd9, {%r7, %r8};", sub_halves, 1,
+     0},
+    {"add.cc.u32 %r7, %r1, %r2; addc.cc.u32 %r8, %r2, %r3; addc.u32 %r9, 0, 0;", carries_32, 0, 0},
+    {"sub.cc.u32 %r7, %r1, %r2; subc.cc.u32 %r8, %r2, %r3; subc.u32 %r9, 0, 0;", borrows_32, 0, 0},
+    {"mad.lo.cc.u32 %r7, %r1, %r2, %r3; madc.hi.u32 %r8, %r1, %r2, %r1; mov.b64 %rd9, {%r7, %r8};",
+     mad_64, 1, 0},
+    {"mad.lo.cc.s32 %r7, %r1, %r2, %r3; madc.hi.s32 %r8, %r1, %r2, %r1; mov.b64 %rd9, {%r7, %r8};",
+     mad_64_s, 1, 0},
+    {"mad.hi.cc.u32 %r7, %r1, %r2, -1; mul.hi.u32 %r8, %r1, %r2; addc.u32 %r9, %r7, 1; sub.u32 "
+     "%r9, %r9, %r8;",
+     mad_hi_carry, 0, 0},
+    {"add.cc.u64 %rd8, %rd11, %rd12; addc.u64 %rd9, %rd11, %rd12;", add_128, 1, 0},
+    {"sub.cc.s64 %rd8, %rd11, %rd12; subc.s64 %rd9, %rd11, %rd12;", sub_128, 1, 0},
+    {"mad.lo.cc.u64 %rd8, %rd11, %rd12, %rd12; madc.hi.u64 %rd9, %rd11, %rd12, 0;", mad_128, 1, 0},
+    {"mad.lo.cc.s64 %rd8, %rd11, %rd12, %rd12; madc.hi.cc.s64 %rd9, %rd11, %rd12, 0;", mad_128_s, 1,
+     0},
     {"min.s32 %r9, %r1, %r2;", min_s, 0, 0},
     {"max.u32 %r9, %r1, %r2;", max_u, 0, 0},
     {"abs.s32 %r9, %r1;", abs_s, 0, 0},
@@ -456,6 +488,9 @@ static const struct form forms[] = {
     {"cvt.rn.f64.s32 %d1, %r1; cvt.rn.f64.u32 %d2, %r2; cvt.rn.f64.u32 %d3, %r3; abs.f64 %d1, %d1; "
      "sqrt.rn.f64 %d4, %d1; mov.b64 %rd9, %d4;",
      dsqrt, 1, 0},
+    {"cvt.rn.f64.s32 %d1, %r1; abs.f64 %d1, %d1; add.f64 %d1, %d1, 0d3ff0000000000000; "
+     "rsqrt.approx.ftz.f64 %d4, %d1; mov.b64 %rd9, %d4;",
+     drsqrt, 1, 0},
     {"cvt.rn.f64.s32 %d1, %r1; cvt.rn.f64.u32 %d2, %r2; cvt.rn.f64.u32 %d3, %r3; max.f64 %d4, %d1, "
      "%d2; mov.b64 %rd9, %d4;",
      dmax, 1, 0},

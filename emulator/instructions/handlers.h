@@ -7,6 +7,8 @@
 /* integer.c */
 emu_handler emu_bfe, emu_bfi, emu_bmsk, emu_lop3, emu_bits, emu_dp4a, emu_dp2a;
 emu_selector emu_select_integer, emu_select_pair, emu_select_shf, emu_select_prmt;
+/* carry.c */
+emu_selector emu_select_carry;
 /* video.c */
 emu_selector emu_select_video;
 /* real.c */

@@ -153,7 +153,7 @@ emu_handler *emu_select_real(struct emu_inst *i, const char **why) {
         size_t n = strlen(table[t].head);
         if (strncmp(i->opcode, table[t].head, n) || i->opcode[n] != '.') continue;
         h = i->type[0] == EMU_F64 ? table[t].f64 : table[t].f32;
-        flushing = table[t].ftz;
+        flushing = i->type[0] == EMU_F64 ? NULL : table[t].ftz;
     }
     if (h == hmax_f32 && emu_has(i, "NaN")) h = nanmax_f32;
     if (h == hmin_f32 && emu_has(i, "NaN")) h = nanmin_f32;
