@@ -487,10 +487,6 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
     memcpy(l->cluster, g->cluster, sizeof l->cluster);
     k->total = total;
     s->seconds += l->seconds;
-    if (stopped) { /* the thread that ends the program takes over */
-        session_unlock();
-        for (;;) pause();
-    }
     for (int r = n_before; r < emu_result_reports(k->result); r++) {
         fflush(stdout);
         fprintf(stderr, "run: %s\n", emu_result_report(k->result, r));
@@ -499,6 +495,10 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
         if (emu_result_report_kind(k->result, r) == EMU_TRAP &&
             strstr(emu_result_report(k->result, r), "assertion"))
             fault = FAULT_ASSERT;
+    }
+    if (stopped) { /* the thread that ends the program takes over */
+        session_unlock();
+        for (;;) pause();
     }
     return fault;
 }

@@ -54,6 +54,14 @@ __global__ void races(int *p) {
     __syncthreads();
     p[threadIdx.x] = x;
 }
+__global__ void races_on(int *p) {
+    __shared__ int x;
+    x = threadIdx.x;
+    __syncthreads();
+    p[threadIdx.x] = x;
+    for (unsigned n = 1; *(volatile int *)p < 64; n++)
+        if (n == 0) p[1] = 1;
+}
 __global__ void __launch_bounds__(64) shared_user(int *p) {
     extern __shared__ int s[];
     s[threadIdx.x] = threadIdx.x;
@@ -105,6 +113,9 @@ int main(int argc, char **argv) {
         expect("synchronize", cudaDeviceSynchronize());
     } else if (!strcmp(which, "spin")) {
         spin<<<1, 32>>>(p);
+        expect("synchronize", cudaDeviceSynchronize());
+    } else if (!strcmp(which, "races_on")) {
+        races_on<<<1, 64>>>(p);
         expect("synchronize", cudaDeviceSynchronize());
     } else if (!strcmp(which, "race")) {
         races<<<1, 64>>>(p);

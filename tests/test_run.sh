@@ -271,6 +271,8 @@ interrupted() { # SIGNAL STATUS CASE: the record is written, and soon
         { echo "status $status after $(((end - begin) / 1000000)) ms"; cat "$tap_dir/said"; false; }
 }
 check "SIGTERM in a launch" interrupted TERM 143 spin
+check "in one that has failed a check" interrupted TERM 143 races_on
+check "that is said, too" grep -q 'run: race in kernel' "$tap_dir/said"
 check "SIGTERM between launches" interrupted TERM 143 asleep # SIGINT is ignored in jobs of scripts
 
 # ---- Programs that cannot run here
