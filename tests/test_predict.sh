@@ -144,6 +144,10 @@ EOF
     check "the sum beside predictions is validate's own" sum
     one() { (cd / && "$predict" --seqlen 64 --heads 1 --device emu) > "$tap_dir/one" 2>&1; cat "$tap_dir/one"; grep -q '"elapsed": [1-9]' "$tap_dir/one"; }
     check "a prediction, from any folder" one
+    # 100 heads of three tiles are 36 tiles more than the chip has places for; 88 heads are one for each.
+    elapsed() { "$build/predict-6" "$@" --head-dim 64 --seqlen 288 --image d64-many | grep -o '"elapsed": [0-9]*' | tr -dc 0-9; }
+    left_over() { few=$(elapsed --heads 88) more=$(elapsed --heads 100); echo "$few $more"; [ "$more" -gt $((few * 11 / 10)) ]; }
+    check "tiles that a counter gives out beyond the first take time" left_over
     freeze() { # cases of a stage and of stage 5, whose program predicts by itself; those that are there are kept
         printf '# cases\n4\tsmall\t--seqlen 64 --heads 1\n5\tchain\t--n 8 --k-steps 1\n' > "$tap_dir/cases" && rm -f "$tap_dir/frozen"
         for k in 1 2; do BUILD=$build chips/validation/predict.sh "$tap_dir/cases" "$tap_dir/frozen" || return; done

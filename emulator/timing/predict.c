@@ -53,7 +53,8 @@ struct run {
     struct sass_grid grid; /* a copy: whom its atomics ask is the part's own */
     struct machine machine;
     struct footprint *footprint;
-    int n_places, resident; /* simulated; clusters that one holds */
+    int n_places, resident; /* simulated; clusters that one holds, */
+    int fit;                /* and as many as there is room for on the chip's */
     int part, n_parts;
     double stride;        /* busy places of the chip for each simulated one, of all parts */
     uint64_t next, tiles; /* clusters begun; tiles given out by a counter */
@@ -143,7 +144,7 @@ static bool tile_counter(void *user, struct sass_warp *w, const struct sass_inst
     struct run *r = user;
     (void)w, (void)i, (void)lane;
     uint32_t *counter = emu_memory_at(r->grid.memory, address, 4);
-    if (!counter || *value != 1 || !fills_chip(r->chip, &r->grid, r->resident, r->n_clusters))
+    if (!counter || *value != 1 || !fills_chip(r->chip, &r->grid, r->fit, r->n_clusters))
         return false;
     *value = *counter + (uint32_t)strided(r, r->tiles++);
     return true;
@@ -392,6 +393,7 @@ static struct run *open_part(struct prediction *p, int n_places, int part, int n
                       .footprint = &p->footprint,
                       .n_places = n,
                       .resident = p->resident,
+                      .fit = p->resident,
                       .part = part,
                       .n_parts = n_parts,
                       .stride = (double)p->busy / n_places,
