@@ -41,6 +41,7 @@ struct footprint {
 struct seat {
     int left; /* CTAs that have not ended */
     uint64_t cluster, began;
+    double work; /* cycles that it would have had, had the place been full */
     struct sass_cta *cta[MAX_CLUSTER];
 };
 
@@ -61,7 +62,9 @@ struct run {
     uint64_t n_clusters, ended;
     double durations;        /* of the clusters that ended, cycles */
     struct seat *seat;       /* n_places x resident */
-    double *cycles;          /* of each cluster; 0: it was not simulated */
+    uint64_t *looked;        /* n_places: up to when the seats' work is known */
+    const double *speed;     /* of each of k clusters on a place; of a full one: 1 */
+    double *cycles;          /* the work of each cluster; 0: it was not simulated */
     double limit;            /* of work (work_of), as soon as a cluster has ended */
     uint64_t first;          /* cluster */
     bool is_probe, is_speed; /* is_speed: of a few clusters, to see how fast they run together */
@@ -92,6 +95,19 @@ static uint64_t strided(const struct run *r, uint64_t n) {
     return r->stride == 1 ? n : (uint64_t)(((double)n + 0.5) * r->stride);
 }
 
+/* Adds to the work of a place's clusters what they have done since somebody last looked. */
+static void look_at_work(struct run *r, int place) {
+    struct seat *seat = &r->seat[place * r->resident];
+    uint64_t now = r->machine.now;
+    int n = 0;
+    for (int s = 0; s < r->resident; s++) n += seat[s].left > 0;
+    for (int s = 0; s < r->resident; s++) {
+        uint64_t from = seat[s].began > r->looked[place] ? seat[s].began : r->looked[place];
+        if (seat[s].left && now > from) seat[s].work += (double)(now - from) * r->speed[n];
+    }
+    r->looked[place] = now;
+}
+
 static void begin_cluster(struct run *r, int place, struct seat *seat, uint64_t at) {
     struct machine *m = &r->machine;
     uint64_t cluster = strided(r, r->next);
@@ -107,6 +123,7 @@ static void begin_cluster(struct run *r, int place, struct seat *seat, uint64_t 
     seat->left = (int)size;
     seat->cluster = cluster;
     seat->began = at;
+    seat->work = 0;
     for (int i = 0; i < seat->left; i++)
         machine_place(m, place * (int)size + i, seat->cta[i], sass_cta_warps(seat->cta[i]), at);
 }
@@ -119,12 +136,13 @@ static void cta_ended(void *user, struct machine *m, struct sm_cta *cta) {
         struct seat *seat = &r->seat[place * r->resident + s];
         for (uint32_t i = 0; seat->left && i < size; i++) {
             if (seat->cta[i] != cta->cta) continue;
+            if (seat->left == 1) look_at_work(r, place);
             if (--seat->left) return;
             for (uint32_t k = 0; k < size; k++) sass_cta_end(seat->cta[k]);
             r->ended++;
             double cycles = (double)(m->now - seat->began);
             r->durations += cycles;
-            if (!r->is_speed) r->cycles[seat->cluster] = cycles;
+            if (!r->is_speed) r->cycles[seat->cluster] = seat->work;
             begin_cluster(r, place, seat, m->now + (uint64_t)r->chip->cta_launch);
             return;
         }
@@ -323,7 +341,6 @@ struct sums {
     double work;  /* work_of() */
     double tiles; /* that were given out by a counter */
     double done;  /* the share that was simulated: the rest is taken to be like it */
-    double tail;  /* how much longer all places take than those simulated */
 };
 
 struct prediction {
@@ -332,7 +349,8 @@ struct prediction {
     const struct timing_options *options;
     int resident;
     uint64_t busy, n; /* places in use on the chip; clusters */
-    double *cycles;   /* of the clusters that were simulated */
+    double *cycles;   /* the work of the clusters that were simulated */
+    double speed[SM_CTAS + 1];
     struct footprint footprint;
 };
 
@@ -399,6 +417,8 @@ static struct run *open_part(struct prediction *p, int n_places, int part, int n
                       .stride = (double)p->busy / n_places,
                       .n_clusters = p->n,
                       .seat = heap_zeroed((size_t)(n * p->resident), sizeof *r->seat),
+                      .looked = heap_zeroed((size_t)n, sizeof *r->looked),
+                      .speed = p->speed,
                       .cycles = p->cycles,
                       .limit = limit / n_parts,
                       .is_probe = is_probe,
@@ -412,6 +432,7 @@ static void close_part(struct run *r) {
             if (r->seat[s].left && r->seat[s].cta[i]) sass_cta_end(r->seat[s].cta[i]);
     machine_close(&r->machine);
     free(r->seat);
+    free(r->looked);
     free(r);
 }
 
@@ -433,36 +454,32 @@ static double speed_beside(struct prediction *p, int k) {
 }
 
 /* Of 1, 2, 4 ... clusters and of a full place it is simulated, between them interpolated. */
-static void find_speeds(struct prediction *p, double speed_of[SM_CTAS + 1]) {
+static void find_speeds(struct prediction *p) {
     int full = p->resident;
     double whole = speed_beside(p, full);
     if (whole <= 0) return;
     for (int k = 1, last = 1; k < full; last = k, k *= 2) {
         double speed = speed_beside(p, k) / whole;
-        speed_of[k] = speed > 1 ? speed : 1;
+        p->speed[k] = speed > 1 ? speed : 1;
         for (int i = last + 1; i < k; i++)
-            speed_of[i] = speed_of[last] + (speed_of[k] - speed_of[last]) * (i - last) / (k - last);
+            p->speed[i] = p->speed[last] + (p->speed[k] - p->speed[last]) * (i - last) / (k - last);
         for (int i = k + 1; i < full; i++)
-            speed_of[i] = speed_of[k] + (1 - speed_of[k]) * (i - k) / (full - k);
+            p->speed[i] = p->speed[k] + (1 - p->speed[k]) * (i - k) / (full - k);
     }
 }
 
-static double tail_of(struct prediction *p, int n_places) {
+/* When the last cluster of all places ends, from the work of those that were simulated. */
+static double end_of_all(struct prediction *p) {
     struct tail all = {.cycles = p->cycles,
                        .n = p->n,
                        .places = p->busy,
                        .resident = p->resident,
                        .launch = p->chip->cta_launch,
                        .stride = 1};
-    for (int i = 0; i <= SM_CTAS; i++) all.speed[i] = 1;
-    if (p->n > p->busy && p->resident > 1 && parts_of(p, 2) > 1) find_speeds(p, all.speed);
+    memcpy(all.speed, p->speed, sizeof all.speed);
     tail_fill(p->cycles, p->n);
-    struct tail some = all;
-    some.places = (uint64_t)n_places;
-    some.stride = (double)p->busy / n_places;
-    double end = tail_end(&some);
     if (p->resident == 2) tail_pair(p->cycles, p->n, p->busy);
-    return end > 0 ? tail_end(&all) / end : 1;
+    return tail_end(&all);
 }
 
 static const char *at_places(struct prediction *p, int n_places, double limit, bool is_probe,
@@ -470,7 +487,7 @@ static const char *at_places(struct prediction *p, int n_places, double limit, b
     struct run *r[MAX_PARTS];
     int n = parts_of(p, n_places);
     const char *why = NULL;
-    *out = (struct sums){.done = 1, .tail = 1};
+    *out = (struct sums){.done = 1};
     memset(p->cycles, 0, p->n * sizeof *p->cycles);
     for (int i = 0; i < n; i++) r[i] = open_part(p, n_places, i, n, limit, is_probe);
 #pragma omp parallel for schedule(static, 1) num_threads(n > 1 ? n : 1)
@@ -485,7 +502,8 @@ static const char *at_places(struct prediction *p, int n_places, double limit, b
         if (!why) add(r[i], result, out);
     }
     for (int i = 0; i < n; i++) close_part(r[i]);
-    if (!why && out->done == 1 && (uint64_t)n_places < p->busy) out->tail = tail_of(p, n_places);
+    if (!why && !is_probe && out->done == 1 && (uint64_t)n_places < p->busy)
+        out->elapsed = p->chip->cta_spread + end_of_all(p);
     return why;
 }
 
@@ -520,6 +538,7 @@ static const char *run_launch(struct prediction *p, int *n_places, struct timing
     const char *why = at_places(p, 1, p->options->is_full ? 1e300 : probe, true, NULL, out);
     if (why) return why;
     share(p, out);
+    if (p->n > p->busy && p->resident > 1 && parts_of(p, 2) > 1) find_speeds(p);
     bool few_tiles = out->tiles > 0 && out->tiles <= few_a_place;
     bool all = p->options->is_full || out->work * (double)p->busy <= (few_tiles ? whole : small);
     double n = all ? (double)p->busy : min_of(budget / out->work, (double)p->busy);
@@ -553,6 +572,7 @@ const char *timing_predict(const struct timing_chip *c, struct sass_grid *g,
     *out = (struct timing_prediction){0};
     out->by_inst = heap_zeroed((size_t)g->kernel->n_inst, sizeof *out->by_inst);
     p.cycles = heap_zeroed(p.n, sizeof *p.cycles);
+    for (int i = 0; i <= SM_CTAS; i++) p.speed[i] = 1;
     const char *why = run_launch(&p, &n_places, out, &total);
     free(p.cycles);
     for (int i = 0; i < p.footprint.n; i++) free(p.footprint.touched[i]);
@@ -563,7 +583,7 @@ const char *timing_predict(const struct timing_chip *c, struct sass_grid *g,
     double weight = (double)p.busy / n_places, outside = c->launch_overhead - c->cta_spread;
     *out =
         (struct timing_prediction){.by_inst = out->by_inst,
-                                   .elapsed = total.elapsed * total.tail + outside,
+                                   .elapsed = total.elapsed + outside,
                                    .active = weight * total.active / c->sms,
                                    .issue_active_pct = 100 * total.issued / SM_SMSPS / total.active,
                                    .tensor_active_pct = 100 * total.tensor / total.active,
