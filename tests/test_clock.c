@@ -356,23 +356,35 @@ static void the_elder_cta_comes_first(void **state) {
     assert_true(end_of_cta[1] > 1190 && end_of_cta[1] < 1220); /* what the pipe has left */
 }
 
-/* 32 CTAs of one warp fill an SM, eight on each sub-core. */
-static void ctas_of_one_warp_are_spread(void **state) {
-    (void)state;
+/* n CTAs of so many warps on one SM, 100 HMMA each: how long it is active. */
+static uint64_t active_with(int n_ctas, int n_warps) {
+    n_inst = 0;
     for (int i = 0; i < 100; i++) add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
     add("EXIT", SASS_PIPE_BRANCH, 5);
     struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
     struct sass_cta cta[32];
     struct machine m;
     assert_null(machine_open(&m, &chip, &front, &k, 1));
-    for (int i = 0; i < 32; i++) {
-        cta[i] = (struct sass_cta){.n_warps = 1, .warp[0] = {.cta = &cta[i]}};
-        machine_place(&m, 0, &cta[i], 1, 0);
+    for (int i = 0; i < n_ctas; i++) {
+        cta[i] = (struct sass_cta){.n_warps = n_warps};
+        for (int w = 0; w < n_warps; w++)
+            cta[i].warp[w] = (struct sass_warp){.index = w, .cta = &cta[i]};
+        machine_place(&m, 0, &cta[i], n_warps, 0);
     }
     machine_run(&m);
     assert_null(m.why);
-    assert_in_range(m.sm[0].active, 8 * 100 * 6 - 10, 8 * 100 * 6 + 20);
+    uint64_t active = m.sm[0].active;
     machine_close(&m);
+    return active;
+}
+
+/* 32 CTAs of one warp are eight on each sub-core; of larger ones warp w runs on w % 4, as WGMMA has it,
+ * as long as there is room: all that fit an SM find a place. */
+static void all_that_fit_find_a_sub_core(void **state) {
+    (void)state;
+    assert_in_range(active_with(32, 1), 8 * 600 - 10, 8 * 600 + 20);
+    assert_in_range(active_with(3, 5), 6 * 600 - 10, 6 * 600 + 20); /* sub-core 0 has six */
+    assert_in_range(active_with(10, 6), 16 * 600 - 10, 16 * 600 + 20);
 }
 
 /* chips/bench: arbitration ffma7-stall2/2cta/2, 1736 and 3462 cycles. */
@@ -471,7 +483,7 @@ int main(void) {
         cmocka_unit_test_setup(taken_branches_cost, read_chip),
         cmocka_unit_test_setup(the_elder_cta_comes_first, read_chip),
         cmocka_unit_test_setup(and_does_so_behind_stall_counts, read_chip),
-        cmocka_unit_test_setup(ctas_of_one_warp_are_spread, read_chip),
+        cmocka_unit_test_setup(all_that_fit_find_a_sub_core, read_chip),
         cmocka_unit_test(few_left_run_faster),
         cmocka_unit_test(a_last_round_is_spread),
         cmocka_unit_test(what_was_not_simulated_is_like_its_neighbour),

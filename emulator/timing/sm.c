@@ -58,12 +58,15 @@ void machine_event(struct machine *m, uint64_t at, int kind, int barrier, void *
 
 /* ---- CTAs -------------------------------------------------------------------------------------- */
 
-/* The sub-core of a CTA's warp: in turn, as the hardware gives warp ids out; of a CTA that does not fill
- * all sub-cores alike, the one with the fewest warps. */
+static int n_live(const struct sm *s, int smsp) { return __builtin_popcount(s->smsp[smsp].live); }
+
+/* The sub-core of a CTA's warp: in turn, as the hardware gives warp ids out; where that is full, and of a
+ * CTA of fewer warps than there are sub-cores, the one with the fewest. */
 static int place_of(const struct sm *s, int n_warps, int warp) {
     int best = warp % SM_SMSPS;
-    for (int i = 0; n_warps % SM_SMSPS && i < SM_SMSPS; i++)
-        if (__builtin_popcount(s->smsp[i].live) < __builtin_popcount(s->smsp[best].live)) best = i;
+    if (n_warps >= SM_SMSPS && n_live(s, best) < SM_SLOTS) return best;
+    for (int i = 0; i < SM_SMSPS; i++)
+        if (n_live(s, i) < n_live(s, best)) best = i;
     return best;
 }
 

@@ -1,5 +1,5 @@
 /* One or more SMs and the cycles they take. An SM has four sub-cores (SMSP); warp w of a CTA runs
- * on sub-core w % 4, of a CTA whose warps are no multiple of 4 where the fewest are, and issues in order:
+ * on sub-core w % 4, or where there is room, and issues in order:
  *
  *   ready       its stall count has passed
  *   fetched     its instruction lies in the L0 cache
