@@ -393,6 +393,22 @@ static void test_refusals(void **state) {
                 "mbarrier::complete_tx::bytes.b64 [%r1], %r1, [%r2]; }");
 }
 
+/* Warps that store the value that is there already are noted; who reads it meanwhile races. */
+static void test_same_value(void **state) {
+    static const char *const alike[] = {"st.shared.u32 [tile], 7;", "st.shared.u8 [tile+5], 7;",
+                                        "st.shared.v2.u64 [tile+16], {%rd0, 3};"};
+    static const char *const others[] = {"st.shared.u32 [tile], %r0;",
+                                         "st.shared.v2.u32 [tile], {7, %r0};",
+                                         "st.shared.u32 [tile], 7; ld.shared.u32 %r8, [tile];"};
+    (void)state;
+    for (size_t n = 0; n < sizeof alike / sizeof *alike; n++) {
+        expect("writes the same value to shared", 64, alike[n]);
+        assert_non_null(emu_test_report(&t, "note"));
+        assert_null(emu_test_report(&t, "race"));
+    }
+    for (size_t n = 0; n < sizeof others / sizeof *others; n++) expect("race", 64, others[n]);
+}
+
 /* As nvcc leaves sin() of a double: declared, called, and defined behind the kernel, with what it
  * needs. */
 static void test_defined_later(void **state) {
@@ -629,7 +645,7 @@ int main(void) {
         cmocka_unit_test(test_octal_numbers), cmocka_unit_test(test_pairs_compared),
         cmocka_unit_test(test_long_blocks),   cmocka_unit_test(test_nothing_to_wait_for),
         cmocka_unit_test(test_widths),        cmocka_unit_test(test_defined_later),
-        cmocka_unit_test(test_refused_kernel)};
+        cmocka_unit_test(test_same_value),    cmocka_unit_test(test_refused_kernel)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     emu_test_close(&t);

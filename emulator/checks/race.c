@@ -78,26 +78,52 @@ static const struct emu_inst *inst_at(const struct emu_block *b, uint64_t cell) 
     return pc < (uint32_t)b->kernel->n_inst ? &b->kernel->inst[pc] : NULL;
 }
 
-/* `b`: whose shared memory */
+/* A store of some lanes: the address of the first, and how the others' lie to it. */
+struct store {
+    const struct emu_pattern *pattern;
+    uint32_t first;
+};
+
+/* Does the store write to cell `at` what is there already? Then order does not matter. */
+static bool changes_nothing(const struct emu_warp *w, const struct emu_block *b,
+                            const struct emu_inst *i, uint32_t at, const struct store *s) {
+    if (!s || strncmp(i->opcode, "st.", 3) || i->op[1].kind != EMU_OP_GROUP) return false;
+    unsigned bytes = (unsigned)i->aux[0];
+    EMU_EACH_LANE(l, s->pattern->mask) {
+        uint32_t address = s->first + (uint32_t)s->pattern->delta[l];
+        for (int k = 0; k < i->vec; k++, address += bytes) {
+            if (address / 4 > at || (address + bytes - 1) / 4 < at) continue;
+            uint32_t row = i->op[1].rows[k];
+            uint64_t value = i->op[1].wide ? emu_row64(w, row)[l] : emu_row32(w, row)[l];
+            if (memcmp(b->shared + address, &value, bytes)) return false;
+        }
+    }
+    return true;
+}
+
+/* `b`: whose shared memory; `s` if it is one */
 static __attribute__((cold, noinline)) void race(struct emu_warp *w, struct emu_block *b,
                                                  const struct emu_inst *i, uint32_t self,
                                                  uint32_t at, uint64_t other, bool writes,
-                                                 bool other_wrote) {
+                                                 bool other_wrote, const struct store *s) {
+    bool benign = writes && other_wrote && changes_nothing(w, b, i, at, s);
+    const char *does = benign ? "writes the same value to" : writes ? "writes" : "reads";
+    enum emu_report_kind kind = benign ? EMU_NOTE : EMU_RACE;
     char me[64], them[64], where[32] = "";
     uint32_t a = agent_of(other);
     bool is_warp = emu_agent_is_warp(b, a);
     emu_agent_name(b, self, me, sizeof me);
     if (b != w->block) snprintf(where, sizeof where, " of rank %u", b->rank);
     if (a == self && is_warp) {
-        emu_report(EMU_RACE, w, i, inst_at(b, other),
+        emu_report(kind, w, i, inst_at(b, other),
                    "a lane %s shared 0x%x%s, which another lane of the warp %s: no __syncwarp() "
                    "orders the two",
-                   writes ? "writes" : "reads", at * 4, where, other_wrote ? "wrote" : "read");
+                   does, at * 4, where, other_wrote ? "wrote" : "read");
         return;
     }
-    emu_report(EMU_RACE, w, i, inst_at(b, other),
-               "%s %s shared 0x%x%s, which %s %s: nothing orders the two", me,
-               writes ? "writes" : "reads", at * 4, where, emu_agent_name(b, a, them, sizeof them),
+    emu_report(kind, w, i, inst_at(b, other),
+               "%s %s shared 0x%x%s, which %s %s: nothing orders the two", me, does, at * 4, where,
+               emu_agent_name(b, a, them, sizeof them),
                other_wrote ? (is_warp ? "wrote" : "writes") : (is_warp ? "read" : "reads"));
 }
 
@@ -138,7 +164,7 @@ static inline void read_cell(struct emu_warp *w, struct emu_block *b, const stru
     uint32_t stamp = c->seen[w->agent];
     if (__builtin_expect(unordered(c, w->agent, lane, bytes, write) && !(strong & write & STRONG),
                          0))
-        race(w, b, i, w->agent, at, write, false, true);
+        race(w, b, i, w->agent, at, write, false, true, NULL);
     uint64_t before = mine[at];
     if (stamp_of(before) == stamp && lane_of(before) != lane)
         lane = EMU_MANY_LANES, bytes |= before & 15;
@@ -146,19 +172,20 @@ static inline void read_cell(struct emu_warp *w, struct emu_block *b, const stru
 }
 
 static inline void write_cell(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
-                              uint32_t at, uint32_t bytes, uint32_t lane, uint32_t strong) {
+                              uint32_t at, uint32_t bytes, uint32_t lane, uint32_t strong,
+                              const struct store *store) {
     struct emu_shadow *s = b->shadow;
     const struct emu_clock *c = &w->clock;
     uint64_t write = s->write[at];
     uint32_t stamp = c->seen[w->agent];
     if (__builtin_expect(unordered(c, w->agent, lane, bytes, write) && !(strong & write & STRONG),
                          0))
-        race(w, b, i, w->agent, at, write, true, true);
+        race(w, b, i, w->agent, at, write, true, true, store);
     for (uint32_t r = 0; r < s->n_readers; r++) {
         uint64_t read = s->read[s->reader[r]][at];
         if (__builtin_expect(unordered(c, w->agent, lane, bytes, read) && !(strong & read & STRONG),
                              0))
-            race(w, b, i, w->agent, at, read, true, false);
+            race(w, b, i, w->agent, at, read, true, false, NULL);
     }
     uint32_t all = bytes;
     if (stamp_of(write) == stamp && agent_of(write) == w->agent) {
@@ -177,7 +204,7 @@ void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu
     if (what & EMU_WRITE) {
         for (int k = 0; k < p->n_cells; k++)
             write_cell(w, b, i, base + (uint32_t)p->cell[k], p->cell_bytes[k], p->cell_lane[k],
-                       strong);
+                       strong, &(struct store){p, first});
         if (__builtin_expect(w->tainted, 0)) emu_taint_store(w, i, p, first, s->initialised);
         return;
     }
@@ -227,7 +254,7 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
         uint32_t which = ((1u << to) - 1) & ~((1u << from) - 1);
         bool touches = write & which;
         if (touches && meets(w, op, write))
-            race(w, b, i, agent, at, write, what == EMU_WRITE, true);
+            race(w, b, i, agent, at, write, what == EMU_WRITE, true, NULL);
         else if (touches && what == EMU_READ && op->async_proxy && a != agent &&
                  stamp_of(write) > w->clock.fenced[a] && stamp_of(write) > emu_agents_base(b))
             emu_report(
@@ -240,7 +267,8 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
         }
         for (uint32_t k = 0; k < s->n_readers; k++) {
             uint64_t read = s->read[s->reader[k]][at];
-            if (read & which && meets(w, op, read)) race(w, b, i, agent, at, read, true, false);
+            if (read & which && meets(w, op, read))
+                race(w, b, i, agent, at, read, true, false, NULL);
         }
         s->write[at] = cell_for(op->stamp, agent, i->pc, EMU_MANY_LANES, which);
         s->initialised[at] |= (uint8_t)which;
