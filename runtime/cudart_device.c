@@ -429,7 +429,9 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **out, unsig
     if (!name || !out) return cudart_leave(cudaErrorInvalidValue);
     *out = driver_function(name);
     if (found) *found = *out ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
-    if (!*out) session_say("the driver's %s is not supported on the emulator", name);
+    static bool is_runtime; /* that of a library asks for all names, first for the empty one */
+    is_runtime |= !*name;
+    if (!*out && !is_runtime) session_say("the driver's %s is not supported on the emulator", name);
     return cudart_leave(*out ? cudaSuccess : cudaErrorSymbolNotFound);
 }
 #undef cudaGetDriverEntryPoint

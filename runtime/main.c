@@ -99,6 +99,21 @@ static const char *check_device_code(const struct program *p, const char *path,
                      path, chip->name, others);
 }
 
+/* Libraries whose kernels are machine code only. Their calls fail; the program goes on. */
+static void say_libraries(const struct program *p, const char *path) {
+    static const char *const libraries[] = {"libcurand", "libcufft", "libcusparse", "libcusolver",
+                                            "libcudnn",  "libnccl",  "libnpp"};
+    for (size_t n = 0; n < sizeof libraries / sizeof *libraries; n++) {
+        char name[32];
+        int bytes = snprintf(name, sizeof name, "%s%s", libraries[n],
+                             strcmp(libraries[n], "libnpp") ? ".so." : "");
+        if (holds(p, ".dynstr", name, (size_t)bytes))
+            fprintf(stderr,
+                    "run: %s calls %s, which has no PTX: on the emulator its calls fail%s\n", path,
+                    libraries[n], n ? "" : "; what kernels call (curand_kernel.h) runs");
+    }
+}
+
 static const char *check_program(const char *path, const struct chip *chip, bool *uses_nvrtc) {
     struct program p;
     struct stat status;
@@ -119,6 +134,7 @@ static const char *check_program(const char *path, const struct chip *chip, bool
                          "%s has the CUDA runtime inside (-cudart static); build it with "
                          "runtime/attnlab-nvcc",
                          path);
+    say_libraries(&p, path);
     *uses_nvrtc = holds(&p, ".dynstr", "libnvrtc.so.", 12);
     const char *why = check_device_code(&p, path, chip);
     munmap((void *)(uintptr_t)p.at, p.bytes);

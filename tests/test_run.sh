@@ -275,6 +275,13 @@ check "in one that has failed a check" interrupted TERM 143 races_on
 check "that is said, too" grep -q 'run: race in kernel' "$tap_dir/said"
 check "SIGTERM between launches" interrupted TERM 143 asleep # SIGINT is ignored in jobs of scripts
 
+# ---- Libraries without PTX
+echo 'int curandNothing(void) { return 0; }' > "$dir/curand.c"
+gcc -shared -Wl,-soname,libcurand.so.10 -o "$dir/libcurand.so.10" "$dir/curand.c"
+check "a program with cuRAND" compile "$dir/random" "$dir/asks.cu" -Xlinker --no-as-needed -Xlinker "$dir/libcurand.so.10"
+check "is told that its host calls fail" says 'random calls libcurand, which has no PTX: on the emulator its calls fail; what kernels call' 0 env LD_LIBRARY_PATH="$dir" "$run" --device emu --quiet "$dir/random"
+check "and others are not" bash -c '! "$0" --device emu --quiet "$1" 2>&1 | grep calls' "$run" "$dir/asks"
+
 # ---- Programs that cannot run here
 nvcc_() { "${NVCC:-nvcc}" -o "$dir/bad" examples/sgemm.cu "$@"; }
 bad() { "$run" --device emu "$dir/bad"; }
