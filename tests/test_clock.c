@@ -322,6 +322,47 @@ static void taken_branches_cost(void **state) {
     assert_int_equal(cycles(1), 100 * (5 + (uint64_t)chip.branch_penalty) + 1);
 }
 
+/* ---- DRAM --------------------------------------------------------------------------------------- */
+
+static bool always(void *user, uint64_t sector) {
+    (void)user, (void)sector;
+    return true;
+}
+
+/* Cycles of 100 loads past L1, each waited for, by each of n_warps warps; DRAM is shared with others. */
+static double cycles_of_a_load(int n_warps) {
+    n_inst = 0;
+    for (int i = 0; i < 100; i++) {
+        struct sass_inst *l = add("LDG.E.STRONG.GPU R1, [R2.64]", SASS_PIPE_LSU, 2);
+        l->memory = SASS_LDG;
+        l->write_barrier = 0;
+        l->wait_mask = 1;
+    }
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
+    struct sass_cta cta = {.n_warps = n_warps};
+    struct machine m;
+    for (int i = 0; i < n_warps; i++) cta.warp[i] = (struct sass_warp){.index = i, .cta = &cta};
+    assert_null(machine_open(&m, &chip, &front, &k, 1));
+    m.is_dram = always;
+    m.dram_rate = 4; /* a load of 128 bytes takes 32 cycles of it */
+    machine_place(&m, 0, &cta, n_warps, 0);
+    machine_run(&m);
+    assert_null(m.why);
+    double cycles = (double)m.sm[0].active / 100;
+    machine_close(&m);
+    return cycles;
+}
+
+static void a_busy_dram_answers_later(void **state) {
+    (void)state;
+    chip.dram_queue = 0;
+    double idle = cycles_of_a_load(1), half = cycles_of_a_load(16);
+    chip.dram_queue = 145;
+    assert_in_range((uint64_t)(cycles_of_a_load(1) - idle), 1, 10);     /* 3 % busy */
+    assert_in_range((uint64_t)(cycles_of_a_load(16) - half), 100, 200); /* half, and more at once */
+}
+
 /* ---- Two CTAs on an SM --------------------------------------------------------------------------- */
 
 static uint64_t end_of_cta[2];
@@ -481,6 +522,7 @@ int main(void) {
         cmocka_unit_test_setup(turns_are_fair_behind_a_stall, read_chip),
         cmocka_unit_test_setup(barrier_waits_for_the_last, read_chip),
         cmocka_unit_test_setup(taken_branches_cost, read_chip),
+        cmocka_unit_test_setup(a_busy_dram_answers_later, read_chip),
         cmocka_unit_test_setup(the_elder_cta_comes_first, read_chip),
         cmocka_unit_test_setup(and_does_so_behind_stall_counts, read_chip),
         cmocka_unit_test_setup(all_that_fit_find_a_sub_core, read_chip),

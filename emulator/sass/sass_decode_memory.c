@@ -54,10 +54,22 @@ static void d_stsm(struct decoder *c) {
     sd_plain(c, 1, 4);
     sd_set(c, sass_stsm);
 }
+/* What changes no value: who is evicted first, how much L2 fetches, for whom it is ordered. */
+static void hints(struct decoder *c) {
+    static const char *const which[] = {"EF", "EL",     "LU",      "EU",
+                                        "NA", "LTC64B", "LTC128B", "LTC256B"};
+    static const char *const scope[] = {"GPU", "SYS", "SM"};
+    for (unsigned i = 0; i < sizeof which / sizeof *which; i++) (void)sd_mod(c, which[i]);
+    bool ordered = sd_mod(c, "STRONG"), found = false;
+    for (unsigned i = 0; ordered && i < sizeof scope / sizeof *scope; i++)
+        found |= sd_mod(c, scope[i]);
+    if (ordered && !found) c->bad = true;
+}
 static void d_ldg(struct decoder *c) {
     sd_must(c, "E");
     int bytes = sd_load_width(c);
     (void)sd_mod(c, "CONSTANT"); /* through L1, like others */
+    hints(c);
     sd_memory(c, SASS_LDG, bytes);
     sd_dst(c, sd_words(bytes));
     c->x->offset = sd_global_address(c, 0, DESC);
@@ -66,6 +78,7 @@ static void d_ldg(struct decoder *c) {
 static void d_stg(struct decoder *c) {
     sd_must(c, "E");
     int bytes = sd_width(c);
+    hints(c);
     sd_memory(c, SASS_STG, bytes);
     c->x->offset = sd_global_address(c, 0, DESC);
     sd_plain(c, 1, sd_words(bytes));

@@ -97,6 +97,7 @@ static bool global_op(const char *m, const struct timing_chip *c, struct timing_
                             .war = (uint16_t)c->l1_war};
     if (any(m, loads)) {
         o->kind = TIMING_GLOBAL_LOAD;
+        o->past_l1 = strstr(m, ".STRONG.GPU") || strstr(m, ".STRONG.SYS");
         double latency = strstr(m, ".128")  ? c->l1_128_latency
                          : strstr(m, ".64") ? c->l1_64_latency
                                             : c->l1_latency;

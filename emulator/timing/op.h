@@ -50,6 +50,7 @@ struct timing_op {
     bool is_long;     /* waits for it count as long scoreboard */
     bool is_gpu;      /* MEMBAR: of the GPU, not the CTA */
     bool is_bsync;
+    bool past_l1;     /* a load that L1 does not answer: of volatile, __ldcg, ld.acquire */
     bool is_pack;     /* F2FP */
     bool is_fp32;     /* either half of FMA */
     bool is_packed;   /* both */

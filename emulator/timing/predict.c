@@ -34,6 +34,7 @@ struct footprint {
     uint64_t n_touched[MAX_RANGES]; /* pages */
     uint8_t *touched[MAX_RANGES];   /* a byte for each page */
     double cold, lost;
+    double late;   /* of all requests, those that wait for DRAM, who else's they may be */
     double shared; /* how often a byte is asked for, by all SMs */
 };
 
@@ -199,7 +200,7 @@ static bool from_dram(void *user, uint64_t sector) {
     uint64_t at = sector * 32;
     if (f->cold > 0) { /* by 4 KiB, spread evenly */
         uint64_t hash = (at >> 12) * 0x9e3779b97f4a7c15ull + r->machine.now / 1024;
-        return (double)(hash >> 40) < f->cold * (1 << 24);
+        return (double)(hash >> 40) < f->late * (1 << 24);
     }
     touch(f, r->grid.memory, at);
     return false;
@@ -306,6 +307,7 @@ static const char *simulate(struct run *r, double busy) {
     m->write_rate = c->l2_write_bytes_per_clk / busy * n_sms;
     m->write_back = r->footprint->lost * c->dram_bytes_per_ns / c->dram_write_bytes_per_ns;
     m->dram_rate = min_of(m->l2_rate, c->dram_bytes_per_ns * 1e3 / r->options->mhz / busy * n_sms);
+    if (r->footprint->late > 0) m->dram_share = r->footprint->cold / r->footprint->late;
     m->ended = cta_ended;
     /* what is read is found out by the probe */
     m->is_dram = r->is_probe || r->footprint->cold > 0 ? from_dram : NULL;
@@ -526,6 +528,9 @@ static void share(struct prediction *p, const struct sums *one) {
     f->lost = lost(p->chip, bytes);
     f->cold = requests > 0 ? f->lost * min_of(1, bytes / requests) : 0;
     f->shared = bytes > 0 ? requests / bytes : 0;
+    double resident = (double)(p->busy * (uint64_t)p->resident);
+    f->late = f->lost * (f->shared > resident ? resident / f->shared : 1);
+    if (f->late < f->cold) f->late = f->cold;
 }
 
 /* One place tells what the others cost and how much of what they read is cold. All numbers are of

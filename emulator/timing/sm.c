@@ -33,6 +33,7 @@ const char *machine_open(struct machine *m, const struct timing_chip *c,
     }
     m->l2_rate = m->tma_rate = m->dram_rate = c->l2_sm_bytes_per_clk * n_sms;
     m->write_rate = c->l2_sm_write_bytes_per_clk * n_sms;
+    m->dram_share = 1;
     return NULL;
 }
 
@@ -717,10 +718,11 @@ static const char *stuck(struct machine *m) {
 }
 
 void machine_run(struct machine *m) {
-    enum { ASK = 1 << 16 }; /* cycles stepped between two questions */
+    enum { ASK = 1 << 16 }; /* cycles of an SM stepped between two questions */
+    const uint64_t ask = ASK / (uint64_t)m->n_sms + 1;
     for (uint64_t n = 1; !m->why; n++) {
         uint64_t next = UINT64_MAX;
-        if (n % ASK == 0 && m->stop && (m->stopped = m->stop(m->user))) return;
+        if (n % ask == 0 && m->stop && (m->stopped = m->stop(m->user))) return;
         run_events(m);
         for (int i = 0; i < m->n_sms && !m->why; i++)
             if (m->sm[i].look <= m->now) sm_step(m, &m->sm[i]);

@@ -183,8 +183,11 @@ struct machine {
     int n_sms, n_busy;                   /* simulated; busy on the chip, which share L2 and DRAM */
     double l2_rate, tma_rate, dram_rate; /* bytes a cycle of those simulated; tma_rate: L2 to TMA */
     double l2_free, dram_free;           /* when what all have asked for will have passed */
-    double write_rate, write_free;       /* the same from SMs to L2 */
-    double write_back;                   /* of what is written, as bytes read from DRAM */
+    double dram_share;             /* of what waits for DRAM, what is fetched and not another's */
+    double dram_load;              /* cycles that it was busy of late, */
+    uint64_t dram_seen;            /* as of then */
+    double write_rate, write_free; /* the same from SMs to L2 */
+    double write_back;             /* of what is written, as bytes read from DRAM */
     uint64_t now, issues;
     struct timing_counts counts;
     const char *why; /* of a fault */
