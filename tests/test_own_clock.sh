@@ -80,7 +80,7 @@ check "memory is as it was" says '^0 wrong, 96 counted$' emulated "$dir/own"
 check "each grid is predicted" says '^add +1, 1 like it +8 ' emulated "$dir/own"
 check "the other too" grep -qE '^ +3 +4 +256 +[0-9]{4}' "$tap_dir/said"
 check "loads past L1, as of volatile" grep -qE '^wait +1 +1 +32 +[0-9]{4}' "$tap_dir/said"
-check "an unknown instruction" grep -qE '^not predicted: halve: 0x.* DMUL .*own_clock.cu:[0-9]+[)]: there is no such instruction' "$tap_dir/said"
+check "an unknown instruction" grep -qE '^not predicted: halve: the clock: 0x.* DMUL .*own_clock.cu:[0-9]+[)]: there is no such instruction' "$tap_dir/said"
 check "once" [ "$(grep -c DMUL "$tap_dir/said")" -eq 1 ]
 check "many launches" says '^add +1, 38 like it ' emulated "$dir/own" many
 check "no time for any" says '^not predicted: add, halve, wait: the 1e-06 s of --clock-budget are over$' emulated --clock-budget 1e-6 --json "$dir/late.jsonl" "$dir/own"

@@ -8,6 +8,7 @@
 
 #include "common/base/reason.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void (*decoder_of(int op))(struct decoder *c) {
@@ -62,20 +63,26 @@ static void control_bits(struct sass_inst *i, uint64_t high) {
     i->reuse = high >> 58 & 15;
 }
 
-const char *sass_decode(struct sass_code *code, const struct sass_text *text,
-                        const uint64_t word[2], uint32_t pc, const struct sass_symbol *symbols,
-                        int n_symbols, struct sass_inst *inst, struct sass_exec *exec) {
-    struct decoder c = {.code = code,
-                        .text = text,
-                        .low = word[0],
-                        .high = word[1],
-                        .pc = pc,
-                        .symbols = symbols,
-                        .n_symbols = n_symbols,
-                        .i = inst,
-                        .x = exec};
-    *inst = (struct sass_inst){.pc = pc, .exec = pc / 16};
-    *exec = (struct sass_exec){.inst = inst,
+static const char *decode_operation(struct decoder *c) {
+    int op = 0;
+    while (op < SASS_N_OPS && strcmp(names[op], c->name)) op++;
+    void (*decode)(struct decoder *) = decoder_of(op);
+    if (!decode) return "there is no such instruction in sass_ops.h";
+    c->i->op = (uint8_t)op;
+    c->i->pipe = pipes[op];
+    c->x->uniform = c->i->pipe == SASS_PIPE_UNIFORM || c->i->pipe == SASS_PIPE_TMA;
+    decode(c);
+    for (int m = 0; m < c->n_modifiers; m++)
+        if (!c->used[m]) return reason("modifier .%s is not known", c->modifier[m]);
+    if (c->bad || c->next != c->n || !c->x->run)
+        return "its operands have a form that is not known";
+    return NULL;
+}
+
+static void open_decoder(struct decoder *c) {
+    struct sass_exec *exec = c->x;
+    *c->i = (struct sass_inst){.pc = c->pc, .exec = c->pc / 16};
+    *exec = (struct sass_exec){.inst = c->i,
                                .pd = SASS_P_SINK,
                                .pe = SASS_P_SINK,
                                .d = SASS_ROW_SINK,
@@ -84,20 +91,31 @@ const char *sass_decode(struct sass_code *code, const struct sass_text *text,
         exec->s[s] = (struct sass_source){.row = SASS_ROW_ZERO, .keep = EMU_FULL};
         exec->pin[s] = sd_none_true;
     }
-    control_bits(inst, c.high);
+    control_bits(c->i, c->high);
+}
+
+const char *sass_decode(struct sass_code *code, const struct sass_text *text,
+                        const uint64_t word[2], uint32_t pc, const struct sass_symbol *symbols,
+                        int n_symbols, struct sass_inst *inst, struct sass_exec *exec) {
+    const struct decoder start = {.code = code,
+                                  .text = text,
+                                  .low = word[0],
+                                  .high = word[1],
+                                  .pc = pc,
+                                  .symbols = symbols,
+                                  .n_symbols = n_symbols,
+                                  .i = inst,
+                                  .x = exec};
+    struct decoder c = start;
+    open_decoder(&c);
     const char *why = sd_split(&c);
     if (!why) why = guard(&c);
-    if (why) return why;
-    int op = 0;
-    while (op < SASS_N_OPS && strcmp(names[op], c.name)) op++;
-    void (*decode)(struct decoder *) = decoder_of(op);
-    if (!decode) return "there is no such instruction in sass_ops.h";
-    inst->op = (uint8_t)op;
-    inst->pipe = pipes[op];
-    exec->uniform = inst->pipe == SASS_PIPE_UNIFORM || inst->pipe == SASS_PIPE_TMA;
-    decode(&c);
-    for (int m = 0; m < c.n_modifiers; m++)
-        if (!c.used[m]) return reason("modifier .%s is not known", c.modifier[m]);
-    if (c.bad || c.next != c.n || !exec->run) return "its operands have a form that is not known";
-    return NULL;
+    if (!why) why = decode_operation(&c);
+    if (!why) return NULL;
+    free(exec->more);
+    c = start;
+    open_decoder(&c); /* nothing of it but its guard */
+    if (sd_split(&c) || guard(&c)) open_decoder(&c);
+    exec->run = sass_unknown;
+    return why;
 }

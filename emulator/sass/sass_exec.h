@@ -182,6 +182,7 @@ static inline void sass_write_pred(struct sass_warp *w, uint8_t p, uint32_t mask
 }
 
 /* The warp stops: why. Returns SASS_GO_FAULT. */
+sass_handler sass_unknown; /* more: a text */
 enum sass_go sass_stop(struct sass_warp *w, const struct sass_exec *x, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -201,7 +202,8 @@ bool sass_may_write(struct sass_warp *w, const struct sass_exec *x, const void *
 /* Delivers an event now, or leaves it to the clock. */
 void sass_event(struct sass_warp *w, unsigned kind, struct sass_event event);
 
-/* sass_decode.c: one instruction. words: low, high. NULL, or what is not understood. */
+/* sass_decode.c: one instruction. words: low, high. NULL, or what is not understood: then it is one at which
+ * a warp stops that comes there, with what its `more` says. */
 struct sass_text {
     const char *opcode, *operands, *guard;
 };

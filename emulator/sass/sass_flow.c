@@ -22,6 +22,12 @@ enum sass_go sass_stop(struct sass_warp *w, const struct sass_exec *x, const cha
     return SASS_GO_FAULT;
 }
 
+enum sass_go sass_unknown(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    (void)mask;
+    snprintf(w->fault, sizeof w->fault, "%s", (const char *)x->more);
+    return SASS_GO_FAULT;
+}
+
 /* Groups that wait at one place and are complete become one that runs behind it. */
 static void meet(struct sass_warp *w) {
     for (int a = 0; a < w->n_others; a++) {

@@ -106,12 +106,15 @@ static const char *decode_all(struct sass_kernel *k, struct sass_code *code,
                                          l->kernel_line, l->n_frames, l->frame};
         const char *why = sass_decode(code, &t, word, 16 * (uint32_t)i, symbols, n_symbols,
                                       &inst[i], &code->exec[i]);
-        if (!why && code->exec[i].target >= (uint32_t)f->n) why = "its target lies outside";
-        if (why) {
-            const struct sass_frame *at = written_at(l);
-            return reason("%#x  %s (%s:%d): %s", 16 * i, text[i], at ? at->file : "?",
-                          at ? at->line : 0, why);
-        }
+        const struct sass_frame *at = written_at(l);
+        const char *file = at ? at->file : "?";
+        int line_number = at ? at->line : 0;
+        if (why)
+            code->exec[i].more =
+                heap_text(reason("%#x  %s (%s:%d): %s", 16 * i, text[i], file, line_number, why));
+        else if (code->exec[i].target >= (uint32_t)f->n)
+            return reason("%#x  %s (%s:%d): its target lies outside", 16 * i, text[i], file,
+                          line_number);
     }
     return NULL;
 }
