@@ -39,8 +39,8 @@ static const struct limit {
      "l2_tma_shared_bytes_per_clk=1e12,l2_sm_write_bytes_per_clk=1e9,l2_write_bytes_per_clk=1e12",
      0},
     {"DRAM",
-     "dram_latency=0,dram_queue=0,dram_bytes_per_ns=1e9,dram_write_bytes_per_ns=1e9,dram_sm_bytes_"
-     "per_clk=1e9",
+     "dram_latency=0,dram_queue=0,dram_bytes_per_ns=1e9,dram_write_bytes_per_ns=1e9,"
+     "dram_sm_bytes_per_clk=1e9",
      0},
     {"barriers, beyond waiting for others",
      "bar_arrive=0,bar_arv=0,bar_interval=0,bar_release=0,mbarrier_arrive=0,mbarrier_wake=0,"
