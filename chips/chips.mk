@@ -69,7 +69,7 @@ freeze-tiles: $(STAGES)
 	@$(MAKE) --no-print-directory DEVICE=emu SWEEP_RULES=$(BUILD)/sweep/stage-4.mk $(foreach t,$(FREEZE_TILES),\
 	    $(foreach f,stage-4 $(foreach x,sm_90a.cubin compute_89.ptx,images/stage-4/$(firstword $(subst -, ,$t)).$x),$(BUILD)/sweep/$t/$f))
 
-freeze-predict: freeze-tiles $(foreach n,1 2 3 4 6,$(BUILD)/predict-$n) ### what the clock says of the next freeze's cases, 20 minutes: commit it before anyone measures; goes on where it was interrupted
+freeze-predict: freeze-tiles examples $(BUILD)/stage-5 $(foreach n,1 2 3 4 6,$(BUILD)/predict-$n) ### what the clock says of the next freeze's cases, 20 minutes: commit it before anyone measures; goes on where it was interrupted
 	@test ! -e chips/validation/h200-$(FREEZE).jsonl.gz || { echo "make: freeze $(FREEZE) has been measured: predictions come first" >&2; exit 2; }
 	@BUILD=$(BUILD) chips/validation/predict.sh chips/validation/cases-$(FREEZE).txt chips/validation/predictions-$(FREEZE).jsonl
 	@grep -c elapsed chips/validation/predictions-$(FREEZE).jsonl
