@@ -47,6 +47,7 @@ static void d_fmnmx(struct decoder *c) {
     sd_fsrc(c, 0);
     sd_fsrc(c, 1);
     c->x->pin[0] = sd_psrc(c);
+    c->x->mode = sd_mod(c, "FTZ");
     sd_set(c, sass_fmnmx);
 }
 static void d_fsel(struct decoder *c) {
@@ -208,6 +209,15 @@ static void d_frnd(struct decoder *c) {
     sd_set(c, sass_frnd);
 }
 
+/* F2F.BF16.F32: into the lower half. */
+static void d_f2f(struct decoder *c) {
+    sd_must(c, "BF16");
+    sd_must(c, "F32");
+    sd_dst(c, 1);
+    sd_fsrc(c, 0);
+    sd_set(c, sass_f2f);
+}
+
 /* ---- Mnemonics: tensor ----------------------------------------------------------------------- */
 
 static void d_hmma(struct decoder *c) {
@@ -284,7 +294,7 @@ const struct sd_mnemonic sd_float[] = {
     {SASS_OP_HADD2, d_hadd2}, {SASS_OP_HFMA2, d_hfma2}, {SASS_OP_HMUL2, d_hmul2},
     {SASS_OP_F2FP, d_f2fp},   {SASS_OP_FMNMX, d_fmnmx}, {SASS_OP_FSEL, d_fsel},
     {SASS_OP_FSETP, d_fsetp}, {SASS_OP_FCHK, d_fchk},   {SASS_OP_FRND, d_frnd},
-    {SASS_OP_I2FP, d_i2fp},   {SASS_OP_MUFU, d_mufu},   {SASS_OP_F2I, d_f2i},
-    {SASS_OP_I2F, d_i2f},     {SASS_OP_HMMA, d_hmma},   {SASS_OP_HGMMA, d_hgmma},
-    {SASS_N_OPS, NULL},
+    {SASS_OP_F2F, d_f2f},     {SASS_OP_I2FP, d_i2fp},   {SASS_OP_MUFU, d_mufu},
+    {SASS_OP_F2I, d_f2i},     {SASS_OP_I2F, d_i2f},     {SASS_OP_HMMA, d_hmma},
+    {SASS_OP_HGMMA, d_hgmma}, {SASS_N_OPS, NULL},
 };

@@ -77,12 +77,15 @@ static inline float smallest(float a, float b) {
     return number(m);
 }
 
+/* mode: subnormal operands are 0. */
 enum sass_go sass_fmnmx(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
     DEST;
     PIN(0);
-    if (p0 == 0)
+    if (x->mode)
+        EACH(p0 >> l & 1 ? smallest(flush(F(0)), flush(F(1))) : largest(flush(F(0)), flush(F(1))));
+    else if (p0 == 0)
         EACH(largest(F(0), F(1)));
     else if (p0 == EMU_FULL)
         EACH(smallest(F(0), F(1)));
@@ -149,6 +152,13 @@ enum sass_go sass_f2fp(struct sass_warp *w, const struct sass_exec *x, uint32_t 
         for (int l = first; l < first + 8; l++)
             if (mask >> l & 1) d[l] = half_or_nan(o[l - first]) | half_or_nan(h[l - first]) << 16;
     }
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_f2f(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    uint32_t *d = sass_row(w, x->d);
+    EACH(bf16_bits(F(0)));
     return SASS_GO_NEXT;
 }
 
