@@ -18,7 +18,7 @@ endef
 $(foreach s,$(STAGES),$(eval $(call with-stage,bench-emu-$s,bench_emu,$s)) \
     $(eval $(call with-stage,sass-$s,sass_run,$s)) \
     $(eval $(call with-stage,predict-$(s:stage-%=%),bench_predict,$s)))
-PREDICT_BIN := $(BUILD)/predict-1 $(BUILD)/predict-4 $(BUILD)/bench-pipes # what test_predict.sh and test_chips.sh run
+PREDICT_BIN := $(BUILD)/predict-1 $(BUILD)/predict-4 $(BUILD)/predict-6 $(BUILD)/bench-pipes # what test_predict.sh and test_chips.sh run
 SASS_BIN := $(patsubst %,$(BUILD)/sass-%,$(filter-out stage-5,$(STAGES))) # what test_sass.sh runs
 
 # tsan: what tests of the emulator run on several host threads, and what ends them, under ThreadSanitizer

@@ -397,15 +397,22 @@ static void test_refusals(void **state) {
 static void test_same_value(void **state) {
     static const char *const alike[] = {"st.shared.u32 [tile], 7;", "st.shared.u8 [tile+5], 7;",
                                         "st.shared.v2.u64 [tile+16], {%rd0, 3};"};
-    static const char *const others[] = {"st.shared.u32 [tile], %r0;",
-                                         "st.shared.v2.u32 [tile], {7, %r0};",
-                                         "st.shared.u32 [tile], 7; ld.shared.u32 %r8, [tile];"};
+    static const char *const others[] = {
+        "st.shared.u32 [tile], %r0;", "st.shared.v2.u32 [tile], {7, %r0};",
+        "st.shared.u32 [tile+8], %r0;", "st.shared.u32 [tile], 7; ld.shared.u32 %r8, [tile];"};
+    /* lanes 0 store 7 at 8; of the others, each with a word of its own, thread 33 has the one before */
+    static const char *const neighbour =
+        "and.b32 %r7, %r0, 31; add.s32 %r9, %r6, 128; setp.eq.u32 %p1, %r7, 0; "
+        "@%p1 add.s32 %r9, %r5, 8; setp.eq.u32 %p2, %r0, 33; @%p2 add.s32 %r9, %r5, 4; "
+        "selp.b32 %r8, 7, %r0, %p1; st.shared.u32 [%r9], %r8;";
     (void)state;
     for (size_t n = 0; n < sizeof alike / sizeof *alike; n++) {
         expect("writes the same value to shared", 64, alike[n]);
         assert_non_null(emu_test_report(&t, "note"));
         assert_null(emu_test_report(&t, "race"));
     }
+    expect("writes the same value to shared 0x8", 64, neighbour);
+    assert_null(emu_test_report(&t, "race"));
     for (size_t n = 0; n < sizeof others / sizeof *others; n++) expect("race", 64, others[n]);
 }
 
