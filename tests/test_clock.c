@@ -441,7 +441,7 @@ static void and_does_so_behind_stall_counts(void **state) {
 
 static double end_of(uint64_t n, uint64_t places, double alone) {
     double cycles[1000];
-    struct tail t = {.cycles = cycles, .n = n, .places = places, .resident = 3, .stride = 1};
+    struct tail t = {.cycles = cycles, .n = n, .places = places, .resident = 3};
     for (uint64_t i = 0; i < n; i++) cycles[i] = 300;
     t.launch = 10;
     t.speed[1] = alone;

@@ -476,8 +476,7 @@ static double end_of_all(struct prediction *p) {
                        .n = p->n,
                        .places = p->busy,
                        .resident = p->resident,
-                       .launch = p->chip->cta_launch,
-                       .stride = 1};
+                       .launch = p->chip->cta_launch};
     memcpy(all.speed, p->speed, sizeof all.speed);
     tail_fill(p->cycles, p->n);
     if (p->resident == 2) tail_pair(p->cycles, p->n, p->busy);
@@ -530,7 +529,6 @@ static void share(struct prediction *p, const struct sums *one) {
     f->shared = bytes > 0 ? requests / bytes : 0;
     double resident = (double)(p->busy * (uint64_t)p->resident);
     f->late = f->lost * (f->shared > resident ? resident / f->shared : 1);
-    if (f->late < f->cold) f->late = f->cold;
 }
 
 /* One place tells what the others cost and how much of what they read is cold. All numbers are of
@@ -543,7 +541,6 @@ static const char *run_launch(struct prediction *p, int *n_places, struct timing
     const char *why = at_places(p, 1, p->options->is_full ? 1e300 : probe, true, NULL, out);
     if (why) return why;
     share(p, out);
-    if (p->n > p->busy && p->resident > 1 && parts_of(p, 2) > 1) find_speeds(p);
     bool few_tiles = out->tiles > 0 && out->tiles <= few_a_place;
     bool all = p->options->is_full || out->work * (double)p->busy <= (few_tiles ? whole : small);
     double n = all ? (double)p->busy : min_of(budget / out->work, (double)p->busy);
@@ -551,6 +548,8 @@ static const char *run_launch(struct prediction *p, int *n_places, struct timing
     int few = p->options->places;
     if (few && *n_places > few) *n_places = few;
     if ((uint64_t)*n_places > p->busy) *n_places = (int)p->busy;
+    bool some = (uint64_t)*n_places < p->busy;
+    if (some && p->n > p->busy && p->resident > 1 && parts_of(p, 2) > 1) find_speeds(p);
     double limit = p->options->is_full ? 1e300 : few ? most / 5 : most;
     return at_places(p, *n_places, limit, false, result, out);
 }

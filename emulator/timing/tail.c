@@ -67,13 +67,11 @@ void tail_pair(double *cycles, uint64_t n, uint64_t places) {
 double tail_end(const struct tail *t) {
     struct share_of_place *s = heap_zeroed(t->places, sizeof *s);
     double end = 0;
-    uint64_t n = t->stride == 1 ? t->n : (uint64_t)((double)t->n / t->stride + 0.5);
     for (uint64_t k = 0;; k++) {
-        uint64_t i = t->stride == 1 ? k : (uint64_t)(((double)k + 0.5) * t->stride);
-        bool more = i < t->n;
+        bool more = k < t->n;
         if (more && k < t->places * (uint64_t)t->resident) {
-            struct share_of_place *to = &s[tail_place(k, n, t->places, t->resident)];
-            to->left[to->n++] = t->cycles[i];
+            struct share_of_place *to = &s[tail_place(k, t->n, t->places, t->resident)];
+            to->left[to->n++] = t->cycles[k];
             continue;
         }
         struct share_of_place *next = next_place(t, s);
@@ -81,7 +79,7 @@ double tail_end(const struct tail *t) {
         if (!next) break;
         pass(next, t->speed, next_end(next, t->speed, &which));
         end = fmax(end, next->at);
-        next->left[which] = more ? t->cycles[i] + t->launch : next->left[--next->n];
+        next->left[which] = more ? t->cycles[k] + t->launch : next->left[--next->n];
     }
     free(s);
     return end;

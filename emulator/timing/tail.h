@@ -1,7 +1,6 @@
-/* When a launch ends, from how long its clusters take. The fewer places there are, the sooner the
- * last is done: so clusters are given out once more, each as long as the one next to it that was
- * simulated, to as many places as the simulation had and to all. Where few are left on a place,
- * they run faster. */
+/* When a launch ends, from the work of its clusters. The fewer places there are, the sooner the last is
+ * done: so clusters are given out once more, each with as much to do as the one next to it that was
+ * simulated, to all places. Where few are left on a place, they run faster. */
 #pragma once
 
 #include "sm.h"
@@ -10,7 +9,6 @@ struct tail {
     const double *cycles; /* n: each cluster's, beside as many as a place holds */
     uint64_t n, places;
     int resident;              /* clusters that a place holds */
-    double stride;             /* only every stride-th cluster is given out */
     double launch;             /* cycles from a cluster's end to the next one's begin */
     double speed[SM_CTAS + 1]; /* of each of k on a place; of `resident`: 1 */
 };
