@@ -6,7 +6,7 @@
  * (FMA), the others only look at the clocks. CTAs take the SMs of one GPC before the next one's, so a range
  * of CTAs is so many GPCs, and every second, or every second pair, is a part of each.
  *
- * A line a launch: kind, busy ones ("0-131/1": from, to, of so many the first `1`), ns; then for each CTA
+ * A line a launch: kind, busy ones ("0-131/1 of 2": of CTAs 0 to 131 the first of each two), ns; then for each CTA
  * SM, 1 if busy, and SAMPLES times ns since the launch's first and cycles since the SM's first. */
 #include "timed.cuh"
 

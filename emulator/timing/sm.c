@@ -221,7 +221,7 @@ static uint64_t beside_hmma(const struct machine *m, const struct smsp *p,
         if (!p->hmma_at) return 0;
         if (p->fma_since) {
             uint64_t reads = p->read_at + (uint64_t)c->hmma_after_reads + (uint64_t)p->reads_since;
-            if (p->reads_since > 1) return reads - (p->n_since > 3);
+            if (p->reads_since > 1) return reads - (p->n_since > 3); /* hmmamix 1HMMA+4FFMA */
             return p->n_since > 1 ? p->hmma_at + (uint64_t)c->hmma_after_many : 0;
         }
         uint64_t alu = p->read_at + (uint64_t)c->hmma_after_alu;
