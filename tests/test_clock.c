@@ -99,14 +99,25 @@ static int read_chip(void **state) {
     return why != NULL;
 }
 
+/* An SM with n_ctas CTAs of n_warps warps, all of the one stream, each `apart` cycles behind the one before:
+ * to be run and closed. */
+static struct sass_cta on_sm[SM_CTAS];
+static void open_sm(struct machine *m, int n_ctas, int n_warps, uint64_t apart) {
+    static struct sass_kernel k;
+    k = (struct sass_kernel){.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
+    assert_null(machine_open(m, &chip, &front, &k, 1));
+    for (int c = 0; c < n_ctas; c++) {
+        on_sm[c] = (struct sass_cta){.n_warps = n_warps};
+        for (int w = 0; w < n_warps; w++)
+            on_sm[c].warp[w] = (struct sass_warp){.index = w, .cta = &on_sm[c]};
+        machine_place(m, 0, &on_sm[c], n_warps, (uint64_t)c * apart);
+    }
+}
+
 /* Cycles until n_warps warps of one CTA are through. */
 static uint64_t cycles(int n_warps) {
-    struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
-    struct sass_cta cta = {.n_warps = n_warps};
     struct machine m;
-    for (int i = 0; i < n_warps; i++) cta.warp[i] = (struct sass_warp){.index = i, .cta = &cta};
-    assert_null(machine_open(&m, &chip, &front, &k, 1));
-    machine_place(&m, 0, &cta, n_warps, 0);
+    open_sm(&m, 1, n_warps, 0);
     machine_run(&m);
     if (m.why) print_message("%s\n", m.why);
     assert_null(m.why);
@@ -283,13 +294,8 @@ static void turns_are_fair_behind_a_stall(void **state) {
             else
                 add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
         add("EXIT", SASS_PIPE_BRANCH, 5);
-        struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
-        struct sass_cta cta = {.n_warps = 12};
         struct machine m;
-        for (int i = 0; i < 12; i++) cta.warp[i] = (struct sass_warp){.index = i, .cta = &cta};
-        assert_null(machine_open(&m, &chip, &front, &k, 1));
-        machine_place(&m, 0, &cta, 12, 0);
-        m.stop = NULL;
+        open_sm(&m, 1, 12, 0);
         machine_run(&m);
         double mean = (double)m.sm[0].warp_cycles / 12, whole = (double)m.sm[0].active;
         assert_true(row == 1 ? mean < 0.7 * whole : mean > 0.95 * whole);
@@ -339,14 +345,10 @@ static double cycles_of_a_load(int n_warps) {
         l->wait_mask = 1;
     }
     add("EXIT", SASS_PIPE_BRANCH, 5);
-    struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
-    struct sass_cta cta = {.n_warps = n_warps};
     struct machine m;
-    for (int i = 0; i < n_warps; i++) cta.warp[i] = (struct sass_warp){.index = i, .cta = &cta};
-    assert_null(machine_open(&m, &chip, &front, &k, 1));
+    open_sm(&m, 1, n_warps, 0);
     m.is_dram = always;
     m.dram_rate = 4; /* a load of 128 bytes takes 32 cycles of it */
-    machine_place(&m, 0, &cta, n_warps, 0);
     machine_run(&m);
     assert_null(m.why);
     double cycles = (double)m.sm[0].active / 100;
@@ -367,23 +369,15 @@ static void a_busy_dram_answers_later(void **state) {
 
 static uint64_t end_of_cta[2];
 static void note_end(void *user, struct machine *m, struct sm_cta *cta) {
-    const struct sass_cta *both = user;
-    end_of_cta[cta->cta - both] = m->now;
+    (void)user;
+    end_of_cta[cta->cta - on_sm] = m->now;
 }
 
 static void run_both(int n_warps) {
     add("EXIT", SASS_PIPE_BRANCH, 5);
-    struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
-    struct sass_cta both[2] = {{.n_warps = n_warps}, {.n_warps = n_warps}};
     struct machine m;
-    assert_null(machine_open(&m, &chip, &front, &k, 1));
+    open_sm(&m, 2, n_warps, 1);
     m.ended = note_end;
-    m.user = both;
-    for (int i = 0; i < 2; i++) {
-        for (int w = 0; w < n_warps; w++)
-            both[i].warp[w] = (struct sass_warp){.index = w, .cta = &both[i]};
-        machine_place(&m, 0, &both[i], n_warps, (uint64_t)i);
-    }
     machine_run(&m);
     assert_null(m.why);
     machine_close(&m);
@@ -402,16 +396,8 @@ static uint64_t active_with(int n_ctas, int n_warps) {
     n_inst = 0;
     for (int i = 0; i < 100; i++) add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
     add("EXIT", SASS_PIPE_BRANCH, 5);
-    struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
-    struct sass_cta cta[32];
     struct machine m;
-    assert_null(machine_open(&m, &chip, &front, &k, 1));
-    for (int i = 0; i < n_ctas; i++) {
-        cta[i] = (struct sass_cta){.n_warps = n_warps};
-        for (int w = 0; w < n_warps; w++)
-            cta[i].warp[w] = (struct sass_warp){.index = w, .cta = &cta[i]};
-        machine_place(&m, 0, &cta[i], n_warps, 0);
-    }
+    open_sm(&m, n_ctas, n_warps, 0);
     machine_run(&m);
     assert_null(m.why);
     uint64_t active = m.sm[0].active;
