@@ -6,7 +6,8 @@
  * (FMA), the others only look at the clocks. CTAs take the SMs of one GPC before the next one's, so a range
  * of CTAs is so many GPCs, and every second, or every second pair, is a part of each.
  *
- * A line a launch: kind, busy ones ("0-131/1 of 2": of CTAs 0 to 131 the first of each two), ns; then for each CTA
+ * A line a launch: kind ("until 8": up to that sample; "each 500 ns": so long a rest between products), busy ones
+ * ("0-131/1 of 2": of CTAs 0 to 131 the first of each two), ns; then for each CTA
  * SM, 1 if busy, and SAMPLES times ns since the launch's first and cycles since the SM's first. */
 #include "timed.cuh"
 
@@ -24,9 +25,10 @@ struct record {
     uint64_t ns[SAMPLES], cycles[SAMPLES];
 };
 
-/* Which CTAs are busy: of from ... to, of each `of` the first `some`. */
+/* Which CTAs are busy: of from ... to, of each `of` the first `some`. When: up to the sample `until`, with
+ * `gap_ns` of rest after each 64 products. */
 struct chosen {
-    int from, to, of, some;
+    int from, to, of, some, until = SAMPLES, gap_ns = 0;
 };
 
 static __device__ __forceinline__ void multiply_hmma(float (&d)[8][4], const uint32_t (&x)[6]) {
@@ -83,7 +85,10 @@ __global__ void __launch_bounds__(THREADS, 1)
         __syncthreads(); // thread 0 has looked
         n = n_samples;
         __syncthreads(); // all have read it before it looks again
-        if (!busy) continue;
+        if (!busy || n > who.until) continue;
+        for (uint64_t rest = nanoseconds();
+             who.gap_ns && nanoseconds() - rest < (uint64_t)who.gap_ns;)
+            ;
         if (kind == WGMMA) multiply_wgmma(d, a, b);
         if (kind == HMMA) multiply_hmma(h, x);
         if (kind == FMA)
@@ -117,7 +122,10 @@ static void launch(int sms, int kind, chosen who, uint64_t length_ns) {
     check(cudaMemcpy(all.data(), records, all.size() * sizeof all[0], cudaMemcpyDeviceToHost));
     uint64_t first = UINT64_MAX;
     for (const record &r : all) first = std::min(first, r.ns[0]);
-    printf("%s\t%d-%d/%d of %d\t%llu", kind_name[kind], who.from, who.to, who.some, who.of,
+    printf("%s", kind_name[kind]);
+    if (who.until < SAMPLES) printf(" until %d", who.until);
+    if (who.gap_ns) printf(" each %d ns", who.gap_ns);
+    printf("\t%d-%d/%d of %d\t%llu", who.from, who.to, who.some, who.of,
            (unsigned long long)length_ns);
     for (const record &r : all) {
         printf("\t%u,%u", r.sm, r.busy);
@@ -146,6 +154,12 @@ int main() {
         for (int kind : {FMA, HMMA, WGMMA})
             for (const chosen &who : sets) launch(sms, kind, who, us * 1000);
     }
+    for (uint64_t us : {20, 60, 200, 2000}) /* how soon it is fast again */
+        for (int kind : {HMMA, WGMMA}) launch(sms, kind, {0, last, 1, 1, 8}, us * 1000);
+    for (int gap_ns : {500, 2000, 8000, 32000}) /* how little is enough */
+        launch(sms, HMMA, {0, last, 1, 1, SAMPLES, gap_ns}, 200000);
+    for (int gap_ns : {500, 2000, 8000}) launch(sms, HMMA, {0, 15, 1, 1, SAMPLES, gap_ns}, 200000);
+    for (int n : {4, 8, 16, 24, 35, 54, 66, 80, 100, 120}) launch(n, HMMA, {0, n - 1, 1, 1}, 20000);
     launch(sms, WGMMA, sets[0], 50000000); /* until its power counts */
     launch(sms, HMMA, sets[0], 50000000);
     launch(sms, WGMMA, sets[2], 50000000);

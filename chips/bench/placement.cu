@@ -105,7 +105,8 @@ int main() {
             for (int kind : {FMA, HMMA, SOFTMAX, LOADS})
                 launch(fit, sms * fit + more, kind, 500, 0, false);
         }
-        for (int n : {160, 220, 300}) launch(fit, n, STAY, 20000, 0, false);
+        for (int n : {4, 8, 16, 24, 35, 54, 66, 80, 100, 120, 160, 220, 250, 300})
+            launch(fit, n, STAY, 20000, 0, false);
         for (bool falls : {false, true}) launch(fit, dim3(22, 10), STAY, 4000, 4000, falls);
     }
     return 0;
