@@ -242,6 +242,11 @@ struct kernel *session_kernel(struct session *s, struct image *i, const char *na
 
 /* ---- Launches -------------------------------------------------------------------------------- */
 
+/* Whose sectors a GPU counts as global ones (profiler/groups/MEMORY.txt): not those of atomics and constants. */
+static bool is_global(enum emu_class c) {
+    return c == EMU_LD_GLOBAL || c == EMU_ST_GLOBAL || c == EMU_LDGSTS;
+}
+
 static struct sums sums_of(const struct emu_result *r) {
     struct sums s = {0};
     for (struct emu_counted at = {0}; emu_result_next(r, &at);) {
@@ -249,8 +254,10 @@ static struct sums sums_of(const struct emu_result *r) {
         const enum emu_class class = at.inst->class;
         s.executed += (double)c->executed;
         s.threads += 32.0 * (double)c->executed - (double)c->lanes_off;
-        s.sectors += (double)c->sectors;
-        s.sectors_ideal += (double)c->sectors_ideal;
+        if (is_global(class)) {
+            s.sectors += (double)c->sectors;
+            s.sectors_ideal += (double)c->sectors_ideal;
+        }
         if (class != EMU_TMA) { /* as the hardware's counters by instruction */
             s.wavefronts += (double)c->wavefronts;
             s.wavefronts_ideal += (double)c->wavefronts_ideal;

@@ -48,6 +48,8 @@ l, = tiled["launches"]
 assert l["grid"] == [13, 13, 1] and l["block"] == [16, 16, 1] and l["shared_wavefronts"] > 0
 assert any(c["name"] == "instructions" and c["value"] == l["instructions"] for c in tiled["counters"])
 ' "$dir/run.jsonl"
+emulated --quiet --no-clock --json "$dir/sum.jsonl" "$build/examples/reduction" > /dev/null
+check "sectors are those of loads and stores, not of atomics and constants: 12501, as on an H200" grep -q '"global_sectors": *12501' "$dir/sum.jsonl"
 
 # ---- What programs do
 check "a program compiles" compile "$dir/program" tests/run_program.cu -lcuda
