@@ -1,6 +1,7 @@
 /* The clock on streams of instructions made by hand: what one warp, or some, must take. */
 #include "test.h"
 
+#include "emulator/timing/gpc.h"
 #include "emulator/timing/sm.h"
 #include "emulator/timing/tail.h"
 
@@ -39,6 +40,10 @@ static enum sass_status fake_step(struct sass_warp *w, struct sass_effect *e) {
     e->active = e->group = ~0u;
     e->taken = i->target != 0;
     w->at = i->target ? (int)i->target / 16 : w->at + 1;
+    if (!strncmp(text[i->pc / 16], "HGMMA", 5)) {
+        e->gmma.n = 128;
+        e->gmma.ends_group = strncmp(text[i->pc / 16 + 1], "HGMMA", 5) != 0;
+    }
     if (strstr(text[i->pc / 16], "BAR.SYNC")) {
         e->waits = w->waits = true;
         e->deferred = true;
@@ -328,11 +333,54 @@ static void taken_branches_cost(void **state) {
     assert_int_equal(cycles(1), 100 * (5 + (uint64_t)chip.branch_penalty) + 1);
 }
 
+/* ---- WGMMA ------------------------------------------------------------------------------------- */
+
+/* Three warpgroups that each ask for eight products at once: one has the tensor cores until it is through, though
+ * only six stand in the queue (chips/bench: hgmma ss128/wg012). */
+static void a_warpgroup_keeps_the_tensor_cores(void **state) {
+    (void)state;
+    n_inst = 0;
+    for (int i = 0; i < 8; i++) add("HGMMA.64x128x16.F32 R24,gdesc[UR8],R24", SASS_PIPE_GMMA, 2);
+    add("WARPGROUP.DEPBAR.LE gsb0,0x0", SASS_PIPE_NONE, 2);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    struct machine m;
+    open_sm(&m, 1, 12, 0);
+    machine_run(&m);
+    assert_null(m.why);
+    double all = 8 * 64, waits = (double)m.counts.by_inst[8][TIMING_BARRIER] / 4;
+    assert_in_range(m.sm[0].active, (uint64_t)(3 * all + 28), (uint64_t)(3 * all + 80));
+    assert_true(waits < 1.05 * 6 * all); /* 1, 2 and 3 times, less what it stood in the queue */
+    machine_close(&m);
+}
+
+/* ---- L1 ---------------------------------------------------------------------------------------- */
+
+/* The second load of a line that is on its way waits for it. */
+static void a_hit_waits_for_the_line(void **state) {
+    (void)state;
+    n_inst = 0;
+    for (int i = 0; i < 2; i++) {
+        struct sass_inst *l = add("LDG.E R1, [R2.64]", SASS_PIPE_LSU, 2);
+        l->memory = SASS_LDG;
+        l->write_barrier = (uint8_t)i;
+    }
+    add("FFMA R1, R2, R3, R4", SASS_PIPE_FMA, 2)->wait_mask = 2; /* of the second */
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    struct machine m;
+    open_sm(&m, 1, 1, 0);
+    m.sm[0].n_ways = 4;
+    machine_run(&m);
+    assert_null(m.why);
+    assert_int_equal(m.counts.l2_sectors, 4); /* the second is in L1, or will be */
+    assert_true((double)m.sm[0].active > chip.l2_latency);
+    machine_close(&m);
+}
+
 /* ---- DRAM --------------------------------------------------------------------------------------- */
 
-static bool always(void *user, uint64_t sector) {
+static double always(void *user, uint64_t sector) {
     (void)user, (void)sector;
-    return true;
+    return 1;
 }
 
 /* Cycles of 100 loads past L1, each waited for, by each of n_warps warps; DRAM is shared with others. */
@@ -347,7 +395,7 @@ static double cycles_of_a_load(int n_warps) {
     add("EXIT", SASS_PIPE_BRANCH, 5);
     struct machine m;
     open_sm(&m, 1, n_warps, 0);
-    m.is_dram = always;
+    m.dram_part = always;
     m.dram_rate = 4; /* a load of 128 bytes takes 32 cycles of it */
     machine_run(&m);
     assert_null(m.why);
@@ -430,10 +478,11 @@ static double end_of(uint64_t n, uint64_t places, double alone) {
     struct tail t = {.cycles = cycles, .n = n, .places = places, .resident = 3};
     for (uint64_t i = 0; i < n; i++) cycles[i] = 300;
     t.launch = 10;
+    t.together = 5;
     t.speed[1] = alone;
     t.speed[2] = alone > 1 ? 1.5 : 1;
     t.speed[3] = 1;
-    return tail_end(&t);
+    return tail_end(&t, NULL);
 }
 
 static void few_left_run_faster(void **state) {
@@ -441,21 +490,57 @@ static void few_left_run_faster(void **state) {
     assert_true(fabs(end_of(396, 132, 3) - 300) < 1e-9); /* every seat taken once */
     assert_true(fabs(end_of(400, 132, 1) - 610) < 1e-9); /* four more, as slow as the others */
     assert_true(fabs(end_of(397, 132, 3) - 300 - 310.0 / 3) < 1e-9); /* one more, alone on its SM */
-    assert_true(fabs(end_of(400, 132, 3) - 610) < 1e-9); /* three where three have ended together */
+    /* each of four more goes to another SM, though all end together */
+    assert_true(fabs(end_of(400, 132, 3) - 300 - 310.0 / 3) < 1e-9);
     assert_true(fabs(end_of(132, 132, 3) - 100) < 1e-9);
     assert_true(fabs(end_of(133, 132, 3) - 200) < 1e-9); /* two that share an SM */
 }
 
-/* Of 220 CTAs on 132 SMs the 88 of the second round are spread over all. */
+/* Of 220 CTAs on 132 SMs the 88 of the second round: eight join the first eight, the others are spread. */
 static void a_last_round_is_spread(void **state) {
     (void)state;
     for (uint64_t k = 0; k < 132; k++) assert_int_equal(tail_place(k, 220, 132, 3), k);
-    assert_int_equal(tail_place(132, 220, 132, 3), 0);
+    for (uint64_t k = 0; k < 8; k++) assert_int_equal(tail_place(132 + k, 220, 132, 3), k);
+    assert_int_equal(tail_place(140, 220, 132, 3), 8);
     assert_int_equal(tail_place(219, 220, 132, 3), 130);
+    assert_int_equal(tail_place(134, 135, 132, 3), 2);
     for (uint64_t k = 133; k < 220; k++)
         assert_true(tail_place(k, 220, 132, 3) > tail_place(k - 1, 220, 132, 3));
     assert_int_equal(tail_place(219, 220, 132, 1), 219 % 132); /* no second round */
     assert_int_equal(tail_place(395, 400, 132, 3), 131);       /* all seats are taken */
+}
+
+/* 54 CTAs: 12 of them in the GPC that gets the first eight, 6 in each other; 132: all. */
+static void ctas_are_dealt_to_gpcs(void **state) {
+    (void)state;
+    int n[8] = {0}, all[8] = {0};
+    for (uint64_t i = 0; i < 54; i++) n[gpc_of(&chip, i, 54)]++;
+    for (uint64_t i = 0; i < 132; i++) all[gpc_of(&chip, i, 132)]++;
+    assert_in_range(n[0], 10, 12);
+    for (int g = 1; g < 8; g++) assert_in_range(n[g], 6, 7);
+    for (int g = 0; g < 8; g++) assert_in_range(all[g], 16, 17);
+    for (uint64_t i = 0; i < 8; i++) assert_int_equal(gpc_of(&chip, i, 12), 0);
+}
+
+/* 132 SMs, of which the last 33 work for twice as long: the GPCs that have ended run at the boost clock. */
+static void idle_gpcs_count_faster(void **state) {
+    (void)state;
+    double end[132];
+    struct timing_chip c = chip;
+    c.tensor_clock = 0.9;
+    c.gpc_clock_spread = 0;
+    c.tensor_clock_back = 1000;
+    for (int i = 0; i < 132; i++) end[i] = i < 99 ? 10000 : 20000;
+    struct gpc_time t = gpc_elapsed(&c, end, 132, true, 1000); /* 1000 cycles of the boost clock */
+    double rest = 10000 / 0.9, slow = 1000;
+    assert_true(fabs(t.elapsed - (10000 + 0.9 * slow + rest - slow)) < 1e-6);
+    assert_true(fabs(t.boost - 20000 / 0.9) < 1e-6);
+    t = gpc_elapsed(&c, end, 132, false, 1000); /* no tensor cores */
+    assert_true(t.elapsed == 20000 && t.boost == 20000);
+    c.gpc_clock_spread = 0.01;
+    for (int i = 0; i < 132; i++) end[i] = 10000;
+    t = gpc_elapsed(&c, end, 132, true, 1000); /* the fastest has ended first, and goes on */
+    assert_in_range((uint64_t)t.elapsed, 10090, 10130);
 }
 
 static void what_was_not_simulated_is_like_its_neighbour(void **state) {
@@ -512,7 +597,11 @@ int main(void) {
         cmocka_unit_test_setup(the_elder_cta_comes_first, read_chip),
         cmocka_unit_test_setup(and_does_so_behind_stall_counts, read_chip),
         cmocka_unit_test_setup(all_that_fit_find_a_sub_core, read_chip),
+        cmocka_unit_test(a_warpgroup_keeps_the_tensor_cores),
+        cmocka_unit_test(a_hit_waits_for_the_line),
         cmocka_unit_test(few_left_run_faster),
+        cmocka_unit_test(ctas_are_dealt_to_gpcs),
+        cmocka_unit_test(idle_gpcs_count_faster),
         cmocka_unit_test(a_last_round_is_spread),
         cmocka_unit_test(what_was_not_simulated_is_like_its_neighbour),
         cmocka_unit_test(two_of_a_place_end_together),

@@ -137,13 +137,14 @@ const char *emu_clock_launch(struct emu_clock *c, const struct device_launch *l,
 /* ---- Launches as values ------------------------------------------------------------------------ */
 
 struct totals {
-    double elapsed, longest, active, issues, warps, issue_pct, tensor_pct, done;
+    double elapsed, boost, longest, active, issues, warps, issue_pct, tensor_pct, done;
     double stall[TIMING_REASONS];
 };
 
 static void add(struct totals *t, const struct timing_prediction *p, int times) {
     double issues = times * p->instructions, active = times * p->active;
     t->elapsed += times * p->elapsed;
+    t->boost += times * p->boost;
     t->longest = fmax(t->longest, p->elapsed);
     t->active += active;
     t->issues += issues;
@@ -179,8 +180,8 @@ void emu_clock_values(const struct emu_clock *c, const struct timing_prediction 
     out->counter = heap_grown(out->counter, (size_t)(out->n + N_VALUES) * sizeof *out->counter);
     put(out, v, t.longest, "cycles", "cycles_elapsed");
     put(out, v, t.active, "cycles", "cycles_active");
-    put(out, v, t.elapsed / c->mhz, "us", "duration_us");
-    put(out, "", c->mhz, "MHz", "mhz");
+    put(out, v, t.boost / c->mhz, "us", "duration_us");
+    put(out, "", c->mhz * t.elapsed / t.boost, "MHz", "mhz");
     put(out, "", t.issues / SM_SMSPS / c->chip.sms, "cycles", "issue_bound");
     put(out, v, t.issue_pct / t.active, "%", "issue_active_pct");
     put(out, v, t.tensor_pct / t.active, "%", "tensor_active_pct");

@@ -133,7 +133,10 @@ static void d_warpsync(struct decoder *c) {
     target(c, sd_number(c));
     if (c->i->target != c->pc + 48) c->bad = true; /* one instruction, ENDCOLLECTIVE, target */
 }
-static void d_exit(struct decoder *c) { sd_set(c, sass_exit); }
+static void d_exit(struct decoder *c) {
+    sd_set(c, sass_exit);
+    if (sd_at_pred(c)) c->x->pin[0] = sd_psrc(c);
+}
 static void d_yield(struct decoder *c) { sd_set(c, sass_yield); }
 
 /* What orders memory or waits for it: execution is in order, so nothing is left to do. */

@@ -184,6 +184,8 @@ enum sass_go sass_yield(struct sass_warp *w, const struct sass_exec *x, uint32_t
 }
 
 enum sass_go sass_exit(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    mask &= sass_pred_value(w, x->pin[0]);
+    if (!mask) return SASS_GO_NEXT;
     w->live &= ~mask;
     w->active &= ~mask;
     w->pc++;

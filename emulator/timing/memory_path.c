@@ -134,24 +134,26 @@ struct sm_access sm_shared(struct machine *m, struct sm *s, struct smsp *p, stru
 
 /* ---- Global memory ----------------------------------------------------------------------------- */
 
-/* Is the sector in L1? It is afterwards. */
-static bool l1_hit(struct machine *m, struct sm *s, uint64_t sector) {
+/* The sector's line in L1, and whether it was there, or is on its way: it is afterwards. */
+static struct sm_line *l1_line(struct machine *m, struct sm *s, uint64_t sector, bool *hit) {
     uint64_t tag = sector / 4, bit = 1u << sector % 4, oldest = UINT64_MAX;
     struct sm_line *set = s->line[(tag ^ tag >> 7) % SM_L1_SETS], *victim = set;
     for (int i = 0; i < s->n_ways; i++) {
         if (set[i].sectors && set[i].tag == tag) {
-            bool hit = set[i].sectors & bit;
+            *hit = set[i].sectors & bit;
             set[i].sectors |= (uint32_t)bit;
             set[i].used = m->now;
-            return hit;
+            return &set[i];
         }
         if (set[i].used < oldest) {
             oldest = set[i].used;
             victim = &set[i];
         }
     }
-    if (s->n_ways) *victim = (struct sm_line){tag, m->now, (uint32_t)bit};
-    return false;
+    *hit = false;
+    if (!s->n_ways) return NULL;
+    *victim = (struct sm_line){.tag = tag, .used = m->now, .sectors = (uint32_t)bit};
+    return victim;
 }
 
 /* From -1 to 1, of a number's hash. */
@@ -196,14 +198,14 @@ static uint64_t dram_queue(struct machine *m, uint64_t at, double cycles) {
 /* `sectors` come from L2, `dram` of them from DRAM before: when the last is there. One SM takes no
  * more than its own rate, all of them no more than L2's. */
 static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rate, uint32_t sectors,
-                        uint32_t dram) {
+                        double dram) {
     if (!sectors) return at;
     double bytes = 32.0 * sectors;
     s->l2_free = later(at, s->l2_free) + (uint64_t)(bytes / m->chip->l2_sm_bytes_per_clk + 0.5);
     uint64_t passed = later(s->l2_free, shared_by_all(&m->l2_free, at, bytes, rate));
     uint64_t done = passed + l2_latency(m, s);
-    if (dram) {
-        double fetched = 32 * dram * m->dram_share;
+    if (dram > 0) {
+        double fetched = 32 * dram;
         s->dram_free =
             later(at, s->dram_free) + (uint64_t)(fetched / m->chip->dram_sm_bytes_per_clk + 0.5);
         passed = later(s->dram_free, shared_by_all(&m->dram_free, at, fetched, m->dram_rate));
@@ -211,7 +213,6 @@ static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rat
         done = later(done, passed + (uint64_t)m->chip->dram_latency);
     }
     m->counts.l2_sectors += sectors;
-    m->counts.dram_sectors += dram;
     return done;
 }
 
@@ -235,39 +236,56 @@ static struct sm_access to_cluster(struct machine *m, struct sm *s, struct smsp 
     return (struct sm_access){s->dsm_free + (uint64_t)m->chip->dsmem_latency, read};
 }
 
+/* What cp.async takes of the data path when it leaves the queue: a part of a cycle for each line. */
+static uint32_t copy_path(const struct machine *m, struct sm *s, uint32_t lines) {
+    s->copy_debt += m->chip->ldgsts_line * lines;
+    uint32_t whole = (uint32_t)s->copy_debt;
+    s->copy_debt -= whole;
+    return whole;
+}
+
 struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e) {
     const struct timing_op *o = w->op;
-    uint64_t sector[64], start = (uint64_t)m->chip->mio_start, d = sm_mio(m, s, p, w);
-    uint32_t n = m->front->sectors(e, sector), misses = 0, dram = 0, lines = 0, ideal;
+    uint64_t sector[64], start = (uint64_t)m->chip->mio_start, d = sm_mio(m, s, p, w), there = 0;
+    uint32_t n = m->front->sectors(e, sector), misses = 0, lines = 0, ideal;
+    double dram = 0;
+    struct sm_line *filled[64];
     bool cached = o->kind == TIMING_GLOBAL_LOAD && !o->past_l1,
-         store = o->kind == TIMING_GLOBAL_STORE;
+         store = o->kind == TIMING_GLOBAL_STORE, copy = o->kind == TIMING_LDGSTS;
     double far = -m->chip->l2_line_spread;
     if (e->memory == SASS_DSMEM) return to_cluster(m, s, p, d, d + o->war - start, n);
     for (uint32_t i = 0; i < n; i++) {
+        bool hit = false;
+        struct sm_line *line = cached ? l1_line(m, s, sector[i], &hit) : NULL;
         lines += !i || sector[i] / 4 != sector[i - 1] / 4;
-        if (cached && l1_hit(m, s, sector[i])) continue;
-        misses++;
+        if (hit) {
+            there = later(there, line->there);
+            continue;
+        }
+        filled[misses++] = line;
         double this = line_far(m, s);
         if (this > far) far = this;
-        dram += m->is_dram && m->is_dram(m->user, sector[i]);
+        if (m->dram_part) dram += m->dram_part(m->user, sector[i]);
     }
     m->counts.sectors += n;
-    if (o->kind == TIMING_LDGSTS) {
-        uint32_t written = m->front->wavefronts(e, &ideal);
-        m->counts.wavefronts += written;
-        lines = written > lines ? written : lines;
-    }
-    uint64_t last = data_path(m, s, p, w, d, lines), read = d + o->war - start;
+    uint32_t written = copy ? m->front->wavefronts(e, &ideal) : 0;
+    m->counts.wavefronts += written;
+    uint64_t last = data_path(m, s, p, w, d, copy ? copy_path(m, s, lines) : lines);
+    uint64_t read = d + o->war - start;
     p->lg[p->n_lg++ % SM_RING] = last;
     if (o->kind == TIMING_ATOMIC) return (struct sm_access){last - 1 + o->latency - start, read};
-    uint64_t done = last - 1 + o->latency - start;
+    uint64_t done = later(last - 1 + o->latency - start, there);
     if (misses) {
         uint64_t begun = last - 1 - start;
+        if (copy) s->l2_free = later(begun, s->l2_free) + (uint64_t)m->chip->ldgsts_interval;
+        if (copy && lines > 4) far += m->chip->ldgsts_line_latency * (lines - 4);
         uint64_t at =
             store ? to_l2(m, s, begun, misses) : from_l2(m, s, begun, m->l2_rate, misses, dram);
-        double there = (double)at + far;
-        done = later(done, there > 0 ? (uint64_t)there : 0);
+        double come = (double)at + far;
+        done = later(done, come > 0 ? (uint64_t)come : 0);
+        for (uint32_t i = 0; cached && i < misses; i++)
+            if (filled[i]) filled[i]->there = later(filled[i]->there, done);
     }
     return (struct sm_access){done, read};
 }
@@ -276,14 +294,15 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
 
 struct tma_count {
     struct machine *m;
-    uint32_t sectors, dram;
+    uint32_t sectors;
+    double dram;
 };
 
 static void count_row(void *user, uint64_t global, uint32_t bytes) {
     struct tma_count *c = user;
     for (uint64_t s = global / 32; bytes && s <= (global + bytes - 1) / 32; s++) {
         c->sectors++;
-        c->dram += c->m->is_dram && c->m->is_dram(c->m->user, s);
+        if (c->m->dram_part) c->dram += c->m->dram_part(c->m->user, s);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "predict.h"
 
+#include "gpc.h"
 #include "tail.h"
 
 #include "common/base/heap.h"
@@ -27,14 +28,19 @@ enum { MAX_RANGES = 64, PAGE_BITS = 12 };
 
 /* What a launch reads and writes of global memory: allocations, and which of their pages one place
  * touches. What L2 has not kept since the launch before is read from DRAM once, by whichever SM
- * comes first: of all requests, the share `cold`. What is written and `lost` goes to DRAM. */
+ * comes first: of an allocation's requests, the share `cold`. What is written and `lost` goes to DRAM. */
+struct range {
+    uint64_t begin, bytes;
+    uint64_t n_touched; /* pages */
+    uint8_t *touched;   /* a byte for each page */
+    double requests;    /* sectors that were asked for */
+    double cold;
+    double late; /* of its requests, those that wait for DRAM, who else's they may be */
+};
 struct footprint {
     int n;
-    uint64_t begin[MAX_RANGES], bytes[MAX_RANGES];
-    uint64_t n_touched[MAX_RANGES]; /* pages */
-    uint8_t *touched[MAX_RANGES];   /* a byte for each page */
-    double cold, lost;
-    double late;   /* of all requests, those that wait for DRAM, who else's they may be */
+    struct range range[MAX_RANGES];
+    double lost;
     double shared; /* how often a byte is asked for, by all SMs */
 };
 
@@ -66,6 +72,7 @@ struct run {
     uint64_t *looked;        /* n_places: up to when the seats' work is known */
     const double *speed;     /* of each of k clusters on a place; of a full one: 1 */
     double *cycles;          /* the work of each cluster; 0: it was not simulated */
+    double *end;             /* of each place of the chip's: when its last cluster ended */
     double limit;            /* of work (work_of), as soon as a cluster has ended */
     uint64_t first;          /* cluster */
     bool is_probe, is_speed; /* is_speed: of a few clusters, to see how fast they run together */
@@ -144,6 +151,7 @@ static void cta_ended(void *user, struct machine *m, struct sm_cta *cta) {
             double cycles = (double)(m->now - seat->began);
             r->durations += cycles;
             if (!r->is_speed) r->cycles[seat->cluster] = seat->work;
+            if (!r->is_speed) r->end[place * r->n_parts + r->part] = (double)m->now;
             begin_cluster(r, place, seat, m->now + (uint64_t)r->chip->cta_launch);
             return;
         }
@@ -179,31 +187,41 @@ static uint64_t grow(struct emu_memory *m, uint64_t at, bool down) {
     return good;
 }
 
-static void touch(struct footprint *f, struct emu_memory *m, uint64_t at) {
+static struct range *range_of(struct footprint *f, uint64_t at) {
     int i = f->n - 1;
-    while (i >= 0 && at - f->begin[i] >= f->bytes[i]) i--;
-    if (i < 0) {
+    while (i >= 0 && at - f->range[i].begin >= f->range[i].bytes) i--;
+    return i < 0 ? NULL : &f->range[i];
+}
+
+static void touch(struct footprint *f, struct emu_memory *m, uint64_t at) {
+    struct range *r = range_of(f, at);
+    if (!r) {
         if (f->n == MAX_RANGES || !emu_memory_at(m, at, 1)) return;
-        i = f->n++;
-        f->begin[i] = at - grow(m, at, true);
-        f->bytes[i] = at - f->begin[i] + grow(m, at, false);
-        f->touched[i] = heap_zeroed((f->bytes[i] >> PAGE_BITS) + 1, 1);
+        r = &f->range[f->n++];
+        r->begin = at - grow(m, at, true);
+        r->bytes = at - r->begin + grow(m, at, false);
+        r->touched = heap_zeroed((r->bytes >> PAGE_BITS) + 1, 1);
     }
-    uint8_t *page = &f->touched[i][(at - f->begin[i]) >> PAGE_BITS];
-    f->n_touched[i] += !*page;
+    uint8_t *page = &r->touched[(at - r->begin) >> PAGE_BITS];
+    r->n_touched += !*page;
+    r->requests++;
     *page = 1;
 }
 
-static bool from_dram(void *user, uint64_t sector) {
+/* What of a sector DRAM has to give, 0: nothing, L2 has it. */
+static double from_dram(void *user, uint64_t sector) {
     struct run *r = user;
     struct footprint *f = r->footprint;
     uint64_t at = sector * 32;
-    if (f->cold > 0) { /* by 4 KiB, spread evenly */
-        uint64_t hash = (at >> 12) * 0x9e3779b97f4a7c15ull + r->machine.now / 1024;
-        return (double)(hash >> 40) < f->late * (1 << 24);
+    if (r->is_probe) {
+        touch(f, r->grid.memory, at);
+        return 0;
     }
-    touch(f, r->grid.memory, at);
-    return false;
+    const struct range *in = range_of(f, at);
+    if (!in || in->late <= 0) return 0;
+    /* by 4 KiB, spread evenly */
+    uint64_t hash = ((at - in->begin) >> 12) * 0x9e3779b97f4a7c15ull + r->machine.now / 1024;
+    return (double)(hash >> 40) < in->late * (1 << 24) ? in->cold / in->late : 0;
 }
 
 /* SMs begin one after the other; all CTAs of one at once. Who begins first takes the first tiles that a
@@ -307,10 +325,9 @@ static const char *simulate(struct run *r, double busy) {
     m->write_rate = c->l2_write_bytes_per_clk / busy * n_sms;
     m->write_back = r->footprint->lost * c->dram_bytes_per_ns / c->dram_write_bytes_per_ns;
     m->dram_rate = min_of(m->l2_rate, c->dram_bytes_per_ns * 1e3 / r->options->mhz / busy * n_sms);
-    if (r->footprint->late > 0) m->dram_share = r->footprint->cold / r->footprint->late;
     m->ended = cta_ended;
     /* what is read is found out by the probe */
-    m->is_dram = r->is_probe || r->footprint->cold > 0 ? from_dram : NULL;
+    m->dram_part = r->is_probe || r->footprint->lost > 0 ? from_dram : NULL;
     m->stop = enough;
     bool is_told = !r->is_probe && !r->is_speed && !r->part;
     if (is_told && r->options->span) m->span = told;
@@ -352,6 +369,8 @@ struct prediction {
     int resident;
     uint64_t busy, n; /* places in use on the chip; clusters */
     double *cycles;   /* the work of the clusters that were simulated */
+    double *end;      /* of each place */
+    bool slow;        /* tensor cores are used (gpc.h) */
     double speed[SM_CTAS + 1];
     struct footprint footprint;
 };
@@ -422,6 +441,7 @@ static struct run *open_part(struct prediction *p, int n_places, int part, int n
                       .looked = heap_zeroed((size_t)n, sizeof *r->looked),
                       .speed = p->speed,
                       .cycles = p->cycles,
+                      .end = p->end,
                       .limit = limit / n_parts,
                       .is_probe = is_probe,
                       .options = p->options};
@@ -470,17 +490,18 @@ static void find_speeds(struct prediction *p) {
     }
 }
 
-/* When the last cluster of all places ends, from the work of those that were simulated. */
+/* When the last cluster of all places ends, and of each, from the work of those that were simulated. */
 static double end_of_all(struct prediction *p) {
     struct tail all = {.cycles = p->cycles,
                        .n = p->n,
                        .places = p->busy,
                        .resident = p->resident,
-                       .launch = p->chip->cta_launch};
+                       .launch = p->chip->cta_launch,
+                       .together = p->chip->cta_spread};
     memcpy(all.speed, p->speed, sizeof all.speed);
     tail_fill(p->cycles, p->n);
     if (p->resident == 2) tail_pair(p->cycles, p->n, p->busy);
-    return tail_end(&all);
+    return tail_end(&all, p->end);
 }
 
 static const char *at_places(struct prediction *p, int n_places, double limit, bool is_probe,
@@ -490,6 +511,7 @@ static const char *at_places(struct prediction *p, int n_places, double limit, b
     const char *why = NULL;
     *out = (struct sums){.done = 1};
     memset(p->cycles, 0, p->n * sizeof *p->cycles);
+    memset(p->end, 0, p->busy * sizeof *p->end);
     for (int i = 0; i < n; i++) r[i] = open_part(p, n_places, i, n, limit, is_probe);
 #pragma omp parallel for schedule(static, 1) num_threads(n > 1 ? n : 1)
     for (int i = 0; i < n; i++) {
@@ -503,8 +525,13 @@ static const char *at_places(struct prediction *p, int n_places, double limit, b
         if (!why) add(r[i], result, out);
     }
     for (int i = 0; i < n; i++) close_part(r[i]);
-    if (!why && !is_probe && out->done == 1 && (uint64_t)n_places < p->busy)
-        out->elapsed = p->chip->cta_spread + end_of_all(p);
+    if (why || is_probe) return why;
+    bool some = (uint64_t)n_places < p->busy;
+    if (out->done == 1 && some) out->elapsed = p->chip->cta_spread + end_of_all(p);
+    if (out->done < 1) /* who ends when is not known */
+        for (uint64_t i = 0; i < p->busy; i++) p->end[i] = out->elapsed;
+    else
+        for (uint64_t i = 0; some && i < p->busy; i++) p->end[i] += p->chip->cta_spread;
     return why;
 }
 
@@ -519,16 +546,20 @@ static double lost(const struct timing_chip *c, double bytes) {
  * touch the same pages touch them all; those with pages of their own have as many each. */
 static void share(struct prediction *p, const struct sums *one) {
     struct footprint *f = &p->footprint;
-    double bytes = 0, requests = 32 * one->l2_sectors * (double)p->busy;
+    double each[MAX_RANGES], bytes = 0, all = (double)p->busy / one->done;
+    double resident = (double)(p->busy * (uint64_t)p->resident);
     for (int i = 0; i < f->n; i++) {
-        double pages = (double)f->n_touched[i] * (double)p->busy / one->done;
-        bytes += min_of((double)f->bytes[i], pages * (1 << PAGE_BITS));
+        double pages = (double)f->range[i].n_touched * all;
+        each[i] = min_of((double)f->range[i].bytes, pages * (1 << PAGE_BITS));
+        bytes += each[i];
     }
     f->lost = lost(p->chip, bytes);
-    f->cold = requests > 0 ? f->lost * min_of(1, bytes / requests) : 0;
-    f->shared = bytes > 0 ? requests / bytes : 0;
-    double resident = (double)(p->busy * (uint64_t)p->resident);
-    f->late = f->lost * (f->shared > resident ? resident / f->shared : 1);
+    f->shared = bytes > 0 ? 32 * one->l2_sectors * (double)p->busy / bytes : 0;
+    for (int i = 0; i < f->n; i++) {
+        double times = 32 * f->range[i].requests * all / each[i];
+        f->range[i].cold = f->lost * (times > 1 ? 1 / times : 1);
+        f->range[i].late = f->lost * (times > resident ? resident / times : 1);
+    }
 }
 
 /* One place tells what the others cost and how much of what they read is cold. All numbers are of
@@ -559,27 +590,52 @@ void timing_prediction_close(struct timing_prediction *p) {
     p->by_inst = NULL;
 }
 
-const char *timing_predict(const struct timing_chip *c, struct sass_grid *g,
+static bool uses_tensor_cores(const struct sass_kernel *k) {
+    for (int i = 0; i < k->n_inst; i++)
+        if (k->inst[i].pipe == SASS_PIPE_TENSOR || k->inst[i].pipe == SASS_PIPE_GMMA) return true;
+    return false;
+}
+
+/* By the clocks of all GPCs, from the ends of all places. */
+static struct gpc_time elapsed_of(const struct prediction *p) {
+    uint32_t size = p->grid->cluster_size;
+    uint64_t n = p->busy * size;
+    double *end = heap_zeroed(n, sizeof *end);
+    for (uint64_t i = 0; i < n; i++) end[i] = p->end[i / size];
+    struct gpc_time time = gpc_elapsed(p->chip, end, n, p->slow, p->options->mhz);
+    free(end);
+    return time;
+}
+
+const char *timing_predict(const struct timing_chip *boost, struct sass_grid *g,
                            const struct timing_options *o, struct timing_prediction *out) {
     uint32_t threads = g->block[0] * g->block[1] * g->block[2];
+    struct timing_chip chip = *boost;
+    const struct timing_chip *c = &chip;
     struct prediction p = {.chip = c,
                            .grid = g,
                            .options = o,
+                           .slow = uses_tensor_cores(g->kernel),
                            .resident = timing_ctas_per_sm(c, g->kernel, threads, g->shared_bytes),
                            .n = g->n_ctas / g->cluster_size};
     struct sums total = {0};
     int n_places = 0;
     double began = seconds();
+    if (p.slow) gpc_slow_chip(&chip);
     if (!p.resident) return reason("not one CTA of '%s' fits an SM", g->kernel->name);
     p.busy = (uint64_t)c->sms / g->cluster_size;
     if (p.busy > p.n) p.busy = p.n;
     *out = (struct timing_prediction){0};
     out->by_inst = heap_zeroed((size_t)g->kernel->n_inst, sizeof *out->by_inst);
     p.cycles = heap_zeroed(p.n, sizeof *p.cycles);
+    p.end = heap_zeroed(p.busy, sizeof *p.end);
     for (int i = 0; i <= SM_CTAS; i++) p.speed[i] = 1;
     const char *why = run_launch(&p, &n_places, out, &total);
+    struct gpc_time time = {0};
+    if (!why) time = elapsed_of(&p);
     free(p.cycles);
-    for (int i = 0; i < p.footprint.n; i++) free(p.footprint.touched[i]);
+    free(p.end);
+    for (int i = 0; i < p.footprint.n; i++) free(p.footprint.range[i].touched);
     if (why) {
         timing_prediction_close(out);
         return why;
@@ -587,7 +643,8 @@ const char *timing_predict(const struct timing_chip *c, struct sass_grid *g,
     double weight = (double)p.busy / n_places, outside = c->launch_overhead - c->cta_spread;
     *out =
         (struct timing_prediction){.by_inst = out->by_inst,
-                                   .elapsed = total.elapsed + outside,
+                                   .elapsed = time.elapsed + outside,
+                                   .boost = time.boost + outside,
                                    .active = weight * total.active / c->sms,
                                    .issue_active_pct = 100 * total.issued / SM_SMSPS / total.active,
                                    .tensor_active_pct = 100 * total.tensor / total.active,

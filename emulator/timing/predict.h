@@ -6,7 +6,8 @@
 #include "sm.h"
 
 struct timing_prediction {
-    double elapsed; /* SM cycles from launch to end: sm__cycles_elapsed.max */
+    double elapsed; /* cycles of the fastest SM from launch to end: sm__cycles_elapsed.max */
+    double boost;   /* the same time in cycles of the boost clock, which GPCs fall behind (gpc.h) */
     double active;  /* with a warp on the SM, mean over all SMs: sm__cycles_active.avg */
     double issue_active_pct, tensor_active_pct;
     double warps; /* resident, mean over active cycles */

@@ -33,7 +33,6 @@ const char *machine_open(struct machine *m, const struct timing_chip *c,
     }
     m->l2_rate = m->tma_rate = m->dram_rate = c->l2_sm_bytes_per_clk * n_sms;
     m->write_rate = c->l2_sm_write_bytes_per_clk * n_sms;
-    m->dram_share = 1;
     return NULL;
 }
 
@@ -189,8 +188,7 @@ static bool sync_clear(struct machine *m, struct sm_warp *w) {
         w->waits = false;
     }
     if (w->op->kind == TIMING_GMMA_WAIT) { /* ncu calls it barrier */
-        uint64_t done = sm_gmma_done(w, w->op->depth);
-        if (done == UINT64_MAX) return stalls(m, w, TIMING_BARRIER, m->now + 1);
+        uint64_t done = sm_gmma_done(m, w, w->op->depth);
         if (done > m->now) return stalls(m, w, TIMING_BARRIER, done);
     }
     if (w->op->kind == TIMING_EXIT && w->stored) {
@@ -273,8 +271,7 @@ static bool unit_takes(struct machine *m, struct smsp *p, struct sm_warp *w) {
     }
     if (o->unit == TIMING_UNIT_GMMA) {
         uint64_t room = sm_gmma_room(m, w);
-        if (room <= m->now) return true;
-        return stalls(m, w, TIMING_MATH_PIPE, room == UINT64_MAX ? m->now + 1 : room);
+        return room <= m->now || stalls(m, w, TIMING_MATH_PIPE, room);
     }
     if (o->unit == TIMING_UNIT_XU) {
         uint64_t room = sm_xu_room(m, p);
@@ -692,6 +689,7 @@ static void run_events(struct machine *m) {
     struct wheel_event e;
     while (wheel_take(&m->wheel, m->now, &e)) {
         if (e.kind == MACHINE_DELIVER) deliver(m, e.data, e.who);
+        if (e.kind == MACHINE_TENSOR) sm_gmma_go_on(m, e.data);
         if (e.kind != MACHINE_COUNTER) continue;
         struct sm_warp *w = e.who;
         if (w->age != (uintptr_t)e.data) continue; /* the warp is gone, its place taken */

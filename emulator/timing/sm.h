@@ -23,6 +23,7 @@ struct sm_slots {
     uint64_t taken[SM_SLOTS_AHEAD];
 };
 
+enum { SM_PRODUCTS = 256 };
 enum { SM_COUNTERS = 6, SM_RING = 64, SM_LINE_BYTES = 128, SM_CODE_LINES = 512 };
 /* Lines of an instruction cache. */
 struct sm_lines {
@@ -52,14 +53,22 @@ enum timing_reason {
 };
 extern const char *const timing_reason_name[TIMING_REASONS];
 
+/* What the tensor cores are asked for. */
+struct sm_product {
+    struct sm_group *group;
+    uint32_t k; /* the group's k-th */
+    uint16_t n; /* columns */
+    bool a_in_registers, ends_group;
+};
+
 /* The HGMMAs of one warpgroup: the k-th starts when all four warps have issued theirs. */
 struct sm_group {
-    uint32_t issued[4];                       /* by warp */
-    uint64_t last[SM_RING];                   /* of the k-th: when the last warp so far issued it */
-    uint64_t start[SM_RING], finish[SM_RING]; /* UINT64_MAX: not known yet */
-    uint64_t group_finish[SM_RING];           /* of the g-th group (gsb0) */
-    uint32_t started;                         /* how many have a start */
-    uint32_t groups;                          /* of those, how many ended a group */
+    uint32_t issued[4];             /* by warp */
+    uint64_t last[SM_RING];         /* of the k-th: when the last warp so far issued it */
+    uint64_t start[SM_RING];        /* of the first `started` */
+    uint64_t group_finish[SM_RING]; /* of the g-th group (gsb0) */
+    uint32_t started;               /* how many have a start: the tensor cores' turns */
+    uint32_t groups;                /* of those, how many ended a group */
 };
 
 struct sm;
@@ -140,6 +149,7 @@ struct smsp {
 
 struct sm_line { /* of L1 data */
     uint64_t tag, used;
+    uint64_t there;   /* when what was asked for last has come */
     uint32_t sectors; /* bits */
 };
 enum { SM_L1_WAYS = 16, SM_L1_SETS = 128 };
@@ -150,10 +160,14 @@ struct sm {
     uint64_t look; /* the least of its sub-cores */
     uint32_t ctas; /* bits */
     int n_warps;
-    struct sm_slots mio, data; /* leaving the queues; the data path */
+    struct sm_slots mio, data;                /* leaving the queues; the data path */
+    struct sm_product gmma_next[SM_PRODUCTS]; /* in the order in which they were issued */
+    int n_gmma_next;
+    const struct sm_group *gmma_owner; /* whose the HGMMA booked last is */
     double gmma_n,
         gmma_debt;       /* columns of the HGMMA booked last; part of a cycle that it is late */
     uint64_t gmma_began; /* the HGMMA booked last, or those before it without a gap */
+    double copy_debt;    /* part of a cycle of the data path */
     uint64_t bar_free;   /* barrier arrivals */
     uint64_t l2_free, dram_free, write_free, tma_free, gmma_free, dsm_free;
     uint64_t constant_at[64]; /* when a line of constants is there; 0: never asked for */
@@ -168,7 +182,7 @@ struct sm {
 
 /* Counts of the SMs together. */
 struct timing_counts {
-    uint64_t issued, wavefronts, sectors, l2_sectors, dram_sectors;
+    uint64_t issued, wavefronts, sectors, l2_sectors;
     uint64_t reason[TIMING_REASONS]; /* warp cycles */
     uint64_t (*by_inst)[TIMING_REASONS];
 };
@@ -183,19 +197,18 @@ struct machine {
     int n_sms, n_busy;                   /* simulated; busy on the chip, which share L2 and DRAM */
     double l2_rate, tma_rate, dram_rate; /* bytes a cycle of those simulated; tma_rate: L2 to TMA */
     double l2_free, dram_free;           /* when what all have asked for will have passed */
-    double dram_share;             /* of what waits for DRAM, what is fetched and not another's */
-    double dram_load;              /* cycles that it was busy of late, */
-    uint64_t dram_seen;            /* as of then */
-    double write_rate, write_free; /* the same from SMs to L2 */
-    double write_back;             /* of what is written, as bytes read from DRAM */
+    double dram_load;                    /* cycles that it was busy of late, */
+    uint64_t dram_seen;                  /* as of then */
+    double write_rate, write_free;       /* the same from SMs to L2 */
+    double write_back;                   /* of what is written, as bytes read from DRAM */
     uint64_t now, issues;
     struct timing_counts counts;
     const char *why; /* of a fault */
     /* a CTA has ended: the place is free at m->now */
     void (*ended)(void *user, struct machine *m, struct sm_cta *cta);
     void *user;
-    bool (*is_dram)(void *user, uint64_t sector); /* NULL: all in L2 */
-    bool (*stop)(void *user);                     /* asked now and then: enough? NULL: never */
+    double (*dram_part)(void *user, uint64_t sector); /* that DRAM gives of it; NULL: all in L2 */
+    bool (*stop)(void *user);                         /* asked now and then: enough? NULL: never */
     bool stopped;
     unsigned fast; /* enum timing_fast: limits that are taken away, to see what they cost */
     /* The wait of a warp has ended; `by` is the warp that did it, NULL: TMA. Who has gone is not by. */
@@ -217,6 +230,7 @@ enum timing_fast {
 enum machine_event {
     MACHINE_COUNTER, /* who: warp; barrier */
     MACHINE_DELIVER, /* data: struct sass_event, to be freed */
+    MACHINE_TENSOR,  /* data: struct sm whose tensor cores are free */
     MACHINE_BEGIN    /* who: sm_cta, its first issue */
 };
 
@@ -254,5 +268,6 @@ uint64_t sm_fetch(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
                   uint64_t t);
 /* HGMMA (gmma.c) */
 void sm_gmma_issue(struct machine *m, struct sm *s, struct sm_warp *w, const struct sass_effect *e);
+void sm_gmma_go_on(struct machine *m, struct sm *s); /* when the tensor cores may be free */
 uint64_t sm_gmma_room(const struct machine *m, const struct sm_warp *w);
-uint64_t sm_gmma_done(const struct sm_warp *w, int left); /* UINT64_MAX: not known yet */
+uint64_t sm_gmma_done(const struct machine *m, const struct sm_warp *w, int left);

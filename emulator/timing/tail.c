@@ -35,23 +35,36 @@ static double next_end(const struct share_of_place *s, const double *speed, int 
     return s->n ? s->at + s->left[*which] / speed[s->n] : INFINITY;
 }
 
-/* Where the next cluster ends. A place whose clusters all end then gets the next ones, too: the chip
- * gives each to who is free at once, and does not wait to see who will be. */
+static double to_do(const struct share_of_place *s, const double *speed, double at) {
+    double left = 0;
+    for (int i = 0; i < s->n; i++) left += s->left[i] - (at - s->at) * speed[s->n];
+    return left;
+}
+
+/* Where the next cluster ends. Of places where that is at about the same time, the one with least to do: on the
+ * chip clusters of one place end one after the other, so that others get the next ones before it gets a second. */
 static struct share_of_place *next_place(const struct tail *t, struct share_of_place *s) {
     struct share_of_place *best = NULL;
     double first = INFINITY;
     int which;
-    for (uint64_t j = 0; j < t->places; j++) {
-        double end = next_end(&s[j], t->speed, &which);
-        if (end < first) first = end, best = &s[j];
+    for (uint64_t j = 0; j < t->places; j++) first = fmin(first, next_end(&s[j], t->speed, &which));
+    double least = INFINITY;
+    for (uint64_t j = 0; first < INFINITY && j < t->places; j++) {
+        if (next_end(&s[j], t->speed, &which) > first + t->together) continue;
+        double left = to_do(&s[j], t->speed, first);
+        if (left < least) least = left, best = &s[j];
     }
     return best;
 }
 
 uint64_t tail_place(uint64_t k, uint64_t n, uint64_t places, int resident) {
-    uint64_t last = n / places * places;
+    enum { FIRST = 8 };
+    uint64_t last = n / places * places, left = n - last;
     if (k < last || n >= places * (uint64_t)resident) return k % places;
-    return k < n ? (k - last) * places / (n - last) : places - 1;
+    if (k >= n) return places - 1;
+    if (places <= FIRST) return (k - last) * places / left;
+    return k - last < FIRST ? k - last
+                            : FIRST + (k - last - FIRST) * (places - FIRST) / (left - FIRST);
 }
 
 void tail_pair(double *cycles, uint64_t n, uint64_t places) {
@@ -64,7 +77,7 @@ void tail_pair(double *cycles, uint64_t n, uint64_t places) {
         }
 }
 
-double tail_end(const struct tail *t) {
+double tail_end(const struct tail *t, double *ends) {
     struct share_of_place *s = heap_zeroed(t->places, sizeof *s);
     double end = 0;
     for (uint64_t k = 0;; k++) {
@@ -79,6 +92,7 @@ double tail_end(const struct tail *t) {
         if (!next) break;
         pass(next, t->speed, next_end(next, t->speed, &which));
         end = fmax(end, next->at);
+        if (ends) ends[next - s] = next->at;
         next->left[which] = more ? t->cycles[k] + t->launch : next->left[--next->n];
     }
     free(s);

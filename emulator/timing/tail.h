@@ -10,16 +10,18 @@ struct tail {
     uint64_t n, places;
     int resident;              /* clusters that a place holds */
     double launch;             /* cycles from a cluster's end to the next one's begin */
+    double together;           /* ends that are no farther apart could be in any order */
     double speed[SM_CTAS + 1]; /* of each of k on a place; of `resident`: 1 */
 };
 
 /* All places get a cluster before any gets its second, then whoever is free first: when the last
- * ends, in cycles. */
-double tail_end(const struct tail *t);
+ * ends, in cycles. ends, of each place, may be NULL. */
+double tail_end(const struct tail *t, double *ends);
 
-/* Where the k-th of n clusters begins, k below places x resident: in turn, but a last round that does
- * not reach all places is spread over them (chips/bench/placement.cu: of 220 CTAs the 133rd shares
- * an SM with the first, the 220th with the 131st). */
+/* Where the k-th of n clusters begins, k below places x resident: in turn, but of a last round that does
+ * not reach all places the first eight go to the first eight places and the others are spread over the rest
+ * (chips/bench/placement.cu: of 220 CTAs the 133rd shares an SM with the first, the 134th with the second, the
+ * 220th with the 131st). */
 uint64_t tail_place(uint64_t k, uint64_t n, uint64_t places, int resident);
 
 /* cycles[i] 0: not known, as long as its neighbour's. */
