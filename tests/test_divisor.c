@@ -2,7 +2,7 @@
  * edge of a quotient, and past one where the promise ends. */
 #include "test.h"
 
-#include "stages/6-wgmma-attention/divisor.h"
+#include "common/cuda/divisor.h"
 
 static const uint32_t last = 0x7FFFFFFF;
 

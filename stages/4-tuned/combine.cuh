@@ -35,6 +35,7 @@ combine_groups(unsigned char *parts, int kv_group, const float (&o_frag)[M16][DI
                 st_shared_v2(&part[part_index(row, n * 8) + lane % 4 * 2], o_frag[m][n][2 * r],
                              o_frag[m][n][2 * r + 1]);
         }
+    const int b = divided(bh, split.heads), h = bh - b * args.heads;
     __syncthreads(); // all groups' parts are written; any thread may read them
     for (int i = threadIdx.x; i < BQ * DIM / 4; i += THREADS * GROUPS) { // 4 elements of a row
         const int row = i / (DIM / 4), d = i % (DIM / 4) * 4;
@@ -60,8 +61,8 @@ combine_groups(unsigned char *parts, int kv_group, const float (&o_frag)[M16][DI
             if (d == 0) split.lse[to] = lse;
             *(float4 *)&split.o[to * DIM + d] = make_float4(sum[0], sum[1], sum[2], sum[3]);
         } else {
-            half *o = args.o + bh / args.heads * args.o_stride.batch +
-                      bh % args.heads * args.o_stride.head + (q0 + row) * args.o_stride.row;
+            half *o = args.o + b * args.o_stride.batch + h * args.o_stride.head +
+                      (q0 + row) * args.o_stride.row;
             if (d == 0) args.lse[to] = lse * LN_2;
             *(uint2 *)&o[d] = make_uint2(cvt_f16x2(sum[0], sum[1]), cvt_f16x2(sum[2], sum[3]));
         }

@@ -172,15 +172,16 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
               const __grid_constant__ struct split_args split) {
     const int kv_group = group_of_warps();
     const int tid = threadIdx.x % THREADS, warp = tid / 32, lane = tid % 32, group = lane / 4;
-    const int n_heads = args.batch * args.heads, n_q_tiles = (args.seqlen_q + BQ - 1) / BQ;
+    const int n_q_tiles = (args.seqlen_q + BQ - 1) / BQ;
     // Without a mask, the tiles of one head run together and share its K and V in L2. With one,
     // all heads' last tiles, which see most keys, run first; short ones fill the gaps at the end.
-    const int bh = args.causal ? blockIdx.x % n_heads : blockIdx.x / n_q_tiles;
-    const int q_tile = args.causal ? n_q_tiles - 1 - blockIdx.x / n_heads : blockIdx.x % n_q_tiles;
+    const int outer = divided(blockIdx.x, split.inner), inner = blockIdx.x - outer * split.inner.d;
+    const int bh = args.causal ? inner : outer;
+    const int q_tile = args.causal ? n_q_tiles - 1 - outer : inner;
     const int q0 = q_tile * BQ;
     const int row0 = warp * 16 * M16 + group; // + 16 * m + 8 * r: this thread's rows
-    const int b = bh / args.heads, h = bh % args.heads;
-    const int kv_h = h / (args.heads / args.kv_heads);
+    const int b = divided(bh, split.heads), h = bh - b * args.heads;
+    const int kv_h = divided(h, split.group);
     // This head's matrices, q (seqlen_q, head_dim), k and v (seqlen_k, head_dim): the chunk that
     // this thread copies first.
     const int copy_row = tid / SWIZZLE, copy_d = tid % SWIZZLE * 8;

@@ -11,6 +11,8 @@ static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
+static int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
+
 static int64_t n_q_tiles(const struct attention *a, struct tile tile) {
     return ceil_div(a->seqlen_q, tile.bq);
 }
@@ -91,7 +93,13 @@ static const char *plan(const struct attention *a, struct device *d, const struc
     const struct chip *chip = &device_info(d)->chip;
     const struct choice c = choose_for(out->image, a, chip);
     const struct attention_args args = stage_args(a, t);
-    struct split_args split = {.n_splits = c.n_splits};
+    const int64_t heads = a->batch * (int64_t)a->heads;
+    const int64_t inner = a->mask != MASK_NONE ? heads : n_q_tiles(a, c.tile);
+    struct split_args split = {.n_splits = c.n_splits,
+                               .inner = divisor_of((uint32_t)max(1, min(inner, INT32_MAX))),
+                               .heads = divisor_of((uint32_t)a->heads),
+                               .group = divisor_of((uint32_t)(a->heads / a->kv_heads)),
+                               .shares = divisor_of((uint32_t)(c.n_splits * c.tile.groups))};
     if (c.n_splits > 1) {
         split.o = (float *)t->workspace;
         split.lse = split.o + c.n_splits * n_rows(a) * a->head_dim;

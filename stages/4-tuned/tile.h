@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/cuda/constant_function.h"
+#include "common/cuda/divisor.h"
 
 struct tile {
     int bq;     /* query rows of a CTA */
@@ -73,6 +74,9 @@ struct split_args {
     float *o;   /* (n_splits, batch, heads, seqlen_q, head_dim) */
     float *lse; /* (n_splits, batch, heads, seqlen_q), base 2 */
     int n_splits;
+    struct divisor inner;        /* of blockIdx.x: tiles of a head; with a mask, heads of all */
+    struct divisor heads, group; /* heads of a batch; those that share a KV head */
+    struct divisor shares;       /* of the keys: n_splits * tile.groups */
 };
 
 enum { COMBINE_THREADS = 128 }; /* a warp a row */

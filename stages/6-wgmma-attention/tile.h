@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/cuda/constant_function.h"
-#include "divisor.h"
+#include "common/cuda/divisor.h"
 
 /* Long is the fastest per row. Short, which head_dim 128 has, loses less where seqlen_q is not many
  * tiles. In both the warpgroups of a CTA have 64 query rows each and all of the keys. Split is for
