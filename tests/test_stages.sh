@@ -35,12 +35,20 @@ for image in d64 d64-exp4 d64-1-wgmma d64-8-base; do
     stage_test "stage-6 --image $image, such scores" "$build/stage-6" --image $image --seqlen 333 --heads 1 \
         --input uniform --scale 1e9 --no-time --counters none --quiet
 done
-for image in 32 32-small 64 64-small 96 96-small 128 128-small 256 256-small; do
+for image in 32 32-small 64 64-small 96 96-small 128 128-small 256 256-small 256-wide; do
     for shape in "--seqlen-q 200 --seqlen-k 333 --heads 2" "--seqlen-q 150 --seqlen-k 130 --heads 4 --kv-heads 2 --causal"; do
         stage_test "stage-4 --image d$image $shape" "$build/stage-4" --image d$image --head-dim "${image%%-*}" $shape \
             --no-time --counters none --quiet
     done
 done
+# Which tile stage 4 takes: at head_dim 256 and 132 SMs the wide one if it fills them, the large one if not.
+takes() {
+    "$build/stage-4" --device emu --head-dim 256 $2 --no-check --no-time --counters none --quiet --json "$tap_dir/takes" &&
+        tail -n 1 "$tap_dir/takes" | grep -q "\"image\": *\"$1\""
+}
+check "stage-4, 132 wide tiles" takes d256-wide "--heads 33 --seqlen-q 512 --seqlen-k 64"
+check "stage-4, 136 wide tiles: a second round for 4" takes d256 "--heads 34 --seqlen-q 512 --seqlen-k 64"
+check "stage-4, 32 wide tiles" takes d256-small "--heads 8 --seqlen-q 512 --seqlen-k 64"
 # The rungs of stage 4, at the head_dims that they are built for.
 for rung in stages/4-tuned/steps/*.cu; do
     for dim in 64 128; do

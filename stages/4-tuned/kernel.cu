@@ -31,6 +31,12 @@
  *   copy     Q K0 V0 | K1 V1 -> 1 | K2 V2 -> 0 | K3 V3 -> 1
  *   compute          |   tile 0   |   tile 1   |   tile 2          | = wait and barrier
  *
+ * With one buffer of each (the wide tile of head_dim 256), K is copied while O += P V reads V, and
+ * V while S reads K. V lies where Q was, which is in registers by then, and O goes there in the end:
+ *
+ *   copy     Q K0 | V0 | K1     | V1 | K2
+ *   compute       | S0 | O += 0 | S1 | O += 1
+ *
  * Softmax needs a number near the row's maximum only to keep 2^x in range: any reference that is
  * not far below will do. So a tile is first computed quickly, against the old references, without
  * a maximum. Only if a sum shows that P has grown beyond what fp16 holds well, or if part of the
@@ -42,7 +48,7 @@
 #include "common/cuda/ptx.cuh"
 #include "tile.h"
 
-constexpr struct tile TILE = tile_of(DIM, SMALL);
+constexpr struct tile TILE = tile_of(DIM, SIZE);
 constexpr int BQ = TILE.bq, BKV = TILE.bkv, WARPS = TILE.warps, STAGES = TILE.stages;
 constexpr int GROUPS = TILE.groups;
 constexpr bool Q_IN_REGISTERS = TILE.q_in_registers;
@@ -56,11 +62,12 @@ constexpr int AT_ONCE = Q_IN_REGISTERS || BKV % 32 ? 1 : 2; // 16-key blocks for
 // ahead of the fragments that S waits for. But a small tile is done before its copies have come, so
 // there they start first of all.
 constexpr bool COPY_FIRST = GROUPS > 1;
+constexpr bool IN_TURNS = STAGES == 1; // one buffer of K and one of V, filled in turns
 constexpr float HIGH = 1024;         // a lane's sum of P that asks for new references; fp16: 65504
 constexpr float NO_KEY_YET = -1e30f; // a reference below all scores
 static_assert(BQ % (16 * WARPS) == 0, "a warp owns whole 16-row blocks");
 static_assert(BKV % 16 == 0 && DIM % 32 == 0, "S and O are cut into 16x16 blocks");
-static_assert(STAGES >= 2, "a tile is computed while the next one is copied");
+static_assert(!IN_TURNS || (Q_IN_REGISTERS && BKV <= BQ && GROUPS == 1), "V lies where Q was");
 
 #include "swizzle.cuh"
 
@@ -76,6 +83,16 @@ static __device__ __forceinline__ void load_kv(unsigned char *k_smem, unsigned c
         v -= BKV * args.v_stride.row;
     }
     cp_async_commit(); // an empty group, too, keeps the count of the wait right
+}
+
+// The same for K or V alone, at x, into its one buffer.
+static __device__ __forceinline__ void
+load_one(unsigned char *smem, const half *&x, int64_t row_stride, int t, int n_tiles, int n_rows) {
+    if (t < n_tiles) {
+        load_tile<BKV>(smem, x, row_stride, n_rows);
+        x -= BKV * row_stride;
+    }
+    cp_async_commit();
 }
 
 // S for AT_ONCE times 16 keys from the n-th on: 2 * M16 * AT_ONCE independent sums.
@@ -204,7 +221,7 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
     extern __shared__ __align__(1024) unsigned char smem[];
     unsigned char *q_smem = smem;
     unsigned char *k_smem = q_smem + BQ * ROW_BYTES + kv_group * 2 * STAGES * KV_BYTES;
-    unsigned char *v_smem = k_smem + STAGES * KV_BYTES;
+    unsigned char *v_smem = IN_TURNS ? q_smem : k_smem + STAGES * KV_BYTES;
     // Where this lane points ldmatrix: lane i names row i % 8 of the i / 8-th of four 8x8 matrices.
     //     Q and V  0 2      K  0 1     (V is read transposed)
     //              1 3         2 3
@@ -224,6 +241,7 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
 #pragma unroll
     for (int t = 0; t < STAGES - 1; t++)
         load_kv(k_smem, v_smem, k, v, args, t, n_tiles, args.seqlen_k - kv_last + t * BKV);
+    if (IN_TURNS) load_one(k_smem, k, args.k_stride.row, 0, n_tiles, args.seqlen_k - kv_last);
     cp_async_wait<0>(); // this thread's part of Q has landed
     __syncthreads();    // all threads' parts have; ldmatrix reads rows that others copied
     if (Q_IN_REGISTERS)
@@ -240,10 +258,11 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
 
         // ---- load K, V
         const int slot = t % STAGES * KV_BYTES;
-        asm("" : "+r"(q_lane));      // what derives from it is computed anew: registers are scarce
-        cp_async_wait<STAGES - 2>(); // this thread's part of tile t has landed
-        bar_sync(1 + kv_group, THREADS); // the group's has; all its warps have read tile t - 1,
-                                         // whose buffers are filled next
+        asm("" : "+r"(q_lane)); // what derives from it is computed anew: registers are scarce
+        cp_async_wait<IN_TURNS ? 0 : STAGES - 2>(); // this thread's part of tile t has landed
+        bar_sync(1 + kv_group, THREADS);            // the group's has; all its warps have read
+                                                    // tile t - 1 (and Q), where copies go next
+        if (IN_TURNS) load_one(v_smem, v, args.v_stride.row, t, n_tiles, args.seqlen_k - kv0);
         if (COPY_FIRST) load_kv(k_smem, v_smem, k, v, args, t + STAGES - 1, n_tiles, BKV);
         if (GROUPS > 1 && t >= n_tiles) continue; // another group's share is longer
 
@@ -292,9 +311,15 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
         }
 
         // ---- load K, V of a later tile
-        if (!COPY_FIRST) load_kv(k_smem, v_smem, k, v, args, t + STAGES - 1, n_tiles, BKV);
+        if (IN_TURNS) {
+            cp_async_wait<0>(); // this thread's part of V has landed
+            __syncthreads();    // all threads' have; all warps have read K, which is filled next
+            load_one(k_smem, k, args.k_stride.row, t + 1, n_tiles, BKV);
+        } else if (!COPY_FIRST) {
+            load_kv(k_smem, v_smem, k, v, args, t + STAGES - 1, n_tiles, BKV);
+        }
 
-            // ---- O += P V
+        // ---- O += P V
 #pragma unroll
         for (int j = 0; j < BKV / 16; j++)
 #pragma unroll
@@ -323,6 +348,7 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
     }
     half *o = args.o + b * args.o_stride.batch + h * args.o_stride.head;
     __syncwarp(); // all lanes have read this warp's rows of Q; O may take their place
+    if (IN_TURNS) __syncthreads(); // all warps have read V, which lies there, too
 #pragma unroll
     for (int m = 0; m < M16; m++)
 #pragma unroll

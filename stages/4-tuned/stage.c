@@ -30,8 +30,9 @@ static int64_t n_ctas(const struct attention *a, struct tile tile) {
 
 /* What runs: a tile, and over how many CTAs the keys of its queries are split. */
 struct choice {
+    enum size size;
     struct tile tile;
-    int small, n_splits;
+    int n_splits;
 };
 
 /* The rule. As long as large tiles cover two thirds of the SMs, their reuse of K and V wins. With
@@ -40,27 +41,44 @@ struct choice {
  * MIN_TILES: a second launch must pay. */
 enum { MIN_TILES = 4 };
 
-static struct choice choose(const struct attention *a, const struct chip *chip) {
-    struct choice c = {.tile = tile_of(a->head_dim, 0), .n_splits = 1};
-    c.small = 3 * n_ctas(a, c.tile) < 2 * chip->n_sms;
+/* Rows of queries of the SM that has most. At head_dim 256 an SM holds two large tiles of 64 rows or
+ * a wide one of 128, which reads less of shared memory: it is taken unless rounding up to 128 rows
+ * gives an SM more of them. */
+static int64_t most_rows(const struct attention *a, struct tile tile, const struct chip *chip) {
+    return ceil_div(n_ctas(a, tile), chip->n_sms) * tile.bq;
+}
+
+static enum size choose_size(const struct attention *a, const struct chip *chip) {
 #ifdef SWEEP_BQ
-    c.small = SWEEP_GROUPS > 1;
+    return SWEEP_GROUPS > 1 ? SMALL : LARGE;
 #endif
-    if (!c.small) return c;
-    c.tile = tile_of(a->head_dim, 1);
+    const struct tile large = tile_of(a->head_dim, LARGE), wide = tile_of(a->head_dim, WIDE);
+    if (3 * n_ctas(a, large) < 2 * chip->n_sms) return SMALL;
+    if (a->head_dim == 256 && most_rows(a, wide, chip) <= most_rows(a, large, chip)) return WIDE;
+    return LARGE;
+}
+
+static struct choice choice_of(enum size size, const struct attention *a) {
+    return (struct choice){.size = size, .tile = tile_of(a->head_dim, size), .n_splits = 1};
+}
+
+static struct choice choose(const struct attention *a, const struct chip *chip) {
+    struct choice c = choice_of(choose_size(a, chip), a);
+    if (c.size != SMALL) return c;
     const int64_t tiles = n_kv_tiles(a, c.tile, n_q_tiles(a, c.tile) - 1);
     const int64_t n = min(chip->n_sms / n_ctas(a, c.tile), tiles / (c.tile.groups * MIN_TILES));
     if (n > 1) c.n_splits = (int)n;
     return c;
 }
 
-/* The same for the image that --image names, whose tile may be the other one. */
+/* The same for the image that --image names, whose tile may be another one. */
 static struct choice choose_for(const char *image, const struct attention *a,
                                 const struct chip *chip) {
     const struct choice c = choose(a, chip);
-    const int small = *image ? strstr(image, "-small") != NULL : c.small;
-    if (small == c.small) return c;
-    return (struct choice){.tile = tile_of(a->head_dim, small), .small = small, .n_splits = 1};
+    if (!*image) return c;
+    enum size size = strstr(image, "-small") ? SMALL : LARGE;
+    if (a->head_dim == 256 && strstr(image, "-wide")) size = WIDE;
+    return size == c.size ? c : choice_of(size, a);
 }
 
 static const char *supports(const struct attention *a, const struct chip *chip) {
@@ -71,7 +89,7 @@ static const char *supports(const struct attention *a, const struct chip *chip) 
         return reason(
             "stage 4 needs mma.sync m16n8k16 and cp.async, which %s (sm_%d) does not have",
             chip->board, chip->cc);
-    if (n_ctas(a, tile_of(d, 0)) > INT32_MAX)
+    if (n_ctas(a, tile_of(d, LARGE)) > INT32_MAX)
         return reason("stage 4 takes up to 2^31 - 1 tiles of queries (grid.x)");
     return NULL;
 }
@@ -105,8 +123,9 @@ static const char *plan(const struct attention *a, struct device *d, const struc
         split.lse = split.o + c.n_splits * n_rows(a) * a->head_dim;
     }
     *out = (struct stage_plan){.n_launches = c.n_splits > 1 ? 2 : 1,
-                               .is_other_kernel = c.small != choose(a, chip).small};
-    snprintf(out->image, sizeof out->image, "d%d%s", a->head_dim, c.small ? "-small" : "");
+                               .is_other_kernel = c.size != choose(a, chip).size};
+    static const char *const suffix[] = {[LARGE] = "", [SMALL] = "-small", [WIDE] = "-wide"};
+    snprintf(out->image, sizeof out->image, "d%d%s", a->head_dim, suffix[c.size]);
     out->launch[0] = (struct device_launch){
         .kernel = "attention",
         .grid = {(unsigned)n_ctas(a, c.tile), (unsigned)c.n_splits, 1},

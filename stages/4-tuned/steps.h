@@ -11,7 +11,7 @@ CONSTANT_FUNCTION struct tile step_tile(int step, int dim) {
     /*                          bq bkv  w  g  s  q ctas */
     const struct tile rows16 = {64, 64, 4, 1, 2, 1, dim == 64 ? 3 : 2};
     const struct tile rows32 = {128, dim == 64 ? 64 : 32, 4, 1, 2, dim == 64, 2};
-    return step < 4 ? rows16 : step < 6 ? rows32 : tile_of(dim, 0);
+    return step < 4 ? rows16 : step < 6 ? rows32 : tile_of(dim, LARGE);
 }
 
 #ifndef __CUDACC__

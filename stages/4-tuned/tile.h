@@ -1,4 +1,4 @@
-/* Tiles of stage 4, for kernel.cu (where DIM and SMALL are the image's) and for stage.c. */
+/* Tiles of stage 4, for kernel.cu (where DIM and SIZE are the image's) and for stage.c. */
 #pragma once
 
 #include "common/cuda/constant_function.h"
@@ -9,13 +9,15 @@ struct tile {
     int bkv;    /* keys of a tile */
     int warps;  /* of a group; each owns a stripe of bq / warps = 16 or 32 rows */
     int groups; /* of warps in a CTA: all have the same queries, each its own share of the keys */
-    int stages; /* K and V buffers of a group: one is computed, the others are filled */
+    int stages; /* K and V buffers of a group: one is computed, the others are filled; 1: K is
+                   filled while V is read, and V, which lies where Q was, while K is */
     int q_in_registers; /* else Q fragments are read from shared memory again for each tile */
     int ctas;           /* on an SM, for which registers must suffice */
 };
 
 /* The tile of a head_dim. Large: as many queries for each load of K and V as registers can hold.
- * Small: for problems with too few large tiles, see stage.c. Chosen by `make stage-4 sweep` on an
+ * Small: for problems with too few large tiles. Wide, head_dim 256 only: twice the rows of a large
+ * one, for problems that fill the SMs with them. See stage.c. Chosen by `make stage-4 sweep` on an
  * H200 (plots/recorded/h200-stage-4.jsonl) among the tiles that fit the 99 KB that a CTA can have
  * on Ada and do not spill. TFLOPS there; B2 H16 S4096, small tiles B1 H8 S512:
  *
@@ -33,9 +35,11 @@ struct tile {
  *
  * So one tile serves both masks, and all chips. No Ada board was measured: what fits there, and how
  * many CTAs an SM holds, is arithmetic (README). */
-CONSTANT_FUNCTION struct tile tile_of(int dim, int small) {
+enum size { LARGE, SMALL, WIDE };
+
+CONSTANT_FUNCTION struct tile tile_of(int dim, enum size size) {
 #ifdef SWEEP_BQ /* a tile to try, from the compiler's command line: see `sweep` */
-    (void)dim, (void)small;
+    (void)dim, (void)size;
     const struct tile swept = {SWEEP_BQ,     SWEEP_BKV, SWEEP_WARPS, SWEEP_GROUPS,
                                SWEEP_STAGES, SWEEP_Q,   SWEEP_CTAS};
     return swept;
@@ -51,7 +55,9 @@ CONSTANT_FUNCTION struct tile tile_of(int dim, int small) {
     const struct tile small96 = {32, 32, 2, 2, 2, 1, 2};  /* 55808 */
     const struct tile small128 = {32, 32, 2, 2, 2, 1, 2}; /* 74240 */
     const struct tile small256 = {32, 16, 2, 2, 2, 0, 2}; /* 82432 */
-    if (small)
+    const struct tile wide256 = {128, 64, 8, 1, 1, 1, 1}; /* 98304 */
+    if (size == WIDE) return wide256;
+    if (size == SMALL)
         return dim == 32    ? small32
                : dim == 64  ? small64
                : dim == 96  ? small96
@@ -61,9 +67,10 @@ CONSTANT_FUNCTION struct tile tile_of(int dim, int small) {
 #endif
 }
 
-/* q_smem; for each group and stage k_smem and v_smem; with several groups, each row's reference and
- * sum, fp32 */
+/* q_smem; for each group and stage k_smem and v_smem, with one stage k_smem alone; with several
+ * groups, each row's reference and sum, fp32 */
 CONSTANT_FUNCTION int tile_shared_bytes(struct tile t, int dim) {
+    if (t.stages == 1) return (t.bq + t.bkv) * dim * 2;
     return (t.bq + 2 * t.groups * t.stages * t.bkv) * dim * 2 +
            (t.groups > 1 ? t.groups * t.bq * 8 : 0);
 }

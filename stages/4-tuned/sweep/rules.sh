@@ -10,8 +10,9 @@ grep -E '^[0-9]' $here/sweep/tiles.txt | while read -r dim bq bkv warps groups s
     place="\$(BUILD)/sweep/d$dim-${bq}x$bkv-w${warps}x$groups-s$stages-q$q-c$ctas"
     [[ ${place##*/} == "${SWEEP_TILES:-}"* ]] || continue
     image=d$dim
-    [ $small = 0 ] || image=d$dim-small
-    flags="-DDIM=$dim -DSMALL=$small -DSWEEP_BQ=$bq -DSWEEP_BKV=$bkv -DSWEEP_WARPS=$warps -DSWEEP_GROUPS=$groups"
+    size=LARGE
+    [ $small = 0 ] || { image=d$dim-small size=SMALL; }
+    flags="-DDIM=$dim -DSIZE=$size -DSWEEP_BQ=$bq -DSWEEP_BKV=$bkv -DSWEEP_WARPS=$warps -DSWEEP_GROUPS=$groups"
     flags+=" -DSWEEP_STAGES=$stages -DSWEEP_Q=$q -DSWEEP_CTAS=$ctas"
     echo "sweep-tiles: $place/stage-4"
     echo "$place/stage.o: $sources | sweep-device $place/.dir"
