@@ -46,7 +46,7 @@ FREE = ["--seqlen-q 64 --seqlen-k 4096 --heads 1", "--seqlen-q 33 --seqlen-k 250
         "--seqlen-q 33 --seqlen-k 2500 --heads 2 --causal", "--seqlen-q 70 --seqlen-k 2500 --heads 3 --kv-heads 1 --causal --input index"]  # split by the host's own choice
 
 IMAGES = {  # of kernel.cu and what it includes, the telling ones first; -causal: only with a mask
-    "1-scalar": "d64 d128 d256", "2-wmma-qk": "d64 d128", "3-wmma-pv": "d64 d128", "4-tuned": "d64-small d64 d128 d128-small d256",
+    "1-scalar": "d64 d128 d256", "2-wmma-qk": "d64 d128", "3-wmma-pv": "d64 d128", "4-tuned": "d64-small d64 d128 d128-small d256 d256-wide",
     "5-wgmma": "n64 n72 n8 n256", "6-wgmma-attention": "d64-split d64 d64-split-causal d64-causal d128-split d128 d128-causal d128-short d256-split d256-causal d256 d64-exp4",
 }
 LIMIT_S = 60

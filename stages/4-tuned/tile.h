@@ -27,6 +27,7 @@ struct tile {
  *   d96        359     333
  *   d128       400     369
  *   d256       304     285   128x64, 8 warps, 313 and 300: 192 KB
+ *   wide256    320     286   later, B2 H16 S2048: d256 has 299 and 271 there (notes/tiles.md)
  *   small32     61      31
  *   small64     94      46
  *   small96     89      46   4 groups, 96 and 52: 103 KB
