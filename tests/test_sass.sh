@@ -53,7 +53,8 @@ differs() { sass "$@" --quiet; [ $? -eq 1 ]; }
 check "stage 4 differs where ptxas fuses" differs 4 --seqlen 512 --heads 8
 
 # Counts at the mission shape. Stage 6's total depends on time (failed polls), and its kernel has changed
-# since that record: a little arithmetic, nothing of what the tensor cores and memory do.
+# since that record: a little arithmetic, nothing of what the tensor cores and memory do. So has stage 4's, by
+# the divisions that a thread no longer does: 11 % of all and of fma, 16 % of alu, 24 % of mufu.
 counts() { # STAGE OPTIONS...
     sass "$@" --no-check > "$tap_dir/counts" && python3 - "$@" "$tap_dir/counts" <<'PY'
 import json, sys
@@ -69,6 +70,9 @@ for line in open('plots/recorded/h200.jsonl'):
         if 'value' not in c or name not in mine: continue
         if stage == '6' and name in ('instructions', 'fma_instructions', 'alu_instructions'):
             assert abs(int(mine[name]) / c["value"] - 1) < 0.02, (name, c['value'], mine[name])
+            continue
+        if stage == '4' and name in ('instructions', 'fma_instructions', 'alu_instructions', 'mufu_instructions'):
+            assert 0.75 < int(mine[name]) / c["value"] < 0.92, (name, c['value'], mine[name])
             continue
         n += 1
         assert int(mine[name]) == c['value'], (name, c['value'], mine[name])
