@@ -32,7 +32,7 @@ static void start(struct machine *m, struct sm *s, const struct sm_product *p) {
     s->gmma_free = at + (uint64_t)interval;
     s->gmma_cycles += (uint64_t)interval;
     s->gmma_n = n;
-    s->gmma_owner = g;
+    s->gmma_owner = p->ends_group ? NULL : g;
     if (m->busy) m->busy(m->user, s, 0, TIMING_UNIT_GMMA, at, s->gmma_free);
     g->start[p->k % SM_RING] = at;
     g->started = p->k + 1;
@@ -40,8 +40,8 @@ static void start(struct machine *m, struct sm *s, const struct sm_product *p) {
     if (p->ends_group) g->group_finish[g->groups++ % SM_RING] = s->gmma_free + (uint64_t)tail;
 }
 
-/* The tensor cores take the next product of the warpgroup that had them last, if there is one, else the
- * one that was issued first (chips/bench: hgmma of two and three warpgroups). */
+/* The tensor cores take the next product of the group that they have begun, if it is there, else the one that
+ * was issued first (chips/bench: hgmma and hgmma-steady of two and three warpgroups). */
 void sm_gmma_go_on(struct machine *m, struct sm *s) {
     while (s->n_gmma_next && s->gmma_free <= m->now) {
         int i = 0;

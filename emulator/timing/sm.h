@@ -163,7 +163,7 @@ struct sm {
     struct sm_slots mio, data;                /* leaving the queues; the data path */
     struct sm_product gmma_next[SM_PRODUCTS]; /* in the order in which they were issued */
     int n_gmma_next;
-    const struct sm_group *gmma_owner; /* whose the HGMMA booked last is */
+    const struct sm_group *gmma_owner; /* whose group of HGMMAs has begun and not ended */
     double gmma_n,
         gmma_debt;       /* columns of the HGMMA booked last; part of a cycle that it is late */
     uint64_t gmma_began; /* the HGMMA booked last, or those before it without a gap */
