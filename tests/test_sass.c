@@ -176,6 +176,7 @@ static void instructions(void **state) {
         {"MUFU.TANH R9,R0", 0, {0x42c80000, 0, 0}, 0, 0x3f800000, -1},
         {"VOTE.ANY R9,P1,P0", 0, {0, 0, 0}, 1, 1, 3},
         {"P2R R9,RZ,0x1", 0, {0, 0, 0}, 3, 1, -1},
+        {"EXIT P0", 0, {0, 0, 0}, 0, 0, -1}, /* none exits */
     };
     (void)state;
     for (size_t n = 0; n < sizeof list / sizeof *list; n++) {
