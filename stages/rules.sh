@@ -6,7 +6,8 @@
 #
 # and these lines about the stage:
 #
-#     arch A...            targets: sm_XX makes NAME.sm_XX.cubin, compute_XX makes NAME.compute_XX.ptx
+#     arch A...            targets of the images below: sm_XX makes NAME.sm_XX.cubin, compute_XX makes
+#                          NAME.compute_XX.ptx
 #     previous FOLDER      the stage before this one, if that is not number - 1; none: there is none
 #     problem wgmma        what the stage computes, if that is not attention
 #
@@ -28,11 +29,12 @@ for other in stages/$((number - 1))-*; do [ -d "$other" ] && previous=${other##*
 
 awk -v folder="$folder" -v stage="stage-$number" -v name="$name" -v previous="$previous" '
     /^#/ || !NF      {next}
-    $1 == "arch"     {for (i = 2; i <= NF; i++) arch[++n_archs] = $i; next}
+    $1 == "arch"     {$1 = ""; archs = $0; next}
     $1 == "previous" {previous = $2; next}
     $1 == "problem"  {problem = $2; next}
     {
         image[++n_images] = $1
+        targets[$1] = archs
         source[$1] = folder "/kernel.cu"
         for (i = 2; i <= NF; i++)
             if ($i ~ /\.cu$/) source[$1] = folder "/" $i
@@ -48,17 +50,22 @@ awk -v folder="$folder" -v stage="stage-$number" -v name="$name" -v previous="$p
     }
     END {
         print "# Written by stages/rules.sh from " folder "/images; edit that."
-        for (a = 1; a <= n_archs; a++) is_arch[arch[a]] = 1
         printf "images-%s :=", stage
-        for (i = 1; i <= n_images; i++)
-            for (a = 1; a <= n_archs; a++) printf " \\\n    %s", file(image[i], arch[a])
+        for (i = 1; i <= n_images; i++) {
+            n = split(targets[image[i]], arch, " ")
+            for (a = 1; a <= n; a++) printf " \\\n    %s", file(image[i], arch[a])
+        }
         printf "\nprevious-%s := %s\nproblem-%s := %s\n", stage, previous, stage,
                (problem ? problem : "attention")
-        for (i = 1; i <= n_images; i++)
-            for (a = 1; a <= n_archs; a++) {
+        for (i = 1; i <= n_images; i++) {
+            n = split(targets[image[i]], arch, " ")
+            split("", is_arch)
+            for (a = 1; a <= n; a++) is_arch[arch[a]] = 1
+            for (a = 1; a <= n; a++) {
                 same = arch[a]
                 sub(/^sm_/, "compute_", same)
                 print ""
                 rule(image[i], arch[a], arch[a] ~ /^sm/ && same in is_arch ? file(image[i], same) : "")
             }
+        }
     }' "$folder/images"

@@ -83,13 +83,17 @@ def images_of(path):
     return [(i, flags[i]) for i in IMAGES[folder].split()]
 
 
+def arch_of(folder, image):
+    """What the emulator runs of an image as an H200: the newest PTX."""
+    return "compute_90a" if folder[0] in "56" or image.endswith("-small") else "compute_89"
+
+
 def compiled(path, source, folder, image, flags, at):
     """The PTX, or None if it does not compile. `at`: where the changed file lies, before the others."""
     main = path if path.endswith(".cu") else f"stages/{folder}/kernel.cu"
-    arch = "compute_90a" if folder[0] in "56" else "compute_89"
     if not path.endswith(".cu"): shutil.copy(main, f"{at}/kernel.cu")
     with open(f"{at}/{os.path.basename(path)}", "w") as f: f.write(source)
-    line = [NVCC, "-std=c++17", "-I.", f"-I{build}/include", f"-I{os.path.dirname(main)}", "-w", "-ptx", f"-arch={arch}", *flags, "-o", f"{at}/ptx", f"{at}/{os.path.basename(main)}"]
+    line = [NVCC, "-std=c++17", "-I.", f"-I{build}/include", f"-I{os.path.dirname(main)}", "-w", "-ptx", f"-arch={arch_of(folder, image)}", *flags, "-o", f"{at}/ptx", f"{at}/{os.path.basename(main)}"]
     try:
         if subprocess.run(line, capture_output=True, timeout=LIMIT_S).returncode: return None
     except subprocess.TimeoutExpired:
@@ -149,7 +153,7 @@ def attempt(job):
                 os.link(f"{programs}/stage-{folder[0]}", f"{at}/stage-{folder[0]}")
                 for f in os.listdir(f"{build}/images/stage-{folder[0]}"):
                     if f.endswith((".ptx", ".ptxas")): os.symlink(os.path.abspath(f"{build}/images/stage-{folder[0]}/{f}"), f"{images}/{f}")
-            name = f"{images}/{image}.{'compute_90a' if folder[0] in '56' else 'compute_89'}.ptx"
+            name = f"{images}/{image}.{arch_of(folder, image)}.ptx"
             original = os.readlink(name)
             os.remove(name)
             with open(name, "w") as f: f.write(mine)

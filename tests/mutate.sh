@@ -56,7 +56,7 @@ mutants_of() {
 
 # FOLDER-OF-STAGE STAGE FOLDER SCRIPT: a program beside a wrong image
 mutant_build() {
-    local source=$1 stage=$2 folder=$3 script=$4 images=$3/images/stage-$2 arch extension image file changed=
+    local source=$1 stage=$2 folder=$3 script=$4 images=$3/images/stage-$2 arch kind extension image file changed=
     mkdir -p "$images"
     for file in "$source"/kernel.cu "$source"/*.cuh; do # quoted includes are first looked for beside kernel.cu
         [ -e "$file" ] || continue
@@ -64,11 +64,12 @@ mutant_build() {
         cmp -s "$file" "$folder/$(basename "$file")" || changed=1
     done
     [ "$changed" ] || { echo "stale: it changes nothing"; return 1; }
-    if [ "$device" = emu ]; then extension=ptx arch=$(grep -oE '^arch.*' "$source/images" | grep -oE 'compute_[0-9a]+')
-    else extension=cubin arch=$(grep -oE '^arch.*' "$source/images" | grep -oE 'sm_9[0-9a]+')
+    if [ "$device" = emu ]; then extension=ptx kind='compute_[0-9a]+'
+    else extension=cubin kind='sm_9[0-9a]+'
     fi
     ln -f "$build/stage-$stage" "$folder/stage-$stage" || return 1
     for image in $(mutate_images "$stage"); do
+        arch=$(awk -v image="$image" '$1 == "arch" {arch = $0} $1 == image {print arch}' "$source/images" | grep -oE "$kind" | tail -n 1)
         # shellcheck disable=SC2046
         "${NVCC:-nvcc}" -std=c++17 -lineinfo -I. "-I$build/include" "-I$source" -w "-$extension" "-arch=$arch" \
             $(awk -v image="$image" '$1 == image {$1 = ""; print}' "$source/images") \

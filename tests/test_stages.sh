@@ -49,6 +49,18 @@ takes() {
 check "stage-4, 132 wide tiles" takes d256-wide "--heads 33 --seqlen-q 512 --seqlen-k 64"
 check "stage-4, 136 wide tiles: a second round for 4" takes d256 "--heads 34 --seqlen-q 512 --seqlen-k 64"
 check "stage-4, 32 wide tiles" takes d256-small "--heads 8 --seqlen-q 512 --seqlen-k 64"
+# Launches of its small tiles overlap on Hopper: without the wait for the launch ahead that is reported. Ada knows none of it.
+own=$build/images/stage-4 changed=$tap_dir/no-wait
+mkdir -p "$changed/images/stage-4" && cp "$build/stage-4" "$changed/stage-4"
+cp "$own"/d64-small.* "$changed/images/stage-4/"
+twice() { "$1" --device emu --heads 2 --seqlen 64 --repeat-check 2 --quiet $2 > "$tap_dir/twice" 2>&1; }
+check "stage-4, two launches that overlap" twice "$changed/stage-4"
+sed -i '/griddepcontrol\.wait/d' "$changed/images/stage-4/d64-small.compute_90a.ptx"
+no_wait() { ! twice "$changed/stage-4" && grep -q "griddepcontrol.wait" "$tap_dir/twice" || { cat "$tap_dir/twice"; false; }; }
+check "stage-4, no wait for the launch ahead" no_wait
+check "stage-4, an Ada board needs none" twice "$changed/stage-4" "--chip rtx4090"
+check "stage-4, small tiles alone know of it" bash -c "[ \"\$(grep -l griddepcontrol '$own'/*.ptx | sed 's,.*/,,' | tr '\n' ' ')\" = \
+    'd128-small.compute_90a.ptx d256-small.compute_90a.ptx d32-small.compute_90a.ptx d64-small.compute_90a.ptx d96-small.compute_90a.ptx ' ]"
 # The rungs of stage 4, at the head_dims that they are built for.
 for rung in stages/4-tuned/steps/*.cu; do
     for dim in 64 128; do

@@ -53,7 +53,7 @@ const char *kernel_hash(const char *folder, const char *image, char out[KERNEL_H
     snprintf(pattern, sizeof pattern, "%s/%s.compute_*.ptx", folder, image);
     switch (glob(pattern, GLOB_ERR, NULL, &found)) {
     case 0:
-        why = digest(found.gl_pathv[0], out);
+        why = digest(found.gl_pathv[found.gl_pathc - 1], out); /* the newest */
         break;
     case GLOB_NOSPACE:
         heap_exhausted();

@@ -5,5 +5,6 @@
 
 enum { KERNEL_HASH_BYTES = 17 };
 
-/* 16 hexadecimal digits (FNV-1a, 64 bits) of FOLDER/IMAGE.compute_*.ptx; "" if there is none. */
+/* 16 hexadecimal digits (FNV-1a, 64 bits) of FOLDER/IMAGE.compute_*.ptx, of the newest if there are
+ * several; "" if there is none. */
 const char *kernel_hash(const char *folder, const char *image, char out[KERNEL_HASH_BYTES]);

@@ -1,5 +1,5 @@
 /* Stage 4: S and P never leave the registers, shared memory is read without conflicts, and no
- * maximum is taken unless it is needed. Instructions up to sm_89 only.
+ * maximum is taken unless it is needed. Instructions up to sm_89 only, and two of sm_90 where it is.
  *
  *                      DIM                        BKV                       DIM
  *              +---------------+            +---------------+       +---------------+
@@ -46,6 +46,9 @@
  * of a CTA's queries: share.cuh. A first reader may take GROUPS for 1 and kv_group for 0. */
 #include "common/cuda/attention_args.h"
 #include "common/cuda/ptx.cuh"
+#if __CUDA_ARCH__ >= 900
+#include "common/cuda/ptx_sm90.cuh"
+#endif
 #include "tile.h"
 
 constexpr struct tile TILE = tile_of(DIM, SIZE);
@@ -235,6 +238,15 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
     float l_frag[M16][2] = {};          // sums of this thread's columns of P
 #pragma unroll
     for (int m = 0; m < M16; m++) ref_frag[m][0] = ref_frag[m][1] = NO_KEY_YET;
+
+#if __CUDA_ARCH__ >= 900
+    // ---- small tiles: a launch does all of the above while the one ahead still runs (stage.c)
+    if (GROUPS > 1) {
+        griddepcontrol_wait(); // the launch ahead has ended: it may have written Q, K, V and reads O
+        griddepcontrol_launch_dependents(); // not before: then the launch after the next could start
+                                            // as well, and CTAs of two would crowd on some SMs
+    }
+#endif
 
     // ---- load Q, and start with the first K, V
     if (kv_group == 0) load_tile<BQ>(q_smem, q, args.q_stride.row, args.seqlen_q - q0);

@@ -105,6 +105,15 @@ static size_t workspace_bytes(const struct attention *a, const struct chip *chip
                            : (size_t)(c.n_splits * n_rows(a) * (a->head_dim + 1)) * sizeof(float);
 }
 
+/* On Hopper a launch of small tiles starts while the one ahead of it still runs: kernel.cu waits for
+ * its end. Not after `combine`, which lets nothing start early. A sweep may run Ada's images. */
+static bool overlaps_previous(const struct choice *c, const struct chip *chip) {
+#ifdef SWEEP_BQ
+    return false;
+#endif
+    return c->size == SMALL && c->n_splits == 1 && chip->cc == 90;
+}
+
 static const char *plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out) {
     if (step_of(out->image)) return step_plan(a, t, out);
@@ -130,6 +139,7 @@ static const char *plan(const struct attention *a, struct device *d, const struc
         .kernel = "attention",
         .grid = {(unsigned)n_ctas(a, c.tile), (unsigned)c.n_splits, 1},
         .block = {32u * (unsigned)(c.tile.warps * c.tile.groups), 1, 1},
+        .overlaps_previous = overlaps_previous(&c, chip),
         .shared_bytes = (unsigned)tile_shared_bytes(c.tile, a->head_dim),
     };
     out->launch[1] = (struct device_launch){
