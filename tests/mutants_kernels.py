@@ -43,7 +43,8 @@ CAUSAL = ["--seqlen-q 70 --seqlen-k 711 --heads 2 --causal", "--seqlen-q 203 --s
 LONG = ["--seqlen-q 20 --seqlen-k 260 --heads 280 --kv-heads 140", "--seqlen-q 64 --seqlen-k 4096 --heads 1 --input outlier", "--seqlen-q 200 --seqlen-k 333 --heads 70"]
 LONG_CAUSAL = ["--seqlen-q 20 --seqlen-k 260 --heads 280 --kv-heads 140 --causal", "--seqlen-q 200 --seqlen-k 333 --heads 70 --causal"]
 FREE = ["--seqlen-q 64 --seqlen-k 4096 --heads 1", "--seqlen-q 33 --seqlen-k 2500 --heads 2 --input ascending --scale 30", "--seqlen-q 5 --seqlen-k 1300 --heads 8 --kv-heads 2 --input outlier",
-        "--seqlen-q 33 --seqlen-k 2500 --heads 2 --causal", "--seqlen-q 70 --seqlen-k 2500 --heads 3 --kv-heads 1 --causal --input index"]  # split by the host's own choice
+        "--seqlen-q 33 --seqlen-k 2500 --heads 2 --causal", "--seqlen-q 70 --seqlen-k 2500 --heads 3 --kv-heads 1 --causal --input index",
+        "--seqlen 64 --heads 2 --repeat-check 2"]  # split by the host's own choice; the last: launches that overlap
 
 IMAGES = {  # of kernel.cu and what it includes, the telling ones first; -causal: only with a mask
     "1-scalar": "d64 d128 d256", "2-wmma-qk": "d64 d128", "3-wmma-pv": "d64 d128", "4-tuned": "d64-small d64 d128 d128-small d256 d256-wide",
