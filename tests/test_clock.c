@@ -496,7 +496,7 @@ static void few_left_run_faster(void **state) {
     assert_true(fabs(end_of(133, 132, 3) - 200) < 1e-9); /* two that share an SM */
 }
 
-/* Of 220 CTAs on 132 SMs the 88 of the second round: eight join the first eight, the others are spread. */
+/* Of 220 CTAs on 132 SMs the 88 of the second round: eight join the first eight, the others are dealt to the GPCs. */
 static void a_last_round_is_spread(void **state) {
     (void)state;
     for (uint64_t k = 0; k < 132; k++) assert_int_equal(tail_place(k, 220, 132, 3), k);
@@ -504,6 +504,11 @@ static void a_last_round_is_spread(void **state) {
     assert_int_equal(tail_place(140, 220, 132, 3), 8);
     assert_int_equal(tail_place(219, 220, 132, 3), 130);
     assert_int_equal(tail_place(134, 135, 132, 3), 2);
+    assert_int_equal(tail_place(140, 143, 132, 3), 84); /* three left: the last three GPCs */
+    assert_int_equal(tail_place(142, 143, 132, 3), 116);
+    assert_int_equal(tail_place(141, 160, 132, 4),
+                     10); /* the TPC's first SM, then the next TPC's */
+    assert_int_equal(tail_place(159, 160, 132, 4), 120);
     for (uint64_t k = 133; k < 220; k++)
         assert_true(tail_place(k, 220, 132, 3) > tail_place(k - 1, 220, 132, 3));
     assert_int_equal(tail_place(219, 220, 132, 1), 219 % 132); /* no second round */

@@ -412,9 +412,12 @@ static void add(const struct run *r, struct timing_prediction *result, struct su
             result->by_inst[i][k] += r->stride * (double)m->counts.by_inst[i][k] / done;
 }
 
-/* CTAs that tell each other something by atomics, other than the number of a tile, stay together. */
+/* CTAs that tell each other something by atomics, other than the number of a tile, stay together, and so do all
+ * where a last round is dealt to some places (tail_place). */
 static int parts_of(const struct prediction *p, int n_places) {
     const struct sass_kernel *k = p->grid->kernel;
+    uint64_t seats = p->busy * (uint64_t)p->resident;
+    if ((uint64_t)n_places == p->busy && p->n < seats && p->n % p->busy) return 1;
     bool one_wave = p->n <= p->busy * (uint64_t)p->resident;
     bool persistent = fills_chip(p->chip, p->grid, p->resident, p->n);
     for (int i = 0; i < k->n_inst; i++)

@@ -19,9 +19,9 @@ struct tail {
 double tail_end(const struct tail *t, double *ends);
 
 /* Where the k-th of n clusters begins, k below places x resident: in turn, but of a last round that does
- * not reach all places the first eight go to the first eight places and the others are spread over the rest
- * (chips/bench/placement.cu: of 220 CTAs the 133rd shares an SM with the first, the 134th with the second, the
- * 220th with the 131st). */
+ * not reach all places the first eight go to the first eight places and the others are dealt to all GPCs
+ * (chips/bench/placement.cu: of 160 CTAs the 133rd shares an SM with the first, the 140th with the eighth, then
+ * two each with the 9th, 11th, 25th, 27th, ..., the last 14 three each). */
 uint64_t tail_place(uint64_t k, uint64_t n, uint64_t places, int resident);
 
 /* cycles[i] 0: not known, as long as its neighbour's. */
