@@ -511,6 +511,11 @@ static void a_last_round_is_spread(void **state) {
     assert_int_equal(tail_place(159, 160, 132, 4), 120);
     for (uint64_t k = 133; k < 220; k++)
         assert_true(tail_place(k, 220, 132, 3) > tail_place(k - 1, 220, 132, 3));
+    for (uint64_t n = 133; n < 264; n++) { /* no place gets two */
+        int more[132] = {0};
+        for (uint64_t k = 132; k < n; k++) more[tail_place(k, n, 132, 3)]++;
+        for (int i = 0; i < 132; i++) assert_true(more[i] <= 1);
+    }
     assert_int_equal(tail_place(219, 220, 132, 1), 219 % 132); /* no second round */
     assert_int_equal(tail_place(395, 400, 132, 3), 131);       /* all seats are taken */
 }

@@ -62,6 +62,7 @@ static struct share_of_place *next_place(const struct tail *t, struct share_of_p
 static uint64_t dealt(uint64_t k, uint64_t left, uint64_t places) {
     enum { GPCS = 8 };
     uint64_t each = left / GPCS, fewer = GPCS - left % GPCS, g = 0, in = each;
+    if (each + 1 >= (places / GPCS - 1) / 2 * 2) return k * places / left; /* nearly all get one */
     for (; k >= in; in = each + (g >= fewer)) k -= in, g++;
     uint64_t from = g * places / GPCS / 2 * 2, size = (g + 1) * places / GPCS / 2 * 2 - from;
     uint64_t both = in > size / 2 ? in - size / 2 : 0; /* TPCs of which both SMs get one */
