@@ -35,7 +35,7 @@ combine_groups(unsigned char *parts, int kv_group, const float (&o_frag)[M16][DI
                 st_shared_v2(&part[part_index(row, n * 8) + lane % 4 * 2], o_frag[m][n][2 * r],
                              o_frag[m][n][2 * r + 1]);
         }
-    const int b = divided(bh, split.heads), h = bh - b * args.heads;
+    const int b = quotient(bh, args.heads, split.heads), h = rest(bh, args.heads, split.heads);
     __syncthreads(); // all groups' parts are written; any thread may read them
     for (int i = threadIdx.x; i < BQ * DIM / 4; i += THREADS * GROUPS) { // 4 elements of a row
         const int row = i / (DIM / 4), d = i % (DIM / 4) * 4;

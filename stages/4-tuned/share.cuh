@@ -24,7 +24,8 @@ static __device__ __forceinline__ int group_of_warps() {
 
 static __device__ __forceinline__ struct share share_of(const int &n_tiles_all, int kv_group,
                                                         const struct split_args &split) {
-    const int most = divided(n_tiles_all + split.shares.d - 1, split.shares);
+    const int n_shares = split.n_splits * GROUPS;
+    const int most = quotient(n_tiles_all + n_shares - 1, n_shares, split.shares);
     const int tile0 = min(n_tiles_all, (int)(blockIdx.y * GROUPS + kv_group) * most);
     const int n_tiles = min(n_tiles_all - tile0, most);
     return {tile0, n_tiles, GROUPS == 1 ? n_tiles : most};
