@@ -1,7 +1,7 @@
 /* What cp.async, loads and products cost each other: a program of its own, of kernels whose cycles and stalls are
  * counted from outside, on a GPU and by the clock alike:
  *
- *   nvcc -O2 -std=c++17 -gencode arch=compute_90a,code=[sm_90a,compute_90a] -cudart shared -I. -Ibuild/include -o beside chips/bench/beside.cu
+ *   runtime/attnlab-nvcc -O3 -std=c++17 -I. -Ibuild/include -o beside chips/bench/beside.cu
  *   build/run --device cuda --counters CYCLES,STALL --json beside.jsonl ./beside
  *
  * copies<ROW, COPIES, READS, WARPS>   each warp copies 512 bytes COPIES times, of rows of ROW bytes that lie 4 ROW
@@ -10,6 +10,7 @@
  * stream<MIB, SHARING, TENSOR>        all read MIB, each 16 KiB by SHARING CTAs; a warp of each multiplies, or not
  * gather<WARPS>                       a word for 16 lanes and 16 words for two rows, then FFMA: as sgemm does
  */
+#include "check.cuh"
 #include "timed.cuh"
 
 #include <cstdio>
@@ -98,12 +99,6 @@ __global__ void __launch_bounds__(32 * WARPS) gather(const float *data, float *s
 #pragma unroll 4
     for (int k = 0; k < 320; k++) sum = fmaf(a[k], b[k * 320], sum);
     if (sum == 1.5f) *sink = sum;
-}
-
-static void check(cudaError_t e) {
-    if (!e) return;
-    fprintf(stderr, "beside: %s\n", cudaGetErrorString(e));
-    exit(4);
 }
 
 static char *data;

@@ -9,6 +9,7 @@
  * A line a launch: kind ("until 8": up to that sample; "each 500 ns": so long a rest between products), busy ones
  * ("0-131/1 of 2": of CTAs 0 to 131 the first of each two), ns; then for each CTA
  * SM, 1 if busy, and SAMPLES times ns since the launch's first and cycles since the SM's first. */
+#include "check.cuh"
 #include "timed.cuh"
 
 #include <algorithm>
@@ -100,12 +101,6 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int i = 0; i < 8; i++) sum += f[i] + h[i][1] + d[i][1] + d[8 + i][0];
     if (sum == 1.2345f) *sink = sum;
     if (threadIdx.x == 0) r->sm = sm_number(), r->busy = busy;
-}
-
-static void check(cudaError_t e) {
-    if (!e) return;
-    fprintf(stderr, "clocks: %s\n", cudaGetErrorString(e));
-    exit(4);
 }
 
 static void launch(int sms, int kind, chosen who, uint64_t length_ns) {

@@ -11,6 +11,7 @@
  *   turns    the same; at each launch other ones
  *   pairs    as still, each block read by two CTAs, neighbours
  *   four     by four */
+#include "check.cuh"
 #include "timed.cuh"
 
 #include <algorithm>
@@ -56,12 +57,6 @@ __global__ void probe(const char *data, long n_lines, uint32_t *took) {
         if (x == 12345) took[0] = x;
         took[(i * 1031) % PROBES] = (uint32_t)(cycles() - t);
     }
-}
-
-static void check(cudaError_t e) {
-    if (!e) return;
-    fprintf(stderr, "footprint: %s\n", cudaGetErrorString(e));
-    exit(4);
 }
 
 static char *data;

@@ -4,6 +4,7 @@
  *
  * A line a launch: name, grid, shared bytes, kind, amount, mask; then of each CTA, in the order of their
  * numbers: SM, ns of its begin and end since the first began, cycles. */
+#include "check.cuh"
 #include "timed.cuh"
 
 #include <algorithm>
@@ -63,12 +64,6 @@ __global__ void work(record *records, float *sink, int kind, int amount, int slo
     if (threadIdx.x == 0)
         records[blockIdx.x + gridDim.x * blockIdx.y] = {sm_number(), cycles() - begin, begin_ns,
                                                         nanoseconds()};
-}
-
-static void check(cudaError_t e) {
-    if (!e) return;
-    fprintf(stderr, "placement: %s\n", cudaGetErrorString(e));
-    exit(4);
 }
 
 /* `fit` CTAs an SM at once, by their shared memory. */

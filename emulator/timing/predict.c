@@ -418,7 +418,7 @@ static int parts_of(const struct prediction *p, int n_places) {
     const struct sass_kernel *k = p->grid->kernel;
     uint64_t seats = p->busy * (uint64_t)p->resident;
     if ((uint64_t)n_places == p->busy && p->n < seats && p->n % p->busy) return 1;
-    bool one_wave = p->n <= p->busy * (uint64_t)p->resident;
+    bool one_wave = p->n <= seats;
     bool persistent = fills_chip(p->chip, p->grid, p->resident, p->n);
     for (int i = 0; i < k->n_inst; i++)
         if (k->inst[i].memory == SASS_REDG || (k->inst[i].memory == SASS_ATOMG && !persistent))
