@@ -475,7 +475,7 @@ static void and_does_so_behind_stall_counts(void **state) {
 
 static double end_of(uint64_t n, uint64_t places, double alone) {
     double cycles[1000];
-    struct tail t = {.cycles = cycles, .n = n, .places = places, .resident = 3};
+    struct tail t = {.chip = &chip, .cycles = cycles, .n = n, .places = places, .resident = 3};
     for (uint64_t i = 0; i < n; i++) cycles[i] = 300;
     t.launch = 10;
     t.together = 5;
@@ -499,25 +499,25 @@ static void few_left_run_faster(void **state) {
 /* Of 220 CTAs on 132 SMs the 88 of the second round: eight join the first eight, the others are dealt to the GPCs. */
 static void a_last_round_is_spread(void **state) {
     (void)state;
-    for (uint64_t k = 0; k < 132; k++) assert_int_equal(tail_place(k, 220, 132, 3), k);
-    for (uint64_t k = 0; k < 8; k++) assert_int_equal(tail_place(132 + k, 220, 132, 3), k);
-    assert_int_equal(tail_place(140, 220, 132, 3), 8);
-    assert_int_equal(tail_place(219, 220, 132, 3), 130);
-    assert_int_equal(tail_place(134, 135, 132, 3), 2);
-    assert_int_equal(tail_place(140, 143, 132, 3), 84); /* three left: the last three GPCs */
-    assert_int_equal(tail_place(142, 143, 132, 3), 116);
-    assert_int_equal(tail_place(141, 160, 132, 4),
+    for (uint64_t k = 0; k < 132; k++) assert_int_equal(tail_place(&chip, k, 220, 132, 3), k);
+    for (uint64_t k = 0; k < 8; k++) assert_int_equal(tail_place(&chip, 132 + k, 220, 132, 3), k);
+    assert_int_equal(tail_place(&chip, 140, 220, 132, 3), 8);
+    assert_int_equal(tail_place(&chip, 219, 220, 132, 3), 130);
+    assert_int_equal(tail_place(&chip, 134, 135, 132, 3), 2);
+    assert_int_equal(tail_place(&chip, 140, 143, 132, 3), 84); /* three left: the last three GPCs */
+    assert_int_equal(tail_place(&chip, 142, 143, 132, 3), 116);
+    assert_int_equal(tail_place(&chip, 141, 160, 132, 4),
                      10); /* the TPC's first SM, then the next TPC's */
-    assert_int_equal(tail_place(159, 160, 132, 4), 120);
+    assert_int_equal(tail_place(&chip, 159, 160, 132, 4), 120);
     for (uint64_t k = 133; k < 220; k++)
-        assert_true(tail_place(k, 220, 132, 3) > tail_place(k - 1, 220, 132, 3));
+        assert_true(tail_place(&chip, k, 220, 132, 3) > tail_place(&chip, k - 1, 220, 132, 3));
     for (uint64_t n = 133; n < 264; n++) { /* no place gets two */
         int more[132] = {0};
-        for (uint64_t k = 132; k < n; k++) more[tail_place(k, n, 132, 3)]++;
+        for (uint64_t k = 132; k < n; k++) more[tail_place(&chip, k, n, 132, 3)]++;
         for (int i = 0; i < 132; i++) assert_true(more[i] <= 1);
     }
-    assert_int_equal(tail_place(219, 220, 132, 1), 219 % 132); /* no second round */
-    assert_int_equal(tail_place(395, 400, 132, 3), 131);       /* all seats are taken */
+    assert_int_equal(tail_place(&chip, 219, 220, 132, 1), 219 % 132); /* no second round */
+    assert_int_equal(tail_place(&chip, 395, 400, 132, 3), 131);       /* all seats are taken */
 }
 
 /* 54 CTAs: 12 of them in the GPC that gets the first eight, 6 in each other; 132: all. */

@@ -298,7 +298,7 @@ static void begin_all(struct run *r) {
     uint64_t seats = (uint64_t)(r->n_places * r->resident), n = 0;
     while (n < seats && strided(r, n) < r->n_clusters) n++;
     for (uint64_t k = 0; k < n; k++) {
-        int place = (int)tail_place(k, n, (uint64_t)r->n_places, r->resident);
+        int place = (int)tail_place(r->chip, k, n, (uint64_t)r->n_places, r->resident);
         struct seat *seat = &r->seat[place * r->resident];
         while (seat->left) seat++;
         begin_cluster(r, place, seat, begins_at(r, place));
@@ -495,7 +495,8 @@ static void find_speeds(struct prediction *p) {
 
 /* When the last cluster of all places ends, and of each, from the work of those that were simulated. */
 static double end_of_all(struct prediction *p) {
-    struct tail all = {.cycles = p->cycles,
+    struct tail all = {.chip = p->chip,
+                       .cycles = p->cycles,
                        .n = p->n,
                        .places = p->busy,
                        .resident = p->resident,

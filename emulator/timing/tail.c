@@ -59,25 +59,26 @@ static struct share_of_place *next_place(const struct tail *t, struct share_of_p
 
 /* Of the `left` that a last round brings to the places behind the first ones, the k-th: dealt to the GPCs, those
  * that come last get one more each where it does not come out even; in a GPC to one SM of each TPC first. */
-static uint64_t dealt(uint64_t k, uint64_t left, uint64_t places) {
-    enum { GPCS = 8 };
-    uint64_t each = left / GPCS, fewer = GPCS - left % GPCS, g = 0, in = each;
-    if (each + 1 >= (places / GPCS - 1) / 2 * 2) return k * places / left; /* nearly all get one */
+static uint64_t dealt(const struct timing_chip *c, uint64_t k, uint64_t left, uint64_t places) {
+    uint64_t gpcs = (uint64_t)c->gpcs;
+    uint64_t each = left / gpcs, fewer = gpcs - left % gpcs, g = 0, in = each;
+    if (each + 1 >= (places / gpcs - 1) / 2 * 2) return k * places / left; /* nearly all get one */
     for (; k >= in; in = each + (g >= fewer)) k -= in, g++;
-    uint64_t from = g * places / GPCS / 2 * 2, size = (g + 1) * places / GPCS / 2 * 2 - from;
+    uint64_t from = g * places / gpcs / 2 * 2, size = (g + 1) * places / gpcs / 2 * 2 - from;
     uint64_t both = in > size / 2 ? in - size / 2 : 0; /* TPCs of which both SMs get one */
     uint64_t at = from + (k < 2 * both ? k : 2 * k - 2 * both);
     return at < places ? at : places - 1;
 }
 
-uint64_t tail_place(uint64_t k, uint64_t n, uint64_t places, int resident) {
-    enum { FIRST = 8 };
+uint64_t tail_place(const struct timing_chip *c, uint64_t k, uint64_t n, uint64_t places,
+                    int resident) {
+    uint64_t first = (uint64_t)c->gpc_first;
     uint64_t last = n / places * places, left = n - last;
     if (k < last || n >= places * (uint64_t)resident) return k % places;
     if (k >= n) return places - 1;
-    if (places <= 4 * FIRST) return (k - last) * places / left;
-    return k - last < FIRST ? k - last
-                            : FIRST + dealt(k - last - FIRST, left - FIRST, places - FIRST);
+    if (c->gpcs < 1 || places <= 4 * first) return (k - last) * places / left;
+    return k - last < first ? k - last
+                            : first + dealt(c, k - last - first, left - first, places - first);
 }
 
 void tail_pair(double *cycles, uint64_t n, uint64_t places) {
@@ -96,7 +97,7 @@ double tail_end(const struct tail *t, double *ends) {
     for (uint64_t k = 0;; k++) {
         bool more = k < t->n;
         if (more && k < t->places * (uint64_t)t->resident) {
-            struct share_of_place *to = &s[tail_place(k, t->n, t->places, t->resident)];
+            struct share_of_place *to = &s[tail_place(t->chip, k, t->n, t->places, t->resident)];
             to->left[to->n++] = t->cycles[k];
             continue;
         }
