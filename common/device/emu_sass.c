@@ -7,8 +7,11 @@
 #include "device_ops.h"
 #include "emulator/sass/sass.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 static bool interrupted(void) { return interrupt_signal() != 0; }
 
@@ -21,6 +24,8 @@ static const char *run(struct device *d, const struct sass_module *m, const stru
     const char *why = sass_grid_open(device_emu_memory(d), k, &launch, &g);
     if (why) return why;
     g->stop = interrupted;
+    g->n_threads = device_emu_options.n_threads > 0 ? device_emu_options.n_threads
+                                                    : (int)sysconf(_SC_NPROCESSORS_ONLN);
     why = sass_run(g, counts);
     sass_grid_close(g);
     return why;
@@ -32,15 +37,20 @@ const char *emu_sass_counters(struct device *d, const char *dir, const char *nam
     struct sass_module *m = NULL;
     struct sass_counts counts = {0};
     struct sass_counted row;
-    if (d->info.chip.cc != 90)
-        return reason_as(STATUS_COUNTERS, "the SASS that is executed is Hopper's, and %s is none",
-                         d->info.chip.name);
+    const char *why = NULL;
     snprintf(path, sizeof path, "%s/%s.sm_90a.cubin", dir, name);
     snprintf(cache, sizeof cache, "%s/sass", program_folder());
-    const char *why = sass_open(path, cache, &m);
+    if (d->info.chip.cc != 90)
+        why = reason("it is executed of Hopper's code only, and %s is none", d->info.chip.name);
+    else if (device_emu_options.without && strcmp(device_emu_options.without, "list"))
+        why = "--without leaves that line out of PTX, not of SASS";
+    else if (access(path, R_OK))
+        why = reason_as(errno == ENOENT ? STATUS_UNSUPPORTED : STATUS_FILE, "%s: %s", path,
+                        strerror(errno));
+    if (!why) why = sass_open(path, cache, &m);
     for (int i = 0; i < n && !why; i++) why = run(d, m, &launches[i], &counts);
     sass_close(m);
-    if (why) return reason_as(STATUS_COUNTERS, "SASS: %s", why);
+    if (why) return reason_as(reason_status(why, STATUS_UNSUPPORTED), "no counts of SASS: %s", why);
     for (int i = 0; sass_counted(&counts, i, &row); i++) {
         out->counter = heap_grown(out->counter, (size_t)(out->n + 1) * sizeof *out->counter);
         struct counter *c = &out->counter[out->n++];

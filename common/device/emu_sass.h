@@ -1,11 +1,13 @@
-/* Counts of the machine code: launches executed from the SASS of the image's cubin, every CTA of them.
- * What the hardware counts, where the counts of PTX (emu_counters.h) are of what ptxas was given. */
+/* Counts of the machine code: launches executed from the SASS of the image's cubin, every CTA of them, by
+ * as many host threads as PTX is. What the hardware counts, where the counts of PTX (emu_counters.h) are of
+ * what ptxas was given. */
 #pragma once
 
 #include "counter.h"
 #include "device.h"
 
 /* Appends what sass_counted() names, of all launches together. `dir`/`name`.sm_90a.cubin is read; memory is
- * changed as by the launches. NULL, or what is missing: a cubin, nvdisasm, an instruction, a Hopper chip. */
+ * changed as by the launches. NULL, or what is missing (a cubin, nvdisasm, an instruction, a Hopper chip:
+ * STATUS_UNSUPPORTED), or what failed. */
 const char *emu_sass_counters(struct device *d, const char *dir, const char *name,
                               const struct device_launch *launches, int n, struct counters *out);

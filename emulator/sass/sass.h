@@ -191,6 +191,7 @@ struct sass_grid {
     unsigned deferred;
     bool rough;         /* products need not be exact to the bit */
     bool (*stop)(void); /* sass_run() asks between clusters whether to end; may be NULL */
+    int n_threads;      /* of the host, for sass_run(); 0: one */
     /* Tile counters and the like: called in place of an atomic on global memory if not NULL; *value
      * is the operand, to be replaced by the old value. False: do the atomic as it is. */
     bool (*atomic)(void *user, struct sass_warp *w, const struct sass_inst *i, int lane,
@@ -316,8 +317,10 @@ const char *sass_fault(const struct sass_warp *w); /* after SASS_FAULT */
 /* Wavefronts of shared memory, and how few they would be without bank conflicts. */
 uint32_t sass_wavefronts(const struct sass_effect *e, uint32_t *ideal);
 /* Distinct 32-byte sectors of global memory, as addresses / 32, in the order of lanes; at most 64.
- * Those of a TMA box: sass_tma_lines(). */
+ * Those of a TMA box: sass_tma_rows(). */
 uint32_t sass_sectors(const struct sass_effect *e, uint64_t sector[64]);
+/* How few they would be if its bytes lay side by side. */
+uint32_t sass_sectors_ideal(const struct sass_effect *e);
 /* Rows of a TMA box: `each` is called for the bytes [global, global + bytes) of each row that lies
  * in the tensor. */
 void sass_tma_rows(const struct sass_effect *e, void *user,
@@ -326,15 +329,17 @@ void sass_tma_rows(const struct sass_effect *e, void *user,
 /* ---- Running without a clock ----------------------------------------------------------------- */
 
 /* Counts of a whole launch, by mnemonic and by what the hardware counts. */
+enum { SASS_MEMORIES = SASS_HGMMA_OPERANDS + 1 };
 struct sass_counts {
     uint64_t instructions;
-    uint64_t op[256];    /* by sass_inst.op */
-    uint64_t access[16]; /* by enum sass_memory: those with at least one lane */
-    uint64_t wavefronts, wavefronts_ideal;
-    uint64_t sectors;
-    uint64_t dsmem_sectors;
+    uint64_t op[256]; /* by sass_inst.op */
+    struct sass_access {
+        uint64_t n; /* with at least one lane */
+        uint64_t wavefronts, wavefronts_ideal, sectors, sectors_ideal;
+    } access[SASS_MEMORIES]; /* by enum sass_memory */
 };
-/* Runs all CTAs, cluster after cluster, warps in turn. `counts` may be NULL; it is added to. */
+/* Runs all CTAs, cluster after cluster, warps in turn. Clusters go to several host threads if no atomic on
+ * global memory tells them of each other. `counts` may be NULL; it is added to. */
 const char *sass_run(struct sass_grid *g, struct sass_counts *counts);
 
 /* The i-th of the counts in the words of profiler/groups; false past the last. */

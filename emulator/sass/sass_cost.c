@@ -33,13 +33,30 @@ uint32_t sass_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
     return n;
 }
 
+/* The lanes that touch sectors: of global memory, or of another block's shared memory. */
+static uint32_t sector_lanes(const struct sass_effect *e) {
+    switch (e->memory) {
+    case SASS_LDG:
+    case SASS_STG:
+    case SASS_ATOMG:
+    case SASS_REDG:
+    case SASS_DSMEM:
+        return e->active;
+    case SASS_LDGSTS:
+        return e->active & e->reads;
+    default:
+        return 0;
+    }
+}
+
+uint32_t sass_sectors_ideal(const struct sass_effect *e) {
+    const uint32_t lanes = sector_lanes(e);
+    return lanes ? emu_sectors_ideal(lanes, e->inst->bytes) : 0;
+}
+
 uint32_t sass_sectors(const struct sass_effect *e, uint64_t sector[64]) {
-    uint32_t n = 0, lanes = e->active;
-    bool global = e->memory == SASS_LDG || e->memory == SASS_STG || e->memory == SASS_ATOMG ||
-                  e->memory == SASS_REDG || e->memory == SASS_DSMEM || e->memory == SASS_LDGSTS;
-    if (!global) return 0;
-    if (e->memory == SASS_LDGSTS) lanes &= e->reads;
-    EMU_EACH_LANE(l, lanes) { /* naturally aligned, so an access lies in one sector */
+    uint32_t n = 0;
+    EMU_EACH_LANE(l, sector_lanes(e)) { /* naturally aligned, so an access lies in one sector */
         uint64_t at = e->global[l] / 32;
         uint32_t s = 0;
         while (s < n && sector[s] != at) s++;

@@ -9,9 +9,22 @@ static double pipe(const struct sass_counts *c, enum sass_pipe p) {
     return (double)n;
 }
 
+static double conflicts(const struct sass_access *a) {
+    return (double)(a->wavefronts - a->wavefronts_ideal);
+}
+
 bool sass_counted(const struct sass_counts *c, int i, struct sass_counted *out) {
-    const uint64_t *op = c->op, *access = c->access;
-    const struct sass_counted all[] = {
+    const uint64_t *op = c->op;
+    const struct sass_access *access = c->access;
+    struct sass_access all = {0};
+    for (int m = 0; m < SASS_MEMORIES; m++) {
+        all.wavefronts += access[m].wavefronts;
+        all.wavefronts_ideal += access[m].wavefronts_ideal;
+        if (m == SASS_DSMEM) continue;
+        all.sectors += access[m].sectors;
+        all.sectors_ideal += access[m].sectors_ideal;
+    }
+    const struct sass_counted counted[] = {
         {"instructions", "warp inst", (double)c->instructions},
         {"hmma_instructions", "warp inst", (double)op[SASS_OP_HMMA]},
         {"hgmma_instructions", "warp inst", (double)op[SASS_OP_HGMMA]},
@@ -19,20 +32,27 @@ bool sass_counted(const struct sass_counts *c, int i, struct sass_counted *out) 
         {"fma_instructions", "warp inst", pipe(c, SASS_PIPE_FMA) - (double)op[SASS_OP_HFMA2]},
         {"alu_instructions", "warp inst", pipe(c, SASS_PIPE_ALU)}, /* CS2R, VOTE, R2UR, ELECT too */
         {"mufu_instructions", "warp inst", pipe(c, SASS_PIPE_XU)},
-        {"shared_load_instructions", "warp inst", (double)access[SASS_LDS]},
-        {"shared_store_instructions", "warp inst", (double)access[SASS_STS]},
-        {"ldmatrix_instructions", "warp inst", (double)access[SASS_LDSM]},
-        {"cp_async_instructions", "warp inst", (double)access[SASS_LDGSTS]},
-        {"global_load_instructions", "warp inst", (double)access[SASS_LDG]},
-        {"global_store_instructions", "warp inst", (double)access[SASS_STG]},
+        {"shared_load_instructions", "warp inst", (double)access[SASS_LDS].n},
+        {"shared_store_instructions", "warp inst", (double)access[SASS_STS].n},
+        {"ldmatrix_instructions", "warp inst", (double)access[SASS_LDSM].n},
+        {"cp_async_instructions", "warp inst", (double)access[SASS_LDGSTS].n},
+        {"global_load_instructions", "warp inst", (double)access[SASS_LDG].n},
+        {"global_store_instructions", "warp inst", (double)access[SASS_STG].n},
         {"tma_instructions", "warp inst", pipe(c, SASS_PIPE_TMA)},
-        {"shared_wavefronts", "wavefronts", (double)c->wavefronts},
-        {"shared_wavefronts_ideal", "wavefronts", (double)c->wavefronts_ideal},
-        {"global_sectors", "sectors", (double)c->sectors},
-        {"dsmem_stores", "warp inst", (double)access[SASS_DSMEM]},
-        {"dsmem_sectors", "sectors", (double)c->dsmem_sectors},
+        {"shared_wavefronts", "wavefronts", (double)all.wavefronts},
+        {"shared_wavefronts_ideal", "wavefronts", (double)all.wavefronts_ideal},
+        {"bank_conflicts_lds", "wavefronts", conflicts(&access[SASS_LDS])},
+        {"bank_conflicts_ldmatrix", "wavefronts", conflicts(&access[SASS_LDSM])},
+        {"bank_conflicts_st", "wavefronts", conflicts(&access[SASS_STS])},
+        {"bank_conflicts_ldgsts", "wavefronts", conflicts(&access[SASS_LDGSTS])},
+        {"bank_conflicts_gmma", "wavefronts", conflicts(&access[SASS_HGMMA_OPERANDS])},
+        {"global_sectors", "sectors", (double)all.sectors},
+        {"global_sectors_ideal", "sectors", (double)all.sectors_ideal},
+        {"spill_sectors", "sectors", 0}, /* a warp stops at an LDL: sass_ops.h has none */
+        {"dsmem_stores", "warp inst", (double)access[SASS_DSMEM].n},
+        {"dsmem_sectors", "sectors", (double)access[SASS_DSMEM].sectors},
     };
-    if (i < 0 || i >= (int)(sizeof all / sizeof *all)) return false;
-    *out = all[i];
+    if (i < 0 || i >= (int)(sizeof counted / sizeof *counted)) return false;
+    *out = counted[i];
     return true;
 }

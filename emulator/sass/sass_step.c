@@ -4,6 +4,8 @@
 #include "common/base/heap.h"
 #include "common/base/reason.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,13 +105,15 @@ enum sass_status sass_step(struct sass_warp *w, struct sass_effect *e) {
 /* ---- Without a clock ------------------------------------------------------------------------- */
 
 static void account(struct sass_counts *c, const struct sass_effect *e) {
+    struct sass_access *a = &c->access[e->memory];
     uint32_t ideal;
     uint64_t sector[64];
     if (!e->active) return;
-    c->access[e->memory]++;
-    c->wavefronts += sass_wavefronts(e, &ideal);
-    c->wavefronts_ideal += ideal;
-    *(e->memory == SASS_DSMEM ? &c->dsmem_sectors : &c->sectors) += sass_sectors(e, sector);
+    a->n++;
+    a->wavefronts += sass_wavefronts(e, &ideal);
+    a->wavefronts_ideal += ideal;
+    a->sectors += sass_sectors(e, sector);
+    a->sectors_ideal += sass_sectors_ideal(e);
 }
 
 /* Steps until the warp waits, exits or fails. *progress: it did something. */
@@ -166,28 +170,43 @@ static const char *turn(struct sass_grid *g, struct sass_cta **cta, uint64_t *co
 }
 
 /* As many clusters take turns as an H200 has SMs if they draw from a common counter, so that one
- * does not do the work of all; else one after the other. */
-enum { SMS = 132 };
-static uint64_t together(const struct sass_grid *g) {
-    const struct sass_kernel *k = g->kernel;
+ * does not do the work of all; else one after the other. Several host threads do so if there are no
+ * atomics at all, which are none on the host. */
+enum { SMS = 132, MOST_THREADS = 64 };
+static bool has(const struct sass_kernel *k, enum sass_op op) {
     for (int i = 0; i < k->n_inst; i++)
-        if (k->inst[i].op == SASS_OP_ATOMG) return SMS / g->cluster_size;
-    return 1;
+        if (k->inst[i].op == op) return true;
+    return false;
 }
 
-const char *sass_run(struct sass_grid *g, struct sass_counts *counts) {
+/* A host thread's. */
+struct part {
+    struct sass_grid *grid;
+    _Atomic uint64_t *next; /* cluster to be begun */
+    uint64_t places;
+    uint64_t *count;           /* by instruction */
+    struct sass_counts counts; /* of memory */
+    char why[512];             /* not "": it stopped */
+};
+
+static void run_part(struct part *p, bool counted) {
+    struct sass_grid *g = p->grid;
     struct sass_cta *cta[SMS][EMU_MAX_CLUSTER];
+    const uint64_t n = g->n_ctas / g->cluster_size;
     const char *why = NULL;
-    uint64_t *count = heap_zeroed((size_t)g->kernel->n_inst, sizeof *count);
     struct sass_effect *e = heap_zeroed(1, sizeof *e);
-    uint64_t places = together(g), begun = 0, running = 0, n = g->n_ctas / g->cluster_size;
-    while (!why && (begun < n || running)) {
+    uint64_t running = 0;
+    for (bool more = true; !why && (more || running);) {
         if (g->stop && g->stop()) why = "it was interrupted";
-        for (; begun < n && running < places && !why; begun++)
-            if (!(why = sass_cluster_begin(g, begun, cta[running]))) running++;
+        while (more && running < p->places && !why) {
+            const uint64_t next = atomic_fetch_add(p->next, 1);
+            if (!(more = next < n)) break;
+            if (!(why = sass_cluster_begin(g, next, cta[running]))) running++;
+        }
         for (uint64_t c = 0; c < running && !why; c++) {
             bool left = false;
-            if ((why = turn(g, cta[c], count, counts, e, &left)) || left) continue;
+            if ((why = turn(g, cta[c], p->count, counted ? &p->counts : NULL, e, &left)) || left)
+                continue;
             for (uint32_t r = 0; r < g->cluster_size; r++) sass_cta_end(cta[c][r]);
             memcpy(cta[c], cta[--running], sizeof cta[c]);
             c--;
@@ -195,11 +214,46 @@ const char *sass_run(struct sass_grid *g, struct sass_counts *counts) {
     }
     for (uint64_t c = 0; c < running; c++)
         for (uint32_t r = 0; r < g->cluster_size; r++) sass_cta_end(cta[c][r]);
-    for (int i = 0; counts && i < g->kernel->n_inst; i++) {
-        counts->instructions += count[i];
-        counts->op[g->kernel->inst[i].op] += count[i];
-    }
-    free(count);
+    if (why) snprintf(p->why, sizeof p->why, "%s", why);
+    if (why) atomic_store(p->next, n); /* the others end, too */
     free(e);
+}
+
+static void add_part(struct sass_counts *to, const struct part *p) {
+    const struct sass_kernel *k = p->grid->kernel;
+    for (int i = 0; i < k->n_inst; i++) {
+        to->instructions += p->count[i];
+        to->op[k->inst[i].op] += p->count[i];
+    }
+    for (int m = 0; m < SASS_MEMORIES; m++) {
+        const struct sass_access *from = &p->counts.access[m];
+        to->access[m].n += from->n;
+        to->access[m].wavefronts += from->wavefronts;
+        to->access[m].wavefronts_ideal += from->wavefronts_ideal;
+        to->access[m].sectors += from->sectors;
+        to->access[m].sectors_ideal += from->sectors_ideal;
+    }
+}
+
+const char *sass_run(struct sass_grid *g, struct sass_counts *counts) {
+    const bool draws = has(g->kernel, SASS_OP_ATOMG);
+    int n = g->n_threads < MOST_THREADS ? g->n_threads : MOST_THREADS;
+    if (n < 1 || draws || has(g->kernel, SASS_OP_REDG)) n = 1;
+    struct part *part = heap_zeroed((size_t)n, sizeof *part);
+    _Atomic uint64_t next = 0;
+    const char *why = NULL;
+#pragma omp parallel for schedule(static, 1) num_threads(n)
+    for (int i = 0; i < n; i++) {
+        part[i] =
+            (struct part){.grid = g, .next = &next, .places = draws ? SMS / g->cluster_size : 1};
+        part[i].count = heap_zeroed((size_t)g->kernel->n_inst, sizeof *part[i].count);
+        run_part(&part[i], counts != NULL);
+    }
+    for (int i = 0; i < n; i++) {
+        if (*part[i].why && !why) why = reason("%s", part[i].why);
+        if (counts) add_part(counts, &part[i]);
+        free(part[i].count);
+    }
+    free(part);
     return why;
 }
