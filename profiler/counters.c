@@ -21,6 +21,10 @@ static const struct {
     [CLOCK] = {"clock.", "the clock does not say", "this emulator has no clock"},
     [SASS] = {"sass.", "the emulator of SASS does not count", "this emulator executes no SASS"},
 };
+/* Launches that would take longer than some 10 to 15 s of one host thread are not executed from SASS. It does 40
+ * million instructions a second, and tensor cores' FLOP as if so many were one. */
+#define SASS_WORK             5e8
+#define SASS_FLOP_INSTRUCTION 100
 struct space {
     bool wanted;         /* some formula names it */
     char refused[256];   /* not "": why there is nothing */
@@ -155,6 +159,7 @@ static const char *want(void *arg, const char *name) {
     bool metric = strstr(name, "__") != NULL;
     const int s = space_of(name);
     if (s < SPACES) c->space[s].wanted = true;
+    if (s == SASS) c->space[COUNTED].wanted = true; /* says how much work it is */
     return metric && c->visit ? c->visit(c->visit_arg, name) : NULL;
 }
 
@@ -169,10 +174,13 @@ static void evaluate(struct collection *c, const struct group_value *v, struct c
     } else if (!*origin->formula) {
         why = origin->reason;
     } else {
-        snprintf(counter->metric, sizeof counter->metric, "%s", origin->formula);
-        counter->source = source_of(c, origin->formula);
+        struct expression_choice from;
+        expression_chosen(origin->formula, lookup, c, &from);
+        if (from.lacks) snprintf(counter->note, sizeof counter->note, "%s", from.lacks);
+        snprintf(counter->metric, sizeof counter->metric, "%s", from.text);
+        counter->source = source_of(c, from.text);
         *c->validated = 0;
-        why = expression_evaluate(origin->formula, lookup, c, &counter->value);
+        why = expression_evaluate(from.text, lookup, c, &counter->value);
         if (!why) memcpy(counter->validated, c->validated, sizeof counter->validated);
     }
     if (!why) return;
@@ -245,6 +253,20 @@ static const char *open_counts(struct collection *c) {
     return NULL;
 }
 
+/* Too much work to be executed again, instruction by instruction: the reason. It depends on the launches
+ * only, not on the host, so that what is counted is the same on all. */
+static const char *takes_long(const struct counters *counted) {
+    const struct counter *instructions = find(counted->counter, counted->n, "instructions");
+    const struct counter *flop = find(counted->counter, counted->n, "tensor_flop");
+    double work = instructions ? instructions->value : 0;
+    if (flop) work += flop->value / SASS_FLOP_INSTRUCTION;
+    if (work <= SASS_WORK) return NULL;
+    return reason_as(STATUS_UNSUPPORTED,
+                     "no counts of SASS: so large a launch takes long (%.2g instructions, most "
+                     "are %g): count a smaller one",
+                     work, SASS_WORK);
+}
+
 /* Runs the emulator for what the groups ask of it. Counts that are wrong, or that failed, are an
  * error and not n/a. */
 static const char *emulate(struct collection *c) {
@@ -256,9 +278,11 @@ static const char *emulate(struct collection *c) {
     for (int s = 0; s < SPACES; s++) {
         struct space *space = &c->space[s];
         if (!space->wanted) continue;
-        const char *why =
-            runs[s] ? runs[s](c->device, c->image, c->launches, c->n_launches, &space->counters)
-                    : spaces[s].absent;
+        const char *why = s == SASS ? takes_long(&c->space[COUNTED].counters) : NULL;
+        if (!why)
+            why = runs[s]
+                      ? runs[s](c->device, c->image, c->launches, c->n_launches, &space->counters)
+                      : spaces[s].absent;
         if (why && s == COUNTED && reason_status(why, STATUS_COUNTERS) != STATUS_COUNTERS)
             return why;
         if (!why) continue;
@@ -334,7 +358,7 @@ const char *counters_emulated(const struct counters *counts, const struct occupa
     struct collection c = {
         .place = "emulator",
         .space = {[COUNTED] = {.counters = *counts},
-                  [SASS] = {.refused = "SASS is executed of stages only, so far"}},
+                  [SASS] = {.refused = "no counts of SASS: it is executed of stages only"}},
         .threads = threads,
         .out = out};
     if (no_clock)

@@ -20,6 +20,9 @@ struct parser {
     void *arg;
     const char *why; /* the first thing that went wrong */
     int depth;
+    const char *chosen; /* of the call that ended last: the argument that was taken; NULL: none */
+    int chosen_length;
+    const char *lacks; /* and why the one before it had none, or NULL */
 };
 
 enum { MAX_DEPTH = 32, MAX_NAME = 128 };
@@ -64,7 +67,8 @@ static void skip_argument(struct parser *p) {
 /* The arguments of max() or first(). */
 static double choice(struct parser *p, bool first) {
     double chosen = NAN;
-    const char *lacks = NULL;
+    const char *lacks = NULL, *of = NULL, *before = NULL;
+    int length = 0;
     if (++p->depth > MAX_DEPTH) return fail(p, reason("more than %d levels deep", MAX_DEPTH));
     const int depth = p->depth;
     do {
@@ -81,12 +85,18 @@ static double choice(struct parser *p, bool first) {
             skip_argument(p);
         } else if (isnan(chosen) || (!first && value > chosen)) {
             chosen = value;
+            of = begin;
+            length = (int)(p->at - begin);
+            before = lacks;
         }
     } while (!p->why && peek(p) == ',');
     p->depth--;
     if (!p->why && peek(p) != ')')
         return fail(p, reason("expected , or ) at \"%.24s\" in \"%s\"", p->at, p->text));
     if (!p->why) p->at++;
+    p->chosen = of;
+    p->chosen_length = length;
+    p->lacks = before;
     return isnan(chosen) && lacks ? fail(p, lacks) : chosen;
 }
 
@@ -159,6 +169,19 @@ const char *expression_evaluate(const char *text, expression_lookup *lookup, voi
     if (!p.why && peek(&p))
         return reason("expected an operator at \"%.24s\" in \"%s\"", p.at, text);
     return p.why;
+}
+
+void expression_chosen(const char *text, expression_lookup *lookup, void *arg,
+                       struct expression_choice *out) {
+    struct parser p = {.text = text, .at = text, .lookup = lookup, .arg = arg};
+    const bool first = !strncmp(text, "first(", 6);
+    if (first) factor(&p);
+    const bool whole = !first || p.why || !p.chosen || peek(&p);
+    const char *from = whole ? text : p.chosen;
+    while (*from == ' ') from++;
+    snprintf(out->text, sizeof out->text, "%.*s",
+             whole ? (int)strlen(text) : (int)(p.chosen + p.chosen_length - from), from);
+    out->lacks = whole ? NULL : p.lacks;
 }
 
 const char *expression_check(const char *text) {

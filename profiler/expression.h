@@ -19,5 +19,14 @@ const char *expression_check(const char *text);
 const char *expression_names(const char *text, const char *(*visit)(void *arg, const char *name),
                              void *arg);
 
+/* What the value comes from: of a text that is first(a, b) and nothing else the argument that has one,
+ * and why those before it have none. Else the whole text. */
+struct expression_choice {
+    char text[128];
+    const char *lacks; /* NULL: it is the first */
+};
+void expression_chosen(const char *text, expression_lookup *lookup, void *arg,
+                       struct expression_choice *out);
+
 /* The text is one name and nothing else: no formula, a plain value. */
 bool expression_is_name(const char *text);

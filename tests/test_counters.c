@@ -15,7 +15,9 @@
 static struct {
     double wavefronts;
     int n_registers;
-    const char *refuses;
+    double instructions; /* of PTX: how much work the launches are */
+    const char *refuses, *no_sass;
+    int n_sass_runs;
 } fake;
 
 static const char *fake_kernel_info(struct device *d, struct device_image *image,
@@ -40,10 +42,22 @@ static const char *fake_counters(struct device *d, struct device_image *image,
     if (fake.refuses) return fake.refuses;
     add(out, "wavefronts", fake.wavefronts, SOURCE_EMULATOR);
     add(out, "sectors", 7, SOURCE_MODEL);
+    add(out, "instructions", fake.instructions, SOURCE_EMULATOR);
+    add(out, "tensor_flop", 100 * fake.instructions, SOURCE_EMULATOR);
     return NULL;
 }
 
-static const struct device_ops ops = {.kernel_info = fake_kernel_info, .counters = fake_counters};
+static const char *fake_sass(struct device *d, struct device_image *image,
+                             const struct device_launch *launches, int n, struct counters *out) {
+    (void)d, (void)image, (void)launches, (void)n;
+    fake.n_sass_runs++;
+    if (fake.no_sass) return reason_as(STATUS_UNSUPPORTED, "%s", fake.no_sass);
+    add(out, "sectors", 9, SOURCE_EMULATOR);
+    return NULL;
+}
+
+static const struct device_ops ops = {
+    .kernel_info = fake_kernel_info, .counters = fake_counters, .sass = fake_sass};
 static struct device device = {.ops = &ops};
 static const struct device_launch launches[2] = {
     {.kernel = "prepare", .grid = {1, 1, 1}, .block = {32, 1, 1}},
@@ -159,6 +173,45 @@ static void a_refusal_reaches_every_value(void **state) {
     assert_null(all.counter);
 }
 
+/* Of SASS if it was executed, else of PTX with a note; not executed unless some value is of it. */
+static void sass_comes_before_ptx(void **state) {
+    (void)state;
+    struct counters all;
+    assert_fine(collect("S", &all));
+    const struct counter *c = get(&all, "sectors");
+    assert_true(c->value == 9 && c->source == SOURCE_EMULATOR && fake.n_sass_runs == 1);
+    assert_string_equal(c->metric, "sass.sectors");
+    assert_string_equal(c->note, "");
+    counters_free(&all);
+    fake.no_sass = "no cubin";
+    assert_fine(collect("S", &all));
+    c = get(&all, "sectors");
+    assert_true(c->value == 8 && c->source == SOURCE_MODEL && fake.n_sass_runs == 2);
+    assert_string_equal(c->metric, "emu.sectors + 1");
+    assert_string_equal(c->note, "no cubin");
+    assert_string_equal(get(&all, "alone")->reason, "no cubin");
+    counters_free(&all);
+    assert_fine(collect("X", &all));
+    assert_int_equal(fake.n_sass_runs, 2);
+    assert_string_equal(get(&all, "sectors")->note, "");
+    counters_free(&all);
+}
+
+static void large_launches_are_of_ptx(void **state) {
+    (void)state;
+    struct counters all;
+    fake.instructions = 2.5e8; /* and as much for tensor cores */
+    assert_fine(collect("S", &all));
+    assert_string_equal(get(&all, "sectors")->metric, "sass.sectors");
+    counters_free(&all);
+    fake.instructions = 2.6e8;
+    assert_fine(collect("S", &all));
+    assert_string_equal(get(&all, "sectors")->metric, "emu.sectors + 1");
+    assert_reason(get(&all, "sectors")->note, "so large a launch takes long");
+    assert_int_equal(fake.n_sass_runs, 1);
+    counters_free(&all);
+}
+
 static void several_groups_keep_to_themselves(void **state) {
     (void)state;
     struct counters all;
@@ -190,11 +243,15 @@ static int reset(void **state) {
     (void)state;
     fake.wavefronts = 28;
     fake.n_registers = 64;
-    fake.refuses = NULL;
+    fake.refuses = fake.no_sass = NULL;
+    fake.instructions = fake.n_sass_runs = 0;
     device.info = (struct device_info){.chip = *chip_find("h200"), .is_emulator = true};
     write_group("X", group_text);
     write_group("Y",
                 "Y: ?\nonly [wf] counted\n    emulator: emu.wavefronts\nHow to read:\n    x\n");
+    write_group("S",
+                "S: ?\nsectors [s] of either\n    emulator: first(sass.sectors, emu.sectors + 1)\n"
+                "alone [s] of one\n    emulator: sass.sectors\nHow to read:\n    x\n");
     write_group("MISNAMED", "Y: ?\na [%] b\n    GPU: 1\nHow to read:\n    x\n");
     write_group("LEAK",
                 "LEAK: ?\na [%] of another group\n    GPU: wavefronts\nHow to read:\n    x\n");
@@ -214,6 +271,8 @@ int main(void) {
         cmocka_unit_test_setup(what_cannot_be_had_says_why, reset),
         cmocka_unit_test_setup(the_larger_launch_is_the_one_described, reset),
         cmocka_unit_test_setup(a_refusal_reaches_every_value, reset),
+        cmocka_unit_test_setup(sass_comes_before_ptx, reset),
+        cmocka_unit_test_setup(large_launches_are_of_ptx, reset),
         cmocka_unit_test_setup(several_groups_keep_to_themselves, reset),
         cmocka_unit_test_setup(wrong_requests_run_nothing, reset),
     };

@@ -233,6 +233,23 @@ static void formulas_are_calculated(void **state) {
     assert_reason(expression_check("max(1 2)"), "expected , or ) at \"2)\"");
     assert_reason(expression_check("max(1,)"), "expected a number");
     assert_reason(expression_check("first(1"), "expected , or )");
+    struct expression_choice from;
+    expression_chosen("first(two, 1 / zero)", value_of, NULL, &from);
+    assert_string_equal(from.text, "two");
+    assert_null(from.lacks);
+    expression_chosen("first(three, two + max(1, 2))", value_of, NULL, &from);
+    assert_string_equal(from.text, "two + max(1, 2)");
+    assert_reason(from.lacks, "no three");
+    expression_chosen("first(first(three, two), 1)", value_of, NULL, &from);
+    assert_string_equal(from.text, "first(three, two)");
+    assert_null(from.lacks);
+    static const char *const whole[] = {"two", "first(three, two) + 1", "first(three, four)",
+                                        "max(first(three, two), 1)", "first(torn, two)"};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        expression_chosen(whole[i], value_of, NULL, &from);
+        assert_string_equal(from.text, whole[i]);
+        assert_null(from.lacks);
+    }
     assert_true(expression_is_name("sm__a.sum"));
     assert_false(expression_is_name("two + 1"));
     assert_false(expression_is_name("2"));

@@ -450,10 +450,13 @@ static void counters_have_values_or_reasons(void **state) {
     assert_null(json_object_get(a, "na"));
     assert_string_equal(text_of(b, "na"), "not today");
     assert_null(json_object_get(b, "value"));
+    assert_null(json_object_get(a, "note"));
     json_decref(all);
     *two[0].validated = 0;
+    strcpy(two[0].note, "no better one");
     all = record_counters(&(struct counters){.n = 1, .counter = two});
     assert_null(json_object_get(json_array_get(all, 0), "validated"));
+    assert_string_equal(text_of(json_array_get(all, 0), "note"), "no better one");
     json_decref(all);
 }
 

@@ -187,6 +187,8 @@ const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
         "branch_splits");
     put(&l, SOURCE_EMULATOR, class[EMU_BARRIER].splits, "arrivals", "warps at barriers",
         "barrier_arrivals");
+    put(&l, SOURCE_EMULATOR, class[EMU_HMMA].flops + class[EMU_HGMMA].flops, "FLOP",
+        "of products of tensor cores", "tensor_flop");
     put_bounds(&l, class, busy, chip);
     return NULL;
 }

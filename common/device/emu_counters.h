@@ -4,9 +4,9 @@
  * counted in SASS terms (wmma.mma m16n16k16 is two HMMA), and for classes that touch memory
  * NAME.wavefronts, NAME.wavefronts_ideal, NAME.sectors, NAME.sectors_ideal and NAME.bytes; sums:
  * instructions, threads, shared_wavefronts, shared_wavefronts_ideal, branch_splits,
- * barrier_arrivals; and bound.RESOURCE: the least cycles that an SM of the chip needs for its
- * share, if nothing else held it up, bound.unit the largest but for bound.issue, which is of PTX. Counts have SOURCE_EMULATOR where PTX says them exactly and
- * SOURCE_MODEL where a rule was applied. */
+ * barrier_arrivals, tensor_flop; and bound.RESOURCE: the least cycles that an SM of the chip needs for its
+ * share, if nothing else held it up, bound.unit the largest but for bound.issue, which is of PTX. Counts have
+ * SOURCE_EMULATOR where PTX says them exactly and SOURCE_MODEL where a rule was applied. */
 #pragma once
 
 #include "counter.h"

@@ -181,6 +181,7 @@ json_t *record_counters(const struct counters *c) {
             record_set(one, "source", json_string(counter_source_name(k->source)));
             record_set(one, "metric", json_string(k->metric));
             if (*k->validated) record_set(one, "validated", json_string(k->validated));
+            if (*k->note) record_set(one, "note", json_string(k->note));
         }
         record_add(all, one);
     }

@@ -23,6 +23,7 @@
  *                  "source": "cupti|event|emulator|model|ptxas", "metric": "sm__pipe_tensor..."},
  *                 {..., "source": "model", "metric": "clock.warps",
  *                  "validated": "h200: 99 cases, mean 9.7 %, worst 35.8 %"},
+ *                 {..., "source": "emulator", "metric": "emu.fp32", "note": "no sass.fma_instructions: ..."},
  *                 {"group": "MEMORY", "name": "dram_pct", "na": "the emulator has no DRAM"}],
  *    "gates": [{"name": "tensor", "verdict": "PASS|FAIL|n/a", "value": 61.2, "limit": ">= 40 %",
  *               "why": "..."}],

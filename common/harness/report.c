@@ -146,15 +146,20 @@ static void rows_time(const struct report *r, struct printer *p) {
 static void rows_counters(const struct report *r, struct printer *p) {
     if (*r->no_counters) row_na(p, "counters", r->options->counters, r->no_counters);
     const char *said = ""; /* one refusal can take many values: its sentence is printed once */
+    const char *noted = "";
     for (int i = 0; i < r->counters.n; i++) {
         const struct counter *c = &r->counters.counter[i];
         if (*c->reason) {
             const bool again = !p->csv && !strcmp(c->reason, said);
             row_na(p, c->group, c->name, again ? "as above" : c->reason);
             said = c->reason;
-        } else
-            row(p, c->group, c->name, c->value, c->unit, counter_source_name(c->source), "%s%s%s",
-                c->metric, *c->validated ? "; " : "", c->validated);
+        } else {
+            const bool notes = *c->note && (p->csv || strcmp(c->note, noted));
+            row(p, c->group, c->name, c->value, c->unit, counter_source_name(c->source),
+                "%s%s%s%s%s", c->metric, *c->validated ? "; " : "", c->validated, notes ? "; " : "",
+                notes ? c->note : "");
+            if (*c->note) noted = c->note;
+        }
     }
 }
 
