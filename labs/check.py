@@ -116,10 +116,11 @@ def run(kernel, problem, how, phases):
 
 
 def counts(program, folder, options):
+    """Of PTX, which has what a kernel asks for; ptxas may make more or less of it here than there."""
     out = build.BUILD / "labs" / f"counts-{os.getpid()}.json"
     out.parent.mkdir(exist_ok=True)
     out.unlink(missing_ok=True)
-    done = subprocess.run([program, "--device", "emu", "--no-check", "--no-time", "--no-races", "--quiet", "--image",
+    done = subprocess.run([program, "--device", "emu", "--no-check", "--no-time", "--no-races", "--count-ptx", "--quiet", "--image",
                            folder.images[0], "--counters", "TENSOR,MIX,SHARED", "--json", out, *options],
                           cwd=ROOT, capture_output=True, text=True)
     if not out.exists():

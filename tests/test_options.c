@@ -215,11 +215,13 @@ static void files_are_the_problem(void **state) {
 
 static void the_emulator_has_its_own(void **state) {
     (void)state;
-    assert_fine(line("--jobs 3 --schedule adversarial --early --no-races --mma-exact --trace 120 "
-                     "--watch shared:0x40 --seed 7"));
+    assert_fine(line(
+        "--jobs 3 --schedule adversarial --early --no-races --count-ptx --mma-exact --trace 120 "
+        "--watch shared:0x40 --seed 7"));
     assert_int_equal(o.emulator.n_threads, 3);
     assert_int_equal(o.emulator.schedule, EMU_ADVERSARIAL);
     assert_true(o.emulator.async_early && o.emulator.no_checks && o.emulator.mma_exact);
+    assert_true(o.emulator.count_ptx);
     assert_int_equal(o.emulator.trace_line, 120);
     assert_int_equal(o.emulator.watch, 0x40);
     assert_true(o.emulator.watch_shared);

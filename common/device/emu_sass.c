@@ -42,6 +42,8 @@ const char *emu_sass_counters(struct device *d, const char *dir, const char *nam
     snprintf(cache, sizeof cache, "%s/sass", program_folder());
     if (d->info.chip.cc != 90)
         why = reason("it is executed of Hopper's code only, and %s is none", d->info.chip.name);
+    else if (device_emu_options.count_ptx)
+        why = "--count-ptx";
     else if (device_emu_options.without && strcmp(device_emu_options.without, "list"))
         why = "--without leaves that line out of PTX, not of SASS";
     else if (access(path, R_OK))

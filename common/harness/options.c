@@ -149,6 +149,8 @@ static const struct option_row rows_of_every_stage[] = {
      SWITCH(emulator.async_early, true), .seen = EMULATED},
     {"no-races", NULL, "emulator: look for no races and no uninitialised values",
      SWITCH(emulator.no_checks, true), .seen = EMULATED},
+    {"count-ptx", NULL, "emulator: count PTX, not what ptxas made of it: takes less time",
+     SWITCH(emulator.count_ptx, true), .seen = EMULATED},
     {"mma-exact", NULL, "emulator: tensor cores round once, as no hardware does",
      SWITCH(emulator.mma_exact, true), .seen = EMULATED},
     {"trace", "LINE", "emulator: print one warp's values at this line of kernel.cu",

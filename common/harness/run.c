@@ -31,11 +31,12 @@ const char *run_device(const struct options *o, struct device **out) {
     if (why || !o->emulator_asked || device_info(*out)->is_emulator) return why;
     device_close(*out);
     *out = NULL;
-    return reason_as(STATUS_USAGE,
-                     "--schedule, --early, --no-races, --mma-exact, --trace, --banks, --without, "
-                     "--watch, --clock, --whatif, --timeout, --progress and --max-instructions are "
-                     "the emulator's: "
-                     "add --device emu");
+    return reason_as(
+        STATUS_USAGE,
+        "--schedule, --early, --no-races, --count-ptx, --mma-exact, --trace, --banks, "
+        "--without, --watch, --clock, --whatif, --timeout, --progress and --max-instructions are "
+        "the emulator's: "
+        "add --device emu");
 }
 
 enum status run_record(const struct options *o, json_t *record) {

@@ -35,6 +35,7 @@ struct emu_options {
     bool alike_once;     /* of blocks that cannot tell themselves apart run one, and count all */
     bool progress;       /* say how far launches over 2 s are, even to no terminal */
     const char *without; /* leave out the synchronisation of a source line (views/without.c) */
+    bool count_ptx;      /* count PTX even where the machine code can be executed */
     double clock_mhz;    /* of the clock's times; 0: the chip's boost clock */
     uint64_t watch;      /* print every access to this address; 0: off */
     bool watch_shared;   /* it is an offset in shared memory */
