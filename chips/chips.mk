@@ -53,14 +53,15 @@ ceilings: $(BUILD)/ceilings $(CEILINGS) ## what this board reaches: tensor cores
 	@mkdir -p results; flock -F $(BUILD)/device.lock $(BUILD)/ceilings $(CHIPS) results/ceilings.txt
 
 .PHONY: validate
+FREEZES = $(shell ls chips/validation/h200-*.jsonl.gz | sed 's/.*-\([0-9]*\)[.].*/\1/' | sort -n)
 validate: ### the clock's predictions beside what an H200 measured, freeze by freeze; writes chips/validation/h200.txt
-	@for measured in chips/validation/h200-*.jsonl.gz; do n=$${measured##*-}; n=$${n%%.*}; echo; echo "freeze $$n"; set --; \
+	@for n in $(FREEZES); do measured=chips/validation/h200-$$n.jsonl.gz; echo; echo "freeze $$n"; set --; \
 	    for more in late now; do file=chips/validation/predictions-$$n-$$more.jsonl; ! [ -e $$file ] || set -- "$$@" --$$more $$file; done; \
-	    [ $$measured != $(lastword $(sort $(wildcard chips/validation/h200-*.jsonl.gz))) ] || set -- "$$@" --out chips/validation/h200.txt; \
+	    [ $$n != $(lastword $(FREEZES)) ] || set -- "$$@" --out chips/validation/h200.txt; \
 	    python3 chips/validation/validate.py chips/validation/predictions-$$n.jsonl $$measured "$$@" || exit; done
 
 # The next freeze: chips/validation/cases-N.txt without h200-N.jsonl.gz. Predict and commit; only then measure.
-FREEZE = $(lastword $(sort $(patsubst chips/validation/cases-%.txt,%,$(wildcard chips/validation/cases-*.txt))))
+FREEZE = $(shell printf '%s\n' $(patsubst chips/validation/cases-%.txt,%,$(wildcard chips/validation/cases-*.txt)) | sort -n | tail -n 1)
 FREEZE_TILES = $(shell sed -n 's/^4:\([^[:space:]]*\).*/\1/p' chips/validation/cases-$(FREEZE).txt)
 
 .PHONY: freeze-tiles freeze-predict freeze-measure

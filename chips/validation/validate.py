@@ -3,8 +3,8 @@
     python3 chips/validation/validate.py PREDICTIONS.jsonl h200-N.jsonl.gz [--late FILE] [--now FILE] [--cases] [--out FILE]
 
 Signed errors of elapsed cycles in per cent, prediction less measurement, by stage and by family of cases-N.txt; the
-noise is how far the turns of one case lie apart; tensor is the mean distance of tensor_active_pct in points, stall
-how often the largest reason is the same. The last line is the sum.
+noise is how far the turns of one case lie apart; tensor is the mean distance of tensor_active_pct in points, occup that of
+achieved occupancy in per cent, stall how often the largest reason is the same. The last line is the sum.
 
 --late: predictions by the frozen revision too, but made after others had seen what was measured: a table apart, and a
 second sum with them. --now: by a later model, which knows all these measurements: development, and no validation."""
@@ -106,6 +106,8 @@ def compared(cases, measured, predicted):
             "noise": 100 * (max(elapsed) - min(elapsed)) / truth if len(elapsed) > 1 else None,
             "tensor": p["tensor_active_pct"] - statistics.median(t["tensor_active_pct"] for t in turns)
                       if "tensor_active_pct" in p else None,
+            "occupancy": 100 * (p["warps"] / statistics.median(t["warps_achieved"] for t in turns) - 1)
+                         if "warps" in p and all("warps_achieved" in t for t in turns) else None,
             "stall": max(real, key=real.get) == max(real, key=lambda k: p.get(k, 0)) if "selected" in p else None,
         })
     return rows, missing
@@ -166,12 +168,13 @@ def main():
               f"{max(errors, key=abs):+7.1f} {mean(abs(r['active']) for r in some):7.1f} "
               f"{median(r['noise'] for r in some if r['noise'] is not None):6.1f} "
               f"{mean(abs(r['tensor']) for r in some if r['tensor'] is not None):6.1f} "
+              f"{mean(abs(r['occupancy']) for r in some if r['occupancy'] is not None):6.1f} "
               f"{100 * mean(r['stall'] for r in some if r['stall'] is not None):6.0f}")
 
     if o.cases:
         print_cases(rows)
     print(f"{'':28s} {'n':>4s} {'|err| %':>7s} {'bias':>7s} {'worst':>7s} {'active':>7s} {'noise':>6s} "
-          f"{'tensor':>6s} {'stall%':>6s}")
+          f"{'tensor':>6s} {'occup%':>6s} {'stall%':>6s}")
     for key in ("stage", "family"):
         for name in sorted({group(r, key) for r in rows}):
             line(name, [r for r in rows if group(r, key) == name])
