@@ -31,6 +31,7 @@ static void start(struct machine *m, struct sm *s, const struct sm_product *p) {
         sm_slot(&s->data, at + (uint64_t)(k / share));
     s->gmma_free = at + (uint64_t)interval;
     s->gmma_cycles += (uint64_t)interval;
+    m->multiplies = true;
     s->gmma_n = n;
     s->gmma_owner = p->ends_group ? NULL : g;
     if (m->busy) m->busy(m->user, s, 0, TIMING_UNIT_GMMA, at, s->gmma_free);

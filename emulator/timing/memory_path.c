@@ -175,10 +175,14 @@ static uint64_t l2_latency(const struct machine *m, const struct sm *s) {
     return (uint64_t)(m->chip->l2_latency + (2 * share - 1) * m->chip->l2_spread);
 }
 
-/* When `bytes` more have passed what all SMs share, at `rate`. */
-static uint64_t shared_by_all(double *free, uint64_t at, double bytes, double rate) {
-    *free = fmax(*free, (double)at) + bytes / rate;
-    return (uint64_t)(*free + 0.5);
+/* When `bytes` more have passed what all SMs share, of which those that are simulated have `rate`: behind what came
+ * before, then at the rate of all. Rates are those beside products: before the first one the GPC's clock is faster. */
+static uint64_t shared_by_all(const struct machine *m, double *free, uint64_t at, double bytes,
+                              double rate) {
+    double begun = fmax(*free, (double)at);
+    if (!m->multiplies) rate *= m->start;
+    *free = begun + bytes / rate;
+    return (uint64_t)(begun + m->part * bytes / rate + 0.5);
 }
 
 /* How much later DRAM answers because of what it has to do besides: as in a queue that things come to by
@@ -195,6 +199,11 @@ static uint64_t dram_queue(struct machine *m, uint64_t at, double cycles) {
     return (uint64_t)(m->chip->dram_queue * busy / (1 - busy));
 }
 
+/* L2's slices have not all as much to do: who waits for many lines waits for the slice that is behind most. */
+static uint64_t uneven(const struct machine *m, uint64_t waits) {
+    return (uint64_t)fmin(m->chip->l2_uneven_most, m->chip->l2_uneven * (double)waits);
+}
+
 /* `sectors` come from L2, `dram` of them from DRAM before: when the last is there. One SM takes no
  * more than its own rate, all of them no more than L2's. */
 static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rate, uint32_t sectors,
@@ -202,13 +211,13 @@ static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rat
     if (!sectors) return at;
     double bytes = 32.0 * sectors;
     s->l2_free = later(at, s->l2_free) + (uint64_t)(bytes / m->chip->l2_sm_bytes_per_clk + 0.5);
-    uint64_t passed = later(s->l2_free, shared_by_all(&m->l2_free, at, bytes, rate));
-    uint64_t done = passed + l2_latency(m, s);
+    uint64_t all = shared_by_all(m, &m->l2_free, at, bytes, rate), passed = later(s->l2_free, all);
+    uint64_t done = passed + l2_latency(m, s) + uneven(m, all - at);
     if (dram > 0) {
         double fetched = 32 * dram;
         s->dram_free =
             later(at, s->dram_free) + (uint64_t)(fetched / m->chip->dram_sm_bytes_per_clk + 0.5);
-        passed = later(s->dram_free, shared_by_all(&m->dram_free, at, fetched, m->dram_rate));
+        passed = later(s->dram_free, shared_by_all(m, &m->dram_free, at, fetched, m->dram_rate));
         passed += dram_queue(m, at, fetched / m->dram_rate);
         done = later(done, passed + (uint64_t)m->chip->dram_latency);
     }
@@ -222,8 +231,9 @@ static uint64_t to_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t sec
     double bytes = 32.0 * sectors;
     s->write_free =
         later(at, s->write_free) + (uint64_t)(bytes / m->chip->l2_sm_write_bytes_per_clk + 0.5);
-    uint64_t passed = later(s->write_free, shared_by_all(&m->write_free, at, bytes, m->write_rate));
-    if (m->write_back > 0) shared_by_all(&m->dram_free, at, bytes * m->write_back, m->dram_rate);
+    uint64_t passed =
+        later(s->write_free, shared_by_all(m, &m->write_free, at, bytes, m->write_rate));
+    if (m->write_back > 0) shared_by_all(m, &m->dram_free, at, bytes * m->write_back, m->dram_rate);
     m->counts.l2_sectors += sectors;
     return passed + l2_latency(m, s);
 }

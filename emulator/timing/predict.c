@@ -42,6 +42,7 @@ struct footprint {
     struct range range[MAX_RANGES];
     double lost;
     double shared; /* how often a byte is asked for, by all SMs */
+    double asked;  /* sectors of L2 in a launch, by one place */
 };
 
 /* Room for one cluster on its SMs. */
@@ -75,6 +76,7 @@ struct run {
     double *end;             /* of each place of the chip's: when its last cluster ended */
     double limit;            /* of work (work_of), as soon as a cluster has ended */
     uint64_t first;          /* cluster */
+    bool slow;               /* tensor cores are used (gpc.h) */
     bool is_probe, is_speed; /* is_speed: of a few clusters, to see how fast they run together */
     const struct timing_options *options;
     char why[256]; /* "": all is well */
@@ -208,6 +210,14 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at) {
     *page = 1;
 }
 
+/* L2 loses first what was read first: the share of DRAM where a launch has come to, from that of all of it. */
+static double share_by_now(const struct run *r, double share) {
+    static const double exponent[] = {0.3, 0.5, 1, 1, 1.5, 1.7, 1.7, 1.7}; /* by eighths */
+    double all = r->footprint->asked * r->n_places;
+    int at = all > 0 ? (int)(8 * (double)r->machine.counts.l2_sectors / all) : 0;
+    return pow(share, exponent[at < 8 ? at : 7]);
+}
+
 /* What of a sector DRAM has to give, 0: nothing, L2 has it. */
 static double from_dram(void *user, uint64_t sector) {
     struct run *r = user;
@@ -221,7 +231,7 @@ static double from_dram(void *user, uint64_t sector) {
     if (!in || in->late <= 0) return 0;
     /* by 4 KiB, spread evenly */
     uint64_t hash = ((at - in->begin) >> 12) * 0x9e3779b97f4a7c15ull + r->machine.now / 1024;
-    return (double)(hash >> 40) < in->late * (1 << 24) ? in->cold / in->late : 0;
+    return (double)(hash >> 40) < share_by_now(r, in->late) * (1 << 24) ? in->cold / in->late : 0;
 }
 
 /* SMs begin one after the other; all CTAs of one at once. Who begins first takes the first tiles that a
@@ -325,6 +335,8 @@ static const char *simulate(struct run *r, double busy) {
     m->write_rate = c->l2_write_bytes_per_clk / busy * n_sms;
     m->write_back = r->footprint->lost * c->dram_bytes_per_ns / c->dram_write_bytes_per_ns;
     m->dram_rate = min_of(m->l2_rate, c->dram_bytes_per_ns * 1e3 / r->options->mhz / busy * n_sms);
+    m->part = n_sms / busy;
+    m->start = r->slow ? c->tensor_clock : 1;
     m->ended = cta_ended;
     /* what is read is found out by the probe */
     m->dram_part = r->is_probe || r->footprint->lost > 0 ? from_dram : NULL;
@@ -447,6 +459,7 @@ static struct run *open_part(struct prediction *p, int n_places, int part, int n
                       .end = p->end,
                       .limit = limit / n_parts,
                       .is_probe = is_probe,
+                      .slow = p->slow,
                       .options = p->options};
     return r;
 }
@@ -505,7 +518,14 @@ static double end_of_all(struct prediction *p) {
     memcpy(all.speed, p->speed, sizeof all.speed);
     tail_fill(p->cycles, p->n);
     if (p->resident == 2) tail_pair(p->cycles, p->n, p->busy);
-    return tail_end(&all, p->end);
+    double end = tail_end(&all, p->end), mean = end / 3;
+    /* whether some SM gets two of what is left hangs on some hundred cycles that nobody knows: neither, but between */
+    for (int i = 0; i < 2; i++) {
+        all.together = p->chip->cta_spread * (i ? 4 : 0.25);
+        mean += tail_end(&all, NULL) / 3;
+    }
+    for (uint64_t i = 0; i < p->busy; i++) p->end[i] *= mean / end;
+    return mean;
 }
 
 static const char *at_places(struct prediction *p, int n_places, double limit, bool is_probe,
@@ -539,26 +559,33 @@ static const char *at_places(struct prediction *p, int n_places, double limit, b
     return why;
 }
 
-/* Of a footprint that every launch reads, what L2 has lost when the next one asks for it. */
-static double lost(const struct timing_chip *c, double bytes) {
+/* Of a footprint that every launch reads, what L2 has lost when the next one asks for it: less where the same SM
+ * does. */
+static double lost(const struct timing_chip *c, double bytes, bool same_sm) {
+    double kept = same_sm ? c->l2_kept_still : c->l2_kept,
+           all = same_sm ? c->l2_lost_still : c->l2_lost;
     double share = bytes / c->l2_bytes;
-    if (share <= c->l2_kept) return 0;
-    return share >= c->l2_lost ? 1 : (share - c->l2_kept) / (c->l2_lost - c->l2_kept);
+    if (share <= kept) return 0;
+    return share >= all ? 1 : (share - kept) / (all - kept);
 }
 
 /* How much of what is asked for DRAM must answer, and how often the same is asked for. Places that
  * touch the same pages touch them all; those with pages of their own have as many each. */
 static void share(struct prediction *p, const struct sums *one) {
     struct footprint *f = &p->footprint;
-    double each[MAX_RANGES], bytes = 0, all = (double)p->busy / one->done;
+    double each[MAX_RANGES], bytes = 0, touched = 0, all = (double)p->busy / one->done;
     double resident = (double)(p->busy * (uint64_t)p->resident);
     for (int i = 0; i < f->n; i++) {
         double pages = (double)f->range[i].n_touched * all;
         each[i] = min_of((double)f->range[i].bytes, pages * (1 << PAGE_BITS));
         bytes += each[i];
+        touched += pages * (1 << PAGE_BITS);
     }
-    f->lost = lost(p->chip, bytes);
-    f->shared = bytes > 0 ? 32 * one->l2_sectors * (double)p->busy / bytes : 0;
+    bool same = fills_chip(p->chip, p->grid, p->resident, p->n) && one->tiles <= 0;
+    f->lost = lost(p->chip, bytes, same);
+    f->asked = one->l2_sectors / one->done;
+    /* what a place asks for again and again is not shared */
+    f->shared = bytes > 0 ? min_of(32 * one->l2_sectors * (double)p->busy, touched) / bytes : 0;
     for (int i = 0; i < f->n; i++) {
         double times = 32 * f->range[i].requests * all / each[i];
         f->range[i].cold = f->lost * (times > 1 ? 1 / times : 1);

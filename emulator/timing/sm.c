@@ -31,6 +31,7 @@ const char *machine_open(struct machine *m, const struct timing_chip *c,
             memset(m->sm[i].smsp[p].l0.tag, 0xff, sizeof m->sm[i].smsp[p].l0.tag);
         }
     }
+    m->part = m->start = 1;
     m->l2_rate = m->tma_rate = m->dram_rate = c->l2_sm_bytes_per_clk * n_sms;
     m->write_rate = c->l2_sm_write_bytes_per_clk * n_sms;
     return NULL;
@@ -351,6 +352,7 @@ static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, st
         book_pipe(p, o, t + o->interval);
         if (o->unit != TIMING_UNIT_TENSOR) return a;
         p->tensor_cycles += o->interval;
+        m->multiplies = true;
         if (m->busy) m->busy(m->user, s, (int)(p - s->smsp), o->unit, t, t + o->interval);
         return a;
     }
