@@ -376,6 +376,63 @@ static void a_hit_waits_for_the_line(void **state) {
     machine_close(&m);
 }
 
+/* ---- L2's queue -------------------------------------------------------------------------------- */
+
+static void rows_of_16_kib(const struct sass_effect *e, void *user,
+                           void (*each)(void *user, uint64_t global, uint32_t bytes)) {
+    (void)e;
+    for (uint64_t row = 0; row < 128; row++) each(user, row * 128, 128);
+}
+
+/* How long 16 KiB by TMA take the first SM of two that stand for `busy`, and, asked for at the same time, the second. */
+static void two_loads(double busy, bool multiplies, double took[2]) {
+    struct timing_front with_rows = front;
+    struct sass_effect e = {0};
+    struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
+    struct machine m;
+    with_rows.tma_rows = rows_of_16_kib;
+    assert_null(machine_open(&m, &chip, &with_rows, &k, 2));
+    m.part = 2 / busy;
+    m.tma_rate = chip.l2_bytes_per_clk * m.part;
+    m.start = 0.5;
+    m.multiplies = multiplies;
+    for (int i = 0; i < 2; i++) took[i] = (double)sm_tma(&m, &m.sm[i], &e, 1000) - 1000;
+    machine_close(&m);
+}
+
+/* A load passes at the chip's rate, behind those of others at their share of it. */
+static void a_load_waits_for_others(void **state) {
+    (void)state;
+    double of_132[2], of_2[2], share = 16384 / (chip.l2_bytes_per_clk * 2 / 132);
+    chip.l2_spread = 0;
+    two_loads(132, true, of_132);
+    two_loads(2, true, of_2);
+    assert_true(fabs(of_132[0] - of_2[0]) < 3); /* alone: whatever is simulated */
+    assert_true(of_132[1] - of_132[0] > 0.3 * share);
+    assert_true(of_132[1] - of_132[0] < (1 + chip.l2_uneven) * share);
+}
+
+static void slices_are_uneven(void **state) {
+    (void)state;
+    double even[2], uneven[2];
+    chip.l2_uneven = 0;
+    two_loads(132, true, even);
+    chip.l2_uneven = 0.5;
+    two_loads(132, true, uneven);
+    assert_true(uneven[1] > even[1] + 50);
+    chip.l2_uneven_most = 20;
+    two_loads(132, true, uneven);
+    assert_true(fabs(uneven[1] - even[1] - 20) < 2);
+}
+
+static void before_the_first_product_l2_is_slower(void **state) {
+    (void)state;
+    double before[2], after[2];
+    two_loads(132, false, before);
+    two_loads(132, true, after);
+    assert_true(before[1] > after[1] + 100);
+}
+
 /* ---- DRAM --------------------------------------------------------------------------------------- */
 
 static double always(void *user, uint64_t sector) {
@@ -609,6 +666,9 @@ int main(void) {
         cmocka_unit_test_setup(all_that_fit_find_a_sub_core, read_chip),
         cmocka_unit_test(a_warpgroup_keeps_the_tensor_cores),
         cmocka_unit_test(a_hit_waits_for_the_line),
+        cmocka_unit_test_setup(a_load_waits_for_others, read_chip),
+        cmocka_unit_test_setup(slices_are_uneven, read_chip),
+        cmocka_unit_test_setup(before_the_first_product_l2_is_slower, read_chip),
         cmocka_unit_test(few_left_run_faster),
         cmocka_unit_test(ctas_are_dealt_to_gpcs),
         cmocka_unit_test(idle_gpcs_count_faster),
