@@ -12,6 +12,12 @@ peers: $(CHOSEN) $(ATTENTION:%=$(BUILD)/%.so) ## the chosen stages beside FlashA
 	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers.py --json results/peers.jsonl \
 	    --rest 0 --stages "$(ATTENTION:stage-%=%)" $$ARGS
 
+.PHONY: energy
+energy: $(CHOSEN) $(ATTENTION:%=$(BUILD)/%.so) ### what a launch takes of energy under load, beside its peers, 2 s each: ARGS="--rows sixteen"
+	@mkdir -p results
+	@set -f; flock -F $(BUILD)/device.lock python3 profiler/energy.py --json results/energy.jsonl \
+	    --stages "$(ATTENTION:stage-%=%)" $$ARGS
+
 .PHONY: peers-table
 peers-table: ### a stage beside its peers, the tables of its README: RECORDED=h200 a recorded run, RECORDED= results/peers.jsonl
 	@$(attention-only)

@@ -84,6 +84,14 @@ status "records of something else" 5 python3 plots/peers_table.py plots/recorded
 status "a folder" 5 python3 plots/peers_table.py plots 6
 full_disk "a full disk" bash -c "python3 plots/peers_table.py $tap_dir/peers.jsonl 6 > $full"
 
+# What needs a GPU says so, without a trace.
+needs() { [ "$(wc -l < "$tap_dir/err")" = 1 ] && grep -q "^peers: .*: peers need PyTorch with CUDA (pip install torch) and a GPU$" "$tap_dir/err"; }
+for program in peers energy; do
+    command -v nvidia-smi > /dev/null && break
+    status "$program without a GPU" 77 python3 "profiler/$program.py"
+    check "$program: a line with the remedy" needs
+done
+
 # profiler/rows: every line is a problem as peers.py reads it, and none is there twice.
 row='^[1-9][0-9]* [1-9][0-9]*(/[1-9][0-9]*)? [1-9][0-9]*(x[1-9][0-9]*)? (64|128|256)( causal)?$'
 for file in profiler/rows/*.txt; do

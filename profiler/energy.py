@@ -1,0 +1,105 @@
+"""Energy of a launch: peers and stages, each 1.7 s of launches without a pause (make stage-6 energy).
+
+    python3 profiler/energy.py --stages "6" --rows sixteen --json results/energy.jsonl
+
+Under load a board runs as fast as its power limit lets it, so that its time is its energy: what a launch takes is W times
+us. The power is NVML's energy counter over time, from 0.4 s on. Records: row, name, image, us, watts, joule, pj_per_flop,
+counts (of the counter; a contender with fewer than five is left out). Exit status: 0; 77 no GPU."""
+import argparse
+import ctypes
+import json
+import time
+
+import peers
+import torch
+
+SECONDS, WARM = 1.3, 0.4
+
+
+class Board:
+    def __init__(self):
+        self.nvml, self.handle = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_void_p()
+        if self.nvml.nvmlInit_v2() or self.nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(self.handle)):
+            raise SystemExit("energy: NVML does not answer")
+
+    def millijoules(self):
+        """Since the driver was loaded; it changes every 0.1 s."""
+        count = ctypes.c_ulonglong()
+        self.nvml.nvmlDeviceGetTotalEnergyConsumption(self.handle, ctypes.byref(count))
+        return count.value
+
+
+def graph_of(call, stream):
+    """A graph of calls that takes about 20 ms, how many they are, and its time in s."""
+    for _ in range(5):
+        call()
+    stream.synchronize()
+    began = time.time()
+    call()
+    stream.synchronize()
+    n = max(1, int(0.02 / max(time.time() - began, 2e-5)))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        for _ in range(n):
+            call()
+    for _ in range(2):
+        graph.replay()
+    stream.synchronize()
+    began = time.time()
+    graph.replay()
+    stream.synchronize()
+    return graph, n, time.time() - began
+
+
+def measure(call, board):
+    """us of a launch, W, and how many counts those come from; W 0: too few."""
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        graph, n, seconds = graph_of(call, stream)
+        replays = max(1, int((SECONDS + WARM) / seconds))
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record(stream)
+        for _ in range(replays):
+            graph.replay()
+        end.record(stream)
+        began, last, counts = time.time(), board.millijoules(), []
+        while not end.query():
+            now = board.millijoules()
+            if now != last:
+                counts.append((time.time(), now))
+                last = now
+            time.sleep(0.001)
+        us = begin.elapsed_time(end) * 1000 / (replays * n)
+    counts = [count for count in counts if count[0] > began + WARM]
+    if len(counts) < 5:
+        return us, 0, len(counts)
+    return us, (counts[-1][1] - counts[0][1]) / 1000 / (counts[-1][0] - counts[0][0]), len(counts)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--stages", default="6", help="stage numbers, e.g. \"4 6\"")
+    parser.add_argument("--rows", type=peers.rows_of, default="sixteen", help="sixteen, gqa, wide or a file; several: wide,gqa")
+    parser.add_argument("--json", default="", help="append the records to this file")
+    args = parser.parse_args()
+    board, who = Board(), peers.contenders(args.stages.replace(",", " ").split())
+    for p in args.rows:
+        q, k, v = p.tensors(1)
+        for w in who:
+            try:
+                us, watts, counts = measure(w.make(p, q, k, v), board)
+            except Exception as e:  # a peer's failure is a fact to report
+                print(f"{p.text:28s} {w.name:18s} {type(e).__name__}: {str(e)[:80]}", flush=True)
+                continue
+            if not watts:
+                print(f"{p.text:28s} {w.name:18s} {us:9.1f} us   n/a ({counts} counts of energy, which are too few)", flush=True)
+                continue
+            record = {"row": p.text, "name": w.name, "image": getattr(w, "image", None), "us": us, "watts": watts,
+                      "joule": us * watts / 1e6, "pj_per_flop": us * watts * 1e6 / p.flops, "counts": counts}
+            print(f"{p.text:28s} {w.name:18s} {us:9.1f} us {watts:6.1f} W {1000 * record['joule']:9.2f} mJ "
+                  f"{record['pj_per_flop']:6.3f} pJ/FLOP", flush=True)
+            peers.append(args.json, [record])
+
+
+if __name__ == "__main__":
+    main()
