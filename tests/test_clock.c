@@ -41,7 +41,7 @@ static enum sass_status fake_step(struct sass_warp *w, struct sass_effect *e) {
     e->taken = i->target != 0;
     w->at = i->target ? (int)i->target / 16 : w->at + 1;
     if (!strncmp(text[i->pc / 16], "HGMMA", 5)) {
-        e->gmma.n = 128;
+        e->gmma.n = strstr(text[i->pc / 16], "64x48x16") ? 48 : 128;
         e->gmma.ends_group = strncmp(text[i->pc / 16 + 1], "HGMMA", 5) != 0;
     }
     if (strstr(text[i->pc / 16], "BAR.SYNC")) {
@@ -350,6 +350,22 @@ static void a_warpgroup_keeps_the_tensor_cores(void **state) {
     double all = 8 * 64, waits = (double)m.counts.by_inst[8][TIMING_BARRIER] / 4;
     assert_in_range(m.sm[0].active, (uint64_t)(3 * all + 28), (uint64_t)(3 * all + 80));
     assert_true(waits < 1.05 * 6 * all); /* 1, 2 and 3 times, less what it stood in the queue */
+    machine_close(&m);
+}
+
+/* The tensor pipe works half a cycle a column, though 48 columns from shared memory take 28 cycles. */
+static void few_columns_leave_it_idle(void **state) {
+    (void)state;
+    n_inst = 0;
+    for (int i = 0; i < 4; i++) add("HGMMA.64x48x16.F32 R24,gdesc[UR8],R24", SASS_PIPE_GMMA, 2);
+    add("WARPGROUP.DEPBAR.LE gsb0,0x0", SASS_PIPE_NONE, 2);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    struct machine m;
+    open_sm(&m, 1, 4, 0);
+    machine_run(&m);
+    assert_null(m.why);
+    assert_int_equal(m.sm[0].gmma_cycles, 4 * 24);
+    assert_true(m.sm[0].active > 4 * 28);
     machine_close(&m);
 }
 
@@ -665,6 +681,7 @@ int main(void) {
         cmocka_unit_test_setup(and_does_so_behind_stall_counts, read_chip),
         cmocka_unit_test_setup(all_that_fit_find_a_sub_core, read_chip),
         cmocka_unit_test(a_warpgroup_keeps_the_tensor_cores),
+        cmocka_unit_test(few_columns_leave_it_idle),
         cmocka_unit_test(a_hit_waits_for_the_line),
         cmocka_unit_test_setup(a_load_waits_for_others, read_chip),
         cmocka_unit_test_setup(slices_are_uneven, read_chip),
