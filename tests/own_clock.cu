@@ -29,11 +29,18 @@ __global__ void together() {
         }
 }
 
+// The clock as programs read it: 32 bits of it, and all 64.
+__global__ void timed(long long *took) {
+    const unsigned begun = clock();
+    const long long whole = clock64();
+    took[threadIdx.x] = (clock64() - whole) * 1000 + (clock() - begun);
+}
+
 int main(int argc, char **) {
     const int n = 1000, one = 1, launches = argc > 1 ? 40 : 3;
     int *x, all, wrong = 0;
     double *y;
-    if (argc > 2) together<<<200, 32>>>();
+    if (argc == 3) together<<<200, 32>>>();
     cudaMallocManaged(&x, n * sizeof *x);
     cudaMallocManaged(&y, 32 * sizeof *y);
     cudaMemcpyToSymbol(step, &one, sizeof one);
@@ -46,10 +53,11 @@ int main(int argc, char **) {
             add<<<8, 128>>>(x, n);
     halve<<<1, 32>>>(y);
     wait<<<1, 32>>>(x);
+    if (argc == 4) timed<<<1, 32>>>((long long *)y);
     cudaDeviceSynchronize();
     cudaMemcpyFromSymbol(&all, total, sizeof all);
     for (int i = 0; i < n; i++) wrong += x[i] != launches;
-    for (int i = 0; i < 32; i++) wrong += y[i] != 1.5;
+    for (int i = 0; i < 32 && argc < 4; i++) wrong += y[i] != 1.5;
     printf("%d wrong, %d counted\n", wrong, all);
     return wrong || all != 32 * launches;
 }

@@ -82,6 +82,7 @@ check "the other too" grep -qE '^ +3 +4 +256 +[0-9]{4}' "$tap_dir/said"
 check "loads past L1, as of volatile" grep -qE '^wait +1 +1 +32 +[0-9]{4}' "$tap_dir/said"
 check "an unknown instruction" grep -qE '^not predicted: halve: the clock: 0x.* DMUL .*own_clock.cu:[0-9]+[)]: there is no such instruction' "$tap_dir/said"
 check "once" [ "$(grep -c DMUL "$tap_dir/said")" -eq 1 ]
+check "a kernel that reads the clock" says '^timed +1 +1 +32 +[0-9]{3,4} ' emulated "$dir/own" reads the clock
 check "many launches" says '^add +1, 38 like it ' emulated "$dir/own" many
 check "no time for any" says '^not predicted: add, halve, wait: the 1e-06 s of --clock-budget are over$' emulated --clock-budget 1e-6 --json "$dir/late.jsonl" "$dir/own"
 check "one that never ends" says '^not predicted: together: the clock: it takes the host longer than [0-9.]+ s$' emulated --clock-budget 2 "$dir/own" 3 together

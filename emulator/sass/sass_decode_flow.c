@@ -50,12 +50,14 @@ static void d_s2r(struct decoder *c) {
         sd_set(c, sass_zero_pair);
         return;
     }
-    sd_dst(c, 1);
+    bool both = pair && !sd_mod(c, "32"); /* of the clock's halves */
+    sd_dst(c, both ? 2 : 1);
     sd_take(c);
     c->x->mode = 255;
     for (uint8_t s = 0; s < 11; s++)
         if (!strcmp(name, which[s])) c->x->mode = s;
-    if (c->x->mode == 255 || (c->x->mode == 10) != pair) c->bad = true;
+    if (c->x->mode == 255 || (pair && c->x->mode != 10)) c->bad = true;
+    if (both) c->x->mode = 11;
     if (c->name[2] == 'U' && c->x->mode < 3) c->bad = true; /* S2UR of what lanes differ in */
     sd_set(c, sass_s2r);
 }

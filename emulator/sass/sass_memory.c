@@ -408,7 +408,7 @@ enum sass_go sass_r2ur(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
-/* mode: which special register, sass_decode_flow.c's list */
+/* mode: which special register, sass_decode_flow.c's list; 11: both halves of the clock */
 enum sass_go sass_s2r(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     const struct sass_cta *c = w->cta;
     const uint32_t *block = c->grid->block;
@@ -444,6 +444,7 @@ enum sass_go sass_s2r(struct sass_warp *w, const struct sass_exec *x, uint32_t m
             break;
         default:
             v = (uint32_t)c->ticks; /* clock: instructions of the block */
+            if (x->mode == 11) d[SASS_LANES + l] = (uint32_t)((uint64_t)c->ticks >> 32);
         }
         d[l] = v;
     }
