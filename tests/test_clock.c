@@ -335,18 +335,23 @@ static void taken_branches_cost(void **state) {
 
 /* ---- WGMMA ------------------------------------------------------------------------------------- */
 
+/* `n` products, each warpgroup's, and a wait for them: m has run, and is to be closed. */
+static void run_products(struct machine *m, const char *product, int n, int warps) {
+    n_inst = 0;
+    for (int i = 0; i < n; i++) add(product, SASS_PIPE_GMMA, 2);
+    add("WARPGROUP.DEPBAR.LE gsb0,0x0", SASS_PIPE_NONE, 2);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    open_sm(m, 1, warps, 0);
+    machine_run(m);
+    assert_null(m->why);
+}
+
 /* Three warpgroups that each ask for eight products at once: one has the tensor cores until it is through, though
  * only six stand in the queue (chips/bench: hgmma ss128/wg012). */
 static void a_warpgroup_keeps_the_tensor_cores(void **state) {
     (void)state;
-    n_inst = 0;
-    for (int i = 0; i < 8; i++) add("HGMMA.64x128x16.F32 R24,gdesc[UR8],R24", SASS_PIPE_GMMA, 2);
-    add("WARPGROUP.DEPBAR.LE gsb0,0x0", SASS_PIPE_NONE, 2);
-    add("EXIT", SASS_PIPE_BRANCH, 5);
     struct machine m;
-    open_sm(&m, 1, 12, 0);
-    machine_run(&m);
-    assert_null(m.why);
+    run_products(&m, "HGMMA.64x128x16.F32 R24,gdesc[UR8],R24", 8, 12);
     double all = 8 * 64, waits = (double)m.counts.by_inst[8][TIMING_BARRIER] / 4;
     assert_in_range(m.sm[0].active, (uint64_t)(3 * all + 28), (uint64_t)(3 * all + 80));
     assert_true(waits < 1.05 * 6 * all); /* 1, 2 and 3 times, less what it stood in the queue */
@@ -356,14 +361,8 @@ static void a_warpgroup_keeps_the_tensor_cores(void **state) {
 /* The tensor pipe works half a cycle a column, though 48 columns from shared memory take 28 cycles. */
 static void few_columns_leave_it_idle(void **state) {
     (void)state;
-    n_inst = 0;
-    for (int i = 0; i < 4; i++) add("HGMMA.64x48x16.F32 R24,gdesc[UR8],R24", SASS_PIPE_GMMA, 2);
-    add("WARPGROUP.DEPBAR.LE gsb0,0x0", SASS_PIPE_NONE, 2);
-    add("EXIT", SASS_PIPE_BRANCH, 5);
     struct machine m;
-    open_sm(&m, 1, 4, 0);
-    machine_run(&m);
-    assert_null(m.why);
+    run_products(&m, "HGMMA.64x48x16.F32 R24,gdesc[UR8],R24", 4, 4);
     assert_int_equal(m.sm[0].gmma_cycles, 4 * 24);
     assert_true(m.sm[0].active > 4 * 28);
     machine_close(&m);
