@@ -4,10 +4,11 @@
 
 Under load a board runs as fast as its power limit lets it, so that its time is its energy: what a launch takes is W times
 us. The power is NVML's energy counter over time, from 0.4 s on. Records: row, name, image, us, watts, joule, pj_per_flop,
-counts (of the counter; a contender with fewer than five is left out). Exit status: 0; 77 no GPU."""
+counts (of the counter; a contender with fewer than five is left out). Exit status: 0; 77 no GPU, or none that counts
+its energy."""
 import argparse
 import ctypes
-import json
+import sys
 import time
 
 import peers
@@ -17,15 +18,27 @@ SECONDS, WARM = 1.3, 0.4
 
 
 class Board:
+    """The GPU that PyTorch uses, which need not be NVML's first: its address says which it is."""
+
     def __init__(self):
-        self.nvml, self.handle = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_void_p()
-        if self.nvml.nvmlInit_v2() or self.nvml.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(self.handle)):
-            raise SystemExit("energy: NVML does not answer")
+        device, address, self.handle = ctypes.c_int(), ctypes.create_string_buffer(32), ctypes.c_void_p()
+        try:
+            cuda, self.nvml = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libnvidia-ml.so.1")
+            if cuda.cuInit(0) or cuda.cuDeviceGet(ctypes.byref(device), 0) or cuda.cuDeviceGetPCIBusId(address, 32, device):
+                raise RuntimeError("CUDA does not say where its GPU is")
+            if self.nvml.nvmlInit_v2() or self.nvml.nvmlDeviceGetHandleByPciBusId_v2(address, ctypes.byref(self.handle)):
+                raise RuntimeError(f"NVML does not know the GPU at {address.value.decode()}")
+            self.millijoules()
+        except (OSError, RuntimeError) as e:
+            print(f"energy: {e}: it needs NVML and a GPU that counts its energy", file=sys.stderr)
+            sys.exit(77)
 
     def millijoules(self):
         """Since the driver was loaded; it changes every 0.1 s."""
         count = ctypes.c_ulonglong()
-        self.nvml.nvmlDeviceGetTotalEnergyConsumption(self.handle, ctypes.byref(count))
+        status = self.nvml.nvmlDeviceGetTotalEnergyConsumption(self.handle, ctypes.byref(count))
+        if status:
+            raise RuntimeError(f"NVML gives no energy (status {status})")
         return count.value
 
 

@@ -92,6 +92,40 @@ for program in peers energy; do
     check "$program: a line with the remedy" needs
 done
 
+# The energy is that of the GPU that PyTorch uses, or none: of libraries that answer, but for what FAILS from its ASKED-th time on.
+board() { # FAILS ASKED
+    python3 - "$@" <<'PY'
+import ctypes, sys, types
+sys.path.insert(0, "profiler")
+sys.modules["torch"] = sys.modules["peers"] = types.ModuleType("absent")
+fails, asked = sys.argv[1], int(sys.argv[2])
+def answer(name, *given):
+    global asked
+    if name == "cuDeviceGetPCIBusId": given[0].value = b"0000:41:00.0"
+    if name == "nvmlDeviceGetTotalEnergyConsumption": given[1]._obj.value = 700
+    if name == "nvmlDeviceGetHandleByPciBusId_v2": assert given[0].value == b"0000:41:00.0"
+    assert name != "nvmlDeviceGetHandleByIndex_v2"
+    asked -= name == fails
+    return 3 if name == fails and asked <= 0 else 0
+class Library:
+    def __init__(self, name):
+        if name == fails: raise OSError(f"{name}: cannot open")
+    def __getattr__(self, name): return lambda *given: answer(name, *given)
+ctypes.CDLL = Library
+import energy
+print(energy.Board().millijoules())
+PY
+}
+says_700() { [ "$(board nothing 0)" = 700 ]; }
+check "energy: of the GPU at PyTorch's address" says_700
+without() { [ "$(wc -l < "$tap_dir/err")" = 1 ] && grep -qx "energy: .*: it needs NVML and a GPU that counts its energy" "$tap_dir/err"; }
+for part in libcuda.so.1 libnvidia-ml.so.1 cuDeviceGetPCIBusId nvmlInit_v2 nvmlDeviceGetHandleByPciBusId_v2 nvmlDeviceGetTotalEnergyConsumption; do
+    status "energy without $part" 77 board $part 1
+    check "energy without $part: a line with the remedy" without
+done
+later() { ! board nvmlDeviceGetTotalEnergyConsumption 2 > "$tap_dir/said" 2> "$tap_dir/err" && [ ! -s "$tap_dir/said" ] && grep -q "NVML gives no energy (status 3)" "$tap_dir/err"; }
+check "energy: a counter that fails later gives no number" later
+
 # profiler/rows: every line is a problem as peers.py reads it, and none is there twice.
 row='^[1-9][0-9]* [1-9][0-9]*(/[1-9][0-9]*)? [1-9][0-9]*(x[1-9][0-9]*)? (64|128|256)( causal)?$'
 for file in profiler/rows/*.txt; do
