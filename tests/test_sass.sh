@@ -58,7 +58,7 @@ run() { "$build/stage-$1" --device emu --no-check --no-time "${@:2}"; } # N OPTI
 counts() { # STAGE OPTIONS...
     rm -f "$tap_dir/counts"
     run "$@" --quiet --counters TENSOR,SHARED,MEMORY,MIX --json "$tap_dir/counts" && python3 - "$tap_dir/counts" <<'PY'
-import json, math, sys
+import json, sys
 here = json.loads(open(sys.argv[1]).readlines()[-1])
 there = [r for r in map(json.loads, open("plots/recorded/h200.jsonl"))
          if r["stage"] == here["stage"] and r["problem"].get("text") == here["problem"]["text"] and r["counters"]][-1]

@@ -35,9 +35,8 @@ static const struct limit {
      "dsmem_bytes_per_clk=1e9",
      TIMING_FAST_SHARED},
     {"L2",
-     "l2_latency=0,l2_spread=0,l2_line_spread=0,l2_uneven=0,ldgsts_line_latency=0,ldgsts_interval="
-     "0,"
-     "tma_latency=0,tma_interval=0,"
+     "l2_latency=0,l2_spread=0,l2_line_spread=0,l2_uneven=0,ldgsts_line_latency=0,"
+     "ldgsts_interval=0,tma_latency=0,tma_interval=0,"
      "l2_sm_bytes_per_clk=1e9,l2_bytes_per_clk=1e12,l2_shared_bytes_per_clk=1e12,"
      "l2_tma_shared_bytes_per_clk=1e12,l2_sm_write_bytes_per_clk=1e9,l2_write_bytes_per_clk=1e12",
      0},
