@@ -68,9 +68,10 @@ static uint32_t fake_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
     (void)e;
     return *ideal = wavefronts_each;
 }
+static uint64_t sectors_apart = 1; /* of one line, or 4: of lines of their own */
 static uint32_t fake_sectors(const struct sass_effect *e, uint64_t sector[64]) {
     (void)e;
-    for (int i = 0; i < 4; i++) sector[i] = (uint64_t)i;
+    for (uint64_t i = 0; i < 4; i++) sector[i] = i * sectors_apart;
     return 4;
 }
 static const struct timing_front front = {.next = fake_next,
@@ -101,6 +102,7 @@ static int read_chip(void **state) {
     chip.icache_l0_bytes = chip.cta_start = 0; /* but where a test is about it */
     n_inst = 0;
     wavefronts_each = 1;
+    sectors_apart = 1;
     return why != NULL;
 }
 
@@ -448,6 +450,57 @@ static void before_the_first_product_l2_is_slower(void **state) {
     assert_true(before[1] > after[1] + 100);
 }
 
+/* ---- Stores ------------------------------------------------------------------------------------- */
+
+/* Cycles of n stores of 128 bytes by each of n_warps warps, each behind its last one's read of the register. */
+static double waits_at_exit; /* of a warp, for its stores */
+static double cycles_of_stores(int n, int n_warps, double l2_rate) {
+    n_inst = 0;
+    for (int i = 0; i < n; i++) {
+        struct sass_inst *s = add("STG.E [R2.64], R4", SASS_PIPE_LSU, 1);
+        s->memory = SASS_STG;
+        s->read_barrier = 0;
+        s->wait_mask = 1;
+    }
+    add("EXIT", SASS_PIPE_BRANCH, 5)->wait_mask = 1;
+    struct machine m;
+    open_sm(&m, 1, n_warps, 0);
+    m.write_rate = l2_rate;
+    machine_run(&m);
+    assert_null(m.why);
+    double cycles = (double)m.sm[0].active;
+    waits_at_exit = (double)m.counts.reason[TIMING_MEMBAR_REASON] / n_warps;
+    machine_close(&m);
+    return cycles;
+}
+
+/* 4 cycles of the way to L2 a line, 2 a sector of another; what waits there is no more than 200 cycles of it. */
+static void stores_wait_for_the_way_to_l2(void **state) {
+    (void)state;
+    const double fast = 1e9;
+    double few = cycles_of_stores(20, 16, fast), more = cycles_of_stores(40, 16, fast);
+    assert_true(fabs(more - few - 20 * 16 * 4) < 16);
+    sectors_apart = 4;
+    assert_true(
+        fabs(cycles_of_stores(40, 16, fast) - cycles_of_stores(20, 16, fast) - 20 * 16 * 8) < 32);
+    sectors_apart = 1;
+    cycles_of_stores(40, 16, fast);
+    double before = waits_at_exit;
+    chip.sm_writes_ahead += 100; /* they wait there, in place of at the store */
+    assert_true(fabs(cycles_of_stores(40, 16, fast) - more) < 1);
+    assert_true(fabs(waits_at_exit - before - 100) < 10);
+}
+
+/* L2, of which an SM has 16 bytes a cycle here, takes the first ones as fast as they come. */
+static void l2_takes_some_stores_at_once(void **state) {
+    (void)state;
+    chip.drain = 0;
+    double few = cycles_of_stores(10, 16, 16);
+    assert_true(fabs(few - cycles_of_stores(10, 16, 1e9)) < 1);
+    double many = cycles_of_stores(40, 16, 16);
+    assert_true(fabs(many - (40 * 16 * 8 - chip.l2_writes_ahead)) < 60);
+}
+
 /* ---- DRAM --------------------------------------------------------------------------------------- */
 
 static double always(void *user, uint64_t sector) {
@@ -592,6 +645,24 @@ static void a_last_round_is_spread(void **state) {
     assert_int_equal(tail_place(&chip, 395, 400, 132, 3), 131);       /* all seats are taken */
 }
 
+/* All seats are taken: the first eight SMs get their second CTA when two thirds of the others have had one. */
+static void the_first_come_again_early(void **state) {
+    (void)state;
+    int seats[132] = {0};
+    for (uint64_t k = 0; k < 396; k++) {
+        uint64_t at = tail_place(&chip, k, 396, 132, 3);
+        if (k < 8 || (k >= 89 && k < 97)) assert_int_equal(at, k % 89);
+        if (k >= 8 && k < 89) assert_int_equal(at, k);
+        if (k == 97) assert_int_equal(at, 89);
+        if (k == 140) assert_int_equal(at, 8); /* the 125th of the others */
+        seats[at]++;
+    }
+    for (int i = 0; i < 132; i++) assert_int_equal(seats[i], 3);
+    for (uint64_t k = 0; k < 8; k++)
+        assert_int_equal(tail_place(&chip, k, 8, 8, 1), k); /* few SMs */
+    assert_int_equal(tail_place(&chip, 9, 16, 8, 2), 1);
+}
+
 /* 54 CTAs: 12 of them in the GPC that gets the first eight, 6 in each other; 132: all. */
 static void ctas_are_dealt_to_gpcs(void **state) {
     (void)state;
@@ -675,6 +746,8 @@ int main(void) {
         cmocka_unit_test_setup(turns_are_fair_behind_a_stall, read_chip),
         cmocka_unit_test_setup(barrier_waits_for_the_last, read_chip),
         cmocka_unit_test_setup(taken_branches_cost, read_chip),
+        cmocka_unit_test_setup(stores_wait_for_the_way_to_l2, read_chip),
+        cmocka_unit_test_setup(l2_takes_some_stores_at_once, read_chip),
         cmocka_unit_test_setup(a_busy_dram_answers_later, read_chip),
         cmocka_unit_test_setup(the_elder_cta_comes_first, read_chip),
         cmocka_unit_test_setup(and_does_so_behind_stall_counts, read_chip),
@@ -689,6 +762,7 @@ int main(void) {
         cmocka_unit_test(ctas_are_dealt_to_gpcs),
         cmocka_unit_test(idle_gpcs_count_faster),
         cmocka_unit_test(a_last_round_is_spread),
+        cmocka_unit_test(the_first_come_again_early),
         cmocka_unit_test(what_was_not_simulated_is_like_its_neighbour),
         cmocka_unit_test(two_of_a_place_end_together),
         cmocka_unit_test(file_is_checked),

@@ -225,17 +225,26 @@ static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rat
     return done;
 }
 
-/* `sectors` go to L2, and L2 makes room for them in DRAM's time: when the last is there. */
-static uint64_t to_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t sectors) {
+/* `sectors` of `lines` go to L2, and L2 makes room for them in DRAM's time: when it has taken the last. On its way out of
+ * the SM a part of a line costs as much as more of it; what L2 has to do besides it takes in advance, up to a point. */
+static uint64_t to_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t sectors,
+                      uint32_t lines) {
     if (!sectors) return at;
-    double bytes = 32.0 * sectors;
+    double bytes = 32.0 * sectors, way = fmax(bytes, m->chip->sm_write_line_bytes * lines);
     s->write_free =
-        later(at, s->write_free) + (uint64_t)(bytes / m->chip->l2_sm_write_bytes_per_clk + 0.5);
-    uint64_t passed =
-        later(s->write_free, shared_by_all(m, &m->write_free, at, bytes, m->write_rate));
+        later(at, s->write_free) + (uint64_t)(way / m->chip->l2_sm_write_bytes_per_clk + 0.5);
+    double all = (double)shared_by_all(m, &m->write_free, at, bytes, m->write_rate);
+    double taken = fmax((double)s->write_free, all - m->chip->l2_writes_ahead);
     if (m->write_back > 0) shared_by_all(m, &m->dram_free, at, bytes * m->write_back, m->dram_rate);
     m->counts.l2_sectors += sectors;
-    return passed + l2_latency(m, s);
+    return (uint64_t)taken + l2_latency(m, s);
+}
+
+/* When a store's registers are read: not before the way out of the SM, and L2, have nearly taken those before. */
+static uint64_t store_room(const struct machine *m, const struct sm *s) {
+    double sm = (double)s->write_free - m->chip->sm_writes_ahead,
+           l2 = m->write_free - m->chip->l2_writes_ahead, room = fmax(sm, l2);
+    return room > 0 ? (uint64_t)room : 0;
 }
 
 /* Stores to another SM's shared memory: they pass slowly, and hold up the queue. */
@@ -282,7 +291,8 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
     uint32_t written = copy ? m->front->wavefronts(e, &ideal) : 0;
     m->counts.wavefronts += written;
     uint64_t last = data_path(m, s, p, w, d, copy ? copy_path(m, s, lines) : lines);
-    uint64_t read = d + o->war - start;
+    if (store) last = later(last, store_room(m, s));
+    uint64_t read = (store ? later(d, last - 1) : d) + o->war - start;
     p->lg[p->n_lg++ % SM_RING] = last;
     if (o->kind == TIMING_ATOMIC) return (struct sm_access){last - 1 + o->latency - start, read};
     uint64_t done = later(last - 1 + o->latency - start, there);
@@ -290,8 +300,8 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
         uint64_t begun = last - 1 - start;
         if (copy) s->l2_free = later(begun, s->l2_free) + (uint64_t)m->chip->ldgsts_interval;
         if (copy && lines > 4) far += m->chip->ldgsts_line_latency * (lines - 4);
-        uint64_t at =
-            store ? to_l2(m, s, begun, misses) : from_l2(m, s, begun, m->l2_rate, misses, dram);
+        uint64_t at = store ? to_l2(m, s, begun, misses, lines)
+                            : from_l2(m, s, begun, m->l2_rate, misses, dram);
         double come = (double)at + far;
         done = later(done, come > 0 ? (uint64_t)come : 0);
         for (uint32_t i = 0; cached && i < misses; i++)
@@ -337,6 +347,6 @@ uint64_t sm_tma(struct machine *m, struct sm *s, const struct sass_effect *e, ui
     m->counts.sectors += c.sectors;
     uint64_t latency = (uint64_t)m->chip->tma_latency;
     if (!knows_map(s, e->tma.map)) latency += (uint64_t)m->chip->tma_map_first;
-    if (e->memory == SASS_TMA_STORE) return to_l2(m, s, start + latency, c.sectors);
+    if (e->memory == SASS_TMA_STORE) return to_l2(m, s, start + latency, c.sectors, 0);
     return from_l2(m, s, start + latency, m->tma_rate, c.sectors, c.dram);
 }

@@ -196,7 +196,7 @@ struct machine {
     struct sm *sm;
     int n_sms, n_busy;                   /* simulated; busy on the chip, which share L2 and DRAM */
     double part;                         /* simulated of busy */
-    double start;                        /* of those rates, before the first product */
+    double start;                        /* before the first product, of the rates below */
     bool multiplies;                     /* tensor cores have begun */
     double l2_rate, tma_rate, dram_rate; /* bytes a cycle of those simulated; tma_rate: L2 to TMA */
     double l2_free, dram_free;           /* when what all have asked for will have passed */

@@ -70,11 +70,28 @@ static uint64_t dealt(const struct timing_chip *c, uint64_t k, uint64_t left, ui
     return at < places ? at : places - 1;
 }
 
+/* All seats are taken: the first places come back before all others have had their turn. */
+static uint64_t in_rounds(const struct timing_chip *c, uint64_t k, uint64_t places, uint64_t rounds,
+                          uint64_t first) {
+    uint64_t others = places - first, before = (uint64_t)(c->gpc_again * (double)others), gone = 0;
+    for (uint64_t round = 0; round < rounds; round++) {
+        if (k < first) return k;
+        k -= first;
+        uint64_t n = round + 1 < rounds ? before : rounds * others - gone;
+        if (k < n) return first + (gone + k) % others;
+        k -= n;
+        gone += n;
+    }
+    return places - 1;
+}
+
 uint64_t tail_place(const struct timing_chip *c, uint64_t k, uint64_t n, uint64_t places,
                     int resident) {
-    uint64_t first = (uint64_t)c->gpc_first;
+    uint64_t first = (uint64_t)c->gpc_first, rounds = (uint64_t)resident;
     uint64_t last = n / places * places, left = n - last;
-    if (k < last || n >= places * (uint64_t)resident) return k % places;
+    if (n >= places * rounds && k < places * rounds && places > 4 * first && c->gpcs >= 1)
+        return in_rounds(c, k, places, rounds, first);
+    if (k < last || n >= places * rounds) return k % places;
     if (k >= n) return places - 1;
     if (c->gpcs < 1 || places <= 4 * first) return (k - last) * places / left;
     return k - last < first ? k - last
