@@ -71,7 +71,7 @@ def measure(args):
                 ready.append((stage, *timer.prepare(calls[-1], 300)[1:3], []))
             for order in ready, ready[::-1]:
                 for stage, many, n, medians in order:
-                    samples, _ = timer.sample(many, n, 7, args.warm, None)
+                    samples, _ = timer.loaded(many, n, 7, args.warm)
                     medians.append(float(peers.numpy.median(samples)))
             f.write(json.dumps({"schema": "attnlab-1.0", "stage": args.stage, "revision": first.version, "problem": p,
                                 "device": torch.cuda.get_device_name(), "choices": [

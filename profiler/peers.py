@@ -7,8 +7,8 @@ import; same tensors, same stream, same timer, one process.
 
 A stage is build/stage-N.so (common/harness/library.h), its launches captured into a CUDA graph like a peer's. Two ways:
 loaded, a graph of back-to-back launches among others like it; burst (--rest MS), one launch, the board having rested.
-Contenders take turns, twice each, the second time in the opposite order; the better of the two medians counts. Loaded, a
-turn that does not count comes first, so that nobody finds the board cool.
+Contenders take turns, twice each, the second time in the opposite order; the better of the two medians counts. A loaded turn
+is one queue of launches, the first --warm MS of which do not count: the GPU never waits for the host, or it would cool down.
 """
 import argparse
 import ctypes
@@ -314,26 +314,39 @@ class Timer:
             n_calls = int(min(1000, max(1, min_graph_us / max(self.replay(one) - 6, 2)))) + 1
             return one, self.capture(call, n_calls), n_calls, kernel_names(one)
 
-    def sample(self, graph, n_calls, n_samples, warm_ms, rest_ms):
-        """us of each sample, and the mean clock in MHz."""
-        samples, clocks = [], []
+    def bursts(self, graph, n_samples, rest_ms):
+        """us of each sample, and the mean clock in MHz: one replay at a time, the board having rested."""
+        samples, clocks, spent = [], [], 0
         with torch.cuda.stream(self.stream):
             self.replay(graph)
-            while warm_ms > 0:
-                warm_ms -= self.replay(graph) / 1000
-            spent = 0
             while len(samples) < n_samples and (len(samples) < 5 or spent < 150e3):
-                if rest_ms is not None:
-                    time.sleep(rest_ms / 1000)
+                time.sleep(rest_ms / 1000)
                 self.mark(0)
-                us = self.replay(graph)
+                samples.append(self.replay(graph))
                 self.mark(1)
-                spent += us
-                samples.append(us / n_calls)
+                spent += samples[-1]
                 if self.clock:
                     self.stream.synchronize()
                     clocks.append(self.clock.library_clock_mhz())
         return samples, float(numpy.mean(clocks)) if clocks and all(clocks) else 0
+
+    def loaded(self, graph, n_calls, n_samples, warm_ms):
+        """us of a call in each sample, and the mean clock in MHz: all replays queued at once, the first ones to get warm."""
+        with torch.cuda.stream(self.stream):
+            us = self.replay(graph)
+            n = max(5, min(n_samples, int(150e3 / us) + 1))
+            ends = [torch.cuda.Event(enable_timing=True) for _ in range(n + 1)]
+            for _ in range(int(warm_ms * 1000 / us) + 1):
+                graph.replay()
+            self.mark(0)
+            ends[0].record()
+            for end in ends[1:]:
+                graph.replay()
+                end.record()
+            self.mark(1)
+            self.stream.synchronize()
+        samples = [a.elapsed_time(b) * 1000 / n_calls for a, b in zip(ends, ends[1:])]
+        return samples, self.clock.library_clock_mhz() if self.clock else 0
 
 
 def kernel_names(graph):
@@ -458,14 +471,11 @@ def run_row(index, p, who, timer, args, driver):
         turns = [[] for _ in ready]
         in_order = list(zip(ready, turns))
         for order in in_order, in_order[::-1]:
-            if rest_ms is None and order is in_order:
-                for w, one, many, n, kernel in ready:
-                    timer.sample(many, n, 0, args.warm, None)
             for (w, one, many, n, kernel), mine in order:
                 if rest_ms is None:
-                    mine.append(timer.sample(many, n, args.samples, args.warm, None))
+                    mine.append(timer.loaded(many, n, args.samples, args.warm))
                 else:
-                    mine.append(timer.sample(one, 1, args.samples, 0, rest_ms))
+                    mine.append(timer.bursts(one, args.samples, rest_ms))
         records = [record_of(w, p, driver, mine, n if rest_ms is None else 1, rest_ms, kernel, getattr(w, "image", ""))
                    for (w, one, many, n, kernel), mine in zip(ready, turns)]
         append(args.json, records)
@@ -508,7 +518,7 @@ def main():
     parser.add_argument("--json", default="", help="append the records to this file")
     parser.add_argument("--samples", type=int, default=15, help="of each turn, at most")
     parser.add_argument("--min-graph-us", type=float, default=1000.0)
-    parser.add_argument("--warm", type=float, default=60.0, metavar="MS", help="load before each turn, when loaded")
+    parser.add_argument("--warm", type=float, default=300.0, metavar="MS", help="load before each loaded turn, until power has settled")
     parser.add_argument("--rest", type=int, metavar="MS", help="burst times too: MS ms without load before each sample")
     parser.add_argument("--verbose", action="store_true", help="say who does not take a row, and why")
     args = parser.parse_args()
