@@ -76,6 +76,10 @@ check "and none that is not needed" test ! -s "$tap_dir/idle"
 check "the run with five peers" recorded h200-all
 check "has a reason for every row below the bar, too" bash -c "! grep -F '| ? |' $tap_dir/recorded"
 check "and none that is not needed there" test ! -s "$tap_dir/idle"
+check "the run whose turns had settled" recorded h200-settled
+check "has a reason for every row below the bar as well" bash -c "! grep -F '| ? |' $tap_dir/recorded"
+check "and none too many" test ! -s "$tap_dir/idle"
+check "all of the sixteen and of 64 heads are above it, loaded" test "$(sed -n '/^Rows: wide/q; /^| burst/,/^$/d; p' "$tap_dir/recorded" | grep -cE '\| 1[.]0[0-2] \||\| 0[.]')" = 0
 
 cut() { { cat "$tap_dir/peers.jsonl"; printf '{"peer": {"na'; } > "$tap_dir/cut.jsonl"; python3 plots/peers_table.py "$tap_dir/cut.jsonl" 6 --below "$tap_dir/no-bar.txt" | tee "$tap_dir/rest"; }
 status "a line that a kill cut" 0 cut
