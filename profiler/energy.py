@@ -9,6 +9,7 @@ its energy."""
 import argparse
 import ctypes
 import sys
+import threading
 import time
 
 import peers
@@ -42,26 +43,52 @@ class Board:
         return count.value
 
 
+def seconds_of(what, stream, n):
+    """Of one of n, by the GPU's clock: the host's first calls and replays of cuDNN take many times as long."""
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    what()
+    begin.record(stream)
+    for _ in range(n):
+        what()
+    end.record(stream)
+    stream.synchronize()
+    return begin.elapsed_time(end) / 1000 / n
+
+
 def graph_of(call, stream):
-    """A graph of calls that takes about 20 ms, how many they are, and its time in s."""
-    for _ in range(5):
-        call()
-    stream.synchronize()
-    began = time.time()
-    call()
-    stream.synchronize()
-    n = max(1, int(0.02 / max(time.time() - began, 2e-5)))
+    """A graph of calls that takes about 20 ms, or less where the host is slow, how many they are, and its time in s."""
+    n = max(1, int(0.02 / max(seconds_of(call, stream, 5), 2e-6)))
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=stream):
         for _ in range(n):
             call()
-    for _ in range(2):
-        graph.replay()
-    stream.synchronize()
-    began = time.time()
-    graph.replay()
-    stream.synchronize()
-    return graph, n, time.time() - began
+    return graph, n, seconds_of(graph.replay, stream, 5)
+
+
+class Watch(threading.Thread):
+    """Counts of energy, (time, mJ) each time that it has changed: beside the host, which some graphs keep waiting."""
+
+    def __init__(self, board):
+        super().__init__(daemon=True)
+        self.board, self.counts, self.over, self.why = board, [], threading.Event(), None
+        self.last = board.millijoules()
+
+    def run(self):
+        try:
+            while not self.over.wait(0.001):
+                now = self.board.millijoules()
+                if now != self.last:
+                    self.counts.append((time.time(), now))
+                    self.last = now
+        except RuntimeError as e:
+            self.why = e
+
+    def stop(self):
+        self.over.set()
+        self.join()
+        if self.why:
+            raise self.why
+        return self.counts
 
 
 def measure(call, board):
@@ -71,19 +98,15 @@ def measure(call, board):
         graph, n, seconds = graph_of(call, stream)
         replays = max(1, int((SECONDS + WARM) / seconds))
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        watch, began = Watch(board), time.time()
+        watch.start()
         begin.record(stream)
         for _ in range(replays):
             graph.replay()
         end.record(stream)
-        began, last, counts = time.time(), board.millijoules(), []
-        while not end.query():
-            now = board.millijoules()
-            if now != last:
-                counts.append((time.time(), now))
-                last = now
-            time.sleep(0.001)
+        end.synchronize()
+        counts = [count for count in watch.stop() if count[0] > began + WARM]
         us = begin.elapsed_time(end) * 1000 / (replays * n)
-    counts = [count for count in counts if count[0] > began + WARM]
     if len(counts) < 5:
         return us, 0, len(counts)
     return us, (counts[-1][1] - counts[0][1]) / 1000 / (counts[-1][0] - counts[0][0]), len(counts)
