@@ -15,7 +15,7 @@ import time
 import peers
 import torch
 
-SECONDS, WARM = 1.3, 0.4
+SECONDS, WARM, GRAPH_US = 1.3, 0.4, 20000
 
 
 class Board:
@@ -43,28 +43,6 @@ class Board:
         return count.value
 
 
-def seconds_of(what, stream, n):
-    """Of one of n, by the GPU's clock: the host's first calls and replays of cuDNN take many times as long."""
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    what()
-    begin.record(stream)
-    for _ in range(n):
-        what()
-    end.record(stream)
-    stream.synchronize()
-    return begin.elapsed_time(end) / 1000 / n
-
-
-def graph_of(call, stream):
-    """A graph of calls that takes about 20 ms, or less where the host is slow, how many they are, and its time in s."""
-    n = max(1, int(0.02 / max(seconds_of(call, stream, 5), 2e-6)))
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream):
-        for _ in range(n):
-            call()
-    return graph, n, seconds_of(graph.replay, stream, 5)
-
-
 class Watch(threading.Thread):
     """Counts of energy, (time, mJ) each time that it has changed: beside the host, which some graphs keep waiting."""
 
@@ -83,30 +61,33 @@ class Watch(threading.Thread):
         except RuntimeError as e:
             self.why = e
 
-    def stop(self):
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *raised):
         self.over.set()
         self.join()
         if self.why:
             raise self.why
-        return self.counts
 
 
 def measure(call, board):
     """us of a launch, W, and how many counts those come from; W 0: too few."""
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream):
-        graph, n, seconds = graph_of(call, stream)
-        replays = max(1, int((SECONDS + WARM) / seconds))
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        watch, began = Watch(board), time.time()
-        watch.start()
-        begin.record(stream)
-        for _ in range(replays):
-            graph.replay()
-        end.record(stream)
-        end.synchronize()
-        counts = [count for count in watch.stop() if count[0] > began + WARM]
-        us = begin.elapsed_time(end) * 1000 / (replays * n)
+    timer = peers.Timer(None)
+    _, graph, n, _ = timer.prepare(call, GRAPH_US)
+    with torch.cuda.stream(timer.stream):
+        timer.replay(graph)
+        replays = max(1, int((SECONDS + WARM) * 1e6 / timer.replay(graph)))
+        with Watch(board) as watch:
+            began = time.time()
+            timer.start.record()
+            for _ in range(replays):
+                graph.replay()
+            timer.stop.record()
+            timer.stop.synchronize()
+        us = timer.start.elapsed_time(timer.stop) * 1000 / (replays * n)
+    counts = [count for count in watch.counts if count[0] > began + WARM]
     if len(counts) < 5:
         return us, 0, len(counts)
     return us, (counts[-1][1] - counts[0][1]) / 1000 / (counts[-1][0] - counts[0][0]), len(counts)
