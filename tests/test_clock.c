@@ -452,8 +452,8 @@ static void before_the_first_product_l2_is_slower(void **state) {
 
 /* ---- Stores ------------------------------------------------------------------------------------- */
 
-/* Cycles of n stores of 128 bytes by each of n_warps warps, each behind its last one's read of the register. */
 static double waits_at_exit; /* of a warp, for its stores */
+/* Cycles of n stores of 128 bytes by each of n_warps warps, each behind its last one's read of the register. */
 static double cycles_of_stores(int n, int n_warps, double l2_rate) {
     n_inst = 0;
     for (int i = 0; i < n; i++) {

@@ -4,7 +4,10 @@
  *
  * Each warp stores one register again and again, 4 or 16 bytes a lane, and changes it behind each store: it waits until
  * the store has read it. A line a case: bytes a lane, rows that a warp's store goes to, CTAs, warps of each; then behind
- * 1, 2, 3, 4, 6, 8, ... stores of a warp: n:cycles since the first, median of all warps of the last launch (warm L2). */
+ * 1, 2, 3, 4, 6, 8, ... stores of a warp: n:cycles since the first, median of all warps of the last launch (warm L2).
+ *
+ * Lines before those, `tile`: bytes a row, CTAs, warps of each, and behind each of four tiles n:cycles, median and most.
+ * Each warp stores 16 rows, 4 bytes a lane, from registers of their own, as attention does at the end of a tile. */
 #include "check.cuh"
 #include "timed.cuh"
 
@@ -38,8 +41,7 @@ template <int BYTES> __global__ void store(char *data, int rows, uint32_t *out) 
         out[(blockIdx.x * (blockDim.x / 32) + warp) * STORES + i] = stamp[warp][i];
 }
 
-/* The end of an attention tile: a warp's 16 rows of `bytes`, 4 bytes a lane, 8 rows a store, from registers of their
- * own, which are changed behind the last store; `turns` times, rows further on. */
+/* A warp's 16 rows, 8 rows a store, from registers that are changed behind the last store; `turns` times, rows further on. */
 template <int STORES_A_ROW> __global__ void tile(char *data, int turns, uint32_t *out) {
     constexpr int ROW = STORES_A_ROW * 16;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, n_warps = blockDim.x / 32;
@@ -75,6 +77,7 @@ static void measure_tile(int stores_a_row, int ctas, int warps) {
     enum { TURNS = 4 };
     auto kernel = stores_a_row == 16 ? tile<16> : stores_a_row == 8 ? tile<8> : tile<32>;
     const int n = ctas * warps;
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED));
     for (int i = 0; i < LAUNCHES; i++) {
         kernel<<<ctas, warps * 32, SHARED>>>(data, TURNS, out);
         check(cudaDeviceSynchronize());
@@ -118,12 +121,9 @@ int main() {
     check(cudaMalloc(&data, most));
     check(cudaMemset(data, 1, most));
     check(cudaMalloc(&out, 264 * 16 * STORES * sizeof *out));
-    for (int stores_a_row : {8, 16, 32}) {
-        auto kernel = stores_a_row == 16 ? tile<16> : stores_a_row == 8 ? tile<8> : tile<32>;
-        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHARED));
+    for (int stores_a_row : {8, 16, 32})
         for (int ctas : {1, 132})
             for (int warps : {1, 4, 8, 12}) measure_tile(stores_a_row, ctas, warps);
-    }
     for (int ctas : {1, 132, 264})
         for (int warps : {1, 4, 8, 16})
             for (int rows : {1, 8})
