@@ -290,19 +290,20 @@ static void mufu_queue_is_short(void **state) {
 }
 
 /* Stall counts of 2 hand the turn on, and so does a pipe that is busy for longer than FMA's or
- * ALU's half rate: all three warps end together. FFMA with 1: one goes through. */
+ * ALU's half rate: all three warps end together. FFMA with 1: one goes through, but beside products. */
 static void turns_are_fair_behind_a_stall(void **state) {
     (void)state;
-    for (int row = 1; row <= 3; row++) {
+    for (int row = 1; row <= 4; row++) {
         n_inst = 0;
         for (int i = 0; i < 300; i++)
-            if (row < 3)
-                add("FFMA R1, R2, R3, R4", SASS_PIPE_FMA, row);
+            if (row != 3)
+                add("FFMA R1, R2, R3, R4", SASS_PIPE_FMA, row == 2 ? 2 : 1);
             else
                 add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
         add("EXIT", SASS_PIPE_BRANCH, 5);
         struct machine m;
         open_sm(&m, 1, 12, 0);
+        if (row == 4) m.sm[0].gmma_free = UINT64_MAX / 2;
         machine_run(&m);
         double mean = (double)m.sm[0].warp_cycles / 12, whole = (double)m.sm[0].active;
         assert_true(row == 1 ? mean < 0.7 * whole : mean > 0.95 * whole);
@@ -501,6 +502,55 @@ static void l2_takes_some_stores_at_once(void **state) {
     assert_true(fabs(many - (40 * 16 * 8 - chip.l2_writes_ahead)) < 60);
 }
 
+/* A quarter of a line takes L2 half of what all of it does. */
+static void a_part_of_a_line_costs_more_in_l2(void **state) {
+    (void)state;
+    chip.drain = 0;
+    double lines = cycles_of_stores(40, 16, 8), more = cycles_of_stores(80, 16, 8);
+    assert_true(fabs(more - lines - 40 * 16 * 16) < 60);
+    sectors_apart = 4; /* four lines, 32 bytes of each */
+    lines = cycles_of_stores(40, 16, 8), more = cycles_of_stores(80, 16, 8);
+    assert_true(fabs(more - lines - 40 * 16 * 32) < 60);
+}
+
+/* From the first SM that is through to the last, of eight that store at once and have a cycle for each line. */
+static double ends_apart(bool is_whole) {
+    static struct sass_kernel k;
+    struct machine m;
+    uint64_t first = UINT64_MAX, last = 0;
+    k = (struct sass_kernel){.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
+    assert_null(machine_open(&m, &chip, &front, &k, 8));
+    m.is_whole = is_whole;
+    m.write_rate = 128;
+    for (int i = 0; i < 8; i++) {
+        on_sm[i] = (struct sass_cta){.n_warps = 4};
+        for (int w = 0; w < 4; w++)
+            on_sm[i].warp[w] = (struct sass_warp){.index = w, .cta = &on_sm[i]};
+        machine_place(&m, i, &on_sm[i], 4, 0);
+    }
+    machine_run(&m);
+    assert_null(m.why);
+    for (int i = 0; i < 8; i++) {
+        if (m.sm[i].active < first) first = m.sm[i].active;
+        if (m.sm[i].active > last) last = m.sm[i].active;
+    }
+    machine_close(&m);
+    return (double)(last - first);
+}
+
+static void sms_that_write_end_apart(void **state) {
+    (void)state;
+    cycles_of_stores(200, 1, 1e9); /* the stream */
+    chip.l2_writes_uneven = 0;
+    double even = ends_apart(true);
+    chip.l2_writes_uneven = 0.5;
+    double uneven = ends_apart(true);
+    assert_true(uneven > even + 500);
+    assert_true(fabs(ends_apart(false) - even) < 1); /* they stand for others */
+    chip.l2_writes_uneven_most = 100;
+    assert_true(ends_apart(true) < even + 200);
+}
+
 /* ---- DRAM --------------------------------------------------------------------------------------- */
 
 static double always(void *user, uint64_t sector) {
@@ -536,6 +586,36 @@ static void a_busy_dram_answers_later(void **state) {
     chip.dram_queue = 145;
     assert_in_range((uint64_t)(cycles_of_a_load(1) - idle), 1, 10);     /* 3 % busy */
     assert_in_range((uint64_t)(cycles_of_a_load(16) - half), 100, 200); /* half, and more at once */
+}
+
+/* Boxes from a busy DRAM come by chance, by as much as one box waits for another; in the mean they do not. */
+static void boxes_come_by_chance(void **state) {
+    (void)state;
+    enum { N = 1000 };
+    static struct sass_kernel k = {.name = "test"};
+    struct timing_front with_rows = front;
+    struct sass_effect e = {.memory = SASS_TMA_LOAD};
+    double mean[2], apart[2];
+    with_rows.tma_rows = rows_of_16_kib;
+    for (int row = 0; row < 2; row++) {
+        struct machine m;
+        double sum = 0, square = 0;
+        chip.dram_queue = row ? 145 : 0;
+        assert_null(machine_open(&m, &chip, &with_rows, &k, 1));
+        m.dram_part = always;
+        m.dram_rate = 16384 / 500.0;
+        for (int i = 0; i < N; i++) {
+            double begun = 1000.0 * (i + 1),
+                   took = (double)sm_tma(&m, &m.sm[0], &e, (uint64_t)begun) - begun;
+            if (i >= 10) sum += took, square += took * took;
+        }
+        mean[row] = sum / (N - 10);
+        apart[row] = sqrt(square / (N - 10) - mean[row] * mean[row]);
+        machine_close(&m);
+    }
+    assert_true(apart[0] < 1);
+    assert_in_range((uint64_t)apart[1], 110, 180);
+    assert_in_range((uint64_t)(mean[1] - mean[0]), 150, 300); /* what waits in the mean */
 }
 
 /* ---- Two CTAs on an SM --------------------------------------------------------------------------- */
@@ -748,7 +828,10 @@ int main(void) {
         cmocka_unit_test_setup(taken_branches_cost, read_chip),
         cmocka_unit_test_setup(stores_wait_for_the_way_to_l2, read_chip),
         cmocka_unit_test_setup(l2_takes_some_stores_at_once, read_chip),
+        cmocka_unit_test_setup(a_part_of_a_line_costs_more_in_l2, read_chip),
+        cmocka_unit_test_setup(sms_that_write_end_apart, read_chip),
         cmocka_unit_test_setup(a_busy_dram_answers_later, read_chip),
+        cmocka_unit_test_setup(boxes_come_by_chance, read_chip),
         cmocka_unit_test_setup(the_elder_cta_comes_first, read_chip),
         cmocka_unit_test_setup(and_does_so_behind_stall_counts, read_chip),
         cmocka_unit_test_setup(all_that_fit_find_a_sub_core, read_chip),

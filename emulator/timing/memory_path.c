@@ -156,8 +156,7 @@ static struct sm_line *l1_line(struct machine *m, struct sm *s, uint64_t sector,
     return victim;
 }
 
-/* From -1 to 1, of a number's hash. */
-static double spread(uint64_t n) {
+double sm_spread(uint64_t n) {
     n = (n + 1) * 0x9e3779b97f4a7c15ull;
     n = (n ^ n >> 29) * 0xbf58476d1ce4e5b9ull;
     return 2 * (double)(n >> 40) / (1 << 24) - 1;
@@ -166,7 +165,7 @@ static double spread(uint64_t n) {
 /* L2 is not equally far from all SMs, nor are all its lines: how much farther than the mean. Which are
  * far, nobody knows, and addresses here are the host's: as by chance, but each time the same. */
 static double line_far(const struct machine *m, struct sm *s) {
-    return m->chip->l2_line_spread * spread(s->n_lines++ * SM_WARPS + (uint64_t)(s - m->sm));
+    return m->chip->l2_line_spread * sm_spread(s->n_lines++ * SM_WARPS + (uint64_t)(s - m->sm));
 }
 
 static uint64_t l2_latency(const struct machine *m, const struct sm *s) {
@@ -187,16 +186,22 @@ static uint64_t shared_by_all(const struct machine *m, double *free, uint64_t at
 
 /* How much later DRAM answers because of what it has to do besides: as in a queue that things come to by
  * chance, by how busy it was of late (M/M/1). Nearly always busy it makes up to 1020 cycles of it
- * (chips/bench: tma DRAM, 132 CTAs, 128 rows, 2). */
-static uint64_t dram_queue(struct machine *m, uint64_t at, double cycles) {
-    const double late = 2000, most = 0.875;
+ * (chips/bench: tma DRAM, 132 CTAs, 128 rows, 2). Whole boxes come by chance earlier or later
+ * by as much as one that waits for another (ends, from DRAM: SMs end apart as the root of how many they took, 110 to 190
+ * cycles each). */
+static uint64_t dram_queue(struct machine *m, const struct sm *s, uint64_t at, double fetched) {
+    const double late = 2000, most = 0.875, many = 2048, longest = 4;
+    const double cycles = fetched / m->dram_rate;
     if (at > m->dram_seen) {
         m->dram_load *= exp(((double)m->dram_seen - (double)at) / late);
         m->dram_seen = at;
     }
     m->dram_load += cycles;
     double busy = fmin(most, m->dram_load / late);
-    return (uint64_t)(m->chip->dram_queue * busy / (1 - busy));
+    double waits = m->chip->dram_queue * busy / (1 - busy);
+    if (fetched < many) return (uint64_t)waits;
+    double chance = (1 + sm_spread(s->dram_free * SM_WARPS + (uint64_t)(s - m->sm))) / 2;
+    return (uint64_t)fmax(0, waits + m->chip->dram_queue * (fmin(longest, -log(chance)) - 1));
 }
 
 /* L2's slices have not all as much to do: who waits for many lines waits for the slice that is behind most. */
@@ -218,23 +223,36 @@ static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rat
         s->dram_free =
             later(at, s->dram_free) + (uint64_t)(fetched / m->chip->dram_sm_bytes_per_clk + 0.5);
         passed = later(s->dram_free, shared_by_all(m, &m->dram_free, at, fetched, m->dram_rate));
-        passed += dram_queue(m, at, fetched / m->dram_rate);
+        passed += dram_queue(m, s, at, fetched);
         done = later(done, passed + (uint64_t)m->chip->dram_latency);
     }
     m->counts.l2_sectors += sectors;
     return done;
 }
 
+/* Who has to write more than L2 takes at once does not get his share to the byte: how much later (earlier) than the mean
+ * an SM's stores are taken, the longer all write the more. Of four SMs two are as late as the others are early; SMs that
+ * stand for others are on time. */
+static double writes_late(const struct machine *m, const struct sm *s) {
+    const struct timing_chip *c = m->chip;
+    uint64_t i = (uint64_t)(s - m->sm), k = i & ~2ull;
+    double luck = (sm_spread(2 * k) + sm_spread(2 * k + 1)) / 2;
+    double since = m->write_free - (double)m->writes_since;
+    if (!m->is_whole) return 0;
+    return (i & 2 ? -luck : luck) * fmin(c->l2_writes_uneven * since, c->l2_writes_uneven_most);
+}
+
 /* `sectors` of `lines` go to L2, and L2 makes room for them in DRAM's time: when it has taken the last. On its way out of
- * the SM a part of a line costs as much as more of it; what L2 has to do besides it takes in advance, up to a point. */
+ * the SM and in L2 a part of a line costs as much as more of it; L2 takes some in advance. */
 static uint64_t to_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t sectors,
                       uint32_t lines) {
     if (!sectors) return at;
     double bytes = 32.0 * sectors, way = fmax(bytes, m->chip->sm_write_line_bytes * lines);
     s->write_free =
         later(at, s->write_free) + (uint64_t)(way / m->chip->l2_sm_write_bytes_per_clk + 0.5);
-    double all = (double)shared_by_all(m, &m->write_free, at, bytes, m->write_rate);
-    double taken = fmax((double)s->write_free, all - m->chip->l2_writes_ahead);
+    if (m->write_free <= (double)at) m->writes_since = at;
+    double all = (double)shared_by_all(m, &m->write_free, at, way, m->write_rate);
+    double taken = fmax((double)s->write_free, all + writes_late(m, s) - m->chip->l2_writes_ahead);
     if (m->write_back > 0) shared_by_all(m, &m->dram_free, at, bytes * m->write_back, m->dram_rate);
     m->counts.l2_sectors += sectors;
     return (uint64_t)taken + l2_latency(m, s);

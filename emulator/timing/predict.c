@@ -336,6 +336,8 @@ static const char *simulate(struct run *r, double busy) {
     m->write_back = r->footprint->lost * c->dram_bytes_per_ns / c->dram_write_bytes_per_ns;
     m->dram_rate = min_of(m->l2_rate, c->dram_bytes_per_ns * 1e3 / r->options->mhz / busy * n_sms);
     m->part = n_sms / busy;
+    m->is_whole =
+        r->stride == 1 && r->n_clusters <= (uint64_t)(r->n_places * r->n_parts * r->resident);
     m->start = r->slow ? c->tensor_clock : 1;
     m->ended = cta_ended;
     /* what is read is found out by the probe */

@@ -554,6 +554,8 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
     counter_up(m, w, i->read_barrier, is_long, later(a.read, m->now + 1) + delay);
     if (e.deferred) post_all(m, s, w, &e, a.done);
     after_issue(m, s, p, w, i, &e);
+    if (s->gmma_free > m->now)
+        p->last = -1; /* crowdwg, mixwg: beside products nobody keeps his turn */
     if (beside && w->inst) w->ready = later(w->ready, m->now + 1 + delay);
     if (w->inst) w->ready += held;
     return true;
@@ -569,13 +571,18 @@ static bool is_elder(const struct sm_cta *a, const struct sm_cta *b) {
     return a->began != b->began ? a->began < b->began : a < b;
 }
 
+/* When the warp issued last, but of two that did within two cycles of each other either is first by chance. */
+static double issued_about(const struct sm_warp *w) {
+    return (double)w->issued + 1 + sm_spread(w->issued * SM_WARPS + w->age);
+}
+
 /* The warp that issued last goes on while it can; when it could not, one of the CTA that is there
- * longest; of one CTA the one that has waited longest since it issued, and of equals the youngest. */
+ * longest; of one CTA the one that has waited longest since it issued. */
 static bool is_before(const struct smsp *p, const struct sm_warp *w, const struct sm_warp *than) {
     if (goes_on(p, w, than)) return true;
     if (goes_on(p, than, w)) return false;
     if (w->cta != than->cta) return is_elder(w->cta, than->cta);
-    return w->issued != than->issued ? w->issued < than->issued : w->age > than->age;
+    return issued_about(w) < issued_about(than);
 }
 
 static bool is_ready(uint32_t ready, int slot) { return slot >= 0 && (ready >> slot & 1); }

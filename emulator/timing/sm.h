@@ -170,6 +170,7 @@ struct sm {
     double copy_debt;    /* part of a cycle of the data path */
     uint64_t bar_free;   /* barrier arrivals */
     uint64_t l2_free, dram_free, write_free, tma_free, gmma_free, dsm_free;
+    double l2_taken;          /* when L2 will have taken its stores */
     uint64_t constant_at[64]; /* when a line of constants is there; 0: never asked for */
     const void *map[8];       /* tensor maps that TMA knows */
     struct sm_lines l1;       /* of instructions */
@@ -202,8 +203,10 @@ struct machine {
     double l2_free, dram_free;           /* when what all have asked for will have passed */
     double dram_load;                    /* cycles that it was busy of late, */
     uint64_t dram_seen;                  /* as of then */
-    double write_rate, write_free;       /* the same from SMs to L2 */
-    double write_back;                   /* of what is written, as bytes read from DRAM */
+    double write_rate, write_free;       /* the same from SMs to L2, */
+    uint64_t writes_since;               /* without a pause since then */
+    bool is_whole;     /* these SMs do not stand for others, and have one round of CTAs */
+    double write_back; /* of what is written, as bytes read from DRAM */
     uint64_t now, issues;
     struct timing_counts counts;
     const char *why; /* of a fault */
@@ -266,6 +269,7 @@ struct sm_access sm_shared(struct machine *m, struct sm *s, struct smsp *p, stru
 struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e);
 uint64_t sm_tma(struct machine *m, struct sm *s, const struct sass_effect *e, uint64_t at);
+double sm_spread(uint64_t n); /* from -1 to 1, by chance, but of one number always the same */
 /* Instructions (fetch.c): when the warp's next instruction is there. */
 uint64_t sm_fetch(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w, uint32_t pc,
                   uint64_t t);
