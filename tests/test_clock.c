@@ -678,10 +678,11 @@ static void and_does_so_behind_stall_counts(void **state) {
 
 /* ---- The end of a launch ----------------------------------------------------------------------- */
 
+static double uneven; /* cycles of CTAs, either way of 300 */
 static double end_of(uint64_t n, uint64_t places, double alone) {
     double cycles[1000];
     struct tail t = {.chip = &chip, .cycles = cycles, .n = n, .places = places, .resident = 3};
-    for (uint64_t i = 0; i < n; i++) cycles[i] = 300;
+    for (uint64_t i = 0; i < n; i++) cycles[i] = 300 + uneven * sm_spread(i);
     t.launch = 10;
     t.together = 5;
     t.speed[1] = alone;
@@ -692,6 +693,7 @@ static double end_of(uint64_t n, uint64_t places, double alone) {
 
 static void few_left_run_faster(void **state) {
     (void)state;
+    chip.cta_elder = 0;
     assert_true(fabs(end_of(396, 132, 3) - 300) < 1e-9); /* every seat taken once */
     assert_true(fabs(end_of(400, 132, 1) - 610) < 1e-9); /* four more, as slow as the others */
     assert_true(fabs(end_of(397, 132, 3) - 300 - 310.0 / 3) < 1e-9); /* one more, alone on its SM */
@@ -699,6 +701,20 @@ static void few_left_run_faster(void **state) {
     assert_true(fabs(end_of(400, 132, 3) - 300 - 310.0 / 3) < 1e-9);
     assert_true(fabs(end_of(132, 132, 3) - 100) < 1e-9);
     assert_true(fabs(end_of(133, 132, 3) - 200) < 1e-9); /* two that share an SM */
+}
+
+/* The eldest of three ends at 200, the others later, but the last as ever; of the 120 that are left over each is
+ * another SM's, though CTAs differ by more than those of an SM do that share it equally. */
+static void the_elder_ends_first(void **state) {
+    (void)state;
+    assert_true(fabs(end_of(396, 132, 3) - 300) < 1e-9);
+    assert_true(fabs(end_of(524, 132, 3) - 1210 / 3.0) < 1e-9);
+    uneven = 30;
+    double elder = end_of(516, 132, 3);
+    chip.cta_elder = 0;
+    double equal = end_of(516, 132, 3);
+    uneven = 0;
+    assert_true(elder < 1210 / 3.0 + 60 && equal > elder + 40);
 }
 
 /* Of 220 CTAs on 132 SMs the 88 of the second round: eight join the first eight, the others are dealt to the GPCs. */
@@ -842,6 +858,7 @@ int main(void) {
         cmocka_unit_test_setup(slices_are_uneven, read_chip),
         cmocka_unit_test_setup(before_the_first_product_l2_is_slower, read_chip),
         cmocka_unit_test(few_left_run_faster),
+        cmocka_unit_test_setup(the_elder_ends_first, read_chip),
         cmocka_unit_test(ctas_are_dealt_to_gpcs),
         cmocka_unit_test(idle_gpcs_count_faster),
         cmocka_unit_test(a_last_round_is_spread),

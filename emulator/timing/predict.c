@@ -530,6 +530,12 @@ static double end_of_all(struct prediction *p) {
     return mean;
 }
 
+/* Of three on an SM the elder is farther ahead on the chip than here, so that hardly any SM gets two of what is left
+ * over: the end is that of tail.h, whatever was simulated. */
+static bool is_crowded(const struct prediction *p) {
+    return p->resident > 2 && p->n > p->busy * (uint64_t)p->resident;
+}
+
 static const char *at_places(struct prediction *p, int n_places, double limit, bool is_probe,
                              struct timing_prediction *result, struct sums *out) {
     struct run *r[MAX_PARTS];
@@ -552,7 +558,7 @@ static const char *at_places(struct prediction *p, int n_places, double limit, b
     }
     for (int i = 0; i < n; i++) close_part(r[i]);
     if (why || is_probe) return why;
-    bool some = (uint64_t)n_places < p->busy;
+    bool some = (uint64_t)n_places < p->busy || is_crowded(p);
     if (out->done == 1 && some) out->elapsed = p->chip->cta_spread + end_of_all(p);
     if (out->done < 1) /* who ends when is not known */
         for (uint64_t i = 0; i < p->busy; i++) p->end[i] = out->elapsed;
@@ -612,7 +618,7 @@ static const char *run_launch(struct prediction *p, int *n_places, struct timing
     int few = p->options->places;
     if (few && *n_places > few) *n_places = few;
     if ((uint64_t)*n_places > p->busy) *n_places = (int)p->busy;
-    bool some = (uint64_t)*n_places < p->busy;
+    bool some = (uint64_t)*n_places < p->busy || is_crowded(p);
     if (some && p->n > p->busy && p->resident > 1 && parts_of(p, 2) > 1) find_speeds(p);
     double limit = p->options->is_full ? 1e300 : few ? most / 5 : most;
     return at_places(p, *n_places, limit, false, result, out);

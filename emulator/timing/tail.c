@@ -17,27 +17,37 @@ void tail_fill(double *cycles, uint64_t n) {
     for (uint64_t k = last; last != UINT64_MAX && k < n; k++) cycles[k] = cycles[last];
 }
 
-/* A place when clusters are given out: what is left of each, in cycles of a full place. */
+/* A place when clusters are given out: what is left of each, the eldest first, in cycles of a full place. */
 struct share_of_place {
     double at, left[SM_CTAS];
     int n;
 };
 
-static void pass(struct share_of_place *s, const double *speed, double to) {
-    for (int i = 0; i < s->n; i++) s->left[i] -= (to - s->at) * speed[s->n];
+/* Of what n clusters of a place get, times n, the i-th's: of three and more the eldest has most, the youngest least. */
+static double share_of(const struct tail *t, int i, int n) {
+    double more = n < 3 ? 0 : t->chip->cta_elder;
+    return t->speed[n] * (1 + (i == 0 ? more : i == n - 1 ? -more : 0));
+}
+
+static void pass(const struct tail *t, struct share_of_place *s, double to) {
+    for (int i = 0; i < s->n; i++) s->left[i] -= (to - s->at) * share_of(t, i, s->n);
     s->at = to;
 }
 
 /* When its next cluster ends, and which that is. */
-static double next_end(const struct share_of_place *s, const double *speed, int *which) {
-    for (int i = *which = 0; i < s->n; i++)
-        if (s->left[i] < s->left[*which]) *which = i;
-    return s->n ? s->at + s->left[*which] / speed[s->n] : INFINITY;
+static double next_end(const struct tail *t, const struct share_of_place *s, int *which) {
+    double first = INFINITY;
+    *which = 0;
+    for (int i = 0; i < s->n; i++) {
+        double end = s->at + s->left[i] / share_of(t, i, s->n);
+        if (end < first) first = end, *which = i;
+    }
+    return first;
 }
 
-static double to_do(const struct share_of_place *s, const double *speed, double at) {
+static double to_do(const struct tail *t, const struct share_of_place *s, double at) {
     double left = 0;
-    for (int i = 0; i < s->n; i++) left += s->left[i] - (at - s->at) * speed[s->n];
+    for (int i = 0; i < s->n; i++) left += s->left[i] - (at - s->at) * share_of(t, i, s->n);
     return left;
 }
 
@@ -47,11 +57,11 @@ static struct share_of_place *next_place(const struct tail *t, struct share_of_p
     struct share_of_place *best = NULL;
     double first = INFINITY;
     int which;
-    for (uint64_t j = 0; j < t->places; j++) first = fmin(first, next_end(&s[j], t->speed, &which));
+    for (uint64_t j = 0; j < t->places; j++) first = fmin(first, next_end(t, &s[j], &which));
     double least = INFINITY;
     for (uint64_t j = 0; first < INFINITY && j < t->places; j++) {
-        if (next_end(&s[j], t->speed, &which) > first + t->together) continue;
-        double left = to_do(&s[j], t->speed, first);
+        if (next_end(t, &s[j], &which) > first + t->together) continue;
+        double left = to_do(t, &s[j], first);
         if (left < least) least = left, best = &s[j];
     }
     return best;
@@ -121,10 +131,12 @@ double tail_end(const struct tail *t, double *ends) {
         struct share_of_place *next = next_place(t, s);
         int which;
         if (!next) break;
-        pass(next, t->speed, next_end(next, t->speed, &which));
+        pass(t, next, next_end(t, next, &which));
         end = fmax(end, next->at);
         if (ends) ends[next - s] = next->at;
-        next->left[which] = more ? t->cycles[k] + t->launch : next->left[--next->n];
+        next->n--;
+        for (int i = which; i < next->n; i++) next->left[i] = next->left[i + 1];
+        if (more) next->left[next->n++] = t->cycles[k] + t->launch;
     }
     free(s);
     return end;
