@@ -553,8 +553,8 @@ static void sms_that_write_end_apart(void **state) {
 
 /* ---- DRAM --------------------------------------------------------------------------------------- */
 
-static double always(void *user, uint64_t sector) {
-    (void)user, (void)sector;
+static double always(void *user, uint64_t sector, bool is_written) {
+    (void)user, (void)sector, (void)is_written;
     return 1;
 }
 
@@ -616,6 +616,29 @@ static void boxes_come_by_chance(void **state) {
     assert_true(apart[0] < 1);
     assert_in_range((uint64_t)apart[1], 110, 180);
     assert_in_range((uint64_t)(mean[1] - mean[0]), 150, 300); /* what waits in the mean */
+}
+
+/* Where half of what L2 holds was written, what comes from DRAM sends half as much there; so does what is written. */
+static void what_was_written_makes_room(void **state) {
+    (void)state;
+    static struct sass_kernel k = {.name = "test"};
+    struct timing_front with_rows = front;
+    double busy[2][2];
+    with_rows.tma_rows = rows_of_16_kib;
+    for (int row = 0; row < 4; row++) {
+        struct machine m;
+        struct sass_effect e = {.memory = row / 2 ? SASS_TMA_STORE : SASS_TMA_LOAD};
+        assert_null(machine_open(&m, &chip, &with_rows, &k, 1));
+        m.dram_part = always;
+        m.dram_rate = 16;
+        m.write_back = row % 2 ? 0.5 : 0;
+        m.written_lost = 1;
+        sm_tma(&m, &m.sm[0], &e, 1000);
+        busy[row / 2][row % 2] = m.dram_free > 1000 ? m.dram_free - 1000 : 0;
+        machine_close(&m);
+    }
+    assert_true(fabs(busy[0][1] - busy[0][0] - 512) < 1);
+    assert_true(busy[1][0] == 0 && busy[1][1] > 512 && busy[1][1] < 800);
 }
 
 /* ---- Two CTAs on an SM --------------------------------------------------------------------------- */
@@ -848,6 +871,7 @@ int main(void) {
         cmocka_unit_test_setup(sms_that_write_end_apart, read_chip),
         cmocka_unit_test_setup(a_busy_dram_answers_later, read_chip),
         cmocka_unit_test_setup(boxes_come_by_chance, read_chip),
+        cmocka_unit_test_setup(what_was_written_makes_room, read_chip),
         cmocka_unit_test_setup(the_elder_cta_comes_first, read_chip),
         cmocka_unit_test_setup(and_does_so_behind_stall_counts, read_chip),
         cmocka_unit_test_setup(all_that_fit_find_a_sub_core, read_chip),

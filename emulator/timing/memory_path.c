@@ -219,11 +219,11 @@ static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rat
     uint64_t all = shared_by_all(m, &m->l2_free, at, bytes, rate), passed = later(s->l2_free, all);
     uint64_t done = passed + l2_latency(m, s) + uneven(m, all - at);
     if (dram > 0) {
-        double fetched = 32 * dram;
+        double fetched = 32 * dram, room = fetched * (1 + m->write_back);
         s->dram_free =
             later(at, s->dram_free) + (uint64_t)(fetched / m->chip->dram_sm_bytes_per_clk + 0.5);
-        passed = later(s->dram_free, shared_by_all(m, &m->dram_free, at, fetched, m->dram_rate));
-        passed += dram_queue(m, s, at, fetched);
+        passed = later(s->dram_free, shared_by_all(m, &m->dram_free, at, room, m->dram_rate));
+        passed += dram_queue(m, s, at, room);
         done = later(done, passed + (uint64_t)m->chip->dram_latency);
     }
     m->counts.l2_sectors += sectors;
@@ -242,7 +242,7 @@ static double writes_late(const struct machine *m, const struct sm *s) {
     return (i & 2 ? -luck : luck) * fmin(c->l2_writes_uneven * since, c->l2_writes_uneven_most);
 }
 
-/* `sectors` of `lines` go to L2, and L2 makes room for them in DRAM's time: when it has taken the last. On its way out of
+/* `sectors` of `lines` go to L2, and DRAM for what has to make room: when it has taken the last. On its way out of
  * the SM and in L2 a part of a line costs as much as more of it; L2 takes some in advance. */
 static uint64_t to_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t sectors,
                       uint32_t lines) {
@@ -253,7 +253,8 @@ static uint64_t to_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t sec
     if (m->write_free <= (double)at) m->writes_since = at;
     double all = (double)shared_by_all(m, &m->write_free, at, way, m->write_rate);
     double taken = fmax((double)s->write_free, all + writes_late(m, s) - m->chip->l2_writes_ahead);
-    if (m->write_back > 0) shared_by_all(m, &m->dram_free, at, bytes * m->write_back, m->dram_rate);
+    double room = bytes * m->written_lost * m->write_back;
+    if (room > 0) shared_by_all(m, &m->dram_free, at, room, m->dram_rate);
     m->counts.l2_sectors += sectors;
     return (uint64_t)taken + l2_latency(m, s);
 }
@@ -303,7 +304,7 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
         filled[misses++] = line;
         double this = line_far(m, s);
         if (this > far) far = this;
-        if (m->dram_part) dram += m->dram_part(m->user, sector[i]);
+        if (m->dram_part) dram += m->dram_part(m->user, sector[i], store);
     }
     m->counts.sectors += n;
     uint32_t written = copy ? m->front->wavefronts(e, &ideal) : 0;
@@ -332,6 +333,7 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
 
 struct tma_count {
     struct machine *m;
+    bool is_written;
     uint32_t sectors;
     double dram;
 };
@@ -340,7 +342,7 @@ static void count_row(void *user, uint64_t global, uint32_t bytes) {
     struct tma_count *c = user;
     for (uint64_t s = global / 32; bytes && s <= (global + bytes - 1) / 32; s++) {
         c->sectors++;
-        if (c->m->dram_part) c->dram += c->m->dram_part(c->m->user, s);
+        if (c->m->dram_part) c->dram += c->m->dram_part(c->m->user, s, c->is_written);
     }
 }
 
@@ -358,7 +360,7 @@ static bool knows_map(struct sm *s, const void *map) {
 
 /* One engine an SM: copies begin in turn, their data comes at L2's rate. */
 uint64_t sm_tma(struct machine *m, struct sm *s, const struct sass_effect *e, uint64_t at) {
-    struct tma_count c = {.m = m};
+    struct tma_count c = {.m = m, .is_written = e->memory == SASS_TMA_STORE};
     m->front->tma_rows(e, &c, count_row);
     uint64_t start = later(at, s->tma_free);
     s->tma_free = start + (uint64_t)m->chip->tma_interval;

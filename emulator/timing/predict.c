@@ -36,11 +36,14 @@ struct range {
     double requests;    /* sectors that were asked for */
     double cold;
     double late; /* of its requests, those that wait for DRAM, who else's they may be */
+    bool is_written;
 };
 struct footprint {
     int n;
     struct range range[MAX_RANGES];
     double lost;
+    double
+        dirty; /* of all bytes, those that are written: what L2 lets go of has to go to DRAM first */
     double shared; /* how often a byte is asked for, by all SMs */
     double asked;  /* sectors of L2 in a launch, by one place */
 };
@@ -195,7 +198,7 @@ static struct range *range_of(struct footprint *f, uint64_t at) {
     return i < 0 ? NULL : &f->range[i];
 }
 
-static void touch(struct footprint *f, struct emu_memory *m, uint64_t at) {
+static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool is_written) {
     struct range *r = range_of(f, at);
     if (!r) {
         if (f->n == MAX_RANGES || !emu_memory_at(m, at, 1)) return;
@@ -207,6 +210,7 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at) {
     uint8_t *page = &r->touched[(at - r->begin) >> PAGE_BITS];
     r->n_touched += !*page;
     r->requests++;
+    r->is_written |= is_written;
     *page = 1;
 }
 
@@ -219,12 +223,12 @@ static double share_by_now(const struct run *r, double share) {
 }
 
 /* What of a sector DRAM has to give, 0: nothing, L2 has it. */
-static double from_dram(void *user, uint64_t sector) {
+static double from_dram(void *user, uint64_t sector, bool is_written) {
     struct run *r = user;
     struct footprint *f = r->footprint;
     uint64_t at = sector * 32;
     if (r->is_probe) {
-        touch(f, r->grid.memory, at);
+        touch(f, r->grid.memory, at, is_written);
         return 0;
     }
     const struct range *in = range_of(f, at);
@@ -333,7 +337,8 @@ static const char *simulate(struct run *r, double busy) {
     m->l2_rate = l2_rate(r, c->l2_shared_bytes_per_clk) / busy * n_sms;
     m->tma_rate = l2_rate(r, c->l2_tma_shared_bytes_per_clk) / busy * n_sms;
     m->write_rate = c->l2_write_bytes_per_clk / busy * n_sms;
-    m->write_back = r->footprint->lost * c->dram_bytes_per_ns / c->dram_write_bytes_per_ns;
+    m->write_back = r->footprint->dirty * c->dram_bytes_per_ns / c->dram_write_bytes_per_ns;
+    m->written_lost = r->footprint->lost;
     m->dram_rate = min_of(m->l2_rate, c->dram_bytes_per_ns * 1e3 / r->options->mhz / busy * n_sms);
     m->part = n_sms / busy;
     m->is_whole =
@@ -591,6 +596,8 @@ static void share(struct prediction *p, const struct sums *one) {
     }
     bool same = fills_chip(p->chip, p->grid, p->resident, p->n) && one->tiles <= 0;
     f->lost = lost(p->chip, bytes, same);
+    f->dirty = 0;
+    for (int i = 0; i < f->n; i++) f->dirty += f->range[i].is_written ? each[i] / bytes : 0;
     f->asked = one->l2_sectors / one->done;
     /* what a place asks for again and again is not shared */
     f->shared = bytes > 0 ? min_of(32 * one->l2_sectors * (double)p->busy, touched) / bytes : 0;

@@ -205,16 +205,19 @@ struct machine {
     uint64_t dram_seen;                  /* as of then */
     double write_rate, write_free;       /* the same from SMs to L2, */
     uint64_t writes_since;               /* without a pause since then */
-    bool is_whole;     /* these SMs do not stand for others, and have one round of CTAs */
-    double write_back; /* of what is written, as bytes read from DRAM */
+    bool is_whole; /* these SMs do not stand for others, and have one round of CTAs */
+    double
+        write_back; /* of what comes to L2, as bytes read from DRAM: lines that were written make room, */
+    double written_lost; /* also for what of the written L2 has not kept */
     uint64_t now, issues;
     struct timing_counts counts;
     const char *why; /* of a fault */
     /* a CTA has ended: the place is free at m->now */
     void (*ended)(void *user, struct machine *m, struct sm_cta *cta);
     void *user;
-    double (*dram_part)(void *user, uint64_t sector); /* that DRAM gives of it; NULL: all in L2 */
-    bool (*stop)(void *user);                         /* asked now and then: enough? NULL: never */
+    /* What DRAM gives of a sector that is read or written; NULL: all is in L2. */
+    double (*dram_part)(void *user, uint64_t sector, bool is_written);
+    bool (*stop)(void *user); /* asked now and then: enough? NULL: never */
     bool stopped;
     unsigned fast; /* enum timing_fast: limits that are taken away, to see what they cost */
     /* The wait of a warp has ended; `by` is the warp that did it, NULL: TMA. Who has gone is not by. */
