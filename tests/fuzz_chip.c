@@ -1,5 +1,5 @@
 /* Chip files of the clock, chips/NAME.txt, and one NAME=NUMBER on top. seeds: tests/seeds/chip */
-#include "emulator/timing/timing_chip.h"
+#include "emulator/predictor/timing_chip.h"
 #include "fuzz.h"
 
 #include <math.h>

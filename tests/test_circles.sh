@@ -14,7 +14,7 @@ emulator/views
 emulator/launch
 emulator
 emulator/sass
-emulator/timing
+emulator/predictor
 common/device
 chips/bench
 chips

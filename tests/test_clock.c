@@ -1,9 +1,9 @@
 /* The clock on streams of instructions made by hand: what one warp, or some, must take. */
 #include "test.h"
 
-#include "emulator/timing/gpc.h"
-#include "emulator/timing/sm.h"
-#include "emulator/timing/tail.h"
+#include "emulator/predictor/gpc.h"
+#include "emulator/predictor/sm.h"
+#include "emulator/predictor/tail.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -81,7 +81,7 @@ END
     }
     check "--whatif: and what each line's wait costs" left_out
     rates() { # in timing_chip.def, and not taken away in whatif.c; TMA's into shared memory is never the limit
-        comm -23 <(grep -oE '[a-z0-9_]+_(interval|hold|bytes_per_(clk|ns))' emulator/timing/timing_chip.def | grep -v '^tma_bytes' | sort -u) \
+        comm -23 <(grep -oE '[a-z0-9_]+_(interval|hold|bytes_per_(clk|ns))' emulator/predictor/timing_chip.def | grep -v '^tma_bytes' | sort -u) \
             <(grep -oE '[a-z0-9_]+=' common/harness/whatif.c | tr -d = | sort -u) > "$tap_dir/rates"
         cat "$tap_dir/rates"
         [ ! -s "$tap_dir/rates" ]

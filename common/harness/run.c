@@ -8,7 +8,7 @@
 #include "warps.h"
 #include "whatif.h"
 #include "common/base/revision.h"
-#include "emulator/timing/timing_chip.h"
+#include "emulator/predictor/timing_chip.h"
 #include "profiler/attribution.h"
 #include "profiler/timeline.h"
 

@@ -4,7 +4,7 @@
  *
  *   python3 emulator/bench/pipes_text.py chips/bench > build/pipes.txt
  *   build/bench-pipes chips/h200.txt < build/pipes.txt */
-#include "emulator/timing/sm.h"
+#include "emulator/predictor/sm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  *   TIMING_LINES  set: stalls of each instruction, on stderr
  *   TIMING_TIMELINE  a file for what the warps of the first CTA did:
  *                    warp, pc, reason, from, to */
-#include "emulator/timing/predict.h"
+#include "emulator/predictor/predict.h"
 
 #include "common/harness/bench.h"
 #include "common/device/device_ops.h"

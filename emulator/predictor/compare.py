@@ -1,6 +1,6 @@
 """Predicted cycles beside recorded ones, for the records that hold STALL counters.
 
-    python3 emulator/timing/compare.py [--stage N] [--shape TEXT] [--stalls] [RECORD.jsonl]
+    python3 emulator/predictor/compare.py [--stage N] [--shape TEXT] [--stalls] [RECORD.jsonl]
 
 Recorded active cycles are instructions / (528 issue_active), elapsed ones active times
 tensor_active / tensor_elapsed: good to 1 %, below 20 k cycles to 10 %."""
