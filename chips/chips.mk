@@ -53,16 +53,16 @@ ceilings: $(BUILD)/ceilings $(CEILINGS) ## what this board reaches: tensor cores
 	@mkdir -p results; flock -F $(BUILD)/device.lock $(BUILD)/ceilings $(CHIPS) results/ceilings.txt
 
 .PHONY: validate
-FREEZES = $(shell ls chips/validation/h200-*.jsonl.gz | sed 's/.*-\([0-9]*\)[.].*/\1/' | sort -n)
-validate: ### the clock's predictions beside what an H200 measured, freeze by freeze; writes chips/validation/h200.txt
-	@for n in $(FREEZES); do measured=chips/validation/h200-$$n.jsonl.gz; echo; echo "freeze $$n"; set --; \
-	    for more in late now; do file=chips/validation/predictions-$$n-$$more.jsonl; ! [ -e $$file ] || set -- "$$@" --$$more $$file; done; \
-	    [ $$n != $(lastword $(FREEZES)) ] || set -- "$$@" --out chips/validation/h200.txt; \
-	    python3 chips/validation/validate.py chips/validation/predictions-$$n.jsonl $$measured "$$@" || exit; done
+FREEZES = $(shell ls records/validation/h200-*.jsonl.gz | sed 's/.*-\([0-9]*\)[.].*/\1/' | sort -n)
+validate: ### the clock's predictions beside what an H200 measured, freeze by freeze; writes records/validation/h200.txt
+	@for n in $(FREEZES); do measured=records/validation/h200-$$n.jsonl.gz; echo; echo "freeze $$n"; set --; \
+	    for more in late now; do file=records/validation/predictions-$$n-$$more.jsonl; ! [ -e $$file ] || set -- "$$@" --$$more $$file; done; \
+	    [ $$n != $(lastword $(FREEZES)) ] || set -- "$$@" --out records/validation/h200.txt; \
+	    python3 emulator/predictor/validate/validate.py records/validation/predictions-$$n.jsonl $$measured "$$@" || exit; done
 
-# The next freeze: chips/validation/cases-N.txt without h200-N.jsonl.gz. Predict and commit; only then measure.
-FREEZE = $(shell printf '%s\n' $(patsubst chips/validation/cases-%.txt,%,$(wildcard chips/validation/cases-*.txt)) | sort -n | tail -n 1)
-FREEZE_TILES = $(shell sed -n 's/^4:\([^[:space:]]*\).*/\1/p' chips/validation/cases-$(FREEZE).txt)
+# The next freeze: records/validation/cases-N.txt without h200-N.jsonl.gz. Predict and commit; only then measure.
+FREEZE = $(shell printf '%s\n' $(patsubst records/validation/cases-%.txt,%,$(wildcard records/validation/cases-*.txt)) | sort -n | tail -n 1)
+FREEZE_TILES = $(shell sed -n 's/^4:\([^[:space:]]*\).*/\1/p' records/validation/cases-$(FREEZE).txt)
 
 .PHONY: freeze-tiles freeze-predict freeze-measure
 freeze-tiles: $(STAGES)
@@ -71,17 +71,17 @@ freeze-tiles: $(STAGES)
 	    $(foreach f,stage-4 $(foreach x,sm_90a.cubin compute_89.ptx,images/stage-4/$(firstword $(subst -, ,$t)).$x),$(BUILD)/sweep/$t/$f))
 
 freeze-predict: freeze-tiles examples $(BUILD)/stage-5 $(foreach n,1 2 3 4 6,$(BUILD)/predict-$n) ### what the clock says of the next freeze's cases, 20 minutes: commit it before anyone measures; goes on where it was interrupted
-	@test ! -e chips/validation/h200-$(FREEZE).jsonl.gz || { echo "make: freeze $(FREEZE) has been measured: predictions come first" >&2; exit 2; }
-	@BUILD=$(BUILD) chips/validation/predict.sh chips/validation/cases-$(FREEZE).txt chips/validation/predictions-$(FREEZE).jsonl
-	@grep -c elapsed chips/validation/predictions-$(FREEZE).jsonl
+	@test ! -e records/validation/h200-$(FREEZE).jsonl.gz || { echo "make: freeze $(FREEZE) has been measured: predictions come first" >&2; exit 2; }
+	@BUILD=$(BUILD) emulator/predictor/validate/predict.sh records/validation/cases-$(FREEZE).txt records/validation/predictions-$(FREEZE).jsonl
+	@grep -c elapsed records/validation/predictions-$(FREEZE).jsonl
 
 freeze-measure: freeze-tiles ### the next freeze's cases on this GPU, into results/h200-N.jsonl.gz, some minutes
-	@git diff --quiet HEAD -- chips emulator stages common && git ls-files --error-unmatch chips/validation/predictions-$(FREEZE).jsonl > /dev/null || \
-	    { echo "make: first commit chips/validation/predictions-$(FREEZE).jsonl (make freeze-predict), and whatever else has changed" >&2; exit 2; }
-	@mkdir -p results; flock -F $(BUILD)/device.lock chips/validation/measure.sh chips/validation/cases-$(FREEZE).txt results/h200-$(FREEZE).jsonl
-	@gzip -f results/h200-$(FREEZE).jsonl; echo "results/h200-$(FREEZE).jsonl.gz: copy it to chips/validation, then make validate"
+	@git diff --quiet HEAD -- chips emulator stages common && git ls-files --error-unmatch records/validation/predictions-$(FREEZE).jsonl > /dev/null || \
+	    { echo "make: first commit records/validation/predictions-$(FREEZE).jsonl (make freeze-predict), and whatever else has changed" >&2; exit 2; }
+	@mkdir -p results; flock -F $(BUILD)/device.lock emulator/predictor/validate/measure.sh records/validation/cases-$(FREEZE).txt results/h200-$(FREEZE).jsonl
+	@gzip -f results/h200-$(FREEZE).jsonl; echo "results/h200-$(FREEZE).jsonl.gz: copy it to records/validation, then make validate"
 
 .PHONY: drift
 drift: $(ATTENTION) ### writes the clock's predictions that tests/test_drift.sh holds on to, after a change that is meant
-	@chips/validation/drift.sh chips/validation/drift.tsv > $(BUILD)/drift.tsv && \
-	    { git --no-pager diff --no-index -U0 chips/validation/drift.tsv $(BUILD)/drift.tsv || true; } && cp $(BUILD)/drift.tsv chips/validation/drift.tsv
+	@emulator/predictor/validate/drift.sh tests/golden/drift.tsv > $(BUILD)/drift.tsv && \
+	    { git --no-pager diff --no-index -U0 tests/golden/drift.tsv $(BUILD)/drift.tsv || true; } && cp $(BUILD)/drift.tsv tests/golden/drift.tsv

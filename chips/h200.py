@@ -1,6 +1,6 @@
 """From the results of microbenchmarks to the numbers of the timing model:
 
-    python3 chips/h200.py chips/h200.txt                    that file again, by chips/recorded/
+    python3 chips/h200.py chips/h200.txt                    that file again, by records/chips/
     python3 chips/h200.py OLD.txt results/calibrate.tsv [results/counted.csv] > chips/NAME.txt
     python3 chips/h200.py --check OLD.txt [FILES]            what was held back, against predictions
     python3 chips/h200.py --more [FILES]                     numbers that no model reads
@@ -17,7 +17,7 @@ import statistics
 import sys
 from collections import defaultdict
 
-RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded")
+RECORDED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "records", "chips")
 BRANCH = 5  # cycles that a taken branch costs beyond its stall count: needed to read loops
 
 

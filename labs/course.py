@@ -19,11 +19,11 @@ import tempfile
 import answers
 from lab_folder import ROOT
 
-RECORDED = ROOT / "plots" / "recorded"
+RECORDED = ROOT / "records" / "runs"
 
 
 class Lab:
-    """Records come from plots/recorded/ unless LAB_DEVICE is set to auto, cuda or emu: then stages run."""
+    """Records come from records/runs/ unless LAB_DEVICE is set to auto, cuda or emu: then stages run."""
 
     def __init__(self, number):
         self.number, self.questions = number, answers.questions(number)
@@ -121,11 +121,11 @@ class Lab:
             return json.loads(out.read())
 
     def records(self, name):
-        """All records of plots/recorded/NAME.jsonl."""
+        """All records of records/runs/NAME.jsonl."""
         return [json.loads(line) for line in (RECORDED / f"{name}.jsonl").read_text().splitlines()]
 
     def table(self, name):
-        """The rows of plots/recorded/NAME.tsv, lists of numbers; its head says what the columns are."""
+        """The rows of records/runs/NAME.tsv, lists of numbers; its head says what the columns are."""
         lines = (RECORDED / f"{name}.tsv").read_text().splitlines()
         return [[float(word) for word in line.split()] for line in lines if line[0].isdigit()]
 

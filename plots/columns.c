@@ -1,7 +1,7 @@
 /* columns: chosen values of records as plain columns, for gnuplot, `column -t` or a spreadsheet.
  *
  *   columns FILE [PATH=VALUE ...] -- PATH [PATH ...]
- *   columns plots/recorded/h200-stage-5.jsonl sweep=depth -- pipeline.group cycles.median
+ *   columns records/runs/h200-stage-5.jsonl sweep=depth -- pipeline.group cycles.median
  *
  * A PATH names a value by its keys, joined by dots; counters.NAME is the value of that counter,
  * kernels.NAME.registers that of a kernel. Only records that have all the VALUEs are printed,

@@ -2,7 +2,7 @@
 # compare.sh: run the chosen stages on one problem, put their records into one table, draw it.
 #
 #   DEVICE=... compare.sh "STAGE_DIR STAGE_DIR ..." [stage options]   (make compare does this)
-#   RECORDED=h200 compare.sh ...      draw plots/recorded/h200.jsonl, run nothing
+#   RECORDED=h200 compare.sh ...      draw records/runs/h200.jsonl, run nothing
 #
 # Writes results/compare/: run.jsonl and hot.jsonl (records; of lines, for the report), table.txt, notes.txt, labels.txt, NAME.png, NAME.svg.
 # Exit status: 0 drawn; 1 a stage gave a wrong answer; 5 files; 77 no gnuplot.
@@ -10,7 +10,7 @@ set -u
 device=${DEVICE:-auto} dirs=$1
 shift
 out=results/compare
-recorded=plots/recorded
+recorded=records/runs
 
 fail() { echo "compare: $2" >&2; exit "$1"; }
 [[ ${RECORDED:-} =~ ^[A-Za-z0-9._-]*$ ]] || fail 2 "RECORDED names a file of $recorded without .jsonl: $(cd $recorded && echo *.jsonl)"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# ladder.sh RECORDED: the README's table of stages, in Markdown, from plots/recorded/RECORDED.jsonl.
+# ladder.sh RECORDED: the README's table of stages, in Markdown, from records/runs/RECORDED.jsonl.
 # make ladder RECORDED=h200 prints it.
 set -euo pipefail
-records=plots/recorded/$1.jsonl
+records=records/runs/$1.jsonl
 [ -f "$records" ] || { echo "ladder: there is no $records; RECORDED=h200 is one" >&2; exit 5; }
 value() { # STAGE PROBLEM PATH: from the newest record; - if there is none
     build/columns "$records" stage="$1" problem.text="${2// /_}" -- "$3" |

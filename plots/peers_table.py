@@ -15,7 +15,7 @@ rate of a copy in the same run:
     bar 1.03 copy 0.97
     a why rows are below, in one line
       B1 H8 S512 D64                        such a row, loaded and in bursts; "burst: B1 H8 ..." in bursts only
-      h200-all loaded: B1 H8 S512 D64       in that record only (plots/recorded/h200-all-peers.jsonl), loaded only
+      h200-all loaded: B1 H8 S512 D64       in that record only (records/runs/h200-all-peers.jsonl), loaded only
 
 The tables print the letter beside the row and the reasons at the end; a row below the bar without one has "?". Rows that
 have a reason and need none are named on stderr.

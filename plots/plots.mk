@@ -16,7 +16,7 @@ $(BUILD)/columns: $(BUILD)/plots/columns.o $(LIB)
 test: $(BUILD)/tabulate $(BUILD)/columns
 
 .PHONY: record
-record: $(STAGES) ### on a GPU, what plots/recorded has of every stage, into results/record.jsonl
+record: $(STAGES) ### on a GPU, what records/runs has of every stage, into results/record.jsonl
 	@mkdir -p results && rm -f results/record.jsonl && plots/record.sh results/record.jsonl
 
 .PHONY: ladder

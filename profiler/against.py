@@ -4,7 +4,7 @@
     against.py STAGE BASE [stage options]        (make stage-N against BASE=... does this)
 
 BASE is a revision (built in build/against/), a folder with another build of this project, a file of
-records, or the name of a recorded run in plots/recorded.
+records, or the name of a recorded run in records/runs.
 
 On a GPU, base and here run in turns, so that a clock that drifts meets both. The verdict comes from
 the ratios here / base of the turns: the 99.5 % confidence interval of their mean (of the logarithms,
@@ -114,7 +114,7 @@ def build_revision(revision, stage):
     name = subprocess.run(["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"],
                           capture_output=True, text=True).stdout.strip()[:12]
     if not name:
-        recorded = " ".join(os.path.basename(p)[:-6] for p in sorted(glob.glob("plots/recorded/*.jsonl")))
+        recorded = " ".join(os.path.basename(p)[:-6] for p in sorted(glob.glob("records/runs/*.jsonl")))
         raise Refusal(2, f"BASE={revision} is no revision, no file of records and no folder with a "
                          f"build; recorded runs are: {recorded}")
     folder = f"build/against/{name}"
@@ -227,7 +227,7 @@ def main(arguments):
         raise Refusal(2, "give BASE=: a revision, a folder with a build, a file of records or the name "
                          "of a recorded run")
     stage, base, options = arguments[0], arguments[1], arguments[2:]
-    recorded = f"plots/recorded/{base}.jsonl"
+    recorded = f"records/runs/{base}.jsonl"
     path = recorded if os.path.isfile(recorded) else base if os.path.isfile(base) else None
     folder = None
     if not path:

@@ -3,7 +3,7 @@
 one, how often the way that its model takes is within 3 % of the best one timed.
 
     make stage-6 choices                   time 300 problems, into results/choices-6.jsonl, then look
-    make stage-6 choices RECORDED=h200     look at plots/recorded/h200-choices-6.jsonl with the model as it is now
+    make stage-6 choices RECORDED=h200     look at records/runs/h200-choices-6.jsonl with the model as it is now
 """
 import argparse
 import csv

@@ -21,11 +21,11 @@ energy: $(CHOSEN) $(ATTENTION:%=$(BUILD)/%.so) ### what a launch takes of energy
 .PHONY: peers-table
 peers-table: ### a stage beside its peers, the tables of its README: RECORDED=h200 a recorded run, RECORDED= results/peers.jsonl
 	@$(attention-only)
-	@python3 plots/peers_table.py $(if $(RECORDED),plots/recorded/$(RECORDED)-peers.jsonl,results/peers.jsonl) \
+	@python3 plots/peers_table.py $(if $(RECORDED),records/runs/$(RECORDED)-peers.jsonl,results/peers.jsonl) \
 	    $(patsubst stage-%,%,$(if $(filter stage-%,$(MAKECMDGOALS)),$(ATTENTION)))
 
 # Every way that a stage considers for random problems, and whether its model takes the best: profiler/choices.py.
-CHOICES := $(if $(RECORDED),plots/recorded/$(RECORDED)-choices-6.jsonl,results/choices-6.jsonl)
+CHOICES := $(if $(RECORDED),records/runs/$(RECORDED)-choices-6.jsonl,results/choices-6.jsonl)
 .PHONY: choices
 choices: $(BUILD)/stage-6 $(if $(RECORDED),,$(BUILD)/stage-6.so stage-6) ### how often stage 6 chooses the best way, of 300 random problems timed: RECORDED=h200 as recorded
 	@mkdir -p results

@@ -20,7 +20,7 @@ $(addprefix source-,$(STAGES)): source-%: %
 	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* --device "$$DEVICE" $$ARGS --source
 
 override WINDOW := $(or $(WINDOW),100)
-recorded-timelines = $(sort $(wildcard plots/recorded/$(RECORDED)-timeline-$(1:stage-%=%).tsv plots/recorded/$(RECORDED)-timeline-$(1:stage-%=%)-*.tsv))
+recorded-timelines = $(sort $(wildcard records/runs/$(RECORDED)-timeline-$(1:stage-%=%).tsv records/runs/$(RECORDED)-timeline-$(1:stage-%=%)-*.tsv))
 # With no stage named: those that were recorded, if any was.
 TIMED = $(or $(if $(RECORDED),$(if $(filter stage-%,$(MAKECMDGOALS)),,$(foreach s,$(ATTENTION),$(if $(call recorded-timelines,$s),$s)))),$(ATTENTION))
 
@@ -38,7 +38,7 @@ ifeq ($(RECORDED),)
 	@! test -f results/timeline-$*-warps.tsv || { $(call draw-timeline,$*-warps,results/timeline-$*-warps.tsv); }
 else
 	@test -n "$(call recorded-timelines,$*)" || { \
-	    echo "make: there is no plots/recorded/$(RECORDED)-timeline-$(*:stage-%=%).tsv; recorded are: $(patsubst plots/recorded/%.tsv,%,$(wildcard plots/recorded/*-timeline-*.tsv))" >&2; exit 5; }
+	    echo "make: there is no records/runs/$(RECORDED)-timeline-$(*:stage-%=%).tsv; recorded are: $(patsubst records/runs/%.tsv,%,$(wildcard records/runs/*-timeline-*.tsv))" >&2; exit 5; }
 	@$(call draw-timeline,$*,$(call recorded-timelines,$*))
 endif
 

@@ -455,14 +455,14 @@ def forward(stage, q, k, v, causal=False, scale=None, device='auto', out=None, l
 # ---- What was measured ----------------------------------------------------------------------------------------
 
 def records(source='results/run.jsonl'):
-    """The records of a file of JSON lines, or of plots/recorded/NAME.jsonl, as a pandas frame: a row for each run,
+    """The records of a file of JSON lines, or of records/runs/NAME.jsonl, as a pandas frame: a row for each run,
     nested fields as 'samples.median_us', a counter under its name (NaN where it was not to be had)."""
     import json
 
     import pandas
-    path = source if os.path.exists(source) else os.path.join(_HERE, '..', 'plots', 'recorded', f'{source}.jsonl')
+    path = source if os.path.exists(source) else os.path.join(_HERE, '..', 'records', 'runs', f'{source}.jsonl')
     if not os.path.exists(path):
-        raise FileNotFoundError(f'{source}: no such file, and no plots/recorded/{source}.jsonl')
+        raise FileNotFoundError(f'{source}: no such file, and no records/runs/{source}.jsonl')
     rows = []
     with open(path) as lines:
         for line in lines:

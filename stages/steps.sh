@@ -4,7 +4,7 @@
 #
 # The stage's steps/steps.txt has a line for each rung: its name, the factor that was expected of it over
 # the one before, and why, separated by tabs. Its image is dDIM-NAME, the last one's dDIM.
-# DEVICE, RECORDED=h200 (draw plots/recorded/h200-steps.jsonl, run nothing) come from the environment.
+# DEVICE, RECORDED=h200 (draw records/runs/h200-steps.jsonl, run nothing) come from the environment.
 # Writes results/steps-N/: run.jsonl, steps.txt (the table), foot.txt, steps.png, steps.svg.
 # Exit status: 0; 1 a rung gave a wrong answer; 2 the stage has no steps; 5 files; 77 no gnuplot.
 set -u
@@ -21,8 +21,8 @@ image_of() { [ "$1" = kernel ] && echo "d$2" || echo "d$2-$1"; } # RUNG DIM
 
 records=$out/run.jsonl wrong=0
 if [ -n "${RECORDED:-}" ]; then
-    records=plots/recorded/$RECORDED-steps.jsonl
-    [ -f "$records" ] || fail 5 "there is no $records; recorded are: $(cd plots/recorded && echo *-steps.jsonl)"
+    records=records/runs/$RECORDED-steps.jsonl
+    [ -f "$records" ] || fail 5 "there is no $records; recorded are: $(cd records/runs && echo *-steps.jsonl)"
 else
     rm -f "$records"
     problem="--batch 4 --heads 16 --seqlen 4096"

@@ -175,7 +175,7 @@ q_file = os.path.join(root, "q.npy")
 subprocess.run([f"{build}/stage-1", *emu, "--seqlen", "8", "--no-check", "--quiet", "--counters", "none", "--out", q_file], check=True)
 
 few = os.path.join(root, "few.jsonl") # of the recorded runs
-with open("plots/recorded/h200.jsonl") as f, open(few, "w") as g:
+with open("records/runs/h200.jsonl") as f, open(few, "w") as g:
     g.writelines([l for l in f if '"B1 H8 S512 D64"' in l and '"1-scalar"' in l][:2])
 
 case, graded = os.path.join(root, "case.json"), os.path.join(root, "graded") # of one problem, and what a right kernel makes of it

@@ -28,7 +28,7 @@ recorded() {
 import json, sys
 key, part, whole = sys.argv[1:]
 of = {}
-for line in open("plots/recorded/h200-sweeps.jsonl"):
+for line in open("records/runs/h200-sweeps.jsonl"):
     r = json.loads(line)
     if key in r: of.setdefault(r["stage"], []).append((r[key][part], r[key][whole]))
 print(sum(w - p for rows in of.values() for p, w in rows) if of else "", min(max(w for _, w in rows) for rows in of.values()), len(of))
@@ -122,9 +122,9 @@ table() {
     row "runs killed or interrupted, no row lost" ">= 200" "KILLS=100 make test TESTS=killed" "$n" "$(at_least "$n" 200)"
 
     read -r n least stages < <(recorded sweep right problems)
-    row "GPU: random problems that are wrong, $least a stage, $stages stages" "0 of >= 2000" "plots/recorded/h200-sweeps.jsonl" "$n" "$(none "$n")"
+    row "GPU: random problems that are wrong, $least a stage, $stages stages" "0 of >= 2000" "records/runs/h200-sweeps.jsonl" "$n" "$(none "$n")"
     read -r n least stages < <(recorded repeats equal runs)
-    row "GPU: runs that differ, $least a stage, $stages stages" "0 of >= 250" "plots/recorded/h200-sweeps.jsonl" "$n" "$(none "$n")"
+    row "GPU: runs that differ, $least a stage, $stages stages" "0 of >= 250" "records/runs/h200-sweeps.jsonl" "$n" "$(none "$n")"
     n=
     [ -f "$build/tests/gpu_edges.log" ] && [ -f "$build/tests/gpu_forward.log" ] &&
         n=$(cat "$build"/tests/gpu_{edges,forward}.log | grep -c '^not ok')
@@ -132,12 +132,12 @@ table() {
     n=
     [ -f "$build/tests/gpu_sanitize.log" ] && n=$(grep -c '^not ok' "$build/tests/gpu_sanitize.log")
     row "GPU: compute-sanitizer's four tools, reports" "0" "make gpu-test TESTS=sanitize" "$n" "$(none "$n")"
-    n=$(sed -nE 's/^[0-9]+ counters compared, ([0-9]+) within 1 %, 0 differ$/\1/p' plots/recorded/h200-ncu-stages.txt | sort -n | head -n 1)
-    grep -qE '^[0-9]+ counters compared, .* [1-9][0-9]* differ$' plots/recorded/h200-ncu-stages.txt && n=0
-    row "GPU: counters within 1 % of ncu's, the fewest of a stage, none differs" ">= 20" "plots/recorded/h200-ncu-stages.txt: make gpu-test TESTS=ncu" "$n" "$(at_least "$n" 20)"
+    n=$(sed -nE 's/^[0-9]+ counters compared, ([0-9]+) within 1 %, 0 differ$/\1/p' records/runs/h200-ncu-stages.txt | sort -n | head -n 1)
+    grep -qE '^[0-9]+ counters compared, .* [1-9][0-9]* differ$' records/runs/h200-ncu-stages.txt && n=0
+    row "GPU: counters within 1 % of ncu's, the fewest of a stage, none differs" ">= 20" "records/runs/h200-ncu-stages.txt: make gpu-test TESTS=ncu" "$n" "$(at_least "$n" 20)"
     n=
     [ -f "$build/tests/test_sass.log" ] && grep -q '^ok .* counts as an H200' "$build/tests/test_sass.log" && n=$(grep -cE '^not ok .* counts as an H200' "$build/tests/test_sass.log")
-    row "GPU: stages whose tensor, ldmatrix, cp.async, global or shared counts the emulator has otherwise" "0" "make test TESTS=sass, beside plots/recorded/h200.jsonl; wavefronts and sectors, too" "$n" "$(none "$n")"
+    row "GPU: stages whose tensor, ldmatrix, cp.async, global or shared counts the emulator has otherwise" "0" "make test TESTS=sass, beside records/runs/h200.jsonl; wavefronts and sectors, too" "$n" "$(none "$n")"
     row "known gaps of earlier notes, each with its test" "9" "by hand"
     n=$(found "$logs/ci.log" '^real[[:space:]]+([0-9]+)m.*')
     row "minutes of continuous integration, two cores" "< 30" "bash -c 'time .ci/run' 2> $logs/ci.log" "$n" "$([ -n "$n" ] && { [ "$n" -lt 30 ] && echo 1 || echo 0; })"

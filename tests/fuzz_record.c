@@ -1,4 +1,4 @@
-/* Files of records, cut and damaged. seeds: plots/recorded tests/seeds/record */
+/* Files of records, cut and damaged. seeds: records/runs tests/seeds/record */
 #include "fuzz.h"
 #include "common/harness/record.h"
 

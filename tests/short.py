@@ -26,7 +26,7 @@ root = tempfile.mkdtemp(prefix="short")
 os.chmod(root, 0o777)
 recorded, full = f"{root}/recorded.jsonl", f"{root}/full"
 os.symlink("/dev/full", full)  # a program that removes it removes the link
-with open("plots/recorded/h200.jsonl") as f, open(recorded, "w") as g:
+with open("records/runs/h200.jsonl") as f, open(recorded, "w") as g:
     g.writelines([l for l in f if '"B1 H8 S512 D64"' in l and '"1-scalar"' in l][:2])
 n = failed = 0
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # No bound lies above the cycles of a recorded H200, and most within a factor of 2: the table of tests/bounds.py.
 . tests/tap.sh
-table() { python3 tests/bounds.py plots/recorded/h200.jsonl plots/recorded/h200-clock.jsonl; }
+table() { python3 tests/bounds.py records/runs/h200.jsonl records/runs/h200-clock.jsonl; }
 table > "$tap_dir/table"
 check "no bound above what was measured, most within a factor of 2" table
 check "of all stages" [ "$(awk '/^[1-6]-/ {print $1}' "$tap_dir/table" | sort -u | wc -l)" = 5 ]
@@ -9,7 +9,7 @@ sed 's/^/# /' "$tap_dir/table"
 
 # Each of its rules must be able to fail.
 times='import re, sys; print(re.sub(r"(\"name\": ?\"" + sys.argv[1] + r"\", ?\"value\": ?)([0-9.e+]+)", lambda m: m[1] + str(float(m[2]) * float(sys.argv[2])), sys.stdin.read()), end="")'
-changed() { python3 -c "$times" "$1" "$2" < plots/recorded/h200.jsonl > "$tap_dir/changed.jsonl" && ! cmp -s plots/recorded/h200.jsonl "$tap_dir/changed.jsonl" && ! python3 tests/bounds.py "$tap_dir/changed.jsonl"; }
+changed() { python3 -c "$times" "$1" "$2" < records/runs/h200.jsonl > "$tap_dir/changed.jsonl" && ! cmp -s records/runs/h200.jsonl "$tap_dir/changed.jsonl" && ! python3 tests/bounds.py "$tap_dir/changed.jsonl"; }
 check "three times the wavefronts are above" changed shared_wavefronts 3
 check "5 % more HMMAs are not what the tensor pipe did" changed hmma_instructions 1.05
 check "the rate of mma.sync is what the records say" grep -q "says 1.00[0-9] times" "$tap_dir/table"
@@ -21,7 +21,7 @@ emulated() { # stage number [factor on its bounds]
 import json, sys
 emu = json.loads(open(sys.argv[1]).read())
 bound = {c["name"]: c["value"] * float(sys.argv[2]) for c in emu["counters"] if "value" in c}
-gpu = next(r for line in open("plots/recorded/h200-clock.jsonl") for r in [json.loads(line)]
+gpu = next(r for line in open("records/runs/h200-clock.jsonl") for r in [json.loads(line)]
            if r["stage"] == emu["stage"] and r["problem"]["text"] == emu["problem"]["text"])
 counted = {c["name"]: c.get("value") for c in gpu["counters"]}
 for name, of, limit in ("issue", counted["instructions"] / 4 / 132, 0.006), ("mufu", 2 * counted["mufu_instructions"] / 132, None), \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # The numbers of a chip are those that its records give, and predict what made none of them.
 . tests/tap.sh
-records=$(echo chips/recorded/h200-*.tsv.gz)
-counted=chips/recorded/h200-counted.tsv
+records=$(echo records/chips/h200-*.tsv.gz)
+counted=records/chips/h200-counted.tsv
 made() { python3 chips/h200.py chips/h200.txt > "$tap_dir/made" && diff "$tap_dir/made" chips/h200.txt; }
 check "chips/h200.txt is what chips/h200.py makes" made
 check "what was held back is predicted" python3 chips/h200.py --check chips/h200.txt
@@ -31,7 +31,7 @@ def read(lines):
     split = (line.rstrip("\n").split("\t") for line in lines)
     return {(f[1], f[2]): [int(x) for x in f[3].split()] for f in split
             if f[0] == "hgmma" and f[1].endswith("/wg0") and f[2].startswith("stamps")}
-with gzip.open("chips/recorded/h200-3.tsv.gz", "rt") as f:
+with gzip.open("records/chips/h200-3.tsv.gz", "rt") as f:
     gpu = read(f)
 clock = read(sys.stdin)
 off = [abs((clock[key][k] - clock[key][k // 3 * 3]) - (s[k] - s[k // 3 * 3]))

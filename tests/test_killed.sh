@@ -81,10 +81,10 @@ outputs_are_whole() {
 # ---- Programs that write several files: each is whole, or is not there under its name
 
 tree=$tap_dir/tree
-mkdir "$tree" && ln -s "$PWD/plots" "$PWD/stages" "$PWD/profiler" "$tree" && ln -s "$(realpath "$build")" "$tree/build"
+mkdir "$tree" && ln -s "$PWD/plots" "$PWD/records" "$PWD/stages" "$PWD/profiler" "$tree" && ln -s "$(realpath "$build")" "$tree/build"
 out=$tree/results
-page() { mkdir -p "$out" && "$python" plots/report.py --pictures "$tap_dir" --records plots/recorded/h200.jsonl --problem "B4 H16 S4096 D128" --out "$out/page.html"; }
-sweep() { stages/5-wgmma/sweep/draw.sh plots/recorded/h200-stage-5.jsonl results; }
+page() { mkdir -p "$out" && "$python" plots/report.py --pictures "$tap_dir" --records records/runs/h200.jsonl --problem "B4 H16 S4096 D128" --out "$out/page.html"; }
+sweep() { stages/5-wgmma/sweep/draw.sh records/runs/h200-stage-5.jsonl results; }
 compare() { RECORDED=h200 TERM='' plots/compare.sh stages/1-scalar; }
 grader() { python3 "$OLDPWD/labs/grade/grade.py" --lab 1 --submission "$OLDPWD/stages/1-scalar/kernel.cu" --seed kills --jobs 1 --out "$out"; }
 python=$PWD/${PYTHON:-.venv/bin/python}

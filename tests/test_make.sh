@@ -44,13 +44,13 @@ check "ARGS, PROBLEM and TESTS are not executed" [ ! -e "$tap_dir/made" ]
 rm -f "$tap_dir/made"
 check "a test that is not there, beside one that is" refuses 0 "there is no test nosuch" test TESTS="npy nosuch"
 check "a stage without a sweep" refuses 2 "stage-6 has no sweep; these have: stage-4 stage-5" stage-6 sweep RECORDED=h200
-check "a ladder that was not recorded" refuses 5 "no plots/recorded/none.jsonl" ladder RECORDED=none
-check "a timeline that was not recorded" refuses 5 "no plots/recorded/none-timeline-6.tsv" stage-6 timeline RECORDED=none
+check "a ladder that was not recorded" refuses 5 "no records/runs/none.jsonl" ladder RECORDED=none
+check "a timeline that was not recorded" refuses 5 "no records/runs/none-timeline-6.tsv" stage-6 timeline RECORDED=none
 check "it says which were" grep -q "recorded are: h200-timeline-6" "$tap_dir/said"
 check "a timeline of no width" refuses 2 "WINDOW is a whole number" stage-6 timeline RECORDED=h200 WINDOW=0
 check "fuzzing for no time" refuses 2 "FUZZ_SECONDS is a whole number" fuzz FUZZ_SECONDS=0
 for n in 4 5; do
-    check "a sweep of stage $n that was not recorded" refuses 5 "^stage-$n: there is no plots/recorded/none" stage-$n sweep RECORDED=none
+    check "a sweep of stage $n that was not recorded" refuses 5 "^stage-$n: there is no records/runs/none" stage-$n sweep RECORDED=none
     check "once" [ "$(grep -c "there is no" "$tap_dir/said")" -eq 1 ]
 done
 for verb in banks source timeline bench-emu peers-table; do
@@ -60,7 +60,7 @@ check "--banks of no line" refuses 2 "^stage-1: --banks takes" stage-1 banks LIN
 check "and nothing else" [ "$(grep -c "shared access" "$tap_dir/said")" -eq 0 ]
 load=$(grep -nF "q_d[i] = __half2float(" stages/1-scalar/kernel.cu | cut -d: -f1)
 check "a shared access that a line has not" refuses 2 "makes [0-9]* shared accesses: ACCESS=0 to" stage-1 banks LINE="$load" ACCESS=99
-check "peers that were not recorded" refuses 5 "there is no plots/recorded/none-peers.jsonl" stage-6 peers-table RECORDED=none
+check "peers that were not recorded" refuses 5 "there is no records/runs/none-peers.jsonl" stage-6 peers-table RECORDED=none
 status "a table of what?" 1 python3 plots/peers_table.py
 
 
@@ -76,11 +76,11 @@ check "stage 6 runs then" grep -q "$build/stage-6 " "$tap_dir/said"
 check "DEVICE= is the default" says "stage 1-scalar" stage-1 run DEVICE= ARGS="--no-time --counters none"
 silent() { make BUILD="$build" "$@" > "$tap_dir/said" 2>&1 && [ ! -s "$tap_dir/said" ] || { cat "$tap_dir/said"; false; }; }
 check "a stage that is built needs no word" silent stage-1
-check "stages without a recorded timeline are left out" says "tables = 'plots/recorded/h200-timeline-6" -n timeline RECORDED=h200
+check "stages without a recorded timeline are left out" says "tables = 'records/runs/h200-timeline-6" -n timeline RECORDED=h200
 
 # Pictures of one stage: no values, no conflicts, a single reason for a gap.
 drawn() { # PLOT STAGE: and gnuplot says nothing
-    "$build/tabulate" --out "$tap_dir" --problem "B4 H16 S4096 D128" --stages "$2" "h200=plots/recorded/h200.jsonl" &&
+    "$build/tabulate" --out "$tap_dir" --problem "B4 H16 S4096 D128" --stages "$2" "h200=records/runs/h200.jsonl" &&
         gnuplot -e "dir = '$tap_dir'; out = '$tap_dir/$1'; term = 'svg'; problem = ''; ceilings = '$tap_dir/roofs'" "plots/$1.gp" > "$tap_dir/said" 2>&1 &&
         [ ! -s "$tap_dir/said" ] && grep -q "</svg>" "$tap_dir/$1.svg" || { cat "$tap_dir/said"; false; }
 }
@@ -93,12 +93,12 @@ if command -v gnuplot > /dev/null; then
 fi
 
 for n in 4 5; do
-    status "no place for the sweep of stage $n" 5 $(echo stages/$n-*)/sweep/draw.sh plots/recorded/h200-stage-$n.jsonl /dev/null/no
+    status "no place for the sweep of stage $n" 5 $(echo stages/$n-*)/sweep/draw.sh records/runs/h200-stage-$n.jsonl /dev/null/no
 done
 
 # Two compares at once, in a tree of their own: the second waits, and says so.
 tree=$tap_dir/tree
-mkdir -p "$tree/results/compare" && ln -s "$PWD/plots" "$PWD/stages" "$PWD/profiler" "$tree" && ln -s "$(realpath "$build")" "$tree/build"
+mkdir -p "$tree/results/compare" && ln -s "$PWD/plots" "$PWD/records" "$PWD/stages" "$PWD/profiler" "$tree" && ln -s "$(realpath "$build")" "$tree/build"
 waits() {
     flock -F "$tree/results/compare/.lock" sleep 2 &
     until ! flock -n "$tree/results/compare/.lock" true; do sleep 0.1; done

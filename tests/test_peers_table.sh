@@ -69,7 +69,7 @@ why dram50
 check "DRAM as fast as a copy" shows "| D | 200 | 50.0 (4.00 TB/s) | 4.00 | - | - |  |"
 why dram52
 check "DRAM below 0.97 of a copy" shows "| D | 200 | 52.0 (3.85 TB/s) | 3.85 | - | - | ? |"
-recorded() { python3 plots/peers_table.py "plots/recorded/$1-peers.jsonl" 6 > "$tap_dir/recorded" 2> "$tap_dir/idle"; }
+recorded() { python3 plots/peers_table.py "records/runs/$1-peers.jsonl" 6 > "$tap_dir/recorded" 2> "$tap_dir/idle"; }
 check "the recorded run" recorded h200
 check "has a reason for every row below the bar" bash -c "! grep -F '| ? |' $tap_dir/recorded"
 check "and none that is not needed" test ! -s "$tap_dir/idle"
@@ -84,7 +84,7 @@ check "all of the sixteen and of 64 heads are above it, loaded" test "$(sed -n '
 cut() { { cat "$tap_dir/peers.jsonl"; printf '{"peer": {"na'; } > "$tap_dir/cut.jsonl"; python3 plots/peers_table.py "$tap_dir/cut.jsonl" 6 --below "$tap_dir/no-bar.txt" | tee "$tap_dir/rest"; }
 status "a line that a kill cut" 0 cut
 check "is left out" grep -qF "| B1 S8 | 30.0 | 20.0 | 10.0 (7) | 2.00 | d64 | 1500 |" "$tap_dir/rest"
-status "records of something else" 5 python3 plots/peers_table.py plots/recorded/h200-sweeps.jsonl 6
+status "records of something else" 5 python3 plots/peers_table.py records/runs/h200-sweeps.jsonl 6
 status "a folder" 5 python3 plots/peers_table.py plots 6
 full_disk "a full disk" bash -c "python3 plots/peers_table.py $tap_dir/peers.jsonl 6 > $full"
 

@@ -30,7 +30,7 @@ check "a picture that is killed" stopped KILL 137
 
 # The same of a whole `make compare`, in a tree of its own.
 tree=$tap_dir/tree
-mkdir "$tree" && ln -s "$PWD/plots" "$PWD/stages" "$PWD/profiler" "$tree" && ln -s "$(realpath "$build")" "$tree/build"
+mkdir "$tree" && ln -s "$PWD/plots" "$PWD/records" "$PWD/stages" "$PWD/profiler" "$tree" && ln -s "$(realpath "$build")" "$tree/build"
 compare_stopped() { # SIGNAL: no picture has the name of one
     rm -rf "$dir/started" "$tree/results"
     (cd "$tree" && STARTED=$dir/started PATH=$dir/bin:$PATH RECORDED=h200 TERM= exec setsid env --default-signal=INT plots/compare.sh stages/1-scalar) > "$dir/said" 2>&1 &
@@ -47,10 +47,10 @@ for signal in INT TERM KILL; do check "a compare that is stopped by $signal" com
 rm -rf "$dir/pictures"
 mkdir "$dir/pictures"
 if command -v gnuplot > /dev/null; then
-    "$build/tabulate" --out "$dir" --stages "1-scalar 2-wmma-qk" --problem "B1 H8 S512 D64" here=plots/recorded/h200.jsonl
+    "$build/tabulate" --out "$dir" --stages "1-scalar 2-wmma-qk" --problem "B1 H8 S512 D64" here=records/runs/h200.jsonl
     check "a picture that is drawn" plots/draw.sh plots/time.gp "$dir/pictures/time" svg "dir = '$dir'; problem = ''"
     check "it is all that is left" [ "$(ls "$dir/pictures")" = time.svg ]
-    check "stage 4's tiles" stages/4-tuned/sweep/draw.sh plots/recorded/h200-stage-4.jsonl "$dir/tiles"
+    check "stage 4's tiles" stages/4-tuned/sweep/draw.sh records/runs/h200-stage-4.jsonl "$dir/tiles"
     # a row for each of the 24 large tiles of head_dim 128, the fastest last, and their names in its picture
     rising() { awk '$1 == 0 && $2 == 128 {n++; if ($4 < last) exit 1; last = $4} END {if (n != 24) exit 1}' "$dir/tiles/sweep.txt"; }
     check "are sorted" rising

@@ -7,13 +7,13 @@ status "a chip that nobody measured" 3 "$predict" --chip rtx4090 --seqlen 64 --h
 check "and no number for it" [ ! -s "$tap_dir/out" ]
 status "parameters that are not there" 5 env TIMING_CHIP=/nonexistent "$predict" --seqlen 64 --heads 1
 status "an option that is none" 2 "$predict" --nosuch
-status "nothing to sum up" 1 python3 chips/validation/validate.py /dev/null chips/validation/h200-1.jsonl.gz
-frozen=chips/validation/predictions-2.jsonl measured=chips/validation/h200-2.jsonl.gz
+status "nothing to sum up" 1 python3 emulator/predictor/validate/validate.py /dev/null records/validation/h200-1.jsonl.gz
+frozen=records/validation/predictions-2.jsonl measured=records/validation/h200-2.jsonl.gz
 grep -v '"case": 8,' $frozen > "$tap_dir/early.jsonl"; grep '"case": 8,' $frozen > "$tap_dir/late.jsonl"
-late() { python3 chips/validation/validate.py "$tap_dir/early.jsonl" $measured --late "$tap_dir/late.jsonl" > "$tap_dir/said" &&
+late() { python3 emulator/predictor/validate/validate.py "$tap_dir/early.jsonl" $measured --late "$tap_dir/late.jsonl" > "$tap_dir/said" &&
     grep -q '^late: 1 cases, mean 36.1 %' "$tap_dir/said" && grep -qx 'in time: 75 cases, mean 5.0 %, worst 12.9 %' "$tap_dir/said" && grep -qx 'validation: 76 cases, mean 5.4 %, worst 36.1 %, 1 of them late' "$tap_dir/said"; }
 check "what was predicted late stands apart, and in a second sum" late
-now() { sed 's/"elapsed": 411962/"elapsed": 302620/' "$tap_dir/late.jsonl" > "$tap_dir/now.jsonl" && python3 chips/validation/validate.py $frozen $measured --now "$tap_dir/now.jsonl" > "$tap_dir/said" &&
+now() { sed 's/"elapsed": 411962/"elapsed": 302620/' "$tap_dir/late.jsonl" > "$tap_dir/now.jsonl" && python3 emulator/predictor/validate/validate.py $frozen $measured --now "$tap_dir/now.jsonl" > "$tap_dir/said" &&
     grep -q '^development: frozen 1 cases, mean 36.1 %.*; now 1 cases, mean 0.0 %' "$tap_dir/said" && tail -n 1 "$tap_dir/said" | grep -qx 'validation: 76 cases, mean 5.4 %, worst 36.1 %'; }
 check "a later model on known cases is development, and not in the sum" now
 if ! [ -x .venv/bin/python ] || ! ls .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm > /dev/null 2>&1; then
@@ -23,7 +23,7 @@ else
     small="--device emu --seqlen 64 --heads 1 --no-check"
     # shellcheck disable=SC2086
     stage() { "$build/stage-4" $small "$@" > "$tap_dir/said" 2>&1; cat "$tap_dir/said"; }
-    validated="h200: $(cat chips/validation/h200.txt)"
+    validated="h200: $(cat records/validation/h200.txt)"
     says() { stage && grep -qE "$1" "$tap_dir/said"; }
     check "a time with its clock and how good it is" says "^time +predicted +[0-9.]+ +us +model +[0-9]+ cycles at 1980 MHz; $validated"
     check "tensor pipe, occupancy, stalls" says "^TENSOR +tensor_active_pct +[0-9.]+ +% +model .*; $validated"
@@ -139,7 +139,7 @@ EOF
     }
     check "Ctrl-C ends it with what is known" interrupted
     sum() { # make validate's own command, into another file
-        bash -c "$(make -n validate | sed "s,--out [^ ;]*,--out $tap_dir/sum," | grep -v "^make")" > /dev/null && diff "$tap_dir/sum" chips/validation/h200.txt
+        bash -c "$(make -n validate | sed "s,--out [^ ;]*,--out $tap_dir/sum," | grep -v "^make")" > /dev/null && diff "$tap_dir/sum" records/validation/h200.txt
     }
     check "the sum beside predictions is validate's own" sum
     one() { (cd / && "$predict" --seqlen 64 --heads 1 --device emu) > "$tap_dir/one" 2>&1; cat "$tap_dir/one"; grep -q '"elapsed": [1-9]' "$tap_dir/one"; }
@@ -150,7 +150,7 @@ EOF
     check "tiles that a counter gives out beyond the first take time" left_over
     freeze() { # cases of a stage and of stage 5, whose program predicts by itself; those that are there are kept
         printf '# cases\n4\tsmall\t--seqlen 64 --heads 1\n5\tchain\t--n 8 --k-steps 1\n' > "$tap_dir/cases" && rm -f "$tap_dir/frozen"
-        for k in 1 2; do BUILD=$build chips/validation/predict.sh "$tap_dir/cases" "$tap_dir/frozen" || return; done
+        for k in 1 2; do BUILD=$build emulator/predictor/validate/predict.sh "$tap_dir/cases" "$tap_dir/frozen" || return; done
         cat "$tap_dir/frozen"
         [ "$(grep -cE '^[{]"case": [12], .*"elapsed": [1-9]' "$tap_dir/frozen")" -eq 2 ] && [ "$(wc -l < "$tap_dir/frozen")" -eq 2 ]
     }
@@ -158,7 +158,7 @@ EOF
     cut() { # a program that is stopped ends with what it has: no prediction
         mkdir -p "$tap_dir/slow" && printf '5\tchain\t--n 8\n' > "$tap_dir/cases" && rm -f "$tap_dir/frozen"
         printf '#!/bin/sh\necho cycles_elapsed,9000,cycles,model,extrapolated,\nexit %s\n' "$1" > "$tap_dir/slow/stage-5" && chmod +x "$tap_dir/slow/stage-5"
-        BUILD=$tap_dir/slow chips/validation/predict.sh "$tap_dir/cases" "$tap_dir/frozen" && cat "$tap_dir/frozen" && grep -q "$2" "$tap_dir/frozen"
+        BUILD=$tap_dir/slow emulator/predictor/validate/predict.sh "$tap_dir/cases" "$tap_dir/frozen" && cat "$tap_dir/frozen" && grep -q "$2" "$tap_dir/frozen"
     }
     check "not by one that was stopped" cut 143 '^{"case": 1, "none"'
     check "but by one that ended" cut 0 '"elapsed": 9000'

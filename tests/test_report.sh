@@ -7,13 +7,13 @@ page=$tap_dir/page.html
 mkdir "$tap_dir/pictures"
 echo '<svg xmlns="http://www.w3.org/2000/svg"></svg>' > "$tap_dir/pictures/time.svg"
 report() { "$python" plots/report.py --pictures "$tap_dir/pictures" --out "$page" --timelines "$tap_dir/pictures/time.svg=Who waits = whom" "$@"; }
-check "a page of a recorded run" report --records plots/recorded/h200.jsonl --problem "B4 H16 S4096 D128" --versus plots/recorded/h200-rewrite.jsonl
+check "a page of a recorded run" report --records records/runs/h200.jsonl --problem "B4 H16 S4096 D128" --versus records/runs/h200-rewrite.jsonl
 has() { grep -qF -- "$1" "$page"; }
 lacks() { ! grep -qE -- "$1" "$page"; }
 check "every stage has a row" [ "$(grep -c '<summary>[1-6]-' "$page")" -eq 5 ]
 read -r time_us pipe < <(python3 - << 'END'
 import json
-newest = max((r for r in map(json.loads, open("plots/recorded/h200.jsonl")) if r["stage"].startswith("6-") and
+newest = max((r for r in map(json.loads, open("records/runs/h200.jsonl")) if r["stage"].startswith("6-") and
               r["problem"].get("text") == "B4 H16 S4096 D128"), key=lambda r: r["time"])
 pipe = next(c["value"] for c in newest["counters"] if c["name"] == "tensor_active_pct")
 print(f'{newest["samples"]["median_us"]:.4g} {pipe:.4g}')
@@ -29,7 +29,7 @@ check "a time beside another run's" has 'Against h200-rewrite.jsonl'
 check "nothing is loaded from outside" lacks '(src|href)="(https?:|//|[a-z]*\.)|@import|<script'
 check "it is under 2 MB" [ "$(stat -c %s "$page")" -lt 2000000 ]
 # Text of a record is text on the page.
-sed 's/NVIDIA H200/<b>board<\/b>/' plots/recorded/h200.jsonl > "$tap_dir/odd.jsonl"
+sed 's/NVIDIA H200/<b>board<\/b>/' records/runs/h200.jsonl > "$tap_dir/odd.jsonl"
 check "a record with markup" report --records "$tap_dir/odd.jsonl" --problem "B4 H16 S4096 D128"
 check "is shown, not obeyed" lacks '<b>board'
 "$build/stage-1" --device emu --heads 1 --seqlen 64 --quiet --json "$tap_dir/emu.jsonl" > /dev/null
@@ -51,15 +51,15 @@ check "with how far that was validated" has "validated on h200"
 check "shows the line that takes most" has "$(hottest place)"
 check "with its code" [ -n "$code" -a "$(grep -c "class=\"code\">.*$code" "$page")" -ge 1 ]
 check "says why values are missing" has 'n/a: a counter of the hardware'
-sed 's/"interrupted": *false/"interrupted": true/' plots/recorded/h200.jsonl > "$tap_dir/cut.jsonl"
+sed 's/"interrupted": *false/"interrupted": true/' records/runs/h200.jsonl > "$tap_dir/cut.jsonl"
 check "a page of runs that were interrupted" report --records "$tap_dir/cut.jsonl" --problem "B4 H16 S4096 D128"
 check "says so" has 'interrupted: of what had run until then'
-status "no record on that problem" 5 report --records plots/recorded/h200.jsonl --problem "B9"
+status "no record on that problem" 5 report --records records/runs/h200.jsonl --problem "B9"
 status "no such file" 5 report --records "$tap_dir/none.jsonl" --problem "B1"
 # The whole of make report, in a tree of its own: over time, each table with its own script.
 if command -v gnuplot > /dev/null; then
     tree=$tap_dir/tree
-    mkdir "$tree" && ln -s "$PWD/plots" "$PWD/stages" "$PWD/profiler" "$tree" && ln -s "$(realpath "$build")" "$tree/build"
+    mkdir "$tree" && ln -s "$PWD/plots" "$PWD/records" "$PWD/stages" "$PWD/profiler" "$tree" && ln -s "$(realpath "$build")" "$tree/build"
     python=$(realpath -s "$python")
     made() { (cd "$tree" && RECORDED=h200 PYTHON=$python plots/report.sh "stages/1-scalar stages/6-wgmma-attention"); }
     check "make report of a recorded run" made

@@ -1,6 +1,6 @@
 #!/bin/bash
 # What ptxas made of the kernels, executed: O and LSE to the bit as PTX gives them, counts as an H200
-# counted them (plots/recorded/h200.jsonl).
+# counted them (records/runs/h200.jsonl).
 . tests/tap.sh
 sass() { "$build/sass-stage-$1" "${@:2}"; } # N OPTIONS...
 same() { sass "$@" --quiet; }
@@ -60,7 +60,7 @@ counts() { # STAGE OPTIONS...
     run "$@" --quiet --counters TENSOR,SHARED,MEMORY,MIX --json "$tap_dir/counts" && python3 - "$tap_dir/counts" <<'PY'
 import json, sys
 here = json.loads(open(sys.argv[1]).readlines()[-1])
-there = [r for r in map(json.loads, open("plots/recorded/h200.jsonl"))
+there = [r for r in map(json.loads, open("records/runs/h200.jsonl"))
          if r["stage"] == here["stage"] and r["problem"].get("text") == here["problem"]["text"] and r["counters"]][-1]
 theirs = {c["name"]: c["value"] for c in there["counters"] if "value" in c}
 n = 0

@@ -5,7 +5,7 @@ python=${PYTHON:-.venv/bin/python}
 "$python" -c 'import jsonschema' 2> /dev/null || { skip "records conform to their schema" "no jsonschema: make setup"; tap_done; exit; }
 conform() { "$python" tests/records_conform.py common/harness/record.schema.json "$@"; }
 refuses() { ! conform "$@"; }
-mapfile -t runs < <(ls plots/recorded/*.jsonl | grep -v -- -choices-) # those are no runs but estimates beside times
+mapfile -t runs < <(ls records/runs/*.jsonl | grep -v -- -choices-) # those are no runs but estimates beside times
 check "the recorded runs" conform "${runs[@]}"
 # The newest record of each stage on each problem says of which kernel it is, or no plot could tell that it is another.
 which() { # FILE
@@ -18,8 +18,8 @@ silent = [k for k, r in newest.items() if not all("hash" in kernel for kernel in
 sys.exit(f"no hash: {silent}" if silent or not newest else 0)
 EOF
 }
-check "the recorded run says of which kernels" which plots/recorded/h200.jsonl
-sed '$!{s/, *"hash": *"[0-9a-f]*"//}' plots/recorded/h200.jsonl > "$tap_dir/silent.jsonl"
+check "the recorded run says of which kernels" which records/runs/h200.jsonl
+sed '$!{s/, *"hash": *"[0-9a-f]*"//}' records/runs/h200.jsonl > "$tap_dir/silent.jsonl"
 silent() { ! which "$tap_dir/silent.jsonl"; }
 check "one that does not is seen" silent
 

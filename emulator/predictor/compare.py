@@ -50,7 +50,7 @@ def percent(a, b):
 
 def main():
     args = argparse.ArgumentParser()
-    args.add_argument("records", nargs="?", default="plots/recorded/h200.jsonl")
+    args.add_argument("records", nargs="?", default="records/runs/h200.jsonl")
     args.add_argument("--stage")
     args.add_argument("--shape", action="append")
     args.add_argument("--stalls", action="store_true")

@@ -82,7 +82,7 @@ const char *timing_chip_find(const char *name, struct timing_chip *out) {
 
 void timing_chip_validated(const char *name, char *out, size_t out_bytes) {
     char file[64], path[PATH_MAX], line[96] = "";
-    snprintf(file, sizeof file, "chips/validation/%.32s.txt", name);
+    snprintf(file, sizeof file, "records/validation/%.32s.txt", name);
     FILE *f = program_find(file, path, sizeof path) ? fopen(path, "r") : NULL;
     if (f && fgets(line, sizeof line, f)) line[strcspn(line, "\n")] = 0;
     if (f) fclose(f);

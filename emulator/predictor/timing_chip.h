@@ -19,7 +19,7 @@ const char *timing_chip_read(const char *path, struct timing_chip *out);
 /* The same of chips/NAME.txt; the reason if nobody measured that chip. */
 const char *timing_chip_find(const char *name, struct timing_chip *out);
 
-/* "h200: 99 cases, mean 9.7 %, worst 35.8 %", from chips/validation/NAME.txt, which `make validate`
+/* "h200: 99 cases, mean 9.7 %, worst 35.8 %", from records/validation/NAME.txt, which `make validate`
  * writes; "NAME: not validated" without such a file. */
 void timing_chip_validated(const char *name, char *out, size_t out_bytes);
 

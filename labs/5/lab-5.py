@@ -15,7 +15,7 @@
 #
 # One instruction: `wgmma.m64nNk16` multiplies A (64 x 16) by B (16 x N), both read from shared memory by the
 # instruction itself. Read the head of [kernel.cu](kernel.cu); for the layout and the descriptors, in a terminal,
-# `build/stage-5 --explain`. An H200's measurements lie in `plots/recorded/`.
+# `build/stage-5 --explain`. An H200's measurements lie in `records/runs/`.
 
 # %%
 import sys

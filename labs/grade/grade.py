@@ -109,7 +109,11 @@ class Trial:
         self.images.mkdir(parents=True)
         shutil.copy(build() / f"trial-{self.number}", home)
         shutil.copytree(ROOT / "profiler/groups", home / "profiler/groups")
-        shutil.copytree(ROOT / "chips", home / "chips", ignore=shutil.ignore_patterns("bench", "recorded", "*.c", "*.h", "*.gz"))
+        for numbers in ("chips", "records/validation"):  # a chip's parameters, and how well they predict
+            (home / numbers).mkdir(parents=True)
+            for path in (ROOT / numbers).glob("*.txt"):
+                if not path.name.startswith("cases-"):
+                    shutil.copy(path, home / numbers)
         (home / "cases.json").write_text(json.dumps(cases))
 
     @property

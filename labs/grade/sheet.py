@@ -53,9 +53,9 @@ def _make_key(number):
             pass
 
         def make(self, picture, *words):
-            return ROOT / "plots/recorded/tensor.png"
+            return ROOT / "records/runs/tensor.png"
 
-        draw = bounds = lambda self, *a, **k: ROOT / "plots/recorded/tensor.png"
+        draw = bounds = lambda self, *a, **k: ROOT / "records/runs/tensor.png"
 
     import types
     course_here = types.ModuleType("course")

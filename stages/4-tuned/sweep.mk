@@ -7,7 +7,7 @@ override SWEEP_ARCH := $(or $(SWEEP_ARCH),sm_90a)
 .PHONY: sweep-stage-4
 ifneq ($(RECORDED),)
 sweep-stage-4: $(BUILD)/columns
-	@stages/4-tuned/sweep/draw.sh plots/recorded/$(RECORDED)-stage-4.jsonl results/stage-4
+	@stages/4-tuned/sweep/draw.sh records/runs/$(RECORDED)-stage-4.jsonl results/stage-4
 else
 sweep-stage-4: $(BUILD)/columns sweep-device
 	@mkdir -p $(BUILD)/sweep

@@ -18,7 +18,7 @@ struct tile {
 /* The tile of a head_dim. Large: as many queries for each load of K and V as registers can hold.
  * Small: for problems with too few large tiles. Wide, head_dim 256 only: twice the rows of a large
  * one, for problems that fill the SMs with them. See stage.c. Chosen by `make stage-4 sweep` on an
- * H200 (plots/recorded/h200-stage-4.jsonl) among the tiles that fit the 99 KB that a CTA can have
+ * H200 (records/runs/h200-stage-4.jsonl) among the tiles that fit the 99 KB that a CTA can have
  * on Ada and do not spill. TFLOPS there; B2 H16 S4096, small tiles B1 H8 S512:
  *
  *             none  causal   faster in the sweep

@@ -8,5 +8,5 @@ ifeq ($(RECORDED),)
 	@mv results/stage-5/new.jsonl results/stage-5/sweep.jsonl
 	@stages/5-wgmma/sweep/draw.sh results/stage-5/sweep.jsonl results/stage-5
 else
-	@stages/5-wgmma/sweep/draw.sh plots/recorded/$(RECORDED)-stage-5.jsonl results/stage-5
+	@stages/5-wgmma/sweep/draw.sh records/runs/$(RECORDED)-stage-5.jsonl results/stage-5
 endif

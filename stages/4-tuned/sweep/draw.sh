@@ -6,7 +6,7 @@
 # value; the fastest last. OUT_DIR/sweep-dDIM.png and .svg: a picture for each head_dim.
 set -euo pipefail
 records=$1 out=$2
-[ -f "$records" ] || { echo "stage-4: there is no $records; RECORDED=h200 draws plots/recorded/h200-stage-4.jsonl" >&2; exit 5; }
+[ -f "$records" ] || { echo "stage-4: there is no $records; RECORDED=h200 draws records/runs/h200-stage-4.jsonl" >&2; exit 5; }
 mkdir -p "$out" 2> /dev/null && [ -w "$out" ] || { echo "stage-4: cannot write to $out: make it writable" >&2; exit 5; }
 # A record's command is "build/sweep/dDIM-TILE/stage-4 ..."; blanks are printed as "_".
 build/columns "$records" -- command problem.head_dim problem.mask samples.tflops \

@@ -2,7 +2,7 @@
 # draw.sh RECORDS OUT_DIR: tables and pictures of stage 5's sweep (make stage-5 sweep does this).
 set -euo pipefail
 records=$1 out=$2
-[ -f "$records" ] || { echo "stage-5: there is no $records; RECORDED=h200 draws plots/recorded/h200-stage-5.jsonl" >&2; exit 5; }
+[ -f "$records" ] || { echo "stage-5: there is no $records; RECORDED=h200 draws records/runs/h200-stage-5.jsonl" >&2; exit 5; }
 command -v gnuplot >/dev/null || { echo "stage-5: to draw the sweep install gnuplot-nox (make setup)" >&2; exit 77; }
 mkdir -p "$out" 2> /dev/null && [ -w "$out" ] || { echo "stage-5: cannot write to $out: make it writable" >&2; exit 5; }
 

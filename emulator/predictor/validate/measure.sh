@@ -10,7 +10,7 @@ for ((t = 1; t <= turns; t++)); do
             \#*) continue ;;
             own:*) # once: it is compiled and profiled anew
                 # shellcheck disable=SC2086
-                [ "$t" != 1 ] || timeout 60 python3 chips/validation/own.py measure "${stage#own:}" $options >> "$out" < /dev/null
+                [ "$t" != 1 ] || timeout 60 python3 emulator/predictor/validate/own.py measure "${stage#own:}" $options >> "$out" < /dev/null
                 continue ;;
             5) program=$build/stage-5 only= ;;
             4:*) program=$build/sweep/${stage#4:}/stage-4 only="--no-check --no-time --quiet" ;;

@@ -1,5 +1,5 @@
 #!/bin/bash
-# drift.sh FILE: FILE again, its cycles predicted anew (make drift writes chips/validation/drift.tsv so). A line of it is
+# drift.sh FILE: FILE again, its cycles predicted anew (make drift writes tests/golden/drift.tsv so). A line of it is
 # stage, options of build/stage-N, predicted cycles, tab separated; # begins a comment.
 set -eu
 while IFS=$'\t' read -r stage options cycles; do

@@ -1,7 +1,7 @@
 """Cases that are kernels of a program in examples/ (stage own:PROGRAM, options: its arguments and, last, the kernel):
 
-    python3 chips/validation/own.py predict BUILD PROGRAM [ARGUMENT...] KERNEL    one JSON object, as build/predict-N prints
-    python3 chips/validation/own.py measure PROGRAM [ARGUMENT...] KERNEL          a record, as build/stage-N writes: with ncu,
+    python3 emulator/predictor/validate/own.py predict BUILD PROGRAM [ARGUMENT...] KERNEL    one JSON object, as build/predict-N prints
+    python3 emulator/predictor/validate/own.py measure PROGRAM [ARGUMENT...] KERNEL          a record, as build/stage-N writes: with ncu,
                                                                                   each launch of the program ten times"""
 
 import csv

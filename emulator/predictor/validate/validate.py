@@ -1,6 +1,6 @@
 """The clock's predictions beside what a GPU measured, case by case (make validate).
 
-    python3 chips/validation/validate.py PREDICTIONS.jsonl h200-N.jsonl.gz [--late FILE] [--now FILE] [--cases] [--out FILE]
+    python3 emulator/predictor/validate/validate.py PREDICTIONS.jsonl h200-N.jsonl.gz [--late FILE] [--now FILE] [--cases] [--out FILE]
 
 Signed errors of elapsed cycles in per cent, prediction less measurement, by stage and by family of cases-N.txt; the
 noise is how far the turns of one case lie apart; tensor is the mean distance of tensor_active_pct in points, occup that of
@@ -147,7 +147,6 @@ def print_now(rows, frozen):
 
 
 def main():
-    here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("predictions")
     parser.add_argument("measured")
@@ -157,7 +156,7 @@ def main():
     parser.add_argument("--out", help="write the sum to this file: what programs say beside a prediction")
     o = parser.parse_args()
     freeze = re.search(r"-(\d+)\.jsonl", o.measured)
-    cases = read_cases(os.path.join(here, f"cases-{freeze[1] if freeze else 1}.txt"))
+    cases = read_cases(os.path.join(os.path.dirname(o.measured), f"cases-{freeze[1] if freeze else 1}.txt"))
     measured = read_measured(o.measured, cases)
     predicted = read_predicted(o.predictions)
     rows, missing = compared(cases, measured, predicted)

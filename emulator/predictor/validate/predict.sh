@@ -21,7 +21,7 @@ one() {
     # shellcheck disable=SC2086
     case $stage in
         5) said=$(by_program "$build/stage-5" $options) ;;
-        own:*) said=$(timeout "${LIMIT:-300}" python3 chips/validation/own.py predict "$build" "${stage#own:}" $options) ;;
+        own:*) said=$(timeout "${LIMIT:-300}" python3 emulator/predictor/validate/own.py predict "$build" "${stage#own:}" $options) ;;
         4:*) said=$(by_program "$build/sweep/${stage#4:}/stage-4" --no-check --no-time $options) ;;
         *) said=$(timeout "${LIMIT:-300}" "$build/predict-$stage" $options 2> /dev/null | head -n 1) ;;
     esac
