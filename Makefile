@@ -152,5 +152,5 @@ stage-objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(call folder-of,$1)/*.c)
 $(STAGES:%=$(BUILD)/%): $(BUILD)/%: $$(call stage-objects,$$*) $(LIB)
 	$(LINK)
 
-include $(filter-out build/%,$(sort $(wildcard */*.mk */*/*.mk)))
+include $(filter-out build/%,$(sort $(wildcard */*.mk */*/*.mk */*/*/*.mk)))
 -include $(shell find $(BUILD) -name '*.o' 2>/dev/null | sed 's/o$$/d/')

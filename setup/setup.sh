@@ -4,7 +4,7 @@
 #
 #   packages   Debian and Ubuntu, through apt-get (sudo only if needed): compiler, gnuplot, cmocka, jansson,
 #              clang-format, Python's venv
-#   .venv      the notebook tools of labs/requirements.txt
+#   .venv      the notebook tools of notebooks/course/requirements.txt
 #   tools      setup/tools.txt into .venv: nvdisasm
 #   CUDA       setup/cuda.txt into .venv, if no nvcc is on PATH or in /usr/local/cuda
 set -eu
@@ -50,7 +50,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 # ---- Python and CUDA -----------------------------------------------------------------------------
-wanted=(labs/requirements.txt setup/tools.txt)
+wanted=(notebooks/course/requirements.txt setup/tools.txt)
 if command -v nvcc > /dev/null; then :
 elif [ -x /usr/local/cuda/bin/nvcc ]; then :
 else wanted+=(setup/cuda.txt)

@@ -11,6 +11,6 @@ fi
 labs_tried $THOROUGH
 check "mistakes were tried" test $tap_n -gt 40
 
-notebook() { LAB_DEVICE=cuda $PYTHON labs/execute.py "labs/$1/lab-$1.py"; }
+notebook() { LAB_DEVICE=cuda $PYTHON notebooks/course/execute.py "notebooks/course/$1/lab-$1.py"; }
 for n in 0 1 2 3 4 5 6; do check "lab $n's notebook" notebook $n; done
 tap_done

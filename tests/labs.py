@@ -4,7 +4,7 @@
     #| ...                                       the same by lab and kind, at the end
 
 For each lab: the skeleton compiles, and the check says what is to be written; the solution passes; every
-mistake of labs/N/mistakes (without `all`: two a lab) is refused with its own hint, which no other has."""
+mistake of notebooks/course/N/mistakes (without `all`: two a lab) is refused with its own hint, which no other has."""
 import concurrent.futures
 import os
 import pathlib
@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-sys.path.insert(0, "labs")
+sys.path.insert(0, "notebooks/course")
 import build
 import lab_folder
 import mistakes
@@ -26,7 +26,7 @@ SLOW = r"s/^( *)(float s_frag\[.*)/\1int at = 0;\n#pragma unroll 1\n\1for (int w
 
 
 def check(number, source):
-    done = subprocess.run([sys.executable, "labs/check.py", str(number), "--source", source, "--device", DEVICE],
+    done = subprocess.run([sys.executable, "notebooks/course/check.py", str(number), "--source", source, "--device", DEVICE],
                           capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
@@ -65,7 +65,7 @@ def see(folder, slow):
     """The predicted time of the solution is ours; with 200 loads in a chain for each tile it is longer."""
     source = OUT / f"{folder.number}-see{'-slow' * slow}"
     mistakes.make(folder, mistakes.Mistake("", [SLOW if slow else "s/END SOLUTION/END/"], []), source)
-    done = subprocess.run([sys.executable, "labs/see.py", str(folder.number), "--source", source, "--device", "emu"],
+    done = subprocess.run([sys.executable, "notebooks/course/see.py", str(folder.number), "--source", source, "--device", "emu"],
                           capture_output=True, text=True)
     times = re.search(r"yours takes (\S+) times", done.stdout)
     right = times and (float(times[1]) > 1.5 if slow else 0.95 < float(times[1]) < 1.05)

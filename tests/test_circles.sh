@@ -21,13 +21,13 @@ chips
 profiler
 common/harness
 emulator/bench chips/ceilings stages/* runtime
-labs/grade
+notebooks/course
 '
 
 # edges ROOT: a line FOLDER, FOLDER, FILE:LINE, INCLUDED for each include "...", both folders being parts
 # of the house; the second is ? if there is no such file.
 edges() {
-    (cd "$1" && find chips common emulator profiler stages $([ ! -d runtime ] || echo runtime) $([ ! -d labs ] || echo labs) -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def') \
+    (cd "$1" && find chips common emulator profiler stages $([ ! -d runtime ] || echo runtime) $([ ! -d notebooks ] || echo notebooks) -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.def') \
         > "$tap_dir/files"
     (cd "$1" && tr '\n' '\0' < "$tap_dir/files" | xargs -0 grep -Hn '^ *# *include *"') |
         awk -v list="$tap_dir/files" '

@@ -1,15 +1,15 @@
-# What an instructor does: hand out, grade a folder, nbgrader by the lines of labs/INSTRUCTOR.md.
+# What an instructor does: hand out, grade a folder, nbgrader by the lines of notebooks/INSTRUCTOR.md.
 . tests/tap.sh
-page=labs/INSTRUCTOR.md
+page=notebooks/INSTRUCTOR.md
 python=${PYTHON:-.venv/bin/python}
 kernel=stages/2-wmma-qk/kernel.cu
 
 # ---- Archives: no line of the lab's solution, nothing of later stages
 whole() { # N: the archive is made, its holes are empty, and it has what a student builds with
-    python3 labs/grade/handout.py "$1" "$tap_dir/lab-$1.tar.gz" && tar xzf "$tap_dir/lab-$1.tar.gz" -C "$tap_dir" &&
+    python3 notebooks/course/grade/handout.py "$1" "$tap_dir/lab-$1.tar.gz" && tar xzf "$tap_dir/lab-$1.tar.gz" -C "$tap_dir" &&
         python3 - "$1" "$tap_dir/attnlab-lab-$1" << 'P'
 import pathlib, re, sys
-sys.path.insert(0, "labs")
+sys.path.insert(0, "notebooks/course")
 import lab_folder, strip
 number, root = int(sys.argv[1]), pathlib.Path(sys.argv[2])
 lab = lab_folder.read(number)
@@ -29,8 +29,8 @@ for path in root.rglob("*"):
     assert not told or stage and int(stage[1]) < int(lab.stage[0]), f"{path}: {told[0]}"
 later = [path.name for path in (root / "stages").glob("[0-9]-*") if int(path.name[0]) > int(lab.stage[0])]
 assert not later, later
-assert not list(root.glob("labs/grade*")) and not list(root.glob("labs/INSTRUCTOR*")) and not list(root.rglob("lab-?.py"))
-assert "hint:" in (root / f"labs/{number}/mistakes").read_text() and "edit:" not in (root / f"labs/{number}/mistakes").read_text()
+assert not list(root.glob("notebooks/course/grade*")) and not list(root.glob("notebooks/INSTRUCTOR*")) and not list(root.rglob("lab-?.py"))
+assert "hint:" in (root / f"notebooks/course/{number}/mistakes").read_text() and "edit:" not in (root / f"notebooks/course/{number}/mistakes").read_text()
 for file in lab.files:
     assert "YOUR CODE HERE" in (root / file).read_text(), file
 for name in ("Makefile", f"stages/{lab.stage}/stage.c", "emulator/emulator.h", f"build/images/stage-{lab.stage[0]}/{lab.images[0]}.sm_90a.cubin"):
@@ -38,7 +38,7 @@ for name in ("Makefile", f"stages/{lab.stage}/stage.c", "emulator/emulator.h", f
 P
 }
 if [ ! -x .venv/bin/jupytext ]; then
-    status "no archive without what runs notebooks" 2 python3 labs/grade/handout.py 1 "$tap_dir/none.tar.gz"
+    status "no archive without what runs notebooks" 2 python3 notebooks/course/grade/handout.py 1 "$tap_dir/none.tar.gz"
     tap_done
 fi
 for n in 1 2 3 4 5 6; do check "lab $n's archive tells no answer" whole $n; done
@@ -53,17 +53,17 @@ runs() { # ARCHIVE LAB
     for stage in $(seq 1 $(($1 - 1))); do # earlier stages are whole: built as here
         ln -sfn "$PWD/$build/stage-$stage" "$root/build/" && ln -sfn "$PWD/$build/images/stage-$stage" "$root/build/images/"
     done
-    MAKEFLAGS= "$PWD/.venv/bin/python" "$root/labs/execute.py" --open "$root/labs/$2/lab-$2.ipynb"
+    MAKEFLAGS= "$PWD/.venv/bin/python" "$root/notebooks/course/execute.py" --open "$root/notebooks/$2"-*.ipynb
 }
 check "lab 1's archive: lab 0 runs" runs 1 0
 for n in 2 5; do check "lab $n's archive: its notebook runs" runs $n $n; done
-check "the same archive twice" bash -c "python3 labs/grade/handout.py 2 '$tap_dir/again.tar.gz' && cmp <(zcat '$tap_dir/lab-2.tar.gz') <(zcat '$tap_dir/again.tar.gz')"
+check "the same archive twice" bash -c "python3 notebooks/course/grade/handout.py 2 '$tap_dir/again.tar.gz' && cmp <(zcat '$tap_dir/lab-2.tar.gz') <(zcat '$tap_dir/again.tar.gz')"
 
 # ---- A folder of submissions
 course=$tap_dir/course
 mkdir -p "$course"/{alice,bob,mallory,zoe}/lab-2
 cp $kernel "$course/alice/lab-2"
-python3 labs/strip.py --lab 2 $kernel > "$course/bob/lab-2/kernel.cu"
+python3 notebooks/course/strip.py --lab 2 $kernel > "$course/bob/lab-2/kernel.cu"
 { echo '#define mma_sync(d, a, b, c) fill_fragment(d, 0.0f)'; cat $kernel; } > "$course/mallory/lab-2/kernel.cu"
 echo '{"amdahl": 2}' > "$course/alice/lab-2/answers.json"
 echo '{"amdahl": "many"}' > "$course/bob/lab-2/answers.json"
@@ -71,7 +71,7 @@ echo "nothing of the lab" > "$course/zoe/lab-2/notes.txt"
 printf 'lab-2 2026-12-01T12:00+00:00\nlate-days 1\nlate-percent 20\nextension alice 1\n' > "$course/deadlines"
 echo 2026-12-01T11:00+00:00 | tee "$course/mallory/lab-2/submitted" > "$course/zoe/lab-2/submitted"
 echo 2026-12-03T11:00+00:00 | tee "$course/alice/lab-2/submitted" > "$course/bob/lab-2/submitted"
-graded() { BUILD=$build python3 labs/grade/grade_all.py "$course" --seed s --out "$tap_dir/grades" > "$tap_dir/said"; }
+graded() { BUILD=$build python3 notebooks/course/grade/grade_all.py "$course" --seed s --out "$tap_dir/grades" > "$tap_dir/said"; }
 row() { grep -E "$1" "$tap_dir/grades/grades.csv" || { cat "$tap_dir/grades/grades.csv"; false; }; }
 if ! command -v "${NVCC:-nvcc}" > /dev/null || ! bwrap --unshare-all --ro-bind / / --proc /proc true 2> /dev/null; then
     skip "grade-all" "no nvcc or no bubblewrap here"
@@ -90,14 +90,14 @@ else
     }
     check "again: only what changed is graded" again
 fi
-status "a bad deadline" 1 bash -c "echo lab-2 soon > '$course/deadlines'; python3 labs/grade/grade_all.py '$course' --seed s"
-status "no folder" 2 python3 labs/grade/grade_all.py "$tap_dir/none" --seed s
+status "a bad deadline" 1 bash -c "echo lab-2 soon > '$course/deadlines'; python3 notebooks/course/grade/grade_all.py '$course' --seed s"
+status "no folder" 2 python3 notebooks/course/grade/grade_all.py "$tap_dir/none" --seed s
 
 # ---- nbgrader, by the lines of the page
 block() { # FROM: the indented lines that follow the line with this text, up to the next line of text
     awk -v from="$1" 'index($0, from) {on = 1; next} on && /^    / {print substr($0, 5); seen = 1} on && seen && /^[^ ]/ {exit}' $page
 }
-if [ ! -e labs/student.py ] || ! [ -x .venv/bin/nbgrader ]; then
+if [ ! -e notebooks/course/student.py ] || ! [ -x .venv/bin/nbgrader ]; then
     skip "nbgrader" "no prediction sheets here, or no nbgrader: make setup"
     tap_done
 fi
@@ -113,7 +113,7 @@ check "a course folder" page_says "$start; echo 'c.Exchange.root = \"$tap_dir/ex
 check "generate, release" page_says "$rest"
 right=$(python3 - << 'P'
 import json, sys
-sys.path[:0] = ["labs/grade", "labs"]
+sys.path[:0] = ["notebooks/course/grade", "notebooks/course"]
 import sheet, answers
 key = sheet.key(2)
 print(json.dumps({name: value for name, value in key.items() if value is not None} | {"amdahl": 2, "slowdown": 1.6185}))
@@ -147,7 +147,7 @@ check "a cheating notebook" cheat
 check "collect" page_says "nbgrader collect lab-2"
 check "autograde, feedback, export" page_says "$grade_lines"
 points() { grep -E ",$1,.*,$2,[0-9.]+\$" "$nb/grades.csv" || { cat "$nb/grades.csv"; false; }; }
-all=$(grep -c '# %% points' labs/2/lab-2.py)
+all=$(grep -c '# %% points' notebooks/course/2/lab-2.py)
 check "the good one: all points" points "$(id -un)" "$all.0"
 check "the bad one: none" points bob 0.0
 check "the cheating one: none" points mallory 0.0

@@ -86,7 +86,7 @@ out=$tree/results
 page() { mkdir -p "$out" && "$python" plots/report.py --pictures "$tap_dir" --records records/runs/h200.jsonl --problem "B4 H16 S4096 D128" --out "$out/page.html"; }
 sweep() { stages/5-wgmma/sweep/draw.sh records/runs/h200-stage-5.jsonl results; }
 compare() { RECORDED=h200 TERM='' plots/compare.sh stages/1-scalar; }
-grader() { python3 "$OLDPWD/labs/grade/grade.py" --lab 1 --submission "$OLDPWD/stages/1-scalar/kernel.cu" --seed kills --jobs 1 --out "$out"; }
+grader() { python3 "$OLDPWD/notebooks/course/grade/grade.py" --lab 1 --submission "$OLDPWD/stages/1-scalar/kernel.cu" --seed kills --jobs 1 --out "$out"; }
 python=$PWD/${PYTHON:-.venv/bin/python}
 
 # PROGRAM: in a session of its own, so that the signal reaches whatever it started, as Ctrl-C does

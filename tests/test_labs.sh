@@ -11,23 +11,23 @@ fi
 bare() { # no mark of a solution is left, and what a solution says is gone
     local file
     for file in $(git grep -l 'BEGIN SOLUTION lab-' stages); do
-        labs/strip.py "$file" > "$tap_dir/bare" && ! grep -n SOLUTION "$tap_dir/bare" && ! cmp -s "$file" "$tap_dir/bare" || return 1
+        notebooks/course/strip.py "$file" > "$tap_dir/bare" && ! grep -n SOLUTION "$tap_dir/bare" && ! cmp -s "$file" "$tap_dir/bare" || return 1
     done
 }
 check "stripped kernels have no solutions" bare
 printf '// BEGIN SOLUTION lab-1: x\n' > "$tap_dir/open.cu"
-status "a solution without an end is said" 1 labs/strip.py "$tap_dir/open.cu"
-status "no such file" 1 labs/strip.py "$tap_dir/nosuch.cu"
+status "a solution without an end is said" 1 notebooks/course/strip.py "$tap_dir/open.cu"
+status "no such file" 1 notebooks/course/strip.py "$tap_dir/nosuch.cu"
 status "make: no such lab" 2 make -n lab-9
-status "see: no such lab" 2 .venv/bin/python labs/see.py 9
-status "see: no such folder" 2 .venv/bin/python labs/see.py 1 --source "$tap_dir/nosuch"
-other_lab() { [ "$(labs/strip.py --lab 2 stages/1-scalar/kernel.cu | grep -c 'BEGIN SOLUTION lab-1')" -eq 3 ]; }
+status "see: no such lab" 2 .venv/bin/python notebooks/course/see.py 9
+status "see: no such folder" 2 .venv/bin/python notebooks/course/see.py 1 --source "$tap_dir/nosuch"
+other_lab() { [ "$(notebooks/course/strip.py --lab 2 stages/1-scalar/kernel.cu | grep -c 'BEGIN SOLUTION lab-1')" -eq 3 ]; }
 check "--lab leaves the others' alone" other_lab
 
 hints() { # three for every part of every lab
     local n
     for n in 1 2 3 4 5 6; do
-        [ "$(grep -c '^    - ' labs/$n/hints)" -eq $((3 * $(grep -rhE "(//|[*]) BEGIN SOLUTION lab-$n: " stages | wc -l))) ] || { echo "lab $n"; return 1; }
+        [ "$(grep -c '^    - ' notebooks/course/$n/hints)" -eq $((3 * $(grep -rhE "(//|[*]) BEGIN SOLUTION lab-$n: " stages | wc -l))) ] || { echo "lab $n"; return 1; }
     done
 }
 check "three hints for every part" hints
@@ -36,7 +36,7 @@ check "three hints for every part" hints
 whole=$tap_dir/whole
 mkdir "$whole" && sed 's/END SOLUTION/END/' stages/1-scalar/kernel.cu > "$whole/kernel.cu"
 on_gpu() { # BUG STATUS TEXT
-    LD_LIBRARY_PATH=$build/tests/fake FAKE_CUDA_BUG=$1 .venv/bin/python labs/check.py 1 --source "$whole" --device cuda > "$tap_dir/checked"
+    LD_LIBRARY_PATH=$build/tests/fake FAKE_CUDA_BUG=$1 .venv/bin/python notebooks/course/check.py 1 --source "$whole" --device cuda > "$tap_dir/checked"
     [ $? -eq "$2" ] && grep -q "$3" "$tap_dir/checked" || { cat "$tap_dir/checked"; false; }
 }
 check "right, on a GPU too" on_gpu "" 0 "answers, on this GPU too"
@@ -45,7 +45,7 @@ check "its hint" grep -q "hint: Right on the emulator, not on this GPU" "$tap_di
 # A driver that knows of no GPU, or of one too old: DEVICE=auto goes on without it, cuda does not.
 mkdir "$tap_dir/bin" && ln -s /bin/true "$tap_dir/bin/nvidia-smi"
 no_gpu() { # PROGRAM DEVICE STATUS TEXT
-    PATH=$tap_dir/bin:$PATH LD_LIBRARY_PATH=$build/tests/fake FAKE_CUDA_DEVICES=0 .venv/bin/python "labs/$1.py" 1 --source "$whole" --device "$2" > "$tap_dir/checked" 2>&1
+    PATH=$tap_dir/bin:$PATH LD_LIBRARY_PATH=$build/tests/fake FAKE_CUDA_DEVICES=0 .venv/bin/python "notebooks/course/$1.py" 1 --source "$whole" --device "$2" > "$tap_dir/checked" 2>&1
     [ $? -eq "$3" ] && grep -q "$4" "$tap_dir/checked" || { cat "$tap_dir/checked"; false; }
 }
 check "check: auto, and the driver knows of no GPU" no_gpu check auto 0 "^note .*tried on the emulator only"

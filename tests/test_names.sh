@@ -49,7 +49,7 @@ no_maps() {
             echo "$folder has no README.md"
             found=1
         }
-    done < <(git ls-files | sed -n 's,/[^/]*$,,p' | sort -u | grep -vE '^\.ci|/groups$|/seeds/|/steps$|/sweep$|/notes$|^labs/[0-9]$')
+    done < <(git ls-files | sed -n 's,/[^/]*$,,p' | sort -u | grep -vE '^\.ci|/groups$|/seeds/|/steps$|/sweep$|/notes$|^notebooks/course/[0-9]$')
     return $found
 }
 

@@ -1,7 +1,7 @@
 # The labs' notebooks: each .ipynb is the students' version of its .py, and each .py runs without a GPU; its
 # comparisons take the answers, refuse wrong ones with their hints, and stay open without one.
 . tests/tap.sh
-nosuch() { LAB_DEVICE=nosuch python3 -c 'import sys; sys.path.insert(0, "labs"); import course; course.Lab(1)' 2>&1 | tail -n 1 | grep -q "ValueError: LAB_DEVICE is auto, cuda or emu"; }
+nosuch() { LAB_DEVICE=nosuch python3 -c 'import sys; sys.path.insert(0, "notebooks/course"); import course; course.Lab(1)' 2>&1 | tail -n 1 | grep -q "ValueError: LAB_DEVICE is auto, cuda or emu"; }
 check "LAB_DEVICE=nosuch is refused" nosuch
 
 if [ ! -x .venv/bin/jupytext ]; then
@@ -10,19 +10,21 @@ if [ ! -x .venv/bin/jupytext ]; then
 fi
 
 generated() { # LAB: generating it once more changes nothing
-    .venv/bin/python labs/student.py "labs/$1/lab-$1.py" "$tap_dir/$1.ipynb" && diff "labs/$1/lab-$1.ipynb" "$tap_dir/$1.ipynb"
+    .venv/bin/python notebooks/course/student.py "notebooks/course/$1/lab-$1.py" "$tap_dir/$1.ipynb" && diff "notebooks/$1"-*.ipynb "$tap_dir/$1.ipynb"
 }
-bare() { ! grep -E '"output_type"|SOLUTION' "labs/$1/lab-$1.ipynb"; }
-links() { # as JupyterLab resolves them from my-labs/N, and from the pages of labs/: to files, for it opens no folder
+bare() { ! grep -E '"output_type"|SOLUTION' "notebooks/$1"-*.ipynb; }
+links() { # as JupyterLab resolves them from my-labs/N, and from the pages of notebooks/course/: to files, for it opens no folder
     .venv/bin/python - "$1" << 'END'
 import json, pathlib, re, sys
-sys.path.insert(0, "labs")
+sys.path.insert(0, "notebooks/course")
 import start
 number, root, dead = int(sys.argv[1]), pathlib.Path.cwd(), []
 files = start.contents(number)
-pages = {root / f"my-labs/{number}/lab-{number}.ipynb": "\n".join(
-    "".join(cell["source"]) for cell in json.loads(files[f"lab-{number}.ipynb"])["cells"] if cell["cell_type"] == "markdown")}
-pages |= {path: path.read_text() for path in [*root.glob("labs/*.md"), *root.glob("labs/*/*.md")]}
+def text(page):
+    return "\n".join("".join(cell["source"]) for cell in json.loads(page)["cells"] if cell["cell_type"] == "markdown")
+pages = {root / f"my-labs/{number}/lab-{number}.ipynb": text(files[f"lab-{number}.ipynb"])}
+pages |= {path: text(path.read_text()) for path in root.glob("notebooks/*.ipynb")}
+pages |= {path: path.read_text() for path in [*root.glob("notebooks/*.md"), *root.glob("notebooks/course/**/*.md")]}
 there = {root / f"my-labs/{number}/{name}" for name in files}
 for page, text in pages.items():
     for link in re.findall(r"\]\(([^)\s]+)\)|<(?:a href|img src)=[\"']([^\"']+)|^\[[^\]]+\]: *(\S+)", text, re.M):
@@ -36,7 +38,7 @@ END
 understood() { # what answers may look like: ANSWER UNIT -> NUMBER, or a complaint
     .venv/bin/python - << 'END'
 import sys
-sys.path.insert(0, "labs")
+sys.path.insert(0, "notebooks/course")
 import numpy, answers
 for answer, unit, wanted in [("0.44", "us", 0.44), ("440 ns", "us", 0.44), ("0,44", "us", 0.44), ("1,048,576", "FLOP", 1048576),
                              ("12 %", "%", 12), (numpy.float32(0.5), "us", 0.5), (numpy.array([3]), "us", 3), (7, "us", 7),
@@ -56,7 +58,7 @@ END
 bare_clone() { # what a count needs is built where nothing is: registers are in the chip's cubin
     .venv/bin/python - "$tap_dir" << 'END'
 import os, pathlib, sys, time
-sys.path.insert(0, "labs")
+sys.path.insert(0, "notebooks/course")
 import course
 clone, asked = pathlib.Path(sys.argv[1]) / "clone", []
 clone.mkdir()
@@ -83,14 +85,14 @@ check "answers in many forms are understood, or explained" understood
 
 jobs=()
 for n in 0 1 2 3 4 5 6; do
-    check "lab-$n.ipynb is what lab-$n.py gives" generated $n
-    check "lab-$n.ipynb has no outputs and no answers" bare $n
+    check "notebook $n is what lab-$n.py gives" generated $n
+    check "notebook $n has no outputs and no answers" bare $n
     check "lab-$n's links lead somewhere" links $n
-    jobs+=("labs/$n/lab-$n.py" "--wrong labs/$n/lab-$n.py" "--open labs/$n/lab-$n.ipynb")
+    jobs+=("notebooks/course/$n/lab-$n.py" "--wrong notebooks/course/$n/lab-$n.py" "--open $(echo notebooks/$n-*.ipynb)")
 done
 # As many at a time as there are cores: what each said, and its status, by number.
 run_one() { # shellcheck disable=SC2086
-    .venv/bin/python labs/execute.py $2 > "$tap_dir/run-$1" 2>&1
+    .venv/bin/python notebooks/course/execute.py $2 > "$tap_dir/run-$1" 2>&1
     echo $? > "$tap_dir/run-$1.status"
 }
 for i in "${!jobs[@]}"; do

@@ -16,7 +16,7 @@ import time
 import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "labs/grade"), str(ROOT / "labs")]
+sys.path[:0] = [str(ROOT / "notebooks/course/grade"), str(ROOT / "notebooks/course")]
 import cheats  # noqa: E402
 import compile  # noqa: E402
 import grade  # noqa: E402
@@ -194,7 +194,7 @@ check("memory is limited", sandboxed("x=x; while :; do x=$x$x; done", megabytes=
 
 # ---- The command
 def says(name, status, text, *words, **environment):
-    done = subprocess.run([sys.executable, ROOT / "labs/grade/grade.py", *words], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, ROOT / "notebooks/course/grade/grade.py", *words], capture_output=True, text=True,
                           env={**os.environ, **environment})
     check(name, done.returncode == status and text in done.stderr and done.stderr.count("\n") == 1,
           f"status {done.returncode}: {done.stderr}")
@@ -231,7 +231,7 @@ def interrupted(name, number, cheat, begun, program, *words):
         (course / "mallory/lab-2").mkdir(parents=True), scratch.mkdir()
         for file, text in given[cheat][1].items():
             (course / "mallory/lab-2" / file).write_text(text)
-        run = subprocess.Popen([sys.executable, ROOT / "labs/grade" / program, *(str(word).format(course) for word in words)],
+        run = subprocess.Popen([sys.executable, ROOT / "notebooks/course/grade" / program, *(str(word).format(course) for word in words)],
                                env={**os.environ, "TMPDIR": str(scratch)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until = time.monotonic() + 60
         while not (list(scratch.glob(begun)) and processes(str(scratch))) and run.poll() is None and time.monotonic() < until:

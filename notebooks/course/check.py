@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""Checks a student's kernel: check.py N [--source FOLDER] [--device auto|cuda|emu] [--json FILE]
+
+Builds her files beside our host code and says, in this order: what is still to be written; whether it
+compiles; whether answers are right and nothing races under three schedules (with a GPU, also there); whether
+it counts what it should (notebooks/course/N/conditions). For the first thing that fails: where, and a hint that fits.
+Exit 0: all is right; 1: not yet; 2: usage; 4: something is missing here."""
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import build
+import fragment
+import lab_folder
+import mistakes
+import problems
+from lab_folder import ROOT
+
+SCHEDULES = ["round-robin", "random", "adversarial"]
+ASYNCHRONOUS = (3, 4, 5, 6)  # labs whose kernels copy or multiply in the background
+HOW = {"early": ["--early"], "early, no races": ["--early", "--no-races"]}
+SECONDS = 20  # an emulated launch takes a tenth of one; one that takes this long hangs
+
+
+@dataclasses.dataclass
+class Run:
+    """One problem, under one schedule or on the GPU."""
+    problem: problems.Problem
+    how: str
+    said: str       # all complaints
+    all_said: str = ""  # of every schedule
+    status: int = 0
+    races: list = dataclasses.field(default_factory=list)  # "PHASE: OPCODE | PHASE: OPCODE"
+    o: object = None
+    inputs: tuple = ()
+    off: dict = dataclasses.field(default_factory=dict)  # {mistake of the model: how far O is from it}
+
+    @property
+    def failed(self):
+        return self.status != 0
+
+    @property
+    def wrong(self):
+        return "wrong answer" in self.said
+
+
+class Phases:
+    """The heading `// ---- PHASE` above a line of a student's files."""
+
+    def __init__(self, kernel):
+        self.lines = {build.shown(kernel.file(path)): kernel.file(path).read_text(errors="replace").splitlines()
+                      for path in kernel.folder.files}
+
+    def of(self, side):
+        """side: `FILE:LINE[, called from [FILE:]line N]...  OPCODE`, as the emulator says it."""
+        opcode = side.rsplit("  ", 1)[-1]
+        side = re.sub(r" \([^)]*\)", "", side)  # where inside an inlined function of the toolkit's
+        file = side.strip().split(":")[0]
+        line = int((re.findall(r"line (\d+)", side) or re.findall(r":(\d+)", side))[-1])
+        for text in reversed(self.lines.get(file, [])[:line]):
+            heading = re.search(r"// ---- (.*)", text)
+            if heading:
+                return f"{heading[1]}: {opcode}"
+        return f"{pathlib.Path(file).name}: {opcode}"
+
+    def races(self, said):
+        found, lines = [], said.splitlines()
+        for i, line in enumerate(lines):
+            if ": race in kernel" in line and i + 2 < len(lines):
+                found.append(f"{self.of(lines[i + 1])} | {self.of(lines[i + 2])}")
+        return found
+
+
+def empty_holes(kernel):
+    """[(file, line, sentence)] where nothing but comments stands between the marks."""
+    found = []
+    for path in kernel.folder.files:
+        begin = None
+        for n, line in enumerate(kernel.file(path).read_text(errors="replace").splitlines(), 1):
+            match = re.search(r"// YOUR CODE HERE: (.*)", line)
+            if match:
+                begin = (build.shown(kernel.file(path)), n, match[1])
+            elif begin and "// END OF YOUR CODE" in line:
+                found.append(begin)
+                begin = None
+            elif begin and line.split("//")[0].strip():
+                begin = None
+    return found
+
+
+def run(kernel, problem, how, phases):
+    limit = SECONDS if how == "cuda" else 3 * SECONDS
+    image = [] if problem.shape is None else ["--image", kernel.folder.images[0]]
+    options = ["--no-time", "--counters", "none", "--quiet", *image]
+    options += ["--device", "cuda"] if how == "cuda" else \
+        ["--device", "emu", "--jobs", 1, "--timeout", SECONDS, *HOW.get(how, ["--schedule", how])]
+    folder = kernel.out / problem.name
+    if problem.shape is None:
+        done = kernel.run(*options, *problem.options, limit=limit)
+        o, inputs = None, ()
+    else:
+        files = problems.make_inputs(problem.shape, folder)
+        (folder / "o.npy").unlink(missing_ok=True)
+        done = kernel.run(*options, *files, "--out", folder / "o.npy", limit=limit)
+        o = problems.load(folder, "o") if (folder / "o.npy").exists() else None
+        inputs = tuple(problems.load(folder, name) for name in "qkv")
+    if done.returncode not in (0, 1, 4, 124) and done.returncode > 0:
+        raise build.Refused(done.stderr.strip())
+    said = done.stderr.replace(f"{ROOT}/", "")
+    return Run(problem, how, said, said, done.returncode, phases.races(said), o, inputs)
+
+
+def counts(program, folder, options):
+    """Of PTX, which has what a kernel asks for; ptxas may make more or less of it here than there."""
+    out = build.BUILD / "labs" / f"counts-{os.getpid()}.json"
+    out.parent.mkdir(exist_ok=True)
+    out.unlink(missing_ok=True)
+    done = subprocess.run([program, "--device", "emu", "--no-check", "--no-time", "--no-races", "--count-ptx", "--quiet", "--image",
+                           folder.images[0], "--counters", "TENSOR,MIX,SHARED", "--json", out, *options],
+                          cwd=ROOT, capture_output=True, text=True)
+    if not out.exists():
+        raise build.Refused(f"nothing was counted: {done.stderr.strip()}")
+    text = out.read_text()
+    out.unlink()
+    ptx = next((program.parent / "images" / program.name).glob(f"{folder.images[0]}.compute_*.ptx"))
+    counters = json.loads(text)["counters"]
+    return {"groups_in_flight": lab_folder.groups_in_flight(ptx.read_text())} | \
+        {c["name"]: c["value"] for c in counters if "value" in c}
+
+
+class Check:
+    """What a check does, step by step; each returns False when the rest has no point."""
+
+    def __init__(self, folder, kernel, device):
+        self.folder, self.kernel, self.device, self.gpu = folder, kernel, device, build.gpu_wanted(device)
+        self.runs, self.early, self.broken, self.counts, self.lines = {}, {}, [], {}, []
+
+    def say(self, ok, what):
+        self.lines.append((ok, what))
+        print(f"{'ok  ' if ok else 'NOT '} {what}")
+        return ok
+
+    def written(self):
+        holes = empty_holes(self.kernel)
+        for file, line, sentence in holes:
+            self.say(False, f"{file}:{line}: still to be written: {sentence}")
+        if holes:
+            print(f"\nBegin with the first: {holes[0][0]}, line {holes[0][1]}."
+                  f" `make lab-{self.folder.number} hint` helps, in three steps.")
+        return not holes
+
+    def compiles(self):
+        try:
+            self.kernel.compile(["sm_"] if self.gpu else [])
+        except build.Refused as why:
+            if "does not compile" not in str(why):
+                raise
+            return self.say(False, str(why))
+        return self.say(True, "it compiles")
+
+    def answers(self):
+        phases = Phases(self.kernel)
+        for problem in problems.read(self.folder):
+            runs = []
+            for how in SCHEDULES + ["early"] * (self.folder.number == 6):
+                runs.append(run(self.kernel, problem, how, phases))
+            if self.gpu and not any(one.failed for one in runs):  # what is known to be wrong may hang there
+                self.on_gpu(problem, phases, runs)
+            failed = [one for one in runs if one.failed]
+            first = self.runs[problem.name] = (failed or runs)[0]
+            if failed:  # another schedule may notice the same from the other side
+                first.races = [race for one in failed for race in one.races]
+                first.all_said = "".join(one.said for one in failed)
+                if self.folder.number in ASYNCHRONOUS:
+                    self.early[problem.name] = run(self.kernel, problem, "early, no races", phases)
+            said = f", {first.how}: {' '.join(first.said.split(': ', 1)[-1].splitlines()[:1])}" if failed else ""
+            self.say(not failed, f"{problem.name:12} {' '.join(problem.options)}{said}")
+        return not any(one.failed for one in self.runs.values())
+
+    def on_gpu(self, problem, phases, runs):
+        try:
+            runs.append(run(self.kernel, problem, "cuda", phases))
+        except build.NoGpu as why:
+            if self.device != "auto":
+                raise
+            self.gpu = False
+            print(f"note {why}: tried on the emulator only")
+
+    def counted(self):
+        if not self.folder.conditions:
+            return True
+        problem = problems.names(problems.shape_of(self.folder.problem))
+        mine = self.counts = counts(self.kernel.program, self.folder, self.folder.problem)
+        ours = counts(build.BUILD / self.kernel.stage, self.folder, self.folder.problem)
+        self.broken = lab_folder.judge(self.folder.conditions, mine, ours, problem)
+        broken = {id(condition): bound for condition, _, bound in self.broken}
+        for condition in self.folder.conditions:
+            ok = id(condition) not in broken
+            # a bound that a student could copy instead of finding it is not told
+            off = "" if ok else self._off(condition, mine, ours, problem)
+            self.say(ok, f"{condition.counter:26} {mine[condition.counter]:.10g}{off}")
+        return not self.broken
+
+    @staticmethod
+    def _off(condition, mine, ours, problem):
+        bound, value = condition.bound(ours, problem), mine[condition.counter]
+        if condition.relation == ">=":
+            return ": too few"
+        return f": {value / bound:.2f} times what it should be" if bound else ": there should be none"
+
+    def hint(self):
+        """What to say about the first failure: (report, hint)."""
+        maps = fragment.differences(self.kernel.file(self.folder.files[1])) if self.folder.number == 5 else set()
+        seen = mistakes.Seen(self.runs, self.early, self.broken, self.counts, maps, self.folder.tile)
+        known = mistakes.recognise(mistakes.read(self.folder), seen)
+        failed = next((one for one in self.runs.values() if one.failed), None)
+        report = "\n".join(failed.said.splitlines()[:4]) if failed else ""
+        return report, known.hint if known else general(failed, self.runs, self.kernel)
+
+
+def general(failed, runs, kernel):
+    """A hint for what no list foresaw."""
+    if failed is None:
+        return ("Answers are right, but a count is not. Beside each of your lines, how often it executes:"
+                f" {build.shown(kernel.program)} --device emu --no-check --no-time --source --image {kernel.folder.images[0]}")
+    if failed.how == "cuda":
+        return ("Right on the emulator, not on this GPU, where shared memory and registers begin with whatever lay there:"
+                " is all that is read written before, by this launch? Does a wait name the right barrier and parity?")
+    if "race" in failed.said:
+        return ("Two accesses to the same shared memory, and nothing orders them: the two lines are above. Ask which"
+                " barrier or wait should stand between them, and who has to wait for whom.")
+    if "uninitialised" in failed.said or "in flight" in failed.said:
+        return "Something is read before it is there: the two lines above say who reads, and what was to be written."
+    if "deadlock" in failed.said or "did not end" in failed.said or failed.status == 124:
+        return "Somebody waits for ever: the report lists every barrier, who has come to it, and who has not."
+    right = [name for name, one in runs.items() if not one.failed]
+    if not right:
+        image = "" if failed.problem.shape is None else f"--image {kernel.folder.images[0]} "
+        return (f"Every problem is wrong, {failed.problem.name}, the simplest, too. Follow a warp's values there, line by line:"
+                f" {build.shown(kernel.program)} --device emu --no-time --quiet --trace LINE {image}{' '.join(failed.problem.options)}")
+    return (f"Right: {', '.join(right)}; the first wrong one is {failed.problem.name}."
+            " What does it have that the right ones do not?")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="checks a student's kernel")
+    parser.add_argument("lab", type=int, metavar="N")
+    parser.add_argument("--source", metavar="FOLDER", help="where the files are (default: my-labs/N)")
+    parser.add_argument("--device", choices=["auto", "cuda", "emu"], default="auto")
+    parser.add_argument("--json", metavar="FILE", help="what was found, for programs")
+    given = parser.parse_args()
+    try:
+        folder = lab_folder.read(given.lab)
+        source = pathlib.Path(given.source or ROOT / "my-labs" / str(given.lab))
+        kernel = build.Kernel(folder, source, build.BUILD / "labs" / str(given.lab) / source.resolve().name)
+        for path in folder.files:
+            if not kernel.file(path).exists():
+                raise build.Refused(f"{build.shown(kernel.file(path))} is missing: `make lab-{given.lab}` makes it")
+        check = Check(folder, kernel, given.device)
+        right = check.written() and check.compiles()
+        if right and not (check.answers() and check.counted()):
+            report, hint = check.hint()
+            print(f"\n{report}\n\nhint: {hint}" if report else f"\nhint: {hint}")
+            right = False
+        if given.json:
+            pathlib.Path(given.json).write_text(json.dumps({"lab": given.lab, "right": right, "lines": check.lines}))
+        if right:
+            print(f"\nLab {given.lab} is right: answers{', on this GPU too' * check.gpu}, no race under {len(SCHEDULES)} schedules, counts."
+                  f" How long it would take: make lab-{given.lab} see")
+    except (LookupError, OSError) as why:
+        sys.exit(complain(why, 2))
+    except build.Refused as why:
+        sys.exit(complain(why, 4))
+    sys.exit(not right)
+
+
+def complain(why, status):
+    print(f"check: {why}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""A student's files to PTX, with fixed flags, in a sandbox: no host code is compiled, assembled or run.
+
+    images(lab, files, out)     PTX (and cubins for a GPU) into OUT/stages' images folder; raises Rejected
+
+What the sandbox shows: the toolkit, the headers that our own kernel includes and that are no part of a lab's
+answer, and the student's files under the names of ours."""
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+import sandbox
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BYTES = 256 << 10                     # of one file
+PTX_BYTES = 24 << 20
+SECONDS, MEGABYTES = 40, 6144         # of one image: CPU time, written memory
+SPECIAL = {"tid", "ntid", "ctaid", "nctaid", "laneid", "warpid", "nwarpid", "lanemask_eq", "lanemask_lt",
+           "lanemask_le", "lanemask_gt", "lanemask_ge", "dynamic_smem_size", "total_smem_size", "clusterid",
+           "nclusterid", "cluster_ctaid", "cluster_nctaid", "cluster_ctarank", "cluster_nctarank",
+           "is_explicit_cluster"}
+
+
+class Rejected(Exception):
+    """Why this submission cannot be graded: one sentence; file and line where there are any."""
+
+    def __init__(self, why, file=None, line=None):
+        super().__init__(why)
+        self.file, self.line = file, line
+
+
+def toolkit():
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    if not pathlib.Path(nvcc).exists():
+        found = sorted(ROOT.glob(".venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc"))
+        if not found:
+            raise sandbox.Refused("no nvcc here: make setup installs it")
+        nvcc = found[0]
+    return pathlib.Path(nvcc).resolve().parent.parent
+
+
+def take(given, lab):
+    """{path in the repository: text} of a submission: a file, or a folder with files named as the lab's."""
+    given = pathlib.Path(given)
+    names = {file.name: file for file in lab.files}
+    if given.is_dir():
+        paths = {names[path.name]: path for path in sorted(given.iterdir()) if path.name in names}
+    else:
+        paths = {names.get(given.name, lab.files[0]): given}
+    missing = [str(file.name) for file in lab.files if file not in paths]
+    if missing:
+        raise Rejected(f"lab {lab.number} is made of {' and '.join(names)}: {' and '.join(missing)} is missing")
+    taken = {}
+    for file, path in paths.items():
+        if path.is_symlink() or not path.is_file():
+            raise Rejected(f"{path.name} is no ordinary file", path.name)
+        data = path.read_bytes() if path.stat().st_size <= BYTES else None
+        if data is None:
+            raise Rejected(f"{path.name} has {path.stat().st_size} bytes: {BYTES} at most", path.name)
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            raise Rejected(f"{path.name} is not text", path.name)
+        if "\0" in text:
+            raise Rejected(f"{path.name} is not text", path.name)
+        taken[file] = text
+    return taken
+
+
+def _dependencies(text):
+    """The files of a makefile rule, without its target."""
+    return [pathlib.Path(word) for word in text.replace("\\\n", " ").split(":", 1)[1].split()]
+
+
+def headers(lab):
+    """Files of the repository that our kernel of this lab includes, the lab's own left out."""
+    found = set()
+    for image in lab.images:
+        for rule in (ROOT / f"build/images/stage-{lab.stage.split('-')[0]}").glob(f"{image}.compute_*.ptx.d"):
+            first = rule.read_text().split("\n\n")[0]
+            rule_part = re.split(r"\n(?=\S+:)", first)[0]
+            found |= {path for path in _dependencies(rule_part) if not path.is_absolute()}
+    if not found:
+        raise sandbox.Refused(f"our own kernel is not built: make stage-{lab.stage.split('-')[0]}")
+    return sorted(found - set(lab.files))
+
+
+def architecture(lab):
+    """The newest PTX of the stage: what ours is counted with."""
+    archs = set()
+    for line in (ROOT / "stages" / lab.stage / "images").read_text().splitlines():
+        if line.startswith("arch"):
+            archs = set(line.split()[1:])
+    return "compute_90a" if "compute_90a" in archs else "compute_89"
+
+
+def _tree(lab, files, at):
+    for header in headers(lab):
+        (at / header).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / header, at / header)
+    for file, text in files.items():
+        (at / file).parent.mkdir(parents=True, exist_ok=True)
+        (at / file).write_text(text)
+
+
+def _first_error(text, names):
+    """nvcc's first complaint: (sentence, file, line)."""
+    for line in text.splitlines():
+        match = re.match(r"(?:\./)?([^\s(:]+)[(:](\d+)\)?:?\s*(?:\d+:)?\s*(?:catastrophic |fatal )?error\s*:?\s*(?:#\S+\s*)?(.*)", line)
+        if match:
+            return match[3], match[1], int(match[2])
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return (lines[-1] if lines else "nvcc says nothing"), None, None
+
+
+def screen(ptx, lab, ours):
+    """What PTX may not have: state that outlives a launch, calls out of the kernel, clocks. `ours`: our kernel's."""
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", "", ptx, flags=re.S)
+    outside = re.search(r"^\s*\.extern\s+\.func\b[^;]*?([\w$]+)\s*\(", code, re.M)
+    if outside:
+        raise Rejected(f"the kernel calls {outside[1]}, which is not there: no printf, malloc or assert in a submission")
+    state = re.search(r"^\s*(?:\.(?:visible|weak|extern|common)\s+)*\.global\b[^;]*?([\w$]+)\s*(?:\[[^;]*)?(?:=[^;]*)?;", code, re.M)
+    if state:
+        raise Rejected(f"{state[1]} is a variable in global memory, which would outlive the launch: use __constant__ "
+                       "or shared memory")
+    # a kernel that knows how it is run could behave well only then
+    special = {name.split(".")[0] for name in re.findall(r"%([a-z][a-z_0-9]*(?:\.[xyz])?)\b", code)}
+    clocks = {name for name in special if re.match(r"(clock|globaltimer|smid|nsmid|gridid|pm\d|envreg|nwarpid_|reserved_smem|current_graph)", name)}
+    clocks -= set(re.findall(r"%([a-z][a-z_0-9]*)\b", ours))
+    if clocks:
+        raise Rejected(f"the kernel reads %{sorted(clocks)[0]}: it may not know when, where and how often it runs")
+    wanted = set(re.findall(r"\.entry\s+([\w$]+)", ours))
+    missing = wanted - set(re.findall(r"\.entry\s+([\w$]+)", code))
+    if missing:
+        raise Rejected(f"there is no kernel {sorted(missing)[0]}: keep its name, and extern \"C\"")
+
+
+def images(lab, files, out, cubin=None):
+    """Compiles every image of the lab into OUT; `cubin`: also for this chip, 'sm_90a'."""
+    cuda, arch = toolkit(), architecture(lab)
+    kernel = next(file for file in lab.files if file.suffix == ".cu")
+    number = lab.stage.split("-")[0]
+    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+        tree, made = pathlib.Path(folder) / "tree", pathlib.Path(folder) / "made"
+        tree.mkdir(), made.mkdir()
+        made.chmod(0o777)
+        _tree(lab, files, tree)
+        for image in lab.images:
+            ptx = made / f"{image}.{arch}.ptx"
+            words = ["/cuda/bin/nvcc", "-std=c++17", "-lineinfo", "-I.", "-Ibuild/include", *lab.flags(image), "-ptx",
+                     f"-arch={arch}", "-MD", "-MF", f"/made/{image}.d", "-o", f"/made/{ptx.name}", str(kernel)]
+            done = sandbox.run(words, {tree: "/tree", cuda: "/cuda"}, {made: "/made"}, SECONDS, MEGABYTES, "/tree")
+            if done.killed:
+                raise Rejected(f"it does not compile: {done.killed}")
+            if "died due to signal" in done.err:
+                raise Rejected(f"it does not compile in {SECONDS} s and {MEGABYTES} MB")
+            if done.status or not ptx.exists():
+                raise Rejected(*_first_error(done.err + done.out, files))
+            _read_only_allowed(made / f"{image}.d", tree, cuda)
+            if ptx.stat().st_size > PTX_BYTES:
+                raise Rejected(f"its PTX has {ptx.stat().st_size >> 20} MB: {PTX_BYTES >> 20} at most")
+            ours = (ROOT / f"build/images/stage-{number}/{ptx.name}").read_text()
+            screen(ptx.read_text(errors="replace"), lab, ours)
+            if cubin:
+                assemble(made, image, arch, cubin)
+        for path in made.iterdir():
+            if path.suffix in (".ptx", ".cubin") and path.is_file() and not path.is_symlink():
+                shutil.copyfile(path, out / path.name)
+
+
+def assemble(made, image, arch, chip):
+    """The machine code of a PTX file in MADE, beside it: for this chip, 'sm_90a'."""
+    done = sandbox.run(["/cuda/bin/ptxas", "-lineinfo", f"-arch={chip}", "-o", f"/made/{image}.{chip}.cubin",
+                        f"/made/{image}.{arch}.ptx"], {toolkit(): "/cuda"}, {made: "/made"}, SECONDS, MEGABYTES)
+    if done.status:
+        raise Rejected(f"ptxas: {done.killed or (done.err.strip().splitlines() or ['no word'])[-1]}")
+
+
+def _read_only_allowed(rule, tree, cuda):
+    """What the compiler read: the tree and the toolkit and the system's headers. In a sandbox nothing else is there."""
+    for path in _dependencies(rule.read_text().split("\n\n")[0]):
+        full = path if path.is_absolute() else tree / path
+        if str(full).startswith(("/cuda/", "/tree/", "/usr/include/", "/usr/lib/", str(cuda) + "/", "/usr/local/cuda")):
+            continue
+        if not full.resolve().is_relative_to(tree.resolve()):
+            raise Rejected(f"it includes {path}: only headers that the lab gives may be included")

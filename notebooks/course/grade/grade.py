@@ -1,0 +1,562 @@
+#!/usr/bin/env python3
+"""Grades one submission of one lab.
+
+    grade.py --lab 2 --submission my.cu --seed SECRET [--device emu|auto] [--out FOLDER]
+
+Prints a table; OUT gets grade.json, grade.xml (JUnit) and feedback.txt. The same seed, revision and device give
+the same grade. Exit status: 0 full points, 1 points were lost, 2 usage, 77 nothing here can grade it."""
+import argparse
+import concurrent.futures
+import contextlib
+import fcntl
+import hashlib
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as xml
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import children  # noqa: E402: of this folder
+import compile  # noqa: E402
+import lab_folder  # noqa: E402
+import sandbox  # noqa: E402
+from lab_folder import FULL_TIME  # noqa: E402
+
+ROOT = HERE.parents[2]
+ANSWERS, CHECKS, COUNTS, TIME = 40, 20, 30, 10   # points of a lab
+NO_TIME = 10                                     # times our time: no points for time from here on
+SPOILT = {"plain": 32}                           # products of tensor cores tried, by kind of case
+SPOILT_ELSEWHERE = 8
+MOST_WORK = 1.5                                  # instructions, of ours: beyond it something else computes the answer
+LONGEST = 8                                      # times our instructions a launch may run
+RUN_SECONDS, RUN_MEGABYTES = 120, 4096
+UNMASKED = 0                                     # enum mask
+WHOLE = ("plain", "product")                     # cases without tails and masks: every product is of use
+PROOF = ("hmma_instructions", "hgmma_instructions")   # what labs of tensor cores are about
+
+
+def build():
+    return ROOT / os.environ.get("BUILD", "build")
+
+
+class Lost:
+    """Points that a part has lost, and what the student can do about it; in which cases."""
+
+    def __init__(self, part, points, why, file=None, line=None, case=None):
+        self.part, self.points, self.why, self.file, self.line = part, points, why, file, line
+        self.cases = [case] if case else []
+
+    def like(self, other):
+        """The same trouble, in another case: numbers, addresses and blocks may differ."""
+        def bare(text):
+            return re.sub(r"0x[0-9a-f]+|\d[\d.e+]*", "#", text)
+        return (self.part, self.file, self.line, bare(self.why)) == (other.part, other.file, other.line, bare(other.why))
+
+    def text(self):
+        place = f"{self.file}:{self.line}: " if self.line else f"{self.file}: " if self.file else ""
+        where = ""
+        if self.cases:
+            where = f" [{describe(self.cases[0])}"
+            where += f"; and {', '.join(case['kind'] for case in self.cases[1:])}]" if self.cases[1:] else "]"
+        return f"-{self.points:.4g} {self.part}: {place}{self.why}{where}"
+
+
+def seed_of(secret, lab):
+    """The number that cases are drawn from: nobody finds the secret from it."""
+    digest = hashlib.sha256(f"attnlab lab {lab} {secret}".encode()).digest()
+    return int.from_bytes(digest[:7], "big")
+
+
+def trial(lab, *words, **more):
+    program = build() / f"trial-{lab.stage.split('-')[0]}"
+    if not program.exists():
+        raise sandbox.Refused(f"{program.name} is not built: make {program.relative_to(ROOT)}")
+    return subprocess.run([program, *map(str, words)], capture_output=True, text=True,
+                          env={**os.environ, "OMP_NUM_THREADS": "1"}, **more)  # as many run beside it as there are cores
+
+
+def draw(lab, seed, folder):
+    done = trial(lab, "draw", seed, *lab.images)
+    if done.returncode:
+        raise sandbox.Refused(done.stderr.strip())
+    (folder / "cases.json").write_text(done.stdout)
+    return json.loads(done.stdout)
+
+
+def describe(case):
+    if "n" in case:
+        a, b = "regs" if case["a_in_registers"] else "km"[case["a_m_major"]], "kn"[case["b_n_major"]]
+        return f"N {case['n']}, K {16 * case['k_steps']}, A {a}, B {b}, swizzle {case['swizzle']}, {case['input']} inputs"
+    mask = ["", " causal", " causal, top-left"][case["mask"]]
+    heads = f"{case['heads']}" if case["heads"] == case["kv_heads"] else f"{case['heads']}/{case['kv_heads']}"
+    rows = f"S{case['seqlen_q']}" if case["seqlen_q"] == case["seqlen_k"] else f"Sq{case['seqlen_q']} Sk{case['seqlen_k']}"
+    return f"{case['kind']}: B{case['batch']} H{heads} {rows} D{case['head_dim']}{mask}, {case['input']} inputs"
+
+
+class Trial:
+    """Runs of one set of images on the cases, in a sandbox. home: a folder, all that a run sees."""
+
+    def __init__(self, lab, cases, home, device):
+        self.lab, self.cases, self.home, self.device = lab, cases, home, device
+        self.number = lab.stage.split("-")[0]
+        self.images.mkdir(parents=True)
+        shutil.copy(build() / f"trial-{self.number}", home)
+        shutil.copytree(ROOT / "profiler/groups", home / "profiler/groups")
+        for numbers in ("chips", "records/validation"):  # a chip's parameters, and how well they predict
+            (home / numbers).mkdir(parents=True)
+            for path in (ROOT / numbers).glob("*.txt"):
+                if not path.name.startswith("cases-"):
+                    shutil.copy(path, home / numbers)
+        (home / "cases.json").write_text(json.dumps(cases))
+
+    @property
+    def images(self):
+        return self.home / "images" / f"stage-{self.number}"
+
+    def take_ours(self):
+        """The images of our own kernel."""
+        for image in self.lab.images:
+            for path in (build() / f"images/stage-{self.number}").glob(f"{image}.*"):
+                if path.suffix in (".ptx", ".cubin"):
+                    shutil.copy(path, self.images)
+
+    def on(self, device):
+        """The same, on another device."""
+        other = object.__new__(Trial)
+        other.__dict__ = {**self.__dict__, "device": device}
+        return other
+
+    def run(self, index, folder, most_instructions=0, clock=False):
+        """(report or None, what it said, seconds). folder: gets the outputs. clock: how long would it take?"""
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o777)
+        words = ["--device", self.device, "--timeout", f"{sandbox.WAIT * RUN_SECONDS}", "--spoil",
+                 SPOILT.get(self.cases[index]["kind"], SPOILT_ELSEWHERE)]
+        if most_instructions:
+            words += ["--max-instructions", f"{most_instructions:.0f}"]
+        gpu = self.device == "cuda"
+        see, before = {self.home: "/trial"}, []
+        if clock:
+            words += ["--clock"]
+            tools = nvdisasm().parent
+            see[tools], before = tools, ["/usr/bin/env", f"PATH={tools}:/usr/bin:/bin"]
+        done = sandbox.run([*before, f"/trial/trial-{self.number}", "run", *words, "/trial/cases.json", index, "/out"],
+                           see, {folder: "/out"}, RUN_SECONDS, 0 if gpu else RUN_MEGABYTES, "/trial", gpu)
+        report = folder / "report.json"
+        if done.status or done.killed or not report.exists():
+            why = done.killed or done.crashed or ("" if done.err.strip() else "it left no report")
+            return None, f"{done.err}\n{why}".strip(), done.seconds
+        return json.loads(report.read_text()), done.err, done.seconds
+
+
+def nvdisasm():
+    """What the clock reads machine code with: of .venv, which `make setup` fills, or of the toolkit."""
+    found = sorted(ROOT.glob(".venv/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm"))
+    return (found[0] if found else compile.toolkit() / "bin/nvdisasm").resolve()
+
+
+def judge(lab, folder, index):
+    """(right, why). Sees the bytes that a run left, and makes inputs and reference anew."""
+    done = trial(lab, "judge", folder / "cases.json", index, folder / f"case-{index}")
+    if done.returncode:
+        return False, done.stderr.strip().split(": ", 1)[-1]
+    said = json.loads(done.stdout)
+    return said["passed"], said["why"]
+
+
+# ---- What the emulator says, for students ----------------------------------------------------------------------
+
+class Places:
+    """File names of the clean tree, back to the student's."""
+
+    def __init__(self, lab, submission):
+        submission = pathlib.Path(submission)
+        self.name = {}
+        for file in lab.files:
+            own = submission.name if not submission.is_dir() else file.name
+            self.name[str(file)] = own
+            self.name[file.name] = own
+
+    def own(self, file):
+        if file is None:
+            return None
+        file = re.sub(r"^(/tree/|\./)", "", str(file))
+        return self.name.get(file, file)
+
+    def first(self, text):
+        """(first report without its frame lines, file, line)."""
+        said, file, line = "", None, None
+        for row in text.splitlines():
+            frame = re.match(r"\s+(\S+?):(\d+)[ ,]", row)
+            if frame and said and file is None and self.own(frame[1]) in self.name.values():
+                file, line = self.own(frame[1]), int(frame[2])
+            elif not said and row.strip() and not row.startswith("schedule "):
+                said = re.sub(r"^trial-\d+: ", "", row)
+                for tree, own in self.name.items():
+                    said = said.replace(f"/tree/{tree}", own)
+        return said, file, line
+
+
+# ---- Points ----------------------------------------------------------------------------------------------------
+
+def counts_of(lab, case, report, ours):
+    """Broken conditions of one case, and how many were tried."""
+    problem = {"B": case["batch"], "H": case["heads"], "SQ": case["seqlen_q"], "SK": case["seqlen_k"],
+               "D": case["head_dim"]} if "batch" in case else {}
+    tried = [c for c in lab.conditions
+             if c.counter in report["counts"] and (case.get("mask", UNMASKED) == UNMASKED or "ours" in c.expression)]
+    return lab_folder.judge(tried, report["counts"], ours["counts"], problem), tried
+
+
+def useless(case, report, ours):
+    """None, or (share of the products that O does not depend on, one place), where ours does depend on them."""
+    products, own = report.get("products"), ours["products"]
+    if not products or not products["executed"] or not own["executed"]:
+        return None
+    place = products["lost"][0] if products["lost"] else None
+    if report.get("same_without_products", 0) > ours["same_without_products"] + 0.1:
+        return report["same_without_products"], place
+    # tails and masks make some products of any kernel useless; the plain case has neither
+    share, allowed = 1 - products["reached"] / products["tried"], 1 - own["reached"] / own["tried"]
+    if share > allowed + (0 if case["kind"] in WHOLE else 0.3):
+        return share, place
+    return None
+
+
+class Grade:
+    def __init__(self, lab, submission, seed_id, device):
+        self.lab, self.submission, self.seed_id, self.device = lab, submission, seed_id, device
+        self.points = {"answers": ANSWERS, "checks": CHECKS, "counts": COUNTS, "time": TIME}
+        self.lost, self.notes, self.cases, self.void = [], [], [], None
+
+    def lose(self, part, points, why, file=None, line=None, case=None):
+        new = Lost(part, points, why, file, line, case)
+        for lost in self.lost:
+            if lost.like(new):
+                lost.points += points
+                lost.cases += new.cases
+                return
+        self.lost.append(new)
+
+    def leave_out(self, part, why):
+        self.points[part] = 0
+        self.notes.append(f"{part}: not graded: {why}")
+
+    def nothing(self, why, file=None, line=None, case=None):
+        """No points at all, whatever else was right."""
+        if not self.void:
+            self.void = Lost("all", 100, why, file, line, case)
+
+    @property
+    def score(self):
+        whole = sum(self.points.values())
+        if self.void:
+            return 0.0
+        return round(100 * max(0, whole - sum(lost.points for lost in self.lost)) / whole, 1)
+
+    def as_json(self):
+        losses = [self.void] if self.void else self.lost
+        return {"lab": self.lab.number, "submission": pathlib.Path(self.submission).name, "seed_id": self.seed_id,
+                "device": self.device, "sandbox": sandbox.mode(), "score": self.score, "of": 100,
+                "parts": self.points, "cases": self.cases, "notes": self.notes,
+                "lost": [{"part": l.part, "points": round(l.points, 3), "why": l.why, "file": l.file, "line": l.line,
+                          "cases": [describe(case) for case in l.cases]} for l in losses]}
+
+    def table(self):
+        rows = [f"lab {self.lab.number}, {self.lab.title}: {self.score:g} of 100 points ({self.device}, {sandbox.mode()})"]
+        for part, points in self.points.items():
+            if points:
+                left = 0 if self.void else max(0, points - sum(l.points for l in self.lost if l.part == part))
+                rows.append(f"  {part:<8} {left:5.4g} of {points}")
+        rows += ["  " + l.text() for l in ([self.void] if self.void else self.lost)]
+        rows += ["  " + note for note in self.notes]
+        return "\n".join(rows)
+
+    def junit(self):
+        suite = xml.Element("testsuite", name=f"lab-{self.lab.number}", tests=str(len(self.points)))
+        failures = 0
+        for part, points in self.points.items():
+            case = xml.SubElement(suite, "testcase", classname=f"lab-{self.lab.number}", name=part)
+            losses = [self.void] if self.void else [l for l in self.lost if l.part == part]
+            if not points:
+                xml.SubElement(case, "skipped")
+            elif losses:
+                failures += 1
+                xml.SubElement(case, "failure", message=losses[0].why).text = "\n".join(l.text() for l in losses)
+        suite.set("failures", str(failures))
+        return xml.tostring(suite, encoding="unicode") + "\n"
+
+
+def grade_case(grade, places, case, ours, report, said, right, why_wrong, share):
+    """What one case loses. share: of the points of each part."""
+    own = {"case": describe(case), "right": False, "broken": []}
+    grade.cases.append(own)
+    sentence, file, line = places.first(said)
+    if report is None:
+        grade.lose("answers", ANSWERS * share, sentence or "the run ended without a word", file, line, case)
+        grade.lose("checks", CHECKS * share, "nothing to check without an answer", case=case)
+        grade.lose("counts", COUNTS * share, "nothing to count without an answer", case=case)
+        return
+    if report.get("reports"):
+        grade.lose("checks", CHECKS * share, sentence, file, line, case)
+    if report.get("reports") and "out of bounds" in said:
+        right, why_wrong = False, "it reads or writes what is none of its tensors"
+    elif report["inputs_changed"]:
+        right, why_wrong = False, f"it writes to {', '.join(report['inputs_changed']).upper()}"
+        grade.nothing(why_wrong, case=case)
+    if not right:
+        grade.lose("answers", ANSWERS * share, f"wrong answer: {why_wrong}", case=case)
+        if not report.get("reports"):
+            grade.lose("checks", CHECKS * share, "nothing to check beside a wrong answer", case=case)
+        grade.lose("counts", COUNTS * share, "nothing counts beside a wrong answer", case=case)
+        return
+    own["right"] = True
+    if report.get("reports"):
+        grade.lose("counts", COUNTS * share, "nothing counts beside a report of the emulator", case=case)
+        return
+    if report["reads_output"]:
+        grade.nothing("a launch that finds an answer in O does something else: the kernel may not look at O or LSE",
+                      case=case)
+    if report["differs_when"]:
+        grade.lose("checks", CHECKS * share, "other bits when warps run in another order "
+                   f"({', '.join(report['differs_when'])}): look for a missing barrier", case=case)
+    grade_counts(grade, places, case, ours, report, share, own)
+
+
+def grade_counts(grade, places, case, ours, report, share, own):
+    counts, wanted = report["counts"], ours["counts"]
+    proof = [name for name in PROOF if wanted.get(name)]
+    waste = useless(case, report, ours)
+    if waste and proof:
+        place = waste[1] or {}
+        grade.nothing(f"O does not depend on {100 * waste[0]:.0f} % of the products of tensor cores that were tried: "
+                      "something else computes the answer", places.own(place.get("file")), place.get("line"), case)
+    for name in proof:
+        if not counts[name] or case["kind"] in WHOLE and counts[name] < 0.95 * wanted[name]:
+            grade.nothing(f"{name} is {counts[name]:g}, the products need {wanted[name]:g}: the lab is to compute them on "
+                          "the tensor cores", case=case)
+    broken, tried = counts_of(grade.lab, case, report, ours)
+    for condition, value, bound in broken:
+        if condition.counter in PROOF and not bound:
+            grade.nothing(f"{condition.counter} is {value:g}: the lab is to compute without tensor cores", case=case)
+    points = COUNTS * share / (len(tried) + 1)
+    for condition, value, bound in broken:
+        own["broken"].append(condition.counter)
+        grade.lose("counts", points, f"{condition.counter} is {value:g}, wanted {condition.relation} {bound:g}", case=case)
+    work = counts["instructions"] / wanted["instructions"]
+    if work > MOST_WORK:
+        own["broken"].append("instructions")
+        grade.lose("counts", points, f"{work:.2f} times the instructions of ours, at most {MOST_WORK:g} times", case=case)
+
+
+def grade_time(grade, lab, folder, own, ours, index):
+    """Ours and theirs by turns on the same GPU."""
+    best = {}
+    for who, t in (("ours", ours), ("own", own), ("ours", ours), ("own", own)):
+        report, said, _ = t.run(index, folder / (f"case-{index}" if who == "own" else "time"))
+        if report is None or "time" not in report:
+            grade.lose("time", TIME, f"no time: {last_word(said)}")
+            return
+        best[who] = min(best.get(who, 1e30), report["time"]["us"])
+    right, why = judge(lab, folder, index)
+    if not right:
+        grade.nothing(f"under the clock the answer is wrong: {why}")
+        return
+    grade_ratio(grade, best["own"], best["ours"], "measured")
+
+
+def grade_ratio(grade, own_us, our_us, how):
+    ratio = own_us / our_us
+    grade.notes.append(f"time: {own_us:.2f} us, ours {our_us:.2f} us; {how}")
+    if ratio > FULL_TIME:
+        grade.lose("time", TIME * min(1, math.log(ratio / FULL_TIME) / math.log(NO_TIME / FULL_TIME)),
+                   f"{ratio:.2f} times our time ({own_us:.2f} us, ours {our_us:.2f})")
+
+
+def grade_predicted(grade, places, lab, cases, folder, own, ours):
+    """By the emulator's clock. Where it times ours it must time theirs: else a slow kernel would only have to confuse it."""
+    found = [index for index, case in enumerate(cases) if case["kind"] == "clocked"]
+    if not found:
+        grade.leave_out("time", "one product is too short to be timed")
+        return
+    index, reference = found[0], ours.get("clocked", {})
+    if "time" not in reference:
+        grade.leave_out("time", f"the clock has none of our own kernel: {reference.get('why', 'no cubin')}")
+        return
+    try:
+        compile.assemble(own.images, cases[index]["image"], compile.architecture(lab), "sm_90a")
+    except compile.Rejected as why:
+        grade.lose("time", TIME, f"no machine code, no time: {why}")
+        return
+    report, said, _ = own.run(index, folder / f"case-{index}", clock=True)
+    if report is None or "time" not in report:
+        file, line, why = lab_folder.untimed(last_word(said), lab.number)
+        grade.lose("time", TIME, why, places.own(file), line)
+        return
+    whole = "extrapolated" not in report["time"]["validated"]
+    right, why = judge(lab, folder, index) if whole else (True, "")
+    if not right:
+        grade.nothing(f"under the clock the answer is wrong: {why}", case=cases[index])
+        return
+    grade_ratio(grade, report["time"]["us"], reference["time"]["us"], f"predicted for {report['time']['validated']}")
+
+
+def last_word(said):
+    lines = said.strip().splitlines()
+    return re.sub(r"^trial-\d+: ", "", lines[-1]) if lines else "no word"
+
+
+def emulated_of(cases):
+    return [index for index, case in enumerate(cases) if case["kind"] not in ("timed", "clocked")]
+
+
+def clocked_ours(cases, t, folder):
+    for index, case in enumerate(cases):
+        if case["kind"] == "clocked":
+            report, said, _ = t.run(index, folder / f"case-{index}", clock=True)
+            return report or {"why": last_word(said)}
+    return {}
+
+
+def ours_for(lab, cases, seed_id, jobs):
+    """Reports of our kernel on the cases; kept in build/grade, so that a course computes them once."""
+    stamp = hashlib.sha256(pathlib.Path(__file__).read_bytes())
+    number, arch = lab.stage.split("-")[0], compile.architecture(lab)
+    for image in lab.images:
+        stamp.update((build() / f"images/stage-{number}/{image}.{arch}.ptx").read_bytes())
+    stamp.update((build() / f"trial-{number}").read_bytes())
+    stamp.update((ROOT / "chips/h200.txt").read_bytes())
+    kept = build() / "grade" / f"lab-{lab.number}-{seed_id}-{stamp.hexdigest()[:12]}.json"
+    if kept.exists():
+        return json.loads(kept.read_text())
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+        folder = pathlib.Path(folder)
+        t = Trial(lab, cases, folder / "home", "emu")
+        t.take_ours()
+        emulated = emulated_of(cases)
+        reports = {"clocked": clocked_ours(cases, t, folder)}
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            runs = pool.map(lambda index: t.run(index, folder / f"case-{index}"), emulated)
+            for index, (report, said, _) in zip(emulated, runs):
+                if report is None or report.get("reports"):
+                    raise sandbox.Refused(f"our own kernel fails on {describe(cases[index])}: {said.strip()}")
+                reports[str(index)] = report
+        (folder / "reports.json").write_text(json.dumps(reports))
+        os.replace(folder / "reports.json", kept)
+    return reports
+
+
+def grade(lab, submission, secret, device="emu", jobs=None):
+    jobs = jobs or os.cpu_count()
+    seed = seed_of(secret, lab.number)
+    seed_id = hashlib.sha256(f"{seed}".encode()).hexdigest()[:8]
+    result = Grade(lab, submission, seed_id, "emulator (h200)" if device == "emu" else "GPU")
+    sandbox.mode()
+    places = Places(lab, submission)
+    with tempfile.TemporaryDirectory(prefix="grade-") as folder:
+        folder = pathlib.Path(folder)
+        cases = draw(lab, seed, folder)
+        ours = ours_for(lab, cases, seed_id, jobs)
+        own = Trial(lab, cases, folder / "home", "emu")
+        try:
+            files = compile.take(submission, lab)
+            compile.images(lab, files, own.images, "sm_90a" if device == "cuda" else None)
+        except compile.Rejected as why:
+            result.nothing(str(why), places.own(why.file), why.line)
+            return result
+        emulated = emulated_of(cases)
+
+        def one(index):
+            report, said, _ = own.run(index, folder / f"case-{index}",
+                                      LONGEST * ours[str(index)]["counts"]["instructions"] + 1e5)
+            right, why = judge(lab, folder, index) if report else (False, "")
+            return report, said, right, why
+
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            for index, (report, said, right, why) in zip(emulated, pool.map(one, emulated)):
+                grade_case(result, places, cases[index], ours[str(index)], report, said, right, why, 1 / len(emulated))
+        if result.void or not all(case["right"] for case in result.cases):
+            result.lose("time", TIME, "no time without a right answer everywhere")
+        elif device == "cuda":
+            grade_on_gpu(result, lab, cases, folder, own.on("cuda"))
+        else:
+            grade_predicted(result, places, lab, cases, folder, own, ours)
+    return result
+
+
+@contextlib.contextmanager
+def gpu(alone):
+    """The GPU; alone on it, as far as graders go: its time is graded."""
+    with (build() / "grade.lock").open("w") as lock:  # not device.lock, which `make gpu-test` holds
+        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+
+
+def grade_on_gpu(result, lab, cases, folder, own):
+    ours = Trial(lab, cases, folder / "ours", "cuda")
+    ours.take_ours()
+    for index, case in enumerate(cases):
+        if case["kind"] == "clocked":
+            continue
+        if case["kind"] == "timed":
+            with gpu(alone=True):
+                grade_time(result, lab, folder, own, ours, index)
+            continue
+        with gpu(alone=False):
+            report, said, _ = own.run(index, folder / f"case-{index}")
+        right, why = judge(lab, folder, index) if report else (False, said.strip())
+        if not right:
+            result.nothing(f"right on the emulator, wrong on this GPU: {why}", case=case)
+    if not any(case["kind"] == "timed" for case in cases):
+        result.leave_out("time", "one product is too short to be timed")
+
+
+def gpu_here(lab):
+    """Is there a GPU that a trial would run on? Whatever images are there."""
+    return trial(lab, "gpu").returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description="grades one submission of one lab")
+    parser.add_argument("--lab", type=int, required=True)
+    parser.add_argument("--submission", required=True, metavar="FILE-OR-FOLDER")
+    parser.add_argument("--seed", required=True, metavar="SECRET")
+    parser.add_argument("--device", choices=["emu", "auto", "cuda"], default="emu")
+    parser.add_argument("--jobs", type=int)
+    parser.add_argument("--out", metavar="FOLDER", help="grade.json, grade.xml and feedback.txt go there")
+    given = parser.parse_args()
+    children.end_with_us()
+    try:
+        try:
+            lab = lab_folder.read(given.lab)
+        except LookupError as why:
+            parser.exit(2, f"grade: {why.args[0]}\n")
+        if not pathlib.Path(given.submission).exists():
+            parser.exit(2, f"grade: there is no {given.submission}\n")
+        device = given.device
+        if device == "auto":
+            device = "cuda" if gpu_here(lab) else "emu"
+        result = grade(lab, given.submission, given.seed, device, given.jobs)
+    except sandbox.Refused as why:
+        parser.exit(77, f"grade: {why}\n")
+    print(result.table())
+    if given.out:
+        out = pathlib.Path(given.out)
+        out.mkdir(parents=True, exist_ok=True)
+        for name, text in (("grade.json", json.dumps(result.as_json(), indent=1) + "\n"), ("grade.xml", result.junit()),
+                           ("feedback.txt", result.table() + "\n")):
+            (out / f"{name}.new").write_text(text)  # whoever reads it finds it whole
+            (out / f"{name}.new").replace(out / name)
+    sys.exit(0 if result.score == 100 else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""What a lab is made of: reads notebooks/course/N.
+
+    folder = lab_folder.read(1)
+    folder.files        the kernel's files, in the repository; a student's have the same names
+    folder.holes()      [(file, first line, last line, sentence)] of the solutions in them
+    lab_folder.judge(folder.conditions, counts, ours, problem)       what a count vector breaks
+"""
+import dataclasses
+import pathlib
+import re
+
+import strip
+
+COURSE = pathlib.Path(__file__).resolve().parent
+ROOT = COURSE.parents[1]
+FULL_TIME = 1.2  # times ours: up to it the grader gives full points for time
+
+
+@dataclasses.dataclass
+class Condition:
+    counter: str     # its name in profiler/groups
+    relation: str    # <= == >=
+    expression: str  # of numbers, ours, B H SQ SK D and ceil(a, b)
+    line: int
+
+    def bound(self, ours, problem):
+        """What the counter is compared with. ours: {counter: value}; problem: {"B": 1, "H": 2 ...}."""
+        names = {"ours": ours.get(self.counter), "ceil": lambda a, b: -(-a // b), **problem}
+        return eval(self.expression, {"__builtins__": {}}, names)
+
+    def holds(self, value, bound):
+        return {"<=": value <= bound, "==": value == bound, ">=": value >= bound}[self.relation]
+
+
+@dataclasses.dataclass
+class Folder:
+    number: int
+    title: str
+    stage: str          # 1-scalar
+    images: list        # names of the stage's file `images`
+    files: list         # pathlib.Path, from the repository's root
+    tile: tuple         # rows of a CTA, keys of a tile; () if it is not attention
+    problem: list       # options of the problem that the conditions are tried on
+    conditions: list    # of Condition
+
+    @property
+    def path(self):
+        return COURSE / str(self.number)
+
+    def holes(self):
+        return [(file, first, last, sentence) for file in self.files
+                for first, last, lab, sentence in strip.solutions((ROOT / file).read_text())
+                if lab == self.number and sentence]
+
+    def flags(self, image):
+        """What nvcc is given for an image, without the file: the stage's file `images` says it."""
+        for line in (ROOT / "stages" / self.stage / "images").read_text().splitlines():
+            words = line.split("#")[0].split()
+            if words and words[0] == image:
+                return [word for word in words[1:] if not word.endswith(".cu")]
+        raise LookupError(f"stages/{self.stage}/images has no {image}")
+
+
+def lines_of(path):
+    """[(number, text)] of a text file, without comments and empty lines."""
+    return [(n, line.strip()) for n, line in enumerate(path.read_text().splitlines(), 1)
+            if line.strip() and not line.startswith("#")]
+
+
+def numbers():
+    """The labs that have a kernel."""
+    return sorted(int(path.parent.name) for path in COURSE.glob("[0-9]*/lab"))
+
+
+def notebook(number):
+    """The student's notebook of a lab: notebooks/NUMBER-NAME.ipynb."""
+    return next((ROOT / "notebooks").glob(f"{number}-*.ipynb"))
+
+
+def read(number):
+    folder = COURSE / str(number)
+    if not (folder / "lab").exists():
+        raise LookupError(f"there is no lab {number} with a kernel: there are {', '.join(map(str, numbers()))}")
+    said = {}
+    for _, line in lines_of(folder / "lab"):
+        word, rest = line.split(None, 1)
+        said.setdefault(word, []).append(rest)
+    problem, conditions = [], []
+    for n, line in lines_of(folder / "conditions"):
+        words = line.split(None, 2)
+        if words[0] == "problem":
+            problem = line.split()[1:]
+        else:
+            conditions.append(Condition(*words, n))
+    return Folder(number, said["title"][0], said["stage"][0], " ".join(said["image"]).split(),
+                  [pathlib.Path(file) for file in said["file"]],
+                  tuple(map(int, said.get("tile", [""])[0].split())), problem, conditions)
+
+
+def groups_in_flight(ptx):
+    """The most groups of wgmma that a kernel's text has committed and not yet waited for: 2 where they overlap."""
+    most = now = 0
+    for kind, n in re.findall(r"wgmma\.(commit_group|wait_group)\S*\s*(\d*)", ptx):
+        now = now + 1 if kind == "commit_group" else min(now, int(n))
+        most = max(most, now)
+    return most
+
+
+def untimed(said, number):
+    """(file, line, what to do) where the clock gives no time. said: `...0x550  OPCODE OPERANDS (FILE:LINE): WHY`, or else."""
+    match = re.search(r"0x[0-9a-f]+  (?:@\S+ )?(\S+).* \(([^()]+):(\d+)\): [^:]*$", said)
+    if not match:
+        return None, None, f"the clock predicts no time of it: {said}"
+    return match[2], int(match[3]), (
+        f"the clock does not know {match[1]}, which ptxas makes of this line, and predicts no time: write the line"
+        f" with other instructions, until `make lab-{number} see` gives a time")
+
+
+def judge(conditions, counts, ours, problem):
+    """[(condition, value, bound)] of the conditions that do not hold."""
+    broken = []
+    for condition in conditions:
+        value, bound = counts[condition.counter], condition.bound(ours, problem)
+        if not condition.holds(value, bound):
+            broken.append((condition, value, bound))
+    return broken

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Makes a student's folder my-labs/N: start.py N. Files that are there already stay as they are."""
+import sys
+
+import lab_folder
+import strip
+from lab_folder import COURSE, ROOT
+
+
+def contents(number):
+    """{name: text} of what a student of a lab gets."""
+    folder = COURSE / str(number)
+    page, files = lab_folder.notebook(number).read_text(), {}
+    if (folder / "lab").exists():
+        for path in lab_folder.read(number).files:
+            files[path.name] = strip.strip((ROOT / path).read_text(), number)
+            page = page.replace(f"](../{path})", f"]({path.name})")  # the student's own file, beside the notebook
+    return {f"lab-{number}.ipynb": page.replace("](../", "](../../"), **files}
+
+
+def main():
+    number = int(sys.argv[1])
+    into = ROOT / "my-labs" / str(number)
+    files = contents(number)
+    missing = [name for name in files if not (into / name).exists()]
+    if not missing:
+        print(f"make: my-labs/{number} is there already and stays as it is; to begin anew: rm -r my-labs/{number}",
+              file=sys.stderr)
+        return 2
+    into.mkdir(parents=True, exist_ok=True)
+    for name in missing:
+        (into / name).write_text(files[name])
+    print(f"my-labs/{number}: {' '.join(missing)}")
+    rest = f" (predict), write your part, make lab-{number} check" if len(files) > 1 else ""
+    print(f"next: make lab-{number} notebook{rest}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
