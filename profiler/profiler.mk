@@ -58,10 +58,10 @@ $(COUNTED): $(BUILD)/images/tests/gpu_counters.%.cubin: tests/gpu_counters.cu | 
 .PHONY: against-ncu $(addprefix against-ncu-,$(STAGES))
 against-ncu: $(addprefix against-ncu-,$(CHOSEN)) ### this project's counters beside Nsight Compute's, on a GPU
 $(addprefix against-ncu-,$(STAGES)): against-ncu-%: %
-	@set -f; flock -F $(BUILD)/device.lock python3 profiler/against_ncu.py $(BUILD)/$* $$ARGS
+	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers/against_ncu.py $(BUILD)/$* $$ARGS
 
 .PHONY: against $(addprefix against-,$(STAGES))
 against: $(addprefix against-,$(ATTENTION)) ## faster, slower or the same? a stage against BASE=revision, folder, file of records, or recorded name
 	@$(attention-only)
 $(addprefix against-,$(STAGES)): against-%: %
-	@set -f; flock -F $(BUILD)/device.lock python3 profiler/against.py $(*:stage-%=%) "$$BASE" --device "$$DEVICE" $$ARGS
+	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers/against.py $(*:stage-%=%) "$$BASE" --device "$$DEVICE" $$ARGS

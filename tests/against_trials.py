@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 ROOT = os.getcwd()
-sys.path.insert(0, "profiler")
+sys.path.insert(0, "profiler/peers")
 import against  # noqa: E402
 
 WORK = "build/tests/against"

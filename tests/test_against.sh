@@ -8,7 +8,7 @@ mkdir -p "$dir/here/build" "$dir/base/build"
 # How often the verdict is wrong, for boards whose turns scatter by 0.3 and 1 %.
 cat > "$dir/simulate.py" <<'PY'
 import random, sys
-sys.path.insert(0, "profiler")
+sys.path.insert(0, "profiler/peers")
 import against
 random.seed(13)
 def judge(truth, noise):
@@ -55,7 +55,7 @@ FAKE
 done
 touch "$dir/base/build/old"
 ends() { # STATUS BASE: what against.py says is then in out and err
-    (cd "$dir/here" && python3 "$root/profiler/against.py" 1 "$2") > "$dir/out" 2> "$dir/err"
+    (cd "$dir/here" && python3 "$root/profiler/peers/against.py" 1 "$2") > "$dir/out" 2> "$dir/err"
     [ $? -eq "$1" ]
 }
 said() { grep -q -- "$1" "$dir/out"; }
@@ -100,7 +100,7 @@ check "one line" [ "$(wc -l < "$dir/err")" = 1 ]
 run=(--device emu --heads 1 --seqlen 64)
 "$build/stage-1" "${run[@]}" --counters TENSOR,SHARED,OCCUPANCY,MEMORY,MIX --quiet --json "$dir/emu.jsonl" > /dev/null
 ends_here() { # STATUS
-    python3 profiler/against.py 1 "$dir/emu.jsonl" "${run[@]}" > "$dir/out"
+    python3 profiler/peers/against.py 1 "$dir/emu.jsonl" "${run[@]}" > "$dir/out"
     [ $? -eq "$1" ]
 }
 unsaid() { ! said "$1"; }

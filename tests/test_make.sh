@@ -61,7 +61,7 @@ check "and nothing else" [ "$(grep -c "shared access" "$tap_dir/said")" -eq 0 ]
 load=$(grep -nF "q_d[i] = __half2float(" stages/1-scalar/kernel.cu | cut -d: -f1)
 check "a shared access that a line has not" refuses 2 "makes [0-9]* shared accesses: ACCESS=0 to" stage-1 banks LINE="$load" ACCESS=99
 check "peers that were not recorded" refuses 5 "there is no records/runs/none-peers.jsonl" stage-6 peers-table RECORDED=none
-status "a table of what?" 1 python3 plots/peers_table.py
+status "a table of what?" 1 python3 profiler/peers/peers_table.py
 
 
 # ---- What it does

@@ -16,27 +16,27 @@ burst=', "rest_ms": 0' clock=', "clock_mhz": 1499.6'
     rows=other record '"peer": {"name": "Other"}' "B3 S8" 18 ""
 } > "$tap_dir/peers.jsonl"
 : > "$tap_dir/no-bar.txt"
-table() { python3 plots/peers_table.py "$tap_dir/peers.jsonl" 6 --below "$tap_dir/no-bar.txt"; }
+table() { python3 profiler/peers/peers_table.py "$tap_dir/peers.jsonl" 6 --below "$tap_dir/no-bar.txt"; }
 has() { table | grep -qxF "$1" || { table; return 1; }; }
 check "peers are columns" has "| loaded | FA2 | cuDNN | stage 6 (TFLOPS) | best peer / stage | image | clock, MHz |"
 check "loaded: the better of both, the newest of two" has "| B1 S8 | 30.0 | 20.0 | 10.0 (7) | 2.00 | d64 | 1500 |"
 check "loaded: a peer without a record" has "| B2 S8 | 300 | - | 200 (7) | 1.50 | d64 | - |"
 check "burst: only who was there" has "| burst | FA2 | stage 6 (TFLOPS) | best peer / stage |"
 check "burst: its own times" has "| B1 S8 | 33.0 | 12.0 (7) | 2.75 |"
-status "a stage without a record" 5 python3 plots/peers_table.py "$tap_dir/peers.jsonl" 3
+status "a stage without a record" 5 python3 profiler/peers/peers_table.py "$tap_dir/peers.jsonl" 3
 check "it says which have one" grep -q "has no stage 3, but 4, 6$" "$tap_dir/err"
-every() { python3 plots/peers_table.py "$tap_dir/peers.jsonl" > "$tap_dir/every" && grep -q "| stage 4 (TFLOPS)" "$tap_dir/every" && grep -q "| stage 6 (TFLOPS)" "$tap_dir/every" && ! grep -q "| stage [1235] (TFLOPS)" "$tap_dir/every"; }
+every() { python3 profiler/peers/peers_table.py "$tap_dir/peers.jsonl" > "$tap_dir/every" && grep -q "| stage 4 (TFLOPS)" "$tap_dir/every" && grep -q "| stage 6 (TFLOPS)" "$tap_dir/every" && ! grep -q "| stage [1235] (TFLOPS)" "$tap_dir/every"; }
 check "no stage named: those that have one" every
 check "another set of rows, without the stage" has "| B3 S8 | 18.0 | - | - | - | - |"
 
 decoding='"problem": {"batch": 2, "heads": 8, "kv_heads": 2, "seqlen_q": 1, "seqlen_k": 1000, "head_dim": 100, "text": "D"}'
 printf '{"stage": "6-x", %s, "samples": {"median_us": 1, "tflops": 7}}\n' "$decoding" > "$tap_dir/decoding.jsonl"
-python3 plots/peers_table.py "$tap_dir/decoding.jsonl" 6 > "$tap_dir/rate"
+python3 profiler/peers/peers_table.py "$tap_dir/decoding.jsonl" 6 > "$tap_dir/rate"
 check "decoding has bytes a second" grep -qF "| D | 1.0 (1.61 TB/s) |" "$tap_dir/rate" # 4 * 2 * 100 * (8 + 2 * 1000) bytes
 
 # The bar, and reasons: a row below has its letter, or "?"; bursts may have one of their own; DRAM has a bar of its own.
 printf '%s\n' "# text" "bar 1.6 copy 0.97" "a because" "  B2 S8" "b why not" "  burst: B1 S8" "  B1 S8" > "$tap_dir/below.txt"
-why() { python3 plots/peers_table.py "$tap_dir/$1.jsonl" 6 --below "$tap_dir/below.txt" > "$tap_dir/why" 2> "$tap_dir/idle"; }
+why() { python3 profiler/peers/peers_table.py "$tap_dir/$1.jsonl" 6 --below "$tap_dir/below.txt" > "$tap_dir/why" 2> "$tap_dir/idle"; }
 shows() { grep -qxF -- "$1" "$tap_dir/why" || { cat "$tap_dir/why"; return 1; }; }
 check "with a bar" why peers
 check "the table has a column more" shows "| loaded | FA2 | cuDNN | stage 6 (TFLOPS) | best peer / stage | image | clock, MHz | why |"
@@ -69,7 +69,7 @@ why dram50
 check "DRAM as fast as a copy" shows "| D | 200 | 50.0 (4.00 TB/s) | 4.00 | - | - |  |"
 why dram52
 check "DRAM below 0.97 of a copy" shows "| D | 200 | 52.0 (3.85 TB/s) | 3.85 | - | - | ? |"
-recorded() { python3 plots/peers_table.py "records/runs/$1-peers.jsonl" 6 > "$tap_dir/recorded" 2> "$tap_dir/idle"; }
+recorded() { python3 profiler/peers/peers_table.py "records/runs/$1-peers.jsonl" 6 > "$tap_dir/recorded" 2> "$tap_dir/idle"; }
 check "the recorded run" recorded h200
 check "has a reason for every row below the bar" bash -c "! grep -F '| ? |' $tap_dir/recorded"
 check "and none that is not needed" test ! -s "$tap_dir/idle"
@@ -81,12 +81,12 @@ check "has a reason for every row below the bar as well" bash -c "! grep -F '| ?
 check "and none too many" test ! -s "$tap_dir/idle"
 check "all of the sixteen and of 64 heads are above it, loaded" test "$(sed -n '/^Rows: wide/q; /^| burst/,/^$/d; p' "$tap_dir/recorded" | grep -cE '\| 1[.]0[0-2] \||\| 0[.]')" = 0
 
-cut() { { cat "$tap_dir/peers.jsonl"; printf '{"peer": {"na'; } > "$tap_dir/cut.jsonl"; python3 plots/peers_table.py "$tap_dir/cut.jsonl" 6 --below "$tap_dir/no-bar.txt" | tee "$tap_dir/rest"; }
+cut() { { cat "$tap_dir/peers.jsonl"; printf '{"peer": {"na'; } > "$tap_dir/cut.jsonl"; python3 profiler/peers/peers_table.py "$tap_dir/cut.jsonl" 6 --below "$tap_dir/no-bar.txt" | tee "$tap_dir/rest"; }
 status "a line that a kill cut" 0 cut
 check "is left out" grep -qF "| B1 S8 | 30.0 | 20.0 | 10.0 (7) | 2.00 | d64 | 1500 |" "$tap_dir/rest"
-status "records of something else" 5 python3 plots/peers_table.py records/runs/h200-sweeps.jsonl 6
-status "a folder" 5 python3 plots/peers_table.py plots 6
-full_disk "a full disk" bash -c "python3 plots/peers_table.py $tap_dir/peers.jsonl 6 > $full"
+status "records of something else" 5 python3 profiler/peers/peers_table.py records/runs/h200-sweeps.jsonl 6
+status "a folder" 5 python3 profiler/peers/peers_table.py plots 6
+full_disk "a full disk" bash -c "python3 profiler/peers/peers_table.py $tap_dir/peers.jsonl 6 > $full"
 
 # What needs a GPU says so, without a trace.
 needs() { [ "$(wc -l < "$tap_dir/err")" = 1 ] && grep -q "^peers: .*: peers need PyTorch with CUDA (pip install torch) and a GPU$" "$tap_dir/err"; }
@@ -100,7 +100,7 @@ done
 board() { # FAILS ASKED
     python3 - "$@" <<'PY'
 import ctypes, sys, types
-sys.path.insert(0, "profiler")
+sys.path.insert(0, "profiler/peers")
 sys.modules["torch"] = sys.modules["peers"] = types.ModuleType("absent")
 fails, asked = sys.argv[1], int(sys.argv[2])
 def answer(name, *given):
@@ -130,11 +130,11 @@ done
 later() { ! board nvmlDeviceGetTotalEnergyConsumption 2 > "$tap_dir/said" 2> "$tap_dir/err" && [ ! -s "$tap_dir/said" ] && grep -q "NVML gives no energy (status 3)" "$tap_dir/err"; }
 check "energy: a counter that fails later gives no number" later
 
-# profiler/rows: every line is a problem as peers.py reads it, and none is there twice.
+# profiler/peers/rows: every line is a problem as peers.py reads it, and none is there twice.
 row='^[1-9][0-9]* [1-9][0-9]*(/[1-9][0-9]*)? [1-9][0-9]*(x[1-9][0-9]*)? (64|128|256)( causal)?$'
-for file in profiler/rows/*.txt; do
+for file in profiler/peers/rows/*.txt; do
     check "$file: rows" bash -c "! grep -v '^#' $file | grep -vE '$row'"
     check "$file: none twice" bash -c "! grep -v '^#' $file | sort | uniq -d | grep ."
 done
-check "the wide table is wide" test "$(grep -vc '^#' profiler/rows/wide.txt)" -ge 60
+check "the wide table is wide" test "$(grep -vc '^#' profiler/peers/rows/wide.txt)" -ge 60
 tap_done

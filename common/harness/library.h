@@ -1,5 +1,5 @@
 /* A stage as a library, build/stage-N.so: its launches on somebody else's tensors and stream, so that
- * profiler/peers.py times a stage as it times its peers. One GPU, one thread. */
+ * profiler/peers/peers.py times a stage as it times its peers. One GPU, one thread. */
 #pragma once
 
 #include <stdint.h>

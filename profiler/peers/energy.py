@@ -1,6 +1,6 @@
 """Energy of a launch: peers and stages, each 1.7 s of launches without a pause (make stage-6 energy).
 
-    python3 profiler/energy.py --stages "6" --rows sixteen --json results/energy.jsonl
+    python3 profiler/peers/energy.py --stages "6" --rows sixteen --json results/energy.jsonl
 
 Under load a board runs as fast as its power limit lets it, so that its time is its energy: what a launch takes is W times
 us. The power is NVML's energy counter over time, from 0.4 s on. Records: row, name, image, us, watts, joule, pj_per_flop,

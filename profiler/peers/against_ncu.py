@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares this project's counters with Nsight Compute's on the same kernel.
 
-    profiler/against_ncu.py build/stage-1 [--seqlen 512 ...]
+    profiler/peers/against_ncu.py build/stage-1 [--seqlen 512 ...]
 
 Runs the stage by itself, with all counter groups, and then under ncu without counters (two CUPTI clients exclude
 each other), where the launches of the check are looked at: the second one, so that caches are warm in both. If a

@@ -22,8 +22,9 @@ import subprocess
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ROWS = os.path.join(ROOT, "profiler", "rows")
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+ROWS = os.path.join(HERE, "rows")
 
 try:
     import numpy

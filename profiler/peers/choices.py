@@ -15,7 +15,8 @@ import random
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
 WITHIN = 1.03
 FAR = 3  # times the best expected: such ways are not timed
 
@@ -53,7 +54,7 @@ def ways(stage, us, p):
 def measure(args):
     """Appends a line for each problem: its ways, in words, and the us of each. They take turns, the second time in the
     opposite order: the board slows down as it gets warm."""
-    sys.path.insert(0, os.path.join(ROOT, "profiler"))
+    sys.path.insert(0, HERE)
     import peers
     torch = peers.torch
     first = peers.Stage(args.stage)

@@ -3,7 +3,7 @@
 of loaded times and one of bursts.
 
     make stage-6 peers-table                       (RECORDED=h200; RECORDED= takes results/peers.jsonl)
-    python3 plots/peers_table.py RECORDS [STAGE ...] [--below FILE]
+    python3 profiler/peers/peers_table.py RECORDS [STAGE ...] [--below FILE]
 
 RECORDS: JSON lines of peers.py. A time is the newest in the file; what is not there is "-". Without a STAGE: those that
 have a record.
@@ -26,7 +26,7 @@ import os
 import signal
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BIG = 128 << 20  # bytes: so much does not stay in L2 from one launch to the next
 SHORT = {"FlashAttention-2": "FA2", "FlashAttention-3": "FA3", "FlashAttention-4": "FA4"}
 
