@@ -1,7 +1,7 @@
 # build/run, and the libraries that stand in for NVIDIA's in the programs that it starts: one file under
 # three names. Its objects are compiled for a shared library, in build/pic.
 
-RUN_SRC := $(filter-out runtime/main.c runtime/forward.c,$(wildcard runtime/*.c))
+RUN_SRC := $(filter-out runtime/session/main.c runtime/python/forward.c,$(wildcard runtime/*/*.c))
 STANDIN := $(BUILD)/runtime/libattnlab.so
 PIC_LIB := $(BUILD)/pic/libattnlab.a
 
@@ -18,8 +18,8 @@ $(PIC_LIB): $(LIB_SRC:%.c=$(BUILD)/pic/%.o)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(STANDIN): $(RUN_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) runtime/versions.ld | $$(@D)/.dir
-	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,--version-script=runtime/versions.ld -Wl,-z,defs \
+$(STANDIN): $(RUN_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) runtime/shim/versions.ld | $$(@D)/.dir
+	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,--version-script=runtime/shim/versions.ld -Wl,-z,defs \
 	    -o $@ $(filter %.o %.a,$^) $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
 	@cd $(@D) && for name in libcudart.so.13 libcuda.so.1 libcublas.so.13 libcublasLt.so.13; do ln -sfn $(@F) $$name; ln -sfn $(@F) $${name%.so.*}.so; done
 
@@ -35,9 +35,9 @@ $(LINKED): $(BUILD)/runtime/link/lib%.so: $(STANDIN) | $$(@D)/.dir
 
 # What the driver loads into a program on a GPU, to count its launches.
 GPU_OWN := gpu gpu_launch gpu_metrics
-GPU_SRC := $(patsubst %,runtime/%.c,$(GPU_OWN) session report settings clock repeat fatbin)
+GPU_SRC := $(patsubst %,runtime/session/%.c,$(GPU_OWN) session report settings predictions repeat fatbin)
 INJECTED := $(BUILD)/runtime/libattnlab-gpu.so
-$(GPU_OWN:%=$(BUILD)/pic/runtime/%.o) $(GPU_OWN:%=$(BUILD)/runtime/%.o): CPPFLAGS += -isystem profiler/cxx
+$(GPU_OWN:%=$(BUILD)/pic/runtime/session/%.o) $(GPU_OWN:%=$(BUILD)/runtime/session/%.o): CPPFLAGS += -isystem profiler/cxx
 $(INJECTED): $(GPU_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) | $$(@D)/.dir
 	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,-z,defs -o $@ $(filter %.o %.a,$^) $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
 
@@ -45,7 +45,7 @@ $(INJECTED): $(GPU_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) | $$(@D)/.dir
 $(BUILD)/pic/stages/%.o: CPPFLAGS += $(call stage-flags,$(word 2,$(subst /, ,$<)))
 stage-pic = $(patsubst %.c,$(BUILD)/pic/%.o,$(wildcard $(call folder-of,$1)/*.c))
 FORWARD := $(patsubst stage-%,$(BUILD)/runtime/attnlab-%.so,$(filter-out stage-5,$(STAGES)))
-$(FORWARD): $(BUILD)/runtime/attnlab-%.so: $(BUILD)/pic/runtime/forward.o $(PIC_LIB) \
+$(FORWARD): $(BUILD)/runtime/attnlab-%.so: $(BUILD)/pic/runtime/python/forward.o $(PIC_LIB) \
         $$(call stage-pic,stage-$$*)
 	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,-z,defs -o $@ \
 	    $(filter-out $(PIC_LIB),$(filter %.o,$^)) $(PIC_LIB) $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
@@ -53,7 +53,7 @@ $(FORWARD): $(BUILD)/runtime/attnlab-%.so: $(BUILD)/pic/runtime/forward.o $(PIC_
 .PHONY: python
 python: $(FORWARD) $(BUILD)/run $(CHOSEN) ### attnlab.forward and attnlab.RawKernel for Python: pip install -e . finds them here
 
-$(BUILD)/run: $(BUILD)/runtime/main.o $(RUN_SRC:%.c=$(BUILD)/%.o) $(LIB) | $(STANDIN) $(INJECTED) $(LINKED)
+$(BUILD)/run: $(BUILD)/runtime/session/main.o $(RUN_SRC:%.c=$(BUILD)/%.o) $(LIB) | $(STANDIN) $(INJECTED) $(LINKED)
 	$(LINK)
 
 # make run PROGRAM="./sgemm its arguments" ARGS=--source; make run KERNEL=my.cu ARGS="--kernel sgemm --grid 8x8 ..."

@@ -26,7 +26,7 @@ test: $(NVTX_TOOL) $(FAKE) $(FAKE_CUPTI) $(FAULT) $(BUILD)/doctor
 # attnlab.forward, called once: build/tests/fake/forward_once LIBRARY IMAGES.
 FORWARD_ONCE := $(BUILD)/tests/fake/forward_once
 
-$(FORWARD_ONCE): tests/fake/forward_once.c runtime/forward.h | $$(@D)/.dir
+$(FORWARD_ONCE): tests/fake/forward_once.c runtime/python/forward.h | $$(@D)/.dir
 	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -o $@ $< -ldl
 
 test: $(FORWARD_ONCE)

@@ -5,4 +5,4 @@ if ! $python -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' 2> 
     skip "attnlab.forward against PyTorch" "no PyTorch with CUDA (PYTHON=... names one)"
     tap_done
 fi
-PYTHONPATH=runtime BUILD=$build $python tests/forward_gpu.py
+PYTHONPATH=runtime/python BUILD=$build $python tests/forward_gpu.py

@@ -5,7 +5,7 @@ if ! $python -c 'import numpy' 2> /dev/null; then
     skip "attnlab.forward" "no NumPy here; make setup installs it"
     tap_done
 fi
-PYTHONPATH=runtime BUILD=$build $python tests/forward.py > "$tap_dir/tap" 2>&1
+PYTHONPATH=runtime/python BUILD=$build $python tests/forward.py > "$tap_dir/tap" 2>&1
 grep -E '^(ok|not ok|#|Traceback|[A-Za-z]*Error)' "$tap_dir/tap" | sed -E 's/^(ok|not ok) [0-9]+/\1/'
 tap_n=$(grep -cE '^(ok|not ok)' "$tap_dir/tap") tap_failed=$(grep -c '^not ok' "$tap_dir/tap")
 check "it came to its end" grep -q "^1..$tap_n\$" "$tap_dir/tap"

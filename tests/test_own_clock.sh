@@ -109,7 +109,7 @@ before=$(kept)
 check "and used again" says "^add +1 +4 +256 +[0-9]{4}" one add
 check "as it is" [ "$(kept)" = "$before" ]
 find "$build/sass" -name '*.cubin' -newer "$dir/own.ptx" -delete
-check "Python" env PYTHONPATH=runtime BUILD="$build" "$([ -x .venv/bin/python ] && echo .venv/bin/python || echo python3)" -c '
+check "Python" env PYTHONPATH=runtime/python BUILD="$build" "$([ -x .venv/bin/python ] && echo .venv/bin/python || echo python3)" -c '
 import sys, numpy as np, attnlab
 code = open("tests/own_clock.cu").read()
 add, x = attnlab.RawKernel(code, "add", chip="h200"), np.zeros(1000, np.int32)

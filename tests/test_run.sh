@@ -335,7 +335,7 @@ E
     status "an argument of another size" 2 sgemm "${data[@]}" --arg i64=64
     status "an array for a number" 2 sgemm "${data[@]}" --arg 'i32[1]=zero'
     status "more expected than there is" 2 sgemm "${data[@]}" --arg i32=64 --expect "$dir/c.npy" --expect "$dir/c.npy"
-    check "from Python" env LD_LIBRARY_PATH="$build/runtime" PYTHONPATH=runtime BUILD="$build" NVCC="$NVCC" $python tests/run_python.py
+    check "from Python" env LD_LIBRARY_PATH="$build/runtime" PYTHONPATH=runtime/python BUILD="$build" NVCC="$NVCC" $python tests/run_python.py
 else
     skip "one kernel on arrays, and from Python" "no NumPy here"
 fi

@@ -1,6 +1,6 @@
 /* forward_once LIBRARY IMAGES: attnlab.forward as Python calls it, on one small problem of the emulator; prints
  * what came of it. Exit status: forward's, 4 where the library cannot be loaded. */
-#include "runtime/forward.h"
+#include "runtime/python/forward.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Private to the files that stand in for the CUDA runtime and driver. */
 #pragma once
 
-#include "session.h"
+#include "runtime/session/session.h"
 
 #pragma GCC visibility push(default)
 #include <cuda_runtime_api.h>

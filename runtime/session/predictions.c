@@ -1,4 +1,4 @@
-#include "clock.h"
+#include "predictions.h"
 
 #include "common/base/heap.h"
 #include "common/base/path.h"

@@ -1,6 +1,6 @@
 #include "raw.h"
 
-#include "clock.h"
+#include "runtime/session/predictions.h"
 
 #include "common/base/heap.h"
 #include "common/base/reason.h"

@@ -1,7 +1,7 @@
 /* What is printed and recorded when the program ends. */
 #include "session.h"
 
-#include "clock.h"
+#include "predictions.h"
 #include "gpu.h"
 
 #include "common/base/heap.h"

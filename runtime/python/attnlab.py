@@ -1,6 +1,6 @@
 """attnlab from Python, on the emulator and on a GPU:
 
-    import numpy as np, attnlab            # pip install -e . (or PYTHONPATH=runtime)
+    import numpy as np, attnlab            # pip install -e . (or PYTHONPATH=runtime/python)
 
     o = attnlab.forward(4, q, k, v, causal=True)       # a stage's attention: NumPy, PyTorch, CuPy ...
     k = attnlab.RawKernel(open('my.cu').read(), 'sgemm')         # a kernel of your own
@@ -19,7 +19,7 @@ import tempfile
 
 import numpy as np
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _library = None
 
 
@@ -38,7 +38,7 @@ def _open(chip, options):
     if _library is None:
         if not os.path.exists(path):
             raise KernelError(f'{path} is not there: make build/run')
-        os.environ.setdefault('ATTNLAB_GROUPS', os.path.join(_HERE, '..', 'profiler', 'groups'))
+        os.environ.setdefault('ATTNLAB_GROUPS', os.path.join(_ROOT, 'profiler', 'groups'))
         _library = ctypes.CDLL(path)
         for name in ('options', 'open', 'symbol', 'check', 'launch', 'counters', 'clock', 'source', 'reports'):
             getattr(_library, 'attnlab_' + name).restype = ctypes.c_char_p
@@ -53,7 +53,7 @@ def _compile(code, chip, options, folder):
     source, image = os.path.join(folder, 'kernel.cu'), os.path.join(folder, 'kernel.fatbin')
     with open(source, 'w') as f:
         f.write(code)
-    done = subprocess.run([os.path.join(_HERE, 'attnlab-nvcc'), '-fatbin', *options, '-o', image, source],
+    done = subprocess.run([os.path.join(_ROOT, 'runtime', 'attnlab-nvcc'), '-fatbin', *options, '-o', image, source],
                           env={**os.environ, 'CHIP': chip}, capture_output=True, text=True)
     if done.returncode:
         raise KernelError((done.stdout + done.stderr).replace(source, 'kernel.cu'))
@@ -68,7 +68,7 @@ def _extent(n):
     return [int(x) for x in n] + [1] * (3 - len(n))
 
 
-_KINDS = {'f': ord('f'), 'i': ord('u'), 'u': ord('u')}  # of a value, by NumPy's kind: real or whole; runtime/raw.c
+_KINDS = {'f': ord('f'), 'i': ord('u'), 'u': ord('u')}  # of a value, by NumPy's kind: real or whole; runtime/python/raw.c
 
 
 class RawKernel:
@@ -357,7 +357,7 @@ def _stage(number):
 
 
 def _build():
-    return os.environ.get('BUILD') or os.path.join(_HERE, '..', 'build')
+    return os.environ.get('BUILD') or os.path.join(_ROOT, 'build')
 
 
 def _stream_of(array, given, tensor):
@@ -460,7 +460,7 @@ def records(source='results/run.jsonl'):
     import json
 
     import pandas
-    path = source if os.path.exists(source) else os.path.join(_HERE, '..', 'records', 'runs', f'{source}.jsonl')
+    path = source if os.path.exists(source) else os.path.join(_ROOT, 'records', 'runs', f'{source}.jsonl')
     if not os.path.exists(path):
         raise FileNotFoundError(f'{source}: no such file, and no records/runs/{source}.jsonl')
     rows = []

@@ -4,7 +4,7 @@
  *   raw_open - raw_launch ... - attnlab_counters, attnlab_source, attnlab_reports */
 #pragma once
 
-#include "session.h"
+#include "runtime/session/session.h"
 
 struct raw_arg {
     void *at; /* an array's data, or the value */

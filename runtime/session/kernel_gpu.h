@@ -1,7 +1,7 @@
 /* One kernel without host code on a GPU. Whoever counts its launch listens to the driver (gpu.c). */
 #pragma once
 
-#include "raw.h"
+#include "runtime/python/raw.h"
 
 #include "common/device/device.h"
 

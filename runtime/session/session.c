@@ -1,6 +1,6 @@
 #include "session.h"
 
-#include "clock.h"
+#include "predictions.h"
 
 #include "common/base/interrupt.h"
 #include "common/base/heap.h"

@@ -1,7 +1,7 @@
 #include "kernel.h"
 
 #include "kernel_gpu.h"
-#include "raw.h"
+#include "runtime/python/raw.h"
 
 #include "common/base/heap.h"
 #include "common/base/interrupt.h"
