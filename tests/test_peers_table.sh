@@ -92,7 +92,7 @@ full_disk "a full disk" bash -c "python3 profiler/peers/peers_table.py $tap_dir/
 needs() { [ "$(wc -l < "$tap_dir/err")" = 1 ] && grep -q "^peers: .*: peers need PyTorch with CUDA (pip install torch) and a GPU$" "$tap_dir/err"; }
 for program in peers energy; do
     command -v nvidia-smi > /dev/null && break
-    status "$program without a GPU" 77 python3 "profiler/$program.py"
+    status "$program without a GPU" 77 python3 "profiler/peers/$program.py"
     check "$program: a line with the remedy" needs
 done
 
