@@ -5,7 +5,7 @@
 #   make run                              all stages
 #   make V=1 stage-3                      build, with the compiler's whole commands
 #
-# Stages are the folders stages/N-name, tests the files tests/test_*; nothing is listed here. Verbs live
+# Stages are the folders stages/N-name, tests the files tests/*/test_*; nothing is listed here. Verbs live
 # beside what they act on, in the *.mk of each folder; what a stage is compiled into, in its file `images`.
 
 .DEFAULT_GOAL := help

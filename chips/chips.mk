@@ -82,6 +82,6 @@ freeze-measure: freeze-tiles ### the next freeze's cases on this GPU, into resul
 	@gzip -f results/h200-$(FREEZE).jsonl; echo "results/h200-$(FREEZE).jsonl.gz: copy it to records/validation, then make validate"
 
 .PHONY: drift
-drift: $(ATTENTION) ### writes the clock's predictions that tests/test_drift.sh holds on to, after a change that is meant
+drift: $(ATTENTION) ### writes the clock's predictions that tests/predictor/test_drift.sh holds on to, after a change that is meant
 	@emulator/predictor/validate/drift.sh tests/golden/drift.tsv > $(BUILD)/drift.tsv && \
 	    { git --no-pager diff --no-index -U0 tests/golden/drift.tsv $(BUILD)/drift.tsv || true; } && cp $(BUILD)/drift.tsv tests/golden/drift.tsv

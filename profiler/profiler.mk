@@ -48,10 +48,10 @@ draw-timeline = command -v gnuplot > /dev/null || { echo "timeline: to draw it i
     for t in png svg; do plots/draw.sh $$1 results/timeline-$1 $$t "$$2; window = $(WINDOW)" || exit 5; done; \
     echo results/timeline-$1.png results/timeline-$1.svg
 
-# The kernels of tests/gpu_counters.c.
+# The kernels of tests/gpu/gpu_counters.c.
 COUNTED := $(foreach a,sm_89 sm_90a,$(BUILD)/images/tests/gpu_counters.$a.cubin)
 $(BUILD)/tests/gpu_counters: | $(COUNTED)
-$(COUNTED): $(BUILD)/images/tests/gpu_counters.%.cubin: tests/gpu_counters.cu | $(BUILD)/images/tests/.dir
+$(COUNTED): $(BUILD)/images/tests/gpu_counters.%.cubin: tests/gpu/gpu_counters.cu | $(BUILD)/images/tests/.dir
 	@echo "nvcc $@"
 	@$(NVCC) $(NVCCFLAGS) -cubin -arch=$* -o $@ $< 2> $(basename $@).ptxas || { cat $(basename $@).ptxas >&2; exit 1; }
 

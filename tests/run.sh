@@ -17,7 +17,7 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-[ $# -gt 0 ] || { echo "run.sh: no test has that name; they are tests/test_NAME.* and tests/gpu_NAME.*" >&2; exit 2; }
+[ $# -gt 0 ] || { echo "run.sh: no test has that name; they are tests/*/test_NAME.* and tests/gpu/gpu_NAME.*" >&2; exit 2; }
 
 for program in "$@"; do
     name=$(basename -- "$program" .sh)

@@ -1,16 +1,20 @@
 # Tests are found, never listed:
 #
-#   tests/test_*.c  tests/test_*.sh     need no GPU:  make test
-#   tests/gpu_*.c   tests/gpu_*.sh      need one:     make gpu-test
+#   tests/unit/*/test_*.c  tests/*/test_*.sh     need no GPU:  make test
+#   tests/gpu/gpu_*.c      tests/gpu/gpu_*.sh    need one:     make gpu-test
 #
 # Every one prints TAP (ok / not ok / # SKIP), C programs through cmocka; tests/run.sh adds them up.
 # One of them: make test TESTS=npy.
 
-TEST_SRC     := $(wildcard tests/test_*.c)
-GPU_TEST_SRC := $(wildcard tests/gpu_*.c)
-TEST_SHARED  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(TEST_SRC) $(GPU_TEST_SRC) $(wildcard tests/fuzz_*.c) tests/fault.c,$(wildcard tests/*.c)))
-TEST_BIN     := $(TEST_SRC:%.c=$(BUILD)/%)
-GPU_TEST_BIN := $(GPU_TEST_SRC:%.c=$(BUILD)/%)
+TEST_SRC     := $(wildcard tests/*/test_*.c tests/*/*/test_*.c)
+GPU_TEST_SRC := $(wildcard tests/gpu/gpu_*.c)
+TEST_SCRIPTS := $(wildcard tests/*/test_*.sh)
+GPU_SCRIPTS  := $(wildcard tests/gpu/gpu_*.sh)
+TEST_SHARED  := $(patsubst %.c,$(BUILD)/%.o,tests/fake/faulty.c $(filter-out $(TEST_SRC) $(GPU_TEST_SRC),$(wildcard tests/unit/*/*.c tests/gpu/*.c)))
+binary-of     = $(patsubst %.c,$(BUILD)/tests/%,$(notdir $1))
+object-of     = $(patsubst %.c,$(BUILD)/%.o,$(filter %/$1.c,$(TEST_SRC) $(GPU_TEST_SRC)))
+TEST_BIN     := $(call binary-of,$(TEST_SRC))
+GPU_TEST_BIN := $(call binary-of,$(GPU_TEST_SRC))
 
 # cmocka comes as a shared library only; it travels with build/, found through $ORIGIN.
 CMOCKA = $(shell $(CC) -print-file-name=libcmocka.so.0)
@@ -20,7 +24,7 @@ $(BUILD)/libcmocka.so.0:
 	@test -f $(CMOCKA) || { echo "make: cmocka is missing; run 'make setup'" >&2; exit 1; }
 	cp -L $(CMOCKA) $@
 
-$(TEST_BIN) $(GPU_TEST_BIN): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_SHARED) $(LIB) $(BUILD)/libcmocka.so.0
+$(TEST_BIN) $(GPU_TEST_BIN): $(BUILD)/tests/%: $$(call object-of,$$*) $(TEST_SHARED) $(LIB) $(BUILD)/libcmocka.so.0
 	$(LINK) $(BUILD)/libcmocka.so.0 -Wl,-rpath,'$$ORIGIN/..'
 
 # The labs' table has two parts: solutions, skeletons and mistakes; cheats and honest variants.
@@ -29,39 +33,39 @@ override TESTS := $(TESTS)$(if $(filter labs,$(TESTS)),$(if $(filter grade,$(TES
 # $(call chosen,programs and scripts): those that TESTS names, all if it names none
 chosen = $(if $(TESTS),$(foreach t,$(TESTS),$(filter %/test_$t %/test_$t.sh %/gpu_$t %/gpu_$t.sh,$1)),$1)
 
-$(foreach t,$(TESTS),$(if $(wildcard $(foreach k,test gpu,tests/$k_$t.c tests/$k_$t.sh)),,\
-    $(error there is no test $t: tests are tests/test_NAME.* and tests/gpu_NAME.*)))
+$(foreach t,$(TESTS),$(if $(filter $(foreach k,test gpu,%/$k_$t.c %/$k_$t.sh),$(TEST_SRC) $(GPU_TEST_SRC) $(TEST_SCRIPTS) $(GPU_SCRIPTS)),,\
+    $(error there is no test $t: tests are tests/*/test_NAME.* and tests/gpu/gpu_NAME.*)))
 
 .PHONY: test
 test: all $(TEST_BIN) $(SASS_BIN) $(PREDICT_BIN) $(BUILD)/load-ptx ## every test that needs no GPU: TESTS="check npy" picks some
-	@BUILD=$(BUILD) NVCC=$(NVCC) THOROUGH=$(if $(TESTS),all) TEST_TIMEOUT=$(if $(TESTS),7200,1800) tests/run.sh $(call chosen,$(TEST_BIN) $(wildcard tests/test_*.sh)) \
-	    $(if $(TESTS),,$(addprefix --needs-gpu=,$(wildcard tests/gpu_*.c tests/gpu_*.sh)))
+	@BUILD=$(BUILD) NVCC=$(NVCC) THOROUGH=$(if $(TESTS),all) TEST_TIMEOUT=$(if $(TESTS),7200,1800) tests/run.sh $(call chosen,$(TEST_BIN) $(TEST_SCRIPTS)) \
+	    $(if $(TESTS),,$(addprefix --needs-gpu=,$(GPU_TEST_SRC) $(GPU_SCRIPTS)))
 
 # Every mutant of the host code, an hour on two cores; of the 13,000 of the kernels as many in ten thousand
 # as KERNEL_MUTANTS says (1000, two hours), or so many of each stage (20-each). make test tries 25 in a thousand of those, 6 in ten thousand of these.
 .PHONY: mutants
 mutants: all $(TEST_BIN) $(FAULT) ### wrong programs and kernels made by rule, which the tests must notice: the score, and who survives
-	@python3 tests/mutants.py $(BUILD) all; hosts=$$?; \
-	    NVCC=$(NVCC) python3 tests/mutants_kernels.py $(BUILD) $${KERNEL_MUTANTS:-1000} && exit $$hosts
+	@python3 tests/mutants/mutants.py $(BUILD) all; hosts=$$?; \
+	    NVCC=$(NVCC) python3 tests/mutants/mutants_kernels.py $(BUILD) $${KERNEL_MUTANTS:-1000} && exit $$hosts
 
 # What a release must reach, from the logs of the runs that measure it; those without one name their command.
 .PHONY: fortress
 fortress: ### the table of what tests reached: fuzzing, sanitizers, coverage, mutants, faults, kills
-	@mkdir -p $(BUILD)/fortress; BUILD=$(BUILD) tests/fortress.sh || true
+	@mkdir -p $(BUILD)/fortress; BUILD=$(BUILD) tests/house/fortress.sh || true
 
 # What compute-sanitizer must find, so that its silence about a stage means something.
-$(BUILD)/tests/planted: tests/planted.cu | $$(@D)/.dir
+$(BUILD)/tests/planted: tests/gpu/planted.cu | $$(@D)/.dir
 	$(NVCC) -std=c++17 -gencode arch=compute_89,code=[sm_89,compute_89] -o $@ $<
 
 .PHONY: gpu-test
 gpu-test: $(CHOSEN) $(GPU_TEST_BIN) $(BUILD)/tests/planted ### the tests that need a GPU, some minutes: make stage-4 gpu-test TESTS=sanitize picks some
 	@$(BUILD)/$(firstword $(CHOSEN)) --device cuda --no-time --counters none --quiet
 	@STAGES="$(patsubst stage-%,%,$(filter stage-%,$(MAKECMDGOALS)))" BUILD=$(BUILD) NVCC=$(NVCC) THOROUGH=$(if $(TESTS),all) TEST_TIMEOUT=7200 \
-	    flock $(BUILD)/device.lock tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(wildcard tests/gpu_*.sh))
+	    flock $(BUILD)/device.lock tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(GPU_SCRIPTS))
 
-# The kernels of tests/gpu_launch.c, for Hopper alone.
+# The kernels of tests/gpu/gpu_launch.c, for Hopper alone.
 $(BUILD)/tests/gpu_launch: | $(BUILD)/images/tests/gpu_launch.sm_90a.cubin
-$(BUILD)/images/tests/gpu_launch.sm_90a.cubin: tests/gpu_launch.cu common/cuda/ptx_sm90.cuh $(BUILD)/include/wgmma.cuh | $$(@D)/.dir
+$(BUILD)/images/tests/gpu_launch.sm_90a.cubin: tests/gpu/gpu_launch.cu common/cuda/ptx_sm90.cuh $(BUILD)/include/wgmma.cuh | $$(@D)/.dir
 	$(NVCC) $(NVCCFLAGS) -cubin -arch=sm_90a -o $@ $< 2> $(@D)/gpu_launch.ptxas || { cat $(@D)/gpu_launch.ptxas >&2; exit 1; }
 
 # ---- Sanitizers: the same sources, built again in build/sanitize --------------------------------------
@@ -93,4 +97,4 @@ coverage: all ### which lines of the library the tests run, some minutes; the ot
 .PHONY: covered
 covered: $(TEST_BIN) $(addprefix $(BUILD)/,$(STAGES)) $(FAKE) $(FAKE_CUPTI) $(BUILD)/doctor
 	@BUILD=$(BUILD) NVCC=$(NVCC) tests/run.sh $(filter-out %/test_mutants,$(TEST_BIN)) \
-	    $(patsubst %,tests/test_%.sh,faults refused cli stage5 emu_views)
+	    $(patsubst %,tests/commands/test_%.sh,faults refused cli stage5 emu_views)

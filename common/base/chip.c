@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* tensor_flop_per_clk counts fp16 in, fp32 accumulate: 4096 on GH100 by WGMMA (mma.sync gets 8192
- * / 3 of them: one m16n8k16 in 6 cycles of a sub-core; tests/bounds.py), 2048 on GA100, 1024 on
+ * / 3 of them: one m16n8k16 in 6 cycles of a sub-core; tests/plots/bounds.py), 2048 on GA100, 1024 on
  * AD10x, halved on GeForce boards. An L4's 121 TFLOPS are 1024 * 58 SMs * 2.04 GHz; an H200's 989
  * are 4096 * 132 * 1.83 GHz. */
 static const struct chip chips[] = {

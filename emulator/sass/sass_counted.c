@@ -1,4 +1,4 @@
-/* Counts of a launch as an H200's counters have them (records/runs/h200.jsonl, tests/test_sass.sh). */
+/* Counts of a launch as an H200's counters have them (records/runs/h200.jsonl, tests/predictor/test_sass.sh). */
 #include "sass.h"
 #include "sass_ops.h"
 

@@ -371,7 +371,7 @@ static CUresult run(CUfunction f, void **params) {
     leave_stamps();
     if (bug && !strcmp(bug, "unwritten")) return CUDA_SUCCESS;
     double *p = malloc(sizeof *p * (size_t)(a->seqlen_k + 1));
-    if (!p) p = malloc(sizeof *p * (size_t)(a->seqlen_k + 1)); /* tests/fault.c means the program */
+    if (!p) p = malloc(sizeof *p * (size_t)(a->seqlen_k + 1)); /* tests/fake/fault.c means the program */
     if (!p) return CUDA_ERROR_OUT_OF_MEMORY;
     for (int b = 0; b < a->batch; b++)
         for (int h = 0; h < a->heads; h++)

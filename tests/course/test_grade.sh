@@ -1,0 +1,12 @@
+# The grader: solutions full, skeletons and cheats not, honest variants full; tests/course/grade/run.py. A sample,
+# unless it is named: make test TESTS=grade.
+. tests/tap.sh
+if ! command -v "${NVCC:-nvcc}" > /dev/null; then
+    skip "the grader" "no nvcc here"
+    tap_done
+fi
+if ! command -v bwrap > /dev/null || ! bwrap --unshare-all --ro-bind / / --proc /proc true 2> /dev/null; then
+    skip "the grader" "no bubblewrap, or no namespaces for it: make setup"
+    tap_done
+fi
+BUILD=$build python3 tests/course/grade/run.py $THOROUGH $LAB

@@ -1,0 +1,26 @@
+#!/bin/bash
+# Runs every fuzzer for $FUZZ_SECONDS, from its seeds and from what earlier runs found: `make fuzz`.
+. tests/tap.sh
+for source in tests/fuzz/fuzz_*.c; do
+    name=$(basename "$source" .c)
+    name=${name#fuzz_}
+    corpus=$build/corpus/$name
+    mkdir -p "$corpus"
+    # what earlier runs found, inputs one after the other, each ended by a line of %%
+    [ -f "tests/fuzz/seeds/$name.corpus.gz" ] && zcat "tests/fuzz/seeds/$name.corpus.gz" | awk -v folder="$corpus" 'BEGIN {n = 1}
+        /^%%$/ {close(folder "/seed-" n++); next} {print > (folder "/seed-" n)}'
+    n=0 # the same of what is no text, a line each
+    [ -f "tests/fuzz/seeds/$name.base64" ] && while read -r line; do n=$((n + 1)); base64 -d <<< "$line" > "$corpus/seed-$n"; done < "tests/fuzz/seeds/$name.base64"
+    seeds=$(sed -n 's/.*seeds: \([^*]*\) \*\/.*/\1/p' "$source")
+    run() {
+        local where=()
+        for seed in $seeds; do [ -d "$seed" ] && where+=("$seed"); done
+        "$build/fuzz_$name" -max_total_time="${FUZZ_SECONDS:-60}" -timeout=1 -rss_limit_mb=2048 \
+            -max_len=16384 -print_final_stats=1 -artifact_prefix="$build/crash-$name-" \
+            "$corpus" "${where[@]}" > "$build/fuzz_$name.log" 2>&1 ||
+            { grep -E 'ERROR|SUMMARY|Test unit' "$build/fuzz_$name.log"; return 1; }
+    }
+    check "fuzz $name" run
+    sed -n 's/^stat::number_of_executed_units: */# runs: /p' "$build/fuzz_$name.log"
+done
+tap_done

@@ -1,8 +1,0 @@
-#!/bin/bash
-# The mutation gate on the real kernels on a GPU: what kills them there too. STAGES="1 4": these.
-. tests/tap.sh
-. tests/stages.sh
-. tests/mutate.sh
-device=cuda
-mutate $(stages | sed 's/.*-//')
-tap_done

@@ -1,0 +1,137 @@
+#!/bin/bash
+# The clock of own kernels: each example predicted, in the table, in the record and in Python; memory as it was; and n/a
+# with its reason, once, where there is no prediction.
+. tests/tap.sh
+unset CHIP ATTNLAB_RUN
+run=$build/run dir=$tap_dir/work
+mkdir "$dir"
+if ! command -v "${NVCC:-nvcc}" > /dev/null; then
+    skip "the clock of own kernels" "no nvcc here"
+    tap_done
+fi
+if ! ls .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm > /dev/null 2>&1; then
+    skip "the clock of own kernels" "no nvdisasm: make setup"
+    tap_done
+fi
+emulated() { "$run" --device emu "$@"; }
+says() { # PATTERN COMMAND...: its status 0, and PATTERN in what it prints
+    local pattern=$1
+    shift
+    "$@" > "$tap_dir/said" 2>&1 && grep -Eq -- "$pattern" "$tap_dir/said" || { cat "$tap_dir/said"; false; }
+}
+validated="h200: $(cat records/validation/h200.txt); this kernel was not among them"
+
+# ---- Examples
+row='+1 +[0-9x]+ +[0-9x]+ +[1-9][0-9]{3,} +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[a-z_]+ [0-9.]+, '
+for e in sgemm:sgemm_naive sgemm:sgemm_tiled transpose:transpose.0. reduction:reduce softmax:softmax_three_passes \
+    softmax:softmax_online wgmma_gemm:gemm; do
+    check "${e#*:} is predicted" says "^${e#*:} $row" emulated --json "$dir/${e%:*}.jsonl" "$build/examples/${e%:*}"
+done
+check "with clock and sentence" grep -qx "predicted (model) at 1980 MHz; $validated" "$tap_dir/said"
+check "and all of them" bash -c "! grep -q 'not predicted' $tap_dir/said"
+cycles() { # RECORD KERNEL
+    python3 -c '
+import json, sys
+print(next(l["predicted"]["cycles_elapsed"] for k in json.loads(open(sys.argv[1]).readline())["kernels"] if k["name"] == sys.argv[2] for l in k["launches"]))' "$@"
+}
+order() {
+    emulated --quiet --json "$dir/512.jsonl" "$build/examples/sgemm" 512
+    a=$(cycles "$dir/512.jsonl" sgemm_naive) b=$(cycles "$dir/512.jsonl" sgemm_tiled)
+    echo "$a $b"
+    awk -v a="$a" -v b="$b" 'BEGIN {exit !(b > 0 && a > 1.2 * b)}'
+}
+check "tiles make sgemm faster" order
+order() { a=$(cycles "$dir/transpose.jsonl" 'transpose<0>') b=$(cycles "$dir/transpose.jsonl" 'transpose<1>'); echo "$a $b"; awk -v a="$a" -v b="$b" 'BEGIN {exit !(b > 0 && a > b)}'; }
+check "a padded row makes transpose faster" order
+cat > "$dir/turns.cu" <<'END'
+extern "C" __global__ void turns(float *x, bool more, signed char n) {
+    for (int i = 0; i < n; i++)
+        if (more) x[threadIdx.x] += 1;
+}
+END
+turns() { # MORE N: cycles
+    emulated --kernel turns --grid 132 --block 32 --arg 'f32[32]=zero' --arg u8="$1" --arg i8="$2" --no-races --counters CYCLES "$dir/turns.cu" 2> "$tap_dir/err" |
+        awk '$3 == "cycles_elapsed" {print $4}'
+}
+small() { a=$(turns 1 40) b=$(turns 0 40) c=$(turns 1 -3); echo "$a $b $c"; cat "$tap_dir/err"; awk -v a="$a" -v b="$b" -v c="$c" 'BEGIN {exit !(a > 1.1 * b && b > c && c > 1000)}'; }
+check "arguments of one byte, and their sign" small
+check "the tensor pipe of WGMMA" python3 -c '
+import json, sys
+k, = json.loads(open(sys.argv[1]).readline())["kernels"]
+l, = k["launches"]
+p = l["predicted"]
+c = {c["name"]: c for c in k["counters"]}
+assert 5 < p["tensor_active_pct"] < 50 and p["source"] == "model" and p["validated"] == sys.argv[2], p
+assert abs(p["duration_us"] * 1980 / p["cycles_elapsed"] - 1) < 1e-6 and p["mean_clock_mhz"] == 1980
+for name in ("cycles_elapsed", "duration_us", "tensor_active_pct", "issue_active_pct", "occupancy_achieved_pct", "stall_barrier", "stall_wait"):
+    assert c[name]["value"] == p[name] and c[name]["source"] == "model" and c[name]["validated"] == sys.argv[2], name
+assert sum(n.startswith("stall_") for n in p) >= 14 and abs(p["stall_selected"] - 1) < 1e-6
+' "$dir/wgmma_gemm.jsonl" "$validated"
+check "a counter group" says "^gemm +STALL +stall_barrier +[0-9.]+ +warps/issue +model; $validated" emulated --counters STALL "$build/examples/wgmma_gemm"
+check "stalls beside the lines" says '[0-9.]+ long_scoreboard .*[|] *[0-9]+ ' emulated --source "$build/examples/reduction"
+check "said how good" grep -q "$validated" "$tap_dir/said"
+check "--clock" says '^predicted [(]model[)] at 990 MHz' emulated --clock 990 "$build/examples/transpose"
+check "--no-clock" says '^transpose<0> +1 +10x6' emulated --no-clock "$build/examples/transpose"
+check "predicts nothing" bash -c "! grep -q predicted $tap_dir/said"
+
+# ---- Memory stays, what is not known is said once, the program goes on
+check "the program compiles" env BUILD="$build" NVCC="$NVCC" runtime/attnlab-nvcc -O3 -std=c++17 -o "$dir/own" tests/predictor/own_clock.cu
+check "memory is as it was" says '^0 wrong, 96 counted$' emulated "$dir/own"
+check "each grid is predicted" says '^add +1, 1 like it +8 ' emulated "$dir/own"
+check "the other too" grep -qE '^ +3 +4 +256 +[0-9]{4}' "$tap_dir/said"
+check "loads past L1, as of volatile" grep -qE '^wait +1 +1 +32 +[0-9]{4}' "$tap_dir/said"
+check "an unknown instruction" grep -qE '^not predicted: halve: the clock: 0x.* DMUL .*own_clock.cu:[0-9]+[)]: there is no such instruction' "$tap_dir/said"
+check "once" [ "$(grep -c DMUL "$tap_dir/said")" -eq 1 ]
+check "a kernel that reads the clock" says '^timed +1 +1 +32 +[0-9]{3,4} ' emulated "$dir/own" reads the clock
+check "many launches" says '^add +1, 38 like it ' emulated "$dir/own" many
+check "no time for any" says '^not predicted: add, halve, wait: the 1e-06 s of --clock-budget are over$' emulated --clock-budget 1e-6 --json "$dir/late.jsonl" "$dir/own"
+check "one that never ends" says '^not predicted: together: the clock: it takes the host longer than [0-9.]+ s$' emulated --clock-budget 2 "$dir/own" 3 together
+check "leaves time for others" grep -qE '^add +1, 38 like it ' "$tap_dir/said"
+check "n/a in the record" python3 -c '
+import json, sys
+for k in json.loads(open(sys.argv[1]).readline())["kernels"]:
+    assert all("--clock-budget" in l["predicted"]["na"] for l in k["launches"] if "predicted" in l)
+    assert all("--clock-budget" in c["na"] for c in k["counters"] if c["group"] in ("CYCLES", "STALL") and c["name"] != "stall_imc"), k["counters"]
+' "$dir/late.jsonl"
+printf '.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry none(.param .u32 n) { ret; }\n' > "$dir/none.ptx"
+check "a chip that nobody measured" says '^not predicted: none: no measured chip file chips/a100.txt' emulated --chip a100 --kernel none --arg i32=1 "$dir/none.ptx"
+check "--without" says '^not predicted: transpose<0>, transpose<1>: with --without' emulated --without list "$build/examples/transpose"
+
+# ---- One kernel: PTX, compiled by ptxas and kept; Python
+check "PTX" "${NVCC:-nvcc}" -std=c++17 -lineinfo -ptx -arch=compute_90a -o "$dir/own.ptx" tests/predictor/own_clock.cu
+echo "// $RANDOM $$" >> "$dir/own.ptx"
+one() { emulated --json "$dir/one.jsonl" --kernel "$1" --grid 4 --block 256 --arg 'i32[1000]=zero' --arg i32=1000 "$dir/own.ptx"; }
+kept() { find "$build/sass" -name '*.cubin' | sort; }
+before=$(kept)
+check "one kernel of a file" says "^add +1 +4 +256 +[0-9]{4}" one add
+check "its cubin is kept" [ "$(kept)" != "$before" ]
+before=$(kept)
+check "and used again" says "^add +1 +4 +256 +[0-9]{4}" one add
+check "as it is" [ "$(kept)" = "$before" ]
+find "$build/sass" -name '*.cubin' -newer "$dir/own.ptx" -delete
+check "Python" env PYTHONPATH=runtime/python BUILD="$build" "$([ -x .venv/bin/python ] && echo .venv/bin/python || echo python3)" -c '
+import sys, numpy as np, attnlab
+code = open("tests/predictor/own_clock.cu").read()
+add, x = attnlab.RawKernel(code, "add", chip="h200"), np.zeros(1000, np.int32)
+add(8, 128, (x, 1000))
+c = add.counters
+assert 1000 < c["cycles_elapsed"] < 20000 and c["instructions"] > 100 and c["stall_wait"] > 0 and c["occupancy_achieved_pct"] > 0, c
+assert add.clock == sys.argv[1] and add.groups("CYCLES")["cycles_elapsed"] == c["cycles_elapsed"]
+assert "long_scoreboard" in add.source()
+halve = attnlab.RawKernel(code, "halve")
+halve(1, 32, (np.ones(32),))
+assert halve.clock.startswith("n/a: ") and "DMUL" in halve.clock and "cycles_elapsed" not in halve.counters
+' "$validated"
+
+# ---- No nvdisasm: the table without it, status 0
+house=$dir/house
+mkdir -p "$house/build/runtime" "$house/profiler" "$house/chips" && cp "$run" "$house/build/" && cp -P "$build"/runtime/lib*.so* "$house/build/runtime/" &&
+    cp chips/h200.txt "$house/chips/" && cp -r profiler/groups "$house/profiler/"
+if command -v nvdisasm > /dev/null || [ -x /usr/local/cuda/bin/nvdisasm ]; then
+    skip "no nvdisasm" "there is one on PATH"
+else
+    check "no nvdisasm" says '^not predicted: transpose<0>, transpose<1>: no nvdisasm in .venv' "$house/build/run" --device emu "$build/examples/transpose"
+    ln -s "$PWD/.venv" "$house/.venv"
+    check "not validated" says '^predicted [(]model[)] at 1980 MHz; h200: not validated$' "$house/build/run" --device emu "$build/examples/transpose"
+fi
+tap_done

@@ -1,3 +1,0 @@
-#!/bin/bash
-# Infinities, NaN, subnormals, 65504, scales, empty and single rows, many heads on one: tests/edges.py.
-exec .venv/bin/python tests/edges.py "${BUILD:-build}" emu "${STAGES:-1 2 3 4 6}" "${EDGES:-quick}"

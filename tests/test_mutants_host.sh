@@ -1,3 +1,0 @@
-#!/bin/bash
-# Wrong host programs, made by rule: some of them (MUTANTS in a thousand), the same ones every time. All: make mutants.
-exec python3 tests/mutants.py "${BUILD:-build}" "${MUTANTS:-25}"

@@ -1,3 +1,0 @@
-#!/bin/bash
-# Wrong kernels, made by rule: some of them (KERNEL_MUTANTS in ten thousand), the same ones every time. All: make mutants.
-exec python3 tests/mutants_kernels.py "${BUILD:-build}" "${KERNEL_MUTANTS:-6}"

@@ -1,0 +1,123 @@
+/* Whole files read. */
+#include "tests/test.h"
+
+#include "common/base/path.h"
+#include "common/base/reason.h"
+#include "tests/fake/faulty.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char path[OWN_BYTES];
+
+/* Writes n bytes, reads them back. */
+static void round_trip(size_t n) {
+    char *wrote = malloc(n + 1), *got;
+    size_t bytes = 1;
+    for (size_t i = 0; i < n; i++) wrote[i] = (char)(i * 7);
+    FILE *f = fopen(path, "wb");
+    assert_int_equal(fwrite(wrote, 1, n, f), n);
+    fclose(f);
+    assert_non_null(got = path_read(path, &bytes));
+    assert_int_equal(bytes, n);
+    assert_memory_equal(got, wrote, n);
+    assert_int_equal(got[n], 0);
+    free(got);
+    free(wrote);
+}
+
+static void whole_files_are_read(void **state) {
+    static const size_t sizes[] = {0, 1, 65534, 65535, 65536, 131071, 1000000};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) round_trip(sizes[i]);
+}
+
+static void a_file_needs_a_name(void **state) {
+    (void)state;
+    assert_reason(path_writable(""), "empty name");
+    assert_reason(path_writable("/tmp"), "it is a folder");
+    assert_reason(path_writable("/nonexistent/file"), "No such file");
+    assert_fine(path_writable("/tmp/attnlab-no-such-file"));
+    assert_fine(path_writable("no-such-file"));
+}
+
+static void what_cannot_be_read_says_why(void **state) {
+    (void)state;
+    size_t bytes;
+    assert_null(path_read("/nonexistent/file", &bytes));
+    assert_int_equal(errno, ENOENT);
+    assert_null(path_read("/tmp", &bytes));
+    assert_int_equal(errno, EISDIR);
+    unsigned long in_use = 0;
+    for (int round = 0; round < 4; round++) { /* and keeps nothing */
+        int files = open_files();
+        assert_null(path_read("/tmp", &bytes));
+        free(path_read(path, &bytes));
+        assert_int_equal(open_files(), files);
+        if (round == 3) assert_int_equal(memory_in_use(), in_use);
+        in_use = memory_in_use();
+    }
+}
+
+/* Root may write any file: who is nobody here may not. */
+static void a_file_of_others_says_so(void **state) {
+    (void)state;
+    pid_t child = fork();
+    if (!child) {
+        if (!geteuid() && setuid(65534)) _exit(2);
+        const char *why = path_writable("/etc/passwd");
+        _exit(!why || !strstr(why, "cannot write /etc/passwd: Permission denied"));
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* What was printed has arrived, or the reason why not. */
+static void stdout_may_fail(void **state) {
+    (void)state;
+    errno = EIO; /* of earlier */
+    assert_fine(path_stdout());
+    fflush(stdout);
+    int keep = dup(1);
+    close(1);
+    printf("lost");
+    const char *first = path_stdout();
+    errno = EIO;
+    const char *again = path_stdout(); /* nothing is left to write, but some of it is lost */
+    dup2(keep, 1);
+    close(keep);
+    __fpurge(stdout);
+    clearerr(stdout);
+    assert_reason(first, "stdout: Bad file descriptor");
+    assert_reason(again, "stdout: not all was written");
+    assert_int_equal(reason_status(again, STATUS_RIGHT), STATUS_FILE);
+    assert_fine(path_stdout());
+}
+
+static int make_file(void **state) {
+    (void)state;
+    int fd = own_file(path, "path");
+    return fd < 0 || close(fd);
+}
+
+static int remove_file(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_files_are_read),
+        cmocka_unit_test(a_file_needs_a_name),
+        cmocka_unit_test(what_cannot_be_read_says_why),
+        cmocka_unit_test(a_file_of_others_says_so),
+        cmocka_unit_test(stdout_may_fail),
+    };
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}

@@ -1,0 +1,896 @@
+/* The clock on streams of instructions made by hand: what one warp, or some, must take. */
+#include "tests/test.h"
+
+#include "emulator/predictor/gpc.h"
+#include "emulator/predictor/sm.h"
+#include "emulator/predictor/tail.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- A kernel of text, a warp that walks it ---------------------------------------------------- */
+
+enum { MAX_INST = 4096 };
+static struct sass_inst inst[MAX_INST];
+static const char *text[MAX_INST];
+static int n_inst;
+
+struct sass_warp {
+    int at, index;
+    bool waits;
+    struct sass_cta *cta;
+};
+struct sass_cta {
+    struct sass_warp warp[SASS_MAX_WARPS];
+    int n_warps, arrived;
+};
+
+static const struct sass_inst *fake_next(const struct sass_warp *w) {
+    return w->at < n_inst ? &inst[w->at] : NULL;
+}
+static enum sass_wait_kind fake_waits(const struct sass_warp *w) {
+    return w->waits ? SASS_WAIT_BAR : SASS_WAIT_NONE;
+}
+static enum sass_status fake_step(struct sass_warp *w, struct sass_effect *e) {
+    const struct sass_inst *i = &inst[w->at];
+    memset(e, 0, sizeof *e);
+    e->inst = i;
+    e->active = e->group = ~0u;
+    e->taken = i->target != 0;
+    w->at = i->target ? (int)i->target / 16 : w->at + 1;
+    if (!strncmp(text[i->pc / 16], "HGMMA", 5)) {
+        e->gmma.n = strstr(text[i->pc / 16], "64x48x16") ? 48 : 128;
+        e->gmma.ends_group = strncmp(text[i->pc / 16 + 1], "HGMMA", 5) != 0;
+    }
+    if (strstr(text[i->pc / 16], "BAR.SYNC")) {
+        e->waits = w->waits = true;
+        e->deferred = true;
+        e->n_events = 1;
+        e->event[0] = (struct sass_event){.kind = SASS_EVENT_BAR, .cta = w->cta, .waits = true};
+    }
+    return SASS_ISSUED;
+}
+static void fake_deliver(const struct sass_event *event) {
+    struct sass_cta *c = event->cta;
+    if (++c->arrived < c->n_warps) return;
+    c->arrived = 0;
+    for (int i = 0; i < c->n_warps; i++) c->warp[i].waits = false;
+}
+static struct sass_warp *fake_warp(struct sass_cta *cta, int index) { return &cta->warp[index]; }
+static const char *fake_fault(const struct sass_warp *w) {
+    (void)w;
+    return "fault";
+}
+static uint32_t wavefronts_each = 1;
+static uint32_t fake_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
+    (void)e;
+    return *ideal = wavefronts_each;
+}
+static uint64_t sectors_apart = 1; /* of one line, or 4: of lines of their own */
+static uint32_t fake_sectors(const struct sass_effect *e, uint64_t sector[64]) {
+    (void)e;
+    for (uint64_t i = 0; i < 4; i++) sector[i] = i * sectors_apart;
+    return 4;
+}
+static const struct timing_front front = {.next = fake_next,
+                                          .waits = fake_waits,
+                                          .step = fake_step,
+                                          .deliver = fake_deliver,
+                                          .warp = fake_warp,
+                                          .fault = fake_fault,
+                                          .wavefronts = fake_wavefronts,
+                                          .sectors = fake_sectors};
+
+static struct sass_inst *add(const char *t, int pipe, int stall) {
+    inst[n_inst] = (struct sass_inst){.pipe = (uint8_t)pipe,
+                                      .stall = (uint8_t)stall,
+                                      .write_barrier = 7,
+                                      .read_barrier = 7,
+                                      .pc = (uint32_t)n_inst * 16};
+    text[n_inst] = t;
+    return &inst[n_inst++];
+}
+
+static struct timing_chip chip;
+
+static int read_chip(void **state) {
+    (void)state;
+    const char *why = timing_chip_read("chips/h200.txt", &chip);
+    if (why) print_message("%s\n", why);
+    chip.icache_l0_bytes = chip.cta_start = 0; /* but where a test is about it */
+    n_inst = 0;
+    wavefronts_each = 1;
+    sectors_apart = 1;
+    return why != NULL;
+}
+
+/* An SM with n_ctas CTAs of n_warps warps, all of the one stream, each `apart` cycles behind the one before:
+ * to be run and closed. */
+static struct sass_cta on_sm[SM_CTAS];
+static void open_sm(struct machine *m, int n_ctas, int n_warps, uint64_t apart) {
+    static struct sass_kernel k;
+    k = (struct sass_kernel){.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
+    assert_null(machine_open(m, &chip, &front, &k, 1));
+    for (int c = 0; c < n_ctas; c++) {
+        on_sm[c] = (struct sass_cta){.n_warps = n_warps};
+        for (int w = 0; w < n_warps; w++)
+            on_sm[c].warp[w] = (struct sass_warp){.index = w, .cta = &on_sm[c]};
+        machine_place(m, 0, &on_sm[c], n_warps, (uint64_t)c * apart);
+    }
+}
+
+/* Cycles until n_warps warps of one CTA are through. */
+static uint64_t cycles(int n_warps) {
+    struct machine m;
+    open_sm(&m, 1, n_warps, 0);
+    machine_run(&m);
+    if (m.why) print_message("%s\n", m.why);
+    assert_null(m.why);
+    uint64_t active = m.sm[0].active, sum = 0;
+    for (int r = 0; r < TIMING_REASONS; r++) sum += m.counts.reason[r];
+    assert_int_equal(sum, m.sm[0].warp_cycles); /* every cycle of every warp has its reason */
+    assert_int_equal(m.counts.issued, m.counts.reason[TIMING_SELECTED]);
+    machine_close(&m);
+    return active;
+}
+
+/* ---- Pipes ------------------------------------------------------------------------------------- */
+
+static void chain_of_ffma(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) add("FFMA R1, R1, R2, R3", SASS_PIPE_FMA, 4);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    assert_int_equal(cycles(1), 401);
+    assert_int_equal(cycles(4), 401); /* a sub-core each */
+    assert_int_equal(cycles(8), 402);
+}
+
+static void pipes_have_intervals(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int pipe, interval;
+    } row[] = {{"FMNMX R1, R2, R3, !PT", SASS_PIPE_ALU, 2},
+               {"IMAD R1, R2, R3, R4", SASS_PIPE_FMA, 2},
+               {"IMAD.WIDE.U32 R2, R2, R3, R4", SASS_PIPE_FMA, 4},
+               {"HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 6},
+               {"MUFU.EX2 R1, R2", SASS_PIPE_XU, 8}};
+    for (unsigned r = 0; r < sizeof row / sizeof *row; r++) {
+        uint64_t t[2];
+        for (int n = 0; n < 2; n++) {
+            n_inst = 0;
+            for (int i = 0; i < 100 * (n + 1); i++) add(row[r].text, row[r].pipe, 1);
+            add("EXIT", SASS_PIPE_BRANCH, 5);
+            t[n] = cycles(1);
+        }
+        assert_int_equal(t[1] - t[0], 100 * row[r].interval);
+    }
+}
+
+static void two_pipes_at_once(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        add("FMNMX R1, R2, R3, !PT", SASS_PIPE_ALU, 1);
+        add("FFMA R4, R5, R6, R7", SASS_PIPE_FMA, 1);
+    }
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    assert_int_equal(cycles(1), 201);
+}
+
+static void ports_delay_three_in_a_bank(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        struct sass_inst *f = add("FFMA R1, R2, R4, R6", SASS_PIPE_FMA, 1);
+        for (int s = 0; s < 3; s++) f->src[s] = (struct sass_span){(uint8_t)(2 + 2 * s), 1};
+    }
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    assert_in_range(cycles(1), 296, 304);
+    for (int i = 0; i < 100; i++) inst[i].reuse = 6; /* b and c stay in the cache */
+    assert_in_range(cycles(1), 100, 106);
+}
+
+/* ---- Shared memory, scoreboards, barriers ------------------------------------------------------- */
+
+static void chain_of_lds(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        struct sass_inst *l = add("LDS R1, [R1]", SASS_PIPE_LSU, 2);
+        l->memory = SASS_LDS;
+        l->write_barrier = 0;
+        l->wait_mask = 1;
+    }
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    uint64_t t = cycles(1);
+    assert_in_range(t, 99 * (uint64_t)chip.lds_latency, 100 * (uint64_t)chip.lds_latency + 10);
+}
+
+/* An H200: STS 4, STS.64 6, STS.128 10 cycles, 2 for each register read. */
+static void registers_read_bound_stores(void **state) {
+    (void)state;
+    for (int n = 1; n <= 4; n *= 2) {
+        uint64_t t[2];
+        for (int k = 0; k < 2; k++) {
+            n_inst = 0;
+            for (int i = 0; i < 100 * (k + 1); i++) {
+                struct sass_inst *s = add("STS [R1], R4", SASS_PIPE_LSU, 1);
+                s->src[0] = (struct sass_span){1, 1};
+                s->src[1] = (struct sass_span){4, (uint8_t)n};
+            }
+            add("EXIT", SASS_PIPE_BRANCH, 5);
+            t[k] = cycles(1);
+        }
+        assert_int_equal(t[1] - t[0], 100 * (2 + 2 * n));
+    }
+}
+
+static void add_some(int n, const char *t, int pipe, int registers) {
+    for (int i = 0; i < n; i++) add(t, pipe, 1)->src[0] = (struct sass_span){1, (uint8_t)registers};
+}
+
+/* chips/bench: hmmamix. An HMMA waits for the register that is being read for the MIO queue, not for the next. */
+static void hmma_goes_before_the_mio_queue(void **state) {
+    (void)state;
+    static const struct {
+        int hmma, others;
+        const char *text;
+        int registers, cycles;
+    } row[] = {{1, 4, "SHFL.IDX PT, R1, R1, RZ, 0x1f", 1, 13},
+               {2, 1, "SHFL.IDX PT, R1, R1, RZ, 0x1f", 1, 13},
+               {2, 2, "SHFL.IDX PT, R1, R1, RZ, 0x1f", 1, 14},
+               {4, 8, "SHFL.IDX PT, R1, R1, RZ, 0x1f", 1, 36},
+               {2, 1, "STS [R1], R2", 2, 14},
+               {4, 2, "STS [R1], R2", 2, 28}};
+    for (unsigned r = 0; r < sizeof row / sizeof *row; r++) {
+        uint64_t t[2];
+        for (int n = 0; n < 2; n++) {
+            n_inst = 0;
+            for (int i = 0; i < 50 * (n + 1); i++) {
+                add_some(row[r].hmma, "HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 0);
+                add_some(row[r].others, row[r].text, SASS_PIPE_LSU, row[r].registers);
+            }
+            add("EXIT", SASS_PIPE_BRANCH, 5);
+            t[n] = cycles(1);
+        }
+        assert_int_equal(t[1] - t[0], 50 * row[r].cycles);
+    }
+}
+
+/* What an HMMA overtakes comes so much later: a load's value, here. */
+static void who_waits_for_what_was_overtaken_waits_longer(void **state) {
+    (void)state;
+    uint64_t t[2];
+    for (int n = 0; n < 2; n++) {
+        n_inst = 0;
+        struct sass_inst *l = NULL;
+        for (int i = 0; i < 4; i++) {
+            l = add("LDS R1, [R2]", SASS_PIPE_LSU, 1);
+            l->memory = SASS_LDS;
+            l->src[0] = (struct sass_span){2, 1};
+        }
+        l->write_barrier = 0;
+        for (int i = 0; i < 3 * n; i++) add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
+        add("MOV R3, R1", SASS_PIPE_ALU, 1)->wait_mask = 1;
+        add("EXIT", SASS_PIPE_BRANCH, 5);
+        t[n] = cycles(1);
+    }
+    assert_int_equal(t[1] - t[0], 3 * (uint64_t)chip.hmma_port);
+}
+
+/* Two MUFU are taken at once, the third when the first leaves the pipe. */
+static void mufu_queue_is_short(void **state) {
+    (void)state;
+    for (int n = 2; n <= 3; n++) {
+        n_inst = 0;
+        for (int i = 0; i < n; i++) add("MUFU.EX2 R1, R2", SASS_PIPE_XU, 1);
+        add("EXIT", SASS_PIPE_BRANCH, 5);
+        assert_int_equal(cycles(1), n == 2 ? 3 : 15);
+    }
+}
+
+/* Stall counts of 2 hand the turn on, and so does a pipe that is busy for longer than FMA's or
+ * ALU's half rate: all three warps end together. FFMA with 1: one goes through, but beside products. */
+static void turns_are_fair_behind_a_stall(void **state) {
+    (void)state;
+    for (int row = 1; row <= 4; row++) {
+        n_inst = 0;
+        for (int i = 0; i < 300; i++)
+            if (row != 3)
+                add("FFMA R1, R2, R3, R4", SASS_PIPE_FMA, row == 2 ? 2 : 1);
+            else
+                add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
+        add("EXIT", SASS_PIPE_BRANCH, 5);
+        struct machine m;
+        open_sm(&m, 1, 12, 0);
+        if (row == 4) m.sm[0].gmma_free = UINT64_MAX / 2;
+        machine_run(&m);
+        double mean = (double)m.sm[0].warp_cycles / 12, whole = (double)m.sm[0].active;
+        assert_true(row == 1 ? mean < 0.7 * whole : mean > 0.95 * whole);
+        machine_close(&m);
+    }
+}
+
+static void data_path_bounds_loads(void **state) {
+    (void)state;
+    wavefronts_each = 4;
+    for (int i = 0; i < 100; i++) add("LDS.128 R4, [R1]", SASS_PIPE_LSU, 1)->memory = SASS_LDS;
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    uint64_t under_way = (uint64_t)(4 * 4 * (chip.mio_queue + chip.mio_inflight)); /* at the end */
+    assert_in_range(cycles(8), 8 * 100 * 4 - under_way, 8 * 100 * 4);
+}
+
+static void barrier_waits_for_the_last(void **state) {
+    (void)state;
+    for (int i = 0; i < 10; i++) add("BAR.SYNC 0x0", SASS_PIPE_SYNC, 5);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    uint64_t one = (uint64_t)(chip.bar_arrive + chip.bar_release + 3 * chip.bar_interval);
+    assert_in_range(cycles(4), 10 * one, 10 * one + 20);
+}
+
+static void taken_branches_cost(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        add("BRA 0x10", SASS_PIPE_BRANCH, 5)->target = (uint32_t)(i + 1) * 16;
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    assert_int_equal(cycles(1), 100 * (5 + (uint64_t)chip.branch_penalty) + 1);
+}
+
+/* ---- WGMMA ------------------------------------------------------------------------------------- */
+
+/* `n` products, each warpgroup's, and a wait for them: m has run, and is to be closed. */
+static void run_products(struct machine *m, const char *product, int n, int warps) {
+    n_inst = 0;
+    for (int i = 0; i < n; i++) add(product, SASS_PIPE_GMMA, 2);
+    add("WARPGROUP.DEPBAR.LE gsb0,0x0", SASS_PIPE_NONE, 2);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    open_sm(m, 1, warps, 0);
+    machine_run(m);
+    assert_null(m->why);
+}
+
+/* Three warpgroups that each ask for eight products at once: one has the tensor cores until it is through, though
+ * only six stand in the queue (chips/bench: hgmma ss128/wg012). */
+static void a_warpgroup_keeps_the_tensor_cores(void **state) {
+    (void)state;
+    struct machine m;
+    run_products(&m, "HGMMA.64x128x16.F32 R24,gdesc[UR8],R24", 8, 12);
+    double all = 8 * 64, waits = (double)m.counts.by_inst[8][TIMING_BARRIER] / 4;
+    assert_in_range(m.sm[0].active, (uint64_t)(3 * all + 28), (uint64_t)(3 * all + 80));
+    assert_true(waits < 1.05 * 6 * all); /* 1, 2 and 3 times, less what it stood in the queue */
+    machine_close(&m);
+}
+
+/* The tensor pipe works half a cycle a column, though 48 columns from shared memory take 28 cycles. */
+static void few_columns_leave_it_idle(void **state) {
+    (void)state;
+    struct machine m;
+    run_products(&m, "HGMMA.64x48x16.F32 R24,gdesc[UR8],R24", 4, 4);
+    assert_int_equal(m.sm[0].gmma_cycles, 4 * 24);
+    assert_true(m.sm[0].active > 4 * 28);
+    machine_close(&m);
+}
+
+/* ---- L1 ---------------------------------------------------------------------------------------- */
+
+/* The second load of a line that is on its way waits for it. */
+static void a_hit_waits_for_the_line(void **state) {
+    (void)state;
+    n_inst = 0;
+    for (int i = 0; i < 2; i++) {
+        struct sass_inst *l = add("LDG.E R1, [R2.64]", SASS_PIPE_LSU, 2);
+        l->memory = SASS_LDG;
+        l->write_barrier = (uint8_t)i;
+    }
+    add("FFMA R1, R2, R3, R4", SASS_PIPE_FMA, 2)->wait_mask = 2; /* of the second */
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    struct machine m;
+    open_sm(&m, 1, 1, 0);
+    m.sm[0].n_ways = 4;
+    machine_run(&m);
+    assert_null(m.why);
+    assert_int_equal(m.counts.l2_sectors, 4); /* the second is in L1, or will be */
+    assert_true((double)m.sm[0].active > chip.l2_latency);
+    machine_close(&m);
+}
+
+/* ---- L2's queue -------------------------------------------------------------------------------- */
+
+static void rows_of_16_kib(const struct sass_effect *e, void *user,
+                           void (*each)(void *user, uint64_t global, uint32_t bytes)) {
+    (void)e;
+    for (uint64_t row = 0; row < 128; row++) each(user, row * 128, 128);
+}
+
+/* How long 16 KiB by TMA take the first SM of two that stand for `busy`, and, asked for at the same time, the second. */
+static void two_loads(double busy, bool multiplies, double took[2]) {
+    struct timing_front with_rows = front;
+    struct sass_effect e = {0};
+    struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
+    struct machine m;
+    with_rows.tma_rows = rows_of_16_kib;
+    assert_null(machine_open(&m, &chip, &with_rows, &k, 2));
+    m.part = 2 / busy;
+    m.tma_rate = chip.l2_bytes_per_clk * m.part;
+    m.start = 0.5;
+    m.multiplies = multiplies;
+    for (int i = 0; i < 2; i++) took[i] = (double)sm_tma(&m, &m.sm[i], &e, 1000) - 1000;
+    machine_close(&m);
+}
+
+/* A load passes at the chip's rate, behind those of others at their share of it. */
+static void a_load_waits_for_others(void **state) {
+    (void)state;
+    double of_132[2], of_2[2], share = 16384 / (chip.l2_bytes_per_clk * 2 / 132);
+    chip.l2_spread = 0;
+    two_loads(132, true, of_132);
+    two_loads(2, true, of_2);
+    assert_true(fabs(of_132[0] - of_2[0]) < 3); /* alone: whatever is simulated */
+    assert_true(of_132[1] - of_132[0] > 0.3 * share);
+    assert_true(of_132[1] - of_132[0] < (1 + chip.l2_uneven) * share);
+}
+
+static void slices_are_uneven(void **state) {
+    (void)state;
+    double even[2], uneven[2];
+    chip.l2_uneven = 0;
+    two_loads(132, true, even);
+    chip.l2_uneven = 0.5;
+    two_loads(132, true, uneven);
+    assert_true(uneven[1] > even[1] + 50);
+    chip.l2_uneven_most = 20;
+    two_loads(132, true, uneven);
+    assert_true(fabs(uneven[1] - even[1] - 20) < 2);
+}
+
+static void before_the_first_product_l2_is_slower(void **state) {
+    (void)state;
+    double before[2], after[2];
+    two_loads(132, false, before);
+    two_loads(132, true, after);
+    assert_true(before[1] > after[1] + 100);
+}
+
+/* ---- Stores ------------------------------------------------------------------------------------- */
+
+static double waits_at_exit; /* of a warp, for its stores */
+/* Cycles of n stores of 128 bytes by each of n_warps warps, each behind its last one's read of the register. */
+static double cycles_of_stores(int n, int n_warps, double l2_rate) {
+    n_inst = 0;
+    for (int i = 0; i < n; i++) {
+        struct sass_inst *s = add("STG.E [R2.64], R4", SASS_PIPE_LSU, 1);
+        s->memory = SASS_STG;
+        s->read_barrier = 0;
+        s->wait_mask = 1;
+    }
+    add("EXIT", SASS_PIPE_BRANCH, 5)->wait_mask = 1;
+    struct machine m;
+    open_sm(&m, 1, n_warps, 0);
+    m.write_rate = l2_rate;
+    machine_run(&m);
+    assert_null(m.why);
+    double cycles = (double)m.sm[0].active;
+    waits_at_exit = (double)m.counts.reason[TIMING_MEMBAR_REASON] / n_warps;
+    machine_close(&m);
+    return cycles;
+}
+
+/* 4 cycles of the way to L2 a line, 2 a sector of another; what waits there is no more than 200 cycles of it. */
+static void stores_wait_for_the_way_to_l2(void **state) {
+    (void)state;
+    const double fast = 1e9;
+    double few = cycles_of_stores(20, 16, fast), more = cycles_of_stores(40, 16, fast);
+    assert_true(fabs(more - few - 20 * 16 * 4) < 16);
+    sectors_apart = 4;
+    assert_true(
+        fabs(cycles_of_stores(40, 16, fast) - cycles_of_stores(20, 16, fast) - 20 * 16 * 8) < 32);
+    sectors_apart = 1;
+    cycles_of_stores(40, 16, fast);
+    double before = waits_at_exit;
+    chip.sm_writes_ahead += 100; /* they wait there, in place of at the store */
+    assert_true(fabs(cycles_of_stores(40, 16, fast) - more) < 1);
+    assert_true(fabs(waits_at_exit - before - 100) < 10);
+}
+
+/* L2, of which an SM has 16 bytes a cycle here, takes the first ones as fast as they come. */
+static void l2_takes_some_stores_at_once(void **state) {
+    (void)state;
+    chip.drain = 0;
+    double few = cycles_of_stores(10, 16, 16);
+    assert_true(fabs(few - cycles_of_stores(10, 16, 1e9)) < 1);
+    double many = cycles_of_stores(40, 16, 16);
+    assert_true(fabs(many - (40 * 16 * 8 - chip.l2_writes_ahead)) < 60);
+}
+
+/* A quarter of a line takes L2 half of what all of it does. */
+static void a_part_of_a_line_costs_more_in_l2(void **state) {
+    (void)state;
+    chip.drain = 0;
+    double lines = cycles_of_stores(40, 16, 8), more = cycles_of_stores(80, 16, 8);
+    assert_true(fabs(more - lines - 40 * 16 * 16) < 60);
+    sectors_apart = 4; /* four lines, 32 bytes of each */
+    lines = cycles_of_stores(40, 16, 8), more = cycles_of_stores(80, 16, 8);
+    assert_true(fabs(more - lines - 40 * 16 * 32) < 60);
+}
+
+/* From the first SM that is through to the last, of eight that store at once and have a cycle for each line. */
+static double ends_apart(bool is_whole) {
+    static struct sass_kernel k;
+    struct machine m;
+    uint64_t first = UINT64_MAX, last = 0;
+    k = (struct sass_kernel){.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
+    assert_null(machine_open(&m, &chip, &front, &k, 8));
+    m.is_whole = is_whole;
+    m.write_rate = 128;
+    for (int i = 0; i < 8; i++) {
+        on_sm[i] = (struct sass_cta){.n_warps = 4};
+        for (int w = 0; w < 4; w++)
+            on_sm[i].warp[w] = (struct sass_warp){.index = w, .cta = &on_sm[i]};
+        machine_place(&m, i, &on_sm[i], 4, 0);
+    }
+    machine_run(&m);
+    assert_null(m.why);
+    for (int i = 0; i < 8; i++) {
+        if (m.sm[i].active < first) first = m.sm[i].active;
+        if (m.sm[i].active > last) last = m.sm[i].active;
+    }
+    machine_close(&m);
+    return (double)(last - first);
+}
+
+static void sms_that_write_end_apart(void **state) {
+    (void)state;
+    cycles_of_stores(200, 1, 1e9); /* the stream */
+    chip.l2_writes_uneven = 0;
+    double even = ends_apart(true);
+    chip.l2_writes_uneven = 0.5;
+    double uneven = ends_apart(true);
+    assert_true(uneven > even + 500);
+    assert_true(fabs(ends_apart(false) - even) < 1); /* they stand for others */
+    chip.l2_writes_uneven_most = 100;
+    assert_true(ends_apart(true) < even + 200);
+}
+
+/* ---- DRAM --------------------------------------------------------------------------------------- */
+
+static double always(void *user, uint64_t sector, bool is_written) {
+    (void)user, (void)sector, (void)is_written;
+    return 1;
+}
+
+/* Cycles of 100 loads past L1, each waited for, by each of n_warps warps; DRAM is shared with others. */
+static double cycles_of_a_load(int n_warps) {
+    n_inst = 0;
+    for (int i = 0; i < 100; i++) {
+        struct sass_inst *l = add("LDG.E.STRONG.GPU R1, [R2.64]", SASS_PIPE_LSU, 2);
+        l->memory = SASS_LDG;
+        l->write_barrier = 0;
+        l->wait_mask = 1;
+    }
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    struct machine m;
+    open_sm(&m, 1, n_warps, 0);
+    m.dram_part = always;
+    m.dram_rate = 4; /* a load of 128 bytes takes 32 cycles of it */
+    machine_run(&m);
+    assert_null(m.why);
+    double cycles = (double)m.sm[0].active / 100;
+    machine_close(&m);
+    return cycles;
+}
+
+static void a_busy_dram_answers_later(void **state) {
+    (void)state;
+    chip.dram_queue = 0;
+    double idle = cycles_of_a_load(1), half = cycles_of_a_load(16);
+    chip.dram_queue = 145;
+    assert_in_range((uint64_t)(cycles_of_a_load(1) - idle), 1, 10);     /* 3 % busy */
+    assert_in_range((uint64_t)(cycles_of_a_load(16) - half), 100, 200); /* half, and more at once */
+}
+
+/* Boxes from a busy DRAM come by chance, by as much as one box waits for another; in the mean they do not. */
+static void boxes_come_by_chance(void **state) {
+    (void)state;
+    enum { N = 1000 };
+    static struct sass_kernel k = {.name = "test"};
+    struct timing_front with_rows = front;
+    struct sass_effect e = {.memory = SASS_TMA_LOAD};
+    double mean[2], apart[2];
+    with_rows.tma_rows = rows_of_16_kib;
+    for (int row = 0; row < 2; row++) {
+        struct machine m;
+        double sum = 0, square = 0;
+        chip.dram_queue = row ? 145 : 0;
+        assert_null(machine_open(&m, &chip, &with_rows, &k, 1));
+        m.dram_part = always;
+        m.dram_rate = 16384 / 500.0;
+        for (int i = 0; i < N; i++) {
+            double begun = 1000.0 * (i + 1),
+                   took = (double)sm_tma(&m, &m.sm[0], &e, (uint64_t)begun) - begun;
+            if (i >= 10) sum += took, square += took * took;
+        }
+        mean[row] = sum / (N - 10);
+        apart[row] = sqrt(square / (N - 10) - mean[row] * mean[row]);
+        machine_close(&m);
+    }
+    assert_true(apart[0] < 1);
+    assert_in_range((uint64_t)apart[1], 110, 180);
+    assert_in_range((uint64_t)(mean[1] - mean[0]), 150, 300); /* what waits in the mean */
+}
+
+/* Where half of what L2 holds was written, what comes from DRAM sends half as much there; so does what is written. */
+static void what_was_written_makes_room(void **state) {
+    (void)state;
+    static struct sass_kernel k = {.name = "test"};
+    struct timing_front with_rows = front;
+    double busy[2][2];
+    with_rows.tma_rows = rows_of_16_kib;
+    for (int row = 0; row < 4; row++) {
+        struct machine m;
+        struct sass_effect e = {.memory = row / 2 ? SASS_TMA_STORE : SASS_TMA_LOAD};
+        assert_null(machine_open(&m, &chip, &with_rows, &k, 1));
+        m.dram_part = always;
+        m.dram_rate = 16;
+        m.write_back = row % 2 ? 0.5 : 0;
+        m.written_lost = 1;
+        sm_tma(&m, &m.sm[0], &e, 1000);
+        busy[row / 2][row % 2] = m.dram_free > 1000 ? m.dram_free - 1000 : 0;
+        machine_close(&m);
+    }
+    assert_true(fabs(busy[0][1] - busy[0][0] - 512) < 1);
+    assert_true(busy[1][0] == 0 && busy[1][1] > 512 && busy[1][1] < 800);
+}
+
+/* ---- Two CTAs on an SM --------------------------------------------------------------------------- */
+
+static uint64_t end_of_cta[2];
+static void note_end(void *user, struct machine *m, struct sm_cta *cta) {
+    (void)user;
+    end_of_cta[cta->cta - on_sm] = m->now;
+}
+
+static void run_both(int n_warps) {
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    struct machine m;
+    open_sm(&m, 2, n_warps, 1);
+    m.ended = note_end;
+    machine_run(&m);
+    assert_null(m.why);
+    machine_close(&m);
+}
+
+static void the_elder_cta_comes_first(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
+    run_both(4);
+    assert_true(end_of_cta[0] < 620);                          /* 100 x 6, as if it were alone */
+    assert_true(end_of_cta[1] > 1190 && end_of_cta[1] < 1220); /* what the pipe has left */
+}
+
+/* n CTAs of so many warps on one SM, 100 HMMA each: how long it is active. */
+static uint64_t active_with(int n_ctas, int n_warps) {
+    n_inst = 0;
+    for (int i = 0; i < 100; i++) add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    struct machine m;
+    open_sm(&m, n_ctas, n_warps, 0);
+    machine_run(&m);
+    assert_null(m.why);
+    uint64_t active = m.sm[0].active;
+    machine_close(&m);
+    return active;
+}
+
+/* 32 CTAs of one warp are eight on each sub-core; of larger ones warp w runs on w % 4, as WGMMA has it,
+ * as long as there is room: all that fit an SM find a place. */
+static void all_that_fit_find_a_sub_core(void **state) {
+    (void)state;
+    assert_in_range(active_with(32, 1), 8 * 600 - 10, 8 * 600 + 20);
+    assert_in_range(active_with(3, 5), 6 * 600 - 10, 6 * 600 + 20); /* sub-core 0 has six */
+    assert_in_range(active_with(10, 6), 16 * 600 - 10, 16 * 600 + 20);
+}
+
+/* chips/bench: arbitration ffma7-stall2/2cta/2, 1736 and 3462 cycles. */
+static void and_does_so_behind_stall_counts(void **state) {
+    (void)state;
+    for (int i = 0; i < 300; i++) add("FFMA R1, R2, R3, R4", SASS_PIPE_FMA, 2);
+    run_both(8);
+    assert_true(end_of_cta[0] < 640);
+    assert_true(end_of_cta[1] > 1150);
+}
+
+/* ---- The end of a launch ----------------------------------------------------------------------- */
+
+static double uneven; /* cycles of CTAs, either way of 300 */
+static double end_of(uint64_t n, uint64_t places, double alone) {
+    double cycles[1000];
+    struct tail t = {.chip = &chip, .cycles = cycles, .n = n, .places = places, .resident = 3};
+    for (uint64_t i = 0; i < n; i++) cycles[i] = 300 + uneven * sm_spread(i);
+    t.launch = 10;
+    t.together = 5;
+    t.speed[1] = alone;
+    t.speed[2] = alone > 1 ? 1.5 : 1;
+    t.speed[3] = 1;
+    return tail_end(&t, NULL);
+}
+
+static void few_left_run_faster(void **state) {
+    (void)state;
+    chip.cta_elder = 0;
+    assert_true(fabs(end_of(396, 132, 3) - 300) < 1e-9); /* every seat taken once */
+    assert_true(fabs(end_of(400, 132, 1) - 610) < 1e-9); /* four more, as slow as the others */
+    assert_true(fabs(end_of(397, 132, 3) - 300 - 310.0 / 3) < 1e-9); /* one more, alone on its SM */
+    /* each of four more goes to another SM, though all end together */
+    assert_true(fabs(end_of(400, 132, 3) - 300 - 310.0 / 3) < 1e-9);
+    assert_true(fabs(end_of(132, 132, 3) - 100) < 1e-9);
+    assert_true(fabs(end_of(133, 132, 3) - 200) < 1e-9); /* two that share an SM */
+}
+
+/* The eldest of three ends at 200, the others later, but the last as ever; of the 120 that are left over each is
+ * another SM's, though CTAs differ by more than those of an SM do that share it equally. */
+static void the_elder_ends_first(void **state) {
+    (void)state;
+    assert_true(fabs(end_of(396, 132, 3) - 300) < 1e-9);
+    assert_true(fabs(end_of(524, 132, 3) - 1210 / 3.0) < 1e-9);
+    uneven = 30;
+    double elder = end_of(516, 132, 3);
+    chip.cta_elder = 0;
+    double equal = end_of(516, 132, 3);
+    uneven = 0;
+    assert_true(elder < 1210 / 3.0 + 60 && equal > elder + 40);
+}
+
+/* Of 220 CTAs on 132 SMs the 88 of the second round: eight join the first eight, the others are dealt to the GPCs. */
+static void a_last_round_is_spread(void **state) {
+    (void)state;
+    for (uint64_t k = 0; k < 132; k++) assert_int_equal(tail_place(&chip, k, 220, 132, 3), k);
+    for (uint64_t k = 0; k < 8; k++) assert_int_equal(tail_place(&chip, 132 + k, 220, 132, 3), k);
+    assert_int_equal(tail_place(&chip, 140, 220, 132, 3), 8);
+    assert_int_equal(tail_place(&chip, 219, 220, 132, 3), 130);
+    assert_int_equal(tail_place(&chip, 134, 135, 132, 3), 2);
+    assert_int_equal(tail_place(&chip, 140, 143, 132, 3), 84); /* three left: the last three GPCs */
+    assert_int_equal(tail_place(&chip, 142, 143, 132, 3), 116);
+    assert_int_equal(tail_place(&chip, 141, 160, 132, 4),
+                     10); /* the TPC's first SM, then the next TPC's */
+    assert_int_equal(tail_place(&chip, 159, 160, 132, 4), 120);
+    for (uint64_t k = 133; k < 220; k++)
+        assert_true(tail_place(&chip, k, 220, 132, 3) > tail_place(&chip, k - 1, 220, 132, 3));
+    for (uint64_t n = 133; n < 264; n++) { /* no place gets two */
+        int more[132] = {0};
+        for (uint64_t k = 132; k < n; k++) more[tail_place(&chip, k, n, 132, 3)]++;
+        for (int i = 0; i < 132; i++) assert_true(more[i] <= 1);
+    }
+    assert_int_equal(tail_place(&chip, 219, 220, 132, 1), 219 % 132); /* no second round */
+    assert_int_equal(tail_place(&chip, 395, 400, 132, 3), 131);       /* all seats are taken */
+}
+
+/* All seats are taken: the first eight SMs get their second CTA when two thirds of the others have had one. */
+static void the_first_come_again_early(void **state) {
+    (void)state;
+    int seats[132] = {0};
+    for (uint64_t k = 0; k < 396; k++) {
+        uint64_t at = tail_place(&chip, k, 396, 132, 3);
+        if (k < 8 || (k >= 89 && k < 97)) assert_int_equal(at, k % 89);
+        if (k >= 8 && k < 89) assert_int_equal(at, k);
+        if (k == 97) assert_int_equal(at, 89);
+        if (k == 140) assert_int_equal(at, 8); /* the 125th of the others */
+        seats[at]++;
+    }
+    for (int i = 0; i < 132; i++) assert_int_equal(seats[i], 3);
+    for (uint64_t k = 0; k < 8; k++)
+        assert_int_equal(tail_place(&chip, k, 8, 8, 1), k); /* few SMs */
+    assert_int_equal(tail_place(&chip, 9, 16, 8, 2), 1);
+}
+
+/* 54 CTAs: 12 of them in the GPC that gets the first eight, 6 in each other; 132: all. */
+static void ctas_are_dealt_to_gpcs(void **state) {
+    (void)state;
+    int n[8] = {0}, all[8] = {0};
+    for (uint64_t i = 0; i < 54; i++) n[gpc_of(&chip, i, 54)]++;
+    for (uint64_t i = 0; i < 132; i++) all[gpc_of(&chip, i, 132)]++;
+    assert_in_range(n[0], 10, 12);
+    for (int g = 1; g < 8; g++) assert_in_range(n[g], 6, 7);
+    for (int g = 0; g < 8; g++) assert_in_range(all[g], 16, 17);
+    for (uint64_t i = 0; i < 8; i++) assert_int_equal(gpc_of(&chip, i, 12), 0);
+}
+
+/* 132 SMs, of which the last 33 work for twice as long: the GPCs that have ended run at the boost clock. */
+static void idle_gpcs_count_faster(void **state) {
+    (void)state;
+    double end[132];
+    struct timing_chip c = chip;
+    c.tensor_clock = 0.9;
+    c.gpc_clock_spread = 0;
+    c.tensor_clock_back = 1000;
+    for (int i = 0; i < 132; i++) end[i] = i < 99 ? 10000 : 20000;
+    struct gpc_time t = gpc_elapsed(&c, end, 132, true, 1000); /* 1000 cycles of the boost clock */
+    double rest = 10000 / 0.9, slow = 1000;
+    assert_true(fabs(t.elapsed - (10000 + 0.9 * slow + rest - slow)) < 1e-6);
+    assert_true(fabs(t.boost - 20000 / 0.9) < 1e-6);
+    t = gpc_elapsed(&c, end, 132, false, 1000); /* no tensor cores */
+    assert_true(t.elapsed == 20000 && t.boost == 20000);
+    c.gpc_clock_spread = 0.01;
+    for (int i = 0; i < 132; i++) end[i] = 10000;
+    t = gpc_elapsed(&c, end, 132, true, 1000); /* the fastest has ended first, and goes on */
+    assert_in_range((uint64_t)t.elapsed, 10090, 10130);
+}
+
+static void what_was_not_simulated_is_like_its_neighbour(void **state) {
+    (void)state;
+    double cycles[7] = {0, 5, 0, 0, 0, 9, 0}, filled[7] = {5, 5, 5, 5, 9, 9, 9};
+    tail_fill(cycles, 7);
+    for (int i = 0; i < 7; i++) assert_true(cycles[i] == filled[i]);
+}
+
+static void two_of_a_place_end_together(void **state) {
+    (void)state;
+    /* three places: seats 0 and 3, 1 and 4, 2 and 5; the second pair has not the same to do; one more round is not whole */
+    double cycles[8] = {90, 100, 80, 110, 200, 80, 7, 8},
+           paired[8] = {100, 100, 80, 100, 200, 80, 7, 8};
+    tail_pair(cycles, 8, 3);
+    for (int i = 0; i < 8; i++) assert_true(cycles[i] == paired[i]);
+}
+
+static void file_is_checked(void **state) {
+    (void)state;
+    struct timing_chip c;
+    char path[OWN_BYTES];
+    FILE *f = fdopen(own_file(path, "chip"), "w");
+    fputs("sms 132 count here\nmss 1 count here\n", f);
+    fclose(f);
+    assert_non_null(strstr(timing_chip_read(path, &c), "'mss'"));
+    f = fopen(path, "w");
+    fputs("sms 132 count here\n", f);
+    fclose(f);
+    assert_non_null(strstr(timing_chip_read(path, &c), "missing"));
+    f = fopen(path, "w");
+    fputs("sms many\n", f);
+    fclose(f);
+    assert_non_null(strstr(timing_chip_read(path, &c), "number"));
+    remove(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(chain_of_ffma, read_chip),
+        cmocka_unit_test_setup(pipes_have_intervals, read_chip),
+        cmocka_unit_test_setup(two_pipes_at_once, read_chip),
+        cmocka_unit_test_setup(ports_delay_three_in_a_bank, read_chip),
+        cmocka_unit_test_setup(chain_of_lds, read_chip),
+        cmocka_unit_test_setup(data_path_bounds_loads, read_chip),
+        cmocka_unit_test_setup(registers_read_bound_stores, read_chip),
+        cmocka_unit_test_setup(mufu_queue_is_short, read_chip),
+        cmocka_unit_test_setup(hmma_goes_before_the_mio_queue, read_chip),
+        cmocka_unit_test_setup(who_waits_for_what_was_overtaken_waits_longer, read_chip),
+        cmocka_unit_test_setup(turns_are_fair_behind_a_stall, read_chip),
+        cmocka_unit_test_setup(barrier_waits_for_the_last, read_chip),
+        cmocka_unit_test_setup(taken_branches_cost, read_chip),
+        cmocka_unit_test_setup(stores_wait_for_the_way_to_l2, read_chip),
+        cmocka_unit_test_setup(l2_takes_some_stores_at_once, read_chip),
+        cmocka_unit_test_setup(a_part_of_a_line_costs_more_in_l2, read_chip),
+        cmocka_unit_test_setup(sms_that_write_end_apart, read_chip),
+        cmocka_unit_test_setup(a_busy_dram_answers_later, read_chip),
+        cmocka_unit_test_setup(boxes_come_by_chance, read_chip),
+        cmocka_unit_test_setup(what_was_written_makes_room, read_chip),
+        cmocka_unit_test_setup(the_elder_cta_comes_first, read_chip),
+        cmocka_unit_test_setup(and_does_so_behind_stall_counts, read_chip),
+        cmocka_unit_test_setup(all_that_fit_find_a_sub_core, read_chip),
+        cmocka_unit_test(a_warpgroup_keeps_the_tensor_cores),
+        cmocka_unit_test(few_columns_leave_it_idle),
+        cmocka_unit_test(a_hit_waits_for_the_line),
+        cmocka_unit_test_setup(a_load_waits_for_others, read_chip),
+        cmocka_unit_test_setup(slices_are_uneven, read_chip),
+        cmocka_unit_test_setup(before_the_first_product_l2_is_slower, read_chip),
+        cmocka_unit_test(few_left_run_faster),
+        cmocka_unit_test_setup(the_elder_ends_first, read_chip),
+        cmocka_unit_test(ctas_are_dealt_to_gpcs),
+        cmocka_unit_test(idle_gpcs_count_faster),
+        cmocka_unit_test(a_last_round_is_spread),
+        cmocka_unit_test(the_first_come_again_early),
+        cmocka_unit_test(what_was_not_simulated_is_like_its_neighbour),
+        cmocka_unit_test(two_of_a_place_end_together),
+        cmocka_unit_test(file_is_checked),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

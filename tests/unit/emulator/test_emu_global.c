@@ -1,0 +1,281 @@
+/* Global memory: planted mistakes inside and between blocks, each with the lines of both sides, and
+ * their correct twins, which nothing may be said about. */
+#include "emu.h"
+#include "emulator/core/failed_check.h"
+#include "emulator/core/state.h"
+#include "tests/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct emu_test t;
+static uint32_t words[256];
+
+#define LINE(n) "\n.loc 1 " #n " 1\n"
+
+/* %rd0: 256 words of zeros; %r1: the block, %r0: the thread; %rd1: the block's word, %rd2: the
+ * thread's. */
+static void run(unsigned blocks, unsigned threads, const char *body) {
+    char text[8192], whole[4096];
+    snprintf(whole, sizeof whole,
+             "mov.u32 %%r1, %%ctaid.x; mul.wide.u32 %%rd1, %%r1, 4; add.s64 %%rd1, %%rd1, %%rd0;\n"
+             "mul.wide.u32 %%rd2, %%r0, 4; add.s64 %%rd2, %%rd2, %%rd0;\n%s",
+             body);
+    snprintf(text, sizeof text, ".file 1 \"/tmp/global.cu\"\n%s", emu_test_kernel(1, "", whole));
+    if (words[255] != 1) memset(words, 0, sizeof words);
+    assert_fine(emu_test_run(&t, text, "test", blocks, threads, 0, 1, (void *[]){words},
+                             (size_t[]){sizeof words}));
+}
+
+/* One report of this kind, with the two lines; by one thread, where the order is known, with `what`. */
+static void planted(const char *kind, int line, int other, const char *what, unsigned blocks,
+                    unsigned threads, const char *body) {
+    static const enum emu_schedule schedules[] = {EMU_ROUND_ROBIN, EMU_ADVERSARIAL};
+    for (int jobs = 1; jobs <= 2; jobs++) {
+        t.options.n_threads = jobs;
+        t.options.schedule = schedules[jobs - 1];
+        run(blocks, threads, body);
+        const char *report = emu_test_report(&t, kind);
+        char here[32], there[32];
+        snprintf(here, sizeof here, "global.cu:%d ", line);
+        snprintf(there, sizeof there, "global.cu:%d ", other);
+        if (!report || (jobs == 1 && !strstr(report, what)) || !strstr(report, here) ||
+            (other && !strstr(report, there)))
+            fail_msg("no '%s ... %s' of lines %d and %d, but: %s\n%s", kind, what, line, other,
+                     emu_result_reports(t.result) ? emu_result_report(t.result, 0) : "nothing",
+                     body);
+    }
+}
+
+static void correct(unsigned blocks, unsigned threads, const char *body) {
+    for (int jobs = 1; jobs <= 2; jobs++) {
+        t.options.n_threads = jobs;
+        t.options.schedule = EMU_ROUND_ROBIN;
+        run(blocks, threads, body);
+        if (emu_result_reports(t.result))
+            fail_msg("%s\nof\n%s", emu_result_report(t.result, 0), body);
+    }
+}
+
+#define LANE_0 "setp.ne.u32 %p1, %r0, 0; @%p1 bra END;"
+
+/* Every block counts in one word. */
+static void counters(void **state) {
+    (void)state;
+    planted("race", 3, 5, "no fence and flag order the two", 4, 32,
+            LANE_0 LINE(3) "ld.global.u32 %r2, [%rd0];" LINE(4) "add.u32 %r2, %r2, 1;" LINE(
+                5) "st.global.u32 [%rd0], %r2; END:");
+    correct(4, 32, LANE_0 LINE(3) "red.global.add.u32 [%rd0], 1; END:");
+    planted("race", 3, 3, "no fence and flag", 4, 32,
+            LANE_0 LINE(3) "red.relaxed.cta.global.add.u32 [%rd0], 1; END:");
+    correct(1, 128, LINE(3) "red.relaxed.cta.global.add.u32 [%rd0], 1;");
+}
+
+/* A neighbour's word is read, or written over, while the neighbour may not have got there. */
+static void neighbours(void **state) {
+    (void)state;
+    planted("race", 4, 3, "which another block wrote", 2, 32,
+            LANE_0 LINE(3) "add.u32 %r3, %r1, 1; st.global.u32 [%rd1], %r3;" LINE(
+                4) "ld.global.u32 %r2, [%rd0]; END:");
+    planted("race", 4, 3, "which another block read", 2, 32,
+            LANE_0 "setp.eq.u32 %p2, %r1, 0;" LINE(3) "@%p2 ld.global.u32 %r2, [%rd0];" LINE(
+                4) "@!%p2 st.global.u32 [%rd0], %r0; END:");
+    correct(8, 32, LANE_0 LINE(3) "st.global.u32 [%rd1], %r1; ld.global.u32 %r2, [%rd1]; END:");
+}
+
+/* Block 0 writes data, then a flag; the others wait for the flag, then read. */
+#define FLAG(fence, set, look)                                                                     \
+    LANE_0 "setp.ne.u32 %p2, %r1, 0; @%p2 bra WAIT;" LINE(                                         \
+        10) "mov.u32 %r2, 7; st.global.u32 [%rd0+64], %r2;" fence "\n" set                         \
+            " [%rd0], %r2; bra END;"                                                               \
+            "WAIT: " look                                                                          \
+            " %r3, [%rd0]; setp.eq.u32 %p3, %r3, 0; @%p3 bra WAIT; fence.acq_rel.gpu;" LINE(       \
+                20) "ld.global.u32 %r4, [%rd0+64]; END:"
+
+static void flags(void **state) {
+    static const char *const wrong[] = {
+        FLAG("", "st.volatile.global.u32", "ld.volatile.global.u32"),
+        FLAG("membar.cta;", "st.volatile.global.u32", "ld.volatile.global.u32"),
+        FLAG("", "st.relaxed.gpu.global.u32", "ld.acquire.gpu.global.u32"),
+    };
+    static const char *const right[] = {
+        FLAG("membar.gl;", "st.volatile.global.u32", "ld.volatile.global.u32"),
+        FLAG("fence.acq_rel.gpu;", "st.relaxed.gpu.global.u32", "ld.relaxed.gpu.global.u32"),
+        FLAG("", "st.release.gpu.global.u32", "ld.acquire.gpu.global.u32"),
+        FLAG("fence.acq_rel.gpu;", "red.global.add.u32", "ld.acquire.gpu.global.u32"),
+    };
+    (void)state;
+    for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++)
+        planted("race", 20, 10, "no fence and flag order the two", 3, 32, wrong[n]);
+    for (size_t n = 0; n < sizeof right / sizeof *right; n++) correct(3, 32, right[n]);
+    /* the last block to come reads what all have written: a ticket */
+    correct(6, 32,
+            LANE_0 "add.u32 %r2, %r1, 1; st.global.u32 [%rd1+64], %r2; membar.gl;"
+                   "atom.global.inc.u32 %r3, [%rd0], 6; setp.ne.u32 %p2, %r3, 5; @%p2 bra END;"
+                   "ld.global.u32 %r4, [%rd0+64]; ld.global.u32 %r5, [%rd0+84]; END:");
+    planted(
+        "race", 20, 10, "which another block wrote", 6, 32,
+        LANE_0 "add.u32 %r2, %r1, 1;" LINE(
+            10) "st.global.u32 [%rd1+64], %r2;"
+                "atom.global.inc.u32 %r3, [%rd0], 6; setp.ne.u32 %p2, %r3, 5; @%p2 bra END;" LINE(
+                    20) "ld.global.u32 %r4, [%rd0+64]; ld.global.u32 %r5, [%rd0+84]; END:");
+}
+
+/* A lock around an addition that is no atomic one. */
+static void locks(void **state) {
+    (void)state;
+    for (unsigned threads = 32; threads <= 96; threads += 64) /* warps of one block too */
+        correct(
+            3, threads,
+            "and.b32 %r5, %r0, 31; setp.ne.u32 %p1, %r5, 0; @%p1 bra END;"
+            "TAKE: atom.global.cas.b32 %r2, [%rd0], 0, 1; setp.ne.u32 %p2, %r2, 0;"
+            "@%p2 bra TAKE; membar.gl; ld.global.u32 %r3, [%rd0+4]; add.u32 %r3, %r3, 1;"
+            "st.global.u32 [%rd0+4], %r3; membar.gl; atom.global.exch.b32 %r4, [%rd0], 0; END:");
+    planted("race", 10, 12, "which another block", 3, 32,
+            LANE_0 "TAKE: atom.global.cas.b32 %r2, [%rd0], 0, 1; setp.ne.u32 %p2, %r2, 0;"
+                   "@%p2 bra TAKE;" LINE(10) "ld.global.u32 %r3, [%rd0+4]; add.u32 %r3, %r3, "
+                                             "1;" LINE(12) "st.global.u32 [%rd0+4], %r3;" LINE(
+                                                 13) "atom.global.exch.b32 %r4, [%rd0], 0; END:");
+}
+
+/* Warps of one block, through global memory. */
+static void warps(void **state) {
+    (void)state;
+#define EXCHANGE(between)                                                                          \
+    LINE(3)                                                                                        \
+    "st.global.u32 [%rd2], %r0; xor.b32 %r3, %r0, 32; mul.wide.u32 %rd3, %r3, 4;"                  \
+    "add.s64 %rd3, %rd3, %rd0;" between LINE(6) "ld.global.u32 %r4, [%rd3];"
+    planted("race", 6, 3, "nothing orders the two", 1, 64, EXCHANGE(""));
+    correct(1, 64, EXCHANGE("bar.sync 0;"));
+    planted("race", 4, 3, "no __syncwarp() orders the two", 1, 32,
+            LINE(3) "st.global.u32 [%rd2], %r0;" LINE(4) "ld.global.u32 %r4, [%rd2+4];");
+    correct(1, 32,
+            LINE(3) "st.global.u32 [%rd2], %r0; bar.warp.sync -1; ld.global.u32 %r4, [%rd2+4];");
+}
+
+/* What is kept for a line at once (checks/line.h): rows that begin in the middle of a line, other widths, other
+ * lanes, and three stretches, which are one too many. */
+static void stretches(void **state) {
+    (void)state;
+#define ROW "mad.lo.u32 %r5, %r1, 32, %r0; mul.wide.u32 %rd3, %r5, 4; add.s64 %rd3, %rd3, %rd0;"
+    correct(4, 32, ROW "st.global.u32 [%rd3+32], %r0; ld.global.u32 %r4, [%rd3+32];");
+    planted("race", 4, 3, "another block", 2, 32,
+            ROW LINE(3) "st.global.u32 [%rd3+32], %r0;" LINE(4) "ld.global.u32 %r4, [%rd2+32];");
+    planted("race", 4, 3, "another block", 2, 32, /* of a row, the end alone */
+            ROW LINE(3) "st.global.u32 [%rd3+32], %r0; bar.warp.sync -1;" LINE(
+                4) "ld.global.u32 %r4, [%rd2+156];");
+#define VECTORS(between)                                                                           \
+    "setp.ge.u32 %p1, %r0, 32; mul.wide.u32 %rd3, %r0, 16; add.s64 %rd3, %rd3, %rd0;" LINE(        \
+        3) "@!%p1 st.global.v4.u32 [%rd3], {%r0, %r0, %r0, %r0};" between                          \
+        LINE(6) "@%p1 ld.global.u32 %r4, [%rd2+128];"
+    planted("race", 6, 3, "nothing orders the two", 1, 64, VECTORS(""));
+    correct(1, 64, VECTORS("bar.sync 0;"));
+    planted("race", 4, 3, "no __syncwarp() orders the two", 1, 32,
+            LINE(3) "st.global.u32 [%rd2], %r0;" LINE(4) "st.global.u32 [%rd2+4], %r0;");
+    correct(1, 32,
+            LINE(3) "st.global.u32 [%rd2], %r0; bar.warp.sync -1; st.global.u32 [%rd2+4], %r0;");
+    correct(1, 32, LINE(3) "st.global.u32 [%rd2], %r0; st.global.u32 [%rd2], %r1;");
+#define EIGHTS(between)                                                                            \
+    "and.b32 %r3, %r0, 31; setp.ge.u32 %p1, %r3, 8; shr.u32 %r4, %r0, 2; and.b32 %r4, %r4, 24;"    \
+    "add.u32 %r3, %r3, %r4; mul.wide.u32 %rd3, %r3, 4; add.s64 %rd3, %rd3, %rd0;" LINE(            \
+        3) "@!%p1 st.global.u32 [%rd3], %r0;" between                                              \
+           "setp.ge.u32 %p2, %r0, 32;" LINE(6) "@!%p2 ld.global.u32 %r5, [%rd2];"
+    planted("race", 6, 3, "nothing orders the two", 1, 128, EIGHTS(""));
+    correct(1, 128, EIGHTS("bar.sync 0;"));
+}
+
+/* All write the same value: true or not, the result is the same. */
+static void same_value(void **state) {
+    (void)state;
+    run(4, 32, LANE_0 LINE(3) "mov.u32 %r2, 0; st.global.u32 [%rd0], %r2; END:");
+    assert_int_equal(emu_result_reports(t.result), 1);
+    assert_int_equal(emu_result_report_kind(t.result, 0), EMU_NOTE);
+    assert_non_null(emu_test_report(&t, "writes the same value"));
+    /* a tile is no word: whose values lie where is not looked at */
+    planted("race", 3, 3, "which another block wrote", 2, 32,
+            LINE(3) "wmma.store.d.sync.aligned.row.m8n8k128.global.s32 [%rd0], {%r3, %r2};");
+}
+
+/* words[0..1] is the address of 64 words, of which the host wrote the first 32. */
+static void uninitialised(void **state) {
+    uint64_t p;
+    uint32_t ones[32];
+    (void)state;
+    assert_fine(emu_memory_alloc(t.memory, 256, &p));
+    emu_memory_watch(t.memory, p);
+    for (int n = 0; n < 32; n++) ones[n] = 1;
+    memcpy(emu_memory_at(t.memory, p, 128), ones, 128);
+    emu_memory_written(t.memory, p, 128);
+    memset(words, 0, sizeof words);
+    memcpy(words, &p, 8);
+    words[255] = 1; /* run() shall leave them */
+#define PLACE "ld.global.u64 %rd3, [%rd0]; mul.wide.u32 %rd4, %r0, 4; add.s64 %rd3, %rd3, %rd4;"
+    planted("uninitialised global memory", 6, 5, "reaches a store", 1, 64,
+            PLACE LINE(5) "ld.global.u32 %r2, [%rd3];" LINE(6) "st.global.u32 [%rd2+64], %r2;");
+    planted("uninitialised global memory", 6, 5, "reaches a branch", 1, 64,
+            PLACE LINE(5) "ld.global.u32 %r2, [%rd3]; setp.eq.u32 %p1, %r2, 1;" LINE(
+                6) "@%p1 bra END; END:");
+    correct(1, 32, PLACE "ld.global.u32 %r2, [%rd3]; st.global.u32 [%rd2+64], %r2;");
+    correct(1, 64, /* read beyond, and masked out */
+            PLACE "ld.global.u32 %r2, [%rd3]; setp.lt.u32 %p1, %r0, 32; selp.b32 %r2, %r2, 0, %p1;"
+                  "st.global.u32 [%rd2+64], %r2;");
+    planted("uninitialised global memory", 6, 5, "lanes ffff0000", 1,
+            32, /* 8 x 8, of which 4 rows are written */
+            "ld.global.u64 %rd3, [%rd0];" LINE(5) "wmma.load.c.sync.aligned.row.m8n8k32.s32 {%r2, "
+                                                  "%r3}, [%rd3];" LINE(
+                                                      6) "st.global.u32 [%rd2+64], %r3;");
+    run(1, 32, PLACE LINE(5) "atom.global.add.u32 %r2, [%rd3+128], 1;"); /* writes them, too */
+    const char *report = emu_test_report(&t, "uninitialised global memory");
+    assert_true(report && strstr(report, "an atomic") && strstr(report, "global.cu:5 "));
+    correct(1, 64,
+            PLACE "st.global.u32 [%rd3], %r0; ld.global.u32 %r2, [%rd3];"
+                  "st.global.u32 [%rd2+64], %r2;");
+    correct(1, 64, PLACE "ld.global.u32 %r2, [%rd3]; st.global.u32 [%rd2+64], %r2;");
+    emu_memory_free(t.memory, p);
+    words[255] = 0;
+}
+
+/* 3 of 8 blocks are checked: 0, 2 and 5. A thread of warp 1 writes block `at`'s word, one of warp 0 reads it. */
+#define RACE_IN(at)                                                                                \
+    "setp.ne.u32 %p1, %r1, " #at "; @%p1 bra END; setp.ne.u32 %p2, %r0, 32;" LINE(                 \
+        3) "@!%p2 st.global.u32 [%rd1], %r0;" LINE(4) "@%p2 ld.global.u32 %r2, [%rd1]; END:"
+
+static void some_blocks(void **state) {
+    uint64_t p;
+    (void)state;
+    t.options.check_blocks = 3;
+    planted("race", 3, 4, "nothing orders", 8, 64, RACE_IN(0));
+    planted("race", 3, 4, "nothing orders", 8, 64, RACE_IN(2));
+    planted("race", 3, 4, "nothing orders", 8, 64, RACE_IN(5));
+    correct(8, 64, RACE_IN(1));
+    correct(8, 64, RACE_IN(7));
+    correct(8, 32, LANE_0 "st.global.u32 [%rd0], %r1; END:"); /* of two blocks: not looked for */
+    run(8, 32, LANE_0 "red.global.add.u32 [%rd0], 1; END:");
+    assert_int_equal(words[0], 8); /* all run */
+    /* what a block wrote that is not checked is written */
+    assert_fine(emu_memory_alloc(t.memory, 32, &p));
+    emu_memory_watch(t.memory, p);
+    memset(words, 0, sizeof words);
+    memcpy(words, &p, 8);
+    words[255] = 1;
+#define OWN "ld.global.u64 %rd3, [%rd0]; mul.wide.u32 %rd4, %r1, 4; add.s64 %rd3, %rd3, %rd4;"
+    correct(8, 1, OWN "st.global.u32 [%rd3], %r1;");
+    t.options.check_blocks = 0;
+    correct(8, 1, OWN "ld.global.u32 %r2, [%rd3]; st.global.u32 [%rd1+64], %r2;");
+    emu_memory_free(t.memory, p);
+    words[255] = 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counters),      cmocka_unit_test(neighbours),
+        cmocka_unit_test(flags),         cmocka_unit_test(locks),
+        cmocka_unit_test(warps),         cmocka_unit_test(same_value),
+        cmocka_unit_test(uninitialised), cmocka_unit_test(stretches),
+        cmocka_unit_test(some_blocks),
+    };
+    emu_test_open(&t);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    emu_test_close(&t);
+    return failed;
+}

@@ -1,0 +1,309 @@
+/* Uninitialised memory: what is read and never used is no mistake, what reaches a store, a branch or an
+ * address is. */
+#include "emu.h"
+#include "tests/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct emu_test t;
+static uint32_t words[256];
+
+/* One warp; %rd0 is a buffer of 256 words, %rd51 this thread's word, %r5 the address of `tile`, of
+ * which nothing is written, %r6 this thread's word in it, %r7 its pair of words 2048 bytes on. %p1:
+ * thread 5; %p2: threads below 16. */
+static void run(const char *body) {
+    char text[4096];
+    snprintf(text, sizeof text,
+             "mul.wide.u32 %%rd50, %%r0, 4; add.s64 %%rd51, %%rd0, %%rd50; mov.u32 %%r5, tile;\n"
+             "shl.b32 %%r6, %%r0, 2; add.s32 %%r6, %%r6, %%r5; mad.lo.u32 %%r7, %%r0, 8, 2048;\n"
+             "setp.eq.u32 %%p1, %%r0, 5; setp.lt.u32 %%p2, %%r0, 16;\n%s",
+             body);
+    memset(words, 0, sizeof words);
+    assert_fine(emu_test_run(&t, emu_test_kernel(1, ".shared .align 16 .b8 tile[4096];", text),
+                             "test", 1, 32, 0, 1, (void *[]){words}, (size_t[]){sizeof words}));
+}
+
+static void expect(const char *what, const char *body) {
+    run(body);
+    if (!emu_test_report(&t, "uninitialised") || !emu_test_report(&t, what))
+        fail_msg("nothing uninitialised was said to reach %s in\n%s\nbut: %s", what, body,
+                 emu_result_reports(t.result) ? emu_result_report(t.result, 0) : "nothing");
+    assert_int_equal(emu_result_reports(t.result), 1);
+}
+
+static void expect_clean(const char *body) {
+    run(body);
+    if (emu_result_reports(t.result))
+        fail_msg("%s\nreports %s", body, emu_result_report(t.result, 0));
+}
+
+#define STORE(r) "st.global.u32 [%rd51], " r ";"
+
+static void what_is_used_is_told(void **state) {
+    (void)state;
+    expect("", "ld.shared.u32 %r8, [%r6]; add.s32 %r8, %r8, 1; st.global.u32 [%rd51], %r8;");
+    expect("", "ld.shared.u32 %r8, [%r6]; setp.eq.u32 %p1, %r8, 0; @%p1 bra X; X:");
+    expect("",
+           "ld.shared.u32 %r8, [%r5]; and.b32 %r8, %r8, 252; add.s32 %r8, %r8, %r5; ld.shared.u32 "
+           "%r9, [%r8];");
+    expect("", "setp.lt.u32 %p1, %r0, 16; @%p1 st.shared.u32 [%r6], %r0; bar.warp.sync -1; "
+               "ld.shared.u32 %r8, [%r6];"
+               "shfl.sync.bfly.b32 %r9, %r8, 16, 31, -1; @%p1 st.global.u32 [%rd51], %r9;");
+    /* through shared memory, which keeps what it is */
+    expect("", "ld.shared.u32 %r8, [%r6]; st.shared.u32 [%r6+2048], %r8; ld.shared.u32 %r9, "
+               "[%r6+2048]; st.global.u32 [%rd51], %r9;");
+    expect_clean("ld.shared.u32 %r8, [%r6]; st.shared.u32 [%r6+2048], %r8; bar.warp.sync -1; "
+                 "st.shared.u32 [%r6+2048], %r0; ld.shared.u32 %r9, [%r6+2048];"
+                 "st.global.u32 [%rd51], %r9;");
+    /* of a pair, the half that it was */
+#define PAIR(a, b)                                                                                 \
+    "ld.shared.u32 %r8, [%r6]; mad.lo.u32 %r7, %r0, 8, 2048; st.shared.v2.u32 [%r7], {" a ", " b   \
+    "}; ld.shared.u32 %r9, [%r7+4]; st.global.u32 [%rd51], %r9;"
+    expect("", PAIR("%r0", "%r8"));
+    expect_clean(PAIR("%r8", "%r0"));
+    /* read and thrown away: what padding does */
+    expect_clean("ld.shared.u32 %r8, [%r6]; setp.lt.u32 %p1, %r0, 99; selp.b32 %r8, 5, %r8, "
+                 "%p1; st.global.u32 [%rd51], %r8;");
+    expect_clean("setp.lt.u32 %p1, %r0, 16; @%p1 st.shared.u32 [%r6], %r0; bar.warp.sync -1; "
+                 "ld.shared.u32 %r8, [%r6];"
+                 "shfl.sync.bfly.b32 %r9, %r8, 1, 31, -1; @%p1 st.global.u32 [%rd51], %r9;");
+}
+
+/* Loads of every kind take it, tensor instructions mix what they read. */
+static void loads_take_it(void **state) {
+    (void)state;
+    expect("a store",
+           "mov.u64 %rd5, tile; cvta.shared.u64 %rd6, %rd5; ld.u32 %r8, [%rd6];" STORE("%r8"));
+    expect("a store",
+           "mapa.shared::cluster.u32 %r9, %r6, 0; ld.shared::cluster.u32 %r8, [%r9];" STORE("%r8"));
+    expect_clean("and.b32 %r9, %r6, 0xfffffff0; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r8}, "
+                 "[%r9];" STORE("%r8"));
+    expect_clean(
+        "ld.shared.u32 %r10, [%r6]; mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0, "
+        "%f1, %f2, %f3}, {%r10, %r10}, {%r10}, {%f0, %f1, %f2, %f3};"
+        "st.global.f32 [%rd51], %f0;");
+    /* of a vector, the words that nothing wrote */
+#define WORDS "st.shared.u32 [%r7], %r0; ld.shared.v2.u32 {%r8, %r9}, [%r7];"
+    expect("a store", WORDS STORE("%r9"));
+    expect_clean(WORDS STORE("%r8"));
+    /* and of a word, the bytes */
+#define HALF "cvt.u16.u32 %h1, %r0; st.shared.u16 [%r6+2], %h1;"
+    expect_clean(HALF "ld.shared.u16 %h2, [%r6+2]; st.global.u16 [%rd51], %h2;");
+    expect("a store", HALF "ld.shared.u16 %h2, [%r6]; st.global.u16 [%rd51], %h2;");
+    expect("a store", HALF "ld.shared.u32 %r8, [%r6];" STORE("%r8"));
+    expect("a store", "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r6], %h1; st.shared.u8 [%r6+1], %h1;"
+                      "st.shared.u8 [%r6+3], %h1; ld.shared.u32 %r8, [%r6];" STORE("%r8"));
+    expect_clean(
+        "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r6], %h1; st.shared.u8 [%r6+1], %h1;"
+        "st.shared.u8 [%r6+3], %h1; ld.shared.u8 %h2, [%r6+3]; st.global.u16 [%rd51], %h2;");
+}
+
+/* The 16 x 16 floats at `tile`, of which some are written, as a fragment in %f0 ... %f7: lane 4 * row + column / 2 has
+ * {0, 1} and 8 rows down {2, 3}, {4 ... 7} are 8 columns on. */
+#define FRAGMENT "{%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}"
+#define LOAD_C   "wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 " FRAGMENT ", [tile], 16;"
+#define WORDS_IF(p)                                                                                \
+    p "st.shared.u32 [%r6], %r0;" p "st.shared.u32 [%r6+128], %r0;" p                              \
+      "st.shared.u32 [%r6+256], %r0;" p "st.shared.u32 [%r6+384], %r0;" p                          \
+      "st.shared.u32 [%r6+512], %r0;" p "st.shared.u32 [%r6+640], %r0;" p                          \
+      "st.shared.u32 [%r6+768], %r0;"
+#define BUT_ROW_15 WORDS_IF("") "@%p2 st.shared.u32 [%r6+896], %r0;"
+#define BUT_COLUMN_15                                                                              \
+    "and.b32 %r8, %r0, 15; setp.ne.u32 %p3, %r8, 15;" WORDS_IF(                                    \
+        "@%p3 ") "@%p3 st.shared.u32 [%r6+896], %r0;"
+
+static void fragments_have_it_by_register(void **state) {
+    (void)state;
+    static const struct {
+        const char *written, *lanes[8]; /* of each register; NULL: all written */
+    } tiles[] = {
+        {BUT_ROW_15,
+         {[2] = "lanes f0000000",
+          [3] = "lanes f0000000",
+          [6] = "lanes f0000000",
+          [7] = "lanes f0000000"}},
+        {BUT_COLUMN_15, {[5] = "lanes 88888888", [7] = "lanes 88888888"}},
+    };
+    static const char *const loads[] = {
+        LOAD_C,
+        "mov.u64 %rd5, tile; cvta.shared.u64 %rd6, %rd5; "
+        "wmma.load.c.sync.aligned.row.m16n16k16.f32 " FRAGMENT ", [%rd6], 16;",
+        /* through shared memory, with a stride of its own and without one */
+        LOAD_C "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile+2048], " FRAGMENT ", 20;"
+               "wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 " FRAGMENT ", [tile+2048], 20;",
+        LOAD_C "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile+2048], " FRAGMENT ";"
+               "wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 " FRAGMENT ", [tile+2048];",
+    };
+    for (size_t k = 0; k < sizeof tiles / sizeof *tiles; k++)
+        for (size_t l = 0; l < sizeof loads / sizeof *loads; l++)
+            for (int r = 0; r < 8; r++) {
+                char body[4096];
+                snprintf(body, sizeof body,
+                         "%s bar.warp.sync -1; %s st.global.f32 [%%rd51], %%f%d;", tiles[k].written,
+                         loads[l], r);
+                if (tiles[k].lanes[r])
+                    expect(tiles[k].lanes[r], body);
+                else
+                    expect_clean(body);
+            }
+    /* of a store to global memory, and one by an address that nothing wrote */
+    expect("a store",
+           LOAD_C "wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd0], " FRAGMENT ";");
+    expect("a store", LOAD_C "wmma.store.d.sync.aligned.row.m16n16k16.f32 [%rd0], " FRAGMENT ";");
+    expect("a store",
+           "ld.shared.u32 %r8, [tile]; and.b32 %r8, %r8, 0; add.u32 %r8, %r8, 16;"
+           "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile+2048], " FRAGMENT ", %r8;");
+    expect("a store",
+           "ld.shared.u32 %r8, [tile]; and.b32 %r8, %r8, 0; add.u32 %r8, %r8, %r5;"
+           "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r8+2048], " FRAGMENT ", 16;");
+    /* doubles and integers of 8 x 8, of which the even columns are written */
+#define EVEN(bytes) "mad.lo.u32 %r9, %r0, " #bytes ", %r5;"
+#define DOUBLES                                                                                    \
+    EVEN(16)                                                                                       \
+    "st.shared.v2.u32 [%r9], {%r0, %r0}; bar.warp.sync -1; mul.wide.u32 %rd7, %r0, 8;"             \
+    "add.s64 %rd7, %rd7, %rd0;"                                                                    \
+    "wmma.load.c.sync.aligned.row.m8n8k4.shared.f64 {%d0, %d1}, [tile];"
+#define INTEGERS                                                                                   \
+    EVEN(8)                                                                                        \
+    "st.shared.u32 [%r9], %r0; bar.warp.sync -1;"                                                  \
+    "wmma.load.c.sync.aligned.row.m8n8k32.shared.s32 {%r10, %r11}, [tile];"
+    expect_clean(DOUBLES "st.global.f64 [%rd7], %d0;");
+    expect("lanes ffffffff", DOUBLES "st.global.f64 [%rd7], %d1;");
+    expect_clean(INTEGERS STORE("%r10"));
+    expect("lanes ffffffff", INTEGERS STORE("%r11"));
+    /* halves: two rows by one register, and a fragment of A from the bytes that hold copies of it */
+    expect_clean(BUT_ROW_15 "bar.warp.sync -1; wmma.load.c.sync.aligned.row.m16n16k16.shared.f16 "
+                            "{%r8, %r9, %r10, %r11}, [tile], 16;"
+                            "st.global.u32 [%rd51], %r11;");
+    expect("lanes ff000000",
+           BUT_ROW_15 "bar.warp.sync -1; wmma.load.c.sync.aligned.row.m16n16k16.shared.f16 {%r8, "
+                      "%r9, %r10, %r11}, [tile+512], 16;"
+                      "st.global.u32 [%rd51], %r9;");
+    expect("lanes ff000000",
+           BUT_COLUMN_15 "bar.warp.sync -1; wmma.load.c.sync.aligned.col.m16n16k16.shared.f16 "
+                         "{%r8, %r9, %r10, %r11}, [tile], 16;"
+                         "st.global.u32 [%rd51], %r11;");
+}
+
+static void lanes_have_their_own(void **state) {
+    (void)state;
+#define OF_5 "mov.u32 %r8, 1; @%p1 ld.shared.u32 %r8, [%r6];"
+    expect("lanes 00000020", OF_5 STORE("%r8"));
+    expect_clean(OF_5 "@!%p1 " STORE("%r8"));
+    /* through shared memory, as the second of a pair */
+#define PAIR_OF_5 OF_5 "st.shared.v2.u32 [%r7], {%r0, %r8}; ld.shared.v2.u32 {%r9, %r10}, [%r7];"
+    expect("lanes 00000020", PAIR_OF_5 STORE("%r10"));
+    expect_clean(PAIR_OF_5 "@!%p1 " STORE("%r10"));
+    expect_clean(PAIR_OF_5 STORE("%r9"));
+    static const char *const bytes[] = {
+        PAIR_OF_5 "ld.shared.u8 %h2, [%r7+4]; st.global.u16 [%rd51], %h2;",
+        PAIR_OF_5 "ld.shared.u8 %h2, [%r7+5]; st.global.u16 [%rd51], %h2;",
+        PAIR_OF_5 "ld.shared.u8 %h2, [%r7+6]; st.global.u16 [%rd51], %h2;",
+        PAIR_OF_5 "ld.shared.u8 %h2, [%r7+7]; st.global.u16 [%rd51], %h2;"};
+    for (int b = 0; b < 4; b++) expect("lanes 00000020", bytes[b]);
+    /* a later load takes nothing of an earlier one's */
+    expect_clean(
+        "ld.shared.u32 %r8, [%r6]; st.shared.u32 [%r7], %r0; @!%p1 ld.shared.u32 %r9, [%r7];"
+        "@%p1 ld.shared.u32 %r9, [%r6]; @!%p1 " STORE("%r9"));
+    /* a shuffle moves it, and the values beside it */
+    expect("lanes 00000001",
+           "setp.ne.u32 %p3, %r0, 0; mov.u32 %r8, %r0; @!%p3 ld.shared.u32 %r8, [%r6];"
+           "shfl.sync.bfly.b32 %r9, %r8, 0, 31, -1;" STORE("%r9"));
+    expect_clean("setp.ne.u32 %p3, %r0, 0; mov.u32 %r8, %r0; @!%p3 ld.shared.u32 %r8, [%r6];"
+                 "shfl.sync.bfly.b32 %r9, %r8, 0, 31, -1; @%p3 " STORE("%r9"));
+    expect_clean("add.u32 %r8, %r0, 101; mov.u32 %r9, 77; @%p1 ld.shared.u32 %r8, [%r6];"
+                 "@%p2 shfl.sync.bfly.b32 %r9, %r8, 1, 31, 0xffff; setp.eq.u32 %p4, %r0, 4;"
+                 "@!%p4 " STORE("%r9") "@!%p1 st.global.u32 [%rd51+512], %r8;");
+    for (uint32_t l = 0; l < 32; l++) {
+        if (l != 4 && l != 5) assert_int_equal(words[l], l < 16 ? 101 + (l ^ 1) : 77);
+        if (l != 5) assert_int_equal(words[128 + l], 101 + l);
+    }
+}
+
+static void operands_pass_it_on(void **state) {
+    (void)state;
+    char body[512];
+#define LOADED "ld.shared.u32 %r8, [%r6];"
+    expect_clean(LOADED "mov.u32 %r8, 5;" STORE("%r8"));
+    expect_clean(LOADED "add.u32 %r9, %r8, %r0;" STORE("%r0"));
+    expect("a store", LOADED "add.u32 %r9, %r0, %r8;" STORE("%r9"));
+    expect("a store",
+           LOADED "and.b32 %r9, %r8, 252; add.s32 %r9, %r9, %r5; st.shared.u32 [%r9], %r0;");
+    expect("a store", LOADED "setp.ne.u32 %p3, %r8, 1; @%p3 st.shared.u32 [%r6], %r0;");
+    /* a store that does not happen, by a guard that nothing wrote; what is then as it was */
+    expect("lanes ffffffff", LOADED "setp.eq.u32 %p3, %r8, 1; @%p3 st.shared.u32 [%r6], %r0;");
+    expect("lanes 00000020", OF_5 "setp.gt.u32 %p3, %r8, 1; @%p3 st.shared.u32 [%r6], %r0;");
+    expect("a store",
+           LOADED "setp.eq.u32 %p3, %r8, 1; mov.u32 %r9, 3; @%p3 mov.u32 %r9, 4;" STORE("%r9"));
+    expect("a store", "st.shared.u32 [%r7], 1;" LOADED "setp.eq.u32 %p3, %r8, 1; mov.u32 %r9, 3;"
+                      "@%p3 ld.shared.u32 %r9, [%r7];" STORE("%r9"));
+    /* false and anything is false, true or anything true */
+    static const struct {
+        const char *is, *lanes; /* %p3 of %p4, which nothing wrote, and %p2 */
+    } joined[] = {
+        {"and.pred %p3, %p4, %p2;", "lanes 0000ffff"},
+        {"and.pred %p3, %p2, %p4;", "lanes 0000ffff"},
+        {"or.pred %p3, %p4, %p2;", "lanes ffff0000"},
+        {"or.pred %p3, %p2, %p4;", "lanes ffff0000"},
+        {"and.pred %p3, %p4, !%p2;", "lanes ffff0000"},
+        {"or.pred %p3, !%p2, %p4;", "lanes 0000ffff"},
+        {"xor.pred %p3, %p4, %p2;", "lanes ffffffff"},
+        {"and.pred %p3, %p4, %p4;", "lanes ffffffff"},
+        {"setp.eq.and.u32 %p3, %r8, 1, %p2;", "lanes 0000ffff"},
+        {"setp.eq.or.u32 %p3, %r8, 1, %p2;", "lanes ffff0000"},
+        {"setp.eq.xor.u32 %p3, %r8, 1, %p2;", "lanes ffffffff"},
+        {"setp.eq.and.u32 %p3|%p5, %r8, 1, !%p2;", "lanes ffff0000"},
+        {"setp.eq.and.u32 %p3, %r0, 1, %p4;", "lanes ffffffff"},
+    };
+    for (size_t k = 0; k < sizeof joined / sizeof *joined; k++) {
+        snprintf(body, sizeof body, "%s %s %s", LOADED "setp.eq.u32 %p4, %r8, 1;", joined[k].is,
+                 "@%p3 st.shared.u32 [%r6], %r0;");
+        expect(joined[k].lanes, body);
+    }
+    /* a choice is of what it takes, and of what it is made by */
+    expect("lanes 0000ffff", LOADED "selp.b32 %r9, %r8, 5, %p2;" STORE("%r9"));
+    expect("lanes ffff0000", LOADED "selp.b32 %r9, 5, %r8, %p2;" STORE("%r9"));
+    expect("lanes ffffffff",
+           LOADED "setp.eq.u32 %p3, %r8, 1; selp.b32 %r9, 5, 6, %p3;" STORE("%r9"));
+    /* of predicates it is one's own, of all that lie side by side */
+    for (int others = 0; others < 5; others++)
+        for (int used = 3; used < 5; used++) {
+            int at = snprintf(body, sizeof body, "%s", LOADED);
+            for (int k = 0; k < others; k++)
+                at += snprintf(body + at, sizeof body - (size_t)at, "setp.eq.u32 %%p%d, %%r0, 1;",
+                               10 + k);
+            snprintf(
+                body + at, sizeof body - (size_t)at,
+                "setp.eq.u32 %%p3, %%r0, 1; setp.eq.u32 %%p4, %%r8, 1; @%%p%d bra X; X:", used);
+            if (used == 4)
+                expect("a branch", body);
+            else
+                expect_clean(body);
+        }
+    /* the next instructions of a warp of which something is uninitialised are as ever */
+    expect_clean(
+        LOADED
+        "st.shared.u32 [tile+1024], 7; bar.warp.sync -1; ld.shared.u32 %r9, [tile+1024];" STORE(
+            "%r9"));
+}
+
+/* What was told once is forgotten: another of its uses says nothing new. */
+static void it_is_told_once(void **state) {
+    (void)state;
+    expect("a store", LOADED STORE("%r8") "ld.shared.u32 %r9, [%r6+1024];" STORE("%r8"));
+    expect("a store", "ld.shared.u32 %r98, [%r6];" STORE(
+                          "%r98") "ld.shared.u32 %r9, [%r6+1024];" STORE("%r98"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_used_is_told),          cmocka_unit_test(loads_take_it),
+        cmocka_unit_test(fragments_have_it_by_register), cmocka_unit_test(lanes_have_their_own),
+        cmocka_unit_test(operands_pass_it_on),           cmocka_unit_test(it_is_told_once),
+    };
+    emu_test_open(&t);
+    int failed = cmocka_run_group_tests_name("emu_taint", tests, NULL, NULL);
+    emu_test_close(&t);
+    return failed;
+}
