@@ -50,8 +50,8 @@ no_maps() {
             found=1
         }
     done < <(git ls-files | sed -n 's,/[^/]*$,,p' | sort -u | grep -vE '^\.ci|/groups$|/seeds/|/steps$|/sweep$|/notes$|^notebooks/course/[0-9]$|^tests/')
-    for folder in tests/*/; do
-        grep -qF "\`$(basename "$folder")/" tests/README.md || { echo "tests/README.md does not say what $folder is for"; found=1; }
+    for folder in $(git ls-files tests | cut -d/ -f2 -s | grep -v "[.]" | sort -u); do
+        grep -qF "\`$folder/" tests/README.md || { echo "tests/README.md does not say what tests/$folder is for"; found=1; }
     done
     return $found
 }
