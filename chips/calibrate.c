@@ -36,19 +36,19 @@ enum {
 };
 
 /* pipes.py, pack() */
-struct program {
+struct calibrate_program {
     char bench[24], variant[56];
     uint32_t code_bytes, threads, ctas, smem_bytes, reps, n_stamps, passes, instructions, wide,
         expect; /* the first stamp, or 0 */
 };
 
 /* Shared by parent and children. */
-struct progress {
+struct calibrate_progress {
     volatile int task;       /* under way */
     volatile double started; /* seconds */
     volatile int losses, in_a_row, wrong;
     volatile int n_groups;
-    struct group {
+    struct calibrate_group {
         char name[88]; /* a bench, or a bench and the start of a variant */
         int losses;
     } group[MAX_GROUPS];
@@ -70,14 +70,14 @@ double median(double *x, int n) {
     return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-void line(struct bench *b, const char *bench, const char *variant, const char *what, double *x,
-          int n, const char *unit) {
+void line(struct calibrate_bench *b, const char *bench, const char *variant, const char *what,
+          double *x, int n, const char *unit) {
     double m = median(x, n);
     fprintf(b->out, "%s\t%s\t%s\t%.6g\t%s\t%.6g\t%.6g\t%d\n", bench, variant, what, m, unit, x[0],
             x[n - 1], n);
 }
 
-const char *bench_call(struct bench *b, CUresult r, const char *call) {
+const char *bench_call(struct calibrate_bench *b, CUresult r, const char *call) {
     return cuda_driver_reason(b->cu, r, call);
 }
 
@@ -95,7 +95,7 @@ static char *read_file(const char *path, size_t *bytes) {
     return p;
 }
 
-const char *image_open(struct image *im, const char *folder, const char *name) {
+const char *image_open(struct calibrate_image *im, const char *folder, const char *name) {
     char path[512];
     snprintf(path, sizeof path, "%s/%s.cubin", folder, name);
     im->bytes = read_file(path, &im->n_bytes);
@@ -123,14 +123,15 @@ static uint32_t *record_of(uint32_t *all, int cta, int warp) {
 
 static bool took_part(const uint32_t *w, int pass) { return w[2 * pass] || w[2 * pass + 1]; }
 
-struct seen { /* of one program: the warps on the SM of CTA 0 */
+struct calibrate_seen { /* of one program: the warps on the SM of CTA 0 */
     int n, cta[64], warp[64];
     double span[8][MAX_REPS];       /* by pass: last end - first start */
     double each[64][MAX_REPS];      /* last pass: end - start */
     double stamp[64][64][MAX_REPS]; /* since the first start of the last pass */
 };
 
-static void look(const struct program *p, uint32_t *all, int rep, struct seen *s) {
+static void look(const struct calibrate_program *p, uint32_t *all, int rep,
+                 struct calibrate_seen *s) {
     uint32_t sm = record_of(all, 0, 0)[SM_WORD];
     for (int w = 0; w < WARPS; w++) /* CTA 0's first warp that took part knows its SM */
         if (took_part(record_of(all, 0, w), p->passes - 1)) {
@@ -164,7 +165,8 @@ static void look(const struct program *p, uint32_t *all, int rep, struct seen *s
         }
 }
 
-static void tell(struct bench *b, const struct program *p, struct seen *s, int reps) {
+static void tell(struct calibrate_bench *b, const struct calibrate_program *p,
+                 struct calibrate_seen *s, int reps) {
     fprintf(b->out, "%s\t%s\tinstructions\t%u\t1\t\t\t1\n", p->bench, p->variant, p->instructions);
     line(b, p->bench, p->variant, "span", s->span[p->passes - 1], reps, "cycles");
     if (p->passes > 2) {
@@ -188,12 +190,13 @@ static void tell(struct bench *b, const struct program *p, struct seen *s, int r
     }
 }
 
-static const char *program_run(struct bench *b, const struct program *p) {
-    static struct seen seen;
+static const char *program_run(struct calibrate_bench *b, const struct calibrate_program *p) {
+    static struct calibrate_seen seen;
     static uint32_t *all;
-    const struct image *im = &b->image[p->wide                                       ? WIDE
-                                       : p->code_bytes <= b->image[SMALL].text_bytes ? SMALL
-                                                                                     : LARGE];
+    const struct calibrate_image *im =
+        &b->image[p->wide                                       ? WIDE
+                  : p->code_bytes <= b->image[SMALL].text_bytes ? SMALL
+                                                                : LARGE];
     if (p->code_bytes > im->text_bytes) return "the program is longer than the template";
     size_t bytes = (size_t)p->ctas * WARPS * WORDS * 4;
     if (!all) all = malloc((size_t)528 * WARPS * WORDS * 4);
@@ -239,7 +242,7 @@ static const char *program_run(struct bench *b, const struct program *p) {
 
 /* ---- the child: all tasks from one on */
 
-static const char *bench_open(struct bench *b, const char *folder, size_t data_bytes) {
+static const char *bench_open(struct calibrate_bench *b, const char *folder, size_t data_bytes) {
     const char *why = cuda_driver_open(&b->cu);
     if (why) return why;
     CUdevice device;
@@ -270,28 +273,29 @@ static const char *bench_open(struct bench *b, const char *folder, size_t data_b
     return CALL(b, StreamSynchronize, NULL);
 }
 
-struct options {
+struct calibrate_options {
     const char *images, *pack, *out, *only;
     double begin, limit; /* seconds: the clock then; how long in all */
 };
 
-static int count_programs(const char *pack, size_t bytes, const struct program **at, int room) {
+static int count_programs(const char *pack, size_t bytes, const struct calibrate_program **at,
+                          int room) {
     int n = 0;
-    for (size_t i = 0; i + sizeof(struct program) <= bytes && n < room;) {
-        at[n] = (const struct program *)(pack + i);
-        i += sizeof(struct program) + at[n++]->code_bytes;
+    for (size_t i = 0; i + sizeof(struct calibrate_program) <= bytes && n < room;) {
+        at[n] = (const struct calibrate_program *)(pack + i);
+        i += sizeof(struct calibrate_program) + at[n++]->code_bytes;
     }
     return n;
 }
 
-static bool wanted(const struct options *o, const char *bench) {
+static bool wanted(const struct calibrate_options *o, const char *bench) {
     if (o->only) return !strncmp(bench, o->only, strlen(o->only));
     return strcmp(bench, "counted") != 0 && strcmp(bench, "probe") != 0;
 }
 
 /* NULL if it has lost nothing, unless it is to be made. */
-static struct group *group_of(struct progress *progress, const char *bench, const char *variant,
-                              bool make) {
+static struct calibrate_group *group_of(struct calibrate_progress *progress, const char *bench,
+                                        const char *variant, bool make) {
     char name[sizeof progress->group->name];
     int n = variant ? (int)strcspn(variant, "/") : 0;
     snprintf(name, sizeof name, "%.23s%s%.*s", bench, variant ? " " : "", n,
@@ -299,30 +303,30 @@ static struct group *group_of(struct progress *progress, const char *bench, cons
     for (int i = 0; i < progress->n_groups; i++)
         if (!strcmp(progress->group[i].name, name)) return &progress->group[i];
     if (!make || progress->n_groups == MAX_GROUPS) return NULL;
-    struct group *g = &progress->group[progress->n_groups];
+    struct calibrate_group *g = &progress->group[progress->n_groups];
     snprintf(g->name, sizeof g->name, "%s", name);
     progress->n_groups++;
     return g;
 }
 
-static void lost(struct progress *progress, const char *bench, const char *variant) {
+static void lost(struct calibrate_progress *progress, const char *bench, const char *variant) {
     progress->losses++;
     progress->in_a_row++;
     if (!strcmp(bench, "probe")) return; /* all of them run */
-    struct group *all = group_of(progress, bench, NULL, true),
-                 *these = group_of(progress, bench, variant, true);
+    struct calibrate_group *all = group_of(progress, bench, NULL, true),
+                           *these = group_of(progress, bench, variant, true);
     if (all) all->losses++;
     if (these) these->losses++;
 }
 
-static bool given_up(struct progress *progress, const char *bench, const char *variant) {
-    const struct group *all = group_of(progress, bench, NULL, false);
+static bool given_up(struct calibrate_progress *progress, const char *bench, const char *variant) {
+    const struct calibrate_group *all = group_of(progress, bench, NULL, false);
     return (all && all->losses >= BENCH_LOSSES) || group_of(progress, bench, variant, false);
 }
 
-static int child(const struct options *o, const struct program **programs, int n_programs, int from,
-                 struct progress *progress) {
-    static struct bench b;
+static int child(const struct calibrate_options *o, const struct calibrate_program **programs,
+                 int n_programs, int from, struct calibrate_progress *progress) {
+    static struct calibrate_bench b;
     b.first_task = from;
     b.out = fopen(o->out, from ? "a" : "w");
     if (!b.out) return fprintf(stderr, "cannot write %s\n", o->out), 5;
@@ -371,8 +375,9 @@ static int child(const struct options *o, const struct program **programs, int n
     return 0;
 }
 
-static int parent(const struct options *o, const struct program **programs, int n_programs) {
-    struct progress *progress =
+static int parent(const struct calibrate_options *o, const struct calibrate_program **programs,
+                  int n_programs) {
+    struct calibrate_progress *progress =
         mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (progress == MAP_FAILED) return 5;
     int n_tasks = kernels_count() + n_programs, idle = 0;
@@ -426,7 +431,7 @@ static int parent(const struct options *o, const struct program **programs, int 
 }
 
 int main(int argc, char **argv) {
-    struct options o = {
+    struct calibrate_options o = {
         "build/chips", "build/chips/pipes.pack", "results/calibrate.tsv", NULL, seconds(), 270};
     for (int i = 1; i < argc; i++) {
         bool more = i + 1 < argc;
@@ -455,7 +460,7 @@ int main(int argc, char **argv) {
     size_t bytes = 0;
     char *pack = read_file(o.pack, &bytes);
     if (!pack) return fprintf(stderr, "cannot read %s: make calibrate makes it\n", o.pack), 5;
-    static const struct program *programs[20000];
+    static const struct calibrate_program *programs[20000];
     int n = count_programs(pack, bytes, programs, 20000);
     return parent(&o, programs, n);
 }

@@ -19,7 +19,7 @@ enum how {
     CONSTANT,
 };
 
-struct kernel {
+struct calibrate_kernel {
     const char *bench, *variant;
     enum image_name image;
     const char *function;
@@ -27,7 +27,7 @@ struct kernel {
     int grid, block, cluster, smem, a, b, c, d, n_out, reps;
 };
 
-static const struct kernel kernels[] = {
+static const struct calibrate_kernel kernels[] = {
 #define K(...) {__VA_ARGS__},
 #include "calibrate_kernels.def"
 #undef K
@@ -37,8 +37,8 @@ int kernels_count(void) { return sizeof kernels / sizeof *kernels; }
 const char *kernels_bench(int i) { return kernels[i].bench; }
 const char *kernels_variant(int i) { return kernels[i].variant; }
 
-static const char *function_of(struct bench *b, const struct kernel *k, const char *name,
-                               CUfunction *f) {
+static const char *function_of(struct calibrate_bench *b, const struct calibrate_kernel *k,
+                               const char *name, CUfunction *f) {
     const char *why = CALL(b, ModuleGetFunction, f, b->module[k->image], name);
     if (why) return why;
     if (k->cluster > 8)
@@ -47,8 +47,8 @@ static const char *function_of(struct bench *b, const struct kernel *k, const ch
     return CALL(b, FuncSetAttribute, *f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k->smem);
 }
 
-static const char *launch(struct bench *b, const struct kernel *k, CUfunction f, void **args,
-                          bool overlaps) {
+static const char *launch(struct calibrate_bench *b, const struct calibrate_kernel *k, CUfunction f,
+                          void **args, bool overlaps) {
     CUlaunchAttribute attribute[2];
     CUlaunchConfig c = {.gridDimX = k->grid,
                         .gridDimY = 1,
@@ -71,14 +71,14 @@ static const char *launch(struct bench *b, const struct kernel *k, CUfunction f,
     return CALL(b, LaunchKernelEx, &c, f, args, NULL);
 }
 
-static const char *fetch(struct bench *b, uint64_t *host, size_t bytes) {
+static const char *fetch(struct calibrate_bench *b, uint64_t *host, size_t bytes) {
     const char *why = CALL(b, MemcpyDtoHAsync, host, b->results, bytes, NULL);
     return why ? why : CALL(b, StreamSynchronize, NULL);
 }
 
 /* Runs make_ring on the data, or touch on 1 GiB that no other kernel reads, after which L2 holds
  * nothing else. */
-static const char *helper(struct bench *b, const char *name, int a, int bb, int c) {
+static const char *helper(struct calibrate_bench *b, const char *name, int a, int bb, int c) {
     CUfunction f;
     const char *why = CALL(b, ModuleGetFunction, &f, b->module[MEMORY], name);
     if (why) return why;
@@ -94,8 +94,8 @@ static const char *helper(struct bench *b, const char *name, int a, int bb, int 
     return CALL(b, LaunchKernelEx, &config, f, args, NULL);
 }
 
-static const char *tensor_map(struct bench *b, const struct kernel *k, int n_boxes,
-                              CUtensorMap *map) {
+static const char *tensor_map(struct calibrate_bench *b, const struct calibrate_kernel *k,
+                              int n_boxes, CUtensorMap *map) {
     cuuint64_t dims[] = {64, (cuuint64_t)n_boxes * k->a}, strides[] = {128};
     cuuint32_t box[] = {64, k->a}, steps[] = {1, 1};
     return CALL(b, TensorMapEncodeTiled, map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2, (void *)b->data,
@@ -106,7 +106,8 @@ static const char *tensor_map(struct bench *b, const struct kernel *k, int n_box
 
 static uint64_t *host; /* RESULT_BYTES */
 
-static void tell_slots(struct bench *b, const struct kernel *k, double *x, int rep_count) {
+static void tell_slots(struct calibrate_bench *b, const struct calibrate_kernel *k, double *x,
+                       int rep_count) {
     /* x[slot][rep][cta] */
     for (int s = 0; s < k->n_out; s++) {
         char what[32];
@@ -117,7 +118,7 @@ static void tell_slots(struct bench *b, const struct kernel *k, double *x, int r
 }
 
 /* Medians of slots, over CTAs and launches; times that streams need. */
-static const char *run_slots(struct bench *b, const struct kernel *k) {
+static const char *run_slots(struct calibrate_bench *b, const struct calibrate_kernel *k) {
     CUfunction f;
     const char *why = function_of(b, k, k->function, &f);
     if (why) return why;
@@ -171,7 +172,7 @@ static const char *run_slots(struct bench *b, const struct kernel *k) {
 }
 
 /* Latencies of single lines: the sorted list, thinned. */
-static const char *run_lines(struct bench *b, const struct kernel *k) {
+static const char *run_lines(struct calibrate_bench *b, const struct calibrate_kernel *k) {
     CUfunction f;
     const char *why = function_of(b, k, k->function, &f);
     int a = k->a, bb = k->b, c = k->c, d = k->d;
@@ -198,7 +199,8 @@ static const char *run_lines(struct bench *b, const struct kernel *k) {
 
 /* SM,start ns,start clock,end clock of each CTA: ns since the first start of all, clocks since the
  * first on that SM. */
-static void tell_ctas(struct bench *b, const struct kernel *k, const char *what, uint64_t base_ns) {
+static void tell_ctas(struct calibrate_bench *b, const struct calibrate_kernel *k, const char *what,
+                      uint64_t base_ns) {
     uint64_t first[1024];
     memset(first, 0xff, sizeof first);
     for (int i = 0; i < k->grid; i++) {
@@ -224,7 +226,7 @@ static uint64_t first_ns(int n) {
     return first;
 }
 
-static const char *run_ctas(struct bench *b, const struct kernel *k) {
+static const char *run_ctas(struct calibrate_bench *b, const struct calibrate_kernel *k) {
     CUfunction f;
     const char *why = function_of(b, k, k->function, &f);
     int a = k->a, bb = k->b, c = k->c, d = k->d;
@@ -247,7 +249,7 @@ static const char *run_ctas(struct bench *b, const struct kernel *k) {
     return why;
 }
 
-static const char *run_constants(struct bench *b, const struct kernel *k) {
+static const char *run_constants(struct calibrate_bench *b, const struct calibrate_kernel *k) {
     CUfunction f;
     const char *why = function_of(b, k, k->function, &f);
     static int words[960];
@@ -266,8 +268,8 @@ static const char *run_constants(struct bench *b, const struct kernel *k) {
     return why;
 }
 
-const char *kernels_run(struct bench *b, int i) {
-    const struct kernel *k = &kernels[i];
+const char *kernels_run(struct calibrate_bench *b, int i) {
+    const struct calibrate_kernel *k = &kernels[i];
     if (!host && !(host = malloc(RESULT_BYTES))) return "no memory";
     switch (k->how) {
     case LINES:

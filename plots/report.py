@@ -62,7 +62,7 @@ def newest(path, problem):
 
 
 def predicted_us(record):
-    """The time that the emulator's clock predicts, as its counter; None without one."""
+    """The time that the predictor predicts, as its counter; None without one."""
     return next((c for c in record["counters"] if c["name"] == "duration_us" and c.get("source") == "model"), None)
 
 
@@ -119,7 +119,7 @@ def hot_lines(path, problem, n=5):
     tables = []
     for stage, r in newest(path, problem).items():
         hot = r["hot"]
-        limit = "the predicted time" if "clock" in hot else "the samples" if hot["limit"] == "time" else hot["limit"]
+        limit = "the predicted time" if "predictor" in hot else "the samples" if hot["limit"] == "time" else hot["limit"]
         rows = []
         for line in sorted(hot["lines"], key=lambda l: -l["share"])[:n]:
             waits = {k[6:]: v for k, v in line["counts"].items()
@@ -127,7 +127,7 @@ def hot_lines(path, problem, n=5):
             rows.append([f"{os.path.basename(line['file'])}:{line['line']}", f"{100 * line['share']:.1f} %",
                          max(waits, key=waits.get).replace("_", " ") if waits else "", line.get("text", "")])
         tables.append({"stage": stage, "heading": ("line", f"share of {limit}", "mostly waits for", "source"), "rows": rows,
-                       "pedigree": pedigree(r) + (f"; {hot['clock']}" if "clock" in hot else "") +
+                       "pedigree": pedigree(r) + (f"; {hot['predictor']}" if "predictor" in hot else "") +
                                    (f"; stall samples: {hot['samples']}" if "samples" in hot else "")})
     return tables
 

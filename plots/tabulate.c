@@ -69,15 +69,15 @@ static const char *const columns[] = {"time_us",
                                       "datasheet_pct"};
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
-struct cell {
+struct table_cell {
     double value;     /* NaN: none */
     char reason[256]; /* why there is none */
 };
 
-static struct cell cell_value(double value) { return (struct cell){.value = value}; }
+static struct table_cell cell_value(double value) { return (struct table_cell){.value = value}; }
 
-static struct cell cell_missing(const char *reason) {
-    struct cell c = {.value = NAN};
+static struct table_cell cell_missing(const char *reason) {
+    struct table_cell c = {.value = NAN};
     snprintf(c.reason, sizeof c.reason, "%s", reason);
     return c;
 }
@@ -87,7 +87,7 @@ static const char *text(const json_t *record, const char *object, const char *ke
     return s ? s : "";
 }
 
-static struct cell counter(const json_t *record, const char *name) {
+static struct table_cell counter(const json_t *record, const char *name) {
     size_t i;
     const json_t *c;
     json_array_foreach(json_object_get(record, "counters"), i, c) {
@@ -101,14 +101,14 @@ static struct cell counter(const json_t *record, const char *name) {
     return cell_missing("not collected");
 }
 
-static struct cell sample(const json_t *record, const char *key) {
+static struct table_cell sample(const json_t *record, const char *key) {
     const json_t *value = json_object_get(json_object_get(record, "samples"), key);
     if (json_is_number(value)) return cell_value(json_number_value(value));
     if (!json_object_get(json_object_get(record, "problem"), "seqlen_q"))
         return cell_missing("not an attention kernel");
     if (strcmp(text(record, "device", "kind"), "emulator")) return cell_missing("not timed");
     /* the emulator's time is predicted */
-    struct cell us = counter(record, "duration_us");
+    struct table_cell us = counter(record, "duration_us");
     if (isnan(us.value) || !strcmp(key, "median_us")) return us;
     if (!strcmp(key, "tflops"))
         return cell_value(
@@ -127,8 +127,8 @@ static const struct chip *chip_of(const json_t *record) {
 /* Percent of the chip's dense fp16 tensor peak at the clock that ran meanwhile, counted on the SMs (older
  * records: the board's word after the run): tflops / (SMs * FLOP per clock and SM * clock); of a
  * predicted time the clock that it is for. */
-static struct cell peak_pct(const json_t *record) {
-    struct cell tflops = sample(record, "tflops");
+static struct table_cell peak_pct(const json_t *record) {
+    struct table_cell tflops = sample(record, "tflops");
     const struct chip *c = chip_of(record);
     double mhz =
         json_number_value(json_object_get(json_object_get(record, "samples"), "clock_mhz"));
@@ -160,9 +160,10 @@ static void read_ceilings(const char *path) {
 }
 
 /* Percent of what the fastest instruction that the kernel uses reached on such a board. */
-static struct cell ceiling_pct(const json_t *record) {
-    struct cell tflops = sample(record, "tflops"), wgmma = counter(record, "hgmma_instructions"),
-                mma = counter(record, "hmma_instructions");
+static struct table_cell ceiling_pct(const json_t *record) {
+    struct table_cell tflops = sample(record, "tflops"),
+                      wgmma = counter(record, "hgmma_instructions"),
+                      mma = counter(record, "hmma_instructions");
     if (isnan(tflops.value)) return tflops;
     if (!strcmp(text(record, "device", "kind"), "emulator")) return cell_missing("predicted");
     if (isnan(mma.value)) return mma;
@@ -171,8 +172,8 @@ static struct cell ceiling_pct(const json_t *record) {
                     : cell_missing("make ceilings has not measured this chip");
 }
 
-static struct cell datasheet_pct(const json_t *record) {
-    struct cell tflops = sample(record, "tflops");
+static struct table_cell datasheet_pct(const json_t *record) {
+    struct table_cell tflops = sample(record, "tflops");
     const struct chip *c = chip_of(record);
     if (isnan(tflops.value)) return tflops;
     if (!strcmp(text(record, "device", "kind"), "emulator")) return cell_missing("predicted");
@@ -181,7 +182,7 @@ static struct cell datasheet_pct(const json_t *record) {
 }
 
 /* Of the first launch. */
-static struct cell ctas(const json_t *record) {
+static struct table_cell ctas(const json_t *record) {
     const json_t *grid =
         json_object_get(json_array_get(json_object_get(record, "kernels"), 0), "grid");
     double n = 1;
@@ -190,7 +191,7 @@ static struct cell ctas(const json_t *record) {
 }
 
 /* 1 if the record's kernel is another than the one built beside this program; 0 if it is that one. */
-static struct cell another_kernel(const json_t *record) {
+static struct table_cell another_kernel(const json_t *record) {
     const json_t *launch = json_array_get(json_object_get(record, "kernels"), 0);
     const char *hash = json_string_value(json_object_get(launch, "hash"));
     const char *image = json_string_value(json_object_get(launch, "image"));
@@ -204,13 +205,13 @@ static struct cell another_kernel(const json_t *record) {
     return cell_value(strcmp(hash, here) != 0);
 }
 
-static struct cell flops(const json_t *record) {
+static struct table_cell flops(const json_t *record) {
     const json_t *value = json_object_get(json_object_get(record, "problem"), "flops");
     return json_is_number(value) ? cell_value(json_number_value(value))
                                  : cell_missing("not an attention kernel");
 }
 
-static struct cell cell(const json_t *record, const char *column) {
+static struct table_cell cell(const json_t *record, const char *column) {
     if (!record) return cell_missing("no record of this stage on this problem");
     if (!strcmp(column, "time_us")) return sample(record, "median_us");
     if (!strcmp(column, "iqr_us")) return sample(record, "iqr_us");
@@ -316,12 +317,12 @@ static void put_pedigree(FILE *f, const char *label, const json_t *r, const char
     fputc('\n', f);
 }
 
-struct output {
+struct table_output {
     FILE *table, *notes, *labels;
 };
 
-static const char *put_series(struct output *out, int index, const char *label, const char *path,
-                              const char *problem, const char *stages) {
+static const char *put_series(struct table_output *out, int index, const char *label,
+                              const char *path, const char *problem, const char *stages) {
     json_t *records = NULL;
     int n_cut = 0;
     const char *why = record_read(path, &records, &n_cut);
@@ -346,7 +347,7 @@ static const char *put_series(struct output *out, int index, const char *label, 
         add_revision(revisions, sizeof revisions, record);
         fprintf(out->table, "%d %s", atoi(s), s);
         for (int c = 0; c < N_COLUMNS; c++) {
-            struct cell v = cell(record, columns[c]);
+            struct table_cell v = cell(record, columns[c]);
             others |= !strcmp(columns[c], "another_kernel") && v.value == 1;
             if (isnan(v.value)) {
                 fputs(" -", out->table);
@@ -453,8 +454,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "tabulate: give --out DIR --problem TEXT --stages LIST LABEL=FILE...\n");
         return 2;
     }
-    struct output out = {create(out_dir, tables[0]), create(out_dir, tables[1]),
-                         create(out_dir, tables[2])};
+    struct table_output out = {create(out_dir, tables[0]), create(out_dir, tables[1]),
+                               create(out_dir, tables[2])};
     for (int i = optind; i < argc; i++) {
         char *path = strchr(argv[i], '=');
         if (!path) {

@@ -333,7 +333,7 @@ static void print_reasons(const struct view *v) {
         for (int i = 0; v->named >> r & 1 && i < g->n; i++) {
             char formula[64];
             const struct group_origin *o = group_origin(&g->value[i], "emulator");
-            snprintf(formula, sizeof formula, "clock.stall.%s", v->s->reason[r]);
+            snprintf(formula, sizeof formula, "predictor.stall.%s", v->s->reason[r]);
             if (o && !strcmp(o->formula, formula))
                 fprintf(v->out, "  %-16s %s\n", v->s->reason[r], g->value[i].meaning);
         }
@@ -474,6 +474,6 @@ json_t *attribution_json(const struct source *s, unsigned instructions) {
     if (s->elapsed > 0) json_object_set_new(all, "cycles", json_real(s->elapsed));
     if (*s->not_timed) json_object_set_new(all, "no_cycles", json_string(s->not_timed));
     if (*s->about)
-        json_object_set_new(all, s->sampled ? "samples" : "clock", json_string(s->about));
+        json_object_set_new(all, s->sampled ? "samples" : "predictor", json_string(s->about));
     return all;
 }

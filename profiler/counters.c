@@ -13,12 +13,12 @@
 #include <string.h>
 
 /* What the emulator says, by the prefix of the names. */
-enum { COUNTED, CLOCK, SASS, SPACES };
+enum { COUNTED, PREDICTOR, SASS, SPACES };
 static const struct {
     const char *prefix, *who, *absent;
 } spaces[SPACES] = {
     [COUNTED] = {"emu.", "the emulator does not count", "this emulator does not count"},
-    [CLOCK] = {"clock.", "the clock does not say", "this emulator has no clock"},
+    [PREDICTOR] = {"predictor.", "the predictor does not say", "this emulator has no predictor"},
     [SASS] = {"sass.", "the emulator of SASS does not count", "this emulator executes no SASS"},
 };
 /* Launches that would take longer than some 10 to 15 s of one host thread are not executed from SASS. It does 40
@@ -274,7 +274,7 @@ static const char *emulate(struct collection *c) {
     const char *(*const runs[SPACES])(struct device * d, struct device_image * image,
                                       const struct device_launch *launches, int n,
                                       struct counters *out) = {
-        [COUNTED] = ops->counters, [CLOCK] = ops->clock, [SASS] = ops->sass};
+        [COUNTED] = ops->counters, [PREDICTOR] = ops->predict, [SASS] = ops->sass};
     for (int s = 0; s < SPACES; s++) {
         struct space *space = &c->space[s];
         if (!space->wanted) continue;
@@ -362,9 +362,9 @@ const char *counters_emulated(const struct counters *counts, const struct occupa
         .threads = threads,
         .out = out};
     if (no_clock)
-        snprintf(c.space[CLOCK].refused, sizeof c.space[CLOCK].refused, "%s", no_clock);
+        snprintf(c.space[PREDICTOR].refused, sizeof c.space[PREDICTOR].refused, "%s", no_clock);
     else
-        c.space[CLOCK].counters = *clock;
+        c.space[PREDICTOR].counters = *clock;
     return evaluate_all(&c, occupancy, no_occupancy, groups);
 }
 

@@ -28,7 +28,7 @@ const char *counters_collect(struct device *d, struct device_image *image,
                              struct counters *out);
 /* The named groups from what the emulator has counted already (emu_counters_of): a launch with
  * `threads` in a block, its occupancy or why nobody knows it, and what the clock says of it
- * (emu_clock_values) or why it does not. */
+ * (predictor_values) or why it does not. */
 struct occupancy;
 const char *counters_emulated(const struct counters *counts, const struct occupancy *occupancy,
                               const char *no_occupancy, const struct counters *clock,

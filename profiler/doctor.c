@@ -20,9 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum verdict { HERE, MISSING, NOTE };
+enum doctor_verdict { HERE, MISSING, NOTE };
 
-static void say(enum verdict verdict, const char *what, const char *text) {
+static void say(enum doctor_verdict verdict, const char *what, const char *text) {
     static const char *const words[] = {"ok", "missing", "note"};
     printf("%-8s %-16s %s\n", words[verdict], what, text);
 }

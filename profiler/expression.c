@@ -14,7 +14,7 @@
  *         | "max" "(" sum { "," sum } ")"      the largest; all must have a value
  *         | "first" "(" sum { "," sum } ")"    the first that has one; a failure ends it
  * name    = letter { letter | digit | "_" | "." | "@" } */
-struct parser {
+struct expression_parser {
     const char *text, *at;
     expression_lookup *lookup; /* NULL: grammar only, every name is 1 and nothing divides by zero */
     void *arg;
@@ -27,14 +27,14 @@ struct parser {
 
 enum { MAX_DEPTH = 32, MAX_NAME = 128 };
 
-static double sum(struct parser *p);
+static double sum(struct expression_parser *p);
 
-static char peek(struct parser *p) {
+static char peek(struct expression_parser *p) {
     while (*p->at == ' ') p->at++;
     return *p->at;
 }
 
-static double fail(struct parser *p, const char *why) {
+static double fail(struct expression_parser *p, const char *why) {
     if (!p->why) p->why = why;
     return NAN;
 }
@@ -46,7 +46,7 @@ static size_t name_length(const char *at) {
     return n;
 }
 
-static double name(struct parser *p, size_t length) {
+static double name(struct expression_parser *p, size_t length) {
     char text[MAX_NAME];
     if (length >= sizeof text)
         return fail(p, reason("a name of %zu characters is too long", length));
@@ -59,13 +59,13 @@ static double name(struct parser *p, size_t length) {
 }
 
 /* Past what is left of an argument, to the comma or parenthesis behind it. */
-static void skip_argument(struct parser *p) {
+static void skip_argument(struct expression_parser *p) {
     for (int depth = 0; *p->at && (depth || (*p->at != ',' && *p->at != ')')); p->at++)
         depth += (*p->at == '(') - (*p->at == ')');
 }
 
 /* The arguments of max() or first(). */
-static double choice(struct parser *p, bool first) {
+static double choice(struct expression_parser *p, bool first) {
     double chosen = NAN;
     const char *lacks = NULL, *of = NULL, *before = NULL;
     int length = 0;
@@ -100,7 +100,7 @@ static double choice(struct parser *p, bool first) {
     return isnan(chosen) && lacks ? fail(p, lacks) : chosen;
 }
 
-static double factor(struct parser *p) {
+static double factor(struct expression_parser *p) {
     char c = peek(p);
     size_t length = name_length(p->at);
     if (length && p->at[length] == '(') {
@@ -132,7 +132,7 @@ static double factor(struct parser *p) {
     return value;
 }
 
-static double product(struct parser *p) {
+static double product(struct expression_parser *p) {
     double value = factor(p);
     for (;;) {
         char op = peek(p);
@@ -151,7 +151,7 @@ static double product(struct parser *p) {
     }
 }
 
-static double sum(struct parser *p) {
+static double sum(struct expression_parser *p) {
     double value = product(p);
     for (;;) {
         char op = peek(p);
@@ -164,7 +164,7 @@ static double sum(struct parser *p) {
 
 const char *expression_evaluate(const char *text, expression_lookup *lookup, void *arg,
                                 double *out) {
-    struct parser p = {.text = text, .at = text, .lookup = lookup, .arg = arg};
+    struct expression_parser p = {.text = text, .at = text, .lookup = lookup, .arg = arg};
     *out = sum(&p);
     if (!p.why && peek(&p))
         return reason("expected an operator at \"%.24s\" in \"%s\"", p.at, text);
@@ -173,7 +173,7 @@ const char *expression_evaluate(const char *text, expression_lookup *lookup, voi
 
 void expression_chosen(const char *text, expression_lookup *lookup, void *arg,
                        struct expression_choice *out) {
-    struct parser p = {.text = text, .at = text, .lookup = lookup, .arg = arg};
+    struct expression_parser p = {.text = text, .at = text, .lookup = lookup, .arg = arg};
     const bool first = !strncmp(text, "first(", 6);
     if (first) factor(&p);
     const bool whole = !first || p.why || !p.chosen || peek(&p);

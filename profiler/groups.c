@@ -134,7 +134,7 @@ static const char *check_name(void *arg, const char *name) {
                                          "occupancy_pct", "warps",        "threads",
                                          "sms",           "busy_sms"};
     struct reader *r = arg;
-    if (strstr(name, "__") || !strncmp(name, "emu.", 4) || !strncmp(name, "clock.", 6) ||
+    if (strstr(name, "__") || !strncmp(name, "emu.", 4) || !strncmp(name, "predictor.", 10) ||
         !strncmp(name, "sass.", 5))
         return NULL;
     if (!strncmp(name, "launch.", 7)) {

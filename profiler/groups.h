@@ -24,7 +24,7 @@
  *                               blocks_per_sm occupancy_pct warps threads
  *     launch.sms                of the chip; launch.busy_sms: those of them that have a block
  *     emu.NAME                  a count of the emulator
- *     clock.NAME                what its clock predicts (common/device/emu_clock.h)
+ *     clock.NAME                what its clock predicts (common/device/predictor.h)
  *     sass.NAME                 what it counts when it executes SASS (common/device/emu_sass.h)
  *     bank_conflicts            a value defined further up in this file
  */

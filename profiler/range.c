@@ -39,7 +39,7 @@ const char *range_permission(const struct cupti *cupti, CUcontext context) {
     return CUPTI_CALL(cupti, cuptiRangeProfilerDisable, &disable);
 }
 
-struct session {
+struct range_session {
     const struct metrics *m;
     CUpti_RangeProfiler_Object *profiler;
     uint8_t *image; /* where decoded counters go */
@@ -48,9 +48,9 @@ struct session {
     CUpti_ProfilerReplayMode replay;
 };
 
-static int ranges(const struct session *s) { return s->n_launches * s->n_runs; }
+static int ranges(const struct range_session *s) { return s->n_launches * s->n_runs; }
 
-static const char *make_image(struct session *s) {
+static const char *make_image(struct range_session *s) {
     const struct cupti *cupti = s->m->cupti;
     CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize, size, .pRangeProfilerObject = s->profiler,
                  .pMetricNames = s->m->name, .numMetrics = (size_t)s->m->n,
@@ -62,7 +62,7 @@ static const char *make_image(struct session *s) {
     return NULL;
 }
 
-static const char *clear_image(struct session *s) {
+static const char *clear_image(struct range_session *s) {
     const struct cupti *cupti = s->m->cupti;
     memset(s->image, 0, s->image_bytes);
     CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize, initialize,
@@ -71,7 +71,7 @@ static const char *clear_image(struct session *s) {
     return CUPTI_CALL(cupti, cuptiRangeProfilerCounterDataImageInitialize, &initialize);
 }
 
-static const char *configure(struct session *s) {
+static const char *configure(struct range_session *s) {
     CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig, set, .pRangeProfilerObject = s->profiler,
                  .configSize = s->m->config_bytes, .pConfig = s->m->config,
                  .counterDataImageSize = s->image_bytes, .pCounterDataImage = s->image,
@@ -81,7 +81,7 @@ static const char *configure(struct session *s) {
     return CUPTI_CALL(s->m->cupti, cuptiRangeProfilerSetConfig, &set);
 }
 
-static const char *pass(struct session *s, range_body *body, void *arg, bool *last) {
+static const char *pass(struct range_session *s, range_body *body, void *arg, bool *last) {
     const struct cupti *cupti = s->m->cupti;
     CUPTI_PARAMS(CUpti_RangeProfiler_Start, start, .pRangeProfilerObject = s->profiler);
     CUPTI_PARAMS(CUpti_RangeProfiler_Stop, stop, .pRangeProfilerObject = s->profiler);
@@ -93,7 +93,7 @@ static const char *pass(struct session *s, range_body *body, void *arg, bool *la
     return why ? why : stopped;
 }
 
-static const char *decode_image(const struct session *s) {
+static const char *decode_image(const struct range_session *s) {
     CUPTI_PARAMS(CUpti_RangeProfiler_DecodeData, decode, .pRangeProfilerObject = s->profiler);
     const char *why = CUPTI_CALL(s->m->cupti, cuptiRangeProfilerDecodeData, &decode);
     if (!why && decode.numOfRangeDropped)
@@ -101,7 +101,7 @@ static const char *decode_image(const struct session *s) {
     return why;
 }
 
-static const char *all_passes(struct session *s, range_body *body, void *arg) {
+static const char *all_passes(struct range_session *s, range_body *body, void *arg) {
     bool last = false;
     const char *why = NULL;
     for (int i = 0; !why && !last; i++) {
@@ -128,7 +128,7 @@ static double median(const double *x, int n, int stride) {
     return m;
 }
 
-static const char *evaluate(const struct session *s, double *values) {
+static const char *evaluate(const struct range_session *s, double *values) {
     CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataInfo, info, .pCounterDataImage = s->image,
                  .counterDataImageSize = s->image_bytes);
     const char *why = CUPTI_CALL(s->m->cupti, cuptiRangeProfilerGetCounterDataInfo, &info);
@@ -146,7 +146,7 @@ static const char *evaluate(const struct session *s, double *values) {
 
 const char *range_collect(const struct metrics *m, CUcontext context, range_body *body, void *arg,
                           int n_launches, int n_runs, double *values) {
-    struct session s = {
+    struct range_session s = {
         .m = m, .n_launches = n_launches, .n_runs = n_runs, .replay = CUPTI_UserReplay};
     CUPTI_PARAMS(CUpti_RangeProfiler_Enable, enable, .ctx = context);
     const char *why = CUPTI_CALL(m->cupti, cuptiRangeProfilerEnable, &enable);
@@ -167,13 +167,14 @@ done:;
 /* ---- Launch by launch -------------------------------------------------------------------------- */
 
 struct range_replay {
-    struct session s;
+    struct range_session s;
 };
 
 const char *range_replay_open(const struct metrics *m, CUcontext context,
                               struct range_replay **out) {
     struct range_replay *r = *out = heap_zeroed(1, sizeof *r);
-    r->s = (struct session){.m = m, .n_launches = 1, .n_runs = 1, .replay = CUPTI_KernelReplay};
+    r->s =
+        (struct range_session){.m = m, .n_launches = 1, .n_runs = 1, .replay = CUPTI_KernelReplay};
     CUPTI_PARAMS(CUpti_RangeProfiler_Enable, enable, .ctx = context);
     const char *why = CUPTI_CALL(m->cupti, cuptiRangeProfilerEnable, &enable);
     if (!why) {

@@ -189,7 +189,7 @@ const char *timeline_collect(struct device *d, struct device_image *image,
         .device = d, .kernels = image, .launches = launches, .n_launches = n, .n_runs = n_runs};
     struct gpu_counts *g;
     *out = (struct timeline){.interval_us = interval_us};
-    if (device_info(d)->is_emulator) return "the emulator has no clock, so no timeline";
+    if (device_info(d)->is_emulator) return "the emulator has no time of its own, so no timeline";
     const char *why = gpu_counts_open(d, image, launches, n, &g);
     if (why) return why;
     /* Before sampling is opened: its first sample would reach back to here. */

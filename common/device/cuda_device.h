@@ -11,8 +11,8 @@ struct cuda_device {
     CUdevice handle;
     CUcontext context;
     CUstream stream;
-    struct cuda_clock *clock; /* cuda_clock.c: from its first mark on; NULL */
-    CUdeviceptr flush;        /* twice the L2 cache, allocated at the first cold sample */
+    struct cuda_sm_clock *clock; /* cuda_sm_clock.c: from its first mark on; NULL */
+    CUdeviceptr flush;           /* twice the L2 cache, allocated at the first cold sample */
     size_t flush_bytes;
 };
 

@@ -8,7 +8,7 @@
  * keep that start-up out, but each of them adds to it (1.5 us). */
 #include "cuda_graph.h"
 
-#include "cuda_clock.h"
+#include "cuda_sm_clock.h"
 #include "cuda_device.h"
 #include "common/base/reason.h"
 #include "common/base/heap.h"
@@ -97,11 +97,12 @@ const char *cuda_graph_time(struct device_graph *graph, bool flush_l2, double *u
         const char *why = cuda_flush_l2(c);
         if (why) return why;
     }
-    cuda_clock_mark(c, CUDA_CLOCK_BEGIN, c->stream); /* cuda_clock_between() says if it failed */
+    cuda_sm_clock_mark(c, CUDA_SM_CLOCK_BEGIN,
+                       c->stream); /* cuda_sm_clock_between() says if it failed */
     TRY(c, EventRecordWithFlags, g->begin, c->stream, CU_EVENT_RECORD_DEFAULT);
     TRY(c, GraphLaunch, g->exec, c->stream);
     TRY(c, EventRecordWithFlags, g->end, c->stream, CU_EVENT_RECORD_DEFAULT);
-    cuda_clock_mark(c, CUDA_CLOCK_END, c->stream);
+    cuda_sm_clock_mark(c, CUDA_SM_CLOCK_END, c->stream);
     TRY(c, StreamSynchronize, c->stream);
     TRY(c, EventElapsedTime, &ms, flush_l2 ? g->inner_begin : g->begin,
         flush_l2 ? g->inner_end : g->end);
@@ -109,10 +110,10 @@ const char *cuda_graph_time(struct device_graph *graph, bool flush_l2, double *u
     return NULL;
 }
 
-const char *cuda_graph_clock_mhz(struct device_graph *graph, double *mhz) {
-    return cuda_clock_between(cuda_of(graph->device), mhz);
+const char *cuda_graph_sm_clock_mhz(struct device_graph *graph, double *mhz) {
+    return cuda_sm_clock_between(cuda_of(graph->device), mhz);
 }
 
-int cuda_clock_mhz(struct device *d) { return cuda_nvml_sm_clock_mhz(cuda_of(d)->nvml); }
+int cuda_sm_clock_mhz(struct device *d) { return cuda_nvml_sm_clock_mhz(cuda_of(d)->nvml); }
 
 double cuda_power_watts(struct device *d) { return cuda_nvml_watts(cuda_of(d)->nvml); }

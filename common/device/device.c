@@ -113,8 +113,8 @@ void device_graph_close(struct device_graph *g) {
     if (g) g->device->ops->graph_close(g);
 }
 
-const char *device_graph_clock_mhz(struct device_graph *g, double *mhz) {
-    return g->device->ops->graph_clock_mhz(g, mhz);
+const char *device_graph_sm_clock_mhz(struct device_graph *g, double *mhz) {
+    return g->device->ops->graph_sm_clock_mhz(g, mhz);
 }
 
 const char *device_time(struct device *d, struct device_image *image,
@@ -127,7 +127,7 @@ const char *device_time(struct device *d, struct device_image *image,
     const char *why = device_graph_open(d, image, launches, n, REPEATS, false, &g);
     for (int i = 0; !why && i < 2; i++)
         why = device_graph_time(g, false, us); /* the first is cold */
-    if (!why) *no_clock = device_graph_clock_mhz(g, mhz);
+    if (!why) *no_clock = device_graph_sm_clock_mhz(g, mhz);
     *us /= REPEATS;
     device_graph_close(g);
     return why;

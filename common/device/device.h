@@ -125,7 +125,7 @@ const char *device_time(struct device *d, struct device_image *image,
                         const char **no_clock);
 
 /* The SM clock over the last replay, MHz, counted on the SMs; 0 where it returns why it cannot be had. */
-const char *device_graph_clock_mhz(struct device_graph *g, double *mhz);
+const char *device_graph_sm_clock_mhz(struct device_graph *g, double *mhz);
 
 /* SM clock now as the board says, MHz; 0 where it cannot be had. */
 int device_clock_mhz(struct device *d);

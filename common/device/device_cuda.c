@@ -1,6 +1,6 @@
 /* device.h on a GPU: the CUDA driver API on the primary context of device 0, with one stream. */
 #include "cuda_device.h"
-#include "cuda_clock.h"
+#include "cuda_sm_clock.h"
 #include "cuda_graph.h"
 #include "common/base/path.h"
 #include "common/base/reason.h"
@@ -93,7 +93,7 @@ static const char *cuda_start(struct cuda_device *c) {
 static void cuda_close(struct device *d) {
     struct cuda_device *c = cuda_of(d);
     if (c->flush) c->cu->MemFree(c->flush);
-    cuda_clock_close(c);
+    cuda_sm_clock_close(c);
     if (c->stream) c->cu->StreamDestroy(c->stream);
     if (c->context) c->cu->DevicePrimaryCtxRelease(c->handle);
     cuda_nvml_close(c->nvml);
@@ -281,8 +281,8 @@ static const struct device_ops cuda_ops = {
     .graph_open = cuda_graph_open,
     .graph_time = cuda_graph_time,
     .graph_close = cuda_graph_close,
-    .graph_clock_mhz = cuda_graph_clock_mhz,
-    .clock_mhz = cuda_clock_mhz,
+    .graph_sm_clock_mhz = cuda_graph_sm_clock_mhz,
+    .clock_mhz = cuda_sm_clock_mhz,
     .power_watts = cuda_power_watts,
 };
 
@@ -308,10 +308,10 @@ const char *device_cuda_scratch_end(struct device *d, device_ptr p) {
 }
 
 const char *device_cuda_mark(struct device *d, int mark, void *stream) {
-    return cuda_clock_mark(cuda_of(d), mark, stream);
+    return cuda_sm_clock_mark(cuda_of(d), mark, stream);
 }
 const char *device_cuda_between(struct device *d, double *mhz) {
-    return cuda_clock_between(cuda_of(d), mhz);
+    return cuda_sm_clock_between(cuda_of(d), mhz);
 }
 
 void *device_cuda_context(struct device *d) {

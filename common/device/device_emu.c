@@ -1,7 +1,7 @@
 /* device.h on the emulator: launches run to their end at once; sync says which checks failed. */
 #include "device_ops.h"
 
-#include "emu_clock.h"
+#include "predictor.h"
 #include "emu_sass.h"
 #include "emu_counters.h"
 #include "common/base/ptxas.h"
@@ -207,12 +207,12 @@ static const char *emu_counters(struct device *d, struct device_image *image,
     return why;
 }
 
-static const char *emu_clock(struct device *d, struct device_image *image,
+static const char *predictor(struct device *d, struct device_image *image,
                              const struct device_launch *launches, int n, struct counters *out) {
-    struct emu_clock c;
-    const char *why = emu_clock_open(&c, d, image->dir, image->name);
-    if (!why) why = emu_clock_counters(&c, launches, n, out);
-    emu_clock_close(&c);
+    struct predictor c;
+    const char *why = predictor_open(&c, d, image->dir, image->name);
+    if (!why) why = predictor_counters(&c, launches, n, out);
+    predictor_close(&c);
     return why;
 }
 
@@ -228,11 +228,11 @@ static const char *emu_source(struct device *d, struct device_image *image,
     for (int i = 0; i < n && !why; i++) why = emu_launch_one(d, image, &launches[i]);
     if (!why) why = say_reports(e->counts);
     if (!why) { /* without a clock the counts are worth printing */
-        struct emu_clock c;
+        struct predictor c;
         emu_source_of(e->counts, &d->info.chip, device_busy_sms(d, launches, n), out);
-        const char *no_clock = emu_clock_open(&c, d, image->dir, image->name);
-        if (!no_clock) no_clock = emu_clock_source(&c, launches, n, out);
-        emu_clock_close(&c);
+        const char *no_clock = predictor_open(&c, d, image->dir, image->name);
+        if (!no_clock) no_clock = predictor_source(&c, launches, n, out);
+        predictor_close(&c);
         if (no_clock) snprintf(out->about, sizeof out->about, "n/a: %s", no_clock);
     }
     emu_result_close(e->counts);
@@ -298,7 +298,7 @@ const char *device_emu_open(const char *chip, struct device **out) {
         .launch = emu_launch_one,
         .sync = emu_sync,
         .counters = emu_counters,
-        .clock = emu_clock,
+        .predict = predictor,
         .sass = emu_sass,
         .source = emu_source,
     };

@@ -37,7 +37,7 @@ struct device_ops {
                               struct device_graph **out);
     const char *(*graph_time)(struct device_graph *g, bool flush_l2, double *us_total);
     void (*graph_close)(struct device_graph *g);
-    const char *(*graph_clock_mhz)(struct device_graph *g, double *mhz);
+    const char *(*graph_sm_clock_mhz)(struct device_graph *g, double *mhz);
     int (*clock_mhz)(struct device *d);
     double (*power_watts)(struct device *d);
 
@@ -49,10 +49,10 @@ struct device_ops {
                             const struct device_launch *launches, int n, struct counters *out);
 
     /* What the launches would take, NULL on a GPU: appends the values that group files call
-     * clock.NAME (emu_clock.h), all of SOURCE_MODEL. Before the launches have been counted, or
+     * predictor.NAME (predictor.h), all of SOURCE_MODEL. Before the launches have been counted, or
      * after. */
-    const char *(*clock)(struct device *d, struct device_image *image,
-                         const struct device_launch *launches, int n, struct counters *out);
+    const char *(*predict)(struct device *d, struct device_image *image,
+                           const struct device_launch *launches, int n, struct counters *out);
 
     /* What the machine code of the launches does, NULL on a GPU: appends the counts that group files call
      * sass.NAME (emu_sass.h). Before or after the others. */
@@ -91,7 +91,7 @@ const char *device_cuda_scratch_end(struct device *d, device_ptr p);
 /* The CUcontext of a GPU, for CUPTI; NULL of the emulator. */
 void *device_cuda_context(struct device *d);
 
-/* cuda_clock.h's marks, in another's stream. */
+/* cuda_sm_clock.h's marks, in another's stream. */
 const char *device_cuda_mark(struct device *d, int mark, void *stream);
 const char *device_cuda_between(struct device *d, double *mhz);
 

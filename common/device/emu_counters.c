@@ -61,14 +61,14 @@ static void add(struct sum *s, const struct emu_inst *i, const struct emu_count 
     s->splits += (double)c->splits;
 }
 
-struct list {
+struct counter_list {
     struct counters *out;
     int capacity;
 };
 
-static void put(struct list *l, enum counter_source source, double value, const char *unit,
+static void put(struct counter_list *l, enum counter_source source, double value, const char *unit,
                 const char *metric, const char *format, ...) __attribute__((format(printf, 6, 7)));
-static void put(struct list *l, enum counter_source source, double value, const char *unit,
+static void put(struct counter_list *l, enum counter_source source, double value, const char *unit,
                 const char *metric, const char *format, ...) {
     if (l->out->n == l->capacity) {
         int capacity = l->capacity ? 2 * l->capacity : 64;
@@ -85,7 +85,7 @@ static void put(struct list *l, enum counter_source source, double value, const 
     snprintf(c->metric, sizeof c->metric, "%s", metric);
 }
 
-static void put_memory(struct list *l, const char *name, const struct sum *s, bool shared) {
+static void put_memory(struct counter_list *l, const char *name, const struct sum *s, bool shared) {
     if (shared) {
         put(l, SOURCE_MODEL, s->wavefronts, "wavefronts", "bank model", "%s.wavefronts", name);
         put(l, SOURCE_MODEL, s->wavefronts_ideal, "wavefronts", "bank model", "%s.wavefronts_ideal",
@@ -117,8 +117,8 @@ static void add_busy(const struct sum *s, enum emu_class class, const struct chi
 /* Least cycles of one SM for an even share of the work, resource by resource. What global
  * instructions moved is no bound on time, as caches may hit, and left out of the largest; so are
  * the schedulers: what they issue is machine code. */
-static void put_bounds(struct list *l, const struct sum *class, const double busy[SOURCE_RESOURCES],
-                       const struct chip *chip) {
+static void put_bounds(struct counter_list *l, const struct sum *class,
+                       const double busy[SOURCE_RESOURCES], const struct chip *chip) {
     static const struct {
         enum source_resource resource;
         const char *rule;
@@ -157,7 +157,7 @@ const char *emu_counters_of(const struct emu_result *r, const struct chip *chip,
                             struct counters *out) {
     struct sum class[EMU_CLASSES] = {0}, all = {0};
     double busy[SOURCE_RESOURCES] = {0};
-    struct list l = {.out = out};
+    struct counter_list l = {.out = out};
     *out = (struct counters){0};
     for (struct emu_counted at = {0}; emu_result_next(r, &at);) {
         add(&class[at.inst->class], at.inst, at.count);

@@ -13,7 +13,14 @@
 #include <sys/stat.h>
 
 /* What the line said that only makes sense, or no sense, beside something else. */
-enum seen { SHAPE = 1, MADE = 2, SEQLEN = 4, SEQLEN_EACH = 8, KV_HEADS = 16, EMULATED = 32 };
+enum options_seen {
+    SHAPE = 1,
+    MADE = 2,
+    SEQLEN = 4,
+    SEQLEN_EACH = 8,
+    KV_HEADS = 16,
+    EMULATED = 32
+};
 
 static const char *read_seqlen(const char *value, void *into) {
     struct options *o = into;
@@ -45,8 +52,8 @@ static const char *read_timeout(const char *value, void *into) {
     return option_real("timeout", value, 0.001, 1e6, &((struct options *)into)->emulator.timeout_s);
 }
 
-static const char *read_clock(const char *value, void *into) {
-    return option_real("clock", value, 1, 10000, &((struct options *)into)->emulator.clock_mhz);
+static const char *read_sm_clock(const char *value, void *into) {
+    return option_real("sm-clock", value, 1, 10000, &((struct options *)into)->emulator.clock_mhz);
 }
 
 static const char *read_max_instructions(const char *value, void *into) {
@@ -139,8 +146,8 @@ static const struct option_row rows_of_every_stage[] = {
     {"device", "D", "auto (default: a GPU, else the emulator), cuda or emu", .read = read_device},
     {"chip", "NAME", "what the emulator stands for: h200 (default) l4 rtx4090 a100",
      .read = read_chip},
-    {"clock", "MHZ", "emulator: SM clock of predicted times (the chip's boost clock)",
-     .read = read_clock, .seen = EMULATED},
+    {"sm-clock", "MHZ", "emulator: SM clock of predicted times (the chip's boost clock)",
+     .read = read_sm_clock, .seen = EMULATED},
     {"jobs", "N", "emulator: host threads (one for each core); 1 is deterministic",
      INT(emulator.n_threads, 1, 1024)},
     {"schedule", "HOW", "emulator: round-robin (default), random (by --seed) or adversarial",
@@ -262,7 +269,7 @@ const char *options_read(int argc, char **argv, const struct option_table *own,
                             .counters = COUNTERS_DEFAULT,
                             .check = true,
                             .time = true,
-                            .rest_ms = TIMING_LOADED,
+                            .rest_ms = PREDICTOR_LOADED,
                             .min_time_s = 0.25,
                             .max_samples = 200};
     const struct option_table tables[] = {own ? *own : (struct option_table){attention_rows, out},

@@ -13,17 +13,17 @@
 enum { SWEEP_STREAM = 0x5eed };
 
 /* Numbers below n, drawn in order for one problem. */
-struct dice {
+struct problem_dice {
     uint64_t seed, problem, drawn;
 };
 
-static int dice_below(struct dice *d, int n) {
+static int dice_below(struct problem_dice *d, int n) {
     uint64_t index = d->problem << 16 | d->drawn++;
     return (int)(input_random(d->seed, SWEEP_STREAM, index) % (uint64_t)n);
 }
 
 /* Half of the lengths lie at the edges of tiles, where tails begin. */
-static int draw_seqlen(struct dice *d, int longest) {
+static int draw_seqlen(struct problem_dice *d, int longest) {
     static const int edges[] = {16, 32, 64, 96, 128, 192, 256, 384, 512};
     int n = dice_below(d, 2)
                 ? edges[dice_below(d, 9)] * (1 + dice_below(d, 2)) + dice_below(d, 3) - 1
@@ -33,7 +33,8 @@ static int draw_seqlen(struct dice *d, int longest) {
 }
 
 /* Contiguous, (batch, seqlen, heads, head_dim) in memory, or rows with a gap after each. */
-static struct tensor_stride draw_stride(struct dice *d, int heads, int seqlen, int head_dim) {
+static struct tensor_stride draw_stride(struct problem_dice *d, int heads, int seqlen,
+                                        int head_dim) {
     int64_t gap = 8 * (1 + dice_below(d, 4)), row = head_dim + gap;
     switch (dice_below(d, 4)) {
     case 0:
@@ -48,7 +49,8 @@ static struct tensor_stride draw_stride(struct dice *d, int heads, int seqlen, i
     }
 }
 
-static void draw_problem(struct dice *d, int longest, struct attention *a, const char **input) {
+static void draw_problem(struct problem_dice *d, int longest, struct attention *a,
+                         const char **input) {
     static const int dims[] = {64, 128, 32, 96, 256, 8, 24, 40, 72, 80, 160, 192};
     static const enum mask masks[] = {MASK_NONE, MASK_CAUSAL_BOTTOM_RIGHT, MASK_CAUSAL_TOP_LEFT};
     int n_inputs = 0;
@@ -73,7 +75,8 @@ static void draw_problem(struct dice *d, int longest, struct attention *a, const
 static bool draw_supported(uint64_t seed, int i, const struct chip *chip, int longest,
                            struct attention *a, const char **input) {
     for (int attempt = 0; attempt < 1000; attempt++) {
-        struct dice dice = {.seed = seed, .problem = (uint64_t)i, .drawn = 64u * (unsigned)attempt};
+        struct problem_dice dice = {
+            .seed = seed, .problem = (uint64_t)i, .drawn = 64u * (unsigned)attempt};
         draw_problem(&dice, longest, a, input);
         if (!attention_complete(a) && !stage.supports(a, chip)) return true;
     }

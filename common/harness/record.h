@@ -21,7 +21,7 @@
  *                 "hash": "cbf29ce484222325"}],
  *    "counters": [{"group": "TENSOR", "name": "tensor_active_pct", "value": 61.2, "unit": "%",
  *                  "source": "cupti|event|emulator|model|ptxas", "metric": "sm__pipe_tensor..."},
- *                 {..., "source": "model", "metric": "clock.warps",
+ *                 {..., "source": "model", "metric": "predictor.warps",
  *                  "validated": "h200: 99 cases, mean 9.7 %, worst 35.8 %"},
  *                 {..., "source": "emulator", "metric": "emu.fp32", "note": "no sass.fma_instructions: ..."},
  *                 {"group": "MEMORY", "name": "dram_pct", "na": "the emulator has no DRAM"}],

@@ -8,7 +8,7 @@
 #include "warps.h"
 #include "whatif.h"
 #include "common/base/revision.h"
-#include "emulator/predictor/timing_chip.h"
+#include "emulator/predictor/predictor_chip.h"
 #include "profiler/attribution.h"
 #include "profiler/timeline.h"
 
@@ -31,12 +31,12 @@ const char *run_device(const struct options *o, struct device **out) {
     if (why || !o->emulator_asked || device_info(*out)->is_emulator) return why;
     device_close(*out);
     *out = NULL;
-    return reason_as(
-        STATUS_USAGE,
-        "--schedule, --early, --no-races, --count-ptx, --mma-exact, --trace, --banks, "
-        "--without, --watch, --clock, --whatif, --timeout, --progress and --max-instructions are "
-        "the emulator's: "
-        "add --device emu");
+    return reason_as(STATUS_USAGE,
+                     "--schedule, --early, --no-races, --count-ptx, --mma-exact, --trace, --banks, "
+                     "--without, --watch, --sm-clock, --whatif, --timeout, --progress and "
+                     "--max-instructions are "
+                     "the emulator's: "
+                     "add --device emu");
 }
 
 enum status run_record(const struct options *o, json_t *record) {
@@ -176,10 +176,10 @@ static const char *run_count(struct run *r) {
     const struct options *o = r->options;
     struct report *report = &r->report;
     const struct stage_plan *plan = &r->bench.plan;
-    struct timing_chip measured;
+    struct predictor_chip measured;
     bool predicted = report->device->is_emulator && !o->counters_asked;
     if (predicted) { /* a chip file that is there and cannot be read is said with each counter */
-        const char *unknown = timing_chip_find(report->device->chip.name, &measured);
+        const char *unknown = predictor_chip_find(report->device->chip.name, &measured);
         predicted = !unknown || reason_status(unknown, STATUS_UNSUPPORTED) != STATUS_UNSUPPORTED;
     }
     const char *why = NULL;

@@ -32,7 +32,7 @@ static double quantile(const double *sorted, int n, double q) {
 }
 
 void timing_statistics(double *sample, int n, struct timing *out) {
-    out->n_kept = n < TIMING_KEPT ? n : TIMING_KEPT;
+    out->n_kept = n < PREDICTOR_KEPT ? n : PREDICTOR_KEPT;
     memcpy(out->kept_us, sample, (size_t)out->n_kept * sizeof *sample);
     qsort(sample, (size_t)n, sizeof *sample, ascending);
     out->n = n;
@@ -77,9 +77,9 @@ static void rest(int ms) {
 }
 
 /* A mean of all samples or of none. */
-static void add_clock(struct device_graph *g, int n, struct timing *out) {
+static void add_sm_clock(struct device_graph *g, int n, struct timing *out) {
     double mhz;
-    const char *why = device_graph_clock_mhz(g, &mhz);
+    const char *why = device_graph_sm_clock_mhz(g, &mhz);
     if (why && !*out->no_clock) snprintf(out->no_clock, sizeof out->no_clock, "%s", why);
     out->clock_mhz = *out->no_clock ? 0 : out->clock_mhz + (mhz - out->clock_mhz) / (n + 1);
 }
@@ -87,7 +87,7 @@ static void add_clock(struct device_graph *g, int n, struct timing *out) {
 static const char *take_samples(struct device_graph *g, double min_time_s, int max_samples,
                                 double *sample, struct timing *out) {
     enum { MIN_SAMPLES = 5 };
-    const bool rested = out->rest_ms != TIMING_LOADED;
+    const bool rested = out->rest_ms != PREDICTOR_LOADED;
     int n = 0;
     for (double measured_s = 0; n < max_samples; n++) {
         if (!rested && n >= MIN_SAMPLES && measured_s >= min_time_s) break;
@@ -95,7 +95,7 @@ static const char *take_samples(struct device_graph *g, double min_time_s, int m
         if (rested) rest(out->rest_ms);
         const char *why = device_graph_time(g, out->cold, &sample[n]);
         if (why) return why;
-        add_clock(g, n, out);
+        add_sm_clock(g, n, out);
         measured_s += 1e-6 * sample[n];
         sample[n] /= out->launches_per_sample;
     }
@@ -107,7 +107,7 @@ static const char *take_samples(struct device_graph *g, double min_time_s, int m
 const char *timing_measure(struct device *d, struct device_image *image,
                            const struct device_launch *launches, int n, bool cold, int rest_ms,
                            double min_time_s, int max_samples, struct timing *out) {
-    const bool rested = rest_ms != TIMING_LOADED;
+    const bool rested = rest_ms != PREDICTOR_LOADED;
     struct device_graph *g = NULL;
     double *sample = NULL;
     int repeats = 1;

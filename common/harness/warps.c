@@ -3,7 +3,7 @@
 #include "common/base/heap.h"
 #include "common/base/reason.h"
 #include "common/cuda/stamps.h"
-#include "common/device/emu_clock.h"
+#include "common/device/predictor.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -83,22 +83,22 @@ static void add(struct lane *l, enum what what, uint64_t from, uint64_t to) {
 
 static enum what what_of(const struct warps *w, int i, int reason) {
     switch (reason) {
-    case TIMING_NO_INSTRUCTION:
-    case TIMING_BRANCH:
+    case PREDICTOR_NO_INSTRUCTION:
+    case PREDICTOR_BRANCH:
         return FETCH;
-    case TIMING_SHORT_SCOREBOARD:
+    case PREDICTOR_SHORT_SCOREBOARD:
         return OWN_RESULTS;
-    case TIMING_MATH_PIPE:
-    case TIMING_MIO_THROTTLE:
-    case TIMING_LG_THROTTLE:
+    case PREDICTOR_MATH_PIPE:
+    case PREDICTOR_MIO_THROTTLE:
+    case PREDICTOR_LG_THROTTLE:
         return PIPE;
-    case TIMING_BARRIER:
+    case PREDICTOR_BARRIER:
         return has(w, i, "WARPGROUP.DEPBAR") ? PRODUCTS : OTHERS;
-    case TIMING_GMMA:
+    case PREDICTOR_GMMA:
         return PRODUCTS;
-    case TIMING_LONG_SCOREBOARD:
+    case PREDICTOR_LONG_SCOREBOARD:
         return has(w, i, "TRYWAIT") || has(w, i - 1, "TRYWAIT") ? COPIES : MEMORY;
-    case TIMING_SLEEPING:
+    case PREDICTOR_SLEEPING:
         return OTHERS;
     default:
         return WORKS;
@@ -109,7 +109,7 @@ static void span(void *user, int warp, uint32_t pc, int reason, uint64_t from, u
     struct warps *w = user;
     struct lane *l = &w->lane[warp];
     int i = (int)pc / 16;
-    if (reason == TIMING_SELECTED) {
+    if (reason == PREDICTOR_SELECTED) {
         l->loads |= has(w, i, "UTMALDG") || has(w, i, "UBLKCP");
         l->multiplies |= has(w, i, "HGMMA");
     }
@@ -120,7 +120,7 @@ static void span(void *user, int warp, uint32_t pc, int reason, uint64_t from, u
 static void busy(void *user, int smsp, int unit, uint64_t from, uint64_t to) {
     struct warps *w = user;
     (void)smsp;
-    add(&w->lane[unit == TIMING_UNIT_XU ? MUFU_LANE : TENSOR_LANE], PIPE_BUSY, from, to);
+    add(&w->lane[unit == PREDICTOR_UNIT_XU ? MUFU_LANE : TENSOR_LANE], PIPE_BUSY, from, to);
 }
 
 /* ---- Bins: in each of them a warp does what it does most -------------------------------------- */
@@ -166,19 +166,19 @@ static void lane_name(const struct warps *w, int lane, char out[48]) {
                                  : "");
 }
 
-struct output {
+struct warps_output {
     FILE *table;
     json_t *events; /* of Chrome's Trace Event Format */
     double mhz;
 };
 
 /* Numbers from 1: to viewers process 0 and its thread 0 are the idle ones. */
-static void name_event(const struct output *o, const char *what, int row, const char *name) {
+static void name_event(const struct warps_output *o, const char *what, int row, const char *name) {
     json_array_append_new(o->events, json_pack("{ss ss si si s{ss}}", "name", what, "ph", "M",
                                                "pid", 1, "tid", row + 1, "args", "name", name));
 }
 
-static void event(const struct output *o, int row, const char *name, double from, double to,
+static void event(const struct warps_output *o, int row, const char *name, double from, double to,
                   double share) {
     json_t *e = json_pack("{ss ss si si sf sf}", "name", name, "ph", "X", "pid", 1, "tid", row + 1,
                           "ts", from / o->mhz, "dur", (to - from) / o->mhz);
@@ -186,7 +186,7 @@ static void event(const struct output *o, int row, const char *name, double from
     json_array_append_new(o->events, e);
 }
 
-static void write_lane(const struct warps *w, int lane, int row, const struct output *o) {
+static void write_lane(const struct warps *w, int lane, int row, const struct warps_output *o) {
     static struct bin bins[BINS];
     const double width = fmax((double)w->end / BINS, 1e-3 * o->mhz); /* viewers know whole ns */
     bool pipe = lane >= TENSOR_LANE;
@@ -221,7 +221,7 @@ static const char *write_files(const struct warps *w, double mhz, const char *ti
                                const char *path) {
     char trace[PATH_MAX];
     json_path(path, trace);
-    struct output o = {.table = fopen(path, "w"), .events = json_array(), .mhz = mhz};
+    struct warps_output o = {.table = fopen(path, "w"), .events = json_array(), .mhz = mhz};
     if (!o.table) {
         json_decref(o.events);
         return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
@@ -248,25 +248,25 @@ const char *warps_write(struct device *d, const char *image_dir, const char *ima
                         const struct device_launch *launches, int n, const char *title,
                         const char *path) {
     struct warps w = {.users = SM_SMSPS};
-    struct emu_clock c;
-    struct timing_prediction p;
+    struct predictor c;
+    struct prediction p;
     const struct device_launch *l = device_main_launch(launches, n);
     char text[768];
-    const char *why = emu_clock_open(&c, d, image_dir, image);
+    const char *why = predictor_open(&c, d, image_dir, image);
     if (!why && !(w.kernel = sass_find(c.module, l->kernel)))
         why = reason_as(STATUS_COUNTERS, "no kernel '%s' in the cubin", l->kernel);
     if (!why)
-        why = emu_clock_launch(
-            &c, l, &(struct timing_options){.places = 1, .span = span, .busy = busy, .user = &w},
+        why = predictor_launch(
+            &c, l, &(struct predictor_options){.places = 1, .span = span, .busy = busy, .user = &w},
             &p);
     if (!why) {
-        timing_prediction_close(&p);
+        prediction_close(&p);
         snprintf(text, sizeof text, "%s, first block at %.0f MHz, predicted; %s", title, c.mhz,
                  c.validated);
         why = write_files(&w, c.mhz, text, path);
     }
     for (int i = 0; i < N_LANES; i++) free(w.lane[i].stretch);
-    emu_clock_close(&c);
+    predictor_close(&c);
     return why;
 }
 

@@ -4,7 +4,7 @@
 #include "common/base/interrupt.h"
 #include "common/base/reason.h"
 #include "common/base/table.h"
-#include "common/device/emu_clock.h"
+#include "common/device/predictor.h"
 #include "emulator/sass/sass_without.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static const struct limit {
     unsigned fast;
 } limits[] = {
     {"nothing: as it is", "", 0},
-    {"tensor cores", "hmma_interval=0,hmma_k8_interval=0", TIMING_FAST_TENSOR},
+    {"tensor cores", "hmma_interval=0,hmma_k8_interval=0", PREDICTOR_FAST_TENSOR},
     {"MUFU", "xu_interval=0", 0},
     {"FMA pipe", "fma_interval=0,fma_heavy_interval=0,fma_wide_interval=0,fma_wide_hold=0", 0},
     {"ALU and uniform pipes", "alu_interval=0,uniform_interval=0,ldc_interval=0", 0},
@@ -27,13 +27,13 @@ static const struct limit {
      "hmma_after_alus=0,hmma_after_alu_reads=0,hmma_after_alu=0,hgmma_fma=0,"
      "hgmma_fma_spaced=0,hgmma_turn=0,hgmma_fma_read=0,hgmma_fma_n64=0,hgmma_ports=0,hgmma_alu=0,"
      "hgmma_xu=0",
-     TIMING_FAST_ISSUE},
-    {"fixed latencies", "", TIMING_FAST_FIXED},
+     PREDICTOR_FAST_ISSUE},
+    {"fixed latencies", "", PREDICTOR_FAST_FIXED},
     {"shared memory",
      "mio_read_interval=0,mio_sm_interval=0,s2r_sm_interval=0,data_spacing=0,ldgsts_line=0,"
      "dsmem_latency=0,"
      "dsmem_bytes_per_clk=1e9",
-     TIMING_FAST_SHARED},
+     PREDICTOR_FAST_SHARED},
     {"L2",
      "l2_latency=0,l2_spread=0,l2_line_spread=0,l2_uneven=0,ldgsts_line_latency=0,"
      "ldgsts_interval=0,tma_latency=0,tma_interval=0,"
@@ -69,11 +69,11 @@ static int by_cycles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static const char *take_away(struct timing_chip *c, const struct limit *l) {
+static const char *take_away(struct predictor_chip *c, const struct limit *l) {
     char *text = heap_text(l->set), *save;
     const char *why = NULL;
     for (char *one = strtok_r(text, ",", &save); one && !why; one = strtok_r(NULL, ",", &save))
-        why = timing_chip_set(c, one);
+        why = predictor_chip_set(c, one);
     free(text);
     return why;
 }
@@ -83,7 +83,7 @@ static const char *take_away(struct timing_chip *c, const struct limit *l) {
 enum { MAX_ROLES = 8, TMA = MAX_ROLES, OTHER_BLOCK, NOBODY };
 
 /* Warp cycles of a role, spent for one reason; `line` of the kernel's file, 0: all. */
-struct share {
+struct whatif_share {
     int role, by, reason, line;
     double cycles;
 };
@@ -94,7 +94,7 @@ struct roles {
     bool loads[MAX_ROLES], multiplies[MAX_ROLES];
     int first[MAX_ROLES], last[MAX_ROLES]; /* warps; last -1: there is no such role */
     double cycles[MAX_ROLES];              /* of all its warps */
-    struct share *share;
+    struct whatif_share *share;
     int n;
 };
 
@@ -106,12 +106,12 @@ static int role_of(const struct roles *r, int warp) {
 static void add(struct roles *r, int warp, int by, int reason, int line, double cycles) {
     int role = role_of(r, warp), i = 0;
     for (; i < r->n; i++) {
-        const struct share *s = &r->share[i];
+        const struct whatif_share *s = &r->share[i];
         if (s->role == role && s->by == by && s->reason == reason && s->line == line) break;
     }
     if (i == r->n) {
         r->share = heap_grown(r->share, (size_t)++r->n * sizeof *r->share);
-        r->share[i] = (struct share){role, by, reason, line, 0};
+        r->share[i] = (struct whatif_share){role, by, reason, line, 0};
     }
     r->share[i].cycles += cycles;
 }
@@ -132,13 +132,13 @@ static void span(void *user, int warp, uint32_t pc, int reason, uint64_t from, u
     if (r->last[role] < warp) r->last[role] = warp;
     if (r->first[role] > warp) r->first[role] = warp;
     r->cycles[role] += (double)(to - from);
-    if (reason == TIMING_SELECTED) {
+    if (reason == PREDICTOR_SELECTED) {
         r->loads[role] |= has(r, i, "UTMALDG") || has(r, i, "UBLKCP");
         r->multiplies[role] |= has(r, i, "HGMMA");
     }
-    if (reason == TIMING_BARRIER && !products) return;
-    if (reason == TIMING_LONG_SCOREBOARD && has(r, i, "TRYWAIT")) return;
-    bool where = reason == TIMING_BARRIER || reason == TIMING_LONG_SCOREBOARD;
+    if (reason == PREDICTOR_BARRIER && !products) return;
+    if (reason == PREDICTOR_LONG_SCOREBOARD && has(r, i, "TRYWAIT")) return;
+    bool where = reason == PREDICTOR_BARRIER || reason == PREDICTOR_LONG_SCOREBOARD;
     add(r, warp, NOBODY, reason, where ? line_of(r, i) : 0, (double)(to - from));
 }
 
@@ -164,23 +164,23 @@ static const char *role_text(const struct roles *r, int role, char out[64]) {
     return out;
 }
 
-static void print_what(const struct roles *r, const struct share *s, FILE *out) {
-    static const char *const what[TIMING_REASONS] = {
-        [TIMING_SELECTED] = "issues",
-        [TIMING_NOT_SELECTED] = "waits for its turn to issue",
-        [TIMING_WAIT] = "waits a fixed number of cycles for its own last result",
-        [TIMING_LONG_SCOREBOARD] = "waits for global memory",
-        [TIMING_SHORT_SCOREBOARD] = "waits for shared memory or MUFU",
-        [TIMING_MATH_PIPE] = "waits for a pipe that is taken",
-        [TIMING_MIO_THROTTLE] = "waits for room in the queue to shared memory and MUFU",
-        [TIMING_LG_THROTTLE] = "waits for room in the queue to global memory",
-        [TIMING_BARRIER] = "waits for its own WGMMA",
-        [TIMING_BRANCH] = "waits at branches",
-        [TIMING_DISPATCH] = "waits for register ports",
-        [TIMING_NO_INSTRUCTION] = "waits for instructions",
-        [TIMING_MEMBAR_REASON] = "waits at fences",
-        [TIMING_GMMA] = "waits for the warpgroup before a WGMMA",
-        [TIMING_SLEEPING] = "sleeps",
+static void print_what(const struct roles *r, const struct whatif_share *s, FILE *out) {
+    static const char *const what[PREDICTOR_REASONS] = {
+        [PREDICTOR_SELECTED] = "issues",
+        [PREDICTOR_NOT_SELECTED] = "waits for its turn to issue",
+        [PREDICTOR_WAIT] = "waits a fixed number of cycles for its own last result",
+        [PREDICTOR_LONG_SCOREBOARD] = "waits for global memory",
+        [PREDICTOR_SHORT_SCOREBOARD] = "waits for shared memory or MUFU",
+        [PREDICTOR_MATH_PIPE] = "waits for a pipe that is taken",
+        [PREDICTOR_MIO_THROTTLE] = "waits for room in the queue to shared memory and MUFU",
+        [PREDICTOR_LG_THROTTLE] = "waits for room in the queue to global memory",
+        [PREDICTOR_BARRIER] = "waits for its own WGMMA",
+        [PREDICTOR_BRANCH] = "waits at branches",
+        [PREDICTOR_DISPATCH] = "waits for register ports",
+        [PREDICTOR_NO_INSTRUCTION] = "waits for instructions",
+        [PREDICTOR_MEMBAR_REASON] = "waits at fences",
+        [PREDICTOR_GMMA] = "waits for the warpgroup before a WGMMA",
+        [PREDICTOR_SLEEPING] = "sleeps",
     };
     char text[64];
     if (s->by == NOBODY)
@@ -190,7 +190,7 @@ static void print_what(const struct roles *r, const struct share *s, FILE *out) 
     if (s->line) fprintf(out, ", line %d", s->line);
 }
 
-static void print_share(const struct roles *r, const struct share *s, FILE *out) {
+static void print_share(const struct roles *r, const struct whatif_share *s, FILE *out) {
     fprintf(out, "    %5.1f %%  ", 100 * s->cycles / r->cycles[s->role]);
     print_what(r, s, out);
     fprintf(out, "\n");
@@ -200,11 +200,12 @@ static void print_share(const struct roles *r, const struct share *s, FILE *out)
  * end would gain most. */
 static void print_sentence(const struct roles *r, const struct answer *most, double base,
                            FILE *out) {
-    const struct share *longest = NULL;
+    const struct whatif_share *longest = NULL;
     char text[64];
     for (int i = 0; i < r->n; i++) {
-        const struct share *s = &r->share[i];
-        bool works = s->by == NOBODY && (s->reason == TIMING_SELECTED || s->reason == TIMING_WAIT);
+        const struct whatif_share *s = &r->share[i];
+        bool works =
+            s->by == NOBODY && (s->reason == PREDICTOR_SELECTED || s->reason == PREDICTOR_WAIT);
         if (works || (r->specialised && !r->multiplies[s->role])) continue;
         if (!longest || s->cycles / r->cycles[s->role] > longest->cycles / r->cycles[longest->role])
             longest = s;
@@ -219,7 +220,7 @@ static void print_sentence(const struct roles *r, const struct answer *most, dou
 }
 
 static int by_share(const void *a, const void *b) {
-    const struct share *x = a, *y = b;
+    const struct whatif_share *x = a, *y = b;
     if (x->role != y->role) return x->role - y->role;
     return (x->cycles < y->cycles) - (x->cycles > y->cycles);
 }
@@ -243,25 +244,25 @@ static void print_roles(struct roles *r, FILE *out) {
 
 /* ---- Both --------------------------------------------------------------------------------------- */
 
-static const char *ask(struct emu_clock *c, const struct limit *l,
+static const char *ask(struct predictor *c, const struct limit *l,
                        const struct device_launch *launches, int n, double *cycles) {
     enum { PLACES = 4 };
-    const struct timing_chip as_it_is = c->chip;
+    const struct predictor_chip as_it_is = c->chip;
     const char *why = take_away(&c->chip, l);
     *cycles = 0;
     for (int i = 0; i < n && !why; i++) {
-        struct timing_prediction p;
-        why = emu_clock_launch(c, &launches[i],
-                               &(struct timing_options){.places = PLACES, .fast = l->fast}, &p);
+        struct prediction p;
+        why = predictor_launch(c, &launches[i],
+                               &(struct predictor_options){.places = PLACES, .fast = l->fast}, &p);
         if (why) break;
         *cycles += p.elapsed;
-        timing_prediction_close(&p);
+        prediction_close(&p);
     }
     c->chip = as_it_is;
     return why;
 }
 
-static void print_limits(struct answer *a, int n, const struct emu_clock *c, FILE *out) {
+static void print_limits(struct answer *a, int n, const struct predictor *c, FILE *out) {
     const char *heading[] = {"if this took no time", "cycles", "us", "gain, %"};
     const double base = a[0].cycles;
     struct table t;
@@ -295,8 +296,8 @@ static const char *ask_without(struct device *d, const char *dir, const char *na
                                const struct device_launch *launches, int n, struct left_out *x) {
     enum { LIMIT_S = 60 }; /* who waits for what was left out waits for ever */
     const char *kernel = device_main_launch(launches, n)->kernel;
-    struct emu_clock c;
-    const char *why = emu_clock_open(&c, d, dir, name);
+    struct predictor c;
+    const char *why = predictor_open(&c, d, dir, name);
     c.limit_s = LIMIT_S;
     if (!why && !sass_without(sass_find(c.module, kernel), x->place)) why = "nothing is there";
     if (!why) why = ask(&c, &limits[0], launches, n, &x->cycles);
@@ -304,7 +305,7 @@ static const char *ask_without(struct device *d, const char *dir, const char *na
         x->cycles = 0;
         snprintf(x->why, sizeof x->why, "n/a (%.170s)", why);
     }
-    emu_clock_close(&c);
+    predictor_close(&c);
     return why;
 }
 
@@ -324,7 +325,7 @@ static void print_left_out(struct left_out *x, int n, double base, FILE *out) {
     table_close(&t);
 }
 
-static void without_lines(struct emu_clock *c, struct device *d, const char *dir, const char *name,
+static void without_lines(struct predictor *c, struct device *d, const char *dir, const char *name,
                           const struct device_launch *launches, int n, double base, FILE *out) {
     enum { MOST = 64 };
     const struct sass_kernel *k = sass_find(c->module, device_main_launch(launches, n)->kernel);
@@ -339,20 +340,20 @@ static void without_lines(struct emu_clock *c, struct device *d, const char *dir
     if (n_known) print_left_out(x, n_known, base, out);
 }
 
-static const char *roles_of(struct emu_clock *c, const struct device_launch *launches, int n,
+static const char *roles_of(struct predictor *c, const struct device_launch *launches, int n,
                             const struct answer *answer, FILE *out) {
     const struct device_launch *l = device_main_launch(launches, n);
     struct roles r = {0};
-    struct timing_prediction p;
+    struct prediction p;
     r.kernel = sass_find(c->module, l->kernel);
     for (int i = 0; r.kernel && i < r.kernel->n_inst; i++) r.specialised |= has(&r, i, "HGMMA");
     for (int i = 0; i < MAX_ROLES; i++) r.last[i] = -1, r.first[i] = SASS_MAX_WARPS;
-    const char *why = emu_clock_launch(
-        c, l, &(struct timing_options){.places = 1, .span = span, .woke = woke, .user = &r}, &p);
+    const char *why = predictor_launch(
+        c, l, &(struct predictor_options){.places = 1, .span = span, .woke = woke, .user = &r}, &p);
     if (!why) {
         print_roles(&r, out);
         print_sentence(&r, &answer[1], answer[0].cycles, out);
-        timing_prediction_close(&p);
+        prediction_close(&p);
     }
     free(r.share);
     return why;
@@ -360,12 +361,12 @@ static const char *roles_of(struct emu_clock *c, const struct device_launch *lau
 
 const char *whatif_print(struct device *d, const char *dir, const char *name,
                          const struct device_launch *launches, int n, FILE *out) {
-    struct emu_clock c;
+    struct predictor c;
     struct answer answer[N_LIMITS];
     int n_answers = 0;
     if (!device_info(d)->is_emulator)
-        return reason_as(STATUS_USAGE, "--whatif asks the emulator's clock: add --device emu");
-    const char *why = emu_clock_open(&c, d, dir, name);
+        return reason_as(STATUS_USAGE, "--whatif asks the predictor: add --device emu");
+    const char *why = predictor_open(&c, d, dir, name);
     if (!why) fprintf(out, "predicted at %g MHz; %s\n\n", c.mhz, c.validated);
     for (int i = 0; i < N_LIMITS && !why && !interrupt_signal(); i++) {
         answer[i].limit = &limits[i];
@@ -377,6 +378,6 @@ const char *whatif_print(struct device *d, const char *dir, const char *name,
     if (!why && !interrupt_signal())
         without_lines(&c, d, dir, name, launches, n, answer[0].cycles, out);
     if (!why && !interrupt_signal()) why = roles_of(&c, launches, n, answer, out);
-    emu_clock_close(&c);
+    predictor_close(&c);
     return why;
 }

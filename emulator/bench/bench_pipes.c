@@ -285,23 +285,23 @@ static uint32_t walk_sectors(const struct sass_effect *e, uint64_t sector[64]) {
     return n;
 }
 
-static const struct timing_front front = {.next = walk_next,
-                                          .waits = walk_waits,
-                                          .step = walk_step,
-                                          .deliver = walk_deliver,
-                                          .warp = walk_warp,
-                                          .fault = walk_fault,
-                                          .wavefronts = walk_wavefronts,
-                                          .sectors = walk_sectors};
+static const struct predictor_front front = {.next = walk_next,
+                                             .waits = walk_waits,
+                                             .step = walk_step,
+                                             .deliver = walk_deliver,
+                                             .warp = walk_warp,
+                                             .fault = walk_fault,
+                                             .wavefronts = walk_wavefronts,
+                                             .sectors = walk_sectors};
 
 /* ---- Programs ---------------------------------------------------------------------------------- */
 
-struct program {
+struct pipes_program {
     char bench[32], variant[64];
     int threads, ctas, smem, passes, stamps, instructions;
 };
 
-static void tell(const struct program *p, int n_ctas) {
+static void tell(const struct pipes_program *p, int n_ctas) {
     uint32_t first = 0, last = 0;
     bool any = false;
     printf("%s\t%s\tinstructions\t%d\n", p->bench, p->variant, p->instructions);
@@ -340,7 +340,7 @@ static void tell(const struct program *p, int n_ctas) {
     fflush(stdout);
 }
 
-static void run(const struct timing_chip *chip, const struct program *p) {
+static void run(const struct predictor_chip *chip, const struct pipes_program *p) {
     struct sass_kernel k = {.name = p->bench, .n_inst = n_inst, .inst = inst, .text = text};
     int n_ctas = p->ctas > 1 ? 2 : 1;
     memset(cta, 0, sizeof cta);
@@ -367,12 +367,12 @@ static void run(const struct timing_chip *chip, const struct program *p) {
 }
 
 int main(int argc, char **argv) {
-    struct timing_chip chip;
-    struct program p = {0};
+    struct predictor_chip chip;
+    struct pipes_program p = {0};
     char *line = NULL;
     size_t room = 0;
-    const char *why = timing_chip_read(argc > 1 ? argv[1] : "chips/h200.txt", &chip);
-    for (int a = 2; a < argc && !why; a++) why = timing_chip_set(&chip, argv[a]);
+    const char *why = predictor_chip_read(argc > 1 ? argv[1] : "chips/h200.txt", &chip);
+    for (int a = 2; a < argc && !why; a++) why = predictor_chip_set(&chip, argv[a]);
     if (why) return fprintf(stderr, "bench-pipes: %s\n", why), 2;
     for (;;) {
         ssize_t n = getline(&line, &room, stdin);

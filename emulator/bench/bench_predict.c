@@ -2,12 +2,12 @@
  * One JSON line on stdout for each launch. Linked with one stage. A chip has its parameters in
  * chips/NAME.txt; one without such a file is refused.
  *
- *   TIMING_CHIP   parameter file, instead of that of --chip
- *   TIMING_SET    name=value,... instead of the file's
- *   TIMING_MHZ    SM clock, instead of the chip's boost clock
- *   TIMING_FULL   set: every CTA of the launch is simulated, however long that takes
- *   TIMING_LINES  set: stalls of each instruction, on stderr
- *   TIMING_TIMELINE  a file for what the warps of the first CTA did:
+ *   PREDICTOR_CHIP   parameter file, instead of that of --chip
+ *   PREDICTOR_SET    name=value,... instead of the file's
+ *   PREDICTOR_MHZ    SM clock, instead of the chip's boost clock
+ *   PREDICTOR_FULL   set: every CTA of the launch is simulated, however long that takes
+ *   PREDICTOR_LINES  set: stalls of each instruction, on stderr
+ *   PREDICTOR_TIMELINE  a file for what the warps of the first CTA did:
  *                    warp, pc, reason, from, to */
 #include "emulator/predictor/predict.h"
 
@@ -25,8 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *read_chip(const char *name, struct timing_chip *c) {
-    const char *asked = getenv("TIMING_CHIP"), *set = getenv("TIMING_SET");
+static const char *read_chip(const char *name, struct predictor_chip *c) {
+    const char *asked = getenv("PREDICTOR_CHIP"), *set = getenv("PREDICTOR_SET");
     char file[64], path[PATH_MAX];
     snprintf(file, sizeof file, "chips/%.32s.txt", name ? name : "h200");
     if (!asked && !program_find(file, path, sizeof path))
@@ -34,53 +34,53 @@ static const char *read_chip(const char *name, struct timing_chip *c) {
                          "there is no %s: no microbenchmarks of that chip; make calibrate measures "
                          "a GPU, --chip h200 is known",
                          file);
-    const char *why = timing_chip_read(asked ? asked : path, c);
+    const char *why = predictor_chip_read(asked ? asked : path, c);
     char *copy = strdup(set ? set : ""), *rest = copy;
-    for (char *one; !why && (one = strtok_r(rest, ",", &rest));) why = timing_chip_set(c, one);
+    for (char *one; !why && (one = strtok_r(rest, ",", &rest));) why = predictor_chip_set(c, one);
     free(copy);
     return why;
 }
 
 static void print_span(void *user, int warp, uint32_t pc, int reason, uint64_t from, uint64_t to) {
-    fprintf(user, "%d\t%#x\t%s\t%llu\t%llu\n", warp, pc, timing_reason_name[reason],
+    fprintf(user, "%d\t%#x\t%s\t%llu\t%llu\n", warp, pc, predictor_reason_name[reason],
             (unsigned long long)from, (unsigned long long)to);
 }
 
 /* Warp cycles by instruction, with their line. */
-static void print_lines(const struct sass_kernel *k, const struct timing_prediction *p) {
+static void print_lines(const struct sass_kernel *k, const struct prediction *p) {
     for (int i = 0; i < k->n_inst; i++) {
         double sum = 0;
-        for (int r = 0; r < TIMING_REASONS; r++) sum += p->by_inst[i][r];
+        for (int r = 0; r < PREDICTOR_REASONS; r++) sum += p->by_inst[i][r];
         if (!sum) continue;
         fprintf(stderr, "%05x %-52.52s line %4d %10.0f", 16 * i, k->text[i],
                 k->origin ? k->origin[i].kernel_line : 0, sum);
-        for (int r = 0; r < TIMING_REASONS; r++)
+        for (int r = 0; r < PREDICTOR_REASONS; r++)
             if (p->by_inst[i][r] > sum / 500)
-                fprintf(stderr, " %s %.0f", timing_reason_name[r], p->by_inst[i][r]);
+                fprintf(stderr, " %s %.0f", predictor_reason_name[r], p->by_inst[i][r]);
         fprintf(stderr, "\n");
     }
 }
 
-static const char *one_launch(struct device *d, const struct timing_chip *c, double mhz,
+static const char *one_launch(struct device *d, const struct predictor_chip *c, double mhz,
                               struct sass_module *module, const struct device_launch *l,
-                              struct timing_prediction *out) {
+                              struct prediction *out) {
     const struct emu_grid launch = device_emu_grid(l);
     struct sass_grid *g = NULL;
     const struct sass_kernel *k = sass_find(module, l->kernel);
     if (!k) return reason("no kernel '%s'", l->kernel);
     const char *why = sass_grid_open(device_emu_memory(d), k, &launch, &g);
-    const char *timeline = getenv("TIMING_TIMELINE"), *lines = getenv("TIMING_LINES");
+    const char *timeline = getenv("PREDICTOR_TIMELINE"), *lines = getenv("PREDICTOR_LINES");
     FILE *f = timeline ? fopen(timeline, "w") : NULL;
-    struct timing_options o = {
-        .mhz = mhz, .is_full = getenv("TIMING_FULL"), .span = f ? print_span : NULL, .user = f};
-    if (!why) why = timing_predict(c, g, &o, out);
+    struct predictor_options o = {
+        .mhz = mhz, .is_full = getenv("PREDICTOR_FULL"), .span = f ? print_span : NULL, .user = f};
+    if (!why) why = predict_launch(c, g, &o, out);
     if (f) fclose(f);
     if (!why && lines) print_lines(k, out);
     if (g) sass_grid_close(g);
     return why;
 }
 
-static void print(const struct options *o, const char *kernel, const struct timing_prediction *p) {
+static void print(const struct options *o, const char *kernel, const struct prediction *p) {
     char text[128];
     attention_describe(&o->problem, text, sizeof text);
     printf("{\"stage\": \"%s\", \"problem\": \"%s\", \"kernel\": \"%s\", \"elapsed\": %.0f, "
@@ -90,8 +90,8 @@ static void print(const struct options *o, const char *kernel, const struct timi
            stage.name, text, kernel, p->elapsed, p->active, p->issue_active_pct,
            p->tensor_active_pct, p->warps, p->instructions, p->wavefronts, p->sectors,
            p->l2_sectors, p->host_seconds);
-    for (int r = 0; r < TIMING_REASONS; r++)
-        printf(", \"%s\": %.3f", timing_reason_name[r], p->stall[r]);
+    for (int r = 0; r < PREDICTOR_REASONS; r++)
+        printf(", \"%s\": %.3f", predictor_reason_name[r], p->stall[r]);
     printf("}\n");
 }
 
@@ -100,10 +100,10 @@ int main(int argc, char **argv) {
     struct device *d = NULL;
     struct inputs in = {0};
     struct bench b = {0};
-    struct timing_chip c;
+    struct predictor_chip c;
     struct sass_module *module = NULL;
     char path[PATH_MAX], cache[PATH_MAX];
-    const char *asked = getenv("TIMING_MHZ");
+    const char *asked = getenv("PREDICTOR_MHZ");
     const char *why = options_read(argc, argv, NULL, &o);
     if (!why && o.help) {
         options_help(stdout, program_invocation_short_name, NULL);
@@ -119,10 +119,10 @@ int main(int argc, char **argv) {
     snprintf(cache, sizeof cache, "%s/sass", program_folder());
     why = sass_open(path, cache, &module);
     for (int i = 0; i < b.plan.n_launches && !why; i++) {
-        struct timing_prediction p;
+        struct prediction p;
         why = one_launch(d, &c, mhz, module, &b.plan.launch[i], &p);
         if (!why) print(&o, b.plan.launch[i].kernel, &p);
-        if (!why) timing_prediction_close(&p);
+        if (!why) prediction_close(&p);
     }
 done:
     if (!why) why = path_stdout();

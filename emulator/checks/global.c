@@ -1,7 +1,7 @@
 /* Races in global memory: line.h has what is kept of it. */
 #include "global.h"
 
-#include "clock.h"
+#include "vector_clock.h"
 #include "line.h"
 #include "taint.h"
 
@@ -72,7 +72,7 @@ void emu_sync_close(struct emu_sync *s) {
 void emu_global_fence(struct emu_warp *w) {
     struct emu_cluster *c = w->block->cluster;
     if (!c->agents) return;
-    emu_clock_fence(w);
+    emu_vector_clock_fence(w);
     w->published = c->epoch + 1; /* 0: no fence yet */
     if (c->epoch < ACCESS_LAST_EPOCH) c->epoch++;
 }
@@ -129,7 +129,7 @@ static void acquire(struct emu_warp *w, uint64_t address) {
     for (uint32_t n = 0; t && n < t->n; n++) {
         if (c->known[t->of[n].cluster] < t->of[n].epoch)
             c->known[t->of[n].cluster] = t->of[n].epoch;
-        if (t->of[n].cluster == c->linear) emu_clock_meet(w); /* another warp of its own */
+        if (t->of[n].cluster == c->linear) emu_vector_clock_meet(w); /* another warp of its own */
     }
     pthread_mutex_unlock(&s->lock);
 }
@@ -292,12 +292,12 @@ static bool missing(const struct emu_allocation *a, uint64_t address, unsigned b
 
 /* What the lanes of an access touch, if each goes on where the one before it ends, and in whole words; or all the
  * same. */
-struct run {
+struct global_run {
     uint64_t address, bytes; /* 0 bytes: it is not so */
     unsigned lane;
     bool one; /* address for all lanes */
 };
-static struct run run_of(uint32_t mask, const uint64_t addr[32], unsigned bytes) {
+static struct global_run run_of(uint32_t mask, const uint64_t addr[32], unsigned bytes) {
     unsigned first = (unsigned)__builtin_ctz(mask), n = (unsigned)__builtin_popcount(mask);
     uint32_t lanes = mask >> first;
     uint64_t steps = 0, differ = 0, begin = addr[first] - (uint64_t)first * bytes;
@@ -306,15 +306,15 @@ static struct run run_of(uint32_t mask, const uint64_t addr[32], unsigned bytes)
         differ |= (addr[l] ^ addr[first]) & active;
         steps |= (addr[l] ^ (begin + (uint64_t)l * bytes)) & active;
     }
-    if (!differ) return (struct run){.one = true};
+    if (!differ) return (struct global_run){.one = true};
     if (steps || lanes & (lanes + 1) || bytes > 16 || (addr[first] | (uint64_t)n * bytes) & 3)
-        return (struct run){0};
-    return (struct run){addr[first], (uint64_t)n * bytes, first, false};
+        return (struct global_run){0};
+    return (struct global_run){addr[first], (uint64_t)n * bytes, first, false};
 }
 
 static void check_written(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
-                          uint32_t mask, const uint64_t addr[32], unsigned bytes, struct run run,
-                          enum emu_access what) {
+                          uint32_t mask, const uint64_t addr[32], unsigned bytes,
+                          struct global_run run, enum emu_access what) {
     uint32_t bare = 0;
     if (run.bytes) {
         uint8_t *at = a->written + (run.address / 4 - a->base / 4), all = 15;
@@ -402,8 +402,8 @@ static void touch_words(struct emu_warp *w, const struct emu_inst *i, struct emu
 
 /* Line by line; a line that is not so simple, word by word. */
 static void touch_run(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
-                      struct run run, const uint64_t addr[32], unsigned bytes, struct access mine,
-                      enum emu_access what) {
+                      struct global_run run, const uint64_t addr[32], unsigned bytes,
+                      struct access mine, enum emu_access what) {
     struct emu_cells *cells = cells_of(a);
     uint64_t end = run.address + run.bytes, next;
     for (uint64_t at = run.address; at < end; at = next) {
@@ -423,8 +423,8 @@ static void touch_run(struct emu_warp *w, const struct emu_inst *i, struct emu_a
 }
 
 static void check_races(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
-                        uint32_t mask, const uint64_t addr[32], unsigned bytes, struct run run,
-                        enum emu_access what) {
+                        uint32_t mask, const uint64_t addr[32], unsigned bytes,
+                        struct global_run run, enum emu_access what) {
     const struct emu_launch_state *launch = w->block->launch;
     const struct emu_cluster *c = w->block->cluster;
     struct emu_sync *s = launch->sync;
@@ -452,7 +452,7 @@ static void check_races(struct emu_warp *w, const struct emu_inst *i, struct emu
 void emu_global_check(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
                       uint32_t mask, const uint64_t addr[32], unsigned bytes,
                       enum emu_access what) {
-    struct run run = run_of(mask, addr, bytes);
+    struct global_run run = run_of(mask, addr, bytes);
     if (a->written) check_written(w, i, a, mask, addr, bytes, run, what);
     check_races(w, i, a, mask, addr, bytes, run, what);
 }

@@ -1,4 +1,4 @@
-/* Shared-memory races by happens-before (clocks: clock.c). For every 4-byte cell the shadow of a
+/* Shared-memory races by happens-before (clocks: vector_clock.c). For every 4-byte cell the shadow of a
  * block keeps the last write and, in a plane of its own for every agent, that agent's last read:
  *
  *   bit  63..40   39..30   29..12   11..6   4        3..0
@@ -9,7 +9,7 @@
  * between. */
 #include "race.h"
 
-#include "clock.h"
+#include "vector_clock.h"
 #include "taint.h"
 
 #include "emulator/core/failed_check.h"
@@ -138,7 +138,7 @@ static inline bool lanes_differ(uint32_t lane, uint32_t bytes, uint64_t other) {
 }
 
 /* Is what another agent did at `other` not known to the clock? */
-static inline bool unseen(const struct emu_clock *c, uint64_t other) {
+static inline bool unseen(const struct emu_vector_clock *c, uint64_t other) {
     uint32_t a = agent_of(other), stamp = stamp_of(other), lane = lane_of(other);
     if (__builtin_expect(stamp <= c->all[a], 1)) return false;
     if (stamp > c->seen[a]) return true;
@@ -148,7 +148,7 @@ static inline bool unseen(const struct emu_clock *c, uint64_t other) {
 
 /* Is `other` unordered with what agent self (clock c) does now? Both touch some byte of the
  * cell. */
-static inline bool unordered(const struct emu_clock *c, uint32_t self, uint32_t lane,
+static inline bool unordered(const struct emu_vector_clock *c, uint32_t self, uint32_t lane,
                              uint32_t bytes, uint64_t other) {
     if (!(other & bytes)) return false;
     if (agent_of(other) != self) return unseen(c, other);
@@ -159,7 +159,7 @@ static inline void read_cell(struct emu_warp *w, struct emu_block *b, const stru
                              uint64_t *mine, uint32_t at, uint32_t bytes, uint32_t lane,
                              uint32_t strong) {
     struct emu_shadow *s = b->shadow;
-    const struct emu_clock *c = &w->clock;
+    const struct emu_vector_clock *c = &w->clock;
     uint64_t write = s->write[at];
     uint32_t stamp = c->seen[w->agent];
     if (__builtin_expect(unordered(c, w->agent, lane, bytes, write) && !(strong & write & STRONG),
@@ -175,7 +175,7 @@ static inline void write_cell(struct emu_warp *w, struct emu_block *b, const str
                               uint32_t at, uint32_t bytes, uint32_t lane, uint32_t strong,
                               const struct store *store) {
     struct emu_shadow *s = b->shadow;
-    const struct emu_clock *c = &w->clock;
+    const struct emu_vector_clock *c = &w->clock;
     uint64_t write = s->write[at];
     uint32_t stamp = c->seen[w->agent];
     if (__builtin_expect(unordered(c, w->agent, lane, bytes, write) && !(strong & write & STRONG),

@@ -24,7 +24,7 @@
 #include "common/base/chip.h"
 
 /* ---- Who saw what: vector clocks ----------------------------------------------------------------
- * An agent is a warp (its index) or something asynchronous (emu_agent() of checks/clock.h). Each
+ * An agent is a warp (its index) or something asynchronous (emu_agent() of checks/vector_clock.h). Each
  * access carries its agent's stamp; it happened before what agent w does now iff stamp <= w's
  * clock.seen[agent]. fenced[] is the part of seen[] that has passed a fence.proxy.async.
  *
@@ -32,7 +32,7 @@
  *
  *   stamps of agent a   1 ........ all[a] ........ seen[a] ........
  *   known of            every lane | lanes[a] only | nobody */
-struct emu_clock {
+struct emu_vector_clock {
     uint32_t seen[EMU_MAX_AGENTS], fenced[EMU_MAX_AGENTS];
     uint32_t all[EMU_MAX_AGENTS];   /* <= seen[] */
     uint32_t lanes[EMU_MAX_AGENTS]; /* a mask; 0 where all[] = seen[] */
@@ -93,7 +93,7 @@ struct emu_warp {
     unsigned char *local;    /* local_bytes per lane, lane after lane */
     uint32_t n_registers;    /* setmaxnreg's account, per thread */
     uint32_t arrived, unwaited, cluster_generation; /* barrier.cluster: instructions/cluster.c */
-    struct emu_clock clock;
+    struct emu_vector_clock clock;
 };
 
 struct emu_barrier {
@@ -102,7 +102,7 @@ struct emu_barrier {
     const struct emu_inst *first; /* who came first, for mismatch reports; NULL: nobody yet */
     uint32_t votes, votes_done;   /* bar.red: threads that said yes; of the last generation */
     bool all, all_done;           /* did all of them? */
-    struct emu_clock clock, done; /* gathered so far; of the last complete generation */
+    struct emu_vector_clock clock, done; /* gathered so far; of the last complete generation */
 };
 
 struct emu_visit { /* the last access of an agent to another block's memory */
@@ -128,8 +128,8 @@ struct emu_block {
     uint32_t free_registers; /* setmaxnreg's pool */
     uint64_t ticks;          /* instructions run: what clock reads */
     void *async; /* instructions/async.h's own: pending TMA operations, mbarrier clocks */
-    struct emu_visit *visit; /* by agent; NULL: alone in its cluster */
-    struct emu_clock end;    /* what the threads that have exited knew; not kept if alone */
+    struct emu_visit *visit;     /* by agent; NULL: alone in its cluster */
+    struct emu_vector_clock end; /* what the threads that have exited knew; not kept if alone */
 };
 
 struct emu_cluster {
@@ -137,12 +137,12 @@ struct emu_cluster {
     struct emu_block *block[EMU_MAX_CLUSTER];
     uint32_t n_live; /* threads */
     bool stopped;
-    uint32_t phases;              /* of mbarriers that have ended */
-    uint64_t linear;              /* its place in the grid */
-    uint32_t epoch, *known;       /* checks/global.h; NULL: it was told of no other */
-    struct emu_agents *agents;    /* checks/clock.c's own; NULL when checks are off */
-    uint32_t arrived, generation; /* barrier.cluster */
-    struct emu_clock clock, done; /* gathered so far; of the last complete generation */
+    uint32_t phases;                     /* of mbarriers that have ended */
+    uint64_t linear;                     /* its place in the grid */
+    uint32_t epoch, *known;              /* checks/global.h; NULL: it was told of no other */
+    struct emu_agents *agents;           /* checks/vector_clock.c's own; NULL when checks are off */
+    uint32_t arrived, generation;        /* barrier.cluster */
+    struct emu_vector_clock clock, done; /* gathered so far; of the last complete generation */
 };
 
 /* One grid. Shared by the host threads; only `next_cluster` and the reports (locked) change. */

@@ -5,7 +5,7 @@
 #include "access.h"
 #include "wgmma.h"
 
-#include "emulator/checks/clock.h"
+#include "emulator/checks/vector_clock.h"
 #include "emulator/core/failed_check.h"
 #include "common/base/heap.h"
 

@@ -33,9 +33,10 @@ struct emu_mbarrier {
     uint64_t bytes_expected; /* announced in this phase */
     bool valid;
     const struct emu_inst *init;
-    uint32_t init_agent, init_stamp; /* whose write made it: TMA must be told by a fence */
-    struct emu_clock clock, done;    /* gathered in this phase; of the phase before */
-    struct emu_clock far, far_done; /* the same from other blocks: for who waits at cluster scope */
+    uint32_t init_agent, init_stamp;     /* whose write made it: TMA must be told by a fence */
+    struct emu_vector_clock clock, done; /* gathered in this phase; of the phase before */
+    struct emu_vector_clock far,
+        far_done; /* the same from other blocks: for who waits at cluster scope */
 };
 
 /* The barrier at `addr` of block b, or NULL (reported) if none was initialised there. */

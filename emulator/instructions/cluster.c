@@ -14,7 +14,7 @@
 #include "flow.h"
 #include "handlers.h"
 
-#include "emulator/checks/clock.h"
+#include "emulator/checks/vector_clock.h"
 #include "emulator/core/failed_check.h"
 
 #include <stdio.h>
@@ -97,7 +97,7 @@ uint32_t emu_cluster_access(struct emu_warp *w, const struct emu_inst *i, uint32
 
 static void complete(struct emu_cluster *c) {
     if (!c->arrived || c->arrived < c->n_live) return;
-    emu_clock_pass(c->block[0], &c->done, &c->clock);
+    emu_vector_clock_pass(c->block[0], &c->done, &c->clock);
     c->arrived = 0;
     c->generation++;
 }

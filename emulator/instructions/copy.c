@@ -5,7 +5,7 @@
 #include "cluster.h"
 #include "handlers.h"
 
-#include "emulator/checks/clock.h"
+#include "emulator/checks/vector_clock.h"
 #include "emulator/checks/overlap.h"
 #include "emulator/checks/race.h"
 #include "emulator/core/failed_check.h"

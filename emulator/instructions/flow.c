@@ -5,7 +5,7 @@
 #include "handlers.h"
 #include "lanes.h"
 
-#include "emulator/checks/clock.h"
+#include "emulator/checks/vector_clock.h"
 #include "emulator/checks/global.h"
 #include "emulator/checks/overlap.h"
 #include "emulator/core/failed_check.h"
@@ -106,7 +106,7 @@ static bool complete(struct emu_block *b, struct emu_barrier *bar) {
     if (bar->arrived > expected && bar->expected)
         emu_report(EMU_BARRIER_MISMATCH, &b->warp[0], bar->first, NULL,
                    "%u threads arrived at a barrier for %u", bar->arrived, expected);
-    emu_clock_pass(b, &bar->done, &bar->clock);
+    emu_vector_clock_pass(b, &bar->done, &bar->clock);
     bar->votes_done = bar->votes;
     bar->all_done = bar->all;
     bar->arrived = bar->expected = 0;

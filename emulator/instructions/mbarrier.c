@@ -5,7 +5,7 @@
 #include "handlers.h"
 #include "poll.h"
 
-#include "emulator/checks/clock.h"
+#include "emulator/checks/vector_clock.h"
 #include "emulator/core/failed_check.h"
 #include "common/base/heap.h"
 
@@ -24,21 +24,21 @@ enum {
 };
 enum { MAX_COUNT = (1 << 20) - 1 };
 
-struct word {
+struct mbarrier_word {
     uint32_t pending, expected, phase;
     int32_t tx;
 };
 
-static bool load_word(const struct emu_block *b, uint32_t addr, struct word *out) {
+static bool load_word(const struct emu_block *b, uint32_t addr, struct mbarrier_word *out) {
     uint64_t bits;
     memcpy(&bits, b->shared + addr, 8);
-    *out = (struct word){
+    *out = (struct mbarrier_word){
         .pending = bits & 0xfffff, .expected = bits >> 20 & 0xfffff, .phase = bits >> 61 & 1};
     out->tx = (int32_t)((uint32_t)(bits >> 40 & 0x1fffff) << 11) >> 11;
     return bits >> 62 == 1;
 }
 
-static void store_word(struct emu_block *b, uint32_t addr, struct word w) {
+static void store_word(struct emu_block *b, uint32_t addr, struct mbarrier_word w) {
     uint64_t bits = (uint64_t)w.pending | (uint64_t)w.expected << 20 |
                     ((uint64_t)(uint32_t)w.tx & 0x1fffff) << 40 | (uint64_t)w.phase << 61 |
                     1ull << 62;
@@ -69,7 +69,7 @@ static struct emu_mbarrier *make(struct emu_block *b, uint32_t addr) {
 
 struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, struct emu_block *b,
                                      const struct emu_inst *i, uint32_t addr) {
-    struct word word;
+    struct mbarrier_word word;
     struct emu_mbarrier *m = find(b, addr);
     if (m && m->valid && load_word(b, addr, &word)) {
         char me[64], them[64];
@@ -95,7 +95,7 @@ struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, struct emu_block *b,
 
 /* All have arrived and all bytes have come: the next phase begins. */
 static void check_phase(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
-                        struct word *word) {
+                        struct mbarrier_word *word) {
     if (word->pending || word->tx) return;
     if (m->in_flight)
         emu_report(EMU_BAD_MBARRIER, w, i, NULL,
@@ -107,13 +107,13 @@ static void check_phase(struct emu_warp *w, const struct emu_inst *i, struct emu
     m->block->cluster->phases++;
     word->pending = word->expected;
     m->bytes_expected = 0;
-    emu_clock_pass(m->block, &m->done, &m->clock);
-    emu_clock_pass(m->block, &m->far_done, &m->far);
+    emu_vector_clock_pass(m->block, &m->done, &m->clock);
+    emu_vector_clock_pass(m->block, &m->far_done, &m->far);
 }
 
 void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
                          uint32_t count) {
-    struct word word;
+    struct mbarrier_word word;
     w->effects++;
     if (!load_word(m->block, m->addr, &word)) return;
     if (count > word.pending) {
@@ -129,7 +129,7 @@ void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_inst *i, struct em
 
 void emu_mbarrier_tx(struct emu_warp *w, const struct emu_inst *i, struct emu_mbarrier *m,
                      int64_t bytes) {
-    struct word word;
+    struct mbarrier_word word;
     if (!load_word(m->block, m->addr, &word)) return;
     int64_t tx = word.tx + bytes;
     if (tx > MAX_COUNT || tx < -MAX_COUNT) {
@@ -145,7 +145,7 @@ void emu_mbarrier_tx(struct emu_warp *w, const struct emu_inst *i, struct emu_mb
 }
 
 void emu_mbarrier_pend(struct emu_mbarrier *m) {
-    struct word word;
+    struct mbarrier_word word;
     if (!load_word(m->block, m->addr, &word)) return;
     word.pending++;
     store_word(m->block, m->addr, word);
@@ -209,7 +209,7 @@ enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, ui
     ok = emu_shared_access(w, i, mask, addr, 8, EMU_WRITE);
     EMU_EACH_LANE(l, ok) {
         struct emu_mbarrier *m = make(w->block, addr[l]);
-        struct word old;
+        struct mbarrier_word old;
         if (count[l] < 1 || count[l] > MAX_COUNT)
             emu_report(EMU_BAD_MBARRIER, w, i, NULL, "an mbarrier takes 1 to %d arrivals, not %u",
                        MAX_COUNT, count[l]);
@@ -222,9 +222,10 @@ enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, ui
         m->init_stamp = w->clock.seen[w->agent];
         m->in_flight = 0;
         m->bytes_expected = 0;
-        emu_clock_clear(w->block, &m->clock);
-        emu_clock_clear(w->block, &m->far);
-        store_word(w->block, addr[l], (struct word){.pending = count[l], .expected = count[l]});
+        emu_vector_clock_clear(w->block, &m->clock);
+        emu_vector_clock_clear(w->block, &m->far);
+        store_word(w->block, addr[l],
+                   (struct mbarrier_word){.pending = count[l], .expected = count[l]});
     }
     return EMU_NEXT;
 }
@@ -254,7 +255,7 @@ static enum emu_step arrive(struct emu_warp *w, const struct emu_inst *i, uint32
     EMU_EACH_LANE(l, ok) {
         struct emu_mbarrier *m = emu_mbarrier_at(w, block[l], i, addr[l]);
         uint32_t count = value && !(flags & EXPECT_TX) ? value[l] : 1;
-        struct word word;
+        struct mbarrier_word word;
         if (!m || !load_word(m->block, addr[l], &word)) continue;
         memcpy(&state[l], m->block->shared + addr[l], 8);
         if (flags & EXPECT_TX) emu_mbarrier_tx(w, i, m, (int64_t)value[l]);
@@ -312,7 +313,7 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
     bool one = alike(mask, addr);
     EMU_EACH_LANE(l, mask) {
         struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, addr[l]);
-        struct word word;
+        struct mbarrier_word word;
         if (!m || !load_word(w->block, addr[l], &word)) return EMU_STOP;
         uint32_t waited = i->aux[AUX_FLAGS] & PARITY
                               ? emu_row32(w, i->op[2].row)[l] & 1

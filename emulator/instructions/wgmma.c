@@ -4,7 +4,7 @@
 #include "flow.h"
 #include "handlers.h"
 
-#include "emulator/checks/clock.h"
+#include "emulator/checks/vector_clock.h"
 #include "emulator/core/failed_check.h"
 
 #include <string.h>

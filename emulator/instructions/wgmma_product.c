@@ -5,7 +5,7 @@
 #include "smem_desc.h"
 #include "wgmma.h"
 
-#include "emulator/checks/clock.h"
+#include "emulator/checks/vector_clock.h"
 #include "emulator/checks/race.h"
 #include "emulator/core/failed_check.h"
 

@@ -2,7 +2,7 @@
  * barriers. */
 #include "blocks.h"
 
-#include "emulator/checks/clock.h"
+#include "emulator/checks/vector_clock.h"
 #include "emulator/checks/race.h"
 #include "emulator/instructions/async.h"
 #include "emulator/instructions/function.h"
@@ -156,7 +156,8 @@ static uint32_t registers_per_thread(const struct emu_launch_state *s, uint32_t 
     return n > 255 ? 255 : n;
 }
 
-static void barrier_begin(struct emu_barrier *bar) { /* clocks keep what is old: checks/clock.c */
+static void
+barrier_begin(struct emu_barrier *bar) { /* clocks keep what is old: checks/vector_clock.c */
     bar->arrived = bar->expected = bar->generation = 0;
     bar->first = NULL;
     bar->clock.waited = bar->done.waited = false;

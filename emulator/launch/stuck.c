@@ -60,20 +60,20 @@ static void print_loop(const struct emu_kernel *k, uint32_t first, uint32_t last
                 emu_line_of(&k->origin[read->pc]));
 }
 
-struct place { /* where a group stands */
+struct stuck_place { /* where a group stands */
     uint32_t pc, first;
     int last; /* of the loop it runs in; -1: it waits, or runs in none */
     bool waiting;
 };
 
-static struct place place_of(const struct emu_kernel *k, const struct emu_group *g) {
+static struct stuck_place place_of(const struct emu_kernel *k, const struct emu_group *g) {
     bool polls = g->waiting && g->token == EMU_TOKEN_POLL;
-    struct place p = {.pc = g->pc, .last = -1, .waiting = g->waiting && !polls};
+    struct stuck_place p = {.pc = g->pc, .last = -1, .waiting = g->waiting && !polls};
     if (!p.waiting) p.last = loop_around(k, g->pc, &p.first);
     return p;
 }
 
-static bool same_place(struct place a, struct place b) {
+static bool same_place(struct stuck_place a, struct stuck_place b) {
     if (a.waiting != b.waiting) return false;
     return a.last >= 0 || b.last >= 0 ? a.last == b.last && a.first == b.first : a.pc == b.pc;
 }
@@ -87,7 +87,7 @@ static struct emu_warp *print_warps(const struct emu_block *b, FILE *out) {
         int last = n;
         if (w->n_groups && !any) any = w;
         for (int g = 0; g < w->n_groups; g++) {
-            struct place p = place_of(k, &w->group[g]);
+            struct stuck_place p = place_of(k, &w->group[g]);
             while (w->n_groups == 1 && last + 1 < b->n_warps && b->warp[last + 1].n_groups == 1 &&
                    b->warp[last + 1].group[0].mask == w->group[0].mask &&
                    same_place(p, place_of(k, &b->warp[last + 1].group[0])))
@@ -177,7 +177,7 @@ static const struct emu_warp *looping(struct emu_cluster *c, uint32_t *pc) {
         for (int n = 0; n < c->block[r]->n_warps; n++) {
             struct emu_warp *w = &c->block[r]->warp[n];
             for (int g = 0; g < w->n_groups; g++) {
-                struct place p = place_of(c->block[r]->kernel, &w->group[g]);
+                struct stuck_place p = place_of(c->block[r]->kernel, &w->group[g]);
                 *pc = p.last >= 0 ? (uint32_t)p.last : p.pc;
                 if (p.last >= 0) return w;
             }

@@ -23,7 +23,7 @@ static int load(struct sm_lines *c, int n, int32_t line, uint64_t at, uint64_t n
 
 /* When a line from behind L1 is there: running on, it was asked for as soon as it could be. */
 static uint64_t supply(struct machine *m, struct sm *s, bool runs_on, uint64_t t) {
-    const struct timing_chip *c = m->chip;
+    const struct predictor_chip *c = m->chip;
     bool fits = m->kernel->n_inst * 16 <= c->icache_l15_bytes;
     uint64_t latency = (uint64_t)(fits ? c->icache_l15_latency : c->icache_l2_latency);
     double asked = (double)(runs_on ? t > latency ? t - latency : 0 : t);

@@ -3,7 +3,7 @@
 
 #include "emulator/sass/sass.h"
 
-struct timing_front {
+struct predictor_front {
     const struct sass_inst *(*next)(const struct sass_warp *w);
     enum sass_wait_kind (*waits)(const struct sass_warp *w);
     enum sass_status (*step)(struct sass_warp *w, struct sass_effect *e);

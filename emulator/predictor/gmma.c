@@ -8,24 +8,25 @@ static struct sm_group *group_of(const struct sm_warp *w) { return &w->cta->grou
 
 /* Of the data path, for as long as it runs: A's lines of shared memory and B's, N / 4, but no less
  * than what loads of others find taken beside any HGMMA. */
-static double data_share(const struct timing_chip *c, const struct sm_product *p, double interval) {
+static double data_share(const struct predictor_chip *c, const struct sm_product *p,
+                         double interval) {
     double lines = (p->a_in_registers ? 0 : c->hgmma_lines_a) + p->n / 4;
     double share = lines / interval;
     return share < c->hgmma_data_share ? c->hgmma_data_share : share > 1 ? 1 : share;
 }
 
 static void start(struct machine *m, struct sm *s, const struct sm_product *p) {
-    const struct timing_chip *c = m->chip;
+    const struct predictor_chip *c = m->chip;
     struct sm_group *g = p->group;
     double n = p->n, least = p->a_in_registers ? c->hgmma_min_rs : c->hgmma_overhead_ss;
     double interval = p->a_in_registers ? n / 2 : least + n / 4;
     if (p->a_in_registers && interval < least) interval = least;
     if (interval < n / 2) interval = n / 2;
-    if (m->fast & TIMING_FAST_TENSOR) interval = 0;
+    if (m->fast & PREDICTOR_FAST_TENSOR) interval = 0;
     double begins = p->a_in_registers ? c->hgmma_start_rs : c->hgmma_start_ss;
     uint64_t at = later(g->last[p->k % SM_RING] + (uint64_t)begins, s->gmma_free);
     if (at > s->gmma_free) s->gmma_began = at;
-    bool data = !(m->fast & TIMING_FAST_SHARED);
+    bool data = !(m->fast & PREDICTOR_FAST_SHARED);
     double share = data_share(c, p, interval);
     for (double k = 0; data && k < interval * share; k++) /* operands from shared memory */
         sm_slot(&s->data, at + (uint64_t)(k / share));
@@ -34,7 +35,7 @@ static void start(struct machine *m, struct sm *s, const struct sm_product *p) {
     m->multiplies = true;
     s->gmma_n = n;
     s->gmma_owner = p->ends_group ? NULL : g;
-    if (m->busy) m->busy(m->user, s, 0, TIMING_UNIT_GMMA, at, s->gmma_free);
+    if (m->busy) m->busy(m->user, s, 0, PREDICTOR_UNIT_GMMA, at, s->gmma_free);
     g->start[p->k % SM_RING] = at;
     g->started = p->k + 1;
     double tail = p->a_in_registers ? c->hgmma_tail_rs : c->hgmma_tail_ss;

@@ -4,7 +4,7 @@
 
 enum { MAX_GPCS = 32 };
 
-void gpc_slow_chip(struct timing_chip *c) {
+void gpc_slow_chip(struct predictor_chip *c) {
     double *const latency[] = {&c->l2_latency, &c->l2_spread,         &c->l2_line_spread,
                                &c->membar_gpu, &c->icache_l2_latency, &c->atomic_latency};
     double *const rate[] = {
@@ -20,11 +20,11 @@ void gpc_slow_chip(struct timing_chip *c) {
     for (unsigned i = 0; i < sizeof rate / sizeof *rate; i++) *rate[i] /= c->tensor_clock;
 }
 
-static int gpcs(const struct timing_chip *c) {
+static int gpcs(const struct predictor_chip *c) {
     return c->gpcs < 1 ? 1 : c->gpcs > MAX_GPCS ? MAX_GPCS : (int)c->gpcs;
 }
 
-int gpc_of(const struct timing_chip *c, uint64_t i, uint64_t n) {
+int gpc_of(const struct predictor_chip *c, uint64_t i, uint64_t n) {
     double first = c->gpc_first, each = c->sms / gpcs(c), left = c->sms - first;
     if ((double)i < first || (double)n <= first || left <= 0) return 0;
     double at = ((double)i - first + 0.5) / ((double)n - first) * left; /* among the SMs left */
@@ -32,8 +32,8 @@ int gpc_of(const struct timing_chip *c, uint64_t i, uint64_t n) {
     return at < each - first ? 0 : g < gpcs(c) ? g : gpcs(c) - 1;
 }
 
-struct gpc_time gpc_elapsed(const struct timing_chip *c, const double *end, uint64_t n, bool slow,
-                            double mhz) {
+struct gpc_time gpc_elapsed(const struct predictor_chip *c, const double *end, uint64_t n,
+                            bool slow, double mhz) {
     double last[MAX_GPCS] = {0}, clock[MAX_GPCS], time = 0, elapsed = 0;
     double share = slow ? c->tensor_clock : 1, back = c->tensor_clock_back * mhz / 1e3;
     int n_gpcs = gpcs(c);

@@ -5,7 +5,7 @@
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 enum { HMMA_FIRST_READ = 2 };
-static uint64_t hmma_reads_until(const struct timing_chip *c, uint64_t issued) {
+static uint64_t hmma_reads_until(const struct predictor_chip *c, uint64_t issued) {
     return issued + HMMA_FIRST_READ + (uint64_t)c->hmma_port;
 }
 
@@ -33,8 +33,8 @@ uint64_t sm_slot(struct sm_slots *s, uint64_t at) {
  * registers of the one before have been read, one at a time of the SM, and not while too many are
  * behind. */
 uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct sm_warp *w) {
-    const struct timing_chip *c = m->chip;
-    const struct timing_op *o = w->op;
+    const struct predictor_chip *c = m->chip;
+    const struct predictor_op *o = w->op;
     struct sm_queued *entry = &p->mio[p->n_mio % SM_RING];
     uint32_t behind = (uint32_t)c->mio_inflight;
     uint64_t d = later(m->now + (uint64_t)c->mio_start, p->mio_free);
@@ -42,7 +42,7 @@ uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct sm
     p->n_mio++;
     *entry = (struct sm_queued){
         d, o->interval, w->slot, {w->inst->write_barrier, w->inst->read_barrier}};
-    if (m->fast & TIMING_FAST_SHARED) return d;
+    if (m->fast & PREDICTOR_FAST_SHARED) return d;
     if (p->hmma_at) d = later(d, hmma_reads_until(c, p->hmma_at));
     int n = (int)(o->is_s2r ? c->s2r_sm_interval : c->mio_sm_interval);
     d = sm_slot(&s->mio, d);
@@ -91,8 +91,8 @@ void sm_mio_hmma(struct machine *m, struct smsp *p) {
 }
 
 /* MUFU: a queue of its own before the pipe. The answer is when the result is there. */
-uint64_t sm_xu(struct machine *m, struct smsp *p, const struct timing_op *o) {
-    const struct timing_chip *c = m->chip;
+uint64_t sm_xu(struct machine *m, struct smsp *p, const struct predictor_op *o) {
+    const struct predictor_chip *c = m->chip;
     uint64_t d = later(m->now + (uint64_t)c->xu_start, p->xu_free);
     p->xu_free = d + o->interval;
     p->xu[p->n_xu++ % SM_RING] = p->xu_free;
@@ -111,7 +111,7 @@ uint64_t sm_xu_room(const struct machine *m, const struct smsp *p) {
 static uint64_t data_path(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                           uint64_t d, uint32_t n) {
     uint64_t at = later(d + 1, w->data), last = d + 1, spacing = (uint64_t)m->chip->data_spacing;
-    if (m->fast & TIMING_FAST_SHARED) n = 0;
+    if (m->fast & PREDICTOR_FAST_SHARED) n = 0;
     for (uint32_t i = 0; i < n; i++) {
         last = sm_slot(&s->data, at);
         at = last + spacing;
@@ -123,9 +123,9 @@ static uint64_t data_path(struct machine *m, struct sm *s, struct smsp *p, struc
 
 struct sm_access sm_shared(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e) {
-    const struct timing_op *o = w->op;
+    const struct predictor_op *o = w->op;
     uint64_t start = (uint64_t)m->chip->mio_start, d = sm_mio(m, s, p, w);
-    bool shuffle = o->kind == TIMING_SHUFFLE;
+    bool shuffle = o->kind == PREDICTOR_SHUFFLE;
     uint32_t ideal, n = shuffle ? 1 : m->front->wavefronts(e, &ideal);
     uint64_t last = data_path(m, s, p, w, d, n);
     m->counts.wavefronts += shuffle ? 0 : n;
@@ -234,7 +234,7 @@ static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rat
  * an SM's stores are taken, the longer all write the more. Of four SMs two are as late as the others are early; SMs that
  * stand for others are on time. */
 static double writes_late(const struct machine *m, const struct sm *s) {
-    const struct timing_chip *c = m->chip;
+    const struct predictor_chip *c = m->chip;
     uint64_t i = (uint64_t)(s - m->sm), k = i & ~2ull;
     double luck = (sm_spread(2 * k) + sm_spread(2 * k + 1)) / 2;
     double since = m->write_free - (double)m->writes_since;
@@ -284,13 +284,13 @@ static uint32_t copy_path(const struct machine *m, struct sm *s, uint32_t lines)
 
 struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e) {
-    const struct timing_op *o = w->op;
+    const struct predictor_op *o = w->op;
     uint64_t sector[64], start = (uint64_t)m->chip->mio_start, d = sm_mio(m, s, p, w), there = 0;
     uint32_t n = m->front->sectors(e, sector), misses = 0, lines = 0, ideal;
     double dram = 0;
     struct sm_line *filled[64];
-    bool cached = o->kind == TIMING_GLOBAL_LOAD && !o->past_l1,
-         store = o->kind == TIMING_GLOBAL_STORE, copy = o->kind == TIMING_LDGSTS;
+    bool cached = o->kind == PREDICTOR_GLOBAL_LOAD && !o->past_l1,
+         store = o->kind == PREDICTOR_GLOBAL_STORE, copy = o->kind == PREDICTOR_LDGSTS;
     double far = -m->chip->l2_line_spread;
     if (e->memory == SASS_DSMEM) return to_cluster(m, s, p, d, d + o->war - start, n);
     for (uint32_t i = 0; i < n; i++) {
@@ -313,7 +313,7 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
     if (store) last = later(last, store_room(m, s));
     uint64_t read = (store ? later(d, last - 1) : d) + o->war - start;
     p->lg[p->n_lg++ % SM_RING] = last;
-    if (o->kind == TIMING_ATOMIC) return (struct sm_access){last - 1 + o->latency - start, read};
+    if (o->kind == PREDICTOR_ATOMIC) return (struct sm_access){last - 1 + o->latency - start, read};
     uint64_t done = later(last - 1 + o->latency - start, there);
     if (misses) {
         uint64_t begun = last - 1 - start;

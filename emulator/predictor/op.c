@@ -30,56 +30,56 @@ static int last_number(const char *text) {
     return comma ? (int)strtol(comma + 1 + strspn(comma + 1, " "), NULL, 0) : 0;
 }
 
-static bool pipe_op(const char *m, const struct timing_chip *c, struct timing_op *o) {
+static bool pipe_op(const char *m, const struct predictor_chip *c, struct predictor_op *o) {
     static const char *const fp32[] = {"FFMA", "FADD", "FMUL", NULL};
     static const char *const heavy[] = {"IMAD", "HADD2", "HFMA2", "HMUL2", "IDP", NULL};
     static const char *const xu[] = {"MUFU", "I2F",  "F2I",  "F2F",  "POPC",
                                      "FLO",  "BREV", "FCHK", "FRND", NULL};
     if (any(m, fp32)) {
-        *o = (struct timing_op){
-            .unit = TIMING_UNIT_FMA, .is_fp32 = true, .interval = (uint8_t)c->fma_interval};
+        *o = (struct predictor_op){
+            .unit = PREDICTOR_UNIT_FMA, .is_fp32 = true, .interval = (uint8_t)c->fma_interval};
     } else if (any(m, heavy)) {
         bool wide = strstr(m, ".WIDE") || strstr(m, ".HI");
         double interval = wide ? c->fma_wide_interval : c->fma_heavy_interval;
-        *o = (struct timing_op){.unit = TIMING_UNIT_FMA,
-                                .is_packed = m[0] == 'H' && !strstr(m, ".F32"),
-                                .hold = (uint8_t)(wide ? c->fma_wide_hold : 0),
-                                .interval = (uint8_t)interval};
+        *o = (struct predictor_op){.unit = PREDICTOR_UNIT_FMA,
+                                   .is_packed = m[0] == 'H' && !strstr(m, ".F32"),
+                                   .hold = (uint8_t)(wide ? c->fma_wide_hold : 0),
+                                   .interval = (uint8_t)interval};
     } else if (is(m, "HMMA")) {
-        *o = (struct timing_op){
-            .unit = TIMING_UNIT_TENSOR,
+        *o = (struct predictor_op){
+            .unit = PREDICTOR_UNIT_TENSOR,
             .interval = (uint8_t)(strstr(m, "1688") ? c->hmma_k8_interval : c->hmma_interval)};
     } else if (any(m, xu)) {
-        *o = (struct timing_op){.unit = TIMING_UNIT_XU,
-                                .kind = TIMING_XU,
-                                .interval = (uint8_t)c->xu_interval,
-                                .latency = (uint16_t)c->xu_latency};
+        *o = (struct predictor_op){.unit = PREDICTOR_UNIT_XU,
+                                   .kind = PREDICTOR_XU,
+                                   .interval = (uint8_t)c->xu_interval,
+                                   .latency = (uint16_t)c->xu_latency};
     } else {
         return false;
     }
     return true;
 }
 
-static bool shared_op(const char *m, const struct timing_chip *c, struct timing_op *o) {
+static bool shared_op(const char *m, const struct predictor_chip *c, struct predictor_op *o) {
     bool wide = strstr(m, ".128"), two = strstr(m, ".64");
-    *o = (struct timing_op){.unit = TIMING_UNIT_MIO};
+    *o = (struct predictor_op){.unit = PREDICTOR_UNIT_MIO};
     if (is(m, "LDS")) {
-        o->kind = TIMING_SHARED_LOAD;
+        o->kind = PREDICTOR_SHARED_LOAD;
         double latency = wide ? c->lds128_latency : two ? c->lds64_latency : c->lds_latency;
         o->latency = (uint16_t)latency;
         o->war = (uint16_t)c->lds_war;
     } else if (is(m, "LDSM")) {
-        o->kind = TIMING_SHARED_LOAD;
+        o->kind = PREDICTOR_SHARED_LOAD;
         o->latency = (uint16_t)c->ldsm_latency;
         o->war = (uint16_t)c->lds_war;
     } else if (is(m, "STS") || is(m, "STSM") || is(m, "ATOMS")) {
         bool all = wide || strstr(m, ".4");
-        o->kind = TIMING_SHARED_STORE;
+        o->kind = PREDICTOR_SHARED_STORE;
         double war = all ? c->sts128_war : two || strstr(m, ".2") ? c->sts64_war : c->sts_war;
         o->war = (uint16_t)war;
         o->latency = (uint16_t)c->lds_latency;
     } else if (is(m, "SHFL")) {
-        o->kind = TIMING_SHUFFLE;
+        o->kind = PREDICTOR_SHUFFLE;
         o->latency = (uint16_t)c->shfl_latency;
         o->war = (uint16_t)c->shfl_war;
     } else {
@@ -88,31 +88,31 @@ static bool shared_op(const char *m, const struct timing_chip *c, struct timing_
     return true;
 }
 
-static bool global_op(const char *m, const struct timing_chip *c, struct timing_op *o) {
+static bool global_op(const char *m, const struct predictor_chip *c, struct predictor_op *o) {
     static const char *const loads[] = {"LDG", "LD", "LDL", NULL};
     static const char *const stores[] = {"STG", "ST", "STL", "REDG", "RED", NULL};
-    *o = (struct timing_op){.unit = TIMING_UNIT_MIO,
-                            .is_long = true,
-                            .latency = (uint16_t)c->l1_latency,
-                            .war = (uint16_t)c->l1_war};
+    *o = (struct predictor_op){.unit = PREDICTOR_UNIT_MIO,
+                               .is_long = true,
+                               .latency = (uint16_t)c->l1_latency,
+                               .war = (uint16_t)c->l1_war};
     if (any(m, loads)) {
-        o->kind = TIMING_GLOBAL_LOAD;
+        o->kind = PREDICTOR_GLOBAL_LOAD;
         o->past_l1 = strstr(m, ".STRONG.GPU") || strstr(m, ".STRONG.SYS");
         double latency = strstr(m, ".128")  ? c->l1_128_latency
                          : strstr(m, ".64") ? c->l1_64_latency
                                             : c->l1_latency;
         o->latency = (uint16_t)latency;
     } else if (any(m, stores)) {
-        o->kind = TIMING_GLOBAL_STORE;
+        o->kind = PREDICTOR_GLOBAL_STORE;
         double war = strstr(m, ".128")  ? c->stg128_war
                      : strstr(m, ".64") ? c->stg64_war
                                         : c->stg_war;
         o->war = (uint16_t)war;
     } else if (is(m, "LDGSTS")) {
-        o->kind = TIMING_LDGSTS;
+        o->kind = PREDICTOR_LDGSTS;
         o->war = (uint16_t)c->ldgsts_war;
     } else if (is(m, "ATOMG") || is(m, "ATOM")) {
-        o->kind = TIMING_ATOMIC;
+        o->kind = PREDICTOR_ATOMIC;
         o->latency = (uint16_t)c->atomic_latency;
     } else {
         return false;
@@ -121,20 +121,20 @@ static bool global_op(const char *m, const struct timing_chip *c, struct timing_
 }
 
 /* Special registers, constants, votes into uniform registers: a latency and nothing else. */
-static bool special_op(const char *m, const struct timing_chip *c, struct timing_op *o) {
+static bool special_op(const char *m, const struct predictor_chip *c, struct predictor_op *o) {
     double latency;
-    *o = (struct timing_op){.kind = TIMING_SPECIAL, .interval = (uint8_t)c->uniform_interval};
+    *o = (struct predictor_op){.kind = PREDICTOR_SPECIAL, .interval = (uint8_t)c->uniform_interval};
     if (is(m, "S2R") || is(m, "S2UR")) {
-        o->unit = TIMING_UNIT_MIO;
+        o->unit = PREDICTOR_UNIT_MIO;
         o->is_s2r = true;
         latency = c->s2r_latency;
     } else if (is(m, "LDC") || is(m, "ULDC")) {
-        o->unit = is(m, "LDC") ? TIMING_UNIT_MIO : TIMING_UNIT_UNIFORM;
+        o->unit = is(m, "LDC") ? PREDICTOR_UNIT_MIO : PREDICTOR_UNIT_UNIFORM;
         o->is_s2r = is(m, "LDC");
         o->interval = (uint8_t)(is(m, "LDC") ? c->ldc_interval : c->uniform_interval);
         latency = c->ldc_latency;
     } else if (is(m, "R2UR") || is(m, "VOTEU") || is(m, "VOTE")) {
-        o->unit = is(m, "VOTE") ? TIMING_UNIT_ALU : TIMING_UNIT_UNIFORM;
+        o->unit = is(m, "VOTE") ? PREDICTOR_UNIT_ALU : PREDICTOR_UNIT_UNIFORM;
         latency = c->r2ur_latency;
     } else {
         return false;
@@ -143,34 +143,35 @@ static bool special_op(const char *m, const struct timing_chip *c, struct timing
     return true;
 }
 
-static bool sync_op(const char *m, const char *text, const struct timing_chip *c,
-                    struct timing_op *o) {
+static bool sync_op(const char *m, const char *text, const struct predictor_chip *c,
+                    struct predictor_op *o) {
     static const struct {
         const char *name;
         uint8_t kind, unit;
-    } table[] = {{"LDGDEPBAR", TIMING_LDGDEPBAR, TIMING_UNIT_NONE},
-                 {"DEPBAR", TIMING_DEPBAR, TIMING_UNIT_NONE},
-                 {"BAR", TIMING_BAR, TIMING_UNIT_NONE},
-                 {"SYNCS", TIMING_SYNCS, TIMING_UNIT_MIO},
-                 {"HGMMA", TIMING_HGMMA, TIMING_UNIT_GMMA},
-                 {"UTMALDG", TIMING_TMA, TIMING_UNIT_MIO},
-                 {"UTMASTG", TIMING_TMA, TIMING_UNIT_MIO},
-                 {"MEMBAR", TIMING_MEMBAR, TIMING_UNIT_NONE},
-                 {"EXIT", TIMING_EXIT, TIMING_UNIT_NONE},
-                 {"UCGABAR_ARV", TIMING_CLUSTER, TIMING_UNIT_NONE},
-                 {"UCGABAR_WAIT", TIMING_CLUSTER, TIMING_UNIT_NONE}};
+    } table[] = {{"LDGDEPBAR", PREDICTOR_LDGDEPBAR, PREDICTOR_UNIT_NONE},
+                 {"DEPBAR", PREDICTOR_DEPBAR, PREDICTOR_UNIT_NONE},
+                 {"BAR", PREDICTOR_BAR, PREDICTOR_UNIT_NONE},
+                 {"SYNCS", PREDICTOR_SYNCS, PREDICTOR_UNIT_MIO},
+                 {"HGMMA", PREDICTOR_HGMMA, PREDICTOR_UNIT_GMMA},
+                 {"UTMALDG", PREDICTOR_TMA, PREDICTOR_UNIT_MIO},
+                 {"UTMASTG", PREDICTOR_TMA, PREDICTOR_UNIT_MIO},
+                 {"MEMBAR", PREDICTOR_MEMBAR, PREDICTOR_UNIT_NONE},
+                 {"EXIT", PREDICTOR_EXIT, PREDICTOR_UNIT_NONE},
+                 {"UCGABAR_ARV", PREDICTOR_CLUSTER, PREDICTOR_UNIT_NONE},
+                 {"UCGABAR_WAIT", PREDICTOR_CLUSTER, PREDICTOR_UNIT_NONE}};
     if (is(m, "WARPGROUP") && strstr(m, "DEPBAR")) {
-        *o = (struct timing_op){.kind = TIMING_GMMA_WAIT, .depth = (uint8_t)last_number(text)};
+        *o =
+            (struct predictor_op){.kind = PREDICTOR_GMMA_WAIT, .depth = (uint8_t)last_number(text)};
         return true;
     }
     for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
         if (!is(m, table[i].name)) continue;
-        *o = (struct timing_op){.kind = table[i].kind, .unit = table[i].unit, .interval = 2};
-        o->depth = o->kind == TIMING_DEPBAR ? (uint8_t)last_number(text) : 0;
+        *o = (struct predictor_op){.kind = table[i].kind, .unit = table[i].unit, .interval = 2};
+        o->depth = o->kind == PREDICTOR_DEPBAR ? (uint8_t)last_number(text) : 0;
         o->is_gpu = strstr(m, ".GPU") || strstr(m, ".SYS");
         o->war = o->latency = (uint16_t)c->mbarrier_arrive;
         if (strstr(m, "TRYWAIT")) {
-            o->kind = TIMING_TRYWAIT;
+            o->kind = PREDICTOR_TRYWAIT;
             o->is_long = true;
             o->latency = (uint16_t)c->mbarrier_try;
         }
@@ -208,7 +209,7 @@ static void keep(struct kept *c, const struct sass_inst *i) {
 
 /* Registers that must come through the ports: not RZ, not what the cache kept from the instruction
  * before in the same place, and none twice. */
-static void port_reads(const struct kept *c, const struct sass_inst *i, struct timing_op *o) {
+static void port_reads(const struct kept *c, const struct sass_inst *i, struct predictor_op *o) {
     for (int s = 0; s < SASS_SOURCES; s++) {
         const struct sass_span *r = &i->src[s];
         if (!r->n || r->first == SASS_RZ || is_read_twice(c, i, s) || is_kept(c, i, s)) continue;
@@ -226,24 +227,25 @@ static uint8_t constant_line(const char *text) {
     return (uint8_t)(*end == ']' ? 1 + address / LINE_BYTES % LINES : 0);
 }
 
-void timing_ops(const struct sass_kernel *k, const struct timing_chip *c, struct timing_op *ops) {
+void predictor_ops(const struct sass_kernel *k, const struct predictor_chip *c,
+                   struct predictor_op *ops) {
     struct kept kept = {0};
     for (int i = 0; i < k->n_inst; i++) {
         const struct sass_inst *in = &k->inst[i];
-        struct timing_op *o = &ops[i];
+        struct predictor_op *o = &ops[i];
         char m[48];
         mnemonic(k->text[i], m);
         if (!pipe_op(m, c, o) && !shared_op(m, c, o) && !global_op(m, c, o) &&
             !special_op(m, c, o) && !sync_op(m, k->text[i], c, o)) {
-            *o = (struct timing_op){0};
+            *o = (struct predictor_op){0};
             if (in->pipe == SASS_PIPE_ALU) {
-                o->unit = TIMING_UNIT_ALU;
+                o->unit = PREDICTOR_UNIT_ALU;
                 o->interval = (uint8_t)c->alu_interval;
             } else if (in->pipe == SASS_PIPE_FMA) {
-                o->unit = TIMING_UNIT_FMA;
+                o->unit = PREDICTOR_UNIT_FMA;
                 o->interval = (uint8_t)c->fma_heavy_interval;
             } else if (in->pipe == SASS_PIPE_UNIFORM) {
-                o->unit = TIMING_UNIT_UNIFORM;
+                o->unit = PREDICTOR_UNIT_UNIFORM;
                 o->interval = (uint8_t)(is(m, "UMOV") ? 1 : c->uniform_interval);
                 o->latency = (uint16_t)c->r2ur_latency;
             }
@@ -253,14 +255,14 @@ void timing_ops(const struct sass_kernel *k, const struct timing_chip *c, struct
         o->is_bsync = is(m, "BSYNC");
         o->is_pack = is(m, "F2FP");
         o->constant = constant_line(k->text[i]);
-        if (in->guard == SASS_PT && in->guard_not) o->unit = TIMING_UNIT_NONE; /* never runs */
+        if (in->guard == SASS_PT && in->guard_not) o->unit = PREDICTOR_UNIT_NONE; /* never runs */
         int registers = 0;
         for (int s = 0; s < SASS_SOURCES; s++)
             if (in->src[s].first != SASS_RZ) registers += in->src[s].n;
-        if (o->unit == TIMING_UNIT_MIO)
+        if (o->unit == PREDICTOR_UNIT_MIO)
             o->interval = (uint8_t)(c->mio_read_interval * (registers ? registers : 1));
-        bool reads = o->unit == TIMING_UNIT_FMA || o->unit == TIMING_UNIT_ALU ||
-                     o->unit == TIMING_UNIT_XU || o->unit == TIMING_UNIT_MIO;
+        bool reads = o->unit == PREDICTOR_UNIT_FMA || o->unit == PREDICTOR_UNIT_ALU ||
+                     o->unit == PREDICTOR_UNIT_XU || o->unit == PREDICTOR_UNIT_MIO;
         if (reads) port_reads(&kept, in, o);
         keep(&kept, in);
     }

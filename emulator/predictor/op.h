@@ -1,49 +1,49 @@
 /* What the clock needs of an instruction, looked up once when a kernel is opened. */
 #pragma once
 
-#include "timing_chip.h"
+#include "predictor_chip.h"
 #include "emulator/sass/sass.h"
 
-enum timing_unit {
-    TIMING_UNIT_NONE, /* issue only */
-    TIMING_UNIT_FMA,  /* its heavy half: IMAD, HADD2.F32 */
-    TIMING_UNIT_LITE, /* and the other: FFMA, FADD, FMUL go to either, packed halves to both */
-    TIMING_UNIT_ALU,
-    TIMING_UNIT_TENSOR,
-    TIMING_UNIT_UNIFORM,
-    TIMING_UNITS, /* those above are pipes of a sub-core, busy for `interval` */
-    TIMING_UNIT_XU,
-    TIMING_UNIT_MIO,
-    TIMING_UNIT_GMMA
+enum predictor_unit {
+    PREDICTOR_UNIT_NONE, /* issue only */
+    PREDICTOR_UNIT_FMA,  /* its heavy half: IMAD, HADD2.F32 */
+    PREDICTOR_UNIT_LITE, /* and the other: FFMA, FADD, FMUL go to either, packed halves to both */
+    PREDICTOR_UNIT_ALU,
+    PREDICTOR_UNIT_TENSOR,
+    PREDICTOR_UNIT_UNIFORM,
+    PREDICTOR_UNITS, /* those above are pipes of a sub-core, busy for `interval` */
+    PREDICTOR_UNIT_XU,
+    PREDICTOR_UNIT_MIO,
+    PREDICTOR_UNIT_GMMA
 };
 
-enum timing_kind {
-    TIMING_PLAIN,
-    TIMING_XU,
-    TIMING_SHARED_LOAD, /* LDS LDSM */
-    TIMING_SHARED_STORE,
-    TIMING_SHUFFLE, /* one wavefront of shared memory's data path */
-    TIMING_SPECIAL, /* S2R LDC R2UR: a fixed latency behind the MIO queue */
-    TIMING_GLOBAL_LOAD,
-    TIMING_GLOBAL_STORE,
-    TIMING_LDGSTS,
-    TIMING_LDGDEPBAR,
-    TIMING_DEPBAR,
-    TIMING_ATOMIC,
-    TIMING_BAR,
-    TIMING_TRYWAIT,
-    TIMING_SYNCS,
-    TIMING_HGMMA,
-    TIMING_GMMA_WAIT,
-    TIMING_TMA,
-    TIMING_MEMBAR,
-    TIMING_EXIT,
-    TIMING_CLUSTER
+enum predictor_kind {
+    PREDICTOR_PLAIN,
+    PREDICTOR_XU,
+    PREDICTOR_SHARED_LOAD, /* LDS LDSM */
+    PREDICTOR_SHARED_STORE,
+    PREDICTOR_SHUFFLE, /* one wavefront of shared memory's data path */
+    PREDICTOR_SPECIAL, /* S2R LDC R2UR: a fixed latency behind the MIO queue */
+    PREDICTOR_GLOBAL_LOAD,
+    PREDICTOR_GLOBAL_STORE,
+    PREDICTOR_LDGSTS,
+    PREDICTOR_LDGDEPBAR,
+    PREDICTOR_DEPBAR,
+    PREDICTOR_ATOMIC,
+    PREDICTOR_BAR,
+    PREDICTOR_TRYWAIT,
+    PREDICTOR_SYNCS,
+    PREDICTOR_HGMMA,
+    PREDICTOR_GMMA_WAIT,
+    PREDICTOR_TMA,
+    PREDICTOR_MEMBAR,
+    PREDICTOR_EXIT,
+    PREDICTOR_CLUSTER
 };
 
-struct timing_op {
-    uint8_t unit; /* enum timing_unit */
-    uint8_t kind; /* enum timing_kind */
+struct predictor_op {
+    uint8_t unit; /* enum predictor_unit */
+    uint8_t kind; /* enum predictor_kind */
     uint8_t interval;
     uint8_t hold;     /* cycles behind it in which nothing of the sub-core is dispatched */
     uint8_t reads[2]; /* register reads of the even and the odd bank that no cache saves */
@@ -62,4 +62,5 @@ struct timing_op {
 };
 
 /* ops[i] of inst[i], for the n_inst of a kernel. */
-void timing_ops(const struct sass_kernel *k, const struct timing_chip *c, struct timing_op *ops);
+void predictor_ops(const struct sass_kernel *k, const struct predictor_chip *c,
+                   struct predictor_op *ops);

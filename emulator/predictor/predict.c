@@ -12,15 +12,15 @@
 #include <string.h>
 #include <time.h>
 
-const struct timing_front timing_sass = {.next = sass_next,
-                                         .waits = sass_waits,
-                                         .step = sass_step,
-                                         .deliver = sass_deliver,
-                                         .warp = sass_cta_warp,
-                                         .fault = sass_fault,
-                                         .wavefronts = sass_wavefronts,
-                                         .sectors = sass_sectors,
-                                         .tma_rows = sass_tma_rows};
+const struct predictor_front predictor_sass = {.next = sass_next,
+                                               .waits = sass_waits,
+                                               .step = sass_step,
+                                               .deliver = sass_deliver,
+                                               .warp = sass_cta_warp,
+                                               .fault = sass_fault,
+                                               .wavefronts = sass_wavefronts,
+                                               .sectors = sass_sectors,
+                                               .tma_rows = sass_tma_rows};
 
 enum { MAX_CLUSTER = 16 };
 
@@ -29,7 +29,7 @@ enum { MAX_RANGES = 64, PAGE_BITS = 12 };
 /* What a launch reads and writes of global memory: allocations, and which of their pages one place
  * touches. What L2 has not kept since the launch before is read from DRAM once, by whichever SM
  * comes first: of an allocation's requests, the share `cold`. What is written and `lost` goes to DRAM. */
-struct range {
+struct predictor_range {
     uint64_t begin, bytes;
     uint64_t n_touched; /* pages */
     uint8_t *touched;   /* a byte for each page */
@@ -40,7 +40,7 @@ struct range {
 };
 struct footprint {
     int n;
-    struct range range[MAX_RANGES];
+    struct predictor_range range[MAX_RANGES];
     double lost;
     double
         dirty; /* of all bytes, those that are written: what L2 lets go of has to go to DRAM first */
@@ -60,8 +60,8 @@ struct seat {
  * from a counter) go to whoever is free first, as on the chip; with fewer places than the chip has
  * busy, only every `stride`-th is there. Two parts, one a host thread, have half of the places and
  * every second cluster each: SMs do not hear of each other, so in one wave nothing differs. */
-struct run {
-    const struct timing_chip *chip;
+struct predictor_run {
+    const struct predictor_chip *chip;
     struct sass_grid grid; /* a copy: whom its atomics ask is the part's own */
     struct machine machine;
     struct footprint *footprint;
@@ -81,7 +81,7 @@ struct run {
     uint64_t first;          /* cluster */
     bool slow;               /* tensor cores are used (gpc.h) */
     bool is_probe, is_speed; /* is_speed: of a few clusters, to see how fast they run together */
-    const struct timing_options *options;
+    const struct predictor_options *options;
     char why[256]; /* "": all is well */
 };
 
@@ -89,8 +89,8 @@ enum { MAX_PARTS = 2 };
 
 static double min_of(double a, double b) { return a < b ? a : b; }
 
-int timing_ctas_per_sm(const struct timing_chip *c, const struct sass_kernel *k, uint32_t threads,
-                       uint32_t dynamic_shared) {
+int predictor_ctas_per_sm(const struct predictor_chip *c, const struct sass_kernel *k,
+                          uint32_t threads, uint32_t dynamic_shared) {
     int warps = (int)(threads + 31) / 32, per_warp = (k->n_registers * 32 + 255) / 256 * 256;
     int warps_by_registers = per_warp ? (int)c->sm_registers / SM_SMSPS / per_warp * SM_SMSPS : 64;
     double shared = k->static_shared + dynamic_shared + c->cta_shared_reserved;
@@ -102,14 +102,14 @@ int timing_ctas_per_sm(const struct timing_chip *c, const struct sass_kernel *k,
 
 /* ---- Places for clusters ------------------------------------------------------------------------ */
 
-static uint64_t strided(const struct run *r, uint64_t n) {
+static uint64_t strided(const struct predictor_run *r, uint64_t n) {
     n = n * (uint64_t)r->n_parts + (uint64_t)r->part;
     if (r->is_speed) return r->first + n;
     return r->stride == 1 ? n : (uint64_t)(((double)n + 0.5) * r->stride);
 }
 
 /* Adds to the work of a place's clusters what they have done since somebody last looked. */
-static void look_at_work(struct run *r, int place) {
+static void look_at_work(struct predictor_run *r, int place) {
     struct seat *seat = &r->seat[place * r->resident];
     uint64_t now = r->machine.now;
     int n = 0;
@@ -121,7 +121,7 @@ static void look_at_work(struct run *r, int place) {
     r->looked[place] = now;
 }
 
-static void begin_cluster(struct run *r, int place, struct seat *seat, uint64_t at) {
+static void begin_cluster(struct predictor_run *r, int place, struct seat *seat, uint64_t at) {
     struct machine *m = &r->machine;
     uint64_t cluster = strided(r, r->next);
     uint32_t size = r->grid.cluster_size;
@@ -142,7 +142,7 @@ static void begin_cluster(struct run *r, int place, struct seat *seat, uint64_t 
 }
 
 static void cta_ended(void *user, struct machine *m, struct sm_cta *cta) {
-    struct run *r = user;
+    struct predictor_run *r = user;
     uint32_t size = r->grid.cluster_size;
     int place = (int)((cta->sm - m->sm) / size);
     for (int s = 0; s < r->resident; s++) {
@@ -164,7 +164,7 @@ static void cta_ended(void *user, struct machine *m, struct sm_cta *cta) {
 }
 
 /* As persistent CTAs do: so many as there is room for, or one on each place. */
-static bool fills_chip(const struct timing_chip *c, const struct sass_grid *g, int resident,
+static bool fills_chip(const struct predictor_chip *c, const struct sass_grid *g, int resident,
                        uint64_t n) {
     uint64_t places = (uint64_t)c->sms / g->cluster_size;
     return n == places || n == places * (uint64_t)resident;
@@ -173,7 +173,7 @@ static bool fills_chip(const struct timing_chip *c, const struct sass_grid *g, i
 /* A counter from which persistent CTAs take their tiles. */
 static bool tile_counter(void *user, struct sass_warp *w, const struct sass_inst *i, int lane,
                          uint64_t address, uint32_t *value) {
-    struct run *r = user;
+    struct predictor_run *r = user;
     (void)w, (void)i, (void)lane;
     uint32_t *counter = emu_memory_at(r->grid.memory, address, 4);
     if (!counter || *value != 1 || !fills_chip(r->chip, &r->grid, r->fit, r->n_clusters))
@@ -192,14 +192,14 @@ static uint64_t grow(struct emu_memory *m, uint64_t at, bool down) {
     return good;
 }
 
-static struct range *range_of(struct footprint *f, uint64_t at) {
+static struct predictor_range *range_of(struct footprint *f, uint64_t at) {
     int i = f->n - 1;
     while (i >= 0 && at - f->range[i].begin >= f->range[i].bytes) i--;
     return i < 0 ? NULL : &f->range[i];
 }
 
 static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool is_written) {
-    struct range *r = range_of(f, at);
+    struct predictor_range *r = range_of(f, at);
     if (!r) {
         if (f->n == MAX_RANGES || !emu_memory_at(m, at, 1)) return;
         r = &f->range[f->n++];
@@ -215,7 +215,7 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
 }
 
 /* L2 loses first what was read first: the share of DRAM where a launch has come to, from that of all of it. */
-static double share_by_now(const struct run *r, double share) {
+static double share_by_now(const struct predictor_run *r, double share) {
     static const double exponent[] = {0.3, 0.5, 1, 1, 1.5, 1.7, 1.7, 1.7}; /* by eighths */
     double all = r->footprint->asked * r->n_places;
     int at = all > 0 ? (int)(8 * (double)r->machine.counts.l2_sectors / all) : 0;
@@ -224,14 +224,14 @@ static double share_by_now(const struct run *r, double share) {
 
 /* What of a sector DRAM has to give, 0: nothing, L2 has it. */
 static double from_dram(void *user, uint64_t sector, bool is_written) {
-    struct run *r = user;
+    struct predictor_run *r = user;
     struct footprint *f = r->footprint;
     uint64_t at = sector * 32;
     if (r->is_probe) {
         touch(f, r->grid.memory, at, is_written);
         return 0;
     }
-    const struct range *in = range_of(f, at);
+    const struct predictor_range *in = range_of(f, at);
     if (!in || in->late <= 0) return 0;
     /* by 4 KiB, spread evenly */
     uint64_t hash = ((at - in->begin) >> 12) * 0x9e3779b97f4a7c15ull + r->machine.now / 1024;
@@ -240,24 +240,24 @@ static double from_dram(void *user, uint64_t sector, bool is_written) {
 
 /* SMs begin one after the other; all CTAs of one at once. Who begins first takes the first tiles that a
  * counter gives out, and more than one where an SM has several CTAs. */
-static uint64_t begins_at(const struct run *r, int place) {
+static uint64_t begins_at(const struct predictor_run *r, int place) {
     return (uint64_t)(r->chip->cta_spread * (place + 1) / r->n_places);
 }
 
 /* Of the CTA that began first. */
-static bool is_first(const struct run *r, const struct sm_cta *cta) {
+static bool is_first(const struct predictor_run *r, const struct sm_cta *cta) {
     return cta == &r->machine.sm[0].cta[0] && cta->began == begins_at(r, 0);
 }
 
 static void told(void *user, const struct sm_warp *w, int reason, uint64_t from, uint64_t to) {
-    const struct run *r = user;
-    const struct timing_options *o = r->options;
+    const struct predictor_run *r = user;
+    const struct predictor_options *o = r->options;
     if (is_first(r, w->cta)) o->span(o->user, w->index, w->inst->pc, reason, from, to);
 }
 
 static void woke(void *user, const struct sm_warp *w, const struct sm_warp *by) {
-    const struct run *r = user;
-    const struct timing_options *o = r->options;
+    const struct predictor_run *r = user;
+    const struct predictor_options *o = r->options;
     if (!is_first(r, w->cta)) return;
     o->woke(o->user, w->index,
             !by                 ? -1
@@ -269,7 +269,7 @@ static void woke(void *user, const struct sm_warp *w, const struct sm_warp *by) 
 /* All of the first SM: pipes are shared. */
 static void pipe_busy(void *user, const struct sm *s, int smsp, int unit, uint64_t from,
                       uint64_t to) {
-    const struct run *r = user;
+    const struct predictor_run *r = user;
     if (s == r->machine.sm) r->options->busy(r->options->user, smsp, unit, from, to);
 }
 
@@ -288,7 +288,7 @@ static double work_of(const struct machine *m) {
 
 /* The share of the part's clusters that has been simulated: those that ended, and of the others
  * what they have had of the mean duration. 0: nothing is known yet. */
-static double done_of(const struct run *r) {
+static double done_of(const struct predictor_run *r) {
     double ended = (double)r->ended, mean = r->durations / ended;
     double all = (double)r->n_clusters / r->stride / r->n_parts;
     if (!r->ended) return 0;
@@ -301,14 +301,14 @@ static double done_of(const struct run *r) {
 }
 
 static bool enough(void *user) {
-    const struct run *r = user;
-    const struct timing_options *o = r->options;
+    const struct predictor_run *r = user;
+    const struct predictor_options *o = r->options;
     if (r->is_speed) return (o->stop && o->stop(o->user)) || work_of(&r->machine) > r->limit;
     if (!r->is_probe && !r->part && o->progress) o->progress(o->progress_user, done_of(r));
     return (o->stop && o->stop(o->user)) || (r->ended && work_of(&r->machine) > r->limit);
 }
 
-static void begin_all(struct run *r) {
+static void begin_all(struct predictor_run *r) {
     uint64_t seats = (uint64_t)(r->n_places * r->resident), n = 0;
     while (n < seats && strided(r, n) < r->n_clusters) n++;
     for (uint64_t k = 0; k < n; k++) {
@@ -321,19 +321,19 @@ static void begin_all(struct run *r) {
 
 /* L2 gives the more the more SMs ask for the same: from each its own to `all` when all do, by as much
  * with each doubling (chips/bench/footprint.cu: 4.6 and 4.7 kB a cycle where two and four do). */
-static double l2_rate(const struct run *r, double all) {
-    const struct timing_chip *c = r->chip;
+static double l2_rate(const struct predictor_run *r, double all) {
+    const struct predictor_chip *c = r->chip;
     double doublings = r->footprint->shared > 1 ? log2(r->footprint->shared) / log2(c->sms) : 0;
     return c->l2_bytes_per_clk + (all - c->l2_bytes_per_clk) * min_of(1, doublings);
 }
 
-static const char *simulate(struct run *r, double busy) {
+static const char *simulate(struct predictor_run *r, double busy) {
     struct machine *m = &r->machine;
     struct sass_grid *g = &r->grid;
     int n_sms = r->n_places * (int)g->cluster_size;
-    const char *why = machine_open(m, r->chip, &timing_sass, g->kernel, n_sms);
+    const char *why = machine_open(m, r->chip, &predictor_sass, g->kernel, n_sms);
     if (why) return why;
-    const struct timing_chip *c = r->chip;
+    const struct predictor_chip *c = r->chip;
     m->l2_rate = l2_rate(r, c->l2_shared_bytes_per_clk) / busy * n_sms;
     m->tma_rate = l2_rate(r, c->l2_tma_shared_bytes_per_clk) / busy * n_sms;
     m->write_rate = c->l2_write_bytes_per_clk / busy * n_sms;
@@ -373,18 +373,18 @@ static const char *simulate(struct run *r, double busy) {
 /* ---- The launch -------------------------------------------------------------------------------- */
 
 /* Sums over the simulated SMs, for the whole of their clusters. */
-struct sums {
+struct predictor_sums {
     double active, elapsed, issued, tensor, warp_cycles, wavefronts, sectors, l2_sectors;
-    double reason[TIMING_REASONS];
+    double reason[PREDICTOR_REASONS];
     double work;  /* work_of() */
     double tiles; /* that were given out by a counter */
     double done;  /* the share that was simulated: the rest is taken to be like it */
 };
 
-struct prediction {
-    const struct timing_chip *chip;
+struct prediction_job {
+    const struct predictor_chip *chip;
     struct sass_grid *grid;
-    const struct timing_options *options;
+    const struct predictor_options *options;
     int resident;
     uint64_t busy, n; /* places in use on the chip; clusters */
     double *cycles;   /* the work of the clusters that were simulated */
@@ -400,7 +400,8 @@ static double seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void add(const struct run *r, struct timing_prediction *result, struct sums *out) {
+static void add(const struct predictor_run *r, struct prediction *result,
+                struct predictor_sums *out) {
     const struct machine *m = &r->machine;
     double done = m->stopped ? done_of(r) : 1, elapsed = (double)m->now / done;
     out->done = min_of(out->done, done);
@@ -411,7 +412,8 @@ static void add(const struct run *r, struct timing_prediction *result, struct su
     out->wavefronts += (double)m->counts.wavefronts / done;
     out->sectors += (double)m->counts.sectors / done;
     out->l2_sectors += (double)m->counts.l2_sectors / done;
-    for (int k = 0; k < TIMING_REASONS; k++) out->reason[k] += (double)m->counts.reason[k] / done;
+    for (int k = 0; k < PREDICTOR_REASONS; k++)
+        out->reason[k] += (double)m->counts.reason[k] / done;
     for (int i = 0; i < m->n_sms; i++) {
         const struct sm *s = &m->sm[i];
         uint64_t active = s->active + (s->n_warps ? m->now - s->active_since : 0);
@@ -427,13 +429,13 @@ static void add(const struct run *r, struct timing_prediction *result, struct su
             out->tensor += (double)s->smsp[k].tensor_cycles / SM_SMSPS / done;
     }
     for (int i = 0; result && i < m->kernel->n_inst; i++)
-        for (int k = 0; k < TIMING_REASONS; k++)
+        for (int k = 0; k < PREDICTOR_REASONS; k++)
             result->by_inst[i][k] += r->stride * (double)m->counts.by_inst[i][k] / done;
 }
 
 /* CTAs that tell each other something by atomics, other than the number of a tile, stay together, and so do all
  * where a last round is dealt to some places (tail_place). */
-static int parts_of(const struct prediction *p, int n_places) {
+static int parts_of(const struct prediction_job *p, int n_places) {
     const struct sass_kernel *k = p->grid->kernel;
     uint64_t seats = p->busy * (uint64_t)p->resident;
     if ((uint64_t)n_places == p->busy && p->n < seats && p->n % p->busy) return 1;
@@ -445,33 +447,33 @@ static int parts_of(const struct prediction *p, int n_places) {
     return n_places > 1 && (one_wave || n_places % 2 == 0) ? 2 : 1;
 }
 
-static struct run *open_part(struct prediction *p, int n_places, int part, int n_parts,
-                             double limit, bool is_probe) {
+static struct predictor_run *open_part(struct prediction_job *p, int n_places, int part,
+                                       int n_parts, double limit, bool is_probe) {
     int n = (n_places + n_parts - 1 - part) / n_parts;
-    struct run *r = heap_zeroed(1, sizeof *r);
-    *r = (struct run){.chip = p->chip,
-                      .grid = *p->grid,
-                      .footprint = &p->footprint,
-                      .n_places = n,
-                      .resident = p->resident,
-                      .fit = p->resident,
-                      .part = part,
-                      .n_parts = n_parts,
-                      .stride = (double)p->busy / n_places,
-                      .n_clusters = p->n,
-                      .seat = heap_zeroed((size_t)(n * p->resident), sizeof *r->seat),
-                      .looked = heap_zeroed((size_t)n, sizeof *r->looked),
-                      .speed = p->speed,
-                      .cycles = p->cycles,
-                      .end = p->end,
-                      .limit = limit / n_parts,
-                      .is_probe = is_probe,
-                      .slow = p->slow,
-                      .options = p->options};
+    struct predictor_run *r = heap_zeroed(1, sizeof *r);
+    *r = (struct predictor_run){.chip = p->chip,
+                                .grid = *p->grid,
+                                .footprint = &p->footprint,
+                                .n_places = n,
+                                .resident = p->resident,
+                                .fit = p->resident,
+                                .part = part,
+                                .n_parts = n_parts,
+                                .stride = (double)p->busy / n_places,
+                                .n_clusters = p->n,
+                                .seat = heap_zeroed((size_t)(n * p->resident), sizeof *r->seat),
+                                .looked = heap_zeroed((size_t)n, sizeof *r->looked),
+                                .speed = p->speed,
+                                .cycles = p->cycles,
+                                .end = p->end,
+                                .limit = limit / n_parts,
+                                .is_probe = is_probe,
+                                .slow = p->slow,
+                                .options = p->options};
     return r;
 }
 
-static void close_part(struct run *r) {
+static void close_part(struct predictor_run *r) {
     for (int s = 0; s < r->n_places * r->resident; s++)
         for (int i = 0; i < MAX_CLUSTER; i++)
             if (r->seat[s].left && r->seat[s].cta[i]) sass_cta_end(r->seat[s].cta[i]);
@@ -484,9 +486,9 @@ static void close_part(struct run *r) {
 /* ---- The chip's tail (tail.h) ------------------------------------------------------------------ */
 
 /* Instructions a cycle of one cluster, the last k of the launch alone on a place; 0: a fault. */
-static double speed_beside(struct prediction *p, int k) {
+static double speed_beside(struct prediction_job *p, int k) {
     const double limit = 2e6;
-    struct run *r = open_part(p, 1, 0, 1, limit, false);
+    struct predictor_run *r = open_part(p, 1, 0, 1, limit, false);
     double speed = 0;
     r->resident = k;
     r->stride = 1;
@@ -499,7 +501,7 @@ static double speed_beside(struct prediction *p, int k) {
 }
 
 /* Of 1, 2, 4 ... clusters and of a full place it is simulated, between them interpolated. */
-static void find_speeds(struct prediction *p) {
+static void find_speeds(struct prediction_job *p) {
     int full = p->resident;
     double whole = speed_beside(p, full);
     if (whole <= 0) return;
@@ -514,7 +516,7 @@ static void find_speeds(struct prediction *p) {
 }
 
 /* When the last cluster of all places ends, and of each, from the work of those that were simulated. */
-static double end_of_all(struct prediction *p) {
+static double end_of_all(struct prediction_job *p) {
     struct tail all = {.chip = p->chip,
                        .cycles = p->cycles,
                        .n = p->n,
@@ -537,16 +539,16 @@ static double end_of_all(struct prediction *p) {
 
 /* Of three on an SM the elder is farther ahead on the chip than here, so that hardly any SM gets two of what is left
  * over: the end is that of tail.h, whatever was simulated. */
-static bool is_crowded(const struct prediction *p) {
+static bool is_crowded(const struct prediction_job *p) {
     return p->resident > 2 && p->n > p->busy * (uint64_t)p->resident;
 }
 
-static const char *at_places(struct prediction *p, int n_places, double limit, bool is_probe,
-                             struct timing_prediction *result, struct sums *out) {
-    struct run *r[MAX_PARTS];
+static const char *at_places(struct prediction_job *p, int n_places, double limit, bool is_probe,
+                             struct prediction *result, struct predictor_sums *out) {
+    struct predictor_run *r[MAX_PARTS];
     int n = parts_of(p, n_places);
     const char *why = NULL;
-    *out = (struct sums){.done = 1};
+    *out = (struct predictor_sums){.done = 1};
     memset(p->cycles, 0, p->n * sizeof *p->cycles);
     memset(p->end, 0, p->busy * sizeof *p->end);
     for (int i = 0; i < n; i++) r[i] = open_part(p, n_places, i, n, limit, is_probe);
@@ -574,7 +576,7 @@ static const char *at_places(struct prediction *p, int n_places, double limit, b
 
 /* Of a footprint that every launch reads, what L2 has lost when the next one asks for it: less where the same SM
  * does. */
-static double lost(const struct timing_chip *c, double bytes, bool same_sm) {
+static double lost(const struct predictor_chip *c, double bytes, bool same_sm) {
     double kept = same_sm ? c->l2_kept_still : c->l2_kept,
            all = same_sm ? c->l2_lost_still : c->l2_lost;
     double share = bytes / c->l2_bytes;
@@ -584,7 +586,7 @@ static double lost(const struct timing_chip *c, double bytes, bool same_sm) {
 
 /* How much of what is asked for DRAM must answer, and how often the same is asked for. Places that
  * touch the same pages touch them all; those with pages of their own have as many each. */
-static void share(struct prediction *p, const struct sums *one) {
+static void share(struct prediction_job *p, const struct predictor_sums *one) {
     struct footprint *f = &p->footprint;
     double each[MAX_RANGES], bytes = 0, touched = 0, all = (double)p->busy / one->done;
     double resident = (double)(p->busy * (uint64_t)p->resident);
@@ -611,8 +613,8 @@ static void share(struct prediction *p, const struct sums *one) {
 /* One place tells what the others cost and how much of what they read is cold. All numbers are of
  * work; a host does about 5e6 a second with one thread. Where a place has only a few tiles, of which
  * some may be longer than others, no few places stand for all. */
-static const char *run_launch(struct prediction *p, int *n_places, struct timing_prediction *result,
-                              struct sums *out) {
+static const char *run_launch(struct prediction_job *p, int *n_places, struct prediction *result,
+                              struct predictor_sums *out) {
     const double probe = 10e6, small = 16e6, whole = 120e6, most = 250e6, few_a_place = 4;
     const double budget = p->options->budget > 0 ? p->options->budget : 80e6;
     const char *why = at_places(p, 1, p->options->is_full ? 1e300 : probe, true, NULL, out);
@@ -631,7 +633,7 @@ static const char *run_launch(struct prediction *p, int *n_places, struct timing
     return at_places(p, *n_places, limit, false, result, out);
 }
 
-void timing_prediction_close(struct timing_prediction *p) {
+void prediction_close(struct prediction *p) {
     free(p->by_inst);
     p->by_inst = NULL;
 }
@@ -643,7 +645,7 @@ static bool uses_tensor_cores(const struct sass_kernel *k) {
 }
 
 /* By the clocks of all GPCs, from the ends of all places. */
-static struct gpc_time elapsed_of(const struct prediction *p) {
+static struct gpc_time elapsed_of(const struct prediction_job *p) {
     uint32_t size = p->grid->cluster_size;
     uint64_t n = p->busy * size;
     double *end = heap_zeroed(n, sizeof *end);
@@ -653,25 +655,26 @@ static struct gpc_time elapsed_of(const struct prediction *p) {
     return time;
 }
 
-const char *timing_predict(const struct timing_chip *boost, struct sass_grid *g,
-                           const struct timing_options *o, struct timing_prediction *out) {
+const char *predict_launch(const struct predictor_chip *boost, struct sass_grid *g,
+                           const struct predictor_options *o, struct prediction *out) {
     uint32_t threads = g->block[0] * g->block[1] * g->block[2];
-    struct timing_chip chip = *boost;
-    const struct timing_chip *c = &chip;
-    struct prediction p = {.chip = c,
-                           .grid = g,
-                           .options = o,
-                           .slow = uses_tensor_cores(g->kernel),
-                           .resident = timing_ctas_per_sm(c, g->kernel, threads, g->shared_bytes),
-                           .n = g->n_ctas / g->cluster_size};
-    struct sums total = {0};
+    struct predictor_chip chip = *boost;
+    const struct predictor_chip *c = &chip;
+    struct prediction_job p = {.chip = c,
+                               .grid = g,
+                               .options = o,
+                               .slow = uses_tensor_cores(g->kernel),
+                               .resident =
+                                   predictor_ctas_per_sm(c, g->kernel, threads, g->shared_bytes),
+                               .n = g->n_ctas / g->cluster_size};
+    struct predictor_sums total = {0};
     int n_places = 0;
     double began = seconds();
     if (p.slow) gpc_slow_chip(&chip);
     if (!p.resident) return reason("not one CTA of '%s' fits an SM", g->kernel->name);
     p.busy = (uint64_t)c->sms / g->cluster_size;
     if (p.busy > p.n) p.busy = p.n;
-    *out = (struct timing_prediction){0};
+    *out = (struct prediction){0};
     out->by_inst = heap_zeroed((size_t)g->kernel->n_inst, sizeof *out->by_inst);
     p.cycles = heap_zeroed(p.n, sizeof *p.cycles);
     p.end = heap_zeroed(p.busy, sizeof *p.end);
@@ -683,27 +686,26 @@ const char *timing_predict(const struct timing_chip *boost, struct sass_grid *g,
     free(p.end);
     for (int i = 0; i < p.footprint.n; i++) free(p.footprint.range[i].touched);
     if (why) {
-        timing_prediction_close(out);
+        prediction_close(out);
         return why;
     }
     double weight = (double)p.busy / n_places, outside = c->launch_overhead - c->cta_spread;
-    *out =
-        (struct timing_prediction){.by_inst = out->by_inst,
-                                   .elapsed = time.elapsed + outside,
-                                   .boost = time.boost + outside,
-                                   .active = weight * total.active / c->sms,
-                                   .issue_active_pct = 100 * total.issued / SM_SMSPS / total.active,
-                                   .tensor_active_pct = 100 * total.tensor / total.active,
-                                   .warps = total.warp_cycles / total.active,
-                                   .instructions = weight * total.issued,
-                                   .wavefronts = weight * total.wavefronts,
-                                   .sectors = weight * total.sectors,
-                                   .l2_sectors = weight * total.l2_sectors,
-                                   .ctas_per_sm = p.resident,
-                                   .done = total.done,
-                                   .simulated = total.done * n_places / (double)p.busy,
-                                   .host_seconds = seconds() - began};
+    *out = (struct prediction){.by_inst = out->by_inst,
+                               .elapsed = time.elapsed + outside,
+                               .boost = time.boost + outside,
+                               .active = weight * total.active / c->sms,
+                               .issue_active_pct = 100 * total.issued / SM_SMSPS / total.active,
+                               .tensor_active_pct = 100 * total.tensor / total.active,
+                               .warps = total.warp_cycles / total.active,
+                               .instructions = weight * total.issued,
+                               .wavefronts = weight * total.wavefronts,
+                               .sectors = weight * total.sectors,
+                               .l2_sectors = weight * total.l2_sectors,
+                               .ctas_per_sm = p.resident,
+                               .done = total.done,
+                               .simulated = total.done * n_places / (double)p.busy,
+                               .host_seconds = seconds() - began};
     out->occupancy_pct = 100 * out->warps / c->sm_warps;
-    for (int k = 0; k < TIMING_REASONS; k++) out->stall[k] = total.reason[k] / total.issued;
+    for (int k = 0; k < PREDICTOR_REASONS; k++) out->stall[k] = total.reason[k] / total.issued;
     return NULL;
 }

@@ -1,60 +1,61 @@
 /* The time of a launch: some SMs are simulated, the others taken to do as they do. */
 #pragma once
 
-#include "timing_chip.h"
+#include "predictor_chip.h"
 #include "front.h"
 #include "sm.h"
 
-struct timing_prediction {
+struct prediction {
     double elapsed; /* cycles of the fastest SM from launch to end: sm__cycles_elapsed.max */
     double boost;   /* the same time in cycles of the boost clock, which GPCs fall behind (gpc.h) */
     double active;  /* with a warp on the SM, mean over all SMs: sm__cycles_active.avg */
     double issue_active_pct, tensor_active_pct;
     double warps; /* resident, mean over active cycles */
     double occupancy_pct;
-    double stall[TIMING_REASONS]; /* warps in that state, by instruction issued */
-    double instructions;          /* of the launch */
+    double stall[PREDICTOR_REASONS]; /* warps in that state, by instruction issued */
+    double instructions;             /* of the launch */
     double wavefronts, sectors, l2_sectors;
     int ctas_per_sm;
     double host_seconds;
     double done;      /* the share of its clusters that the simulated SMs got through: 1, or less
                          where the launch was too long, or was stopped; the rest was extrapolated */
     double simulated; /* the share of the launch that was simulated */
-    /* Warp cycles of the launch by instruction (pc / 16) and reason; timing_prediction_close() */
-    double (*by_inst)[TIMING_REASONS];
+    /* Warp cycles of the launch by instruction (pc / 16) and reason; prediction_close() */
+    double (*by_inst)[PREDICTOR_REASONS];
 };
-void timing_prediction_close(struct timing_prediction *p);
+void prediction_close(struct prediction *p);
 
 /* What a warp of the first CTA simulated did in cycles [from, to): a timeline. */
-typedef void timing_span(void *user, int warp, uint32_t pc, int reason, uint64_t from, uint64_t to);
+typedef void predictor_span(void *user, int warp, uint32_t pc, int reason, uint64_t from,
+                            uint64_t to);
 /* A warp of that CTA has waited `cycles` at pc for an event; `by`: the warp that sent it, -1: TMA, -2: a
  * warp of another CTA. */
-typedef void timing_woke(void *user, int warp, int by, uint32_t pc, uint64_t cycles);
-/* A pipe of that CTA's SM works: unit TIMING_UNIT_TENSOR (HMMA) or _XU of a sub-core, _GMMA of all. */
-typedef void timing_busy(void *user, int smsp, int unit, uint64_t from, uint64_t to);
-struct timing_options {
+typedef void predictor_woke(void *user, int warp, int by, uint32_t pc, uint64_t cycles);
+/* A pipe of that CTA's SM works: unit PREDICTOR_UNIT_TENSOR (HMMA) or _XU of a sub-core, _GMMA of all. */
+typedef void predictor_busy(void *user, int smsp, int unit, uint64_t from, uint64_t to);
+struct predictor_options {
     double mhz;   /* SM clock, for what memory does in ns */
     bool is_full; /* simulate every CTA of the launch, however long that takes */
     int places;   /* 0: as many as the budget allows; else at most so many, and a fifth of it */
     double
         budget; /* work, in instructions (predict.c), up to which many places are simulated; 0: 80e6 */
-    unsigned fast;     /* enum timing_fast */
-    timing_span *span; /* may be NULL */
-    timing_woke *woke; /* may be NULL */
-    timing_busy *busy; /* may be NULL */
+    unsigned fast;        /* enum predictor_fast */
+    predictor_span *span; /* may be NULL */
+    predictor_woke *woke; /* may be NULL */
+    predictor_busy *busy; /* may be NULL */
     void *user;
     void (*progress)(void *progress_user, double share); /* now and then; may be NULL */
     void *progress_user;
     bool (*stop)(void *user); /* asked now and then, by several threads: end with what is known */
 };
 
-extern const struct timing_front timing_sass; /* sass.h itself */
+extern const struct predictor_front predictor_sass; /* sass.h itself */
 
 /* How many CTAs of the launch an SM holds at once. */
-int timing_ctas_per_sm(const struct timing_chip *c, const struct sass_kernel *k, uint32_t threads,
-                       uint32_t dynamic_shared);
+int predictor_ctas_per_sm(const struct predictor_chip *c, const struct sass_kernel *k,
+                          uint32_t threads, uint32_t dynamic_shared);
 
 /* Predicts the launch of a grid just opened. It executes some of its CTAs: memory is changed as by
  * them. */
-const char *timing_predict(const struct timing_chip *c, struct sass_grid *g,
-                           const struct timing_options *o, struct timing_prediction *out);
+const char *predict_launch(const struct predictor_chip *c, struct sass_grid *g,
+                           const struct predictor_options *o, struct prediction *out);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const timing_reason_name[TIMING_REASONS] = {
+const char *const predictor_reason_name[PREDICTOR_REASONS] = {
     "selected",         "not_selected", "wait",         "long_scoreboard",
     "short_scoreboard", "math_pipe",    "mio_throttle", "lg_throttle",
     "barrier",          "branch",       "dispatch",     "no_instruction",
@@ -16,14 +16,15 @@ static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* ---- Open and close ---------------------------------------------------------------------------- */
 
-const char *machine_open(struct machine *m, const struct timing_chip *c,
-                         const struct timing_front *front, const struct sass_kernel *k, int n_sms) {
+const char *machine_open(struct machine *m, const struct predictor_chip *c,
+                         const struct predictor_front *front, const struct sass_kernel *k,
+                         int n_sms) {
     size_t n = (size_t)k->n_inst;
     *m = (struct machine){.chip = c, .front = front, .kernel = k, .n_sms = n_sms, .n_busy = n_sms};
     m->sm = heap_zeroed((size_t)n_sms, sizeof *m->sm);
     m->ops = heap_zeroed(n, sizeof *m->ops);
     m->counts.by_inst = heap_zeroed(n, sizeof *m->counts.by_inst);
-    timing_ops(k, c, m->ops);
+    predictor_ops(k, c, m->ops);
     for (int i = 0; i < n_sms; i++) {
         memset(m->sm[i].l1.tag, 0xff, sizeof m->sm[i].l1.tag);
         for (int p = 0; p < SM_SMSPS; p++) {
@@ -120,10 +121,10 @@ void machine_place(struct machine *m, int sm, struct sass_cta *cta, int n_warps,
                               .index = (uint8_t)i,
                               .smsp = (uint8_t)smsp,
                               .slot = (uint8_t)slot,
-                              .reason = TIMING_NO_INSTRUCTION};
+                              .reason = PREDICTOR_NO_INSTRUCTION};
         next_inst(m, w);
         w->fetched = w->inst ? sm_fetch(m, s, &s->smsp[smsp], w, w->inst->pc, at) : at;
-        w->fetch_reason = TIMING_NO_INSTRUCTION;
+        w->fetch_reason = PREDICTOR_NO_INSTRUCTION;
         look_again(m, w, at);
     }
     machine_event(m, at, MACHINE_BEGIN, 0, place, NULL);
@@ -166,45 +167,46 @@ static bool stalls(struct machine *m, struct sm_warp *w, int reason, uint64_t un
 static bool scoreboards_clear(struct machine *m, struct sm_warp *w) {
     uint32_t mask = w->inst->wait_mask;
     int left[SM_COUNTERS] = {0};
-    if (w->op->kind == TIMING_DEPBAR) {
+    if (w->op->kind == PREDICTOR_DEPBAR) {
         mask |= 1; /* DEPBAR.LE SB0, n */
         left[0] = w->op->depth;
     }
     for (int b = 0; b < SM_COUNTERS; b++)
         if ((mask >> b & 1) && w->counter[b] > left[b])
-            return stalls(m, w, w->is_long[b] ? TIMING_LONG_SCOREBOARD : TIMING_SHORT_SCOREBOARD,
+            return stalls(m, w,
+                          w->is_long[b] ? PREDICTOR_LONG_SCOREBOARD : PREDICTOR_SHORT_SCOREBOARD,
                           UINT64_MAX);
     return true;
 }
 
 /* What the instruction itself waits for, beyond its wait mask. */
 static bool sync_clear(struct machine *m, struct sm_warp *w) {
-    static const uint8_t reason_of[] = {[SASS_WAIT_BAR] = TIMING_BARRIER,
-                                        [SASS_WAIT_CLUSTER] = TIMING_BARRIER,
-                                        [SASS_WAIT_MBARRIER] = TIMING_LONG_SCOREBOARD,
-                                        [SASS_WAIT_REGISTERS] = TIMING_SLEEPING};
+    static const uint8_t reason_of[] = {[SASS_WAIT_BAR] = PREDICTOR_BARRIER,
+                                        [SASS_WAIT_CLUSTER] = PREDICTOR_BARRIER,
+                                        [SASS_WAIT_MBARRIER] = PREDICTOR_LONG_SCOREBOARD,
+                                        [SASS_WAIT_REGISTERS] = PREDICTOR_SLEEPING};
     if (w->waits) {
         enum sass_wait_kind kind = m->front->waits(w->warp);
         if (kind) return stalls(m, w, reason_of[kind], UINT64_MAX);
         w->waits = false;
     }
-    if (w->op->kind == TIMING_GMMA_WAIT) { /* ncu calls it barrier */
+    if (w->op->kind == PREDICTOR_GMMA_WAIT) { /* ncu calls it barrier */
         uint64_t done = sm_gmma_done(m, w, w->op->depth);
-        if (done > m->now) return stalls(m, w, TIMING_BARRIER, done);
+        if (done > m->now) return stalls(m, w, PREDICTOR_BARRIER, done);
     }
-    if (w->op->kind == TIMING_EXIT && w->stored) {
+    if (w->op->kind == PREDICTOR_EXIT && w->stored) {
         uint64_t left = w->stored + (uint64_t)m->chip->drain - (uint64_t)m->chip->l2_latency;
-        if (left > m->now) return stalls(m, w, TIMING_MEMBAR_REASON, left);
+        if (left > m->now) return stalls(m, w, PREDICTOR_MEMBAR_REASON, left);
     }
-    if (w->op->kind == TIMING_MEMBAR) {
+    if (w->op->kind == PREDICTOR_MEMBAR) {
         uint64_t gpu = later(w->ready, w->stored) + (uint64_t)m->chip->membar_gpu;
         uint64_t done = w->op->is_gpu ? gpu : w->ready + (uint64_t)m->chip->membar_cta;
-        if (done > m->now) return stalls(m, w, TIMING_MEMBAR_REASON, done);
+        if (done > m->now) return stalls(m, w, PREDICTOR_MEMBAR_REASON, done);
     }
     return true;
 }
 
-static int most_reads(const struct timing_op *o) {
+static int most_reads(const struct predictor_op *o) {
     return o->reads[0] > o->reads[1] ? o->reads[0] : o->reads[1];
 }
 
@@ -212,9 +214,9 @@ static int most_reads(const struct timing_op *o) {
  * twice waits for that, as does FMA's that reads less but is not the first; and an HMMA behind such,
  * or behind what leaves the MIO queue then, waits for their reads. */
 static uint64_t beside_hmma(const struct machine *m, const struct smsp *p,
-                            const struct timing_op *o) {
-    const struct timing_chip *c = m->chip;
-    if (o->unit == TIMING_UNIT_TENSOR) {
+                            const struct predictor_op *o) {
+    const struct predictor_chip *c = m->chip;
+    if (o->unit == PREDICTOR_UNIT_TENSOR) {
         uint64_t mio = sm_mio_lets_hmma(m, p);
         if (mio > m->now) return mio;
         if (!p->hmma_at) return 0;
@@ -228,62 +230,63 @@ static uint64_t beside_hmma(const struct machine *m, const struct smsp *p,
         if (p->reads_since > 1) return p->hmma_at + (uint64_t)c->hmma_after_alu_reads;
         return p->n_since > 1 ? p->hmma_at + (uint64_t)c->hmma_after_alus : 0;
     }
-    if (!p->hmma_at || (o->unit != TIMING_UNIT_FMA && o->unit != TIMING_UNIT_ALU)) return 0;
-    bool waits = most_reads(o) > 1 || (most_reads(o) && p->n_since && o->unit == TIMING_UNIT_FMA);
+    if (!p->hmma_at || (o->unit != PREDICTOR_UNIT_FMA && o->unit != PREDICTOR_UNIT_ALU)) return 0;
+    bool waits =
+        most_reads(o) > 1 || (most_reads(o) && p->n_since && o->unit == PREDICTOR_UNIT_FMA);
     return waits ? p->hmma_at + (uint64_t)c->hmma_reads : 0;
 }
 
-static void note_hmma(struct machine *m, struct smsp *p, const struct timing_op *o) {
-    if (o->unit == TIMING_UNIT_TENSOR) {
+static void note_hmma(struct machine *m, struct smsp *p, const struct predictor_op *o) {
+    if (o->unit == PREDICTOR_UNIT_TENSOR) {
         sm_mio_hmma(m, p);
         p->hmma_at = m->now;
         p->reads_since = p->n_since = 0;
         p->fma_since = false;
-    } else if ((o->unit == TIMING_UNIT_FMA || o->unit == TIMING_UNIT_ALU) && most_reads(o)) {
+    } else if ((o->unit == PREDICTOR_UNIT_FMA || o->unit == PREDICTOR_UNIT_ALU) && most_reads(o)) {
         p->n_since++;
         p->read_at = m->now;
-        p->fma_since |= o->unit == TIMING_UNIT_FMA;
+        p->fma_since |= o->unit == PREDICTOR_UNIT_FMA;
         if (most_reads(o) > p->reads_since) p->reads_since = most_reads(o);
     }
 }
 
 /* When its pipe is free. FMA has two halves: what goes to either takes them in turn. */
-static uint64_t pipe_free(const struct smsp *p, const struct timing_op *o) {
-    uint64_t heavy = p->free[TIMING_UNIT_FMA], lite = p->free[TIMING_UNIT_LITE];
+static uint64_t pipe_free(const struct smsp *p, const struct predictor_op *o) {
+    uint64_t heavy = p->free[PREDICTOR_UNIT_FMA], lite = p->free[PREDICTOR_UNIT_LITE];
     if (o->is_fp32) return p->was_lite ? heavy : lite;
     return o->is_packed ? later(heavy, lite) : p->free[o->unit];
 }
 
-static void book_pipe(struct smsp *p, const struct timing_op *o, uint64_t until) {
+static void book_pipe(struct smsp *p, const struct predictor_op *o, uint64_t until) {
     bool lite = o->is_fp32 && !p->was_lite;
-    if (lite || o->is_packed) p->free[TIMING_UNIT_LITE] = until;
+    if (lite || o->is_packed) p->free[PREDICTOR_UNIT_LITE] = until;
     if (!lite) p->free[o->unit] = until;
-    if (o->unit == TIMING_UNIT_FMA) p->was_lite = lite;
+    if (o->unit == PREDICTOR_UNIT_FMA) p->was_lite = lite;
 }
 
 static bool unit_takes(struct machine *m, struct smsp *p, struct sm_warp *w) {
-    const struct timing_op *o = w->op;
-    if (o->unit == TIMING_UNIT_NONE) return true;
+    const struct predictor_op *o = w->op;
+    if (o->unit == PREDICTOR_UNIT_NONE) return true;
     uint64_t hmma = beside_hmma(m, p, o);
-    if (hmma > m->now) return stalls(m, w, TIMING_DISPATCH, hmma);
-    if (o->unit < TIMING_UNITS) {
+    if (hmma > m->now) return stalls(m, w, PREDICTOR_DISPATCH, hmma);
+    if (o->unit < PREDICTOR_UNITS) {
         uint64_t free = pipe_free(p, o);
-        return free <= m->now || stalls(m, w, TIMING_MATH_PIPE, free);
+        return free <= m->now || stalls(m, w, PREDICTOR_MATH_PIPE, free);
     }
-    if (o->unit == TIMING_UNIT_GMMA) {
+    if (o->unit == PREDICTOR_UNIT_GMMA) {
         uint64_t room = sm_gmma_room(m, w);
-        return room <= m->now || stalls(m, w, TIMING_MATH_PIPE, room);
+        return room <= m->now || stalls(m, w, PREDICTOR_MATH_PIPE, room);
     }
-    if (o->unit == TIMING_UNIT_XU) {
+    if (o->unit == PREDICTOR_UNIT_XU) {
         uint64_t room = sm_xu_room(m, p);
-        return room <= m->now || stalls(m, w, TIMING_MIO_THROTTLE, room);
+        return room <= m->now || stalls(m, w, PREDICTOR_MIO_THROTTLE, room);
     }
     uint64_t room = sm_mio_room(m, p);
-    if (room > m->now) return stalls(m, w, TIMING_MIO_THROTTLE, room);
-    bool global = o->kind == TIMING_GLOBAL_LOAD || o->kind == TIMING_GLOBAL_STORE ||
-                  o->kind == TIMING_LDGSTS || o->kind == TIMING_ATOMIC;
+    if (room > m->now) return stalls(m, w, PREDICTOR_MIO_THROTTLE, room);
+    bool global = o->kind == PREDICTOR_GLOBAL_LOAD || o->kind == PREDICTOR_GLOBAL_STORE ||
+                  o->kind == PREDICTOR_LDGSTS || o->kind == PREDICTOR_ATOMIC;
     room = global ? sm_lg_room(m, p) : 0;
-    return room <= m->now || stalls(m, w, TIMING_LG_THROTTLE, room);
+    return room <= m->now || stalls(m, w, PREDICTOR_LG_THROTTLE, room);
 }
 
 /* When the constants that an instruction reads are there: a launch brings new ones. */
@@ -295,10 +298,10 @@ static uint64_t constant_at(struct machine *m, const struct sm_warp *w) {
 }
 
 static bool eligible(struct machine *m, struct smsp *p, struct sm_warp *w) {
-    if (w->ready > m->now) return stalls(m, w, TIMING_WAIT, w->ready);
+    if (w->ready > m->now) return stalls(m, w, PREDICTOR_WAIT, w->ready);
     if (w->fetched > m->now) return stalls(m, w, w->fetch_reason, w->fetched);
     uint64_t constant = constant_at(m, w);
-    if (constant > m->now) return stalls(m, w, TIMING_NO_INSTRUCTION, constant);
+    if (constant > m->now) return stalls(m, w, PREDICTOR_NO_INSTRUCTION, constant);
     return scoreboards_clear(m, w) && sync_clear(m, w) && unit_takes(m, p, w);
 }
 
@@ -319,7 +322,7 @@ static void post(struct machine *m, struct sm_warp *by, const struct sass_event 
 
 static void post_all(struct machine *m, struct sm *s, struct sm_warp *w,
                      const struct sass_effect *e, uint64_t tma_done) {
-    const struct timing_chip *c = m->chip;
+    const struct predictor_chip *c = m->chip;
     for (int i = 0; i < e->n_events; i++) {
         uint64_t at = m->now;
         switch (e->event[i].kind) {
@@ -345,53 +348,53 @@ static void post_all(struct machine *m, struct sm *s, struct sm_warp *w,
 /* What the instruction keeps busy, and when its results are there. */
 static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                              const struct sass_effect *e) {
-    const struct timing_op *o = w->op;
+    const struct predictor_op *o = w->op;
     uint64_t t = m->now;
     struct sm_access a = {t + o->latency, t + o->war};
-    if (o->unit < TIMING_UNITS) {
+    if (o->unit < PREDICTOR_UNITS) {
         book_pipe(p, o, t + o->interval);
-        if (o->unit != TIMING_UNIT_TENSOR) return a;
+        if (o->unit != PREDICTOR_UNIT_TENSOR) return a;
         p->tensor_cycles += o->interval;
         m->multiplies = true;
         if (m->busy) m->busy(m->user, s, (int)(p - s->smsp), o->unit, t, t + o->interval);
         return a;
     }
-    if (!e->active && (o->unit == TIMING_UNIT_MIO || o->unit == TIMING_UNIT_XU))
+    if (!e->active && (o->unit == PREDICTOR_UNIT_MIO || o->unit == PREDICTOR_UNIT_XU))
         return a; /* its guard switched it off */
-    if (o->unit == TIMING_UNIT_XU) {
+    if (o->unit == PREDICTOR_UNIT_XU) {
         a.done = sm_xu(m, p, o);
         if (m->busy)
             m->busy(m->user, s, (int)(p - s->smsp), o->unit, p->xu_free - o->interval, p->xu_free);
         return a;
     }
     switch (o->kind) {
-    case TIMING_HGMMA:
+    case PREDICTOR_HGMMA:
         sm_gmma_issue(m, s, w, e);
         return a;
-    case TIMING_SHARED_LOAD:
-    case TIMING_SHUFFLE:
-    case TIMING_SHARED_STORE:
+    case PREDICTOR_SHARED_LOAD:
+    case PREDICTOR_SHUFFLE:
+    case PREDICTOR_SHARED_STORE:
         return sm_shared(m, s, p, w, e);
-    case TIMING_GLOBAL_LOAD:
-    case TIMING_GLOBAL_STORE:
-    case TIMING_ATOMIC:
-    case TIMING_LDGSTS:
+    case PREDICTOR_GLOBAL_LOAD:
+    case PREDICTOR_GLOBAL_STORE:
+    case PREDICTOR_ATOMIC:
+    case PREDICTOR_LDGSTS:
         a = sm_global(m, s, p, w, e);
-        if (o->kind == TIMING_LDGSTS) w->copied = later(w->copied, a.done);
-        if (o->kind == TIMING_GLOBAL_STORE) w->stored = later(w->stored, a.done);
+        if (o->kind == PREDICTOR_LDGSTS) w->copied = later(w->copied, a.done);
+        if (o->kind == PREDICTOR_GLOBAL_STORE) w->stored = later(w->stored, a.done);
         return a;
-    case TIMING_TMA:
+    case PREDICTOR_TMA:
         return (struct sm_access){sm_tma(m, s, e, sm_mio(m, s, p, w)), t + o->war};
     default: {
-        if (o->unit != TIMING_UNIT_MIO) return a;
+        if (o->unit != PREDICTOR_UNIT_MIO) return a;
         uint64_t late = sm_mio(m, s, p, w) - t - (uint64_t)m->chip->mio_start;
         return (struct sm_access){a.done + late, a.read + late};
     }
     }
 }
 
-static bool is_half_rate(const struct timing_op *o) {
-    return (o->unit == TIMING_UNIT_FMA && !o->is_fp32) || o->unit == TIMING_UNIT_ALU;
+static bool is_half_rate(const struct predictor_op *o) {
+    return (o->unit == PREDICTOR_UNIT_FMA && !o->is_fp32) || o->unit == PREDICTOR_UNIT_ALU;
 }
 
 /* From 0, an HGMMA of 64 columns or fewer running, to 1: 128 or more. */
@@ -424,8 +427,8 @@ static void hold_up_hgmma(struct machine *m, struct sm *s, struct smsp *p,
 /* Cycles more of an instruction that shares the register file with a running HGMMA. */
 static double hgmma_cost(const struct machine *m, const struct sm *s, const struct smsp *p,
                          const struct sm_warp *w, bool spaced) {
-    const struct timing_chip *c = m->chip;
-    const struct timing_op *o = w->op;
+    const struct predictor_chip *c = m->chip;
+    const struct predictor_op *o = w->op;
     bool half_rate = is_half_rate(o);
     double wide = wide_hgmma(s), turn = spaced && p->was_half_rate != half_rate ? c->hgmma_turn : 0;
     if (o->is_fp32) {
@@ -435,14 +438,14 @@ static double hgmma_cost(const struct machine *m, const struct sm *s, const stru
     }
     if (half_rate)
         return (spaced || p->was_half_rate || o->is_pack ? 1 : wide) * c->hgmma_alu + turn;
-    return o->unit == TIMING_UNIT_XU ? c->hgmma_xu : 0;
+    return o->unit == PREDICTOR_UNIT_XU ? c->hgmma_xu : 0;
 }
 
 /* Beside a running HGMMA, whose accumulators pass the same register file, an instruction takes
  * longer: its warp, its pipe but for FMA at the full rate, and the dispatch of its sub-core. */
 static uint64_t hgmma_delay(struct machine *m, struct sm *s, struct smsp *p,
                             const struct sm_warp *w, bool spaced) {
-    const struct timing_op *o = w->op;
+    const struct predictor_op *o = w->op;
     if (s->gmma_began > m->now || s->gmma_free <= m->now) return 0;
     double cost = hgmma_cost(m, s, p, w, spaced);
     bool shares = is_half_rate(o) || o->is_fp32;
@@ -462,15 +465,16 @@ static uint64_t hgmma_delay(struct machine *m, struct sm *s, struct smsp *p,
 
 /* Registers come through two ports, one a cycle each, within a window: what does not fit delays
  * the sub-core. */
-static uint64_t port_delay(struct machine *m, struct smsp *p, const struct timing_op *o) {
+static uint64_t port_delay(struct machine *m, struct smsp *p, const struct predictor_op *o) {
     uint64_t window = (uint64_t)m->chip->port_window, delay = 0;
     if (!window) return 0;
     for (int b = 0; b < 2; b++) {
         if (!o->reads[b]) continue;
         p->port[b] = later(p->port[b], m->now) + o->reads[b];
-        if (o->unit == TIMING_UNIT_MIO || o->unit == TIMING_UNIT_XU) continue; /* they read later */
+        if (o->unit == PREDICTOR_UNIT_MIO || o->unit == PREDICTOR_UNIT_XU)
+            continue; /* they read later */
         uint64_t limit = m->now + window;
-        if (o->unit == TIMING_UNIT_TENSOR) limit += o->interval;
+        if (o->unit == PREDICTOR_UNIT_TENSOR) limit += o->interval;
         if (p->port[b] > limit + delay) delay = p->port[b] - limit;
     }
     return delay;
@@ -478,7 +482,7 @@ static uint64_t port_delay(struct machine *m, struct smsp *p, const struct timin
 
 static uint64_t stall_of(const struct machine *m, const struct sass_inst *i) {
     enum { LONG_STALL = 45 }; /* stall 0 and the yield hint: timing.md section 2 */
-    if (m->fast & TIMING_FAST_FIXED) return 1;
+    if (m->fast & PREDICTOR_FAST_FIXED) return 1;
     if (!i->stall) return i->yields ? LONG_STALL : 1;
     return i->stall == 1 && i->yields ? 2 : i->stall;
 }
@@ -497,12 +501,12 @@ static void after_issue(struct machine *m, struct sm *s, struct smsp *p, struct 
     double penalty = e->taken ? m->chip->branch_penalty : branch ? m->chip->branch_untaken : 0;
     if (bsync) penalty = m->chip->bsync_penalty;
     uint64_t at = w->ready + (uint64_t)penalty;
-    w->fetch_reason = TIMING_BRANCH;
+    w->fetch_reason = PREDICTOR_BRANCH;
     w->fetched = at;
     uint64_t fetched = sm_fetch(m, s, p, w, w->inst->pc, at);
     if (fetched > at) {
         w->fetched = fetched;
-        w->fetch_reason = TIMING_NO_INSTRUCTION;
+        w->fetch_reason = PREDICTOR_NO_INSTRUCTION;
     }
     w->check = w->ready;
     w->waits = e->waits;
@@ -523,23 +527,23 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
         return false;
     }
     if (e.active) note_hmma(m, p, w->op);
-    machine_reason(m, w, TIMING_SELECTED, m->now);
-    m->counts.reason[TIMING_SELECTED]++;
-    m->counts.by_inst[i->pc / 16][TIMING_SELECTED]++;
-    if (m->span) m->span(m->user, w, TIMING_SELECTED, m->now, m->now + 1);
+    machine_reason(m, w, PREDICTOR_SELECTED, m->now);
+    m->counts.reason[PREDICTOR_SELECTED]++;
+    m->counts.by_inst[i->pc / 16][PREDICTOR_SELECTED]++;
+    if (m->span) m->span(m->user, w, PREDICTOR_SELECTED, m->now, m->now + 1);
     w->since = m->now + 1;
-    w->reason = TIMING_WAIT;
+    w->reason = PREDICTOR_WAIT;
     m->counts.issued++;
     p->issued++;
     p->last = w->slot;
     w->issued = m->now;
-    if (w->op->unit == TIMING_UNIT_TENSOR) p->multiplied = w->cta;
+    if (w->op->unit == PREDICTOR_UNIT_TENSOR) p->multiplied = w->cta;
     w->stalled = stall_of(m, i) > 1;
     struct sm_access a = book(m, s, p, w, &e);
     uint64_t beside = e.active ? hgmma_delay(m, s, p, w, w->stalled) : 0;
-    if (w->op->unit < TIMING_UNITS && !w->op->is_fp32)
+    if (w->op->unit < PREDICTOR_UNITS && !w->op->is_fp32)
         p->free[w->op->unit] += beside; /* it enters its pipe later */
-    if (w->op->unit == TIMING_UNIT_XU) p->xu_free += beside;
+    if (w->op->unit == PREDICTOR_UNIT_XU) p->xu_free += beside;
     uint64_t held = e.active ? w->op->hold : 0;
     uint64_t delay = beside + held + (e.active ? port_delay(m, p, w->op) : 0);
     p->hold = m->now + 1 + delay;
@@ -548,8 +552,8 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
         a.done = m->now + (uint64_t)(whole ? m->chip->mbarrier_wake : m->chip->mbarrier_wake_lane);
     }
     w->woken = false;
-    if (w->op->kind == TIMING_LDGDEPBAR) a.done = w->copied;
-    bool is_long = w->op->is_long || w->op->kind == TIMING_LDGDEPBAR;
+    if (w->op->kind == PREDICTOR_LDGDEPBAR) a.done = w->copied;
+    bool is_long = w->op->is_long || w->op->kind == PREDICTOR_LDGDEPBAR;
     counter_up(m, w, i->write_barrier, is_long, later(a.done, m->now + 1) + delay);
     counter_up(m, w, i->read_barrier, is_long, later(a.read, m->now + 1) + delay);
     if (e.deferred) post_all(m, s, w, &e, a.done);
@@ -563,8 +567,8 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
 
 /* Of two CTAs that both want the tensor cores, the one that had them last goes on. */
 static bool goes_on(const struct smsp *p, const struct sm_warp *w, const struct sm_warp *other) {
-    return w->cta != other->cta && p->multiplied == w->cta && w->op->unit == TIMING_UNIT_TENSOR &&
-           other->op->unit == TIMING_UNIT_TENSOR;
+    return w->cta != other->cta && p->multiplied == w->cta &&
+           w->op->unit == PREDICTOR_UNIT_TENSOR && other->op->unit == PREDICTOR_UNIT_TENSOR;
 }
 
 static bool is_elder(const struct sm_cta *a, const struct sm_cta *b) {
@@ -600,11 +604,11 @@ static int choose(const struct smsp *p, uint32_t ready) {
 /* May the warp that issued last still be first? It may not once something other than its stall count
  * or the ALU's or FMA's half rate has held it up. */
 static void keep_turn(struct smsp *p, const struct sm_warp *w) {
-    bool half_rate = w->reason == TIMING_MATH_PIPE &&
-                     (w->op->unit == TIMING_UNIT_ALU || w->op->unit == TIMING_UNIT_FMA ||
-                      w->op->unit == TIMING_UNIT_UNIFORM);
-    bool only_late = w->reason == TIMING_WAIT || w->reason == TIMING_DISPATCH ||
-                     w->reason == TIMING_NOT_SELECTED;
+    bool half_rate = w->reason == PREDICTOR_MATH_PIPE &&
+                     (w->op->unit == PREDICTOR_UNIT_ALU || w->op->unit == PREDICTOR_UNIT_FMA ||
+                      w->op->unit == PREDICTOR_UNIT_UNIFORM);
+    bool only_late = w->reason == PREDICTOR_WAIT || w->reason == PREDICTOR_DISPATCH ||
+                     w->reason == PREDICTOR_NOT_SELECTED;
     if (p->last == w->slot && !half_rate && !only_late) p->last = -1;
 }
 
@@ -622,7 +626,7 @@ static uint64_t smsp_step(struct machine *m, struct sm *s, struct smsp *p) {
         if (w->check < next) next = w->check;
     }
     if (!ready) return next;
-    bool all = m->fast & TIMING_FAST_ISSUE, held = p->hold > m->now && !all;
+    bool all = m->fast & PREDICTOR_FAST_ISSUE, held = p->hold > m->now && !all;
     if (held && !is_ready(ready, p->picked)) p->picked = choose(p, ready);
     for (int n = 0; ready && !held; n++) {
         int chosen = is_ready(ready, p->picked) ? p->picked : choose(p, ready);
@@ -639,7 +643,7 @@ static uint64_t smsp_step(struct machine *m, struct sm *s, struct smsp *p) {
     }
     for (; ready; ready &= ready - 1) {
         struct sm_warp *w = &p->warp[__builtin_ctz(ready)];
-        stalls(m, w, held ? TIMING_DISPATCH : TIMING_NOT_SELECTED, m->now + 1);
+        stalls(m, w, held ? PREDICTOR_DISPATCH : PREDICTOR_NOT_SELECTED, m->now + 1);
     }
     return m->now + 1;
 }
@@ -667,7 +671,7 @@ static void wake(struct machine *m, struct sm_cta *cta, uint64_t delay, const st
             if (w->cta != cta || !w->waits || m->front->waits(w->warp)) continue;
             w->waits = false;
             if (m->woke) m->woke(m->user, w, by);
-            if (w->op->kind == TIMING_TRYWAIT) {
+            if (w->op->kind == PREDICTOR_TRYWAIT) {
                 w->woken = true;
                 look_again(m, w, m->now);
                 continue;
@@ -719,7 +723,7 @@ static const char *stuck(struct machine *m) {
             for (uint32_t l = m->sm[i].smsp[p].live; l; l &= l - 1) {
                 const struct sm_warp *w = &m->sm[i].smsp[p].warp[__builtin_ctz(l)];
                 return reason("a deadlock: warp %d waits at %#x (%s) for %s", w->index, w->inst->pc,
-                              m->kernel->text[w->inst->pc / 16], timing_reason_name[w->reason]);
+                              m->kernel->text[w->inst->pc / 16], predictor_reason_name[w->reason]);
             }
     return NULL;
 }

@@ -11,7 +11,7 @@
  * an event in a wheel. */
 #pragma once
 
-#include "timing_chip.h"
+#include "predictor_chip.h"
 #include "front.h"
 #include "op.h"
 #include "wheel.h"
@@ -33,25 +33,25 @@ struct sm_lines {
 };
 
 /* What a warp does in a cycle, by ncu's names of stall reasons. */
-enum timing_reason {
-    TIMING_SELECTED,
-    TIMING_NOT_SELECTED,
-    TIMING_WAIT,
-    TIMING_LONG_SCOREBOARD,
-    TIMING_SHORT_SCOREBOARD,
-    TIMING_MATH_PIPE,
-    TIMING_MIO_THROTTLE,
-    TIMING_LG_THROTTLE,
-    TIMING_BARRIER,
-    TIMING_BRANCH,
-    TIMING_DISPATCH,
-    TIMING_NO_INSTRUCTION,
-    TIMING_MEMBAR_REASON,
-    TIMING_GMMA,
-    TIMING_SLEEPING,
-    TIMING_REASONS
+enum predictor_reason {
+    PREDICTOR_SELECTED,
+    PREDICTOR_NOT_SELECTED,
+    PREDICTOR_WAIT,
+    PREDICTOR_LONG_SCOREBOARD,
+    PREDICTOR_SHORT_SCOREBOARD,
+    PREDICTOR_MATH_PIPE,
+    PREDICTOR_MIO_THROTTLE,
+    PREDICTOR_LG_THROTTLE,
+    PREDICTOR_BARRIER,
+    PREDICTOR_BRANCH,
+    PREDICTOR_DISPATCH,
+    PREDICTOR_NO_INSTRUCTION,
+    PREDICTOR_MEMBAR_REASON,
+    PREDICTOR_GMMA,
+    PREDICTOR_SLEEPING,
+    PREDICTOR_REASONS
 };
-extern const char *const timing_reason_name[TIMING_REASONS];
+extern const char *const predictor_reason_name[PREDICTOR_REASONS];
 
 /* What the tensor cores are asked for. */
 struct sm_product {
@@ -84,7 +84,7 @@ struct sm_warp {
     struct sass_warp *warp;
     struct sm_cta *cta;
     const struct sass_inst *inst; /* next; NULL: exited */
-    const struct timing_op *op;
+    const struct predictor_op *op;
     uint64_t ready, fetched; /* earliest issue by stall count; by branch and cache */
     uint64_t check;          /* no need to look at it before */
     uint64_t since;          /* when the reason began */
@@ -124,7 +124,7 @@ struct smsp {
     int last;                        /* slot that issued last; -1: it has lost its turn */
     uint64_t hold;                   /* dispatch is blocked before: register ports */
     const struct sm_cta *multiplied; /* whose HMMA was the last */
-    uint64_t free[TIMING_UNITS];
+    uint64_t free[PREDICTOR_UNITS];
     bool was_lite;             /* the half of FMA that was used last */
     uint64_t port[2];          /* register banks */
     uint64_t hmma_at, read_at; /* the last HMMA; the last FMA or ALU instruction behind it */
@@ -184,15 +184,15 @@ struct sm {
 /* Counts of the SMs together. */
 struct timing_counts {
     uint64_t issued, wavefronts, sectors, l2_sectors;
-    uint64_t reason[TIMING_REASONS]; /* warp cycles */
-    uint64_t (*by_inst)[TIMING_REASONS];
+    uint64_t reason[PREDICTOR_REASONS]; /* warp cycles */
+    uint64_t (*by_inst)[PREDICTOR_REASONS];
 };
 
 struct machine {
-    const struct timing_chip *chip;
-    const struct timing_front *front;
+    const struct predictor_chip *chip;
+    const struct predictor_front *front;
     const struct sass_kernel *kernel;
-    struct timing_op *ops;
+    struct predictor_op *ops;
     struct wheel wheel;
     struct sm *sm;
     int n_sms, n_busy;                   /* simulated; busy on the chip, which share L2 and DRAM */
@@ -219,21 +219,21 @@ struct machine {
     double (*dram_part)(void *user, uint64_t sector, bool is_written);
     bool (*stop)(void *user); /* asked now and then: enough? NULL: never */
     bool stopped;
-    unsigned fast; /* enum timing_fast: limits that are taken away, to see what they cost */
+    unsigned fast; /* enum predictor_fast: limits that are taken away, to see what they cost */
     /* The wait of a warp has ended; `by` is the warp that did it, NULL: TMA. Who has gone is not by. */
     void (*woke)(void *user, const struct sm_warp *w, const struct sm_warp *by);
-    /* A pipe works in cycles [from, to): TIMING_UNIT_TENSOR or _XU of a sub-core, or all of _GMMA. */
+    /* A pipe works in cycles [from, to): PREDICTOR_UNIT_TENSOR or _XU of a sub-core, or all of _GMMA. */
     void (*busy)(void *user, const struct sm *s, int smsp, int unit, uint64_t from, uint64_t to);
     /* What a warp did in cycles [from, to), in order for each warp; NULL: nobody wants to know. */
     void (*span)(void *user, const struct sm_warp *w, int reason, uint64_t from, uint64_t to);
 };
 
 /* Limits that no parameter of a chip stands for. */
-enum timing_fast {
-    TIMING_FAST_TENSOR = 1, /* products of WGMMA take no time */
-    TIMING_FAST_ISSUE = 2,  /* a sub-core issues one instruction of each warp a cycle */
-    TIMING_FAST_SHARED = 4, /* shared memory serves all wavefronts at once */
-    TIMING_FAST_FIXED = 8   /* no stall counts: every result is there in the next cycle */
+enum predictor_fast {
+    PREDICTOR_FAST_TENSOR = 1, /* products of WGMMA take no time */
+    PREDICTOR_FAST_ISSUE = 2,  /* a sub-core issues one instruction of each warp a cycle */
+    PREDICTOR_FAST_SHARED = 4, /* shared memory serves all wavefronts at once */
+    PREDICTOR_FAST_FIXED = 8   /* no stall counts: every result is there in the next cycle */
 };
 
 enum machine_event {
@@ -243,8 +243,9 @@ enum machine_event {
     MACHINE_BEGIN    /* who: sm_cta, its first issue */
 };
 
-const char *machine_open(struct machine *m, const struct timing_chip *c,
-                         const struct timing_front *front, const struct sass_kernel *k, int n_sms);
+const char *machine_open(struct machine *m, const struct predictor_chip *c,
+                         const struct predictor_front *front, const struct sass_kernel *k,
+                         int n_sms);
 void machine_close(struct machine *m);
 /* Puts a CTA on an SM; its warps issue from `at` on. */
 void machine_place(struct machine *m, int sm, struct sass_cta *cta, int n_warps, uint64_t at);
@@ -263,7 +264,7 @@ uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct sm
 uint64_t sm_mio_lets_hmma(const struct machine *m, const struct smsp *p);
 void sm_mio_hmma(struct machine *m, struct smsp *p);
 uint64_t sm_slot(struct sm_slots *s, uint64_t at);
-uint64_t sm_xu(struct machine *m, struct smsp *p, const struct timing_op *o);
+uint64_t sm_xu(struct machine *m, struct smsp *p, const struct predictor_op *o);
 uint64_t sm_xu_room(const struct machine *m, const struct smsp *p);
 uint64_t sm_mio_room(const struct machine *m, const struct smsp *p);
 uint64_t sm_lg_room(const struct machine *m, const struct smsp *p);

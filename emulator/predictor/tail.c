@@ -69,7 +69,7 @@ static struct share_of_place *next_place(const struct tail *t, struct share_of_p
 
 /* Of the `left` that a last round brings to the places behind the first ones, the k-th: dealt to the GPCs, those
  * that come last get one more each where it does not come out even; in a GPC to one SM of each TPC first. */
-static uint64_t dealt(const struct timing_chip *c, uint64_t k, uint64_t left, uint64_t places) {
+static uint64_t dealt(const struct predictor_chip *c, uint64_t k, uint64_t left, uint64_t places) {
     uint64_t gpcs = (uint64_t)c->gpcs;
     uint64_t each = left / gpcs, fewer = gpcs - left % gpcs, g = 0, in = each;
     if (each + 1 >= (places / gpcs - 1) / 2 * 2) return k * places / left; /* nearly all get one */
@@ -81,8 +81,8 @@ static uint64_t dealt(const struct timing_chip *c, uint64_t k, uint64_t left, ui
 }
 
 /* All seats are taken: the first places come back before all others have had their turn. */
-static uint64_t in_rounds(const struct timing_chip *c, uint64_t k, uint64_t places, uint64_t rounds,
-                          uint64_t first) {
+static uint64_t in_rounds(const struct predictor_chip *c, uint64_t k, uint64_t places,
+                          uint64_t rounds, uint64_t first) {
     uint64_t others = places - first, before = (uint64_t)(c->gpc_again * (double)others), gone = 0;
     for (uint64_t round = 0; round < rounds; round++) {
         if (k < first) return k;
@@ -95,7 +95,7 @@ static uint64_t in_rounds(const struct timing_chip *c, uint64_t k, uint64_t plac
     return places - 1;
 }
 
-uint64_t tail_place(const struct timing_chip *c, uint64_t k, uint64_t n, uint64_t places,
+uint64_t tail_place(const struct predictor_chip *c, uint64_t k, uint64_t n, uint64_t places,
                     int resident) {
     uint64_t first = (uint64_t)c->gpc_first, rounds = (uint64_t)resident;
     uint64_t last = n / places * places, left = n - last;

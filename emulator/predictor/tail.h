@@ -6,7 +6,7 @@
 #include "sm.h"
 
 struct tail {
-    const struct timing_chip *chip;
+    const struct predictor_chip *chip;
     const double *cycles; /* n: each cluster's, beside as many as a place holds */
     uint64_t n, places;
     int resident;              /* clusters that a place holds */
@@ -23,7 +23,7 @@ double tail_end(const struct tail *t, double *ends);
  * not reach all places the first eight go to the first eight places and the others are dealt to all GPCs
  * (chips/bench/placement.cu: of 160 CTAs the 133rd shares an SM with the first, the 140th with the eighth, then
  * two each with the 9th, 11th, 25th, 27th, ..., the last 14 three each). */
-uint64_t tail_place(const struct timing_chip *c, uint64_t k, uint64_t n, uint64_t places,
+uint64_t tail_place(const struct predictor_chip *c, uint64_t k, uint64_t n, uint64_t places,
                     int resident);
 
 /* cycles[i] 0: not known, as long as its neighbour's. */

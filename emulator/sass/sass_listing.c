@@ -75,7 +75,7 @@ static const char *functions(json_t *root, FILE *all) {
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-struct place {
+struct listing_place {
     char chain[2048]; /* "a.h:1|b.cu:2" */
     int n_frames;
     int kernel_line;
@@ -84,11 +84,11 @@ struct place {
 
 /* //## File "a.h", line 1 inlined at "b.cu", line 2: the first of a block is the innermost, the
  * last the outermost. kernel_line is of the innermost that lies in a .cu file. */
-static void read_place(const char *s, struct place *p, bool first) {
+static void read_place(const char *s, struct listing_place *p, bool first) {
     const char *quote = strchr(s, '"'), *end = quote ? strchr(quote + 1, '"') : NULL;
     const char *line = end ? strstr(end, "line ") : NULL;
     if (!line) return;
-    if (first) *p = (struct place){0};
+    if (first) *p = (struct listing_place){0};
     size_t n = strlen(p->chain);
     if (p->n_frames == SASS_FRAMES) /* the outermost takes the place of the last */
         n = (size_t)(strrchr(p->chain, '|') - p->chain), p->n_frames--;
@@ -108,12 +108,12 @@ static void read_place(const char *s, struct place *p, bool first) {
 struct lines {
     char function[256];
     int n;
-    struct place *place;
+    struct listing_place *place;
 };
 
 static struct lines *read_lines(FILE *text, int *n_functions) {
     struct lines *all = NULL, *now = NULL;
-    struct place place = {0};
+    struct listing_place place = {0};
     char *s = NULL;
     size_t capacity = 0;
     int n = 0;

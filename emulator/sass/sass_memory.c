@@ -25,7 +25,7 @@ unsigned char *sass_global(struct sass_warp *w, uint64_t addr, uint64_t bytes) {
 bool sass_may_write(struct sass_warp *w, const struct sass_exec *x, const void *at, size_t bytes) {
     struct sass_undo *undo = w->cta->grid->undo;
     if (!undo || sass_undo_keep(undo, at, bytes)) return true;
-    sass_stop(w, x, "it stores more than the clock keeps to undo it, %d MiB",
+    sass_stop(w, x, "it stores more than the predictor keeps to undo it, %d MiB",
               SASS_UNDO_BYTES >> 20);
     return false;
 }

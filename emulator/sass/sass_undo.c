@@ -9,7 +9,7 @@
 
 enum { BYTES = 128, MOST_CELLS = SASS_UNDO_BYTES / BYTES };
 
-struct cell {
+struct undo_cell {
     uint64_t number; /* address / BYTES */
     uint64_t kept[BYTES / 64];
     unsigned char before[BYTES];
@@ -17,7 +17,7 @@ struct cell {
 
 struct sass_undo {
     pthread_mutex_t lock;
-    struct cell *cell;
+    struct undo_cell *cell;
     uint32_t n, capacity;
     uint32_t *slot,
         n_slots;   /* 1 + index of a cell, by a hash of its number; 0: free; a power of 2 */
@@ -47,7 +47,7 @@ static void more_slots(struct sass_undo *u) {
     for (uint32_t n = 0; n < u->n; n++) *find(u, u->cell[n].number) = n + 1;
 }
 
-static struct cell *cell_of(struct sass_undo *u, uint64_t number) {
+static struct undo_cell *cell_of(struct sass_undo *u, uint64_t number) {
     if (u->last && u->cell[u->last - 1].number == number) return &u->cell[u->last - 1];
     uint32_t *s = find(u, number);
     if (!*s) {
@@ -56,7 +56,7 @@ static struct cell *cell_of(struct sass_undo *u, uint64_t number) {
             u->capacity = u->capacity ? 2 * u->capacity : 256;
             u->cell = heap_grown(u->cell, u->capacity * sizeof *u->cell);
         }
-        u->cell[u->n++] = (struct cell){.number = number};
+        u->cell[u->n++] = (struct undo_cell){.number = number};
         *s = u->n;
         if (2 * u->n > u->n_slots) {
             more_slots(u);
@@ -69,7 +69,7 @@ static struct cell *cell_of(struct sass_undo *u, uint64_t number) {
 
 bool sass_undo_keep(struct sass_undo *u, const void *at, size_t bytes) {
     const unsigned char *from = at;
-    struct cell *c = NULL;
+    struct undo_cell *c = NULL;
     pthread_mutex_lock(&u->lock);
     for (size_t i = 0; i < bytes; i++) {
         uint64_t address = (uint64_t)(uintptr_t)(from + i), bit = 1ull << address % 64;
@@ -85,7 +85,7 @@ bool sass_undo_keep(struct sass_undo *u, const void *at, size_t bytes) {
 void sass_undo_close(struct sass_undo *u) {
     if (!u) return;
     for (uint32_t n = 0; n < u->n; n++) {
-        const struct cell *c = &u->cell[n];
+        const struct undo_cell *c = &u->cell[n];
         unsigned char *to = (unsigned char *)(uintptr_t)(c->number * BYTES);
         for (int i = 0; i < BYTES; i++)
             if (c->kept[i / 64] >> i % 64 & 1) to[i] = c->before[i];

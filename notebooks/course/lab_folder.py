@@ -107,12 +107,12 @@ def groups_in_flight(ptx):
 
 
 def untimed(said, number):
-    """(file, line, what to do) where the clock gives no time. said: `...0x550  OPCODE OPERANDS (FILE:LINE): WHY`, or else."""
+    """(file, line, what to do) where the predictor gives no time. said: `...0x550  OPCODE OPERANDS (FILE:LINE): WHY`, or else."""
     match = re.search(r"0x[0-9a-f]+  (?:@\S+ )?(\S+).* \(([^()]+):(\d+)\): [^:]*$", said)
     if not match:
-        return None, None, f"the clock predicts no time of it: {said}"
+        return None, None, f"the predictor gives no time for it: {said}"
     return match[2], int(match[3]), (
-        f"the clock does not know {match[1]}, which ptxas makes of this line, and predicts no time: write the line"
+        f"the predictor does not know {match[1]}, which ptxas makes of this line, and predicts no time: write the line"
         f" with other instructions, until `make lab-{number} see` gives a time")
 
 

@@ -67,7 +67,7 @@ def show(folder, kernel, device):
         print(f"\n{text} on this {ours['device']['name']}, measured: yours {times[0]:.1f} us, ours {times[1]:.1f} us")
         return True
     values = {who: values_of(who, one, folder.number) for who, (one, _) in found.items()}
-    how = next((c["validated"] for c in ours["counters"] if "validated" in c), "no clock")
+    how = next((c["validated"] for c in ours["counters"] if "validated" in c), "no prediction")
     print(f"{text}, predicted; errors of such predictions on {how}\n")
     print(f"{'':6} {'us':>8} {'cycles':>9} {'tensor pipe %':>13}   warps that wait, for each instruction issued, by reason")
     ratio = row("yours", values["yours"]) / row("ours", values["ours"])

@@ -40,7 +40,7 @@ def _open(chip, options):
             raise KernelError(f'{path} is not there: make build/run')
         os.environ.setdefault('ATTNLAB_GROUPS', os.path.join(_ROOT, 'profiler', 'groups'))
         _library = ctypes.CDLL(path)
-        for name in ('options', 'open', 'symbol', 'check', 'launch', 'counters', 'clock', 'source', 'reports'):
+        for name in ('options', 'open', 'symbol', 'check', 'launch', 'counters', 'prediction', 'source', 'reports'):
             getattr(_library, 'attnlab_' + name).restype = ctypes.c_char_p
         given = '\n'.join(['--chip', chip, *options])
         why = _library.attnlab_options(given.encode())
@@ -132,15 +132,15 @@ class RawKernel:
 
     @property
     def counters(self):
-        """All raw counts of all launches so far: 'instructions', 'ld_shared.wavefronts', ...; and what the clock
+        """All raw counts of all launches so far: 'instructions', 'ld_shared.wavefronts', ...; and what the predictor
         predicts of them: 'cycles_elapsed', 'duration_us', 'tensor_active_pct', 'stall_barrier', ..., unless `clock`
         says why it does not."""
         return self._counters(None)
 
     @property
-    def clock(self):
+    def prediction(self):
         """What stands beside predicted values: the chip, how good predictions of it were; or 'n/a: ' and why."""
-        return self._emulated.attnlab_clock(self._handle).decode()
+        return self._emulated.attnlab_prediction(self._handle).decode()
 
     def groups(self, names):
         """Values of counter groups: groups('SHARED,MIX')."""

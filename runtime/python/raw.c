@@ -131,7 +131,7 @@ const char *raw_launch(struct kernel *k, const struct emu_grid *config, const st
     if (!why && g.shared_bytes > 49152u - (unsigned)emu_kernel_static_shared(k->code))
         k->max_dynamic_shared = (int)g.shared_bytes; /* asked for, as a host program would */
     s->is_alone = true;
-    s->clock_s = 0; /* its budget is that of a launch */
+    s->predict_s = 0; /* its budget is that of a launch */
     if (!why) why = raw_fault(session_launch(s, k, &g, args), k->shown);
     for (int a = 0; a < n && n <= EMU_MAX_ARGS; a++) {
         if (!device[a]) continue;
@@ -213,14 +213,14 @@ static void write_values(const struct counters *c, FILE *out) {
                     c->counter[i].unit, counter_source_name(c->counter[i].source));
 }
 
-/* What stands beside the clock's values: "1980 MHz; h200: ...", or why there are none. */
-EXPORT const char *attnlab_clock(void *kernel);
-EXPORT const char *attnlab_clock(void *kernel) {
+/* What stands beside the predictor's values: "1980 MHz; h200: ...", or why there are none. */
+EXPORT const char *attnlab_prediction(void *kernel);
+EXPORT const char *attnlab_prediction(void *kernel) {
     struct kernel *k = kernel;
     struct counters c = {0};
     FILE *out = begin_text();
     session_lock();
-    const char *why = clock_named(k, -1, &c);
+    const char *why = predictions_named(k, -1, &c);
     if (out && why) fprintf(out, "n/a: %s", why);
     for (int i = 0; out && i < c.n; i++)
         if (!strcmp(c.counter[i].name, "cycles_elapsed"))
@@ -232,12 +232,12 @@ EXPORT const char *attnlab_clock(void *kernel) {
 }
 
 /* "name value unit source" lines, of all launches of the kernel; `groups` NULL: all raw counts, and what
- * the clock predicts. */
+ * the predictor predicts. */
 EXPORT const char *attnlab_counters(void *kernel, const char *groups);
 EXPORT const char *attnlab_counters(void *kernel, const char *groups) {
     struct kernel *k = kernel;
     struct session *s = session_lock();
-    struct counters raw = {0}, c = {0}, clock = {0}, named = {0};
+    struct counters raw = {0}, c = {0}, predicted = {0}, named = {0};
     struct occupancy o;
     FILE *out = begin_text();
     const struct launch *l = k->n_launches ? &k->launch[k->n_launches - 1] : NULL;
@@ -246,15 +246,15 @@ EXPORT const char *attnlab_counters(void *kernel, const char *groups) {
         const char *unknown = k->n_registers < 0
                                   ? "no cubin says how many registers it takes"
                                   : session_occupancy(s, k, threads, (int)l->shared_bytes, &o);
-        const char *no_clock = clock_values(k, -1, &clock);
-        bool grouped =
-            groups && !counters_emulated(&raw, &o, unknown, &clock, no_clock, threads, groups, &c);
-        if (!groups) clock_named(k, -1, &named);
+        const char *no_prediction = predictions_values(k, -1, &predicted);
+        bool grouped = groups && !counters_emulated(&raw, &o, unknown, &predicted, no_prediction,
+                                                    threads, groups, &c);
+        if (!groups) predictions_named(k, -1, &named);
         write_values(grouped ? &c : &raw, out);
         write_values(&named, out);
     }
     counters_free(&raw);
-    counters_free(&clock);
+    counters_free(&predicted);
     counters_free(&named);
     counters_free(&c);
     if (out) fclose(out);
@@ -270,7 +270,7 @@ EXPORT const char *attnlab_source(void *kernel) {
     const struct session *s = session_lock();
     if (out) {
         emu_source_of(k->result, &s->info.chip, s->info.chip.n_sms, &source);
-        clock_source(s, k, &source);
+        predictions_source(s, k, &source);
         attribution_print(&source, 0, out);
     }
     source_free(&source);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct sums unknown = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+static const struct session_sums unknown = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 
 static struct {
     pthread_mutex_t lock; /* from the beginning of a launch to its end */

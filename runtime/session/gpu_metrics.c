@@ -109,13 +109,13 @@ void gpu_metrics_keep(struct kernel *k, struct launch *l, const double *values) 
     g->row[l - k->launch] = g->n_counted++;
     double sectors = value_of(values, SECTORS_LD) + value_of(values, SECTORS_ST),
            wavefronts = value_of(values, WAVEFRONTS);
-    l->sums = (struct sums){.executed = value_of(values, EXECUTED),
-                            .threads = value_of(values, THREADS),
-                            .sectors = sectors,
-                            .sectors_ideal = sectors, /* the hardware does not say */
-                            .wavefronts = wavefronts,
-                            .wavefronts_ideal = wavefronts - value_of(values, CONFLICTS),
-                            .tensor = value_of(values, HMMA) - value_of(values, HFMA2)};
+    l->sums = (struct session_sums){.executed = value_of(values, EXECUTED),
+                                    .threads = value_of(values, THREADS),
+                                    .sectors = sectors,
+                                    .sectors_ideal = sectors, /* the hardware does not say */
+                                    .wavefronts = wavefronts,
+                                    .wavefronts_ideal = wavefronts - value_of(values, CONFLICTS),
+                                    .tensor = value_of(values, HMMA) - value_of(values, HFMA2)};
     l->seconds = 1e-9 * value_of(values, DURATION_NS);
     l->cycles = value_of(values, CYCLES);
 }

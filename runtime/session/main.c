@@ -30,7 +30,7 @@ static int fail(const char *why, enum status otherwise) {
 
 /* ---- The program, looked at before it starts ------------------------------------------------- */
 
-struct program {
+struct started_program {
     const unsigned char *at; /* mapped; NULL: no ELF file, say a script */
     size_t bytes;
     const Elf64_Shdr *section;
@@ -38,10 +38,10 @@ struct program {
     const char *names;
 };
 
-static void map_program(const char *path, struct program *p) {
+static void map_program(const char *path, struct started_program *p) {
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    *p = (struct program){0};
+    *p = (struct started_program){0};
     if (fd < 0) return;
     if (!fstat(fd, &status) && (size_t)status.st_size > sizeof(Elf64_Ehdr)) {
         void *at = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -59,7 +59,7 @@ static void map_program(const char *path, struct program *p) {
     close(fd);
 }
 
-static const Elf64_Shdr *find_section(const struct program *p, const char *name) {
+static const Elf64_Shdr *find_section(const struct started_program *p, const char *name) {
     for (int n = 0; n < p->n_sections; n++) {
         const Elf64_Shdr *x = &p->section[n];
         if (x->sh_type != SHT_NOBITS && x->sh_offset <= p->bytes &&
@@ -69,13 +69,14 @@ static const Elf64_Shdr *find_section(const struct program *p, const char *name)
     return NULL;
 }
 
-static bool holds(const struct program *p, const char *section, const char *text, size_t bytes) {
+static bool holds(const struct started_program *p, const char *section, const char *text,
+                  size_t bytes) {
     const Elf64_Shdr *x = find_section(p, section);
     return x && memmem(p->at + x->sh_offset, x->sh_size, text, bytes);
 }
 
 /* Device code, but none that this chip can run: nothing of it would start. */
-static const char *check_device_code(const struct program *p, const char *path,
+static const char *check_device_code(const struct started_program *p, const char *path,
                                      const struct chip *chip) {
     const Elf64_Shdr *x = find_section(p, ".nv_fatbin");
     char others[96] = "";
@@ -100,7 +101,7 @@ static const char *check_device_code(const struct program *p, const char *path,
 }
 
 /* Libraries whose kernels are machine code only. Their calls fail; the program goes on. */
-static void say_libraries(const struct program *p, const char *path) {
+static void say_libraries(const struct started_program *p, const char *path) {
     static const char *const libraries[] = {"libcurand", "libcufft", "libcusparse", "libcusolver",
                                             "libcudnn",  "libnccl",  "libnpp"};
     for (size_t n = 0; n < sizeof libraries / sizeof *libraries; n++) {
@@ -115,7 +116,7 @@ static void say_libraries(const struct program *p, const char *path) {
 }
 
 static const char *check_program(const char *path, const struct chip *chip, bool *uses_nvrtc) {
-    struct program p;
+    struct started_program p;
     struct stat status;
     if (stat(path, &status)) return reason_as(STATUS_USAGE, "%s: %s", path, strerror(errno));
     if (!S_ISREG(status.st_mode) || access(path, X_OK))

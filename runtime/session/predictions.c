@@ -6,7 +6,7 @@
 #include "common/base/reason.h"
 #include "common/base/scratch.h"
 #include "common/base/toolkit.h"
-#include "common/device/emu_clock.h"
+#include "common/device/predictor.h"
 #include "common/device/source.h"
 #include "profiler/counters.h"
 
@@ -25,18 +25,18 @@ enum { PROGRAM_S = 20, KERNEL_S = 60 };
 /* Launches of a program with more work than this have 8 SMs simulated for all: some seconds at most. */
 enum { PROGRAM_WORK = 16000000 };
 
-struct prediction {
-    struct clock_shape shape;
+struct launch_prediction {
+    struct prediction_shape shape;
     bool is_there;
-    struct timing_prediction p;
+    struct prediction p;
 };
 
-struct kernel_clock {
-    struct emu_clock clock;
+struct kernel_predictions {
+    struct predictor predictor;
     bool is_open;
     char *why; /* not NULL: the first reason for which a launch was not predicted */
     int n;
-    struct prediction *at;
+    struct launch_prediction *at;
 };
 
 static double now_s(void) {
@@ -133,32 +133,32 @@ static bool find_variable(void *user, const char *name, uint64_t *address, uint6
     return emu_module_variable(i->module, name, address, bytes);
 }
 
-static const char *open_clock(const struct session *s, const struct kernel *k,
-                              struct kernel_clock *c) {
+static const char *open_predictor(const struct session *s, const struct kernel *k,
+                                  struct kernel_predictions *c) {
     char cache[PATH_MAX], cubin[PATH_MAX] = "";
     int fd = -1;
-    struct timing_chip measured;
+    struct predictor_chip measured;
     const struct fatbin_ptx *ptx = &k->image->ptx;
-    const char *why = timing_chip_find(s->info.chip.name, &measured); /* before any work */
+    const char *why = predictor_chip_find(s->info.chip.name, &measured); /* before any work */
     if (why) return why;
     cache_folder(cache);
     why = ptx->cubin && fatbin_cubin_sm(ptx->cubin, ptx->cubin_bytes) == 90
               ? write_own(ptx, cubin, &fd)
               : compile(ptx, cache, cubin, &fd);
     if (!why)
-        why = emu_clock_open_kernel(&c->clock, &s->info.chip, s->memory, cubin, cache, k->name);
+        why = predictor_open_kernel(&c->predictor, &s->info.chip, s->memory, cubin, cache, k->name);
     if (fd >= 0) close(fd);
     c->is_open = !why;
-    c->clock.keeps_memory = true;
-    c->clock.find = find_variable;
-    c->clock.find_user = k->image;
+    c->predictor.keeps_memory = true;
+    c->predictor.find = find_variable;
+    c->predictor.find_user = k->image;
     return why;
 }
 
 /* ---- Predictions ----------------------------------------------------------------------------- */
 
 static const char *switched_off(const struct settings *o) {
-    if (o->no_clock) return "--no-clock";
+    if (o->no_predict) return "--no-predict";
     if (o->emulator.without) return "with --without the PTX runs without that line, not the SASS";
     if (o->emulator.sample_blocks) return "with --sample-blocks most blocks do not run";
     if (o->quiet && !o->json_path && !o->source) return "--quiet";
@@ -166,42 +166,43 @@ static const char *switched_off(const struct settings *o) {
 }
 
 static double budget_s(const struct session *s) {
-    double asked = s->settings.clock_budget_s;
+    double asked = s->settings.predict_budget_s;
     return asked > 0 ? asked : s->is_alone ? KERNEL_S : PROGRAM_S;
 }
 
 static const char *predict(struct session *s, struct kernel *k, const struct emu_grid *g,
-                           struct prediction *out) {
-    struct kernel_clock *c = k->clock;
-    const double budget = budget_s(s), began_s = now_s(), left_s = budget - s->clock_s;
+                           struct launch_prediction *out) {
+    struct kernel_predictions *c = k->predictions;
+    const double budget = budget_s(s), began_s = now_s(), left_s = budget - s->predict_s;
     const char *why = switched_off(&s->settings);
     if (!why && !c->is_open && c->why) why = c->why; /* it was tried */
-    if (!why && left_s <= 0) why = reason("the %g s of --clock-budget are over", budget);
-    if (!why && !c->is_open) why = open_clock(s, k, c);
-    c->clock.limit_s = left_s - (now_s() - began_s);
-    if (!why && c->clock.limit_s <= 0) why = reason("the %g s of --clock-budget are over", budget);
-    if (!s->is_alone) c->clock.limit_s /= 2;
-    const struct timing_options few = {.budget = PROGRAM_WORK};
-    if (!why) why = emu_clock_grid(&c->clock, k->name, g, s->is_alone ? NULL : &few, &out->p);
-    s->clock_s += now_s() - began_s;
+    if (!why && left_s <= 0) why = reason("the %g s of --predict-budget are over", budget);
+    if (!why && !c->is_open) why = open_predictor(s, k, c);
+    c->predictor.limit_s = left_s - (now_s() - began_s);
+    if (!why && c->predictor.limit_s <= 0)
+        why = reason("the %g s of --predict-budget are over", budget);
+    if (!s->is_alone) c->predictor.limit_s /= 2;
+    const struct predictor_options few = {.budget = PROGRAM_WORK};
+    if (!why) why = predictor_grid(&c->predictor, k->name, g, s->is_alone ? NULL : &few, &out->p);
+    s->predict_s += now_s() - began_s;
     out->is_there = !why;
     return why;
 }
 
-static bool is_like(const struct clock_shape *a, const struct emu_grid *g) {
+static bool is_like(const struct prediction_shape *a, const struct emu_grid *g) {
     return !memcmp(a->grid, g->grid, sizeof a->grid) &&
            !memcmp(a->block, g->block, sizeof a->block) &&
            !memcmp(a->cluster, g->cluster, sizeof a->cluster) && a->shared_bytes == g->shared_bytes;
 }
 
-int clock_predict(struct session *s, struct kernel *k, const struct emu_grid *g) {
-    if (!k->clock) k->clock = heap_zeroed(1, sizeof *k->clock);
-    struct kernel_clock *c = k->clock;
+int predictions_make(struct session *s, struct kernel *k, const struct emu_grid *g) {
+    if (!k->predictions) k->predictions = heap_zeroed(1, sizeof *k->predictions);
+    struct kernel_predictions *c = k->predictions;
     for (int i = 0; i < c->n; i++)
         if (is_like(&c->at[i].shape, g)) return i;
     c->at = heap_grown(c->at, (size_t)(c->n + 1) * sizeof *c->at);
-    struct prediction *at = &c->at[c->n];
-    *at = (struct prediction){.shape.shared_bytes = g->shared_bytes};
+    struct launch_prediction *at = &c->at[c->n];
+    *at = (struct launch_prediction){.shape.shared_bytes = g->shared_bytes};
     memcpy(at->shape.grid, g->grid, sizeof at->shape.grid);
     memcpy(at->shape.block, g->block, sizeof at->shape.block);
     memcpy(at->shape.cluster, g->cluster, sizeof at->shape.cluster);
@@ -210,41 +211,43 @@ int clock_predict(struct session *s, struct kernel *k, const struct emu_grid *g)
     return c->n++;
 }
 
-int clock_count(const struct kernel *k) { return k->clock ? k->clock->n : 0; }
+int predictions_count(const struct kernel *k) { return k->predictions ? k->predictions->n : 0; }
 
-int clock_launches(const struct kernel *k, int number) {
+int predictions_launches(const struct kernel *k, int number) {
     int n = 0;
     for (int l = 0; l < k->n_launches; l++) n += k->launch[l].predicted == number;
     return n;
 }
 
-const struct clock_shape *clock_shape(const struct kernel *k, int number) {
-    return &k->clock->at[number].shape;
+const struct prediction_shape *prediction_shape(const struct kernel *k, int number) {
+    return &k->predictions->at[number].shape;
 }
 
-const char *clock_missing(const struct kernel *k) { return k->clock ? k->clock->why : NULL; }
+const char *predictions_missing(const struct kernel *k) {
+    return k->predictions ? k->predictions->why : NULL;
+}
 
 /* ---- As counters ----------------------------------------------------------------------------- */
 
-const char *clock_values(const struct kernel *k, int number, struct counters *out) {
-    const struct kernel_clock *c = k->clock;
-    const struct timing_prediction *p[c ? c->n + 1 : 1];
+const char *predictions_values(const struct kernel *k, int number, struct counters *out) {
+    const struct kernel_predictions *c = k->predictions;
+    const struct prediction *p[c ? c->n + 1 : 1];
     int times[c ? c->n + 1 : 1], n = 0;
     for (int i = 0; c && i < c->n; i++) {
         if (!c->at[i].is_there || (number >= 0 && i != number)) continue;
         p[n] = &c->at[i].p;
-        times[n++] = number >= 0 ? 1 : clock_launches(k, i);
+        times[n++] = number >= 0 ? 1 : predictions_launches(k, i);
     }
-    if (n) emu_clock_values(&c->clock, p, times, n, out);
+    if (n) predictor_values(&c->predictor, p, times, n, out);
     return n ? NULL : c && c->why ? c->why : "nothing was predicted";
 }
 
-const char *clock_named(const struct kernel *k, int number, struct counters *out) {
+const char *predictions_named(const struct kernel *k, int number, struct counters *out) {
     static const char *const groups = "CYCLES,TENSOR,OCCUPANCY,STALL";
     struct counters values = {0}, all;
     int n = 0;
     *out = (struct counters){0};
-    const char *why = clock_values(k, number, &values);
+    const char *why = predictions_values(k, number, &values);
     if (!why)
         why = counters_emulated(&(struct counters){0}, NULL, "nobody asks", &values, NULL, 0,
                                 groups, &all);
@@ -257,17 +260,17 @@ const char *clock_named(const struct kernel *k, int number, struct counters *out
     return NULL;
 }
 
-void clock_source(const struct session *s, const struct kernel *k, struct source *out) {
-    const struct kernel_clock *c = k->clock;
+void predictions_source(const struct session *s, const struct kernel *k, struct source *out) {
+    const struct kernel_predictions *c = k->predictions;
     bool any = false;
     for (int i = 0; c && i < c->n; i++) any |= c->at[i].is_there;
     if (!any) {
         snprintf(out->about, sizeof out->about, "n/a: %s", c && c->why ? c->why : "no prediction");
         return;
     }
-    emu_clock_source_begin(&c->clock, out);
+    predictor_source_begin(&c->predictor, out);
     for (int i = 0; i < c->n; i++)
         if (c->at[i].is_there)
-            emu_clock_source_add(&c->clock, k->name, &c->at[i].p, s->info.chip.n_sms, out);
+            predictor_source_add(&c->predictor, k->name, &c->at[i].p, s->info.chip.n_sms, out);
     source_lines(out);
 }

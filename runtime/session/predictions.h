@@ -1,5 +1,5 @@
 /* What launches would take on the chip, predicted from the SASS that ptxas makes of their kernels
- * (common/device/emu_clock.h). Of a kernel the first launch with each grid, block and amount of shared
+ * (common/device/predictor.h). Of a kernel the first launch with each grid, block and amount of shared
  * memory is predicted; those like it are taken to take as long. */
 #pragma once
 
@@ -8,26 +8,26 @@
 #include "common/device/counter.h"
 
 /* What launches of one prediction have in common. */
-struct clock_shape {
+struct prediction_shape {
     unsigned grid[3], block[3], cluster[3], shared_bytes;
 };
 
 /* Before the launch, whose memory stays as it is: its number among the kernel's predictions. */
-int clock_predict(struct session *s, struct kernel *k, const struct emu_grid *g);
+int predictions_make(struct session *s, struct kernel *k, const struct emu_grid *g);
 
 /* How many numbers there are; the shape of one; how many launches have it. */
-int clock_count(const struct kernel *k);
-const struct clock_shape *clock_shape(const struct kernel *k, int number);
-int clock_launches(const struct kernel *k, int number);
+int predictions_count(const struct kernel *k);
+const struct prediction_shape *prediction_shape(const struct kernel *k, int number);
+int predictions_launches(const struct kernel *k, int number);
 /* Why some launches, or all, were not predicted; NULL: all were. */
-const char *clock_missing(const struct kernel *k);
+const char *predictions_missing(const struct kernel *k);
 
-/* Values of emu_clock_values(), of one number or (-1) of all launches that were predicted. NULL, or why
+/* Values of predictor_values(), of one number or (-1) of all launches that were predicted. NULL, or why
  * there are none. */
-const char *clock_values(const struct kernel *k, int number, struct counters *out);
+const char *predictions_values(const struct kernel *k, int number, struct counters *out);
 /* The same under the names of CYCLES, TENSOR, OCCUPANCY and STALL. */
-const char *clock_named(const struct kernel *k, int number, struct counters *out);
+const char *predictions_named(const struct kernel *k, int number, struct counters *out);
 
 /* Adds SASS, cycles and stalls to what emu_source_of() wrote; or, in `about`, why not. */
 struct source;
-void clock_source(const struct session *s, const struct kernel *k, struct source *out);
+void predictions_source(const struct session *s, const struct kernel *k, struct source *out);

@@ -46,7 +46,7 @@ static const char *extent(const unsigned n[3], char out[32]) {
 }
 
 static void add_row(struct table *t, const char *kernel, const char *which, const struct launch *l,
-                    const struct sums *s) {
+                    const struct session_sums *s) {
     char grid[32] = "", block[32] = "", shared[32] = "", n[7][32];
     const char *cells[] = {kernel, which, grid, block, shared, n[0],
                            n[1],   n[2],  n[3], n[4],  n[5],   n[6]};
@@ -86,10 +86,10 @@ static void add_kernel(struct table *t, const struct kernel *k, bool every) {
         add_row(t, rows ? "" : k->shown, which, &k->launch[n], &k->launch[n].sums);
     }
     if (k->n_launches < 2) return;
-    struct sums all = {0}; /* those that were not run count as what they are like */
+    struct session_sums all = {0}; /* those that were not run count as what they are like */
     for (int n = 0; n < k->n_launches; n++) {
-        const struct sums *x = &k->launch[n].sums;
-        all = (struct sums){
+        const struct session_sums *x = &k->launch[n].sums;
+        all = (struct session_sums){
             all.executed + x->executed,     all.threads + x->threads,
             all.sectors + x->sectors,       all.sectors_ideal + x->sectors_ideal,
             all.wavefronts + x->wavefronts, all.wavefronts_ideal + x->wavefronts_ideal,
@@ -150,9 +150,9 @@ static void add_prediction(struct table *t, const char *kernel, const struct ker
                            const struct counters *c) {
     static const char *const names[] = {"cycles_elapsed", "duration_us", "tensor_active_pct",
                                         "issue_active_pct", "occupancy_achieved_pct"};
-    const struct clock_shape *shape = clock_shape(k, number);
+    const struct prediction_shape *shape = prediction_shape(k, number);
     char grid[32], block[32], value[5][32], launches[48], stalls[512];
-    int first = 0, n = clock_launches(k, number);
+    int first = 0, n = predictions_launches(k, number);
     while (first < k->n_launches && k->launch[first].predicted != number) first++;
     snprintf(launches, sizeof launches, n > 1 ? "%d, %d like it" : "%d", first + 1, n - 1);
     for (int v = 0; v < 5; v++) {
@@ -168,16 +168,17 @@ static void add_prediction(struct table *t, const char *kernel, const struct ker
 /* A line for each reason, with the kernels that it holds for. */
 static void print_missing(const struct session *s) {
     for (const struct kernel *k = s->kernels; k; k = k->next) {
-        const char *why = k->n_launches ? clock_missing(k) : NULL;
+        const char *why = k->n_launches ? predictions_missing(k) : NULL;
         const struct kernel *other = s->kernels;
-        while (why && other != k && !(clock_missing(other) && !strcmp(clock_missing(other), why)))
+        while (why && other != k &&
+               !(predictions_missing(other) && !strcmp(predictions_missing(other), why)))
             other = other->next;
         if (!why || other != k) continue; /* said already */
         printf("not predicted: ");
         for (; other; other = other->next) {
-            if (!clock_missing(other) || strcmp(clock_missing(other), why)) continue;
+            if (!predictions_missing(other) || strcmp(predictions_missing(other), why)) continue;
             struct counters any = {0};
-            bool some = !clock_values(other, -1, &any);
+            bool some = !predictions_values(other, -1, &any);
             printf("%s%s%s", other == k ? "" : ", ", other->shown, some ? " (some launches)" : "");
             counters_free(&any);
         }
@@ -202,9 +203,9 @@ static void print_predictions(const struct session *s) {
     for (const struct kernel *k = s->kernels; k; k = k->next) {
         const char *shown = k->shown;
         int n = 0, left_out = 0;
-        for (int number = 0; k->n_launches && number < clock_count(k); number++) {
+        for (int number = 0; k->n_launches && number < predictions_count(k); number++) {
             struct counters c;
-            if (clock_named(k, number, &c)) continue;
+            if (predictions_named(k, number, &c)) continue;
             const struct counter *cycles = named(&c, "cycles_elapsed"),
                                  *mhz = named(&c, "mean_clock_mhz");
             if (!rows++ && cycles && mhz)
@@ -226,7 +227,7 @@ static void print_predictions(const struct session *s) {
     if (rows && s->settings.csv) table_print_csv(&t, stdout);
     if (rows && !s->settings.csv) table_print(&t, stdout);
     table_close(&t);
-    if (!s->settings.no_clock) print_missing(s);
+    if (!s->settings.no_predict) print_missing(s);
 }
 
 /* ---- Counter groups -------------------------------------------------------------------------- */
@@ -234,7 +235,7 @@ static void print_predictions(const struct session *s) {
 /* Of all launches of a kernel; its occupancy is that of the last. */
 static const char *collect(const struct session *s, const struct kernel *k, const char *groups,
                            struct counters *out) {
-    struct counters raw, clock = {0};
+    struct counters raw, predicted = {0};
     struct occupancy occupancy;
     if (k->gpu) return gpu_counters(s, k, groups, out);
     const struct launch *l = &k->launch[k->n_launches - 1];
@@ -245,9 +246,10 @@ static const char *collect(const struct session *s, const struct kernel *k, cons
         unknown = "the program has no cubin that says how many registers the kernel takes";
     else
         unknown = session_occupancy(s, k, threads, (int)l->shared_bytes, &occupancy);
-    const char *no_clock = clock_values(k, -1, &clock);
-    why = counters_emulated(&raw, &occupancy, unknown, &clock, no_clock, threads, groups, out);
-    counters_free(&clock);
+    const char *no_prediction = predictions_values(k, -1, &predicted);
+    why = counters_emulated(&raw, &occupancy, unknown, &predicted, no_prediction, threads, groups,
+                            out);
+    counters_free(&predicted);
     counters_free(&raw);
     return why;
 }
@@ -287,7 +289,7 @@ static void print_source(const struct session *s) {
         if (!k->n_launches || k->gpu) continue;
         printf("\n%s\n", k->shown);
         emu_source_of(k->result, &s->info.chip, s->info.chip.n_sms, &source);
-        clock_source(s, k, &source);
+        predictions_source(s, k, &source);
         const char *why = attribution_print(&source, 0, stdout);
         if (why) session_say("%s", why);
         source_free(&source);
@@ -300,9 +302,10 @@ static void print_source(const struct session *s) {
 static json_t *prediction_record(const struct kernel *k, int number) {
     struct counters c;
     json_t *all = json_object();
-    const char *why = clock_named(k, number, &c);
+    const char *why = predictions_named(k, number, &c);
     if (why) {
-        json_object_set_new(all, "na", json_string(clock_missing(k) ? clock_missing(k) : why));
+        json_object_set_new(all, "na",
+                            json_string(predictions_missing(k) ? predictions_missing(k) : why));
         return all;
     }
     for (int i = 0; i < c.n; i++) {
@@ -318,7 +321,7 @@ static json_t *prediction_record(const struct kernel *k, int number) {
 /* A prediction stands at its first launch; others name it. */
 static json_t *launch_record(const struct kernel *k, int n) {
     const struct launch *l = &k->launch[n];
-    const struct sums *s = &l->sums;
+    const struct session_sums *s = &l->sums;
     int first = 0;
     while (k->launch[first].predicted != l->predicted) first++;
     json_t *record = json_pack(

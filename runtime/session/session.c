@@ -247,8 +247,8 @@ static bool is_global(enum emu_class c) {
     return c == EMU_LD_GLOBAL || c == EMU_ST_GLOBAL || c == EMU_LDGSTS;
 }
 
-static struct sums sums_of(const struct emu_result *r) {
-    struct sums s = {0};
+static struct session_sums sums_of(const struct emu_result *r) {
+    struct session_sums s = {0};
     for (struct emu_counted at = {0}; emu_result_next(r, &at);) {
         const struct emu_count *c = at.count;
         const enum emu_class class = at.inst->class;
@@ -268,11 +268,12 @@ static struct sums sums_of(const struct emu_result *r) {
     return s;
 }
 
-static struct sums minus(struct sums a, struct sums b) {
-    return (struct sums){a.executed - b.executed,     a.threads - b.threads,
-                         a.sectors - b.sectors,       a.sectors_ideal - b.sectors_ideal,
-                         a.wavefronts - b.wavefronts, a.wavefronts_ideal - b.wavefronts_ideal,
-                         a.tensor - b.tensor};
+static struct session_sums minus(struct session_sums a, struct session_sums b) {
+    return (struct session_sums){
+        a.executed - b.executed,     a.threads - b.threads,
+        a.sectors - b.sectors,       a.sectors_ideal - b.sectors_ideal,
+        a.wavefronts - b.wavefronts, a.wavefronts_ideal - b.wavefronts_ideal,
+        a.tensor - b.tensor};
 }
 
 static enum fault fault_of(int kind) {
@@ -471,7 +472,7 @@ enum fault session_launch(struct session *s, struct kernel *k, const struct emu_
 static enum fault run_launch(struct session *s, struct kernel *k, int row, const struct emu_grid *g,
                              uint64_t key) {
     enum fault fault = FAULT_NONE;
-    int n_before = emu_result_reports(k->result), predicted = clock_predict(s, k, g);
+    int n_before = emu_result_reports(k->result), predicted = predictions_make(s, k, g);
     double begin_s = now_s();
     fflush(stdout); /* what the kernel prints comes after what the program printed */
     const char *why =
@@ -483,7 +484,7 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
         return reason_status(why, STATUS_USAGE) == STATUS_DEVICE ? FAULT_MEMORY : FAULT_VALUE;
     }
     struct launch *l = &k->launch[row];
-    struct sums total = sums_of(k->result);
+    struct session_sums total = sums_of(k->result);
     *l = (struct launch){.sums = minus(total, k->total),
                          .seconds = now_s() - begin_s,
                          .key = key,

@@ -21,7 +21,7 @@ struct image {
     struct image *next;
 };
 
-struct sums { /* over the instructions of a kernel */
+struct session_sums { /* over the instructions of a kernel */
     double executed, threads;
     double sectors, sectors_ideal;       /* of global memory, 32 bytes */
     double wavefronts, wavefronts_ideal; /* of shared memory */
@@ -30,11 +30,11 @@ struct sums { /* over the instructions of a kernel */
 
 struct launch {
     unsigned grid[3], block[3], cluster[3], shared_bytes; /* dynamic */
-    struct sums sums;
+    struct session_sums sums;
     double seconds; /* that the emulator took; 0: it was not run, but is like an earlier one.
                        On a GPU: that it took; 0: it was not counted */
     uint64_t key;   /* for --repeats: equal launches have equal ones */
-    int predicted;  /* clock.h: the number of its prediction */
+    int predicted;  /* predictions.h: the number of its prediction */
     double cycles;  /* that a GPU took (CUPTI), in `seconds` */
 };
 
@@ -50,10 +50,10 @@ struct kernel {
     bool refused;              /* it was said */
     bool non_portable_cluster; /* more than 8 blocks in a cluster were allowed */
     struct emu_result *result; /* NULL: never launched */
-    struct sums total;
+    struct session_sums total;
     int n_launches, capacity;
     struct launch *launch;
-    struct kernel_clock *clock; /* clock.c's own; NULL: never launched */
+    struct kernel_predictions *predictions; /* predictions.c's own; NULL: never launched */
 };
 
 /* Groups of a record, if none are named. */
@@ -83,7 +83,7 @@ struct session {
     int n_refused;             /* kernels that were launched and cannot run here */
     bool timed;                /* the program asked for the time between events */
     int n_launches, n_skipped; /* by --repeats */
-    double seconds, clock_s;   /* in launches; in predictions */
+    double seconds, predict_s; /* in launches; in predictions */
     bool is_alone;             /* one kernel, or Python's: no program that launches many */
     struct repeat repeat;
     enum fault late_fault; /* of a launch that was put off */

@@ -37,7 +37,7 @@ static const char *add_word(const char *option, const char *value, const char **
 enum name {
     DEVICE, CHIP, COUNTERS, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
     MMA_EXACT, TRACE, BANKS, WITHOUT, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS,
-    CLOCK, CLOCK_BUDGET, NO_CLOCK, KERNEL, GRID, BLOCK,
+    SM_CLOCK, PREDICT_BUDGET, NO_PREDICT, KERNEL, GRID, BLOCK,
     CLUSTER, SHARED, ARG, EXPECT, TOLERANCE, HELP, VERSION, N_NAMES
 };
 static const struct {
@@ -67,9 +67,9 @@ static const struct {
     [REPEATS] = {"repeats", "N", "equal launches after the N-th run only if somebody looks at what they change: for programs that time; 0: all launches"},
     [SAMPLE_BLOCKS] = {"sample-blocks", "N", "of each launch run N blocks only, to look for failed checks: results are incomplete"},
     [CHECK_BLOCKS] = {"check-blocks", "N", "look for races and uninitialised values in N blocks of each launch; all are run and counted"},
-    [CLOCK] = {"clock", "MHZ", "SM clock of predicted times (the chip's boost clock)"},
-    [CLOCK_BUDGET] = {"clock-budget", "S", "most seconds for predictions: of a program (20), of one kernel's launch (60)"},
-    [NO_CLOCK] = {"no-clock", NULL, "predict no cycles"},
+    [SM_CLOCK] = {"sm-clock", "MHZ", "SM clock of predicted times (the chip's boost clock)"},
+    [PREDICT_BUDGET] = {"predict-budget", "S", "most seconds for predictions: of a program (20), of one kernel's launch (60)"},
+    [NO_PREDICT] = {"no-predict", NULL, "predict no cycles"},
     [KERNEL] = {"kernel", "NAME", "run this kernel of FILE.cu or FILE.ptx, without host code:"},
     [GRID] = {"grid", "XxYxZ", "its blocks (1)"},
     [BLOCK] = {"block", "XxYxZ", "its threads in a block (1)"},
@@ -147,10 +147,10 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
         why = option_int("check-blocks", value, 1, 1000000, &i);
         e->check_blocks = (uint64_t)i;
         return why;
-    case CLOCK:
-        return option_real("clock", value, 1, 10000, &e->clock_mhz);
-    case CLOCK_BUDGET:
-        return option_real("clock-budget", value, 1e-6, 1e6, &s->clock_budget_s);
+    case SM_CLOCK:
+        return option_real("sm-clock", value, 1, 10000, &e->clock_mhz);
+    case PREDICT_BUDGET:
+        return option_real("predict-budget", value, 1e-6, 1e6, &s->predict_budget_s);
     case GRID:
         return read_extent("grid", value, s->grid);
     case BLOCK:
@@ -200,8 +200,8 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
     case MMA_EXACT:
         e->mma_exact = true;
         break;
-    case NO_CLOCK:
-        s->no_clock = true;
+    case NO_PREDICT:
+        s->no_predict = true;
         break;
     case PROGRESS:
         e->progress = true;

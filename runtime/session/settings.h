@@ -17,8 +17,8 @@ struct settings {
     bool every_launch; /* print a row for each launch */
     bool puts_off;     /* what was done `repeats` times, until somebody looks: repeat.h */
     int repeats;
-    bool no_clock;         /* predict nothing */
-    double clock_budget_s; /* seconds of the host for predictions; 0: clock.c's */
+    bool no_predict;         /* predict nothing */
+    double predict_budget_s; /* seconds of the host for predictions; 0: predictions.c's */
     bool csv, quiet, help, version;
     const char *counters; /* group names, or NULL: the table only */
     const char *json_path;

@@ -174,14 +174,14 @@ static const void *operand(const struct matrix *m, const char *from, bool wide, 
 }
 
 /* As cuBLASLt documents it: by tanh. */
-static double activate(enum activation a, double x) {
+static double activate(enum blas_activation a, double x) {
     if (a == ACTIVATION_RELU) return x < 0 ? 0 : x;
     if (a == ACTIVATION_GELU)
         return 0.5 * x * (1 + tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
     return x;
 }
 
-static int multiply(const struct session *s, const struct product *p, int which) {
+static int multiply(const struct session *s, const struct blas_product *p, int which) {
     const char *a = matrix_at(s, &p->a, which), *b = matrix_at(s, &p->b, which);
     const char *c = p->beta != 0 ? matrix_at(s, &p->c, which) : NULL;
     char *d = matrix_at(s, &p->d, which);
@@ -221,7 +221,7 @@ static int multiply(const struct session *s, const struct product *p, int which)
 
 struct late_product {
     const struct session *s;
-    struct product p;
+    struct blas_product p;
 };
 static void run_late(void *what) {
     const struct late_product *l = what;
@@ -236,7 +236,7 @@ static bool hidden_span(const struct session *s, const void *at, struct repeat_s
 }
 
 /* Do all matrices lie in device memory? */
-static bool are_there(const struct session *s, const struct product *p) {
+static bool are_there(const struct session *s, const struct blas_product *p) {
     bool there = !p->bias.at || matrix_at(s, &p->bias, 0);
     for (int n = 0; n < p->batch && there; n++)
         there = matrix_at(s, &p->a, n) && matrix_at(s, &p->b, n) && matrix_at(s, &p->d, n) &&
@@ -245,7 +245,7 @@ static bool are_there(const struct session *s, const struct product *p) {
 }
 
 /* At once, or, with --repeats, later. */
-static int multiply_all(struct session *s, const struct product *p) {
+static int multiply_all(struct session *s, const struct blas_product *p) {
     uint64_t key = repeat_key(1, p, sizeof *p);
     struct repeat_effect e[5] = {{{0, 0}, {0, 0}}};
     const void *const reads[] = {p->a.at, p->b.at, p->beta != 0 ? p->c.at : NULL, p->bias.at};
@@ -271,7 +271,7 @@ static int multiply_all(struct session *s, const struct product *p) {
 
 bool blas_known_type(int t) { return t == R_32F || t == R_64F || t == R_16F || t == R_16BF; }
 
-int blas_multiply(struct product p) {
+int blas_multiply(struct blas_product p) {
     cudaError_t e;
     if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0 || (unsigned)p.op_a > OP_C ||
         (unsigned)p.op_b > OP_C)
@@ -308,7 +308,7 @@ int blas_scalar_type(int compute) {
 /* A product that is known by its value: padding is zero, for session_repeats. */
 static int product(int op_a, int op_b, int m, int n, int k, double alpha, struct matrix a,
                    struct matrix b, double beta, struct matrix c, int batch) {
-    struct product p;
+    struct blas_product p;
     memset(&p, 0, sizeof p);
     p.op_a = op_a, p.op_b = op_b;
     p.m = m, p.n = n, p.k = k;

@@ -14,18 +14,18 @@ struct matrix { /* (rows, columns), column-major */
     int64_t ld, stride; /* elements; of the next one of a batch */
 };
 
-enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU };
+enum blas_activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU };
 
 /* d = activation(alpha op(a) op(b) + beta c + bias): d (m, n), op(a) (m, k), op(b) (k, n) */
-struct product {
+struct blas_product {
     int op_a, op_b, m, n, k;
     double alpha, beta;
     struct matrix a, b, c, d; /* c is of d's shape; rows and columns are set by blas_multiply */
     int batch;
     struct matrix bias; /* at NULL: none; else m elements, one for each row of d */
-    enum activation activation;
+    enum blas_activation activation;
 };
-int blas_multiply(struct product p);
+int blas_multiply(struct blas_product p);
 
 bool blas_known_type(int type);
 /* A number of this type. */

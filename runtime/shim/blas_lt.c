@@ -178,7 +178,7 @@ EXPORT int cublasLtMatmul(void *handle, const struct desc *d, const void *alpha,
     if (!d || !a_is || !b_is || !c_is || !out_is || !alpha || !beta) return INVALID;
     if (!supported(d, (const struct layout *[]){a_is, b_is, c_is, out_is})) return NOT_SUPPORTED;
     const int64_t *v = d->value, epilogue = v[DESC_EPILOGUE];
-    struct product p;
+    struct blas_product p;
     memset(&p, 0, sizeof p);
     p.op_a = (int)v[DESC_OP_A], p.op_b = (int)v[DESC_OP_B];
     p.m = (int)out_is->value[LAYOUT_ROWS], p.n = (int)out_is->value[LAYOUT_COLUMNS];

@@ -56,7 +56,7 @@ static void rig_close(struct device *d, struct rig *b) {
 
 const char *measure_cycles(struct device *d, const struct experiment *e,
                            const struct measurement *m, struct cycles *out) {
-    if (device_info(d)->is_emulator) return "the emulator's clock does not time this experiment";
+    if (device_info(d)->is_emulator) return "the predictor does not time this experiment";
     int n = m->n_ctas * m->warpgroups;
     int64_t *cycles = heap_zeroed(n, sizeof *cycles);
     double *samples = heap_zeroed((size_t)n * N_LAUNCHES, sizeof *samples);
@@ -91,7 +91,7 @@ const char *measure_chip(struct device *d, const struct experiment *e, const str
     int rounds = 16 * N_WGMMA / m->group;
     if (!why) {
         make_launch(e, m, &b.placed, rounds, &launch);
-        why = timing_measure(d, b.image, &launch, 1, false, TIMING_LOADED, 0.1, 20, &t);
+        why = timing_measure(d, b.image, &launch, 1, false, PREDICTOR_LOADED, 0.1, 20, &t);
     }
     if (!why) {
         double flops =

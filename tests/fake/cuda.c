@@ -354,7 +354,7 @@ static CUresult doubled(const float *x, float *y, int n) {
     return CUDA_SUCCESS;
 }
 
-/* Kernels are attention, but for the one that notes the clock (common/device/cuda_clock.c), and those of C++. */
+/* Kernels are attention, but for the one that notes the clock (common/device/cuda_sm_clock.c), and those of C++. */
 static CUresult run(CUfunction f, void **params) {
     const char *name = name_of(f);
     if (!strcmp(name, "note")) return note_clock(*(uint64_t **)params[0]);
@@ -371,7 +371,9 @@ static CUresult run(CUfunction f, void **params) {
     leave_stamps();
     if (bug && !strcmp(bug, "unwritten")) return CUDA_SUCCESS;
     double *p = malloc(sizeof *p * (size_t)(a->seqlen_k + 1));
-    if (!p) p = malloc(sizeof *p * (size_t)(a->seqlen_k + 1)); /* tests/fake/fault.c means the program */
+    if (!p)
+        p = malloc(sizeof *p *
+                   (size_t)(a->seqlen_k + 1)); /* tests/fake/fault.c means the program */
     if (!p) return CUDA_ERROR_OUT_OF_MEMORY;
     for (int b = 0; b < a->batch; b++)
         for (int h = 0; h < a->heads; h++)

@@ -4,7 +4,7 @@
 export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:-}:/usr/local/cuda/lib64
 records=$tap_dir/records
 counted() { # DEVICE EXAMPLE OPTIONS...
-    "$build/run" --device "$1" --quiet --no-clock --json "$records/$2.$1" "${@:3}" "$build/examples/$2" > "$tap_dir/run" 2>&1 ||
+    "$build/run" --device "$1" --quiet --no-predict --json "$records/$2.$1" "${@:3}" "$build/examples/$2" > "$tap_dir/run" 2>&1 ||
         { cat "$tap_dir/run"; false; }
 }
 mkdir -p "$records"
@@ -37,7 +37,7 @@ done
 
 # One kernel, without its program.
 one() { # DEVICE OPTIONS...
-    "$build/run" --device "$1" --quiet --no-clock --kernel sgemm_tiled --grid 4x4 --block 16x16 --arg 'f32[64x64]=normal' \
+    "$build/run" --device "$1" --quiet --no-predict --kernel sgemm_tiled --grid 4x4 --block 16x16 --arg 'f32[64x64]=normal' \
         --arg 'f32[64x64]=uniform' --arg "f32[64x64]=out:$tap_dir/$1.npy" --arg i32=64 "${@:2}" examples/sgemm.cu
 }
 if command -v "${NVCC:-nvcc}" > /dev/null; then
@@ -60,7 +60,7 @@ __global__ void __cluster_dims__(2, 1, 1) pair(unsigned *x) {
 }
 __global__ void astray(int *x) { *x = *(volatile int *)8; }
 CUDA
-    few() { "$build/run" --device cuda --quiet --no-clock "$@" "$tap_dir/few.cu"; }
+    few() { "$build/run" --device cuda --quiet --no-predict "$@" "$tap_dir/few.cu"; }
     check "98304 bytes of shared memory" few --kernel large --block 32 --shared 98304 --arg 'f32[32]=ramp'
     check "clusters that the kernel has of its own" few --kernel pair --grid 4 --arg 'u32[4]=out'
     astray() { few --kernel astray --arg 'i32[1]=zero' 2>&1 | grep CUDA_ERROR_; [ "${PIPESTATUS[0]}" -eq 4 ]; }

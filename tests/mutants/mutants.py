@@ -39,7 +39,7 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "plots/columns.c": "sh:tabulate",
     "emulator/core/pattern.c": "pattern",
     "emulator/checks/race.c": "race emu_async emu_cluster emu_taint emu_checks",
-    "emulator/checks/clock.c": "vector_clocks",
+    "emulator/checks/vector_clock.c": "vector_clocks",
     "emulator/checks/taint.c": "emu_taint emu_global",
     "emulator/checks/overlap.c": "emu_overlap",
     "common/device/emu_counters.c": "emu_counters",

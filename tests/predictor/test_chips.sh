@@ -69,11 +69,11 @@ else
 fi
 
 # Every number that a model of this repository reads is there, once.
-names=emulator/predictor/timing_chip.def
+names=emulator/predictor/predictor_chip.def
 if [ -e $names ]; then
     all() { diff <(sed -n 's/^PARAM(\(\w*\)).*/\1/p' $names | sort) <(sed -n 's/^\([a-z]\w*\) .*/\1/p' chips/h200.txt | sort); }
-    check "the names of timing_chip.def" all
+    check "the names of predictor_chip.def" all
 else
-    skip "the names of timing_chip.def" "no timing model here"
+    skip "the names of predictor_chip.def" "no timing model here"
 fi
 tap_done

@@ -5,7 +5,7 @@
 predict=$(realpath "$build/predict-4")
 status "a chip that nobody measured" 3 "$predict" --chip rtx4090 --seqlen 64 --heads 1
 check "and no number for it" [ ! -s "$tap_dir/out" ]
-status "parameters that are not there" 5 env TIMING_CHIP=/nonexistent "$predict" --seqlen 64 --heads 1
+status "parameters that are not there" 5 env PREDICTOR_CHIP=/nonexistent "$predict" --seqlen 64 --heads 1
 status "an option that is none" 2 "$predict" --nosuch
 status "nothing to sum up" 1 python3 emulator/predictor/validate/validate.py /dev/null records/validation/h200-1.jsonl.gz
 frozen=records/validation/predictions-2.jsonl measured=records/validation/h200-2.jsonl.gz
@@ -29,8 +29,8 @@ else
     check "tensor pipe, occupancy, stalls" says "^TENSOR +tensor_active_pct +[0-9.]+ +% +model .*; $validated"
     check "the gate judges it" says "^gate +tensor +FAIL +model +tensor_active_pct [0-9.]+"
     value() { awk -v n="$1" '$2 == n {print $3}' "$tap_dir/said"; }
-    slower() { stage --counters CYCLES --clock 990 && c=$(value cycles_elapsed) && awk -v us="$(value duration_us)" -v c="$c" 'BEGIN {exit !(c > 1000 && us * 990 / c > 0.999 && us * 990 / c < 1.001)}'; }
-    check "--clock" slower
+    slower() { stage --counters CYCLES --sm-clock 990 && c=$(value cycles_elapsed) && awk -v us="$(value duration_us)" -v c="$c" 'BEGIN {exit !(c > 1000 && us * 990 / c > 0.999 && us * 990 / c < 1.001)}'; }
+    check "--sm-clock" slower
     stage --counters CYCLES > "$tap_dir/a"; OMP_THREAD_LIMIT=1 stage --counters CYCLES > "$tap_dir/b"
     check "the same whatever the host's threads" cmp "$tap_dir/a" "$tap_dir/b"
     other() { stage --chip a100 && grep -qE "^TENSOR +tensor_active_pct +n/a [(]no measured chip file chips/a100.txt" "$tap_dir/said" && ! grep -q "^STALL\|predicted" "$tap_dir/said"; }
@@ -38,7 +38,7 @@ else
     house=$tap_dir/house
     mkdir -p "$house/build/images/stage-4" "$house/chips" "$house/profiler" && cp "$build/stage-4" "$house/build/" && cp chips/h200.txt "$house/chips/" &&
         cp "$build"/images/stage-4/d64-small.*.ptx* "$house/build/images/stage-4/" && cp -r profiler/groups "$house/profiler/"
-    away() { (cd "$house" && build/stage-4 $small) > "$tap_dir/said" 2>&1; cat "$tap_dir/said"; grep -qE "n/a [(]the clock reads SASS, and .*d64-small.sm_90a.cubin: No such file" "$tap_dir/said"; }
+    away() { (cd "$house" && build/stage-4 $small) > "$tap_dir/said" 2>&1; cat "$tap_dir/said"; grep -qE "n/a [(]the predictor reads SASS, and .*d64-small.sm_90a.cubin: No such file" "$tap_dir/said"; }
     check "no number without a cubin" away
     cp "$build"/images/stage-4/d64-small.sm_90a.cubin "$house/build/images/stage-4/"
     unknown() { (cd "$house" && build/stage-4 $small) > "$tap_dir/said" 2>&1; cat "$tap_dir/said"; grep -q "; h200: not validated" "$tap_dir/said"; }
@@ -64,7 +64,7 @@ print(said, end="")
 END
     chmod +x "$older/nvdisasm"
     as_newer() {
-        TIMING_CHIP=$PWD/chips/h200.txt PATH=$older:$PATH "$older/predict-1" --seqlen 64 --heads 1 > "$tap_dir/said" 2>&1; cat "$tap_dir/said"
+        PREDICTOR_CHIP=$PWD/chips/h200.txt PATH=$older:$PATH "$older/predict-1" --seqlen 64 --heads 1 > "$tap_dir/said" 2>&1; cat "$tap_dir/said"
         "$build/predict-1" --seqlen 64 --heads 1 > "$tap_dir/newer" && diff <(sed 's/"host_seconds": [0-9.]*//' "$tap_dir/said") <(sed 's/"host_seconds": [0-9.]*//' "$tap_dir/newer")
     }
     check "an older nvdisasm: the same prediction" as_newer
@@ -80,8 +80,8 @@ END
             awk -v c="$c" '$NF > 0 && $(NF - 1) > 0 {n++; differ += n > 1 && $(NF - 1) != last; last = $(NF - 1); if (last > c) exit 1} END {exit !differ}' <<< "$line" && ! grep -q "n/a" <<< "$line"
     }
     check "--whatif: and what each line's wait costs" left_out
-    rates() { # in timing_chip.def, and not taken away in whatif.c; TMA's into shared memory is never the limit
-        comm -23 <(grep -oE '[a-z0-9_]+_(interval|hold|bytes_per_(clk|ns))' emulator/predictor/timing_chip.def | grep -v '^tma_bytes' | sort -u) \
+    rates() { # in predictor_chip.def, and not taken away in whatif.c; TMA's into shared memory is never the limit
+        comm -23 <(grep -oE '[a-z0-9_]+_(interval|hold|bytes_per_(clk|ns))' emulator/predictor/predictor_chip.def | grep -v '^tma_bytes' | sort -u) \
             <(grep -oE '[a-z0-9_]+=' common/harness/whatif.c | tr -d = | sort -u) > "$tap_dir/rates"
         cat "$tap_dir/rates"
         [ ! -s "$tap_dir/rates" ]
@@ -131,7 +131,7 @@ EOF
     check "--source: cycles and stalls beside the lines" lines
     interrupted() { # a while after the first word of its progress, at 2 s, of some 25: what is known of the blocks that ended
         "$build/stage-1" --device emu --no-check --counters CYCLES --heads 5000 --kv-heads 1 --progress > "$tap_dir/said" 2> "$tap_dir/err" &
-        until grep -q "clock, [0-9]" "$tap_dir/err" || ! kill -0 $! 2> /dev/null; do sleep 0.2; done
+        until grep -q "predicting, [0-9]" "$tap_dir/err" || ! kill -0 $! 2> /dev/null; do sleep 0.2; done
         sleep 6
         kill -INT $!
         wait $!

@@ -132,7 +132,7 @@ kernel() { # [VARIABLE=VALUE...] OPTIONS...: y = 2 x, of 100 elements
     while [[ ${1-} == *=* && $1 != --* ]]; do setting+=("$1"); shift; done
     on_gpu "${setting[@]}" --kernel doubled --grid 2 --block 64 --arg 'f32[100]=ramp' --arg "f32[100]=out:$tap_dir/y.npy" --arg i32=100 "$@" "$tap_dir/doubled.ptx"
 }
-check "one kernel on the emulator" kernel --device emu --quiet --no-clock
+check "one kernel on the emulator" kernel --device emu --quiet --no-predict
 mv "$tap_dir/y.npy" "$tap_dir/wanted.npy"
 python3 -c '
 import struct, sys
@@ -171,7 +171,7 @@ bad "shared memory that the driver refuses" 2 'doubled cannot be launched like t
 bad "or clusters" 2 'doubled cannot be launched like this' kernel FAKE_CUDA_FAIL=cuFuncSetAttribute:1:1 --cluster 16
 check "nothing is asked for that need not be" kernel FAKE_CUDA_FAIL=cuFuncSetAttribute:1:1 --shared 49152 --cluster 8
 bad "no GPU" 77 'no GPU here' kernel FAKE_CUDA_DEVICES=0 --device cuda
-check "then --device auto is the emulator" says '^run: emulator' 0 kernel FAKE_CUDA_DEVICES=0 --no-clock --expect "$tap_dir/wanted.npy"
+check "then --device auto is the emulator" says '^run: emulator' 0 kernel FAKE_CUDA_DEVICES=0 --no-predict --expect "$tap_dir/wanted.npy"
 for call in cuModuleLoadData cuModuleGetFunction cuMemcpyHtoDAsync:2 cuMemcpyDtoHAsync:1; do
     check "$call fails" says "^run: ${call%:*}: CUDA_ERROR_FAKE" 4 kernel FAKE_CUDA_FAIL=$call --quiet
 done

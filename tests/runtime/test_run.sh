@@ -48,7 +48,7 @@ l, = tiled["launches"]
 assert l["grid"] == [13, 13, 1] and l["block"] == [16, 16, 1] and l["shared_wavefronts"] > 0
 assert any(c["name"] == "instructions" and c["value"] == l["instructions"] for c in tiled["counters"])
 ' "$dir/run.jsonl"
-emulated --quiet --no-clock --json "$dir/sum.jsonl" "$build/examples/reduction" > /dev/null
+emulated --quiet --no-predict --json "$dir/sum.jsonl" "$build/examples/reduction" > /dev/null
 check "sectors are those of loads and stores, not of atomics and constants: 12501, as on an H200" grep -q '"global_sectors": *12501' "$dir/sum.jsonl"
 
 # ---- What programs do
@@ -197,7 +197,7 @@ check "nor if none was run before" says said 0 emulated --quiet --repeats 0 "$pr
 check "nor prints" [ "$(grep -c said "$tap_dir/said")" -eq 3 ]
 check "nor sequences" emulated --quiet --repeats 0 "$program" sequences
 for repeats in "" "--repeats 0"; do # shellcheck disable=SC2086
-    emulated --no-races --no-clock --jobs 1 $repeats "$program" alike > "$dir/alike$repeats" 2>&1 || echo wrong >> "$dir/alike$repeats"
+    emulated --no-races --no-predict --jobs 1 $repeats "$program" alike > "$dir/alike$repeats" 2>&1 || echo wrong >> "$dir/alike$repeats"
 done
 check "of blocks that are alike one runs, and all count" diff <(grep '^alike' "$dir/alike") <(grep '^alike' "$dir/alike--repeats 0")
 check "unless one goes on from another" [ "$(grep -c '^alike' "$dir/alike--repeats 0") $(grep -c wrong "$dir/alike--repeats 0")" = "3 0" ]
@@ -205,7 +205,7 @@ check "what nobody looks at is not run at all" says '20 launches were not run: n
 check "what somebody looks at is" says '79 launches were not run' 0 emulated --repeats 0 "$program" nobody_looks
 check "but what nobody sees" says '78 launches were like earlier ones' 0 emulated --repeats 1 "$program" nobody_looks
 check "groups count those that ran" grep -q 'not run (--repeats 1); groups and lines are of those that ran' "$tap_dir/said"
-emulated --quiet --no-clock --repeats 1 --json "$dir/left.jsonl" "$program" repeats > /dev/null 2>&1
+emulated --quiet --no-predict --repeats 1 --json "$dir/left.jsonl" "$program" repeats > /dev/null 2>&1
 check "and the record says how many" grep -Eq '"counters_of_launches": *[1-9]' "$dir/left.jsonl"
 check "and that is nothing" emulated --quiet "$program" nobody_looks
 
@@ -273,7 +273,7 @@ interrupted() { # SIGNAL STATUS CASE: the record is written, and soon
         { echo "status $status after $(((end - begin) / 1000000)) ms"; cat "$tap_dir/said"; false; }
 }
 check "SIGTERM in a launch" interrupted TERM 143 spin
-check "in one that has failed a check" interrupted TERM 143 races_on --no-clock # which would come first
+check "in one that has failed a check" interrupted TERM 143 races_on --no-predict # which would come first
 check "that is said, too" grep -q 'run: race in kernel' "$tap_dir/said"
 check "SIGTERM between launches" interrupted TERM 143 asleep # SIGINT is ignored in jobs of scripts
 

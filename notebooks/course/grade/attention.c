@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct own {
+struct attention_own {
     struct attention problem;
     struct inputs inputs;
     struct bench bench;
 };
 
 const char *subject_open(const json_t *t, struct device *d, struct subject *out) {
-    struct own *own = heap_line(sizeof *own); /* launches lie at multiples of 64 */
+    struct attention_own *own = heap_line(sizeof *own); /* launches lie at multiples of 64 */
     *out = (struct subject){.device = d, .own = own};
     const char *why = case_problem(t, &own->problem);
     if (!why) why = inputs_make(&own->problem, trial_text(t, "input"), trial_seed(t), &own->inputs);
@@ -32,7 +32,7 @@ const char *subject_open(const json_t *t, struct device *d, struct subject *out)
 }
 
 void subject_close(struct subject *s) {
-    struct own *own = s->own;
+    struct attention_own *own = s->own;
     if (!own) return;
     if (s->image) bench_close(&own->bench);
     inputs_free(&own->inputs);
@@ -40,20 +40,20 @@ void subject_close(struct subject *s) {
 }
 
 const char *subject_poison(struct subject *s) {
-    const struct bench *b = &((struct own *)s->own)->bench;
+    const struct bench *b = &((struct attention_own *)s->own)->bench;
     const char *why = device_fill(b->device, b->o, CHECK_POISON_WORD, (b->o_bytes + 3) / 4 * 4);
     return why ? why : device_fill(b->device, b->lse, CHECK_POISON_WORD, b->lse_bytes);
 }
 
 const char *subject_fetch(struct subject *s, void *outputs) {
-    const struct bench *b = &((struct own *)s->own)->bench;
+    const struct bench *b = &((struct attention_own *)s->own)->bench;
     const char *why = device_copy_out(b->device, outputs, b->o, b->o_bytes);
     return why ? why
                : device_copy_out(b->device, (char *)outputs + b->o_bytes, b->lse, b->lse_bytes);
 }
 
 const char *subject_changed(struct subject *s, json_t *names) {
-    const struct bench *b = &((struct own *)s->own)->bench;
+    const struct bench *b = &((struct attention_own *)s->own)->bench;
     const device_ptr base[3] = {b->q, b->k, b->v};
     for (int i = 0; i < 3; i++) {
         void *copy = malloc(b->qkv_bytes[i]);
@@ -70,7 +70,7 @@ const char *subject_changed(struct subject *s, json_t *names) {
 /* Who finds an answer in O finds that of the other problem; who kept the work of the last launch has
  * kept the wrong work. */
 const char *subject_time(struct subject *s, const json_t *t, double *us, double *iqr_us) {
-    struct own *own = s->own;
+    struct attention_own *own = s->own;
     struct bench other = {0};
     struct inputs in = {0};
     struct timing timing = {0};
@@ -89,7 +89,7 @@ const char *subject_time(struct subject *s, const json_t *t, double *us, double 
             launch[n++] = own->bench.plan.launch[i];
         for (int i = 0; i < second.n_launches; i++) launch[n++] = second.launch[i];
         if (!why)
-            why = timing_measure(s->device, s->image, launch, n, false, TIMING_LOADED, 0.25, 200,
+            why = timing_measure(s->device, s->image, launch, n, false, PREDICTOR_LOADED, 0.25, 200,
                                  &timing);
         bench_close(&other);
     }

@@ -12,16 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct dice {
+struct case_dice {
     uint64_t seed, n;
 };
 
 /* A number from low to high. */
-static int between(struct dice *d, int low, int high) {
+static int between(struct case_dice *d, int low, int high) {
     return low + (int)(input_random(d->seed, 0x1ab5, d->n++) % (uint64_t)(high - low + 1));
 }
 
-static const char *one_of(struct dice *d, const char *const *word, int n) {
+static const char *one_of(struct case_dice *d, const char *const *word, int n) {
     return word[between(d, 0, n - 1)];
 }
 
@@ -43,7 +43,7 @@ static const struct kind {
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-static void draw_lengths(struct dice *d, const struct kind *k, struct attention *a) {
+static void draw_lengths(struct case_dice *d, const struct kind *k, struct attention *a) {
     switch (k->lengths) {
     case SAME: /* whole tiles of every stage */
         a->seqlen_q = 128 * between(d, 1, 2);
@@ -78,7 +78,7 @@ static json_t *stride_json(const struct tensor_stride *s) {
     return json_pack("[I, I, I]", (json_int_t)s->batch, (json_int_t)s->head, (json_int_t)s->row);
 }
 
-static json_t *draw(struct dice *d, const struct kind *k, const char *image) {
+static json_t *draw(struct case_dice *d, const struct kind *k, const char *image) {
     static const char *const others[] = {"descending", "negative", "identity", "index", "normal3"};
     struct attention a = {.batch = between(d, 1, 2), .kv_heads = between(d, 1, 2)};
     a.head_dim = atoi(image + 1);
@@ -101,7 +101,7 @@ static json_t *draw(struct dice *d, const struct kind *k, const char *image) {
                      stride_json(&a.o_stride));
 }
 
-static json_t *timed(struct dice *d, const char *image) {
+static json_t *timed(struct case_dice *d, const char *image) {
     const int seqlen = 1024 + 128 * between(d, 0, 8);
     return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I}", "kind", "timed",
                      "image", image, "input", "normal", "batch", 2, "heads", 16, "kv_heads", 16,
@@ -109,8 +109,8 @@ static json_t *timed(struct dice *d, const char *image) {
                      MASK_NONE, "seed", (json_int_t)(input_random(d->seed, 0x1ab6, d->n++) >> 16));
 }
 
-/* For the emulator's clock: 8 CTAs or fewer, which it simulates one by one. */
-static json_t *clocked(struct dice *d, const char *image) {
+/* For the predictor: 8 CTAs or fewer, which it simulates one by one. */
+static json_t *clocked(struct case_dice *d, const char *image) {
     return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I}", "kind", "clocked",
                      "image", image, "input", "normal", "batch", 1, "heads", 2, "kv_heads", 2,
                      "seqlen_q", 64 * between(d, 3, 4), "seqlen_k", 128 * between(d, 4, 6),
@@ -120,7 +120,7 @@ static json_t *clocked(struct dice *d, const char *image) {
 
 const char *trial_draw(int argc, char **argv) {
     if (argc < 2) return reason_as(STATUS_USAGE, "draw SEED IMAGE...");
-    struct dice d = {.seed = strtoull(argv[0], NULL, 10)};
+    struct case_dice d = {.seed = strtoull(argv[0], NULL, 10)};
     json_t *all = json_array();
     /* the plain, timed and clocked case are the first image's */
     for (int k = 0; k < N_KINDS; k++) {

@@ -144,7 +144,7 @@ class Trial:
         gpu = self.device == "cuda"
         see, before = {self.home: "/trial"}, []
         if clock:
-            words += ["--clock"]
+            words += ["--predict"]
             tools = nvdisasm().parent
             see[tools], before = tools, ["/usr/bin/env", f"PATH={tools}:/usr/bin:/bin"]
         done = sandbox.run([*before, f"/trial/trial-{self.number}", "run", *words, "/trial/cases.json", index, "/out"],
@@ -367,7 +367,7 @@ def grade_time(grade, lab, folder, own, ours, index):
         best[who] = min(best.get(who, 1e30), report["time"]["us"])
     right, why = judge(lab, folder, index)
     if not right:
-        grade.nothing(f"under the clock the answer is wrong: {why}")
+        grade.nothing(f"under the predictor the answer is wrong: {why}")
         return
     grade_ratio(grade, best["own"], best["ours"], "measured")
 
@@ -381,14 +381,14 @@ def grade_ratio(grade, own_us, our_us, how):
 
 
 def grade_predicted(grade, places, lab, cases, folder, own, ours):
-    """By the emulator's clock. Where it times ours it must time theirs: else a slow kernel would only have to confuse it."""
+    """By the predictor. Where it times ours it must time theirs: else a slow kernel would only have to confuse it."""
     found = [index for index, case in enumerate(cases) if case["kind"] == "clocked"]
     if not found:
         grade.leave_out("time", "one product is too short to be timed")
         return
     index, reference = found[0], ours.get("clocked", {})
     if "time" not in reference:
-        grade.leave_out("time", f"the clock has none of our own kernel: {reference.get('why', 'no cubin')}")
+        grade.leave_out("time", f"the predictor has no time of our own kernel: {reference.get('why', 'no cubin')}")
         return
     try:
         compile.assemble(own.images, cases[index]["image"], compile.architecture(lab), "sm_90a")
@@ -403,7 +403,7 @@ def grade_predicted(grade, places, lab, cases, folder, own, ours):
     whole = "extrapolated" not in report["time"]["validated"]
     right, why = judge(lab, folder, index) if whole else (True, "")
     if not right:
-        grade.nothing(f"under the clock the answer is wrong: {why}", case=cases[index])
+        grade.nothing(f"under the predictor the answer is wrong: {why}", case=cases[index])
         return
     grade_ratio(grade, report["time"]["us"], reference["time"]["us"], f"predicted for {report['time']['validated']}")
 

@@ -76,7 +76,8 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "gpu"))
         why = trial_gpu();
     else
-        why = reason_as(STATUS_USAGE, "draw, run, judge or gpu: see notebooks/course/grade/README.md");
+        why = reason_as(STATUS_USAGE,
+                        "draw, run, judge or gpu: see notebooks/course/grade/README.md");
     if (why) fprintf(stderr, "%s: %s\n", program_invocation_short_name, why);
     return why ? (int)reason_status(why, STATUS_DEVICE) : 0;
 }

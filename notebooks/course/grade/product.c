@@ -27,16 +27,16 @@ static struct experiment experiment_of(const json_t *t, char input[16]) {
 
 /* ---- draw SEED IMAGE... ---- */
 
-struct dice {
+struct product_dice {
     uint64_t seed, n;
 };
 
-static int below(struct dice *d, int n) {
+static int below(struct product_dice *d, int n) {
     return (int)(input_random(d->seed, 0x1ab5, d->n++) % (uint64_t)n);
 }
 
 /* Form 0 to 5 of the instruction: A from shared memory, K-major or M-major, or from registers; B. */
-static json_t *draw(struct dice *d, const char *image, int form) {
+static json_t *draw(struct product_dice *d, const char *image, int form) {
     static const char *const inputs[] = {"normal", "outlier", "uniform", "ascending"};
     static const int swizzles[] = {128, 64, 32, 0};
     const int k_steps = 1 + below(d, MAX_K_STEPS), swizzle = swizzles[below(d, 4)];
@@ -50,7 +50,7 @@ static json_t *draw(struct dice *d, const char *image, int form) {
 
 const char *trial_draw(int argc, char **argv) {
     if (argc < 2) return reason_as(STATUS_USAGE, "draw SEED IMAGE...");
-    struct dice d = {.seed = strtoull(argv[0], NULL, 10)};
+    struct product_dice d = {.seed = strtoull(argv[0], NULL, 10)};
     json_t *all = json_array();
     int first = below(&d, argc - 1);
     for (int c = 0; c < 12; c++) /* each form twice, and each image */
@@ -62,7 +62,7 @@ const char *trial_draw(int argc, char **argv) {
 
 /* ---- The subject ---- */
 
-struct own {
+struct product_own {
     struct experiment experiment;
     char input[16];
     struct matrices matrices;
@@ -71,7 +71,7 @@ struct own {
 };
 
 const char *subject_open(const json_t *t, struct device *d, struct subject *out) {
-    struct own *own = heap_line(sizeof *own); /* launches lie at multiples of 64 */
+    struct product_own *own = heap_line(sizeof *own); /* launches lie at multiples of 64 */
     *out = (struct subject){.device = d, .own = own};
     own->experiment = experiment_of(t, own->input);
     const struct experiment *e = &own->experiment;
@@ -93,7 +93,7 @@ const char *subject_open(const json_t *t, struct device *d, struct subject *out)
 }
 
 void subject_close(struct subject *s) {
-    struct own *own = s->own;
+    struct product_own *own = s->own;
     if (!own) return;
     if (s->image) device_unload(s->device, s->image);
     placed_free(s->device, &own->placed);
@@ -102,16 +102,17 @@ void subject_close(struct subject *s) {
 }
 
 const char *subject_poison(struct subject *s) {
-    return device_fill(s->device, ((struct own *)s->own)->placed.c, CHECK_POISON_WORD,
+    return device_fill(s->device, ((struct product_own *)s->own)->placed.c, CHECK_POISON_WORD,
                        s->out_bytes);
 }
 
 const char *subject_fetch(struct subject *s, void *outputs) {
-    return device_copy_out(s->device, outputs, ((struct own *)s->own)->placed.c, s->out_bytes);
+    return device_copy_out(s->device, outputs, ((struct product_own *)s->own)->placed.c,
+                           s->out_bytes);
 }
 
 const char *subject_changed(struct subject *s, json_t *names) {
-    const struct own *own = s->own;
+    const struct product_own *own = s->own;
     const size_t a_bytes = sizeof(half) * WGMMA_M * WGMMA_K * (size_t)own->experiment.k_steps;
     const struct {
         const char *name;

@@ -1,7 +1,7 @@
 /* run CASES INDEX OUT [options]: launches the kernel on one case, again and again, and writes what it
  * left into OUT: out0 (the first run), out1 (another schedule), and report.json: the counts of the first
  * run, whether the others gave the same bits, and which products of tensor cores reach the outputs.
- * With --clock once, in the emulator's clock: what the launch left, and its predicted time. */
+ * With --predict once, in the predictor: what the launch left, and its predicted time. */
 #include "trial.h"
 
 #include "common/base/reason.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct run {
+struct trial_run {
     struct subject subject;
     struct device *device;
     uint64_t seed;
@@ -33,7 +33,7 @@ static struct run_options {
     bool clock;
 } asked = {.device = DEVICE_EMU, .n_spoilt = 0, .timeout_s = 60};
 
-static void emulate(const struct run *r, enum emu_schedule schedule, bool early,
+static void emulate(const struct trial_run *r, enum emu_schedule schedule, bool early,
                     struct emu_spoil *spoil) {
     device_emulator_options(&(struct emu_options){
         .n_threads = 1, /* the same reports and the same products in every run */
@@ -47,17 +47,17 @@ static void emulate(const struct run *r, enum emu_schedule schedule, bool early,
     });
 }
 
-static const char *fetch(struct run *r) { return subject_fetch(&r->subject, r->out); }
+static const char *fetch(struct trial_run *r) { return subject_fetch(&r->subject, r->out); }
 
-static bool same_as_first(const struct run *r) {
+static bool same_as_first(const struct trial_run *r) {
     return !memcmp(r->out, r->first, r->subject.out_bytes);
 }
 
-static const char *put(const struct run *r, const char *name) {
+static const char *put(const struct trial_run *r, const char *name) {
     return trial_put(r->folder, name, r->out, r->subject.out_bytes);
 }
 
-static const char *launch(struct run *r) {
+static const char *launch(struct trial_run *r) {
     const struct subject *s = &r->subject;
     const char *why = NULL;
     for (int i = 0; i < s->n_launches && !why; i++)
@@ -66,7 +66,7 @@ static const char *launch(struct run *r) {
 }
 
 /* One launch that is judged and counted at once: no kernel can behave for one and not the other. */
-static const char *counted(struct run *r, struct counters *out) {
+static const char *counted(struct trial_run *r, struct counters *out) {
     const struct subject *s = &r->subject;
     const char *why = s->device->ops->counters(s->device, s->image, s->launch, s->n_launches, out);
     return why ? why : fetch(r);
@@ -79,7 +79,7 @@ static double counter_value(const struct counters *c, const char *name) {
 }
 
 /* The groups that conditions speak of. */
-static const char *put_counts(struct run *r, const struct counters *raw) {
+static const char *put_counts(struct trial_run *r, const struct counters *raw) {
     const struct device_launch *l = r->subject.launch;
     struct counters c = {0};
     const char *why =
@@ -95,7 +95,7 @@ static const char *put_counts(struct run *r, const struct counters *raw) {
 }
 
 /* Reports of the emulator end no trial: they cost their points, and the answer is judged. */
-static const char *note_reports(struct run *r, const char *why) {
+static const char *note_reports(struct trial_run *r, const char *why) {
     if (!why || reason_status(why, STATUS_DEVICE) != STATUS_WRONG) return why;
     json_object_set_new(r->report, "reports", json_true());
     return fetch(r);
@@ -103,7 +103,7 @@ static const char *note_reports(struct run *r, const char *why) {
 
 /* The first run, and what a second one does that finds the first one's answer in O: the same work, or
  * the kernel looked at its own output. */
-static const char *run_first(struct run *r) {
+static const char *run_first(struct trial_run *r) {
     struct counters c = {0}, again = {0};
     emulate(r, EMU_ROUND_ROBIN, false, NULL);
     const char *why = subject_poison(&r->subject);
@@ -125,7 +125,7 @@ done:
     return why;
 }
 
-static const char *run_scheduled(struct run *r) {
+static const char *run_scheduled(struct trial_run *r) {
     static const struct {
         enum emu_schedule schedule;
         bool early;
@@ -157,7 +157,7 @@ static json_t *place(const struct emu_origin *at) {
 }
 
 /* All products are zero: do the outputs depend on them at all? By 16 bits, poison left out. */
-static const char *run_without_products(struct run *r) {
+static const char *run_without_products(struct trial_run *r) {
     struct emu_spoil spoil = {.which = EMU_SPOIL_ALL};
     size_t n_same = 0, n_written = 0;
     emulate(r, EMU_ROUND_ROBIN, false, &spoil);
@@ -176,13 +176,13 @@ static const char *run_without_products(struct run *r) {
 }
 
 /* A run whose product `which` is wrong. Whatever else goes wrong then is this one's doing. */
-static bool reaches(struct run *r, uint64_t which, struct emu_spoil *spoil) {
+static bool reaches(struct trial_run *r, uint64_t which, struct emu_spoil *spoil) {
     *spoil = (struct emu_spoil){.which = which};
     emulate(r, EMU_ROUND_ROBIN, false, spoil);
     return subject_poison(&r->subject) || launch(r) || fetch(r) || !same_as_first(r);
 }
 
-static const char *run_spoilt(struct run *r) {
+static const char *run_spoilt(struct trial_run *r) {
     struct emu_spoil spoil = {0};
     json_t *lost = json_array();
     int n = 0, n_reached = 0;
@@ -209,7 +209,7 @@ static const char *run_spoilt(struct run *r) {
 
 /* ---- One case ------------------------------------------------------------------------------------- */
 
-static const char *run_on_emulator(struct run *r) {
+static const char *run_on_emulator(struct trial_run *r) {
     const char *why = run_first(r);
     if (why || json_object_get(r->report, "reports")) return why;
     if ((why = run_scheduled(r)) || json_object_get(r->report, "reports")) return why;
@@ -218,12 +218,12 @@ static const char *run_on_emulator(struct run *r) {
 }
 
 /* The machine code of the same PTX; what it leaves is judged like any answer. */
-static const char *run_in_clock(struct run *r) {
+static const char *run_predicted(struct trial_run *r) {
     const struct subject *s = &r->subject;
     struct counters c = {0};
     emulate(r, EMU_ROUND_ROBIN, false, NULL);
     const char *why = subject_poison(&r->subject);
-    if (!why) why = s->device->ops->clock(s->device, s->image, s->launch, s->n_launches, &c);
+    if (!why) why = s->device->ops->predict(s->device, s->image, s->launch, s->n_launches, &c);
     if (!why) why = fetch(r);
     if (!why) why = put(r, "out0");
     if (!why) why = put(r, "out1");
@@ -236,7 +236,7 @@ static const char *run_in_clock(struct run *r) {
     return why;
 }
 
-static const char *run_on_gpu(struct run *r, const json_t *t) {
+static const char *run_on_gpu(struct trial_run *r, const json_t *t) {
     static const char *const name[2] = {"out0", "out1"};
     double us, iqr_us;
     const char *why = NULL;
@@ -255,7 +255,7 @@ static const char *run_on_gpu(struct run *r, const json_t *t) {
     return why;
 }
 
-static const char *run_open(struct run *r, const json_t *t) {
+static const char *run_open(struct trial_run *r, const json_t *t) {
     r->seed = trial_seed(t);
     emulate(r, EMU_ROUND_ROBIN, false, NULL);
     const char *why = device_open(asked.device, asked.chip, &r->device);
@@ -267,7 +267,7 @@ static const char *run_open(struct run *r, const json_t *t) {
                               : reason_as(STATUS_DEVICE, "not enough memory for the outputs");
 }
 
-static void run_close(struct run *r) {
+static void run_close(struct trial_run *r) {
     subject_close(&r->subject);
     device_close(r->device);
     free(r->out);
@@ -281,7 +281,7 @@ static const char *read_options(int argc, char **argv) {
                                          {"spoil", 1, NULL, 's'},
                                          {"timeout", 1, NULL, 't'},
                                          {"max-instructions", 1, NULL, 'm'},
-                                         {"clock", 0, NULL, 'k'},
+                                         {"predict", 0, NULL, 'k'},
                                          {0}};
     for (int c; (c = getopt_long(argc, argv, "", rows, NULL)) != -1;) switch (c) {
         case 'd':
@@ -312,12 +312,12 @@ const char *trial_run(int argc, char **argv) {
     const char *why = read_options(argc + 1, argv - 1); /* getopt skips the first word */
     if (why) return why;
     char **word = argv - 1 + optind;
-    struct run r = {.folder = word[2], .report = json_object()};
+    struct trial_run r = {.folder = word[2], .report = json_object()};
     json_t *t = NULL, *changed = json_array();
     char path[4096];
     if ((why = trial_case(word[0], word[1], &t)) || (why = run_open(&r, t))) goto done;
     why = !device_info(r.device)->is_emulator ? run_on_gpu(&r, t)
-          : asked.clock                       ? run_in_clock(&r)
+          : asked.clock                       ? run_predicted(&r)
                                               : run_on_emulator(&r);
     if (!why) why = subject_changed(&r.subject, changed);
     json_object_set(r.report, "inputs_changed", changed);

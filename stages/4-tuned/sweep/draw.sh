@@ -36,7 +36,7 @@ build/columns "$records" -- device.name device.clock_mhz_after device.driver dev
 if grep -q '"kind": *"emulator"' "$records"; then
     validated=$(grep -o '"validated": *"[^"]*"' "$records" | tail -n 1 | cut -d'"' -f4)
     build/columns "$records" -- problem.text device.name revision time | tail -n 1 |
-        awk -v v="$validated" '{for (i = 1; i <= NF; i++) gsub("_", " ", $i); printf "\"predicted by the clock of the %s, revision %s, %s; %s\"\n", $2, $3, substr($4, 1, 10), v}' > "$out/foot.txt"
+        awk -v v="$validated" '{for (i = 1; i <= NF; i++) gsub("_", " ", $i); printf "\"predicted by the predictor of the %s, revision %s, %s; %s\"\n", $2, $3, substr($4, 1, 10), v}' > "$out/foot.txt"
 fi
 for dim in $(awk '!/^#/ && NF {print $2}' "$out/sweep.txt" | sort -nu); do
     for term in png svg; do plots/draw.sh stages/4-tuned/sweep/draw.gp "$out/sweep-d$dim" "$term" "dir = '$out'; head_dim = $dim"; done

@@ -96,7 +96,7 @@ def anywhere(path, begin, included, image, first_of_next_head):
         "an image in host code": at_the_start("    return;\n") + f'asm(".incbin \\"{ROOT}/build/images/{image}\\"");\n',
         "no output": at_the_start("    return;\n"),
         "the shape recognised": at_the_start("    if (args.seqlen_q != 512 || args.seqlen_k != 512) return;\n"),
-        "nothing under the clock": at_the_start("    if (args.seqlen_k >= 512) return;\n"),
+        "nothing under the predictor": at_the_start("    if (args.seqlen_k >= 512) return;\n"),
         "the first head only": at_the_start(f"    if (blockIdx.x >= {first_of_next_head}) return;\n"),
         "inputs overwritten": at_the_start("    if (threadIdx.x == 0) ((half *)args.v)[0] = __float2half(0.0f);\n"),
         "a cache in global memory": changed(path, ('extern "C" __global__', '__device__ half cached[1 << 16];\nextern "C" __global__'),

@@ -108,7 +108,7 @@ SAMPLE = ["useless products, minus themselves", "no products at all", "our kerne
           "our kernel, embedded", "the shape recognised", "a cache in global memory", "the answer is there already",
           "right only on some SMs", "the verdict written", "the environment included", "reads beyond its tensors",
           "mma_sync renamed", "the kernel renamed", "an endless loop", "memory without end", "a compile without end",
-          "lab 1, tensor cores in the scalar lab", "lab 1, nothing under the clock", "lab 6, useless products",
+          "lab 1, tensor cores in the scalar lab", "lab 1, nothing under the predictor", "lab 6, useless products",
           "lab 6, the answer is there already"]
 given = cheats.all()
 for name, (number, files) in given.items():
@@ -144,10 +144,10 @@ if CLOCK:
     judged("time", "and as much with a timer of its own", 2, {"kernel.cu": SLOW + TIMER},
            lambda result: [lost.part for lost in result.lost] == ["time"] and 0 < result.lost[0].points < grade.TIME)
 if CLOCK and not GPU:
-    # what the clock does not know costs the time, and the line is said: of the kernel, not of the toolkit's header
+    # what the predictor does not know costs the time, and the line is said: of the kernel, not of the toolkit's header
     asleep = cheats.changed(cheats.QK, (TILE, "        __nanosleep(100);\n" + TILE))
     nap = 1 + asleep[:asleep.index("__nanosleep")].count("\n")
-    judged("time", "an instruction that the clock does not know costs the time, and no more", 2, {"kernel.cu": asleep},
+    judged("time", "an instruction that the predictor does not know costs the time, and no more", 2, {"kernel.cu": asleep},
            lambda result: result.score == 100 - grade.TIME and [(lost.part, lost.file, lost.line) for lost in result.lost] == [
                ("time", "kernel.cu", nap)] and "does not know NANOSLEEP" in result.lost[0].why)
 judge_all()

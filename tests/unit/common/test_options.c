@@ -78,7 +78,7 @@ static void numbers_have_limits(void **state) {
         {"trace", "1", "0", "1000000", "1000001"},
         {"banks", "1", "0", "1000000", "1000001"},
         {"min-time", "0", "-1e-9", "3600", "3600.001"},
-        {"clock", "1", "0.999", "10000", "10000.1"},
+        {"sm-clock", "1", "0.999", "10000", "10000.1"},
         {"timeout", "0.001", "0.000999", "1e6", "1000001"},
         {"max-instructions", "1", "0.999", "1e18", "1.001e18"},
         {"scale", "1e-30", "0.999e-30", "1e30", "1.001e30"},
@@ -114,7 +114,7 @@ static void numbers_have_limits(void **state) {
     assert_fine(line("--repeat-check 2"));
     assert_fine(line(""));
     assert_true(o.seed == 1 && o.max_samples == 200 && o.min_time_s == 0.25 && !o.emulator_asked);
-    assert_fine(line("--clock 1000"));
+    assert_fine(line("--sm-clock 1000"));
     assert_true(o.emulator_asked);
     assert_reason(line("--seqlen 5 --seqlen-q 7"), "--seqlen sets queries and keys");
     assert_fine(line("--seqlen 5"));

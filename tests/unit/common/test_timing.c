@@ -73,7 +73,7 @@ static const char *fake_graph_clock(struct device_graph *g, double *mhz) {
     return fake.clocks == clock_fails_at ? "the clock stood still" : NULL;
 }
 
-static const struct device_ops ops = {.graph_clock_mhz = fake_graph_clock,
+static const struct device_ops ops = {.graph_sm_clock_mhz = fake_graph_clock,
                                       .graph_open = fake_open,
                                       .graph_time = fake_time,
                                       .graph_close = fake_close,
@@ -100,7 +100,7 @@ static const char *measure_rested(double us_per_run, bool cold, int rest_ms, dou
 }
 
 static const char *measure(double us_per_run, bool cold, double min_time_s, int max_samples) {
-    return measure_rested(us_per_run, cold, TIMING_LOADED, min_time_s, max_samples);
+    return measure_rested(us_per_run, cold, PREDICTOR_LOADED, min_time_s, max_samples);
 }
 
 static void statistics_are_known(void **state) {
@@ -174,7 +174,7 @@ static void rested_samples_are_single_runs_without_load(void **state) {
                 1e-6 * (double)(after.tv_nsec - before.tv_nsec);
     assert_true(ms >= 20 * 3);
     assert_fine(measure(5, false, 0.001, 20));
-    assert_int_equal(t.rest_ms, TIMING_LOADED);
+    assert_int_equal(t.rest_ms, PREDICTOR_LOADED);
     clock_gettime(CLOCK_MONOTONIC, &before);
     assert_fine(measure_rested(5, false, 1000, 0, 1)); /* a whole second */
     clock_gettime(CLOCK_MONOTONIC, &after);
@@ -274,11 +274,11 @@ static void the_first_samples_are_kept_in_their_order(void **state) {
     assert_float_equal(t.iqr_us, 50 - 17.5, 1e-12);
     timing_statistics(one, 1, &t);
     assert_true(t.median_us == 7);
-    static double many[TIMING_KEPT + 1];
-    for (int i = 0; i <= TIMING_KEPT; i++) many[i] = TIMING_KEPT - i;
-    timing_statistics(many, TIMING_KEPT + 1, &t);
-    assert_int_equal(t.n_kept, TIMING_KEPT);
-    assert_true(t.kept_us[TIMING_KEPT - 1] == 1);
+    static double many[PREDICTOR_KEPT + 1];
+    for (int i = 0; i <= PREDICTOR_KEPT; i++) many[i] = PREDICTOR_KEPT - i;
+    timing_statistics(many, PREDICTOR_KEPT + 1, &t);
+    assert_int_equal(t.n_kept, PREDICTOR_KEPT);
+    assert_true(t.kept_us[PREDICTOR_KEPT - 1] == 1);
 }
 
 /* Last, for a signal that came stays: the row is finished with what there is. */
@@ -319,7 +319,7 @@ static void samples_have_memory_or_a_reason(void **state) {
     if (!child) {
         setrlimit(RLIMIT_AS, &(struct rlimit){1 << 30, 1 << 30});
         const char *why =
-            timing_measure(&device, NULL, &launch, 1, false, TIMING_LOADED, 0, INT_MAX, &t);
+            timing_measure(&device, NULL, &launch, 1, false, PREDICTOR_LOADED, 0, INT_MAX, &t);
         _exit(!why || !strstr(why, "out of memory for 2147483647 samples"));
     }
     int status;
@@ -331,7 +331,7 @@ static void a_device_without_a_clock_says_so(void **state) {
     (void)state;
     static const struct device_ops no_time = {0};
     struct device emulator = {.ops = &no_time};
-    assert_reason(timing_measure(&emulator, NULL, &launch, 1, false, TIMING_LOADED, 1, 10, &t),
+    assert_reason(timing_measure(&emulator, NULL, &launch, 1, false, PREDICTOR_LOADED, 1, 10, &t),
                   "measures no time");
 }
 

@@ -2,7 +2,7 @@
  * clocks the test sets. Which access meets which, what is said of it, and what is forgotten. */
 #include "tests/test.h"
 
-#include "emulator/checks/clock.h"
+#include "emulator/checks/vector_clock.h"
 #include "emulator/checks/race.h"
 #include "emulator/core/failed_check.h"
 #include "tests/fake/faulty.h"

@@ -2,7 +2,7 @@
  * three warps. */
 #include "tests/test.h"
 
-#include "emulator/checks/clock.h"
+#include "emulator/checks/vector_clock.h"
 #include "emulator/checks/race.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ static void a_cluster_begins_knowing_nothing(void **state) {
         assert_false(emu_agent_is_warp(&block[0], 6));
         assert_true(!c.clock.waited && !c.clock.met);
         for (uint32_t a = 0; a < 6; a++) {
-            const struct emu_clock *k = &warp[a].clock;
+            const struct emu_vector_clock *k = &warp[a].clock;
             for (uint32_t b = 0; b < 6; b++) {
                 assert_int_equal(k->seen[b], base + (a == b));
                 assert_int_equal(k->fenced[b], base);
@@ -74,14 +74,14 @@ static void a_cluster_begins_knowing_nothing(void **state) {
 
 static void stamps_go_on(void **state) {
     (void)state;
-    for (int n = 0; n < 3; n++) emu_clock_fence(&warp[0]);
+    for (int n = 0; n < 3; n++) emu_vector_clock_fence(&warp[0]);
     emu_agents_begin(&c);
     assert_int_equal(emu_agents_base(&block[0]), 4);
 }
 
 static void who_acquires_knows_what_was_released(void **state) {
     (void)state;
-    static struct emu_clock k;
+    static struct emu_vector_clock k;
     memset(&k, 0, sizeof k);
     warp[0].clock.waited = true;
     warp[1].early = 7;
@@ -111,7 +111,7 @@ static void who_acquires_knows_what_was_released(void **state) {
 /* Lanes speak for themselves, and for the warp as it was when it last synchronised. */
 static void some_lanes_speak_for_themselves(void **state) {
     (void)state;
-    static struct emu_clock k;
+    static struct emu_vector_clock k;
     memset(&k, 0, sizeof k);
     emu_warp_synchronised(&warp[2]);
     assert_int_equal(warp[2].clock.all[2], 1);
@@ -139,7 +139,7 @@ static void some_lanes_speak_for_themselves(void **state) {
 
 static void a_phase_passes_whole(void **state) {
     (void)state;
-    static struct emu_clock k, done;
+    static struct emu_vector_clock k, done;
     memset(&k, 0, sizeof k);
     memset(&done, 9, sizeof done);
     done.waited = false;
@@ -151,7 +151,7 @@ static void a_phase_passes_whole(void **state) {
     }
     k.waited = true;
     k.met = 2;
-    emu_clock_pass(&block[0], &done, &k);
+    emu_vector_clock_pass(&block[0], &done, &k);
     for (uint32_t a = 0; a < 6; a++) {
         assert_int_equal(done.seen[a], 10 + a);
         assert_int_equal(done.fenced[a], 20 + a);
@@ -165,7 +165,7 @@ static void a_phase_passes_whole(void **state) {
 
 static void fences_cover_what_was_seen(void **state) {
     (void)state;
-    struct emu_clock *k = &warp[1].clock;
+    struct emu_vector_clock *k = &warp[1].clock;
     k->seen[0] = 5;
     k->fenced[0] = 3;
     k->seen[4] = 2;
@@ -177,21 +177,21 @@ static void fences_cover_what_was_seen(void **state) {
     assert_int_equal(k->fenced[4], 6);
     assert_int_equal(k->fenced[5], 4);
     assert_int_equal(k->seen[1], 2); /* later writes are not covered */
-    emu_clock_fence(&warp[1]);
+    emu_vector_clock_fence(&warp[1]);
     assert_int_equal(k->seen[1], 3);
     assert_int_equal(k->fenced[1], 1);
 }
 
 static void warps_that_meet_know_each_other(void **state) {
     (void)state;
-    struct emu_clock *k = &warp[0].clock;
+    struct emu_vector_clock *k = &warp[0].clock;
     unsigned tma = emu_agent(&block[0], EMU_AGENT_TMA_LOAD, 64);
     emu_agent_issue(&block[0], tma);
     emu_agent_issue(&block[0], tma);
-    for (int n = 0; n < 4; n++) emu_clock_fence(&warp[3]);
+    for (int n = 0; n < 4; n++) emu_vector_clock_fence(&warp[3]);
     k->lanes[3] = k->lanes[4] = 7;
     k->seen[4] = 9; /* of some of its lanes, and more than it has stamped */
-    emu_clock_meet(&warp[0]);
+    emu_vector_clock_meet(&warp[0]);
     assert_int_equal(k->seen[3], 4); /* but for what comes after its fifth stamp */
     assert_int_equal(k->all[3], 4);
     assert_int_equal(k->lanes[3], 0);
@@ -199,17 +199,17 @@ static void warps_that_meet_know_each_other(void **state) {
     assert_int_equal(k->lanes[4], 7);
     assert_int_equal(k->seen[0], 1);
     assert_int_equal(k->all[0], 0);
-    emu_clock_fence(&warp[0]);
-    emu_clock_meet(&warp[0]);
+    emu_vector_clock_fence(&warp[0]);
+    emu_vector_clock_meet(&warp[0]);
     assert_int_equal(k->all[0], 0); /* itself it does not meet */
     assert_int_equal(k->seen[tma], 0);
-    emu_clock_meet(&warp[1]);
+    emu_vector_clock_meet(&warp[1]);
     assert_int_equal(warp[1].clock.seen[0], 1); /* of two stamps */
 }
 
 static void agents_are_made_once(void **state) {
     (void)state;
-    static struct emu_clock k;
+    static struct emu_vector_clock k;
     char name[100];
     static const struct {
         int rank;
@@ -278,7 +278,7 @@ static void stamps_begin_anew(void **state) {
     for (int a = 0; a < 6; a++) memset(&warp[a].clock, 5, sizeof warp[a].clock);
     emu_agents_begin(&c);
     assert_int_equal(emu_agents_base(&block[0]), 0);
-    static const struct emu_clock none;
+    static const struct emu_vector_clock none;
     static const struct emu_barrier nobody[EMU_BARRIERS];
     assert_memory_equal(&c.clock, &none, sizeof none);
     assert_memory_equal(&c.done, &none, sizeof none);
@@ -319,24 +319,24 @@ static void the_last_stamp_stays(void **state) {
 
 static void without_checks_nobody_counts(void **state) {
     (void)state;
-    static struct emu_clock k, other;
+    static struct emu_vector_clock k, other;
     struct emu_agents *kept = c.agents;
     c.agents = NULL;
     memset(&k, 1, sizeof k);
     other = k;
-    struct emu_clock before = warp[0].clock;
+    struct emu_vector_clock before = warp[0].clock;
     emu_release(&warp[0], EMU_FULL, &k);
     emu_acquire(&warp[0], EMU_FULL, &k);
-    emu_clock_pass(&block[0], &other, &k);
-    emu_clock_clear(&block[0], &k);
+    emu_vector_clock_pass(&block[0], &other, &k);
+    emu_vector_clock_clear(&block[0], &k);
     emu_proxy_fence(&warp[0]);
-    emu_clock_meet(&warp[0]);
+    emu_vector_clock_meet(&warp[0]);
     assert_memory_equal(&k, &other, sizeof k);
     assert_int_equal(k.seen[0], 0x01010101);
     assert_memory_equal(&before, &warp[0].clock, sizeof before);
     assert_int_equal(emu_agent(&block[0], EMU_AGENT_WGMMA, 0), 0);
     assert_int_equal(emu_agent_issue(&block[0], 0), 0);
-    emu_clock_fence(&warp[0]);
+    emu_vector_clock_fence(&warp[0]);
     assert_int_equal(warp[0].clock.seen[0], before.seen[0] + 1);
     c.agents = kept;
 }

@@ -4,7 +4,7 @@
  * seen[self] is the stamp of what it does now, and grows with each release. Stamps go on from
  * cluster to cluster, so that what one left in clocks and shadows is old for the next and need
  * not be cleared; only the clocks of warps begin anew. */
-#include "clock.h"
+#include "vector_clock.h"
 
 #include "overlap.h"
 #include "race.h"
@@ -104,7 +104,7 @@ static inline uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 /* Lanes of different arrivals are taken together, as if each had come with the last: a race may be
  * missed for it, and none invented. */
-static void join(uint32_t n, struct emu_clock *into, const struct emu_clock *from) {
+static void join(uint32_t n, struct emu_vector_clock *into, const struct emu_vector_clock *from) {
     for (uint32_t a = 0; a < n; a++) {
         uint32_t seen = later(into->seen[a], from->seen[a]),
                  all = later(into->all[a], from->all[a]);
@@ -117,7 +117,7 @@ static void join(uint32_t n, struct emu_clock *into, const struct emu_clock *fro
     into->met |= from->met;
 }
 
-void emu_release(struct emu_warp *w, uint32_t mask, struct emu_clock *c) {
+void emu_release(struct emu_warp *w, uint32_t mask, struct emu_vector_clock *c) {
     const struct emu_agents *s = w->block->cluster->agents;
     if (!s) return;
     uint32_t self = w->agent, synchronised = w->clock.all[self];
@@ -128,7 +128,7 @@ void emu_release(struct emu_warp *w, uint32_t mask, struct emu_clock *c) {
     tick(w);
 }
 
-void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_clock *c) {
+void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_vector_clock *c) {
     const struct emu_agents *s = w->block->cluster->agents;
     if (!s) return;
     uint32_t self = w->agent, own = w->clock.seen[self], synchronised = w->clock.all[self];
@@ -143,7 +143,8 @@ void emu_warp_synchronised(struct emu_warp *w) {
     tick(w);
 }
 
-void emu_clock_pass(const struct emu_block *b, struct emu_clock *done, struct emu_clock *c) {
+void emu_vector_clock_pass(const struct emu_block *b, struct emu_vector_clock *done,
+                           struct emu_vector_clock *c) {
     const struct emu_agents *s = b->cluster->agents;
     if (!s) return;
     memcpy(done->seen, c->seen, s->n * sizeof *c->seen);
@@ -152,10 +153,10 @@ void emu_clock_pass(const struct emu_block *b, struct emu_clock *done, struct em
     memcpy(done->lanes, c->lanes, s->n * sizeof *c->lanes);
     done->waited = c->waited;
     done->met = c->met;
-    emu_clock_clear(b, c);
+    emu_vector_clock_clear(b, c);
 }
 
-void emu_clock_clear(const struct emu_block *b, struct emu_clock *c) {
+void emu_vector_clock_clear(const struct emu_block *b, struct emu_vector_clock *c) {
     const struct emu_agents *s = b->cluster->agents;
     if (!s) return;
     memset(c->seen, 0, s->n * sizeof *c->seen);
@@ -168,18 +169,18 @@ void emu_clock_clear(const struct emu_block *b, struct emu_clock *c) {
 
 void emu_proxy_fence(struct emu_warp *w) {
     const struct emu_agents *s = w->block->cluster->agents;
-    struct emu_clock *c = &w->clock;
+    struct emu_vector_clock *c = &w->clock;
     if (!s) return;
     for (uint32_t a = 0; a < s->n; a++)
         c->fenced[a] = c->fenced[a] > c->seen[a] ? c->fenced[a] : c->seen[a];
     tick(w); /* later writes are not covered */
 }
 
-void emu_clock_fence(struct emu_warp *w) { tick(w); }
+void emu_vector_clock_fence(struct emu_warp *w) { tick(w); }
 
-void emu_clock_meet(struct emu_warp *w) {
+void emu_vector_clock_meet(struct emu_warp *w) {
     const struct emu_agents *s = w->block->cluster->agents;
-    struct emu_clock *c = &w->clock;
+    struct emu_vector_clock *c = &w->clock;
     for (uint32_t a = 0; s && a < s->n_warps; a++) {
         if (a == w->agent) continue;
         c->seen[a] = later(c->seen[a], s->agent[a].stamp - 1);
@@ -207,7 +208,7 @@ uint32_t emu_agent_issue(struct emu_block *b, unsigned agent) {
     return *stamp = next_stamp(*stamp);
 }
 
-void emu_agent_done(struct emu_clock *c, unsigned agent, uint32_t stamp) {
+void emu_agent_done(struct emu_vector_clock *c, unsigned agent, uint32_t stamp) {
     if (c->seen[agent] < stamp) c->seen[agent] = stamp;
     if (c->fenced[agent] < stamp) c->fenced[agent] = stamp;
     if (c->all[agent] < stamp) c->all[agent] = stamp;

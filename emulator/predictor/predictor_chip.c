@@ -1,4 +1,4 @@
-#include "timing_chip.h"
+#include "predictor_chip.h"
 
 #include "common/base/program.h"
 #include "common/base/reason.h"
@@ -16,8 +16,8 @@ static const struct {
     const char *name;
     size_t at;
 } params[] = {
-#define PARAM(name) {#name, offsetof(struct timing_chip, name)},
-#include "timing_chip.def"
+#define PARAM(name) {#name, offsetof(struct predictor_chip, name)},
+#include "predictor_chip.def"
 #undef PARAM
 };
 enum { N_PARAMS = sizeof params / sizeof *params };
@@ -28,7 +28,9 @@ static int find(const char *name, size_t length) {
     return -1;
 }
 
-static double *field(struct timing_chip *c, int i) { return (double *)((char *)c + params[i].at); }
+static double *field(struct predictor_chip *c, int i) {
+    return (double *)((char *)c + params[i].at);
+}
 
 static bool number(const char *text, double *out) {
     char *end;
@@ -36,7 +38,7 @@ static bool number(const char *text, double *out) {
     return end != text && (!*end || strchr(" \t\n", *end)) && isfinite(*out) && *out >= 0;
 }
 
-static const char *read_line(char *line, const char *path, int n, struct timing_chip *c,
+static const char *read_line(char *line, const char *path, int n, struct predictor_chip *c,
                              bool *seen) {
     char *mark = strchr(line, '#');
     if (mark) *mark = 0;
@@ -57,7 +59,7 @@ static const char *read_line(char *line, const char *path, int n, struct timing_
     return NULL;
 }
 
-const char *timing_chip_read(const char *path, struct timing_chip *out) {
+const char *predictor_chip_read(const char *path, struct predictor_chip *out) {
     bool seen[N_PARAMS] = {false};
     char line[512];
     const char *why = NULL;
@@ -71,16 +73,16 @@ const char *timing_chip_read(const char *path, struct timing_chip *out) {
     return why;
 }
 
-const char *timing_chip_find(const char *name, struct timing_chip *out) {
+const char *predictor_chip_find(const char *name, struct predictor_chip *out) {
     char file[64], path[PATH_MAX];
     snprintf(file, sizeof file, "chips/%.32s.txt", name);
-    if (program_find(file, path, sizeof path)) return timing_chip_read(path, out);
+    if (program_find(file, path, sizeof path)) return predictor_chip_read(path, out);
     return reason_as(
         STATUS_UNSUPPORTED,
         "no measured chip file %s: make calibrate measures a GPU, --chip h200 is known", file);
 }
 
-void timing_chip_validated(const char *name, char *out, size_t out_bytes) {
+void predictor_chip_validated(const char *name, char *out, size_t out_bytes) {
     char file[64], path[PATH_MAX], line[96] = "";
     snprintf(file, sizeof file, "records/validation/%.32s.txt", name);
     FILE *f = program_find(file, path, sizeof path) ? fopen(path, "r") : NULL;
@@ -89,7 +91,7 @@ void timing_chip_validated(const char *name, char *out, size_t out_bytes) {
     snprintf(out, out_bytes, "%s: %s", name, *line ? line : "not validated");
 }
 
-const char *timing_chip_set(struct timing_chip *c, const char *assignment) {
+const char *predictor_chip_set(struct predictor_chip *c, const char *assignment) {
     size_t length = strcspn(assignment, "=");
     int i = find(assignment, length);
     if (i < 0 || !assignment[length] || !number(assignment + length + 1, field(c, i)))

@@ -6,11 +6,11 @@ unset CHIP ATTNLAB_RUN
 run=$build/run dir=$tap_dir/work
 mkdir "$dir"
 if ! command -v "${NVCC:-nvcc}" > /dev/null; then
-    skip "the clock of own kernels" "no nvcc here"
+    skip "predictions of own kernels" "no nvcc here"
     tap_done
 fi
 if ! ls .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm > /dev/null 2>&1; then
-    skip "the clock of own kernels" "no nvdisasm: make setup"
+    skip "predictions of own kernels" "no nvdisasm: make setup"
     tap_done
 fi
 emulated() { "$run" --device emu "$@"; }
@@ -70,35 +70,35 @@ assert sum(n.startswith("stall_") for n in p) >= 14 and abs(p["stall_selected"] 
 check "a counter group" says "^gemm +STALL +stall_barrier +[0-9.]+ +warps/issue +model; $validated" emulated --counters STALL "$build/examples/wgmma_gemm"
 check "stalls beside the lines" says '[0-9.]+ long_scoreboard .*[|] *[0-9]+ ' emulated --source "$build/examples/reduction"
 check "said how good" grep -q "$validated" "$tap_dir/said"
-check "--clock" says '^predicted [(]model[)] at 990 MHz' emulated --clock 990 "$build/examples/transpose"
-check "--no-clock" says '^transpose<0> +1 +10x6' emulated --no-clock "$build/examples/transpose"
+check "--sm-clock" says '^predicted [(]model[)] at 990 MHz' emulated --sm-clock 990 "$build/examples/transpose"
+check "--no-predict" says '^transpose<0> +1 +10x6' emulated --no-predict "$build/examples/transpose"
 check "predicts nothing" bash -c "! grep -q predicted $tap_dir/said"
 
 # ---- Memory stays, what is not known is said once, the program goes on
-check "the program compiles" env BUILD="$build" NVCC="$NVCC" runtime/attnlab-nvcc -O3 -std=c++17 -o "$dir/own" tests/predictor/own_clock.cu
+check "the program compiles" env BUILD="$build" NVCC="$NVCC" runtime/attnlab-nvcc -O3 -std=c++17 -o "$dir/own" tests/predictor/own_kernels.cu
 check "memory is as it was" says '^0 wrong, 96 counted$' emulated "$dir/own"
 check "each grid is predicted" says '^add +1, 1 like it +8 ' emulated "$dir/own"
 check "the other too" grep -qE '^ +3 +4 +256 +[0-9]{4}' "$tap_dir/said"
 check "loads past L1, as of volatile" grep -qE '^wait +1 +1 +32 +[0-9]{4}' "$tap_dir/said"
-check "an unknown instruction" grep -qE '^not predicted: halve: the clock: 0x.* DMUL .*own_clock.cu:[0-9]+[)]: there is no such instruction' "$tap_dir/said"
+check "an unknown instruction" grep -qE '^not predicted: halve: the predictor: 0x.* DMUL .*own_kernels.cu:[0-9]+[)]: there is no such instruction' "$tap_dir/said"
 check "once" [ "$(grep -c DMUL "$tap_dir/said")" -eq 1 ]
 check "a kernel that reads the clock" says '^timed +1 +1 +32 +[0-9]{3,4} ' emulated "$dir/own" reads the clock
 check "many launches" says '^add +1, 38 like it ' emulated "$dir/own" many
-check "no time for any" says '^not predicted: add, halve, wait: the 1e-06 s of --clock-budget are over$' emulated --clock-budget 1e-6 --json "$dir/late.jsonl" "$dir/own"
-check "one that never ends" says '^not predicted: together: the clock: it takes the host longer than [0-9.]+ s$' emulated --clock-budget 2 "$dir/own" 3 together
+check "no time for any" says '^not predicted: add, halve, wait: the 1e-06 s of --predict-budget are over$' emulated --predict-budget 1e-6 --json "$dir/late.jsonl" "$dir/own"
+check "one that never ends" says '^not predicted: together: the predictor: it takes the host longer than [0-9.]+ s$' emulated --predict-budget 2 "$dir/own" 3 together
 check "leaves time for others" grep -qE '^add +1, 38 like it ' "$tap_dir/said"
 check "n/a in the record" python3 -c '
 import json, sys
 for k in json.loads(open(sys.argv[1]).readline())["kernels"]:
-    assert all("--clock-budget" in l["predicted"]["na"] for l in k["launches"] if "predicted" in l)
-    assert all("--clock-budget" in c["na"] for c in k["counters"] if c["group"] in ("CYCLES", "STALL") and c["name"] != "stall_imc"), k["counters"]
+    assert all("--predict-budget" in l["predicted"]["na"] for l in k["launches"] if "predicted" in l)
+    assert all("--predict-budget" in c["na"] for c in k["counters"] if c["group"] in ("CYCLES", "STALL") and c["name"] != "stall_imc"), k["counters"]
 ' "$dir/late.jsonl"
 printf '.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry none(.param .u32 n) { ret; }\n' > "$dir/none.ptx"
 check "a chip that nobody measured" says '^not predicted: none: no measured chip file chips/a100.txt' emulated --chip a100 --kernel none --arg i32=1 "$dir/none.ptx"
 check "--without" says '^not predicted: transpose<0>, transpose<1>: with --without' emulated --without list "$build/examples/transpose"
 
 # ---- One kernel: PTX, compiled by ptxas and kept; Python
-check "PTX" "${NVCC:-nvcc}" -std=c++17 -lineinfo -ptx -arch=compute_90a -o "$dir/own.ptx" tests/predictor/own_clock.cu
+check "PTX" "${NVCC:-nvcc}" -std=c++17 -lineinfo -ptx -arch=compute_90a -o "$dir/own.ptx" tests/predictor/own_kernels.cu
 echo "// $RANDOM $$" >> "$dir/own.ptx"
 one() { emulated --json "$dir/one.jsonl" --kernel "$1" --grid 4 --block 256 --arg 'i32[1000]=zero' --arg i32=1000 "$dir/own.ptx"; }
 kept() { find "$build/sass" -name '*.cubin' | sort; }
@@ -111,16 +111,16 @@ check "as it is" [ "$(kept)" = "$before" ]
 find "$build/sass" -name '*.cubin' -newer "$dir/own.ptx" -delete
 check "Python" env PYTHONPATH=runtime/python BUILD="$build" "$([ -x .venv/bin/python ] && echo .venv/bin/python || echo python3)" -c '
 import sys, numpy as np, attnlab
-code = open("tests/predictor/own_clock.cu").read()
+code = open("tests/predictor/own_kernels.cu").read()
 add, x = attnlab.RawKernel(code, "add", chip="h200"), np.zeros(1000, np.int32)
 add(8, 128, (x, 1000))
 c = add.counters
 assert 1000 < c["cycles_elapsed"] < 20000 and c["instructions"] > 100 and c["stall_wait"] > 0 and c["occupancy_achieved_pct"] > 0, c
-assert add.clock == sys.argv[1] and add.groups("CYCLES")["cycles_elapsed"] == c["cycles_elapsed"]
+assert add.prediction == sys.argv[1] and add.groups("CYCLES")["cycles_elapsed"] == c["cycles_elapsed"]
 assert "long_scoreboard" in add.source()
 halve = attnlab.RawKernel(code, "halve")
 halve(1, 32, (np.ones(32),))
-assert halve.clock.startswith("n/a: ") and "DMUL" in halve.clock and "cycles_elapsed" not in halve.counters
+assert halve.prediction.startswith("n/a: ") and "DMUL" in halve.prediction and "cycles_elapsed" not in halve.counters
 ' "$validated"
 
 # ---- No nvdisasm: the table without it, status 0

@@ -4,14 +4,14 @@
 
 #include "cuda_device.h"
 
-enum { CUDA_CLOCK_BEGIN, CUDA_CLOCK_END };
+enum { CUDA_SM_CLOCK_BEGIN, CUDA_SM_CLOCK_END };
 
 /* Notes `mark`, one of the two, where the stream has come to. The first call compiles the kernel.
  * NULL, or why there is no such clock: from the first call that fails on. */
-const char *cuda_clock_mark(struct cuda_device *c, int mark, CUstream stream);
+const char *cuda_sm_clock_mark(struct cuda_device *c, int mark, CUstream stream);
 
 /* MHz from the one mark to the other, the mean of all SMs; 0 where it returns why there is none. The
  * stream must be idle. */
-const char *cuda_clock_between(struct cuda_device *c, double *mhz);
+const char *cuda_sm_clock_between(struct cuda_device *c, double *mhz);
 
-void cuda_clock_close(struct cuda_device *c);
+void cuda_sm_clock_close(struct cuda_device *c);

@@ -1,4 +1,4 @@
-#include "emu_clock.h"
+#include "predictor.h"
 
 #include "common/base/heap.h"
 #include "common/base/interrupt.h"
@@ -19,31 +19,31 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *read_chip(struct emu_clock *c, const struct chip *chip) {
+static const char *read_chip(struct predictor *c, const struct chip *chip) {
     c->mhz = device_emu_options.clock_mhz > 0 ? device_emu_options.clock_mhz : chip->clock_mhz;
-    timing_chip_validated(chip->name, c->validated, sizeof c->validated);
-    return timing_chip_find(chip->name, &c->chip);
+    predictor_chip_validated(chip->name, c->validated, sizeof c->validated);
+    return predictor_chip_find(chip->name, &c->chip);
 }
 
-const char *emu_clock_open(struct emu_clock *c, struct device *d, const char *dir,
+const char *predictor_open(struct predictor *c, struct device *d, const char *dir,
                            const char *name) {
     char path[PATH_MAX], cache[PATH_MAX];
-    *c = (struct emu_clock){.device = d, .memory = device_emu_memory(d)};
+    *c = (struct predictor){.device = d, .memory = device_emu_memory(d)};
     const char *why = read_chip(c, &d->info.chip);
     if (why) return why;
     snprintf(path, sizeof path, "%s/%s.sm_90a.cubin", dir, name);
     if (access(path, R_OK))
-        return reason_as(STATUS_COUNTERS, "the clock reads SASS, and %s: %s", path,
+        return reason_as(STATUS_COUNTERS, "the predictor reads SASS, and %s: %s", path,
                          strerror(errno));
     snprintf(cache, sizeof cache, "%s/sass", program_folder());
     why = sass_open(path, cache, &c->module);
     return why ? reason_as(STATUS_COUNTERS, "%s", why) : NULL;
 }
 
-const char *emu_clock_open_kernel(struct emu_clock *c, const struct chip *chip,
+const char *predictor_open_kernel(struct predictor *c, const struct chip *chip,
                                   struct emu_memory *m, const char *cubin_path, const char *cache,
                                   const char *kernel) {
-    *c = (struct emu_clock){.memory = m};
+    *c = (struct predictor){.memory = m};
     const char *why = read_chip(c, chip);
     size_t n = strlen(c->validated);
     if (!strstr(c->validated, "not validated"))
@@ -51,14 +51,14 @@ const char *emu_clock_open_kernel(struct emu_clock *c, const struct chip *chip,
     return why ? why : sass_open_kernel(cubin_path, cache, kernel, &c->module);
 }
 
-void emu_clock_close(struct emu_clock *c) {
+void predictor_close(struct predictor *c) {
     sass_close(c->module);
     c->module = NULL;
 }
 
 /* ---- One launch -------------------------------------------------------------------------------- */
 
-struct progress {
+struct predictor_progress {
     const char *kernel;
     struct timespec begin;
     double next_s;
@@ -73,12 +73,12 @@ static double seconds_since(const struct timespec *begin) {
 
 static void say_progress(void *user, double share) {
     enum { EVERY_S = 10 };
-    struct progress *p = user;
+    struct predictor_progress *p = user;
     double elapsed_s = seconds_since(&p->begin);
     char left[48] = "";
     if (elapsed_s < p->next_s || (!p->terminal && !device_emu_options.progress)) return;
     if (share > 0) snprintf(left, sizeof left, ", %.0f s left", elapsed_s * (1 - share) / share);
-    fprintf(stderr, "%s%s: %s: clock, %.0f %% after %.0f s%s%s", p->terminal ? "\r" : "",
+    fprintf(stderr, "%s%s: %s: predicting, %.0f %% after %.0f s%s%s", p->terminal ? "\r" : "",
             program_invocation_short_name, p->kernel, 100 * share, elapsed_s, left,
             p->terminal ? "\033[K" : "\n");
     p->shown = true;
@@ -98,17 +98,17 @@ static bool has_to_end(void *user) {
     return interrupt_signal() != 0 || (deadline_s > 0 && now_s() > deadline_s);
 }
 
-const char *emu_clock_grid(struct emu_clock *c, const char *kernel, const struct emu_grid *launch,
-                           const struct timing_options *asked, struct timing_prediction *out) {
+const char *predictor_grid(struct predictor *c, const char *kernel, const struct emu_grid *launch,
+                           const struct predictor_options *asked, struct prediction *out) {
     enum { PATIENCE_S = 2 };
-    struct progress progress = {
+    struct predictor_progress progress = {
         .kernel = kernel, .next_s = PATIENCE_S, .terminal = isatty(STDERR_FILENO)};
-    struct timing_options o = asked ? *asked : (struct timing_options){0};
+    struct predictor_options o = asked ? *asked : (struct predictor_options){0};
     struct sass_grid *g;
     const struct sass_kernel *k = sass_find(c->module, kernel);
     if (!k) return reason_as(STATUS_COUNTERS, "no kernel '%s' in the cubin", kernel);
     const char *why = sass_grid_open(c->memory, k, launch, &g);
-    if (why) return reason_as(STATUS_COUNTERS, "the clock: %s", why);
+    if (why) return reason_as(STATUS_COUNTERS, "the predictor: %s", why);
     clock_gettime(CLOCK_MONOTONIC, &progress.begin);
     deadline_s = c->limit_s > 0 ? now_s() + c->limit_s : 0;
     o.mhz = c->mhz;
@@ -117,31 +117,31 @@ const char *emu_clock_grid(struct emu_clock *c, const char *kernel, const struct
     o.stop = has_to_end;
     if (c->keeps_memory) g->undo = sass_undo_open();
     if (c->find) why = sass_grid_variables(g, c->find_user, c->find);
-    if (!why) why = timing_predict(&c->chip, g, &o, out);
+    if (!why) why = predict_launch(&c->chip, g, &o, out);
     if (!interrupt_signal() && deadline_s > 0 && now_s() > deadline_s) {
-        if (!why) timing_prediction_close(out); /* what ended by then says too little of all */
+        if (!why) prediction_close(out); /* what ended by then says too little of all */
         why = reason("it takes the host longer than %.3g s", c->limit_s);
     }
     sass_undo_close(g->undo);
     if (progress.shown && progress.terminal) fputs("\r\033[K", stderr);
     sass_grid_close(g);
-    return why ? reason_as(STATUS_COUNTERS, "the clock: %s", why) : NULL;
+    return why ? reason_as(STATUS_COUNTERS, "the predictor: %s", why) : NULL;
 }
 
-const char *emu_clock_launch(struct emu_clock *c, const struct device_launch *l,
-                             const struct timing_options *asked, struct timing_prediction *out) {
+const char *predictor_launch(struct predictor *c, const struct device_launch *l,
+                             const struct predictor_options *asked, struct prediction *out) {
     const struct emu_grid launch = device_emu_grid(l->on_gpu ? l->on_gpu : l);
-    return emu_clock_grid(c, l->kernel, &launch, asked, out);
+    return predictor_grid(c, l->kernel, &launch, asked, out);
 }
 
 /* ---- Launches as values ------------------------------------------------------------------------ */
 
 struct totals {
     double elapsed, boost, longest, active, issues, warps, issue_pct, tensor_pct, done;
-    double stall[TIMING_REASONS];
+    double stall[PREDICTOR_REASONS];
 };
 
-static void add(struct totals *t, const struct timing_prediction *p, int times) {
+static void add(struct totals *t, const struct prediction *p, int times) {
     double issues = times * p->instructions, active = times * p->active;
     t->elapsed += times * p->elapsed;
     t->boost += times * p->boost;
@@ -152,7 +152,7 @@ static void add(struct totals *t, const struct timing_prediction *p, int times) 
     t->issue_pct += active * p->issue_active_pct;
     t->tensor_pct += active * p->tensor_active_pct;
     t->done = fmin(t->done, p->done);
-    for (int r = 0; r < TIMING_REASONS; r++) t->stall[r] += issues * p->stall[r];
+    for (int r = 0; r < PREDICTOR_REASONS; r++) t->stall[r] += issues * p->stall[r];
 }
 
 __attribute__((format(printf, 5, 6))) static void put(struct counters *out, const char *validated,
@@ -168,9 +168,9 @@ __attribute__((format(printf, 5, 6))) static void put(struct counters *out, cons
     snprintf(c->validated, sizeof c->validated, "%s", validated);
 }
 
-void emu_clock_values(const struct emu_clock *c, const struct timing_prediction *const *p,
+void predictor_values(const struct predictor *c, const struct prediction *const *p,
                       const int *times, int n, struct counters *out) {
-    enum { N_VALUES = 19 + TIMING_REASONS }; /* with those of emu_clock_counters() */
+    enum { N_VALUES = 19 + PREDICTOR_REASONS }; /* with those of predictor_counters() */
     struct totals t = {.done = 1};
     for (int i = 0; i < n; i++) add(&t, p[i], times ? times[i] : 1);
     char v[sizeof c->validated + 64];
@@ -188,13 +188,13 @@ void emu_clock_values(const struct emu_clock *c, const struct timing_prediction 
     put(out, v, t.tensor_pct / t.elapsed, "%", "tensor_elapsed_pct");
     put(out, v, 100 * t.warps / t.active / c->chip.sm_warps, "%", "occupancy_pct");
     put(out, v, t.warps / t.active, "warps", "warps");
-    for (int r = 0; r < TIMING_REASONS; r++)
-        put(out, v, t.stall[r] / t.issues, "warps/issue", "stall.%s", timing_reason_name[r]);
+    for (int r = 0; r < PREDICTOR_REASONS; r++)
+        put(out, v, t.stall[r] / t.issues, "warps/issue", "stall.%s", predictor_reason_name[r]);
 }
 
 /* What stands beside the emulator's counts: not if it is of larger launches. */
-static void put_bound(const struct emu_clock *c, const struct device_launch *launches,
-                      const struct timing_prediction *p, int n, struct counters *out) {
+static void put_bound(const struct predictor *c, const struct device_launch *launches,
+                      const struct prediction *p, int n, struct counters *out) {
     double issues = 0, elapsed = 0;
     bool same = true;
     for (int i = 0; i < n; i++) {
@@ -206,21 +206,21 @@ static void put_bound(const struct emu_clock *c, const struct device_launch *lau
     put(out, out->counter[0].validated, elapsed, "cycles", "bound.cycles");
     for (int i = out->n - 2; i < out->n && !same; i++)
         snprintf(out->counter[i].reason, sizeof out->counter[i].reason,
-                 "the clock predicts a larger launch than is counted");
+                 "the predictor covers a larger launch than is counted");
 }
 
-const char *emu_clock_counters(struct emu_clock *c, const struct device_launch *launches, int n,
+const char *predictor_counters(struct predictor *c, const struct device_launch *launches, int n,
                                struct counters *out) {
-    struct timing_prediction *p = heap_zeroed((size_t)n, sizeof *p);
-    const struct timing_prediction **at = heap_zeroed((size_t)n, sizeof *at);
+    struct prediction *p = heap_zeroed((size_t)n, sizeof *p);
+    const struct prediction **at = heap_zeroed((size_t)n, sizeof *at);
     const char *why = NULL;
     for (int i = 0; i < n && !why; i++) {
-        why = emu_clock_launch(c, &launches[i], NULL, &p[i]);
+        why = predictor_launch(c, &launches[i], NULL, &p[i]);
         at[i] = &p[i];
     }
-    if (!why) emu_clock_values(c, at, NULL, n, out);
+    if (!why) predictor_values(c, at, NULL, n, out);
     if (!why) put_bound(c, launches, p, n, out);
-    for (int i = 0; i < n; i++) timing_prediction_close(&p[i]);
+    for (int i = 0; i < n; i++) prediction_close(&p[i]);
     free(at);
     free(p);
     return why;
@@ -228,24 +228,24 @@ const char *emu_clock_counters(struct emu_clock *c, const struct device_launch *
 
 /* ---- Launches by line -------------------------------------------------------------------------- */
 
-_Static_assert((int)TIMING_REASONS <= (int)SOURCE_REASONS, "each reason has a place in a line");
+_Static_assert((int)PREDICTOR_REASONS <= (int)SOURCE_REASONS, "each reason has a place in a line");
 
-void emu_clock_source_begin(const struct emu_clock *c, struct source *out) {
+void predictor_source_begin(const struct predictor *c, struct source *out) {
     source_forget(out, SOURCE_PTX, SOURCE_ISSUE); /* what is issued is SASS */
-    out->reason = timing_reason_name;
-    out->n_reasons = TIMING_REASONS;
+    out->reason = predictor_reason_name;
+    out->n_reasons = PREDICTOR_REASONS;
     snprintf(out->about, sizeof out->about, "%s", c->validated);
 }
 
-void emu_clock_source_add(const struct emu_clock *c, const char *kernel,
-                          const struct timing_prediction *p, int n_sms, struct source *out) {
+void predictor_source_add(const struct predictor *c, const char *kernel, const struct prediction *p,
+                          int n_sms, struct source *out) {
     const struct sass_kernel *k = sass_find(c->module, kernel);
     for (int i = 0; k && i < k->n_inst; i++) {
         const struct sass_origin *o = &k->origin[i];
         struct source_counts s = {0};
         struct source_frame frame[SASS_FRAMES];
-        for (int r = 0; r < TIMING_REASONS; r++) s.cycles[r] = p->by_inst[i][r];
-        s.busy[SOURCE_ISSUE] = s.cycles[TIMING_SELECTED] / SM_SMSPS / n_sms;
+        for (int r = 0; r < PREDICTOR_REASONS; r++) s.cycles[r] = p->by_inst[i][r];
+        s.busy[SOURCE_ISSUE] = s.cycles[PREDICTOR_SELECTED] / SM_SMSPS / n_sms;
         if (!source_cycles(&s)) continue;
         for (int f = 0; f < o->n_frames; f++)
             frame[f] = (struct source_frame){o->frame[f].file, o->frame[f].line};
@@ -254,17 +254,17 @@ void emu_clock_source_add(const struct emu_clock *c, const char *kernel,
     out->elapsed += p->elapsed - c->chip.launch_overhead;
 }
 
-const char *emu_clock_source(struct emu_clock *c, const struct device_launch *launches, int n,
+const char *predictor_source(struct predictor *c, const struct device_launch *launches, int n,
                              struct source *out) {
     const char *why = NULL;
-    emu_clock_source_begin(c, out);
+    predictor_source_begin(c, out);
     for (int i = 0; i < n && !why; i++) {
-        struct timing_prediction p;
-        why = emu_clock_launch(c, &launches[i], NULL, &p);
+        struct prediction p;
+        why = predictor_launch(c, &launches[i], NULL, &p);
         if (why) break;
-        emu_clock_source_add(c, launches[i].kernel, &p, device_busy_sms(c->device, launches, n),
+        predictor_source_add(c, launches[i].kernel, &p, device_busy_sms(c->device, launches, n),
                              out);
-        timing_prediction_close(&p);
+        prediction_close(&p);
     }
     source_lines(out);
     return why;

@@ -1,4 +1,4 @@
-#include "cuda_clock.h"
+#include "cuda_sm_clock.h"
 
 #include "common/base/heap.h"
 #include "common/base/reason.h"
@@ -30,14 +30,14 @@ struct note {
     uint64_t cycles, ns; /* 0: no block ran on this SM */
 };
 
-struct cuda_clock {
+struct cuda_sm_clock {
     CUmodule module;
     CUfunction note;
     CUdeviceptr notes; /* [2][MAX_SMS] struct note */
     char why[256];     /* the first call that failed: there is no clock any more; "" */
 };
 
-void cuda_clock_close(struct cuda_device *c) {
+void cuda_sm_clock_close(struct cuda_device *c) {
     if (!c->clock) return;
     if (c->clock->notes) c->cu->MemFree(c->clock->notes);
     if (c->clock->module) c->cu->ModuleUnload(c->clock->module);
@@ -45,7 +45,7 @@ void cuda_clock_close(struct cuda_device *c) {
     c->clock = NULL;
 }
 
-static const char *clock_open(struct cuda_device *c, struct cuda_clock *k) {
+static const char *clock_open(struct cuda_device *c, struct cuda_sm_clock *k) {
     if (c->device.info.chip.n_sms > MAX_SMS) return "more SMs than the clock has notes for";
     TRY(c, ModuleLoadData, &k->module, kernel);
     TRY(c, ModuleGetFunction, &k->note, k->module, "note");
@@ -78,12 +78,12 @@ static const char *read_notes(struct cuda_device *c, struct note note[2][MAX_SMS
 }
 
 /* Keeps the first reason. */
-static const char *so_far(struct cuda_clock *k, const char *why) {
+static const char *so_far(struct cuda_sm_clock *k, const char *why) {
     if (why && !*k->why) snprintf(k->why, sizeof k->why, "%s", why);
     return *k->why ? k->why : NULL;
 }
 
-const char *cuda_clock_mark(struct cuda_device *c, int mark, CUstream stream) {
+const char *cuda_sm_clock_mark(struct cuda_device *c, int mark, CUstream stream) {
     if (!c->clock) {
         c->clock = heap_zeroed(1, sizeof *c->clock);
         so_far(c->clock, clock_open(c, c->clock));
@@ -92,7 +92,7 @@ const char *cuda_clock_mark(struct cuda_device *c, int mark, CUstream stream) {
     return why ? why : so_far(c->clock, clock_mark(c, mark, stream));
 }
 
-const char *cuda_clock_between(struct cuda_device *c, double *mhz) {
+const char *cuda_sm_clock_between(struct cuda_device *c, double *mhz) {
     static struct note note[2][MAX_SMS];
     double sum = 0;
     int n = 0;

@@ -74,14 +74,14 @@ static uint32_t fake_sectors(const struct sass_effect *e, uint64_t sector[64]) {
     for (uint64_t i = 0; i < 4; i++) sector[i] = i * sectors_apart;
     return 4;
 }
-static const struct timing_front front = {.next = fake_next,
-                                          .waits = fake_waits,
-                                          .step = fake_step,
-                                          .deliver = fake_deliver,
-                                          .warp = fake_warp,
-                                          .fault = fake_fault,
-                                          .wavefronts = fake_wavefronts,
-                                          .sectors = fake_sectors};
+static const struct predictor_front front = {.next = fake_next,
+                                             .waits = fake_waits,
+                                             .step = fake_step,
+                                             .deliver = fake_deliver,
+                                             .warp = fake_warp,
+                                             .fault = fake_fault,
+                                             .wavefronts = fake_wavefronts,
+                                             .sectors = fake_sectors};
 
 static struct sass_inst *add(const char *t, int pipe, int stall) {
     inst[n_inst] = (struct sass_inst){.pipe = (uint8_t)pipe,
@@ -93,11 +93,11 @@ static struct sass_inst *add(const char *t, int pipe, int stall) {
     return &inst[n_inst++];
 }
 
-static struct timing_chip chip;
+static struct predictor_chip chip;
 
 static int read_chip(void **state) {
     (void)state;
-    const char *why = timing_chip_read("chips/h200.txt", &chip);
+    const char *why = predictor_chip_read("chips/h200.txt", &chip);
     if (why) print_message("%s\n", why);
     chip.icache_l0_bytes = chip.cta_start = 0; /* but where a test is about it */
     n_inst = 0;
@@ -129,9 +129,9 @@ static uint64_t cycles(int n_warps) {
     if (m.why) print_message("%s\n", m.why);
     assert_null(m.why);
     uint64_t active = m.sm[0].active, sum = 0;
-    for (int r = 0; r < TIMING_REASONS; r++) sum += m.counts.reason[r];
+    for (int r = 0; r < PREDICTOR_REASONS; r++) sum += m.counts.reason[r];
     assert_int_equal(sum, m.sm[0].warp_cycles); /* every cycle of every warp has its reason */
-    assert_int_equal(m.counts.issued, m.counts.reason[TIMING_SELECTED]);
+    assert_int_equal(m.counts.issued, m.counts.reason[PREDICTOR_SELECTED]);
     machine_close(&m);
     return active;
 }
@@ -355,7 +355,7 @@ static void a_warpgroup_keeps_the_tensor_cores(void **state) {
     (void)state;
     struct machine m;
     run_products(&m, "HGMMA.64x128x16.F32 R24,gdesc[UR8],R24", 8, 12);
-    double all = 8 * 64, waits = (double)m.counts.by_inst[8][TIMING_BARRIER] / 4;
+    double all = 8 * 64, waits = (double)m.counts.by_inst[8][PREDICTOR_BARRIER] / 4;
     assert_in_range(m.sm[0].active, (uint64_t)(3 * all + 28), (uint64_t)(3 * all + 80));
     assert_true(waits < 1.05 * 6 * all); /* 1, 2 and 3 times, less what it stood in the queue */
     machine_close(&m);
@@ -404,7 +404,7 @@ static void rows_of_16_kib(const struct sass_effect *e, void *user,
 
 /* How long 16 KiB by TMA take the first SM of two that stand for `busy`, and, asked for at the same time, the second. */
 static void two_loads(double busy, bool multiplies, double took[2]) {
-    struct timing_front with_rows = front;
+    struct predictor_front with_rows = front;
     struct sass_effect e = {0};
     struct sass_kernel k = {.name = "test", .n_inst = n_inst, .inst = inst, .text = text};
     struct machine m;
@@ -470,7 +470,7 @@ static double cycles_of_stores(int n, int n_warps, double l2_rate) {
     machine_run(&m);
     assert_null(m.why);
     double cycles = (double)m.sm[0].active;
-    waits_at_exit = (double)m.counts.reason[TIMING_MEMBAR_REASON] / n_warps;
+    waits_at_exit = (double)m.counts.reason[PREDICTOR_MEMBAR_REASON] / n_warps;
     machine_close(&m);
     return cycles;
 }
@@ -593,7 +593,7 @@ static void boxes_come_by_chance(void **state) {
     (void)state;
     enum { N = 1000 };
     static struct sass_kernel k = {.name = "test"};
-    struct timing_front with_rows = front;
+    struct predictor_front with_rows = front;
     struct sass_effect e = {.memory = SASS_TMA_LOAD};
     double mean[2], apart[2];
     with_rows.tma_rows = rows_of_16_kib;
@@ -622,7 +622,7 @@ static void boxes_come_by_chance(void **state) {
 static void what_was_written_makes_room(void **state) {
     (void)state;
     static struct sass_kernel k = {.name = "test"};
-    struct timing_front with_rows = front;
+    struct predictor_front with_rows = front;
     double busy[2][2];
     with_rows.tma_rows = rows_of_16_kib;
     for (int row = 0; row < 4; row++) {
@@ -798,7 +798,7 @@ static void ctas_are_dealt_to_gpcs(void **state) {
 static void idle_gpcs_count_faster(void **state) {
     (void)state;
     double end[132];
-    struct timing_chip c = chip;
+    struct predictor_chip c = chip;
     c.tensor_clock = 0.9;
     c.gpc_clock_spread = 0;
     c.tensor_clock_back = 1000;
@@ -833,20 +833,20 @@ static void two_of_a_place_end_together(void **state) {
 
 static void file_is_checked(void **state) {
     (void)state;
-    struct timing_chip c;
+    struct predictor_chip c;
     char path[OWN_BYTES];
     FILE *f = fdopen(own_file(path, "chip"), "w");
     fputs("sms 132 count here\nmss 1 count here\n", f);
     fclose(f);
-    assert_non_null(strstr(timing_chip_read(path, &c), "'mss'"));
+    assert_non_null(strstr(predictor_chip_read(path, &c), "'mss'"));
     f = fopen(path, "w");
     fputs("sms 132 count here\n", f);
     fclose(f);
-    assert_non_null(strstr(timing_chip_read(path, &c), "missing"));
+    assert_non_null(strstr(predictor_chip_read(path, &c), "missing"));
     f = fopen(path, "w");
     fputs("sms many\n", f);
     fclose(f);
-    assert_non_null(strstr(timing_chip_read(path, &c), "number"));
+    assert_non_null(strstr(predictor_chip_read(path, &c), "number"));
     remove(path);
 }
 

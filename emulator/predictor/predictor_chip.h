@@ -2,26 +2,26 @@
  *
  *   name value unit source...
  *
- * and # begins a comment. Every name of timing_chip.def once, no other: a chip with a number missing would
+ * and # begins a comment. Every name of predictor_chip.def once, no other: a chip with a number missing would
  * predict nonsense in silence. */
 #pragma once
 
 #include <stddef.h>
 
-struct timing_chip {
+struct predictor_chip {
 #define PARAM(name) double name;
-#include "timing_chip.def"
+#include "predictor_chip.def"
 #undef PARAM
 };
 
 /* NULL, or what is wrong with the file: line, name. */
-const char *timing_chip_read(const char *path, struct timing_chip *out);
+const char *predictor_chip_read(const char *path, struct predictor_chip *out);
 /* The same of chips/NAME.txt; the reason if nobody measured that chip. */
-const char *timing_chip_find(const char *name, struct timing_chip *out);
+const char *predictor_chip_find(const char *name, struct predictor_chip *out);
 
 /* "h200: 99 cases, mean 9.7 %, worst 35.8 %", from records/validation/NAME.txt, which `make validate`
  * writes; "NAME: not validated" without such a file. */
-void timing_chip_validated(const char *name, char *out, size_t out_bytes);
+void predictor_chip_validated(const char *name, char *out, size_t out_bytes);
 
 /* `assignment` is name=value: for questions of the kind "what if". */
-const char *timing_chip_set(struct timing_chip *c, const char *assignment);
+const char *predictor_chip_set(struct predictor_chip *c, const char *assignment);

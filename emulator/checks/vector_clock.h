@@ -16,19 +16,20 @@ unsigned emu_agent(struct emu_block *b, enum emu_agent_kind kind, uint32_t key);
 /* A new stamp for the agent's next operation, issued by w. */
 uint32_t emu_agent_issue(struct emu_block *b, unsigned agent);
 /* The agent's operation with this stamp is complete for whoever acquires (or owns) the clock. */
-void emu_agent_done(struct emu_clock *c, unsigned agent, uint32_t stamp);
+void emu_agent_done(struct emu_vector_clock *c, unsigned agent, uint32_t stamp);
 
 /* c learns what the lanes in `mask` have done so far, and with them the whole warp up to its last
  * synchronisation of all lanes. */
-void emu_release(struct emu_warp *w, uint32_t mask, struct emu_clock *c);
-void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_clock *c);
+void emu_release(struct emu_warp *w, uint32_t mask, struct emu_vector_clock *c);
+void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_vector_clock *c);
 /* A phase is over: done = c, and c is empty again. */
-void emu_clock_pass(const struct emu_block *b, struct emu_clock *done, struct emu_clock *c);
-void emu_clock_clear(const struct emu_block *b, struct emu_clock *c);
-void emu_proxy_fence(struct emu_warp *w); /* fence.proxy.async */
-void emu_clock_fence(struct emu_warp *w); /* what comes later has a stamp of its own */
+void emu_vector_clock_pass(const struct emu_block *b, struct emu_vector_clock *done,
+                           struct emu_vector_clock *c);
+void emu_vector_clock_clear(const struct emu_block *b, struct emu_vector_clock *c);
+void emu_proxy_fence(struct emu_warp *w);        /* fence.proxy.async */
+void emu_vector_clock_fence(struct emu_warp *w); /* what comes later has a stamp of its own */
 /* w knows what the warps of its cluster have done, but for what came after their last stamps. */
-void emu_clock_meet(struct emu_warp *w);
+void emu_vector_clock_meet(struct emu_warp *w);
 
 /* ---- The agents of a cluster ----------------------------------------------------------------- */
 

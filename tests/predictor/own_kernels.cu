@@ -1,5 +1,5 @@
 // What the clock's predictions must leave as it is: kernels that go on from what memory holds, by stores and
-// by atomics; one that the clock does not know (fp64); variables and constants. The program checks itself.
+// by atomics; one that the predictor does not know (fp64); variables and constants. The program checks itself.
 #include <cstdio>
 
 __device__ int total;
