@@ -113,7 +113,7 @@ $(BUILD)/%.o: %.c | $$(@D)/.dir
 
 $(LIB): $(LIB_SRC:%.c=$(BUILD)/%.o)
 	@rm -f $@
-	$(Q)$(AR) rcs $@ $^
+	$(Q)$(AR) qcs $@ $^
 
 # ---- Stages: a program build/stage-N, and kernel images in build/images/stage-N/ ----------------------
 # stages/rules.sh writes the rules of the images into build/images/stage-N.mk: open one. It also says

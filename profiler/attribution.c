@@ -3,7 +3,7 @@
 #include "common/base/heap.h"
 #include "common/base/program.h"
 #include "common/device/device_ops.h"
-#include "emulator/sass/sass_listing.h"
+#include "emulator/sass/listing.h"
 #include "gpu_counts.h"
 
 #include <limits.h>

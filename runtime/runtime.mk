@@ -16,7 +16,7 @@ $(BUILD)/pic/%.o: %.c | $$(@D)/.dir
 
 $(PIC_LIB): $(LIB_SRC:%.c=$(BUILD)/pic/%.o)
 	@rm -f $@
-	$(Q)$(AR) rcs $@ $^
+	$(Q)$(AR) qcs $@ $^
 
 $(STANDIN): $(RUN_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) runtime/shim/versions.ld | $$(@D)/.dir
 	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,--version-script=runtime/shim/versions.ld -Wl,-z,defs \

@@ -5,8 +5,8 @@
 #include "common/base/program.h"
 #include "common/base/reason.h"
 #include "device_ops.h"
-#include "emulator/sass/sass_listing.h"
-#include "emulator/sass/sass_undo.h"
+#include "emulator/sass/listing.h"
+#include "emulator/sass/undo.h"
 #include "source.h"
 
 #include <errno.h>

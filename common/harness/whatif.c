@@ -5,7 +5,7 @@
 #include "common/base/reason.h"
 #include "common/base/table.h"
 #include "common/device/predictor.h"
-#include "emulator/sass/sass_without.h"
+#include "emulator/sass/without.h"
 
 #include <stdlib.h>
 #include <string.h>

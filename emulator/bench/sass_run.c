@@ -13,7 +13,7 @@
 #include "common/base/program.h"
 #include "common/base/reason.h"
 #include "emulator/sass/sass.h"
-#include "emulator/sass/sass_ops.h"
+#include "emulator/sass/ops.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Special functions as both front ends have them: PTX (real.c) and SASS (sass/sass_float.c). */
+/* Special functions as both front ends have them: PTX (real.c) and SASS (sass/float.c). */
 #pragma once
 
 #include <stdint.h>

@@ -96,7 +96,7 @@ struct sass_span {
 enum { SASS_SOURCES = 4 };
 
 /* The decoded instruction. `op` indexes sass_op_name(): one number for each mnemonic ("IMAD",
- * "LDS"), see SASS_OP_* in sass_ops.h; modifiers are in sass_text(). */
+ * "LDS"), see SASS_OP_* in ops.h; modifiers are in sass_text(). */
 struct sass_inst {
     /* what the control bits say: timing.md section 2 */
     uint8_t op;            /* enum sass_op */
@@ -122,7 +122,7 @@ struct sass_inst {
     uint32_t pc;                        /* offset in the kernel, bytes: 16 * index */
     uint32_t target;                    /* of a direct branch; else 0 */
     /* execution's own */
-    uint32_t exec; /* index in the kernel's table of operations (sass_exec.h) */
+    uint32_t exec; /* index in the kernel's table of operations (exec.h) */
 };
 
 /* Where an instruction comes from. */
@@ -131,7 +131,7 @@ struct sass_origin {
     int line;         /* innermost */
     int kernel_line;  /* the innermost line of a .cu file that it was inlined into */
     int n_frames;
-    const struct sass_frame *frame; /* innermost first: sass_listing.h */
+    const struct sass_frame *frame; /* innermost first: listing.h */
 };
 
 struct sass_kernel {
@@ -200,7 +200,7 @@ struct sass_grid {
     unsigned char *bank; /* constant bank 0 */
     uint32_t bank_bytes;
     struct sass_bank variables, addresses; /* constant banks 3 and 4: sass_grid_variables() */
-    struct sass_undo *undo; /* NULL: what is stored stays; else it is the caller's (sass_undo.h) */
+    struct sass_undo *undo; /* NULL: what is stored stays; else it is the caller's (undo.h) */
     void *own;              /* execution's own */
 };
 

@@ -4,7 +4,7 @@
 
 #include "common/base/path.h"
 #include "common/base/program.h"
-#include "emulator/sass/sass_exec.h"
+#include "emulator/sass/exec.h"
 
 #include <limits.h>
 #include <stdio.h>

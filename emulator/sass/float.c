@@ -1,5 +1,5 @@
 /* fp32 arithmetic and conversions, to the bit as the PTX side has them (real.c, convert.c). */
-#include "sass_exec.h"
+#include "exec.h"
 
 #include "emulator/instructions/lanes.h"
 #include "emulator/instructions/mufu.h"

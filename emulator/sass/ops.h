@@ -1,5 +1,5 @@
 /* The mnemonics of sm_90a that are understood, and the unit that takes each. There is no other
- * list: sass_decode.c refuses what is not here. OP(NAME, pipe) */
+ * list: decode.c refuses what is not here. OP(NAME, pipe) */
 #pragma once
 
 /* clang-format off */

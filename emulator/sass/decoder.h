@@ -2,12 +2,12 @@
  *
  *   sd_split - sd_dst, sd_source, sd_mod ... in the order of the text
  *
- * sass_decode.c has the frame; the mnemonics are in tables: sass_decode_int.c, sass_decode_float.c, sass_decode_memory.c and
- * sass_decode_flow.c. */
+ * decode.c has the frame; the mnemonics are in tables: decode_int.c, decode_float.c, decode_memory.c and
+ * decode_flow.c. */
 #pragma once
 
-#include "sass_exec.h"
-#include "sass_ops.h"
+#include "exec.h"
+#include "ops.h"
 
 enum { MAX_OPERANDS = 8, MAX_MODIFIERS = 8 };
 enum kind { REG, UREG, PRED, UPRED, NUMBER, FLOAT, CONSTANT, MEMORY, DESC, GDESC, WORD };

@@ -1,5 +1,5 @@
 /* One instruction, or many: a warp's steps. */
-#include "sass_exec.h"
+#include "exec.h"
 
 #include "common/base/heap.h"
 #include "common/base/reason.h"

@@ -1,5 +1,5 @@
-/* Lanes, flow, barriers and TMA: mnemonics of SASS. sass_decoder.h says how. */
-#include "sass_decoder.h"
+/* Lanes, flow, barriers and TMA: mnemonics of SASS. decoder.h says how. */
+#include "decoder.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sass_elf.h"
+#include "elf.h"
 
 #include "common/base/path.h"
 #include "common/base/reason.h"

@@ -1,5 +1,5 @@
 /* Loads, stores, copies, atomics, and what lanes tell each other. */
-#include "sass_exec.h"
+#include "exec.h"
 
 #include "emulator/emulator.h"
 #include "emulator/instructions/mma_fragment.h"
@@ -408,7 +408,7 @@ enum sass_go sass_r2ur(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
-/* mode: which special register, sass_decode_flow.c's list; 11: both halves of the clock */
+/* mode: which special register, decode_flow.c's list; 11: both halves of the clock */
 enum sass_go sass_s2r(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     const struct sass_cta *c = w->cta;
     const uint32_t *block = c->grid->block;

@@ -1,6 +1,6 @@
 /* Integers, bits, predicates, selections. Carries: a sum is made in 64 bits of operands as they go
  * into the adder, -x as ~x with one added. */
-#include "sass_exec.h"
+#include "exec.h"
 
 #include "emulator/instructions/lanes.h"
 

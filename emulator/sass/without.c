@@ -1,8 +1,8 @@
-#include "sass_without.h"
+#include "without.h"
 
 #include "common/base/heap.h"
-#include "sass_exec.h"
-#include "sass_listing.h"
+#include "exec.h"
+#include "listing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* What the memory system makes of an instruction: wavefronts and sectors, by the same rules as the
  * PTX side (pattern.c, copy.c), which an H200's counters confirm. */
-#include "sass_exec.h"
+#include "exec.h"
 
 #include "emulator/core/pattern.h"
 #include "emulator/instructions/access.h"

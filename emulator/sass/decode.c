@@ -4,7 +4,7 @@
  * knows. What is left over, operand or modifier, is not understood, and the kernel is refused:
  * nothing is guessed. Floating-point immediates come from the bits (32-63), where they are exact;
  * everything else is in the text. */
-#include "sass_decoder.h"
+#include "decoder.h"
 
 #include "common/base/reason.h"
 
@@ -67,7 +67,7 @@ static const char *decode_operation(struct decoder *c) {
     int op = 0;
     while (op < SASS_N_OPS && strcmp(names[op], c->name)) op++;
     void (*decode)(struct decoder *) = decoder_of(op);
-    if (!decode) return "there is no such instruction in sass_ops.h";
+    if (!decode) return "there is no such instruction in ops.h";
     c->i->op = (uint8_t)op;
     c->i->pipe = pipes[op];
     c->x->uniform = c->i->pipe == SASS_PIPE_UNIFORM || c->i->pipe == SASS_PIPE_TMA;

@@ -5,7 +5,7 @@
  *   @P0 BRA M       some go: two groups
  *   ...             the one that falls through runs first, until it waits
  *   BSYNC B0        until all of BSSY's lanes that still live are here */
-#include "sass_exec.h"
+#include "exec.h"
 
 #include <stdarg.h>
 #include <stdio.h>

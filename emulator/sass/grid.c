@@ -1,5 +1,5 @@
 /* A launch: constant bank 0, CTAs and clusters with their warps. */
-#include "sass_exec.h"
+#include "exec.h"
 
 #include "common/base/heap.h"
 #include "common/base/chip.h"

@@ -1,6 +1,6 @@
 /* HMMA and HGMMA in plain float, some ten times faster than bit by bit: for who wants to know how
  * long a kernel takes, and values only where its branches need them (grid->rough). */
-#include "sass_exec.h"
+#include "exec.h"
 
 #include "emulator/instructions/smem_desc.h"
 #include "emulator/instructions/tensorcore.h"

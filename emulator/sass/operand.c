@@ -1,5 +1,5 @@
 /* An instruction's text, taken apart: operands, modifiers, and what of them becomes rows and predicates. */
-#include "sass_decoder.h"
+#include "decoder.h"
 
 #include "common/base/heap.h"
 #include "common/base/reason.h"

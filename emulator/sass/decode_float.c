@@ -1,5 +1,5 @@
-/* Floating point and tensor products: mnemonics of SASS. sass_decoder.h says how. */
-#include "sass_decoder.h"
+/* Floating point and tensor products: mnemonics of SASS. decoder.h says how. */
+#include "decoder.h"
 
 #include "common/base/heap.h"
 #include "emulator/instructions/wgmma.h"

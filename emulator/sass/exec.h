@@ -11,8 +11,8 @@
 #pragma once
 
 #include "sass.h"
-#include "sass_ops.h"
-#include "sass_undo.h"
+#include "ops.h"
+#include "undo.h"
 
 #include "emulator/core/state.h"
 
@@ -165,7 +165,7 @@ struct sass_gmma {
     bool negate_b, ends_group;
 };
 
-/* sass_rough.c: rows of the operands' registers. False: not of this kind. */
+/* rough.c: rows of the operands' registers. False: not of this kind. */
 void sass_rough_hmma(struct sass_warp *w, const uint32_t a[4], const uint32_t b[2],
                      const uint32_t c[4], const uint32_t d[4]);
 bool sass_rough_hgmma(struct sass_warp *w, const struct sass_gmma *g, uint64_t desc_a,
@@ -186,23 +186,23 @@ sass_handler sass_unknown; /* more: a text */
 enum sass_go sass_stop(struct sass_warp *w, const struct sass_exec *x, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* sass_flow.c */
+/* flow.c */
 enum sass_go sass_block(struct sass_warp *w, const struct sass_exec *x, uint8_t kind,
                         uint32_t need);
 bool sass_rotate(struct sass_warp *w); /* to another group that can run */
 void sass_split(struct sass_warp *w, uint32_t lanes, uint32_t pc);
-/* sass_sync.c */
+/* sync.c */
 void sass_warp_exits(struct sass_warp *w);
 bool sass_bar_done(const struct sass_warp *w);
 bool sass_cluster_done(const struct sass_warp *w);
-/* sass_memory.c: host memory behind [addr, addr + bytes); NULL: not all allocated */
+/* memory.c: host memory behind [addr, addr + bytes); NULL: not all allocated */
 unsigned char *sass_global(struct sass_warp *w, uint64_t addr, uint64_t bytes);
 /* Before host memory changes; false: it must not, and the warp has stopped. */
 bool sass_may_write(struct sass_warp *w, const struct sass_exec *x, const void *at, size_t bytes);
 /* Delivers an event now, or leaves it to the clock. */
 void sass_event(struct sass_warp *w, unsigned kind, struct sass_event event);
 
-/* sass_decode.c: one instruction. words: low, high. NULL, or what is not understood: then it is one at which
+/* decode.c: one instruction. words: low, high. NULL, or what is not understood: then it is one at which
  * a warp stops that comes there, with what its `more` says. */
 struct sass_text {
     const char *opcode, *operands, *guard;

@@ -8,7 +8,7 @@
  * Phase and the two counts are what `mbarrier.init` (SYNCS.EXCH) and `try_wait` (SYNCS.PHASECHK,
  * whose operand has the parity in bit 31) show of it; that the tx-count lies between is a guess
  * that no instruction here can tell. */
-#include "sass_exec.h"
+#include "exec.h"
 
 #include <string.h>
 

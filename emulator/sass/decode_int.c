@@ -1,5 +1,5 @@
-/* Integers: mnemonics of SASS. sass_decoder.h says how. */
-#include "sass_decoder.h"
+/* Integers: mnemonics of SASS. decoder.h says how. */
+#include "decoder.h"
 
 #include <string.h>
 

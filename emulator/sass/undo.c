@@ -1,4 +1,4 @@
-#include "sass_undo.h"
+#include "undo.h"
 
 #include "common/base/heap.h"
 

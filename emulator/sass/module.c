@@ -1,10 +1,10 @@
 /* A cubin's kernels: ELF and listing together, decoded. */
-#include "sass_exec.h"
+#include "exec.h"
 
 #include "common/base/heap.h"
 #include "common/base/reason.h"
-#include "sass_elf.h"
-#include "sass_listing.h"
+#include "elf.h"
+#include "listing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

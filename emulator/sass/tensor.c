@@ -1,6 +1,6 @@
 /* Tensor cores and TMA: operands from registers and shared memory, arithmetic and maps from the
  * PTX side (mma.c, wgmma_product.c, tensormap.c), which sees a warp of its own with our rows. */
-#include "sass_exec.h"
+#include "exec.h"
 
 #include "common/base/heap.h"
 #include "common/base/chip.h"

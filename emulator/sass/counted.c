@@ -1,6 +1,6 @@
 /* Counts of a launch as an H200's counters have them (records/runs/h200.jsonl, tests/predictor/test_sass.sh). */
 #include "sass.h"
-#include "sass_ops.h"
+#include "ops.h"
 
 static double pipe(const struct sass_counts *c, enum sass_pipe p) {
     uint64_t n = 0;
@@ -48,7 +48,7 @@ bool sass_counted(const struct sass_counts *c, int i, struct sass_counted *out) 
         {"bank_conflicts_gmma", "wavefronts", conflicts(&access[SASS_HGMMA_OPERANDS])},
         {"global_sectors", "sectors", (double)all.sectors},
         {"global_sectors_ideal", "sectors", (double)all.sectors_ideal},
-        {"spill_sectors", "sectors", 0}, /* a warp stops at an LDL: sass_ops.h has none */
+        {"spill_sectors", "sectors", 0}, /* a warp stops at an LDL: ops.h has none */
         {"dsmem_stores", "warp inst", (double)access[SASS_DSMEM].n},
         {"dsmem_sectors", "sectors", (double)access[SASS_DSMEM].sectors},
     };

@@ -5,7 +5,7 @@
  *
  * A cubin that was compiled again has another hash. Written beside its place and renamed, so that
  * it is whole or not there. */
-#include "sass_listing.h"
+#include "listing.h"
 
 #include "common/base/heap.h"
 #include "common/base/path.h"
