@@ -55,7 +55,7 @@ CHOSEN     := $(or $(filter stage-%,$(MAKECMDGOALS)),$(STAGES))
 $(foreach s,$(filter-out $(STAGES),$(CHOSEN)),$(error there is no $s; there are $(STAGES)))
 
 LIB := $(BUILD)/libattnlab.a
-LIB_SRC := $(filter-out profiler/doctor.c emulator/bench/%,$(wildcard common/*/*.c profiler/*.c emulator/*/*.c))
+LIB_SRC := $(filter-out profiler/doctor.c emulator/bench/%,$(wildcard common/*/*.c profiler/*.c emulator/*/*.c emulator/*/*/*.c))
 
 ##@ Verbs (no stage named: all stages)
 

@@ -6,8 +6,8 @@
  * decode_flow.c. */
 #pragma once
 
-#include "exec.h"
-#include "ops.h"
+#include "emulator/sass/exec.h"
+#include "emulator/sass/ops.h"
 
 enum { MAX_OPERANDS = 8, MAX_MODIFIERS = 8 };
 enum kind { REG, UREG, PRED, UPRED, NUMBER, FLOAT, CONSTANT, MEMORY, DESC, GDESC, WORD };
