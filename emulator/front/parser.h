@@ -202,7 +202,6 @@ struct lowering {
     struct parser *p;
     struct emu_inst *inst;
     struct emu_operand op[MAX_OPERANDS];
-    int64_t *label_at[MAX_OPERANDS]; /* operands that wait for a label */
     struct token label[MAX_OPERANDS];
     bool is_label[MAX_OPERANDS];
     int n;

@@ -170,7 +170,6 @@ struct sm {
     double copy_debt;    /* part of a cycle of the data path */
     uint64_t bar_free;   /* barrier arrivals */
     uint64_t l2_free, dram_free, write_free, tma_free, gmma_free, dsm_free;
-    double l2_taken;          /* when L2 will have taken its stores */
     uint64_t constant_at[64]; /* when a line of constants is there; 0: never asked for */
     const void *map[8];       /* tensor maps that TMA knows */
     struct sm_lines l1;       /* of instructions */

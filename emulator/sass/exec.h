@@ -105,8 +105,7 @@ struct sass_warp {
     bool bar_delivered, cluster_delivered;
     const struct sass_inst *bar_inst;
     uint32_t n_registers; /* per thread: USETMAXREG */
-    bool give_up;
-    uint8_t waits_for; /* enum sass_wait_kind: what the last SASS_GO_WAIT was about */
+    uint8_t waits_for;    /* enum sass_wait_kind: what the last SASS_GO_WAIT was about */
     struct sass_effect *effect;
     char fault[256];
 };
@@ -162,7 +161,7 @@ struct sass_gmma {
     struct emu_operand op[2];
     uint32_t d[128], a[4];
     uint32_t desc; /* row of the first of the four URs */
-    bool negate_b, ends_group;
+    bool ends_group;
 };
 
 /* rough.c: rows of the operands' registers. False: not of this kind. */

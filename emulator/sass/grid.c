@@ -214,10 +214,5 @@ struct sass_warp *sass_cta_warp(struct sass_cta *c, int index) {
     return &c->warp[index];
 }
 bool sass_cta_done(const struct sass_cta *c) { return c->n_live == 0; }
-uint64_t sass_cta_linear(const struct sass_cta *c) { return c->linear; }
-uint32_t sass_cta_rank(const struct sass_cta *c) { return c->rank; }
-struct sass_cta *sass_warp_cta(const struct sass_warp *w) {
-    return w->cta;
-}
 int sass_warp_index(const struct sass_warp *w) { return w->index; }
 const char *sass_fault(const struct sass_warp *w) { return w->fault; }

@@ -20,7 +20,7 @@
  *   BAR.SYNC id, n                      arrives (event), goes on       n threads have arrived
  *   UCGABAR_ARV                         arrives (event), goes on       -
  *   UCGABAR_WAIT                        nothing                        all of the cluster arrived
- *   SYNCS.PHASECHK..TRYWAIT             nothing (or give_up: false)    the phase is complete
+ *   SYNCS.PHASECHK..TRYWAIT             nothing                        the phase is complete
  *   USETMAXREG.TRY_ALLOC                nothing                        the CTA's pool has them
  *
  * "Does nothing": sass_step() returns SASS_WAIT, e says what for, and the warp stays where it is;
@@ -223,8 +223,6 @@ void sass_cta_end(struct sass_cta *c); /* any time; of a cluster: when all have 
 int sass_cta_warps(const struct sass_cta *c);
 struct sass_warp *sass_cta_warp(struct sass_cta *c, int index);
 bool sass_cta_done(const struct sass_cta *c); /* all warps have exited */
-uint64_t sass_cta_linear(const struct sass_cta *c);
-uint32_t sass_cta_rank(const struct sass_cta *c); /* in its cluster */
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
@@ -304,10 +302,7 @@ const struct sass_inst *sass_next(const struct sass_warp *w);
 enum sass_wait_kind sass_waits(const struct sass_warp *w);
 /* e may be NULL: nobody wants to know (then nothing may be deferred). */
 enum sass_status sass_step(struct sass_warp *w, struct sass_effect *e);
-/* The next step of a TRYWAIT that cannot succeed yet gives false (its time is up). */
-void sass_give_up(struct sass_warp *w);
 
-struct sass_cta *sass_warp_cta(const struct sass_warp *w);
 int sass_warp_index(const struct sass_warp *w);
 const char *sass_fault(const struct sass_warp *w); /* after SASS_FAULT */
 

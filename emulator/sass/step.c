@@ -48,7 +48,7 @@ enum sass_wait_kind sass_waits(const struct sass_warp *w) {
         uint32_t more = x->imm > w->n_registers ? (x->imm - w->n_registers) * 32 : 0;
         return more > w->cta->free_registers ? SASS_WAIT_REGISTERS : SASS_WAIT_NONE;
     }
-    if (x->run == sass_syncs_wait && x->mode && !w->give_up) {
+    if (x->run == sass_syncs_wait && x->mode) {
         struct sass_effect *before = own->effect;
         uint32_t pred = x->pd == SASS_P_SINK ? 0 : w->pred[x->pd];
         own->effect = NULL;
@@ -59,8 +59,6 @@ enum sass_wait_kind sass_waits(const struct sass_warp *w) {
     }
     return SASS_WAIT_NONE;
 }
-
-void sass_give_up(struct sass_warp *w) { w->give_up = true; }
 
 static enum sass_status waits(struct sass_effect *e, enum sass_wait_kind kind,
                               const struct sass_inst *inst) {

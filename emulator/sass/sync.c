@@ -128,11 +128,10 @@ enum sass_go sass_syncs_wait(struct sass_warp *w, const struct sass_exec *x, uin
         w->effect->event[0] = (struct sass_event){.cta = cta, .address = at};
         EMU_EACH_LANE(l, mask) w->effect->shared[l] = at;
     }
-    if (done != mask && x->mode && !w->give_up) {
+    if (done != mask && x->mode) {
         w->waits_for = SASS_WAIT_MBARRIER;
         return SASS_GO_WAIT;
     }
-    w->give_up = false;
     sass_write_pred(w, x->pd, mask, done);
     return SASS_GO_NEXT;
 }

@@ -144,5 +144,3 @@ EXPORT const char *attnlab_forward(const struct forward *f, int *status) {
     *status = why ? (int)reason_status(why, STATUS_DEVICE) : 0;
     return why;
 }
-
-EXPORT const char *attnlab_stage(void) { return stage.name; }

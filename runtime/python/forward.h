@@ -24,4 +24,3 @@ struct forward {
 
 /* NULL, or why not; *status is the program's exit status that goes with it (reason.h). */
 const char *attnlab_forward(const struct forward *f, int *status);
-const char *attnlab_stage(void);

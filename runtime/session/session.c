@@ -176,9 +176,6 @@ struct image *session_add_image(struct session *s, const struct fatbin_ptx *ptx)
     return *last = i;
 }
 
-/* Its kernels were counted, and stay for the report. */
-void session_drop_image(struct session *s, struct image *i) { (void)s, (void)i; }
-
 const char *session_load(struct session *s, struct image *i) {
     const char *why = NULL;
     if (i->module || i->why) return i->why;

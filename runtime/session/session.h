@@ -101,7 +101,6 @@ const char *session_lacks_counts(void);
 void session_unlock(void);
 
 struct image *session_add_image(struct session *s, const struct fatbin_ptx *ptx);
-void session_drop_image(struct session *s, struct image *i);
 /* NULL, or why (image->why): the module is parsed at its first use. */
 const char *session_load(struct session *s, struct image *i);
 /* NULL: the image has no such kernel, or cannot be loaded (image->why). */

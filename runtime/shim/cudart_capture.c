@@ -6,7 +6,6 @@
 struct capture {
     cudaGraph_t graph;
     bool active;
-    size_t n_joined; /* streams; only for its id */
 };
 
 cudaGraph_t graph_capturing(cudaStream_t stream) {

@@ -57,7 +57,18 @@ static const struct speed {
     double hot;         /* slower by this share where all SMs compute for long: power */
     double split_clk[4]; /* adding up what clusters of 1, 2, 4, 8 CTAs have found */
 } speed = {
-    2.272, 5022, 29.26, 0.3129, 0.5119, 11.58, 2.597, 4782, 0.6424, 0.1181, {0, 581.9, 2321, 4023}};
+    .clock_ghz = 2.272,
+    .dram_gbs = 5022,
+    .l2_clk = 29.26,
+    .l2_from = 0.3129,
+    .l2_width = 0.5119,
+    .softmax_clk = 11.58,
+    .part_us = 2.597,
+    .part_gbs = 4782,
+    .crowd = 0.6424,
+    .hot = 0.1181,
+    .split_clk = {0, 581.9, 2321, 4023},
+};
 
 static const struct shape_speed {
     double start_us;     /* of a launch among others, its first loads, its end */
@@ -70,16 +81,101 @@ static const struct shape_speed {
     double pack_clk;     /* more for a tile each time that its heads double */
     double block_clk;    /* around the products of a KV tile */
 } shape_speed[][3] = {
-    /*                head_dim 64, 128, 256 */
-    [SHAPE_LONG] = {{1.763, 100.4, 4479, 0.6028, 0.003707, 4.623e-06, 141.9, 66.86, 93.5},
-                    {1.679, 3170, 1122, 0.72, 0.002894, 2.186e-05, 639, 8.809, 49.45},
-                    {1.182, 2138, 3558, 0.7337, 0.008624, 3.674e-05, 364.2, 40.99, 60}},
-    [SHAPE_SHORT] = {{0}, {2.352, 1077, 1725, 0.6456, 0.00658, 1.187e-05, 469, 59.55, 50.55}},
-    [SHAPE_SPLIT] = {{0.868, 3582, 1263, 0.3331, 0.003185, 9.712e-06, 409.2, 24.23, 60},
-                     {0.4506, 4493, 2514, 1.012, 0.006192, 3.858e-05, 207.8, 19.85, 60},
-                     {0.6353, 5818, 2687, 0.5106, 0.01041, 0.0001318, 184.6, 10.66, 60}},
-    [SHAPE_MANY] = {{1.332, 1308, 1588, 0.4603, 0.003393, 1.812e-05, 315.7, 11.69, 256.6},
-                    {0.3971, 3895, 339.8, 0.5605, 0.00467, 2.69e-06, 413, 3.734, 370.3}},
+    /* [shape][head_dim 64, 128, 256] */
+    [SHAPE_LONG] =
+        {
+            {.start_us = 1.763,
+             .tile_clk = 100.4,
+             .full_clk = 4479,
+             .tensor_share = 0.6028,
+             .cta_us = 0.003707,
+             .row_us = 4.623e-06,
+             .mask_clk = 141.9,
+             .pack_clk = 66.86,
+             .block_clk = 93.5},
+            {.start_us = 1.679,
+             .tile_clk = 3170,
+             .full_clk = 1122,
+             .tensor_share = 0.72,
+             .cta_us = 0.002894,
+             .row_us = 2.186e-05,
+             .mask_clk = 639,
+             .pack_clk = 8.809,
+             .block_clk = 49.45},
+            {.start_us = 1.182,
+             .tile_clk = 2138,
+             .full_clk = 3558,
+             .tensor_share = 0.7337,
+             .cta_us = 0.008624,
+             .row_us = 3.674e-05,
+             .mask_clk = 364.2,
+             .pack_clk = 40.99,
+             .block_clk = 60},
+        },
+    [SHAPE_SHORT] =
+        {
+            {0},
+            {.start_us = 2.352,
+             .tile_clk = 1077,
+             .full_clk = 1725,
+             .tensor_share = 0.6456,
+             .cta_us = 0.00658,
+             .row_us = 1.187e-05,
+             .mask_clk = 469,
+             .pack_clk = 59.55,
+             .block_clk = 50.55},
+        },
+    [SHAPE_SPLIT] =
+        {
+            {.start_us = 0.868,
+             .tile_clk = 3582,
+             .full_clk = 1263,
+             .tensor_share = 0.3331,
+             .cta_us = 0.003185,
+             .row_us = 9.712e-06,
+             .mask_clk = 409.2,
+             .pack_clk = 24.23,
+             .block_clk = 60},
+            {.start_us = 0.4506,
+             .tile_clk = 4493,
+             .full_clk = 2514,
+             .tensor_share = 1.012,
+             .cta_us = 0.006192,
+             .row_us = 3.858e-05,
+             .mask_clk = 207.8,
+             .pack_clk = 19.85,
+             .block_clk = 60},
+            {.start_us = 0.6353,
+             .tile_clk = 5818,
+             .full_clk = 2687,
+             .tensor_share = 0.5106,
+             .cta_us = 0.01041,
+             .row_us = 0.0001318,
+             .mask_clk = 184.6,
+             .pack_clk = 10.66,
+             .block_clk = 60},
+        },
+    [SHAPE_MANY] =
+        {
+            {.start_us = 1.332,
+             .tile_clk = 1308,
+             .full_clk = 1588,
+             .tensor_share = 0.4603,
+             .cta_us = 0.003393,
+             .row_us = 1.812e-05,
+             .mask_clk = 315.7,
+             .pack_clk = 11.69,
+             .block_clk = 256.6},
+            {.start_us = 0.3971,
+             .tile_clk = 3895,
+             .full_clk = 339.8,
+             .tensor_share = 0.5605,
+             .cta_us = 0.00467,
+             .row_us = 2.69e-06,
+             .mask_clk = 413,
+             .pack_clk = 3.734,
+             .block_clk = 370.3},
+        },
 };
 static const struct shape_speed *speed_of(const struct attention *a, int shape) {
     return &shape_speed[shape][a->head_dim == 64 ? 0 : a->head_dim == 128 ? 1 : 2];
