@@ -1,4 +1,5 @@
-/* The time of a launch: some SMs are simulated, the others taken to do as they do. */
+/* Predicts what a launch takes: cycles, stalls, use of the pipes. Some SMs are simulated; the others are taken
+ * to behave like them. */
 #pragma once
 
 #include "timing_chip.h"
@@ -7,8 +8,8 @@
 
 struct timing_prediction {
     double elapsed; /* cycles of the fastest SM from launch to end: sm__cycles_elapsed.max */
-    double boost;   /* the same time in cycles of the boost clock, which GPCs fall behind (gpc.h) */
-    double active;  /* with a warp on the SM, mean over all SMs: sm__cycles_active.avg */
+    double boost;   /* the same time in cycles of the boost clock (gpc.h) */
+    double active;  /* cycles with a warp on the SM, mean over all SMs: sm__cycles_active.avg */
     double issue_active_pct, tensor_active_pct;
     double warps; /* resident, mean over active cycles */
     double occupancy_pct;
@@ -35,7 +36,7 @@ typedef void timing_busy(void *user, int smsp, int unit, uint64_t from, uint64_t
 struct timing_options {
     double mhz;   /* SM clock, for what memory does in ns */
     bool is_full; /* simulate every CTA of the launch, however long that takes */
-    int places;   /* 0: as many as the budget allows; else at most so many, and a fifth of it */
+    int places;   /* 0: as many as the budget allows; else at most so many, with a fifth of it */
     double
         budget; /* work, in instructions (predict.c), up to which many places are simulated; 0: 80e6 */
     unsigned fast;     /* enum timing_fast */
@@ -45,7 +46,7 @@ struct timing_options {
     void *user;
     void (*progress)(void *progress_user, double share); /* now and then; may be NULL */
     void *progress_user;
-    bool (*stop)(void *user); /* asked now and then, by several threads: end with what is known */
+    bool (*stop)(void *user); /* asked now and then, by several threads, whether to end with what is known */
 };
 
 extern const struct timing_front timing_sass; /* sass.h itself */
@@ -54,7 +55,7 @@ extern const struct timing_front timing_sass; /* sass.h itself */
 int timing_ctas_per_sm(const struct timing_chip *c, const struct sass_kernel *k, uint32_t threads,
                        uint32_t dynamic_shared);
 
-/* Predicts the launch of a grid just opened. It executes some of its CTAs: memory is changed as by
- * them. */
+/* Predicts the launch of a grid just opened. It executes some of its CTAs, which changes memory as they
+ * do. */
 const char *timing_predict(const struct timing_chip *c, struct sass_grid *g,
                            const struct timing_options *o, struct timing_prediction *out);
