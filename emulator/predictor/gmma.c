@@ -30,7 +30,7 @@ static void start(struct machine *m, struct sm *s, const struct sm_product *p) {
     for (double k = 0; data && k < interval * share; k++) /* operands from shared memory */
         sm_slot(&s->data, at + (uint64_t)(k / share));
     s->gmma_free = at + (uint64_t)interval;
-    s->gmma_cycles += (uint64_t)(interval < n / 2 ? interval : n / 2); /* as the hardware's counter counts them */
+    s->gmma_cycles += (uint64_t)(interval < n / 2 ? interval : n / 2); /* as hardware counts */
     m->multiplies = true;
     s->gmma_n = n;
     s->gmma_owner = p->ends_group ? NULL : g;

@@ -47,7 +47,7 @@ struct timing_op {
     uint8_t kind; /* enum timing_kind */
     uint8_t interval;
     uint8_t hold;     /* cycles after it in which the sub-core dispatches nothing */
-    uint8_t reads[2]; /* register reads from the even and the odd bank, without operand cache hits */
+    uint8_t reads[2]; /* reads of the even and the odd bank, without operand cache hits */
     bool is_long;     /* waits for it count as long scoreboard */
     bool is_gpu;      /* MEMBAR: of the GPU, not the CTA */
     bool is_bsync;

@@ -35,7 +35,7 @@ struct range {
     uint8_t *touched;   /* a byte for each page */
     double requests;    /* sectors that were asked for */
     double cold;
-    double late; /* share of its requests that wait for DRAM, also for data that another SM requested */
+    double late; /* share of its requests that wait for DRAM, whichever SM asked first */
     bool is_written;
 };
 struct footprint {

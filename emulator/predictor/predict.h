@@ -46,7 +46,7 @@ struct timing_options {
     void *user;
     void (*progress)(void *progress_user, double share); /* now and then; may be NULL */
     void *progress_user;
-    bool (*stop)(void *user); /* asked now and then, by several threads, whether to end with what is known */
+    bool (*stop)(void *user); /* asked by several threads; true: end with what is known */
 };
 
 extern const struct timing_front timing_sass; /* sass.h itself */

@@ -469,7 +469,7 @@ static uint64_t port_delay(struct machine *m, struct smsp *p, const struct timin
     for (int b = 0; b < 2; b++) {
         if (!o->reads[b]) continue;
         p->port[b] = later(p->port[b], m->now) + o->reads[b];
-        if (o->unit == TIMING_UNIT_MIO || o->unit == TIMING_UNIT_XU) continue; /* these read later */
+        if (o->unit == TIMING_UNIT_MIO || o->unit == TIMING_UNIT_XU) continue; /* they read later */
         uint64_t limit = m->now + window;
         if (o->unit == TIMING_UNIT_TENSOR) limit += o->interval;
         if (p->port[b] > limit + delay) delay = p->port[b] - limit;

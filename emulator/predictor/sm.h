@@ -205,7 +205,7 @@ struct machine {
     uint64_t dram_seen;                  /* when dram_load was computed */
     double write_rate, write_free;       /* rate and free time from SMs to L2 */
     uint64_t writes_since;               /* when the present run of writes without a pause began */
-    bool is_whole; /* all busy SMs are simulated, with one round of CTAs */
+    bool is_whole;                       /* all busy SMs are simulated, with one round of CTAs */
     double
         write_back; /* for each byte that comes to L2: bytes of DRAM time for written lines that make room */
     double written_lost; /* the share of written bytes that L2 does not keep */

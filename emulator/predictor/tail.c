@@ -109,7 +109,7 @@ uint64_t tail_place(const struct timing_chip *c, uint64_t k, uint64_t n, uint64_
 }
 
 void tail_pair(double *cycles, uint64_t n, uint64_t places) {
-    const double alike = 0.25; /* share of their mean; if they differ more, their work is not equal */
+    const double alike = 0.25; /* share of the mean; beyond it their work is not equal */
     for (uint64_t round = 0; round + 2 * places <= n; round += 2 * places)
         for (uint64_t i = round; i < round + places; i++) {
             double mean = (cycles[i] + cycles[i + places]) / 2;

@@ -6,14 +6,14 @@
  *   cta       a block: made when asked for, by index    sass_cta_begin - sass_cta_end
  *   warp      32 lanes: registers, places, barriers     sass_next, sass_step
  *
- * Values, addresses, branches and barriers are real; there is no time here. Who has a clock calls
+ * Values, addresses, branches and barriers are real; there is no time here. The predictor calls
  * sass_next() to see what a warp would issue, decides when, and calls sass_step(), which executes
  * that one instruction and says in struct sass_effect what it did. Results are in the registers
- * (and in memory) at once: when they would be there is for the clock to say, from the instruction's
+ * (and in memory) at once. The predictor decides when they would be there, from the instruction's
  * control bits.
  *
  * What reaches others is an event: an arrival at a barrier, bytes that an mbarrier counts. With
- * grid->deferred the step does not deliver its events but leaves them in the effect, and the clock
+ * grid->deferred the step does not deliver its events but leaves them in the effect, and the predictor
  * calls sass_deliver() when they are due. A warp waits only for events, and for other warps:
  *
  *   instruction                         step does                      then the warp waits until
@@ -98,7 +98,7 @@ enum { SASS_SOURCES = 4 };
 /* The decoded instruction. `op` indexes sass_op_name(): one number for each mnemonic ("IMAD",
  * "LDS"), see SASS_OP_* in sass_ops.h; modifiers are in sass_text(). */
 struct sass_inst {
-    /* what the control bits say: timing.md section 2 */
+    /* from the control bits */
     uint8_t op;            /* enum sass_op */
     uint8_t pipe;          /* enum sass_pipe */
     uint8_t memory;        /* enum sass_memory */
@@ -167,7 +167,7 @@ int sass_unfuse(struct sass_module *m);
 
 /* ---- Launches -------------------------------------------------------------------------------- */
 
-enum {                          /* grid->deferred: events that a step leaves to the clock */
+enum {                          /* grid->deferred: events that a step leaves to the predictor */
        SASS_DEFER_TMA = 1,      /* bytes that TMA brings, told to an mbarrier */
        SASS_DEFER_MBARRIER = 2, /* arrivals and expect_tx, SYNCS */
        SASS_DEFER_BAR = 4,      /* named barriers and cluster barriers */
@@ -302,7 +302,7 @@ struct sass_effect {
 const struct sass_inst *sass_next(const struct sass_warp *w);
 /* Would sass_step() return SASS_WAIT? */
 enum sass_wait_kind sass_waits(const struct sass_warp *w);
-/* e may be NULL: nobody wants to know (then nothing may be deferred). */
+/* e may be NULL if its content is not needed; then nothing may be deferred. */
 enum sass_status sass_step(struct sass_warp *w, struct sass_effect *e);
 /* The next step of a TRYWAIT that cannot succeed yet gives false (its time is up). */
 void sass_give_up(struct sass_warp *w);

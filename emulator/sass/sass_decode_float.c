@@ -1,4 +1,4 @@
-/* Floating point and tensor products: mnemonics of SASS. sass_decoder.h says how. */
+/* Decodes the mnemonics of floating point and tensor products. sass_decoder.h has the frame. */
 #include "sass_decoder.h"
 
 #include "common/base/heap.h"

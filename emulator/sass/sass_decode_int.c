@@ -1,4 +1,4 @@
-/* Integers: mnemonics of SASS. sass_decoder.h says how. */
+/* Decodes the mnemonics of integers. sass_decoder.h has the frame. */
 #include "sass_decoder.h"
 
 #include <string.h>

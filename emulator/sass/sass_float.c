@@ -207,7 +207,7 @@ enum sass_go sass_hadd2_f32(struct sass_warp *w, const struct sass_exec *x, uint
     return SASS_GO_NEXT;
 }
 
-/* Is a / b too far from 1, or no number, for the short way of a division? Only a branch asks. */
+/* FCHK: is a / b too far from 1, or not a number, for the short way of a division? A branch uses the result. */
 enum sass_go sass_fchk(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
