@@ -1,5 +1,5 @@
-/* What cp.async, loads and products cost each other: a program of its own, of kernels whose cycles and stalls are
- * counted from outside, on a GPU and by the clock alike:
+/* What cp.async, loads and products cost each other. This program has kernels whose cycles and stalls are
+ * counted from outside, on a GPU or by the predictor:
  *
  *   runtime/attnlab-nvcc -O3 -std=c++17 -I. -Ibuild/include -o beside chips/bench/beside.cu
  *   build/run --device cuda --counters CYCLES,STALL --json beside.jsonl ./beside

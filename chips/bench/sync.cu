@@ -1,7 +1,7 @@
-/* Barriers in shared memory, fences, clusters, registers handed over. */
+/* Barriers in shared memory, fences, clusters, registers that warps hand over. */
 #include "timed.cuh"
 
-/* Each of the CTA's warps arrives a times (lane 0, or all lanes where b is 1); nobody waits. */
+/* Each of the CTA's warps arrives a times (lane 0, or all lanes where b is 1); no warp waits. */
 BENCH mbarrier_arrivals(ARGUMENTS) {
     __shared__ uint64_t barrier;
     if (threadIdx.x == 0) mbarrier_init(smem_address(&barrier), 1 << 19);

@@ -48,7 +48,7 @@ struct device_ops {
     const char *(*counters)(struct device *d, struct device_image *image,
                             const struct device_launch *launches, int n, struct counters *out);
 
-    /* What the launches would take, NULL on a GPU: appends the values that group files call
+    /* The prediction for the launches, NULL on a GPU: appends the values that group files call
      * clock.NAME (emu_clock.h), all of SOURCE_MODEL. Before the launches have been counted, or
      * after. */
     const char *(*clock)(struct device *d, struct device_image *image,
@@ -91,7 +91,7 @@ const char *device_cuda_scratch_end(struct device *d, device_ptr p);
 /* The CUcontext of a GPU, for CUPTI; NULL of the emulator. */
 void *device_cuda_context(struct device *d);
 
-/* cuda_clock.h's marks, in another's stream. */
+/* cuda_clock.h's marks, in a stream of the caller. */
 const char *device_cuda_mark(struct device *d, int mark, void *stream);
 const char *device_cuda_between(struct device *d, double *mhz);
 
@@ -105,7 +105,7 @@ extern struct emu_options device_emu_options;
 
 /* What `chip` (NULL: h200) would do. */
 const char *device_emu_open(const char *chip, struct device **out);
-/* Its memory, for who runs the images in another way (SASS). */
+/* Its memory, for callers that run the images in another way (SASS). */
 struct emu_memory *device_emu_memory(struct device *d);
 /* A launch as the emulator wants it; the arguments stay where they are. */
 struct emu_grid device_emu_grid(const struct device_launch *l);

@@ -1,5 +1,5 @@
-/* The emulator's clock: what launches would take on the chip that the emulator stands for, from the
- * SASS of a cubin and the chip's measured numbers (emulator/predictor).
+/* Calls the predictor (emulator/predictor): what launches would take on the chip that the emulator stands
+ * for, from the SASS of a cubin and the chip's measured numbers.
  *
  *   emu_clock_open - emu_clock_launch or emu_clock_counters - emu_clock_close     a stage's launches
  *   emu_clock_open_kernel - emu_clock_grid ... emu_clock_values - emu_clock_close      any kernel's

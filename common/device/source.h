@@ -50,7 +50,7 @@ struct source_place {
     struct source_counts own;
 };
 
-/* Of PTX the emulator counts; of SASS its clock predicts cycles, and a GPU counts. */
+/* PTX: counted by the emulator. SASS: cycles predicted by the predictor, or counted by a GPU. */
 enum source_isa { SOURCE_PTX, SOURCE_SASS };
 struct source_inst {
     enum source_isa isa;
@@ -90,7 +90,7 @@ struct source {
 void source_add(struct source *s, enum source_isa isa, int number, const char *text,
                 const struct source_frame *frame, int n, const struct source_counts *counts);
 
-/* What instructions of one kind keep busy of a resource is forgotten: another knows better. */
+/* Drops what instructions of one kind keep busy, because the caller has better numbers. */
 void source_forget(struct source *s, enum source_isa isa, enum source_resource resource);
 
 /* Fills in `line`. */

@@ -1,5 +1,5 @@
 /* What the warps of a launch's first block do over time, by role, and the pipes of its SM: a table for
- * gnuplot (plots/warps.gp), and a trace for Perfetto or Chrome. From the emulator's clock, or from the
+ * gnuplot (plots/warps.gp), and a trace for Perfetto or Chrome. From the predictor, or from the
  * stamps that an instrumented image leaves (common/cuda/stamps.cuh). */
 #pragma once
 

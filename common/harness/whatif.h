@@ -1,4 +1,4 @@
-/* What a limit costs: the emulator's clock asked again with that limit taken away, or without the waits of
+/* What a limit costs: the predictor asked again with that limit taken away, or without the waits of
  * a line; and who waits for whom in the first block. Predictions, whose quality stands above them. */
 #pragma once
 

@@ -326,7 +326,7 @@ uint32_t sass_sectors_ideal(const struct sass_effect *e);
 void sass_tma_rows(const struct sass_effect *e, void *user,
                    void (*each)(void *user, uint64_t global, uint32_t bytes));
 
-/* ---- Running without a clock ----------------------------------------------------------------- */
+/* ---- Running without the predictor ----------------------------------------------------------- */
 
 /* Counts of a whole launch, by mnemonic and by what the hardware counts. */
 enum { SASS_MEMORIES = SASS_HGMMA_OPERANDS + 1 };

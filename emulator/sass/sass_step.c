@@ -102,7 +102,7 @@ enum sass_status sass_step(struct sass_warp *w, struct sass_effect *e) {
     return SASS_ISSUED;
 }
 
-/* ---- Without a clock ------------------------------------------------------------------------- */
+/* ---- Without the predictor ------------------------------------------------------------------- */
 
 static void account(struct sass_counts *c, const struct sass_effect *e) {
     struct sass_access *a = &c->access[e->memory];
