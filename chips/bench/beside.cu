@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(32 * WARPS) copies(const char *data, uint32_t 
             sum += x[0] ^ x[1] ^ x[2] ^ x[3];
         }
         cp_async_wait<0>();
-        __syncthreads(); // as stages do: all copies have landed
+        __syncthreads(); // as in the stages: all copies have arrived
     }
     if (sum == 12345) *sink = sum;
 }

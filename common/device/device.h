@@ -43,7 +43,7 @@ void device_launch_arg(struct device_launch *l, const void *value, size_t bytes)
 /* The launch with the most shared memory: where there are several, the others prepare or finish. */
 const struct device_launch *device_main_launch(const struct device_launch *launches, int n);
 
-/* What the loader says of a kernel. */
+/* Attributes of a loaded kernel. */
 struct device_kernel_info {
     int n_registers;   /* per thread; -1: unknown (PTX in the emulator) */
     int static_shared; /* bytes */

@@ -100,7 +100,7 @@ const void *device_cuda_cubin(const struct device *d, const struct device_image 
                               size_t *bytes);
 const char *device_cuda_path(const struct device_image *image); /* its file, of a GPU only */
 
-/* What device_emulator_options() was told; zeros before. */
+/* The options last given to device_emulator_options(); zeros before. */
 extern struct emu_options device_emu_options;
 
 /* What `chip` (NULL: h200) would do. */
@@ -109,5 +109,5 @@ const char *device_emu_open(const char *chip, struct device **out);
 struct emu_memory *device_emu_memory(struct device *d);
 /* A launch as the emulator wants it; the arguments stay where they are. */
 struct emu_grid device_emu_grid(const struct device_launch *l);
-/* What the emulator says of itself when it stands for this chip (NULL: h200). */
+/* device_info() of the emulator when it stands for this chip (NULL: h200). */
 void device_emu_info(const char *chip, struct device_info *out);

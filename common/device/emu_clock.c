@@ -119,7 +119,7 @@ const char *emu_clock_grid(struct emu_clock *c, const char *kernel, const struct
     if (c->find) why = sass_grid_variables(g, c->find_user, c->find);
     if (!why) why = timing_predict(&c->chip, g, &o, out);
     if (!interrupt_signal() && deadline_s > 0 && now_s() > deadline_s) {
-        if (!why) timing_prediction_close(out); /* what ended by then says too little of all */
+        if (!why) timing_prediction_close(out); /* too few CTAs ended to extrapolate from */
         why = reason("it takes the host longer than %.3g s", c->limit_s);
     }
     sass_undo_close(g->undo);

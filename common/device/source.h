@@ -80,7 +80,7 @@ struct source {
         *reason; /* [n_reasons]: names of source_counts.cycles; NULL: there are none */
     int n_reasons;
     bool sampled;    /* `cycles` are a GPU's samples, `elapsed` was measured */
-    char about[256]; /* what stands above them: chip, how good; or why there are none */
+    char about[256]; /* the line printed above them: chip and error; or why there are none */
     char **file;     /* what `at.file` points to */
     int n_files;
 };

@@ -19,7 +19,7 @@ struct emu_cells { /* of an allocation: its lines, and its words */
     struct line line;
 };
 
-/* A word that was written after a fence, and what its readers are told. */
+/* A word that was written after a fence, and what a strong read of it acquires. */
 struct told {
     struct told *next;
     uint64_t address;
@@ -290,8 +290,8 @@ static bool missing(const struct emu_allocation *a, uint64_t address, unsigned b
     return lacks;
 }
 
-/* What the lanes of an access touch, if each goes on where the one before it ends, and in whole words; or all the
- * same. */
+/* What the lanes of an access touch, if each begins where the one before it ends, in whole words; or if all lanes
+ * touch the same. */
 struct run {
     uint64_t address, bytes; /* 0 bytes: it is not so */
     unsigned lane;

@@ -65,7 +65,7 @@ struct line {
 static inline bool stretch_meets(const struct stretches *s, int n, unsigned from, unsigned to) {
     return n ? to > s->split : from < s->split;
 }
-/* [from, to) is now a's. False, and nothing done: two stretches do not hold what is left. */
+/* [from, to) now belongs to a. False, with nothing changed: two stretches cannot hold the rest. */
 bool stretch_put(struct stretches *s, unsigned from, unsigned to, struct access a);
 /* Word by word from now on. */
 void line_spread(struct line *l, struct word word[LINE_WORDS], uint32_t launch);

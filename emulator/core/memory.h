@@ -1,4 +1,4 @@
-/* Device memory, and what launches did to it. */
+/* Device memory: allocations, and what launches read and wrote there. */
 #pragma once
 
 #include <stdbool.h>

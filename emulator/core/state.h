@@ -78,7 +78,7 @@ struct emu_warp {
     bool progressed;
     bool begun; /* constants are in the row file; later blocks find registers as they were left */
     uint32_t spins;    /* branches taken since the lanes diverged */
-    uint32_t limit;    /* rank at which the running group stops to look around */
+    uint32_t limit;    /* rank at which the running group may meet another */
     uint32_t early;    /* lanes that must run griddepcontrol.wait before they use global memory */
     bool tainted;      /* some register holds uninitialised bytes (checks/taint.c) */
     bool taint_global; /* the last such load was from global memory */

@@ -320,8 +320,9 @@ static void begin_all(struct run *r) {
     }
 }
 
-/* L2 is faster when several SMs read the same data: from `each its own` up to `all` when all SMs read it, by the
- * same amount with each doubling (microbenchmark footprint: 4.6 and 4.7 kB a cycle where two and four share). */
+/* L2 is faster when several SMs read the same data: from its rate where each SM reads its own, up to `all` where
+ * all read the same, by the same amount with each doubling (microbenchmark footprint: 4.6 and 4.7 kB a cycle where
+ * two and four share). */
 static double l2_rate(const struct run *r, double all) {
     const struct timing_chip *c = r->chip;
     double doublings = r->footprint->shared > 1 ? log2(r->footprint->shared) / log2(c->sms) : 0;

@@ -702,7 +702,7 @@ static void run_events(struct machine *m) {
         if (e.kind == MACHINE_TENSOR) sm_gmma_go_on(m, e.data);
         if (e.kind != MACHINE_COUNTER) continue;
         struct sm_warp *w = e.who;
-        if (w->age != (uintptr_t)e.data) continue; /* the warp is gone, its place taken */
+        if (w->age != (uintptr_t)e.data) continue; /* another warp has its slot now */
         if (w->late[e.barrier]) {
             machine_event(m, m->now + w->late[e.barrier], MACHINE_COUNTER, e.barrier, w, e.data);
             w->late[e.barrier] = 0;

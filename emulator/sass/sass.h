@@ -154,7 +154,7 @@ struct sass_module;
  * (NULL: no cache), whose names hold a hash of the cubin. NULL, or what is not understood: kernel,
  * address, instruction. */
 const char *sass_open(const char *cubin_path, const char *cache_dir, struct sass_module **out);
-/* The same of one kernel, whatever the others hold; path and kernel stand in no reason. */
+/* The same for one kernel only; other kernels of the cubin are not decoded. Reasons name neither path nor kernel. */
 const char *sass_open_kernel(const char *cubin_path, const char *cache_dir, const char *kernel,
                              struct sass_module **out);
 void sass_close(struct sass_module *m);
@@ -168,7 +168,7 @@ int sass_unfuse(struct sass_module *m);
 /* ---- Launches -------------------------------------------------------------------------------- */
 
 enum {                          /* grid->deferred: events that a step leaves to the predictor */
-       SASS_DEFER_TMA = 1,      /* bytes that TMA brings, told to an mbarrier */
+       SASS_DEFER_TMA = 1,      /* bytes that TMA brings, counted by an mbarrier */
        SASS_DEFER_MBARRIER = 2, /* arrivals and expect_tx, SYNCS */
        SASS_DEFER_BAR = 4,      /* named barriers and cluster barriers */
        SASS_DEFER_ALL = 7
@@ -283,7 +283,7 @@ struct sass_effect {
     uint64_t global[32]; /* LDG STG LDGSTS atomics: byte address of each active lane */
     uint32_t reads;      /* LDGSTS: the lanes that read; the others fill with zeros */
     struct {             /* TMA */
-        uint32_t bytes;  /* of the box, what the mbarrier is told */
+        uint32_t bytes;  /* of the box, as the mbarrier counts them */
         uint32_t shared; /* its address */
         int32_t coordinate[5];
         int rank;
@@ -338,8 +338,8 @@ struct sass_counts {
         uint64_t wavefronts, wavefronts_ideal, sectors, sectors_ideal;
     } access[SASS_MEMORIES]; /* by enum sass_memory */
 };
-/* Runs all CTAs, cluster after cluster, warps in turn. Clusters go to several host threads if no atomic on
- * global memory tells them of each other. `counts` may be NULL; it is added to. */
+/* Runs all CTAs, cluster after cluster, warps in turn. Clusters go to several host threads if the kernel
+ * has no atomics on global memory. `counts` may be NULL; it is added to. */
 const char *sass_run(struct sass_grid *g, struct sass_counts *counts);
 
 /* The i-th of the counts in the words of profiler/groups; false past the last. */

@@ -202,8 +202,8 @@ bool sass_may_write(struct sass_warp *w, const struct sass_exec *x, const void *
 /* Delivers an event now, or leaves it to the caller (grid->deferred). */
 void sass_event(struct sass_warp *w, unsigned kind, struct sass_event event);
 
-/* sass_decode.c: one instruction. words: low, high. NULL, or what is not understood: then it is one at which
- * a warp stops that comes there, with what its `more` says. */
+/* sass_decode.c: one instruction. words: low, high. NULL, or what is not understood: then a warp that reaches
+ * the instruction stops, with the text in `more`. */
 struct sass_text {
     const char *opcode, *operands, *guard;
 };
