@@ -227,7 +227,7 @@ static const char *program_run(struct calibrate_bench *b, const struct calibrate
         if ((why = CALL(b, MemcpyDtoHAsync, all, b->results, bytes, NULL))) break;
         if ((why = CALL(b, StreamSynchronize, NULL))) break;
         look(p, all, rep < 0 ? 0 : rep, &seen);
-        if (rep < 0 && p->passes > 2) /* code nobody has run before */
+        if (rep < 0 && p->passes > 2) /* code that has not run before */
             fprintf(b->out, "%s\t%s\tfirst launch, pass 0\t%g\tcycles\t\t\t1\n", p->bench,
                     p->variant, seen.span[0][0]);
     }
@@ -275,7 +275,7 @@ static const char *bench_open(struct calibrate_bench *b, const char *folder, siz
 
 struct calibrate_options {
     const char *images, *pack, *out, *only;
-    double begin, limit; /* seconds: the clock then; how long in all */
+    double begin, limit; /* seconds: time at that moment; duration in all */
 };
 
 static int count_programs(const char *pack, size_t bytes, const struct calibrate_program **at,

@@ -1,4 +1,4 @@
-/* Private to calibrate: the open device, and the tasks that are compiled kernels. */
+/* Private to build/calibrate: the open device, and the tasks that are compiled kernels. */
 #pragma once
 
 #include "common/base/reason.h"

@@ -142,7 +142,7 @@ static const char *run_slots(struct calibrate_bench *b, const struct calibrate_k
     double *ns = malloc(k->reps * sizeof *ns);
     if (!x || !ns) return "no memory";
     for (int rep = -1; rep < k->reps && !why; rep++) {
-        if (k->how == TMA_FAR || k->how == RING_FAR) /* what the last launch left in L2 goes */
+        if (k->how == TMA_FAR || k->how == RING_FAR) /* removes what the last launch left in L2 */
             why = helper(b, "touch", 1 << 30, 0, 0);
         if (!why) why = launch(b, k, f, tma ? with_map : plain, false);
         if (!why) why = fetch(b, host, (size_t)k->grid * 128);

@@ -54,7 +54,7 @@ ceilings: $(BUILD)/ceilings $(CEILINGS) ## what this board reaches: tensor cores
 
 .PHONY: validate
 FREEZES = $(shell ls records/validation/h200-*.jsonl.gz | sed 's/.*-\([0-9]*\)[.].*/\1/' | sort -n)
-validate: ### the predictor's predictions beside what an H200 measured, freeze by freeze; writes records/validation/h200.txt
+validate: ### predictions beside what an H200 measured, freeze by freeze; writes records/validation/h200.txt
 	@for n in $(FREEZES); do measured=records/validation/h200-$$n.jsonl.gz; echo; echo "freeze $$n"; set --; \
 	    for more in late now; do file=records/validation/predictions-$$n-$$more.jsonl; ! [ -e $$file ] || set -- "$$@" --$$more $$file; done; \
 	    [ $$n != $(lastword $(FREEZES)) ] || set -- "$$@" --out records/validation/h200.txt; \
@@ -70,7 +70,7 @@ freeze-tiles: $(STAGES)
 	@$(MAKE) --no-print-directory DEVICE=emu SWEEP_RULES=$(BUILD)/sweep/stage-4.mk $(foreach t,$(FREEZE_TILES),\
 	    $(foreach f,stage-4 $(foreach x,sm_90a.cubin compute_89.ptx,images/stage-4/$(firstword $(subst -, ,$t)).$x),$(BUILD)/sweep/$t/$f))
 
-freeze-predict: freeze-tiles examples $(BUILD)/stage-5 $(foreach n,1 2 3 4 6,$(BUILD)/predict-$n) ### predictions of the next freeze's cases, 20 minutes: commit it before anyone measures; goes on where it was interrupted
+freeze-predict: freeze-tiles examples $(BUILD)/stage-5 $(foreach n,1 2 3 4 6,$(BUILD)/predict-$n) ### what the predictor says of the next freeze's cases, 20 minutes: commit it before anyone measures; goes on where it was interrupted
 	@test ! -e records/validation/h200-$(FREEZE).jsonl.gz || { echo "make: freeze $(FREEZE) has been measured: predictions come first" >&2; exit 2; }
 	@BUILD=$(BUILD) emulator/predictor/validate/predict.sh records/validation/cases-$(FREEZE).txt records/validation/predictions-$(FREEZE).jsonl
 	@grep -c elapsed records/validation/predictions-$(FREEZE).jsonl
@@ -82,6 +82,6 @@ freeze-measure: freeze-tiles ### the next freeze's cases on this GPU, into resul
 	@gzip -f results/h200-$(FREEZE).jsonl; echo "results/h200-$(FREEZE).jsonl.gz: copy it to records/validation, then make validate"
 
 .PHONY: drift
-drift: $(ATTENTION) ### writes the predictor's predictions that tests/predictor/test_drift.sh holds on to, after a change that is meant
+drift: $(ATTENTION) ### writes the predictions that tests/predictor/test_drift.sh holds on to, after a change that is meant
 	@emulator/predictor/validate/drift.sh tests/golden/drift.tsv > $(BUILD)/drift.tsv && \
 	    { git --no-pager diff --no-index -U0 tests/golden/drift.tsv $(BUILD)/drift.tsv || true; } && cp $(BUILD)/drift.tsv tests/golden/drift.tsv

@@ -1,5 +1,5 @@
-/* What cp.async, loads and products cost each other: a program of its own, of kernels whose cycles and stalls are
- * counted from outside, on a GPU and by the clock alike:
+/* What cp.async, loads and products cost each other. This program has kernels whose cycles and stalls are
+ * counted from outside, on a GPU or by the predictor:
  *
  *   runtime/attnlab-nvcc -O3 -std=c++17 -I. -Ibuild/include -o beside chips/bench/beside.cu
  *   build/run --device cuda --counters CYCLES,STALL --json beside.jsonl ./beside
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(32 * WARPS) copies(const char *data, uint32_t 
             sum += x[0] ^ x[1] ^ x[2] ^ x[3];
         }
         cp_async_wait<0>();
-        __syncthreads(); // as stages do: all copies have landed
+        __syncthreads(); // as in the stages: all copies have arrived
     }
     if (sum == 12345) *sink = sum;
 }

@@ -1,4 +1,4 @@
-/* What the programs of their own share: they stop at an error of CUDA. */
+/* Shared by the benchmarks that are programs of their own: stops at an error of CUDA. */
 #pragma once
 
 #include <cerrno>

@@ -1,10 +1,10 @@
-/* Does each SM run at its own clock? A program of its own.
+/* Which SMs share a clock, and when it falls? A program of its own.
  *
  *   nvcc -O2 -std=c++17 -gencode arch=compute_90a,code=sm_90a -I. -Ibuild/include -o clocks chips/bench/clocks.cu && ./clocks > clocks.tsv
  *
- * One CTA on every SM, for as many ns by the chip's one timer. The busy ones multiply (HMMA, WGMMA) or add
- * (FMA), the others only look at the clocks. CTAs take the SMs of one GPC before the next one's, so a range
- * of CTAs is so many GPCs, and every second, or every second pair, is a part of each.
+ * One CTA runs on every SM, all for the same time by the chip's one timer. Busy CTAs multiply (HMMA, WGMMA) or
+ * add (FMA); the others only read the clocks. CTAs take the SMs of one GPC before those of the next, so a range
+ * of CTAs is a number of GPCs, and every second CTA, or pair, is a part of each GPC.
  *
  * A line a launch: kind ("until 8": up to that sample; "each 500 ns": so long a rest between products), busy ones
  * ("0-131/1 of 2": of CTAs 0 to 131 the first of each two), ns; then for each CTA

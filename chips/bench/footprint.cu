@@ -1,4 +1,4 @@
-/* What of a launch's data is still in L2 when the next launch reads it again: a program of its own.
+/* Which part of a launch's data is still in L2 when the next launch reads it again: a program of its own.
  *
  *   nvcc -O2 -std=c++17 -arch=sm_90a -I. -Ibuild/include -o footprint chips/bench/footprint.cu && ./footprint > footprint.tsv
  *

@@ -1,4 +1,5 @@
-/* Launches: when CTAs start and end, and where; constants' first touch; code's first run; overlap. */
+/* Launches: when and where CTAs start and end, the first read of constants, the first run of code, and launches
+ * that overlap. */
 #include "timed.cuh"
 
 BENCH empty(ARGUMENTS) {}

@@ -1,4 +1,4 @@
-/* Where CTAs run and how they share an SM: a program of its own.
+/* On which SMs CTAs run, and how CTAs share an SM: a program of its own.
  *
  *   nvcc -O2 -std=c++17 -arch=sm_90a -I. -Ibuild/include -o placement chips/bench/placement.cu && ./placement > placement.tsv
  *

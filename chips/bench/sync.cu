@@ -1,7 +1,7 @@
-/* Barriers in shared memory, fences, clusters, registers handed over. */
+/* Barriers in shared memory, fences, clusters, registers that warps hand over. */
 #include "timed.cuh"
 
-/* Each of the CTA's warps arrives a times (lane 0, or all lanes where b is 1); nobody waits. */
+/* Each of the CTA's warps arrives a times (lane 0, or all lanes where b is 1); no warp waits. */
 BENCH mbarrier_arrivals(ARGUMENTS) {
     __shared__ uint64_t barrier;
     if (threadIdx.x == 0) mbarrier_init(smem_address(&barrier), 1 << 19);
@@ -121,7 +121,7 @@ BENCH wake_ups(ARGUMENTS) {
     __shared__ uint64_t barrier, clock_of[1024];
     uint32_t at = smem_address(&barrier);
     if (threadIdx.x == 0) mbarrier_init(at, 1);
-    asm volatile("" : "+r"(at)); // or its address is made anew between clock and arrival
+    asm volatile("" : "+r"(at)); // keeps the address ready between clock and arrival
     __syncthreads();
     if (threadIdx.x == 32) {
         uint64_t t = cycles();

@@ -1,6 +1,6 @@
-/* Carries instructions that chips/bench/sass.py encodes: the runner writes them over this kernel's
- * code, whose only use is to be long enough, to hold enough registers, 16 barriers and shared memory,
- * and to have the parameters that the new code reads. */
+/* A kernel that carries instructions encoded by chips/bench/sass.py: the runner writes them over this kernel's
+ * code. The code here only has to be long enough, with enough registers, 16 barriers and shared memory, and with
+ * the parameters that the new code reads. */
 #include <stdint.h>
 
 extern "C" __global__ void __launch_bounds__(BENCH_THREADS, 1)

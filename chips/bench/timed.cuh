@@ -1,4 +1,4 @@
-/* What the compiled microbenchmarks share. Each kernel is
+/* Shared by the compiled microbenchmarks that build/calibrate runs. Each kernel is
  *
  *     kernel(uint64_t *out, char *data, int a, int b, int c, int d)
  *

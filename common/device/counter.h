@@ -5,9 +5,9 @@ enum counter_source { SOURCE_CUPTI, SOURCE_EVENT, SOURCE_EMULATOR, SOURCE_MODEL,
 
 struct counter {
     char group[16], name[48], unit[16];
-    char metric[128];    /* what it was read from: a CUPTI metric, or a formula */
-    char validated[192]; /* of a predicted value: the chip, and how good its predictions were */
-    char note[192];      /* not "": why it is not from what its formula names first */
+    char metric[128];    /* its origin: a CUPTI metric, or a formula */
+    char validated[192]; /* of a predicted value: the chip, and the error of its predictions */
+    char note[192];      /* not "": why the formula's first choice was not available */
     char reason[256];    /* not "": there is no value, and this is why */
     double value;
     enum counter_source source;

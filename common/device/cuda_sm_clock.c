@@ -34,7 +34,7 @@ struct cuda_sm_clock {
     CUmodule module;
     CUfunction note;
     CUdeviceptr notes; /* [2][MAX_SMS] struct note */
-    char why[256];     /* the first call that failed: there is no clock any more; "" */
+    char why[256];     /* the first call that failed: then there is no sm_clock; "" */
 };
 
 void cuda_sm_clock_close(struct cuda_device *c) {

@@ -30,8 +30,8 @@ struct device_launch {
                                griddepcontrol.wait before it reads what launches ahead of it write,
                                or writes what they read or write */
     unsigned shared_bytes;  /* dynamic shared memory */
-    const struct device_launch *on_gpu; /* the emulator runs less than a GPU would, and its clock
-                                           predicts this; NULL: both are the same */
+    const struct device_launch *on_gpu; /* what the predictor predicts, where the emulator runs
+                                           less than a GPU would; NULL: both are the same */
     int n_args;
     size_t arg_bytes[DEVICE_MAX_ARGS];
     _Alignas(64) unsigned char arg[DEVICE_MAX_ARGS][DEVICE_MAX_ARG_BYTES];
@@ -43,9 +43,9 @@ void device_launch_arg(struct device_launch *l, const void *value, size_t bytes)
 /* The launch with the most shared memory: where there are several, the others prepare or finish. */
 const struct device_launch *device_main_launch(const struct device_launch *launches, int n);
 
-/* What the loader says of a kernel. */
+/* Attributes of a loaded kernel. */
 struct device_kernel_info {
-    int n_registers;   /* per thread; -1 where nobody knows (PTX in the emulator) */
+    int n_registers;   /* per thread; -1: unknown (PTX in the emulator) */
     int static_shared; /* bytes */
     int local_bytes;   /* per thread: more than 0 means spills or a stack frame */
     int max_threads;   /* per block, from __launch_bounds__ */
@@ -118,17 +118,17 @@ const char *device_graph_open(struct device *d, struct device_image *image,
 const char *device_graph_time(struct device_graph *g, bool flush_l2, double *us_total);
 void device_graph_close(struct device_graph *g);
 
-/* us of the launches, warm, of 20 back to back, and the clock meanwhile: 0 MHz and why in *no_clock where
- * that is not known, else NULL there. */
+/* us of the launches, warm, of 20 back to back, and sm_clock meanwhile. Where sm_clock is unknown, it is 0 MHz and
+ * *no_clock says why; else *no_clock is NULL. */
 const char *device_time(struct device *d, struct device_image *image,
                         const struct device_launch *launches, int n, double *us, double *mhz,
                         const char **no_clock);
 
-/* The SM clock over the last replay, MHz, counted on the SMs; 0 where it returns why it cannot be had. */
+/* sm_clock over the last replay, MHz, counted on the SMs. 0 with a reason where it cannot be had. */
 const char *device_graph_sm_clock_mhz(struct device_graph *g, double *mhz);
 
-/* SM clock now as the board says, MHz; 0 where it cannot be had. */
+/* sm_clock now, MHz, as NVML reports it; 0 where it cannot be had. */
 int device_clock_mhz(struct device *d);
 
-/* What the board draws, W, as it says itself, a mean over its last moments; 0 where it cannot be had. */
+/* Power that the board draws, W, as NVML reports it, a mean over a short time; 0 where it cannot be had. */
 double device_power_watts(struct device *d);

@@ -21,7 +21,7 @@ struct device_image {
 
 /* ---- Open and close ------------------------------------------------------------------------- */
 
-/* The table of chip.c supplies what no driver states (rates per clock), the driver all the rest. */
+/* Rates per clock come from the table of chip.c, because no driver states them; the rest comes from the driver. */
 static const char *cuda_describe(struct cuda_device *c) {
     struct device_info *info = &c->device.info;
     int major, minor, khz, attribute_of[6];
@@ -220,7 +220,7 @@ static const char *cuda_tensor_map(struct device *d, const struct device_tensor_
     return NULL;
 }
 
-/* The driver asks that a function be told of what not every GPU can do. */
+/* The driver requires an attribute for features that not every GPU has. */
 static const char *cuda_allow(struct cuda_device *c, const struct device_launch *l, CUfunction f) {
     if (l->shared_bytes > 48 * 1024)
         TRY(c, FuncSetAttribute, f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,

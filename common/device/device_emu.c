@@ -169,8 +169,8 @@ static const char *emu_launch_one(struct device *d, struct device_image *image,
     return why ? reason_as(reason_status(why, STATUS_DEVICE), "%s", why) : NULL;
 }
 
-/* Failed checks are printed whole; the reason counts them. A --without that left nothing out has
- * shown nothing, which its silence would hide. */
+/* Failed checks are printed in full; the reason counts them. A --without that left nothing out is an error,
+ * because otherwise the run would look like a success. */
 static const char *say_reports(const struct emu_result *r) {
     const char *without = device_emu_options.without;
     int n = 0;
@@ -227,7 +227,7 @@ static const char *emu_source(struct device *d, struct device_image *image,
     const char *why = emu_result_open(&e->counts);
     for (int i = 0; i < n && !why; i++) why = emu_launch_one(d, image, &launches[i]);
     if (!why) why = say_reports(e->counts);
-    if (!why) { /* without a clock the counts are worth printing */
+    if (!why) { /* the counts are useful without a prediction, too */
         struct predictor c;
         emu_source_of(e->counts, &d->info.chip, device_busy_sms(d, launches, n), out);
         const char *no_clock = predictor_open(&c, d, image->dir, image->name);

@@ -48,7 +48,7 @@ struct device_ops {
     const char *(*counters)(struct device *d, struct device_image *image,
                             const struct device_launch *launches, int n, struct counters *out);
 
-    /* What the launches would take, NULL on a GPU: appends the values that group files call
+    /* The prediction for the launches, NULL on a GPU: appends the values that group files call
      * predictor.NAME (predictor.h), all of SOURCE_MODEL. Before the launches have been counted, or
      * after. */
     const char *(*predict)(struct device *d, struct device_image *image,
@@ -91,7 +91,7 @@ const char *device_cuda_scratch_end(struct device *d, device_ptr p);
 /* The CUcontext of a GPU, for CUPTI; NULL of the emulator. */
 void *device_cuda_context(struct device *d);
 
-/* cuda_sm_clock.h's marks, in another's stream. */
+/* cuda_sm_clock.h's marks, in a stream of the caller. */
 const char *device_cuda_mark(struct device *d, int mark, void *stream);
 const char *device_cuda_between(struct device *d, double *mhz);
 
@@ -100,14 +100,14 @@ const void *device_cuda_cubin(const struct device *d, const struct device_image 
                               size_t *bytes);
 const char *device_cuda_path(const struct device_image *image); /* its file, of a GPU only */
 
-/* What device_emulator_options() was told; zeros before. */
+/* The options last given to device_emulator_options(); zeros before. */
 extern struct emu_options device_emu_options;
 
 /* What `chip` (NULL: h200) would do. */
 const char *device_emu_open(const char *chip, struct device **out);
-/* Its memory, for who runs the images in another way (SASS). */
+/* Its memory, for callers that run the images in another way (SASS). */
 struct emu_memory *device_emu_memory(struct device *d);
 /* A launch as the emulator wants it; the arguments stay where they are. */
 struct emu_grid device_emu_grid(const struct device_launch *l);
-/* What the emulator says of itself when it stands for this chip (NULL: h200). */
+/* device_info() of the emulator when it stands for this chip (NULL: h200). */
 void device_emu_info(const char *chip, struct device_info *out);

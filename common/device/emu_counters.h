@@ -1,4 +1,4 @@
-/* What the emulator counted, for the profiler and for printing beside source lines.
+/* The emulator's counts, for the profiler and for printing beside source lines.
  *
  * Names of emu_counters_of(): one per class of instruction ("fp32", "ld_shared", "hmma", ...),
  * counted in SASS terms (wmma.mma m16n16k16 is two HMMA), and for classes that touch memory

@@ -1,6 +1,6 @@
-/* Counts of the machine code: launches executed from the SASS of the image's cubin, every CTA of them, by
- * as many host threads as PTX is. What the hardware counts, where the counts of PTX (emu_counters.h) are of
- * what ptxas was given. */
+/* Counts of the machine code: all CTAs of the launches are executed from the SASS of the image's cubin, on as many
+ * host threads as PTX. These are the hardware's counts; emu_counters.h has the counts of PTX, the input of
+ * ptxas. */
 #pragma once
 
 #include "counter.h"

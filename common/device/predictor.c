@@ -119,7 +119,7 @@ const char *predictor_grid(struct predictor *c, const char *kernel, const struct
     if (c->find) why = sass_grid_variables(g, c->find_user, c->find);
     if (!why) why = predict_launch(&c->chip, g, &o, out);
     if (!interrupt_signal() && deadline_s > 0 && now_s() > deadline_s) {
-        if (!why) prediction_close(out); /* what ended by then says too little of all */
+        if (!why) prediction_close(out); /* too few CTAs ended to extrapolate from */
         why = reason("it takes the host longer than %.3g s", c->limit_s);
     }
     sass_undo_close(g->undo);

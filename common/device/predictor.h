@@ -1,5 +1,5 @@
-/* The emulator's clock: what launches would take on the chip that the emulator stands for, from the
- * SASS of a cubin and the chip's measured numbers (emulator/predictor).
+/* Calls the predictor (emulator/predictor): what launches would take on the chip that the emulator stands
+ * for, from the SASS of a cubin and the chip's measured numbers.
  *
  *   predictor_open - predictor_launch or predictor_counters - predictor_close     a stage's launches
  *   predictor_open_kernel - predictor_grid ... predictor_values - predictor_close      any kernel's

@@ -50,7 +50,7 @@ struct source_place {
     struct source_counts own;
 };
 
-/* Of PTX the emulator counts; of SASS its clock predicts cycles, and a GPU counts. */
+/* PTX: counted by the emulator. SASS: cycles predicted by the predictor, or counted by a GPU. */
 enum source_isa { SOURCE_PTX, SOURCE_SASS };
 struct source_inst {
     enum source_isa isa;
@@ -80,7 +80,7 @@ struct source {
         *reason; /* [n_reasons]: names of source_counts.cycles; NULL: there are none */
     int n_reasons;
     bool sampled;    /* `cycles` are a GPU's samples, `elapsed` was measured */
-    char about[256]; /* what stands above them: chip, how good; or why there are none */
+    char about[256]; /* the line printed above them: chip and error; or why there are none */
     char **file;     /* what `at.file` points to */
     int n_files;
 };
@@ -90,7 +90,7 @@ struct source {
 void source_add(struct source *s, enum source_isa isa, int number, const char *text,
                 const struct source_frame *frame, int n, const struct source_counts *counts);
 
-/* What instructions of one kind keep busy of a resource is forgotten: another knows better. */
+/* Drops what instructions of one kind keep busy, because the caller has better numbers. */
 void source_forget(struct source *s, enum source_isa isa, enum source_resource resource);
 
 /* Fills in `line`. */

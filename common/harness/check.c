@@ -98,7 +98,7 @@ static void scan_rows(const struct check_evidence *e, const struct check_run *ru
     r->masked_wrong = masked_wrong;
 }
 
-/* Guard bands and gaps: whatever is no longer poison, less what belongs to a row. */
+/* Guard bands and gaps: every element that is not poison, except those of rows. */
 static void scan_guards(const struct attention *a, const struct check_run *run,
                         struct check_result *r) {
     int64_t n_o = 2 * CHECK_GUARD + attention_o_elements(a);
@@ -136,8 +136,8 @@ static double rounding_error(double x) {
     return fabs((double)back - rounded);
 }
 
-/* A row below the normal range of fp16 is measured against that range: its steps no longer
- * shrink. */
+/* A row below the normal range of fp16 is measured against that range, because below it the steps of fp16
+ * have a fixed size. */
 static double row_error(double squares, double reference_squares, int n) {
     double norm = fmax(sqrt(reference_squares), HALF_MIN_NORMAL * sqrt(n));
     return isfinite(squares) ? sqrt(squares) / norm : INFINITY;

@@ -60,7 +60,7 @@ struct check_result {
     double lse_error;     /* point 5, absolute */
     int64_t lse_wrong;    /* point 5: rows beyond the limit */
     int64_t unwritten;    /* point 6: elements of O and LSE that still are poison */
-    int64_t guard_broken; /* point 6: elements of guard bands and gaps that no longer are */
+    int64_t guard_broken; /* point 6: elements of guard bands and gaps that are not poison */
     int inputs_changed;   /* point 7: how many of q, k, v */
     int64_t unequal;      /* point 8: elements that differ between the runs */
     double reference_rms; /* so that a reference of zeros does not go unnoticed */

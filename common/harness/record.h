@@ -24,7 +24,7 @@
  *                 {..., "source": "model", "metric": "predictor.warps",
  *                  "validated": "h200: 99 cases, mean 9.7 %, worst 35.8 %"},
  *                 {..., "source": "emulator", "metric": "emu.fp32", "note": "no sass.fma_instructions: ..."},
- *                 {"group": "MEMORY", "name": "dram_pct", "na": "the emulator has no DRAM"}],
+ *                 {"group": "MEMORY", "name": "dram_pct", "na": "the emulator does not model DRAM"}],
  *    "gates": [{"name": "tensor", "verdict": "PASS|FAIL|n/a", "value": 61.2, "limit": ">= 40 %",
  *               "why": "..."}],
  *    "advice": [{"resource": "fp32 pipe", "gain_pct": 60, "text": "..."}],

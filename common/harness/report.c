@@ -100,7 +100,7 @@ static void rows_kernel(const struct report *r, struct printer *p) {
     }
 }
 
-/* The emulator's time: cycles of its clock at a rate that was given. False if there is none. */
+/* The predicted time: predicted cycles at a given sm_clock. False if there is none. */
 static bool rows_predicted(const struct report *r, struct printer *p) {
     const struct counter *us = NULL, *mhz = NULL;
     for (int i = 0; i < r->counters.n && r->device->is_emulator; i++) {

@@ -39,7 +39,7 @@ static const char *const what_text[N_WHATS] = {
     [PIPE_BUSY] = "pipe is busy",
 };
 
-/* Without the clock the units are known by what warps wait for. */
+/* Without a prediction the units are known by what warps wait for. */
 static const char *const pipe_name[2][2] = {{"tensor cores", "MUFU"},
                                             {"products under way", "at softmax"}};
 

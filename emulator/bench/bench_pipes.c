@@ -1,4 +1,4 @@
-/* What the clock says of the microbenchmarks of chips/bench/pipes.py: the same lines as a GPU's
+/* Predicts the microbenchmarks of chips/bench/pipes.py: the same lines as a GPU's
  * results/calibrate.tsv holds (bench, variant, what, value), to be laid beside them. The programs'
  * control flow is a few instructions on integers; the rest has no values, only time.
  *

@@ -29,7 +29,7 @@ static double seconds(void) {
 
 /* ---- Late ------------------------------------------------------------------------------------
  * Warps take single steps in a random order, and what they tell each other arrives at random times:
- * as with a clock, which O and LSE must not depend on. */
+ * as the predictor would, which O and LSE must not depend on. */
 
 enum { TOGETHER = 4, IN_FLIGHT = 4096 };
 

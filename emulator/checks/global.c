@@ -19,7 +19,7 @@ struct emu_cells { /* of an allocation: its lines, and its words */
     struct line line;
 };
 
-/* A word that was written after a fence, and what its readers are told. */
+/* A word that was written after a fence, and what a strong read of it acquires. */
 struct told {
     struct told *next;
     uint64_t address;
@@ -31,7 +31,7 @@ struct told {
 
 struct emu_sync {
     uint64_t n_clusters;
-    atomic_bool gave_up; /* more than can be kept: nothing is said about clusters */
+    atomic_bool gave_up; /* more than can be kept: clusters are not checked */
     atomic_uint n_told;
     pthread_mutex_t lock; /* of what follows */
     struct told *list[N_LISTS];
@@ -48,7 +48,7 @@ static void leave(uint64_t address) {
     atomic_flag_clear_explicit(&locks[address >> 8 & (N_LOCKS - 1)], memory_order_release);
 }
 
-/* ---- Clusters that tell each other ----------------------------------------------------------- */
+/* ---- Clusters that synchronise --------------------------------------------------------------- */
 
 struct emu_sync *emu_sync_open(uint64_t n_clusters) {
     struct emu_sync *s = heap_zeroed(1, sizeof *s);
@@ -101,7 +101,7 @@ static void tell(struct emu_sync *s, struct told *t, uint32_t cluster, uint32_t 
     if (t->of[n].epoch < epoch) t->of[n].epoch = epoch;
 }
 
-/* w writes the word for all to see: what came before its fence, and what it was told. */
+/* w writes the word strongly: this publishes its accesses before its fence, and what it had acquired. */
 static void release(struct emu_warp *w, uint64_t address) {
     struct emu_sync *s = w->block->launch->sync;
     struct emu_cluster *c = w->block->cluster;
@@ -142,7 +142,7 @@ static bool unordered(const struct emu_warp *w, struct access mine, struct acces
     if ((mine.who ^ other.who) >> 52 || !(mine.who & other.who & 15)) return false;
     bool far = access_cluster(mine) != access_cluster(other);
     bool strong = mine.who & other.who & ACCESS_STRONG;
-    if (far && w->block->launch->partial) return false; /* what goes by others is not known */
+    if (far && w->block->launch->partial) return false; /* others' synchronisation is unknown */
     if (strong && !(far && (mine.who | other.who) & ACCESS_IN_BLOCK)) return false;
     if (far) return !c->known || c->known[access_cluster(other)] <= access_epoch(other);
     uint32_t a = access_agent(other), stamp = access_stamp(other), lane = access_lane(other);
@@ -193,7 +193,7 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, const struc
                (unsigned long long)address, them, other_wrote ? "wrote" : "read", why);
 }
 
-/* Its lines, and behind them its words: of most allocations nobody ever touches those. */
+/* Its lines, and behind them its words, which most allocations never need. */
 static size_t lines_of(const struct emu_allocation *a) {
     return (size_t)((a->end + LINE_BYTES - 1) / LINE_BYTES - a->base / LINE_BYTES);
 }
@@ -269,7 +269,7 @@ static void touch(struct emu_warp *w, const struct emu_inst *i, struct word *cel
     cell->write = mine;
 }
 
-/* ---- Bytes that nobody wrote ----------------------------------------------------------------- */
+/* ---- Unwritten bytes ------------------------------------------------------------------------- */
 
 static uint32_t bytes_of_cell(uint64_t address, unsigned bytes) {
     return bytes >= 4 ? 15u : ((1u << bytes) - 1) << (address & 3);
@@ -290,8 +290,8 @@ static bool missing(const struct emu_allocation *a, uint64_t address, unsigned b
     return lacks;
 }
 
-/* What the lanes of an access touch, if each goes on where the one before it ends, and in whole words; or all the
- * same. */
+/* What the lanes of an access touch, if each begins where the one before it ends, in whole words; or if all lanes
+ * touch the same. */
 struct global_run {
     uint64_t address, bytes; /* 0 bytes: it is not so */
     unsigned lane;

@@ -1,15 +1,15 @@
-/* Global memory: races inside and between blocks, and bytes that nobody wrote.
+/* Global memory: races inside and between blocks, and bytes that were never written.
  *
- * Inside a cluster, the clocks of its warps say what is ordered. Between clusters only a release and
+ * Inside a cluster, the vector clocks of its warps say what is ordered. Between clusters only a release and
  * an acquire order anything: a fence of gpu scope, then a strong write or atomic to some word; and a
  * strong read or atomic of that word elsewhere. Each cluster counts its fences:
  *
  *   epoch      of the cluster: grows with each fence; accesses carry it
- *   published  of a warp: the epoch of its last fence; its strong writes tell of it, not of more
- *   known      of a cluster, by cluster: epochs that it has been told of
+ *   published  of a warp: the epoch of its last fence, which its strong writes publish
+ *   known      of a cluster, by cluster: the epochs that it has acquired
  *
- * What one warp releases, or acquires, counts for its whole cluster: a race may be missed for it, and
- * none invented. */
+ * What one warp releases, or acquires, counts for its whole cluster. This may miss a race, but never
+ * reports a false one. */
 #pragma once
 
 #include "emulator/core/pattern.h"
@@ -22,11 +22,11 @@ void emu_sync_close(struct emu_sync *s);
 /* w's lanes touch a's memory at addr[], bytes each: all lie in a. */
 void emu_global_check(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
                       uint32_t mask, const uint64_t addr[32], unsigned bytes, enum emu_access what);
-/* A cluster that is not checked, beside some that are, writes there. */
+/* A cluster that is not checked writes there, while others are checked. */
 void emu_global_written(struct emu_allocation *a, uint32_t mask, const uint64_t addr[32],
                         unsigned bytes);
-/* The lanes have read at[] strongly. Called after the read, as a release is told of before its
- * write: who sees the value has been told. */
+/* The lanes have read at[] strongly. Called after the read; a release is recorded before its write, so a warp
+ * that reads the value also acquires it. */
 void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                     unsigned char *const at[32]);
 /* fence and membar of gpu or sys scope */

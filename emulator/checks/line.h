@@ -1,9 +1,9 @@
-/* The shadow of 128 bytes of global memory: for every 4-byte word the last write, and the last read by another
- * than wrote.
+/* The shadow of 128 bytes of global memory: for every 4-byte word the last write, and the last read by an agent
+ * other than the writer.
  *
- * Warps mostly touch words one after the other, a lane the next after another's. Then one access stands for all
- * words of a stretch, and a line has two: [0, split) and [split, 32), as rows have that begin in its middle.
- * Whatever does not fit is kept word by word, until another launch.
+ * Most warps touch neighbouring words with neighbouring lanes. Then one access stands for a stretch of words. A
+ * line has two stretches, [0, split) and [split, 32), for rows that begin in its middle. Other patterns are kept
+ * word by word, until another launch.
  *
  *   who    63..52   51..24    23..6   5        4        3..0
  *          launch   cluster   pc      strong   in block of a word: its bytes; of a stretch: 12 to 14, of which
@@ -65,7 +65,7 @@ struct line {
 static inline bool stretch_meets(const struct stretches *s, int n, unsigned from, unsigned to) {
     return n ? to > s->split : from < s->split;
 }
-/* [from, to) is now a's. False, and nothing done: two stretches do not hold what is left. */
+/* [from, to) now belongs to a. False, with nothing changed: two stretches cannot hold the rest. */
 bool stretch_put(struct stretches *s, unsigned from, unsigned to, struct access a);
 /* Word by word from now on. */
 void line_spread(struct line *l, struct word word[LINE_WORDS], uint32_t launch);

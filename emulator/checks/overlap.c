@@ -1,13 +1,13 @@
 /* Launches that overlap (device.h, overlaps_previous). Here each runs to its end before the next
- * starts, which is the kindest order: so a lane of an overlapping launch is told of every access
- * that came before its griddepcontrol.wait and met an allocation that a launch ahead wrote, or a
- * write to one that it read.
+ * starts, which hides mistakes. So every access of an overlapping launch is reported that comes before its
+ * griddepcontrol.wait and meets an allocation that a launch ahead wrote, or writes to one that it
+ * read.
  *
  *   w->early           lanes that have not waited yet; 0 in an ordinary launch
- *   clock.waited       what barriers carry: who waited is known to all that synchronise with it
+ *   clock.waited       what barriers carry: lanes that synchronise with one that waited have waited, too
  *   allocation.ahead   what launches that may still run did there (EMU_READ, EMU_WRITE)
  *
- * As a stream would have it, launch after launch without a host in between. */
+ * Launches count as back to back, as in a stream, whatever the host does in between. */
 #include "overlap.h"
 
 #include "emulator/core/failed_check.h"

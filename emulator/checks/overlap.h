@@ -1,9 +1,9 @@
-/* Launches that overlap. */
+/* Launches that overlap: accesses before griddepcontrol.wait (programmatic dependent launch). */
 #pragma once
 
 #include "emulator/core/state.h"
 
-/* w has synchronised with what its clock says. */
+/* w has acquired its vector clock's contents. */
 void emu_overlap_sync(struct emu_warp *w);
 
 /* A copy that lane `lane` issues will read or write global memory there: is it too early? */

@@ -1,4 +1,4 @@
-/* Races in shared memory, by happens-before: the shadow of a block remembers who touched what. */
+/* Races in shared memory, by happens-before: a block's shadow keeps the last accesses to each 4-byte cell. */
 #pragma once
 
 #include "emulator/core/pattern.h"

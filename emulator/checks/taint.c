@@ -127,7 +127,7 @@ static void say(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, co
     w->tainted = false;
 }
 
-/* A store to shared memory of tainted values alone: who loads them will see that nothing wrote them. */
+/* A store of tainted values only, to shared memory: the bytes count as unwritten, so a later load is tainted. */
 static bool keeps_taint(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                         uint32_t guard) {
     if (i->class != EMU_ST_SHARED || i->space != EMU_SHARED) return false;

@@ -1,4 +1,4 @@
-/* Uninitialised memory. */
+/* Uninitialised memory: registers that hold bytes which were never written are tainted. */
 #pragma once
 
 #include "emulator/core/pattern.h"

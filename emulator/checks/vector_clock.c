@@ -1,9 +1,9 @@
-/* Who saw what: the agents of a cluster and their vector clocks.
+/* The agents of a cluster and their vector clocks.
  *
- * seen[a] says up to which stamp of agent a the clock's owner has synchronised with it;
- * seen[self] is the stamp of what it does now, and grows with each release. Stamps go on from
- * cluster to cluster, so that what one left in clocks and shadows is old for the next and need
- * not be cleared; only the clocks of warps begin anew. */
+ * seen[a] says up to which stamp of agent a the owner of a vector clock has synchronised with it.
+ * seen[self] is the stamp of its present accesses, and grows with each release. Stamps grow from
+ * cluster to cluster, so old vector clocks and shadows need not be cleared: their stamps are smaller.
+ * Only the vector clocks of warps start again. */
 #include "vector_clock.h"
 
 #include "overlap.h"
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A shadow's cell has 24 bits for a stamp (race.c). Between clusters they begin anew in time; within
- * one the last stamp stays, and what comes after the next synchronisation counts as seen. */
+/* A shadow's cell has 24 bits for a stamp (race.c). Between clusters stamps start again before they run out. Within
+ * one cluster the last stamp stays, and accesses after the next synchronisation count as seen. */
 enum { STAMP_LAST = (1 << 24) - 1, STAMP_LIMIT = STAMP_LAST + 1 - (1 << 20) };
 
 struct agent {
@@ -38,7 +38,7 @@ struct emu_agents *emu_agents_open(void) {
     return heap_zeroed(1, sizeof(struct emu_agents));
 }
 
-/* No stamp is left: all clocks and shadows of the blocks begin anew. */
+/* No stamp is left: all vector clocks and shadows of the blocks start again. */
 static void forget(struct emu_cluster *c) {
     memset(&c->clock, 0, sizeof c->clock);
     memset(&c->done, 0, sizeof c->done);
@@ -102,8 +102,8 @@ void emu_agents_begin(struct emu_cluster *c) {
 
 static inline uint32_t later(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
-/* Lanes of different arrivals are taken together, as if each had come with the last: a race may be
- * missed for it, and none invented. */
+/* Lanes of different arrivals count as if all had come with the last one. This may miss a race, but never reports
+ * a false one. */
 static void join(uint32_t n, struct emu_vector_clock *into, const struct emu_vector_clock *from) {
     for (uint32_t a = 0; a < n; a++) {
         uint32_t seen = later(into->seen[a], from->seen[a]),

@@ -1,4 +1,4 @@
-/* Who saw what: the agents of a cluster, and what they learn from each other. */
+/* Vector clocks: what each agent of a cluster (a warp or an asynchronous operation) has synchronised with. */
 #pragma once
 
 #include "emulator/core/state.h"
@@ -15,7 +15,7 @@ enum emu_agent_kind {
 unsigned emu_agent(struct emu_block *b, enum emu_agent_kind kind, uint32_t key);
 /* A new stamp for the agent's next operation, issued by w. */
 uint32_t emu_agent_issue(struct emu_block *b, unsigned agent);
-/* The agent's operation with this stamp is complete for whoever acquires (or owns) the clock. */
+/* The agent's operation with this stamp is complete for any warp that acquires (or owns) the vector clock. */
 void emu_agent_done(struct emu_vector_clock *c, unsigned agent, uint32_t stamp);
 
 /* c learns what the lanes in `mask` have done so far, and with them the whole warp up to its last
@@ -34,8 +34,8 @@ void emu_vector_clock_meet(struct emu_warp *w);
 /* ---- The agents of a cluster ----------------------------------------------------------------- */
 
 struct emu_agents *emu_agents_open(void);
-/* The last cluster has used up the stamps: who keeps clocks of his own must clear them before the
- * next begins. */
+/* The last cluster has used up the stamps: every file that keeps vector clocks of its own must clear them before
+ * the next cluster begins. */
 bool emu_agents_spent(const struct emu_cluster *c);
 void emu_agents_begin(struct emu_cluster *c);   /* a cluster starts */
 void emu_warp_synchronised(struct emu_warp *w); /* __syncwarp() of all lanes */

@@ -1,4 +1,4 @@
-/* How the emulator runs a grid. */
+/* How the emulator runs a grid: what the command line can ask for. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,11 +32,11 @@ struct emu_options {
     uint64_t sample_blocks;     /* of a launch run so many, spread over the grid; 0: all */
     uint64_t
         check_blocks;    /* look for races and uninitialised values in so many, spread; 0: in all */
-    bool alike_once;     /* of blocks that cannot tell themselves apart run one, and count all */
+    bool alike_once;     /* of blocks that must compute the same, run one and count all */
     bool progress;       /* say how far launches over 2 s are, even to no terminal */
     const char *without; /* leave out the synchronisation of a source line (views/without.c) */
     bool count_ptx;      /* count PTX even where the machine code can be executed */
-    double clock_mhz;    /* of the clock's times; 0: the chip's boost clock */
+    double clock_mhz;    /* sm_clock of predicted times, MHz; 0: the chip's boost clock */
     uint64_t watch;      /* print every access to this address; 0: off */
     bool watch_shared;   /* it is an offset in shared memory */
     struct emu_spoil *spoil; /* NULL: nothing is spoilt, nor numbered */

@@ -1,4 +1,4 @@
-/* Failed checks: who, where, what; the same place twice is counted once. */
+/* Failed checks: kernel, block, warp, source lines, message. The same place twice is counted once. */
 #include "failed_check.h"
 
 #include "state.h"

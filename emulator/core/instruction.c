@@ -1,4 +1,4 @@
-/* What an instruction says of itself: types, modifiers, source lines. */
+/* Questions about an instruction: types, modifiers, source lines. */
 #include "instruction.h"
 
 #include <string.h>

@@ -83,7 +83,7 @@ void emu_memory_written(const struct emu_memory *m, uint64_t p, uint64_t bytes) 
     }
 }
 
-/* Only of memory that the host cannot write itself, behind this file's back. */
+/* Only for memory that the host cannot write directly. */
 bool emu_memory_is_filled(const struct emu_memory *m, uint64_t p, int value, uint64_t bytes) {
     const struct emu_allocation *a = emu_memory_find(m, p);
     return a && a->written && a->filled.p == p && a->filled.bytes == bytes &&

@@ -1,4 +1,4 @@
-/* Device memory, and what launches did to it. */
+/* Device memory: allocations, and what launches read and wrote there. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,8 +37,8 @@ bool emu_memory_next_effect(const struct emu_memory *m, int *n, struct emu_effec
  * written [p, p + bytes). */
 void emu_memory_watch(struct emu_memory *m, uint64_t p);
 void emu_memory_written(const struct emu_memory *m, uint64_t p, uint64_t bytes);
-/* memset by the host; and whether nobody has written there since the same one: programs that take times clear
- * the whole L2 cache, in the same way, before each launch. */
+/* memset by the host. Returns whether nothing was written there since the same memset: programs that measure time
+ * clear the whole L2 cache before each launch. */
 void emu_memory_fill(struct emu_memory *m, uint64_t p, int value, uint64_t bytes);
 bool emu_memory_is_filled(const struct emu_memory *m, uint64_t p, int value, uint64_t bytes);
 
@@ -56,9 +56,9 @@ struct emu_allocation {
     uint8_t touched, ahead; /* EMU_READ | EMU_WRITE: by this launch, by those that it may overlap */
     uint64_t wrote_from, wrote_to; /* by this launch, at most */
     bool host_sees;                /* pinned, managed, registered */
-    struct emu_cells *cells;       /* checks/global.c's own; NULL: no kernel has used it */
+    struct emu_cells *cells;       /* private to checks/global.c; NULL: no kernel has used it */
     size_t cells_bytes;
-    uint8_t *written; /* by cell, which of its bytes anybody wrote; NULL: nobody asks */
+    uint8_t *written; /* by cell, which of its bytes were written; NULL: not checked */
     struct {
         uint64_t p, bytes;
         int value;

@@ -8,9 +8,9 @@ enum emu_pattern_kind {
     EMU_PATTERN_NONE,
     EMU_PATTERN_BROADCAST,  /* all lanes the same */
     EMU_PATTERN_CONTIGUOUS, /* lane after lane */
-    EMU_PATTERN_PERIOD8,    /* lanes l and l + 8 the same: what columns of a tile are */
+    EMU_PATTERN_PERIOD8,    /* lanes l and l + 8 the same, as for columns of a tile */
     EMU_PATTERN_PERIOD16,   /* l and l + 16: of a block that is 16 wide */
-    EMU_PATTERN_RUNS8,      /* eight lanes each the same: what rows of a tile are */
+    EMU_PATTERN_RUNS8,      /* eight lanes each the same, as for rows of a tile */
     EMU_PATTERN_OTHER
 };
 

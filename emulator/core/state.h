@@ -23,7 +23,7 @@
 
 #include "common/base/chip.h"
 
-/* ---- Who saw what: vector clocks ----------------------------------------------------------------
+/* ---- Vector clocks --------------------------------------------------------------------------------
  * An agent is a warp (its index) or something asynchronous (emu_agent() of checks/vector_clock.h). Each
  * access carries its agent's stamp; it happened before what agent w does now iff stamp <= w's
  * clock.seen[agent]. fenced[] is the part of seen[] that has passed a fence.proxy.async.
@@ -31,7 +31,7 @@
  * An arrival by some lanes of a warp (at an mbarrier, say) speaks for those lanes only:
  *
  *   stamps of agent a   1 ........ all[a] ........ seen[a] ........
- *   known of            every lane | lanes[a] only | nobody */
+ *   known of            every lane | lanes[a] only | no lane */
 struct emu_vector_clock {
     uint32_t seen[EMU_MAX_AGENTS], fenced[EMU_MAX_AGENTS];
     uint32_t all[EMU_MAX_AGENTS];   /* <= seen[] */
@@ -54,7 +54,7 @@ struct emu_count {
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-/* Tokens of waits that launch/ knows; those of barriers are their generations. */
+/* Tokens of waits that launch/ uses; the tokens of barriers are their generations. */
 enum { EMU_TOKEN_CONVERGE = 0x7fff0001, EMU_TOKEN_POLL = 0x7fff0002 };
 
 struct emu_group { /* lanes of a warp at one place */
@@ -72,13 +72,13 @@ struct emu_warp {
     uint32_t index;               /* in the block */
     uint32_t agent;               /* among those of the cluster */
     uint32_t live;                /* lanes that exist and have not exited */
-    uint32_t absent; /* lanes that the block never had: nobody sees what they compute */
-    uint32_t carry;  /* CC.CF of each lane: instructions/carry.c */
-    bool resumed;    /* the running instruction was left with EMU_WAIT before */
+    uint32_t absent;              /* lanes that the block never had: results unused */
+    uint32_t carry;               /* CC.CF of each lane: instructions/carry.c */
+    bool resumed;                 /* the running instruction was left with EMU_WAIT before */
     bool progressed;
     bool begun; /* constants are in the row file; later blocks find registers as they were left */
     uint32_t spins;    /* branches taken since the lanes diverged */
-    uint32_t limit;    /* rank at which the running group stops to look around */
+    uint32_t limit;    /* rank at which the running group may meet another */
     uint32_t early;    /* lanes that must run griddepcontrol.wait before they use global memory */
     bool tainted;      /* some register holds uninitialised bytes (checks/taint.c) */
     bool taint_global; /* the last such load was from global memory */
@@ -99,7 +99,7 @@ struct emu_warp {
 struct emu_barrier {
     uint32_t arrived, expected; /* threads; expected 0: all that live */
     uint32_t generation;
-    const struct emu_inst *first; /* who came first, for mismatch reports; NULL: nobody yet */
+    const struct emu_inst *first; /* the first arrival, for mismatch reports; NULL: none */
     uint32_t votes, votes_done;   /* bar.red: threads that said yes; of the last generation */
     bool all, all_done;           /* did all of them? */
     struct emu_vector_clock clock, done; /* gathered so far; of the last complete generation */
@@ -128,8 +128,9 @@ struct emu_block {
     uint32_t free_registers; /* setmaxnreg's pool */
     uint64_t ticks;          /* instructions run: what clock reads */
     void *async; /* instructions/async.h's own: pending TMA operations, mbarrier clocks */
-    struct emu_visit *visit;     /* by agent; NULL: alone in its cluster */
-    struct emu_vector_clock end; /* what the threads that have exited knew; not kept if alone */
+    struct emu_visit *visit; /* by agent; NULL: alone in its cluster */
+    struct emu_vector_clock
+        end; /* vector clock of the threads that have exited; not kept if alone */
 };
 
 struct emu_cluster {
@@ -139,7 +140,7 @@ struct emu_cluster {
     bool stopped;
     uint32_t phases;                     /* of mbarriers that have ended */
     uint64_t linear;                     /* its place in the grid */
-    uint32_t epoch, *known;              /* checks/global.h; NULL: it was told of no other */
+    uint32_t epoch, *known;              /* checks/global.h; NULL: it has acquired nothing */
     struct emu_agents *agents;           /* checks/vector_clock.c's own; NULL when checks are off */
     uint32_t arrived, generation;        /* barrier.cluster */
     struct emu_vector_clock clock, done; /* gathered so far; of the last complete generation */
@@ -159,12 +160,12 @@ struct emu_launch_state {
     bool partial;                    /* some clusters are checked, others not */
     unsigned char *param;            /* in global memory */
     uint64_t workspace;              /* of grid.sync(): its size and its barrier */
-    const struct emu_events *events; /* NULL: nobody listens */
+    const struct emu_events *events; /* NULL: no views */
     struct emu_limits *limits;       /* launch/limits.h */
     struct emu_sync *sync;           /* checks/global.c's own; NULL when checks are off */
 };
 
-/* The event seam: traces, watchpoints, the bank map are clients. */
+/* Hooks for views: traces, watchpoints, the bank map. */
 struct emu_events {
     void *user;
     void (*before)(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask);
@@ -194,7 +195,7 @@ static inline uint64_t *emu_row64(const struct emu_warp *w, uint32_t row) {
 static inline uint32_t *emu_mask(const struct emu_warp *w, uint32_t row) {
     return (uint32_t *)(void *)(w->rows + row);
 }
-/* How other blocks of the cluster call a place in b's shared memory: what mapa gives. */
+/* The address of a place in b's shared memory for other blocks of the cluster: what mapa returns. */
 static inline uint64_t emu_cluster_address(const struct emu_block *b, uint32_t offset) {
     return EMU_CLUSTER_WINDOW + (uint64_t)b->rank * EMU_WINDOW_BYTES + offset;
 }

@@ -131,7 +131,7 @@ static bool reaches(const struct parser *p, uint32_t from, uint32_t to, bool *se
     return false;
 }
 
-/* Who calls by address may call all whose addresses tables have. */
+/* A call by address may reach every function whose address is in a table. */
 static bool add_taken(struct parser *p) {
     uint32_t before = p->kernel->n_functions;
     for (struct symbol *s = p->calls_by_address ? p->taken : NULL; s; s = s->next_taken)

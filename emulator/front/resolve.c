@@ -339,7 +339,7 @@ static const char *not_here(const struct token *name) {
     return "this file does not define it";
 }
 
-/* Who is called: the system's vprintf or __assertfail (0 or 1), else a function or a register. */
+/* The called function: the system's vprintf or __assertfail (0 or 1), else a function or a register. */
 static void callee(struct lowering *l, struct emu_operand *op) {
     struct parser *p = l->p;
     struct token *name = ptx_peek(p);

@@ -1,7 +1,7 @@
 /* Operations that run on after their instruction: cp.async, TMA, wgmma, and the mbarriers that
  * count them.
  *
- * Each completes at the last moment that the program allows, so that who does not wait sees poison:
+ * Each completes at the last moment that the program allows, so that a missing wait reads poison:
  *
  *   cp.async     cp.async.wait_group or wait_all of the lane
  *                (cp.async.mbarrier.arrive: when no warp can run)
@@ -33,10 +33,10 @@ struct emu_mbarrier {
     uint64_t bytes_expected; /* announced in this phase */
     bool valid;
     const struct emu_inst *init;
-    uint32_t init_agent, init_stamp;     /* whose write made it: TMA must be told by a fence */
+    uint32_t init_agent, init_stamp;     /* whose write initialised it; TMA needs a fence */
     struct emu_vector_clock clock, done; /* gathered in this phase; of the phase before */
     struct emu_vector_clock far,
-        far_done; /* the same from other blocks: for who waits at cluster scope */
+        far_done; /* the same from other blocks, for waits at cluster scope */
 };
 
 /* The barrier at `addr` of block b, or NULL (reported) if none was initialised there. */
@@ -76,7 +76,7 @@ struct emu_pending {
     enum emu_pending_kind kind;
     struct emu_warp *warp;
     const struct emu_inst *inst;
-    uint32_t lane, group; /* who issued it, in which of the lane's groups */
+    uint32_t lane, group; /* the lane that issued it, and which of the lane's groups */
     unsigned agent;
     uint32_t stamp;
     uint64_t order;

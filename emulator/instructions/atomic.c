@@ -143,7 +143,7 @@ static enum emu_step atomic(struct emu_warp *w, const struct emu_inst *i, uint32
     if (i->space != EMU_SHARED) emu_global_saw(w, i, ok, at);
     if (changed || !first)
         w->effects++;
-    else if (ok == mask) /* as a lock that another holds */
+    else if (ok == mask) /* a lock that another lane holds */
         emu_poll_looked(w, i, mask, addr, at, seen, bytes);
     return EMU_NEXT;
 }

@@ -4,10 +4,10 @@
  *   0x01000000   EMU_SHARED_WINDOW + offset                   the same, generic
  *   0x20000000   EMU_CLUSTER_WINDOW + (rank << 24) + offset   block `rank`, generic or not (mapa)
  *
- * A block's memory lives from its first instruction to the exit of its last thread, and nobody
- * else knows when that is: who touches it must have synchronised with the block since it began
- * (clock.met), and the block must not be able to end before it has synchronised with the access
- * (clock `end`). Both are found in any order of the run. */
+ * A block's memory lives from its first instruction to the exit of its last thread. A warp of another block
+ * that touches it must have synchronised with the block since it began (clock.met), and the block must not be
+ * able to end before it has synchronised with the access (clock `end`). Violations of both are found whatever
+ * the order of the run. */
 #include "cluster.h"
 
 #include "access.h"

@@ -1,4 +1,4 @@
-/* Other blocks of the cluster. */
+/* Shared memory of other blocks of the cluster, and barrier.cluster. */
 #pragma once
 
 #include "emulator/core/state.h"

@@ -1,4 +1,4 @@
-/* Lanes that meet, and barriers. */
+/* Branches: lanes that part and meet; barriers. */
 #pragma once
 
 #include "emulator/core/state.h"

@@ -138,7 +138,7 @@ static bool push(struct emu_warp *w, const struct emu_inst *i, const struct emu_
     }
     int64_t result = i->op[1].imm < 0 ? -1 : caller + i->op[1].imm;
     s->at[s->n++] = (struct activation){f, i->pc + 1, frame, result, s->n_saved};
-    memset(local + frame, 0xff, f->frame_bytes); /* nobody may rely on what was there */
+    memset(local + frame, 0xff, f->frame_bytes); /* a function must not rely on old contents */
     for (uint32_t n = 0; n < n_args; n++)
         memcpy(local + frame + f->param_offset[first + n], local + caller + i->op[2 + n].imm,
                f->param_bytes[first + n]);

@@ -1,4 +1,4 @@
-/* Who holds what: how the 32 lanes of a warp hold the matrices of tensor instructions.
+/* Fragments: which lane of a warp holds which element of the matrices of tensor instructions.
  *
  * lane = 4 * g + q. A register holds p = 32 / (element bits) neighbours: 1 tf32, 2 fp16, 4 int8 or
  * fp8. Drawn for fp16 (p = 2), `0.1` = register 0, upper half; each box is one lane of the first

@@ -1,4 +1,4 @@
-/* Who polls, and what: a few places for each warp. */
+/* Which instructions of a warp poll, and at which addresses: a few places for each warp. */
 #include "poll.h"
 
 #include "common/base/heap.h"

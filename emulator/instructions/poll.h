@@ -6,7 +6,7 @@
  *
  *   every register of the warp is what it was then:   nothing but that memory can end the loop, or
  *   it has looked so often (a spin with a counter or a timer, or a loop that works: it is woken
- *   when nobody else can run, and is then more patient).
+ *   when no other warp can run, and is then more patient).
  *
  * When a warp wakes is up to the machine, so sleeping never changes what a program may do. */
 #pragma once

@@ -113,7 +113,7 @@ static struct texel sample(const struct emu_texture *t, int n, const float x[3],
             at[d] = low[d] + far;
             if (d < n) part *= far ? weight[d] : 1 - weight[d];
         }
-        if (part == 0) continue; /* nobody looks at it, so that an infinity there does no harm */
+        if (part == 0) continue; /* not read, so that an infinity there does no harm */
         struct texel one = read_texel(t, at);
         for (int c = 0; c < 4; c++) sum[c] += part * bits_float(one.bits[c]);
     }

@@ -45,7 +45,7 @@ static inline int emu_wgmma_element_bytes(const struct emu_inst *i) { return 32 
 
 /* Bounds, races and proxy fences of the warp's part of the operands. False: they cannot be read. */
 bool emu_wgmma_check(struct emu_warp *w, const struct emu_product *p);
-/* Tells who listens which pieces of the operands each wavefront reads. */
+/* Tells the views which pieces of the operands each wavefront reads. */
 void emu_wgmma_pieces(struct emu_warp *w, const struct emu_product *p);
 /* Computes the product into the truth. */
 void emu_wgmma_run(struct emu_warp *w, const struct emu_product *p);

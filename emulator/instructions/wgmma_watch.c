@@ -1,4 +1,4 @@
-/* Registers that wgmma uses: who else touches them, and when; and the life of a warp's wgmma
+/* Registers that wgmma uses: which other instructions touch them, and when; and the life of a warp's wgmma
  * state. */
 #include "wgmma.h"
 

@@ -1,12 +1,12 @@
-/* Blocks that cannot tell themselves from others: of a kernel that never reads %ctaid.y, those above each other
- * compute the same. */
+/* Blocks that must compute the same: if a kernel never reads %ctaid.y, blocks that differ only in y do. One of
+ * them may then run for all. */
 #pragma once
 
 #include "launch.h"
 
-/* So many of the grid's blocks, the first ones, stand for all; all of them if each knows its place, if time or other
- * blocks may make a difference, or if not so much is asked for (options.alike_once). */
+/* How many of the grid's blocks, from the first on, stand for all. All blocks must run if each reads its place, if
+ * time or other blocks may make a difference, or if options.alike_once is off. */
 uint64_t emu_unlike_blocks(const struct emu_kernel *k, const struct emu_grid *g,
                            const struct emu_options *o);
-/* Did the last launch read no memory that it wrote? Then what those blocks did is what the others would do. */
+/* Did the last launch read no memory that it wrote? Then the other blocks would have done the same. */
 bool emu_memory_kept_apart(const struct emu_memory *m);

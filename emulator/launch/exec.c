@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void run_group(struct emu_warp *w,
         if (__builtin_expect(step != EMU_NEXT, 0)) {
             if (step == EMU_WAIT) {
                 *g = (struct emu_group){(uint32_t)(i - code), g->mask, true, false, w->token};
-                w->progressed |= !w->resumed; /* arriving is progress, looking again is not */
+                w->progressed |= !w->resumed; /* arriving is progress, polling again is not */
                 *budget = left;
                 return;
             }
@@ -205,7 +205,7 @@ static bool run_round(struct emu_cluster *c, uint64_t *random) {
         if (schedule == EMU_ADVERSARIAL && w->progressed) break; /* the favourite again */
     }
     if (progressed || schedule != EMU_RANDOM) return progressed;
-    for (int n = 0; n < n_warps && !progressed && c->n_live; n++) { /* whom the draw has missed */
+    for (int n = 0; n < n_warps && !progressed && c->n_live; n++) { /* warps that were not drawn */
         struct emu_warp *w = &c->block[n / in_block]->warp[n % in_block];
         w->progressed = false;
         run_warp(w, QUANTUM);

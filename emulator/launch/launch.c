@@ -115,7 +115,7 @@ static void run_all(struct emu_work *work, struct emu_count *count) {
     emu_work_run(work);
 }
 
-/* Blocks that stand for all n_blocks; the others, too, if it turns out that some may read what some wrote. */
+/* Runs the blocks that stand for all n_blocks; then the others, too, if some may have read what some wrote. */
 static void run_unlike(struct emu_work *work, uint64_t n_blocks, struct emu_count *count) {
     const struct emu_kernel *k = work->launch.kernel;
     uint64_t unlike = work->n_clusters, times = n_blocks / unlike;

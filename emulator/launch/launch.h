@@ -1,4 +1,4 @@
-/* Grids, and what they leave: reports and counts. */
+/* Runs a grid, and keeps its reports and counts. */
 #pragma once
 
 #include "emulator/core/emulator_options.h"
@@ -18,7 +18,7 @@ int emu_kernel_local_bytes(const struct emu_kernel *k);
 int emu_kernel_max_threads(const struct emu_kernel *k);
 int emu_kernel_params(const struct emu_kernel *k);
 size_t emu_kernel_param_bytes(const struct emu_kernel *k, int i);
-char emu_kernel_param_kind(const struct emu_kernel *k, int i); /* 'f', 'u' or 0: nobody says */
+char emu_kernel_param_kind(const struct emu_kernel *k, int i); /* 'f', 'u' or 0: unknown */
 
 enum { EMU_MAX_ARGS = 128 };
 struct emu_grid {

@@ -1,4 +1,4 @@
-/* Time under control: what ends a launch before its kernel does, and what says how far it is.
+/* Ends a launch early (signals, --timeout, --max-instructions), and shows how far it is.
  *
  * A second thread looks every 0.1 s whether a signal came (interrupt.h) or the time is over, and
  * prints the progress of launches over 2 s. Blocks ask between the turns of their warps. */

@@ -1,5 +1,5 @@
-/* Clusters that do not end by themselves, in words: where each warp stands, what it waits for, and
- * the loops that it runs in. */
+/* Describes clusters that do not end by themselves: where each warp stands, what it waits for, and the
+ * loops that it runs in. */
 #include "limits.h"
 
 #include "common/base/heap.h"
@@ -171,7 +171,7 @@ void emu_report_deadlock(struct emu_cluster *c) {
     c->stopped = true;
 }
 
-/* A loop that runs says more than a warp that waits for it. */
+/* A report names a loop that runs rather than a warp that waits for it. */
 static const struct emu_warp *looping(struct emu_cluster *c, uint32_t *pc) {
     for (uint32_t r = 0; r < c->n; r++)
         for (int n = 0; n < c->block[r]->n_warps; n++) {

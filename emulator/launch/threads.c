@@ -1,4 +1,4 @@
-/* Clusters over host threads. */
+/* Runs the clusters of a launch on host threads. */
 #include "threads.h"
 
 #include "blocks.h"

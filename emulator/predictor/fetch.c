@@ -1,6 +1,6 @@
-/* Instruction caches: L0 of a sub-core, L1 of the SM, and behind it one that holds whole kernels.
- * Code that runs on finds its next line in L0 as long as L1 has it; a jump to a line that is not in
- * L0 waits. What L1 lacks comes line by line. */
+/* Instruction caches: L0 of a sub-core, L1 of the SM, and behind it L1.5, which holds whole kernels.
+ * Straight code finds its next line in L0 as long as L1 has it; a jump to a line that is not in
+ * L0 waits. Lines that L1 lacks come one after the other. */
 #include "sm.h"
 
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
@@ -21,7 +21,7 @@ static int load(struct sm_lines *c, int n, int32_t line, uint64_t at, uint64_t n
     return victim;
 }
 
-/* When a line from behind L1 is there: running on, it was asked for as soon as it could be. */
+/* When a line from behind L1 is there. Straight code asks for it as early as possible. */
 static uint64_t supply(struct machine *m, struct sm *s, bool runs_on, uint64_t t) {
     const struct predictor_chip *c = m->chip;
     bool fits = m->kernel->n_inst * 16 <= c->icache_l15_bytes;
@@ -32,15 +32,15 @@ static uint64_t supply(struct machine *m, struct sm *s, bool runs_on, uint64_t t
     return later(t, (uint64_t)asked + latency);
 }
 
-/* Lines of L1 that were used since its i-th. */
+/* How many lines of L1 were used after its i-th. */
 static int depth(const struct sm_lines *l1, int n, int i) {
     int newer = 0;
     for (int k = 0; k < n; k++) newer += l1->used[k] > l1->used[i];
     return newer;
 }
 
-/* When L1 has the line. An earlier launch has left there what fits; for code that runs on, what was
- * used longer ago counts as missing. */
+/* When L1 has the line. An earlier launch has left there the lines that fit. For straight code, lines
+ * that were used longer ago count as missing. */
 static uint64_t l1_has(struct machine *m, struct sm *s, int32_t line, bool runs_on, uint64_t t) {
     int n = (int)m->chip->icache_l1_bytes / SM_LINE_BYTES;
     int stream = (int)m->chip->icache_l1_stream_bytes / SM_LINE_BYTES;

@@ -1,4 +1,4 @@
-/* Where the clock's instructions come from: sass.h, or a test's own streams. */
+/* Where the predictor's instructions come from: sass.h, or streams that a test makes. */
 #pragma once
 
 #include "emulator/sass/sass.h"

@@ -6,8 +6,8 @@ static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static struct sm_group *group_of(const struct sm_warp *w) { return &w->cta->group[w->index / 4]; }
 
-/* Of the data path, for as long as it runs: A's lines of shared memory and B's, N / 4, but no less
- * than what loads of others find taken beside any HGMMA. */
+/* The share of the data path that an HGMMA takes while it runs: the lines of A in shared memory and the
+ * N / 4 lines of B, but at least the share that loads of other warps always find taken. */
 static double data_share(const struct predictor_chip *c, const struct sm_product *p,
                          double interval) {
     double lines = (p->a_in_registers ? 0 : c->hgmma_lines_a) + p->n / 4;
@@ -31,7 +31,7 @@ static void start(struct machine *m, struct sm *s, const struct sm_product *p) {
     for (double k = 0; data && k < interval * share; k++) /* operands from shared memory */
         sm_slot(&s->data, at + (uint64_t)(k / share));
     s->gmma_free = at + (uint64_t)interval;
-    s->gmma_cycles += (uint64_t)(interval < n / 2 ? interval : n / 2); /* what the counter counts */
+    s->gmma_cycles += (uint64_t)(interval < n / 2 ? interval : n / 2); /* as hardware counts */
     m->multiplies = true;
     s->gmma_n = n;
     s->gmma_owner = p->ends_group ? NULL : g;
@@ -42,8 +42,8 @@ static void start(struct machine *m, struct sm *s, const struct sm_product *p) {
     if (p->ends_group) g->group_finish[g->groups++ % SM_RING] = s->gmma_free + (uint64_t)tail;
 }
 
-/* The tensor cores take the next product of the group that they have begun, if it is there, else the one that
- * was issued first (chips/bench: hgmma and hgmma-steady of two and three warpgroups). */
+/* The tensor cores go on with the group that they have begun, if its next product has been issued; else they
+ * take the product that was issued first (microbenchmarks hgmma, hgmma-steady of two and three warpgroups). */
 void sm_gmma_go_on(struct machine *m, struct sm *s) {
     while (s->n_gmma_next && s->gmma_free <= m->now) {
         int i = 0;
@@ -70,13 +70,13 @@ void sm_gmma_issue(struct machine *m, struct sm *s, struct sm_warp *w,
     if (s->n_gmma_next == 1) sm_gmma_go_on(m, s);
 }
 
-/* When something may have become of products that wait for the tensor cores. */
+/* When the state of products that wait for the tensor cores may change. */
 static uint64_t next_turn(const struct machine *m, const struct sm *s) {
     return later(m->now + 1, s->n_gmma_next ? s->gmma_free : 0);
 }
 
-/* From when the queue takes one more of this warp, or when to ask again. Only the first warp of a
- * warpgroup stands in the queue: the others issue and go on. */
+/* From when the queue takes one more HGMMA of this warp, or when to ask again. Only the first warp of a
+ * warpgroup waits in the queue: the others issue and go on (microbenchmark hgmma). */
 uint64_t sm_gmma_room(const struct machine *m, const struct sm_warp *w) {
     const struct sm_group *g = group_of(w);
     bool is_first = w->index % 4 == 0;

@@ -10,7 +10,7 @@ void gpc_slow_chip(struct predictor_chip *c) {
     double *const rate[] = {
         &c->l2_sm_bytes_per_clk,     &c->l2_bytes_per_clk,        &c->l2_sm_write_bytes_per_clk,
         &c->l2_write_bytes_per_clk,  &c->l2_shared_bytes_per_clk, &c->l2_tma_shared_bytes_per_clk,
-        &c->dram_sm_bytes_per_clk,   &c->dram_bytes_per_ns, /* of a boost clock that goes on */
+        &c->dram_sm_bytes_per_clk,   &c->dram_bytes_per_ns, /* converted at the boost clock later */
         &c->dram_write_bytes_per_ns, &c->tma_bytes_per_clk};
     double l2 = 1 - c->l2_own_share * (1 - c->tensor_clock),
            behind = c->dram_latency - c->l2_latency;

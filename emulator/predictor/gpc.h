@@ -1,8 +1,7 @@
-/* A GPC's SMs share a clock, and no other GPC does (chips/bench/clocks.cu): while one of them multiplies on
- * the tensor pipe it is `tensor_clock` of the boost clock, and so is it for `tensor_clock_back` behind the
- * last product. sm__cycles_elapsed.max counts the cycles of the fastest, who may have nothing to do.
- *
- * The SMs that are simulated count in slow cycles: tensor cores are what makes a launch slow. */
+/* The clock rate of each GPC, and what follows for the time of a launch. The SMs of a GPC share one clock, and
+ * each GPC has its own. While one of its SMs uses the tensor pipe, it runs at `tensor_clock` of the boost clock,
+ * and `tensor_clock_back` longer (microbenchmark clocks). sm__cycles_elapsed.max counts cycles of the fastest GPC,
+ * which may be idle. Simulated SMs count cycles of the slowed clock. */
 #pragma once
 
 #include "predictor_chip.h"
@@ -10,11 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the rest of the chip takes, in cycles of SMs whose clock has fallen: it has clocks of its own. */
+/* L2 and DRAM have clocks of their own: their latencies and rates in cycles of an SM whose clock has fallen. */
 void gpc_slow_chip(struct predictor_chip *c);
 
-/* The GPC of the i-th of n SMs that get a CTA: `gpc_first` of one GPC come first, the others are dealt to all
- * alike, by the SMs that are left in each, those in a row to one (chips/bench/placement.cu). */
+/* The GPC of the i-th of n SMs that get a CTA: the first `gpc_first` SMs are of one GPC. The others are spread over
+ * all GPCs in proportion to their free SMs, neighbours in the same GPC (microbenchmark placement). */
 int gpc_of(const struct predictor_chip *c, uint64_t i, uint64_t n);
 
 struct gpc_time {

@@ -29,9 +29,9 @@ uint64_t sm_slot(struct sm_slots *s, uint64_t at) {
     return at;
 }
 
-/* Enters the instruction that a warp issues now; the answer is when it leaves: in order, when the
- * registers of the one before have been read, one at a time of the SM, and not while too many are
- * behind. */
+/* Enters the instruction that a warp issues now; returns when it leaves the queue. Instructions leave in
+ * order, after the registers of the one before have been read, one at a time in an SM, and not while too
+ * many are still on the data path. */
 uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct sm_warp *w) {
     const struct predictor_chip *c = m->chip;
     const struct predictor_op *o = w->op;
@@ -51,8 +51,8 @@ uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct sm
     return entry->leaves = d;
 }
 
-/* From when an HMMA finds the registers' ports free: it goes before what waits in the MIO queue, but not
- * before the register that is being read has been. */
+/* From when an HMMA finds the register ports free: it goes before the instructions that wait in the MIO
+ * queue, but after a register read that has begun (microbenchmark hmmamix). */
 uint64_t sm_mio_lets_hmma(const struct machine *m, const struct smsp *p) {
     const uint64_t reads = HMMA_FIRST_READ, at = m->now + reads;
     uint64_t each = (uint64_t)m->chip->mio_read_interval;
@@ -65,7 +65,7 @@ uint64_t sm_mio_lets_hmma(const struct machine *m, const struct smsp *p) {
     return 0;
 }
 
-/* An HMMA takes the ports: what still waits in the MIO queue leaves so much later. */
+/* An HMMA takes the ports: instructions that wait in the MIO queue leave that much later. */
 void sm_mio_hmma(struct machine *m, struct smsp *p) {
     const uint64_t at = m->now + HMMA_FIRST_READ;
     uint64_t free = hmma_reads_until(m->chip, m->now);
@@ -75,7 +75,7 @@ void sm_mio_hmma(struct machine *m, struct smsp *p) {
         k--;
     for (; k < p->n_mio; k++) {
         struct sm_queued *q = &p->mio[k % SM_RING];
-        if (q->leaves < at) { /* registers that are still to be read */
+        if (q->leaves < at) { /* registers still to be read */
             q->interval = (uint8_t)(q->leaves + q->interval - at);
             q->leaves = at;
         }
@@ -90,7 +90,7 @@ void sm_mio_hmma(struct machine *m, struct smsp *p) {
     p->mio_free = later(p->mio_free, free);
 }
 
-/* MUFU: a queue of its own before the pipe. The answer is when the result is there. */
+/* MUFU has a queue of its own before the pipe. Returns when the result is there. */
 uint64_t sm_xu(struct machine *m, struct smsp *p, const struct predictor_op *o) {
     const struct predictor_chip *c = m->chip;
     uint64_t d = later(m->now + (uint64_t)c->xu_start, p->xu_free);
@@ -106,7 +106,7 @@ uint64_t sm_xu_room(const struct machine *m, const struct smsp *p) {
 
 /* ---- Shared memory ----------------------------------------------------------------------------- */
 
-/* n wavefronts of the warp through the data path, after leaving the queue at d: when the last
+/* The warp's n wavefronts pass the data path after leaving the queue at d. Returns when the last one
  * passes. */
 static uint64_t data_path(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                           uint64_t d, uint32_t n) {
@@ -134,7 +134,7 @@ struct sm_access sm_shared(struct machine *m, struct sm *s, struct smsp *p, stru
 
 /* ---- Global memory ----------------------------------------------------------------------------- */
 
-/* The sector's line in L1, and whether it was there, or is on its way: it is afterwards. */
+/* The sector's line in L1, and whether it was there or on its way. Afterwards it is. */
 static struct sm_line *l1_line(struct machine *m, struct sm *s, uint64_t sector, bool *hit) {
     uint64_t tag = sector / 4, bit = 1u << sector % 4, oldest = UINT64_MAX;
     struct sm_line *set = s->line[(tag ^ tag >> 7) % SM_L1_SETS], *victim = set;
@@ -162,8 +162,8 @@ double sm_spread(uint64_t n) {
     return 2 * (double)(n >> 40) / (1 << 24) - 1;
 }
 
-/* L2 is not equally far from all SMs, nor are all its lines: how much farther than the mean. Which are
- * far, nobody knows, and addresses here are the host's: as by chance, but each time the same. */
+/* SMs and lines of L2 have different distances: how many cycles more than the mean. Which lines are far
+ * is unknown, so distances are random, but the same in each run. */
 static double line_far(const struct machine *m, struct sm *s) {
     return m->chip->l2_line_spread * sm_spread(s->n_lines++ * SM_WARPS + (uint64_t)(s - m->sm));
 }
@@ -174,8 +174,8 @@ static uint64_t l2_latency(const struct machine *m, const struct sm *s) {
     return (uint64_t)(m->chip->l2_latency + (2 * share - 1) * m->chip->l2_spread);
 }
 
-/* When `bytes` more have passed what all SMs share, of which those that are simulated have `rate`: behind what came
- * before, then at the rate of all. Rates are those beside products: before the first one the GPC's clock is faster. */
+/* When `bytes` more have passed a resource of all SMs, of which the simulated ones have `rate`: after earlier
+ * requests, then at the rate of all SMs. Rates are for slowed GPCs: before the first product clocks are faster. */
 static uint64_t shared_by_all(const struct machine *m, double *free, uint64_t at, double bytes,
                               double rate) {
     double begun = fmax(*free, (double)at);
@@ -184,11 +184,11 @@ static uint64_t shared_by_all(const struct machine *m, double *free, uint64_t at
     return (uint64_t)(begun + m->part * bytes / rate + 0.5);
 }
 
-/* How much later DRAM answers because of what it has to do besides: as in a queue that things come to by
- * chance, by how busy it was of late (M/M/1). Nearly always busy it makes up to 1020 cycles of it
- * (chips/bench: tma DRAM, 132 CTAs, 128 rows, 2). Whole boxes come by chance earlier or later
- * by as much as one that waits for another (ends, from DRAM: SMs end apart as the root of how many they took, 110 to 190
- * cycles each). */
+/* How much later DRAM answers because it serves other requests: the waiting time of an M/M/1 queue, by how busy
+ * DRAM was recently, up to 1020 cycles when it is nearly always busy (microbenchmark tma DRAM, 132 CTAs,
+ * 128 rows, 2). Whole boxes come earlier or later at random, by as much as one box waits for another: where SMs
+ * read from DRAM, the distance of their ends grows as the root of the number of boxes, 110 to 190 cycles each
+ * (microbenchmark ends). */
 static uint64_t dram_queue(struct machine *m, const struct sm *s, uint64_t at, double fetched) {
     const double late = 2000, most = 0.875, many = 2048, longest = 4;
     const double cycles = fetched / m->dram_rate;
@@ -204,12 +204,12 @@ static uint64_t dram_queue(struct machine *m, const struct sm *s, uint64_t at, d
     return (uint64_t)fmax(0, waits + m->chip->dram_queue * (fmin(longest, -log(chance)) - 1));
 }
 
-/* L2's slices have not all as much to do: who waits for many lines waits for the slice that is behind most. */
+/* The slices of L2 are not equally busy: a load of many lines waits for the busiest slice. */
 static uint64_t uneven(const struct machine *m, uint64_t waits) {
     return (uint64_t)fmin(m->chip->l2_uneven_most, m->chip->l2_uneven * (double)waits);
 }
 
-/* `sectors` come from L2, `dram` of them from DRAM before: when the last is there. One SM takes no
+/* `sectors` come from L2, `dram` of them from DRAM first. Returns when the last is there. One SM takes no
  * more than its own rate, all of them no more than L2's. */
 static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rate, uint32_t sectors,
                         double dram) {
@@ -230,9 +230,9 @@ static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rat
     return done;
 }
 
-/* Who has to write more than L2 takes at once does not get his share to the byte: how much later (earlier) than the mean
- * an SM's stores are taken, the longer all write the more. Of four SMs two are as late as the others are early; SMs that
- * stand for others are on time. */
+/* When SMs write more than L2 takes at once, they do not get equal shares: how much later or earlier than the mean
+ * an SM's stores are taken. It grows with the time that all have been writing. Of four SMs two are late and two early;
+ * an SM that stands for others is on time (microbenchmark stores). */
 static double writes_late(const struct machine *m, const struct sm *s) {
     const struct predictor_chip *c = m->chip;
     uint64_t i = (uint64_t)(s - m->sm), k = i & ~2ull;
@@ -242,8 +242,8 @@ static double writes_late(const struct machine *m, const struct sm *s) {
     return (i & 2 ? -luck : luck) * fmin(c->l2_writes_uneven * since, c->l2_writes_uneven_most);
 }
 
-/* `sectors` of `lines` go to L2, and DRAM for what has to make room: when it has taken the last. On its way out of
- * the SM and in L2 a part of a line costs as much as more of it; L2 takes some in advance. */
+/* `sectors` of `lines` go to L2; lines that they replace there go to DRAM. Returns when the last is taken. On the
+ * way out of the SM and in L2 a part of a line costs as much as more of it; L2 buffers some stores. */
 static uint64_t to_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t sectors,
                       uint32_t lines) {
     if (!sectors) return at;
@@ -259,14 +259,14 @@ static uint64_t to_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t sec
     return (uint64_t)taken + l2_latency(m, s);
 }
 
-/* When a store's registers are read: not before the way out of the SM, and L2, have nearly taken those before. */
+/* When a store's registers are read: after the way out of the SM, and L2, have taken nearly all earlier stores. */
 static uint64_t store_room(const struct machine *m, const struct sm *s) {
     double sm = (double)s->write_free - m->chip->sm_writes_ahead,
            l2 = m->write_free - m->chip->l2_writes_ahead, room = fmax(sm, l2);
     return room > 0 ? (uint64_t)room : 0;
 }
 
-/* Stores to another SM's shared memory: they pass slowly, and hold up the queue. */
+/* Stores to another SM's shared memory pass slowly, and hold up the queue. */
 static struct sm_access to_cluster(struct machine *m, struct sm *s, struct smsp *p, uint64_t d,
                                    uint64_t read, uint32_t sectors) {
     s->dsm_free = later(d, s->dsm_free) + (uint64_t)(32 * sectors / m->chip->dsmem_bytes_per_clk);
@@ -274,7 +274,7 @@ static struct sm_access to_cluster(struct machine *m, struct sm *s, struct smsp 
     return (struct sm_access){s->dsm_free + (uint64_t)m->chip->dsmem_latency, read};
 }
 
-/* What cp.async takes of the data path when it leaves the queue: a part of a cycle for each line. */
+/* How long cp.async takes the data path when it leaves the queue: a part of a cycle for each line. */
 static uint32_t copy_path(const struct machine *m, struct sm *s, uint32_t lines) {
     s->copy_debt += m->chip->ldgsts_line * lines;
     uint32_t whole = (uint32_t)s->copy_debt;
@@ -346,7 +346,7 @@ static void count_row(void *user, uint64_t global, uint32_t bytes) {
     }
 }
 
-/* Has the SM's TMA read this map before? It has afterwards. */
+/* Has the SM's TMA read this map before? Afterwards it counts as read. */
 static bool knows_map(struct sm *s, const void *map) {
     enum { MAPS = sizeof s->map / sizeof *s->map };
     for (int i = 0; i < MAPS; i++) {
@@ -358,7 +358,7 @@ static bool knows_map(struct sm *s, const void *map) {
     return true;
 }
 
-/* One engine an SM: copies begin in turn, their data comes at L2's rate. */
+/* Each SM has one TMA engine: copies begin in turn, and their data comes at L2's rate. */
 uint64_t sm_tma(struct machine *m, struct sm *s, const struct sass_effect *e, uint64_t at) {
     struct tma_count c = {.m = m, .is_written = e->memory == SASS_TMA_STORE};
     m->front->tma_rows(e, &c, count_row);

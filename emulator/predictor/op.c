@@ -180,8 +180,8 @@ static bool sync_op(const char *m, const char *text, const struct predictor_chip
     return false;
 }
 
-/* The operand cache: a register for each place of an operand and each bank, kept until something else
- * is read there. */
+/* The operand cache (reuse bits): one register for each operand position and bank, kept until another
+ * register of that bank is read in that position. */
 struct kept {
     int16_t place[SASS_SOURCES][2]; /* 1 + register; 0: none */
 };
@@ -207,8 +207,8 @@ static void keep(struct kept *c, const struct sass_inst *i) {
     }
 }
 
-/* Registers that must come through the ports: not RZ, not what the cache kept from the instruction
- * before in the same place, and none twice. */
+/* Registers that must come through the ports: not RZ, not those in the operand cache, and each only
+ * once. */
 static void port_reads(const struct kept *c, const struct sass_inst *i, struct predictor_op *o) {
     for (int s = 0; s < SASS_SOURCES; s++) {
         const struct sass_span *r = &i->src[s];
@@ -217,7 +217,7 @@ static void port_reads(const struct kept *c, const struct sass_inst *i, struct p
     }
 }
 
-/* Of an operand c[0x0][address]. */
+/* The address of an operand c[0x0][address]. */
 static uint8_t constant_line(const char *text) {
     enum { LINE_BYTES = 64, LINES = 64 };
     const char *at = strstr(text, "c[0x0][");

@@ -1,4 +1,5 @@
-/* What the clock needs of an instruction, looked up once when a kernel is opened. */
+/* What the predictor needs to know of an instruction, looked up once when a kernel is opened: its unit, its
+ * latency, its register reads. */
 #pragma once
 
 #include "predictor_chip.h"
@@ -6,8 +7,8 @@
 
 enum predictor_unit {
     PREDICTOR_UNIT_NONE, /* issue only */
-    PREDICTOR_UNIT_FMA,  /* its heavy half: IMAD, HADD2.F32 */
-    PREDICTOR_UNIT_LITE, /* and the other: FFMA, FADD, FMUL go to either, packed halves to both */
+    PREDICTOR_UNIT_FMA,  /* FMA's heavy half: IMAD, HADD2.F32 */
+    PREDICTOR_UNIT_LITE, /* FMA's other half: FFMA, FADD, FMUL go to either half, packed fp16 to both */
     PREDICTOR_UNIT_ALU,
     PREDICTOR_UNIT_TENSOR,
     PREDICTOR_UNIT_UNIFORM,
@@ -45,15 +46,15 @@ struct predictor_op {
     uint8_t unit; /* enum predictor_unit */
     uint8_t kind; /* enum predictor_kind */
     uint8_t interval;
-    uint8_t hold;     /* cycles behind it in which nothing of the sub-core is dispatched */
-    uint8_t reads[2]; /* register reads of the even and the odd bank that no cache saves */
+    uint8_t hold;     /* cycles after it in which the sub-core dispatches nothing */
+    uint8_t reads[2]; /* reads of the even and the odd bank, without operand cache hits */
     bool is_long;     /* waits for it count as long scoreboard */
     bool is_gpu;      /* MEMBAR: of the GPU, not the CTA */
     bool is_bsync;
-    bool past_l1;     /* a load that L1 does not answer: of volatile, __ldcg, ld.acquire */
+    bool past_l1;     /* a load that bypasses L1: volatile, __ldcg, ld.acquire */
     bool is_pack;     /* F2FP */
-    bool is_fp32;     /* either half of FMA */
-    bool is_packed;   /* both */
+    bool is_fp32;     /* FFMA FADD FMUL: either half of FMA */
+    bool is_packed;   /* packed fp16: both halves of FMA */
     bool is_s2r;      /* S2R, LDC: one in two cycles of the SM */
     uint8_t constant; /* 1 + the line of constant bank 0 that it reads; 0: none */
     uint8_t depth;    /* DEPBAR, WARPGROUP.DEPBAR: how many may be left */

@@ -27,15 +27,15 @@ enum { MAX_CLUSTER = 16 };
 enum { MAX_RANGES = 64, PAGE_BITS = 12 };
 
 /* What a launch reads and writes of global memory: allocations, and which of their pages one place
- * touches. What L2 has not kept since the launch before is read from DRAM once, by whichever SM
- * comes first: of an allocation's requests, the share `cold`. What is written and `lost` goes to DRAM. */
+ * touches. Data that L2 has not kept from the launch before is read from DRAM once, by the first SM that
+ * needs it: the share `cold` of an allocation's requests. The share `lost` of written data goes to DRAM. */
 struct predictor_range {
     uint64_t begin, bytes;
     uint64_t n_touched; /* pages */
     uint8_t *touched;   /* a byte for each page */
     double requests;    /* sectors that were asked for */
     double cold;
-    double late; /* of its requests, those that wait for DRAM, who else's they may be */
+    double late; /* share of its requests that wait for DRAM, whichever SM asked first */
     bool is_written;
 };
 struct footprint {
@@ -43,30 +43,30 @@ struct footprint {
     struct predictor_range range[MAX_RANGES];
     double lost;
     double
-        dirty; /* of all bytes, those that are written: what L2 lets go of has to go to DRAM first */
-    double shared; /* how often a byte is asked for, by all SMs */
-    double asked;  /* sectors of L2 in a launch, by one place */
+        dirty; /* share of all bytes that are written: before L2 replaces them, they go to DRAM */
+    double shared; /* how often a byte is read, by all SMs */
+    double asked;  /* sectors of L2 that one place reads in a launch */
 };
 
 /* Room for one cluster on its SMs. */
 struct seat {
     int left; /* CTAs that have not ended */
     uint64_t cluster, began;
-    double work; /* cycles that it would have had, had the place been full */
+    double work; /* cycles of work, as on a full place */
     struct sass_cta *cta[MAX_CLUSTER];
 };
 
-/* One simulation: some of the places for clusters, each of cluster_size SMs. Clusters (and tiles
- * from a counter) go to whoever is free first, as on the chip; with fewer places than the chip has
- * busy, only every `stride`-th is there. Two parts, one a host thread, have half of the places and
- * every second cluster each: SMs do not hear of each other, so in one wave nothing differs. */
+/* One simulation of some places for clusters, each of cluster_size SMs. Clusters (and tiles from a
+ * counter) go to the place that is free first, as on the chip. With fewer places than are busy on the chip,
+ * only every `stride`-th cluster is simulated. Two parts, one for each host thread, have half of the places and
+ * every second cluster each. SMs do not depend on each other, so in one wave this changes nothing. */
 struct predictor_run {
     const struct predictor_chip *chip;
-    struct sass_grid grid; /* a copy: whom its atomics ask is the part's own */
+    struct sass_grid grid; /* a copy, because each part answers its atomics itself */
     struct machine machine;
     struct footprint *footprint;
-    int n_places, resident; /* simulated; clusters that one holds, */
-    int fit;                /* and as many as there is room for on the chip's */
+    int n_places, resident; /* simulated; clusters that one of them holds, */
+    int fit;                /* and that a place of the chip has room for */
     int part, n_parts;
     double stride;        /* busy places of the chip for each simulated one, of all parts */
     uint64_t next, tiles; /* clusters begun; tiles given out by a counter */
@@ -108,7 +108,7 @@ static uint64_t strided(const struct predictor_run *r, uint64_t n) {
     return r->stride == 1 ? n : (uint64_t)(((double)n + 0.5) * r->stride);
 }
 
-/* Adds to the work of a place's clusters what they have done since somebody last looked. */
+/* Adds the work that a place's clusters have done since the last call. */
 static void look_at_work(struct predictor_run *r, int place) {
     struct seat *seat = &r->seat[place * r->resident];
     uint64_t now = r->machine.now;
@@ -163,14 +163,14 @@ static void cta_ended(void *user, struct machine *m, struct sm_cta *cta) {
     }
 }
 
-/* As persistent CTAs do: so many as there is room for, or one on each place. */
+/* The launch looks persistent: it has as many CTAs as there is room for, or one for each place. */
 static bool fills_chip(const struct predictor_chip *c, const struct sass_grid *g, int resident,
                        uint64_t n) {
     uint64_t places = (uint64_t)c->sms / g->cluster_size;
     return n == places || n == places * (uint64_t)resident;
 }
 
-/* A counter from which persistent CTAs take their tiles. */
+/* Answers an atomic on a counter from which persistent CTAs take their tiles. */
 static bool tile_counter(void *user, struct sass_warp *w, const struct sass_inst *i, int lane,
                          uint64_t address, uint32_t *value) {
     struct predictor_run *r = user;
@@ -182,7 +182,7 @@ static bool tile_counter(void *user, struct sass_warp *w, const struct sass_inst
     return true;
 }
 
-/* The allocation around an address, by asking what lies in one. */
+/* Finds the allocation around an address by testing which addresses are allocated. */
 static uint64_t grow(struct emu_memory *m, uint64_t at, bool down) {
     uint64_t good = 0;
     for (uint64_t step = 1ull << 36; step; step >>= 1) {
@@ -214,7 +214,8 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
     *page = 1;
 }
 
-/* L2 loses first what was read first: the share of DRAM where a launch has come to, from that of all of it. */
+/* L2 loses first what was read first: the share of DRAM at this point of a launch, from the share of all of it
+ * (microbenchmark footprint). */
 static double share_by_now(const struct predictor_run *r, double share) {
     static const double exponent[] = {0.3, 0.5, 1, 1, 1.5, 1.7, 1.7, 1.7}; /* by eighths */
     double all = r->footprint->asked * r->n_places;
@@ -222,7 +223,7 @@ static double share_by_now(const struct predictor_run *r, double share) {
     return pow(share, exponent[at < 8 ? at : 7]);
 }
 
-/* What of a sector DRAM has to give, 0: nothing, L2 has it. */
+/* The share of a sector that comes from DRAM; 0: L2 has it. */
 static double from_dram(void *user, uint64_t sector, bool is_written) {
     struct predictor_run *r = user;
     struct footprint *f = r->footprint;
@@ -238,13 +239,13 @@ static double from_dram(void *user, uint64_t sector, bool is_written) {
     return (double)(hash >> 40) < share_by_now(r, in->late) * (1 << 24) ? in->cold / in->late : 0;
 }
 
-/* SMs begin one after the other; all CTAs of one at once. Who begins first takes the first tiles that a
- * counter gives out, and more than one where an SM has several CTAs. */
+/* SMs begin one after the other, all CTAs of an SM at once (microbenchmark placement). The first SMs take the
+ * first tiles of a counter, one for each of their CTAs. */
 static uint64_t begins_at(const struct predictor_run *r, int place) {
     return (uint64_t)(r->chip->cta_spread * (place + 1) / r->n_places);
 }
 
-/* Of the CTA that began first. */
+/* The CTA that began first. */
 static bool is_first(const struct predictor_run *r, const struct sm_cta *cta) {
     return cta == &r->machine.sm[0].cta[0] && cta->began == begins_at(r, 0);
 }
@@ -273,8 +274,8 @@ static void pipe_busy(void *user, const struct sm *s, int smsp, int unit, uint64
     if (s == r->machine.sm) r->options->busy(r->options->user, smsp, unit, from, to);
 }
 
-/* What a simulation has cost so far, in instructions: tensor products take the host longer than
- * others, by about so much. A count and not a time, so that a busy host predicts the same. */
+/* What a simulation has cost so far, in instructions. A tensor product counts as many, because it takes the
+ * host longer. It is a count, not a time, so that a busy host predicts the same. */
 static double work_of(const struct machine *m) {
     enum { HMMA_CYCLE = 5, HGMMA_CYCLE = 10 };
     double work = (double)m->counts.issued;
@@ -286,8 +287,8 @@ static double work_of(const struct machine *m) {
     return work;
 }
 
-/* The share of the part's clusters that has been simulated: those that ended, and of the others
- * what they have had of the mean duration. 0: nothing is known yet. */
+/* The share of the part's clusters that has been simulated: those that ended, and of each other its time
+ * so far over the mean duration. 0: none has ended yet. */
 static double done_of(const struct predictor_run *r) {
     double ended = (double)r->ended, mean = r->durations / ended;
     double all = (double)r->n_clusters / r->stride / r->n_parts;
@@ -319,8 +320,9 @@ static void begin_all(struct predictor_run *r) {
     }
 }
 
-/* L2 gives the more the more SMs ask for the same: from each its own to `all` when all do, by as much
- * with each doubling (chips/bench/footprint.cu: 4.6 and 4.7 kB a cycle where two and four do). */
+/* L2 is faster when several SMs read the same data: from its rate where each SM reads its own, up to `all` where
+ * all read the same, by the same amount with each doubling (microbenchmark footprint: 4.6 and 4.7 kB a cycle where
+ * two and four share). */
 static double l2_rate(const struct predictor_run *r, double all) {
     const struct predictor_chip *c = r->chip;
     double doublings = r->footprint->shared > 1 ? log2(r->footprint->shared) / log2(c->sms) : 0;
@@ -345,7 +347,7 @@ static const char *simulate(struct predictor_run *r, double busy) {
         r->stride == 1 && r->n_clusters <= (uint64_t)(r->n_places * r->n_parts * r->resident);
     m->start = r->slow ? c->tensor_clock : 1;
     m->ended = cta_ended;
-    /* what is read is found out by the probe */
+    /* the probe finds out what is read */
     m->dram_part = r->is_probe || r->footprint->lost > 0 ? from_dram : NULL;
     m->stop = enough;
     bool is_told = !r->is_probe && !r->is_speed && !r->part;
@@ -433,8 +435,8 @@ static void add(const struct predictor_run *r, struct prediction *result,
             result->by_inst[i][k] += r->stride * (double)m->counts.by_inst[i][k] / done;
 }
 
-/* CTAs that tell each other something by atomics, other than the number of a tile, stay together, and so do all
- * where a last round is dealt to some places (tail_place). */
+/* One part simulates all CTAs if they communicate by atomics, other than for tile numbers, or if a last round
+ * goes to some places only (tail_place). */
 static int parts_of(const struct prediction_job *p, int n_places) {
     const struct sass_kernel *k = p->grid->kernel;
     uint64_t seats = p->busy * (uint64_t)p->resident;
@@ -500,7 +502,7 @@ static double speed_beside(struct prediction_job *p, int k) {
     return speed;
 }
 
-/* Of 1, 2, 4 ... clusters and of a full place it is simulated, between them interpolated. */
+/* Simulated for 1, 2, 4 ... clusters and for a full place, interpolated between them. */
 static void find_speeds(struct prediction_job *p) {
     int full = p->resident;
     double whole = speed_beside(p, full);
@@ -528,7 +530,7 @@ static double end_of_all(struct prediction_job *p) {
     tail_fill(p->cycles, p->n);
     if (p->resident == 2) tail_pair(p->cycles, p->n, p->busy);
     double end = tail_end(&all, p->end), mean = end / 3;
-    /* whether some SM gets two of what is left hangs on some hundred cycles that nobody knows: neither, but between */
+    /* a few hundred cycles decide whether an SM gets two of the last clusters: average three assumptions */
     for (int i = 0; i < 2; i++) {
         all.together = p->chip->cta_spread * (i ? 4 : 0.25);
         mean += tail_end(&all, NULL) / 3;
@@ -537,8 +539,9 @@ static double end_of_all(struct prediction_job *p) {
     return mean;
 }
 
-/* Of three on an SM the elder is farther ahead on the chip than here, so that hardly any SM gets two of what is left
- * over: the end is that of tail.h, whatever was simulated. */
+/* When three CTAs share an SM, the oldest is farther ahead on the chip than in the simulation, so hardly any SM gets
+ * two of the last CTAs. Then tail.c decides when the launch ends, even if all of it was simulated (microbenchmark
+ * placement). */
 static bool is_crowded(const struct prediction_job *p) {
     return p->resident > 2 && p->n > p->busy * (uint64_t)p->resident;
 }
@@ -567,15 +570,15 @@ static const char *at_places(struct prediction_job *p, int n_places, double limi
     if (why || is_probe) return why;
     bool some = (uint64_t)n_places < p->busy || is_crowded(p);
     if (out->done == 1 && some) out->elapsed = p->chip->cta_spread + end_of_all(p);
-    if (out->done < 1) /* who ends when is not known */
+    if (out->done < 1) /* the order of the ends is not known */
         for (uint64_t i = 0; i < p->busy; i++) p->end[i] = out->elapsed;
     else
         for (uint64_t i = 0; some && i < p->busy; i++) p->end[i] += p->chip->cta_spread;
     return why;
 }
 
-/* Of a footprint that every launch reads, what L2 has lost when the next one asks for it: less where the same SM
- * does. */
+/* The share of a footprint, read by every launch, that L2 has lost when the next launch reads it. It is smaller if
+ * the same SM reads it again (microbenchmark footprint). */
 static double lost(const struct predictor_chip *c, double bytes, bool same_sm) {
     double kept = same_sm ? c->l2_kept_still : c->l2_kept,
            all = same_sm ? c->l2_lost_still : c->l2_lost;
@@ -584,8 +587,8 @@ static double lost(const struct predictor_chip *c, double bytes, bool same_sm) {
     return share >= all ? 1 : (share - kept) / (all - kept);
 }
 
-/* How much of what is asked for DRAM must answer, and how often the same is asked for. Places that
- * touch the same pages touch them all; those with pages of their own have as many each. */
+/* The share of requests that DRAM must answer, and how often the same data is read. Either all places touch the
+ * same pages, or each has as many pages of its own. */
 static void share(struct prediction_job *p, const struct predictor_sums *one) {
     struct footprint *f = &p->footprint;
     double each[MAX_RANGES], bytes = 0, touched = 0, all = (double)p->busy / one->done;
@@ -601,7 +604,7 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
     f->dirty = 0;
     for (int i = 0; i < f->n; i++) f->dirty += f->range[i].is_written ? each[i] / bytes : 0;
     f->asked = one->l2_sectors / one->done;
-    /* what a place asks for again and again is not shared */
+    /* repeated reads by one place are not sharing */
     f->shared = bytes > 0 ? min_of(32 * one->l2_sectors * (double)p->busy, touched) / bytes : 0;
     for (int i = 0; i < f->n; i++) {
         double times = 32 * f->range[i].requests * all / each[i];
@@ -610,9 +613,9 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
     }
 }
 
-/* One place tells what the others cost and how much of what they read is cold. All numbers are of
- * work; a host does about 5e6 a second with one thread. Where a place has only a few tiles, of which
- * some may be longer than others, no few places stand for all. */
+/* One place, the probe, shows how much work the others are and which share of their reads is cold. All limits
+ * are in work; one host thread does about 5e6 a second. Where a place has only a few tiles, which may differ in
+ * length, a few places cannot stand for all. */
 static const char *run_launch(struct prediction_job *p, int *n_places, struct prediction *result,
                               struct predictor_sums *out) {
     const double probe = 10e6, small = 16e6, whole = 120e6, most = 250e6, few_a_place = 4;
@@ -644,7 +647,7 @@ static bool uses_tensor_cores(const struct sass_kernel *k) {
     return false;
 }
 
-/* By the clocks of all GPCs, from the ends of all places. */
+/* Elapsed cycles by the clock rates of all GPCs, from the ends of all places. */
 static struct gpc_time elapsed_of(const struct prediction_job *p) {
     uint32_t size = p->grid->cluster_size;
     uint64_t n = p->busy * size;

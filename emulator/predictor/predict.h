@@ -1,4 +1,5 @@
-/* The time of a launch: some SMs are simulated, the others taken to do as they do. */
+/* Predicts what a launch takes: cycles, stalls, use of the pipes. Some SMs are simulated; the others are taken
+ * to behave like them. */
 #pragma once
 
 #include "predictor_chip.h"
@@ -7,8 +8,8 @@
 
 struct prediction {
     double elapsed; /* cycles of the fastest SM from launch to end: sm__cycles_elapsed.max */
-    double boost;   /* the same time in cycles of the boost clock, which GPCs fall behind (gpc.h) */
-    double active;  /* with a warp on the SM, mean over all SMs: sm__cycles_active.avg */
+    double boost;   /* the same time in cycles of the boost clock (gpc.h) */
+    double active;  /* cycles with a warp on the SM, mean over all SMs: sm__cycles_active.avg */
     double issue_active_pct, tensor_active_pct;
     double warps; /* resident, mean over active cycles */
     double occupancy_pct;
@@ -36,7 +37,7 @@ typedef void predictor_busy(void *user, int smsp, int unit, uint64_t from, uint6
 struct predictor_options {
     double mhz;   /* SM clock, for what memory does in ns */
     bool is_full; /* simulate every CTA of the launch, however long that takes */
-    int places;   /* 0: as many as the budget allows; else at most so many, and a fifth of it */
+    int places;   /* 0: as many as the budget allows; else at most so many, with a fifth of it */
     double
         budget; /* work, in instructions (predict.c), up to which many places are simulated; 0: 80e6 */
     unsigned fast;        /* enum predictor_fast */
@@ -46,7 +47,7 @@ struct predictor_options {
     void *user;
     void (*progress)(void *progress_user, double share); /* now and then; may be NULL */
     void *progress_user;
-    bool (*stop)(void *user); /* asked now and then, by several threads: end with what is known */
+    bool (*stop)(void *user); /* asked by several threads; true: end with what is known */
 };
 
 extern const struct predictor_front predictor_sass; /* sass.h itself */
@@ -55,7 +56,7 @@ extern const struct predictor_front predictor_sass; /* sass.h itself */
 int predictor_ctas_per_sm(const struct predictor_chip *c, const struct sass_kernel *k,
                           uint32_t threads, uint32_t dynamic_shared);
 
-/* Predicts the launch of a grid just opened. It executes some of its CTAs: memory is changed as by
- * them. */
+/* Predicts the launch of a grid just opened. It executes some of its CTAs, which changes memory as they
+ * do. */
 const char *predict_launch(const struct predictor_chip *c, struct sass_grid *g,
                            const struct predictor_options *o, struct prediction *out);

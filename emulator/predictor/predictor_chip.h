@@ -1,9 +1,9 @@
-/* What the clock knows of a chip: numbers by name, from a text file. A line is
+/* The numbers of a chip that the predictor reads, by name, from a text file (chips/NAME.txt). A line is
  *
  *   name value unit source...
  *
- * and # begins a comment. Every name of predictor_chip.def once, no other: a chip with a number missing would
- * predict nonsense in silence. */
+ * and # begins a comment. Each name of predictor_chip.def stands there once, and no other: with a number missing,
+ * predictions would be wrong without a message. */
 #pragma once
 
 #include <stddef.h>
@@ -16,7 +16,7 @@ struct predictor_chip {
 
 /* NULL, or what is wrong with the file: line, name. */
 const char *predictor_chip_read(const char *path, struct predictor_chip *out);
-/* The same of chips/NAME.txt; the reason if nobody measured that chip. */
+/* The same for chips/NAME.txt; returns the reason if that chip was not measured. */
 const char *predictor_chip_find(const char *name, struct predictor_chip *out);
 
 /* "h200: 99 cases, mean 9.7 %, worst 35.8 %", from records/validation/NAME.txt, which `make validate`

@@ -62,8 +62,8 @@ void machine_event(struct machine *m, uint64_t at, int kind, int barrier, void *
 
 static int n_live(const struct sm *s, int smsp) { return __builtin_popcount(s->smsp[smsp].live); }
 
-/* The sub-core of a CTA's warp: in turn, as the hardware gives warp ids out; where that is full, and of a
- * CTA of fewer warps than there are sub-cores, the one with the fewest. */
+/* The sub-core of a CTA's warp: in turn, as the hardware gives out warp ids. If that one is full, or the CTA
+ * has fewer warps than there are sub-cores, the sub-core with the fewest warps. */
 static int place_of(const struct sm *s, int n_warps, int warp) {
     int best = warp % SM_SMSPS;
     if (n_warps >= SM_SMSPS && n_live(s, best) < SM_SLOTS) return best;
@@ -81,7 +81,7 @@ static struct sm_warp *free_slot(struct sm *s, int smsp, int *slot) {
     return &p->warp[*slot];
 }
 
-/* Something about the warp has changed. */
+/* The warp's state has changed: look at it again. */
 static void look_again(struct machine *m, struct sm_warp *w, uint64_t at) {
     struct sm *s = w->cta->sm;
     struct smsp *p = &s->smsp[w->smsp];
@@ -138,7 +138,7 @@ static void warp_exits(struct machine *m, struct sm *s, struct sm_warp *w) {
     if (s->smsp[w->smsp].last == w->slot) s->smsp[w->smsp].last = -1;
     s->warp_cycles += m->now + 1 - cta->began;
     s->n_warps--;
-    wake_all(m, NULL, w); /* who has gone is no longer waited for */
+    wake_all(m, NULL, w); /* a warp that has exited counts as arrived at every later barrier */
     if (--cta->left) return;
     if (!s->n_warps) s->active += m->now + 1 - s->active_since;
     s->ctas &= ~(1u << (cta - s->cta));
@@ -157,7 +157,7 @@ void machine_reason(struct machine *m, struct sm_warp *w, int reason, uint64_t t
     w->reason = (uint8_t)reason;
 }
 
-/* The warp looks again at `until`, or when an event comes if that is UINT64_MAX. */
+/* The warp is looked at again at `until`; UINT64_MAX: when an event comes. */
 static bool stalls(struct machine *m, struct sm_warp *w, int reason, uint64_t until) {
     if (w->reason != reason) machine_reason(m, w, reason, m->now);
     w->check = until;
@@ -179,7 +179,7 @@ static bool scoreboards_clear(struct machine *m, struct sm_warp *w) {
     return true;
 }
 
-/* What the instruction itself waits for, beyond its wait mask. */
+/* What the instruction waits for beyond its wait mask. */
 static bool sync_clear(struct machine *m, struct sm_warp *w) {
     static const uint8_t reason_of[] = {[SASS_WAIT_BAR] = PREDICTOR_BARRIER,
                                         [SASS_WAIT_CLUSTER] = PREDICTOR_BARRIER,
@@ -210,9 +210,9 @@ static int most_reads(const struct predictor_op *o) {
     return o->reads[0] > o->reads[1] ? o->reads[0] : o->reads[1];
 }
 
-/* An HMMA reads its registers for as long as it holds its pipe. What follows it and reads a bank
- * twice waits for that, as does FMA's that reads less but is not the first; and an HMMA behind such,
- * or behind what leaves the MIO queue then, waits for their reads. */
+/* An HMMA reads registers as long as it holds its pipe. An instruction behind it that reads a bank twice
+ * waits for that, and so does a later FMA instruction that reads less. An HMMA behind them, or behind an
+ * instruction that leaves the MIO queue, waits for their reads (microbenchmark hmmamix). */
 static uint64_t beside_hmma(const struct machine *m, const struct smsp *p,
                             const struct predictor_op *o) {
     const struct predictor_chip *c = m->chip;
@@ -222,7 +222,8 @@ static uint64_t beside_hmma(const struct machine *m, const struct smsp *p,
         if (!p->hmma_at) return 0;
         if (p->fma_since) {
             uint64_t reads = p->read_at + (uint64_t)c->hmma_after_reads + (uint64_t)p->reads_since;
-            if (p->reads_since > 1) return reads - (p->n_since > 3); /* hmmamix 1HMMA+4FFMA */
+            /* from four FMA instructions on, one cycle less (microbenchmark hmmamix 1HMMA+4FFMA) */
+            if (p->reads_since > 1) return reads - (p->n_since > 3);
             return p->n_since > 1 ? p->hmma_at + (uint64_t)c->hmma_after_many : 0;
         }
         uint64_t alu = p->read_at + (uint64_t)c->hmma_after_alu;
@@ -250,7 +251,7 @@ static void note_hmma(struct machine *m, struct smsp *p, const struct predictor_
     }
 }
 
-/* When its pipe is free. FMA has two halves: what goes to either takes them in turn. */
+/* When its pipe is free. FMA has two halves; FFMA, FADD and FMUL take them in turn (microbenchmark halves). */
 static uint64_t pipe_free(const struct smsp *p, const struct predictor_op *o) {
     uint64_t heavy = p->free[PREDICTOR_UNIT_FMA], lite = p->free[PREDICTOR_UNIT_LITE];
     if (o->is_fp32) return p->was_lite ? heavy : lite;
@@ -289,7 +290,7 @@ static bool unit_takes(struct machine *m, struct smsp *p, struct sm_warp *w) {
     return room <= m->now || stalls(m, w, PREDICTOR_LG_THROTTLE, room);
 }
 
-/* When the constants that an instruction reads are there: a launch brings new ones. */
+/* When the constants that an instruction reads are there: each launch has to load them once. */
 static uint64_t constant_at(struct machine *m, const struct sm_warp *w) {
     if (!w->op->constant) return 0;
     uint64_t *at = &w->cta->sm->constant_at[w->op->constant - 1];
@@ -345,7 +346,7 @@ static void post_all(struct machine *m, struct sm *s, struct sm_warp *w,
     }
 }
 
-/* What the instruction keeps busy, and when its results are there. */
+/* Books the pipes that the instruction uses; returns when its results are there. */
 static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                              const struct sass_effect *e) {
     const struct predictor_op *o = w->op;
@@ -397,15 +398,15 @@ static bool is_half_rate(const struct predictor_op *o) {
     return (o->unit == PREDICTOR_UNIT_FMA && !o->is_fp32) || o->unit == PREDICTOR_UNIT_ALU;
 }
 
-/* From 0, an HGMMA of 64 columns or fewer running, to 1: 128 or more. */
+/* How wide the running HGMMA is: 0 for 64 columns or fewer, 1 for 128 or more. */
 static double wide_hgmma(const struct sm *s) {
     double share = (s->gmma_n - 64) / 64;
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-/* A running HGMMA leaves others a share of each bank's port. What they read beyond it, and beyond what
- * is buffered, makes those behind it later; each sub-core does a quarter of it. One warp alone beside
- * many columns waits itself instead (hgmma_delay). */
+/* A running HGMMA leaves other instructions a share of each bank's port. Reads beyond that share, and beyond a
+ * buffer, delay the HGMMA, a quarter for each sub-core (microbenchmark besidewg). A single warp beside a wide
+ * HGMMA waits itself instead (hgmma_delay). */
 static void hold_up_hgmma(struct machine *m, struct sm *s, struct smsp *p,
                           const struct sm_warp *w) {
     const double buffered = 8;
@@ -424,7 +425,7 @@ static void hold_up_hgmma(struct machine *m, struct sm *s, struct smsp *p,
     s->gmma_debt -= (double)(uint64_t)s->gmma_debt;
 }
 
-/* Cycles more of an instruction that shares the register file with a running HGMMA. */
+/* Extra cycles of an instruction that shares the register file with a running HGMMA. */
 static double hgmma_cost(const struct machine *m, const struct sm *s, const struct smsp *p,
                          const struct sm_warp *w, bool spaced) {
     const struct predictor_chip *c = m->chip;
@@ -441,8 +442,8 @@ static double hgmma_cost(const struct machine *m, const struct sm *s, const stru
     return o->unit == PREDICTOR_UNIT_XU ? c->hgmma_xu : 0;
 }
 
-/* Beside a running HGMMA, whose accumulators pass the same register file, an instruction takes
- * longer: its warp, its pipe but for FMA at the full rate, and the dispatch of its sub-core. */
+/* The accumulators of a running HGMMA pass the same register file, so an instruction beside it takes longer.
+ * This holds up its warp, its pipe (except FMA at full rate), and the dispatch of its sub-core. */
 static uint64_t hgmma_delay(struct machine *m, struct sm *s, struct smsp *p,
                             const struct sm_warp *w, bool spaced) {
     const struct predictor_op *o = w->op;
@@ -454,7 +455,7 @@ static uint64_t hgmma_delay(struct machine *m, struct sm *s, struct smsp *p,
         p->was_half_rate = is_half_rate(o);
     }
     if (!cost) return 0;
-    if (o->is_pack && !spaced) /* and keeps MUFU from its pipe */
+    if (o->is_pack && !spaced) /* F2FP also keeps MUFU from its pipe */
         p->xu_free =
             later(p->xu_free, m->now) + o->interval + (uint64_t)(cost + m->chip->hgmma_pack);
     p->debt += cost;
@@ -463,7 +464,7 @@ static uint64_t hgmma_delay(struct machine *m, struct sm *s, struct smsp *p,
     return whole;
 }
 
-/* Registers come through two ports, one a cycle each, within a window: what does not fit delays
+/* Registers come through two ports, one register a cycle each. Reads that do not fit into the window delay
  * the sub-core. */
 static uint64_t port_delay(struct machine *m, struct smsp *p, const struct predictor_op *o) {
     uint64_t window = (uint64_t)m->chip->port_window, delay = 0;
@@ -481,7 +482,7 @@ static uint64_t port_delay(struct machine *m, struct smsp *p, const struct predi
 }
 
 static uint64_t stall_of(const struct machine *m, const struct sass_inst *i) {
-    enum { LONG_STALL = 45 }; /* stall 0 and the yield hint: timing.md section 2 */
+    enum { LONG_STALL = 45 }; /* stall 0 with the yield hint */
     if (m->fast & PREDICTOR_FAST_FIXED) return 1;
     if (!i->stall) return i->yields ? LONG_STALL : 1;
     return i->stall == 1 && i->yields ? 2 : i->stall;
@@ -512,7 +513,7 @@ static void after_issue(struct machine *m, struct sm *s, struct smsp *p, struct 
     w->waits = e->waits;
 }
 
-/* True: an instruction was issued. False: it must wait for an event after all. */
+/* True: an instruction was issued. False: it has to wait for an event. */
 static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w) {
     static _Thread_local struct sass_effect e; /* large, and only ever one */
     const struct sass_inst *i = w->inst;
@@ -558,14 +559,14 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
     counter_up(m, w, i->read_barrier, is_long, later(a.read, m->now + 1) + delay);
     if (e.deferred) post_all(m, s, w, &e, a.done);
     after_issue(m, s, p, w, i, &e);
-    if (s->gmma_free > m->now)
-        p->last = -1; /* crowdwg, mixwg: beside products nobody keeps his turn */
+    /* While a WGMMA runs, a warp that has issued loses its priority (microbenchmarks crowdwg, mixwg). */
+    if (s->gmma_free > m->now) p->last = -1;
     if (beside && w->inst) w->ready = later(w->ready, m->now + 1 + delay);
     if (w->inst) w->ready += held;
     return true;
 }
 
-/* Of two CTAs that both want the tensor cores, the one that had them last goes on. */
+/* If two CTAs want the tensor cores, the one that used them last goes on (microbenchmark arbitration). */
 static bool goes_on(const struct smsp *p, const struct sm_warp *w, const struct sm_warp *other) {
     return w->cta != other->cta && p->multiplied == w->cta &&
            w->op->unit == PREDICTOR_UNIT_TENSOR && other->op->unit == PREDICTOR_UNIT_TENSOR;
@@ -575,13 +576,13 @@ static bool is_elder(const struct sm_cta *a, const struct sm_cta *b) {
     return a->began != b->began ? a->began < b->began : a < b;
 }
 
-/* When the warp issued last, but of two that did within two cycles of each other either is first by chance. */
+/* When the warp issued last. If two warps did so within two cycles of each other, chance decides which is first. */
 static double issued_about(const struct sm_warp *w) {
     return (double)w->issued + 1 + sm_spread(w->issued * SM_WARPS + w->age);
 }
 
-/* The warp that issued last goes on while it can; when it could not, one of the CTA that is there
- * longest; of one CTA the one that has waited longest since it issued. */
+/* The warp that issued last goes on while it can. Else the oldest CTA comes first, and within a CTA the warp
+ * that has waited longest since it issued (microbenchmark arbitration). */
 static bool is_before(const struct smsp *p, const struct sm_warp *w, const struct sm_warp *than) {
     if (goes_on(p, w, than)) return true;
     if (goes_on(p, than, w)) return false;
@@ -601,8 +602,8 @@ static int choose(const struct smsp *p, uint32_t ready) {
     return best;
 }
 
-/* May the warp that issued last still be first? It may not once something other than its stall count
- * or the ALU's or FMA's half rate has held it up. */
+/* The warp that issued last keeps its priority while only its stall count, or the half rate of ALU or FMA,
+ * holds it up. After any other wait it loses it. */
 static void keep_turn(struct smsp *p, const struct sm_warp *w) {
     bool half_rate = w->reason == PREDICTOR_MATH_PIPE &&
                      (w->op->unit == PREDICTOR_UNIT_ALU || w->op->unit == PREDICTOR_UNIT_FMA ||
@@ -612,7 +613,7 @@ static void keep_turn(struct smsp *p, const struct sm_warp *w) {
     if (p->last == w->slot && !half_rate && !only_late) p->last = -1;
 }
 
-/* One cycle of a sub-core; returns when it should be looked at again. */
+/* One cycle of a sub-core. Returns when to look at it again. */
 static uint64_t smsp_step(struct machine *m, struct sm *s, struct smsp *p) {
     uint32_t ready = 0;
     uint64_t next = UINT64_MAX;
@@ -681,7 +682,7 @@ static void wake(struct machine *m, struct sm_cta *cta, uint64_t delay, const st
         }
 }
 
-/* After an event, or after anything (NULL): warps that it may have freed. */
+/* Warps that an event may have freed look again; NULL: all waiting warps. */
 static void wake_all(struct machine *m, const struct sass_event *e, const struct sm_warp *by) {
     bool cluster = !e || e->kind == SASS_EVENT_CLUSTER;
     uint64_t bar = (uint64_t)m->chip->bar_release, all = (uint64_t)m->chip->cluster_release;
@@ -705,7 +706,7 @@ static void run_events(struct machine *m) {
         if (e.kind == MACHINE_TENSOR) sm_gmma_go_on(m, e.data);
         if (e.kind != MACHINE_COUNTER) continue;
         struct sm_warp *w = e.who;
-        if (w->age != (uintptr_t)e.data) continue; /* the warp is gone, its place taken */
+        if (w->age != (uintptr_t)e.data) continue; /* another warp has its slot now */
         if (w->late[e.barrier]) {
             machine_event(m, m->now + w->late[e.barrier], MACHINE_COUNTER, e.barrier, w, e.data);
             w->late[e.barrier] = 0;
@@ -716,7 +717,7 @@ static void run_events(struct machine *m) {
     }
 }
 
-/* Nothing moves any more: NULL if nothing is left, else who waits and where. */
+/* No event is left: NULL if all warps have ended, else a reason that says which warp waits where. */
 static const char *stuck(struct machine *m) {
     for (int i = 0; i < m->n_sms; i++)
         for (int p = 0; p < SM_SMSPS; p++)

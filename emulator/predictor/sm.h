@@ -1,14 +1,14 @@
-/* One or more SMs and the cycles they take. An SM has four sub-cores (SMSP); warp w of a CTA runs
- * on sub-core w % 4, or where there is room, and issues in order:
+/* One or more SMs, simulated cycle by cycle. An SM has four sub-cores (SMSP); warp w of a CTA runs
+ * on sub-core w % 4, or where there is room. It issues in order, when all of this holds:
  *
  *   ready       its stall count has passed
  *   fetched     its instruction lies in the L0 cache
  *   scoreboard  the counters in its wait mask are 0
  *   unit        a pipe or queue takes the instruction
  *
- * What lies behind the issue is not stepped but booked: a pipe, a queue, a data path is a time from
- * when it is free, and what an instruction does later (a counter falls, an arrival is delivered) is
- * an event in a wheel. */
+ * After the issue nothing is stepped. A pipe, a queue or a data path is the time from which it is free.
+ * Later effects of an instruction (a counter falls, an arrival is delivered) are events in a wheel
+ * (wheel.h). */
 #pragma once
 
 #include "predictor_chip.h"
@@ -18,7 +18,7 @@
 
 enum { SM_SMSPS = 4, SM_SLOTS = 16, SM_WARPS = SM_SMSPS * SM_SLOTS, SM_CTAS = 32 };
 enum { SM_SLOTS_AHEAD = 2048 };
-/* Cycles that are taken, of a thing that does one each: taken[t % n] == t. */
+/* A resource that serves one request a cycle: cycle t is taken if taken[t % n] == t. */
 struct sm_slots {
     uint64_t taken[SM_SLOTS_AHEAD];
 };
@@ -53,7 +53,7 @@ enum predictor_reason {
 };
 extern const char *const predictor_reason_name[PREDICTOR_REASONS];
 
-/* What the tensor cores are asked for. */
+/* A product that was issued to the tensor cores. */
 struct sm_product {
     struct sm_group *group;
     uint32_t k; /* the group's k-th */
@@ -67,7 +67,7 @@ struct sm_group {
     uint64_t last[SM_RING];         /* of the k-th: when the last warp so far issued it */
     uint64_t start[SM_RING];        /* of the first `started` */
     uint64_t group_finish[SM_RING]; /* of the g-th group (gsb0) */
-    uint32_t started;               /* how many have a start: the tensor cores' turns */
+    uint32_t started;               /* how many have begun */
     uint32_t groups;                /* of those, how many ended a group */
 };
 
@@ -118,12 +118,12 @@ struct sm_queued {
 
 struct smsp {
     struct sm_warp warp[SM_SLOTS];
-    uint64_t look;                   /* nothing to do before, but what events bring */
+    uint64_t look;                   /* nothing to do before, unless an event comes */
     uint32_t live;                   /* bit: slot in use */
-    int picked;                      /* who was chosen while dispatch was blocked; -1: nobody */
-    int last;                        /* slot that issued last; -1: it has lost its turn */
+    int picked;                      /* slot chosen while dispatch was blocked; -1: none */
+    int last;                        /* slot that issued last; -1: it has lost its priority */
     uint64_t hold;                   /* dispatch is blocked before: register ports */
-    const struct sm_cta *multiplied; /* whose HMMA was the last */
+    const struct sm_cta *multiplied; /* the CTA that issued the last HMMA */
     uint64_t free[PREDICTOR_UNITS];
     bool was_lite;             /* the half of FMA that was used last */
     uint64_t port[2];          /* register banks */
@@ -139,17 +139,17 @@ struct smsp {
     uint64_t lg[SM_RING];          /* when the last global accesses left their queue */
     uint32_t n_mio, n_lg;
     double debt;        /* part of a cycle that HGMMA has cost */
-    double beside;      /* reads of a bank beside an HGMMA, */
-    uint64_t beside_at; /* at the last of them, */
-    int beside_slot;    /* a warp of this place */
-    bool was_half_rate; /* which was one of ALU, IMAD, HADD2 */
+    double beside;      /* buffered reads of a bank beside an HGMMA */
+    uint64_t beside_at; /* when the last of them was */
+    int beside_slot;    /* the slot of its warp */
+    bool was_half_rate; /* it was ALU, IMAD or HADD2 */
     uint64_t tensor_cycles, issued;
     struct sm_lines l0;
 };
 
 struct sm_line { /* of L1 data */
     uint64_t tag, used;
-    uint64_t there;   /* when what was asked for last has come */
+    uint64_t there;   /* when the last requested sector arrives */
     uint32_t sectors; /* bits */
 };
 enum { SM_L1_WAYS = 16, SM_L1_SETS = 128 };
@@ -163,7 +163,7 @@ struct sm {
     struct sm_slots mio, data;                /* leaving the queues; the data path */
     struct sm_product gmma_next[SM_PRODUCTS]; /* in the order in which they were issued */
     int n_gmma_next;
-    const struct sm_group *gmma_owner; /* whose group of HGMMAs has begun and not ended */
+    const struct sm_group *gmma_owner; /* the group of HGMMAs that has begun and not ended */
     double gmma_n,
         gmma_debt;       /* columns of the HGMMA booked last; part of a cycle that it is late */
     uint64_t gmma_began; /* the HGMMA booked last, or those before it without a gap */
@@ -173,10 +173,10 @@ struct sm {
     uint64_t constant_at[64]; /* when a line of constants is there; 0: never asked for */
     const void *map[8];       /* tensor maps that TMA knows */
     struct sm_lines l1;       /* of instructions */
-    double l15_free;          /* what L1 lacks: the next line can be asked for */
+    double l15_free;          /* when the next line that L1 lacks can be requested */
     struct sm_line line[SM_L1_SETS][SM_L1_WAYS];
-    int n_ways;       /* what shared memory leaves */
-    uint64_t n_lines; /* that L2 was asked for */
+    int n_ways;       /* ways of L1 that shared memory leaves */
+    uint64_t n_lines; /* lines requested from L2 */
     uint64_t active_since, active, warp_cycles, gmma_cycles;
 };
 
@@ -199,31 +199,31 @@ struct machine {
     double start;                        /* before the first product, of the rates below */
     bool multiplies;                     /* tensor cores have begun */
     double l2_rate, tma_rate, dram_rate; /* bytes a cycle of those simulated; tma_rate: L2 to TMA */
-    double l2_free, dram_free;           /* when what all have asked for will have passed */
-    double dram_load;                    /* cycles that it was busy of late, */
-    uint64_t dram_seen;                  /* as of then */
-    double write_rate, write_free;       /* the same from SMs to L2, */
-    uint64_t writes_since;               /* without a pause since then */
-    bool is_whole; /* these SMs do not stand for others, and have one round of CTAs */
+    double l2_free, dram_free;           /* when all requests so far will have passed */
+    double dram_load;                    /* recently busy cycles */
+    uint64_t dram_seen;                  /* when dram_load was computed */
+    double write_rate, write_free;       /* rate and free time from SMs to L2 */
+    uint64_t writes_since;               /* when the present run of writes without a pause began */
+    bool is_whole;                       /* all busy SMs are simulated, with one round of CTAs */
     double
-        write_back; /* of what comes to L2, as bytes read from DRAM: lines that were written make room, */
-    double written_lost; /* also for what of the written L2 has not kept */
+        write_back; /* for each byte that comes to L2: bytes of DRAM time for written lines that make room */
+    double written_lost; /* the share of written bytes that L2 does not keep */
     uint64_t now, issues;
     struct timing_counts counts;
     const char *why; /* of a fault */
-    /* a CTA has ended: the place is free at m->now */
+    /* a CTA has ended: its place is free at m->now */
     void (*ended)(void *user, struct machine *m, struct sm_cta *cta);
     void *user;
-    /* What DRAM gives of a sector that is read or written; NULL: all is in L2. */
+    /* The share of a sector that comes from, or goes to, DRAM; NULL: all is in L2. */
     double (*dram_part)(void *user, uint64_t sector, bool is_written);
-    bool (*stop)(void *user); /* asked now and then: enough? NULL: never */
+    bool (*stop)(void *user); /* asked now and then whether to stop; NULL: never */
     bool stopped;
     unsigned fast; /* enum predictor_fast: limits that are taken away, to see what they cost */
-    /* The wait of a warp has ended; `by` is the warp that did it, NULL: TMA. Who has gone is not by. */
+    /* The wait of a warp has ended. `by` is the warp that ended it; NULL: TMA. A warp that has exited is not given. */
     void (*woke)(void *user, const struct sm_warp *w, const struct sm_warp *by);
     /* A pipe works in cycles [from, to): PREDICTOR_UNIT_TENSOR or _XU of a sub-core, or all of _GMMA. */
     void (*busy)(void *user, const struct sm *s, int smsp, int unit, uint64_t from, uint64_t to);
-    /* What a warp did in cycles [from, to), in order for each warp; NULL: nobody wants to know. */
+    /* What a warp did in cycles [from, to), in order for each warp; may be NULL. */
     void (*span)(void *user, const struct sm_warp *w, int reason, uint64_t from, uint64_t to);
 };
 
@@ -255,7 +255,7 @@ void machine_run(struct machine *m);
 
 void machine_event(struct machine *m, uint64_t at, int kind, int barrier, void *who, void *data);
 void machine_reason(struct machine *m, struct sm_warp *w, int reason, uint64_t t);
-/* Memory (memory.c): times at which results are there (*done) and sources are read (*read). */
+/* Memory (memory_path.c): times at which results are there (*done) and sources are read (*read). */
 struct sm_access {
     uint64_t done, read;
 };
@@ -272,7 +272,7 @@ struct sm_access sm_shared(struct machine *m, struct sm *s, struct smsp *p, stru
 struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e);
 uint64_t sm_tma(struct machine *m, struct sm *s, const struct sass_effect *e, uint64_t at);
-double sm_spread(uint64_t n); /* from -1 to 1, by chance, but of one number always the same */
+double sm_spread(uint64_t n); /* a random number from -1 to 1, always the same for the same n */
 /* Instructions (fetch.c): when the warp's next instruction is there. */
 uint64_t sm_fetch(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w, uint32_t pc,
                   uint64_t t);

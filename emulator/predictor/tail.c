@@ -17,13 +17,13 @@ void tail_fill(double *cycles, uint64_t n) {
     for (uint64_t k = last; last != UINT64_MAX && k < n; k++) cycles[k] = cycles[last];
 }
 
-/* A place when clusters are given out: what is left of each, the eldest first, in cycles of a full place. */
+/* A place while clusters are given out: the work left of each, oldest first, in cycles of a full place. */
 struct share_of_place {
     double at, left[SM_CTAS];
     int n;
 };
 
-/* Of what n clusters of a place get, times n, the i-th's: of three and more the eldest has most, the youngest least. */
+/* The speed of the i-th of n clusters on a place: of three or more, the oldest is fastest and the youngest slowest. */
 static double share_of(const struct tail *t, int i, int n) {
     double more = n < 3 ? 0 : t->chip->cta_elder;
     return t->speed[n] * (1 + (i == 0 ? more : i == n - 1 ? -more : 0));
@@ -34,7 +34,7 @@ static void pass(const struct tail *t, struct share_of_place *s, double to) {
     s->at = to;
 }
 
-/* When its next cluster ends, and which that is. */
+/* When the next cluster of this place ends, and which one. */
 static double next_end(const struct tail *t, const struct share_of_place *s, int *which) {
     double first = INFINITY;
     *which = 0;
@@ -51,8 +51,8 @@ static double to_do(const struct tail *t, const struct share_of_place *s, double
     return left;
 }
 
-/* Where the next cluster ends. Of places where that is at about the same time, the one with least to do: on the
- * chip clusters of one place end one after the other, so that others get the next ones before it gets a second. */
+/* The place where the next cluster ends. If it is about the same time on several places, the one with the least
+ * work left: clusters of one place end one after the other, so other places get a new one before it gets two. */
 static struct share_of_place *next_place(const struct tail *t, struct share_of_place *s) {
     struct share_of_place *best = NULL;
     double first = INFINITY;
@@ -67,8 +67,8 @@ static struct share_of_place *next_place(const struct tail *t, struct share_of_p
     return best;
 }
 
-/* Of the `left` that a last round brings to the places behind the first ones, the k-th: dealt to the GPCs, those
- * that come last get one more each where it does not come out even; in a GPC to one SM of each TPC first. */
+/* The place of the k-th of the `left` clusters of a last round, after the first places. They are spread evenly
+ * over the GPCs, and the last GPCs get one more if needed; in a GPC one SM of each TPC comes first. */
 static uint64_t dealt(const struct predictor_chip *c, uint64_t k, uint64_t left, uint64_t places) {
     uint64_t gpcs = (uint64_t)c->gpcs;
     uint64_t each = left / gpcs, fewer = gpcs - left % gpcs, g = 0, in = each;
@@ -80,7 +80,7 @@ static uint64_t dealt(const struct predictor_chip *c, uint64_t k, uint64_t left,
     return at < places ? at : places - 1;
 }
 
-/* All seats are taken: the first places come back before all others have had their turn. */
+/* Where all seats are taken, the first places get a second cluster before all others have their first. */
 static uint64_t in_rounds(const struct predictor_chip *c, uint64_t k, uint64_t places,
                           uint64_t rounds, uint64_t first) {
     uint64_t others = places - first, before = (uint64_t)(c->gpc_again * (double)others), gone = 0;
@@ -109,7 +109,7 @@ uint64_t tail_place(const struct predictor_chip *c, uint64_t k, uint64_t n, uint
 }
 
 void tail_pair(double *cycles, uint64_t n, uint64_t places) {
-    const double alike = 0.25; /* of their mean; farther apart they have not the same to do */
+    const double alike = 0.25; /* share of the mean; beyond it their work is not equal */
     for (uint64_t round = 0; round + 2 * places <= n; round += 2 * places)
         for (uint64_t i = round; i < round + places; i++) {
             double mean = (cycles[i] + cycles[i + places]) / 2;

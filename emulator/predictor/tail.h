@@ -1,34 +1,34 @@
-/* When a launch ends, from the work of its clusters. The fewer places there are, the sooner the last is
- * done: so clusters are given out once more, each with as much to do as the one next to it that was
- * simulated, to all places. Where few are left on a place, they run faster. */
+/* When the last CTA of a launch ends, where only some SMs were simulated. The work of each simulated cluster is
+ * known; a cluster that was not simulated gets the work of its neighbour. Then all clusters are given out to all
+ * places of the chip. A place is one SM, or the SMs of a cluster; where few clusters share it, they run faster. */
 #pragma once
 
 #include "sm.h"
 
 struct tail {
     const struct predictor_chip *chip;
-    const double *cycles; /* n: each cluster's, beside as many as a place holds */
+    const double *cycles; /* n: the work of each cluster on a full place */
     uint64_t n, places;
     int resident;              /* clusters that a place holds */
     double launch;             /* cycles from a cluster's end to the next one's begin */
-    double together;           /* ends that are no farther apart could be in any order */
-    double speed[SM_CTAS + 1]; /* of each of k on a place; of `resident`: 1 */
+    double together;           /* clusters that end within so many cycles may end in any order */
+    double speed[SM_CTAS + 1]; /* speed of each of k clusters on a place; 1 on a full place */
 };
 
-/* All places get a cluster before any gets its second, then whoever is free first: when the last
- * ends, in cycles. ends, of each place, may be NULL. */
+/* Each place gets one cluster before any gets a second; then the place that is free first gets the next.
+ * Returns when the last cluster ends, in cycles. ends (of each place) may be NULL. */
 double tail_end(const struct tail *t, double *ends);
 
-/* Where the k-th of n clusters begins, k below places x resident: in turn, but of a last round that does
- * not reach all places the first eight go to the first eight places and the others are dealt to all GPCs
- * (chips/bench/placement.cu: of 160 CTAs the 133rd shares an SM with the first, the 140th with the eighth, then
- * two each with the 9th, 11th, 25th, 27th, ..., the last 14 three each). */
+/* The place of the k-th of n clusters, k below places x resident. Places get clusters in turn. In a last round
+ * that does not reach all places, the first eight clusters go to the first eight places, the others are spread
+ * over all GPCs: of 160 CTAs the 133rd shares an SM with the first, the 140th with the eighth, then two each with
+ * the 9th, 11th, 25th, 27th, ..., the last 14 three each (microbenchmark placement). */
 uint64_t tail_place(const struct predictor_chip *c, uint64_t k, uint64_t n, uint64_t places,
                     int resident);
 
-/* cycles[i] 0: not known, as long as its neighbour's. */
+/* cycles[i] == 0 is unknown; it gets the value of its neighbour. */
 void tail_fill(double *cycles, uint64_t n);
 
-/* Two clusters of a place with as much to do end together, however the simulation shared it out: on all places
- * each has the mean of both (chips/bench/placement.cu). */
+/* Two clusters of one place with equal work end together on the chip, so both get the mean of their work
+ * (microbenchmark placement). */
 void tail_pair(double *cycles, uint64_t n, uint64_t places);

@@ -1,5 +1,5 @@
-/* Things that will happen: a ring of lists, one for each of the next cycles; what lies farther off
- * stays in its list for another round. */
+/* Events of the simulation in order of time: a ring of lists, one for each of the next cycles. An event
+ * that lies farther off stays in its list for another round. */
 #pragma once
 
 #include <stdbool.h>

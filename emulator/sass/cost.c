@@ -1,5 +1,5 @@
-/* What the memory system makes of an instruction: wavefronts and sectors, by the same rules as the
- * PTX side (pattern.c, copy.c), which an H200's counters confirm. */
+/* What a memory instruction costs: wavefronts and sectors, by the same rules as on the PTX side (pattern.c,
+ * copy.c). An H200's counters agree with them. */
 #include "exec.h"
 
 #include "emulator/core/pattern.h"

@@ -1,4 +1,5 @@
-/* Counts of a launch as an H200's counters have them (records/runs/h200.jsonl, tests/predictor/test_sass.sh). */
+/* Counts of a launch by the names and rules of an H200's counters; tests/predictor/test_sass.sh compares them with
+ * records/runs/h200.jsonl. */
 #include "sass.h"
 #include "ops.h"
 
@@ -28,9 +29,9 @@ bool sass_counted(const struct sass_counts *c, int i, struct sass_counted *out) 
         {"instructions", "warp inst", (double)c->instructions},
         {"hmma_instructions", "warp inst", (double)op[SASS_OP_HMMA]},
         {"hgmma_instructions", "warp inst", (double)op[SASS_OP_HGMMA]},
-        /* HFMA2, which loads constants, is of the tensor pipe; VIADD of this one */
+        /* hardware counts HFMA2 (constants) as tensor pipe, VIADD as FMA */
         {"fma_instructions", "warp inst", pipe(c, SASS_PIPE_FMA) - (double)op[SASS_OP_HFMA2]},
-        {"alu_instructions", "warp inst", pipe(c, SASS_PIPE_ALU)}, /* CS2R, VOTE, R2UR, ELECT too */
+        {"alu_instructions", "warp inst", pipe(c, SASS_PIPE_ALU)}, /* also CS2R VOTE R2UR ELECT */
         {"mufu_instructions", "warp inst", pipe(c, SASS_PIPE_XU)},
         {"shared_load_instructions", "warp inst", (double)access[SASS_LDS].n},
         {"shared_store_instructions", "warp inst", (double)access[SASS_STS].n},

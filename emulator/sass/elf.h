@@ -1,4 +1,4 @@
-/* What a cubin says beside its instructions: ELF, 64 bits, little-endian. */
+/* Reads a cubin's ELF file (64 bits, little-endian): sections, symbols, attributes. */
 #pragma once
 
 #include <stddef.h>

@@ -5,7 +5,7 @@
  * 32 lanes and never asks what kind of operand it has; instructions of the uniform data path are
  * the same handlers on all lanes.
  *
- *   R0 .. R254 | 4 rows of zeros: RZ, URZ | 4 rows that nobody reads | UR0 .. UR62 | immediates
+ *   R0 .. R254 | 4 rows of zeros: RZ, URZ | 4 rows that are never read | UR0 .. UR62 | immediates
  *
  * Predicates are masks, bit l = lane l; uniform ones are 0 or all ones. */
 #pragma once
@@ -101,7 +101,7 @@ struct sass_warp {
     int index;
     uint8_t at_bar; /* 1 + id of the named barrier that it waits at; 0: none */
     uint32_t bar_generation, cluster_generation;
-    /* These two are of the time when the arrival was delivered; there is none before. */
+    /* Set when the arrival was delivered; unset before. */
     bool bar_delivered, cluster_delivered;
     const struct sass_inst *bar_inst;
     uint32_t n_registers; /* per thread: USETMAXREG */
@@ -180,7 +180,7 @@ static inline void sass_write_pred(struct sass_warp *w, uint8_t p, uint32_t mask
     w->pred[p] = (w->pred[p] & ~mask) | (value & mask);
 }
 
-/* The warp stops: why. Returns SASS_GO_FAULT. */
+/* The warp stops for this reason. Returns SASS_GO_FAULT. */
 sass_handler sass_unknown; /* more: a text */
 enum sass_go sass_stop(struct sass_warp *w, const struct sass_exec *x, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -198,11 +198,11 @@ bool sass_cluster_done(const struct sass_warp *w);
 unsigned char *sass_global(struct sass_warp *w, uint64_t addr, uint64_t bytes);
 /* Before host memory changes; false: it must not, and the warp has stopped. */
 bool sass_may_write(struct sass_warp *w, const struct sass_exec *x, const void *at, size_t bytes);
-/* Delivers an event now, or leaves it to the clock. */
+/* Delivers an event now, or leaves it to the caller (grid->deferred). */
 void sass_event(struct sass_warp *w, unsigned kind, struct sass_event event);
 
-/* decode.c: one instruction. words: low, high. NULL, or what is not understood: then it is one at which
- * a warp stops that comes there, with what its `more` says. */
+/* decode.c: one instruction. words: low, high. NULL, or what is not understood: then a warp that reaches
+ * the instruction stops, with the text in `more`. */
 struct sass_text {
     const char *opcode, *operands, *guard;
 };

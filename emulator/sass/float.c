@@ -41,7 +41,7 @@ enum sass_go sass_ffma(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
-/* As mul and sub with a rounding each, which is what PTX says where ptxas has fused them. */
+/* A mul and a sub that round separately, as PTX has them where ptxas made one FFMA (SASS_UNFUSE=1). */
 enum sass_go sass_ffma_apart(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
@@ -207,7 +207,7 @@ enum sass_go sass_hadd2_f32(struct sass_warp *w, const struct sass_exec *x, uint
     return SASS_GO_NEXT;
 }
 
-/* Is a / b too far from 1, or no number, for the short way of a division? Only a branch asks. */
+/* FCHK: is a / b too far from 1, or not a number, for the short way of a division? A branch uses the result. */
 enum sass_go sass_fchk(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);

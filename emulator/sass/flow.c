@@ -1,8 +1,8 @@
-/* Where the lanes of a warp are. One group runs; others wait at a BSYNC or WARPSYNC for lanes that
- * have not come, or have not had their turn.
+/* Divergence: which lanes of a warp are where. One group runs; others wait at a BSYNC or WARPSYNC for
+ * missing lanes, or wait to run.
  *
  *   BSSY B0, L      the lanes here will meet again at B0's BSYNC
- *   @P0 BRA M       some go: two groups
+ *   @P0 BRA M       some lanes branch: two groups
  *   ...             the one that falls through runs first, until it waits
  *   BSYNC B0        until all of BSSY's lanes that still live are here */
 #include "exec.h"
@@ -28,7 +28,7 @@ enum sass_go sass_unknown(struct sass_warp *w, const struct sass_exec *x, uint32
     return SASS_GO_FAULT;
 }
 
-/* Groups that wait at one place and are complete become one that runs behind it. */
+/* Groups that wait at one place merge when all their lanes are there, and run on behind it. */
 static void meet(struct sass_warp *w) {
     for (int a = 0; a < w->n_others; a++) {
         struct sass_group *g = &w->other[a];
@@ -51,7 +51,7 @@ static void meet(struct sass_warp *w) {
     }
 }
 
-/* The running group is gone: the next one that can run, lowest address first. False: none. */
+/* The running group has ended: switch to the next one that can run, lowest address first. False: none can. */
 static bool next_group(struct sass_warp *w) {
     int best = -1;
     meet(w);
@@ -97,7 +97,7 @@ static void taken(struct sass_warp *w, uint32_t mask, uint32_t all) {
     w->effect->diverged = mask != all;
 }
 
-/* Those go that have the guard, and the predicate if there is one. */
+/* Lanes branch if the guard holds, and the predicate if there is one. */
 enum sass_go sass_bra(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     mask &= sass_pred_value(w, x->pin[0]);
     if (!mask) return SASS_GO_NEXT;
@@ -111,7 +111,7 @@ enum sass_go sass_bra(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     return SASS_GO_FLOW;
 }
 
-/* All go if one has the predicate. */
+/* All lanes branch if the predicate holds in one. */
 enum sass_go sass_bra_any(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     if (!mask) return SASS_GO_NEXT;
     taken(w, w->active, w->active);
@@ -119,7 +119,7 @@ enum sass_go sass_bra_any(struct sass_warp *w, const struct sass_exec *x, uint32
     return SASS_GO_FLOW;
 }
 
-/* If the lanes that the uniform register names are not all here. */
+/* Branch if the lanes named by the uniform register are not all here. */
 enum sass_go sass_bra_div(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint32_t named = sass_row(w, x->s[0].row)[0];
     if (mask != w->active) return sass_stop(w, x, "a guard that is not uniform");

@@ -26,7 +26,7 @@ enum {
 /* HGMMA's descriptors have 18 bits: behind the block's memory lies more that it may read. */
 enum { SHARED_WINDOW = 0x40000 + 16 };
 
-/* What the functions of the PTX side look at, besides rows. */
+/* What the functions of the PTX side need besides rows. */
 struct guest {
     struct chip chip;
     struct emu_options options;
@@ -156,7 +156,7 @@ static const char *begin(struct sass_grid *g, uint64_t linear, struct sass_clust
     c->block = zeroed(sizeof *c->block);
     c->block->async = zeroed(sizeof(struct emu_async));
     if (!c->shared) heap_exhausted();
-    memset(c->shared, 0xff, SHARED_WINDOW); /* NaN to whoever reads what nobody wrote */
+    memset(c->shared, 0xff, SHARED_WINDOW); /* reading bytes that were never written gives NaN */
     c->block->launch = &guest->launch;
     c->block->shared = c->shared;
     c->block->shared_bytes = c->shared_bytes;

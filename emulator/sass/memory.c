@@ -1,4 +1,4 @@
-/* Loads, stores, copies, atomics, and what lanes tell each other. */
+/* Handlers of loads, stores, copies, atomics, shuffles and votes. */
 #include "exec.h"
 
 #include "emulator/emulator.h"
@@ -21,7 +21,7 @@ unsigned char *sass_global(struct sass_warp *w, uint64_t addr, uint64_t bytes) {
     return (unsigned char *)(uintptr_t)addr;
 }
 
-/* Before memory changes: false, after saying so, if what was there cannot be kept. */
+/* Called before memory changes. False, after a message: the old bytes cannot be kept. */
 bool sass_may_write(struct sass_warp *w, const struct sass_exec *x, const void *at, size_t bytes) {
     struct sass_undo *undo = w->cta->grid->undo;
     if (!undo || sass_undo_keep(undo, at, bytes)) return true;
@@ -384,7 +384,7 @@ enum sass_go sass_shfl(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
-/* mode: 0 any, 1 all; the lanes that are here vote. The register, if there is one: who said yes */
+/* mode: 0 any, 1 all. The lanes that are here vote; the register, if there is one, gets the lanes that voted yes. */
 enum sass_go sass_vote(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint32_t here = x->uniform ? w->active : mask, yes = sass_pred_value(w, x->pin[0]) & here;
     bool r = x->mode ? yes == here : yes != 0;
@@ -394,7 +394,7 @@ enum sass_go sass_vote(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
-/* One of the lanes gets true: the lowest. */
+/* ELECT: the lowest lane gets true. */
 enum sass_go sass_elect(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint32_t lane = (uint32_t)__builtin_ctz(mask), *u = sass_row(w, x->d);
     sass_write_pred(w, x->pd, mask, 1u << lane);

@@ -1,5 +1,5 @@
-/* HMMA and HGMMA in plain float, some ten times faster than bit by bit: for who wants to know how
- * long a kernel takes, and values only where its branches need them (grid->rough). */
+/* HMMA and HGMMA in plain float, some ten times faster than bit by bit. The predictor uses it, because it needs
+ * values only where branches depend on them (grid->rough). */
 #include "exec.h"
 
 #include "emulator/instructions/smem_desc.h"

@@ -6,14 +6,14 @@
  *   cta       a block: made when asked for, by index    sass_cta_begin - sass_cta_end
  *   warp      32 lanes: registers, places, barriers     sass_next, sass_step
  *
- * Values, addresses, branches and barriers are real; there is no time here. Who has a clock calls
+ * Values, addresses, branches and barriers are real; there is no time here. The predictor calls
  * sass_next() to see what a warp would issue, decides when, and calls sass_step(), which executes
  * that one instruction and says in struct sass_effect what it did. Results are in the registers
- * (and in memory) at once: when they would be there is for the clock to say, from the instruction's
+ * (and in memory) at once. The predictor decides when they would be there, from the instruction's
  * control bits.
  *
  * What reaches others is an event: an arrival at a barrier, bytes that an mbarrier counts. With
- * grid->deferred the step does not deliver its events but leaves them in the effect, and the clock
+ * grid->deferred the step does not deliver its events but leaves them in the effect, and the predictor
  * calls sass_deliver() when they are due. A warp waits only for events, and for other warps:
  *
  *   instruction                         step does                      then the warp waits until
@@ -98,7 +98,7 @@ enum { SASS_SOURCES = 4 };
 /* The decoded instruction. `op` indexes sass_op_name(): one number for each mnemonic ("IMAD",
  * "LDS"), see SASS_OP_* in ops.h; modifiers are in sass_text(). */
 struct sass_inst {
-    /* what the control bits say: timing.md section 2 */
+    /* from the control bits */
     uint8_t op;            /* enum sass_op */
     uint8_t pipe;          /* enum sass_pipe */
     uint8_t memory;        /* enum sass_memory */
@@ -154,7 +154,7 @@ struct sass_module;
  * (NULL: no cache), whose names hold a hash of the cubin. NULL, or what is not understood: kernel,
  * address, instruction. */
 const char *sass_open(const char *cubin_path, const char *cache_dir, struct sass_module **out);
-/* The same of one kernel, whatever the others hold; path and kernel stand in no reason. */
+/* The same for one kernel only; other kernels of the cubin are not decoded. Reasons name neither path nor kernel. */
 const char *sass_open_kernel(const char *cubin_path, const char *cache_dir, const char *kernel,
                              struct sass_module **out);
 void sass_close(struct sass_module *m);
@@ -167,8 +167,8 @@ int sass_unfuse(struct sass_module *m);
 
 /* ---- Launches -------------------------------------------------------------------------------- */
 
-enum {                          /* grid->deferred: events that a step leaves to the clock */
-       SASS_DEFER_TMA = 1,      /* bytes that TMA brings, told to an mbarrier */
+enum {                          /* grid->deferred: events that a step leaves to the predictor */
+       SASS_DEFER_TMA = 1,      /* bytes that TMA brings, counted by an mbarrier */
        SASS_DEFER_MBARRIER = 2, /* arrivals and expect_tx, SYNCS */
        SASS_DEFER_BAR = 4,      /* named barriers and cluster barriers */
        SASS_DEFER_ALL = 7
@@ -281,7 +281,7 @@ struct sass_effect {
     uint64_t global[32]; /* LDG STG LDGSTS atomics: byte address of each active lane */
     uint32_t reads;      /* LDGSTS: the lanes that read; the others fill with zeros */
     struct {             /* TMA */
-        uint32_t bytes;  /* of the box, what the mbarrier is told */
+        uint32_t bytes;  /* of the box, as the mbarrier counts them */
         uint32_t shared; /* its address */
         int32_t coordinate[5];
         int rank;
@@ -300,7 +300,7 @@ struct sass_effect {
 const struct sass_inst *sass_next(const struct sass_warp *w);
 /* Would sass_step() return SASS_WAIT? */
 enum sass_wait_kind sass_waits(const struct sass_warp *w);
-/* e may be NULL: nobody wants to know (then nothing may be deferred). */
+/* e may be NULL if its content is not needed; then nothing may be deferred. */
 enum sass_status sass_step(struct sass_warp *w, struct sass_effect *e);
 
 int sass_warp_index(const struct sass_warp *w);
@@ -321,7 +321,7 @@ uint32_t sass_sectors_ideal(const struct sass_effect *e);
 void sass_tma_rows(const struct sass_effect *e, void *user,
                    void (*each)(void *user, uint64_t global, uint32_t bytes));
 
-/* ---- Running without a clock ----------------------------------------------------------------- */
+/* ---- Running without the predictor ----------------------------------------------------------- */
 
 /* Counts of a whole launch, by mnemonic and by what the hardware counts. */
 enum { SASS_MEMORIES = SASS_HGMMA_OPERANDS + 1 };
@@ -333,8 +333,8 @@ struct sass_counts {
         uint64_t wavefronts, wavefronts_ideal, sectors, sectors_ideal;
     } access[SASS_MEMORIES]; /* by enum sass_memory */
 };
-/* Runs all CTAs, cluster after cluster, warps in turn. Clusters go to several host threads if no atomic on
- * global memory tells them of each other. `counts` may be NULL; it is added to. */
+/* Runs all CTAs, cluster after cluster, warps in turn. Clusters go to several host threads if the kernel
+ * has no atomics on global memory. `counts` may be NULL; it is added to. */
 const char *sass_run(struct sass_grid *g, struct sass_counts *counts);
 
 /* The i-th of the counts in the words of profiler/groups; false past the last. */

@@ -1,4 +1,4 @@
-/* One instruction, or many: a warp's steps. */
+/* Steps of a warp: one instruction, many, or a whole launch. */
 #include "exec.h"
 
 #include "common/base/heap.h"
@@ -40,7 +40,7 @@ enum sass_wait_kind sass_waits(const struct sass_warp *w) {
     if (!w->live) return SASS_WAIT_NONE;
     if (w->at_bar) return sass_bar_done(w) ? SASS_WAIT_NONE : SASS_WAIT_BAR;
     for (int g = 0; g < w->n_others; g++)
-        if (!w->other[g].blocked) return SASS_WAIT_NONE; /* others may go: the step finds out */
+        if (!w->other[g].blocked) return SASS_WAIT_NONE; /* others may run: the step finds out */
     if (!mask) return SASS_WAIT_NONE;
     if (x->run == sass_cluster_wait)
         return sass_cluster_done(w) ? SASS_WAIT_NONE : SASS_WAIT_CLUSTER;
@@ -84,7 +84,7 @@ enum sass_status sass_step(struct sass_warp *w, struct sass_effect *e) {
         if (!sass_bar_done(w)) return waits(e, SASS_WAIT_BAR, w->bar_inst);
         w->at_bar = 0;
     }
-    for (int tries = 0;; tries++) { /* other groups of lanes may go on where this one waits */
+    for (int tries = 0;; tries++) { /* other groups of lanes may run while this one waits */
         x = at_pc(w);
         if (e) {
             e->inst = x->inst;
@@ -100,7 +100,7 @@ enum sass_status sass_step(struct sass_warp *w, struct sass_effect *e) {
     return SASS_ISSUED;
 }
 
-/* ---- Without a clock ------------------------------------------------------------------------- */
+/* ---- Without the predictor ------------------------------------------------------------------- */
 
 static void account(struct sass_counts *c, const struct sass_effect *e) {
     struct sass_access *a = &c->access[e->memory];
@@ -167,9 +167,9 @@ static const char *turn(struct sass_grid *g, struct sass_cta **cta, uint64_t *co
                   g->kernel->text[stuck->pc]);
 }
 
-/* As many clusters take turns as an H200 has SMs if they draw from a common counter, so that one
- * does not do the work of all; else one after the other. Several host threads do so if there are no
- * atomics at all, which are none on the host. */
+/* Clusters run one after the other. If they draw tiles from a common counter, as many as an H200 has SMs take
+ * turns, so that one does not take all tiles. Several host threads run clusters only if the kernel has no
+ * atomics, because here an atomic is not atomic between host threads. */
 enum { SMS = 132, MOST_THREADS = 64 };
 static bool has(const struct sass_kernel *k, enum sass_op op) {
     for (int i = 0; i < k->n_inst; i++)

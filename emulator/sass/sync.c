@@ -6,8 +6,8 @@
  *   phase | 2^20 - pending    | tx-count        | 2^20 - expected    | 0
  *
  * Phase and the two counts are what `mbarrier.init` (SYNCS.EXCH) and `try_wait` (SYNCS.PHASECHK,
- * whose operand has the parity in bit 31) show of it; that the tx-count lies between is a guess
- * that no instruction here can tell. */
+ * whose operand has the parity in bit 31) show of it. The place of the tx-count between them is an
+ * assumption; no instruction here depends on it. */
 #include "exec.h"
 
 #include <string.h>
@@ -245,7 +245,7 @@ void sass_event(struct sass_warp *w, unsigned kind, struct sass_event e) {
     sass_deliver(&e);
 }
 
-/* Who is gone no longer has to come. */
+/* A warp that has exited counts as arrived at every later barrier. */
 void sass_warp_exits(struct sass_warp *w) {
     struct sass_cta *c = w->cta;
     c->n_live--;

@@ -21,7 +21,7 @@ struct sass_undo {
     uint32_t n, capacity;
     uint32_t *slot,
         n_slots;   /* 1 + index of a cell, by a hash of its number; 0: free; a power of 2 */
-    uint32_t last; /* slot's value that was found last */
+    uint32_t last; /* the value in the slot that was found last */
 };
 
 struct sass_undo *sass_undo_open(void) {

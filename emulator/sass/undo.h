@@ -1,5 +1,5 @@
-/* What memory held before a grid was executed, so that it can hold it again: the bytes that stores and
- * atomics change, each as it was before the first. Grids on several host threads may share one. */
+/* Restores memory after a grid was executed. It keeps the bytes that stores and atomics change, each as it was
+ * before the first change. Grids on several host threads may share one. */
 #pragma once
 
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What warps wait at, and what orders memory; who arrives and does not wait stays, or others never go on. */
+/* Waits and fences. Arrivals that do not wait are kept, or other warps would wait forever. */
 static bool waits(const struct sass_kernel *k, int i) {
     switch (k->inst[i].op) {
     case SASS_OP_SYNCS:
@@ -70,7 +70,7 @@ bool sass_without_place(const struct sass_kernel *k, int n, char place[SASS_PLAC
     return first >= 0;
 }
 
-/* A wait that is not there has always succeeded. */
+/* A wait that was left out always succeeds. */
 static enum sass_go succeed(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     sass_write_pred(w, x->pd, mask, EMU_FULL);
     return SASS_GO_NEXT;
@@ -87,7 +87,7 @@ int sass_without(const struct sass_kernel *k, const char *place) {
         const char **text = (const char **)(uintptr_t)&k->text[i];
         code->exec[i].run = inst->op == SASS_OP_SYNCS ? succeed : sass_nop;
         free((void *)(uintptr_t)*text);
-        *text = heap_text("NOP"); /* the clock goes by it */
+        *text = heap_text("NOP"); /* the predictor reads it */
         inst->op = SASS_OP_NOP;
         inst->pipe = SASS_PIPE_NONE;
         n++;

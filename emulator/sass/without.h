@@ -1,5 +1,5 @@
-/* A kernel without the barriers, waits and fences of one of its lines, to see what they cost. What it then
- * computes is wrong, as --without shows on the PTX side; the time is not. */
+/* A kernel without the barriers, waits and fences of one of its lines, to predict what they cost. Its results are
+ * wrong (--without shows that on the PTX side), but its time is right. */
 #pragma once
 
 #include "sass.h"
@@ -11,5 +11,5 @@ enum { SASS_PLACE_BYTES = 64 };
  * no more. */
 bool sass_without_place(const struct sass_kernel *k, int i, char place[SASS_PLACE_BYTES],
                         char what[SASS_PLACE_BYTES]);
-/* From now on, until the module is closed, they do nothing, and take one issue each. How many there are. */
+/* From now on, until the module is closed, they do nothing and take one issue each. Returns how many there are. */
 int sass_without(const struct sass_kernel *k, const char *place);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# predict.sh CASES OUT.jsonl: what the clock predicts for every case of CASES, one JSON line a case: the case's
+# predict.sh CASES OUT.jsonl: what the predictor says for every case of CASES, one JSON line a case: the case's
 # number, then what build/predict-N says of its main launch, of a tile (4:NAME) and of stage 5 what the program itself
 # predicts, of own:PROGRAM what own.py says; "none" and why where it cannot. JOBS (2) at a time, each for at most LIMIT s (300). Cases that OUT.jsonl
 # has already are kept: what was interrupted goes on. make freeze-predict builds what it needs, then runs it.

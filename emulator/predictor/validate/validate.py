@@ -1,4 +1,4 @@
-"""The clock's predictions beside what a GPU measured, case by case (make validate).
+"""Predictions beside what a GPU measured, case by case (make validate).
 
     python3 emulator/predictor/validate/validate.py PREDICTIONS.jsonl h200-N.jsonl.gz [--late FILE] [--now FILE] [--cases] [--out FILE]
 

@@ -1,8 +1,8 @@
 /* From nvdisasm's text and the 128 bits of an instruction to a struct sass_exec.
  *
- * Every mnemonic has a function that takes its operands from left to right and the modifiers it
- * knows. What is left over, operand or modifier, is not understood, and the kernel is refused:
- * nothing is guessed. Floating-point immediates come from the bits (32-63), where they are exact;
+ * Every mnemonic has a function that takes its operands from left to right and the modifiers that it
+ * knows. If an operand or a modifier is left over, the instruction is not understood: a warp that
+ * reaches it stops, and nothing is guessed. Floating-point immediates come from the bits (32-63), where they are exact;
  * everything else is in the text. */
 #include "decoder.h"
 
@@ -114,7 +114,7 @@ const char *sass_decode(struct sass_code *code, const struct sass_text *text,
     if (!why) return NULL;
     free(exec->more);
     c = start;
-    open_decoder(&c); /* nothing of it but its guard */
+    open_decoder(&c); /* only its guard matters */
     if (sd_split(&c) || guard(&c)) open_decoder(&c);
     exec->run = sass_unknown;
     return why;

@@ -1,4 +1,4 @@
-/* Floating point and tensor products: mnemonics of SASS. decoder.h says how. */
+/* Decodes the mnemonics of floating point and tensor products. decoder.h has the frame. */
 #include "decoder.h"
 
 #include "common/base/heap.h"

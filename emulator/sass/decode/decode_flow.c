@@ -1,4 +1,4 @@
-/* Lanes, flow, barriers and TMA: mnemonics of SASS. decoder.h says how. */
+/* Decodes the mnemonics of lanes, flow, barriers and TMA. decoder.h has the frame. */
 #include "decoder.h"
 
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static void d_s2r(struct decoder *c) {
         sd_set(c, sass_zero_pair);
         return;
     }
-    bool both = pair && !sd_mod(c, "32"); /* of the clock's halves */
+    bool both = pair && !sd_mod(c, "32"); /* of the halves of the clock register */
     sd_dst(c, both ? 2 : 1);
     sd_take(c);
     c->x->mode = 255;
@@ -141,7 +141,7 @@ static void d_exit(struct decoder *c) {
 }
 static void d_yield(struct decoder *c) { sd_set(c, sass_yield); }
 
-/* What orders memory or waits for it: execution is in order, so nothing is left to do. */
+/* Fences and waits for memory do nothing here, because execution is in order. */
 static void d_order(struct decoder *c) {
     static const char *const forms[] = {
         "ACQBULK",        "CCTL.IVALL",         "CGAERRBAR", "ENDCOLLECTIVE",
@@ -155,7 +155,7 @@ static void d_order(struct decoder *c) {
     memset(c->used, true, sizeof c->used);
     sd_set(c, sass_nop);
 }
-/* DEPBAR.LE SB0, n and WARPGROUP.DEPBAR.LE gsb0, n: the clock's */
+/* DEPBAR.LE SB0, n and WARPGROUP.DEPBAR.LE gsb0, n matter only to the predictor */
 static void d_depbar(struct decoder *c) {
     if (!strcmp(c->name, "WARPGROUP") && !sd_mod(c, "DEPBAR")) {
         d_order(c);
@@ -199,7 +199,7 @@ static void d_syncs(struct decoder *c) {
         sd_must(c, "TRANS64");
         c->x->mode = sd_mod(c, "A1T0");
         struct operand *o = sd_take(c);
-        if (o->kind != REG || o->number != SASS_RZ) c->bad = true; /* a state: nobody asks for it */
+        if (o->kind != REG || o->number != SASS_RZ) c->bad = true; /* a state: never read */
         sd_shared_address(c);
         sd_plain(c, 1, 1);
         sd_set(c, sass_syncs_arrive);

@@ -1,4 +1,4 @@
-/* Integers: mnemonics of SASS. decoder.h says how. */
+/* Decodes the mnemonics of integers. decoder.h has the frame. */
 #include "decoder.h"
 
 #include <string.h>

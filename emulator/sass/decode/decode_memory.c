@@ -1,4 +1,4 @@
-/* Memory: mnemonics of SASS. decoder.h says how. */
+/* Decodes the mnemonics of memory. decoder.h has the frame. */
 #include "decoder.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ static void d_stsm(struct decoder *c) {
     sd_plain(c, 1, 4);
     sd_set(c, sass_stsm);
 }
-/* What changes no value: who is evicted first, how much L2 fetches, for whom it is ordered. */
+/* Modifiers that change no value: eviction priority, how much L2 fetches, the scope of the order. */
 static void hints(struct decoder *c) {
     static const char *const which[] = {"EF", "EL",     "LU",      "EU",
                                         "NA", "LTC64B", "LTC128B", "LTC256B"};

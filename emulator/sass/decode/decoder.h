@@ -1,4 +1,5 @@
-/* Inside the decoder (sd_: SASS decoder): an instruction's operands and modifiers, taken one after the other.
+/* Private to the decoder (sd_: SASS decoder). A mnemonic's function takes the operands and modifiers of its
+ * instruction one after the other:
  *
  *   sd_split - sd_dst, sd_source, sd_mod ... in the order of the text
  *

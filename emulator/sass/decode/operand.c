@@ -1,4 +1,4 @@
-/* An instruction's text, taken apart: operands, modifiers, and what of them becomes rows and predicates. */
+/* Takes an instruction's text apart into operands and modifiers, and turns them into rows and predicates. */
 #include "decoder.h"
 
 #include "common/base/heap.h"
@@ -92,7 +92,7 @@ bool sd_parse_operand(const char *s, struct operand *o) {
     }
     if (!strncmp(s, "desc[", 5)) {
         const char *second = strstr(s, "][");
-        o->kind = DESC; /* the descriptor itself says nothing that matters here */
+        o->kind = DESC; /* the descriptor itself does not matter here */
         return second && parse_address(second + 2, o) && o->wide;
     }
     if (!strncmp(s, "gdesc[", 6)) {
