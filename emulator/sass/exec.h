@@ -41,6 +41,17 @@ enum sass_atomic {
 enum { SASS_TRUNC, SASS_FLOOR, SASS_CEIL, SASS_NEAREST }; /* to whole numbers */
 enum { SASS_U32, SASS_U64, SASS_S32, SASS_S64 };
 
+/* ---- sass_exec.mode, by instruction: the decoder writes it, the handler reads it ---------------- */
+enum { SHF_LEFT = 1, SHF_HIGH = 2, SHF_SIGNED = 4, SHF_64 = 8 }; /* SHF: a sum of these */
+/* ISETP: a comparison, plus flags. SETP_EX: upper halves, of which the lower ones have been compared. */
+enum { CMP_LT = 1, CMP_EQ, CMP_LE, CMP_GT, CMP_NE, CMP_GE, CMP_OF = 7 };
+enum { SETP_UNSIGNED = 8, SETP_OR = 16, SETP_EX = 32 };
+/* FSETP: the results for which it is true, plus SETP_OR (else and) and FSETP_FTZ */
+enum { FSETP_LESS = 1, FSETP_EQUAL = 2, FSETP_GREATER = 4, FSETP_UNORDERED = 8, FSETP_FTZ = 32 };
+enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
+enum { HALF_ADD, HALF_MUL, HALF_FMA }; /* HADD2, HMUL2, HFMA2 */
+enum { I2F_S32, I2F_U32, I2F_U64 };    /* I2F: from what */
+
 enum sass_go {
     SASS_GO_NEXT,
     SASS_GO_FLOW, /* the handler has set the place */

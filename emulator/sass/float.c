@@ -94,22 +94,23 @@ enum sass_go sass_fmnmx(struct sass_warp *w, const struct sass_exec *x, uint32_t
     return SASS_GO_NEXT;
 }
 
-/* mode: 1 less, 2 equal, 4 greater, 8 unordered; 16 or instead of and; 32 flush subnormals */
 enum sass_go sass_fsetp(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
     PIN(0);
     uint32_t less = 0, equal = 0, greater = 0;
-    bool ftz = x->mode & 32;
+    bool ftz = x->mode & FSETP_FTZ;
     for (int l = 0; l < SASS_LANES; l++) {
         float a = ftz ? flush(F(0)) : F(0), b = ftz ? flush(F(1)) : F(1);
         less |= (uint32_t)(a < b) << l;
         equal |= (uint32_t)(a == b) << l;
         greater |= (uint32_t)(a > b) << l;
     }
-    uint32_t r = (x->mode & 1 ? less : 0) | (x->mode & 2 ? equal : 0) |
-                 (x->mode & 4 ? greater : 0) | (x->mode & 8 ? ~(less | equal | greater) : 0);
-    uint32_t first = x->mode & 16 ? r | p0 : r & p0, second = x->mode & 16 ? ~r | p0 : ~r & p0;
+    uint32_t r = (x->mode & FSETP_LESS ? less : 0) | (x->mode & FSETP_EQUAL ? equal : 0) |
+                 (x->mode & FSETP_GREATER ? greater : 0) |
+                 (x->mode & FSETP_UNORDERED ? ~(less | equal | greater) : 0);
+    uint32_t first = x->mode & SETP_OR ? r | p0 : r & p0,
+             second = x->mode & SETP_OR ? ~r | p0 : ~r & p0;
     sass_write_pred(w, x->pd, mask, first);
     sass_write_pred(w, x->pe, mask, second);
     return SASS_GO_NEXT;
@@ -182,9 +183,9 @@ enum sass_go sass_pairs(struct sass_warp *w, const struct sass_exec *x, uint32_t
         }
         uint32_t r[2];
         for (int h = 0; h < 2; h++)
-            r[h] = half_bits(x->mode == 0   ? v[0][h] + v[1][h]
-                             : x->mode == 1 ? v[0][h] * v[1][h]
-                                            : __builtin_fmaf(v[0][h], v[1][h], v[2][h]),
+            r[h] = half_bits(x->mode == HALF_ADD   ? v[0][h] + v[1][h]
+                             : x->mode == HALF_MUL ? v[0][h] * v[1][h]
+                                                   : __builtin_fmaf(v[0][h], v[1][h], v[2][h]),
                              x->mode2);
         d[l] = r[0] | r[1] << 16;
     }
@@ -279,8 +280,6 @@ enum sass_go sass_lg2(struct sass_warp *w, const struct sass_exec *x, uint32_t m
 }
 
 /* ---- Integers -------------------------------------------------------------------------------- */
-
-enum { I2F_S32, I2F_U32, I2F_U64 };
 
 /* mode: from what; imm: MXCSR */
 enum sass_go sass_i2f(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {

@@ -212,8 +212,6 @@ enum sass_go sass_lop3(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
-enum { SHF_LEFT = 1, SHF_HIGH = 2, SHF_SIGNED = 4, SHF_64 = 8 };
-
 /* {c, a} shifted by b, its low or high half */
 enum sass_go sass_shf(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
@@ -238,9 +236,6 @@ enum sass_go sass_shf(struct sass_warp *w, const struct sass_exec *x, uint32_t m
 }
 
 /* ---- Comparisons ---- */
-
-/* mode: bits 0-2 which, enum below; 8: unsigned; 16: or instead of and; 32: .EX */
-enum { CMP_LT = 1, CMP_EQ, CMP_LE, CMP_GT, CMP_NE, CMP_GE };
 
 static inline uint32_t compare(const uint32_t *a, const uint32_t *b, uint32_t fa, uint32_t ma,
                                uint32_t fb, uint32_t mb, unsigned how, uint32_t top) {
@@ -276,9 +271,9 @@ enum sass_go sass_isetp(struct sass_warp *w, const struct sass_exec *x, uint32_t
     SOURCE(1);
     PIN(0);
     PIN(1);
-    unsigned how = x->mode & 7;
-    uint32_t top = x->mode & 8 ? 0x80000000u : 0, r;
-    if (x->mode & 32) { /* upper halves: the lower ones decide where these are equal */
+    unsigned how = x->mode & CMP_OF;
+    uint32_t top = x->mode & SETP_UNSIGNED ? 0x80000000u : 0, r;
+    if (x->mode & SETP_EX) { /* upper halves: the lower ones decide where these are equal */
         uint32_t equal = compare(s0, s1, f0, m0, f1, m1, CMP_EQ, 0);
         unsigned strict = how == CMP_LE ? CMP_LT : how == CMP_GE ? CMP_GT : how;
         r = compare(s0, s1, f0, m0, f1, m1, strict, top);
@@ -286,7 +281,8 @@ enum sass_go sass_isetp(struct sass_warp *w, const struct sass_exec *x, uint32_t
     } else {
         r = compare(s0, s1, f0, m0, f1, m1, how, top);
     }
-    uint32_t first = x->mode & 16 ? r | p0 : r & p0, second = x->mode & 16 ? ~r | p0 : ~r & p0;
+    uint32_t first = x->mode & SETP_OR ? r | p0 : r & p0,
+             second = x->mode & SETP_OR ? ~r | p0 : ~r & p0;
     sass_write_pred(w, x->pd, mask, first);
     sass_write_pred(w, x->pe, mask, second);
     return SASS_GO_NEXT;

@@ -371,11 +371,11 @@ enum sass_go sass_shfl(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     for (int l = 0; l < SASS_LANES; l++) {
         int segment = (int)(c[l] >> 8 & 31), clamp = (int)(c[l] & 31), n = (int)(b[l] & 31);
         int max = (l & segment) | (clamp & ~segment);
-        int j = x->mode == 0   ? l - n
-                : x->mode == 1 ? l + n
-                : x->mode == 2 ? l ^ n
-                               : (l & segment) | (n & ~segment);
-        bool ok = x->mode ? j <= max : j >= max;
+        int j = x->mode == SHFL_UP     ? l - n
+                : x->mode == SHFL_DOWN ? l + n
+                : x->mode == SHFL_BFLY ? l ^ n
+                                       : (l & segment) | (n & ~segment);
+        bool ok = x->mode != SHFL_UP ? j <= max : j >= max;
         if (!(mask >> l & 1)) continue;
         d[l] = a[ok ? j : l];
         inside |= (uint32_t)ok << l;

@@ -58,18 +58,20 @@ static void d_fsel(struct decoder *c) {
     sd_set(c, sass_fsel);
 }
 static void d_fsetp(struct decoder *c) {
+    enum { LT = FSETP_LESS, EQ = FSETP_EQUAL, GT = FSETP_GREATER, U = FSETP_UNORDERED };
     static const struct {
         const char *name;
         int bits;
-    } which[] = {{"LT", 1},   {"EQ", 2},   {"LE", 3},   {"GT", 4},  {"NE", 5},
-                 {"GE", 6},   {"NUM", 7},  {"NAN", 8},  {"LTU", 9}, {"EQU", 10},
-                 {"LEU", 11}, {"GTU", 12}, {"NEU", 13}, {"GEU", 14}};
+    } which[] = {{"LT", LT},           {"EQ", EQ},          {"LE", LT | EQ},       {"GT", GT},
+                 {"NE", LT | GT},      {"GE", EQ | GT},     {"NUM", LT | EQ | GT}, {"NAN", U},
+                 {"LTU", LT | U},      {"EQU", EQ | U},     {"LEU", LT | EQ | U},  {"GTU", GT | U},
+                 {"NEU", LT | GT | U}, {"GEU", EQ | GT | U}};
     for (size_t w = 0; w < sizeof which / sizeof *which; w++)
         if (sd_mod(c, which[w].name)) c->x->mode = (uint8_t)which[w].bits;
     if (!c->x->mode) c->bad = true;
-    if (sd_mod(c, "FTZ")) c->x->mode |= 32;
+    if (sd_mod(c, "FTZ")) c->x->mode |= FSETP_FTZ;
     if (sd_mod(c, "OR"))
-        c->x->mode |= 16;
+        c->x->mode |= SETP_OR;
     else
         sd_must(c, "AND");
     c->x->pd = sd_pdst(c);
@@ -119,10 +121,10 @@ static void pairs(struct decoder *c, int op, int n) {
     for (int s = 0; s < n; s++) pair(c, s);
     sd_set(c, sass_pairs);
 }
-static void d_hmul2(struct decoder *c) { pairs(c, 1, 2); }
+static void d_hmul2(struct decoder *c) { pairs(c, HALF_MUL, 2); }
 static void d_hadd2(struct decoder *c) {
     if (!sd_mod(c, "F32")) {
-        pairs(c, 0, 2);
+        pairs(c, HALF_ADD, 2);
         return;
     }
     sd_dst(c, 1);
@@ -139,7 +141,7 @@ static void d_hadd2(struct decoder *c) {
 /* HFMA2.MMA d, -RZ, RZ, x, y: the pair of halves {y, x} in bits 32-63, a constant */
 static void d_hfma2(struct decoder *c) {
     if (c->n != 5 || c->op[3].kind != FLOAT || c->op[2].number != SASS_RZ) {
-        pairs(c, 2, 3);
+        pairs(c, HALF_FMA, 3);
         return;
     }
     sd_must(c, "MMA");
@@ -170,7 +172,7 @@ static void d_fchk(struct decoder *c) {
 }
 static void d_i2f(struct decoder *c) {
     bool wide = sd_mod(c, "U64"), u32 = sd_mod(c, "U32");
-    c->x->mode = wide ? 2 : u32;
+    c->x->mode = wide ? I2F_U64 : u32 ? I2F_U32 : I2F_S32;
     c->x->imm = sd_mod(c, "RP") ? 0x5f80 : 0x1f80;
     sd_dst(c, 1);
     sd_plain(c, 0, wide ? 2 : 1);

@@ -7,8 +7,11 @@
 /* ---- Mnemonics: lanes ------------------------------------------------------------------------ */
 
 static void d_shfl(struct decoder *c) {
-    c->x->mode = sd_mod(c, "UP") ? 0 : sd_mod(c, "DOWN") ? 1 : sd_mod(c, "BFLY") ? 2 : 3;
-    if (c->x->mode == 3) sd_must(c, "IDX");
+    c->x->mode = sd_mod(c, "UP")     ? SHFL_UP
+                 : sd_mod(c, "DOWN") ? SHFL_DOWN
+                 : sd_mod(c, "BFLY") ? SHFL_BFLY
+                                     : SHFL_IDX;
+    if (c->x->mode == SHFL_IDX) sd_must(c, "IDX");
     c->x->pd = sd_pdst(c);
     sd_dst(c, 1);
     sd_plain(c, 0, 1);

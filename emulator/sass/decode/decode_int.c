@@ -109,7 +109,8 @@ static void d_shf(struct decoder *c) {
     bool u32 = sd_mod(c, "U32"), high = sd_mod(c, "HI");
     if (left == right || wide + sign + u32 != 1) c->bad = true;
     if ((left && sign) || (sign && !high)) c->bad = true;
-    c->x->mode = (uint8_t)(left | high << 1 | sign << 2 | wide << 3);
+    c->x->mode = (uint8_t)((left ? SHF_LEFT : 0) | (high ? SHF_HIGH : 0) | (sign ? SHF_SIGNED : 0) |
+                           (wide ? SHF_64 : 0));
     sd_dst(c, 1);
     sd_plain(c, 0, 1);
     sd_plain(c, 1, 1);
@@ -118,18 +119,19 @@ static void d_shf(struct decoder *c) {
 }
 
 static void d_isetp(struct decoder *c) {
-    static const char *const which[] = {"", "LT", "EQ", "LE", "GT", "NE", "GE"};
+    static const char *const which[] = {[CMP_LT] = "LT", [CMP_EQ] = "EQ", [CMP_LE] = "LE",
+                                        [CMP_GT] = "GT", [CMP_NE] = "NE", [CMP_GE] = "GE"};
     int how = 0;
-    for (int w = 1; w < 7; w++)
+    for (int w = CMP_LT; w <= CMP_GE; w++)
         if (sd_mod(c, which[w])) how = w;
     if (!how) c->bad = true;
-    c->x->mode = (uint8_t)(how | sd_mod(c, "U32") << 3);
+    c->x->mode = (uint8_t)(how | (sd_mod(c, "U32") ? SETP_UNSIGNED : 0));
     if (sd_mod(c, "OR"))
-        c->x->mode |= 16;
+        c->x->mode |= SETP_OR;
     else
         sd_must(c, "AND");
     bool upper = sd_mod(c, "EX");
-    if (upper) c->x->mode |= 32;
+    if (upper) c->x->mode |= SETP_EX;
     c->x->pd = sd_pdst(c);
     c->x->pe = sd_pdst(c);
     sd_isrc(c, 0);
