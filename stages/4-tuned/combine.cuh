@@ -1,5 +1,8 @@
 /* Parts of O, each from its own keys, weighed together: O = sum over p of 2^(lse_p - lse) O_p. The
- * parts of a CTA's groups meet in shared memory, those of several CTAs in a second kernel. */
+ * parts of a CTA's groups meet in shared memory, those of several CTAs in a second kernel.
+ *
+ * Needs BQ, GROUPS, KV_BYTES, M16, NO_KEY_YET, THREADS, quotient, rest from kernel.cu; split_args
+ * from tile.h. */
 #pragma once
 
 // A group's K and V buffers; its part of O goes there.

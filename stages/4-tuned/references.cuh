@@ -1,7 +1,9 @@
 /* References that are no good for quick tiles. The quick way computes scale * S - ref in one FFMA,
  * the careful way rounds scale * S first, as it did for the maximum that became ref. The exponents
  * of the two differ by that rounding, half a unit in the last place of ref: 2^-15 below 1024, which
- * P in fp16 does not see; far beyond, P would be wrong. */
+ * P in fp16 does not see; far beyond, P would be wrong.
+ *
+ * Needs M16 from kernel.cu. */
 #pragma once
 
 constexpr float FAR = 1024;

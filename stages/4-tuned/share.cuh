@@ -8,7 +8,9 @@
  *   kv_group      0   0   1   1   0   0   1
  *   share         [tile0, tile0 + n_tiles), n_turns = 2 for all
  *
- * What the shares give is weighed together in combine.cuh. */
+ * What the shares give is weighed together in combine.cuh.
+ *
+ * Needs GROUPS, THREADS, quotient from kernel.cu; split_args from tile.h. */
 #pragma once
 
 struct share {

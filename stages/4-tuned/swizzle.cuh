@@ -7,7 +7,9 @@
  *   DIM 64   place  0  1  2  3  4  5  6  7        DIM 32   place  0  1  2  3 | 4  5  6  7
  *   row 0           0  1  2  3  4  5  6  7        rows 0, 1       0  1  2  3 | 0  1  2  3
  *   row 1           1  0  3  2  5  4  7  6        rows 2, 3       1  0  3  2 | 1  0  3  2
- *   row 2           2  3  0  1  6  7  4  5        rows 4, 5       2  3  0  1 | 2  3  0  1 */
+ *   row 2           2  3  0  1  6  7  4  5        rows 4, 5       2  3  0  1 | 2  3  0  1
+ *
+ * Needs ROW_BYTES, THREADS from kernel.cu. */
 #pragma once
 
 constexpr int SWIZZLE = DIM % 64 == 0 ? 8 : 4;  // chunks that change places among themselves

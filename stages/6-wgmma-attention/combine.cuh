@@ -16,7 +16,10 @@
  *
  * In o_frag's order a warp stores 512 bytes in a row, and the thread that adds them up is the one
  * with the same number. The order of the additions is that of the parts: results repeat bit by bit.
- * */
+ *
+ *
+ * Needs KEY_GROUPS, KV_BYTES, O_BLOCKS, Q_BYTES, RING, SPLIT from kernel.cu; o_tile, row_at from
+ * schedule.cuh; schedule from tile.h. */
 #pragma once
 
 template <int CTAS> // of a cluster

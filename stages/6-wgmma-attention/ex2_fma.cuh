@@ -3,7 +3,9 @@
  * x is clamped to [-112, 16] by way of y = (x + 112) / 128 in [0, 1], for which the multiply-add
  * saturates for free, and cut into a whole number and a rest in [-1/2, 1/2]. 2^rest is a polynomial
  * of degree 3 with relative error 7.5e-5, where rounding P to fp16 costs up to 4.9e-4; the whole
- * number is added to its exponent. 7 FMA-pipe operations and a shift-add for one of the MUFU. */
+ * number is added to its exponent. 7 FMA-pipe operations and a shift-add for one of the MUFU.
+ *
+ * Needs nothing from other files. */
 #pragma once
 
 static __device__ __forceinline__ float ex2_fma(float x) {

@@ -1,4 +1,6 @@
-/* Scores so far out that fp32 keeps no fraction of them. Included by kernel.cu. */
+/* Scores so far out that fp32 keeps no fraction of them. Included by kernel.cu.
+ *
+ * Needs nothing from other files. */
 #pragma once
 
 constexpr float FAR = 1 << 22; // a base beyond it is rounded by more than 1/4

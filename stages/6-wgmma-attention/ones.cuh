@@ -1,6 +1,8 @@
 /* Row sums of P by the tensor cores, at head_dim 64: V gets 8 more columns, all 1, so that O gets 8
  * more, all row sums. ones_smem [BKV][64] is a page whose first 8 columns are 1; no more are read.
- * Included by kernel.cu. */
+ * Included by kernel.cu.
+ *
+ * Needs KV_BYTES, ONES, O_BLOCKS, WARPGROUPS from kernel.cu. */
 #pragma once
 
 // A page of V is followed, KV_PAGE further, by the next one; or by the ones, whose distance is

@@ -6,7 +6,10 @@
  *   part_o  [slot][row group][DIM / 8 blocks][128 threads] 16 bytes, as they lie in o_frag
  *   part_ml [slot][row group][64 rows] base and row sum
  *
- * The parts of a tile are added in the order of their keys: results repeat bit by bit. */
+ * The parts of a tile are added in the order of their keys: results repeat bit by bit.
+ *
+ * Needs O_BLOCKS, ROW_GROUPS from kernel.cu; o_tile, tile_at from schedule.cuh; row_of, store_row
+ * from store_rows.cuh; CUT_TILES, schedule from tile.h. */
 #pragma once
 
 static __device__ __forceinline__ float4 *part_o_at(const struct schedule &s, int slot,

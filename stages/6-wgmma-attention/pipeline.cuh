@@ -1,5 +1,7 @@
 /* The rings between the producer and the consumers. Included after DIM, RING, ROW_GROUPS and
- * KEY_GROUPS are known. */
+ * KEY_GROUPS are known.
+ *
+ * Needs KEY_GROUPS, RING, ROW_GROUPS, TILE from kernel.cu. */
 #pragma once
 
 // mbarriers. full: TMA has written; empty: every consumer has read, TMA may overwrite.

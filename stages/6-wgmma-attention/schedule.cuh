@@ -1,5 +1,8 @@
 /* Tiles of O in the order in which they are handed out. Included by kernel.cu after its
- * constants. */
+ * constants.
+ *
+ * Needs BQ, KEY_GROUPS, SPLIT, WARPGROUPS from kernel.cu; arrive, wait from pipeline.cuh;
+ * CUT_TILES, schedule from tile.h. */
 #pragma once
 
 // A tile of O: what a CTA computes at a time.

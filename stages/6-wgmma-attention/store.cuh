@@ -1,5 +1,8 @@
 /* The end of a tile of O, but for split shapes: O and LSE leave. Included by kernel.cu after its
- * constants. */
+ * constants.
+ *
+ * Needs O_BLOCKS, PAGES, Q_BYTES, Q_PAGE from kernel.cu; o_tile, row_at from schedule.cuh;
+ * schedule from tile.h. */
 #pragma once
 
 static __device__ __forceinline__ void

@@ -9,7 +9,9 @@
  *     lane 0     a0   b0   c0   d0             a0-3
  *     lane 1     a1   b1   c1   d1      ->            b0-3
  *     lane 2     a2   b2   c2   d2                           c0-3
- *     lane 3     a3   b3   c3   d3                                  d0-3   */
+ *     lane 3     a3   b3   c3   d3                                  d0-3
+ *
+ * Needs O_BLOCKS from kernel.cu; o_tile, row_at from schedule.cuh; schedule from tile.h. */
 #pragma once
 
 // Lanes that differ in bit `bit` trade x of the upper one for y of the lower one.
