@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # draw.sh SCRIPT OUT TERM ASSIGNMENTS: the picture OUT.TERM that gnuplot's SCRIPT draws, whole or not
-# at all. It is drawn under another name: whoever interrupts gnuplot keeps the picture that was there.
+# at all. It is drawn under another name, so an interrupted gnuplot leaves the old picture as it was.
 # ASSIGNMENTS are gnuplot's ("dir = 'results'; window = 100"); TERM dumb prints to the terminal.
 set -u
 script=$1 out=$2 term=$3 assignments=$4

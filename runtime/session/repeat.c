@@ -141,7 +141,7 @@ bool repeat_reads(const struct repeat *r, struct repeat_span s) {
 
 /* ---- What matters ---------------------------------------------------------------------------- */
 
-struct dead { /* memory that is overwritten before anybody looks */
+struct dead { /* memory that is overwritten before it is read */
     struct repeat_span span[MOST_DEAD];
     int n;
 };
@@ -161,7 +161,7 @@ static bool is_dead(const struct dead *d, struct repeat_span s) {
     return s.from >= s.to;
 }
 
-/* From the last to the first: drops those whose writes nobody sees. */
+/* From the last to the first: drops those whose writes are never read. */
 static void drop_dead(struct repeat *r, struct repeat_span overwritten) {
     struct dead dead = {.n = 0};
     bury(&dead, overwritten);

@@ -1,7 +1,7 @@
-/* What a warpgroup passes by: KV tiles that only other warpgroups of the CTA can see, and tiles of
- * O in which it has no rows. The rings go on only when every warpgroup lets go of a stage, and
- * turns when every one takes its own, so it does both all the same. Included by kernel.cu after
- * schedule.cuh. */
+/* What a warpgroup skips: KV tiles that only other warpgroups of the CTA can see, and tiles of O in
+ * which it has no rows. The rings advance only when every warpgroup has released a stage, and turns
+ * only when each has taken its own, so for these it still releases and takes turns. Included by
+ * kernel.cu after schedule.cuh. */
 #pragma once
 
 // What a warpgroup has to do: a tile of O, and its part in it.
