@@ -7,7 +7,7 @@ script=$1 out=$2 term=$3 assignments=$4
 [ "$term" != dumb ] || exec gnuplot -e "$assignments; out = ''; term = 'dumb'" "$script"
 drawn=$(mktemp -d "$out.XXXXXX") || exit 5
 trap 'rm -rf "$drawn"' EXIT
-# Ctrl-C does not reach gnuplot, which may hang for ever in its own answer to it.
+# Ctrl-C must not reach gnuplot: its own handler may hang.
 gnuplot= # its process
 trap 'kill -KILL $gnuplot 2> /dev/null; exit 130' INT
 trap 'kill -KILL $gnuplot 2> /dev/null; exit 143' TERM

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names are those of the emulator's clock, where it has the reason too. */
+/* The names are those of the predictor, where it has the reason too. */
 static const struct {
     const char *cupti, *name;
 } known[] = {

@@ -240,7 +240,7 @@ static bool drop_copies(struct copy c[], int n) {
     return same;
 }
 
-/* Does it always write the same, for want of reading what it writes? */
+/* Does it always write the same, because it does not read what it writes? */
 static bool is_plain(const struct repeat_known *k) {
     for (int a = 0; a < k->n; a++)
         for (int b = 0; b < k->n; b++)

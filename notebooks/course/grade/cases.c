@@ -109,7 +109,7 @@ static json_t *timed(struct dice *d, const char *image) {
                      MASK_NONE, "seed", (json_int_t)(input_random(d->seed, 0x1ab6, d->n++) >> 16));
 }
 
-/* For the emulator's clock: 8 CTAs or fewer, which it simulates one by one. */
+/* For the predictor: 8 CTAs or fewer, which it simulates one by one. */
 static json_t *clocked(struct dice *d, const char *image) {
     return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I}", "kind", "clocked",
                      "image", image, "input", "normal", "batch", 1, "heads", 2, "kv_heads", 2,
