@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ceilings.sh CHIP MHZ: what a chip can reach, "name kind value" a line: TFLOPS (flop) and TB/s (byte). What a board of it
-# reached under load (make ceilings: chips/ceilings/CHIP.txt), and what that lacks from its measured parameters chips/CHIP.txt
-# (make calibrate) at that clock. Nothing for a chip that nobody measured.
+# ceilings.sh CHIP MHZ: what a chip can reach, "name kind value" a line: TFLOPS (flop) and TB/s (byte). What a board
+# reached under load (make ceilings: chips/ceilings/CHIP.txt); else measured numbers of chips/CHIP.txt
+# (make calibrate) at that clock. Prints nothing for a chip that was not measured.
 set -u
 reached=chips/ceilings/${1:-}.txt
 if [ -f "$reached" ]; then

@@ -62,7 +62,7 @@ def newest(path, problem):
 
 
 def predicted_us(record):
-    """The time that the predictor predicts, as its counter; None without one."""
+    """The predicted time, as its counter; None without one."""
     return next((c for c in record["counters"] if c["name"] == "duration_us" and c.get("source") == "model"), None)
 
 

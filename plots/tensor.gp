@@ -1,5 +1,5 @@
 # The headline: how busy the tensor cores are, stage by stage. Different hundred percents: the pipe's busy
-# cycles (a counter; the predictor predicts it), the FLOP rate against the chip's peak at the clock of
+# cycles (a counter; without a GPU predicted), the FLOP rate against the chip's peak at the clock of
 # the time, against what the stage's fastest instruction reached on such a board under load (make ceilings), against
 # the data sheet, and, of a chip that has no clock, the tensor share of the tightest resource bound (an upper limit).
 load 'plots/style.gp'

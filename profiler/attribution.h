@@ -1,5 +1,5 @@
 /* Counts beside the source lines that they come from: on a GPU from CUPTI's SASS metrics and the
- * line table that -lineinfo leaves in the cubin, on the emulator from its own counts and its clock.
+ * line table that -lineinfo leaves in the cubin, on the emulator from its counts and the predictor.
  *
  *   attribution_collect - attribution_print, _csv or _json - source_free (common/device/source.h) */
 #pragma once

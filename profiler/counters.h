@@ -27,7 +27,7 @@ const char *counters_collect(struct device *d, struct device_image *image,
                              const struct device_launch *launches, int n, const char *groups,
                              struct counters *out);
 /* The named groups from what the emulator has counted already (emu_counters_of): a launch with
- * `threads` in a block, its occupancy or why nobody knows it, and what the clock says of it
+ * `threads` in a block, its occupancy or why it is not known, and what is predicted for it
  * (predictor_values) or why it does not. */
 struct occupancy;
 const char *counters_emulated(const struct counters *counts, const struct occupancy *occupancy,

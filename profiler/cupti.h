@@ -1,5 +1,5 @@
 /* CUPTI, loaded at run time: a machine without it gets a sentence, not a failure to start. Private
- * to profiler/. Parameter structs hold their size and zero wherever nothing else is said, as
+ * to profiler/. Parameter structs hold their size, and zero in all fields that are not set, as
  * CUPTI's headers demand: CUPTI_PARAMS sees to it. */
 #pragma once
 

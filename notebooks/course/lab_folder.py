@@ -107,7 +107,7 @@ def groups_in_flight(ptx):
 
 
 def untimed(said, number):
-    """(file, line, what to do) where the predictor gives no time. said: `...0x550  OPCODE OPERANDS (FILE:LINE): WHY`, or else."""
+    """(file, line, what to do) where no time is predicted. said: `...0x550  OPCODE OPERANDS (FILE:LINE): WHY`, or else."""
     match = re.search(r"0x[0-9a-f]+  (?:@\S+ )?(\S+).* \(([^()]+):(\d+)\): [^:]*$", said)
     if not match:
         return None, None, f"the predictor gives no time for it: {said}"

@@ -213,7 +213,7 @@ static void write_values(const struct counters *c, FILE *out) {
                     c->counter[i].unit, counter_source_name(c->counter[i].source));
 }
 
-/* What stands beside the predictor's values: "1980 MHz; h200: ...", or why there are none. */
+/* What stands beside predicted values: "1980 MHz; h200: ...", or why there are none. */
 EXPORT const char *attnlab_prediction(void *kernel);
 EXPORT const char *attnlab_prediction(void *kernel) {
     struct kernel *k = kernel;
@@ -232,7 +232,7 @@ EXPORT const char *attnlab_prediction(void *kernel) {
 }
 
 /* "name value unit source" lines, of all launches of the kernel; `groups` NULL: all raw counts, and what
- * the predictor predicts. */
+ * the predictor says. */
 EXPORT const char *attnlab_counters(void *kernel, const char *groups);
 EXPORT const char *attnlab_counters(void *kernel, const char *groups) {
     struct kernel *k = kernel;

@@ -10,7 +10,7 @@ struct raw_arg {
     void *at; /* an array's data, or the value */
     size_t bytes;
     bool is_array;
-    char kind; /* of a value: 'f' real, 'u' whole, 0: nobody says */
+    char kind; /* of a value: 'f' real, 'u' whole, 0: not known */
 };
 
 /* `name`: the symbol, or what C++ calls it; one that several kernels share is refused. */

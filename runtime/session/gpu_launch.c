@@ -93,7 +93,7 @@ int gpu_launch_attribute(CUfunction_attribute which, CUfunction function) {
     return -1;
 }
 
-/* The bytes of argument i; 0: there is none, or nobody says. */
+/* The bytes of argument i; 0: there is none, or it is not known. */
 static size_t argument_bytes(CUfunction function, size_t i) {
     CUresult (*ask)(CUfunction, size_t, size_t *, size_t *);
     void *f = driver("cuFuncGetParamInfo");

@@ -17,9 +17,9 @@ struct gpu_launch {
 struct gpu_launch gpu_launch_of(CUpti_CallbackId id, const void *parameters);
 /* Into a graph: it does not run. */
 bool gpu_launch_is_captured(CUstream stream);
-/* -1: nobody says. */
+/* -1: not known. */
 int gpu_launch_attribute(CUfunction_attribute which, CUfunction function);
-/* Equal launches have equal keys; 0: nobody says what the arguments are, and it is like no other. */
+/* Equal launches have equal keys; 0: the arguments are not known, so no other launch is equal. */
 uint64_t gpu_launch_key(const struct gpu_launch *l);
-/* The number of the device that this thread launches on; -1: nobody says. */
+/* The number of the device that this thread launches on; -1: not known. */
 int gpu_launch_device(void);

@@ -141,7 +141,7 @@ bool repeat_reads(const struct repeat *r, struct repeat_span s) {
 
 /* ---- What matters ---------------------------------------------------------------------------- */
 
-struct dead { /* memory that is overwritten before anybody looks */
+struct dead { /* memory that is overwritten before it is read */
     struct repeat_span span[MOST_DEAD];
     int n;
 };
@@ -161,7 +161,7 @@ static bool is_dead(const struct dead *d, struct repeat_span s) {
     return s.from >= s.to;
 }
 
-/* From the last to the first: drops those whose writes nobody sees. */
+/* From the last to the first: drops those whose writes are never read. */
 static void drop_dead(struct repeat *r, struct repeat_span overwritten) {
     struct dead dead = {.n = 0};
     bury(&dead, overwritten);
@@ -240,7 +240,7 @@ static bool drop_copies(struct copy c[], int n) {
     return same;
 }
 
-/* Does it always write the same, for want of reading what it writes? */
+/* Does it always write the same, because it does not read what it writes? */
 static bool is_plain(const struct repeat_known *k) {
     for (int a = 0; a < k->n; a++)
         for (int b = 0; b < k->n; b++)

@@ -1,14 +1,14 @@
-/* --repeats: what a program does again and again, to take its time.
+/* --repeats: operations that a program repeats to time them.
  *
  * An operation is whatever changes device memory: a launch, a copy, a memset, a product; it is known by a key, which is
- * made of all that it is given. One that was done often enough is put off when it comes again. As soon as anybody
+ * made of all that it is given. One that was done often enough is put off when it comes again. As soon as the program
  * looks at what it would have written, all that was put off is done, in its order, except
  *
- *   * what writes only what is overwritten, or freed, before anybody looks;
+ *   * what writes only what is overwritten, or freed, before it is read;
  *   * more of equal operations in a row, or of equal sequences of them (A B C A B C), as soon as one of them leaves the
  *     memory as it was.
  *
- * What nobody looks at is never done.
+ * What is never read is never done.
  *
  * What a launch reads and writes is known from an equal one that was run. Of one that was never run (--repeats 0) it is
  * taken to be everything. */

@@ -45,7 +45,7 @@ struct kernel {
     const struct emu_kernel *code; /* NULL: it runs on a GPU */
     struct gpu_kernel *gpu;        /* then what is known of it: gpu.c */
     int static_shared;
-    int n_registers;           /* -1: nobody knows */
+    int n_registers;           /* -1: not known */
     int max_dynamic_shared;    /* what the program asked for, else -1 */
     bool refused;              /* it was said */
     bool non_portable_cluster; /* more than 8 blocks in a cluster were allowed */
@@ -117,7 +117,7 @@ bool session_puts_off(const struct session *s, uint64_t key);
 /* The host is about to read, or to write, [p, p + bytes): does first what was put off and matters to it. */
 void session_before_read(struct session *s, const void *p, size_t bytes);
 void session_before_write(struct session *s, const void *p, size_t bytes);
-/* Of this kernel on this chip; registers that nobody knows bound nothing. */
+/* Of this kernel on this chip; unknown registers limit nothing. */
 const char *session_occupancy(const struct session *s, const struct kernel *k, int threads,
                               int dynamic_shared, struct occupancy *out);
 

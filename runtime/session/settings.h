@@ -15,7 +15,7 @@ struct settings {
     struct emu_options emulator;
     bool source;       /* print counts beside source lines */
     bool every_launch; /* print a row for each launch */
-    bool puts_off;     /* what was done `repeats` times, until somebody looks: repeat.h */
+    bool puts_off;     /* what was done `repeats` times, until it is read: repeat.h */
     int repeats;
     bool no_predict;         /* predict nothing */
     double predict_budget_s; /* seconds of the host for predictions; 0: predictions.c's */

@@ -293,7 +293,7 @@ int blas_multiply(struct blas_product p) {
     if (!s) return FAILED;
     if (graph_any_capture()) cudart_unsupported("a product of cuBLAS in a graph");
     int status = open_blas() && !graph_any_capture() ? FINE : NOT_SUPPORTED;
-    bool wanted = !s->settings.emulator.sample_blocks; /* nobody could compare anything with it */
+    bool wanted = !s->settings.emulator.sample_blocks; /* else the operands are incomplete */
     if (!status && wanted) status = multiply_all(s, &p);
     cudart_leave(cudaSuccess);
     return status;

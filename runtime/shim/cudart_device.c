@@ -369,7 +369,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
 struct CUevent_st {
     bool recorded;
     struct timespec at;
-    struct capture *capture; /* of the stream that recorded it: who waits for it joins */
+    struct capture *capture; /* of the stream that recorded it; a stream that waits for it joins */
 };
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags) {

@@ -123,7 +123,8 @@ CUresult cuGetProcAddress(const char *name, void **out, int version, cuuint64_t 
                                                  (enum cudaDriverEntryPointQueryResult *)found));
 }
 
-CUresult cuGetExportTable(const void **out, const CUuuid *id) { /* NVRTC asks, and does without */
+CUresult cuGetExportTable(const void **out,
+                          const CUuuid *id) { /* NVRTC calls it, and works without it */
     (void)id;
     *out = NULL;
     return CUDA_ERROR_NOT_FOUND;

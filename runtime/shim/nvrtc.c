@@ -1,4 +1,4 @@
-/* NVRTC itself compiles, as everywhere; here it is asked for PTX where a program asks for a cubin. build/run
+/* NVRTC itself compiles; these calls make PTX where a program asks for a cubin. build/run
  * puts this library before libnvrtc (LD_PRELOAD), so that these three calls come here first. */
 #include "cudart.h"
 

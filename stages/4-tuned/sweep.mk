@@ -1,5 +1,5 @@
 # make stage-4 sweep: tiles to try, sweep/tiles.txt; each becomes a program, checked, timed and drawn.
-# SWEEP_ARCH=sm_89 compiles them for Ada. DEVICE=emu ranks them by the time that the predictor predicts;
+# SWEEP_ARCH=sm_89 compiles them for Ada. DEVICE=emu ranks them by the time predicted for each;
 # SWEEP_TILES=d64-128 takes those whose name begins so.
 SWEEPS += sweep-stage-4
 override SWEEP_ARCH := $(or $(SWEEP_ARCH),sm_90a)

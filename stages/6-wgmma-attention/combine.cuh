@@ -41,7 +41,7 @@ exchange(const struct attention_args &args, const struct schedule &schedule, con
     const int mine = lane % 4 / 2; // of rows row0 and row0 + 8
     const float m_mine = mine ? m_frag[1] : m_frag[0], l_mine = mine ? l_frag[1] : l_frag[0];
 
-    cluster_wait(); // nobody reads q_smem and k_smem any more: they may be written
+    cluster_wait(); // all CTAs have read q_smem and k_smem: they may be written
 #pragma unroll
     for (int to = 0; to < CTAS && some; to++) {
         const uint32_t there = mapa(o_smem, to);

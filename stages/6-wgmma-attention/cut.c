@@ -50,7 +50,7 @@ static const struct speed {
     double l2_clk;      /* bytes a clock of one SM */
     double l2_from;     /* from this share of L2's size on, some of what is read comes from DRAM, */
     double l2_width;    /* and this much further on all of it */
-    double softmax_clk; /* of one warpgroup and one key, while nobody else is there */
+    double softmax_clk; /* of one warpgroup and one key, while no other warpgroup is there */
     double part_us;     /* of the second launch */
     double part_gbs;    /* at which parts are written and read */
     double crowd;       /* with so many CTAs an SM, all that fit on one are there: together() */

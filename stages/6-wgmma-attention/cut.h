@@ -1,4 +1,4 @@
-/* How a problem is cut for the chip: which shape of tile, which heads share tiles, who shares keys.
+/* How a problem is cut for the chip: shape of tile, heads that share tiles, CTAs that share keys.
  * All ways that fit are considered, what each would take is estimated, the fastest is taken;
  * `--explain` prints them. */
 #pragma once

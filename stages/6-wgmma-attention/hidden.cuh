@@ -1,7 +1,7 @@
-/* What a warpgroup passes by: KV tiles that only other warpgroups of the CTA can see, and tiles of
- * O in which it has no rows. The rings go on only when every warpgroup lets go of a stage, and
- * turns when every one takes its own, so it does both all the same. Included by kernel.cu after
- * schedule.cuh.
+/* What a warpgroup skips: KV tiles that only other warpgroups of the CTA can see, and tiles of O in
+ * which it has no rows. The rings advance only when every warpgroup has released a stage, and turns
+ * only when each has taken its own, so for these it still releases and takes turns. Included by
+ * kernel.cu after schedule.cuh.
  *
  * Needs PERSISTENT, ROW_GROUPS, SPLIT, pass_turn, take_turn from kernel.cu; q_parity, q_slot,
  * release, release_q, ring, wait, wait_full from pipeline.cuh; keys_visible, next_index, o_tile,

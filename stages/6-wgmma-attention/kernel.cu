@@ -137,7 +137,7 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
             load<true>(q_map, q_smem + slot * Q_BYTES, &q_full[slot], Q_PAGE,
                        (t.q0 + 64 * g) >> schedule.pack, t.h, t.b);
         }
-        // The next tile: they differ in length, so who is done first takes the first that is left.
+        // Tiles differ in length, so the CTA that is done first takes the next one that is left.
         // Asked for late, or all would take their second tile at once; awaited after the loads.
         uint32_t n_taken = 0;
         for (int n = t.n_blocks - 1; n >= 0; n--) { // in the order of their use
@@ -148,7 +148,7 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
 
         if (!PERSISTENT) break;
 
-        // As many tiles are asked for as there are: who asks last puts the counter back.
+        // As many tiles are asked for as there are: the last request resets the counter.
         if (more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
         const uint32_t index = more ? gridDim.x + n_taken : schedule.n_tiles;
         tell_next(round, index);
@@ -295,7 +295,7 @@ static __device__ __forceinline__ void first_qk(struct consumer &c, float (&s_fr
     registers_fence(s_frag);
 }
 
-// The last P V of a tile of O and, with it, the first S of the next one: c has gone on to that.
+// The last P V of a tile of O and, with it, the first S of the next one, which c is then at.
 static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_frag)[BKV / 8][4],
                                                const uint32_t (&p_frag)[BKV / 16][4],
                                                float (&o_frag)[O_BLOCKS][4]) {
@@ -304,8 +304,8 @@ static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_fra
         wait(&q_full[q_slot(c.round, c.row_group)], q_parity(c.round)); // q_smem is written by TMA
         wait_full(c.k);                                                 // k_smem is written by TMA
     }
-    // All are waited for, but that q_smem and k_smem have been read is the producer's to say.
-    // Not earlier: compute-sanitizer lets nobody go on from here before all have come.
+    // This counts as arrived; the producer's arrive says that q_smem and k_smem have been read.
+    // Not earlier: under compute-sanitizer every thread waits here until all have arrived.
     if (SPLIT) cluster_arrive_relaxed();
     wait_full(c.v); // v_smem is written by TMA
     take_turn(c.warpgroup);
@@ -464,7 +464,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
             produce(args, schedule, &q_map, &k_map, &v_map, q_smem, k_smem, v_smem, first);
         if (SPLIT) {
             __syncwarp();     // lane 0 has seen the last S of every warpgroup:
-            cluster_arrive(); // nobody reads this CTA's q_smem and k_smem any more
+            cluster_arrive(); // this CTA's q_smem and k_smem have been read
         }
     } else {
         if (!ONE_WARP) setmaxnreg_inc<CONSUMER_REGISTERS>();

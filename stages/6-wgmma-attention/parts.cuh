@@ -53,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(128)
         o_row[r] = row_of(args, schedule, t, row0 + 8 * r + 64 * row_group, lse[r]);
     griddepcontrol_launch_dependents();
     griddepcontrol_wait(); // the parts are there; the launch before that has read O
-    if (!__any_sync(~0u, o_row[0] || o_row[1])) return; // nor has anybody written this slot
+    if (!__any_sync(~0u, o_row[0] || o_row[1])) return; // and no CTA has written this slot
 
     float m[2] = {-INFINITY, -INFINITY}, l[2] = {}, o[4][4] = {};
     for (int p = 0; p < parts; p++)

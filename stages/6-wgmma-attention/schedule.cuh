@@ -109,7 +109,7 @@ static __device__ __forceinline__ int next_index(uint32_t round) {
     wait(&next_full[round & 1], round >> 1 & 1); // next_smem is written
     int index = 0;
     if (threadIdx.x % 32 == 0) {
-        index = next_smem[round & 1]; // who reads arrives: a shuffle orders no other lane's read
+        index = next_smem[round & 1]; // this lane also arrives: a shuffle orders no other's read
         arrive(&next_empty[round & 1]);
     }
     return __shfl_sync(~0u, index, 0);

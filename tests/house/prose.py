@@ -6,7 +6,7 @@ import re
 import sys
 
 HISTORY = re.compile(r"\b(since then|these records|turned out|used to be|no longer|at first we|earlier run|last time|anymore|"
-                     r"frozen for the|as of today|until then|by now|since these)\b", re.I)
+                     r"frozen for the|as of today|by now|since these)\b", re.I)
 MOST_NUMBERS = 5  # in 100 words, where prose has them; in tables they are the point
 
 

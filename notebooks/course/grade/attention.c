@@ -67,8 +67,8 @@ const char *subject_changed(struct subject *s, json_t *names) {
     return NULL;
 }
 
-/* Who finds an answer in O finds that of the other problem; who kept the work of the last launch has
- * kept the wrong work. */
+/* A kernel that reads an answer from O reads that of the other problem. Work kept from the launch
+ * before is that of the other problem, too. */
 const char *subject_time(struct subject *s, const json_t *t, double *us, double *iqr_us) {
     struct attention_own *own = s->own;
     struct bench other = {0};

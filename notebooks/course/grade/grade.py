@@ -157,7 +157,7 @@ class Trial:
 
 
 def nvdisasm():
-    """What the clock reads machine code with: of .venv, which `make setup` fills, or of the toolkit."""
+    """What the predictor reads machine code with: of .venv, which `make setup` fills, or of the toolkit."""
     found = sorted(ROOT.glob(".venv/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm"))
     return (found[0] if found else compile.toolkit() / "bin/nvdisasm").resolve()
 
@@ -381,7 +381,7 @@ def grade_ratio(grade, own_us, our_us, how):
 
 
 def grade_predicted(grade, places, lab, cases, folder, own, ours):
-    """By the predictor. Where it times ours it must time theirs: else a slow kernel would only have to confuse it."""
+    """By the predictor. If it predicts ours it must predict theirs: else one odd instruction would excuse a slow kernel."""
     found = [index for index, case in enumerate(cases) if case["kind"] == "clocked"]
     if not found:
         grade.leave_out("time", "one product is too short to be timed")

@@ -1,5 +1,5 @@
 /* judge CASES INDEX OUT: are the outputs out0 and out1 in OUT the answer? Reads no more of what a run
- * left than their bytes. Prints one JSON object. out2, if it is there: what launches under the predictor
+ * left than their bytes. Prints one JSON object. out2, if it is there: what timed launches
  * left, of the inputs of the next seed. */
 #include "cases.h"
 #include "trial.h"

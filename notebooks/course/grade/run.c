@@ -101,8 +101,8 @@ static const char *note_reports(struct trial_run *r, const char *why) {
     return fetch(r);
 }
 
-/* The first run, and what a second one does that finds the first one's answer in O: the same work, or
- * the kernel looked at its own output. */
+/* The first run, then a second one with the first one's answer in O. If the work differs, the kernel
+ * has read its own output. */
 static const char *run_first(struct trial_run *r) {
     struct counters c = {0}, again = {0};
     emulate(r, EMU_ROUND_ROBIN, false, NULL);

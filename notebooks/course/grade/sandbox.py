@@ -24,7 +24,7 @@ SYSTEM = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/etc/alternative
 FILE_MEGABYTES = 256
 PROCESSES = 128
 GPU_ENVIRONMENT = ["LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"]
-WAIT = 4            # seconds by the clock for each of CPU time
+WAIT = 4            # seconds of wall time for each of CPU time
 
 
 class Refused(Exception):

@@ -40,7 +40,7 @@ void subject_close(struct subject *s);
 /* Outputs are poison: CHECK_POISON_WORD. */
 const char *subject_poison(struct subject *s);
 const char *subject_fetch(struct subject *s, void *outputs);
-/* Appends the names of inputs that are no longer what they were. */
+/* Appends the names of inputs whose bytes have changed. */
 const char *subject_changed(struct subject *s, json_t *names);
 /* On a GPU: the time of one problem, us, while it takes turns with another one in the same outputs;
  * the inputs of the next seed come last. */

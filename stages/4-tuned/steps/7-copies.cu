@@ -34,7 +34,7 @@
  * Softmax needs a number near the row's maximum only to keep 2^x in range: any reference that is
  * not far below will do. So a tile is first computed quickly, against the old references, without
  * a maximum. Only if a sum shows that P has grown beyond what fp16 holds well, or if part of the
- * tile is hidden, is it computed carefully, by the book. */
+ * tile is hidden, is it computed again with a maximum. */
 #include "common/cuda/attention_args.h"
 #include "common/cuda/ptx.cuh"
 #include "stages/4-tuned/steps.h"
@@ -267,7 +267,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
             // ---- mask
             mask(s_frag, args, row0, kv0);
 
-            // ---- softmax, by the book
+            // ---- softmax, with a maximum
             raise_references(ref_frag, l_frag, o_frag, s_frag);
 #pragma unroll
             for (int n = 0; n < BKV / 16; n++)

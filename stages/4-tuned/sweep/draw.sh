@@ -14,7 +14,7 @@ build/columns "$records" -- command problem.head_dim problem.mask samples.tflops
     awk '/^#/ {next}
          {split($1, path, "/"); tile = path[3]; sub(/^d[0-9]+-/, "", tile)
           split(tile, part, /[-x]/); groups = part[4]
-          if ($4 == "-" && $9 > 0) $4 = sprintf("%.4g", 1e-6 * $8 / $9) # predicted by the clock
+          if ($4 == "-" && $9 > 0) $4 = sprintf("%.4g", 1e-6 * $8 / $9) # predicted
           key = sprintf("%d %4d %s", groups > 1, $2, tile)
           if (!(key in seen)) order[++n] = key
           seen[key] = 1; speed[key, $3] = $4; sub(/_D[0-9].*/, "", $10); rest[key] = $5 " " $6 " " $7 " " $10}

@@ -5,7 +5,7 @@
 # Problems: B2 H16 S4096 with the tile's head_dim, B1 H8 S512 for tiles with several groups, with and without
 # a mask; options given here come last and win. A tile that is too large for the chip, or wrong, has a line
 # that says so and no record. Writes OUT_DIR/sweep.jsonl; a record's "command" names its tile. On the emulator
-# (--device emu) a tile is checked on a small problem, and its time is what the clock predicts of B1 H16 S1024.
+# (--device emu) a tile is checked on a small problem, and its time is predicted, of B1 H16 S1024.
 # SWEEP_TILES: the begin of the names of those to try.
 # Exit status: 0; 1 a tile gave a wrong answer; 5 files; 77 no tile could run here.
 set -u

@@ -111,7 +111,7 @@ static __device__ __forceinline__ int next_index(uint32_t round) {
     wait(&next_full[round & 1], round >> 1 & 1); // next_smem is written
     int index = 0;
     if (threadIdx.x % 32 == 0) {
-        index = next_smem[round & 1]; // who reads arrives: a shuffle orders no other lane's read
+        index = next_smem[round & 1]; // this lane also arrives: a shuffle orders no other's read
         arrive(&next_empty[round & 1]);
     }
     return __shfl_sync(~0u, index, 0);
@@ -151,7 +151,7 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
             load_kv(k_map, k, n, t.kv_h, t.b);
             load_kv(v_map, v, n, t.kv_h, t.b);
         }
-        // As many tiles are asked for as there are: who asks last puts the counter back.
+        // As many tiles are asked for as there are: the last request resets the counter.
         if (more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
         const uint32_t index = more ? gridDim.x + n_taken : schedule.n_tiles;
         tell_next(round, index);

@@ -118,7 +118,7 @@ static __device__ __forceinline__ int next_index(uint32_t round) {
     wait(&next_full[round & 1], round >> 1 & 1); // next_smem is written
     int index = 0;
     if (threadIdx.x % 32 == 0) {
-        index = next_smem[round & 1]; // who reads arrives: a shuffle orders no other lane's read
+        index = next_smem[round & 1]; // this lane also arrives: a shuffle orders no other's read
         arrive(&next_empty[round & 1]);
     }
     return __shfl_sync(~0u, index, 0);
@@ -160,7 +160,7 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
             if (n > 0) load_kv(k_map, k, t, n - 1);
             load_kv(v_map, v, t, n);
         }
-        // As many tiles are asked for as there are: who asks last puts the counter back.
+        // As many tiles are asked for as there are: the last request resets the counter.
         if (more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
         const uint32_t index = more ? gridDim.x + n_taken : schedule.n_tiles;
         tell_next(round, index);
@@ -314,7 +314,7 @@ static __device__ __forceinline__ void first_qk(const struct consumer &c,
     registers_fence(s_frag);
 }
 
-// The last P V of a tile of O and, with it, the first S of the next one: c has gone on to that.
+// The last P V of a tile of O and, with it, the first S of the next one, which c is then at.
 static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_frag)[BKV / 8][4],
                                                const uint32_t (&p_frag)[BKV / 16][4],
                                                float (&o_frag)[DIM / 8][4]) {

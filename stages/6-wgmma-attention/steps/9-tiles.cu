@@ -113,7 +113,7 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
             wait(&q_empty[g], ~round & 1); // the products that read the last tile's Q are done
             load(q_map, q_smem + g * Q_BYTES, &q_full[g], Q_PAGE, t.q0 + 64 * g, t.h, t.b);
         }
-        // The next tile: they differ in length, so who is done first takes the first that is left.
+        // Tiles differ in length, so the CTA that is done first takes the next one that is left.
         // Asked for late, or all would take their second tile at once; awaited after the loads.
         uint32_t n_taken = 0;
         for (int n = t.n_blocks - 1; n >= 0; n--) { // in the order of their use
@@ -122,7 +122,7 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
             load_kv(v_map, v, t, n);
         }
 
-        // As many tiles are asked for as there are: who asks last puts the counter back.
+        // As many tiles are asked for as there are: the last request resets the counter.
         if (more && n_taken == schedule.n_tiles - 1) atomicExch(schedule.counter, 0);
         const uint32_t index = more ? gridDim.x + n_taken : schedule.n_tiles;
         tell_next(round, index);
@@ -282,7 +282,7 @@ static __device__ __forceinline__ void first_qk(struct consumer &c, float (&s_fr
     registers_fence(s_frag);
 }
 
-// The last P V of a tile of O and, with it, the first S of the next one: c has gone on to that.
+// The last P V of a tile of O and, with it, the first S of the next one, which c is then at.
 static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_frag)[BKV / 8][4],
                                                const uint32_t (&p_frag)[BKV / 16][4],
                                                float (&o_frag)[DIM / 8][4]) {
