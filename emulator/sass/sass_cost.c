@@ -76,7 +76,7 @@ void sass_tma_rows(const struct sass_effect *e, void *user,
     if ((e->memory != SASS_TMA_LOAD && e->memory != SASS_TMA_STORE) ||
         !tensormap_decode(e->tma.map, &map))
         return;
-    for (int r = 0; r < tensormap_rows(&map); r++) {
+    for (int r = 0; r < (int)tensormap_rows(&map); r++) {
         struct tensormap_row row = tensormap_row(&map, e->tma.coordinate, r);
         if (row.bytes) each(user, row.global, row.bytes);
     }

@@ -152,14 +152,13 @@ static const char *begin(struct sass_grid *g, uint64_t linear, struct sass_clust
     c->shared_bytes = SASS_RESERVED_SHARED + g->kernel->static_shared + g->shared_bytes;
     c->warp = zeroed((size_t)c->n_warps * sizeof *c->warp);
     c->rows = zeroed((size_t)c->n_warps * sass_code(g->kernel)->row_bytes);
-    c->shared = aligned_alloc(1024, (SHARED_WINDOW + 1023) & ~1023);
     c->block = zeroed(sizeof *c->block);
+    c->block->shared_memory = aligned_alloc(1024, (SHARED_WINDOW + 1023) & ~1023);
     c->block->async = zeroed(sizeof(struct emu_async));
-    if (!c->shared) heap_exhausted();
-    memset(c->shared, 0xff, SHARED_WINDOW); /* NaN to whoever reads what nobody wrote */
+    if (!c->block->shared_memory) heap_exhausted();
+    memset(c->block->shared_memory, 0xff, SHARED_WINDOW); /* NaN to whoever reads what nobody wrote */
     c->block->launch = &guest->launch;
-    c->block->shared = c->shared;
-    c->block->shared_bytes = c->shared_bytes;
+    c->block->shared_bytes = SHARED_WINDOW;
     for (int w = 0; w < c->n_warps; w++) begin_warp(c, w);
     cluster->n_live += (uint32_t)c->n_warps;
     return NULL;
@@ -167,10 +166,10 @@ static const char *begin(struct sass_grid *g, uint64_t linear, struct sass_clust
 
 static void release(struct sass_cta *c) {
     if (c->block) free(c->block->async);
+    if (c->block) free(c->block->shared_memory);
     free(c->block);
     free(c->warp);
     free(c->rows);
-    free(c->shared);
     free(c);
 }
 
