@@ -20,6 +20,33 @@ static const char *run(const char *declarations, const char *body, void *data, s
     return why;
 }
 
+/* ---- Textures and surfaces ------------------------------------------------------------------- */
+
+/* The kernel writes what once was the description of a surface whose second row begins at the host's
+ * `secret`, and stores 666 there. */
+static void test_forged_surface(void **state) {
+    (void)state;
+    uint32_t secret = 42;
+    uint64_t target[] = {(uint64_t)(uintptr_t)&secret};
+    emu_test_open(&t);
+    assert_fine(run("",
+                    "ld.global.u64 %rd1, [%rd0];\nsub.s64 %rd2, %rd1, %rd0;\nmov.u64 %rd3, 64;\n"
+                    "mov.u32 %r1, 0x78657454;\nst.global.u32 [%rd0], %r1;\n" /* magic number */
+                    "st.global.u64 [%rd0+8], %rd0;\nst.global.u64 [%rd0+16], %rd3;\n" /* data, bytes */
+                    "mov.u32 %r1, 4096;\nst.global.u32 [%rd0+24], %r1;\n"
+                    "st.global.u32 [%rd0+28], %r1;\nst.global.u32 [%rd0+32], %r1;\n" /* extent */
+                    "st.global.u64 [%rd0+40], %rd2;\n"                               /* pitch */
+                    "mov.u32 %r1, 0x0401;\nst.global.u16 [%rd0+56], %r1;\n" /* channels */
+                    "mov.u32 %r1, 1;\nst.global.u8 [%rd0+62], %r1;\n"       /* it is a surface */
+                    "mov.u32 %r2, 0;\nmov.u32 %r3, 1;\nmov.u32 %r4, 666;\n"
+                    "sust.b.2d.b32.trap [%rd0, {%r2, %r3}], {%r4};\n",
+                    target, sizeof target));
+    assert_int_equal(secret, 42);
+    assert_non_null(emu_test_report(&t, "is the handle of no surface object"));
+    assert_non_null(emu_test_report(&t, "cudaCreateSurfaceObject"));
+    emu_test_close(&t);
+}
+
 /* ---- Shared memory --------------------------------------------------------------------------- */
 
 #define BARRIER                                                                                    \
@@ -140,6 +167,7 @@ static void test_constants(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forged_surface),
         cmocka_unit_test(test_store_async),
         cmocka_unit_test(test_wmma_stride),
         cmocka_unit_test(test_box_overflow),
