@@ -76,14 +76,14 @@ struct emu_again emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
     uint32_t first = base[0] + offset;
     if (!p || p->mask != EMU_FULL || p->key != (first & 3) || p->bytes != bytes) return no;
     int64_t low = first + p->min, high = first + p->max + (int64_t)bytes;
+    if (differs(p, base) || ((first | p->delta_bits) & (bytes - 1)) || b->launch->events) return no;
     struct emu_place lowest =
         emu_reach(emu_room_shared(b), (uint64_t)low, (uint64_t)(high - low), what);
-    if (differs(p, base) || ((first | p->delta_bits) & (bytes - 1)) || !lowest.byte ||
-        b->launch->events)
-        return no;
+    if (!lowest.byte) return no;
     count_shared(w, i, p, EMU_FULL, bytes);
     if (b->shadow) check_array(w, i, low, high);
     if (b->shadow) emu_shadow_access(w, b, i, p, first, what);
+    lowest.byte -= p->min;
     return (struct emu_again){p, lowest};
 }
 
@@ -252,6 +252,7 @@ struct emu_again emu_global_again(struct emu_warp *w, const struct emu_inst *i, 
         return no;
     emu_memory_touch(p->near, EMU_READ, from, to);
     emu_global_count(w, i, p, mask, bytes);
+    lowest.byte -= p->min;
     return (struct emu_again){p, lowest};
 }
 

@@ -30,7 +30,7 @@ void emu_global_places(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
  * and is legal: then it is counted and checked by this call. NULL: take emu_shared_access(). */
 struct emu_again {
     struct emu_pattern *pattern;
-    struct emu_place lowest; /* where its `min` leads to: all its lanes lie from there to its `max` */
+    struct emu_place first; /* of the first active lane; the others lie `delta` from there */
 };
 struct emu_again emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
                                   const uint32_t base[32], uint32_t offset, unsigned bytes,

@@ -165,14 +165,15 @@ static void *grow(void *array, uint32_t n, uint32_t *capacity, size_t size) {
 
 /* Lanes of copy c, which are taken off it. */
 static void run_copy(struct emu_warp *w, struct emu_copy *c, uint32_t lanes) {
+    const struct emu_room shared = emu_room_shared(w->block);
+    const uint32_t bytes = c->bytes;
     if (!c->landed) EMU_EACH_LANE(l, lanes & c->mask) {
-            struct emu_place to =
-                emu_reach(emu_room_shared(w->block), c->shared[l], c->bytes, EMU_WRITE);
+            struct emu_place to = emu_reach(shared, c->shared[l], bytes, EMU_WRITE);
             uint32_t n = c->source_bytes[l]; /* both sides were checked when it was issued */
             struct emu_place from = {NULL};
             if (n) from = emu_global(w, c->global[l], n, EMU_READ, &c->near);
             if (from.byte) memcpy(to.byte, from.byte, n);
-            if (n < c->bytes) memset(to.byte + n, 0, c->bytes - n);
+            if (n < bytes) memset(to.byte + n, 0, bytes - n);
         }
     c->mask &= ~lanes;
 }
@@ -196,9 +197,9 @@ void emu_copy_add(struct emu_warp *w, const struct emu_copy *c) {
     *new = *c;
     new->order = emu_async(w->block)->issued++;
     memcpy(new->group, a->copy_groups, sizeof new->group);
+    const struct emu_room shared = emu_room_shared(w->block);
     EMU_EACH_LANE(l, c->mask)
-    memset(emu_reach(emu_room_shared(w->block), c->shared[l], c->bytes, EMU_WRITE).byte, POISON,
-           c->bytes);
+    memset(emu_reach(shared, c->shared[l], c->bytes, EMU_WRITE).byte, POISON, c->bytes);
     if (!w->block->launch->options->async_early) return;
     struct emu_copy now = *new;
     run_copy(w, &now, EMU_FULL);

@@ -23,7 +23,8 @@ static uint32_t resolve(struct emu_warp *w, const struct emu_inst *i, uint32_t m
         for (int l = 0; l < EMU_LANES; l++)
             offset[l] = addr[l] >> 32 ? UINT32_MAX - 15 : (uint32_t)addr[l];
         mask = emu_shared_access(w, i, mask, offset, bytes, what);
-        EMU_EACH_LANE(l, mask) at[l] = emu_reach(emu_room_shared(b), offset[l], bytes, what);
+        const struct emu_room room = emu_room_shared(b);
+        EMU_EACH_LANE(l, mask) at[l] = emu_reach(room, offset[l], bytes, what);
     } else if (space == EMU_CLUSTER) {
         mask = emu_cluster_access(w, i, mask, addr, bytes, what, at);
     } else if (space == EMU_LOCAL) {
@@ -250,7 +251,7 @@ static enum emu_step ld_shared_fast(struct emu_warp *w, const struct emu_inst *i
     if (p) {
         enum emu_pattern_kind kind = (enum emu_pattern_kind)p->kind; /* of whole vectors */
         if (kind == EMU_PATTERN_CONTIGUOUS && i->vec > 1) kind = EMU_PATTERN_OTHER;
-        const unsigned char *at = again.lowest.byte - p->min;
+        const unsigned char *at = again.first.byte;
         for (int k = 0; k < i->vec; k++)
             load_row(emu_row32(w, i->op[0].rows[k]), at + (unsigned)k * bytes, p->delta, bytes,
                      kind);
@@ -259,8 +260,9 @@ static enum emu_step ld_shared_fast(struct emu_warp *w, const struct emu_inst *i
     uint32_t addr[EMU_LANES];
     for (int l = 0; l < EMU_LANES; l++) addr[l] = base[l] + offset;
     uint32_t ok = emu_shared_access(w, i, mask, addr, all, EMU_READ);
+    const struct emu_room room = emu_room_shared(w->block);
     EMU_EACH_LANE(l, ok) {
-        struct emu_place at = emu_reach(emu_room_shared(w->block), addr[l], all, EMU_READ);
+        struct emu_place at = emu_reach(room, addr[l], all, EMU_READ);
         for (int k = 0; k < i->vec; k++)
             put(w, &i->op[0], k, l, at.byte + (unsigned)k * bytes, bytes, false);
     }
@@ -346,7 +348,7 @@ static enum emu_step ld_global_fast(struct emu_warp *w, const struct emu_inst *i
     if (!p) return ld(w, i, mask);
     enum emu_pattern_kind kind = (enum emu_pattern_kind)p->kind;
     if (kind == EMU_PATTERN_CONTIGUOUS && i->vec > 1) kind = EMU_PATTERN_OTHER;
-    const unsigned char *at = again.lowest.byte - p->min;
+    const unsigned char *at = again.first.byte;
     const uint64_t address = base[__builtin_ctz(mask)] + (uint64_t)(int64_t)i->offset;
     bool every = (mask | w->absent) == EMU_FULL;
     if (i->fetches && every && !(p->delta_bits & 31) && /* all words lie in as many sectors */
