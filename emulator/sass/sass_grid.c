@@ -61,6 +61,8 @@ static const char *fill_bank(struct sass_grid *g, const struct emu_grid *l) {
         if (l->arg_bytes[a] != code->param_size[a])
             return reason("kernel %s, parameter %d has %u bytes, not %zu", k->name, a,
                           code->param_size[a], l->arg_bytes[a]);
+        if (code->param_offset[a] + code->param_size[a] > SASS_BANK_BYTES - k->param_base)
+            return reason("kernel %s: parameter %d leaves its bank", k->name, a);
         memcpy(g->bank + k->param_base + code->param_offset[a], l->arg[a], l->arg_bytes[a]);
     }
     return NULL;
@@ -92,7 +94,7 @@ const char *sass_grid_open(struct emu_memory *m, const struct sass_kernel *k,
     if (!why && g->cluster_size > EMU_MAX_CLUSTER) why = "a cluster of more than 16 blocks";
     if (!why && g->block[0] * g->block[1] * g->block[2] > 1024)
         why = "a block of over 1024 threads";
-    if (!why && SASS_RESERVED_SHARED + k->static_shared + l->shared_bytes > 228 * 1024)
+    if (!why && (uint64_t)SASS_RESERVED_SHARED + k->static_shared + l->shared_bytes > 228 * 1024)
         why = "a block with more than 227 KiB of shared memory";
     if (!why) why = fill_bank(g, l);
     if (why) {
