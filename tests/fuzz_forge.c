@@ -55,11 +55,15 @@ static const char *const operations[] = {
     "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1,%r2,%r3,%r4}, [@4];",
     "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r1,%r2}, [@8];",
     "stmatrix.sync.aligned.m8n8.x4.shared.b16 [@4], {%r1,%r2,%r3,%r4};",
-    "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [@4], @4;",
-    "wmma.load.b.sync.aligned.col.m16n16k16.global.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [@8], @4;",
+    "wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [@4], "
+    "@4;",
+    "wmma.load.b.sync.aligned.col.m16n16k16.global.f16 {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, [@8], "
+    "@4;",
     "wmma.load.c.sync.aligned.row.m16n16k16.f32 {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, [@8], @4;",
-    "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [@4], {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, @4;",
-    "wmma.store.d.sync.aligned.col.m16n16k16.global.f32 [@8], {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, @4;",
+    "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [@4], {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, "
+    "@4;",
+    "wmma.store.d.sync.aligned.col.m16n16k16.global.f32 [@8], {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, "
+    "@4;",
     "wmma.store.d.sync.aligned.row.m32n8k16.f16 [@8], {%r1,%r2,%r3,%r4}, @4;",
     "wmma.load.a.sync.aligned.row.m8n8k4.f64 {%d1}, [@8], @4;",
     "wmma.store.d.sync.aligned.row.m8n8k4.f64 [@8], {%d1,%d2}, @4;",
@@ -73,24 +77,29 @@ static const char *const operations[] = {
     "cp.async.mbarrier.arrive.noinc.shared.b64 [@4];",
     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [@4], [@8], @4, [@4];",
     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r20], [@8], @4, [%r21];",
-    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [@4], [@8], @4, "
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [@4], "
+    "[@8], @4, "
     "[%r21], %h2;",
     "cp.async.bulk.global.shared::cta.bulk_group [@8], [@4], @4;",
     "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [@8], [@4], @4;",
     "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [@4], [@4], @4, [@4];",
-    "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u64 [@4], [@4], @4, "
+    "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u64 [@4], "
+    "[@4], @4, "
     "[@4];",
     "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
     "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;",
-    "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [@4], [@m, {@4}], "
+    "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [@4], [@m, "
+    "{@4}], "
     "[@4];",
-    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r20], [@m, {@4,@4}], "
+    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r20], [@m, "
+    "{@4,@4}], "
     "[%r21];",
     "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r20], [@m, "
     "{@4,@4,@4}], [%r21];",
     "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r20], [@m, "
     "{@4,@4,@4,@4,@4}], [%r21];",
-    "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r20], [@m, "
+    "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r20], "
+    "[@m, "
     "{@4,@4,@4}], [%r21], {%h1};",
     "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [@m, {@4,@4}], [@4];",
     "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [@m, {@4,@4,@4,@4}], [%r20];",
@@ -110,11 +119,14 @@ static const char *const operations[] = {
     "mapa.shared::cluster.u32 %r22, @4, @4; ld.shared::cluster.u32 %r1, [%r22];",
     "mapa.u64 %rd22, @8, @4; st.u32 [%rd22], @4;",
     "getctarank.shared::cluster.u32 %r22, @4;",
-    "mapa.shared::cluster.u32 %r22, @4, @4; st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b64 "
+    "mapa.shared::cluster.u32 %r22, @4, @4; "
+    "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b64 "
     "[%r22], {%rd1,%rd2}, [@4];",
     "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [@4], @4, [%r21];",
-    "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [@4], @4, [%r21];",
-    "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1,%f2,%f3,%f4}, @8, @8, "
+    "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [@4], @4, "
+    "[%r21];",
+    "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "
+    "{%f1,%f2,%f3,%f4}, @8, @8, "
     "1, 1, 1, 0, 1; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
     "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n16k32.s32.s8.s8 "
     "{%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, @8, @8, 1; wgmma.commit_group.sync.aligned; "
@@ -157,13 +169,39 @@ static const uint8_t *input, *input_end;
 static uint8_t take(void) { return input < input_end ? *input++ : 0; }
 
 static uint64_t value_of(void) {
-    uint64_t near[] = {0, buffer, buffer + BUFFER_BYTES, buffer + MAPS_AT, buffer + FORMATS_AT,
-                       (uint64_t)(uintptr_t)&secret, UINT64_MAX, (uint64_t)1 << 63, (uint64_t)1 << 32,
-                       1u << 31, handles[0], handles[1], handles[2], handles[3],
-                       EMU_SHARED_WINDOW, EMU_SHARED_WINDOW + EMU_WINDOW_BYTES, EMU_LOCAL_WINDOW,
-                       EMU_LOCAL_WINDOW + EMU_WINDOW_BYTES, EMU_CLUSTER_WINDOW,
-                       EMU_CLUSTER_WINDOW + EMU_WINDOW_BYTES, EMU_CLUSTER_WINDOW + 2 * EMU_WINDOW_BYTES,
-                       8192, 8192 + 64, 1u << 24, 1u << 20, 0x40000, 64, 1024, 4, 16, 32, 128, 256};
+    uint64_t near[] = {0,
+                       buffer,
+                       buffer + BUFFER_BYTES,
+                       buffer + MAPS_AT,
+                       buffer + FORMATS_AT,
+                       (uint64_t)(uintptr_t)&secret,
+                       UINT64_MAX,
+                       (uint64_t)1 << 63,
+                       (uint64_t)1 << 32,
+                       1u << 31,
+                       handles[0],
+                       handles[1],
+                       handles[2],
+                       handles[3],
+                       EMU_SHARED_WINDOW,
+                       EMU_SHARED_WINDOW + EMU_WINDOW_BYTES,
+                       EMU_LOCAL_WINDOW,
+                       EMU_LOCAL_WINDOW + EMU_WINDOW_BYTES,
+                       EMU_CLUSTER_WINDOW,
+                       EMU_CLUSTER_WINDOW + EMU_WINDOW_BYTES,
+                       EMU_CLUSTER_WINDOW + 2 * EMU_WINDOW_BYTES,
+                       8192,
+                       8192 + 64,
+                       1u << 24,
+                       1u << 20,
+                       0x40000,
+                       64,
+                       1024,
+                       4,
+                       16,
+                       32,
+                       128,
+                       256};
     uint8_t which = take();
     if (which >= 250) { /* any number */
         uint64_t any = 0;
@@ -189,7 +227,8 @@ static void put(struct text *t, const char *format, ...) {
 
 /* A register with a value of its own for each lane. */
 static int operand(struct text *before, char kind, int k) {
-    static const uint64_t steps[] = {0, 0, 0, 1, 4, 8, 16, 128, (uint64_t)1 << 20, (uint64_t)1 << 31};
+    static const uint64_t steps[] = {
+        0, 0, 0, 1, 4, 8, 16, 128, (uint64_t)1 << 20, (uint64_t)1 << 31};
     uint64_t value, step = 0;
     if (kind == 'm')
         value = buffer + MAPS_AT + 128 * (take() % N_MAPS);
@@ -222,17 +261,25 @@ static void operation(struct text *body) {
         else
             put(&line, "%%%c%d", *c == '4' ? 'y' : 'x', operand(body, *c, k)), k++;
     }
-    put(body, "%s%s\n", guarded && form[0] != '{' && !strchr(form, ';')[1] ? "@%one " : "", line.at);
+    put(body, "%s%s\n", guarded && form[0] != '{' && !strchr(form, ';')[1] ? "@%one " : "",
+        line.at);
     line.at[0] = 0;
 }
 
 /* ---- Running ------------------------------------------------------------------------------------ */
 
 static void make_objects(struct emu_memory *m) {
-    struct emu_texture t = {.data = buffer, .bytes = 1024, .extent = {8, 8, 2}, .pitch = 64,
-                            .slice = 512, .channels = 2, .channel_bytes = 4, .texel = EMU_TEXEL_FLOAT,
+    struct emu_texture t = {.data = buffer,
+                            .bytes = 1024,
+                            .extent = {8, 8, 2},
+                            .pitch = 64,
+                            .slice = 512,
+                            .channels = 2,
+                            .channel_bytes = 4,
+                            .texel = EMU_TEXEL_FLOAT,
                             .edge = {EMU_EDGE_WRAP, EMU_EDGE_MIRROR, EMU_EDGE_CLAMP},
-                            .normalized = true, .linear = true};
+                            .normalized = true,
+                            .linear = true};
     if (emu_texture_make(m, &t, &handles[0])) abort();
     t.linear = t.normalized = false, t.texel = EMU_TEXEL_UNSIGNED;
     t.channels = 4, t.channel_bytes = 1, t.edge[0] = t.edge[1] = EMU_EDGE_BORDER;
@@ -245,8 +292,12 @@ static void make_objects(struct emu_memory *m) {
 
 static void make_maps(unsigned char *at) {
     for (int n = 0; n < N_MAPS; n++) {
-        struct tensormap m = {.base = buffer, .rank = n < 5 ? n + 1 : 3, .element_bytes = 1 << n % 4,
-                              .swizzle_bytes = n == 1 ? 32 : n == 2 ? 128 : 0};
+        struct tensormap m = {.base = buffer,
+                              .rank = n < 5 ? n + 1 : 3,
+                              .element_bytes = 1 << n % 4,
+                              .swizzle_bytes = n == 1   ? 32
+                                               : n == 2 ? 128
+                                                        : 0};
         m.im2col = n == 5;
         for (int d = 0; d < m.rank; d++) {
             m.extent[d] = d ? 4 : 32;
@@ -264,9 +315,11 @@ static const char head[] =
     ".func inner(.param .b64 a)\n{\n.reg .b64 %x<4>;\n.local .align 8 .b8 own[64];\n"
     "ld.param.u64 %x1, [a];\nst.local.u64 [own], %x1;\nst.local.u64 [%x1], %x1;\nret;\n}\n"
     ".visible .entry forge(.param .u64 p0, .param .align 64 .b8 p1[128])\n{\n"
-    ".reg .pred %p<4>;\n.reg .pred %one;\n.reg .f32 %f<10>;\n.reg .b32 %r<30>;\n.reg .b64 %rd<30>;\n"
+    ".reg .pred %p<4>;\n.reg .pred %one;\n.reg .f32 %f<10>;\n.reg .b32 %r<30>;\n.reg .b64 "
+    "%rd<30>;\n"
     ".reg .b16 %h<4>;\n.reg .f64 %d<4>;\n.reg .b64 %x<12>;\n.reg .b32 %y<12>;\n.reg .b64 %lane;\n"
-    ".shared .align 1024 .b8 tile[8192];\n.shared .align 8 .b64 bar;\n.local .align 16 .b8 local[64];\n"
+    ".shared .align 1024 .b8 tile[8192];\n.shared .align 8 .b64 bar;\n.local .align 16 .b8 "
+    "local[64];\n"
     "mov.u32 %r0, %tid.x;\ncvt.u64.u32 %lane, %r0;\nsetp.eq.u32 %one, %r0, 0;\n"
     "mov.u32 %r20, tile;\nmov.u32 %r21, bar;\n@%one mbarrier.init.shared::cta.b64 [%r21], 1;\n"
     "bar.sync 0;\n";
@@ -303,15 +356,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     put(&body, "ret;\n}\n");
     const char *why = emu_module_open(memory, body.at, body.n, "forge", &module);
     if (!why) {
-        struct emu_options options = {.n_threads = 1, .max_instructions = 4000, .timeout_s = 0.5,
-                                      .no_checks = flags & 1, .async_early = flags & 2,
-                                      .schedule = flags >> 2 & 1 ? EMU_ADVERSARIAL : EMU_ROUND_ROBIN};
+        struct emu_options options = {.n_threads = 1,
+                                      .max_instructions = 4000,
+                                      .timeout_s = 0.5,
+                                      .no_checks = flags & 1,
+                                      .async_early = flags & 2,
+                                      .schedule =
+                                          flags >> 2 & 1 ? EMU_ADVERSARIAL : EMU_ROUND_ROBIN};
         uint32_t blocks = flags >> 3 & 1 ? 2 : 1;
-        struct emu_grid g = {.grid = {2, 1, 1}, .cluster = {blocks, 1, 1},
-                             .block = {flags >> 4 & 1 ? 128 : 32, 1, 1}, .n_args = 2,
-                             .arg = {&buffer, host + MAPS_AT}, .arg_bytes = {8, 128}};
-        why = emu_launch(memory, emu_module_kernel(module, "forge"), &g, chip_find("h200"), &options,
-                         result);
+        struct emu_grid g = {.grid = {2, 1, 1},
+                             .cluster = {blocks, 1, 1},
+                             .block = {flags >> 4 & 1 ? 128 : 32, 1, 1},
+                             .n_args = 2,
+                             .arg = {&buffer, host + MAPS_AT},
+                             .arg_bytes = {8, 128}};
+        why = emu_launch(memory, emu_module_kernel(module, "forge"), &g, chip_find("h200"),
+                         &options, result);
         for (int i = 0; getenv("FORGE_PRINT") && i < emu_result_reports(result); i++)
             fprintf(stderr, "%s\n", emu_result_report(result, i));
         for (int i = 0; i < emu_result_reports(result); i++)

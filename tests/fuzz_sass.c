@@ -25,8 +25,9 @@ static void look(const unsigned char *p, size_t n) {
 }
 
 static void read_cubin(const uint8_t *data, size_t bytes) {
-    static const char *const names[] = {".text.", ".nv.info.", ".nv.shared.", ".nv.constant2.",
-                                        ".nv.constant3", ".nv.constant4", ".nv.info"};
+    static const char *const names[] = {".text.",         ".nv.info.",     ".nv.shared.",
+                                        ".nv.constant2.", ".nv.constant3", ".nv.constant4",
+                                        ".nv.info"};
     char path[32];
     struct sass_elf e;
     int fd = fuzz_file(data, bytes, path);
@@ -45,8 +46,8 @@ static void read_cubin(const uint8_t *data, size_t bytes) {
             if (!sass_elf_section(&e, names[k], k < 4 ? "attention" : "", &section)) continue;
             look(section.data, section.bytes);
             for (size_t at = 0; sass_elf_attribute(&section, &at, &a);) look(a.data, a.bytes);
-            for (int n = 0; n < 64 && sass_elf_address(&e, section.index, n, &where, &symbol, &addend);
-                 n++)
+            for (int n = 0;
+                 n < 64 && sass_elf_address(&e, section.index, n, &where, &symbol, &addend); n++)
                 sass_elf_symbol(&e, symbol, &in, &value);
         }
         sass_elf_close(&e);
@@ -81,18 +82,25 @@ static void decode(struct program *p, const char *text, const uint8_t *bits) {
         size_t word = strcspn(line + at, " \n");
         snprintf(opcode, sizeof opcode, "%.*s", (int)(word < 63 ? word : 63), line + at);
         if (at + word < length)
-            snprintf(operands, sizeof operands, "%.*s", (int)(length - at - word - 1), line + at + word + 1);
-        const uint64_t words[2] = {(uint64_t)bits[n % 8] << 56 | bits[n % 16], (uint64_t)bits[n % 5] << 40};
+            snprintf(operands, sizeof operands, "%.*s", (int)(length - at - word - 1),
+                     line + at + word + 1);
+        const uint64_t words[2] = {(uint64_t)bits[n % 8] << 56 | bits[n % 16],
+                                   (uint64_t)bits[n % 5] << 40};
         const char *why = sass_decode(&p->code, &(struct sass_text){opcode, operands, guard}, words,
                                       16u * (uint32_t)n, &self, 1, &p->inst[n], &p->exec[n]);
         if (why) p->exec[n].more = strdup(why);
         n++;
         line += length + (line[length] == '\n');
     }
-    sass_decode(&p->code, &(struct sass_text){"EXIT", "", ""}, (uint64_t[2]){0, 0}, 16u * (uint32_t)n, NULL,
-                0, &p->inst[n], &p->exec[n]);
-    p->kernel = (struct sass_kernel){.name = "fuzz", .exec = &p->code, .inst = p->inst, .n_inst = n + 1,
-                                     .n_registers = 255, .param_base = 0x210, .param_bytes = 136};
+    sass_decode(&p->code, &(struct sass_text){"EXIT", "", ""}, (uint64_t[2]){0, 0},
+                16u * (uint32_t)n, NULL, 0, &p->inst[n], &p->exec[n]);
+    p->kernel = (struct sass_kernel){.name = "fuzz",
+                                     .exec = &p->code,
+                                     .inst = p->inst,
+                                     .n_inst = n + 1,
+                                     .n_registers = 255,
+                                     .param_base = 0x210,
+                                     .param_bytes = 136};
     p->code.n_params = 2;
     p->code.param_offset[1] = 8, p->code.param_size[0] = 8, p->code.param_size[1] = 128;
     for (int i = 0; i <= n; i++)
@@ -109,8 +117,14 @@ static void set(struct sass_warp *w, uint32_t row, uint64_t value, uint64_t step
 
 static void set_registers(struct sass_warp *w, uint64_t buffer, const uint8_t *d) {
     static const uint32_t places[] = {0, 0x400, 0x408, 0x500, 0x23f8, 0x2400, 0xfffff8, 0x3fff0};
-    const uint64_t globals[] = {buffer, buffer + BUFFER_BYTES, buffer + BUFFER_BYTES - 4, buffer - 16,
-                                buffer + 64, 0, UINT64_MAX, (uint64_t)SASS_SWINHI << 32 | 0x1000400};
+    const uint64_t globals[] = {buffer,
+                                buffer + BUFFER_BYTES,
+                                buffer + BUFFER_BYTES - 4,
+                                buffer - 16,
+                                buffer + 64,
+                                0,
+                                UINT64_MAX,
+                                (uint64_t)SASS_SWINHI << 32 | 0x1000400};
     const uint64_t desc = (uint64_t)(d[4] & 3) << 62 | (uint64_t)d[5] << 32 | (uint64_t)d[6] << 16;
     const uint32_t ur = SASS_ROW_UR;
     set(w, 0, globals[d[0] & 7], d[0] >> 3);
@@ -146,11 +160,18 @@ static void run(const uint8_t *data, size_t bytes) {
     unsigned char *host = emu_memory_at(m, buffer, BUFFER_BYTES);
     memset(host, data[1], BUFFER_BYTES);
     struct tensormap map = {.base = data[0] & 8 ? (uint64_t)(uintptr_t)&secret & ~15ull : buffer,
-                            .rank = 2, .element_bytes = 2, .extent = {64, 64}, .stride = {2, 128},
+                            .rank = 2,
+                            .element_bytes = 2,
+                            .extent = {64, 64},
+                            .stride = {2, 128},
                             .box = {32, data[0] & 16 ? 256 : 8}};
     if (tensormap_encode(&map, host + MAP_AT)) abort();
-    struct emu_grid l = {.grid = {2, 1, 1}, .cluster = {2, 1, 1}, .block = {data[0] & 1 ? 128 : 32, 1, 1},
-                         .shared_bytes = 8192, .n_args = 2, .arg = {&buffer, host + MAP_AT},
+    struct emu_grid l = {.grid = {2, 1, 1},
+                         .cluster = {2, 1, 1},
+                         .block = {data[0] & 1 ? 128 : 32, 1, 1},
+                         .shared_bytes = 8192,
+                         .n_args = 2,
+                         .arg = {&buffer, host + MAP_AT},
                          .arg_bytes = {8, 128}};
     if (sass_grid_open(m, &p.kernel, &l, &g)) abort();
     g->rough = data[0] & 2;
@@ -255,7 +276,11 @@ static uint32_t dice(uint32_t n) { /* xorshift */
 /* A line, now and then with another register or number in it. */
 static size_t make_line(char *out, size_t n) {
     char line[256];
-    snprintf(line, sizeof line, "%s%s", dice(6) ? "" : dice(2) ? "@P0 " : "@!P1 ", lines[dice(N_LINES)]);
+    snprintf(line, sizeof line, "%s%s",
+             dice(6)   ? ""
+             : dice(2) ? "@P0 "
+                       : "@!P1 ",
+             lines[dice(N_LINES)]);
     for (char *c = line; *c; c++)
         if (*c >= '0' && *c <= '9' && dice(8) == 0) *c = (char)('0' + dice(10));
     int length = snprintf(out, n, "%s\n", line);
@@ -275,7 +300,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t max_bytes, un
     if (dice(3) == 0) data[dice(17)] = (uint8_t)dice(256);
     if (data[0] == 0x7f) data[0] = 0;
     if (dice(12) == 0) return LLVMFuzzerMutate(data, bytes, max_bytes);
-    size_t n = make_line(line, sizeof line), at = 17 + (bytes > 17 ? dice((uint32_t)(bytes - 17)) : 0);
+    size_t n = make_line(line, sizeof line),
+           at = 17 + (bytes > 17 ? dice((uint32_t)(bytes - 17)) : 0);
     while (at > 17 && data[at - 1] != '\n') at--;
     if (!n || bytes + n > max_bytes) return bytes;
     memmove(data + at + n, data + at, bytes - at);

@@ -29,18 +29,19 @@ static void test_forged_surface(void **state) {
     uint32_t secret = 42;
     uint64_t target[] = {(uint64_t)(uintptr_t)&secret};
     emu_test_open(&t);
-    assert_fine(run("",
-                    "ld.global.u64 %rd1, [%rd0];\nsub.s64 %rd2, %rd1, %rd0;\nmov.u64 %rd3, 64;\n"
-                    "mov.u32 %r1, 0x78657454;\nst.global.u32 [%rd0], %r1;\n" /* magic number */
-                    "st.global.u64 [%rd0+8], %rd0;\nst.global.u64 [%rd0+16], %rd3;\n" /* data, bytes */
-                    "mov.u32 %r1, 4096;\nst.global.u32 [%rd0+24], %r1;\n"
-                    "st.global.u32 [%rd0+28], %r1;\nst.global.u32 [%rd0+32], %r1;\n" /* extent */
-                    "st.global.u64 [%rd0+40], %rd2;\n"                               /* pitch */
-                    "mov.u32 %r1, 0x0401;\nst.global.u16 [%rd0+56], %r1;\n" /* channels */
-                    "mov.u32 %r1, 1;\nst.global.u8 [%rd0+62], %r1;\n"       /* it is a surface */
-                    "mov.u32 %r2, 0;\nmov.u32 %r3, 1;\nmov.u32 %r4, 666;\n"
-                    "sust.b.2d.b32.trap [%rd0, {%r2, %r3}], {%r4};\n",
-                    target, sizeof target));
+    assert_fine(
+        run("",
+            "ld.global.u64 %rd1, [%rd0];\nsub.s64 %rd2, %rd1, %rd0;\nmov.u64 %rd3, 64;\n"
+            "mov.u32 %r1, 0x78657454;\nst.global.u32 [%rd0], %r1;\n"          /* magic number */
+            "st.global.u64 [%rd0+8], %rd0;\nst.global.u64 [%rd0+16], %rd3;\n" /* data, bytes */
+            "mov.u32 %r1, 4096;\nst.global.u32 [%rd0+24], %r1;\n"
+            "st.global.u32 [%rd0+28], %r1;\nst.global.u32 [%rd0+32], %r1;\n" /* extent */
+            "st.global.u64 [%rd0+40], %rd2;\n"                               /* pitch */
+            "mov.u32 %r1, 0x0401;\nst.global.u16 [%rd0+56], %r1;\n"          /* channels */
+            "mov.u32 %r1, 1;\nst.global.u8 [%rd0+62], %r1;\n"                /* it is a surface */
+            "mov.u32 %r2, 0;\nmov.u32 %r3, 1;\nmov.u32 %r4, 666;\n"
+            "sust.b.2d.b32.trap [%rd0, {%r2, %r3}], {%r4};\n",
+            target, sizeof target));
     assert_int_equal(secret, 42);
     assert_non_null(emu_test_report(&t, "is the handle of no surface object"));
     assert_non_null(emu_test_report(&t, "cudaCreateSurfaceObject"));
@@ -60,9 +61,10 @@ static void test_store_async(void **state) {
         emu_test_open(&t);
         t.options.no_checks = no_races;
         assert_fine(run(".shared .align 8 .b64 bar;",
-                        BARRIER "mov.u32 %r1, 0x7ffff0;\n"
-                                "@%p1 st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 "
-                                "[%r1], %r0, [%r9];\n",
+                        BARRIER
+                        "mov.u32 %r1, 0x7ffff0;\n"
+                        "@%p1 st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 "
+                        "[%r1], %r0, [%r9];\n",
                         (uint32_t[]){0}, 4));
         assert_non_null(emu_test_report(&t, "at shared address 0x7ffff0, but the block has"));
         emu_test_close(&t);
@@ -127,11 +129,12 @@ static void test_map_to_host(void **state) {
                           .box = {64}};
     assert_fine(tensormap_encode(&m, data));
     emu_test_open(&t);
-    assert_fine(run(".shared .align 128 .b8 tile[1024];",
-                    "mov.u32 %r1, tile;\nmov.u32 %r2, 0;\nsetp.eq.u32 %p1, %r0, 0;\n"
-                    "@%p1 cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%rd0, {%r2}], "
-                    "[%r1];\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n",
-                    data, sizeof data));
+    assert_fine(
+        run(".shared .align 128 .b8 tile[1024];",
+            "mov.u32 %r1, tile;\nmov.u32 %r2, 0;\nsetp.eq.u32 %p1, %r0, 0;\n"
+            "@%p1 cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%rd0, {%r2}], "
+            "[%r1];\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n",
+            data, sizeof data));
     assert_int_equal(secret[0], 0);
     assert_non_null(emu_test_report(&t, "not inside one allocation"));
     emu_test_close(&t);
@@ -167,12 +170,9 @@ static void test_constants(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forged_surface),
-        cmocka_unit_test(test_store_async),
-        cmocka_unit_test(test_wmma_stride),
-        cmocka_unit_test(test_box_overflow),
-        cmocka_unit_test(test_map_to_host),
-        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_forged_surface), cmocka_unit_test(test_store_async),
+        cmocka_unit_test(test_wmma_stride),    cmocka_unit_test(test_box_overflow),
+        cmocka_unit_test(test_map_to_host),    cmocka_unit_test(test_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

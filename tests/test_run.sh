@@ -225,6 +225,9 @@ check "outside a surface: the runtime's own code" says 'synchronize: cudaErrorIl
 check "with the line" grep -q "run_textures.cu:$(grep -n 'float v = surf2Dread' tests/run_textures.cu | cut -d: -f1) " "$tap_dir/said"
 check "a texture object that was destroyed" says 'is the handle of no texture object, or of one that was destroyed' 1 emulated --quiet "$dir/textures" stale
 
+check "a surface object that the kernel wrote itself" says 'is the handle of no surface object, or of one that was destroyed: take it from cudaCreateSurfaceObject' 1 emulated --quiet "$dir/textures" forged
+check "left the host alone" bash -c "! grep -q 'secret is' '$tap_dir/said'"
+
 check "graphs compile" compile "$dir/graphs" tests/run_graphs.cu
 check "graphs by hand and captured" emulated --quiet "$dir/graphs"
 

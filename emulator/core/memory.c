@@ -210,7 +210,9 @@ struct emu_allocation *emu_memory_find(const struct emu_memory *m, uint64_t p) {
     return a && p < a->end && !a->freed ? &m->allocation[a - m->allocation] : NULL;
 }
 
-struct emu_textures *emu_memory_textures(const struct emu_memory *m) { return m->textures; }
+struct emu_textures *emu_memory_textures(const struct emu_memory *m) {
+    return m->textures;
+}
 
 void emu_memory_free(struct emu_memory *m, uint64_t p) {
     struct emu_allocation *a = emu_memory_find(m, p);

@@ -57,7 +57,8 @@ struct emu_count {
 /* Tokens of waits that launch/ knows; those of barriers are their generations. */
 enum { EMU_TOKEN_CONVERGE = 0x7fff0001, EMU_TOKEN_POLL = 0x7fff0002 };
 
-struct emu_bytes; /* memory that kernels use; never completed, so that nothing adds to its address */
+struct
+    emu_bytes; /* memory that kernels use; never completed, so that nothing adds to its address */
 
 struct emu_group { /* lanes of a warp at one place */
     uint32_t pc, mask;
@@ -93,7 +94,7 @@ struct emu_warp {
     struct emu_looks *looks;         /* instructions/poll.c's own; NULL: has not polled */
     struct emu_stack *stack; /* instructions/function.c's own, by lane; NULL: has not called */
     struct emu_bytes *local_memory; /* local_bytes per lane, lane after lane; by reach.h alone */
-    uint32_t n_registers;    /* setmaxnreg's account, per thread */
+    uint32_t n_registers;           /* setmaxnreg's account, per thread */
     uint32_t arrived, unwaited, cluster_generation; /* barrier.cluster: instructions/cluster.c */
     struct emu_clock clock;
 };

@@ -16,7 +16,9 @@ struct emu_textures {
     uint32_t n, capacity;
 };
 
-struct emu_textures *emu_textures_open(void) { return heap_zeroed(1, sizeof(struct emu_textures)); }
+struct emu_textures *emu_textures_open(void) {
+    return heap_zeroed(1, sizeof(struct emu_textures));
+}
 
 void emu_textures_close(struct emu_textures *s) {
     if (s) free(s->slot);

@@ -89,7 +89,8 @@ struct emu_pending {
     struct tensormap map;
     int32_t coordinate[5];
     unsigned char *data;
-    uint64_t value[2]; /* EMU_PENDING_PEER: what st.async and red.async bring; else the bytes come */
+    uint64_t
+        value[2]; /* EMU_PENDING_PEER: what st.async and red.async bring; else the bytes come */
     const struct emu_block *source; /* from this block's shared memory; NULL: there are none */
     uint32_t source_at;
 };

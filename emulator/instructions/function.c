@@ -141,10 +141,12 @@ static bool push(struct emu_warp *w, const struct emu_inst *i, const struct emu_
         return false;
     }
     for (uint32_t n = 0; n < n_args; n++) {
-        const uint64_t bytes = f->param_bytes[first + n], from = caller + (uint64_t)i->op[2 + n].imm;
+        const uint64_t bytes = f->param_bytes[first + n],
+                       from = caller + (uint64_t)i->op[2 + n].imm;
         if (emu_reach(local, from, bytes, EMU_READ).byte) continue;
-        emu_report(EMU_BAD_OPERAND, w, i, NULL, "argument %u of %s is %llu bytes, more than is given",
-                   n, f->name, (unsigned long long)bytes);
+        emu_report(EMU_BAD_OPERAND, w, i, NULL,
+                   "argument %u of %s is %llu bytes, more than is given", n, f->name,
+                   (unsigned long long)bytes);
         return false;
     }
     if (s->n == s->capacity) {

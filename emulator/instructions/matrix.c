@@ -34,8 +34,7 @@ static enum emu_step ldmatrix(struct emu_warp *w, const struct emu_inst *i, uint
     const struct emu_room room = emu_room_shared(w->block);
     for (int r = 0; r < i->aux[AUX_N]; r++) {
         uint32_t *d = emu_row32(w, i->op[0].rows[r]), matrix[8][4];
-        for (int row = 0; row < 8; row++)
-            move_row(room, addr[8 * r + row], matrix[row], EMU_READ);
+        for (int row = 0; row < 8; row++) move_row(room, addr[8 * r + row], matrix[row], EMU_READ);
         if (!i->aux[AUX_TRANS]) {
             memcpy(d, matrix, sizeof matrix); /* lane 4 * row + word */
             continue;
@@ -63,8 +62,7 @@ static enum emu_step stmatrix(struct emu_warp *w, const struct emu_inst *i, uint
                 struct fragment_at at = fragment_matrix(lane, h, i->aux[AUX_TRANS]);
                 matrix[at.row][at.col] = (uint16_t)(s[lane] >> 16 * h);
             }
-        for (int row = 0; row < 8; row++)
-            move_row(room, addr[8 * r + row], matrix[row], EMU_WRITE);
+        for (int row = 0; row < 8; row++) move_row(room, addr[8 * r + row], matrix[row], EMU_WRITE);
     }
     return EMU_NEXT;
 }

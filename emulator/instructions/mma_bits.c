@@ -94,9 +94,10 @@ static enum emu_step move_bits(struct emu_warp *w, const struct emu_inst *i, uin
             struct fragment_at at = fragment_d((int)lane, r);
             uint64_t row = (uint64_t)at.row, col = (uint64_t)at.col;
             global[lane] =
-                base[first] + (!sums       ? lane / 4 * ((uint64_t)stride * (uint32_t)bits / 8) + lane % 4 * 4
-                               : col_major ? 4 * (col * stride + row)
-                                           : 4 * (row * stride + col));
+                base[first] +
+                (!sums       ? lane / 4 * ((uint64_t)stride * (uint32_t)bits / 8) + lane % 4 * 4
+                 : col_major ? 4 * (col * stride + row)
+                             : 4 * (row * stride + col));
             shared[lane] = emu_shared_offset(global[lane]);
         }
         uint32_t ok = emu_fragment_access(w, i, r, group->n, in_shared, global, 4);

@@ -109,8 +109,7 @@ static enum emu_step move_f64(struct emu_warp *w, const struct emu_inst *i, uint
                                     : matrix == MATRIX_B ? fragment_b(lane, r, 0, 1)
                                                          : fragment_d(lane, r);
             uint64_t row = (uint64_t)at.row, col = (uint64_t)at.col;
-            global[lane] =
-                base[first] + 8 * (col_major ? col * stride + row : row * stride + col);
+            global[lane] = base[first] + 8 * (col_major ? col * stride + row : row * stride + col);
             shared[lane] = emu_shared_offset(global[lane]);
         }
         ok = emu_fragment_access(w, i, r, group->n, in_shared, global, 8);

@@ -78,8 +78,8 @@ bool emu_poll_sleeps(struct emu_warp *w, const struct emu_inst *i, uint32_t mask
 }
 
 void emu_poll_looked(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                     const uint64_t addr[32], const struct emu_place at[32], const uint64_t seen[32],
-                     unsigned bytes) {
+                     const uint64_t addr[32], const struct emu_place at[32],
+                     const uint64_t seen[32], unsigned bytes) {
     struct look *k = find(w, i->pc);
     if (!w->looks) w->looks = heap_zeroed(1, sizeof *w->looks);
     bool again = k && k->effects == w->effects && same_places(k, mask, addr) && k->bytes == bytes;

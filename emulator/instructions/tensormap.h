@@ -46,8 +46,10 @@ bool tensormap_decode(const void *map_128_bytes, struct tensormap *out);
 uint64_t tensormap_box_bytes(const struct tensormap *m); /* what an mbarrier is told */
 /* From row to row in shared memory: a swizzle spreads narrower rows over its width. */
 uint32_t tensormap_pitch(const struct tensormap *m);
-uint64_t tensormap_shared_bytes(const struct tensormap *m); /* rows * pitch: no block has over 2^18 */
-uint64_t tensormap_rows(const struct tensormap *m); /* rows of box[0] elements in a box: up to 2^32 */
+uint64_t
+tensormap_shared_bytes(const struct tensormap *m); /* rows * pitch: no block has over 2^18 */
+uint64_t
+tensormap_rows(const struct tensormap *m); /* rows of box[0] elements in a box: up to 2^32 */
 
 /* Row r of the box at `coordinate`: bytes [skip, skip + bytes) of it lie in the tensor, at
  * `global`. */

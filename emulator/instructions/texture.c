@@ -26,10 +26,11 @@ static bool find(struct emu_warp *w, const struct emu_inst *i, uint64_t handle, 
     const struct emu_texture *t = emu_texture_find(m, handle);
     const char *kind = surface ? "surface" : "texture";
     if (!t || t->is_surface != surface) {
-        emu_report(EMU_BAD_GLOBAL, w, i, NULL,
-                   "%#llx is the handle of no %s object, or of one that was destroyed: take it from "
-                   "cudaCreate%sObject",
-                   (unsigned long long)handle, kind, surface ? "Surface" : "Texture");
+        emu_report(
+            EMU_BAD_GLOBAL, w, i, NULL,
+            "%#llx is the handle of no %s object, or of one that was destroyed: take it from "
+            "cudaCreate%sObject",
+            (unsigned long long)handle, kind, surface ? "Surface" : "Texture");
         return false;
     }
     struct emu_allocation *a = emu_memory_find(m, t->data);

@@ -150,14 +150,15 @@ static uint32_t access_ldmatrix(struct emu_warp *w, const struct emu_inst *i, ui
     int rows = is_a ? mma_shape_m(i) : mma_shape_k(i),
         cols = is_a ? mma_shape_k(i) : mma_shape_n(i);
     int lines = col ? cols : rows, across = (col ? rows : cols) / 8, n = lines / 8 * across;
-    const bool far = (base + ((uint64_t)lines * stride + 32) * 2) >> 32; /* past all shared memory */
+    const bool far =
+        (base + ((uint64_t)lines * stride + 32) * 2) >> 32; /* past all shared memory */
     for (int first = 0; first < n; first += 4) {
         uint32_t addr[EMU_LANES] = {0}, lanes = 0;
         for (int lane = 0; lane < EMU_LANES && first + lane / 8 < n; lane++) {
             int block = first + lane / 8;
             uint32_t line = (uint32_t)(block / across * 8 + lane % 8);
-            addr[lane] = far ? UINT32_MAX - 15
-                             : base + (line * stride + (uint32_t)(block % across) * 8) * 2;
+            addr[lane] =
+                far ? UINT32_MAX - 15 : base + (line * stride + (uint32_t)(block % across) * 8) * 2;
             lanes |= 1u << lane;
         }
         if (emu_shared_access(w, i, lanes, addr, 16, EMU_READ) != lanes) return 0;
@@ -229,7 +230,8 @@ static bool by_ldmatrix(const struct emu_inst *i) {
     return i->aux[MMA_MATRIX] != MATRIX_C && mma_element_bits(mma_type_a(i)) == 16;
 }
 
-static inline void move_element(unsigned char *word, unsigned char *at, uint32_t bytes, bool store) {
+static inline void move_element(unsigned char *word, unsigned char *at, uint32_t bytes,
+                                bool store) {
     const unsigned char *from = store ? word : at;
     unsigned char *to = store ? at : word;
     if (bytes == 4)

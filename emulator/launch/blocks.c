@@ -175,7 +175,8 @@ static void block_begin(struct emu_block *b, const uint32_t cluster[3]) {
     b->ticks = 0;
     b->free_registers = 0;
     for (int n = 0; n < EMU_BARRIERS; n++) barrier_begin(&b->barrier[n]);
-    memset(b->shared_memory, 0xff, b->shared_bytes); /* NaN in every type: nobody may rely on zeros */
+    memset(b->shared_memory, 0xff,
+           b->shared_bytes); /* NaN in every type: nobody may rely on zeros */
     for (int n = 0; n < b->n_warps; n++) {
         warp_begin(&b->warp[n]);
         b->warp[n].n_registers = registers_per_thread(s, b->n_threads);

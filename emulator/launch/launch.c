@@ -107,8 +107,7 @@ static const char *describe(struct emu_launch_state *l, const struct emu_kernel 
     l->param = param;
     l->param_memory = emu_memory_at(l->memory, param, k->param_bytes ? k->param_bytes : 1);
     for (int a = 0; a < g->n_args; a++) {
-        unsigned char *to =
-            emu_memory_at(l->memory, param + k->param_offset[a], g->arg_bytes[a]);
+        unsigned char *to = emu_memory_at(l->memory, param + k->param_offset[a], g->arg_bytes[a]);
         if (to) memcpy(to, g->arg[a], g->arg_bytes[a]);
     }
     return why;

@@ -136,7 +136,7 @@ struct sass_cta {
     uint32_t shared_bytes; /* of block->shared_memory; the first 0x400 bytes are the system's */
     struct sass_bar bar[SASS_BARRIERS];
     uint32_t free_registers;
-    struct emu_room near;  /* the allocation that was used last */
+    struct emu_room near; /* the allocation that was used last */
     uint64_t ticks;
     struct emu_block *block; /* what the tensor-core functions of the PTX side want to see */
 };

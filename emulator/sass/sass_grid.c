@@ -158,7 +158,8 @@ static const char *begin(struct sass_grid *g, uint64_t linear, struct sass_clust
     c->block->shared_memory = aligned_alloc(1024, (SHARED_WINDOW + 1023) & ~1023);
     c->block->async = zeroed(sizeof(struct emu_async));
     if (!c->block->shared_memory) heap_exhausted();
-    memset(c->block->shared_memory, 0xff, SHARED_WINDOW); /* NaN to whoever reads what nobody wrote */
+    memset(c->block->shared_memory, 0xff,
+           SHARED_WINDOW); /* NaN to whoever reads what nobody wrote */
     c->block->launch = &guest->launch;
     c->block->shared_bytes = SHARED_WINDOW;
     for (int w = 0; w < c->n_warps; w++) begin_warp(c, w);

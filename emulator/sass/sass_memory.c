@@ -193,7 +193,8 @@ enum sass_go sass_ldsm(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     if (!ok) return bad_shared(w, x, mask, addr, 16);
     uint32_t data[4][8][4];
     for (int r = 0; r < 4; r++)
-        for (int j = 0; j < 8; j++) memcpy(data[r][j], sass_shared(w->cta, addr[8 * r + j], 16), 16);
+        for (int j = 0; j < 8; j++)
+            memcpy(data[r][j], sass_shared(w->cta, addr[8 * r + j], 16), 16);
     for (int r = 0; r < 4; r++) {
         uint32_t *d = sass_row(w, x->d + (uint32_t)r * SASS_ROW);
         if (!x->mode) {
@@ -231,7 +232,8 @@ enum sass_go sass_ldg(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     uint32_t *d = sass_row(w, x->d);
     global_addresses(w, x, 0, x->offset, addr);
     EMU_EACH_LANE(l, mask) {
-        const unsigned char *from = addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes, EMU_READ);
+        const unsigned char *from =
+            addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes, EMU_READ);
         if (!from) return bad_global(w, x, l, addr[l]);
         load_lane(d, (int)l, from, x->bytes);
     }
@@ -244,7 +246,8 @@ enum sass_go sass_stg(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     const uint32_t *s = sass_row(w, x->s[1].row);
     global_addresses(w, x, 0, x->offset, addr);
     EMU_EACH_LANE(l, mask) {
-        unsigned char *to = addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes, EMU_WRITE);
+        unsigned char *to =
+            addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes, EMU_WRITE);
         if (!to) return bad_global(w, x, l, addr[l]);
         if (!sass_may_write(w, x, to, x->bytes)) return SASS_GO_FAULT;
         store_lane(s, (int)l, to, x->bytes);

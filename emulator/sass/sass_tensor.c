@@ -130,7 +130,8 @@ static bool copy_row(struct sass_warp *w, const struct sass_exec *x, const struc
     uint32_t cut = (row.skip + row.bytes) % 16;
     if (!load && row.bytes && cut) row.bytes += 16 - cut; /* an H200 stores whole 16 bytes */
     unsigned char line[2048] = {0}, *global = NULL;
-    if (row.bytes && !(global = sass_global(w, row.global, row.bytes, load ? EMU_READ : EMU_WRITE))) {
+    if (row.bytes &&
+        !(global = sass_global(w, row.global, row.bytes, load ? EMU_READ : EMU_WRITE))) {
         sass_stop(w, x, "%u bytes at %#llx: not inside one allocation", row.bytes,
                   (unsigned long long)row.global);
         return false;
