@@ -150,6 +150,14 @@ static const char *const operations[] = {
     "mov.u64 %rd1, @8; mov.u64 %rd2, @8;",
     "setp.eq.u32 %p1, %r0, 0;",
     "bar.warp.sync @4;",
+    "bar.arrive @4, @4;",
+    "barrier.sync @4, 32;",
+    "red.shared.or.b32 [@8], @4;",
+    "ld.shared::cluster.v2.u64 {%rd1,%rd2}, [@8];",
+    "atom.shared::cluster.cas.b32 %r1, [@8], @4, @4;",
+    "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;",
+    "prefetch.global.L2 [@8];",
+    "fence.proxy.tensormap::generic.acquire.gpu [@8], 128;",
     "shfl.sync.idx.b32 %r1, %r2, @4, @4, -1;",
     "bar.sync 0;",
     "fence.proxy.async;",
@@ -355,7 +363,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     for (int n = 0; n < 24 && input < input_end; n++) operation(&body);
     put(&body, "ret;\n}\n");
     const char *why = emu_module_open(memory, body.at, body.n, "forge", &module);
-    if (!why) {
+    if (why) { /* an operation above is none that the emulator runs */
+        fprintf(stderr, "%s\n", why);
+        abort();
+    } else {
         struct emu_options options = {.n_threads = 1,
                                       .max_instructions = 4000,
                                       .timeout_s = 0.5,

@@ -157,7 +157,7 @@ int main(int argc, char **argv) {
     }
     static int secret = 42;
     unsigned long long *own;
-    if (argc > 1 && !strcmp(argv[1], "forged") && !cudaMalloc(&own, 64))
+    if (argc > 1 && !strcmp(argv[1], "forged") && !cudaMalloc(&own, 128))
         forge<<<1, 1>>>(own, (unsigned long long)&secret);
     cudaError_t e = cudaDeviceSynchronize();
     if (secret != 42) printf("the host's secret is %d\n", secret), bad++;
