@@ -162,8 +162,10 @@ static bool changes_nothing(const struct emu_warp *w, const struct emu_inst *i, 
     for (int k = 0; k < i->vec; k++) {
         uint32_t row = i->op[1].rows[k];
         uint64_t value = i->op[1].wide ? emu_row64(w, row)[lane] : emu_row32(w, row)[lane];
-        if (memcmp((const char *)(uintptr_t)address + (unsigned)k * bytes, &value, bytes))
-            return false;
+        uint64_t at = address + (unsigned)k * bytes;
+        struct emu_room room = emu_room_global(w->block->launch->memory, at);
+        struct emu_place was = emu_reach(room, at, bytes, EMU_READ);
+        if (!was.byte || memcmp(was.byte, &value, bytes)) return false;
     }
     return true;
 }
@@ -463,10 +465,10 @@ void emu_global_written(struct emu_allocation *a, uint32_t mask, const uint64_t 
 }
 
 void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                    unsigned char *const at[32]) {
+                    const struct emu_place at[32]) {
     const struct emu_sync *s = w->block->launch->sync;
     if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed) || emu_has(i, "cta") ||
         !atomic_load_explicit(&s->n_told, memory_order_relaxed))
         return;
-    EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l]);
+    EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l].byte);
 }

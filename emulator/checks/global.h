@@ -13,6 +13,7 @@
 #pragma once
 
 #include "emulator/core/pattern.h"
+#include "emulator/core/reach.h"
 #include "emulator/core/state.h"
 
 struct emu_sync; /* the words of a launch that synchronise clusters */
@@ -28,6 +29,6 @@ void emu_global_written(struct emu_allocation *a, uint32_t mask, const uint64_t 
 /* The lanes have read at[] strongly. Called after the read; a release is recorded before its write, so a warp
  * that reads the value also acquires it. */
 void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                    unsigned char *const at[32]);
+                    const struct emu_place at[32]);
 /* fence and membar of gpu or sys scope */
 void emu_global_fence(struct emu_warp *w);

@@ -13,6 +13,7 @@
 #include "taint.h"
 
 #include "emulator/core/failed_check.h"
+#include "emulator/core/reach.h"
 #include "common/base/heap.h"
 
 #include <stdio.h>
@@ -95,7 +96,8 @@ static bool changes_nothing(const struct emu_warp *w, const struct emu_block *b,
             if (address / 4 > at || (address + bytes - 1) / 4 < at) continue;
             uint32_t row = i->op[1].rows[k];
             uint64_t value = i->op[1].wide ? emu_row64(w, row)[l] : emu_row32(w, row)[l];
-            if (memcmp(b->shared + address, &value, bytes)) return false;
+            struct emu_place was = emu_reach(emu_room_shared(b), address, bytes, EMU_READ);
+            if (!was.byte || memcmp(was.byte, &value, bytes)) return false;
         }
     }
     return true;

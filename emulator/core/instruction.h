@@ -56,7 +56,7 @@ enum emu_class { /* what the counters roll up */
 enum emu_type { /* from the opcode, never from the register's declaration */
     EMU_NONE, EMU_B8, EMU_U8, EMU_S8, EMU_B16, EMU_U16, EMU_S16, EMU_F16, EMU_BF16, EMU_B32,
     EMU_U32, EMU_S32, EMU_F32, EMU_TF32, EMU_F16X2, EMU_BF16X2, EMU_B64, EMU_U64, EMU_S64, EMU_F64,
-    EMU_B128, EMU_PRED, EMU_E4M3, EMU_E5M2, EMU_E4M3X2, EMU_E5M2X2
+    EMU_B128, EMU_PRED, EMU_E4M3, EMU_E5M2, EMU_E4M3X2, EMU_E5M2X2, EMU_N_TYPES
 };
 /* clang-format on */
 

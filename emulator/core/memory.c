@@ -4,6 +4,8 @@
  * indices miss, too. */
 #include "memory.h"
 
+#include "texture.h"
+
 #include "common/base/reason.h"
 #include "common/base/heap.h"
 
@@ -28,6 +30,7 @@ struct emu_memory {
     struct emu_allocation *allocation; /* by address; what is handed out only grows */
     int n, capacity;
     bool overlapped; /* the last launch */
+    struct emu_textures *textures;
     uint32_t launch; /* 1 to 4095, and again */
 };
 
@@ -46,6 +49,7 @@ const char *emu_memory_open(struct emu_memory **out) {
                       strerror(error));
     }
     m->used = PAGE;
+    m->textures = emu_textures_open();
     *out = m;
     return NULL;
 }
@@ -102,6 +106,7 @@ void emu_memory_close(struct emu_memory *m) {
     if (!m) return;
     munmap(m->reserved, m->bytes);
     for (int n = 0; n < m->n; n++) drop_cells(&m->allocation[n]), unwatch(&m->allocation[n]);
+    emu_textures_close(m->textures);
     free(m->allocation);
     free(m);
 }
@@ -203,6 +208,10 @@ const struct emu_allocation *emu_memory_below(const struct emu_memory *m, uint64
 struct emu_allocation *emu_memory_find(const struct emu_memory *m, uint64_t p) {
     const struct emu_allocation *a = emu_memory_below(m, p);
     return a && p < a->end && !a->freed ? &m->allocation[a - m->allocation] : NULL;
+}
+
+struct emu_textures *emu_memory_textures(const struct emu_memory *m) {
+    return m->textures;
 }
 
 void emu_memory_free(struct emu_memory *m, uint64_t p) {

@@ -48,6 +48,9 @@ bool emu_memory_is_filled(const struct emu_memory *m, uint64_t p, int value, uin
  * release: those do not race with each other. */
 enum emu_access { EMU_READ = 1, EMU_WRITE = 2, EMU_ATOM = 3, EMU_STRONG = 4 };
 
+/* Its table of objects: texture.h. */
+struct emu_textures *emu_memory_textures(const struct emu_memory *m);
+
 /* What one alloc gave: [base, end). */
 struct emu_allocation {
     uint64_t base, end;

@@ -57,6 +57,9 @@ struct emu_count {
 /* Tokens of waits that launch/ uses; the tokens of barriers are their generations. */
 enum { EMU_TOKEN_CONVERGE = 0x7fff0001, EMU_TOKEN_POLL = 0x7fff0002 };
 
+struct
+    emu_bytes; /* memory that kernels use; never completed, so that nothing adds to its address */
+
 struct emu_group { /* lanes of a warp at one place */
     uint32_t pc, mask;
     bool waiting;   /* its instruction returned EMU_WAIT */
@@ -90,8 +93,8 @@ struct emu_warp {
     uint32_t published;              /* checks/global.h */
     struct emu_looks *looks;         /* instructions/poll.c's own; NULL: has not polled */
     struct emu_stack *stack; /* instructions/function.c's own, by lane; NULL: has not called */
-    unsigned char *local;    /* local_bytes per lane, lane after lane */
-    uint32_t n_registers;    /* setmaxnreg's account, per thread */
+    struct emu_bytes *local_memory; /* local_bytes per lane, lane after lane; by reach.h alone */
+    uint32_t n_registers;           /* setmaxnreg's account, per thread */
     uint32_t arrived, unwaited, cluster_generation; /* barrier.cluster: instructions/cluster.c */
     struct emu_vector_clock clock;
 };
@@ -121,7 +124,7 @@ struct emu_block {
     int n_warps;
     uint32_t n_threads, n_live;
     struct emu_warp *warp;
-    unsigned char *shared; /* shared_bytes long: static, then dynamic */
+    struct emu_bytes *shared_memory; /* shared_bytes long: static, then dynamic; by reach.h alone */
     uint32_t shared_bytes;
     struct emu_shadow *shadow; /* checks/race.c's own; NULL when checks are off */
     struct emu_barrier barrier[EMU_BARRIERS];
@@ -158,7 +161,8 @@ struct emu_launch_state {
     uint32_t shared_bytes;
     bool overlaps;                   /* the launch before it */
     bool partial;                    /* some clusters are checked, others not */
-    unsigned char *param;            /* in global memory */
+    struct emu_bytes *param_memory;  /* by reach.h alone */
+    uint64_t param;                  /* its address, as kernels see it */
     uint64_t workspace;              /* of grid.sync(): its size and its barrier */
     const struct emu_events *events; /* NULL: no views */
     struct emu_limits *limits;       /* launch/limits.h */

@@ -1,6 +1,8 @@
 /* Memory accesses: bounds, alignment, races, counts. */
 #include "access.h"
 
+#include "async.h"
+
 #include "emulator/checks/global.h"
 #include "emulator/checks/overlap.h"
 #include "emulator/checks/race.h"
@@ -65,21 +67,24 @@ static inline bool differs(const struct emu_pattern *p, const uint32_t base[32])
     return !_mm256_testz_si256(differ, differ);
 }
 
-const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
-                                           const uint32_t base[32], uint32_t offset, unsigned bytes,
-                                           enum emu_access what) {
-    const struct emu_pattern *p = w->pattern[i->pc];
+struct emu_again emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
+                                  const uint32_t base[32], uint32_t offset, unsigned bytes,
+                                  enum emu_access what) {
+    struct emu_pattern *p = w->pattern[i->pc];
     struct emu_block *b = w->block;
+    const struct emu_again no = {0};
     uint32_t first = base[0] + offset;
-    if (!p || p->mask != EMU_FULL || p->key != (first & 3) || p->bytes != bytes) return NULL;
+    if (!p || p->mask != EMU_FULL || p->key != (first & 3) || p->bytes != bytes) return no;
     int64_t low = first + p->min, high = first + p->max + (int64_t)bytes;
-    if (differs(p, base) || ((first | p->delta_bits) & (bytes - 1)) || low < 0 ||
-        high > b->shared_bytes || b->launch->events)
-        return NULL;
+    if (differs(p, base) || ((first | p->delta_bits) & (bytes - 1)) || b->launch->events) return no;
+    struct emu_place lowest =
+        emu_reach(emu_room_shared(b), (uint64_t)low, (uint64_t)(high - low), what);
+    if (!lowest.byte) return no;
     count_shared(w, i, p, EMU_FULL, bytes);
     if (b->shadow) check_array(w, i, low, high);
     if (b->shadow) emu_shadow_access(w, b, i, p, first, what);
-    return p;
+    lowest.byte -= p->min;
+    return (struct emu_again){p, lowest};
 }
 
 void emu_remote_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
@@ -143,8 +148,15 @@ static void place_by(const struct emu_allocation *a, uint64_t addr, char *out, s
                  (unsigned long long)(addr - a->end), bytes);
 }
 
+static void constant_written(struct emu_warp *w, const struct emu_inst *i, uint64_t addr) {
+    emu_report(EMU_BAD_GLOBAL, w, i, NULL,
+               "address %#llx is in constant memory or the kernel's parameters, which cannot be "
+               "written",
+               (unsigned long long)addr);
+}
+
 static uint32_t global_bad(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                           const uint64_t addr[32], unsigned bytes) {
+                           const uint64_t addr[32], unsigned bytes, enum emu_access what) {
     uint32_t ok = mask;
     EMU_EACH_LANE(l, mask) {
         const struct emu_memory *m = w->block->launch->memory;
@@ -159,6 +171,8 @@ static uint32_t global_bad(struct emu_warp *w, const struct emu_inst *i, uint32_
             emu_report(EMU_BAD_GLOBAL, w, i, NULL,
                        "lane %d: %u bytes at 0x%llx are not allocated%s", l, bytes,
                        (unsigned long long)addr[l], near);
+        } else if (a->read_only && what & EMU_WRITE) {
+            constant_written(w, i, addr[l]);
         } else {
             continue;
         }
@@ -180,15 +194,12 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
     if (__builtin_expect(misaligned || !known, 0)) {
         p->near = far || misaligned ? NULL : emu_memory_find(b->launch->memory, from);
         if (p->near && p->near->read_only && what & EMU_WRITE) {
-            emu_report(EMU_BAD_GLOBAL, w, i, NULL,
-                       "address %#llx is in constant memory or the kernel's parameters, which "
-                       "cannot be written",
-                       (unsigned long long)from);
+            constant_written(w, i, from);
             return 0;
         }
         if (!p->near || to > p->near->end) {
             p->near = NULL;
-            mask = global_bad(w, i, mask, addr, bytes);
+            mask = global_bad(w, i, mask, addr, bytes, what);
             if (!mask) return 0;
         }
     }
@@ -224,26 +235,41 @@ static inline bool lies_elsewhere(const struct emu_pattern *p, uint32_t mask,
     return !_mm256_testz_si256(differ, differ);
 }
 
-struct emu_pattern *emu_global_again(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                                     const uint64_t base[32], unsigned bytes) {
+struct emu_again emu_global_again(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                                  const uint64_t base[32], unsigned bytes) {
     struct emu_pattern *p = w->pattern[i->pc];
     const struct emu_block *b = w->block;
+    const struct emu_again no = {0};
     if (!p || p->mask != mask || p->bytes != bytes || !p->near || b->shadow || b->launch->events ||
         mask & w->early)
-        return NULL;
+        return no;
     uint64_t first = base[__builtin_ctz(mask)], at = first + (uint64_t)(int64_t)i->offset;
     uint64_t from = at + (uint64_t)p->min, to = at + (uint64_t)p->max + bytes;
+    struct emu_place lowest = emu_reach(emu_room_of(p->near), from, to - from, EMU_READ);
     if ((p->delta_bits & 31 && p->key != (at & 31)) ||
-        ((uint32_t)at | p->delta_bits) & (bytes - 1) || from < p->near->base || from >= to ||
-        to > p->near->end || lies_elsewhere(p, mask, base, first))
-        return NULL;
+        ((uint32_t)at | p->delta_bits) & (bytes - 1) || !lowest.byte ||
+        lies_elsewhere(p, mask, base, first))
+        return no;
     emu_memory_touch(p->near, EMU_READ, from, to);
     emu_global_count(w, i, p, mask, bytes);
-    return p;
+    lowest.byte -= p->min;
+    return (struct emu_again){p, lowest};
 }
 
-void *emu_global(struct emu_warp *w, uint64_t addr, uint64_t bytes) {
-    return emu_memory_at(w->block->launch->memory, addr, bytes);
+void emu_global_places(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                       const uint64_t addr[32], unsigned bytes, enum emu_access what,
+                       struct emu_place at[32]) {
+    const struct emu_allocation *near = w->pattern[i->pc]->near;
+    EMU_EACH_LANE(l, mask) at[l] = emu_global(w, addr[l], bytes, what, &near);
+}
+
+void emu_shared_offsets(const uint64_t address[32], uint32_t out[32]) {
+    uint64_t all = 0;
+    for (int l = 0; l < EMU_LANES; l++) all |= address[l];
+    if (__builtin_expect(all < EMU_SHARED_WINDOW, 1))
+        for (int l = 0; l < EMU_LANES; l++) out[l] = (uint32_t)address[l];
+    else
+        for (int l = 0; l < EMU_LANES; l++) out[l] = emu_shared_offset(address[l]);
 }
 
 void emu_addresses(const struct emu_warp *w, const struct emu_operand *op, uint64_t out[32]) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "emulator/core/pattern.h"
+#include "emulator/core/reach.h"
 #include "emulator/core/state.h"
 
 /* The addresses of an EMU_OP_ADDRESS operand. Shared ones as offsets into the block's memory. */
@@ -20,15 +21,24 @@ uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct 
 uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                            const uint64_t addr[32], unsigned bytes, enum emu_access what);
 
+/* What emu_global_access() let through, by place: all lanes of `mask` have one. */
+void emu_global_places(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                       const uint64_t addr[32], unsigned bytes, enum emu_access what,
+                       struct emu_place at[32]);
+
 /* The pattern of a load or store by all lanes at base[l] + offset, if it came before like this
  * and is legal: then it is counted and checked by this call. NULL: take emu_shared_access(). */
-const struct emu_pattern *emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
-                                           const uint32_t base[32], uint32_t offset, unsigned bytes,
-                                           enum emu_access what);
+struct emu_again {
+    struct emu_pattern *pattern;
+    struct emu_place first; /* of the first active lane; the others lie `delta` from there */
+};
+struct emu_again emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
+                                  const uint32_t base[32], uint32_t offset, unsigned bytes,
+                                  enum emu_access what);
 
 /* The same of a load from global memory by some lanes, at base[l] + i->offset, where nothing is looked at but bounds. */
-struct emu_pattern *emu_global_again(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                                     const uint64_t base[32], unsigned bytes);
+struct emu_again emu_global_again(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                                  const uint64_t base[32], unsigned bytes);
 
 static inline void emu_global_count(struct emu_warp *w, const struct emu_inst *i,
                                     const struct emu_pattern *p, uint32_t mask, unsigned bytes) {
@@ -38,9 +48,23 @@ static inline void emu_global_count(struct emu_warp *w, const struct emu_inst *i
     c->bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
 }
 
-/* Host memory behind [addr, addr + bytes) of global memory; NULL (nothing reported) if not all
- * allocated. */
-void *emu_global(struct emu_warp *w, uint64_t addr, uint64_t bytes);
+/* The place of [addr, addr + bytes) of global memory; nowhere (nothing reported) if not all is
+ * allocated, or may not be written. *near, if not NULL, is the allocation to try first, and becomes
+ * the one that was found. */
+static inline struct emu_place emu_global(const struct emu_warp *w, uint64_t addr, uint64_t bytes,
+                                          enum emu_access what,
+                                          const struct emu_allocation **near) {
+    if (near && *near) {
+        struct emu_place at = emu_reach(emu_room_of(*near), addr, bytes, what);
+        if (__builtin_expect(at.byte != NULL, 1)) return at;
+    }
+    const struct emu_allocation *a = emu_memory_find(w->block->launch->memory, addr);
+    if (near) *near = a;
+    return emu_reach(emu_room_of(a), addr, bytes, what);
+}
+
+/* The offsets in shared memory behind addresses of an operand, generic or not: emu_shared_offset(). */
+void emu_shared_offsets(const uint64_t address[32], uint32_t out[32]);
 
 /* What crosses from block to block is counted by 32-byte sectors. */
 void emu_remote_count(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
@@ -58,7 +82,7 @@ uint32_t emu_copy16_wavefronts(uint32_t mask, uint32_t reads, const uint32_t sha
  * lanes that may go on. */
 uint32_t emu_locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                     const struct emu_operand *op, unsigned bytes, enum emu_access what,
-                    unsigned char *at[32]);
+                    struct emu_place at[32]);
 /* A reduction chosen by emu_select_atomic() on a run of elements. */
 void emu_reduce(const struct emu_inst *i, enum emu_type type, unsigned char *to,
                 const unsigned char *from, uint32_t bytes);

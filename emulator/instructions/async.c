@@ -29,13 +29,34 @@ static bool global_missing(const struct emu_pending *p, uint64_t addr, uint32_t 
 }
 
 /* Bytes of a store, or of a reduction. */
-static void put(const struct emu_pending *p, unsigned char *to, const unsigned char *from,
-                uint32_t bytes) {
+static void put(const struct emu_pending *p, uint64_t global, unsigned char *to,
+                const unsigned char *from, uint32_t bytes) {
     if (p->reduced)
         emu_reduce(p->inst, p->reduced, to, from, bytes);
     else
         memcpy(to, from, bytes);
-    emu_memory_written(p->warp->block->launch->memory, (uint64_t)(uintptr_t)to, bytes);
+    emu_memory_written(p->warp->block->launch->memory, global, bytes);
+}
+
+/* NULL: not reported. */
+static unsigned char *global_of(const struct emu_pending *p, uint64_t addr, uint32_t bytes) {
+    enum emu_access what = p->kind == EMU_PENDING_LOAD ? EMU_READ : EMU_WRITE;
+    return emu_global(p->warp, addr, bytes, what, NULL).byte;
+}
+
+/* [addr, addr + bytes) of block b's shared memory; NULL: reported. */
+static unsigned char *shared_of(const struct emu_block *b, const struct emu_pending *p,
+                                uint32_t addr, uint32_t bytes, enum emu_access what) {
+    struct emu_place at = emu_reach(emu_room_shared(b), addr, bytes, what);
+    if (!at.byte)
+        emu_report(EMU_BAD_SHARED, p->warp, p->inst, NULL,
+                   "%u bytes at shared address 0x%x, but the block has 0x%x", bytes, addr,
+                   b->shared_bytes);
+    return at.byte;
+}
+static unsigned char *shared_side(const struct emu_block *b, const struct emu_pending *p,
+                                  enum emu_access what) {
+    return shared_of(b, p, p->shared, p->is_tensor ? p->shared_bytes : p->bytes, what);
 }
 
 /* The box's row r between shared memory (or `image`, laid out like it) and the tensor. */
@@ -45,7 +66,7 @@ static void tensor_row(const struct emu_pending *p, unsigned char *image, int r,
     uint32_t cut = (row.skip + row.bytes) % 16;
     if (!to_shared && row.bytes && cut) row.bytes += 16 - cut; /* an H200 stores whole 16 bytes */
     unsigned char line[2048] = {0};
-    unsigned char *global = row.bytes ? emu_global(p->warp, row.global, row.bytes) : NULL;
+    unsigned char *global = row.bytes ? global_of(p, row.global, row.bytes) : NULL;
     if (row.bytes && !global && global_missing(p, row.global, row.bytes)) return;
     if (to_shared && row.bytes) memcpy(line + row.skip, global, row.bytes);
     for (uint32_t at = 0; at < row_bytes; at += 16) {
@@ -55,7 +76,7 @@ static void tensor_row(const struct emu_pending *p, unsigned char *image, int r,
         else
             memcpy(line + at, image + place, 16);
     }
-    if (!to_shared && row.bytes) put(p, global, line + row.skip, row.bytes);
+    if (!to_shared && row.bytes) put(p, row.global, global, line + row.skip, row.bytes);
 }
 
 static bool writes_shared(const struct emu_pending *p) {
@@ -64,21 +85,23 @@ static bool writes_shared(const struct emu_pending *p) {
 
 static void poison(struct emu_block *b, const struct emu_pending *p) {
     uint32_t row_bytes = p->is_tensor ? p->map.box[0] * (uint32_t)p->map.element_bytes : 0;
+    unsigned char *to = shared_side(b, p, EMU_WRITE);
+    if (!to) return;
     if (!p->is_tensor || p->shared_bytes == p->bytes) {
-        memset(b->shared + p->shared, POISON, p->bytes);
+        memset(to, POISON, p->bytes);
         return;
     }
-    for (int r = 0; r < tensormap_rows(&p->map); r++)
+    for (int r = 0; r < (int)tensormap_rows(&p->map); r++)
         for (uint32_t at = 0; at < row_bytes; at += 16)
-            memset(b->shared + tensormap_shared(&p->map, p->shared, r, at), POISON, 16);
+            memset(to + (tensormap_shared(&p->map, p->shared, r, at) - p->shared), POISON, 16);
 }
 
 static void run_load(struct emu_block *b, const struct emu_pending *p) {
-    unsigned char *to = b->shared + p->shared;
-    if (p->is_tensor) {
-        for (int r = 0; r < tensormap_rows(&p->map); r++) tensor_row(p, to, r, true);
-    } else {
-        unsigned char *from = emu_global(p->warp, p->global, p->bytes);
+    unsigned char *to = shared_side(b, p, EMU_WRITE);
+    if (to && p->is_tensor) {
+        for (int r = 0; r < (int)tensormap_rows(&p->map); r++) tensor_row(p, to, r, true);
+    } else if (to) {
+        unsigned char *from = global_of(p, p->global, p->bytes);
         if (from)
             memcpy(to, from, p->bytes);
         else
@@ -91,17 +114,18 @@ static void run_load(struct emu_block *b, const struct emu_pending *p) {
 
 static void read_store(struct emu_block *b, struct emu_pending *p) {
     p->data = heap_take(p->shared_bytes);
-    memcpy(p->data, b->shared + p->shared, p->shared_bytes);
+    unsigned char *from = shared_side(b, p, EMU_READ);
+    if (from) memcpy(p->data, from, p->shared_bytes);
     p->kind = EMU_PENDING_STORE_WRITE;
 }
 
 static void write_store(struct emu_pending *p) {
     if (p->is_tensor) {
-        for (int r = 0; r < tensormap_rows(&p->map); r++) tensor_row(p, p->data, r, false);
+        for (int r = 0; r < (int)tensormap_rows(&p->map); r++) tensor_row(p, p->data, r, false);
     } else {
-        unsigned char *to = emu_global(p->warp, p->global, p->bytes);
+        unsigned char *to = global_of(p, p->global, p->bytes);
         if (to)
-            put(p, to, p->data, p->bytes);
+            put(p, p->global, to, p->data, p->bytes);
         else
             global_missing(p, p->global, p->bytes);
     }
@@ -111,16 +135,20 @@ static void write_store(struct emu_pending *p) {
 
 static void run_peer(const struct emu_pending *p) {
     struct emu_block *b = p->mbarrier->block;
-    unsigned char *to = b->shared + p->shared;
-    if (p->reduced) {
-        emu_reduce(p->inst, p->reduced, to, (const void *)(uintptr_t)p->global, p->bytes);
+    unsigned char *to = shared_side(b, p, EMU_ATOM);
+    const void *from = p->value;
+    if (p->source) from = shared_of(p->source, p, p->source_at, p->bytes, EMU_READ);
+    if (!to || !from) {
+        /* reported; the bytes count as come, so that nothing waits for them */
+    } else if (p->reduced) {
+        emu_reduce(p->inst, p->reduced, to, from, p->bytes);
     } else if (p->inst->class == EMU_ATOMIC) {
         uint64_t old = 0;
         memcpy(&old, to, p->bytes);
         old = emu_combine(p->inst, old, p->value[0], 0);
         memcpy(to, &old, p->bytes);
     } else {
-        memcpy(to, p->global ? (const void *)(uintptr_t)p->global : p->value, p->bytes);
+        memcpy(to, from, p->bytes);
     }
     emu_agent_done(&p->mbarrier->clock, p->agent, p->stamp); /* as TMA: for waits at any scope */
     p->mbarrier->in_flight--;
@@ -137,13 +165,15 @@ static void *grow(void *array, uint32_t n, uint32_t *capacity, size_t size) {
 
 /* Lanes of copy c, which are taken off it. */
 static void run_copy(struct emu_warp *w, struct emu_copy *c, uint32_t lanes) {
+    const struct emu_room shared = emu_room_shared(w->block);
+    const uint32_t bytes = c->bytes;
     if (!c->landed) EMU_EACH_LANE(l, lanes & c->mask) {
-            unsigned char *to = w->block->shared + c->shared[l];
-            uint32_t n = c->source_bytes[l];
-            if (n)
-                memcpy(to, (const void *)(uintptr_t)c->global[l],
-                       n); /* checked when it was issued */
-            if (n < c->bytes) memset(to + n, 0, c->bytes - n);
+            struct emu_place to = emu_reach(shared, c->shared[l], bytes, EMU_WRITE);
+            uint32_t n = c->source_bytes[l]; /* both sides were checked when it was issued */
+            struct emu_place from = {NULL};
+            if (n) from = emu_global(w, c->global[l], n, EMU_READ, &c->near);
+            if (from.byte) memcpy(to.byte, from.byte, n);
+            if (n < bytes) memset(to.byte + n, 0, bytes - n);
         }
     c->mask &= ~lanes;
 }
@@ -167,7 +197,9 @@ void emu_copy_add(struct emu_warp *w, const struct emu_copy *c) {
     *new = *c;
     new->order = emu_async(w->block)->issued++;
     memcpy(new->group, a->copy_groups, sizeof new->group);
-    EMU_EACH_LANE(l, c->mask) memset(w->block->shared + c->shared[l], POISON, c->bytes);
+    const struct emu_room shared = emu_room_shared(w->block);
+    EMU_EACH_LANE(l, c->mask)
+    memset(emu_reach(shared, c->shared[l], c->bytes, EMU_WRITE).byte, POISON, c->bytes);
     if (!w->block->launch->options->async_early) return;
     struct emu_copy now = *new;
     run_copy(w, &now, EMU_FULL);
@@ -352,8 +384,10 @@ void emu_async_print(struct emu_block *b, FILE *out) {
                                         "TMA store", "copy between blocks"};
     struct emu_async *a = emu_async(b);
     for (uint32_t n = 0; n < a->n_mbarriers; n++) {
-        uint64_t word;
-        memcpy(&word, b->shared + a->mbarrier[n]->addr, 8);
+        uint64_t word = 0;
+        struct emu_place at =
+            emu_reach(emu_room_shared(b), a->mbarrier[n]->addr, sizeof word, EMU_READ);
+        if (at.byte) memcpy(&word, at.byte, sizeof word);
         int32_t tx = (int32_t)((uint32_t)(word >> 40 & 0x1fffff) << 11) >> 11;
         fprintf(out, "  mbarrier at shared %u: phase %u, %u of %u arrivals missing, tx-count %d",
                 a->mbarrier[n]->addr, (unsigned)(word >> 61 & 1), (unsigned)(word & 0xfffff),

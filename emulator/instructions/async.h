@@ -62,6 +62,7 @@ struct emu_copy {
     uint32_t group[EMU_LANES]; /* which of the lane's groups it belongs to */
     uint32_t shared[EMU_LANES], source_bytes[EMU_LANES]; /* the rest is filled with zeros */
     uint64_t global[EMU_LANES];
+    const struct emu_allocation *near; /* that most lanes read from */
 };
 
 enum emu_pending_kind {
@@ -90,8 +91,9 @@ struct emu_pending {
     int32_t coordinate[5];
     unsigned char *data;
     uint64_t
-        value[2]; /* EMU_PENDING_PEER: what st.async and red.async bring; else from `global`, */
-                  /* the address of the sender's shared memory on the host */
+        value[2]; /* EMU_PENDING_PEER: what st.async and red.async bring; else the bytes come */
+    const struct emu_block *source; /* from this block's shared memory; NULL: there are none */
+    uint32_t source_at;
 };
 
 /* Queue it, poison what it will write, or run it at once with --early. */
@@ -140,9 +142,9 @@ void emu_async_free(struct emu_block *b);   /* the host thread is done with this
 /* mbarriers and pending operations: for deadlocks. */
 void emu_async_print(struct emu_block *b, FILE *out);
 
-/* The offset in shared memory behind an address operand's value, generic or not. */
+/* The offset in shared memory behind an address operand's value, generic or not; no block has memory
+ * where values of over 32 bits lead to. */
 static inline uint32_t emu_shared_offset(uint64_t address) {
-    return (uint32_t)(address >= EMU_SHARED_WINDOW && address < EMU_SHARED_WINDOW + EMU_WINDOW_BYTES
-                          ? address - EMU_SHARED_WINDOW
-                          : address);
+    if (address - EMU_SHARED_WINDOW < EMU_WINDOW_BYTES) address -= EMU_SHARED_WINDOW;
+    return address >> 32 ? UINT32_MAX - 15 : (uint32_t)address;
 }

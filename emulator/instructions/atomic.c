@@ -117,7 +117,7 @@ static enum emu_step atomic(struct emu_warp *w, const struct emu_inst *i, uint32
     unsigned bytes = (unsigned)i->aux[1];
     const struct emu_operand *b = &i->op[first + 1],
                              *c = i->n_ops > first + 2 ? &i->op[first + 2] : b;
-    unsigned char *at[EMU_LANES];
+    struct emu_place at[EMU_LANES];
     uint64_t addr[EMU_LANES], seen[EMU_LANES], changed = 0;
     if (first) {
         emu_addresses(w, &i->op[1], addr);
@@ -127,12 +127,12 @@ static enum emu_step atomic(struct emu_warp *w, const struct emu_inst *i, uint32
     pthread_mutex_lock(&atomic_lock);
     EMU_EACH_LANE(l, ok) {
         uint64_t old = 0;
-        memcpy(&old, at[l], bytes);
+        memcpy(&old, at[l].byte, bytes);
         seen[l] = old;
         uint64_t x = b->wide ? emu_row64(w, b->row)[l] : emu_row32(w, b->row)[l];
         uint64_t y = c->wide ? emu_row64(w, c->row)[l] : emu_row32(w, c->row)[l];
         uint64_t new = emu_combine(i, old, x, y);
-        memcpy(at[l], &new, bytes);
+        memcpy(at[l].byte, &new, bytes);
         changed |= (new ^ old) << (64 - 8 * bytes);
         if (first && i->op[0].wide)
             emu_row64(w, i->row[0])[l] = old;

@@ -9,88 +9,141 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The most characters that one conversion pads to: a GPU prints a gigabyte for "%999999999d", and the
+ * host would, too. */
+enum { MOST_FIELD = 4096 };
+
+/* What one call prints. */
+struct print {
+    struct emu_warp *warp;
+    const struct emu_inst *inst;
+    uint32_t lane;
+    uint64_t args; /* address of the next value, in local memory */
+    bool reported;
+};
+
 /* A string in global or local memory, at most n - 1 characters. */
-static void read_string(struct emu_warp *w, uint32_t l, uint64_t at, char *out, size_t n) {
+static void read_string(const struct print *p, uint64_t at, char *out, size_t n) {
+    const struct emu_room local = emu_room_local(p->warp, p->lane);
+    const struct emu_allocation *near = NULL;
     size_t k = 0;
     for (; k + 1 < n; k++, at++) {
-        const char *c = at - EMU_LOCAL_WINDOW < w->block->kernel->local_bytes
-                            ? (const char *)w->local + (uint64_t)l * w->block->kernel->local_bytes +
-                                  (at - EMU_LOCAL_WINDOW)
-                            : emu_global(w, at, 1);
-        if (!c || !*c) break;
-        out[k] = *c;
+        struct emu_place c = emu_reach(local, at - EMU_LOCAL_WINDOW, 1, EMU_READ);
+        if (!c.byte) c = emu_global(p->warp, at, 1, EMU_READ, &near);
+        if (!c.byte || !*c.byte) break;
+        out[k] = (char)*c.byte;
     }
     out[k] = 0;
 }
 
-/* One conversion, format from '%' to its letter, with the next value of the argument buffer. */
-static void print_one(struct emu_warp *w, uint32_t l, const char *spec, char letter,
-                      const unsigned char *args, size_t *at, size_t size) {
-    char text[512];
-    bool is_long =
-        strchr(spec, 'l') || letter == 's' || letter == 'p' || strchr("fFeEgGaA", letter);
-    size_t bytes = is_long ? 8 : 4;
-    *at = (*at + bytes - 1) & ~(bytes - 1);
-    uint64_t value = 0;
-    if (*at + bytes <= size) memcpy(&value, args + *at, bytes);
-    *at += bytes;
-    char flags[32], format[48];
+/* The next value of 4 or 8 bytes; 0 behind the end of local memory. */
+static uint64_t next_value(struct print *p, size_t bytes) {
+    uint64_t value = 0, at = (p->args + bytes - 1) & ~(uint64_t)(bytes - 1);
+    struct emu_place from =
+        emu_reach(emu_room_local(p->warp, p->lane), at - EMU_LOCAL_WINDOW, bytes, EMU_READ);
+    if (from.byte) memcpy(&value, from.byte, bytes);
+    p->args = at + bytes;
+    return value;
+}
+
+/* A width or precision, *at its first digit or '*', which takes it from the values. */
+static int read_size(struct print *p, const char **at) {
+    int64_t n = 0;
+    if (**at == '*')
+        n = (int32_t)next_value(p, 4), ++*at;
+    else
+        for (; **at >= '0' && **at <= '9'; ++*at) n = n > MOST_FIELD ? n : 10 * n + (**at - '0');
+    if ((n > MOST_FIELD || n < -MOST_FIELD) && !p->reported) {
+        emu_report(EMU_BAD_OPERAND, p->warp, p->inst, NULL,
+                   "printf pads to more than %d characters: the emulator prints %d; give the "
+                   "conversion a smaller width or precision",
+                   MOST_FIELD, MOST_FIELD);
+        p->reported = true;
+    }
+    return (int)(n > MOST_FIELD ? MOST_FIELD : n < -MOST_FIELD ? -MOST_FIELD : n);
+}
+
+/* One conversion, as the kernel wrote it from '%' to before `end`. */
+struct conversion {
+    char flags[8];
+    int width, precision; /* -1: no precision */
+    bool is_long;
+    char letter;
+};
+
+/* Reads it from behind its '%'; returns what follows. NULL: the string ends before its letter. */
+static const char *read_conversion(struct print *p, const char *at, struct conversion *c) {
     size_t n = 0;
-    for (const char *c = spec + 1; *c && n + 1 < sizeof flags; c++)
-        if (strchr("-+ #0.123456789", *c)) flags[n++] = *c;
-    flags[n] = 0;
-    if (letter == 's') {
-        read_string(w, l, value, text, sizeof text);
-        fputs(text, stdout);
+    *c = (struct conversion){.precision = -1};
+    for (; *at && strchr("-+ #0", *at); at++)
+        if (!strchr(c->flags, *at) && n + 1 < sizeof c->flags) c->flags[n++] = *at;
+    c->width = read_size(p, &at);
+    if (*at == '.') {
+        at++;
+        c->precision = read_size(p, &at);
+    }
+    for (; *at && strchr("lhzjt", *at); at++) c->is_long |= *at == 'l';
+    c->letter = *at;
+    return *at ? at + 1 : NULL;
+}
+
+static void print_one(struct print *p, const struct conversion *c, const char *text) {
+    char format[32], string[512];
+    const char letter = c->letter;
+    bool is_real = strchr("fFeEgGaA", letter) != NULL;
+    if (letter == 'c') {
+        putchar((int)next_value(p, 4));
     } else if (letter == 'p') {
-        printf("0x%" PRIx64, value);
-    } else if (strchr("fFeEgGaA", letter)) {
+        printf("0x%" PRIx64, next_value(p, 8));
+    } else if (letter == 's') {
+        read_string(p, next_value(p, 8), string, sizeof string);
+        snprintf(format, sizeof format, "%%%s*.*s", c->flags);
+        printf(format, c->width, c->precision, string);
+    } else if (is_real) {
+        uint64_t value = next_value(p, 8);
         double d;
         memcpy(&d, &value, 8);
-        snprintf(format, sizeof format, "%%%s%c", flags, letter);
-        printf(format, d);
-    } else if (letter == 'c') {
-        putchar((int)value);
-    } else if (!strchr("diouxX", letter)) {
-        printf("%s%c", spec, letter);
+        snprintf(format, sizeof format, "%%%s*.*%c", c->flags, letter);
+        printf(format, c->width, c->precision, d);
+    } else if (strchr("diouxX", letter)) {
+        uint64_t value = next_value(p, c->is_long ? 8 : 4);
+        if (strchr("di", letter) && !c->is_long) value = (uint64_t)(int32_t)value;
+        snprintf(format, sizeof format, "%%%s*.*ll%c", c->flags, letter);
+        printf(format, c->width, c->precision, value);
     } else {
-        snprintf(format, sizeof format, "%%%sll%c", flags, letter);
-        if (letter == 'd' || letter == 'i')
-            printf(format, (long long)(is_long ? (int64_t)value : (int32_t)value));
-        else
-            printf(format, (unsigned long long)value);
+        fputs(text, stdout); /* "%n" and the like stand for themselves */
     }
 }
 
-static void print_lane(struct emu_warp *w, uint32_t l, uint64_t format_at, uint64_t args_at) {
-    char format[1024];
-    read_string(w, l, format_at, format, sizeof format);
-    uint32_t size = w->block->kernel->local_bytes;
-    uint64_t offset = args_at - EMU_LOCAL_WINDOW;
-    const unsigned char *args = w->local + (uint64_t)l * size;
-    size_t at = offset < size ? (size_t)offset : size;
-    for (const char *c = format; *c; c++) {
-        if (*c != '%') {
+static void print_lane(struct print *p, uint64_t format_at) {
+    char format[1024], text[1024];
+    read_string(p, format_at, format, sizeof format);
+    for (const char *c = format; *c;) {
+        struct conversion one;
+        if (*c != '%' || c[1] == '%') {
             putchar(*c);
+            c += *c == '%' ? 2 : 1;
             continue;
         }
-        if (c[1] == '%') {
-            putchar(*c++);
-            continue;
-        }
-        size_t n = strspn(c + 1, "-+ #0.123456789lhzjt") + 1;
-        char spec[32] = "";
-        memcpy(spec, c, n < sizeof spec - 1 ? n : sizeof spec - 1);
-        if (!c[n]) return;
-        print_one(w, l, spec, c[n], args, &at, size);
-        c += n;
+        const char *end = read_conversion(p, c + 1, &one);
+        if (!end) return;
+        snprintf(text, sizeof text, "%.*s", (int)(end - c), c);
+        print_one(p, &one, text);
+        c = end;
     }
+}
+
+/* A value of `bytes` in the lane's frame; 0 where there is none. */
+static uint64_t in_frame(const struct emu_warp *w, uint32_t l, int64_t offset, size_t bytes) {
+    uint64_t value = 0, at = emu_stack_frame(w, l) + (uint64_t)offset;
+    struct emu_place from = emu_reach(emu_room_local(w, l), at, bytes, EMU_READ);
+    if (from.byte) memcpy(&value, from.byte, bytes);
+    return value;
 }
 
 /* op[0] function, op[1] offset of the result, op[2..] offsets of the arguments; all in local
  * memory */
 enum emu_step emu_call(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    uint32_t size = w->block->kernel->local_bytes;
     if (i->op[0].imm == 1) {
         emu_report(EMU_TRAP, w, i, NULL, "an assertion of the kernel failed, lane %d",
                    __builtin_ctz(mask));
@@ -99,13 +152,12 @@ enum emu_step emu_call(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
     if (i->n_ops < 4) return EMU_NEXT;
     flockfile(stdout);
     EMU_EACH_LANE(l, mask) {
-        uint64_t format = 0, args = 0;
-        uint32_t done = 0;
-        unsigned char *local = w->local + (uint64_t)l * size + emu_stack_frame(w, l);
-        memcpy(&format, local + i->op[2].imm, 8);
-        memcpy(&args, local + i->op[3].imm, 8);
-        print_lane(w, l, format, args);
-        if (i->op[1].imm >= 0) memcpy(local + i->op[1].imm, &done, 4);
+        struct print p = {.warp = w, .inst = i, .lane = l, .args = in_frame(w, l, i->op[3].imm, 8)};
+        uint64_t result = emu_stack_frame(w, l) + (uint64_t)i->op[1].imm;
+        print_lane(&p, in_frame(w, l, i->op[2].imm, 8));
+        if (i->op[1].imm < 0) continue;
+        struct emu_place done = emu_reach(emu_room_local(w, l), result, 4, EMU_WRITE);
+        if (done.byte) memset(done.byte, 0, 4);
     }
     funlockfile(stdout);
     return EMU_NEXT;

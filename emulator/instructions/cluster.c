@@ -73,7 +73,7 @@ struct emu_block *emu_peer(struct emu_warp *w, const struct emu_inst *i, uint64_
 
 uint32_t emu_cluster_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                             const uint64_t addr[32], unsigned bytes, enum emu_access what,
-                            unsigned char *at[32]) {
+                            struct emu_place at[32]) {
     uint32_t ok = 0, offset[EMU_LANES];
     while (mask) {
         uint32_t first = (uint32_t)__builtin_ctz(mask), here = 0;
@@ -84,7 +84,7 @@ uint32_t emu_cluster_access(struct emu_warp *w, const struct emu_inst *i, uint32
         if (!b || !emu_visit(w, i, b, w->agent, w->clock.seen[w->agent])) continue;
         if (b == w->block && i->class != EMU_ATOMIC) w->count[i->pc].splits++;
         here = emu_block_access(w, b, i, here, offset, bytes, what);
-        EMU_EACH_LANE(l, here) at[l] = b->shared + offset[l];
+        EMU_EACH_LANE(l, here) at[l] = emu_reach(emu_room_shared(b), offset[l], bytes, what);
         ok |= here;
     }
     return ok;

@@ -1,7 +1,7 @@
 /* Shared memory of other blocks of the cluster, and barrier.cluster. */
 #pragma once
 
-#include "emulator/core/state.h"
+#include "emulator/core/reach.h"
 
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ bool emu_visit(struct emu_warp *w, const struct emu_inst *i, struct emu_block *b
 /* As emu_shared_access() for addresses of any block; `at`: where the lanes' bytes are. */
 uint32_t emu_cluster_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                             const uint64_t addr[32], unsigned bytes, enum emu_access what,
-                            unsigned char *at[32]);
+                            struct emu_place at[32]);
 
 /* Lanes of w exit. */
 void emu_cluster_exit(struct emu_warp *w, uint32_t mask);

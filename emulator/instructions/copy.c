@@ -51,7 +51,7 @@ static uint32_t destinations(struct emu_warp *w, const struct emu_inst *i, uint3
     uint64_t address[EMU_LANES];
     uint32_t bytes = (uint32_t)i->aux[AUX_BYTES], size = w->block->shared_bytes;
     emu_addresses(w, &i->op[0], address);
-    for (int l = 0; l < EMU_LANES; l++) shared[l] = emu_shared_offset(address[l]);
+    emu_shared_offsets(address, shared);
     EMU_EACH_LANE(l, mask) {
         if (shared[l] % bytes)
             emu_report(EMU_MISALIGNED, w, i, NULL,
@@ -151,12 +151,11 @@ static void count_copy(struct emu_warp *w, const struct emu_inst *i, const struc
 
 /* The lanes whose whole copy would leave its allocation, where what they read does not. */
 static uint32_t short_sources(struct emu_warp *w, uint32_t readers, const struct emu_copy *c) {
-    const struct emu_memory *m = w->block->launch->memory;
     uint32_t lanes = 0;
     EMU_EACH_LANE(l, readers)
     if (c->source_bytes[l] < c->bytes && c->global[l] % c->bytes == 0 &&
-        !emu_memory_at(m, c->global[l], c->bytes) &&
-        emu_memory_at(m, c->global[l], c->source_bytes[l]))
+        !emu_global(w, c->global[l], c->bytes, EMU_READ, NULL).byte &&
+        emu_global(w, c->global[l], c->source_bytes[l], EMU_READ, NULL).byte)
         lanes |= 1u << l;
     return lanes;
 }
@@ -300,7 +299,7 @@ static bool shared_side(struct emu_warp *w, struct emu_block *b, const struct em
     struct emu_issue op = {p->agent, p->stamp, 1u << p->lane, load ? EMU_WRITE : EMU_READ, true};
     if (p->shared_bytes == p->bytes) return emu_shared_async(w, b, i, &op, p->shared, p->bytes);
     bool ok = true;
-    for (int r = 0; r < tensormap_rows(&p->map); r++)
+    for (int r = 0; r < (int)tensormap_rows(&p->map); r++)
         for (uint32_t at = 0; at < p->map.box[0] * (uint32_t)p->map.element_bytes; at += 16)
             ok &= emu_shared_async(w, b, i, &op, tensormap_shared(&p->map, p->shared, r, at), 16);
     return ok;
@@ -331,8 +330,9 @@ static void start(struct emu_warp *w, const struct emu_inst *i, struct emu_pendi
 static bool find_map(struct emu_warp *w, const struct emu_inst *i, uint64_t address,
                      struct tensormap *out) {
     int rank = i->aux[AUX_BYTES];
-    const void *bytes = address % 64 ? NULL : emu_global(w, address, 128);
-    if (!bytes || !tensormap_decode(bytes, out)) {
+    struct emu_place at = {NULL};
+    if (address % 64 == 0) at = emu_global(w, address, 128, EMU_READ, NULL);
+    if (!at.byte || !tensormap_decode(at.byte, out)) {
         emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL,
                    "%#llx does not hold a tensor map (128 bytes, 64-byte aligned)",
                    (unsigned long long)address);
@@ -355,7 +355,7 @@ static bool check_coordinates(struct emu_warp *w, const struct emu_inst *i,
                               const struct emu_pending *p) {
     bool negative = false;
     for (int c = 0; c < p->map.rank; c++) negative |= p->coordinate[c] < 0;
-    if (p->coordinate[0] * p->map.element_bytes % 16)
+    if ((int64_t)p->coordinate[0] * p->map.element_bytes % 16)
         emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL,
                    "the innermost coordinate %d is not a multiple of 16 bytes", p->coordinate[0]);
     else if (negative && p->kind == EMU_PENDING_STORE)
@@ -388,8 +388,14 @@ static enum emu_step tensor_copy(struct emu_warp *w, const struct emu_inst *i, u
         p.reduced = reduces ? p.map.type : EMU_NONE;
         for (int c = 0; c < p.map.rank; c++)
             p.coordinate[c] = (int32_t)emu_row32(w, at->rows[c])[l];
-        p.bytes = tensormap_box_bytes(&p.map);
-        p.shared_bytes = tensormap_shared_bytes(&p.map);
+        if (tensormap_shared_bytes(&p.map) > w->block->shared_bytes) {
+            emu_report(EMU_BAD_SHARED, w, i, NULL,
+                       "the tensor map's box takes %llu bytes of shared memory, the block has 0x%x",
+                       (unsigned long long)tensormap_shared_bytes(&p.map), w->block->shared_bytes);
+            continue;
+        }
+        p.bytes = (uint32_t)tensormap_box_bytes(&p.map);
+        p.shared_bytes = (uint32_t)tensormap_shared_bytes(&p.map);
         if (!check_coordinates(w, i, &p)) continue;
         p.group = emu_warp_async(w)->store_groups[l];
         emu_global_touch(w, i, l, p.map.base, load ? EMU_READ : p.reduced ? EMU_ATOM : EMU_WRITE);
@@ -458,8 +464,8 @@ enum emu_step emu_prefetch_map(struct emu_warp *w, const struct emu_inst *i, uin
     struct tensormap map;
     emu_addresses(w, &i->op[0], maps);
     EMU_EACH_LANE(l, mask) {
-        const void *bytes = emu_global(w, maps[l], 128);
-        if (bytes && tensormap_decode(bytes, &map)) continue;
+        struct emu_place at = emu_global(w, maps[l], 128, EMU_READ, NULL);
+        if (at.byte && tensormap_decode(at.byte, &map)) continue;
         emu_report(EMU_BAD_TENSOR_MAP, w, i, NULL, "%#llx does not hold a tensor map",
                    (unsigned long long)maps[l]);
     }

@@ -13,6 +13,7 @@
 
 #include "common/base/heap.h"
 #include "emulator/core/failed_check.h"
+#include "emulator/core/reach.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,13 @@ static const struct emu_function *callee(struct emu_warp *w, const struct emu_in
     return NULL;
 }
 
+/* Bytes of local memory; nothing is moved where either side is not the lane's. */
+static void move(struct emu_room local, uint64_t to, uint64_t from, uint64_t bytes) {
+    struct emu_place source = emu_reach(local, from, bytes, EMU_READ),
+                     target = emu_reach(local, to, bytes, EMU_WRITE);
+    if (source.byte && target.byte) memmove(target.byte, source.byte, bytes);
+}
+
 /* False: reported. */
 static bool push(struct emu_warp *w, const struct emu_inst *i, const struct emu_function *f,
                  uint32_t l) {
@@ -119,7 +127,7 @@ static bool push(struct emu_warp *w, const struct emu_inst *i, const struct emu_
     struct emu_stack *s = &w->stack[l];
     uint32_t caller = emu_stack_frame(w, l);
     uint32_t frame = s->n ? caller + s->at[s->n - 1].function->frame_bytes : k->stack_at;
-    unsigned char *local = w->local + (uint64_t)l * k->local_bytes;
+    const struct emu_room local = emu_room_local(w, l);
     uint32_t n_args = i->n_ops - 2u, first = f->has_result;
     if (n_args != f->n_params - first) {
         emu_report(EMU_BAD_OPERAND, w, i, NULL, "%s takes %u arguments, not %u", f->name,
@@ -132,16 +140,27 @@ static bool push(struct emu_warp *w, const struct emu_inst *i, const struct emu_
                    k->local_bytes - k->stack_at);
         return false;
     }
+    for (uint32_t n = 0; n < n_args; n++) {
+        const uint64_t bytes = f->param_bytes[first + n],
+                       from = caller + (uint64_t)i->op[2 + n].imm;
+        if (emu_reach(local, from, bytes, EMU_READ).byte) continue;
+        emu_report(EMU_BAD_OPERAND, w, i, NULL,
+                   "argument %u of %s is %llu bytes, more than is given", n, f->name,
+                   (unsigned long long)bytes);
+        return false;
+    }
     if (s->n == s->capacity) {
         s->capacity = s->capacity ? 2 * s->capacity : 8;
         s->at = heap_grown(s->at, s->capacity * sizeof *s->at);
     }
     int64_t result = i->op[1].imm < 0 ? -1 : caller + i->op[1].imm;
     s->at[s->n++] = (struct activation){f, i->pc + 1, frame, result, s->n_saved};
-    memset(local + frame, 0xff, f->frame_bytes); /* a function must not rely on old contents */
+    struct emu_place own = emu_reach(local, frame, f->frame_bytes, EMU_WRITE);
+    if (f->frame_bytes)
+        memset(own.byte, 0xff, f->frame_bytes); /* a function must not rely on old contents */
     for (uint32_t n = 0; n < n_args; n++)
-        memcpy(local + frame + f->param_offset[first + n], local + caller + i->op[2 + n].imm,
-               f->param_bytes[first + n]);
+        move(local, frame + f->param_offset[first + n], caller + (uint64_t)i->op[2 + n].imm,
+             f->param_bytes[first + n]);
     if (f->recursive) save(w, f, l);
     set_frame_rows(w, f, l, frame);
     return true;
@@ -172,10 +191,9 @@ enum emu_step emu_enter(struct emu_warp *w, const struct emu_inst *i, uint32_t m
 static void pop(struct emu_warp *w, uint32_t l) {
     struct emu_stack *s = &w->stack[l];
     const struct activation *a = &s->at[--s->n];
-    unsigned char *local = w->local + (uint64_t)l * w->block->kernel->local_bytes;
     if (a->result >= 0 && a->function->has_result)
-        memcpy(local + a->result, local + a->frame + a->function->param_offset[0],
-               a->function->param_bytes[0]);
+        move(emu_room_local(w, l), (uint64_t)a->result, a->frame + a->function->param_offset[0],
+             a->function->param_bytes[0]);
     if (a->function->recursive) restore(w, a->function, l, a->n_saved);
     s->n_saved = a->n_saved;
 }

@@ -16,21 +16,22 @@
  * on. */
 static uint32_t resolve(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                         enum emu_space space, const uint64_t addr[32], unsigned bytes,
-                        enum emu_access what, unsigned char *at[32]) {
+                        enum emu_access what, struct emu_place at[32]) {
     struct emu_block *b = w->block;
     if (space == EMU_SHARED) {
         uint32_t offset[EMU_LANES];
         for (int l = 0; l < EMU_LANES; l++)
             offset[l] = addr[l] >> 32 ? UINT32_MAX - 15 : (uint32_t)addr[l];
         mask = emu_shared_access(w, i, mask, offset, bytes, what);
-        EMU_EACH_LANE(l, mask) at[l] = b->shared + offset[l];
+        const struct emu_room room = emu_room_shared(b);
+        EMU_EACH_LANE(l, mask) at[l] = emu_reach(room, offset[l], bytes, what);
     } else if (space == EMU_CLUSTER) {
         mask = emu_cluster_access(w, i, mask, addr, bytes, what, at);
     } else if (space == EMU_LOCAL) {
         uint32_t ok = mask, size = b->kernel->local_bytes;
         EMU_EACH_LANE(l, mask) {
-            at[l] = w->local + (uint64_t)l * size + addr[l];
-            if (addr[l] % bytes == 0 && addr[l] <= size && size - addr[l] >= bytes) continue;
+            at[l] = emu_reach(emu_room_local(w, l), addr[l], bytes, what);
+            if (addr[l] % bytes == 0 && at[l].byte) continue;
             emu_report(addr[l] % bytes ? EMU_MISALIGNED : EMU_BAD_LOCAL, w, i, NULL,
                        "lane %d: %u bytes at local address 0x%llx of 0x%x", l, bytes,
                        (unsigned long long)addr[l], size);
@@ -40,14 +41,14 @@ static uint32_t resolve(struct emu_warp *w, const struct emu_inst *i, uint32_t m
         w->count[i->pc].bytes += (uint64_t)bytes * (unsigned)__builtin_popcount(mask);
     } else {
         mask = emu_global_access(w, i, mask, addr, bytes, what);
-        EMU_EACH_LANE(l, mask) at[l] = (unsigned char *)(uintptr_t)addr[l];
+        if (mask) emu_global_places(w, i, mask, addr, bytes, what, at);
     }
     return mask;
 }
 
 uint32_t emu_locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                     const struct emu_operand *op, unsigned bytes, enum emu_access what,
-                    unsigned char *at[32]) {
+                    struct emu_place at[32]) {
     uint64_t addr[EMU_LANES];
     emu_addresses(w, op, addr);
     if (i->space != EMU_GENERIC)
@@ -106,26 +107,26 @@ static void put(struct emu_warp *w, const struct emu_operand *d, int k, uint32_t
 
 /* All elements of some lanes, from at[]. */
 static void put_lanes(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                      unsigned char *const at[32]) {
+                      const struct emu_place at[32]) {
     const struct emu_operand *d = &i->op[0];
     unsigned bytes = (unsigned)i->aux[0];
     for (unsigned k = 0; k < i->vec; k++) {
         uint32_t *row = emu_row32(w, d->rows[k]);
         if (bytes == 4 && !d->wide)
-            EMU_EACH_LANE(l, mask) memcpy(row + l, at[l] + 4 * k, 4);
+            EMU_EACH_LANE(l, mask) memcpy(row + l, at[l].byte + 4 * k, 4);
         else
-            EMU_EACH_LANE(l, mask) put(w, d, (int)k, l, at[l] + k * bytes, bytes, i->aux[1]);
+            EMU_EACH_LANE(l, mask) put(w, d, (int)k, l, at[l].byte + k * bytes, bytes, i->aux[1]);
     }
 }
 
 static void saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                unsigned char *const at[32]) {
+                const struct emu_place at[32]) {
     if (i->aux[2] & EMU_STRONG && (i->space == EMU_GLOBAL || i->space == EMU_GENERIC))
         emu_global_saw(w, i, mask, at);
 }
 
 static enum emu_step ld(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    unsigned char *at[EMU_LANES];
+    struct emu_place at[EMU_LANES];
     unsigned bytes = (unsigned)i->aux[0];
     uint32_t ok = emu_locate(w, i, mask, &i->op[1], bytes * i->vec,
                              (enum emu_access)(EMU_READ | i->aux[2]), at);
@@ -137,7 +138,7 @@ static enum emu_step ld(struct emu_warp *w, const struct emu_inst *i, uint32_t m
 /* What may be a look of a spinning loop: poll.h. */
 static enum emu_step ld_poll(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint64_t addr[EMU_LANES];
-    unsigned char *at[EMU_LANES];
+    struct emu_place at[EMU_LANES];
     unsigned bytes = (unsigned)i->aux[0], all = bytes * i->vec;
     emu_addresses(w, &i->op[1], addr);
     if (emu_poll_sleeps(w, i, mask, addr)) return EMU_WAIT;
@@ -160,18 +161,18 @@ static inline bool uniform(const uint64_t row[32]) {
 /* ld.param of a kernel parameter: nearly always the same for all lanes. */
 static enum emu_step ld_param(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     unsigned bytes = (unsigned)i->aux[0];
-    const unsigned char *param = w->block->launch->param;
+    const struct emu_room room = emu_room_param(w->block->launch);
     const uint64_t *base = emu_row64(w, i->op[1].row);
-    uint32_t size = w->block->kernel->param_bytes;
     EMU_EACH_LANE(l, mask) {
         uint64_t offset = base[l] + (uint64_t)i->op[1].imm;
-        if (offset > size || size - offset < (uint64_t)bytes * i->vec) {
+        struct emu_place at = emu_reach(room, offset, (uint64_t)bytes * i->vec, EMU_READ);
+        if (!at.byte) {
             emu_report(EMU_BAD_GLOBAL, w, i, NULL, "parameter offset %llu of %u bytes",
-                       (unsigned long long)offset, size);
+                       (unsigned long long)offset, w->block->kernel->param_bytes);
             return EMU_STOP;
         }
         for (int k = 0; k < i->vec; k++)
-            put(w, &i->op[0], k, l, param + offset + (unsigned)k * bytes, bytes, i->aux[1]);
+            put(w, &i->op[0], k, l, at.byte + (unsigned)k * bytes, bytes, i->aux[1]);
         if (mask != EMU_FULL || l || !uniform(base)) continue;
         for (int k = 0; k < i->vec; k++) { /* of lane 0, for all */
             if (i->op[0].wide) {
@@ -243,13 +244,14 @@ static enum emu_step ld_shared_fast(struct emu_warp *w, const struct emu_inst *i
     const uint32_t *base = emu_row32(w, i->row[1]);
     uint32_t offset = (uint32_t)i->offset;
     unsigned bytes = (unsigned)i->aux[0], all = bytes * i->vec;
-    const unsigned char *shared = w->block->shared;
-    const struct emu_pattern *p =
-        mask == EMU_FULL && bytes >= 2 ? emu_shared_again(w, i, base, offset, all, EMU_READ) : NULL;
+    const struct emu_again again = mask == EMU_FULL && bytes >= 2
+                                       ? emu_shared_again(w, i, base, offset, all, EMU_READ)
+                                       : (struct emu_again){0};
+    const struct emu_pattern *p = again.pattern;
     if (p) {
         enum emu_pattern_kind kind = (enum emu_pattern_kind)p->kind; /* of whole vectors */
         if (kind == EMU_PATTERN_CONTIGUOUS && i->vec > 1) kind = EMU_PATTERN_OTHER;
-        const unsigned char *at = shared + (uint32_t)(base[0] + offset);
+        const unsigned char *at = again.first.byte;
         for (int k = 0; k < i->vec; k++)
             load_row(emu_row32(w, i->op[0].rows[k]), at + (unsigned)k * bytes, p->delta, bytes,
                      kind);
@@ -258,9 +260,11 @@ static enum emu_step ld_shared_fast(struct emu_warp *w, const struct emu_inst *i
     uint32_t addr[EMU_LANES];
     for (int l = 0; l < EMU_LANES; l++) addr[l] = base[l] + offset;
     uint32_t ok = emu_shared_access(w, i, mask, addr, all, EMU_READ);
+    const struct emu_room room = emu_room_shared(w->block);
     EMU_EACH_LANE(l, ok) {
+        struct emu_place at = emu_reach(room, addr[l], all, EMU_READ);
         for (int k = 0; k < i->vec; k++)
-            put(w, &i->op[0], k, l, shared + addr[l] + (unsigned)k * bytes, bytes, false);
+            put(w, &i->op[0], k, l, at.byte + (unsigned)k * bytes, bytes, false);
     }
     return EMU_NEXT;
 }
@@ -339,15 +343,16 @@ static enum emu_step ld_global_fast(struct emu_warp *w, const struct emu_inst *i
         }
     }
     if (i->fetches && w->pattern[i->pc]) w->pattern[i->pc]->fetched_by = NULL;
-    struct emu_pattern *p = emu_global_again(w, i, mask, base, all);
+    const struct emu_again again = emu_global_again(w, i, mask, base, all);
+    struct emu_pattern *p = again.pattern;
     if (!p) return ld(w, i, mask);
     enum emu_pattern_kind kind = (enum emu_pattern_kind)p->kind;
     if (kind == EMU_PATTERN_CONTIGUOUS && i->vec > 1) kind = EMU_PATTERN_OTHER;
-    const unsigned char *at = (const unsigned char *)(uintptr_t)(base[__builtin_ctz(mask)] +
-                                                                 (uint64_t)(int64_t)i->offset);
+    const unsigned char *at = again.first.byte;
+    const uint64_t address = base[__builtin_ctz(mask)] + (uint64_t)(int64_t)i->offset;
     bool every = (mask | w->absent) == EMU_FULL;
     if (i->fetches && every && !(p->delta_bits & 31) && /* all words lie in as many sectors */
-        (uint64_t)(uintptr_t)at + (uint64_t)p->max + 16 <= p->near->end) {
+        emu_reach(emu_room_of(p->near), address + (uint64_t)p->max, 16, EMU_READ).byte) {
         fetch_words(p, at);
         p->fetched_by = w;
         take(emu_row32(w, i->op[0].rows[0]), p->fetched[0]);
@@ -417,7 +422,7 @@ emu_handler *emu_select_ld(struct emu_inst *i, const char **why) {
 /* ---- Stores ---------------------------------------------------------------------------------- */
 
 static enum emu_step st(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    unsigned char *at[EMU_LANES];
+    struct emu_place at[EMU_LANES];
     unsigned bytes = (unsigned)i->aux[0];
     uint32_t ok = emu_locate(w, i, mask, &i->op[0], bytes * i->vec,
                              (enum emu_access)(EMU_WRITE | i->aux[2]), at);
@@ -426,12 +431,12 @@ static enum emu_step st(struct emu_warp *w, const struct emu_inst *i, uint32_t m
     for (int k = 0; k < i->vec; k++) {
         const uint32_t *row = emu_row32(w, s->rows[k]);
         if (bytes == 4 && !s->wide)
-            EMU_EACH_LANE(l, ok) memcpy(at[l] + 4 * (unsigned)k, row + l, 4);
+            EMU_EACH_LANE(l, ok) memcpy(at[l].byte + 4 * (unsigned)k, row + l, 4);
         else
             EMU_EACH_LANE(l, ok) {
                 uint64_t value =
                     s->wide ? emu_row64(w, s->rows[k])[l] : emu_row32(w, s->rows[k])[l];
-                copy(at[l] + (unsigned)k * bytes, &value, bytes);
+                copy(at[l].byte + (unsigned)k * bytes, &value, bytes);
             }
     }
     return EMU_NEXT;

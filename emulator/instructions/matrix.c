@@ -16,18 +16,25 @@ static uint32_t row_addresses(struct emu_warp *w, const struct emu_inst *i,
     uint64_t wide[EMU_LANES];
     uint32_t lanes = i->aux[AUX_N] == 4 ? EMU_FULL : (1u << 8 * i->aux[AUX_N]) - 1;
     emu_addresses(w, op, wide);
-    for (int l = 0; l < EMU_LANES; l++) addr[l] = (uint32_t)wide[l];
+    emu_shared_offsets(wide, addr);
     return emu_shared_access(w, i, lanes, addr, 16, what) == lanes ? lanes : 0;
+}
+
+/* One row of a matrix, whose address was checked. */
+static inline void move_row(struct emu_room room, uint32_t addr, void *row, enum emu_access what) {
+    struct emu_place at = emu_reach(room, addr, 16, what);
+    if (!at.byte) return;
+    memcpy(what == EMU_READ ? row : at.byte, what == EMU_READ ? at.byte : row, 16);
 }
 
 static enum emu_step ldmatrix(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint32_t addr[EMU_LANES];
     emu_aligned(w, i, mask);
     if (!row_addresses(w, i, &i->op[1], addr, EMU_READ)) return EMU_NEXT;
+    const struct emu_room room = emu_room_shared(w->block);
     for (int r = 0; r < i->aux[AUX_N]; r++) {
         uint32_t *d = emu_row32(w, i->op[0].rows[r]), matrix[8][4];
-        for (int row = 0; row < 8; row++)
-            memcpy(matrix[row], w->block->shared + addr[8 * r + row], 16);
+        for (int row = 0; row < 8; row++) move_row(room, addr[8 * r + row], matrix[row], EMU_READ);
         if (!i->aux[AUX_TRANS]) {
             memcpy(d, matrix, sizeof matrix); /* lane 4 * row + word */
             continue;
@@ -46,6 +53,7 @@ static enum emu_step stmatrix(struct emu_warp *w, const struct emu_inst *i, uint
     uint32_t addr[EMU_LANES];
     emu_aligned(w, i, mask);
     if (!row_addresses(w, i, &i->op[0], addr, EMU_WRITE)) return EMU_NEXT;
+    const struct emu_room room = emu_room_shared(w->block);
     for (int r = 0; r < i->aux[AUX_N]; r++) {
         const uint32_t *s = emu_row32(w, i->op[1].rows[r]);
         uint16_t matrix[8][8];
@@ -54,8 +62,7 @@ static enum emu_step stmatrix(struct emu_warp *w, const struct emu_inst *i, uint
                 struct fragment_at at = fragment_matrix(lane, h, i->aux[AUX_TRANS]);
                 matrix[at.row][at.col] = (uint16_t)(s[lane] >> 16 * h);
             }
-        for (int row = 0; row < 8; row++)
-            memcpy(w->block->shared + addr[8 * r + row], matrix[row], 16);
+        for (int row = 0; row < 8; row++) move_row(room, addr[8 * r + row], matrix[row], EMU_WRITE);
     }
     return EMU_NEXT;
 }

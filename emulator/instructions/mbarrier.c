@@ -30,8 +30,9 @@ struct mbarrier_word {
 };
 
 static bool load_word(const struct emu_block *b, uint32_t addr, struct mbarrier_word *out) {
-    uint64_t bits;
-    memcpy(&bits, b->shared + addr, 8);
+    uint64_t bits = 0;
+    struct emu_place at = emu_reach(emu_room_shared(b), addr, 8, EMU_READ);
+    if (at.byte) memcpy(&bits, at.byte, 8);
     *out = (struct mbarrier_word){
         .pending = bits & 0xfffff, .expected = bits >> 20 & 0xfffff, .phase = bits >> 61 & 1};
     out->tx = (int32_t)((uint32_t)(bits >> 40 & 0x1fffff) << 11) >> 11;
@@ -42,7 +43,8 @@ static void store_word(struct emu_block *b, uint32_t addr, struct mbarrier_word 
     uint64_t bits = (uint64_t)w.pending | (uint64_t)w.expected << 20 |
                     ((uint64_t)(uint32_t)w.tx & 0x1fffff) << 40 | (uint64_t)w.phase << 61 |
                     1ull << 62;
-    memcpy(b->shared + addr, &bits, 8);
+    struct emu_place at = emu_reach(emu_room_shared(b), addr, 8, EMU_WRITE);
+    if (at.byte) memcpy(at.byte, &bits, 8);
 }
 
 static struct emu_mbarrier *find(struct emu_block *b, uint32_t addr) {
@@ -82,7 +84,7 @@ struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, struct emu_block *b,
                        emu_agent_name(b, by, them, sizeof them));
         return m;
     }
-    if (addr % 8 || addr + 8 > b->shared_bytes)
+    if (addr % 8 || !emu_reach(emu_room_shared(b), addr, 8, EMU_READ).byte)
         emu_report(EMU_BAD_MBARRIER, w, i, NULL,
                    "shared %#x is no place for an mbarrier (8 bytes, aligned)", addr);
     else
@@ -157,7 +159,7 @@ static void addresses(const struct emu_warp *w, const struct emu_operand *op,
                       uint32_t out[EMU_LANES]) {
     uint64_t wide[EMU_LANES];
     emu_addresses(w, op, wide);
-    for (int l = 0; l < EMU_LANES; l++) out[l] = emu_shared_offset(wide[l]);
+    emu_shared_offsets(wide, out);
 }
 
 /* Do all lanes mean the same place? */
@@ -237,7 +239,7 @@ enum emu_step emu_mbarrier_inval(struct emu_warp *w, const struct emu_inst *i, u
         struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, addr[l]);
         if (!m) continue;
         m->valid = false;
-        memset(w->block->shared + addr[l], 0, 8);
+        memset(emu_reach(emu_room_shared(w->block), addr[l], 8, EMU_WRITE).byte, 0, 8);
     }
     return EMU_NEXT;
 }
@@ -257,7 +259,7 @@ static enum emu_step arrive(struct emu_warp *w, const struct emu_inst *i, uint32
         uint32_t count = value && !(flags & EXPECT_TX) ? value[l] : 1;
         struct mbarrier_word word;
         if (!m || !load_word(m->block, addr[l], &word)) continue;
-        memcpy(&state[l], m->block->shared + addr[l], 8);
+        memcpy(&state[l], emu_reach(emu_room_shared(m->block), addr[l], 8, EMU_READ).byte, 8);
         if (flags & EXPECT_TX) emu_mbarrier_tx(w, i, m, (int64_t)value[l]);
         if (flags & DROP && load_word(m->block, addr[l], &word)) {
             word.expected -= word.expected < count ? word.expected : count;
@@ -305,9 +307,9 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
     uint32_t addr[EMU_LANES], done = 0, *p = emu_mask(w, i->op[0].row);
     bool tests = i->aux[AUX_FLAGS] & POLL;
     uint64_t wide[EMU_LANES];
-    unsigned char *at[EMU_LANES];
+    struct emu_place at[EMU_LANES];
     emu_addresses(w, &i->op[1], wide);
-    for (int l = 0; l < EMU_LANES; l++) addr[l] = emu_shared_offset(wide[l]);
+    emu_shared_offsets(wide, addr);
     if (tests && emu_poll_sleeps(w, i, mask, wide)) return EMU_WAIT;
     if (!w->resumed) mask = emu_shared_access(w, i, mask, addr, 8, EMU_ATOM);
     bool one = alike(mask, addr);
@@ -328,7 +330,8 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
     }
     if (done != mask && !tests) return EMU_WAIT;
     if (done != mask) {
-        EMU_EACH_LANE(l, mask) at[l] = w->block->shared + addr[l];
+        EMU_EACH_LANE(l, mask)
+        at[l] = emu_reach(emu_room_shared(w->block), addr[l], 8, EMU_READ);
         emu_poll_looked(w, i, mask, wide, at, NULL, 8);
     }
     *p = (*p & ~mask) | done;

@@ -45,6 +45,11 @@ void emu_product_ended(const struct emu_warp *w, const struct emu_inst *i,
 uint32_t emu_fragment_access(struct emu_warp *w, const struct emu_inst *i, int r, int distinct,
                              bool in_shared, const uint64_t addr[32], unsigned bytes);
 
+/* Where one of its elements lies, once that has let all lanes through: at an offset into the block's shared
+ * memory, or at a global address. */
+struct emu_place emu_fragment_place(const struct emu_warp *w, const struct emu_inst *i,
+                                    bool in_shared, uint64_t addr, uint64_t bytes);
+
 /* A fragment's registers (mma_fragment.h) as a[16][k], as 8 columns of b[k][n], and as d[16][8]
  * with rows n apart: one element of raw bits in each uint32_t. */
 void emu_mma_gather_a(const struct emu_warp *w, const uint32_t *rows, int n_rows, int bits, int k,

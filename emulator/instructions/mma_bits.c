@@ -92,19 +92,21 @@ static enum emu_step move_bits(struct emu_warp *w, const struct emu_inst *i, uin
         uint32_t shared[EMU_LANES];
         for (uint32_t lane = 0; lane < EMU_LANES; lane++) {
             struct fragment_at at = fragment_d((int)lane, r);
-            uint32_t row = (uint32_t)at.row, col = (uint32_t)at.col;
+            uint64_t row = (uint64_t)at.row, col = (uint64_t)at.col;
             global[lane] =
-                base[first] + (!sums       ? lane / 4 * (stride * (uint32_t)bits / 8) + lane % 4 * 4
-                               : col_major ? 4 * (col * stride + row)
-                                           : 4 * (row * stride + col));
+                base[first] +
+                (!sums       ? lane / 4 * ((uint64_t)stride * (uint32_t)bits / 8) + lane % 4 * 4
+                 : col_major ? 4 * (col * stride + row)
+                             : 4 * (row * stride + col));
             shared[lane] = emu_shared_offset(global[lane]);
         }
         uint32_t ok = emu_fragment_access(w, i, r, group->n, in_shared, global, 4);
         EMU_EACH_LANE(l, ok) {
-            void *at =
-                in_shared ? (void *)(w->block->shared + shared[l]) : (void *)(uintptr_t)global[l];
+            struct emu_place at =
+                emu_fragment_place(w, i, in_shared, in_shared ? shared[l] : global[l], 4);
+            if (!at.byte) continue;
             uint32_t *value = &emu_row32(w, group->rows[r])[l];
-            memcpy(store ? at : value, store ? value : at, 4);
+            memcpy(store ? (void *)at.byte : value, store ? value : (void *)at.byte, 4);
         }
     }
     return EMU_NEXT;

@@ -108,17 +108,17 @@ static enum emu_step move_f64(struct emu_warp *w, const struct emu_inst *i, uint
             struct fragment_at at = matrix == MATRIX_A   ? fragment_a(lane, r, 0, 1)
                                     : matrix == MATRIX_B ? fragment_b(lane, r, 0, 1)
                                                          : fragment_d(lane, r);
-            uint32_t row = (uint32_t)at.row, col = (uint32_t)at.col;
-            global[lane] =
-                base[first] + 8 * (uint64_t)(col_major ? col * stride + row : row * stride + col);
+            uint64_t row = (uint64_t)at.row, col = (uint64_t)at.col;
+            global[lane] = base[first] + 8 * (col_major ? col * stride + row : row * stride + col);
             shared[lane] = emu_shared_offset(global[lane]);
         }
         ok = emu_fragment_access(w, i, r, group->n, in_shared, global, 8);
         EMU_EACH_LANE(l, ok) {
-            void *at =
-                in_shared ? (void *)(w->block->shared + shared[l]) : (void *)(uintptr_t)global[l];
+            struct emu_place at =
+                emu_fragment_place(w, i, in_shared, in_shared ? shared[l] : global[l], 8);
+            if (!at.byte) continue;
             uint64_t *value = &emu_row64(w, group->rows[r])[l];
-            memcpy(store ? at : value, store ? value : at, 8);
+            memcpy(store ? (void *)at.byte : value, store ? value : (void *)at.byte, 8);
         }
     }
     return EMU_NEXT;

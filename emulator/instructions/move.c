@@ -86,8 +86,8 @@ static enum emu_step convert_address(struct emu_warp *w, const struct emu_inst *
     const uint64_t *a = ROW(uint64_t, 1);
     uint64_t base = i->space == EMU_SHARED || i->space == EMU_CLUSTER ? EMU_SHARED_WINDOW
                     : i->space == EMU_LOCAL                           ? EMU_LOCAL_WINDOW
-                    : i->space == EMU_PARAM ? (uint64_t)(uintptr_t)w->block->launch->param
-                                            : 0;
+                    : i->space == EMU_PARAM                           ? w->block->launch->param
+                                                                      : 0;
     if (i->aux[0]) base = -base;
     if (base == EMU_SHARED_WINDOW || -base == EMU_SHARED_WINDOW)
         EACH(a[l] < EMU_CLUSTER_WINDOW ? a[l] + base : a[l]); /* those of other blocks are both */

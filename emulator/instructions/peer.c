@@ -27,6 +27,12 @@ static bool aim(struct emu_warp *w, const struct emu_inst *i, struct emu_pending
         emu_report(EMU_MISALIGNED, w, i, NULL, "shared address 0x%x is not a multiple of %u",
                    p->shared, align);
     if (b != at || p->shared % align) return false;
+    if (!emu_reach(emu_room_shared(b), p->shared, p->bytes, EMU_WRITE).byte) {
+        emu_report(EMU_BAD_SHARED, w, i, NULL,
+                   "%u bytes at shared address 0x%x, but the block has 0x%x", p->bytes, p->shared,
+                   b->shared_bytes);
+        return false;
+    }
     p->agent = emu_agent(b, EMU_AGENT_PEER_COPY, addr);
     p->stamp = emu_agent_issue(b, p->agent);
     if (!emu_visit(w, i, b, p->agent, p->stamp)) return false;
@@ -101,7 +107,8 @@ enum emu_step emu_peer_bulk(struct emu_warp *w, const struct emu_inst *i, uint32
         struct emu_issue op = {p.agent, p.stamp, 1u << l, EMU_READ, true};
         if (!emu_shared_async(w, own, i, &op, source, p.bytes)) continue;
         if (own->visit) own->visit[p.agent] = (struct emu_visit){p.stamp, w, i};
-        p.global = (uint64_t)(uintptr_t)(own->shared + source);
+        p.source = own;
+        p.source_at = source;
         w->count[i->pc].bytes += p.bytes;
         start(&p);
     }

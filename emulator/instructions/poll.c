@@ -14,7 +14,7 @@ struct look { /* the last one of an instruction */
     uint64_t registers;              /* a hash; of the look before the last */
     bool hashed, certain, woken;     /* registers is valid; nothing but memory ends this; */
     uint64_t addr[EMU_LANES];        /* and it was woken all the same */
-    const unsigned char *at[EMU_LANES];
+    struct emu_place at[EMU_LANES];
     unsigned char seen[EMU_LANES][16];
 };
 
@@ -40,7 +40,7 @@ static struct look *find(const struct emu_warp *w, uint32_t pc) {
 
 static bool changed(const struct look *k) {
     EMU_EACH_LANE(l, k->mask) {
-        if (memcmp(k->at[l], k->seen[l], k->bytes)) return true;
+        if (memcmp(k->at[l].byte, k->seen[l], k->bytes)) return true;
     }
     return false;
 }
@@ -78,8 +78,8 @@ bool emu_poll_sleeps(struct emu_warp *w, const struct emu_inst *i, uint32_t mask
 }
 
 void emu_poll_looked(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                     const uint64_t addr[32], unsigned char *const at[32], const uint64_t seen[32],
-                     unsigned bytes) {
+                     const uint64_t addr[32], const struct emu_place at[32],
+                     const uint64_t seen[32], unsigned bytes) {
     struct look *k = find(w, i->pc);
     if (!w->looks) w->looks = heap_zeroed(1, sizeof *w->looks);
     bool again = k && k->effects == w->effects && same_places(k, mask, addr) && k->bytes == bytes;
@@ -97,7 +97,7 @@ void emu_poll_looked(struct emu_warp *w, const struct emu_inst *i, uint32_t mask
     }
     EMU_EACH_LANE(l, mask) {
         if (!again) k->addr[l] = addr[l], k->at[l] = at[l];
-        memcpy(k->seen[l], seen ? (const void *)&seen[l] : at[l], bytes);
+        memcpy(k->seen[l], seen ? (const void *)&seen[l] : at[l].byte, bytes);
     }
 }
 

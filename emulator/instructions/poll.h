@@ -11,7 +11,7 @@
  * When a warp wakes is up to the machine, so sleeping never changes what a program may do. */
 #pragma once
 
-#include "emulator/core/state.h"
+#include "emulator/core/reach.h"
 
 /* Shall these lanes sleep before they look at `bytes` at addr[] (the operand's values)? Then the
  * handler returns EMU_WAIT; it asks again when it is resumed. */
@@ -20,8 +20,8 @@ bool emu_poll_sleeps(struct emu_warp *w, const struct emu_inst *i, uint32_t mask
 /* They looked: at these places, and found `seen`. NULL: what is there now. What the program goes on
  * with may be newer than that and never older, or the change that it waits for is slept through. */
 void emu_poll_looked(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
-                     const uint64_t addr[32], unsigned char *const at[32], const uint64_t seen[32],
-                     unsigned bytes);
+                     const uint64_t addr[32], const struct emu_place at[32],
+                     const uint64_t seen[32], unsigned bytes);
 
 /* For launch/: how many groups of a cluster sleep, and how many of them might go on without a
  * change of memory. */

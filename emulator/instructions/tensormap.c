@@ -13,7 +13,7 @@ struct packed {
     uint64_t stride[4];
     uint32_t extent_less_1[5], box[5];
     int16_t lower[3], upper[3];
-    bool im2col;
+    uint8_t flags; /* 1: im2col */
 };
 enum { MAGIC = 0x70614d54 };
 _Static_assert(sizeof(struct packed) <= 128, "the packed map must fit in a CUtensorMap");
@@ -42,6 +42,8 @@ static const char *check(const struct tensormap *m) {
         return reason("an im2col tensor map has 3 to 5 dimensions, not %d", m->rank);
     if (e != 1 && e != 2 && e != 4 && e != 8)
         return reason("elements of %d bytes have no tensor map type", e);
+    if (m->type && emu_type_bytes(m->type) != (unsigned)e)
+        return reason("the elements' type has not %d bytes", e);
     if (!m->base || m->base % 16)
         return reason("the tensor's address must be a multiple of 16 bytes");
     for (int i = 0; i < m->rank; i++) {
@@ -67,7 +69,7 @@ const char *tensormap_encode(const struct tensormap *m, void *map_128_bytes) {
                        .element_bytes = (uint8_t)m->element_bytes,
                        .swizzle_bytes = (uint8_t)m->swizzle_bytes,
                        .type = (uint8_t)m->type,
-                       .im2col = m->im2col,
+                       .flags = m->im2col,
                        .base = m->base};
     for (int i = 0; i < 3; i++) {
         p.lower[i] = (int16_t)m->lower[i];
@@ -87,13 +89,15 @@ bool tensormap_decode(const void *map_128_bytes, struct tensormap *out) {
     struct packed p;
     memcpy(&p, map_128_bytes, sizeof p);
     *out = (struct tensormap){0};
-    if (p.magic != MAGIC || p.rank < 1 || p.rank > 5) return false; /* any bytes, of any program */
+    /* any bytes, of any program */
+    if (p.magic != MAGIC || p.rank < 1 || p.rank > 5 || p.type >= EMU_N_TYPES || p.flags > 1)
+        return false;
     *out = (struct tensormap){.base = p.base,
                               .rank = p.rank,
                               .element_bytes = p.element_bytes,
                               .swizzle_bytes = p.swizzle_bytes,
                               .type = (enum emu_type)p.type,
-                              .im2col = p.im2col};
+                              .im2col = p.flags};
     for (int i = 0; i < 3; i++) {
         out->lower[i] = p.lower[i];
         out->upper[i] = p.upper[i];
@@ -106,14 +110,14 @@ bool tensormap_decode(const void *map_128_bytes, struct tensormap *out) {
     return check(out) == NULL;
 }
 
-uint32_t tensormap_box_bytes(const struct tensormap *m) {
-    return (uint32_t)tensormap_rows(m) * m->box[0] * (uint32_t)m->element_bytes;
+uint64_t tensormap_box_bytes(const struct tensormap *m) {
+    return tensormap_rows(m) * m->box[0] * (uint32_t)m->element_bytes;
 }
 
-int tensormap_rows(const struct tensormap *m) {
-    int rows = 1;
-    if (m->im2col) return (int)m->box[1];
-    for (int i = 1; i < m->rank; i++) rows *= (int)m->box[i];
+uint64_t tensormap_rows(const struct tensormap *m) {
+    uint64_t rows = 1;
+    if (m->im2col) return m->box[1];
+    for (int i = 1; i < m->rank; i++) rows *= m->box[i];
     return rows;
 }
 
@@ -156,8 +160,8 @@ uint32_t tensormap_pitch(const struct tensormap *m) {
     return m->swizzle_bytes ? (uint32_t)m->swizzle_bytes : m->box[0] * (uint32_t)m->element_bytes;
 }
 
-uint32_t tensormap_shared_bytes(const struct tensormap *m) {
-    return (uint32_t)tensormap_rows(m) * tensormap_pitch(m);
+uint64_t tensormap_shared_bytes(const struct tensormap *m) {
+    return tensormap_rows(m) * tensormap_pitch(m);
 }
 
 uint32_t tensormap_shared(const struct tensormap *m, uint32_t start, int r, uint32_t offset) {

@@ -38,14 +38,18 @@ struct tensormap {
 
 /* Writes 128 bytes. NULL, or the rule that the map breaks. */
 const char *tensormap_encode(const struct tensormap *m, void *map_128_bytes);
-/* False: these bytes are no map that was encoded here. */
+/* False: these bytes are no map by the rules of tensormap_encode(). They may lie in memory that a
+ * kernel can write, so that every use decodes them anew, and takes the tensor's address for no more
+ * than what the kernel says. */
 bool tensormap_decode(const void *map_128_bytes, struct tensormap *out);
 
-uint32_t tensormap_box_bytes(const struct tensormap *m); /* what an mbarrier is told */
+uint64_t tensormap_box_bytes(const struct tensormap *m); /* what an mbarrier is told */
 /* From row to row in shared memory: a swizzle spreads narrower rows over its width. */
 uint32_t tensormap_pitch(const struct tensormap *m);
-uint32_t tensormap_shared_bytes(const struct tensormap *m); /* rows * pitch */
-int tensormap_rows(const struct tensormap *m);              /* rows of box[0] elements in a box */
+uint64_t
+tensormap_shared_bytes(const struct tensormap *m); /* rows * pitch: no block has over 2^18 */
+uint64_t
+tensormap_rows(const struct tensormap *m); /* rows of box[0] elements in a box: up to 2^32 */
 
 /* Row r of the box at `coordinate`: bytes [skip, skip + bytes) of it lie in the tensor, at
  * `global`. */

@@ -7,28 +7,47 @@
 
 #include "common/cuda/half.h"
 #include "emulator/core/failed_check.h"
+#include "emulator/core/reach.h"
 
 #include <math.h>
 
 enum { AUX_DIMENSIONS, AUX_LAYERED, AUX_CUBE, AUX_BYTES, AUX_EDGE };
 
-static const struct emu_texture *find(struct emu_warp *w, const struct emu_inst *i, uint64_t handle,
-                                      bool surface) {
+/* An object and the memory of its texels, which has the addresses 0 to t->bytes. */
+struct object {
+    const struct emu_texture *t;
+    struct emu_room texels;
+};
+
+/* False: reported. */
+static bool find(struct emu_warp *w, const struct emu_inst *i, uint64_t handle, bool surface,
+                 struct object *out) {
     const struct emu_memory *m = w->block->launch->memory;
-    const struct emu_texture *t = emu_memory_at(m, handle, sizeof *t);
+    const struct emu_texture *t = emu_texture_find(m, handle);
     const char *kind = surface ? "surface" : "texture";
-    if (!t || t->magic != EMU_TEXTURE_MAGIC || t->is_surface != surface) {
-        emu_report(EMU_BAD_GLOBAL, w, i, NULL, "0x%llx is no %s object, or no more",
-                   (unsigned long long)handle, kind);
-        return NULL;
-    }
-    if (!emu_memory_at(m, t->data, t->bytes)) {
-        emu_report(EMU_BAD_GLOBAL, w, i, NULL, "the memory behind the %s object was freed", kind);
-        return NULL;
+    if (!t || t->is_surface != surface) {
+        emu_report(
+            EMU_BAD_GLOBAL, w, i, NULL,
+            "%#llx is the handle of no %s object, or of one that was destroyed: take it from "
+            "cudaCreate%sObject",
+            (unsigned long long)handle, kind, surface ? "Surface" : "Texture");
+        return false;
     }
     struct emu_allocation *a = emu_memory_find(m, t->data);
+    *out = (struct object){t, emu_room_part(emu_room_of(a), t->data, t->bytes)};
+    if (!out->texels.bytes) {
+        emu_report(EMU_BAD_GLOBAL, w, i, NULL,
+                   "the memory behind the %s object was freed: destroy the object first", kind);
+        return false;
+    }
     emu_memory_touch(a, surface ? EMU_ATOM : EMU_READ, a->base, a->end);
-    return t;
+    return true;
+}
+
+/* Where [x, x + bytes) of a row lies: x in bytes, y and z in rows and slices. */
+static struct emu_place texel_place(const struct object *o, uint64_t x, uint64_t y, uint64_t z,
+                                    uint64_t bytes, enum emu_access what) {
+    return emu_reach(o->texels, z * o->t->slice + y * o->t->pitch + x, bytes, what);
 }
 
 /* ---- Texels ---------------------------------------------------------------------------------- */
@@ -51,7 +70,8 @@ static uint32_t convert(const struct emu_texture *t, const unsigned char *from) 
 }
 
 /* at[] in texels. An edge that is no edge mode of the texture is the caller's. */
-static struct texel read_texel(const struct emu_texture *t, const int64_t at[3]) {
+static struct texel read_texel(const struct object *o, const int64_t at[3]) {
+    const struct emu_texture *t = o->t;
     struct texel out = {{0}};
     int64_t inside[3];
     for (int d = 0; d < 3; d++) {
@@ -68,10 +88,11 @@ static struct texel read_texel(const struct emu_texture *t, const int64_t at[3])
             x = (x % (2 * n) + 2 * n) % (2 * n), x = x < n ? x : 2 * n - 1 - x;
         inside[d] = x < 0 ? 0 : x >= n ? n - 1 : x;
     }
-    const unsigned char *from = (const unsigned char *)(uintptr_t)t->data +
-                                (uint64_t)inside[2] * t->slice + (uint64_t)inside[1] * t->pitch +
-                                (uint64_t)inside[0] * t->channels * t->channel_bytes;
-    for (int c = 0; c < t->channels; c++) out.bits[c] = convert(t, from + c * t->channel_bytes);
+    const uint64_t bytes = (uint64_t)t->channels * t->channel_bytes;
+    struct emu_place from = texel_place(o, (uint64_t)inside[0] * bytes, (uint64_t)inside[1],
+                                        (uint64_t)inside[2], bytes, EMU_READ);
+    for (int c = 0; from.byte && c < t->channels; c++)
+        out.bits[c] = convert(t, from.byte + c * t->channel_bytes);
     return out;
 }
 
@@ -91,7 +112,8 @@ static int64_t texel_at(float x) { /* far outside stays outside */
 }
 
 /* x[0..n) are coordinates, z a layer or face where n < 3. */
-static struct texel sample(const struct emu_texture *t, int n, const float x[3], int64_t z) {
+static struct texel sample(const struct object *o, int n, const float x[3], int64_t z) {
+    const struct emu_texture *t = o->t;
     int64_t at[3] = {0, 0, z}, low[3] = {0, 0, z};
     float weight[3] = {0};
     for (int d = 0; d < n; d++) {
@@ -104,7 +126,7 @@ static struct texel sample(const struct emu_texture *t, int n, const float x[3],
         low[d] = texel_at(p);
         weight[d] = floorf((p - floorf(p)) * 256 + 0.5f) / 256;
     }
-    if (!t->linear) return read_texel(t, at);
+    if (!t->linear) return read_texel(o, at);
     float sum[4] = {0};
     for (int corner = 0; corner < 1 << n; corner++) {
         float part = 1;
@@ -114,7 +136,7 @@ static struct texel sample(const struct emu_texture *t, int n, const float x[3],
             if (d < n) part *= far ? weight[d] : 1 - weight[d];
         }
         if (part == 0) continue; /* not read, so that an infinity there does no harm */
-        struct texel one = read_texel(t, at);
+        struct texel one = read_texel(o, at);
         for (int c = 0; c < 4; c++) sum[c] += part * bits_float(one.bits[c]);
     }
     struct texel out;
@@ -148,11 +170,11 @@ static enum emu_step tex(struct emu_warp *w, const struct emu_inst *i, uint32_t 
     const uint32_t *row = i->op[2].rows;
     bool is_real = i->type[i->n_types - 1] == EMU_F32;
     int n = i->aux[AUX_DIMENSIONS], first = i->aux[AUX_LAYERED];
-    const struct emu_texture *t = NULL;
+    struct object o = {0};
     uint64_t known = 0;
     EMU_EACH_LANE(l, mask) {
-        if (!t || handle[l] != known) t = find(w, i, known = handle[l], false);
-        if (!t) return EMU_STOP;
+        if ((!o.t || handle[l] != known) && !find(w, i, known = handle[l], false, &o))
+            return EMU_STOP;
         int64_t at[3] = {0, 0, 0}, z = first ? (int32_t)emu_row32(w, row[0])[l] : 0;
         float x[3] = {0};
         for (int d = 0; d < n; d++) {
@@ -166,9 +188,9 @@ static enum emu_step tex(struct emu_warp *w, const struct emu_inst *i, uint32_t 
             filtered = 2;
         }
         if (filtered < 3) at[2] = z;
-        struct texel out = is_real ? sample(t, filtered, x, z) : read_texel(t, at);
+        struct texel out = is_real ? sample(&o, filtered, x, z) : read_texel(&o, at);
         for (int c = 0; c < 4; c++) emu_row32(w, i->op[0].rows[c])[l] = out.bits[c];
-        w->count[i->pc].bytes += (uint64_t)t->channels * t->channel_bytes;
+        w->count[i->pc].bytes += (uint64_t)o.t->channels * o.t->channel_bytes;
     }
     return EMU_NEXT;
 }
@@ -200,16 +222,18 @@ emu_handler *emu_select_tex(struct emu_inst *i, const char **why) {
 
 enum { OUTSIDE_TRAPS, OUTSIDE_CLAMPS, OUTSIDE_ZERO };
 
-/* The element of lane l; NULL: there is none, *status says what follows. */
-static unsigned char *element(struct emu_warp *w, const struct emu_inst *i, uint32_t l, int handle,
-                              enum emu_step *status) {
+/* The element of lane l; nowhere: there is none, *status says what follows. */
+static struct emu_place element(struct emu_warp *w, const struct emu_inst *i, uint32_t l,
+                                int handle, bool store, enum emu_step *status) {
     const struct emu_operand *at = &i->op[handle + 1];
-    uint64_t object = emu_row64(w, i->op[handle].row)[l];
-    const struct emu_texture *t = find(w, i, object, true);
+    const struct emu_place nowhere = {NULL};
+    struct object o = {0};
+    bool known = find(w, i, emu_row64(w, i->op[handle].row)[l], true, &o);
+    const struct emu_texture *t = o.t;
     int n = i->aux[AUX_DIMENSIONS], first = i->aux[AUX_LAYERED];
     int64_t x[3] = {0}, bytes = i->aux[AUX_BYTES];
     *status = EMU_STOP;
-    if (!t) return NULL;
+    if (!known) return nowhere;
     for (int d = 0; d < n; d++) x[d] = (int32_t)emu_row32(w, at->rows[first + d])[l];
     if (first) x[2] = (int32_t)emu_row32(w, at->rows[0])[l];
     *status = EMU_NEXT;
@@ -225,14 +249,14 @@ static unsigned char *element(struct emu_warp *w, const struct emu_inst *i, uint
                 l, (long long)x[0], (long long)x[1], (long long)x[2], t->extent[0], t->extent[1],
                 t->extent[2], t->channels * t->channel_bytes);
             *status = EMU_STOP;
-            return NULL;
+            return nowhere;
         }
-        if (i->aux[AUX_EDGE] == OUTSIDE_ZERO) return NULL;
+        if (i->aux[AUX_EDGE] == OUTSIDE_ZERO || most < 0) return nowhere;
         x[d] = x[d] < 0 ? 0 : most;
     }
     w->count[i->pc].bytes += (uint64_t)bytes;
-    return (unsigned char *)(uintptr_t)t->data + (uint64_t)x[2] * t->slice +
-           (uint64_t)x[1] * t->pitch + (uint64_t)x[0];
+    return texel_place(&o, (uint64_t)x[0], (uint64_t)x[1], (uint64_t)x[2], (uint64_t)bytes,
+                       store ? EMU_WRITE : EMU_READ);
 }
 
 /* Between memory and register k of the group, `bytes` of it. */
@@ -257,11 +281,11 @@ static enum emu_step surface(struct emu_warp *w, const struct emu_inst *i, uint3
     unsigned bytes = (unsigned)i->aux[AUX_BYTES] / i->vec;
     enum emu_step status;
     EMU_EACH_LANE(l, mask) {
-        unsigned char *at = element(w, i, l, store ? 0 : 1, &status);
+        struct emu_place at = element(w, i, l, store ? 0 : 1, store, &status);
         if (status == EMU_STOP) return EMU_STOP;
-        if (!at && store) continue;
+        if (!at.byte && store) continue;
         for (int k = 0; k < i->vec; k++)
-            move(w, group, k, l, at ? at + (unsigned)k * bytes : NULL, bytes, store);
+            move(w, group, k, l, at.byte ? at.byte + (unsigned)k * bytes : NULL, bytes, store);
     }
     w->effects += store;
     return EMU_NEXT;

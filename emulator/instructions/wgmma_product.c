@@ -8,6 +8,7 @@
 #include "emulator/checks/vector_clock.h"
 #include "emulator/checks/race.h"
 #include "emulator/core/failed_check.h"
+#include "emulator/core/reach.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -23,7 +24,9 @@ static uint32_t piece(const struct emu_inst *i, const struct smem_desc *d, bool 
                     : smem_desc_address(d, false, e, line, j * per);
 }
 
-static void widen_piece(const unsigned char *from, int element, uint32_t out[16]) {
+static void widen_piece(struct emu_room room, uint32_t at, int element, uint32_t out[16]) {
+    const unsigned char *from = emu_reach(room, at, 16, EMU_READ).byte;
+    if (!from) return; /* emu_wgmma_check() has reported it */
     __m128i x = _mm_loadu_si128((const __m128i *)(const void *)from);
     if (element == 2) {
         _mm256_storeu_si256((__m256i *)(void *)out, _mm256_cvtepu16_epi32(x));
@@ -40,13 +43,14 @@ static void widen_piece(const unsigned char *from, int element, uint32_t out[16]
 static void load_a(struct emu_warp *w, const struct emu_product *p, int first, uint32_t *a) {
     const struct emu_inst *i = p->inst;
     struct smem_desc d = smem_desc_decode(p->a);
+    const struct emu_room room = emu_room_shared(w->block);
     bool mn_major = i->aux[WGMMA_FLAGS] & WGMMA_TRANS_A;
     int e = emu_wgmma_element_bytes(i), per = 16 / e, k = i->aux[WGMMA_K];
     uint32_t wide[16];
     for (int line = 0; line < (mn_major ? k : 16); line++)
         for (int j = 0; j < (mn_major ? 16 : k) / per; j++) {
             int at = mn_major ? line : first + line, first_piece = mn_major ? first / per : 0;
-            widen_piece(w->block->shared + piece(i, &d, mn_major, at, first_piece + j), e, wide);
+            widen_piece(room, piece(i, &d, mn_major, at, first_piece + j), e, wide);
             for (int s = 0; s < per; s++)
                 if (mn_major)
                     a[(j * per + s) * k + line] = wide[s];
@@ -59,12 +63,13 @@ static void load_a(struct emu_warp *w, const struct emu_product *p, int first, u
 static void load_b(struct emu_warp *w, const struct emu_product *p, uint32_t *b) {
     const struct emu_inst *i = p->inst;
     struct smem_desc d = smem_desc_decode(p->b);
+    const struct emu_room room = emu_room_shared(w->block);
     bool mn_major = i->aux[WGMMA_FLAGS] & WGMMA_TRANS_B;
     int e = emu_wgmma_element_bytes(i), per = 16 / e, k = i->aux[WGMMA_K], n = i->aux[WGMMA_N];
     uint32_t wide[16];
     for (int line = 0; line < (mn_major ? k : n); line++)
         for (int j = 0; j < (mn_major ? n : k) / per; j++) {
-            widen_piece(w->block->shared + piece(i, &d, mn_major, line, j), e, wide);
+            widen_piece(room, piece(i, &d, mn_major, line, j), e, wide);
             if (mn_major)
                 memcpy(b + line * n + j * per, wide, (size_t)per * 4);
             else

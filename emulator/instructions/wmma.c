@@ -118,9 +118,9 @@ emu_handler *emu_select_wmma_mma(struct emu_inst *i, const char **why) {
 }
 
 /* Where one element lies, in bytes from the matrix's start. */
-static uint32_t memory_offset(const struct emu_inst *i, struct fragment_at at, uint32_t stride,
+static uint64_t memory_offset(const struct emu_inst *i, struct fragment_at at, uint64_t stride,
                               uint32_t bytes) {
-    uint32_t row = (uint32_t)at.row, col = (uint32_t)at.col;
+    uint64_t row = (uint64_t)at.row, col = (uint64_t)at.col;
     return (i->aux[MMA_FLAGS] & WMMA_COL_MAJOR ? col * stride + row : row * stride + col) * bytes;
 }
 
@@ -131,11 +131,11 @@ static uint32_t element_bytes(const struct emu_inst *i) {
 
 /* Fragments are regular: lane l's element (r, s) lies as far from lane 0's as its element (0, 0)
  * does. */
-static uint32_t element_offset(const struct emu_inst *i, int r, int s, uint32_t stride) {
+static uint64_t element_offset(const struct emu_inst *i, int r, int s, uint32_t stride) {
     return memory_offset(i, wmma_at(i, i->aux[MMA_MATRIX], 0, r, s), stride, element_bytes(i));
 }
 
-static void lane_offsets(const struct emu_inst *i, uint32_t stride, uint32_t out[EMU_LANES]) {
+static void lane_offsets(const struct emu_inst *i, uint32_t stride, uint64_t out[EMU_LANES]) {
     uint32_t bytes = element_bytes(i);
     for (int lane = 0; lane < EMU_LANES; lane++)
         out[lane] = memory_offset(i, wmma_at(i, i->aux[MMA_MATRIX], lane, 0, 0), stride, bytes);
@@ -150,12 +150,15 @@ static uint32_t access_ldmatrix(struct emu_warp *w, const struct emu_inst *i, ui
     int rows = is_a ? mma_shape_m(i) : mma_shape_k(i),
         cols = is_a ? mma_shape_k(i) : mma_shape_n(i);
     int lines = col ? cols : rows, across = (col ? rows : cols) / 8, n = lines / 8 * across;
+    const bool far =
+        (base + ((uint64_t)lines * stride + 32) * 2) >> 32; /* past all shared memory */
     for (int first = 0; first < n; first += 4) {
         uint32_t addr[EMU_LANES] = {0}, lanes = 0;
         for (int lane = 0; lane < EMU_LANES && first + lane / 8 < n; lane++) {
             int block = first + lane / 8;
             uint32_t line = (uint32_t)(block / across * 8 + lane % 8);
-            addr[lane] = base + (line * stride + (uint32_t)(block % across) * 8) * 2;
+            addr[lane] =
+                far ? UINT32_MAX - 15 : base + (line * stride + (uint32_t)(block % across) * 8) * 2;
             lanes |= 1u << lane;
         }
         if (emu_shared_access(w, i, lanes, addr, 16, EMU_READ) != lanes) return 0;
@@ -190,12 +193,19 @@ uint32_t emu_fragment_access(struct emu_warp *w, const struct emu_inst *i, int r
     const bool store = i->aux[MMA_FLAGS] & WMMA_STORE;
     const enum emu_access what = store ? EMU_WRITE : EMU_READ;
     uint32_t shared[EMU_LANES], ok;
-    for (int lane = 0; lane < EMU_LANES; lane++) shared[lane] = emu_shared_offset(addr[lane]);
+    emu_shared_offsets(addr, shared);
     if (w->tainted && store && in_shared) emu_taint_stored(w, i, r);
     ok = in_shared ? emu_shared_access(w, i, EMU_FULL, shared, bytes, what)
                    : emu_global_access(w, i, EMU_FULL, addr, bytes, what);
     if (w->tainted && !store) emu_taint_loaded(w, i, r, distinct);
     return ok;
+}
+
+struct emu_place emu_fragment_place(const struct emu_warp *w, const struct emu_inst *i,
+                                    bool in_shared, uint64_t addr, uint64_t bytes) {
+    const enum emu_access what = i->aux[MMA_FLAGS] & WMMA_STORE ? EMU_WRITE : EMU_READ;
+    return in_shared ? emu_reach(emu_room_shared(w->block), addr, bytes, what)
+                     : emu_global(w, addr, bytes, what, NULL);
 }
 
 static uint32_t access_direct(struct emu_warp *w, const struct emu_inst *i, uint64_t base,
@@ -204,7 +214,7 @@ static uint32_t access_direct(struct emu_warp *w, const struct emu_inst *i, uint
     const int n = wmma_distinct(i, i->aux[MMA_MATRIX], group->n);
     uint32_t bytes = element_bytes(i), ok = EMU_FULL;
     struct direct d = direct(i, group->n);
-    uint32_t lanes[EMU_LANES];
+    uint64_t lanes[EMU_LANES];
     lane_offsets(i, stride, lanes);
     for (int r = 0; r < n; r += d.step_r)
         for (int s = 0; s < (int)(4 / bytes); s += d.step_s) {
@@ -220,19 +230,31 @@ static bool by_ldmatrix(const struct emu_inst *i) {
     return i->aux[MMA_MATRIX] != MATRIX_C && mma_element_bits(mma_type_a(i)) == 16;
 }
 
-/* One element of every lane: `words` is that of lane 0 in its register. */
-static void move_elements(unsigned char *words, unsigned char *memory,
-                          const uint32_t offset[EMU_LANES], uint32_t bytes, bool store) {
-    for (int lane = 0; lane < EMU_LANES; lane++) {
-        unsigned char *word = words + 4 * lane, *at = memory + offset[lane];
-        const unsigned char *from = store ? word : at;
-        unsigned char *to = store ? at : word;
-        if (bytes == 4)
-            memcpy(to, from, 4);
-        else if (bytes == 2)
-            memcpy(to, from, 2);
-        else
-            *to = *from;
+static inline void move_element(unsigned char *word, unsigned char *at, uint32_t bytes,
+                                bool store) {
+    const unsigned char *from = store ? word : at;
+    unsigned char *to = store ? at : word;
+    if (bytes == 4)
+        memcpy(to, from, 4);
+    else if (bytes == 2)
+        memcpy(to, from, 2);
+    else
+        *to = *from;
+}
+
+/* One element of every lane, at base + offset[lane]: `words` is that of lane 0 in its register. Lane
+ * 0's offset is 0, and `most` is the largest one: all lie in one place, or, in global memory, each in
+ * an allocation of its own. */
+static void move_elements(struct emu_warp *w, const struct emu_inst *i, unsigned char *words,
+                          bool in_shared, uint64_t base, const uint64_t offset[EMU_LANES],
+                          uint64_t most, uint32_t bytes) {
+    bool store = i->aux[MMA_FLAGS] & WMMA_STORE;
+    struct emu_place all = emu_fragment_place(w, i, in_shared, base, most + bytes);
+    for (int lane = 0; all.byte && lane < EMU_LANES; lane++)
+        move_element(words + 4 * lane, all.byte + offset[lane], bytes, store);
+    for (int lane = 0; !all.byte && lane < EMU_LANES; lane++) {
+        struct emu_place at = emu_fragment_place(w, i, in_shared, base + offset[lane], bytes);
+        if (at.byte) move_element(words + 4 * lane, at.byte, bytes, store);
     }
 }
 
@@ -248,7 +270,8 @@ static enum emu_step wmma_move(struct emu_warp *w, const struct emu_inst *i, uin
     bool store = i->aux[MMA_FLAGS] & WMMA_STORE;
     const struct emu_operand *group = &i->op[store ? 1 : 0], *address = &i->op[store ? 0 : 1];
     uint64_t addresses[EMU_LANES];
-    uint32_t bytes = element_bytes(i), lanes[EMU_LANES];
+    uint32_t bytes = element_bytes(i);
+    uint64_t lanes[EMU_LANES], most = 0;
     emu_aligned(w, i, mask);
     emu_addresses(w, address, addresses);
     uint32_t stride =
@@ -259,12 +282,12 @@ static enum emu_step wmma_move(struct emu_warp *w, const struct emu_inst *i, uin
     uint32_t ok = shared && by_ldmatrix(i) ? access_ldmatrix(w, i, (uint32_t)base, stride)
                                            : access_direct(w, i, base, stride, shared);
     if (ok != EMU_FULL) return EMU_NEXT;
-    unsigned char *memory = shared ? w->block->shared + base : (unsigned char *)(uintptr_t)base;
     lane_offsets(i, stride, lanes);
+    for (int l = 0; l < EMU_LANES; l++) most = lanes[l] > most ? lanes[l] : most;
     for (int r = 0; r < group->n; r++)
         for (uint32_t s = 0; s < 4 / bytes; s++)
-            move_elements((unsigned char *)emu_row32(w, group->rows[r]) + s * bytes,
-                          memory + element_offset(i, r, (int)s, stride), lanes, bytes, store);
+            move_elements(w, i, (unsigned char *)emu_row32(w, group->rows[r]) + s * bytes, shared,
+                          base + element_offset(i, r, (int)s, stride), lanes, most, bytes);
     return EMU_NEXT;
 }
 

@@ -18,7 +18,7 @@ static void block_free(struct emu_block *b) {
     emu_async_free(b);
     for (int n = 0; b->warp && n < b->n_warps; n++) {
         free(b->warp[n].rows);
-        free(b->warp[n].local);
+        free(b->warp[n].local_memory);
         emu_stack_free(&b->warp[n]);
         free(b->warp[n].taint);
         free(b->warp[n].looks);
@@ -26,7 +26,7 @@ static void block_free(struct emu_block *b) {
     if (b->shadow) emu_shadow_close(b->shadow);
     free(b->visit);
     free(b->warp);
-    free(b->shared);
+    free(b->shared_memory);
     free(b);
 }
 
@@ -40,7 +40,7 @@ static struct emu_block *block_open(struct emu_cluster *c, const struct emu_laun
     b->n_threads = launch->block[0] * launch->block[1] * launch->block[2];
     b->n_warps = (int)(b->n_threads + EMU_LANES - 1) / EMU_LANES;
     b->shared_bytes = launch->shared_bytes;
-    b->shared = heap_line(b->shared_bytes + 64u);
+    b->shared_memory = heap_line(b->shared_bytes + 64u);
     b->warp = heap_line((size_t)b->n_warps * sizeof *b->warp);
     if (c->agents) b->shadow = emu_shadow_open(b->shared_bytes);
     if (c->agents && c->n > 1) b->visit = heap_zeroed(EMU_MAX_AGENTS, sizeof *b->visit);
@@ -51,7 +51,7 @@ static struct emu_block *block_open(struct emu_cluster *c, const struct emu_laun
         w->count = count;
         w->pattern = pattern;
         w->rows = heap_line(k->row_bytes);
-        w->local = heap_line((size_t)k->local_bytes * EMU_LANES + 64);
+        w->local_memory = heap_line((size_t)k->local_bytes * EMU_LANES + 64);
     }
     return b;
 }
@@ -176,7 +176,8 @@ static void block_begin(struct emu_block *b, const uint32_t cluster[3]) {
     b->ticks = 0;
     b->free_registers = 0;
     for (int n = 0; n < EMU_BARRIERS; n++) barrier_begin(&b->barrier[n]);
-    memset(b->shared, 0xff, b->shared_bytes); /* NaN in every type: no kernel can rely on zeros */
+    memset(b->shared_memory, 0xff,
+           b->shared_bytes); /* NaN in every type: no kernel can rely on zeros */
     for (int n = 0; n < b->n_warps; n++) {
         warp_begin(&b->warp[n]);
         b->warp[n].n_registers = registers_per_thread(s, b->n_threads);

@@ -104,9 +104,12 @@ static const char *describe(struct emu_launch_state *l, const struct emu_kernel 
     l->shared_bytes = k->dynamic_offset > k->static_shared && g->shared_bytes
                           ? k->dynamic_offset + g->shared_bytes
                           : k->static_shared + g->shared_bytes;
-    l->param = emu_memory_at(l->memory, param, 1);
-    for (int a = 0; a < g->n_args; a++)
-        memcpy(l->param + k->param_offset[a], g->arg[a], g->arg_bytes[a]);
+    l->param = param;
+    l->param_memory = emu_memory_at(l->memory, param, k->param_bytes ? k->param_bytes : 1);
+    for (int a = 0; a < g->n_args; a++) {
+        unsigned char *to = emu_memory_at(l->memory, param + k->param_offset[a], g->arg_bytes[a]);
+        if (to) memcpy(to, g->arg[a], g->arg_bytes[a]);
+    }
     return why;
 }
 

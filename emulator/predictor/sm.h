@@ -181,7 +181,7 @@ struct sm {
 };
 
 /* Counts of the SMs together. */
-struct timing_counts {
+struct predictor_counts {
     uint64_t issued, wavefronts, sectors, l2_sectors;
     uint64_t reason[PREDICTOR_REASONS]; /* warp cycles */
     uint64_t (*by_inst)[PREDICTOR_REASONS];
@@ -209,7 +209,7 @@ struct machine {
         write_back; /* for each byte that comes to L2: bytes of DRAM time for written lines that make room */
     double written_lost; /* the share of written bytes that L2 does not keep */
     uint64_t now, issues;
-    struct timing_counts counts;
+    struct predictor_counts counts;
     const char *why; /* of a fault */
     /* a CTA has ended: its place is free at m->now */
     void (*ended)(void *user, struct machine *m, struct sm_cta *cta);

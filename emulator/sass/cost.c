@@ -74,9 +74,9 @@ void sass_tma_rows(const struct sass_effect *e, void *user,
                    void (*each)(void *user, uint64_t global, uint32_t bytes)) {
     struct tensormap map;
     if ((e->memory != SASS_TMA_LOAD && e->memory != SASS_TMA_STORE) ||
-        !tensormap_decode(e->tma.map, &map))
-        return;
-    for (int r = 0; r < tensormap_rows(&map); r++) {
+        !tensormap_decode(e->tma.map, &map) || tensormap_box_bytes(&map) != e->tma.bytes)
+        return; /* a store may have changed the map by now */
+    for (int r = 0; r < (int)tensormap_rows(&map); r++) {
         struct tensormap_row row = tensormap_row(&map, e->tma.coordinate, r);
         if (row.bytes) each(user, row.global, row.bytes);
     }

@@ -20,7 +20,8 @@ const char *sass_elf_open(const char *path, struct sass_elf *out) {
     const Elf64_Ehdr *h = (const void *)out->bytes;
     bool ok = out->n > sizeof *h && !memcmp(h->e_ident, ELFMAG, SELFMAG) &&
               h->e_ident[EI_CLASS] == ELFCLASS64 && h->e_shstrndx < h->e_shnum &&
-              h->e_shoff < out->n && (out->n - h->e_shoff) / sizeof(Elf64_Shdr) >= h->e_shnum;
+              h->e_shoff < out->n && h->e_shoff % 8 == 0 &&
+              (out->n - h->e_shoff) / sizeof(Elf64_Shdr) >= h->e_shnum;
     for (unsigned s = 0; ok && s < h->e_shnum; s++) {
         const Elf64_Shdr *section = header(out, s);
         if (section->sh_type == SHT_NOBITS) continue;
@@ -41,8 +42,9 @@ int sass_elf_sm(const struct sass_elf *e) {
 }
 
 static const char *string_at(const struct sass_elf *e, const Elf64_Shdr *table, size_t at) {
+    if (table->sh_type == SHT_NOBITS || at >= table->sh_size) return ""; /* no bytes of the file */
     const char *s = (const char *)e->bytes + table->sh_offset + at;
-    return at < table->sh_size && memchr(s, 0, table->sh_size - at) ? s : "";
+    return memchr(s, 0, table->sh_size - at) ? s : "";
 }
 
 int sass_elf_section(const struct sass_elf *e, const char *prefix, const char *name,
@@ -65,12 +67,13 @@ const char *sass_elf_symbol(const struct sass_elf *e, int n, uint32_t *section, 
     for (unsigned s = 0; s < h->e_shnum; s++) {
         const Elf64_Shdr *table = header(e, s);
         if (table->sh_type != SHT_SYMTAB) continue;
-        const Elf64_Sym *symbol = (const void *)(e->bytes + table->sh_offset);
-        if ((size_t)n >= table->sh_size / sizeof *symbol || table->sh_link >= h->e_shnum)
+        Elf64_Sym symbol;
+        if (n < 0 || (size_t)n >= table->sh_size / sizeof symbol || table->sh_link >= h->e_shnum)
             return NULL;
-        *section = symbol[n].st_shndx;
-        *value = symbol[n].st_value;
-        return string_at(e, header(e, table->sh_link), symbol[n].st_name);
+        memcpy(&symbol, e->bytes + table->sh_offset + (size_t)n * sizeof symbol, sizeof symbol);
+        *section = symbol.st_shndx;
+        *value = symbol.st_value;
+        return string_at(e, header(e, table->sh_link), symbol.st_name);
     }
     return NULL;
 }
@@ -100,7 +103,7 @@ int sass_elf_address(const struct sass_elf *e, uint32_t section, int n, uint64_t
 
 /* 1 byte format, 1 byte kind, 2 bytes: a value, or (format 4) how many bytes follow */
 int sass_elf_attribute(const struct sass_section *info, size_t *at, struct sass_attribute *out) {
-    if (*at + 4 > info->bytes) return 0;
+    if (!info->data || info->bytes < 4 || *at > info->bytes - 4) return 0;
     const unsigned char *p = info->data + *at;
     uint16_t n = (uint16_t)(p[2] | p[3] << 8);
     out->kind = p[1];

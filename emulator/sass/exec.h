@@ -14,6 +14,7 @@
 #include "ops.h"
 #include "undo.h"
 
+#include "emulator/core/reach.h"
 #include "emulator/core/state.h"
 
 enum {
@@ -142,11 +143,10 @@ struct sass_cta {
     int n_warps, n_live; /* warps */
     struct sass_warp *warp;
     unsigned char *rows;   /* of all warps */
-    unsigned char *shared; /* offset 0 of the window; the first 0x400 bytes are the system's */
-    uint32_t shared_bytes; /* with them */
+    uint32_t shared_bytes; /* of block->shared_memory; the first 0x400 bytes are the system's */
     struct sass_bar bar[SASS_BARRIERS];
     uint32_t free_registers;
-    uint64_t near_base, near_end; /* the allocation that was used last */
+    struct emu_room near; /* the allocation that was used last */
     uint64_t ticks;
     struct emu_block *block; /* what the tensor-core functions of the PTX side want to see */
 };
@@ -205,8 +205,13 @@ void sass_split(struct sass_warp *w, uint32_t lanes, uint32_t pc);
 void sass_warp_exits(struct sass_warp *w);
 bool sass_bar_done(const struct sass_warp *w);
 bool sass_cluster_done(const struct sass_warp *w);
-/* memory.c: host memory behind [addr, addr + bytes); NULL: not all allocated */
-unsigned char *sass_global(struct sass_warp *w, uint64_t addr, uint64_t bytes);
+/* memory.c: global memory at [addr, addr + bytes); NULL: not all allocated, or not to be written */
+unsigned char *sass_global(struct sass_warp *w, uint64_t addr, uint64_t bytes,
+                           enum emu_access what);
+/* Shared memory of c at [at, at + bytes), or what HGMMA may read behind it; NULL beyond. */
+static inline unsigned char *sass_shared(const struct sass_cta *c, uint64_t at, uint64_t bytes) {
+    return emu_reach(emu_room_shared(c->block), at, bytes, EMU_ATOM).byte;
+}
 /* Before host memory changes; false: it must not, and the warp has stopped. */
 bool sass_may_write(struct sass_warp *w, const struct sass_exec *x, const void *at, size_t bytes);
 /* Delivers an event now, or leaves it to the caller (grid->deferred). */

@@ -61,6 +61,8 @@ static const char *fill_bank(struct sass_grid *g, const struct emu_grid *l) {
         if (l->arg_bytes[a] != code->param_size[a])
             return reason("kernel %s, parameter %d has %u bytes, not %zu", k->name, a,
                           code->param_size[a], l->arg_bytes[a]);
+        if (code->param_offset[a] + code->param_size[a] > SASS_BANK_BYTES - k->param_base)
+            return reason("kernel %s: parameter %d leaves its bank", k->name, a);
         memcpy(g->bank + k->param_base + code->param_offset[a], l->arg[a], l->arg_bytes[a]);
     }
     return NULL;
@@ -92,7 +94,7 @@ const char *sass_grid_open(struct emu_memory *m, const struct sass_kernel *k,
     if (!why && g->cluster_size > EMU_MAX_CLUSTER) why = "a cluster of more than 16 blocks";
     if (!why && g->block[0] * g->block[1] * g->block[2] > 1024)
         why = "a block of over 1024 threads";
-    if (!why && SASS_RESERVED_SHARED + k->static_shared + l->shared_bytes > 228 * 1024)
+    if (!why && (uint64_t)SASS_RESERVED_SHARED + k->static_shared + l->shared_bytes > 228 * 1024)
         why = "a block with more than 227 KiB of shared memory";
     if (!why) why = fill_bank(g, l);
     if (why) {
@@ -152,14 +154,14 @@ static const char *begin(struct sass_grid *g, uint64_t linear, struct sass_clust
     c->shared_bytes = SASS_RESERVED_SHARED + g->kernel->static_shared + g->shared_bytes;
     c->warp = zeroed((size_t)c->n_warps * sizeof *c->warp);
     c->rows = zeroed((size_t)c->n_warps * sass_code(g->kernel)->row_bytes);
-    c->shared = aligned_alloc(1024, (SHARED_WINDOW + 1023) & ~1023);
     c->block = zeroed(sizeof *c->block);
+    c->block->shared_memory = aligned_alloc(1024, (SHARED_WINDOW + 1023) & ~1023);
     c->block->async = zeroed(sizeof(struct emu_async));
-    if (!c->shared) heap_exhausted();
-    memset(c->shared, 0xff, SHARED_WINDOW); /* reading bytes that were never written gives NaN */
+    if (!c->block->shared_memory) heap_exhausted();
+    memset(c->block->shared_memory, 0xff,
+           SHARED_WINDOW); /* reading bytes that were never written gives NaN */
     c->block->launch = &guest->launch;
-    c->block->shared = c->shared;
-    c->block->shared_bytes = c->shared_bytes;
+    c->block->shared_bytes = SHARED_WINDOW;
     for (int w = 0; w < c->n_warps; w++) begin_warp(c, w);
     cluster->n_live += (uint32_t)c->n_warps;
     return NULL;
@@ -167,10 +169,10 @@ static const char *begin(struct sass_grid *g, uint64_t linear, struct sass_clust
 
 static void release(struct sass_cta *c) {
     if (c->block) free(c->block->async);
+    if (c->block) free(c->block->shared_memory);
     free(c->block);
     free(c->warp);
     free(c->rows);
-    free(c->shared);
     free(c);
 }
 

@@ -10,15 +10,11 @@
 
 /* ---- Where ----------------------------------------------------------------------------------- */
 
-unsigned char *sass_global(struct sass_warp *w, uint64_t addr, uint64_t bytes) {
+unsigned char *sass_global(struct sass_warp *w, uint64_t addr, uint64_t bytes,
+                           enum emu_access what) {
     struct sass_cta *c = w->cta;
-    if (addr < c->near_base || addr + bytes > c->near_end || addr + bytes < addr) {
-        const struct emu_allocation *a = emu_memory_find(c->grid->memory, addr);
-        if (!a || bytes > a->end - addr) return NULL;
-        c->near_base = a->base;
-        c->near_end = a->end;
-    }
-    return (unsigned char *)(uintptr_t)addr;
+    if (addr - c->near.first >= c->near.bytes) c->near = emu_room_global(c->grid->memory, addr);
+    return emu_reach(c->near, addr, bytes, what).byte;
 }
 
 /* Called before memory changes. False, after a message: the old bytes cannot be kept. */
@@ -169,7 +165,7 @@ static void gather(uint32_t *d, const unsigned char *from, const uint32_t addr[S
 
 enum sass_go sass_lds(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint32_t addr[SASS_LANES], *d = sass_row(w, x->d);
-    const unsigned char *shared = w->cta->shared;
+    const unsigned char *shared = sass_shared(w->cta, 0, w->cta->shared_bytes);
     bool ok = shared_addresses(w, x, mask, x->bytes, addr);
     tell_shared(w, addr);
     if (!ok) return bad_shared(w, x, mask, addr, x->bytes);
@@ -184,7 +180,7 @@ enum sass_go sass_sts(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     bool ok = shared_addresses(w, x, mask, x->bytes, addr);
     tell_shared(w, addr);
     if (!ok) return bad_shared(w, x, mask, addr, x->bytes);
-    EMU_EACH_LANE(l, mask) store_lane(s, (int)l, w->cta->shared + addr[l], x->bytes);
+    EMU_EACH_LANE(l, mask) store_lane(s, (int)l, sass_shared(w->cta, addr[l], x->bytes), x->bytes);
     return SASS_GO_NEXT;
 }
 
@@ -197,7 +193,8 @@ enum sass_go sass_ldsm(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     if (!ok) return bad_shared(w, x, mask, addr, 16);
     uint32_t data[4][8][4];
     for (int r = 0; r < 4; r++)
-        for (int j = 0; j < 8; j++) memcpy(data[r][j], w->cta->shared + addr[8 * r + j], 16);
+        for (int j = 0; j < 8; j++)
+            memcpy(data[r][j], sass_shared(w->cta, addr[8 * r + j], 16), 16);
     for (int r = 0; r < 4; r++) {
         uint32_t *d = sass_row(w, x->d + (uint32_t)r * SASS_ROW);
         if (!x->mode) {
@@ -223,7 +220,7 @@ enum sass_go sass_stsm(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     for (int r = 0; r < 4; r++) {
         const uint32_t *s = sass_row(w, x->s[1].row + (uint32_t)r * SASS_ROW);
         for (int row = 0; row < 8; row++)
-            memcpy(w->cta->shared + addr[8 * r + row], s + 4 * row, 16);
+            memcpy(sass_shared(w->cta, addr[8 * r + row], 16), s + 4 * row, 16);
     }
     return SASS_GO_NEXT;
 }
@@ -235,7 +232,8 @@ enum sass_go sass_ldg(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     uint32_t *d = sass_row(w, x->d);
     global_addresses(w, x, 0, x->offset, addr);
     EMU_EACH_LANE(l, mask) {
-        const unsigned char *from = addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes);
+        const unsigned char *from =
+            addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes, EMU_READ);
         if (!from) return bad_global(w, x, l, addr[l]);
         load_lane(d, (int)l, from, x->bytes);
     }
@@ -248,7 +246,8 @@ enum sass_go sass_stg(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     const uint32_t *s = sass_row(w, x->s[1].row);
     global_addresses(w, x, 0, x->offset, addr);
     EMU_EACH_LANE(l, mask) {
-        unsigned char *to = addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes);
+        unsigned char *to =
+            addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes, EMU_WRITE);
         if (!to) return bad_global(w, x, l, addr[l]);
         if (!sass_may_write(w, x, to, x->bytes)) return SASS_GO_FAULT;
         store_lane(s, (int)l, to, x->bytes);
@@ -268,12 +267,12 @@ enum sass_go sass_ldgsts(struct sass_warp *w, const struct sass_exec *x, uint32_
     EMU_EACH_LANE(l, mask) {
         const unsigned char *source = NULL;
         if (!(reads >> l & 1)) {
-            memset(w->cta->shared + to[l], 0, x->bytes);
+            memset(sass_shared(w->cta, to[l], x->bytes), 0, x->bytes);
             continue;
         }
-        if (!(from[l] % x->bytes)) source = sass_global(w, from[l], x->bytes);
+        if (!(from[l] % x->bytes)) source = sass_global(w, from[l], x->bytes, EMU_READ);
         if (!source) return bad_global(w, x, l, from[l]);
-        memcpy(w->cta->shared + to[l], source, x->bytes);
+        memcpy(sass_shared(w->cta, to[l], x->bytes), source, x->bytes);
     }
     if (w->effect) w->effect->reads = mask & reads;
     return SASS_GO_NEXT;
@@ -311,7 +310,7 @@ enum sass_go sass_atomg(struct sass_warp *w, const struct sass_exec *x, uint32_t
     global_addresses(w, x, 0, x->offset, addr);
     EMU_EACH_LANE(l, mask) {
         uint32_t value = s[l], old;
-        unsigned char *at = addr[l] % 4 ? NULL : sass_global(w, addr[l], 4);
+        unsigned char *at = addr[l] % 4 ? NULL : sass_global(w, addr[l], 4, EMU_ATOM);
         if (!at) return bad_global(w, x, l, addr[l]);
         bool counts = x->mode == SASS_ATOMIC_ADD && g->atomic;
         if (!counts || !g->atomic(g->user, w, x->inst, (int)l, addr[l], &value)) {
@@ -342,9 +341,9 @@ enum sass_go sass_st_generic(struct sass_warp *w, const struct sass_exec *x, uin
             window |= 1u << l;
             own |= (uint32_t)(rank == w->cta->rank) << l;
             if (rank < cluster->n && at + x->bytes <= cluster->cta[rank]->shared_bytes)
-                to = cluster->cta[rank]->shared + at;
+                to = sass_shared(cluster->cta[rank], at, x->bytes);
         } else {
-            to = sass_global(w, addr[l], x->bytes);
+            to = sass_global(w, addr[l], x->bytes, EMU_WRITE);
             if (to && !sass_may_write(w, x, to, x->bytes)) return SASS_GO_FAULT;
         }
         if (!to || addr[l] % x->bytes) return bad_global(w, x, l, addr[l]);

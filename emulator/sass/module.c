@@ -42,6 +42,8 @@ static const char *attributes(const struct sass_module *m, struct sass_kernel *k
         if (ordinal >= 32) return "it has more than 32 parameters";
         code->param_offset[ordinal] = offset;
         code->param_size[ordinal] = word_at(a.data + 8) >> 18;
+        if (offset + code->param_size[ordinal] > SASS_BANK_BYTES)
+            return "its parameters do not fit their bank";
         if ((int)ordinal >= code->n_params) code->n_params = (int)ordinal + 1;
     }
     if (!k->param_base && code->n_params) return "it does not say where its parameters are";
@@ -85,6 +87,19 @@ static const struct sass_frame *written_at(const struct sass_line *l) {
     return l->n_frames ? l->frame : NULL;
 }
 
+/* What runs instead of a last instruction that has none behind it. */
+static enum sass_go stop_at_end(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    (void)mask;
+    return sass_stop(w, x, "the warp runs past the end of the kernel");
+}
+
+/* Is it a branch or an exit for all lanes, behind which nothing runs? */
+static bool leaves(const struct sass_exec *x) {
+    bool always = x->guard == SASS_P_TRUE && !x->guard_flip && x->pin[0].index == SASS_P_TRUE &&
+                  !x->pin[0].flip;
+    return x->run == sass_unknown || (always && (x->run == sass_exit || x->run == sass_bra));
+}
+
 static const char *decode_all(struct sass_kernel *k, struct sass_code *code,
                               const struct sass_function *f, const unsigned char *words,
                               const struct sass_symbol *symbols, int n_symbols) {
@@ -116,6 +131,10 @@ static const char *decode_all(struct sass_kernel *k, struct sass_code *code,
             return reason("%#x  %s (%s:%d): its target lies outside", 16 * i, text[i], file,
                           line_number);
     }
+    struct sass_exec *last = f->n ? &code->exec[f->n - 1] : NULL;
+    if (!last || leaves(last)) return NULL;
+    last->run = stop_at_end;
+    last->guard = SASS_P_TRUE, last->guard_flip = 0;
     return NULL;
 }
 
@@ -137,9 +156,9 @@ static const char *add_kernel(struct sass_module *m, const struct sass_function 
     if (sass_elf_section(&m->elf, ".nv.shared.", f->name, &shared) &&
         shared.bytes > SASS_RESERVED_SHARED)
         k->static_shared = (uint32_t)shared.bytes - SASS_RESERVED_SHARED;
-    if (sass_elf_section(&m->elf, ".nv.constant2.", f->name, &bank))
+    if (sass_elf_section(&m->elf, ".nv.constant2.", f->name, &bank) && bank.data)
         code->bank2 = bank.data, code->bank2_bytes = (uint32_t)bank.bytes;
-    if (sass_elf_section(&m->elf, ".nv.constant4.", f->name, &bank))
+    if (sass_elf_section(&m->elf, ".nv.constant4.", f->name, &bank) && bank.data)
         code->bank4 = bank.data, code->bank4_bytes = (uint32_t)bank.bytes;
     int n = symbols_of(m, text.index, symbols, 64);
     why = decode_all(k, code, f, text.data, symbols, n);

@@ -71,7 +71,8 @@ void sass_rough_hmma(struct sass_warp *w, const uint32_t a[4], const uint32_t b[
 static void from_shared(const struct sass_warp *w, const struct smem_desc *d, bool mn_major, int mn,
                         int k, float to[8]) {
     uint16_t half[8];
-    memcpy(half, w->cta->shared + smem_desc_address(d, mn_major, 2, mn, k), sizeof half);
+    memcpy(half, sass_shared(w->cta, smem_desc_address(d, mn_major, 2, mn, k), sizeof half),
+           sizeof half);
     widen8(half, to);
 }
 

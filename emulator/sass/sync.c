@@ -36,13 +36,13 @@ static uint64_t pack(const struct mbarrier *m) {
 
 static bool phase_done(const struct sass_cta *c, uint32_t address, uint32_t parity) {
     uint64_t word;
-    memcpy(&word, c->shared + address, 8);
+    memcpy(&word, sass_shared(c, address, 8), 8);
     return word >> 63 != parity;
 }
 
 static void mbarrier_event(const struct sass_event *e) {
     uint64_t word;
-    memcpy(&word, e->cta->shared + e->address, 8);
+    memcpy(&word, sass_shared(e->cta, e->address, 8), 8);
     struct mbarrier m = unpack(word);
     if (e->kind == SASS_EVENT_COMPLETE) {
         m.tx -= (int32_t)e->bytes;
@@ -55,7 +55,7 @@ static void mbarrier_event(const struct sass_event *e) {
         m.pending = m.expected;
     }
     word = pack(&m);
-    memcpy(e->cta->shared + e->address, &word, 8);
+    memcpy(sass_shared(e->cta, e->address, 8), &word, 8);
 }
 
 /* The CTA and the offset behind a shared address of lane l; false: none there. */
@@ -82,8 +82,8 @@ enum sass_go sass_syncs_init(struct sass_warp *w, const struct sass_exec *x, uin
     (void)mask;
     if (!barrier_at(w, x, 0, &cta, &at)) return SASS_GO_FAULT;
     uint32_t new[2] = {s[0], s[SASS_LANES]}, old[2];
-    memcpy(old, cta->shared + at, 8);
-    memcpy(cta->shared + at, new, 8);
+    memcpy(old, sass_shared(cta, at, 8), 8);
+    memcpy(sass_shared(cta, at, 8), new, 8);
     for (int l = 0; l < SASS_LANES; l++) d[l] = old[0], d[l + SASS_LANES] = old[1];
     return SASS_GO_NEXT;
 }
@@ -106,7 +106,7 @@ enum sass_go sass_syncs_arrive(struct sass_warp *w, const struct sass_exec *x, u
             left &= ~(1u << l);
         }
         uint64_t word;
-        memcpy(&word, e.cta->shared + e.address, 8);
+        memcpy(&word, sass_shared(e.cta, e.address, 8), 8);
         if (unpack(word).pending < e.count)
             return sass_stop(w, x, "an arrival too many at the mbarrier at %#x", e.address);
         sass_event(w, SASS_EVENT_ARRIVE, e);

@@ -87,11 +87,10 @@ enum sass_go sass_hgmma(struct sass_warp *w, const struct sass_exec *x, uint32_t
 
 static const void *map_bytes(struct sass_warp *w, uint64_t address) {
     const struct sass_grid *g = w->cta->grid;
-    uint64_t bank = (uint64_t)(uintptr_t)g->bank;
+    uint64_t in_bank = address - (uint64_t)(uintptr_t)g->bank;
     if (address % 64) return NULL;
-    if (address >= bank && address + 128 <= bank + g->bank_bytes)
-        return (const void *)(uintptr_t)address;
-    return sass_global(w, address, 128);
+    if (in_bank < g->bank_bytes && g->bank_bytes - in_bank >= 128) return g->bank + in_bank;
+    return sass_global(w, address, 128, EMU_READ);
 }
 
 /* s[0]: row of [shared, (mbarrier,) coordinates...], s[1]: row of the map's address; mode: rank */
@@ -108,13 +107,14 @@ static bool read_operands(struct sass_warp *w, const struct sass_exec *x, bool l
     }
     for (int c = 0; c < x->mode; c++) coordinate[c] = (int32_t)u[(c + 1 + load) * SASS_LANES];
     *shared = u[0] & 0xffffff;
-    uint32_t size = tensormap_shared_bytes(map);
+    uint64_t size = tensormap_shared_bytes(map);
     if (*shared % 128 || *shared + size > w->cta->shared_bytes) {
-        sass_stop(w, x, "a box of %u bytes at shared address %#x", size, *shared);
+        sass_stop(w, x, "a box of %llu bytes at shared address %#x", (unsigned long long)size,
+                  *shared);
         return false;
     }
     if (w->effect) {
-        w->effect->tma.bytes = tensormap_box_bytes(map);
+        w->effect->tma.bytes = (uint32_t)tensormap_box_bytes(map);
         w->effect->tma.shared = *shared;
         w->effect->tma.rank = map->rank;
         w->effect->tma.map = bytes;
@@ -130,14 +130,15 @@ static bool copy_row(struct sass_warp *w, const struct sass_exec *x, const struc
     uint32_t cut = (row.skip + row.bytes) % 16;
     if (!load && row.bytes && cut) row.bytes += 16 - cut; /* an H200 stores whole 16 bytes */
     unsigned char line[2048] = {0}, *global = NULL;
-    if (row.bytes && !(global = sass_global(w, row.global, row.bytes))) {
+    if (row.bytes &&
+        !(global = sass_global(w, row.global, row.bytes, load ? EMU_READ : EMU_WRITE))) {
         sass_stop(w, x, "%u bytes at %#llx: not inside one allocation", row.bytes,
                   (unsigned long long)row.global);
         return false;
     }
     if (load && row.bytes) memcpy(line + row.skip, global, row.bytes);
     for (uint32_t at = 0; at < row_bytes; at += 16) {
-        unsigned char *place = w->cta->shared + tensormap_shared(map, shared, r, at);
+        unsigned char *place = sass_shared(w->cta, tensormap_shared(map, shared, r, at), 16);
         memcpy(load ? place : line + at, load ? line + at : place, 16);
     }
     if (load || !row.bytes) return true;
@@ -152,7 +153,7 @@ enum sass_go sass_tma_load(struct sass_warp *w, const struct sass_exec *x, uint3
     uint32_t shared;
     (void)mask;
     if (!read_operands(w, x, true, &map, coordinate, &shared)) return SASS_GO_FAULT;
-    for (int r = 0; r < tensormap_rows(&map); r++)
+    for (int r = 0; r < (int)tensormap_rows(&map); r++)
         if (!copy_row(w, x, &map, coordinate, shared, r, true)) return SASS_GO_FAULT;
     uint32_t barrier = sass_row(w, x->s[0].row)[SASS_LANES];
     const struct sass_cluster *cluster = w->cta->cluster;
@@ -163,7 +164,7 @@ enum sass_go sass_tma_load(struct sass_warp *w, const struct sass_exec *x, uint3
                (struct sass_event){.is_tma = true,
                                    .cta = cluster->cta[barrier >> 24],
                                    .address = barrier & 0xffffff,
-                                   .bytes = tensormap_box_bytes(&map)});
+                                   .bytes = (uint32_t)tensormap_box_bytes(&map)});
     return SASS_GO_NEXT;
 }
 
@@ -173,7 +174,7 @@ enum sass_go sass_tma_store(struct sass_warp *w, const struct sass_exec *x, uint
     uint32_t shared;
     (void)mask;
     if (!read_operands(w, x, false, &map, coordinate, &shared)) return SASS_GO_FAULT;
-    for (int r = 0; r < tensormap_rows(&map); r++)
+    for (int r = 0; r < (int)tensormap_rows(&map); r++)
         if (!copy_row(w, x, &map, coordinate, shared, r, false)) return SASS_GO_FAULT;
     return SASS_GO_NEXT;
 }

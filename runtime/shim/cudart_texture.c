@@ -1,5 +1,5 @@
 /* Arrays, textures and surfaces. An array is rows of texels in device memory that no kernel gets the
- * address of; an object's handle is the address of its description there (core/texture.h). */
+ * address of; an object lives in the session's table of them (core/texture.h). */
 #include "cudart.h"
 
 #include "emulator/core/texture.h"
@@ -187,13 +187,9 @@ static cudaError_t read_resource(const struct cudaResourceDesc *r, struct emu_te
 }
 
 static cudaError_t create(struct session *s, unsigned long long *out, const struct emu_texture *t) {
-    void *p;
-    cudaError_t e =
-        emu_memory_at(s->memory, t->data, t->bytes) ? cudaSuccess : cudaErrorInvalidValue;
-    if (!e) e = memory_alloc(s, &p, sizeof *t, MEMORY_DEVICE);
-    if (e) return e;
-    memcpy(p, t, sizeof *t);
-    *out = (unsigned long long)(uintptr_t)p;
+    uint64_t handle;
+    if (emu_texture_make(s->memory, t, &handle)) return cudaErrorInvalidValue;
+    *out = handle;
     return cudaSuccess;
 }
 
@@ -206,7 +202,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *out, const struct cudaR
         (view && view->format != cudaResViewFormatNone))
         return cudart_leave(
             cudart_unsupported("a texture of a mipmap, in sRGB or through another format"));
-    struct emu_texture t = {.magic = EMU_TEXTURE_MAGIC};
+    struct emu_texture t = {0};
     cudaError_t e = read_resource(r, &t);
     static const uint8_t edges[] = {[cudaAddressModeWrap] = EMU_EDGE_WRAP,
                                     [cudaAddressModeClamp] = EMU_EDGE_CLAMP,
@@ -229,7 +225,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *out, const struct cudaR
 }
 cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *out, const struct cudaResourceDesc *r) {
     WITH_SESSION(s);
-    struct emu_texture t = {.magic = EMU_TEXTURE_MAGIC, .is_surface = true};
+    struct emu_texture t = {.is_surface = true};
     bool fine = out && r && r->resType == cudaResourceTypeArray;
     cudaError_t e = fine ? read_resource(r, &t) : cudaErrorInvalidValue;
     return cudart_leave(e ? e : create(s, out, &t));
@@ -237,10 +233,11 @@ cudaError_t cudaCreateSurfaceObject(cudaSurfaceObject_t *out, const struct cudaR
 
 static cudaError_t destroy(unsigned long long object, bool is_surface) {
     WITH_SESSION(s);
-    struct emu_texture *t = emu_memory_at(s->memory, object, sizeof *t);
-    if (!t || t->magic != EMU_TEXTURE_MAGIC || t->is_surface != is_surface)
+    const struct emu_texture *t = emu_texture_find(s->memory, object);
+    if (!t || t->is_surface != is_surface)
         return cudart_leave(object ? cudaErrorInvalidValue : cudaSuccess);
-    return cudart_leave(memory_free(s, t));
+    emu_texture_drop(s->memory, object);
+    return cudart_leave(cudaSuccess);
 }
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t t) { return destroy(t, false); }
 cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t t) { return destroy(t, true); }

@@ -1,5 +1,5 @@
-// Textures and surfaces against arithmetic by hand: run_textures [outside|stale]. Exits with the number
-// of wrong values.
+// Textures and surfaces against arithmetic by hand: run_textures [outside|stale|forged]. Exits with the
+// number of wrong values.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -33,6 +33,19 @@ __global__ void bytes(cudaTextureObject_t t, float x, float *r) { *r = tex2D<flo
 __global__ void negate(cudaSurfaceObject_t s) {
     float v = surf2Dread<float>(s, threadIdx.x * 4, threadIdx.y);
     surf2Dwrite(-v, s, threadIdx.x * 4, threadIdx.y); // of 8 x 4 floats
+}
+
+// Describes a surface in its own memory, as an emulator that trusts such memory would: its second row
+// begins where the host keeps `secret`.
+__global__ void forge(unsigned long long *own, unsigned long long secret) {
+    unsigned long long at = (unsigned long long)own;
+    own[0] = 0x78657454;
+    own[1] = at, own[2] = 64;                   // texels and their bytes
+    own[3] = 0x0000100000001000, own[4] = 4096; // extents
+    own[5] = secret - at;                       // from row to row
+    own[7] = 0x0001000000000401;                // one channel of four bytes, a surface
+    __threadfence();
+    surf2Dwrite(666, (cudaSurfaceObject_t)at, 0, 1);
 }
 
 static float *result;
@@ -142,7 +155,12 @@ int main(int argc, char **argv) {
         cudaDestroyTextureObject(clamp);
         one<<<1, 1>>>(clamp, 0, result);
     }
+    static int secret = 42;
+    unsigned long long *own;
+    if (argc > 1 && !strcmp(argv[1], "forged") && !cudaMalloc(&own, 128))
+        forge<<<1, 1>>>(own, (unsigned long long)&secret);
     cudaError_t e = cudaDeviceSynchronize();
+    if (secret != 42) printf("the host's secret is %d\n", secret), bad++;
     if (argc > 1) printf("synchronize: %s\n", cudaGetErrorName(e));
     return bad;
 }

@@ -223,7 +223,10 @@ check "textures compile" compile "$dir/textures" tests/runtime/run_textures.cu
 check "filters, edges, layers, faces, surfaces" emulated --quiet "$dir/textures"
 check "outside a surface: the runtime's own code" says 'synchronize: cudaErrorIllegalAddress' 1 emulated --quiet "$dir/textures" outside
 check "with the line" grep -q "run_textures.cu:$(grep -n 'float v = surf2Dread' tests/runtime/run_textures.cu | cut -d: -f1) " "$tap_dir/said"
-check "a texture object that was destroyed" says 'is no texture object, or no more' 1 emulated --quiet "$dir/textures" stale
+check "a texture object that was destroyed" says 'is the handle of no texture object, or of one that was destroyed' 1 emulated --quiet "$dir/textures" stale
+
+check "a surface object that the kernel wrote itself" says 'is the handle of no surface object, or of one that was destroyed: take it from cudaCreateSurfaceObject' 1 emulated --quiet "$dir/textures" forged
+check "left the host alone" bash -c "! grep -q 'secret is' '$tap_dir/said'"
 
 check "graphs compile" compile "$dir/graphs" tests/runtime/run_graphs.cu
 check "graphs by hand and captured" emulated --quiet "$dir/graphs"

@@ -21,7 +21,10 @@ static bool parse_register(const char **s, enum kind *kind, int *number) {
         *number = pred ? SASS_PT : uniform ? SASS_URZ : SASS_RZ;
         at++;
     } else if (isdigit((unsigned char)*at)) {
-        *number = (int)strtol(at, (char **)&at, 10);
+        const long most = (pred ? SASS_PT : uniform ? SASS_URZ : SASS_RZ) - 1;
+        const long n = strtol(at, (char **)&at, 10);
+        if (n > most) return false; /* there is no such register */
+        *number = (int)n;
     } else {
         return false;
     }
@@ -260,8 +263,9 @@ void sd_plain(struct decoder *c, int slot, int n) {
 
 uint8_t sd_pdst(struct decoder *c) {
     struct operand *o = sd_take(c);
-    if ((o->kind != PRED && o->kind != UPRED) || o->not ) c->bad = true;
-    if (o->number == SASS_PT) return SASS_P_SINK;
+    bool is_pred = o->kind == PRED || o->kind == UPRED;
+    if (!is_pred || o->not ) c->bad = true;
+    if (!is_pred || o->number == SASS_PT) return SASS_P_SINK;
     *(o->kind == PRED ? &c->i->p_written : &c->i->up_written) |= (uint8_t)(1 << o->number);
     return (uint8_t)(o->number + (o->kind == UPRED ? SASS_P_UNIFORM : 0));
 }
@@ -269,9 +273,10 @@ uint8_t sd_pdst(struct decoder *c) {
 struct sass_pred sd_psrc(struct decoder *c) {
     struct operand *o = sd_take(c);
     struct sass_pred p = {SASS_P_TRUE, 0};
-    if (o->kind != PRED && o->kind != UPRED) c->bad = true;
+    bool is_pred = o->kind == PRED || o->kind == UPRED;
+    if (!is_pred) c->bad = true;
     if (o->not ) p.flip = EMU_FULL;
-    if (o->number == SASS_PT) return p;
+    if (!is_pred || o->number == SASS_PT) return p;
     *(o->kind == PRED ? &c->i->p_read : &c->i->up_read) |= (uint8_t)(1 << o->number);
     p.index = (uint8_t)(o->number + (o->kind == UPRED ? SASS_P_UNIFORM : 0));
     return p;

@@ -75,8 +75,16 @@ static void test_printf(void **state) {
     (void)state;
     printed("%5d of 100%%\n", text, sizeof text);
     assert_string_equal(text, "   42 of 100%\n");
-    printed("%x%n%*d%", text, sizeof text); /* what a GPU's printf does not know is printed */
-    assert_string_equal(text, "2a%n%*d");
+    printed("%x%n%q%", text, sizeof text); /* what a GPU's printf does not know is printed */
+    assert_string_equal(text, "2a%n%q");
+    printed("%-6.3d|", text, sizeof text);
+    assert_string_equal(text, "042   |");
+    static char wide[8192]; /* a GPU prints a gigabyte */
+    printed("%999999999d|", wide, sizeof wide);
+    assert_int_equal(strlen(wide), 4097);
+    assert_non_null(emu_test_report(&t, "printf pads to more than 4096 characters"));
+    printed("%.2000000000d|", wide, sizeof wide);
+    assert_int_equal(strlen(wide), 4097);
     const char *why =
         emu_test_run(&t,
                      emu_test_kernel(1, ".global .b32 elsewhere; .param .b64 a; .param .b64 b;",

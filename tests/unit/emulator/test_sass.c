@@ -243,6 +243,8 @@ static void refusals(void **state) {
     refused("MEMBAR.ALL.SYS", "", "not known");
     refused("FADD", "R0,R1,c[0x0][0x210]", "not known"); /* sm_90's ptxas does not do that */
     refused("IMAD", "R0,R1,R2,#3", "not known");
+    refused("SEL", "R0,R1,R2,P9", "not known"); /* there are P0 to P6 and PT */
+    refused("ISETP.GE.AND", "R3,PT,R0,R1,PT", "not known");
 }
 
 /* ---- Cubins ---------------------------------------------------------------------------------- */
