@@ -187,7 +187,7 @@ enum emu_special {
 };
 /* clang-format on */
 
-/* Registers of an instruction that a wgmma of the kernel also uses (instructions/wgmma_watch.c). */
+/* Registers of an instruction that a wgmma of the kernel also uses (instructions/tensor/wgmma_watch.c). */
 enum { EMU_WATCHED = 8 };
 struct emu_watch {
     emu_handler *run;  /* the instruction's own handler */

@@ -9,7 +9,7 @@
  *
  * Handlers never make a pointer of a number. struct emu_bytes is never completed, so that adding an
  * offset to the memory of a block does not compile, and only emu_reach() makes a place.
- * tests/test_reach.sh looks for any other way in the sources. */
+ * tests/house/test_reach.sh looks for any other way in the sources. */
 #pragma once
 
 #include "state.h"

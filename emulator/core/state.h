@@ -76,7 +76,7 @@ struct emu_warp {
     uint32_t agent;               /* among those of the cluster */
     uint32_t live;                /* lanes that exist and have not exited */
     uint32_t absent;              /* lanes that the block never had: results unused */
-    uint32_t carry;               /* CC.CF of each lane: instructions/carry.c */
+    uint32_t carry;               /* CC.CF of each lane: instructions/arithmetic/carry.c */
     bool resumed;                 /* the running instruction was left with EMU_WAIT before */
     bool progressed;
     bool begun; /* constants are in the row file; later blocks find registers as they were left */

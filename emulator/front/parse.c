@@ -1,7 +1,7 @@
 /* Statements: directives, kernels and their bodies, labels, source locations. */
 #include "parser.h"
 
-#include "emulator/instructions/wgmma.h"
+#include "emulator/instructions/tensor/wgmma.h"
 
 #include <stdarg.h>
 #include <stdio.h>

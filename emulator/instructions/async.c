@@ -3,7 +3,7 @@
 #include "async.h"
 
 #include "access.h"
-#include "wgmma.h"
+#include "emulator/instructions/tensor/wgmma.h"
 
 #include "emulator/checks/vector_clock.h"
 #include "emulator/core/failed_check.h"

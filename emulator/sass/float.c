@@ -2,7 +2,7 @@
 #include "exec.h"
 
 #include "emulator/instructions/lanes.h"
-#include "emulator/instructions/mufu.h"
+#include "emulator/instructions/arithmetic/mufu.h"
 
 #include <immintrin.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "exec.h"
 
 #include "emulator/emulator.h"
-#include "emulator/instructions/mma_fragment.h"
+#include "emulator/instructions/tensor/mma_fragment.h"
 #include "emulator/core/memory.h"
 #include "emulator/instructions/lanes.h"
 

@@ -2,9 +2,9 @@
  * values only where branches depend on them (grid->rough). */
 #include "exec.h"
 
-#include "emulator/instructions/smem_desc.h"
-#include "emulator/instructions/tensorcore.h"
-#include "emulator/instructions/wgmma.h"
+#include "emulator/instructions/tensor/smem_desc.h"
+#include "emulator/instructions/tensor/tensorcore.h"
+#include "emulator/instructions/tensor/wgmma.h"
 
 #include <string.h>
 

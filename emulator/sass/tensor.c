@@ -4,9 +4,9 @@
 
 #include "common/base/heap.h"
 #include "common/base/chip.h"
-#include "emulator/instructions/mma.h"
+#include "emulator/instructions/tensor/mma.h"
 #include "emulator/instructions/tensormap.h"
-#include "emulator/instructions/wgmma.h"
+#include "emulator/instructions/tensor/wgmma.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,12 +8,12 @@
 none() { ! grep -HnE "$@" | grep -vE '^[^:]*:[0-9]+: *(/?\*|//)'; }
 
 # The rules, for the sources of the folder $1.
-names_no_memory() { none '\b(shared|local|param)_memory\b|\bstruct emu_bytes\b' "$1"/*.[ch]; }
-asks_no_other() { none '\bemu_memory_at\b|\bmmap\b' "$1"/*.[ch]; }
-makes_no_pointer() { none '\bu?intptr_t\b|\(void \*\) *[a-z_]*(addr|address|handle|base)\b' "$1"/*.[ch]; }
+names_no_memory() { none '\b(shared|local|param)_memory\b|\bstruct emu_bytes\b' $(find "$1" -name "*.[ch]"); }
+asks_no_other() { none '\bemu_memory_at\b|\bmmap\b' $(find "$1" -name "*.[ch]"); }
+makes_no_pointer() { none '\bu?intptr_t\b|\(void \*\) *[a-z_]*(addr|address|handle|base)\b' $(find "$1" -name "*.[ch]"); }
 makes_no_room() {
     none '\(struct emu_room\) *\{ *[^0} ]|\(struct emu_place\) *\{ *[^N} ]|struct emu_place [a-z_]+ = \{ *[^N} ]|(\.|->)byte *= [^=]|(\.|->)host\b' \
-        "$1"/*.[ch]
+        $(find "$1" -name "*.[ch]")
 }
 
 # Casts from numbers to pointers, as clang sees them: those of reach.h, once for each source that includes it.
@@ -23,7 +23,7 @@ casts() { # FILE: how many more there are
 }
 casts_nothing() {
     local bad=0 n
-    for source in "$1"/*.c; do
+    for source in $(find "$1" -name "*.c"); do
         n=$(casts "$source")
         [ "$n" -eq 0 ] || { echo "$source: $n numbers become pointers"; bad=1; }
     done
@@ -31,7 +31,7 @@ casts_nothing() {
 }
 
 folder=emulator/instructions
-check "there are sources" test "$(ls $folder/*.c | wc -l)" -gt 30
+check "there are sources" test "$(find $folder -name "*.c" | wc -l)" -gt 30
 for rule in names_no_memory asks_no_other makes_no_pointer makes_no_room; do
     check "handlers: $rule" $rule $folder
 done

@@ -2,7 +2,7 @@
 #include "decoder.h"
 
 #include "common/base/heap.h"
-#include "emulator/instructions/wgmma.h"
+#include "emulator/instructions/tensor/wgmma.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
  * and tensor maps' rules. What hardware says: test_emu_golden.c. */
 #include "tests/test.h"
 
-#include "emulator/instructions/mma_fragment.h"
-#include "emulator/instructions/smem_desc.h"
-#include "emulator/instructions/tensorcore.h"
+#include "emulator/instructions/tensor/mma_fragment.h"
+#include "emulator/instructions/tensor/smem_desc.h"
+#include "emulator/instructions/tensor/tensorcore.h"
 #include "emulator/instructions/tensormap.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* setp, set, selp, slct and operations on predicates. A predicate is one mask, a bit for each
  * lane. */
-#include "handlers.h"
-#include "lanes.h"
+#include "emulator/instructions/handlers.h"
+#include "emulator/instructions/lanes.h"
 
 #include "common/cuda/half.h"
 

@@ -2,10 +2,10 @@
  * of fused multiply-adds, k ascending, that starts from C (tests/golden: as an H200).
  *
  * Fragments are those of mma_fragment.h with one element in each (64-bit) register. */
-#include "access.h"
-#include "async.h"
-#include "flow.h"
-#include "handlers.h"
+#include "emulator/instructions/access.h"
+#include "emulator/instructions/async.h"
+#include "emulator/instructions/flow.h"
+#include "emulator/instructions/handlers.h"
 #include "mma.h"
 #include "mma_fragment.h"
 

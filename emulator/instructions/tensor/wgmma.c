@@ -1,8 +1,8 @@
 /* wgmma: products that run on behind their instruction, and setmaxnreg. */
 #include "wgmma.h"
 
-#include "flow.h"
-#include "handlers.h"
+#include "emulator/instructions/flow.h"
+#include "emulator/instructions/handlers.h"
 
 #include "emulator/checks/vector_clock.h"
 #include "emulator/core/failed_check.h"

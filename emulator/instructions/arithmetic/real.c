@@ -1,7 +1,7 @@
 /* fp32 and fp64 arithmetic. Rounding modes and .ftz go through the host's MXCSR; -ffp-contract=off
  * keeps a*b+c two roundings where PTX says mul and add. */
-#include "handlers.h"
-#include "lanes.h"
+#include "emulator/instructions/handlers.h"
+#include "emulator/instructions/lanes.h"
 #include "mufu.h"
 
 #include <immintrin.h>

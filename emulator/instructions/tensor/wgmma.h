@@ -8,7 +8,7 @@
  * flight. */
 #pragma once
 
-#include "async.h"
+#include "emulator/instructions/async.h"
 
 #include "tensorcore.h"
 

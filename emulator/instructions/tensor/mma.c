@@ -1,8 +1,8 @@
 /* mma.sync: from registers to matrices, through tensorcore.c, and back. Layouts: mma_fragment.h. */
 #include "mma.h"
 
-#include "flow.h"
-#include "handlers.h"
+#include "emulator/instructions/flow.h"
+#include "emulator/instructions/handlers.h"
 #include "mma_fragment.h"
 
 #include <immintrin.h>

@@ -1,8 +1,8 @@
 /* ldmatrix, stmatrix, movmatrix: 8x8 matrices of 16-bit elements, one row of 16 bytes for each
  * lane that gives an address. Layout: fragment_matrix. */
-#include "access.h"
-#include "flow.h"
-#include "handlers.h"
+#include "emulator/instructions/access.h"
+#include "emulator/instructions/flow.h"
+#include "emulator/instructions/handlers.h"
 #include "mma_fragment.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* fp16 and bf16 arithmetic, alone and in pairs. Sums and products of two halves round rightly by
  * way of fp32, because 24 >= 2 * 11 + 2 bits; fma goes through double, which holds it exactly
  * wherever the last bit matters. bf16 likewise. */
-#include "handlers.h"
-#include "lanes.h"
+#include "emulator/instructions/handlers.h"
+#include "emulator/instructions/lanes.h"
 
 #include "common/cuda/half.h"
 

@@ -1,6 +1,6 @@
 /* Integer and bit instructions. 16-bit values live zero-extended in 32-bit lanes. */
-#include "handlers.h"
-#include "lanes.h"
+#include "emulator/instructions/handlers.h"
+#include "emulator/instructions/lanes.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Sums of more than 64 bits: CC.CF, a carry for each lane, which .cc writes and addc, subc and madc
  * read. */
-#include "handlers.h"
-#include "lanes.h"
+#include "emulator/instructions/handlers.h"
+#include "emulator/instructions/lanes.h"
 
 #include <string.h>
 

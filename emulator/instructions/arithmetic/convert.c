@@ -1,7 +1,7 @@
 /* cvt: between all types. The frequent ones have lane loops; the rest goes by way of double or
  * int64. */
-#include "handlers.h"
-#include "lanes.h"
+#include "emulator/instructions/handlers.h"
+#include "emulator/instructions/lanes.h"
 
 #include "common/cuda/half.h"
 

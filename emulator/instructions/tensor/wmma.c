@@ -5,11 +5,11 @@
  *     m32n8    A: 2 blocks of 16 rows;    B: one mma's;              D: 2 blocks
  *     m8n32    the transposed product: B in A's place with 2 blocks of 16 columns, A in B's
  * Fragments with more registers than that hold copies. */
-#include "access.h"
-#include "async.h"
-#include "flow.h"
-#include "handlers.h"
-#include "lanes.h"
+#include "emulator/instructions/access.h"
+#include "emulator/instructions/async.h"
+#include "emulator/instructions/flow.h"
+#include "emulator/instructions/handlers.h"
+#include "emulator/instructions/lanes.h"
 #include "mma.h"
 #include "mma_fragment.h"
 

@@ -9,8 +9,8 @@
  * row has 4 groups, one thread of each four brings them, 8: two, 16: all; the selector says which.
  *
  * Every element of D is the same dot product as mma.sync's, of the kept elements alone. */
-#include "flow.h"
-#include "handlers.h"
+#include "emulator/instructions/flow.h"
+#include "emulator/instructions/handlers.h"
 #include "mma.h"
 #include "mma_fragment.h"
 

@@ -1,7 +1,7 @@
 /* Arithmetic on the 4 bytes or 2 halves of a word: vadd4, vabsdiff4 and their like. Elements are
  * extended by their own type, and the results cut off, or with .sat clamped, to the result's. */
-#include "handlers.h"
-#include "lanes.h"
+#include "emulator/instructions/handlers.h"
+#include "emulator/instructions/lanes.h"
 
 #include <string.h>
 

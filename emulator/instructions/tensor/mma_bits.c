@@ -2,10 +2,10 @@
  * are .xor or .and; their sum is a population count. All sums are exact.
  *
  * Fragments are those of mma_fragment.h with 8 or 32 elements in each register. */
-#include "access.h"
-#include "async.h"
-#include "flow.h"
-#include "handlers.h"
+#include "emulator/instructions/access.h"
+#include "emulator/instructions/async.h"
+#include "emulator/instructions/flow.h"
+#include "emulator/instructions/handlers.h"
 #include "mma.h"
 #include "mma_fragment.h"
 
