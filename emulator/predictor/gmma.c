@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
 static struct sm_group *group_of(const struct sm_warp *w) { return &w->cta->group[w->index / 4]; }
 
 /* Of the data path, for as long as it runs: A's lines of shared memory and B's, N / 4, but no less

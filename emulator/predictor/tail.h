@@ -31,4 +31,4 @@ void tail_fill(double *cycles, uint64_t n);
 
 /* Two clusters of a place with as much to do end together, however the simulation shared it out: on all places
  * each has the mean of both (chips/bench/placement.cu). */
-void tail_pair(double *cycles, uint64_t n, uint64_t places);
+void tail_pair(const struct predictor_chip *c, double *cycles, uint64_t n, uint64_t places);
