@@ -262,13 +262,17 @@ static const char *bench_open(struct calibrate_bench *b, const char *folder, siz
     if (b->first_task == 0) {
         char name[128] = "";
         b->cu->DeviceGetName(name, sizeof name, device);
-        int sms = 0, khz = 0, l2 = 0;
+        int sms = 0, khz = 0, l2 = 0, memory_khz = 0, bits = 0;
         b->cu->DeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
         b->cu->DeviceGetAttribute(&khz, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, device);
         b->cu->DeviceGetAttribute(&l2, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device);
+        b->cu->DeviceGetAttribute(&memory_khz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, device);
+        b->cu->DeviceGetAttribute(&bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, device);
         fprintf(b->out, "machine\t%s\tsms\t%d\t1\t\t\t1\n", name, sms);
         fprintf(b->out, "machine\t%s\tclock\t%d\tkHz\t\t\t1\n", name, khz);
         fprintf(b->out, "machine\t%s\tL2\t%d\tbytes\t\t\t1\n", name, l2);
+        fprintf(b->out, "machine\t%s\tdram\t%.0f\tbytes/ns\t\t\t1\n", name,
+                2e-6 * memory_khz * bits / 8);
     }
     return CALL(b, StreamSynchronize, NULL);
 }
@@ -324,6 +328,11 @@ static bool given_up(struct calibrate_progress *progress, const char *bench, con
     return (all && all->losses >= BENCH_LOSSES) || group_of(progress, bench, variant, false);
 }
 
+/* These measure nothing themselves. */
+static bool measures_nothing(const struct calibrate_options *o) {
+    return o->only && (!strcmp(o->only, "counted") || !strcmp(o->only, "probe"));
+}
+
 static int child(const struct calibrate_options *o, const struct calibrate_program **programs,
                  int n_programs, int from, struct calibrate_progress *progress) {
     static struct calibrate_bench b;
@@ -331,8 +340,8 @@ static int child(const struct calibrate_options *o, const struct calibrate_progr
     b.out = fopen(o->out, from ? "a" : "w");
     if (!b.out) return fprintf(stderr, "cannot write %s\n", o->out), 5;
     /* A profiler that repeats launches saves memory first: what it counts needs little. */
-    bool few = o->only && (!strcmp(o->only, "counted") || !strcmp(o->only, "probe"));
-    const char *why = bench_open(&b, o->images, few ? (size_t)64 << 20 : DATA_BYTES);
+    const char *why =
+        bench_open(&b, o->images, measures_nothing(o) ? (size_t)64 << 20 : DATA_BYTES);
     if (why) return fprintf(stderr, "%s\n", why), 4;
     int n_kernels = kernels_count(), n_tasks = n_kernels + n_programs;
     for (int i = from; i < n_tasks; i++) {
@@ -432,7 +441,7 @@ static int parent(const struct calibrate_options *o, const struct calibrate_prog
 
 int main(int argc, char **argv) {
     struct calibrate_options o = {
-        "build/chips", "build/chips/pipes.pack", "results/calibrate.tsv", NULL, seconds(), 270};
+        "build/chips", "build/chips/pipes.pack", NULL, NULL, seconds(), 270};
     for (int i = 1; i < argc; i++) {
         bool more = i + 1 < argc;
         if (!strcmp(argv[i], "--images") && more)
@@ -445,7 +454,6 @@ int main(int argc, char **argv) {
             o.only = argv[++i];
         else if (!strcmp(argv[i], "--probe")) {
             o.only = "probe";
-            o.out = "results/probe.tsv";
             o.limit = 120;
         } else if (!strcmp(argv[i], "--seconds") && more)
             o.limit = atof(argv[++i]);
@@ -457,6 +465,7 @@ int main(int argc, char **argv) {
             return 2;
         }
     }
+    if (!o.out) o.out = measures_nothing(&o) ? "/dev/null" : "results/calibrate.tsv";
     size_t bytes = 0;
     char *pack = read_file(o.pack, &bytes);
     if (!pack) return fprintf(stderr, "cannot read %s: make calibrate makes it\n", o.pack), 5;

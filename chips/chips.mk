@@ -1,9 +1,8 @@
-# Measures this machine's GPU and writes chips/h200.txt, the numbers of the timing model.
+# Measures this machine's GPU and writes chips/NAME.txt, the numbers of the timing model.
 
 CHIPS      := $(BUILD)/chips
 TEMPLATES  := small large wide
 TIMED      := memory sync launch
-CALIBRATED := results/calibrate.tsv
 
 # threads, live registers, length: small holds most programs, large 290 KB of code, wide 248 registers
 template-small := -DBENCH_THREADS=512 -DBENCH_LIVE=116 -DBENCH_LENGTH=16
@@ -27,11 +26,28 @@ $(BUILD)/calibrate: $(patsubst %.c,$(BUILD)/%.o,$(wildcard chips/*.c)) $(BUILD)/
 	$(Q)$(CC) $(SANITIZE) -o $@ $^ -ldl
 $(BUILD)/chips/calibrate_kernels.o: chips/calibrate_kernels.def
 
-.PHONY: calibrate
-calibrate: $(BUILD)/calibrate $(CHIPS)/pipes.pack $(foreach i,$(TEMPLATES) $(TIMED),$(CHIPS)/$i.cubin) ### measure this GPU with some 5000 microbenchmarks: results/calibrate.tsv
-	@mkdir -p results
+# Programs of their own (chips/bench/README.md): what they print, one file each.
+ALONE := foreign placement clocks footprint gpcs stores loads ends
+$(ALONE:%=$(CHIPS)/%): $(CHIPS)/%: chips/bench/%.cu chips/bench/timed.cuh chips/bench/check.cuh common/cuda/ptx.cuh \
+    common/cuda/ptx_sm90.cuh $(BUILD)/include/wgmma.cuh | $(CHIPS)/.dir
+	@echo "nvcc $@"
+	@$(NVCC) -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -I. -I$(BUILD)/include -o $@ $< -lcuda 2> $@.log || { cat $@.log >&2; exit 1; }
+
+# One GPU, three minutes: results/chips/NAME/, then chips/NAME.txt. A file is kept if what writes it fails.
+calibrated = $(if $(CHIP),results/chips/$(CHIP),$(error make calibrate CHIP=NAME: the chip that this GPU is, as of --chip; it writes chips/NAME.txt))
+CALIBRATE_COUNTS := sm__cycles_elapsed.avg,sm__cycles_active.avg
+.PHONY: calibrate calibrate-programs
+calibrate-programs: $(BUILD)/calibrate $(CHIPS)/pipes.pack $(foreach i,$(TEMPLATES) $(TIMED),$(CHIPS)/$i.cubin) $(ALONE:%=$(CHIPS)/%) ### what make calibrate runs, built: needs no GPU
+calibrate: calibrate-programs ### measure this GPU with all microbenchmarks and write chips/NAME.txt, unless a check fails: CHIP=NAME
+	@mkdir -p $(calibrated)
 	@flock -F $(BUILD)/device.lock $(BUILD)/calibrate --images $(CHIPS) --pack $(CHIPS)/pipes.pack --probe
-	@flock -F $(BUILD)/device.lock $(BUILD)/calibrate --images $(CHIPS) --pack $(CHIPS)/pipes.pack --out $(CALIBRATED) --seconds 420
+	@flock -F $(BUILD)/device.lock $(BUILD)/calibrate --images $(CHIPS) --pack $(CHIPS)/pipes.pack --out $(calibrated)/calibrate.tsv --seconds 120
+	@for each in $(ALONE); do echo "$$each"; flock -F $(BUILD)/device.lock timeout 60 $(CHIPS)/$$each > $(calibrated)/$$each.new && \
+	    mv $(calibrated)/$$each.new $(calibrated)/$$each.tsv || echo "make: $$each failed or took over a minute: its numbers stay" >&2; done
+	@if command -v ncu > /dev/null; then flock -F $(BUILD)/device.lock ncu --csv --page raw --cache-control none --clock-control none --metrics $(CALIBRATE_COUNTS) \
+	    $(BUILD)/calibrate --images $(CHIPS) --pack $(CHIPS)/pipes.pack --only counted > $(calibrated)/counted.csv || rm $(calibrated)/counted.csv; \
+	    else echo "make: no ncu here: the launch overhead stays another chip's" >&2; fi
+	@python3 chips/chip.py $(CHIP) --write $(calibrated)/calibrate.tsv $$(ls $(calibrated)/foreign.tsv $(calibrated)/counted.csv 2> /dev/null)
 
 # Every image that is there makes the second comparison stronger; forms.cubin alone lacks WGMMA.
 FORMS := $(CHIPS)/forms.cubin $(foreach i,$(TEMPLATES) $(TIMED),$(CHIPS)/$i.cubin)

@@ -20,7 +20,7 @@ struct chip {
     int dram_gb_per_s, l2_bytes;
 };
 
-/* NULL if there is no such chip. */
+/* NULL if there is no such chip: neither one of the table nor a Hopper chip that has a file chips/NAME.txt. */
 const struct chip *chip_find(const char *name);
 
 /* The i-th chip, or NULL past the last: for lists. */

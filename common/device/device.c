@@ -16,7 +16,9 @@ void device_emulator_options(const struct emu_options *o) { device_emu_options =
 const char *device_open(enum device_kind kind, const char *chip, struct device **out) {
     *out = NULL;
     if (chip && !chip_find(chip))
-        return reason_as(STATUS_USAGE, "no chip '%s' (--chip takes h200, l4, rtx4090 or a100)",
+        return reason_as(STATUS_USAGE,
+                         "no chip '%s' (--chip takes h200, h100, l4, rtx4090, a100 or the NAME of "
+                         "a chips/NAME.txt)",
                          chip);
     if (kind == DEVICE_EMU) return device_emu_open(chip, out);
     const char *no_gpu = device_cuda_open(out);

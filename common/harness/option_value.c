@@ -105,7 +105,10 @@ const char *option_seed(const char *text, uint64_t *out) {
 
 const char *option_chip(const char *text, const char **out) {
     if (!chip_find(text))
-        return reason_as(STATUS_USAGE, "--chip takes h200, l4, rtx4090 or a100, not '%.64s'", text);
+        return reason_as(STATUS_USAGE,
+                         "--chip takes h200, h100, l4, rtx4090, a100 or the NAME of a "
+                         "chips/NAME.txt, not '%.64s'",
+                         text);
     *out = text;
     return NULL;
 }

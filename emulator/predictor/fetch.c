@@ -3,8 +3,6 @@
  * L0 waits. Lines that L1 lacks come one after the other. */
 #include "sm.h"
 
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
 static int find(const struct sm_lines *c, int n, int32_t line) {
     for (int i = 0; i < n; i++)
         if (c->tag[i] == line) return i;

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
 static struct sm_group *group_of(const struct sm_warp *w) { return &w->cta->group[w->index / 4]; }
 
 /* The share of the data path that an HGMMA takes while it runs: the lines of A in shared memory and the

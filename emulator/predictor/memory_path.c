@@ -2,11 +2,8 @@
 
 #include <math.h>
 
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
-enum { HMMA_FIRST_READ = 2 };
 static uint64_t hmma_reads_until(const struct predictor_chip *c, uint64_t issued) {
-    return issued + HMMA_FIRST_READ + (uint64_t)c->hmma_port;
+    return issued + (uint64_t)c->hmma_first_read + (uint64_t)c->hmma_port;
 }
 
 /* ---- The MIO queue ----------------------------------------------------------------------------- */
@@ -54,7 +51,7 @@ uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct sm
 /* From when an HMMA finds the register ports free: it goes before the instructions that wait in the MIO
  * queue, but after a register read that has begun (microbenchmark hmmamix). */
 uint64_t sm_mio_lets_hmma(const struct machine *m, const struct smsp *p) {
-    const uint64_t reads = HMMA_FIRST_READ, at = m->now + reads;
+    const uint64_t reads = (uint64_t)m->chip->hmma_first_read, at = m->now + reads;
     uint64_t each = (uint64_t)m->chip->mio_read_interval;
     for (uint32_t k = each ? p->n_mio : 0; k && p->n_mio - k < SM_RING; k--) {
         const struct sm_queued *q = &p->mio[(k - 1) % SM_RING];
@@ -67,7 +64,7 @@ uint64_t sm_mio_lets_hmma(const struct machine *m, const struct smsp *p) {
 
 /* An HMMA takes the ports: instructions that wait in the MIO queue leave that much later. */
 void sm_mio_hmma(struct machine *m, struct smsp *p) {
-    const uint64_t at = m->now + HMMA_FIRST_READ;
+    const uint64_t at = m->now + (uint64_t)m->chip->hmma_first_read;
     uint64_t free = hmma_reads_until(m->chip, m->now);
     uint32_t k = p->n_mio;
     while (k && p->n_mio - k < SM_RING &&
@@ -190,18 +187,18 @@ static uint64_t shared_by_all(const struct machine *m, double *free, uint64_t at
  * read from DRAM, the distance of their ends grows as the root of the number of boxes, 110 to 190 cycles each
  * (microbenchmark ends). */
 static uint64_t dram_queue(struct machine *m, const struct sm *s, uint64_t at, double fetched) {
-    const double late = 2000, most = 0.875, many = 2048, longest = 4;
+    const struct predictor_chip *c = m->chip;
     const double cycles = fetched / m->dram_rate;
     if (at > m->dram_seen) {
-        m->dram_load *= exp(((double)m->dram_seen - (double)at) / late);
+        m->dram_load *= exp(((double)m->dram_seen - (double)at) / c->dram_recent);
         m->dram_seen = at;
     }
     m->dram_load += cycles;
-    double busy = fmin(most, m->dram_load / late);
-    double waits = m->chip->dram_queue * busy / (1 - busy);
-    if (fetched < many) return (uint64_t)waits;
+    double busy = fmin(c->dram_busy_most, m->dram_load / c->dram_recent);
+    double waits = c->dram_queue * busy / (1 - busy);
+    if (fetched < c->dram_box_bytes) return (uint64_t)waits;
     double chance = (1 + sm_spread(s->dram_free * SM_WARPS + (uint64_t)(s - m->sm))) / 2;
-    return (uint64_t)fmax(0, waits + m->chip->dram_queue * (fmin(longest, -log(chance)) - 1));
+    return (uint64_t)fmax(0, waits + c->dram_queue * (fmin(c->dram_box_most, -log(chance)) - 1));
 }
 
 /* The slices of L2 are not equally busy: a load of many lines waits for the busiest slice. */
@@ -318,7 +315,8 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
     if (misses) {
         uint64_t begun = last - 1 - start;
         if (copy) s->l2_free = later(begun, s->l2_free) + (uint64_t)m->chip->ldgsts_interval;
-        if (copy && lines > 4) far += m->chip->ldgsts_line_latency * (lines - 4);
+        double beyond = lines - m->chip->ldgsts_lines;
+        if (copy && beyond > 0) far += m->chip->ldgsts_line_latency * beyond;
         uint64_t at = store ? to_l2(m, s, begun, misses, lines)
                             : from_l2(m, s, begun, m->l2_rate, misses, dram);
         double come = (double)at + far;

@@ -166,7 +166,7 @@ static bool sync_op(const char *m, const char *text, const struct predictor_chip
     }
     for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
         if (!is(m, table[i].name)) continue;
-        *o = (struct predictor_op){.kind = table[i].kind, .unit = table[i].unit, .interval = 2};
+        *o = (struct predictor_op){.kind = table[i].kind, .unit = table[i].unit};
         o->depth = o->kind == PREDICTOR_DEPBAR ? (uint8_t)last_number(text) : 0;
         o->is_gpu = strstr(m, ".GPU") || strstr(m, ".SYS");
         o->war = o->latency = (uint16_t)c->mbarrier_arrive;
@@ -217,14 +217,14 @@ static void port_reads(const struct kept *c, const struct sass_inst *i, struct p
     }
 }
 
-/* The address of an operand c[0x0][address]. */
-static uint8_t constant_line(const char *text) {
-    enum { LINE_BYTES = 64, LINES = 64 };
+/* The line of constants that an operand c[0x0][address] is in. */
+static uint8_t constant_line(const struct predictor_chip *c, const char *text) {
+    enum { LINES = 64 };
     const char *at = strstr(text, "c[0x0][");
     char *end;
-    if (!at) return 0;
+    if (!at || c->constant_line_bytes < 1) return 0;
     unsigned long address = strtoul(at + strlen("c[0x0]["), &end, 16);
-    return (uint8_t)(*end == ']' ? 1 + address / LINE_BYTES % LINES : 0);
+    return (uint8_t)(*end == ']' ? 1 + address / (unsigned long)c->constant_line_bytes % LINES : 0);
 }
 
 void predictor_ops(const struct sass_kernel *k, const struct predictor_chip *c,
@@ -246,15 +246,17 @@ void predictor_ops(const struct sass_kernel *k, const struct predictor_chip *c,
                 o->interval = (uint8_t)c->fma_heavy_interval;
             } else if (in->pipe == SASS_PIPE_UNIFORM) {
                 o->unit = PREDICTOR_UNIT_UNIFORM;
-                o->interval = (uint8_t)(is(m, "UMOV") ? 1 : c->uniform_interval);
+                o->interval = (uint8_t)(is(m, "UMOV") ? c->umov_interval : c->uniform_interval);
                 o->latency = (uint16_t)c->r2ur_latency;
             }
         }
-        if (!o->latency) o->latency = 8; /* a write barrier on what has a fixed latency */
-        if (!o->war) o->war = 8;
+        if (!o->latency)
+            o->latency =
+                (uint16_t)c->fixed_latency; /* a write barrier on what has a fixed latency */
+        if (!o->war) o->war = (uint16_t)c->fixed_latency;
         o->is_bsync = is(m, "BSYNC");
         o->is_pack = is(m, "F2FP");
-        o->constant = constant_line(k->text[i]);
+        o->constant = constant_line(c, k->text[i]);
         if (in->guard == SASS_PT && in->guard_not) o->unit = PREDICTOR_UNIT_NONE; /* never runs */
         int registers = 0;
         for (int s = 0; s < SASS_SOURCES; s++)

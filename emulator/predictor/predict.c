@@ -91,7 +91,8 @@ static double min_of(double a, double b) { return a < b ? a : b; }
 
 int predictor_ctas_per_sm(const struct predictor_chip *c, const struct sass_kernel *k,
                           uint32_t threads, uint32_t dynamic_shared) {
-    int warps = (int)(threads + 31) / 32, per_warp = (k->n_registers * 32 + 255) / 256 * 256;
+    int warps = (int)(threads + 31) / 32, unit = c->register_unit < 1 ? 1 : (int)c->register_unit;
+    int per_warp = (k->n_registers * 32 + unit - 1) / unit * unit;
     int warps_by_registers = per_warp ? (int)c->sm_registers / SM_SMSPS / per_warp * SM_SMSPS : 64;
     double shared = k->static_shared + dynamic_shared + c->cta_shared_reserved;
     double n = min_of(c->sm_ctas, (int)c->sm_warps / warps);
@@ -217,10 +218,13 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
 /* L2 loses first what was read first: the share of DRAM at this point of a launch, from the share of all of it
  * (microbenchmark footprint). */
 static double share_by_now(const struct predictor_run *r, double share) {
-    static const double exponent[] = {0.3, 0.5, 1, 1, 1.5, 1.7, 1.7, 1.7}; /* by eighths */
+    const struct predictor_chip *c = r->chip;
+    const double exponent[] = {c->l2_order_1, c->l2_order_2, c->l2_order_3, c->l2_order_4,
+                               c->l2_order_5, c->l2_order_6, c->l2_order_7, c->l2_order_8};
+    const int parts = sizeof exponent / sizeof *exponent;
     double all = r->footprint->asked * r->n_places;
-    int at = all > 0 ? (int)(8 * (double)r->machine.counts.l2_sectors / all) : 0;
-    return pow(share, exponent[at < 8 ? at : 7]);
+    int at = all > 0 ? (int)(parts * (double)r->machine.counts.l2_sectors / all) : 0;
+    return pow(share, exponent[at < parts ? at : parts - 1]);
 }
 
 /* The share of a sector that comes from DRAM; 0: L2 has it. */
@@ -333,8 +337,7 @@ static const char *simulate(struct predictor_run *r, double busy) {
     struct machine *m = &r->machine;
     struct sass_grid *g = &r->grid;
     int n_sms = r->n_places * (int)g->cluster_size;
-    const char *why = machine_open(m, r->chip, &predictor_sass, g->kernel, n_sms);
-    if (why) return why;
+    machine_open(m, r->chip, &predictor_sass, g->kernel, n_sms);
     const struct predictor_chip *c = r->chip;
     m->l2_rate = l2_rate(r, c->l2_shared_bytes_per_clk) / busy * n_sms;
     m->tma_rate = l2_rate(r, c->l2_tma_shared_bytes_per_clk) / busy * n_sms;
@@ -528,11 +531,12 @@ static double end_of_all(struct prediction_job *p) {
                        .together = p->chip->cta_spread};
     memcpy(all.speed, p->speed, sizeof all.speed);
     tail_fill(p->cycles, p->n);
-    if (p->resident == 2) tail_pair(p->cycles, p->n, p->busy);
+    if (p->resident == 2) tail_pair(p->chip, p->cycles, p->n, p->busy);
     double end = tail_end(&all, p->end), mean = end / 3;
     /* a few hundred cycles decide whether an SM gets two of the last clusters: average three assumptions */
     for (int i = 0; i < 2; i++) {
-        all.together = p->chip->cta_spread * (i ? 4 : 0.25);
+        all.together =
+            p->chip->cta_spread * (i ? p->chip->cta_spread_most : p->chip->cta_spread_least);
         mean += tail_end(&all, NULL) / 3;
     }
     for (uint64_t i = 0; i < p->busy; i++) p->end[i] *= mean / end;

@@ -12,15 +12,12 @@ const char *const predictor_reason_name[PREDICTOR_REASONS] = {
     "barrier",          "branch",       "dispatch",     "no_instruction",
     "membar",           "gmma",         "sleeping"};
 
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
 /* ---- Open and close ---------------------------------------------------------------------------- */
 
-const char *machine_open(struct machine *m, const struct predictor_chip *c,
-                         const struct predictor_front *front, const struct sass_kernel *k,
-                         int n_sms) {
+void machine_open(struct machine *m, const struct predictor_chip *c,
+                  const struct predictor_front *front, const struct sass_kernel *k, int n_sms) {
     size_t n = (size_t)k->n_inst;
-    *m = (struct machine){.chip = c, .front = front, .kernel = k, .n_sms = n_sms, .n_busy = n_sms};
+    *m = (struct machine){.chip = c, .front = front, .kernel = k, .n_sms = n_sms};
     m->sm = heap_zeroed((size_t)n_sms, sizeof *m->sm);
     m->ops = heap_zeroed(n, sizeof *m->ops);
     m->counts.by_inst = heap_zeroed(n, sizeof *m->counts.by_inst);
@@ -35,7 +32,6 @@ const char *machine_open(struct machine *m, const struct predictor_chip *c,
     m->part = m->start = 1;
     m->l2_rate = m->tma_rate = m->dram_rate = c->l2_sm_bytes_per_clk * n_sms;
     m->write_rate = c->l2_sm_write_bytes_per_clk * n_sms;
-    return NULL;
 }
 
 void machine_close(struct machine *m) {
@@ -398,9 +394,10 @@ static bool is_half_rate(const struct predictor_op *o) {
     return (o->unit == PREDICTOR_UNIT_FMA && !o->is_fp32) || o->unit == PREDICTOR_UNIT_ALU;
 }
 
-/* How wide the running HGMMA is: 0 for 64 columns or fewer, 1 for 128 or more. */
-static double wide_hgmma(const struct sm *s) {
-    double share = (s->gmma_n - 64) / 64;
+/* How wide the running HGMMA is: from 0 (hgmma_narrow columns or fewer) to 1 (hgmma_wide or more). */
+static double wide_hgmma(const struct machine *m, const struct sm *s) {
+    double narrow = m->chip->hgmma_narrow,
+           share = (s->gmma_n - narrow) / (m->chip->hgmma_wide - narrow);
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
@@ -409,7 +406,7 @@ static double wide_hgmma(const struct sm *s) {
  * HGMMA waits itself instead (hgmma_delay). */
 static void hold_up_hgmma(struct machine *m, struct sm *s, struct smsp *p,
                           const struct sm_warp *w) {
-    const double buffered = 8;
+    const double buffered = m->chip->hgmma_buffered;
     uint64_t recent = m->now - p->beside_at;
     bool alone = p->beside_slot == w->slot || recent > (uint64_t)buffered;
     double left = p->beside - m->chip->hgmma_ports_free * (double)recent;
@@ -417,8 +414,8 @@ static void hold_up_hgmma(struct machine *m, struct sm *s, struct smsp *p,
     p->beside_at = m->now;
     p->beside_slot = w->slot;
     if (p->beside <= buffered) return;
-    double wide = wide_hgmma(s);
-    double cost = m->chip->hgmma_ports * (alone ? 1 - wide : 1.5 - wide / 2);
+    double narrow = 1 - wide_hgmma(m, s);
+    double cost = m->chip->hgmma_ports * (alone ? narrow : 1 + m->chip->hgmma_ports_n64 * narrow);
     s->gmma_debt += (p->beside - buffered) * cost / SM_SMSPS;
     p->beside = buffered;
     s->gmma_free += (uint64_t)s->gmma_debt;
@@ -431,7 +428,8 @@ static double hgmma_cost(const struct machine *m, const struct sm *s, const stru
     const struct predictor_chip *c = m->chip;
     const struct predictor_op *o = w->op;
     bool half_rate = is_half_rate(o);
-    double wide = wide_hgmma(s), turn = spaced && p->was_half_rate != half_rate ? c->hgmma_turn : 0;
+    double wide = wide_hgmma(m, s),
+           turn = spaced && p->was_half_rate != half_rate ? c->hgmma_turn : 0;
     if (o->is_fp32) {
         int more = most_reads(o) > 1 ? most_reads(o) - 1 : 0;
         double own = (spaced ? c->hgmma_fma_spaced : c->hgmma_fma) + c->hgmma_fma_read * more;
@@ -482,9 +480,8 @@ static uint64_t port_delay(struct machine *m, struct smsp *p, const struct predi
 }
 
 static uint64_t stall_of(const struct machine *m, const struct sass_inst *i) {
-    enum { LONG_STALL = 45 }; /* stall 0 with the yield hint */
     if (m->fast & PREDICTOR_FAST_FIXED) return 1;
-    if (!i->stall) return i->yields ? LONG_STALL : 1;
+    if (!i->stall) return i->yields ? (uint64_t)m->chip->long_stall : 1;
     return i->stall == 1 && i->yields ? 2 : i->stall;
 }
 

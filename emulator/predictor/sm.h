@@ -194,7 +194,7 @@ struct machine {
     struct predictor_op *ops;
     struct wheel wheel;
     struct sm *sm;
-    int n_sms, n_busy;                   /* simulated; busy on the chip, which share L2 and DRAM */
+    int n_sms;                           /* simulated */
     double part;                         /* simulated of busy */
     double start;                        /* before the first product, of the rates below */
     bool multiplies;                     /* tensor cores have begun */
@@ -208,7 +208,7 @@ struct machine {
     double
         write_back; /* for each byte that comes to L2: bytes of DRAM time for written lines that make room */
     double written_lost; /* the share of written bytes that L2 does not keep */
-    uint64_t now, issues;
+    uint64_t now;
     struct predictor_counts counts;
     const char *why; /* of a fault */
     /* a CTA has ended: its place is free at m->now */
@@ -242,9 +242,8 @@ enum machine_event {
     MACHINE_BEGIN    /* who: sm_cta, its first issue */
 };
 
-const char *machine_open(struct machine *m, const struct predictor_chip *c,
-                         const struct predictor_front *front, const struct sass_kernel *k,
-                         int n_sms);
+void machine_open(struct machine *m, const struct predictor_chip *c,
+                  const struct predictor_front *front, const struct sass_kernel *k, int n_sms);
 void machine_close(struct machine *m);
 /* Puts a CTA on an SM; its warps issue from `at` on. */
 void machine_place(struct machine *m, int sm, struct sass_cta *cta, int n_warps, uint64_t at);
@@ -253,6 +252,7 @@ void machine_run(struct machine *m);
 
 /* ---- Between the files of this folder --------------------------------------------------------- */
 
+static inline uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 void machine_event(struct machine *m, uint64_t at, int kind, int barrier, void *who, void *data);
 void machine_reason(struct machine *m, struct sm_warp *w, int reason, uint64_t t);
 /* Memory (memory_path.c): times at which results are there (*done) and sources are read (*read). */

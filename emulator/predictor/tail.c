@@ -108,12 +108,11 @@ uint64_t tail_place(const struct predictor_chip *c, uint64_t k, uint64_t n, uint
                             : first + dealt(c, k - last - first, left - first, places - first);
 }
 
-void tail_pair(double *cycles, uint64_t n, uint64_t places) {
-    const double alike = 0.25; /* share of the mean; beyond it their work is not equal */
+void tail_pair(const struct predictor_chip *c, double *cycles, uint64_t n, uint64_t places) {
     for (uint64_t round = 0; round + 2 * places <= n; round += 2 * places)
         for (uint64_t i = round; i < round + places; i++) {
             double mean = (cycles[i] + cycles[i + places]) / 2;
-            if (fabs(cycles[i] - cycles[i + places]) < alike * mean)
+            if (fabs(cycles[i] - cycles[i + places]) < c->cta_alike * mean)
                 cycles[i] = cycles[i + places] = mean;
         }
 }

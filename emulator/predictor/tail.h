@@ -31,4 +31,4 @@ void tail_fill(double *cycles, uint64_t n);
 
 /* Two clusters of one place with equal work end together on the chip, so both get the mean of their work
  * (microbenchmark placement). */
-void tail_pair(double *cycles, uint64_t n, uint64_t places);
+void tail_pair(const struct predictor_chip *c, double *cycles, uint64_t n, uint64_t places);

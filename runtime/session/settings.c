@@ -44,7 +44,7 @@ static const struct {
     const char *name, *value, *help;
 } table[N_NAMES] = {
     [DEVICE] = {"device", "D", "auto (default: a GPU, else the emulator), cuda or emu"},
-    [CHIP] = {"chip", "NAME", "what the emulator stands for: h200 (default) l4 rtx4090 a100"},
+    [CHIP] = {"chip", "NAME", "what the emulator stands for: h200 (default) h100 l4 rtx4090 a100"},
     [COUNTERS] = {"counters", "G,G", "print counter groups of each kernel"},
     [SOURCE] = {"source", NULL, "print counts beside the source lines"},
     [LAUNCHES] = {"launches", NULL, "print a row for each launch"},

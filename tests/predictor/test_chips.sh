@@ -3,9 +3,11 @@
 . tests/tap.sh
 records=$(echo records/chips/h200-*.tsv.gz)
 counted=records/chips/h200-counted.tsv
-made() { python3 chips/h200.py chips/h200.txt > "$tap_dir/made" && diff "$tap_dir/made" chips/h200.txt; }
-check "chips/h200.txt is what chips/h200.py makes" made
-check "what was held back is predicted" python3 chips/h200.py --check chips/h200.txt
+made() { python3 chips/chip.py "$1" > "$tap_dir/made" && diff "$tap_dir/made" "chips/$1.txt"; }
+for chip in $(cd chips && ls -- *.txt | sed 's/.txt$//'); do
+    check "chips/$chip.txt is what chips/chip.py makes of records/chips" made "$chip"
+    check "$chip: what was held back is predicted" python3 chips/chip.py "$chip" --check
+done
 
 # A measurement that is not what the others predict; one that is missing.
 planted() {
@@ -13,13 +15,50 @@ planted() {
         32 512 32 20000 96 1536 96 56000
 }
 planted > "$tap_dir/planted.tsv"
-beyond() { ! python3 chips/h200.py --check chips/h200.txt $records "$tap_dir/planted.tsv" $counted > "$tap_dir/said" &&
+# shellcheck disable=SC2086
+beyond() { ! python3 chips/chip.py h200 --check $records "$tap_dir/planted.tsv" $counted > "$tap_dir/said" 2>&1 &&
     grep -q '^EX2, 16 warps .* beyond$' "$tap_dir/said"; }
 check "a wrong measurement is found" beyond
-sed 's/^\(xu_interval\|l2_bytes\) [0-9]*/\1 99/' chips/h200.txt > "$tap_dir/old.txt"
-without() { python3 chips/h200.py "$tap_dir/old.txt" "${records%% *}" $counted > "$tap_dir/said" &&
-    grep -q '^xu_interval 99 ' "$tap_dir/said" && grep -q '^l2_bytes 62914560 bytes driver' "$tap_dir/said"; }
-check "a bench that has not run leaves the older value" without
+without() { python3 chips/chip.py other "${records%% *}" $counted > "$tap_dir/said" &&
+    grep -q '^xu_interval 8 cycles of an H200: B issue EX2/1w' "$tap_dir/said" && grep -q '^l2_bytes 62914560 bytes driver' "$tap_dir/said"; }
+check "a bench that has not run leaves the H200's number, and says so" without
+
+# What must not become a chip's file: chips/NAME.txt as it was, exit 1, the reason.
+refuses() { # FILES...: in a copy of chips/
+    rm -rf "$tap_dir/house" && mkdir -p "$tap_dir/house/records" && cp -r chips "$tap_dir/house/" && cp -r records/chips "$tap_dir/house/records/"
+    ! python3 "$tap_dir/house/chips/chip.py" other --write "$@" > "$tap_dir/said" 2>&1 && ! [ -e "$tap_dir/house/chips/other.txt" ] &&
+        ! grep -q Traceback "$tap_dir/said" && grep -q "$wanted" "$tap_dir/said" && grep -q '^chip.py: chips/other.txt is not written$' "$tap_dir/said"
+}
+# shellcheck disable=SC2086
+{
+wanted='xu_interval is 41.* an H200.s is 8' # a plausible number is near an H200's
+printf 'issue\tEX2/1w/%s\tinstructions\t%s\t1\t\t\t1\nissue\tEX2/1w/%s\tspan\t%s\tcycles\t\t\t5\n' 32 32 32 2000 96 96 96 28384 > "$tap_dir/slow.tsv"
+check "a number that no Hopper board has is refused" refuses $records "$tap_dir/slow.tsv"
+wanted='below 0' # a constant_first of -2176 once was written, from launches that another rule had chosen
+awk -F'\t' -v OFS='\t' '$2 == 660 && $5 < 12000 {$5 += 6000} {print}' $counted > "$tap_dir/counted.tsv"
+check "a negative number is refused" refuses $records "$tap_dir/counted.tsv"
+wanted='several boards: NVIDIA H200, NVIDIA H800'
+printf 'machine\tNVIDIA H800\tsms\t132\t1\t\t\t1\n' > "$tap_dir/board.tsv"
+check "files of two boards are refused" refuses $records "$tap_dir/board.tsv"
+wanted='dram_bytes_per_ns is 465.*more than the 3352'
+printf 'machine\tNVIDIA H200\tdram\t3352\tbytes/ns\t\t\t1\n' > "$tap_dir/bus.tsv"
+check "a rate above the memory's own is refused" refuses $records "$tap_dir/bus.tsv"
+wanted='nothing was measured'
+: > "$tap_dir/empty.tsv"
+check "an empty file is refused" refuses "$tap_dir/empty.tsv"
+written() { ! refuses $records $counted; [ -e "$tap_dir/house/chips/other.txt" ] && grep -q 'numbers measured here' "$tap_dir/said"; }
+wanted=none check "what holds is written" written
+}
+
+# Any chips/NAME.txt is a chip.
+any_chip() {
+    mkdir -p "$tap_dir/house/build" && cp "$build/stage-1" "$tap_dir/house/build/" && ln -sfn "$(realpath "$build")/images" "$tap_dir/house/build/images" &&
+        ln -sfn "$(realpath .venv)" "$tap_dir/house/.venv" && ln -sfn "$(realpath profiler)" "$tap_dir/house/profiler" && sed -i 's/^sms 132/sms 78/; 1s/.*/# NVIDIA H20: numbers/' "$tap_dir/house/chips/other.txt" &&
+        "$tap_dir/house/build/stage-1" --device emu --chip other --seqlen 64 --heads 1 --no-check --no-time --counters CYCLES --csv > "$tap_dir/said" &&
+        grep -q '^.*cycles_elapsed,[0-9]' "$tap_dir/said"
+}
+check "a chip of its own file is predicted for" any_chip
+status "a chip without a file is refused" 2 "$build/stage-1" --device emu --chip none --seqlen 64
 
 # One warpgroup's WGMMAs, 1 to 16 in a row: when all are issued and when all are done, in the clock and on an H200.
 stamps() { # [SETTING]: a line of h200.txt instead of the file's

@@ -1,23 +1,27 @@
-"""From the results of microbenchmarks to the numbers of the timing model:
+"""From the results of microbenchmarks to chips/NAME.txt, the numbers of the timing model:
 
-    python3 chips/h200.py chips/h200.txt                    that file again, by records/chips/
-    python3 chips/h200.py OLD.txt results/calibrate.tsv [results/counted.csv] > chips/NAME.txt
-    python3 chips/h200.py --check OLD.txt [FILES]            what was held back, against predictions
-    python3 chips/h200.py --more [FILES]                     numbers that no model reads
+    python3 chips/chip.py NAME [FILES]            prints the file, by FILES or by records/chips/NAME-*
+    python3 chips/chip.py NAME --write [FILES]    writes it, unless a check fails
+    python3 chips/chip.py NAME --check [FILES]    what was held back, against predictions; exit 1 if a check fails
+    python3 chips/chip.py NAME --more [FILES]     numbers that no model reads
 
-OLD.txt decides which names there are. Those that MEASURED computes are computed again, if their
-benches have run (B), or counters were read (N). All others stay as they are: data sheets, what
-ptxas encodes (C), recorded runs of the stages (P), measurements of others (M), judgement (J), and
-what was fitted to benches by hand (B, too)."""
+FILES are what `make calibrate CHIP=NAME` wrote. chips/NAME.txt says which names there are, or chips/h200.txt for a chip that has
+no file yet. A number that MEASURED computes is computed again if its benches have run (B) or counters were read (N): behind its
+source stands the interval that the spread of its measurements gives, in brackets. All others stay as they are: data sheets,
+what ptxas encodes (C), recorded runs of the stages (P), measurements of others (M), judgement (J), and what was fitted to
+benches by hand (B without brackets). In the file of another chip than the H200 a measured number that stays is marked "of an H200"."""
 
 import csv
 import gzip
+import math
 import os
+import re
 import statistics
 import sys
 from collections import defaultdict
 
-RECORDED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "records", "chips")
+CHIPS = os.path.dirname(os.path.abspath(__file__))
+RECORDED = os.path.join(os.path.dirname(CHIPS), "records", "chips")
 BRANCH = 5  # cycles that a taken branch costs beyond its stall count: needed to read loops
 
 
@@ -26,22 +30,31 @@ class Missing(Exception):
 
 
 class Results:
-    """Files of lines bench, variant, what, value, unit, least, most, n. A later file wins."""
+    """Files of lines bench, variant, what, value, unit, least, most, n. A later file wins. `asked` collects what a function
+    has read; `instead` holds other values for some of it."""
 
     def __init__(self, paths):
         self.rows = {}
+        self.spread = {}
         self.all = defaultdict(list)
+        self.asked, self.instead = set(), {}
+        self.devices = set()
         for path in paths:
             with (gzip.open if path.endswith(".gz") else open)(path, "rt", errors="replace") as f:
                 for line in f:
                     field = line.rstrip("\n").split("\t")
                     if len(field) > 3 and field[2] not in ("failed", "skipped"):
                         self.rows[field[0], field[1], field[2]] = field[3]
+                        self.spread[field[0], field[1], field[2]] = field[5:7]
+                        if field[0] == "machine":
+                            self.devices.add(field[1])
                         self.all[field[0], field[1], field[2]].append(field[3])
 
     def text(self, bench, variant, what):
         try:
-            return self.rows[bench, variant, what]
+            value = self.rows[bench, variant, what]
+            self.asked.add((bench, variant, what))
+            return self.instead.get((bench, variant, what), value)
         except KeyError:
             raise Missing(f"{bench} {variant} {what}") from None
 
@@ -76,40 +89,51 @@ class Counters:
     """Of the launches of `calibrate --only counted`, as a table or as ncu --csv writes them."""
 
     NCU = {"Grid Size": "grid", "Block Size": "block", "sm__cycles_elapsed.avg": "elapsed",
-           "sm__cycles_active.avg": "active"}
+           "sm__cycles_active.avg": "active", "Kernel Name": "kernel"}
 
     def __init__(self, path):
         self.launches = []
+        self.devices = set()
+        self.asked, self.instead = 0, {}  # as of Results, by the number of the question; quartiles
         if not path:
             return
         names = None
-        with open(path) as f:
-            for row in csv.reader(f, delimiter="," if path.endswith(".csv") else "\t"):
+        with (gzip.open if path.endswith(".gz") else open)(path, "rt", errors="replace") as f:
+            for row in csv.reader(f, delimiter="," if ".csv" in path else "\t"):
                 if not names:  # before the head, ncu writes what the program says
                     head = [self.NCU.get(x, x) for x in row]
                     names = head if "grid" in head else None
                     continue
                 row = [x[1:].split(",")[0] if x[:1] == "(" else x.replace(",", "") for x in row]
                 launch = dict(zip(names, row))
-                if launch.get("grid", "").isdigit():  # ncu's second line holds units
+                if not launch.get("grid", "").isdigit():  # ncu's second line holds units
+                    continue
+                if "device__attribute_display_name" in launch:
+                    self.devices.add(launch["device__attribute_display_name"])
+                if launch["kernel"] == "stay":
                     self.launches.append(launch)
 
     def warm(self, grid, block, what, below):
-        """The median of the launches of that size that lasted less cycles than `below`."""
+        """The median of the launches of that size in which SMs were active for less cycles than `below`: a chip's launch
+        overhead is not known before."""
         found = [r for r in self.launches if (int(r["grid"]), int(r["block"])) == (grid, block) and
-                 float(r["elapsed"]) < below]
+                 float(r["active"]) < below]
         if not found:
             raise Missing(f"counted {grid} x {block}")
         elapsed, active = ([float(r[k]) for r in found] for k in ("elapsed", "active"))
-        return statistics.median(active if what == "active" else
-                                 [e - a for e, a in zip(elapsed, active)])
+        x = active if what == "active" else [e - a for e, a in zip(elapsed, active)]
+        self.asked += 1
+        middle = statistics.median(x)
+        alike = [y for y in x if abs(y - middle) < 0.5 * abs(middle)]  # the same stay
+        end = self.instead.get(self.asked)
+        return middle if end is None or len(alike) < 2 else statistics.quantiles(alike, n=4, method="inclusive")[end]
 
     def inactive(self, grid, block, at_least):
-        """Elapsed less active cycles, a mean over the SMs, of the launch of that size that lasted
+        """Elapsed less active cycles, a mean over the SMs, of the launch of that size in which SMs were active for
         at_least that many cycles, the shortest such."""
         found = [(float(r["elapsed"]), float(r["elapsed"]) - float(r["active"]))
                  for r in self.launches if (int(r["grid"]), int(r["block"])) == (grid, block) and
-                 float(r["elapsed"]) >= at_least]
+                 float(r["active"]) >= at_least]
         if not found:
             raise Missing(f"counted {grid} x {block}")
         return min(found)[1]
@@ -254,7 +278,7 @@ def mio_queue(r):
 
 def counted_gap(r, n):
     """660 CTAs, one a SM: four times an SM is empty while another CTA comes."""
-    return (n.inactive(660, 128, 50000) - n.inactive(132, 128, 12000)) / 4
+    return (n.inactive(660, 128, 50000) - n.inactive(132, 128, 10000)) / 4
 
 
 def later_cta(n):
@@ -508,24 +532,80 @@ def read(path):
     return out
 
 
-def computed(old, r, n):
-    out = []
+def interval(r, n, function):
+    """What the value may be by the least and the most of each measurement that it comes from (of a counter by the quartiles
+    of its launches), each alone, added as squares."""
+    r.asked, n.asked = set(), 0
+    value = function(r, n)
+    others = [({key: end}, {}) for key in sorted(r.asked) for end in r.spread.get(key, [])[:2] if end and " " not in end]
+    others += [({}, {k: end}) for k in range(1, n.asked + 1) for end in (0, 2)]
+    below = above = 0.0
+    for r.instead, n.instead in others:
+        n.asked = 0
+        try:
+            off = function(r, n) - value
+        except (ZeroDivisionError, ValueError):
+            off = 0.0
+        below += min(0, off) ** 2
+        above += max(0, off) ** 2
+    r.instead, n.instead = {}, {}
+    return value, value - math.sqrt(below), value + math.sqrt(above)
+
+
+def without_interval(source):
+    return re.sub(r" \[\S+ to \S+\]$", "", source)
+
+
+def computed(name, old, r, n):
+    """The file's lines, and of each that is measured its number as it was computed."""
+    out, values = [], {}
     for line in old:
-        if not isinstance(line, str) and line[0] in MEASURED:
+        if isinstance(line, str):
+            out.append(line)
+            continue
+        source = without_interval(line[3])
+        if name != "h200" and not source.startswith("of an H200: ") and source[:2] in ("B ", "N ") or source == "driver" and name != "h200":
+            source = "of an H200: " + source
+        number = line[1]
+        if line[0] in MEASURED:
             digits, function, benches = MEASURED[line[0]]
             try:
-                line = line[0], f"{function(r, n):.{digits}f}", line[2], benches
+                value, least, most = interval(r, n, function)
+                values[line[0]] = value
+                number, source = f"{value:.{digits}f}", benches
+                if benches != "driver":
+                    source += f" [{least:.{digits + 1}f} to {most:.{digits + 1}f}]"
             except Missing:
                 pass
-        out.append(line)
+        out.append((line[0], number, line[2], source))
+    return out, values
+
+
+def wrong(name, new, values, r, n):
+    """Reasons why the file must not be written: text, of what is not plausible on any Hopper board."""
+    base = {x[0]: float(x[1]) for x in read(os.path.join(CHIPS, "h200.txt")) if not isinstance(x, str)}
+    out = []
+    devices = r.devices | n.devices
+    if len(devices) > 1:
+        out.append("the files are of several boards: " + ", ".join(sorted(devices)))
+    for what, value in values.items():
+        of_h200 = base[what]
+        if not math.isfinite(value) or value < 0:
+            out.append(f"{what} is {value:g}: below 0")
+        elif of_h200 and not of_h200 / 3 <= value <= 3 * of_h200 and abs(value - of_h200) > 100:
+            out.append(f"{what} is {value:g}, an H200's is {of_h200:g}: measure again, or look at {MEASURED[what][2]}")
+    peaks = [float(v) for k, v in r.rows.items() if k[0] == "machine" and k[2] == "dram"]
+    for what in ("dram_bytes_per_ns", "dram_write_bytes_per_ns"):
+        if peaks and values.get(what, 0) > peaks[-1]:
+            out.append(f"{what} is {values[what]:g}, more than the {peaks[-1]:g} of this board's memory clock and bus")
+    if not values:
+        out.append("nothing was measured: the files hold no bench that makes a number")
     return out
 
 
 # ---- held-back measurements: none of them made a parameter
 
 def held_back(p, r, n):
-    clk = mhz(r)
-
     return [
         # what, predicted, measured: as functions, so that a missing bench costs one line
         ("launch of 384 threads: inactive cycles", lambda: p["launch_overhead"],
@@ -580,7 +660,7 @@ def held_back(p, r, n):
         ("L2 rate, own 64 KiB of each SM", lambda: p["l2_bytes_per_clk"],
          lambda: per_clk(r, "read L2, 132 SMs"), 5),
         ("L2 rate by TMA, 132 CTAs", lambda: p["l2_bytes_per_clk"],
-         lambda: r("tma", "L2, 132 CTAs, 128 rows, 8", "bytes") * 1e3 / clk /
+         lambda: r("tma", "L2, 132 CTAs, 128 rows, 8", "bytes") * 1e3 / mhz(r) /
          r("tma", "L2, 132 CTAs, 128 rows, 8", "all"), 10),
         ("bulk copies: 48 KiB more", lambda: 49152 / p["tma_bytes_per_clk"],
          lambda: (r("bulk", "64 KiB") - r("bulk", "16 KiB")) / 64, 5),
@@ -631,23 +711,48 @@ def more(r, n):
         print(f"# hgmma-pause {variant}, cycles by NOPs:", *pauses(r, variant))
 
 
+def files_of(name):
+    """(FILES of a chip's records, by name.)"""
+    known = [x for x in sorted(os.listdir(RECORDED)) if x.startswith(name + "-")]
+    return [os.path.join(RECORDED, x) for x in known]
+
+
 def main():
+    flags = {a for a in sys.argv[1:] if a.startswith("--")}
     args = [a for a in sys.argv[1:] if not a.startswith("--")]
-    old = read(args.pop(0)) if "--more" not in sys.argv else []
-    if not args:
-        names = sorted(os.listdir(RECORDED))
-        args = [os.path.join(RECORDED, x) for x in names if x.startswith("h200-")]
-    counters = [a for a in args if "counted" in os.path.basename(a)]
-    r = Results([a for a in args if a not in counters])
-    n = Counters(counters[0] if counters else None)
-    if "--more" in sys.argv:
+    if not args or flags - {"--write", "--check", "--more"} or not re.fullmatch(r"[a-z0-9][a-z0-9-]*", args[0]):
+        sys.exit("usage: python3 chips/chip.py NAME [--write | --check | --more] [FILES]; NAME in small letters, as of --chip")
+    name, files = args[0], args[1:] or files_of(args[0])
+    for path in files:
+        if not os.path.isfile(path):
+            sys.exit(f"chip.py: there is no {path}: make calibrate CHIP={name} measures a board")
+    if not files:
+        sys.exit(f"chip.py: records/chips has nothing of {name}: make calibrate CHIP={name} measures a board")
+    counters = [a for a in files if "counted" in os.path.basename(a)]
+    r = Results([a for a in files if a not in counters])
+    n = Counters(counters[-1] if counters else None)
+    if "--more" in flags:
         more(r, n)
         return
-    new = computed(old, r, n)
-    if "--check" in sys.argv:
-        sys.exit(check({x[0]: float(x[1]) for x in new if not isinstance(x, str)}, r, n) > 0)
-    for line in new:
-        print(line if isinstance(line, str) else " ".join(line))
+    path = os.path.join(CHIPS, name + ".txt")
+    old = read(path if os.path.exists(path) else os.path.join(CHIPS, "h200.txt"))
+    device = sorted(r.devices | n.devices)
+    if name != "h200" and isinstance(old[0], str) and device:
+        old[0] = f"# {device[0]}: numbers of the predictor. name value unit source [least to most]"
+    new, values = computed(name, old, r, n)
+    bad = wrong(name, new, values, r, n)
+    if "--check" in flags or "--write" in flags:
+        bad += ["a held-back measurement is beyond its bound"] * (check({x[0]: float(x[1]) for x in new if not isinstance(x, str)}, r, n) > 0)
+    text = "".join((line if isinstance(line, str) else " ".join(line)) + "\n" for line in new)
+    if bad:
+        sys.exit("".join(f"chip.py: {why}\n" for why in bad) + f"chip.py: chips/{name}.txt is not written")
+    if "--write" in flags:
+        with open(path + ".new", "w") as f:
+            f.write(text)
+        os.replace(path + ".new", path)
+        print(f"{path}: {len(values)} numbers measured here, {sum(not isinstance(x, str) for x in new) - len(values)} others")
+    elif "--check" not in flags:
+        sys.stdout.write(text)
 
 
 if __name__ == "__main__":
