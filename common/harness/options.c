@@ -143,7 +143,7 @@ static const struct option_row rows_of_every_stage[] = {
      .read = read_clock, .seen = EMULATED},
     {"jobs", "N", "emulator: host threads (one for each core); 1 is deterministic",
      INT(emulator.n_threads, 1, 1024)},
-    {"schedule", "HOW", "emulator: round-robin (default), random (by --seed) or adversarial",
+    {"schedule", "HOW", "emulator: round-robin (default), random or adversarial; those two draw by\n--seed where shared memory begins (else 0x400, as on an H200), and what\nunwritten registers and memory hold",
      .read = read_schedule, .seen = EMULATED},
     {"early", NULL, "emulator: asynchronous copies and products complete when issued",
      SWITCH(emulator.async_early, true), .seen = EMULATED},
@@ -160,7 +160,7 @@ static const struct option_row rows_of_every_stage[] = {
     {"without", "LINE",
      "emulator: leave out the barriers, waits and fences of this line; list shows them",
      TEXT(emulator.without), .seen = EMULATED},
-    {"watch", "ADDRESS", "emulator: print every access to ADDRESS; shared:N is an offset",
+    {"watch", "ADDRESS", "emulator: print every access to ADDRESS; shared:N is one in shared memory",
      .read = read_watch, .seen = EMULATED},
     {"max-instructions", "N", "emulator: end a launch after N warp instructions, and say what it does",
      .read = read_max_instructions, .seen = EMULATED},
@@ -225,6 +225,7 @@ static const char *same_file(const struct options *o) {
 static const char *options_complete(struct options *o, unsigned seen) {
     struct attention *a = &o->problem;
     o->emulator.seed = o->seed;
+    if (o->emulator.schedule) o->emulator.draw = o->seed;
     o->emulator_asked = seen & EMULATED;
     bool files = o->q_path || o->k_path || o->v_path;
     if (files && !(o->q_path && o->k_path && o->v_path))

@@ -22,6 +22,7 @@ struct emu_options {
     int n_threads;              /* host threads; 0: one for each core; 1 is deterministic */
     enum emu_schedule schedule; /* in which order the warps of a block run */
     uint64_t seed;              /* of EMU_RANDOM */
+    uint64_t draw; /* where shared memory begins, and what nobody has written holds; 0: 0x400, as on an H200 */
     bool no_checks;             /* no race, no uninitialised check; bounds are always checked */
     bool async_early;           /* asynchronous operations complete when issued */
     bool mma_exact;             /* tensor cores round once, to nearest: not what hardware does */

@@ -121,8 +121,9 @@ struct emu_block {
     int n_warps;
     uint32_t n_threads, n_live;
     struct emu_warp *warp;
-    unsigned char *shared; /* shared_bytes long: static, then dynamic */
-    uint32_t shared_bytes;
+    /* By address: the system's, from shared_base on static and then dynamic variables. */
+    unsigned char *shared;
+    uint32_t shared_base, shared_bytes; /* where the block's own begins; where it ends */
     struct emu_shadow *shadow; /* checks/race.c's own; NULL when checks are off */
     struct emu_barrier barrier[EMU_BARRIERS];
     uint32_t free_registers; /* setmaxnreg's pool */
@@ -154,7 +155,8 @@ struct emu_launch_state {
     struct emu_reports *reports;
     uint32_t grid[3], block[3], cluster[3];
     bool explicit_cluster; /* even if of one block */
-    uint32_t shared_bytes;
+    uint32_t shared_base, shared_bytes; /* where it begins; how much a block has from there on */
+    uint64_t unwritten; /* what memory holds that nobody has written: 8 bytes, over and over */
     bool overlaps;                   /* the launch before it */
     bool partial;                    /* some clusters are checked, others not */
     unsigned char *param;            /* in global memory */
@@ -179,6 +181,12 @@ struct emu_events {
     void (*piece)(void *user, struct emu_warp *w, const struct emu_inst *i, const char *of,
                   uint32_t row, uint32_t shared, uint32_t wavefront);
 };
+
+/* Do these bytes lie in the block's own shared memory? */
+static inline bool emu_shared_holds(const struct emu_block *b, uint32_t address, uint32_t bytes) {
+    return address >= b->shared_base && address <= b->shared_bytes &&
+           b->shared_bytes - address >= bytes;
+}
 
 /* ---- Small helpers --------------------------------------------------------------------------- */
 

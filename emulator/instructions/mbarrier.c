@@ -82,7 +82,7 @@ struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, struct emu_block *b,
                        emu_agent_name(b, by, them, sizeof them));
         return m;
     }
-    if (addr % 8 || addr + 8 > b->shared_bytes)
+    if (addr % 8 || !emu_shared_holds(b, addr, 8))
         emu_report(EMU_BAD_MBARRIER, w, i, NULL,
                    "shared %#x is no place for an mbarrier (8 bytes, aligned)", addr);
     else
