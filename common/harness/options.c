@@ -117,6 +117,8 @@ static const struct option_row attention_rows[] = {
      INT(rest_ms, 0, 10000)},
     {"min-time", "S", "sample for at least S seconds (0.25) ...", .read = read_min_time},
     {"max-samples", "N", "... or N samples (200)", INT(max_samples, 1, 1000000)},
+    {"strides", "N", "draw by N how Q, K, V and O lie in memory, each otherwise (default: without\ngaps)",
+     INT(strides, 1, INT_MAX)},
     {"sweep-random", "N", "check N random problems, drawn from --seed, and do nothing else",
      INT(sweep_random, 1, 10000000)},
     {"repeat-check", "N", "check that N runs are bitwise equal, and do nothing else",
@@ -241,6 +243,9 @@ static const char *options_complete(struct options *o, unsigned seen) {
     if ((seen & SEQLEN) && (seen & SEQLEN_EACH))
         return reason_as(STATUS_USAGE, "--seqlen sets queries and keys: give it, or --seqlen-q and "
                                        "--seqlen-k");
+    if (o->strides && (files || o->out_path || o->sweep_random))
+        return reason_as(STATUS_USAGE, "--strides is for made inputs of one problem: leave out --q, "
+                                       "--k, --v, --out and --sweep-random");
     if (o->sweep_random && o->repeat_check)
         return reason_as(STATUS_USAGE, "choose one of --sweep-random and --repeat-check");
     if ((o->ptx || o->sass) && !o->source)
@@ -250,6 +255,7 @@ static const char *options_complete(struct options *o, unsigned seen) {
         return reason_as(STATUS_USAGE, "two outputs go to %s: give each a file of its own", same);
     if (files) return NULL;
     if (!(seen & KV_HEADS)) a->kv_heads = a->heads;
+    if (o->strides) attention_draw_strides(a, (uint64_t)o->strides);
     const char *why = attention_complete(a);
     return why ? reason_as(STATUS_UNSUPPORTED, "%s", why) : NULL;
 }

@@ -34,9 +34,9 @@ static const struct kind {
 } kinds[] = {
     {"plain", "normal", SAME, MASK_NONE, false, false},
     {"ragged", "normal", RAGGED, MASK_NONE, false, true},
-    {"causal", "normal", RAGGED, MASK_CAUSAL_BOTTOM_RIGHT, false, false},
+    {"causal", "normal", RAGGED, MASK_CAUSAL_BOTTOM_RIGHT, false, true},
     {"gqa", "normal", RAGGED, MASK_CAUSAL_TOP_LEFT, true, true},
-    {"outlier", "outlier", SAME, MASK_NONE, true, false},
+    {"outlier", "outlier", SAME, MASK_NONE, true, true},
     {"ascending", "ascending", LONGER, MASK_NONE, false, false},
     {"hidden", NULL, LATE, MASK_CAUSAL_BOTTOM_RIGHT, false, false},
     {"few", NULL, FEW, MASK_NONE, false, true},
@@ -67,13 +67,6 @@ static void draw_lengths(struct dice *d, const struct kind *k, struct attention 
     }
 }
 
-/* (batch, seqlen, heads, head_dim) in memory: the next row of a head is not the next in memory. */
-static struct tensor_stride between_heads(int heads, int seqlen, int head_dim) {
-    return (struct tensor_stride){.batch = (int64_t)seqlen * heads * head_dim,
-                                  .head = head_dim,
-                                  .row = (int64_t)heads * head_dim};
-}
-
 static json_t *stride_json(const struct tensor_stride *s) {
     return json_pack("[I, I, I]", (json_int_t)s->batch, (json_int_t)s->head, (json_int_t)s->row);
 }
@@ -86,10 +79,7 @@ static json_t *draw(struct dice *d, const struct kind *k, const char *image) {
     a.mask = (enum mask)k->mask;
     if (a.batch * a.heads == 1) a.batch = 2; /* more than the first head, always */
     draw_lengths(d, k, &a);
-    if (k->strided) {
-        a.q_stride = a.o_stride = between_heads(a.heads, a.seqlen_q, a.head_dim);
-        a.k_stride = a.v_stride = between_heads(a.kv_heads, a.seqlen_k, a.head_dim);
-    }
+    if (k->strided) attention_draw_strides(&a, input_random(d->seed, 0x1ab7, d->n++));
     const char *input = k->input ? k->input : one_of(d, others, 5);
     uint64_t seed = input_random(d->seed, 0x1ab6, d->n++) >> 16;
     return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:o}",
