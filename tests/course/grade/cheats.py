@@ -147,6 +147,22 @@ def all():
     return given
 
 
+WGMMA = "stages/5-wgmma/kernel.cu"
+
+
+def wrong():
+    """{name: (lab, {file: text})} of kernels that an H200 or the reference calls wrong, and that once had all points."""
+    rest = {"wgmma_fragment.h": text("stages/5-wgmma/wgmma_fragment.h")}
+    return {
+        "tiles at address 0": (5, rest | {"kernel.cu": text(WGMMA).replace("smem + args.a_start[s]", "args.a_start[s]")
+                                          .replace("smem + args.b_start[s]", "args.b_start[s]")}),
+        "what is in d already is added": (5, rest | {"kernel.cu": changed(WGMMA, ("args.b_start[s]), s > 0);", "args.b_start[s]), 1);"))}),
+        "K with the stride of V": (1, {"kernel.cu": text(SCALAR).replace("args.k_stride.row", "args.v_stride.row")}),
+        "V with the stride of K": (1, {"kernel.cu": text(SCALAR).replace("args.v_stride.row", "args.k_stride.row")}),
+        "O with the stride of Q": (2, {"kernel.cu": text(QK).replace("args.o_stride", "args.q_stride")}),
+    }
+
+
 def of_lab_2():
     return {
         # the lab's point missed: scalar answers, with products of tensor cores for show
