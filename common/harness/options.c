@@ -244,8 +244,9 @@ static const char *options_complete(struct options *o, unsigned seen) {
         return reason_as(STATUS_USAGE, "--seqlen sets queries and keys: give it, or --seqlen-q and "
                                        "--seqlen-k");
     if (o->strides && (files || o->out_path || o->sweep_random))
-        return reason_as(STATUS_USAGE, "--strides is for made inputs of one problem: leave out --q, "
-                                       "--k, --v, --out and --sweep-random");
+        return reason_as(STATUS_USAGE,
+                         "--strides is for made inputs of one problem: leave out --q, "
+                         "--k, --v, --out and --sweep-random");
     if (o->sweep_random && o->repeat_check)
         return reason_as(STATUS_USAGE, "choose one of --sweep-random and --repeat-check");
     if ((o->ptx || o->sass) && !o->source)

@@ -124,7 +124,7 @@ struct emu_block {
     /* By address: the system's, from shared_base on static and then dynamic variables. */
     unsigned char *shared;
     uint32_t shared_base, shared_bytes; /* where the block's own begins; where it ends */
-    struct emu_shadow *shadow; /* checks/race.c's own; NULL when checks are off */
+    struct emu_shadow *shadow;          /* checks/race.c's own; NULL when checks are off */
     struct emu_barrier barrier[EMU_BARRIERS];
     uint32_t free_registers; /* setmaxnreg's pool */
     uint64_t ticks;          /* instructions run: what clock reads */
@@ -154,13 +154,13 @@ struct emu_launch_state {
     const struct chip *chip;
     struct emu_reports *reports;
     uint32_t grid[3], block[3], cluster[3];
-    bool explicit_cluster; /* even if of one block */
+    bool explicit_cluster;              /* even if of one block */
     uint32_t shared_base, shared_bytes; /* where it begins; how much a block has from there on */
-    uint64_t unwritten; /* what memory holds that nobody has written: 8 bytes, over and over */
-    bool overlaps;                   /* the launch before it */
-    bool partial;                    /* some clusters are checked, others not */
-    unsigned char *param;            /* in global memory */
-    uint64_t workspace;              /* of grid.sync(): its size and its barrier */
+    uint64_t unwritten;   /* what memory holds that nobody has written: 8 bytes, over and over */
+    bool overlaps;        /* the launch before it */
+    bool partial;         /* some clusters are checked, others not */
+    unsigned char *param; /* in global memory */
+    uint64_t workspace;   /* of grid.sync(): its size and its barrier */
     const struct emu_events *events; /* NULL: nobody listens */
     struct emu_limits *limits;       /* launch/limits.h */
     struct emu_sync *sync;           /* checks/global.c's own; NULL when checks are off */

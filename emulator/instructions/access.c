@@ -23,8 +23,8 @@ static uint32_t shared_bad(struct emu_warp *w, const struct emu_block *b, const 
                        "lane %d: shared address 0x%x is not a multiple of %u", l, addr[l], bytes);
         } else if (!emu_shared_holds(b, addr[l], bytes)) {
             emu_report(EMU_BAD_SHARED, w, i, NULL,
-                       "lane %d: %u bytes at shared address 0x%x, but the block has 0x%x to 0x%x", l,
-                       bytes, addr[l], b->shared_base, b->shared_bytes);
+                       "lane %d: %u bytes at shared address 0x%x, but the block has 0x%x to 0x%x",
+                       l, bytes, addr[l], b->shared_base, b->shared_bytes);
         } else {
             continue;
         }

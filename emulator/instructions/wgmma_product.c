@@ -87,10 +87,10 @@ static bool check_operand(struct emu_warp *w, const struct emu_inst *i, uint64_t
         for (int j = pieces[0]; j < pieces[1]; j++) {
             uint32_t at = piece(i, &d, mn_major, line, j);
             if (!emu_shared_holds(b, at, 16)) {
-                emu_report(
-                    EMU_BAD_SHARED, w, i, NULL,
-                    "descriptor %016llx leads to shared address 0x%x, but the block has 0x%x to 0x%x",
-                    (unsigned long long)bits, at, b->shared_base, b->shared_bytes);
+                emu_report(EMU_BAD_SHARED, w, i, NULL,
+                           "descriptor %016llx leads to shared address 0x%x, but the block has "
+                           "0x%x to 0x%x",
+                           (unsigned long long)bits, at, b->shared_base, b->shared_bytes);
                 return false;
             }
             if (!race_check) continue;

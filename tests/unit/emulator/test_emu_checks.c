@@ -276,11 +276,10 @@ static void test_shared_begins(void **state) {
         seen |= 1u << words[0] / 1024;
         expect("out of bounds", 1, "mov.u32 %r7, 0; st.shared.u32 [%r7], %r0;");
         expect("out of bounds", 1, "add.u32 %r7, %r5, -4; ld.shared.u32 %r8, [%r7];");
-        assert_fine(emu_test_run(
-            &t,
-            emu_test_kernel(1, ".shared .align 4096 .b8 table[16];",
-                            "mov.u32 %r1, table; st.global.u32 [%rd0], %r1;"),
-            "test", 1, 1, 0, 1, (void *[]){words}, (size_t[]){sizeof words}));
+        assert_fine(emu_test_run(&t,
+                                 emu_test_kernel(1, ".shared .align 4096 .b8 table[16];",
+                                                 "mov.u32 %r1, table; st.global.u32 [%rd0], %r1;"),
+                                 "test", 1, 1, 0, 1, (void *[]){words}, (size_t[]){sizeof words}));
         assert_int_equal(words[0] % 4096, 0);
         assert_int_not_equal(words[0], 0);
     }
