@@ -4,7 +4,7 @@
 
 Three kinds of signs, which do not depend on the order in which a kernel makes its products, nor on its tiles:
 
-    count      fewer products than the problem has: counted in a case without tails and masks
+    count      fewer products than the problem has: counted in a case without masks
     zero       all products are zero, and O is what it was
     spoilt     one product at a time is wrong, and O does not follow as often as it has to
 
@@ -15,7 +15,7 @@ reaches O at least, and `spoilt` is a sign where what was seen has a probability
 import dataclasses
 import math
 
-WHOLE = ("plain", "product")            # cases without tails and masks: every product is of use
+WHOLE = ("plain", "product")            # cases without masks, of lengths that most tiles divide
 PROOF = ("hmma_instructions", "hgmma_instructions")   # what labs of tensor cores are about
 ALMOST_ALL = 0.95                       # of the products that a problem has, and of what is to be seen
 HARDLY = 1e-6
@@ -46,7 +46,7 @@ def blocks(case, rows, keys):
 def chance(lab, case, report, ours):
     """At least so many of a right kernel's products reach O."""
     name = next((name for name in PROOF if ours["counts"].get(name)), None)
-    if case["kind"] in WHOLE or not name:
+    if "seqlen_q" not in case or not name:
         useful = 1
     else:
         rows, keys = lab.tile
@@ -86,7 +86,7 @@ def _zero(case, report, ours):
 
 def _spoilt(lab, tried):
     best = None
-    for group in (WHOLE, None):  # a kernel may behave in the cases without tails alone
+    for group in (WHOLE, None):  # a kernel may behave in the simple cases alone
         chances, reached, lost, where = [], 0, [], None
         for case, report, ours in tried:
             products = report.get("products")

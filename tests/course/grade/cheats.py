@@ -159,6 +159,11 @@ def wrong():
         "what is in d already is added": (5, rest | {"kernel.cu": changed(WGMMA, ("args.b_start[s]), s > 0);", "args.b_start[s]), 1);"))}),
         "K with the stride of V": (1, {"kernel.cu": text(SCALAR).replace("args.k_stride.row", "args.v_stride.row")}),
         "V with the stride of K": (1, {"kernel.cu": text(SCALAR).replace("args.v_stride.row", "args.k_stride.row")}),
+        # found by one_token.py: scores far apart, and masks of the second tile
+        "a maximum of more than the row": (1, {"kernel.cu": changed(SCALAR, (
+            "for (int j = 0; j < BKV / 8; j++) m_new =", "for (int j = 0; j <= BKV / 8; j++) m_new ="))}),
+        "the mask of another tile": (6, {"5-turns.cu": changed(TURNS, ("mask(s_frag, args, q0 + row0, n * BKV);\n        wgmma_wait_group<0>", "mask(s_frag, args, q0 + row0, n * n);\n        wgmma_wait_group<0>")),
+                                        "pipeline.cuh": text("stages/6-wgmma-attention/pipeline.cuh")}),
         "O with the stride of Q": (2, {"kernel.cu": text(QK).replace("args.o_stride", "args.q_stride")}),
     }
 
