@@ -2,11 +2,12 @@
 
     weigh(lab, tried)      tried: [(case, report, our report)] -> [Sign], one of each kind at most
 
-Three kinds of signs, which do not depend on the order in which a kernel makes its products, nor on its tiles:
+Four kinds of signs, which do not depend on the order in which a kernel makes its products, nor on its tiles:
 
     count      fewer products than the problem has: counted in a case without masks
     zero       all products are zero, and O is what it was
     spoilt     one product at a time is wrong, and O does not follow as often as it has to
+    work       several times the instructions of our kernel: a sign beside others only
 
 O has to follow if a product has an output that some row sees. A square of 16 rows and 8 keys is the smallest that tensor
 cores multiply, so at least the visible ones of them are to be seen in O. A kernel that computes more than those, since its
@@ -20,6 +21,7 @@ PROOF = ("hmma_instructions", "hgmma_instructions")   # what labs of tensor core
 ALMOST_ALL = 0.95                       # of the products that a problem has, and of what is to be seen
 HARDLY = 1e-6
 MORE_THAN_OURS = 0.1                    # share of O that stays, beyond ours
+MUCH_WORK = 3                           # times our instructions
 BOTTOM_RIGHT, TOP_LEFT = 1, 2           # enum mask
 ROWS, KEYS = 16, 8
 
@@ -79,7 +81,7 @@ def _counted(case, report, ours):
 
 def _zero(case, report, ours):
     stays = report.get("same_without_products", 0)
-    if is_telling(case) and ours["products"]["executed"] and stays > ours["same_without_products"] + MORE_THAN_OURS:
+    if ours["products"]["executed"] and stays > ours["same_without_products"] + MORE_THAN_OURS:
         return Sign("zero", f"{100 * stays:.0f} % of O is the same when all products of tensor cores are zero", case)
     return None
 
@@ -104,10 +106,16 @@ def _spoilt(lab, tried):
     return best
 
 
+def _worked(case, report, ours):
+    work = report["counts"]["instructions"] / ours["counts"]["instructions"]
+    return Sign("work", f"it takes {work:.1f} times the instructions of ours", case) if work > MUCH_WORK else None
+
+
 def weigh(lab, tried):
     tried = [(case, report, ours) for case, report, ours in tried if "counts" in report and "products" in ours]
     signs = []
     for kind in (_counted, _zero):
         signs += [sign for sign in (kind(*one) for one in tried) if sign][:1]
     spoilt = _spoilt(lab, tried)
-    return signs + [spoilt] * (spoilt is not None)
+    signs += [spoilt] * (spoilt is not None)
+    return signs + [sign for sign in (_worked(*one) for one in tried) if sign and signs][:1]
