@@ -40,9 +40,15 @@ struct emu_memory *device_emu_memory(struct device *d) {
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
+/* So many bytes of an allocation are filled with what nobody has written: all that a stage needs. */
+enum { MOST_FILLED = 1 << 26 };
+
 static const char *emu_alloc(struct device *d, size_t bytes, device_ptr *out) {
     const char *why = emu_memory_alloc(emu_of(d)->memory, bytes, out);
-    return why ? reason_as(STATUS_DEVICE, "%s", why) : NULL;
+    if (why) return reason_as(STATUS_DEVICE, "%s", why);
+    emu_draw_fill(emu_draw_unwritten(device_emu_options.draw), (unsigned char *)(uintptr_t)*out,
+                  bytes < MOST_FILLED ? bytes : MOST_FILLED);
+    return NULL;
 }
 
 static void emu_free(struct device *d, device_ptr p) { emu_memory_free(emu_of(d)->memory, p); }

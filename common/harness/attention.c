@@ -1,4 +1,6 @@
 #include "attention.h"
+
+#include "input.h"
 #include "common/base/reason.h"
 
 #include <math.h>
@@ -39,6 +41,26 @@ static const char *check_stride(const char *tensor, const struct tensor_stride *
     if (span > 0x1p40)
         return reason("%s spans %.3g elements; a tensor may span 2^40", tensor, span);
     return NULL;
+}
+
+void attention_draw_strides(struct attention *a, uint64_t seed) {
+    struct tensor_stride *const of[4] = {&a->q_stride, &a->k_stride, &a->v_stride, &a->o_stride};
+    const uint64_t first = input_random(seed, 0x57d1, 0) % 4;
+    for (uint64_t t = 0; t < 4; t++) {
+        const int heads = t % 3 ? a->kv_heads : a->heads;
+        const int64_t seqlen = t % 3 ? a->seqlen_k : a->seqlen_q;
+        const uint64_t random = input_random(seed, 0x57d1, 1 + t);
+        /* each of the four has another remainder modulo 32 elements, so no two gaps are the same */
+        const int64_t gap = 8 * (1 + (int64_t)((first + t) % 4)) + 32 * (int64_t)(random >> 8 & 1);
+        const int64_t least = a->head_dim + gap, behind = 8 * (1 + (int64_t)(random >> 16 & 7));
+        if (random & 1)
+            *of[t] = (struct tensor_stride){
+                .head = least, .row = heads * least, .batch = seqlen * heads * least + behind};
+        else
+            *of[t] = (struct tensor_stride){.row = least,
+                                            .head = seqlen * least + behind,
+                                            .batch = heads * (seqlen * least + behind) + behind};
+    }
 }
 
 /* No two elements of O may share an address: by stride, each step clears what is inside. */

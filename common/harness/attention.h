@@ -27,6 +27,10 @@ struct attention attention_default(void);
  * Returns NULL, or the broken rule. Zero-sized problems are legal. */
 const char *attention_complete(struct attention *a);
 
+/* Draws how Q, K, V and O lie in memory, each otherwise: heads within rows or rows within heads, with
+ * gaps of its own size behind rows and heads. For a problem whose strides are left to default. */
+void attention_draw_strides(struct attention *a, uint64_t seed);
+
 /* Key j is visible to row i iff j <= i + attention_diagonal(a); seqlen_k when there is no mask. */
 int64_t attention_diagonal(const struct attention *a);
 

@@ -89,7 +89,7 @@ const char *option_watch(const char *text, struct emu_options *e) {
     errno = 0;
     e->watch = strtoull(digits, &end, 0);
     if (end == digits || *end || errno || strchr(digits, '-'))
-        return reason_as(STATUS_USAGE, "--watch takes an address or shared:OFFSET, not '%.64s'",
+        return reason_as(STATUS_USAGE, "--watch takes an address or shared:ADDRESS, not '%.64s'",
                          text);
     return NULL;
 }

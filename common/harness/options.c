@@ -124,6 +124,8 @@ static const struct option_row attention_rows[] = {
      INT(rest_ms, 0, 10000)},
     {"min-time", "S", "sample for at least S seconds (0.25) ...", .read = read_min_time},
     {"max-samples", "N", "... or N samples (200)", INT(max_samples, 1, 1000000)},
+    {"strides", "N", "draw by N how Q, K, V and O lie in memory, each otherwise (default: without\ngaps)",
+     INT(strides, 1, INT_MAX)},
     {"sweep-random", "N", "check N random problems, drawn from --seed, and do nothing else",
      INT(sweep_random, 1, 10000000)},
     {"repeat-check", "N", "check that N runs are bitwise equal, and do nothing else",
@@ -150,7 +152,7 @@ static const struct option_row rows_of_every_stage[] = {
      .read = read_sm_clock, .seen = EMULATED},
     {"jobs", "N", "emulator: host threads (one for each core); 1 is deterministic",
      INT(emulator.n_threads, 1, 1024)},
-    {"schedule", "HOW", "emulator: round-robin (default), random (by --seed) or adversarial",
+    {"schedule", "HOW", "emulator: round-robin (default), random or adversarial; those two draw by\n--seed where shared memory begins (else 0x400, as on an H200), and what\nunwritten registers and memory hold",
      .read = read_schedule, .seen = EMULATED},
     {"early", NULL, "emulator: asynchronous copies and products complete when issued",
      SWITCH(emulator.async_early, true), .seen = EMULATED},
@@ -167,7 +169,7 @@ static const struct option_row rows_of_every_stage[] = {
     {"without", "LINE",
      "emulator: leave out the barriers, waits and fences of this line; list shows them",
      TEXT(emulator.without), .seen = EMULATED},
-    {"watch", "ADDRESS", "emulator: print every access to ADDRESS; shared:N is an offset",
+    {"watch", "ADDRESS", "emulator: print every access to ADDRESS; shared:N is one in shared memory",
      .read = read_watch, .seen = EMULATED},
     {"max-instructions", "N", "emulator: end a launch after N warp instructions, and say what it does",
      .read = read_max_instructions, .seen = EMULATED},
@@ -232,6 +234,7 @@ static const char *same_file(const struct options *o) {
 static const char *options_complete(struct options *o, unsigned seen) {
     struct attention *a = &o->problem;
     o->emulator.seed = o->seed;
+    if (o->emulator.schedule) o->emulator.draw = o->seed;
     o->emulator_asked = seen & EMULATED;
     bool files = o->q_path || o->k_path || o->v_path;
     if (files && !(o->q_path && o->k_path && o->v_path))
@@ -247,6 +250,10 @@ static const char *options_complete(struct options *o, unsigned seen) {
     if ((seen & SEQLEN) && (seen & SEQLEN_EACH))
         return reason_as(STATUS_USAGE, "--seqlen sets queries and keys: give it, or --seqlen-q and "
                                        "--seqlen-k");
+    if (o->strides && (files || o->out_path || o->sweep_random))
+        return reason_as(STATUS_USAGE,
+                         "--strides is for made inputs of one problem: leave out --q, "
+                         "--k, --v, --out and --sweep-random");
     if (o->sweep_random && o->repeat_check)
         return reason_as(STATUS_USAGE, "choose one of --sweep-random and --repeat-check");
     if ((o->ptx || o->sass) && !o->source)
@@ -256,6 +263,7 @@ static const char *options_complete(struct options *o, unsigned seen) {
         return reason_as(STATUS_USAGE, "two outputs go to %s: give each a file of its own", same);
     if (files) return NULL;
     if (!(seen & KV_HEADS)) a->kv_heads = a->heads;
+    if (o->strides) attention_draw_strides(a, (uint64_t)o->strides);
     const char *why = attention_complete(a);
     return why ? reason_as(STATUS_UNSUPPORTED, "%s", why) : NULL;
 }

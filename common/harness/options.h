@@ -29,6 +29,7 @@ struct options {
     int rest_ms;            /* >= 0: rest so long before each sample of one launch */
     double min_time_s;      /* sample at least this long ... */
     int max_samples;        /* ... or this often */
+    int strides;            /* > 0: how tensors lie in memory is drawn by it */
     int sweep_random;       /* > 0: check so many random shapes instead */
     int repeat_check;       /* > 0: so many runs, all bitwise equal */
     const char *image; /* a name from the stage's file `images`, or NULL: what the stage plans */

@@ -21,7 +21,8 @@ static const struct limit {
     {"tensor cores", "hmma_interval=0,hmma_k8_interval=0", PREDICTOR_FAST_TENSOR},
     {"MUFU", "xu_interval=0", 0},
     {"FMA pipe", "fma_interval=0,fma_heavy_interval=0,fma_wide_interval=0,fma_wide_hold=0", 0},
-    {"ALU and uniform pipes", "alu_interval=0,uniform_interval=0,umov_interval=0,ldc_interval=0", 0},
+    {"ALU and uniform pipes", "alu_interval=0,uniform_interval=0,umov_interval=0,ldc_interval=0",
+     0},
     {"issue slots, register ports",
      "port_window=0,hmma_port=0,hmma_reads=0,hmma_after_reads=0,hmma_after_many=0,"
      "hmma_after_alus=0,hmma_after_alu_reads=0,hmma_after_alu=0,hgmma_fma=0,"

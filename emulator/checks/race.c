@@ -237,10 +237,10 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
     struct emu_shadow *s = b->shadow;
     unsigned agent = op->agent;
     enum emu_access what = op->what;
-    if (addr > b->shared_bytes || b->shared_bytes - addr < bytes) {
+    if (!emu_shared_holds(b, addr, bytes)) {
         emu_report(EMU_BAD_SHARED, w, i, NULL,
-                   "%u bytes at shared address 0x%x, but the block has 0x%x", bytes, addr,
-                   b->shared_bytes);
+                   "%u bytes at shared address 0x%x, but the block has 0x%x to 0x%x", bytes, addr,
+                   b->shared_base, b->shared_bytes);
         return false;
     }
     const struct emu_events *e = b->launch->events;

@@ -83,7 +83,7 @@ enum emu_operand_kind {
 struct
     emu_array { /* a static shared array: what an address that is made from its name should keep to */
     char name[48];
-    uint32_t begin, end;
+    uint32_t begin, end; /* from where the block's shared memory begins */
 };
 
 struct emu_operand {
@@ -183,7 +183,8 @@ enum emu_special {
     EMU_CLUSTER_CTAID_X, EMU_CLUSTER_CTAID_Y, EMU_CLUSTER_CTAID_Z, EMU_CLUSTER_NCTAID_X,
     EMU_CLUSTER_NCTAID_Y, EMU_CLUSTER_NCTAID_Z, EMU_CLUSTER_CTARANK, EMU_CLUSTER_NCTARANK,
     EMU_EXPLICIT_CLUSTER, EMU_ENVREG_1, EMU_ENVREG_2,
-    EMU_CLOCK, /* %clock and its like: mov reads them anew */
+    EMU_CLOCK,        /* %clock and its like: mov reads them anew */
+    EMU_SHARED_BEGIN, /* no register: where the block's shared memory begins */
 };
 /* clang-format on */
 
@@ -216,6 +217,14 @@ struct emu_function {
     uint32_t n_frame_rows;
 };
 
+/* A row whose first value a launch draws (launch/draw.c): a register that nothing has written, or
+ * the address of a shared variable, which is known once it is known where shared memory begins. */
+struct emu_drawn_row {
+    uint32_t row;
+    uint8_t bytes; /* of a lane: 2, 4, 8; 0: the mask of a predicate */
+    bool is_address;
+};
+
 struct emu_kernel {
     const char *name;
     const char *refused; /* why it cannot run; NULL: it can */
@@ -225,10 +234,13 @@ struct emu_kernel {
     int n_inst;
     uint32_t row_bytes;      /* of a row file */
     unsigned char *row_init; /* row_bytes long: constants in place, registers zero */
+    struct emu_drawn_row *drawn;
+    uint32_t n_drawn;
     uint32_t param_bytes, *param_offset, *param_size;
     char *param_kind; /* 'f' real, 'u' whole, 0 anything */
     int n_params;
     uint32_t static_shared, local_bytes;
+    uint32_t shared_align; /* the largest alignment of its shared variables */
     struct emu_function *function;
     uint32_t n_functions, stack_at; /* where frames begin in local memory */
     uint64_t specials;              /* bit r: it reads the special register r, enum emu_special */

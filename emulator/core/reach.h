@@ -25,7 +25,10 @@ struct emu_place {
 };
 
 static inline struct emu_room emu_room_shared(const struct emu_block *b) {
-    return (struct emu_room){b->shared_memory, 0, b->shared_bytes, false};
+    unsigned char *all =
+        (unsigned char *)b->shared_memory; /* what lies below shared_base is the system's */
+    return (struct emu_room){(struct emu_bytes *)(all + b->shared_base), b->shared_base,
+                             b->shared_bytes - b->shared_base, false};
 }
 static inline struct emu_room emu_room_local(const struct emu_warp *w, uint32_t lane) {
     const uint32_t bytes = w->block->kernel->local_bytes;

@@ -124,8 +124,10 @@ struct emu_block {
     int n_warps;
     uint32_t n_threads, n_live;
     struct emu_warp *warp;
-    struct emu_bytes *shared_memory; /* shared_bytes long: static, then dynamic; by reach.h alone */
-    uint32_t shared_bytes;
+    /* By address: the system's, then from shared_base on static and dynamic variables; by reach.h alone. */
+    struct emu_bytes *shared_memory;
+    uint32_t shared_base,
+        shared_bytes;          /* the address at which the block's own begins; at which it ends */
     struct emu_shadow *shadow; /* checks/race.c's own; NULL when checks are off */
     struct emu_barrier barrier[EMU_BARRIERS];
     uint32_t free_registers; /* setmaxnreg's pool */
@@ -157,10 +159,11 @@ struct emu_launch_state {
     const struct chip *chip;
     struct emu_reports *reports;
     uint32_t grid[3], block[3], cluster[3];
-    bool explicit_cluster; /* even if of one block */
-    uint32_t shared_bytes;
-    bool overlaps;                   /* the launch before it */
-    bool partial;                    /* some clusters are checked, others not */
+    bool explicit_cluster;              /* even if of one block */
+    uint32_t shared_base, shared_bytes; /* where it begins; how much a block has from there on */
+    uint64_t unwritten; /* what memory holds that was never written: 8 bytes, repeated */
+    bool overlaps;      /* the launch before it */
+    bool partial;       /* some clusters are checked, others not */
     struct emu_bytes *param_memory;  /* by reach.h alone */
     uint64_t param;                  /* its address, as kernels see it */
     uint64_t workspace;              /* of grid.sync(): its size and its barrier */
@@ -184,6 +187,12 @@ struct emu_events {
     void (*piece)(void *user, struct emu_warp *w, const struct emu_inst *i, const char *of,
                   uint32_t row, uint32_t shared, uint32_t wavefront);
 };
+
+/* Do these bytes lie in the block's own shared memory? */
+static inline bool emu_shared_holds(const struct emu_block *b, uint32_t address, uint32_t bytes) {
+    return address >= b->shared_base && address <= b->shared_bytes &&
+           b->shared_bytes - address >= bytes;
+}
 
 /* ---- Small helpers --------------------------------------------------------------------------- */
 

@@ -276,6 +276,10 @@ static void declare_variables(struct parser *p, enum emu_space space) {
             *top = (uint32_t)(s->value + size);
         }
         if (top && space == EMU_SHARED) name_array(p, s);
+        if (space == EMU_SHARED) {
+            uint32_t *most = p->kernel ? &p->kernel->shared_align : &p->module_align;
+            if (align > *most) *most = align;
+        }
     } while (ptx_accept(p, ','));
     ptx_expect(p, ';');
 }

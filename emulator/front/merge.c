@@ -52,7 +52,7 @@ static int result_zeros(const uint8_t *zeros, const struct emu_inst *i) {
 static void find_alignment(const struct emu_kernel *k, uint8_t *zeros) {
     memset(zeros, ENOUGH, k->row_bytes / 128 + 1);
     memset(zeros, 0, EMU_FIRST_ROW / 128);
-    zeros[EMU_ZERO / 128] = ENOUGH;
+    zeros[EMU_ZERO / 128] = zeros[EMU_SPECIAL / 128 + EMU_SHARED_BEGIN] = ENOUGH;
     for (bool changed = true; changed;) {
         changed = false;
         for (int pc = 0; pc < k->n_inst; pc++) {

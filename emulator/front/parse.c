@@ -105,6 +105,7 @@ static void declare_shared(struct parser *p) {
     uint32_t start = p->at;
     bool reserved = false;
     p->kernel->static_shared = 0;
+    p->kernel->shared_align = p->module_align;
     for (int depth = 1; p->module_shared && depth > 0 && ptx_peek(p)->kind != TOKEN_END; p->at++) {
         const struct token *t = ptx_peek(p);
         depth += (t->punct == '{') - (t->punct == '}');
@@ -296,7 +297,7 @@ static void entry(struct parser *p) {
     k->name = ptx_string(p, name);
     k->module = p->module;
     p->inst_capacity = p->row_capacity = p->pred_used = p->n_constants = 0;
-    p->constant_capacity = 0;
+    p->constant_capacity = p->drawn_capacity = 0;
     p->here = (struct location){0};
     p->n_frames = 0;
     ptx_push_scope(p);

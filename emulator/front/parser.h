@@ -108,10 +108,10 @@ struct parser {
     uint32_t pred_row, pred_used; /* the row that predicates are carved from */
     struct {
         uint64_t value;
-        bool wide;
+        bool wide, is_address; /* of a shared variable */
         uint32_t row;
     } * constant;
-    uint32_t n_constants, constant_capacity;
+    uint32_t n_constants, constant_capacity, drawn_capacity;
     struct location here;
     int n_frames;
     struct emu_frame frame[EMU_FRAMES]; /* of the last .loc */
@@ -121,6 +121,7 @@ struct parser {
     uint32_t dynamic_align;  /* of the extern shared array */
     uint32_t dynamic_offset; /* where that array starts in this kernel */
     uint32_t module_shared;  /* .shared variables outside kernels: every kernel has them */
+    uint32_t module_align;   /* their largest alignment */
     jmp_buf *failed; /* where ptx_fail goes: to the next statement, while a kernel is read */
     struct problem *problems; /* of that kernel, the last one first */
     bool in_body;

@@ -26,10 +26,20 @@ uint32_t ptx_new_row(struct parser *p, uint32_t bytes) {
     return row;
 }
 
-static uint32_t constant_row(struct parser *p, uint64_t value, bool wide) {
-    if (value == 0) return EMU_ZERO;
+/* The launch gives this row its value, or changes it. */
+static void draw_row(struct parser *p, uint32_t row, uint8_t bytes, bool is_address) {
+    struct emu_kernel *k = p->kernel;
+    k->drawn = ptx_grow(p, k->drawn, k->n_drawn, &p->drawn_capacity, sizeof *k->drawn);
+    k->drawn[k->n_drawn++] = (struct emu_drawn_row){row, bytes, is_address};
+}
+
+/* is_address: from where shared memory begins. */
+static uint32_t constant_row(struct parser *p, uint64_t value, bool wide, bool is_address) {
+    if (value == 0 && !is_address) return EMU_ZERO;
     for (uint32_t i = 0; i < p->n_constants; i++)
-        if (p->constant[i].value == value && p->constant[i].wide == wide) return p->constant[i].row;
+        if (p->constant[i].value == value && p->constant[i].wide == wide &&
+            p->constant[i].is_address == is_address)
+            return p->constant[i].row;
     uint32_t row = ptx_new_row(p, wide ? 256 : 128);
     for (int l = 0; l < EMU_LANES; l++) {
         if (wide)
@@ -41,7 +51,9 @@ static uint32_t constant_row(struct parser *p, uint64_t value, bool wide) {
         ptx_grow(p, p->constant, p->n_constants, &p->constant_capacity, sizeof *p->constant);
     p->constant[p->n_constants].value = value;
     p->constant[p->n_constants].wide = wide;
+    p->constant[p->n_constants].is_address = is_address;
     p->constant[p->n_constants++].row = row;
+    if (is_address) draw_row(p, row, wide ? 8 : 4, true);
     return row;
 }
 
@@ -67,6 +79,7 @@ uint32_t ptx_register_row(struct parser *p, struct symbol *s, const struct token
         row = p->pred_row + p->pred_used;
         p->pred_used += 4;
     }
+    draw_row(p, row, s->bytes, false);
     return s->rows[index] = row;
 }
 
@@ -138,7 +151,8 @@ static uint32_t special_row(const struct token *t) {
 
 /* %reserved_smem_offset_...: places in shared memory that belong to the system. Cooperative groups
  * keep their barriers at _1. */
-static bool reserved_place(struct parser *p, const struct token *t, uint64_t *out) {
+static bool reserved_place(struct parser *p, const struct token *t, uint64_t *out,
+                           bool *is_address) {
     static const struct {
         const char *name;
         uint32_t offset;
@@ -151,9 +165,11 @@ static bool reserved_place(struct parser *p, const struct token *t, uint64_t *ou
         if (!ptx_is(t, name)) continue;
         if (p->reserved_at == UINT32_MAX) ptx_fail(p, "%s in a function", name);
         *out = p->reserved_at + places[n].offset;
+        *is_address = true;
         return true;
     }
     *out = RESERVED_SHARED;
+    *is_address = false;
     return ptx_is(t, "%reserved_smem_offset_cap");
 }
 
@@ -170,13 +186,18 @@ static uint64_t symbol_value(struct parser *p, const struct symbol *s) {
     return s->is_dynamic ? p->dynamic_offset : s->value;
 }
 
-static void constant_operand(struct lowering *l, struct emu_operand *op, uint64_t value,
-                             bool wide) {
+static void place_operand(struct lowering *l, struct emu_operand *op, uint64_t value, bool wide,
+                          bool is_address) {
     op->kind = EMU_OP_ROW;
     op->imm = (int64_t)value;
     op->has_imm = true;
     op->wide = wide;
-    op->row = constant_row(l->p, wide ? value : (uint32_t)value, wide);
+    op->row = constant_row(l->p, wide ? value : (uint32_t)value, wide, is_address);
+}
+
+static void constant_operand(struct lowering *l, struct emu_operand *op, uint64_t value,
+                             bool wide) {
+    place_operand(l, op, value, wide, false);
 }
 
 /* A register, number or symbol of `bytes`: 2, 4 or 8. */
@@ -186,9 +207,10 @@ static void simple_operand(struct lowering *l, struct emu_operand *op, char role
     bool minus = ptx_accept(p, '-');
     struct token *t = ptx_peek(p);
     uint64_t place;
-    if (t->kind == TOKEN_WORD && reserved_place(p, t, &place)) {
+    bool is_address;
+    if (t->kind == TOKEN_WORD && reserved_place(p, t, &place, &is_address)) {
         p->at++;
-        constant_operand(l, op, place, bytes == 8);
+        place_operand(l, op, place, bytes == 8, is_address);
         return;
     }
     if (t->kind == TOKEN_NUMBER) {
@@ -230,7 +252,7 @@ static void simple_operand(struct lowering *l, struct emu_operand *op, char role
         if (s->in_frame)
             frame_operand(l, op, value, bytes == 8);
         else
-            constant_operand(l, op, value, bytes == 8);
+            place_operand(l, op, value, bytes == 8, s->space == EMU_SHARED);
         op->array = s->array;
     } else if (s && s->kind == SYMBOL_FUNCTION) {
         if (s->body) ptx_called(p, s); /* whoever has the address may call it */
@@ -286,6 +308,8 @@ static void address_operand(struct lowering *l, struct emu_operand *op, bool wit
             op->array = s->array;
             if (s->is_call_param) l->inst->space = EMU_LOCAL;
             if (s->in_frame) op->row = ptx_frame_row(p, 0, true);
+            if (s->space == EMU_SHARED)
+                op->row = EMU_SPECIAL + 128 * EMU_SHARED_BEGIN, op->wide = false;
         } else {
             ptx_fail(p, "%.*s is no address", (int)(t->length < 60 ? t->length : 60), t->text);
         }

@@ -18,15 +18,15 @@
 /* The lanes whose access is legal; reports the others. */
 static uint32_t shared_bad(struct emu_warp *w, const struct emu_block *b, const struct emu_inst *i,
                            uint32_t mask, const uint32_t addr[32], unsigned bytes) {
-    uint32_t size = b->shared_bytes, ok = mask;
+    uint32_t ok = mask;
     EMU_EACH_LANE(l, mask) {
         if (addr[l] % bytes) {
             emu_report(EMU_MISALIGNED, w, i, NULL,
                        "lane %d: shared address 0x%x is not a multiple of %u", l, addr[l], bytes);
-        } else if (addr[l] > size || size - addr[l] < bytes) {
+        } else if (!emu_shared_holds(b, addr[l], bytes)) {
             emu_report(EMU_BAD_SHARED, w, i, NULL,
-                       "lane %d: %u bytes at shared address 0x%x, but the block has 0x%x", l, bytes,
-                       addr[l], size);
+                       "lane %d: %u bytes at shared address 0x%x, but the block has 0x%x to 0x%x",
+                       l, bytes, addr[l], b->shared_base, b->shared_bytes);
         } else {
             continue;
         }
@@ -48,12 +48,14 @@ static inline void count_shared(struct emu_warp *w, const struct emu_inst *i,
 /* The access reaches from low to high, and its address is made from the name of an array. */
 static void check_array(struct emu_warp *w, const struct emu_inst *i, int64_t low, int64_t high) {
     const struct emu_array *a = w->block->kernel->array ? w->block->kernel->array[i->pc] : NULL;
+    const uint32_t base = w->block->shared_base;
+    low -= base, high -= base;
     if (!a || (low >= a->begin && high <= a->end)) return;
     int64_t past = low < a->begin ? a->begin - low : high - a->end;
     emu_report(EMU_BAD_ARRAY, w, i, NULL,
                "%lld bytes %s %s, a shared array of %u bytes at 0x%x: they are another variable's",
                (long long)past, low < a->begin ? "before" : "past the end of", a->name,
-               a->end - a->begin, a->begin);
+               a->end - a->begin, base + a->begin);
 }
 
 /* Are the lanes' differences from the first other than the pattern's? */
@@ -110,11 +112,11 @@ uint32_t emu_shared_access(struct emu_warp *w, const struct emu_inst *i, uint32_
 uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
                           uint32_t mask, const uint32_t addr[32], unsigned bytes,
                           enum emu_access what) {
-    uint32_t size = b->shared_bytes, first = addr[__builtin_ctz(mask)];
+    uint32_t first = addr[__builtin_ctz(mask)];
     const struct emu_pattern *p = emu_shared_pattern(w, i, mask, addr, bytes);
     uint32_t misaligned = (first | p->delta_bits) & (bytes - 1);
     int64_t low = first + p->min, high = first + p->max + (int64_t)bytes;
-    if (__builtin_expect(misaligned || low < 0 || high > size, 0)) {
+    if (__builtin_expect(misaligned || low < b->shared_base || high > b->shared_bytes, 0)) {
         mask = shared_bad(w, b, i, mask, addr, bytes);
         if (!mask) return 0;
         p = emu_shared_pattern(w, i, mask, addr, bytes);

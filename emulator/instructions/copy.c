@@ -49,7 +49,8 @@ static bool check_ranges(struct emu_warp *w, const struct emu_inst *i, unsigned 
 static uint32_t destinations(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                              uint32_t shared[EMU_LANES]) {
     uint64_t address[EMU_LANES];
-    uint32_t bytes = (uint32_t)i->aux[AUX_BYTES], size = w->block->shared_bytes;
+    uint32_t bytes = (uint32_t)i->aux[AUX_BYTES];
+    const struct emu_block *b = w->block;
     emu_addresses(w, &i->op[0], address);
     emu_shared_offsets(address, shared);
     EMU_EACH_LANE(l, mask) {
@@ -57,10 +58,10 @@ static uint32_t destinations(struct emu_warp *w, const struct emu_inst *i, uint3
             emu_report(EMU_MISALIGNED, w, i, NULL,
                        "lane %d: shared address 0x%x is not a multiple of %u", (int)l, shared[l],
                        bytes);
-        else if (shared[l] > size || size - shared[l] < bytes)
+        else if (!emu_shared_holds(b, shared[l], bytes))
             emu_report(EMU_BAD_SHARED, w, i, NULL,
-                       "lane %d: %u bytes at shared address 0x%x, but the block has 0x%x", (int)l,
-                       bytes, shared[l], size);
+                       "lane %d: %u bytes at shared address 0x%x, but the block has 0x%x to 0x%x",
+                       (int)l, bytes, shared[l], b->shared_base, b->shared_bytes);
         else
             continue;
         mask &= ~(1u << l);
@@ -272,16 +273,15 @@ static void count_bulk(struct emu_warp *w, const struct emu_inst *i, const struc
 /* What all bulk copies must satisfy on the shared side, which is in block b. */
 static bool shared_side(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
                         struct emu_pending *p, uint32_t align) {
-    uint32_t size = b->shared_bytes;
     if (p->shared % align) {
         emu_report(EMU_MISALIGNED, w, i, NULL, "shared address 0x%x is not a multiple of %u",
                    p->shared, align);
         return false;
     }
-    if (p->shared > size || size - p->shared < p->shared_bytes) {
+    if (!emu_shared_holds(b, p->shared, p->shared_bytes)) {
         emu_report(EMU_BAD_SHARED, w, i, NULL,
-                   "%u bytes at shared address 0x%x, but the block has 0x%x", p->shared_bytes,
-                   p->shared, size);
+                   "%u bytes at shared address 0x%x, but the block has 0x%x to 0x%x",
+                   p->shared_bytes, p->shared, b->shared_base, b->shared_bytes);
         return false;
     }
     bool load = p->kind == EMU_PENDING_LOAD;

@@ -2,6 +2,8 @@
  * barriers. */
 #include "blocks.h"
 
+#include "draw.h"
+
 #include "emulator/checks/vector_clock.h"
 #include "emulator/checks/race.h"
 #include "emulator/instructions/async.h"
@@ -39,7 +41,8 @@ static struct emu_block *block_open(struct emu_cluster *c, const struct emu_laun
     b->cluster = c;
     b->n_threads = launch->block[0] * launch->block[1] * launch->block[2];
     b->n_warps = (int)(b->n_threads + EMU_LANES - 1) / EMU_LANES;
-    b->shared_bytes = launch->shared_bytes;
+    b->shared_base = launch->shared_base;
+    b->shared_bytes = launch->shared_base + launch->shared_bytes;
     b->shared_memory = heap_line(b->shared_bytes + 64u);
     b->warp = heap_line((size_t)b->n_warps * sizeof *b->warp);
     if (c->agents) b->shadow = emu_shadow_open(b->shared_bytes);
@@ -52,6 +55,8 @@ static struct emu_block *block_open(struct emu_cluster *c, const struct emu_laun
         w->pattern = pattern;
         w->rows = heap_line(k->row_bytes);
         w->local_memory = heap_line((size_t)k->local_bytes * EMU_LANES + 64);
+        emu_draw_fill(launch->unwritten, (unsigned char *)w->local_memory,
+                      (size_t)k->local_bytes * EMU_LANES);
     }
     return b;
 }
@@ -109,6 +114,7 @@ static void constant_rows(struct emu_warp *w) {
     set_row(w, EMU_NSMID, (uint32_t)s->chip->n_sms);
     set_row(w, EMU_DYNAMIC_SMEM, s->shared_bytes - b->kernel->static_shared);
     set_row(w, EMU_TOTAL_SMEM, s->shared_bytes);
+    set_row(w, EMU_SHARED_BEGIN, s->shared_base);
     for (uint32_t l = 0; l < EMU_LANES; l++) {
         uint32_t t = w->index * EMU_LANES + l;
         emu_row32(w, EMU_SPECIAL + 128 * EMU_TID_X)[l] = t % s->block[0];
@@ -176,8 +182,8 @@ static void block_begin(struct emu_block *b, const uint32_t cluster[3]) {
     b->ticks = 0;
     b->free_registers = 0;
     for (int n = 0; n < EMU_BARRIERS; n++) barrier_begin(&b->barrier[n]);
-    memset(b->shared_memory, 0xff,
-           b->shared_bytes); /* NaN in every type: no kernel can rely on zeros */
+    emu_draw_fill(s->unwritten, (unsigned char *)b->shared_memory + s->shared_base,
+                  s->shared_bytes);
     for (int n = 0; n < b->n_warps; n++) {
         warp_begin(&b->warp[n]);
         b->warp[n].n_registers = registers_per_thread(s, b->n_threads);

@@ -3,6 +3,7 @@
 #include "launch.h"
 
 #include "alike.h"
+#include "draw.h"
 #include "threads.h"
 
 #include "emulator/core/failed_check.h"
@@ -170,6 +171,7 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     work.limits.next_cluster = &work.next_cluster;
     work.limits.n_clusters = work.n_sampled;
     work.launch.limits = &work.limits;
+    altered.row_init = emu_draw(&work.launch);
     emu_memory_next_launch(m, g->overlaps_previous);
     struct emu_trace trace;
     if (emu_trace_open(&trace, o)) work.launch.events = &trace.events;
@@ -188,6 +190,7 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
         printf("the first warp of %s executes nothing of line %d\n", k->name, o->trace_line);
 done:
     if (altered.inst != k->inst) free(altered.inst);
+    if (altered.row_init != k->row_init) free(altered.row_init);
     return why;
 }
 

@@ -56,3 +56,7 @@ struct emu_counted {
     const struct emu_count *count;
 };
 bool emu_result_next(const struct emu_result *r, struct emu_counted *at);
+
+/* What memory holds that nobody has written, 8 bytes, by the draw of emu_options; and much of it. */
+uint64_t emu_draw_unwritten(uint64_t draw);
+void emu_draw_fill(uint64_t unwritten, unsigned char *at, size_t bytes);

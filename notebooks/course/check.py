@@ -95,7 +95,7 @@ def empty_holes(kernel):
 
 def run(kernel, problem, how, phases):
     limit = SECONDS if how == "cuda" else 3 * SECONDS
-    image = [] if problem.shape is None else ["--image", kernel.folder.images[0]]
+    image = [] if kernel.folder.stage == "5-wgmma" else ["--image", kernel.folder.images[0]]
     options = ["--no-time", "--counters", "none", "--quiet", *image]
     options += ["--device", "cuda"] if how == "cuda" else \
         ["--device", "emu", "--jobs", 1, "--timeout", SECONDS, *HOW.get(how, ["--schedule", how])]
@@ -240,7 +240,7 @@ def general(failed, runs, kernel):
         return "Somebody waits for ever: the report lists every barrier, who has come to it, and who has not."
     right = [name for name, one in runs.items() if not one.failed]
     if not right:
-        image = "" if failed.problem.shape is None else f"--image {kernel.folder.images[0]} "
+        image = "" if kernel.folder.stage == "5-wgmma" else f"--image {kernel.folder.images[0]} "
         return (f"Every problem is wrong, {failed.problem.name}, the simplest, too. Follow a warp's values there, line by line:"
                 f" {build.shown(kernel.program)} --device emu --no-time --quiet --trace LINE {image}{' '.join(failed.problem.options)}")
     return (f"Right: {', '.join(right)}; the first wrong one is {failed.problem.name}."

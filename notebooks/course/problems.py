@@ -14,14 +14,14 @@ from lab_folder import lines_of
 class Problem:
     name: str
     options: list             # for the program
-    shape: argparse.Namespace = None  # None: not attention
+    shape: argparse.Namespace = None  # None: the program makes the inputs
 
 
 def read(folder):
     problems = []
     for _, line in lines_of(folder.path / "problems"):
         name, *options = line.split()
-        problems.append(Problem(name, options, None if folder.stage == "5-wgmma" else shape_of(options)))
+        problems.append(Problem(name, options, None if folder.stage == "5-wgmma" or "--strides" in options else shape_of(options)))
     return problems
 
 

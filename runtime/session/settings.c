@@ -60,7 +60,7 @@ static const struct {
     [TRACE] = {"trace", "LINE", "print one warp's values at this line"},
     [BANKS] = {"banks", "LINE", "print which banks shared accesses at this line want"},
     [WITHOUT] = {"without", "LINE", "leave out the barriers, waits and fences of this line; list shows them"},
-    [WATCH] = {"watch", "ADDRESS", "print every access to ADDRESS; shared:N is an offset"},
+    [WATCH] = {"watch", "ADDRESS", "print every access to ADDRESS; shared:N is one in shared memory"},
     [MAX_INSTRUCTIONS] = {"max-instructions", "N", "end a launch after N warp instructions, and say what it does"},
     [TIMEOUT] = {"timeout", "S", "the same after S seconds"},
     [PROGRESS] = {"progress", NULL, "say how far a launch over 2 s is, even to no terminal"},
@@ -254,6 +254,7 @@ const char *settings_read(int argc, char **argv, struct settings *s) {
         why = read_one(n, value, s);
     }
     s->n_words = at - 1;
+    if (s->emulator.schedule) s->emulator.draw = s->emulator.seed;
     if (!why && !s->kernel && (s->n_args || s->n_expected))
         why = reason_as(STATUS_USAGE, "--arg and --expect belong to a kernel: say --kernel NAME");
     return why;

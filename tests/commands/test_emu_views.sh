@@ -41,10 +41,10 @@ check "--trace prints a line's addresses" traces_addresses
 check "--trace of a line without code says so" traces_nothing
 
 watches() { # a word of q_smem: one lane writes it, eight read it
-    stage 1 --watch shared:0x40 > "$tap_dir/watch" || return 1
+    stage 1 --watch shared:0x440 > "$tap_dir/watch" || return 1
     cut -d: -f1 "$tap_dir/watch" | sort | uniq -c
-    [ "$(grep -c '^lane [0-9]* writes 0x40: line' "$tap_dir/watch")" -ge 1 ] &&
-        [ "$(grep -c '^lane [0-9]* reads 0x40: line' "$tap_dir/watch")" -ge 8 ]
+    [ "$(grep -c '^lane [0-9]* writes 0x440: line' "$tap_dir/watch")" -ge 1 ] &&
+        [ "$(grep -c '^lane [0-9]* reads 0x440: line' "$tap_dir/watch")" -ge 8 ]
 }
 check "--watch prints every access to a word" watches
 

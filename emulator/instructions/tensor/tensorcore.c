@@ -316,7 +316,10 @@ static bool step8(const struct tensor_rule *r, const struct plane *a, int a_at,
 
 static void slow8(const struct tensor_product *p, const uint32_t *a, const uint32_t *b,
                   const uint32_t *c, uint32_t *d) {
-    for (int j = 0; j < 8; j++) d[j] = tensor_dot(p, a, b + j, p->n, c[j]);
+    bool is_f32 = !is_integer(p->a_type) && !p->f16_sum;
+    for (int j = 0; j < 8; j++) /* what is NaN stays it: wrong kernels go on with it for long */
+        d[j] = is_f32 && (c[j] & INT32_MAX) > 0x7f800000 ? NAN_F32
+                                                         : tensor_dot(p, a, b + j, p->n, c[j]);
 }
 
 void tensor_mma(const struct tensor_product *p, const uint32_t *a, const uint32_t *b,

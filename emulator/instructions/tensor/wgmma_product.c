@@ -83,18 +83,19 @@ static bool check_operand(struct emu_warp *w, const struct emu_inst *i, uint64_t
                           bool mn_major, const struct emu_issue *op, const int lines[2],
                           const int pieces[2]) {
     struct smem_desc d = smem_desc_decode(bits);
-    uint32_t from = 0, to = 0, size = w->block->shared_bytes;
+    const struct emu_block *b = w->block;
+    uint32_t from = 0, to = 0;
     const char *why = smem_desc_check(bits);
     if (why) emu_report(EMU_BAD_WGMMA, w, i, NULL, "%s", why);
     bool race_check = w->block->shadow != NULL;
     for (int line = lines[0]; line < lines[1]; line++)
         for (int j = pieces[0]; j < pieces[1]; j++) {
             uint32_t at = piece(i, &d, mn_major, line, j);
-            if (at + 16 > size) {
-                emu_report(
-                    EMU_BAD_SHARED, w, i, NULL,
-                    "descriptor %016llx leads to shared address 0x%x, but the block has 0x%x",
-                    (unsigned long long)bits, at, size);
+            if (!emu_shared_holds(b, at, 16)) {
+                emu_report(EMU_BAD_SHARED, w, i, NULL,
+                           "descriptor %016llx leads to shared address 0x%x, but the block has "
+                           "0x%x to 0x%x",
+                           (unsigned long long)bits, at, b->shared_base, b->shared_bytes);
                 return false;
             }
             if (!race_check) continue;

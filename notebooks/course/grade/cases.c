@@ -31,15 +31,18 @@ static const struct kind {
     enum { SAME, RAGGED, LONGER, LATE, FEW } lengths;
     int mask; /* enum mask */
     bool grouped, strided;
+    float scale; /* 0: the default */
 } kinds[] = {
-    {"plain", "normal", SAME, MASK_NONE, false, false},
-    {"ragged", "normal", RAGGED, MASK_NONE, false, true},
-    {"causal", "normal", RAGGED, MASK_CAUSAL_BOTTOM_RIGHT, false, false},
-    {"gqa", "normal", RAGGED, MASK_CAUSAL_TOP_LEFT, true, true},
-    {"outlier", "outlier", SAME, MASK_NONE, true, false},
-    {"ascending", "ascending", LONGER, MASK_NONE, false, false},
-    {"hidden", NULL, LATE, MASK_CAUSAL_BOTTOM_RIGHT, false, false},
-    {"few", NULL, FEW, MASK_NONE, false, true},
+    {"plain", "normal", SAME, MASK_NONE, false, false, 0},
+    {"ragged", "normal", RAGGED, MASK_NONE, false, true, 0},
+    {"causal", "normal", RAGGED, MASK_CAUSAL_BOTTOM_RIGHT, false, true, 0},
+    {"gqa", "normal", RAGGED, MASK_CAUSAL_TOP_LEFT, true, true, 0},
+    {"outlier", "outlier", SAME, MASK_NONE, true, true, 0},
+    {"ascending", "ascending", LONGER, MASK_NONE, false, false, 0},
+    /* rows so far apart that the maximum of another one leaves nothing */
+    {"far", "normal3", LONGER, MASK_NONE, false, false, 4},
+    {"hidden", NULL, LATE, MASK_CAUSAL_BOTTOM_RIGHT, false, false, 0},
+    {"few", NULL, FEW, MASK_NONE, false, true, 0},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -51,7 +54,8 @@ static void draw_lengths(struct case_dice *d, const struct kind *k, struct atten
         return;
     case RAGGED:
         a->seqlen_q = between(d, 65, 230);
-        a->seqlen_k = between(d, 65, 330);
+        a->seqlen_k = between(d, 140, 330);   /* two tiles of every stage at least, */
+        a->seqlen_k += a->seqlen_k % 64 == 0; /* the last of them not whole */
         return;
     case LONGER:
         a->seqlen_q = between(d, 20, 100);
@@ -67,13 +71,6 @@ static void draw_lengths(struct case_dice *d, const struct kind *k, struct atten
     }
 }
 
-/* (batch, seqlen, heads, head_dim) in memory: the next row of a head is not the next in memory. */
-static struct tensor_stride between_heads(int heads, int seqlen, int head_dim) {
-    return (struct tensor_stride){.batch = (int64_t)seqlen * heads * head_dim,
-                                  .head = head_dim,
-                                  .row = (int64_t)heads * head_dim};
-}
-
 static json_t *stride_json(const struct tensor_stride *s) {
     return json_pack("[I, I, I]", (json_int_t)s->batch, (json_int_t)s->head, (json_int_t)s->row);
 }
@@ -84,21 +81,19 @@ static json_t *draw(struct case_dice *d, const struct kind *k, const char *image
     a.head_dim = atoi(image + 1);
     a.heads = a.kv_heads * (k->grouped ? between(d, 2, 3) : 1);
     a.mask = (enum mask)k->mask;
+    a.scale = k->scale;
     if (a.batch * a.heads == 1) a.batch = 2; /* more than the first head, always */
     draw_lengths(d, k, &a);
-    if (k->strided) {
-        a.q_stride = a.o_stride = between_heads(a.heads, a.seqlen_q, a.head_dim);
-        a.k_stride = a.v_stride = between_heads(a.kv_heads, a.seqlen_k, a.head_dim);
-    }
+    if (k->strided) attention_draw_strides(&a, input_random(d->seed, 0x1ab7, d->n++));
     const char *input = k->input ? k->input : one_of(d, others, 5);
     uint64_t seed = input_random(d->seed, 0x1ab6, d->n++) >> 16;
-    return json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:o}",
-                     "kind", k->name, "image", image, "input", input, "batch", a.batch, "heads",
-                     a.heads, "kv_heads", a.kv_heads, "seqlen_q", a.seqlen_q, "seqlen_k",
-                     a.seqlen_k, "head_dim", a.head_dim, "mask", (int)a.mask, "seed",
-                     (json_int_t)seed, "q_stride", stride_json(&a.q_stride), "k_stride",
-                     stride_json(&a.k_stride), "v_stride", stride_json(&a.v_stride), "o_stride",
-                     stride_json(&a.o_stride));
+    return json_pack(
+        "{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:I, s:o, s:o, s:o, s:o}", "kind",
+        k->name, "image", image, "input", input, "batch", a.batch, "heads", a.heads, "kv_heads",
+        a.kv_heads, "seqlen_q", a.seqlen_q, "seqlen_k", a.seqlen_k, "head_dim", a.head_dim, "mask",
+        (int)a.mask, "scale", (double)a.scale, "seed", (json_int_t)seed, "q_stride",
+        stride_json(&a.q_stride), "k_stride", stride_json(&a.k_stride), "v_stride",
+        stride_json(&a.v_stride), "o_stride", stride_json(&a.o_stride));
 }
 
 static json_t *timed(struct case_dice *d, const char *image) {
@@ -149,6 +144,7 @@ const char *case_problem(const json_t *t, struct attention *out) {
                               .seqlen_k = trial_int(t, "seqlen_k"),
                               .head_dim = trial_int(t, "head_dim"),
                               .mask = (enum mask)trial_int(t, "mask"),
+                              .scale = (float)json_number_value(json_object_get(t, "scale")),
                               .q_stride = stride_of(t, "q_stride"),
                               .k_stride = stride_of(t, "k_stride"),
                               .v_stride = stride_of(t, "v_stride"),

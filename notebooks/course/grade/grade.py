@@ -25,6 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import children  # noqa: E402: of this folder
 import compile  # noqa: E402
+import evidence  # noqa: E402
 import lab_folder  # noqa: E402
 import sandbox  # noqa: E402
 from lab_folder import FULL_TIME  # noqa: E402
@@ -38,8 +39,6 @@ MOST_WORK = 1.5                                  # instructions, of ours: beyond
 LONGEST = 8                                      # times our instructions a launch may run
 RUN_SECONDS, RUN_MEGABYTES = 120, 4096
 UNMASKED = 0                                     # enum mask
-WHOLE = ("plain", "product")                     # cases without tails and masks: every product is of use
-PROOF = ("hmma_instructions", "hgmma_instructions")   # what labs of tensor cores are about
 
 
 def build():
@@ -97,7 +96,8 @@ def describe(case):
     mask = ["", " causal", " causal, top-left"][case["mask"]]
     heads = f"{case['heads']}" if case["heads"] == case["kv_heads"] else f"{case['heads']}/{case['kv_heads']}"
     rows = f"S{case['seqlen_q']}" if case["seqlen_q"] == case["seqlen_k"] else f"Sq{case['seqlen_q']} Sk{case['seqlen_k']}"
-    return f"{case['kind']}: B{case['batch']} H{heads} {rows} D{case['head_dim']}{mask}, {case['input']} inputs"
+    scale = f", scale {case['scale']:g}" if case.get("scale") else ""
+    return f"{case['kind']}: B{case['batch']} H{heads} {rows} D{case['head_dim']}{mask}{scale}, {case['input']} inputs"
 
 
 class Trial:
@@ -133,12 +133,13 @@ class Trial:
         other.__dict__ = {**self.__dict__, "device": device}
         return other
 
-    def run(self, index, folder, most_instructions=0, clock=False):
-        """(report or None, what it said, seconds). folder: gets the outputs. clock: how long would it take?"""
+    def run(self, index, folder, most_instructions=0, clock=False, spoil=None):
+        """(report or None, what it said, seconds). folder: gets the outputs. clock: how long would it take? spoil: so many
+        products are tried."""
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o777)
         words = ["--device", self.device, "--timeout", f"{sandbox.WAIT * RUN_SECONDS}", "--spoil",
-                 SPOILT.get(self.cases[index]["kind"], SPOILT_ELSEWHERE)]
+                 SPOILT.get(self.cases[index]["kind"], SPOILT_ELSEWHERE) if spoil is None else spoil]
         if most_instructions:
             words += ["--max-instructions", f"{most_instructions:.0f}"]
         gpu = self.device == "cuda"
@@ -215,26 +216,12 @@ def counts_of(lab, case, report, ours):
     return lab_folder.judge(tried, report["counts"], ours["counts"], problem), tried
 
 
-def useless(case, report, ours):
-    """None, or (share of the products that O does not depend on, one place), where ours does depend on them."""
-    products, own = report.get("products"), ours["products"]
-    if not products or not products["executed"] or not own["executed"]:
-        return None
-    place = products["lost"][0] if products["lost"] else None
-    if report.get("same_without_products", 0) > ours["same_without_products"] + 0.1:
-        return report["same_without_products"], place
-    # tails and masks make some products of any kernel useless; the plain case has neither
-    share, allowed = 1 - products["reached"] / products["tried"], 1 - own["reached"] / own["tried"]
-    if share > allowed + (0 if case["kind"] in WHOLE else 0.3):
-        return share, place
-    return None
-
-
 class Grade:
     def __init__(self, lab, submission, seed_id, device):
         self.lab, self.submission, self.seed_id, self.device = lab, submission, seed_id, device
         self.points = {"answers": ANSWERS, "checks": CHECKS, "counts": COUNTS, "time": TIME}
         self.lost, self.notes, self.cases, self.void = [], [], [], None
+        self.tried = []  # (case, report, our report) of right answers
 
     def lose(self, part, points, why, file=None, line=None, case=None):
         new = Lost(part, points, why, file, line, case)
@@ -332,19 +319,11 @@ def grade_case(grade, places, case, ours, report, said, right, why_wrong, share)
 
 def grade_counts(grade, places, case, ours, report, share, own):
     counts, wanted = report["counts"], ours["counts"]
-    proof = [name for name in PROOF if wanted.get(name)]
-    waste = useless(case, report, ours)
-    if waste and proof:
-        place = waste[1] or {}
-        grade.nothing(f"O does not depend on {100 * waste[0]:.0f} % of the products of tensor cores that were tried: "
-                      "something else computes the answer", places.own(place.get("file")), place.get("line"), case)
-    for name in proof:
-        if not counts[name] or case["kind"] in WHOLE and counts[name] < 0.95 * wanted[name]:
-            grade.nothing(f"{name} is {counts[name]:g}, the products need {wanted[name]:g}: the lab is to compute them on "
-                          "the tensor cores", case=case)
+    grade.tried.append((case, report, ours))
     broken, tried = counts_of(grade.lab, case, report, ours)
     for condition, value, bound in broken:
-        if condition.counter in PROOF and not bound:
+        # two kinds of evidence: they are counted, and O depends on them
+        if condition.counter in evidence.PROOF and not bound and report.get("same_without_products", 1) < 0.9:
             grade.nothing(f"{condition.counter} is {value:g}: the lab is to compute without tensor cores", case=case)
     points = COUNTS * share / (len(tried) + 1)
     for condition, value, bound in broken:
@@ -354,6 +333,20 @@ def grade_counts(grade, places, case, ours, report, share, own):
     if work > MOST_WORK:
         own["broken"].append("instructions")
         grade.lose("counts", points, f"{work:.2f} times the instructions of ours, at most {MOST_WORK:g} times", case=case)
+
+
+def grade_products(grade, places, share):
+    """Do the products of tensor cores make the answer? Two kinds of signs that they do not void the submission; one
+    alone costs the counts of a case, since it may be a chance."""
+    signs = evidence.weigh(grade.lab, grade.tried)
+    for sign in signs[:1]:
+        place = sign.place or {}
+        file, line = places.own(place.get("file")), place.get("line")
+        if len(signs) > 1:
+            grade.nothing(f"something else than the tensor cores computes the answer: {'; and '.join(s.why for s in signs)}",
+                          file, line, sign.case)
+        else:
+            grade.lose("counts", COUNTS * share, sign.why, file, line, sign.case)
 
 
 def grade_time(grade, lab, folder, own, ours, index):
@@ -454,7 +447,7 @@ def ours_for(lab, cases, seed_id, jobs):
     return reports
 
 
-def grade(lab, submission, secret, device="emu", jobs=None):
+def grade(lab, submission, secret, device="emu", jobs=None, timed=True):
     jobs = jobs or os.cpu_count()
     seed = seed_of(secret, lab.number)
     seed_id = hashlib.sha256(f"{seed}".encode()).hexdigest()[:8]
@@ -483,8 +476,11 @@ def grade(lab, submission, secret, device="emu", jobs=None):
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             for index, (report, said, right, why) in zip(emulated, pool.map(one, emulated)):
                 grade_case(result, places, cases[index], ours[str(index)], report, said, right, why, 1 / len(emulated))
+        grade_products(result, places, 1 / len(emulated))
         if result.void or not all(case["right"] for case in result.cases):
             result.lose("time", TIME, "no time without a right answer everywhere")
+        elif not timed:
+            result.leave_out("time", "not asked for")
         elif device == "cuda":
             grade_on_gpu(result, lab, cases, folder, own.on("cuda"))
         else:

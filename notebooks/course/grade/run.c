@@ -39,6 +39,7 @@ static void emulate(const struct trial_run *r, enum emu_schedule schedule, bool 
         .n_threads = 1, /* the same reports and the same products in every run */
         .schedule = schedule,
         .seed = r->seed,
+        .draw = 4 * r->seed + schedule + 1,
         .async_early = early,
         .no_checks = spoil && spoil->which,
         .timeout_s = asked.timeout_s,

@@ -139,12 +139,34 @@ def all():
               "useless products": changed(TURNS, ('extern "C" __global__', ROW_BY_ROW + 'extern "C" __global__'),
                                           ("warpgroup, n_blocks, h, b, warpgroup);\n    }\n", "warpgroup, n_blocks, h, b, warpgroup);\n"
                                            "        bar_sync(7, 384);\n        row_by_row(args, threadIdx.x);\n    }\n")),
-              "nobody waits": changed(TURNS, ("// ---- load Q, K, V: one thread\n", "#define wait_full(r) ((void)(r))\n")),
-              "every other tile": changed(TURNS, ("    for (n--; n >= 0; n--) {\n", "    for (n--; n >= 0; n -= 2) {\n"))}
+              "nobody waits": changed(TURNS, ("// ---- load Q, K, V: one thread\n", "#define wait_full(r) ((void)(r))\n"))}
     rest = {"pipeline.cuh": text("stages/6-wgmma-attention/pipeline.cuh")}
     given |= {f"lab 1, {name}": (1, {"kernel.cu": whole}) for name, whole in scalar.items()}
     given |= {f"lab 6, {name}": (6, {"5-turns.cu": whole, **rest}) for name, whole in turns.items()}
     return given
+
+
+WGMMA = "stages/5-wgmma/kernel.cu"
+
+
+def wrong():
+    """{name: (lab, {file: text})} of kernels that an H200 or the reference calls wrong, and that once had all points."""
+    rest = {"wgmma_fragment.h": text("stages/5-wgmma/wgmma_fragment.h")}
+    return {
+        "tiles at address 0": (5, rest | {"kernel.cu": text(WGMMA).replace("smem + args.a_start[s]", "args.a_start[s]")
+                                          .replace("smem + args.b_start[s]", "args.b_start[s]")}),
+        "what is in d already is added": (5, rest | {"kernel.cu": changed(WGMMA, ("args.b_start[s]), s > 0);", "args.b_start[s]), 1);"))}),
+        "K with the stride of V": (1, {"kernel.cu": text(SCALAR).replace("args.k_stride.row", "args.v_stride.row")}),
+        "V with the stride of K": (1, {"kernel.cu": text(SCALAR).replace("args.v_stride.row", "args.k_stride.row")}),
+        "every other tile": (6, {"5-turns.cu": changed(TURNS, ("    for (n--; n >= 0; n--) {\n", "    for (n--; n >= 0; n -= 2) {\n")),
+                                 "pipeline.cuh": text("stages/6-wgmma-attention/pipeline.cuh")}),
+        # found by one_token.py: scores far apart, and masks of the second tile
+        "a maximum of more than the row": (1, {"kernel.cu": changed(SCALAR, (
+            "for (int j = 0; j < BKV / 8; j++) m_new =", "for (int j = 0; j <= BKV / 8; j++) m_new ="))}),
+        "the mask of another tile": (6, {"5-turns.cu": changed(TURNS, ("mask(s_frag, args, q0 + row0, n * BKV);\n        wgmma_wait_group<0>", "mask(s_frag, args, q0 + row0, n * n);\n        wgmma_wait_group<0>")),
+                                        "pipeline.cuh": text("stages/6-wgmma-attention/pipeline.cuh")}),
+        "O with the stride of Q": (2, {"kernel.cu": text(QK).replace("args.o_stride", "args.q_stride")}),
+    }
 
 
 def of_lab_2():

@@ -51,16 +51,16 @@ def graded(lab, files, seed=SEED):
 jobs = []
 
 
-def judged(kind, name, number, files, passes):
+def judged(kind, name, number, files, passes, seed=SEED):
     """To be tried, when all are known: several at a time."""
     if not ONLY or number in ONLY:
-        jobs.append((kind, name, labs[number], files, passes))
+        jobs.append((kind, name, labs[number], files, passes, seed))
 
 
 def judge_all():
     with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("J") or os.cpu_count())) as pool:
-        results = [pool.submit(graded, job[2], job[3]) for job in jobs]
-        for (kind, name, lab, files, passes), result in zip(jobs, results):
+        results = [pool.submit(graded, job[2], job[3], job[5]) for job in jobs]
+        for (kind, name, lab, files, passes, _), result in zip(jobs, results):
             try:
                 result = result.result()
             except sandbox.Refused as why:
@@ -82,9 +82,9 @@ def sandboxed(command, **more):
 
 
 def print_table():
-    kinds = ["solutions", "skeletons", "cheats", "honest variants"]
+    kinds = ["solutions", "skeletons", "cheats", "wrong kernels", "honest variants"]
     print(f"1..{n}")
-    print(f"#| {'lab':5}" + "".join(f"{kind:>17}" for kind in ("solutions full", "skeletons not", "cheats score 0", "variants full")))
+    print(f"#| {'lab':5}" + "".join(f"{kind:>17}" for kind in ("solutions full", "skeletons not", "cheats score 0", "wrong ones lose", "variants full")))
     for number in labs:
         done = [table.get((number, kind), []) for kind in kinds]
         print(f"#| {number:<5}" + "".join(f"{f'{sum(some)} of {len(some)}' if some else '-':>17}" for some in done))
@@ -114,6 +114,15 @@ given = cheats.all()
 for name, (number, files) in given.items():
     if EVERYTHING or name in SAMPLE:
         judged("cheats", name, number, files, lambda result: result.score == 0)
+
+for name, (number, files) in cheats.wrong().items():
+    judged("wrong kernels", name, number, files, lambda result: result.score <= 80 and "answers" in [lost.part for lost in result.lost])
+
+# the squares of S from last to first: what is hidden by masks and tails comes first, and speaks against nobody
+last_first = {"kernel.cu": cheats.changed(cheats.QK, (variants.ROWS_2, variants.ROWS_2.replace(
+    "int n = 0; n < BKV / 16; n++", "int n = BKV / 16 - 1; n >= 0; n--")))}
+for seed in ("s7", "s9", "s10"):
+    judged("honest variants", f"squares from last to first, {seed}", 2, last_first, lambda result: result.score == 100, seed)
 
 most = 60 if EVERYTHING else 6 if GPU else 4
 kinds = list(labs) if EVERYTHING or GPU else [2, 5]

@@ -1,9 +1,13 @@
 """Honest variants of the solutions: the same kernel by another hand. They must lose nothing.
 
-    make(lab, files, seed)      {file: text}: renamed, reordered, reformatted, cut into other functions and tiles"""
+    make(lab, seed)     what was done, {file: text}: renamed, reordered, reformatted, cut into other functions and tiles;
+                        loops walked otherwise, barriers in other words, other rows for each warp, places found by a
+                        function, parts in a function of their own, conversions and exponentials spelled out"""
 import pathlib
 import random
 import re
+
+import strip
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"])*\"|[A-Za-z_]\w*|\s+|.", re.S)
@@ -162,7 +166,115 @@ def other_tiles(files, lab, dice):
     return files
 
 
+def in_holes(change):
+    """A way that changes the students' parts alone: change(lines of code, dice) gives them anew."""
+    def way(files, lab, dice):
+        out = {}
+        for file, text in files.items():
+            lines = text.split("\n")
+            for first, last, of, sentence in reversed(strip.solutions(text)):
+                if of == lab.number and sentence:
+                    lines[first:last - 1] = change("\n".join(lines[first:last - 1]), dice).split("\n")
+            out[file] = "\n".join(lines)
+        return out
+    way.__name__ = change.__name__
+    return way
+
+
+LOOP = re.compile(r"for \(int (\w+) = 0; \1 < ([^;]+); \1\+\+\)")
+
+
+@in_holes
+def loops_walked(code, dice):
+    """Each loop over rows, columns or squares from the last to the first, or in other words."""
+    def other(loop):
+        i, end = loop[1], loop[2]
+        return dice.choice([loop[0], f"for (int {i} = {end} - 1; {i} >= 0; {i}--)", f"for (int {i} = {end}; {i}-- > 0;)",
+                            f"for (int {i} = 0; {i} != {end}; ++{i})", f"for (int {i} = 0; {i} <= {end} - 1; {i} += 1)",
+                            f"for (unsigned u_{i} = 0; u_{i} < unsigned({end}); u_{i}++)\n            for (int {i} = int(u_{i}), once_{i} = 1; once_{i}; once_{i} = 0)"])
+    code = LOOP.sub(other, code)
+    if dice.random() < 0.5:  # a butterfly from far to near
+        code = code.replace("for (int lanes = 1; lanes < 8; lanes *= 2)", "for (int lanes = 4; lanes > 0; lanes /= 2)")
+    return code
+
+
+@in_holes
+def barriers_written(code, dice):
+    """The same barriers in PTX, or by another name."""
+    code = re.sub(r"__syncthreads\(\);", lambda _: dice.choice(["__syncthreads();", 'asm volatile("bar.sync 0;" ::: "memory");',
+                                                               'asm volatile("barrier.sync.aligned 0;" ::: "memory");']), code)
+    return re.sub(r"__syncwarp\(\);", lambda _: dice.choice(["__syncwarp();", "__syncwarp(0xffffffffu);",
+                                                            'asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");']), code)
+
+
+@in_holes
+def wrapped(code, dice):
+    """A part in a scope, a function of its own, or a statement that is left once."""
+    head, tail = dice.choice([("[&]() {", "}();"), ("{", "}"), ("do {", "} while (false);"), ("if (true) {", "}"), ("switch (0) { default: {", "} }")])
+    return f"{head}\n{code}\n{tail}" if "#pragma unroll PV" not in code else code
+
+
+@in_holes
+def spelled_out(code, dice):
+    """Maxima, products and choices in other words."""
+    code = re.sub(r"if \((col0 [^;]*?)\) (s_frag\[i\]\[j\]) = -INFINITY;",
+                  lambda m: dice.choice([m[0], f"{m[2]} = {m[1]} ? -INFINITY : {m[2]};", f"if (!({m[1]})) continue;\n{m[2]} = -INFINITY;"]), code)
+    code = re.sub(r"m_new = fmaxf\(m_new, (s_frag\[i\]\[j\])\);",
+                  lambda m: dice.choice([m[0], f"m_new = fmaxf({m[1]}, m_new);", f"m_new = m_new > {m[1]} ? m_new : {m[1]};"]), code)
+    code = re.sub(r"(?<![.\w])(\w+(?:\[\w+\])*) \*= ([^;]+);", lambda m: dice.choice([m[0], f"{m[1]} = {m[1]} * ({m[2]});", f"{m[1]} = __fmul_rn({m[1]}, {m[2]});"])
+                  if "frag[n].x" not in m[0] and "lanes" not in m[0] else m[0], code)
+    code = re.sub(r"m_new == -INFINITY \? 0 : m_new", lambda m: dice.choice([m[0], "m_new > -INFINITY ? m_new : 0", "isinf(m_new) ? 0.0f : m_new"]), code)
+    if "cvt_f16x2(p0, p1)" in code and dice.random() < 0.6:
+        code = code.replace("cvt_f16x2(p0, p1)", dice.choice(["pair_of(__floats2half2_rn(p0, p1))", "pair_of(__halves2half2(__float2half_rn(p0), __float2half_rn(p1)))"]))
+    return code
+
+
+VIEW = """template <class T, int N> static __device__ __forceinline__ T &at(T (*rows)[N], int row, int column) {
+    return rows[row][column];
+}
+template <class T> struct layout_of;
+template <class T, int N> struct layout_of<T (*)[N]> {
+    T (*rows)[N];
+    __device__ __forceinline__ T &operator()(int row, int column) const { return rows[row][column]; }
+};
+static __device__ __forceinline__ unsigned pair_of(half2 x) { return *reinterpret_cast<unsigned *>(&x); }
+"""
+PLACE = re.compile(r"\b(q_smem|k_smem|v_smem|s_smem|p_smem)((?:\[[^][]+\])?)\[([^][]+)\]\[([^][]+)\]")
+
+
+@in_holes
+def places_by_function(code, dice):
+    """Rows and columns of shared memory through a function, as with CuTe's tensors and layouts."""
+    def other(place):
+        array, ring, row, column = place.groups()
+        if not ring and array in ("k_smem", "v_smem") and "stage" in code:
+            return place[0]
+        return dice.choice([f"at({array}{ring}, {row}, {column})", f"layout_of<decltype(&{array}{ring}[0])>{{{array}{ring}}}({row}, {column})",
+                            f"(*({array}{ring} + ({row})))[{column}]", f"{array}{ring}[{row}][{column}]"])
+    return PLACE.sub(other, code)
+
+
+def with_functions(files, lab, dice):
+    """What the two above call stands behind the includes."""
+    out = {}
+    for file, text in files.items():
+        if file.suffix == ".cu" and re.search(r"\bat\(|\blayout_of<|\bpair_of\(", text):
+            where = [m.end() for m in re.finditer(r"^#include [^\n]*\n|^using namespace [^\n]*\n", text, re.M)][-1]
+            text = text[:where] + "#include <cuda_fp16.h>\n" + VIEW + text[where:]
+        out[file] = text
+    return out
+
+
+def other_warps(files, lab, dice):
+    """Each warp takes the rows of another one."""
+    if lab.number > 3:
+        return files
+    new = dice.choice(["3 - tid / 32", "(tid / 32) ^ 1", "(tid / 32 + 1) % 4", "tid / 32"])
+    return {file: text.replace("warp = tid / 32,", f"warp = {new},") for file, text in files.items()}
+
+
 WAYS = [rename, without_comments, with_comments, reformatted, reordered, with_helpers, other_tiles]
+OTHER = [loops_walked, barriers_written, wrapped, spelled_out, places_by_function, other_warps]
 
 
 def make(lab, seed):
@@ -175,4 +287,18 @@ def make(lab, seed):
     for way in [way for way in (other_tiles, reordered, with_helpers, rename, without_comments, with_comments, reformatted)
                 if way in ways]:
         files = way(files, lab, dice)
+    return ", ".join(way.__name__ for way in ways), {file.name: text for file, text in files.items()}
+
+
+def by_another_hand(lab, seed):
+    """(what was done, files): other loops, barriers, layouts and words, and then what make() does."""
+    dice = random.Random(77000 * lab.number + seed)
+    files = {file: (ROOT / file).read_text() for file in lab.files}
+    ways = [way for way in OTHER if dice.random() < 0.6] or [loops_walked]
+    for way in [*ways, with_functions]:
+        files = way(files, lab, dice)
+    later = [way for way in (rename, without_comments, reformatted) if dice.random() < 0.3]
+    for way in later:
+        files = way(files, lab, dice)
+    ways += later
     return ", ".join(way.__name__ for way in ways), {file.name: text for file, text in files.items()}

@@ -159,13 +159,13 @@ static void test_races(void **state) {
     /* one lane writes a word that all read, and again: each needs a __syncwarp */
     const char *first = "setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.u32 [%r5], %r0;";
     snprintf(body, sizeof body, "%s ld.shared.u32 %%r8, [%%r5];", first);
-    expect("a lane reads shared 0x0, which another lane of the warp wrote", 32, body);
+    expect("a lane reads shared 0x400, which another lane of the warp wrote", 32, body);
     snprintf(body, sizeof body, "%s bar.warp.sync -1; ld.shared.u32 %%r8, [%%r5];", first);
     expect_clean(32, body);
     snprintf(body, sizeof body,
              "%s bar.warp.sync -1; ld.shared.u32 %%r8, [%%r5]; @%%p1 st.shared.u32 [%%r5], %%r8;",
              first);
-    expect("a lane writes shared 0x0, which another lane of the warp read", 32, body);
+    expect("a lane writes shared 0x400, which another lane of the warp read", 32, body);
     /* meant to meet */
     expect_clean(64, "st.volatile.shared.u32 [%r5], %r0; ld.volatile.shared.u32 %r8, [%r5];");
     /* producer and consumer by bar.arrive and bar.sync */
@@ -249,9 +249,9 @@ static void outside(const char *wanted, const char *body) {
 static void test_arrays(void **state) {
     (void)state;
 #define NEXT "mov.u32 %r7, _ZZ4testPfE4next; add.s32 %r7, %r7, %r6;"
-    outside("4 bytes past the end of tile, a shared array of 4096 bytes at 0x0",
+    outside("4 bytes past the end of tile, a shared array of 4096 bytes at 0x400",
             "add.s32 %r7, %r5, %r6; st.shared.u32 [%r7+3972], %r0;");
-    outside("128 bytes before next, a shared array of 4096 bytes at 0x1000",
+    outside("128 bytes before next, a shared array of 4096 bytes at 0x1400",
             NEXT "st.shared.u32 [%r7+-128], %r0;");
     outside("128 bytes before next", /* a loop's pointer; generic addresses */
             NEXT "add.s32 %r7, %r7, 128; mov.u32 %r8, 0; L: add.s32 %r7, %r7, -128;"
@@ -264,6 +264,55 @@ static void test_arrays(void **state) {
     outside(NULL, NEXT "setp.eq.u32 %p1, %r0, %r0; selp.b32 %r8, %r7, %r5, %p1;"
                        "st.shared.u32 [%r8], %r0; mad.lo.u32 %r9, %r0, 4, 4096;"
                        "st.shared.u32 [%r9], %r0;");
+}
+
+/* Where shared memory begins is drawn: a multiple of 1024 and of what its variables want, never 0; by
+ * default as on an H200. */
+static void test_shared_begins(void **state) {
+    uint32_t seen = 0;
+    (void)state;
+    for (unsigned draw = 0; draw < 64; draw++) {
+        t.options.draw = draw;
+        expect_clean(1, "st.shared.u32 [tile+8], %r0; mov.u32 %r8, 7; st.shared.u32 [%r5+8], %r8;"
+                        "ld.shared.u32 %r7, [tile+8]; mov.u64 %rd5, tile; cvt.u32.u64 %r8, %rd5;"
+                        "sub.u32 %r8, %r8, %r5; add.u32 %r8, %r8, %r7;"
+                        "st.global.u32 [%rd0], %r5; st.global.u32 [%rd0+4], %r8;");
+        assert_int_equal(words[0] % 1024, 0);
+        assert_in_range(words[0], 1024, 8192);
+        assert_int_equal(words[1], 7);
+        if (!draw) assert_int_equal(words[0], 1024);
+        seen |= 1u << words[0] / 1024;
+        expect("out of bounds", 1, "mov.u32 %r7, 0; st.shared.u32 [%r7], %r0;");
+        expect("out of bounds", 1, "add.u32 %r7, %r5, -4; ld.shared.u32 %r8, [%r7];");
+        assert_fine(emu_test_run(&t,
+                                 emu_test_kernel(1, ".shared .align 4096 .b8 table[16];",
+                                                 "mov.u32 %r1, table; st.global.u32 [%rd0], %r1;"),
+                                 "test", 1, 1, 0, 1, (void *[]){words}, (size_t[]){sizeof words}));
+        assert_int_equal(words[0] % 4096, 0);
+        assert_int_not_equal(words[0], 0);
+    }
+    assert_int_equal(seen, 0x1fe); /* each of the eight */
+    t.options.draw = 0;
+}
+
+static bool is_nan(uint32_t word) { return (word & 0x7fffffff) > 0x7f800000; }
+
+/* What nobody has written is no number, whatever type it is read as, and another one in another draw. */
+static void test_unwritten(void **state) {
+    uint32_t first = 0;
+    (void)state;
+    for (unsigned draw = 0; draw < 8; draw++) {
+        t.options.draw = draw;
+        run(1, "st.global.f32 [%rd0], %f50; cvt.u32.u16 %r7, %h5; st.global.u32 [%rd0+4], %r7;"
+               "st.global.f64 [%rd0+8], %d5; ld.shared.u32 %r7, [%r5+64];"
+               "st.global.u32 [%rd0+16], %r7;");
+        assert_true(is_nan(words[0]) && is_nan(words[0] << 16) && is_nan(words[3]));
+        assert_true((words[1] & 0x7fff) > 0x7c00 && words[1] < 0x10000);
+        assert_true(is_nan(words[4]));
+        if (!draw) first = words[0];
+        if (draw == 7) assert_int_not_equal(words[0], first);
+    }
+    t.options.draw = 0;
 }
 
 /* Lanes whose mask names others that stand elsewhere for good. */
@@ -419,7 +468,7 @@ static void test_same_value(void **state) {
         assert_non_null(emu_test_report(&t, "note"));
         assert_null(emu_test_report(&t, "race"));
     }
-    expect("writes the same value to shared 0x8", 64, neighbour);
+    expect("writes the same value to shared 0x408", 64, neighbour);
     assert_null(emu_test_report(&t, "race"));
     for (size_t n = 0; n < sizeof others / sizeof *others; n++) expect("race", 64, others[n]);
 }
@@ -653,6 +702,7 @@ int main(void) {
         cmocka_unit_test(test_printf),        cmocka_unit_test(test_reductions),
         cmocka_unit_test(test_races),         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_memory),        cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_shared_begins), cmocka_unit_test(test_unwritten),
         cmocka_unit_test(test_missing_lanes), cmocka_unit_test(test_barriers),
         cmocka_unit_test(test_long_loops),    cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_scopes),        cmocka_unit_test(test_launches),

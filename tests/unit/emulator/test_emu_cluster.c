@@ -241,7 +241,7 @@ static void test_watch(void **state) {
     int keep = dup(STDOUT_FILENO);
     fflush(stdout);
     dup2(fileno(out), STDOUT_FILENO);
-    t.options = (struct emu_options){.n_threads = 1, .watch_shared = true, .watch = 4 * 5};
+    t.options = (struct emu_options){.n_threads = 1, .watch_shared = true, .watch = 0x400 + 4 * 5};
     const char *why = launch(&two, SYNC "st.shared::cluster.u32 [%r7], %r1;" SYNC);
     t.options = (struct emu_options){.n_threads = 1};
     fflush(stdout);
@@ -251,8 +251,8 @@ static void test_watch(void **state) {
     text[fread(text, 1, sizeof text - 1, out)] = 0;
     fclose(out);
     assert_fine(why);
-    const char *first = strstr(text, "lane 5 writes 0x14 of rank 1: line 0, block (0,0,0)");
-    if (!first || !strstr(text, "lane 5 writes 0x14 of rank 0: line 0, block (1,0,0)"))
+    const char *first = strstr(text, "lane 5 writes 0x414 of rank 1: line 0, block (0,0,0)");
+    if (!first || !strstr(text, "lane 5 writes 0x414 of rank 0: line 0, block (1,0,0)"))
         fail_msg("printed: %s", text);
 }
 

@@ -85,7 +85,7 @@ static void tensor_cores_are_busy_for_their_flops(void **state) {
     assert_true(counted("bound.issue") > 3 * counted("bound.tensor")); /* which is no unit's */
     same(counted("bound.unit"), counted("bound.tensor"));
     launch(1, 128,
-           "mov.b64 %rd5, 0x4000004000010000; wgmma.fence.sync.aligned;"
+           "mov.b64 %rd5, 0x4000004000010040; wgmma.fence.sync.aligned;"
            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd5, %rd5, "
            "%p3, 1, 1, 0, 0; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;");
     is("hgmma", 4); /* one for each warp, a quarter of the rows each */
@@ -357,7 +357,7 @@ static void lines_have_their_instructions(void **state) {
 /* The 255 first characters. */
 static void long_instructions_are_cut(void **state) {
     struct source s = {0};
-    char body[2048] = "mov.b64 %rd5, 0x4000004000010000; wgmma.fence.sync.aligned;\n"
+    char body[2048] = "mov.b64 %rd5, 0x4000004000010040; wgmma.fence.sync.aligned;\n"
                       "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {";
     (void)state;
     for (int f = 0; f < 64; f++) sprintf(body + strlen(body), "%s%%f%d", f ? ", " : "", f);

@@ -354,7 +354,7 @@ static void copies_have_bounds(void **state) {
                                       {0, SHARED + 1}, {UINT32_MAX, 4}, {SHARED + 1, 0}};
     for (int n = 0; n < 6; n++) {
         assert_false(copies(0, 1, op, out[n][0], out[n][1]));
-        said("bytes at shared address 0x|but the block has 0x40");
+        said("bytes at shared address 0x|but the block has 0x0 to 0x40");
     }
     struct emu_events events = {.access = hear};
     launch.events = &events;

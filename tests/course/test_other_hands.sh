@@ -1,0 +1,16 @@
+# Right kernels by another hand, made by rule: other loops, barriers, layouts of warps, functions, words. Each has all points
+# but for time (tests/course/grade/other_hands.py). A sample, unless it is named: make test TESTS=other_hands tries 204 on 20
+# seeds each, as many as begin within 100 minutes; VARIANTS=30 SEEDS=3 in the environment: so many.
+. tests/tap.sh
+if ! command -v "${NVCC:-nvcc}" > /dev/null; then
+    skip "right kernels by another hand" "no nvcc here"
+    tap_done
+fi
+if ! command -v bwrap > /dev/null || ! bwrap --unshare-all --ro-bind / / --proc /proc true 2> /dev/null; then
+    skip "right kernels by another hand" "no bubblewrap, or no namespaces for it: make setup"
+    tap_done
+fi
+variants=6 seeds=1
+[ -z "$THOROUGH" ] || variants=204 seeds=20
+export SECONDS_LEFT=${SECONDS_LEFT:-6000}
+BUILD=$build exec python3 tests/course/grade/other_hands.py "${VARIANTS:-$variants}" "${SEEDS:-$seeds}" $LAB
