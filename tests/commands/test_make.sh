@@ -76,7 +76,7 @@ check "stage 6 runs then" grep -q "$build/stage-6 " "$tap_dir/said"
 check "DEVICE= is the default" says "stage 1-scalar" stage-1 run DEVICE= ARGS="--no-time --counters none"
 silent() { make BUILD="$build" "$@" > "$tap_dir/said" 2>&1 && [ ! -s "$tap_dir/said" ] || { cat "$tap_dir/said"; false; }; }
 check "a stage that is built needs no word" silent stage-1
-check "stages without a recorded timeline are left out" says "tables = 'records/runs/h200-timeline-6" -n timeline RECORDED=h200
+check "stages without a recorded timeline are left out" says 'TABLES="records/runs/h200-timeline-6' -n timeline RECORDED=h200
 
 # Pictures of one stage: no values, no conflicts, a single reason for a gap.
 drawn() { # PLOT STAGE: and gnuplot says nothing

@@ -139,7 +139,7 @@ EOF
     }
     check "Ctrl-C ends it with what is known" interrupted
     sum() { # make validate's own command, into another file
-        bash -c "$(make -n validate | sed "s,--out [^ ;]*,--out $tap_dir/sum," | grep -v "^make")" > /dev/null && diff "$tap_dir/sum" records/validation/h200.txt
+        emulator/predictor/validate/freezes.sh "$tap_dir/sum" > /dev/null && diff "$tap_dir/sum" records/validation/h200.txt
     }
     check "the sum beside predictions is validate's own" sum
     one() { (cd / && "$predict" --seqlen 64 --heads 1 --device emu) > "$tap_dir/one" 2>&1; cat "$tap_dir/one"; grep -q '"elapsed": [1-9]' "$tap_dir/one"; }
