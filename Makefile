@@ -22,7 +22,7 @@ include setup/help.mk
 ifeq ($(SPEAKING),)
 
 # What a user gives is never expanded as make's own text. It reaches commands through the environment:
-# "$$DEVICE", and ARGS in words, $$ARGS after `set -f`. The others are names and numbers, or refused.
+# "$$DEVICE", and ARGS in words, $$ARGS after `set -f`. Those of PLAIN are names and numbers, or refused.
 PLAIN := DEVICE J CHIP STAGE FROM RECORDED WINDOW LINE ACCESS SWEEP_ARCH SWEEP_TILES FUZZ_SECONDS LAB SEED SANDBOX THOROUGH
 GIVEN := ARGS PROBLEM TESTS PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE $(PLAIN)
 # What else may be given; any other NAME=VALUE is a slip, and would be ignored in silence.
@@ -31,7 +31,7 @@ $(foreach v,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter command line,$
     $(error there is no variable $v: those for users are ARGS PROGRAM KERNEL BASE PROBLEM TESTS V $(PLAIN))))
 $(foreach v,$(GIVEN),$(if $(filter undefined,$(origin $v)),,$(eval override $v := $$(value $v))))
 override DEVICE := $(or $(DEVICE),auto)
-export $(GIVEN)
+export $(filter-out TESTS,$(GIVEN))
 
 strange :=
 $(foreach v,$(PLAIN),$(eval strange := $$(strange)$$(value $v)))

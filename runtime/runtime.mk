@@ -84,5 +84,5 @@ $(EXAMPLES): $(BUILD)/examples/%: examples/%.cu examples/check.h runtime/attnlab
 .PHONY: examples
 examples: $(EXAMPLES) $(BUILD)/run
 
-TEST_NEEDS += $(BUILD)/run $(EXAMPLES) $(FORWARD)
+LONG_NEEDS += $(BUILD)/run $(EXAMPLES) $(FORWARD)
 gpu-test: $(FORWARD) $(BUILD)/run

@@ -70,6 +70,6 @@ for program in "$@"; do
     sed -n 's/^#| /    /p' "$log"
 done
 
-[ $left_out -eq 0 ] || echo "$left_out test programs that take long were left out: make test THOROUGH=all runs them, too"
+[ $left_out -eq 0 ] || echo "$left_out test program$([ $left_out -eq 1 ] || echo s) left out: make test THOROUGH=all runs all, some 20 minutes more"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ $((passed + skipped)) -gt 0 ]

@@ -46,7 +46,9 @@ LONG     := $(filter %.sh,$(LONG_SRC)) $(call binary-of,$(filter %.c,$(LONG_SRC)
 TO_RUN   := $(filter-out $(LONG),$(call chosen,$(TEST_BIN) $(TEST_SCRIPTS)))
 # A C test needs its program and nothing else, but these, which read images of stages; scripts may run anything.
 READ_IMAGES := $(BUILD)/tests/test_sass
-TEST_BUILDS := $(filter $(TEST_BIN),$(TO_RUN)) $(if $(filter %.sh $(READ_IMAGES),$(TO_RUN)),all $(TEST_BIN) $(TEST_NEEDS))
+# TEST_NEEDS is what scripts run; LONG_NEEDS, what only those run that take long.
+SCRIPTS_NEED = $(if $(filter %.sh $(READ_IMAGES),$(TO_RUN)),all $(TEST_NEEDS) $(if $(EVERY),$(TEST_BIN) $(LONG_NEEDS)))
+TEST_BUILDS  = $(filter $(TEST_BIN),$(TO_RUN)) $(SCRIPTS_NEED)
 LEFT_OUT := $(addprefix --left-out=,$(LONG)) $(if $(TESTS),,$(addprefix --needs-gpu=,$(GPU_TEST_SRC) $(GPU_SCRIPTS)))
 
 ##change-6 test: Run the tests that need no GPU and take little time.
@@ -61,7 +63,7 @@ test:
 	@$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) build-tests
 	@BUILD=$(BUILD) NVCC=$(NVCC) THOROUGH=$(if $(TESTS),all) TEST_TIMEOUT=$(if $(TESTS),7200,1800) \
 	    tests/run.sh $(TO_RUN) $(LEFT_OUT)
-build-tests: $(TEST_BUILDS)
+build-tests: $$(TEST_BUILDS)
 
 # Every mutant of the host code takes an hour on two cores. Of the 13,000 of the kernels as many in ten thousand as
 # KERNEL_MUTANTS says are tried (1000, two hours), or so many of each stage (20-each). make test tries 25 in a thousand

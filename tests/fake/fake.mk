@@ -29,7 +29,7 @@ FORWARD_ONCE := $(BUILD)/tests/fake/forward_once
 $(FORWARD_ONCE): tests/fake/forward_once.c runtime/python/forward.h | $$(@D)/.dir
 	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -o $@ $< -ldl
 
-TEST_NEEDS += $(FORWARD_ONCE)
+LONG_NEEDS += $(FORWARD_ONCE)
 
 # A program on a GPU that is not there: tests/runtime/test_gpu_program.sh.
 GPU_PROGRAM := $(BUILD)/tests/fake/gpu_program
@@ -37,4 +37,4 @@ GPU_PROGRAM := $(BUILD)/tests/fake/gpu_program
 $(GPU_PROGRAM): tests/fake/gpu_program.c $(FAKE) | $$(@D)/.dir
 	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -o $@ $< -L$(@D) -l:libcuda.so.1
 
-TEST_NEEDS += $(GPU_PROGRAM)
+LONG_NEEDS += $(GPU_PROGRAM)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The clock's program never prints a number that it does not have: chips without parameters, files that are
 # not there, a stdout that is full.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 predict=$(realpath "$build/predict-4")
 status "a chip that nobody measured" 3 "$predict" --chip rtx4090 --seqlen 64 --heads 1

@@ -1,4 +1,5 @@
 # attnlab.forward and attnlab.records from Python: tests/runtime/forward.py; as an installed package, too.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 python=${PYTHON:-.venv/bin/python}
 if ! $python -c 'import numpy' 2> /dev/null; then

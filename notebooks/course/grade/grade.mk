@@ -9,7 +9,7 @@ $(BUILD)/trial-$(1:stage-%=%): $(patsubst %.c,$(BUILD)/%.o,$(if $(filter stage-5
 endef
 $(foreach s,$(STAGES),$(eval $(call trial-of,$s)))
 
-TEST_NEEDS += $(STAGES:stage-%=$(BUILD)/trial-%)
+LONG_NEEDS += $(STAGES:stage-%=$(BUILD)/trial-%)
 gpu-test: $(STAGES:stage-%=$(BUILD)/trial-%)
 
 # What grading lab N needs: its stage's trial and the images of our own kernel (notebooks/course/folder.mk).
