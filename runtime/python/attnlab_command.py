@@ -88,6 +88,9 @@ def main():
     except Usage as why:
         print(f'attnlab: {why}', file=sys.stderr)
         return 2
+    if not os.path.exists(os.path.join(ROOT, 'setup', 'help.mk')):
+        print(f'attnlab: {ROOT} is no clone of attnlab: install the command in one, with make setup or pip install -e .', file=sys.stderr)
+        return 77
     if dry:
         print(' '.join(map(shlex.quote, command)))
         return 0

@@ -100,6 +100,8 @@ check "a misspelt verb" refuses "did you mean report?" attnlab reprot
 status "an option with a blank" 2 attnlab stage 3 run "--input a b"
 status "a stage without a verb" 2 attnlab stage 3
 status "a kernel without a file" 2 attnlab kernel
+cp runtime/python/attnlab_command.py "$tap_dir/bin/copied"
+status "a command outside a clone" 77 "$tap_dir/bin/copied" report
 check "it prints what make prints" says "1-scalar" attnlab ladder RECORDED=h200
 if [ -x "$build/run" ] && [ "$build" = build ]; then
     cp examples/sgemm.cu "$tap_dir/elsewhere/"
