@@ -51,8 +51,9 @@ $(addprefix whatif-,$(STAGES)): whatif-%: % | whatif-time
 	@$(if $(word 2,$(ATTENTION)),echo "whatif: $* ..." >&2)
 	@set -f; $(BUILD)/$* --device emu $${CHIP:+"--chip=$$CHIP"} --whatif $$ARGS
 .PHONY: whatif-time
+say-time = echo "make: whatif of $(words $(ATTENTION)) stages takes about a minute for each; make stage-6 whatif runs one" >&2
 whatif-time:
-	@$(if $(word 2,$(ATTENTION)),echo "make: whatif of $(words $(ATTENTION)) stages takes about a minute each; make stage-6 whatif is one" >&2)
+	@$(if $(word 2,$(ATTENTION)),$(say-time))
 CHIP_VERBS += whatif
 
 override ACCESS := $(or $(ACCESS),0)
