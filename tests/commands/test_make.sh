@@ -111,6 +111,10 @@ make -n test > "$tap_dir/short" 2>&1
 make -n test THOROUGH=all > "$tap_dir/whole" 2>&1
 tests_in() { grep -oE '(build/tests|tests/[a-z]+)/test_[a-z0-9_]+' "$1" | sort -u | wc -l; }
 check "make test leaves some out" grep -q -e '--left-out=tests/' "$tap_dir/short"
+make -n BUILD="$empty" test > "$tap_dir/plan" 2>&1
+check "its plan builds stages" grep -q "ld $empty/stage-1\"" "$tap_dir/plan"
+check "and nothing that only those run" bash -c "! grep -qE 'ld $empty/(trial-|sass-|predict-|run\")' '$tap_dir/plan'"
+rm -rf "$empty"
 check "THOROUGH=all leaves none out" bash -c "! grep -q -e '--left-out' '$tap_dir/whole'"
 check "a test that is named is run" bash -c "make -n test TESTS=labs | grep -q 'run.sh.* tests/course/test_labs.sh'"
 summary() { # two programs that pass, one that is left out
