@@ -8,7 +8,7 @@
 # Stages are the folders stages/N-name, tests the files tests/*/test_*; nothing is listed here. Verbs live
 # beside what they act on, in the *.mk of each folder; what a stage is compiled into, in its file `images`.
 
-.DEFAULT_GOAL := help
+.DEFAULT_GOAL := start
 .DELETE_ON_ERROR:
 .SECONDEXPANSION:
 MAKEFLAGS += --no-builtin-rules
@@ -17,26 +17,34 @@ BUILD  := build
 CC     := gcc
 PYTHON := .venv/bin/python
 
-# What a user gives is never expanded as make's own text. It reaches commands through the environment:
-# "$$DEVICE", and ARGS in words, $$ARGS after `set -f`. The others are names and numbers, or refused.
-GIVEN := DEVICE J CHIP STAGE FROM RECORDED WINDOW LINE ACCESS SWEEP_ARCH SWEEP_TILES FUZZ_SECONDS LAB SEED SANDBOX
-# What else may be given; any other NAME=VALUE is a slip, and would be ignored in silence.
-KNOWN := $(GIVEN) ARGS PROBLEM TESTS PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE V CC BUILD PYTHON NVCC NVCCFLAGS CFLAGS SANITIZE CUDA SWEEP_RULES FUZZ_FLAGS NVDISASM
-$(foreach v,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),\
-    $(error there is no variable $v: those for users are ARGS PROGRAM KERNEL BASE PROBLEM TESTS V $(GIVEN))))
-$(foreach v,ARGS PROBLEM TESTS PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE $(GIVEN),$(if $(filter undefined,$(origin $v)),,$(eval override $v := $$(value $v))))
-override DEVICE := $(or $(DEVICE),auto)
-export ARGS PROBLEM PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE $(GIVEN)
+# `make`, `make help` and `make completion` read comments and need nothing else of this file.
+include setup/help.mk
+ifeq ($(SPEAKING),)
 
-strange := $(DEVICE)$J$(CHIP)$(STAGE)$(FROM)$(RECORDED)$(WINDOW)$(LINE)$(ACCESS)$(SWEEP_ARCH)$(SWEEP_TILES)$(FUZZ_SECONDS)$(LAB)$(SEED)$(SANDBOX)
+# What a user gives is never expanded as make's own text. It reaches commands through the environment:
+# "$$DEVICE", and ARGS in words, $$ARGS after `set -f`. Those of PLAIN are names and numbers, or refused.
+PLAIN := DEVICE J CHIP STAGE FROM RECORDED WINDOW LINE ACCESS SWEEP_ARCH SWEEP_TILES FUZZ_SECONDS LAB SEED SANDBOX THOROUGH
+GIVEN := ARGS PROBLEM TESTS PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE $(PLAIN)
+# What else may be given; any other NAME=VALUE is a slip, and would be ignored in silence.
+KNOWN := $(GIVEN) V CC BUILD PYTHON NVCC NVCCFLAGS CFLAGS SANITIZE CUDA SWEEP_RULES FUZZ_FLAGS NVDISASM
+$(foreach v,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),\
+    $(error there is no variable $v: those for users are ARGS PROGRAM KERNEL BASE PROBLEM TESTS V $(PLAIN))))
+$(foreach v,$(GIVEN),$(if $(filter undefined,$(origin $v)),,$(eval override $v := $$(value $v))))
+override DEVICE := $(or $(DEVICE),auto)
+export $(filter-out TESTS,$(GIVEN))
+
+strange :=
+$(foreach v,$(PLAIN),$(eval strange := $$(strange)$$(value $v)))
 $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z A B C D E F G H I J K L M N O P Q R S T U V W X Y Z \
     0 1 2 3 4 5 6 7 8 9 . _ -,$(eval strange := $$(subst $c,,$$(value strange))))
-$(if $(value strange),$(error $(GIVEN) are names and numbers: letters, digits and . _ - only))
+$(if $(value strange),$(error $(PLAIN) are names and numbers: letters, digits and . _ - only))
 
 # The CUDA toolkit: the one on PATH, /usr/local/cuda, or the wheels that `make setup` puts in .venv.
 NVCC := $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc) \
                     $(wildcard .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc) nvcc)
 CUDA := $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
+no-toolkit = echo "make: there is no nvcc$(if $(wrong-nvcc), at NVCC=$(NVCC)): run make setup, which installs CUDA's compiler" >&2; exit 77
+wrong-nvcc = $(filter command,$(firstword $(origin NVCC)))
 
 # #include "common/base/reason.h": paths from here; a file of the same folder by its name.
 CPPFLAGS  := -I. -isystem $(CUDA)/include -D_GNU_SOURCE -MMD -MP
@@ -45,7 +53,8 @@ NVCCFLAGS := -std=c++17 -lineinfo -I. -I$(BUILD)/include -Xptxas -v --Werror all
 LDLIBS    := -l:libjansson.a -l:libgomp.a -ldl -lm -lpthread
 Q         := $(if $(V),,@)
 # libgomp's last words are our own: common/base/heap.c
-LINK       = $(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -Wl,--wrap=gomp_fatal,-u,__wrap_gomp_fatal -o $@ $(filter %.o %.a,$^) $(LDLIBS)
+OUR_WORDS := -Wl,--wrap=gomp_fatal,-u,__wrap_gomp_fatal
+LINK       = $(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) $(OUR_WORDS) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
 
 STAGE_DIRS := $(sort $(wildcard stages/[0-9]*-*))
 stage-of    = stage-$(firstword $(subst -, ,$(notdir $1)))
@@ -55,56 +64,64 @@ CHOSEN     := $(or $(filter stage-%,$(MAKECMDGOALS)),$(STAGES))
 $(foreach s,$(filter-out $(STAGES),$(CHOSEN)),$(error there is no $s; there are $(STAGES)))
 
 LIB := $(BUILD)/libattnlab.a
-LIB_SRC := $(filter-out profiler/doctor.c emulator/bench/%,$(wildcard common/*/*.c profiler/*.c emulator/*/*.c emulator/*/*/*.c))
+LIB_SRC := $(filter-out profiler/doctor.c emulator/bench/%,\
+    $(wildcard common/*/*.c profiler/*.c emulator/*/*.c emulator/*/*/*.c))
 
-##@ Verbs (no stage named: all stages)
-
-.PHONY: help
-help: ## this page; make help-more: verbs for those who change or measure the workbench itself
-	@sed -n '1,6s/^# \{0,1\}//p' Makefile
-	@$(call verbs,##)
-	@printf '\nStages\n'
-	@for d in $(STAGE_DIRS); do n=$$(basename $$d); \
-	    printf '  %-12s %s\n' "stage-$${n%%-*}" "$$(sed -n '1s/^# Stage [0-9]*: //p' $$d/README.md 2>/dev/null)"; done
-
-# $(call verbs,MARK): the verbs whose rule has this mark before its sentence.
-verbs = awk -v mark='$1' -F ':[^\#]*\#+ ' '/^\#\#@/ {printf "\n%s\n", substr($$0, 5)} \
-    /^[a-z-]+:.*\#\# / {split($$0, at, / /); match($$0, /\#+ /); if (RLENGTH == length(mark) + 1) printf "  %-12s %s\n", $$1, $$2}' \
-    $(filter-out $(BUILD)/%,$(MAKEFILE_LIST))
-
-.PHONY: help-more
-help-more:
-	@$(call verbs,###)
-
+##change-7 all: Build every stage and its kernel images.
+##  make -j2 all
+##
+##  make stage-3 builds one stage; V=1 shows the compiler's whole commands.
 .PHONY: all
-all: $(STAGES) ## build every stage and its kernel images
+all: $(STAGES)
 
+##start-2 run: Check a stage's answer, time it and count its work.
+##  make stage-3 run
+##
+##  Without a stage: all of them. Records are added to results/run.jsonl.
+##
+##  ARGS="--seqlen 4096 --causal"   the problem, and every other option that build/stage-3 --help lists
+##  DEVICE=auto|cuda|emu            auto takes a GPU if there is one, and the emulator otherwise
+##  CHIP=h100                       the chip that the emulator stands for: a file of chips/
+##  J=2                             threads of the emulator
 .PHONY: run
 # With ARGS, which are attention's, and no stage named: the attention stages.
-RUN = $(if $(PROGRAM)$(KERNEL),own,$(if $(ARGS),$(or $(filter stage-%,$(MAKECMDGOALS)),$(ATTENTION)),$(CHOSEN)))
-run: $$(addprefix run-,$$(RUN)) ## check, time and count, into results/run.jsonl: ARGS="--seqlen 4096 --causal" DEVICE=auto|cuda|emu J=threads; PROGRAM= KERNEL=: your own
-	@$(if $(PROGRAM)$(KERNEL),,$(if $(ARGS),$(if $(filter stage-%,$(MAKECMDGOALS)),,echo "make: left out, with options of their own: $(filter-out $(ATTENTION),$(CHOSEN))" >&2)))
+RUN = $(if $(OWN),own,$(if $(ARGS),$(or $(filter stage-%,$(MAKECMDGOALS)),$(ATTENTION)),$(CHOSEN)))
+OWN = $(PROGRAM)$(KERNEL)
+SKIPPED = $(if $(OWN)$(filter stage-%,$(MAKECMDGOALS)),,$(if $(ARGS),$(filter-out $(ATTENTION),$(CHOSEN))))
+say-skipped = echo "make: left out, with options of their own: $(SKIPPED)" >&2
+run: $$(addprefix run-,$$(RUN))
+	@$(if $(SKIPPED),$(say-skipped))
+
+# What every command that runs a stage passes on.
+ON = --device "$$DEVICE" $${CHIP:+"--chip=$$CHIP"}
+CHIP_VERBS += run
 
 .PHONY: $(addprefix run-,$(STAGES))
 $(addprefix run-,$(STAGES)): run-%: %
 	@mkdir -p results 2> /dev/null || true
-	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* --device "$$DEVICE" $${J:+"--jobs=$$J"} --json results/run.jsonl $$ARGS
+	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* $(ON) $${J:+"--jobs=$$J"} --json results/run.jsonl $$ARGS
 
+##change-1 diff: Show what changed from the stage before.
+##  make stage-3 diff
+##
+##  kernel.cu beside the one before; of a stage that has steps, every step beside the one before.
 .PHONY: diff
-diff: ## what changed from the stage before, in kernel.cu, step by step where there are steps
-	@$(if $(WITH_PREVIOUS),,echo "make: no stage comes before $(CHOSEN); make stage-2 diff says what comes next" >&2; exit 2)
-	@for d in $(foreach s,$(WITH_PREVIOUS),$(call folder-of,$s)); do \
-	    stages/rungs.sh $$d | { read -r last; while read -r next; do \
-	        git --no-pager diff --no-index --stat -p --color=auto $$last $$next; last=$$next; done; }; done
+no-previous = echo "make: no stage comes before $(CHOSEN); make stage-2 diff says what comes next" >&2; exit 2
+diff:
+	@$(if $(WITH_PREVIOUS),stages/diff.sh $(foreach s,$(WITH_PREVIOUS),$(call folder-of,$s)),$(no-previous))
 
+##change-8 clean: Remove build/.
+##  make clean
+##
+##  What was measured stays: results/ is not touched.
 .PHONY: clean
-clean: ## remove build/
+clean:
 	rm -rf $(BUILD)
 
 # ---- Host code -------------------------------------------------------------------------------------
 
 $(BUILD)/%.o: %.c | $$(@D)/.dir
-	@$(if $(V),,echo "cc $<")
+	@$(if $(CUDA),$(if $(V),,echo "cc $<"),$(no-toolkit))
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 %/.dir:
@@ -122,7 +139,7 @@ $(LIB): $(LIB_SRC:%.c=$(BUILD)/%.o)
 # $(call compile,FLAGS): one image; what ptxas said goes to NAME.ARCH.ptxas beside it. After a change of
 # NVCCFLAGS: make clean.
 define compile
-@mkdir -p $(@D); echo "nvcc $@"
+@$(if $(CUDA),,$(no-toolkit);) mkdir -p $(@D); echo "nvcc $@"
 $(Q)$(NVCC) $(NVCCFLAGS) $1 $(if $(filter %.cu,$<),-MMD -MP -MF $@.d) -o $@ $< 2> $(basename $@).ptxas || \
     { cat $(basename $@).ptxas >&2; exit 1; }
 endef
@@ -138,7 +155,8 @@ $(BUILD)/include/wgmma.cuh: common/cuda/wgmma.sh
 	@mkdir -p $(@D) && $< > $@
 
 ATTENTION      := $(foreach s,$(CHOSEN),$(if $(filter attention,$(problem-$s)),$s))
-attention-only  = $(if $(ATTENTION),,echo "make: $(CHOSEN) computes no attention ($(problem-$(CHOSEN))) and has no $@; make help lists the other stages" >&2; exit 2)
+no-attention    = $(CHOSEN) computes no attention ($(problem-$(CHOSEN))) and has no $@; make help lists the other stages
+attention-only  = $(if $(ATTENTION),,echo "make: $(no-attention)" >&2; exit 2)
 WITH_PREVIOUS  := $(foreach s,$(CHOSEN),$(if $(filter-out none,$(previous-$s)),$s))
 
 .PHONY: $(STAGES)
@@ -152,5 +170,17 @@ stage-objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(call folder-of,$1)/*.c)
 $(STAGES:%=$(BUILD)/%): $(BUILD)/%: $$(call stage-objects,$$*) $(LIB)
 	$(LINK)
 
-include $(filter-out build/%,$(sort $(wildcard */*.mk */*/*.mk */*/*/*.mk)))
+include $(filter-out build/% setup/help.mk,$(sort $(wildcard */*.mk */*/*.mk */*/*/*.mk)))
 -include $(shell find $(BUILD) -name '*.o' 2>/dev/null | sed 's/o$$/d/')
+
+# ---- What is refused before anything is built ------------------------------------------------------------
+
+ifeq ($(MAKELEVEL)$(findstring n,$(firstword $(filter-out --%,$(MAKEFLAGS)))),0)
+$(if $(CHIP),$(foreach v,$(filter-out stage-% setup $(CHIP_VERBS),$(MAKECMDGOALS)),\
+    $(error $v does not use CHIP=$(CHIP): leave CHIP out; the verbs that use it are $(CHIP_VERBS))))
+# `make setup lab-1` reads this file again once setup has made .venv.
+ifeq ($(filter setup,$(MAKECMDGOALS))$(wildcard $(PYTHON))$(shell command -v $(PYTHON)),)
+$(foreach v,$(filter $(PYTHON_VERBS),$(MAKECMDGOALS)),$(error $v needs $(PYTHON), which is missing: run make setup))
+endif
+endif
+endif

@@ -1,6 +1,6 @@
-/* doctor: what this machine has of what the project can use, and for each missing thing the remedy.
+/* doctor: which devices this machine has, and whether their counters can be read; for each missing thing the remedy.
  *
- *   build/doctor NVCC PYTHON        (make doctor fills them in)
+ *   build/doctor        (make doctor runs it after doctor.sh has looked at the tools)
  *
  * Exit 0 if stages can run here, on a GPU or on the emulator; 77 if not. */
 #include "cupti_list.h"
@@ -8,78 +8,21 @@
 #include "gpu_counts.h"
 #include "common/base/path.h"
 #include "common/base/reason.h"
+#include "common/base/toolkit.h"
 #include "refusal.h"
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum doctor_verdict { HERE, MISSING, NOTE };
 
 static void say(enum doctor_verdict verdict, const char *what, const char *text) {
     static const char *const words[] = {"ok", "missing", "note"};
     printf("%-8s %-16s %s\n", words[verdict], what, text);
-}
-
-/* ---- Programs ------------------------------------------------------------------------------- */
-
-/* The first line that `argv` prints that contains `word`, without its end; false if there is none
- * or it does not run. No shell: argv is run as it is. */
-static bool first_line(char *const argv[], const char *word, char *out, size_t out_bytes) {
-    int pipe_fd[2];
-    if (pipe(pipe_fd)) return false;
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(pipe_fd[1], STDOUT_FILENO);
-        dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
-        close(pipe_fd[0]);
-        close(pipe_fd[1]);
-        execvp(argv[0], argv);
-        _exit(127);
-    }
-    close(pipe_fd[1]);
-    FILE *f = fdopen(pipe_fd[0], "r");
-    char line[512];
-    bool found = false;
-    while (f && fgets(line, sizeof line, f))
-        if (!found && strstr(line, word)) {
-            snprintf(out, out_bytes, "%.*s", (int)strcspn(line, "\n"), line);
-            found = true;
-        }
-    if (f) fclose(f);
-    int status = 0;
-    if (child > 0) waitpid(child, &status, 0);
-    return child > 0 && found && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static void check_program(const char *what, char *const argv[], const char *word,
-                          const char *remedy) {
-    char line[512];
-    bool here = first_line(argv, word, line, sizeof line);
-    say(here ? HERE : MISSING, what, here ? line : remedy);
-}
-
-static void check_programs(char *nvcc, char *python) {
-    check_program("nvcc", (char *[]){nvcc, "--version", NULL}, "release",
-                  "needed to build kernels: `make setup` puts a CUDA toolkit into .venv");
-    check_program("gnuplot", (char *[]){"gnuplot", "--version", NULL}, "gnuplot",
-                  "needed for plots: `make setup`, or install gnuplot-nox");
-    check_program("python", (char *[]){python, "--version", NULL}, "Python",
-                  "needed for notebooks: `make setup` makes .venv");
-    static const char *const modules[] = {"jupytext", "nbclient", "nbformat", "ipykernel", "numpy"};
-    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
-        char code[128];
-        snprintf(code, sizeof code, "import %s; print('%s', %s.__version__)", modules[i],
-                 modules[i], modules[i]);
-        check_program(modules[i], (char *[]){python, "-c", code, NULL}, modules[i],
-                      "needed for notebooks: `make setup` installs it into .venv");
-    }
 }
 
 /* ---- Who else uses the counters -------------------------------------------------------------- */
@@ -167,8 +110,8 @@ static bool check_emulator(void) {
     return true;
 }
 
-int main(int argc, char **argv) {
-    check_programs(argc > 1 ? argv[1] : "nvcc", argc > 2 ? argv[2] : "python3");
+int main(void) {
+    char nvdisasm[PATH_MAX];
     check_cupti();
     bool gpu = check_gpu();
     check_rivals();
@@ -176,7 +119,10 @@ int main(int argc, char **argv) {
     if (gpu)
         printf("\nStages run here, on the GPU.\n");
     else if (emulator)
-        printf("\nStages run here, on the emulator: counts and checks, no times.\n");
+        printf("\nStages run here, on the emulator: counts and checks%s.\n",
+               toolkit_find("nvdisasm", nvdisasm, sizeof nvdisasm)
+                   ? "; predicted times need nvdisasm, which `make setup` installs"
+                   : ", and predicted times");
     else
         printf("\nStages cannot run here: neither a GPU nor the emulator is to be had.\n");
     const char *why = path_stdout();

@@ -1,67 +1,80 @@
 # CUPTI's host header includes <string>; profiler/cxx holds an empty file of that name, for C.
 $(BUILD)/profiler/%.o: CPPFLAGS += -isystem profiler/cxx
 
+##start-5 doctor: Say what this machine has and lacks, with the remedies.
+##  make doctor
+##
+##  Tools first, in a second; then CUPTI and the GPU, for which a program is built, once.
 .PHONY: doctor
-doctor: ## what is here, what is not, and the remedy for each
-	@command -v $(CC) > /dev/null && test -e $(CUDA)/include/cuda.h || \
-	    { echo "missing: a C compiler or CUDA's headers, without which nothing is built; run 'make setup'"; exit 77; }
-	@mkdir -p $(BUILD) && test -w $(BUILD) || { echo "missing: the right to write to $(BUILD)/; clone the repository for yourself"; exit 77; }
-	@$(MAKE) --no-print-directory $(BUILD)/doctor > $(BUILD)/doctor.log 2>&1 || \
-	    { tail -5 $(BUILD)/doctor.log; echo "missing: something that the build needs; run 'make setup'"; exit 77; }
-	@$(BUILD)/doctor $(NVCC) $(PYTHON)
+doctor:
+	@CC=$(CC) CUDA=$(CUDA) BUILD=$(BUILD) NVCC=$(NVCC) PYTHON=$(PYTHON) MAKE="$(MAKE)" profiler/doctor.sh
 
 $(BUILD)/doctor: $(BUILD)/profiler/doctor.o $(LIB)
 	$(LINK)
 
+##look-1 source: Show what each line of a kernel does, hottest first.
+##  make stage-3 source
+##
+##  Counts stand beside the lines of kernel.cu. On a GPU counts are sampled, on the emulator exact.
+##
+##  ARGS="--sass --ptx"   machine code and PTX below each line
+##  ARGS=--csv            a row for each line
 .PHONY: source $(addprefix source-,$(STAGES))
-source: $(addprefix source-,$(ATTENTION)) ## hot lines first, then the kernel with counts beside its lines: ARGS="--sass --ptx", --csv
+source: $(addprefix source-,$(ATTENTION))
 	@$(attention-only)
 $(addprefix source-,$(STAGES)): source-%: %
-	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* --device "$$DEVICE" $$ARGS --source
+	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* $(ON) $$ARGS --source
+CHIP_VERBS += source
 
 override WINDOW := $(or $(WINDOW),100)
-recorded-timelines = $(sort $(wildcard records/runs/$(RECORDED)-timeline-$(1:stage-%=%).tsv records/runs/$(RECORDED)-timeline-$(1:stage-%=%)-*.tsv))
+tables-of = records/runs/$(RECORDED)-timeline-$1.tsv records/runs/$(RECORDED)-timeline-$1-*.tsv
+recorded-timelines = $(sort $(wildcard $(call tables-of,$(1:stage-%=%))))
 # With no stage named: those that were recorded, if any was.
-TIMED = $(or $(if $(RECORDED),$(if $(filter stage-%,$(MAKECMDGOALS)),,$(foreach s,$(ATTENTION),$(if $(call recorded-timelines,$s),$s)))),$(ATTENTION))
+TIMED = $(or $(if $(RECORDED),$(if $(filter stage-%,$(MAKECMDGOALS)),,$(WITH_TABLES))),$(ATTENTION))
+WITH_TABLES = $(foreach s,$(ATTENTION),$(if $(call recorded-timelines,$s),$s))
 
+##look-4 timeline: Draw what the kernel does over time.
+##  make stage-6 timeline
+##
+##  On a GPU all SMs, every 2 us; on the emulator the warps of one block, by role.
+##  Writes results/timeline-stage-6.tsv, .png and .svg, and a .json that ui.perfetto.dev opens.
+##
+##  WINDOW=100      draws 100 us of it
+##  RECORDED=h200   draws recorded ones, as results/timeline-h200-stage-6.png
 .PHONY: timeline $(addprefix timeline-,$(STAGES))
-timeline: $(addprefix timeline-,$(TIMED)) ## what the GPU does every 2 us, on the emulator one block's warps by role: results/timeline-stage-N.tsv, .png, .svg: WINDOW=100 us of it; RECORDED=h200 draws recorded ones
+timeline: $(addprefix timeline-,$(TIMED))
 	@$(attention-only)
 $(addprefix timeline-,$(STAGES)): timeline-%: %
-	@test "$(WINDOW)" -gt 0 2> /dev/null || { echo "make: WINDOW is a whole number of us above 0, not '$(WINDOW)'" >&2; exit 2; }
-	@mkdir -p results 2> /dev/null && test -w results || { echo "make: cannot write to results: make it writable" >&2; exit 5; }
-ifeq ($(RECORDED),)
-	@rm -f results/timeline-$*-warps.tsv; set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* --device "$$DEVICE" $$ARGS --timeline results/timeline-$*.tsv
-	@for t in results/timeline-$*.tsv results/timeline-$*-warps.tsv; do ! test -f $$t || { echo $$t; \
-	    ! grep -q '^lane' $$t || echo "$${t%.tsv}.json: for ui.perfetto.dev or chrome://tracing"; }; done
-	@$(call draw-timeline,$*,results/timeline-$*.tsv)
-	@! test -f results/timeline-$*-warps.tsv || { $(call draw-timeline,$*-warps,results/timeline-$*-warps.tsv); }
-else
-	@test -n "$(call recorded-timelines,$*)" || { \
-	    echo "make: there is no records/runs/$(RECORDED)-timeline-$(*:stage-%=%).tsv; recorded are: $(patsubst records/runs/%.tsv,%,$(wildcard records/runs/*-timeline-*.tsv))" >&2; exit 5; }
-	@$(call draw-timeline,$*,$(call recorded-timelines,$*))
-endif
-
-# $(call draw-timeline,stage-N,tables)
-draw-timeline = command -v gnuplot > /dev/null || { echo "timeline: to draw it install gnuplot-nox (make setup)"; exit 0; }; \
-    if grep -q '^lane' $2; then set -- plots/warps.gp "table = '$2'"; else set -- plots/timeline.gp "tables = '$2'"; fi; \
-    for t in png svg; do plots/draw.sh $$1 results/timeline-$1 $$t "$$2; window = $(WINDOW)" || exit 5; done; \
-    echo results/timeline-$1.png results/timeline-$1.svg
+	@set -f; BUILD=$(BUILD) TABLES="$(if $(RECORDED),$(call recorded-timelines,$*))" profiler/timeline.sh $* $(ON) $$ARGS
+CHIP_VERBS += timeline
 
 # The kernels of tests/gpu/gpu_counters.c.
 COUNTED := $(foreach a,sm_89 sm_90a,$(BUILD)/images/tests/gpu_counters.$a.cubin)
 $(BUILD)/tests/gpu_counters: | $(COUNTED)
-$(COUNTED): $(BUILD)/images/tests/gpu_counters.%.cubin: tests/gpu/gpu_counters.cu | $(BUILD)/images/tests/.dir
-	@echo "nvcc $@"
-	@$(NVCC) $(NVCCFLAGS) -cubin -arch=$* -o $@ $< 2> $(basename $@).ptxas || { cat $(basename $@).ptxas >&2; exit 1; }
+$(COUNTED): $(BUILD)/images/tests/gpu_counters.%.cubin: tests/gpu/gpu_counters.cu
+	$(call compile,-cubin -arch=$*)
 
+##tables-5 against-ncu: Compare this project's counters with Nsight Compute's.
+##  make stage-3 against-ncu
+##
+##  Needs a GPU and ncu.
 .PHONY: against-ncu $(addprefix against-ncu-,$(STAGES))
-against-ncu: $(addprefix against-ncu-,$(CHOSEN)) ### this project's counters beside Nsight Compute's, on a GPU
+against-ncu: $(addprefix against-ncu-,$(CHOSEN))
 $(addprefix against-ncu-,$(STAGES)): against-ncu-%: %
 	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers/against_ncu.py $(BUILD)/$* $$ARGS
 
+##change-5 against: Say whether a change made a stage faster.
+##  make stage-4 against BASE=HEAD~1
+##
+##  Faster, slower, the same or unsure, against BASE, which is
+##
+##    a revision         built in build/against/
+##    a stage            stage-3: a stage of your own against the one that it comes from
+##    a folder           another build of this project
+##    a file, a name     of records: results/run.jsonl, or h200 for records/runs/h200.jsonl
 .PHONY: against $(addprefix against-,$(STAGES))
-against: $(addprefix against-,$(ATTENTION)) ## faster, slower or the same? a stage against BASE=revision, folder, file of records, or recorded name
+against: $(addprefix against-,$(ATTENTION))
 	@$(attention-only)
-$(addprefix against-,$(STAGES)): against-%: %
-	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers/against.py $(*:stage-%=%) "$$BASE" --device "$$DEVICE" $$ARGS
+$(addprefix against-,$(STAGES)): against-%: % $(filter $(STAGES),$(BASE))
+	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers/against.py $(*:stage-%=%) "$$BASE" $(ON) $$ARGS
+CHIP_VERBS += against

@@ -18,20 +18,18 @@ $(PIC_LIB): $(LIB_SRC:%.c=$(BUILD)/pic/%.o)
 	@rm -f $@
 	$(Q)$(AR) qcs $@ $^
 
+SHARED := -shared -Wl,-z,defs
+SHARED_LIBS := $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
 $(STANDIN): $(RUN_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) runtime/shim/versions.ld | $$(@D)/.dir
-	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,--version-script=runtime/shim/versions.ld -Wl,-z,defs \
-	    -o $@ $(filter %.o %.a,$^) $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
-	@cd $(@D) && for name in libcudart.so.13 libcuda.so.1 libcublas.so.13 libcublasLt.so.13; do ln -sfn $(@F) $$name; ln -sfn $(@F) $${name%.so.*}.so; done
+	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) $(SHARED) -Wl,--version-script=runtime/shim/versions.ld \
+	    -o $@ $(filter %.o %.a,$^) $(SHARED_LIBS)
+	@runtime/shim/names.sh $@
 
 # What programs are linked with: the names of NVIDIA's libraries, and of their functions those that are here. A program
 # linked with them starts on a GPU with NVIDIA's own.
 LINKED := $(patsubst %,$(BUILD)/runtime/link/lib%.so,cuda cudart cublas cublasLt)
 $(LINKED): $(BUILD)/runtime/link/lib%.so: $(STANDIN) | $$(@D)/.dir
-	@nm -D --defined-only $< | awk -v own=$(if $(filter cuda,$*),,lib$*.so.13) \
-	    '{split($$3, x, "@@")} x[2] == own && x[1] ~ /^(__)?cu[A-Z]|^(__)?cuda|^cublas/ {print "void " x[1] "(void) {}"}' > $@.c
-	@echo '$(if $(filter cuda,$*),,lib$*.so.13) { global: *; };' > $@.map
-	$(Q)$(CC) -shared -nostdlib -fno-builtin -w -Wl,-soname,lib$*.so.$(if $(filter cuda,$*),1,13) \
-	    $(if $(filter cuda,$*),,-Wl,--version-script=$@.map) -o $@ $@.c
+	$(Q)CC=$(CC) runtime/shim/link.sh $* $< $@
 
 # What the driver loads into a program on a GPU, to count its launches.
 GPU_OWN := gpu gpu_launch gpu_metrics
@@ -39,7 +37,7 @@ GPU_SRC := $(patsubst %,runtime/session/%.c,$(GPU_OWN) session report settings p
 INJECTED := $(BUILD)/runtime/libattnlab-gpu.so
 $(GPU_OWN:%=$(BUILD)/pic/runtime/session/%.o) $(GPU_OWN:%=$(BUILD)/runtime/session/%.o): CPPFLAGS += -isystem profiler/cxx
 $(INJECTED): $(GPU_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) | $$(@D)/.dir
-	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,-z,defs -o $@ $(filter %.o %.a,$^) $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
+	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) $(SHARED) -o $@ $(filter %.o %.a,$^) $(SHARED_LIBS)
 
 # attnlab.forward: a library for each stage of attention, which is the registry here as in a program.
 $(BUILD)/pic/stages/%.o: CPPFLAGS += $(call stage-flags,$(word 2,$(subst /, ,$<)))
@@ -47,30 +45,44 @@ stage-pic = $(patsubst %.c,$(BUILD)/pic/%.o,$(wildcard $(call folder-of,$1)/*.c)
 FORWARD := $(patsubst stage-%,$(BUILD)/runtime/attnlab-%.so,$(filter-out stage-5,$(STAGES)))
 $(FORWARD): $(BUILD)/runtime/attnlab-%.so: $(BUILD)/pic/runtime/python/forward.o $(PIC_LIB) \
         $$(call stage-pic,stage-$$*)
-	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,-z,defs -o $@ \
-	    $(filter-out $(PIC_LIB),$(filter %.o,$^)) $(PIC_LIB) $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
+	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) $(SHARED) -o $@ $(filter %.o,$^) $(PIC_LIB) $(SHARED_LIBS)
 
+##own-4 python: Build the libraries behind Python's attnlab module.
+##  make python
+##
+##  attnlab.forward and attnlab.RawKernel; `pip install -e .` makes the module importable.
 .PHONY: python
-python: $(FORWARD) $(BUILD)/run $(CHOSEN) ### attnlab.forward and attnlab.RawKernel for Python: pip install -e . finds them here
+python: $(FORWARD) $(BUILD)/run $(CHOSEN)
 
 $(BUILD)/run: $(BUILD)/runtime/session/main.o $(RUN_SRC:%.c=$(BUILD)/%.o) $(LIB) | $(STANDIN) $(INJECTED) $(LINKED)
 	$(LINK)
 
-# make run PROGRAM="./sgemm its arguments" ARGS=--source; make run KERNEL=my.cu ARGS="--kernel sgemm --grid 8x8 ..."
+##own-1 run: Run any CUDA program, counted and checked.
+##  make run PROGRAM="./sgemm 256"
+##
+##  PROGRAM="./sgemm 256"   a program with its arguments, built by runtime/attnlab-nvcc
+##  ARGS=--source           options of build/run: build/run --help lists them
+##  DEVICE, CHIP, J         as for stages
+##own-2 run: List the kernels of a file, or run one of them.
+##  make run KERNEL=my.cu
+##
+##  KERNEL=my.cu                                 a file of CUDA C or PTX
+##  ARGS="--kernel sgemm --grid 8x8 --arg ..."   which kernel, launched how, with what: build/run --help
 .PHONY: run-own
 run-own: $(BUILD)/run
-	@$(if $(PROGRAM),$(if $(KERNEL),echo "make: PROGRAM and KERNEL: one of them" >&2; exit 2))
-	@mkdir -p results 2> /dev/null || true
-	@set -f; set -- --device "$$DEVICE" $${J:+"--jobs=$$J"} $${CHIP:+"--chip=$$CHIP"} --json results/run.jsonl; \
-	    if [ -n "$$KERNEL" ]; then $(BUILD)/run "$$@" $$ARGS "$$KERNEL"; else $(BUILD)/run "$$@" $$ARGS -- $$PROGRAM; fi
+	@set -f; BUILD=$(BUILD) NVCC=$(NVCC) runtime/own.sh $(ON) $${J:+"--jobs=$$J"}
 
 EXAMPLES := $(patsubst examples/%.cu,$(BUILD)/examples/%,$(wildcard examples/*.cu))
 $(EXAMPLES): $(BUILD)/examples/%: examples/%.cu examples/check.h runtime/attnlab-nvcc | $(LINKED) $$(@D)/.dir
 	@echo "nvcc $@"
 	$(Q)BUILD=$(BUILD) NVCC=$(NVCC) runtime/attnlab-nvcc -O3 -std=c++17 -o $@ $<
 
+##own-3 examples: Build small CUDA programs to try.
+##  make examples
+##
+##  Each checks itself: make run PROGRAM=build/examples/sgemm
 .PHONY: examples
-examples: $(EXAMPLES) $(BUILD)/run ## small programs that check themselves, in build/examples: make run PROGRAM=build/examples/sgemm
+examples: $(EXAMPLES) $(BUILD)/run
 
-test: $(BUILD)/run $(EXAMPLES) $(FORWARD)
+LONG_NEEDS += $(BUILD)/run $(EXAMPLES) $(FORWARD)
 gpu-test: $(FORWARD) $(BUILD)/run

@@ -2,8 +2,13 @@
 # make reads its makefiles. So setup runs as the remaking of an included makefile; make then starts
 # afresh, with MAKE_RESTARTS set, and reads everything again before it goes on with the other goals.
 
+##start-1 setup: Install what is missing on this machine.
+##  make setup
+##
+##  On Debian and Ubuntu: packages, Python's tools into .venv, and CUDA's compiler where there is no nvcc.
+##  Other goals may follow: make setup compare.
 .PHONY: setup
-setup: ; @: ## install what is missing (Debian, Ubuntu): packages, .venv, CUDA if there is no nvcc
+setup: ; @:
 
 ifneq ($(filter setup,$(MAKECMDGOALS)),)
 ifeq ($(MAKE_RESTARTS),)

@@ -6,6 +6,7 @@
 #              clang-format, Python's venv
 #   .venv      the notebook tools of notebooks/course/requirements.txt
 #   tools      setup/tools.txt into .venv: nvdisasm
+#   attnlab    the command, linked into .venv/bin
 #   CUDA       setup/cuda.txt into .venv, if no nvcc is on PATH or in /usr/local/cuda
 set -eu
 cd "$(dirname "$0")/.."
@@ -68,4 +69,5 @@ for list in "${wanted[@]}"; do
         die "pip could not install $list; is there a network?"
     cp "$list" "$installed"
 done
+ln -sfn "$PWD/runtime/python/attnlab_command.py" .venv/bin/attnlab
 say "all is there"

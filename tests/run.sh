@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs test programs and scripts that print TAP, one after the other, and adds them up.
 #
-#   tests/run.sh [--needs-gpu=FILE]... PROGRAM...
+#   tests/run.sh PROGRAM... [--needs-gpu=FILE]... [--left-out=FILE]...
 #
 # Shows one line for each, every failed test with what it said, every skipped one with its reason, and
 # the lines of a table that a test prints behind "#| ";
@@ -17,8 +17,12 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+left_out=0 n=0 programs=()
+for each; do [[ $each == --left-out=* ]] && left_out=$((left_out + 1)) || programs+=("$each"); done
+set -- "${programs[@]}"
 [ $# -gt 0 ] || { echo "run.sh: no test has that name; they are tests/*/test_NAME.* and tests/gpu/gpu_NAME.*" >&2; exit 2; }
 
+n_programs=$(printf '%s\n' "$@" | grep -vc '^--needs-gpu=')
 for program in "$@"; do
     name=$(basename -- "$program" .sh)
     if [[ $program == --needs-gpu=* ]]; then
@@ -27,6 +31,7 @@ for program in "$@"; do
         skipped=$((skipped + 1))
         continue
     fi
+    n=$((n + 1))
     log=$build/tests/$name.log
     start=$SECONDS
     shell=
@@ -51,7 +56,7 @@ for program in "$@"; do
     rm -rf "${tmp:?}/$name"
     [ -n "$trouble" ] && f=$((f + 1))
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-    printf '%-24s %4d passed%s%s  %ds\n' "$name" "$p" "$([ "$f" -gt 0 ] && echo ", $f FAILED")" \
+    printf '%3d/%d %-24s %4d passed%s%s  %ds\n' "$n" "$n_programs" "$name" "$p" "$([ "$f" -gt 0 ] && echo ", $f FAILED")" \
         "$([ "$s" -gt 0 ] && echo ", $s skipped")" $((SECONDS - start))
     if [ "$f" -gt 0 ]; then
         [ -n "$trouble" ] && echo "    $trouble; its last lines:" && tail -n 20 "$log" | sed 's/^/    /'
@@ -65,5 +70,6 @@ for program in "$@"; do
     sed -n 's/^#| /    /p' "$log"
 done
 
+[ $left_out -eq 0 ] || echo "$left_out test program$([ $left_out -eq 1 ] || echo s) left out: make test THOROUGH=all runs all, some 20 minutes more"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ $((passed + skipped)) -gt 0 ]

@@ -3,8 +3,8 @@
 
     against.py STAGE BASE [stage options]        (make stage-N against BASE=... does this)
 
-BASE is a revision (built in build/against/), a folder with another build of this project, a file of
-records, or the name of a recorded run in records/runs.
+BASE is a revision (built in build/against/), another stage (stage-3), a folder with another build of this project, a
+file of records, or the name of a recorded run in records/runs.
 
 On a GPU, base and here run in turns, so that a clock that drifts meets both. The verdict comes from
 the ratios here / base of the turns: the 99.5 % confidence interval of their mean (of the logarithms,
@@ -26,6 +26,7 @@ import glob
 import json
 import math
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -204,14 +205,14 @@ class Timer:
             self.program.communicate()
 
 
-def in_turns(base, here, stage, options):
-    """The ratios here / base of turns that take both, until the verdict is clear."""
-    ratios, timer = [], {f: Timer(f, stage, options) for f in (base, here)}
+def in_turns(base, here, options):
+    """The ratios here / base of turns that take both, until the verdict is clear; each is a folder and a stage."""
+    ratios, timer = [], {side: Timer(*side, options) for side in (base, here)}
     for look in TURNS:
         while len(ratios) < look:
             # which one goes first alternates: what the first leaves behind meets both
             order = (base, here) if len(ratios) % 2 == 0 else (here, base)
-            took = {f: timer[f].us() for f in order}
+            took = {side: timer[side].us() for side in order}
             ratios.append(took[here] / took[base])
             print(f"against: turn {len(ratios)} of {look}: base {took[base]:.2f} us, "
                   f"here {took[here]:.2f} us", file=sys.stderr)
@@ -224,13 +225,19 @@ def in_turns(base, here, stage, options):
 
 def main(arguments):
     if len(arguments) < 2 or not arguments[1]:
-        raise Refusal(2, "give BASE=: a revision, a folder with a build, a file of records or the name "
-                         "of a recorded run")
+        raise Refusal(2, "give BASE=: a revision, a stage, a folder with a build, a file of records or the "
+                         "name of a recorded run")
     stage, base, options = arguments[0], arguments[1], arguments[2:]
     recorded = f"records/runs/{base}.jsonl"
     path = recorded if os.path.isfile(recorded) else base if os.path.isfile(base) else None
-    folder = None
-    if not path:
+    folder, base_stage = None, stage
+    if re.fullmatch(r"stage-\d+", base):
+        folder, base_stage = ".", base[len("stage-"):]
+        if not os.path.isfile(f"build/{base}"):
+            raise Refusal(2, f"BASE={base} is no stage here: make help lists the stages")
+        if base_stage == stage:
+            raise Refusal(2, f"BASE={base} is the stage itself: name another stage, or a revision such as BASE=HEAD~1")
+    elif not path:
         folder = base if os.path.isfile(f"{base}/build/stage-{stage}") else build_revision(base, stage)
 
     here = run(".", stage, options, COUNTERS)
@@ -243,9 +250,9 @@ def main(arguments):
             raise Refusal(77, f"{path} was taken on {before['device']['name']}, this is "
                               f"{here['device']['name']}: times and counts of the two are not comparable")
     else:
-        before = run(folder, stage, options, COUNTERS)
+        before = run(folder, base_stage, options, COUNTERS)
 
-    where = f"revision {before['revision']}, {before['time'][:10]}"
+    where = base if base_stage != stage else f"revision {before['revision']}, {before['time'][:10]}"
     print(f"stage {here['stage']}, {problem}, on {here['device']['name']}: here against {where}")
     if kernel_hash(before) and kernel_hash(before) == kernel_hash(here):
         print("the kernel is the same: comments or host code differ, if anything")
@@ -267,7 +274,7 @@ def main(arguments):
             kind, low, high = verdict([ratio / s for s in spread], SURE_RECORDED, SURE_RECORDED)
             how = f"{len(spread)} recorded samples, another sitting: differences under 3 % do not count"
         else:
-            ratios = in_turns(folder, ".", stage, options)
+            ratios = in_turns((folder, base_stage), (".", stage), options)
             kind, low, high = verdict(ratios)
             how = f"{len(ratios)} turns"
         middle = math.sqrt(low * high)

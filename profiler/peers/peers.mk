@@ -6,27 +6,46 @@ $(STAGE_LIBRARIES): $(BUILD)/%.so: $$(patsubst $(BUILD)/%,$(BUILD)/pic/%,$$(call
 	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,-z,defs -Wl,--as-needed -o $@ $(filter %.o %.a,$^) \
 	    $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
 
+##gpu-2 peers: Time the stages beside FlashAttention and cuDNN.
+##  make stage-6 peers
+##
+##  FlashAttention-2, -3, -4, cuDNN and FlashInfer: those that Python finds here. Writes results/peers.jsonl.
+##
+##  ARGS="--rows sixteen,gqa,wide"   the problems
 .PHONY: peers
-peers: $(CHOSEN) $(ATTENTION:%=$(BUILD)/%.so) ## the chosen stages beside FlashAttention-2, -3, -4, cuDNN, FlashInfer, what is there of them: ARGS="--rows sixteen,gqa,wide"
+peers: $(CHOSEN) $(ATTENTION:%=$(BUILD)/%.so)
 	@mkdir -p results
 	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers/peers.py --json results/peers.jsonl \
 	    --rest 0 --stages "$(ATTENTION:stage-%=%)" $$ARGS
 
+##gpu-3 energy: Measure the energy of a launch under sustained load.
+##  make stage-6 energy
+##
+##  Beside its peers, 2 s each; ARGS="--rows sixteen" chooses the problems. Writes results/energy.jsonl.
 .PHONY: energy
-energy: $(CHOSEN) $(ATTENTION:%=$(BUILD)/%.so) ### what a launch takes of energy under load, beside its peers, 2 s each: ARGS="--rows sixteen"
+energy: $(CHOSEN) $(ATTENTION:%=$(BUILD)/%.so)
 	@mkdir -p results
 	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers/energy.py --json results/energy.jsonl \
 	    --stages "$(ATTENTION:stage-%=%)" $$ARGS
 
+##tables-3 peers-table: Print the tables of a stage beside its peers.
+##  make stage-6 peers-table RECORDED=h200
+##
+##  Without RECORDED: of results/peers.jsonl.
 .PHONY: peers-table
-peers-table: ### a stage beside its peers, the tables of its README: RECORDED=h200 a recorded run, RECORDED= results/peers.jsonl
+peers-table:
 	@$(attention-only)
 	@python3 profiler/peers/peers_table.py $(if $(RECORDED),records/runs/$(RECORDED)-peers.jsonl,results/peers.jsonl) \
 	    $(patsubst stage-%,%,$(if $(filter stage-%,$(MAKECMDGOALS)),$(ATTENTION)))
 
 # Every way that a stage considers for random problems, and whether its model takes the best: profiler/peers/choices.py.
 CHOICES := $(if $(RECORDED),records/runs/$(RECORDED)-choices-6.jsonl,results/choices-6.jsonl)
+##tables-4 choices: Count how often stage 6 chooses the fastest way.
+##  make choices RECORDED=h200
+##
+##  Of 300 random problems. Without RECORDED they are timed on this GPU first.
 .PHONY: choices
-choices: $(BUILD)/stage-6 $(if $(RECORDED),,$(BUILD)/stage-6.so stage-6) ### how often stage 6 chooses the best way, of 300 random problems timed: RECORDED=h200 as recorded
-	@mkdir -p results
-	@$(if $(RECORDED),,rm -f $(CHOICES); flock -F $(BUILD)/device.lock) python3 profiler/peers/choices.py --json $(CHOICES) $(if $(RECORDED),,--measure)
+choices: $(BUILD)/stage-6 $(if $(RECORDED),,$(BUILD)/stage-6.so stage-6)
+	@mkdir -p results; $(if $(RECORDED),,rm -f $(CHOICES))
+	@$(if $(RECORDED),,flock -F $(BUILD)/device.lock) python3 profiler/peers/choices.py --json $(CHOICES) \
+	    $(if $(RECORDED),,--measure)

@@ -3,9 +3,7 @@ SWEEPS += sweep-stage-5
 .PHONY: sweep-stage-5
 sweep-stage-5: $(BUILD)/columns $(if $(RECORDED),,stage-5)
 ifeq ($(RECORDED),)
-	@mkdir -p results/stage-5 && rm -f results/stage-5/new.jsonl
-	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/stage-5 --device "$$DEVICE" --sweep --json results/stage-5/new.jsonl $$ARGS
-	@mv results/stage-5/new.jsonl results/stage-5/sweep.jsonl
+	@set -f; BUILD=$(BUILD) stages/5-wgmma/sweep/run.sh results/stage-5 $(ON) $$ARGS
 	@stages/5-wgmma/sweep/draw.sh results/stage-5/sweep.jsonl results/stage-5
 else
 	@stages/5-wgmma/sweep/draw.sh records/runs/$(RECORDED)-stage-5.jsonl results/stage-5

@@ -1,6 +1,9 @@
-# make fit: the constants of cut.c from recorded times; needs Python with numpy and scipy.
+##tables-6 fit: Fit the constants of stage 6's choice to recorded times.
+##  make fit
+##
+##  Prints the constants of cut.c; needs Python with numpy and scipy. ARGS="--folds 4" also tries problems left out.
 .PHONY: fit
-fit: $(BUILD)/fit/model.so ### the constants of stage 6's choice, fitted to recorded times: ARGS="--folds 4" looks at problems left out, too
+fit: $(BUILD)/fit/model.so
 	@set -f; python3 stages/6-wgmma-attention/fit/fit.py $< records/runs/h200-choices-6-fitted.jsonl.gz $$ARGS
 
 $(BUILD)/fit/model.so: stages/6-wgmma-attention/fit/model.c stages/6-wgmma-attention/cut.c $(PIC_LIB)

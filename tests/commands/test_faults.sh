@@ -1,6 +1,7 @@
 #!/bin/bash
 # Every call into the driver fails once: the program says which in one line, exits with 4, and what
 # was there before is still there.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 . tests/fake/fake.sh
 record=$tap_dir/run.jsonl

@@ -2,6 +2,7 @@
 # Runs that are ended at any moment: no record file is damaged, and every row that was finished is
 # kept. Whatever draws, writes a page or grades leaves its files whole or not at all. KILLS (25) of
 # each kind of run, an eighth of that of each other program and signal; 100 before a release.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 kills=${KILLS:-25}
 records=$tap_dir/records.jsonl

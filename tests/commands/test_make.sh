@@ -76,7 +76,95 @@ check "stage 6 runs then" grep -q "$build/stage-6 " "$tap_dir/said"
 check "DEVICE= is the default" says "stage 1-scalar" stage-1 run DEVICE= ARGS="--no-time --counters none"
 silent() { make BUILD="$build" "$@" > "$tap_dir/said" 2>&1 && [ ! -s "$tap_dir/said" ] || { cat "$tap_dir/said"; false; }; }
 check "a stage that is built needs no word" silent stage-1
-check "stages without a recorded timeline are left out" says "tables = 'records/runs/h200-timeline-6" -n timeline RECORDED=h200
+check "stages without a recorded timeline are left out" says 'TABLES="records/runs/h200-timeline-6' -n timeline RECORDED=h200
+
+# ---- What is refused before anything is built
+check "a lab that is not there" refuses 0 "there is no lab 9 with a kernel: LAB is one of 1 2" grade LAB=9 SUBMISSION=my.cu SEED=x
+check "no sed complains of it" [ "$(wc -l < "$tap_dir/said")" -eq 1 ]
+check "a handout of it" refuses 0 "there is no lab 9 with a kernel" handout LAB=9
+check "a chip that a verb does not use" refuses 0 "ladder does not use CHIP=h100: leave CHIP out" ladder CHIP=h100
+check "a chip that there is not" refuses 2 "b200" stage-3 run CHIP=b200
+check "it is not called another one" [ "$(grep -c h200 "$tap_dir/said")" -eq "$(grep -c b200 "$tap_dir/said")" ]
+declare -A on=([steps]=6 [sweep]=5)
+for verb in "source" "banks LINE=99" whatif timeline "compare PROBLEM=" sweep steps "against BASE=h200"; do
+    check "CHIP reaches ${verb%% *}" says 'CHIP:+"--chip=$CHIP"' -n stage-${on[$verb]:-4} $verb CHIP=h100
+done
+check "CHIP is the chip" says "NVIDIA L4\|l4" stage-1 run CHIP=l4 DEVICE=emu ARGS="--seqlen 64 --heads 1 --no-time --counters none"
+for verb in "lab-1 check" handout report; do
+    check "no .venv: $verb" refuses 0 "needs /none/python, which is missing: run make setup" $verb PYTHON=/none/python RECORDED=h200
+    check "nothing is built for it: $verb" [ "$(wc -l < "$tap_dir/said")" -eq 1 ]
+done
+empty=$tap_dir/empty
+check "a compiler that is not there" refuses 77 "there is no nvcc at NVCC=/none/nvcc: run make setup" NVCC=/none/nvcc BUILD="$empty" "$empty/images/stage-1/d64.compute_89.ptx"
+check "it is named before anything is compiled" refuses 77 "there is no nvcc at NVCC=/none/nvcc" NVCC=/none/nvcc BUILD="$empty" "$empty/common/base/npy.o"
+check "stage 5 has no report" refuses 2 "stage-5 computes no attention" stage-5 report RECORDED=h200
+
+# ---- Chosen tests build what they need
+needs() { make -n BUILD="$empty" test TESTS="$1" > "$tap_dir/said" 2>&1 || { cat "$tap_dir/said"; false; }; }
+check "one C test" needs npy
+check "needs its own program" grep -q "$empty/tests/test_npy" "$tap_dir/said"
+check "and no stage, image or other test" [ "$(grep -cE 'nvcc .*-cubin|-o [^ ]*/stage-1 |-o [^ ]*/test_check ' "$tap_dir/said")" -eq 0 ]
+check "a script" needs make
+check "may need all" grep -q "$empty/stage-1 " "$tap_dir/said"
+rm -rf "$empty"
+make -n test > "$tap_dir/short" 2>&1
+make -n test THOROUGH=all > "$tap_dir/whole" 2>&1
+tests_in() { grep -oE '(build/tests|tests/[a-z]+)/test_[a-z0-9_]+' "$1" | sort -u | wc -l; }
+check "make test leaves some out" grep -q -e '--left-out=tests/' "$tap_dir/short"
+make -n BUILD="$empty" test > "$tap_dir/plan" 2>&1
+check "its plan builds stages" grep -q "ld $empty/stage-1\"" "$tap_dir/plan"
+check "and nothing that only those run" bash -c "! grep -qE 'ld $empty/(trial-|sass-|predict-|run\")' '$tap_dir/plan'"
+rm -rf "$empty"
+check "THOROUGH=all leaves none out" bash -c "! grep -q -e '--left-out' '$tap_dir/whole'"
+check "a test that is named is run" bash -c "make -n test TESTS=labs | grep -q 'run.sh.* tests/course/test_labs.sh'"
+summary() { # two programs that pass, one that is left out
+    mkdir -p "$tap_dir/b"
+    for n in 1 2; do printf 'echo "ok 1 - yes"; echo 1..1\n' > "$tap_dir/test_$n.sh"; done
+    BUILD=$tap_dir/b tests/run.sh "$tap_dir"/test_[12].sh --left-out=tests/test_long.sh > "$tap_dir/said" && cat "$tap_dir/said"
+    grep -q '^ *2/2 test_2 ' "$tap_dir/said" && grep -q '^1 test program left out: make test THOROUGH=all' "$tap_dir/said" &&
+        [ "$(tail -n 1 "$tap_dir/said")" = "2 passed, 0 failed, 0 skipped" ]
+}
+check "progress, and a count of what is left out" summary
+
+# ---- One's own program and kernel
+if [ -x "$build/run" ]; then
+    check "KERNEL alone lists the kernels" says "^    sgemm_naive$" run KERNEL=examples/sgemm.cu DEVICE=emu
+    check "and says how to run one" grep -q -e "--kernel" "$tap_dir/said"
+    check "of PTX, too" says "^    attention" run KERNEL="$build/images/stage-1/d64.compute_89.ptx"
+    check "a file without kernels" refuses 2 "has no kernel: nothing in it is declared __global__" run KERNEL=common/cuda/half.h
+    check "a file that is not there" refuses 2 "there is no none.cu" run KERNEL=none.cu
+    check "a program that launches no kernel" says "/bin/ls ended without launching a kernel" run PROGRAM=/bin/ls DEVICE=emu
+fi
+
+# ---- Doctor: tools before anything is built
+doctor() { # PATTERN VARIABLE=VALUE...: on a fresh clone
+    make BUILD="$tap_dir/fresh" doctor "${@:2}" > "$tap_dir/said" 2>&1
+    grep -q -e "$1" "$tap_dir/said" && [ ! -e "$tap_dir/fresh/libattnlab.a" ] || { cat "$tap_dir/said"; false; }
+}
+check "doctor without a compiler builds nothing" doctor "^missing *compiler.*make setup installs gcc" CC=/none/gcc
+check "it ends with a remedy" grep -q "Stages cannot be built here: run make setup" "$tap_dir/said"
+for each in AVX2 jansson cmocka nvdisasm bubblewrap gnuplot jupyterlab nbclient; do
+    check "doctor looks at $each" grep -qE "^(ok|missing) +$each" "$tap_dir/said"
+done
+check "doctor misses Python" doctor "^missing *python.*make setup" PYTHON=/none/python CC=/none/gcc
+check "doctor misses nvcc" doctor "^missing *nvcc.*make setup" NVCC=/none/nvcc
+if [ -x "$build/doctor" ]; then
+    check "doctor: the emulator predicts times" says "^Stages run here, on the .*" doctor
+    check "it does not say that there are none" bash -c "! grep -q 'no times' '$tap_dir/said'"
+fi
+
+# ---- What takes long says so; what was written is named
+check "whatif of all stages says how long it takes" says "takes about a minute for each" -n whatif
+check "a recorded timeline has a name of its own" says "^results/timeline-h200-stage-6.png" stage-6 timeline RECORDED=h200
+check "compare ends with the picture to open" says "Open results/compare/tensor.png. Next: make" -n compare RECORDED=h200
+in_c() { # GOALS...: make in the C locale, where bytes above 127 are no letters
+    LC_ALL=C make BUILD="$build" "$@" > "$tap_dir/said" 2>&1 || { cat "$tap_dir/said"; false; }
+}
+for verb in help help-more doctor "ladder RECORDED=h200" "stage-6 peers-table RECORDED=h200" "stage-3 diff" "stage-6 steps RECORDED=h200" \
+    "compare RECORDED=h200" "report RECORDED=h200" "stage-6 timeline RECORDED=h200" "stage-4 sweep RECORDED=h200" \
+    "stage-1 source DEVICE=emu ARGS=--seqlen=64" "run KERNEL=examples/sgemm.cu"; do
+    check "LC_ALL=C make $verb" in_c $verb
+done
 
 # Pictures of one stage: no values, no conflicts, a single reason for a gap.
 drawn() { # PLOT STAGE: and gnuplot says nothing

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A stage of one's own: a copied folder is a stage that runs its own kernel, and never another's images.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 unset MAKEFLAGS MFLAGS MAKELEVEL ARGS DEVICE RECORDED
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Every record conforms to common/harness/record.schema.json: the committed ones, and those written now.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 python=${PYTHON:-.venv/bin/python}
 "$python" -c 'import jsonschema' 2> /dev/null || { skip "records conform to their schema" "no jsonschema: make setup"; tap_done; exit; }

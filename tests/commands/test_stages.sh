@@ -1,6 +1,7 @@
 #!/bin/bash
 # Every stage against the pass rule on the emulator, with its checks for races and unfinished copies:
 # ragged, causal (both alignments), GQA and masked shapes, all inputs, three schedules, random problems.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 . tests/commands/stages.sh
 device=emu

@@ -1,4 +1,5 @@
 # What an instructor does: hand out, grade a folder, nbgrader by the lines of notebooks/INSTRUCTOR.md.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 page=notebooks/INSTRUCTOR.md
 python=${PYTHON:-.venv/bin/python}

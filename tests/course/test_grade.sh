@@ -1,5 +1,6 @@
 # The grader: solutions full, skeletons and cheats not, honest variants full; tests/course/grade/run.py. A sample,
 # unless it is named: make test TESTS=grade.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 if ! command -v "${NVCC:-nvcc}" > /dev/null; then
     skip "the grader" "no nvcc here"

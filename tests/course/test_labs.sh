@@ -1,5 +1,6 @@
 # The labs: holes, skeletons, solutions, mistakes and their hints (tests/course/labs.py), a student's folder.
 # Two mistakes a lab; all of them, minutes, and a table where it is named: make test TESTS=labs [LAB=2].
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 unset MAKEFLAGS MFLAGS # of the make that runs this
 

@@ -1,5 +1,6 @@
 # The labs' notebooks: each .ipynb is the students' version of its .py, and each .py runs without a GPU; its
 # comparisons take the answers, refuse wrong ones with their hints, and stay open without one.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 nosuch() { LAB_DEVICE=nosuch python3 -c 'import sys; sys.path.insert(0, "notebooks/course"); import course; course.Lab(1)' 2>&1 | tail -n 1 | grep -q "ValueError: LAB_DEVICE is auto, cuda or emu"; }
 check "LAB_DEVICE=nosuch is refused" nosuch

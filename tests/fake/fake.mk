@@ -21,7 +21,7 @@ NVTX_TOOL := $(BUILD)/tests/fake/nvtx_tool.so
 $(NVTX_TOOL): tests/fake/nvtx_tool.c | $$(@D)/.dir
 	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $<
 
-test: $(NVTX_TOOL) $(FAKE) $(FAKE_CUPTI) $(FAULT) $(BUILD)/doctor
+TEST_NEEDS += $(NVTX_TOOL) $(FAKE) $(FAKE_CUPTI) $(FAULT) $(BUILD)/doctor
 
 # attnlab.forward, called once: build/tests/fake/forward_once LIBRARY IMAGES.
 FORWARD_ONCE := $(BUILD)/tests/fake/forward_once
@@ -29,7 +29,7 @@ FORWARD_ONCE := $(BUILD)/tests/fake/forward_once
 $(FORWARD_ONCE): tests/fake/forward_once.c runtime/python/forward.h | $$(@D)/.dir
 	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -o $@ $< -ldl
 
-test: $(FORWARD_ONCE)
+LONG_NEEDS += $(FORWARD_ONCE)
 
 # A program on a GPU that is not there: tests/runtime/test_gpu_program.sh.
 GPU_PROGRAM := $(BUILD)/tests/fake/gpu_program
@@ -37,4 +37,4 @@ GPU_PROGRAM := $(BUILD)/tests/fake/gpu_program
 $(GPU_PROGRAM): tests/fake/gpu_program.c $(FAKE) | $$(@D)/.dir
 	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -o $@ $< -L$(@D) -l:libcuda.so.1
 
-test: $(GPU_PROGRAM)
+LONG_NEEDS += $(GPU_PROGRAM)

@@ -5,11 +5,15 @@
 FUZZ_SRC   := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_FLAGS := -std=c11 -O1 -g -march=x86-64-v3 -ffp-contract=off -w $(SANITIZERS)
 
+##tests-5 fuzz: Fuzz what reads foreign bytes.
+##  make fuzz FUZZ_SECONDS=60
+##
+##  So long for each fuzzer; needs clang.
 .PHONY: fuzz
-fuzz: ### fuzz what reads foreign bytes, FUZZ_SECONDS=60 each
-	@test "$${FUZZ_SECONDS:-60}" -gt 0 2> /dev/null || { echo "make: FUZZ_SECONDS is a whole number above 0, not '$$FUZZ_SECONDS'" >&2; exit 2; }
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang \
-	    CFLAGS="$(FUZZ_FLAGS) -fsanitize=fuzzer-no-link" fuzzers
+no-time = echo "make: FUZZ_SECONDS is a whole number above 0, not '$$FUZZ_SECONDS'" >&2; exit 2
+fuzz:
+	@test "$${FUZZ_SECONDS:-60}" -gt 0 2> /dev/null || { $(no-time); }
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fuzz CC=clang CFLAGS="$(FUZZ_FLAGS) -fsanitize=fuzzer-no-link" fuzzers
 
 .PHONY: fuzzers
 fuzzers: $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/%)

@@ -2,6 +2,7 @@
 # Each barrier, wait and fence of each stage's kernel is left out in turn: the emulator must object (exit 1).
 # Those that are redundant by design are listed with the reason in tests/mutants/mutants_emu.txt; one of them that is
 # caught after all fails too. Arguments: stages, else all.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 
 # problems STAGE: shapes, one a line, which together run every barrier

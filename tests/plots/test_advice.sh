@@ -1,5 +1,6 @@
 #!/bin/bash
 # Advice: on each stage it names what the next stage changed, and it says nothing where it knows nothing.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 advice() { # STAGE OPTIONS...
     "$build/stage-$1" --device emu --no-check --batch 2 "${@:2}" > "$tap_dir/run" 2>&1 && grep '^advice' "$tap_dir/run" > "$tap_dir/advice"

@@ -96,6 +96,18 @@ check "no BASE" ends 2 ""
 check "no such BASE" ends 2 nosuch
 check "one line" [ "$(wc -l < "$dir/err")" = 1 ]
 
+# Another stage as the base: a stage of one's own against the one that it comes from.
+sed 's/1-scalar/2-mine/; s,folder/us,folder/us-2,' "$dir/here/build/stage-1" > "$dir/here/build/stage-2"
+chmod +x "$dir/here/build/stage-2"
+echo 50 > "$dir/here/build/us-2"
+took 100 40
+check "a stage as BASE" ends 0 stage-2
+check "it is faster than that" said '^faster: -20.00 %'
+check "which is named" said 'here against stage-2$'
+check "a stage that is not there" ends 2 stage-9
+check "says so" grep -q '^against: BASE=stage-9 is no stage here' "$dir/err"
+check "a stage against itself" ends 2 stage-1
+
 # On the emulator: counts, exactly.
 run=(--device emu --heads 1 --seqlen 64)
 "$build/stage-1" "${run[@]}" --counters TENSOR,SHARED,OCCUPANCY,MEMORY,MIX --quiet --json "$dir/emu.jsonl" > /dev/null

@@ -1,5 +1,6 @@
 #!/bin/bash
 # No bound lies above the cycles of a recorded H200, and most within a factor of 2: the table of tests/plots/bounds.py.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 table() { python3 tests/plots/bounds.py records/runs/h200.jsonl records/runs/h200-clock.jsonl; }
 table > "$tap_dir/table"

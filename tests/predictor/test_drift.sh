@@ -1,6 +1,7 @@
 #!/bin/bash
 # Predictions of the clock do not move unnoticed: each is within 0.5 % of what tests/golden/drift.tsv says. A change
 # that is meant to move them ends with `make drift`, and its commit shows by how much.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 if ! [ -x .venv/bin/python ] || ! ls .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm > /dev/null 2>&1; then
     skip "predictions have not drifted" "no nvdisasm: make setup"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # make fit's library is the model of stage 6's choice as it is: the first way of --explain takes what that says.
+# Thorough: what it runs takes minutes to build, and make test leaves it out.
 . tests/tap.sh
 make -s build/fit/model.so build/stage-6 > "$tap_dir/make" 2>&1 || cat "$tap_dir/make"
 build/stage-6 --device emu --explain --csv --batch 3 --heads 8 --kv-heads 2 --seqlen-q 70 --seqlen-k 900 --head-dim 128 --causal > "$tap_dir/ways"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The clock of own kernels: each example predicted, in the table, in the record and in Python; memory as it was; and n/a
 # with its reason, once, where there is no prediction.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 unset CHIP ATTNLAB_RUN
 run=$build/run dir=$tap_dir/work

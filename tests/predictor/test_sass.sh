@@ -1,6 +1,7 @@
 #!/bin/bash
 # What ptxas made of the kernels, executed: O and LSE to the bit as PTX gives them, counts as an H200
 # counted them (records/runs/h200.jsonl).
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 sass() { "$build/sass-stage-$1" "${@:2}"; } # N OPTIONS...
 same() { sass "$@" --quiet; }

@@ -1,4 +1,5 @@
 # attnlab.forward and attnlab.records from Python: tests/runtime/forward.py; as an installed package, too.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 python=${PYTHON:-.venv/bin/python}
 if ! $python -c 'import numpy' 2> /dev/null; then
@@ -17,4 +18,10 @@ installs() {
 }
 here=$(realpath -s "$(command -v "$python")")
 check "pip install -e . installs" installs
+command_installed() { # with its own Python, which finds the package as above
+    (cd / && PYTHONPATH=$root/runtime/python "$tap_dir/prefix/bin/attnlab" --dry-run stage 3 run) > "$tap_dir/said" 2>&1
+    grep -q -e "-C $root stage-3 run$" "$tap_dir/said" || { cat "$tap_dir/said"; false; }
+}
+root=$PWD
+check "it installs the command attnlab" command_installed
 tap_done

@@ -1,6 +1,7 @@
 #!/bin/bash
 # build/run of a program on a GPU, and of one kernel: its launches counted by CUPTI, on the driver and the CUPTI of tests/fake, where every
 # metric is 42.
+# Thorough: what it runs takes minutes to build, and make test leaves it out.
 . tests/tap.sh
 program=$build/tests/fake/gpu_program
 on_gpu() { # [VARIABLE=VALUE...] OPTIONS AND PROGRAM...

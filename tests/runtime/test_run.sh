@@ -1,5 +1,6 @@
 #!/bin/bash
 # build/run: whole programs, one kernel without a program, Python; what it says of bad ones.
+# Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 unset CHIP ATTNLAB_RUN
 run=$build/run

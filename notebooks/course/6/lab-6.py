@@ -174,7 +174,7 @@ attnlab.compare("reading_line", read)
 # copies, multiplies and does softmax in turn, and the last one.
 
 # %%
-display(Image(filename=str(attnlab.make("timeline-stage-6.png", "stage-6", "timeline", "RECORDED=h200", "WINDOW=350")),
+display(Image(filename=str(attnlab.make("timeline-h200-stage-6.png", "stage-6", "timeline", "RECORDED=h200", "WINDOW=350")),
               width=800))
 naive, last = attnlab.table("h200-timeline-6-naive"), attnlab.table("h200-timeline-6")
 print(f"{'the last one: us':>16} {'SMs with work, %':>16} {'tensor pipe, %':>16} {'exponentials, %':>16}")

@@ -9,26 +9,49 @@ $(BUILD)/trial-$(1:stage-%=%): $(patsubst %.c,$(BUILD)/%.o,$(if $(filter stage-5
 endef
 $(foreach s,$(STAGES),$(eval $(call trial-of,$s)))
 
-test gpu-test: $(STAGES:stage-%=$(BUILD)/trial-%)
+LONG_NEEDS += $(STAGES:stage-%=$(BUILD)/trial-%)
+gpu-test: $(STAGES:stage-%=$(BUILD)/trial-%)
 
 # What grading lab N needs: its stage's trial and the images of our own kernel (notebooks/course/folder.mk).
 lab-needs  = $(call lab-images,$1) $(BUILD)/$(call lab-stage,$1) $(patsubst stage-%,$(BUILD)/trial-%,$(call lab-stage,$1))
+ifneq ($(filter grade handout,$(MAKECMDGOALS)),)
+$(foreach n,$(filter-out $(if $(filter %.json,$(SUBMISSION)),$(LAB_NUMBERS),$(KERNEL_LABS)),$(LAB)),\
+    $(error there is no lab $n with a kernel: LAB is one of $(KERNEL_LABS)))
+endif
 
+##course-6 grade: Grade a submission.
+##  make grade LAB=2 SUBMISSION=a.cu SEED=x
+##
+##  LAB=2               the lab
+##  SUBMISSION=my.cu    a kernel, or answers.json
+##  SEED=x              a word that students do not know: cases are drawn from it
+##  DEVICE=emu|auto     where it runs
+##  SANDBOX=weak        where the machine has no namespaces
 .PHONY: grade
-grade: $(if $(wildcard notebooks/course/$(or $(LAB),none)/lab),$(if $(filter grade,$(MAKECMDGOALS)),$(call lab-needs,$(LAB)))) ## grade one submission: LAB=2 SUBMISSION=my.cu or answers.json SEED=secret DEVICE=emu|auto; SANDBOX=weak where there are no namespaces
-	@test -n "$$LAB" -a -n "$$SUBMISSION" || { echo "make: grade wants LAB=number SUBMISSION=file SEED=secret" >&2; exit 2; }
-	@case "$$SUBMISSION" in \
-	*.json) BUILD=$(BUILD) python3 notebooks/course/grade/sheet.py "$$LAB" "$$SUBMISSION";; \
-	*) test -n "$$SEED" || { echo "make: grade wants a SEED: a word that students do not know" >&2; exit 2; }; \
-	    BUILD=$(BUILD) python3 notebooks/course/grade/grade.py --lab "$$LAB" --submission "$$SUBMISSION" --seed "$$SEED" --device "$$DEVICE" --out results/grade;; \
-	esac
+grade: $(if $(filter grade,$(MAKECMDGOALS)),$(if $(filter $(KERNEL_LABS),$(LAB)),$(call lab-needs,$(LAB))))
+	@BUILD=$(BUILD) notebooks/course/grade/grade.sh
 
+##course-7 grade-all: Grade a folder of submissions, STUDENT/lab-N/.
+##  make grade-all SUBMISSIONS=all SEED=word
+##
+##  SUBMISSIONS=all   the folder
+##  SEED=word         a word that students do not know
+##  J=4               four at a time
+##
+##  Writes results/grades.
 .PHONY: grade-all
-grade-all: $(if $(filter grade-all,$(MAKECMDGOALS)),$(foreach n,$(KERNEL_LABS),$(call lab-needs,$n))) ### grade a folder STUDENT/lab-N/: SUBMISSIONS=folder SEED=secret J=jobs; results/grades
-	@test -n "$$SUBMISSIONS" -a -n "$$SEED" || { echo "make: grade-all wants SUBMISSIONS=folder SEED=secret" >&2; exit 2; }
-	@BUILD=$(BUILD) python3 notebooks/course/grade/grade_all.py "$$SUBMISSIONS" --seed "$$SEED" --device "$$DEVICE" $${J:+--jobs "$$J"}
+no-folder = echo "make: grade-all wants SUBMISSIONS=folder SEED=secret" >&2; exit 2
+grade-all: $(if $(filter grade-all,$(MAKECMDGOALS)),$(foreach n,$(KERNEL_LABS),$(call lab-needs,$n)))
+	@test -n "$$SUBMISSIONS" -a -n "$$SEED" || { $(no-folder); }
+	@BUILD=$(BUILD) python3 notebooks/course/grade/grade_all.py \
+	    "$$SUBMISSIONS" --seed "$$SEED" --device "$$DEVICE" $${J:+--jobs "$$J"}
 
-# What students get for a lab: results/handout/lab-N.tar.gz, of LAB or of all.
+##course-8 handout: Pack what students get, without answers.
+##  make handout LAB=2
+##
+##  Writes results/handout/lab-2.tar.gz; without LAB, an archive for each lab. Later stages are left out, too.
 .PHONY: handout
-handout: $(if $(filter handout,$(MAKECMDGOALS)),$(foreach n,$(or $(LAB),$(KERNEL_LABS)),$(call lab-images,$n))) ### archives for students, without answers and later stages: results/handout/lab-N.tar.gz; LAB=2 for one
-	@for n in $(or $(LAB),$(KERNEL_LABS)); do python3 notebooks/course/grade/handout.py $$n results/handout/lab-$$n.tar.gz || exit; done
+PYTHON_VERBS += handout
+HANDED_OUT := $(or $(LAB),$(KERNEL_LABS))
+handout: $(if $(filter handout,$(MAKECMDGOALS)),$(foreach n,$(HANDED_OUT),$(call lab-images,$n)))
+	@for n in $(HANDED_OUT); do python3 notebooks/course/grade/handout.py $$n results/handout/lab-$$n.tar.gz || exit; done

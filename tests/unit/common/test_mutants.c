@@ -1,6 +1,7 @@
 /* The mutation gate on the CPU model: the honest kernel passes on every input and shape; every
  * mutant that computes something else is rejected on at least one; of those with too few bits, 9 of
- * 10. */
+ * 10.
+ * Thorough: it takes minutes, and make test leaves it out. */
 #include "tests/test.h"
 
 #include "flash_model.h"
