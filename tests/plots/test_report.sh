@@ -66,7 +66,7 @@ if command -v gnuplot > /dev/null; then
     page=$tree/results/report.html
     check "has what the GPU did over time" has 'What the whole GPU does (h200-timeline-6.tsv)'
     check "and who waits for whom" has 'Who waits for whom in one block (h200-warps-6.tsv)'
-    warps() { grep -q 'warp 0, products' "$tree/results/compare/h200-warps-6.svg" && grep -q 'special functions over time' "$tree/results/compare/h200-timeline-6.svg"; }
+    warps() { grep -q 'warp 0, products' "$tree/results/compare-h200/h200-warps-6.svg" && grep -q 'special functions over time' "$tree/results/compare-h200/h200-timeline-6.svg"; }
     check "drawn as what they are" warps
 fi
 tap_done
