@@ -38,5 +38,5 @@ set yrange [0:*]
 foot_below = ''
 foot_text = ''
 begin_foot = 'foot_text = foot_below; do for [i = 1:n_series] { foot_text = foot_text.(foot_text eq "" || series_foot[i] eq "" ? "" : "\n").wrap(series_foot[i], 138) }'
-put_foot = 'if (!is_dumb) { set label 100 foot_text at screen 0.02, screen foot_row * (n_lines(foot_text) - 0.3) left font small textcolor rgb soft; set bmargin at screen foot_row * n_lines(foot_text) + (82.0 + (exists("axis_below") ? axis_below : 0)) / tall }'
+put_foot = 'if (!is_dumb) { set label 100 foot_text at screen 0.02, screen foot_row * (n_lines(foot_text) - 0.1) left font small textcolor rgb soft; set bmargin at screen foot_row * (n_lines(foot_text) + 0.2) + (82.0 + (exists("axis_below") ? axis_below : 0)) / tall }'
 heading = 'if (is_dumb) { set title title_text } else { set label 101 title_text at screen 0.02, screen head_at left font ",21"; set label 102 sub_text at screen 0.02, screen sub_at left font ",15" textcolor rgb soft }'

@@ -29,7 +29,7 @@ do for [s = 1:n_series] { n_drawn = n_drawn + (n_timed[s] > 0) }
 at(s) = n_drawn < 2 ? 0 : 0.34 * (s - (n_series + 1) / 2.0)
 spread(x) = !any_predicted && has('iqr_us') ? column('iqr_us') / 2 : 0
 name_of(s) = series_kind[s] eq 'none' ? '' : series_kind[s]
-if (n_drawn > 1) { set xrange [0.1:n_stages + 0.6] }
+if (n_drawn > 1) { set xrange [0:n_stages + 0.6] }
 # In the first stage each point says what it is.
 if (n_all == 0) {
     set yrange [0:1]

@@ -26,7 +26,7 @@ check "where the records are from" has 'driver 580.159.04'
 check "the picture is in it" has 'data:image/svg+xml;base64,PHN2Zy'
 check "what happened over time, with its title" has 'alt="Who waits = whom"'
 check "a time beside another run's" has 'Against h200-rewrite.jsonl'
-check "nothing is loaded from outside" lacks '(src|href)="(https?:|//|[a-z]*\.)|@import|<script'
+check "nothing is loaded from outside" lacks '(src|href)="(https?:|//|[a-z]*\.)|@import|<script '
 check "it is under 2 MB" [ "$(stat -c %s "$page")" -lt 2000000 ]
 # Text of a record is text on the page.
 sed 's/NVIDIA H200/<b>board<\/b>/' records/runs/h200.jsonl > "$tap_dir/odd.jsonl"
@@ -47,13 +47,22 @@ us=$("$python" -c 'import json, sys
 us = [c["value"] for c in json.loads(open(sys.argv[1]).readline())["counters"] if c["name"] == "duration_us"]
 print(f"{us[0]:.4g}")' "$tap_dir/emu.jsonl")
 check "its time is the predicted one, and marked" has ">$us*<"
-check "with how far that was validated" has "validated on h200"
+check "and stands in the column of single launches" eval 'grep -A1 "class=\"n na\"" "$page" | grep -q ">$us\*<"'
+check "with how far that was validated" has "Validated on h200"
 check "shows the line that takes most" has "$(hottest place)"
 check "with its code" [ -n "$code" -a "$(grep -c "class=\"code\">.*$code" "$page")" -ge 1 ]
 check "says why values are missing" has 'n/a: a counter of the hardware'
 sed 's/"interrupted": *false/"interrupted": true/' records/runs/h200.jsonl > "$tap_dir/cut.jsonl"
 check "a page of runs that were interrupted" report --records "$tap_dir/cut.jsonl" --problem "B4 H16 S4096 D128"
 check "says so" has 'interrupted: of what had run until then'
+{ head -n 3 records/runs/h200.jsonl; echo "{\"cut"; tail -n +4 records/runs/h200.jsonl; } > "$tap_dir/damaged.jsonl"
+status "a damaged line is named, the rest is used" 0 report --records "$tap_dir/damaged.jsonl" --problem "B4 H16 S4096 D128"
+check "by file and line" grep -q "^report: $tap_dir/damaged.jsonl:4: no whole record, left out" "$tap_dir/err"
+check "with every stage" [ "$(grep -c '<summary>[1-6]-' "$page")" -eq 5 ]
+status "with --strict it is a failure" 5 report --strict --records "$tap_dir/damaged.jsonl" --problem "B4 H16 S4096 D128"
+check "a page of one stage" report --records records/runs/h200.jsonl --problem "B4 H16 S4096 D128" --stages 3-wmma-pv
+check "has that stage only" [ "$(grep -c '<summary>[1-6]-' "$page")" -eq 1 ]
+status "a stage without a record" 5 report --records records/runs/h200.jsonl --problem "B4 H16 S4096 D128" --stages 7-none
 status "no record on that problem" 5 report --records records/runs/h200.jsonl --problem "B9"
 status "no such file" 5 report --records "$tap_dir/none.jsonl" --problem "B1"
 # The whole of make report, in a tree of its own: over time, each table with its own script.
@@ -68,5 +77,18 @@ if command -v gnuplot > /dev/null; then
     check "and who waits for whom" has 'Who waits for whom in one block (h200-warps-6.tsv)'
     warps() { grep -q 'warp 0, products' "$tree/results/compare-h200/h200-warps-6.svg" && grep -q 'special functions over time' "$tree/results/compare-h200/h200-timeline-6.svg"; }
     check "drawn as what they are" warps
+    check "below a picture stands what it shows" has '<figcaption>The tensor cores work in '
+    check "and in it, for those who do not see it" grep -q '<title>The tensor cores work in ' "$tree/results/compare-h200/tensor.svg"
+    # A run's page has the run's pictures, whatever else was drawn; pictures of other records are refused.
+    run() { (cd "$tree" && PYTHON=$python plots/report.sh "stages/1-scalar"); }
+    status "a run that is not there" 77 run
+    (cd "$tree" && DEVICE=emu TERM= plots/compare.sh stages/1-scalar --heads 1 --seqlen 64 > /dev/null 2>&1)
+    check "a recorded run drawn after it" made
+    check "leaves the page of the run" run
+    check "with its problem" has 'B1 H1 S64 D64'
+    lacks_recorded() { ! has 'B4 H16 S4096 D128'; }
+    check "and its pictures" lacks_recorded
+    echo >> "$tree/results/compare/run.jsonl"
+    status "pictures of other records" 5 run
 fi
 tap_done
