@@ -28,7 +28,7 @@ last = 0
 plot table index 0 using ($0 + 1):(NaN):xtic(strcol('step')) with points notitle, \
      for [b = 1:2] table index b-1 using (x_of($0, b)):(the('tflops')):(width * 0.94) with boxes linecolor rgb ink[b] notitle, \
      for [b = 1:2] table index b-1 using (x_of($0, b)):(is_tall(the('tflops')) ? 0 : the('tflops')):(words_of(the('tflops'), the('tensor_pct'))):(is_tall(the('tflops')) ? 0xffffff : 0x333333) \
-         with labels offset 0,1.7 font ',14' textcolor rgb variable notitle, \
+         with labels offset 0,1.6 font small textcolor rgb variable notitle, \
      for [b = 1:2] table index b-1 using (x_of($0, b) - width * 0.47):(expected($0, the('tflops'), the('expected'))):(width * 0.94):(0) \
          with vectors nohead linewidth 3 linecolor rgb '#111111' notitle, \
      for [b = 1:2] table index b-1 using (x_of($0, b)):($0 == D_records - 1 ? the('tflops') : NaN):(sprintf('D%d', column('dim'))) \

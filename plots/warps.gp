@@ -19,7 +19,7 @@ stats table using (said[int(column('number')) + 1] = strcol('what'), 1) nooutput
 
 set border 1 linecolor rgb '#444444'
 unset grid
-set xlabel 'us' offset 0,0.5
+set xlabel 'us' offset 0,0.9
 set xrange [0:(window > 0 && window < end_max ? window : end_max)]
 set yrange [-0.6:n - 0.4]
 set ytics scale 0
