@@ -4,7 +4,7 @@
 set encoding utf8
 set datafile columnheaders
 # the names of the columns stand in a comment
-named = "< sed 's/^# [a-z]* bank word/row bank word/' '".data."'"
+named = "< sed 's/^# [a-z]* bank word/row bank word/' '".data."' 2> /dev/null"
 stats named index access using (column('row')) nooutput name 'ROW'
 rows = ROW_max < 31 ? 31 : ROW_max
 high = rows < 64 ? 900 : 200 + 8 * rows
@@ -27,10 +27,10 @@ set cbtics 1
 if (term ne 'dumb') { set grid xtics ytics back linetype 1 linewidth 1 linecolor rgb '#e4e4e4' }
 # a colour each, of sixteen: eight, then their dark or pale kin
 ink = '#56b4e9 #e69f00 #009e73 #cc79a7 #0072b2 #f0e442 #d55e00 #555555 #bfe3f7 #f7d48a #8fd6bf #ecd0e0 #00304d #8a8000 #6b2e00 #bbbbbb'
-n_inks = STATS_max > 15 ? 16 : STATS_max + 1
+n_inks = STATS_max > 15 ? 16 : int(STATS_max) + 1
 inks = ''
 do for [i = 1:n_inks] { inks = inks.sprintf("%s%d '%s'", i > 1 ? ', ' : '', i, word(ink, i)) }
-if (n_inks > 1) { eval sprintf('set palette maxcolors %d defined (%s)', n_inks, inks) } else { set palette maxcolors 1 defined (0 '#56b4e9', 1 '#56b4e9') }
+if (n_inks > 1) { eval sprintf('set palette maxcolors %d defined (%s)', n_inks, inks) } else { set palette maxcolors 2 defined (0 '#56b4e9', 1 '#56b4e9') }
 set style fill solid 1 border rgb '#ffffff'
 if (term eq 'dumb') {
     plot named index access using (column('bank')):(column('row')):(sprintf('%d', column('wavefront'))) with labels notitle
