@@ -4,7 +4,7 @@ compare: $(BUILD)/tabulate $(BUILD)/columns $(if $(RECORDED),,$(ATTENTION)) ## r
 	@set -f; plots/compare.sh "$(foreach s,$(ATTENTION),$(call folder-of,$s))" $$ARGS
 
 .PHONY: report
-report: $(if $(RECORDED),$(BUILD)/tabulate $(BUILD)/columns) ## one page to hand in, results/report.html: of the last compare, or of a recorded run: RECORDED=h200
+report: $(if $(RECORDED),$(BUILD)/tabulate $(BUILD)/columns) ## one page to hand in, results/report.html: of the last compare, of a recorded run: RECORDED=h200, or of your own program: PROGRAM=FILE that build/run --json wrote
 	@plots/report.sh "$(foreach s,$(ATTENTION),$(call folder-of,$s))"
 
 $(BUILD)/tabulate: $(BUILD)/plots/tabulate.o $(LIB)

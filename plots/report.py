@@ -3,12 +3,14 @@
 
     report.py --records FILE --problem TEXT --pictures DIR --out FILE [--stages NAME...] [--versus FILE] [--hot FILE]
               [--timelines PICTURE=TITLE...] [--strict]
+    report.py --program FILE --out FILE
 
 `make report` calls it after `make compare` has drawn. Every stage's newest record on the problem gives
 a row of the table; each value keeps its source and metric, each missing one its reason. --versus sets
 the times beside those of another file of records, --hot the first lines of records that --source wrote. The sentence
 below a picture is its line of DIR/says.txt; DIR/small has the pictures of a second problem. A damaged line of a file is
 named and left out.
+--program makes the page of the kernels of a program of one's own, from what build/run --json FILE has written.
 Exit status: 0; 2 usage; 5 files, with --strict a damaged line too."""
 import argparse
 import base64
@@ -94,10 +96,11 @@ def cell(record, name):
         if name in samples:
             return {"text": figure(samples[name]), "value": samples[name]}
         us = next((c for c in record["counters"] if c["name"] == "duration_us" and "validated" in c), None)
-        if us and name == "tflops":
+        if us and name == "tflops" and "flops" in record["problem"]:
             tflops = record["problem"]["flops"] / us["value"] * 1e-6
             return {"text": f"{figure(tflops)}*", "value": tflops}
-        return {"text": "", "reason": samples.get("na", "predicted is one launch alone" if us else "not timed")}
+        return {"text": "", "reason": "its FLOP are not known" if "flops" not in record["problem"] and name == "tflops" else
+                samples.get("na", "predicted is one launch alone" if us else "not timed")}
     for c in record["counters"]:
         if c["name"] == name:
             return {"text": figure(c["value"]) + "*" * ("validated" in c), "value": c["value"]} if "value" in c else {"text": "", "reason": c["na"]}
@@ -150,6 +153,27 @@ def versus(here, path, problem):
             "pedigree": "There: " + pedigree(next(iter(there.values())))}
 
 
+def kernels_of(path):
+    """{kernel: a record like a stage's} of the newest run of a program of one's own (build/run --json)."""
+    last = None
+    try:
+        with open(path, encoding="utf-8") as f:
+            for number, line in enumerate(f, 1):
+                try:
+                    r = json.loads(line)
+                    if r["schema"].startswith("attnlab-1.") and "stage" not in r and r["kernels"]:
+                        last = r
+                except (ValueError, KeyError, TypeError) as e:
+                    print(f"report: {path}:{number}: no whole record, left out ({e}); delete the line or run again", file=sys.stderr)
+                    named.add((path, number))
+    except OSError as e:
+        fail(f"{path}: {e.strerror}")
+    if not last:
+        fail(f"{path} has no run of a program: build/run --json {path} PROGRAM writes one")
+    return {k["name"]: {**last, "stage": k["name"], "problem": {"text": last["command"]}, "counters": k.get("counters", [])}
+            for k in last["kernels"]}
+
+
 def most(counts):
     return max(counts, key=counts.get)
 
@@ -186,8 +210,9 @@ def hot_lines(path, problem, n=5):
 
 def main():
     p = argparse.ArgumentParser()
-    for name in ("records", "problem", "pictures", "out"):
-        p.add_argument(f"--{name}", required=True)
+    p.add_argument("--out", required=True)
+    for name in ("records", "problem", "pictures", "program"):
+        p.add_argument(f"--{name}")
     p.add_argument("--stages", nargs="*", default=[])
     p.add_argument("--strict", action="store_true")
     p.add_argument("--versus")
@@ -195,7 +220,14 @@ def main():
     p.add_argument("--timelines", nargs="*", default=[])
     o = p.parse_args()
 
-    records = newest(o.records, o.problem)
+    if not o.program and not (o.records and o.problem and o.pictures):
+        p.error("give --records, --problem and --pictures, or --program")
+    if o.program:
+        records = kernels_of(o.program)
+        o.records, o.pictures = o.program, ""
+        o.problem = next(iter(records.values()))["command"]
+    else:
+        records = newest(o.records, o.problem)
     if o.stages:
         records = {name: r for name, r in records.items() if name in o.stages}
     if not records:
@@ -214,7 +246,8 @@ def main():
         trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     page.filters["figure"] = figure
     text = page.get_template("report.html").render(
-        problem=o.problem, stages=stages, columns=[{"title": t} for t, _ in COLUMNS],
+        problem=o.problem, title="Kernels of a program" if o.program else "Attention forward, stage by stage",
+        what="kernel" if o.program else "stage", stages=stages, columns=[{"title": t} for t, _ in COLUMNS],
         devices=sorted({r["device"]["name"] for r in records.values()}),
         predicted=sorted({c["validated"] for r in records.values() for c in r["counters"] if "validated" in c}),
         missing=[f"{title}: {reason} ({', '.join(names)})" for (title, reason), names in missing.items()],

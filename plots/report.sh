@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
 # report.sh "STAGE_DIR ...": results/report.html, from the records of the last `make compare`, or with RECORDED=h200 from
-# records/runs/h200.jsonl (PROBLEM chooses the problem), drawn anew. Exit status: 0; 5 files; 77 nothing to report.
+# records/runs/h200.jsonl (PROBLEM chooses the problem), drawn anew; with PROGRAM=FILE of the kernels of a program of one's
+# own, whose run `build/run --json FILE PROGRAM` recorded. Exit status: 0; 5 files; 77 nothing to report.
 set -u
 fail() { echo "report: $2" >&2; exit "$1"; }
+if [ -n "${PROGRAM:-}" ]; then
+    mkdir -p results
+    exec "${PYTHON:-.venv/bin/python}" plots/report.py --program "$PROGRAM" --out results/report.html
+fi
 out=results/compare${RECORDED:+-$RECORDED}
 stages=$(for d in $1; do basename "$d"; done | tr '\n' ' ')
 if [ -n "${RECORDED:-}" ]; then

@@ -65,6 +65,17 @@ check "has that stage only" [ "$(grep -c '<summary>[1-6]-' "$page")" -eq 1 ]
 status "a stage without a record" 5 report --records records/runs/h200.jsonl --problem "B4 H16 S4096 D128" --stages 7-none
 status "no record on that problem" 5 report --records records/runs/h200.jsonl --problem "B9"
 status "no such file" 5 report --records "$tap_dir/none.jsonl" --problem "B1"
+# A program of one's own: its kernels are the rows.
+"$build/run" --device emu --quiet --json "$tap_dir/own.jsonl" "$build/examples/softmax" > /dev/null 2>&1
+if [ -s "$tap_dir/own.jsonl" ]; then
+    own() { "$python" plots/report.py --out "$page" "$@"; }
+    check "a page of a program of one's own" own --program "$tap_dir/own.jsonl"
+    check "has a row for each kernel" [ "$(grep -c '<summary>softmax_' "$page")" -eq 2 ]
+    status "a file without a run of a program" 5 own --program records/runs/h200.jsonl
+    check "neither a program nor records" eval '! own 2> /dev/null'
+else
+    skip "a page of a program of one's own" "build/examples/softmax is not built"
+fi
 # The whole of make report, in a tree of its own: over time, each table with its own script.
 if command -v gnuplot > /dev/null; then
     tree=$tap_dir/tree
