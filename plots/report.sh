@@ -30,7 +30,8 @@ for table in "$tables"{timeline,warps}-*.tsv; do
     else
         set -- plots/timeline.gp "tables = '$table'" 'What the whole GPU does'
     fi
-    plots/draw.sh "$1" "$picture" svg "$2" "$3" && drawn+=("$picture.svg=$3 (${table##*/})")
+    says=$(awk -f plots/says_over_time.awk "$table")
+    plots/draw.sh "$1" "$picture" svg "$2" "$says" && drawn+=("$picture.svg=$3 (${table##*/}). $says")
 done
 versus=()
 [ -z "${RECORDED:-}" ] && versus=(--versus records/runs/h200.jsonl)

@@ -88,6 +88,7 @@ if command -v gnuplot > /dev/null; then
     check "and who waits for whom" has 'Who waits for whom in one block (h200-warps-6.tsv)'
     warps() { grep -q 'warp 0, products' "$tree/results/compare-h200/h200-warps-6.svg" && grep -q 'special functions over time' "$tree/results/compare-h200/h200-timeline-6.svg"; }
     check "drawn as what they are" warps
+    check "with what they show" has 'Over 349 us the tensor pipe works at '
     check "below a picture stands what it shows" has '<figcaption>The tensor cores work in '
     check "and in it, for those who do not see it" grep -q '<title>The tensor cores work in ' "$tree/results/compare-h200/tensor.svg"
     # A run's page has the run's pictures, whatever else was drawn; pictures of other records are refused.
