@@ -46,6 +46,7 @@ calibrate-programs: $(BUILD)/calibrate $(CHIPS)/pipes.pack $(foreach i,$(TEMPLAT
 calibrate: calibrate-programs
 	@$(if $(CHIP),,echo "make: calibrate wants CHIP=NAME, the chip that this GPU is; it writes chips/NAME.txt" >&2; exit 2)
 	@flock -F $(BUILD)/device.lock chips/calibrate.sh $(CHIP) $(CHIPS) $(ALONE)
+CHIP_VERBS += calibrate
 
 # Every image that is there makes the second comparison stronger; forms.cubin alone lacks WGMMA.
 FORMS := $(CHIPS)/forms.cubin $(foreach i,$(TEMPLATES) $(TIMED),$(CHIPS)/$i.cubin)

@@ -4,6 +4,7 @@
 # (make calibrate) at that clock. Prints nothing for a chip that was not measured.
 set -u
 reached=chips/ceilings/${1:-}.txt
+echo "name kind value"
 if [ -f "$reached" ]; then
     awk -F '"' '/^#/ {next} {split($3, v, " ")} $2 ~ /copy|shared/ || v[1] !~ /flop|byte/ {next}
         {printf "\"%s, loaded, at %d MHz,\" %s %s\n", $2, v[4], v[1], v[2]}' "$reached"

@@ -1,11 +1,12 @@
 /* columns: chosen values of records as plain columns, for gnuplot, `column -t` or a spreadsheet.
  *
- *   columns FILE [PATH=VALUE ...] -- PATH [PATH ...]
+ *   columns [--strict] FILE [PATH=VALUE ...] -- PATH [PATH ...]
  *   columns records/runs/h200-stage-5.jsonl sweep=depth -- pipeline.group cycles.median
  *
  * A PATH names a value by its keys, joined by dots; counters.NAME is the value of that counter,
  * kernels.NAME.registers that of a kernel. Only records that have all the VALUEs are printed,
  * in the order of the file; a value that is not there is "-", blanks in text become "_".
+ * A damaged line of the file is named and left out; --strict makes that status 5.
  * Exit status: 0 printed; 2 bad usage; 5 the file cannot be read or stdout has failed. */
 #include "common/base/heap.h"
 #include "common/base/path.h"
@@ -64,10 +65,12 @@ static bool wanted(const json_t *record, char **filter, int n) {
 }
 
 int main(int argc, char **argv) {
+    bool strict = argc > 1 && !strcmp(argv[1], "--strict");
+    if (strict) argc--, argv++;
     int split = 2;
     while (split < argc && strcmp(argv[split], "--") && strchr(argv[split], '=')) split++;
     if (split + 1 >= argc || strcmp(argv[split], "--")) {
-        fprintf(stderr, "columns: give FILE [PATH=VALUE ...] -- PATH [PATH ...]\n");
+        fprintf(stderr, "columns: give [--strict] FILE [PATH=VALUE ...] -- PATH [PATH ...]\n");
         return 2;
     }
     json_t *records, *record;
@@ -92,5 +95,7 @@ int main(int argc, char **argv) {
     }
     json_decref(records);
     if ((why = path_stdout())) fprintf(stderr, "columns: %s\n", why);
-    return why ? (int)reason_status(why, STATUS_FILE) : 0;
+    return why               ? (int)reason_status(why, STATUS_FILE)
+           : strict && n_cut ? STATUS_FILE
+                             : STATUS_RIGHT;
 }

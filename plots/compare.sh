@@ -4,46 +4,41 @@
 #   DEVICE=... compare.sh "STAGE_DIR STAGE_DIR ..." [stage options]   (make compare does this)
 #   RECORDED=h200 compare.sh ...      draw records/runs/h200.jsonl, run nothing
 #
-# Writes results/compare/: run.jsonl and hot.jsonl (records; of lines, for the report), table.txt, notes.txt, labels.txt, NAME.png, NAME.svg.
+# Without options two problems are compared: one that fills the chip, and B1 H8 S512 D64, which leaves most of it idle and
+# is drawn in the folder small. A GPU gets B4 H16 S4096 D128; the emulator B4 H16 S1024 D64, the largest recorded one that
+# it runs in all stages in a minute of two cores.
+#
+# Writes results/compare/, of a recorded run results/compare-RECORDED/: run.jsonl and hot.jsonl (records; of lines, for the
+# report), table.txt, notes.txt, labels.txt, says.txt (the sentence that each picture shows), of.txt (which records the
+# pictures are of), NAME.png, NAME.svg.
 # Exit status: 0 drawn; 1 a stage gave a wrong answer; 5 files; 77 no gnuplot.
 set -u
 device=${DEVICE:-auto} dirs=$1
 shift
-out=results/compare
+out=results/compare${RECORDED:+-$RECORDED}
 recorded=records/runs
+small="B1 H8 S512 D64"
 
 fail() { echo "compare: $2" >&2; exit "$1"; }
 [[ ${RECORDED:-} =~ ^[A-Za-z0-9._-]*$ ]] || fail 2 "RECORDED names a file of $recorded without .jsonl: $(cd $recorded && echo *.jsonl)"
-mkdir -p $out 2>/dev/null && [ -w $out ] || fail 5 "cannot write to $out: make it writable"
-exec 9> $out/.lock && flock -n 9 || { echo "compare: waits for another compare in $PWD" >&2; flock 9; }
-
-stages=$(for d in $dirs; do basename "$d"; done | tr '\n' ' ')
-series=() problem= wrong=0
 [ -z "${RECORDED:-}" ] || [ $# -eq 0 ] || fail 2 "ARGS and RECORDED exclude each other: a recorded run is drawn as it was; choose one with PROBLEM"
 [ -n "${RECORDED:-}" ] || [ -z "${PROBLEM:-}" ] || fail 2 "PROBLEM chooses a recorded run: add RECORDED=h200, or give the problem in ARGS"
+mkdir -p "$out" 2>/dev/null && [ -w "$out" ] || fail 5 "cannot write to $out: make it writable"
+exec 9> "$out/.lock" && flock -n 9 || { echo "compare: waits for another compare in $PWD" >&2; flock 9; }
 
-if [ -n "${RECORDED:-}" ]; then
-    file=$recorded/$RECORDED.jsonl
-    [ -f "$file" ] || fail 5 "there is no $file; recorded are: $(cd $recorded && ls -- *.jsonl 2>/dev/null | sed 's/.jsonl//' | tr '\n' ' ')"
-    problem=${PROBLEM:-B4 H16 S4096 D128}
-    [[ $problem != *[[:cntrl:]]* ]] || fail 2 "PROBLEM is one line, as in a record: B1 H8 S512 D64"
-    problems=$(build/columns "$file" -- problem.text | awk '!/^#/ && /^B/ {print $1}' | sort -u)
-    grep -qxF "${problem// /_}" <<< "$problems" ||
-        fail 5 "no record of '$problem' in $file; recorded are: $(paste -sd, <<< "${problems//_/ }")"
-    series+=("$RECORDED, recorded=$file")
-else
-    # Without options a GPU gets a problem that fills it; the emulator the one that it can do in seconds.
-    if [ $# -eq 0 ] && first=${stages%% *} && build/stage-"${first%%-*}" --device "$device" --no-check --no-time --counters none --quiet \
-        --json $out/probe.jsonl > /dev/null 2>&1 && [[ $(build/tabulate --print-device $out/probe.jsonl) != emulator* ]]; then
-        set -- --batch 4 --heads 16 --seqlen 4096 --head-dim 128
-    fi
-    rm -f $out/probe.jsonl
-    rm -f $out/run.jsonl $out/hot.jsonl
+stages=$(for d in $dirs; do basename "$d"; done | tr '\n' ' ')
+series=() wrong=0 strict=()
+[[ " $* " != *" --strict "* ]] || strict=(--strict)
+rm -rf "$out"/*.png "$out"/*.svg "$out"/of.txt "$out/small" # of other records
+
+counters=TENSOR,SHARED,OCCUPANCY,MEMORY,STALL,CYCLES
+run_all() { # OPTIONS...: every chosen stage on one problem, into run.jsonl
+    local s n status
     for s in $stages; do
         n=${s%%-*}
         printf 'compare: stage %s ... ' "$s" >&2
         flock -F build/device.lock timeout --foreground 3600 build/stage-"$n" --device "$device" --quiet --json $out/run.jsonl \
-            --counters TENSOR,SHARED,OCCUPANCY,MEMORY,STALL,CYCLES "$@" > $out/stage-"$n".log 2>&1
+            --counters $counters "$@" > $out/stage-"$n".log 2>&1
         status=$?
         case $status in
             0) echo done >&2 ;;
@@ -53,42 +48,103 @@ else
             *) echo "left out: $(tail -n 1 $out/stage-"$n".log)" >&2 ;;
         esac
     done
-    [ -s $out/run.jsonl ] || fail 77 "no stage could run here; try: make compare RECORDED=h200"
-    problem=$(build/tabulate --print-problem $out/run.jsonl)
-    kind=$(build/tabulate --print-device $out/run.jsonl)
-    series+=("$kind=$out/run.jsonl")
+}
+
+problems=()
+if [ -n "${RECORDED:-}" ]; then
+    file=$recorded/$RECORDED.jsonl
+    [ -f "$file" ] || fail 5 "there is no $file; recorded are: $(cd $recorded && ls -- *.jsonl 2>/dev/null | sed 's/.jsonl//' | tr '\n' ' ')"
+    problem=${PROBLEM:-B4 H16 S4096 D128}
+    [[ $problem != *[[:cntrl:]]* ]] || fail 2 "PROBLEM is one line, as in a record: B1 H8 S512 D64"
+    there=$(build/columns "$file" -- problem.text 2> /dev/null | grep '^B' | sort -u)
+    grep -qxF "${problem// /_}" <<< "$there" ||
+        fail 5 "no record of '$problem' in $file; recorded are: $(paste -sd, <<< "${there//_/ }")"
+    [ -n "${PROBLEM:-}" ] || ! grep -qxF "${small// /_}" <<< "$there" || problems=("$small")
+    problems+=("$problem")
+    series+=("$RECORDED, recorded=$file")
+    records=$file
+else
+    records=$out/run.jsonl
+    rm -f "$records" $out/hot.jsonl
+    lines=("$@")
+    if [ $# -gt 0 ]; then
+        run_all "$@"
+    else
+        run_all
+        [ -s "$records" ] || fail 77 "no stage could run here; try: make compare RECORDED=h200"
+        problems+=("$(build/tabulate --print-problem "$records")")
+        if [[ $(build/tabulate --print-device "$records") == emulator* ]]; then
+            run_all --batch 4 --heads 16 --seqlen 1024 --no-races # the small problem has been looked at for races
+        else
+            lines=(--batch 4 --heads 16 --seqlen 4096 --head-dim 128)
+            run_all "${lines[@]}"
+        fi
+    fi
+    [ -s "$records" ] || fail 77 "no stage could run here; try: make compare RECORDED=h200"
+    problem=$(build/tabulate --print-problem "$records")
+    [ "${problems[*]}" = "$problem" ] || problems+=("$problem")
+    kind=$(build/tabulate --print-device "$records")
+    series+=("$kind=$records")
     # Beside the emulator's counts and predictions stand the recorded values of a real GPU, where there are any.
     [[ $kind == emulator* ]] && [ -f $recorded/h200.jsonl ] && series=("h200, recorded=$recorded/h200.jsonl" "${series[@]}")
 fi
 
-read -r chip mhz sms < <(build/tabulate --print-chip "${series[0]#*=}")
-plots/ceilings.sh "$chip" "$mhz" > $out/ceilings.txt
-build/tabulate --out $out --ceilings $out/ceilings.txt --problem "$problem" --stages "$stages" "${series[@]}" || exit 5
-grep -v '^$' $out/table.txt | grep -v '^# [^n]' | sed 's/^# //' | cut -d ' ' -f 1-12 | column -t
+read -r chip mhz sms < <(build/tabulate --print-chip "${series[0]#*=}" 2> /dev/null)
+plots/ceilings.sh "$chip" "$mhz" > "$out/ceilings.txt"
 
-command -v gnuplot >/dev/null || fail 77 "the table is in $out/table.txt; to draw it install gnuplot-nox (make setup)"
-draw() { # draw PLOT TERMINAL
-    plots/draw.sh "plots/$1.gp" "$out/$1" "$2" "dir = '$out'; problem = '${problem//\'/}${sms:+; $sms SMs}'; ceilings = '$out/ceilings.txt'"
-}
-if [ "${TERM:-}" = dumb ]; then
-    for plot in tensor time tflops conflicts occupancy; do draw $plot dumb || exit 5; done
-    printf '%s\n' "$problem"
-    sed 's/^"[^"]*" "\(.*\)"$/\1/' $out/labels.txt
-fi
-roofline=
-[ -s $out/ceilings.txt ] && awk '!/^#/ && NF > 15 && $5 != "-" && $16 != "-" {some = 1} END {exit !some}' $out/table.txt && roofline=roofline
-for plot in tensor time tflops conflicts occupancy stalls $roofline; do
-    for term in png svg; do
-        draw $plot $term
-        status=$?
-        case $status in 0) ;; 130 | 143) exit $status ;; *) fail 5 "gnuplot could not draw $out/$plot.$term" ;; esac
+tabulated() { # FOLDER PROBLEM: its tables, printed a series at a time
+    mkdir -p "$1"
+    build/tabulate --out "$1" --ceilings "$out/ceilings.txt" --problem "$2" --stages "$stages" "${strict[@]}" "${series[@]}" || exit 5
+    awk -v sms="${sms:-0}" -f plots/says.awk "$1/labels.txt" "$1/table.txt" > "$1/says.txt"
+    local kinds i=0 label
+    mapfile -t kinds < <(sed '1d; s/.* //' "$1/labels.txt")
+    for label in "${series[@]%%=*}"; do
+        [ "${kinds[i]}" = none ] || printf '\n%s: %s, %s\n' "$2" "$label" "${kinds[i]}"
+        awk -v want="stage time_us launch_us launch_tflops tflops launch_peak_pct peak_pct tensor_active_pct bank_conflict_pct occupancy_achieved_pct ctas" \
+            -v block=$i -v kind="${kinds[i]}" '
+            BEGIN { n = split(want, name, " ") }
+            $1 == "number" { at++; for (c = 1; c <= NF; c++) column[$c] = c }
+            kind != "none" && at == block + 1 && NF && !/^#/ {
+                line = ""
+                for (k = 1; k <= n; k++) line = line (k > 1 ? " " : "") $column[name[k]]
+                print line
+            }' "$1/table.txt" | column -t
+        i=$((i + 1))
     done
-done
-echo "compare: drawn: $(cd $out && echo *.png) in $out" >&2
+}
+draw() { # FOLDER PROBLEM PLOT TERMINAL
+    plots/draw.sh "plots/$3.gp" "$1/$3" "$4" "dir = '$1'; problem = '${2//\'/}${sms:+, $sms SMs}'; ceilings = '$out/ceilings.txt'" \
+        "$(awk -F '\t' -v name="$3" '$1 == name {print $2}' "$1/says.txt")"
+}
+drawn() { # FOLDER PROBLEM
+    local plot term roofline= status
+    if [ "${TERM:-}" = dumb ]; then
+        for plot in tensor time tflops conflicts occupancy; do draw "$1" "$2" $plot dumb || exit 5; done
+        printf '%s\n' "$2"
+        sed '1d; s/^"[^"]*" "\(.*\)" [a-z]*$/\1/' "$1/labels.txt"
+    fi
+    # Only where there are both times and bytes.
+    ! grep -q '^No stage' <(sed -n 's/^roofline\t//p' "$1/says.txt") && [ "$(wc -l < "$out/ceilings.txt")" -gt 1 ] && roofline=roofline
+    for plot in tensor time tflops peak conflicts occupancy stalls $roofline; do
+        for term in png svg; do
+            draw "$1" "$2" $plot $term
+            status=$?
+            case $status in 0) ;; 130 | 143) exit $status ;; *) fail 5 "gnuplot could not draw $1/$plot.$term" ;; esac
+        done
+    done
+    echo "compare: drawn of $2: $(cd "$1" && echo *.png) in $1" >&2
+}
+
+folder_of() { [ "$1" = "$problem" ] && echo "$out" || echo "$out/small"; }
+for p in "${problems[@]}"; do tabulated "$(folder_of "$p")" "$p"; done
+command -v gnuplot >/dev/null || fail 77 "the table is in $out/table.txt; to draw it install gnuplot-nox (make setup)"
+for p in "${problems[@]}"; do drawn "$(folder_of "$p")" "$p"; done
+printf '%s\n%s\n%s\n' "$records" "$(cksum < "$records")" "$problem" > "$out/of.txt"
+
 [ -n "${RECORDED:-}" ] || for s in $stages; do # what each line did, for make report
     printf 'compare: lines of stage %s ... ' "$s" >&2
     flock -F build/device.lock timeout --foreground 3600 build/stage-"${s%%-*}" --device "$device" --quiet --source --json $out/hot.jsonl \
-        "$@" > $out/lines.log 2>&1
+        "${lines[@]}" > $out/lines.log 2>&1
     status=$?
     case $status in 0) echo done >&2 ;; 130 | 143) exit $status ;; *) echo "left out: $(tail -n 1 $out/lines.log)" >&2 ;; esac
 done

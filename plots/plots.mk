@@ -1,7 +1,7 @@
 ##start-3 compare: Run the attention stages and draw them side by side.
 ##  make compare
 ##
-##  One table and one picture for each question, in results/compare.
+##  One table and one picture for each question, in results/compare; recorded runs: results/compare-h200.
 ##
 ##  RECORDED=h200          draws a recorded run instead; PROBLEM="B4 H16 S4096 D128" chooses its problem
 ##  ARGS="--seqlen 2048"   another problem
@@ -11,13 +11,14 @@
 compare: $(BUILD)/tabulate $(BUILD)/columns $(if $(RECORDED),,$(ATTENTION))
 	@$(attention-only)
 	@set -f; plots/compare.sh "$(foreach s,$(ATTENTION),$(call folder-of,$s))" $${CHIP:+"--chip=$$CHIP"} $$ARGS
-	@echo "Open results/compare/tensor.png. Next: make stage-3 source shows what each line of a kernel does."
+	@echo "Open results/compare$(RECORDED:%=-%)/tensor.png. Next: make stage-3 source shows what each line of a kernel does."
 CHIP_VERBS += compare
 
 ##start-4 report: Write one page to hand in, results/report.html.
 ##  make report
 ##
-##  Of the last compare, or of a recorded run: RECORDED=h200, whose problem PROBLEM chooses.
+##  Of the last compare, of a recorded run (RECORDED=h200, whose problem PROBLEM chooses), or of your own program:
+##  PROGRAM=FILE, a record that build/run --json wrote.
 .PHONY: report
 PYTHON_VERBS += report
 report: $(if $(RECORDED),$(BUILD)/tabulate $(BUILD)/columns)

@@ -1,17 +1,25 @@
 #!/usr/bin/env bash
 # report.sh "STAGE_DIR ...": results/report.html, from the records of the last `make compare`, or with RECORDED=h200 from
-# records/runs/h200.jsonl (PROBLEM chooses the problem), drawn anew. Exit status: 0; 5 files; 77 nothing to report.
+# records/runs/h200.jsonl (PROBLEM chooses the problem), drawn anew; with PROGRAM=FILE of the kernels of a program of one's
+# own, whose run `build/run --json FILE PROGRAM` recorded. Exit status: 0; 5 files; 77 nothing to report.
 set -u
 fail() { echo "report: $2" >&2; exit "$1"; }
-out=results/compare
+if [ -n "${PROGRAM:-}" ]; then
+    mkdir -p results
+    exec "${PYTHON:-.venv/bin/python}" plots/report.py --program "$PROGRAM" --out results/report.html
+fi
+out=results/compare${RECORDED:+-$RECORDED}
+stages=$(for d in $1; do basename "$d"; done | tr '\n' ' ')
 if [ -n "${RECORDED:-}" ]; then
     plots/compare.sh "$1" > /dev/null || exit
-    records=records/runs/$RECORDED.jsonl problem=${PROBLEM:-B4 H16 S4096 D128} tables=records/runs/$RECORDED-
+    tables=records/runs/$RECORDED-
 else
-    records=$out/run.jsonl tables=results/
-    [ -s $records ] || fail 77 "there is no $records: run make compare first, or choose a recorded run: RECORDED=h200"
-    problem=$(build/tabulate --print-problem $records)
+    tables=results/
+    [ -s $out/run.jsonl ] || fail 77 "there is no $out/run.jsonl: run make compare first, or choose a recorded run: RECORDED=h200"
+    [ -s $out/of.txt ] || fail 5 "$out has no pictures of its records: run make compare again"
 fi
+{ read -r records && read -r sum && read -r problem; } < "$out/of.txt"
+[ "$(cksum < "$records")" = "$sum" ] || fail 5 "the pictures in $out are of other records than $records: run make compare again"
 # What happened over time, and one block's warps: as recorded, or as make stage-N timeline left it.
 drawn=()
 for table in "$tables"{timeline,warps}-*.tsv; do
@@ -22,12 +30,14 @@ for table in "$tables"{timeline,warps}-*.tsv; do
     else
         set -- plots/timeline.gp "tables = '$table'" 'What the whole GPU does'
     fi
-    plots/draw.sh "$1" "$picture" svg "$2" && drawn+=("$picture.svg=$3 (${table##*/})")
+    says=$(awk -f plots/says_over_time.awk "$table")
+    plots/draw.sh "$1" "$picture" svg "$2" "$says" && drawn+=("$picture.svg=$3 (${table##*/}). $says")
 done
 versus=()
 [ -z "${RECORDED:-}" ] && versus=(--versus records/runs/h200.jsonl)
 hot=()
 lines=${RECORDED:+records/runs/$RECORDED-hot.jsonl}
 [ -s "${lines:=$out/hot.jsonl}" ] && hot=(--hot "$lines")
-"${PYTHON:-.venv/bin/python}" plots/report.py --records "$records" --problem "$problem" --pictures $out \
-    --out results/report.html "${versus[@]}" "${hot[@]}" --timelines "${drawn[@]}"
+# shellcheck disable=SC2086
+"${PYTHON:-.venv/bin/python}" plots/report.py --records "$records" --problem "$problem" --pictures "$out" \
+    --out results/report.html --stages $stages "${versus[@]}" "${hot[@]}" --timelines "${drawn[@]}"

@@ -4,15 +4,21 @@
  *   tabulate --out DIR --problem "B1 H8 S512 D64" --stages "1-scalar 2-wmma-qk" LABEL=FILE...
  *
  * --ceilings FILE: what plots/ceilings.sh says of the chip, for column ceiling_pct.
+ * --strict: a damaged line in a file of records, which is named and left out, gives exit status 5.
  *
  * Each LABEL=FILE is a series (a device): its newest record of every stage on that problem becomes
- * a row.
+ * a row. The first line of a file or block names its columns.
  * DIR/table.txt   one block per series (gnuplot: index), a row per stage, "-" where there is no
  *                 value; read it with `column -t`. Column another_kernel is 1 where the record is of
  *                 another kernel than the one that is built here
- * DIR/notes.txt   one line per "-": series, stage number, column, reason; then two of series -1
- * DIR/labels.txt  one line per series: its label and its pedigree (board, clock, toolkit, revision,
- *                 date)
+ * DIR/notes.txt   one line per "-": series, number of the stage, column, why; then two of series -1
+ * DIR/labels.txt  one line per series: its label, its pedigree (board, clock, toolkit, revision,
+ *                 date), and whether it is measured or predicted
+ *
+ * Two kinds of time, in columns of their own, so that no plot sets one beside the other: time_us,
+ * iqr_us, tflops, peak_pct, ceiling_pct and datasheet_pct are of launches back to back, which only a
+ * GPU has; launch_us, launch_tflops and launch_peak_pct are of one launch alone, which a GPU's
+ * counters measure and the emulator predicts.
  *
  *   tabulate --print-problem FILE    the newest attention problem in a file of records
  *   tabulate --print-device FILE     the device that made it: "NVIDIA H200", "emulator (h200)"
@@ -41,8 +47,12 @@ static const char *const columns[] = {"time_us",
                                       "iqr_us",
                                       "tflops",
                                       "peak_pct",
+                                      "launch_us",
+                                      "launch_tflops",
+                                      "launch_peak_pct",
                                       "tensor_active_pct",
                                       "tensor_bound_pct",
+                                      "tensor_instructions",
                                       "bank_conflicts",
                                       "bank_conflict_pct",
                                       "occupancy_theoretical_pct",
@@ -101,20 +111,28 @@ static struct table_cell counter(const json_t *record, const char *name) {
     return cell_missing("not collected");
 }
 
+static bool is_predicted(const json_t *record) {
+    return !strcmp(text(record, "device", "kind"), "emulator");
+}
+
+/* Of launches back to back. */
 static struct table_cell sample(const json_t *record, const char *key) {
     const json_t *value = json_object_get(json_object_get(record, "samples"), key);
     if (json_is_number(value)) return cell_value(json_number_value(value));
     if (!json_object_get(json_object_get(record, "problem"), "seqlen_q"))
         return cell_missing("not an attention kernel");
-    if (strcmp(text(record, "device", "kind"), "emulator")) return cell_missing("not timed");
-    /* the emulator's time is predicted */
+    return cell_missing(is_predicted(record)
+                            ? "predicted is one launch alone, not launches back to back"
+                            : "not timed");
+}
+
+/* Of one launch alone. */
+static struct table_cell launch_tflops(const json_t *record) {
+    const json_t *flops = json_object_get(json_object_get(record, "problem"), "flops");
     struct table_cell us = counter(record, "duration_us");
-    if (isnan(us.value) || !strcmp(key, "median_us")) return us;
-    if (!strcmp(key, "tflops"))
-        return cell_value(
-            json_number_value(json_object_get(json_object_get(record, "problem"), "flops")) /
-            us.value * 1e-6);
-    return cell_missing("predicted, once");
+    if (isnan(us.value)) return us;
+    return json_is_number(flops) ? cell_value(json_number_value(flops) / us.value * 1e-6)
+                                 : cell_missing("not an attention kernel");
 }
 
 static const struct chip *chip_of(const json_t *record) {
@@ -124,23 +142,31 @@ static const struct chip *chip_of(const json_t *record) {
     return NULL;
 }
 
-/* Percent of the chip's dense fp16 tensor peak at the clock that ran meanwhile, counted on the SMs (older
- * records: the board's word after the run): tflops / (SMs * FLOP per clock and SM * clock); of a
- * predicted time the clock that it is for. */
+/* Percent of the chip's dense fp16 tensor peak at a clock, counted on the SMs:
+ * tflops / (SMs * FLOP per clock and SM * clock). */
+static struct table_cell share_of_peak(const json_t *record, double tflops, double mhz) {
+    const struct chip *c = chip_of(record);
+    if (!(mhz > 0)) return cell_missing("the SM clock is not known");
+    return c ? cell_value(100 * tflops * 1e6 / (c->n_sms * c->tensor_flop_per_clk * mhz))
+             : cell_missing("the peak of this chip is not known");
+}
+
+/* At the clock that was counted while the samples were taken; without one, at the board's word
+ * after the run. */
 static struct table_cell peak_pct(const json_t *record) {
     struct table_cell tflops = sample(record, "tflops");
-    const struct chip *c = chip_of(record);
-    double mhz =
-        json_number_value(json_object_get(json_object_get(record, "samples"), "clock_mhz"));
-    if (!(mhz > 0))
-        mhz = json_number_value(
-            json_object_get(json_object_get(record, "device"), "clock_mhz_after"));
     if (isnan(tflops.value)) return tflops;
-    if (!strcmp(text(record, "device", "kind"), "emulator"))
-        mhz = counter(record, "mean_clock_mhz").value;
-    if (!(mhz > 0)) return cell_missing("the SM clock is not known");
-    return c ? cell_value(100 * tflops.value * 1e6 / (c->n_sms * c->tensor_flop_per_clk * mhz))
-             : cell_missing("the peak of this chip is not known");
+    const json_t *mhz = json_object_get(json_object_get(record, "samples"), "clock_mhz");
+    if (!(json_number_value(mhz) > 0))
+        mhz = json_object_get(json_object_get(record, "device"), "clock_mhz_after");
+    return share_of_peak(record, tflops.value, json_number_value(mhz));
+}
+
+/* At the mean clock of that launch; of a predicted one the clock that it is for. */
+static struct table_cell launch_peak_pct(const json_t *record) {
+    struct table_cell tflops = launch_tflops(record);
+    if (isnan(tflops.value)) return tflops;
+    return share_of_peak(record, tflops.value, counter(record, "mean_clock_mhz").value);
 }
 
 /* What boards reached, TFLOPS: of the file of --ceilings. */
@@ -165,7 +191,6 @@ static struct table_cell ceiling_pct(const json_t *record) {
                       wgmma = counter(record, "hgmma_instructions"),
                       mma = counter(record, "hmma_instructions");
     if (isnan(tflops.value)) return tflops;
-    if (!strcmp(text(record, "device", "kind"), "emulator")) return cell_missing("predicted");
     if (isnan(mma.value)) return mma;
     double most = wgmma.value > 0 ? reached.wgmma : mma.value > 0 ? reached.mma : reached.fma;
     return most > 0 ? cell_value(100 * tflops.value / most)
@@ -176,7 +201,6 @@ static struct table_cell datasheet_pct(const json_t *record) {
     struct table_cell tflops = sample(record, "tflops");
     const struct chip *c = chip_of(record);
     if (isnan(tflops.value)) return tflops;
-    if (!strcmp(text(record, "device", "kind"), "emulator")) return cell_missing("predicted");
     return c ? cell_value(100 * tflops.value / c->datasheet_tflops)
              : cell_missing("the data sheet of this chip is not known");
 }
@@ -217,6 +241,9 @@ static struct table_cell cell(const json_t *record, const char *column) {
     if (!strcmp(column, "iqr_us")) return sample(record, "iqr_us");
     if (!strcmp(column, "tflops")) return sample(record, "tflops");
     if (!strcmp(column, "peak_pct")) return peak_pct(record);
+    if (!strcmp(column, "launch_us")) return counter(record, "duration_us");
+    if (!strcmp(column, "launch_tflops")) return launch_tflops(record);
+    if (!strcmp(column, "launch_peak_pct")) return launch_peak_pct(record);
     if (!strcmp(column, "ceiling_pct")) return ceiling_pct(record);
     if (!strcmp(column, "datasheet_pct")) return datasheet_pct(record);
     if (!strcmp(column, "ctas")) return ctas(record);
@@ -314,12 +341,14 @@ static void put_pedigree(FILE *f, const char *label, const json_t *r, const char
     put_quoted(f, label);
     fputc(' ', f);
     put_quoted(f, r ? line : "no record");
-    fputc('\n', f);
+    fprintf(f, " %s\n", !r ? "none" : is_predicted(r) ? "predicted" : "measured");
 }
 
 struct table_output {
     FILE *table, *notes, *labels;
 };
+
+static int n_damaged; /* lines of all files that were no whole record */
 
 static const char *put_series(struct table_output *out, int index, const char *label,
                               const char *path, const char *problem, const char *stages) {
@@ -327,9 +356,9 @@ static const char *put_series(struct table_output *out, int index, const char *l
     int n_cut = 0;
     const char *why = record_read(path, &records, &n_cut);
     if (why) return why;
-    if (n_cut) fprintf(stderr, "tabulate: %s: the cut last line was left out\n", path);
+    n_damaged += n_cut;
 
-    fprintf(out->table, "# %s\n# number stage", label);
+    fprintf(out->table, "# %s\nnumber stage", label);
     for (int c = 0; c < N_COLUMNS; c++) fprintf(out->table, " %s", columns[c]);
     fputc('\n', out->table);
 
@@ -426,11 +455,16 @@ static int print_chip(const char *path) {
 
 int main(int argc, char **argv) {
     const char *out_dir = NULL, *problem = NULL, *stages = NULL;
-    static const struct option options[] = {
-        {"out", required_argument, 0, 'o'},           {"problem", required_argument, 0, 'p'},
-        {"stages", required_argument, 0, 's'},        {"ceilings", required_argument, 0, 'c'},
-        {"print-problem", required_argument, 0, 'P'}, {"print-device", required_argument, 0, 'D'},
-        {"print-chip", required_argument, 0, 'C'},    {0}};
+    static const struct option options[] = {{"out", required_argument, 0, 'o'},
+                                            {"problem", required_argument, 0, 'p'},
+                                            {"stages", required_argument, 0, 's'},
+                                            {"ceilings", required_argument, 0, 'c'},
+                                            {"print-problem", required_argument, 0, 'P'},
+                                            {"print-device", required_argument, 0, 'D'},
+                                            {"print-chip", required_argument, 0, 'C'},
+                                            {"strict", no_argument, 0, 'S'},
+                                            {0}};
+    bool strict = false;
     signal(SIGXFSZ, SIG_IGN); /* ulimit -f: the write fails and says so */
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (o == 'o')
@@ -441,6 +475,8 @@ int main(int argc, char **argv) {
             stages = optarg;
         else if (o == 'c')
             read_ceilings(optarg);
+        else if (o == 'S')
+            strict = true;
         else if (o == 'P')
             return print_newest(optarg, "problem", "text");
         else if (o == 'C')
@@ -456,6 +492,8 @@ int main(int argc, char **argv) {
     }
     struct table_output out = {create(out_dir, tables[0]), create(out_dir, tables[1]),
                                create(out_dir, tables[2])};
+    fputs("series number column why\n", out.notes);
+    fputs("label pedigree kind\n", out.labels);
     for (int i = optind; i < argc; i++) {
         char *path = strchr(argv[i], '=');
         if (!path) {
@@ -480,5 +518,5 @@ int main(int argc, char **argv) {
         failed = rename(from, to);
     }
     if (failed) fprintf(stderr, "tabulate: cannot write to %s: %m\n", out_dir);
-    return failed ? STATUS_FILE : STATUS_RIGHT;
+    return failed || (strict && n_damaged) ? STATUS_FILE : STATUS_RIGHT;
 }

@@ -47,15 +47,15 @@ else
     [ -s "$records" ] || fail 77 "no step could run here; try: make stage-$number steps RECORDED=h200"
 fi
 
-# One block for each head_dim, a row for each rung; "-" where there is no value.
+# One block for each head_dim, its first line the names of columns, then a row for each rung; "-" where there is no value.
 newest() { # DIM RUNG: us TFLOPS tensor-% instructions of its newest record
     build/columns "$records" stage="$stage" problem.head_dim="$1" kernels.attention.image="$(image_of "$2" "$1")" -- \
         samples.median_us samples.tflops counters.tensor_active_pct counters.instructions | awk '!/^#/ {last = $0} END {print last ? last : "- - - -"}'
 }
 {
-    echo "# step dim us TFLOPS tensor_pct instructions factor expected"
     for dim in 64 128; do
         [ $dim = 64 ] || printf '\n\n'
+        echo "step dim us tflops tensor_pct instructions factor expected"
         before=-
         while IFS=$'\t' read -r rung expected _; do
             read -r us tflops tensor instructions <<< "$(newest $dim "$rung")"
@@ -65,11 +65,11 @@ newest() { # DIM RUNG: us TFLOPS tensor-% instructions of its newest record
         done < "$list"
     done
 } > "$out/steps.txt"
-grep -v '^$' "$out/steps.txt" | sed 's/^# //' | column -t
+awk 'NF && !(/^step / && n++)' "$out/steps.txt" | column -t
 build/columns "$records" stage="$stage" -- device.name device.driver revision time problem.text | tail -n 1 |
     awk '{gsub("_", " "); print "\"" $0 "\""}' > "$out/foot.txt"
 
-grep -qE '^[^#]+ [0-9.]+ [0-9.]+ [0-9.-]+ [0-9.-]+ ' "$out/steps.txt" && awk '!/^#/ && NF && $4 != "-" {n++} END {exit !n}' "$out/steps.txt" ||
+grep -qE '^[^#]+ [0-9.]+ [0-9.]+ [0-9.-]+ [0-9.-]+ ' "$out/steps.txt" && awk '!/^step / && NF && $4 != "-" {n++} END {exit !n}' "$out/steps.txt" ||
     { echo "steps: no times to draw: the table is $out/steps.txt" >&2; exit $wrong; }
 command -v gnuplot > /dev/null || fail 77 "the table is $out/steps.txt; to draw it install gnuplot-nox (make setup)"
 for term in png svg; do

@@ -147,6 +147,9 @@ const char *record_read(const char *path, json_t **array, int *n_cut) {
         json_t *record = json_loadb(line, (size_t)n, JSON_REJECT_DUPLICATES, &error);
         if (!record || !json_is_object(record)) {
             /* a kill cuts the last line; a later append puts it on a line of its own */
+            fprintf(stderr,
+                    "%s: %s:%d: no whole record, left out (%s); delete the line or record again\n",
+                    program_invocation_short_name, path, i, record ? "no JSON object" : error.text);
             *n_cut += 1;
         } else if (!(why = check_schema(path, i, record, &said))) {
             json_array_append(all, record);

@@ -79,6 +79,7 @@ json_t *record_counters(const struct counters *c);
  * nothing of the line is left behind then. */
 const char *record_append(const char *path, json_t *record);
 
-/* Reads every whole record of a file into an array; a cut last line is left out and *n_cut says so.
+/* Reads every whole record of a file into an array. A line that is no whole record is left out: a
+ * message on stderr names file and line, and *n_cut counts them.
  * An unknown major schema is refused, an unknown minor one read with a line on stderr. */
 const char *record_read(const char *path, json_t **array, int *n_cut);

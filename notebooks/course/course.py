@@ -244,7 +244,7 @@ class Lab:
 
     def draw(self, plot="tensor", recorded="h200"):
         """The path of a comparison plot (PNG), drawn from the records."""
-        return self.make(f"compare/{plot}.png", "compare", f"RECORDED={recorded}")
+        return self.make(f"compare-{recorded}/{plot}.png", "compare", f"RECORDED={recorded}")
 
     def make(self, picture, *words):
         """The path of a picture in results/ that `make WORDS` draws."""

@@ -39,9 +39,9 @@ compare_stopped() { # SIGNAL: no picture has the name of one
     kill "-$1" -- -$id
     wait $id
     cat "$dir/said"
-    [ -e "$dir/started" ] && [ -s "$tree/results/compare/table.txt" ] || return 1
-    ls "$tree/results/compare"
-    ! ls "$tree/results/compare" | grep -qE '^[a-z]+\.(png|svg)$'
+    [ -e "$dir/started" ] && [ -s "$tree/results/compare-h200/table.txt" ] || return 1
+    ls "$tree/results/compare-h200"
+    ! ls "$tree/results/compare-h200" | grep -qE '^[a-z]+\.(png|svg)$'
 }
 for signal in INT TERM KILL; do check "a compare that is stopped by $signal" compare_stopped $signal; done
 rm -rf "$dir/pictures"

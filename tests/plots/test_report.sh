@@ -26,7 +26,7 @@ check "where the records are from" has 'driver 580.159.04'
 check "the picture is in it" has 'data:image/svg+xml;base64,PHN2Zy'
 check "what happened over time, with its title" has 'alt="Who waits = whom"'
 check "a time beside another run's" has 'Against h200-rewrite.jsonl'
-check "nothing is loaded from outside" lacks '(src|href)="(https?:|//|[a-z]*\.)|@import|<script'
+check "nothing is loaded from outside" lacks '(src|href)="(https?:|//|[a-z]*\.)|@import|<script '
 check "it is under 2 MB" [ "$(stat -c %s "$page")" -lt 2000000 ]
 # Text of a record is text on the page.
 sed 's/NVIDIA H200/<b>board<\/b>/' records/runs/h200.jsonl > "$tap_dir/odd.jsonl"
@@ -47,15 +47,35 @@ us=$("$python" -c 'import json, sys
 us = [c["value"] for c in json.loads(open(sys.argv[1]).readline())["counters"] if c["name"] == "duration_us"]
 print(f"{us[0]:.4g}")' "$tap_dir/emu.jsonl")
 check "its time is the predicted one, and marked" has ">$us*<"
-check "with how far that was validated" has "validated on h200"
+check "and stands in the column of single launches" eval 'grep -A1 "class=\"n na\"" "$page" | grep -q ">$us\*<"'
+check "with how far that was validated" has "Validated on h200"
 check "shows the line that takes most" has "$(hottest place)"
 check "with its code" [ -n "$code" -a "$(grep -c "class=\"code\">.*$code" "$page")" -ge 1 ]
 check "says why values are missing" has 'n/a: a counter of the hardware'
 sed 's/"interrupted": *false/"interrupted": true/' records/runs/h200.jsonl > "$tap_dir/cut.jsonl"
 check "a page of runs that were interrupted" report --records "$tap_dir/cut.jsonl" --problem "B4 H16 S4096 D128"
 check "says so" has 'interrupted: of what had run until then'
+{ head -n 3 records/runs/h200.jsonl; echo "{\"cut"; tail -n +4 records/runs/h200.jsonl; } > "$tap_dir/damaged.jsonl"
+status "a damaged line is named, the rest is used" 0 report --records "$tap_dir/damaged.jsonl" --problem "B4 H16 S4096 D128"
+check "by file and line" grep -q "^report: $tap_dir/damaged.jsonl:4: no whole record, left out" "$tap_dir/err"
+check "with every stage" [ "$(grep -c '<summary>[1-6]-' "$page")" -eq 5 ]
+status "with --strict it is a failure" 5 report --strict --records "$tap_dir/damaged.jsonl" --problem "B4 H16 S4096 D128"
+check "a page of one stage" report --records records/runs/h200.jsonl --problem "B4 H16 S4096 D128" --stages 3-wmma-pv
+check "has that stage only" [ "$(grep -c '<summary>[1-6]-' "$page")" -eq 1 ]
+status "a stage without a record" 5 report --records records/runs/h200.jsonl --problem "B4 H16 S4096 D128" --stages 7-none
 status "no record on that problem" 5 report --records records/runs/h200.jsonl --problem "B9"
 status "no such file" 5 report --records "$tap_dir/none.jsonl" --problem "B1"
+# A program of one's own: its kernels are the rows.
+"$build/run" --device emu --quiet --json "$tap_dir/own.jsonl" "$build/examples/softmax" > /dev/null 2>&1
+if [ -s "$tap_dir/own.jsonl" ]; then
+    own() { "$python" plots/report.py --out "$page" "$@"; }
+    check "a page of a program of one's own" own --program "$tap_dir/own.jsonl"
+    check "has a row for each kernel" [ "$(grep -c '<summary>softmax_' "$page")" -eq 2 ]
+    status "a file without a run of a program" 5 own --program records/runs/h200.jsonl
+    check "neither a program nor records" eval '! own 2> /dev/null'
+else
+    skip "a page of a program of one's own" "build/examples/softmax is not built"
+fi
 # The whole of make report, in a tree of its own: over time, each table with its own script.
 if command -v gnuplot > /dev/null; then
     tree=$tap_dir/tree
@@ -66,7 +86,21 @@ if command -v gnuplot > /dev/null; then
     page=$tree/results/report.html
     check "has what the GPU did over time" has 'What the whole GPU does (h200-timeline-6.tsv)'
     check "and who waits for whom" has 'Who waits for whom in one block (h200-warps-6.tsv)'
-    warps() { grep -q 'warp 0, products' "$tree/results/compare/h200-warps-6.svg" && grep -q 'special functions over time' "$tree/results/compare/h200-timeline-6.svg"; }
+    warps() { grep -q 'warp 0, products' "$tree/results/compare-h200/h200-warps-6.svg" && grep -q 'special functions over time' "$tree/results/compare-h200/h200-timeline-6.svg"; }
     check "drawn as what they are" warps
+    check "with what they show" has 'Over 349 us the tensor pipe works at '
+    check "below a picture stands what it shows" has '<figcaption>The tensor cores work in '
+    check "and in it, for those who do not see it" grep -q '<title>The tensor cores work in ' "$tree/results/compare-h200/tensor.svg"
+    # A run's page has the run's pictures, whatever else was drawn; pictures of other records are refused.
+    run() { (cd "$tree" && PYTHON=$python plots/report.sh "stages/1-scalar"); }
+    status "a run that is not there" 77 run
+    (cd "$tree" && DEVICE=emu TERM= plots/compare.sh stages/1-scalar --heads 1 --seqlen 64 > /dev/null 2>&1)
+    check "a recorded run drawn after it" made
+    check "leaves the page of the run" run
+    check "with its problem" has 'B1 H1 S64 D64'
+    lacks_recorded() { ! has 'B4 H16 S4096 D128'; }
+    check "and its pictures" lacks_recorded
+    echo >> "$tree/results/compare/run.jsonl"
+    status "pictures of other records" 5 run
 fi
 tap_done

@@ -56,17 +56,17 @@ check "a stage without a record" grep -qE '^2 2-wmma-qk( -)+$' "$dir/table.txt"
 check "what is missing has a note" grep -qxF '0 2 time_us "no record of this stage on this problem"' "$dir/notes.txt"
 check "no quote gets into a note" grep -qxF "0 1 bank_conflict_pct \"not 'here'\"" "$dir/notes.txt"
 check "the series has its pedigree" grep -qxF \
-    '"here" "here: Gerät, 1000 MHz after, driver 1, CUDA 13.0, revision abc, 2026-01-02, n = 3, L2 warm"' "$dir/labels.txt"
+    '"here" "here: Gerät, 1000 MHz after, driver 1, CUDA 13.0, revision abc, 2026-01-02, n = 3, L2 warm" measured' "$dir/labels.txt"
 check "tabulate: a name longer than its line" tabulate --problem B2 "here=$dir/run.jsonl"
 check "the newest problem" same 'B2\n' "$build/tabulate" --print-problem "$dir/run.jsonl"
 sed -i 's/"kind": "cuda"/"kind": "emulator"/; s/"samples".*"l2": "warm"}, *//' "$dir/run.jsonl"
 check "tabulate: the emulator's records" tabulate --problem B1 "here=$dir/run.jsonl"
-check "say why they have no time" grep -qxF '0 1 time_us "not collected"' "$dir/notes.txt"
+check "say why they have no time" grep -qxF '0 1 launch_us "not collected"' "$dir/notes.txt"
 cp "$dir/run.jsonl" "$dir/unpredicted.jsonl"
 sed -i 's/"problem": {/&"flops": 270336, /; s/"counters": \[/&{"name": "duration_us", "value": 2, "validated": "h200: so so"}, {"name": "mean_clock_mhz", "value": 500}, /' "$dir/run.jsonl"
 check "tabulate: predictions" tabulate --problem B1 "here=$dir/run.jsonl"
 # 270336 FLOP in 2 us are 0.135168 TFLOPS, at 500 MHz half a thousandth of 132 SMs' peak
-check "a predicted time, its rate and share of the peak" grep -q '^1 1-scalar 2 - 0.135168 0.05 - - ' "$dir/table.txt"
+check "a predicted time, its rate and share of the peak" grep -q '^1 1-scalar - - - - 2 0.135168 0.05 - - ' "$dir/table.txt"
 check "say that they are, and how good" grep -qF "what depends on time is predicted (h200: so so)" "$dir/labels.txt"
 mv "$dir/unpredicted.jsonl" "$dir/run.jsonl"
 sed -i 's/"kind": "emulator"/"kind": "cuda"/' "$dir/run.jsonl"
@@ -135,20 +135,25 @@ attention='"seqlen_q": 1, "text": "B1", "flops": 270336'
     printf '{"cut'
 } > "$whole"
 status "a cut last line is told" 0 "$build/tabulate" --out "$dir" --problem B1 --stages 1-a "it=$whole"
+check "by file and line" grep -q "^tabulate: $whole:8: no whole record, left out" "$tap_dir/err"
+status "with --strict it is a failure" 5 "$build/tabulate" --strict --out "$dir" --problem B1 --stages 1-a "it=$whole"
+status "columns tells it, too" 0 "$build/columns" "$whole" -- stage
+check "by file and line, too" grep -q "^columns: $whole:8: no whole record, left out" "$tap_dir/err"
+status "and fails with --strict" 5 "$build/columns" --strict "$whole" -- stage
 tabulate --problem B1 --stages "7-g 1-a 2-b 3-c 4-d 5-e 6-f" "NVIDIA H200=$whole" "it=$whole" 2> /dev/null
 dashes() { printf ' -%.0s' $(seq "$1"); }
 expected() {
     for label in "NVIDIA H200" it; do
         echo "# $label"
-        echo "# number stage time_us iqr_us tflops peak_pct tensor_active_pct tensor_bound_pct bank_conflicts bank_conflict_pct occupancy_theoretical_pct occupancy_achieved_pct ctas flops dram_bytes l2_read_sectors stall_selected stall_not_selected stall_math_pipe stall_wait stall_gmma stall_barrier stall_short_scoreboard stall_mio stall_long_scoreboard stall_lg stall_branch stall_no_instruction stall_dispatch another_kernel ceiling_pct datasheet_pct"
-        echo "7 7-g 4$(dashes 9) 1 270336$(dashes 18)"
+        echo "number stage time_us iqr_us tflops peak_pct launch_us launch_tflops launch_peak_pct tensor_active_pct tensor_bound_pct tensor_instructions bank_conflicts bank_conflict_pct occupancy_theoretical_pct occupancy_achieved_pct ctas flops dram_bytes l2_read_sectors stall_selected stall_not_selected stall_math_pipe stall_wait stall_gmma stall_barrier stall_short_scoreboard stall_mio stall_long_scoreboard stall_lg stall_branch stall_no_instruction stall_dispatch another_kernel ceiling_pct datasheet_pct"
+        echo "7 7-g 4$(dashes 13) 1 270336$(dashes 18)"
         # 270.336 TFLOPS are half of 132 SMs' at 1000 MHz, 25.2525 % at 1980
-        echo "1 1-a 5 0.5 270.336 25.2525 - - 1 - - - 120 270336$(dashes 17) 27.3205"
-        echo "2 2-b 6 0.5 270.336 50$(dashes 7) 270336$(dashes 17) 27.3205"
-        echo "3 3-c - - 1$(dashes 26) 0.101061"
-        echo "4 4-d 2 - 0.135168$(dashes 8) 270336$(dashes 18)"
-        echo "5 5-e 6 - 1$(dashes 8) 270336 - 3$(dashes 16)"
-        echo "6 6-f$(dashes 30)"
+        echo "1 1-a 5 0.5 270.336 25.2525$(dashes 6) 1 - - - 120 270336$(dashes 17) 27.3205"
+        echo "2 2-b 6 0.5 270.336 50$(dashes 11) 270336$(dashes 17) 27.3205"
+        echo "3 3-c - - 1$(dashes 30) 0.101061"
+        echo "4 4-d - - - - 2 0.135168$(dashes 9) 270336$(dashes 18)"
+        echo "5 5-e 6 - 1$(dashes 12) 270336 - 3$(dashes 16)"
+        echo "6 6-f$(dashes 34)"
         printf '\n\n'
     done
 }
@@ -156,8 +161,8 @@ check "the table, to the letter" diff <(expected) "$dir/table.txt"
 note() { check "a note: $1" grep -qxF "$1" "$dir/notes.txt"; }
 note '0 3 time_us "not an attention kernel"'
 note '1 3 peak_pct "the SM clock is not known"'
-note '0 4 iqr_us "predicted, once"'
-note '0 4 peak_pct "the SM clock is not known"'
+note '0 4 time_us "predicted is one launch alone, not launches back to back"'
+note '0 4 launch_peak_pct "the SM clock is not known"'
 note '0 5 peak_pct "the peak of this chip is not known"'
 note '0 5 dram_bytes "no value"'
 note '0 2 ctas "no launch in the record"'
@@ -167,12 +172,12 @@ note '0 6 iqr_us "no record of this stage on this problem"'
 note '0 6 ctas "no record of this stage on this problem"'
 note '0 5 iqr_us "not timed"'
 for percent in peak ceiling datasheet; do note "0 7 ${percent}_pct \"not timed\""; done
-for percent in ceiling datasheet; do note "1 4 ${percent}_pct \"predicted\""; done
+for percent in ceiling datasheet; do note "1 4 ${percent}_pct \"predicted is one launch alone, not launches back to back\""; done
 note '0 1 ceiling_pct "not collected"'
 note '0 1 another_kernel "the record does not say which kernel it was"'
 check "two notes of no series are the last" same '-1 0 none ""\n-1 0 none ""\n' tail -n 2 "$dir/notes.txt"
-check "as many notes as there is nothing" [ "$(wc -l < "$dir/notes.txt")" -eq $(($(grep -o ' -' "$dir/table.txt" | wc -l) + 2)) ]
-check "labels" same '"NVIDIA H200" "NVIDIA H200, 1 to 1980 MHz after, driver 5, CUDA 13.0, revision r1, r2, r3, r4, r5, r6, 6; what depends on time is predicted (so), n = 4 to 9, L2 "\n"it" "it: NVIDIA H200, 1 to 1980 MHz after, driver 5, CUDA 13.0, revision r1, r2, r3, r4, r5, r6, 6; what depends on time is predicted (so), n = 4 to 9, L2 "\n' cat "$dir/labels.txt"
+check "as many notes as there is nothing" [ "$(wc -l < "$dir/notes.txt")" -eq $(($(grep -o ' -' "$dir/table.txt" | wc -l) + 3)) ]
+check "labels" same 'label pedigree kind\n"NVIDIA H200" "NVIDIA H200, 1 to 1980 MHz after, driver 5, CUDA 13.0, revision r1, r2, r3, r4, r5, r6, 6; what depends on time is predicted (so), n = 4 to 9, L2 " measured\n"it" "it: NVIDIA H200, 1 to 1980 MHz after, driver 5, CUDA 13.0, revision r1, r2, r3, r4, r5, r6, 6; what depends on time is predicted (so), n = 4 to 9, L2 " measured\n' cat "$dir/labels.txt"
 head -n 1 "$whole" > "$dir/one.jsonl"
 row 9 5-w '"text": "N64"' "$emulator" '' '' '' >> "$dir/one.jsonl"
 check "the newest attention problem" same 'B1\n' "$build/tabulate" --print-problem "$dir/one.jsonl"

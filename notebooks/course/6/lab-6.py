@@ -212,7 +212,7 @@ ladder = [attnlab.recorded(name, "B4 H16 S4096 D128")
           for name in ["1-scalar", "2-wmma-qk", "3-wmma-pv", "4-tuned", "6-wgmma-attention"]]
 for record in ladder:
     print(f"{record['stage']:18} {record['samples']['tflops']:4.0f} TFLOPS, tensor pipe {attnlab.text(record, 'tensor_active_pct')} %")
-Image(filename=str(attnlab.make("compare/tensor.png", "compare", "RECORDED=h200", "PROBLEM=B4 H16 S4096 D128")), width=800)
+Image(filename=str(attnlab.make("compare-h200/tensor.png", "compare", "RECORDED=h200", "PROBLEM=B4 H16 S4096 D128")), width=800)
 
 # %% [markdown]
 # **Your kernel's time.** What it would take on an H200, predicted from its machine code, beside ours; the same as

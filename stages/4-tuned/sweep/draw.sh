@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # draw.sh RECORDS OUT_DIR: table and pictures of stage 4's tiles (make stage-4 sweep does this).
 #
-# OUT_DIR/sweep.txt: a block for each head_dim, then one for each of the small problems; a row a tile:
-# small, dim, tile, TFLOPS without a mask and causal, registers, bytes spilled, CTAs on an SM, problem; "-" where there is no
-# value; the fastest last. OUT_DIR/sweep-dDIM.png and .svg: a picture for each head_dim.
+# OUT_DIR/sweep.txt: a block for each head_dim, then one for each of the small problems; its first line names the columns,
+# then a row a tile: small, dim, tile, TFLOPS without a mask and causal, registers, bytes spilled, CTAs on an SM, problem;
+# "-" where there is no value; the fastest last. OUT_DIR/sweep-dDIM.png and .svg: a picture for each head_dim.
 set -euo pipefail
 records=$1 out=$2
 [ -f "$records" ] || { echo "stage-4: there is no $records; RECORDED=h200 draws records/runs/h200-stage-4.jsonl" >&2; exit 5; }
@@ -21,14 +21,15 @@ build/columns "$records" -- command problem.head_dim problem.mask samples.tflops
          END {for (i = 1; i <= n; i++) {k = order[i]; none = speed[k, "none"]; causal = speed[k, "bottom-right"]
               print k, none == "" ? "-" : none, causal == "" ? "-" : causal, rest[k]}}' |
     sort -s -k1,1n -k2,2n -k4,4g |
-    awk 'BEGIN {print "# small dim tile none causal registers spilled ctas problem"}
-         last != "" && $1 " " $2 != last {print "\n"} {last = $1 " " $2; print}' > "$out/sweep.txt"
+    awk 'last != "" && $1 " " $2 != last {print "\n"}
+         $1 " " $2 != last {print "small dim tile none causal registers spilled ctas problem"}
+         {last = $1 " " $2; print}' > "$out/sweep.txt"
 for column in 4:none 5:causal; do
-    awk -v c="${column%:*}" -v mask="${column#*:}" '!/^#/ && NF && $c != "-" {d = $2 ($1 ? " small" : "")
+    awk -v c="${column%:*}" -v mask="${column#*:}" '/^[0-9]/ && $c != "-" {d = $2 ($1 ? " small" : "")
          if ($c + 0 > best[d]) {best[d] = $c; tile[d] = $3}}
          END {for (d in best) printf "best for head_dim %s, %s: %s, %.0f TFLOPS\n", d, mask, tile[d], best[d]}' "$out/sweep.txt"
 done | sort -V
-awk '!/^#/ && NF && $4 != "-" {n++} END {exit !n}' "$out/sweep.txt" ||
+awk '/^[0-9]/ && $4 != "-" {n++} END {exit !n}' "$out/sweep.txt" ||
     { echo "stage-4: no times to draw, measured or predicted (make stage-4 run DEVICE=emu says why): see $out/sweep.txt"; exit 0; }
 command -v gnuplot >/dev/null || { echo "stage-4: the table is $out/sweep.txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
 build/columns "$records" -- device.name device.clock_mhz_after device.driver device.toolkit revision time | tail -n 1 |
@@ -38,7 +39,7 @@ if grep -q '"kind": *"emulator"' "$records"; then
     build/columns "$records" -- problem.text device.name revision time | tail -n 1 |
         awk -v v="$validated" '{for (i = 1; i <= NF; i++) gsub("_", " ", $i); printf "\"predicted by the predictor of the %s, revision %s, %s; %s\"\n", $2, $3, substr($4, 1, 10), v}' > "$out/foot.txt"
 fi
-for dim in $(awk '!/^#/ && NF {print $2}' "$out/sweep.txt" | sort -nu); do
+for dim in $(awk '/^[0-9]/ {print $2}' "$out/sweep.txt" | sort -nu); do
     for term in png svg; do plots/draw.sh stages/4-tuned/sweep/draw.gp "$out/sweep-d$dim" "$term" "dir = '$out'; head_dim = $dim"; done
     echo "stage-4: drawn: $out/sweep-d$dim.png"
 done
