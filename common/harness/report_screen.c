@@ -205,7 +205,7 @@ void report_screen(const struct report *r, FILE *f) {
         say_beside(&s, r, problem);
         say_gates(&s, r);
     }
-    summary_missing(&s, &r->counters);
+    summary_missing(&s, &r->counters, "--all");
     if (r->interrupted)
         screen_say(&s, 0, SCREEN_WARN, "run", "INTERRUPTED: this is what there is.");
     screen_say(&s, 5, SCREEN_PLAIN, "more",

@@ -146,7 +146,7 @@ void summary_stalls(struct screen *s, const struct counters *c) {
 
 /* ---- What is missing --------------------------------------------------------------------------------------- */
 
-void summary_missing(struct screen *s, const struct counters *c) {
+void summary_missing(struct screen *s, const struct counters *c, const char *all) {
     const struct counter *first = NULL; /* best one that a formula was there for */
     int n = 0;
     for (int i = 0; i < c->n; i++) {
@@ -159,6 +159,6 @@ void summary_missing(struct screen *s, const struct counters *c) {
         screen_say(s, 2, SCREEN_PLAIN, "n/a", "%d of %d values; %s: %.200s.", n, c->n, first->name,
                    first->reason);
     else if (n)
-        screen_say(s, 4, SCREEN_PLAIN, "n/a", "%d of %d values; --all says which and why.", n,
-                   c->n);
+        screen_say(s, 4, SCREEN_PLAIN, "n/a", "%d of %d values; %s says which and why.", n, c->n,
+                   all);
 }

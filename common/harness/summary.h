@@ -18,5 +18,5 @@ void summary_stalls(struct screen *s, const struct counters *c);
 /* How good predictions of this kind ("tensor pipe") were, where one of the values is predicted. */
 void summary_kind(struct screen *s, const struct counters *c, const struct chip *chip,
                   const char *kind);
-/* What could not be had: one line. */
-void summary_missing(struct screen *s, const struct counters *c);
+/* What could not be had: one line; `all` is the option that says which and why. */
+void summary_missing(struct screen *s, const struct counters *c, const char *all);

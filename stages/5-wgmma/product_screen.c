@@ -48,7 +48,7 @@ void product_screen(const struct product *r) {
     summary_kind(&s, &r->counters, &d->chip, "tensor pipe");
     summary_stalls(&s, &r->counters);
     screen_gap(&s);
-    summary_missing(&s, &r->counters);
+    summary_missing(&s, &r->counters, "--all");
     screen_say(&s, 5, SCREEN_PLAIN, "more",
                "make stage-5 run ARGS=--explain: the descriptors. ARGS=--all: every value.");
     screen_print(&s, stdout);
