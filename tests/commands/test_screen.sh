@@ -35,6 +35,8 @@ check "a gate that is out of reach has not failed" bash -c "! grep -q 'FAILED' '
 check "one that has failed says so" grep -q '^gates *FAILED: conflicts' "$screen"
 check "the next stage is named" grep -q 'make stage-4 diff' <(tr -s '\n ' ' ' < "$screen")
 check "like stands beside like: cycles beside cycles" grep -q '^beside *One launch on a recorded H200: [0-9,]* cycles' "$screen"
+cycles() { "$build/stage-3" --device emu --csv --no-check --counters CYCLES | awk -F, '$5 == "cycles_elapsed" {printf "%.0f", $6}'; }
+check "--whatif begins with the same cycles" grep -qE "^nothing: as it is +$(cycles) " <("$build/stage-3" --device emu --whatif 2> /dev/null)
 check "--all is every value" bash -c "'$build/stage-3' --device emu --all | grep -q '^SHARED  *bank_conflicts_ldgsts '"
 
 # ---- A terminal, by Python's pty
