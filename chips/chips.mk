@@ -34,6 +34,8 @@ $(ALONE:%=$(CHIPS)/%): $(CHIPS)/%: chips/bench/%.cu chips/bench/timed.cuh chips/
 	@$(NVCC) -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -I. -I$(BUILD)/include -o $@ $< -lcuda 2> $@.log || \
 	    { cat $@.log >&2; exit 1; }
 
+##model-6 calibrate-programs: Build the microbenchmarks; needs no GPU.
+##  make calibrate-programs
 .PHONY: calibrate-programs
 calibrate-programs: $(BUILD)/calibrate $(CHIPS)/pipes.pack $(foreach i,$(TEMPLATES) $(TIMED),$(CHIPS)/$i.cubin) $(ALONE:%=$(CHIPS)/%)
 

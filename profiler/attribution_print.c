@@ -121,10 +121,10 @@ static const char *count(double value, char out[16]) {
     return out;
 }
 
-/* The share of wavefronts or sectors that the ideal would not have had; "" if there is none. */
+/* How many more wavefronts or sectors there are than the ideal has: +100% is twice as many. "" if none. */
 static const char *excess(double actual, double ideal, char out[16]) {
     if (actual > ideal)
-        snprintf(out, 16, "+%.0f%%", 100 * (actual - ideal) / actual);
+        snprintf(out, 16, "+%.0f%%", ideal > 0 ? 100 * (actual - ideal) / ideal : 0);
     else
         *out = 0;
     return out;
@@ -179,10 +179,12 @@ static void head_shares(const struct view *v, int row) {
 static void print_limit(const struct view *v) {
     const struct source *s = v->s;
     char n[3][16];
-    fprintf(v->out, "in all %s warp instructions (%s), %s wavefronts, %s sectors\n",
-            count(s->total.executed, n[0]),
-            s->n_insts && s->inst[0].isa == SOURCE_PTX ? "PTX" : "SASS",
-            count(s->total.wavefronts, n[1]), count(s->total.sectors, n[2]));
+    fprintf(v->out, "in all %s warp instructions, %s wavefronts, %s sectors, counted of %s\n",
+            count(s->total.executed, n[0]), count(s->total.wavefronts, n[1]),
+            count(s->total.sectors, n[2]),
+            s->n_insts && s->inst[0].isa == SOURCE_PTX
+                ? "PTX (run counts SASS, which ptxas makes of it)"
+                : "SASS");
     fprintf(v->out, "an SM's share keeps busy, in cycles:");
     for (int r = 0; r < SOURCE_RESOURCES; r++)
         if (s->total.busy[r] >= 0.5)

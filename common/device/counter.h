@@ -19,4 +19,6 @@ struct counters {
 };
 
 void counters_free(struct counters *c);
+/* The one of this name, if it has a value; else NULL. */
+const struct counter *counters_find(const struct counters *c, const char *name);
 const char *counter_source_name(enum counter_source s);

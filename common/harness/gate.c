@@ -193,3 +193,24 @@ void gates_evaluate(const struct gate_facts *f, struct gate out[GATE_COUNT]) {
         gates[i].evaluate(f, &out[i]);
     }
 }
+
+const char *gate_out_of_reach(const struct gate_facts *f, const struct gate *g, char out[160]) {
+    const struct device_launch *l = device_main_launch(f->plan->launch, f->plan->n_launches);
+    const struct counter *places = find(f->counters, "blocks_per_sm");
+    const int n_sms = f->chip->n_sms, warps = f->chip->max_warps_per_sm;
+    if (g->verdict != GATE_FAIL || !f->plan->n_launches) return NULL;
+    const double ctas = (double)l->grid[0] * l->grid[1] * l->grid[2];
+    if (!strcmp(g->name, "occupancy")) { /* as many warps as the fullest SM has */
+        const double most =
+            ceil(ctas / n_sms) * ceil(l->block[0] * l->block[1] * l->block[2] / 32.0);
+        if (100 * most / warps >= 25) return NULL;
+        snprintf(out, 160, "%.0f CTAs on %d SMs: at most %.0f of %d warps", ctas, n_sms, most,
+                 warps);
+        return out;
+    }
+    if (strcmp(g->name, "tensor") || !places || *places->reason) return NULL;
+    if (ctas >= n_sms * places->value) return NULL;
+    snprintf(out, 160, "%.0f CTAs for the %.0f places of %d SMs", ctas, n_sms * places->value,
+             n_sms);
+    return out;
+}

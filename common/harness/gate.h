@@ -41,3 +41,6 @@ struct gate_facts {
 /* All gates, in the order above. */
 void gates_evaluate(const struct gate_facts *f, struct gate out[GATE_COUNT]);
 const char *gate_verdict_name(enum gate_verdict v); /* "PASS", "FAIL", "n/a" */
+/* A gate that fails because this problem is too small for it, whatever the kernel: why, in `out`. NULL:
+ * it is not so. */
+const char *gate_out_of_reach(const struct gate_facts *f, const struct gate *g, char out[160]);

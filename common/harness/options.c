@@ -180,6 +180,7 @@ static const struct option_row rows_of_every_stage[] = {
      "counter groups (" COUNTERS_DEFAULT "; emulator: also\nCYCLES,STALL), or none", .read = read_counters},
     {"list-counters", NULL, "print the groups and their questions", SWITCH(list_counters, true)},
     {"no-time", NULL, "do not take time", SWITCH(time, false)},
+    {"all", NULL, "print every value in a table, each with where it comes from", SWITCH(all, true)},
     {"csv", NULL, "print values separated by commas", SWITCH(csv, true)},
     {"json", "FILE", "append the record to FILE, one line", TEXT(json_path)},
     {"quiet", NULL, "print nothing but errors", SWITCH(quiet, true)},

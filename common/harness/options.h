@@ -44,7 +44,7 @@ struct options {
     bool whatif;    /* predict with each limit taken away, and who waits for whom, instead */
     const char *timeline_path; /* write what the GPU did over time there instead, or NULL */
 
-    bool csv, quiet;
+    bool csv, quiet, all;              /* all: every value in a table, not one screen */
     const char *json_path;             /* append the record here, or NULL */
     bool help, version, list_counters; /* print and stop */
 };

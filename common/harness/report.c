@@ -1,6 +1,7 @@
 #include "report.h"
 
 #include "common/base/revision.h"
+#include "emulator/predictor/predictor_chip.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -100,6 +101,16 @@ static void rows_kernel(const struct report *r, struct printer *p) {
     }
 }
 
+/* In a table what is predicted says so: its head says how good that is, once. */
+static const char *source_of(const struct printer *p, const struct counter *c) {
+    return !p->csv && *c->validated ? "predicted" : counter_source_name(c->source);
+}
+
+/* Between groups of a table stands an empty line. */
+static void row_gap(struct printer *p) {
+    if (!p->csv) add_row(p, (const char *[N_CSV]){NULL});
+}
+
 /* The predicted time: predicted cycles at a given sm_clock. False if there is none. */
 static bool rows_predicted(const struct report *r, struct printer *p) {
     const struct counter *us = NULL, *mhz = NULL;
@@ -109,8 +120,9 @@ static bool rows_predicted(const struct report *r, struct printer *p) {
         if (!strcmp(c->name, "mean_clock_mhz") && !*c->reason) mhz = c;
     }
     if (!us || !mhz) return false;
-    row(p, "time", "predicted", us->value, "us", "model", "%.0f cycles at %g MHz; %s",
-        us->value * mhz->value, mhz->value, us->validated);
+    row(p, "time", "predicted", us->value, "us", source_of(p, us), "%.0f cycles at %g MHz%s%s",
+        us->value * mhz->value, mhz->value, p->csv ? "; " : ", one launch alone",
+        p->csv ? us->validated : "");
     row(p, "time", "rate", attention_flops(&r->problem) / us->value * 1e-6, "TFLOPS", "model",
         "%.4g FLOP / predicted", attention_flops(&r->problem));
     return true;
@@ -149,14 +161,18 @@ static void rows_counters(const struct report *r, struct printer *p) {
     const char *noted = "";
     for (int i = 0; i < r->counters.n; i++) {
         const struct counter *c = &r->counters.counter[i];
+        const bool quality = p->csv && *c->validated;
+        if (!i || strcmp(c->group, c[-1].group)) row_gap(p);
         if (*c->reason) {
             const bool again = !p->csv && !strcmp(c->reason, said);
             row_na(p, c->group, c->name, again ? "as above" : c->reason);
             said = c->reason;
         } else {
             const bool notes = *c->note && (p->csv || strcmp(c->note, noted));
-            row(p, c->group, c->name, c->value, c->unit, counter_source_name(c->source),
-                "%s%s%s%s%s", c->metric, *c->validated ? "; " : "", c->validated, notes ? "; " : "",
+            const bool alone = !p->csv && r->timed && !strcmp(c->name, "duration_us");
+            row(p, c->group, c->name, c->value, c->unit, source_of(p, c), "%s%s%s%s%s%s",
+                alone ? "one launch alone, not back to back as the median: " : "", c->metric,
+                quality ? "; " : "", quality ? c->validated : "", notes ? "; " : "",
                 notes ? c->note : "");
             if (*c->note) noted = c->note;
         }
@@ -164,12 +180,18 @@ static void rows_counters(const struct report *r, struct printer *p) {
 }
 
 static void rows_gates(const struct report *r, struct printer *p) {
-    char text[32], note[512];
+    char text[32], note[512], why[160], beyond[REPORT_WHY_BYTES];
+    const struct gate_facts facts = report_facts(r);
+    row_gap(p);
     for (int i = 0; i < GATE_COUNT; i++) {
         const struct gate *g = &r->gate[i];
-        if (g->verdict == GATE_NA)
+        if (g->verdict == GATE_NA) {
             row_na(p, "gate", g->name, g->why);
-        else {
+        } else if (!p->csv && gate_out_of_reach(&facts, g, why)) {
+            snprintf(beyond, sizeof beyond, "cannot pass at this problem: %s; here %s", why,
+                     number(g->value, text));
+            row_na(p, "gate", g->name, beyond);
+        } else {
             snprintf(note, sizeof note, "%s %s, wanted %s", g->why, number(g->value, text),
                      g->limit);
             row_verdict(p, "gate", g->name, g->verdict == GATE_PASS, counter_source_name(g->source),
@@ -179,6 +201,7 @@ static void rows_gates(const struct report *r, struct printer *p) {
 }
 
 static void rows_advice(const struct report *r, struct printer *p) {
+    if (r->n_advice) row_gap(p);
     for (int i = 0; i < r->n_advice; i++) {
         const struct advice *a = &r->advice[i];
         row(p, "advice", a->resource, p->csv ? a->gain_pct : round(a->gain_pct), "% of time",
@@ -200,129 +223,45 @@ static void print_title(const struct report *r, const char *problem) {
     printf(", CUDA %s), revision %s\n", d->toolkit, revision());
 }
 
+/* How good predictions were, once, and for each kind of value: those are validated apart. */
+static void print_quality(const struct report *r) {
+    static const char *const kinds[] = {"cycles", "tensor pipe", "occupancy", "stalls"};
+    char text[128];
+    int i = 0;
+    while (i < r->counters.n && !*r->counters.counter[i].validated) i++;
+    if (i == r->counters.n) return;
+    printf("predicted values: %s\n", r->counters.counter[i].validated);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (predictor_chip_kind(r->device->chip.name, kinds[k], text, sizeof text))
+            printf("  %s: %s\n", kinds[k], text);
+}
+
 void report_print(const struct report *r) {
     char problem[128];
+    if (!r->options->csv && !r->options->all) {
+        report_screen(r, stdout);
+        return;
+    }
     attention_describe(&r->problem, problem, sizeof problem);
     struct printer p = {.prefix = {stage.name, problem, r->device->name}, .csv = r->options->csv};
     table_open(&p.table, p.csv ? N_CSV : N_COLUMNS, p.csv ? headings : headings + N_PREFIX);
     rows_check(r, &p);
+    row_gap(&p);
     rows_kernel(r, &p);
+    row_gap(&p);
     rows_time(r, &p);
     rows_counters(r, &p);
     rows_gates(r, &p);
     rows_advice(r, &p);
     if (r->interrupted) row(&p, "run", "interrupted", 1, "", "", "%s", "");
-    if (!p.csv) print_title(r, problem);
+    if (!p.csv) {
+        print_title(r, problem);
+        print_quality(r);
+        putchar('\n');
+    }
     if (p.csv)
         table_print_csv(&p.table, stdout);
     else
         table_print(&p.table, stdout), putchar('\n');
     table_close(&p.table);
-}
-
-/* ---- The record ----------------------------------------------------------------------------- */
-
-static json_t *record_problem(const struct report *r) {
-    static const char *const masks[] = {"none", "bottom-right", "top-left"};
-    const struct attention *a = &r->problem;
-    const struct options *o = r->options;
-    char text[128];
-    attention_describe(a, text, sizeof text);
-    json_t *problem = json_pack(
-        "{s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:o, s:s, s:o, s:s}", "batch", a->batch, "heads",
-        a->heads, "kv_heads", a->kv_heads, "seqlen_q", a->seqlen_q, "seqlen_k", a->seqlen_k,
-        "head_dim", a->head_dim, "mask", masks[a->mask], "scale", record_real(a->scale), "input",
-        o->q_path ? "file" : o->input, "flops", record_real(attention_flops(a)), "text", text);
-    if (!o->q_path) record_set(problem, "seed", json_integer((json_int_t)o->seed));
-    return problem;
-}
-
-static json_t *record_check(const struct check_result *c) {
-    json_t *check = json_pack(
-        "{s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "passed", c->passed, "row_error",
-        record_real(c->row_error), "row_error_limit", record_real(c->row_error_limit), "max_error",
-        record_real(c->max_error), "max_error_limit", record_real(c->max_error_limit), "lse_error",
-        record_real(c->lse_error), "non_finite", (json_int_t)c->non_finite, "rows_checked",
-        (json_int_t)c->rows_checked);
-    if (!c->passed) record_set(check, "why", json_string(c->why));
-    return check;
-}
-
-static json_t *record_samples(const struct report *r) {
-    const struct timing *t = &r->timing;
-    json_t *rest = t->rest_ms >= 0 ? json_integer(t->rest_ms) : NULL;
-    json_t *us = json_array();
-    for (int i = 0; i < t->n_kept; i++)
-        record_add(us, record_real(round(t->kept_us[i] * 1e4) / 1e4));
-    json_t *clock = t->clock_mhz > 0 ? record_real(t->clock_mhz) : NULL;
-    json_t *cycles = clock ? record_real(floor(t->median_us * t->clock_mhz)) : NULL;
-    json_t *no_clock = clock ? NULL : json_string(t->no_clock);
-    return json_pack("{s:i, s:o, s:o, s:o, s:s, s:o*, s:i, s:o, s:s, s:o, s:o*, s:o*, s:o*}", "n",
-                     t->n, "median_us", record_real(t->median_us), "iqr_us", record_real(t->iqr_us),
-                     "min_us", record_real(t->min_us), "l2", t->cold ? "cold" : "warm", "rest_ms",
-                     rest, "launches_per_sample", t->launches_per_sample, "tflops",
-                     record_real(tflops(r)), "source", "event", "us", us, "clock_mhz", clock,
-                     "cycles", cycles, "no_clock", no_clock);
-}
-
-static json_t *record_kernels(const struct report *r) {
-    json_t *all = json_array();
-    for (int i = 0; i < r->plan.n_launches; i++) {
-        const struct device_launch *l = &r->plan.launch[i];
-        const struct device_kernel_info *k = &r->kernel[i];
-        json_t *one = json_pack(
-            "{s:s, s:s, s:i, s:[iii], s:[iii]}", "name", l->kernel, "image", r->plan.image,
-            "shared_bytes", (int)l->shared_bytes + k->static_shared, "grid", l->grid[0], l->grid[1],
-            l->grid[2], "block", l->block[0], l->block[1], l->block[2]);
-        if (*r->kernel_hash) record_set(one, "hash", json_string(r->kernel_hash));
-        if (k->n_registers >= 0) {
-            record_set(one, "registers", json_integer(k->n_registers));
-            record_set(one, "local_bytes", json_integer(k->local_bytes));
-        }
-        record_add(all, one);
-    }
-    return all;
-}
-
-static json_t *record_gates(const struct gate *gate) {
-    json_t *all = json_array();
-    for (int i = 0; i < GATE_COUNT && gate[i].name; i++) {
-        json_t *one = json_pack("{s:s, s:s, s:s, s:s}", "name", gate[i].name, "verdict",
-                                gate_verdict_name(gate[i].verdict), "limit", gate[i].limit, "why",
-                                gate[i].why);
-        if (gate[i].has_value) {
-            record_set(one, "value", record_real(gate[i].value));
-            record_set(one, "source", json_string(counter_source_name(gate[i].source)));
-        }
-        record_add(all, one);
-    }
-    return all;
-}
-
-static json_t *record_advice(const struct report *r) {
-    json_t *all = json_array();
-    for (int i = 0; i < r->n_advice; i++)
-        record_add(all, json_pack("{s:s, s:o, s:s}", "resource", r->advice[i].resource, "gain_pct",
-                                  record_real(r->advice[i].gain_pct), "text", r->advice[i].text));
-    return all;
-}
-
-json_t *report_record(const struct report *r, int argc, char **argv) {
-    json_t *record = record_new(argc, argv);
-    record_set(record, "stage", json_string(stage.name));
-    record_set(record, "problem", record_problem(r));
-    record_set(record, "device",
-               record_device(r->device, r->timing.clock_mhz_before, r->timing.clock_mhz_after));
-    if (r->checked) record_set(record, "check", record_check(&r->check));
-    record_set(record, "kernels", record_kernels(r));
-    if (r->timed)
-        record_set(record, "samples", record_samples(r));
-    else if (*r->no_time)
-        record_set(record, "samples", json_pack("{s:s}", "na", r->no_time));
-    record_set(record, "counters", record_counters(&r->counters));
-    if (*r->no_counters) record_set(record, "no_counters", json_string(r->no_counters));
-    record_set(record, "gates", record_gates(r->gate));
-    record_set(record, "advice", record_advice(r));
-    record_set(record, "interrupted", json_boolean(r->interrupted));
-    return record;
 }

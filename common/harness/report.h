@@ -1,5 +1,5 @@
-/* Everything that one run of one stage on one problem found out, and its two forms: rows of a
- * table for people, one JSON record (record.h) for programs. Every value carries its source. */
+/* Everything that one run of one stage on one problem found out, and its forms: one screen or a table
+ * of all values for people, one JSON record (record.h) for programs. Every value carries its source. */
 #pragma once
 
 #include "advice.h"
@@ -34,9 +34,15 @@ struct report {
     bool interrupted;
 };
 
-/* To stdout, in columns or CSV as the options say;
+/* To stdout: one screen (screen.h), or with --all every value in columns, or CSV;
  * main looks whether it got there (path_stdout). */
 void report_print(const struct report *r);
+
+/* The screen alone: what report_print() does without --all and --csv. */
+void report_screen(const struct report *r, FILE *f);
+
+/* What gates were judged by. */
+struct gate_facts report_facts(const struct report *r);
 
 /* The record (record.h), to be let go of by json_decref(). */
 json_t *report_record(const struct report *r, int argc, char **argv);

@@ -263,7 +263,36 @@ static const char *ask(struct predictor *c, const struct limit *l,
     return why;
 }
 
-static void print_limits(struct answer *a, int n, const struct predictor *c, FILE *out) {
+/* As `run` predicts the launches: at all places that blocks have on the chip. */
+struct whole {
+    double cycles, us, mhz; /* the SMs' mean clock */
+};
+
+static const char *ask_whole(struct predictor *c, const struct device_launch *launches, int n,
+                             struct whole *out) {
+    const char *why = NULL;
+    double boost = 0;
+    *out = (struct whole){0};
+    for (int i = 0; i < n && !why; i++) {
+        struct prediction p;
+        why = predictor_launch(c, &launches[i], NULL, &p);
+        if (why) break;
+        out->cycles += p.elapsed;
+        boost += p.boost;
+        prediction_close(&p);
+    }
+    out->us = boost / c->mhz;
+    if (boost > 0) out->mhz = out->cycles / out->us;
+    return why;
+}
+
+/* The answers are of fewer places: their ratios are put onto the whole prediction. */
+static void scale(struct answer *a, int n, const struct whole *whole) {
+    const double by = whole->cycles / a[0].cycles;
+    for (int i = 0; i < n; i++) a[i].cycles *= by;
+}
+
+static void print_limits(struct answer *a, int n, const struct whole *whole, FILE *out) {
     const char *heading[] = {"if this took no time", "cycles", "us", "gain, %"};
     const double base = a[0].cycles;
     struct table t;
@@ -272,7 +301,7 @@ static void print_limits(struct answer *a, int n, const struct predictor *c, FIL
     for (int i = 0; i < n; i++) {
         char cycles[32], us[32], gain[32];
         snprintf(cycles, sizeof cycles, "%.0f", a[i].cycles);
-        snprintf(us, sizeof us, "%.4g", a[i].cycles / c->mhz);
+        snprintf(us, sizeof us, "%.4g", a[i].cycles / whole->mhz);
         snprintf(gain, sizeof gain, "%.1f", 100 * (base / a[i].cycles - 1));
         table_row(&t, (const char *[]){a[i].limit->name, cycles, us, i ? gain : ""});
     }
@@ -327,7 +356,8 @@ static void print_left_out(struct left_out *x, int n, double base, FILE *out) {
 }
 
 static void without_lines(struct predictor *c, struct device *d, const char *dir, const char *name,
-                          const struct device_launch *launches, int n, double base, FILE *out) {
+                          const struct device_launch *launches, int n, double by, double base,
+                          FILE *out) {
     enum { MOST = 64 };
     const struct sass_kernel *k = sass_find(c->module, device_main_launch(launches, n)->kernel);
     struct left_out x[MOST];
@@ -337,6 +367,7 @@ static void without_lines(struct predictor *c, struct device *d, const char *dir
         n_places++;
     for (; n_known < n_places && !interrupt_signal(); n_known++)
         ask_without(d, dir, name, launches, n, &x[n_known]);
+    for (int i = 0; i < n_known; i++) x[i].cycles *= by;
     if (interrupt_signal() && n_known) n_known--; /* the last was cut */
     if (n_known) print_left_out(x, n_known, base, out);
 }
@@ -364,20 +395,27 @@ const char *whatif_print(struct device *d, const char *dir, const char *name,
                          const struct device_launch *launches, int n, FILE *out) {
     struct predictor c;
     struct answer answer[N_LIMITS];
+    struct whole whole;
+    double by = 1;
     int n_answers = 0;
     if (!device_info(d)->is_emulator)
         return reason_as(STATUS_USAGE, "--whatif asks the predictor: add --device emu");
     const char *why = predictor_open(&c, d, dir, name);
-    if (!why) fprintf(out, "predicted at %g MHz; %s\n\n", c.mhz, c.validated);
+    if (!why) why = ask_whole(&c, launches, n, &whole);
+    if (!why) fprintf(out, "predicted at %.0f MHz; %s\n\n", whole.mhz, c.validated);
     for (int i = 0; i < N_LIMITS && !why && !interrupt_signal(); i++) {
         answer[i].limit = &limits[i];
         why = ask(&c, &limits[i], launches, n, &answer[i].cycles);
         n_answers += !why && !interrupt_signal();
     }
     if (interrupt_signal()) why = NULL; /* what is known is printed */
-    if (!why && n_answers) print_limits(answer, n_answers, &c, out);
+    if (!why && n_answers) {
+        by = whole.cycles / answer[0].cycles;
+        scale(answer, n_answers, &whole);
+        print_limits(answer, n_answers, &whole, out);
+    }
     if (!why && !interrupt_signal())
-        without_lines(&c, d, dir, name, launches, n, answer[0].cycles, out);
+        without_lines(&c, d, dir, name, launches, n, by, answer[0].cycles, out);
     if (!why && !interrupt_signal()) why = roles_of(&c, launches, n, answer, out);
     predictor_close(&c);
     return why;

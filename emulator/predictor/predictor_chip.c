@@ -82,10 +82,29 @@ const char *predictor_chip_find(const char *name, struct predictor_chip *out) {
         "no measured chip file %s: make calibrate measures a GPU, --chip h200 is known", file);
 }
 
-void predictor_chip_validated(const char *name, char *out, size_t out_bytes) {
-    char file[64], path[PATH_MAX], line[96] = "";
+static FILE *open_validation(const char *name) {
+    char file[64], path[PATH_MAX];
     snprintf(file, sizeof file, "records/validation/%.32s.txt", name);
-    FILE *f = program_find(file, path, sizeof path) ? fopen(path, "r") : NULL;
+    return program_find(file, path, sizeof path) ? fopen(path, "r") : NULL;
+}
+
+bool predictor_chip_kind(const char *name, const char *kind, char *out, size_t out_bytes) {
+    char line[128];
+    const size_t n = strlen(kind);
+    FILE *f = open_validation(name);
+    *out = 0;
+    while (f && !*out && fgets(line, sizeof line, f)) {
+        if (strncmp(line, kind, n) || strncmp(line + n, ": ", 2)) continue;
+        line[strcspn(line, "\n")] = 0;
+        snprintf(out, out_bytes, "%s", line + n + 2);
+    }
+    if (f) fclose(f);
+    return *out != 0;
+}
+
+void predictor_chip_validated(const char *name, char *out, size_t out_bytes) {
+    char line[96] = "";
+    FILE *f = open_validation(name);
     if (f && fgets(line, sizeof line, f)) line[strcspn(line, "\n")] = 0;
     if (f) fclose(f);
     snprintf(out, out_bytes, "%s: %s", name, *line ? line : "not validated");

@@ -11,6 +11,7 @@
 #include "common/base/reason.h"
 #include "common/base/revision.h"
 #include "profiler/counters.h"
+#include "profiler/groups_folder.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -218,6 +219,7 @@ static const char *run(const struct settings *s, int argc, char **argv) {
     why = emulate ? start_on_emulator(s, argv, uses_nvrtc) : start_on_gpu(s, argv);
     if (why) return why;
     fflush(NULL);
+    if (s->csv && !s->quiet) settings_keep_stdout();
     if (s->kernel)
         execv("/proc/self/exe", argv);
     else
@@ -231,6 +233,8 @@ int main(int argc, char **argv) {
     if (why) return fail(why, STATUS_USAGE);
     if (s.help) {
         settings_help(stdout, "build/run");
+    } else if (s.list_counters) {
+        why = groups_print(stdout);
     } else if (s.version) {
         printf("attnlab run, %s\n", revision());
     } else {

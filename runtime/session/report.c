@@ -11,11 +11,14 @@
 #include "common/base/table.h"
 #include "common/device/emu_counters.h"
 #include "common/harness/record.h"
+#include "common/harness/summary.h"
 #include "profiler/attribution.h"
 #include "profiler/counters.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +36,11 @@ static const char *number(double x, const char *format, char out[32]) {
     return out;
 }
 
-/* The share that the ideal would not have had. */
+/* How many more than the ideal: +100% is twice as many. */
 static const char *more(double actual, double ideal, char out[32]) {
     *out = 0;
-    if (actual > ideal) snprintf(out, 32, "+%.0f%%", 100 * (actual - ideal) / actual);
+    if (actual > ideal)
+        snprintf(out, 32, "+%.0f%%", ideal > 0 ? 100 * (actual - ideal) / ideal : 0);
     return out;
 }
 
@@ -45,15 +49,31 @@ static const char *extent(const unsigned n[3], char out[32]) {
     return out;
 }
 
+/* The rest of a name says more than its middle. */
+static const char *shown(const struct kernel *k, char out[128]) {
+    enum { MOST = 60 };
+    return screen_short(k->shown, MOST, out);
+}
+
+/* Is it to be printed? */
+static bool wanted(const struct session *s, const struct kernel *k) {
+    regex_t regex;
+    if (!k->n_launches || !s->settings.kernel_name) return k->n_launches > 0;
+    if (regcomp(&regex, s->settings.kernel_name, REG_EXTENDED | REG_NOSUB)) return true;
+    const bool yes = !regexec(&regex, k->shown, 0, NULL, 0);
+    regfree(&regex);
+    return yes;
+}
+
 static void add_row(struct table *t, const char *kernel, const char *which, const struct launch *l,
-                    const struct session_sums *s) {
+                    int static_shared, const struct session_sums *s) {
     char grid[32] = "", block[32] = "", shared[32] = "", n[7][32];
     const char *cells[] = {kernel, which, grid, block, shared, n[0],
                            n[1],   n[2],  n[3], n[4],  n[5],   n[6]};
     if (l) {
         extent(l->grid, grid);
         extent(l->block, block);
-        snprintf(shared, sizeof shared, "%u", l->shared_bytes);
+        snprintf(shared, sizeof shared, "%u", l->shared_bytes + (unsigned)static_shared);
     }
     number(s->executed, "%.0f", n[0]);
     number(s->executed ? s->threads / s->executed : 0, "%.1f", n[1]);
@@ -73,7 +93,7 @@ static bool equal(const struct launch *a, const struct launch *b) {
 }
 
 static void add_kernel(struct table *t, const struct kernel *k, bool every) {
-    char which[64];
+    char which[64], name[128];
     int rows = 0, next;
     for (int n = 0; n < k->n_launches; n = next, rows++) {
         for (next = n + 1; next < k->n_launches && equal(&k->launch[n], &k->launch[next]); next++) {
@@ -83,7 +103,8 @@ static void add_kernel(struct table *t, const struct kernel *k, bool every) {
             snprintf(which, sizeof which, "%d-%d, each", n + 1, next);
         else
             snprintf(which, sizeof which, "%d", n + 1);
-        add_row(t, rows ? "" : k->shown, which, &k->launch[n], &k->launch[n].sums);
+        add_row(t, rows ? "" : shown(k, name), which, &k->launch[n], k->static_shared,
+                &k->launch[n].sums);
     }
     if (k->n_launches < 2) return;
     struct session_sums all = {0}; /* those that were not run count as what they are like */
@@ -97,7 +118,7 @@ static void add_kernel(struct table *t, const struct kernel *k, bool every) {
     }
     snprintf(which, sizeof which, "all %d%s", k->n_launches,
              rows > MOST_ROWS && !every ? " (--launches: each)" : "");
-    add_row(t, "", which, NULL, &all);
+    add_row(t, "", which, NULL, 0, &all);
 }
 
 static void print_launches(const struct session *s) {
@@ -107,11 +128,8 @@ static void print_launches(const struct session *s) {
     struct table t;
     table_open(&t, 12, heading);
     for (const struct kernel *k = s->kernels; k; k = k->next)
-        add_kernel(&t, k, s->settings.every_launch);
-    if (s->settings.csv)
-        table_print_csv(&t, stdout);
-    else
-        table_print(&t, stdout);
+        if (wanted(s, k)) add_kernel(&t, k, s->settings.every_launch);
+    table_print(&t, stdout);
     table_close(&t);
 }
 
@@ -166,7 +184,7 @@ static void add_prediction(struct table *t, const char *kernel, const struct ker
 }
 
 /* A line for each reason, with the kernels that it holds for. */
-static void print_missing(const struct session *s) {
+static void print_missing(const struct session *s, FILE *f) {
     for (const struct kernel *k = s->kernels; k; k = k->next) {
         const char *why = k->n_launches ? predictions_missing(k) : NULL;
         const struct kernel *other = s->kernels;
@@ -174,15 +192,16 @@ static void print_missing(const struct session *s) {
                !(predictions_missing(other) && !strcmp(predictions_missing(other), why)))
             other = other->next;
         if (!why || other != k) continue; /* said already */
-        printf("not predicted: ");
+        fprintf(f, "not predicted: ");
         for (; other; other = other->next) {
             if (!predictions_missing(other) || strcmp(predictions_missing(other), why)) continue;
             struct counters any = {0};
             bool some = !predictions_values(other, -1, &any);
-            printf("%s%s%s", other == k ? "" : ", ", other->shown, some ? " (some launches)" : "");
+            fprintf(f, "%s%s%s", other == k ? "" : ", ", other->shown,
+                    some ? " (some launches)" : "");
             counters_free(&any);
         }
-        printf(": %s\n", why);
+        fprintf(f, ": %s\n", why);
     }
 }
 
@@ -201,8 +220,10 @@ static void print_predictions(const struct session *s) {
     int rows = 0;
     table_open(&t, 10, heading);
     for (const struct kernel *k = s->kernels; k; k = k->next) {
-        const char *shown = k->shown;
+        char name[128];
+        const char *first = shown(k, name);
         int n = 0, left_out = 0;
+        if (!wanted(s, k)) continue;
         for (int number = 0; k->n_launches && number < predictions_count(k); number++) {
             struct counters c;
             if (predictions_named(k, number, &c)) continue;
@@ -212,10 +233,10 @@ static void print_predictions(const struct session *s) {
                 printf("\npredicted (%s) at %g MHz; %s\n", counter_source_name(cycles->source),
                        mhz->value, cycles->validated);
             if (n++ < MOST_ROWS || s->settings.every_launch)
-                add_prediction(&t, shown, k, number, &c);
+                add_prediction(&t, first, k, number, &c);
             else
                 left_out++;
-            shown = "";
+            first = "";
             counters_free(&c);
         }
         if (left_out) {
@@ -224,10 +245,9 @@ static void print_predictions(const struct session *s) {
             table_row(&t, (const char *[]){"", more, "", "", "", "", "", "", "", ""});
         }
     }
-    if (rows && s->settings.csv) table_print_csv(&t, stdout);
-    if (rows && !s->settings.csv) table_print(&t, stdout);
+    if (rows) table_print(&t, stdout);
     table_close(&t);
-    if (!s->settings.no_predict) print_missing(s);
+    if (!s->settings.no_predict) print_missing(s, stdout);
 }
 
 /* ---- Counter groups -------------------------------------------------------------------------- */
@@ -261,7 +281,8 @@ static const char *print_counters(const struct session *s) {
     table_open(&t, 6, heading);
     for (const struct kernel *k = s->kernels; k && !why; k = k->next) {
         struct counters c;
-        if (!k->n_launches || (why = collect(s, k, s->settings.counters, &c))) continue;
+        char name[128];
+        if (!wanted(s, k) || (why = collect(s, k, s->settings.counters, &c))) continue;
         for (int i = 0; i < c.n; i++) {
             const struct counter *x = &c.counter[i];
             char value[300];
@@ -272,15 +293,163 @@ static const char *print_counters(const struct session *s) {
             char source[256];
             snprintf(source, sizeof source, "%s%s%s", counter_source_name(x->source),
                      *x->validated ? "; " : "", x->validated);
-            table_row(&t, (const char *[]){k->shown, x->group, x->name, value,
+            table_row(&t, (const char *[]){shown(k, name), x->group, x->name, value,
                                            *x->reason ? "" : x->unit, *x->reason ? "" : source});
         }
         counters_free(&c);
     }
-    if (!why && s->settings.csv) table_print_csv(&t, stdout);
-    if (!why && !s->settings.csv) table_print(&t, stdout);
+    if (!why) table_print(&t, stdout);
     table_close(&t);
     return why;
+}
+
+/* ---- CSV: one table of all values, as a data frame has it -------------------------------------- */
+
+enum { N_CSV = 11 };
+
+/* A value of some launches; `why`: there is none. */
+static void csv_value(struct table *t, const char *const place[5], const char *group,
+                      const char *name, double value, const char *unit, const char *source,
+                      const char *why) {
+    char text[32] = "";
+    const bool is_known = !*why && !isnan(value);
+    if (is_known) snprintf(text, sizeof text, "%.15g", value);
+    table_row(t, (const char *[N_CSV]){place[0], place[1], place[2], place[3], place[4], group,
+                                       name, text, is_known ? unit : "", is_known ? source : "",
+                                       is_known ? ""
+                                       : *why   ? why
+                                                : "not counted"});
+}
+
+static void csv_counters(struct table *t, const char *const place[5], const struct counters *c,
+                         const char *group) {
+    for (int i = 0; i < c->n; i++) {
+        const struct counter *x = &c->counter[i];
+        csv_value(t, place, group ? group : x->group, x->name, x->value, x->unit,
+                  counter_source_name(x->source), x->reason);
+    }
+}
+
+/* Equal launches in a row are one: "2-9". */
+static void csv_launches(struct table *t, const struct kernel *k) {
+    const char *source = k->gpu ? "cupti" : "emulator";
+    char which[32], grid[32], block[32], shared[32];
+    for (int n = 0, next; n < k->n_launches; n = next) {
+        const struct launch *l = &k->launch[n];
+        const struct session_sums *x = &l->sums;
+        for (next = n + 1; next < k->n_launches && equal(l, &k->launch[next]); next++) {
+        }
+        snprintf(which, sizeof which, next - n > 1 ? "%d-%d" : "%d", n + 1, next);
+        snprintf(shared, sizeof shared, "%u", l->shared_bytes + (unsigned)k->static_shared);
+        const char *const place[] = {k->shown, which, extent(l->grid, grid),
+                                     extent(l->block, block), shared};
+        const struct {
+            const char *name;
+            double value;
+            const char *unit;
+        } counts[] = {{"instructions", x->executed, "warp inst"},
+                      {"threads", x->threads, "thread inst"},
+                      {"global_sectors", x->sectors, "sectors"},
+                      {"global_sectors_ideal", x->sectors_ideal, "sectors"},
+                      {"shared_wavefronts", x->wavefronts, "wavefronts"},
+                      {"shared_wavefronts_ideal", x->wavefronts_ideal, "wavefronts"},
+                      {"tensor_instructions", x->tensor, "warp inst"}};
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+            csv_value(t, place, "launch", counts[i].name, counts[i].value, counts[i].unit, source,
+                      "");
+    }
+}
+
+static void csv_predictions(struct table *t, const struct kernel *k) {
+    char which[32], grid[32], block[32], shared[32];
+    for (int number = 0; number < predictions_count(k); number++) {
+        const struct prediction_shape *shape = prediction_shape(k, number);
+        struct counters c;
+        int first = 0;
+        if (predictions_named(k, number, &c)) continue;
+        while (first < k->n_launches && k->launch[first].predicted != number) first++;
+        snprintf(which, sizeof which, "%d", first + 1);
+        snprintf(shared, sizeof shared, "%u", shape->shared_bytes + (unsigned)k->static_shared);
+        csv_counters(t,
+                     (const char *const[]){k->shown, which, extent(shape->grid, grid),
+                                           extent(shape->block, block), shared},
+                     &c, "predicted");
+        counters_free(&c);
+    }
+}
+
+static const char *print_csv(const struct session *s) {
+    static const char *const heading[N_CSV] = {"kernel", "launch", "grid", "block",
+                                               "shared", "group",  "name", "value",
+                                               "unit",   "source", "na"};
+    struct table t;
+    const char *why = NULL;
+    table_open(&t, N_CSV, heading);
+    for (const struct kernel *k = s->kernels; k && !why; k = k->next) {
+        struct counters c;
+        if (!wanted(s, k)) continue;
+        csv_launches(&t, k);
+        csv_predictions(&t, k);
+        if (!s->settings.counters || (why = collect(s, k, s->settings.counters, &c))) continue;
+        csv_counters(&t, (const char *const[]){k->shown, "all", "", "", ""}, &c, NULL);
+        counters_free(&c);
+    }
+    FILE *f = settings_csv();
+    const int failed = table_print_csv(&t, f);
+    table_close(&t);
+    if ((fflush(f) || failed) && !why) why = reason_as(STATUS_FILE, "stdout: %s", strerror(errno));
+    if (!s->settings.no_predict) print_missing(s, stderr);
+    return why;
+}
+
+/* ---- The hottest kernel, on one screen ---------------------------------------------------------- */
+
+/* By predicted time of its launches; where none is predicted, by what it executed. */
+static const struct kernel *hottest(const struct session *s) {
+    const struct kernel *most = NULL;
+    double longest = -1;
+    for (int predicted = 1; predicted >= 0 && !most; predicted--)
+        for (const struct kernel *k = s->kernels; k; k = k->next) {
+            struct counters c = {0};
+            double work = -1;
+            if (!wanted(s, k)) continue;
+            if (!predicted) work = k->total.executed;
+            if (predicted && !predictions_values(k, -1, &c)) {
+                const struct counter *us = counters_find(&c, "duration_us");
+                work = us ? us->value : -1;
+            }
+            counters_free(&c);
+            if (work > longest) longest = work, most = k;
+        }
+    return most;
+}
+
+static void print_screen(const struct session *s) {
+    const struct kernel *k = hottest(s);
+    struct screen screen;
+    struct counters c;
+    char name[128];
+    if (!k || k->gpu || collect(s, k, "TENSOR,SHARED,OCCUPANCY,CYCLES,STALL", &c)) return;
+    putchar('\n');
+    screen_open(&screen, stdout);
+    screen_title(&screen, "The hottest kernel: %s, %d launch%s", shown(k, name), k->n_launches,
+                 k->n_launches == 1 ? "" : "es");
+    if (s->n_reports)
+        screen_say(&screen, 0, SCREEN_BAD, "verdict", "WRONG: %d check%s of the emulator failed.",
+                   s->n_reports, s->n_reports == 1 ? "" : "s");
+    else if (!s->settings.emulator.no_checks)
+        screen_say(&screen, 0, SCREEN_GOOD, "verdict",
+                   "CLEAN: the emulator found no race, no bad address and no uninitialised value.");
+    summary_predicted(&screen, &c, &s->info.chip);
+    screen_gap(&screen);
+    summary_meters(&screen, &c, &s->info.chip);
+    summary_stalls(&screen, &c);
+    screen_gap(&screen);
+    summary_missing(&screen, &c, "--counters");
+    screen_say(&screen, 5, SCREEN_PLAIN, "more",
+               "--source: its lines. --counters TENSOR,SHARED,STALL: every value.");
+    screen_print(&screen, stdout);
+    counters_free(&c);
 }
 
 static void print_source(const struct session *s) {
@@ -428,46 +597,55 @@ static const char *where(const struct session *s) {
 }
 
 /* What ran, and what of it was left out. */
-static void print_head(const struct session *s) {
+static void print_head(const struct session *s, FILE *f) {
     const struct settings *o = &s->settings;
     int n_kernels = 0;
     for (const struct kernel *k = s->kernels; k; k = k->next) n_kernels += k->n_launches > 0;
-    printf("\nrun: %s, %d kernel%s, %d launch%s, %s%s\n", s->info.name, n_kernels,
-           n_kernels == 1 ? "" : "s", s->n_launches, s->n_launches == 1 ? "" : "es", where(s),
-           interrupt_signal() ? ", interrupted" : "");
+    fprintf(f, "\nrun: %s, %d kernel%s, %d launch%s, %s%s\n", s->info.name, n_kernels,
+            n_kernels == 1 ? "" : "s", s->n_launches, s->n_launches == 1 ? "" : "es", where(s),
+            interrupt_signal() ? ", interrupted" : "");
     if (s->n_skipped && !s->memory)
-        printf("%d launches were like earlier ones and were not counted (--repeats %d)\n",
-               s->n_skipped, o->repeats);
+        fprintf(f, "%d launches were like earlier ones and were not counted (--repeats %d)\n",
+                s->n_skipped, o->repeats);
     else if (s->n_skipped && o->repeats)
-        printf(
+        fprintf(
+            f,
             "%d launches were like earlier ones and were not run (--repeats %d); groups and lines "
             "are of those that ran\n",
             s->n_skipped, o->repeats);
     else if (s->n_skipped)
-        printf("%d launches were not run: nobody looked at what they would have changed "
-               "(--repeats 0)\n",
-               s->n_skipped);
+        fprintf(f,
+                "%d launches were not run: nobody looked at what they would have changed "
+                "(--repeats 0)\n",
+                s->n_skipped);
     if (!s->memory) return;
     if (o->emulator.sample_blocks)
-        printf("of each launch %llu blocks at most ran and were counted (--sample-blocks), and no "
-               "product of cuBLAS: what the program computes is incomplete\n",
-               (unsigned long long)o->emulator.sample_blocks);
+        fprintf(f,
+                "of each launch %llu blocks at most ran and were counted (--sample-blocks), and no "
+                "product of cuBLAS: what the program computes is incomplete\n",
+                (unsigned long long)o->emulator.sample_blocks);
     if (o->emulator.check_blocks)
-        printf("of each launch %llu blocks at most were checked for races inside them and for "
-               "uninitialised values (--check-blocks); all ran and were counted\n",
-               (unsigned long long)o->emulator.check_blocks);
+        fprintf(f,
+                "of each launch %llu blocks at most were checked for races inside them and for "
+                "uninitialised values (--check-blocks); all ran and were counted\n",
+                (unsigned long long)o->emulator.check_blocks);
     if (s->timed)
-        printf("times that the program took with events are the emulator's, not a GPU's\n");
+        fprintf(f, "times that the program took with events are the emulator's, not a GPU's\n");
 }
 
 int session_report(struct session *s, int status) {
     const struct settings *o = &s->settings;
     const char *why = NULL;
     if (s->n_launches && !o->quiet) {
-        print_head(s);
-        print_launches(s);
-        print_predictions(s);
-        if (o->counters) why = print_counters(s);
+        print_head(s, o->csv ? stderr : stdout);
+        if (o->csv) {
+            why = print_csv(s);
+        } else {
+            print_launches(s);
+            print_predictions(s);
+            if (o->counters) why = print_counters(s);
+            if (!s->is_alone || s->settings.kernel) print_screen(s);
+        }
     }
     if (s->n_launches && o->source) print_source(s);
     if (!status && s->n_reports) status = STATUS_WRONG;

@@ -5,8 +5,10 @@
 #include "common/harness/option_value.h"
 
 #include <getopt.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FIRST_CODE = 256 };
 
@@ -35,7 +37,7 @@ static const char *add_word(const char *option, const char *value, const char **
 
 /* clang-format off */
 enum name {
-    DEVICE, CHIP, COUNTERS, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
+    DEVICE, CHIP, COUNTERS, LIST_COUNTERS, KERNEL_NAME, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
     MMA_EXACT, TRACE, BANKS, WITHOUT, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS,
     SM_CLOCK, PREDICT_BUDGET, NO_PREDICT, KERNEL, GRID, BLOCK,
     CLUSTER, SHARED, ARG, EXPECT, TOLERANCE, HELP, VERSION, N_NAMES
@@ -46,10 +48,12 @@ static const struct {
     [DEVICE] = {"device", "D", "auto (default: a GPU, else the emulator), cuda or emu"},
     [CHIP] = {"chip", "NAME", "what the emulator stands for: h200 (default) h100 l4 rtx4090 a100"},
     [COUNTERS] = {"counters", "G,G", "print counter groups of each kernel"},
+    [LIST_COUNTERS] = {"list-counters", NULL, "print the groups and their questions"},
+    [KERNEL_NAME] = {"kernel-name", "REGEX", "print kernels whose name matches only; all run"},
     [SOURCE] = {"source", NULL, "print counts beside the source lines"},
     [LAUNCHES] = {"launches", NULL, "print a row for each launch"},
     [JSON] = {"json", "FILE", "append the record to FILE, one line"},
-    [CSV] = {"csv", NULL, "print values separated by commas"},
+    [CSV] = {"csv", NULL, "print one table of values separated by commas; the rest goes to stderr"},
     [QUIET] = {"quiet", NULL, "print nothing but failed checks"},
     [JOBS] = {"jobs", "N", "host threads (one for each core); 1 is deterministic"},
     [SCHEDULE] = {"schedule", "HOW", "round-robin (default), random (by --seed) or adversarial"},
@@ -111,6 +115,7 @@ void settings_help(FILE *f, const char *program) {
 static const char *read_one(enum name n, const char *value, struct settings *s) {
     struct emu_options *e = &s->emulator;
     const char *why = NULL;
+    regex_t regex;
     double x = 0;
     int i = 0;
     switch (n) {
@@ -169,6 +174,16 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
         return add_word("expect", value, s->expected, &s->n_expected);
     case COUNTERS:
         s->counters = value;
+        break;
+    case LIST_COUNTERS:
+        s->list_counters = true;
+        break;
+    case KERNEL_NAME:
+        s->kernel_name = value;
+        if (regcomp(&regex, value, REG_EXTENDED | REG_NOSUB))
+            return reason_as(STATUS_USAGE, "--kernel-name takes a regular expression, not '%.64s'",
+                             value);
+        regfree(&regex);
         break;
     case JSON:
         s->json_path = value;
@@ -284,4 +299,18 @@ const char *settings_from_environment(struct settings *out) {
          word = strtok_r(NULL, "\n", &save))
         words[n++] = word; /* settings point into it: it stays */
     return settings_read(n, words, out);
+}
+
+void settings_keep_stdout(void) {
+    char number[16];
+    const int kept = dup(STDOUT_FILENO);
+    if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return; /* then they share stdout */
+    snprintf(number, sizeof number, "%d", kept);
+    heap_setenv("ATTNLAB_CSV", number);
+}
+
+FILE *settings_csv(void) {
+    const char *kept = getenv("ATTNLAB_CSV");
+    FILE *f = kept ? fdopen(atoi(kept), "w") : NULL;
+    return f ? f : stdout;
 }

@@ -20,7 +20,9 @@ struct settings {
     bool no_predict;         /* predict nothing */
     double predict_budget_s; /* seconds of the host for predictions; 0: predictions.c's */
     bool csv, quiet, help, version;
-    const char *counters; /* group names, or NULL: the table only */
+    bool list_counters;      /* print the groups and stop */
+    const char *kernel_name; /* print kernels that this regular expression matches; NULL: all */
+    const char *counters;    /* group names, or NULL: the table only */
     const char *json_path;
     /* one kernel without a program of its own (kernel.h) */
     const char *kernel;
@@ -38,3 +40,8 @@ void settings_help(FILE *f, const char *program);
 /* argv[1..n_words] <-> $ATTNLAB_RUN */
 const char *settings_to_environment(const struct settings *s, char **argv);
 const char *settings_from_environment(struct settings *out);
+
+/* With --csv: what the program prints goes to stderr, and stdout has the table alone. Before the program
+ * starts; and, in it, where the table goes. */
+void settings_keep_stdout(void);
+FILE *settings_csv(void);

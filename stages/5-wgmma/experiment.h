@@ -115,7 +115,7 @@ struct measurement {
     int warpgroups;   /* per CTA: 1, 2 */
     int n_ctas;       /* 1, or one an SM */
 };
-/* One launch on the device, many wgmma; NULL, or why not (the predictor does not time it). */
+/* One launch on the device, many wgmma; NULL, or why not (clock64 says nothing on the emulator). */
 const char *measure_cycles(struct device *d, const struct experiment *e,
                            const struct measurement *m, struct cycles *out);
 /* TFLOPS of the whole chip by CUDA events, one CTA an SM. */

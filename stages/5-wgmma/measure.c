@@ -56,7 +56,8 @@ static void rig_close(struct device *d, struct rig *b) {
 
 const char *measure_cycles(struct device *d, const struct experiment *e,
                            const struct measurement *m, struct cycles *out) {
-    if (device_info(d)->is_emulator) return "the predictor does not time this experiment";
+    if (device_info(d)->is_emulator)
+        return "clock64 counts no cycles on the emulator: a GPU measures this";
     int n = m->n_ctas * m->warpgroups;
     int64_t *cycles = heap_zeroed(n, sizeof *cycles);
     double *samples = heap_zeroed((size_t)n * N_LAUNCHES, sizeof *samples);

@@ -1,8 +1,7 @@
 /* One product: multiplied, judged, measured, counted; printed and recorded. */
-#include "experiment.h"
+#include "product.h"
 #include "common/base/heap.h"
 #include "common/base/reason.h"
-#include "common/base/table.h"
 #include "common/harness/check.h"
 #include "common/harness/record.h"
 #include "common/harness/run.h"
@@ -12,19 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct product {
-    const struct experiment *experiment;
-    const struct options *options;
-    struct device *device;
-    struct matrices matrices;
-    float *c;       /* (64, n) */
-    bool *is_wrong; /* (64, n) */
-    struct verdict verdict;
-    const char *objection; /* of the emulator's checker, or NULL */
-    struct table table;
-    json_t *record;
-};
 
 /* CSV has a column more, why there is no value; its values are numbers. */
 static void row(struct product *r, const char *name, const char *value, const char *unit,
@@ -115,11 +101,15 @@ static void report_time(struct product *r) {
     if (!why) why = measure_cycles(r->device, e, &steady, &apart);
     if (!why) why = measure_chip(r->device, e, &all_sms, &tflops);
     if (why) {
+        snprintf(r->no_time, sizeof r->no_time, "%s", why);
         row_missing(r, "cycles", why);
         record_set(r->record, "cycles", json_pack("{ss}", "na", why));
         return;
     }
     double peak_pct = 100 * flop / apart.median / chip->tensor_flop_per_clk;
+    r->alone = alone;
+    r->apart = apart;
+    r->tflops = tflops;
     char note[96];
     snprintf(note, sizeof note, "issue, commit, wait; n %d, IQR %.2f", alone.n, alone.iqr);
     row_number(r, "isolated", alone.median, "%.1f", "cycles", "clock64", note);
@@ -138,18 +128,18 @@ static void report_time(struct product *r) {
 }
 
 static const char *report_counters(struct product *r) {
-    struct counters counters = {0};
-    const char *why = measure_counters(r->device, r->experiment, r->options->counters, &counters);
-    for (int i = 0; i < counters.n && !why; i++) {
-        const struct counter *c = &counters.counter[i];
+    struct counters *counters = &r->counters;
+    const char *why = measure_counters(r->device, r->experiment, r->options->counters, counters);
+    for (int i = 0; i < counters->n && !why; i++) {
+        const struct counter *c = &counters->counter[i];
+        const bool predicted = !r->options->csv && *c->validated;
         if (*c->reason)
             row_missing(r, c->name, c->reason);
         else
-            row_number(r, c->name, c->value, "%.6g", c->unit, counter_source_name(c->source),
-                       c->metric);
+            row_number(r, c->name, c->value, "%.6g", c->unit,
+                       predicted ? "predicted" : counter_source_name(c->source), c->metric);
     }
-    if (!why) record_set(r->record, "counters", record_counters(&counters));
-    counters_free(&counters);
+    if (!why) record_set(r->record, "counters", record_counters(counters));
     if (!why) return NULL;
     enum status status =
         reason_status(why, STATUS_COUNTERS); /* another: it is no matter of counters */
@@ -212,6 +202,10 @@ static void product_print(const struct product *r) {
         table_print_csv(&r->table, stdout);
         return;
     }
+    if (!o->all && !r->experiment->mistake) {
+        product_screen(r);
+        return;
+    }
     printf("stage %s on %s: %s\n", stage.name, device_info(r->device)->name,
            experiment_text(r->experiment, text));
     table_print(&r->table, stdout);
@@ -220,6 +214,7 @@ static void product_print(const struct product *r) {
 
 static void product_free(struct product *r) {
     table_close(&r->table);
+    counters_free(&r->counters);
     json_decref(r->record);
     free(r->c);
     free(r->is_wrong);

@@ -156,7 +156,7 @@ fi
 # ---- What takes long says so; what was written is named
 check "whatif of all stages says how long it takes" says "takes about a minute for each" -n whatif
 check "a recorded timeline has a name of its own" says "^results/timeline-h200-stage-6.png" stage-6 timeline RECORDED=h200
-check "compare ends with the picture to open" says "Open results/compare/tensor.png. Next: make" -n compare RECORDED=h200
+check "compare ends with the picture to open" says "Open results/compare-h200/tensor.png. Next: make" -n compare RECORDED=h200
 in_c() { # GOALS...: make in the C locale, where bytes above 127 are no letters
     LC_ALL=C make BUILD="$build" "$@" > "$tap_dir/said" 2>&1 || { cat "$tap_dir/said"; false; }
 }

@@ -7,7 +7,7 @@
 stage() { # VARIABLE=VALUE... OPTIONS...
     local setting=()
     while [[ ${1-} == *=* && $1 != --* ]]; do setting+=("$1"); shift; done
-    env LD_LIBRARY_PATH="$build/tests/fake" ATTNLAB_CUPTI="$build/tests/fake" "${setting[@]}" "$build/stage-1" "$@"
+    env LD_LIBRARY_PATH="$build/tests/fake" ATTNLAB_CUPTI="$build/tests/fake" "${setting[@]}" "$build/stage-1" --all "$@"
 }
 says() { # PATTERN VARIABLE=VALUE... OPTIONS...: what it prints, on both channels, has the pattern
     local pattern=$1

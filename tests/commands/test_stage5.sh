@@ -1,7 +1,7 @@
 # Stage 5 on the emulator: every mistake is caught by name, every layout gives what an H200 gave.
 . tests/tap.sh
 golden=tests/golden/stage-5-h200.txt
-stage5() { "$build/stage-5" --device emu --no-time --counters none "$@"; }
+stage5() { "$build/stage-5" --device emu --no-time --counters none --all "$@"; }
 
 right() { stage5 "$@" | grep -q '^check  *PASS'; }
 caught() { # MISTAKE [OPTIONS]: exit 1, and the name
@@ -41,7 +41,7 @@ status "--input nonsense" 2 stage5 --input nonsense
 status "--counters nonsense" 2 stage5 --counters NONSENSE
 check "--jobs 1, which make J=1 run asks for" right --jobs 1
 status "--jobs 0" 2 stage5 --jobs 0
-counts() { "$build/stage-5" --device emu --no-time "$@" | grep -q '^hgmma_instructions  *4096 '; }
+counts() { "$build/stage-5" --device emu --no-time --all "$@" | grep -q '^hgmma_instructions  *4096 '; }
 check "it counts unless told not to" counts
 check "--counters none" right --counters none
 none_counted() { ! counts --counters none; }

@@ -21,6 +21,6 @@ check "twelve folders at the top, not one more" \
 # Each of these must be able to fail.
 fails() { ! "$@" > "$tap_dir/said" && grep -q "$wanted" "$tap_dir/said"; }
 wanted='^stages/1-scalar/run.jsonl$' check "a record beside code is found" fails data_files README.md stages/1-scalar/run.jsonl
-echo '/* An H200 took 5.6 us, 2026-11-20. */' > "$tap_dir/dated.c"
+echo "/* An H200 took 5.6 us, $(date +%Y-%m-%d). */" > "$tap_dir/dated.c"
 wanted='dated.c:1:' check "a dated measurement in code is found" fails dated "$tap_dir/dated.c" Makefile
 tap_done

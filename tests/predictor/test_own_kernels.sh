@@ -20,7 +20,7 @@ says() { # PATTERN COMMAND...: its status 0, and PATTERN in what it prints
     shift
     "$@" > "$tap_dir/said" 2>&1 && grep -Eq -- "$pattern" "$tap_dir/said" || { cat "$tap_dir/said"; false; }
 }
-validated="h200: $(cat records/validation/h200.txt); this kernel was not among them"
+validated="h200: $(head -n 1 records/validation/h200.txt); this kernel was not among them"
 
 # ---- Examples
 row='+1 +[0-9x]+ +[0-9x]+ +[1-9][0-9]{3,} +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[a-z_]+ [0-9.]+, '

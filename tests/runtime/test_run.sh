@@ -31,9 +31,25 @@ says() { # PATTERN STATUS COMMAND...: its status, and PATTERN in what it prints
     [ $got -eq "$status" ] && grep -Eq -- "$pattern" "$tap_dir/said" || { echo "status $got"; cat "$tap_dir/said"; false; }
 }
 emulated() { "$run" --device emu "$@"; }
-check "conflicts are counted" says 'transpose<0> +1 .* 52700 +\+93%' 0 emulated "$build/examples/transpose"
+check "conflicts are counted" says 'transpose<0> +1 .* 52700 +\+1406%' 0 emulated "$build/examples/transpose"
+check "a static array is shared memory, too" grep -qE '^transpose<0> +1 +10x6 +32x8 +4096 ' "$tap_dir/said"
+check "the last is the screen of the hottest kernel" bash -c "sed -n '/^The hottest kernel: transpose<0>, 1 launch/,$ p' '$tap_dir/said' | grep -q '^bank conflicts'"
+table() { # one table alone, whatever the program prints
+    emulated --csv --counters SHARED "$@" "$build/examples/transpose" > "$tap_dir/csv" 2> "$tap_dir/err" && python3 - "$tap_dir/csv" << 'EOF'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+assert len(rows) > 20 and all(None not in r and None not in r.values() for r in rows), "rows of one length"
+for r in rows: assert r["na"] and not r["value"] or float(r["value"]) is not None, r
+assert {r["group"] for r in rows} >= {"launch", "SHARED"} and [r["value"] for r in rows if r["name"] == "shared_wavefronts"][0] == "52700"
+EOF
+}
+check "--csv is one table" table
+check "the program's words and the banner go to stderr" bash -c "grep -q '^conflicts: PASS' '$tap_dir/err' && grep -q '^run: emulator' '$tap_dir/err'"
+check "--kernel-name" bash -c "'$run' --device emu --kernel-name '<1>' '$build/examples/transpose' | grep '^transpose' | grep -qv '<0>' && ! '$run' --device emu --kernel-name '<1>' '$build/examples/transpose' | grep -q '<0>'"
+status "--kernel-name that is no expression" 2 "$run" --kernel-name '[' "$build/examples/transpose"
+check "--list-counters" bash -c "'$run' --list-counters | grep -q '^TENSOR: '"
 check "counter groups" says 'transpose<1> +SHARED +bank_conflicts +0 ' 0 emulated --counters SHARED "$build/examples/transpose"
-check "counts beside source lines" says '52700 .*\| *[0-9]+ +b\[|49200|\+9[0-9]% .*tile\[threadIdx.x\]' 0 emulated --source "$build/examples/transpose"
+check "counts beside source lines" says '52700 .*\| *[0-9]+ +b\[|49200|\+[0-9]+% .*tile\[threadIdx.x\]' 0 emulated --source "$build/examples/transpose"
 check "without a barrier there is a race" says 'race in kernel' 1 emulated --without "$(grep -n 'the tile is complete' examples/transpose.cu | cut -d: -f1)" "$build/examples/transpose"
 check "a line without one is refused" says 'without 1: the launches have no barrier' 2 emulated --without 1 "$build/examples/transpose"
 check "banks of a line" says '^# lane bank word wavefront' 0 emulated --banks "$(grep -n 'tile\[threadIdx.x\]\[y\]' examples/transpose.cu | cut -d: -f1)" "$build/examples/transpose"
