@@ -65,7 +65,7 @@ $(foreach s,$(filter-out $(STAGES),$(CHOSEN)),$(error there is no $s; there are 
 
 LIB := $(BUILD)/libattnlab.a
 LIB_SRC := $(filter-out profiler/doctor.c emulator/bench/%,\
-    $(wildcard common/*/*.c profiler/*.c emulator/*/*.c emulator/*/*/*.c))
+    $(wildcard common/*/*.c common/*/*/*.c profiler/*.c emulator/*/*.c emulator/*/*/*.c))
 
 ##change-7 all: Build every stage and its kernel images.
 ##  make -j2 all

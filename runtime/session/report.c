@@ -11,7 +11,7 @@
 #include "common/base/table.h"
 #include "common/device/emu_counters.h"
 #include "common/harness/record.h"
-#include "common/harness/summary.h"
+#include "common/harness/screen/summary.h"
 #include "profiler/attribution.h"
 #include "profiler/counters.h"
 

@@ -22,5 +22,5 @@ struct product {
     json_t *record;
 };
 
-/* The screen (common/harness/screen.h). */
+/* The screen (common/harness/screen/screen.h). */
 void product_screen(const struct product *r);

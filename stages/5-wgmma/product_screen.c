@@ -1,7 +1,7 @@
 /* What one product prints without --all and --csv. */
 #include "product.h"
 #include "common/harness/stage.h"
-#include "common/harness/summary.h"
+#include "common/harness/screen/summary.h"
 
 static void screen_time(struct screen *s, const struct product *r) {
     const struct chip *chip = &device_info(r->device)->chip;

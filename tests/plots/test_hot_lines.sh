@@ -8,14 +8,14 @@ mkdir -p "$tap_dir/images/stage-1" "$tap_dir/profiler" && ln -f "$build/stage-1"
 cp -r chips "$tap_dir/"; ln -s "$PWD/profiler/groups" "$tap_dir/profiler/groups"; ln -s "$PWD/tests" "$tap_dir/tests"
 [ ! -d .venv ] || ln -s "$PWD/.venv" "$tap_dir/.venv"
 compile() { "${NVCC:-nvcc}" -std=c++17 -lineinfo -I. "$1" -arch="$2" -o "$tap_dir/images/stage-1/d64.$2.$3" "$4"; }
-compile -ptx compute_89 ptx tests/commands/hot_lines.cu && compile -cubin sm_90a cubin tests/commands/hot_lines.cu || exit 1
+compile -ptx compute_89 ptx tests/plots/hot_lines.cu && compile -cubin sm_90a cubin tests/plots/hot_lines.cu || exit 1
 
 planted() { "$tap_dir/stage-1" --device emu --heads 4 --seqlen-q 64 --seqlen-k $((4096 + $1)) --source "${@:2}"; }
 comes_first() { # NUMBER RESOURCE: the first line below "hot lines" and its two lines of titles
     planted "$1" > "$tap_dir/said" || return 1
     sed -n '/an SM/,/^$/p; /^hot lines/,/^$/p' "$tap_dir/said"
     grep -q "^hot lines: most $2 first" "$tap_dir/said" &&
-        grep -A 3 '^hot lines' "$tap_dir/said" | tail -n 1 | grep -q "hot_lines.cu:$(grep -n "HOT $2\$" tests/commands/hot_lines.cu | cut -d: -f1) .*HOT $2"
+        grep -A 3 '^hot lines' "$tap_dir/said" | tail -n 1 | grep -q "hot_lines.cu:$(grep -n "HOT $2\$" tests/plots/hot_lines.cu | cut -d: -f1) .*HOT $2"
 }
 n=0
 for resource in tensor mufu fma shared global time; do

@@ -1,5 +1,5 @@
 /* What a stage prints: one screen. Right? How fast? What limits it, and what next? */
-#include "report.h"
+#include "common/harness/report.h"
 
 #include "beside.h"
 #include "screen.h"
