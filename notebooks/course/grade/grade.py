@@ -26,6 +26,7 @@ sys.path.insert(0, str(HERE.parent))
 import children  # noqa: E402: of this folder
 import compile  # noqa: E402
 import lab_folder  # noqa: E402
+import plain  # noqa: E402
 import sandbox  # noqa: E402
 from lab_folder import FULL_TIME  # noqa: E402
 
@@ -50,7 +51,8 @@ class Lost:
     """Points that a part has lost, and what the student can do about it; in which cases."""
 
     def __init__(self, part, points, why, file=None, line=None, case=None):
-        self.part, self.points, self.why, self.file, self.line = part, points, why, file, line
+        self.part, self.points, self.line = part, points, line
+        self.why, self.file = plain.line(why), file and plain.line(file)  # a compiler says what stands in the source
         self.cases = [case] if case else []
 
     def like(self, other):
@@ -247,7 +249,7 @@ class Grade:
 
     def leave_out(self, part, why):
         self.points[part] = 0
-        self.notes.append(f"{part}: not graded: {why}")
+        self.notes.append(plain.line(f"{part}: not graded: {why}"))
 
     def nothing(self, why, file=None, line=None, case=None):
         """No points at all, whatever else was right."""
@@ -546,7 +548,7 @@ def main():
             device = "cuda" if gpu_here(lab) else "emu"
         result = grade(lab, given.submission, given.seed, device, given.jobs)
     except sandbox.Refused as why:
-        parser.exit(77, f"grade: {why}\n")
+        parser.exit(77, f"grade: {plain.line(why)}\n")
     print(result.table())
     if given.out:
         out = pathlib.Path(given.out)
