@@ -1,6 +1,6 @@
 """A class with hostile submissions in it: TAP, and a table at the end.
 
-    hostile.py [all]     all: 1,000 hostile folders; else each kind once
+    hostile.py [all]     all: 1,000 hostile folders; else each kind once; and the sandbox's limits
     hostile.py each      every kind in a class of its own: which ones does a grader fail on?
 
 KINDS has the rules; the seed below draws names, labs and sizes. The class has honest students too, and is graded
@@ -21,7 +21,9 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "notebooks/course/grade"), str(ROOT / "notebooks/course")]
 import answers  # noqa: E402
+import sandbox  # noqa: E402
 import sheet  # noqa: E402
+import walls  # noqa: E402: of this folder
 
 SEED = 20261124
 COUNT = 1000
@@ -440,10 +442,23 @@ def whole(scratch, everything):
         print(f"#| {group:12}{of:>9}{right:>9}")
 
 
+def walled():
+    try:
+        sandbox.mode()
+    except sandbox.Refused as why:
+        check(f"the sandbox # SKIP {why}", True)
+        return
+    walls.try_all(check)
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         try:
-            each(pathlib.Path(folder)) if "each" in sys.argv else whole(pathlib.Path(folder), "all" in sys.argv)
+            if "each" in sys.argv:
+                each(pathlib.Path(folder))
+            else:
+                whole(pathlib.Path(folder), "all" in sys.argv)
+                walled()
         finally:
             clean(pathlib.Path(folder))
     print(f"1..{n}")

@@ -40,6 +40,7 @@ LONGEST = 8                                      # times our instructions a laun
 RUN_SECONDS, RUN_MEGABYTES = 120, 4096
 UNMASKED = 0                                     # enum mask
 WHOLE = ("plain", "product")                     # cases without tails and masks: every product is of use
+LEFT = ("report.json", "out0.bin", "out1.bin", "out2.bin")   # what a run leaves
 PROOF = ("hmma_instructions", "hgmma_instructions")   # what labs of tensor cores are about
 
 
@@ -138,7 +139,6 @@ class Trial:
     def run(self, index, folder, most_instructions=0, clock=False):
         """(report or None, what it said, seconds). folder: gets the outputs. clock: how long would it take?"""
         folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o777)
         words = ["--device", self.device, "--timeout", f"{sandbox.WAIT * RUN_SECONDS}", "--spoil",
                  SPOILT.get(self.cases[index]["kind"], SPOILT_ELSEWHERE)]
         if most_instructions:
@@ -150,7 +150,8 @@ class Trial:
             tools = nvdisasm().parent
             see[tools], before = tools, ["/usr/bin/env", f"PATH={tools}:/usr/bin:/bin"]
         done = sandbox.run([*before, f"/trial/trial-{self.number}", "run", *words, "/trial/cases.json", index, "/out"],
-                           see, {folder: "/out"}, RUN_SECONDS, 0 if gpu else RUN_MEGABYTES, "/trial", gpu)
+                           see, {folder / name: f"/out/{name}" for name in LEFT}, RUN_SECONDS, 0 if gpu else RUN_MEGABYTES,
+                           "/trial", gpu, "predict" if clock else "trial")
         report = folder / "report.json"
         if done.status or done.killed or not report.exists():
             why = done.killed or done.crashed or ("" if done.err.strip() else "it left no report")
