@@ -294,9 +294,9 @@ def shown(name):
     return "'" + text if text[0] in "=+-@" else text
 
 
-def graded(course, out, limit):
+def graded(course, out, limit, umask=-1):
     return subprocess.run([sys.executable, ROOT / "notebooks/course/grade/grade_all.py", course, "--seed", "s", "--out", out],
-                          capture_output=True, timeout=limit)
+                          capture_output=True, timeout=limit, umask=umask)
 
 
 def rows_of(out):
@@ -409,7 +409,7 @@ def whole(scratch, everything):
           alone.stderr.decode(errors="replace"))
     made = [(hostile(course, what, draw), what) for what in plan]
     (course / "deadlines-are-here").mkdir()  # a name that only looks like a file of the course
-    together = graded(course, scratch / "together", 1800 if everything else 600)
+    together = graded(course, scratch / "together", 1800 if everything else 600, umask=0o077)  # an instructor's files may be private
     check(f"{len(made)} hostile folders: it ends, and says that some were not graded", together.returncode == 1 and
           b"Traceback" not in together.stdout + together.stderr, together.stderr.decode(errors="replace")[-2000:])
     check("the terminal gets text alone", is_safe(together.stdout) and is_safe(together.stderr))

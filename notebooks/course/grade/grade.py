@@ -547,7 +547,9 @@ def main():
         device = given.device
         if device == "auto":
             device = "cuda" if gpu_here(lab) else "emu"
+        mask = os.umask(0o022)  # root's sandbox has another user, who reads what is made here
         result = grade(lab, given.submission, given.seed, device, given.jobs)
+        os.umask(mask)
     except sandbox.Refused as why:
         parser.exit(77, f"grade: {plain.line(why)}\n")
     print(result.table())
