@@ -70,8 +70,8 @@ echo '{"amdahl": 2}' > "$course/alice/lab-2/answers.json"
 echo '{"amdahl": "many"}' > "$course/bob/lab-2/answers.json"
 echo "nothing of the lab" > "$course/zoe/lab-2/notes.txt"
 printf 'lab-2 2026-12-01T12:00+00:00\nlate-days 1\nlate-percent 20\nextension alice 1\n' > "$course/deadlines"
-echo 2026-12-01T11:00+00:00 | tee "$course/mallory/lab-2/submitted" > "$course/zoe/lab-2/submitted"
-echo 2026-12-03T11:00+00:00 | tee "$course/alice/lab-2/submitted" > "$course/bob/lab-2/submitted"
+printf 'lab-2 2026-12-01T11:00+00:00 %s\n' mallory zoe > "$course/collected"
+printf 'lab-2 2026-12-03T11:00+00:00 %s\n' alice bob >> "$course/collected"
 graded() { BUILD=$build python3 notebooks/course/grade/grade_all.py "$course" --seed s --out "$tap_dir/grades" > "$tap_dir/said"; }
 row() { grep -E "$1" "$tap_dir/grades/grades.csv" || { cat "$tap_dir/grades/grades.csv"; false; }; }
 if ! command -v "${NVCC:-nvcc}" > /dev/null || ! bwrap --unshare-all --ro-bind / / --proc /proc true 2> /dev/null; then
@@ -92,6 +92,7 @@ else
     check "again: only what changed is graded" again
 fi
 status "a bad deadline" 1 bash -c "echo lab-2 soon > '$course/deadlines'; python3 notebooks/course/grade/grade_all.py '$course' --seed s"
+status "a bad time of collection" 1 bash -c "rm '$course/deadlines'; echo lab-2 alice > '$course/collected'; python3 notebooks/course/grade/grade_all.py '$course' --seed s"
 status "no folder" 2 python3 notebooks/course/grade/grade_all.py "$tap_dir/none" --seed s
 
 # ---- nbgrader, by the lines of the page

@@ -144,13 +144,13 @@ def images(lab, files, out, cubin=None):
     with tempfile.TemporaryDirectory(prefix="grade-") as folder:
         tree, made = pathlib.Path(folder) / "tree", pathlib.Path(folder) / "made"
         tree.mkdir(), made.mkdir()
-        made.chmod(0o777)
         _tree(lab, files, tree)
         for image in lab.images:
             ptx = made / f"{image}.{arch}.ptx"
             words = ["/cuda/bin/nvcc", "-std=c++17", "-lineinfo", "-I.", "-Ibuild/include", *lab.flags(image), "-ptx",
                      f"-arch={arch}", "-MD", "-MF", f"/made/{image}.d", "-o", f"/made/{ptx.name}", str(kernel)]
-            done = sandbox.run(words, {tree: "/tree", cuda: "/cuda"}, {made: "/made"}, SECONDS, MEGABYTES, "/tree")
+            done = sandbox.run(words, {tree: "/tree", cuda: "/cuda"},
+                               {ptx: f"/made/{ptx.name}", made / f"{image}.d": f"/made/{image}.d"}, SECONDS, MEGABYTES, "/tree")
             if done.killed:
                 raise Rejected(f"it does not compile: {done.killed}")
             if "died due to signal" in done.err:
@@ -171,8 +171,9 @@ def images(lab, files, out, cubin=None):
 
 def assemble(made, image, arch, chip):
     """The machine code of a PTX file in MADE, beside it: for this chip, 'sm_90a'."""
-    done = sandbox.run(["/cuda/bin/ptxas", "-lineinfo", f"-arch={chip}", "-o", f"/made/{image}.{chip}.cubin",
-                        f"/made/{image}.{arch}.ptx"], {toolkit(): "/cuda"}, {made: "/made"}, SECONDS, MEGABYTES)
+    ptx, cubin = f"{image}.{arch}.ptx", f"{image}.{chip}.cubin"
+    done = sandbox.run(["/cuda/bin/ptxas", "-lineinfo", f"-arch={chip}", "-o", f"/made/{cubin}", f"/made/{ptx}"],
+                       {toolkit(): "/cuda", made / ptx: f"/made/{ptx}"}, {made / cubin: f"/made/{cubin}"}, SECONDS, MEGABYTES)
     if done.status:
         raise Rejected(f"ptxas: {done.killed or (done.err.strip().splitlines() or ['no word'])[-1]}")
 

@@ -27,6 +27,7 @@ import children  # noqa: E402: of this folder
 import compile  # noqa: E402
 import evidence  # noqa: E402
 import lab_folder  # noqa: E402
+import plain  # noqa: E402
 import sandbox  # noqa: E402
 from lab_folder import FULL_TIME  # noqa: E402
 
@@ -39,6 +40,7 @@ MOST_WORK = 1.5                                  # instructions, of ours: beyond
 LONGEST = 8                                      # times our instructions a launch may run
 RUN_SECONDS, RUN_MEGABYTES = 120, 4096
 UNMASKED = 0                                     # enum mask
+LEFT = ("report.json", "out0.bin", "out1.bin", "out2.bin")   # what a run leaves
 
 
 def build():
@@ -49,7 +51,8 @@ class Lost:
     """Points that a part has lost, and what the student can do about it; in which cases."""
 
     def __init__(self, part, points, why, file=None, line=None, case=None):
-        self.part, self.points, self.why, self.file, self.line = part, points, why, file, line
+        self.part, self.points, self.line = part, points, line
+        self.why, self.file = plain.line(why), file and plain.line(file)  # a compiler says what stands in the source
         self.cases = [case] if case else []
 
     def like(self, other):
@@ -137,7 +140,6 @@ class Trial:
         """(report or None, what it said, seconds). folder: gets the outputs. clock: how long would it take? spoil: so many
         products are tried."""
         folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o777)
         words = ["--device", self.device, "--timeout", f"{sandbox.WAIT * RUN_SECONDS}", "--spoil",
                  SPOILT.get(self.cases[index]["kind"], SPOILT_ELSEWHERE) if spoil is None else spoil]
         if most_instructions:
@@ -149,7 +151,8 @@ class Trial:
             tools = nvdisasm().parent
             see[tools], before = tools, ["/usr/bin/env", f"PATH={tools}:/usr/bin:/bin"]
         done = sandbox.run([*before, f"/trial/trial-{self.number}", "run", *words, "/trial/cases.json", index, "/out"],
-                           see, {folder: "/out"}, RUN_SECONDS, 0 if gpu else RUN_MEGABYTES, "/trial", gpu)
+                           see, {folder / name: f"/out/{name}" for name in LEFT}, RUN_SECONDS, 0 if gpu else RUN_MEGABYTES,
+                           "/trial", gpu, "predict" if clock else "trial")
         report = folder / "report.json"
         if done.status or done.killed or not report.exists():
             why = done.killed or done.crashed or ("" if done.err.strip() else "it left no report")
@@ -234,7 +237,7 @@ class Grade:
 
     def leave_out(self, part, why):
         self.points[part] = 0
-        self.notes.append(f"{part}: not graded: {why}")
+        self.notes.append(plain.line(f"{part}: not graded: {why}"))
 
     def nothing(self, why, file=None, line=None, case=None):
         """No points at all, whatever else was right."""
@@ -540,9 +543,11 @@ def main():
         device = given.device
         if device == "auto":
             device = "cuda" if gpu_here(lab) else "emu"
+        mask = os.umask(0o022)  # root's sandbox has another user, who reads what is made here
         result = grade(lab, given.submission, given.seed, device, given.jobs)
+        os.umask(mask)
     except sandbox.Refused as why:
-        parser.exit(77, f"grade: {why}\n")
+        parser.exit(77, f"grade: {plain.line(why)}\n")
     print(result.table())
     if given.out:
         out = pathlib.Path(given.out)

@@ -3,61 +3,96 @@
 
     SUBMISSIONS/deadlines              optional: lines `lab-2 2026-12-01T23:59`, `late-days 3`, `late-percent 20`,
                                        `extension alice 2`
-    SUBMISSIONS/alice/lab-2/           the lab's files, answers.json; `submitted`, one line with the time (or the
-                                       files' own)
+    SUBMISSIONS/collected              optional: lines `lab-2 2026-12-01T22:10 alice`, by whoever collects; of several
+                                       the latest counts. Without a line: when the files came to lie here
+    SUBMISSIONS/alice/lab-2/           the lab's files, answers.json
 
 OUT (results/grades) gets grades.csv, a row for each student and lab; alice.txt, her feedback; and alice/lab-2/
-with grade.json and grade.xml. Run again after a stop: what was graded with the same files, seed and grader is kept.
-To grade anew: remove OUT/alice/lab-2."""
+with grade.json and grade.xml. Every folder of SUBMISSIONS has a row, also what cannot be graded (intake.py): its
+last column says why, and the exit status is 1. Run again after a stop: what was graded with the same files, seed
+and grader is kept. To grade anew: remove OUT/alice/lab-2."""
 import argparse
 import concurrent.futures
 import csv
 import datetime
 import hashlib
+import io
 import json
 import math
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE.parent))
 import lab_folder  # noqa: E402
 import children  # noqa: E402: of this folder
+import intake  # noqa: E402
+import plain  # noqa: E402
 
 COLUMNS = ["student", "lab", "kernel", "predictions", "of", "days_late", "late_days_left", "factor", "seed_id", "why"]
 
 
-class Calendar:
-    """Deadlines and late days. Days late beyond a student's free ones cost late-percent of the lab each."""
+class NotGraded(Exception):
+    """Why one submission has no grade: one sentence. Those of others do not depend on it."""
 
-    def __init__(self, path):
-        self.due, self.days, self.percent, self.extension, self.left = {}, 0, 20, {}, {}
-        for n, line in enumerate(path.read_text().splitlines() if path.exists() else [], 1):
-            words = line.split("#")[0].split()
-            try:
-                if not words:
-                    continue
-                if words[0].startswith("lab-") and len(words) == 2:
-                    self.due[int(words[0][4:])] = self.time(words[1])
-                elif words[0] == "late-days":
-                    self.days = int(words[1])
-                elif words[0] == "late-percent":
-                    self.percent = float(words[1])
-                elif words[0] == "extension":
-                    self.extension[words[1]] = int(words[2])
-                else:
-                    raise ValueError
-            except (ValueError, IndexError):
-                raise SystemExit(f"grade-all: {path}:{n}: {line.strip()}: lab-N TIME, late-days N, late-percent N, or "
-                                 "extension STUDENT DAYS")
+
+def lines_of(path):
+    """[(number, line)] of a file of the course, or none if there is no such file."""
+    if not path.is_file() or path.is_symlink():
+        return []
+    lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    return [(n, line) for n, line in enumerate(lines, 1) if line.split("#")[0].strip()]
+
+
+def time_of(text):
+    """Without a zone: this machine's."""
+    return datetime.datetime.fromisoformat(text.strip()).astimezone()
+
+
+class Calendar:
+    """Deadlines, late days and times of collection. Days late beyond a student's free ones cost late-percent of the lab each."""
+
+    def __init__(self, folder):
+        self.due, self.days, self.percent, self.extension, self.left, self.collected = {}, 0, 20, {}, {}, {}
+        self._read(folder / "deadlines", self._deadline, "lab-N TIME, late-days N, late-percent N, or extension STUDENT DAYS")
+        self._read(folder / "collected", self._collected, "lab-N TIME STUDENT")
 
     @staticmethod
-    def time(text):
-        """Without a zone: this machine's."""
-        return datetime.datetime.fromisoformat(text.strip()).astimezone()
+    def _read(path, take, wanted):
+        for n, line in lines_of(path):
+            try:
+                take(line)
+            except (ValueError, IndexError, OverflowError):
+                raise SystemExit(f"grade-all: {path}:{n}: {plain.line(line.strip())}: wanted is {wanted}")
+
+    def _deadline(self, line):
+        words = line.split("#")[0].split()
+        if words[0].startswith("lab-") and len(words) == 2:
+            self.due[int(words[0][4:])] = time_of(words[1])
+        elif words[0] == "late-days":
+            self.days = int(words[1])
+        elif words[0] == "late-percent":
+            self.percent = float(words[1])
+        elif words[0] == "extension":
+            self.extension[words[1]] = int(words[2])
+        else:
+            raise ValueError
+
+    def _collected(self, line):
+        lab, time, student = line.strip().split(None, 2)
+        if not lab.startswith("lab-"):
+            raise ValueError
+        key = student, int(lab[4:])
+        self.collected[key] = max(time_of(time), self.collected.get(key, time_of(time)))
+
+    def submitted(self, submission, names):
+        """Nothing that the student wrote is believed: neither a file with a time nor the times of the files."""
+        said = self.collected.get((submission.student, submission.lab))
+        return said or datetime.datetime.fromtimestamp(intake.arrived(submission, names)).astimezone()
 
     def judge(self, student, lab, submitted):
         """(days late, free ones left, factor). Labs of a student come in order."""
@@ -70,61 +105,106 @@ class Calendar:
         return days, left - free, max(0.0, 1 - self.percent / 100 * (days - free))
 
 
-def submitted_at(folder):
-    said = folder / "submitted"
-    if said.exists():
-        return Calendar.time(said.read_text().splitlines()[0])
-    times = [path.stat().st_mtime for path in folder.iterdir() if path.is_file()]
-    return datetime.datetime.fromtimestamp(max(times, default=0)).astimezone()
+def names_of(lab):
+    """The files that a submission of this lab is made of."""
+    return [*kernel_names(lab), "answers.json"]
 
 
-def stamp(folder, lab, seed, device):
-    """What a grade depends on."""
-    digest = hashlib.sha256(f"{seed} {device}".encode())
+def kernel_names(lab):
+    return [file.name for file in lab_folder.read(lab).files] if (ROOT / f"notebooks/course/{lab}/lab").exists() else []
+
+
+def stamp(folder, refused, lab, seed, device):
+    """What a grade depends on. folder: a copy of ours."""
+    digest = hashlib.sha256(f"{seed} {device} {sorted(refused.items())}".encode())
     for path in sorted([*folder.iterdir(), *HERE.glob("*.py"), *(ROOT / f"notebooks/course/{lab}").glob("*")]):
-        if path.is_file() and not path.is_symlink() and path.stat().st_size < 1 << 20:
-            digest.update(path.name.encode() + path.read_bytes())
+        if path.is_file() and path.stat().st_size < 1 << 20:
+            digest.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def grade_one(student, lab, folder, out, seed, device):
-    """{} of one lab of one student, kept in OUT/student/lab-N/kept.json."""
-    kept = out / "kept.json"
-    now = stamp(folder, lab, seed, device)
-    if kept.exists():
-        before = json.loads(kept.read_text())
-        if before["stamp"] == now:
-            return before
-    out.mkdir(parents=True, exist_ok=True)
-    result = {"stamp": now, "kernel": None, "predictions": None, "of": None, "seed_id": "", "why": "", "text": ""}
-    if (ROOT / f"notebooks/course/{lab}/lab").exists():
-        files = [file.name for file in lab_folder.read(lab).files]
-        if any((folder / name).exists() for name in files):
-            (out / "grade.json").unlink(missing_ok=True)  # of another submission
-            words = [sys.executable, HERE / "grade.py", "--lab", str(lab), "--submission", folder, "--seed", seed,
-                     "--device", device, "--jobs", "1", "--out", out]
-            with children.started(words, subprocess.Popen.terminate, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-                said, complaint = run.communicate()
-            if run.returncode not in (0, 1) or not (out / "grade.json").exists():
-                raise SystemExit(f"grade-all: {student}, lab {lab}: status {run.returncode}: {(complaint or said).strip()}")
-            graded = json.loads((out / "grade.json").read_text())
-            result.update(kernel=graded["score"], seed_id=graded["seed_id"], text=said,
-                          why=graded["lost"][0]["why"] if graded["lost"] else "")
-        else:
-            result.update(kernel=0.0, why=f"{' and '.join(files)}: not submitted", text=f"lab {lab}: no kernel submitted\n")
-    if (ROOT / f"notebooks/course/{lab}/questions").exists():
-        import sheet  # where there are sheets only
+def grade_kernel(result, lab, folder, refused, out, seed, device):
+    names = kernel_names(lab)
+    for name in names:
+        if name in refused:
+            result.update(kernel=0.0, why=f"{name}: {refused[name]}", text=f"lab {lab}: {name}: {refused[name]}\n")
+            return
+    if not any((folder / name).exists() for name in names):
+        result.update(kernel=0.0, why=f"{' and '.join(names)}: not submitted", text=f"lab {lab}: no kernel submitted\n")
+        return
+    (out / "grade.json").unlink(missing_ok=True)  # of another submission
+    words = [sys.executable, HERE / "grade.py", "--lab", str(lab), "--submission", folder, "--seed", seed,
+             "--device", device, "--jobs", "1", "--out", out]
+    with children.started(words, subprocess.Popen.terminate, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                          errors="replace", env={**os.environ, "PYTHONIOENCODING": "utf-8:backslashreplace"}) as run:
+        said, complaint = run.communicate()
+    if run.returncode not in (0, 1) or not (out / "grade.json").exists():
+        last = ((complaint or said).strip().splitlines() or ["no word"])[-1]
+        raise NotGraded(f"status {run.returncode}: {last}")
+    graded = json.loads((out / "grade.json").read_text())
+    result.update(kernel=graded["score"], seed_id=graded["seed_id"], text=plain.lines(said),
+                  why=graded["lost"][0]["why"] if graded["lost"] else "")
+
+
+def grade_sheet(result, lab, folder, refused):
+    import sheet  # where there are sheets only
+    rows, why = [], refused.get("answers.json", "")
+    if why:
+        why = f"answers.json: {why}"
+    elif not (folder / "answers.json").exists():
+        why = "no answers.json submitted"
+    else:
         try:
-            rows = sheet.judge(lab, sheet.read(folder / "answers.json")) if (folder / "answers.json").exists() else []
-            text = sheet.table(lab, rows, "answers.json") if rows else f"lab {lab}, predictions: no answers.json submitted"
-        except sheet.Rejected as why:
-            rows, text = [], f"lab {lab}, predictions: {why}"
-        result.update(predictions=sum(row[1] for row in rows), of=len(sheet.answers.questions(lab)),
-                      text=result["text"] + text + "\n")
+            rows = sheet.judge(lab, sheet.read(folder / "answers.json"))
+        except sheet.Rejected as rejected:
+            why = str(rejected)
+    text = sheet.table(lab, rows, "answers.json") if rows else f"lab {lab}, predictions: {why}"
+    lost = [f"{name}: {reason}" for name, point, reason in rows if not point]
+    result.update(predictions=sum(row[1] for row in rows), of=len(sheet.answers.questions(lab)),
+                  why=result["why"] or why or (lost[0] if lost else ""), text=result["text"] + plain.lines(text) + "\n")
+
+
+def grade_one(submission, out, seed, device):
+    """{} of one lab of one student, kept in OUT/student/lab-N/kept.json. Raises NotGraded."""
+    lab = submission.lab
+    with tempfile.TemporaryDirectory(prefix="class-") as scratch:
+        folder = pathlib.Path(scratch) / f"lab-{lab}"
+        folder.mkdir()
+        refused = intake.take(submission, names_of(lab), folder)
+        kept = out / "kept.json"
+        now = stamp(folder, refused, lab, seed, device)
+        if kept.exists():
+            before = json.loads(kept.read_text())
+            if before["stamp"] == now:
+                return before
+        out.mkdir(parents=True, exist_ok=True)
+        result = {"stamp": now, "kernel": None, "predictions": None, "of": None, "seed_id": "", "why": "", "text": ""}
+        if kernel_names(lab):
+            grade_kernel(result, lab, folder, refused, out, seed, device)
+        if (ROOT / f"notebooks/course/{lab}/questions").exists():
+            grade_sheet(result, lab, folder, refused)
     new = kept.with_suffix(".new")
     new.write_text(json.dumps(result))
     new.replace(kept)
     return result
+
+
+def attempt(submission, out, seed, device):
+    """grade_one's result, or the reason why there is none: whatever goes wrong is this submission's affair alone."""
+    try:
+        return grade_one(submission, out, seed, device), ""
+    except NotGraded as why:
+        return None, f"not graded: {why}"
+    except Exception as error:  # noqa: BLE001: a fault of the grader's, or a disk that is full
+        return None, f"not graded: {type(error).__name__}: {error}"
+
+
+def write(path, text):
+    """Whoever reads it finds it whole."""
+    new = path.with_name(path.name + ".new")
+    with open(new, "w", encoding="utf-8", newline="") as f:
+        f.write(text)
+    new.replace(path)
 
 
 def main():
@@ -135,41 +215,61 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results/grades"))
     given = parser.parse_args()
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")
     if not given.submissions.is_dir():
         parser.exit(2, f"grade-all: {given.submissions} is no folder\n")
     children.end_with_us()
-    calendar = Calendar(given.submissions / "deadlines")
-    work = []
-    for folder in sorted(given.submissions.glob("*/lab-*")):
-        number = folder.name[4:]
-        if folder.is_dir() and number.isdigit() and (ROOT / f"notebooks/course/{number}").is_dir():
-            work.append((folder.parent.name, int(number), folder))
-        else:
-            print(f"grade-all: {folder} is no lab: STUDENT/lab-N/", file=sys.stderr)
-    if not work:
+    calendar = Calendar(given.submissions)
+    labs = [int(path.name) for path in (ROOT / "notebooks/course").glob("[0-9]*") if path.is_dir()]
+    found = intake.Intake(given.submissions, labs, given.out)
+    if not found.work and not found.refused:
         parser.exit(2, f"grade-all: {given.submissions} has no STUDENT/lab-N/\n")
-    for lab in sorted({lab for _, lab, folder in work if (folder / "answers.json").exists()}):
-        import sheet
-        sheet.key(lab)  # kept, for all students
+    for lab in sorted({submission.lab for submission in found.work}):
+        if (ROOT / f"notebooks/course/{lab}/questions").exists():
+            import sheet
+            sheet.key(lab)  # kept, for all students
+    rows, texts = grade_all(found, calendar, given)
+    out = io.StringIO()
+    csv.writer(out).writerows([COLUMNS, *([plain.cell(value) for value in row] for row in rows)])
+    given.out.mkdir(parents=True, exist_ok=True)
+    write(given.out / "grades.csv", out.getvalue())
+    for student, parts in texts.items():
+        write(given.out / f"{student}.txt", "\n".join(parts))
+    missing = sum(row[-1].startswith("not graded: ") for row in rows)
+    if missing:
+        parser.exit(1, f"grade-all: {missing} of {len(rows)} rows have no grade: the last column of {given.out}/grades.csv says why\n")
+
+
+def grade_all(found, calendar, given):
+    """(rows of the CSV, {student: [text]}). Labs of a student come in order: late days are used up in it."""
     jobs = 1 if given.device != "emu" else given.jobs  # a GPU's times want it alone
     rows, texts = [], {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        runs = [pool.submit(grade_one, student, lab, folder, given.out / student / f"lab-{lab}", given.seed, given.device)
-                for student, lab, folder in work]
-        for n, (student, lab, folder), run in zip(range(1, len(work) + 1), work, runs):
-            result = run.result()
-            days, left, factor = calendar.judge(student, lab, submitted_at(folder))
+        runs = [pool.submit(attempt, submission, given.out / submission.student / f"lab-{submission.lab}", given.seed, given.device)
+                for submission in found.work]
+        for n, submission, run in zip(range(1, len(runs) + 1), found.work, runs):
+            student, lab = submission.student, submission.lab
+            result, why = run.result()
+            if result:
+                try:
+                    days, left, factor = calendar.judge(student, lab, calendar.submitted(submission, names_of(lab)))
+                except OSError as error:
+                    result, why = None, f"not graded: it went away: {error.strerror}"
+            if not result:
+                found.refuse(student, f"lab-{lab}", why)
+                continue
             rows.append([student, lab, result["kernel"], result["predictions"], result["of"], days, left, factor,
                          result["seed_id"], result["why"]])
             late = f"{days} days late, {left} free ones left: times {factor:g}\n" if days else ""
             texts.setdefault(student, []).append(result["text"] + late)
-            print(f"{n} of {len(work)}: {student}, lab {lab}: {result['kernel']} points", flush=True)
-    given.out.mkdir(parents=True, exist_ok=True)
-    with open(given.out / "grades.csv.new", "w", newline="") as f:  # whoever reads it finds it whole
-        csv.writer(f).writerows([COLUMNS, *rows])
-    (given.out / "grades.csv.new").replace(given.out / "grades.csv")
-    for student, parts in texts.items():
-        (given.out / f"{student}.txt").write_text("\n".join(parts))
+            print(f"{n} of {len(runs)}: {plain.line(student)}, lab {lab}: {result['kernel']} points", flush=True)
+    for student, what, why in found.refused:
+        rows.append([student, what, *[None] * 7, why])
+        if not intake.bad_name(student) and student in {submission.student for submission in found.work}:
+            texts.setdefault(student, []).append(f"{plain.line(what)}: {plain.line(why)}\n")
+    rows.sort(key=lambda row: row[0])
+    return rows, texts
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import io
 import json
-import math
 import os
 import pathlib
 import sys
@@ -18,9 +17,13 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import answers  # noqa: E402: of notebooks/course/
+import intake  # noqa: E402: of this folder
+import plain  # noqa: E402
 from lab_folder import ROOT  # noqa: E402
 
 BYTES = 64 << 10
+CHARACTERS = 100    # of an answer that is text: a number with its unit
+LARGEST = 1e300     # of an answer: what it is multiplied by stays finite
 
 
 class Rejected(Exception):
@@ -95,17 +98,25 @@ def key(number):
 def read(path):
     """{question: number or text} of a file that anybody may have written."""
     path = pathlib.Path(path)
-    if path.is_symlink() or not path.is_file():
-        raise Rejected(f"{path.name} is no ordinary file")
-    if path.stat().st_size > BYTES:
-        raise Rejected(f"{path.name} has {path.stat().st_size} bytes: {BYTES} at most")
+    data, why = intake.read(path, most=BYTES)
+    if why:
+        raise Rejected(f"{path.name}: {why}")
     try:
-        given = json.loads(path.read_bytes())
+        given = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise Rejected(f"{path.name} is no JSON: {str(error).splitlines()[0]}")
+        raise Rejected(f"{path.name} is no JSON: {plain.line(str(error).splitlines()[0])}")
     if not isinstance(given, dict):
         raise Rejected(f"{path.name} is no object of answers: {{\"question\": number}}")
     return given
+
+
+def number_of(answer, unit):
+    """As answers.number_of. An answer that is far too long or too large ends here: it would take hours, or overflow."""
+    if isinstance(answer, str) and len(answer) > CHARACTERS:
+        return None, f"it has {len(answer)} characters; wanted is one number, in {unit}"
+    if isinstance(answer, int) and abs(answer) >= LARGEST:
+        return None, f"it is an integer of {answer.bit_length()} bits; wanted is one number, in {unit}"
+    return answers.number_of(answer, unit)
 
 
 def judge(number, given):
@@ -113,12 +124,12 @@ def judge(number, given):
     right = key(number)
     rows = []
     for name, (unit, tolerance, hint) in answers.questions(number).items():
-        value, why = answers.number_of(given.get(name), unit)
+        value, why = number_of(given.get(name), unit)
         if why or value is None:
-            rows.append((name, 0, why or "no answer"))
+            rows.append((name, 0, plain.line(why or "no answer")))
         elif name not in right:
             rows.append((name, 0, "nothing in our notebook compares it"))
-        elif not math.isfinite(value) or not answers.is_right(number, name, value, tolerance, right[name]):
+        elif not abs(value) < LARGEST or not answers.is_right(number, name, value, tolerance, right[name]):
             rows.append((name, 0, f"{value:.6g} {unit} is not right: {hint}"))
         else:
             rows.append((name, 1, ""))

