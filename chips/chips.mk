@@ -42,7 +42,7 @@ calibrate-programs: $(BUILD)/calibrate $(CHIPS)/pipes.pack $(foreach i,$(TEMPLAT
 ##model-1 calibrate: Measure this GPU with all microbenchmarks.
 ##  make calibrate CHIP=h100
 ##
-##  Takes three minutes on a GPU that does nothing else and writes chips/h100.txt, unless a check fails. A file that is
+##  Takes some minutes on a GPU that does nothing else and writes chips/h100.txt, unless a check fails. A file that is
 ##  there is kept then. `make calibrate-programs` builds what it runs, and needs no GPU.
 .PHONY: calibrate
 calibrate: calibrate-programs

@@ -15,7 +15,7 @@ missing=$(for dir in stages/[0-9]*; do
     grep -q '^problem' "$dir/images" || grep -qxF "$stage" <<< "$recorded" || echo "$stage"
 done)
 [ -z "$missing" ] || { echo "ladder: $records has no run on $large of $(paste -sd' ' <<< "$missing")" >&2; exit 5; }
-echo "| stage | what it adds | $small, us | $large, TFLOPS | tensor pipe active there, % |"
+echo "| stage | what it adds | $small, us | $large, TFLOPS | tensor pipe active on the same problem, % |"
 echo "| --- | --- | --- | --- | --- |"
 for dir in stages/[0-9]*; do
     stage=$(basename "$dir")
