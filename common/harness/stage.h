@@ -1,4 +1,5 @@
-/* A stage is a folder that exports one `const struct stage stage`; the linker is the registry. */
+/* A stage is a folder that exports one `const struct stage stage`. Which stage a program runs is decided
+ * at link time; there is no list. */
 #pragma once
 
 #include "attention.h"
@@ -46,9 +47,8 @@ struct stage {
     /* Bytes of scratch memory between launches; NULL stands for a function that returns 0. */
     size_t (*workspace_bytes)(const struct attention *a, const struct chip *chip);
 
-    /* Chooses image, tiles and grids and binds the arguments. out->image comes in as what --image
-     * names, or empty: it will be launched whatever
-     * the stage chooses, with the grid chosen here. */
+    /* Chooses image, tiles and grids, and fills in the kernels' arguments. On entry out->image is
+     * empty, or the image that --image names: then that image is launched, with the grid chosen here. */
     const char *(*plan)(const struct attention *a, struct device *d, const struct stage_tensors *t,
                         struct stage_plan *out);
 
@@ -61,7 +61,7 @@ struct stage {
      * NULL if the stage has no formula: a gate compares it with the counter. */
     double (*tensor_instructions)(const struct attention *a, const struct chip *chip);
 
-    /* At most this share of them more, for what usual data make the kernel compute again. */
+    /* The count may exceed that formula by this share: with usual data some tiles are computed again. */
     double tensor_redone;
 
     /* A stage that computes no attention has a problem of its own, and none of what stands above

@@ -28,7 +28,7 @@
  * access carries its agent's stamp; it happened before what agent w does now iff stamp <= w's
  * clock.seen[agent]. fenced[] is the part of seen[] that has passed a fence.proxy.async.
  *
- * An arrival by some lanes of a warp (at an mbarrier, say) speaks for those lanes only:
+ * An arrival by some lanes of a warp (at an mbarrier, say) makes known only those lanes' accesses:
  *
  *   stamps of agent a   1 ........ all[a] ........ seen[a] ........
  *   known of            every lane | lanes[a] only | no lane */

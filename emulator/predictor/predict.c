@@ -1,3 +1,8 @@
+/* Predicts a launch: a probe of one place, a simulation of some places, extrapolation.
+ *
+ *   place   an SM, or the SMs of one cluster
+ *   seat    room for one cluster on a place
+ *   part    what one host thread simulates: some of the places, with their share of the clusters */
 #include "predict.h"
 
 #include "gpc.h"

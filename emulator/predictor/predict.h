@@ -7,7 +7,8 @@
 #include "sm.h"
 
 struct prediction {
-    double elapsed; /* cycles of the fastest SM from launch to end: sm__cycles_elapsed.max */
+    double elapsed; /* cycles from launch to end, counted by the SM whose clock is highest:
+                       sm__cycles_elapsed.max */
     double boost;   /* the same time in cycles of the boost clock (gpc.h) */
     double active;  /* cycles with a warp on the SM, mean over all SMs: sm__cycles_active.avg */
     double issue_active_pct, tensor_active_pct;

@@ -6,7 +6,7 @@
  *   scoreboard  the counters in its wait mask are 0
  *   unit        a pipe or queue takes the instruction
  *
- * After the issue nothing is stepped. A pipe, a queue or a data path is the time from which it is free.
+ * Units are not simulated cycle by cycle: each is represented by the cycle from which it is free.
  * Later effects of an instruction (a counter falls, an arrival is delivered) are events in a wheel
  * (wheel.h). */
 #pragma once
@@ -86,14 +86,14 @@ struct sm_warp {
     const struct sass_inst *inst; /* next; NULL: exited */
     const struct predictor_op *op;
     uint64_t ready, fetched; /* earliest issue by stall count; by branch and cache */
-    uint64_t check;          /* no need to look at it before */
+    uint64_t check;          /* it need not be looked at before */
     uint64_t since;          /* when the reason began */
     uint64_t age;            /* larger: younger */
     uint64_t issued;         /* when last */
     uint64_t tried;          /* when it began to wait for an mbarrier */
     uint64_t copied;         /* when the last LDGSTS so far will have ended */
     uint64_t data;           /* its next wavefront passes no earlier */
-    uint64_t stored;         /* the same of stores */
+    uint64_t stored;         /* when the last of its global stores will have ended */
     uint32_t groups;         /* HGMMA groups ended (gsb0 issued) */
     int32_t l0_line;
     uint8_t index; /* in the CTA */
@@ -104,8 +104,8 @@ struct sm_warp {
     bool stalled; /* by the stall count of what it issued last */
     bool woken;   /* a TRYWAIT whose phase ended while it waited */
     uint8_t counter[SM_COUNTERS];
-    uint16_t late[SM_COUNTERS]; /* by how much HMMAs have overtaken what lowers it next */
-    bool is_long[SM_COUNTERS];
+    uint16_t late[SM_COUNTERS]; /* cycles by which HMMAs delay what lowers it next */
+    bool is_long[SM_COUNTERS];  /* a wait for it counts as long_scoreboard, else as short */
 };
 
 /* An instruction in the MIO queue: it leaves when its registers are read, two cycles each. */
@@ -118,15 +118,15 @@ struct sm_queued {
 
 struct smsp {
     struct sm_warp warp[SM_SLOTS];
-    uint64_t look;                   /* nothing to do before, unless an event comes */
+    uint64_t look;                   /* it need not be looked at before, unless an event comes */
     uint32_t live;                   /* bit: slot in use */
-    int picked;                      /* slot chosen while dispatch was blocked; -1: none */
+    int picked;                      /* slot that was chosen while dispatch was blocked; -1: none */
     int last;                        /* slot that issued last; -1: it has lost its priority */
-    uint64_t hold;                   /* dispatch is blocked before: register ports */
+    uint64_t hold;                   /* register ports block dispatch until then */
     const struct sm_cta *multiplied; /* the CTA that issued the last HMMA */
     uint64_t free[PREDICTOR_UNITS];
     bool was_lite;             /* the half of FMA that was used last */
-    uint64_t port[2];          /* register banks */
+    uint64_t port[2];          /* until when each register bank is being read */
     uint64_t hmma_at, read_at; /* the last HMMA; the last FMA or ALU instruction behind it */
     int n_since, reads_since;  /* how many those are; the most that one reads of a bank */
     bool fma_since;            /* one of them is FMA's */
@@ -138,7 +138,7 @@ struct smsp {
     struct sm_queued mio[SM_RING]; /* the last ones */
     uint64_t lg[SM_RING];          /* when the last global accesses left their queue */
     uint32_t n_mio, n_lg;
-    double debt;        /* part of a cycle that HGMMA has cost */
+    double debt;        /* part of a cycle that HGMMAs have cost and that is not yet taken */
     double beside;      /* buffered reads of a bank beside an HGMMA */
     uint64_t beside_at; /* when the last of them was */
     int beside_slot;    /* the slot of its warp */
@@ -157,7 +157,7 @@ enum { SM_L1_WAYS = 16, SM_L1_SETS = 128 };
 struct sm {
     struct smsp smsp[SM_SMSPS];
     struct sm_cta cta[SM_CTAS];
-    uint64_t look; /* the least of its sub-cores */
+    uint64_t look; /* the least `look` of its sub-cores */
     uint32_t ctas; /* bits */
     int n_warps;
     struct sm_slots mio, data;                /* leaving the queues; the data path */

@@ -5,10 +5,10 @@
 
 constexpr float FAR = 1 << 22; // a base beyond it is rounded by more than 1/4
 
-// S is used as S scale_log2 - base, one multiply-add, which does not round S scale_log2. A base far
-// out is rounded, and may miss it by more than P has room for. Then S is multiplied here, and
-// rounded like the base. Returns what this tile's S still has to be multiplied by; `scale` is the
-// same for the next tiles, or NaN: then each of them exceeds, gets its own base, and comes here.
+// P = 2^(S scale_log2 - base), one multiply-add, which does not round S scale_log2. A large base is
+// itself rounded, and the difference could be more than P has room for. Then S is multiplied here,
+// and rounded like the base. Returns the factor that this tile's S still needs; `scale` becomes
+// that of the next tiles, or NaN: then each of them exceeds, gets its own base, and comes here.
 static __device__ __forceinline__ float
 scale_far_out(float (&s_frag)[BKV / 8][4], const float (&base)[2], float scale_log2, float &scale) {
     const bool far = __any_sync(~0u, fmaxf(fabsf(base[0]), fabsf(base[1])) > FAR);

@@ -11,7 +11,7 @@
  * that setmaxnreg can move most of its registers to the consumers. Nothing says when which of these
  * computes; while one waits for its products, the others may be at softmax (-):
  *
- *   producer     K0 Q V0 K1 V1 K2 V2 ...      as stages of the rings get free
+ *   producer     K0 Q V0 K1 V1 K2 V2 ...      as slots of the rings become free
  *   warpgroup 0  [S0]----[PV0][S1]----[PV1]
  *   warpgroup 1      [S0]----[PV0][S1]----[PV1]
  *   warpgroup 2          [S0]----[PV0][S1]----[PV1]

@@ -8,11 +8,11 @@
  *              +---------------+            +---------------+       +---------------+
  *
  * One thread of one more warpgroup, the producer, asks TMA for Q, K and V; the consumers compute.
- * The tensor cores take one warpgroup's products after the other's, in turns, so that the others
- * have time for softmax (-). A turn is S = Q K^T of the next KV tile and O += P V of this one: S
- * is masked while P V runs.
+ * Warpgroups take turns: one uses the tensor cores while the others do softmax, drawn as (-). A
+ * turn [..] is S = Q K^T of the next KV tile and O += P V of this one; S is masked while P V runs.
+ * In the line `tensor`, [  n  ] is a turn of warpgroup n, and SSS are the first products.
  *
- *   producer     K0 Q V0 K1 V1 K2 V2 ...      as stages of the rings get free
+ *   producer     K0 Q V0 K1 V1 K2 V2 ...      as slots of the rings become free
  *   warpgroup 0  [S0]--[S1 PV0]------[S2 PV1]------[S3 PV2]-----
  *   warpgroup 1     [S0]--   [S1 PV0]------[S2 PV1]------[S3 PV2]
  *   warpgroup 2        [S0]--      [S1 PV0]------[S2 PV1]------[S3
@@ -53,8 +53,8 @@ static_assert(PRODUCER_REGISTERS + WARPGROUPS * CONSUMER_REGISTERS <=
                   65536 / THREADS / 8 * 8 * (WARPGROUPS + 1),
               "setmaxnreg.inc would wait for registers that the CTA does not have");
 
-// Consumer `warpgroup` may issue products; then the next one may. No hazard: the tensor cores are
-// left to one warpgroup at a time, so that the others' softmax falls into it.
+// Consumer `warpgroup` may issue products; then the next one may. This barrier guards no data; it
+// orders the warpgroups so that softmax of one overlaps products of another.
 enum { BAR_TURN = 1 }; // named barriers; 0 is __syncthreads
 static __device__ __forceinline__ void take_turn(int warpgroup) {
     bar_sync(BAR_TURN + warpgroup, 256);

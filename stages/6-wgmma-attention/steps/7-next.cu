@@ -8,17 +8,17 @@
  *              +---------------+            +---------------+       +---------------+
  *
  * One thread of one more warpgroup, the producer, asks TMA for Q, K and V; the consumers compute.
- * The tensor cores take one warpgroup's products after the other's, in turns, so that the others
- * have time for softmax (-). A turn is S = Q K^T of the next KV tile and O += P V of this one: S
- * is masked while P V runs.
+ * Warpgroups take turns: one uses the tensor cores while the others do softmax, drawn as (-). A
+ * turn [..] is S = Q K^T of the next KV tile and O += P V of this one; S is masked while P V runs.
+ * In the line `tensor`, [  n  ] is a turn of warpgroup n, and SSS are the first products.
  *
- *   producer     K0 Q  K1 V0 K2 V1 K3 V2 ...      as stages of the rings get free
+ *   producer     K0 Q  K1 V0 K2 V1 K3 V2 ...      as slots of the rings become free
  *   warpgroup 0  [S0]--[S1 PV0]------[S2 PV1]------[S3 PV2]-----
  *   warpgroup 1     [S0]--   [S1 PV0]------[S2 PV1]------[S3 PV2]
  *   warpgroup 2        [S0]--      [S1 PV0]------[S2 PV1]------[S3
  *   tensor       SSS      [  0  ][  1  ][  2  ][  0  ][  1  ][  2  ]
  *
- * The last turn of a tile of O takes the first S of the next: the pipeline does not drain.
+ * A tile's last turn also issues the first S of the next tile, so the pipeline does not drain.
  *
  * There are as many CTAs as SMs. The first tile of each is its own number, further ones are handed
  * out by a counter in global memory, causal ones longest first, so that short ones fill the gaps.
@@ -58,8 +58,8 @@ static_assert(PRODUCER_REGISTERS + WARPGROUPS * CONSUMER_REGISTERS <=
                   65536 / THREADS / 8 * 8 * (WARPGROUPS + 1),
               "setmaxnreg.inc would wait for registers that the CTA does not have");
 
-// Consumer `warpgroup` may issue products; then the next one may. No hazard: the tensor cores are
-// left to one warpgroup at a time, so that the others' softmax falls into it.
+// Consumer `warpgroup` may issue products; then the next one may. This barrier guards no data; it
+// orders the warpgroups so that softmax of one overlaps products of another.
 enum { BAR_TURN = 1 }; // named barriers; 0 is __syncthreads
 static __device__ __forceinline__ void take_turn(int warpgroup) {
     bar_sync(BAR_TURN + warpgroup, 256);

@@ -8,17 +8,17 @@
  *              +---------------+            +---------------+       +---------------+
  *
  * One thread of one more warpgroup, the producer, asks TMA for Q, K and V; the consumers compute.
- * The tensor cores take one warpgroup's products after the other's, in turns, so that the others
- * have time for softmax (-). A turn is S = Q K^T of the next KV tile and O += P V of this one: S
- * is masked while P V runs.
+ * Warpgroups take turns: one uses the tensor cores while the others do softmax, drawn as (-). A
+ * turn [..] is S = Q K^T of the next KV tile and O += P V of this one; S is masked while P V runs.
+ * In the line `tensor`, [  n  ] is a turn of warpgroup n, and SSS are the first products.
  *
- *   producer     K0 Q  K1 V0 K2 V1 K3 V2 ...      as stages of the rings get free
+ *   producer     K0 Q  K1 V0 K2 V1 K3 V2 ...      as slots of the rings become free
  *   warpgroup 0  [S0]--[S1 PV0]------[S2 PV1]------[S3 PV2]-----
  *   warpgroup 1     [S0]--   [S1 PV0]------[S2 PV1]------[S3 PV2]
  *   warpgroup 2        [S0]--      [S1 PV0]------[S2 PV1]------[S3
  *   tensor       SSS      [  0  ][  1  ][  2  ][  0  ][  1  ][  2  ]
  *
- * The last turn of a tile of O takes the first S of the next: the pipeline does not drain.
+ * A tile's last turn also issues the first S of the next tile, so the pipeline does not drain.
  *
  * Warpgroups pass by KV tiles that only others can see (hidden.cuh). Causal tiles lie from the last
  * row of a head upwards, so that an incomplete one has the fewest keys; the longest come first, of
@@ -33,9 +33,9 @@
  * A row lives in 4 neighbouring lanes, so a row maximum is 2 shuffles: xor 1 and 2.
  * As an operand P has the same layout, pairs rounded to fp16: p_frag[j / 2][2 (j % 2) + i / 2].
  *
- * P / l is the same for any base, as long as P fits fp16. So the base is the maximum of the first
- * KV tile until an element of P exceeds 2^8; then, seldom, it rises to the maximum so far. Whether
- * one exceeds, P tells, in pairs of halves: 16 maxima for 128 keys and thread, not 64, no shuffles.
+ * P = 2^(S scale - base), l = its row sum. P / l is the same for any base while P fits fp16, so the
+ * base is the first KV tile's maximum. If a P exceeds 2^8, seldom, it rises to the maximum so far.
+ * P is tested packed as fp16 pairs: a thread takes 16 maxima for 128 keys, not 64, no shuffles.
  *
  * Shared memory: pages of 64 elements, [rows][64] fp16, a row being one span of 128 bytes whose
  * eight 16-byte chunks TMA has exchanged by chunk ^= row % 8 (gmma_desc.h). Bytes, DIM 64 | 128:
@@ -69,8 +69,8 @@ static_assert((ROW_GROUPS - 1) * 64 <= STAGES * BKV,
 // Named barriers; 0 is __syncthreads.
 enum { BAR_TURN = 1 };
 
-// Consumer `warpgroup` may issue products; then the next one may. No hazard: the tensor cores are
-// left to one warpgroup at a time, so that the others' softmax falls into it.
+// Consumer `warpgroup` may issue products; then the next one may. This barrier guards no data; it
+// orders the warpgroups so that softmax of one overlaps products of another.
 static __device__ __forceinline__ void take_turn(int warpgroup) {
     bar_sync(BAR_TURN + warpgroup, 256);
 }
