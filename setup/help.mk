@@ -1,7 +1,7 @@
 # What make says of itself. The words stand beside each verb: a block of comments in the makefile that has its rule,
 #
 #   ##look-2 banks: Show which banks a shared-memory access uses.
-#   ##  make stage-1 banks LINE=99
+#   ##  make stage-1 banks LINE=102
 #   ##
 #   ##  what `make help banks` adds
 #

@@ -1,6 +1,6 @@
 #!/bin/bash
 # banks.sh STAGE LINE ACCESS png|dumb [stage options]: the bank map of one shared access of a line of the stage's
-# kernel, as a table in results/banks/ and drawn (make stage-1 banks LINE=99 ACCESS=2 does this).
+# kernel, as a table in results/banks/ and drawn (make stage-1 banks LINE=102 ACCESS=2 does this).
 # Exit status: 0; 2 no such line or access; 5 files; 77 no gnuplot; or the stage's own.
 set -uf
 stage=$1 line=$2 access=$3 term=$4
@@ -9,7 +9,7 @@ build=${BUILD:-build} out=results/banks/$stage-$line
 fail() { echo "$2" >&2; exit "$1"; }
 
 test "$line" -gt 0 2> /dev/null && test "$access" -ge 0 2> /dev/null ||
-    fail 2 "make: say which line: make $stage banks LINE=99 (make $stage source shows them)"
+    fail 2 "make: say which line: make $stage banks LINE=102 (make $stage source shows them)"
 said=$("$build/$stage" --device emu --quiet --no-check --no-races --source --banks "$line" "$@") || exit
 map=$(awk '/^# (lane|row) bank/ {on = 1} on && NF == 0 {on = 0} /^# / || (on && NF == 4) || NF == 0' <<< "$said")
 n=$(grep -c '^# [a-z]* bank word' <<< "$map")
