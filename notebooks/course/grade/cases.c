@@ -28,7 +28,7 @@ static const char *one_of(struct case_dice *d, const char *const *word, int n) {
 /* What is special about a case; the rest is drawn. */
 static const struct kind {
     const char *name, *input;
-    enum { SAME, RAGGED, LONGER, LATE, FEW } lengths;
+    enum { SAME, RAGGED, BEYOND, LONGER, LATE, FEW } lengths;
     int mask; /* enum mask */
     bool grouped, strided;
     float scale; /* 0: the default */
@@ -36,7 +36,7 @@ static const struct kind {
     {"plain", "normal", SAME, MASK_NONE, false, false, 0},
     {"ragged", "normal", RAGGED, MASK_NONE, false, true, 0},
     {"causal", "normal", RAGGED, MASK_CAUSAL_BOTTOM_RIGHT, false, true, 0},
-    {"gqa", "normal", RAGGED, MASK_CAUSAL_TOP_LEFT, true, true, 0},
+    {"gqa", "normal", BEYOND, MASK_CAUSAL_TOP_LEFT, true, true, 0},
     {"outlier", "outlier", SAME, MASK_NONE, true, true, 0},
     {"ascending", "ascending", LONGER, MASK_NONE, false, false, 0},
     /* rows so far apart that the maximum of another one leaves nothing */
@@ -56,6 +56,11 @@ static void draw_lengths(struct case_dice *d, const struct kind *k, struct atten
         a->seqlen_q = between(d, 65, 230);
         a->seqlen_k = between(d, 140, 330);   /* two tiles of every stage at least, */
         a->seqlen_k += a->seqlen_k % 64 == 0; /* the last of them not whole */
+        return;
+    case BEYOND: /* more rows than keys: aligned at the top left, the last rows see every key and none beyond */
+        a->seqlen_k = between(d, 140, 250);
+        a->seqlen_k += a->seqlen_k % 64 == 0;
+        a->seqlen_q = a->seqlen_k + between(d, 5, 80);
         return;
     case LONGER:
         a->seqlen_q = between(d, 20, 100);
