@@ -63,9 +63,9 @@ MAP    := $(if $(filter dumb,$(TERM)),dumb,png)
 ##look-2 banks: Show which memory banks a shared access uses.
 ##  make stage-1 banks LINE=102
 ##
-##  Draws the bank map of one line of kernel.cu, block 0: results/banks/stage-1-99.txt and .png.
+##  Draws the bank map of one line of kernel.cu, block 0: results/banks/stage-1-102.txt and .png.
 ##
-##  LINE=102    the line; make stage-1 source shows the lines
+##  LINE=102   the line; make stage-1 source shows the lines
 ##  ACCESS=2   the third access on that line; the first is 0
 .PHONY: banks $(addprefix banks-,$(STAGES))
 banks: $(addprefix banks-,$(ATTENTION))
