@@ -29,9 +29,11 @@ static uint64_t *out;
 static uint64_t seen[1 << 16];
 enum { BYTES = 256 << 20 };
 
-static void line(const char *bench, const char *variant, const char *what, std::vector<double> x, const char *unit) {
+static void line(const char *bench, const char *variant, const char *what, std::vector<double> x,
+                 const char *unit) {
     std::sort(x.begin(), x.end());
-    printf("%s\t%s\t%s\t%.6g\t%s\t%.6g\t%.6g\t%zu\n", bench, variant, what, x[x.size() / 2], unit, x[0], x.back(), x.size());
+    printf("%s\t%s\t%s\t%.6g\t%s\t%.6g\t%.6g\t%zu\n", bench, variant, what, x[x.size() / 2], unit,
+           x[0], x.back(), x.size());
     fflush(stdout);
 }
 
@@ -81,12 +83,14 @@ __global__ void touch(const float *in, float *out) {
     out[i] = in[i] + 1;
 }
 
-static void dispatch_one(const char *name, void (*kernel)(int, uint64_t *), int threads, int shared, int stay) {
+static void dispatch_one(const char *name, void (*kernel)(int, uint64_t *), int threads, int shared,
+                         int stay) {
     std::vector<double> each;
     char variant[64];
     cudaFuncAttributes a;
     check(cudaFuncGetAttributes(&a, kernel));
-    if (shared) check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
+    if (shared)
+        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared));
     int few = 20000, many = stay > 1000 ? 60000 : 220000;
     for (int i = 0; i < 7; i++) {
         double t[2];
@@ -95,7 +99,8 @@ static void dispatch_one(const char *name, void (*kernel)(int, uint64_t *), int 
         if (i) each.push_back((t[1] - t[0]) / (many - few) * mhz / 1e3);
     }
     check(cudaGetLastError());
-    snprintf(variant, sizeof variant, "%s %d threads, %d registers, %d bytes, stay %d", name, threads, a.numRegs, shared, stay);
+    snprintf(variant, sizeof variant, "%s %d threads, %d registers, %d bytes, stay %d", name,
+             threads, a.numRegs, shared, stay);
     line("dispatch", variant, "cta", each, "cycles");
 }
 
@@ -126,9 +131,12 @@ static void dispatch() {
 enum { LOADS = 256, AHEAD = 4 };
 /* Lane l reads word `lane_stride` l of its warp's place; `step` bytes on at each load, within `bytes`. */
 template <bool PAST_L1>
-__global__ void loads(const char *data, uint32_t lane_stride, uint32_t lines, uint32_t step, uint32_t bytes, int chained, uint64_t *out) {
+__global__ void loads(const char *data, uint32_t lane_stride, uint32_t lines, uint32_t step,
+                      uint32_t bytes, int chained, uint64_t *out) {
     uint32_t lane = threadIdx.x % 32, warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32, sum = 0;
-    uint32_t at = (warp * 32 * lane_stride + lane * lines / 32 * lane_stride + lane % (32 / lines) * 4) % bytes;
+    uint32_t at =
+        (warp * 32 * lane_stride + lane * lines / 32 * lane_stride + lane % (32 / lines) * 4) %
+        bytes;
     uint64_t t[2];
     for (int pass = 0; pass < 2; pass++) {
         __syncthreads();
@@ -156,7 +164,8 @@ __global__ void loads(const char *data, uint32_t lane_stride, uint32_t lines, ui
     if (threadIdx.x == 0) out[blockIdx.x] = t[1] - t[0];
 }
 
-static void lines_one(const char *name, bool past, int ctas, int warps, uint32_t stride, int n, uint32_t step, uint32_t bytes, int chained) {
+static void lines_one(const char *name, bool past, int ctas, int warps, uint32_t stride, int n,
+                      uint32_t step, uint32_t bytes, int chained) {
     std::vector<double> each;
     char variant[96];
     for (int i = 0; i < 4; i++) {
@@ -167,17 +176,20 @@ static void lines_one(const char *name, bool past, int ctas, int warps, uint32_t
         check(cudaMemcpy(seen, out, ctas * 8, cudaMemcpyDeviceToHost));
         for (int c = 0; i && c < ctas; c++) each.push_back((double)seen[c] / LOADS / warps);
     }
-    snprintf(variant, sizeof variant, "%s, %d lines %u apart, %d warps, %d SMs%s", name, n, stride, warps, ctas, chained ? ", chained" : "");
+    snprintf(variant, sizeof variant, "%s, %d lines %u apart, %d warps, %d SMs%s", name, n, stride,
+             warps, ctas, chained ? ", chained" : "");
     line("lines-of-load", variant, "load", each, "cycles");
 }
 
 static void lines_of_load() {
     for (int n : {1, 2, 4, 8, 16, 32})
-        for (int w : {1, 2, 4, 8, 16, 32}) { /* each warp its own 4 KiB, 32 warps 128 KiB: L1 holds them */
+        for (int w :
+             {1, 2, 4, 8, 16, 32}) { /* each warp its own 4 KiB, 32 warps 128 KiB: L1 holds them */
             lines_one("L1", false, 1, w, 128, n, 0, 1 << 20, 0);
             lines_one("L1", false, 1, w, 128, n, 0, 1 << 20, 1);
         }
-    for (uint32_t stride : {128u, 512u, 3072u, 4096u}) /* a thread a row of so many bytes, word after word */
+    for (uint32_t stride :
+         {128u, 512u, 3072u, 4096u}) /* a thread a row of so many bytes, word after word */
         for (int w : {1, 2, 4, 8, 16, 32})
             for (int ctas : {1, 132}) {
                 lines_one("row", false, ctas, w, stride, 32, 4, 160 << 20, 0);
@@ -185,7 +197,8 @@ static void lines_of_load() {
             }
     for (int n : {1, 4, 8, 16, 32})
         for (int w : {1, 4, 16, 32})
-            for (int ctas : {1, 132}) lines_one("L2", true, ctas, w, 128, n, 32 * 128 * 32, 20 << 20, 0);
+            for (int ctas : {1, 132})
+                lines_one("L2", true, ctas, w, 128, n, 32 * 128 * 32, 20 << 20, 0);
 }
 
 /* ---- written */
@@ -197,7 +210,8 @@ struct span {
 enum mode { READ, WRITE, COPY, RMW, NORM };
 static const char *const mode_name[] = {"read", "write", "copy", "rmw", "norm"};
 
-__global__ void __launch_bounds__(THREADS) pass_over(int mode, const float4 *in, float4 *to, long n, span *spans) {
+__global__ void __launch_bounds__(THREADS)
+    pass_over(int mode, const float4 *in, float4 *to, long n, span *spans) {
     uint64_t begin = nanoseconds();
     float sum = 0;
     long step = (long)gridDim.x * THREADS, at = (long)blockIdx.x * THREADS + threadIdx.x;
@@ -223,8 +237,10 @@ __global__ void __launch_bounds__(THREADS) pass_over(int mode, const float4 *in,
     } else {
         for (long i = at; i < n; i += step) {
             float4 x = mode == WRITE ? make_float4(1, 2, 3, 4) : in[i];
-            if (mode == READ) sum += x.x + x.y + x.z + x.w;
-            else to[i] = make_float4(x.x + 1, x.y, x.z, x.w);
+            if (mode == READ)
+                sum += x.x + x.y + x.z + x.w;
+            else
+                to[i] = make_float4(x.x + 1, x.y, x.z, x.w);
         }
     }
     if (sum == 12345) spans[0].begin_ns = 0;
@@ -241,14 +257,16 @@ static double pass_ns(int mode, double mib, int ctas) {
     pass_over<<<ctas, THREADS>>>(mode, from, to, n, (span *)out);
     check(cudaMemcpy(s.data(), out, ctas * sizeof s[0], cudaMemcpyDeviceToHost));
     uint64_t begin = UINT64_MAX, end = 0;
-    for (int i = 0; i < ctas; i++) begin = std::min(begin, s[i].begin_ns), end = std::max(end, s[i].end_ns);
+    for (int i = 0; i < ctas; i++)
+        begin = std::min(begin, s[i].begin_ns), end = std::max(end, s[i].end_ns);
     return (double)(end - begin);
 }
 
 static void written() {
     char variant[64];
     for (int mode = READ; mode <= NORM; mode++)
-        for (double mib : {2., 4., 8., 12., 16., 20., 24., 28., 32., 36., 40., 44., 48., 52., 56., 60., 64., 72., 80., 100., 160.}) {
+        for (double mib : {2.,  4.,  8.,  12., 16., 20., 24., 28., 32.,  36., 40.,
+                           44., 48., 52., 56., 60., 64., 72., 80., 100., 160.}) {
             std::vector<double> warm, first, second;
             for (int i = 0; i < 12; i++) {
                 double ns = pass_ns(mode, mib, 4 * sms);
@@ -272,12 +290,14 @@ template <int KIB, int COPY_OF> __global__ void straight(uint64_t *out, uint32_t
     uint64_t t = cycles();
     uint32_t y = threadIdx.x;
 #pragma unroll
-    for (int i = 0; i < KIB * 64; i++) y = (y ^ x) + 77 * i; /* one instruction of 16 bytes each, about */
+    for (int i = 0; i < KIB * 64; i++)
+        y = (y ^ x) + 77 * i; /* one instruction of 16 bytes each, about */
     uint64_t end = cycles();
     if (y == 12345) out[1] = y;
     if (threadIdx.x == 0) out[blockIdx.x] = end - t;
 }
-template <int KIB, int COPY_OF> static void cold_one(std::vector<double> *first, std::vector<double> *second, int ctas) {
+template <int KIB, int COPY_OF>
+static void cold_one(std::vector<double> *first, std::vector<double> *second, int ctas) {
     for (int k = 0; k < 3; k++) {
         straight<KIB, COPY_OF><<<ctas, 128>>>(out, k);
         check(cudaMemcpy(seen, out, ctas * 8, cudaMemcpyDeviceToHost));
@@ -305,38 +325,38 @@ template <int KIB> static void cold_size() {
 /* ---- instructions attention does not use */
 
 enum { N = 128 };
-#define OPS(X)                                                                                           \
-    X(dadd, double, x = x + y)                                                                           \
-    X(dmul, double, x = x * y)                                                                           \
-    X(dfma, double, x = x * y + y)                                                                       \
-    X(dsetp, double, x = x > y ? x : y)                                                                  \
-    X(f2f_up_down, double, x = (double)(float)x)                                                         \
-    X(i2d_d2i, int, x = (int)((double)x + 0.0) + y)                                                      \
-    X(redux_add, int, x = __reduce_add_sync(~0u, x))                                                     \
-    X(redux_max, int, x = __reduce_max_sync(~0u, x))                                                     \
-    X(match_any, unsigned, x = __match_any_sync(~0u, x) + y)                                             \
-    X(popc, int, x = __popc(x) + y)                                                                      \
-    X(i2f_f2i, int, x = (int)((float)x) + y)                                                             \
-    X(i2f_s64, long long, x = (long long)(float)x + y)                                                   \
-    X(idiv, int, x = y / (x | 1))                                                                        \
-    X(fdiv, float, x = y / x)                                                                            \
-    X(sqrt, float, x = sqrtf(x))                                                                         \
-    X(expf, float, x = expf(x))                                                                          \
-    X(tanhf, float, x = tanhf(x))                                                                        \
-    X(ddiv, double, x = y / x)                                                                           \
-    X(warpsync, int, __syncwarp(); x += y)                                                               \
+#define OPS(X)                                                                                     \
+    X(dadd, double, x = x + y)                                                                     \
+    X(dmul, double, x = x * y)                                                                     \
+    X(dfma, double, x = x * y + y)                                                                 \
+    X(dsetp, double, x = x > y ? x : y)                                                            \
+    X(f2f_up_down, double, x = (double)(float)x)                                                   \
+    X(i2d_d2i, int, x = (int)((double)x + 0.0) + y)                                                \
+    X(redux_add, int, x = __reduce_add_sync(~0u, x))                                               \
+    X(redux_max, int, x = __reduce_max_sync(~0u, x))                                               \
+    X(match_any, unsigned, x = __match_any_sync(~0u, x) + y)                                       \
+    X(popc, int, x = __popc(x) + y)                                                                \
+    X(i2f_f2i, int, x = (int)((float)x) + y)                                                       \
+    X(i2f_s64, long long, x = (long long)(float)x + y)                                             \
+    X(idiv, int, x = y / (x | 1))                                                                  \
+    X(fdiv, float, x = y / x)                                                                      \
+    X(sqrt, float, x = sqrtf(x))                                                                   \
+    X(expf, float, x = expf(x))                                                                    \
+    X(tanhf, float, x = tanhf(x))                                                                  \
+    X(ddiv, double, x = y / x)                                                                     \
+    X(warpsync, int, __syncwarp(); x += y)                                                         \
     X(imul64, long long, x = x * y)
-#define KERNEL(NAME, TYPE, STEP)                                                                         \
-    __global__ void op_##NAME(uint64_t *out, int seed) {                                                 \
-        TYPE x = (TYPE)(threadIdx.x + seed), y = (TYPE)(seed + 3);                                       \
-        (void)y;                                       \
-        __syncthreads();                                                                                 \
-        uint64_t t = cycles();                                                                           \
-        _Pragma("unroll 16") for (int i = 0; i < N; i++) { STEP; }                                       \
-        __syncthreads();                                                                                 \
-        uint64_t end = cycles();                                                                         \
-        if (x == (TYPE)12345) out[1] = 1;                                                                \
-        if (threadIdx.x == 0) out[0] = end - t;                                                          \
+#define KERNEL(NAME, TYPE, STEP)                                                                   \
+    __global__ void op_##NAME(uint64_t *out, int seed) {                                           \
+        TYPE x = (TYPE)(threadIdx.x + seed), y = (TYPE)(seed + 3);                                 \
+        (void)y;                                                                                   \
+        __syncthreads();                                                                           \
+        uint64_t t = cycles();                                                                     \
+        _Pragma("unroll 16") for (int i = 0; i < N; i++) { STEP; }                                 \
+        __syncthreads();                                                                           \
+        uint64_t end = cycles();                                                                   \
+        if (x == (TYPE)12345) out[1] = 1;                                                          \
+        if (threadIdx.x == 0) out[0] = end - t;                                                    \
     }
 OPS(KERNEL)
 
@@ -356,7 +376,8 @@ static void op(const char *name, void (*kernel)(uint64_t *, int)) {
 
 enum where { ONE, LANE, WARP };
 static const char *const where_name[] = {"one address", "a word a lane", "a word a warp"};
-template <bool SHARED, bool RETURNS, typename T> __global__ void atoms(uint64_t *out, T *to, int where) {
+template <bool SHARED, bool RETURNS, typename T>
+__global__ void atoms(uint64_t *out, T *to, int where) {
     __shared__ T mine[1024];
     T *p = SHARED ? mine : to + (where == ONE ? 0 : blockIdx.x * 1024), sum = 0;
     mine[threadIdx.x] = 0;
@@ -385,7 +406,8 @@ template <bool SHARED, bool RETURNS, typename T> static void atom(const char *na
                     check(cudaMemcpy(seen, out, 8 * ctas, cudaMemcpyDeviceToHost));
                     for (int c = 0; i && c < ctas; c++) x.push_back((double)seen[c] / N / warps);
                 }
-                snprintf(variant, sizeof variant, "%s, %s, %d warps, %d SMs", name, where_name[where], warps, ctas);
+                snprintf(variant, sizeof variant, "%s, %s, %d warps, %d SMs", name,
+                         where_name[where], warps, ctas);
                 line("atom", variant, "atomic", x, "cycles");
             }
 }
@@ -422,10 +444,14 @@ int main(int argc, char **argv) {
     if (on("lines")) lines_of_load();
     if (on("written")) written();
 #define RUN(NAME, TYPE, STEP) op(#NAME, op_##NAME);
-    if (on("ops")) { OPS(RUN) }
+    if (on("ops")) {
+        OPS(RUN)
+    }
     if (on("atoms")) {
-        atom<true, false, int>("shared int"), atom<true, true, int>("shared int, returned"), atom<true, false, float>("shared float");
-        atom<false, false, int>("global int"), atom<false, true, int>("global int, returned"), atom<false, false, float>("global float");
+        atom<true, false, int>("shared int"), atom<true, true, int>("shared int, returned"),
+            atom<true, false, float>("shared float");
+        atom<false, false, int>("global int"), atom<false, true, int>("global int, returned"),
+            atom<false, false, float>("global float");
     }
     return 0;
 }
