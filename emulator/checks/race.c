@@ -220,6 +220,11 @@ void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu
     if (__builtin_expect(bare, 0)) emu_uninitialised(w, i, p, first, s->initialised);
 }
 
+void emu_shadow_strong(struct emu_block *b, uint32_t addr, uint32_t bytes) {
+    for (uint32_t at = addr / 4; b->shadow && at < (addr + bytes) / 4; at++)
+        b->shadow->write[at] |= STRONG;
+}
+
 /* ---- Asynchronous operations ----------------------------------------------------------------- */
 
 /* Does the operation meet what `other` says, and is that neither known to its warp nor, if it is

@@ -8,7 +8,8 @@ enum emu_agent_kind {
     EMU_AGENT_TMA_LOAD,
     EMU_AGENT_TMA_STORE,
     EMU_AGENT_WGMMA,
-    EMU_AGENT_PEER_COPY
+    EMU_AGENT_PEER_COPY,
+    EMU_AGENT_ARRIVAL /* at mbarriers of other blocks, by warp: of any scope */
 };
 
 /* The agent of this kind and key (warp, mbarrier address, warpgroup), made on first use. */
@@ -22,6 +23,8 @@ void emu_agent_done(struct emu_vector_clock *c, unsigned agent, uint32_t stamp);
  * synchronisation of all lanes. */
 void emu_release(struct emu_warp *w, uint32_t mask, struct emu_vector_clock *c);
 void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_vector_clock *c);
+/* w learns which arrivals from other blocks c knows of, and nothing else: a relaxed wait. */
+void emu_acquire_arrivals(struct emu_warp *w, const struct emu_vector_clock *c);
 /* A phase is over: done = c, and c is empty again. */
 void emu_vector_clock_pass(const struct emu_block *b, struct emu_vector_clock *done,
                            struct emu_vector_clock *c);

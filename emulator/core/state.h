@@ -38,6 +38,7 @@ struct emu_vector_clock {
     uint32_t lanes[EMU_MAX_AGENTS]; /* a mask; 0 where all[] = seen[] */
     bool waited;                    /* griddepcontrol.wait was run (checks/overlap.c) */
     uint32_t met; /* ranks of the cluster that are known to have started: a mask */
+    uint32_t meetings; /* of the cluster, up to which fenced mbarriers are known */
 };
 
 /* ---- Counters -----------------------------------------------------------------------------------
@@ -146,6 +147,7 @@ struct emu_cluster {
     uint32_t epoch, *known;              /* checks/global.h; NULL: it has acquired nothing */
     struct emu_agents *agents;           /* checks/vector_clock.c's own; NULL when checks are off */
     uint32_t arrived, generation;        /* barrier.cluster */
+    uint32_t meetings;                   /* complete generations, of all clusters so far */
     struct emu_vector_clock clock, done; /* gathered so far; of the last complete generation */
 };
 

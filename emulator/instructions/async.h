@@ -33,7 +33,9 @@ struct emu_mbarrier {
     uint64_t bytes_expected; /* announced in this phase */
     bool valid;
     const struct emu_inst *init;
-    uint32_t init_agent, init_stamp;     /* whose write initialised it; TMA needs a fence */
+    uint32_t init_agent, init_stamp, init_lane; /* whose write initialised it */
+    bool init_fenced;      /* by fence.mbarrier_init: for TMA, and for the cluster once */
+    uint32_t init_meeting; /* that barrier.cluster is complete (its number; 0: none yet) */
     struct emu_vector_clock clock, done; /* gathered in this phase; of the phase before */
     struct emu_vector_clock far,
         far_done; /* the same from other blocks, for waits at cluster scope */
@@ -49,6 +51,10 @@ void emu_mbarrier_tx(struct emu_warp *w, const struct emu_inst *i, struct emu_mb
                      int64_t bytes);
 /* One more arrival is expected in this phase: cp.async.mbarrier.arrive without .noinc. */
 void emu_mbarrier_pend(struct emu_mbarrier *m);
+
+/* Those that these lanes initialised and fenced are known to all that pass the barrier.cluster at which the
+ * lanes arrive now. */
+void emu_mbarriers_meet(struct emu_warp *w, uint32_t mask);
 
 /* ---- Pending operations --------------------------------------------------------------------- */
 

@@ -287,6 +287,7 @@ static bool shared_side(struct emu_warp *w, struct emu_block *b, const struct em
     bool load = p->kind == EMU_PENDING_LOAD;
     uint32_t key = load ? p->mbarrier->addr : w->index;
     if (load && b->shadow && /* without checks the clocks stand still */
+        !p->mbarrier->init_fenced &&
         p->mbarrier->init_stamp > w->clock.fenced[p->mbarrier->init_agent])
         emu_report(EMU_NOTE, w, i, p->mbarrier->init, /* libcu++'s memcpy_async does without */
                    "TMA may not see that the mbarrier at shared %#x was initialised: "
