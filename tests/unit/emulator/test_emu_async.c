@@ -13,7 +13,7 @@
  * shared memory `smem` (16 KB) at %s and an mbarrier at %b; a tensor map over `in` in %map: 2-D,
  * 64 x 32 halves, boxes of 64 x 8, 128-byte swizzle. */
 static const char head[] =
-    ".version 8.4\n.target sm_90a\n.address_size 64\n"
+    ".file 1 \"/tmp/async.cu\"\n.version 8.4\n.target sm_90a\n.address_size 64\n"
     ".visible .entry k(.param .u64 p_in, .param .u64 p_out, .param .align 128 .b8 map[128])\n{\n"
     ".reg .b64 %in, %out, %map, %x<4>, %da, %db;\n.reg .b32 %t, %s, %b, %r<16>, %f<4>;\n.reg .pred "
     "%lead, %p<4>;\n"
@@ -341,6 +341,7 @@ static void tensor_stores(void **state) {
 #define COMMIT      "wgmma.commit_group.sync.aligned;\n"
 #define WAITED      "wgmma.wait_group.sync.aligned 0;\n"
 #define USE         "add.s64 %x2, %out, %x0;\nst.global.b32 [%x2], %f0;\n"
+#define LINE(n)     ".loc 1 " #n " 1\n"
 #define BEFORE      ZERO DESCRIPTORS SYNC START
 
 static void products(void **state) {
@@ -357,6 +358,15 @@ static void products(void **state) {
         {"accumulator written after the fence",
          BEFORE FENCE "mov.u32 %f1, 0;\n" MMA COMMIT WAITED USE,
          "accumulator register 1 was written", 128},
+        {"moved behind the fence by nvcc",
+         BEFORE LINE(5) FENCE LINE(4) "mov.u32 %f1, 0;\n" LINE(6) MMA COMMIT WAITED USE,
+         "wgmma.fence (line 5): nvcc moved the write", 128},
+        {"behind the fence in the source, too",
+         BEFORE LINE(4) FENCE LINE(5) "mov.u32 %f1, 0;\n" LINE(6) MMA COMMIT WAITED USE,
+         "wgmma misuse", 128},
+        {"between two products, the fence behind both",
+         BEFORE LINE(9) FENCE LINE(4) "mov.u32 %f1, 0;\n" LINE(6) MMA COMMIT WAITED USE,
+         "wgmma misuse", 128},
         {"A written after the fence", BEFORE FENCE A_REGISTERS MMA_RS COMMIT WAITED USE,
          "A register 0 was written", 128},
         {"no wait", BEFORE FENCE MMA COMMIT USE, "reads an accumulator before", 128},
