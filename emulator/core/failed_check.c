@@ -38,6 +38,8 @@ static const char *kind_name(enum emu_report_kind kind) {
         return "uninitialised shared memory";
     case EMU_UNINITIALISED_GLOBAL:
         return "uninitialised global memory";
+    case EMU_BAD_SHUFFLE:
+        return "shuffle from an absent lane";
     case EMU_NOTE:
         return "note";
     case EMU_DIVERGENT:

@@ -85,7 +85,7 @@ struct emu_warp {
     uint32_t limit;    /* rank at which the running group may meet another */
     uint32_t early;    /* lanes that must run griddepcontrol.wait before they use global memory */
     bool tainted;      /* some register holds uninitialised bytes (checks/taint.c) */
-    bool taint_global; /* the last such load was from global memory */
+    uint8_t taint_from; /* what tainted last: of checks/taint.c */
     uint32_t *taint, taint_pc, pending_taint[8];
     int n_groups; /* sorted by pc; masks disjoint, their union is live */
     struct emu_group group[EMU_LANES], *now;
