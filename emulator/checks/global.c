@@ -195,6 +195,22 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, const struc
                (unsigned long long)address, them, other_wrote ? "wrote" : "read", why);
 }
 
+/* What this launch has written must not be read by ld.nc, whatever orders the two. */
+static bool stale(const struct emu_inst *i, struct access mine, struct access write) {
+    return i->read_only_path && access_launch(mine) == access_launch(write);
+}
+
+static __attribute__((cold, noinline)) void report_stale(struct emu_warp *w,
+                                                         const struct emu_inst *i, uint32_t lane,
+                                                         uint64_t address, struct access write) {
+    const struct emu_kernel *k = w->block->kernel;
+    emu_report(EMU_STALE, w, i,
+               access_pc(write) < (uint32_t)k->n_inst ? &k->inst[access_pc(write)] : NULL,
+               "lane %u reads global 0x%llx, which this launch wrote, through the read-only path "
+               "(__ldg() or const __restrict__): it may get what was there before",
+               lane, (unsigned long long)address);
+}
+
 /* Its lines, and behind them its words, which most allocations never need. */
 static size_t lines_of(const struct emu_allocation *a) {
     return (size_t)((a->end + LINE_BYTES - 1) / LINE_BYTES - a->base / LINE_BYTES);
@@ -232,14 +248,15 @@ static bool ordered(const struct emu_warp *w, struct access mine, struct access 
 }
 
 /* w's lanes touch words [from, to), one after the other. False: to be done word by word. */
-static bool touch_stretch(const struct emu_warp *w, struct line *l, unsigned from, unsigned to,
-                          struct access mine, enum emu_access what) {
+static bool touch_stretch(const struct emu_warp *w, const struct emu_inst *i, struct line *l,
+                          unsigned from, unsigned to, struct access mine, enum emu_access what) {
     uint32_t now = access_launch(mine);
     bool writes = what & EMU_WRITE, keep = false, replace = false;
     if (l->by_word == now) return false;
     if (l->by_word) *l = (struct line){.by_word = 0};
     for (int n = 0; n < 2; n++)
-        if (stretch_meets(&l->write, n, from, to) && !ordered(w, mine, l->write.of[n]))
+        if (stretch_meets(&l->write, n, from, to) &&
+            (!ordered(w, mine, l->write.of[n]) || stale(i, mine, l->write.of[n])))
             return false;
     struct access as_writer = {mine.who & ~(uint64_t)ACCESS_STRONG, mine.when};
     for (int n = 0; n < 2; n++) {
@@ -259,6 +276,8 @@ static void touch(struct emu_warp *w, const struct emu_inst *i, struct word *cel
     bool writes = what & EMU_WRITE;
     uint64_t now = mine.who >> 52;
     if (unordered(w, mine, cell->write)) race(w, i, lane, address, mine, cell->write, writes, true);
+    if (stale(i, mine, cell->write) && mine.who & cell->write.who & 15)
+        report_stale(w, i, lane, address, cell->write);
     if (!writes) { /* one reader is kept: another cluster's rather than its own */
         struct access as_writer = {mine.who & ~(uint64_t)ACCESS_STRONG, mine.when};
         bool far = access_cluster(cell->read) != access_cluster(mine);
@@ -414,7 +433,7 @@ static void touch_run(struct emu_warp *w, const struct emu_inst *i, struct emu_a
         next = begin + LINE_BYTES < end ? begin + LINE_BYTES : end;
         unsigned from = (unsigned)(at - begin) / 4, to = (unsigned)(next - begin) / 4;
         take(at);
-        bool done = touch_stretch(w, &cells[line - a->base / LINE_BYTES].line, from, to,
+        bool done = touch_stretch(w, i, &cells[line - a->base / LINE_BYTES].line, from, to,
                                   stretch_access(mine, lane, from, bytes), what);
         leave(at);
         if (done) continue;

@@ -40,6 +40,8 @@ static const char *kind_name(enum emu_report_kind kind) {
         return "uninitialised global memory";
     case EMU_BAD_SHUFFLE:
         return "shuffle from an absent lane";
+    case EMU_STALE:
+        return "stale read";
     case EMU_NOTE:
         return "note";
     case EMU_DIVERGENT:

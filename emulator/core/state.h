@@ -37,7 +37,7 @@ struct emu_vector_clock {
     uint32_t all[EMU_MAX_AGENTS];   /* <= seen[] */
     uint32_t lanes[EMU_MAX_AGENTS]; /* a mask; 0 where all[] = seen[] */
     bool waited;                    /* griddepcontrol.wait was run (checks/overlap.c) */
-    uint32_t met; /* ranks of the cluster that are known to have started: a mask */
+    uint32_t met;      /* ranks of the cluster that are known to have started: a mask */
     uint32_t meetings; /* of the cluster, up to which fenced mbarriers are known */
 };
 
@@ -81,10 +81,10 @@ struct emu_warp {
     bool resumed;                 /* the running instruction was left with EMU_WAIT before */
     bool progressed;
     bool begun; /* constants are in the row file; later blocks find registers as they were left */
-    uint32_t spins;    /* branches taken since the lanes diverged */
-    uint32_t limit;    /* rank at which the running group may meet another */
-    uint32_t early;    /* lanes that must run griddepcontrol.wait before they use global memory */
-    bool tainted;      /* some register holds uninitialised bytes (checks/taint.c) */
+    uint32_t spins;     /* branches taken since the lanes diverged */
+    uint32_t limit;     /* rank at which the running group may meet another */
+    uint32_t early;     /* lanes that must run griddepcontrol.wait before they use global memory */
+    bool tainted;       /* some register holds uninitialised bytes (checks/taint.c) */
     uint8_t taint_from; /* what tainted last: of checks/taint.c */
     uint32_t *taint, taint_pc, pending_taint[8];
     int n_groups; /* sorted by pc; masks disjoint, their union is live */

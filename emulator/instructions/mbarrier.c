@@ -300,8 +300,8 @@ static enum emu_step transfer(struct emu_warp *w, const struct emu_inst *i, uint
     struct emu_block *block[EMU_LANES];
     uint32_t addr[EMU_LANES];
     const uint32_t *bytes = emu_row32(w, i->op[1].row);
-    EMU_EACH_LANE(l, targets(w, i, mask, &i->op[0], block, addr, w->agent,
-                             w->clock.seen[w->agent])) {
+    EMU_EACH_LANE(l,
+                  targets(w, i, mask, &i->op[0], block, addr, w->agent, w->clock.seen[w->agent])) {
         struct emu_mbarrier *m = emu_mbarrier_at(w, block[l], i, addr[l]);
         if (m)
             emu_mbarrier_tx(w, i, m,

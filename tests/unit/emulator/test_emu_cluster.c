@@ -392,8 +392,8 @@ static void test_start(void **state) {
     expect("which warp 0 of rank", INIT_AND("@!%p0 " FENCE_INIT) ARRIVE WAIT SYNC);
     expect("which warp 0 of rank", INIT_AND("") FENCE_INIT ARRIVE WAIT SYNC);
     /* it publishes mbarriers, and nothing else */
-    expect("race", "st.shared.u32 [%r6], %r1;" INIT_AND(FENCE_INIT)
-                   "ld.shared::cluster.u32 %r20, [%r7];" OUT("%r20") SYNC);
+    expect("race", "st.shared.u32 [%r6], %r1;" INIT_AND(
+                       FENCE_INIT) "ld.shared::cluster.u32 %r20, [%r7];" OUT("%r20") SYNC);
 }
 
 /* A block that waits for an arrival from another one knows that it has come, at any scope. */

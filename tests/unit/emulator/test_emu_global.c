@@ -153,6 +153,23 @@ static void warps(void **state) {
             LINE(3) "st.global.u32 [%rd2], %r0; bar.warp.sync -1; ld.global.u32 %r4, [%rd2+4];");
 }
 
+/* The read-only path may give what was there before the kernel. */
+static void read_only_path(void **state) {
+    (void)state;
+    planted("stale read", 6, 3, "reads global", 1, 64, /* though a barrier orders the two */
+            EXCHANGE("bar.sync 0;") LINE(6) "ld.global.nc.u32 %r4, [%rd3];");
+    planted("stale read", 4, 3, "reads global", 1, 32,
+            LINE(3) "st.global.u32 [%rd2], %r0;" LINE(4) "ld.global.nc.u32 %r4, [%rd2];");
+    planted("stale read", 4, 3, "reads global", 1, 32, /* word by word */
+            "and.b32 %r5, %r0, 1; mul.wide.u32 %rd4, %r5, 512; add.s64 %rd4, %rd4, %rd2;" LINE(
+                3) "st.global.u8 [%rd4], %r0; bar.warp.sync -1;" LINE(4) "ld.global.nc.u8 %r4, "
+                                                                         "[%rd4];");
+    correct(1, 64, EXCHANGE("bar.sync 0;"));
+    correct(2, 32,
+            LINE(3) "ld.global.nc.u32 %r4, [%rd2+256];" LINE(4) "st.global.u32 [%rd1], %r1;");
+    correct(1, 64, LINE(3) "ld.global.nc.u32 %r4, [%rd2];" LINE(4) "st.global.u32 [%rd2], %r0;");
+}
+
 /* What is kept for a line at once (checks/line.h): rows that begin in the middle of a line, other widths, other
  * lanes, and three stretches, which are one too many. */
 static void stretches(void **state) {
@@ -271,8 +288,8 @@ int main(void) {
         cmocka_unit_test(counters),      cmocka_unit_test(neighbours),
         cmocka_unit_test(flags),         cmocka_unit_test(locks),
         cmocka_unit_test(warps),         cmocka_unit_test(same_value),
-        cmocka_unit_test(uninitialised), cmocka_unit_test(stretches),
-        cmocka_unit_test(some_blocks),
+        cmocka_unit_test(uninitialised), cmocka_unit_test(read_only_path),
+        cmocka_unit_test(stretches),     cmocka_unit_test(some_blocks),
     };
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

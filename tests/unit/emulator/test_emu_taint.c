@@ -343,10 +343,10 @@ static void it_is_told_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_used_is_told),
-        cmocka_unit_test(shuffles_from_absent_lanes),          cmocka_unit_test(loads_take_it),
-        cmocka_unit_test(fragments_have_it_by_register), cmocka_unit_test(lanes_have_their_own),
-        cmocka_unit_test(operands_pass_it_on),           cmocka_unit_test(it_is_told_once),
+        cmocka_unit_test(what_is_used_is_told), cmocka_unit_test(shuffles_from_absent_lanes),
+        cmocka_unit_test(loads_take_it),        cmocka_unit_test(fragments_have_it_by_register),
+        cmocka_unit_test(lanes_have_their_own), cmocka_unit_test(operands_pass_it_on),
+        cmocka_unit_test(it_is_told_once),
     };
     emu_test_open(&t);
     int failed = cmocka_run_group_tests_name("emu_taint", tests, NULL, NULL);
