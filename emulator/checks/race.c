@@ -111,10 +111,14 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, struct emu_
     bool benign = writes && other_wrote && changes_nothing(w, b, i, at, s);
     const char *does = benign ? "writes the same value to" : writes ? "writes" : "reads";
     enum emu_report_kind kind = benign ? EMU_NOTE : EMU_RACE;
-    char me[64], them[64], where[32] = "";
+    char me[64], them[64], where[32] = "", wait[96] = "";
     uint32_t a = agent_of(other);
     bool is_warp = emu_agent_is_warp(b, a);
     emu_agent_name(b, self, me, sizeof me);
+    if (b == w->block && w->passed.inst && emu_agent_is_load_of(b, a, w->passed.mbarrier))
+        snprintf(wait, sizeof wait,
+                 " (the last wait of the warp for that mbarrier, at line %d, asked for parity %u)",
+                 emu_line_of(&b->kernel->origin[w->passed.inst->pc]), w->passed.parity);
     if (b != w->block) snprintf(where, sizeof where, " of rank %u", b->rank);
     if (a == self && is_warp) {
         emu_report(kind, w, i, inst_at(b, other),
@@ -125,9 +129,9 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, struct emu_
         return;
     }
     emu_report(kind, w, i, inst_at(b, other),
-               "%s %s shared 0x%x%s, which %s %s: nothing orders the two", me, does, at * 4, where,
-               emu_agent_name(b, a, them, sizeof them),
-               other_wrote ? (is_warp ? "wrote" : "writes") : (is_warp ? "read" : "reads"));
+               "%s %s shared 0x%x%s, which %s %s: nothing orders the two%s", me, does, at * 4,
+               where, emu_agent_name(b, a, them, sizeof them),
+               other_wrote ? (is_warp ? "wrote" : "writes") : (is_warp ? "read" : "reads"), wait);
 }
 
 /* ---- Accesses -------------------------------------------------------------------------------- */

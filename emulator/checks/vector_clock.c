@@ -229,10 +229,17 @@ bool emu_agent_is_warp(const struct emu_block *b, uint32_t a) {
     return a < b->cluster->agents->n_warps;
 }
 
+bool emu_agent_is_load_of(const struct emu_block *b, uint32_t a, uint32_t mbarrier) {
+    const struct agent *agent = &b->cluster->agents->agent[a];
+    return !emu_agent_is_warp(b, a) && agent->kind == EMU_AGENT_TMA_LOAD &&
+           agent->key == mbarrier && agent->rank == b->rank;
+}
+
 const char *emu_agent_name(const struct emu_block *b, uint32_t a, char *out, size_t n) {
-    static const char *const kinds[] = {"cp.async of warp", "the TMA load of mbarrier",
-                                        "the TMA store of warp", "wgmma of warp",
-                                        "a copy between blocks to mbarrier", "an arrival of warp"};
+    static const char *const kinds[] = {
+        "cp.async of warp",  "the TMA load of mbarrier",          "the TMA store of warp",
+        "wgmma of warp",     "a copy between blocks to mbarrier", "the TMA store of warp",
+        "an arrival of warp"};
     const struct emu_cluster *c = b->cluster;
     const struct agent *agent = &c->agents->agent[a];
     bool by_mbarrier = agent->kind == EMU_AGENT_TMA_LOAD || agent->kind == EMU_AGENT_PEER_COPY;

@@ -6,10 +6,11 @@
 enum emu_agent_kind {
     EMU_AGENT_CP_ASYNC,
     EMU_AGENT_TMA_LOAD,
-    EMU_AGENT_TMA_STORE,
+    EMU_AGENT_TMA_STORE, /* reads shared memory */
     EMU_AGENT_WGMMA,
     EMU_AGENT_PEER_COPY,
-    EMU_AGENT_ARRIVAL /* at mbarriers of other blocks, by warp: of any scope */
+    EMU_AGENT_TMA_WRITE, /* what a TMA store does to global memory */
+    EMU_AGENT_ARRIVAL    /* at mbarriers of other blocks, by warp: of any scope */
 };
 
 /* The agent of this kind and key (warp, mbarrier address, warpgroup), made on first use. */
@@ -45,4 +46,6 @@ void emu_warp_synchronised(struct emu_warp *w); /* __syncwarp() of all lanes */
 uint32_t emu_agents_count(const struct emu_block *b);
 uint32_t emu_agents_base(const struct emu_block *b); /* stamps up to it are of earlier clusters */
 bool emu_agent_is_warp(const struct emu_block *b, uint32_t a);
+/* Is it the TMA loads of the mbarrier at this address of its own block? */
+bool emu_agent_is_load_of(const struct emu_block *b, uint32_t a, uint32_t mbarrier);
 const char *emu_agent_name(const struct emu_block *b, uint32_t a, char *out, size_t n);

@@ -68,6 +68,11 @@ struct emu_group { /* lanes of a warp at one place */
     uint64_t token; /* what that instruction left to find again */
 };
 
+struct emu_passed {              /* the last wait for an mbarrier that was over */
+    const struct emu_inst *inst; /* NULL: none */
+    uint32_t mbarrier, parity;
+};
+
 struct emu_warp {
     unsigned char *rows; /* the row file; 64-byte aligned */
     struct emu_block *block;
@@ -92,11 +97,14 @@ struct emu_warp {
     uint64_t token;                  /* now->token, for the handler */
     uint64_t effects, local_effects; /* stores and the like; stores to local memory */
     uint32_t published;              /* checks/global.h */
-    struct emu_looks *looks;         /* instructions/poll.c's own; NULL: has not polled */
+    const struct emu_issue
+        *issue;              /* its accesses are those of this operation: checks/race.h; or NULL */
+    struct emu_looks *looks; /* instructions/poll.c's own; NULL: has not polled */
     struct emu_stack *stack; /* instructions/function.c's own, by lane; NULL: has not called */
     struct emu_bytes *local_memory; /* local_bytes per lane, lane after lane; by reach.h alone */
     uint32_t n_registers;           /* setmaxnreg's account, per thread */
     uint32_t arrived, unwaited, cluster_generation; /* barrier.cluster: instructions/cluster.c */
+    struct emu_passed passed;
     struct emu_vector_clock clock;
 };
 
@@ -104,6 +112,7 @@ struct emu_barrier {
     uint32_t arrived, expected; /* threads; expected 0: all that live */
     uint32_t generation;
     const struct emu_inst *first; /* the first arrival, for mismatch reports; NULL: none */
+    uint32_t came;                /* warps of which some lanes have arrived: a mask */
     uint32_t votes, votes_done;   /* bar.red: threads that said yes; of the last generation */
     bool all, all_done;           /* did all of them? */
     struct emu_vector_clock clock, done; /* gathered so far; of the last complete generation */

@@ -111,6 +111,7 @@ static void check_phase(struct emu_warp *w, const struct emu_inst *i, struct emu
     m->block->cluster->phases++;
     word->pending = word->expected;
     m->bytes_expected = 0;
+    m->came = 0;
     emu_vector_clock_pass(m->block, &m->done, &m->clock);
     emu_vector_clock_pass(m->block, &m->far_done, &m->far);
 }
@@ -127,6 +128,11 @@ void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_inst *i, struct em
         return;
     }
     word.pending -= count;
+    if (w->block == m->block) {
+        m->arrival[w->index] = i;
+        m->ever |= 1u << w->index;
+        m->came |= 1u << w->index;
+    }
     check_phase(w, i, m, &word);
     store_word(m->block, m->addr, word);
 }
@@ -230,6 +236,7 @@ enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, ui
         m->init_meeting = 0;
         m->in_flight = 0;
         m->bytes_expected = 0;
+        m->came = m->ever = 0;
         emu_vector_clock_clear(w->block, &m->clock);
         emu_vector_clock_clear(w->block, &m->far);
         store_word(w->block, addr[l],
@@ -336,6 +343,7 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
                               : (uint32_t)(emu_row64(w, i->op[2].row)[l] >> 61 & 1);
         if (word.phase == waited) continue;
         done |= 1u << l;
+        w->passed = (struct emu_passed){i, addr[l], waited};
         if (i->aux[AUX_FLAGS] & RELAXED) {
             emu_acquire_arrivals(w, &m->done);
             continue;
@@ -354,6 +362,18 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
     *p = (*p & ~mask) | done;
     return EMU_NEXT;
 }
+
+void emu_mbarrier_wait_print(const struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                             FILE *out) {
+    uint32_t addr[EMU_LANES], lane = (uint32_t)__builtin_ctz(mask);
+    if (i->run != wait) return;
+    addresses(w, &i->op[1], addr);
+    uint32_t phase = i->aux[AUX_FLAGS] & PARITY
+                         ? emu_row32(w, i->op[2].row)[lane] & 1
+                         : (uint32_t)(emu_row64(w, i->op[2].row)[lane] >> 61 & 1);
+    fprintf(out, " for the end of phase %u of the mbarrier at shared 0x%x", phase, addr[lane]);
+}
+
 emu_handler *emu_select_wait(struct emu_inst *i, const char **why) {
     (void)why;
     i->aux[AUX_FLAGS] = (strstr(i->opcode, ".parity") ? PARITY : 0) |

@@ -278,6 +278,31 @@ static void tensor_loads(void **state) {
     ALL(trials);
 }
 
+/* A deadlock is explained: what is waited for, who has come, and where those stand that have not. */
+static void deadlocks(void **state) {
+    (void)state;
+#define SECOND "setp.ge.u32 %p1, %t, 32;\n@%p1 bra second;\n"
+#define NEXT   "next: mbarrier.try_wait.parity.shared::cta.b64 %p0, [%b], 1;\n@!%p0 bra next;\n"
+#define AT(n)  ".loc 1 " #n " 1\n"
+    static const struct trial trials[] = {
+        {"one warp forgets to arrive", AT(3) INIT("64") SECOND AT(5) ARRIVE "second:\n" AT(9) WAIT,
+         "for the end of phase 0 of the mbarrier at shared 0x4000", 64},
+        {"who has come", AT(3) INIT("64") SECOND AT(5) ARRIVE "second:\n" AT(9) WAIT,
+         "arrived in this phase: warp 0 at line 9 (by line 5)", 64},
+        {"who came to the phase before, and where it is",
+         AT(3) INIT("64") AT(5) ARRIVE AT(9) WAIT SECOND AT(11) ARRIVE "second:\n" AT(13) NEXT,
+         "arrived in earlier phases, not in this one: warp 1 at line 13 (by line 5)", 64},
+        {"a barrier", SECOND AT(5) "bar.sync 0;\nret;\nsecond:\n" AT(7) "bar.sync 1, 64;\n",
+         "barrier 0: 32 of 64 threads have arrived, not: warp 1 at line 7", 64},
+        {"a wait for the wrong parity",
+         INIT("1") EXPECT("1024") LOAD("0", "0", "0")
+             AT(9) "w: mbarrier.try_wait.parity.shared::cta.b64 %p0, [%b], 1;\n@!%p0 bra w;\n" READ
+                 WAIT,
+         "the last wait of the warp for that mbarrier, at line 9, asked for parity 1", 0},
+    };
+    ALL(trials);
+}
+
 #define FILL   "st.shared.v4.b32 [%r0], {%t, %t, %t, %t};\n"
 #define FILL_2 "st.shared.v4.b32 [%r0+512], {%t, %t, %t, %t};\n" /* a warp's second half */
 #define STORE(x, y)                                                                                \
@@ -312,6 +337,68 @@ static void tensor_stores(void **state) {
         {"before the tensor",
          FILL "fence.proxy.async.shared::cta;\nbar.sync 0;\n" STORE("0", "-1") DONE(".read"),
          "cannot begin before", 64},
+    };
+    ALL(trials);
+}
+
+#define GSYNC  "bar.sync 0;\n"
+#define STORED FILL "fence.proxy.async.shared::cta;\nbar.sync 0;\n" STORE("0", "0")
+#define BACK   "@%lead ld.global.b32 %r6, [%in];\n"
+#define AGAIN  "@%lead st.global.b32 [%in], %t;\n"
+#define BULK_OUT                                                                                   \
+    FILL "fence.proxy.async.shared::cta;\nbar.sync 0;\n"                                           \
+         "@%lead cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 512;\n"
+#define BULK_ADD                                                                                   \
+    FILL "fence.proxy.async.shared::cta;\nbar.sync 0;\n"                                           \
+         "@%lead cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out], [%s], 512;\n"
+#define OUT_BACK "@%lead ld.global.b32 %r6, [%out];\n"
+#define BULK_IN                                                                                    \
+    "@%lead cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%in], 512, "  \
+    "[%b];\n"
+
+/* The other side of a copy, in global memory. */
+static void copies_in_global_memory(void **state) {
+    (void)state;
+    static const struct trial trials[] = {
+        {"store, waited for", STORED DONE("") BACK, NULL, 64},
+        {"store, only its reads waited for", STORED DONE(".read") BACK, "race", 64},
+        {"bulk store, waited for", BULK_OUT DONE("") OUT_BACK, NULL, 64},
+        {"bulk store, only its reads waited for", BULK_OUT DONE(".read") OUT_BACK,
+         "which the TMA store of warp 0", 64},
+        {"bulk store read by another warp",
+         BULK_OUT DONE("") GSYNC "setp.eq.u32 %p1, %t, 32;\n@%p1 ld.global.b32 %r6, [%out];\n",
+         NULL, 64},
+        {"bulk store read by another warp, no barrier",
+         BULK_OUT DONE("") "setp.eq.u32 %p1, %t, 32;\n@%p1 ld.global.b32 %r6, [%out];\n", "race",
+         64},
+        {"bulk sum, waited for", BULK_ADD DONE("") OUT_BACK, NULL, 64},
+        {"two bulk sums",
+         BULK_ADD "@%lead cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out], [%s], "
+                  "512;\n" DONE("") OUT_BACK,
+         NULL, 64},
+        {"bulk sum read back", BULK_ADD DONE(".read") OUT_BACK, "race", 64},
+        {"TMA load, then overwritten", INIT("1") EXPECT("1024") LOAD("0", "0", "0") WAIT AGAIN,
+         NULL, 0},
+        {"TMA load, overwritten in flight", INIT("1") EXPECT("1024") LOAD("0", "0", "0") AGAIN WAIT,
+         "race", 0},
+        {"bulk load, then overwritten", INIT("1") EXPECT("512") BULK_IN WAIT AGAIN, NULL, 0},
+        {"bulk load, overwritten in flight", INIT("1") EXPECT("512") BULK_IN AGAIN WAIT, "race", 0},
+        {"bulk load of what another warp writes",
+         INIT("1") "setp.eq.u32 %p1, %t, 32;\n@%p1 st.global.b32 [%in], %t;\n" EXPECT("512")
+             BULK_IN WAIT,
+         "race", 64},
+        {"cp.async, then overwritten", COPY "cp.async.wait_all;\nst.global.b32 [%x1], %t;\n", NULL,
+         0},
+        {"cp.async, overwritten in flight", COPY "st.global.b32 [%x1], %t;\ncp.async.wait_all;\n",
+         "which cp.async of warp 0", 0},
+        {"cp.async, overwritten by another warp",
+         COPY "cp.async.wait_all;\nxor.b32 %r2, %t, 32;\nmul.wide.u32 %x2, %r2, 16;\nadd.s64 %x2, "
+              "%in, %x2;\nst.global.b32 [%x2], %t;\n",
+         "race", 64},
+        {"cp.async, overwritten by another warp behind a barrier",
+         COPY "cp.async.wait_all;\nbar.sync 0;\nxor.b32 %r2, %t, 32;\nmul.wide.u32 %x2, %r2, "
+              "16;\nadd.s64 %x2, %in, %x2;\nst.global.b32 [%x2], %t;\n",
+         NULL, 64},
     };
     ALL(trials);
 }
@@ -464,10 +551,11 @@ static int teardown(void **state) {
 
 int main(void) {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cp_async),     cmocka_unit_test(completion_is_late),
-        cmocka_unit_test(mbarriers),    cmocka_unit_test(one_lane_arrives),
-        cmocka_unit_test(tensor_loads), cmocka_unit_test(tensor_stores),
-        cmocka_unit_test(products),     cmocka_unit_test(matrices_and_registers),
+        cmocka_unit_test(cp_async),      cmocka_unit_test(completion_is_late),
+        cmocka_unit_test(mbarriers),     cmocka_unit_test(one_lane_arrives),
+        cmocka_unit_test(tensor_loads),  cmocka_unit_test(deadlocks),
+        cmocka_unit_test(tensor_stores), cmocka_unit_test(copies_in_global_memory),
+        cmocka_unit_test(products),      cmocka_unit_test(matrices_and_registers),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
