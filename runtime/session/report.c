@@ -471,7 +471,10 @@ int session_report(struct session *s, int status) {
     }
     if (s->n_launches && o->source) print_source(s);
     if (!status && s->n_reports) status = STATUS_WRONG;
-    if (!status && s->n_refused) status = STATUS_UNSUPPORTED;
+    if (!status && (s->n_refused || session_lacking_calls())) status = STATUS_UNSUPPORTED;
+    if (s->n_failed)
+        session_say("%d launch%s could not begin (above)", s->n_failed,
+                    s->n_failed > 1 ? "es" : "");
     if (s->n_reports)
         session_say("%d check%s of the emulator failed (above)", s->n_reports,
                     s->n_reports > 1 ? "s" : "");

@@ -178,7 +178,11 @@ free: cudaErrorInvalidValue
 device 1: cudaErrorInvalidDevice
 after all that: cudaSuccess
 EXPECTED
-check "a call that is not there" says 'graph: cudaErrorNotSupported' 0 emulated --quiet "$program" unsupported
+check "they are named" grep -Eq 'run: a launch of store.* could not begin: a grid of 0 x 1 x 1 blocks of 1 x 1 x 1 threads' "$dir/why"
+check "and counted at the end" grep -q '4 launches could not begin' "$dir/why"
+check "memory that was freed is freed again" says 'stale pointer: the host frees 0x[0-9a-f]+, which lies in an allocation of 64 bytes' 1 emulated --quiet "$program" freed
+check "and copied" grep -q 'stale pointer: the host copies from' "$tap_dir/said"
+check "a call that is not there" says 'graph: cudaErrorNotSupported' 3 emulated --quiet "$program" unsupported
 check "is named once" [ "$(grep -c 'cudaGraphDebugDotPrint is not supported' "$tap_dir/said")" -eq 1 ]
 check "equal launches" says 'store +1-20, each' 0 emulated "$program" repeats
 check "are run once if asked" says '9 launches were like earlier ones' 0 emulated --repeats 1 "$program" repeats
