@@ -27,6 +27,7 @@ struct emu_reports {
     pthread_mutex_t lock;
     int n, capacity;
     struct emu_report_entry *entry;
+    int n_trusted; /* races that were not reported (trust.h) */
 };
 void emu_reports_clear(struct emu_reports *r);
 /* The text of the i-th (several lines), or NULL. */

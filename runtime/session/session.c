@@ -516,7 +516,7 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
 enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
                           void *const *args) {
     enum fault fault = launch(s, k, config, args);
-    if (fault == FAULT_CONFIG || fault == FAULT_VALUE || fault == FAULT_MEMORY) {
+    if (!s->is_alone && (fault == FAULT_CONFIG || fault == FAULT_VALUE || fault == FAULT_MEMORY)) {
         const unsigned *g = config->grid, *b = config->block;
         s->n_failed++;
         session_say("a launch of %s could not begin: a grid of %u x %u x %u blocks of %u x %u x %u "
