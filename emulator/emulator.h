@@ -5,5 +5,6 @@
 
 #include "emulator/core/emulator_options.h"
 #include "emulator/core/memory.h"
+#include "emulator/core/trust.h"
 #include "emulator/front/module.h"
 #include "emulator/launch/launch.h"

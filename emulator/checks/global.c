@@ -3,6 +3,7 @@
 
 #include "vector_clock.h"
 #include "line.h"
+#include "race.h"
 #include "taint.h"
 
 #include "emulator/core/failed_check.h"
@@ -136,6 +137,11 @@ static void acquire(struct emu_warp *w, uint64_t address) {
 
 /* ---- Races ----------------------------------------------------------------------------------- */
 
+/* Asynchronous operations of one agent are its own business, as in shared memory. */
+static bool own_operation(const struct emu_warp *w, struct access mine, uint32_t agent) {
+    return agent == access_agent(mine) && agent != w->agent;
+}
+
 /* Is `other`, of this launch, unordered with what w does now, as `mine`? */
 static bool unordered(const struct emu_warp *w, struct access mine, struct access other) {
     const struct emu_cluster *c = w->block->cluster;
@@ -146,7 +152,7 @@ static bool unordered(const struct emu_warp *w, struct access mine, struct acces
     if (strong && !(far && (mine.who | other.who) & ACCESS_IN_BLOCK)) return false;
     if (far) return !c->known || c->known[access_cluster(other)] <= access_epoch(other);
     uint32_t a = access_agent(other), stamp = access_stamp(other), lane = access_lane(other);
-    if (stamp <= w->clock.all[a]) return false;
+    if (stamp <= w->clock.all[a] || own_operation(w, mine, a)) return false;
     if (a == w->agent)
         return lane != ACCESS_LANES_MANY && access_lane(mine) != ACCESS_LANES_MANY &&
                lane != access_lane(mine);
@@ -195,6 +201,22 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, const struc
                (unsigned long long)address, them, other_wrote ? "wrote" : "read", why);
 }
 
+/* What this launch has written must not be read by ld.nc, whatever orders the two. */
+static bool stale(const struct emu_inst *i, struct access mine, struct access write) {
+    return i->read_only_path && access_launch(mine) == access_launch(write);
+}
+
+static __attribute__((cold, noinline)) void report_stale(struct emu_warp *w,
+                                                         const struct emu_inst *i, uint32_t lane,
+                                                         uint64_t address, struct access write) {
+    const struct emu_kernel *k = w->block->kernel;
+    emu_report(EMU_STALE, w, i,
+               access_pc(write) < (uint32_t)k->n_inst ? &k->inst[access_pc(write)] : NULL,
+               "lane %u reads global 0x%llx, which this launch wrote, through the read-only path "
+               "(__ldg() or const __restrict__): it may get what was there before",
+               lane, (unsigned long long)address);
+}
+
 /* Its lines, and behind them its words, which most allocations never need. */
 static size_t lines_of(const struct emu_allocation *a) {
     return (size_t)((a->end + LINE_BYTES - 1) / LINE_BYTES - a->base / LINE_BYTES);
@@ -226,20 +248,21 @@ static bool ordered(const struct emu_warp *w, struct access mine, struct access 
     if (strong && !(far && (mine.who | other.who) & ACCESS_IN_BLOCK)) return true;
     if (far) return c->known && c->known[access_cluster(other)] > access_epoch(other);
     uint32_t a = access_agent(other), stamp = access_stamp(other);
-    if (stamp <= w->clock.all[a]) return true;
+    if (stamp <= w->clock.all[a] || own_operation(w, mine, a)) return true;
     if (a == w->agent) return stretch_same_lanes(mine, other);
     return stamp <= w->clock.seen[a] && w->clock.lanes[a] == EMU_FULL;
 }
 
 /* w's lanes touch words [from, to), one after the other. False: to be done word by word. */
-static bool touch_stretch(const struct emu_warp *w, struct line *l, unsigned from, unsigned to,
-                          struct access mine, enum emu_access what) {
+static bool touch_stretch(const struct emu_warp *w, const struct emu_inst *i, struct line *l,
+                          unsigned from, unsigned to, struct access mine, enum emu_access what) {
     uint32_t now = access_launch(mine);
     bool writes = what & EMU_WRITE, keep = false, replace = false;
     if (l->by_word == now) return false;
     if (l->by_word) *l = (struct line){.by_word = 0};
     for (int n = 0; n < 2; n++)
-        if (stretch_meets(&l->write, n, from, to) && !ordered(w, mine, l->write.of[n]))
+        if (stretch_meets(&l->write, n, from, to) &&
+            (!ordered(w, mine, l->write.of[n]) || stale(i, mine, l->write.of[n])))
             return false;
     struct access as_writer = {mine.who & ~(uint64_t)ACCESS_STRONG, mine.when};
     for (int n = 0; n < 2; n++) {
@@ -259,6 +282,8 @@ static void touch(struct emu_warp *w, const struct emu_inst *i, struct word *cel
     bool writes = what & EMU_WRITE;
     uint64_t now = mine.who >> 52;
     if (unordered(w, mine, cell->write)) race(w, i, lane, address, mine, cell->write, writes, true);
+    if (stale(i, mine, cell->write) && mine.who & cell->write.who & 15)
+        report_stale(w, i, lane, address, cell->write);
     if (!writes) { /* one reader is kept: another cluster's rather than its own */
         struct access as_writer = {mine.who & ~(uint64_t)ACCESS_STRONG, mine.when};
         bool far = access_cluster(cell->read) != access_cluster(mine);
@@ -414,7 +439,7 @@ static void touch_run(struct emu_warp *w, const struct emu_inst *i, struct emu_a
         next = begin + LINE_BYTES < end ? begin + LINE_BYTES : end;
         unsigned from = (unsigned)(at - begin) / 4, to = (unsigned)(next - begin) / 4;
         take(at);
-        bool done = touch_stretch(w, &cells[line - a->base / LINE_BYTES].line, from, to,
+        bool done = touch_stretch(w, i, &cells[line - a->base / LINE_BYTES].line, from, to,
                                   stretch_access(mine, lane, from, bytes), what);
         leave(at);
         if (done) continue;
@@ -424,12 +449,20 @@ static void touch_run(struct emu_warp *w, const struct emu_inst *i, struct emu_a
     }
 }
 
+/* Without strength, lane and bytes. */
+static struct access access_of(const struct emu_warp *w, const struct emu_inst *i,
+                               const struct emu_issue *by) {
+    const struct emu_cluster *c = w->block->cluster;
+    return (struct access){
+        .who = (uint64_t)emu_memory_launch(w->block->launch->memory) << 52 | c->linear << 24 |
+               (uint64_t)(i->pc < 0x3ffff ? i->pc : 0x3ffff) << 6,
+        .when = (uint64_t)by->stamp << 40 | (uint64_t)c->epoch << 20 | (uint64_t)by->agent << 6};
+}
+
 static void check_races(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
                         uint32_t mask, const uint64_t addr[32], unsigned bytes,
                         struct global_run run, enum emu_access what) {
-    const struct emu_launch_state *launch = w->block->launch;
-    const struct emu_cluster *c = w->block->cluster;
-    struct emu_sync *s = launch->sync;
+    struct emu_sync *s = w->block->launch->sync;
     bool strong = what & EMU_STRONG || what == EMU_ATOM;
     if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed)) return;
     bool in_block = strong && emu_has(i, "cta");
@@ -438,12 +471,9 @@ static void check_races(struct emu_warp *w, const struct emu_inst *i, struct emu
             emu_global_fence(w);
         if (what & EMU_WRITE && w->published) EMU_EACH_LANE(l, mask) release(w, addr[l]);
     }
-    struct access mine = {.who = (uint64_t)emu_memory_launch(launch->memory) << 52 |
-                                 c->linear << 24 |
-                                 (uint64_t)(i->pc < 0x3ffff ? i->pc : 0x3ffff) << 6 |
-                                 (strong ? ACCESS_STRONG : 0u) | (in_block ? ACCESS_IN_BLOCK : 0u),
-                          .when = (uint64_t)w->clock.seen[w->agent] << 40 |
-                                  (uint64_t)c->epoch << 20 | (uint64_t)w->agent << 6};
+    const struct emu_issue own = {.agent = w->agent, .stamp = w->clock.seen[w->agent]};
+    struct access mine = access_of(w, i, w->issue ? w->issue : &own);
+    mine.who |= (strong ? ACCESS_STRONG : 0u) | (in_block ? ACCESS_IN_BLOCK : 0u);
     if (run.bytes)
         touch_run(w, i, a, run, addr, bytes, mine, what);
     else
@@ -457,6 +487,49 @@ void emu_global_check(struct emu_warp *w, const struct emu_inst *i, struct emu_a
     struct global_run run = run_of(mask, addr, bytes);
     if (a->written) check_written(w, i, a, mask, addr, bytes, run, what);
     check_races(w, i, a, mask, addr, bytes, run, what);
+}
+
+/* The bytes of [address, end) in the word at `at`. */
+static uint32_t bytes_in_word(uint64_t at, uint64_t address, uint64_t end) {
+    uint32_t from = address > at ? (uint32_t)(address - at) : 0,
+             to = end < at + 4 ? (uint32_t)(end - at) : 4;
+    return ((1u << to) - 1) & ~((1u << from) - 1);
+}
+
+void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct emu_issue *op,
+                      uint64_t address, uint64_t bytes) {
+    struct emu_sync *s = w->block->launch->sync;
+    if (!s || !bytes || atomic_load_explicit(&s->gave_up, memory_order_relaxed)) return;
+    struct emu_allocation *a = emu_memory_find(w->block->launch->memory, address);
+    if (!a || a->end - address < bytes) return; /* reported when it is done */
+    struct emu_cells *cells = cells_of(a);
+    struct word *words = (struct word *)(void *)(cells + lines_of(a));
+    struct access mine = access_of(w, i, op);
+    const uint64_t end = address + bytes, lines = a->base / LINE_BYTES;
+    const uint32_t lane =
+        op->lanes & (op->lanes - 1) ? ACCESS_LANES_MANY : (uint32_t)__builtin_ctz(op->lanes);
+    if (op->what == EMU_ATOM) mine.who |= ACCESS_STRONG;
+    for (uint64_t at = address & ~(uint64_t)3, next; at < end; at = next) {
+        uint64_t begin = at / LINE_BYTES * LINE_BYTES;
+        next = begin + LINE_BYTES < end ? begin + LINE_BYTES : end;
+        struct line *line = &cells[at / LINE_BYTES - lines].line;
+        struct word *of_line = words + (at / LINE_BYTES - lines) * LINE_WORDS;
+        const struct access whole = {mine.who | 15, mine.when | ACCESS_LANES_MANY};
+        take(at);
+        if ((at < address || next % 4) ||
+            !touch_stretch(w, i, line, (unsigned)(at - begin) / 4, (unsigned)(next - begin) / 4,
+                           whole, op->what)) {
+            if (line->by_word != access_launch(mine))
+                line_spread(line, of_line, access_launch(mine));
+            for (uint64_t word = at; word < next; word += 4) {
+                struct access here = {mine.who | bytes_in_word(word, address, end),
+                                      mine.when | lane};
+                touch(w, i, of_line + word / 4 % LINE_WORDS, op->lanes & (op->lanes - 1) ? 0 : lane,
+                      word, here, op->what);
+            }
+        }
+        leave(at);
+    }
 }
 
 void emu_global_written(struct emu_allocation *a, uint32_t mask, const uint64_t addr[32],

@@ -23,6 +23,11 @@ void emu_sync_close(struct emu_sync *s);
 /* w's lanes touch a's memory at addr[], bytes each: all lie in a. */
 void emu_global_check(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
                       uint32_t mask, const uint64_t addr[32], unsigned bytes, enum emu_access what);
+/* The same for what `op`, which one lane of w issues now, does to [address, address + bytes) until it is
+ * complete; what was never written is not looked for. */
+struct emu_issue;
+void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct emu_issue *op,
+                      uint64_t address, uint64_t bytes);
 /* A cluster that is not checked writes there, while others are checked. */
 void emu_global_written(struct emu_allocation *a, uint32_t mask, const uint64_t addr[32],
                         unsigned bytes);

@@ -1,8 +1,8 @@
 /* Shared-memory races by happens-before (clocks: vector_clock.c). For every 4-byte cell the shadow of a
  * block keeps the last write and, in a plane of its own for every agent, that agent's last read:
  *
- *   bit  63..40   39..30   29..12   11..6   4        3..0
- *        stamp    agent    pc       lane    strong   bytes of the cell
+ *   bit  63..40   39..30   29..12   11..6   5          4        3..0
+ *        stamp    agent    pc       lane    volatile   strong   bytes of the cell
  *
  * (lane 63: more than one.) An access is ordered after another iff the other's stamp <= seen[its
  * agent]; two of one warp are ordered if one lane made both or the warp has synchronised in
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRONG = 0x10, MAX_PC = (1 << 18) - 1 };
+enum { VOLATILE = 0x20, STRONG = 0x10, MAX_PC = (1 << 18) - 1 };
 
 struct emu_shadow {
     uint32_t n_cells;
@@ -111,22 +111,27 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, struct emu_
     bool benign = writes && other_wrote && changes_nothing(w, b, i, at, s);
     const char *does = benign ? "writes the same value to" : writes ? "writes" : "reads";
     enum emu_report_kind kind = benign ? EMU_NOTE : EMU_RACE;
-    char me[64], them[64], where[32] = "";
+    char me[64], them[64], where[32] = "", wait[96] = "";
     uint32_t a = agent_of(other);
     bool is_warp = emu_agent_is_warp(b, a);
     emu_agent_name(b, self, me, sizeof me);
+    if (b == w->block && w->passed.inst && emu_agent_is_load_of(b, a, w->passed.mbarrier))
+        snprintf(wait, sizeof wait,
+                 " (the last wait of the warp for that mbarrier, at line %d, asked for parity %u)",
+                 emu_line_of(&b->kernel->origin[w->passed.inst->pc]), w->passed.parity);
     if (b != w->block) snprintf(where, sizeof where, " of rank %u", b->rank);
     if (a == self && is_warp) {
         emu_report(kind, w, i, inst_at(b, other),
                    "a lane %s shared 0x%x%s, which another lane of the warp %s: no __syncwarp() "
-                   "orders the two",
-                   does, at * 4, where, other_wrote ? "wrote" : "read");
+                   "orders the two%s",
+                   does, at * 4, where, other_wrote ? "wrote" : "read",
+                   other & VOLATILE ? ", and volatile orders no lanes" : "");
         return;
     }
     emu_report(kind, w, i, inst_at(b, other),
-               "%s %s shared 0x%x%s, which %s %s: nothing orders the two", me, does, at * 4, where,
-               emu_agent_name(b, a, them, sizeof them),
-               other_wrote ? (is_warp ? "wrote" : "writes") : (is_warp ? "read" : "reads"));
+               "%s %s shared 0x%x%s, which %s %s: nothing orders the two%s", me, does, at * 4,
+               where, emu_agent_name(b, a, them, sizeof them),
+               other_wrote ? (is_warp ? "wrote" : "writes") : (is_warp ? "read" : "reads"), wait);
 }
 
 /* ---- Accesses -------------------------------------------------------------------------------- */
@@ -157,6 +162,20 @@ static inline bool unordered(const struct emu_vector_clock *c, uint32_t self, ui
     return stamp_of(other) > c->all[self] && lanes_differ(lane, bytes, other);
 }
 
+/* Strong accesses do not race; but volatile ones by the lanes of one warp to many words are sums
+ * that count on lanes in step. */
+static inline bool both_strong(uint32_t strong, uint32_t self, uint64_t other) {
+    if (!(strong & other & STRONG)) return false;
+    return !(strong & other & VOLATILE) || agent_of(other) != self;
+}
+
+/* Words of `i`: one that all lanes share may be a flag. */
+static uint32_t strength(const struct emu_inst *i, const struct emu_pattern *p,
+                         enum emu_access what) {
+    if (!(what & EMU_STRONG) && what != EMU_ATOM) return 0;
+    return p->max > p->min && emu_has(i, "volatile") ? STRONG | VOLATILE : STRONG;
+}
+
 static inline void read_cell(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
                              uint64_t *mine, uint32_t at, uint32_t bytes, uint32_t lane,
                              uint32_t strong) {
@@ -164,8 +183,8 @@ static inline void read_cell(struct emu_warp *w, struct emu_block *b, const stru
     const struct emu_vector_clock *c = &w->clock;
     uint64_t write = s->write[at];
     uint32_t stamp = c->seen[w->agent];
-    if (__builtin_expect(unordered(c, w->agent, lane, bytes, write) && !(strong & write & STRONG),
-                         0))
+    if (__builtin_expect(
+            unordered(c, w->agent, lane, bytes, write) && !both_strong(strong, w->agent, write), 0))
         race(w, b, i, w->agent, at, write, false, true, NULL);
     uint64_t before = mine[at];
     if (stamp_of(before) == stamp && lane_of(before) != lane)
@@ -180,12 +199,13 @@ static inline void write_cell(struct emu_warp *w, struct emu_block *b, const str
     const struct emu_vector_clock *c = &w->clock;
     uint64_t write = s->write[at];
     uint32_t stamp = c->seen[w->agent];
-    if (__builtin_expect(unordered(c, w->agent, lane, bytes, write) && !(strong & write & STRONG),
-                         0))
+    if (__builtin_expect(
+            unordered(c, w->agent, lane, bytes, write) && !both_strong(strong, w->agent, write), 0))
         race(w, b, i, w->agent, at, write, true, true, store);
     for (uint32_t r = 0; r < s->n_readers; r++) {
         uint64_t read = s->read[s->reader[r]][at];
-        if (__builtin_expect(unordered(c, w->agent, lane, bytes, read) && !(strong & read & STRONG),
+        if (__builtin_expect(unordered(c, w->agent, lane, bytes, read) &&
+                                 !both_strong(strong, w->agent, read),
                              0))
             race(w, b, i, w->agent, at, read, true, false, NULL);
     }
@@ -201,8 +221,7 @@ static inline void write_cell(struct emu_warp *w, struct emu_block *b, const str
 void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
                        const struct emu_pattern *p, uint32_t first, enum emu_access what) {
     struct emu_shadow *s = b->shadow;
-    uint32_t base = (first - p->key) / 4,
-             strong = what & EMU_STRONG || what == EMU_ATOM ? STRONG : 0;
+    uint32_t base = (first - p->key) / 4, strong = strength(i, p, what);
     if (what & EMU_WRITE) {
         for (int k = 0; k < p->n_cells; k++)
             write_cell(w, b, i, base + (uint32_t)p->cell[k], p->cell_bytes[k], p->cell_lane[k],
@@ -218,6 +237,11 @@ void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu
         read_cell(w, b, i, mine, at, p->cell_bytes[k], p->cell_lane[k], strong);
     }
     if (__builtin_expect(bare, 0)) emu_uninitialised(w, i, p, first, s->initialised);
+}
+
+void emu_shadow_strong(struct emu_block *b, uint32_t addr, uint32_t bytes) {
+    for (uint32_t at = addr / 4; b->shadow && at < (addr + bytes) / 4; at++)
+        b->shadow->write[at] |= STRONG;
 }
 
 /* ---- Asynchronous operations ----------------------------------------------------------------- */

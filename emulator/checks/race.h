@@ -11,6 +11,8 @@ void emu_shadow_close(struct emu_shadow *s);
 /* w touches block b's memory. */
 void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
                        const struct emu_pattern *p, uint32_t first, enum emu_access what);
+/* The last write to these bytes of b does not race with strong accesses behind it. */
+void emu_shadow_strong(struct emu_block *b, uint32_t addr, uint32_t bytes);
 
 /* An operation that runs on behind its instruction. */
 struct emu_issue {

@@ -19,10 +19,12 @@ static void make_room(struct emu_warp *w) {
     if (!w->taint) w->taint = heap_zeroed(w->block->kernel->row_bytes / 4 + 1, sizeof *w->taint);
 }
 
+enum { FROM_SHARED, FROM_GLOBAL, FROM_ABSENT }; /* what taints: taint_from */
+
 /* i's destination will take pending_taint. */
-static void taint(struct emu_warp *w, const struct emu_inst *i, bool global) {
+static void taint(struct emu_warp *w, const struct emu_inst *i, uint8_t from) {
     w->taint_pc = i->pc;
-    w->taint_global = global;
+    w->taint_from = from;
     w->tainted = true;
     w->limit = 0; /* leave the fast loop */
 }
@@ -42,7 +44,7 @@ void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struc
             if (missing) w->pending_taint[k] |= 1u << l;
         }
     }
-    taint(w, i, false);
+    taint(w, i, FROM_SHARED);
 }
 
 void emu_uninitialised_global(struct emu_warp *w, const struct emu_inst *i,
@@ -52,7 +54,13 @@ void emu_uninitialised_global(struct emu_warp *w, const struct emu_inst *i,
     if (!is_load || i->op[0].kind != EMU_OP_GROUP) return;
     make_room(w);
     for (int k = 0; k < i->vec; k++) w->pending_taint[k] |= element[k];
-    taint(w, i, true);
+    taint(w, i, FROM_GLOBAL);
+}
+
+void emu_taint_absent(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes) {
+    make_room(w);
+    *taint_of(w, i->row[0]) |= lanes;
+    taint(w, i, FROM_ABSENT);
 }
 
 /* The lanes in which predicate `op` decides "op and x" (or "op or x") whatever x is. */
@@ -119,10 +127,17 @@ static bool mixes_lanes(const struct emu_inst *i) {
 }
 
 static void say(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, const char *what) {
-    emu_report(w->taint_global ? EMU_UNINITIALISED_GLOBAL : EMU_UNINITIALISED, w, i,
-               &w->block->kernel->inst[w->taint_pc],
-               "lanes %08x: a value that nothing wrote, read from %s memory, reaches %s", lanes,
-               w->taint_global ? "global" : "shared", what);
+    const struct emu_inst *from = &w->block->kernel->inst[w->taint_pc];
+    if (w->taint_from == FROM_ABSENT)
+        emu_report(EMU_BAD_SHUFFLE, w, i, from,
+                   "lanes %08x: a value that a shuffle took from lanes that did not run it reaches "
+                   "%s",
+                   lanes, what);
+    else
+        emu_report(w->taint_from == FROM_GLOBAL ? EMU_UNINITIALISED_GLOBAL : EMU_UNINITIALISED, w,
+                   i, from,
+                   "lanes %08x: a value that nothing wrote, read from %s memory, reaches %s", lanes,
+                   w->taint_from == FROM_GLOBAL ? "global" : "shared", what);
     memset(w->taint, 0, w->block->kernel->row_bytes / 4 * sizeof *w->taint);
     w->tainted = false;
 }

@@ -11,6 +11,8 @@ void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struc
 /* The same of a load from global memory: the lanes by element. */
 void emu_uninitialised_global(struct emu_warp *w, const struct emu_inst *i,
                               const uint32_t element[8]);
+/* A shuffle took its result in these lanes from lanes that do not run it. */
+void emu_taint_absent(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes);
 /* A tainted warp has written shared memory: what it wrote of tainted values counts as not written. */
 void emu_taint_store(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                      uint32_t first, uint8_t *initialised);

@@ -115,6 +115,7 @@ static void join(uint32_t n, struct emu_vector_clock *into, const struct emu_vec
     }
     into->waited |= from->waited;
     into->met |= from->met;
+    into->meetings = later(into->meetings, from->meetings);
 }
 
 void emu_release(struct emu_warp *w, uint32_t mask, struct emu_vector_clock *c) {
@@ -138,6 +139,12 @@ void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_vector_cloc
     emu_overlap_sync(w);
 }
 
+void emu_acquire_arrivals(struct emu_warp *w, const struct emu_vector_clock *c) {
+    const struct emu_agents *s = w->block->cluster->agents;
+    for (uint32_t a = s ? s->n_warps : 0; s && a < s->n; a++)
+        if (s->agent[a].kind == EMU_AGENT_ARRIVAL) emu_agent_done(&w->clock, a, c->seen[a]);
+}
+
 void emu_warp_synchronised(struct emu_warp *w) {
     w->clock.all[w->agent] = w->clock.seen[w->agent];
     tick(w);
@@ -153,6 +160,7 @@ void emu_vector_clock_pass(const struct emu_block *b, struct emu_vector_clock *d
     memcpy(done->lanes, c->lanes, s->n * sizeof *c->lanes);
     done->waited = c->waited;
     done->met = c->met;
+    done->meetings = c->meetings;
     emu_vector_clock_clear(b, c);
 }
 
@@ -165,6 +173,7 @@ void emu_vector_clock_clear(const struct emu_block *b, struct emu_vector_clock *
     memset(c->lanes, 0, s->n * sizeof *c->lanes);
     c->waited = false;
     c->met = 0;
+    c->meetings = 0;
 }
 
 void emu_proxy_fence(struct emu_warp *w) {
@@ -220,10 +229,17 @@ bool emu_agent_is_warp(const struct emu_block *b, uint32_t a) {
     return a < b->cluster->agents->n_warps;
 }
 
+bool emu_agent_is_load_of(const struct emu_block *b, uint32_t a, uint32_t mbarrier) {
+    const struct agent *agent = &b->cluster->agents->agent[a];
+    return !emu_agent_is_warp(b, a) && agent->kind == EMU_AGENT_TMA_LOAD &&
+           agent->key == mbarrier && agent->rank == b->rank;
+}
+
 const char *emu_agent_name(const struct emu_block *b, uint32_t a, char *out, size_t n) {
-    static const char *const kinds[] = {"cp.async of warp", "the TMA load of mbarrier",
-                                        "the TMA store of warp", "wgmma of warp",
-                                        "a copy between blocks to mbarrier"};
+    static const char *const kinds[] = {
+        "cp.async of warp",  "the TMA load of mbarrier",          "the TMA store of warp",
+        "wgmma of warp",     "a copy between blocks to mbarrier", "the TMA store of warp",
+        "an arrival of warp"};
     const struct emu_cluster *c = b->cluster;
     const struct agent *agent = &c->agents->agent[a];
     bool by_mbarrier = agent->kind == EMU_AGENT_TMA_LOAD || agent->kind == EMU_AGENT_PEER_COPY;

@@ -6,9 +6,11 @@
 enum emu_agent_kind {
     EMU_AGENT_CP_ASYNC,
     EMU_AGENT_TMA_LOAD,
-    EMU_AGENT_TMA_STORE,
+    EMU_AGENT_TMA_STORE, /* reads shared memory */
     EMU_AGENT_WGMMA,
-    EMU_AGENT_PEER_COPY
+    EMU_AGENT_PEER_COPY,
+    EMU_AGENT_TMA_WRITE, /* what a TMA store does to global memory */
+    EMU_AGENT_ARRIVAL    /* at mbarriers of other blocks, by warp: of any scope */
 };
 
 /* The agent of this kind and key (warp, mbarrier address, warpgroup), made on first use. */
@@ -22,6 +24,8 @@ void emu_agent_done(struct emu_vector_clock *c, unsigned agent, uint32_t stamp);
  * synchronisation of all lanes. */
 void emu_release(struct emu_warp *w, uint32_t mask, struct emu_vector_clock *c);
 void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_vector_clock *c);
+/* w learns which arrivals from other blocks c knows of, and nothing else: a relaxed wait. */
+void emu_acquire_arrivals(struct emu_warp *w, const struct emu_vector_clock *c);
 /* A phase is over: done = c, and c is empty again. */
 void emu_vector_clock_pass(const struct emu_block *b, struct emu_vector_clock *done,
                            struct emu_vector_clock *c);
@@ -42,4 +46,6 @@ void emu_warp_synchronised(struct emu_warp *w); /* __syncwarp() of all lanes */
 uint32_t emu_agents_count(const struct emu_block *b);
 uint32_t emu_agents_base(const struct emu_block *b); /* stamps up to it are of earlier clusters */
 bool emu_agent_is_warp(const struct emu_block *b, uint32_t a);
+/* Is it the TMA loads of the mbarrier at this address of its own block? */
+bool emu_agent_is_load_of(const struct emu_block *b, uint32_t a, uint32_t mbarrier);
 const char *emu_agent_name(const struct emu_block *b, uint32_t a, char *out, size_t n);

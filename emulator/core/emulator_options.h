@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 struct emu_origin;
+struct emu_trust;
 
 #define EMU_SPOIL_ALL UINT64_MAX
 
@@ -42,5 +43,7 @@ struct emu_options {
     double clock_mhz;    /* sm_clock of predicted times, MHz; 0: the chip's boost clock */
     uint64_t watch;      /* print every access to this address; 0: off */
     bool watch_shared;   /* it is an offset in shared memory */
+    const struct emu_trust *trust; /* races that are only counted (trust.h); NULL: the default */
+    int n_trust;
     struct emu_spoil *spoil; /* NULL: nothing is spoilt, nor numbered */
 };

@@ -2,6 +2,7 @@
 #include "failed_check.h"
 
 #include "state.h"
+#include "trust.h"
 #include "common/base/heap.h"
 
 #include <pthread.h>
@@ -38,6 +39,10 @@ static const char *kind_name(enum emu_report_kind kind) {
         return "uninitialised shared memory";
     case EMU_UNINITIALISED_GLOBAL:
         return "uninitialised global memory";
+    case EMU_BAD_SHUFFLE:
+        return "shuffle from an absent lane";
+    case EMU_STALE:
+        return "stale read";
     case EMU_NOTE:
         return "note";
     case EMU_DIVERGENT:
@@ -111,6 +116,14 @@ static bool same(const struct emu_report_entry *e, enum emu_report_kind kind,
            same_place(k, e->other_pc, other_pc);
 }
 
+static bool trusts(const struct emu_launch_state *l, const struct emu_kernel *k, uint32_t a,
+                   uint32_t b) {
+    int n = l->options->n_trust;
+    const struct emu_trust *trust = l->options->trust;
+    if (!trust) trust = emu_trust_default(&n);
+    return emu_trusted(trust, n, &k->origin[a], &k->origin[b]);
+}
+
 void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struct emu_inst *i,
                 const struct emu_inst *other, const char *format, ...) {
     const struct emu_block *b = w->block;
@@ -119,6 +132,10 @@ void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struc
     uint32_t other_pc = other ? other->pc : UINT32_MAX;
     pthread_mutex_lock(&r->lock);
     int n = 0;
+    if (kind == EMU_RACE && other && trusts(b->launch, k, i->pc, other_pc)) {
+        r->n_trusted++;
+        goto done;
+    }
     while (n < r->n && !same(&r->entry[n], kind, k, i->pc, other_pc)) n++;
     if (n < r->n || n == MAX_REPORTS) goto done;
     if (n == r->capacity) {
@@ -149,7 +166,7 @@ void emu_reports_clear(struct emu_reports *r) {
     for (int n = 0; n < r->n; n++) free(r->entry[n].text);
     free(r->entry);
     r->entry = NULL;
-    r->n = r->capacity = 0;
+    r->n = r->capacity = r->n_trusted = 0;
 }
 
 const char *emu_reports_text(const struct emu_reports *r, int i) {

@@ -12,7 +12,8 @@ enum emu_report_kind {
     EMU_BAD_GLOBAL, EMU_BAD_SHARED, EMU_BAD_LOCAL, EMU_MISALIGNED, EMU_RACE, EMU_UNINITIALISED,
     EMU_DIVERGENT, EMU_BARRIER_MISMATCH, EMU_DEADLOCK, EMU_PROXY, EMU_IN_FLIGHT, EMU_BAD_MBARRIER,
     EMU_BAD_TENSOR_MAP, EMU_BAD_WGMMA, EMU_TRAP, EMU_BAD_OPERAND, EMU_TOO_EARLY,
-    EMU_BAD_CLUSTER, EMU_ENDLESS, EMU_BAD_ARRAY, EMU_UNINITIALISED_GLOBAL,
+    EMU_BAD_CLUSTER, EMU_ENDLESS, EMU_BAD_ARRAY, EMU_UNINITIALISED_GLOBAL, EMU_BAD_SHUFFLE,
+    EMU_STALE,
     EMU_NOTE /* no failure */
 };
 /* clang-format on */
@@ -26,6 +27,7 @@ struct emu_reports {
     pthread_mutex_t lock;
     int n, capacity;
     struct emu_report_entry *entry;
+    int n_trusted; /* races that were not reported (trust.h) */
 };
 void emu_reports_clear(struct emu_reports *r);
 /* The text of the i-th (several lines), or NULL. */

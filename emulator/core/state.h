@@ -37,7 +37,8 @@ struct emu_vector_clock {
     uint32_t all[EMU_MAX_AGENTS];   /* <= seen[] */
     uint32_t lanes[EMU_MAX_AGENTS]; /* a mask; 0 where all[] = seen[] */
     bool waited;                    /* griddepcontrol.wait was run (checks/overlap.c) */
-    uint32_t met; /* ranks of the cluster that are known to have started: a mask */
+    uint32_t met;      /* ranks of the cluster that are known to have started: a mask */
+    uint32_t meetings; /* of the cluster, up to which fenced mbarriers are known */
 };
 
 /* ---- Counters -----------------------------------------------------------------------------------
@@ -67,6 +68,11 @@ struct emu_group { /* lanes of a warp at one place */
     uint64_t token; /* what that instruction left to find again */
 };
 
+struct emu_passed {              /* the last wait for an mbarrier that was over */
+    const struct emu_inst *inst; /* NULL: none */
+    uint32_t mbarrier, parity;
+};
+
 struct emu_warp {
     unsigned char *rows; /* the row file; 64-byte aligned */
     struct emu_block *block;
@@ -80,22 +86,25 @@ struct emu_warp {
     bool resumed;                 /* the running instruction was left with EMU_WAIT before */
     bool progressed;
     bool begun; /* constants are in the row file; later blocks find registers as they were left */
-    uint32_t spins;    /* branches taken since the lanes diverged */
-    uint32_t limit;    /* rank at which the running group may meet another */
-    uint32_t early;    /* lanes that must run griddepcontrol.wait before they use global memory */
-    bool tainted;      /* some register holds uninitialised bytes (checks/taint.c) */
-    bool taint_global; /* the last such load was from global memory */
+    uint32_t spins;     /* branches taken since the lanes diverged */
+    uint32_t limit;     /* rank at which the running group may meet another */
+    uint32_t early;     /* lanes that must run griddepcontrol.wait before they use global memory */
+    bool tainted;       /* some register holds uninitialised bytes (checks/taint.c) */
+    uint8_t taint_from; /* what tainted last: of checks/taint.c */
     uint32_t *taint, taint_pc, pending_taint[8];
     int n_groups; /* sorted by pc; masks disjoint, their union is live */
     struct emu_group group[EMU_LANES], *now;
     uint64_t token;                  /* now->token, for the handler */
     uint64_t effects, local_effects; /* stores and the like; stores to local memory */
     uint32_t published;              /* checks/global.h */
-    struct emu_looks *looks;         /* instructions/poll.c's own; NULL: has not polled */
+    const struct emu_issue
+        *issue;              /* its accesses are those of this operation: checks/race.h; or NULL */
+    struct emu_looks *looks; /* instructions/poll.c's own; NULL: has not polled */
     struct emu_stack *stack; /* instructions/function.c's own, by lane; NULL: has not called */
     struct emu_bytes *local_memory; /* local_bytes per lane, lane after lane; by reach.h alone */
     uint32_t n_registers;           /* setmaxnreg's account, per thread */
     uint32_t arrived, unwaited, cluster_generation; /* barrier.cluster: instructions/cluster.c */
+    struct emu_passed passed;
     struct emu_vector_clock clock;
 };
 
@@ -103,6 +112,7 @@ struct emu_barrier {
     uint32_t arrived, expected; /* threads; expected 0: all that live */
     uint32_t generation;
     const struct emu_inst *first; /* the first arrival, for mismatch reports; NULL: none */
+    uint32_t came;                /* warps of which some lanes have arrived: a mask */
     uint32_t votes, votes_done;   /* bar.red: threads that said yes; of the last generation */
     bool all, all_done;           /* did all of them? */
     struct emu_vector_clock clock, done; /* gathered so far; of the last complete generation */
@@ -148,6 +158,7 @@ struct emu_cluster {
     uint32_t epoch, *known;              /* checks/global.h; NULL: it has acquired nothing */
     struct emu_agents *agents;           /* checks/vector_clock.c's own; NULL when checks are off */
     uint32_t arrived, generation;        /* barrier.cluster */
+    uint32_t meetings;                   /* complete generations, of all clusters so far */
     struct emu_vector_clock clock, done; /* gathered so far; of the last complete generation */
 };
 

@@ -3,6 +3,7 @@
 #include "async.h"
 
 #include "access.h"
+#include "flow.h"
 #include "emulator/instructions/tensor/wgmma.h"
 
 #include "emulator/checks/vector_clock.h"
@@ -306,10 +307,12 @@ void emu_store_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool read_
             continue;
         }
         emu_agent_done(&w->clock, p->agent, p->stamp);
-        if (read_only)
+        if (read_only) {
             read_store(w->block, p), n++;
-        else
-            complete(w->block, n);
+            continue;
+        }
+        emu_agent_done(&w->clock, p->global_agent, p->global_stamp);
+        complete(w->block, n);
     }
 }
 
@@ -324,6 +327,7 @@ void emu_async_begin(struct emu_block *b) {
         memset(a->warp[n].copy_groups, 0, sizeof a->warp[n].copy_groups);
         memset(a->warp[n].store_groups, 0, sizeof a->warp[n].store_groups);
         a->warp[n].n_copies = 0;
+        b->warp[n].passed.inst = NULL;
         emu_wgmma_begin(&b->warp[n]);
     }
 }
@@ -379,6 +383,23 @@ void emu_async_free(struct emu_block *b) {
     b->async = NULL;
 }
 
+/* Who has come to m, and who came before and has not yet: with the line at which the first of them did. */
+static void print_arrivals(const struct emu_block *b, const struct emu_mbarrier *m, FILE *out) {
+    static const char *const which[] = {"arrived in this phase",
+                                        "arrived in earlier phases, not in this one"};
+    const struct emu_origin *of = b->kernel->origin;
+    fprintf(out, "    initialised at line %d", m->init ? emu_line_of(&of[m->init->pc]) : 0);
+    if (!m->ever) fputs("; no warp of the block has ever arrived", out);
+    for (int k = 0; k < 2; k++) {
+        uint32_t warps = k ? m->ever & ~m->came : m->came;
+        if (!warps) continue;
+        fprintf(out, "; %s: ", which[k]);
+        emu_warps_print(b, warps, out);
+        fprintf(out, " (by line %d)", emu_line_of(&of[m->arrival[__builtin_ctz(warps)]->pc]));
+    }
+    fputc('\n', out);
+}
+
 void emu_async_print(struct emu_block *b, FILE *out) {
     static const char *const kinds[] = {"cp.async.mbarrier.arrive", "TMA load", "TMA store",
                                         "TMA store", "copy between blocks"};
@@ -389,12 +410,14 @@ void emu_async_print(struct emu_block *b, FILE *out) {
             emu_reach(emu_room_shared(b), a->mbarrier[n]->addr, sizeof word, EMU_READ);
         if (at.byte) memcpy(&word, at.byte, sizeof word);
         int32_t tx = (int32_t)((uint32_t)(word >> 40 & 0x1fffff) << 11) >> 11;
-        fprintf(out, "  mbarrier at shared %u: phase %u, %u of %u arrivals missing, tx-count %d",
-                a->mbarrier[n]->addr, (unsigned)(word >> 61 & 1), (unsigned)(word & 0xfffff),
+        const struct emu_mbarrier *m = a->mbarrier[n];
+        fprintf(out, "  mbarrier at shared 0x%x: phase %u, %u of %u arrivals missing, tx-count %d",
+                m->addr, (unsigned)(word >> 61 & 1), (unsigned)(word & 0xfffff),
                 (unsigned)(word >> 20 & 0xfffff), tx);
         if (tx > 0) fprintf(out, " (%d bytes were announced and never came)", tx);
         if (tx < 0) fprintf(out, " (%d bytes came and were never announced)", -tx);
         fputc('\n', out);
+        print_arrivals(b, m, out);
     }
     for (int n = 0; n < b->n_warps; n++)
         if (a->warp[n].n_copies)

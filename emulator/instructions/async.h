@@ -32,8 +32,11 @@ struct emu_mbarrier {
     uint32_t in_flight;      /* asynchronous operations issued for it and not complete */
     uint64_t bytes_expected; /* announced in this phase */
     bool valid;
-    const struct emu_inst *init;
-    uint32_t init_agent, init_stamp;     /* whose write initialised it; TMA needs a fence */
+    const struct emu_inst *init, *arrival[EMU_MAX_WARPS]; /* the last of each warp */
+    uint32_t came, ever; /* warps of its block that arrived in this phase, in any: masks */
+    uint32_t init_agent, init_stamp, init_lane; /* whose write initialised it */
+    bool init_fenced;      /* by fence.mbarrier_init: for TMA, and for the cluster once */
+    uint32_t init_meeting; /* that barrier.cluster is complete (its number; 0: none yet) */
     struct emu_vector_clock clock, done; /* gathered in this phase; of the phase before */
     struct emu_vector_clock far,
         far_done; /* the same from other blocks, for waits at cluster scope */
@@ -49,6 +52,13 @@ void emu_mbarrier_tx(struct emu_warp *w, const struct emu_inst *i, struct emu_mb
                      int64_t bytes);
 /* One more arrival is expected in this phase: cp.async.mbarrier.arrive without .noinc. */
 void emu_mbarrier_pend(struct emu_mbarrier *m);
+
+/* What a waiting mbarrier.try_wait or test_wait waits for: for deadlocks. */
+void emu_mbarrier_wait_print(const struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                             FILE *out);
+/* Those that these lanes initialised and fenced are known to all that pass the barrier.cluster at which the
+ * lanes arrive now. */
+void emu_mbarriers_meet(struct emu_warp *w, uint32_t mask);
 
 /* ---- Pending operations --------------------------------------------------------------------- */
 
@@ -77,9 +87,9 @@ struct emu_pending {
     enum emu_pending_kind kind;
     struct emu_warp *warp;
     const struct emu_inst *inst;
-    uint32_t lane, group; /* the lane that issued it, and which of the lane's groups */
-    unsigned agent;
-    uint32_t stamp;
+    uint32_t lane, group;         /* the lane that issued it, and which of the lane's groups */
+    unsigned agent, global_agent; /* of a store, the agent that writes global memory */
+    uint32_t stamp, global_stamp;
     uint64_t order;
     uint32_t shared, bytes; /* bytes: moved */
     uint32_t shared_bytes;  /* occupied: more if rows are narrower than the swizzle */

@@ -11,6 +11,7 @@
 #include "cluster.h"
 
 #include "access.h"
+#include "async.h"
 #include "flow.h"
 #include "handlers.h"
 
@@ -100,6 +101,7 @@ static void complete(struct emu_cluster *c) {
     emu_vector_clock_pass(c->block[0], &c->done, &c->clock);
     c->arrived = 0;
     c->generation++;
+    c->meetings++;
 }
 
 /* Lanes of w that have arrived and whose generation is not complete. */
@@ -114,6 +116,7 @@ enum emu_step emu_cluster_arrive(struct emu_warp *w, const struct emu_inst *i, u
         emu_report(EMU_BARRIER_MISMATCH, w, i, NULL,
                    "lanes %08x arrive again without barrier.cluster.wait", w->unwaited & mask);
     if (!emu_has(i, "relaxed")) emu_release(w, mask, &c->clock);
+    emu_mbarriers_meet(w, mask);
     w->count[i->pc].splits++;
     w->arrived = arrived(w) | mask;
     w->unwaited |= mask;
@@ -132,6 +135,7 @@ enum emu_step emu_cluster_wait(struct emu_warp *w, const struct emu_inst *i, uin
     if (arrived(w) & mask) return EMU_WAIT;
     w->unwaited &= ~mask;
     emu_acquire(w, mask, &c->done);
+    w->clock.meetings = c->meetings;
     w->clock.met = (uint32_t)((1ull << c->n) - 1); /* even if the others' arrivals were relaxed */
     return EMU_NEXT;
 }

@@ -6,6 +6,7 @@
 #include "handlers.h"
 
 #include "emulator/checks/vector_clock.h"
+#include "emulator/checks/global.h"
 #include "emulator/checks/overlap.h"
 #include "emulator/checks/race.h"
 #include "emulator/core/failed_check.h"
@@ -196,14 +197,17 @@ static enum emu_step copy(struct emu_warp *w, const struct emu_inst *i, uint32_t
         c.mask &= ~(1u << l);
     }
     readers &= c.mask;
+    unsigned agent = emu_agent(w->block, EMU_AGENT_CP_ASYNC, w->index);
+    c.stamp = emu_agent_issue(w->block, agent);
+    const struct emu_issue op = {agent, c.stamp, EMU_FULL, EMU_READ, false};
+    w->issue = &op;
     uint32_t short_lanes = short_sources(w, readers, &c), whole = readers & ~short_lanes, ok = 0;
     if (whole) ok = emu_global_access(w, i, whole, c.global, c.bytes, EMU_READ);
     if (short_lanes) ok |= read_short(w, i, short_lanes, &c);
+    w->issue = NULL;
     c.mask &= ~readers | ok;
     if (!c.mask) return EMU_NEXT;
     count_copy(w, i, &c);
-    unsigned agent = emu_agent(w->block, EMU_AGENT_CP_ASYNC, w->index);
-    c.stamp = emu_agent_issue(w->block, agent);
     if (w->block->shadow && !check_ranges(w, i, agent, &c)) return EMU_NEXT;
     emu_copy_add(w, &c);
     return EMU_NEXT;
@@ -287,6 +291,7 @@ static bool shared_side(struct emu_warp *w, struct emu_block *b, const struct em
     bool load = p->kind == EMU_PENDING_LOAD;
     uint32_t key = load ? p->mbarrier->addr : w->index;
     if (load && b->shadow && /* without checks the clocks stand still */
+        !p->mbarrier->init_fenced &&
         p->mbarrier->init_stamp > w->clock.fenced[p->mbarrier->init_agent])
         emu_report(EMU_NOTE, w, i, p->mbarrier->init, /* libcu++'s memcpy_async does without */
                    "TMA may not see that the mbarrier at shared %#x was initialised: "
@@ -303,6 +308,26 @@ static bool shared_side(struct emu_warp *w, struct emu_block *b, const struct em
         for (uint32_t at = 0; at < p->map.box[0] * (uint32_t)p->map.element_bytes; at += 16)
             ok &= emu_shared_async(w, b, i, &op, tensormap_shared(&p->map, p->shared, r, at), 16);
     return ok;
+}
+
+/* The race check of the copy's other side. */
+static void global_side(struct emu_warp *w, const struct emu_inst *i, struct emu_pending *p) {
+    bool load = p->kind == EMU_PENDING_LOAD;
+    struct emu_issue op = {p->agent, p->stamp, 1u << p->lane,
+                           load         ? EMU_READ
+                           : p->reduced ? EMU_ATOM
+                                        : EMU_WRITE,
+                           true};
+    if (!w->block->shadow) return;
+    if (!load) {
+        op.agent = p->global_agent = emu_agent(w->block, EMU_AGENT_TMA_WRITE, w->index);
+        op.stamp = p->global_stamp = emu_agent_issue(w->block, op.agent);
+    }
+    for (int r = 0; p->is_tensor && r < (int)tensormap_rows(&p->map); r++) {
+        struct tensormap_row row = tensormap_row(&p->map, p->coordinate, r);
+        if (row.bytes) emu_global_async(w, i, &op, row.global, row.bytes);
+    }
+    if (!p->is_tensor) emu_global_async(w, i, &op, p->global, p->bytes);
 }
 
 /* Loads reach the blocks of a mask, each at the same places of its own memory; without
@@ -322,6 +347,7 @@ static void start(struct emu_warp *w, const struct emu_inst *i, struct emu_pendi
         p->mbarrier = load ? emu_mbarrier_at(w, b, i, mbarrier) : NULL;
         if ((load && !p->mbarrier) || !shared_side(w, b, i, p, align)) continue;
         count_bulk(w, i, p);
+        global_side(w, i, p);
         emu_pending_add(b, p);
     }
 }

@@ -133,12 +133,37 @@ enum emu_step emu_exit(struct emu_warp *w, const struct emu_inst *i, uint32_t ma
     return EMU_FLOW;
 }
 
+/* 0: it has ended */
+static int line_of_warp(const struct emu_warp *w) {
+    return w->n_groups ? emu_line_of(&w->block->kernel->origin[w->group[0].pc]) : -1;
+}
+
+void emu_warps_print(const struct emu_block *b, uint32_t warps, FILE *out) {
+    const char *comma = "";
+    for (int n = 0; n < b->n_warps; n++) {
+        int last = n, line = line_of_warp(&b->warp[n]);
+        if (!(warps >> n & 1)) continue;
+        while (last + 1 < b->n_warps && warps >> (last + 1) & 1 &&
+               line_of_warp(&b->warp[last + 1]) == line)
+            last++;
+        fprintf(out, last > n ? "%swarps %d to %d" : "%swarp %d", comma, n, last);
+        if (line < 0)
+            fputs(last > n ? ", which have ended" : ", which has ended", out);
+        else
+            fprintf(out, " at line %d", line);
+        comma = ", ";
+        n = last;
+    }
+}
+
 void emu_barrier_print(const struct emu_block *b, FILE *out) {
     for (int n = 0; n < EMU_BARRIERS; n++) {
         const struct emu_barrier *bar = &b->barrier[n];
         if (!bar->first) continue;
-        fprintf(out, "  barrier %d: %u of %u threads have arrived\n", n, bar->arrived,
+        fprintf(out, "  barrier %d: %u of %u threads have arrived, not: ", n, bar->arrived,
                 bar->expected ? bar->expected : b->n_live);
+        emu_warps_print(b, ~bar->came, out);
+        fputc('\n', out);
     }
 }
 
@@ -184,7 +209,10 @@ static enum emu_step barrier(struct emu_warp *w, const struct emu_inst *i, uint3
             emu_report(EMU_BARRIER_MISMATCH, w, i, bar->first,
                        "barrier %u: %u threads here, %u there", id, expected ? expected : b->n_live,
                        bar->expected ? bar->expected : b->n_live);
-        if (!bar->first) bar->first = i, bar->expected = expected, bar->votes = 0, bar->all = true;
+        if (!bar->first)
+            bar->first = i, bar->expected = expected, bar->votes = 0, bar->all = true,
+            bar->came = 0;
+        bar->came |= 1u << w->index;
         uint32_t here = (uint32_t)__builtin_popcount(mask);
         /* a partly exited warp still counts as a whole one where threads are counted */
         bar->arrived += expected && mask == w->live ? EMU_LANES : here;

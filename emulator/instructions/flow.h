@@ -17,5 +17,7 @@ void emu_part(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, uint
 
 /* Reports it if a .sync.aligned instruction runs without all live lanes of the warp. */
 void emu_aligned(const struct emu_warp *w, const struct emu_inst *i, uint32_t mask);
+/* Warps of b, a mask, and where they stand: "warps 0 to 3 at line 12, warp 4, which has ended". */
+void emu_warps_print(const struct emu_block *b, uint32_t warps, FILE *out);
 /* The block's barriers that threads wait at: for deadlocks. */
 void emu_barrier_print(const struct emu_block *b, FILE *out);

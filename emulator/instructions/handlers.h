@@ -67,5 +67,6 @@ emu_selector emu_select_copy, emu_select_bulk;
 emu_handler emu_peer_bulk;
 emu_selector emu_select_store_async, emu_select_reduce_async, emu_select_peer_reduce;
 /* mbarrier.c */
-emu_handler emu_mbarrier_init, emu_mbarrier_inval, emu_mbarrier_pending_count, emu_fence_proxy;
+emu_handler emu_mbarrier_init, emu_mbarrier_inval, emu_mbarrier_pending_count, emu_fence_proxy,
+    emu_fence_mbarrier_init;
 emu_selector emu_select_arrive, emu_select_transfer, emu_select_wait;

@@ -403,6 +403,7 @@ emu_handler *emu_select_ld(struct emu_inst *i, const char **why) {
     i->aux[0] = (int32_t)bytes;
     i->aux[1] = is_signed(i);
     i->aux[2] = strength(i);
+    i->read_only_path = emu_has(i, "nc");
     i->class = class_of((enum emu_space)i->space, false);
     *why = "the number of registers does not fit the vector";
     if (i->op[0].n != i->vec || bytes == 0 || bytes > 8 || bytes * i->vec > 16) return NULL;

@@ -5,6 +5,7 @@
 #include "handlers.h"
 #include "poll.h"
 
+#include "emulator/checks/race.h"
 #include "emulator/checks/vector_clock.h"
 #include "emulator/core/failed_check.h"
 #include "common/base/heap.h"
@@ -76,7 +77,8 @@ struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, struct emu_block *b,
     if (m && m->valid && load_word(b, addr, &word)) {
         char me[64], them[64];
         uint32_t by = m->init_agent;
-        if (b->shadow && by != w->agent && m->init_stamp > w->clock.seen[by])
+        bool met = m->init_meeting && m->init_meeting <= w->clock.meetings;
+        if (b->shadow && by != w->agent && !met && m->init_stamp > w->clock.seen[by])
             emu_report(EMU_RACE, w, i, m->init,
                        "%s uses the mbarrier at shared 0x%x, which %s initialised: nothing orders "
                        "the two",
@@ -109,6 +111,7 @@ static void check_phase(struct emu_warp *w, const struct emu_inst *i, struct emu
     m->block->cluster->phases++;
     word->pending = word->expected;
     m->bytes_expected = 0;
+    m->came = 0;
     emu_vector_clock_pass(m->block, &m->done, &m->clock);
     emu_vector_clock_pass(m->block, &m->far_done, &m->far);
 }
@@ -125,6 +128,11 @@ void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_inst *i, struct em
         return;
     }
     word.pending -= count;
+    if (w->block == m->block) {
+        m->arrival[w->index] = i;
+        m->ever |= 1u << w->index;
+        m->came |= 1u << w->index;
+    }
     check_phase(w, i, m, &word);
     store_word(m->block, m->addr, word);
 }
@@ -169,10 +177,10 @@ static bool alike(uint32_t mask, const uint32_t addr[EMU_LANES]) {
     return true;
 }
 
-/* The same for mbarriers of any block: the lanes that reach theirs. */
+/* The same for mbarriers of any block: the lanes that reach theirs, as `agent` does with `stamp`. */
 static uint32_t targets(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                         const struct emu_operand *op, struct emu_block *block[EMU_LANES],
-                        uint32_t addr[EMU_LANES]) {
+                        uint32_t addr[EMU_LANES], unsigned agent, uint32_t stamp) {
     uint64_t wide[EMU_LANES];
     uint32_t own = 0, ok = 0;
     emu_addresses(w, op, wide);
@@ -183,7 +191,7 @@ static uint32_t targets(struct emu_warp *w, const struct emu_inst *i, uint32_t m
     }
     if (own) ok = emu_shared_access(w, i, own, addr, 8, EMU_ATOM);
     EMU_EACH_LANE(l, mask & ~own) {
-        if (!block[l] || !emu_visit(w, i, block[l], w->agent, w->clock.seen[w->agent])) continue;
+        if (!block[l] || !emu_visit(w, i, block[l], agent, stamp)) continue;
         ok |= emu_block_access(w, block[l], i, 1u << l, addr, 8, EMU_ATOM);
     }
     return ok;
@@ -218,12 +226,17 @@ enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, ui
         if (m->valid && load_word(w->block, addr[l], &old))
             emu_report(EMU_BAD_MBARRIER, w, i, m->init,
                        "there is an mbarrier at shared %#x already", addr[l]);
+        emu_shadow_strong(w->block, addr[l], 8); /* emu_mbarrier_at() says what comes too early */
         m->valid = true;
         m->init = i;
         m->init_agent = w->agent;
         m->init_stamp = w->clock.seen[w->agent];
+        m->init_lane = l;
+        m->init_fenced = false;
+        m->init_meeting = 0;
         m->in_flight = 0;
         m->bytes_expected = 0;
+        m->came = m->ever = 0;
         emu_vector_clock_clear(w->block, &m->clock);
         emu_vector_clock_clear(w->block, &m->far);
         store_word(w->block, addr[l],
@@ -251,7 +264,13 @@ static enum emu_step arrive(struct emu_warp *w, const struct emu_inst *i, uint32
     int flags = i->aux[AUX_FLAGS];
     const uint32_t *value = i->n_ops > 2 ? emu_row32(w, i->op[2].row) : NULL;
     uint64_t *state = emu_row64(w, i->op[0].row);
-    uint32_t ok = targets(w, i, mask, &i->op[1], block, addr);
+    unsigned agent = w->agent;
+    uint32_t stamp = w->clock.seen[w->agent];
+    if (w->block->cluster->n > 1) {
+        agent = emu_agent(w->block, EMU_AGENT_ARRIVAL, w->index);
+        stamp = emu_agent_issue(w->block, agent);
+    }
+    uint32_t ok = targets(w, i, mask, &i->op[1], block, addr, agent, stamp);
     bool one = alike(ok, addr);
     EMU_EACH_LANE(l, ok) one = one && block[l] == block[__builtin_ctz(ok)];
     EMU_EACH_LANE(l, ok) {
@@ -269,6 +288,7 @@ static enum emu_step arrive(struct emu_warp *w, const struct emu_inst *i, uint32
             emu_report(EMU_BAD_MBARRIER, w, i, m->init,
                        "this .noComplete arrival would complete the phase");
         release(w, i, one ? ok : 1u << l, m);
+        if (m->block != w->block) emu_agent_done(&m->clock, agent, stamp);
         emu_mbarrier_arrive(w, i, m, count);
     }
     return EMU_NEXT;
@@ -287,7 +307,8 @@ static enum emu_step transfer(struct emu_warp *w, const struct emu_inst *i, uint
     struct emu_block *block[EMU_LANES];
     uint32_t addr[EMU_LANES];
     const uint32_t *bytes = emu_row32(w, i->op[1].row);
-    EMU_EACH_LANE(l, targets(w, i, mask, &i->op[0], block, addr)) {
+    EMU_EACH_LANE(l,
+                  targets(w, i, mask, &i->op[0], block, addr, w->agent, w->clock.seen[w->agent])) {
         struct emu_mbarrier *m = emu_mbarrier_at(w, block[l], i, addr[l]);
         if (m)
             emu_mbarrier_tx(w, i, m,
@@ -322,7 +343,11 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
                               : (uint32_t)(emu_row64(w, i->op[2].row)[l] >> 61 & 1);
         if (word.phase == waited) continue;
         done |= 1u << l;
-        if (i->aux[AUX_FLAGS] & RELAXED) continue;
+        w->passed = (struct emu_passed){i, addr[l], waited};
+        if (i->aux[AUX_FLAGS] & RELAXED) {
+            emu_acquire_arrivals(w, &m->done);
+            continue;
+        }
         if (one && done != 1u << l) continue; /* the first lane acquired for all */
         uint32_t lanes = one ? mask : 1u << l;
         emu_acquire(w, lanes, &m->done);
@@ -337,6 +362,18 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
     *p = (*p & ~mask) | done;
     return EMU_NEXT;
 }
+
+void emu_mbarrier_wait_print(const struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                             FILE *out) {
+    uint32_t addr[EMU_LANES], lane = (uint32_t)__builtin_ctz(mask);
+    if (i->run != wait) return;
+    addresses(w, &i->op[1], addr);
+    uint32_t phase = i->aux[AUX_FLAGS] & PARITY
+                         ? emu_row32(w, i->op[2].row)[lane] & 1
+                         : (uint32_t)(emu_row64(w, i->op[2].row)[lane] >> 61 & 1);
+    fprintf(out, " for the end of phase %u of the mbarrier at shared 0x%x", phase, addr[lane]);
+}
+
 emu_handler *emu_select_wait(struct emu_inst *i, const char **why) {
     (void)why;
     i->aux[AUX_FLAGS] = (strstr(i->opcode, ".parity") ? PARITY : 0) |
@@ -357,4 +394,26 @@ enum emu_step emu_fence_proxy(struct emu_warp *w, const struct emu_inst *i, uint
     (void)i, (void)mask;
     emu_proxy_fence(w);
     return EMU_NEXT;
+}
+
+/* fence.mbarrier_init: TMA sees the mbarriers that these lanes have initialised, and so do all threads of
+ * the cluster behind the next barrier.cluster, even a relaxed one. It fences nothing else. */
+enum emu_step emu_fence_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    struct emu_async *a = emu_async(w->block);
+    (void)i;
+    for (uint32_t n = 0; n < a->n_mbarriers; n++) {
+        struct emu_mbarrier *m = a->mbarrier[n];
+        m->init_fenced |= m->init_agent == w->agent && mask >> m->init_lane & 1;
+    }
+    return EMU_NEXT;
+}
+
+void emu_mbarriers_meet(struct emu_warp *w, uint32_t mask) {
+    struct emu_async *a = emu_async(w->block);
+    for (uint32_t n = 0; n < a->n_mbarriers; n++) {
+        struct emu_mbarrier *m = a->mbarrier[n];
+        if (m->init_fenced && !m->init_meeting && m->init_agent == w->agent &&
+            mask >> m->init_lane & 1)
+            m->init_meeting = w->block->cluster->meetings + 1;
+    }
 }

@@ -4,6 +4,7 @@
 #include "handlers.h"
 #include "lanes.h"
 
+#include "emulator/checks/taint.h"
 #include "emulator/core/failed_check.h"
 
 #include <string.h>
@@ -41,6 +42,28 @@ static enum emu_step by_team(struct emu_warp *w, const struct emu_inst *i, uint3
     return EMU_NEXT;
 }
 
+/* The lane that lane l takes its value from: b and c as in shfl.sync; -1: none, so its own. */
+static inline int source_of(int mode, int l, uint32_t b, uint32_t c) {
+    int segment = (int)(c >> 8 & 31), clamp = (int)(c & 31), n = (int)(b & 31);
+    int max = (l & segment) | (clamp & ~segment), min = l & segment;
+    int j;
+    switch (mode) {
+    case 0:
+        j = l - n;
+        return j >= max ? j : -1; /* up: c's clamp is the lower end */
+    case 1:
+        j = l + n;
+        break;
+    case 2:
+        j = l ^ n;
+        break;
+    default:
+        j = min | (n & ~segment);
+        break;
+    }
+    return j <= max ? j : -1;
+}
+
 /* aux: mode 0 up, 1 down, 2 bfly, 3 idx. shfl.sync d|p, a, b, c, members */
 static void shfl(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint32_t a[EMU_LANES], result[EMU_LANES], inside = 0;
@@ -48,24 +71,8 @@ static void shfl(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     const uint32_t *b = ROW(uint32_t, 3), *c = ROW(uint32_t, 4);
     int mode = i->aux[0];
     for (int l = 0; l < EMU_LANES; l++) {
-        int segment = (int)(c[l] >> 8 & 31), clamp = (int)(c[l] & 31), n = (int)(b[l] & 31);
-        int max = (l & segment) | (clamp & ~segment), min = l & segment;
-        int j;
-        bool ok;
-        switch (mode) {
-        case 0:
-            j = l - n, ok = j >= max;
-            break; /* up: c's clamp is the lower end */
-        case 1:
-            j = l + n, ok = j <= max;
-            break;
-        case 2:
-            j = l ^ n, ok = j <= max;
-            break;
-        default:
-            j = min | (n & ~segment), ok = j <= max;
-            break;
-        }
+        int j = source_of(mode, l, b[l], c[l]);
+        bool ok = j >= 0;
         if (!ok) j = l;
         result[l] = a[j & 31];
         inside |= (uint32_t)ok << l;
@@ -75,7 +82,19 @@ static void shfl(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     if (i->row[1] != EMU_SINK) write_pred(w, i->row[1], mask, inside);
 }
 static enum emu_step shfl_sync(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    return by_team(w, i, mask, &i->op[5], shfl);
+    uint32_t b[EMU_LANES], c[EMU_LANES], absent = 0;
+    if (__builtin_expect(mask == EMU_FULL || !w->block->shadow, 1))
+        return by_team(w, i, mask, &i->op[5], shfl);
+    memcpy(b, emu_row32(w, i->row[3]), sizeof b); /* the result may go there */
+    memcpy(c, emu_row32(w, i->row[4]), sizeof c);
+    enum emu_step step = by_team(w, i, mask, &i->op[5], shfl);
+    if (step != EMU_NEXT) return step;
+    EMU_EACH_LANE(l, mask) {
+        int j = source_of(i->aux[0], (int)l, b[l], c[l]);
+        if (j >= 0 && !(mask >> j & 1)) absent |= 1u << l;
+    }
+    if (absent) emu_taint_absent(w, i, absent);
+    return EMU_NEXT;
 }
 emu_handler *emu_select_shfl(struct emu_inst *i, const char **why) {
     (void)why;

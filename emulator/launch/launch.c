@@ -213,6 +213,7 @@ void emu_result_clear(struct emu_result *r) {
     r->n_left_out = 0;
 }
 
+int emu_result_trusted(const struct emu_result *r) { return r->reports.n_trusted; }
 int emu_result_reports(const struct emu_result *r) { return r->reports.n; }
 const char *emu_result_report(const struct emu_result *r, int i) {
     return emu_reports_text(&r->reports, i);

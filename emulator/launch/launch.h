@@ -41,6 +41,8 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
 
 /* The failed checks so far: how many, and the text of the i-th (several lines). */
 int emu_result_reports(const struct emu_result *r);
+/* How many races were trusted instead (emulator/core/trust.h). */
+int emu_result_trusted(const struct emu_result *r);
 const char *emu_result_report(const struct emu_result *r, int i);
 int emu_result_report_kind(const struct emu_result *r, int i); /* core/failed_check.h */
 /* There were launches, and options.without named nothing in any of them. */

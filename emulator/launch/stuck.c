@@ -102,6 +102,7 @@ static struct emu_warp *print_warps(const struct emu_block *b, FILE *out) {
             } else {
                 fprintf(out, "%s at line %d: %s", p.waiting ? "wait" : "stand",
                         emu_line_of(&k->origin[p.pc]), k->inst[p.pc].opcode);
+                emu_mbarrier_wait_print(w, &k->inst[p.pc], w->group[g].mask, out);
             }
         }
         n = last;

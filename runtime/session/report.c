@@ -649,7 +649,16 @@ int session_report(struct session *s, int status) {
     }
     if (s->n_launches && o->source) print_source(s);
     if (!status && s->n_reports) status = STATUS_WRONG;
-    if (!status && s->n_refused) status = STATUS_UNSUPPORTED;
+    if (!status && (s->n_refused || session_lacking_calls())) status = STATUS_UNSUPPORTED;
+    int n_trusted = 0;
+    for (const struct kernel *k = s->kernels; k; k = k->next)
+        n_trusted += k->result ? emu_result_trusted(k->result) : 0;
+    if (n_trusted)
+        session_say("%d race%s inside library headers %s trusted, not reported (--trust)",
+                    n_trusted, n_trusted > 1 ? "s" : "", n_trusted > 1 ? "are" : "is");
+    if (s->n_failed)
+        session_say("%d launch%s could not begin (above)", s->n_failed,
+                    s->n_failed > 1 ? "es" : "");
     if (s->n_reports)
         session_say("%d check%s of the emulator failed (above)", s->n_reports,
                     s->n_reports > 1 ? "s" : "");

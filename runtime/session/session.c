@@ -26,6 +26,7 @@ static struct session *session;
 static bool ended, on_gpu;
 static enum status failed;  /* 0, or why there is no device */
 static char no_counts[512]; /* not "": why */
+static int n_lacking;       /* calls of what is not there */
 
 /* ---- What is said ---------------------------------------------------------------------------- */
 
@@ -51,6 +52,9 @@ void session_say(const char *format, ...) {
     fprintf(stderr, "run: %s\n", text);
 }
 
+void session_lacks_call(void) { n_lacking++; }
+int session_lacking_calls(void) { return n_lacking; }
+
 /* ---- The end --------------------------------------------------------------------------------- */
 
 const char *session_lacks_counts(void) {
@@ -69,6 +73,7 @@ static void at_exit(int status, void *unused) {
     if (interrupt_signal()) status = 128 + interrupt_signal(); /* a sleep of main's ended early */
     int mine = session                             ? session_report(session, status)
                : !status && failed                 ? (int)failed
+               : !status && n_lacking              ? STATUS_UNSUPPORTED
                : !status && session_lacks_counts() ? STATUS_COUNTERS
                                                    : status;
     fflush(NULL);
@@ -428,8 +433,8 @@ static void note_launch(struct session *s, const struct kernel *k, uint64_t key)
         repeat_note(&s->repeat, key, effect, n, false);
 }
 
-enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
-                          void *const *args) {
+static enum fault launch(struct session *s, struct kernel *k, const struct emu_grid *config,
+                         void *const *args) {
     struct emu_grid g = *config;
     if (emu_kernel_refused(k->code)) {
         if (!k->refused) session_say("%s", emu_kernel_refused(k->code));
@@ -504,6 +509,20 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
     if (stopped) { /* the thread that ends the program takes over */
         session_unlock();
         for (;;) pause();
+    }
+    return fault;
+}
+
+enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
+                          void *const *args) {
+    enum fault fault = launch(s, k, config, args);
+    if (!s->is_alone && (fault == FAULT_CONFIG || fault == FAULT_VALUE || fault == FAULT_MEMORY)) {
+        const unsigned *g = config->grid, *b = config->block;
+        s->n_failed++;
+        session_say("a launch of %s could not begin: a grid of %u x %u x %u blocks of %u x %u x %u "
+                    "threads, %u bytes of dynamic shared memory; only the error that the call "
+                    "returned tells the program",
+                    k->shown, g[0], g[1], g[2], b[0], b[1], b[2], config->shared_bytes);
     }
     return fault;
 }

@@ -81,6 +81,7 @@ struct session {
     struct kernel *kernels;
     int n_reports;             /* failed checks */
     int n_refused;             /* kernels that were launched and cannot run here */
+    int n_failed;              /* launches that could not begin */
     bool timed;                /* the program asked for the time between events */
     int n_launches, n_skipped; /* by --repeats */
     double seconds, predict_s; /* in launches; in predictions */
@@ -120,6 +121,11 @@ void session_before_write(struct session *s, const void *p, size_t bytes);
 /* Of this kernel on this chip; unknown registers limit nothing. */
 const char *session_occupancy(const struct session *s, const struct kernel *k, int threads,
                               int dynamic_shared, struct occupancy *out);
+
+/* The program called what is not there: exit status 3, if it would be 0. */
+void session_lacks_call(void);
+/* How many such calls there were. */
+int session_lacking_calls(void);
 
 /* "run: ..." on stderr, once for each text. */
 void session_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -38,7 +38,7 @@ static const char *add_word(const char *option, const char *value, const char **
 /* clang-format off */
 enum name {
     DEVICE, CHIP, COUNTERS, LIST_COUNTERS, KERNEL_NAME, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
-    MMA_EXACT, TRACE, BANKS, WITHOUT, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS,
+    MMA_EXACT, TRACE, BANKS, WITHOUT, TRUST, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS,
     SM_CLOCK, PREDICT_BUDGET, NO_PREDICT, KERNEL, GRID, BLOCK,
     CLUSTER, SHARED, ARG, EXPECT, TOLERANCE, HELP, VERSION, N_NAMES
 };
@@ -64,6 +64,8 @@ static const struct {
     [TRACE] = {"trace", "LINE", "print one warp's values at this line"},
     [BANKS] = {"banks", "LINE", "print which banks shared accesses at this line want"},
     [WITHOUT] = {"without", "LINE", "leave out the barriers, waits and fences of this line; list shows them"},
+    [TRUST] = {"trust", "FILE", "count, but do not report, races in these headers: lines of WHERE WITHIN, parts of paths\n"
+                                "(default: in-place unique and select of CUB and Thrust; an empty FILE: nothing)"},
     [WATCH] = {"watch", "ADDRESS", "print every access to ADDRESS; shared:N is one in shared memory"},
     [MAX_INSTRUCTIONS] = {"max-instructions", "N", "end a launch after N warp instructions, and say what it does"},
     [TIMEOUT] = {"timeout", "S", "the same after S seconds"},
@@ -191,6 +193,8 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
     case WITHOUT:
         e->without = value;
         break;
+    case TRUST:
+        return emu_trust_read(value, &e->trust, &e->n_trust);
     case KERNEL:
         s->kernel = value;
         break;

@@ -34,6 +34,7 @@ void cudart_fault(cudaError_t e) { fault = e; }
 
 cudaError_t cudart_unsupported(const char *call) {
     session_say("%s is not supported on the emulator: it fails with cudaErrorNotSupported", call);
+    session_lacks_call();
     return last = cudaErrorNotSupported;
 }
 

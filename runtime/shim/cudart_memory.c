@@ -78,9 +78,21 @@ static void free_later(struct session *s, const struct piece *p) {
                         kept);
 }
 
+/* Is p in memory that was freed? That is a failed check: the program may not look at its error. */
+static void check_freed(struct session *s, const void *p, const char *how) {
+    const uint64_t at = (uint64_t)(uintptr_t)p;
+    const struct emu_allocation *a = s->memory ? emu_memory_below(s->memory, at) : NULL;
+    if (!a || !a->freed || at >= a->end) return;
+    s->n_reports++;
+    session_say("stale pointer: the host %s %p, which lies in an allocation of %llu bytes that was "
+                "freed",
+                how, p, (unsigned long long)(a->end - a->base));
+}
+
 cudaError_t memory_free(struct session *s, void *p) {
     struct piece *piece = piece_of(p);
     if (!p) return cudaSuccess;
+    if (!piece) check_freed(s, p, "frees");
     if (!piece || piece->base != (uint64_t)(uintptr_t)p) return cudaErrorInvalidValue;
     if (piece->kind == MEMORY_GRAPH) return cudaSuccess;
     free_later(s, piece);
@@ -96,15 +108,18 @@ static bool leaves_device(const struct session *s, const void *p, size_t bytes) 
     return on_device(s, p, 1) && !on_device(s, p, bytes);
 }
 
-static cudaError_t check_copy(const struct session *s, const void *to, const void *from,
-                              size_t bytes, enum cudaMemcpyKind kind) {
+static cudaError_t check_copy(struct session *s, const void *to, const void *from, size_t bytes,
+                              enum cudaMemcpyKind kind) {
     bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     if ((unsigned)kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
     if (!to || !from) return cudaErrorInvalidValue;
     if ((to_device && !on_device(s, to, bytes)) || (from_device && !on_device(s, from, bytes)) ||
-        leaves_device(s, to, bytes) || leaves_device(s, from, bytes))
+        leaves_device(s, to, bytes) || leaves_device(s, from, bytes)) {
+        if (to_device) check_freed(s, to, "copies to");
+        if (from_device) check_freed(s, from, "copies from");
         return cudaErrorInvalidValue;
+    }
     return cudaSuccess;
 }
 
@@ -173,7 +188,10 @@ cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t by
 
 cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
     if (!bytes) return cudaSuccess;
-    if (!on_device(s, to, bytes)) return cudaErrorInvalidValue;
+    if (!on_device(s, to, bytes)) {
+        check_freed(s, to, "sets");
+        return cudaErrorInvalidValue;
+    }
     uint64_t at = (uint64_t)(uintptr_t)to;
     if (emu_memory_is_filled(s->memory, at, value, bytes) &&
         !repeat_writes(&s->repeat, (struct repeat_span){at, at + bytes}))

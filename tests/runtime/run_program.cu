@@ -137,6 +137,12 @@ int main(int argc, char **argv) {
         expect("free", cudaFree(p + 1));
         expect("device 1", cudaSetDevice(1));
         expect("after all that", cudaDeviceSynchronize());
+    } else if (!strcmp(which, "freed")) {
+        int *q;
+        cudaMalloc(&q, 64);
+        cudaFree(q);
+        expect("copy", cudaMemcpy(back, q + 1, 4, cudaMemcpyDeviceToHost));
+        expect("free", cudaFree(q));
     } else if (!strcmp(which, "unsupported")) {
         cudaGraph_t graph = NULL;
         for (int i = 0; i < 3; i++) expect("graph", cudaGraphDebugDotPrint(graph, "graph", 0));

@@ -155,7 +155,7 @@ int main() { // D (2, 2) = epilogue(A' B + bias): A (3, 2), B (3, 2)
 PROGRAM
 if "${NVCC:-nvcc}" -M "$dir/blas.cu" > /dev/null 2>&1; then
     check "a program with cuBLAS" compile "$dir/blas" "$dir/blas.cu" -lcublas
-    check "its product is right" says '^23 29 19 25$' 0 emulated --quiet "$dir/blas"
+    check "its product is right" says '^23 29 19 25$' 3 emulated --quiet "$dir/blas"
     check "what is not there is named" grep -q 'cublasSscal_v2 is not supported' "$tap_dir/said"
     check "nor is it captured" grep -q 'a product of cuBLAS in a graph is not supported' "$tap_dir/said"
     check "vectors, and copies of them" grep -qx '532 652, 21 43 65' "$tap_dir/said"
@@ -195,7 +195,11 @@ free: cudaErrorInvalidValue
 device 1: cudaErrorInvalidDevice
 after all that: cudaSuccess
 EXPECTED
-check "a call that is not there" says 'graph: cudaErrorNotSupported' 0 emulated --quiet "$program" unsupported
+check "they are named" grep -Eq 'run: a launch of store.* could not begin: a grid of 0 x 1 x 1 blocks of 1 x 1 x 1 threads' "$dir/why"
+check "and counted at the end" grep -q '4 launches could not begin' "$dir/why"
+check "memory that was freed is freed again" says 'stale pointer: the host frees 0x[0-9a-f]+, which lies in an allocation of 64 bytes' 1 emulated --quiet "$program" freed
+check "and copied" grep -q 'stale pointer: the host copies from' "$tap_dir/said"
+check "a call that is not there" says 'graph: cudaErrorNotSupported' 3 emulated --quiet "$program" unsupported
 check "is named once" [ "$(grep -c 'cudaGraphDebugDotPrint is not supported' "$tap_dir/said")" -eq 1 ]
 check "equal launches" says 'store +1-20, each' 0 emulated "$program" repeats
 check "are run once if asked" says '9 launches were like earlier ones' 0 emulated --repeats 1 "$program" repeats

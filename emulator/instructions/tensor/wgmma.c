@@ -41,6 +41,7 @@ enum emu_step emu_wgmma_fence(struct emu_warp *w, const struct emu_inst *i, uint
     emu_aligned(w, i, mask);
     if (!g) return EMU_NEXT; /* the kernel has no wgmma: neither have the two below to do */
     g->fenced = true;
+    g->fence = i;
     memset(g->dirty, 0, g->n_rows);
     return EMU_NEXT;
 }
@@ -57,15 +58,33 @@ enum emu_step emu_wgmma_wait(struct emu_warp *w, const struct emu_inst *i, uint3
     return EMU_NEXT;
 }
 
+/* In the source a fence stands between the write and the product, so nvcc moved the write. */
+static bool moved(const struct emu_warp *w, const struct emu_inst *write,
+                  const struct emu_inst *fence, const struct emu_inst *product) {
+    const struct emu_origin *of = w->block->kernel->origin;
+    if (!write || !fence || fence->pc > write->pc || write->pc > product->pc) return false;
+    int from = emu_line_of(&of[write->pc]), at = emu_line_of(&of[fence->pc]);
+    return from && from < at && at <= emu_line_of(&of[product->pc]);
+}
+
 static void check_fence(struct emu_warp *w, const struct emu_inst *i,
                         const struct emu_operand *group, const char *what) {
     struct emu_wgmma *g = emu_wgmma_state(w);
     for (int r = 0; r < group->n; r++)
         if (g->dirty[group->rows[r] / 128]) {
-            emu_report(
-                EMU_BAD_WGMMA, w, i, NULL,
-                "%s register %d was written after the last wgmma.fence: a wgmma.fence is missing",
-                what, r);
+            const struct emu_inst *write = g->writer[group->rows[r] / 128];
+            if (moved(w, write, g->fence, i))
+                emu_report(EMU_NOTE, w, i, write,
+                           "%s register %d was written after the last wgmma.fence (line %d): nvcc "
+                           "moved the write behind the fence, so ptxas may wait before each "
+                           "product; let the first product overwrite (scale-d 0) instead of "
+                           "zeroing",
+                           what, r, emu_line_of(&w->block->kernel->origin[g->fence->pc]));
+            else
+                emu_report(EMU_BAD_WGMMA, w, i, write,
+                           "%s register %d was written after the last wgmma.fence: a wgmma.fence "
+                           "is missing",
+                           what, r);
             return;
         }
 }

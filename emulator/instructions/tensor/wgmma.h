@@ -25,11 +25,13 @@ struct emu_product {
 };
 
 struct emu_wgmma {
-    unsigned char *truth;          /* as large as the warp's row file */
-    uint8_t *in_flight;            /* products that will write the row, by row / 128 */
-    uint8_t *operand;              /* products that will read it as A */
-    uint8_t *dirty;                /* written since the last wgmma.fence */
-    const struct emu_inst **owner; /* the last product to use the row */
+    unsigned char *truth;           /* as large as the warp's row file */
+    uint8_t *in_flight;             /* products that will write the row, by row / 128 */
+    uint8_t *operand;               /* products that will read it as A */
+    uint8_t *dirty;                 /* written since the last wgmma.fence */
+    const struct emu_inst **writer; /* by which instruction, last */
+    const struct emu_inst *fence;   /* the last one */
+    const struct emu_inst **owner;  /* the last product to use the row */
     uint32_t n_rows;
     bool fenced; /* there was a wgmma.fence at all */
     uint32_t n_groups, n_products;

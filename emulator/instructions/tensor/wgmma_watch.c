@@ -21,7 +21,7 @@ static void touch(struct emu_warp *w, const struct emu_inst *i, uint32_t row, bo
         emu_report(EMU_IN_FLIGHT, w, i, g->owner[n],
                    "overwrites an A register before wgmma.wait_group has waited for the product "
                    "that reads it");
-    if (write) g->dirty[n] = 1;
+    if (write) g->dirty[n] = 1, g->writer[n] = i;
 }
 
 static enum emu_step watched(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
@@ -92,6 +92,7 @@ void emu_wgmma_begin(struct emu_warp *w) {
         g->in_flight = heap_zeroed(n_rows, 1);
         g->operand = heap_zeroed(n_rows, 1);
         g->dirty = heap_zeroed(n_rows, 1);
+        g->writer = heap_zeroed(n_rows, sizeof *g->writer);
         g->owner = heap_zeroed(n_rows, sizeof *g->owner);
     }
     struct emu_wgmma *g = a->wgmma;
@@ -99,6 +100,7 @@ void emu_wgmma_begin(struct emu_warp *w) {
     memset(g->operand, 0, n_rows);
     memset(g->dirty, 0, n_rows);
     g->fenced = false;
+    g->fence = NULL;
     g->n_groups = g->n_products = 0;
     g->n_issued = 0;
 }
@@ -119,6 +121,7 @@ void emu_wgmma_free(struct emu_warp_async *a) {
     free(g->in_flight);
     free(g->operand);
     free(g->dirty);
+    free(g->writer);
     free(g->owner);
     free(g);
     a->wgmma = NULL;

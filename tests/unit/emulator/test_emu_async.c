@@ -13,7 +13,7 @@
  * shared memory `smem` (16 KB) at %s and an mbarrier at %b; a tensor map over `in` in %map: 2-D,
  * 64 x 32 halves, boxes of 64 x 8, 128-byte swizzle. */
 static const char head[] =
-    ".version 8.4\n.target sm_90a\n.address_size 64\n"
+    ".file 1 \"/tmp/async.cu\"\n.version 8.4\n.target sm_90a\n.address_size 64\n"
     ".visible .entry k(.param .u64 p_in, .param .u64 p_out, .param .align 128 .b8 map[128])\n{\n"
     ".reg .b64 %in, %out, %map, %x<4>, %da, %db;\n.reg .b32 %t, %s, %b, %r<16>, %f<4>;\n.reg .pred "
     "%lead, %p<4>;\n"
@@ -278,6 +278,31 @@ static void tensor_loads(void **state) {
     ALL(trials);
 }
 
+/* A deadlock is explained: what is waited for, who has come, and where those stand that have not. */
+static void deadlocks(void **state) {
+    (void)state;
+#define SECOND "setp.ge.u32 %p1, %t, 32;\n@%p1 bra second;\n"
+#define NEXT   "next: mbarrier.try_wait.parity.shared::cta.b64 %p0, [%b], 1;\n@!%p0 bra next;\n"
+#define AT(n)  ".loc 1 " #n " 1\n"
+    static const struct trial trials[] = {
+        {"one warp forgets to arrive", AT(3) INIT("64") SECOND AT(5) ARRIVE "second:\n" AT(9) WAIT,
+         "for the end of phase 0 of the mbarrier at shared 0x4000", 64},
+        {"who has come", AT(3) INIT("64") SECOND AT(5) ARRIVE "second:\n" AT(9) WAIT,
+         "arrived in this phase: warp 0 at line 9 (by line 5)", 64},
+        {"who came to the phase before, and where it is",
+         AT(3) INIT("64") AT(5) ARRIVE AT(9) WAIT SECOND AT(11) ARRIVE "second:\n" AT(13) NEXT,
+         "arrived in earlier phases, not in this one: warp 1 at line 13 (by line 5)", 64},
+        {"a barrier", SECOND AT(5) "bar.sync 0;\nret;\nsecond:\n" AT(7) "bar.sync 1, 64;\n",
+         "barrier 0: 32 of 64 threads have arrived, not: warp 1 at line 7", 64},
+        {"a wait for the wrong parity",
+         INIT("1") EXPECT("1024") LOAD("0", "0", "0")
+             AT(9) "w: mbarrier.try_wait.parity.shared::cta.b64 %p0, [%b], 1;\n@!%p0 bra w;\n" READ
+                 WAIT,
+         "the last wait of the warp for that mbarrier, at line 9, asked for parity 1", 0},
+    };
+    ALL(trials);
+}
+
 #define FILL   "st.shared.v4.b32 [%r0], {%t, %t, %t, %t};\n"
 #define FILL_2 "st.shared.v4.b32 [%r0+512], {%t, %t, %t, %t};\n" /* a warp's second half */
 #define STORE(x, y)                                                                                \
@@ -316,6 +341,68 @@ static void tensor_stores(void **state) {
     ALL(trials);
 }
 
+#define GSYNC  "bar.sync 0;\n"
+#define STORED FILL "fence.proxy.async.shared::cta;\nbar.sync 0;\n" STORE("0", "0")
+#define BACK   "@%lead ld.global.b32 %r6, [%in];\n"
+#define AGAIN  "@%lead st.global.b32 [%in], %t;\n"
+#define BULK_OUT                                                                                   \
+    FILL "fence.proxy.async.shared::cta;\nbar.sync 0;\n"                                           \
+         "@%lead cp.async.bulk.global.shared::cta.bulk_group [%out], [%s], 512;\n"
+#define BULK_ADD                                                                                   \
+    FILL "fence.proxy.async.shared::cta;\nbar.sync 0;\n"                                           \
+         "@%lead cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out], [%s], 512;\n"
+#define OUT_BACK "@%lead ld.global.b32 %r6, [%out];\n"
+#define BULK_IN                                                                                    \
+    "@%lead cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%in], 512, "  \
+    "[%b];\n"
+
+/* The other side of a copy, in global memory. */
+static void copies_in_global_memory(void **state) {
+    (void)state;
+    static const struct trial trials[] = {
+        {"store, waited for", STORED DONE("") BACK, NULL, 64},
+        {"store, only its reads waited for", STORED DONE(".read") BACK, "race", 64},
+        {"bulk store, waited for", BULK_OUT DONE("") OUT_BACK, NULL, 64},
+        {"bulk store, only its reads waited for", BULK_OUT DONE(".read") OUT_BACK,
+         "which the TMA store of warp 0", 64},
+        {"bulk store read by another warp",
+         BULK_OUT DONE("") GSYNC "setp.eq.u32 %p1, %t, 32;\n@%p1 ld.global.b32 %r6, [%out];\n",
+         NULL, 64},
+        {"bulk store read by another warp, no barrier",
+         BULK_OUT DONE("") "setp.eq.u32 %p1, %t, 32;\n@%p1 ld.global.b32 %r6, [%out];\n", "race",
+         64},
+        {"bulk sum, waited for", BULK_ADD DONE("") OUT_BACK, NULL, 64},
+        {"two bulk sums",
+         BULK_ADD "@%lead cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out], [%s], "
+                  "512;\n" DONE("") OUT_BACK,
+         NULL, 64},
+        {"bulk sum read back", BULK_ADD DONE(".read") OUT_BACK, "race", 64},
+        {"TMA load, then overwritten", INIT("1") EXPECT("1024") LOAD("0", "0", "0") WAIT AGAIN,
+         NULL, 0},
+        {"TMA load, overwritten in flight", INIT("1") EXPECT("1024") LOAD("0", "0", "0") AGAIN WAIT,
+         "race", 0},
+        {"bulk load, then overwritten", INIT("1") EXPECT("512") BULK_IN WAIT AGAIN, NULL, 0},
+        {"bulk load, overwritten in flight", INIT("1") EXPECT("512") BULK_IN AGAIN WAIT, "race", 0},
+        {"bulk load of what another warp writes",
+         INIT("1") "setp.eq.u32 %p1, %t, 32;\n@%p1 st.global.b32 [%in], %t;\n" EXPECT("512")
+             BULK_IN WAIT,
+         "race", 64},
+        {"cp.async, then overwritten", COPY "cp.async.wait_all;\nst.global.b32 [%x1], %t;\n", NULL,
+         0},
+        {"cp.async, overwritten in flight", COPY "st.global.b32 [%x1], %t;\ncp.async.wait_all;\n",
+         "which cp.async of warp 0", 0},
+        {"cp.async, overwritten by another warp",
+         COPY "cp.async.wait_all;\nxor.b32 %r2, %t, 32;\nmul.wide.u32 %x2, %r2, 16;\nadd.s64 %x2, "
+              "%in, %x2;\nst.global.b32 [%x2], %t;\n",
+         "race", 64},
+        {"cp.async, overwritten by another warp behind a barrier",
+         COPY "cp.async.wait_all;\nbar.sync 0;\nxor.b32 %r2, %t, 32;\nmul.wide.u32 %x2, %r2, "
+              "16;\nadd.s64 %x2, %in, %x2;\nst.global.b32 [%x2], %t;\n",
+         NULL, 64},
+    };
+    ALL(trials);
+}
+
 /* One m64n8k16 product, A and B in shared memory (128-byte swizzle: zeros as they are), 128
  * threads. */
 #define ZERO                                                                                       \
@@ -341,6 +428,7 @@ static void tensor_stores(void **state) {
 #define COMMIT      "wgmma.commit_group.sync.aligned;\n"
 #define WAITED      "wgmma.wait_group.sync.aligned 0;\n"
 #define USE         "add.s64 %x2, %out, %x0;\nst.global.b32 [%x2], %f0;\n"
+#define LINE(n)     ".loc 1 " #n " 1\n"
 #define BEFORE      ZERO DESCRIPTORS SYNC START
 
 static void products(void **state) {
@@ -357,6 +445,15 @@ static void products(void **state) {
         {"accumulator written after the fence",
          BEFORE FENCE "mov.u32 %f1, 0;\n" MMA COMMIT WAITED USE,
          "accumulator register 1 was written", 128},
+        {"moved behind the fence by nvcc",
+         BEFORE LINE(5) FENCE LINE(4) "mov.u32 %f1, 0;\n" LINE(6) MMA COMMIT WAITED USE,
+         "wgmma.fence (line 5): nvcc moved the write", 128},
+        {"behind the fence in the source, too",
+         BEFORE LINE(4) FENCE LINE(5) "mov.u32 %f1, 0;\n" LINE(6) MMA COMMIT WAITED USE,
+         "wgmma misuse", 128},
+        {"between two products, the fence behind both",
+         BEFORE LINE(9) FENCE LINE(4) "mov.u32 %f1, 0;\n" LINE(6) MMA COMMIT WAITED USE,
+         "wgmma misuse", 128},
         {"A written after the fence", BEFORE FENCE A_REGISTERS MMA_RS COMMIT WAITED USE,
          "A register 0 was written", 128},
         {"no wait", BEFORE FENCE MMA COMMIT USE, "reads an accumulator before", 128},
@@ -454,10 +551,11 @@ static int teardown(void **state) {
 
 int main(void) {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cp_async),     cmocka_unit_test(completion_is_late),
-        cmocka_unit_test(mbarriers),    cmocka_unit_test(one_lane_arrives),
-        cmocka_unit_test(tensor_loads), cmocka_unit_test(tensor_stores),
-        cmocka_unit_test(products),     cmocka_unit_test(matrices_and_registers),
+        cmocka_unit_test(cp_async),      cmocka_unit_test(completion_is_late),
+        cmocka_unit_test(mbarriers),     cmocka_unit_test(one_lane_arrives),
+        cmocka_unit_test(tensor_loads),  cmocka_unit_test(deadlocks),
+        cmocka_unit_test(tensor_stores), cmocka_unit_test(copies_in_global_memory),
+        cmocka_unit_test(products),      cmocka_unit_test(matrices_and_registers),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -168,6 +168,21 @@ static void test_races(void **state) {
     expect("a lane writes shared 0x400, which another lane of the warp read", 32, body);
     /* meant to meet */
     expect_clean(64, "st.volatile.shared.u32 [%r5], %r0; ld.volatile.shared.u32 %r8, [%r5];");
+    /* volatile words are flags; a sum of a warp's words needs __syncwarp() between its steps */
+#define STEP(at, between)                                                                          \
+    "ld.volatile.shared.u32 %r8, [%r6+" at "]; ld.volatile.shared.u32 %r9, [%r6];" between         \
+    "add.u32 %r8, %r8, %r9; st.volatile.shared.u32 [%r6], %r8;" between
+#define SYNCWARP "bar.warp.sync -1;"
+    expect("volatile orders no lanes", 32,
+           "st.volatile.shared.u32 [%r6], %r0; st.shared.u32 [%r6+128], %r0;" SYNCWARP STEP(
+               "64", "") STEP("32", ""));
+    expect_clean(32,
+                 "st.volatile.shared.u32 [%r6], %r0; st.shared.u32 [%r6+128], %r0;" SYNCWARP STEP(
+                     "64", SYNCWARP) STEP("32", SYNCWARP));
+    expect_clean(32, "st.volatile.shared.u32 [%r6], %r0; ld.volatile.shared.u32 %r8, [%r6];");
+    expect_clean(32, "mov.u32 %r9, 1; st.shared.u32 [%r5], %r9; setp.eq.u32 %p1, %r0, 0;" SYNCWARP
+                     "@%p1 st.volatile.shared.u32 [%r5], 0; W: ld.volatile.shared.u32 %r8, [%r5];"
+                     "setp.eq.u32 %p2, %r8, 1; @%p2 bra W;");
     /* producer and consumer by bar.arrive and bar.sync */
     expect_clean(
         64, NEIGHBOUR

@@ -374,6 +374,43 @@ static void test_arrivals(void **state) {
            INIT_64 "@%p0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8], 65;" SYNC);
 }
 
+/* The start-up of CUTLASS and Triton: the fence publishes the mbarriers, and the barrier.cluster
+ * behind it needs no release. */
+#define INIT_AND(fence)                                                                            \
+    "@%p0 mbarrier.init.shared.b64 [%r4], 64;" fence                                               \
+    "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;"
+#define FENCE_INIT "fence.mbarrier_init.release.cluster;"
+
+static void test_start(void **state) {
+    (void)state;
+    expect_clean(&two, INIT_AND(FENCE_INIT) SEND ARRIVE WAIT TAKE SYNC);
+    assert_int_equal(words[70], 6);
+    expect_clean(&two, INIT_AND("@%p0 " FENCE_INIT) SEND ARRIVE WAIT TAKE SYNC);
+    expect_clean(&two, INIT_AND(FENCE_INIT) "bar.sync 0;" SEND ARRIVE WAIT TAKE SYNC);
+    /* no fence; a fence by a thread that initialised nothing; one that comes too late */
+    expect("which warp 0 of rank", INIT_AND("") ARRIVE WAIT SYNC);
+    expect("which warp 0 of rank", INIT_AND("@!%p0 " FENCE_INIT) ARRIVE WAIT SYNC);
+    expect("which warp 0 of rank", INIT_AND("") FENCE_INIT ARRIVE WAIT SYNC);
+    /* it publishes mbarriers, and nothing else */
+    expect("race", "st.shared.u32 [%r6], %r1;" INIT_AND(
+                       FENCE_INIT) "ld.shared::cluster.u32 %r20, [%r7];" OUT("%r20") SYNC);
+}
+
+/* A block that waits for an arrival from another one knows that it has come, at any scope. */
+static void test_waits_for_arrivals(void **state) {
+    (void)state;
+#define ARRIVE_AT(how) "mbarrier.arrive" how ".shared::cluster.b64 _, [%r8];"
+    expect_clean(&two, INIT_64 ARRIVE_AT("") WAIT);
+    expect_clean(&two, INIT_64 ARRIVE_AT("") WAIT_CTA);
+    expect_clean(&two, INIT_64 ARRIVE_AT(".release.cluster") WAIT_CTA);
+    expect_clean(&two, INIT_64 ARRIVE_AT(".relaxed.cluster") WAIT_RELAXED);
+    expect("access outside a block's life", INIT_64 ARRIVE_AT(""));
+    expect("access outside a block's life", /* one block waits, the other does not */
+           INIT_64 ARRIVE_AT("") "@%p1 bra END;" WAIT "END:");
+    expect("access outside a block's life", INIT_64 ARRIVE WAIT SEND);
+    expect("access outside a block's life", INIT_64 SEND ARRIVE_AT("") WAIT_CTA);
+}
+
 #define EXPECT(bytes) "@%p0 mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r4], " #bytes ";"
 #define EXPECT_256    EXPECT(256)
 #define EXPECT_260    EXPECT(260)
@@ -456,6 +493,7 @@ int main(void) {
         cmocka_unit_test(test_counts),     cmocka_unit_test(test_life),
         cmocka_unit_test(test_races),      cmocka_unit_test(test_misuse),
         cmocka_unit_test(test_launches),   cmocka_unit_test(test_arrivals),
+        cmocka_unit_test(test_start),      cmocka_unit_test(test_waits_for_arrivals),
         cmocka_unit_test(test_copies)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

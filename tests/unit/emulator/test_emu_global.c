@@ -9,6 +9,7 @@
 #include <string.h>
 
 static struct emu_test t;
+static const char *file = "/tmp/global.cu"; /* of LINE */
 static uint32_t words[256];
 
 #define LINE(n) "\n.loc 1 " #n " 1\n"
@@ -21,7 +22,7 @@ static void run(unsigned blocks, unsigned threads, const char *body) {
              "mov.u32 %%r1, %%ctaid.x; mul.wide.u32 %%rd1, %%r1, 4; add.s64 %%rd1, %%rd1, %%rd0;\n"
              "mul.wide.u32 %%rd2, %%r0, 4; add.s64 %%rd2, %%rd2, %%rd0;\n%s",
              body);
-    snprintf(text, sizeof text, ".file 1 \"/tmp/global.cu\"\n%s", emu_test_kernel(1, "", whole));
+    snprintf(text, sizeof text, ".file 1 \"%s\"\n%s", file, emu_test_kernel(1, "", whole));
     if (words[255] != 1) memset(words, 0, sizeof words);
     assert_fine(emu_test_run(&t, text, "test", blocks, threads, 0, 1, (void *[]){words},
                              (size_t[]){sizeof words}));
@@ -153,6 +154,52 @@ static void warps(void **state) {
             LINE(3) "st.global.u32 [%rd2], %r0; bar.warp.sync -1; ld.global.u32 %r4, [%rd2+4];");
 }
 
+/* The look-back of CUB orders what it does in place by relaxed words. */
+static void trusted(void **state) {
+    static const struct emu_trust mine = {"/tmp/", "/other.h"};
+    (void)state;
+    t.options.n_threads = 1;
+#define IN_PLACE                                                                                   \
+    LANE_0 "setp.eq.u32 %p2, %r1, 0;" LINE(3) "@%p2 ld.global.u32 %r2, [%rd0];" LINE(              \
+        4) "@!%p2 st.global.u32 [%rd0], %r0; END:"
+    file = "/x/cccl/thrust/system/cuda/detail/unique.h";
+    run(2, 32, IN_PLACE);
+    assert_int_equal(emu_result_reports(t.result), 0);
+    assert_int_equal(emu_result_trusted(t.result), 1);
+    t.options.trust = &mine; /* with n_trust 0: nothing */
+    run(2, 32, IN_PLACE);
+    assert_int_equal(emu_result_reports(t.result), 1);
+    t.options.n_trust = 1;
+    run(2, 32, IN_PLACE);
+    assert_int_equal(emu_result_reports(t.result), 1);
+    file = "/tmp/other.h";
+    run(2, 32, IN_PLACE);
+    assert_int_equal(emu_result_reports(t.result), 0);
+    file = "/tmp/global.cu";
+    run(2, 32, IN_PLACE);
+    assert_int_equal(emu_result_reports(t.result), 1);
+    t.options.trust = NULL, t.options.n_trust = 0;
+    run(2, 32, IN_PLACE);
+    assert_int_equal(emu_result_reports(t.result), 1);
+}
+
+/* The read-only path may give what was there before the kernel. */
+static void read_only_path(void **state) {
+    (void)state;
+    planted("stale read", 6, 3, "reads global", 1, 64, /* though a barrier orders the two */
+            EXCHANGE("bar.sync 0;") LINE(6) "ld.global.nc.u32 %r4, [%rd3];");
+    planted("stale read", 4, 3, "reads global", 1, 32,
+            LINE(3) "st.global.u32 [%rd2], %r0;" LINE(4) "ld.global.nc.u32 %r4, [%rd2];");
+    planted("stale read", 4, 3, "reads global", 1, 32, /* word by word */
+            "and.b32 %r5, %r0, 1; mul.wide.u32 %rd4, %r5, 512; add.s64 %rd4, %rd4, %rd2;" LINE(
+                3) "st.global.u8 [%rd4], %r0; bar.warp.sync -1;" LINE(4) "ld.global.nc.u8 %r4, "
+                                                                         "[%rd4];");
+    correct(1, 64, EXCHANGE("bar.sync 0;"));
+    correct(2, 32,
+            LINE(3) "ld.global.nc.u32 %r4, [%rd2+256];" LINE(4) "st.global.u32 [%rd1], %r1;");
+    correct(1, 64, LINE(3) "ld.global.nc.u32 %r4, [%rd2];" LINE(4) "st.global.u32 [%rd2], %r0;");
+}
+
 /* What is kept for a line at once (checks/line.h): rows that begin in the middle of a line, other widths, other
  * lanes, and three stretches, which are one too many. */
 static void stretches(void **state) {
@@ -268,10 +315,11 @@ static void some_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters),      cmocka_unit_test(neighbours),
-        cmocka_unit_test(flags),         cmocka_unit_test(locks),
-        cmocka_unit_test(warps),         cmocka_unit_test(same_value),
-        cmocka_unit_test(uninitialised), cmocka_unit_test(stretches),
+        cmocka_unit_test(counters),       cmocka_unit_test(neighbours),
+        cmocka_unit_test(flags),          cmocka_unit_test(locks),
+        cmocka_unit_test(warps),          cmocka_unit_test(same_value),
+        cmocka_unit_test(uninitialised),  cmocka_unit_test(trusted),
+        cmocka_unit_test(read_only_path), cmocka_unit_test(stretches),
         cmocka_unit_test(some_blocks),
     };
     emu_test_open(&t);

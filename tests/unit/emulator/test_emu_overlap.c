@@ -103,7 +103,7 @@ static void test_accesses(void **state) {
     "setp.ne.u32 %p1, %r0, 0; @%p1 bra END; st.shared.u32 [%r5], 0; st.shared.u32 [%r5+4], 0;"     \
     "st.shared.u32 [%r5+8], 0; st.shared.u32 [%r5+12], 0; fence.proxy.async;"
 #define STORED                                                                                     \
-    "cp.async.bulk.global.shared::cta.bulk_group [%rd0], [%r5], 16; cp.async.bulk.commit_group;"   \
+    "cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r5], 16; cp.async.bulk.commit_group;"   \
     "cp.async.bulk.wait_group 0; END:"
 
 static void test_bulk(void **state) {

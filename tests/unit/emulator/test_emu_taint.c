@@ -70,6 +70,51 @@ static void what_is_used_is_told(void **state) {
                  "shfl.sync.bfly.b32 %r9, %r8, 1, 31, -1; @%p1 st.global.u32 [%rd51], %r9;");
 }
 
+/* What a shuffle takes from a lane that does not run it is unpredictable. */
+static void run_half(const char *body) {
+    memset(words, 0, sizeof words);
+    char text[4096];
+    snprintf(text, sizeof text,
+             "mul.wide.u32 %%rd50, %%r0, 4; add.s64 %%rd51, %%rd0, %%rd50; mov.u32 %%r8, %%r0;\n"
+             "setp.eq.u32 %%p1, %%r0, 0;\n%s",
+             body);
+    assert_fine(emu_test_run(&t, emu_test_kernel(1, "", text), "test", 1, 16, 0, 1,
+                             (void *[]){words}, (size_t[]){sizeof words}));
+}
+#define DOWN(n, members)                                                                           \
+    "shfl.sync.down.b32 %r9, %r8, " #n ", 31, " #members "; add.s32 %r8, %r8, %r9;"
+#define DOWN_8 DOWN(8, -1) DOWN(4, -1) DOWN(2, -1) DOWN(1, -1)
+
+static void shuffles_from_absent_lanes(void **state) {
+    (void)state;
+    static const char *const wrong[] = {
+        DOWN(16, -1) DOWN_8 "@%p1 st.global.u32 [%rd0], %r8;",
+        "shfl.sync.bfly.b32 %r9, %r8, 16, 31, -1;" STORE("%r9"),
+        "shfl.sync.idx.b32 %r9, %r8, 20, 31, 0xffff;" STORE("%r9"),
+        "shfl.sync.up.b32 %r9|%p2, %r8, 1, 0, -1; shfl.sync.idx.b32 %r10, %r9, 31, 31, -1;"
+        "setp.eq.u32 %p3, %r10, 7; @%p3 bra X; X:",
+        /* lane 3 has left */
+        "setp.eq.u32 %p2, %r0, 3; @%p2 exit;" DOWN(1, 0xfff7) STORE("%r8")};
+    static const char *const right[] = {
+        DOWN_8 "@%p1 st.global.u32 [%rd0], %r8;", /* lanes that nothing uses take what is absent */
+        DOWN(16, -1) "@%p1 st.global.u32 [%rd0], %r0;",
+        "shfl.sync.bfly.b32 %r9, %r8, 8, 31, -1;" STORE("%r9"),
+        "shfl.sync.down.b32 %r9|%p2, %r8, 8, 0x100f, -1;" STORE("%r9"), /* width 16 */
+        "shfl.sync.down.b32 %r9, %r8, 8, 31, -1; setp.lt.u32 %p2, %r0, 8;"
+        "selp.b32 %r9, %r9, 0, %p2;" STORE("%r9")};
+    for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
+        run_half(wrong[n]);
+        if (!emu_test_report(&t, "shuffle from an absent lane"))
+            fail_msg("no shuffle was reported in\n%s\nbut: %s", wrong[n],
+                     emu_result_reports(t.result) ? emu_result_report(t.result, 0) : "nothing");
+    }
+    for (size_t n = 0; n < sizeof right / sizeof *right; n++) {
+        run_half(right[n]);
+        if (emu_result_reports(t.result))
+            fail_msg("%s\nreports %s", right[n], emu_result_report(t.result, 0));
+    }
+}
+
 /* Loads of every kind take it, tensor instructions mix what they read. */
 static void loads_take_it(void **state) {
     (void)state;
@@ -298,9 +343,10 @@ static void it_is_told_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_used_is_told),          cmocka_unit_test(loads_take_it),
-        cmocka_unit_test(fragments_have_it_by_register), cmocka_unit_test(lanes_have_their_own),
-        cmocka_unit_test(operands_pass_it_on),           cmocka_unit_test(it_is_told_once),
+        cmocka_unit_test(what_is_used_is_told), cmocka_unit_test(shuffles_from_absent_lanes),
+        cmocka_unit_test(loads_take_it),        cmocka_unit_test(fragments_have_it_by_register),
+        cmocka_unit_test(lanes_have_their_own), cmocka_unit_test(operands_pass_it_on),
+        cmocka_unit_test(it_is_told_once),
     };
     emu_test_open(&t);
     int failed = cmocka_run_group_tests_name("emu_taint", tests, NULL, NULL);

@@ -19,7 +19,9 @@ static struct emu_operand operand[2];
 static struct emu_inst code[PCS];
 static struct emu_kernel kernel = {
     .name = "test", .inst = code, .origin = origin, .n_inst = PCS, .row_bytes = 256};
-static struct emu_launch_state launch = {.kernel = &kernel, .reports = &reports};
+static const struct emu_options options;
+static struct emu_launch_state launch = {
+    .kernel = &kernel, .options = &options, .reports = &reports};
 static struct emu_cluster c;
 static struct emu_block block[2];
 static struct emu_warp warp[2 * WARPS];

@@ -104,7 +104,7 @@ static void the_kernel_is_printed_whole_and_first(void **state) {
     assert_non_null(used);
     assert_true(first < second && second < used);
     assert_null(strstr(text, "unused header line"));
-    assert_non_null(strstr(text, " 131.1k  16.0      400  +75%"));
+    assert_non_null(strstr(text, " 131.1k  16.0      400 +300%"));
     assert_non_null(strstr(text, "7  ld.shared.u32 %r1, [%r2]"));
     assert_non_null(strstr(text, "9 warp instructions belong to no source line"));
     free(text);
