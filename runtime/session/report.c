@@ -429,7 +429,10 @@ static void print_screen(const struct session *s) {
     struct screen screen;
     struct counters c;
     char name[128];
-    if (!k || k->gpu || collect(s, k, "TENSOR,SHARED,OCCUPANCY,CYCLES,STALL", &c)) return;
+    if (!k || k->gpu) return;
+    const char *why = collect(s, k, "TENSOR,SHARED,OCCUPANCY,CYCLES,STALL", &c);
+    if (why) printf("\nThe hottest kernel: n/a: %s\n", why);
+    if (why) return;
     putchar('\n');
     screen_open(&screen, stdout);
     screen_title(&screen, "The hottest kernel: %s, %d launch%s", shown(k, name), k->n_launches,
