@@ -333,6 +333,9 @@ MEASURED = {
         0, lambda r, n: r("first", "1 CTA", "out5") - r("first", "1 CTA", "out6"),
         "B first 1 CTA: the first copy less the second"),
     "cta_launch": (0, counted_gap, "N the same, 660 CTAs one a SM"),
+    "cta_interval": (
+        2, lambda r, n: r("dispatch", "few 128 threads, 10 registers, 0 bytes, stay 0", "cta"),
+        "B foreign dispatch, 128 threads, stay 0: 220,000 CTAs less 20,000"),
     "branch_penalty": (
         0, lambda r, n: r.slope("branch", "forward/1w") - 5,
         "B branch forward/1w less stall 5"),
