@@ -75,6 +75,7 @@ struct predictor_run {
     int part, n_parts;
     double stride;        /* busy places of the chip for each simulated one, of all parts */
     uint64_t next, tiles; /* clusters begun; tiles given out by a counter */
+    double dispatched;    /* when the chip may begin another cluster */
     uint64_t n_clusters, ended;
     double durations;        /* of the clusters that ended, cycles */
     struct seat *seat;       /* n_places x resident */
@@ -127,11 +128,18 @@ static void look_at_work(struct predictor_run *r, int place) {
     r->looked[place] = now;
 }
 
+/* Of all clusters that begin, this part has one in stride * n_parts. */
+static uint64_t dispatch(struct predictor_run *r, uint64_t at) {
+    double each = r->chip->cta_interval * r->grid.cluster_size;
+    return r->is_speed ? at : tail_begin(&r->dispatched, at, each * r->stride * r->n_parts);
+}
+
 static void begin_cluster(struct predictor_run *r, int place, struct seat *seat, uint64_t at) {
     struct machine *m = &r->machine;
     uint64_t cluster = strided(r, r->next);
     uint32_t size = r->grid.cluster_size;
     if (cluster >= r->n_clusters) return;
+    at = dispatch(r, at);
     r->next++;
     const char *why = size > 1 ? sass_cluster_begin(&r->grid, cluster, seat->cta)
                                : sass_cta_begin(&r->grid, cluster, &seat->cta[0]);
@@ -544,6 +552,9 @@ static double end_of_all(struct prediction_job *p) {
             p->chip->cta_spread * (i ? p->chip->cta_spread_most : p->chip->cta_spread_least);
         mean += tail_end(&all, NULL) / 3;
     }
+    /* the chip begins CTAs one after the other */
+    double begun = (double)p->n * p->grid->cluster_size * p->chip->cta_interval;
+    if (begun > mean) mean = begun;
     for (uint64_t i = 0; i < p->busy; i++) p->end[i] *= mean / end;
     return mean;
 }
@@ -586,12 +597,10 @@ static const char *at_places(struct prediction_job *p, int n_places, double limi
     return why;
 }
 
-/* The share of a footprint, read by every launch, that L2 has lost when the next launch reads it. It is smaller if
- * the same SM reads it again (microbenchmark footprint). */
-static double lost(const struct predictor_chip *c, double bytes, bool same_sm) {
-    double kept = same_sm ? c->l2_kept_still : c->l2_kept,
-           all = same_sm ? c->l2_lost_still : c->l2_lost;
-    double share = bytes / c->l2_bytes;
+double predictor_lost(const struct predictor_chip *c, double bytes, double written, bool same_sm) {
+    double once = same_sm ? 1 : written / bytes, share = bytes / c->l2_bytes;
+    double kept = c->l2_kept + (c->l2_kept_still - c->l2_kept) * once,
+           all = c->l2_lost + (c->l2_lost_still - c->l2_lost) * once;
     if (share <= kept) return 0;
     return share >= all ? 1 : (share - kept) / (all - kept);
 }
@@ -608,13 +617,16 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
         bytes += each[i];
         touched += pages * (1 << PAGE_BITS);
     }
-    bool same = fills_chip(p->chip, p->grid, p->resident, p->n) && one->tiles <= 0;
-    f->lost = lost(p->chip, bytes, same);
     f->dirty = 0;
     for (int i = 0; i < f->n; i++) f->dirty += f->range[i].is_written ? each[i] / bytes : 0;
     f->asked = one->l2_sectors / one->done;
     /* repeated reads by one place are not sharing */
     f->shared = bytes > 0 ? min_of(32 * one->l2_sectors * (double)p->busy, touched) / bytes : 0;
+    /* in a grid of one wave each CTA gets the same SM again; lines that many SMs read are kept twice all the same */
+    bool alone = f->shared < 2;
+    bool same = p->n <= p->busy * (uint64_t)p->resident && one->tiles <= 0 &&
+                (alone || fills_chip(p->chip, p->grid, p->resident, p->n));
+    f->lost = bytes > 0 ? predictor_lost(p->chip, bytes, alone ? f->dirty * bytes : 0, same) : 0;
     for (int i = 0; i < f->n; i++) {
         double times = 32 * f->range[i].requests * all / each[i];
         f->range[i].cold = f->lost * (times > 1 ? 1 / times : 1);

@@ -57,6 +57,11 @@ extern const struct predictor_front predictor_sass; /* sass.h itself */
 int predictor_ctas_per_sm(const struct predictor_chip *c, const struct sass_kernel *k,
                           uint32_t threads, uint32_t dynamic_shared);
 
+/* The share of a footprint of `bytes`, of which some are written, that L2 has lost when the next launch reads it. It is
+ * smaller if the same SM reads a line again, because L2 keeps a line twice where SMs of both its halves read it
+ * (microbenchmark footprint). A written line is kept once (J). */
+double predictor_lost(const struct predictor_chip *c, double bytes, double written, bool same_sm);
+
 /* Predicts the launch of a grid just opened. It executes some of its CTAs, which changes memory as they
  * do. */
 const char *predict_launch(const struct predictor_chip *c, struct sass_grid *g,

@@ -108,6 +108,12 @@ uint64_t tail_place(const struct predictor_chip *c, uint64_t k, uint64_t n, uint
                             : first + dealt(c, k - last - first, left - first, places - first);
 }
 
+uint64_t tail_begin(double *next, uint64_t at, double each) {
+    double begins = fmax(*next, (double)at);
+    *next = begins + each;
+    return (uint64_t)begins;
+}
+
 void tail_pair(const struct predictor_chip *c, double *cycles, uint64_t n, uint64_t places) {
     for (uint64_t round = 0; round + 2 * places <= n; round += 2 * places)
         for (uint64_t i = round; i < round + places; i++) {

@@ -26,6 +26,10 @@ double tail_end(const struct tail *t, double *ends);
 uint64_t tail_place(const struct predictor_chip *c, uint64_t k, uint64_t n, uint64_t places,
                     int resident);
 
+/* When a cluster begins for which there is room at `at`, and *next: from when on the chip may begin another. The chip begins
+ * them one after the other, `each` cycles apart, whichever SM has room (microbenchmark foreign, dispatch). */
+uint64_t tail_begin(double *next, uint64_t at, double each);
+
 /* cycles[i] == 0 is unknown; it gets the value of its neighbour. */
 void tail_fill(double *cycles, uint64_t n);
 

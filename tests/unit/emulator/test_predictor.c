@@ -1,6 +1,7 @@
 /* The clock on streams of instructions made by hand: what one warp, or some, must take. */
 #include "tests/test.h"
 
+#include "emulator/predictor/predict.h"
 #include "emulator/predictor/gpc.h"
 #include "emulator/predictor/sm.h"
 #include "emulator/predictor/tail.h"
@@ -726,6 +727,31 @@ static void few_left_run_faster(void **state) {
     assert_true(fabs(end_of(133, 132, 3) - 200) < 1e-9); /* two that share an SM */
 }
 
+/* The chip begins CTAs one after the other: those for which there is room at once are `each` cycles apart, and one that
+ * finds the chip idle waits for none. */
+static void ctas_begin_one_by_one(void **state) {
+    (void)state;
+    double next = 0, each = 1.25;
+    for (uint64_t k = 0; k < 1000; k++)
+        assert_int_equal(tail_begin(&next, 0, each), (uint64_t)(1.25 * (double)k));
+    assert_int_equal(tail_begin(&next, 5000, each), 5000);
+    assert_int_equal(tail_begin(&next, 5000, each), 5001);
+    assert_int_equal(tail_begin(&next, 4000, 0), 5002);
+}
+
+/* Data that other SMs read in the next launch is lost earlier than what the same SM reads again; what is written lies
+ * between. */
+static void written_lines_are_kept_once(void **state) {
+    (void)state;
+    double at = 0.75 * chip.l2_bytes;
+    double moves = predictor_lost(&chip, at, 0, false), half = predictor_lost(&chip, at, at / 2, false);
+    double stays = predictor_lost(&chip, at, 0, true);
+    assert_true(moves > half + 0.2 && half > stays + 0.2 && stays > 0);
+    assert_true(fabs(predictor_lost(&chip, at, at, false) - stays) < 1e-9);
+    assert_true(predictor_lost(&chip, 0.4 * chip.l2_bytes, 0, false) == 0);
+    assert_true(predictor_lost(&chip, chip.l2_bytes, 0, true) == 1);
+}
+
 /* The eldest of three ends at 200, the others later, but the last as ever; of the 120 that are left over each is
  * another SM's, though CTAs differ by more than those of an SM do that share it equally. */
 static void the_elder_ends_first(void **state) {
@@ -882,6 +908,8 @@ int main(void) {
         cmocka_unit_test_setup(slices_are_uneven, read_chip),
         cmocka_unit_test_setup(before_the_first_product_l2_is_slower, read_chip),
         cmocka_unit_test(few_left_run_faster),
+        cmocka_unit_test(ctas_begin_one_by_one),
+        cmocka_unit_test_setup(written_lines_are_kept_once, read_chip),
         cmocka_unit_test_setup(the_elder_ends_first, read_chip),
         cmocka_unit_test(ctas_are_dealt_to_gpcs),
         cmocka_unit_test(idle_gpcs_count_faster),
