@@ -54,8 +54,8 @@ static const struct limit {
      "icache_l15_interval=0,icache_l2_latency=0",
      0},
     {"launch of the kernel and of blocks",
-     "launch_overhead=0,cta_spread=0,cta_launch=0,cta_start=0,constant_first=0,tma_map_first=0,"
-     "drain=0",
+     "launch_overhead=0,cta_spread=0,cta_launch=0,cta_interval=0,cta_start=0,constant_first=0,"
+     "tma_map_first=0,drain=0",
      0},
 };
 enum { N_LIMITS = sizeof limits / sizeof *limits };

@@ -744,7 +744,8 @@ static void ctas_begin_one_by_one(void **state) {
 static void written_lines_are_kept_once(void **state) {
     (void)state;
     double at = 0.75 * chip.l2_bytes;
-    double moves = predictor_lost(&chip, at, 0, false), half = predictor_lost(&chip, at, at / 2, false);
+    double moves = predictor_lost(&chip, at, 0, false),
+           half = predictor_lost(&chip, at, at / 2, false);
     double stays = predictor_lost(&chip, at, 0, true);
     assert_true(moves > half + 0.2 && half > stays + 0.2 && stays > 0);
     assert_true(fabs(predictor_lost(&chip, at, at, false) - stays) < 1e-9);
