@@ -8,4 +8,4 @@ fit: $(BUILD)/fit/model.so
 
 $(BUILD)/fit/model.so: stages/6-wgmma-attention/fit/model.c stages/6-wgmma-attention/cut.c $(PIC_LIB)
 	@mkdir -p $(@D)
-	$(if $(V),,@echo "cc $@";) $(CC) -std=gnu11 -O2 -w -fPIC -shared -I. -Istages/6-wgmma-attention -o $@ $< $(filter %.a,$^) -lm
+	$(if $(V),,@echo "cc $@";) $(CC) -std=gnu11 -O2 -w -fPIC -shared -I. -Istages/6-wgmma-attention -o $@ $< $(filter %.a,$^) -lm -lgomp

@@ -14,4 +14,4 @@ fi
 number=24
 [ -z "$THOROUGH" ] || number=0
 export SECONDS_LEFT=${SECONDS_LEFT:-6000}
-BUILD=$build python3 tests/course/grade/one_token.py "${MUTANTS:-$number}" $LAB
+BUILD=$build DEVICE=emu python3 tests/course/grade/one_token.py "${MUTANTS:-$number}" $LAB

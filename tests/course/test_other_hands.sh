@@ -14,4 +14,4 @@ fi
 variants=6 seeds=1
 [ -z "$THOROUGH" ] || variants=204 seeds=20
 export SECONDS_LEFT=${SECONDS_LEFT:-6000}
-BUILD=$build python3 tests/course/grade/other_hands.py "${VARIANTS:-$variants}" "${SEEDS:-$seeds}" $LAB
+BUILD=$build DEVICE=emu python3 tests/course/grade/other_hands.py "${VARIANTS:-$variants}" "${SEEDS:-$seeds}" $LAB

@@ -37,13 +37,13 @@ static const struct kind {
     {"ragged", "normal", RAGGED, MASK_NONE, false, true, 0},
     {"causal", "normal", RAGGED, MASK_CAUSAL_BOTTOM_RIGHT, false, true, 0},
     {"gqa", "normal", RAGGED, MASK_CAUSAL_TOP_LEFT, true, true, 0},
-    {"beyond", "normal", BEYOND, MASK_CAUSAL_TOP_LEFT, false, true, 0},
     {"outlier", "outlier", SAME, MASK_NONE, true, true, 0},
     {"ascending", "ascending", LONGER, MASK_NONE, false, false, 0},
     /* rows so far apart that the maximum of another one leaves nothing */
     {"far", "normal3", LONGER, MASK_NONE, false, false, 4},
     {"hidden", NULL, LATE, MASK_CAUSAL_BOTTOM_RIGHT, false, false, 0},
     {"few", NULL, FEW, MASK_NONE, false, true, 0},
+    {"beyond", "normal", BEYOND, MASK_CAUSAL_TOP_LEFT, false, true, 0},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
