@@ -55,7 +55,7 @@ static void draw_lengths(struct case_dice *d, const struct kind *k, struct atten
         return;
     case RAGGED:
         a->seqlen_q = between(d, 65, 230);
-        a->seqlen_k = between(d, 140, 330);   /* two tiles of every stage at least, */
+        a->seqlen_k = between(d, 260, 380);   /* three tiles of every stage at least, */
         a->seqlen_k += a->seqlen_k % 64 == 0; /* the last of them not whole */
         return;
     case BEYOND: /* more rows than keys: aligned at the top left, the last rows see every key and none beyond */
