@@ -286,7 +286,7 @@ static void deadlocks(void **state) {
 #define AT(n)  ".loc 1 " #n " 1\n"
     static const struct trial trials[] = {
         {"one warp forgets to arrive", AT(3) INIT("64") SECOND AT(5) ARRIVE "second:\n" AT(9) WAIT,
-         "for the end of phase 0 of the mbarrier at shared 0x4000", 64},
+         "for the end of phase 0 of the mbarrier at shared 0x4400", 64},
         {"who has come", AT(3) INIT("64") SECOND AT(5) ARRIVE "second:\n" AT(9) WAIT,
          "arrived in this phase: warp 0 at line 9 (by line 5)", 64},
         {"who came to the phase before, and where it is",
