@@ -112,8 +112,9 @@ for name, (number, files) in given.items():
     if EVERYTHING or name in SAMPLE:
         judged("cheats", name, number, files, lambda result: result.score == 0)
 
+# one wrong case of ten costs its 9 points, and all 10 for time
 for name, (number, files) in cheats.wrong().items():
-    judged("wrong kernels", name, number, files, lambda result: result.score <= 85 and "answers" in [lost.part for lost in result.lost])
+    judged("wrong kernels", name, number, files, lambda result: result.score <= 81 and "answers" in [lost.part for lost in result.lost])
 
 # the squares of S from last to first: what is hidden by masks and tails comes first, and speaks against nobody
 last_first = {"kernel.cu": cheats.changed(cheats.QK, (variants.ROWS_2, variants.ROWS_2.replace(
