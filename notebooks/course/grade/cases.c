@@ -28,14 +28,14 @@ static const char *one_of(struct case_dice *d, const char *const *word, int n) {
 /* What is special about a case; the rest is drawn. */
 static const struct kind {
     const char *name, *input;
-    enum { SAME, RAGGED, BEYOND, LONGER, LATE, FEW } lengths;
+    enum { SAME, RAGGED, DIAGONAL, BEYOND, LONGER, LATE, FEW } lengths;
     int mask; /* enum mask */
     bool grouped, strided;
     float scale; /* 0: the default */
 } kinds[] = {
     {"plain", "normal", SAME, MASK_NONE, false, false, 0},
     {"ragged", "normal", RAGGED, MASK_NONE, false, true, 0},
-    {"causal", "normal", RAGGED, MASK_CAUSAL_BOTTOM_RIGHT, false, true, 0},
+    {"causal", "normal", DIAGONAL, MASK_CAUSAL_BOTTOM_RIGHT, false, true, 0},
     {"gqa", "normal", RAGGED, MASK_CAUSAL_TOP_LEFT, true, true, 0},
     {"outlier", "outlier", SAME, MASK_NONE, true, true, 0},
     {"ascending", "ascending", LONGER, MASK_NONE, false, false, 0},
@@ -57,6 +57,11 @@ static void draw_lengths(struct case_dice *d, const struct kind *k, struct atten
         a->seqlen_q = between(d, 65, 230);
         a->seqlen_k = between(d, 260, 380);   /* three tiles of every stage at least, */
         a->seqlen_k += a->seqlen_k % 64 == 0; /* the last of them not whole */
+        return;
+    case DIAGONAL: /* aligned at the bottom right, the diagonal crosses the second of three tiles of 128 keys */
+        a->seqlen_q = between(d, 193, 230);
+        a->seqlen_k = a->seqlen_q + between(d, 75, 185);
+        a->seqlen_k += a->seqlen_k % 64 == 0;
         return;
     case BEYOND: /* more rows than keys: aligned at the top left, the last rows see every key and none beyond */
         a->seqlen_k = between(d, 140, 250);

@@ -207,6 +207,23 @@ static void warps_that_meet_know_each_other(void **state) {
     assert_int_equal(warp[1].clock.seen[0], 1); /* of two stamps */
 }
 
+/* Arrivals at an mbarrier of another block are acquired whatever their scope; loads are not. */
+static void arrivals_of_others_are_acquired(void **state) {
+    (void)state;
+    static struct emu_vector_clock k;
+    memset(&k, 0, sizeof k);
+    unsigned load = emu_agent(&block[0], EMU_AGENT_TMA_LOAD, 64);
+    unsigned arrival = emu_agent(&block[0], EMU_AGENT_ARRIVAL, 1);
+    k.seen[0] = 7;
+    k.seen[load] = 8;
+    k.seen[arrival] = 9;
+    emu_acquire_arrivals(&warp[1], &k);
+    const struct emu_vector_clock *known = &warp[1].clock;
+    assert_true(known->seen[0] == 0 && known->seen[load] == 0);
+    assert_true(known->seen[arrival] == 9 && known->fenced[arrival] == 9 &&
+                known->all[arrival] == 9);
+}
+
 static void agents_are_made_once(void **state) {
     (void)state;
     static struct emu_vector_clock k;
@@ -352,6 +369,7 @@ int main(void) {
         TEST(a_phase_passes_whole),
         TEST(fences_cover_what_was_seen),
         TEST(warps_that_meet_know_each_other),
+        TEST(arrivals_of_others_are_acquired),
         TEST(agents_are_made_once),
         TEST(without_checks_nobody_counts),
         TEST(stamps_begin_anew),
