@@ -69,7 +69,7 @@ $(BUILD)/run: $(BUILD)/runtime/session/main.o $(RUN_SRC:%.c=$(BUILD)/%.o) $(LIB)
 ##  KERNEL=my.cu                                 a file of CUDA C or PTX
 ##  ARGS="--kernel sgemm --grid 8x8 --arg ..."   which kernel, launched how, with what: build/run --help
 .PHONY: run-own
-run-own: $(BUILD)/run
+run-own: $(BUILD)/run $(filter $(BUILD)/examples/%,$(PROGRAM))
 	@set -f; BUILD=$(BUILD) NVCC=$(NVCC) runtime/own.sh $(ON) $${J:+"--jobs=$$J"}
 
 EXAMPLES := $(patsubst examples/%.cu,$(BUILD)/examples/%,$(wildcard examples/*.cu))

@@ -6,7 +6,7 @@ for folder; do
     stages/rungs.sh "$folder" | {
         read -r last
         while read -r next; do
-            git --no-pager diff --no-index --stat -p --color=auto "$last" "$next"
+            git --no-pager diff --no-index --stat -p --color=auto "$last" "$next" && echo "$next is $last so far"
             last=$next
         done
     }

@@ -116,6 +116,7 @@ check "its plan builds stages" grep -q "ld $empty/stage-1\"" "$tap_dir/plan"
 check "and nothing that only those run" bash -c "! grep -qE 'ld $empty/(trial-|sass-|predict-|run\")' '$tap_dir/plan'"
 rm -rf "$empty"
 check "THOROUGH=all leaves none out" bash -c "! grep -q -e '--left-out' '$tap_dir/whole'"
+check "an example that is run is built first" bash -c "make -n BUILD='$empty' run PROGRAM='$empty/examples/sgemm 64' | grep -q 'nvcc $empty/examples/sgemm'"
 check "a test that is named is run" bash -c "make -n test TESTS=labs | grep -q 'run.sh.* tests/course/test_labs.sh'"
 summary() { # two programs that pass, one that is left out
     mkdir -p "$tap_dir/b"
