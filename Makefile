@@ -150,6 +150,7 @@ $(STAGES:%=$(BUILD)/images/%.mk): $(BUILD)/images/%.mk: stages/rules.sh $$(wildc
 include $(STAGES:%=$(BUILD)/images/%.mk)
 ALL_IMAGES := $(foreach s,$(STAGES),$(images-$s) $(bf16-images-$s))
 -include $(patsubst %,%.d,$(ALL_IMAGES))
+LONG_NEEDS += $(foreach s,$(STAGES),$(bf16-images-$s))
 
 # wgmma.mma_async for every N, which the CUDA C of Hopper's stages includes.
 $(ALL_IMAGES): | $(BUILD)/include/wgmma.cuh
