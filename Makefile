@@ -134,7 +134,8 @@ $(LIB): $(LIB_SRC:%.c=$(BUILD)/%.o)
 
 # ---- Stages: a program build/stage-N, and kernel images in build/images/stage-N/ ----------------------
 # stages/rules.sh writes the rules of the images into build/images/stage-N.mk: open one. It also says
-# what the stage's file `images` says of the stage: previous-stage-N, problem-stage-N, images-stage-N.
+# what the stage's file `images` says of the stage: previous-stage-N, problem-stage-N, images-stage-N,
+# bf16-images-stage-N.
 
 # $(call compile,FLAGS): one image; what ptxas said goes to NAME.ARCH.ptxas beside it. After a change of
 # NVCCFLAGS: make clean.
@@ -147,10 +148,12 @@ endef
 $(STAGES:%=$(BUILD)/images/%.mk): $(BUILD)/images/%.mk: stages/rules.sh $$(wildcard $$(call folder-of,$$*)/images)
 	@mkdir -p $(@D) && stages/rules.sh $(call folder-of,$*) > $@
 include $(STAGES:%=$(BUILD)/images/%.mk)
--include $(patsubst %,%.d,$(foreach s,$(STAGES),$(images-$s)))
+ALL_IMAGES := $(foreach s,$(STAGES),$(images-$s) $(bf16-images-$s))
+-include $(patsubst %,%.d,$(ALL_IMAGES))
+LONG_NEEDS += $(foreach s,$(STAGES),$(bf16-images-$s))
 
 # wgmma.mma_async for every N, which the CUDA C of Hopper's stages includes.
-$(foreach s,$(STAGES),$(images-$s)): | $(BUILD)/include/wgmma.cuh
+$(ALL_IMAGES): | $(BUILD)/include/wgmma.cuh
 $(BUILD)/include/wgmma.cuh: common/cuda/wgmma.sh
 	@mkdir -p $(@D) && $< > $@
 
@@ -160,7 +163,8 @@ attention-only  = $(if $(ATTENTION),,echo "make: $(no-attention)" >&2; exit 2)
 WITH_PREVIOUS  := $(foreach s,$(CHOSEN),$(if $(filter-out none,$(previous-$s)),$s))
 
 .PHONY: $(STAGES)
-$(STAGES): %: $(if $(RECORDED),,$(BUILD)/% $$(images-%)) # recorded results need no build
+# Recorded results need no build; images for bf16 are built where the command asks for bf16.
+$(STAGES): %: $(if $(RECORDED),,$(BUILD)/% $$(images-%) $(if $(findstring bf16,$(ARGS)),$$(bf16-images-%)))
 	@:
 
 # A stage's number, name and predecessor come from its folder: a copy of a folder is another stage.

@@ -116,15 +116,27 @@ static const char *check_size(const char *path, const struct header *h, int64_t 
     return NULL;
 }
 
+static const char *check_tensor(const char *path, const struct header *h, int64_t *n_bytes) {
+    if (h->rank != 4)
+        return reason("%s has %d dimensions, not 4: (batch, heads, seqlen, head_dim)", path,
+                      h->rank);
+    return check_size(path, h, 2, n_bytes);
+}
+
 static const char *check_half(const char *path, const struct header *h, int64_t *n_bytes) {
     if (!strcmp(h->descr, ">f2"))
         return reason("%s is big-endian; save it as little-endian: array.astype('<f2')", path);
     if (strcmp(h->descr, "<f2"))
         return reason("%s holds '%s', not fp16; save array.astype('<f2')", path, h->descr);
-    if (h->rank != 4)
-        return reason("%s has %d dimensions, not 4: (batch, heads, seqlen, head_dim)", path,
-                      h->rank);
-    return check_size(path, h, 2, n_bytes);
+    return check_tensor(path, h, n_bytes);
+}
+
+/* NumPy has no bf16: its bits are kept as 16-bit integers, and ml_dtypes writes them as V2. */
+static const char *check_bf16(const char *path, const struct header *h, int64_t *n_bytes) {
+    if (strcmp(h->descr, "<u2") && strcmp(h->descr + 1, "V2"))
+        return reason("%s holds '%s', not the bits of bf16; save array.view('<u2')", path,
+                      h->descr);
+    return check_tensor(path, h, n_bytes);
 }
 
 static const char *check_any(const char *path, const struct header *h, int64_t *n_bytes) {
@@ -216,14 +228,23 @@ done:
     return why;
 }
 
-const char *npy_read_half(const char *path, int64_t shape[4], half **data) {
+static const char *read_tensor(const char *path, header_check *check, int64_t shape[4],
+                               half **data) {
     struct header h;
     int64_t bytes;
     void *read;
-    const char *why = read_array(path, check_half, &h, &read, &bytes);
+    const char *why = read_array(path, check, &h, &read, &bytes);
     *data = read;
     if (!why) memcpy(shape, h.shape, 4 * sizeof shape[0]);
     return why;
+}
+
+const char *npy_read_half(const char *path, int64_t shape[4], half **data) {
+    return read_tensor(path, check_half, shape, data);
+}
+
+const char *npy_read_bf16(const char *path, int64_t shape[4], half **data) {
+    return read_tensor(path, check_bf16, shape, data);
 }
 
 const char *npy_read(const char *path, struct npy *out) {
@@ -322,6 +343,10 @@ const char *npy_write(const char *path, const char *descr, int rank, const int64
 
 const char *npy_write_half(const char *path, int rank, const int64_t *shape, const half *data) {
     return npy_write(path, "<f2", rank, shape, data, sizeof *data);
+}
+
+const char *npy_write_bf16(const char *path, int rank, const int64_t *shape, const half *data) {
+    return npy_write(path, "<u2", rank, shape, data, sizeof *data);
 }
 
 const char *npy_write_float(const char *path, int rank, const int64_t *shape, const float *data) {

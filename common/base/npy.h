@@ -12,9 +12,14 @@
  * endian. NULL, or the reason with the path in it: nothing is allocated then. */
 const char *npy_read_half(const char *path, int64_t shape[4], half **data);
 
+/* The same for bf16, whose bits are '<u2' or, as ml_dtypes writes them, 'V2' in the file. */
+const char *npy_read_bf16(const char *path, int64_t shape[4], half **data);
+
 /* Writes contiguous data to a temporary file in the same folder, syncs it and renames it to `path`,
  * so that `path` is whole or untouched. NULL, or the reason. */
 const char *npy_write_half(const char *path, int rank, const int64_t *shape, const half *data);
+const char *npy_write_bf16(const char *path, int rank, const int64_t *shape,
+                           const half *data); /* as '<u2' */
 const char *npy_write_float(const char *path, int rank, const int64_t *shape, const float *data);
 
 /* An array of any type: descr is NumPy's name of it ("<f4", "|u1"). */

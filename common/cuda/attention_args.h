@@ -9,7 +9,7 @@
 #ifdef __CUDACC__
 #include <cuda_fp16.h>
 #else
-typedef uint16_t half; /* the bits of an IEEE binary16; arithmetic on it: half.h */
+typedef uint16_t half; /* the bits of an fp16 or a bf16 (dtype.h) */
 #endif
 
 struct tensor_stride {

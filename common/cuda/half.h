@@ -22,9 +22,9 @@ static inline half half_from_float(float x) {
     return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-/* Rounds once: double to float by round-to-odd, which keeps what the second rounding must know: an even
- * float that is not exact takes a step towards x. No branch: it would go either way. */
-static inline half half_from_double(double x) {
+/* Double to float by round-to-odd, which keeps what a second rounding must know: an even float that is
+ * not exact takes a step towards x. No branch: it would go either way. */
+static inline float float_round_to_odd(double x) {
     float f = (float)x;
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
@@ -33,8 +33,11 @@ static inline half half_from_double(double x) {
     const int away = (int32_t)bits < 0 ? -up : up;
     bits += (uint32_t)(away & -(int)(~bits & 1));
     memcpy(&f, &bits, sizeof f);
-    return half_from_float(f);
+    return f;
 }
+
+/* Rounds once. */
+static inline half half_from_double(double x) { return half_from_float(float_round_to_odd(x)); }
 
 static inline bool half_is_finite(half h) { return (h & 0x7c00) != 0x7c00; }
 static inline bool half_is_nan(half h) { return (h & 0x7fff) > 0x7c00; }

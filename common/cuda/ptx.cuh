@@ -4,6 +4,16 @@
 
 #include <stdint.h>
 
+/* The 16-bit type of Q, K, V, P and O: fp16, or bf16 in an image that is compiled with -DBF16, where `half`
+ * only stands for 16 bits. */
+#ifdef BF16
+#define F16 "bf16"
+constexpr uint32_t F16_ONE = 0x3F80, F16_256 = 0x4380; // 1 and 2^8
+#else
+#define F16 "f16"
+constexpr uint32_t F16_ONE = 0x3C00, F16_256 = 0x5C00;
+#endif
+
 /* 2^x, relative error 2^-22, one MUFU operation; 2^-inf = +0. */
 static __device__ __forceinline__ float ex2(float x) {
     float y;
@@ -42,7 +52,7 @@ template <int n> static __device__ __forceinline__ void cp_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
 }
 
-/* Four 8x8 fp16 matrices from shared memory; lane i names row i % 8 of matrix i / 8, 16 bytes.
+/* Four 8x8 matrices of 16-bit elements from shared memory; lane i names row i % 8 of matrix i / 8, 16 bytes.
  * r[j] is elements 2 (i % 4) and 2 (i % 4) + 1 of row i / 4 of matrix j; with .trans, of
  * column i / 4. */
 static __device__ __forceinline__ void ldmatrix_x4(uint32_t (&r)[4], uint32_t smem) {
@@ -58,19 +68,19 @@ static __device__ __forceinline__ void ldmatrix_x4_trans(uint32_t (&r)[4], uint3
                  : "memory");
 }
 
-/* d += a b: a 16x16 and b 16x8 fp16, d 16x8 fp32; layouts: stages/4-tuned/kernel.cu. */
+/* d += a b: a 16x16 and b 16x8 of the 16-bit type, d 16x8 fp32; layouts: stages/4-tuned/kernel.cu. */
 static __device__ __forceinline__ void mma_m16n8k16(float (&d)[4], const uint32_t (&a)[4],
                                                     uint32_t b0, uint32_t b1) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." F16 "." F16 ".f32 "
                  "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/* Two floats to fp16, to nearest; lo in the low half. */
+/* Two floats to the 16-bit type, to nearest; lo in the low half. */
 static __device__ __forceinline__ uint32_t cvt_f16x2(float lo, float hi) {
     uint32_t r;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));
+    asm("cvt.rn." F16 "x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));
     return r;
 }
 

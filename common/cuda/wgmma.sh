@@ -19,7 +19,7 @@ function wgmma(n, a, n_a, inputs, n_majors,    i, d, b) {
     b = d + n_a
     printf "    %sif constexpr (N == %d)\n", (n > 8 ? "else " : ""), n
     printf "        asm volatile(\n            \"{ .reg .pred p;\\n setp.ne.b32 p, %%%d, 0;\\n\"\n", b + 1
-    printf "            \"wgmma.mma_async.sync.aligned.m64n%dk16.f32.f16.f16 {\"\n", n
+    printf "            \"wgmma.mma_async.sync.aligned.m64n%dk16.f32.\" F16 \".\" F16 \" {\"\n", n
     for (i = 0; i < d; i += 16)
         printf "            \"%s%s\"\n", numbers(i, d - i < 16 ? d - i : 16), (i + 16 < d ? "," : "")
     printf "            \"}, %s, %%%d, p, 1, 1, %s; }\"\n", a, b, numbers(b + 2, n_majors)
@@ -30,7 +30,8 @@ function wgmma(n, a, n_a, inputs, n_majors,    i, d, b) {
 }
 
 BEGIN {
-    print "/* D = A B^T (use_d 0) or D += A B^T (1): wgmma.mma_async.m64nNk16, fp16 A and B, fp32 D."
+    print "/* D = A B^T (use_d 0) or D += A B^T (1): wgmma.mma_async.m64nNk16, A and B fp16 or bf16 (F16,"
+    print " * ptx.cuh), D fp32."
     print " * Written by common/cuda/wgmma.sh, which says why; included by ptx_sm90.cuh."
     print " *"
     print " *   d (64, N)   accumulators in tile units, d[N / 8][4]: one block of 8 columns each"

@@ -186,7 +186,7 @@ const char *attention_describe(const struct attention *a, char *out, size_t out_
     else
         snprintf(seqlen, sizeof seqlen, "Sq%d Sk%d", a->seqlen_q, a->seqlen_k);
     static const char *const mask[] = {"", " causal", " causal top-left"};
-    snprintf(out, out_bytes, "B%d H%s %s D%d%s", a->batch, heads, seqlen, a->head_dim,
-             mask[a->mask]);
+    snprintf(out, out_bytes, "B%d H%s %s D%d%s%s", a->batch, heads, seqlen, a->head_dim,
+             mask[a->mask], a->dtype == DTYPE_FP16 ? "" : " bf16");
     return out;
 }

@@ -3,10 +3,11 @@
  *   S = scale * Q K^T,  masked;   P = softmax(S) by rows;   O = P V;   LSE = log(sum(exp(S)))
  *
  * Q and O are (batch, heads, seqlen_q, head_dim), K and V (batch, kv_heads, seqlen_k,
- * head_dim), fp16. A fully masked row gives O = 0 and LSE = -inf, exactly. */
+ * head_dim), all of one 16-bit type. A fully masked row gives O = 0 and LSE = -inf, exactly. */
 #pragma once
 
 #include "common/cuda/attention_args.h"
+#include "common/cuda/dtype.h"
 
 #include <stddef.h>
 
@@ -16,7 +17,8 @@ struct attention {
     int batch, heads, kv_heads; /* heads % kv_heads == 0: one KV head serves heads / kv_heads */
     int seqlen_q, seqlen_k, head_dim;
     enum mask mask;
-    float scale; /* multiplies Q K^T; 0 stands for 1/sqrt(head_dim) */
+    enum dtype dtype; /* of Q, K, V and O; sums, P before it is rounded, and LSE are fp32 */
+    float scale;      /* multiplies Q K^T; 0 stands for 1/sqrt(head_dim) */
     struct tensor_stride q_stride, k_stride, v_stride, o_stride; /* all zero: contiguous */
 };
 
@@ -48,5 +50,5 @@ size_t attention_v_elements(const struct attention *a);
 size_t attention_o_elements(const struct attention *a);
 size_t attention_lse_elements(const struct attention *a);
 
-/* "B1 H8 S512 D64", "B2 H32/8 Sq1 Sk4096 D128 causal". Returns `out`. */
+/* "B1 H8 S512 D64", "B2 H32/8 Sq1 Sk4096 D128 causal bf16"; fp16 is not said. Returns `out`. */
 const char *attention_describe(const struct attention *a, char *out, size_t out_bytes);

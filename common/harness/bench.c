@@ -38,12 +38,16 @@ static const char *place_tensors(struct bench *b, const struct inputs *in) {
     return workspace ? device_alloc(b->device, workspace, &b->tensors.workspace) : NULL;
 }
 
+static bool is_bf16(const char *image) { return strstr(image, "-bf16"); }
+
 /* --image may choose among images of one tile: the head_dim in its name, and -small, stay as planned.
  * Grids and blocks are made for the planned one. */
 static const char *image_fits(const char *image, const char *planned) {
     int asked = 0, wanted = 0;
     bool other_dim = sscanf(image, "d%d", &asked) == 1 && sscanf(planned, "d%d", &wanted) == 1 &&
                      asked != wanted;
+    if (is_bf16(image) && !is_bf16(planned))
+        return reason_as(STATUS_USAGE, "image %s is for --dtype bf16", image);
     if (!other_dim && !strstr(image, "-small") == !strstr(planned, "-small")) return NULL;
     return reason_as(STATUS_USAGE, "image %s is not for this problem, which takes %s", image,
                      planned);
@@ -52,7 +56,7 @@ static const char *image_fits(const char *image, const char *planned) {
 const char *bench_open(struct device *d, const struct attention *a, const struct inputs *in,
                        const char *image, int choice, struct bench *out) {
     *out = (struct bench){.device = d, .problem = *a};
-    const char *why = stage.supports(a, &device_info(d)->chip);
+    const char *why = stage_supports(a, &device_info(d)->chip);
     if (why) return reason_as(STATUS_UNSUPPORTED, "%s", why);
     if ((why = place_tensors(out, in))) goto fail;
     if (attention_o_elements(a) == 0) return NULL; /* nothing to launch */
@@ -62,9 +66,11 @@ const char *bench_open(struct device *d, const struct attention *a, const struct
         why = reason_as(STATUS_USAGE, "stage %s has one way only: leave out --choice", stage.name);
         goto fail;
     }
-    if ((why = stage.plan(a, d, &out->tensors, &out->plan))) goto fail;
+    if ((why = stage_plan(a, d, &out->tensors, &out->plan))) goto fail;
     if (image && (why = image_fits(image, out->plan.image))) goto fail;
-    if (image) snprintf(out->plan.image, sizeof out->plan.image, "%s", image);
+    if (image)
+        snprintf(out->plan.image, sizeof out->plan.image, "%s%s", image,
+                 a->dtype == DTYPE_BF16 && !is_bf16(image) ? "-bf16" : "");
     if ((why = device_load(d, stage_image_folder(stage.name), out->plan.image, &out->image)))
         goto fail;
     return NULL;

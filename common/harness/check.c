@@ -1,5 +1,4 @@
 #include "check.h"
-#include "common/cuda/half.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -7,7 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LSE_LIMIT 1e-3
+#define LSE_LIMIT 1e-3 /* for fp16 */
+
+/* How much coarser a type is than fp16. */
+static double coarser(enum dtype t) {
+    return dtype_unit_roundoff(t) / dtype_unit_roundoff(DTYPE_FP16);
+}
 
 /* ---- Poison and hashes ----------------------------------------------------------------------- */
 
@@ -81,9 +85,10 @@ static void scan_rows(const struct check_evidence *e, const struct check_run *ru
         const int *bad = last_bad_v(e, row);
         int poisoned = 0, infinite = 0, non_zero = 0;
         for (int d = 0; d < a->head_dim; d++) {
-            bool hidden = bad && bad[d] >= 0 && isnan(half_to_float(o[d])); /* 0 * infinity */
+            bool hidden =
+                bad && bad[d] >= 0 && isnan(dtype_to_float(a->dtype, o[d])); /* 0 * infinity */
             poisoned += o[d] == CHECK_POISON_HALF;
-            infinite += !half_is_finite(o[d]);
+            infinite += !dtype_is_finite(a->dtype, o[d]);
             non_zero += (o[d] & 0x7fff) != 0 && !hidden;
         }
         bool lse_poisoned = bits_of(lse[row]) == CHECK_POISON_WORD;
@@ -128,18 +133,18 @@ struct errors {
     int64_t worst_row, rows, lse_wrong;
 };
 
-/* What the same value loses when 0.3 is added and taken away in fp16: about one step at 0.3. */
-static double rounding_error(double x) {
-    float rounded = half_to_float(half_from_double(x));
-    float sum = half_to_float(half_from_float(rounded + 0.3f));
-    float back = half_to_float(half_from_float(sum - 0.3f));
+/* What the same value loses when 0.3 is added and taken away in the 16-bit type: about one step at 0.3. */
+static double rounding_error(enum dtype t, double x) {
+    float rounded = dtype_to_float(t, dtype_from_double(t, x));
+    float sum = dtype_to_float(t, dtype_from_float(t, rounded + 0.3f));
+    float back = dtype_to_float(t, dtype_from_float(t, sum - 0.3f));
     return fabs((double)back - rounded);
 }
 
-/* A row below the normal range of fp16 is measured against that range, because below it the steps of fp16
- * have a fixed size. */
-static double row_error(double squares, double reference_squares, int n) {
-    double norm = fmax(sqrt(reference_squares), HALF_MIN_NORMAL * sqrt(n));
+/* A row below the normal range of its type is measured against that range, because below it the steps of
+ * the type have a fixed size. */
+static double row_error(enum dtype t, double squares, double reference_squares, int n) {
+    double norm = fmax(sqrt(reference_squares), dtype_min_normal(t) * sqrt(n));
     return isfinite(squares) ? sqrt(squares) / norm : INFINITY;
 }
 
@@ -149,33 +154,35 @@ static bool row_is_finite(const double *x, int n) {
     return true;
 }
 
-static void compare_lse(double lse, double reference, double score_error, struct errors *x) {
+static void compare_lse(enum dtype t, double lse, double reference, double score_error,
+                        struct errors *x) {
     double error = lse == reference ? 0 : fabs(lse - reference);
-    double limit = fmax(LSE_LIMIT, fmax(score_error, 8 * 0x1p-24 * fabs(reference)));
+    double limit = fmax(LSE_LIMIT * coarser(t), fmax(score_error, 8 * 0x1p-24 * fabs(reference)));
     if (!(error <= limit)) x->lse_wrong++;
     if (!(error <= x->lse_error)) x->lse_error = isnan(error) ? INFINITY : error;
 }
 
 /* `last_bad`: for each element the last key whose V is not finite there, NULL: none; `visible`: keys
  * that the row sees. */
-static void compare_row(const half *o, const double *ref, const half *baseline, int n, int64_t row,
-                        double slack, const int *last_bad, int64_t visible, struct errors *x) {
+static void compare_row(enum dtype t, const half *o, const double *ref, const half *baseline, int n,
+                        int64_t row, double slack, const int *last_bad, int64_t visible,
+                        struct errors *x) {
     double squares = 0, baseline_squares = 0, reference_squares = 0;
     double max = 0, baseline_max = 0, rounding = 0;
     for (int d = 0; d < n; d++) {
-        double error = half_to_float(o[d]) - ref[d];
+        double error = dtype_to_float(t, o[d]) - ref[d];
         if (last_bad && last_bad[d] >= visible && isnan(error)) continue; /* 0 * infinity, hidden */
-        double baseline_error = half_to_float(baseline[d]) - ref[d];
+        double baseline_error = dtype_to_float(t, baseline[d]) - ref[d];
         squares += error * error;
         baseline_squares += baseline_error * baseline_error;
         reference_squares += ref[d] * ref[d];
         max = fmax(max, fabs(error));
         baseline_max = fmax(baseline_max, fabs(baseline_error));
-        rounding = fmax(rounding, rounding_error(ref[d]));
+        rounding = fmax(rounding, rounding_error(t, ref[d]));
     }
     if (isnan(squares)) max = INFINITY; /* fmax drops a NaN */
     double beyond = fmax(0, sqrt(squares) - slack);
-    double error = row_error(isnan(squares) ? squares : beyond * beyond, reference_squares, n);
+    double error = row_error(t, isnan(squares) ? squares : beyond * beyond, reference_squares, n);
     if (x->rows == 0 || error > x->row_error) {
         x->row_error = error;
         x->worst_row = row;
@@ -185,7 +192,7 @@ static void compare_row(const half *o, const double *ref, const half *baseline, 
     x->n_elements += n;
     x->squares += squares;
     x->reference_squares += reference_squares;
-    if (isfinite(baseline_squares)) { /* fp16 steps can overflow where fp32 does not */
+    if (isfinite(baseline_squares)) { /* steps of fp16 can overflow where fp32 does not */
         x->max_error = fmax(x->max_error, max);
         x->baseline_error = fmax(x->baseline_error, baseline_max);
         x->rounding_error = fmax(x->rounding_error, rounding);
@@ -202,10 +209,11 @@ static void compare(const struct check_evidence *e, const struct check_run *run,
     for (int64_t i = 0; i < ref->n_rows; i++) {
         const double *o = ref->o + i * n;
         if (!row_is_finite(o, n)) continue;
-        compare_row(row_of(a, run->o, ref->row[i]), o, ref->baseline + i * n, n, ref->row[i],
-                    ref->o_slack[i], last_bad_v(e, ref->row[i]),
+        compare_row(a->dtype, row_of(a, run->o, ref->row[i]), o, ref->baseline + i * n, n,
+                    ref->row[i], ref->o_slack[i], last_bad_v(e, ref->row[i]),
                     ref->row[i] % a->seqlen_q + attention_diagonal(a) + 1, &x);
-        compare_lse(run->lse[CHECK_GUARD + ref->row[i]], ref->lse[i], ref->score_error[i], &x);
+        compare_lse(a->dtype, run->lse[CHECK_GUARD + ref->row[i]], ref->lse[i], ref->score_error[i],
+                    &x);
     }
     r->rows_checked = x.rows;
     r->row_error = x.row_error;
@@ -270,21 +278,23 @@ static bool broken_point(const struct check_evidence *e, struct check_result *r)
                      row % a->seqlen_q, row / a->seqlen_q % a->heads, row / a->seqlen_q / a->heads,
                      r->row_error, r->row_error_limit);
     if (!(r->max_error <= r->max_error_limit))
-        return fails(r, "max error %.3g, limit %.3g (twice that of fp16 steps and of rounding)",
-                     r->max_error, r->max_error_limit);
+        return fails(r, "max error %.3g, limit %.3g (twice that of %s steps and of rounding)",
+                     r->max_error, r->max_error_limit, dtype_name(a->dtype));
     if (r->rmse_counts && !(r->rmse <= r->baseline_rmse))
-        return fails(r, "RMSE %.3g on outlier input, that of fp16 steps is %.3g", r->rmse,
-                     r->baseline_rmse);
+        return fails(r, "RMSE %.3g on outlier input, that of %s steps is %.3g", r->rmse,
+                     dtype_name(a->dtype), r->baseline_rmse);
     if (r->lse_wrong)
         return fails(r, "LSE of %lld rows is off by up to %.3g, limit %.3g",
-                     (long long)r->lse_wrong, r->lse_error, LSE_LIMIT);
+                     (long long)r->lse_wrong, r->lse_error, r->lse_error_limit);
     if (r->unequal)
         return fails(r, "two runs of one problem differ in %lld elements", (long long)r->unequal);
     return false;
 }
 
 void check_attention(const struct check_evidence *e, struct check_result *out) {
-    *out = (struct check_result){.row_error_limit = e->row_error_limit};
+    const double times = coarser(e->problem->dtype);
+    *out = (struct check_result){.row_error_limit = e->row_error_limit * times,
+                                 .lse_error_limit = LSE_LIMIT * times};
     if (attention_lse_elements(e->problem) > 0) scan_rows(e, &e->run[0], out);
     scan_guards(e->problem, &e->run[0], out);
     for (int i = 0; i < 3; i++) out->inputs_changed += e->inputs_before[i] != e->inputs_after[i];

@@ -1,5 +1,4 @@
 #include "input.h"
-#include "common/cuda/half.h"
 #include "common/base/reason.h"
 
 #include <string.h>
@@ -108,7 +107,7 @@ static double element(enum input input, enum tensor t, const uint64_t key[3], ui
 }
 
 static void fill(enum input input, enum tensor t, uint64_t seed, int batch, int heads, int seqlen,
-                 int head_dim, const struct tensor_stride *s, half *out) {
+                 int head_dim, enum dtype dtype, const struct tensor_stride *s, half *out) {
     int64_t n_rows = (int64_t)batch * heads * seqlen;
     const uint64_t key[3] = {stream_key(seed, t), stream_key(seed, t + 4), stream_key(seed, t + 8)};
 #pragma omp parallel for schedule(static)
@@ -116,8 +115,8 @@ static void fill(enum input input, enum tensor t, uint64_t seed, int batch, int 
         int64_t j = row % seqlen, h = row / seqlen % heads, b = row / seqlen / heads;
         half *to = out + b * s->batch + h * s->head + j * s->row;
         for (int d = 0; d < head_dim; d++)
-            to[d] = half_from_double(
-                element(input, t, key, row * head_dim + d, j, seqlen, d, head_dim));
+            to[d] = dtype_from_double(
+                dtype, element(input, t, key, row * head_dim + d, j, seqlen, d, head_dim));
     }
 }
 
@@ -129,8 +128,11 @@ const char *input_fill(const char *name, uint64_t seed, const struct attention *
                       "ascending, descending, "
                       "negative, constant, ramp, identity, index",
                       name);
-    fill(input, TENSOR_Q, seed, a->batch, a->heads, a->seqlen_q, a->head_dim, &a->q_stride, q);
-    fill(input, TENSOR_K, seed, a->batch, a->kv_heads, a->seqlen_k, a->head_dim, &a->k_stride, k);
-    fill(input, TENSOR_V, seed, a->batch, a->kv_heads, a->seqlen_k, a->head_dim, &a->v_stride, v);
+    fill(input, TENSOR_Q, seed, a->batch, a->heads, a->seqlen_q, a->head_dim, a->dtype,
+         &a->q_stride, q);
+    fill(input, TENSOR_K, seed, a->batch, a->kv_heads, a->seqlen_k, a->head_dim, a->dtype,
+         &a->k_stride, k);
+    fill(input, TENSOR_V, seed, a->batch, a->kv_heads, a->seqlen_k, a->head_dim, a->dtype,
+         &a->v_stride, v);
     return NULL;
 }

@@ -70,9 +70,11 @@ const char *inputs_read(const char *q_path, const char *k_path, const char *v_pa
     const char *path[3] = {q_path, k_path, v_path}, *why = NULL;
     int64_t shape[3][4];
     half *data[3] = {NULL};
+    const char *(*read)(const char *, int64_t *, half **) =
+        a->dtype == DTYPE_BF16 ? npy_read_bf16 : npy_read_half;
     *out = (struct inputs){0};
     for (int i = 0; i < 3 && !why; i++)
-        if ((why = npy_read_half(path[i], shape[i], &data[i])))
+        if ((why = read(path[i], shape[i], &data[i])))
             why = reason_as(reason_status(why, STATUS_FILE), "%s", why);
     if (why) goto done;
     if ((why = shapes_to_problem(shape[0], shape[1], shape[2], a))) goto done;

@@ -33,7 +33,7 @@ static const char *problem_of(const int p[8], struct attention *out) {
     const char *why = attention_complete(out);
     if (!why && attention_o_elements(out) == 0) why = "an empty problem";
     if (!why) why = open_device();
-    return why ? why : stage.supports(out, &device_info(device)->chip);
+    return why ? why : stage_supports(out, &device_info(device)->chip);
 }
 
 static const char *open_run(const char *images, const struct attention *a, int choice,
@@ -44,7 +44,7 @@ static const char *open_run(const char *images, const struct attention *a, int c
     struct stage_tensors t = {tensors[0], tensors[1], tensors[2],
                               tensors[3], tensors[4], r->workspace};
     r->plan.choice = choice;
-    if (!why) why = stage.plan(a, device, &t, &r->plan);
+    if (!why) why = stage_plan(a, device, &t, &r->plan);
     return why ? why : device_load(device, images, r->plan.image, &r->image);
 }
 

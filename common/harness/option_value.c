@@ -54,6 +54,14 @@ const char *option_causal(const char *text, enum mask *out) {
     return NULL;
 }
 
+const char *option_dtype(const char *text, enum dtype *out) {
+    static const char *const words[] = {"fp16", "bf16", NULL};
+    int i = word_index(words, text);
+    if (i < 0) return reason_as(STATUS_USAGE, "--dtype takes fp16 or bf16, not '%.64s'", text);
+    *out = i ? DTYPE_BF16 : DTYPE_FP16;
+    return NULL;
+}
+
 const char *option_image(const char *text, const char **out) {
     const char *name_characters = "abcdefghijklmnopqrstuvwxyz0123456789-";
     if (!*text || strlen(text) > 40 || strspn(text, name_characters) != strlen(text))

@@ -14,6 +14,7 @@ const char *option_seed(const char *text, uint64_t *out);
 const char *option_causal(const char *text, enum mask *out); /* NULL: bottom-right */
 const char *option_l2(const char *text, bool *cold);
 const char *option_input(const char *text, const char **out);
+const char *option_dtype(const char *text, enum dtype *out);
 const char *option_image(const char *text, const char **out);
 const char *option_schedule(const char *text, enum emu_schedule *out);
 const char *option_watch(const char *text, struct emu_options *out);

@@ -70,6 +70,7 @@ static const char *read_max_instructions(const char *value, void *into) {
         return option_##name(value, &((struct options *)into)->field);                             \
     }
 READER(causal, problem.mask)
+READER(dtype, problem.dtype)
 READER(input, input)
 READER(seed, seed)
 READER(device, device)
@@ -97,15 +98,16 @@ static const struct option_row attention_rows[] = {
     {"causal", "=A", "mask keys after the query; A: bottom-right (default) or top-left",
      .read = read_causal},
     {"scale", "X", "multiplies Q K^T (1/sqrt(head_dim))", .read = read_scale},
+    {"dtype", "T", "of Q, K, V and O: fp16 (default) or bf16 (stages 4 and 6)", .read = read_dtype},
     {"input", "NAME",
      "made inputs: normal (default) outlier normal3 uniform ascending\n"
      "descending negative constant ramp identity index",
      .read = read_input, .seen = MADE},
-    {"q", "FILE", "Q from a .npy file: fp16, C order, (batch, heads, seqlen_q, head_dim)",
+    {"q", "FILE", "Q from a .npy file: fp16 (bf16: its bits as <u2), C order, (batch, heads,\nseqlen_q, head_dim)",
      TEXT(q_path)},
     {"k", "FILE", "K, (batch, kv_heads, seqlen_k, head_dim)", TEXT(k_path)},
     {"v", "FILE", "V, as K", TEXT(v_path)},
-    {"out", "FILE", "write O to a .npy file, fp16", TEXT(out_path)},
+    {"out", "FILE", "write O to a .npy file, of the type of Q", TEXT(out_path)},
     {"lse", "FILE", "write LSE to a .npy file, fp32", TEXT(lse_path)},
     {"source", NULL, "print the kernel with counts beside its lines, and do nothing else",
      SWITCH(source, true)},

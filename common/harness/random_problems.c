@@ -72,13 +72,14 @@ static void draw_problem(struct problem_dice *d, int longest, struct attention *
 }
 
 /* Draws again until the stage takes the problem. False: it takes none. */
-static bool draw_supported(uint64_t seed, int i, const struct chip *chip, int longest,
-                           struct attention *a, const char **input) {
+static bool draw_supported(uint64_t seed, int i, enum dtype dtype, const struct chip *chip,
+                           int longest, struct attention *a, const char **input) {
     for (int attempt = 0; attempt < 1000; attempt++) {
         struct problem_dice dice = {
             .seed = seed, .problem = (uint64_t)i, .drawn = 64u * (unsigned)attempt};
         draw_problem(&dice, longest, a, input);
-        if (!attention_complete(a) && !stage.supports(a, chip)) return true;
+        a->dtype = dtype;
+        if (!attention_complete(a) && !stage_supports(a, chip)) return true;
     }
     return false;
 }
@@ -143,7 +144,8 @@ static const char *sweep_one(const struct options *o, struct device *d, int i, s
     struct check_result result;
     const char *input;
     char text[256];
-    if (!draw_supported(o->seed, i, &device_info(d)->chip, emulated ? 160 : 1100, &a, &input))
+    if (!draw_supported(o->seed, i, o->problem.dtype, &device_info(d)->chip, emulated ? 160 : 1100,
+                        &a, &input))
         return reason_as(STATUS_UNSUPPORTED, "this stage took none of 1000 random problems");
     describe(&a, text, sizeof text);
     const char *why = check_one(d, &a, input, choice_of(&a, device_info(d), o->choice, i),

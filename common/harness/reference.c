@@ -4,9 +4,8 @@
  *   softmax  p[r][j] = exp(s[r][j] - max) / sum
  *   output   o[r]    = sum over j of p[r][j] v[j]
  *
- * and once more for the baseline, rounding to fp16 after every step. */
+ * and once more for the baseline, rounding to the problem's 16-bit type after every step. */
 #include "reference.h"
-#include "common/cuda/half.h"
 #include "input.h"
 #include "common/base/heap.h"
 #include "common/base/reason.h"
@@ -20,7 +19,7 @@ enum { ROWS = 32, KEYS = 32 };
 struct scratch {
     double *q, *kv, *s; /* (ROWS, D), (KEYS, D), (ROWS, Sk) */
     float *q_half, *kv_half, *p,
-        *o_half; /* for the baseline, fp16 values in fp32; o_half (ROWS, D) */
+        *o_half; /* for the baseline, rounded values in fp32; o_half (ROWS, D) */
 };
 
 /* One task: rows [first, first + n) of r->row, which share a batch-head. */
@@ -56,7 +55,7 @@ static int visible_keys(const struct attention *a, int64_t row) {
     return n < 0 ? 0 : n > a->seqlen_k ? a->seqlen_k : (int)n;
 }
 
-static float round_half(float x) { return half_to_float(half_from_float(x)); }
+static float rounded(enum dtype t, float x) { return dtype_to_float(t, dtype_from_float(t, x)); }
 
 static double dot(const double *x, const double *y, int n) {
     double sum = 0;
@@ -75,11 +74,12 @@ static float dot_float(const float *x, const float *y, int n) {
 static double norm(const double *x, int n) { return sqrt(dot(x, x, n)); }
 
 /* Rows [j0, j0 + n) of K or V, as double and as float. */
-static void load_keys(const half *from, int64_t row_stride, int j0, int n, int head_dim,
-                      struct scratch *s) {
+static void load_keys(const half *from, int64_t row_stride, int j0, int n,
+                      const struct attention *a, struct scratch *s) {
+    const int head_dim = a->head_dim;
     for (int j = 0; j < n; j++)
         for (int d = 0; d < head_dim; d++) {
-            float x = half_to_float(from[(j0 + j) * row_stride + d]);
+            float x = dtype_to_float(a->dtype, from[(j0 + j) * row_stride + d]);
             s->kv[j * head_dim + d] = x;
             s->kv_half[j * head_dim + d] = x;
         }
@@ -91,16 +91,16 @@ static void scores(const struct task *t, struct scratch *s) {
     for (int r = 0; r < t->n; r++) {
         const half *q = t->q + t->r->row[t->first + r] % a->seqlen_q * a->q_stride.row;
         for (int d = 0; d < dim; d++) {
-            float x = half_to_float(q[d]);
+            float x = dtype_to_float(a->dtype, q[d]);
             s->q[r * dim + d] = x;
-            s->q_half[r * dim + d] = round_half(x * a->scale);
+            s->q_half[r * dim + d] = rounded(a->dtype, x * a->scale);
         }
     }
     int widest = visible_keys(a, t->r->row[t->first + t->n - 1]); /* rows ascend */
     double longest[ROWS] = {0};                                   /* visible key */
     for (int j0 = 0; j0 < widest; j0 += KEYS) {
         int n = widest - j0 < KEYS ? widest - j0 : KEYS;
-        load_keys(t->k, a->k_stride.row, j0, n, dim, s);
+        load_keys(t->k, a->k_stride.row, j0, n, a, s);
         for (int j = 0; j < n; j++) {
             double length = norm(s->kv + j * dim, dim);
             for (int r = 0; r < t->n; r++)
@@ -111,7 +111,8 @@ static void scores(const struct task *t, struct scratch *s) {
             for (int j = 0; j < n; j++) {
                 size_t at = (size_t)r * a->seqlen_k + j0 + j;
                 s->s[at] = a->scale * dot(s->q + r * dim, s->kv + j * dim, dim);
-                s->p[at] = round_half(dot_float(s->q_half + r * dim, s->kv_half + j * dim, dim));
+                s->p[at] =
+                    rounded(a->dtype, dot_float(s->q_half + r * dim, s->kv_half + j * dim, dim));
             }
     }
     for (int r = 0; r < t->n; r++)
@@ -129,11 +130,11 @@ static double softmax(double *s, int n) {
     return max + log(sum);
 }
 
-static void softmax_half(float *s, int n) {
+static void softmax_rounded(enum dtype t, float *s, int n) {
     float max = -INFINITY, sum = 0;
     for (int j = 0; j < n; j++) max = s[j] > max || isnan(s[j]) ? s[j] : max;
     for (int j = 0; j < n; j++) sum += s[j] = expf(s[j] - max);
-    for (int j = 0; j < n; j++) s[j] = round_half(s[j] / sum);
+    for (int j = 0; j < n; j++) s[j] = rounded(t, s[j] / sum);
 }
 
 /* One key's part of one output row, in both precisions. */
@@ -153,7 +154,7 @@ static void output(const struct task *t, struct scratch *s) {
     for (int i = 0; i < t->n * dim; i++) o[i] = s->o_half[i] = 0;
     for (int j0 = 0; j0 < widest; j0 += KEYS) {
         int n = widest - j0 < KEYS ? widest - j0 : KEYS;
-        load_keys(t->v, a->v_stride.row, j0, n, dim, s);
+        load_keys(t->v, a->v_stride.row, j0, n, a, s);
         for (int r = 0; r < t->n; r++) {
             int visible = visible_keys(a, t->r->row[t->first + r]) - j0;
             for (int j = 0; j < n && j < visible; j++) {
@@ -164,7 +165,7 @@ static void output(const struct task *t, struct scratch *s) {
         }
     }
     for (int i = 0; i < t->n * dim; i++)
-        t->r->baseline[t->first * dim + i] = half_from_float(s->o_half[i]);
+        t->r->baseline[t->first * dim + i] = dtype_from_float(a->dtype, s->o_half[i]);
 }
 
 /* Where scores can be off by E, p[j] can be off by min(1, p[j] (exp(2 E) - 1)), and since they sum to
@@ -179,12 +180,12 @@ static void slack_of_row(const struct task *t, int r, struct scratch *s) {
     double share[KEYS], sum = 0;
     for (int j0 = 0; j0 < visible; j0 += KEYS) {
         int n = visible - j0 < KEYS ? visible - j0 : KEYS;
-        load_keys(t->k, a->k_stride.row, j0, n, dim, s);
+        load_keys(t->k, a->k_stride.row, j0, n, a, s);
         for (int j = 0; j < n; j++) {
             double log_p = a->scale * dot(s->q + r * dim, s->kv + j * dim, dim) - lse;
             share[j] = grow < 1 ? exp(log_p) * expm1(grow) : exp(fmin(0, log_p + grow));
         }
-        load_keys(t->v, a->v_stride.row, j0, n, dim, s);
+        load_keys(t->v, a->v_stride.row, j0, n, a, s);
         for (int j = 0; j < n; j++) {
             double squares = 0;
             for (int d = 0; d < dim; d++)
@@ -200,7 +201,7 @@ static void run_task(const struct task *t, struct scratch *s) {
     for (int r = 0; r < t->n; r++) {
         int visible = visible_keys(t->a, t->r->row[t->first + r]);
         t->r->lse[t->first + r] = softmax(s->s + (size_t)r * t->a->seqlen_k, visible);
-        softmax_half(s->p + (size_t)r * t->a->seqlen_k, visible);
+        softmax_rounded(t->a->dtype, s->p + (size_t)r * t->a->seqlen_k, visible);
     }
     output(t, s);
     for (int r = 0; r < t->n; r++) {
@@ -220,8 +221,8 @@ static void choose_rows(const struct attention *a, int64_t bh, int64_t n, uint64
     }
 }
 
-static bool tensor_is_finite(const half *x, int batch, int heads, int seqlen, int head_dim,
-                             const struct tensor_stride *s) {
+static bool tensor_is_finite(enum dtype dtype, const half *x, int batch, int heads, int seqlen,
+                             int head_dim, const struct tensor_stride *s) {
     int64_t n_rows = (int64_t)batch * heads * seqlen;
     bool finite = true;
 #pragma omp parallel for schedule(static) reduction(&& : finite)
@@ -229,7 +230,7 @@ static bool tensor_is_finite(const half *x, int batch, int heads, int seqlen, in
         const half *x_row = x + row / seqlen / heads * s->batch + row / seqlen % heads * s->head +
                             row % seqlen * s->row;
         bool row_finite = true;
-        for (int d = 0; d < head_dim; d++) row_finite &= half_is_finite(x_row[d]);
+        for (int d = 0; d < head_dim; d++) row_finite &= dtype_is_finite(dtype, x_row[d]);
         finite = finite && row_finite;
     }
     return finite;
@@ -245,7 +246,8 @@ static int *find_bad_v(const struct attention *a, const half *v) {
     for (int bh = 0; bh < a->batch * a->kv_heads; bh++)
         for (int j = 0; j < a->seqlen_k; j++)
             for (int d = 0; d < a->head_dim; d++)
-                if (!half_is_finite(
+                if (!dtype_is_finite(
+                        a->dtype,
                         v[bh / a->kv_heads * a->v_stride.batch +
                           bh % a->kv_heads * a->v_stride.head + j * a->v_stride.row + d])) {
                     last[(size_t)bh * a->head_dim + d] = j;
@@ -321,9 +323,11 @@ const char *reference_open(const struct attention *a, const half *q, const half 
                       (long long)(heads * rows_per_head));
     }
     out->inputs_finite =
-        tensor_is_finite(q, a->batch, a->heads, a->seqlen_q, a->head_dim, &a->q_stride) &&
-        tensor_is_finite(k, a->batch, a->kv_heads, a->seqlen_k, a->head_dim, &a->k_stride) &&
-        tensor_is_finite(v, a->batch, a->kv_heads, a->seqlen_k, a->head_dim, &a->v_stride);
+        tensor_is_finite(a->dtype, q, a->batch, a->heads, a->seqlen_q, a->head_dim, &a->q_stride) &&
+        tensor_is_finite(a->dtype, k, a->batch, a->kv_heads, a->seqlen_k, a->head_dim,
+                         &a->k_stride) &&
+        tensor_is_finite(a->dtype, v, a->batch, a->kv_heads, a->seqlen_k, a->head_dim,
+                         &a->v_stride);
     if (!out->inputs_finite) out->last_bad_v = find_bad_v(a, v);
     return NULL;
 }

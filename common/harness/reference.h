@@ -1,7 +1,7 @@
 /* Attention in double on the CPU: what every stage is compared with. Beside it the baseline, the
- * same attention done in fp16 steps (Q scaled, scores, probabilities and output each rounded to
- * fp16, sums in fp32, as an unfused half-precision program does it): it says how much error fp16
- * itself brings.
+ * same attention done in 16-bit steps (Q scaled, scores, probabilities and output each rounded to
+ * the problem's type, sums in fp32, as an unfused half-precision program does it): it says how much error
+ * that type itself brings.
  *
  * A large problem is sampled: rows drawn at random from every batch-head, one in each of n equal
  * parts of the sequence, and in every second batch-head its last row. */

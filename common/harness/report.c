@@ -82,7 +82,7 @@ static void rows_check(const struct report *r, struct printer *p) {
     row(p, "check", "row_error", c->row_error, "", "check", "<= %g, row %lld", c->row_error_limit,
         (long long)c->worst_row);
     row(p, "check", "max_error", c->max_error, "", "check", "<= %.2g", c->max_error_limit);
-    row(p, "check", "lse_error", c->lse_error, "", "check", "<= 0.001");
+    row(p, "check", "lse_error", c->lse_error, "", "check", "<= %g", c->lse_error_limit);
     row(p, "check", "non_finite", (double)c->non_finite, "", "check", "%s", "");
 }
 

@@ -16,6 +16,7 @@ static json_t *record_problem(const struct report *r) {
         a->heads, "kv_heads", a->kv_heads, "seqlen_q", a->seqlen_q, "seqlen_k", a->seqlen_k,
         "head_dim", a->head_dim, "mask", masks[a->mask], "scale", record_real(a->scale), "input",
         o->q_path ? "file" : o->input, "flops", record_real(attention_flops(a)), "text", text);
+    if (a->dtype != DTYPE_FP16) record_set(problem, "dtype", json_string(dtype_name(a->dtype)));
     if (!o->q_path) record_set(problem, "seed", json_integer((json_int_t)o->seed));
     return problem;
 }

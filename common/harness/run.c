@@ -88,7 +88,7 @@ static const char *run_open(struct run *r) {
     if (why) return why;
     r->report.device = device_info(r->device);
     /* before the inputs are made: they may be large */
-    if (!o->q_path && (why = stage.supports(&a, &r->report.device->chip)))
+    if (!o->q_path && (why = stage_supports(&a, &r->report.device->chip)))
         return reason_as(STATUS_UNSUPPORTED, "%s", why);
     why = run_inputs(r, &a);
     if (why || (why = bench_open(r->device, &a, &r->inputs, o->image, o->choice, &r->bench)))
@@ -133,7 +133,10 @@ static const char *run_write(struct run *r) {
     const int64_t shape[4] = {a->batch, a->heads, a->seqlen_q, a->head_dim};
     const struct options *o = r->options;
     const char *why = NULL;
-    if (o->out_path) why = npy_write_half(o->out_path, 4, shape, r->o + CHECK_GUARD);
+    const half *out = r->o + CHECK_GUARD;
+    if (o->out_path)
+        why =
+            (a->dtype == DTYPE_BF16 ? npy_write_bf16 : npy_write_half)(o->out_path, 4, shape, out);
     if (o->lse_path && !why) why = npy_write_float(o->lse_path, 3, shape, r->lse + CHECK_GUARD);
     return why ? reason_as(STATUS_FILE, "%s", why) : NULL;
 }
@@ -340,7 +343,7 @@ enum status run_explain(const struct options *o) {
                                                 "stage %s has one way only: nothing "
                                                 "to explain",
                                                 stage.name);
-    if (!why && (why = stage.supports(a, &device_info(d)->chip)))
+    if (!why && (why = stage_supports(a, &device_info(d)->chip)))
         why = reason_as(STATUS_UNSUPPORTED, "%s", why);
     if (!why && !attention_o_elements(a)) why = "nothing to launch";
     if (!why) {

@@ -1,11 +1,13 @@
 #include "stage.h"
 
 #include "common/base/program.h"
+#include "common/base/reason.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int stage_number(const char *folder) { return atoi(folder); }
 
@@ -13,6 +15,24 @@ const char *stage_image_folder(const char *folder) {
     static char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/images/stage-%d", program_folder(), stage_number(folder));
     return path;
+}
+
+const char *stage_supports(const struct attention *a, const struct chip *chip) {
+    if (a->dtype == DTYPE_BF16 && !stage.takes_bf16)
+        return reason("stage %d takes fp16, not bf16, which stages 4 and 6 take",
+                      stage_number(stage.name));
+    return stage.supports(a, chip);
+}
+
+const char *stage_plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
+                       struct stage_plan *out) {
+    static const char bf16[] = "-bf16";
+    char *end = strstr(out->image, bf16); /* of an image that was asked for by its whole name */
+    if (end) *end = 0;
+    const char *why = stage.plan(a, d, t, out);
+    if (!why && a->dtype == DTYPE_BF16 && *out->image)
+        strncat(out->image, bf16, sizeof out->image - strlen(out->image) - 1);
+    return why;
 }
 
 struct attention_args stage_args(const struct attention *a, const struct stage_tensors *t) {

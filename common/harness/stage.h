@@ -37,6 +37,7 @@ struct stage {
     const char *previous;   /* the folder of the stage before, or "": STAGE_PREVIOUS */
     double row_error_limit; /* pass rule, point 2: worst relative L2 error of an output row */
     int max_registers;      /* stated limit for ptxas, per thread */
+    bool takes_bf16;        /* each image has one more, NAME-bf16, for it */
     const char *tensor_family; /* "HMMA", "HGMMA" or NULL: which tensor instructions it issues */
 
     /* NULL, or the rule that this problem breaks on this chip: one sentence, before any launch. */
@@ -72,6 +73,13 @@ struct stage {
 };
 
 extern const struct stage stage;
+
+/* NULL, or the rule of the stage that this problem breaks: supports(), and its type. */
+const char *stage_supports(const struct attention *a, const struct chip *chip);
+
+/* The stage's plan; the image is the one for the problem's type. As stage.plan otherwise. */
+const char *stage_plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
+                       struct stage_plan *out);
 
 /* N of the folder "N-name". */
 int stage_number(const char *folder);

@@ -16,6 +16,7 @@
 
 #include "emulator/core/reach.h"
 #include "emulator/core/state.h"
+#include "emulator/instructions/tensor/tensorcore.h"
 
 enum {
     SASS_ROW = 128, /* bytes */
@@ -176,8 +177,8 @@ struct sass_gmma {
 };
 
 /* rough.c: rows of the operands' registers. False: not of this kind. */
-void sass_rough_hmma(struct sass_warp *w, const uint32_t a[4], const uint32_t b[2],
-                     const uint32_t c[4], const uint32_t d[4]);
+void sass_rough_hmma(struct sass_warp *w, enum tensor_type type, const uint32_t a[4],
+                     const uint32_t b[2], const uint32_t c[4], const uint32_t d[4]);
 bool sass_rough_hgmma(struct sass_warp *w, const struct sass_gmma *g, uint64_t desc_a,
                       uint64_t desc_b, bool add);
 

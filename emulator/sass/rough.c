@@ -19,15 +19,27 @@ static inline float from_half(uint32_t h) {
     return x.f;
 }
 
-static void widen8(const uint16_t *from, float to[8]) {
-    for (int i = 0; i < 8; i++) to[i] = from_half(from[i]);
+static inline float from_bf16(uint32_t h) {
+    union {
+        uint32_t u;
+        float f;
+    } x = {.u = h << 16};
+    return x.f;
+}
+
+static void widen8(enum tensor_type type, const uint16_t *from, float to[8]) {
+    if (type == TENSOR_BF16)
+        for (int i = 0; i < 8; i++) to[i] = from_bf16(from[i]);
+    else
+        for (int i = 0; i < 8; i++) to[i] = from_half(from[i]);
 }
 
 /* A fragment's register is 8 rows of 8 neighbours in k: four lanes a row. */
-static void load_a(const struct sass_warp *w, const uint32_t rows[4], float a[16][16]) {
+static void load_a(const struct sass_warp *w, enum tensor_type type, const uint32_t rows[4],
+                   float a[16][16]) {
     for (int r = 0; r < 4; r++) {
         const uint16_t *half = (const uint16_t *)(const void *)sass_row(w, rows[r]);
-        for (int g = 0; g < 8; g++) widen8(half + 8 * g, &a[g + 8 * (r & 1)][8 * (r >> 1)]);
+        for (int g = 0; g < 8; g++) widen8(type, half + 8 * g, &a[g + 8 * (r & 1)][8 * (r >> 1)]);
     }
 }
 
@@ -55,25 +67,25 @@ static void transpose(float from[8][16], float to[16][8]) {
         for (int n = 0; n < 8; n++) to[k][n] = from[n][k];
 }
 
-void sass_rough_hmma(struct sass_warp *w, const uint32_t a[4], const uint32_t b[2],
-                     const uint32_t c[4], const uint32_t d[4]) {
+void sass_rough_hmma(struct sass_warp *w, enum tensor_type type, const uint32_t a[4],
+                     const uint32_t b[2], const uint32_t c[4], const uint32_t d[4]) {
     float left[16][16], columns[8][16], right[16][8];
-    load_a(w, a, left);
+    load_a(w, type, a, left);
     for (int r = 0; r < 2; r++) {
         const uint16_t *half = (const uint16_t *)(const void *)sass_row(w, b[r]);
-        for (int n = 0; n < 8; n++) widen8(half + 8 * n, &columns[n][8 * r]);
+        for (int n = 0; n < 8; n++) widen8(type, half + 8 * n, &columns[n][8 * r]);
     }
     transpose(columns, right);
     product(w, left, right, c, d);
 }
 
 /* 8 neighbours from (mn, k) on, along k or, MN-major, along mn. */
-static void from_shared(const struct sass_warp *w, const struct smem_desc *d, bool mn_major, int mn,
-                        int k, float to[8]) {
+static void from_shared(const struct sass_warp *w, enum tensor_type type, const struct smem_desc *d,
+                        bool mn_major, int mn, int k, float to[8]) {
     uint16_t half[8];
     memcpy(half, sass_shared(w->cta, smem_desc_address(d, mn_major, 2, mn, k), sizeof half),
            sizeof half);
-    widen8(half, to);
+    widen8(type, half, to);
 }
 
 bool sass_rough_hgmma(struct sass_warp *w, const struct sass_gmma *g, uint64_t desc_a,
@@ -81,21 +93,23 @@ bool sass_rough_hgmma(struct sass_warp *w, const struct sass_gmma *g, uint64_t d
     int flags = g->inst.aux[WGMMA_FLAGS], row = w->index % WGMMA_WARPS * 16;
     struct smem_desc da = smem_desc_decode(desc_a), db = smem_desc_decode(desc_b);
     float left[16][16], columns[8][16], right[16][8];
-    if (g->inst.aux[WGMMA_TYPE] != TENSOR_F16 || g->inst.aux[WGMMA_K] != 16 ||
+    const enum tensor_type type = (enum tensor_type)g->inst.aux[WGMMA_TYPE];
+    if ((type != TENSOR_F16 && type != TENSOR_BF16) || g->inst.aux[WGMMA_K] != 16 ||
         flags & (WGMMA_F16_SUM | WGMMA_NEGATE | WGMMA_TRANS_A))
         return false;
     if (flags & WGMMA_RS)
-        load_a(w, g->a, left);
+        load_a(w, type, g->a, left);
     else
         for (int r = 0; r < 16; r++)
-            for (int k = 0; k < 16; k += 8) from_shared(w, &da, false, row + r, k, &left[r][k]);
+            for (int k = 0; k < 16; k += 8)
+                from_shared(w, type, &da, false, row + r, k, &left[r][k]);
     for (int n = 0; n < g->inst.aux[WGMMA_N]; n += 8) {
         if (flags & WGMMA_TRANS_B) {
-            for (int k = 0; k < 16; k++) from_shared(w, &db, true, n, k, right[k]);
+            for (int k = 0; k < 16; k++) from_shared(w, type, &db, true, n, k, right[k]);
         } else {
             for (int i = 0; i < 8; i++)
                 for (int k = 0; k < 16; k += 8)
-                    from_shared(w, &db, false, n + i, k, &columns[i][k]);
+                    from_shared(w, type, &db, false, n + i, k, &columns[i][k]);
             transpose(columns, right);
         }
         product(w, left, right, add ? g->d + n / 2 : NULL, g->d + n / 2);

@@ -26,14 +26,15 @@ static void rows_of(uint32_t row, int n, uint32_t *rows) {
     for (int r = 0; r < n; r++) rows[r] = row == SASS_ROW_ZERO ? row : row + (uint32_t)r * SASS_ROW;
 }
 
-/* HMMA.16816.F32 d, a, b, c */
+/* HMMA.16816.F32 d, a, b, c; mode: of bf16 */
 enum sass_go sass_hmma(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint32_t a[16 * 16], b[16 * 8], d[16 * 8], ra[4], rb[2], rc[4], rd[4];
     if (mask != EMU_FULL) return sass_stop(w, x, "not all lanes of the warp are here");
     struct emu_warp *g = guest(w);
-    struct tensor_product p = {.rule = tensor_rule(w->cta->grid->cc, TENSOR_F16, false, false),
-                               .a_type = TENSOR_F16,
-                               .b_type = TENSOR_F16,
+    const enum tensor_type type = x->mode ? TENSOR_BF16 : TENSOR_F16;
+    struct tensor_product p = {.rule = tensor_rule(w->cta->grid->cc, type, false, false),
+                               .a_type = type,
+                               .b_type = type,
                                .m = 16,
                                .n = 8,
                                .k = 16};
@@ -42,7 +43,7 @@ enum sass_go sass_hmma(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     rows_of(x->s[2].row, 4, rc);
     rows_of(x->d, 4, rd);
     if (w->cta->grid->rough) {
-        sass_rough_hmma(w, ra, rb, rc, rd);
+        sass_rough_hmma(w, type, ra, rb, rc, rd);
         return SASS_GO_NEXT;
     }
     emu_mma_gather_a(g, ra, 4, 16, 16, a);

@@ -234,7 +234,7 @@ class _Driver:
 
 class _Forward(ctypes.Structure):
     """struct forward of forward.h."""
-    _fields_ = [(n, ctypes.c_int32) for n in ('batch', 'heads', 'kv_heads', 'seqlen_q', 'seqlen_k', 'head_dim', 'mask')]
+    _fields_ = [(n, ctypes.c_int32) for n in ('batch', 'heads', 'kv_heads', 'seqlen_q', 'seqlen_k', 'head_dim', 'mask', 'bf16')]
     _fields_ += [('scale', ctypes.c_float), ('on_gpu', ctypes.c_int32), ('is_device', ctypes.c_int32),
                  ('stride', ctypes.c_int64 * 3 * 4), ('q', ctypes.c_uint64), ('k', ctypes.c_uint64),
                  ('v', ctypes.c_uint64), ('o', ctypes.c_uint64), ('lse', ctypes.c_uint64), ('stream', ctypes.c_uint64),
@@ -273,6 +273,8 @@ class _Tensor:
         else:
             raise KernelError(f'{name} is a {type(array).__name__}: NumPy arrays are taken, and what has '
                               '__cuda_array_interface__ or __dlpack__')
+        if self.dtype[1:] == 'V2' and getattr(array.dtype, 'name', '') == 'bfloat16':  # of ml_dtypes
+            self.dtype = 'bfloat16'
         if dtype and self.dtype != dtype:
             raise KernelError(f'{name} is {self.dtype}, not {dtype} (fp16: astype, .half())' if dtype == '<f2' else
                               f'{name} is {self.dtype}, not {dtype}')
@@ -380,10 +382,10 @@ def _empty(like, shape, dtype):
     """An array of the library that `like` is from, on its device."""
     library = type(like).__module__.split('.')[0]
     if isinstance(like, np.ndarray):
-        return np.empty(shape, dtype)
+        return np.empty(shape, like.dtype if dtype == 'bfloat16' else dtype)
     if library == 'torch':
         import torch
-        return torch.empty(shape, dtype={'<f2': torch.float16, '<f4': torch.float32}[dtype], device=like.device)
+        return torch.empty(shape, dtype={'<f2': torch.float16, 'bfloat16': torch.bfloat16, '<f4': torch.float32}[dtype], device=like.device)
     if library == 'cupy':
         import cupy
         return cupy.empty(shape, dtype)
@@ -394,14 +396,16 @@ def forward(stage, q, k, v, causal=False, scale=None, device='auto', out=None, l
             chip=None):
     """softmax(scale Q K^T) V by a stage's kernels: O, or (O, LSE) with return_lse.
 
-    q (batch, heads, seqlen_q, head_dim), k and v (batch, kv_heads, seqlen_k, head_dim), fp16, any strides of whole
-    rows; lse fp32, natural log. causal: True or 'bottom-right' (key j is visible to row i iff
+    q (batch, heads, seqlen_q, head_dim), k and v (batch, kv_heads, seqlen_k, head_dim), all fp16, or all bf16 for
+    stages 4 and 6 (PyTorch's; in NumPy ml_dtypes.bfloat16, or the bits as uint16); any strides of whole rows; lse fp32, natural log. causal: True or 'bottom-right' (key j is visible to row i iff
     j <= i + seqlen_k - seqlen_q), or 'top-left' (j <= i).
 
     A GPU's arrays are neither copied nor awaited: the launch goes to their current stream (or `stream`), and may be
     captured into a CUDA graph once the same shape has been run before. The host's arrays are copied to the device
     that `device` says: 'cuda', 'emu', or 'auto', a GPU if there is one. Raises KernelError or Unsupported."""
-    tensors = [_Tensor(name, array) for name, array in (('q', q), ('k', k), ('v', v))]
+    tensors = [_Tensor('q', q, None)]
+    kind = tensors[0].dtype if tensors[0].dtype in ('bfloat16', '<u2') else '<f2'
+    tensors = [_Tensor(name, array, kind) for name, array in (('q', q), ('k', k), ('v', v))]
     if causal not in _MASKS:
         raise KernelError(f'causal is {causal!r}: False, True, "bottom-right" or "top-left"')
     if device not in ('auto', 'cuda', 'emu'):
@@ -419,9 +423,9 @@ def forward(stage, q, k, v, causal=False, scale=None, device='auto', out=None, l
         raise KernelError(f'k is {tensors[1].shape} and v {tensors[2].shape}: they must be alike')
     if (kb, kd) != (b, d):
         raise KernelError(f'q {tensors[0].shape} and k {tensors[1].shape} differ in batch or head_dim')
-    out = _empty(q, (b, h, sq, d), '<f2') if out is None else out
+    out = _empty(q, (b, h, sq, d), kind) if out is None else out
     lse = _empty(q, (b, h, sq), '<f4') if lse is None else lse
-    o_at, lse_at = _Tensor('out', out), _Tensor('lse', lse, '<f4')
+    o_at, lse_at = _Tensor('out', out, kind), _Tensor('lse', lse, '<f4')
     if o_at.shape != (b, h, sq, d) or lse_at.shape != (b, h, sq):
         raise KernelError(f'out is {o_at.shape} and lse {lse_at.shape}, not {(b, h, sq, d)} and {(b, h, sq)}')
     if o_at.read_only or lse_at.read_only or o_at.on_gpu != on_gpu or lse_at.on_gpu != on_gpu:
@@ -434,6 +438,7 @@ def forward(stage, q, k, v, causal=False, scale=None, device='auto', out=None, l
     if on_gpu and (any(t.index for t in [*tensors, o_at, lse_at]) or getattr(getattr(q, 'device', None), 'index', None)):
         raise KernelError('the tensors are on another GPU than the first: CUDA_VISIBLE_DEVICES chooses it')
     f.batch, f.heads, f.kv_heads, f.seqlen_q, f.seqlen_k, f.head_dim = b, h, hk, sq, sk, d
+    f.bf16 = kind != '<f2'
     f.mask, f.scale, f.is_device = _MASKS[causal], 0 if scale is None else scale, on_gpu
     for row, values in zip(f.stride, [*strides, o_at.rows()]):
         row[:] = values

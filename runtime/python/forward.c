@@ -58,7 +58,7 @@ static const char *launch(struct device *d, const struct attention *a,
                           const struct stage_tensors *t, const char *images) {
     struct stage_plan plan = {0};
     struct device_image *image = NULL;
-    const char *why = stage.plan(a, d, t, &plan);
+    const char *why = stage_plan(a, d, t, &plan);
     if (!why) why = load(d, images, plan.image, &image);
     if (!why)
         plan.launch[0].overlaps_previous =
@@ -120,6 +120,7 @@ static const char *forward(const struct forward *f) {
                           .seqlen_k = f->seqlen_k,
                           .head_dim = f->head_dim,
                           .mask = (enum mask)f->mask,
+                          .dtype = f->bf16 ? DTYPE_BF16 : DTYPE_FP16,
                           .scale = f->scale,
                           .q_stride = stride_of(f->stride[0]),
                           .k_stride = stride_of(f->stride[1]),
@@ -129,7 +130,7 @@ static const char *forward(const struct forward *f) {
     const char *why = attention_complete(&a);
     if (why) return reason_as(STATUS_UNSUPPORTED, "%s", why);
     if ((why = open_device(f, &d))) return why;
-    if ((why = stage.supports(&a, &device_info(d)->chip)))
+    if ((why = stage_supports(&a, &device_info(d)->chip)))
         return reason_as(STATUS_UNSUPPORTED, "%s", why);
     if (attention_o_elements(&a) == 0) return NULL;
     return f->is_device ? on_stream(d, &a, f) : copied(d, &a, f);

@@ -10,6 +10,7 @@
 struct forward {
     int32_t batch, heads, kv_heads, seqlen_q, seqlen_k, head_dim;
     int32_t mask;      /* enum mask */
+    int32_t bf16;      /* q, k, v and o are bf16, else fp16 */
     float scale;       /* 0: 1/sqrt(head_dim) */
     int32_t on_gpu;    /* run on a GPU, else on the emulator */
     int32_t is_device; /* the addresses are the GPU's, on `stream` */

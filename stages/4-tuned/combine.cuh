@@ -72,6 +72,14 @@ combine_groups(unsigned char *parts, int kv_group, const float (&o_frag)[M16][DI
     }
 }
 
+static __device__ __forceinline__ half cvt_f16(float x) {
+#ifdef BF16
+    return __ushort_as_half((unsigned short)cvt_f16x2(x, 0));
+#else
+    return __float2half(x);
+#endif
+}
+
 // Over CTAs: a warp takes a row.
 extern "C" __global__ void __launch_bounds__(COMBINE_THREADS)
     combine(const __grid_constant__ struct attention_args args,
@@ -93,6 +101,6 @@ extern "C" __global__ void __launch_bounds__(COMBINE_THREADS)
     const int64_t b = row / args.seqlen_q / args.heads, h = row / args.seqlen_q % args.heads;
     half *o = args.o + b * args.o_stride.batch + h * args.o_stride.head +
               row % args.seqlen_q * args.o_stride.row;
-    for (int i = 0; i < DIM / 32; i++) o[i * 32 + lane] = __float2half(sum[i] * l_inv);
+    for (int i = 0; i < DIM / 32; i++) o[i * 32 + lane] = cvt_f16(sum[i] * l_inv);
     if (lane == 0) args.lse[row] = (max + lg2(l)) * LN_2;
 }

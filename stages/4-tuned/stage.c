@@ -168,6 +168,7 @@ const struct stage stage = {
     .previous = STAGE_PREVIOUS,
     .row_error_limit = 1e-3,
     .max_registers = 255,
+    .takes_bf16 = true,
     .tensor_family = "HMMA",
     .supports = supports,
     .workspace_bytes = workspace_bytes,

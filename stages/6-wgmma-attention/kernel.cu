@@ -201,7 +201,7 @@ static __device__ __forceinline__ void mask(float (&s_frag)[BKV / 8][4],
             if (col0 + 8 * j + i % 2 >= n_visible[i / 2]) s_frag[j][i] = -INFINITY;
 }
 
-// ---- softmax. Any base gives the same P / l as long as P fits fp16, so the maximum of the first
+// ---- softmax. Any base gives the same P / l as long as P fits fp16 (or bf16), so the maximum of the first
 // tile serves as base until an element of P exceeds 2^8: then, seldom, the base rises to the
 // maximum so far. P = 2^(S scale - base), and its row sums (this thread's columns only) where no
 // tensor core adds them.
@@ -225,7 +225,7 @@ static __device__ __forceinline__ void exponentials(uint32_t (&p_frag)[BKV / 16]
 
 // Does this warp hold a P above 2^8, or a NaN? Halves that are not negative compare like integers.
 static __device__ __forceinline__ bool exceeds(const uint32_t (&p_frag)[BKV / 16][4]) {
-    const uint32_t limit = 0x5C005C00; // 2^8 twice
+    const uint32_t limit = F16_256 << 16 | F16_256;
     uint32_t m_even = limit, m_odd = limit;
 #pragma unroll
     for (int j = 0; j < BKV / 16; j++) {

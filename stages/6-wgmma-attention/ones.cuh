@@ -17,7 +17,8 @@ static __device__ __forceinline__ uint64_t v_desc_of(uint32_t v_smem, uint32_t o
 constexpr uint64_t V_DESC_STEP = KV_BYTES / 16 - (ONES ? (uint64_t)(KV_BYTES / 16) << 16 : 0);
 
 static __device__ __forceinline__ void write_ones(unsigned char *ones, int tid) {
-    const uint4 eight = {0x3C003C00, 0x3C003C00, 0x3C003C00, 0x3C003C00};
+    const uint32_t two = F16_ONE << 16 | F16_ONE;
+    const uint4 eight = {two, two, two, two};
     for (int row = tid; row < BKV; row += 128 * WARPGROUPS) // chunk 0 of each row
         *(uint4 *)(ones + row * 128 + row % 8 * 16) = eight;
     fence_proxy_async(); // WGMMA is to see what this thread wrote

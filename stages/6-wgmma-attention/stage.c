@@ -254,6 +254,7 @@ const struct stage stage = {
     .previous = STAGE_PREVIOUS,
     .row_error_limit = 1e-3,
     .max_registers = 232, /* d256-split; others 168 at launch, then setmaxnreg */
+    .takes_bf16 = true,
     .tensor_family = "HGMMA",
     .supports = supports,
     .workspace_bytes = workspace_bytes,

@@ -225,6 +225,7 @@ static void d_f2f(struct decoder *c) {
 static void d_hmma(struct decoder *c) {
     sd_must(c, "16816");
     sd_must(c, "F32");
+    c->x->mode = sd_mod(c, "BF16");
     sd_dst(c, 4);
     sd_plain(c, 0, 4);
     sd_plain(c, 1, 2);
@@ -243,11 +244,11 @@ static void d_hgmma(struct decoder *c) {
         return;
     }
     c->used[0] = true;
-    sd_must(c, "F32"); /* of halves; other types have another modifier */
+    sd_must(c, "F32"); /* of fp16 or bf16; other types have another modifier */
     sd_dst(c, n / 2);
     g->inst.aux[WGMMA_N] = n;
     g->inst.aux[WGMMA_K] = k;
-    g->inst.aux[WGMMA_TYPE] = TENSOR_F16;
+    g->inst.aux[WGMMA_TYPE] = sd_mod(c, "BF16") ? TENSOR_BF16 : TENSOR_F16;
     g->op[0].rows = g->d;
     g->op[0].n = (uint16_t)(n / 2);
     for (int r = 0; r < n / 2; r++) g->d[r] = c->x->d + (uint32_t)r * SASS_ROW;

@@ -456,6 +456,31 @@ static void hashes_tell_buffers_apart(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_plain, close_trial)
 
+/* Of bf16, the answer rounded once passes; the limits are eight times those of fp16. */
+static void bf16_has_limits_of_its_own(void **state) {
+    (void)state;
+    struct attention a = plain;
+    a.dtype = DTYPE_BF16;
+    trial_open(&t, &a, "normal");
+    trial_answer(&t);
+    struct check_result r = trial_judge(&t);
+    assert_string_equal(r.why, "");
+    assert_true(r.row_error > 1e-3 && r.row_error < 4e-3); /* more than fp16 may be off by */
+    assert_true(fabs(r.row_error_limit - 8e-3) < 1e-12);
+    assert_true(fabs(r.lse_error_limit - 8e-3) < 1e-12);
+    for (int run = 0; run < 2; run++) trial_lse(&t, run)[5] += 7e-3f;
+    accepted();
+    for (int run = 0; run < 2; run++) trial_lse(&t, run)[5] += 2e-3f;
+    rejected("LSE of 1 rows");
+    trial_answer(&t);
+    set(70, (half)(trial_o(&t, 0)[70] ^ 0x40)); /* the highest bit of the mantissa */
+    rejected("relative error");
+    trial_answer(&t);
+    set(70, 0x7f80);
+    rejected("NaN or infinite");
+    trial_close(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_right_answer_passes),
@@ -487,6 +512,7 @@ int main(void) {
         TEST(faults_of_masked_rows_are_counted),
         TEST(what_is_compared),
         TEST(a_problem_of_one_row_is_checked),
+        cmocka_unit_test(bf16_has_limits_of_its_own),
         cmocka_unit_test(hashes_tell_buffers_apart),
     };
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);

@@ -75,7 +75,7 @@ void trial_answer(struct trial *t) {
             half *o = trial_o(t, run) + bh / a->heads * a->o_stride.batch +
                       bh % a->heads * a->o_stride.head + row % a->seqlen_q * a->o_stride.row;
             for (int d = 0; d < a->head_dim; d++)
-                o[d] = half_from_double(t->reference.o[r * a->head_dim + d]);
+                o[d] = dtype_from_double(a->dtype, t->reference.o[r * a->head_dim + d]);
             trial_lse(t, run)[row] = (float)t->reference.lse[r];
         }
 }
