@@ -167,13 +167,14 @@ void emu_barrier_print(const struct emu_block *b, FILE *out) {
     }
 }
 
-/* Do other lanes of the warp still poll, or wait here for those that did? Then all come together
- * first, as ptxas lets diverged lanes meet before a barrier. */
+/* Do other lanes of the warp still poll or wait for an mbarrier, or wait here for those that did? Then all come
+ * together first, as ptxas lets diverged lanes meet before a barrier. */
 static bool others_come(const struct emu_warp *w, const struct emu_inst *i) {
     for (int g = 0; g < w->n_groups; g++) {
         const struct emu_group *x = &w->group[g];
         if (x == w->now || !x->waiting) continue;
-        if (x->token == EMU_TOKEN_POLL || (x->token == EMU_TOKEN_CONVERGE && x->pc == i->pc))
+        if (x->token == EMU_TOKEN_POLL || (x->token == EMU_TOKEN_CONVERGE && x->pc == i->pc) ||
+            !strncmp(w->block->kernel->inst[x->pc].opcode, "mbarrier.", 9))
             return true;
     }
     return false;
