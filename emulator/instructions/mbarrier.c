@@ -390,9 +390,10 @@ enum emu_step emu_mbarrier_pending_count(struct emu_warp *w, const struct emu_in
 
 /* ---- Fences ---- */
 
+/* Only shared memory is checked for proxies: a fence of global memory alone does nothing for it. */
 enum emu_step emu_fence_proxy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    (void)i, (void)mask;
-    emu_proxy_fence(w);
+    (void)mask;
+    if (!emu_has(i, "global")) emu_proxy_fence(w);
     return EMU_NEXT;
 }
 
