@@ -271,6 +271,7 @@ static enum emu_step arrive(struct emu_warp *w, const struct emu_inst *i, uint32
         stamp = emu_agent_issue(w->block, agent);
     }
     uint32_t ok = targets(w, i, mask, &i->op[1], block, addr, agent, stamp);
+    if (agent != w->agent) emu_agent_done(&w->clock, agent, stamp); /* w passes it on with its own */
     bool one = alike(ok, addr);
     EMU_EACH_LANE(l, ok) one = one && block[l] == block[__builtin_ctz(ok)];
     EMU_EACH_LANE(l, ok) {
