@@ -70,12 +70,21 @@ void emu_sync_close(struct emu_sync *s) {
     free(s);
 }
 
-void emu_global_fence(struct emu_warp *w) {
+/* What w has done so far is published by its next strong writes. */
+static void publish(struct emu_warp *w) {
     struct emu_cluster *c = w->block->cluster;
     if (!c->agents) return;
     emu_vector_clock_fence(w);
     w->published = c->epoch + 1; /* 0: no fence yet */
     if (c->epoch < ACCESS_LAST_EPOCH) c->epoch++;
+}
+
+void emu_global_fence(struct emu_warp *w) {
+    const struct emu_sync *s = w->block->launch->sync;
+    uint32_t *known = w->block->cluster->known;
+    publish(w);
+    for (uint64_t k = 0; known && k < s->n_clusters; k++)
+        if (known[k] < known[s->n_clusters + k]) known[k] = known[s->n_clusters + k];
 }
 
 static struct told *find(struct emu_sync *s, uint64_t address) {
@@ -121,15 +130,17 @@ static void release(struct emu_warp *w, uint64_t address) {
     pthread_mutex_unlock(&s->lock);
 }
 
-static void acquire(struct emu_warp *w, uint64_t address) {
+/* w reads the word strongly. now: it acquires; else a fence of its cluster does so later, for what stands in the second
+ * half of `known`. */
+static void acquire(struct emu_warp *w, uint64_t address, bool now) {
     struct emu_sync *s = w->block->launch->sync;
     struct emu_cluster *c = w->block->cluster;
     pthread_mutex_lock(&s->lock);
     const struct told *t = find(s, address);
-    if (t && !c->known) c->known = heap_zeroed(s->n_clusters, sizeof *c->known);
+    if (t && !c->known) c->known = heap_zeroed(2 * s->n_clusters, sizeof *c->known);
+    uint32_t *known = c->known + (now ? 0 : s->n_clusters);
     for (uint32_t n = 0; t && n < t->n; n++) {
-        if (c->known[t->of[n].cluster] < t->of[n].epoch)
-            c->known[t->of[n].cluster] = t->of[n].epoch;
+        if (known[t->of[n].cluster] < t->of[n].epoch) known[t->of[n].cluster] = t->of[n].epoch;
         if (t->of[n].cluster == c->linear) emu_vector_clock_meet(w); /* another warp of its own */
     }
     pthread_mutex_unlock(&s->lock);
@@ -137,9 +148,11 @@ static void acquire(struct emu_warp *w, uint64_t address) {
 
 /* ---- Races ----------------------------------------------------------------------------------- */
 
-/* Asynchronous operations of one agent are its own business, as in shared memory. */
-static bool own_operation(const struct emu_warp *w, struct access mine, uint32_t agent) {
-    return agent == access_agent(mine) && agent != w->agent;
+/* One asynchronous operation does not race with itself. */
+static bool itself(const struct emu_warp *w, struct access mine, struct access other) {
+    uint32_t agent = access_agent(mine);
+    return agent == access_agent(other) && agent != w->agent &&
+           access_stamp(mine) == access_stamp(other);
 }
 
 /* Is `other`, of this launch, unordered with what w does now, as `mine`? */
@@ -152,7 +165,7 @@ static bool unordered(const struct emu_warp *w, struct access mine, struct acces
     if (strong && !(far && (mine.who | other.who) & ACCESS_IN_BLOCK)) return false;
     if (far) return !c->known || c->known[access_cluster(other)] <= access_epoch(other);
     uint32_t a = access_agent(other), stamp = access_stamp(other), lane = access_lane(other);
-    if (stamp <= w->clock.all[a] || own_operation(w, mine, a)) return false;
+    if (stamp <= w->clock.all[a] || itself(w, mine, other)) return false;
     if (a == w->agent)
         return lane != ACCESS_LANES_MANY && access_lane(mine) != ACCESS_LANES_MANY &&
                lane != access_lane(mine);
@@ -248,7 +261,7 @@ static bool ordered(const struct emu_warp *w, struct access mine, struct access 
     if (strong && !(far && (mine.who | other.who) & ACCESS_IN_BLOCK)) return true;
     if (far) return c->known && c->known[access_cluster(other)] > access_epoch(other);
     uint32_t a = access_agent(other), stamp = access_stamp(other);
-    if (stamp <= w->clock.all[a] || own_operation(w, mine, a)) return true;
+    if (stamp <= w->clock.all[a] || itself(w, mine, other)) return true;
     if (a == w->agent) return stretch_same_lanes(mine, other);
     return stamp <= w->clock.seen[a] && w->clock.lanes[a] == EMU_FULL;
 }
@@ -467,13 +480,13 @@ static void check_races(struct emu_warp *w, const struct emu_inst *i, struct emu
     if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed)) return;
     bool in_block = strong && emu_has(i, "cta");
     if (strong && !in_block) {
-        if (what & EMU_WRITE && (emu_has(i, "release") || emu_has(i, "acq_rel")))
-            emu_global_fence(w);
+        if (what & EMU_WRITE && (emu_has(i, "release") || emu_has(i, "acq_rel"))) publish(w);
         if (what & EMU_WRITE && w->published) EMU_EACH_LANE(l, mask) release(w, addr[l]);
     }
     const struct emu_issue own = {.agent = w->agent, .stamp = w->clock.seen[w->agent]};
     struct access mine = access_of(w, i, w->issue ? w->issue : &own);
-    mine.who |= (strong ? ACCESS_STRONG : 0u) | (in_block ? ACCESS_IN_BLOCK : 0u);
+    bool near = in_block || (strong && emu_has(i, "cluster"));
+    mine.who |= (strong ? ACCESS_STRONG : 0u) | (near ? ACCESS_IN_BLOCK : 0u);
     if (run.bytes)
         touch_run(w, i, a, run, addr, bytes, mine, what);
     else
@@ -543,5 +556,6 @@ void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
     if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed) || emu_has(i, "cta") ||
         !atomic_load_explicit(&s->n_told, memory_order_relaxed))
         return;
-    EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l].byte);
+    bool now = emu_has(i, "acquire") || emu_has(i, "acq_rel");
+    EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l].byte, now);
 }

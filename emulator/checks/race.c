@@ -162,11 +162,15 @@ static inline bool unordered(const struct emu_vector_clock *c, uint32_t self, ui
     return stamp_of(other) > c->all[self] && lanes_differ(lane, bytes, other);
 }
 
-/* Strong accesses do not race; but volatile ones by the lanes of one warp to many words are sums
- * that count on lanes in step. */
-static inline bool both_strong(uint32_t strong, uint32_t self, uint64_t other) {
+/* Strong accesses do not race, unless one is of .cta scope and they come from two blocks; but volatile ones by the lanes
+ * of one warp to many words are sums that count on lanes in step. */
+static bool both_strong(const struct emu_warp *w, const struct emu_block *b,
+                        const struct emu_inst *i, uint32_t strong, uint64_t other) {
     if (!(strong & other & STRONG)) return false;
-    return !(strong & other & VOLATILE) || agent_of(other) != self;
+    const struct emu_inst *there = inst_at(b, other);
+    if (emu_has(i, "cta") || (there && emu_has(there, "cta")))
+        return emu_agent_rank(b, agent_of(other)) == w->block->rank;
+    return !(strong & other & VOLATILE) || agent_of(other) != w->agent;
 }
 
 /* Words of `i`: one that all lanes share may be a flag. */
@@ -184,7 +188,7 @@ static inline void read_cell(struct emu_warp *w, struct emu_block *b, const stru
     uint64_t write = s->write[at];
     uint32_t stamp = c->seen[w->agent];
     if (__builtin_expect(
-            unordered(c, w->agent, lane, bytes, write) && !both_strong(strong, w->agent, write), 0))
+            unordered(c, w->agent, lane, bytes, write) && !both_strong(w, b, i, strong, write), 0))
         race(w, b, i, w->agent, at, write, false, true, NULL);
     uint64_t before = mine[at];
     if (stamp_of(before) == stamp && lane_of(before) != lane)
@@ -200,12 +204,12 @@ static inline void write_cell(struct emu_warp *w, struct emu_block *b, const str
     uint64_t write = s->write[at];
     uint32_t stamp = c->seen[w->agent];
     if (__builtin_expect(
-            unordered(c, w->agent, lane, bytes, write) && !both_strong(strong, w->agent, write), 0))
+            unordered(c, w->agent, lane, bytes, write) && !both_strong(w, b, i, strong, write), 0))
         race(w, b, i, w->agent, at, write, true, true, store);
     for (uint32_t r = 0; r < s->n_readers; r++) {
         uint64_t read = s->read[s->reader[r]][at];
         if (__builtin_expect(unordered(c, w->agent, lane, bytes, read) &&
-                                 !both_strong(strong, w->agent, read),
+                                 !both_strong(w, b, i, strong, read),
                              0))
             race(w, b, i, w->agent, at, read, true, false, NULL);
     }
@@ -250,7 +254,7 @@ void emu_shadow_strong(struct emu_block *b, uint32_t addr, uint32_t bytes) {
  * the warp's own, of the lanes that issue it or synchronised with them? */
 static bool meets(const struct emu_warp *w, const struct emu_issue *op, uint64_t other) {
     uint32_t lane = lane_of(other);
-    if (agent_of(other) == op->agent) return false; /* its own operations are its business */
+    if (agent_of(other) == op->agent && stamp_of(other) == op->stamp) return false; /* itself */
     if (agent_of(other) != w->agent) return unseen(&w->clock, other);
     if (stamp_of(other) <= w->clock.all[w->agent]) return false;
     return lane != EMU_MANY_LANES ? !(op->lanes >> lane & 1) : !(op->lanes & (op->lanes - 1));

@@ -23,6 +23,7 @@ enum { STAMP_LAST = (1 << 24) - 1, STAMP_LIMIT = STAMP_LAST + 1 - (1 << 20) };
 struct agent {
     enum emu_agent_kind kind;
     uint32_t rank, key, stamp;
+    uint32_t fence[2]; /* of a warp: its stamp at its last fence; at its last of the cluster */
 };
 
 struct emu_agents {
@@ -30,6 +31,7 @@ struct emu_agents {
     uint32_t most;       /* the largest n so far */
     uint32_t base;       /* stamps of earlier clusters are not above it */
     struct agent agent[EMU_MAX_AGENTS];
+    struct emu_vector_clock relaxed[2]; /* what relaxed waits have met: of any warp; by scope */
 };
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -145,6 +147,36 @@ void emu_acquire_arrivals(struct emu_warp *w, const struct emu_vector_clock *c) 
         if (s->agent[a].kind == EMU_AGENT_ARRIVAL) emu_agent_done(&w->clock, a, c->seen[a]);
 }
 
+/* What any warp's relaxed wait has met counts for the fence of each: this may miss a race, but never reports a false
+ * one. */
+void emu_fence_scope(struct emu_warp *w, uint32_t mask, bool far) {
+    struct emu_agents *s = w->block->cluster->agents;
+    if (!s) return;
+    for (int k = 0; k <= far; k++) {
+        s->agent[w->agent].fence[k] = w->clock.seen[w->agent];
+        emu_acquire(w, mask, &s->relaxed[k]);
+    }
+    tick(w);
+}
+
+void emu_release_relaxed(struct emu_warp *w, uint32_t mask, struct emu_vector_clock *c, bool far) {
+    const struct emu_agents *s = w->block->cluster->agents;
+    uint32_t self = w->agent, stamp = s ? s->agent[self].fence[far] : 0;
+    if (!s || stamp <= s->base) return; /* no fence yet */
+    uint32_t own = w->clock.seen[self], all = w->clock.all[self];
+    w->clock.seen[self] = stamp;
+    w->clock.all[self] = mask == w->live || all > stamp ? stamp : all;
+    w->clock.lanes[self] = mask;
+    join(s->n, c, &w->clock);
+    w->clock.seen[self] = own;
+    w->clock.all[self] = all;
+}
+
+void emu_acquire_relaxed(struct emu_warp *w, const struct emu_vector_clock *c, bool far) {
+    struct emu_agents *s = w->block->cluster->agents;
+    if (s) join(s->n, &s->relaxed[far], c);
+}
+
 void emu_warp_synchronised(struct emu_warp *w) {
     w->clock.all[w->agent] = w->clock.seen[w->agent];
     tick(w);
@@ -207,7 +239,7 @@ unsigned emu_agent(struct emu_block *b, enum emu_agent_kind kind, uint32_t key) 
         if (s->agent[a].kind == kind && s->agent[a].key == key && s->agent[a].rank == b->rank)
             return a;
     if (s->n == EMU_MAX_AGENTS) return EMU_MAX_AGENTS - 1; /* shared by what comes last */
-    s->agent[s->n] = (struct agent){kind, b->rank, key, s->base};
+    s->agent[s->n] = (struct agent){.kind = kind, .rank = b->rank, .key = key, .stamp = s->base};
     return s->n++;
 }
 
@@ -225,6 +257,9 @@ void emu_agent_done(struct emu_vector_clock *c, unsigned agent, uint32_t stamp) 
 
 uint32_t emu_agents_count(const struct emu_block *b) { return b->cluster->agents->n; }
 uint32_t emu_agents_base(const struct emu_block *b) { return b->cluster->agents->base; }
+uint32_t emu_agent_rank(const struct emu_block *b, uint32_t a) {
+    return b->cluster->agents->agent[a].rank;
+}
 bool emu_agent_is_warp(const struct emu_block *b, uint32_t a) {
     return a < b->cluster->agents->n_warps;
 }

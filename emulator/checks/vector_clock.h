@@ -26,6 +26,11 @@ void emu_release(struct emu_warp *w, uint32_t mask, struct emu_vector_clock *c);
 void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_vector_clock *c);
 /* w learns which arrivals from other blocks c knows of, and nothing else: a relaxed wait. */
 void emu_acquire_arrivals(struct emu_warp *w, const struct emu_vector_clock *c);
+/* A fence makes relaxed arrivals behind it releases of what came before it, and acquires what relaxed waits before it
+ * have met. far: its scope includes the cluster; else only arrivals and waits within the block count. */
+void emu_fence_scope(struct emu_warp *w, uint32_t mask, bool far);
+void emu_release_relaxed(struct emu_warp *w, uint32_t mask, struct emu_vector_clock *c, bool far);
+void emu_acquire_relaxed(struct emu_warp *w, const struct emu_vector_clock *c, bool far);
 /* A phase is over: done = c, and c is empty again. */
 void emu_vector_clock_pass(const struct emu_block *b, struct emu_vector_clock *done,
                            struct emu_vector_clock *c);
@@ -45,6 +50,7 @@ void emu_agents_begin(struct emu_cluster *c);   /* a cluster starts */
 void emu_warp_synchronised(struct emu_warp *w); /* __syncwarp() of all lanes */
 uint32_t emu_agents_count(const struct emu_block *b);
 uint32_t emu_agents_base(const struct emu_block *b); /* stamps up to it are of earlier clusters */
+uint32_t emu_agent_rank(const struct emu_block *b, uint32_t a);
 bool emu_agent_is_warp(const struct emu_block *b, uint32_t a);
 /* Is it the TMA loads of the mbarrier at this address of its own block? */
 bool emu_agent_is_load_of(const struct emu_block *b, uint32_t a, uint32_t mbarrier);

@@ -282,7 +282,7 @@ FAMILY counter(PARAMS) {
     if (V == 10) reinterpret_cast<unsigned char *>(out)[gtid()] = 1;
     if (V == 11) {
         if (blockIdx.x)
-            reinterpret_cast<unsigned char *>(out)[lane()] = 1; // @11
+            reinterpret_cast<unsigned char *>(out)[lane()] = 7; // @11
         else
             out[lane() / 4] = 1; // @11
     }

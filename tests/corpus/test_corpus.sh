@@ -1,7 +1,8 @@
 #!/bin/bash
 # Thorough: runs every kernel of the corpus on the emulator, with nvcc's PTX of all of them; some 20 seconds.
 #
-# The bars: of the racy kernels at most 2 % missed, of the right ones at most 1 % called wrong.
+# The bars: of the racy kernels at most 2 % missed, of the right ones at most 1 % called wrong. What is missed or false
+# stands in known.txt with its reason; nothing else may be, and what is mended must leave that list.
 . tests/tap.sh
 corpus="python3 tests/corpus/corpus.py"
 
@@ -13,8 +14,8 @@ at_least() { # N racy|right
 check "names, numbers and marks of the sources agree" $corpus check
 check "150 racy kernels" at_least 150 racy
 check "150 right kernels" at_least 150 right
-check "at most 2 % are missed and at most 1 % false" $corpus table "$build"
-$corpus table "$build" | sed -n 's/^|/#| |/p'
+check "nothing is missed or false but what known.txt explains" $corpus table "$build"
+grep -E '^(\||missed)' "$tap_dir/out" | sed 's/^/#| /'
 
 # A table that could not fail would say nothing: right kernels that are called racy are missed, and racy ones that are
 # called right are false.
