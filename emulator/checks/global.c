@@ -509,6 +509,34 @@ static uint32_t bytes_in_word(uint64_t at, uint64_t address, uint64_t end) {
     return ((1u << to) - 1) & ~((1u << from) - 1);
 }
 
+/* TMA reads what ordinary stores of its cluster wrote: have they passed a fence.proxy.async? */
+static void check_proxy(struct emu_warp *w, const struct emu_inst *i, struct access mine,
+                        struct access write, uint64_t address) {
+    const struct emu_kernel *k = w->block->kernel;
+    uint32_t a = access_agent(write);
+    if (access_launch(write) != access_launch(mine) ||
+        access_cluster(write) != access_cluster(mine))
+        return;
+    if (!emu_agent_is_warp(w->block, a) ||
+        emu_proxy_fenced_global(w->block, a, access_stamp(write)))
+        return;
+    emu_report(EMU_PROXY, w, i,
+               access_pc(write) < (uint32_t)k->n_inst ? &k->inst[access_pc(write)] : NULL,
+               "global 0x%llx was written by ordinary stores: fence.proxy.async must come between",
+               (unsigned long long)address);
+}
+
+/* The same of words [from, to) of a line. */
+static void check_proxies(struct emu_warp *w, const struct emu_inst *i, struct access mine,
+                          const struct line *l, const struct word *words, unsigned from,
+                          unsigned to, uint64_t address) {
+    bool by_word = l->by_word == access_launch(mine);
+    for (int n = 0; !by_word && n < 2; n++)
+        if (stretch_meets(&l->write, n, from, to)) check_proxy(w, i, mine, l->write.of[n], address);
+    for (unsigned k = from; by_word && k < to; k++)
+        check_proxy(w, i, mine, words[k].write, address + 4 * (k - from));
+}
+
 void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct emu_issue *op,
                       uint64_t address, uint64_t bytes) {
     struct emu_sync *s = w->block->launch->sync;
@@ -529,6 +557,9 @@ void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct
         struct word *of_line = words + (at / LINE_BYTES - lines) * LINE_WORDS;
         const struct access whole = {mine.who | 15, mine.when | ACCESS_LANES_MANY};
         take(at);
+        if (op->async_proxy && op->what == EMU_READ)
+            check_proxies(w, i, mine, line, of_line, (unsigned)(at - begin) / 4,
+                          (unsigned)(next - begin + 3) / 4, at);
         if ((at < address || next % 4) ||
             !touch_stretch(w, i, line, (unsigned)(at - begin) / 4, (unsigned)(next - begin) / 4,
                            whole, op->what)) {

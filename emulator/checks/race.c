@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MBARRIER = 0x80 }; /* in `initialised`: the cell is of a living mbarrier */
 enum { VOLATILE = 0x20, STRONG = 0x10, MAX_PC = (1 << 18) - 1 };
 
 struct emu_shadow {
@@ -134,6 +135,16 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, struct emu_
                other_wrote ? (is_warp ? "wrote" : "writes") : (is_warp ? "read" : "reads"), wait);
 }
 
+static __attribute__((cold, noinline)) void
+mbarrier_written(struct emu_warp *w, const struct emu_inst *i, uint32_t at) {
+    if (i->class != EMU_MBARRIER)
+        emu_report(
+            EMU_BAD_MBARRIER, w, i, NULL,
+            "shared 0x%x is of an mbarrier: only its own instructions may write there before "
+            "mbarrier.inval",
+            at * 4);
+}
+
 /* ---- Accesses -------------------------------------------------------------------------------- */
 
 /* Do two accesses of one warp without synchronisation surely come from different lanes? */
@@ -219,13 +230,24 @@ static inline void write_cell(struct emu_warp *w, struct emu_block *b, const str
         all |= write & 15;
     }
     s->write[at] = cell_for(stamp, w->agent, i->pc, lane, all | strong);
+    if (__builtin_expect(s->initialised[at] & MBARRIER, 0)) mbarrier_written(w, i, at);
     s->initialised[at] |= (uint8_t)bytes;
+}
+
+/* A strong access may pass on what came before it, and learn what others have passed on. */
+static void flag(struct emu_warp *w, const struct emu_block *b, const struct emu_inst *i,
+                 uint32_t mask, enum emu_access what) {
+    bool far = b != w->block, both = emu_has(i, "acq_rel");
+    if (far && emu_has(i, "cta")) return;
+    if (what & EMU_WRITE) emu_flag_write(w, mask, both || emu_has(i, "release"), far);
+    if (what & EMU_READ) emu_flag_read(w, mask, both || emu_has(i, "acquire"), far);
 }
 
 void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
                        const struct emu_pattern *p, uint32_t first, enum emu_access what) {
     struct emu_shadow *s = b->shadow;
     uint32_t base = (first - p->key) / 4, strong = strength(i, p, what);
+    if (__builtin_expect(strong && i->class != EMU_MBARRIER, 0)) flag(w, b, i, p->mask, what);
     if (what & EMU_WRITE) {
         for (int k = 0; k < p->n_cells; k++)
             write_cell(w, b, i, base + (uint32_t)p->cell[k], p->cell_bytes[k], p->cell_lane[k],
@@ -248,12 +270,25 @@ void emu_shadow_strong(struct emu_block *b, uint32_t addr, uint32_t bytes) {
         b->shadow->write[at] |= STRONG;
 }
 
+void emu_shadow_mbarrier(struct emu_block *b, uint32_t addr, bool lives) {
+    for (uint32_t at = addr / 4; b->shadow && at < addr / 4 + 2; at++)
+        b->shadow->initialised[at] =
+            (uint8_t)((b->shadow->initialised[at] & ~MBARRIER) | (lives ? MBARRIER : 0));
+}
+
 /* ---- Asynchronous operations ----------------------------------------------------------------- */
+
+static bool reduces(const struct emu_inst *i) {
+    return !strncmp(i->opcode, "red.", 4) || !strncmp(i->opcode, "cp.reduce", 9);
+}
 
 /* Does the operation meet what `other` says, and is that neither known to its warp nor, if it is
  * the warp's own, of the lanes that issue it or synchronised with them? */
-static bool meets(const struct emu_warp *w, const struct emu_issue *op, uint64_t other) {
+static bool meets(const struct emu_warp *w, const struct emu_block *b, const struct emu_inst *i,
+                  const struct emu_issue *op, uint64_t other) {
     uint32_t lane = lane_of(other);
+    const struct emu_inst *there = inst_at(b, other);
+    if (there && reduces(i) && reduces(there)) return false;
     if (agent_of(other) == op->agent && stamp_of(other) == op->stamp) return false; /* itself */
     if (agent_of(other) != w->agent) return unseen(&w->clock, other);
     if (stamp_of(other) <= w->clock.all[w->agent]) return false;
@@ -283,7 +318,7 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
                  to = addr + bytes < at * 4 + 4 ? addr + bytes - at * 4 : 4;
         uint32_t which = ((1u << to) - 1) & ~((1u << from) - 1);
         bool touches = write & which;
-        if (touches && meets(w, op, write))
+        if (touches && meets(w, b, i, op, write))
             race(w, b, i, agent, at, write, what == EMU_WRITE, true, NULL);
         else if (touches && what == EMU_READ && op->async_proxy && a != agent &&
                  stamp_of(write) > w->clock.fenced[a] && stamp_of(write) > emu_agents_base(b))
@@ -297,7 +332,7 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
         }
         for (uint32_t k = 0; k < s->n_readers; k++) {
             uint64_t read = s->read[s->reader[k]][at];
-            if (read & which && meets(w, op, read))
+            if (read & which && meets(w, b, i, op, read))
                 race(w, b, i, agent, at, read, true, false, NULL);
         }
         s->write[at] = cell_for(op->stamp, agent, i->pc, EMU_MANY_LANES, which);

@@ -31,6 +31,10 @@ struct emu_agents {
     uint32_t most;       /* the largest n so far */
     uint32_t base;       /* stamps of earlier clusters are not above it */
     struct agent agent[EMU_MAX_AGENTS];
+    bool flagged;                  /* some flag of shared memory was written so that it releases */
+    struct emu_vector_clock flags; /* what they release */
+    uint32_t global_fenced
+        [EMU_MAX_AGENTS]; /* stamps that a fence.proxy.async of global memory has passed */
     struct emu_vector_clock relaxed[2]; /* what relaxed waits have met: of any warp; by scope */
 };
 
@@ -86,6 +90,7 @@ void emu_agents_begin(struct emu_cluster *c) {
     if (n_warps > s->most) s->most = n_warps;
     s->n = s->n_warps = n_warps;
     for (int a = 0; a < EMU_MAX_AGENTS; a++) s->agent[a].stamp = s->base;
+    s->flagged = false;
     c->clock.waited = false;
     c->clock.met = 0;
     for (uint32_t a = 0; a < s->n; a++) {
@@ -177,6 +182,25 @@ void emu_acquire_relaxed(struct emu_warp *w, const struct emu_vector_clock *c, b
     if (s) join(s->n, &s->relaxed[far], c);
 }
 
+void emu_flag_write(struct emu_warp *w, uint32_t mask, bool releases, bool far) {
+    struct emu_agents *s = w->block->cluster->agents;
+    if (!s || (!releases && s->agent[w->agent].fence[far] <= s->base)) return;
+    s->flagged = true;
+    if (releases)
+        emu_release(w, mask, &s->flags);
+    else
+        emu_release_relaxed(w, mask, &s->flags, far);
+}
+
+void emu_flag_read(struct emu_warp *w, uint32_t mask, bool acquires, bool far) {
+    struct emu_agents *s = w->block->cluster->agents;
+    if (!s || !s->flagged) return;
+    if (acquires)
+        emu_acquire(w, mask, &s->flags);
+    else
+        emu_acquire_relaxed(w, &s->flags, far);
+}
+
 void emu_warp_synchronised(struct emu_warp *w) {
     w->clock.all[w->agent] = w->clock.seen[w->agent];
     tick(w);
@@ -215,6 +239,18 @@ void emu_proxy_fence(struct emu_warp *w) {
     for (uint32_t a = 0; a < s->n; a++)
         c->fenced[a] = c->fenced[a] > c->seen[a] ? c->fenced[a] : c->seen[a];
     tick(w); /* later writes are not covered */
+}
+
+void emu_proxy_fence_global(struct emu_warp *w) {
+    struct emu_agents *s = w->block->cluster->agents;
+    if (!s) return;
+    for (uint32_t a = 0; a < s->n; a++)
+        s->global_fenced[a] = later(s->global_fenced[a], w->clock.seen[a]);
+    tick(w);
+}
+
+bool emu_proxy_fenced_global(const struct emu_block *b, uint32_t a, uint32_t stamp) {
+    return stamp <= b->cluster->agents->global_fenced[a];
 }
 
 void emu_vector_clock_fence(struct emu_warp *w) { tick(w); }

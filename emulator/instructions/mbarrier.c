@@ -228,6 +228,7 @@ enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, ui
         if (m->valid && load_word(w->block, addr[l], &old))
             emu_report(EMU_BAD_MBARRIER, w, i, m->init,
                        "there is an mbarrier at shared %#x already", addr[l]);
+        emu_shadow_mbarrier(w->block, addr[l], true);
         emu_shadow_strong(w->block, addr[l], 8); /* emu_mbarrier_at() says what comes too early */
         m->valid = true;
         m->init = i;
@@ -254,6 +255,7 @@ enum emu_step emu_mbarrier_inval(struct emu_warp *w, const struct emu_inst *i, u
         struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, addr[l]);
         if (!m) continue;
         m->valid = false;
+        emu_shadow_mbarrier(w->block, addr[l], false);
         memset(emu_reach(emu_room_shared(w->block), addr[l], 8, EMU_WRITE).byte, 0, 8);
     }
     return EMU_NEXT;
@@ -405,9 +407,10 @@ enum emu_step emu_mbarrier_pending_count(struct emu_warp *w, const struct emu_in
 
 /* ---- Fences ---- */
 
-/* Only shared memory is checked for proxies: a fence of global memory alone does nothing for it. */
+/* fence.proxy.async: of both memories, unless it names one */
 enum emu_step emu_fence_proxy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     (void)mask;
+    if (!strstr(i->opcode, ".shared")) emu_proxy_fence_global(w);
     if (!emu_has(i, "global")) emu_proxy_fence(w);
     return EMU_NEXT;
 }

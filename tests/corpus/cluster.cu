@@ -85,6 +85,9 @@ RACY(shift_block_barrier, shift<5>, "race",
      "A block's barrier does not keep the neighbour from writing.")
 
 /* All blocks count in the first one's memory. */
+AT_SHARED(count_cta, "red.relaxed.cta.shared::cluster.add.u32 [%0], 1;")
+AT_SHARED(count_cluster, "red.relaxed.cluster.shared::cluster.add.u32 [%0], 1;")
+AT_SHARED(count_gpu, "red.relaxed.gpu.shared::cluster.add.u32 [%0], 1;")
 //= threads 32 blocks 4 cluster 4
 FAMILY tally(PARAMS) {
     __shared__ unsigned n;
@@ -94,13 +97,11 @@ FAMILY tally(PARAMS) {
     if (V == 1) {
         if (tid() == 0) st_shared(there, ld_shared(there) + 1); // @1
     } else if (V == 3)
-        asm volatile("red.relaxed.cta.shared::cluster.add.u32 [%0], 1;" ::"r"(there)
-                     : "memory"); // @3
+        count_cta(there); // @3
     else if (V == 5)
-        asm volatile("red.relaxed.gpu.shared::cluster.add.u32 [%0], 1;" ::"r"(there) : "memory");
+        count_gpu(there);
     else
-        asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], 1;" ::"r"(there)
-                     : "memory"); // @2,4
+        count_cluster(there); // @2,4
     if (V != 2) cluster_sync();
     if (rank() == 0 && V != 6) out[tid()] = n; // @2
     if (V == 6) out[gtid()] = ld_shared(there);

@@ -122,17 +122,17 @@ FN void cluster_sync() {
 
 /* ---- mbarriers */
 
-#define ON_BARRIER(name, op)                                                                       \
-    FN void name(uint32_t barrier) { asm volatile(op ::"r"(barrier) : "memory"); }
-ON_BARRIER(arrive, "mbarrier.arrive.shared::cta.b64 _, [%0];")
-ON_BARRIER(arrive_relaxed, "mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%0];")
-ON_BARRIER(arrive_drop, "mbarrier.arrive_drop.shared::cta.b64 _, [%0];")
-ON_BARRIER(inval, "mbarrier.inval.shared::cta.b64 [%0];")
-ON_BARRIER(copy_arrive, "cp.async.mbarrier.arrive.shared::cta.b64 [%0];")
-ON_BARRIER(copy_arrive_noinc, "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];")
-ON_BARRIER(remote_arrive, "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];")
-ON_BARRIER(remote_arrive_cta, "mbarrier.arrive.shared::cluster.b64 _, [%0];")
-ON_BARRIER(remote_arrive_relaxed, "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];")
+#define AT_SHARED(name, op)                                                                        \
+    FN void name(uint32_t at) { asm volatile(op ::"r"(at) : "memory"); }
+AT_SHARED(arrive, "mbarrier.arrive.shared::cta.b64 _, [%0];")
+AT_SHARED(arrive_relaxed, "mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%0];")
+AT_SHARED(arrive_drop, "mbarrier.arrive_drop.shared::cta.b64 _, [%0];")
+AT_SHARED(inval, "mbarrier.inval.shared::cta.b64 [%0];")
+AT_SHARED(copy_arrive, "cp.async.mbarrier.arrive.shared::cta.b64 [%0];")
+AT_SHARED(copy_arrive_noinc, "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];")
+AT_SHARED(remote_arrive, "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];")
+AT_SHARED(remote_arrive_cta, "mbarrier.arrive.shared::cluster.b64 _, [%0];")
+AT_SHARED(remote_arrive_relaxed, "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];")
 FN void expect_tx(uint32_t barrier, unsigned bytes) {
     asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier),
                  "r"(bytes)

@@ -37,18 +37,19 @@ RACY(copy_wait_one_open, own_copy<9>, "race|in flight",
 /* Several groups: which of them does a wait complete? */
 //= threads 64
 FAMILY groups(PARAMS) {
-    __shared__ alignas(16) unsigned tile[3][256];
+    __shared__ alignas(16) unsigned tile[4][256];
     for (int g = 0; g < 3; g++) {
         copy_16(&tile[g][4 * tid()], in + 256 * g + 4 * tid()); // @1,3,5
         copy_commit();
     }
-    if (V == 5 || V == 4) copy_16(&tile[0][4 * tid()], in + 4 * tid()); // @5
+    if (V == 5 || V == 4) copy_16(&tile[3][4 * tid()], in + 4 * tid()); // @5
     if (V == 4) copy_commit();
     if (V <= 1) copy_wait<2>();
     if (V == 2 || V == 3) copy_wait<1>();
     if (V >= 4) copy_wait<0>();
     __syncthreads();
-    out[tid()] = tile[V == 1 ? 1 : V == 2 ? 1 : V == 3 ? 2 : 0][(4 * tid() + 128) % 256]; // @1,3,5
+    const unsigned *from = tile[V == 0 ? 0 : V <= 2 ? 1 : V == 3 ? 2 : 3];
+    out[tid()] = from[(4 * tid() + 128) % 256]; // @1,3,5
 }
 RIGHT(group_oldest, groups<0>, "wait_group 2 of three groups completes the oldest.")
 RIGHT(group_middle, groups<2>, "wait_group 1 of three groups completes the two oldest.")

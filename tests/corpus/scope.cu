@@ -384,7 +384,7 @@ FAMILY shared_flag(PARAMS) {
     if (tid() == 0) flag = 0;
     __syncthreads();
     if (tid() == 0) {
-        word = 5; // @1,2
+        st_weak(&word, 5); // @1,2
         if (V == 3) fence_cta();
         if (V == 0 || V == 2 || V == 4)
             st_release_cta(&flag, 1);
@@ -400,7 +400,7 @@ FAMILY shared_flag(PARAMS) {
         else
             POLL(ld_volatile, &flag, 1)
         if (V == 3) fence_cta();
-        out[0] = word; // @1,2
+        out[0] = ld_weak(&word); // @1,2
     }
 }
 RIGHT(shared_flag_release, shared_flag<0>,
