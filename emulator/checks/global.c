@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+static const uint64_t EPOCH_BITS = (uint64_t)ACCESS_LAST_EPOCH << 20;
 enum { N_LOCKS = 1024, N_LISTS = 1024, MOST_ENTRIES = 1 << 22 };
 
 struct emu_cells { /* of an allocation: its lines, and its words */
@@ -550,6 +551,8 @@ void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct
     const uint32_t lane =
         op->lanes & (op->lanes - 1) ? ACCESS_LANES_MANY : (uint32_t)__builtin_ctz(op->lanes);
     if (op->what == EMU_ATOM) mine.who |= ACCESS_STRONG;
+    if (op->what & EMU_WRITE)
+        mine.when |= EPOCH_BITS; /* no release tells of it before it is complete */
     for (uint64_t at = address & ~(uint64_t)3, next; at < end; at = next) {
         uint64_t begin = at / LINE_BYTES * LINE_BYTES;
         next = begin + LINE_BYTES < end ? begin + LINE_BYTES : end;
@@ -573,6 +576,32 @@ void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct
             }
         }
         leave(at);
+    }
+}
+
+static void complete_write(const struct emu_warp *w, struct access *write, unsigned agent,
+                           uint32_t stamp) {
+    const struct emu_cluster *c = w->block->cluster;
+    if (access_launch(*write) == (emu_memory_launch(w->block->launch->memory) & 0xfff) &&
+        access_cluster(*write) == c->linear && access_agent(*write) == agent &&
+        access_stamp(*write) == stamp)
+        write->when = (write->when & ~EPOCH_BITS) | (uint64_t)c->epoch << 20;
+}
+
+void emu_global_done(struct emu_warp *w, unsigned agent, uint32_t stamp, uint64_t address,
+                     uint64_t bytes) {
+    struct emu_allocation *a = emu_memory_find(w->block->launch->memory, address);
+    if (!w->block->launch->sync || !bytes || !a || a->end - address < bytes) return;
+    struct emu_cells *cells = cells_of(a);
+    struct word *words = (struct word *)(void *)(cells + lines_of(a));
+    const uint64_t first = a->base / LINE_BYTES, last = (address + bytes - 1) / LINE_BYTES;
+    for (uint64_t at = address / LINE_BYTES; at <= last; at++) {
+        struct line *line = &cells[at - first].line;
+        take(at * LINE_BYTES);
+        for (int n = 0; n < 2; n++) complete_write(w, &line->write.of[n], agent, stamp);
+        for (unsigned k = 0; line->by_word && k < LINE_WORDS; k++)
+            complete_write(w, &words[(at - first) * LINE_WORDS + k].write, agent, stamp);
+        leave(at * LINE_BYTES);
     }
 }
 

@@ -29,6 +29,9 @@ void emu_global_check(struct emu_warp *w, const struct emu_inst *i, struct emu_a
 struct emu_issue;
 void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct emu_issue *op,
                       uint64_t address, uint64_t bytes);
+/* What the agent's operation with this stamp wrote there is complete: w's next release tells other clusters. */
+void emu_global_done(struct emu_warp *w, unsigned agent, uint32_t stamp, uint64_t address,
+                     uint64_t bytes);
 /* A cluster that is not checked writes there, while others are checked. */
 void emu_global_written(struct emu_allocation *a, uint32_t mask, const uint64_t addr[32],
                         unsigned bytes);

@@ -179,6 +179,7 @@ static bool both_strong(const struct emu_warp *w, const struct emu_block *b,
                         const struct emu_inst *i, uint32_t strong, uint64_t other) {
     if (!(strong & other & STRONG)) return false;
     const struct emu_inst *there = inst_at(b, other);
+    if (i->class == EMU_MBARRIER) return true; /* of whatever scope */
     if (emu_has(i, "cta") || (there && emu_has(there, "cta")))
         return emu_agent_rank(b, agent_of(other)) == w->block->rank;
     return !(strong & other & VOLATILE) || agent_of(other) != w->agent;
@@ -320,8 +321,8 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
         bool touches = write & which;
         if (touches && meets(w, b, i, op, write))
             race(w, b, i, agent, at, write, what == EMU_WRITE, true, NULL);
-        else if (touches && what == EMU_READ && op->async_proxy && a != agent &&
-                 stamp_of(write) > w->clock.fenced[a] && stamp_of(write) > emu_agents_base(b))
+        else if (touches && op->async_proxy && a != agent && stamp_of(write) > w->clock.fenced[a] &&
+                 stamp_of(write) > emu_agents_base(b))
             emu_report(
                 EMU_PROXY, w, i, inst_at(b, write),
                 "shared 0x%x was written by ordinary stores: fence.proxy.async must come between",
