@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+static const uint64_t EPOCH_BITS = (uint64_t)ACCESS_LAST_EPOCH << 20;
 enum { N_LOCKS = 1024, N_LISTS = 1024, MOST_ENTRIES = 1 << 22 };
 
 struct emu_cells { /* of an allocation: its lines, and its words */
@@ -70,12 +71,21 @@ void emu_sync_close(struct emu_sync *s) {
     free(s);
 }
 
-void emu_global_fence(struct emu_warp *w) {
+/* What w has done so far is published by its next strong writes. */
+static void publish(struct emu_warp *w) {
     struct emu_cluster *c = w->block->cluster;
     if (!c->agents) return;
     emu_vector_clock_fence(w);
     w->published = c->epoch + 1; /* 0: no fence yet */
     if (c->epoch < ACCESS_LAST_EPOCH) c->epoch++;
+}
+
+void emu_global_fence(struct emu_warp *w) {
+    const struct emu_sync *s = w->block->launch->sync;
+    uint32_t *known = w->block->cluster->known;
+    publish(w);
+    for (uint64_t k = 0; known && k < s->n_clusters; k++)
+        if (known[k] < known[s->n_clusters + k]) known[k] = known[s->n_clusters + k];
 }
 
 static struct told *find(struct emu_sync *s, uint64_t address) {
@@ -121,15 +131,17 @@ static void release(struct emu_warp *w, uint64_t address) {
     pthread_mutex_unlock(&s->lock);
 }
 
-static void acquire(struct emu_warp *w, uint64_t address) {
+/* w reads the word strongly. now: it acquires; else a fence of its cluster does so later, for what stands in the second
+ * half of `known`. */
+static void acquire(struct emu_warp *w, uint64_t address, bool now) {
     struct emu_sync *s = w->block->launch->sync;
     struct emu_cluster *c = w->block->cluster;
     pthread_mutex_lock(&s->lock);
     const struct told *t = find(s, address);
-    if (t && !c->known) c->known = heap_zeroed(s->n_clusters, sizeof *c->known);
+    if (t && !c->known) c->known = heap_zeroed(2 * s->n_clusters, sizeof *c->known);
+    uint32_t *known = c->known + (now ? 0 : s->n_clusters);
     for (uint32_t n = 0; t && n < t->n; n++) {
-        if (c->known[t->of[n].cluster] < t->of[n].epoch)
-            c->known[t->of[n].cluster] = t->of[n].epoch;
+        if (known[t->of[n].cluster] < t->of[n].epoch) known[t->of[n].cluster] = t->of[n].epoch;
         if (t->of[n].cluster == c->linear) emu_vector_clock_meet(w); /* another warp of its own */
     }
     pthread_mutex_unlock(&s->lock);
@@ -137,9 +149,11 @@ static void acquire(struct emu_warp *w, uint64_t address) {
 
 /* ---- Races ----------------------------------------------------------------------------------- */
 
-/* Asynchronous operations of one agent are its own business, as in shared memory. */
-static bool own_operation(const struct emu_warp *w, struct access mine, uint32_t agent) {
-    return agent == access_agent(mine) && agent != w->agent;
+/* One asynchronous operation does not race with itself. */
+static bool itself(const struct emu_warp *w, struct access mine, struct access other) {
+    uint32_t agent = access_agent(mine);
+    return agent == access_agent(other) && agent != w->agent &&
+           access_stamp(mine) == access_stamp(other);
 }
 
 /* Is `other`, of this launch, unordered with what w does now, as `mine`? */
@@ -152,7 +166,7 @@ static bool unordered(const struct emu_warp *w, struct access mine, struct acces
     if (strong && !(far && (mine.who | other.who) & ACCESS_IN_BLOCK)) return false;
     if (far) return !c->known || c->known[access_cluster(other)] <= access_epoch(other);
     uint32_t a = access_agent(other), stamp = access_stamp(other), lane = access_lane(other);
-    if (stamp <= w->clock.all[a] || own_operation(w, mine, a)) return false;
+    if (stamp <= w->clock.all[a] || itself(w, mine, other)) return false;
     if (a == w->agent)
         return lane != ACCESS_LANES_MANY && access_lane(mine) != ACCESS_LANES_MANY &&
                lane != access_lane(mine);
@@ -248,7 +262,7 @@ static bool ordered(const struct emu_warp *w, struct access mine, struct access 
     if (strong && !(far && (mine.who | other.who) & ACCESS_IN_BLOCK)) return true;
     if (far) return c->known && c->known[access_cluster(other)] > access_epoch(other);
     uint32_t a = access_agent(other), stamp = access_stamp(other);
-    if (stamp <= w->clock.all[a] || own_operation(w, mine, a)) return true;
+    if (stamp <= w->clock.all[a] || itself(w, mine, other)) return true;
     if (a == w->agent) return stretch_same_lanes(mine, other);
     return stamp <= w->clock.seen[a] && w->clock.lanes[a] == EMU_FULL;
 }
@@ -467,13 +481,13 @@ static void check_races(struct emu_warp *w, const struct emu_inst *i, struct emu
     if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed)) return;
     bool in_block = strong && emu_has(i, "cta");
     if (strong && !in_block) {
-        if (what & EMU_WRITE && (emu_has(i, "release") || emu_has(i, "acq_rel")))
-            emu_global_fence(w);
+        if (what & EMU_WRITE && (emu_has(i, "release") || emu_has(i, "acq_rel"))) publish(w);
         if (what & EMU_WRITE && w->published) EMU_EACH_LANE(l, mask) release(w, addr[l]);
     }
     const struct emu_issue own = {.agent = w->agent, .stamp = w->clock.seen[w->agent]};
     struct access mine = access_of(w, i, w->issue ? w->issue : &own);
-    mine.who |= (strong ? ACCESS_STRONG : 0u) | (in_block ? ACCESS_IN_BLOCK : 0u);
+    bool near = in_block || (strong && emu_has(i, "cluster"));
+    mine.who |= (strong ? ACCESS_STRONG : 0u) | (near ? ACCESS_IN_BLOCK : 0u);
     if (run.bytes)
         touch_run(w, i, a, run, addr, bytes, mine, what);
     else
@@ -496,6 +510,34 @@ static uint32_t bytes_in_word(uint64_t at, uint64_t address, uint64_t end) {
     return ((1u << to) - 1) & ~((1u << from) - 1);
 }
 
+/* TMA reads what ordinary stores of its cluster wrote: have they passed a fence.proxy.async? */
+static void check_proxy(struct emu_warp *w, const struct emu_inst *i, struct access mine,
+                        struct access write, uint64_t address) {
+    const struct emu_kernel *k = w->block->kernel;
+    uint32_t a = access_agent(write);
+    if (access_launch(write) != access_launch(mine) ||
+        access_cluster(write) != access_cluster(mine))
+        return;
+    if (!emu_agent_is_warp(w->block, a) ||
+        emu_proxy_fenced_global(w->block, a, access_stamp(write)))
+        return;
+    emu_report(EMU_PROXY, w, i,
+               access_pc(write) < (uint32_t)k->n_inst ? &k->inst[access_pc(write)] : NULL,
+               "global 0x%llx was written by ordinary stores: fence.proxy.async must come between",
+               (unsigned long long)address);
+}
+
+/* The same of words [from, to) of a line. */
+static void check_proxies(struct emu_warp *w, const struct emu_inst *i, struct access mine,
+                          const struct line *l, const struct word *words, unsigned from,
+                          unsigned to, uint64_t address) {
+    bool by_word = l->by_word == access_launch(mine);
+    for (int n = 0; !by_word && n < 2; n++)
+        if (stretch_meets(&l->write, n, from, to)) check_proxy(w, i, mine, l->write.of[n], address);
+    for (unsigned k = from; by_word && k < to; k++)
+        check_proxy(w, i, mine, words[k].write, address + 4 * (k - from));
+}
+
 void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct emu_issue *op,
                       uint64_t address, uint64_t bytes) {
     struct emu_sync *s = w->block->launch->sync;
@@ -509,6 +551,8 @@ void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct
     const uint32_t lane =
         op->lanes & (op->lanes - 1) ? ACCESS_LANES_MANY : (uint32_t)__builtin_ctz(op->lanes);
     if (op->what == EMU_ATOM) mine.who |= ACCESS_STRONG;
+    if (op->what & EMU_WRITE)
+        mine.when |= EPOCH_BITS; /* no release tells of it before it is complete */
     for (uint64_t at = address & ~(uint64_t)3, next; at < end; at = next) {
         uint64_t begin = at / LINE_BYTES * LINE_BYTES;
         next = begin + LINE_BYTES < end ? begin + LINE_BYTES : end;
@@ -516,6 +560,9 @@ void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct
         struct word *of_line = words + (at / LINE_BYTES - lines) * LINE_WORDS;
         const struct access whole = {mine.who | 15, mine.when | ACCESS_LANES_MANY};
         take(at);
+        if (op->async_proxy && op->what == EMU_READ)
+            check_proxies(w, i, mine, line, of_line, (unsigned)(at - begin) / 4,
+                          (unsigned)(next - begin + 3) / 4, at);
         if ((at < address || next % 4) ||
             !touch_stretch(w, i, line, (unsigned)(at - begin) / 4, (unsigned)(next - begin) / 4,
                            whole, op->what)) {
@@ -532,6 +579,32 @@ void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct
     }
 }
 
+static void complete_write(const struct emu_warp *w, struct access *write, unsigned agent,
+                           uint32_t stamp) {
+    const struct emu_cluster *c = w->block->cluster;
+    if (access_launch(*write) == (emu_memory_launch(w->block->launch->memory) & 0xfff) &&
+        access_cluster(*write) == c->linear && access_agent(*write) == agent &&
+        access_stamp(*write) == stamp)
+        write->when = (write->when & ~EPOCH_BITS) | (uint64_t)c->epoch << 20;
+}
+
+void emu_global_done(struct emu_warp *w, unsigned agent, uint32_t stamp, uint64_t address,
+                     uint64_t bytes) {
+    struct emu_allocation *a = emu_memory_find(w->block->launch->memory, address);
+    if (!w->block->launch->sync || !bytes || !a || a->end - address < bytes) return;
+    struct emu_cells *cells = cells_of(a);
+    struct word *words = (struct word *)(void *)(cells + lines_of(a));
+    const uint64_t first = a->base / LINE_BYTES, last = (address + bytes - 1) / LINE_BYTES;
+    for (uint64_t at = address / LINE_BYTES; at <= last; at++) {
+        struct line *line = &cells[at - first].line;
+        take(at * LINE_BYTES);
+        for (int n = 0; n < 2; n++) complete_write(w, &line->write.of[n], agent, stamp);
+        for (unsigned k = 0; line->by_word && k < LINE_WORDS; k++)
+            complete_write(w, &words[(at - first) * LINE_WORDS + k].write, agent, stamp);
+        leave(at * LINE_BYTES);
+    }
+}
+
 void emu_global_written(struct emu_allocation *a, uint32_t mask, const uint64_t addr[32],
                         unsigned bytes) {
     if (a->written) EMU_EACH_LANE(l, mask) mark(a, addr[l], bytes);
@@ -543,5 +616,6 @@ void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
     if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed) || emu_has(i, "cta") ||
         !atomic_load_explicit(&s->n_told, memory_order_relaxed))
         return;
-    EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l].byte);
+    bool now = emu_has(i, "acquire") || emu_has(i, "acq_rel");
+    EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l].byte, now);
 }

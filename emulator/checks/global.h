@@ -6,7 +6,8 @@
  *
  *   epoch      of the cluster: grows with each fence; accesses carry it
  *   published  of a warp: the epoch of its last fence, which its strong writes publish
- *   known      of a cluster, by cluster: the epochs that it has acquired
+ *   known      of a cluster, by cluster: the epochs that it has acquired; behind them, those that relaxed reads have
+ *              met and that its next fence acquires
  *
  * What one warp releases, or acquires, counts for its whole cluster. This may miss a race, but never
  * reports a false one. */
@@ -28,6 +29,9 @@ void emu_global_check(struct emu_warp *w, const struct emu_inst *i, struct emu_a
 struct emu_issue;
 void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct emu_issue *op,
                       uint64_t address, uint64_t bytes);
+/* What the agent's operation with this stamp wrote there is complete: w's next release tells other clusters. */
+void emu_global_done(struct emu_warp *w, unsigned agent, uint32_t stamp, uint64_t address,
+                     uint64_t bytes);
 /* A cluster that is not checked writes there, while others are checked. */
 void emu_global_written(struct emu_allocation *a, uint32_t mask, const uint64_t addr[32],
                         unsigned bytes);

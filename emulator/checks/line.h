@@ -11,7 +11,7 @@
  *   when   63..40   39..20    15..6   5..0
  *          stamp    epoch     agent   lane (63: more than one); of a stretch: of word 0, as if it began there
  *
- * strong: volatile, relaxed and the like, atomics; in block: that only at .cta scope. */
+ * strong: volatile, relaxed and the like, atomics; in block: that only at .cta or .cluster scope, so not between clusters. */
 #pragma once
 
 #include <stdbool.h>

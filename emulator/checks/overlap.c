@@ -5,7 +5,8 @@
  *
  *   w->early           lanes that have not waited yet; 0 in an ordinary launch
  *   clock.waited       what barriers carry: lanes that synchronise with one that waited have waited, too
- *   allocation.ahead   what launches that may still run did there (EMU_READ, EMU_WRITE)
+ *   allocation.ahead   what launches that may still run did there (EMU_READ, EMU_WRITE); of their writes, also from
+ *                      where to where
  *
  * Launches count as back to back, as in a stream, whatever the host does in between. */
 #include "overlap.h"
@@ -16,10 +17,14 @@ void emu_overlap_sync(struct emu_warp *w) {
     if (w->clock.waited) w->early = 0;
 }
 
+enum { MOST_BYTES = 32 }; /* of one lane's access, but for copies of TMA */
+
 /* Reports an access before griddepcontrol.wait if a launch ahead meets it. */
 static void too_early(struct emu_warp *w, const struct emu_inst *i, uint32_t lane,
                       const struct emu_allocation *a, uint64_t addr, enum emu_access what) {
     unsigned ahead = what & EMU_WRITE ? a->ahead : a->ahead & EMU_WRITE;
+    bool apart = addr >= a->ahead_to || addr + MOST_BYTES <= a->ahead_from;
+    if (apart && i->class != EMU_TMA) ahead &= ~(unsigned)EMU_WRITE;
     if (!ahead) return;
     emu_report(EMU_TOO_EARLY, w, i, NULL,
                "lane %u %s 0x%llx, where an earlier launch %s and may not have ended: "

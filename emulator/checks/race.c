@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MBARRIER = 0x80 }; /* in `initialised`: the cell is of a living mbarrier */
 enum { VOLATILE = 0x20, STRONG = 0x10, MAX_PC = (1 << 18) - 1 };
 
 struct emu_shadow {
@@ -134,6 +135,16 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, struct emu_
                other_wrote ? (is_warp ? "wrote" : "writes") : (is_warp ? "read" : "reads"), wait);
 }
 
+static __attribute__((cold, noinline)) void
+mbarrier_written(struct emu_warp *w, const struct emu_inst *i, uint32_t at) {
+    if (i->class != EMU_MBARRIER)
+        emu_report(
+            EMU_BAD_MBARRIER, w, i, NULL,
+            "shared 0x%x is of an mbarrier: only its own instructions may write there before "
+            "mbarrier.inval",
+            at * 4);
+}
+
 /* ---- Accesses -------------------------------------------------------------------------------- */
 
 /* Do two accesses of one warp without synchronisation surely come from different lanes? */
@@ -162,11 +173,16 @@ static inline bool unordered(const struct emu_vector_clock *c, uint32_t self, ui
     return stamp_of(other) > c->all[self] && lanes_differ(lane, bytes, other);
 }
 
-/* Strong accesses do not race; but volatile ones by the lanes of one warp to many words are sums
- * that count on lanes in step. */
-static inline bool both_strong(uint32_t strong, uint32_t self, uint64_t other) {
+/* Strong accesses do not race, unless one is of .cta scope and they come from two blocks; but volatile ones by the lanes
+ * of one warp to many words are sums that count on lanes in step. */
+static bool both_strong(const struct emu_warp *w, const struct emu_block *b,
+                        const struct emu_inst *i, uint32_t strong, uint64_t other) {
     if (!(strong & other & STRONG)) return false;
-    return !(strong & other & VOLATILE) || agent_of(other) != self;
+    const struct emu_inst *there = inst_at(b, other);
+    if (i->class == EMU_MBARRIER) return true; /* of whatever scope */
+    if (emu_has(i, "cta") || (there && emu_has(there, "cta")))
+        return emu_agent_rank(b, agent_of(other)) == w->block->rank;
+    return !(strong & other & VOLATILE) || agent_of(other) != w->agent;
 }
 
 /* Words of `i`: one that all lanes share may be a flag. */
@@ -184,7 +200,7 @@ static inline void read_cell(struct emu_warp *w, struct emu_block *b, const stru
     uint64_t write = s->write[at];
     uint32_t stamp = c->seen[w->agent];
     if (__builtin_expect(
-            unordered(c, w->agent, lane, bytes, write) && !both_strong(strong, w->agent, write), 0))
+            unordered(c, w->agent, lane, bytes, write) && !both_strong(w, b, i, strong, write), 0))
         race(w, b, i, w->agent, at, write, false, true, NULL);
     uint64_t before = mine[at];
     if (stamp_of(before) == stamp && lane_of(before) != lane)
@@ -200,12 +216,12 @@ static inline void write_cell(struct emu_warp *w, struct emu_block *b, const str
     uint64_t write = s->write[at];
     uint32_t stamp = c->seen[w->agent];
     if (__builtin_expect(
-            unordered(c, w->agent, lane, bytes, write) && !both_strong(strong, w->agent, write), 0))
+            unordered(c, w->agent, lane, bytes, write) && !both_strong(w, b, i, strong, write), 0))
         race(w, b, i, w->agent, at, write, true, true, store);
     for (uint32_t r = 0; r < s->n_readers; r++) {
         uint64_t read = s->read[s->reader[r]][at];
         if (__builtin_expect(unordered(c, w->agent, lane, bytes, read) &&
-                                 !both_strong(strong, w->agent, read),
+                                 !both_strong(w, b, i, strong, read),
                              0))
             race(w, b, i, w->agent, at, read, true, false, NULL);
     }
@@ -215,13 +231,24 @@ static inline void write_cell(struct emu_warp *w, struct emu_block *b, const str
         all |= write & 15;
     }
     s->write[at] = cell_for(stamp, w->agent, i->pc, lane, all | strong);
+    if (__builtin_expect(s->initialised[at] & MBARRIER, 0)) mbarrier_written(w, i, at);
     s->initialised[at] |= (uint8_t)bytes;
+}
+
+/* A strong access may pass on what came before it, and learn what others have passed on. */
+static void flag(struct emu_warp *w, const struct emu_block *b, const struct emu_inst *i,
+                 uint32_t mask, enum emu_access what) {
+    bool far = b != w->block, both = emu_has(i, "acq_rel");
+    if (far && emu_has(i, "cta")) return;
+    if (what & EMU_WRITE) emu_flag_write(w, mask, both || emu_has(i, "release"), far);
+    if (what & EMU_READ) emu_flag_read(w, mask, both || emu_has(i, "acquire"), far);
 }
 
 void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
                        const struct emu_pattern *p, uint32_t first, enum emu_access what) {
     struct emu_shadow *s = b->shadow;
     uint32_t base = (first - p->key) / 4, strong = strength(i, p, what);
+    if (__builtin_expect(strong && i->class != EMU_MBARRIER, 0)) flag(w, b, i, p->mask, what);
     if (what & EMU_WRITE) {
         for (int k = 0; k < p->n_cells; k++)
             write_cell(w, b, i, base + (uint32_t)p->cell[k], p->cell_bytes[k], p->cell_lane[k],
@@ -244,13 +271,26 @@ void emu_shadow_strong(struct emu_block *b, uint32_t addr, uint32_t bytes) {
         b->shadow->write[at] |= STRONG;
 }
 
+void emu_shadow_mbarrier(struct emu_block *b, uint32_t addr, bool lives) {
+    for (uint32_t at = addr / 4; b->shadow && at < addr / 4 + 2; at++)
+        b->shadow->initialised[at] =
+            (uint8_t)((b->shadow->initialised[at] & ~MBARRIER) | (lives ? MBARRIER : 0));
+}
+
 /* ---- Asynchronous operations ----------------------------------------------------------------- */
+
+static bool reduces(const struct emu_inst *i) {
+    return !strncmp(i->opcode, "red.", 4) || !strncmp(i->opcode, "cp.reduce", 9);
+}
 
 /* Does the operation meet what `other` says, and is that neither known to its warp nor, if it is
  * the warp's own, of the lanes that issue it or synchronised with them? */
-static bool meets(const struct emu_warp *w, const struct emu_issue *op, uint64_t other) {
+static bool meets(const struct emu_warp *w, const struct emu_block *b, const struct emu_inst *i,
+                  const struct emu_issue *op, uint64_t other) {
     uint32_t lane = lane_of(other);
-    if (agent_of(other) == op->agent) return false; /* its own operations are its business */
+    const struct emu_inst *there = inst_at(b, other);
+    if (there && reduces(i) && reduces(there)) return false;
+    if (agent_of(other) == op->agent && stamp_of(other) == op->stamp) return false; /* itself */
     if (agent_of(other) != w->agent) return unseen(&w->clock, other);
     if (stamp_of(other) <= w->clock.all[w->agent]) return false;
     return lane != EMU_MANY_LANES ? !(op->lanes >> lane & 1) : !(op->lanes & (op->lanes - 1));
@@ -279,10 +319,10 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
                  to = addr + bytes < at * 4 + 4 ? addr + bytes - at * 4 : 4;
         uint32_t which = ((1u << to) - 1) & ~((1u << from) - 1);
         bool touches = write & which;
-        if (touches && meets(w, op, write))
+        if (touches && meets(w, b, i, op, write))
             race(w, b, i, agent, at, write, what == EMU_WRITE, true, NULL);
-        else if (touches && what == EMU_READ && op->async_proxy && a != agent &&
-                 stamp_of(write) > w->clock.fenced[a] && stamp_of(write) > emu_agents_base(b))
+        else if (touches && op->async_proxy && a != agent && stamp_of(write) > w->clock.fenced[a] &&
+                 stamp_of(write) > emu_agents_base(b))
             emu_report(
                 EMU_PROXY, w, i, inst_at(b, write),
                 "shared 0x%x was written by ordinary stores: fence.proxy.async must come between",
@@ -293,7 +333,7 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
         }
         for (uint32_t k = 0; k < s->n_readers; k++) {
             uint64_t read = s->read[s->reader[k]][at];
-            if (read & which && meets(w, op, read))
+            if (read & which && meets(w, b, i, op, read))
                 race(w, b, i, agent, at, read, true, false, NULL);
         }
         s->write[at] = cell_for(op->stamp, agent, i->pc, EMU_MANY_LANES, which);

@@ -13,6 +13,8 @@ void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu
                        const struct emu_pattern *p, uint32_t first, enum emu_access what);
 /* The last write to these bytes of b does not race with strong accesses behind it. */
 void emu_shadow_strong(struct emu_block *b, uint32_t addr, uint32_t bytes);
+/* An mbarrier of b at addr begins or ends its life, in which only mbarrier instructions may write to it. */
+void emu_shadow_mbarrier(struct emu_block *b, uint32_t addr, bool lives);
 
 /* An operation that runs on behind its instruction. */
 struct emu_issue {

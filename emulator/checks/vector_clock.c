@@ -23,6 +23,7 @@ enum { STAMP_LAST = (1 << 24) - 1, STAMP_LIMIT = STAMP_LAST + 1 - (1 << 20) };
 struct agent {
     enum emu_agent_kind kind;
     uint32_t rank, key, stamp;
+    uint32_t fence[2]; /* of a warp: its stamp at its last fence; at its last of the cluster */
 };
 
 struct emu_agents {
@@ -30,6 +31,11 @@ struct emu_agents {
     uint32_t most;       /* the largest n so far */
     uint32_t base;       /* stamps of earlier clusters are not above it */
     struct agent agent[EMU_MAX_AGENTS];
+    bool flagged;                  /* some flag of shared memory was written so that it releases */
+    struct emu_vector_clock flags; /* what they release */
+    uint32_t global_fenced
+        [EMU_MAX_AGENTS]; /* stamps that a fence.proxy.async of global memory has passed */
+    struct emu_vector_clock relaxed[2]; /* what relaxed waits have met: of any warp; by scope */
 };
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -84,6 +90,7 @@ void emu_agents_begin(struct emu_cluster *c) {
     if (n_warps > s->most) s->most = n_warps;
     s->n = s->n_warps = n_warps;
     for (int a = 0; a < EMU_MAX_AGENTS; a++) s->agent[a].stamp = s->base;
+    s->flagged = false;
     c->clock.waited = false;
     c->clock.met = 0;
     for (uint32_t a = 0; a < s->n; a++) {
@@ -145,6 +152,55 @@ void emu_acquire_arrivals(struct emu_warp *w, const struct emu_vector_clock *c) 
         if (s->agent[a].kind == EMU_AGENT_ARRIVAL) emu_agent_done(&w->clock, a, c->seen[a]);
 }
 
+/* What any warp's relaxed wait has met counts for the fence of each: this may miss a race, but never reports a false
+ * one. */
+void emu_fence_scope(struct emu_warp *w, uint32_t mask, bool far) {
+    struct emu_agents *s = w->block->cluster->agents;
+    if (!s) return;
+    for (int k = 0; k <= far; k++) {
+        s->agent[w->agent].fence[k] = w->clock.seen[w->agent];
+        emu_acquire(w, mask, &s->relaxed[k]);
+    }
+    tick(w);
+}
+
+void emu_release_relaxed(struct emu_warp *w, uint32_t mask, struct emu_vector_clock *c, bool far) {
+    const struct emu_agents *s = w->block->cluster->agents;
+    uint32_t self = w->agent, stamp = s ? s->agent[self].fence[far] : 0;
+    if (!s || stamp <= s->base) return; /* no fence yet */
+    uint32_t own = w->clock.seen[self], all = w->clock.all[self];
+    w->clock.seen[self] = stamp;
+    w->clock.all[self] = mask == w->live || all > stamp ? stamp : all;
+    w->clock.lanes[self] = mask;
+    join(s->n, c, &w->clock);
+    w->clock.seen[self] = own;
+    w->clock.all[self] = all;
+}
+
+void emu_acquire_relaxed(struct emu_warp *w, const struct emu_vector_clock *c, bool far) {
+    struct emu_agents *s = w->block->cluster->agents;
+    if (s) join(s->n, &s->relaxed[far], c);
+}
+
+void emu_flag_write(struct emu_warp *w, uint32_t mask, bool releases, bool far) {
+    struct emu_agents *s = w->block->cluster->agents;
+    if (!s || (!releases && s->agent[w->agent].fence[far] <= s->base)) return;
+    s->flagged = true;
+    if (releases)
+        emu_release(w, mask, &s->flags);
+    else
+        emu_release_relaxed(w, mask, &s->flags, far);
+}
+
+void emu_flag_read(struct emu_warp *w, uint32_t mask, bool acquires, bool far) {
+    struct emu_agents *s = w->block->cluster->agents;
+    if (!s || !s->flagged) return;
+    if (acquires)
+        emu_acquire(w, mask, &s->flags);
+    else
+        emu_acquire_relaxed(w, &s->flags, far);
+}
+
 void emu_warp_synchronised(struct emu_warp *w) {
     w->clock.all[w->agent] = w->clock.seen[w->agent];
     tick(w);
@@ -185,6 +241,18 @@ void emu_proxy_fence(struct emu_warp *w) {
     tick(w); /* later writes are not covered */
 }
 
+void emu_proxy_fence_global(struct emu_warp *w) {
+    struct emu_agents *s = w->block->cluster->agents;
+    if (!s) return;
+    for (uint32_t a = 0; a < s->n; a++)
+        s->global_fenced[a] = later(s->global_fenced[a], w->clock.seen[a]);
+    tick(w);
+}
+
+bool emu_proxy_fenced_global(const struct emu_block *b, uint32_t a, uint32_t stamp) {
+    return stamp <= b->cluster->agents->global_fenced[a];
+}
+
 void emu_vector_clock_fence(struct emu_warp *w) { tick(w); }
 
 void emu_vector_clock_meet(struct emu_warp *w) {
@@ -207,7 +275,7 @@ unsigned emu_agent(struct emu_block *b, enum emu_agent_kind kind, uint32_t key) 
         if (s->agent[a].kind == kind && s->agent[a].key == key && s->agent[a].rank == b->rank)
             return a;
     if (s->n == EMU_MAX_AGENTS) return EMU_MAX_AGENTS - 1; /* shared by what comes last */
-    s->agent[s->n] = (struct agent){kind, b->rank, key, s->base};
+    s->agent[s->n] = (struct agent){.kind = kind, .rank = b->rank, .key = key, .stamp = s->base};
     return s->n++;
 }
 
@@ -225,6 +293,9 @@ void emu_agent_done(struct emu_vector_clock *c, unsigned agent, uint32_t stamp) 
 
 uint32_t emu_agents_count(const struct emu_block *b) { return b->cluster->agents->n; }
 uint32_t emu_agents_base(const struct emu_block *b) { return b->cluster->agents->base; }
+uint32_t emu_agent_rank(const struct emu_block *b, uint32_t a) {
+    return b->cluster->agents->agent[a].rank;
+}
 bool emu_agent_is_warp(const struct emu_block *b, uint32_t a) {
     return a < b->cluster->agents->n_warps;
 }

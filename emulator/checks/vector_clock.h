@@ -26,11 +26,24 @@ void emu_release(struct emu_warp *w, uint32_t mask, struct emu_vector_clock *c);
 void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_vector_clock *c);
 /* w learns which arrivals from other blocks c knows of, and nothing else: a relaxed wait. */
 void emu_acquire_arrivals(struct emu_warp *w, const struct emu_vector_clock *c);
+/* A fence makes relaxed arrivals behind it releases of what came before it, and acquires what relaxed waits before it
+ * have met. far: its scope includes the cluster; else only arrivals and waits within the block count. */
+void emu_fence_scope(struct emu_warp *w, uint32_t mask, bool far);
+void emu_release_relaxed(struct emu_warp *w, uint32_t mask, struct emu_vector_clock *c, bool far);
+void emu_acquire_relaxed(struct emu_warp *w, const struct emu_vector_clock *c, bool far);
+/* Strong accesses of shared memory are flags: a write releases and a read acquires, by themselves or through fences
+ * around them. The flags of a cluster share one vector clock, which may miss a race, but never reports a false one. */
+void emu_flag_write(struct emu_warp *w, uint32_t mask, bool releases, bool far);
+void emu_flag_read(struct emu_warp *w, uint32_t mask, bool acquires, bool far);
 /* A phase is over: done = c, and c is empty again. */
 void emu_vector_clock_pass(const struct emu_block *b, struct emu_vector_clock *done,
                            struct emu_vector_clock *c);
 void emu_vector_clock_clear(const struct emu_block *b, struct emu_vector_clock *c);
-void emu_proxy_fence(struct emu_warp *w);        /* fence.proxy.async */
+void emu_proxy_fence(struct emu_warp *w); /* fence.proxy.async, of shared memory */
+void emu_proxy_fence_global(
+    struct emu_warp *w); /* the same of global memory: what any warp fences counts for all */
+/* Has agent a's access to global memory with this stamp passed such a fence? */
+bool emu_proxy_fenced_global(const struct emu_block *b, uint32_t a, uint32_t stamp);
 void emu_vector_clock_fence(struct emu_warp *w); /* what comes later has a stamp of its own */
 /* w knows what the warps of its cluster have done, but for what came after their last stamps. */
 void emu_vector_clock_meet(struct emu_warp *w);
@@ -45,6 +58,7 @@ void emu_agents_begin(struct emu_cluster *c);   /* a cluster starts */
 void emu_warp_synchronised(struct emu_warp *w); /* __syncwarp() of all lanes */
 uint32_t emu_agents_count(const struct emu_block *b);
 uint32_t emu_agents_base(const struct emu_block *b); /* stamps up to it are of earlier clusters */
+uint32_t emu_agent_rank(const struct emu_block *b, uint32_t a);
 bool emu_agent_is_warp(const struct emu_block *b, uint32_t a);
 /* Is it the TMA loads of the mbarrier at this address of its own block? */
 bool emu_agent_is_load_of(const struct emu_block *b, uint32_t a, uint32_t mbarrier);

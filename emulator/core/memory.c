@@ -236,6 +236,9 @@ void emu_memory_next_launch(struct emu_memory *m, bool overlaps) {
     for (int n = 0; n < m->n; n++) {
         struct emu_allocation *a = &m->allocation[n];
         a->ahead = (uint8_t)(a->touched | (m->overlapped ? a->ahead : 0));
+        if (!m->overlapped) a->ahead_from = UINT64_MAX, a->ahead_to = 0;
+        if (a->wrote_from < a->ahead_from) a->ahead_from = a->wrote_from;
+        if (a->wrote_to > a->ahead_to) a->ahead_to = a->wrote_to;
         if (a->touched & EMU_WRITE) a->filled.bytes = 0;
         a->touched = 0;
         a->wrote_from = UINT64_MAX, a->wrote_to = 0;

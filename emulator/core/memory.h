@@ -58,6 +58,7 @@ struct emu_allocation {
     bool read_only;         /* for kernels */
     uint8_t touched, ahead; /* EMU_READ | EMU_WRITE: by this launch, by those that it may overlap */
     uint64_t wrote_from, wrote_to; /* by this launch, at most */
+    uint64_t ahead_from, ahead_to; /* by those that it may overlap, at most */
     bool host_sees;                /* pinned, managed, registered */
     struct emu_cells *cells;       /* private to checks/global.c; NULL: no kernel has used it */
     size_t cells_bytes;

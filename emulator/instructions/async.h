@@ -108,6 +108,8 @@ struct emu_pending {
 
 /* Queue it, poison what it will write, or run it at once with --early. */
 void emu_copy_add(struct emu_warp *w, const struct emu_copy *c);
+/* The store p of w, or the reduction, has written global memory, and w knows. */
+void emu_store_written(struct emu_warp *w, const struct emu_pending *p);
 void emu_pending_add(struct emu_block *b, const struct emu_pending *p);
 
 /* The lanes' cp.async of all but the last `keep` groups; with `all` also those not committed. */

@@ -115,7 +115,10 @@ enum emu_step emu_cluster_arrive(struct emu_warp *w, const struct emu_inst *i, u
     if (w->unwaited & mask)
         emu_report(EMU_BARRIER_MISMATCH, w, i, NULL,
                    "lanes %08x arrive again without barrier.cluster.wait", w->unwaited & mask);
-    if (!emu_has(i, "relaxed")) emu_release(w, mask, &c->clock);
+    if (emu_has(i, "relaxed"))
+        emu_release_relaxed(w, mask, &c->clock, true);
+    else
+        emu_release(w, mask, &c->clock);
     emu_mbarriers_meet(w, mask);
     w->count[i->pc].splits++;
     w->arrived = arrived(w) | mask;

@@ -330,6 +330,15 @@ static void global_side(struct emu_warp *w, const struct emu_inst *i, struct emu
     if (!p->is_tensor) emu_global_async(w, i, &op, p->global, p->bytes);
 }
 
+void emu_store_written(struct emu_warp *w, const struct emu_pending *p) {
+    if (!w->block->shadow) return;
+    for (int r = 0; p->is_tensor && r < (int)tensormap_rows(&p->map); r++) {
+        struct tensormap_row row = tensormap_row(&p->map, p->coordinate, r);
+        if (row.bytes) emu_global_done(w, p->global_agent, p->global_stamp, row.global, row.bytes);
+    }
+    if (!p->is_tensor) emu_global_done(w, p->global_agent, p->global_stamp, p->global, p->bytes);
+}
+
 /* Loads reach the blocks of a mask, each at the same places of its own memory; without
  * .multicast::cluster the block itself. Stores leave from the block itself. */
 static void start(struct emu_warp *w, const struct emu_inst *i, struct emu_pending *p,

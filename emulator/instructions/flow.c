@@ -71,6 +71,8 @@ enum emu_step emu_yield(struct emu_warp *w, const struct emu_inst *i, uint32_t m
     return w->resumed ? EMU_NEXT : EMU_WAIT;
 }
 
+enum { TOKEN_MET = 0x7fff0003 }; /* others have met this group at another __syncwarp() */
+
 /* ---- Warp convergence ------------------------------------------------------------------------ */
 
 bool emu_converged(struct emu_warp *w, uint32_t mask, uint32_t members) {
@@ -86,11 +88,27 @@ void emu_aligned(const struct emu_warp *w, const struct emu_inst *i, uint32_t ma
                i->opcode, mask, w->live);
 }
 
+/* A group that waits at another __syncwarp() for the same lanes. */
+static bool waits_elsewhere(const struct emu_warp *w, const struct emu_group *g, uint32_t pc,
+                            uint32_t members) {
+    const struct emu_inst *i = &w->block->kernel->inst[g->pc];
+    return g != w->now && g->waiting && g->token == EMU_TOKEN_CONVERGE && g->pc != pc &&
+           i->run == emu_warp_sync && ROW(uint32_t, 0)[__builtin_ctz(g->mask)] == members;
+}
+
+/* Lanes of one mask may meet at several instructions: the last to come lets the others go. */
 enum emu_step emu_warp_sync(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    const uint32_t *members = ROW(uint32_t, 0);
-    if (!emu_converged(w, mask, members[__builtin_ctz(mask)])) return EMU_WAIT;
+    const uint32_t members = ROW(uint32_t, 0)[__builtin_ctz(mask)];
+    uint32_t here = mask;
+    if (w->resumed && w->token == TOKEN_MET) return EMU_NEXT;
+    for (int g = 0; g < w->n_groups; g++)
+        if (waits_elsewhere(w, &w->group[g], i->pc, members)) here |= w->group[g].mask;
+    if (!emu_converged(w, here, members)) return EMU_WAIT;
+    for (int g = 0; here != mask && g < w->n_groups; g++)
+        if (waits_elsewhere(w, &w->group[g], i->pc, members))
+            w->group[g].token = TOKEN_MET, w->group[g].retry = true;
     w->count[i->pc].splits++;
-    if (mask == w->live) emu_warp_synchronised(w);
+    if (here == w->live) emu_warp_synchronised(w);
     emu_overlap_sync(w);
     return EMU_NEXT;
 }
@@ -167,13 +185,14 @@ void emu_barrier_print(const struct emu_block *b, FILE *out) {
     }
 }
 
-/* Do other lanes of the warp still poll, or wait here for those that did? Then all come together
- * first, as ptxas lets diverged lanes meet before a barrier. */
+/* Do other lanes of the warp still poll or wait for an mbarrier, or wait here for those that did? Then all come
+ * together first, as ptxas lets diverged lanes meet before a barrier. */
 static bool others_come(const struct emu_warp *w, const struct emu_inst *i) {
     for (int g = 0; g < w->n_groups; g++) {
         const struct emu_group *x = &w->group[g];
         if (x == w->now || !x->waiting) continue;
-        if (x->token == EMU_TOKEN_POLL || (x->token == EMU_TOKEN_CONVERGE && x->pc == i->pc))
+        if (x->token == EMU_TOKEN_POLL || (x->token == EMU_TOKEN_CONVERGE && x->pc == i->pc) ||
+            !strncmp(w->block->kernel->inst[x->pc].opcode, "mbarrier.", 9))
             return true;
     }
     return false;
@@ -253,7 +272,7 @@ emu_handler *emu_select_bar(struct emu_inst *i, const char **why) {
 
 /* fence, membar: of what scope */
 enum emu_step emu_fence(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    (void)mask;
+    emu_fence_scope(w, mask, !emu_has(i, "cta"));
     if (emu_has(i, "gpu") || emu_has(i, "sys") || emu_has(i, "gl")) emu_global_fence(w);
     return EMU_NEXT;
 }

@@ -200,8 +200,10 @@ static uint32_t targets(struct emu_warp *w, const struct emu_inst *i, uint32_t m
 /* An arrival tells of what came before it: its own block, or if it says .cluster another one. */
 static void release(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes,
                     struct emu_mbarrier *m) {
-    if (i->aux[AUX_FLAGS] & RELAXED) return;
-    if (m->block == w->block)
+    bool own = m->block == w->block;
+    if (i->aux[AUX_FLAGS] & RELAXED)
+        emu_release_relaxed(w, lanes, own ? &m->clock : &m->far, !own);
+    else if (own)
         emu_release(w, lanes, &m->clock);
     else if (i->aux[AUX_FLAGS] & CLUSTER)
         emu_release(w, lanes, &m->far);
@@ -226,6 +228,7 @@ enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, ui
         if (m->valid && load_word(w->block, addr[l], &old))
             emu_report(EMU_BAD_MBARRIER, w, i, m->init,
                        "there is an mbarrier at shared %#x already", addr[l]);
+        emu_shadow_mbarrier(w->block, addr[l], true);
         emu_shadow_strong(w->block, addr[l], 8); /* emu_mbarrier_at() says what comes too early */
         m->valid = true;
         m->init = i;
@@ -252,9 +255,19 @@ enum emu_step emu_mbarrier_inval(struct emu_warp *w, const struct emu_inst *i, u
         struct emu_mbarrier *m = emu_mbarrier_at(w, w->block, i, addr[l]);
         if (!m) continue;
         m->valid = false;
+        emu_shadow_mbarrier(w->block, addr[l], false);
         memset(emu_reach(emu_room_shared(w->block), addr[l], 8, EMU_WRITE).byte, 0, 8);
     }
     return EMU_NEXT;
+}
+
+/* Does the phase end between the lanes' arrivals? Then the last of them belong to the next one. */
+static bool ends_between(struct emu_block *const block[EMU_LANES], const uint32_t addr[EMU_LANES],
+                         uint32_t lanes) {
+    struct mbarrier_word word;
+    uint32_t l = lanes ? (uint32_t)__builtin_ctz(lanes) : 0;
+    return lanes & (lanes - 1) && load_word(block[l], addr[l], &word) &&
+           word.pending < (uint32_t)__builtin_popcount(lanes);
 }
 
 /* mbarrier.arrive[_drop][.expect_tx][.noComplete] state, [a][, count or bytes] */
@@ -271,7 +284,9 @@ static enum emu_step arrive(struct emu_warp *w, const struct emu_inst *i, uint32
         stamp = emu_agent_issue(w->block, agent);
     }
     uint32_t ok = targets(w, i, mask, &i->op[1], block, addr, agent, stamp);
-    bool one = alike(ok, addr);
+    if (agent != w->agent)
+        emu_agent_done(&w->clock, agent, stamp); /* w passes it on with its own */
+    bool one = alike(ok, addr) && !ends_between(block, addr, ok);
     EMU_EACH_LANE(l, ok) one = one && block[l] == block[__builtin_ctz(ok)];
     EMU_EACH_LANE(l, ok) {
         struct emu_mbarrier *m = emu_mbarrier_at(w, block[l], i, addr[l]);
@@ -346,6 +361,8 @@ static enum emu_step wait(struct emu_warp *w, const struct emu_inst *i, uint32_t
         w->passed = (struct emu_passed){i, addr[l], waited};
         if (i->aux[AUX_FLAGS] & RELAXED) {
             emu_acquire_arrivals(w, &m->done);
+            emu_acquire_relaxed(w, &m->done, false);
+            if (i->aux[AUX_FLAGS] & CLUSTER) emu_acquire_relaxed(w, &m->far_done, true);
             continue;
         }
         if (one && done != 1u << l) continue; /* the first lane acquired for all */
@@ -390,9 +407,11 @@ enum emu_step emu_mbarrier_pending_count(struct emu_warp *w, const struct emu_in
 
 /* ---- Fences ---- */
 
+/* fence.proxy.async: of both memories, unless it names one */
 enum emu_step emu_fence_proxy(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    (void)i, (void)mask;
-    emu_proxy_fence(w);
+    (void)mask;
+    if (!strstr(i->opcode, ".shared")) emu_proxy_fence_global(w);
+    if (!emu_has(i, "global")) emu_proxy_fence(w);
     return EMU_NEXT;
 }
 

@@ -341,7 +341,9 @@ static void test_missing_lanes(void **state) {
     assert_int_equal(emu_result_reports(t.result), 1);
     expect("wait for lanes that never come", 32,
            HALVES("vote.sync.any.pred %p2, %p1, -1", "mov.u32 %r8, 0"));
-    expect("wait for lanes that never come", 32, HALVES("bar.warp.sync -1", SHUFFLE("-65536")));
+    expect("wait for lanes that never come", 32, HALVES("bar.warp.sync 131071", SHUFFLE("-65536")));
+    /* lanes of one mask may meet at two instructions */
+    expect_clean(32, HALVES("bar.warp.sync -1", "bar.warp.sync -1"));
     expect_clean(32, HALVES(SHUFFLE("65535"), SHUFFLE("-65536")));
     /* those that have exited are not waited for */
     expect_clean(32, "setp.lt.u32 %p1, %r0, 16; @!%p1 ret; " SHUFFLE("-1") ";");

@@ -113,7 +113,13 @@ static void flags(void **state) {
     correct(6, 32,
             LANE_0 "add.u32 %r2, %r1, 1; st.global.u32 [%rd1+64], %r2; membar.gl;"
                    "atom.global.inc.u32 %r3, [%rd0], 6; setp.ne.u32 %p2, %r3, 5; @%p2 bra END;"
-                   "ld.global.u32 %r4, [%rd0+64]; ld.global.u32 %r5, [%rd0+84]; END:");
+                   "membar.gl; ld.global.u32 %r4, [%rd0+64]; ld.global.u32 %r5, [%rd0+84]; END:");
+    planted(
+        "race", 20, 10, "no fence and flag order the two", 6, 32,
+        LANE_0 "add.u32 %r2, %r1, 1;" LINE(
+            10) "st.global.u32 [%rd1+64], %r2; membar.gl;"
+                "atom.global.inc.u32 %r3, [%rd0], 6; setp.ne.u32 %p2, %r3, 5; @%p2 bra END;" LINE(
+                    20) "ld.global.u32 %r4, [%rd0+64]; ld.global.u32 %r5, [%rd0+84]; END:");
     planted(
         "race", 20, 10, "which another block wrote", 6, 32,
         LANE_0 "add.u32 %r2, %r1, 1;" LINE(
