@@ -156,7 +156,8 @@ emu_handler *emu_select_atomic(struct emu_inst *i, const char **why) {
     i->aux[2] = i->opcode[0] == 'r';
     *why = "this atomic operation is not supported";
     bool real = i->type[0] == EMU_F32 || i->type[0] == EMU_F64;
-    return i->aux[0] < 0 || i->aux[1] > 8 || (real && i->aux[0] != EMU_ATOMIC_ADD && i->aux[0] != EMU_ATOMIC_EXCH)
+    return i->aux[0] < 0 || i->aux[1] > 8 ||
+                   (real && i->aux[0] != EMU_ATOMIC_ADD && i->aux[0] != EMU_ATOMIC_EXCH)
                ? NULL
                : atomic;
 }

@@ -34,8 +34,8 @@ static bool answered(struct sass_warp *w, const struct sass_exec *x, uint32_t l,
                      uint32_t *value) {
     const struct sass_grid *g = w->cta->grid;
     const struct sass_atomic *a = x->more;
-    bool counts = x->bytes == 4 && a->inst.aux[0] == EMU_ATOMIC_ADD &&
-                  a->inst.type[0] != EMU_F32 && a->inst.type[0] != EMU_F16X2;
+    bool counts = x->bytes == 4 && a->inst.aux[0] == EMU_ATOMIC_ADD && a->inst.type[0] != EMU_F32 &&
+                  a->inst.type[0] != EMU_F16X2;
     *value = sass_row(w, x->s[1].row)[l];
     return counts && g->atomic && g->atomic(g->user, w, x->inst, (int)l, addr, value);
 }
@@ -48,8 +48,7 @@ enum sass_go sass_atomg(struct sass_warp *w, const struct sass_exec *x, uint32_t
     EMU_EACH_LANE(l, mask) {
         uint32_t value;
         if (x->mode && addr[l] >> 32 == SASS_SWINHI) continue; /* the code behind it does it */
-        unsigned char *at =
-            addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes, EMU_ATOM);
+        unsigned char *at = addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes, EMU_ATOM);
         if (!at) return sass_bad_global(w, x, l, addr[l]);
         done |= 1u << l;
         if (answered(w, x, l, addr[l], &value)) {

@@ -35,7 +35,7 @@ static void put_real(struct sass_warp *w, const struct sass_exec *x, int to, int
     memcpy(&bits, &v, sizeof bits);
     d[l] = to == SASS_TO_F64   ? (uint32_t)bits
            : to == SASS_TO_F16 ? v != v ? 0x7fff : half_from_double(v)
-           : v != v            ? 0x7fffffff
+           : v != v ? 0x7fffffff
                                : float_bits((float)v);
     if (to == SASS_TO_F64) d[l + SASS_LANES] = (uint32_t)(bits >> 32);
 }
@@ -87,7 +87,9 @@ enum sass_go sass_frnd(struct sass_warp *w, const struct sass_exec *x, uint32_t 
 static uint64_t clamped(double v, int type) {
     const bool is_signed = type == SASS_S32 || type == SASS_S64,
                wide = type == SASS_U64 || type == SASS_S64;
-    const uint64_t most = is_signed ? (wide ? INT64_MAX : INT32_MAX) : wide ? UINT64_MAX : UINT32_MAX;
+    const uint64_t most = is_signed ? (wide ? INT64_MAX : INT32_MAX)
+                          : wide    ? UINT64_MAX
+                                    : UINT32_MAX;
     const uint64_t size = fabs(v) >= 0x1p64 ? UINT64_MAX : (uint64_t)fabs(v);
     if (v > 0) return size > most ? most : size;
     return v < 0 && is_signed ? 0 - (size > most + 1 ? most + 1 : size) : 0;

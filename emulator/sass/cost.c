@@ -68,8 +68,7 @@ uint32_t sass_sectors(const struct sass_effect *e, uint64_t sector[64]) {
     /* of local memory the words lie apart; else an access is naturally aligned and lies in one sector */
     const bool local = e->memory == SASS_LDL || e->memory == SASS_STL;
     const uint32_t words = local && e->inst->bytes > 4 ? e->inst->bytes / 4 : 1;
-    for (uint32_t k = 0; k < words; k++)
-        EMU_EACH_LANE(l, sector_lanes(e)) {
+    for (uint32_t k = 0; k < words; k++) EMU_EACH_LANE(l, sector_lanes(e)) {
             uint64_t at = (e->global[l] + SASS_ROW * k) / 32;
             uint32_t s = 0;
             while (s < n && sector[s] != at) s++;

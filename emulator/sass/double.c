@@ -63,7 +63,8 @@ enum sass_go sass_dsetp_least(struct sass_warp *w, const struct sass_exec *x, ui
     uint32_t first = 0, none = 0;
     for (int l = 0; l < SASS_LANES; l++) {
         const double a = value(w, &x->s[0], l), b = value(w, &x->s[1], l);
-        const bool below = a < b || (a == b && signbit(a)), above = a > b || (a == b && !signbit(a));
+        const bool below = a < b || (a == b && signbit(a)),
+                   above = a > b || (a == b && !signbit(a));
         first |= (uint32_t)((x->mode == FP64_MIN ? below : above) || b != b) << l;
         none |= (uint32_t)(a != a && b != b) << l;
     }

@@ -34,17 +34,23 @@ enum { SASS_TRUNC, SASS_FLOOR, SASS_CEIL, SASS_NEAREST }; /* to whole numbers */
 enum { SASS_U32, SASS_U64, SASS_S32, SASS_S64 };
 
 /* ---- sass_exec.mode, by instruction: the decoder writes it, the handler reads it ---------------- */
-enum { SHF_LEFT = 1, SHF_HIGH = 2, SHF_SIGNED = 4, SHF_64 = 8, SHF_WRAP = 16 }; /* SHF: a sum of these */
+enum {
+    SHF_LEFT = 1,
+    SHF_HIGH = 2,
+    SHF_SIGNED = 4,
+    SHF_64 = 8,
+    SHF_WRAP = 16
+}; /* SHF: a sum of these */
 /* ISETP: a comparison, plus flags. SETP_EX: upper halves, of which the lower ones have been compared. */
 enum { CMP_LT = 1, CMP_EQ, CMP_LE, CMP_GT, CMP_NE, CMP_GE, CMP_OF = 7 };
 enum { SETP_UNSIGNED = 8, SETP_OR = 16, SETP_EX = 32, SETP_XOR = 64 };
 /* FSETP, DSETP, HSETP2: the results for which it is true, plus SETP_OR, SETP_XOR (else and) and FSETP_FTZ */
 enum { FSETP_LESS = 1, FSETP_EQUAL = 2, FSETP_GREATER = 4, FSETP_UNORDERED = 8, FSETP_FTZ = 32 };
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
-enum { HALF_ADD, HALF_MUL, HALF_FMA }; /* HADD2, HMUL2, HFMA2 */
-enum { HALF_MIN, HALF_MAX };           /* HMNMX2 */
+enum { HALF_ADD, HALF_MUL, HALF_FMA };                           /* HADD2, HMUL2, HFMA2 */
+enum { HALF_MIN, HALF_MAX };                                     /* HMNMX2 */
 enum { VIMNMX_UNSIGNED = 1, VIMNMX_THREE = 2, VIMNMX_RELU = 4 }; /* a sum of these */
-enum { BAR_ANY = 1, BAR_ALL, BAR_COUNT }; /* mode2 of BAR.RED */
+enum { BAR_ANY = 1, BAR_ALL, BAR_COUNT };                        /* mode2 of BAR.RED */
 enum { REDUX_AND, REDUX_OR, REDUX_XOR, REDUX_SUM, REDUX_MIN, REDUX_MAX };
 enum { SASS_TO_F32, SASS_TO_F64, SASS_TO_F16, SASS_TO_BF16 }; /* I2F, F2F: to what */
 enum { FP64_ADD, FP64_MUL, FP64_FMA, FP64_MIN, FP64_MAX };
@@ -107,7 +113,7 @@ struct sass_warp {
     uint32_t converge[SASS_B_REGISTERS][SASS_LANES]; /* B registers, by lane */
     struct sass_cta *cta;
     int index;
-    uint8_t at_bar; /* 1 + id of the named barrier that it waits at; 0: none */
+    uint8_t at_bar;             /* 1 + id of the named barrier that it waits at; 0: none */
     uint8_t last_bar, last_red; /* of its last BAR.RED: id and mode2 */
     uint32_t bar_generation, cluster_generation;
     /* Set when the arrival was delivered; unset before. */
@@ -122,7 +128,7 @@ struct sass_warp {
 struct sass_bar {
     uint32_t arrived, expected; /* threads; expected 0: all that live */
     uint32_t generation;
-    uint32_t yes, lanes;            /* BAR.RED: of those that have arrived, */
+    uint32_t yes, lanes;           /* BAR.RED: of those that have arrived, */
     uint32_t last_yes, last_lanes; /* and when it was complete */
 };
 
@@ -277,7 +283,7 @@ sass_handler
     sass_plop3, sass_p2r, sass_vimnmx, sass_vimnmx_x2, sass_viaddmnmx, sass_idp, sass_vabsdiff,
     sass_fadd, sass_fmul, sass_ffma, sass_ffma_apart, sass_float_mode, sass_fmnmx, sass_fsetp, sass_fsel, sass_f2fp,
     sass_hadd2_f32, sass_pairs, sass_hmnmx2, sass_hsetp2, sass_hset2, sass_fchk, sass_frnd, sass_f2f, sass_fp64, sass_dsetp, sass_dsetp_least, sass_seed64, sass_sin, sass_cos, sass_tanh, sass_ex2, sass_rcp, sass_rsq, sass_sqrt, sass_lg2, sass_i2f, sass_f2i,
-    sass_bra, sass_bra_any, sass_bra_div, sass_brx, sass_bssy, sass_bsync, sass_call, sass_exit,
+    sass_bra, sass_bra_any, sass_bra_div, sass_brx, sass_bssy, sass_break, sass_bsync, sass_call, sass_exit,
     sass_ret, sass_warpsync, sass_yield, sass_nop,
     sass_ldc, sass_lds, sass_sts, sass_ldg, sass_stg, sass_ldgsts, sass_ldsm, sass_stsm, sass_atomg,
     sass_st_generic, sass_ld_generic, sass_is_shared, sass_ldl, sass_stl, sass_atoms, sass_redux, sass_match,

@@ -184,7 +184,8 @@ enum sass_go sass_pairs(struct sass_warp *w, const struct sass_exec *x, uint32_t
 }
 
 /* Half h (0, 1) of source n, as imm chooses. */
-static float half_at(const struct sass_warp *w, const struct sass_exec *x, int n, int h, uint32_t l) {
+static float half_at(const struct sass_warp *w, const struct sass_exec *x, int n, int h,
+                     uint32_t l) {
     const uint32_t bits = (sass_row(w, x->s[n].row)[l] & x->s[n].keep) ^ x->s[n].flip,
                    which = x->imm >> 2 * n & 3;
     const bool upper = which == 2 || (which == 0 && h);
@@ -235,7 +236,9 @@ enum sass_go sass_hset2(struct sass_warp *w, const struct sass_exec *x, uint32_t
     PIN(0);
     const uint32_t low = sass_combined(x->mode, halves_compare(w, x, 0), p0),
                    high = sass_combined(x->mode, halves_compare(w, x, 1), p0),
-                   yes = !x->offset ? 0xffff : x->mode2 ? 0x3f80 : 0x3c00;
+                   yes = !x->offset ? 0xffff
+                         : x->mode2 ? 0x3f80
+                                    : 0x3c00;
     EACH((low >> l & 1 ? yes : 0) | (high >> l & 1 ? yes << 16 : 0));
     return SASS_GO_NEXT;
 }
@@ -248,7 +251,8 @@ enum sass_go sass_hadd2_f32(struct sass_warp *w, const struct sass_exec *x, uint
     float h[SASS_LANES];
     for (int first = 0; first < SASS_LANES; first += 8) {
         uint16_t bits[8];
-        for (int l = 0; l < 8; l++) bits[l] = (uint16_t)(((s1[first + l] & k1) ^ f1) >> (x->mode ? 16 : 0));
+        for (int l = 0; l < 8; l++)
+            bits[l] = (uint16_t)(((s1[first + l] & k1) ^ f1) >> (x->mode ? 16 : 0));
         _mm256_storeu_ps(h + first,
                          _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)bits)));
     }

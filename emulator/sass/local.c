@@ -16,9 +16,9 @@ static uint64_t word_address(const struct sass_warp *w, uint32_t at, uint32_t l)
 
 /* Bytes of local memory of lane l at its address; NULL: outside, or misaligned. */
 static unsigned char *local(struct sass_warp *w, const struct sass_exec *x, uint32_t l) {
-    const uint32_t size = w->cta->grid->kernel->local_bytes,
-                   at = sass_row(w, x->s[0].row)[l] + sass_row(w, x->uniform_row)[0] +
-                        (uint32_t)x->offset;
+    const uint32_t size = w->cta->grid->kernel->local_bytes, at = sass_row(w, x->s[0].row)[l] +
+                                                                  sass_row(w, x->uniform_row)[0] +
+                                                                  (uint32_t)x->offset;
     if (w->effect) w->effect->global[l] = word_address(w, at, l);
     if (at % x->bytes || at > size || size - at < x->bytes) return NULL;
     return w->cta->local + ((size_t)w->index * SASS_LANES + l) * size + at;
@@ -89,8 +89,6 @@ enum sass_go sass_ld_generic(struct sass_warp *w, const struct sass_exec *x, uin
     if (!w->effect) return SASS_GO_NEXT;
     for (int l = 0; own == mask && l < SASS_LANES; l++)
         w->effect->shared[l] = (uint32_t)addr[l] & 0xffffff;
-    w->effect->memory = own == mask      ? SASS_LDS
-                        : window == mask ? SASS_DSMEM
-                                         : SASS_LDG;
+    w->effect->memory = own == mask ? SASS_LDS : window == mask ? SASS_DSMEM : SASS_LDG;
     return SASS_GO_NEXT;
 }

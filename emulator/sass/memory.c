@@ -60,7 +60,7 @@ static void tell_global(struct sass_warp *w, const uint64_t addr[SASS_LANES]) {
 }
 
 void sass_global_addresses(struct sass_warp *w, const struct sass_exec *x, unsigned source,
-                             int64_t offset, uint64_t out[SASS_LANES]) {
+                           int64_t offset, uint64_t out[SASS_LANES]) {
     const uint32_t *low = sass_row(w, x->s[source].row), *high = low + SASS_LANES;
     for (int l = 0; l < SASS_LANES; l++)
         out[l] = (low[l] | (uint64_t)high[l] << 32) + (uint64_t)offset;
@@ -68,7 +68,7 @@ void sass_global_addresses(struct sass_warp *w, const struct sass_exec *x, unsig
 }
 
 enum sass_go sass_bad_global(struct sass_warp *w, const struct sass_exec *x, uint32_t lane,
-                               uint64_t addr) {
+                             uint64_t addr) {
     return sass_stop(w, x, "lane %u: %u bytes at %#llx: not inside one allocation, or misaligned",
                      lane, x->bytes, (unsigned long long)addr);
 }

@@ -82,11 +82,11 @@ enum sass_memory {
     SASS_LDGSTS, /* reads global, writes shared */
     SASS_LDL,    /* local memory: the lanes' words lie side by side */
     SASS_STL,
-    SASS_ATOMS,  /* atomics on shared memory */
-    SASS_ATOMG,  /* with a result */
-    SASS_REDG,   /* without */
-    SASS_LDC,    /* constant bank */
-    SASS_DSMEM,  /* ST, LD, atomics by generic address that hit a CTA of the cluster */
+    SASS_ATOMS, /* atomics on shared memory */
+    SASS_ATOMG, /* with a result */
+    SASS_REDG,  /* without */
+    SASS_LDC,   /* constant bank */
+    SASS_DSMEM, /* ST, LD, atomics by generic address that hit a CTA of the cluster */
     SASS_TMA_LOAD,
     SASS_TMA_STORE,
     SASS_HGMMA_OPERANDS

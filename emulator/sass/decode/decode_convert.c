@@ -46,8 +46,8 @@ static uint8_t whole_type(struct decoder *c) {
     static const struct {
         const char *name;
         uint8_t type;
-    } which[] = {{"U8", 1},       {"S8", 1 + 16}, {"U16", 2},      {"S16", 2 + 16},
-                 {"U64", 8},      {"S64", 8 + 16}, {"U32", 4},     {"S32", 4 + 16}};
+    } which[] = {{"U8", 1},  {"S8", 1 + 16},  {"U16", 2}, {"S16", 2 + 16},
+                 {"U64", 8}, {"S64", 8 + 16}, {"U32", 4}, {"S32", 4 + 16}};
     for (size_t w = 0; w < sizeof which / sizeof *which; w++)
         if (sd_mod(c, which[w].name)) return which[w].type;
     return 4 + 16;
@@ -105,9 +105,10 @@ static void d_f2f(struct decoder *c) {
     static const struct {
         const char *to, *from;
         uint8_t becomes, is;
-    } which[] = {{"BF16", "F32", SASS_TO_BF16, SASS_TO_F32}, {"F16", "F32", SASS_TO_F16, SASS_TO_F32},
-                 {"F32", "F64", SASS_TO_F32, SASS_TO_F64},   {"F64", "F32", SASS_TO_F64, SASS_TO_F32},
-                 {"F16", "F64", SASS_TO_F16, SASS_TO_F64},   {"F64", "F16", SASS_TO_F64, SASS_TO_F16}};
+    } which[] = {
+        {"BF16", "F32", SASS_TO_BF16, SASS_TO_F32}, {"F16", "F32", SASS_TO_F16, SASS_TO_F32},
+        {"F32", "F64", SASS_TO_F32, SASS_TO_F64},   {"F64", "F32", SASS_TO_F64, SASS_TO_F32},
+        {"F16", "F64", SASS_TO_F16, SASS_TO_F64},   {"F64", "F16", SASS_TO_F64, SASS_TO_F16}};
     size_t w = 0;
     c->x->imm = sd_rounding(c);
     for (; w < sizeof which / sizeof *which; w++)

@@ -64,10 +64,10 @@ static void d_r2ur(struct decoder *c) {
 }
 static void d_s2r(struct decoder *c) {
     enum { CLOCK = 10, WHOLE_CLOCK = 11 };
-    static const char *const which[] = {
-        "SR_TID.X",    "SR_TID.Y",  "SR_TID.Z",  "SR_CTAID.X", "SR_CTAID.Y", "SR_CTAID.Z",
-        "SR_LANEID",   "SR_CgaCtaId", "SR_SWINHI", "SR_LTMASK",  "SR_CLOCKLO", "",
-        "SR_EQMASK",   "SR_LEMASK", "SR_GEMASK", "SR_GTMASK"};
+    static const char *const which[] = {"SR_TID.X",   "SR_TID.Y",   "SR_TID.Z",   "SR_CTAID.X",
+                                        "SR_CTAID.Y", "SR_CTAID.Z", "SR_LANEID",  "SR_CgaCtaId",
+                                        "SR_SWINHI",  "SR_LTMASK",  "SR_CLOCKLO", "",
+                                        "SR_EQMASK",  "SR_LEMASK",  "SR_GEMASK",  "SR_GTMASK"};
     bool pair = !strcmp(c->name, "CS2R");
     const char *name = c->n > 1 ? c->op[1].text : "";
     if (pair && !strcmp(name, "SRZ")) { /* two registers, zero */
@@ -129,6 +129,12 @@ static void d_bssy(struct decoder *c) {
     target(c, sd_number(c));
     sd_set(c, sass_bssy);
 }
+static void d_break(struct decoder *c) {
+    if (sd_at_pred(c)) c->x->pin[0] = sd_psrc(c);
+    c->x->mode = b_register(c);
+    if (c->x->pin[0].index != SASS_P_TRUE || c->x->pin[0].flip) c->bad = true;
+    sd_set(c, sass_break);
+}
 static void d_bsync(struct decoder *c) {
     c->x->mode = b_register(c);
     sd_set(c, sass_bsync);
@@ -173,11 +179,11 @@ static void d_yield(struct decoder *c) { sd_set(c, sass_yield); }
 /* Fences and waits for memory do nothing here, because execution is in order. */
 static void d_order(struct decoder *c) {
     static const char *const forms[] = {
-        "ACQBULK",        "CCTL.IVALL",         "CGAERRBAR", "ENDCOLLECTIVE",
-        "ERRBAR",         "FENCE.VIEW.ASYNC.S", "LDGDEPBAR", "MEMBAR.ALL.CTA",
-        "MEMBAR.ALL.GPU", "MEMBAR.SC.GPU",      "NOP",       "PREEXIT",
-        "MEMBAR.ALL.SYS", "MEMBAR.SC.SYS",      "MEMBAR.SC.CTA",
-        "UTMACMDFLUSH",   "WARPGROUP.ARRIVE"};
+        "ACQBULK",         "CCTL.IVALL",         "CGAERRBAR",     "ENDCOLLECTIVE",
+        "ERRBAR",          "FENCE.VIEW.ASYNC.S", "LDGDEPBAR",     "MEMBAR.ALL.CTA",
+        "MEMBAR.ALL.GPU",  "MEMBAR.SC.GPU",      "NOP",           "PREEXIT",
+        "MEMBAR.ALL.SYS",  "MEMBAR.SC.SYS",      "MEMBAR.SC.CTA", "UTMACMDFLUSH",
+        "WARPGROUP.ARRIVE"};
     bool known = false;
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
         known |= !strcmp(forms[f], c->text->opcode);
@@ -321,6 +327,7 @@ const struct sd_mnemonic sd_flow[] = {
     {SASS_OP_VOTEU, d_vote},
     {SASS_OP_USETMAXREG, d_setmaxreg},
     {SASS_OP_BRA, d_bra},
+    {SASS_OP_BREAK, d_break},
     {SASS_OP_BRX, d_brx},
     {SASS_OP_BSSY, d_bssy},
     {SASS_OP_BSYNC, d_bsync},

@@ -109,8 +109,8 @@ static void d_shf(struct decoder *c) {
     bool u32 = sd_mod(c, "U32"), high = sd_mod(c, "HI"), wrap = sd_mod(c, "W");
     if (left == right || wide + s32 + u32 != 1) c->bad = true;
     if ((left && sign) || (s32 && !high)) c->bad = true;
-    c->x->mode = (uint8_t)((wrap ? SHF_WRAP : 0) | (left ? SHF_LEFT : 0) | (high ? SHF_HIGH : 0) | (sign ? SHF_SIGNED : 0) |
-                           (wide ? SHF_64 : 0));
+    c->x->mode = (uint8_t)((wrap ? SHF_WRAP : 0) | (left ? SHF_LEFT : 0) | (high ? SHF_HIGH : 0) |
+                           (sign ? SHF_SIGNED : 0) | (wide ? SHF_64 : 0));
     sd_dst(c, 1);
     sd_plain(c, 0, 1);
     sd_plain(c, 1, 1);

@@ -153,9 +153,8 @@ static uint8_t atomic_type(struct decoder *c, int op) {
     static const struct {
         const char *name;
         uint8_t type;
-    } which[] = {{"S32", EMU_S32},     {"S64", EMU_S64},         {"64", EMU_U64},
-                 {"F64", EMU_F64},     {"F32", EMU_F32},         {"F16x2", EMU_F16X2},
-                 {"BF16_V2", EMU_BF16X2}};
+    } which[] = {{"S32", EMU_S32}, {"S64", EMU_S64},     {"64", EMU_U64},        {"F64", EMU_F64},
+                 {"F32", EMU_F32}, {"F16x2", EMU_F16X2}, {"BF16_V2", EMU_BF16X2}};
     for (size_t w = 0; w < sizeof which / sizeof *which; w++) {
         if (!sd_mod(c, which[w].name)) continue;
         const bool real = which[w].type == EMU_F32 || which[w].type == EMU_F64 ||
@@ -223,11 +222,11 @@ static void d_atoms(struct decoder *c) {
 }
 
 const struct sd_mnemonic sd_memory_ops[] = {
-    {SASS_OP_ATOM, d_atomg},  {SASS_OP_ATOMG, d_atomg},   {SASS_OP_ATOMS, d_atoms},
-    {SASS_OP_LDC, d_ldc},     {SASS_OP_LDG, d_ldg},       {SASS_OP_LD, d_ld},
-    {SASS_OP_LDL, d_ldl},     {SASS_OP_LDGSTS, d_ldgsts}, {SASS_OP_LDS, d_lds},
-    {SASS_OP_LDSM, d_ldsm},   {SASS_OP_QSPC, d_qspc},     {SASS_OP_RED, d_atomg},
-    {SASS_OP_REDG, d_atomg},  {SASS_OP_ST, d_st},         {SASS_OP_STG, d_stg},
-    {SASS_OP_STL, d_stl},     {SASS_OP_STS, d_sts},       {SASS_OP_STSM, d_stsm},
-    {SASS_OP_ULDC, d_ldc},    {SASS_N_OPS, NULL},
+    {SASS_OP_ATOM, d_atomg}, {SASS_OP_ATOMG, d_atomg},   {SASS_OP_ATOMS, d_atoms},
+    {SASS_OP_LDC, d_ldc},    {SASS_OP_LDG, d_ldg},       {SASS_OP_LD, d_ld},
+    {SASS_OP_LDL, d_ldl},    {SASS_OP_LDGSTS, d_ldgsts}, {SASS_OP_LDS, d_lds},
+    {SASS_OP_LDSM, d_ldsm},  {SASS_OP_QSPC, d_qspc},     {SASS_OP_RED, d_atomg},
+    {SASS_OP_REDG, d_atomg}, {SASS_OP_ST, d_st},         {SASS_OP_STG, d_stg},
+    {SASS_OP_STL, d_stl},    {SASS_OP_STS, d_sts},       {SASS_OP_STSM, d_stsm},
+    {SASS_OP_ULDC, d_ldc},   {SASS_N_OPS, NULL},
 };

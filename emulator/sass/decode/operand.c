@@ -97,7 +97,8 @@ bool sd_parse_operand(const char *s, struct operand *o) {
     if (!strncmp(s, "desc[", 5)) {
         const char *second = strstr(s, "][");
         o->kind = DESC; /* the descriptor itself does not matter here */
-        if (!second) return parse_address(s + 5, o) && !o->reg_in_brackets; /* TMA: only how L2 keeps it */
+        if (!second)
+            return parse_address(s + 5, o) && !o->reg_in_brackets; /* TMA: only how L2 keeps it */
         return parse_address(second + 2, o) && o->wide;
     }
     if (!strncmp(s, "gdesc[", 6)) {
