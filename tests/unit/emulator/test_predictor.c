@@ -1043,6 +1043,27 @@ static void file_is_checked(void **state) {
     remove(path);
 }
 
+/* By what a kernel is bound by; 95 % lie around 80 %. */
+static void intervals_are_by_family(void **state) {
+    static const struct {
+        double tensor, issue;
+        const char *family;
+    } row[] = {{70, 20, "tensor"},
+               {39, 80, "issue"},
+               {0, 10, "latency"},
+               {NAN, 10, "all"},
+               {50, NAN, "all"}};
+    struct predictor_interval x;
+    (void)state;
+    for (unsigned r = 0; r < sizeof row / sizeof *row; r++) {
+        assert_true(predictor_chip_interval("h200", row[r].tensor, row[r].issue, &x));
+        assert_string_equal(x.family, row[r].family);
+        assert_true(x.low95 < x.low80 && x.low80 < 1 && 1 < x.high80 && x.high80 < x.high95);
+        assert_true(x.n_cases >= 20);
+    }
+    assert_false(predictor_chip_interval("nosuch", 70, 20, &x));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(chain_of_ffma, read_chip),
@@ -1092,6 +1113,7 @@ int main(void) {
         cmocka_unit_test(the_first_come_again_early),
         cmocka_unit_test(what_was_not_simulated_is_like_its_neighbour),
         cmocka_unit_test(two_of_a_place_end_together),
+        cmocka_unit_test(intervals_are_by_family),
         cmocka_unit_test(file_is_checked),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
