@@ -40,7 +40,6 @@ uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct sm
     *entry = (struct sm_queued){
         d, o->interval, w->slot, {w->inst->write_barrier, w->inst->read_barrier}};
     if (m->fast & PREDICTOR_FAST_SHARED) return d;
-    if (p->hmma_at) d = later(d, hmma_reads_until(c, p->hmma_at));
     int n = (int)(o->is_s2r ? c->s2r_sm_interval : c->mio_sm_interval);
     d = sm_slot(&s->mio, d);
     for (int i = 1; i < n; i++) sm_slot(&s->mio, d + 1);

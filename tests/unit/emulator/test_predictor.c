@@ -794,6 +794,29 @@ static void the_lg_queue_throttles(void **state) {
     }
     assert_true(t[0] > t[1] + 6 && t[1] > 0);
     assert_int_equal(t[2], 0);
+    n_inst = 0;
+    for (int i = 0; i < 2; i++) add("LDG.E R1, desc[UR4][R2.64]", SASS_PIPE_LSU, 1);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    chip.lg_queue = 1;
+    assert_true(waited(1, PREDICTOR_LG_THROTTLE) > 0); /* the second waits for the first */
+    chip.lg_queue = 2;
+    assert_int_equal(waited(1, PREDICTOR_LG_THROTTLE), 0);
+}
+
+/* An HMMA keeps what comes behind it in the MIO queue from reading registers. */
+static void loads_wait_for_an_hmma(void **state) {
+    uint64_t t[2];
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        n_inst = 0;
+        add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
+        add("LDS R1, [R2]", SASS_PIPE_LSU, 1)->write_barrier = 0;
+        add("FFMA R1, R1, R2, R3", SASS_PIPE_FMA, 4)->wait_mask = 1;
+        add("EXIT", SASS_PIPE_BRANCH, 5);
+        chip.hmma_port = n ? 55 : 5;
+        t[n] = cycles(1);
+    }
+    assert_in_range(t[1] - t[0], 45, 50);
 }
 
 /* L1 keeps what is stored to local memory, and a global load of the same sectors goes to L2. */
@@ -1100,6 +1123,7 @@ int main(void) {
         cmocka_unit_test_setup(fences_of_the_gpu_wait_longer, read_chip),
         cmocka_unit_test_setup(packed_halves_need_all_of_fma, read_chip),
         cmocka_unit_test_setup(the_lg_queue_throttles, read_chip),
+        cmocka_unit_test_setup(loads_wait_for_an_hmma, read_chip),
         cmocka_unit_test_setup(l1_keeps_local_memory, read_chip),
         cmocka_unit_test_setup(atomics_at_one_word, read_chip),
         cmocka_unit_test(events_of_later_turns_wait),
