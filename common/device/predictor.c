@@ -190,6 +190,9 @@ void predictor_values(const struct predictor *c, const struct prediction *const 
     put(out, v, t.warps / t.active, "warps", "warps");
     for (int r = 0; r < PREDICTOR_REASONS; r++)
         put(out, v, t.stall[r] / t.issues, "warps/issue", "stall.%s", predictor_reason_name[r]);
+    struct counter *gmma = &out->counter[out->n - PREDICTOR_REASONS + PREDICTOR_GMMA];
+    snprintf(gmma->reason, sizeof gmma->reason,
+             "the predictor does not tell this wait from math_pipe and barrier");
 }
 
 /* What stands beside the emulator's counts: not if it is of larger launches. */

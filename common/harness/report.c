@@ -223,6 +223,25 @@ static void print_title(const struct report *r, const char *problem) {
     printf(", CUDA %s), revision %s\n", d->toolkit, revision());
 }
 
+static double value_of(const struct report *r, const char *name) {
+    const struct counter *c = counters_find(&r->counters, name);
+    return c && !*c->reason ? c->value : NAN;
+}
+
+/* Where the cycles of a GPU would lie. */
+static void print_interval(const struct report *r) {
+    const double cycles = value_of(r, "cycles_elapsed");
+    struct predictor_interval i;
+    if (isnan(cycles) ||
+        !predictor_chip_interval(r->device->chip.name, value_of(r, "tensor_active_pct"),
+                                 value_of(r, "issue_active_pct"), &i))
+        return;
+    printf("  interval of cycles_elapsed: 80 %% %.0f to %.0f, 95 %% %.0f to %.0f, by %d validated "
+           "cases (%s)\n",
+           cycles * i.low80, cycles * i.high80, cycles * i.low95, cycles * i.high95, i.n_cases,
+           strcmp(i.family, "all") ? i.family : "of every kind");
+}
+
 /* How good predictions were, once, and for each kind of value: those are validated apart. */
 static void print_quality(const struct report *r) {
     static const char *const kinds[] = {"cycles", "tensor pipe", "occupancy", "stalls"};
@@ -234,6 +253,7 @@ static void print_quality(const struct report *r) {
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (predictor_chip_kind(r->device->chip.name, kinds[k], text, sizeof text))
             printf("  %s: %s\n", kinds[k], text);
+    print_interval(r);
 }
 
 void report_print(const struct report *r) {

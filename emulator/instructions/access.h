@@ -86,5 +86,18 @@ uint32_t emu_locate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
 /* A reduction chosen by emu_select_atomic() on a run of elements. */
 void emu_reduce(const struct emu_inst *i, enum emu_type type, unsigned char *to,
                 const unsigned char *from, uint32_t bytes);
+/* What an atomic does: aux[0] of its instruction; aux[1]: its bytes. */
+enum emu_atomic {
+    EMU_ATOMIC_ADD,
+    EMU_ATOMIC_MIN,
+    EMU_ATOMIC_MAX,
+    EMU_ATOMIC_AND,
+    EMU_ATOMIC_OR,
+    EMU_ATOMIC_XOR,
+    EMU_ATOMIC_EXCH,
+    EMU_ATOMIC_CAS,
+    EMU_ATOMIC_INC,
+    EMU_ATOMIC_DEC
+};
 /* What an instruction of emu_select_atomic() makes of `old`. */
 uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_t c);

@@ -12,8 +12,6 @@
 
 static pthread_mutex_t atomic_lock = PTHREAD_MUTEX_INITIALIZER;
 
-enum atomic_op { A_ADD, A_MIN, A_MAX, A_AND, A_OR, A_XOR, A_EXCH, A_CAS, A_INC, A_DEC };
-
 static uint64_t half_pair_add(uint64_t a, uint64_t b, enum emu_type t) {
     uint64_t r = 0;
     int n = t == EMU_F16X2 || t == EMU_BF16X2 ? 2 : 1;
@@ -46,7 +44,7 @@ static uint64_t half_less(uint64_t a, uint64_t b, enum emu_type t, bool larger) 
 }
 
 uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_t c) {
-    enum atomic_op op = (enum atomic_op)i->aux[0];
+    enum emu_atomic op = (enum emu_atomic)i->aux[0];
     enum emu_type t = (enum emu_type)i->type[0];
     uint64_t keep = i->aux[1] == 8 ? UINT64_MAX : ((uint64_t)1 << 8 * i->aux[1]) - 1;
     b &= keep, c &= keep;
@@ -54,10 +52,10 @@ uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_
     int64_t x = t == EMU_S32 ? (int32_t)old : (int64_t)old,
             y = t == EMU_S32 ? (int32_t)b : (int64_t)b;
     bool less = is_signed ? y < x : b < old;
-    if ((op == A_MIN || op == A_MAX) && (t == EMU_F16 || t == EMU_BF16))
-        return half_less(old, b, t, op == A_MAX);
+    if ((op == EMU_ATOMIC_MIN || op == EMU_ATOMIC_MAX) && (t == EMU_F16 || t == EMU_BF16))
+        return half_less(old, b, t, op == EMU_ATOMIC_MAX);
     switch (op) {
-    case A_ADD:
+    case EMU_ATOMIC_ADD:
         if (t == EMU_F32) {
             float sum = bits_float((uint32_t)old) + bits_float((uint32_t)b);
             return sum != sum ? 0x7fffffff : float_bits(sum);
@@ -73,21 +71,21 @@ uint64_t emu_combine(const struct emu_inst *i, uint64_t old, uint64_t b, uint64_
         if (t == EMU_F16 || t == EMU_BF16 || t == EMU_F16X2 || t == EMU_BF16X2)
             return half_pair_add(old, b, t);
         return old + b;
-    case A_MIN:
+    case EMU_ATOMIC_MIN:
         return less ? b : old;
-    case A_MAX:
+    case EMU_ATOMIC_MAX:
         return less ? old : b;
-    case A_AND:
+    case EMU_ATOMIC_AND:
         return old & b;
-    case A_OR:
+    case EMU_ATOMIC_OR:
         return old | b;
-    case A_XOR:
+    case EMU_ATOMIC_XOR:
         return old ^ b;
-    case A_EXCH:
+    case EMU_ATOMIC_EXCH:
         return b;
-    case A_CAS:
+    case EMU_ATOMIC_CAS:
         return old == b ? c : old;
-    case A_INC:
+    case EMU_ATOMIC_INC:
         return old >= b ? 0 : old + 1;
     default:
         return old == 0 || old > b ? b : old - 1;
@@ -158,7 +156,8 @@ emu_handler *emu_select_atomic(struct emu_inst *i, const char **why) {
     i->aux[2] = i->opcode[0] == 'r';
     *why = "this atomic operation is not supported";
     bool real = i->type[0] == EMU_F32 || i->type[0] == EMU_F64;
-    return i->aux[0] < 0 || i->aux[1] > 8 || (real && i->aux[0] != A_ADD && i->aux[0] != A_EXCH)
+    return i->aux[0] < 0 || i->aux[1] > 8 ||
+                   (real && i->aux[0] != EMU_ATOMIC_ADD && i->aux[0] != EMU_ATOMIC_EXCH)
                ? NULL
                : atomic;
 }

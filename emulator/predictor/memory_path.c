@@ -40,7 +40,6 @@ uint64_t sm_mio(struct machine *m, struct sm *s, struct smsp *p, const struct sm
     *entry = (struct sm_queued){
         d, o->interval, w->slot, {w->inst->write_barrier, w->inst->read_barrier}};
     if (m->fast & PREDICTOR_FAST_SHARED) return d;
-    if (p->hmma_at) d = later(d, hmma_reads_until(c, p->hmma_at));
     int n = (int)(o->is_s2r ? c->s2r_sm_interval : c->mio_sm_interval);
     d = sm_slot(&s->mio, d);
     for (int i = 1; i < n; i++) sm_slot(&s->mio, d + 1);
@@ -239,12 +238,20 @@ static double writes_late(const struct machine *m, const struct sm *s) {
     return (i & 2 ? -luck : luck) * fmin(c->l2_writes_uneven * since, c->l2_writes_uneven_most);
 }
 
-/* `sectors` of `lines` go to L2; lines that they replace there go to DRAM. Returns when the last is taken. On the
- * way out of the SM and in L2 a part of a line costs as much as more of it; L2 buffers some stores. */
+/* What a store's part of a line costs at least, as so many bytes: more where it is a single word, or less than one. */
+static double part_of_line(const struct machine *m, const struct sass_effect *e, uint32_t lines) {
+    const struct predictor_chip *c = m->chip;
+    const uint32_t lanes = (uint32_t)__builtin_popcount(e->active);
+    if (e->inst->bytes > 4 || lanes > lines) return c->sm_write_line_bytes;
+    return e->inst->bytes == 4 ? c->sm_write_word_bytes : c->sm_write_part_bytes;
+}
+
+/* `sectors` go to L2; lines that they replace there go to DRAM. Returns when the last is taken. On the way out of the
+ * SM and in L2 a part of a line costs as much as more of it: `parts` bytes at least. L2 buffers some stores. */
 static uint64_t to_l2(struct machine *m, struct sm *s, uint64_t at, uint32_t sectors,
-                      uint32_t lines) {
+                      double parts) {
     if (!sectors) return at;
-    double bytes = 32.0 * sectors, way = fmax(bytes, m->chip->sm_write_line_bytes * lines);
+    double bytes = 32.0 * sectors, way = fmax(bytes, parts);
     s->write_free =
         later(at, s->write_free) + (uint64_t)(way / m->chip->l2_sm_write_bytes_per_clk + 0.5);
     if (m->write_free <= (double)at) m->writes_since = at;
@@ -286,7 +293,7 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
     uint32_t n = m->front->sectors(e, sector), misses = 0, lines = 0, ideal;
     double dram = 0;
     struct sm_line *filled[64];
-    bool cached = o->kind == PREDICTOR_GLOBAL_LOAD && !o->past_l1,
+    bool cached = o->is_local || (o->kind == PREDICTOR_GLOBAL_LOAD && !o->past_l1),
          store = o->kind == PREDICTOR_GLOBAL_STORE, copy = o->kind == PREDICTOR_LDGSTS;
     double far = -m->chip->l2_line_spread;
     if (e->memory == SASS_DSMEM) return to_cluster(m, s, p, d, d + o->war - start, n);
@@ -294,7 +301,7 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
         bool hit = false;
         struct sm_line *line = cached ? l1_line(m, s, sector[i], &hit) : NULL;
         lines += !i || sector[i] / 4 != sector[i - 1] / 4;
-        if (hit) {
+        if (hit || (line && o->is_local && store)) { /* L1 keeps what is stored there */
             there = later(there, line->there);
             continue;
         }
@@ -310,14 +317,14 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
     if (store) last = later(last, store_room(m, s));
     uint64_t read = (store ? later(d, last - 1) : d) + o->war - start;
     p->lg[p->n_lg++ % SM_RING] = last;
-    if (o->kind == PREDICTOR_ATOMIC) return (struct sm_access){last - 1 + o->latency - start, read};
     uint64_t done = later(last - 1 + o->latency - start, there);
     if (misses) {
         uint64_t begun = last - 1 - start;
         if (copy) s->l2_free = later(begun, s->l2_free) + (uint64_t)m->chip->ldgsts_interval;
         double beyond = lines - m->chip->ldgsts_lines;
         if (copy && beyond > 0) far += m->chip->ldgsts_line_latency * beyond;
-        uint64_t at = store ? to_l2(m, s, begun, misses, lines)
+        double part = store ? part_of_line(m, e, lines) : 0;
+        uint64_t at = store ? to_l2(m, s, begun, misses, part * lines)
                             : from_l2(m, s, begun, m->l2_rate, misses, dram);
         double come = (double)at + far;
         done = later(done, come > 0 ? (uint64_t)come : 0);

@@ -33,27 +33,37 @@ static int last_number(const char *text) {
 static bool pipe_op(const char *m, const struct predictor_chip *c, struct predictor_op *o) {
     static const char *const fp32[] = {"FFMA", "FADD", "FMUL", NULL};
     static const char *const heavy[] = {"IMAD", "HADD2", "HFMA2", "HMUL2", "IDP", NULL};
-    static const char *const xu[] = {"MUFU", "I2F",  "F2I",  "F2F",  "POPC",
-                                     "FLO",  "BREV", "FCHK", "FRND", NULL};
+    static const char *const xu[] = {"MUFU", "I2F",  "F2I",  "F2F",   "POPC", "FLO",
+                                     "BREV", "FCHK", "FRND", "REDUX", NULL};
+    static const char *const fp64[] = {"DADD", "DMUL", "DFMA", "DSETP", NULL};
     if (any(m, fp32)) {
         *o = (struct predictor_op){
-            .unit = PREDICTOR_UNIT_FMA, .is_fp32 = true, .interval = (uint8_t)c->fma_interval};
+            .unit = PREDICTOR_UNIT_FMA, .is_fp32 = true, .interval = (uint16_t)c->fma_interval};
     } else if (any(m, heavy)) {
         bool wide = strstr(m, ".WIDE") || strstr(m, ".HI");
         double interval = wide ? c->fma_wide_interval : c->fma_heavy_interval;
         *o = (struct predictor_op){.unit = PREDICTOR_UNIT_FMA,
                                    .is_packed = m[0] == 'H' && !strstr(m, ".F32"),
                                    .hold = (uint8_t)(wide ? c->fma_wide_hold : 0),
-                                   .interval = (uint8_t)interval};
+                                   .interval = (uint16_t)interval};
     } else if (is(m, "HMMA")) {
         *o = (struct predictor_op){
             .unit = PREDICTOR_UNIT_TENSOR,
-            .interval = (uint8_t)(strstr(m, "1688") ? c->hmma_k8_interval : c->hmma_interval)};
-    } else if (any(m, xu)) {
+            .interval = (uint16_t)(strstr(m, "1688") ? c->hmma_k8_interval : c->hmma_interval)};
+    } else if (any(m, fp64)) {
+        *o = (struct predictor_op){.unit = PREDICTOR_UNIT_FP64,
+                                   .interval = (uint16_t)c->fp64_interval};
+    } else if (is(m, "MATCH")) {
         *o = (struct predictor_op){.unit = PREDICTOR_UNIT_XU,
                                    .kind = PREDICTOR_XU,
-                                   .interval = (uint8_t)c->xu_interval,
-                                   .latency = (uint16_t)c->xu_latency};
+                                   .interval = (uint16_t)c->match_interval,
+                                   .latency = (uint16_t)c->match_latency};
+    } else if (any(m, xu)) {
+        double latency = is(m, "REDUX") ? c->redux_latency : c->xu_latency;
+        *o = (struct predictor_op){.unit = PREDICTOR_UNIT_XU,
+                                   .kind = PREDICTOR_XU,
+                                   .interval = (uint16_t)c->xu_interval,
+                                   .latency = (uint16_t)latency};
     } else {
         return false;
     }
@@ -77,7 +87,7 @@ static bool shared_op(const char *m, const struct predictor_chip *c, struct pred
         o->kind = PREDICTOR_SHARED_STORE;
         double war = all ? c->sts128_war : two || strstr(m, ".2") ? c->sts64_war : c->sts_war;
         o->war = (uint16_t)war;
-        o->latency = (uint16_t)c->lds_latency;
+        o->latency = (uint16_t)(is(m, "ATOMS") ? c->atoms_latency : c->lds_latency);
     } else if (is(m, "SHFL")) {
         o->kind = PREDICTOR_SHUFFLE;
         o->latency = (uint16_t)c->shfl_latency;
@@ -97,6 +107,7 @@ static bool global_op(const char *m, const struct predictor_chip *c, struct pred
                                .war = (uint16_t)c->l1_war};
     if (any(m, loads)) {
         o->kind = PREDICTOR_GLOBAL_LOAD;
+        o->is_local = is(m, "LDL");
         o->past_l1 = strstr(m, ".STRONG.GPU") || strstr(m, ".STRONG.SYS");
         double latency = strstr(m, ".128")  ? c->l1_128_latency
                          : strstr(m, ".64") ? c->l1_64_latency
@@ -104,6 +115,8 @@ static bool global_op(const char *m, const struct predictor_chip *c, struct pred
         o->latency = (uint16_t)latency;
     } else if (any(m, stores)) {
         o->kind = PREDICTOR_GLOBAL_STORE;
+        o->is_local = is(m, "STL");
+        o->is_atomic = is(m, "REDG") || is(m, "RED");
         double war = strstr(m, ".128")  ? c->stg128_war
                      : strstr(m, ".64") ? c->stg64_war
                                         : c->stg_war;
@@ -113,6 +126,7 @@ static bool global_op(const char *m, const struct predictor_chip *c, struct pred
         o->war = (uint16_t)c->ldgsts_war;
     } else if (is(m, "ATOMG") || is(m, "ATOM")) {
         o->kind = PREDICTOR_ATOMIC;
+        o->is_atomic = true;
         o->latency = (uint16_t)c->atomic_latency;
     } else {
         return false;
@@ -123,15 +137,16 @@ static bool global_op(const char *m, const struct predictor_chip *c, struct pred
 /* Special registers, constants, votes into uniform registers: a latency and nothing else. */
 static bool special_op(const char *m, const struct predictor_chip *c, struct predictor_op *o) {
     double latency;
-    *o = (struct predictor_op){.kind = PREDICTOR_SPECIAL, .interval = (uint8_t)c->uniform_interval};
-    if (is(m, "S2R") || is(m, "S2UR")) {
+    *o =
+        (struct predictor_op){.kind = PREDICTOR_SPECIAL, .interval = (uint16_t)c->uniform_interval};
+    if (is(m, "S2R") || is(m, "S2UR") || is(m, "B2R")) {
         o->unit = PREDICTOR_UNIT_MIO;
         o->is_s2r = true;
         latency = c->s2r_latency;
     } else if (is(m, "LDC") || is(m, "ULDC")) {
         o->unit = is(m, "LDC") ? PREDICTOR_UNIT_MIO : PREDICTOR_UNIT_UNIFORM;
         o->is_s2r = is(m, "LDC");
-        o->interval = (uint8_t)(is(m, "LDC") ? c->ldc_interval : c->uniform_interval);
+        o->interval = (uint16_t)(is(m, "LDC") ? c->ldc_interval : c->uniform_interval);
         latency = c->ldc_latency;
     } else if (is(m, "R2UR") || is(m, "VOTEU") || is(m, "VOTE")) {
         o->unit = is(m, "VOTE") ? PREDICTOR_UNIT_ALU : PREDICTOR_UNIT_UNIFORM;
@@ -240,13 +255,13 @@ void predictor_ops(const struct sass_kernel *k, const struct predictor_chip *c,
             *o = (struct predictor_op){0};
             if (in->pipe == SASS_PIPE_ALU) {
                 o->unit = PREDICTOR_UNIT_ALU;
-                o->interval = (uint8_t)c->alu_interval;
+                o->interval = (uint16_t)c->alu_interval;
             } else if (in->pipe == SASS_PIPE_FMA) {
                 o->unit = PREDICTOR_UNIT_FMA;
-                o->interval = (uint8_t)c->fma_heavy_interval;
+                o->interval = (uint16_t)c->fma_heavy_interval;
             } else if (in->pipe == SASS_PIPE_UNIFORM) {
                 o->unit = PREDICTOR_UNIT_UNIFORM;
-                o->interval = (uint8_t)(is(m, "UMOV") ? c->umov_interval : c->uniform_interval);
+                o->interval = (uint16_t)(is(m, "UMOV") ? c->umov_interval : c->uniform_interval);
                 o->latency = (uint16_t)c->r2ur_latency;
             }
         }
@@ -262,7 +277,7 @@ void predictor_ops(const struct sass_kernel *k, const struct predictor_chip *c,
         for (int s = 0; s < SASS_SOURCES; s++)
             if (in->src[s].first != SASS_RZ) registers += in->src[s].n;
         if (o->unit == PREDICTOR_UNIT_MIO)
-            o->interval = (uint8_t)(c->mio_read_interval * (registers ? registers : 1));
+            o->interval = (uint16_t)(c->mio_read_interval * (registers ? registers : 1));
         bool reads = o->unit == PREDICTOR_UNIT_FMA || o->unit == PREDICTOR_UNIT_ALU ||
                      o->unit == PREDICTOR_UNIT_XU || o->unit == PREDICTOR_UNIT_MIO;
         if (reads) port_reads(&kept, in, o);

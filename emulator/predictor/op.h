@@ -12,6 +12,7 @@ enum predictor_unit {
     PREDICTOR_UNIT_ALU,
     PREDICTOR_UNIT_TENSOR,
     PREDICTOR_UNIT_UNIFORM,
+    PREDICTOR_UNIT_FP64,
     PREDICTOR_UNITS, /* those above are pipes of a sub-core, busy for `interval` */
     PREDICTOR_UNIT_XU,
     PREDICTOR_UNIT_MIO,
@@ -45,10 +46,12 @@ enum predictor_kind {
 struct predictor_op {
     uint8_t unit; /* enum predictor_unit */
     uint8_t kind; /* enum predictor_kind */
-    uint8_t interval;
+    uint16_t interval;
     uint8_t hold;     /* cycles after it in which the sub-core dispatches nothing */
     uint8_t reads[2]; /* reads of the even and the odd bank, without operand cache hits */
     bool is_long;     /* waits for it count as long scoreboard */
+    bool is_atomic;   /* on global memory */
+    bool is_local;    /* LDL, STL: L1 keeps what is stored */
     bool is_gpu;      /* MEMBAR: of the GPU, not the CTA */
     bool is_bsync;
     bool past_l1;     /* a load that bypasses L1: volatile, __ldcg, ld.acquire */

@@ -102,6 +102,21 @@ bool predictor_chip_kind(const char *name, const char *kind, char *out, size_t o
     return *out != 0;
 }
 
+bool predictor_chip_interval(const char *name, double tensor_pct, double issue_pct,
+                             struct predictor_interval *out) {
+    char text[128], kind[32];
+    const char *family = isnan(tensor_pct) || isnan(issue_pct) ? "all"
+                         : tensor_pct >= 40                    ? "tensor"
+                         : issue_pct >= 60                     ? "issue"
+                                                               : "latency";
+    *out = (struct predictor_interval){0};
+    snprintf(out->family, sizeof out->family, "%s", family);
+    snprintf(kind, sizeof kind, "interval %s", family);
+    return predictor_chip_kind(name, kind, text, sizeof text) &&
+           sscanf(text, "80 %% %lf to %lf, 95 %% %lf to %lf of the prediction, %d", &out->low80,
+                  &out->high80, &out->low95, &out->high95, &out->n_cases) == 5;
+}
+
 void predictor_chip_validated(const char *name, char *out, size_t out_bytes) {
     char line[96] = "";
     FILE *f = open_validation(name);

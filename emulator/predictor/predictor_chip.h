@@ -28,5 +28,16 @@ void predictor_chip_validated(const char *name, char *out, size_t out_bytes);
  * the same file: "8 in 10 of 116 validated cases were within 5.4 %". False, and "", if it does not say. */
 bool predictor_chip_kind(const char *name, const char *kind, char *out, size_t out_bytes);
 
+/* Where measured cycles lie, as shares of the predicted ones, by the frozen cases of kernels of one family: `tensor`, `issue` or
+ * `latency`, by what it is bound by (validate/intervals.py); `all` if a value is not known (NaN). */
+struct predictor_interval {
+    char family[16];
+    double low80, high80, low95, high95;
+    int n_cases;
+};
+/* False: for that chip there is none. */
+bool predictor_chip_interval(const char *name, double tensor_pct, double issue_pct,
+                             struct predictor_interval *out);
+
 /* `assignment` is name=value: for questions of the kind "what if". */
 const char *predictor_chip_set(struct predictor_chip *c, const char *assignment);

@@ -376,7 +376,8 @@ static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, st
     case PREDICTOR_GLOBAL_STORE:
     case PREDICTOR_ATOMIC:
     case PREDICTOR_LDGSTS:
-        a = sm_global(m, s, p, w, e);
+        a = o->is_atomic && e->memory != SASS_DSMEM ? sm_atomic(m, s, p, w, e)
+                                                    : sm_global(m, s, p, w, e);
         if (o->kind == PREDICTOR_LDGSTS) w->copied = later(w->copied, a.done);
         if (o->kind == PREDICTOR_GLOBAL_STORE) w->stored = later(w->stored, a.done);
         return a;

@@ -175,10 +175,20 @@ struct sm {
     struct sm_lines l1;       /* of instructions */
     double l15_free;          /* when the next line that L1 lacks can be requested */
     struct sm_line line[SM_L1_SETS][SM_L1_WAYS];
-    int n_ways;       /* ways of L1 that shared memory leaves */
-    uint64_t n_lines; /* lines requested from L2 */
+    int n_ways;         /* ways of L1 that shared memory leaves */
+    uint64_t n_lines;   /* lines requested from L2 */
+    double atomic_free; /* the way out of atomics */
     uint64_t active_since, active, warp_cycles, gmma_cycles;
 };
+
+/* A word of global memory that atomics want. */
+struct machine_word {
+    uint64_t address;
+    double free;
+    int sm; /* the first that wanted it */
+    bool is_shared;
+};
+enum { MACHINE_WORDS = 1024 };
 
 /* Counts of the SMs together. */
 struct predictor_counts {
@@ -207,7 +217,9 @@ struct machine {
     bool is_whole;                       /* all busy SMs are simulated, with one round of CTAs */
     double
         write_back; /* for each byte that comes to L2: bytes of DRAM time for written lines that make room */
-    double written_lost; /* the share of written bytes that L2 does not keep */
+    double written_lost;                     /* the share of written bytes that L2 does not keep */
+    double atomic_free;                      /* L2's atomics */
+    struct machine_word word[MACHINE_WORDS]; /* by its address */
     uint64_t now;
     struct predictor_counts counts;
     const char *why; /* of a fault */
@@ -270,6 +282,9 @@ uint64_t sm_lg_room(const struct machine *m, const struct smsp *p);
 struct sm_access sm_shared(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e);
 struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
+                           const struct sass_effect *e);
+/* The same of atomics on global memory (atomic_path.c). */
+struct sm_access sm_atomic(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e);
 uint64_t sm_tma(struct machine *m, struct sm *s, const struct sass_effect *e, uint64_t at);
 double sm_spread(uint64_t n); /* a random number from -1 to 1, always the same for the same n */

@@ -19,7 +19,14 @@ uint32_t sass_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
     case SASS_STSM:
         n = emu_wavefronts(e->active, e->shared, e->inst->bytes, false, false, &least, NULL);
         break;
+    case SASS_ATOMS: /* one lane after the other where they hit a bank */
+        n = emu_wavefronts(e->active, e->shared, e->inst->bytes, false, true, &least, NULL);
+        break;
     case SASS_LDGSTS:
+        if (e->inst->bytes < 16) {
+            n = emu_wavefronts(e->active, e->shared, e->inst->bytes, false, false, &least, NULL);
+            break;
+        }
         n = emu_copy16_wavefronts(e->active, e->reads, e->shared, e->global, &least, &extra, NULL);
         break;
     case SASS_HGMMA_OPERANDS:                    /* 128 bytes each (wgmma.c) */
@@ -38,6 +45,8 @@ static uint32_t sector_lanes(const struct sass_effect *e) {
     switch (e->memory) {
     case SASS_LDG:
     case SASS_STG:
+    case SASS_LDL:
+    case SASS_STL:
     case SASS_ATOMG:
     case SASS_REDG:
     case SASS_DSMEM:
@@ -56,13 +65,16 @@ uint32_t sass_sectors_ideal(const struct sass_effect *e) {
 
 uint32_t sass_sectors(const struct sass_effect *e, uint64_t sector[64]) {
     uint32_t n = 0;
-    EMU_EACH_LANE(l, sector_lanes(e)) { /* naturally aligned, so an access lies in one sector */
-        uint64_t at = e->global[l] / 32;
-        uint32_t s = 0;
-        while (s < n && sector[s] != at) s++;
-        if (s == n) sector[n++] = at;
-    }
-    if (e->memory == SASS_LDGSTS) { /* some are fetched twice */
+    /* of local memory the words lie apart; else an access is naturally aligned and lies in one sector */
+    const bool local = e->memory == SASS_LDL || e->memory == SASS_STL;
+    const uint32_t words = local && e->inst->bytes > 4 ? e->inst->bytes / 4 : 1;
+    for (uint32_t k = 0; k < words; k++) EMU_EACH_LANE(l, sector_lanes(e)) {
+            uint64_t at = (e->global[l] + SASS_ROW * k) / 32;
+            uint32_t s = 0;
+            while (s < n && sector[s] != at) s++;
+            if (s == n && n < 64) sector[n++] = at;
+        }
+    if (e->memory == SASS_LDGSTS && e->inst->bytes == 16) { /* some are fetched twice */
         uint32_t ideal, extra = 0;
         emu_copy16_wavefronts(e->active, e->reads, e->shared, e->global, &ideal, &extra, NULL);
         for (uint32_t x = 0; x < extra && n < 64; x++) sector[n] = sector[x], n++;

@@ -21,7 +21,7 @@ bool sass_counted(const struct sass_counts *c, int i, struct sass_counted *out) 
     for (int m = 0; m < SASS_MEMORIES; m++) {
         all.wavefronts += access[m].wavefronts;
         all.wavefronts_ideal += access[m].wavefronts_ideal;
-        if (m == SASS_DSMEM) continue;
+        if (m == SASS_DSMEM || m == SASS_LDL || m == SASS_STL) continue;
         all.sectors += access[m].sectors;
         all.sectors_ideal += access[m].sectors_ideal;
     }
@@ -49,7 +49,7 @@ bool sass_counted(const struct sass_counts *c, int i, struct sass_counted *out) 
         {"bank_conflicts_gmma", "wavefronts", conflicts(&access[SASS_HGMMA_OPERANDS])},
         {"global_sectors", "sectors", (double)all.sectors},
         {"global_sectors_ideal", "sectors", (double)all.sectors_ideal},
-        {"spill_sectors", "sectors", 0}, /* a warp stops at an LDL: ops.h has none */
+        {"spill_sectors", "sectors", (double)(access[SASS_LDL].sectors + access[SASS_STL].sectors)},
         {"dsmem_stores", "warp inst", (double)access[SASS_DSMEM].n},
         {"dsmem_sectors", "sectors", (double)access[SASS_DSMEM].sectors},
     };

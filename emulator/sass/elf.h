@@ -41,6 +41,7 @@ int sass_elf_attribute(const struct sass_section *info, size_t *at, struct sass_
 enum {
     SASS_ATTR_MAX_THREADS = 0x05,
     SASS_ATTR_PARAM_CBANK = 0x0a,
+    SASS_ATTR_STACK = 0x12,
     SASS_ATTR_KPARAM = 0x17,
     SASS_ATTR_REGCOUNT = 0x2f
 };

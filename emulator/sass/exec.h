@@ -18,6 +18,8 @@
 #include "emulator/core/state.h"
 #include "emulator/instructions/tensor/tensorcore.h"
 
+#include <string.h>
+
 enum {
     SASS_ROW = 128, /* bytes */
     SASS_ROW_ZERO = 255 * SASS_ROW,
@@ -29,30 +31,30 @@ enum { SASS_P_UNIFORM = 8, SASS_P_TRUE = 7, SASS_P_SINK = 16, SASS_P_ALL = 17 };
 #define SASS_SWINHI 0x00020000u /* upper half of generic addresses of the shared window */
 enum { SASS_RESERVED_SHARED = 0x400, SASS_BANK_BYTES = 8192, SASS_B_REGISTERS = 16 };
 
-enum sass_atomic {
-    SASS_ATOMIC_ADD,
-    SASS_ATOMIC_ADD_F32,
-    SASS_ATOMIC_MIN,
-    SASS_ATOMIC_MAX,
-    SASS_ATOMIC_AND,
-    SASS_ATOMIC_OR,
-    SASS_ATOMIC_XOR,
-    SASS_ATOMIC_EXCH,
-    SASS_ATOMIC_CAS
-};
 enum { SASS_TRUNC, SASS_FLOOR, SASS_CEIL, SASS_NEAREST }; /* to whole numbers */
 enum { SASS_U32, SASS_U64, SASS_S32, SASS_S64 };
 
 /* ---- sass_exec.mode, by instruction: the decoder writes it, the handler reads it ---------------- */
-enum { SHF_LEFT = 1, SHF_HIGH = 2, SHF_SIGNED = 4, SHF_64 = 8 }; /* SHF: a sum of these */
+enum {
+    SHF_LEFT = 1,
+    SHF_HIGH = 2,
+    SHF_SIGNED = 4,
+    SHF_64 = 8,
+    SHF_WRAP = 16
+}; /* SHF: a sum of these */
 /* ISETP: a comparison, plus flags. SETP_EX: upper halves, of which the lower ones have been compared. */
 enum { CMP_LT = 1, CMP_EQ, CMP_LE, CMP_GT, CMP_NE, CMP_GE, CMP_OF = 7 };
-enum { SETP_UNSIGNED = 8, SETP_OR = 16, SETP_EX = 32 };
-/* FSETP: the results for which it is true, plus SETP_OR (else and) and FSETP_FTZ */
+enum { SETP_UNSIGNED = 8, SETP_OR = 16, SETP_EX = 32, SETP_XOR = 64 };
+/* FSETP, DSETP, HSETP2: the results for which it is true, plus SETP_OR, SETP_XOR (else and) and FSETP_FTZ */
 enum { FSETP_LESS = 1, FSETP_EQUAL = 2, FSETP_GREATER = 4, FSETP_UNORDERED = 8, FSETP_FTZ = 32 };
 enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
-enum { HALF_ADD, HALF_MUL, HALF_FMA }; /* HADD2, HMUL2, HFMA2 */
-enum { I2F_S32, I2F_U32, I2F_U64 };    /* I2F: from what */
+enum { HALF_ADD, HALF_MUL, HALF_FMA };                           /* HADD2, HMUL2, HFMA2 */
+enum { HALF_MIN, HALF_MAX };                                     /* HMNMX2 */
+enum { VIMNMX_UNSIGNED = 1, VIMNMX_THREE = 2, VIMNMX_RELU = 4 }; /* a sum of these */
+enum { BAR_ANY = 1, BAR_ALL, BAR_COUNT };                        /* mode2 of BAR.RED */
+enum { REDUX_AND, REDUX_OR, REDUX_XOR, REDUX_SUM, REDUX_MIN, REDUX_MAX };
+enum { SASS_TO_F32, SASS_TO_F64, SASS_TO_F16, SASS_TO_BF16 }; /* I2F, F2F: to what */
+enum { FP64_ADD, FP64_MUL, FP64_FMA, FP64_MIN, FP64_MAX };
 
 enum sass_go {
     SASS_GO_NEXT,
@@ -112,7 +114,8 @@ struct sass_warp {
     uint32_t converge[SASS_B_REGISTERS][SASS_LANES]; /* B registers, by lane */
     struct sass_cta *cta;
     int index;
-    uint8_t at_bar; /* 1 + id of the named barrier that it waits at; 0: none */
+    uint8_t at_bar;             /* 1 + id of the named barrier that it waits at; 0: none */
+    uint8_t last_bar, last_red; /* of its last BAR.RED: id and mode2 */
     uint32_t bar_generation, cluster_generation;
     /* Set when the arrival was delivered; unset before. */
     bool bar_delivered, cluster_delivered;
@@ -126,6 +129,8 @@ struct sass_warp {
 struct sass_bar {
     uint32_t arrived, expected; /* threads; expected 0: all that live */
     uint32_t generation;
+    uint32_t yes, lanes;           /* BAR.RED: of those that have arrived, */
+    uint32_t last_yes, last_lanes; /* and when it was complete */
 };
 
 struct sass_cluster {
@@ -144,6 +149,7 @@ struct sass_cta {
     int n_warps, n_live; /* warps */
     struct sass_warp *warp;
     unsigned char *rows;   /* of all warps */
+    unsigned char *local;  /* local memory: local_bytes of each thread */
     uint32_t shared_bytes; /* of block->shared_memory; the first 0x400 bytes are the system's */
     struct sass_bar bar[SASS_BARRIERS];
     uint32_t free_registers;
@@ -192,6 +198,11 @@ static inline void sass_write_pred(struct sass_warp *w, uint8_t p, uint32_t mask
     w->pred[p] = (w->pred[p] & ~mask) | (value & mask);
 }
 
+/* A comparison's result and the predicate that it is joined with; mode: SETP_OR, SETP_XOR, else and. */
+static inline uint32_t sass_combined(unsigned mode, uint32_t r, uint32_t p) {
+    return mode & SETP_OR ? r | p : mode & SETP_XOR ? r ^ p : r & p;
+}
+
 /* The warp stops for this reason. Returns SASS_GO_FAULT. */
 sass_handler sass_unknown; /* more: a text */
 enum sass_go sass_stop(struct sass_warp *w, const struct sass_exec *x, const char *format, ...)
@@ -209,6 +220,40 @@ bool sass_cluster_done(const struct sass_warp *w);
 /* memory.c: global memory at [addr, addr + bytes); NULL: not all allocated, or not to be written */
 unsigned char *sass_global(struct sass_warp *w, uint64_t addr, uint64_t bytes,
                            enum emu_access what);
+/* An atomic with its operation, as the PTX side has it. */
+struct sass_atomic {
+    struct emu_inst inst;
+    bool spins; /* ATOMS.CAST.SPIN: the result is whether it stored */
+};
+/* Shared addresses of the lanes; false, and the warp has stopped: outside, or misaligned. */
+bool sass_shared_addresses(struct sass_warp *w, const struct sass_exec *x, uint32_t mask,
+                           unsigned bytes, uint32_t out[SASS_LANES]);
+void sass_global_addresses(struct sass_warp *w, const struct sass_exec *x, unsigned source,
+                           int64_t offset, uint64_t out[SASS_LANES]);
+enum sass_go sass_bad_global(struct sass_warp *w, const struct sass_exec *x, uint32_t lane,
+                             uint64_t addr);
+/* Bytes of lane l to and from its register and those behind it. */
+static inline void sass_load_lane(uint32_t *d, uint32_t l, const unsigned char *from,
+                                  unsigned bytes) {
+    if (bytes >= 4) {
+        for (unsigned k = 0; k < bytes / 4; k++) memcpy(d + 32 * k + l, from + 4 * k, 4);
+    } else {
+        uint32_t v = 0;
+        memcpy(&v, from, bytes);
+        d[l] = v;
+    }
+}
+static inline void sass_store_lane(const uint32_t *s, uint32_t l, unsigned char *to,
+                                   unsigned bytes) {
+    if (bytes >= 4)
+        for (unsigned k = 0; k < bytes / 4; k++) memcpy(to + 4 * k, s + 32 * k + l, 4);
+    else
+        memcpy(to, s + l, bytes);
+}
+static inline void sass_extend_sign(uint32_t *d, uint32_t mask, unsigned bytes) {
+    const unsigned unused = 32 - 8 * bytes;
+    EMU_EACH_LANE(l, mask) d[l] = (uint32_t)((int32_t)(d[l] << unused) >> unused);
+}
 /* Shared memory of c at [at, at + bytes), or what HGMMA may read behind it; NULL beyond. */
 static inline unsigned char *sass_shared(const struct sass_cta *c, uint64_t at, uint64_t bytes) {
     return emu_reach(emu_room_shared(c->block), at, bytes, EMU_ATOM).byte;
@@ -236,14 +281,15 @@ const char *sass_decode(struct sass_code *code, const struct sass_text *text,
 sass_handler
     sass_iadd3, sass_iadd3_carry, sass_add64, sass_imad, sass_imad_x, sass_imad_hi, sass_imad_wide,
     sass_lea, sass_lea_hi, sass_lop3, sass_shf, sass_isetp, sass_sel, sass_prmt, sass_iabs, sass_popc, sass_flo, sass_brev, sass_mov,
-    sass_plop3, sass_p2r, sass_vimnmx, sass_vimnmx_u16x2, sass_viaddmnmx,
+    sass_plop3, sass_p2r, sass_vimnmx, sass_vimnmx_x2, sass_viaddmnmx, sass_idp, sass_vabsdiff,
     sass_fadd, sass_fmul, sass_ffma, sass_ffma_apart, sass_float_mode, sass_fmnmx, sass_fsetp, sass_fsel, sass_f2fp,
-    sass_hadd2_f32, sass_pairs, sass_fchk, sass_frnd, sass_f2f, sass_sin, sass_cos, sass_tanh, sass_ex2, sass_rcp, sass_rsq, sass_sqrt, sass_lg2, sass_i2f, sass_f2i,
-    sass_bra, sass_bra_any, sass_bra_div, sass_brx, sass_bssy, sass_bsync, sass_call, sass_exit,
+    sass_hadd2_f32, sass_pairs, sass_hmnmx2, sass_hsetp2, sass_hset2, sass_fchk, sass_frnd, sass_f2f, sass_fp64, sass_dsetp, sass_dsetp_least, sass_seed64, sass_sin, sass_cos, sass_tanh, sass_ex2, sass_rcp, sass_rsq, sass_sqrt, sass_lg2, sass_i2f, sass_f2i,
+    sass_bra, sass_bra_any, sass_bra_div, sass_brx, sass_bssy, sass_break, sass_bsync, sass_call, sass_exit,
     sass_ret, sass_warpsync, sass_yield, sass_nop,
     sass_ldc, sass_lds, sass_sts, sass_ldg, sass_stg, sass_ldgsts, sass_ldsm, sass_stsm, sass_atomg,
-    sass_st_generic, sass_shfl, sass_vote, sass_elect, sass_r2ur, sass_s2r,
-    sass_bar, sass_syncs_init, sass_syncs_arrive, sass_syncs_wait, sass_cluster_arrive,
+    sass_st_generic, sass_ld_generic, sass_is_shared, sass_ldl, sass_stl, sass_atoms, sass_redux, sass_match,
+    sass_shfl, sass_vote, sass_elect, sass_r2ur, sass_s2r,
+    sass_bar, sass_b2r, sass_syncs_init, sass_syncs_arrive, sass_syncs_wait, sass_cluster_arrive,
     sass_cluster_wait, sass_setmaxreg_dealloc, sass_setmaxreg_alloc, sass_zero_pair,
     sass_hmma, sass_hgmma, sass_tma_load, sass_tma_store, sass_tma_prefetch;
 /* clang-format on */

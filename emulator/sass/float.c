@@ -1,4 +1,4 @@
-/* fp32 arithmetic and conversions, to the bit as the PTX side has them (real.c, convert.c). */
+/* fp32 and fp16 arithmetic, to the bit as the PTX side has them (real.c, convert.c). */
 #include "exec.h"
 
 #include "emulator/instructions/lanes.h"
@@ -109,10 +109,8 @@ enum sass_go sass_fsetp(struct sass_warp *w, const struct sass_exec *x, uint32_t
     uint32_t r = (x->mode & FSETP_LESS ? less : 0) | (x->mode & FSETP_EQUAL ? equal : 0) |
                  (x->mode & FSETP_GREATER ? greater : 0) |
                  (x->mode & FSETP_UNORDERED ? ~(less | equal | greater) : 0);
-    uint32_t first = x->mode & SETP_OR ? r | p0 : r & p0,
-             second = x->mode & SETP_OR ? ~r | p0 : ~r & p0;
-    sass_write_pred(w, x->pd, mask, first);
-    sass_write_pred(w, x->pe, mask, second);
+    sass_write_pred(w, x->pd, mask, sass_combined(x->mode, r, p0));
+    sass_write_pred(w, x->pe, mask, sass_combined(x->mode, ~r, p0));
     return SASS_GO_NEXT;
 }
 
@@ -156,13 +154,6 @@ enum sass_go sass_f2fp(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
-enum sass_go sass_f2f(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
-    SOURCE(0);
-    uint32_t *d = sass_row(w, x->d);
-    EACH(bf16_bits(F(0)));
-    return SASS_GO_NEXT;
-}
-
 static inline float half_of(uint32_t bits, bool is_bf16) {
     return is_bf16 ? bits_float(bits << 16) : _cvtsh_ss((uint16_t)bits);
 }
@@ -192,15 +183,76 @@ enum sass_go sass_pairs(struct sass_warp *w, const struct sass_exec *x, uint32_t
     return SASS_GO_NEXT;
 }
 
+/* Half h (0, 1) of source n, as imm chooses. */
+static float half_at(const struct sass_warp *w, const struct sass_exec *x, int n, int h,
+                     uint32_t l) {
+    const uint32_t bits = (sass_row(w, x->s[n].row)[l] & x->s[n].keep) ^ x->s[n].flip,
+                   which = x->imm >> 2 * n & 3;
+    const bool upper = which == 2 || (which == 0 && h);
+    return half_of(upper ? bits >> 16 : bits & 0xffff, x->mode2);
+}
+
+/* HMNMX2: as FMNMX, each half */
+enum sass_go sass_hmnmx2(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t *d = sass_row(w, x->d);
+    PIN(0);
+    EMU_EACH_LANE(l, mask) {
+        uint32_t r[2];
+        for (int h = 0; h < 2; h++) {
+            const float a = half_at(w, x, 0, h, l), b = half_at(w, x, 1, h, l);
+            r[h] = half_bits(p0 >> l & 1 ? smallest(a, b) : largest(a, b), x->mode2);
+        }
+        d[l] = r[0] | r[1] << 16;
+    }
+    return SASS_GO_NEXT;
+}
+
+/* The lanes whose half h compares so. */
+static uint32_t halves_compare(const struct sass_warp *w, const struct sass_exec *x, int h) {
+    uint32_t r = 0;
+    for (uint32_t l = 0; l < SASS_LANES; l++) {
+        const float a = half_at(w, x, 0, h, l), b = half_at(w, x, 1, h, l);
+        const int is = a < b    ? FSETP_LESS
+                       : a == b ? FSETP_EQUAL
+                       : a > b  ? FSETP_GREATER
+                                : FSETP_UNORDERED;
+        r |= (uint32_t)((x->mode & is) != 0) << l;
+    }
+    return r;
+}
+
+/* HSETP2: pd of the lower halves, pe of the upper ones */
+enum sass_go sass_hsetp2(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    PIN(0);
+    const uint32_t low = halves_compare(w, x, 0), high = halves_compare(w, x, 1);
+    sass_write_pred(w, x->pd, mask, sass_combined(x->mode, low, p0));
+    sass_write_pred(w, x->pe, mask, sass_combined(x->mode, high, p0));
+    return SASS_GO_NEXT;
+}
+
+/* HSET2: all ones, or (offset: .BF) 1.0, where it is true */
+enum sass_go sass_hset2(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t *d = sass_row(w, x->d);
+    PIN(0);
+    const uint32_t low = sass_combined(x->mode, halves_compare(w, x, 0), p0),
+                   high = sass_combined(x->mode, halves_compare(w, x, 1), p0),
+                   yes = !x->offset ? 0xffff
+                         : x->mode2 ? 0x3f80
+                                    : 0x3c00;
+    EACH((low >> l & 1 ? yes : 0) | (high >> l & 1 ? yes << 16 : 0));
+    return SASS_GO_NEXT;
+}
+
 /* fp32 of a + a half of b; mode: the upper one */
 enum sass_go sass_hadd2_f32(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
-    const uint32_t *s1 = sass_row(w, x->s[1].row);
+    SOURCE(1);
     DEST;
     float h[SASS_LANES];
     for (int first = 0; first < SASS_LANES; first += 8) {
         uint16_t bits[8];
-        for (int l = 0; l < 8; l++) bits[l] = (uint16_t)(s1[first + l] >> (x->mode ? 16 : 0));
+        for (int l = 0; l < 8; l++)
+            bits[l] = (uint16_t)(((s1[first + l] & k1) ^ f1) >> (x->mode ? 16 : 0));
         _mm256_storeu_ps(h + first,
                          _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)bits)));
     }
@@ -276,65 +328,5 @@ enum sass_go sass_lg2(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     SOURCE(0);
     DEST;
     EACH(number((float)log2((double)flush(F(0)))));
-    return SASS_GO_NEXT;
-}
-
-/* ---- Integers -------------------------------------------------------------------------------- */
-
-/* mode: from what; imm: MXCSR */
-enum sass_go sass_i2f(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
-    const uint32_t *s = sass_row(w, x->s[0].row);
-    DEST;
-    for (int l = 0; l < SASS_LANES; l++) {
-        volatile unsigned before = _mm_getcsr();
-        float f;
-        uint64_t wide = s[l] | (x->mode == I2F_U64 ? (uint64_t)s[l + 32] << 32 : 0);
-        if (!(mask >> l & 1)) continue;
-        _mm_setcsr(x->imm);
-        if (x->mode == I2F_S32) {
-            f = _mm_cvtss_f32(_mm_cvtsi32_ss(_mm_setzero_ps(), (int)s[l]));
-        } else if (wide >> 63) { /* the conversion is of signed numbers: halve, keep what is lost */
-            f = _mm_cvtss_f32(
-                _mm_cvtsi64_ss(_mm_setzero_ps(), (long long)(wide >> 1 | (wide & 1))));
-            f *= 2;
-        } else {
-            f = _mm_cvtss_f32(_mm_cvtsi64_ss(_mm_setzero_ps(), (long long)wide));
-        }
-        d[l] = f;
-        _mm_setcsr(before);
-    }
-    return SASS_GO_NEXT;
-}
-
-static inline float whole(float v, int how) {
-    return how == SASS_TRUNC   ? truncf(v)
-           : how == SASS_FLOOR ? floorf(v)
-           : how == SASS_CEIL  ? ceilf(v)
-                               : nearbyintf(v);
-}
-
-enum sass_go sass_frnd(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
-    SOURCE(0);
-    DEST;
-    EACH(number(whole(F(0), x->mode2)));
-    return SASS_GO_NEXT;
-}
-
-/* mode: to which type, clamped, a NaN to 0; mode2: how it is rounded */
-enum sass_go sass_f2i(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
-    SOURCE(0);
-    uint32_t *d = sass_row(w, x->d);
-    const bool is_signed = x->mode == SASS_S32 || x->mode == SASS_S64;
-    const bool wide = x->mode == SASS_U64 || x->mode == SASS_S64;
-    for (int l = 0; l < SASS_LANES; l++) {
-        float v = whole(F(0), x->mode2);
-        uint64_t most = is_signed ? (wide ? INT64_MAX : INT32_MAX) : wide ? UINT64_MAX : UINT32_MAX;
-        uint64_t size = v >= 0x1p64f || v <= -0x1p64f ? UINT64_MAX : (uint64_t)fabsf(v), r = 0;
-        if (v > 0) r = size > most ? most : size;
-        if (v < 0 && is_signed) r = 0 - (size > most + 1 ? most + 1 : size);
-        if (!(mask >> l & 1)) continue;
-        d[l] = (uint32_t)r;
-        if (wide) d[l + 32] = (uint32_t)(r >> 32);
-    }
     return SASS_GO_NEXT;
 }

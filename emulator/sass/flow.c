@@ -162,6 +162,12 @@ enum sass_go sass_bssy(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
+/* BREAK: the lanes will not come to that BSYNC. */
+enum sass_go sass_break(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    for (int l = 0; l < SASS_LANES; l++) w->converge[x->mode][l] &= ~mask;
+    return SASS_GO_NEXT;
+}
+
 enum sass_go sass_bsync(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     if (mask != w->active) return sass_stop(w, x, "a guard that is not uniform");
     if (!(w->converge[x->mode][__builtin_ctz(mask)] & w->live & ~w->active)) return SASS_GO_NEXT;

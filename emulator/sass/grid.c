@@ -55,6 +55,7 @@ static const char *fill_bank(struct sass_grid *g, const struct emu_grid *l) {
         put(g, BANK_BLOCK + 4 * (uint32_t)d, g->block[d], 4);
         put(g, BANK_GRID + 4 * (uint32_t)d, g->grid[d], 4);
     }
+    put(g, BANK_STACK, k->local_bytes, 4);
     put(g, BANK_CLUSTER, l->cluster[0] ? 1 : 0, 4);
     put(g, BANK_PARAMS, (uint64_t)(uintptr_t)(g->bank + k->param_base), 8);
     for (int a = 0; a < l->n_args; a++) {
@@ -154,6 +155,7 @@ static const char *begin(struct sass_grid *g, uint64_t linear, struct sass_clust
     c->shared_bytes = SASS_RESERVED_SHARED + g->kernel->static_shared + g->shared_bytes;
     c->warp = zeroed((size_t)c->n_warps * sizeof *c->warp);
     c->rows = zeroed((size_t)c->n_warps * sass_code(g->kernel)->row_bytes);
+    c->local = zeroed((size_t)c->n_warps * SASS_LANES * g->kernel->local_bytes + 1);
     c->block = zeroed(sizeof *c->block);
     c->block->shared_memory = aligned_alloc(1024, (SHARED_WINDOW + 1023) & ~1023);
     c->block->async = zeroed(sizeof(struct emu_async));
@@ -173,6 +175,7 @@ static void release(struct sass_cta *c) {
     free(c->block);
     free(c->warp);
     free(c->rows);
+    free(c->local);
     free(c);
 }
 

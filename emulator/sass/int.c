@@ -222,8 +222,9 @@ enum sass_go sass_shf(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     const uint32_t most = x->mode & SHF_64 ? 63 : 32;
     for (int l = 0; l < SASS_LANES; l++) {
         uint64_t both = s0[l] | (uint64_t)s2[l] << 32;
-        uint32_t n = s1[l] > most ? most : s1[l];
-        bool out = s1[l] > 63 && x->mode & SHF_64; /* nothing is left */
+        const uint32_t by = x->mode & SHF_WRAP ? s1[l] & (x->mode & SHF_64 ? 63 : 31) : s1[l];
+        uint32_t n = by > most ? most : by;
+        bool out = by > 63 && x->mode & SHF_64; /* nothing is left */
         if (x->mode & SHF_LEFT)
             both = out ? 0 : both << n;
         else if (x->mode & SHF_SIGNED)
@@ -281,10 +282,8 @@ enum sass_go sass_isetp(struct sass_warp *w, const struct sass_exec *x, uint32_t
     } else {
         r = compare(s0, s1, f0, m0, f1, m1, how, top);
     }
-    uint32_t first = x->mode & SETP_OR ? r | p0 : r & p0,
-             second = x->mode & SETP_OR ? ~r | p0 : ~r & p0;
-    sass_write_pred(w, x->pd, mask, first);
-    sass_write_pred(w, x->pe, mask, second);
+    sass_write_pred(w, x->pd, mask, sass_combined(x->mode, r, p0));
+    sass_write_pred(w, x->pe, mask, sass_combined(x->mode, ~r, p0));
     return SASS_GO_NEXT;
 }
 
@@ -388,19 +387,27 @@ enum sass_go sass_iabs(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
-/* pin[0]: minimum, else maximum; mode: unsigned */
+/* pin[0]: minimum, else maximum; mode: VIMNMX_... */
 static inline uint32_t least(uint32_t a, uint32_t b, uint32_t top, bool minimum) {
     bool less = (int32_t)(a ^ top) < (int32_t)(b ^ top);
     return less == minimum ? a : b;
 }
 
+/* of two or three numbers */
 enum sass_go sass_vimnmx(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
+    SOURCE(2);
     DEST;
     PIN(0);
-    const uint32_t top = x->mode ? 0x80000000u : 0;
-    EACH(least(V(0), V(1), top, p0 >> l & 1));
+    const uint32_t top = x->mode & VIMNMX_UNSIGNED ? 0x80000000u : 0;
+    for (int l = 0; l < SASS_LANES; l++) {
+        const bool minimum = p0 >> l & 1;
+        uint32_t r = least(V(0), V(1), top, minimum);
+        if (x->mode & VIMNMX_THREE) r = least(r, V(2), top, minimum);
+        if (x->mode & VIMNMX_RELU && (int32_t)r < 0) r = 0;
+        if (mask >> l & 1) d[l] = r;
+    }
     return SASS_GO_NEXT;
 }
 
@@ -420,26 +427,57 @@ enum sass_go sass_viaddmnmx(struct sass_warp *w, const struct sass_exec *x, uint
     return SASS_GO_NEXT;
 }
 
-static inline uint32_t pair_least(uint32_t a, uint32_t b, bool minimum) {
-    uint32_t low = minimum == ((a & 0xffff) < (b & 0xffff)) ? a : b;
-    uint32_t high = minimum == (a >> 16 < b >> 16) ? a : b;
-    return (low & 0xffff) | (high & 0xffff0000);
-}
-
-/* two or (VIMNMX3) three pairs of unsigned halves */
-enum sass_go sass_vimnmx_u16x2(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+/* of two or three pairs of halves */
+enum sass_go sass_vimnmx_x2(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
     SOURCE(2);
     DEST;
     PIN(0);
+    const uint32_t top = x->mode & VIMNMX_UNSIGNED ? 0x80000000u : 0;
     (void)f0, (void)f1, (void)f2, (void)m0, (void)m1, (void)m2;
     for (int l = 0; l < SASS_LANES; l++) {
-        bool minimum = p0 >> l & 1;
-        uint32_t r = pair_least(s0[l], s1[l], minimum);
-        if (x->mode) r = pair_least(r, s2[l], minimum);
-        if (mask >> l & 1) d[l] = r;
+        const bool minimum = p0 >> l & 1;
+        uint32_t both = 0;
+        for (int h = 0; h < 32; h += 16) { /* as the upper half of a number */
+            const int up = 16 - h;
+            uint32_t r = least(s0[l] << up & 0xffff0000, s1[l] << up & 0xffff0000, top, minimum);
+            if (x->mode & VIMNMX_THREE) r = least(r, s2[l] << up & 0xffff0000, top, minimum);
+            if (x->mode & VIMNMX_RELU && (int32_t)r < 0) r = 0;
+            both |= r >> 16 << h;
+        }
+        if (mask >> l & 1) d[l] = both;
     }
+    return SASS_GO_NEXT;
+}
+
+/* Dot product of four bytes each, plus c. mode: bit n: source n is signed */
+enum sass_go sass_idp(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    (void)f0, (void)f1, (void)m0, (void)m1;
+    for (int l = 0; l < SASS_LANES; l++) {
+        uint32_t sum = V(2);
+        for (int b = 0; b < 32; b += 8) {
+            const uint32_t p = s0[l] >> b & 255, q = s1[l] >> b & 255;
+            sum += (uint32_t)((x->mode & 1 ? (int)(int8_t)p : (int)p) *
+                              (x->mode & 2 ? (int)(int8_t)q : (int)q));
+        }
+        if (mask >> l & 1) d[l] = sum;
+    }
+    return SASS_GO_NEXT;
+}
+
+/* |a - b| + c; mode: unsigned */
+enum sass_go sass_vabsdiff(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    const uint32_t top = x->mode ? 0x80000000u : 0;
+    EACH(((int32_t)(V(0) ^ top) < (int32_t)(V(1) ^ top) ? V(1) - V(0) : V(0) - V(1)) + V(2));
     return SASS_GO_NEXT;
 }
 

@@ -42,57 +42,35 @@ static bool shared_addresses(struct sass_warp *w, const struct sass_exec *x, uin
     return !(bad & mask);
 }
 
-static enum sass_go bad_shared(struct sass_warp *w, const struct sass_exec *x, uint32_t mask,
-                               const uint32_t addr[SASS_LANES], unsigned bytes) {
-    EMU_EACH_LANE(l, mask)
-    if (addr[l] + bytes > w->cta->shared_bytes || addr[l] % bytes)
-        return sass_stop(w, x, "lane %u: %u bytes at shared address %#x of %#x", l, bytes, addr[l],
-                         w->cta->shared_bytes);
-    return SASS_GO_FAULT;
+bool sass_shared_addresses(struct sass_warp *w, const struct sass_exec *x, uint32_t mask,
+                           unsigned bytes, uint32_t out[SASS_LANES]) {
+    const bool ok = shared_addresses(w, x, mask, bytes, out);
+    if (w->effect) memcpy(w->effect->shared, out, sizeof w->effect->shared);
+    EMU_EACH_LANE(l, ok ? 0 : mask)
+    if (out[l] + bytes > w->cta->shared_bytes || out[l] % bytes) {
+        sass_stop(w, x, "lane %u: %u bytes at shared address %#x of %#x", l, bytes, out[l],
+                  w->cta->shared_bytes);
+        return false;
+    }
+    return ok;
 }
 
-static void tell_shared(struct sass_warp *w, const uint32_t addr[SASS_LANES]) {
-    if (w->effect) memcpy(w->effect->shared, addr, sizeof w->effect->shared);
-}
 static void tell_global(struct sass_warp *w, const uint64_t addr[SASS_LANES]) {
     if (w->effect) memcpy(w->effect->global, addr, sizeof w->effect->global);
 }
 
-static void global_addresses(struct sass_warp *w, const struct sass_exec *x, unsigned source,
-                             int64_t offset, uint64_t out[SASS_LANES]) {
+void sass_global_addresses(struct sass_warp *w, const struct sass_exec *x, unsigned source,
+                           int64_t offset, uint64_t out[SASS_LANES]) {
     const uint32_t *low = sass_row(w, x->s[source].row), *high = low + SASS_LANES;
     for (int l = 0; l < SASS_LANES; l++)
         out[l] = (low[l] | (uint64_t)high[l] << 32) + (uint64_t)offset;
     tell_global(w, out);
 }
 
-static enum sass_go bad_global(struct sass_warp *w, const struct sass_exec *x, uint32_t lane,
-                               uint64_t addr) {
+enum sass_go sass_bad_global(struct sass_warp *w, const struct sass_exec *x, uint32_t lane,
+                             uint64_t addr) {
     return sass_stop(w, x, "lane %u: %u bytes at %#llx: not inside one allocation, or misaligned",
                      lane, x->bytes, (unsigned long long)addr);
-}
-
-/* ---- Registers to bytes ---------------------------------------------------------------------- */
-
-static inline void load_lane(uint32_t *d, int l, const unsigned char *from, unsigned bytes) {
-    if (bytes >= 4) {
-        for (unsigned k = 0; k < bytes / 4; k++) memcpy(d + 32 * k + l, from + 4 * k, 4);
-    } else {
-        uint32_t v = 0;
-        memcpy(&v, from, bytes);
-        d[l] = v;
-    }
-}
-static inline void store_lane(const uint32_t *s, int l, unsigned char *to, unsigned bytes) {
-    if (bytes >= 4)
-        for (unsigned k = 0; k < bytes / 4; k++) memcpy(to + 4 * k, s + 32 * k + l, 4);
-    else
-        memcpy(to, s + l, bytes);
-}
-
-static void extend_sign(uint32_t *d, uint32_t mask, unsigned bytes) {
-    const unsigned unused = 32 - 8 * bytes;
-    EMU_EACH_LANE(l, mask) d[l] = (uint32_t)((int32_t)(d[l] << unused) >> unused);
 }
 
 /* ---- Constant bank --------------------------------------------------------------------------- */
@@ -120,16 +98,16 @@ enum sass_go sass_ldc(struct sass_warp *w, const struct sass_exec *x, uint32_t m
             memcpy(&value, bank + offset + k, x->bytes < 4 ? x->bytes : 4);
             EACH(value);
         }
-        if (x->mode2) extend_sign(sass_row(w, x->d), mask, x->bytes);
+        if (x->mode2) sass_extend_sign(sass_row(w, x->d), mask, x->bytes);
         return SASS_GO_NEXT;
     }
     EMU_EACH_LANE(l, mask) {
         uint32_t offset = at[l] + (uint32_t)x->offset;
         if (offset > size || size - offset < x->bytes)
             return sass_stop(w, x, "c[%#x][%#x] lies outside of the bank", x->mode, offset);
-        load_lane(d, (int)l, bank + offset, x->bytes);
+        sass_load_lane(d, l, bank + offset, x->bytes);
     }
-    if (x->mode2) extend_sign(d, mask, x->bytes);
+    if (x->mode2) sass_extend_sign(d, mask, x->bytes);
     return SASS_GO_NEXT;
 }
 
@@ -139,9 +117,9 @@ enum sass_go sass_ldc(struct sass_warp *w, const struct sass_exec *x, uint32_t m
 static inline void gather_n(uint32_t *d, const unsigned char *from, const uint32_t addr[SASS_LANES],
                             uint32_t mask, unsigned n) {
     if (mask == EMU_FULL)
-        for (int l = 0; l < SASS_LANES; l++) load_lane(d, l, from + addr[l], n);
+        for (uint32_t l = 0; l < SASS_LANES; l++) sass_load_lane(d, l, from + addr[l], n);
     else
-        EMU_EACH_LANE(l, mask) load_lane(d, (int)l, from + addr[l], n);
+        EMU_EACH_LANE(l, mask) sass_load_lane(d, l, from + addr[l], n);
 }
 static void gather(uint32_t *d, const unsigned char *from, const uint32_t addr[SASS_LANES],
                    uint32_t mask, unsigned n) {
@@ -166,21 +144,17 @@ static void gather(uint32_t *d, const unsigned char *from, const uint32_t addr[S
 enum sass_go sass_lds(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint32_t addr[SASS_LANES], *d = sass_row(w, x->d);
     const unsigned char *shared = sass_shared(w->cta, 0, w->cta->shared_bytes);
-    bool ok = shared_addresses(w, x, mask, x->bytes, addr);
-    tell_shared(w, addr);
-    if (!ok) return bad_shared(w, x, mask, addr, x->bytes);
+    if (!sass_shared_addresses(w, x, mask, x->bytes, addr)) return SASS_GO_FAULT;
     gather(d, shared, addr, mask, x->bytes);
-    if (x->mode) extend_sign(d, mask, x->bytes);
+    if (x->mode) sass_extend_sign(d, mask, x->bytes);
     return SASS_GO_NEXT;
 }
 
 enum sass_go sass_sts(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint32_t addr[SASS_LANES];
     const uint32_t *s = sass_row(w, x->s[1].row);
-    bool ok = shared_addresses(w, x, mask, x->bytes, addr);
-    tell_shared(w, addr);
-    if (!ok) return bad_shared(w, x, mask, addr, x->bytes);
-    EMU_EACH_LANE(l, mask) store_lane(s, (int)l, sass_shared(w->cta, addr[l], x->bytes), x->bytes);
+    if (!sass_shared_addresses(w, x, mask, x->bytes, addr)) return SASS_GO_FAULT;
+    EMU_EACH_LANE(l, mask) sass_store_lane(s, l, sass_shared(w->cta, addr[l], x->bytes), x->bytes);
     return SASS_GO_NEXT;
 }
 
@@ -188,9 +162,7 @@ enum sass_go sass_sts(struct sass_warp *w, const struct sass_exec *x, uint32_t m
 enum sass_go sass_ldsm(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint32_t addr[SASS_LANES];
     if (mask != EMU_FULL) return sass_stop(w, x, "not all lanes of the warp are here");
-    bool ok = shared_addresses(w, x, mask, 16, addr);
-    tell_shared(w, addr);
-    if (!ok) return bad_shared(w, x, mask, addr, 16);
+    if (!sass_shared_addresses(w, x, mask, 16, addr)) return SASS_GO_FAULT;
     uint32_t data[4][8][4];
     for (int r = 0; r < 4; r++)
         for (int j = 0; j < 8; j++)
@@ -214,9 +186,7 @@ enum sass_go sass_ldsm(struct sass_warp *w, const struct sass_exec *x, uint32_t 
 enum sass_go sass_stsm(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint32_t addr[SASS_LANES];
     if (mask != EMU_FULL) return sass_stop(w, x, "not all lanes of the warp are here");
-    bool ok = shared_addresses(w, x, mask, 16, addr);
-    tell_shared(w, addr);
-    if (!ok) return bad_shared(w, x, mask, addr, 16);
+    if (!sass_shared_addresses(w, x, mask, 16, addr)) return SASS_GO_FAULT;
     for (int r = 0; r < 4; r++) {
         const uint32_t *s = sass_row(w, x->s[1].row + (uint32_t)r * SASS_ROW);
         for (int row = 0; row < 8; row++)
@@ -230,27 +200,27 @@ enum sass_go sass_stsm(struct sass_warp *w, const struct sass_exec *x, uint32_t 
 enum sass_go sass_ldg(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint64_t addr[SASS_LANES];
     uint32_t *d = sass_row(w, x->d);
-    global_addresses(w, x, 0, x->offset, addr);
+    sass_global_addresses(w, x, 0, x->offset, addr);
     EMU_EACH_LANE(l, mask) {
         const unsigned char *from =
             addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes, EMU_READ);
-        if (!from) return bad_global(w, x, l, addr[l]);
-        load_lane(d, (int)l, from, x->bytes);
+        if (!from) return sass_bad_global(w, x, l, addr[l]);
+        sass_load_lane(d, l, from, x->bytes);
     }
-    if (x->mode) extend_sign(d, mask, x->bytes);
+    if (x->mode) sass_extend_sign(d, mask, x->bytes);
     return SASS_GO_NEXT;
 }
 
 enum sass_go sass_stg(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint64_t addr[SASS_LANES];
     const uint32_t *s = sass_row(w, x->s[1].row);
-    global_addresses(w, x, 0, x->offset, addr);
+    sass_global_addresses(w, x, 0, x->offset, addr);
     EMU_EACH_LANE(l, mask) {
         unsigned char *to =
             addr[l] % x->bytes ? NULL : sass_global(w, addr[l], x->bytes, EMU_WRITE);
-        if (!to) return bad_global(w, x, l, addr[l]);
+        if (!to) return sass_bad_global(w, x, l, addr[l]);
         if (!sass_may_write(w, x, to, x->bytes)) return SASS_GO_FAULT;
-        store_lane(s, (int)l, to, x->bytes);
+        sass_store_lane(s, l, to, x->bytes);
     }
     return SASS_GO_NEXT;
 }
@@ -260,10 +230,8 @@ enum sass_go sass_stg(struct sass_warp *w, const struct sass_exec *x, uint32_t m
 enum sass_go sass_ldgsts(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     uint32_t to[SASS_LANES], reads = sass_pred_value(w, x->pin[0]);
     uint64_t from[SASS_LANES];
-    bool ok = shared_addresses(w, x, mask, x->bytes, to);
-    tell_shared(w, to);
-    if (!ok) return bad_shared(w, x, mask, to, x->bytes);
-    global_addresses(w, x, 1, (int32_t)x->imm, from);
+    if (!sass_shared_addresses(w, x, mask, x->bytes, to)) return SASS_GO_FAULT;
+    sass_global_addresses(w, x, 1, (int32_t)x->imm, from);
     EMU_EACH_LANE(l, mask) {
         const unsigned char *source = NULL;
         if (!(reads >> l & 1)) {
@@ -271,59 +239,10 @@ enum sass_go sass_ldgsts(struct sass_warp *w, const struct sass_exec *x, uint32_
             continue;
         }
         if (!(from[l] % x->bytes)) source = sass_global(w, from[l], x->bytes, EMU_READ);
-        if (!source) return bad_global(w, x, l, from[l]);
+        if (!source) return sass_bad_global(w, x, l, from[l]);
         memcpy(sass_shared(w->cta, to[l], x->bytes), source, x->bytes);
     }
     if (w->effect) w->effect->reads = mask & reads;
-    return SASS_GO_NEXT;
-}
-
-/* What an atomic leaves behind. */
-static uint32_t atomic_value(enum sass_atomic op, bool is_signed, uint32_t old, uint32_t new) {
-    bool less = is_signed ? (int32_t) new < (int32_t)old : new < old;
-    switch (op) {
-    case SASS_ATOMIC_ADD:
-        return old + new;
-    case SASS_ATOMIC_ADD_F32:
-        return float_bits(bits_float(old) + bits_float(new));
-    case SASS_ATOMIC_MIN:
-        return less ? new : old;
-    case SASS_ATOMIC_MAX:
-        return less ? old : new;
-    case SASS_ATOMIC_AND:
-        return old & new;
-    case SASS_ATOMIC_OR:
-        return old | new;
-    case SASS_ATOMIC_XOR:
-        return old ^ new;
-    default:
-        return new;
-    }
-}
-
-/* mode: enum sass_atomic; mode2: of signed numbers; 32 bits. REDG writes RZ. */
-enum sass_go sass_atomg(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
-    const struct sass_grid *g = w->cta->grid;
-    uint64_t addr[SASS_LANES];
-    const uint32_t *s = sass_row(w, x->s[1].row);
-    uint32_t *d = sass_row(w, x->d);
-    global_addresses(w, x, 0, x->offset, addr);
-    EMU_EACH_LANE(l, mask) {
-        uint32_t value = s[l], old;
-        unsigned char *at = addr[l] % 4 ? NULL : sass_global(w, addr[l], 4, EMU_ATOM);
-        if (!at) return bad_global(w, x, l, addr[l]);
-        bool counts = x->mode == SASS_ATOMIC_ADD && g->atomic;
-        if (!counts || !g->atomic(g->user, w, x->inst, (int)l, addr[l], &value)) {
-            if (!sass_may_write(w, x, at, 4)) return SASS_GO_FAULT;
-            memcpy(&old, at, 4);
-            uint32_t new = x->mode == SASS_ATOMIC_CAS
-                               ? (old == s[l] ? sass_row(w, x->s[2].row)[l] : old)
-                               : atomic_value(x->mode, x->mode2, old, s[l]);
-            memcpy(at, &new, 4);
-            value = old;
-        }
-        d[l] = value;
-    }
     return SASS_GO_NEXT;
 }
 
@@ -332,7 +251,7 @@ enum sass_go sass_st_generic(struct sass_warp *w, const struct sass_exec *x, uin
     uint64_t addr[SASS_LANES];
     const uint32_t *s = sass_row(w, x->s[1].row);
     uint32_t window = 0, own = 0;
-    global_addresses(w, x, 0, x->offset, addr);
+    sass_global_addresses(w, x, 0, x->offset, addr);
     EMU_EACH_LANE(l, mask) {
         unsigned char *to = NULL;
         if (addr[l] >> 32 == SASS_SWINHI) {
@@ -346,16 +265,14 @@ enum sass_go sass_st_generic(struct sass_warp *w, const struct sass_exec *x, uin
             to = sass_global(w, addr[l], x->bytes, EMU_WRITE);
             if (to && !sass_may_write(w, x, to, x->bytes)) return SASS_GO_FAULT;
         }
-        if (!to || addr[l] % x->bytes) return bad_global(w, x, l, addr[l]);
-        store_lane(s, (int)l, to, x->bytes);
+        if (!to || addr[l] % x->bytes) return sass_bad_global(w, x, l, addr[l]);
+        sass_store_lane(s, l, to, x->bytes);
     }
-    if (window && window != mask)
-        return sass_stop(w, x, "shared and global addresses in one instruction");
     if (w->effect && own == mask) { /* to the block's own: an ordinary store, in wavefronts too */
         for (int l = 0; l < SASS_LANES; l++) w->effect->shared[l] = (uint32_t)addr[l] & 0xffffff;
         w->effect->memory = SASS_STS;
     } else if (w->effect) {
-        w->effect->memory = window ? SASS_DSMEM : SASS_STG;
+        w->effect->memory = window == mask ? SASS_DSMEM : SASS_STG;
     }
     return SASS_GO_NEXT;
 }
@@ -440,6 +357,18 @@ enum sass_go sass_s2r(struct sass_warp *w, const struct sass_exec *x, uint32_t m
             break;
         case 9:
             v = (1u << l) - 1;
+            break;
+        case 12:
+            v = 1u << l;
+            break;
+        case 13:
+            v = (2u << l) - 1;
+            break;
+        case 14:
+            v = EMU_FULL << l;
+            break;
+        case 15:
+            v = EMU_FULL << 1 << l;
             break;
         default:
             v = (uint32_t)c->ticks; /* clock: instructions of the block */

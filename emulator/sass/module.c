@@ -52,10 +52,15 @@ static const char *attributes(const struct sass_module *m, struct sass_kernel *k
     for (size_t at = 0; sass_elf_attribute(&info, &at, &a);) {
         uint32_t section;
         uint64_t value;
-        if (a.kind != SASS_ATTR_REGCOUNT || a.bytes != 8) continue;
+        if ((a.kind != SASS_ATTR_REGCOUNT && a.kind != SASS_ATTR_STACK) || a.bytes != 8) continue;
         const char *name = sass_elf_symbol(&m->elf, (int)word_at(a.data), &section, &value);
-        if (name && !strcmp(name, k->name)) k->n_registers = (int)word_at(a.data + 4);
+        if (!name || strcmp(name, k->name)) continue;
+        if (a.kind == SASS_ATTR_STACK)
+            k->local_bytes = word_at(a.data + 4);
+        else
+            k->n_registers = (int)word_at(a.data + 4);
     }
+    if (k->local_bytes > 512 * 1024) return "it has more than 512 KiB of local memory a thread";
     return k->n_registers ? NULL : "it does not say how many registers it has";
 }
 

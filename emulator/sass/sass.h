@@ -57,7 +57,8 @@ enum {
 enum sass_pipe {
     SASS_PIPE_FMA,     /* FFMA FADD FMUL; IMAD and its moves, VIADD (op tells), HADD2 HFMA2 */
     SASS_PIPE_ALU,     /* IADD3 LOP3 SHF LEA PRMT SEL ISETP FSETP FMNMX FSEL MOV F2FP PLOP3 R2UR ELECT ... */
-    SASS_PIPE_XU,      /* MUFU, I2F, F2I */
+    SASS_PIPE_FP64,    /* DADD DMUL DFMA DSETP */
+    SASS_PIPE_XU,      /* MUFU, I2F, F2I, REDUX */
     SASS_PIPE_TENSOR,  /* HMMA */
     SASS_PIPE_GMMA,    /* HGMMA */
     SASS_PIPE_LSU,     /* LDS STS LDG STG LDSM STSM LDGSTS atomics SHFL, LDC */
@@ -79,10 +80,13 @@ enum sass_memory {
     SASS_LDG,
     SASS_STG,
     SASS_LDGSTS, /* reads global, writes shared */
-    SASS_ATOMG,  /* with a result */
-    SASS_REDG,   /* without */
-    SASS_LDC,    /* constant bank */
-    SASS_DSMEM,  /* ST, LD, atomics by generic address that hit a CTA of the cluster */
+    SASS_LDL,    /* local memory: the lanes' words lie side by side */
+    SASS_STL,
+    SASS_ATOMS, /* atomics on shared memory */
+    SASS_ATOMG, /* with a result */
+    SASS_REDG,  /* without */
+    SASS_LDC,   /* constant bank */
+    SASS_DSMEM, /* ST, LD, atomics by generic address that hit a CTA of the cluster */
     SASS_TMA_LOAD,
     SASS_TMA_STORE,
     SASS_HGMMA_OPERANDS
@@ -255,6 +259,7 @@ struct sass_event {
     struct sass_cta *cta; /* whose barrier */
     struct sass_warp *by; /* BAR, CLUSTER: who arrives */
     bool waits;           /* BAR: and waits */
+    uint8_t yes, lanes;   /* BAR.RED: how many of the warp's lanes say yes */
     uint32_t address;     /* of the mbarrier in its shared memory */
     uint32_t count, expected;
     uint32_t bytes;

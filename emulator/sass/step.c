@@ -234,9 +234,9 @@ static void add_part(struct sass_counts *to, const struct part *p) {
 }
 
 const char *sass_run(struct sass_grid *g, struct sass_counts *counts) {
-    const bool draws = has(g->kernel, SASS_OP_ATOMG);
+    const bool draws = has(g->kernel, SASS_OP_ATOMG) || has(g->kernel, SASS_OP_ATOM);
     int n = g->n_threads < MOST_THREADS ? g->n_threads : MOST_THREADS;
-    if (n < 1 || draws || has(g->kernel, SASS_OP_REDG)) n = 1;
+    if (n < 1 || draws || has(g->kernel, SASS_OP_REDG) || has(g->kernel, SASS_OP_RED)) n = 1;
     struct part *part = heap_zeroed((size_t)n, sizeof *part);
     _Atomic uint64_t next = 0;
     const char *why = NULL;

@@ -143,6 +143,8 @@ static void bar_check(struct sass_cta *c, struct sass_bar *b) {
     if (!b->arrived || b->arrived < expected) return;
     b->arrived = 0;
     b->expected = 0;
+    b->last_yes = b->yes, b->last_lanes = b->lanes;
+    b->yes = b->lanes = 0;
     b->generation++;
 }
 
@@ -150,7 +152,7 @@ bool sass_bar_done(const struct sass_warp *w) {
     return w->bar_delivered && w->cta->bar[w->at_bar - 1].generation != w->bar_generation;
 }
 
-/* s[0]: id, s[1]: threads (row of zeros: all); mode: waits (.SYNC) */
+/* s[0]: id, s[1]: threads (row of zeros: all); mode: waits (.SYNC, .RED); mode2: BAR_ANY ..., of pin[0] */
 enum sass_go sass_bar(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     if (mask != w->live) return sass_stop(w, x, "not all lanes of the warp are here");
     uint32_t lane = (uint32_t)__builtin_ctz(mask), id = sass_row(w, x->s[0].row)[lane];
@@ -160,6 +162,8 @@ enum sass_go sass_bar(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     if (b->arrived && b->expected != expected)
         return sass_stop(w, x, "barrier %u awaits %u threads for some and %u for others", id,
                          b->expected, expected);
+    const uint32_t yes = x->mode2 ? sass_pred_value(w, x->pin[0]) & mask : 0;
+    if (x->mode2) w->last_bar = (uint8_t)id, w->last_red = x->mode2;
     if (x->mode) {
         w->at_bar = (uint8_t)(id + 1);
         w->bar_delivered = false;
@@ -172,7 +176,20 @@ enum sass_go sass_bar(struct sass_warp *w, const struct sass_exec *x, uint32_t m
                                    .count = 32,
                                    .expected = expected,
                                    .by = w,
-                                   .waits = x->mode});
+                                   .waits = x->mode,
+                                   .yes = (uint8_t)__builtin_popcount(yes),
+                                   .lanes = (uint8_t)__builtin_popcount(mask)});
+    return SASS_GO_NEXT;
+}
+
+/* B2R.RESULT d, p: how many lanes said yes at the last BAR.RED; p: any, or all of them (as mode2 of the BAR says) */
+enum sass_go sass_b2r(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    const struct sass_bar *b = &w->cta->bar[w->last_bar];
+    uint32_t *d = sass_row(w, x->d);
+    const bool all = w->last_red == BAR_ALL;
+    EMU_EACH_LANE(l, mask) d[l] = b->last_yes;
+    sass_write_pred(w, x->pd, mask,
+                    (all ? b->last_yes == b->last_lanes : b->last_yes > 0) ? EMU_FULL : 0);
     return SASS_GO_NEXT;
 }
 
@@ -214,6 +231,7 @@ void sass_deliver(const struct sass_event *e) {
             e->by->bar_generation = b->generation;
             e->by->bar_delivered = true;
         }
+        b->yes += e->yes, b->lanes += e->lanes;
         b->arrived += e->count;
         b->expected = e->expected;
         bar_check(e->cta, b);

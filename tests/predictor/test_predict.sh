@@ -28,6 +28,7 @@ else
     says() { stage && grep -qE "$1" "$tap_dir/said"; }
     check "a time with its clock and how good it is" says "^time +predicted +[0-9.]+ +us +predicted +[0-9]+ cycles at 1980 MHz, one launch alone$"
     check "how good it is, once" [ "$(grep -c "cases, mean" "$tap_dir/said")" -eq 1 ]
+    check "with an interval" grep -qE "^  interval of cycles_elapsed: 80 % [0-9]+ to [0-9]+, 95 % [0-9]+ to [0-9]+, by [0-9]+ validated cases" "$tap_dir/said"
     check "and of which kind of value" grep -qE "^  cycles: 8 in 10 of [0-9]+ validated cases were within [0-9.]+ %$" "$tap_dir/said"
     check "tensor pipe, occupancy, stalls" says "^TENSOR +tensor_active_pct +[0-9.]+ +% +predicted +predictor.tensor_active_pct$"
     check "so small a problem is not held against it" says "^gate +tensor +n/a [(]cannot pass at this problem: [0-9]+ CTAs for the [0-9]+ places"

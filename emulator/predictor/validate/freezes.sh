@@ -14,3 +14,4 @@ for n in "${freezes[@]}"; do
     [ "$n" != "${freezes[-1]}" ] || set -- "$@" --out "$summary"
     python3 emulator/predictor/validate/validate.py $folder/predictions-"$n".jsonl $folder/h200-"$n".jsonl.gz "$@" || exit
 done
+python3 emulator/predictor/validate/intervals.py $folder --out "$summary"

@@ -227,4 +227,6 @@ def main():
         with open(o.out, "w") as f:
             f.write("\n".join([total, *by_kind(rows + late)]) + "\n")
 
-main()
+
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,8 @@
 #include <string.h>
 
 static void (*decoder_of(int op))(struct decoder *c) {
-    static const struct sd_mnemonic *const tables[] = {sd_int, sd_float, sd_memory_ops, sd_flow};
+    static const struct sd_mnemonic *const tables[] = {sd_int, sd_float, sd_convert, sd_memory_ops,
+                                                       sd_flow};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct sd_mnemonic *m = tables[t]; m->decode; m++)
             if ((int)m->op == op) return m->decode;

@@ -58,22 +58,8 @@ static void d_fsel(struct decoder *c) {
     sd_set(c, sass_fsel);
 }
 static void d_fsetp(struct decoder *c) {
-    enum { LT = FSETP_LESS, EQ = FSETP_EQUAL, GT = FSETP_GREATER, U = FSETP_UNORDERED };
-    static const struct {
-        const char *name;
-        int bits;
-    } which[] = {{"LT", LT},           {"EQ", EQ},          {"LE", LT | EQ},       {"GT", GT},
-                 {"NE", LT | GT},      {"GE", EQ | GT},     {"NUM", LT | EQ | GT}, {"NAN", U},
-                 {"LTU", LT | U},      {"EQU", EQ | U},     {"LEU", LT | EQ | U},  {"GTU", GT | U},
-                 {"NEU", LT | GT | U}, {"GEU", EQ | GT | U}};
-    for (size_t w = 0; w < sizeof which / sizeof *which; w++)
-        if (sd_mod(c, which[w].name)) c->x->mode = (uint8_t)which[w].bits;
-    if (!c->x->mode) c->bad = true;
+    c->x->mode = sd_comparison(c);
     if (sd_mod(c, "FTZ")) c->x->mode |= FSETP_FTZ;
-    if (sd_mod(c, "OR"))
-        c->x->mode |= SETP_OR;
-    else
-        sd_must(c, "AND");
     c->x->pd = sd_pdst(c);
     c->x->pe = sd_pdst(c);
     sd_fsrc(c, 0);
@@ -121,6 +107,35 @@ static void pairs(struct decoder *c, int op, int n) {
     for (int s = 0; s < n; s++) pair(c, s);
     sd_set(c, sass_pairs);
 }
+static void half_type(struct decoder *c) { c->x->mode2 = sd_mod(c, "BF16_V2"); }
+static void d_hmnmx2(struct decoder *c) {
+    half_type(c);
+    sd_dst(c, 1);
+    pair(c, 0);
+    pair(c, 1);
+    c->x->pin[0] = sd_psrc(c);
+    sd_set(c, sass_hmnmx2);
+}
+static void d_hsetp2(struct decoder *c) {
+    half_type(c);
+    c->x->mode = sd_comparison(c);
+    c->x->pd = sd_pdst(c);
+    c->x->pe = sd_pdst(c);
+    pair(c, 0);
+    pair(c, 1);
+    c->x->pin[0] = sd_psrc(c);
+    sd_set(c, sass_hsetp2);
+}
+static void d_hset2(struct decoder *c) {
+    half_type(c);
+    c->x->offset = sd_mod(c, "BF");
+    c->x->mode = sd_comparison(c);
+    sd_dst(c, 1);
+    pair(c, 0);
+    pair(c, 1);
+    c->x->pin[0] = sd_psrc(c);
+    sd_set(c, sass_hset2);
+}
 static void d_hmul2(struct decoder *c) { pairs(c, HALF_MUL, 2); }
 static void d_hadd2(struct decoder *c) {
     if (!sd_mod(c, "F32")) {
@@ -132,8 +147,9 @@ static void d_hadd2(struct decoder *c) {
     if (c->x->s[0].row != SASS_ROW_ZERO) c->bad = true; /* else it would be two halves */
     struct operand *o = sd_take(c);
     c->x->mode = !strcmp(o->suffix, "H1_H1");
-    if (o->kind != REG || o->negated || o->absolute || (!c->x->mode && strcmp(o->suffix, "H0_H0")))
-        c->bad = true;
+    if (o->kind != REG || (!c->x->mode && strcmp(o->suffix, "H0_H0"))) c->bad = true;
+    c->x->s[1].keep = o->absolute ? 0x7fff7fff : EMU_FULL;
+    c->x->s[1].flip = o->negated ? 0x80008000 : 0;
     c->x->s[1].row = sd_row_of(c, REG, o->number, 1, 1);
     sd_reads(c, REG, o->number, 1, 1);
     sd_set(c, sass_hadd2_f32);
@@ -154,6 +170,11 @@ static void d_hfma2(struct decoder *c) {
     sd_set(c, sass_mov);
 }
 static void d_mufu(struct decoder *c) {
+    const bool root = sd_mod(c, "RSQ64H");
+    if (root || sd_mod(c, "RCP64H")) {
+        c->x->mode = root;
+        sd_set(c, sass_seed64);
+    }
     static const struct {
         const char *name;
         sass_handler *run;
@@ -164,62 +185,40 @@ static void d_mufu(struct decoder *c) {
     sd_dst(c, 1);
     sd_fsrc(c, 0);
 }
+
+static void d_fp64(struct decoder *c) {
+    c->x->mode = c->name[1] == 'A' ? FP64_ADD : c->name[1] == 'M' ? FP64_MUL : FP64_FMA;
+    c->x->imm = sd_rounding(c);
+    sd_dst(c, 2);
+    sd_double(c, 0);
+    sd_double(c, 1);
+    if (c->x->mode == FP64_FMA) sd_double(c, 2);
+    sd_set(c, sass_fp64);
+}
+static void d_dsetp(struct decoder *c) {
+    const bool least = sd_mod(c, "MIN"), most = !least && sd_mod(c, "MAX");
+    if (least || most)
+        sd_must(c, "AND");
+    else
+        c->x->mode = sd_comparison(c);
+    c->x->pd = sd_pdst(c);
+    c->x->pe = sd_pdst(c);
+    sd_double(c, 0);
+    sd_double(c, 1);
+    c->x->pin[0] = sd_psrc(c);
+    if (least || most) {
+        c->x->mode = least ? FP64_MIN : FP64_MAX;
+        if (c->x->pin[0].index != SASS_P_TRUE || c->x->pin[0].flip) c->bad = true;
+    }
+    sd_set(c, least || most ? sass_dsetp_least : sass_dsetp);
+}
+
 static void d_fchk(struct decoder *c) {
     c->x->pd = sd_pdst(c);
     sd_fsrc(c, 0);
     sd_fsrc(c, 1);
     sd_set(c, sass_fchk);
 }
-static void d_i2f(struct decoder *c) {
-    bool wide = sd_mod(c, "U64"), u32 = sd_mod(c, "U32");
-    c->x->mode = wide ? I2F_U64 : u32 ? I2F_U32 : I2F_S32;
-    c->x->imm = sd_mod(c, "RP") ? 0x5f80 : 0x1f80;
-    sd_dst(c, 1);
-    sd_plain(c, 0, wide ? 2 : 1);
-    sd_set(c, sass_i2f);
-}
-static void d_i2fp(struct decoder *c) {
-    sd_must(c, "F32");
-    c->x->mode = sd_mod(c, "U32");
-    if (!c->x->mode) sd_must(c, "S32");
-    c->x->imm = 0x1f80;
-    sd_dst(c, 1);
-    sd_plain(c, 0, 1);
-    sd_set(c, sass_i2f);
-}
-/* To whole numbers: towards zero, down, up or to nearest */
-static uint8_t whole(struct decoder *c) {
-    (void)sd_mod(c, "FTZ"); /* a subnormal is 0 anyway */
-    return sd_mod(c, "TRUNC")   ? SASS_TRUNC
-           : sd_mod(c, "FLOOR") ? SASS_FLOOR
-           : sd_mod(c, "CEIL")  ? SASS_CEIL
-                                : SASS_NEAREST;
-}
-static void d_f2i(struct decoder *c) {
-    (void)sd_mod(c, "NTZ");
-    c->x->mode2 = whole(c);
-    bool s64 = sd_mod(c, "S64"), u64 = sd_mod(c, "U64"), u32 = sd_mod(c, "U32");
-    c->x->mode = s64 ? SASS_S64 : u64 ? SASS_U64 : u32 ? SASS_U32 : SASS_S32;
-    sd_dst(c, s64 || u64 ? 2 : 1);
-    sd_fsrc(c, 0);
-    sd_set(c, sass_f2i);
-}
-static void d_frnd(struct decoder *c) {
-    c->x->mode2 = whole(c);
-    sd_dst(c, 1);
-    sd_fsrc(c, 0);
-    sd_set(c, sass_frnd);
-}
-
-/* F2F.BF16.F32: into the lower half. */
-static void d_f2f(struct decoder *c) {
-    sd_must(c, "BF16");
-    sd_must(c, "F32");
-    sd_dst(c, 1);
-    sd_fsrc(c, 0);
-    sd_set(c, sass_f2f);
-}
-
 /* ---- Mnemonics: tensor ----------------------------------------------------------------------- */
 
 static void d_hmma(struct decoder *c) {
@@ -293,11 +292,12 @@ static void d_hgmma(struct decoder *c) {
 }
 
 const struct sd_mnemonic sd_float[] = {
-    {SASS_OP_FADD, d_fadd},   {SASS_OP_FFMA, d_ffma},   {SASS_OP_FMUL, d_fmul},
-    {SASS_OP_HADD2, d_hadd2}, {SASS_OP_HFMA2, d_hfma2}, {SASS_OP_HMUL2, d_hmul2},
-    {SASS_OP_F2FP, d_f2fp},   {SASS_OP_FMNMX, d_fmnmx}, {SASS_OP_FSEL, d_fsel},
-    {SASS_OP_FSETP, d_fsetp}, {SASS_OP_FCHK, d_fchk},   {SASS_OP_FRND, d_frnd},
-    {SASS_OP_F2F, d_f2f},     {SASS_OP_I2FP, d_i2fp},   {SASS_OP_MUFU, d_mufu},
-    {SASS_OP_F2I, d_f2i},     {SASS_OP_I2F, d_i2f},     {SASS_OP_HMMA, d_hmma},
-    {SASS_OP_HGMMA, d_hgmma}, {SASS_N_OPS, NULL},
+    {SASS_OP_FADD, d_fadd},   {SASS_OP_FFMA, d_ffma},     {SASS_OP_FMUL, d_fmul},
+    {SASS_OP_HADD2, d_hadd2}, {SASS_OP_HFMA2, d_hfma2},   {SASS_OP_HMUL2, d_hmul2},
+    {SASS_OP_F2FP, d_f2fp},   {SASS_OP_FMNMX, d_fmnmx},   {SASS_OP_FSEL, d_fsel},
+    {SASS_OP_FSETP, d_fsetp}, {SASS_OP_FCHK, d_fchk},     {SASS_OP_MUFU, d_mufu},
+    {SASS_OP_DADD, d_fp64},   {SASS_OP_DMUL, d_fp64},     {SASS_OP_DFMA, d_fp64},
+    {SASS_OP_DSETP, d_dsetp}, {SASS_OP_HMNMX2, d_hmnmx2}, {SASS_OP_HSETP2, d_hsetp2},
+    {SASS_OP_HSET2, d_hset2}, {SASS_OP_HMMA, d_hmma},     {SASS_OP_HGMMA, d_hgmma},
+    {SASS_N_OPS, NULL},
 };

@@ -27,6 +27,29 @@ static void d_vote(struct decoder *c) {
     c->x->pin[0] = sd_psrc(c);
     sd_set(c, sass_vote);
 }
+static void d_redux(struct decoder *c) {
+    static const char *const which[] = {[REDUX_OR] = "OR",
+                                        [REDUX_XOR] = "XOR",
+                                        [REDUX_SUM] = "SUM",
+                                        [REDUX_MIN] = "MIN",
+                                        [REDUX_MAX] = "MAX"};
+    c->x->mode = REDUX_AND; /* which is not written */
+    for (uint8_t h = REDUX_OR; h <= REDUX_MAX; h++)
+        if (sd_mod(c, which[h])) c->x->mode = h;
+    c->x->mode2 = sd_mod(c, "S32");
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    sd_set(c, sass_redux);
+}
+static void d_match(struct decoder *c) {
+    c->x->mode = sd_mod(c, "ALL");
+    if (!c->x->mode) sd_must(c, "ANY");
+    c->x->mode2 = sd_mod(c, "U64");
+    if (c->x->mode) c->x->pd = sd_pdst(c);
+    sd_dst(c, 1);
+    sd_plain(c, 0, c->x->mode2 ? 2 : 1);
+    sd_set(c, sass_match);
+}
 static void d_elect(struct decoder *c) {
     c->x->pd = sd_pdst(c);
     sd_dst(c, 1);
@@ -40,9 +63,11 @@ static void d_r2ur(struct decoder *c) {
     sd_set(c, sass_r2ur);
 }
 static void d_s2r(struct decoder *c) {
-    static const char *const which[] = {"SR_TID.X",   "SR_TID.Y",   "SR_TID.Z",  "SR_CTAID.X",
-                                        "SR_CTAID.Y", "SR_CTAID.Z", "SR_LANEID", "SR_CgaCtaId",
-                                        "SR_SWINHI",  "SR_LTMASK",  "SR_CLOCKLO"};
+    enum { CLOCK = 10, WHOLE_CLOCK = 11 };
+    static const char *const which[] = {"SR_TID.X",   "SR_TID.Y",   "SR_TID.Z",   "SR_CTAID.X",
+                                        "SR_CTAID.Y", "SR_CTAID.Z", "SR_LANEID",  "SR_CgaCtaId",
+                                        "SR_SWINHI",  "SR_LTMASK",  "SR_CLOCKLO", "",
+                                        "SR_EQMASK",  "SR_LEMASK",  "SR_GEMASK",  "SR_GTMASK"};
     bool pair = !strcmp(c->name, "CS2R");
     const char *name = c->n > 1 ? c->op[1].text : "";
     if (pair && !strcmp(name, "SRZ")) { /* two registers, zero */
@@ -57,10 +82,10 @@ static void d_s2r(struct decoder *c) {
     sd_dst(c, both ? 2 : 1);
     sd_take(c);
     c->x->mode = 255;
-    for (uint8_t s = 0; s < 11; s++)
-        if (!strcmp(name, which[s])) c->x->mode = s;
-    if (c->x->mode == 255 || (pair && c->x->mode != 10)) c->bad = true;
-    if (both) c->x->mode = 11;
+    for (uint8_t s = 0; s < sizeof which / sizeof *which; s++)
+        if (*name && !strcmp(name, which[s])) c->x->mode = s;
+    if (c->x->mode == 255 || (pair && c->x->mode != CLOCK)) c->bad = true;
+    if (both) c->x->mode = WHOLE_CLOCK;
     if (c->name[2] == 'U' && c->x->mode < 3) c->bad = true; /* S2UR of what lanes differ in */
     sd_set(c, sass_s2r);
 }
@@ -104,6 +129,12 @@ static void d_bssy(struct decoder *c) {
     target(c, sd_number(c));
     sd_set(c, sass_bssy);
 }
+static void d_break(struct decoder *c) {
+    if (sd_at_pred(c)) c->x->pin[0] = sd_psrc(c);
+    c->x->mode = b_register(c);
+    if (c->x->pin[0].index != SASS_P_TRUE || c->x->pin[0].flip) c->bad = true;
+    sd_set(c, sass_break);
+}
 static void d_bsync(struct decoder *c) {
     c->x->mode = b_register(c);
     sd_set(c, sass_bsync);
@@ -132,9 +163,10 @@ static void d_ret(struct decoder *c) {
 static void d_warpsync(struct decoder *c) {
     sd_set(c, sass_warpsync);
     if (sd_mod(c, "ALL")) return;
-    sd_must(c, "COLLECTIVE");
     c->x->mode = 1;
+    const bool collective = sd_mod(c, "COLLECTIVE");
     sd_plain(c, 0, 1);
+    if (!collective) return;
     target(c, sd_number(c));
     if (c->i->target != c->pc + 48) c->bad = true; /* one instruction, ENDCOLLECTIVE, target */
 }
@@ -147,15 +179,20 @@ static void d_yield(struct decoder *c) { sd_set(c, sass_yield); }
 /* Fences and waits for memory do nothing here, because execution is in order. */
 static void d_order(struct decoder *c) {
     static const char *const forms[] = {
-        "ACQBULK",        "CCTL.IVALL",         "CGAERRBAR", "ENDCOLLECTIVE",
-        "ERRBAR",         "FENCE.VIEW.ASYNC.S", "LDGDEPBAR", "MEMBAR.ALL.CTA",
-        "MEMBAR.ALL.GPU", "MEMBAR.SC.GPU",      "NOP",       "PREEXIT",
-        "UTMACMDFLUSH",   "WARPGROUP.ARRIVE"};
+        "ACQBULK",         "CCTL.IVALL",         "CGAERRBAR",     "ENDCOLLECTIVE",
+        "ERRBAR",          "FENCE.VIEW.ASYNC.S", "LDGDEPBAR",     "MEMBAR.ALL.CTA",
+        "MEMBAR.ALL.GPU",  "MEMBAR.SC.GPU",      "NOP",           "PREEXIT",
+        "MEMBAR.ALL.SYS",  "MEMBAR.SC.SYS",      "MEMBAR.SC.CTA", "UTMACMDFLUSH",
+        "WARPGROUP.ARRIVE"};
     bool known = false;
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
         known |= !strcmp(forms[f], c->text->opcode);
     if (!known) c->bad = true;
     memset(c->used, true, sizeof c->used);
+    sd_set(c, sass_nop);
+}
+static void d_nanosleep(struct decoder *c) {
+    sd_plain(c, 0, 1);
     sd_set(c, sass_nop);
 }
 /* DEPBAR.LE SB0, n and WARPGROUP.DEPBAR.LE gsb0, n matter only to the predictor */
@@ -174,18 +211,30 @@ static void d_depbar(struct decoder *c) {
 /* ---- Mnemonics: barriers, TMA ---------------------------------------------------------------- */
 
 static void d_bar(struct decoder *c) {
-    c->x->mode = sd_mod(c, "SYNC");
+    static const char *const red[] = {[BAR_ANY] = "OR", [BAR_ALL] = "AND", [BAR_COUNT] = "POPC"};
+    const bool reduces = sd_mod(c, "RED");
+    for (uint8_t r = BAR_ANY; reduces && r <= BAR_COUNT; r++)
+        if (sd_mod(c, red[r])) c->x->mode2 = r;
+    if (reduces && !c->x->mode2) c->bad = true;
+    c->x->mode = reduces || sd_mod(c, "SYNC");
     if (c->x->mode)
         sd_must(c, "DEFER_BLOCKING");
     else
         sd_must(c, "ARV");
     sd_plain(c, 0, 1);
     c->x->s[1].row = SASS_ROW_ZERO;
-    if (c->next < c->n)
+    if (c->next < c->n - reduces)
         sd_plain(c, 1, 1);
     else if (!sd_at(c, NUMBER) && c->op[0].kind == REG)
         c->bad = true; /* count and id in one */
+    if (reduces) c->x->pin[0] = sd_psrc(c);
     sd_set(c, sass_bar);
+}
+static void d_b2r(struct decoder *c) {
+    sd_must(c, "RESULT");
+    sd_dst(c, 1);
+    if (sd_at_pred(c)) c->x->pd = sd_pdst(c);
+    sd_set(c, sass_b2r);
 }
 static void d_syncs(struct decoder *c) {
     if (sd_mod(c, "EXCH")) {
@@ -246,6 +295,7 @@ static void d_tma(struct decoder *c) {
     if (!c->x->mode) c->bad = true;
     ur_group(c, 0, c->x->mode + 1 + load, 2);
     ur_group(c, 1, 2, 2);
+    if (sd_at(c, DESC)) sd_take(c); /* how L2 keeps it */
     sd_memory(c, load ? SASS_TMA_LOAD : SASS_TMA_STORE, 0);
     sd_set(c, load ? sass_tma_load : sass_tma_store);
 }
@@ -260,6 +310,7 @@ const struct sd_mnemonic sd_flow[] = {
     {SASS_OP_CS2R, d_s2r},
     {SASS_OP_SHFL, d_shfl},
     {SASS_OP_S2R, d_s2r},
+    {SASS_OP_B2R, d_b2r},
     {SASS_OP_BAR, d_bar},
     {SASS_OP_SYNCS, d_syncs},
     {SASS_OP_UCGABAR_ARV, d_cluster},
@@ -269,11 +320,14 @@ const struct sd_mnemonic sd_flow[] = {
     {SASS_OP_UTMALDG, d_tma},
     {SASS_OP_UTMASTG, d_tma},
     {SASS_OP_ELECT, d_elect},
+    {SASS_OP_REDUX, d_redux},
+    {SASS_OP_MATCH, d_match},
     {SASS_OP_R2UR, d_r2ur},
     {SASS_OP_S2UR, d_s2r},
     {SASS_OP_VOTEU, d_vote},
     {SASS_OP_USETMAXREG, d_setmaxreg},
     {SASS_OP_BRA, d_bra},
+    {SASS_OP_BREAK, d_break},
     {SASS_OP_BRX, d_brx},
     {SASS_OP_BSSY, d_bssy},
     {SASS_OP_BSYNC, d_bsync},
@@ -291,6 +345,7 @@ const struct sd_mnemonic sd_flow[] = {
     {SASS_OP_FENCE, d_order},
     {SASS_OP_LDGDEPBAR, d_order},
     {SASS_OP_MEMBAR, d_order},
+    {SASS_OP_NANOSLEEP, d_nanosleep},
     {SASS_OP_NOP, d_order},
     {SASS_OP_PREEXIT, d_order},
     {SASS_OP_WARPGROUP, d_depbar},

@@ -104,13 +104,13 @@ static void d_plop3(struct decoder *c) {
 }
 
 static void d_shf(struct decoder *c) {
-    bool left = sd_mod(c, "L"), right = sd_mod(c, "R"), wide = sd_mod(c, "U64"),
-         sign = sd_mod(c, "S32");
-    bool u32 = sd_mod(c, "U32"), high = sd_mod(c, "HI");
-    if (left == right || wide + sign + u32 != 1) c->bad = true;
-    if ((left && sign) || (sign && !high)) c->bad = true;
-    c->x->mode = (uint8_t)((left ? SHF_LEFT : 0) | (high ? SHF_HIGH : 0) | (sign ? SHF_SIGNED : 0) |
-                           (wide ? SHF_64 : 0));
+    bool left = sd_mod(c, "L"), right = sd_mod(c, "R"), u64 = sd_mod(c, "U64"),
+         s32 = sd_mod(c, "S32"), s64 = sd_mod(c, "S64"), sign = s32 || s64, wide = u64 || s64;
+    bool u32 = sd_mod(c, "U32"), high = sd_mod(c, "HI"), wrap = sd_mod(c, "W");
+    if (left == right || wide + s32 + u32 != 1) c->bad = true;
+    if ((left && sign) || (s32 && !high)) c->bad = true;
+    c->x->mode = (uint8_t)((wrap ? SHF_WRAP : 0) | (left ? SHF_LEFT : 0) | (high ? SHF_HIGH : 0) |
+                           (sign ? SHF_SIGNED : 0) | (wide ? SHF_64 : 0));
     sd_dst(c, 1);
     sd_plain(c, 0, 1);
     sd_plain(c, 1, 1);
@@ -126,10 +126,7 @@ static void d_isetp(struct decoder *c) {
         if (sd_mod(c, which[w])) how = w;
     if (!how) c->bad = true;
     c->x->mode = (uint8_t)(how | (sd_mod(c, "U32") ? SETP_UNSIGNED : 0));
-    if (sd_mod(c, "OR"))
-        c->x->mode |= SETP_OR;
-    else
-        sd_must(c, "AND");
+    c->x->mode |= sd_joined(c);
     bool upper = sd_mod(c, "EX");
     if (upper) c->x->mode |= SETP_EX;
     c->x->pd = sd_pdst(c);
@@ -196,9 +193,10 @@ static void d_p2r(struct decoder *c) {
 }
 
 static void d_vimnmx(struct decoder *c) {
-    bool pairs = sd_mod(c, "U16x2"), three = !strcmp(c->name, "VIMNMX3");
-    c->x->mode = pairs ? three : sd_mod(c, "U32");
-    if (three && !pairs) c->bad = true;
+    bool u16 = sd_mod(c, "U16x2"), pairs = u16 || sd_mod(c, "S16x2"),
+         three = !strcmp(c->name, "VIMNMX3");
+    c->x->mode = (uint8_t)((u16 || sd_mod(c, "U32") ? VIMNMX_UNSIGNED : 0) |
+                           (three ? VIMNMX_THREE : 0) | (sd_mod(c, "RELU") ? VIMNMX_RELU : 0));
     sd_dst(c, 1);
     sd_isrc(c, 0);
     sd_isrc(c, 1);
@@ -206,7 +204,30 @@ static void d_vimnmx(struct decoder *c) {
     if (three) sd_isrc(c, 2);
     if (pairs && (c->x->s[0].flip || c->x->s[1].flip || c->x->s[2].flip)) c->bad = true;
     c->x->pin[0] = sd_psrc(c);
-    sd_set(c, pairs ? sass_vimnmx_u16x2 : sass_vimnmx);
+    sd_set(c, pairs ? sass_vimnmx_x2 : sass_vimnmx);
+}
+
+static void d_idp(struct decoder *c) {
+    sd_must(c, "4A");
+    bool a = sd_mod(c, "S8"), b = a && sd_mod(c, "S8");
+    if (!b && !sd_mod(c, "U8")) c->bad = true; /* both types differ, or are U8 */
+    if (!a) sd_must(c, "U8");
+    if (a && !b && strcmp(c->modifier[1], "S8")) a = false, b = true; /* U8.S8 */
+    c->x->mode = (uint8_t)(a | b << 1);
+    sd_dst(c, 1);
+    sd_plain(c, 0, 1);
+    sd_plain(c, 1, 1);
+    sd_isrc(c, 2);
+    sd_set(c, sass_idp);
+}
+
+static void d_vabsdiff(struct decoder *c) {
+    c->x->mode = sd_mod(c, "U32");
+    sd_dst(c, 1);
+    sd_isrc(c, 0);
+    sd_isrc(c, 1);
+    sd_isrc(c, 2);
+    sd_set(c, sass_vabsdiff);
 }
 
 static void d_viaddmnmx(struct decoder *c) {
@@ -238,6 +259,8 @@ const struct sd_mnemonic sd_int[] = {
     {SASS_OP_SHF, d_shf},
     {SASS_OP_VIADD, d_viadd},
     {SASS_OP_VIADDMNMX, d_viaddmnmx},
+    {SASS_OP_IDP, d_idp},
+    {SASS_OP_VABSDIFF, d_vabsdiff},
     {SASS_OP_VIMNMX, d_vimnmx},
     {SASS_OP_VIMNMX3, d_vimnmx},
     {SASS_OP_UFLO, d_count},

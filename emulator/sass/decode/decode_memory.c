@@ -1,6 +1,9 @@
 /* Decodes the mnemonics of memory. decoder.h has the frame. */
 #include "decoder.h"
 
+#include "common/base/heap.h"
+#include "emulator/instructions/access.h"
+
 #include <string.h>
 
 /* ---- Mnemonics: memory ----------------------------------------------------------------------- */
@@ -84,61 +87,146 @@ static void d_stg(struct decoder *c) {
     sd_plain(c, 1, sd_words(bytes));
     sd_set(c, sass_stg);
 }
+/* Of ST, LD: [R2], or desc[UR4][R2.64] */
+static void generic_address(struct decoder *c) {
+    c->x->offset = sd_global_address(c, 0, sd_at(c, DESC) ? DESC : MEMORY);
+}
 static void d_st(struct decoder *c) {
     sd_must(c, "E");
     int bytes = sd_width(c);
+    hints(c);
     sd_memory(c, SASS_DSMEM, bytes);
-    c->x->offset = sd_global_address(c, 0, MEMORY);
+    generic_address(c);
     sd_plain(c, 1, sd_words(bytes));
     sd_set(c, sass_st_generic);
 }
+static void d_ld(struct decoder *c) {
+    sd_must(c, "E");
+    int bytes = sd_load_width(c);
+    hints(c);
+    sd_memory(c, SASS_LDG, bytes);
+    sd_dst(c, sd_words(bytes));
+    generic_address(c);
+    sd_set(c, sass_ld_generic);
+}
+static void d_qspc(struct decoder *c) {
+    sd_must(c, "E");
+    sd_must(c, "S");
+    c->x->pd = sd_pdst(c);
+    sd_dst(c, 1);
+    generic_address(c);
+    sd_set(c, sass_is_shared);
+}
+static void d_ldl(struct decoder *c) {
+    int bytes = sd_load_width(c);
+    (void)sd_mod(c, "LU");
+    sd_memory(c, SASS_LDL, bytes);
+    sd_dst(c, sd_words(bytes));
+    sd_shared_address(c);
+    sd_set(c, sass_ldl);
+}
+static void d_stl(struct decoder *c) {
+    int bytes = sd_width(c);
+    sd_memory(c, SASS_STL, bytes);
+    sd_shared_address(c);
+    sd_plain(c, 1, sd_words(bytes));
+    sd_set(c, sass_stl);
+}
 static void d_ldgsts(struct decoder *c) {
     sd_must(c, "E");
-    sd_must(c, "BYPASS");
-    sd_must(c, "128");
-    sd_memory(c, SASS_LDGSTS, 16);
+    (void)sd_mod(c, "BYPASS"); /* of L1 */
+    int bytes = sd_width(c);
+    hints(c);
+    if (bytes < 4) c->bad = true;
+    sd_memory(c, SASS_LDGSTS, bytes);
     sd_shared_address(c);
     c->x->imm = (uint32_t)sd_global_address(c, 1, DESC);
     c->x->pin[0] = sd_none_true;
     if (sd_at_pred(c)) c->x->pin[0] = sd_psrc(c);
     sd_set(c, sass_ldgsts);
 }
-static void d_atomg(struct decoder *c) {
-    bool red = !strcmp(c->name, "REDG");
-    sd_must(c, "E");
-    static const char *const which[] = {
-        [SASS_ATOMIC_ADD] = "ADD",   [SASS_ATOMIC_MIN] = "MIN", [SASS_ATOMIC_MAX] = "MAX",
-        [SASS_ATOMIC_AND] = "AND",   [SASS_ATOMIC_OR] = "OR",   [SASS_ATOMIC_XOR] = "XOR",
-        [SASS_ATOMIC_EXCH] = "EXCH", [SASS_ATOMIC_CAS] = "CAS"};
-    int op = -1;
-    for (int o = 0; o <= SASS_ATOMIC_CAS; o++)
-        if (which[o] && sd_mod(c, which[o])) op = o;
-    if (op < 0) c->bad = true;
-    c->x->mode2 = sd_mod(c, "S32");
-    if (op == SASS_ATOMIC_ADD && sd_mod(c, "F32")) {
-        op = SASS_ATOMIC_ADD_F32;
-        sd_must(c, "FTZ");
-        sd_must(c, "RN");
+
+/* ---- Mnemonics: atomics ---------------------------------------------------------------------- */
+
+/* Type and bytes of the numbers; U32 is not written. */
+static uint8_t atomic_type(struct decoder *c, int op) {
+    static const struct {
+        const char *name;
+        uint8_t type;
+    } which[] = {{"S32", EMU_S32}, {"S64", EMU_S64},     {"64", EMU_U64},        {"F64", EMU_F64},
+                 {"F32", EMU_F32}, {"F16x2", EMU_F16X2}, {"BF16_V2", EMU_BF16X2}};
+    for (size_t w = 0; w < sizeof which / sizeof *which; w++) {
+        if (!sd_mod(c, which[w].name)) continue;
+        const bool real = which[w].type == EMU_F32 || which[w].type == EMU_F64 ||
+                          which[w].type == EMU_F16X2 || which[w].type == EMU_BF16X2;
+        if (real && op != EMU_ATOMIC_ADD) c->bad = true;
+        if (real) sd_must(c, "RN");
+        if (which[w].type == EMU_F32) sd_must(c, "FTZ");
+        return which[w].type;
     }
-    c->x->mode = (uint8_t)op;
-    sd_must(c, "STRONG");
-    sd_must(c, "GPU");
-    sd_memory(c, red ? SASS_REDG : SASS_ATOMG, 4);
+    return EMU_U32;
+}
+
+static struct sass_atomic *atomic(struct decoder *c) {
+    static const char *const which[] = {
+        [EMU_ATOMIC_ADD] = "ADD",   [EMU_ATOMIC_MIN] = "MIN", [EMU_ATOMIC_MAX] = "MAX",
+        [EMU_ATOMIC_AND] = "AND",   [EMU_ATOMIC_OR] = "OR",   [EMU_ATOMIC_XOR] = "XOR",
+        [EMU_ATOMIC_EXCH] = "EXCH", [EMU_ATOMIC_CAS] = "CAS", [EMU_ATOMIC_INC] = "INC",
+        [EMU_ATOMIC_DEC] = "DEC"};
+    struct sass_atomic *a = heap_line(sizeof *a); /* its struct emu_inst fills whole cache lines */
+    int op = -1;
+    c->x->more = a;
+    if (sd_mod(c, "CAST")) {
+        sd_must(c, "SPIN");
+        op = EMU_ATOMIC_CAS;
+        a->spins = true;
+    }
+    for (int o = 0; o < (int)(sizeof which / sizeof *which); o++)
+        if (op < 0 && sd_mod(c, which[o])) op = o;
+    if (op < 0) c->bad = true;
+    a->inst.aux[0] = op;
+    a->inst.type[0] = atomic_type(c, op);
+    a->inst.aux[1] = (int32_t)emu_type_bytes((enum emu_type)a->inst.type[0]);
+    return a;
+}
+
+/* RED, REDG have no result; ATOM, ATOMG one, and a predicate: ATOM and RED have generic addresses. */
+static void d_atomg(struct decoder *c) {
+    const bool red = c->name[0] == 'R';
+    sd_must(c, "E");
+    const struct sass_atomic *a = atomic(c);
+    const int bytes = a->inst.aux[1];
+    c->x->mode = !strcmp(c->name, "ATOM") || !strcmp(c->name, "RED");
+    hints(c);
+    sd_memory(c, red ? SASS_REDG : SASS_ATOMG, bytes);
     c->x->d = SASS_ROW_SINK;
     if (!red) {
-        if (sd_pdst(c) != SASS_P_SINK) c->bad = true;
-        sd_dst(c, 1);
+        c->x->pd = sd_pdst(c);
+        sd_dst(c, bytes / 4);
     }
-    c->x->offset = sd_global_address(c, 0, sd_at(c, DESC) ? DESC : MEMORY);
-    sd_plain(c, 1, 1);
-    if (op == SASS_ATOMIC_CAS) sd_plain(c, 2, 1);
+    generic_address(c);
+    sd_plain(c, 1, bytes / 4);
+    if (a->inst.aux[0] == EMU_ATOMIC_CAS) sd_plain(c, 2, bytes / 4);
     sd_set(c, sass_atomg);
 }
 
+static void d_atoms(struct decoder *c) {
+    const struct sass_atomic *a = atomic(c);
+    const int bytes = a->inst.aux[1];
+    sd_memory(c, SASS_ATOMS, bytes);
+    sd_dst(c, bytes / 4);
+    sd_shared_address(c);
+    sd_plain(c, 1, bytes / 4);
+    if (a->inst.aux[0] == EMU_ATOMIC_CAS) sd_plain(c, 2, bytes / 4);
+    sd_set(c, sass_atoms);
+}
+
 const struct sd_mnemonic sd_memory_ops[] = {
-    {SASS_OP_ATOMG, d_atomg},   {SASS_OP_LDC, d_ldc},   {SASS_OP_LDG, d_ldg},
-    {SASS_OP_LDGSTS, d_ldgsts}, {SASS_OP_LDS, d_lds},   {SASS_OP_LDSM, d_ldsm},
-    {SASS_OP_REDG, d_atomg},    {SASS_OP_ST, d_st},     {SASS_OP_STG, d_stg},
-    {SASS_OP_STS, d_sts},       {SASS_OP_STSM, d_stsm}, {SASS_OP_ULDC, d_ldc},
-    {SASS_N_OPS, NULL},
+    {SASS_OP_ATOM, d_atomg}, {SASS_OP_ATOMG, d_atomg},   {SASS_OP_ATOMS, d_atoms},
+    {SASS_OP_LDC, d_ldc},    {SASS_OP_LDG, d_ldg},       {SASS_OP_LD, d_ld},
+    {SASS_OP_LDL, d_ldl},    {SASS_OP_LDGSTS, d_ldgsts}, {SASS_OP_LDS, d_lds},
+    {SASS_OP_LDSM, d_ldsm},  {SASS_OP_QSPC, d_qspc},     {SASS_OP_RED, d_atomg},
+    {SASS_OP_REDG, d_atomg}, {SASS_OP_ST, d_st},         {SASS_OP_STG, d_stg},
+    {SASS_OP_STL, d_stl},    {SASS_OP_STS, d_sts},       {SASS_OP_STSM, d_stsm},
+    {SASS_OP_ULDC, d_ldc},   {SASS_N_OPS, NULL},
 };

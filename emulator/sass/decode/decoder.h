@@ -48,7 +48,7 @@ struct sd_mnemonic {
     enum sass_op op;
     void (*decode)(struct decoder *c);
 };
-extern const struct sd_mnemonic sd_int[], sd_float[], sd_memory_ops[], sd_flow[];
+extern const struct sd_mnemonic sd_int[], sd_float[], sd_convert[], sd_memory_ops[], sd_flow[];
 
 /* Name, modifiers and operands of the text; NULL or what is wrong with it. */
 const char *sd_split(struct decoder *c);
@@ -76,6 +76,14 @@ struct sass_pred sd_psrc(struct decoder *c);
 bool sd_at_pred(const struct decoder *c);
 uint32_t sd_number(struct decoder *c);
 void sd_set(struct decoder *c, sass_handler *run);
+/* The rounding that a modifier says, as fesetround() has it. */
+uint32_t sd_rounding(struct decoder *c);
+/* fp64: a pair of registers with a sign, or an immediate, of which the word has the upper half. */
+void sd_double(struct decoder *c, int slot);
+/* The comparison of floats that a modifier says, and how it is joined. */
+uint8_t sd_comparison(struct decoder *c);
+/* AND, OR, XOR: how a comparison's result is joined with a predicate. */
+uint8_t sd_joined(struct decoder *c);
 /* An address in shared memory. */
 void sd_shared_address(struct decoder *c);
 /* desc[UR][R.64+n], or generic: [R+n] with a pair */

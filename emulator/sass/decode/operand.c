@@ -5,6 +5,7 @@
 #include "common/base/reason.h"
 
 #include <ctype.h>
+#include <fenv.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,7 +97,9 @@ bool sd_parse_operand(const char *s, struct operand *o) {
     if (!strncmp(s, "desc[", 5)) {
         const char *second = strstr(s, "][");
         o->kind = DESC; /* the descriptor itself does not matter here */
-        return second && parse_address(second + 2, o) && o->wide;
+        if (!second)
+            return parse_address(s + 5, o) && !o->reg_in_brackets; /* TMA: only how L2 keeps it */
+        return parse_address(second + 2, o) && o->wide;
     }
     if (!strncmp(s, "gdesc[", 6)) {
         const char *end = strchr(s, ']');
@@ -178,18 +181,20 @@ struct operand *sd_take(struct decoder *c) {
     return &none;
 }
 
+static void add_constant(struct sass_code *code, uint32_t value) {
+    if (code->n_constants == code->constant_capacity) {
+        code->constant_capacity = code->n_constants ? 2 * code->n_constants : 64;
+        code->constant = heap_grown(code->constant, (size_t)code->constant_capacity * 4);
+    }
+    code->constant[code->n_constants++] = value;
+}
+
 uint32_t sd_constant(struct decoder *c, uint32_t value) {
     struct sass_code *code = c->code;
     int n = 0;
     if (value == 0) return SASS_ROW_ZERO;
     while (n < code->n_constants && code->constant[n] != value) n++;
-    if (n == code->n_constants) {
-        if (n == code->constant_capacity) {
-            code->constant_capacity = n ? 2 * n : 64;
-            code->constant = heap_grown(code->constant, (size_t)code->constant_capacity * 4);
-        }
-        code->constant[code->n_constants++] = value;
-    }
+    if (n == code->n_constants) add_constant(code, value);
     return SASS_ROW_CONST + (uint32_t)n * SASS_ROW;
 }
 
@@ -252,6 +257,65 @@ void sd_source(struct decoder *c, int slot, int n, bool as_float) {
         c->bad = true;
     }
 }
+uint32_t sd_rounding(struct decoder *c) {
+    return sd_mod(c, "RM")   ? FE_DOWNWARD
+           : sd_mod(c, "RP") ? FE_UPWARD
+           : sd_mod(c, "RZ") ? FE_TOWARDZERO
+                             : FE_TONEAREST;
+}
+
+/* Rows of neighbouring constants, the first one 0. */
+static uint32_t upper_half(struct decoder *c, uint32_t high) {
+    struct sass_code *code = c->code;
+    int n = 0;
+    while (n + 1 < code->n_constants && (code->constant[n] || code->constant[n + 1] != high)) n++;
+    if (n + 1 >= code->n_constants) {
+        n = code->n_constants;
+        add_constant(code, 0);
+        add_constant(code, high);
+    }
+    return SASS_ROW_CONST + (uint32_t)n * SASS_ROW;
+}
+
+void sd_double(struct decoder *c, int slot) {
+    struct operand *o = sd_take(c);
+    struct sass_source *s = &c->x->s[slot];
+    if (o->not || o->inverted || *o->suffix) c->bad = true;
+    if (o->kind == REG || o->kind == UREG) {
+        s->keep = o->absolute ? 0x7fffffff : EMU_FULL;
+        s->flip = o->negated ? 0x80000000 : 0;
+        s->row = sd_row_of(c, o->kind, o->number, 2, 2);
+        sd_reads(c, o->kind, o->number, slot, 2);
+    } else if (o->kind == FLOAT) {
+        s->row = upper_half(c, (uint32_t)(c->low >> 32));
+    } else {
+        c->bad = true;
+    }
+}
+
+uint8_t sd_joined(struct decoder *c) {
+    if (sd_mod(c, "OR")) return SETP_OR;
+    if (sd_mod(c, "XOR")) return SETP_XOR;
+    sd_must(c, "AND");
+    return 0;
+}
+
+uint8_t sd_comparison(struct decoder *c) {
+    enum { LT = FSETP_LESS, EQ = FSETP_EQUAL, GT = FSETP_GREATER, U = FSETP_UNORDERED };
+    static const struct {
+        const char *name;
+        int bits;
+    } which[] = {{"LT", LT},           {"EQ", EQ},          {"LE", LT | EQ},       {"GT", GT},
+                 {"NE", LT | GT},      {"GE", EQ | GT},     {"NUM", LT | EQ | GT}, {"NAN", U},
+                 {"LTU", LT | U},      {"EQU", EQ | U},     {"LEU", LT | EQ | U},  {"GTU", GT | U},
+                 {"NEU", LT | GT | U}, {"GEU", EQ | GT | U}};
+    uint8_t mode = 0;
+    for (size_t w = 0; w < sizeof which / sizeof *which; w++)
+        if (sd_mod(c, which[w].name)) mode = (uint8_t)which[w].bits;
+    if (!mode) c->bad = true;
+    return mode | sd_joined(c);
+}
+
 void sd_isrc(struct decoder *c, int slot) { sd_source(c, slot, 1, false); }
 void sd_fsrc(struct decoder *c, int slot) { sd_source(c, slot, 1, true); }
 

@@ -5,6 +5,7 @@
 #include "emulator/predictor/gpc.h"
 #include "emulator/predictor/sm.h"
 #include "emulator/predictor/tail.h"
+#include "emulator/predictor/wheel.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -157,6 +158,9 @@ static void pipes_have_intervals(void **state) {
                {"IMAD R1, R2, R3, R4", SASS_PIPE_FMA, 2},
                {"IMAD.WIDE.U32 R2, R2, R3, R4", SASS_PIPE_FMA, 4},
                {"HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 6},
+               {"DFMA R2, R4, R6, R8", SASS_PIPE_FP64, 2},
+               {"REDUX.SUM UR4, R2", SASS_PIPE_XU, 8},
+               {"MATCH.ANY R2, R3", SASS_PIPE_XU, 256},
                {"MUFU.EX2 R1, R2", SASS_PIPE_XU, 8}};
     for (unsigned r = 0; r < sizeof row / sizeof *row; r++) {
         uint64_t t[2];
@@ -700,6 +704,189 @@ static void and_does_so_behind_stall_counts(void **state) {
     assert_true(end_of_cta[1] > 1150);
 }
 
+/* ---- Waits ------------------------------------------------------------------------------------- */
+
+/* Cycles that warps waited for this reason, of one CTA of n_warps. */
+static uint64_t waited(int n_warps, int reason) {
+    struct machine m;
+    open_sm(&m, 1, n_warps, 0);
+    machine_run(&m);
+    assert_null(m.why);
+    const uint64_t n = m.counts.reason[reason];
+    machine_close(&m);
+    return n;
+}
+
+static void load_and_use(const char *load, int pipe) {
+    n_inst = 0;
+    add(load, pipe, 1)->write_barrier = 0;
+    add("FFMA R1, R1, R2, R3", SASS_PIPE_FMA, 4)->wait_mask = 1;
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+}
+
+static void scoreboards_are_long_or_short(void **state) {
+    (void)state;
+    load_and_use("LDG.E R1, desc[UR4][R2.64]", SASS_PIPE_LSU);
+    assert_true(waited(1, PREDICTOR_LONG_SCOREBOARD) > 100);
+    assert_int_equal(waited(1, PREDICTOR_SHORT_SCOREBOARD), 0);
+    load_and_use("LDS R1, [R2]", SASS_PIPE_LSU);
+    assert_true(waited(1, PREDICTOR_SHORT_SCOREBOARD) > 10);
+    assert_int_equal(waited(1, PREDICTOR_LONG_SCOREBOARD), 0);
+}
+
+static void copies(const char *wait) {
+    n_inst = 0;
+    for (int g = 0; g < 2; g++) {
+        add("LDGSTS.E.BYPASS.128 [R1], desc[UR4][R2.64]", SASS_PIPE_LSU, 1);
+        add("LDGDEPBAR", SASS_PIPE_NONE, 1)->write_barrier = 0;
+        for (int i = 0; i < 50 && !g; i++) add("FFMA R1, R1, R2, R3", SASS_PIPE_FMA, 4);
+    }
+    add(wait, SASS_PIPE_NONE, 4);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+}
+
+/* The first group of copies is 200 cycles ahead of the second. */
+static void depbar_leaves_some(void **state) {
+    uint64_t t[3];
+    static const char *const left[] = {"DEPBAR.LE SB0, 0x0", "DEPBAR.LE SB0, 0x1",
+                                       "DEPBAR.LE SB0, 0x2"};
+    (void)state;
+    for (int n = 0; n < 3; n++) {
+        copies(left[n]);
+        t[n] = cycles(1);
+    }
+    assert_in_range(t[0] - t[1], 150, 250);
+    assert_true(t[1] > t[2] + 50);
+}
+
+static void fences_of_the_gpu_wait_longer(void **state) {
+    uint64_t t[2];
+    (void)state;
+    for (int gpu = 0; gpu < 2; gpu++) {
+        n_inst = 0;
+        add(gpu ? "MEMBAR.SC.GPU" : "MEMBAR.ALL.CTA", SASS_PIPE_NONE, 4);
+        add("EXIT", SASS_PIPE_BRANCH, 5);
+        t[gpu] = cycles(1);
+    }
+    assert_int_equal(t[1] - t[0], chip.membar_gpu - chip.membar_cta);
+}
+
+/* FFMA holds one half of FMA for two cycles, packed fp16 both. */
+static void packed_halves_need_all_of_fma(void **state) {
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        add("FFMA R1, R2, R3, R4", SASS_PIPE_FMA, 1);
+        add("HFMA2 R5, R6, R7, R8", SASS_PIPE_FMA, 1);
+    }
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    assert_in_range(cycles(1), 398, 402);
+}
+
+static void the_lg_queue_throttles(void **state) {
+    uint64_t t[3];
+    (void)state;
+    sectors_apart = 4; /* four lines, eight cycles of the data path */
+    for (int i = 0; i < 8; i++) add("LDG.E R1, desc[UR4][R2.64]", SASS_PIPE_LSU, 1);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    for (int d = 0; d < 3; d++) {
+        chip.lg_queue = d < 2 ? d + 1 : 12;
+        t[d] = waited(1, PREDICTOR_LG_THROTTLE);
+    }
+    assert_true(t[0] > t[1] + 6 && t[1] > 0);
+    assert_int_equal(t[2], 0);
+    n_inst = 0;
+    for (int i = 0; i < 2; i++) add("LDG.E R1, desc[UR4][R2.64]", SASS_PIPE_LSU, 1);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    chip.lg_queue = 1;
+    assert_true(waited(1, PREDICTOR_LG_THROTTLE) > 0); /* the second waits for the first */
+    chip.lg_queue = 2;
+    assert_int_equal(waited(1, PREDICTOR_LG_THROTTLE), 0);
+}
+
+/* An HMMA keeps what comes behind it in the MIO queue from reading registers. */
+static void loads_wait_for_an_hmma(void **state) {
+    uint64_t t[2];
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        n_inst = 0;
+        add("HMMA.16816.F32 R4, R8, R12, R4", SASS_PIPE_TENSOR, 1);
+        add("LDS R1, [R2]", SASS_PIPE_LSU, 1)->write_barrier = 0;
+        add("FFMA R1, R1, R2, R3", SASS_PIPE_FMA, 4)->wait_mask = 1;
+        add("EXIT", SASS_PIPE_BRANCH, 5);
+        chip.hmma_port = n ? 55 : 5;
+        t[n] = cycles(1);
+    }
+    assert_in_range(t[1] - t[0], 45, 50);
+}
+
+/* L1 keeps what is stored to local memory, and a global load of the same sectors goes to L2. */
+static uint64_t store_and_load(const char *store, const char *load) {
+    struct machine m;
+    n_inst = 0;
+    add(store, SASS_PIPE_LSU, 1);
+    add(load, SASS_PIPE_LSU, 1)->write_barrier = 0;
+    add("FFMA R1, R1, R2, R3", SASS_PIPE_FMA, 4)->wait_mask = 1;
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    open_sm(&m, 1, 1, 0);
+    m.sm[0].n_ways = 4;
+    machine_run(&m);
+    assert_null(m.why);
+    const uint64_t waits = m.counts.reason[PREDICTOR_LONG_SCOREBOARD];
+    machine_close(&m);
+    return waits;
+}
+static void l1_keeps_local_memory(void **state) {
+    (void)state;
+    assert_true(store_and_load("STL [R1], R2", "LDL R1, [R3]") < 60);
+    assert_true(store_and_load("STG.E desc[UR4][R2.64], R1", "LDG.E R1, desc[UR4][R2.64]") > 200);
+}
+
+/* The 32 lanes of each want one word (chips/bench: foreign, atom). */
+static void atomics_at_one_word(void **state) {
+    uint64_t t[2];
+    const double each = chip.atomic_interval + 31 * chip.atomic_alike;
+    (void)state;
+    chip.l2_writes_ahead = 0;
+    for (int n = 0; n < 2; n++) {
+        n_inst = 0;
+        for (int i = 0; i < 40 * (n + 1); i++)
+            add("REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R1", SASS_PIPE_LSU, 1);
+        add("EXIT", SASS_PIPE_BRANCH, 5);
+        t[n] = cycles(1);
+    }
+    assert_in_range(t[1] - t[0], (uint64_t)(40 * each) - 60, (uint64_t)(40 * each) + 60);
+}
+
+/* ---- Events in order of time ------------------------------------------------------------------- */
+
+static void put_event(struct wheel *w, uint64_t at, int kind) {
+    wheel_add(w, &(struct wheel_event){.at = at, .kind = (uint8_t)kind});
+}
+static int take_event(struct wheel *w, uint64_t t) {
+    struct wheel_event e;
+    return wheel_take(w, t, &e) ? e.kind : -1;
+}
+
+/* Events a whole turn of the wheel apart share a slot: each comes at its own time, in the order in which they were added. */
+static void events_of_later_turns_wait(void **state) {
+    struct wheel w = {0};
+    (void)state;
+    put_event(&w, 10 + WHEEL_SLOTS, 1);
+    put_event(&w, 10, 2);
+    assert_int_equal(take_event(&w, 10), 2); /* the last of its slot */
+    assert_int_equal(take_event(&w, 10), -1);
+    put_event(&w, 10 + 2 * WHEEL_SLOTS, 3); /* behind the first again */
+    put_event(&w, 10 + WHEEL_SLOTS, 4);
+    assert_int_equal(take_event(&w, 10 + WHEEL_SLOTS), 1);
+    assert_int_equal(take_event(&w, 10 + WHEEL_SLOTS), 4);
+    assert_int_equal(take_event(&w, 10 + WHEEL_SLOTS), -1);
+    assert_int_equal(take_event(&w, 10 + 2 * WHEEL_SLOTS), 3);
+    assert_int_equal(w.n, 0);
+    put_event(&w, 11, 5);
+    assert_int_equal(take_event(&w, 11), 5);
+    wheel_close(&w);
+}
+
 /* ---- The end of a launch ----------------------------------------------------------------------- */
 
 static double uneven; /* cycles of CTAs, either way of 300 */
@@ -758,6 +945,8 @@ static void written_lines_are_kept_once(void **state) {
 static void the_elder_ends_first(void **state) {
     (void)state;
     assert_true(fabs(end_of(396, 132, 3) - 300) < 1e-9);
+    assert_true(fabs(end_of(396, 132, 1) - 400) < 1e-9); /* 200, 300, and the youngest */
+    assert_true(fabs(end_of(264, 132, 1) - 300) < 1e-9); /* two on an SM run alike */
     assert_true(fabs(end_of(524, 132, 3) - 1210 / 3.0) < 1e-9);
     uneven = 30;
     double elder = end_of(516, 132, 3);
@@ -877,6 +1066,27 @@ static void file_is_checked(void **state) {
     remove(path);
 }
 
+/* By what a kernel is bound by; 95 % lie around 80 %. */
+static void intervals_are_by_family(void **state) {
+    static const struct {
+        double tensor, issue;
+        const char *family;
+    } row[] = {{70, 20, "tensor"},
+               {39, 80, "issue"},
+               {0, 10, "latency"},
+               {NAN, 10, "all"},
+               {50, NAN, "all"}};
+    struct predictor_interval x;
+    (void)state;
+    for (unsigned r = 0; r < sizeof row / sizeof *row; r++) {
+        assert_true(predictor_chip_interval("h200", row[r].tensor, row[r].issue, &x));
+        assert_string_equal(x.family, row[r].family);
+        assert_true(x.low95 < x.low80 && x.low80 < 1 && 1 < x.high80 && x.high80 < x.high95);
+        assert_true(x.n_cases >= 20);
+    }
+    assert_false(predictor_chip_interval("nosuch", 70, 20, &x));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(chain_of_ffma, read_chip),
@@ -908,6 +1118,15 @@ int main(void) {
         cmocka_unit_test_setup(a_load_waits_for_others, read_chip),
         cmocka_unit_test_setup(slices_are_uneven, read_chip),
         cmocka_unit_test_setup(before_the_first_product_l2_is_slower, read_chip),
+        cmocka_unit_test_setup(scoreboards_are_long_or_short, read_chip),
+        cmocka_unit_test_setup(depbar_leaves_some, read_chip),
+        cmocka_unit_test_setup(fences_of_the_gpu_wait_longer, read_chip),
+        cmocka_unit_test_setup(packed_halves_need_all_of_fma, read_chip),
+        cmocka_unit_test_setup(the_lg_queue_throttles, read_chip),
+        cmocka_unit_test_setup(loads_wait_for_an_hmma, read_chip),
+        cmocka_unit_test_setup(l1_keeps_local_memory, read_chip),
+        cmocka_unit_test_setup(atomics_at_one_word, read_chip),
+        cmocka_unit_test(events_of_later_turns_wait),
         cmocka_unit_test(few_left_run_faster),
         cmocka_unit_test(ctas_begin_one_by_one),
         cmocka_unit_test_setup(written_lines_are_kept_once, read_chip),
@@ -918,6 +1137,7 @@ int main(void) {
         cmocka_unit_test(the_first_come_again_early),
         cmocka_unit_test(what_was_not_simulated_is_like_its_neighbour),
         cmocka_unit_test(two_of_a_place_end_together),
+        cmocka_unit_test(intervals_are_by_family),
         cmocka_unit_test(file_is_checked),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -122,6 +122,34 @@ static void instructions(void **state) {
         {"VIMNMX.U32 R9,R0,R1,PT", 0, {0xffffffff, 1, 0}, 0, 1, -1},
         {"VIMNMX3.U16x2 R9,R0,R1,R2,!PT", 0, {0x10005, 0x80003, 0x70006}, 0, 0x80006, -1},
         {"VIADDMNMX.RELU R9,R0,R1,R2,PT", 0, {0xfffffff0, 1, 9}, 0, 0, -1},
+        {"ISETP.GT.XOR P0,P1,R0,R1,P2", 0, {2, 1, 0}, 4, 0, 4 | 2},
+        {"VIMNMX3 R9,R0,R1,R2,PT", 0, {5, 0xfffffffe, 3}, 0, 0xfffffffe, -1},
+        {"VIMNMX3.U32 R9,R0,R1,R2,PT", 0, {5, 0xfffffffe, 3}, 0, 3, -1},
+        {"VIMNMX3.RELU R9,R0,R1,R2,PT", 0, {5, 0xfffffffe, 3}, 0, 0, -1},
+        {"VIMNMX3.S16x2 R9,R0,R1,R2,!PT", 0, {0x1ffff, 0x8000fffe, 0xfffffff0}, 0, 0x1ffff, -1},
+        {"VIMNMX.S16x2.RELU R9,R0,R1,PT", 0, {0x1ffff, 0x80000003, 0}, 0, 0, -1},
+        {"SHF.L.W.U32 R9,R0,R1,RZ", 0, {3, 33, 0}, 0, 6, -1},
+        {"SHF.R.S64 R9,R0,0x4,R1", 0, {0x120, 0xf, 0}, 0, 0xf0000012, -1},
+        {"IDP.4A.S8.S8 R9,R0,R1,R2", 0, {0xff02, 0x0304, 1}, 0, 6, -1},
+        {"IDP.4A.U8.U8 R9,R0,R1,R2", 0, {0xff02, 0x0304, 1}, 0, 774, -1},
+        {"VABSDIFF R9,R0,R1,R2", 0, {0xfffffffe, 3, 10}, 0, 15, -1},
+        {"I2F.U16 R9,R0.H1", 0, {0xfffe0000, 0, 0}, 0, 0x477ffe00, -1},
+        {"I2F.S8 R9,R0.B2", 0, {0x00fe0000, 0, 0}, 0, 0xc0000000, -1},
+        {"I2F.S64 R9,R0", 0, {0xfffffffd, 0xffffffff, 0}, 0, 0xc0400000, -1},
+        {"F2I.F16.TRUNC.NTZ R9,-R0.H1", 0, {0x45000000, 0, 0}, 0, 0xfffffffb, -1},
+        {"F2F.F32.F64 R9,R0", 0, {0, 0xc0080000, 0}, 0, 0xc0400000, -1},
+        {"F2F.F32.F64.RZ R9,R0", 0, {0xffffffff, 0x3fffffff, 0}, 0, 0x3fffffff, -1},
+        {"F2I.F64.TRUNC R9,|R0|", 0, {0, 0xc0080000, 0}, 0, 3, -1},
+        {"MUFU.RCP64H R9,R0", 0, {0x40100000, 0, 0}, 0, 0x3fd00000, -1},
+        {"MUFU.RSQ64H R9,R0", 0, {0x40100000, 0, 0}, 0, 0x3fe00000, -1},
+        {"DSETP.GE.AND P0,P1,R0,|R0|,PT", 0, {0, 0xc0080000, 0}, 0, 0, 2},
+        {"DSETP.NAN.AND P0,PT,R0,R0,PT", 0, {1, 0x7ff00000, 0}, 0, 0, 1},
+        {"DSETP.MIN.AND P0,P1,R0,1,PT", 0x3ff00000, {0, 0xc0080000, 0}, 0, 0, 1},
+        {"DSETP.MAX.AND P0,P1,R0,R0,PT", 0, {1, 0x7ff00000, 0}, 0, 0, 3},
+        {"HMNMX2 R9,R0,R1.H0_H0,PT", 0, {0x3c004000, 0x3e00, 0}, 0, 0x3c003e00, -1},
+        {"HSETP2.GT.AND P0,P1,R0,R1,PT", 0, {0x3c004000, 0x3e003e00, 0}, 0, 0, 1},
+        {"HSET2.BF.GT.AND R9,R0,R1,PT", 0, {0x3c004000, 0x3e003e00, 0}, 0, 0x3c00, -1},
+        {"REDUX.MIN.S32 UR4,R0", 0, {5, 0, 0}, 0, 0, -1},
         {"IABS R9,R0", 0, {0xfffffffe, 0, 0}, 0, 2, -1},
         {"FADD R9,-R0,|R1|", 0, {0x3f800000, 0xc0000000, 0}, 0, 0x3f800000, -1},
         {"FFMA R9,R0,R1,-R2", 0, {0x40000000, 0x40400000, 0x3f800000}, 0, 0x40a00000, -1},
@@ -216,6 +244,30 @@ static void wide(void **state) {
             }
 }
 
+/* fp64, against the host's. */
+static void doubles(void **state) {
+    const uint32_t r[9] = {0x9999999a, 0x3fb99999, 0, 0x40080000, 7}; /* R0: 0.1, R2: 3 */
+    static const struct {
+        const char *text;
+        uint32_t imm, low, high;
+    } list[] = {{"DADD R10,R0,R2", 0, 0xcccccccd, 0x4008cccc},
+                {"DADD R10,-R0,|R2|", 0, 0x33333333, 0x40073333},
+                {"DMUL R10,R0,R2", 0, 0x33333334, 0x3fd33333},
+                {"DMUL.RZ R10,R0,R2", 0, 0x33333333, 0x3fd33333},
+                {"DFMA R10,R0,R2,-1", 0xbff00000, 0x66666666, 0xbfe66666},
+                {"I2F.F64 R10,R4", 0, 0, 0x401c0000},
+                {"F2F.F64.F32 R10,R3", 0, 0, 0x40010000}};
+    (void)state;
+    for (size_t n = 0; n < sizeof list / sizeof *list; n++) {
+        uint32_t high;
+        unsigned after;
+        uint32_t low = run(list[n].text, list[n].imm, r, 0, &high, &after);
+        if (low != list[n].low || high != list[n].high)
+            fail_msg("%s: %#x %#x instead of %#x %#x", list[n].text, high, low, list[n].high,
+                     list[n].low);
+    }
+}
+
 /* ---- Refusals -------------------------------------------------------------------------------- */
 
 static void refused(const char *opcode, const char *operands, const char *why) {
@@ -231,16 +283,25 @@ static void refused(const char *opcode, const char *operands, const char *why) {
 
 static void refusals(void **state) {
     (void)state;
-    refused("DADD", "R0,R2,R4", "no such instruction");
+    refused("DMMA", "R0,R2,R4,R6", "no such instruction");
     refused("FFMA.FMZ", "R0,R1,R2,R3", "modifier .FMZ is not known");
     refused("IADD3", "R0,R1,R2,R3,R4", "a form that is not known");
     refused("IADD3", "R0,R1,R2", "a form that is not known");
     refused("FSEL", "R0,R1,R2,P0,P1", "a form that is not known");
     refused("LDG.E.STRONG.CTA", "R0,desc[UR4][R2.64]", "modifier .CTA is not known");
-    refused("MUFU.RCP64H", "R0,R1", "not known");
+    refused("MUFU.RCP64L", "R0,R1", "not known");
+    refused("DADD", "R1,R2,R4", "a form that is not known"); /* R1 begins no pair */
+    refused("DSETP.AND", "P0,PT,R0,R2,PT", "a form that is not known");
+    refused("REDUX.AVG", "UR4,R0", "modifier .AVG is not known");
+    refused("ATOMS.SUB", "R0,[R1],R2", "modifier .SUB is not known");
+    refused("ATOMG.E.MAX.F32.FTZ.RN.STRONG.GPU", "PT,R0,desc[UR4][R2.64],R4",
+            "a form that is not known");
+    refused("LDGSTS.E.U8", "[R0],desc[UR4][R2.64]", "a form that is not known");
+    refused("UTMALDG.2D", "[UR8],[UR4],desc[R6]", "operand desc[R6]");
+    refused("ISETP.GE.NAND", "P0,PT,R0,R1,PT", "not known");
     refused("HMMA.16816.F32.BF16", "R4,R8,R2,R4", "modifier .BF16 is not known");
     refused("LDG.E.128", "R2,desc[UR4][R6.64]", "not known"); /* R2 is no quad */
-    refused("MEMBAR.ALL.SYS", "", "not known");
+    refused("MEMBAR.ALL.VC", "", "not known");
     refused("FADD", "R0,R1,c[0x0][0x210]", "not known"); /* sm_90's ptxas does not do that */
     refused("IMAD", "R0,R1,R2,#3", "not known");
     refused("SEL", "R0,R1,R2,P9", "not known"); /* there are P0 to P6 and PT */
@@ -280,7 +341,7 @@ static void cubins(void **state) {
     sass_close(m);
 }
 
-/* A cubin in which one MUFU.EX2 became a MUFU.RCP64H: who comes there stops, and is told the place. */
+/* A cubin in which one MUFU.EX2 became a function that MUFU does not have: who comes there stops, and is told the place. */
 static void unknown_instruction(void **state) {
     char path[PATH_MAX], broken[OWN_BYTES];
     size_t bytes, at;
@@ -293,7 +354,7 @@ static void unknown_instruction(void **state) {
         uint64_t w[2];
         memcpy(w, cubin + at, 16);
         if ((w[0] & 0xfff) != 0x308 || (w[1] >> 10 & 15) != 2) continue;
-        w[1] = (w[1] & ~(15ull << 10)) | 6ull << 10;
+        w[1] = (w[1] & ~(15ull << 10)) | 10ull << 10;
         memcpy(cubin + at, w, 16);
         break;
     }
@@ -314,7 +375,7 @@ static void unknown_instruction(void **state) {
         struct sass_warp w = {.fault = ""};
         n_unknown++;
         assert_int_equal(sass_unknown(&w, &exec[i], ~0u), SASS_GO_FAULT);
-        assert_non_null(strstr(w.fault, "MUFU.RCP64H"));
+        assert_non_null(strstr(w.fault, "MUFU.INVALID10"));
         assert_non_null(strstr(w.fault, "stages/1-scalar/kernel.cu:")); /* not ptx.cuh */
     }
     assert_int_equal(n_unknown, 1);
@@ -333,9 +394,13 @@ static void other_chips(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instructions), cmocka_unit_test(wide),
-        cmocka_unit_test(refusals),     cmocka_unit_test(cubins),
-        cmocka_unit_test(other_chips),  cmocka_unit_test(unknown_instruction),
+        cmocka_unit_test(instructions),
+        cmocka_unit_test(wide),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(cubins),
+        cmocka_unit_test(doubles),
+        cmocka_unit_test(other_chips),
+        cmocka_unit_test(unknown_instruction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,34 @@
+#!/bin/bash
+# Instructions that attention does not use: each kernel of opcodes.cu gives the same as machine code and as PTX, and has a
+# prediction.
+. tests/tap.sh
+nvcc=${NVCC:-nvcc} source=tests/predictor/opcodes.cu
+if ! command -v "$nvcc" > /dev/null; then
+    skip "opcodes" "no nvcc here"
+    tap_done
+fi
+images() { # NAME SOURCE
+    "$nvcc" -std=c++17 -arch=sm_90a -O3 -lineinfo -cubin -o "$tap_dir/$1.cubin" "$2" && "$nvcc" -std=c++17 -arch=compute_90a -O3 -lineinfo -ptx -o "$tap_dir/$1.ptx" "$2"
+}
+check "they compile" images own $source
+"$build/sass-beside" "$tap_dir/own.cubin" "$tap_dir/own.ptx" > "$tap_dir/said" 2>&1
+if grep -q 'no nvdisasm' "$tap_dir/said"; then
+    skip "opcodes" "no nvdisasm: make setup"
+    tap_done
+fi
+mapfile -t kernels < <(sed -n 's/^KERNEL(\([a-z0-9_]*\)).*/\1/p' $source)
+check "all are there" [ "$(wc -l < "$tap_dir/said")" -eq ${#kernels[@]} ]
+for k in "${kernels[@]}"; do check "$k: machine code and PTX agree" grep -qx "$k: same" "$tap_dir/said"; done
+predicted() { # KERNEL: elapsed cycles, more than a launch's overhead
+    "$build/run" --device emu --no-races --counters CYCLES --csv --kernel "$1" --grid 2 --block 64 --arg 'i32[1024]=ramp' --arg 'i32[4096]=zero' "$tap_dir/own.ptx" 2> "$tap_dir/err" |
+        awk -F, '$7 == "cycles_elapsed" && $8 > 3200 {found = 1} END {exit !found}' || { cat "$tap_dir/err"; false; }
+}
+for k in "${kernels[@]}"; do check "$k: predicted" predicted "$k"; done
+
+# The comparison can fail: other PTX, and a kernel that the cubin lacks.
+sed 's/in\[t\] \* 3;$/in[t] * 5;/; s/KERNEL(copies)/KERNEL(missing)/' $source > "$tap_dir/other.cu"
+check "another one compiles" images other "$tap_dir/other.cu"
+check "differences end with 1" bash -c "'$build/sass-beside' '$tap_dir/own.cubin' '$tap_dir/other.ptx' > '$tap_dir/said'; [ \$? -eq 1 ]"
+check "and are said" grep -qE '^predicates: [0-9]+ words differ, the first is out\[' "$tap_dir/said"
+check "a kernel without machine code is said" grep -qx 'missing: it is not in the cubin' "$tap_dir/said"
+tap_done
