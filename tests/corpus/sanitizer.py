@@ -27,18 +27,19 @@ def run(sanitizer, build, tool, kernels):
     return done.stdout, done.returncode in (124, 137)
 
 
-def reports_by_kernel(output, names):
-    """{name: [first line of a report]}. Lines of a report begin with =========, and an empty one ends it."""
-    found = collections.defaultdict(list)
-    text = '\n'.join(line[9:].strip() for line in output.splitlines() if line.startswith('========='))
-    for report in re.split(r'\n\n+', text):
-        first = report.strip().splitlines()[0] if report.strip() else ''
-        if not first or re.match(r'COMPUTE-SANITIZER|RACECHECK SUMMARY|ERROR SUMMARY|LEAK', first):
-            continue
-        for name in re.findall(r'\w+', report):
-            if name in names:
-                found[name].append(first)
-                break
+REPORT = re.compile(r'Race reported|Barrier error|Invalid __|Potential invalid|Unknown Error|Illegal ')
+
+
+def reports_by_kernel(output):
+    """{name: [first line of a report]}. A report belongs to the kernel between whose lines `begin NAME` and `end NAME` it
+    stands: it may itself name only a function that was inlined."""
+    found, now = collections.defaultdict(list), None
+    for line in output.splitlines():
+        begins = re.match(r'begin (\w+)$', line)
+        if begins:
+            now = begins[1]
+        elif line.startswith('=========') and REPORT.search(line):
+            found[now].append(line[9:].strip())
     return found
 
 
@@ -50,7 +51,7 @@ def verdicts(sanitizer, build, tool, kernels):
         log += output
         begun = re.findall(r'^begin (\w+)$', output, re.M)
         ended = dict(re.findall(r'^end (\w+)(.*)$', output, re.M))
-        found = reports_by_kernel(output, {k.name for k in kernels})
+        found = reports_by_kernel(output)
         n = max(len(begun), 1)
         for k in kernels[:n]:
             said = found[k.name]
