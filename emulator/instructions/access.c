@@ -7,6 +7,7 @@
 #include "emulator/checks/overlap.h"
 #include "emulator/checks/race.h"
 #include "emulator/core/failed_check.h"
+#include "emulator/core/footprint.h"
 
 #include <immintrin.h>
 #include <stdio.h>
@@ -183,6 +184,22 @@ static uint32_t global_bad(struct emu_warp *w, const struct emu_inst *i, uint32_
     return ok;
 }
 
+/* Which bytes the lanes use. */
+static __attribute__((noinline)) void trace(struct emu_footprint *f, uint32_t mask,
+                                            const uint64_t addr[32], unsigned bytes,
+                                            enum emu_access what) {
+    uint64_t from = 0, to = 0;
+    EMU_EACH_LANE(l, mask) {
+        if (addr[l] == to) {
+            to += bytes;
+            continue;
+        }
+        if (from < to) emu_footprint_mark(f, what, from, to);
+        from = addr[l], to = from + bytes;
+    }
+    if (from < to) emu_footprint_mark(f, what, from, to);
+}
+
 uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                            const uint64_t addr[32], unsigned bytes, enum emu_access what) {
     bool far;
@@ -209,6 +226,8 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
         emu_memory_touch(p->near, what, from, to);
     else
         EMU_EACH_LANE(l, mask) emu_global_touch(w, i, l, addr[l], what);
+    if (p->near && __builtin_expect(p->near->footprint != NULL, 0))
+        trace(p->near->footprint, mask, addr, bytes, what);
     if (b->shadow && p->near)
         emu_global_check(w, i, p->near, mask, addr, bytes, what);
     else if (b->launch->partial && p->near && what & EMU_WRITE)
@@ -243,7 +262,7 @@ struct emu_again emu_global_again(struct emu_warp *w, const struct emu_inst *i, 
     const struct emu_block *b = w->block;
     const struct emu_again no = {0};
     if (!p || p->mask != mask || p->bytes != bytes || !p->near || b->shadow || b->launch->events ||
-        mask & w->early)
+        mask & w->early || p->near->footprint)
         return no;
     uint64_t first = base[__builtin_ctz(mask)], at = first + (uint64_t)(int64_t)i->offset;
     uint64_t from = at + (uint64_t)p->min, to = at + (uint64_t)p->max + bytes;

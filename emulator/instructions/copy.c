@@ -318,6 +318,11 @@ static void global_side(struct emu_warp *w, const struct emu_inst *i, struct emu
                            : p->reduced ? EMU_ATOM
                                         : EMU_WRITE,
                            true};
+    for (int r = 0; p->is_tensor && r < (int)tensormap_rows(&p->map); r++) {
+        struct tensormap_row row = tensormap_row(&p->map, p->coordinate, r);
+        if (row.bytes) emu_global_trace(w, op.what, row.global, row.bytes);
+    }
+    if (!p->is_tensor) emu_global_trace(w, op.what, p->global, p->bytes);
     if (!w->block->shadow) return;
     if (!load) {
         op.agent = p->global_agent = emu_agent(w->block, EMU_AGENT_TMA_WRITE, w->index);

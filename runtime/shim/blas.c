@@ -244,6 +244,16 @@ static bool are_there(const struct session *s, const struct blas_product *p) {
     return there;
 }
 
+/* Columns, each a run of bytes. */
+static void use_matrix(const struct blas_product *p, const struct matrix *m, enum order_use use) {
+    for (int n = 0; n < (m == &p->bias ? 1 : p->batch) && m->at; n++)
+        for (int c = 0; c < m->columns; c++)
+            stream_uses(use,
+                        (char *)m->at +
+                            ((int64_t)n * m->stride + c * m->ld) * (int64_t)size_of(m->type),
+                        (size_t)m->rows * size_of(m->type));
+}
+
 /* At once, or, with --repeats, later. */
 static int multiply_all(struct session *s, const struct blas_product *p) {
     uint64_t key = repeat_key(1, p, sizeof *p);
@@ -260,6 +270,12 @@ static int multiply_all(struct session *s, const struct blas_product *p) {
     }
     int status = FINE;
     if (s->settings.puts_off) repeat_settle(&s->repeat, (struct repeat_span){0, 0});
+    stream_operation(s, "a product of cuBLAS", false, false);
+    use_matrix(p, &p->a, ORDER_READ);
+    use_matrix(p, &p->b, ORDER_READ);
+    if (p->beta != 0) use_matrix(p, &p->c, ORDER_READ);
+    use_matrix(p, &p->bias, ORDER_READ);
+    use_matrix(p, &p->d, ORDER_WRITE);
     for (int n = 0; n < p->batch && !status; n++) status = multiply(s, p, n);
     if (!s->settings.puts_off) return status;
     if (hidden && !status)
@@ -323,13 +339,14 @@ static int product(int op_a, int op_b, int m, int n, int k, double alpha, struct
     product(op_a, op_b, m, n_, k, blas_scalar(alpha, stype), MATRIX(a, atype, stride_a),           \
             MATRIX(b, btype, stride_b), blas_scalar(beta, stype), MATRIX(c, ctype, stride_c),      \
             batch)
+/* A call for a handle: what it does is done in the handle's stream. */
+#define IN_STREAM(h, call) (stream_enter((h)->stream), (int)stream_leave((cudaError_t)(call)))
 
 #define GEMM(name, type)                                                                           \
     EXPORT int cublas##name(struct handle *h, int op_a, int op_b, int m, int n_, int k,            \
                             const void *alpha, const void *a, int lda, const void *b, int ldb,     \
                             const void *beta, void *c, int ldc) {                                  \
-        (void)h;                                                                                   \
-        return PRODUCT(type, type, type, type, 0, 0, 0, 1);                                        \
+        return IN_STREAM(h, PRODUCT(type, type, type, type, 0, 0, 0, 1));                          \
     }
 GEMM(Sgemm_v2, R_32F)
 GEMM(Dgemm_v2, R_64F)
@@ -340,8 +357,7 @@ GEMM(Hgemm, R_16F)
                             const void *alpha, const void *a, int lda, long long stride_a,         \
                             const void *b, int ldb, long long stride_b, const void *beta, void *c, \
                             int ldc, long long stride_c, int batch) {                              \
-        (void)h;                                                                                   \
-        return PRODUCT(type, type, type, type, stride_a, stride_b, stride_c, batch);               \
+        return IN_STREAM(h, PRODUCT(type, type, type, type, stride_a, stride_b, stride_c, batch)); \
     }
 GEMM_BATCHED(SgemmStridedBatched, R_32F)
 GEMM_BATCHED(DgemmStridedBatched, R_64F)
@@ -351,15 +367,14 @@ EXPORT int cublasGemmEx(struct handle *h, int op_a, int op_b, int m, int n_, int
                         const void *alpha, const void *a, int a_type, int lda, const void *b,
                         int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
                         int compute, int algorithm) {
-    (void)h, (void)algorithm;
+    (void)algorithm;
     int type = blas_scalar_type(compute);
-    return PRODUCT(a_type, b_type, c_type, type, 0, 0, 0, 1);
+    return IN_STREAM(h, PRODUCT(a_type, b_type, c_type, type, 0, 0, 0, 1));
 }
 EXPORT int cublasSgemmEx(struct handle *h, int op_a, int op_b, int m, int n_, int k,
                          const void *alpha, const void *a, int a_type, int lda, const void *b,
                          int b_type, int ldb, const void *beta, void *c, int c_type, int ldc) {
-    (void)h;
-    return PRODUCT(a_type, b_type, c_type, R_32F, 0, 0, 0, 1);
+    return IN_STREAM(h, PRODUCT(a_type, b_type, c_type, R_32F, 0, 0, 0, 1));
 }
 EXPORT int cublasGemmStridedBatchedEx(struct handle *h, int op_a, int op_b, int m, int n_, int k,
                                       const void *alpha, const void *a, int a_type, int lda,
@@ -367,9 +382,9 @@ EXPORT int cublasGemmStridedBatchedEx(struct handle *h, int op_a, int op_b, int 
                                       long long stride_b, const void *beta, void *c, int c_type,
                                       int ldc, long long stride_c, int batch, int compute,
                                       int algorithm) {
-    (void)h, (void)algorithm;
+    (void)algorithm;
     int type = blas_scalar_type(compute);
-    return PRODUCT(a_type, b_type, c_type, type, stride_a, stride_b, stride_c, batch);
+    return IN_STREAM(h, PRODUCT(a_type, b_type, c_type, type, stride_a, stride_b, stride_c, batch));
 }
 
 /* ---- Vectors --------------------------------------------------------------------------------- */
@@ -393,8 +408,7 @@ static int gemv(int op, int m, int n, const void *alpha, const void *a, int lda,
     EXPORT int cublas##name(struct handle *h, int op, int m, int n, const void *alpha,             \
                             const void *a, int lda, const void *x, int incx, const void *beta,     \
                             void *y, int incy) {                                                   \
-        (void)h;                                                                                   \
-        return gemv(op, m, n, alpha, a, lda, x, incx, beta, y, incy, type);                        \
+        return IN_STREAM(h, gemv(op, m, n, alpha, a, lda, x, incx, beta, y, incy, type));          \
     }
 GEMV(Sgemv_v2, R_32F)
 GEMV(Dgemv_v2, R_64F)
@@ -426,13 +440,14 @@ static int copy(size_t columns, size_t bytes, const char *from, size_t from_step
     }                                                                                              \
     EXPORT int cublas##name##VectorAsync(int n, int bytes, const void *x, int incx, void *y,       \
                                          int incy, void *stream) {                                 \
-        (void)stream;                                                                              \
-        return cublas##name##Vector(n, bytes, x, incx, y, incy);                                   \
+        stream_enter(stream);                                                                      \
+        return (int)stream_leave((cudaError_t)cublas##name##Vector(n, bytes, x, incx, y, incy));   \
     }                                                                                              \
     EXPORT int cublas##name##MatrixAsync(int rows, int columns, int bytes, const void *a, int lda, \
                                          void *b, int ldb, void *stream) {                         \
-        (void)stream;                                                                              \
-        return cublas##name##Matrix(rows, columns, bytes, a, lda, b, ldb);                         \
+        stream_enter(stream);                                                                      \
+        return (int)stream_leave(                                                                  \
+            (cudaError_t)cublas##name##Matrix(rows, columns, bytes, a, lda, b, ldb));              \
     }
 COPIES(Set, cudaMemcpyHostToDevice)
 COPIES(Get, cudaMemcpyDeviceToHost)
