@@ -74,6 +74,8 @@ void emu_global_fence(struct emu_warp *w) {
     struct emu_cluster *c = w->block->cluster;
     if (!c->agents) return;
     emu_vector_clock_fence(w);
+    for (uint64_t k = 0; c->heard && k < w->block->launch->sync->n_clusters; k++)
+        if (c->known[k] < c->heard[k]) c->known[k] = c->heard[k];
     w->published = c->epoch + 1; /* 0: no fence yet */
     if (c->epoch < ACCESS_LAST_EPOCH) c->epoch++;
 }
@@ -121,15 +123,23 @@ static void release(struct emu_warp *w, uint64_t address) {
     pthread_mutex_unlock(&s->lock);
 }
 
-static void acquire(struct emu_warp *w, uint64_t address) {
+/* Atomics count as acquires: tickets, as CUDA's programming guide has them, are followed by no fence. */
+static bool acquires(const struct emu_inst *i) {
+    return i->class == EMU_ATOMIC || emu_has(i, "acquire");
+}
+
+static void acquire(struct emu_warp *w, const struct emu_inst *i, uint64_t address) {
     struct emu_sync *s = w->block->launch->sync;
     struct emu_cluster *c = w->block->cluster;
     pthread_mutex_lock(&s->lock);
     const struct told *t = find(s, address);
-    if (t && !c->known) c->known = heap_zeroed(s->n_clusters, sizeof *c->known);
+    if (t && !c->known) {
+        c->known = heap_zeroed(s->n_clusters, sizeof *c->known);
+        c->heard = heap_zeroed(s->n_clusters, sizeof *c->heard);
+    }
+    uint32_t *to = acquires(i) ? c->known : c->heard;
     for (uint32_t n = 0; t && n < t->n; n++) {
-        if (c->known[t->of[n].cluster] < t->of[n].epoch)
-            c->known[t->of[n].cluster] = t->of[n].epoch;
+        if (to[t->of[n].cluster] < t->of[n].epoch) to[t->of[n].cluster] = t->of[n].epoch;
         if (t->of[n].cluster == c->linear) emu_vector_clock_meet(w); /* another warp of its own */
     }
     pthread_mutex_unlock(&s->lock);
@@ -191,6 +201,9 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, const struc
         strcpy(them, "another lane of the warp"), strcpy(why, "no __syncwarp() orders the two");
     else if (!far)
         emu_agent_name(w->block, access_agent(other), them, sizeof them);
+    else if (w->block->cluster->heard &&
+             w->block->cluster->heard[access_cluster(other)] > access_epoch(other))
+        strcpy(why, "the flag between them was read, but no fence is behind that read");
     else
         strcpy(why, "no fence and flag order the two");
     emu_report(benign ? EMU_NOTE : EMU_RACE, w, i, there,
@@ -505,6 +518,7 @@ void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct
     struct emu_cells *cells = cells_of(a);
     struct word *words = (struct word *)(void *)(cells + lines_of(a));
     struct access mine = access_of(w, i, op);
+    if (op->under_way) mine.when |= (uint64_t)ACCESS_LAST_EPOCH << 20;
     const uint64_t end = address + bytes, lines = a->base / LINE_BYTES;
     const uint32_t lane =
         op->lanes & (op->lanes - 1) ? ACCESS_LANES_MANY : (uint32_t)__builtin_ctz(op->lanes);
@@ -543,5 +557,5 @@ void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
     if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed) || emu_has(i, "cta") ||
         !atomic_load_explicit(&s->n_told, memory_order_relaxed))
         return;
-    EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l].byte);
+    EMU_EACH_LANE(l, mask) acquire(w, i, (uint64_t)(uintptr_t)at[l].byte);
 }

@@ -6,7 +6,8 @@
  *
  *   epoch      of the cluster: grows with each fence; accesses carry it
  *   published  of a warp: the epoch of its last fence, which its strong writes publish
- *   known      of a cluster, by cluster: the epochs that it has acquired
+ *   heard      of a cluster, by cluster: the epochs of which it has read a flag
+ *   known      of those, the ones that it has acquired: by ld.acquire, an atomic, or a fence behind the read
  *
  * What one warp releases, or acquires, counts for its whole cluster. This may miss a race, but never
  * reports a false one. */

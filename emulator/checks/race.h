@@ -21,6 +21,7 @@ struct emu_issue {
     uint32_t lanes; /* that issue it; EMU_FULL: the warp as a whole */
     enum emu_access what;
     bool async_proxy; /* TMA and wgmma: must not read what generic writes left unfenced */
+    bool under_way;   /* no fence publishes it to other blocks yet: nothing has waited for it */
 };
 /* The same check for what `op`, which w issues now, does to block b's memory until it is complete:
  * bounds, and races against all that w, and its lanes, have not seen. False: out of bounds. */

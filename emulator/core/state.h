@@ -155,7 +155,7 @@ struct emu_cluster {
     bool stopped;
     uint32_t phases;                     /* of mbarriers that have ended */
     uint64_t linear;                     /* its place in the grid */
-    uint32_t epoch, *known;              /* checks/global.h; NULL: it has acquired nothing */
+    uint32_t epoch, *known, *heard;      /* checks/global.h; NULL: it has acquired, heard nothing */
     struct emu_agents *agents;           /* checks/vector_clock.c's own; NULL when checks are off */
     uint32_t arrived, generation;        /* barrier.cluster */
     uint32_t meetings;                   /* complete generations, of all clusters so far */

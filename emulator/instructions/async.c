@@ -312,6 +312,7 @@ void emu_store_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool read_
             continue;
         }
         emu_agent_done(&w->clock, p->global_agent, p->global_stamp);
+        emu_store_landed(p);
         complete(w->block, n);
     }
 }

@@ -113,6 +113,8 @@ void emu_pending_add(struct emu_block *b, const struct emu_pending *p);
 /* The lanes' cp.async of all but the last `keep` groups; with `all` also those not committed. */
 void emu_copy_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool all);
 /* The same for bulk stores. read_only: shared memory has been read; the global side may wait. */
+/* Its writes are complete: a fence behind this publishes them (copy.c). */
+void emu_store_landed(const struct emu_pending *p);
 void emu_store_wait(struct emu_warp *w, uint32_t mask, uint32_t keep, bool read_only);
 
 /* ---- A warp's own part ---------------------------------------------------------------------- */

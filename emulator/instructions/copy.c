@@ -22,7 +22,7 @@ enum { AUX_BYTES = 3, AUX_LOAD, AUX_MULTICAST };
 /* The race check of one copy's destination: lanes side by side are one range. */
 static bool check_ranges(struct emu_warp *w, const struct emu_inst *i, unsigned agent,
                          const struct emu_copy *c) {
-    struct emu_issue op = {agent, c->stamp, EMU_FULL, EMU_WRITE, false};
+    struct emu_issue op = {agent, c->stamp, EMU_FULL, EMU_WRITE, false, false};
     uint32_t low = UINT32_MAX, high = 0;
     uint64_t chunks = 0;
     bool ok = true;
@@ -199,7 +199,7 @@ static enum emu_step copy(struct emu_warp *w, const struct emu_inst *i, uint32_t
     readers &= c.mask;
     unsigned agent = emu_agent(w->block, EMU_AGENT_CP_ASYNC, w->index);
     c.stamp = emu_agent_issue(w->block, agent);
-    const struct emu_issue op = {agent, c.stamp, EMU_FULL, EMU_READ, false};
+    const struct emu_issue op = {agent, c.stamp, EMU_FULL, EMU_READ, false, false};
     w->issue = &op;
     uint32_t short_lanes = short_sources(w, readers, &c), whole = readers & ~short_lanes, ok = 0;
     if (whole) ok = emu_global_access(w, i, whole, c.global, c.bytes, EMU_READ);
@@ -301,7 +301,8 @@ static bool shared_side(struct emu_warp *w, struct emu_block *b, const struct em
     p->stamp = emu_agent_issue(b, p->agent);
     if (!emu_visit(w, i, b, p->agent, p->stamp)) return false;
     if (!b->shadow) return true;
-    struct emu_issue op = {p->agent, p->stamp, 1u << p->lane, load ? EMU_WRITE : EMU_READ, true};
+    struct emu_issue op = {p->agent, p->stamp, 1u << p->lane, load ? EMU_WRITE : EMU_READ,
+                           true,     false};
     if (p->shared_bytes == p->bytes) return emu_shared_async(w, b, i, &op, p->shared, p->bytes);
     bool ok = true;
     for (int r = 0; r < (int)tensormap_rows(&p->map); r++)
@@ -310,14 +311,28 @@ static bool shared_side(struct emu_warp *w, struct emu_block *b, const struct em
     return ok;
 }
 
+static void touch_global(const struct emu_pending *p, const struct emu_issue *op) {
+    for (int r = 0; p->is_tensor && r < (int)tensormap_rows(&p->map); r++) {
+        struct tensormap_row row = tensormap_row(&p->map, p->coordinate, r);
+        if (row.bytes) emu_global_async(p->warp, p->inst, op, row.global, row.bytes);
+    }
+    if (!p->is_tensor) emu_global_async(p->warp, p->inst, op, p->global, p->bytes);
+}
+
+void emu_store_landed(const struct emu_pending *p) {
+    const struct emu_issue op = {.agent = p->global_agent,
+                                 .stamp = p->global_stamp,
+                                 .lanes = 1u << p->lane,
+                                 .what = p->reduced ? EMU_ATOM : EMU_WRITE};
+    if (p->warp->block->shadow) touch_global(p, &op);
+}
+
 /* The race check of the copy's other side. */
-static void global_side(struct emu_warp *w, const struct emu_inst *i, struct emu_pending *p) {
+static void global_side(struct emu_warp *w, struct emu_pending *p) {
     bool load = p->kind == EMU_PENDING_LOAD;
-    struct emu_issue op = {p->agent, p->stamp, 1u << p->lane,
-                           load         ? EMU_READ
-                           : p->reduced ? EMU_ATOM
-                                        : EMU_WRITE,
-                           true};
+    struct emu_issue op = {p->agent,      p->stamp,
+                           1u << p->lane, load ? EMU_READ : p->reduced ? EMU_ATOM : EMU_WRITE,
+                           true,          false};
     for (int r = 0; p->is_tensor && r < (int)tensormap_rows(&p->map); r++) {
         struct tensormap_row row = tensormap_row(&p->map, p->coordinate, r);
         if (row.bytes) emu_global_trace(w, op.what, row.global, row.bytes);
@@ -325,14 +340,11 @@ static void global_side(struct emu_warp *w, const struct emu_inst *i, struct emu
     if (!p->is_tensor) emu_global_trace(w, op.what, p->global, p->bytes);
     if (!w->block->shadow) return;
     if (!load) {
+        op.under_way = !w->block->launch->options->async_early;
         op.agent = p->global_agent = emu_agent(w->block, EMU_AGENT_TMA_WRITE, w->index);
         op.stamp = p->global_stamp = emu_agent_issue(w->block, op.agent);
     }
-    for (int r = 0; p->is_tensor && r < (int)tensormap_rows(&p->map); r++) {
-        struct tensormap_row row = tensormap_row(&p->map, p->coordinate, r);
-        if (row.bytes) emu_global_async(w, i, &op, row.global, row.bytes);
-    }
-    if (!p->is_tensor) emu_global_async(w, i, &op, p->global, p->bytes);
+    touch_global(p, &op);
 }
 
 /* Loads reach the blocks of a mask, each at the same places of its own memory; without
@@ -352,7 +364,7 @@ static void start(struct emu_warp *w, const struct emu_inst *i, struct emu_pendi
         p->mbarrier = load ? emu_mbarrier_at(w, b, i, mbarrier) : NULL;
         if ((load && !p->mbarrier) || !shared_side(w, b, i, p, align)) continue;
         count_bulk(w, i, p);
-        global_side(w, i, p);
+        global_side(w, p);
         emu_pending_add(b, p);
     }
 }

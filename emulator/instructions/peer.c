@@ -37,7 +37,7 @@ static bool aim(struct emu_warp *w, const struct emu_inst *i, struct emu_pending
     p->stamp = emu_agent_issue(b, p->agent);
     if (!emu_visit(w, i, b, p->agent, p->stamp)) return false;
     p->mbarrier = emu_mbarrier_at(w, b, i, addr);
-    struct emu_issue op = {p->agent, p->stamp, 1u << p->lane, EMU_WRITE, false};
+    struct emu_issue op = {p->agent, p->stamp, 1u << p->lane, EMU_WRITE, false, false};
     return p->mbarrier && (!b->shadow || emu_shared_async(w, b, i, &op, p->shared, p->bytes));
 }
 
@@ -104,7 +104,7 @@ enum emu_step emu_peer_bulk(struct emu_warp *w, const struct emu_inst *i, uint32
             continue;
         }
         if (!p.bytes || !aim(w, i, &p, to[l], mbarrier[l], 16)) continue;
-        struct emu_issue op = {p.agent, p.stamp, 1u << l, EMU_READ, true};
+        struct emu_issue op = {p.agent, p.stamp, 1u << l, EMU_READ, true, false};
         if (!emu_shared_async(w, own, i, &op, source, p.bytes)) continue;
         if (own->visit) own->visit[p.agent] = (struct emu_visit){p.stamp, w, i};
         p.source = own;

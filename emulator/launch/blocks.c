@@ -66,6 +66,7 @@ void emu_cluster_free(struct emu_cluster *c) {
     for (uint32_t r = 0; r < c->n; r++) block_free(c->block[r]);
     free(c->agents);
     free(c->known);
+    free(c->heard);
     free(c);
 }
 
@@ -198,7 +199,8 @@ void emu_cluster_begin(struct emu_cluster *c, uint64_t linear) {
     c->linear = linear;
     c->epoch = 0;
     free(c->known);
-    c->known = NULL;
+    free(c->heard);
+    c->known = c->heard = NULL;
     for (int d = 0; d < 3; d++) {
         id[d] = (uint32_t)(linear % (s->grid[d] / s->cluster[d]));
         linear /= s->grid[d] / s->cluster[d];

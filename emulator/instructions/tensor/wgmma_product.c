@@ -120,7 +120,7 @@ bool emu_wgmma_check(struct emu_warp *w, const struct emu_product *p) {
     int per = 16 / emu_wgmma_element_bytes(i), k = i->aux[WGMMA_K], n = i->aux[WGMMA_N],
         row = (int)(w->index % WGMMA_WARPS) * 16;
     struct emu_issue op = {emu_agent(w->block, EMU_AGENT_WGMMA, w->index), p->stamp, EMU_FULL,
-                           EMU_READ, true};
+                           EMU_READ, true, false};
     bool trans_a = i->aux[WGMMA_FLAGS] & WGMMA_TRANS_A,
          trans_b = i->aux[WGMMA_FLAGS] & WGMMA_TRANS_B;
     int b_lines[2] = {0, trans_b ? k : n}, b_pieces[2] = {0, (trans_b ? n : k) / per};

@@ -347,7 +347,7 @@ static void hear(void *user, struct emu_warp *w, const struct emu_inst *i, uint3
 static void copies_have_bounds(void **state) {
     (void)state;
     const struct emu_issue op = {emu_agent(&block[0], EMU_AGENT_CP_ASYNC, 0), 3, 1, EMU_WRITE,
-                                 false};
+                                 false, false};
     assert_true(copies(0, 1, op, SHARED - 16, 16));
     assert_true(copies(0, 1, op, SHARED, 0));
     assert_true(copies(0, 1, op, 0, SHARED));
@@ -380,10 +380,10 @@ static void copies_have_bounds(void **state) {
 static void copies_meet_others(void **state) {
     (void)state;
     const unsigned agent = emu_agent(&block[0], EMU_AGENT_CP_ASYNC, 0);
-    const struct emu_issue store = {agent, 3, 1u << 4, EMU_WRITE, false},
-                           load = {agent, 3, 1u << 4, EMU_READ, false},
-                           first = {agent, 3, 1, EMU_WRITE, false},
-                           twice = {agent, 3, 1u << 4 | 1u << 7, EMU_WRITE, false};
+    const struct emu_issue store = {agent, 3, 1u << 4, EMU_WRITE, false, false},
+                           load = {agent, 3, 1u << 4, EMU_READ, false, false},
+                           first = {agent, 3, 1, EMU_WRITE, false, false},
+                           twice = {agent, 3, 1u << 4 | 1u << 7, EMU_WRITE, false, false};
     /* readers: the first and the second of the block */
     for (int w = 0; w < 2; w++) {
         touch(w, 1, 9, 16, ALL, EMU_READ);
@@ -437,7 +437,7 @@ static void copies_meet_others(void **state) {
 static void copies_touch_their_bytes(void **state) {
     (void)state;
     const struct emu_issue store = {emu_agent(&block[0], EMU_AGENT_CP_ASYNC, 0), 3, 1, EMU_WRITE,
-                                    false};
+                                    false, false};
     for (uint32_t from = 0; from < 9; from++)
         for (uint32_t bytes = 1; bytes < 9; bytes++) {
             emu_shadow_forget(block[0].shadow);
@@ -472,8 +472,8 @@ static void copies_touch_their_bytes(void **state) {
 static void copies_read_behind_a_fence(void **state) {
     (void)state;
     const unsigned agent = emu_agent(&block[0], EMU_AGENT_TMA_STORE, 0);
-    const struct emu_issue load = {agent, 3, EMU_FULL, EMU_READ, true},
-                           generic = {agent, 3, EMU_FULL, EMU_READ, false};
+    const struct emu_issue load = {agent, 3, EMU_FULL, EMU_READ, true, false},
+                           generic = {agent, 3, EMU_FULL, EMU_READ, false, false};
     static const struct {
         uint32_t stamp, fenced;
         bool is_told;
@@ -495,7 +495,7 @@ static void copies_read_behind_a_fence(void **state) {
             nothing_said();
     }
     /* its own are no ordinary stores */
-    const struct emu_issue store = {agent, 3, EMU_FULL, EMU_WRITE, true};
+    const struct emu_issue store = {agent, 3, EMU_FULL, EMU_WRITE, true, false};
     assert_true(copies(0, 2, store, 48, 4));
     assert_true(copies(0, 2, load, 48, 4));
     nothing_said();
