@@ -226,14 +226,15 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
         emu_memory_touch(p->near, what, from, to);
     else
         EMU_EACH_LANE(l, mask) emu_global_touch(w, i, l, addr[l], what);
-    if (p->near && __builtin_expect(p->near->footprint != NULL, 0))
-        trace(p->near->footprint, mask, addr, bytes, what);
+    bool traced = p->near && p->near->footprint;
+    if (__builtin_expect(traced, 0)) trace(p->near->footprint, mask, addr, bytes, what);
     if (b->shadow && p->near)
         emu_global_check(w, i, p->near, mask, addr, bytes, what);
     else if (b->launch->partial && p->near && what & EMU_WRITE)
         emu_global_written(p->near, mask, addr, bytes);
     emu_global_count(w, i, p, mask, bytes);
     tell(w, i, mask, EMU_GLOBAL, addr, bytes, what);
+    if (__builtin_expect(traced, 0)) p->near = NULL; /* emu_global_again() would not trace */
     return mask;
 }
 
@@ -262,7 +263,7 @@ struct emu_again emu_global_again(struct emu_warp *w, const struct emu_inst *i, 
     const struct emu_block *b = w->block;
     const struct emu_again no = {0};
     if (!p || p->mask != mask || p->bytes != bytes || !p->near || b->shadow || b->launch->events ||
-        mask & w->early || p->near->footprint)
+        mask & w->early)
         return no;
     uint64_t first = base[__builtin_ctz(mask)], at = first + (uint64_t)(int64_t)i->offset;
     uint64_t from = at + (uint64_t)p->min, to = at + (uint64_t)p->max + bytes;
