@@ -1,5 +1,7 @@
 #include "program.h"
 
+#include "reason.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <libgen.h>
@@ -9,7 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+/* Frames of some functions take tens of KB. Before main, so that a smaller stack is said instead of met. */
+__attribute__((constructor)) static void check_stack(void) {
+    enum { SMALLEST_KB = 256 };
+    struct rlimit stack;
+    if (getrlimit(RLIMIT_STACK, &stack) || stack.rlim_cur >= SMALLEST_KB * 1024) return;
+    fprintf(stderr, "%s: the stack is limited to %llu KB; set at least `ulimit -s %d`\n",
+            program_invocation_short_name, (unsigned long long)stack.rlim_cur / 1024, SMALLEST_KB);
+    _exit(STATUS_DEVICE);
+}
 
 const char *program_folder(void) {
     static char folder[PATH_MAX];

@@ -131,6 +131,12 @@ static void release(struct emu_warp *w, uint64_t address) {
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Atomics that count do, too: no fence follows the tickets of CUDA's programming guide. */
+static bool acquires(const struct emu_inst *i) {
+    bool counts = emu_has(i, "add") || emu_has(i, "inc") || emu_has(i, "dec");
+    return emu_has(i, "acquire") || emu_has(i, "acq_rel") || (i->class == EMU_ATOMIC && counts);
+}
+
 /* w reads the word strongly. now: it acquires; else a fence of its cluster does so later, for what stands in the second
  * half of `known`. */
 static void acquire(struct emu_warp *w, uint64_t address, bool now) {
@@ -190,6 +196,13 @@ static bool changes_nothing(const struct emu_warp *w, const struct emu_inst *i, 
     return true;
 }
 
+/* Has its cluster read a flag behind that access, with no fence since? */
+static bool heard_of(const struct emu_warp *w, struct access other) {
+    const uint32_t *known = w->block->cluster->known;
+    uint64_t n_clusters = w->block->launch->sync->n_clusters;
+    return known && known[n_clusters + access_cluster(other)] > access_epoch(other);
+}
+
 static __attribute__((cold, noinline)) void race(struct emu_warp *w, const struct emu_inst *i,
                                                  uint32_t lane, uint64_t address,
                                                  struct access mine, struct access other,
@@ -205,6 +218,8 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, const struc
         strcpy(them, "another lane of the warp"), strcpy(why, "no __syncwarp() orders the two");
     else if (!far)
         emu_agent_name(w->block, access_agent(other), them, sizeof them);
+    else if (heard_of(w, other))
+        strcpy(why, "the flag between them was read, but no fence is behind that read");
     else
         strcpy(why, "no fence and flag order the two");
     emu_report(benign ? EMU_NOTE : EMU_RACE, w, i, there,
@@ -551,7 +566,7 @@ void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct
     const uint32_t lane =
         op->lanes & (op->lanes - 1) ? ACCESS_LANES_MANY : (uint32_t)__builtin_ctz(op->lanes);
     if (op->what == EMU_ATOM) mine.who |= ACCESS_STRONG;
-    if (op->what & EMU_WRITE)
+    if (op->what & EMU_WRITE && !w->block->launch->options->async_early)
         mine.when |= EPOCH_BITS; /* no release tells of it before it is complete */
     for (uint64_t at = address & ~(uint64_t)3, next; at < end; at = next) {
         uint64_t begin = at / LINE_BYTES * LINE_BYTES;
@@ -616,6 +631,5 @@ void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
     if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed) || emu_has(i, "cta") ||
         !atomic_load_explicit(&s->n_told, memory_order_relaxed))
         return;
-    bool now = emu_has(i, "acquire") || emu_has(i, "acq_rel");
-    EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l].byte, now);
+    EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l].byte, acquires(i));
 }

@@ -12,6 +12,7 @@
 #include "overlap.h"
 
 #include "emulator/core/failed_check.h"
+#include "emulator/core/footprint.h"
 
 void emu_overlap_sync(struct emu_warp *w) {
     if (w->clock.waited) w->early = 0;
@@ -39,4 +40,10 @@ void emu_global_touch(struct emu_warp *w, const struct emu_inst *i, uint32_t lan
     if (!a) return; /* reported when the copy runs */
     emu_memory_touch(a, what, a->base, a->end);
     if (w->early >> lane & 1) too_early(w, i, lane, a, addr, what);
+}
+
+void emu_global_trace(struct emu_warp *w, enum emu_access what, uint64_t addr, uint64_t bytes) {
+    const struct emu_allocation *a = emu_memory_find(w->block->launch->memory, addr);
+    if (a && a->footprint && bytes <= a->end - addr)
+        emu_footprint_mark(a->footprint, what, addr, addr + bytes);
 }

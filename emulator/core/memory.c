@@ -4,6 +4,7 @@
  * indices miss, too. */
 #include "memory.h"
 
+#include "footprint.h"
 #include "texture.h"
 
 #include "common/base/reason.h"
@@ -30,6 +31,7 @@ struct emu_memory {
     struct emu_allocation *allocation; /* by address; what is handed out only grows */
     int n, capacity;
     bool overlapped; /* the last launch */
+    bool traces;     /* allocations keep footprints */
     struct emu_textures *textures;
     uint32_t launch; /* 1 to 4095, and again */
 };
@@ -57,6 +59,11 @@ const char *emu_memory_open(struct emu_memory **out) {
 static void drop_cells(struct emu_allocation *a) {
     if (a->cells) munmap(a->cells, a->cells_bytes);
     a->cells = NULL;
+}
+
+static void drop_footprint(struct emu_allocation *a) {
+    emu_footprint_close(a->footprint);
+    a->footprint = NULL;
 }
 
 static void unwatch(struct emu_allocation *a) {
@@ -105,7 +112,11 @@ void emu_memory_fill(struct emu_memory *m, uint64_t p, int value, uint64_t bytes
 void emu_memory_close(struct emu_memory *m) {
     if (!m) return;
     munmap(m->reserved, m->bytes);
-    for (int n = 0; n < m->n; n++) drop_cells(&m->allocation[n]), unwatch(&m->allocation[n]);
+    for (int n = 0; n < m->n; n++) {
+        drop_cells(&m->allocation[n]);
+        drop_footprint(&m->allocation[n]);
+        unwatch(&m->allocation[n]);
+    }
     emu_textures_close(m->textures);
     free(m->allocation);
     free(m);
@@ -140,6 +151,7 @@ void emu_memory_disown(struct emu_memory *m, uint64_t p) {
     struct emu_allocation *a = emu_memory_find(m, p);
     if (!a || a->base != p) return;
     drop_cells(a);
+    drop_footprint(a);
     unwatch(a);
     memmove(a, a + 1, (size_t)(m->allocation + m->n - a - 1) * sizeof *a);
     m->n--;
@@ -220,6 +232,7 @@ void emu_memory_free(struct emu_memory *m, uint64_t p) {
     size_t size = (a->end - a->base + PAGE - 1) / PAGE * PAGE;
     void *at = (void *)(uintptr_t)p;
     drop_cells(a);
+    drop_footprint(a);
     unwatch(a);
     madvise(at, size, MADV_DONTNEED);
     mprotect(at, size, PROT_NONE);
@@ -242,6 +255,10 @@ void emu_memory_next_launch(struct emu_memory *m, bool overlaps) {
         if (a->touched & EMU_WRITE) a->filled.bytes = 0;
         a->touched = 0;
         a->wrote_from = UINT64_MAX, a->wrote_to = 0;
+        if (a->footprint)
+            emu_footprint_clear(a->footprint);
+        else if (m->traces && !a->freed && !a->read_only)
+            a->footprint = emu_footprint_open(a->base, a->end);
     }
     m->overlapped = overlaps;
 }
@@ -284,6 +301,16 @@ bool emu_memory_next_effect(const struct emu_memory *m, int *n, struct emu_effec
         return true;
     }
     return false;
+}
+
+void emu_memory_trace(struct emu_memory *m) { m->traces = true; }
+
+const struct emu_footprint *emu_memory_next_trace(const struct emu_memory *m, int *n) {
+    while (*n < m->n) {
+        const struct emu_allocation *a = &m->allocation[(*n)++];
+        if (a->touched && a->footprint && a->base != m->workspace) return a->footprint;
+    }
+    return NULL;
 }
 
 void *emu_memory_at(const struct emu_memory *m, uint64_t p, uint64_t bytes) {

@@ -32,6 +32,10 @@ struct emu_effect {
     bool read;
 };
 bool emu_memory_next_effect(const struct emu_memory *m, int *n, struct emu_effect *out);
+/* From the next launch on, allocations keep which bytes it uses (footprint.h). */
+void emu_memory_trace(struct emu_memory *m);
+/* The allocations that the last launch used, and which bytes; *n begins with 0. */
+const struct emu_footprint *emu_memory_next_trace(const struct emu_memory *m, int *n);
 
 /* What nothing has written yet, in the allocation at p, is uninitialised from now on; the host has
  * written [p, p + bytes). */
@@ -62,6 +66,7 @@ struct emu_allocation {
     bool host_sees;                /* pinned, managed, registered */
     struct emu_cells *cells;       /* private to checks/global.c; NULL: no kernel has used it */
     size_t cells_bytes;
+    struct emu_footprint *footprint; /* NULL: not kept */
     uint8_t *written; /* by cell, which of its bytes were written; NULL: not checked */
     struct {
         uint64_t p, bytes;

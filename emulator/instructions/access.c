@@ -7,6 +7,7 @@
 #include "emulator/checks/overlap.h"
 #include "emulator/checks/race.h"
 #include "emulator/core/failed_check.h"
+#include "emulator/core/footprint.h"
 
 #include <immintrin.h>
 #include <stdio.h>
@@ -183,6 +184,22 @@ static uint32_t global_bad(struct emu_warp *w, const struct emu_inst *i, uint32_
     return ok;
 }
 
+/* Which bytes the lanes use. */
+static __attribute__((noinline)) void trace(struct emu_footprint *f, uint32_t mask,
+                                            const uint64_t addr[32], unsigned bytes,
+                                            enum emu_access what) {
+    uint64_t from = 0, to = 0;
+    EMU_EACH_LANE(l, mask) {
+        if (addr[l] == to) {
+            to += bytes;
+            continue;
+        }
+        if (from < to) emu_footprint_mark(f, what, from, to);
+        from = addr[l], to = from + bytes;
+    }
+    if (from < to) emu_footprint_mark(f, what, from, to);
+}
+
 uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                            const uint64_t addr[32], unsigned bytes, enum emu_access what) {
     bool far;
@@ -209,12 +226,15 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
         emu_memory_touch(p->near, what, from, to);
     else
         EMU_EACH_LANE(l, mask) emu_global_touch(w, i, l, addr[l], what);
+    bool traced = p->near && p->near->footprint;
+    if (__builtin_expect(traced, 0)) trace(p->near->footprint, mask, addr, bytes, what);
     if (b->shadow && p->near)
         emu_global_check(w, i, p->near, mask, addr, bytes, what);
     else if (b->launch->partial && p->near && what & EMU_WRITE)
         emu_global_written(p->near, mask, addr, bytes);
     emu_global_count(w, i, p, mask, bytes);
     tell(w, i, mask, EMU_GLOBAL, addr, bytes, what);
+    if (__builtin_expect(traced, 0)) p->near = NULL; /* emu_global_again() would not trace */
     return mask;
 }
 

@@ -310,24 +310,33 @@ static bool shared_side(struct emu_warp *w, struct emu_block *b, const struct em
     return ok;
 }
 
+static void touch_global(const struct emu_pending *p, const struct emu_issue *op) {
+    for (int r = 0; p->is_tensor && r < (int)tensormap_rows(&p->map); r++) {
+        struct tensormap_row row = tensormap_row(&p->map, p->coordinate, r);
+        if (row.bytes) emu_global_async(p->warp, p->inst, op, row.global, row.bytes);
+    }
+    if (!p->is_tensor) emu_global_async(p->warp, p->inst, op, p->global, p->bytes);
+}
+
 /* The race check of the copy's other side. */
-static void global_side(struct emu_warp *w, const struct emu_inst *i, struct emu_pending *p) {
+static void global_side(struct emu_warp *w, struct emu_pending *p) {
     bool load = p->kind == EMU_PENDING_LOAD;
     struct emu_issue op = {p->agent, p->stamp, 1u << p->lane,
                            load         ? EMU_READ
                            : p->reduced ? EMU_ATOM
                                         : EMU_WRITE,
                            true};
+    for (int r = 0; p->is_tensor && r < (int)tensormap_rows(&p->map); r++) {
+        struct tensormap_row row = tensormap_row(&p->map, p->coordinate, r);
+        if (row.bytes) emu_global_trace(w, op.what, row.global, row.bytes);
+    }
+    if (!p->is_tensor) emu_global_trace(w, op.what, p->global, p->bytes);
     if (!w->block->shadow) return;
     if (!load) {
         op.agent = p->global_agent = emu_agent(w->block, EMU_AGENT_TMA_WRITE, w->index);
         op.stamp = p->global_stamp = emu_agent_issue(w->block, op.agent);
     }
-    for (int r = 0; p->is_tensor && r < (int)tensormap_rows(&p->map); r++) {
-        struct tensormap_row row = tensormap_row(&p->map, p->coordinate, r);
-        if (row.bytes) emu_global_async(w, i, &op, row.global, row.bytes);
-    }
-    if (!p->is_tensor) emu_global_async(w, i, &op, p->global, p->bytes);
+    touch_global(p, &op);
 }
 
 void emu_store_written(struct emu_warp *w, const struct emu_pending *p) {
@@ -356,7 +365,7 @@ static void start(struct emu_warp *w, const struct emu_inst *i, struct emu_pendi
         p->mbarrier = load ? emu_mbarrier_at(w, b, i, mbarrier) : NULL;
         if ((load && !p->mbarrier) || !shared_side(w, b, i, p, align)) continue;
         count_bulk(w, i, p);
-        global_side(w, i, p);
+        global_side(w, p);
         emu_pending_add(b, p);
     }
 }

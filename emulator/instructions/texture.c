@@ -7,6 +7,7 @@
 
 #include "common/cuda/half.h"
 #include "emulator/core/failed_check.h"
+#include "emulator/core/footprint.h"
 #include "emulator/core/reach.h"
 
 #include <math.h>
@@ -41,6 +42,8 @@ static bool find(struct emu_warp *w, const struct emu_inst *i, uint64_t handle, 
         return false;
     }
     emu_memory_touch(a, surface ? EMU_ATOM : EMU_READ, a->base, a->end);
+    if (a->footprint && !surface)
+        emu_footprint_mark(a->footprint, EMU_READ, t->data, t->data + t->bytes);
     return true;
 }
 

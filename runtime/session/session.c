@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,9 @@
 
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static struct session *session;
-static bool ended, on_gpu;
+static atomic_bool ended;
+static bool on_gpu;
+static pid_t owner;         /* its children report nothing */
 static enum status failed;  /* 0, or why there is no device */
 static char no_counts[512]; /* not "": why */
 static int n_lacking;       /* calls of what is not there */
@@ -63,11 +66,11 @@ const char *session_lacks_counts(void) {
     return asked ? no_counts : NULL;
 }
 
-/* The program has returned from main or called exit. */
-static void at_exit(int status, void *unused) {
-    (void)unused;
+/* The report, once; the lock is kept. Returns what the program shall exit with. */
+static int finish(int status) {
+    if (ended) return status; /* without the lock, maybe: lock_to_end() */
     pthread_mutex_lock(&lock);
-    if (ended || (!session && !failed && !*no_counts)) return;
+    if (ended || (!session && !failed && !*no_counts)) return status;
     ended = true;
     fflush(NULL);
     if (interrupt_signal()) status = 128 + interrupt_signal(); /* a sleep of main's ended early */
@@ -77,7 +80,32 @@ static void at_exit(int status, void *unused) {
                : !status && session_lacks_counts() ? STATUS_COUNTERS
                                                    : status;
     fflush(NULL);
+    return mine;
+}
+
+/* The program has returned from main or called exit. */
+static void at_exit(int status, void *unused) {
+    (void)unused;
+    int mine = finish(status);
     if (mine != status || interrupt_signal()) _exit(mine);
+}
+
+int session_end_early(int status) {
+    return getpid() == owner && getenv("ATTNLAB_RUN") ? finish(status) : status;
+}
+
+static atomic_bool busy; /* with what looks at no signal */
+
+void session_busy(bool begins) { busy = begins; }
+
+/* The lock; or, 0.1 s later, no lock if a library computes that does not come back soon. */
+static void lock_to_end(void) {
+    struct timespec until;
+    do {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 100000000;
+        if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+    } while (pthread_mutex_timedlock(&lock, &until) && !busy);
 }
 
 static int wake[2]; /* a pipe: from the signal handler to the thread that ends the program */
@@ -95,7 +123,7 @@ static void *end_by_signal(void *unused) {
     unsigned char signal;
     while (read(wake[0], &signal, 1) != 1) {
     }
-    pthread_mutex_lock(&lock);
+    lock_to_end();
     if (!ended && session) {
         ended = true;
         fflush(NULL);
@@ -151,6 +179,7 @@ void session_no_counts(const char *why) {
 
 /* Before main and before the program's own handlers of exit, so that this one runs after them. */
 __attribute__((constructor)) static void begin(void) {
+    owner = getpid();
     if (getenv("ATTNLAB_RUN")) on_exit(at_exit, NULL);
 }
 

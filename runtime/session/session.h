@@ -100,6 +100,10 @@ void session_no_counts(const char *why);
 /* That, if counts were asked for; else NULL. */
 const char *session_lacks_counts(void);
 void session_unlock(void);
+/* Between the two a library computes, and does not end when a signal comes. */
+void session_busy(bool begins);
+/* Reports what ran: the process ends without exit(), or becomes another program. What it shall exit with. */
+int session_end_early(int status);
 
 struct image *session_add_image(struct session *s, const struct fatbin_ptx *ptx);
 /* NULL, or why (image->why): the module is parsed at its first use. */

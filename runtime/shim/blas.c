@@ -1,5 +1,5 @@
 /* The part of cuBLAS with which programs start, or check themselves: handles, setters, copies, and products of
- * matrices and vectors, through the machine's own BLAS (Debian's OpenBLAS), column-major as there. Products of
+ * matrices and vectors (blas_vector.c has the rest), through the machine's own BLAS (Debian's OpenBLAS), column-major as there. Products of
  * fp16 and bf16 are summed in fp32 and rounded once. */
 #include "blas.h"
 
@@ -10,31 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct handle {
-    void *stream;
-    int math_mode, pointer_mode, atomics_mode;
-};
-
 /* ---- Handles --------------------------------------------------------------------------------- */
 
-EXPORT int cublasCreate_v2(struct handle **out) {
+EXPORT int cublasCreate_v2(struct blas_handle **out) {
     if (!out) return INVALID;
     *out = calloc(1, sizeof **out);
     return *out ? FINE : ALLOC_FAILED;
 }
-EXPORT int cublasDestroy_v2(struct handle *h) {
+EXPORT int cublasDestroy_v2(struct blas_handle *h) {
     free(h);
     return FINE;
 }
-EXPORT int cublasLtCreate(struct handle **out) { return cublasCreate_v2(out); }
-EXPORT int cublasLtDestroy(struct handle *h) { return cublasDestroy_v2(h); }
+EXPORT int cublasLtCreate(struct blas_handle **out) { return cublasCreate_v2(out); }
+EXPORT int cublasLtDestroy(struct blas_handle *h) { return cublasDestroy_v2(h); }
 
 #define FIELD(name, type, field)                                                                   \
-    EXPORT int cublasSet##name(struct handle *h, type value) {                                     \
+    EXPORT int cublasSet##name(struct blas_handle *h, type value) {                                \
         h->field = value;                                                                          \
         return FINE;                                                                               \
     }                                                                                              \
-    EXPORT int cublasGet##name(struct handle *h, type *value) {                                    \
+    EXPORT int cublasGet##name(struct blas_handle *h, type *value) {                               \
         *value = h->field;                                                                         \
         return FINE;                                                                               \
     }
@@ -43,11 +38,11 @@ FIELD(MathMode, int, math_mode)
 FIELD(PointerMode_v2, int, pointer_mode)
 FIELD(AtomicsMode, int, atomics_mode)
 
-EXPORT int cublasSetWorkspace_v2(struct handle *h, void *workspace, size_t bytes) {
+EXPORT int cublasSetWorkspace_v2(struct blas_handle *h, void *workspace, size_t bytes) {
     (void)h, (void)workspace, (void)bytes;
     return FINE;
 }
-EXPORT int cublasGetVersion_v2(struct handle *h, int *out) {
+EXPORT int cublasGetVersion_v2(struct blas_handle *h, int *out) {
     (void)h;
     *out = 130000;
     return FINE;
@@ -137,8 +132,19 @@ typedef void dgemm_function(const char *, const char *, const int *, const int *
                             const int *, const double *, double *, const int *);
 static sgemm_function *sgemm;
 static dgemm_function *dgemm;
+static void *blas;
 
-static bool open_blas(void) {
+/* As many threads as --jobs says. */
+static void bind_threads(void *library, int n) {
+    void (*set)(int) = NULL;
+    void *found = dlsym(library, "openblas_set_num_threads");
+    memcpy(&set, &found, sizeof set);
+    if (set && n > 0) set(n);
+}
+
+void *blas_symbol(const char *name) { return blas ? dlsym(blas, name) : NULL; }
+
+bool blas_open(int n_threads) {
     static const char *const names[] = {"libopenblas.so.0", "libblas.so.3"};
     void *library = NULL;
     for (int i = 0; i < 2 && !library && !sgemm; i++) library = dlopen(names[i], RTLD_NOW);
@@ -146,6 +152,7 @@ static bool open_blas(void) {
         void *s = dlsym(library, "sgemm_"), *d = dlsym(library, "dgemm_");
         memcpy(&sgemm, &s, sizeof s);
         memcpy(&dgemm, &d, sizeof d);
+        bind_threads(blas = library, n_threads);
     }
     if (!sgemm || !dgemm)
         session_say("cuBLAS needs a BLAS of this machine: install libopenblas0 (make setup)");
@@ -195,12 +202,14 @@ static int multiply(const struct session *s, const struct blas_product *p, int w
                *right = operand(&p->b, b, wide, &ldb, &b_copy);
     bool fine = left && right && sum;
     const char op_a = p->op_a == OP_N ? 'N' : 'T', op_b = p->op_b == OP_N ? 'N' : 'T';
+    session_busy(true);
     if (fine && wide)
         dgemm(&op_a, &op_b, &p->m, &p->n, &p->k, &(double){1}, left, &lda, right, &ldb,
               &(double){0}, sum, &p->m);
     else if (fine)
         sgemm(&op_a, &op_b, &p->m, &p->n, &p->k, &(float){1}, left, &lda, right, &ldb, &(float){0},
               sum, &p->m);
+    session_busy(false);
 #pragma omp parallel for if (fine)
     for (int col = 0; col < p->n; col++)
         for (int row = 0; fine && row < p->m; row++) {
@@ -244,6 +253,16 @@ static bool are_there(const struct session *s, const struct blas_product *p) {
     return there;
 }
 
+/* Columns, each a run of bytes. */
+static void use_matrix(const struct blas_product *p, const struct matrix *m, enum order_use use) {
+    for (int n = 0; n < (m == &p->bias ? 1 : p->batch) && m->at; n++)
+        for (int c = 0; c < m->columns; c++)
+            stream_uses(use,
+                        (char *)m->at +
+                            ((int64_t)n * m->stride + c * m->ld) * (int64_t)size_of(m->type),
+                        (size_t)m->rows * size_of(m->type));
+}
+
 /* At once, or, with --repeats, later. */
 static int multiply_all(struct session *s, const struct blas_product *p) {
     uint64_t key = repeat_key(1, p, sizeof *p);
@@ -260,6 +279,12 @@ static int multiply_all(struct session *s, const struct blas_product *p) {
     }
     int status = FINE;
     if (s->settings.puts_off) repeat_settle(&s->repeat, (struct repeat_span){0, 0});
+    stream_operation(s, "a product of cuBLAS", false, false);
+    use_matrix(p, &p->a, ORDER_READ);
+    use_matrix(p, &p->b, ORDER_READ);
+    if (p->beta != 0) use_matrix(p, &p->c, ORDER_READ);
+    use_matrix(p, &p->bias, ORDER_READ);
+    use_matrix(p, &p->d, ORDER_WRITE);
     for (int n = 0; n < p->batch && !status; n++) status = multiply(s, p, n);
     if (!s->settings.puts_off) return status;
     if (hidden && !status)
@@ -292,7 +317,8 @@ int blas_multiply(struct blas_product p) {
     struct session *s = cudart_enter(&e);
     if (!s) return FAILED;
     if (graph_any_capture()) cudart_unsupported("a product of cuBLAS in a graph");
-    int status = open_blas() && !graph_any_capture() ? FINE : NOT_SUPPORTED;
+    int status =
+        blas_open(s->settings.emulator.n_threads) && !graph_any_capture() ? FINE : NOT_SUPPORTED;
     bool wanted = !s->settings.emulator.sample_blocks; /* else the operands are incomplete */
     if (!status && wanted) status = multiply_all(s, &p);
     cudart_leave(cudaSuccess);
@@ -325,51 +351,48 @@ static int product(int op_a, int op_b, int m, int n, int k, double alpha, struct
             batch)
 
 #define GEMM(name, type)                                                                           \
-    EXPORT int cublas##name(struct handle *h, int op_a, int op_b, int m, int n_, int k,            \
+    EXPORT int cublas##name(struct blas_handle *h, int op_a, int op_b, int m, int n_, int k,       \
                             const void *alpha, const void *a, int lda, const void *b, int ldb,     \
                             const void *beta, void *c, int ldc) {                                  \
-        (void)h;                                                                                   \
-        return PRODUCT(type, type, type, type, 0, 0, 0, 1);                                        \
+        return IN_STREAM(h, PRODUCT(type, type, type, type, 0, 0, 0, 1));                          \
     }
 GEMM(Sgemm_v2, R_32F)
 GEMM(Dgemm_v2, R_64F)
 GEMM(Hgemm, R_16F)
 
 #define GEMM_BATCHED(name, type)                                                                   \
-    EXPORT int cublas##name(struct handle *h, int op_a, int op_b, int m, int n_, int k,            \
+    EXPORT int cublas##name(struct blas_handle *h, int op_a, int op_b, int m, int n_, int k,       \
                             const void *alpha, const void *a, int lda, long long stride_a,         \
                             const void *b, int ldb, long long stride_b, const void *beta, void *c, \
                             int ldc, long long stride_c, int batch) {                              \
-        (void)h;                                                                                   \
-        return PRODUCT(type, type, type, type, stride_a, stride_b, stride_c, batch);               \
+        return IN_STREAM(h, PRODUCT(type, type, type, type, stride_a, stride_b, stride_c, batch)); \
     }
 GEMM_BATCHED(SgemmStridedBatched, R_32F)
 GEMM_BATCHED(DgemmStridedBatched, R_64F)
 GEMM_BATCHED(HgemmStridedBatched, R_16F)
 
-EXPORT int cublasGemmEx(struct handle *h, int op_a, int op_b, int m, int n_, int k,
+EXPORT int cublasGemmEx(struct blas_handle *h, int op_a, int op_b, int m, int n_, int k,
                         const void *alpha, const void *a, int a_type, int lda, const void *b,
                         int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
                         int compute, int algorithm) {
-    (void)h, (void)algorithm;
+    (void)algorithm;
     int type = blas_scalar_type(compute);
-    return PRODUCT(a_type, b_type, c_type, type, 0, 0, 0, 1);
+    return IN_STREAM(h, PRODUCT(a_type, b_type, c_type, type, 0, 0, 0, 1));
 }
-EXPORT int cublasSgemmEx(struct handle *h, int op_a, int op_b, int m, int n_, int k,
+EXPORT int cublasSgemmEx(struct blas_handle *h, int op_a, int op_b, int m, int n_, int k,
                          const void *alpha, const void *a, int a_type, int lda, const void *b,
                          int b_type, int ldb, const void *beta, void *c, int c_type, int ldc) {
-    (void)h;
-    return PRODUCT(a_type, b_type, c_type, R_32F, 0, 0, 0, 1);
+    return IN_STREAM(h, PRODUCT(a_type, b_type, c_type, R_32F, 0, 0, 0, 1));
 }
-EXPORT int cublasGemmStridedBatchedEx(struct handle *h, int op_a, int op_b, int m, int n_, int k,
-                                      const void *alpha, const void *a, int a_type, int lda,
+EXPORT int cublasGemmStridedBatchedEx(struct blas_handle *h, int op_a, int op_b, int m, int n_,
+                                      int k, const void *alpha, const void *a, int a_type, int lda,
                                       long long stride_a, const void *b, int b_type, int ldb,
                                       long long stride_b, const void *beta, void *c, int c_type,
                                       int ldc, long long stride_c, int batch, int compute,
                                       int algorithm) {
-    (void)h, (void)algorithm;
+    (void)algorithm;
     int type = blas_scalar_type(compute);
-    return PRODUCT(a_type, b_type, c_type, type, stride_a, stride_b, stride_c, batch);
+    return IN_STREAM(h, PRODUCT(a_type, b_type, c_type, type, stride_a, stride_b, stride_c, batch));
 }
 
 /* ---- Vectors --------------------------------------------------------------------------------- */
@@ -390,11 +413,10 @@ static int gemv(int op, int m, int n, const void *alpha, const void *a, int lda,
                    blas_scalar(beta, type), (struct matrix){y, type, 0, 0, incy, 0}, 1);
 }
 #define GEMV(name, type)                                                                           \
-    EXPORT int cublas##name(struct handle *h, int op, int m, int n, const void *alpha,             \
+    EXPORT int cublas##name(struct blas_handle *h, int op, int m, int n, const void *alpha,        \
                             const void *a, int lda, const void *x, int incx, const void *beta,     \
                             void *y, int incy) {                                                   \
-        (void)h;                                                                                   \
-        return gemv(op, m, n, alpha, a, lda, x, incx, beta, y, incy, type);                        \
+        return IN_STREAM(h, gemv(op, m, n, alpha, a, lda, x, incx, beta, y, incy, type));          \
     }
 GEMV(Sgemv_v2, R_32F)
 GEMV(Dgemv_v2, R_64F)
@@ -426,13 +448,14 @@ static int copy(size_t columns, size_t bytes, const char *from, size_t from_step
     }                                                                                              \
     EXPORT int cublas##name##VectorAsync(int n, int bytes, const void *x, int incx, void *y,       \
                                          int incy, void *stream) {                                 \
-        (void)stream;                                                                              \
-        return cublas##name##Vector(n, bytes, x, incx, y, incy);                                   \
+        stream_enter(stream);                                                                      \
+        return (int)stream_leave((cudaError_t)cublas##name##Vector(n, bytes, x, incx, y, incy));   \
     }                                                                                              \
     EXPORT int cublas##name##MatrixAsync(int rows, int columns, int bytes, const void *a, int lda, \
                                          void *b, int ldb, void *stream) {                         \
-        (void)stream;                                                                              \
-        return cublas##name##Matrix(rows, columns, bytes, a, lda, b, ldb);                         \
+        stream_enter(stream);                                                                      \
+        return (int)stream_leave(                                                                  \
+            (cudaError_t)cublas##name##Matrix(rows, columns, bytes, a, lda, b, ldb));              \
     }
 COPIES(Set, cudaMemcpyHostToDevice)
 COPIES(Get, cudaMemcpyDeviceToHost)

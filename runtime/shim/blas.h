@@ -27,6 +27,17 @@ struct blas_product {
 };
 int blas_multiply(struct blas_product p);
 
+struct blas_handle {
+    void *stream;
+    int math_mode, pointer_mode, atomics_mode;
+};
+/* A call for a handle: what it does is done in the handle's stream. */
+#define IN_STREAM(h, call) (stream_enter((h)->stream), (int)stream_leave((cudaError_t)(call)))
+
+/* The machine's BLAS, on so many threads (0: as it likes). False: said, there is none. */
+bool blas_open(int n_threads);
+void *blas_symbol(const char *name); /* of it; NULL: not there */
+
 bool blas_known_type(int type);
 /* A number of this type. */
 double blas_scalar(const void *at, int type);

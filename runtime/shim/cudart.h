@@ -1,6 +1,7 @@
 /* Private to the files that stand in for the CUDA runtime and driver. */
 #pragma once
 
+#include "runtime/session/order.h"
 #include "runtime/session/session.h"
 
 #pragma GCC visibility push(default)
@@ -56,9 +57,25 @@ struct capture;
 struct CUstream_st {
     unsigned flags;
     int priority;
+    int order;               /* its number in runtime/session/order.h; 0: not kept */
     struct capture *capture; /* NULL: none yet */
     bool began_capture;      /* and did not join another's */
 };
+
+/* streams.c: what calls do until stream_leave() is done in this stream, while the host goes on. */
+void stream_enter(cudaStream_t stream);
+cudaError_t stream_leave(cudaError_t e); /* e */
+/* Begins an operation, unless one is under way; waits: outside of stream_enter() the host waits for it. It ends with the
+ * call. */
+void stream_operation(struct session *s, const char *what, bool is_copy, bool waits);
+void stream_waits_for_operation(void);
+void stream_uses(enum order_use use, const void *p, size_t bytes);
+void stream_launched(struct session *s, const char *kernel); /* and it has run */
+void stream_end_operation(void);
+void stream_host_waits_for_all(void);
+void stream_name(int stream, char out[64]);
+/* There is memory that the host uses, too; with_kernels: beside kernels. */
+void stream_host_shares(struct session *s, bool with_kernels);
 
 /* cudart_capture.c: the graph that a stream adds to, NULL: none; and adding to it */
 cudaGraph_t graph_capturing(cudaStream_t stream);
@@ -83,6 +100,8 @@ enum memory_kind {
     MEMORY_REGISTERED,
     MEMORY_GRAPH
 };
+/* Is p managed, or pinned and used by a copy, so that the host must wait before it uses it? */
+bool memory_is_guarded(const struct session *s, uint64_t p, bool by_copy);
 cudaError_t memory_alloc(struct session *s, void **p, size_t bytes, enum memory_kind kind);
 cudaError_t memory_free(struct session *s, void *p);
 uint64_t memory_of_graphs(void); /* bytes */
@@ -106,6 +125,9 @@ cudaError_t function_launch(struct session *s, const void *host_or_handle,
 cudaError_t launch_late_fault(struct session *s); /* what a launch that was put off came to */
 cudaError_t variable_address(struct session *s, struct binary *b, const char *name, uint64_t *p,
                              uint64_t *bytes);
+
+/* guard.c */
+void guard_lift(void);
 
 /* cudart_device.c */
 int device_attribute(const struct session *s, int attribute);

@@ -1,14 +1,10 @@
-/* The device, its errors, streams and events. Everything runs when it is issued, in order; so
- * streams and events always are where they were asked to be. */
+/* The device and its errors. */
 #include "cudart.h"
-
-#include "common/base/interrupt.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- Calls and errors ------------------------------------------------------------------------ */
 
@@ -21,10 +17,12 @@ struct session *cudart_enter(cudaError_t *error) {
     *error = cudaSuccess;
     if (!s) last = *error = fault ? fault : cudaErrorInitializationError;
     if (fault) fault_seen = true;
+    if (s) guard_lift();
     return s;
 }
 
 cudaError_t cudart_leave(cudaError_t e) {
+    stream_end_operation();
     session_unlock();
     if (e) last = e;
     return e;
@@ -244,8 +242,13 @@ cudaError_t cudaSetDeviceFlags(unsigned flags) {
     (void)flags;
     return nothing();
 }
-cudaError_t cudaDeviceSynchronize(void) { return nothing(); }
-cudaError_t cudaDeviceReset(void) { return nothing(); }
+cudaError_t cudaDeviceSynchronize(void) {
+    WITH_SESSION(s);
+    (void)s;
+    stream_host_waits_for_all();
+    return cudart_leave(cudaSuccess);
+}
+cudaError_t cudaDeviceReset(void) { return cudaDeviceSynchronize(); }
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache c) {
     (void)c;
     return nothing();
@@ -295,129 +298,6 @@ cudaError_t cudaDeviceSetLimit(enum cudaLimit l, size_t value) {
     if ((unsigned)l >= 16) return cudaErrorInvalidValue;
     limits[l] = value;
     return nothing();
-}
-
-/* ---- Streams: handles only ------------------------------------------------------------------- */
-
-static struct CUstream_st default_stream;
-
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int priority) {
-    WITH_SESSION(s);
-    (void)s;
-    if (!out) return cudart_leave(cudaErrorInvalidValue);
-    *out = malloc(sizeof **out);
-    if (*out) **out = (struct CUstream_st){.flags = flags, .priority = priority};
-    return cudart_leave(*out ? cudaSuccess : cudaErrorMemoryAllocation);
-}
-cudaError_t cudaStreamCreate(cudaStream_t *out) { return cudaStreamCreateWithPriority(out, 0, 0); }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags) {
-    return cudaStreamCreateWithPriority(out, flags, 0);
-}
-static struct CUstream_st *stream_of(cudaStream_t stream) { /* 1 and 2 are legacy and per-thread */
-    return (uintptr_t)stream <= 2 ? &default_stream : stream;
-}
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    if (!stream) return cudaErrorInvalidResourceHandle;
-    if (stream_of(stream) == stream) free(stream);
-    return nothing();
-}
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    (void)stream;
-    return nothing();
-}
-cudaError_t cudaStreamQuery(cudaStream_t stream) {
-    (void)stream;
-    return nothing();
-}
-cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *out) {
-    *out = stream_of(stream)->flags;
-    return nothing();
-}
-cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *out) {
-    *out = stream_of(stream)->priority;
-    return nothing();
-}
-cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
-    if (least) *least = 0;
-    if (greatest) *greatest = -5;
-    return nothing();
-}
-cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaLaunchAttributeID a,
-                                   const cudaLaunchAttributeValue *value) {
-    (void)stream, (void)a, (void)value;
-    return nothing();
-}
-cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *p, size_t bytes, unsigned flags) {
-    (void)stream, (void)p, (void)bytes, (void)flags;
-    return nothing();
-}
-cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *data,
-                                  unsigned flags) {
-    (void)flags;
-    cudaError_t e = nothing();
-    callback(stream, e, data);
-    return e;
-}
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) {
-    if (graph_capturing(stream)) return graph_add_host(graph_capturing(stream), function, data);
-    cudaError_t e = nothing();
-    if (!e) function(data);
-    return e;
-}
-
-/* ---- Events: their times are the emulator's -------------------------------------------------- */
-
-struct CUevent_st {
-    bool recorded;
-    struct timespec at;
-    struct capture *capture; /* of the stream that recorded it; a stream that waits for it joins */
-};
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags) {
-    WITH_SESSION(s);
-    (void)s, (void)flags;
-    if (!out) return cudart_leave(cudaErrorInvalidValue);
-    *out = calloc(1, sizeof **out);
-    return cudart_leave(*out ? cudaSuccess : cudaErrorMemoryAllocation);
-}
-EXPORT cudaError_t cudaEventCreate(cudaEvent_t *out) { return cudaEventCreateWithFlags(out, 0); }
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-    if (!event) return cudaErrorInvalidResourceHandle;
-    free(event);
-    return nothing();
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    if (!event) return cudaErrorInvalidResourceHandle;
-    event->capture = graph_capturing(stream) ? stream->capture : NULL;
-    if (event->capture) return cudaSuccess;
-    event->recorded = true;
-    clock_gettime(CLOCK_MONOTONIC, &event->at);
-    return nothing();
-}
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-    (void)flags;
-    if (event && event->capture && stream_of(stream) == stream && !graph_capturing(stream))
-        stream->capture = event->capture;
-    return nothing();
-}
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
-    (void)flags;
-    return cudaEventRecord(event, stream);
-}
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-    return event ? nothing() : cudaErrorInvalidResourceHandle;
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-    return event ? nothing() : cudaErrorInvalidResourceHandle;
-}
-cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end) {
-    WITH_SESSION(s);
-    if (!ms || !begin || !end || !begin->recorded || !end->recorded)
-        return cudart_leave(cudaErrorInvalidResourceHandle);
-    s->timed = true;
-    *ms = (float)(1e3 * (double)(end->at.tv_sec - begin->at.tv_sec) +
-                  1e-6 * (double)(end->at.tv_nsec - begin->at.tv_nsec));
-    return cudart_leave(cudaSuccess);
 }
 
 /* ---- The driver's functions by name ---------------------------------------------------------- */

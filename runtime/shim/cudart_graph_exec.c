@@ -107,7 +107,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
     cudaGraphNode_t node;
     if (!exec) return cudaErrorInvalidValue;
     if (into) return cudaGraphAddChildGraphNode(&node, into, NULL, 0, exec->graph);
-    return run_graph(exec->graph);
+    stream_enter(stream);
+    return stream_leave(run_graph(exec->graph));
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
     if (!exec) return cudaErrorInvalidValue;

@@ -93,7 +93,8 @@ cudaError_t binary_load(struct session *s, struct binary *b) {
     for (struct variable *v = b->variables; v; v = v->next) {
         uint64_t p, bytes;
         if (v->managed && !*v->managed && !variable_address(s, b, v->name, &p, &bytes))
-            *v->managed = (void *)(uintptr_t)p, emu_memory_share(s->memory, p);
+            *v->managed = (void *)(uintptr_t)p, emu_memory_share(s->memory, p),
+            stream_host_shares(s, true);
     }
     return cudaSuccess;
 }
@@ -213,13 +214,13 @@ cudaError_t cudaMemcpyFromSymbol(void *to, const void *host, size_t bytes, size_
 }
 cudaError_t cudaMemcpyToSymbolAsync(const void *host, const void *from, size_t bytes, size_t offset,
                                     enum cudaMemcpyKind kind, cudaStream_t stream) {
-    (void)stream;
-    return cudaMemcpyToSymbol(host, from, bytes, offset, kind);
+    stream_enter(stream);
+    return stream_leave(cudaMemcpyToSymbol(host, from, bytes, offset, kind));
 }
 cudaError_t cudaMemcpyFromSymbolAsync(void *to, const void *host, size_t bytes, size_t offset,
                                       enum cudaMemcpyKind kind, cudaStream_t stream) {
-    (void)stream;
-    return cudaMemcpyFromSymbol(to, host, bytes, offset, kind);
+    stream_enter(stream);
+    return stream_leave(cudaMemcpyFromSymbol(to, host, bytes, offset, kind));
 }
 
 /* ---- Launches -------------------------------------------------------------------------------- */
@@ -275,6 +276,7 @@ cudaError_t function_launch(struct session *s, const void *p, const struct emu_g
     cudaError_t e = function_of(s, p, &k);
     if (e) return e;
     enum fault f = session_launch(s, k, grid, args);
+    if (!f) stream_launched(s, k->shown);
     if (f != FAULT_ADDRESS && f != FAULT_ALIGNMENT && f != FAULT_LAUNCH && f != FAULT_ASSERT &&
         f != FAULT_TIMEOUT)
         return code_of(f);
@@ -292,8 +294,9 @@ static cudaError_t launch(const void *p, dim3 grid, dim3 block, void **args, siz
     struct emu_grid g = {.grid = {grid.x, grid.y, grid.z},
                          .block = {block.x, block.y, block.z},
                          .shared_bytes = (unsigned)shared};
-    return cudart_leave(shared > 1u << 30 ? cudaErrorInvalidValue
-                                          : function_launch(s, p, &g, args));
+    stream_enter(stream);
+    cudaError_t e = shared > 1u << 30 ? cudaErrorInvalidValue : function_launch(s, p, &g, args);
+    return stream_leave(cudart_leave(e));
 }
 cudaError_t cudaLaunchKernel(const void *p, dim3 grid, dim3 block, void **args, size_t shared,
                              cudaStream_t stream) {
@@ -331,7 +334,8 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *p, void
                          .block = {c->blockDim.x, c->blockDim.y, c->blockDim.z},
                          .shared_bytes = (unsigned)c->dynamicSmemBytes};
     read_attributes(c, &g);
-    return cudart_leave(function_launch(s, p, &g, args));
+    stream_enter(c->stream);
+    return stream_leave(cudart_leave(function_launch(s, p, &g, args)));
 }
 
 /* ---- Functions ------------------------------------------------------------------------------- */

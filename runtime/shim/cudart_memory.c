@@ -45,9 +45,17 @@ cudaError_t memory_alloc(struct session *s, void **p, size_t bytes, enum memory_
     if (kind == MEMORY_DEVICE || kind == MEMORY_GRAPH)
         emu_memory_watch(s->memory, at); /* the host cannot write it */
     else
-        emu_memory_share(s->memory, at);
+        emu_memory_share(s->memory, at), stream_host_shares(s, kind == MEMORY_MANAGED);
     *p = (void *)(uintptr_t)at;
     return cudaSuccess;
+}
+
+/* Registered memory is the host's heap, whose pages cannot be kept from it. Of pinned memory that kernels use,
+ * the host may poll what they say. */
+bool memory_is_guarded(const struct session *s, uint64_t p, bool by_copy) {
+    const struct piece *piece = piece_of((const void *)(uintptr_t)p);
+    if (!emu_memory_is_shared(s->memory, p)) return false;
+    return !piece || piece->kind == MEMORY_MANAGED || (piece->kind == MEMORY_PINNED && by_copy);
 }
 
 uint64_t memory_of_graphs(void) {
@@ -95,6 +103,7 @@ cudaError_t memory_free(struct session *s, void *p) {
     if (!piece) check_freed(s, p, "frees");
     if (!piece || piece->base != (uint64_t)(uintptr_t)p) return cudaErrorInvalidValue;
     if (piece->kind == MEMORY_GRAPH) return cudaSuccess;
+    stream_host_waits_for_all();
     free_later(s, piece);
     *piece = pieces[--n_pieces];
     return cudaSuccess;
@@ -168,11 +177,21 @@ static bool is_hidden(const struct session *s, const void *p) {
     return on_device(s, p, 1) && !emu_memory_is_shared(s->memory, (uint64_t)(uintptr_t)p);
 }
 
+/* Memory of the host that is not pinned is read before the call returns, and written, too. */
+static void copy_operation(struct session *s, void *to, const void *from, size_t bytes) {
+    bool inside = is_hidden(s, to) && is_hidden(s, from);
+    stream_operation(s, "a copy", true, !inside);
+    if (on_device(s, from, 1)) stream_uses(ORDER_READ, from, bytes);
+    if (on_device(s, to, 1)) stream_uses(ORDER_WRITE, to, bytes);
+    if (!on_device(s, to, 1)) stream_waits_for_operation();
+}
+
 cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t bytes,
                         enum cudaMemcpyKind kind) {
     if (!bytes) return cudaSuccess;
     cudaError_t e = check_copy(s, to, from, bytes, kind);
     if (e) return e;
+    copy_operation(s, to, from, bytes);
     if (is_hidden(s, to) && is_hidden(s, from)) {
         change((struct change){s, "copy", to, from, bytes, 0});
         return cudaSuccess;
@@ -192,6 +211,8 @@ cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
         check_freed(s, to, "sets");
         return cudaErrorInvalidValue;
     }
+    stream_operation(s, "a memset", true, !is_hidden(s, to));
+    stream_uses(ORDER_WRITE, to, bytes);
     uint64_t at = (uint64_t)(uintptr_t)to;
     if (emu_memory_is_filled(s->memory, at, value, bytes) &&
         !repeat_writes(&s->repeat, (struct repeat_span){at, at + bytes}))
@@ -354,7 +375,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
                             cudaStream_t stream) {
     cudaGraph_t g = graph_capturing(stream);
     if (g) return graph_add_copy(g, to, bytes, from, bytes, bytes, 1, kind);
-    return cudaMemcpy(to, from, bytes, kind);
+    stream_enter(stream);
+    return stream_leave(cudaMemcpy(to, from, bytes, kind));
 }
 cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device,
                            size_t bytes) {
@@ -377,7 +399,8 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
                               cudaStream_t stream) {
     cudaGraph_t g = graph_capturing(stream);
     if (g) return graph_add_copy(g, to, to_pitch, from, from_pitch, width, height, kind);
-    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+    stream_enter(stream);
+    return stream_leave(cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind));
 }
 
 /* One side of a 3D copy. An array counts x in elements. */
@@ -405,7 +428,8 @@ cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
     cudaGraph_t g = graph_capturing(stream);
     if (g) return p ? graph_add_copy_3d(g, p) : cudaErrorInvalidValue;
-    return cudaMemcpy3D(p);
+    stream_enter(stream);
+    return stream_leave(cudaMemcpy3D(p));
 }
 
 cudaError_t cudaMemset(void *p, int value, size_t bytes) {
@@ -415,7 +439,8 @@ cudaError_t cudaMemset(void *p, int value, size_t bytes) {
 cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream) {
     cudaGraph_t g = graph_capturing(stream);
     if (g) return graph_add_set(g, p, bytes, value, bytes, 1);
-    return cudaMemset(p, value, bytes);
+    stream_enter(stream);
+    return stream_leave(cudaMemset(p, value, bytes));
 }
 cudaError_t cudaMemset2D(void *p, size_t pitch, int value, size_t width, size_t height) {
     WITH_SESSION(s);
@@ -428,7 +453,8 @@ cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width, si
                               cudaStream_t stream) {
     cudaGraph_t g = graph_capturing(stream);
     if (g) return graph_add_set(g, p, pitch, value, width, height);
-    return cudaMemset2D(p, pitch, value, width, height);
+    stream_enter(stream);
+    return stream_leave(cudaMemset2D(p, pitch, value, width, height));
 }
 cudaError_t cudaMemset3D(struct cudaPitchedPtr p, int value, struct cudaExtent extent) {
     WITH_SESSION(s);
@@ -440,8 +466,8 @@ cudaError_t cudaMemset3D(struct cudaPitchedPtr p, int value, struct cudaExtent e
 }
 cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr p, int value, struct cudaExtent extent,
                               cudaStream_t stream) {
-    (void)stream;
-    return cudaMemset3D(p, value, extent);
+    stream_enter(stream);
+    return stream_leave(cudaMemset3D(p, value, extent));
 }
 
 /* ---- Hints, which change nothing here -------------------------------------------------------- */

@@ -101,8 +101,8 @@ cudaError_t cudaMemcpy2DToArray(cudaArray_t a, size_t x, size_t y, const void *f
 cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t a, size_t x, size_t y, const void *from,
                                      size_t pitch, size_t width, size_t height,
                                      enum cudaMemcpyKind kind, cudaStream_t stream) {
-    (void)stream;
-    return cudaMemcpy2DToArray(a, x, y, from, pitch, width, height, kind);
+    stream_enter(stream);
+    return stream_leave(cudaMemcpy2DToArray(a, x, y, from, pitch, width, height, kind));
 }
 cudaError_t cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t a, size_t x, size_t y,
                                   size_t width, size_t height, enum cudaMemcpyKind kind) {
@@ -112,8 +112,8 @@ cudaError_t cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t a, s
 cudaError_t cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_const_t a, size_t x,
                                        size_t y, size_t width, size_t height,
                                        enum cudaMemcpyKind kind, cudaStream_t stream) {
-    (void)stream;
-    return cudaMemcpy2DFromArray(to, pitch, a, x, y, width, height, kind);
+    stream_enter(stream);
+    return stream_leave(cudaMemcpy2DFromArray(to, pitch, a, x, y, width, height, kind));
 }
 cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y,
                                      cudaArray_const_t from, size_t x, size_t y, size_t width,

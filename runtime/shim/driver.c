@@ -324,16 +324,16 @@ CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
     return CODE(cudaMemcpy(AT(to), AT(from), bytes, cudaMemcpyDeviceToDevice));
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream stream) {
-    (void)stream;
-    return cuMemcpyHtoD(to, from, bytes);
+    stream_enter(stream);
+    return CODE(stream_leave((cudaError_t)cuMemcpyHtoD(to, from, bytes)));
 }
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    (void)stream;
-    return cuMemcpyDtoH(to, from, bytes);
+    stream_enter(stream);
+    return CODE(stream_leave((cudaError_t)cuMemcpyDtoH(to, from, bytes)));
 }
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
-    (void)stream;
-    return cuMemcpyDtoD(to, from, bytes);
+    stream_enter(stream);
+    return CODE(stream_leave((cudaError_t)cuMemcpyDtoD(to, from, bytes)));
 }
 CUresult cuMemsetD8(CUdeviceptr p, unsigned char value, size_t n) {
     return CODE(cudaMemset(AT(p), value, n));
@@ -344,12 +344,12 @@ CUresult cuMemsetD32(CUdeviceptr p, unsigned value, size_t n) {
     return CODE(s ? cudart_leave(memory_set_words(s, AT(p), value, 4, n)) : e);
 }
 CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char value, size_t n, CUstream stream) {
-    (void)stream;
-    return cuMemsetD8(p, value, n);
+    stream_enter(stream);
+    return CODE(stream_leave((cudaError_t)cuMemsetD8(p, value, n)));
 }
 CUresult cuMemsetD32Async(CUdeviceptr p, unsigned value, size_t n, CUstream stream) {
-    (void)stream;
-    return cuMemsetD32(p, value, n);
+    stream_enter(stream);
+    return CODE(stream_leave((cudaError_t)cuMemsetD32(p, value, n)));
 }
 
 /* ---- Streams and events ---------------------------------------------------------------------- */

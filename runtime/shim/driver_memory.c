@@ -73,8 +73,8 @@ CUresult cuMemcpy2D(const CUDA_MEMCPY2D *c) {
 }
 CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *c) { return cuMemcpy2D(c); }
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *c, CUstream stream) {
-    (void)stream;
-    return cuMemcpy2D(c);
+    stream_enter(stream);
+    return CODE(stream_leave((cudaError_t)cuMemcpy2D(c)));
 }
 
 static bool read_resource(const CUDA_RESOURCE_DESC *r, struct cudaResourceDesc *out) {

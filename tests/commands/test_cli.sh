@@ -16,6 +16,8 @@ done
 for option in --device --scale --head-dim --input --counters --image $'--no\nsuch'; do
     status "a value of two lines: ${option//$'\n'/ }" 2 "$build/stage-1" "$option" $'a\nb'
 done
+small_stack() { (ulimit -s 64 && "$@"); }
+status "a stack that is too small" 4 small_stack "$stage1" --help
 status "head_dim 100" 3 "$stage1" --head-dim 100
 status "6 heads, 4 KV heads" 3 "$stage1" --heads 6 --kv-heads 4
 status "head_dim 264: this stage's rule" 3 fake_bare --head-dim 264

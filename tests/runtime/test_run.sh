@@ -91,7 +91,7 @@ int main() {
     if (cublasSgemm(h, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 3, &two, p, 2, p + 6, 3, &one, p + 12, 2)) return 1;
     cudaMemcpy(c, p + 12, 16, cudaMemcpyDeviceToHost);
     printf("%g %g %g %g\n", c[0], c[1], c[2], c[3]);
-    printf("%d\n", (int)cublasSscal(h, 4, &two, p, 1));
+    printf("%d\n", (int)cublasSrot(h, 2, p, 1, p + 2, 1, &one, &two));
     cudaStream_t s;
     cudaGraph_t g;
     cudaStreamCreate(&s), cublasSetStream(h, s), cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
@@ -156,7 +156,7 @@ PROGRAM
 if "${NVCC:-nvcc}" -M "$dir/blas.cu" > /dev/null 2>&1; then
     check "a program with cuBLAS" compile "$dir/blas" "$dir/blas.cu" -lcublas
     check "its product is right" says '^23 29 19 25$' 3 emulated --quiet "$dir/blas"
-    check "what is not there is named" grep -q 'cublasSscal_v2 is not supported' "$tap_dir/said"
+    check "what is not there is named" grep -q 'cublasSrot_v2 is not supported' "$tap_dir/said"
     check "nor is it captured" grep -q 'a product of cuBLAS in a graph is not supported' "$tap_dir/said"
     check "vectors, and copies of them" grep -qx '532 652, 21 43 65' "$tap_dir/said"
     check "a program with cuBLASLt" compile "$dir/lt" "$dir/lt.cu" -lcublasLt

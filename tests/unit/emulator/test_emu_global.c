@@ -85,12 +85,12 @@ static void neighbours(void **state) {
 }
 
 /* Block 0 writes data, then a flag; the others wait for the flag, then read. */
-#define FLAG(fence, set, look)                                                                     \
+#define FLAG(fence, set, look) FLAG_THEN(fence, set, look, "fence.acq_rel.gpu;")
+#define FLAG_THEN(fence, set, look, behind)                                                        \
     LANE_0 "setp.ne.u32 %p2, %r1, 0; @%p2 bra WAIT;" LINE(                                         \
         10) "mov.u32 %r2, 7; st.global.u32 [%rd0+64], %r2;" fence "\n" set                         \
             " [%rd0], %r2; bra END;"                                                               \
-            "WAIT: " look                                                                          \
-            " %r3, [%rd0]; setp.eq.u32 %p3, %r3, 0; @%p3 bra WAIT; fence.acq_rel.gpu;" LINE(       \
+            "WAIT: " look " %r3, [%rd0]; setp.eq.u32 %p3, %r3, 0; @%p3 bra WAIT;" behind LINE(     \
                 20) "ld.global.u32 %r4, [%rd0+64]; END:"
 
 static void flags(void **state) {
@@ -109,23 +109,48 @@ static void flags(void **state) {
     for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++)
         planted("race", 20, 10, "no fence and flag order the two", 3, 32, wrong[n]);
     for (size_t n = 0; n < sizeof right / sizeof *right; n++) correct(3, 32, right[n]);
+    /* the side that reads needs a fence, too, or .acquire */
+    planted("race", 20, 10, "no fence is behind that read", 3, 32,
+            FLAG_THEN("membar.gl;", "st.volatile.global.u32", "ld.volatile.global.u32", ""));
+    planted("race", 20, 10, "no fence is behind that read", 3, 32,
+            FLAG_THEN("", "st.release.gpu.global.u32", "ld.relaxed.gpu.global.u32",
+                      "fence.acq_rel.cta;"));
+    correct(3, 32, FLAG_THEN("", "st.release.gpu.global.u32", "ld.acquire.gpu.global.u32", ""));
+    correct(
+        3, 32,
+        FLAG_THEN("membar.gl;", "st.volatile.global.u32", "ld.volatile.global.u32", "membar.sys;"));
     /* the last block to come reads what all have written: a ticket */
     correct(6, 32,
             LANE_0 "add.u32 %r2, %r1, 1; st.global.u32 [%rd1+64], %r2; membar.gl;"
                    "atom.global.inc.u32 %r3, [%rd0], 6; setp.ne.u32 %p2, %r3, 5; @%p2 bra END;"
-                   "membar.gl; ld.global.u32 %r4, [%rd0+64]; ld.global.u32 %r5, [%rd0+84]; END:");
-    planted(
-        "race", 20, 10, "no fence and flag order the two", 6, 32,
-        LANE_0 "add.u32 %r2, %r1, 1;" LINE(
-            10) "st.global.u32 [%rd1+64], %r2; membar.gl;"
-                "atom.global.inc.u32 %r3, [%rd0], 6; setp.ne.u32 %p2, %r3, 5; @%p2 bra END;" LINE(
-                    20) "ld.global.u32 %r4, [%rd0+64]; ld.global.u32 %r5, [%rd0+84]; END:");
+                   "ld.global.u32 %r4, [%rd0+64]; ld.global.u32 %r5, [%rd0+84]; END:");
     planted(
         "race", 20, 10, "which another block wrote", 6, 32,
         LANE_0 "add.u32 %r2, %r1, 1;" LINE(
             10) "st.global.u32 [%rd1+64], %r2;"
                 "atom.global.inc.u32 %r3, [%rd0], 6; setp.ne.u32 %p2, %r3, 5; @%p2 bra END;" LINE(
                     20) "ld.global.u32 %r4, [%rd0+64]; ld.global.u32 %r5, [%rd0+84]; END:");
+}
+
+/* Block 0 stores in bulk, then sets a flag: its wait must come before the fence. */
+#define BULK(wait)                                                                                 \
+    ".shared .align 16 .b8 buffer[16];" LANE_0                                                     \
+    "setp.ne.u32 %p2, %r1, 0; @%p2 bra WAIT; mov.u32 %r5, buffer; mov.u32 %r2, 7;"                 \
+    "st.shared.u32 [%r5], %r2; st.shared.u32 [%r5+4], %r2; st.shared.u32 [%r5+8], %r2;"            \
+    "st.shared.u32 [%r5+12], %r2; fence.proxy.async;" LINE(                                        \
+        10) "cp.async.bulk.global.shared::cta.bulk_group [%rd0+64], [%r5], 16;"                    \
+            "cp.async.bulk.commit_group;" wait                                                     \
+            "fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [%rd0], %r2;"                            \
+            "cp.async.bulk.wait_group 0; bra END;"                                                 \
+            "WAIT: ld.acquire.gpu.global.u32 %r3, [%rd0]; setp.eq.u32 %p3, %r3, 0;"                \
+            "@%p3 bra WAIT;" LINE(20) "ld.global.u32 %r4, [%rd0+68]; END:"
+
+static void bulk_stores(void **state) {
+    (void)state;
+    planted("race", 20, 10, "which another block wrote", 3, 32, BULK(""));
+    planted("race", 20, 10, "which another block wrote", 3, 32,
+            BULK("cp.async.bulk.wait_group.read 0;"));
+    correct(3, 32, BULK("cp.async.bulk.wait_group 0;"));
 }
 
 /* A lock around an addition that is no atomic one. */
@@ -321,12 +346,12 @@ static void some_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters),       cmocka_unit_test(neighbours),
-        cmocka_unit_test(flags),          cmocka_unit_test(locks),
-        cmocka_unit_test(warps),          cmocka_unit_test(same_value),
-        cmocka_unit_test(uninitialised),  cmocka_unit_test(trusted),
-        cmocka_unit_test(read_only_path), cmocka_unit_test(stretches),
-        cmocka_unit_test(some_blocks),
+        cmocka_unit_test(counters),   cmocka_unit_test(neighbours),
+        cmocka_unit_test(flags),      cmocka_unit_test(bulk_stores),
+        cmocka_unit_test(locks),      cmocka_unit_test(warps),
+        cmocka_unit_test(same_value), cmocka_unit_test(uninitialised),
+        cmocka_unit_test(trusted),    cmocka_unit_test(read_only_path),
+        cmocka_unit_test(stretches),  cmocka_unit_test(some_blocks),
     };
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

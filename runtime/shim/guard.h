@@ -1,0 +1,7 @@
+/* Finds the host's use of managed and pinned memory while a GPU might still use it: see guard.c. */
+#pragma once
+
+#include "cudart.h"
+
+/* Keeps the host from memory that operations use for which it has not waited. guard_lift() ends that. */
+void guard_set(struct session *s, const struct order *o);

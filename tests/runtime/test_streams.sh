@@ -1,0 +1,45 @@
+# Streams and the host: what nothing orders is found, what is ordered is silent (tests/runtime/run_streams.cu).
+. tests/tap.sh
+source=tests/runtime/run_streams.cu program=$tap_dir/streams
+if ! command -v "${NVCC:-nvcc}" > /dev/null; then
+    skip "streams" "no nvcc here"
+    tap_done
+fi
+check "it compiles" env BUILD=$build runtime/attnlab-nvcc -O2 -g -std=c++17 -o "$program" $source
+run() { "$build/run" --device emu --quiet --no-predict "$@"; }
+
+# PATTERN NAME: that, and nothing else, is reported
+finds() {
+    run "$program" "$2" > "$tap_dir/said" 2>&1
+    [ $? -eq 1 ] && [ "$(grep -c '^run: race' "$tap_dir/said")" -eq 1 ] && grep -Eq -- "$1" "$tap_dir/said" || { cat "$tap_dir/said"; false; }
+}
+silent() { # NAME OPTIONS...
+    run "${@:2}" "$program" "$1" > "$tap_dir/said" 2>&1 && ! grep '^run:' "$tap_dir/said"
+}
+check "what is ordered is silent" silent right
+check "and runs as written" grep -qx '5 7 1' "$tap_dir/said"
+while read -r name pattern; do
+    check "$name" finds "$pattern" "$name"
+done << 'E'
+no_event twice in stream 2 reads byte 0 of an allocation of 65536, which kernel fill in stream 1 writes
+event_too_early twice in stream 2 reads byte 0 .* fill in stream 1 writes
+wrong_stream_waits twice in stream 2 reads byte 0 .* fill in stream 1 writes
+memset_and_nonblocking fill in stream 1 writes byte 0 .* a memset in the default stream writes
+copy_and_kernel twice in stream 2 reads byte 0 .* a copy in stream 1 writes
+one_element fill in stream 2 writes byte 32768 .* fill in stream 1 writes
+write_after_read fill in stream 2 writes byte 0 .* twice in stream 1 reads
+graph_and_stream twice in stream 2 reads byte 0 .* fill in stream 1 writes
+kernel_then_host host uses byte 400 .* fill in the default stream writes
+host_writes host writes byte 800 .* twice in the default stream reads
+host_after_other host uses byte 1200 .* fill in stream 1 writes
+pinned_too_early host uses byte 1600 .* a copy in stream 1 writes
+pinned_rewritten host writes byte 2000 .* a copy in stream 1 reads
+variable_too_early host uses byte 0 of an allocation of 16, .* set_variable in the default stream writes
+E
+line() { # TEXT: the last report's place is the line with this text
+    sed -n 's/.*; \(addr2line -e .*\) shows the line$/\1/p' "$tap_dir/said" > "$tap_dir/command"
+    bash "$tap_dir/command" | grep -q "run_streams.cu:$(grep -nF -- "$1" $source | tail -1 | cut -d: -f1)\b"
+}
+check "the line is that of the host" line 'printf("%d\n", variable[0]);'
+check "--no-races looks for none" silent no_event --no-races
+tap_done
