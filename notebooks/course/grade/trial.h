@@ -9,6 +9,7 @@
 #pragma once
 
 #include "common/device/device.h"
+#include "emulator/core/spoil.h"
 
 #include <jansson.h>
 
@@ -32,7 +33,8 @@ struct subject {
     struct device_image *image;
     const struct device_launch *launch;
     int n_launches;
-    size_t out_bytes; /* of all outputs, one after the other, guard bands included */
+    size_t out_bytes;  /* of all outputs, one after the other, guard bands included: */
+    size_t half_bytes; /* first those in fp16, the rest are in fp32 */
     void *own;
 };
 const char *subject_open(const json_t *trial_case, struct device *d, struct subject *out);
@@ -40,7 +42,14 @@ void subject_close(struct subject *s);
 /* Outputs are poison: CHECK_POISON_WORD. */
 const char *subject_poison(struct subject *s);
 const char *subject_fetch(struct subject *s, void *outputs);
-/* Appends the names of inputs whose bytes have changed. */
+/* Inputs on the device: as drawn (NULL); those of a launch whose tensor cores multiply something else (`spoil`); or
+ * `instead` those that give its answer to ordinary tensor cores, V through them (`v_too`) or in scalar code. */
+struct changed_inputs {
+    const struct emu_spoil *spoil;
+    bool instead, v_too;
+};
+const char *subject_inputs(struct subject *s, const struct changed_inputs *c);
+/* Appends the names of inputs whose bytes are others than subject_inputs() left. */
 const char *subject_changed(struct subject *s, json_t *names);
 /* On a GPU: the time of one problem, us, while it takes turns with another one in the same outputs;
  * the inputs of the next seed come last. */
