@@ -1,8 +1,10 @@
-/* One trial of a student's kernel, in three programs that share nothing but files:
+/* One trial of a student's kernel, in four programs that share nothing but files:
  *
  *   draw    a secret seed -> cases.json: shapes, masks, inputs
  *   run     one case, one folder of images -> what the kernel left, counted (in a sandbox)
  *   judge   one case, what was left -> right or wrong, by the pass rule (check.h)
+ *
+ *   facts   a PTX file -> what it may keep, call and know beside its arguments, as the emulator reads it
  *
  * `run` never sees the reference nor the secret seed; `judge` never sees the kernel. The kernel of a
  * case finds no more on its device than one case's inputs, and outputs filled with poison. */
@@ -17,6 +19,7 @@
 const char *trial_draw(int argc, char **argv);
 const char *trial_run(int argc, char **argv);
 const char *trial_judge(int argc, char **argv);
+const char *trial_facts(int argc, char **argv);
 
 /* Case `index` of a file of cases; a new reference. */
 const char *trial_case(const char *path, const char *index, json_t **out);
