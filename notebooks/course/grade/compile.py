@@ -140,9 +140,10 @@ def screen(given, ours):
     for name in more("variables"):
         raise Rejected(f"{name} is a variable in global memory, which would outlive the launch: use __constant__ "
                        "or shared memory")
-    for name in more("specials"):  # a kernel that knows how it is run could behave well only then
-        if name.strip("%").split(".")[0] not in SPECIAL:
-            raise Rejected(f"the kernel reads {name}: it may not know when, where and how often it runs")
+    for kernel, read in given["specials"].items():  # a kernel that knows how it is run could behave well only then
+        for name in sorted(set(read) - set(ours["specials"].get(kernel, []))):
+            if name.strip("%").split(".")[0] not in SPECIAL:
+                raise Rejected(f"the kernel reads {name}: it may not know when, where and how often it runs")
     for name in sorted(set(ours["kernels"]) - set(given["kernels"])):
         raise Rejected(f"there is no kernel {name}: keep its name, and extern \"C\"")
     for name in more("kernels"):

@@ -19,8 +19,10 @@ static void add(json_t *names, const char *name) {
 
 static void kernel_facts(const struct emu_kernel *k, json_t *specials, json_t *calls,
                          json_t *refused) {
+    json_t *read = json_array();
     for (int row = 0; row < EMU_SPECIAL_ROWS; row++)
-        if (k->specials >> row & 1 && emu_special_name(row)) add(specials, emu_special_name(row));
+        if (k->specials >> row & 1 && emu_special_name(row)) add(read, emu_special_name(row));
+    json_object_set_new(specials, k->name, read);
     for (int n = 0; n < k->n_inst; n++) {
         const struct emu_inst *i = &k->inst[n];
         if (!strncmp(i->opcode, "call", 4) && i->run != emu_enter)
@@ -43,7 +45,7 @@ static json_t *variables(const struct emu_memory *memory, const struct emu_modul
 const char *trial_facts(int argc, char **argv) {
     struct emu_memory *memory = NULL;
     struct emu_module *m = NULL;
-    json_t *kernels = json_array(), *specials = json_array(), *calls = json_array(),
+    json_t *kernels = json_array(), *specials = json_object(), *calls = json_array(),
            *refused = json_object();
     size_t bytes = 0;
     if (argc != 1) return reason_as(STATUS_USAGE, "facts FILE.ptx");
