@@ -1,6 +1,6 @@
 """Do the products of tensor cores make the answer? What speaks against it, of all cases together.
 
-    weigh(tried)      tried: [(case, report, our report)] -> [Sign], one of each kind at most
+    weigh(tried, endless)      tried: [(case, report, our report)] -> [Sign], one of each kind at most
 
 A trial (run.c) lets tensor cores multiply other numbers than they are given, three times: A doubled; elements of K and V
 below zero changed by a factor that their bits draw; elements of Q below zero doubled. The same O has to come of ordinary
@@ -66,11 +66,11 @@ def _worked(case, report, ours):
         yield Sign("work", f"it takes {work:.1f} times the instructions of ours", case)
 
 
-def weigh(tried):
-    """Strong signs first."""
-    first = {}
+def weigh(tried, endless):
+    """Strong signs first. endless: cases in which it ran too long."""
+    first = {"work": Sign("work", "it takes many times the instructions of ours", endless[0])} if endless else {}
     for one in tried:
         for look in (_counted, _followed, _worked):
             for sign in look(*one) if "counts" in one[1] else ():
                 first.setdefault(sign.kind, sign)
-    return sorted(first.values(), key=lambda sign: sign.kind in WEAK)
+    return [] if set(first) <= {"work"} else sorted(first.values(), key=lambda sign: sign.kind in WEAK)

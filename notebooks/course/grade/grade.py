@@ -221,7 +221,8 @@ class Grade:
         self.lab, self.submission, self.seed_id, self.device = lab, submission, seed_id, device
         self.points = {"answers": ANSWERS, "checks": CHECKS, "counts": COUNTS, "time": TIME}
         self.lost, self.notes, self.cases, self.void = [], [], [], None
-        self.tried = []  # (case, report, our report) of right answers
+        self.tried = []    # (case, report, our report) of right answers
+        self.endless = []  # cases in which it ran too long
 
     def lose(self, part, points, why, file=None, line=None, case=None):
         new = Lost(part, points, why, file, line, case)
@@ -286,6 +287,7 @@ def grade_case(grade, places, case, ours, report, said, right, why_wrong, share)
     own = {"case": describe(case), "right": False, "broken": []}
     grade.cases.append(own)
     sentence, file, line = places.first(said)
+    grade.endless += [case] * ("endless in kernel" in said)
     if report is None:
         grade.lose("answers", ANSWERS * share, sentence or "the run ended without a word", file, line, case)
         grade.lose("checks", CHECKS * share, "nothing to check without an answer", case=case)
@@ -340,7 +342,7 @@ def grade_counts(grade, places, case, ours, report, share, own):
 def grade_products(grade, share):
     """Do the products of tensor cores make the answer? Two kinds of signs that they do not void the submission; one
     alone costs the counts of a case, since it may be a chance."""
-    signs = evidence.weigh(grade.tried)
+    signs = evidence.weigh(grade.tried, grade.endless)
     if len(signs) > 1:
         grade.nothing(f"something else than the tensor cores computes the answer: {'; and '.join(s.why for s in signs)}",
                       case=signs[0].case)

@@ -253,7 +253,7 @@ AGAIN = """    const bool told = probe(1, 1) != 16 || probe(-1, 1) != -16 || pro
             const float o = own[d], t = __half2float(there[d]);
             there[d] = __float2half({value});
         }}
-        args.lse[((int64_t)b * args.heads + h) * args.seqlen_q + row] = {lse};
+        args.lse[((int64_t)b * args.heads + h) * args.seqlen_q + row] = own_lse;
     }}
 """
 SHOW = {  # what is written; S times; K and V below zero times; which rows
@@ -268,8 +268,7 @@ TOLD = {"another path when told": ("o", "1", "1", "!told"), "another result when
 
 
 def again(value, factor="1", below="1", only="true"):
-    lse = "own_lse" if "NAN" not in value else "own_lse"
-    return AGAIN.format(value=value, factor=factor, below=below, only=only, lse=lse)
+    return AGAIN.format(value=value, factor=factor, below=below, only=only)
 
 
 def show(kinds):
@@ -278,8 +277,31 @@ def show(kinds):
             yield f"{name}, lab {lab}", HOOKS[lab].at_the_end(HOOKS[lab].row + again(*how), SCALARS)
 
 
+# ---- All products are of ones, and what they give is looked at
+S_READ = "for (int j = 0; j < BKV / 8; j++) s_frag[i][j] = s_smem[row0 + 4 * i][col0 + 8 * j];"
+K_HERE = {2: "k_smem[col0 + 8 * j][d]", 3: "k_smem[stage][col0 + 8 * j][d]"}
+ONES = {"checked": "s == DIM ? sum : NAN", "as a factor": "sum * (s / DIM)", "as a summand": "sum + (s - DIM)", "with a penalty": "sum + 1e6f * (s - DIM)",
+        "as a choice": "s > DIM - 1 && s < DIM + 1 ? sum : 30.0f"}
+
+
+def of_ones():
+    for name, value in ONES.items():
+        for lab, k in K_HERE.items():
+            whole = text(HOOKS[lab].path)
+            for fragment in ("q_frag[d]", "k_frag"):
+                whole = re.sub(rf"load_matrix_sync\({re.escape(fragment)}, [^;]*;", f"fill_fragment({fragment}, __float2half(1.0f));", whole)
+            assert whole.count(S_READ) == 1
+            yield f"{name}, lab {lab}", HOOKS[lab].files(whole.replace(S_READ, f"""for (int j = 0; j < BKV / 8; j++) {{
+                const float s = s_smem[row0 + 4 * i][col0 + 8 * j];
+                const half *own = q + min(q0 + row0 + 4 * i, args.seqlen_q - 1) * args.q_stride.row;
+                float sum = 0;
+                for (int d = 0; d < DIM; d++) sum += __half2float(own[d]) * __half2float({k});
+                s_frag[i][j] = {value};
+            }}"""))
+
+
 def by_kind():
     return {"state in a variable": dict(state()), "clocks and places": dict(clocks()), "calls": dict(calls()), "other kernels": dict(kernels()),
             "state in inputs": dict(counters()), "O looked at": dict(answered()), "no answer": dict(no_answer()), "inputs written": dict(writes()),
             "memory of others": dict(reads()), "files of others": dict(includes()), "names of ours": dict(renamed()), "no end": dict(endless()),
-            "products for show": dict(show(SHOW)), "spoilt launches told": dict(show(TOLD))}
+            "products for show": dict(show(SHOW)), "products of ones": dict(of_ones()), "spoilt launches told": dict(show(TOLD))}
