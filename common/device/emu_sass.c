@@ -23,6 +23,7 @@ static const char *run(struct device *d, const struct sass_module *m, const stru
     if (!k) return reason("no kernel '%s' in the cubin", l->kernel);
     const char *why = sass_grid_open(device_emu_memory(d), k, &launch, &g);
     if (why) return why;
+    g->unwritten = emu_draw_unwritten(device_emu_options.draw);
     g->stop = interrupted;
     g->n_threads = device_emu_options.n_threads > 0 ? device_emu_options.n_threads
                                                     : (int)sysconf(_SC_NPROCESSORS_ONLN);

@@ -109,6 +109,7 @@ const char *predictor_grid(struct predictor *c, const char *kernel, const struct
     if (!k) return reason_as(STATUS_COUNTERS, "no kernel '%s' in the cubin", kernel);
     const char *why = sass_grid_open(c->memory, k, launch, &g);
     if (why) return reason_as(STATUS_COUNTERS, "the predictor: %s", why);
+    g->unwritten = emu_draw_unwritten(device_emu_options.draw);
     clock_gettime(CLOCK_MONOTONIC, &progress.begin);
     deadline_s = c->limit_s > 0 ? now_s() + c->limit_s : 0;
     o.mhz = c->mhz;

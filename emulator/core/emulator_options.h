@@ -1,21 +1,12 @@
 /* How the emulator runs a grid: what the command line can ask for. */
 #pragma once
 
+#include "spoil.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
-struct emu_origin;
 struct emu_trust;
-
-#define EMU_SPOIL_ALL UINT64_MAX
-
-/* Makes one product of tensor cores wrong, to see whether the output depends on it. Products are
- * numbered in the order in which they end, over launches: the same in every run of one thread. */
-struct emu_spoil {
-    _Atomic uint64_t n;          /* ended so far */
-    uint64_t which;              /* the one to be spoilt, from 1 on; 0: none; or all, to zero: */
-    const struct emu_origin *at; /* where that one stands, once it was met */
-};
 
 enum emu_schedule { EMU_ROUND_ROBIN, EMU_RANDOM, EMU_ADVERSARIAL };
 
@@ -45,5 +36,5 @@ struct emu_options {
     bool watch_shared;   /* it is an offset in shared memory */
     const struct emu_trust *trust; /* races that are only counted (trust.h); NULL: the default */
     int n_trust;
-    struct emu_spoil *spoil; /* NULL: nothing is spoilt, nor numbered */
+    struct emu_spoil spoil; /* what tensor cores multiply */
 };

@@ -68,6 +68,10 @@ const char *emu_module_kernel_name(const struct emu_module *m, int i) {
     return i >= 0 && i < m->n_kernels ? m->kernel[i]->name : NULL;
 }
 
+const char *emu_module_variable_name(const struct emu_module *m, int i) {
+    return i >= 0 && i < m->n_variables ? m->variable[i].name : NULL;
+}
+
 bool emu_module_variable(const struct emu_module *m, const char *name, uint64_t *address,
                          uint64_t *bytes) {
     for (int i = 0; i < m->n_variables; i++) {

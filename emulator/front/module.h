@@ -15,6 +15,10 @@ const struct emu_kernel *emu_module_kernel(const struct emu_module *m, const cha
 /* The name of the i-th, or NULL past the last. */
 const char *emu_module_kernel_name(const struct emu_module *m, int i);
 
+/* The name of the i-th .global or .const variable, or NULL past the last; of a special register (enum emu_special). */
+const char *emu_module_variable_name(const struct emu_module *m, int i);
+const char *emu_special_name(int row);
+
 /* The .global or .const variable of that name. */
 bool emu_module_variable(const struct emu_module *m, const char *name, uint64_t *address,
                          uint64_t *bytes);

@@ -92,61 +92,69 @@ static struct emu_operand *next_operand(struct lowering *l) {
 
 /* ---- Special registers ----------------------------------------------------------------------- */
 
+static const struct {
+    const char *name;
+    enum emu_special row;
+} specials[] = {
+    {"%tid.x", EMU_TID_X},
+    {"%tid.y", EMU_TID_Y},
+    {"%tid.z", EMU_TID_Z},
+    {"%ntid.x", EMU_NTID_X},
+    {"%ntid.y", EMU_NTID_Y},
+    {"%ntid.z", EMU_NTID_Z},
+    {"%ctaid.x", EMU_CTAID_X},
+    {"%ctaid.y", EMU_CTAID_Y},
+    {"%ctaid.z", EMU_CTAID_Z},
+    {"%nctaid.x", EMU_NCTAID_X},
+    {"%nctaid.y", EMU_NCTAID_Y},
+    {"%nctaid.z", EMU_NCTAID_Z},
+    {"%laneid", EMU_LANEID},
+    {"%warpid", EMU_WARPID},
+    {"%nwarpid", EMU_NWARPID},
+    {"%smid", EMU_SMID},
+    {"%nsmid", EMU_NSMID},
+    {"%gridid", EMU_GRIDID},
+    {"%lanemask_eq", EMU_LANEMASK_EQ},
+    {"%lanemask_lt", EMU_LANEMASK_LT},
+    {"%lanemask_le", EMU_LANEMASK_LE},
+    {"%lanemask_gt", EMU_LANEMASK_GT},
+    {"%lanemask_ge", EMU_LANEMASK_GE},
+    {"%dynamic_smem_size", EMU_DYNAMIC_SMEM},
+    {"%total_smem_size", EMU_TOTAL_SMEM},
+    {"%cluster_ctaid.x", EMU_CLUSTER_CTAID_X},
+    {"%cluster_ctaid.y", EMU_CLUSTER_CTAID_Y},
+    {"%cluster_ctaid.z", EMU_CLUSTER_CTAID_Z},
+    {"%cluster_ctarank", EMU_CLUSTER_CTARANK},
+    {"%cluster_nctaid.x", EMU_CLUSTER_NCTAID_X},
+    {"%cluster_nctaid.y", EMU_CLUSTER_NCTAID_Y},
+    {"%cluster_nctaid.z", EMU_CLUSTER_NCTAID_Z},
+    {"%cluster_nctarank", EMU_CLUSTER_NCTARANK},
+    {"%is_explicit_cluster", EMU_EXPLICIT_CLUSTER},
+    {"%clusterid.x", EMU_CLUSTERID_X},
+    {"%clusterid.y", EMU_CLUSTERID_Y},
+    {"%clusterid.z", EMU_CLUSTERID_Z},
+    {"%nclusterid.x", EMU_NCLUSTERID_X},
+    {"%nclusterid.y", EMU_NCLUSTERID_Y},
+    {"%nclusterid.z", EMU_NCLUSTERID_Z},
+    {"%clock", EMU_CLOCK},
+    {"%clock64", EMU_CLOCK},
+    {"%globaltimer", EMU_CLOCK},
+    {"%globaltimer_lo", EMU_CLOCK},
+    {"%envreg1", EMU_ENVREG_1},
+    {"%envreg2", EMU_ENVREG_2},
+};
+enum { N_SPECIALS = sizeof specials / sizeof *specials };
+
 static uint32_t special_row(const struct token *t) {
-    static const struct {
-        const char *name;
-        enum emu_special row;
-    } names[] = {
-        {"%tid.x", EMU_TID_X},
-        {"%tid.y", EMU_TID_Y},
-        {"%tid.z", EMU_TID_Z},
-        {"%ntid.x", EMU_NTID_X},
-        {"%ntid.y", EMU_NTID_Y},
-        {"%ntid.z", EMU_NTID_Z},
-        {"%ctaid.x", EMU_CTAID_X},
-        {"%ctaid.y", EMU_CTAID_Y},
-        {"%ctaid.z", EMU_CTAID_Z},
-        {"%nctaid.x", EMU_NCTAID_X},
-        {"%nctaid.y", EMU_NCTAID_Y},
-        {"%nctaid.z", EMU_NCTAID_Z},
-        {"%laneid", EMU_LANEID},
-        {"%warpid", EMU_WARPID},
-        {"%nwarpid", EMU_NWARPID},
-        {"%smid", EMU_SMID},
-        {"%nsmid", EMU_NSMID},
-        {"%gridid", EMU_GRIDID},
-        {"%lanemask_eq", EMU_LANEMASK_EQ},
-        {"%lanemask_lt", EMU_LANEMASK_LT},
-        {"%lanemask_le", EMU_LANEMASK_LE},
-        {"%lanemask_gt", EMU_LANEMASK_GT},
-        {"%lanemask_ge", EMU_LANEMASK_GE},
-        {"%dynamic_smem_size", EMU_DYNAMIC_SMEM},
-        {"%total_smem_size", EMU_TOTAL_SMEM},
-        {"%cluster_ctaid.x", EMU_CLUSTER_CTAID_X},
-        {"%cluster_ctaid.y", EMU_CLUSTER_CTAID_Y},
-        {"%cluster_ctaid.z", EMU_CLUSTER_CTAID_Z},
-        {"%cluster_ctarank", EMU_CLUSTER_CTARANK},
-        {"%cluster_nctaid.x", EMU_CLUSTER_NCTAID_X},
-        {"%cluster_nctaid.y", EMU_CLUSTER_NCTAID_Y},
-        {"%cluster_nctaid.z", EMU_CLUSTER_NCTAID_Z},
-        {"%cluster_nctarank", EMU_CLUSTER_NCTARANK},
-        {"%is_explicit_cluster", EMU_EXPLICIT_CLUSTER},
-        {"%clusterid.x", EMU_CLUSTERID_X},
-        {"%clusterid.y", EMU_CLUSTERID_Y},
-        {"%clusterid.z", EMU_CLUSTERID_Z},
-        {"%nclusterid.x", EMU_NCLUSTERID_X},
-        {"%nclusterid.y", EMU_NCLUSTERID_Y},
-        {"%nclusterid.z", EMU_NCLUSTERID_Z},
-        {"%clock", EMU_CLOCK},
-        {"%clock64", EMU_CLOCK},
-        {"%globaltimer", EMU_CLOCK},
-        {"%globaltimer_lo", EMU_CLOCK},
-        {"%envreg1", EMU_ENVREG_1},
-        {"%envreg2", EMU_ENVREG_2},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (ptx_is(t, names[i].name)) return EMU_SPECIAL + 128 * (uint32_t)names[i].row;
+    for (int i = 0; i < N_SPECIALS; i++)
+        if (ptx_is(t, specials[i].name)) return EMU_SPECIAL + 128 * (uint32_t)specials[i].row;
     return 0;
+}
+
+const char *emu_special_name(int row) {
+    for (int i = 0; i < N_SPECIALS; i++)
+        if ((int)specials[i].row == row) return specials[i].name;
+    return NULL;
 }
 
 /* %reserved_smem_offset_...: places in shared memory that belong to the system. Cooperative groups

@@ -31,7 +31,7 @@ uint64_t emu_unlike_blocks(const struct emu_kernel *k, const struct emu_grid *g,
                                              EMU_CLUSTERID_Y, EMU_CLUSTERID_Z, EMU_CLOCK};
     uint64_t all = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2], unlike = 1;
     bool asked = o->alike_once && !o->sample_blocks && !o->trace_line && !o->banks_line &&
-                 !o->watch && !o->spoil;
+                 !o->watch && !o->spoil.how;
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) asked &= !knows(k, other[i]);
     for (int d = 0; d < 3; d++) {
         asked &= g->cluster[d] <= 1 && k->cluster[d] <= 1;

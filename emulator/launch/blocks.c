@@ -123,10 +123,26 @@ static void constant_rows(struct emu_warp *w) {
     }
 }
 
+/* Registers keep nothing of the block before, nor does local memory. */
+static void unwritten_rows(struct emu_warp *w) {
+    const struct emu_kernel *k = w->block->kernel;
+    for (uint32_t n = 0; n < k->n_drawn; n++) {
+        const struct emu_drawn_row *d = &k->drawn[n];
+        if (!d->is_address)
+            memcpy(w->rows + d->row, k->row_init + d->row,
+                   d->bytes ? d->bytes == 8 ? 256 : 128 : 4);
+    }
+    emu_draw_fill(w->block->launch->unwritten, (unsigned char *)w->local_memory,
+                  (size_t)k->local_bytes * EMU_LANES);
+}
+
 static void warp_begin(struct emu_warp *w) {
     const struct emu_block *b = w->block;
     const struct emu_launch_state *s = b->launch;
-    if (!w->begun) constant_rows(w);
+    if (w->begun)
+        unwritten_rows(w);
+    else
+        constant_rows(w);
     w->begun = true;
     for (unsigned d = 0; d < 3; d++) {
         set_row(w, EMU_CTAID_X + d, b->id[d]);

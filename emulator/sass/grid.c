@@ -40,6 +40,10 @@ static void *zeroed(size_t bytes) {
     return p;
 }
 
+static void fill(void *at, uint64_t word, size_t bytes) {
+    for (size_t n = 0; n < bytes; n += sizeof word) memcpy((char *)at + n, &word, sizeof word);
+}
+
 static void put(struct sass_grid *g, uint32_t at, uint64_t value, size_t bytes) {
     memcpy(g->bank + at, &value, bytes);
 }
@@ -82,6 +86,7 @@ const char *sass_grid_open(struct emu_memory *m, const struct sass_kernel *k,
     g->shared_bytes = l->shared_bytes;
     g->bank_bytes = SASS_BANK_BYTES;
     g->cc = 90;
+    g->unwritten = UINT64_MAX;
     g->n_ctas = g->cluster_size = 1;
     for (int d = 0; d < 3; d++) {
         g->grid[d] = l->grid[d];
@@ -120,6 +125,15 @@ void sass_grid_close(struct sass_grid *g) {
 
 /* ---- CTAs ------------------------------------------------------------------------------------ */
 
+static void unwritten_registers(struct sass_warp *w, uint64_t unwritten) {
+    fill(w->rows, unwritten, SASS_ROW_ZERO);
+    fill(w->rows + SASS_ROW_UR, unwritten, SASS_ROW_CONST - SASS_ROW_UR);
+    for (int p = 0; p < SASS_PT; p++) {
+        w->pred[p] = (uint32_t)(unwritten >> p) * 0x9e3779b9u;
+        w->pred[SASS_P_UNIFORM + p] = unwritten >> p & 1 ? EMU_FULL : 0;
+    }
+}
+
 static void begin_warp(struct sass_cta *c, int index) {
     const struct sass_grid *g = c->grid;
     const struct sass_code *code = sass_code(g->kernel);
@@ -131,6 +145,7 @@ static void begin_warp(struct sass_cta *c, int index) {
     w->live = threads - first >= 32 ? EMU_FULL : (1u << (threads - first)) - 1;
     w->absent = ~w->live;
     w->active = w->live;
+    unwritten_registers(w, g->unwritten);
     w->pred[SASS_P_TRUE] = w->pred[SASS_P_UNIFORM + SASS_PT] = EMU_FULL;
     w->n_registers = (uint32_t)(g->kernel->n_registers + 7) / 8 * 8;
     for (int n = 0; n < code->n_constants; n++) {
@@ -160,8 +175,7 @@ static const char *begin(struct sass_grid *g, uint64_t linear, struct sass_clust
     c->block->shared_memory = aligned_alloc(1024, (SHARED_WINDOW + 1023) & ~1023);
     c->block->async = zeroed(sizeof(struct emu_async));
     if (!c->block->shared_memory) heap_exhausted();
-    memset(c->block->shared_memory, 0xff,
-           SHARED_WINDOW); /* reading bytes that were never written gives NaN */
+    fill(c->block->shared_memory, g->unwritten, SHARED_WINDOW);
     c->block->launch = &guest->launch;
     c->block->shared_bytes = SHARED_WINDOW;
     for (int w = 0; w < c->n_warps; w++) begin_warp(c, w);

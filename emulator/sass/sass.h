@@ -193,6 +193,8 @@ struct sass_grid {
     uint32_t cluster_size;
     int cc; /* 90 */
     unsigned deferred;
+    uint64_t
+        unwritten; /* what registers and shared memory hold that nobody has written: NaN; the caller may draw it */
     bool rough;         /* products need not be exact to the bit */
     bool (*stop)(void); /* sass_run() asks between clusters whether to end; may be NULL */
     int n_threads;      /* of the host, for sass_run(); 0: one */

@@ -1,7 +1,8 @@
 """The problems that a check tries, notebooks/course/N/problems: NAME OPTIONS, from the simplest on; and their inputs.
 
 Inputs are made here, so that a wrong answer can be compared with what a known mistake would give:
-normal, and `rising`, where later keys have higher scores, so that maxima change in every tile."""
+normal, and `rising`, where later keys have higher scores, so that maxima change in every tile. With strides, or scores so
+far apart that the maximum of another row leaves nothing (`far`), the program makes them."""
 import argparse
 import dataclasses
 
@@ -21,8 +22,11 @@ def read(folder):
     problems = []
     for _, line in lines_of(folder.path / "problems"):
         name, *options = line.split()
-        problems.append(Problem(name, options, None if folder.stage == "5-wgmma" or "--strides" in options else shape_of(options)))
+        problems.append(Problem(name, options, None if folder.stage == "5-wgmma" or set(PROGRAMS) & set(options) else shape_of(options)))
     return problems
+
+
+PROGRAMS = ("--strides", "--scale")  # the program makes the inputs of such a problem
 
 
 def shape_of(options):

@@ -49,7 +49,7 @@ PROGRAMS = [
     ("tabulate", "tabulate", ["--out", "{dir}", "--problem", "B1 H8 S512 D64", "--stages", "1-scalar 3-wmma-pv", "x={records}"]),
     ("columns", "columns", ["{records}", "stage=1-scalar", "--", "samples.median_us"]),
     ("the grader's cases", "trial-1", "draw 7 d64".split()),
-    ("the grader's run", "trial-1", "run --device emu --timeout 60 --spoil 2 {case} 0 {dir}".split()),
+    ("the grader's run", "trial-1", "run --device emu --timeout 60 --products {case} 0 {dir}".split()),
     ("the grader's verdict", "trial-1", "judge {case} 0 {graded}".split()),
     ("attnlab.forward", "tests/fake/forward_once", f"{build}/runtime/attnlab-1.so {build}/images/stage-1".split()),
 ]
@@ -185,7 +185,7 @@ with open(case, "w") as f:
     json.dump([dict(kind="few", image="d64", input="normal", batch=1, heads=1, kv_heads=1, seqlen_q=8, seqlen_k=8, head_dim=64, mask=0, seed=5,
                     **{f"{t}_stride": [0, 0, 0] for t in "qkvo"})], f)
 os.mkdir(graded)
-subprocess.run([f"{build}/trial-1", *"run --device emu --timeout 60 --spoil 2".split(), case, "0", graded], check=True, capture_output=True)
+subprocess.run([f"{build}/trial-1", *"run --device emu --timeout 60 --products".split(), case, "0", graded], check=True, capture_output=True)
 
 own_program = os.path.join(root, "fault_program")
 for more in [], ["-ptx"]:

@@ -66,30 +66,16 @@ struct tensor_product emu_mma_product(const struct emu_warp *w, const struct emu
     return p;
 }
 
-/* Wrong by more than rounding, wherever it goes: 2 x + 5, in fp16 any large value. */
-static void spoil(const struct tensor_product *p, uint32_t *d) {
-    bool is_integer = p->a_type == TENSOR_S8 || p->a_type == TENSOR_U8;
-    for (int e = 0; e < p->m * p->n; e++) {
-        float x;
-        memcpy(&x, &d[e], sizeof x);
-        x = 2 * x + 5;
-        if (is_integer)
-            d[e] = 2 * d[e] + 5;
-        else if (p->f16_sum)
-            d[e] = d[e] == 0x4c00 ? 0x5000 : 0x4c00;
-        else
-            memcpy(&d[e], &x, sizeof x);
-    }
-}
-
-void emu_product_ended(const struct emu_warp *w, const struct emu_inst *i,
-                       const struct tensor_product *p, uint32_t *d) {
-    struct emu_spoil *s = w->block->launch->options->spoil;
-    if (!s) return;
-    if (s->which == EMU_SPOIL_ALL) memset(d, 0, (size_t)(p->m * p->n) * sizeof *d);
-    if (++s->n != s->which) return;
-    s->at = &w->block->kernel->origin[i->pc];
-    spoil(p, d);
+void emu_spoil_operands(const struct emu_warp *w, const struct tensor_product *p, uint32_t *a,
+                        uint32_t *b) {
+    const struct emu_spoil *s = &w->block->launch->options->spoil;
+    const int mantissa = p->a_type == TENSOR_F16    ? 10
+                         : p->a_type == TENSOR_BF16 ? 7
+                                                    : 23,
+              bits = p->a_type == TENSOR_TF32 ? 32 : 16;
+    if (!s->how || p->a_type > TENSOR_TF32) return;
+    for (int e = 0; e < p->m * p->k; e++) a[e] = emu_spoil_element(s, a[e], true, mantissa, bits);
+    for (int e = 0; e < p->k * p->n; e++) b[e] = emu_spoil_element(s, b[e], false, mantissa, bits);
 }
 
 /* ---- Registers to matrices and back ---- */
@@ -166,8 +152,8 @@ static enum emu_step mma(struct emu_warp *w, const struct emu_inst *i, uint32_t 
     emu_mma_gather_a(w, op[1].rows, op[1].n, bits, p.k, a);
     emu_mma_gather_b(w, op[2].rows, op[2].n, bits, 8, b);
     emu_mma_gather_d(w, op[3].rows, op[3].n, p.f16_sum, 8, d);
+    emu_spoil_operands(w, &p, a, b);
     tensor_mma(&p, a, b, d, d);
-    emu_product_ended(w, i, &p, d);
     emu_mma_scatter_d(w, op[0].rows, op[0].n, p.f16_sum, 8, d);
     return EMU_NEXT;
 }

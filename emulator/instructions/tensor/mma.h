@@ -36,9 +36,9 @@ bool emu_mma_set_shape(struct emu_inst *i);
 struct tensor_product emu_mma_product(const struct emu_warp *w, const struct emu_inst *i, int m,
                                       int n);
 
-/* A product has ended: numbers it, and spoils d if options.spoil says so. */
-void emu_product_ended(const struct emu_warp *w, const struct emu_inst *i,
-                       const struct tensor_product *p, uint32_t *d);
+/* Changes a[m][k] and b[k][n] as options.spoil says; only 16-bit and TF32 elements. */
+void emu_spoil_operands(const struct emu_warp *w, const struct tensor_product *p, uint32_t *a,
+                        uint32_t *b);
 
 /* One of the accesses by which wmma moves a fragment between memory and its registers from r on, of which
  * `distinct` are no copies; returns as emu_shared_access(). */

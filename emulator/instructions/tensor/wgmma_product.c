@@ -206,6 +206,7 @@ void emu_wgmma_run(struct emu_warp *w, const struct emu_product *p) {
     else
         load_a(w, p, (int)(w->index % WGMMA_WARPS) * 16, a);
     load_b(w, p, b);
+    emu_spoil_operands(w, &t, a, b);
     if (flags & WGMMA_NEGATE)
         for (int e = 0; e < 16 * k; e++) a[e] ^= 1u << (8 * emu_wgmma_element_bytes(i) - 1);
     if (p->add)
@@ -213,6 +214,5 @@ void emu_wgmma_run(struct emu_warp *w, const struct emu_product *p) {
     else
         memset(d, 0, sizeof d);
     tensor_mma(&t, a, b, d, d);
-    emu_product_ended(w, i, &t, d);
     move_sums(i, g->truth, d, true);
 }

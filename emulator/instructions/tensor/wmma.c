@@ -76,8 +76,8 @@ static enum emu_step wmma_mma(struct emu_warp *w, const struct emu_inst *i, uint
     emu_mma_gather_d(w, c->rows + n_c, n_c, f16_c, p.n, d + second);
     if (f16_c && !p.f16_sum)
         for (int e = 0; e < p.m * p.n; e++) d[e] = float_bits(_cvtsh_ss((uint16_t)d[e]));
+    emu_spoil_operands(w, &p, a, b);
     tensor_mma(&p, a, b, d, d);
-    emu_product_ended(w, i, &p, d);
     emu_mma_scatter_d(w, i->op[0].rows, n_d, p.f16_sum, p.n, d);
     emu_mma_scatter_d(w, i->op[0].rows + n_d, n_d, p.f16_sum, p.n, d + second);
     return EMU_NEXT;

@@ -86,6 +86,13 @@ static json_t *stride_json(const struct tensor_stride *s) {
     return json_pack("[I, I, I]", (json_int_t)s->batch, (json_int_t)s->head, (json_int_t)s->row);
 }
 
+/* How many bytes behind a multiple of 128 Q, K, V, O and LSE begin: 16 to 112, as vectors and TMA allow. */
+static json_t *draw_offsets(struct case_dice *d) {
+    json_t *all = json_array();
+    for (int t = 0; t < 5; t++) json_array_append_new(all, json_integer(16 * between(d, 1, 7)));
+    return all;
+}
+
 static json_t *draw(struct case_dice *d, const struct kind *k, const char *image) {
     static const char *const others[] = {"descending", "negative", "identity", "index", "normal3"};
     struct attention a = {.batch = between(d, 1, 2), .kv_heads = between(d, 1, 2)};
@@ -99,12 +106,12 @@ static json_t *draw(struct case_dice *d, const struct kind *k, const char *image
     const char *input = k->input ? k->input : one_of(d, others, 5);
     uint64_t seed = input_random(d->seed, 0x1ab6, d->n++) >> 16;
     return json_pack(
-        "{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:I, s:o, s:o, s:o, s:o}", "kind",
-        k->name, "image", image, "input", input, "batch", a.batch, "heads", a.heads, "kv_heads",
-        a.kv_heads, "seqlen_q", a.seqlen_q, "seqlen_k", a.seqlen_k, "head_dim", a.head_dim, "mask",
-        (int)a.mask, "scale", (double)a.scale, "seed", (json_int_t)seed, "q_stride",
-        stride_json(&a.q_stride), "k_stride", stride_json(&a.k_stride), "v_stride",
-        stride_json(&a.v_stride), "o_stride", stride_json(&a.o_stride));
+        "{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:I, s:o, s:o, s:o, s:o, s:o}",
+        "kind", k->name, "image", image, "input", input, "batch", a.batch, "heads", a.heads,
+        "kv_heads", a.kv_heads, "seqlen_q", a.seqlen_q, "seqlen_k", a.seqlen_k, "head_dim",
+        a.head_dim, "mask", (int)a.mask, "scale", (double)a.scale, "seed", (json_int_t)seed,
+        "q_stride", stride_json(&a.q_stride), "k_stride", stride_json(&a.k_stride), "v_stride",
+        stride_json(&a.v_stride), "o_stride", stride_json(&a.o_stride), "offsets", draw_offsets(d));
 }
 
 static json_t *timed(struct case_dice *d, const char *image) {

@@ -4,6 +4,8 @@
 
 What the sandbox shows: the toolkit, the headers that our own kernel includes and that are no part of a lab's
 answer, and the student's files under the names of ours."""
+import json
+import os
 import pathlib
 import re
 import shutil
@@ -114,26 +116,38 @@ def _first_error(text, names):
     return (lines[-1] if lines else "nvcc says nothing"), None, None
 
 
-def screen(ptx, lab, ours):
-    """What PTX may not have: state that outlives a launch, calls out of the kernel, clocks. `ours`: our kernel's."""
-    code = re.sub(r"//[^\n]*|/\*.*?\*/", "", ptx, flags=re.S)
-    outside = re.search(r"^\s*\.extern\s+\.func\b[^;]*?([\w$]+)\s*\(", code, re.M)
-    if outside:
-        raise Rejected(f"the kernel calls {outside[1]}, which is not there: no printf, malloc or assert in a submission")
-    state = re.search(r"^\s*(?:\.(?:visible|weak|extern|common)\s+)*\.global\b[^;]*?([\w$]+)\s*(?:\[[^;]*)?(?:=[^;]*)?;", code, re.M)
-    if state:
-        raise Rejected(f"{state[1]} is a variable in global memory, which would outlive the launch: use __constant__ "
+def facts(lab, ptx):
+    """What the emulator finds in a PTX file (facts.c): {"kernels", "variables", "specials", "calls", "refused"}."""
+    number = lab.stage.split("-")[0]
+    program = ROOT / os.environ.get("BUILD", "build") / f"trial-{number}"
+    if not program.exists():
+        raise sandbox.Refused(f"{program.name} is not built: make {program.relative_to(ROOT)}")
+    done = sandbox.run([f"/trial-{number}", "facts", f"/{ptx.name}"], {program: f"/trial-{number}", ptx: f"/{ptx.name}"}, {},
+                       SECONDS, MEGABYTES, calls="trial")
+    if done.status:
+        raise Rejected(f"its PTX is not understood: {done.killed or done.crashed or done.err.strip()}")
+    return json.loads(done.out)
+
+
+def screen(given, ours):
+    """What a submission may not have, of facts(): state that outlives a launch, calls out of the kernel, other kernels, clocks."""
+    def more(what):
+        return sorted(set(given[what]) - set(ours[what]))
+    for name, why in given["refused"].items():
+        raise Rejected(f"kernel {name} cannot run: {why}")
+    for name in more("calls"):
+        raise Rejected(f"the kernel calls {name}, which is not there: no printf, malloc or assert in a submission")
+    for name in more("variables"):
+        raise Rejected(f"{name} is a variable in global memory, which would outlive the launch: use __constant__ "
                        "or shared memory")
-    # a kernel that knows how it is run could behave well only then
-    special = {name.split(".")[0] for name in re.findall(r"%([a-z][a-z_0-9]*(?:\.[xyz])?)\b", code)}
-    clocks = {name for name in special if re.match(r"(clock|globaltimer|smid|nsmid|gridid|pm\d|envreg|nwarpid_|reserved_smem|current_graph)", name)}
-    clocks -= set(re.findall(r"%([a-z][a-z_0-9]*)\b", ours))
-    if clocks:
-        raise Rejected(f"the kernel reads %{sorted(clocks)[0]}: it may not know when, where and how often it runs")
-    wanted = set(re.findall(r"\.entry\s+([\w$]+)", ours))
-    missing = wanted - set(re.findall(r"\.entry\s+([\w$]+)", code))
-    if missing:
-        raise Rejected(f"there is no kernel {sorted(missing)[0]}: keep its name, and extern \"C\"")
+    for kernel, read in given["specials"].items():  # a kernel that knows how it is run could behave well only then
+        for name in sorted(set(read) - set(ours["specials"].get(kernel, []))):
+            if name.strip("%").split(".")[0] not in SPECIAL:
+                raise Rejected(f"the kernel reads {name}: it may not know when, where and how often it runs")
+    for name in sorted(set(ours["kernels"]) - set(given["kernels"])):
+        raise Rejected(f"there is no kernel {name}: keep its name, and extern \"C\"")
+    for name in more("kernels"):
+        raise Rejected(f"{name} is a kernel that the lab does not have: leave it out")
 
 
 def images(lab, files, out, cubin=None):
@@ -160,8 +174,7 @@ def images(lab, files, out, cubin=None):
             _read_only_allowed(made / f"{image}.d", tree, cuda)
             if ptx.stat().st_size > PTX_BYTES:
                 raise Rejected(f"its PTX has {ptx.stat().st_size >> 20} MB: {PTX_BYTES >> 20} at most")
-            ours = (ROOT / f"build/images/stage-{number}/{ptx.name}").read_text()
-            screen(ptx.read_text(errors="replace"), lab, ours)
+            screen(facts(lab, ptx), facts(lab, ROOT / f"build/images/stage-{number}/{ptx.name}"))
             if cubin:
                 assemble(made, image, arch, cubin)
         for path in made.iterdir():

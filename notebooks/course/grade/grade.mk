@@ -1,7 +1,7 @@
 # build/trial-N: draws cases, runs a kernel, judges what it left; linked with the stage's host code. What is
 # attention's and what is stage 5's own stands in files of its own.
 TRIAL_OF_ATTENTION := $(filter-out %/product.c,$(wildcard notebooks/course/grade/*.c))
-TRIAL_OF_PRODUCTS  := notebooks/course/grade/main.c notebooks/course/grade/run.c notebooks/course/grade/product.c
+TRIAL_OF_PRODUCTS  := $(addprefix notebooks/course/grade/,main.c run.c facts.c product.c)
 define trial-of
 $(BUILD)/trial-$(1:stage-%=%): $(patsubst %.c,$(BUILD)/%.o,$(if $(filter stage-5,$1),$(TRIAL_OF_PRODUCTS),$(TRIAL_OF_ATTENTION))) \
         $$(call stage-objects,$1) $(LIB)

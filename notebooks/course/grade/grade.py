@@ -34,9 +34,7 @@ from lab_folder import FULL_TIME  # noqa: E402
 ROOT = HERE.parents[2]
 ANSWERS, CHECKS, COUNTS, TIME = 40, 20, 30, 10   # points of a lab
 NO_TIME = 10                                     # times our time: no points for time from here on
-SPOILT = {"plain": 32}                           # products of tensor cores tried, by kind of case
-SPOILT_ELSEWHERE = 8
-MOST_WORK = 1.5                                  # instructions, of ours: beyond it something else computes the answer
+MOST_WORK = evidence.MUCH_WORK                   # instructions, of ours: beyond it something else computes the answer
 LONGEST = 8                                      # times our instructions a launch may run
 RUN_SECONDS, RUN_MEGABYTES = 120, 4096
 UNMASKED = 0                                     # enum mask
@@ -136,12 +134,11 @@ class Trial:
         other.__dict__ = {**self.__dict__, "device": device}
         return other
 
-    def run(self, index, folder, most_instructions=0, clock=False, spoil=None):
-        """(report or None, what it said, seconds). folder: gets the outputs. clock: how long would it take? spoil: so many
-        products are tried."""
+    def run(self, index, folder, most_instructions=0, clock=False, products=True):
+        """(report or None, what it said, seconds). folder: gets the outputs. clock: how long would it take? products: do
+        those of tensor cores make the answer?"""
         folder.mkdir(parents=True, exist_ok=True)
-        words = ["--device", self.device, "--timeout", f"{sandbox.WAIT * RUN_SECONDS}", "--spoil",
-                 SPOILT.get(self.cases[index]["kind"], SPOILT_ELSEWHERE) if spoil is None else spoil]
+        words = ["--device", self.device, "--timeout", f"{sandbox.WAIT * RUN_SECONDS}", *["--products"] * products]
         if most_instructions:
             words += ["--max-instructions", f"{most_instructions:.0f}"]
         gpu = self.device == "cuda"
@@ -224,7 +221,8 @@ class Grade:
         self.lab, self.submission, self.seed_id, self.device = lab, submission, seed_id, device
         self.points = {"answers": ANSWERS, "checks": CHECKS, "counts": COUNTS, "time": TIME}
         self.lost, self.notes, self.cases, self.void = [], [], [], None
-        self.tried = []  # (case, report, our report) of right answers
+        self.tried = []    # (case, report, our report) of right answers
+        self.endless = []  # cases in which it ran too long
 
     def lose(self, part, points, why, file=None, line=None, case=None):
         new = Lost(part, points, why, file, line, case)
@@ -289,6 +287,7 @@ def grade_case(grade, places, case, ours, report, said, right, why_wrong, share)
     own = {"case": describe(case), "right": False, "broken": []}
     grade.cases.append(own)
     sentence, file, line = places.first(said)
+    grade.endless += [case] * ("endless in kernel" in said)
     if report is None:
         grade.lose("answers", ANSWERS * share, sentence or "the run ended without a word", file, line, case)
         grade.lose("checks", CHECKS * share, "nothing to check without an answer", case=case)
@@ -298,6 +297,8 @@ def grade_case(grade, places, case, ours, report, said, right, why_wrong, share)
         grade.lose("checks", CHECKS * share, sentence, file, line, case)
     if report.get("reports") and "out of bounds" in said:
         right, why_wrong = False, "it reads or writes what is none of its tensors"
+    elif report.get("reports") and "cannot be written" in said:
+        grade.nothing("it writes to constant memory", file, line, case)
     elif report["inputs_changed"]:
         right, why_wrong = False, f"it writes to {', '.join(report['inputs_changed']).upper()}"
         grade.nothing(why_wrong, case=case)
@@ -326,7 +327,7 @@ def grade_counts(grade, places, case, ours, report, share, own):
     broken, tried = counts_of(grade.lab, case, report, ours)
     for condition, value, bound in broken:
         # two kinds of evidence: they are counted, and O depends on them
-        if condition.counter in evidence.PROOF and not bound and report.get("same_without_products", 1) < 0.9:
+        if condition.counter in evidence.PROOF and not bound and evidence.moved(report):
             grade.nothing(f"{condition.counter} is {value:g}: the lab is to compute without tensor cores", case=case)
     points = COUNTS * share / (len(tried) + 1)
     for condition, value, bound in broken:
@@ -338,18 +339,15 @@ def grade_counts(grade, places, case, ours, report, share, own):
         grade.lose("counts", points, f"{work:.2f} times the instructions of ours, at most {MOST_WORK:g} times", case=case)
 
 
-def grade_products(grade, places, share):
+def grade_products(grade, share):
     """Do the products of tensor cores make the answer? Two kinds of signs that they do not void the submission; one
     alone costs the counts of a case, since it may be a chance."""
-    signs = evidence.weigh(grade.lab, grade.tried)
-    for sign in signs[:1]:
-        place = sign.place or {}
-        file, line = places.own(place.get("file")), place.get("line")
-        if len(signs) > 1:
-            grade.nothing(f"something else than the tensor cores computes the answer: {'; and '.join(s.why for s in signs)}",
-                          file, line, sign.case)
-        else:
-            grade.lose("counts", COUNTS * share, sign.why, file, line, sign.case)
+    signs = evidence.weigh(grade.tried, grade.endless)
+    if len(signs) > 1:
+        grade.nothing(f"something else than the tensor cores computes the answer: {'; and '.join(s.why for s in signs)}",
+                      case=signs[0].case)
+    elif signs and signs[0].kind not in evidence.WEAK:
+        grade.lose("counts", COUNTS * share, signs[0].why, case=signs[0].case)
 
 
 def grade_time(grade, lab, folder, own, ours, index):
@@ -479,7 +477,7 @@ def grade(lab, submission, secret, device="emu", jobs=None, timed=True):
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             for index, (report, said, right, why) in zip(emulated, pool.map(one, emulated)):
                 grade_case(result, places, cases[index], ours[str(index)], report, said, right, why, 1 / len(emulated))
-        grade_products(result, places, 1 / len(emulated))
+        grade_products(result, 1 / len(emulated))
         if result.void or not all(case["right"] for case in result.cases):
             result.lose("time", TIME, "no time without a right answer everywhere")
         elif not timed:

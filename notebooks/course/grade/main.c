@@ -73,11 +73,13 @@ int main(int argc, char **argv) {
         why = trial_run(argc - 2, argv + 2);
     else if (!strcmp(what, "judge"))
         why = trial_judge(argc - 2, argv + 2);
+    else if (!strcmp(what, "facts"))
+        why = trial_facts(argc - 2, argv + 2);
     else if (!strcmp(what, "gpu"))
         why = trial_gpu();
     else
         why = reason_as(STATUS_USAGE,
-                        "draw, run, judge or gpu: see notebooks/course/grade/README.md");
+                        "draw, run, judge, facts or gpu: see notebooks/course/grade/README.md");
     if (why) fprintf(stderr, "%s: %s\n", program_invocation_short_name, why);
     return why ? (int)reason_status(why, STATUS_DEVICE) : 0;
 }

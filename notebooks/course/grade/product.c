@@ -68,6 +68,7 @@ struct product_own {
     struct matrices matrices;
     struct placed placed;
     struct device_launch launch;
+    half *tiles, *a; /* what they are on the device */
 };
 
 const char *subject_open(const json_t *t, struct device *d, struct subject *out) {
@@ -77,6 +78,7 @@ const char *subject_open(const json_t *t, struct device *d, struct subject *out)
     const struct experiment *e = &own->experiment;
     const char *why = matrices_make(e, &own->matrices);
     if (!why) why = placed_make(d, e, &own->matrices, 0, &own->placed);
+    if (!why) why = subject_inputs(out, NULL);
     if (!why)
         why = device_load(d, stage_image_folder(stage.name), trial_text(t, "image"), &out->image);
     if (why) return why;
@@ -98,6 +100,8 @@ void subject_close(struct subject *s) {
     if (s->image) device_unload(s->device, s->image);
     placed_free(s->device, &own->placed);
     matrices_free(&own->matrices);
+    free(own->tiles);
+    free(own->a);
     free(own);
 }
 
@@ -111,16 +115,39 @@ const char *subject_fetch(struct subject *s, void *outputs) {
                            s->out_bytes);
 }
 
+static size_t a_bytes(const struct product_own *own) {
+    return sizeof(half) * WGMMA_M * WGMMA_K * (size_t)own->experiment.k_steps;
+}
+
+/* A lies in front of B. */
+static void change(const struct changed_inputs *c, half *x, size_t n, size_t n_a) {
+    for (size_t e = 0; e < n && c && c->instead; e++)
+        x[e] = emu_spoil_half(c->spoil, x[e], e < n_a);
+}
+
+const char *subject_inputs(struct subject *s, const struct changed_inputs *c) {
+    struct product_own *own = s->own;
+    const struct matrices *m = &own->matrices;
+    const size_t n_a = a_bytes(own) / sizeof(half), tile_bytes = m->args.tile_bytes;
+    if (!own->tiles) own->tiles = heap_take(tile_bytes);
+    if (!own->a) own->a = heap_take(a_bytes(own));
+    memcpy(own->tiles, m->tiles, tile_bytes);
+    memcpy(own->a, m->a, a_bytes(own));
+    change(c, own->tiles, tile_bytes / sizeof(half), m->b_tile / sizeof(half));
+    change(c, own->a, n_a, n_a);
+    const char *why = device_copy_in(s->device, own->placed.tiles, own->tiles, tile_bytes);
+    return why ? why : device_copy_in(s->device, own->placed.a, own->a, a_bytes(own));
+}
+
 const char *subject_changed(struct subject *s, json_t *names) {
     const struct product_own *own = s->own;
-    const size_t a_bytes = sizeof(half) * WGMMA_M * WGMMA_K * (size_t)own->experiment.k_steps;
     const struct {
         const char *name;
         device_ptr at;
         const void *before;
         size_t bytes;
-    } input[2] = {{"tiles", own->placed.tiles, own->matrices.tiles, own->matrices.args.tile_bytes},
-                  {"a", own->placed.a, own->matrices.a, a_bytes}};
+    } input[2] = {{"tiles", own->placed.tiles, own->tiles, own->matrices.args.tile_bytes},
+                  {"a", own->placed.a, own->a, a_bytes(own)}};
     for (int i = 0; i < 2; i++) {
         void *copy = malloc(input[i].bytes);
         const char *why =

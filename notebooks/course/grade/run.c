@@ -1,17 +1,18 @@
 /* run CASES INDEX OUT [options]: launches the kernel on one case, again and again, and writes what it
  * left into OUT: out0 (the first run), out1 (another schedule), and report.json: the counts of the first
- * run, whether the others gave the same bits, and which products of tensor cores reach the outputs.
+ * run, whether the others gave the same bits, and what becomes of the outputs if tensor cores multiply something else.
  * With --predict once, in the predictor: what the launch left, and its predicted time. */
 #include "trial.h"
 
 #include "common/base/reason.h"
+#include "common/cuda/half.h"
 #include "common/device/device_ops.h"
 #include "common/harness/check.h"
 #include "common/harness/input.h"
-#include "emulator/core/instruction.h"
 #include "profiler/counters.h"
 
 #include <getopt.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +20,10 @@ struct trial_run {
     struct subject subject;
     struct device *device;
     uint64_t seed;
-    unsigned char *out, *first; /* outputs of the run at hand, and of the first */
+    unsigned char *out, *first,
+        *spoilt;     /* outputs of the run at hand, of the first, of one with other products */
+    json_t *changed; /* names of inputs that a launch has written to */
+    bool multiplies; /* on tensor cores */
     const char *folder;
     json_t *report;
 };
@@ -27,28 +31,33 @@ struct trial_run {
 static struct run_options {
     enum device_kind device;
     const char *chip;
-    int n_spoilt; /* products of tensor cores to try */
+    bool products; /* does the answer come of tensor cores? */
     double timeout_s;
     double max_instructions;
     bool clock;
-} asked = {.device = DEVICE_EMU, .n_spoilt = 0, .timeout_s = 60};
+} asked = {.device = DEVICE_EMU, .timeout_s = 60};
 
+/* spoil: NULL, or without checks. */
 static void emulate(const struct trial_run *r, enum emu_schedule schedule, bool early,
-                    struct emu_spoil *spoil) {
+                    const struct emu_spoil *spoil) {
     device_emulator_options(&(struct emu_options){
         .n_threads = 1, /* the same reports and the same products in every run */
         .schedule = schedule,
         .seed = r->seed,
         .draw = 4 * r->seed + schedule + 1,
         .async_early = early,
-        .no_checks = spoil && spoil->which,
+        .no_checks = spoil,
         .timeout_s = asked.timeout_s,
         .max_instructions = (uint64_t)asked.max_instructions,
-        .spoil = spoil,
+        .spoil = spoil ? *spoil : (struct emu_spoil){0},
     });
 }
 
-static const char *fetch(struct trial_run *r) { return subject_fetch(&r->subject, r->out); }
+/* After each launch: no kernel can undo with the last one what it wrote to inputs before. */
+static const char *fetch(struct trial_run *r) {
+    const char *why = json_array_size(r->changed) ? NULL : subject_changed(&r->subject, r->changed);
+    return why ? why : subject_fetch(&r->subject, r->out);
+}
 
 static bool same_as_first(const struct trial_run *r) {
     return !memcmp(r->out, r->first, r->subject.out_bytes);
@@ -116,6 +125,7 @@ static const char *run_first(struct trial_run *r) {
         why = put(r, "out1");
         goto done;
     }
+    r->multiplies = counter_value(&c, "hmma") + counter_value(&c, "hgmma") > 0;
     if ((why = put_counts(r, &c)) || (why = note_reports(r, counted(r, &again)))) goto done;
     bool same =
         same_as_first(r) && counter_value(&c, "threads") == counter_value(&again, "threads");
@@ -149,63 +159,110 @@ static const char *run_scheduled(struct trial_run *r) {
     return NULL;
 }
 
-/* ---- Does every product of tensor cores reach an output? ----------------------------------------- */
+/* ---- Do the products of tensor cores make the answer? -------------------------------------------- */
 
-static json_t *place(const struct emu_origin *at) {
-    const struct emu_frame *f = at->n_frames ? &at->frame[at->n_frames - 1] : NULL;
-    return f ? json_pack("{s:s, s:i}", "file", f->file, "line", f->line)
-             : json_pack("{s:s, s:i}", "file", "PTX", "line", at->ptx_line);
+/* Tensor cores multiply something else than they are given. The same answer comes of ordinary ones and other inputs, bit
+ * for bit and by the same steps, if all products are made there. */
+static const struct {
+    const char *name;
+    enum emu_spoilt how;
+} changes[] = {{"doubled", EMU_SPOIL_DOUBLED},
+               {"drawn", EMU_SPOIL_DRAWN},
+               {"below zero", EMU_SPOIL_BELOW_ZERO}};
+enum { N_CHANGES = sizeof changes / sizeof *changes, APART = 32 };
+
+/* Element e of outputs; the first n_halves are in fp16. Poison is not a number. */
+static double element(const unsigned char *out, size_t n_halves, size_t e) {
+    half h;
+    float f;
+    if (e < n_halves) return memcpy(&h, out + 2 * e, 2), (double)half_to_float(h);
+    return memcpy(&f, out + 2 * n_halves + 4 * (e - n_halves), 4), (double)f;
 }
 
-/* All products are zero: do the outputs depend on them at all? By 16 bits, poison left out. */
-static const char *run_without_products(struct trial_run *r) {
-    struct emu_spoil spoil = {.which = EMU_SPOIL_ALL};
-    size_t n_same = 0, n_written = 0;
-    emulate(r, EMU_ROUND_ROBIN, false, &spoil);
-    if (subject_poison(&r->subject) || launch(r)) return NULL; /* it depends on them */
-    const char *why = fetch(r);
-    for (size_t i = 0; i < r->subject.out_bytes && !why; i += 2) {
-        uint16_t before, now;
-        memcpy(&before, r->first + i, 2);
-        memcpy(&now, r->out + i, 2);
-        n_written += before != CHECK_POISON_HALF;
-        n_same += before != CHECK_POISON_HALF && before == now;
+/* The share of elements begin to end in which two outputs are apart by 1/32 of what they usually are. */
+static double share_apart(const unsigned char *a, const unsigned char *b, size_t n_halves,
+                          size_t begin, size_t end) {
+    double squares = 0;
+    size_t n = 0, n_apart = 0;
+    for (size_t e = begin; e < end; e++) {
+        double x = element(b, n_halves, e);
+        if (isfinite(x)) squares += x * x, n++;
     }
-    json_object_set_new(r->report, "same_without_products",
-                        json_real(n_written ? (double)n_same / (double)n_written : 0));
+    const double most = n ? sqrt(squares / (double)n) / APART : 0;
+    for (size_t e = begin; e < end; e++) {
+        double x = element(a, n_halves, e), y = element(b, n_halves, e);
+        bool both = isfinite(x) && isfinite(y);
+        n_apart += both ? fabs(x - y) > most : isfinite(x) || isfinite(y);
+    }
+    return n ? (double)n_apart / (double)n : n_apart > 0;
+}
+
+static double apart(const struct subject *s, const unsigned char *a, const unsigned char *b) {
+    const size_t n_halves = s->half_bytes / 2, n = n_halves + (s->out_bytes - s->half_bytes) / 4;
+    const double halves = share_apart(a, b, n_halves, 0, n_halves),
+                 floats = share_apart(a, b, n_halves, n_halves, n);
+    return halves > floats ? halves : floats;
+}
+
+/* One launch on other inputs; its instructions, of all threads. */
+static const char *run_changed(struct trial_run *r, const struct changed_inputs *c, double *work) {
+    struct counters counts = {0};
+    static const struct emu_spoil nothing;
+    emulate(r, EMU_ROUND_ROBIN, false, c->instead ? &nothing : c->spoil);
+    const char *why = subject_inputs(&r->subject, c);
+    if (!why) why = subject_poison(&r->subject);
+    if (!why) why = counted(r, &counts);
+    *work = counter_value(&counts, "threads");
+    counters_free(&counts);
     return why;
 }
 
-/* A run whose product `which` is wrong. Whatever else goes wrong then is this one's doing. */
-static bool reaches(struct trial_run *r, uint64_t which, struct emu_spoil *spoil) {
-    *spoil = (struct emu_spoil){.which = which};
-    emulate(r, EMU_ROUND_ROBIN, false, spoil);
-    return subject_poison(&r->subject) || launch(r) || fetch(r) || !same_as_first(r);
+/* Does the answer `spoilt` come of these inputs? The closer one of what was seen is kept. */
+static const char *compare(struct trial_run *r, const struct changed_inputs *c, double work,
+                           json_t *seen) {
+    double other;
+    const char *why = run_changed(r, c, &other);
+    if (why) return why;
+    const double share = apart(&r->subject, r->spoilt, r->out);
+    const json_t *least = json_object_get(seen, "apart");
+    if (least && json_number_value(least) <= share) return NULL;
+    bool same = !memcmp(r->spoilt, r->out, r->subject.out_bytes);
+    json_object_set_new(seen, "apart", json_real(share));
+    json_object_set_new(seen, "same", json_boolean(same));
+    json_object_set_new(seen, "v", json_boolean(c->v_too));
+    json_object_set_new(seen, "work", json_real(other > 0 ? work / other : 0));
+    return NULL;
 }
 
-static const char *run_spoilt(struct trial_run *r) {
-    struct emu_spoil spoil = {0};
-    json_t *lost = json_array();
-    int n = 0, n_reached = 0;
-    emulate(r, EMU_ROUND_ROBIN, false, &spoil);
-    const char *why = subject_poison(&r->subject);
-    if (!why) why = launch(r);
-    uint64_t n_products = spoil.n;
-    for (; n < asked.n_spoilt && !why && n_products; n++) {
-        /* one in each of n equal parts of the run */
-        uint64_t part = (uint64_t)n * n_products / (uint64_t)asked.n_spoilt,
-                 next = (uint64_t)(n + 1) * n_products / (uint64_t)asked.n_spoilt;
-        if (next == part) next = part + 1;
-        uint64_t which = part + input_random(r->seed, 0x5901, (uint64_t)n) % (next - part) + 1;
-        if (reaches(r, which, &spoil))
-            n_reached++;
-        else if (spoil.at)
-            json_array_append_new(lost, place(spoil.at));
+/* A launch that fails has no answer: all of it is apart. */
+static const char *run_spoilt(struct trial_run *r, int n, json_t *seen) {
+    const struct emu_spoil spoil = {.how = changes[n].how,
+                                    .seed = input_random(r->seed, 0x5901, 0)};
+    struct changed_inputs c = {.spoil = &spoil};
+    double work;
+    if (run_changed(r, &c, &work)) {
+        json_object_set_new(seen, "failed", json_true());
+        return NULL;
     }
-    json_object_set_new(r->report, "products",
-                        json_pack("{s:I, s:i, s:i, s:o}", "executed", (json_int_t)n_products,
-                                  "tried", n, "reached", n_reached, "lost", lost));
+    memcpy(r->spoilt, r->out, r->subject.out_bytes);
+    json_object_set_new(seen, "moved", json_real(apart(&r->subject, r->spoilt, r->first)));
+    c.instead = c.v_too = true;
+    const char *why = compare(r, &c, work, seen);
+    c.v_too = false;
+    if (!why && !json_is_true(json_object_get(seen, "same"))) why = compare(r, &c, work, seen);
     return why;
+}
+
+static const char *run_products(struct trial_run *r) {
+    json_t *all = json_object();
+    const char *why = NULL;
+    json_object_set_new(r->report, "products", all);
+    for (int n = 0; n < N_CHANGES && !why; n++) {
+        json_t *seen = json_object();
+        json_object_set_new(all, changes[n].name, seen);
+        why = run_spoilt(r, n, seen);
+    }
+    return why ? why : subject_inputs(&r->subject, NULL);
 }
 
 /* ---- One case ------------------------------------------------------------------------------------- */
@@ -214,8 +271,7 @@ static const char *run_on_emulator(struct trial_run *r) {
     const char *why = run_first(r);
     if (why || json_object_get(r->report, "reports")) return why;
     if ((why = run_scheduled(r)) || json_object_get(r->report, "reports")) return why;
-    why = run_without_products(r);
-    return why ? why : run_spoilt(r);
+    return asked.products && r->multiplies ? run_products(r) : NULL;
 }
 
 /* The machine code of the same PTX; what it leaves is judged like any answer. */
@@ -264,8 +320,10 @@ static const char *run_open(struct trial_run *r, const json_t *t) {
     if (why) return why;
     r->out = malloc(r->subject.out_bytes);
     r->first = malloc(r->subject.out_bytes);
-    return r->out && r->first ? NULL
-                              : reason_as(STATUS_DEVICE, "not enough memory for the outputs");
+    r->spoilt = malloc(r->subject.out_bytes);
+    return r->out && r->first && r->spoilt
+               ? NULL
+               : reason_as(STATUS_DEVICE, "not enough memory for the outputs");
 }
 
 static void run_close(struct trial_run *r) {
@@ -273,13 +331,15 @@ static void run_close(struct trial_run *r) {
     device_close(r->device);
     free(r->out);
     free(r->first);
+    free(r->spoilt);
     json_decref(r->report);
+    json_decref(r->changed);
 }
 
 static const char *read_options(int argc, char **argv) {
     static const struct option rows[] = {{"device", 1, NULL, 'd'},
                                          {"chip", 1, NULL, 'c'},
-                                         {"spoil", 1, NULL, 's'},
+                                         {"products", 0, NULL, 'p'},
                                          {"timeout", 1, NULL, 't'},
                                          {"max-instructions", 1, NULL, 'm'},
                                          {"predict", 0, NULL, 'k'},
@@ -291,8 +351,8 @@ static const char *read_options(int argc, char **argv) {
         case 'c':
             asked.chip = optarg;
             break;
-        case 's':
-            asked.n_spoilt = atoi(optarg);
+        case 'p':
+            asked.products = true;
             break;
         case 't':
             asked.timeout_s = atof(optarg);
@@ -313,22 +373,20 @@ const char *trial_run(int argc, char **argv) {
     const char *why = read_options(argc + 1, argv - 1); /* getopt skips the first word */
     if (why) return why;
     char **word = argv - 1 + optind;
-    struct trial_run r = {.folder = word[2], .report = json_object()};
-    json_t *t = NULL, *changed = json_array();
+    struct trial_run r = {.folder = word[2], .report = json_object(), .changed = json_array()};
+    json_t *t = NULL;
     char path[4096];
     if ((why = trial_case(word[0], word[1], &t)) || (why = run_open(&r, t))) goto done;
     why = !device_info(r.device)->is_emulator ? run_on_gpu(&r, t)
           : asked.clock                       ? run_predicted(&r)
                                               : run_on_emulator(&r);
-    if (!why) why = subject_changed(&r.subject, changed);
-    json_object_set(r.report, "inputs_changed", changed);
+    json_object_set(r.report, "inputs_changed", r.changed);
     json_object_set_new(r.report, "device", json_string(device_info(r.device)->name));
     snprintf(path, sizeof path, "%s/report.json", r.folder);
     if (!why && json_dump_file(r.report, path, JSON_INDENT(1)))
         why = reason_as(STATUS_FILE, "%s cannot be written", path);
 done:
     json_decref(t);
-    json_decref(changed);
     run_close(&r);
     return why;
 }

@@ -165,6 +165,9 @@ def wrong():
             "for (int j = 0; j < BKV / 8; j++) m_new =", "for (int j = 0; j <= BKV / 8; j++) m_new ="))}),
         "the mask of another tile": (6, {"5-turns.cu": changed(TURNS, ("mask(s_frag, args, q0 + row0, n * BKV);\n        wgmma_wait_group<0>", "mask(s_frag, args, q0 + row0, n * n);\n        wgmma_wait_group<0>")),
                                         "pipeline.cuh": text("stages/6-wgmma-attention/pipeline.cuh")}),
+        # tensors begin at a multiple of 16 bytes
+        "Q at a multiple of 128 bytes": (2, {"kernel.cu": changed(QK, ("const half *q = args.q + b", "const half *q = (const half *)((uintptr_t)args.q & ~127ull) + b"))}),
+        "O at a multiple of 128 bytes": (1, {"kernel.cu": changed(SCALAR, ("half *o = args.o + b", "half *o = (half *)((uintptr_t)args.o & ~127ull) + b"))}),
         "O with the stride of Q": (2, {"kernel.cu": text(QK).replace("args.o_stride", "args.q_stride")}),
     }
 

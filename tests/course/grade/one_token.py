@@ -137,7 +137,7 @@ class Judge:
         (folder / "cases.json").write_text(json.dumps(self.cases[secret]))
         for index in grade.emulated_of(self.cases[secret]):
             most = LONGEST * self.ours[secret][str(index)]["counts"]["instructions"] + 1e5
-            report, said, _ = t.run(index, folder / f"case-{index}", most, spoil=0)
+            report, said, _ = t.run(index, folder / f"case-{index}", most, products=False)
             kind = self.cases[secret][index]["kind"]
             if report is None:
                 return f"{kind}: {grade.last_word(said)}"

@@ -314,7 +314,7 @@ static bool is_nan(uint32_t word) { return (word & 0x7fffffff) > 0x7f800000; }
 
 /* What nobody has written is no number, whatever type it is read as, and another one in another draw. */
 static void test_unwritten(void **state) {
-    uint32_t first = 0;
+    uint32_t first = 0, blocks[6];
     (void)state;
     for (unsigned draw = 0; draw < 8; draw++) {
         t.options.draw = draw;
@@ -324,6 +324,18 @@ static void test_unwritten(void **state) {
         assert_true(is_nan(words[0]) && is_nan(words[0] << 16) && is_nan(words[3]));
         assert_true((words[1] & 0x7fff) > 0x7c00 && words[1] < 0x10000);
         assert_true(is_nan(words[4]));
+        /* in each block anew */
+        assert_fine(emu_test_run(
+            &t,
+            emu_test_kernel(
+                1, "",
+                "mov.u32 %r5, %ctaid.x; mul.wide.u32 %rd4, %r5, 8; add.s64 %rd4, %rd0, %rd4;"
+                "st.global.f32 [%rd4], %f50; selp.u32 %r6, 1, 0, %p3;"
+                "st.global.u32 [%rd4+4], %r6; mov.f32 %f50, 0f3f800000;"
+                "setp.ne.u32 %p3, %r6, 1;"),
+            "test", 3, 1, 0, 1, (void *[]){blocks}, (size_t[]){sizeof blocks}));
+        assert_true(is_nan(blocks[0]) && blocks[2] == blocks[0] && blocks[4] == blocks[0]);
+        assert_true(blocks[3] == blocks[1] && blocks[5] == blocks[1]);
         if (!draw) first = words[0];
         if (draw == 7) assert_int_not_equal(words[0], first);
     }

@@ -3,6 +3,8 @@
  * and tensor maps' rules. What hardware says: test_emu_golden.c. */
 #include "tests/test.h"
 
+#include "common/cuda/half.h"
+#include "emulator/core/spoil.h"
 #include "emulator/instructions/tensor/mma_fragment.h"
 #include "emulator/instructions/tensor/smem_desc.h"
 #include "emulator/instructions/tensor/tensorcore.h"
@@ -244,6 +246,44 @@ static void boxes_are_cut_at_the_edges(void **state) {
                      1024 + 128 + 16); /* row 1: chunk 0 ^ 1 */
 }
 
+/* ---- Changed operands ---- */
+
+static float factor(const struct emu_spoil *s, uint16_t x, bool is_a) {
+    return half_to_float(emu_spoil_half(s, x, is_a)) / half_to_float(x);
+}
+
+/* Each change multiplies by what it says, exactly; of the same number in TF32 as in fp16. */
+static void operands_are_changed_exactly(void **state) {
+    unsigned seen[5] = {0};
+    (void)state;
+    for (uint32_t n = 0; n < 4 * 65536; n++) {
+        const struct emu_spoil doubled = {.how = EMU_SPOIL_DOUBLED},
+                               below = {.how = EMU_SPOIL_BELOW_ZERO},
+                               drawn = {.how = EMU_SPOIL_DRAWN,
+                                        .seed = 0x9e3779b97f4a7c15u >> n / 65536};
+        const uint16_t x = (uint16_t)n;
+        const float value = half_to_float(x);
+        assert_int_equal(emu_spoil_half(&(struct emu_spoil){0}, x, true), x);
+        assert_int_equal(emu_spoil_half(&doubled, x, false), x);
+        if (!isfinite(value)) {
+            assert_false(isfinite(half_to_float(emu_spoil_half(&drawn, x, true))));
+            assert_int_equal(emu_spoil_half(&doubled, x, true), x);
+        }
+        if (value == 0) assert_true(half_to_float(emu_spoil_half(&drawn, x, true)) == 0);
+        if (!isfinite(value) || value == 0 || fabsf(value) > 16000) continue;
+        assert_true(factor(&doubled, x, true) == 2);
+        assert_true(factor(&below, x, true) == (value < 0 ? 2 : 1));
+        assert_true(factor(&below, x, false) == factor(&below, x, true));
+        const float by = factor(&drawn, x, n & 1);
+        assert_true(value > 0 ? by == 1 : by == 2 || by == -1 || by == -2 || by == 4);
+        if (value < 0) seen[by == 2 ? 0 : by == -1 ? 1 : by == -2 ? 2 : 3]++;
+        if (fabsf(value) < HALF_MIN_NORMAL) continue;
+        uint32_t wide = emu_spoil_element(&drawn, bits_of(value), true, 23, 32);
+        assert_int_equal(wide, bits_of(half_to_float(emu_spoil_half(&drawn, x, true))));
+    }
+    for (int f = 0; f < 4; f++) assert_true(seen[f] > 1000);
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_follow_the_definition),
@@ -253,6 +293,7 @@ int main(void) {
         cmocka_unit_test(descriptors_name_the_usual_places),
         cmocka_unit_test(maps_state_their_rules),
         cmocka_unit_test(boxes_are_cut_at_the_edges),
+        cmocka_unit_test(operands_are_changed_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

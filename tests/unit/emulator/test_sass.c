@@ -392,8 +392,39 @@ static void other_chips(void **state) {
     assert_reason(sass_open("/nosuch", NULL, &m), "/nosuch");
 }
 
+/* What nobody has written is the grid's word in each block; RZ is zero and PT true. */
+static void unwritten(void **state) {
+    static const uint64_t words[] = {UINT64_MAX, 0x7ff3fff17ff87ffdu};
+    static struct sass_code code = {.row_bytes = SASS_ROW_CONST};
+    static const struct sass_kernel k = {.name = "k", .exec = &code, .n_registers = 8};
+    const struct emu_grid l = {.grid = {2, 1, 1}, .block = {64, 1, 1}};
+    struct emu_memory *m;
+    (void)state;
+    assert_fine(emu_memory_open(&m));
+    for (uint64_t i = 0; i < 4; i++) {
+        const uint64_t word = words[i / 2];
+        struct sass_grid *g;
+        struct sass_cta *cta;
+        assert_fine(sass_grid_open(m, &k, &l, &g));
+        if (i / 2) g->unwritten = word;
+        assert_fine(sass_cta_begin(g, i % 2, &cta));
+        struct sass_warp *w = sass_cta_warp(cta, 1);
+        assert_memory_equal(sass_row(w, 200 * SASS_ROW), &word, 8);
+        assert_memory_equal(sass_row(w, SASS_ROW_UR + 62 * SASS_ROW) + 30, &word, 8);
+        assert_memory_equal(sass_shared(cta, SASS_RESERVED_SHARED, 8), &word, 8);
+        assert_int_equal(sass_row(w, SASS_ROW_ZERO)[7], 0);
+        assert_int_equal(w->pred[SASS_P_TRUE], EMU_FULL);
+        assert_int_not_equal(w->pred[0], 0);
+        assert_int_equal(w->pred[SASS_P_UNIFORM + 1], word >> 1 & 1 ? EMU_FULL : 0);
+        sass_cta_end(cta);
+        sass_grid_close(g);
+    }
+    emu_memory_close(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unwritten),
         cmocka_unit_test(instructions),
         cmocka_unit_test(wide),
         cmocka_unit_test(refusals),
