@@ -15,6 +15,7 @@ A mistake is known by what the check saw, never by its text. A term is one of
     clean NAME  unclean NAME    a problem without, or with, any complaint, of the emulator's too
     early NAME          a problem that failed is right if asynchronous operations complete when issued, races or not
     counter NAME        a condition on this counter is broken
+    fewer NAME          the kernel counts less of this than ours
     conflicts N         ldmatrix has N conflicts for each instruction
     map WHAT            lab 5: wgmma_row, wgmma_col differ from the picture: row, col, or warp (notebooks/course/fragment.py)
     not TERM            the term does not hold"""
@@ -74,6 +75,7 @@ class Seen:
     counts: dict
     map: set
     tile: tuple  # rows, keys
+    ours: dict = dataclasses.field(default_factory=dict)  # what our kernel counts
 
     def holds(self, term):
         word, _, what = term.partition(" ")
@@ -105,6 +107,9 @@ class Seen:
 
     def _counter(self, name):
         return any(condition.counter == name for condition, _, _ in self.broken)
+
+    def _fewer(self, name):
+        return bool(self.counts and self.ours) and self.counts[name] < self.ours[name]
 
     def _conflicts(self, number):
         return bool(self.counts) and \
