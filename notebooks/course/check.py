@@ -113,7 +113,7 @@ def run(kernel, problem, how, phases):
         inputs = tuple(problems.load(folder, name) for name in "qkv")
     if done.returncode not in (0, 1, 4, 124) and done.returncode > 0:
         raise build.Refused(done.stderr.strip())
-    said = reports.named(done.stderr.replace(f"{ROOT}/", ""), ptx_of(kernel.program, kernel.folder).read_text())
+    said = reports.telling(reports.named(done.stderr.replace(f"{ROOT}/", ""), ptx_of(kernel.program, kernel.folder).read_text()))
     return Run(problem, how, said, said, done.returncode, phases.races(said), o, inputs)
 
 
@@ -144,6 +144,7 @@ class Check:
     def __init__(self, folder, kernel, device):
         self.folder, self.kernel, self.device, self.gpu = folder, kernel, device, build.gpu_wanted(device)
         self.runs, self.early, self.broken, self.counts, self.ours, self.lines = {}, {}, [], {}, {}, []
+        self.told = self.cause = None  # the hint, and the name of the mistake that it is about
 
     def say(self, ok, what):
         self.lines.append((ok, what))
@@ -229,13 +230,15 @@ class Check:
 
     def hint(self):
         """What to say about the first failure: lines of (report, pictures), hint."""
-        maps = fragment.differences(self.kernel.file(self.folder.files[1])) if self.folder.number == 5 else set()
+        maps, first = fragment.differences(self.kernel.file(self.folder.files[1])) if self.folder.number == 5 else (set(), "")
         self.barriers()
         evidence = seen.Evidence(self.folder, self.kernel, self.runs, self.broken, self.counts, self.ours)
         known = mistakes.recognise(mistakes.read(self.folder), mistakes.Seen(self.runs, self.early, self.broken, self.counts, maps, self.folder.tile, self.ours))
         report = evidence.failed.said.splitlines()[:4] if evidence.failed else []
         pictures = evidence.pictures()
-        return report + [""] * bool(pictures) + pictures, f"{evidence.sentence()}. {known.hint if known else evidence.look()}"
+        self.cause = known.name if known else None
+        self.told = f"{evidence.sentence()}{f'; {first}' if first else ''}. {known.hint if known else evidence.look()}"
+        return report + [""] * bool(pictures) + pictures, self.told
 
 
 def main():
@@ -259,7 +262,7 @@ def main():
             print("\n" + "\n".join([*shown, ""] if shown else []) + f"{'' if not shown else chr(10)}hint: {hint}")
             right = False
         if given.json:
-            pathlib.Path(given.json).write_text(json.dumps({"lab": given.lab, "right": right, "lines": check.lines}))
+            pathlib.Path(given.json).write_text(json.dumps({"lab": given.lab, "right": right, "lines": check.lines, "hint": check.told, "cause": check.cause}))
         if right:
             print(f"\nLab {given.lab} is right: answers{', on this GPU too' * check.gpu}, no race under {len(SCHEDULES)} schedules, counts."
                   f" How long it would take: make lab-{given.lab} see")

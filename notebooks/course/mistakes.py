@@ -120,7 +120,7 @@ class Seen:
 
     def _like(self, name):
         wrong = [run for run in self.runs.values() if run.wrong and run.o is not None and self._off(run, "") > 0.02]
-        return bool(wrong) and all(self._off(run, name) < min(0.1, 0.5 * self._off(run, "")) for run in wrong)
+        return bool(wrong) and all(self._off(run, name) < min(0.05, 0.3 * self._off(run, "")) for run in wrong)
 
     def _off(self, run, name):
         """How far O is from the model with this mistake; where it has no mistake, from the right one."""

@@ -55,6 +55,17 @@ def side(line):
     return (match[1], int(match[2]), [int(n) for n in re.findall(r"(?:line |:)(\d+)", match[3])], opcode) if match else None
 
 
+def telling(said):
+    """Of races, one between warps comes first: a barrier that lacks is reported of two lanes of a warp, too."""
+    blocks = re.split(r"(?m)^(?=stage-\d+: )", said)
+    first = next((n for n, block in enumerate(blocks) if block.startswith("stage-")), None)
+    if first is None or "which another lane of the warp" not in blocks[first].partition("\n")[0]:
+        return said
+    others = [n for wanted in (r"warp \d+ reads shared", r"warp \d+ writes shared") for n, block in enumerate(blocks)
+              if re.search(rf": race in .*: {wanted} .*which warp", block.partition("\n")[0])]
+    return "".join([*blocks[:first], blocks[others[0]], *(block for n, block in enumerate(blocks) if n >= first and n != others[0])]) if others else said
+
+
 def read(said):
     found = []
     for line in said.splitlines():
