@@ -47,6 +47,10 @@ class Run:
         return self.status != 0
 
     @property
+    def endless(self):
+        return self.status == 124 or "not at its end after" in self.said
+
+    @property
     def wrong(self):
         return "wrong answer" in self.said
 
@@ -175,6 +179,8 @@ class Check:
             runs = []
             for how in SCHEDULES + ["early"] * (self.folder.number == 6):
                 runs.append(run(self.kernel, problem, how, phases))
+                if runs[-1].endless:
+                    break
             if self.gpu and not any(one.failed for one in runs):  # what is known to be wrong may hang there
                 self.on_gpu(problem, phases, runs)
             failed = [one for one in runs if one.failed]
@@ -182,9 +188,12 @@ class Check:
             if failed:  # another schedule may notice the same from the other side
                 first.races = [race for one in failed for race in one.races]
                 first.all_said = "".join(one.said for one in failed)
-                if self.folder.number in ASYNCHRONOUS:
+                if self.folder.number in ASYNCHRONOUS and not any(one.endless for one in runs):
                     self.early[problem.name] = run(self.kernel, problem, "early, no races", phases)
             said = f", {first.how}: {' '.join(first.said.split(': ', 1)[-1].splitlines()[:1])}" if failed else ""
+            if any(one.endless for one in runs):  # each further one would take as long
+                self.say(False, f"{problem.name:12} {' '.join(problem.options)}{said}; further problems are not tried")
+                return False
             self.say(not failed, f"{problem.name:12} {' '.join(problem.options)}{said}")
         return not any(one.failed for one in self.runs.values())
 

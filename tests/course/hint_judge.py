@@ -94,14 +94,18 @@ def judged(number, labs):
     until = time.time() + float(os.environ.get("SECONDS_LEFT") or 1e9)
     order, n = one_token.chosen(labs, 0), 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for at in range(0, len(order), 2 * jobs):
-            some = order[at:at + 2 * jobs]
-            for mutant, found in zip(some, pool.map(lambda one: hint_of(one, until), some)):
+        under_way = {}
+        while n < number and (order or under_way):
+            while order and len(under_way) < jobs:
+                mutant = order.pop(0)
+                under_way[pool.submit(hint_of, mutant, until)] = mutant
+            for done in concurrent.futures.wait(under_way, return_when=concurrent.futures.FIRST_COMPLETED).done:
+                mutant, found = under_way.pop(done), done.result()
                 if found and n < number:
                     n += 1
                     yield mutant, *found
-            if n >= number or time.time() > until:
-                return
+            if time.time() > until:
+                order = []
 
 
 def main():
