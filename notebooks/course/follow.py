@@ -1,6 +1,6 @@
 """Where a wrong answer parts from the right one: what warp 0 of the first CTA computes, line by line.
 
-    follow.values(kernel, options)                    {line: [(opcode, numbers (registers, 32 lanes))]}
+    follow.values(kernel, options)                    {line: [(opcode, numbers (registers, 32 lanes))]}, and whether that is all
     follow.found(values, shape, inputs, tile)         [Step], in the order of the computation
     follow.reads(values, inputs)                      {"K": {line: rows, columns}}: what it reads from shared memory
 
@@ -69,15 +69,18 @@ def numbers(row):
 def values(kernel, options):
     done = kernel.run("--no-time", "--no-check", "--counters", "MIX", "--quiet", "--no-races", "--device", "emu", "--jobs", 1,
                       "--timeout", SECONDS, *options, "--trace", "all", limit=2 * SECONDS)
-    return parsed(done.stdout)
+    return parsed(done.stdout), "no more is printed" not in done.stdout
 
 
 def expected(q, k, causal, tile, down):
-    """{name: numbers} of the first warp's rows; down: tiles from the last to the first."""
+    """{name: numbers} of the first warp's rows; tile: rows of a CTA, keys; down: tiles from the last to the first."""
+    (cta, tile), diagonal = tile, len(k) - len(q)
+    if causal:  # the CTA ends with the tile of its last row's last key
+        k = k[:max(1, -(-max(1, cta + diagonal) // tile)) * tile]
     rows, keys = min(ROWS, len(q)), len(k)
     s = q[:rows] @ k.T
     scaled = s * np.log2(np.e) / np.sqrt(q.shape[1])
-    seen = np.arange(keys)[None, :] <= np.arange(rows)[:, None] + keys - len(q) if causal else np.ones(s.shape, bool)
+    seen = np.arange(keys)[None, :] <= np.arange(rows)[:, None] + diagonal if causal else np.ones(s.shape, bool)
     masked = np.where(seen, scaled, -np.inf)
     maximum = np.full(rows, -np.inf)
     total, ps, maxima = np.zeros(rows), [], []

@@ -77,9 +77,9 @@ class Evidence:
         """A report's side: its line, and that of the call in the student's part."""
         file, n, calls, opcode = side
         own = {m for name, m, _ in self.parts() if name == self.main}
-        call = next((m for m in calls if m in own and n not in own), None)
+        shown = [m for m in calls if m in own] or calls[:1] * (n not in own)
         name = file.rsplit("/", 1)[-1]
-        return f"{self.line(name, n)}{f', called from line {call}' if call else f', called from line {calls[0]}' if calls and n not in own else ''} ({opcode.split('.sync')[0]})"
+        return f"{self.line(name, n)}{''.join(f', called from line {m}' for m in shown[:2])} ({opcode.split('.sync')[0].split('.shared::')[0]})"
 
     # ---- following warp 0
 
@@ -90,10 +90,11 @@ class Evidence:
         run = self.wrong or next((run for run in self.runs.values() if run.problem.shape), None)
         shape = run.problem.shape
         options = ["--image", self.folder.images[0], *problems.make_inputs(shape, self.kernel.out / run.problem.name)]
-        self.values = follow.values(self.kernel, options)
+        self.values, whole = follow.values(self.kernel, options)
         inputs = [x[0] for x in run.inputs]
-        self.steps = follow.found(self.values, inputs, shape.causal, self.folder.tile[1], self.folder.number == 6)
-        self.shared_reads = follow.reads(self.values, inputs)
+        if whole:  # else nothing is known of what comes later
+            self.steps = follow.found(self.values, inputs, shape.causal, self.folder.tile, self.folder.number == 6)
+            self.shared_reads = follow.reads(self.values, inputs)
 
     # ---- sentences
 
@@ -206,7 +207,7 @@ class Evidence:
 
     def _look_wrong(self):
         self.follow()
-        said = [said for said in (self._class(), self._by_warp(), self._reads(), self._parts_at()) if said]
+        said = [said for said in (self._class(), self._by_warp(), self._never(), self._reads(), self._parts_at()) if said]
         return ". ".join(said) or self._right_ones()
 
     def _class(self):
@@ -239,6 +240,12 @@ class Evidence:
             what = f"rows {picture.spans(rows.nonzero()[0])}" if not rows.all() else f"columns {', '.join(f'{16 * c} to {16 * c + 15}' for c in columns.nonzero()[0])}"
             said.append(f"Of {name} warp 0 reads only {what} from shared memory ({', '.join(f'line {n}' for n in list(lines)[:3])})")
         return ". ".join(said)
+
+    def _never(self):
+        """Products and loads of fragments of the student's part that warp 0 never executes."""
+        executed = set(self.values or ())
+        lines = [n for file, n, text in self.parts() if file == self.main and re.search(r"mma|ldmatrix|load_matrix", code(text)) and n not in executed]
+        return f"Warp 0 never executes {', '.join(f'line {n}' for n in lines[:4])}" if lines and executed and self.folder.number != 6 else ""
 
     def _parts_at(self):
         """Up to where what warp 0 computes is right, and the lines that come next."""
