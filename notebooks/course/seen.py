@@ -24,7 +24,7 @@ OPCODES = {"hmma": ("mma.", "wmma.mma"), "hgmma": ("wgmma.mma",), "ldmatrix": ("
            "bank_conflict": ("ld.shared", "st.shared", "ldmatrix", "wmma"), "groups": ("wgmma.commit", "wgmma.wait")}
 # (problems that are wrong, one that is right, what it says, what lines to look for)
 CLASSES = [({"strides"}, "Only tensors with gaps between their rows are wrong", r"stride"),
-           ({"causal", "hidden-rows"}, "Without a mask all is right", r"causal|diagonal|n_visible"),
+           ({"causal", "hidden-rows"}, "Without a mask all is right", r"causal|diagonal|n_visible|mask\("),
            ({"short"}, "Only keys that end inside a tile are wrong", r"seqlen_k|n_visible|n_rows"),
            ({"rising"}, "It is wrong only where the maximum rises from tile to tile", r"alpha|m_new|m_frag|base"),
            ({"heads"}, "Only several heads are wrong", r"head|batch|stride|\bkv_h\b")]
@@ -207,7 +207,10 @@ class Evidence:
 
     def _look_wrong(self):
         self.follow()
-        said = [said for said in (self._class(), self._by_warp(), self._never(), self._reads(), self._parts_at()) if said]
+        what = self._class()
+        if what and "One tile" not in what:  # so S, P and O are right elsewhere
+            return what
+        said = [said for said in (what, self._by_warp(), self._never(), self._reads(), self._parts_at()) if said]
         return ". ".join(said) or self._right_ones()
 
     def _class(self):
@@ -244,7 +247,7 @@ class Evidence:
     def _never(self):
         """Products and loads of fragments of the student's part that warp 0 never executes."""
         executed = set(self.values or ())
-        lines = [n for file, n, text in self.parts() if file == self.main and re.search(r"mma|ldmatrix|load_matrix", code(text)) and n not in executed]
+        lines = [n for file, n, text in self.parts() if file == self.main and re.search(r"(mma|ldmatrix|load_matrix)\w*\(", code(text)) and n not in executed]
         return f"Warp 0 never executes {', '.join(f'line {n}' for n in lines[:4])}" if lines and executed and self.folder.number != 6 else ""
 
     def _parts_at(self):
