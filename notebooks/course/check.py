@@ -242,6 +242,8 @@ class Check:
         maps, first = fragment.differences(self.kernel.file(self.folder.files[1])) if self.folder.number == 5 else (set(), "")
         self.barriers()
         evidence = seen.Evidence(self.folder, self.kernel, self.runs, self.broken, self.counts, self.ours)
+        if first:
+            first += f" ({', '.join(evidence.naming('col' if 'wgmma_col' in first else 'row'))})"
         known = mistakes.recognise(mistakes.read(self.folder), mistakes.Seen(self.runs, self.early, self.broken, self.counts, maps, self.folder.tile, self.ours))
         report = evidence.failed.said.splitlines()[:4] if evidence.failed else []
         pictures = evidence.pictures()
