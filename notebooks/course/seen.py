@@ -186,7 +186,8 @@ class Evidence:
         waits, state = reports.deadlock(self.failed.said)
         names = list(dict.fromkeys(re.findall(r"(\w+)\[\d+\]", " ".join(what for _, what in waits))))
         lines = [line for name in names for line in self._mentions(name)]
-        said = f"Lines with {' and '.join(names)}: {', '.join(lines)}. " if lines else ""
+        lines = lines or self.naming(r"turn\(|bar_(sync|arrive)|__syncthreads")
+        said = f"Lines with {' and '.join(names) or 'barriers'}: {', '.join(lines)}. " if lines else ""
         return (f"{said}Compare three numbers: how many arrivals end a phase, how many come, and by which lines; and which phase (parity)"
                 " the waiting line asks for")
 
