@@ -56,6 +56,13 @@ static const char *read_sm_clock(const char *value, void *into) {
     return option_real("sm-clock", value, 1, 10000, &((struct options *)into)->emulator.clock_mhz);
 }
 
+static const char *read_trace(const char *value, void *into) {
+    int *line = &((struct options *)into)->emulator.trace_line;
+    if (strcmp(value, "all")) return option_int("trace", value, 1, 1000000, line);
+    *line = EMU_EVERY_LINE;
+    return NULL;
+}
+
 static const char *read_max_instructions(const char *value, void *into) {
     struct options *o = into;
     double n = 0;
@@ -164,8 +171,8 @@ static const struct option_row rows_of_every_stage[] = {
      SWITCH(emulator.count_ptx, true), .seen = EMULATED},
     {"mma-exact", NULL, "emulator: tensor cores round once, as no hardware does",
      SWITCH(emulator.mma_exact, true), .seen = EMULATED},
-    {"trace", "LINE", "emulator: print one warp's values at this line of kernel.cu",
-     INT(emulator.trace_line, 1, 1000000), .seen = EMULATED},
+    {"trace", "LINE", "emulator: print one warp's values at this line of kernel.cu; all: at every line",
+     .read = read_trace, .seen = EMULATED},
     {"banks", "LINE", "emulator: print which banks shared accesses at this line want",
      INT(emulator.banks_line, 1, 1000000), .seen = EMULATED},
     {"without", "LINE",

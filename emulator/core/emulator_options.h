@@ -21,6 +21,7 @@ struct emu_options {
     bool async_early;          /* asynchronous operations complete when issued */
     bool mma_exact;            /* tensor cores round once, to nearest: not what hardware does */
     int trace_line;            /* print warp 0 of block 0 at this source line; 0: off */
+#define EMU_EVERY_LINE (-1)    /* as trace_line */
     int banks_line;            /* print the banks of shared accesses at this line; 0: off */
     uint64_t max_instructions; /* of all warps of a launch; 0: no limit */
     double timeout_s;          /* of a launch; 0: none */

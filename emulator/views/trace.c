@@ -10,12 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TRACED = 200 };
+enum { MAX_TRACED = 200, MAX_TRACED_IN_ALL = 20000 };
 
 /* Is the instruction from this line of the kernel's own file, directly or through something
  * inlined? */
 static bool on_line(const struct emu_inst *i, const struct emu_warp *w, int line) {
-    return line && emu_on_line(&w->block->kernel->origin[i->pc], line);
+    return line == EMU_EVERY_LINE || (line && emu_on_line(&w->block->kernel->origin[i->pc], line));
+}
+
+static int most_traced(const struct emu_options *o) {
+    return o->trace_line == EMU_EVERY_LINE ? MAX_TRACED_IN_ALL : MAX_TRACED;
 }
 
 static void print_where(const struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
@@ -47,10 +51,10 @@ static void print_row(const struct emu_warp *w, uint32_t row, bool wide, enum em
 static void print_results(void *user, struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     struct emu_trace *t = user;
     if (!on_line(i, w, t->options->trace_line) || w->block->linear || w->index ||
-        t->n_traced > MAX_TRACED)
+        t->n_traced > most_traced(t->options))
         return;
-    if (t->n_traced++ == MAX_TRACED) {
-        printf("(more than %d instructions: no more is printed)\n", MAX_TRACED);
+    if (t->n_traced++ == most_traced(t->options)) {
+        printf("(more than %d instructions: no more is printed)\n", most_traced(t->options));
         return;
     }
     print_where(w, i, mask);
@@ -162,7 +166,8 @@ static void on_access(void *user, struct emu_warp *w, const struct emu_inst *i, 
                        served);
         map_access(t, mask, shared, all, served, ideal);
     }
-    if (o->trace_line && first_warp && on_line(i, w, o->trace_line) && t->n_traced < MAX_TRACED) {
+    if (o->trace_line && first_warp && on_line(i, w, o->trace_line) &&
+        o->trace_line != EMU_EVERY_LINE && t->n_traced < MAX_TRACED) {
         printf("%s addresses of line %d, %u bytes a lane\n",
                space == EMU_SHARED    ? "shared"
                : space == EMU_CLUSTER ? "another block's shared"

@@ -19,6 +19,8 @@ import fragment
 import lab_folder
 import mistakes
 import problems
+import reports
+import seen
 from lab_folder import ROOT
 
 SCHEDULES = ["round-robin", "random", "adversarial"]
@@ -43,6 +45,10 @@ class Run:
     @property
     def failed(self):
         return self.status != 0
+
+    @property
+    def endless(self):
+        return self.status == 124 or "not at its end after" in self.said
 
     @property
     def wrong(self):
@@ -111,8 +117,12 @@ def run(kernel, problem, how, phases):
         inputs = tuple(problems.load(folder, name) for name in "qkv")
     if done.returncode not in (0, 1, 4, 124) and done.returncode > 0:
         raise build.Refused(done.stderr.strip())
-    said = done.stderr.replace(f"{ROOT}/", "")
+    said = reports.telling(reports.named(done.stderr.replace(f"{ROOT}/", ""), ptx_of(kernel.program, kernel.folder).read_text()))
     return Run(problem, how, said, said, done.returncode, phases.races(said), o, inputs)
+
+
+def ptx_of(program, folder):
+    return next((program.parent / "images" / program.name).glob(f"{folder.images[0]}.compute_*.ptx"))
 
 
 def counts(program, folder, options):
@@ -127,9 +137,8 @@ def counts(program, folder, options):
         raise build.Refused(f"nothing was counted: {done.stderr.strip()}")
     text = out.read_text()
     out.unlink()
-    ptx = next((program.parent / "images" / program.name).glob(f"{folder.images[0]}.compute_*.ptx"))
     counters = json.loads(text)["counters"]
-    return {"groups_in_flight": lab_folder.groups_in_flight(ptx.read_text())} | \
+    return {"groups_in_flight": lab_folder.groups_in_flight(ptx_of(program, folder).read_text())} | \
         {c["name"]: c["value"] for c in counters if "value" in c}
 
 
@@ -138,7 +147,8 @@ class Check:
 
     def __init__(self, folder, kernel, device):
         self.folder, self.kernel, self.device, self.gpu = folder, kernel, device, build.gpu_wanted(device)
-        self.runs, self.early, self.broken, self.counts, self.lines = {}, {}, [], {}, []
+        self.runs, self.early, self.broken, self.counts, self.ours, self.lines = {}, {}, [], {}, {}, []
+        self.told = self.cause = None  # the hint, and the name of the mistake that it is about
 
     def say(self, ok, what):
         self.lines.append((ok, what))
@@ -169,6 +179,8 @@ class Check:
             runs = []
             for how in SCHEDULES + ["early"] * (self.folder.number == 6):
                 runs.append(run(self.kernel, problem, how, phases))
+                if runs[-1].endless:
+                    break
             if self.gpu and not any(one.failed for one in runs):  # what is known to be wrong may hang there
                 self.on_gpu(problem, phases, runs)
             failed = [one for one in runs if one.failed]
@@ -176,9 +188,12 @@ class Check:
             if failed:  # another schedule may notice the same from the other side
                 first.races = [race for one in failed for race in one.races]
                 first.all_said = "".join(one.said for one in failed)
-                if self.folder.number in ASYNCHRONOUS:
+                if self.folder.number in ASYNCHRONOUS and not any(one.endless for one in runs):
                     self.early[problem.name] = run(self.kernel, problem, "early, no races", phases)
             said = f", {first.how}: {' '.join(first.said.split(': ', 1)[-1].splitlines()[:1])}" if failed else ""
+            if any(one.endless for one in runs):  # each further one would take as long
+                self.say(False, f"{problem.name:12} {' '.join(problem.options)}{said}; further problems are not tried")
+                return False
             self.say(not failed, f"{problem.name:12} {' '.join(problem.options)}{said}")
         return not any(one.failed for one in self.runs.values())
 
@@ -196,7 +211,7 @@ class Check:
             return True
         problem = problems.names(problems.shape_of(self.folder.problem))
         mine = self.counts = counts(self.kernel.program, self.folder, self.folder.problem)
-        ours = counts(build.BUILD / self.kernel.stage, self.folder, self.folder.problem)
+        ours = self.ours = counts(build.BUILD / self.kernel.stage, self.folder, self.folder.problem)
         self.broken = lab_folder.judge(self.folder.conditions, mine, ours, problem)
         broken = {id(condition): bound for condition, _, bound in self.broken}
         for condition in self.folder.conditions:
@@ -213,38 +228,28 @@ class Check:
             return ": too few"
         return f": {value / bound:.2f} times what it should be" if bound else ": there should be none"
 
+    def barriers(self):
+        """How many barriers mine and ours execute, where a race is reported: does one lack?"""
+        if not self.counts and any("race" in run.said for run in self.runs.values()) and self.folder.conditions:
+            try:
+                self.counts, self.ours = (counts(program, self.folder, self.folder.problem)
+                                          for program in (self.kernel.program, build.BUILD / self.kernel.stage))
+            except build.Refused:
+                pass  # it does not end: nothing is known
+
     def hint(self):
-        """What to say about the first failure: (report, hint)."""
-        maps = fragment.differences(self.kernel.file(self.folder.files[1])) if self.folder.number == 5 else set()
-        seen = mistakes.Seen(self.runs, self.early, self.broken, self.counts, maps, self.folder.tile)
-        known = mistakes.recognise(mistakes.read(self.folder), seen)
-        failed = next((one for one in self.runs.values() if one.failed), None)
-        report = "\n".join(failed.said.splitlines()[:4]) if failed else ""
-        return report, known.hint if known else general(failed, self.runs, self.kernel)
-
-
-def general(failed, runs, kernel):
-    """A hint for what no list foresaw."""
-    if failed is None:
-        return ("Answers are right, but a count is not. Beside each of your lines, how often it executes:"
-                f" {build.shown(kernel.program)} --device emu --no-check --no-time --source --image {kernel.folder.images[0]}")
-    if failed.how == "cuda":
-        return ("Right on the emulator, not on this GPU, where shared memory and registers begin with whatever lay there:"
-                " is all that is read written before, by this launch? Does a wait name the right barrier and parity?")
-    if "race" in failed.said:
-        return ("Two accesses to the same shared memory, and nothing orders them: the two lines are above. Ask which"
-                " barrier or wait should stand between them, and who has to wait for whom.")
-    if "uninitialised" in failed.said or "in flight" in failed.said:
-        return "Something is read before it is there: the two lines above say who reads, and what was to be written."
-    if "deadlock" in failed.said or "did not end" in failed.said or failed.status == 124:
-        return "Somebody waits for ever: the report lists every barrier, who has come to it, and who has not."
-    right = [name for name, one in runs.items() if not one.failed]
-    if not right:
-        image = "" if kernel.folder.stage == "5-wgmma" else f"--image {kernel.folder.images[0]} "
-        return (f"Every problem is wrong, {failed.problem.name}, the simplest, too. Follow a warp's values there, line by line:"
-                f" {build.shown(kernel.program)} --device emu --no-time --quiet --trace LINE {image}{' '.join(failed.problem.options)}")
-    return (f"Right: {', '.join(right)}; the first wrong one is {failed.problem.name}."
-            " What does it have that the right ones do not?")
+        """What to say about the first failure: lines of (report, pictures), hint."""
+        maps, first = fragment.differences(self.kernel.file(self.folder.files[1])) if self.folder.number == 5 else (set(), "")
+        self.barriers()
+        evidence = seen.Evidence(self.folder, self.kernel, self.runs, self.broken, self.counts, self.ours)
+        if first:
+            first += f" ({', '.join(evidence.naming('col' if 'wgmma_col' in first else 'row'))})"
+        known = mistakes.recognise(mistakes.read(self.folder), mistakes.Seen(self.runs, self.early, self.broken, self.counts, maps, self.folder.tile, self.ours))
+        report = evidence.failed.said.splitlines()[:4] if evidence.failed else []
+        pictures = evidence.pictures()
+        self.cause = known.name if known else None
+        self.told = f"{evidence.sentence()}{f'; {first}' if first else ''}. {known.hint if known else evidence.look()}"
+        return report + [""] * bool(pictures) + pictures, self.told
 
 
 def main():
@@ -264,11 +269,11 @@ def main():
         check = Check(folder, kernel, given.device)
         right = check.written() and check.compiles()
         if right and not (check.answers() and check.counted()):
-            report, hint = check.hint()
-            print(f"\n{report}\n\nhint: {hint}" if report else f"\nhint: {hint}")
+            shown, hint = check.hint()
+            print("\n" + "\n".join([*shown, ""] if shown else []) + f"{'' if not shown else chr(10)}hint: {hint}")
             right = False
         if given.json:
-            pathlib.Path(given.json).write_text(json.dumps({"lab": given.lab, "right": right, "lines": check.lines}))
+            pathlib.Path(given.json).write_text(json.dumps({"lab": given.lab, "right": right, "lines": check.lines, "hint": check.told, "cause": check.cause}))
         if right:
             print(f"\nLab {given.lab} is right: answers{', on this GPU too' * check.gpu}, no race under {len(SCHEDULES)} schedules, counts."
                   f" How long it would take: make lab-{given.lab} see")

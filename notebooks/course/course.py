@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 import answers
+import reports
 from lab_folder import COURSE, ROOT  # COURSE: execute.py reads it here
 
 RECORDED = ROOT / "records" / "runs"
@@ -57,7 +58,7 @@ class Lab:
     def without(self, stage, line, *options):
         """What the emulator's checker says when the barrier, wait or fence of this source line is left out."""
         def said():
-            report = self._program(stage, "--device", "emu", "--jobs", 1, "--no-time", "--without", line, *options).stderr
+            report = reports.telling(self._program(stage, "--device", "emu", "--jobs", 1, "--no-time", "--without", line, *options).stderr)
             report = re.sub(r" \((/[^()]*)\)", "", report)  # where inside an inlined function of the toolkit's
             return re.sub(r"(?m)(^ +|from )/\S*?/(?=(stages|common)/)", r"\1", report)  # wherever it was compiled
         return self._shown(said, "without", stage, line, *options)

@@ -8,20 +8,22 @@ MAIN = '#include <stdio.h>\n#include "%s"\nint main(void) { for (int t = 0; t < 
 
 
 def differences(header):
-    """Which of row, col differ from the picture; warp: rows differ, but only by the warp's 16."""
+    """(which of row, col differ from the picture; warp: rows differ, but only by the warp's 16; the first difference in words)."""
     with tempfile.TemporaryDirectory() as folder:
         source, program = pathlib.Path(folder, "map.c"), pathlib.Path(folder, "map")
         source.write_text(MAIN % header.resolve())
         if subprocess.run(["gcc", "-w", "-o", program, source], capture_output=True).returncode:
-            return set()
+            return set(), ""
         said = subprocess.run([program], capture_output=True, text=True, timeout=10).stdout.split()
-    found = set()
+    found, first = set(), ""
     for n, (row, col) in enumerate(zip(map(int, said[::2]), map(int, said[1::2]))):
         tid, i = divmod(n, 128)
         warp, lane = divmod(tid, 32)
-        if col != i // 4 * 8 + lane % 4 * 2 + i % 2:
+        right_col, in_warp = i // 4 * 8 + lane % 4 * 2 + i % 2, lane // 4 + i // 2 % 2 * 8
+        if col != right_col:
             found.add("col")
-        in_warp = lane // 4 + i // 2 % 2 * 8
+            first = first or f"wgmma_col of thread {tid}, i = {i} is {col}, in the picture {right_col}"
         if row != warp * 16 + in_warp:
             found.add("row" if row % 16 != in_warp else "warp")
-    return found
+            first = first or f"wgmma_row of thread {tid}, i = {i} is {row}, in the picture {warp * 16 + in_warp}"
+    return found, first

@@ -15,6 +15,7 @@ A mistake is known by what the check saw, never by its text. A term is one of
     clean NAME  unclean NAME    a problem without, or with, any complaint, of the emulator's too
     early NAME          a problem that failed is right if asynchronous operations complete when issued, races or not
     counter NAME        a condition on this counter is broken
+    fewer NAME          the kernel counts less of this than ours
     conflicts N         ldmatrix has N conflicts for each instruction
     map WHAT            lab 5: wgmma_row, wgmma_col differ from the picture: row, col, or warp (notebooks/course/fragment.py)
     not TERM            the term does not hold"""
@@ -74,6 +75,7 @@ class Seen:
     counts: dict
     map: set
     tile: tuple  # rows, keys
+    ours: dict = dataclasses.field(default_factory=dict)  # what our kernel counts
 
     def holds(self, term):
         word, _, what = term.partition(" ")
@@ -106,6 +108,9 @@ class Seen:
     def _counter(self, name):
         return any(condition.counter == name for condition, _, _ in self.broken)
 
+    def _fewer(self, name):
+        return bool(self.counts and self.ours) and self.counts[name] < self.ours[name]
+
     def _conflicts(self, number):
         return bool(self.counts) and \
             self.counts["bank_conflicts_ldmatrix"] == int(number) * self.counts["ldmatrix_instructions"]
@@ -115,7 +120,7 @@ class Seen:
 
     def _like(self, name):
         wrong = [run for run in self.runs.values() if run.wrong and run.o is not None and self._off(run, "") > 0.02]
-        return bool(wrong) and all(self._off(run, name) < min(0.1, 0.5 * self._off(run, "")) for run in wrong)
+        return bool(wrong) and all(self._off(run, name) < min(0.05, 0.3 * self._off(run, "")) for run in wrong)
 
     def _off(self, run, name):
         """How far O is from the model with this mistake; where it has no mistake, from the right one."""

@@ -36,7 +36,13 @@ traces_addresses() {
         grep -q '^shared addresses of line .*, 2 bytes a lane' "$tap_dir/trace"
 }
 traces_nothing() { stage 1 --trace 1 | grep -q "executes nothing of line 1$"; }
+traces_every_line() { # the values of that line, as often as where it is asked for alone; and other lines
+    stage 1 --trace all > "$tap_dir/every" || return 1
+    cmp <(grep "^line $exp_line, .*: ex2" "$tap_dir/every" | head -n 60) <(stage 1 --trace "$exp_line" | grep "^line $exp_line, .*: ex2" | head -n 60) &&
+        [ "$(grep -oE '^line [0-9]+' "$tap_dir/every" | sort -u | wc -l)" -gt 20 ]
+}
 check "--trace prints a line's values" traces_values
+check "--trace all prints the values of every line" traces_every_line
 check "--trace prints a line's addresses" traces_addresses
 check "--trace of a line without code says so" traces_nothing
 

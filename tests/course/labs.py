@@ -4,7 +4,8 @@
     #| ...                                       the same by lab and kind, at the end
 
 For each lab: the skeleton compiles, and the check says what is to be written; the solution passes; every
-mistake of notebooks/course/N/mistakes (without `all`: two a lab) is refused with its own hint, which no other has."""
+mistake of notebooks/course/N/mistakes (without `all`: two a lab) is refused with its own hint, which no other has and which
+begins with what was seen; wrong kernels of no list (EVIDENCE) get a hint that stops at the evidence."""
 import concurrent.futures
 import os
 import pathlib
@@ -23,6 +24,28 @@ DEVICE = os.environ.get("DEVICE") or "emu"
 OUT = build.BUILD / "labs" / "test"
 SLOW = r"s/^( *)(float s_frag\[.*)/\1int at = 0;\n#pragma unroll 1\n\1for (int w = 0; w < 200; w++) " \
        r"at = *(const unsigned short *)(args.q + at % 8);\n\1if (at == 65535) return;\n\1\2/"
+
+LAB_6 = "/BEGIN SOLUTION lab-6: S of/,/END/"
+# Wrong kernels of no list: (lab, what, edit, what the hint says, what it must not say).
+EVIDENCE = [
+    (6, "the turn is not taken", LAB_6 + "{/take_turn/d}", r"barrier 1: 224 of 256 threads have arrived", r"K's stages|phases"),
+    (6, "full wants 128 arrivals", r"s/(mbarrier_init\(smem_address\(&[kv]_full\[s\]\)), 1\)/\1, 128)/", r"k_full\[0\]: phase 0, 127 of 128 arrivals missing.*mbarrier_init",
+     r"Nothing is ever loaded"),
+    (6, "V at K's stage", LAB_6 + r"{s/v_desc, v\.stage \* KV/v_desc, k.stage * KV/}", r"v_full\[1\] writes.*stage of this tile", r"has another tile by now"),
+    (6, "the producer waits for full", r"s/wait\(&r\.empty\[r\.stage\], r\.parity\)/wait(\&r.full[r.stage], r.parity)/", r"the TMA load of k_full\[0\] writes", r"K's stages turn"),
+    (6, "P V before Q K", LAB_6 + r"{/issue_qk/d; s/^( *)issue_pv.*/&\n\1issue_qk(s_frag, q_desc, gmma_desc_advance(k_desc, k.stage * KV_BYTES));/}",
+     r"reads an accumulator.*line 246.*order of the groups", r"softmax writes P"),
+    (3, "alpha of warp 0", r"s/&alpha_smem\[warp \* 16\]/\&alpha_smem[0]/", r"line 188.*address you meant", r"lanes do not run in step"),
+    (4, "a place without a limit", r"s/place = chunk \^ row % 8;/place = chunk ^ row;/", r"address you meant", r"barrier says"),
+]
+
+
+def evidence(folder, what, edit, says, never):
+    source = OUT / f"{folder.number}-{what.replace(' ', '-')}"
+    mistakes.make(folder, mistakes.Mistake("", [edit], []), source)
+    status, said = check(folder.number, source)
+    hint = said.rpartition("hint: ")[2].strip()
+    return status == 1 and re.search(says, hint) and not re.search(never, hint), f"hint: {hint}"
 
 
 def check(number, source):
@@ -58,7 +81,8 @@ def mistake(folder, n, known):
     mistakes.make(folder, known, source)
     status, said = check(folder.number, source)
     hint = said.rpartition("hint: ")[2].strip()
-    return status == 1 and hint == known.hint, f"hint: {hint}" if status == 1 else said
+    seen, quoted = hint.removesuffix(known.hint), re.compile(r"[A-Z].*\w.*[.] $", re.S)  # what was seen comes first
+    return status == 1 and hint.endswith(known.hint) and bool(quoted.match(seen)), f"hint: {hint}" if status == 1 else said
 
 
 def see(folder, slow):
@@ -84,6 +108,9 @@ def jobs(number, every):
     yield number, "", f"{len(known)} mistakes, at least 6", lambda: (len(known) >= 6, "")
     hints = {m.hint for m in known}
     yield number, "", "hints, each its own", lambda: (len(hints) == len(known) and all(len(h) > 40 for h in hints), "")
+    for lab, what, *case in EVIDENCE:
+        if lab == number and (every or lab != 6 or what.startswith("the turn")):
+            yield number, "evidence", what, lambda case=case, what=what: evidence(folder, what, *case)
     chosen = range(len(known)) if every else (number % len(known), (number + 5) % len(known))
     for n in chosen:
         yield number, "mistakes", known[n].name, lambda n=n: mistake(folder, n, known[n])
@@ -100,7 +127,7 @@ def tried(job):
 
 
 def printed(wanted):
-    titles = {"solution": "solution passes", "skeleton": "skeleton fails", "mistakes": "mistakes get their hint",
+    titles = {"solution": "solution passes", "skeleton": "skeleton fails", "mistakes": "mistakes get their hint", "evidence": "of no list",
               "time": "predicted times"}
     print(f"#| {'lab':5}" + "".join(f"{title:>25}" for title in titles.values()))
     for number in wanted:

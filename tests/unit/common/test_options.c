@@ -226,6 +226,9 @@ static void the_emulator_has_its_own(void **state) {
     assert_int_equal(o.emulator.watch, 0x40);
     assert_true(o.emulator.watch_shared);
     assert_int_equal(o.emulator.seed, 7);
+    assert_fine(line("--trace all"));
+    assert_int_equal(o.emulator.trace_line, EMU_EVERY_LINE);
+    assert_reason(line("--trace every"), "every");
 }
 
 static void counters_none_asks_for_none(void **state) {
