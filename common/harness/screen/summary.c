@@ -139,7 +139,7 @@ void summary_stalls(struct screen *s, const struct counters *c) {
     for (int i = 0; i < n && i < SHOWN && state[i]->value > sum / 100; i++) {
         const size_t at = strlen(text);
         snprintf(text + at, sizeof text - at, "%s%.0f %% %s", i ? "; " : "",
-                 100 * state[i]->value / sum, stall_words(state[i]->name, *state[i]->validated));
+                 100 * state[i]->value / sum, stall_words(state[i]->name));
     }
     screen_say(s, 0, SCREEN_PLAIN, "warps", "%s.", text);
 }
