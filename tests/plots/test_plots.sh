@@ -11,7 +11,7 @@ cat > "$dir/bin/gnuplot" <<'FAKE'
 out=$(sed "s/.*out = '\([^']*\)'; term = '\([a-z]*\)'.*/\1.\2/" <<< "$2")
 printf half > "$out"
 touch "$STARTED"
-exec sleep 5
+exec sleep 60
 FAKE
 chmod +x "$dir/bin/gnuplot"
 stopped() { # SIGNAL STATUS: it leaves the old picture, and nothing else
