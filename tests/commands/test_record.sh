@@ -31,6 +31,6 @@ check "a file that another program holds: it waits" kill -0 $writer
 check "and writes nothing" [ "$(wc -l < "$record")" -eq "$lines" ]
 rm "$held"
 check "until the other one is ready" wait $writer
-check "then it writes its line" bash -c "tail -n 1 \"$1\" | python3 -m json.tool" - "$record"
+check "then it writes its line" python3 -m json.tool <(tail -n 1 "$record")
 wait
 tap_done
