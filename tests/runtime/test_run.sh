@@ -34,6 +34,21 @@ emulated() { "$run" --device emu "$@"; }
 check "conflicts are counted" says 'transpose<0> +1 .* 52700 +\+1406%' 0 emulated "$build/examples/transpose"
 check "a static array is shared memory, too" grep -qE '^transpose<0> +1 +10x6 +32x8 +4096 ' "$tap_dir/said"
 check "the last is the screen of the hottest kernel" bash -c "sed -n '/^The hottest kernel: transpose<0>, 1 launch/,$ p' '$tap_dir/said' | grep -q '^bank conflicts'"
+check "three meters, of a kernel without shared memory, too" says '^bank conflicts .* 0.0 % No access to shared memory.$' 0 emulated --kernel-name naive "$build/examples/sgemm"
+cat > "$dir/long.cu" << 'EOF'
+template <int A, int B, int C> struct MainloopSm90TmaGmmaWarpSpecialized {};
+template <class T, class U> struct GemmUniversalOfTwoMainloops {};
+template <class Operator> __global__ void device_kernel(float *x) { x[threadIdx.x] = 1; }
+int main() {
+    float *x;
+    cudaMalloc(&x, 128);
+    device_kernel<GemmUniversalOfTwoMainloops<MainloopSm90TmaGmmaWarpSpecialized<1, 2, 3>, MainloopSm90TmaGmmaWarpSpecialized<128, 256, 64>>><<<1, 32>>>(x);
+    return cudaDeviceSynchronize();
+}
+EOF
+check "a program with a name of CUTLASS's length compiles" compile "$dir/long" "$dir/long.cu"
+check "it is shortened in its middle" says '^The hottest kernel: device_kernel<[A-Za-z]*[.][.][.].*<128, 256, 64> > >, 1 launch$' 0 env COLUMNS=100 "$run" --device emu "$dir/long"
+check "and fits a screen of 100 columns" bash -c "! sed -n '/^The hottest/,$ p' '$tap_dir/said' | grep -q '.\{101\}'"
 table() { # one table alone, whatever the program prints
     emulated --csv --counters SHARED "$@" "$build/examples/transpose" > "$tap_dir/csv" 2> "$tap_dir/err" && python3 - "$tap_dir/csv" << 'EOF'
 import csv, sys

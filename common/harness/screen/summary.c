@@ -90,6 +90,8 @@ static void meter_tensor(struct screen *s, const struct counters *c) {
 
 static void meter_conflicts(struct screen *s, const struct counters *c) {
     const double pct = value(c, "bank_conflict_pct");
+    if (value(c, "shared_wavefronts") == 0)
+        screen_meter(s, SCREEN_PLAIN, "bank conflicts", 0, "No access to shared memory.");
     if (isnan(pct)) return;
     screen_meter(s, pct < 5 ? SCREEN_PLAIN : SCREEN_WARN, "bank conflicts", pct, "%s",
                  pct > 0 ? "of shared memory wavefronts." : "None in shared memory.");
