@@ -30,6 +30,7 @@ drawable() { # recorded runs that have a stage's time and counters
 [[ ${RECORDED:-} =~ ^[A-Za-z0-9._-]*$ ]] || fail 2 "RECORDED names a file of $recorded without .jsonl: $(drawable)"
 [ -z "${RECORDED:-}" ] || [ $# -eq 0 ] || fail 2 "ARGS and RECORDED exclude each other: a recorded run is drawn as it was; choose one with PROBLEM"
 [ -n "${RECORDED:-}" ] || [ -z "${PROBLEM:-}" ] || fail 2 "PROBLEM chooses a recorded run: add RECORDED=h200, or give the problem in ARGS"
+[ -z "${RECORDED:-}" ] || [ -f "$recorded/$RECORDED.jsonl" ] || fail 5 "there is no $recorded/$RECORDED.jsonl; these can be drawn: $(drawable)"
 mkdir -p "$out" 2>/dev/null && [ -w "$out" ] || fail 5 "cannot write to $out: make it writable"
 exec 9> "$out/.lock" && flock -n 9 || { echo "compare: waits for another compare in $PWD" >&2; flock 9; }
 
@@ -60,7 +61,6 @@ run_all() { # OPTIONS...: every chosen stage on one problem, into run.jsonl
 problems=()
 if [ -n "${RECORDED:-}" ]; then
     file=$recorded/$RECORDED.jsonl
-    [ -f "$file" ] || fail 5 "there is no $file; these can be drawn: $(drawable)"
     problem=${PROBLEM:-B4 H16 S4096 D128}
     [[ $problem != *[[:cntrl:]]* ]] || fail 2 "PROBLEM is one line, as in a record: B1 H8 S512 D64"
     there=$(build/columns "$file" -- problem.text 2> /dev/null | grep '^B' | sort -u)

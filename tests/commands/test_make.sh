@@ -44,6 +44,10 @@ check "ARGS, PROBLEM and TESTS are not executed" [ ! -e "$tap_dir/made" ]
 rm -f "$tap_dir/made"
 check "a test that is not there, beside one that is" refuses 0 "there is no test nosuch" test TESTS="npy nosuch"
 check "a stage without a sweep" refuses 2 "stage-6 has no sweep; these have: stage-4 stage-5" stage-6 sweep RECORDED=h200
+check "a comparison that was not recorded" refuses 5 "there is no records/runs/none.jsonl; these can be drawn: .*h200\$" stage-1 compare RECORDED=none
+check "only what it can draw is listed" [ "$(grep -c 'h200-hot\|h200-peers' "$tap_dir/said")" -eq 0 ]
+check "it leaves no folder" [ ! -e results/compare-none ]
+check "a line without a shared access" refuses 2 "makes no shared access at line 1 of stage-1; these lines make some: [1-9][0-9]* [1-9]" stage-1 banks LINE=1
 check "a ladder that was not recorded" refuses 5 "no records/runs/none.jsonl" ladder RECORDED=none
 check "a timeline that was not recorded" refuses 5 "no records/runs/none-timeline-6.tsv" stage-6 timeline RECORDED=none
 check "it says which were" grep -q "recorded are: h200-timeline-6" "$tap_dir/said"

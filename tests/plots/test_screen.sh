@@ -28,6 +28,14 @@ for n in 1 2 3 4 5 6; do
     check "stage $n: and that is all of n/a" [ "$(grep -c 'n/a' "$screen")" -eq 1 ]
 done
 screen=$tap_dir/screen-3
+in_readme() { # FILE: its lines are the README's block of output
+    local block
+    block=$(awk '/^```/ {on = !on; next} on' README.md)
+    [ "$(wc -l <<< "$block")" -ge 10 ] && [[ $(cat "$1") == *"$block"* ]] || { diff <(echo "$block") "$1"; false; }
+}
+check "README shows what stage 3 prints" in_readme "$screen"
+changed_output() { sed 's/RIGHT, 2/RIGHT, 3/' "$screen" > "$tap_dir/changed" && ! cmp -s "$screen" "$tap_dir/changed" && ! in_readme "$tap_dir/changed"; }
+check "another output is seen" changed_output
 check "a prediction says how good such ones were" grep -q '8 in 10' "$screen"
 check "once" [ "$(grep -c 'validated cases' <(tr '\n' ' ' < "$screen"))" -eq 1 ]
 check "its clock is named" grep -qE '^time .* cycles at [0-9]+ MHz' "$screen"
