@@ -20,9 +20,17 @@ recorded=records/runs
 small="B1 H8 S512 D64"
 
 fail() { echo "compare: $2" >&2; exit "$1"; }
-[[ ${RECORDED:-} =~ ^[A-Za-z0-9._-]*$ ]] || fail 2 "RECORDED names a file of $recorded without .jsonl: $(cd $recorded && echo *.jsonl)"
+drawable() { # recorded runs that have a stage's time and counters
+    local file
+    for file in $recorded/*.jsonl; do
+        grep -q '^[1-9][^ ]* B[^ ]* [0-9.]* [0-9]' <(build/columns "$file" -- stage problem.text counters.tensor_active_pct samples.median_us 2> /dev/null) &&
+            basename "$file" .jsonl
+    done | paste -sd' '
+}
+[[ ${RECORDED:-} =~ ^[A-Za-z0-9._-]*$ ]] || fail 2 "RECORDED names a file of $recorded without .jsonl: $(drawable)"
 [ -z "${RECORDED:-}" ] || [ $# -eq 0 ] || fail 2 "ARGS and RECORDED exclude each other: a recorded run is drawn as it was; choose one with PROBLEM"
 [ -n "${RECORDED:-}" ] || [ -z "${PROBLEM:-}" ] || fail 2 "PROBLEM chooses a recorded run: add RECORDED=h200, or give the problem in ARGS"
+[ -z "${RECORDED:-}" ] || [ -f "$recorded/$RECORDED.jsonl" ] || fail 5 "there is no $recorded/$RECORDED.jsonl; these can be drawn: $(drawable)"
 mkdir -p "$out" 2>/dev/null && [ -w "$out" ] || fail 5 "cannot write to $out: make it writable"
 exec 9> "$out/.lock" && flock -n 9 || { echo "compare: waits for another compare in $PWD" >&2; flock 9; }
 
@@ -53,7 +61,6 @@ run_all() { # OPTIONS...: every chosen stage on one problem, into run.jsonl
 problems=()
 if [ -n "${RECORDED:-}" ]; then
     file=$recorded/$RECORDED.jsonl
-    [ -f "$file" ] || fail 5 "there is no $file; recorded are: $(cd $recorded && ls -- *.jsonl 2>/dev/null | sed 's/.jsonl//' | tr '\n' ' ')"
     problem=${PROBLEM:-B4 H16 S4096 D128}
     [[ $problem != *[[:cntrl:]]* ]] || fail 2 "PROBLEM is one line, as in a record: B1 H8 S512 D64"
     there=$(build/columns "$file" -- problem.text 2> /dev/null | grep '^B' | sort -u)

@@ -43,7 +43,7 @@ SHARES = {  # of a hot line, by what limits its kernel
 WAITS = {  # profiler/groups/STALL.txt
     "wait": "a fixed latency", "long_scoreboard": "global memory or an mbarrier", "short_scoreboard": "shared memory or MUFU",
     "math_pipe": "an execution pipe", "barrier": "a barrier", "mio_throttle": "the queue to shared memory", "lg_throttle": "the queue to global memory",
-    "branch": "a branch", "dispatch": "dispatch", "no_instruction": "the instruction cache", "membar": "a fence",
+    "branch": "a branch", "dispatch": "dispatch", "no_instruction": "the instruction cache", "membar": "a memory fence",
     "warpgroup_arrive": "its turn before a WGMMA", "gmma": "its turn before a WGMMA", "sleeping": "sleep", "imc": "the constant cache",
     "drain": "its last stores", "misc": "something else",
 }

@@ -24,6 +24,8 @@ fi
 drawn=()
 for table in "$tables"{timeline,warps}-*.tsv; do
     [ -s "$table" ] || continue
+    number=$(sed -E 's/.*(timeline|warps)-(stage-)?([0-9]+).*/\3/' <<< "${table##*/}")
+    [[ " $stages" == *" $number-"* ]] || continue # of a stage that the page is not about
     picture=$out/$(basename "${table%.tsv}")
     if grep -q '^lane' "$table"; then
         set -- plots/warps.gp "table = '$table'; window = 0" 'Who waits for whom in one block'

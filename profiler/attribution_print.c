@@ -193,7 +193,8 @@ static void print_limit(const struct view *v) {
         fprintf(v->out, " of %.0f %s", s->elapsed, s->sampled ? "measured" : "predicted");
     if (*s->not_timed) fprintf(v->out, " of n/a (%s)", s->not_timed);
     if (v->limit == ATTRIBUTION_TIME)
-        fprintf(v->out, ": nothing is busy half of the time, so time decides\n");
+        fprintf(v->out,
+                ": no resource is busy half of the time, so lines are sorted by warps' time\n");
     else
         fprintf(v->out, ": %s limits\n", source_resource_name[v->limit]);
 }

@@ -22,14 +22,13 @@ static const struct {
     {"membar", "wait at a memory fence"},
     {"sleeping", "sleep"},
     {"imc", "wait for a constant"},
+    {"drain", "wait at their end for their last stores"},
 };
 
-const char *stall_words(const char *name, bool predicted) {
+const char *stall_words(const char *name) {
     if (!strncmp(name, "stall_", 6)) name += 6;
     const char *throttle = strstr(name, "_throttle");
     const size_t n = throttle ? (size_t)(throttle - name) : strlen(name);
-    /* the predictor adds what GPUs count as `drain` */
-    if (predicted && !strcmp(name, "membar")) return "wait for stores, at a fence or their end";
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strlen(all[i].name) == n && !memcmp(all[i].name, name, n)) return all[i].words;
     return name;

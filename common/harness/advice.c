@@ -93,8 +93,8 @@ static void about_grid(struct adviser *a) {
     const int n_sms = a->facts->chip->n_sms;
     if (a->ctas >= n_sms) return;
     advise(a, "SMs", a->cycles * (1 - a->ctas / n_sms),
-           "%.0f CTAs leave %.0f of %d SMs without work: smaller tiles, or keys split over CTAs",
-           a->ctas, n_sms - a->ctas, n_sms);
+           "%.0f CTA%s %.0f of %d SMs without work: smaller tiles, or keys split over CTAs",
+           a->ctas, a->ctas == 1 ? " leaves" : "s leave", n_sms - a->ctas, n_sms);
 }
 
 static int by_gain(const void *a, const void *b) {

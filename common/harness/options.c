@@ -186,7 +186,7 @@ static const struct option_row rows_of_every_stage[] = {
     {"progress", NULL, "emulator: say how far a launch over 2 s is, even to no terminal",
      SWITCH(emulator.progress, true), .seen = EMULATED},
     {"counters", "G,G",
-     "counter groups (" COUNTERS_DEFAULT "; emulator: also\nCYCLES,STALL), or none", .read = read_counters},
+     "counter groups (" COUNTERS_GPU ";\nemulator: also CYCLES), or none", .read = read_counters},
     {"list-counters", NULL, "print the groups and their questions", SWITCH(list_counters, true)},
     {"no-time", NULL, "do not take time", SWITCH(time, false)},
     {"all", NULL, "print every value in a table, each with where it comes from", SWITCH(all, true)},

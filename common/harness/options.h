@@ -50,6 +50,7 @@ struct options {
 };
 
 #define COUNTERS_DEFAULT   "TENSOR,SHARED,OCCUPANCY,MEMORY"
+#define COUNTERS_GPU       COUNTERS_DEFAULT ",STALL"
 #define COUNTERS_PREDICTED COUNTERS_DEFAULT ",CYCLES,STALL" /* where the chip was measured */
 
 /* NULL, or what is wrong with the command line (STATUS_USAGE). `own`: options of a stage that has a

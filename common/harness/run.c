@@ -185,13 +185,15 @@ static const char *run_count(struct run *r) {
         const char *unknown = predictor_chip_find(report->device->chip.name, &measured);
         predicted = !unknown || reason_status(unknown, STATUS_UNSUPPORTED) != STATUS_UNSUPPORTED;
     }
-    const char *why = NULL;
+    const char *why = NULL, *groups = o->counters;
     if (!strcmp(o->counters, "none")) return NULL;
+    if (predicted) groups = COUNTERS_PREDICTED;
+    if (!report->device->is_emulator && !o->counters_asked) groups = COUNTERS_GPU;
     if (!plan->n_launches)
         why = "nothing to launch";
     else
-        why = counters_collect(r->device, r->bench.image, plan->launch, plan->n_launches,
-                               predicted ? COUNTERS_PREDICTED : o->counters, &report->counters);
+        why = counters_collect(r->device, r->bench.image, plan->launch, plan->n_launches, groups,
+                               &report->counters);
     if (why) snprintf(report->no_counters, sizeof report->no_counters, "%s", why);
     if (!why) return NULL;
     enum status status = reason_status(why, STATUS_COUNTERS);

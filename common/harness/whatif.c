@@ -12,51 +12,54 @@
 
 /* ---- One limit after the other ------------------------------------------------------------------ */
 
-/* `set` and `fast` take it away; latencies of the pipes stay. */
+/* `set` and `fast` take it away; latencies of the pipes stay. First those that another kernel for the same
+ * problem would meet less often; from `is_chips` on those that the chip and the problem decide. */
 static const struct limit {
     const char *name, *set;
     unsigned fast;
+    bool is_chips;
 } limits[] = {
-    {"nothing: as it is", "", 0},
-    {"tensor cores", "hmma_interval=0,hmma_k8_interval=0", PREDICTOR_FAST_TENSOR},
-    {"MUFU", "xu_interval=0", 0},
-    {"FMA pipe", "fma_interval=0,fma_heavy_interval=0,fma_wide_interval=0,fma_wide_hold=0", 0},
-    {"ALU and uniform pipes", "alu_interval=0,uniform_interval=0,umov_interval=0,ldc_interval=0",
-     0},
+    {"nothing: as it is", "", 0, false},
+    {"tensor cores", "hmma_interval=0,hmma_k8_interval=0", PREDICTOR_FAST_TENSOR, false},
+    {"MUFU", "xu_interval=0", 0, false},
+    {"FMA pipe", "fma_interval=0,fma_heavy_interval=0,fma_wide_interval=0,fma_wide_hold=0", 0,
+     false},
+    {"ALU and uniform pipes", "alu_interval=0,uniform_interval=0,umov_interval=0,ldc_interval=0", 0,
+     false},
     {"issue slots, register ports",
      "port_window=0,hmma_port=0,hmma_reads=0,hmma_after_reads=0,hmma_after_many=0,"
      "hmma_after_alus=0,hmma_after_alu_reads=0,hmma_after_alu=0,hgmma_fma=0,"
      "hgmma_fma_spaced=0,hgmma_turn=0,hgmma_fma_read=0,hgmma_fma_n64=0,hgmma_ports=0,hgmma_alu=0,"
      "hgmma_xu=0",
-     PREDICTOR_FAST_ISSUE},
-    {"fixed latencies", "", PREDICTOR_FAST_FIXED},
+     PREDICTOR_FAST_ISSUE, false},
+    {"fixed latencies", "", PREDICTOR_FAST_FIXED, false},
     {"shared memory",
      "mio_read_interval=0,mio_sm_interval=0,s2r_sm_interval=0,data_spacing=0,ldgsts_line=0,"
      "dsmem_latency=0,"
      "dsmem_bytes_per_clk=1e9",
-     PREDICTOR_FAST_SHARED},
+     PREDICTOR_FAST_SHARED, false},
     {"L2",
      "l2_latency=0,l2_spread=0,l2_line_spread=0,l2_uneven=0,ldgsts_line_latency=0,"
      "ldgsts_interval=0,tma_latency=0,tma_interval=0,"
      "l2_sm_bytes_per_clk=1e9,l2_bytes_per_clk=1e12,l2_shared_bytes_per_clk=1e12,"
      "l2_tma_shared_bytes_per_clk=1e12,l2_sm_write_bytes_per_clk=1e9,l2_write_bytes_per_clk=1e12",
-     0},
+     0, true},
     {"DRAM",
      "dram_latency=0,dram_queue=0,dram_bytes_per_ns=1e9,dram_write_bytes_per_ns=1e9,"
      "dram_sm_bytes_per_clk=1e9",
-     0},
+     0, true},
     {"barriers, beyond waiting for others",
      "bar_arrive=0,bar_arv=0,bar_interval=0,bar_release=0,mbarrier_arrive=0,mbarrier_wake=0,"
      "mbarrier_wake_lane=0,mbarrier_try=0,cluster_release=0",
-     0},
+     0, false},
     {"branches, instruction caches",
      "branch_penalty=0,branch_untaken=0,bsync_penalty=0,icache_l1_latency=0,icache_l15_latency=0,"
      "icache_l15_interval=0,icache_l2_latency=0",
-     0},
+     0, false},
     {"launch of the kernel and of blocks",
      "launch_overhead=0,cta_spread=0,cta_launch=0,cta_interval=0,cta_start=0,constant_first=0,"
      "tma_map_first=0,drain=0",
-     0},
+     0, true},
 };
 enum { N_LIMITS = sizeof limits / sizeof *limits };
 
@@ -66,8 +69,9 @@ struct answer {
 };
 
 static int by_cycles(const void *a, const void *b) {
-    double x = ((const struct answer *)a)->cycles, y = ((const struct answer *)b)->cycles;
-    return (x > y) - (x < y);
+    const struct answer *x = a, *y = b;
+    if (x->limit->is_chips != y->limit->is_chips) return x->limit->is_chips ? 1 : -1;
+    return (x->cycles > y->cycles) - (x->cycles < y->cycles);
 }
 
 static const char *take_away(struct predictor_chip *c, const struct limit *l) {
@@ -179,9 +183,10 @@ static void print_what(const struct roles *r, const struct whatif_share *s, FILE
         [PREDICTOR_BRANCH] = "waits at branches",
         [PREDICTOR_DISPATCH] = "waits for register ports",
         [PREDICTOR_NO_INSTRUCTION] = "waits for instructions",
-        [PREDICTOR_MEMBAR_REASON] = "waits at fences",
+        [PREDICTOR_MEMBAR_REASON] = "waits at memory fences",
         [PREDICTOR_GMMA] = "waits for the warpgroup before a WGMMA",
         [PREDICTOR_SLEEPING] = "sleeps",
+        [PREDICTOR_DRAIN] = "waits at its end for its last stores",
     };
     char text[64];
     if (s->by == NOBODY)
@@ -292,21 +297,35 @@ static void scale(struct answer *a, int n, const struct whole *whole) {
     for (int i = 0; i < n; i++) a[i].cycles *= by;
 }
 
+static double gain_pct(double base, double cycles) { return 100 * (base / cycles - 1); }
+
+/* Is it 0.0 as printed, or less? */
+static bool gains_nothing(double gain) { return gain < 0.05; }
+
 static void print_limits(struct answer *a, int n, const struct whole *whole, FILE *out) {
     const char *heading[] = {"if this took no time", "cycles", "us", "gain, %"};
     const double base = a[0].cycles;
+    int n_nothing = 0;
     struct table t;
     table_open(&t, 4, heading);
     qsort(a + 1, (size_t)n - 1, sizeof *a, by_cycles);
     for (int i = 0; i < n; i++) {
-        char cycles[32], us[32], gain[32];
+        const double gain = gain_pct(base, a[i].cycles);
+        char name[64], cycles[32], us[32], percent[32];
+        if (i && gains_nothing(gain)) {
+            n_nothing++;
+            continue;
+        }
+        snprintf(name, sizeof name, "%s%s", a[i].limit->name,
+                 a[i].limit->is_chips ? " (the chip's)" : "");
         snprintf(cycles, sizeof cycles, "%.0f", a[i].cycles);
         snprintf(us, sizeof us, "%.4g", a[i].cycles / whole->mhz);
-        snprintf(gain, sizeof gain, "%.1f", 100 * (base / a[i].cycles - 1));
-        table_row(&t, (const char *[]){a[i].limit->name, cycles, us, i ? gain : ""});
+        snprintf(percent, sizeof percent, "%.1f", gain);
+        table_row(&t, (const char *[]){name, cycles, us, i ? percent : ""});
     }
     table_print(&t, out);
     table_close(&t);
+    if (n_nothing) fprintf(out, "%d more would gain nothing.\n", n_nothing);
 }
 
 /* ---- Without a line ----------------------------------------------------------------------------- */
@@ -333,7 +352,8 @@ static const char *ask_without(struct device *d, const char *dir, const char *na
     if (!why) why = ask(&c, &limits[0], launches, n, &x->cycles);
     if (why) {
         x->cycles = 0;
-        snprintf(x->why, sizeof x->why, "n/a (%.170s)", why);
+        snprintf(x->why, sizeof x->why, "n/a (%.170s)",
+                 strstr(why, "a deadlock") ? "warps would wait for ever" : why);
     }
     predictor_close(&c);
     return why;
@@ -341,18 +361,26 @@ static const char *ask_without(struct device *d, const char *dir, const char *na
 
 static void print_left_out(struct left_out *x, int n, double base, FILE *out) {
     struct table t;
+    int n_nothing = 0;
     table_open(&t, 4, (const char *[]){"--without", "which is", "cycles", "gain, %"});
     qsort(x, (size_t)n, sizeof *x, by_gain);
     for (int i = 0; i < n; i++) {
-        char cycles[32], gain[32] = "";
+        const double gain = x[i].cycles ? gain_pct(base, x[i].cycles) : 0;
+        char cycles[32], percent[32] = "";
+        if (x[i].cycles && gains_nothing(gain)) {
+            n_nothing++;
+            continue;
+        }
         snprintf(cycles, sizeof cycles, "%.0f", x[i].cycles);
-        if (x[i].cycles) snprintf(gain, sizeof gain, "%.1f", 100 * (base / x[i].cycles - 1));
-        table_row(&t,
-                  (const char *[]){x[i].place, x[i].what, x[i].cycles ? cycles : x[i].why, gain});
+        if (x[i].cycles) snprintf(percent, sizeof percent, "%.1f", gain);
+        table_row(
+            &t, (const char *[]){x[i].place, x[i].what, x[i].cycles ? cycles : x[i].why, percent});
     }
     fprintf(out, "\nIf a line did not wait (its answer would be wrong: what the wait costs)\n");
     table_print(&t, out);
     table_close(&t);
+    if (n_nothing)
+        fprintf(out, "%d more wait%s would gain nothing.\n", n_nothing, n_nothing == 1 ? "" : "s");
 }
 
 static void without_lines(struct predictor *c, struct device *d, const char *dir, const char *name,
@@ -384,7 +412,10 @@ static const char *roles_of(struct predictor *c, const struct device_launch *lau
         c, l, &(struct predictor_options){.places = 1, .span = span, .woke = woke, .user = &r}, &p);
     if (!why) {
         print_roles(&r, out);
-        print_sentence(&r, &answer[1], answer[0].cycles, out);
+        const struct answer *most = &answer[1];
+        for (int i = 2; i < N_LIMITS; i++)
+            if (answer[i].cycles < most->cycles) most = &answer[i];
+        print_sentence(&r, most, answer[0].cycles, out);
         prediction_close(&p);
     }
     free(r.share);

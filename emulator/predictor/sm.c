@@ -10,7 +10,7 @@ const char *const predictor_reason_name[PREDICTOR_REASONS] = {
     "selected",         "not_selected", "wait",         "long_scoreboard",
     "short_scoreboard", "math_pipe",    "mio_throttle", "lg_throttle",
     "barrier",          "branch",       "dispatch",     "no_instruction",
-    "membar",           "gmma",         "sleeping"};
+    "membar",           "gmma",         "sleeping",     "drain"};
 
 /* ---- Open and close ---------------------------------------------------------------------------- */
 
@@ -192,7 +192,7 @@ static bool sync_clear(struct machine *m, struct sm_warp *w) {
     }
     if (w->op->kind == PREDICTOR_EXIT && w->stored) {
         uint64_t left = w->stored + (uint64_t)m->chip->drain - (uint64_t)m->chip->l2_latency;
-        if (left > m->now) return stalls(m, w, PREDICTOR_MEMBAR_REASON, left);
+        if (left > m->now) return stalls(m, w, PREDICTOR_DRAIN, left);
     }
     if (w->op->kind == PREDICTOR_MEMBAR) {
         uint64_t gpu = later(w->ready, w->stored) + (uint64_t)m->chip->membar_gpu;

@@ -49,6 +49,7 @@ enum predictor_reason {
     PREDICTOR_MEMBAR_REASON,
     PREDICTOR_GMMA,
     PREDICTOR_SLEEPING,
+    PREDICTOR_DRAIN, /* at its end, until its last stores have left the SM */
     PREDICTOR_REASONS
 };
 extern const char *const predictor_reason_name[PREDICTOR_REASONS];

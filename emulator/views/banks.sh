@@ -13,7 +13,11 @@ test "$line" -gt 0 2> /dev/null && test "$access" -ge 0 2> /dev/null ||
 said=$("$build/$stage" --device emu --quiet --no-check --no-races --source --banks "$line" "$@") || exit
 map=$(awk '/^# (lane|row) bank/ {on = 1} on && NF == 0 {on = 0} /^# / || (on && NF == 4) || NF == 0' <<< "$said")
 n=$(grep -c '^# [a-z]* bank word' <<< "$map")
-[ "$n" -gt 0 ] || fail 2 "make: block 0 makes no shared access at line $line of $stage"
+lines_with_access() {
+    "$build/$stage" --device emu --no-check --no-races --source --csv "$@" 2> /dev/null |
+        awk -F, '$1 == "line" && $2 ~ /kernel.cu$/ && $7 == "shared_wavefronts" && $8 > 0 {print $3}' | sort -nu | paste -sd' '
+}
+[ "$n" -gt 0 ] || fail 2 "make: block 0 makes no shared access at line $line of $stage; these lines make some: $(lines_with_access "$@")"
 [ "$access" -lt "$n" ] || fail 2 "make: line $line of $stage makes $n shared accesses: ACCESS=0 to $((n - 1))"
 mkdir -p results/banks 2> /dev/null && [ -w results/banks ] || fail 5 "make: cannot write to results/banks: make it writable"
 printf '%s\n' "$map" > "$out.txt"

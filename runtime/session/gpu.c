@@ -123,6 +123,7 @@ static bool begin_launch(struct session *s, const CUpti_CallbackData *d,
     if (!gpu.replay && !gpu.ended && (why = open_counts(&s->settings, d->context)))
         end_counting(why);
     struct kernel *k = kernel_of(s, d->symbolName, shape->function);
+    if (!session_chooses(s, k)) return false;
     struct launch *l = add_launch(s, k, shape);
     current.kernel = k;
     current.row = k->n_launches - 1;

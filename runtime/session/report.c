@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +38,7 @@ static const char *number(double x, const char *format, char out[32]) {
 /* How many more than the ideal: +100% is twice as many. */
 static const char *more(double actual, double ideal, char out[32]) {
     *out = 0;
-    if (actual > ideal)
-        snprintf(out, 32, "+%.0f%%", ideal > 0 ? 100 * (actual - ideal) / ideal : 0);
+    if (actual > ideal && ideal > 0) snprintf(out, 32, "+%.0f%%", 100 * (actual - ideal) / ideal);
     return out;
 }
 
@@ -57,12 +55,25 @@ static const char *shown(const struct kernel *k, char out[128]) {
 
 /* Is it to be printed? */
 static bool wanted(const struct session *s, const struct kernel *k) {
-    regex_t regex;
-    if (!k->n_launches || !s->settings.kernel_name) return k->n_launches > 0;
-    if (regcomp(&regex, s->settings.kernel_name, REG_EXTENDED | REG_NOSUB)) return true;
-    const bool yes = !regexec(&regex, k->shown, 0, NULL, 0);
-    regfree(&regex);
-    return yes;
+    return k->n_launches > 0 && session_names(s, k);
+}
+
+/* Nothing is to be printed, since options leave everything out: that, on stderr. */
+static bool say_nothing_wanted(const struct session *s) {
+    char name[128];
+    if (s->n_launches + s->n_unchosen == 0) return false;
+    for (const struct kernel *k = s->kernels; k; k = k->next)
+        if (wanted(s, k)) return false;
+    if (s->n_numbered) {
+        session_say("no launch is left by --launch-skip %d: there were %d", s->settings.launch_skip,
+                    s->n_numbered);
+        return true;
+    }
+    fprintf(stderr, "run: --kernel-name %.64s matches no kernel; there are:\n",
+            s->settings.kernel_name);
+    for (const struct kernel *k = s->kernels; k; k = k->next)
+        fprintf(stderr, "    %s\n", shown(k, name));
+    return true;
 }
 
 static void add_row(struct table *t, const char *kernel, const char *which, const struct launch *l,
@@ -560,6 +571,8 @@ static const char *append_record(struct session *s, int status) {
         if (k->n_launches) json_array_append_new(kernels, kernel_record(s, k));
         for (int r = 0; !k->gpu && r < emu_result_reports(k->result); r++)
             json_array_append_new(reports, json_string(emu_result_report(k->result, r)));
+        for (int r = 0; k->unchosen && r < emu_result_reports(k->unchosen); r++)
+            json_array_append_new(reports, json_string(emu_result_report(k->unchosen, r)));
     }
     json_object_set_new(record, "kernels", kernels);
     json_object_set_new(record, "launches", json_integer(s->n_launches));
@@ -621,6 +634,9 @@ static void print_head(const struct session *s, FILE *f) {
                 "%d launches were not run: nobody looked at what they would have changed "
                 "(--repeats 0)\n",
                 s->n_skipped);
+    if (s->n_unchosen)
+        fprintf(f, "%d launch%s ran and %s not counted (--launch-skip, --launch-count)\n",
+                s->n_unchosen, s->n_unchosen == 1 ? "" : "es", s->n_unchosen == 1 ? "was" : "were");
     if (!s->memory) return;
     if (o->emulator.sample_blocks)
         fprintf(f,
@@ -639,7 +655,9 @@ static void print_head(const struct session *s, FILE *f) {
 int session_report(struct session *s, int status) {
     const struct settings *o = &s->settings;
     const char *why = NULL;
-    if (s->n_launches && !o->quiet) {
+    if (!o->quiet && say_nothing_wanted(s)) {
+        if (!status) status = STATUS_USAGE;
+    } else if (s->n_launches && !o->quiet) {
         print_head(s, o->csv ? stderr : stdout);
         if (o->csv) {
             why = print_csv(s);

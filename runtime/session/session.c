@@ -13,6 +13,7 @@
 #include <cuda.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdarg.h>
@@ -326,6 +327,30 @@ static enum fault fault_of(int kind) {
 }
 
 /* The rules that a GPU answers with codes of their own. */
+bool session_names(const struct session *s, const struct kernel *k) {
+    regex_t regex;
+    if (!s->settings.kernel_name ||
+        regcomp(&regex, s->settings.kernel_name, REG_EXTENDED | REG_NOSUB))
+        return true;
+    const bool yes = !regexec(&regex, k->shown, 0, NULL, 0);
+    regfree(&regex);
+    return yes;
+}
+
+bool session_chooses(struct session *s, const struct kernel *k) {
+    const int64_t first = s->settings.launch_skip, most = s->settings.launch_count;
+    bool yes = true;
+    if (!first && !most) return true;
+    if (session_names(s, k)) {
+        const int64_t number = s->n_numbered++;
+        yes = number >= first && (!most || number < first + most);
+    } else {
+        yes = false;
+    }
+    s->n_unchosen += !yes;
+    return yes;
+}
+
 static enum fault check_config(const struct session *s, const struct kernel *k,
                                const struct emu_grid *g) {
     uint64_t threads = (uint64_t)g->block[0] * g->block[1] * g->block[2];
@@ -403,6 +428,7 @@ struct put_off {
     unsigned char arg[];
 };
 
+/* Row -1: it is not counted (session_chooses). */
 static enum fault run_launch(struct session *s, struct kernel *k, int row, const struct emu_grid *g,
                              uint64_t key);
 
@@ -483,6 +509,10 @@ static enum fault launch(struct session *s, struct kernel *k, const struct emu_g
         g.arg[a] = args[a];
         g.arg_bytes[a] = emu_kernel_param_bytes(k->code, a);
     }
+    if (!session_chooses(s, k)) {
+        if (!k->unchosen && emu_result_open(&k->unchosen)) return FAULT_MEMORY;
+        return run_launch(s, k, -1, &g, 0);
+    }
     uint64_t key = key_of(k, &g);
     bool unseen = repeat_is_known(&s->repeat, key) ||
                   !(emu_kernel_prints(k->code) || emu_memory_any_shared(s->memory));
@@ -502,37 +532,40 @@ static enum fault launch(struct session *s, struct kernel *k, const struct emu_g
 
 static enum fault run_launch(struct session *s, struct kernel *k, int row, const struct emu_grid *g,
                              uint64_t key) {
+    struct emu_result *result = row < 0 ? k->unchosen : k->result;
     enum fault fault = FAULT_NONE;
-    int n_before = emu_result_reports(k->result), predicted = predictions_make(s, k, g);
+    int n_before = emu_result_reports(result), predicted = row < 0 ? 0 : predictions_make(s, k, g);
     double begin_s = now_s();
     fflush(stdout); /* what the kernel prints comes after what the program printed */
     const char *why =
-        emu_launch(s->memory, k->code, g, &s->info.chip, &s->settings.emulator, k->result);
+        emu_launch(s->memory, k->code, g, &s->info.chip, &s->settings.emulator, result);
     bool stopped = interrupt_signal() != 0;
     if (stopped) why = NULL; /* what it did until then is counted */
     if (why) {
         session_say("%s", why);
         return reason_status(why, STATUS_USAGE) == STATUS_DEVICE ? FAULT_MEMORY : FAULT_VALUE;
     }
-    struct launch *l = &k->launch[row];
-    struct session_sums total = sums_of(k->result);
-    *l = (struct launch){.sums = minus(total, k->total),
-                         .seconds = now_s() - begin_s,
-                         .key = key,
-                         .predicted = predicted};
-    l->shared_bytes = g->shared_bytes;
-    memcpy(l->grid, g->grid, sizeof l->grid);
-    memcpy(l->block, g->block, sizeof l->block);
-    memcpy(l->cluster, g->cluster, sizeof l->cluster);
-    k->total = total;
-    s->seconds += l->seconds;
-    for (int r = n_before; r < emu_result_reports(k->result); r++) {
+    if (row >= 0) {
+        struct launch *l = &k->launch[row];
+        struct session_sums total = sums_of(k->result);
+        *l = (struct launch){.sums = minus(total, k->total),
+                             .seconds = now_s() - begin_s,
+                             .key = key,
+                             .predicted = predicted};
+        l->shared_bytes = g->shared_bytes;
+        memcpy(l->grid, g->grid, sizeof l->grid);
+        memcpy(l->block, g->block, sizeof l->block);
+        memcpy(l->cluster, g->cluster, sizeof l->cluster);
+        k->total = total;
+        s->seconds += l->seconds;
+    }
+    for (int r = n_before; r < emu_result_reports(result); r++) {
         fflush(stdout);
-        fprintf(stderr, "run: %s\n", emu_result_report(k->result, r));
-        s->n_reports += emu_result_report_kind(k->result, r) != EMU_NOTE;
-        if (!fault) fault = fault_of(emu_result_report_kind(k->result, r));
-        if (emu_result_report_kind(k->result, r) == EMU_TRAP &&
-            strstr(emu_result_report(k->result, r), "assertion"))
+        fprintf(stderr, "run: %s\n", emu_result_report(result, r));
+        s->n_reports += emu_result_report_kind(result, r) != EMU_NOTE;
+        if (!fault) fault = fault_of(emu_result_report_kind(result, r));
+        if (emu_result_report_kind(result, r) == EMU_TRAP &&
+            strstr(emu_result_report(result, r), "assertion"))
             fault = FAULT_ASSERT;
     }
     if (stopped) { /* the thread that ends the program takes over */

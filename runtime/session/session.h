@@ -45,11 +45,12 @@ struct kernel {
     const struct emu_kernel *code; /* NULL: it runs on a GPU */
     struct gpu_kernel *gpu;        /* then what is known of it: gpu.c */
     int static_shared;
-    int n_registers;           /* -1: not known */
-    int max_dynamic_shared;    /* what the program asked for, else -1 */
-    bool refused;              /* it was said */
-    bool non_portable_cluster; /* more than 8 blocks in a cluster were allowed */
-    struct emu_result *result; /* NULL: never launched */
+    int n_registers;             /* -1: not known */
+    int max_dynamic_shared;      /* what the program asked for, else -1 */
+    bool refused;                /* it was said */
+    bool non_portable_cluster;   /* more than 8 blocks in a cluster were allowed */
+    struct emu_result *result;   /* NULL: never launched */
+    struct emu_result *unchosen; /* of launches that session_chooses() leaves out; NULL: none yet */
     struct session_sums total;
     int n_launches, capacity;
     struct launch *launch;
@@ -84,6 +85,8 @@ struct session {
     int n_failed;              /* launches that could not begin */
     bool timed;                /* the program asked for the time between events */
     int n_launches, n_skipped; /* by --repeats */
+    int n_numbered,
+        n_unchosen;            /* launches that session_chooses() was asked for; that it left out */
     double seconds, predict_s; /* in launches; in predictions */
     bool is_alone;             /* one kernel, or Python's: no program that launches many */
     struct repeat repeat;
@@ -117,6 +120,10 @@ struct launch *session_add_launch(struct kernel *k);
 /* Runs it; args as cudaLaunchKernel takes them. What goes wrong is printed. */
 enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
                           void *const *args);
+/* Does --kernel-name let it be printed? */
+bool session_names(const struct session *s, const struct kernel *k);
+/* The next launch of k: is it to be counted, by --launch-skip and --launch-count? */
+bool session_chooses(struct session *s, const struct kernel *k);
 /* --repeats: is an operation with this key to be put off (repeat.h)? */
 bool session_puts_off(const struct session *s, uint64_t key);
 /* The host is about to read, or to write, [p, p + bytes): does first what was put off and matters to it. */

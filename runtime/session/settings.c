@@ -37,7 +37,7 @@ static const char *add_word(const char *option, const char *value, const char **
 
 /* clang-format off */
 enum name {
-    DEVICE, CHIP, COUNTERS, LIST_COUNTERS, KERNEL_NAME, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
+    DEVICE, CHIP, COUNTERS, LIST_COUNTERS, KERNEL_NAME, LAUNCH_SKIP, LAUNCH_COUNT, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
     MMA_EXACT, TRACE, BANKS, WITHOUT, TRUST, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS,
     SM_CLOCK, PREDICT_BUDGET, NO_PREDICT, KERNEL, GRID, BLOCK,
     CLUSTER, SHARED, ARG, EXPECT, TOLERANCE, HELP, VERSION, N_NAMES
@@ -50,6 +50,8 @@ static const struct {
     [COUNTERS] = {"counters", "G,G", "print counter groups of each kernel"},
     [LIST_COUNTERS] = {"list-counters", NULL, "print the groups and their questions"},
     [KERNEL_NAME] = {"kernel-name", "REGEX", "print kernels whose name matches only; all run"},
+    [LAUNCH_SKIP] = {"launch-skip", "N", "do not count the first N launches (of kernels whose name matches); all run"},
+    [LAUNCH_COUNT] = {"launch-count", "N", "count N launches, then none; all run"},
     [SOURCE] = {"source", NULL, "print counts beside the source lines"},
     [LAUNCHES] = {"launches", NULL, "print a row for each launch"},
     [JSON] = {"json", "FILE", "append the record to FILE, one line"},
@@ -187,6 +189,10 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
                              value);
         regfree(&regex);
         break;
+    case LAUNCH_SKIP:
+        return option_int("launch-skip", value, 0, 1000000000, &s->launch_skip);
+    case LAUNCH_COUNT:
+        return option_int("launch-count", value, 1, 1000000000, &s->launch_count);
     case JSON:
         s->json_path = value;
         break;
@@ -276,6 +282,13 @@ const char *settings_read(int argc, char **argv, struct settings *s) {
     if (s->emulator.schedule) s->emulator.draw = s->emulator.seed;
     if (!why && !s->kernel && (s->n_args || s->n_expected))
         why = reason_as(STATUS_USAGE, "--arg and --expect belong to a kernel: say --kernel NAME");
+    const bool chooses = s->launch_skip || s->launch_count;
+    if (!why && chooses && s->puts_off)
+        why = reason_as(STATUS_USAGE, "--repeats leaves out launches that --launch-skip and "
+                                      "--launch-count number: give one of them");
+    if (!why && chooses && s->kernel)
+        why = reason_as(STATUS_USAGE, "--kernel makes one launch: --launch-skip and --launch-count "
+                                      "choose among those of a program");
     return why;
 }
 

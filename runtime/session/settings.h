@@ -22,7 +22,9 @@ struct settings {
     bool csv, quiet, help, version;
     bool list_counters;      /* print the groups and stop */
     const char *kernel_name; /* print kernels that this regular expression matches; NULL: all */
-    const char *counters;    /* group names, or NULL: the table only */
+    int launch_skip,
+        launch_count;     /* count launches [skip, skip + count) only; count 0: to the end */
+    const char *counters; /* group names, or NULL: the table only */
     const char *json_path;
     /* one kernel without a program of its own (kernel.h) */
     const char *kernel;

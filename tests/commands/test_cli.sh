@@ -188,7 +188,7 @@ check "a closed pipe is no crash" closed_pipe
 mkfifo "$dir/pipe"
 read_some() { # OPTION BYTES OPTIONS...: the reader takes that much
     head -c "$2" < "$dir/pipe" > "$tap_dir/some" &
-    sleep 0.2
+    until grep -q '^State:[[:space:]]*S' /proc/$!/status; do sleep 0.05; done # it waits for a writer
     fake --no-time --quiet "$1" "$dir/pipe" "${@:3}"
 }
 for option in --out --lse --json; do check "$option to a pipe that is read" read_some $option 1000000; done

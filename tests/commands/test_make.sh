@@ -1,7 +1,7 @@
 #!/bin/bash
 # What make answers where it has nothing to do: a cause and what to do about it, before it builds anything.
 . tests/tap.sh
-unset MAKEFLAGS MFLAGS MAKELEVEL ARGS DEVICE RECORDED
+unset MAKEFLAGS MFLAGS MAKELEVEL ARGS DEVICE RECORDED TESTS THOROUGH
 
 refuses() { # STATUS PATTERN GOALS...: make's status is 2; the recipe's is in the line "Error STATUS", or 0: no recipe ran
     local status=$1 pattern=$2
@@ -44,6 +44,10 @@ check "ARGS, PROBLEM and TESTS are not executed" [ ! -e "$tap_dir/made" ]
 rm -f "$tap_dir/made"
 check "a test that is not there, beside one that is" refuses 0 "there is no test nosuch" test TESTS="npy nosuch"
 check "a stage without a sweep" refuses 2 "stage-6 has no sweep; these have: stage-4 stage-5" stage-6 sweep RECORDED=h200
+check "a comparison that was not recorded" refuses 5 "there is no records/runs/none.jsonl; these can be drawn: .*h200\$" stage-1 compare RECORDED=none
+check "only what it can draw is listed" [ "$(grep -c 'h200-hot\|h200-peers' "$tap_dir/said")" -eq 0 ]
+check "it leaves no folder" [ ! -e results/compare-none ]
+check "a line without a shared access" refuses 2 "makes no shared access at line 1 of stage-1; these lines make some: [1-9][0-9]* [1-9]" stage-1 banks LINE=1
 check "a ladder that was not recorded" refuses 5 "no records/runs/none.jsonl" ladder RECORDED=none
 check "a timeline that was not recorded" refuses 5 "no records/runs/none-timeline-6.tsv" stage-6 timeline RECORDED=none
 check "it says which were" grep -q "recorded are: h200-timeline-6" "$tap_dir/said"
@@ -189,20 +193,23 @@ done
 tree=$tap_dir/tree
 mkdir -p "$tree/results/compare" && ln -s "$PWD/plots" "$PWD/records" "$PWD/stages" "$PWD/profiler" "$tree" && ln -s "$(realpath "$build")" "$tree/build"
 waits() {
-    flock -F "$tree/results/compare/.lock" sleep 2 &
+    : > "$tap_dir/said"
+    flock -F "$tree/results/compare/.lock" bash -c 'until grep -q "waits for another" "$1"; do sleep 0.1; done' - "$tap_dir/said" &
     until ! flock -n "$tree/results/compare/.lock" true; do sleep 0.1; done
-    (cd "$tree" && DEVICE=emu plots/compare.sh stages/1-scalar --seqlen 64 --heads 1 > "$tap_dir/table" 2> "$tap_dir/said") || return
+    (cd "$tree" && DEVICE=emu timeout 120 plots/compare.sh stages/1-scalar --seqlen 64 --heads 1 > "$tap_dir/table" 2> "$tap_dir/said") || return
     cat "$tap_dir/said"
+    wait
     grep -q "waits for another compare" "$tap_dir/said" && [ "$(grep -c '^[0-9]-' "$tap_dir/table")" -eq 1 ]
 }
 check "two compares at once" waits
 
 # Ctrl-C reaches all of make's processes: the lock is the stage's own, so make waits for the stage
 interrupted_make() {
-    setsid make BUILD="$build" stage-1 source DEVICE=emu ARGS="--seqlen 1024" > "$tap_dir/said" 2>&1 &
-    local group=$! i
-    for i in $(seq 100); do pgrep -g $group -x stage-1 > /dev/null && break; sleep 0.1; done
-    sleep 0.3
+    setsid make BUILD="$build" stage-1 source DEVICE=emu ARGS="--seqlen 8192" > "$tap_dir/said" 2>&1 &
+    local group=$! stage
+    until stage=$(pgrep -g $group -x stage-1) && grep -q '^SigCgt:.*[2367abef]$' "/proc/$stage/status" || ! kill -0 $group 2> /dev/null; do
+        sleep 0.1 # until it has a handler for SIGINT
+    done
     kill -INT -- -$group
     wait $group
     ! pgrep -g $group > /dev/null && grep -q "^stage-1: interrupted" "$tap_dir/said" || { cat "$tap_dir/said"; false; }

@@ -11,7 +11,7 @@ cat > "$dir/bin/gnuplot" <<'FAKE'
 out=$(sed "s/.*out = '\([^']*\)'; term = '\([a-z]*\)'.*/\1.\2/" <<< "$2")
 printf half > "$out"
 touch "$STARTED"
-exec sleep 5
+exec sleep 60
 FAKE
 chmod +x "$dir/bin/gnuplot"
 stopped() { # SIGNAL STATUS: it leaves the old picture, and nothing else
@@ -50,6 +50,20 @@ if command -v gnuplot > /dev/null; then
     "$build/tabulate" --out "$dir" --stages "1-scalar 2-wmma-qk" --problem "B1 H8 S512 D64" here=records/runs/h200.jsonl
     check "a picture that is drawn" plots/draw.sh plots/time.gp "$dir/pictures/time" svg "dir = '$dir'; problem = ''"
     check "it is all that is left" [ "$(ls "$dir/pictures")" = time.svg ]
+    # Lab 4's picture: a panel for each chip, a bar for each resource
+    for chip in h200 l4; do
+        printf '%s "tensor cores" issue "shared memory" fp32 exponentials\n1 0 500 210 420 90\n6 20 40 0 30 90\n\n\n' $chip
+    done > "$dir/bounds.txt"
+    bounds() { # N_CHIPS: bytes of the picture, of which gnuplot says nothing
+        gnuplot -e "table = '$dir/bounds.txt'; out = '$dir/bounds'; n_chips = $1; foot = 'B1'" plots/bounds.gp > "$tap_dir/said" 2>&1 &&
+            [ ! -s "$tap_dir/said" ] && stat -c %s "$dir/bounds.png"
+    }
+    two=$(bounds 2)
+    check "the bounds of two chips" [ "${two:-0}" -gt 10000 ]
+    check "is more than those of one" [ "$(bounds 1)" -lt "$two" ]
+    sed -i 's/"shared memory"/memory/' "$dir/bounds.txt"
+    missing() { ! bounds 2; }
+    check "a resource that the table has not is said" missing
     check "stage 4's tiles" stages/4-tuned/sweep/draw.sh records/runs/h200-stage-4.jsonl "$dir/tiles"
     # a row for each of the 24 large tiles of head_dim 128, the fastest last, and their names in its picture
     rising() { awk '$1 == 0 && $2 == 128 {n++; if ($4 < last) exit 1; last = $4} END {if (n != 24) exit 1}' "$dir/tiles/sweep.txt"; }

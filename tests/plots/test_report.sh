@@ -91,6 +91,9 @@ if command -v gnuplot > /dev/null; then
     check "with what they show" has 'Over 349 us the tensor pipe works at '
     check "below a picture stands what it shows" has '<figcaption>The tensor cores work in '
     check "and in it, for those who do not see it" grep -q '<title>The tensor cores work in ' "$tree/results/compare-h200/tensor.svg"
+    one() { (cd "$tree" && RECORDED=h200 PYTHON=$python plots/report.sh "stages/3-wmma-pv"); }
+    check "make report of one stage" one
+    check "has nothing of others over time" bash -c "! grep -q 'What the whole GPU does' '$page'"
     # A run's page has the run's pictures, whatever else was drawn; pictures of other records are refused.
     run() { (cd "$tree" && PYTHON=$python plots/report.sh "stages/1-scalar"); }
     status "a run that is not there" 77 run

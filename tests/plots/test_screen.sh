@@ -28,6 +28,14 @@ for n in 1 2 3 4 5 6; do
     check "stage $n: and that is all of n/a" [ "$(grep -c 'n/a' "$screen")" -eq 1 ]
 done
 screen=$tap_dir/screen-3
+in_readme() { # FILE: its lines are the README's block of output
+    local block
+    block=$(awk '/^```/ {on = !on; next} on' README.md)
+    [ "$(wc -l <<< "$block")" -ge 10 ] && [[ $(cat "$1") == *"$block"* ]] || { diff <(echo "$block") "$1"; false; }
+}
+check "README shows what stage 3 prints" in_readme "$screen"
+changed_output() { sed 's/RIGHT, 2/RIGHT, 3/' "$screen" > "$tap_dir/changed" && ! cmp -s "$screen" "$tap_dir/changed" && ! in_readme "$tap_dir/changed"; }
+check "another output is seen" changed_output
 check "a prediction says how good such ones were" grep -q '8 in 10' "$screen"
 check "once" [ "$(grep -c 'validated cases' <(tr '\n' ' ' < "$screen"))" -eq 1 ]
 check "its clock is named" grep -qE '^time .* cycles at [0-9]+ MHz' "$screen"
@@ -36,7 +44,10 @@ check "one that has failed says so" grep -q '^gates *FAILED: conflicts' "$screen
 check "the next stage is named" grep -q 'make stage-4 diff' <(tr -s '\n ' ' ' < "$screen")
 check "like stands beside like: cycles beside cycles" grep -q '^beside *One launch on a recorded H200: [0-9,]* cycles' "$screen"
 cycles() { "$build/stage-3" --device emu --csv --no-check --counters CYCLES | awk -F, '$5 == "cycles_elapsed" {printf "%.0f", $6}'; }
-check "--whatif begins with the same cycles" grep -qE "^nothing: as it is +$(cycles) " <("$build/stage-3" --device emu --whatif 2> /dev/null)
+"$build/stage-3" --device emu --whatif > "$tap_dir/whatif" 2> /dev/null
+check "--whatif begins with the same cycles" grep -qE "^nothing: as it is +$(cycles) " "$tap_dir/whatif"
+check "what would gain nothing is counted and not listed" bash -c "grep -q '^[0-9]* more would gain nothing' '$tap_dir/whatif' && ! grep -qE ' -?0\.0$' '$tap_dir/whatif'"
+check "first comes what a kernel's author can change" [ "$(awk 'NF == 0 {exit} /the chip/ {chips = 1; next} chips {print}' <(sed '1,/^nothing/d' "$tap_dir/whatif") | grep -vc ' gain nothing')" -eq 0 ]
 check "--all is every value" bash -c "'$build/stage-3' --device emu --all | grep -q '^SHARED  *bank_conflicts_ldgsts '"
 
 # ---- A terminal, by Python's pty
@@ -78,6 +89,9 @@ wrong() {
         ! grep -q ' us \|TFLOPS' "$tap_dir/wrong"
 }
 check "a wrong answer: said first, no time, status 1" wrong
+on_gpu() { env LD_LIBRARY_PATH="$build/tests/fake" ATTNLAB_CUPTI="$(realpath "$build/tests/fake")" "$build/stage-1" --seqlen 64 --heads 1 "$@"; }
+check "warps on a GPU: the default counters have them" grep -qE '^warps +[0-9]+ % .*; [0-9]+ %' <(on_gpu)
+check "one CTA leaves, two leave" bash -c "grep -q '^limit *SMs: 1 CTA leaves 131 of 132' '$tap_dir/terminal'"
 # shellcheck disable=SC2086
 measured() { env LD_LIBRARY_PATH="$build/tests/fake" "$build/stage-1" $small --counters none > "$tap_dir/measured" && grep -q '^time *Measured 10 us, launches back to back at 1234 MHz' "$tap_dir/measured"; }
 check "a measured time says which kind it is" measured

@@ -78,7 +78,7 @@ END
     }
     check "--whatif: the prediction, and what a free launch would gain" whatif
     left_out() { # the barrier before the tile is read: a gain, and no line with none of them
-        line=$(awk -F: '/^If a line did not wait/ {on = 1; next} on && NF == 0 {exit} on' "$tap_dir/said")
+        line=$(awk -F: '/^If a line did not wait/ {on = 1; next} on && (NF == 0 || /would gain nothing/) {exit} on' "$tap_dir/said")
         echo "$line"
         grep -qE "^--without +which is +cycles +gain, %" <<< "$line" && grep -qE "^[0-9]+ +(BAR.SYNC|DEPBAR.LE, BAR.SYNC|DEPBAR.LE).* [0-9]+ +-?[0-9.]+$" <<< "$line" &&
             awk -v c="$c" '$NF > 0 && $(NF - 1) > 0 {n++; differ += n > 1 && $(NF - 1) != last; last = $(NF - 1); if (last > c) exit 1} END {exit !differ}' <<< "$line" && ! grep -q "n/a" <<< "$line"

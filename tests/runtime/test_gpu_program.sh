@@ -51,6 +51,9 @@ assert (l["instructions"], l["global_sectors"], l["global_sectors_ideal"], l["cy
 assert l["source"] == "cupti" and "emulator_s" not in l
 c = {x["name"]: x for x in scale["counters"]}
 assert c["hgmma_instructions"]["value"] == 126 and "na" in c["shared_wavefronts"] and "registers" in c' "$tap_dir/r.jsonl"
+check "--launch-skip, --launch-count" says '^run: .*, 1 kernel, 2 launches, counted by CUPTI' 0 on_gpu --launch-skip 1 --launch-count 2 "$program"
+check "the second and the third" grep -Eq '^scale +1 +4 +64 ' "$tap_dir/said"
+check "of kernels that match" says '^reduce +1 +2x3 ' 0 on_gpu --kernel-name reduce --launch-count 1 "$program"
 check "equal ones once, if asked" says '^1 launches were like earlier ones and were not counted' 0 on_gpu --repeats 1 "$program"
 check "they count as what they are like" grep -Eq '^scale +1-2, each +4 +64 +0 +42 ' "$tap_dir/said"
 all_counted() { says 'scale +1-2, each' 0 on_gpu "$@" --repeats 1 "$program" && ! grep -q 'were like earlier' "$tap_dir/said"; }

@@ -90,6 +90,8 @@ static void meter_tensor(struct screen *s, const struct counters *c) {
 
 static void meter_conflicts(struct screen *s, const struct counters *c) {
     const double pct = value(c, "bank_conflict_pct");
+    if (value(c, "shared_wavefronts") == 0)
+        screen_meter(s, SCREEN_PLAIN, "bank conflicts", 0, "No access to shared memory.");
     if (isnan(pct)) return;
     screen_meter(s, pct < 5 ? SCREEN_PLAIN : SCREEN_WARN, "bank conflicts", pct, "%s",
                  pct > 0 ? "of shared memory wavefronts." : "None in shared memory.");
@@ -139,7 +141,7 @@ void summary_stalls(struct screen *s, const struct counters *c) {
     for (int i = 0; i < n && i < SHOWN && state[i]->value > sum / 100; i++) {
         const size_t at = strlen(text);
         snprintf(text + at, sizeof text - at, "%s%.0f %% %s", i ? "; " : "",
-                 100 * state[i]->value / sum, stall_words(state[i]->name, *state[i]->validated));
+                 100 * state[i]->value / sum, stall_words(state[i]->name));
     }
     screen_say(s, 0, SCREEN_PLAIN, "warps", "%s.", text);
 }

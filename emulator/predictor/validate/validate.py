@@ -24,7 +24,8 @@ STALLS = {"stall_barrier": "barrier", "stall_long_scoreboard": "long_scoreboard"
           "stall_short_scoreboard": "short_scoreboard", "stall_math_pipe": "math_pipe",
           "stall_mio": "mio_throttle", "stall_gmma": "gmma", "stall_not_selected": "not_selected",
           "stall_no_instruction": "no_instruction", "stall_branch": "branch", "stall_lg": "lg_throttle",
-          "stall_membar": "membar", "stall_sleeping": "sleeping", "stall_dispatch": "dispatch"}
+          "stall_membar": "membar", "stall_sleeping": "sleeping", "stall_dispatch": "dispatch",
+          "stall_drain": "drain"}
 
 
 def read_cases(path):
