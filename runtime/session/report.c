@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,12 +56,7 @@ static const char *shown(const struct kernel *k, char out[128]) {
 
 /* Is it to be printed? */
 static bool wanted(const struct session *s, const struct kernel *k) {
-    regex_t regex;
-    if (!k->n_launches || !s->settings.kernel_name) return k->n_launches > 0;
-    if (regcomp(&regex, s->settings.kernel_name, REG_EXTENDED | REG_NOSUB)) return true;
-    const bool yes = !regexec(&regex, k->shown, 0, NULL, 0);
-    regfree(&regex);
-    return yes;
+    return k->n_launches > 0 && settings_means(&s->settings, k->shown);
 }
 
 static void add_row(struct table *t, const char *kernel, const char *which, const struct launch *l,
@@ -673,6 +667,11 @@ int session_report(struct session *s, int status) {
     if (why) session_say("%s", why);
     if (why && !status) status = (int)reason_status(why, STATUS_DEVICE);
     if (!status && session_lacks_counts()) status = STATUS_COUNTERS;
+    if (!status && o->watch_page && !s->watched) {
+        session_say("no page: %s",
+                    s->unwatched ? s->unwatched : "no kernel that is meant was launched");
+        status = STATUS_COUNTERS;
+    }
     why = o->json_path ? append_record(s, status) : NULL;
     if (why) session_say("%s", why);
     if (why && !status) status = (int)reason_status(why, STATUS_DEVICE);
