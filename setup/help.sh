@@ -19,6 +19,7 @@ titles='start  Start
 look   Look inside a kernel
 change Change a kernel and judge the change
 own    Run your own program or kernel
+step   The course, in small steps
 course The course
 gpu    On a GPU'
 more='tests  Tests of the workbench

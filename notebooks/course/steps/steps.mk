@@ -3,7 +3,7 @@ STEP_NAMES := $(notdir $(patsubst %/,%,$(wildcard notebooks/course/steps/*/)))
 MY_STEPS   := $(patsubst step-%,%,$(filter step-%,$(MAKECMDGOALS)))
 $(foreach n,$(filter-out $(STEP_NAMES),$(MY_STEPS)),$(error there is no step-$n; there are $(STEP_NAMES:%=step-%)))
 
-##course-6 step-N: Begin a step of 5 to 15 minutes, or check it.
+##step-1 step-N: Begin a step of 5 to 15 minutes, or check it.
 ##  make step-1a
 ##
 ##  The first time it prints the step and makes my-labs/steps/1a.py, which has one hole; then it checks that file.
