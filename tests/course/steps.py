@@ -11,7 +11,9 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, "notebooks/course/steps")
+sys.path[:0] = ["notebooks/course/steps", "notebooks/course/grade"]
+import handout
+import lab_folder
 import step
 import strip
 
@@ -78,7 +80,18 @@ def one(name, folder):
         tell(wrong != text and status == 1 and said.startswith(f"not yet: {begin}") and "\nhint: " in said, name, script, said)
 
 
+def packed():
+    """What `make handout LAB=6` packs of the steps."""
+    files = {path: data for path, data in handout.contents(lab_folder.read(6)).items() if path.startswith("notebooks/course/steps/")}
+    for name in step.names():
+        here = f"notebooks/course/steps/{name}/"
+        own = sorted(path.removeprefix(here) for path in files if path.startswith(here))
+        tell(own == ["answer", "check.py", "explained.sealed", "hole.py", "text.md"], name, "packed", " ".join(own))
+        tell(b"YOUR CODE HERE" in files[here + "hole.py"] and b"SOLUTION" not in files[here + "hole.py"], name, "packed hole", "stripped")
+
+
 def main():
+    packed()
     with tempfile.TemporaryDirectory() as folder:
         for name in step.names():
             one(name, pathlib.Path(folder))
