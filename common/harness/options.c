@@ -226,8 +226,7 @@ static bool is_same(const char *a, const char *b) {
 
 /* The file that two outputs would go to, or NULL; a device or a pipe in /dev takes any number. */
 static const char *same_file(const struct options *o) {
-    const char *path[] = {o->json_path, o->out_path, o->lse_path, o->timeline_path,
-                          o->watch_page};
+    const char *path[] = {o->json_path, o->out_path, o->lse_path, o->timeline_path, o->watch_page};
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < i; j++)
             if (path[i] && path[j] && strncmp(path[i], "/dev/", 5) && is_same(path[i], path[j]))

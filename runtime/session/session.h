@@ -86,8 +86,8 @@ struct session {
     int n_launches, n_skipped; /* by --repeats */
     double seconds, predict_s; /* in launches; in predictions */
     bool watched;              /* the page of --watch-page is written */
-    char *unwatched;           /* why it is not: the last launch's reason; NULL: none was asked for it */
-    bool is_alone;             /* one kernel, or Python's: no program that launches many */
+    char *unwatched; /* why it is not: the last launch's reason; NULL: none was asked for it */
+    bool is_alone;   /* one kernel, or Python's: no program that launches many */
     struct repeat repeat;
     enum fault late_fault; /* of a launch that was put off */
     const char *uncounted; /* what on a GPU cannot be, and was there; NULL: nothing */
