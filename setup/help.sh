@@ -19,6 +19,7 @@ titles='start  Start
 look   Look inside a kernel
 change Change a kernel and judge the change
 own    Run your own program or kernel
+step   The course, in small steps
 course The course
 gpu    On a GPU'
 more='tests  Tests of the workbench
@@ -74,6 +75,7 @@ say_verb() { # VERB
     fi
     local name=$1
     [[ $name =~ ^lab-[0-9]+$ ]] && name=lab-N
+    [[ $name =~ ^step-[0-9][a-z]$ ]] && name=step-N
     awk -v name="$name" '
         /^##[a-z]+-[0-9]+ / { on = $2 == name ":"; if (on) { if (found) print ""; found = 1; sub(/^##[^ ]+ /, ""); print; print ""; next } }
         !/^##/ { on = 0 }
@@ -95,14 +97,15 @@ nouns() {
     local path
     for path in $(stage_folders); do echo "stage-$(number_of "$path")"; done
     for path in notebooks/course/[0-9]*/; do echo "lab-$(basename "$path")"; done
+    for path in notebooks/course/steps/*/; do echo "step-$(basename "$path")"; done
 }
-verbs() { { blocks | cut -f3 | grep -v '^lab-N$'; nouns; } | sort -uV; }
+verbs() { { blocks | cut -f3 | grep -vE '^(lab|step)-N$'; nouns; } | sort -uV; }
 
 unknown() { # GOAL...: a sentence about the first that make does not know
     local goal near list
     list=$(goals; verbs)
     for goal; do
-        [[ $goal == */* || $goal == *.* || $goal == stage-[0-9]* || $goal == lab-[0-9]* || $goal == *-stage-[0-9]* ]] && continue
+        [[ $goal == */* || $goal == *.* || $goal == stage-[0-9]* || $goal == lab-[0-9]* || $goal == step-[0-9]* || $goal == *-stage-[0-9]* ]] && continue
         grep -qxF -e "$goal" <<< "$list" && continue
         [ -e "$goal" ] && continue
         near=$(verbs | nearest "$goal")

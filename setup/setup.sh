@@ -36,6 +36,7 @@ need bubblewrap command -v bwrap
 need libopenblas0-pthread library libopenblas.so.0
 need libcmocka-dev eval 'header cmocka.h && library libcmocka.so.0'
 need libjansson-dev eval 'header jansson.h && library libjansson.a'
+need libjs-d3 test -e /usr/share/javascript/d3/d3.min.js # draws pages of watch
 
 if [ ${#missing[@]} -gt 0 ]; then
     command -v apt-get > /dev/null || die "no apt-get here; install these by hand: ${missing[*]}"

@@ -33,9 +33,9 @@ static enum status fall_back(const char *because, char **argv) {
 
 /* What can be known to fail before any work is done. */
 static const char *check_options(const struct options *o) {
-    const char *path[] = {o->json_path, o->out_path, o->lse_path, o->timeline_path};
+    const char *path[] = {o->json_path, o->out_path, o->lse_path, o->timeline_path, o->watch_page};
     const char *why = o->counters_asked ? counters_check(o->counters) : NULL;
-    for (int i = 0; i < 4 && !why; i++)
+    for (int i = 0; i < 5 && !why; i++)
         if (path[i]) why = path_writable(path[i]);
     return why;
 }
@@ -53,6 +53,7 @@ static int run(const struct options *o, int argc, char **argv) {
     if (o->source) return run_source(o, argc, argv);
     if (o->whatif) return run_whatif(o);
     if (o->timeline_path) return run_timeline(o);
+    if (o->watch_page) return run_watch(o);
     enum status status = run_one(o, argc, argv, &gates_failed);
     if (o->fallback && !interrupt_signal()) {
         if (status == STATUS_UNSUPPORTED) return fall_back("this stage cannot run here", argv);

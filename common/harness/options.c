@@ -126,6 +126,9 @@ static const struct option_row attention_rows[] = {
     {"timeline", "FILE",
      "sample what the GPU does every 2 us, write it as a table, and do\nnothing else",
      TEXT(timeline_path)},
+    {"watch-page", "FILE",
+     "emulator: write what a block does, cycle by cycle, as a page for a browser,\nand do nothing else",
+     TEXT(watch_page), .seen = EMULATED},
     {"no-check", NULL, "do not compare with the reference", SWITCH(check, false)},
     {"l2", "HOW", "warm (default) or cold: L2 flushed before each sample", .read = read_l2},
     {"rest", "MS",
@@ -232,8 +235,8 @@ static bool is_same(const char *a, const char *b) {
 
 /* The file that two outputs would go to, or NULL; a device or a pipe in /dev takes any number. */
 static const char *same_file(const struct options *o) {
-    const char *path[] = {o->json_path, o->out_path, o->lse_path, o->timeline_path};
-    for (int i = 0; i < 4; i++)
+    const char *path[] = {o->json_path, o->out_path, o->lse_path, o->timeline_path, o->watch_page};
+    for (int i = 0; i < 5; i++)
         for (int j = 0; j < i; j++)
             if (path[i] && path[j] && strncmp(path[i], "/dev/", 5) && is_same(path[i], path[j]))
                 return path[i];

@@ -43,6 +43,7 @@ struct options {
     bool ptx, sass; /* and below each line its instructions */
     bool whatif;    /* predict with each limit taken away, and who waits for whom, instead */
     const char *timeline_path; /* write what the GPU did over time there instead, or NULL */
+    const char *watch_page;    /* write watch/watch.h's page there instead, or NULL */
 
     bool csv, quiet, all;              /* all: every value in a table, not one screen */
     const char *json_path;             /* append the record here, or NULL */

@@ -11,6 +11,7 @@
 #include "emulator/predictor/predictor_chip.h"
 #include "profiler/attribution.h"
 #include "profiler/timeline.h"
+#include "watch/stage_page.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -499,6 +500,36 @@ enum status run_timeline(const struct options *o) {
                                interval_us, &t);
     if (!why && !emulated) why = timeline_write(&t, title, o->timeline_path);
     timeline_free(&t);
+    run_close(&r);
+    return why ? run_failed(why, STATUS_COUNTERS) : STATUS_RIGHT;
+}
+
+/* The page is written of a wrong answer, too: then it shows where O is wrong; and of a block that does not
+ * end. */
+enum status run_watch(const struct options *o) {
+    struct run r = {.options = o, .report.options = o};
+    char problem[128], title[512], failed[512] = "";
+    enum status status = STATUS_RIGHT;
+    const char *why = run_open(&r);
+    const struct stage_plan *plan = &r.bench.plan;
+    if (!why && !device_info(r.device)->is_emulator)
+        why = reason_as(STATUS_USAGE, "--watch-page asks the predictor: add --device emu");
+    if (!why && !plan->n_launches) why = "nothing to launch";
+    if (why) goto done;
+    if ((why = run_check(&r))) {
+        status = reason_status(why, STATUS_DEVICE);
+        snprintf(failed, sizeof failed, "%s", why);
+    }
+    const bool wrong = r.report.checked && !r.report.check.passed;
+    attention_describe(&r.bench.problem, problem, sizeof problem);
+    snprintf(title, sizeof title, "stage %s: %s, image %s, on %s", stage.name, problem, plan->image,
+             device_info(r.device)->name);
+    why =
+        watch_stage(&r.bench, &r.inputs, r.o, wrong ? &r.report.check : NULL, title, o->watch_page);
+    if (!why && !o->quiet) printf("%s: open it in a browser\n", o->watch_page);
+    if (!why && *failed) why = reason_as(status, "%s", failed);
+    if (!why && wrong) why = reason_as(STATUS_WRONG, "wrong answer: %s", r.report.check.why);
+done:
     run_close(&r);
     return why ? run_failed(why, STATUS_COUNTERS) : STATUS_RIGHT;
 }

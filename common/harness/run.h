@@ -32,6 +32,9 @@ enum status run_whatif(const struct options *o);
 /* --timeline: what the GPU did every 2 us (profiler/timeline.h), into a file. */
 enum status run_timeline(const struct options *o);
 
+/* --watch-page: what the warps of a block do, as a page for a browser (watch/watch.h). */
+enum status run_watch(const struct options *o);
+
 /* The device of the options; refuses a GPU if they ask for what only the emulator does. */
 const char *run_device(const struct options *o, struct device **out);
 

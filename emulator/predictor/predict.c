@@ -284,6 +284,19 @@ static void woke(void *user, const struct sm_warp *w, const struct sm_warp *by) 
             w->inst->pc, r->machine.now > w->since ? r->machine.now - w->since : 0);
 }
 
+static void executed(void *user, const struct sm_warp *w, const struct sass_effect *e) {
+    const struct predictor_run *r = user;
+    const struct predictor_options *o = r->options;
+    if (is_first(r, w->cta)) o->executed(o->user, w->index, e, r->machine.now);
+}
+
+static void delivered(void *user, const struct sass_event *e) {
+    const struct predictor_run *r = user;
+    const struct predictor_options *o = r->options;
+    const struct sm_cta *first = &r->machine.sm[0].cta[0];
+    if (e->cta == first->cta && is_first(r, first)) o->delivered(o->user, e, r->machine.now);
+}
+
 /* All of the first SM: pipes are shared. */
 static void pipe_busy(void *user, const struct sm *s, int smsp, int unit, uint64_t from,
                       uint64_t to) {
@@ -366,10 +379,12 @@ static const char *simulate(struct predictor_run *r, double busy) {
     /* the probe finds out what is read */
     m->dram_part = r->is_probe || r->footprint->lost > 0 ? from_dram : NULL;
     m->stop = enough;
-    bool is_told = !r->is_probe && !r->is_speed && !r->part;
+    bool is_told = r->is_probe == r->options->tells_probe && !r->is_speed && !r->part;
     if (is_told && r->options->span) m->span = told;
     if (is_told && r->options->woke) m->woke = woke;
     if (is_told && r->options->busy) m->busy = pipe_busy;
+    if (is_told && r->options->executed) m->executed = executed;
+    if (is_told && r->options->delivered) m->delivered = delivered;
     m->fast = r->options->fast;
     m->user = r;
     for (int i = 0; i < n_sms; i++) {

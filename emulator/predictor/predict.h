@@ -35,16 +35,23 @@ typedef void predictor_span(void *user, int warp, uint32_t pc, int reason, uint6
 typedef void predictor_woke(void *user, int warp, int by, uint32_t pc, uint64_t cycles);
 /* A pipe of that CTA's SM works: unit PREDICTOR_UNIT_TENSOR (HMMA) or _XU of a sub-core, _GMMA of all. */
 typedef void predictor_busy(void *user, int smsp, int unit, uint64_t from, uint64_t to);
+/* A warp of that CTA has executed an instruction at cycle `at`, or an event has reached one of its barriers. */
+typedef void predictor_executed(void *user, int warp, const struct sass_effect *e, uint64_t at);
+typedef void predictor_delivered(void *user, const struct sass_event *e, uint64_t at);
 struct predictor_options {
     double mhz;   /* SM clock, for what memory does in ns */
     bool is_full; /* simulate every CTA of the launch, however long that takes */
     int places;   /* 0: as many as the budget allows; else at most so many, with a fifth of it */
     double
         budget; /* work, in instructions (predict.c), up to which many places are simulated; 0: 80e6 */
-    unsigned fast;        /* enum predictor_fast */
-    predictor_span *span; /* may be NULL */
-    predictor_woke *woke; /* may be NULL */
-    predictor_busy *busy; /* may be NULL */
+    unsigned fast;                  /* enum predictor_fast */
+    predictor_span *span;           /* may be NULL */
+    predictor_woke *woke;           /* may be NULL */
+    predictor_busy *busy;           /* may be NULL */
+    predictor_executed *executed;   /* may be NULL */
+    predictor_delivered *delivered; /* may be NULL */
+    bool
+        tells_probe; /* the hooks above are told of the first, rough simulation: of what ends in a deadlock there is no other */
     void *user;
     void (*progress)(void *progress_user, double share); /* now and then; may be NULL */
     void *progress_user;

@@ -530,6 +530,7 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
     m->counts.reason[PREDICTOR_SELECTED]++;
     m->counts.by_inst[i->pc / 16][PREDICTOR_SELECTED]++;
     if (m->span) m->span(m->user, w, PREDICTOR_SELECTED, m->now, m->now + 1);
+    if (m->executed) m->executed(m->user, w, &e);
     w->since = m->now + 1;
     w->reason = PREDICTOR_WAIT;
     m->counts.issued++;
@@ -693,6 +694,7 @@ static void wake_all(struct machine *m, const struct sass_event *e, const struct
 
 static void deliver(struct machine *m, struct sass_event *e, const struct sm_warp *by) {
     m->front->deliver(e);
+    if (m->delivered) m->delivered(m->user, e);
     wake_all(m, e, by);
     free(e);
 }

@@ -236,6 +236,9 @@ struct machine {
     void (*woke)(void *user, const struct sm_warp *w, const struct sm_warp *by);
     /* A pipe works in cycles [from, to): PREDICTOR_UNIT_TENSOR or _XU of a sub-core, or all of _GMMA. */
     void (*busy)(void *user, const struct sm *s, int smsp, int unit, uint64_t from, uint64_t to);
+    /* A warp has executed an instruction, or an event has reached its barrier, at m->now; may be NULL. */
+    void (*executed)(void *user, const struct sm_warp *w, const struct sass_effect *e);
+    void (*delivered)(void *user, const struct sass_event *e);
     /* What a warp did in cycles [from, to), in order for each warp; may be NULL. */
     void (*span)(void *user, const struct sm_warp *w, int reason, uint64_t from, uint64_t to);
 };

@@ -266,6 +266,12 @@ struct sass_event {
     uint32_t count, expected;
     uint32_t bytes;
 };
+/* What an mbarrier of the CTA's shared memory holds. */
+struct sass_mbarrier {
+    uint32_t expected, pending, phase; /* arrivals of a phase; still to come; 0 or 1 */
+    int32_t tx;                        /* bytes still to come */
+};
+struct sass_mbarrier sass_mbarrier(const struct sass_cta *c, uint32_t address);
 /* In any order, but a warp's BARs and CLUSTERs in the order in which they were issued. */
 void sass_deliver(const struct sass_event *event);
 
@@ -297,6 +303,7 @@ struct sass_effect {
     struct { /* HGMMA */
         uint16_t n, k;
         bool a_in_registers, ends_group; /* gsb0 */
+        bool a_mn_major, b_mn_major;     /* transposed: rows of 16 bytes along m or n */
         uint64_t a, b;                   /* descriptors */
     } gmma;
     struct sass_event event[SASS_EVENTS];

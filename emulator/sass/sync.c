@@ -14,24 +14,25 @@
 
 /* ---- mbarriers ------------------------------------------------------------------------------- */
 
-struct mbarrier {
-    uint32_t expected, pending, phase;
-    int32_t tx;
-};
-
-static struct mbarrier unpack(uint64_t word) {
+static struct sass_mbarrier unpack(uint64_t word) {
     const uint32_t field = (1u << 20) - 1;
-    struct mbarrier m = {.expected = ((1u << 20) - (uint32_t)(word >> 1 & field)) & field,
-                         .pending = ((1u << 20) - (uint32_t)(word >> 43 & field)) & field,
-                         .phase = (uint32_t)(word >> 63)};
+    struct sass_mbarrier m = {.expected = ((1u << 20) - (uint32_t)(word >> 1 & field)) & field,
+                              .pending = ((1u << 20) - (uint32_t)(word >> 43 & field)) & field,
+                              .phase = (uint32_t)(word >> 63)};
     m.tx = (int32_t)((uint32_t)(word >> 21) << 10) >> 10;
     return m;
 }
 
-static uint64_t pack(const struct mbarrier *m) {
+static uint64_t pack(const struct sass_mbarrier *m) {
     const uint64_t field = (1u << 20) - 1;
     return (uint64_t)m->phase << 63 | (((1u << 20) - m->pending) & field) << 43 |
            ((uint64_t)(uint32_t)m->tx & 0x3fffff) << 21 | (((1u << 20) - m->expected) & field) << 1;
+}
+
+struct sass_mbarrier sass_mbarrier(const struct sass_cta *c, uint32_t address) {
+    uint64_t word;
+    memcpy(&word, sass_shared(c, address, 8), 8);
+    return unpack(word);
 }
 
 static bool phase_done(const struct sass_cta *c, uint32_t address, uint32_t parity) {
@@ -43,7 +44,7 @@ static bool phase_done(const struct sass_cta *c, uint32_t address, uint32_t pari
 static void mbarrier_event(const struct sass_event *e) {
     uint64_t word;
     memcpy(&word, sass_shared(e->cta, e->address, 8), 8);
-    struct mbarrier m = unpack(word);
+    struct sass_mbarrier m = unpack(word);
     if (e->kind == SASS_EVENT_COMPLETE) {
         m.tx -= (int32_t)e->bytes;
     } else {

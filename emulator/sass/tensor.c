@@ -77,6 +77,8 @@ enum sass_go sass_hgmma(struct sass_warp *w, const struct sass_exec *x, uint32_t
         w->effect->gmma.n = (uint16_t)g->inst.aux[WGMMA_N];
         w->effect->gmma.k = (uint16_t)g->inst.aux[WGMMA_K];
         w->effect->gmma.a_in_registers = g->inst.aux[WGMMA_FLAGS] & WGMMA_RS;
+        w->effect->gmma.a_mn_major = g->inst.aux[WGMMA_FLAGS] & WGMMA_TRANS_A;
+        w->effect->gmma.b_mn_major = g->inst.aux[WGMMA_FLAGS] & WGMMA_TRANS_B;
         w->effect->gmma.ends_group = g->ends_group;
         w->effect->gmma.a = p.a;
         w->effect->gmma.b = p.b;

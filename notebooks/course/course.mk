@@ -2,13 +2,13 @@
 LAB_NUMBERS := $(notdir $(patsubst %/,%,$(wildcard notebooks/course/[0-9]*/)))
 MY_LAB      := $(patsubst lab-%,%,$(filter lab-%,$(MAKECMDGOALS)))
 $(foreach n,$(filter-out $(LAB_NUMBERS),$(MY_LAB)),$(error there is no lab-$n; there are $(LAB_NUMBERS:%=lab-%)))
-MY_VERB     := $(filter check hint see notebook,$(MAKECMDGOALS))
+MY_VERB     := $(filter check hint see watch notebook,$(MAKECMDGOALS))
 one-lab      = test $(words $(MY_LAB)) -eq 1 || { echo "make: name one lab: make lab-1 $@" >&2; exit 2; }
 lab-python   = test -x $(PYTHON) || { echo "make: $(PYTHON) is missing; run 'make setup'" >&2; exit 1; }
 PYTHON_VERBS += $(LAB_NUMBERS:%=lab-%) check hint see notebook notebooks
 # Its stage's program and our own kernel's images: PTX, whose counts a check compares with, and machine code for `see`.
 lab-builds   = $(if $(filter $1,$(KERNEL_LABS)),$(BUILD)/$(call lab-stage,$1) $(filter $(IMAGES_OF_VERB),$(call lab-images,$1)))
-IMAGES_OF_VERB = %.ptx $(if $(filter see,$(MY_VERB)),%.cubin)
+IMAGES_OF_VERB = %.ptx $(if $(filter see watch,$(MY_VERB)),%.cubin)
 
 ##course-1 lab-N: Begin a lab: its notebook and kernel in my-labs/N.
 ##  make lab-1

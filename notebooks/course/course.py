@@ -23,6 +23,13 @@ from lab_folder import COURSE, ROOT  # COURSE: execute.py reads it here
 RECORDED = ROOT / "records" / "runs"
 
 
+class Points(int):
+    """Of one answer. nbgrader reads its text, which is the number; JupyterLab shows the sentence."""
+
+    def _repr_html_(self):
+        return "This answer counts: 1 point of 1." if self else "No point yet: see the line above."
+
+
 class Lab:
     """Records come from records/runs/ unless LAB_DEVICE is set to auto, cuda or emu: then stages run."""
 
@@ -208,8 +215,8 @@ class Lab:
             factor = answers.in_another_unit(self.number, name, value, tolerance, expected)
             why = f"It is off by a factor of {1 / factor:g}: the unit is {unit}. " if factor else ""
             print(f"{name}: not yet ({value:.6g} {unit}). {why}{hint}")
-        self.points[name] = right
-        return right
+        self.points[name] = Points(right)
+        return self.points[name]
 
     def check(self, *options):
         """What `make lab-N check` says of my-labs/N; True if all is right."""

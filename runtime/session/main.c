@@ -204,7 +204,10 @@ static bool is_started_on_gpu(void) {
 static const char *run(const struct settings *s, int argc, char **argv) {
     char **program = argv + 1 + s->n_words;
     const char *why = NULL;
-    bool emulate = s->device == DEVICE_EMU, uses_nvrtc = false;
+    bool emulate = s->device == DEVICE_EMU || (s->watch_page && s->device == DEVICE_AUTO);
+    bool uses_nvrtc = false;
+    if (s->watch_page && !emulate)
+        return reason_as(STATUS_USAGE, "--watch-page asks the predictor: add --device emu");
     if (s->kernel && !emulate && is_started_on_gpu()) return kernel_run(s, argc, argv, true);
     if (!emulate) {
         struct device *d = NULL;
@@ -243,6 +246,7 @@ int main(int argc, char **argv) {
                 reason_as(STATUS_USAGE, "which program? build/run [options] PROGRAM (see --help)");
         if (!why && s.counters) why = counters_check(s.counters);
         if (!why && s.json_path) why = path_writable(s.json_path);
+        if (!why && s.watch_page) why = path_writable(s.watch_page);
         if (!why) why = run(&s, argc, argv);
         if (why) return fail(why, STATUS_DEVICE);
     }

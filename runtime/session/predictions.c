@@ -8,6 +8,7 @@
 #include "common/base/toolkit.h"
 #include "common/device/predictor.h"
 #include "common/device/source.h"
+#include "common/harness/watch/watch.h"
 #include "profiler/counters.h"
 
 #include <errno.h>
@@ -161,7 +162,7 @@ static const char *switched_off(const struct settings *o) {
     if (o->no_predict) return "--no-predict";
     if (o->emulator.without) return "with --without the PTX runs without that line, not the SASS";
     if (o->emulator.sample_blocks) return "with --sample-blocks most blocks do not run";
-    if (o->quiet && !o->json_path && !o->source) return "--quiet";
+    if (o->quiet && !o->json_path && !o->source && !o->watch_page) return "--quiet";
     return NULL;
 }
 
@@ -189,6 +190,36 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
     return why;
 }
 
+/* The page of --watch-page: the first launch that is meant is predicted once more, with all that its first block does. */
+static const char *write_page(const struct session *s, const struct kernel *k,
+                              const struct emu_grid *g) {
+    struct predictor *c = &k->predictions->predictor;
+    struct prediction p;
+    char title[512];
+    const struct sass_kernel *code = sass_find(c->module, k->name);
+    if (!code) return "its machine code was not found";
+    struct watch *w = watch_open(code, NULL, 0, 0);
+    const struct predictor_options o = watch_options(w);
+    const char *why = predictor_grid(c, k->name, g, &o, &p);
+    if (!why) {
+        prediction_close(&p);
+        snprintf(title, sizeof title, "%s, %u x %u x %u blocks of %u x %u x %u threads", k->shown,
+                 g->grid[0], g->grid[1], g->grid[2], g->block[0], g->block[1], g->block[2]);
+        why = watch_write(w, title, c->mhz, c->validated, NULL, s->settings.watch_page);
+    }
+    watch_close(w);
+    return why;
+}
+
+static void watch(struct session *s, const struct kernel *k, const struct emu_grid *g,
+                  const char *unpredicted) {
+    if (!s->settings.watch_page || s->watched || !settings_means(&s->settings, k->shown)) return;
+    const char *why = unpredicted ? unpredicted : write_page(s, k, g);
+    free(s->unwatched);
+    s->unwatched = why ? heap_text(why) : NULL;
+    s->watched = !why;
+}
+
 static bool is_like(const struct prediction_shape *a, const struct emu_grid *g) {
     return !memcmp(a->grid, g->grid, sizeof a->grid) &&
            !memcmp(a->block, g->block, sizeof a->block) &&
@@ -208,6 +239,7 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
     memcpy(at->shape.cluster, g->cluster, sizeof at->shape.cluster);
     const char *why = predict(s, k, g, at);
     if (why && !c->why) c->why = heap_text(why);
+    watch(s, k, g, why);
     return c->n++;
 }
 

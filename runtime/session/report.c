@@ -55,7 +55,7 @@ static const char *shown(const struct kernel *k, char out[128]) {
 
 /* Is it to be printed? */
 static bool wanted(const struct session *s, const struct kernel *k) {
-    return k->n_launches > 0 && session_names(s, k);
+    return k->n_launches > 0 && settings_means(&s->settings, k->shown);
 }
 
 /* Nothing is to be printed, since options leave everything out: that, on stderr. */
@@ -691,6 +691,11 @@ int session_report(struct session *s, int status) {
     if (why) session_say("%s", why);
     if (why && !status) status = (int)reason_status(why, STATUS_DEVICE);
     if (!status && session_lacks_counts()) status = STATUS_COUNTERS;
+    if (!status && o->watch_page && !s->watched) {
+        session_say("no page: %s",
+                    s->unwatched ? s->unwatched : "no kernel that is meant was launched");
+        status = STATUS_COUNTERS;
+    }
     why = o->json_path ? append_record(s, status) : NULL;
     if (why) session_say("%s", why);
     if (why && !status) status = (int)reason_status(why, STATUS_DEVICE);

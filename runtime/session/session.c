@@ -13,7 +13,6 @@
 #include <cuda.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <regex.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdarg.h>
@@ -326,22 +325,11 @@ static enum fault fault_of(int kind) {
     }
 }
 
-/* The rules that a GPU answers with codes of their own. */
-bool session_names(const struct session *s, const struct kernel *k) {
-    regex_t regex;
-    if (!s->settings.kernel_name ||
-        regcomp(&regex, s->settings.kernel_name, REG_EXTENDED | REG_NOSUB))
-        return true;
-    const bool yes = !regexec(&regex, k->shown, 0, NULL, 0);
-    regfree(&regex);
-    return yes;
-}
-
 bool session_chooses(struct session *s, const struct kernel *k) {
     const int64_t first = s->settings.launch_skip, most = s->settings.launch_count;
     bool yes = true;
     if (!first && !most) return true;
-    if (session_names(s, k)) {
+    if (settings_means(&s->settings, k->shown)) {
         const int64_t number = s->n_numbered++;
         yes = number >= first && (!most || number < first + most);
     } else {
@@ -351,6 +339,7 @@ bool session_chooses(struct session *s, const struct kernel *k) {
     return yes;
 }
 
+/* The rules that a GPU answers with codes of their own. */
 static enum fault check_config(const struct session *s, const struct kernel *k,
                                const struct emu_grid *g) {
     uint64_t threads = (uint64_t)g->block[0] * g->block[1] * g->block[2];

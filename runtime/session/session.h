@@ -88,7 +88,9 @@ struct session {
     int n_numbered,
         n_unchosen;            /* launches that session_chooses() was asked for; that it left out */
     double seconds, predict_s; /* in launches; in predictions */
-    bool is_alone;             /* one kernel, or Python's: no program that launches many */
+    bool watched;              /* the page of --watch-page is written */
+    char *unwatched; /* why it is not: the last launch's reason; NULL: none was asked for it */
+    bool is_alone;   /* one kernel, or Python's: no program that launches many */
     struct repeat repeat;
     enum fault late_fault; /* of a launch that was put off */
     const char *uncounted; /* what on a GPU cannot be, and was there; NULL: nothing */
@@ -120,8 +122,6 @@ struct launch *session_add_launch(struct kernel *k);
 /* Runs it; args as cudaLaunchKernel takes them. What goes wrong is printed. */
 enum fault session_launch(struct session *s, struct kernel *k, const struct emu_grid *config,
                           void *const *args);
-/* Does --kernel-name let it be printed? */
-bool session_names(const struct session *s, const struct kernel *k);
 /* The next launch of k: is it to be counted, by --launch-skip and --launch-count? */
 bool session_chooses(struct session *s, const struct kernel *k);
 /* --repeats: is an operation with this key to be put off (repeat.h)? */

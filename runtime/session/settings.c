@@ -38,7 +38,7 @@ static const char *add_word(const char *option, const char *value, const char **
 /* clang-format off */
 enum name {
     DEVICE, CHIP, COUNTERS, LIST_COUNTERS, KERNEL_NAME, LAUNCH_SKIP, LAUNCH_COUNT, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
-    MMA_EXACT, TRACE, BANKS, WITHOUT, TRUST, WATCH, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS,
+    MMA_EXACT, TRACE, BANKS, WITHOUT, TRUST, WATCH, WATCH_PAGE, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS,
     SM_CLOCK, PREDICT_BUDGET, NO_PREDICT, KERNEL, GRID, BLOCK,
     CLUSTER, SHARED, ARG, EXPECT, TOLERANCE, HELP, VERSION, N_NAMES
 };
@@ -69,6 +69,7 @@ static const struct {
     [TRUST] = {"trust", "FILE", "count, but do not report, races in these headers: lines of WHERE WITHIN, parts of paths\n"
                                 "(default: in-place unique and select of CUB and Thrust; an empty FILE: nothing)"},
     [WATCH] = {"watch", "ADDRESS", "print every access to ADDRESS; shared:N is one in shared memory"},
+    [WATCH_PAGE] = {"watch-page", "FILE", "write what a block does, cycle by cycle, as a page for a browser: of the first launch, with\n--kernel-name of the first that matches"},
     [MAX_INSTRUCTIONS] = {"max-instructions", "N", "end a launch after N warp instructions, and say what it does"},
     [TIMEOUT] = {"timeout", "S", "the same after S seconds"},
     [PROGRESS] = {"progress", NULL, "say how far a launch over 2 s is, even to no terminal"},
@@ -193,6 +194,9 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
         return option_int("launch-skip", value, 0, 1000000000, &s->launch_skip);
     case LAUNCH_COUNT:
         return option_int("launch-count", value, 1, 1000000000, &s->launch_count);
+    case WATCH_PAGE:
+        s->watch_page = value;
+        break;
     case JSON:
         s->json_path = value;
         break;
@@ -255,6 +259,14 @@ static const char *find(const char *word, enum name *n, const char **value) {
         return NULL;
     }
     return reason_as(STATUS_USAGE, "no option --%.64s (see --help)", word);
+}
+
+bool settings_means(const struct settings *s, const char *shown) {
+    regex_t regex;
+    if (!s->kernel_name || regcomp(&regex, s->kernel_name, REG_EXTENDED | REG_NOSUB)) return true;
+    const bool yes = !regexec(&regex, shown, 0, NULL, 0);
+    regfree(&regex);
+    return yes;
 }
 
 const char *settings_read(int argc, char **argv, struct settings *s) {

@@ -26,6 +26,7 @@ struct settings {
         launch_count;     /* count launches [skip, skip + count) only; count 0: to the end */
     const char *counters; /* group names, or NULL: the table only */
     const char *json_path;
+    const char *watch_page; /* where common/harness/watch's page goes, or NULL */
     /* one kernel without a program of its own (kernel.h) */
     const char *kernel;
     unsigned grid[3], block[3], cluster[3], shared_bytes;
@@ -38,6 +39,9 @@ struct settings {
 /* Reads options up to the first word that is none. */
 const char *settings_read(int argc, char **argv, struct settings *out);
 void settings_help(FILE *f, const char *program);
+
+/* Does --kernel-name mean this kernel, or is it not given? */
+bool settings_means(const struct settings *s, const char *shown);
 
 /* argv[1..n_words] <-> $ATTNLAB_RUN */
 const char *settings_to_environment(const struct settings *s, char **argv);

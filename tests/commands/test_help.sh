@@ -31,7 +31,7 @@ check "nine are found" nine
 # Words and rules belong together: each verb that is explained is a goal, each goal that is for users is explained.
 explained() {
     local verb bad=0
-    for verb in $(setup/help.sh verbs | grep -vE '^(stage|lab)-'); do
+    for verb in $(setup/help.sh verbs | grep -vE '^(stage|lab|step)-'); do
         grep -qE "^(\.PHONY:(.* )?|(.* )?)$verb( .*)?(:|$)" Makefile */*.mk */*/*.mk */*/*/*.mk || { echo "$verb has words and no rule"; bad=1; }
         setup/help.sh help "$verb" | grep -q "^  make .*\b$verb\b" || { echo "$verb has no example of itself"; bad=1; }
     done
@@ -39,7 +39,7 @@ explained() {
 }
 check "every verb that is explained has a rule and an example" explained
 check "verbs are found" test "$(setup/help.sh verbs | wc -l)" -gt 40
-inner="build-tests covered fuzzers run-own run-setup run-tsan start sweep-device sweep-rules sweep-tiles whatif-time unit freeze-tiles" # goals of recipes
+inner="watch-page watch-lab build-tests covered fuzzers run-own run-setup run-tsan start sweep-device sweep-rules sweep-tiles whatif-time unit freeze-tiles" # goals of recipes
 outer() {
     local goal bad=0
     for goal in $(sed -n 's/^\.PHONY: //p' Makefile */*.mk */*/*.mk */*/*/*.mk | tr ' ' '\n' | grep -xE '[a-z][a-z-]*' | grep -v '^sweep-stage'); do

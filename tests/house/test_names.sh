@@ -40,7 +40,7 @@ dead_names() {
     return $found
 }
 # Made by programs, of other projects, or stand for any file.
-made='^(build|results)/|/(build|results)/|^my\.(cu|c)$|(^|/)(FILE|NAME|file|F|X)\.(c|h|cu)$|^cuda_occupancy\.h$|^jansson\.h$|^cmocka\.h$|^cuda(_fp16)?\.h$|^cooperative_groups\.h$|^mma\.h$|^std[a-z]*\.h$|^setjmp\.h$|^stdio\.h$|^cupti.*\.h$|^nvtx.*\.h$|^generate_cupti.*|^omp\.h$|^nvml\.h$|^(LAB|1-NAME|SCRIPT|plots|(.*/)?(K-name|test_NAME))\.|^steps\.c$|(^|/)1-NAME\.cu$|^1\.gp$|^wmma\.load\.c$|^[a-z]\.|(^|/)lab-N\.py$|^map\.c$'
+made='^(build|results|my-labs)/|/(build|results)/|^my\.(cu|c)$|(^|/)(FILE|NAME|file|F|X)\.(c|h|cu)$|^cuda_occupancy\.h$|^jansson\.h$|^cmocka\.h$|^cuda(_fp16)?\.h$|^cooperative_groups\.h$|^mma\.h$|^std[a-z]*\.h$|^setjmp\.h$|^stdio\.h$|^cupti.*\.h$|^nvtx.*\.h$|^generate_cupti.*|^omp\.h$|^nvml\.h$|^(LAB|1-NAME|SCRIPT|plots|(.*/)?(K-name|test_NAME))\.|^steps\.c$|(^|/)1-NAME\.cu$|^1\.gp$|^wmma\.load\.c$|^[a-z]\.|(^|/)lab-N\.py$|^map\.c$'
 
 no_maps() {
     local folder found=0
@@ -49,7 +49,7 @@ no_maps() {
             echo "$folder has no README.md"
             found=1
         }
-    done < <(git ls-files | sed -n 's,/[^/]*$,,p' | sort -u | grep -vE '^\.ci|/groups$|/seeds/|/steps$|/sweep$|/notes$|^notebooks/course/[0-9]$|^tests/')
+    done < <(git ls-files | sed -n 's,/[^/]*$,,p' | sort -u | grep -vE '^\.ci|/groups$|/seeds/|/steps$|/sweep$|/notes$|^notebooks/course/([0-9]|steps/[0-9][a-z])$|^tests/')
     for folder in $(git ls-files tests | cut -d/ -f2 -s | grep -v "[.]" | sort -u); do
         grep -qF "\`$folder/" tests/README.md || { echo "tests/README.md does not say what tests/$folder is for"; found=1; }
     done

@@ -62,7 +62,8 @@ attnlab.compare("conflict_pct", counts["bank_conflict_pct"])
 # %%
 line = attnlab.line("2-wmma-qk", "load_matrix_sync(k_frag")
 Image(filename=str(attnlab.make(f"banks/stage-2-{line}.png", "stage-2", "banks", f"LINE={line}",
-                                "ARGS=--heads 1 --seqlen 64 --image d64-nopad")), width=560)
+                                "ARGS=--heads 1 --seqlen 64 --image d64-nopad")), width=560,
+      alt="Bank map of the load of K without padding: each row is a lane's 16 bytes, a colour is a wavefront")
 
 # %% [markdown]
 # The rows of K are 128 bytes long here. In which bank does row 5 begin, and how many of 8 rows begin in that bank?

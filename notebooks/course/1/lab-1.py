@@ -179,7 +179,7 @@ attnlab.compare("share_pct", 100 * 8.02 / measured_us)
 large = attnlab.recorded("1-scalar", "B4 H16 S1024 D64")["samples"]["tflops"]
 peak = 132 * 128 * 2 * 1.98e9 / 1e12
 print(f"{large:.1f} TFLOPS of {peak:.1f}: {100 * large / peak:.0f} %")
-Image(filename=str(attnlab.draw("tensor")), width=700)
+Image(filename=str(attnlab.draw("tensor")), width=700, alt="How busy the tensor cores are, stage by stage, in percent; 0 for stage 1")
 
 # %% [markdown]
 # **Your kernel's time.** What it would take on an H200, predicted from its machine code, beside ours; the same as

@@ -14,8 +14,8 @@
 # # Lab 2: one product on the tensor cores
 #
 # You predict what WMMA replaces, write the product $QK^T$ with it, and find bank conflicts by arithmetic. Counts are
-# made here, as a GeForce RTX 4090 would have them; nothing in this lab is a time, unless it says that it was recorded
-# on an H200.
+# made here, as a GeForce RTX 4090 would have them. A ratio of times is computed from counts. Where a time stands, the text
+# says whether it was recorded on an H200 or is predicted for one.
 
 # %%
 import sys
@@ -140,13 +140,14 @@ attnlab.compare("pitch_128", for_8_rows(nopad))
 line = attnlab.line("2-wmma-qk", "load_matrix_sync(k_frag")
 for image in ["d64-nopad", "d64"]:
     display(Image(filename=str(attnlab.make(f"banks/stage-2-{line}.png", "stage-2", "banks", f"LINE={line}",
-                                            f"ARGS=--heads 1 --seqlen 64 --image {image}")), width=560))
+                                            f"ARGS=--heads 1 --seqlen 64 --image {image}")), width=560,
+                  alt=f"Bank map of the load of K, image {image}: each row is a lane's 16 bytes, a colour is a wavefront"))
 for name, counts in [("with padding", stage2), ("without", nopad)]:
     print(f"{name:13} {counts['instructions']:9.0f} instructions, {counts['shared_wavefronts']:8.0f} wavefronts")
 
 # %% [markdown]
 # **What a conflict costs.** An SM serves one wavefront a clock and issues four instructions a clock. Of two resources
-# side by side the slower one decides. How many times as long should the kernel without padding take?
+# side by side the slower one decides. By these counts, how many times as long should the kernel without padding take?
 
 # %% answer: slowdown
 slowdown = None  # times

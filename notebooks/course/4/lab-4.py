@@ -136,7 +136,8 @@ for row in range(8):
     print(f"{row:3}  ", *[place(row, chunk) for chunk in range(8)])
 stages = {stage: count(stage) for stage in ["1-scalar", "2-wmma-qk", "3-wmma-pv"]} | {"4-tuned": last}
 hopper = {stage: count(stage, chip="h200") for stage in stages}
-Image(filename=str(attnlab.bounds({"rtx4090": stages, "h200": hopper})))
+Image(filename=str(attnlab.bounds({"rtx4090": stages, "h200": hopper})),
+      alt="Cycles that each resource needs at least, stage by stage, on an RTX 4090 and on an H200; the longest bar is the limit")
 
 # %% [markdown]
 # On the RTX 4090 the tensor cores are the limit from stage 3 on: what remains is to keep them busy. On the H200 three

@@ -175,7 +175,7 @@ attnlab.compare("reading_line", read)
 
 # %%
 display(Image(filename=str(attnlab.make("timeline-h200-stage-6.png", "stage-6", "timeline", "RECORDED=h200", "WINDOW=350")),
-              width=800))
+              width=800, alt="What all SMs of an H200 do over time in the first and the last kernel: SMs with work, tensor pipe, exponentials"))
 naive, last = attnlab.table("h200-timeline-6-naive"), attnlab.table("h200-timeline-6")
 print(f"{'the last one: us':>16} {'SMs with work, %':>16} {'tensor pipe, %':>16} {'exponentials, %':>16}")
 for row in last[:4]:
@@ -183,7 +183,8 @@ for row in last[:4]:
 
 # %% [markdown]
 # A launch of the first takes 324 us, of the last 130 us. What is the mean share of the tensor pipe in each? And a
-# tile has 192 rows of a head: how many rounds of tiles do 16 heads of 4096 rows make on 132 SMs?
+# tile has 192 rows of a head: how many rounds of tiles do 16 heads of 4096 rows make on 132 SMs? A round that has work for
+# some SMs only is a round, too.
 
 # %% answer: timeline
 naive_pct = None  # %
@@ -192,7 +193,7 @@ rounds = None  # rounds
 ### BEGIN SOLUTION
 naive_pct = statistics.mean(row[2] for row in naive if row[0] <= 324)
 last_pct = statistics.mean(row[2] for row in last if row[0] <= 130)
-rounds = 16 * math.ceil(4096 / 192) / 132
+rounds = math.ceil(16 * math.ceil(4096 / 192) / 132)
 ### END SOLUTION
 attnlab.predict("naive_pct", naive_pct)
 attnlab.predict("last_pct", last_pct)
@@ -212,7 +213,8 @@ ladder = [attnlab.recorded(name, "B4 H16 S4096 D128")
           for name in ["1-scalar", "2-wmma-qk", "3-wmma-pv", "4-tuned", "6-wgmma-attention"]]
 for record in ladder:
     print(f"{record['stage']:18} {record['samples']['tflops']:4.0f} TFLOPS, tensor pipe {attnlab.text(record, 'tensor_active_pct')} %")
-Image(filename=str(attnlab.make("compare-h200/tensor.png", "compare", "RECORDED=h200", "PROBLEM=B4 H16 S4096 D128")), width=800)
+Image(filename=str(attnlab.make("compare-h200/tensor.png", "compare", "RECORDED=h200", "PROBLEM=B4 H16 S4096 D128")), width=800,
+      alt="How busy the tensor cores are at B4 H16 S4096 D128, stage by stage, on an H200")
 
 # %% [markdown]
 # **Your kernel's time.** What it would take on an H200, predicted from its machine code, beside ours; the same as
