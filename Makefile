@@ -52,7 +52,9 @@ CPPFLAGS  := -I. -isystem $(CUDA)/include -D_GNU_SOURCE -MMD -MP
 MARCH     := $(if $(findstring aarch64,$(shell $(CC) -dumpmachine 2>/dev/null)),-fsigned-char,-march=x86-64-v3)
 CFLAGS    := -std=c11 -O2 -g $(MARCH) -ffp-contract=off -Wall -Wextra -Werror -fopenmp $(SANITIZE)
 NVCCFLAGS := -std=c++17 -lineinfo -I. -I$(BUILD)/include -Xptxas -v --Werror all-warnings
-LDLIBS    := -l:libjansson.a -l:libgomp.a -ldl -lm -lpthread
+# Static where there is a static one: Fedora has none.
+archive    = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$1.a 2>/dev/null)),-l:lib$1.a,-l$1)
+LDLIBS    := $(call archive,jansson) $(call archive,gomp) -ldl -lm -lpthread
 Q         := $(if $(V),,@)
 # libgomp's last words are our own: common/base/heap.c
 OUR_WORDS := -Wl,--wrap=gomp_fatal,-u,__wrap_gomp_fatal
