@@ -48,7 +48,7 @@ says() { # COMMAND...: its record, without time and place
         python3 -c '
 import json, sys
 record = json.loads(open(sys.argv[1]).readlines()[-1])
-for name in ("time", "command"): record.pop(name)
+for name in ("time", "command", "revision"): record.pop(name)
 print(json.dumps(record, sort_keys=True, indent=1))' "$tap_dir/record"
 }
 alike() { # STAGE
