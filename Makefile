@@ -26,7 +26,7 @@ ifeq ($(SPEAKING),)
 PLAIN := DEVICE J CHIP STAGE FROM RECORDED WINDOW LINE ACCESS SWEEP_ARCH SWEEP_TILES FUZZ_SECONDS LAB SEED SANDBOX THOROUGH
 GIVEN := ARGS PROBLEM TESTS PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE $(PLAIN)
 # What else may be given; any other NAME=VALUE is a slip, and would be ignored in silence.
-KNOWN := $(GIVEN) V CC BUILD PYTHON NVCC NVCCFLAGS CFLAGS SANITIZE CUDA SWEEP_RULES FUZZ_FLAGS NVDISASM
+KNOWN := $(GIVEN) V CC AR BUILD PYTHON NVCC NVCCFLAGS CFLAGS SANITIZE CUDA SWEEP_RULES FUZZ_FLAGS NVDISASM
 $(foreach v,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),\
     $(error there is no variable $v: those for users are ARGS PROGRAM KERNEL BASE PROBLEM TESTS V $(PLAIN))))
 $(foreach v,$(GIVEN),$(if $(filter undefined,$(origin $v)),,$(eval override $v := $$(value $v))))
@@ -48,9 +48,13 @@ wrong-nvcc = $(filter command,$(firstword $(origin NVCC)))
 
 # #include "common/base/reason.h": paths from here; a file of the same folder by its name.
 CPPFLAGS  := -I. -isystem $(CUDA)/include -D_GNU_SOURCE -MMD -MP
-CFLAGS    := -std=c11 -O2 -g -march=x86-64-v3 -ffp-contract=off -Wall -Wextra -Werror -fopenmp $(SANITIZE)
+# The processor that CC compiles for: a char has a sign on each of them.
+MARCH     := $(if $(findstring aarch64,$(shell $(CC) -dumpmachine 2>/dev/null)),-fsigned-char,-march=x86-64-v3)
+CFLAGS    := -std=c11 -O2 -g $(MARCH) -ffp-contract=off -Wall -Wextra -Werror -fopenmp $(SANITIZE)
 NVCCFLAGS := -std=c++17 -lineinfo -I. -I$(BUILD)/include -Xptxas -v --Werror all-warnings
-LDLIBS    := -l:libjansson.a -l:libgomp.a -ldl -lm -lpthread
+# Static where there is a static one: Fedora has none.
+archive    = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$1.a 2>/dev/null)),-l:lib$1.a,-l$1)
+LDLIBS    := $(call archive,jansson) $(call archive,gomp) -ldl -lm -lpthread
 Q         := $(if $(V),,@)
 # libgomp's last words are our own: common/base/heap.c
 OUR_WORDS := -Wl,--wrap=gomp_fatal,-u,__wrap_gomp_fatal

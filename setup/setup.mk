@@ -5,7 +5,7 @@
 ##start-1 setup: Install what is missing on this machine.
 ##  make setup
 ##
-##  On Debian and Ubuntu: packages, Python's tools into .venv, and CUDA's compiler where there is no nvcc.
+##  On Debian, Ubuntu and Fedora: packages, Python's tools into .venv, and CUDA's compiler where there is no nvcc.
 ##  Other goals may follow: make setup compare.
 .PHONY: setup
 setup: ; @:

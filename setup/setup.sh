@@ -2,8 +2,8 @@
 # Installs what this machine lacks to build, test and plot; says what it does; does nothing when all
 # is there.
 #
-#   packages   Debian and Ubuntu, through apt-get (sudo only if needed): compiler, gnuplot, cmocka, jansson,
-#              clang-format, Python's venv
+#   packages   Debian and Ubuntu, through apt-get, and Fedora, through dnf (sudo only if needed): compiler, gnuplot,
+#              cmocka, jansson, clang-format, Python's venv. A user without sudo is told their names in one line.
 #   .venv      the notebook tools of notebooks/course/requirements.txt
 #   tools      setup/tools.txt into .venv: nvdisasm
 #   attnlab    the command, linked into .venv/bin
@@ -16,10 +16,18 @@ die() { echo "setup: $*" >&2; exit 1; }
 
 # ---- Packages ------------------------------------------------------------------------------------
 missing=()
+# The same packages by Fedora's names.
+declare -A fedora=([g++]=gcc-c++ [libc6-dev]=glibc-devel [gnuplot-nox]=gnuplot [clang-format]=clang-tools-extra
+    [python3-venv]=python3 [libopenblas0-pthread]=openblas-serial [libcmocka-dev]=libcmocka-devel
+    [libjansson-dev]=jansson-devel)
+installer=
+for each in apt-get dnf; do [ -n "$installer" ] || ! command -v $each > /dev/null || installer=$each; done
 need() { # PACKAGE COMMAND...: the package is missing if the command fails
     local package=$1
     shift
-    "$@" > /dev/null 2>&1 || missing+=("$package")
+    "$@" > /dev/null 2>&1 && return
+    [ "$installer" = dnf ] && package=${fedora[$package]:-$package}
+    missing+=("$package")
 }
 library() { echo "int main(void){return 0;}" | gcc -x c - -o /dev/null -l:"$1"; }
 header() { echo "#include <$1>" | gcc -E -include stdint.h -include stdarg.h -include setjmp.h -x c -; }
@@ -35,20 +43,25 @@ need python3-venv python3 -c 'import ensurepip, venv'
 need bubblewrap command -v bwrap
 need libopenblas0-pthread library libopenblas.so.0
 need libcmocka-dev eval 'header cmocka.h && library libcmocka.so.0'
-need libjansson-dev eval 'header jansson.h && library libjansson.a'
+# Fedora has no static jansson: the Makefile takes the shared one there.
+need libjansson-dev eval 'header jansson.h && { library libjansson.a || library libjansson.so; }'
 need libjs-d3 test -e /usr/share/javascript/d3/d3.min.js # draws pages of watch
 
 if [ ${#missing[@]} -gt 0 ]; then
-    command -v apt-get > /dev/null || die "no apt-get here; install these by hand: ${missing[*]}"
+    [ -n "$installer" ] || die "no apt-get and no dnf here; install these by hand: ${missing[*]}"
     sudo=
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo > /dev/null || die "not root and no sudo; have these installed: ${missing[*]}"
         sudo=sudo
     fi
     say "installing ${missing[*]}"
-    $sudo apt-get update -qq || die "apt-get update failed; is there a network?"
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
-        "${missing[@]}" > /dev/null || die "apt-get could not install ${missing[*]}"
+    if [ "$installer" = apt-get ]; then
+        $sudo apt-get update -qq || die "apt-get update failed; is there a network?"
+        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+            "${missing[@]}" > /dev/null || die "apt-get could not install ${missing[*]}"
+    else
+        $sudo dnf install -q -y "${missing[@]}" > /dev/null || die "dnf could not install ${missing[*]}"
+    fi
 fi
 
 # ---- Python and CUDA -----------------------------------------------------------------------------

@@ -3,24 +3,22 @@
  *   bit   15   14..10     9..0
  *        sign  exponent  mantissa     largest finite 65504, smallest normal 2^-14, smallest 2^-24
  *
- * They compile to the F16C instructions, which -march=x86-64-v3 promises. */
+ * Each is one instruction: F16C, which -march=x86-64-v3 promises, or fcvt of aarch64. */
 #pragma once
 
 #include "attention_args.h"
+#include "vector.h"
 
-#include <immintrin.h>
 #include <stdbool.h>
 #include <string.h>
 
 #define HALF_MAX        65504.0
 #define HALF_MIN_NORMAL 0x1p-14
 
-/* Exact; a signalling NaN comes back quiet. */
-static inline float half_to_float(half h) { return _cvtsh_ss(h); }
+/* Exact; a NaN stays one. */
+static inline float half_to_float(half h) { return float_of_half(h); }
 
-static inline half half_from_float(float x) {
-    return _cvtss_sh(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
+static inline half half_from_float(float x) { return half_of_float(x); }
 
 /* Double to float by round-to-odd, which keeps what a second rounding must know: an even float that is
  * not exact takes a step towards x. No branch: it would go either way. */

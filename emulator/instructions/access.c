@@ -9,7 +9,8 @@
 #include "emulator/core/failed_check.h"
 #include "emulator/core/footprint.h"
 
-#include <immintrin.h>
+#include "common/cuda/vector.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,13 +62,10 @@ static void check_array(struct emu_warp *w, const struct emu_inst *i, int64_t lo
 
 /* Are the lanes' differences from the first other than the pattern's? */
 static inline bool differs(const struct emu_pattern *p, const uint32_t base[32]) {
-    __m256i first = _mm256_set1_epi32((int)base[0]), differ = _mm256_setzero_si256();
-    for (int l = 0; l < EMU_LANES; l += 8) {
-        __m256i here = _mm256_load_si256((const __m256i *)(const void *)(base + l)),
-                want = _mm256_load_si256((const __m256i *)(const void *)(p->delta + l));
-        differ = _mm256_or_si256(differ, _mm256_xor_si256(_mm256_sub_epi32(here, first), want));
-    }
-    return !_mm256_testz_si256(differ, differ);
+    v8u first = (v8u)all8((int32_t)base[0]), differ = {0};
+    for (int l = 0; l < EMU_LANES; l += 8)
+        differ |= ((v8u)load8(base + l) - first) ^ (v8u)load8(p->delta + l);
+    return any8((v8i)differ);
 }
 
 struct emu_again emu_shared_again(struct emu_warp *w, const struct emu_inst *i,
@@ -241,20 +239,17 @@ uint32_t emu_global_access(struct emu_warp *w, const struct emu_inst *i, uint32_
 /* Do the active lanes lie elsewhere relative to `first` than the pattern says? */
 static inline bool lies_elsewhere(const struct emu_pattern *p, uint32_t mask,
                                   const uint64_t base[32], uint64_t first) {
-    const __m256i from = _mm256_set1_epi64x((long long)first), bit = _mm256_setr_epi64x(1, 2, 4, 8);
-    __m256i differ = _mm256_setzero_si256();
+    const v4l bit = {1, 2, 4, 8};
+    v4l differ = {0};
     for (int l = 0; l < EMU_LANES; l += 4) {
-        __m256i here = _mm256_load_si256((const __m256i *)(const void *)(base + l)),
-                want = _mm256_cvtepi32_epi64(
-                    _mm_load_si128((const __m128i *)(const void *)(p->delta + l))),
-                off = _mm256_xor_si256(_mm256_sub_epi64(here, from), want);
-        if (mask != EMU_FULL) {
-            __m256i active = _mm256_and_si256(_mm256_set1_epi64x(mask >> l), bit);
-            off = _mm256_and_si256(off, _mm256_cmpeq_epi64(active, bit));
-        }
-        differ = _mm256_or_si256(differ, off);
+        v4i delta;
+        memcpy(&delta, p->delta + l, sizeof delta);
+        v4l from_first = (v4l)((v4ul)load8(base + l) - first),
+            off = from_first ^ __builtin_convertvector(delta, v4l);
+        if (mask != EMU_FULL) off &= (((int64_t)(mask >> l) & bit) == bit);
+        differ |= off;
     }
-    return !_mm256_testz_si256(differ, differ);
+    return any8((v8i)differ);
 }
 
 struct emu_again emu_global_again(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,

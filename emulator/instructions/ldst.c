@@ -7,7 +7,8 @@
 #include "emulator/checks/global.h"
 #include "emulator/core/failed_check.h"
 
-#include <immintrin.h>
+#include "common/cuda/vector.h"
+
 #include <string.h>
 
 /* ---- Where lanes point ----------------------------------------------------------------------- */
@@ -188,54 +189,40 @@ static enum emu_step ld_param(struct emu_warp *w, const struct emu_inst *i, uint
     return EMU_NEXT;
 }
 
-static inline void store8(uint32_t *d, int lane, __m256i value) {
-    _mm256_store_si256((__m256i *)(void *)(d + lane), value);
-}
-
-static inline __m256i gather8(const unsigned char *at, const int32_t *delta) {
-    __m256i index = _mm256_load_si256((const __m256i *)(const void *)delta);
-    return _mm256_i32gather_epi32((const int *)(const void *)at, index, 1);
-}
-
-static inline __m256i same8(const unsigned char *at) {
-    int value;
+static inline v8i same8(const unsigned char *at) {
+    int32_t value;
     memcpy(&value, at, 4);
-    return _mm256_set1_epi32(value);
+    return all8(value);
 }
 
 /* 2 or 4 bytes for every lane. Shared memory has a few bytes of slack behind it, so that 4 can
  * be read for 2. Whole vectors are stored, because what reads the row next loads whole vectors. */
 static inline void load_row(uint32_t *d, const unsigned char *at, const int32_t delta[32],
                             unsigned bytes, enum emu_pattern_kind kind) {
-    __m256i keep = _mm256_set1_epi32(bytes == 2 ? 0xffff : -1), eight;
+    v8i keep = all8(bytes == 2 ? 0xffff : -1), eight;
     switch (kind) {
     case EMU_PATTERN_BROADCAST:
     case EMU_PATTERN_PERIOD8:
-        eight = kind == EMU_PATTERN_BROADCAST ? same8(at) : gather8(at, delta);
-        for (int l = 0; l < EMU_LANES; l += 8) store8(d, l, _mm256_and_si256(eight, keep));
+        eight = kind == EMU_PATTERN_BROADCAST ? same8(at) : gather8(at, load8(delta));
+        for (int l = 0; l < EMU_LANES; l += 8) store8(d + l, eight & keep);
         return;
     case EMU_PATTERN_PERIOD16:
         for (int l = 0; l < 16; l += 8) {
-            eight = _mm256_and_si256(gather8(at, delta + l), keep);
-            store8(d, l, eight);
-            store8(d, l + 16, eight);
+            eight = gather8(at, load8(delta + l)) & keep;
+            store8(d + l, eight);
+            store8(d + l + 16, eight);
         }
         return;
     case EMU_PATTERN_RUNS8:
-        for (int l = 0; l < EMU_LANES; l += 8)
-            store8(d, l, _mm256_and_si256(same8(at + delta[l]), keep));
+        for (int l = 0; l < EMU_LANES; l += 8) store8(d + l, same8(at + delta[l]) & keep);
         return;
     case EMU_PATTERN_CONTIGUOUS:
-        for (int l = 0; l < EMU_LANES && bytes == 4; l += 8)
-            store8(d, l, _mm256_loadu_si256((const __m256i_u *)(const void *)(at + 4 * l)));
+        for (int l = 0; l < EMU_LANES && bytes == 4; l += 8) store8(d + l, load8(at + 4 * l));
         for (int l = 0; l < EMU_LANES && bytes == 2; l += 8)
-            store8(d, l,
-                   _mm256_cvtepu16_epi32(
-                       _mm_loadu_si128((const __m128i_u *)(const void *)(at + 2 * l))));
+            store8(d + l, load8_halves(at + 2 * l));
         return;
     default:
-        for (int l = 0; l < EMU_LANES; l += 8)
-            store8(d, l, _mm256_and_si256(gather8(at, delta + l), keep));
+        for (int l = 0; l < EMU_LANES; l += 8) store8(d + l, gather8(at, load8(delta + l)) & keep);
     }
 }
 
@@ -272,37 +259,35 @@ static enum emu_step ld_shared_fast(struct emu_warp *w, const struct emu_inst *i
 /* 4 bytes for some lanes, those of `mask`. */
 static inline void load_some(uint32_t *d, const unsigned char *at, const int32_t delta[32],
                              uint32_t mask) {
-    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    for (int l = 0; l < EMU_LANES; l += 8) {
-        if (!(mask >> l & 255)) continue;
-        __m256i active =
-            _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)(mask >> l)), bit), bit);
-        __m256i index = _mm256_load_si256((const __m256i *)(const void *)(delta + l));
-        __m256i old = _mm256_load_si256((const __m256i *)(const void *)(d + l));
-        store8(d, l,
-               _mm256_mask_i32gather_epi32(old, (const int *)(const void *)at, index, active, 1));
-    }
+    for (int l = 0; l < EMU_LANES; l += 8)
+        if (mask >> l & 255)
+            store8(d + l, gather8_some(load8(d + l), lanes8(mask >> l), at, load8(delta + l)));
 }
 
-static inline __m256i two16(const unsigned char *low, const unsigned char *high) {
-    return _mm256_inserti128_si256(
-        _mm256_castsi128_si256(_mm_loadu_si128((const __m128i_u *)(const void *)low)),
-        _mm_loadu_si128((const __m128i_u *)(const void *)high), 1);
+/* 16 bytes of two lanes. */
+static inline v8i two16(const unsigned char *low, const unsigned char *high) {
+    v8i v;
+    memcpy(&v, low, 16);
+    memcpy((char *)&v + 16, high, 16);
+    return v;
 }
+#define LOWER(a, b)  __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define UPPER(a, b)  __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+#define FIRST(a, b)  __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define SECOND(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
 
 /* Four words for every lane: 16 bytes of each, turned. Lanes l and l + distinct are alike. */
 static inline void fetch(struct emu_pattern *p, const unsigned char *at, int distinct) {
     for (int l = 0; l < distinct; l += 8) {
         const int32_t *d = p->delta + l;
-        __m256i a = two16(at + d[0], at + d[4]), b = two16(at + d[1], at + d[5]),
-                c = two16(at + d[2], at + d[6]), e = two16(at + d[3], at + d[7]);
-        __m256i ab = _mm256_unpacklo_epi32(a, b), ce = _mm256_unpacklo_epi32(c, e);
-        __m256i ab_high = _mm256_unpackhi_epi32(a, b), ce_high = _mm256_unpackhi_epi32(c, e);
+        v8i a = two16(at + d[0], at + d[4]), b = two16(at + d[1], at + d[5]),
+            c = two16(at + d[2], at + d[6]), e = two16(at + d[3], at + d[7]);
+        v8i ab = LOWER(a, b), ce = LOWER(c, e), ab_high = UPPER(a, b), ce_high = UPPER(c, e);
         for (int to = l; to < EMU_LANES; to += distinct) {
-            store8(p->fetched[0], to, _mm256_unpacklo_epi64(ab, ce));
-            store8(p->fetched[1], to, _mm256_unpackhi_epi64(ab, ce));
-            store8(p->fetched[2], to, _mm256_unpacklo_epi64(ab_high, ce_high));
-            store8(p->fetched[3], to, _mm256_unpackhi_epi64(ab_high, ce_high));
+            store8(p->fetched[0] + to, FIRST(ab, ce));
+            store8(p->fetched[1] + to, SECOND(ab, ce));
+            store8(p->fetched[2] + to, FIRST(ab_high, ce_high));
+            store8(p->fetched[3] + to, SECOND(ab_high, ce_high));
         }
     }
 }
@@ -318,7 +303,7 @@ static void fetch_words(struct emu_pattern *p, const unsigned char *at) {
         return;
     case EMU_PATTERN_RUNS8:
         for (int l = 0; l < EMU_LANES; l += 8)
-            for (int k = 0; k < 4; k++) store8(p->fetched[k], l, same8(at + p->delta[l] + 4 * k));
+            for (int k = 0; k < 4; k++) store8(p->fetched[k] + l, same8(at + p->delta[l] + 4 * k));
         return;
     default:
         fetch(p, at, 32);
@@ -326,8 +311,7 @@ static void fetch_words(struct emu_pattern *p, const unsigned char *at) {
 }
 
 static inline void take(uint32_t *d, const uint32_t fetched[32]) {
-    for (int l = 0; l < EMU_LANES; l += 8)
-        store8(d, l, _mm256_load_si256((const __m256i *)(const void *)(fetched + l)));
+    for (int l = 0; l < EMU_LANES; l += 8) store8(d + l, load8(fetched + l));
 }
 
 /* Global loads of 4-byte elements into 32-bit registers. */

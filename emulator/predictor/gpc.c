@@ -44,7 +44,9 @@ struct gpc_time gpc_elapsed(const struct predictor_chip *c, const double *end, u
     for (int g = 0; g < n_gpcs; g++) {
         double apart = slow && n_gpcs > 1 ? c->gpc_clock_spread * (g / (n_gpcs - 1.0) - 0.5) : 0;
         clock[g] = share * (1 + apart);
-        time = fmax(time, last[g] / clock[g]);
+        const double own = last[g] / clock[g];
+        time = own > time ? own
+                          : time; /* at fmax here GCC 12 stops with an internal error on aarch64 */
     }
     for (int g = 0; g < n_gpcs; g++) {
         double rest = time - last[g] / clock[g], still = last[g] > 0 ? fmin(rest, back) : 0;

@@ -2,9 +2,12 @@
 #include "exec.h"
 
 #include "emulator/instructions/lanes.h"
+#include "emulator/instructions/arithmetic/modes.h"
 #include "emulator/instructions/arithmetic/mufu.h"
 
-#include <immintrin.h>
+#include "common/cuda/half.h"
+
+#include <fenv.h>
 #include <math.h>
 
 #define SOURCE(n)                                                                                  \
@@ -51,13 +54,38 @@ enum sass_go sass_ffma_apart(struct sass_warp *w, const struct sass_exec *x, uin
     return SASS_GO_NEXT;
 }
 
-/* The same with a rounding mode or .FTZ (imm: MXCSR) or .SAT (mode); mode2: which. */
+enum sass_go sass_fadd_ftz(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    DEST;
+    EACH(number(add_ftz(F(0), F(1))));
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_fmul_ftz(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    DEST;
+    EACH(number(mul_ftz(F(0), F(1))));
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_ffma_ftz(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    SOURCE(0);
+    SOURCE(1);
+    SOURCE(2);
+    DEST;
+    EACH(number(fma_ftz(F(0), F(1), F(2))));
+    return SASS_GO_NEXT;
+}
+
+/* One of the above with a rounding mode (imm: fesetround's) or .SAT (mode); mode2: which. */
 enum sass_go sass_float_mode(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
-    static sass_handler *const which[] = {sass_fadd, sass_fmul, sass_ffma};
-    unsigned before = _mm_getcsr();
-    _mm_setcsr(x->imm);
+    static sass_handler *const which[] = {sass_fadd,     sass_fmul,     sass_ffma,
+                                          sass_fadd_ftz, sass_fmul_ftz, sass_ffma_ftz};
+    fesetround((int)x->imm);
     enum sass_go go = which[x->mode2](w, x, mask);
-    _mm_setcsr(before);
+    fesetround(FE_TONEAREST);
     if (x->mode) { /* [0, 1], a NaN gives 0 */
         DEST;
         EACH(d[l] > 0 ? (d[l] < 1 ? d[l] : 1) : 0);
@@ -141,13 +169,9 @@ enum sass_go sass_f2fp(struct sass_warp *w, const struct sass_exec *x, uint32_t 
         return SASS_GO_NEXT;
     }
     for (int first = 0; first < SASS_LANES; first += 8) {
-        __m256 a, b;
-        float high[8], low[8];
-        uint16_t h[8], o[8];
+        v8f high, low;
         for (int l = first; l < first + 8; l++) high[l - first] = F(0), low[l - first] = F(1);
-        a = _mm256_loadu_ps(high), b = _mm256_loadu_ps(low);
-        _mm_storeu_si128((__m128i *)(void *)h, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
-        _mm_storeu_si128((__m128i *)(void *)o, _mm256_cvtps_ph(b, _MM_FROUND_TO_NEAREST_INT));
+        const v8h h = halves8(high), o = halves8(low);
         for (int l = first; l < first + 8; l++)
             if (mask >> l & 1) d[l] = half_or_nan(o[l - first]) | half_or_nan(h[l - first]) << 16;
     }
@@ -155,10 +179,10 @@ enum sass_go sass_f2fp(struct sass_warp *w, const struct sass_exec *x, uint32_t 
 }
 
 static inline float half_of(uint32_t bits, bool is_bf16) {
-    return is_bf16 ? bits_float(bits << 16) : _cvtsh_ss((uint16_t)bits);
+    return is_bf16 ? bits_float(bits << 16) : half_to_float((half)bits);
 }
 static inline uint32_t half_bits(float f, bool is_bf16) {
-    return is_bf16 ? bf16_bits(f) : half_or_nan(_cvtss_sh(f, _MM_FROUND_TO_NEAREST_INT));
+    return is_bf16 ? bf16_bits(f) : half_or_nan(half_from_float(f));
 }
 
 /* Two halves a lane: mode 0 a + b, 1 a * b, 2 a * b + c; mode2: bf16; imm: which halves of each source. */
@@ -250,11 +274,11 @@ enum sass_go sass_hadd2_f32(struct sass_warp *w, const struct sass_exec *x, uint
     DEST;
     float h[SASS_LANES];
     for (int first = 0; first < SASS_LANES; first += 8) {
-        uint16_t bits[8];
+        v8h bits;
         for (int l = 0; l < 8; l++)
             bits[l] = (uint16_t)(((s1[first + l] & k1) ^ f1) >> (x->mode ? 16 : 0));
-        _mm256_storeu_ps(h + first,
-                         _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)bits)));
+        const v8f wide = floats8(bits);
+        memcpy(h + first, &wide, sizeof wide);
     }
     EACH(number(F(0) + h[l]));
     return SASS_GO_NEXT;

@@ -1,4 +1,4 @@
-/* One call of a stage's attention, as attnlab.py describes it: on tensors of the host, which are copied
+/* One call of a stage's attention, as attnlab/__init__.py describes it: on tensors of the host, which are copied
  * to the device and back, or on a GPU's own tensors and stream, where nothing is copied or awaited. */
 #pragma once
 
@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* attnlab.py has the same fields in the same order. */
+/* attnlab/__init__.py has the same fields in the same order. */
 struct forward {
     int32_t batch, heads, kv_heads, seqlen_q, seqlen_k, head_dim;
     int32_t mask;      /* enum mask */

@@ -143,7 +143,7 @@ const char *raw_launch(struct kernel *k, const struct emu_grid *config, const st
     return why;
 }
 
-/* ---- For attnlab.py: strings live until the same call is made again --------------------------- */
+/* ---- For attnlab/__init__.py: strings live until the same call is made again --------------------------- */
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -1,5 +1,5 @@
 /* Kernels without host code: loaded from a fat binary or PTX, launched on arrays of the host, which
- * are copied to the device and back. The functions attnlab_* are what attnlab.py calls.
+ * are copied to the device and back. The functions attnlab_* are what attnlab/__init__.py calls.
  *
  *   raw_open - raw_launch ... - attnlab_counters, attnlab_source, attnlab_reports */
 #pragma once

@@ -5,7 +5,7 @@
 
 #include "common/cuda/half.h"
 
-#include <immintrin.h>
+#include <fenv.h>
 #include <math.h>
 
 /* Every conversion gives the same NaN: 0x7fffffff, 0x7fff. */
@@ -20,33 +20,25 @@ static enum emu_step f32_from_f16(struct emu_warp *w, const struct emu_inst *i, 
         EMU_EACH_LANE(l, mask) d[l] = canonical(half_to_float((half)a[l]));
         return EMU_NEXT;
     }
-    const __m256i *wide = (const __m256i *)(const void *)a;
-    __m256 any_nan = _mm256_setzero_ps();
-    for (int l = 0; l < EMU_LANES; l += 16, wide += 2) {
-        __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(wide[0], wide[1]), 0xd8);
-        __m256 low = _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
-        __m256 high = _mm256_cvtph_ps(_mm256_extracti128_si256(packed, 1));
-        any_nan = _mm256_or_ps(any_nan, _mm256_cmp_ps(low, high, _CMP_UNORD_Q));
-        _mm256_store_ps(d + l, low);
-        _mm256_store_ps(d + l + 8, high);
+    v8i any_nan = {0};
+    for (int l = 0; l < EMU_LANES; l += 8) {
+        v8f x = floats8(narrow8(load8(a + l)));
+        any_nan |= x != x;
+        memcpy(d + l, &x, sizeof x);
     }
-    if (_mm256_movemask_ps(any_nan)) EMU_EACH_LANE(l, mask) d[l] = canonical(d[l]);
+    if (any8(any_nan)) EMU_EACH_LANE(l, mask) d[l] = canonical(d[l]);
     return EMU_NEXT;
 }
 
-static inline __m256i halves_of(const float *a) {
-    __m256 x = _mm256_load_ps(a);
-    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-    __m256i h =
-        _mm256_cvtepu16_epi32(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-    return _mm256_blendv_epi8(h, _mm256_set1_epi32(0x7fff), nan);
+static inline v8i halves_of(const float *a) {
+    v8f x = (v8f)load8(a);
+    return select8(x != x, all8(0x7fff), widen8(halves8(x)));
 }
 static enum emu_step f16_from_f32(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     uint32_t *d = ROW(uint32_t, 0);
     const float *a = ROW(float, 1);
     _Alignas(32) uint32_t r[EMU_LANES];
-    for (int l = 0; l < EMU_LANES; l += 8)
-        _mm256_store_si256((__m256i *)(void *)(r + l), halves_of(a + l));
+    for (int l = 0; l < EMU_LANES; l += 8) store8(r + l, halves_of(a + l));
     EACH(r[l]);
     return EMU_NEXT;
 }
@@ -55,10 +47,7 @@ static enum emu_step f16x2_from_f32(struct emu_warp *w, const struct emu_inst *i
     uint32_t *d = ROW(uint32_t, 0);
     const float *a = ROW(float, 1), *b = ROW(float, 2);
     _Alignas(32) uint32_t r[EMU_LANES];
-    for (int l = 0; l < EMU_LANES; l += 8)
-        _mm256_store_si256(
-            (__m256i *)(void *)(r + l),
-            _mm256_or_si256(_mm256_slli_epi32(halves_of(a + l), 16), halves_of(b + l)));
+    for (int l = 0; l < EMU_LANES; l += 8) store8(r + l, halves_of(a + l) << 16 | halves_of(b + l));
     EACH(r[l]);
     return EMU_NEXT;
 }
@@ -203,29 +192,31 @@ static float round_mantissa(float f, int drop, int rounding) {
     return bits_float(cut + (away ? low + 1 : 0));
 }
 
+static const int host_mode[] = {/* RNA: nearest, as cvt to fp32 and fp16 has no .rna */
+                                [RN] = FE_TONEAREST,
+                                [RZ] = FE_TOWARDZERO,
+                                [RM] = FE_DOWNWARD,
+                                [RP] = FE_UPWARD,
+                                [RNA] = FE_TONEAREST};
+
 static float real_to_f32(double x, int rounding) {
-    unsigned before = _mm_getcsr();
-    static const unsigned csr[] = {0x1f80, 0x7f80, 0x3f80, 0x5f80, 0x1f80};
-    _mm_setcsr(csr[rounding]);
-    volatile float f = (float)x;
-    _mm_setcsr(before);
+    volatile double from = x; /* the conversion stays between the two calls */
+    fesetround(host_mode[rounding]);
+    volatile float f = (float)from;
+    fesetround(FE_TONEAREST);
     return f;
 }
 
+/* To the half on the wanted side of the nearest one. */
 static uint32_t real_to_f16(double x, int rounding) {
     if (x != x) return 0x7fff;
-    if (rounding == RN) return half_from_double(x);
-    static const int mode[] = {0, _MM_FROUND_TO_ZERO, _MM_FROUND_TO_NEG_INF, _MM_FROUND_TO_POS_INF,
-                               0};
-    float f = real_to_f32(x, rounding);
-    switch (mode[rounding]) {
-    case _MM_FROUND_TO_ZERO:
-        return _cvtss_sh(f, _MM_FROUND_TO_ZERO);
-    case _MM_FROUND_TO_NEG_INF:
-        return _cvtss_sh(f, _MM_FROUND_TO_NEG_INF);
-    default:
-        return _cvtss_sh(f, _MM_FROUND_TO_POS_INF);
-    }
+    half h = half_from_double(x);
+    const double back = half_to_float(h);
+    const bool negative = h >> 15, down = rounding == RM || (rounding == RZ && !negative),
+               up = rounding == RP || (rounding == RZ && negative);
+    if (down && back > x) return negative ? h + 1u : h - 1u;
+    if (up && back < x) return negative ? h - 1u : h + 1u;
+    return h;
 }
 
 /* .sat: to [0, 1], NaN to 0. .relu: negative to 0. .satfinite: to the finite numbers of type t. */

@@ -29,6 +29,10 @@ static inline double exp2_double(double x) {
     memcpy(&p, &bits, 8);
     return p;
 }
+/* An fp64 operation that is invalid, as infinity - infinity, gives this NaN, whose sign differs between processors. */
+static inline double invalid_f64(double result, double a, double b, double c) {
+    return result != result && a == a && b == b && c == c ? -__builtin_nan("") : result;
+}
 static inline float exp2_f32(float x) {
     double y = exp2_double(x);
     return x != x ? x : (float)y;

@@ -1,10 +1,11 @@
-/* fp32 and fp64 arithmetic. Rounding modes and .ftz go through the host's MXCSR; -ffp-contract=off
+/* fp32 and fp64 arithmetic. Rounding modes are the host's; -ffp-contract=off
  * keeps a*b+c two roundings where PTX says mul and add. */
 #include "emulator/instructions/handlers.h"
 #include "emulator/instructions/lanes.h"
+#include "modes.h"
 #include "mufu.h"
 
-#include <immintrin.h>
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -46,14 +47,14 @@ static UNARY(cos_f32, float, number((float)cos((double)a[l])));
 static UNARY(lg2_f32, float, number((float)log2((double)a[l])));
 static UNARY(tanh_f32, float, number((float)tanh((double)a[l])));
 
-static BINARY(add_f64, double, a[l] + b[l]);
-static BINARY(sub_f64, double, a[l] - b[l]);
-static BINARY(mul_f64, double, a[l] * b[l]);
-static TERNARY(fma_f64, double, __builtin_fma(a[l], b[l], c[l]));
-static BINARY(div_f64, double, a[l] / b[l]);
+static BINARY(add_f64, double, invalid_f64(a[l] + b[l], a[l], b[l], 0));
+static BINARY(sub_f64, double, invalid_f64(a[l] - b[l], a[l], b[l], 0));
+static BINARY(mul_f64, double, invalid_f64(a[l] * b[l], a[l], b[l], 0));
+static TERNARY(fma_f64, double, invalid_f64(__builtin_fma(a[l], b[l], c[l]), a[l], b[l], c[l]));
+static BINARY(div_f64, double, invalid_f64(a[l] / b[l], a[l], b[l], 0));
 static UNARY(rcp_f64, double, 1.0 / a[l]);
-static UNARY(sqrt_f64, double, __builtin_sqrt(a[l]));
-static UNARY(rsqrt_f64, double, 1.0 / sqrt(a[l]));
+static UNARY(sqrt_f64, double, invalid_f64(__builtin_sqrt(a[l]), a[l], 0, 0));
+static UNARY(rsqrt_f64, double, invalid_f64(1.0 / sqrt(a[l]), a[l], 0, 0));
 static BINARY(max_f64, double, fmax(a[l], b[l]));
 static BINARY(min_f64, double, fmin(a[l], b[l]));
 static UNARY(abs_f64, uint64_t, a[l] & INT64_MAX);
@@ -69,19 +70,37 @@ static UNARY(cos_ftz_f32, float, number((float)cos((double)flush(a[l]))));
 
 /* ---- Modes ----------------------------------------------------------------------------------- */
 
-enum {
-    CSR_DEFAULT = 0x1f80,
-    CSR_FTZ = 0x8040,
-    CSR_DOWN = 0x2000,
-    CSR_UP = 0x4000,
-    CSR_ZERO = 0x6000
-};
+static BINARY(add_ftz_f32, float, number(add_ftz(a[l], b[l])));
+static BINARY(sub_ftz_f32, float, number(add_ftz(a[l], -b[l])));
+static BINARY(mul_ftz_f32, float, number(mul_ftz(a[l], b[l])));
+static TERNARY(fma_ftz_f32, float, number(fma_ftz(a[l], b[l], c[l])));
+static BINARY(div_ftz_f32, float, number(div_ftz(a[l], b[l])));
+static UNARY(rcp_ftz_f32, float, number(div_ftz(1, a[l])));
+static UNARY(sqrt_ftz_f32, float, number(__builtin_sqrtf(flush(a[l]))));
+static BINARY(max_ftz_f32, float, max_f32(flush(a[l]), flush(b[l])));
+static BINARY(min_ftz_f32, float, min_f32(flush(a[l]), flush(b[l])));
+static BINARY(nanmax_ftz_f32, float, nan_or(a[l], b[l], max_f32(flush(a[l]), flush(b[l]))));
+static BINARY(nanmin_ftz_f32, float, nan_or(a[l], b[l], min_f32(flush(a[l]), flush(b[l]))));
 
+static const struct {
+    emu_handler *usual, *ftz;
+} flushing[] = {
+    {add_f32, add_ftz_f32},       {sub_f32, sub_ftz_f32},       {mul_f32, mul_ftz_f32},
+    {fma_f32, fma_ftz_f32},       {div_f32, div_ftz_f32},       {rcp_f32, rcp_ftz_f32},
+    {sqrt_f32, sqrt_ftz_f32},     {hmax_f32, max_ftz_f32},      {hmin_f32, min_ftz_f32},
+    {nanmax_f32, nanmax_ftz_f32}, {nanmin_f32, nanmin_ftz_f32},
+};
+static emu_handler *flushing_of(emu_handler *h) {
+    for (size_t n = 0; n < sizeof flushing / sizeof *flushing; n++)
+        if (flushing[n].usual == h) return flushing[n].ftz;
+    return h;
+}
+
+/* With the host's rounding mode aux[0]; aux[1]: .sat. */
 static enum emu_step with_mode(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    unsigned before = _mm_getcsr();
-    _mm_setcsr((unsigned)i->aux[0]);
+    fesetround(i->aux[0]);
     enum emu_step step = i->inner(w, i, mask);
-    _mm_setcsr(before);
+    fesetround(FE_TONEAREST);
     if (i->aux[1]) { /* .sat: [0, 1], NaN gives 0 */
         float *d = ROW(float, 0);
         EACH(d[l] > 0 ? (d[l] < 1 ? d[l] : 1) : 0);
@@ -89,38 +108,7 @@ static enum emu_step with_mode(struct emu_warp *w, const struct emu_inst *i, uin
     return step;
 }
 
-/* MXCSR is slow to change. Where no operand is subnormal, and no result one or the least normal
- * number, to which one may have been rounded, .ftz changes nothing. */
-static inline uint32_t size_of(float x) { return 2 * float_bits(x) - 1; } /* of 0: the largest */
-static inline uint32_t lesser(uint32_t x, uint32_t y) { return x < y ? x : y; }
-enum { SIZE_OF_LEAST = 2 * 0x00800000 - 1 };
-#define FLUSHING(name, expr, operands)                                                             \
-    static enum emu_step name(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {       \
-        float *d = ROW(float, 0);                                                                  \
-        const float *a = ROW(float, 1), *b = ROW(float, 2), *c = ROW(float, 3);                    \
-        uint32_t least = UINT32_MAX;                                                               \
-        (void)c;                                                                                   \
-        for (int l = 0; l < EMU_LANES; l++)                                                        \
-            least = lesser(least, lesser(size_of(expr), operands));                                \
-        if (__builtin_expect(least <= SIZE_OF_LEAST, 0)) return with_mode(w, i, mask);             \
-        EACH(number(expr));                                                                        \
-        return EMU_NEXT;                                                                           \
-    }
-FLUSHING(add_ftz_f32, a[l] + b[l], lesser(size_of(a[l]), size_of(b[l])))
-FLUSHING(sub_ftz_f32, a[l] - b[l], lesser(size_of(a[l]), size_of(b[l])))
-FLUSHING(mul_ftz_f32, a[l] * b[l], lesser(size_of(a[l]), size_of(b[l])))
-FLUSHING(fma_ftz_f32, __builtin_fmaf(a[l], b[l], c[l]),
-         lesser(size_of(a[l]), lesser(size_of(b[l]), size_of(c[l]))))
-
-static emu_handler *flushing_of(emu_handler *h) {
-    return h == add_f32   ? add_ftz_f32
-           : h == sub_f32 ? sub_ftz_f32
-           : h == mul_f32 ? mul_ftz_f32
-           : h == fma_f32 ? fma_ftz_f32
-                          : with_mode;
-}
-
-/* The approximations work in double, where MXCSR would not flush: they have their own .ftz. */
+/* The approximations, which work in double, have their .ftz here; the others, in the table of Modes. */
 static const struct {
     const char *head;
     emu_handler *f32, *f64, *ftz;
@@ -148,27 +136,28 @@ static const struct {
 
 emu_handler *emu_select_real(struct emu_inst *i, const char **why) {
     (void)why;
-    emu_handler *h = NULL, *flushing = NULL;
+    emu_handler *h = NULL, *own_ftz = NULL;
     for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
         size_t n = strlen(table[t].head);
         if (strncmp(i->opcode, table[t].head, n) || i->opcode[n] != '.') continue;
         h = i->type[0] == EMU_F64 ? table[t].f64 : table[t].f32;
-        flushing = i->type[0] == EMU_F64 ? NULL : table[t].ftz;
+        own_ftz = i->type[0] == EMU_F64 ? NULL : table[t].ftz;
     }
     if (h == hmax_f32 && emu_has(i, "NaN")) h = nanmax_f32;
     if (h == hmin_f32 && emu_has(i, "NaN")) h = nanmin_f32;
     if (!h) return NULL;
     bool ftz = emu_has(i, "ftz"), sat = emu_has(i, "sat");
-    if (flushing) return ftz ? flushing : h;
-    unsigned csr = CSR_DEFAULT | (ftz ? CSR_FTZ : 0);
-    if (emu_has(i, "rz")) csr |= CSR_ZERO;
-    if (emu_has(i, "rm")) csr |= CSR_DOWN;
-    if (emu_has(i, "rp")) csr |= CSR_UP;
-    if (csr == CSR_DEFAULT && !sat) return h;
+    if (own_ftz) return ftz ? own_ftz : h;
+    if (ftz) h = flushing_of(h);
+    const int rounding = emu_has(i, "rz")   ? FE_TOWARDZERO
+                         : emu_has(i, "rm") ? FE_DOWNWARD
+                         : emu_has(i, "rp") ? FE_UPWARD
+                                            : FE_TONEAREST;
+    if (rounding == FE_TONEAREST && !sat) return h;
     i->inner = h;
-    i->aux[0] = (int32_t)csr;
+    i->aux[0] = rounding;
     i->aux[1] = sat;
-    return csr == (CSR_DEFAULT | CSR_FTZ) && !sat ? flushing_of(h) : with_mode;
+    return with_mode;
 }
 
 /* testp.{finite,infinite,number,notanumber,normal,subnormal}.f32 */

@@ -5,7 +5,8 @@
 #include "emulator/instructions/handlers.h"
 #include "mma_fragment.h"
 
-#include <immintrin.h>
+#include "common/cuda/vector.h"
+
 #include <string.h>
 
 /* ---- The opcode ---- */
@@ -88,16 +89,15 @@ void emu_mma_gather_a(const struct emu_warp *w, const uint32_t *rows, int n_rows
         const uint32_t *reg = emu_row32(w, rows[r]);
         int per = 32 / bits, first = 4 * per * (r >> 1);
         for (int g = 0; g < 8; g++) {
-            __m128i four = _mm_loadu_si128((const __m128i *)(const void *)(reg + 4 * g));
+            const uint32_t *four = reg + 4 * g;
             uint32_t *to = a + (g + 8 * (r & 1)) * k + first;
             if (bits == 32)
-                _mm_storeu_si128((__m128i *)(void *)to, four);
+                memcpy(to, four, 16);
             else if (bits == 16)
-                _mm256_storeu_si256((__m256i *)(void *)to, _mm256_cvtepu16_epi32(four));
+                store8(to, load8_halves(four));
             else
-                for (int half = 0; half < 2; half++, four = _mm_srli_si128(four, 8))
-                    _mm256_storeu_si256((__m256i *)(void *)(to + 8 * half),
-                                        _mm256_cvtepu8_epi32(four));
+                for (int half = 0; half < 2; half++)
+                    store8(to + 8 * half, widen8_bytes(four + 2 * half));
         }
     }
 }

@@ -8,6 +8,7 @@
 #include "emulator/instructions/handlers.h"
 #include "mma.h"
 #include "mma_fragment.h"
+#include "emulator/instructions/arithmetic/mufu.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -21,7 +22,7 @@ static double *reals(const struct emu_warp *w, uint32_t row) {
 
 /* fma, and of NaNs the one that an H200 keeps: B's, then C's, then A's, made quiet. */
 static double fma_f64(double a, double b, double c) {
-    double kept = isnan(b) ? b : isnan(c) ? c : isnan(a) ? a : fma(a, b, c);
+    double kept = isnan(b) ? b : isnan(c) ? c : isnan(a) ? a : invalid_f64(fma(a, b, c), a, b, c);
     uint64_t bits;
     if (!isnan(kept)) return kept;
     memcpy(&bits, &kept, 8);

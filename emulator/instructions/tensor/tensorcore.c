@@ -1,6 +1,7 @@
 #include "tensorcore.h"
 
-#include <immintrin.h>
+#include "common/cuda/vector.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -210,27 +211,12 @@ uint32_t tensor_dot(const struct tensor_product *p, const uint32_t *a, const uin
 
 /* ---- The same, eight columns at a time ---- */
 
-typedef int32_t v8i __attribute__((vector_size(32)));
-typedef int32_t v4i __attribute__((vector_size(16)));
-typedef int64_t v4l __attribute__((vector_size(32)));
-typedef double v4d __attribute__((vector_size(32)));
-
 /* Operands taken apart. Significands are signed and fit 16 bits; those of A have zeros above, so
  * that one madd multiplies them with those of B. */
 struct plane {
     _Alignas(32) int32_t significand[TENSOR_MAX_K * TENSOR_MAX_N];
     _Alignas(32) int32_t exponent[TENSOR_MAX_K * TENSOR_MAX_N];
 };
-
-static v8i select8(v8i mask, v8i yes, v8i no) { return (mask & yes) | (~mask & no); }
-static v8i max8(v8i a, v8i b) { return (v8i)_mm256_max_epi32((__m256i)a, (__m256i)b); }
-static v8i abs8(v8i a) { return (v8i)_mm256_abs_epi32((__m256i)a); }
-static v8i sign8(v8i a, v8i like) { return (v8i)_mm256_sign_epi32((__m256i)a, (__m256i)like); }
-static v8i multiply8(v8i a, v8i b) { return (v8i)_mm256_madd_epi16((__m256i)a, (__m256i)b); }
-static v8i shift8(v8i a, v8i by) {
-    return (v8i)_mm256_srlv_epi32((__m256i)a, (__m256i)by);
-} /* 32 and more: 0 */
-static bool any8(v8i a) { return !_mm256_testz_si256((__m256i)a, (__m256i)a); }
 
 /* Takes 8 elements apart, significands shifted by `left`. True if one is not finite. */
 static bool split8(struct plane *p, int at, const uint32_t *bits, enum tensor_type t, int left,
@@ -241,7 +227,7 @@ static bool split8(struct plane *p, int at, const uint32_t *bits, enum tensor_ty
     if (t == TENSOR_TF32) x = x >> 13;
     v8i field = x >> m & ((1 << e) - 1), fraction = x & ((1 << m) - 1), normal = field != 0;
     v8i magnitude = (fraction | (normal & (1 << m))) << left;
-    v8i exponent = select8(normal, field, (v8i){1, 1, 1, 1, 1, 1, 1, 1}) - ((1 << (e - 1)) - 1);
+    v8i exponent = select8(normal, field, all8(1)) - ((1 << (e - 1)) - 1);
     exponent += (magnitude == 0) & ZERO_EXPONENT;
     v8i sign = -(x >> (e + m) & 1), significand = ((magnitude ^ sign) - sign) & mask;
     memcpy(p->significand + at, &significand, 32);
@@ -260,7 +246,6 @@ static bool finish4(v4i low, v4i high, v4i scale, int bits, uint32_t *d) {
     const int64_t smallest = (1023ll - 126) << 52, end = (1023ll + 128) << 52;
     v4l odd = (size >= end) | ((size < smallest) & (size != 0));
     if (any8((v8i)odd)) return false;
-    typedef float v4f __attribute__((vector_size(16)));
     v4f f = __builtin_convertvector((v4d)raw, v4f);
     memcpy(d, &f, 16);
     return true;
@@ -271,7 +256,7 @@ static inline v8i term8(const struct plane *a, int a_at, const struct plane *b, 
                         v8i e_max) {
     v8i factor = *(const v8i *)(const void *)(b->significand + b_at);
     v8i exponent = *(const v8i *)(const void *)(b->exponent + b_at) + a->exponent[a_at];
-    v8i product = multiply8(factor, (v8i)_mm256_set1_epi32(a->significand[a_at]));
+    v8i product = multiply8(factor, all8(a->significand[a_at]));
     return sign8(shift8(abs8(product), e_max - exponent), product);
 }
 
@@ -289,7 +274,7 @@ static bool step8(const struct tensor_rule *r, const struct plane *a, int a_at,
     memcpy(&c_bits, c, 32);
     v8i field = c_bits >> 23 & 255, normal = field != 0;
     if (any8(field == 255)) return false;
-    v8i c_exponent = select8(normal, field, (v8i){1, 1, 1, 1, 1, 1, 1, 1}) - 127;
+    v8i c_exponent = select8(normal, field, all8(1)) - 127;
     e_max = e_odd = c_exponent;
     for (int k = 0; k < n; k += 2) {
         e_max = top8(a, a_at + k, b, b_at + k * stride, e_max);

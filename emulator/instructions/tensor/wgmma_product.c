@@ -10,7 +10,8 @@
 #include "emulator/core/failed_check.h"
 #include "emulator/core/reach.h"
 
-#include <immintrin.h>
+#include "common/cuda/vector.h"
+
 #include <string.h>
 
 /* ---- Operands in shared memory -------------------------------------------------------------- */
@@ -27,13 +28,11 @@ static uint32_t piece(const struct emu_inst *i, const struct smem_desc *d, bool 
 static void widen_piece(struct emu_room room, uint32_t at, int element, uint32_t out[16]) {
     const unsigned char *from = emu_reach(room, at, 16, EMU_READ).byte;
     if (!from) return; /* emu_wgmma_check() has reported it */
-    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)from);
     if (element == 2) {
-        _mm256_storeu_si256((__m256i *)(void *)out, _mm256_cvtepu16_epi32(x));
+        store8(out, load8_halves(from));
     } else if (element == 1) {
-        _mm256_storeu_si256((__m256i *)(void *)out, _mm256_cvtepu8_epi32(x));
-        _mm256_storeu_si256((__m256i *)(void *)(out + 8),
-                            _mm256_cvtepu8_epi32(_mm_srli_si128(x, 8)));
+        store8(out, widen8_bytes(from));
+        store8(out + 8, widen8_bytes(from + 8));
     } else {
         memcpy(out, from, 16);
     }

@@ -13,9 +13,9 @@
 #include "mma.h"
 #include "mma_fragment.h"
 
+#include "common/cuda/half.h"
 #include "emulator/checks/taint.h"
 
-#include <immintrin.h>
 #include <string.h>
 
 /* Registers of a fragment that hold something of their own. */
@@ -75,7 +75,7 @@ static enum emu_step wmma_mma(struct emu_warp *w, const struct emu_inst *i, uint
     emu_mma_gather_d(w, c->rows, n_c, f16_c, p.n, d);
     emu_mma_gather_d(w, c->rows + n_c, n_c, f16_c, p.n, d + second);
     if (f16_c && !p.f16_sum)
-        for (int e = 0; e < p.m * p.n; e++) d[e] = float_bits(_cvtsh_ss((uint16_t)d[e]));
+        for (int e = 0; e < p.m * p.n; e++) d[e] = float_bits(half_to_float((half)d[e]));
     emu_spoil_operands(w, &p, a, b);
     tensor_mma(&p, a, b, d, d);
     emu_mma_scatter_d(w, i->op[0].rows, n_d, p.f16_sum, p.n, d);

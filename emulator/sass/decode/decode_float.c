@@ -4,39 +4,40 @@
 #include "common/base/heap.h"
 #include "emulator/instructions/tensor/wgmma.h"
 
+#include <fenv.h>
 #include <string.h>
 
 /* ---- Mnemonics: floating point --------------------------------------------------------------- */
 
-static void rounding(struct decoder *c, int which, sass_handler *usual) {
-    unsigned csr = 0x1f80;
-    if (sd_mod(c, "FTZ")) csr |= 0x8040;
-    if (sd_mod(c, "RM"))
-        csr |= 0x2000;
-    else if (sd_mod(c, "RP"))
-        csr |= 0x4000;
-    else if (sd_mod(c, "RZ"))
-        csr |= 0x6000;
+/* which: 0 add, 1 mul, 2 fma */
+static void rounding(struct decoder *c, int which) {
+    static sass_handler *const usual[] = {sass_fadd,     sass_fmul,     sass_ffma,
+                                          sass_fadd_ftz, sass_fmul_ftz, sass_ffma_ftz};
+    if (sd_mod(c, "FTZ")) which += 3;
+    const int rounding = sd_mod(c, "RM")   ? FE_DOWNWARD
+                         : sd_mod(c, "RP") ? FE_UPWARD
+                         : sd_mod(c, "RZ") ? FE_TOWARDZERO
+                                           : FE_TONEAREST;
     c->x->mode = sd_mod(c, "SAT");
     c->x->mode2 = (uint8_t)which;
-    c->x->imm = csr;
-    sd_set(c, csr == 0x1f80 && !c->x->mode ? usual : sass_float_mode);
+    c->x->imm = (uint32_t)rounding;
+    sd_set(c, rounding == FE_TONEAREST && !c->x->mode ? usual[which] : sass_float_mode);
 }
 
 static void d_fadd(struct decoder *c) {
-    rounding(c, 0, sass_fadd);
+    rounding(c, 0);
     sd_dst(c, 1);
     sd_fsrc(c, 0);
     sd_fsrc(c, 1);
 }
 static void d_fmul(struct decoder *c) {
-    rounding(c, 1, sass_fmul);
+    rounding(c, 1);
     sd_dst(c, 1);
     sd_fsrc(c, 0);
     sd_fsrc(c, 1);
 }
 static void d_ffma(struct decoder *c) {
-    rounding(c, 2, sass_ffma);
+    rounding(c, 2);
     sd_dst(c, 1);
     sd_fsrc(c, 0);
     sd_fsrc(c, 1);

@@ -1,6 +1,6 @@
 """attnlab from Python, on the emulator and on a GPU:
 
-    import numpy as np, attnlab            # pip install -e . (or PYTHONPATH=runtime/python)
+    import numpy as np, attnlab            # pip install . (in a checkout also PYTHONPATH=runtime/python, after make python)
 
     o = attnlab.forward(4, q, k, v, causal=True)       # a stage's attention: NumPy, PyTorch, CuPy ...
     k = attnlab.RawKernel(open('my.cu').read(), 'sgemm')         # a kernel of your own
@@ -11,15 +11,24 @@
 Arguments of RawKernel are arrays (NumPy; or PyTorch, CuPy and all with __cuda_array_interface__ or DLPack) and NumPy's
 scalars; Python's int is int32, its float is float32, its bool is bool.
 """
+from __future__ import annotations
+
 import ctypes
+import glob
 import math
 import os
 import subprocess
+import sysconfig
 import tempfile
+from typing import Any, Sequence
 
 import numpy as np
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+__all__ = ['KernelError', 'RawKernel', 'Unsupported', 'forward', 'records']
+
+# A wheel brings build/, chips/ and profiler/groups/ (setup.py); in a checkout they lie three folders up.
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_ROOT = _HERE if os.path.isdir(os.path.join(_HERE, 'build')) else os.path.dirname(os.path.dirname(os.path.dirname(_HERE)))
 _library = None
 
 
@@ -31,6 +40,16 @@ class Unsupported(KernelError):
     """A problem that this stage does not take, or that this device does not."""
 
 
+def _load(path):
+    """A library of this package, after those that a wheel brings for it; NVIDIA's tools of pip are found on PATH."""
+    tools = os.path.join(sysconfig.get_paths()['purelib'], 'nvidia', 'cu13', 'bin')
+    if os.path.isdir(tools) and tools not in os.environ.get('PATH', '').split(os.pathsep):
+        os.environ['PATH'] = os.environ.get('PATH', os.defpath) + os.pathsep + tools
+    for theirs in glob.glob(os.path.join(glob.escape(os.path.dirname(path)), 'theirs', '*')):
+        ctypes.CDLL(theirs)
+    return ctypes.CDLL(path)
+
+
 def _open(chip, options):
     """The emulator is opened once in a process: chip and options are those of the first kernel."""
     global _library
@@ -39,7 +58,7 @@ def _open(chip, options):
         if not os.path.exists(path):
             raise KernelError(f'{path} is not there: make build/run')
         os.environ.setdefault('ATTNLAB_GROUPS', os.path.join(_ROOT, 'profiler', 'groups'))
-        _library = ctypes.CDLL(path)
+        _library = _load(path)
         for name in ('options', 'open', 'symbol', 'check', 'launch', 'counters', 'prediction', 'source', 'reports'):
             getattr(_library, 'attnlab_' + name).restype = ctypes.c_char_p
         given = '\n'.join(['--chip', chip, *options])
@@ -72,8 +91,12 @@ _KINDS = {'f': ord('f'), 'i': ord('u'), 'u': ord('u')}  # of a value, by NumPy's
 
 
 class RawKernel:
-    def __init__(self, code, name, options=(), chip='h200', run=()):
-        """code: CUDA C or PTX; options: nvcc's; run: build/run's, like ('--jobs', '1')."""
+    """A kernel, which runs on the emulator, or on a GPU if its arrays are there."""
+
+    def __init__(self, code: str, name: str, options: Sequence[str] = (), chip: str = 'h200', run: Sequence[str] = ()) -> None:
+        """code: CUDA C (compiled by nvcc with `options`) or PTX, which needs no nvcc. name: which kernel of it.
+        chip: 'h200', 'h100', 'l4', 'rtx4090' or 'a100', which the emulator stands for; run: build/run's options, like
+        ('--jobs', '1'). Those of the first kernel hold for all of a process. Raises KernelError."""
         self.code, self.name = code, name
         self._c = _open(chip, run)
         self._folder = tempfile.TemporaryDirectory()  # source() reads the source there
@@ -89,8 +112,12 @@ class RawKernel:
         if why:
             raise KernelError(why.decode())
 
-    def __call__(self, grid, block, args=(), shared_mem=0, cluster=None, stream=None):
-        """Host arrays: on the emulator, copied in and back. A GPU's: on it, neither copied nor awaited, on their
+    def __call__(self, grid: int | Sequence[int], block: int | Sequence[int], args: Sequence[Any] = (), shared_mem: int = 0,
+                 cluster: int | Sequence[int] | None = None, stream: Any = None) -> None:
+        """grid: blocks, block: threads, cluster: blocks, each (x, y, z) or fewer; shared_mem: dynamic, bytes.
+        args: contiguous arrays of any shape, and scalars. Raises KernelError; a failed check is no error, see `reports`.
+
+        Host arrays: on the emulator, copied in and back. A GPU's: on it, neither copied nor awaited, on their
         current stream or `stream`; it may be captured into a CUDA graph once the kernel has run before."""
         values = [_argument(i, a) for i, a in enumerate(args, 1)]
         extents = _extent(grid) + _extent(block) + (_extent(cluster) if cluster else [0, 0, 0])
@@ -131,28 +158,28 @@ class RawKernel:
         return {name: float(value) for name, value, unit, source in (l.split('\t') for l in lines)}
 
     @property
-    def counters(self):
+    def counters(self) -> dict[str, float]:
         """All raw counts of all launches so far: 'instructions', 'ld_shared.wavefronts', ...; and what the predictor
         predicts of them: 'cycles_elapsed', 'duration_us', 'tensor_active_pct', 'stall_barrier', ..., unless `clock`
         says why it does not."""
         return self._counters(None)
 
     @property
-    def prediction(self):
+    def prediction(self) -> str:
         """What stands beside predicted values: the chip, how good predictions of it were; or 'n/a: ' and why."""
         return self._emulated.attnlab_prediction(self._handle).decode()
 
-    def groups(self, names):
-        """Values of counter groups: groups('SHARED,MIX')."""
+    def groups(self, names: str) -> dict[str, float]:
+        """Values of counter groups, in the units of profiler/groups: groups('SHARED,MIX')."""
         return self._counters(names.encode())
 
-    def source(self):
+    def source(self) -> str:
         """The source with counts beside its lines."""
         return self._emulated.attnlab_source(self._handle).decode()
 
     @property
-    def reports(self):
-        """The failed checks so far."""
+    def reports(self) -> list[str]:
+        """The failed checks so far (races, accesses outside arrays, ...), a text for each; [] if all is right."""
         return [r for r in self._emulated.attnlab_reports(self._handle).decode().split('\1') if r]
 
 
@@ -352,7 +379,7 @@ def _stage(number):
             here = sorted(f[8:-3] for f in os.listdir(os.path.dirname(path)) if f.startswith('attnlab-')) \
                 if os.path.isdir(os.path.dirname(path)) else []
             raise KernelError(f'no stage {number} here' + (f': there are {", ".join(here)}' if here else ': make python'))
-        library = ctypes.CDLL(path)
+        library = _load(path)
         library.attnlab_forward.restype = ctypes.c_char_p
         _stages[number] = library
     return _stages[number]
@@ -392,13 +419,15 @@ def _empty(like, shape, dtype):
     raise KernelError(f'no way is known to make a {type(like).__name__}: give out= and lse=')
 
 
-def forward(stage, q, k, v, causal=False, scale=None, device='auto', out=None, lse=None, return_lse=False, stream=None,
-            chip=None):
+def forward(stage: int, q: Any, k: Any, v: Any, causal: bool | str = False, scale: float | None = None,
+            device: str = 'auto', out: Any = None, lse: Any = None, return_lse: bool = False, stream: Any = None,
+            chip: str | None = None) -> Any:
     """softmax(scale Q K^T) V by a stage's kernels: O, or (O, LSE) with return_lse.
 
     q (batch, heads, seqlen_q, head_dim), k and v (batch, kv_heads, seqlen_k, head_dim), all fp16, or all bf16 for
-    stages 4 and 6 (PyTorch's; in NumPy ml_dtypes.bfloat16, or the bits as uint16); any strides of whole rows; lse fp32, natural log. causal: True or 'bottom-right' (key j is visible to row i iff
-    j <= i + seqlen_k - seqlen_q), or 'top-left' (j <= i).
+    stages 4 and 6 (PyTorch's; in NumPy ml_dtypes.bfloat16, or the bits as uint16); any strides of whole rows; O as q;
+    LSE (batch, heads, seqlen_q), fp32, natural log. scale: 1 / sqrt(head_dim) if not given. causal: True or
+    'bottom-right' (key j is visible to row i iff j <= i + seqlen_k - seqlen_q), or 'top-left' (j <= i).
 
     A GPU's arrays are neither copied nor awaited: the launch goes to their current stream (or `stream`), and may be
     captured into a CUDA graph once the same shape has been run before. The host's arrays are copied to the device
@@ -459,9 +488,10 @@ def forward(stage, q, k, v, causal=False, scale=None, device='auto', out=None, l
 
 # ---- What was measured ----------------------------------------------------------------------------------------
 
-def records(source='results/run.jsonl'):
+def records(source: str = 'results/run.jsonl') -> Any:
     """The records of a file of JSON lines, or of records/runs/NAME.jsonl, as a pandas frame: a row for each run,
-    nested fields as 'samples.median_us', a counter under its name (NaN where it was not to be had)."""
+    nested fields as 'samples.median_us' (microseconds), a counter under its name (NaN where it was not to be had). Needs
+    pandas; a package that was installed from a wheel has no records/. Raises FileNotFoundError."""
     import json
 
     import pandas

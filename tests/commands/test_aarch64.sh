@@ -1,0 +1,69 @@
+#!/bin/bash
+# The host code compiled for aarch64, under qemu: the C tests, the golden files bit for bit, every stage at a small
+# shape. Needs crossbuild-essential-arm64, qemu-user-static, and of arm64 libjansson-dev and libcmocka-dev (.ci/run).
+# Thorough: it takes some minutes.
+. tests/tap.sh
+cross=aarch64-linux-gnu here=$build/aarch64
+
+missing=
+for command in $cross-gcc qemu-aarch64-static; do command -v $command > /dev/null || missing+=" $command"; done
+for library in libjansson.a libcmocka.so.0; do
+    [ -n "$missing" ] || [[ $($cross-gcc -print-file-name=$library) == /* ]] || missing+=" $library of arm64"
+done
+if [ -n "$missing" ]; then
+    skip "the host code on aarch64" "there is no$missing: install crossbuild-essential-arm64 qemu-user-static libjansson-dev:arm64 libcmocka-dev:arm64"
+    tap_done
+    exit
+fi
+
+# Left out are tests that start programs, which qemu cannot without the kernel's help, and that run for minutes.
+alone() { # SOURCE
+    ! grep -qE 'fork\(|system\(|popen\(|posix_spawn|execv|dlopen' "$1" && [[ $1 != *test_mutants.c ]]
+}
+tests=()
+for source in tests/unit/*/test_*.c tests/golden/test_*.c; do
+    alone "$source" && tests+=("$(basename "$source" .c)")
+done
+mapfile -t stages < <(for folder in stages/[0-9]*-*; do f=${folder##*/}; echo "stage-${f%%-*}"; done)
+
+# Kernel images are the same on every processor: those of $build are used.
+mkdir -p "$here"
+ln -sfn ../images "$here/images"
+check "the library, the C tests and the stages compile" make --no-print-directory -j"$(nproc)" BUILD="$here" \
+    CC=$cross-gcc AR=$cross-ar "${tests[@]/#/$here/tests/}" "${stages[@]/#/$here/}"
+
+# qemu keeps a table of every page that is reserved: of the emulator's 32 TiB it would fill any memory. With less the
+# emulator reserves less.
+emulated() { (ulimit -v $((90 << 20)) && exec qemu-aarch64-static "$@"); }
+unit() { # TEST; a part of test_emu_checks needs more addresses than that
+    emulated "$here/tests/$1" > "$tap_dir/unit" 2>&1 && return
+    cat "$tap_dir/unit"
+    [ "$1 $(sed -n 's/^not ok [0-9]* - //p' "$tap_dir/unit" | paste -sd' ')" = "test_emu_checks test_memory" ]
+}
+for test in "${tests[@]}"; do check "$test" unit "$test"; done
+
+# What a stage says on each processor: counts, predictions and the digest of its answer, without what a clock measures.
+says() { # COMMAND...: its record, without time and place
+    "$@" --device emu --seqlen-q 65 --seqlen-k 70 --heads 2 --kv-heads 1 --no-time --json "$tap_dir/record" --quiet &&
+        python3 -c '
+import json, sys
+record = json.loads(open(sys.argv[1]).readlines()[-1])
+for name in ("time", "command", "revision"): record.pop(name)
+print(json.dumps(record, sort_keys=True, indent=1))' "$tap_dir/record"
+}
+alike() { # STAGE
+    rm -f "$tap_dir/record"
+    says "$build/$1" --out "$tap_dir/x86.npy" > "$tap_dir/x86" || return 1
+    rm -f "$tap_dir/record"
+    says emulated "$here/$1" --out "$tap_dir/arm.npy" > "$tap_dir/arm" || return 1
+    cmp "$tap_dir/x86.npy" "$tap_dir/arm.npy" && diff "$tap_dir/x86" "$tap_dir/arm"
+}
+for stage in "${stages[@]}"; do
+    [ "$stage" = stage-5 ] || check "$stage: right, and as on this machine in every bit and count" alike "$stage"
+done
+microscope() { # every row of its tables
+    "$build/stage-5" --device emu --csv > "$tap_dir/x86" && emulated "$here/stage-5" --device emu --csv > "$tap_dir/arm" &&
+        [ -s "$tap_dir/x86" ] && diff "$tap_dir/x86" "$tap_dir/arm"
+}
+check "stage-5: as on this machine" microscope
+tap_done
