@@ -83,9 +83,9 @@ static int leave(bool fine) {
 
 /* ---- Vectors --------------------------------------------------------------------------------- */
 
-enum change { AXPY, SCAL, COPY, SWAP };
+enum vector_change { AXPY, SCAL, COPY, SWAP };
 
-static int change(enum change what, double alpha, struct vector x, struct vector y) {
+static int change(enum vector_change what, double alpha, struct vector x, struct vector y) {
     static const char *const names[] = {"axpy of cuBLAS", "scal of cuBLAS", "copy of cuBLAS",
                                         "swap of cuBLAS"};
     struct session *s = enter(names[what]);

@@ -1,4 +1,4 @@
-# A wheel of attnlab in a fresh environment, without the checkout, make and compilers: tests/runtime/package.py.
+# A wheel of attnlab in a fresh environment, without the checkout, make and compilers: tests/machines/package.py.
 # Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 python=$(realpath -s "$(command -v "${PYTHON:-.venv/bin/python}")")
@@ -23,7 +23,7 @@ check "it installs" fresh
 alone() { # with the checkout hidden, where this machine lets it be
     local hidden=()
     bwrap --dev-bind / / --tmpfs "$PWD" true 2> /dev/null && hidden=("$(command -v bwrap)" --dev-bind / / --tmpfs "$PWD")
-    cp tests/runtime/package.py tests/tap.py "$tap_dir" && cd "$tap_dir" &&
+    cp tests/machines/package.py tests/tap.py "$tap_dir" && cd "$tap_dir" &&
         env -i PATH=/nothing HOME=/nothing "${hidden[@]}" venv/bin/python package.py > tap 2>&1
 }
 (alone)
