@@ -131,23 +131,33 @@ static void release(struct emu_warp *w, uint64_t address) {
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Atomics that count do, too: no fence follows the tickets of CUDA's programming guide. */
-static bool acquires(const struct emu_inst *i) {
-    bool counts = emu_has(i, "add") || emu_has(i, "inc") || emu_has(i, "dec");
-    return emu_has(i, "acquire") || emu_has(i, "acq_rel") || (i->class == EMU_ATOMIC && counts);
+/* How a strong read of a word counts, and the part of emu_cluster.known that it fills: it acquires, or the next fence
+ * does so for it, or so but by an atomic that counts (a ticket). */
+enum reading { ACQUIRES, RELAXED, COUNTS, N_READINGS };
+
+static enum reading reading_of(const struct emu_inst *i) {
+    if (emu_has(i, "acquire") || emu_has(i, "acq_rel")) return ACQUIRES;
+    return emu_has(i, "add") || emu_has(i, "inc") || emu_has(i, "dec") ? COUNTS : RELAXED;
 }
 
-/* w reads the word strongly. now: it acquires; else a fence of its cluster does so later, for what stands in the second
- * half of `known`. */
-static void acquire(struct emu_warp *w, uint64_t address, bool now) {
+static uint32_t *known_by(const struct emu_warp *w, enum reading how, uint32_t cluster) {
+    return &w->block->cluster->known[how * w->block->launch->sync->n_clusters + cluster];
+}
+
+static void know(const struct emu_warp *w, enum reading how, uint32_t cluster, uint32_t epoch) {
+    uint32_t *known = known_by(w, how, cluster);
+    if (*known < epoch) *known = epoch;
+}
+
+static void acquire(struct emu_warp *w, uint64_t address, enum reading how) {
     struct emu_sync *s = w->block->launch->sync;
     struct emu_cluster *c = w->block->cluster;
     pthread_mutex_lock(&s->lock);
     const struct told *t = find(s, address);
-    if (t && !c->known) c->known = heap_zeroed(2 * s->n_clusters, sizeof *c->known);
-    uint32_t *known = c->known + (now ? 0 : s->n_clusters);
+    if (t && !c->known) c->known = heap_zeroed(N_READINGS * s->n_clusters, sizeof *c->known);
     for (uint32_t n = 0; t && n < t->n; n++) {
-        if (known[t->of[n].cluster] < t->of[n].epoch) known[t->of[n].cluster] = t->of[n].epoch;
+        know(w, how == COUNTS ? RELAXED : how, t->of[n].cluster, t->of[n].epoch);
+        if (how == COUNTS) know(w, COUNTS, t->of[n].cluster, t->of[n].epoch);
         if (t->of[n].cluster == c->linear) emu_vector_clock_meet(w); /* another warp of its own */
     }
     pthread_mutex_unlock(&s->lock);
@@ -196,11 +206,10 @@ static bool changes_nothing(const struct emu_warp *w, const struct emu_inst *i, 
     return true;
 }
 
-/* Has its cluster read a flag behind that access, with no fence since? */
-static bool heard_of(const struct emu_warp *w, struct access other) {
-    const uint32_t *known = w->block->cluster->known;
-    uint64_t n_clusters = w->block->launch->sync->n_clusters;
-    return known && known[n_clusters + access_cluster(other)] > access_epoch(other);
+/* Has its cluster read a flag behind that access so, with no fence since? */
+static bool has_read(const struct emu_warp *w, enum reading how, struct access other) {
+    return w->block->cluster->known &&
+           *known_by(w, how, access_cluster(other)) > access_epoch(other);
 }
 
 static __attribute__((cold, noinline)) void race(struct emu_warp *w, const struct emu_inst *i,
@@ -212,21 +221,24 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, const struc
         access_pc(other) < (uint32_t)k->n_inst ? &k->inst[access_pc(other)] : NULL;
     bool far = access_cluster(mine) != access_cluster(other),
          same = access_agent(other) == w->agent && !far;
-    bool benign = writes && other_wrote && changes_nothing(w, i, lane, address);
+    bool same_value = writes && other_wrote && changes_nothing(w, i, lane, address);
+    bool ticket = far && has_read(w, COUNTS, other), benign = same_value || ticket;
     char them[64] = "another block", why[96] = "nothing orders the two";
     if (same)
         strcpy(them, "another lane of the warp"), strcpy(why, "no __syncwarp() orders the two");
     else if (!far)
         emu_agent_name(w->block, access_agent(other), them, sizeof them);
-    else if (heard_of(w, other))
+    else if (ticket)
+        strcpy(why, "an atomic that counts came between, but no fence is behind it");
+    else if (has_read(w, RELAXED, other))
         strcpy(why, "the flag between them was read, but no fence is behind that read");
     else
         strcpy(why, "no fence and flag order the two");
     emu_report(benign ? EMU_NOTE : EMU_RACE, w, i, there,
                "lane %u %s global 0x%llx, which %s %s: %s", lane,
-               benign   ? "writes the same value to"
-               : writes ? "writes"
-                        : "reads",
+               same_value ? "writes the same value to"
+               : writes   ? "writes"
+                          : "reads",
                (unsigned long long)address, them, other_wrote ? "wrote" : "read", why);
 }
 
@@ -631,5 +643,5 @@ void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
     if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed) || emu_has(i, "cta") ||
         !atomic_load_explicit(&s->n_told, memory_order_relaxed))
         return;
-    EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l].byte, acquires(i));
+    EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l].byte, reading_of(i));
 }

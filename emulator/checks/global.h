@@ -7,7 +7,7 @@
  *   epoch      of the cluster: grows with each fence; accesses carry it
  *   published  of a warp: the epoch of its last fence, which its strong writes publish
  *   known      of a cluster, by cluster: the epochs that it has acquired; behind them, those that relaxed reads have
- *              met and that its next fence acquires
+ *              met and that its next fence acquires, and those of them that atomics that count have met
  *
  * What one warp releases, or acquires, counts for its whole cluster. This may miss a race, but never
  * reports a false one. */

@@ -160,8 +160,8 @@ RACY(last_no_fence, last<1>, "race", "A relaxed counter orders nothing else.")
 RACY(last_cta_fence, last<2>, "race", "A fence of .cta scope does not reach other blocks.")
 RACY(last_no_barrier, last<3>, "race",
      "The counter is raised before the block's other lanes are known to have written.")
-RACY(last_no_acquire, last<6>, "race", "The reader has no fence behind its atomic.")
-RACY(last_release_only, last<7>, "race", "The atomic releases and does not acquire.")
+RACY(last_no_acquire, last<6>, "race|note", "The reader has no fence behind its atomic.")
+RACY(last_release_only, last<7>, "race|note", "The atomic releases and does not acquire.")
 
 /* A lock. */
 //= threads 32 blocks 3

@@ -120,10 +120,20 @@ static void flags(void **state) {
         3, 32,
         FLAG_THEN("membar.gl;", "st.volatile.global.u32", "ld.volatile.global.u32", "membar.sys;"));
     /* the last block to come reads what all have written: a ticket */
-    correct(6, 32,
-            LANE_0 "add.u32 %r2, %r1, 1; st.global.u32 [%rd1+64], %r2; membar.gl;"
-                   "atom.global.inc.u32 %r3, [%rd0], 6; setp.ne.u32 %p2, %r3, 5; @%p2 bra END;"
-                   "ld.global.u32 %r4, [%rd0+64]; ld.global.u32 %r5, [%rd0+84]; END:");
+#define TICKET(atomic, behind)                                                                     \
+    LANE_0 "add.u32 %r2, %r1, 1;" LINE(                                                            \
+        10) "st.global.u32 [%rd1+64], %r2; membar.gl;" atomic                                      \
+            "setp.ne.u32 %p2, %r3, 5; @%p2 bra END;" behind LINE(                                  \
+                20) "ld.global.u32 %r4, [%rd0+64]; ld.global.u32 %r5, [%rd0+84]; END:"
+    correct(6, 32, TICKET("atom.global.inc.u32 %r3, [%rd0], 6;", "membar.gl;"));
+    correct(6, 32, TICKET("atom.acquire.gpu.global.add.u32 %r3, [%rd0], 1;", ""));
+    /* without a fence behind it, as CUDA's programming guide has it: a note, but only if the atomic counts */
+    planted("note", 20, 10, "no fence is behind it", 6, 32,
+            TICKET("atom.global.inc.u32 %r3, [%rd0], 6;", ""));
+    planted("race", 20, 10, "no fence is behind that read", 6, 32,
+            TICKET("mov.u32 %r5, 1; shl.b32 %r5, %r5, %r1; atom.global.or.b32 %r3, [%rd0], %r5;"
+                   "popc.b32 %r3, %r3;",
+                   ""));
     planted(
         "race", 20, 10, "which another block wrote", 6, 32,
         LANE_0 "add.u32 %r2, %r1, 1;" LINE(
