@@ -42,6 +42,9 @@ class GradeSheet(NbGraderPreprocessor):
 
 c = get_config()  # noqa: F821: nbgrader's
 c.CourseDirectory.course_id = "attnlab"
+# Where `nbgrader release_assignment` puts assignments, and students their work: in this folder, unless NBGRADER_EXCHANGE names
+# one that all can reach.
+c.Exchange.root = os.environ.get("NBGRADER_EXCHANGE") or os.path.abspath("exchange")
 # our notebooks have no solutions in them: nothing is cleared
 c.GenerateAssignment.preprocessors = [LockCells, ClearOutput, CheckCellMetadata, ComputeChecksums, SaveCells, CheckCellMetadata]
 c.Autograde.autograde_preprocessors = [GradeSheet, LimitOutput, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata]

@@ -475,7 +475,7 @@ static double cycles_of_stores(int n, int n_warps, double l2_rate) {
     machine_run(&m);
     assert_null(m.why);
     double cycles = (double)m.sm[0].active;
-    waits_at_exit = (double)m.counts.reason[PREDICTOR_MEMBAR_REASON] / n_warps;
+    waits_at_exit = (double)m.counts.reason[PREDICTOR_DRAIN] / n_warps;
     machine_close(&m);
     return cycles;
 }

@@ -299,7 +299,7 @@ static void refusals(void **state) {
     refused("LDGSTS.E.U8", "[R0],desc[UR4][R2.64]", "a form that is not known");
     refused("UTMALDG.2D", "[UR8],[UR4],desc[R6]", "operand desc[R6]");
     refused("ISETP.GE.NAND", "P0,PT,R0,R1,PT", "not known");
-    refused("HMMA.16816.F32.BF16", "R4,R8,R2,R4", "modifier .BF16 is not known");
+    refused("HMMA.16816.F32.TF32", "R4,R8,R2,R4", "modifier .TF32 is not known");
     refused("LDG.E.128", "R2,desc[UR4][R6.64]", "not known"); /* R2 is no quad */
     refused("MEMBAR.ALL.VC", "", "not known");
     refused("FADD", "R0,R1,c[0x0][0x210]", "not known"); /* sm_90's ptxas does not do that */
