@@ -21,8 +21,8 @@ $(foreach s,$(STAGES),$(eval $(call with-stage,bench-emu-$s,bench_emu,$s)) \
     $(eval $(call with-stage,sass-$s,sass_run,$s)) \
     $(eval $(call with-stage,predict-$(s:stage-%=%),bench_predict,$s)))
 # What test_predict.sh, test_sass.sh, test_chips.sh and test_orders.sh run.
-LONG_NEEDS += $(BUILD)/predict-1 $(BUILD)/predict-4 $(BUILD)/predict-6
-TEST_NEEDS += $(BUILD)/bench-pipes $(BUILD)/load-ptx $(BUILD)/sass-beside
+LONG_NEEDS += $(BUILD)/sass-beside $(BUILD)/predict-1 $(BUILD)/predict-4 $(BUILD)/predict-6
+TEST_NEEDS += $(BUILD)/bench-pipes $(BUILD)/load-ptx
 LONG_NEEDS += $(patsubst %,$(BUILD)/sass-%,$(filter-out stage-5,$(STAGES)))
 
 # tsan: what tests of the emulator run on several host threads, and what ends them, under ThreadSanitizer
