@@ -55,6 +55,12 @@ def _followed(case, report, ours):
             yield Sign("bits", f"O has other bits when products of tensor cores {what}", case)
 
 
+def lacks(report, ours):
+    """The counter of the tensor instructions that the problem needs and of which it runs none, or None."""
+    counts = report.get("counts")
+    return next((name for name in PROOF if counts and ours["counts"].get(name) and not counts.get(name, 0)), None)
+
+
 def moved(report):
     """Does O depend on products of tensor cores at all?"""
     return report.get("products", {}).get("doubled", {}).get("moved", 1) > APART and "products" in report

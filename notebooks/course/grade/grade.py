@@ -302,6 +302,8 @@ def grade_case(grade, places, case, ours, report, said, right, why_wrong, share)
     elif report["inputs_changed"]:
         right, why_wrong = False, f"it writes to {', '.join(report['inputs_changed']).upper()}"
         grade.nothing(why_wrong, case=case)
+    elif evidence.lacks(report, ours):
+        right, why_wrong = False, f"{evidence.lacks(report, ours)} is 0: no product of tensor cores is in it"
     if not right:
         grade.lose("answers", ANSWERS * share, f"wrong answer: {why_wrong}", case=case)
         if not report.get("reports"):
