@@ -4,7 +4,8 @@
 #include <cstdint>
 
 #define KERNEL(name) extern "C" __global__ void name(const int *in, int *out)
-#define T int t = blockIdx.x * 64 + threadIdx.x; \
+#define T                                                                                          \
+    int t = blockIdx.x * 64 + threadIdx.x;                                                         \
     [[maybe_unused]] const int *any = in + 512
 
 __device__ void put64(int *out, int at, long long v) {
@@ -17,9 +18,12 @@ KERNEL(redux) {
     T;
     int v = in[t];
     unsigned w = any[t];
-    out[t] = __reduce_add_sync(~0u, v) + 3 * __reduce_min_sync(~0u, v) + 5 * __reduce_max_sync(~0u, v);
-    out[128 + t] = __reduce_add_sync(~0u, w) + 3 * __reduce_min_sync(~0u, w) + 5 * __reduce_max_sync(~0u, w);
-    out[256 + t] = __reduce_and_sync(~0u, w | 0xf0) + 9 * __reduce_or_sync(~0u, w & 0xff) + 11 * __reduce_xor_sync(~0u, w);
+    out[t] =
+        __reduce_add_sync(~0u, v) + 3 * __reduce_min_sync(~0u, v) + 5 * __reduce_max_sync(~0u, v);
+    out[128 + t] =
+        __reduce_add_sync(~0u, w) + 3 * __reduce_min_sync(~0u, w) + 5 * __reduce_max_sync(~0u, w);
+    out[256 + t] = __reduce_and_sync(~0u, w | 0xf0) + 9 * __reduce_or_sync(~0u, w & 0xff) +
+                   11 * __reduce_xor_sync(~0u, w);
     if (t % 2) out[384 + t] = __reduce_add_sync(0xaaaaaaaau, v);
 }
 KERNEL(shared_atomics) {
@@ -32,11 +36,13 @@ KERNEL(shared_atomics) {
     s[l] = s[l + 64] = 0, u[l] = u[l + 64] = 5, f[l] = f[l + 64] = 0, d[l] = d[l + 64] = 1;
     __syncthreads();
     atomicAdd(&s[l % 7], in[t]), atomicMin(&s[8 + l % 5], in[t]), atomicMax(&s[16 + l % 5], in[t]);
-    atomicAnd(&u[l % 3], any[t]), atomicOr(&u[8 + l % 3], any[t]), atomicXor(&u[16 + l % 3], any[t]);
+    atomicAnd(&u[l % 3], any[t]), atomicOr(&u[8 + l % 3], any[t]),
+        atomicXor(&u[16 + l % 3], any[t]);
     atomicInc(&u[24 + l % 3], 100), atomicDec(&u[32 + l % 3], 100);
     atomicMin(&u[36 + l % 3], any[t]), atomicMax(&u[40 + l % 3], any[t]);
     atomicAdd(&f[l % 5], (float)(in[t] & 15));
-    atomicAdd(&d[l % 5], (unsigned long long)any[t]), atomicMax(&d[8 + l % 5], (unsigned long long)any[t] << 7);
+    atomicAdd(&d[l % 5], (unsigned long long)any[t]),
+        atomicMax(&d[8 + l % 5], (unsigned long long)any[t] << 7);
     old += atomicExch(&s[64 + l], in[t]);
     old += atomicCAS(&u[64 + l], 5u, 6u + t);
     old += (int)atomicCAS(&d[64 + l], 1ull, (unsigned long long)any[t] << 3);
@@ -58,8 +64,10 @@ KERNEL(global_atomics) {
     __half2 *h = (__half2 *)(out + 320);
     unsigned long long q = 0;
     if (threadIdx.x < 64 && blockIdx.x == 0) { // what each lane gets depends on the order of blocks
-        out[512 + t] = atomicInc(u + t % 3, 17) + atomicDec(u + 4 + t % 3, 17) + atomicAnd(u + 8 + t, t | 0xff);
-        q = atomicAdd(l + t % 3, 5ull) + atomicMax(l + 4, (unsigned long long)t) + atomicExch(l + 5, 3ull + t);
+        out[512 + t] = atomicInc(u + t % 3, 17) + atomicDec(u + 4 + t % 3, 17) +
+                       atomicAnd(u + 8 + t, t | 0xff);
+        q = atomicAdd(l + t % 3, 5ull) + atomicMax(l + 4, (unsigned long long)t) +
+            atomicExch(l + 5, 3ull + t);
         q += atomicCAS(l + 6 + t % 8, 0ull, 9ull + t);
         put64(out + 640, t, q);
         out[800 + t] = (int)atomicAdd(f + t % 3, 1.0f);
@@ -71,9 +79,11 @@ KERNEL(reductions) {
     T;
     unsigned *u = (unsigned *)out;
     unsigned long long *l = (unsigned long long *)(out + 64);
-    atomicInc(u + t % 3, 1000), atomicAdd(u + 8, 3u), atomicMin(out + 9, t - 5), atomicMax(out + 10, in[t]);
+    atomicInc(u + t % 3, 1000), atomicAdd(u + 8, 3u), atomicMin(out + 9, t - 5),
+        atomicMax(out + 10, in[t]);
     atomicOr(u + 11, 1u << t % 32), atomicXor(u + 12, (unsigned)any[t]), atomicMin(u + 13, 0u);
-    atomicAdd(l + t % 3, 5ull), atomicMax(l + 4, (unsigned long long)any[t]), atomicMin((long long *)l + 5, (long long)in[t]);
+    atomicAdd(l + t % 3, 5ull), atomicMax(l + 4, (unsigned long long)any[t]),
+        atomicMin((long long *)l + 5, (long long)in[t]);
     atomicAdd((float *)out + 128 + t % 3, 1.0f), atomicAdd((double *)(out + 160) + t % 3, 1.5);
     atomicAdd((__half2 *)(out + 192) + t % 4, __floats2half2_rn(1, 2));
     atomicAdd_system(u + 14, 2), atomicAdd_block(u + 15, 2);
@@ -91,12 +101,18 @@ KERNEL(local_bytes) {
     unsigned short s[64];
     long long d[32];
     int v = in[t] & 31;
-    for (int i = 0; i < 64; i++) c[i] = (signed char)in[i], s[i] = (unsigned short)any[i], d[i & 31] = any[i] * 3ll;
-    for (int i = 0; i < 10 + in[0] % 2; i++) v = (v + c[v] + s[63 - v] + (int)d[v]) & 31, c[v] -= 3, s[v] += 7, d[v] *= 5;
+    for (int i = 0; i < 64; i++)
+        c[i] = (signed char)in[i], s[i] = (unsigned short)any[i], d[i & 31] = any[i] * 3ll;
+    for (int i = 0; i < 10 + in[0] % 2; i++)
+        v = (v + c[v] + s[63 - v] + (int)d[v]) & 31, c[v] -= 3, s[v] += 7, d[v] *= 5;
     out[t] = c[v] + s[v];
     put64(out + 512, t, d[v]);
 }
-__device__ __noinline__ void swap(int *a, int *b) { int c = *a; *a = *b; *b = c; }
+__device__ __noinline__ void swap(int *a, int *b) {
+    int c = *a;
+    *a = *b;
+    *b = c;
+}
 KERNEL(generic_pointers) {
     T;
     __shared__ int s[64];
@@ -139,7 +155,8 @@ KERNEL(fp64_arithmetic) {
     putd(out, 384 + t, 1 / b);
     putd(out, 512 + t, fmin(a, b) + fmax(c, 3.0));
     putd(out, 640 + t, floor(a) + rint(b) * 3 + trunc(c) + ceil(a) * 7);
-    out[1536 + t] = (a < b) + 2 * (a <= b) + 4 * (c == c) + 8 * (a != b) + 16 * !(a >= c) + 32 * (b > 0.05 || a < 3);
+    out[1536 + t] = (a < b) + 2 * (a <= b) + 4 * (c == c) + 8 * (a != b) + 16 * !(a >= c) +
+                    32 * (b > 0.05 || a < 3);
     putd(out, 1024 + t, __dadd_rz(a, b) + __dmul_ru(a, b) + __fma_rd(a, b, c));
     putd(out, 1280 + t, fmin(a / (in[t] - in[t]), (double)in[t]) + fmax(sqrt(a), -2.0));
 }
@@ -153,7 +170,9 @@ KERNEL(fp64_conversions) {
     put64(out + 768, t, (long long)(unsigned long long)fabs(b));
     out[1024 + t] = __float_as_int((float)a);
     out[1152 + t] = __float_as_int(__double2float_rz(b)) ^ __float_as_int(__double2float_ru(b));
-    putd(out, 640 + t, (double)in[t] + (double)(unsigned)any[t] + (double)((long long)any[t] << 20) + (double)((float)in[t] / 3));
+    putd(out, 640 + t,
+         (double)in[t] + (double)(unsigned)any[t] + (double)((long long)any[t] << 20) +
+             (double)((float)in[t] / 3));
     putd(out, 896 + t, (double)((unsigned long long)any[t] << 31) + (double)(signed char)any[t]);
 }
 KERNEL(fp64_functions) {
@@ -182,8 +201,10 @@ KERNEL(small_numbers) {
     T;
     float *f = (float *)out;
     long long l = (long long)any[t] << 12 | any[t + 128];
-    f[t] = (unsigned short)any[t], f[128 + t] = (float)l, f[256 + t] = (signed char)any[t], f[384 + t] = (short)any[t];
-    f[512 + t] = (unsigned char)any[t], f[640 + t] = (float)(unsigned long long)l, f[768 + t] = ((uint8_t)(any[t] >> 16));
+    f[t] = (unsigned short)any[t], f[128 + t] = (float)l, f[256 + t] = (signed char)any[t],
+    f[384 + t] = (short)any[t];
+    f[512 + t] = (unsigned char)any[t], f[640 + t] = (float)(unsigned long long)l,
+            f[768 + t] = ((uint8_t)(any[t] >> 16));
     f[896 + t] = (float)(any[t] >> 16);
     f[1024 + t] = __int2float_rz(any[t]) + __uint2float_rd(any[t]) + __ll2float_ru(l);
     float g = any[t] * 1.0e-3f;
@@ -198,12 +219,16 @@ KERNEL(copies) {
     __shared__ int w[64];
     __shared__ int2 v[64];
     int l = threadIdx.x;
-    uint32_t a = (uint32_t)__cvta_generic_to_shared(&s[l]), b = (uint32_t)__cvta_generic_to_shared(&q[l]);
-    uint32_t c = (uint32_t)__cvta_generic_to_shared(&w[l]), d = (uint32_t)__cvta_generic_to_shared(&v[l]);
+    uint32_t a = (uint32_t)__cvta_generic_to_shared(&s[l]),
+             b = (uint32_t)__cvta_generic_to_shared(&q[l]);
+    uint32_t c = (uint32_t)__cvta_generic_to_shared(&w[l]),
+             d = (uint32_t)__cvta_generic_to_shared(&v[l]);
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(a), "l"(in + 4 * l));
-    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 16;" ::"r"(b), "l"(in + 256 + 4 * l));
+    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], 16;" ::"r"(b),
+                 "l"(in + 256 + 4 * l));
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(c), "l"(in + t));
-    asm volatile("cp.async.ca.shared.global.L2::64B [%0], [%1], 8;" ::"r"(d), "l"(in + 512 + 2 * l));
+    asm volatile("cp.async.ca.shared.global.L2::64B [%0], [%1], 8;" ::"r"(d),
+                 "l"(in + 512 + 2 * l));
     asm volatile("cp.async.commit_group;\n\tcp.async.wait_all;" ::: "memory");
     __syncthreads();
     int4 x = s[63 - l], y = q[63 - l];
@@ -214,20 +239,28 @@ KERNEL(bits) {
     T;
     int v = any[t], w = any[t + 128];
     unsigned long long b = (unsigned long long)v << 32 | (unsigned)w;
-    out[t] = __popc(v) + __ffs(v) * 3 + __clz(v) * 5 + __brev(v) + __byte_perm(v, t, 0x5140) + __clzll(b) + __popcll(b) * 7;
+    out[t] = __popc(v) + __ffs(v) * 3 + __clz(v) * 5 + __brev(v) + __byte_perm(v, t, 0x5140) +
+             __clzll(b) + __popcll(b) * 7;
     out[128 + t] = __dp4a(v, w, 7) + __dp4a((unsigned)v, (unsigned)w, 9u);
-    out[256 + t] = __sad(v, w, 3u) + __usad(v, w, 5u) + __funnelshift_l(v, t, 5) + __mulhi(v, w) + __umul24(v, 3);
+    out[256 + t] = __sad(v, w, 3u) + __usad(v, w, 5u) + __funnelshift_l(v, t, 5) + __mulhi(v, w) +
+                   __umul24(v, 3);
     out[384 + t] = v / (t + 1) + v % (t + 3) + (unsigned)w / 7;
-    put64(out + 512, t, b * (w | 1ull) + (b >> (t & 63)) + (b << (t & 31)) + b / (w | 1ull) + b % (v | 3ull));
-    put64(out + 768, t, min(b, (unsigned long long)w) + max((long long)b, (long long)w) + ((long long)b >> 3));
+    put64(out + 512, t,
+          b * (w | 1ull) + (b >> (t & 63)) + (b << (t & 31)) + b / (w | 1ull) + b % (v | 3ull));
+    put64(out + 768, t,
+          min(b, (unsigned long long)w) + max((long long)b, (long long)w) + ((long long)b >> 3));
 }
 KERNEL(halves) {
     T;
-    __half2 *h = (__half2 *)out, a = __floats2half2_rn(in[t], in[t + 1]), b = __floats2half2_rn(in[t + 2] * 0.5f, 3);
+    __half2 *h = (__half2 *)out, a = __floats2half2_rn(in[t], in[t + 1]),
+            b = __floats2half2_rn(in[t + 2] * 0.5f, 3);
     __half x = __low2half(a), y = __high2half(a);
-    h[t] = __hfma2(a, b, __hmax2(a, b)), h[128 + t] = __hmin2(a, b), h[256 + t] = __hgt2(a, b), h[384 + t] = __hle2(a, b);
-    out[512 + t] = __hgt(x, y) + 2 * __hbgt2(a, b) + 4 * (x == y) + 8 * (y <= __float2half(1.0f)) + 16 * __hisnan(x);
-    out[640 + t] = __half2int_rn(x) + __half2int_rz(y) * 3 + __half_as_ushort(__int2half_rn(any[t] >> 14)) * 5;
+    h[t] = __hfma2(a, b, __hmax2(a, b)), h[128 + t] = __hmin2(a, b), h[256 + t] = __hgt2(a, b),
+    h[384 + t] = __hle2(a, b);
+    out[512 + t] = __hgt(x, y) + 2 * __hbgt2(a, b) + 4 * (x == y) + 8 * (y <= __float2half(1.0f)) +
+                   16 * __hisnan(x);
+    out[640 + t] =
+        __half2int_rn(x) + __half2int_rz(y) * 3 + __half_as_ushort(__int2half_rn(any[t] >> 14)) * 5;
     out[768 + t] = __half_as_ushort(hsqrt(__habs(x))) + __half_as_ushort(hfloor(__low2half(b))) * 3;
 }
 KERNEL(orders) {
@@ -241,7 +274,8 @@ KERNEL(orders) {
     __stwt(out + 512 + t, 4);
     __threadfence_block();
     __nanosleep(20);
-    out[640 + t] = __syncthreads_count(in[t] > 0) + 3 * __syncthreads_or(in[t] > 98) + 7 * __syncthreads_and(in[t] > -101);
+    out[640 + t] = __syncthreads_count(in[t] > 0) + 3 * __syncthreads_or(in[t] > 98) +
+                   7 * __syncthreads_and(in[t] > -101);
     unsigned lt, le, ge, gt, eq;
     asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lt));
     asm("mov.u32 %0, %%lanemask_le;" : "=r"(le));
