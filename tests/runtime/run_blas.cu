@@ -69,19 +69,24 @@ static void vectors(cublasHandle_t h) {
 static void matrices(cublasHandle_t h) { // doubles, column-major, ld 5
     const int m = 4, n = 3, ld = 5;
     std::vector<double> a(ld * 5), b(ld * 5), c(ld * 5, -9), l(ld * 5);
-    for (int i = 0; i < ld * 5; i++) a[i] = i % 7 - 3, b[i] = i % 4 + 0.5, l[i] = i % 3 + 1 + 4 * (i % 6 == 0);
+    for (int i = 0; i < ld * 5; i++)
+        a[i] = i % 7 - 3, b[i] = i % 4 + 0.5, l[i] = i % 3 + 1 + 4 * (i % 6 == 0);
     device<double> da(a), db(b), dc(c), dl(l);
     double two = 2, three = 3, half = 0.5;
-    fine("geam", cublasDgeam(h, CUBLAS_OP_T, CUBLAS_OP_N, m, n, &two, da.p, ld, &three, db.p, ld, dc.p, ld));
+    fine("geam", cublasDgeam(h, CUBLAS_OP_T, CUBLAS_OP_N, m, n, &two, da.p, ld, &three, db.p, ld,
+                             dc.p, ld));
     for (int col = 0; col < 5; col++)
         for (int r = 0; r < ld; r++) {
             bool inside = r < m && col < n;
-            equal("geam", dc.get()[col * ld + r], inside ? 2 * a[r * ld + col] + 3 * b[col * ld + r] : -9);
+            equal("geam", dc.get()[col * ld + r],
+                  inside ? 2 * a[r * ld + col] + 3 * b[col * ld + r] : -9);
         }
-    if (cublasDgeam(h, CUBLAS_OP_T, CUBLAS_OP_N, m, n, &two, dc.p, ld, &three, db.p, ld, dc.p, ld) != CUBLAS_STATUS_INVALID_VALUE)
+    if (cublasDgeam(h, CUBLAS_OP_T, CUBLAS_OP_N, m, n, &two, dc.p, ld, &three, db.p, ld, dc.p,
+                    ld) != CUBLAS_STATUS_INVALID_VALUE)
         printf("geam in place, transposed\n"), n_wrong++;
     // L X = B / 2, then X U' = ...: multiplied back
-    fine("trsm", cublasDtrsm(h, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, m, n, &half, dl.p, ld, db.p, ld));
+    fine("trsm", cublasDtrsm(h, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                             CUBLAS_DIAG_NON_UNIT, m, n, &half, dl.p, ld, db.p, ld));
     std::vector<double> x = db.get();
     for (int col = 0; col < n; col++)
         for (int r = 0; r < m; r++) {
@@ -90,7 +95,8 @@ static void matrices(cublasHandle_t h) { // doubles, column-major, ld 5
             equal("trsm", sum, b[col * ld + r] / 2);
         }
     device<double> again(b);
-    fine("trsm", cublasDtrsm(h, CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T, CUBLAS_DIAG_UNIT, m, n, &half, dl.p, ld, again.p, ld));
+    fine("trsm", cublasDtrsm(h, CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T,
+                             CUBLAS_DIAG_UNIT, m, n, &half, dl.p, ld, again.p, ld));
     x = again.get();
     for (int col = 0; col < n; col++)
         for (int r = 0; r < m; r++) { // (X U')(r, col) = sum of X(r, k) U(col, k), k >= col

@@ -9,7 +9,8 @@ enum { N = 1 << 14 };
 
 __global__ void fill(float *x, int n) { EACH x[i] = i; }
 __global__ void twice(const float *x, float *y, int n) { EACH y[i] = 2 * x[i]; }
-__global__ void columns(float *x, int pitch, int begin, int width) { // (N / pitch, pitch): some columns
+__global__ void columns(float *x, int pitch, int begin,
+                        int width) { // (N / pitch, pitch): some columns
     for (int r = threadIdx.x; r < N / pitch; r += blockDim.x)
         for (int c = begin; c < begin + width; c++) x[r * pitch + c] = r + c;
 }
@@ -60,14 +61,15 @@ static void right() {
     twice<<<4, 128, 0, b>>>(x, y, N); // after a's, by an event
     cudaMemcpyAsync(h, y, N * 4, cudaMemcpyDeviceToHost, b);
     cudaStreamSynchronize(b);
-    h[3] += 1;                           // after b's copy
-    fill<<<4, 128, 0, a>>>(y, N);        // the host has waited for b
+    h[3] += 1;                    // after b's copy
+    fill<<<4, 128, 0, a>>>(y, N); // the host has waited for b
     cudaStreamSynchronize(a);
-    fill<<<4, 128, 0, c>>>(x, N);        // blocking: after the default stream's, and before its
+    fill<<<4, 128, 0, c>>>(x, N); // blocking: after the default stream's, and before its
     twice<<<4, 128>>>(x, y, N);
     fill<<<4, 128, 0, c>>>(x, N);
-    cudaMemcpy(h, y, N * 4, cudaMemcpyDeviceToHost); // the host waits for it, and it for all blocking ones
-    twice<<<4, 128, 0, a>>>(x, y, N); // c's last fill was before that copy
+    cudaMemcpy(h, y, N * 4,
+               cudaMemcpyDeviceToHost); // the host waits for it, and it for all blocking ones
+    twice<<<4, 128, 0, a>>>(x, y, N);   // c's last fill was before that copy
     cudaDeviceSynchronize();
     for (int i = 0; i < 4; i++) { // chunks, each in its own stream
         cudaStream_t s = i % 2 ? a : b;
@@ -77,7 +79,8 @@ static void right() {
         cudaMemcpyAsync(h + i * N / 4, y + i * N / 4, N, cudaMemcpyDeviceToHost, s);
     }
     cudaStreamSynchronize(a), cudaStreamSynchronize(b);
-    columns<<<1, 64, 0, a>>>(x, 64, 0, 32); // columns, and every second element: apart, though their spans meet
+    columns<<<1, 64, 0, a>>>(
+        x, 64, 0, 32); // columns, and every second element: apart, though their spans meet
     columns<<<1, 64, 0, b>>>(x, 64, 32, 32);
     odd_or_even<<<2, 128, 0, a>>>(y, 0, N);
     odd_or_even<<<2, 128, 0, b>>>(y, 1, N);
@@ -100,7 +103,8 @@ static void right() {
     cudaDeviceSynchronize();
     flag<<<1, 1>>>((int *)h); // the host may poll pinned memory
     printf("%g %d %d\n", read, variable[0], *(volatile int *)h);
-    cudaLaunchHostFunc(a, [](void *p) { *(float *)p = 1; }, m);
+    cudaLaunchHostFunc(
+        a, [](void *p) { *(float *)p = 1; }, m);
     fill<<<1, 32, 0, a>>>(m, 10);
     cudaFree(m);
     cudaFree(x), cudaFree(y), cudaFreeHost(h);
@@ -196,14 +200,26 @@ static void graph_and_stream() {
     twice<<<4, 128, 0, b>>>(x, y, N);
 }
 
-#define PROGRAM(name) {#name, name}
+#define PROGRAM(name)                                                                              \
+    { #name, name }
 static const struct {
     const char *name;
     void (*run)();
-} programs[] = {PROGRAM(right),           PROGRAM(no_event),         PROGRAM(event_too_early),    PROGRAM(wrong_stream_waits),
-                PROGRAM(copy_and_kernel), PROGRAM(one_element),      PROGRAM(write_after_read),   PROGRAM(memset_and_nonblocking),
-                PROGRAM(kernel_then_host), PROGRAM(host_writes),     PROGRAM(host_after_other),   PROGRAM(pinned_too_early),
-                PROGRAM(pinned_rewritten), PROGRAM(variable_too_early), PROGRAM(graph_and_stream)};
+} programs[] = {PROGRAM(right),
+                PROGRAM(no_event),
+                PROGRAM(event_too_early),
+                PROGRAM(wrong_stream_waits),
+                PROGRAM(copy_and_kernel),
+                PROGRAM(one_element),
+                PROGRAM(write_after_read),
+                PROGRAM(memset_and_nonblocking),
+                PROGRAM(kernel_then_host),
+                PROGRAM(host_writes),
+                PROGRAM(host_after_other),
+                PROGRAM(pinned_too_early),
+                PROGRAM(pinned_rewritten),
+                PROGRAM(variable_too_early),
+                PROGRAM(graph_and_stream)};
 
 int main(int argc, char **argv) {
     for (auto &p : programs)

@@ -424,14 +424,10 @@ static void unwritten(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unwritten),
-        cmocka_unit_test(instructions),
-        cmocka_unit_test(wide),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(cubins),
-        cmocka_unit_test(doubles),
-        cmocka_unit_test(other_chips),
-        cmocka_unit_test(unknown_instruction),
+        cmocka_unit_test(unwritten),   cmocka_unit_test(instructions),
+        cmocka_unit_test(wide),        cmocka_unit_test(refusals),
+        cmocka_unit_test(cubins),      cmocka_unit_test(doubles),
+        cmocka_unit_test(other_chips), cmocka_unit_test(unknown_instruction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
