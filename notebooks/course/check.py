@@ -130,10 +130,10 @@ def counts(program, folder, options):
     out = build.BUILD / "labs" / f"counts-{os.getpid()}.json"
     out.parent.mkdir(exist_ok=True)
     out.unlink(missing_ok=True)
-    done = subprocess.run([program, "--device", "emu", "--no-check", "--no-time", "--no-races", "--count-ptx", "--quiet", "--image",
-                           folder.images[0], "--counters", "TENSOR,MIX,SHARED", "--json", out, *options],
-                          cwd=ROOT, capture_output=True, text=True)
-    if not out.exists():
+    done = subprocess.run([program, "--device", "emu", "--timeout", str(SECONDS), "--no-check", "--no-time", "--no-races",
+                           "--count-ptx", "--quiet", "--image", folder.images[0], "--counters", "TENSOR,MIX,SHARED",
+                           "--json", out, *options], cwd=ROOT, capture_output=True, text=True)
+    if not out.exists() or done.returncode == 4:
         raise build.Refused(f"nothing was counted: {done.stderr.strip()}")
     text = out.read_text()
     out.unlink()
