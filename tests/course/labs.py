@@ -81,7 +81,7 @@ def mistake(folder, n, known):
     mistakes.make(folder, known, source)
     status, said = check(folder.number, source)
     hint = said.rpartition("hint: ")[2].strip()
-    seen, quoted = hint.removesuffix(known.hint), re.compile(r"[A-Z].*\w.*[.] $", re.S)  # what was seen comes first
+    seen, quoted = hint.removesuffix(known.hint), re.compile(r"\w.*\w.*[.] $", re.S)  # what was seen comes first
     return status == 1 and hint.endswith(known.hint) and bool(quoted.match(seen)), f"hint: {hint}" if status == 1 else said
 
 
