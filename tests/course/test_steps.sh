@@ -1,5 +1,6 @@
 #!/bin/bash
 # The steps of the course: solutions pass, skeletons and mistakes do not, and no file that students get tells (steps.py).
+unset MAKEFLAGS MFLAGS MAKELEVEL ARGS DEVICE RECORDED
 . tests/tap.sh
 while IFS=$'\t' read -r result name what said; do
     case $result in
