@@ -21,8 +21,9 @@ static const struct limit {
 } limits[] = {
     {"nothing: as it is", "", 0, false},
     {"tensor cores", "hmma_interval=0,hmma_k8_interval=0", PREDICTOR_FAST_TENSOR, false},
-    {"MUFU", "xu_interval=0", 0, false},
-    {"FMA pipe", "fma_interval=0,fma_heavy_interval=0,fma_wide_interval=0,fma_wide_hold=0", 0,
+    {"MUFU", "xu_interval=0,match_interval=0", 0, false},
+    {"FMA pipe",
+     "fma_interval=0,fma_heavy_interval=0,fma_wide_interval=0,fma_wide_hold=0,fp64_interval=0", 0,
      false},
     {"ALU and uniform pipes", "alu_interval=0,uniform_interval=0,umov_interval=0,ldc_interval=0", 0,
      false},
@@ -40,7 +41,7 @@ static const struct limit {
      PREDICTOR_FAST_SHARED, false},
     {"L2",
      "l2_latency=0,l2_spread=0,l2_line_spread=0,l2_uneven=0,ldgsts_line_latency=0,"
-     "ldgsts_interval=0,tma_latency=0,tma_interval=0,"
+     "ldgsts_interval=0,atomic_interval=0,tma_latency=0,tma_interval=0,"
      "l2_sm_bytes_per_clk=1e9,l2_bytes_per_clk=1e12,l2_shared_bytes_per_clk=1e12,"
      "l2_tma_shared_bytes_per_clk=1e12,l2_sm_write_bytes_per_clk=1e9,l2_write_bytes_per_clk=1e12",
      0, true},

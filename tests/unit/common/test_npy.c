@@ -521,8 +521,33 @@ static int remove_folder(void **state) {
     return system(command);
 }
 
+/* The bits of bf16: NumPy has no name for it. */
+static void bits_of_bf16(void **state) {
+    (void)state;
+    static const char *const named[] = {"<u2", "<V2", "|V2"};
+    int64_t shape[4];
+    half *data;
+    for (int i = 0; i < 3; i++) {
+        char header[128];
+        snprintf(header, sizeof header, HEADER("%s", "False", "(1, 2, 3, 8)"), named[i]);
+        assert_fine(npy_read_bf16(file(1, header, 96), shape, &data));
+        assert_true(shape[1] == 2 && shape[3] == 8);
+        free(data);
+    }
+    assert_reason(npy_read_bf16(file(1, HEADER("<f2", "False", "(1, 2, 3, 8)"), 96), shape, &data),
+                  "not the bits of bf16");
+    assert_reason(npy_read_bf16(file(1, HEADER("<u2", "False", "(6, 8)"), 96), shape, &data),
+                  "not 4: (batch");
+    const half x[8] = {1, 2, 0xffff};
+    assert_fine(npy_write_bf16(path("bits.npy"), 4, (int64_t[]){1, 1, 1, 8}, x));
+    assert_fine(npy_read_bf16(path("bits.npy"), shape, &data));
+    assert_memory_equal(data, x, sizeof x);
+    free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bits_of_bf16),
         cmocka_unit_test(blanks_are_no_matter),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(all_versions_and_spellings_are_read),
