@@ -121,7 +121,7 @@ def step(name, numbers_of, results):
         of = np.unique(np.concatenate([of, of.astype(np.float16).astype(np.float64)]))
     seen, lines = np.zeros(len(of), bool), {}
     for line, rows in results.items():
-        which = np.where(np.isfinite(rows), hits(np.nan_to_num(rows), of), -1) if n else np.array([])
+        which = np.where(np.isfinite(rows), hits(np.nan_to_num(rows), of), -1) if n else np.full(np.shape(rows), -1)
         lanes = np.isfinite(rows).sum(axis=1)
         sure = ((which >= 0).sum(axis=1) >= SURE * lanes / 32) & (lanes >= 8)
         if sure.any():
