@@ -66,10 +66,20 @@ const char *session_lacks_counts(void) {
     return asked ? no_counts : NULL;
 }
 
+static atomic_bool by_signal;            /* end_by_signal() ends the program */
+static _Thread_local bool in_its_thread; /* which this one is */
+
+/* Another thread ends the program: it may have the lock or not (lock_to_end), and it is not to be overtaken. */
+static void leave_to_it(void) {
+    while (by_signal && !in_its_thread) pause();
+}
+
 /* The report, once; the lock is kept. Returns what the program shall exit with. */
 static int finish(int status) {
-    if (ended) return status; /* without the lock, maybe: lock_to_end() */
+    leave_to_it();
+    if (ended) return status;
     pthread_mutex_lock(&lock);
+    leave_to_it();
     if (ended || (!session && !failed && !*no_counts)) return status;
     ended = true;
     fflush(NULL);
@@ -123,8 +133,10 @@ static void *end_by_signal(void *unused) {
     unsigned char signal;
     while (read(wake[0], &signal, 1) != 1) {
     }
+    in_its_thread = true;
     lock_to_end();
     if (!ended && session) {
+        by_signal = true;
         ended = true;
         fflush(NULL);
         session_report(session, 128 + signal);
