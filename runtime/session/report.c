@@ -69,6 +69,7 @@ static bool say_nothing_wanted(const struct session *s) {
                     s->n_numbered);
         return true;
     }
+    if (!s->settings.kernel_name) return false;
     fprintf(stderr, "run: --kernel-name %.64s matches no kernel; there are:\n",
             s->settings.kernel_name);
     for (const struct kernel *k = s->kernels; k; k = k->next)
