@@ -137,6 +137,28 @@ static void put_registers(FILE *f, const struct sass_kernel *k) {
     fprintf(f, "],\n");
 }
 
+/* "kinds": the number of each kind of operation that the page tells apart */
+static void put_kinds(FILE *f) {
+    static const struct {
+        const char *name;
+        int number;
+    } kinds[] = {{"LDS", SASS_LDS},
+                 {"STS", SASS_STS},
+                 {"LDSM", SASS_LDSM},
+                 {"STSM", SASS_STSM},
+                 {"LDG", SASS_LDG},
+                 {"STG", SASS_STG},
+                 {"LDGSTS", SASS_LDGSTS},
+                 {"TMA_LOAD", SASS_TMA_LOAD},
+                 {"TMA_STORE", SASS_TMA_STORE},
+                 {"HGMMA", SASS_HGMMA_OPERANDS},
+                 {"WAITED", WATCH_WAITED}};
+    fprintf(f, "\"kinds\":{");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        fprintf(f, "%s\"%s\":%d", i ? "," : "", kinds[i].name, kinds[i].number);
+    fprintf(f, "},\n");
+}
+
 static void put_warps(FILE *f, const struct watch *w) {
     const char *comma = "";
     fprintf(f, "\"warps\":[");
@@ -206,6 +228,7 @@ static void put_data(FILE *f, struct watch *w, const char *title, double mhz, co
     for (int i = 0; i < PREDICTOR_REASONS; i++)
         fprintf(f, "%s\"%s\"", i ? "," : "", predictor_reason_name[i]);
     fprintf(f, "],\n");
+    put_kinds(f);
     put_sass(f, w->kernel);
     put_registers(f, w->kernel);
     put_places(f, w->kernel, &files);

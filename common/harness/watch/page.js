@@ -2,11 +2,13 @@
 /* The page of watch.h. `data`, which page.c and record.c write:
  *   warps       {warp, role, issues: [cycles since the last, instructions since the last, reason of the wait or -1, ...]}
  *   operations  [warp, number of its issue, kind, what it touches ...]: operation() of record.c
+ *   kinds       their numbers, by name
  *   footprints  [bytes of a lane, lane, address ...] or [0, begin, bytes ...]; operations name them by number
  *   barriers    delivered() of record.c; pipe: [unit, from, to]
  *   sass, registers, place, files: of instruction i; tensors; wrong: the map of O, or null
  * Time is in cycles of the SM. What holds at a cycle is computed anew from the lists: there is no other state. */
-const LDS = 1, STS = 2, LDSM = 3, STSM = 4, LDG = 5, STG = 6, LDGSTS = 7, TMA_LOAD = 12, TMA_STORE = 13, HGMMA = 14, HMMA = 20, SYNC = 21, WAITED = 31;
+const {LDS, STS, LDSM, STSM, LDG, STG, LDGSTS, TMA_LOAD, TMA_STORE, HGMMA, WAITED} = data.kinds;
+const HMMA = -1, SYNC = -2; // told by the text of the instruction
 const LINE = 128, CHUNK = 16;
 const byId = id => document.getElementById(id);
 const hex = n => "0x" + n.toString(16);

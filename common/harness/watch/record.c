@@ -177,11 +177,7 @@ static void box(struct watch *w, const struct sass_effect *e) {
 
 /* ---- Hooks -------------------------------------------------------------------------------------- */
 
-enum {
-    WAITED = 31
-}; /* beside enum sass_memory: a wait for an mbarrier, whose address follows, is over */
-
-/* [warp, number of its issue, kind, what it touches ...]: kinds are enum sass_memory. */
+/* [warp, number of its issue, kind, what it touches ...] */
 static void operation(struct watch *w, int warp, int issue, const struct sass_effect *e) {
     const uint8_t kind = e->inst->memory;
     uint32_t ideal;
@@ -227,7 +223,7 @@ static void executed(void *user, int warp, const struct sass_effect *e, uint64_t
         operation(w, warp, x->n_issues, e);
     if (strstr(w->kernel->text[inst], "TRYWAIT") && e->active)
         watch_put(&w->operations, "%s[%d,%d,%d,%u]", w->operations.n ? ",\n" : "", warp,
-                  x->n_issues, WAITED, e->shared[__builtin_ctz(e->active)]);
+                  x->n_issues, WATCH_WAITED, e->shared[__builtin_ctz(e->active)]);
     if (++x->n_issues % 256 == 0) ends(w);
 }
 

@@ -21,6 +21,10 @@ struct watch_set {
 };
 int watch_number(struct watch_set *s, const char *text, size_t bytes);
 
+/* The kinds of operations are those of enum sass_memory, and this one: a wait for an mbarrier, whose address
+ * follows, is over. */
+enum { WATCH_WAITED = SASS_HGMMA_OPERANDS + 1 };
+
 enum { WATCH_UNITS = 9 }; /* HGMMA; HMMA of four sub-cores; MUFU of four */
 struct watch {
     const struct sass_kernel *kernel;
