@@ -68,9 +68,7 @@ const char *bench_open(struct device *d, const struct attention *a, const struct
     }
     if ((why = stage_plan(a, d, &out->tensors, &out->plan))) goto fail;
     if (image && (why = image_fits(image, out->plan.image))) goto fail;
-    if (image)
-        snprintf(out->plan.image, sizeof out->plan.image, "%s%s", image,
-                 a->dtype == DTYPE_BF16 && !is_bf16(image) ? "-bf16" : "");
+    if (image) stage_image_of_type(a->dtype, image, out->plan.image, sizeof out->plan.image);
     if ((why = device_load(d, stage_image_folder(stage.name), out->plan.image, &out->image)))
         goto fail;
     return NULL;

@@ -24,14 +24,20 @@ const char *stage_supports(const struct attention *a, const struct chip *chip) {
     return stage.supports(a, chip);
 }
 
+void stage_image_of_type(enum dtype t, const char *image, char *out, size_t bytes) {
+    const char *end = strstr(image, "-bf16");
+    const int n = end ? (int)(end - image) : (int)strlen(image);
+    snprintf(out, bytes, "%.*s%s", n, image, n && t == DTYPE_BF16 ? "-bf16" : "");
+}
+
 const char *stage_plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
                        struct stage_plan *out) {
-    static const char bf16[] = "-bf16";
-    char *end = strstr(out->image, bf16); /* of an image that was asked for by its whole name */
-    if (end) *end = 0;
+    char image[sizeof out->image];
+    stage_image_of_type(DTYPE_FP16, out->image, image, sizeof image); /* stages know of no types */
+    memcpy(out->image, image, sizeof image);
     const char *why = stage.plan(a, d, t, out);
-    if (!why && a->dtype == DTYPE_BF16 && *out->image)
-        strncat(out->image, bf16, sizeof out->image - strlen(out->image) - 1);
+    stage_image_of_type(a->dtype, out->image, image, sizeof image);
+    memcpy(out->image, image, sizeof image);
     return why;
 }
 

@@ -77,6 +77,9 @@ extern const struct stage stage;
 /* NULL, or the rule of the stage that this problem breaks: supports(), and its type. */
 const char *stage_supports(const struct attention *a, const struct chip *chip);
 
+/* The image that stands for `image` where the problem's type is `t`: NAME or NAME-bf16, whichever was given. */
+void stage_image_of_type(enum dtype t, const char *image, char *out, size_t bytes);
+
 /* The stage's plan; the image is the one for the problem's type. As stage.plan otherwise. */
 const char *stage_plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
                        struct stage_plan *out);

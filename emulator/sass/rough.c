@@ -2,6 +2,7 @@
  * values only where branches depend on them (grid->rough). */
 #include "exec.h"
 
+#include "common/cuda/dtype.h"
 #include "emulator/instructions/tensor/smem_desc.h"
 #include "emulator/instructions/tensor/tensorcore.h"
 #include "emulator/instructions/tensor/wgmma.h"
@@ -19,17 +20,9 @@ static inline float from_half(uint32_t h) {
     return x.f;
 }
 
-static inline float from_bf16(uint32_t h) {
-    union {
-        uint32_t u;
-        float f;
-    } x = {.u = h << 16};
-    return x.f;
-}
-
-static void widen8(enum tensor_type type, const uint16_t *from, float to[8]) {
+static void to_floats(enum tensor_type type, const uint16_t *from, float to[8]) {
     if (type == TENSOR_BF16)
-        for (int i = 0; i < 8; i++) to[i] = from_bf16(from[i]);
+        for (int i = 0; i < 8; i++) to[i] = dtype_to_float(DTYPE_BF16, from[i]);
     else
         for (int i = 0; i < 8; i++) to[i] = from_half(from[i]);
 }
@@ -39,7 +32,8 @@ static void load_a(const struct sass_warp *w, enum tensor_type type, const uint3
                    float a[16][16]) {
     for (int r = 0; r < 4; r++) {
         const uint16_t *half = (const uint16_t *)(const void *)sass_row(w, rows[r]);
-        for (int g = 0; g < 8; g++) widen8(type, half + 8 * g, &a[g + 8 * (r & 1)][8 * (r >> 1)]);
+        for (int g = 0; g < 8; g++)
+            to_floats(type, half + 8 * g, &a[g + 8 * (r & 1)][8 * (r >> 1)]);
     }
 }
 
@@ -73,7 +67,7 @@ void sass_rough_hmma(struct sass_warp *w, enum tensor_type type, const uint32_t 
     load_a(w, type, a, left);
     for (int r = 0; r < 2; r++) {
         const uint16_t *half = (const uint16_t *)(const void *)sass_row(w, b[r]);
-        for (int n = 0; n < 8; n++) widen8(type, half + 8 * n, &columns[n][8 * r]);
+        for (int n = 0; n < 8; n++) to_floats(type, half + 8 * n, &columns[n][8 * r]);
     }
     transpose(columns, right);
     product(w, left, right, c, d);
@@ -85,7 +79,7 @@ static void from_shared(const struct sass_warp *w, enum tensor_type type, const 
     uint16_t half[8];
     memcpy(half, sass_shared(w->cta, smem_desc_address(d, mn_major, 2, mn, k), sizeof half),
            sizeof half);
-    widen8(type, half, to);
+    to_floats(type, half, to);
 }
 
 bool sass_rough_hgmma(struct sass_warp *w, const struct sass_gmma *g, uint64_t desc_a,
