@@ -10,7 +10,8 @@ $(foreach n,$(filter-out $(STEP_NAMES),$(MY_STEPS)),$(error there is no step-$n;
 ##  An explained solution opens when the check passes.
 ##
 ##  1a roofline, 1b online softmax, 1c masks, 1d banks
-##  2a fragments
+##  2a fragments, 2b leading dimensions, 2c the product; 3a P in half, 3b cp.async, 3c the ring
+##  4a ldmatrix, 4b mma.sync, 4c the swizzle, 4d softmax in registers
 ##  5a descriptors, 5c accumulators; 6c parity
 .PHONY: $(STEP_NAMES:%=step-%)
 $(STEP_NAMES:%=step-%): step-%:
