@@ -6,7 +6,8 @@ using namespace nvcuda;
 constexpr int LD = 40;   // elements from one row of q or k to the next
 constexpr int S_LD = 24; // elements from one row of s to the next
 
-extern "C" __global__ void scores(const half *q, const half *k, float *s, int q_row, int k_row, int d0) {
+extern "C" __global__ void scores(const half *q, const half *k, float *s, int q_row, int k_row,
+                                  int d0) {
     wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> q_frag;
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> s_frag;
     // BEGIN SOLUTION: declare k_frag, load both blocks, multiply, store

@@ -1,7 +1,8 @@
 // Step 4a: which address a lane gives to ldmatrix. One warp loads a tile of Q and a tile of K, 16 x 16 halves each.
 #include "common/cuda/ptx.cuh"
 
-extern "C" __global__ void fragments(const uint4 *q, const uint4 *k, uint32_t *q_regs, uint32_t *k_regs) {
+extern "C" __global__ void fragments(const uint4 *q, const uint4 *k, uint32_t *q_regs,
+                                     uint32_t *k_regs) {
     __shared__ uint4 q_smem[16][2], k_smem[16][2]; // rows of two chunks of 16 bytes
     const int lane = threadIdx.x;
     q_smem[lane / 2][lane % 2] = q[lane];

@@ -12,7 +12,8 @@ static __device__ int place(int row, int chunk) {
 extern "C" __global__ void through(const uint4 *in, uint32_t *out) {
     __shared__ uint4 tile[ROWS][CHUNKS];
     const int lane = threadIdx.x;
-    for (int i = lane; i < ROWS * CHUNKS; i += 32) tile[i / CHUNKS][place(i / CHUNKS, i % CHUNKS)] = in[i];
+    for (int i = lane; i < ROWS * CHUNKS; i += 32)
+        tile[i / CHUNKS][place(i / CHUNKS, i % CHUNKS)] = in[i];
     __syncwarp(); // all lanes have written
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
         uint32_t r[4];

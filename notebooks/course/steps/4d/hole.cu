@@ -3,8 +3,9 @@
 
 extern "C" __global__ void softmax(const float *s, float *p, float *m, float *l) {
     const int lane = threadIdx.x;
-    float s_frag[2][4], p_frag[2][4] = {}; // [block of 8 columns][two columns of row r = 0, two of row r = 1]
-    float m_frag[2] = {}, l_frag[2] = {};  // of the two rows
+    // [block n of 8 columns][two columns of row r = 0, then two of row r = 1]
+    float s_frag[2][4], p_frag[2][4] = {};
+    float m_frag[2] = {}, l_frag[2] = {}; // of the two rows
     for (int n = 0; n < 2; n++)
         for (int i = 0; i < 4; i++) s_frag[n][i] = s[lane * 8 + n * 4 + i];
     // BEGIN SOLUTION: for both rows m_frag, p_frag and l_frag
