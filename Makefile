@@ -68,7 +68,7 @@ CHOSEN     := $(or $(filter stage-%,$(MAKECMDGOALS)),$(STAGES))
 $(foreach s,$(filter-out $(STAGES),$(CHOSEN)),$(error there is no $s; there are $(STAGES)))
 
 LIB := $(BUILD)/libattnlab.a
-LIB_SRC := $(filter-out profiler/doctor.c emulator/bench/%,\
+LIB_SRC := $(filter-out profiler/doctor.c common/device/alone.c emulator/bench/%,\
     $(wildcard common/*/*.c common/*/*/*.c profiler/*.c emulator/*/*.c emulator/*/*/*.c))
 
 ##change-7 all: Build every stage and its kernel images.
@@ -103,7 +103,7 @@ CHIP_VERBS += run
 .PHONY: $(addprefix run-,$(STAGES))
 $(addprefix run-,$(STAGES)): run-%: %
 	@mkdir -p results 2> /dev/null || true
-	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* $(ON) $${J:+"--jobs=$$J"} --json results/run.jsonl $$ARGS
+	@set -f; $(BUILD)/alone $(BUILD)/$* $(ON) $${J:+"--jobs=$$J"} --json results/run.jsonl $$ARGS
 
 ##change-1 diff: Show what changed from the stage before.
 ##  make stage-3 diff
