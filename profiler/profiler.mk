@@ -23,7 +23,7 @@ $(BUILD)/doctor: $(BUILD)/profiler/doctor.o $(LIB)
 ATTENTION_VERBS += source
 source: $(addprefix source-,$(ATTENTION))
 $(addprefix source-,$(STAGES)): source-%: %
-	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* $(ON) $$ARGS --source
+	@set -f; $(BUILD)/alone $(BUILD)/$* $(ON) $$ARGS --source
 CHIP_VERBS += source
 
 override WINDOW := $(or $(WINDOW),100)
@@ -61,7 +61,7 @@ $(COUNTED): $(BUILD)/images/tests/gpu_counters.%.cubin: tests/gpu/gpu_counters.c
 .PHONY: against-ncu $(addprefix against-ncu-,$(STAGES))
 against-ncu: $(addprefix against-ncu-,$(CHOSEN))
 $(addprefix against-ncu-,$(STAGES)): against-ncu-%: %
-	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers/against_ncu.py $(BUILD)/$* $$ARGS
+	@set -f; $(BUILD)/alone python3 profiler/peers/against_ncu.py $(BUILD)/$* $$ARGS
 
 ##change-5 against: Say whether a change made a stage faster.
 ##  make stage-4 against BASE=HEAD~1
@@ -76,5 +76,5 @@ $(addprefix against-ncu-,$(STAGES)): against-ncu-%: %
 ATTENTION_VERBS += against
 against: $(addprefix against-,$(ATTENTION))
 $(addprefix against-,$(STAGES)): against-%: % $(filter $(STAGES),$(BASE))
-	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers/against.py $(*:stage-%=%) "$$BASE" $(ON) $$ARGS
+	@set -f; $(BUILD)/alone python3 profiler/peers/against.py $(*:stage-%=%) "$$BASE" $(ON) $$ARGS
 CHIP_VERBS += against

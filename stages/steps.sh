@@ -35,7 +35,7 @@ else
         while IFS=$'\t' read -r rung _; do
             printf 'steps: %s, head_dim %d ... ' "$rung" $dim >&2
             # shellcheck disable=SC2086
-            flock -F build/device.lock timeout --foreground 3600 build/stage-"$number" --device "${DEVICE:-auto}" --quiet --json "$records" \
+            build/alone timeout --foreground 3600 build/stage-"$number" --device "${DEVICE:-auto}" --quiet --json "$records" \
                 --counters TENSOR,SHARED,OCCUPANCY,MIX $problem --head-dim $dim --image "$(image_of "$rung" $dim)" "$@" \
                 > "$out/$rung.log" 2>&1
             status=$?
