@@ -65,6 +65,14 @@ class Thread:
         cta.missing, cta.bytes = cta.missing - 1, cta.bytes + n_bytes
         cta.ends()
 
+    def mbarrier_arrive(self):
+        self.ready()
+        cta = self.cta
+        if cta.missing == 0:
+            raise Seen(f"thread {self.tid} arrived although {cta.state()}", "mbarrier_init says how many arrive in a phase")
+        cta.missing -= 1
+        cta.ends()
+
     def tma_load(self, n):
         self.ready()
         cta = self.cta
