@@ -41,4 +41,4 @@ def check(hole):
 
 
 def key(hole):
-    return [(hole.least(lat, busy), round(hole.cycles(lat, busy, g, d), 6)) for lat in (50, 78.4) for busy in (16, 32) for g in (1, 2, 4) for d in (0, 1, 2)]
+    return [(int(hole.least(lat, busy)), round(float(hole.cycles(lat, busy, g, d)), 6)) for lat in (50, 78.4) for busy in (16, 32) for g in (1, 2, 4) for d in (0, 1, 2)]

@@ -11,10 +11,13 @@ HINTS = [
     (r"deadlock.*ever arrived", "a phase needs arrivals, and TMA does not arrive: which call arrives and announces the bytes?"),
     (r"deadlock", "who arrives in a phase, and how often? And are the bytes announced that come?"),
     (r"mbarrier misuse.*arrivals at the mbarrier", "mbarrier_init says how many arrive in a phase, and who calls this arrives: how many threads do?"),
+    (r"mbarrier misuse.*there is an mbarrier", "one thread initialises it, once: which condition keeps the others away?"),
+    (r"mbarrier misuse.*not initialised", "mbarrier_init comes before everything else"),
     (r"mbarrier misuse", ANNOUNCED),
     (r"race.*which warp \d+ initialised", "this thread may be earlier than the one that initialises the mbarrier: what makes it wait?"),
     (r"race.*TMA load.*TMA load", "one thread asks for a tile, once"),
-    (r"race.*TMA load.*nothing orders", "the wait let this pass although the tile was still coming: tile n is phase n, and with which parity does a thread wait for it?"),
+    (r"race.*TMA load.*nothing orders", "the tile was still coming, and no wait kept this back: tile n is phase n, and with which parity does a thread wait for it?"),
+    (r"global access out of bounds", "tiles points to floats, of which a tile has BYTES / 4"),
     (r"note.*TMA may not see", "which fence comes between mbarrier_init and the first request?"),
 ]
 
@@ -26,7 +29,7 @@ def sums(tiles, of=range(3)):
 def check(hole):
     ran = hole.run("add", f32(3 * 512, TILES), out("f32", 128), threads=128)
     if ran.reports:
-        report = ran.reports[0]
+        report = next((said for said in ran.reports if "bytes announced while" in said), ran.reports[0])
         yield report, next((hint for pattern, hint in HINTS if re.match(pattern, report, re.S)), hint_of(report))
     seen = parts("sums", ran.outs[0], sums(TILES), 128)
     if seen:

@@ -1,4 +1,6 @@
 """Plays a producer warp, two consumer warps and a ring of two stages, in several orders. TMA brings a tile at once."""
+import collections
+
 from play import Play, Seen
 
 CONSUMERS, LANES, STAGES, TILES = 2, 32, 2, 5
@@ -26,6 +28,7 @@ class Cta:
         self.holds = [None] * STAGES
         self.lanes = {}      # (warp, tile): lanes that have come to multiply
         self.read = set()    # (warp, tile)
+        self.released = collections.Counter()  # (warp, tile)
         self.loads, self.releases = [], 0
 
 
@@ -48,7 +51,9 @@ class Thread:
             raise Seen(f"{self.who} asked for tile {n}, which was asked for already", "one thread of the CTA asks for a tile: which warp, which lane?")
         for warp in range(1, WARPS):
             if cta.holds[s] is not None and (warp, cta.holds[s]) not in cta.read:
-                raise Seen(f"tile {n} overwrote tile {cta.holds[s]}, which warp {warp} had not multiplied yet", "before a load, the stage must be empty; and empty means that every consumer warp has read it")
+                often = max(cta.released.values(), default=0)
+                raise Seen(f"tile {n} overwrote tile {cta.holds[s]}, which warp {warp} had not multiplied yet",
+                           f"a warp has released a tile {often} times; how many arrivals did arrivals() promise for it?" if often > 1 else "before a load, the stage must be empty; and empty means that every consumer warp has read it")
         cta.loads.append(n)
         cta.holds[s] = n
         cta.full[s].arrive(self.who, n)
@@ -69,6 +74,7 @@ class Thread:
         if (self.warp, n) not in self.cta.read:
             raise Seen(f"{self.who} released the stage of tile {n} before its warp had multiplied it", "a release says that this warp has read the tile")
         self.cta.releases += 1
+        self.cta.released[self.warp, n] += 1
         self.cta.empty[n % STAGES].arrive(self.who, n)
 
 
@@ -88,7 +94,7 @@ def check(hole):
         if isinstance(seen, Seen):
             yield f"{seen.what} ({name})", seen.hint
         elif seen:
-            yield "a deadlock: " + "; ".join(groups(seen, threads)) + f" ({name})", deadlock(cta)
+            yield "a deadlock: " + "; ".join(groups(seen, threads)) + f" ({name})", deadlock(cta, seen)
         missing = [n for n in range(TILES) if (1, n) not in cta.read]
         if missing:
             yield f"nothing was done for tile {missing[0]}", "producer and consumers go through all tiles, from 0 to tiles - 1"
@@ -104,7 +110,9 @@ def groups(seen, threads):
             yield f"warp {warp} waits {' and '.join(sorted(mine))}"
 
 
-def deadlock(cta):
+def deadlock(cta, seen):
+    if any("multiply" in what for what in seen.values()):
+        return "all 32 lanes of a consumer warp come to multiply; only afterwards can one lane speak for the warp"
     for barrier in [*cta.full, *cta.empty]:
         if barrier.missing < barrier.count:
             return f"{barrier.name} has had {barrier.count - barrier.missing} of {barrier.count} arrivals in its phase: who arrives there, and how often?"
@@ -116,4 +124,4 @@ def deadlock(cta):
 
 
 def key(hole):
-    return [hole.arrivals(3), [(str(seen), cta.loads, cta.releases, sorted(cta.read)) for seen, cta, _ in (play(hole, order) for order in ORDERS.values())]]
+    return [tuple(hole.arrivals(3)), [(str(seen), cta.loads, cta.releases, sorted(cta.read)) for seen, cta, _ in (play(hole, order) for order in ORDERS.values())]]

@@ -71,6 +71,11 @@ def check(hole):
         ids = [hole.wait_at(w, n) for w in range(n)]
         if ids != list(range(1, n + 1)):
             yield f"with {n} warpgroups, they wait at the barriers {ids}", "barriers 1 to n belong to the warpgroups 0 to n - 1, and 0 is __syncthreads"
+        to = [hole.pass_at(w, n) for w in range(n)]
+        if any(barrier not in ids for barrier in to):
+            yield f"with {n} warpgroups, they arrive at the barriers {to}", "each arrives at the barrier of the next warpgroup, and after the last one comes warpgroup 0"
+        if to == ids:
+            yield f"with {n} warpgroups, they wait at the barriers {ids} and arrive at {to}: each passes the turn on to itself", "at whose barrier must a warpgroup arrive, so that the next one may multiply?"
         play = Play(hole, n)
         waiting = play.run()
         order = [w for w, _ in sorted(play.turns, key=lambda t: t[1])]

@@ -45,4 +45,4 @@ def check(hole):
 
 
 def key(hole):
-    return [hole.consumer_registers(c, p, n) for c in (2, 3) for p in (24, 32, 40, 56) for n in (1, 2)] + [hole.needed(b, d) for b in (32, 96) for d in (64, 128)]
+    return [hole.consumer_registers(c, p, n) for c in (2, 3) for p in (24, 32, 40, 56) for n in (1, 2)] + [int(hole.needed(b, d)) for b in (32, 96) for d in (64, 128)]

@@ -33,4 +33,4 @@ def check(hole):
 
 
 def key(hole):
-    return [hole.finish([(7 * n) % 50 + 1 for n in range(count)], sms, 13, p) for count in (5, 40) for sms in (3, 8) for p in (False, True)]
+    return [float(hole.finish([(7 * n) % 50 + 1 for n in range(count)], sms, 13, p)) for count in (5, 40) for sms in (3, 8) for p in (False, True)]

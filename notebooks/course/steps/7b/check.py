@@ -46,4 +46,4 @@ def check(hole):
 
 def key(hole):
     o, lse = hole.combine([([1.5, -2.0, 4.0], 3.25), ([0.5, 7.0, -1.0], 2.0), ([9.0, 9.0, 9.0], -float("inf"))])
-    return [round(x, 9) for x in [*o, lse]]
+    return [round(float(x), 9) for x in [*o, lse]]

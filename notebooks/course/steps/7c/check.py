@@ -67,4 +67,4 @@ def check(hole):
 
 
 def key(hole):
-    return [(str(seen), [cta.result for cta in cluster.all]) for seen, cluster in (play(hole, n, 12, range(n)) for n in (2, 3, 4))]
+    return [(str(seen), [list(map(int, cta.result)) for cta in cluster.all]) for seen, cluster in (play(hole, n, 12, range(n)) for n in (2, 3, 4))]

@@ -59,4 +59,4 @@ def why(mine, p, v, do, j):
 
 def key(hole):
     dv, ds = hole.backward([0.2, 0.3, 0.5], [[1, 2], [3, 4], [5, 7]], [3.6, 5.1], [2, -1])
-    return [round(x, 9) for x in [*dv[0], *dv[2], *ds]]
+    return [round(float(x), 9) for x in [*dv[0], *dv[2], *ds]]

@@ -74,4 +74,4 @@ def check(hole):
 
 def key(hole):
     x = problem(2, 3, 2, 0.7)
-    return [[round(a, 9) for a in row] for row in [hole.dv(x, 1), hole.dk(x, 2), hole.dq(x, 0)]]
+    return [[round(float(a), 9) for a in row] for row in [hole.dv(x, 1), hole.dk(x, 2), hole.dq(x, 0)]]
