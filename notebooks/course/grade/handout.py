@@ -25,7 +25,7 @@ from lab_folder import ROOT  # noqa: E402
 OLDER, NEWER = 1_700_000_000, 1_700_003_600   # seconds since 1970: the same archive from the same tree
 
 # Never handed out: answers, the grader with its cheats, tests that name solutions.
-LEFT_OUT = re.compile(r"^(notebooks/course/grade/|notebooks/INSTRUCTOR\.md|notebooks/course/\d/lab-\d\.py|tests/course/|tests/plots/test_rungs"
+LEFT_OUT = re.compile(r"^(notebooks/course/grade/|notebooks/(?:INSTRUCTOR|TERM)\.md|notebooks/course/\d/lab-\d\.py|tests/course/|tests/plots/test_rungs"
                       r"|tests/mutants/.*\.txt|stages/.*/notes/|records/history/|\.ci/)")
 
 
