@@ -22,7 +22,8 @@ own    Run your own program or kernel
 step   The course, in small steps
 course The course
 gpu    On a GPU'
-more='tests  Tests of the workbench
+more='many   One installation, many users
+tests  Tests of the workbench
 model  The emulator and its predictor
 tables Records, tables and notebooks'
 

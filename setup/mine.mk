@@ -1,6 +1,6 @@
 # One installation, many users: who cannot write to this folder works in a copy of his own.
 
-##start-8 mine: Make a copy of an installation that you cannot write to.
+##many-1 mine: Make a copy of an installation that you cannot write to.
 ##  make mine DIR=~/attnlab
 ##
 ##  For a machine where attnlab is installed once for many users. The copy has what was built and shares .venv.

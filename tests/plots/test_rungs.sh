@@ -56,6 +56,7 @@ tree=$tap_dir/tree
 mkdir -p "$tree/build" "$tree/stages" && cp stages/steps.sh "$tree/stages" && cp -r stages/6-* "$tree/stages"
 printf '#!/bin/sh\necho "$*" >> asked\n' > "$tree/build/stage-6"
 chmod +x "$tree/build/stage-6"
+printf '#!/bin/sh\nexec "$@"\n' > "$tree/build/alone" && chmod +x "$tree/build/alone"
 asked() { # DEVICE'S-NAME OPTIONS: all rungs are asked for these
     printf '#!/bin/sh\necho device.name\necho "%s"\n' "$1" > "$tree/build/columns" && chmod +x "$tree/build/columns" && rm -f "$tree/asked"
     (cd "$tree" && unset RECORDED && DEVICE=auto bash stages/steps.sh stages/6-* > /dev/null 2>&1)
