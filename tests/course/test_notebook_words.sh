@@ -1,5 +1,6 @@
 #!/bin/bash
-# What notebooks show: a comparison is a sentence to a reader and a number to nbgrader; every picture has an alt text.
+# What notebooks show: a comparison is a sentence to a reader and a number to nbgrader; every picture has an alt text; no text
+# needs MathJax, so an exported page opens offline.
 . tests/tap.sh
 if [ ! -x .venv/bin/jupytext ]; then
     skip "notebooks" "no .venv/bin/jupytext; make setup installs it"
@@ -41,6 +42,19 @@ END
 check "every picture of a notebook has an alt text" pictures notebooks/*.ipynb
 bare() { sed 's/, alt=\\"[^\\]*\\"//' notebooks/1-*.ipynb > "$tap_dir/1.ipynb" && ! pictures "$tap_dir/1.ipynb"; }
 check "one without is found" bare
+formulas() { # FILE...: texts with a formula, which would have MathJax fetched
+    .venv/bin/python - "$@" << 'END'
+import sys
+import jupytext
+bad = [f"{name}: {line}" for name in sys.argv[1:] for cell in jupytext.read(name).cells if cell.cell_type == "markdown"
+       for line in cell.source.splitlines() if "$" in line]
+print("\n".join(bad))
+assert not bad
+END
+}
+check "no text has a formula for MathJax, so an exported page opens offline" formulas notebooks/*.ipynb
+with_one() { sed 's/Q K^T/$QK^T$/' notebooks/2-*.ipynb > "$tap_dir/2.ipynb" && ! formulas "$tap_dir/2.ipynb"; }
+check "one with a formula is found" with_one
 taken() { .venv/bin/python -c 'from IPython.display import Image; i = Image(data=b"\x89PNG\r\n\x1a\n" + bytes(40), format="png", alt="words"); assert i._repr_mimebundle_()[1]["image/png"]["alt"] == "words" if hasattr(i, "_repr_mimebundle_") and i.embed else i.alt == "words"'; }
 check "IPython takes alt texts" taken
 rounds() { # the answer that the timeline shows is right, a part of a round is not

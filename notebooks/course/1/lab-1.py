@@ -34,8 +34,8 @@ attnlab = Lab(1)
 # after it compares.
 
 # %% [markdown]
-# **The arithmetic.** Batch 1, 8 heads, 512 queries and keys, head_dim 64, fp16. Attention is two matrix products, $S
-# = QK^T$ and $O = PV$, each $2 S_q S_k D$ operations a head. How many operations, and how many bytes must move at
+# **The arithmetic.** Batch 1, 8 heads, 512 queries and keys, head_dim 64, fp16. Attention is two matrix products, S =
+# Q K^T and O = P V, each `2 * Sq * Sk * D` operations a head. How many operations, and how many bytes must move at
 # least, if Q, K and V are read once and O (fp16) and LSE (fp32, one a row) are written once?
 
 # %% answer: work

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # Lab 2: one product on the tensor cores
 #
-# You predict what WMMA replaces, write the product $QK^T$ with it, and find bank conflicts by arithmetic. Counts are
+# You predict what WMMA replaces, write the product Q K^T with it, and find bank conflicts by arithmetic. Counts are
 # made here, as a GeForce RTX 4090 would have them. A ratio of times is computed from counts. Where a time stands, the text
 # says whether it was recorded on an H200 or is predicted for one.
 #
@@ -43,7 +43,7 @@ def count(stage, *options, chip="rtx4090"):
 # compared further down.
 
 # %% [markdown]
-# **HMMAs.** An HMMA multiplies 16 x 16 by 16 x 8 numbers: 2048 multiply-adds by one warp. $QK^T$ has $S_q S_k D$
+# **HMMAs.** An HMMA multiplies 16 x 16 by 16 x 8 numbers: 2048 multiply-adds by one warp. Q K^T has `Sq * Sk * D`
 # multiply-adds for every head. How many HMMAs?
 
 # %% answer: hmma
@@ -55,7 +55,7 @@ attnlab.predict("hmma", hmma)
 
 # %% [markdown]
 # **FMAs that are left.** In scalar code an FFMA of a warp is 32 multiply-adds. Stage 1 executes this many
-# instructions on the FMA pipe. How many are left in stage 2, where $QK^T$ is gone?
+# instructions on the FMA pipe. How many are left in stage 2, where Q K^T is gone?
 
 # %%
 stage1 = count("1-scalar")

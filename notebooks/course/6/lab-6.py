@@ -35,7 +35,7 @@ attnlab = Lab(6)
 # compared further down.
 
 # %% [markdown]
-# **Two units.** An element of S costs $4 D$ operations on the tensor cores, at 4096 a clock and SM, and one
+# **Two units.** An element of S costs `4 * D` operations on the tensor cores, at 4096 a clock and SM, and one
 # exponential, at 16 a clock. How many clocks of each at head_dim 128? What share of the time, in percent, are the
 # tensor cores busy if the two take turns and nothing else costs time?
 
