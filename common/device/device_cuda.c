@@ -65,6 +65,21 @@ static const char *cuda_describe(struct cuda_device *c) {
     return NULL;
 }
 
+/* Which of all GPUs it is, and who else uses it: before this process has a context there. */
+static const char *cuda_name(struct cuda_device *c) {
+    struct device_info *info = &c->device.info;
+    CUuuid id;
+    TRY(c, DeviceGetUuid, &id, c->handle); /* of a MIG slice: the slice's */
+    info->is_slice = cuda_nvml_is_mig(c->nvml);
+    int used = snprintf(info->uuid, sizeof info->uuid, info->is_slice ? "MIG-" : "GPU-");
+    for (int i = 0; i < 16; i++)
+        used +=
+            snprintf(info->uuid + used, sizeof info->uuid - (size_t)used, "%s%02x",
+                     i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (unsigned char)id.bytes[i]);
+    info->n_others = cuda_nvml_others(c->nvml, info->uuid);
+    return NULL;
+}
+
 /* The device, without a context on it. */
 static const char *cuda_find(struct cuda_device *c) {
     char bus[32];
@@ -78,7 +93,7 @@ static const char *cuda_find(struct cuda_device *c) {
     TRY(c, DeviceGetPCIBusId, bus, sizeof bus, c->handle);
     c->nvml = cuda_nvml_open(bus);
     cuda_nvml_driver_version(c->nvml, c->device.info.driver, sizeof c->device.info.driver);
-    return NULL;
+    return cuda_name(c);
 }
 
 static const char *cuda_start(struct cuda_device *c) {

@@ -1,7 +1,7 @@
 """The steps' own solutions and mistakes, as a table: steps.py; the same lines as labs.py's
 
 For each step: what students get compiles, has an open hole and no line of the solution, and the check says so; the solution passes,
-its explanation opens, and stays shut for another key; the question's answer has a hash; each of three rules that make the
+its explanation opens, and stays shut for another key; the question's answer has a hash; each of three or more rules that make the
 solution wrong is refused with a hint that begins with what was seen. Last: seconds of a check."""
 import pathlib
 import re
@@ -36,14 +36,14 @@ def run(name, text, folder):
 
 def mistakes(name):
     for line in (step.HERE / name / "mistakes").read_text().splitlines():
-        script, _, hint = line.rpartition(" | ")
-        yield script, hint
+        script, begin, *hint = line.split(" | ")
+        yield script, begin, "".join(hint)
 
 
 def solution_lines(text):
     lines = text.splitlines()
     found = [lines[n].strip() for first, last, _, _ in strip.solutions(text) for n in range(first, last - 1)]
-    return [line for line in found if len(line) > 20]
+    return [line for line in found if len(line) > 20 and not re.fullmatch(r"for \(.*\)( \{)?", line)]
 
 
 def one(name, folder, given):
@@ -72,11 +72,11 @@ def one(name, folder, given):
     words = len(re.findall(r"\w+", (path / "text.md").read_text()))
     tell("**Question.**" in (path / "text.md").read_text() and "\n    " in (path / "text.md").read_text(), name, "text", f"{words} words")
     rules = list(mistakes(name))
-    tell(len(rules) == 3, name, "mistakes", f"{len(rules)} rules")
-    for script, begin in rules:
+    tell(len(rules) >= 3, name, "mistakes", f"{len(rules)} rules")
+    for script, begin, hint in rules:
         wrong = subprocess.run(["sed", "-E", script], input=text, capture_output=True, text=True, check=True).stdout
         status, said = run(name, wrong, folder)
-        tell(wrong != text and status == 1 and said.startswith(f"not yet: {begin}") and "\nhint: " in said, name, script, said)
+        tell(wrong != text and status == 1 and said.startswith(f"not yet: {begin}") and hint in said.partition("\nhint: ")[2], name, script, said)
 
 
 def packed():

@@ -11,7 +11,8 @@ A step is a folder notebooks/course/steps/NAME:
     check.py        check(hole): yields (what was seen, hint) of what is wrong; key(hole): values that only a right hole has
     answer          the hash of the question's answer: `step.py --hash NAME ANSWER`
     explained.md    the solution, explained; a handout has it sealed with key(), and it opens when the check passes
-    mistakes        three rules that make the solution wrong: a line `SED SCRIPT | how the hint begins`"""
+    mistakes        three rules or more that make the solution wrong: a line `SED SCRIPT | how what was seen
+                    begins`, or `SED SCRIPT | how what was seen begins | words of the hint`"""
 import argparse
 import hashlib
 import importlib.util
