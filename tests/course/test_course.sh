@@ -30,7 +30,7 @@ for path in root.rglob("*"):
     assert not told or stage and int(stage[1]) < int(lab.stage[0]), f"{path}: {told[0]}"
 later = [path.name for path in (root / "stages").glob("[0-9]-*") if int(path.name[0]) > int(lab.stage[0])]
 assert not later, later
-assert not list(root.glob("notebooks/course/grade*")) and not list(root.glob("notebooks/INSTRUCTOR*")) and not list(root.rglob("lab-?.py"))
+assert not list(root.glob("notebooks/course/grade*")) and not list(root.glob("notebooks/INSTRUCTOR*")) and not list(root.glob("notebooks/TERM*")) and not list(root.rglob("lab-?.py"))
 assert "hint:" in (root / f"notebooks/course/{number}/mistakes").read_text() and "edit:" not in (root / f"notebooks/course/{number}/mistakes").read_text()
 for file in lab.files:
     assert "YOUR CODE HERE" in (root / file).read_text(), file
