@@ -19,7 +19,9 @@ inside() { # USER COMMAND...: in the system, with its own mounts, which end with
         root=$1 user=$2
         shift 2
         mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --bind /etc/ssl/certs "$root/etc/ssl/certs" || exit
-        [ ! -e "$root/home/ro" ] || mount -o bind,ro "$root/home/ro" "$root/home/ro" && mount -o remount,bind,ro "$root/home/ro" || exit
+        if [ -e "$root/home/ro" ]; then
+            mount --bind "$root/home/ro" "$root/home/ro" && mount -o remount,bind,ro "$root/home/ro" || exit
+        fi
         exec chroot --userspec="$user" "$root" env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin HOME="/home/$user" LANG=C.UTF-8 \
             ${PIP_CERT:+PIP_CERT="$PIP_CERT"} "$@"' - "$root" "$user" "$@"
 }
@@ -52,7 +54,7 @@ for suite in $SYSTEMS; do
     for user in admin plain ro; do inside root useradd -m "$user"; done
     mkdir -p "$root/home/root"
     echo "admin ALL=(ALL) NOPASSWD: ALL" > "$root/etc/sudoers.d/admin"
-    long=/srv/$(printf 'x%.0s' {1..90})/$(printf 'y%.0s' {1..90})/attnlab-of-200-chars
+    long=/srv/$(printf 'x%.0s' {1..90})/$(printf 'y%.0s' {1..90})/attnlab-in-200-
     tree /srv/root root
     tree "/srv/a path with/some blanks" ro
     tree "$long" admin
