@@ -17,8 +17,8 @@ BUILD  := build
 CC     := gcc
 PYTHON := .venv/bin/python
 
-# `make`, `make help` and `make completion` read comments and need nothing else of this file.
-include setup/help.mk
+# `make`, `make help`, `make completion` and `make mine` need nothing else of this file.
+include setup/help.mk setup/mine.mk
 ifeq ($(SPEAKING),)
 
 # What a user gives is never expanded as make's own text. It reaches commands through the environment:
@@ -165,8 +165,6 @@ $(BUILD)/include/wgmma.cuh: common/cuda/wgmma.sh
 	@mkdir -p $(@D) && $< > $@
 
 ATTENTION      := $(foreach s,$(CHOSEN),$(if $(filter attention,$(problem-$s)),$s))
-no-attention    = $(CHOSEN) computes no attention ($(problem-$(CHOSEN))) and has no $@; make help lists the other stages
-attention-only  = $(if $(ATTENTION),,echo "make: $(no-attention)" >&2; exit 2)
 WITH_PREVIOUS  := $(foreach s,$(CHOSEN),$(if $(filter-out none,$(previous-$s)),$s))
 
 .PHONY: $(STAGES)
@@ -182,12 +180,14 @@ stage-objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(call folder-of,$1)/*.c)
 $(STAGES:%=$(BUILD)/%): $(BUILD)/%: $$(call stage-objects,$$*) $(LIB)
 	$(LINK)
 
-include $(filter-out build/% setup/help.mk,$(sort $(wildcard */*.mk */*/*.mk */*/*/*.mk)))
+include $(filter-out build/% setup/help.mk setup/mine.mk,$(sort $(wildcard */*.mk */*/*.mk */*/*/*.mk)))
 -include $(shell find $(BUILD) -name '*.o' 2>/dev/null | sed 's/o$$/d/')
 
 # ---- What is refused before anything is built ------------------------------------------------------------
 
 ifeq ($(MAKELEVEL)$(findstring n,$(firstword $(filter-out --%,$(MAKEFLAGS)))),0)
+$(if $(ATTENTION),,$(foreach v,$(filter $(ATTENTION_VERBS),$(MAKECMDGOALS)),\
+    $(error $(CHOSEN) computes no attention ($(problem-$(CHOSEN))) and has no $v; make help lists the other stages)))
 $(if $(CHIP),$(foreach v,$(filter-out stage-% setup $(CHIP_VERBS),$(MAKECMDGOALS)),\
     $(error $v does not use CHIP=$(CHIP): leave CHIP out; the verbs that use it are $(CHIP_VERBS))))
 # `make setup lab-1` reads this file again once setup has made .venv.

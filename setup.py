@@ -20,7 +20,7 @@ except ImportError:  # setuptools before 70.1
     from wheel.bdist_wheel import bdist_wheel
 
 BUILD = os.environ.get('BUILD') or 'build'
-BROUGHT = ('chips/*.txt', 'profiler/groups/*.txt', 'runtime/attnlab-nvcc')
+BROUGHT = ('chips/*.txt', 'profiler/groups/*.txt', 'runtime/attnlab-nvcc', 'runtime/compat.h')
 BUILT = ('runtime/libattnlab.so', 'runtime/attnlab-[0-9].so', 'images/stage-[12346]/*.ptx', 'images/stage-[12346]/*.cubin')
 THEIRS = ('libjansson.so.4', 'libgomp.so.1')  # which not every machine has
 

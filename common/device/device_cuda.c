@@ -21,7 +21,8 @@ struct device_image {
 
 /* ---- Open and close ------------------------------------------------------------------------- */
 
-/* Rates per clock come from the table of chip.c, because no driver states them; the rest comes from the driver. */
+/* Rates per clock come from the table of chip.c, because no driver states them, and so does DRAM's rate where
+ * the board is in it; the rest comes from the driver. */
 static const char *cuda_describe(struct cuda_device *c) {
     struct device_info *info = &c->device.info;
     int major, minor, khz, attribute_of[6];
@@ -60,6 +61,13 @@ static const char *cuda_describe(struct cuda_device *c) {
     info->chip.shared_per_sm = attribute_of[3];
     info->chip.shared_per_block = attribute_of[4];
     info->chip.l2_bytes = attribute_of[5];
+    if (strcmp(like->board, info->name)) { /* no board of the table: two transfers a clock */
+        int memory_khz, bus_bits;
+        TRY(c, DeviceGetAttribute, &memory_khz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, c->handle);
+        TRY(c, DeviceGetAttribute, &bus_bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH,
+            c->handle);
+        info->chip.dram_gb_per_s = (int)(2e-6 * memory_khz * bus_bits / 8);
+    }
     snprintf(info->toolkit, sizeof info->toolkit, "%d.%d", CUDA_VERSION / 1000,
              CUDA_VERSION % 1000 / 10);
     return NULL;

@@ -143,6 +143,9 @@ struct emu_origin {
     struct emu_frame frame[EMU_FRAMES]; /* innermost first; the last is in the kernel itself */
 };
 
+/* The system's functions that kernels call: op[0] of such a call. */
+enum emu_system { EMU_SYSTEM_PRINT, EMU_SYSTEM_ASSERT, EMU_SYSTEM_MALLOC, EMU_SYSTEM_FREE };
+
 /* One line of a form table (front/forms_scalar.def, front/forms_tensor.def):
  *
  *   FORM(pattern, operands, class, handler)     SELECT(pattern, operands, class, selector)
@@ -246,6 +249,7 @@ struct emu_kernel {
     uint32_t n_functions, stack_at; /* where frames begin in local memory */
     uint64_t specials;              /* bit r: it reads the special register r, enum emu_special */
     bool prints;                    /* it calls vprintf */
+    bool allocates;                 /* it calls malloc or free */
     bool syncs_grid;                /* it asks for the workspace of cooperative launches */
     uint32_t dynamic_offset;        /* where dynamic shared memory starts */
     const struct emu_array **array; /* by pc: what a shared access should keep to; or NULL */

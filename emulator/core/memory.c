@@ -34,6 +34,10 @@ struct emu_memory {
     bool traces;     /* allocations keep footprints */
     struct emu_textures *textures;
     uint32_t launch; /* 1 to 4095, and again */
+    struct {
+        size_t limit, live; /* bytes */
+        uint64_t at, end;   /* of the piece that is being handed out */
+    } heap;
 };
 
 const char *emu_memory_open(struct emu_memory **out) {
@@ -51,6 +55,7 @@ const char *emu_memory_open(struct emu_memory **out) {
                       strerror(error));
     }
     m->used = PAGE;
+    m->heap.limit = (size_t)8 << 20;
     m->textures = emu_textures_open();
     *out = m;
     return NULL;
@@ -183,6 +188,68 @@ const char *emu_memory_alloc(struct emu_memory *m, size_t bytes, uint64_t *out) 
     return NULL;
 }
 
+/* ---- What kernels allocate -------------------------------------------------------------------------- */
+
+/* Rows of the table are not moved while a launch may hold pointers to them. Pieces of the reservation are handed out without
+ * untouchable pages between, which are dear where allocations are many and small: checks find what is out of bounds. */
+enum { HEAP_ROWS = 1 << 20, HEAP_UNIT = 256 };
+#define HEAP_PIECE ((size_t)1 << 32)
+
+void emu_heap_limit(struct emu_memory *m, size_t bytes) { m->heap.limit = bytes; }
+
+void emu_heap_begin(struct emu_memory *m) {
+    while (m->capacity - m->n < HEAP_ROWS) {
+        m->capacity = m->capacity ? 2 * m->capacity : HEAP_ROWS;
+        m->allocation = heap_grown(m->allocation, (size_t)m->capacity * sizeof *m->allocation);
+    }
+}
+
+static bool heap_piece(struct emu_memory *m) {
+    const size_t bytes =
+        HEAP_PIECE < (m->bytes - m->used) / 4 ? HEAP_PIECE : (m->bytes - m->used) / 4 / PAGE * PAGE;
+    unsigned char *at = m->reserved + m->used;
+    if (!bytes || mprotect(at, bytes, PROT_READ | PROT_WRITE)) return false;
+    m->heap.at = (uint64_t)(uintptr_t)at;
+    m->heap.end = m->heap.at + bytes;
+    m->used += bytes;
+    m->used += gap(m->bytes - m->used);
+    return true;
+}
+
+uint64_t emu_heap_alloc(struct emu_memory *m, uint64_t bytes) {
+    const uint64_t size =
+        (bytes + 2 * HEAP_UNIT - 1) / HEAP_UNIT * HEAP_UNIT; /* some of it lies between */
+    if (!bytes || bytes > m->heap.limit || m->heap.live > m->heap.limit - bytes ||
+        m->n == m->capacity)
+        return 0;
+    if (m->heap.end - m->heap.at < size && (!heap_piece(m) || m->heap.end - m->heap.at < size))
+        return 0;
+    const uint64_t p = m->heap.at;
+    insert(m, p, p + bytes);
+    m->heap.at += size;
+    m->heap.live += bytes;
+    emu_memory_find(m, p)->heap_bytes = bytes;
+    emu_memory_watch(m, p);
+    return p;
+}
+
+const char *emu_heap_free(struct emu_memory *m, uint64_t p) {
+    const struct emu_allocation *below = emu_memory_below(m, p);
+    if (!below || below->base != p) return "which malloc() did not give";
+    struct emu_allocation *a = &m->allocation[below - m->allocation];
+    if (!a->heap_bytes) return "which the host allocated";
+    if (a->freed) return "which is free already";
+    const uint64_t first = (a->base + PAGE - 1) / PAGE * PAGE, last = a->end / PAGE * PAGE;
+    drop_cells(a);
+    drop_footprint(a);
+    unwatch(a);
+    if (last > first) madvise((void *)(uintptr_t)first, last - first, MADV_DONTNEED);
+    m->heap.live -= a->heap_bytes;
+    a->end = a->base; /* pointers to this row find nothing there */
+    a->freed = true;
+    return NULL;
+}
+
 const char *emu_memory_params(struct emu_memory *m, size_t bytes, uint64_t *out) {
     const char *why = m->param ? NULL : emu_memory_alloc(m, EMU_PARAM_BYTES, &m->param);
     if (why) return why;
@@ -228,7 +295,7 @@ struct emu_textures *emu_memory_textures(const struct emu_memory *m) {
 
 void emu_memory_free(struct emu_memory *m, uint64_t p) {
     struct emu_allocation *a = emu_memory_find(m, p);
-    if (!a || a->base != p) return;
+    if (!a || a->base != p || a->heap_bytes) return;
     size_t size = (a->end - a->base + PAGE - 1) / PAGE * PAGE;
     void *at = (void *)(uintptr_t)p;
     drop_cells(a);
@@ -315,5 +382,5 @@ const struct emu_footprint *emu_memory_next_trace(const struct emu_memory *m, in
 
 void *emu_memory_at(const struct emu_memory *m, uint64_t p, uint64_t bytes) {
     const struct emu_allocation *a = emu_memory_find(m, p);
-    return a && bytes <= a->end - p ? (void *)(uintptr_t)p : NULL;
+    return a && !a->heap_bytes && bytes <= a->end - p ? (void *)(uintptr_t)p : NULL;
 }

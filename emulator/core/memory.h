@@ -14,6 +14,14 @@ void emu_memory_free(struct emu_memory *m, uint64_t p);
 /* Memory of the host's own that kernels may use at its address, until it is disowned. */
 const char *emu_memory_adopt(struct emu_memory *m, uint64_t p, size_t bytes);
 void emu_memory_disown(struct emu_memory *m, uint64_t p);
+/* What kernels allocate by malloc(); one host thread at a time may call these. The host cannot use it, and it stays until a
+ * kernel frees it. */
+void emu_heap_limit(struct emu_memory *m,
+                    size_t bytes);         /* of all that is there at once: 8 MiB unless told */
+void emu_heap_begin(struct emu_memory *m); /* before a launch that may allocate */
+uint64_t emu_heap_alloc(struct emu_memory *m,
+                        uint64_t bytes); /* 16-byte aligned, uninitialised; 0: no room */
+const char *emu_heap_free(struct emu_memory *m, uint64_t p); /* NULL, or what is wrong with p */
 /* The memory of a launch's parameters, which kernels cannot write. It is that of the launch before,
  * so that launches use up no addresses. */
 enum { EMU_PARAM_BYTES = 32764 };
@@ -58,7 +66,7 @@ struct emu_textures *emu_memory_textures(const struct emu_memory *m);
 /* What one alloc gave: [base, end). */
 struct emu_allocation {
     uint64_t base, end;
-    bool freed;
+    bool freed;             /* of the heap: end is base, then, and it had heap_bytes */
     bool read_only;         /* for kernels */
     uint8_t touched, ahead; /* EMU_READ | EMU_WRITE: by this launch, by those that it may overlap */
     uint64_t wrote_from, wrote_to; /* by this launch, at most */
@@ -67,6 +75,7 @@ struct emu_allocation {
     struct emu_cells *cells;       /* private to checks/global.c; NULL: no kernel has used it */
     size_t cells_bytes;
     struct emu_footprint *footprint; /* NULL: not kept */
+    uint64_t heap_bytes;             /* 0: the host allocated it */
     uint8_t *written; /* by cell, which of its bytes were written; NULL: not checked */
     struct {
         uint64_t p, bytes;

@@ -363,23 +363,24 @@ static struct emu_operand call_place(struct parser *p, const char *what) {
 /* What a GPU's system has, and the emulator has not. */
 static const char *not_here(const struct token *name) {
     static const char launch[] = "cudaLaunchDevice", buffer[] = "cudaGetParameterBuffer";
-    if (ptx_is(name, "malloc") || ptx_is(name, "free"))
-        return "the emulator has no heap for kernels";
     if ((name->length >= sizeof launch - 1 && !memcmp(name->text, launch, sizeof launch - 1)) ||
         (name->length >= sizeof buffer - 1 && !memcmp(name->text, buffer, sizeof buffer - 1)))
         return "kernels launch no kernels on the emulator";
     return "this file does not define it";
 }
 
-/* The called function: the system's vprintf or __assertfail (0 or 1), else a function or a register. */
+/* The called function: one of the system's, enum emu_system; else a function or a register. */
 static void callee(struct lowering *l, struct emu_operand *op) {
     struct parser *p = l->p;
     struct token *name = ptx_peek(p);
     struct symbol *s = ptx_find(p, name);
     *op = (struct emu_operand){.kind = EMU_OP_IMM};
-    if (ptx_is(name, "vprintf") || ptx_is(name, "__assertfail")) {
-        op->imm = ptx_is(name, "__assertfail");
-        if (!op->imm) p->kernel->prints = true;
+    static const char *const systems[] = {"vprintf", "__assertfail", "malloc", "free"};
+    for (int n = 0; n < 4 && !(s && s->body); n++) {
+        if (!ptx_is(name, systems[n])) continue;
+        op->imm = n;
+        if (n == EMU_SYSTEM_PRINT) p->kernel->prints = true;
+        if (n == EMU_SYSTEM_MALLOC || n == EMU_SYSTEM_FREE) p->kernel->allocates = true;
         p->at++;
         return;
     }

@@ -141,8 +141,8 @@ uint32_t emu_block_access(struct emu_warp *w, struct emu_block *b, const struct 
 /* Where a bad address lies, by the allocation below it. */
 static void place_by(const struct emu_allocation *a, uint64_t addr, char *out, size_t n) {
     if (!a || addr - a->base >= 1u << 30) return;
-    unsigned long long bytes = a->end - a->base;
-    if (a->freed && addr < a->end)
+    unsigned long long bytes = a->freed && a->heap_bytes ? a->heap_bytes : a->end - a->base;
+    if (a->freed && addr < a->base + bytes)
         snprintf(out, n, ", in an allocation of %llu bytes that was freed", bytes);
     else if (addr >= a->end)
         snprintf(out, n, ", %llu bytes past the end of an allocation of %llu",

@@ -161,3 +161,37 @@ emu_handler *emu_select_atomic(struct emu_inst *i, const char **why) {
                ? NULL
                : atomic;
 }
+
+/* atom.vec {d, ..}, [a], {b, ..}; red.vec [a], {b, ..}: each element is an atomic of its own */
+static enum emu_step atomic_vector(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    const int first = i->aux[2] ? 0 : 1;
+    const unsigned bytes = (unsigned)i->aux[1];
+    const struct emu_operand *d = &i->op[0], *b = &i->op[first + 1];
+    struct emu_place at[EMU_LANES];
+    uint32_t ok = emu_locate(w, i, mask, &i->op[first], bytes * i->vec, EMU_ATOM, at);
+    pthread_mutex_lock(&atomic_lock);
+    EMU_EACH_LANE(l, ok) {
+        for (unsigned k = 0; k < i->vec; k++) {
+            uint64_t old = 0;
+            memcpy(&old, at[l].byte + k * bytes, bytes);
+            uint64_t new = emu_combine(i, old, emu_row32(w, b->rows[k])[l], 0);
+            memcpy(at[l].byte + k * bytes, &new, bytes);
+            if (first) emu_row32(w, d->rows[k])[l] = (uint32_t)old;
+        }
+    }
+    pthread_mutex_unlock(&atomic_lock);
+    emu_global_saw(w, i, ok, at);
+    w->effects++;
+    return EMU_NEXT;
+}
+
+emu_handler *emu_select_atomic_vector(struct emu_inst *i, const char **why) {
+    if (!emu_select_atomic(i, why)) return NULL;
+    const enum emu_type t = (enum emu_type)i->type[0];
+    const bool half = t == EMU_F16 || t == EMU_BF16;
+    *why = "this atomic operation has no vectors of this type";
+    return i->aux[1] * i->vec > 16 || i->op[i->aux[2] ? 1 : 2].n != i->vec ||
+                   (i->aux[0] != EMU_ATOMIC_ADD && !half)
+               ? NULL
+               : atomic_vector;
+}

@@ -1,4 +1,4 @@
-/* The two functions of the system that kernels call: vprintf and __assertfail. */
+/* The functions of the system that kernels call: vprintf, __assertfail, malloc and free. */
 #include "access.h"
 #include "function.h"
 #include "handlers.h"
@@ -141,10 +141,39 @@ static uint64_t in_frame(const struct emu_warp *w, uint32_t l, int64_t offset, s
     return value;
 }
 
+/* malloc: a lane after the other. Where there is no room it is NULL, as on a GPU. */
+static void allocate(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    EMU_EACH_LANE(l, mask) {
+        const uint64_t p =
+            emu_heap_alloc(w->block->launch->memory, in_frame(w, l, i->op[2].imm, 8));
+        const uint64_t at = emu_stack_frame(w, l) + (uint64_t)i->op[1].imm;
+        struct emu_place result = emu_reach(emu_room_local(w, l), at, sizeof p, EMU_WRITE);
+        if (result.byte) memcpy(result.byte, &p, sizeof p);
+    }
+    w->effects++;
+}
+
+static void release(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    EMU_EACH_LANE(l, mask) {
+        const uint64_t p = in_frame(w, l, i->op[2].imm, 8);
+        const char *why = p ? emu_heap_free(w->block->launch->memory, p) : NULL;
+        if (why)
+            emu_report(EMU_BAD_OPERAND, w, i, NULL, "lane %d: free() of 0x%llx, %s", l,
+                       (unsigned long long)p, why);
+    }
+    w->effects++;
+}
+
 /* op[0] function, op[1] offset of the result, op[2..] offsets of the arguments; all in local
  * memory */
 enum emu_step emu_call(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    if (i->op[0].imm == 1) {
+    if (i->op[0].imm == EMU_SYSTEM_MALLOC || i->op[0].imm == EMU_SYSTEM_FREE) {
+        if (i->n_ops < 3 || (i->op[0].imm == EMU_SYSTEM_MALLOC && i->op[1].imm < 0))
+            return EMU_NEXT;
+        i->op[0].imm == EMU_SYSTEM_MALLOC ? allocate(w, i, mask) : release(w, i, mask);
+        return EMU_NEXT;
+    }
+    if (i->op[0].imm == EMU_SYSTEM_ASSERT) {
         emu_report(EMU_TRAP, w, i, NULL, "an assertion of the kernel failed, lane %d",
                    __builtin_ctz(mask));
         return EMU_STOP;

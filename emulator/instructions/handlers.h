@@ -40,7 +40,7 @@ emu_selector emu_select_shfl, emu_select_vote, emu_select_redux;
 /* ldst.c */
 emu_selector emu_select_ld, emu_select_st;
 /* atomic.c */
-emu_selector emu_select_atomic;
+emu_selector emu_select_atomic, emu_select_atomic_vector, emu_select_tensormap_replace;
 /* texture.c */
 emu_selector emu_select_tex, emu_select_surface;
 /* matrix.c */
@@ -61,7 +61,7 @@ emu_handler emu_wgmma_fence, emu_wgmma_commit, emu_wgmma_wait, emu_setmaxnreg;
 emu_selector emu_select_wgmma;
 /* copy.c */
 emu_handler emu_copy_commit, emu_copy_wait_group, emu_copy_wait_all, emu_copy_arrive,
-    emu_store_commit, emu_store_wait_group, emu_prefetch_map;
+    emu_store_commit, emu_store_wait_group, emu_prefetch_map, emu_tensormap_copy;
 emu_selector emu_select_copy, emu_select_bulk;
 /* peer.c */
 emu_handler emu_peer_bulk;

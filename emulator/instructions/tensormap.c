@@ -110,6 +110,54 @@ bool tensormap_decode(const void *map_128_bytes, struct tensormap *out) {
     return check(out) == NULL;
 }
 
+const char *tensormap_replace(void *map_128_bytes, enum tensormap_field field, int dimension,
+                              uint64_t value) {
+    static const enum emu_type types[] = {EMU_U8,   EMU_U16,  EMU_U32, EMU_S32, EMU_U64,
+                                          EMU_S64,  EMU_F16,  EMU_F32, EMU_F32, EMU_F64,
+                                          EMU_BF16, EMU_TF32, EMU_TF32};
+    struct packed p;
+    memcpy(&p, map_128_bytes, sizeof p);
+    p.magic = MAGIC;
+    switch (field) {
+    case TENSORMAP_ADDRESS:
+        p.base = value;
+        break;
+    case TENSORMAP_RANK:
+        p.rank = value < 5 ? (uint8_t)(value + 1) : UINT8_MAX;
+        break;
+    case TENSORMAP_BOX:
+        p.box[dimension] = (uint32_t)value;
+        break;
+    case TENSORMAP_EXTENT:
+        p.extent_less_1[dimension] = (uint32_t)value - 1;
+        break;
+    case TENSORMAP_STRIDE:
+        p.stride[dimension] = value;
+        break;
+    case TENSORMAP_ELEMENT:
+        if (value >= sizeof types / sizeof *types)
+            return reason("element type %llu of a tensor map is not supported",
+                          (unsigned long long)value);
+        p.type = (uint8_t)types[value];
+        p.element_bytes = (uint8_t)emu_type_bytes(types[value]);
+        break;
+    case TENSORMAP_SWIZZLE:
+        if (value > 3)
+            return reason("swizzle mode %llu of a tensor map is not supported",
+                          (unsigned long long)value);
+        p.swizzle_bytes = value ? (uint8_t)(16 << value) : 0;
+        break;
+    default:
+        if (value != (field == TENSORMAP_STEP))
+            return reason("%s of a tensor map is not supported",
+                          field == TENSORMAP_STEP     ? "a step between elements"
+                          : field == TENSORMAP_LAYOUT ? "an interleaved layout"
+                                                      : "a fill with NaN");
+    }
+    memcpy(map_128_bytes, &p, sizeof p);
+    return NULL;
+}
+
 uint64_t tensormap_box_bytes(const struct tensormap *m) {
     return tensormap_rows(m) * m->box[0] * (uint32_t)m->element_bytes;
 }

@@ -43,6 +43,24 @@ const char *tensormap_encode(const struct tensormap *m, void *map_128_bytes);
  * than what the kernel says. */
 bool tensormap_decode(const void *map_128_bytes, struct tensormap *out);
 
+/* Fields that a kernel may replace, one at a time, in the 128 bytes that will hold a map. Only a use says whether they are
+ * one. `dimension` is that of box, extents and strides; the stride of dimension 1 is number 0, as in PTX. */
+enum tensormap_field {
+    TENSORMAP_ADDRESS,
+    TENSORMAP_RANK, /* less 1 */
+    TENSORMAP_BOX,
+    TENSORMAP_EXTENT,
+    TENSORMAP_STRIDE,  /* bytes */
+    TENSORMAP_ELEMENT, /* PTX's number of a type */
+    TENSORMAP_SWIZZLE, /* 0 to 3: none, 32, 64, 128 bytes */
+    TENSORMAP_STEP,    /* from element to element: 1 */
+    TENSORMAP_LAYOUT,  /* 0: not interleaved */
+    TENSORMAP_FILL,    /* 0: zeros */
+};
+/* NULL, or why the emulator has no maps with this value. */
+const char *tensormap_replace(void *map_128_bytes, enum tensormap_field field, int dimension,
+                              uint64_t value);
+
 uint64_t tensormap_box_bytes(const struct tensormap *m); /* what an mbarrier is told */
 /* From row to row in shared memory: a swizzle spreads narrower rows over its width. */
 uint32_t tensormap_pitch(const struct tensormap *m);

@@ -39,7 +39,8 @@ uint64_t emu_unlike_blocks(const struct emu_kernel *k, const struct emu_grid *g,
         if (knows(k, place[d]))
             for (int e = 0; e <= d; e++) unlike *= g->grid[e];
     }
-    if (!asked || unlike == all || k->prints || k->syncs_grid || meets_others(k)) return all;
+    if (!asked || unlike == all || k->prints || k->allocates || k->syncs_grid || meets_others(k))
+        return all;
     return unlike;
 }
 

@@ -172,6 +172,7 @@ const char *emu_launch(struct emu_memory *m, const struct emu_kernel *k, const s
     work.limits.n_clusters = work.n_sampled;
     work.launch.limits = &work.limits;
     altered.row_init = emu_draw(&work.launch);
+    if (k->allocates) emu_heap_begin(m);
     emu_memory_next_launch(m, g->overlaps_previous);
     struct emu_trace trace;
     if (emu_trace_open(&trace, o)) work.launch.events = &trace.events;
@@ -252,7 +253,7 @@ const char *emu_kernel_refused(const struct emu_kernel *k) { return k->refused; 
 int emu_kernel_params(const struct emu_kernel *k) { return k->n_params; }
 size_t emu_kernel_param_bytes(const struct emu_kernel *k, int i) { return k->param_size[i]; }
 char emu_kernel_param_kind(const struct emu_kernel *k, int i) { return k->param_kind[i]; }
-bool emu_kernel_prints(const struct emu_kernel *k) { return k->prints; }
+bool emu_kernel_acts(const struct emu_kernel *k) { return k->prints || k->allocates; }
 int emu_kernel_static_shared(const struct emu_kernel *k) { return (int)k->static_shared; }
 int emu_kernel_local_bytes(const struct emu_kernel *k) { return (int)k->local_bytes; }
 int emu_kernel_max_threads(const struct emu_kernel *k) { return k->max_threads; }

@@ -12,7 +12,8 @@ struct emu_kernel;
 struct emu_origin;
 
 const char *emu_kernel_refused(const struct emu_kernel *k); /* why it cannot run here, or NULL */
-bool emu_kernel_prints(const struct emu_kernel *k);
+/* It prints or allocates: a launch of it cannot be left out. */
+bool emu_kernel_acts(const struct emu_kernel *k);
 int emu_kernel_static_shared(const struct emu_kernel *k);
 int emu_kernel_local_bytes(const struct emu_kernel *k);
 int emu_kernel_max_threads(const struct emu_kernel *k);

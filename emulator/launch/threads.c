@@ -199,7 +199,7 @@ void emu_work_run(struct emu_work *work) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int n = work->launch.options->n_threads > 0 ? work->launch.options->n_threads
                                                 : (int)(cores > 0 ? cores : 1);
-    if (work->launch.events) n = 1;
+    if (work->launch.events || work->launch.kernel->allocates) n = 1;
     if ((uint64_t)n > work->n_sampled) n = (int)work->n_sampled;
     if (n > MOST_THREADS) n = MOST_THREADS;
     pthread_t thread[MOST_THREADS];

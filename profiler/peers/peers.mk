@@ -33,8 +33,8 @@ energy: $(CHOSEN) $(ATTENTION:%=$(BUILD)/%.so)
 ##
 ##  Without RECORDED: of results/peers.jsonl.
 .PHONY: peers-table
+ATTENTION_VERBS += peers-table
 peers-table:
-	@$(attention-only)
 	@python3 profiler/peers/peers_table.py $(if $(RECORDED),records/runs/$(RECORDED)-peers.jsonl,results/peers.jsonl) \
 	    $(patsubst stage-%,%,$(if $(filter stage-%,$(MAKECMDGOALS)),$(ATTENTION)))
 

@@ -167,6 +167,24 @@ EXPORT const char *attnlab_open(const void *image, size_t bytes, const char *nam
 EXPORT const char *attnlab_symbol(void *kernel);
 EXPORT const char *attnlab_symbol(void *kernel) { return ((struct kernel *)kernel)->name; }
 
+/* How many parameters it has; `bytes`, unless it is NULL, gets the size of each. */
+EXPORT int attnlab_params(void *kernel, size_t *bytes);
+EXPORT int attnlab_params(void *kernel, size_t *bytes) {
+    const struct emu_kernel *code = ((struct kernel *)kernel)->code;
+    int n = emu_kernel_params(code);
+    for (int i = 0; i < n && bytes; i++) bytes[i] = emu_kernel_param_bytes(code, i);
+    return n;
+}
+
+/* The compute capability that the emulator stands for: 10 * major + minor. */
+EXPORT int attnlab_capability(void);
+EXPORT int attnlab_capability(void) {
+    struct session *s = session_lock();
+    int cc = s ? s->info.chip.cc : 0;
+    session_unlock();
+    return cc;
+}
+
 /* what: 1 an array; of values 'f', 'u', 0. */
 static struct raw_arg argument(void *at, size_t bytes, int what) {
     return (struct raw_arg){at, bytes, what == 1, what == 1 ? 0 : (char)what};

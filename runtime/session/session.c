@@ -476,7 +476,7 @@ static void note_launch(struct session *s, const struct kernel *k, uint64_t key)
     struct repeat_effect effect[MOST];
     struct emu_effect e;
     int n = 0;
-    bool never = emu_kernel_prints(k->code);
+    bool never = emu_kernel_acts(k->code);
     for (int i = 0; emu_memory_next_effect(s->memory, &i, &e);) {
         never |= n == MOST || emu_memory_is_shared(s->memory, e.base);
         if (never) break;
@@ -516,7 +516,7 @@ static enum fault launch(struct session *s, struct kernel *k, const struct emu_g
     }
     uint64_t key = key_of(k, &g);
     bool unseen = repeat_is_known(&s->repeat, key) ||
-                  !(emu_kernel_prints(k->code) || emu_memory_any_shared(s->memory));
+                  !(emu_kernel_acts(k->code) || emu_memory_any_shared(s->memory));
     if (session_puts_off(s, key) && unseen) return put_off(s, k, &g, key);
     if (s->settings.puts_off) repeat_settle(&s->repeat, (struct repeat_span){0, 0});
     if (!session_add_launch(k)) return FAULT_MEMORY;

@@ -295,9 +295,11 @@ cudaError_t cudaDeviceGetLimit(size_t *out, enum cudaLimit l) {
     return nothing();
 }
 cudaError_t cudaDeviceSetLimit(enum cudaLimit l, size_t value) {
-    if ((unsigned)l >= 16) return cudaErrorInvalidValue;
+    WITH_SESSION(s);
+    if ((unsigned)l >= 16) return cudart_leave(cudaErrorInvalidValue);
     limits[l] = value;
-    return nothing();
+    if (l == cudaLimitMallocHeapSize) emu_heap_limit(s->memory, value);
+    return cudart_leave(cudaSuccess);
 }
 
 /* ---- The driver's functions by name ---------------------------------------------------------- */

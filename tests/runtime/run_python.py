@@ -10,6 +10,7 @@ __global__ void add(const float *a, const float *b, float *c, int n, float scale
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) c[i] = scale * (a[i] + b[i]) * (negate ? -1 : 1);
 }
+__global__ void fill(double *x, double value) { x[threadIdx.x] = value; }
 __global__ void race(int *x) {
     __shared__ int s;
     s = threadIdx.x;
@@ -29,6 +30,10 @@ assert 'if (i < n) c[i]' in add.source()
 assert add.reports == []
 add(8, 128, (a, b, c, np.int32(n), np.float32(2), False))
 assert np.array_equal(c, 2 * (a + b))
+
+fill, wide = attnlab.RawKernel(CODE, 'fill'), np.zeros(32)
+fill(1, 32, (wide, np.float64(0.1)))
+assert np.array_equal(wide, np.full(32, 0.1))
 
 race = attnlab.RawKernel(CODE, 'race')
 race(1, 64, (np.zeros(64, np.int32),))
@@ -50,7 +55,7 @@ refused(lambda: add(8, 128, (a[::2], b, c, n, 0.5, True)), 'contiguous')
 refused(lambda: add(8, 128, (list(a), b, c, n, 0.5, True)), 'is a list')
 refused(lambda: add(0, 128, ()), 'no grid')
 refused(lambda: add(1, 2000, (a, b, c, n, 0.5, True)), 'no device takes')
-refused(lambda: attnlab.RawKernel(CODE, 'nosuch'), 'there are add, race')
+refused(lambda: attnlab.RawKernel(CODE, 'nosuch'), 'there are add, fill, race')
 refused(lambda: attnlab.RawKernel('int x', 'x'), 'kernel.cu')
 refused(lambda: add(8, 128, (a.astype('>f4')[:0].view()[:0], b[:0], c[:0], None, 0.5, True)), 'is a NoneType')
 

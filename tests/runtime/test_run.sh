@@ -98,6 +98,18 @@ check "sectors are those of loads and stores, not of atomics and constants: 1250
 check "a program compiles" compile "$dir/program" tests/runtime/run_program.cu -lcuda
 program=$dir/program
 check "many arguments" emulated --quiet "$program" right
+check "kernels with a heap compile" compile "$dir/heap" tests/runtime/run_heap.cu
+check "malloc and free in kernels" says '^8388608 bytes of heap, 0 wrong$' 0 emulated --quiet "$dir/heap"
+for each in 0:'0 bytes past the end of an allocation of 8' 1:'in an allocation of 8 bytes that was freed' 2:'which is free already' \
+    3:'which the host allocated' 4:'which malloc.. did not give' 5:'a value that nothing wrote'; do
+    check "a kernel's heap: ${each#*:}" says "${each#*:}" 1 emulated --quiet "$dir/heap" "${each%%:*}"
+done
+printf '%s\n' '#include <cstdio>' 'int main() { cudaDeviceProp p; int *x; if (cudaGetDeviceProperties(&p, 0)) return 1;' \
+    'cudaMallocManaged(&x, 4), cudaMemPrefetchAsync(x, 4, 0), cudaMemAdvise(x, 4, cudaMemAdviseSetReadMostly, cudaCpuDeviceId);' \
+    'printf("%d MHz, %d, %d\n", p.clockRate / 1000, p.deviceOverlap, p.major); return cudaThreadSynchronize(); }' > "$dir/old.cu"
+check "a program of CUDA 12 does not compile" bash -c '! "$@" > /dev/null 2>&1' - runtime/attnlab-nvcc -o "$dir/old" "$dir/old.cu"
+check "with --compat it does" compile "$dir/old" "$dir/old.cu" --compat
+check "and runs" says '^1980 MHz, 1, 9$' 0 emulated --quiet "$dir/old"
 check "clusters" says 'launch: cudaSuccess' 0 emulated --quiet "$program" cluster
 check "that do not divide the grid" grep -q 'clusters of 4: cudaErrorInvalidValue' "$tap_dir/said"
 check "PTX for the driver" "${NVCC:-nvcc}" -ptx -arch=compute_90a -o "$dir/program.ptx" tests/runtime/run_program.cu
@@ -136,17 +148,9 @@ int main() {
     return 0;
 }
 PROGRAM
-# What kernels may not do here is refused by its name, with its line; malloc is no -rdc.
-heap='__global__ void k(int **p) {
-    p[0] = (int *)malloc(4);
-}
-int main() { int **p; cudaMalloc(&p, 8); k<<<1, 1>>>(p); return cudaGetLastError() != cudaErrorNotSupported; }'
-printf '%s\n' "$heap" > "$dir/heap.cu"
+# What kernels may not do here is refused by its name, with its line.
 printf '%s\n' '__global__ void c(int *p) { *p = 1; }' '__global__ void k(int *p) { c<<<1, 1>>>(p); }' \
     'int main() { int *p; cudaMalloc(&p, 4); k<<<1, 1>>>(p); return cudaDeviceSynchronize(); }' > "$dir/inner.cu"
-check "a kernel with malloc compiles" compile "$dir/heap" "$dir/heap.cu"
-status "malloc in a kernel" 3 "$run" "$dir/heap"
-check "it is named, with its line" grep -q 'malloc is called, but the emulator has no heap for kernels (line 2' "$tap_dir/err"
 check "a kernel that launches compiles" compile "$dir/inner" "$dir/inner.cu" -rdc=true -lcudadevrt
 status "launches in a kernel" 3 "$run" "$dir/inner"
 check "why is said" grep -q 'linked device code (-rdc=true), as kernels that launch kernels need' "$tap_dir/err"

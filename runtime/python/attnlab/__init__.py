@@ -6,6 +6,7 @@
     k = attnlab.RawKernel(open('my.cu').read(), 'sgemm')         # a kernel of your own
     k((8, 8), (16, 16), (a, b, c, np.int32(256)))      # NumPy: on the emulator; a GPU's arrays: there, on their stream
     k.counters['shared_wavefronts'], k.reports, print(k.source())
+    k = attnlab.TritonKernel(triton.compile(...))      # and NumbaKernel: what these compiled (compiled.py)
     frame = attnlab.records('h200')                    # what was measured, as a pandas frame
 
 Arguments of RawKernel are arrays (NumPy; or PyTorch, CuPy and all with __cuda_array_interface__ or DLPack) and NumPy's
@@ -24,7 +25,7 @@ from typing import Any, Sequence
 
 import numpy as np
 
-__all__ = ['KernelError', 'RawKernel', 'Unsupported', 'forward', 'records']
+__all__ = ['KernelError', 'NumbaKernel', 'RawKernel', 'TritonKernel', 'Unsupported', 'forward', 'records']
 
 # A wheel brings build/, chips/ and profiler/groups/ (setup.py); in a checkout they lie three folders up.
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -93,14 +94,15 @@ _KINDS = {'f': ord('f'), 'i': ord('u'), 'u': ord('u')}  # of a value, by NumPy's
 class RawKernel:
     """A kernel, which runs on the emulator, or on a GPU if its arrays are there."""
 
-    def __init__(self, code: str, name: str, options: Sequence[str] = (), chip: str = 'h200', run: Sequence[str] = ()) -> None:
-        """code: CUDA C (compiled by nvcc with `options`) or PTX, which needs no nvcc. name: which kernel of it.
+    def __init__(self, code: str | bytes, name: str, options: Sequence[str] = (), chip: str = 'h200', run: Sequence[str] = ()) -> None:
+        """code: CUDA C (compiled by nvcc with `options`), or PTX or a fat binary (bytes), which need no nvcc. name: which
+        kernel of it.
         chip: 'h200', 'h100', 'l4', 'rtx4090' or 'a100', which the emulator stands for; run: build/run's options, like
         ('--jobs', '1'). Those of the first kernel hold for all of a process. Raises KernelError."""
         self.code, self.name = code, name
         self._c = _open(chip, run)
         self._folder = tempfile.TemporaryDirectory()  # source() reads the source there
-        image = code.encode() if code.lstrip().startswith(('.version', '//')) and '.entry' in code else \
+        image = code if isinstance(code, bytes) else code.encode() if code.lstrip().startswith(('.version', '//')) and '.entry' in code else \
             _compile(code, chip, options, self._folder.name)
         self._image, self._handle = image, ctypes.c_void_p()
         self._on_gpu = {}  # {context: its function there}
@@ -185,11 +187,11 @@ class RawKernel:
 
 def _argument(i, a):
     """An argument of a kernel: a _Tensor, or a scalar as NumPy's array of no dimension."""
-    if isinstance(a, (bool, np.bool_)):
+    if isinstance(a, bool):
         a = np.bool_(a)
     elif isinstance(a, int):
         a = np.int32(a)
-    elif isinstance(a, float):
+    elif isinstance(a, float) and not isinstance(a, np.float64):  # which is a float of Python's
         a = np.float32(a)
     if isinstance(a, np.generic):
         return np.array(a)
@@ -508,3 +510,6 @@ def records(source: str = 'results/run.jsonl') -> Any:
                 record[counter['name']] = counter.get('value', float('nan'))
             rows.append(record)
     return pandas.json_normalize(rows)
+
+
+from .compiled import NumbaKernel, TritonKernel  # noqa: E402  (it needs RawKernel)

@@ -303,6 +303,91 @@ static void deadlocks(void **state) {
     ALL(trials);
 }
 
+/* A map that the kernel makes at smem + 8192 and copies to %out, from which it is used. */
+#define REPLACE(field, value)                                                                      \
+    "@%lead tensormap.replace.tile." field ".shared::cta.b1024.b32 [%s+8192], " value ";\n"
+#define REPLACE_WIDE(field, value)                                                                 \
+    "@%lead tensormap.replace.tile." field ".shared::cta.b1024.b64 [%s+8192], " value ";\n"
+#define ZEROED                                                                                     \
+    "shl.b32 %r6, %t, 2;\nadd.s32 %r6, %r6, %s;\nmov.b32 %r7, 0;\nst.shared.b32 [%r6+8192], "      \
+    "%r7;\n"                                                                                       \
+    "bar.warp.sync -1;\nmov.b64 %x3, 128;\nmov.u32 %r7, 64;\nmov.u32 %r8, 32;\n"
+#define MADE                                                                                       \
+    ZEROED REPLACE_WIDE("global_address", "%in") REPLACE("rank", "1") REPLACE("box_dim", "0, %r7") \
+        REPLACE("box_dim", "1, 8") REPLACE("global_dim", "0, %r7") REPLACE("global_dim", "1, %r8") \
+            REPLACE_WIDE("global_stride", "0, %x3") REPLACE("element_stride", "0, 1")              \
+                REPLACE("element_stride", "1, 1") REPLACE("elemtype", "6")                         \
+                    REPLACE("interleave_layout", "0") REPLACE("fill_mode", "0")                    \
+                        REPLACE("swizzle_mode", "3")
+#define PUBLISHED                                                                                  \
+    "bar.warp.sync -1;\ntensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu" \
+    ".sync.aligned [%out], [%s+8192], 128;\n"                                                      \
+    "fence.proxy.tensormap::generic.acquire.gpu [%out], 128;\n"
+#define SAME /* as by the host's map; else the kernel traps */                                     \
+    LOAD("0", "0", "8")                                                                            \
+    "mov.b64 %map, %out;\n" LOAD("1024", "0", "8") WAIT                                            \
+        "ld.shared.b32 %r9, [%r6];\nld.shared.b32 %r10, [%r6+1024];\nsetp.ne.b32 %p1, %r9, "       \
+        "%r10;\n"                                                                                  \
+        "@%p1 trap;\n"
+
+static void maps_that_kernels_make(void **state) {
+    (void)state;
+    static const struct trial trials[] = {
+        {"made", INIT("1") MADE PUBLISHED EXPECT("2048") SAME, NULL, 0},
+        {"in global memory",
+         INIT("1") MADE PUBLISHED
+         "@%lead tensormap.replace.tile.global_dim.global.b1024.b32 [%out], 1, %r8;\n" EXPECT(
+             "2048") SAME,
+         NULL, 0},
+        {"another swizzle",
+         INIT("1") MADE REPLACE("swizzle_mode", "2") PUBLISHED EXPECT("2048") SAME, "does not hold",
+         0},
+        {"a narrower tensor",
+         INIT("1") MADE "mov.u32 %r8, 8;\n" REPLACE("global_dim", "1, %r8") PUBLISHED EXPECT("2048")
+             SAME,
+         "trap", 0},
+        {"another address",
+         INIT("1") MADE "add.s64 %x3, %in, 256;\n" REPLACE_WIDE("global_address", "%x3")
+             PUBLISHED EXPECT("2048") SAME,
+         "trap", 0},
+        {"another stride",
+         INIT("1") MADE "mov.b64 %x3, 64;\n" REPLACE_WIDE("global_stride", "0, %x3")
+             PUBLISHED EXPECT("2048") SAME,
+         "trap", 0},
+        {"bytes", INIT("1") MADE REPLACE("elemtype", "0") PUBLISHED EXPECT("1536") SAME, "trap", 0},
+        {"three dimensions", INIT("1") MADE REPLACE("rank", "2") PUBLISHED EXPECT("2048") SAME,
+         "does not hold", 0},
+        {"no rank", INIT("1") ZEROED REPLACE("elemtype", "6") PUBLISHED EXPECT("2048") SAME,
+         "does not hold", 0},
+        {"too many dimensions", INIT("1") MADE REPLACE("rank", "5") PUBLISHED EXPECT("2048") SAME,
+         "does not hold", 0},
+        {"no such type", MADE REPLACE("elemtype", "13"), "element type 13", 0},
+        {"no such swizzle", MADE REPLACE("swizzle_mode", "4"), "swizzle mode 4", 0},
+        {"a step", MADE REPLACE("element_stride", "0, 2"), "a step between elements", 0},
+        {"interleaved", MADE REPLACE("interleave_layout", "1"), "an interleaved layout", 0},
+        {"filled with NaN", MADE REPLACE("fill_mode", "1"), "a fill with NaN", 0},
+        {"misaligned", ZEROED "add.s32 %s, %s, 16;\n" REPLACE("rank", "1"),
+         "cannot hold a tensor map", 0},
+        {"outside", ZEROED "add.s32 %s, %s, 16384;\n" REPLACE("rank", "1"), "but the block has", 0},
+        {"past the end", "@%lead tensormap.replace.tile.rank.global.b1024.b32 [%out+4032], 1;\n",
+         "cannot hold a tensor map", 0},
+        {"half a copy",
+         MADE
+         "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+         "[%out], [%s+8192], 64;\n",
+         "takes 128 bytes", 0},
+        {"made by another warp",
+         "setp.eq.u32 %lead, %t, 32;\nmov.u32 %r7, 64;\n" REPLACE(
+             "box_dim", "0, %r7") "setp.lt.u32 %p1, %t, 32;\n"
+                                  "@%p1 "
+                                  "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic."
+                                  "release.gpu.sync.aligned "
+                                  "[%out], [%s+8192], 128;\n",
+         "race", 64},
+    };
+    ALL(trials);
+}
+
 #define FILL   "st.shared.v4.b32 [%r0], {%t, %t, %t, %t};\n"
 #define FILL_2 "st.shared.v4.b32 [%r0+512], {%t, %t, %t, %t};\n" /* a warp's second half */
 #define STORE(x, y)                                                                                \
@@ -551,11 +636,17 @@ static int teardown(void **state) {
 
 int main(void) {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cp_async),      cmocka_unit_test(completion_is_late),
-        cmocka_unit_test(mbarriers),     cmocka_unit_test(one_lane_arrives),
-        cmocka_unit_test(tensor_loads),  cmocka_unit_test(deadlocks),
-        cmocka_unit_test(tensor_stores), cmocka_unit_test(copies_in_global_memory),
-        cmocka_unit_test(products),      cmocka_unit_test(matrices_and_registers),
+        cmocka_unit_test(cp_async),
+        cmocka_unit_test(completion_is_late),
+        cmocka_unit_test(mbarriers),
+        cmocka_unit_test(one_lane_arrives),
+        cmocka_unit_test(tensor_loads),
+        cmocka_unit_test(deadlocks),
+        cmocka_unit_test(tensor_stores),
+        cmocka_unit_test(copies_in_global_memory),
+        cmocka_unit_test(products),
+        cmocka_unit_test(maps_that_kernels_make),
+        cmocka_unit_test(matrices_and_registers),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

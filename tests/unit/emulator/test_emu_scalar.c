@@ -697,6 +697,23 @@ static void test_memory(void **state) {
              "atom.shared.add.u32 %r1, [%r5], %r0; bar.sync 0; ld.shared.u32 %r2, [%r5]; "
              "st.global.u32 [%rd51], %r2;",
              e, 32);
+    /* vectors: every element is an atomic of its own, and what was there comes back */
+    one_warp("",
+             "mov.f32 %f1, 0f3F800000; cvt.rn.f32.u32 %f2, %r0;\n"
+             "red.global.add.v2.f32 [%rd0+8], {%f1, %f2};",
+             (const uint32_t[]){0, 0, 0x42000000, 0x43f80000}, 4); /* 32, 496 */
+    one_warp("",
+             "mov.b32 %r1, 0x40003c00; mov.b32 %r2, 0x44004200;\n"
+             "setp.eq.u32 %p1, %r0, 0; @!%p1 bra done;\n"
+             "atom.global.gpu.relaxed.add.noftz.v2.f16x2 {%r3, %r4}, [%rd0], {%r1, %r2};\n"
+             "atom.global.add.noftz.v2.f16x2 {%r3, %r4}, [%rd0], {%r1, %r2};\n"
+             "st.global.v2.b32 [%rd0+8], {%r3, %r4}; done:",
+             (const uint32_t[]){0x44004000, 0x48004600, 0x40003c00, 0x44004200}, 4); /* 2 4 6 8 */
+    one_warp("",
+             "mov.b16 %h1, 0x3c00; mov.b16 %h2, 0xbc00; mov.b16 %h3, 0x4000;\n"
+             "red.global.max.noftz.v4.f16 [%rd0], {%h1, %h2, %h3, %h1};\n"
+             "red.global.min.noftz.v4.f16 [%rd0+8], {%h1, %h2, %h3, %h1};",
+             (const uint32_t[]){0x00003c00, 0x3c004000, 0xbc000000, 0}, 4);
 }
 
 int main(void) {
