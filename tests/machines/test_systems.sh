@@ -9,7 +9,14 @@ if [ -z "${SYSTEMS-}" ] || [ "$(id -u)" -ne 0 ] || ! command -v debootstrap > /d
     tap_done
 fi
 work=$(mktemp -d "${SYSTEMS_TMP:-/tmp}/systems.XXXXXX")
-trap 'rm -rf "$work" "$tap_dir"' EXIT
+end() { # what runs in a system outlives a signal otherwise: it is the first process of its own
+    local each
+    for each in /proc/[0-9]*; do [[ $(readlink "$each/root") != "$work"/* ]] || kill -9 "${each#/proc/}"; done 2> /dev/null
+    sleep 0.2
+    rm -rf "$work" "$tap_dir"
+}
+trap end EXIT
+trap 'exit 143' TERM
 mirror=${MIRROR:-http://deb.debian.org/debian}
 
 inside() { # USER COMMAND...: in the system, with its own mounts, which end with it
