@@ -23,12 +23,12 @@ ifeq ($(SPEAKING),)
 
 # What a user gives is never expanded as make's own text. It reaches commands through the environment:
 # "$$DEVICE", and ARGS in words, $$ARGS after `set -f`. Those of PLAIN are names and numbers, or refused.
-PLAIN := DEVICE J CHIP STAGE RECORDED WINDOW LINE ACCESS SWEEP_ARCH SWEEP_TILES FUZZ_SECONDS LAB SEED SANDBOX THOROUGH
-GIVEN := ARGS PROBLEM TESTS FROM PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE $(PLAIN)
+PLAIN := DEVICE J CHIP STAGE RECORDED WINDOW LINE ACCESS SWEEP_ARCH SWEEP_TILES FUZZ_SECONDS COUNT LAB SEED SANDBOX THOROUGH
+GIVEN := ARGS PROBLEM TESTS FROM SLURM PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE $(PLAIN)
 # What else may be given; any other NAME=VALUE is a slip, and would be ignored in silence.
 KNOWN := $(GIVEN) V CC AR BUILD PYTHON NVCC NVCCFLAGS CFLAGS SANITIZE CUDA SWEEP_RULES FUZZ_FLAGS NVDISASM
 $(foreach v,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),\
-    $(error there is no variable $v: those for users are ARGS PROGRAM KERNEL BASE PROBLEM TESTS FROM V $(PLAIN))))
+    $(error there is no variable $v: those for users are ARGS PROGRAM KERNEL BASE PROBLEM TESTS FROM SLURM V $(PLAIN))))
 $(foreach v,$(GIVEN),$(if $(filter undefined,$(origin $v)),,$(eval override $v := $$(value $v))))
 override DEVICE := $(or $(DEVICE),auto)
 export $(filter-out TESTS,$(GIVEN))

@@ -7,6 +7,7 @@
 ##
 ##  RECORDED=h200                   draws recorded ones
 ##  SWEEP_ARCH=sm_89                compiles stage 4's tiles for Ada
+##  SLURM=1                        as jobs of Slurm (stage 4)
 ##  SWEEP_TILES=d64-128 DEVICE=emu  ranks the tiles whose names begin so by predicted times
 .PHONY: sweep
 no-sweep = echo "make: $(CHOSEN) has no sweep; these have: $(SWEEPS:sweep-%=%)" >&2; exit 2

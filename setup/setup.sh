@@ -53,6 +53,7 @@ if [ ${#missing[@]} -gt 0 ]; then
     sudo=
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo > /dev/null || die "not root and no sudo; have these installed: ${missing[*]}"
+        sudo true 2> /dev/null || die "not root, and sudo does not let you; have these installed: ${missing[*]}"
         sudo=sudo
     fi
     say "installing ${missing[*]}"

@@ -7,9 +7,9 @@ ifneq ($(RECORDED),)
 sweep-stage-4: $(BUILD)/columns
 	@stages/4-tuned/sweep/draw.sh records/runs/$(RECORDED)-stage-4.jsonl results/stage-4
 else
-sweep-stage-4: $(BUILD)/columns sweep-device sweep-rules
+sweep-stage-4: $(BUILD)/columns $(if $(SLURM),stage-4,sweep-device) sweep-rules
 	@$(MAKE) --no-print-directory SWEEP_RULES=$(BUILD)/sweep/stage-4.mk sweep-tiles
-	@set -f; stages/4-tuned/sweep/run.sh results/stage-4 $(ON) $$ARGS && \
+	@set -f; stages/4-tuned/sweep/$(if $(SLURM),on_slurm,run).sh results/stage-4 $(ON) $$ARGS && \
 	    stages/4-tuned/sweep/draw.sh results/stage-4/sweep.jsonl results/stage-4
 
 .PHONY: sweep-rules

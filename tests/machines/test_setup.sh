@@ -8,7 +8,7 @@ machine() { # NAME UID COMMAND...
     for command in bash dirname cat cp ln cmp env; do ln -sf "$(command -v $command)" "$bin/$command"; done
     printf '#!%s\necho %s\n' "$(command -v bash)" "$2" > "$bin/id"
     for command in "${@:3}"; do
-        printf '#!%s\necho "%s $*" >> "%s/asked"\ncase $0 in */sudo) "$@" ;; esac\n' "$(command -v bash)" "$command" "$bin" > "$bin/$command"
+        printf '#!%s\necho "%s $*" >> "%s/asked"\ncase $0 in */forbids/sudo) exit 1 ;; */sudo) "$@" ;; esac\n' "$(command -v bash)" "$command" "$bin" > "$bin/$command"
     done
     chmod +x "$bin"/id "${@:3}" 2> /dev/null || (cd "$bin" && chmod +x id "${@:3}")
 }
@@ -21,6 +21,10 @@ machine user 1000 apt-get
 status "a user without sudo" 1 sets_up user
 check "he is told Debian's names in one line" said "not root and no sudo; have these installed: gcc g++ make git libc6-dev gnuplot-nox clang-format python3-venv bubblewrap libopenblas0-pthread libcmocka-dev libjansson-dev"
 check "nothing was tried" test ! -e "$tap_dir/user/asked"
+machine forbids 1000 apt-get sudo true
+status "a user whom sudo does not let" 1 sets_up forbids
+check "he is told their names, too" said "not root, and sudo does not let you; have these installed: gcc g++ make"
+check "sudo was asked for nothing else" [ "$(sort -u "$tap_dir/forbids/asked")" = "sudo true" ]
 machine fedora 1000 dnf
 status "a user of Fedora without sudo" 1 sets_up fedora
 check "he is told Fedora's names" said "installed: gcc gcc-c++ make git glibc-devel gnuplot clang-tools-extra python3 bubblewrap openblas-serial libcmocka-devel jansson-devel"
@@ -35,9 +39,9 @@ asked() { # MACHINE PATTERN: what its installer was asked
 machine root 0 apt-get
 check "root installs by apt-get" asked root '^apt-get install .*--no-install-recommends gcc g\+\+ .* libjansson-dev$'
 check "after an update" asked root '^apt-get update'
-machine sudoer 1000 apt-get sudo
+machine sudoer 1000 apt-get sudo true
 check "a user with sudo, by sudo" asked sudoer '^sudo env DEBIAN_FRONTEND=noninteractive apt-get install'
-machine redhat 1000 dnf sudo
+machine redhat 1000 dnf sudo true
 check "on Fedora by dnf" asked redhat '^sudo dnf install -q -y gcc gcc-c\+\+ .* jansson-devel$'
 
 # One installation for many users: who cannot write to it gets a copy of his own.

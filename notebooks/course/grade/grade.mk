@@ -37,14 +37,15 @@ grade: $(if $(filter grade,$(MAKECMDGOALS)),$(if $(filter $(KERNEL_LABS),$(LAB))
 ##  SUBMISSIONS=all   the folder
 ##  SEED=word         a word that students do not know
 ##  J=4               four at a time
+##  SLURM=1           as jobs of Slurm: setup/slurm.txt has partition and limits
 ##
 ##  Writes results/grades: index.html shows the class, grades.csv has the rows.
 .PHONY: grade-all
 no-folder = echo "make: grade-all wants SUBMISSIONS=folder SEED=secret" >&2; exit 2
 grade-all: $(if $(filter grade-all,$(MAKECMDGOALS)),$(foreach n,$(KERNEL_LABS),$(call lab-needs,$n)))
 	@test -n "$$SUBMISSIONS" -a -n "$$SEED" || { $(no-folder); }
-	@BUILD=$(BUILD) $(or $(wildcard $(PYTHON)),python3) notebooks/course/grade/grade_all.py \
-	    "$$SUBMISSIONS" --seed "$$SEED" --device "$$DEVICE" $${J:+--jobs "$$J"}
+	@BUILD=$(BUILD) $(if $(SLURM),notebooks/course/grade/on_slurm.sh) $(or $(wildcard $(PYTHON)),python3) \
+	    notebooks/course/grade/grade_all.py "$$SUBMISSIONS" --seed "$$SEED" --device "$$DEVICE" $${J:+--jobs "$$J"}
 
 ##course-8 handout: Pack what students get, without answers.
 ##  make handout LAB=2

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Grades a folder of submissions: grade_all.py SUBMISSIONS --seed SECRET [--device emu|auto] [--jobs N] [--out FOLDER]
+        [--tasks | --only STUDENT/lab-N | --kept]
 
     SUBMISSIONS/deadlines              optional: lines `lab-2 2026-12-01T23:59`, `late-days 3`, `late-percent 20`,
                                        `extension alice 2`
@@ -10,7 +11,10 @@
 OUT (results/grades) gets grades.csv, a row for each student and lab; index.html, a page of the class for the
 instructor; alice.txt, her feedback; and alice/lab-2/ with grade.json and grade.xml. Every folder of SUBMISSIONS has a row, also what cannot be graded (intake.py): its
 last column says why, and the exit status is 1. Run again after a stop: what was graded with the same files, seed
-and grader is kept. To grade anew: remove OUT/alice/lab-2."""
+and grader is kept. To grade anew: remove OUT/alice/lab-2.
+
+For setup/jobs.py: --tasks lists what has no grade yet, a task for each; --only runs one; --kept grades nothing, and writes
+the tables of what there is."""
 import argparse
 import concurrent.futures
 import csv
@@ -21,6 +25,7 @@ import json
 import math
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -38,6 +43,10 @@ COLUMNS = ["student", "lab", "kernel", "predictions", "of", "days_late", "late_d
 
 class NotGraded(Exception):
     """Why one submission has no grade: one sentence. Those of others do not depend on it."""
+
+
+class NotYet(NotGraded):
+    """Its grade would depend on what has this stamp."""
 
 
 def lines_of(path):
@@ -171,7 +180,7 @@ def grade_sheet(result, lab, folder, refused):
                   why=result["why"] or why or (lost[0] if lost else ""), text=result["text"] + plain.lines(text) + "\n")
 
 
-def grade_one(submission, out, seed, device):
+def grade_one(submission, out, seed, device, kept_only=False):
     """{} of one lab of one student, kept in OUT/student/lab-N/kept.json. Raises NotGraded."""
     lab = submission.lab
     with tempfile.TemporaryDirectory(prefix="class-") as scratch:
@@ -184,6 +193,8 @@ def grade_one(submission, out, seed, device):
             before = json.loads(kept.read_text())
             if before["stamp"] == now:
                 return before
+        if kept_only:
+            raise NotYet(now)
         out.mkdir(parents=True, exist_ok=True)
         result = {"stamp": now, "kernel": None, "predictions": None, "of": None, "seed_id": "", "why": "", "text": "",
                   "lost": []}
@@ -197,10 +208,12 @@ def grade_one(submission, out, seed, device):
     return result
 
 
-def attempt(submission, out, seed, device):
+def attempt(submission, out, seed, device, kept_only=False):
     """grade_one's result, or the reason why there is none: whatever goes wrong is this submission's affair alone."""
     try:
-        return grade_one(submission, out, seed, device), ""
+        return grade_one(submission, out, seed, device, kept_only), ""
+    except NotYet:
+        return None, "not graded: its job left no grade; the same command again runs it"
     except NotGraded as why:
         return None, f"not graded: {why}"
     except Exception as error:  # noqa: BLE001: a fault of the grader's, or a disk that is full
@@ -234,6 +247,10 @@ def main():
     parser.add_argument("--device", choices=["emu", "auto", "cuda"], default="emu")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results/grades"))
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--tasks", action="store_true")
+    mode.add_argument("--only", metavar="STUDENT/lab-N")
+    mode.add_argument("--kept", action="store_true")
     given = parser.parse_args()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")
@@ -249,6 +266,16 @@ def main():
         if (ROOT / f"notebooks/course/{lab}/questions").exists():
             import sheet
             sheet.key(lab)  # kept, for all students
+    if given.tasks:
+        print_tasks(found, given)
+        return
+    if given.only:
+        found.work = [each for each in found.work if name_of(each) == given.only]
+        for each in found.work:
+            result, why = attempt(each, given.out / given.only, given.seed, given.device)
+            if not result:
+                parser.exit(1, f"grade-all: {given.only}: {why}\n")
+        parser.exit(0 if found.work else 2)
     rows, losses, texts = grade_all(found, calendar, given)
     out = io.StringIO()
     csv.writer(out).writerows([COLUMNS, *([plain.cell(value) for value in row] for row in rows)])
@@ -262,12 +289,30 @@ def main():
         parser.exit(1, f"grade-all: {missing} of {len(rows)} rows have no grade: the last column of {given.out}/grades.csv says why\n")
 
 
+def name_of(submission):
+    return f"{submission.student}/lab-{submission.lab}"
+
+
+def print_tasks(found, given):
+    """A line for setup/jobs.py for each submission that has no grade of these files, this seed and grader."""
+    for each in found.work:
+        try:
+            grade_one(each, given.out / name_of(each), given.seed, given.device, kept_only=True)
+        except NotYet as stamp:
+            student = hashlib.sha256(each.student.encode(errors="surrogateescape")).hexdigest()[:12]
+            words = [sys.executable, str(HERE / "grade_all.py"), str(given.submissions), "--seed", given.seed, "--device", given.device,
+                     "--out", str(given.out), "--only", name_of(each)]
+            print(f"{student}.lab-{each.lab}.{stamp}\t{shlex.join(words)}")
+        except Exception:  # noqa: BLE001: the table says why
+            continue
+
+
 def grade_all(found, calendar, given):
     """(rows of the CSV, {(student, lab): what cost points}, {student: [text]}). Labs of a student come in order: late days are used up in it."""
     jobs = 1 if given.device != "emu" else given.jobs  # a GPU's times want it alone
     rows, losses, texts = [], {}, {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        runs = [pool.submit(attempt, submission, given.out / submission.student / f"lab-{submission.lab}", given.seed, given.device)
+        runs = [pool.submit(attempt, submission, given.out / name_of(submission), given.seed, given.device, given.kept)
                 for submission in found.work]
         for n, submission, run in zip(range(1, len(runs) + 1), found.work, runs):
             student, lab = submission.student, submission.lab
