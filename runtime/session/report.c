@@ -264,7 +264,6 @@ static void print_predictions(const struct session *s) {
 
 /* ---- Counter groups -------------------------------------------------------------------------- */
 
-/* Of all launches of a kernel; its occupancy is that of the last. */
 /* The emulator counts a program's PTX, a GPU and a stage's run machine code: the unit says it. Tensor instructions are the
  * same in both. */
 #define PTX_INST "PTX warp inst"
@@ -273,6 +272,7 @@ static void name_ptx(struct counter *c) {
         snprintf(c->unit, sizeof c->unit, PTX_INST);
 }
 
+/* Of all launches of a kernel; its occupancy is that of the last. */
 static const char *collect(const struct session *s, const struct kernel *k, const char *groups,
                            struct counters *out) {
     struct counters raw, predicted = {0};
