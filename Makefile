@@ -17,18 +17,18 @@ BUILD  := build
 CC     := gcc
 PYTHON := .venv/bin/python
 
-# `make`, `make help` and `make completion` read comments and need nothing else of this file.
-include setup/help.mk
+# `make`, `make help`, `make completion` and `make mine` need nothing else of this file.
+include setup/help.mk setup/mine.mk
 ifeq ($(SPEAKING),)
 
 # What a user gives is never expanded as make's own text. It reaches commands through the environment:
 # "$$DEVICE", and ARGS in words, $$ARGS after `set -f`. Those of PLAIN are names and numbers, or refused.
-PLAIN := DEVICE J CHIP STAGE FROM RECORDED WINDOW LINE ACCESS SWEEP_ARCH SWEEP_TILES FUZZ_SECONDS LAB SEED SANDBOX THOROUGH
-GIVEN := ARGS PROBLEM TESTS PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE $(PLAIN)
+PLAIN := DEVICE J CHIP STAGE RECORDED WINDOW LINE ACCESS SWEEP_ARCH SWEEP_TILES FUZZ_SECONDS LAB SEED SANDBOX THOROUGH
+GIVEN := ARGS PROBLEM TESTS FROM PROGRAM KERNEL SUBMISSION SUBMISSIONS BASE $(PLAIN)
 # What else may be given; any other NAME=VALUE is a slip, and would be ignored in silence.
 KNOWN := $(GIVEN) V CC AR BUILD PYTHON NVCC NVCCFLAGS CFLAGS SANITIZE CUDA SWEEP_RULES FUZZ_FLAGS NVDISASM
 $(foreach v,$(filter-out $(KNOWN) -%,$(.VARIABLES)),$(if $(filter command line,$(origin $v)),\
-    $(error there is no variable $v: those for users are ARGS PROGRAM KERNEL BASE PROBLEM TESTS V $(PLAIN))))
+    $(error there is no variable $v: those for users are ARGS PROGRAM KERNEL BASE PROBLEM TESTS FROM V $(PLAIN))))
 $(foreach v,$(GIVEN),$(if $(filter undefined,$(origin $v)),,$(eval override $v := $$(value $v))))
 override DEVICE := $(or $(DEVICE),auto)
 export $(filter-out TESTS,$(GIVEN))
@@ -42,8 +42,11 @@ $(if $(value strange),$(error $(PLAIN) are names and numbers: letters, digits an
 # The CUDA toolkit: the one on PATH, /usr/local/cuda, or the wheels that `make setup` puts in .venv.
 NVCC := $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc) \
                     $(wildcard .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc) nvcc)
-CUDA := $(patsubst %/bin/,%,$(dir $(realpath $(NVCC))))
-no-toolkit = echo "make: there is no nvcc$(if $(wrong-nvcc), at NVCC=$(NVCC)): run make setup, which installs CUDA's compiler" >&2; exit 77
+# Without nvcc, its headers from .venv: images then come from a tarball (stages/dist.mk).
+HEADERS := $(firstword $(wildcard .venv/lib/python3*/site-packages/nvidia/cu13/include/cuda.h))
+CUDA := $(or $(patsubst %/bin/,%,$(dir $(realpath $(NVCC)))),$(HEADERS:%/include/cuda.h=%))
+no-toolkit = echo "make: there is no nvcc$(if $(wrong-nvcc), at NVCC=$(NVCC)): $(remedy)" >&2; exit 77
+remedy = run make setup, which installs CUDA's compiler, or take images: make help images
 wrong-nvcc = $(filter command,$(firstword $(origin NVCC)))
 
 # #include "common/base/reason.h": paths from here; a file of the same folder by its name.
@@ -68,7 +71,7 @@ CHOSEN     := $(or $(filter stage-%,$(MAKECMDGOALS)),$(STAGES))
 $(foreach s,$(filter-out $(STAGES),$(CHOSEN)),$(error there is no $s; there are $(STAGES)))
 
 LIB := $(BUILD)/libattnlab.a
-LIB_SRC := $(filter-out profiler/doctor.c emulator/bench/%,\
+LIB_SRC := $(filter-out profiler/doctor.c common/device/alone.c emulator/bench/%,\
     $(wildcard common/*/*.c common/*/*/*.c profiler/*.c emulator/*/*.c emulator/*/*/*.c))
 
 ##change-7 all: Build every stage and its kernel images.
@@ -103,7 +106,7 @@ CHIP_VERBS += run
 .PHONY: $(addprefix run-,$(STAGES))
 $(addprefix run-,$(STAGES)): run-%: %
 	@mkdir -p results 2> /dev/null || true
-	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* $(ON) $${J:+"--jobs=$$J"} --json results/run.jsonl $$ARGS
+	@set -f; $(BUILD)/alone $(BUILD)/$* $(ON) $${J:+"--jobs=$$J"} --json results/run.jsonl $$ARGS
 
 ##change-1 diff: Show what changed from the stage before.
 ##  make stage-3 diff
@@ -144,7 +147,7 @@ $(LIB): $(LIB_SRC:%.c=$(BUILD)/%.o)
 # $(call compile,FLAGS): one image; what ptxas said goes to NAME.ARCH.ptxas beside it. After a change of
 # NVCCFLAGS: make clean.
 define compile
-@$(if $(CUDA),,$(no-toolkit);) mkdir -p $(@D); echo "nvcc $@"
+@$(if $(realpath $(NVCC)),,$(no-toolkit);) mkdir -p $(@D); echo "nvcc $@"
 $(Q)$(NVCC) $(NVCCFLAGS) $1 $(if $(filter %.cu,$<),-MMD -MP -MF $@.d) -o $@ $< 2> $(basename $@).ptxas || \
     { cat $(basename $@).ptxas >&2; exit 1; }
 endef
@@ -162,13 +165,12 @@ $(BUILD)/include/wgmma.cuh: common/cuda/wgmma.sh
 	@mkdir -p $(@D) && $< > $@
 
 ATTENTION      := $(foreach s,$(CHOSEN),$(if $(filter attention,$(problem-$s)),$s))
-no-attention    = $(CHOSEN) computes no attention ($(problem-$(CHOSEN))) and has no $@; make help lists the other stages
-attention-only  = $(if $(ATTENTION),,echo "make: $(no-attention)" >&2; exit 2)
 WITH_PREVIOUS  := $(foreach s,$(CHOSEN),$(if $(filter-out none,$(previous-$s)),$s))
 
 .PHONY: $(STAGES)
 # Recorded results need no build; images for bf16 are built where the command asks for bf16.
-$(STAGES): %: $(if $(RECORDED),,$(BUILD)/% $$(images-%) $(if $(findstring bf16,$(ARGS)),$$(bf16-images-%)))
+$(STAGES): %: $(if $(RECORDED),,$(BUILD)/% $(or $(filter images,$(MAKECMDGOALS)),\
+    $$(images-%) $(if $(findstring bf16,$(ARGS)),$$(bf16-images-%))))
 	@:
 
 # A stage's number, name and predecessor come from its folder: a copy of a folder is another stage.
@@ -178,12 +180,14 @@ stage-objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(call folder-of,$1)/*.c)
 $(STAGES:%=$(BUILD)/%): $(BUILD)/%: $$(call stage-objects,$$*) $(LIB)
 	$(LINK)
 
-include $(filter-out build/% setup/help.mk,$(sort $(wildcard */*.mk */*/*.mk */*/*/*.mk)))
+include $(filter-out build/% setup/help.mk setup/mine.mk,$(sort $(wildcard */*.mk */*/*.mk */*/*/*.mk)))
 -include $(shell find $(BUILD) -name '*.o' 2>/dev/null | sed 's/o$$/d/')
 
 # ---- What is refused before anything is built ------------------------------------------------------------
 
 ifeq ($(MAKELEVEL)$(findstring n,$(firstword $(filter-out --%,$(MAKEFLAGS)))),0)
+$(if $(ATTENTION),,$(foreach v,$(filter $(ATTENTION_VERBS),$(MAKECMDGOALS)),\
+    $(error $(CHOSEN) computes no attention ($(problem-$(CHOSEN))) and has no $v; make help lists the other stages)))
 $(if $(CHIP),$(foreach v,$(filter-out stage-% setup $(CHIP_VERBS),$(MAKECMDGOALS)),\
     $(error $v does not use CHIP=$(CHIP): leave CHIP out; the verbs that use it are $(CHIP_VERBS))))
 # `make setup lab-1` reads this file again once setup has made .venv.

@@ -47,7 +47,7 @@ calibrate-programs: $(BUILD)/calibrate $(CHIPS)/pipes.pack $(foreach i,$(TEMPLAT
 .PHONY: calibrate
 calibrate: calibrate-programs
 	@$(if $(CHIP),,echo "make: calibrate wants CHIP=NAME, the chip that this GPU is; it writes chips/NAME.txt" >&2; exit 2)
-	@flock -F $(BUILD)/device.lock chips/calibrate.sh $(CHIP) $(CHIPS) $(ALONE)
+	@$(BUILD)/alone chips/calibrate.sh $(CHIP) $(CHIPS) $(ALONE)
 CHIP_VERBS += calibrate
 
 # Every image that is there makes the second comparison stronger; forms.cubin alone lacks WGMMA.
@@ -76,7 +76,7 @@ $(BUILD)/ceilings: $(BUILD)/chips/ceilings/ceilings.o $(LIB)
 ##  compare draws them as the roof over the stages.
 .PHONY: ceilings
 ceilings: $(BUILD)/ceilings $(CEILINGS)
-	@mkdir -p results; flock -F $(BUILD)/device.lock $(BUILD)/ceilings $(CHIPS) results/ceilings.txt
+	@mkdir -p results; $(BUILD)/alone $(BUILD)/ceilings $(CHIPS) results/ceilings.txt
 
 ##model-3 validate: Compare the predictor with what an H200 measured.
 ##  make validate
@@ -110,7 +110,7 @@ freeze-predict: freeze-tiles examples $(BUILD)/stage-5 $(foreach n,1 2 3 4 6,$(B
 ##
 ##  Takes some minutes and writes results/h200-N.jsonl.gz.
 freeze-measure: freeze-tiles
-	@mkdir -p results; flock -F $(BUILD)/device.lock emulator/predictor/validate/freeze.sh measure $(FREEZE)
+	@mkdir -p results; $(BUILD)/alone emulator/predictor/validate/freeze.sh measure $(FREEZE)
 
 ##tests-8 drift: Accept predictions that a change was meant to move.
 ##  make drift

@@ -4,8 +4,8 @@ $(BUILD)/emulator/%.o: CFLAGS += -O3
 ##model-6 bench-emu: Measure the emulator's own speed.
 ##  make stage-4 bench-emu
 .PHONY: bench-emu
+ATTENTION_VERBS += bench-emu
 bench-emu: $(addprefix bench-,$(ATTENTION))
-	@$(attention-only)
 
 .PHONY: $(addprefix bench-,$(STAGES))
 $(addprefix bench-,$(STAGES)): bench-%: % $(BUILD)/bench-emu-%
@@ -46,8 +46,8 @@ run-tsan: $(TSAN_TESTS:%=$(BUILD)/tests/%)
 ##  ARGS="--seqlen 4096"   another problem
 ##  CHIP=h100              another chip
 .PHONY: whatif $(addprefix whatif-,$(STAGES))
+ATTENTION_VERBS += whatif
 whatif: $(addprefix whatif-,$(ATTENTION))
-	@$(attention-only)
 $(addprefix whatif-,$(STAGES)): whatif-%: % | whatif-time
 	@$(if $(word 2,$(ATTENTION)),echo "whatif: $* ..." >&2)
 	@set -f; $(BUILD)/$* --device emu $${CHIP:+"--chip=$$CHIP"} --whatif $$ARGS
@@ -68,8 +68,8 @@ MAP    := $(if $(filter dumb,$(TERM)),dumb,png)
 ##  LINE=102   the line; make stage-1 source shows the lines
 ##  ACCESS=2   the third access on that line; the first is 0
 .PHONY: banks $(addprefix banks-,$(STAGES))
+ATTENTION_VERBS += banks
 banks: $(addprefix banks-,$(ATTENTION))
-	@$(attention-only)
 $(addprefix banks-,$(STAGES)): banks-%: %
 	@set -f; BUILD=$(BUILD) emulator/views/banks.sh $* "$$LINE" "$$ACCESS" $(MAP) $${CHIP:+"--chip=$$CHIP"} $$ARGS
 CHIP_VERBS += banks

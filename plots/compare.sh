@@ -45,7 +45,7 @@ run_all() { # OPTIONS...: every chosen stage on one problem, into run.jsonl
     for s in $stages; do
         n=${s%%-*}
         printf 'compare: stage %s ... ' "$s" >&2
-        flock -F build/device.lock timeout --foreground 3600 build/stage-"$n" --device "$device" --quiet --json $out/run.jsonl \
+        build/alone timeout --foreground 3600 build/stage-"$n" --device "$device" --quiet --json $out/run.jsonl \
             --counters $counters "$@" > $out/stage-"$n".log 2>&1
         status=$?
         case $status in
@@ -150,7 +150,7 @@ printf '%s\n%s\n%s\n' "$records" "$(cksum < "$records")" "$problem" > "$out/of.t
 
 [ -n "${RECORDED:-}" ] || for s in $stages; do # what each line did, for make report
     printf 'compare: lines of stage %s ... ' "$s" >&2
-    flock -F build/device.lock timeout --foreground 3600 build/stage-"${s%%-*}" --device "$device" --quiet --source --json $out/hot.jsonl \
+    build/alone timeout --foreground 3600 build/stage-"${s%%-*}" --device "$device" --quiet --source --json $out/hot.jsonl \
         "${lines[@]}" > $out/lines.log 2>&1
     status=$?
     case $status in 0) echo done >&2 ;; 130 | 143) exit $status ;; *) echo "left out: $(tail -n 1 $out/lines.log)" >&2 ;; esac

@@ -8,8 +8,8 @@
 ##  CHIP=h100              another chip, on the emulator
 ##  TERM=dumb              draws in the terminal, too
 .PHONY: compare
+ATTENTION_VERBS += compare
 compare: $(BUILD)/tabulate $(BUILD)/columns $(if $(RECORDED),,$(ATTENTION))
-	@$(attention-only)
 	@set -f; plots/compare.sh "$(foreach s,$(ATTENTION),$(call folder-of,$s))" $${CHIP:+"--chip=$$CHIP"} $$ARGS
 	@echo "Open results/compare$(RECORDED:%=-%)/tensor.png. Next: make stage-3 source shows what each line of a kernel does."
 CHIP_VERBS += compare
@@ -21,8 +21,8 @@ CHIP_VERBS += compare
 ##  PROGRAM=FILE, a record that build/run --json wrote.
 .PHONY: report
 PYTHON_VERBS += report
+ATTENTION_VERBS += report
 report: $(if $(RECORDED),$(BUILD)/tabulate $(BUILD)/columns)
-	@$(attention-only)
 	@plots/report.sh "$(foreach s,$(ATTENTION),$(call folder-of,$s))"
 
 $(BUILD)/tabulate: $(BUILD)/plots/tabulate.o $(LIB)

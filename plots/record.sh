@@ -7,7 +7,7 @@ file=$1
 all=TENSOR,SHARED,OCCUPANCY,MEMORY,STALL,MIX,CYCLES,BOUND
 status=0
 run() { # STAGE OPTIONS...
-    flock -F build/device.lock timeout --foreground 600 build/stage-"$1" --device cuda --quiet --json "$file" "${@:2}" || {
+    build/alone timeout --foreground 600 build/stage-"$1" --device cuda --quiet --json "$file" "${@:2}" || {
         local failed=$?
         echo "record: build/stage-$1 ${*:2}: status $failed" >&2
         [ $status != 0 ] || status=$failed

@@ -82,6 +82,11 @@ static void check_counters(struct device *gpu) {
                      admin_only < 0    ? "not said"
                      : admin_only == 0 ? "0, everyone may"
                                        : "1, administrators only"));
+    if (why && admin_only == 1)
+        say(NOTE, "administrator",
+            "to allow counters: write `options nvidia NVreg_RestrictProfilingToAdminUsers=0` into "
+            "/etc/modprobe.d/nvidia-counters.conf, run update-initramfs -u (dracut -f on Fedora), "
+            "restart");
 }
 
 static bool check_gpu(void) {
@@ -93,6 +98,15 @@ static bool check_gpu(void) {
     }
     const struct device_info *i = device_info(gpu);
     say(HERE, "GPU", reason("%s, %d SMs, %zu MiB", i->name, i->chip.n_sms, i->memory_bytes >> 20));
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    say(HERE, "which GPU",
+        reason("%s%s%s%s", i->uuid, i->is_slice ? ", a MIG slice" : "",
+               visible && *visible ? ", the first of CUDA_VISIBLE_DEVICES=" : "",
+               visible ? visible : ""));
+    if (i->n_others > 0)
+        say(NOTE, "busy",
+            reason("%d other process%s on it: times may be longer; nvidia-smi names them",
+                   i->n_others, i->n_others > 1 ? "es" : ""));
     say(HERE, "driver", *i->driver ? i->driver : "its version cannot be had (no NVML)");
     say(HERE, "chip",
         reason("%s, compute capability %d.%d", i->chip.family, i->chip.cc / 10, i->chip.cc % 10));

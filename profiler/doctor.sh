@@ -49,7 +49,7 @@ if tool python "needed for notebooks and reports: make setup makes .venv" "$PYTH
 fi
 
 mkdir -p "$BUILD" 2> /dev/null && [ -w "$BUILD" ] ||
-    { tool "$BUILD/" "this folder cannot be written to: clone the repository for yourself" false; exit 77; }
+    { tool "$BUILD/" "you cannot write to this folder: make a copy of your own with make mine DIR=~/attnlab" false; exit 77; }
 [ -n "$buildable" ] || { printf '\nStages cannot be built here: run make setup, which installs what is missing.\n'; exit 77; }
 [ -x "$BUILD/doctor" ] || echo "note     $BUILD/doctor       is built first, which takes about a minute"
 $MAKE --no-print-directory "$BUILD/doctor" > "$BUILD/doctor.log" 2>&1 ||

@@ -20,10 +20,10 @@ $(BUILD)/doctor: $(BUILD)/profiler/doctor.o $(LIB)
 ##  ARGS="--sass --ptx"   machine code and PTX below each line
 ##  ARGS=--csv            a row for each line
 .PHONY: source $(addprefix source-,$(STAGES))
+ATTENTION_VERBS += source
 source: $(addprefix source-,$(ATTENTION))
-	@$(attention-only)
 $(addprefix source-,$(STAGES)): source-%: %
-	@set -f; flock -F $(BUILD)/device.lock $(BUILD)/$* $(ON) $$ARGS --source
+	@set -f; $(BUILD)/alone $(BUILD)/$* $(ON) $$ARGS --source
 CHIP_VERBS += source
 
 override WINDOW := $(or $(WINDOW),100)
@@ -42,8 +42,8 @@ WITH_TABLES = $(foreach s,$(ATTENTION),$(if $(call recorded-timelines,$s),$s))
 ##  WINDOW=100      draws 100 us of it
 ##  RECORDED=h200   draws recorded ones, as results/timeline-h200-stage-6.png
 .PHONY: timeline $(addprefix timeline-,$(STAGES))
+ATTENTION_VERBS += timeline
 timeline: $(addprefix timeline-,$(TIMED))
-	@$(attention-only)
 $(addprefix timeline-,$(STAGES)): timeline-%: %
 	@set -f; BUILD=$(BUILD) TABLES="$(if $(RECORDED),$(call recorded-timelines,$*))" profiler/timeline.sh $* $(ON) $$ARGS
 CHIP_VERBS += timeline
@@ -61,7 +61,7 @@ $(COUNTED): $(BUILD)/images/tests/gpu_counters.%.cubin: tests/gpu/gpu_counters.c
 .PHONY: against-ncu $(addprefix against-ncu-,$(STAGES))
 against-ncu: $(addprefix against-ncu-,$(CHOSEN))
 $(addprefix against-ncu-,$(STAGES)): against-ncu-%: %
-	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers/against_ncu.py $(BUILD)/$* $$ARGS
+	@set -f; $(BUILD)/alone python3 profiler/peers/against_ncu.py $(BUILD)/$* $$ARGS
 
 ##change-5 against: Say whether a change made a stage faster.
 ##  make stage-4 against BASE=HEAD~1
@@ -73,8 +73,8 @@ $(addprefix against-ncu-,$(STAGES)): against-ncu-%: %
 ##    a folder           another build of this project
 ##    a file, a name     of records: results/run.jsonl, or h200 for records/runs/h200.jsonl
 .PHONY: against $(addprefix against-,$(STAGES))
+ATTENTION_VERBS += against
 against: $(addprefix against-,$(ATTENTION))
-	@$(attention-only)
 $(addprefix against-,$(STAGES)): against-%: % $(filter $(STAGES),$(BASE))
-	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers/against.py $(*:stage-%=%) "$$BASE" $(ON) $$ARGS
+	@set -f; $(BUILD)/alone python3 profiler/peers/against.py $(*:stage-%=%) "$$BASE" $(ON) $$ARGS
 CHIP_VERBS += against

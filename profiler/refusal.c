@@ -13,9 +13,8 @@ static const struct {
     const char *say; /* cause; remedy */
 } table[] = {
     {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES,
-     "counters are for administrators here; run as root or with CAP_SYS_ADMIN, or ask for driver "
-     "option "
-     "NVreg_RestrictProfilingToAdminUsers=0, a security choice"},
+     "counters are for administrators here; be one, or --counters none, or ask for "
+     "NVreg_RestrictProfilingToAdminUsers=0 (make doctor says how)"},
     {CUPTI_ERROR_HARDWARE_BUSY, "another client holds the counters; for DCGM `dcgmi profile "
                                 "--pause` (later --resume), else stop "
                                 "the other ncu, nsys or CUPTI program"},

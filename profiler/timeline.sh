@@ -32,7 +32,7 @@ if [ -n "${RECORDED:-}" ]; then
 fi
 out=results/timeline-$stage
 rm -f "$out-warps.tsv"
-flock -F "$build/device.lock" "$build/$stage" "$@" --timeline "$out.tsv" || exit
+"$build/alone" "$build/$stage" "$@" --timeline "$out.tsv" || exit
 for each in "$out" "$out-warps"; do
     [ -f "$each.tsv" ] || continue
     echo "$each.tsv"

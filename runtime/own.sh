@@ -31,7 +31,7 @@ if [ -n "${KERNEL:-}" ]; then
 fi
 
 mkdir -p results 2> /dev/null || true
-size() { wc -c < $records 2> /dev/null || echo 0; }
+size() { if [ -e $records ]; then wc -c < $records; else echo 0; fi; }
 before=$(size)
 # shellcheck disable=SC2086
 "$build/run" "$@" --json $records ${ARGS:-} -- $PROGRAM

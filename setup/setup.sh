@@ -7,7 +7,8 @@
 #   .venv      the notebook tools of notebooks/course/requirements.txt
 #   tools      setup/tools.txt into .venv: nvdisasm
 #   attnlab    the command, linked into .venv/bin
-#   CUDA       setup/cuda.txt into .venv, if no nvcc is on PATH or in /usr/local/cuda
+#   CUDA       setup/headers.txt and cuda.txt into .venv, if no nvcc is on PATH or in /usr/local/cuda; only headers.txt where images
+#              come from a tarball (FROM)
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -68,7 +69,8 @@ fi
 wanted=(notebooks/course/requirements.txt setup/tools.txt)
 if command -v nvcc > /dev/null; then :
 elif [ -x /usr/local/cuda/bin/nvcc ]; then :
-else wanted+=(setup/cuda.txt)
+elif [ -n "${FROM-}" ]; then wanted+=(setup/headers.txt)
+else wanted+=(setup/headers.txt setup/cuda.txt)
 fi
 
 if [ ! -x .venv/bin/python ]; then

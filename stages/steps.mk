@@ -3,7 +3,8 @@ STEPPED := $(foreach s,$(STAGES),$(if $(wildcard $(call folder-of,$s)/steps/step
 ##change-3 steps: Run a stage's steps: what each was to give, and gave.
 ##  make stage-6 steps
 ##
-##  One table and one picture of the climb, in results/steps-6. RECORDED=h200 draws a recorded one.
+##  One table and one picture of the climb, in results/steps-6. The emulator takes a small problem, counts and gives no
+##  times. RECORDED=h200 draws a recorded climb.
 .PHONY: steps $(addprefix steps-,$(STAGES))
 no-steps = echo "make: $(CHOSEN) has no steps; these have: $(STEPPED)" >&2; exit 2
 steps: $(addprefix steps-,$(filter $(STEPPED),$(CHOSEN)))

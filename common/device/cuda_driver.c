@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* cuda.h renames functions to their newest version (cuMemAlloc is cuMemAlloc_v2): expand, then
  * stringify. */
@@ -64,10 +65,12 @@ const char *cuda_driver_reason(const struct cuda_driver *cu, CUresult result, co
         cuda_is_kernel_fault(result) ? "; --device emu or compute-sanitizer name the line" : "");
 }
 
-/* ---- NVML: five functions, declared here because the toolkit may come without nvml.h -------- */
+/* ---- NVML: some functions, declared here because the toolkit may come without nvml.h -------- */
 
 typedef struct nvml_device *nvml_device;
 enum { NVML_CLOCK_SM = 1 };
+typedef unsigned long long
+    nvml_process[3]; /* the process, in its low half; its bytes; instances of MIG */
 
 struct cuda_nvml {
     void *lib;
@@ -76,6 +79,10 @@ struct cuda_nvml {
     int (*clock_info)(nvml_device, int, unsigned *);
     int (*power)(nvml_device, unsigned *); /* mW; NULL: an old library */
     int (*driver_version)(char *, unsigned);
+    /* NULL in an old library: */
+    int (*mig_mode)(nvml_device, unsigned *now, unsigned *after_reset);
+    int (*by_uuid)(const char *, nvml_device *);
+    int (*processes)(nvml_device, unsigned *n, nvml_process *);
 };
 
 struct cuda_nvml *cuda_nvml_open(const char *pci_bus_id) {
@@ -89,6 +96,9 @@ struct cuda_nvml *cuda_nvml_open(const char *pci_bus_id) {
     *(void **)&n->clock_info = dlsym(n->lib, "nvmlDeviceGetClockInfo");
     *(void **)&n->power = dlsym(n->lib, "nvmlDeviceGetPowerUsage");
     *(void **)&n->driver_version = dlsym(n->lib, "nvmlSystemGetDriverVersion");
+    *(void **)&n->mig_mode = dlsym(n->lib, "nvmlDeviceGetMigMode");
+    *(void **)&n->by_uuid = dlsym(n->lib, "nvmlDeviceGetHandleByUUID");
+    *(void **)&n->processes = dlsym(n->lib, "nvmlDeviceGetComputeRunningProcesses_v3");
     if (!init || !find || !n->shutdown || !n->clock_info || !n->driver_version) goto fail;
     if (init()) goto fail;
     if (!find(pci_bus_id, &n->device)) return n;
@@ -118,4 +128,22 @@ double cuda_nvml_watts(const struct cuda_nvml *n) {
 
 void cuda_nvml_driver_version(const struct cuda_nvml *n, char *out, size_t out_bytes) {
     if (!n || n->driver_version(out, (unsigned)out_bytes)) *out = 0;
+}
+
+bool cuda_nvml_is_mig(const struct cuda_nvml *n) {
+    unsigned now = 0, after_reset;
+    return n && n->mig_mode && !n->mig_mode(n->device, &now, &after_reset) && now;
+}
+
+int cuda_nvml_others(const struct cuda_nvml *n, const char *uuid) {
+    enum { MOST = 256 };
+    nvml_process process[MOST];
+    unsigned n_processes = MOST;
+    nvml_device device;
+    if (!n || !n->by_uuid || !n->processes || n->by_uuid(uuid, &device)) return -1;
+    if (n->processes(device, &n_processes, process) || n_processes > MOST) return -1;
+    int others = 0;
+    for (unsigned i = 0; i < n_processes; i++)
+        others += (unsigned)process[i][0] != (unsigned)getpid();
+    return others;
 }

@@ -15,7 +15,7 @@
 #define CUDA_DRIVER_FUNCTIONS(F) \
     F(Init) F(GetErrorName) F(GetErrorString) F(DeviceGetCount) \
     F(DeviceGet) F(DeviceGetName) F(DeviceGetAttribute) F(DeviceTotalMem) \
-    F(DeviceGetPCIBusId) F(DevicePrimaryCtxRetain) F(DevicePrimaryCtxRelease) \
+    F(DeviceGetPCIBusId) F(DeviceGetUuid) F(DevicePrimaryCtxRetain) F(DevicePrimaryCtxRelease) \
     F(CtxSetCurrent) F(StreamCreate) F(StreamDestroy) F(StreamSynchronize) \
     F(StreamBeginCapture) F(StreamEndCapture) F(MemAlloc) F(MemFree) F(MemcpyHtoDAsync) \
     F(MemAllocAsync) F(MemFreeAsync) F(MemcpyDtoHAsync) F(MemsetD32Async) F(ModuleLoadData) F(ModuleUnload) \
@@ -53,3 +53,9 @@ int cuda_nvml_sm_clock_mhz(const struct cuda_nvml *n); /* 0: unknown */
 double cuda_nvml_watts(const struct cuda_nvml *n);     /* 0: unknown */
 void cuda_nvml_driver_version(const struct cuda_nvml *n, char *out,
                               size_t out_bytes); /* "": unknown */
+
+/* Whether the GPU is split into MIG slices. */
+bool cuda_nvml_is_mig(const struct cuda_nvml *n);
+/* How many other processes compute on the GPU, or on the MIG slice, of this UUID ("GPU-1a2b...", "MIG-..."), other users'
+ * among them; -1: unknown. */
+int cuda_nvml_others(const struct cuda_nvml *n, const char *uuid);

@@ -68,6 +68,9 @@ struct device_info {
     char driver[32];  /* "580.159.04"; "" for the emulator */
     char toolkit[32]; /* "13.0" */
     size_t memory_bytes;
+    char uuid[48]; /* "GPU-1a2b...", of a MIG slice "MIG-..."; "" for the emulator */
+    bool is_slice; /* of a GPU that MIG splits */
+    int n_others; /* processes that computed on it when it was opened, beside this one; -1: unknown */
 };
 
 /* How the emulator runs (emulator.h): call it before device_open. A GPU ignores it. */

@@ -21,7 +21,8 @@ struct device_image {
 
 /* ---- Open and close ------------------------------------------------------------------------- */
 
-/* Rates per clock come from the table of chip.c, because no driver states them; the rest comes from the driver. */
+/* Rates per clock come from the table of chip.c, because no driver states them, and so does DRAM's rate where
+ * the board is in it; the rest comes from the driver. */
 static const char *cuda_describe(struct cuda_device *c) {
     struct device_info *info = &c->device.info;
     int major, minor, khz, attribute_of[6];
@@ -60,8 +61,30 @@ static const char *cuda_describe(struct cuda_device *c) {
     info->chip.shared_per_sm = attribute_of[3];
     info->chip.shared_per_block = attribute_of[4];
     info->chip.l2_bytes = attribute_of[5];
+    if (strcmp(like->board, info->name)) { /* no board of the table: two transfers a clock */
+        int memory_khz, bus_bits;
+        TRY(c, DeviceGetAttribute, &memory_khz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, c->handle);
+        TRY(c, DeviceGetAttribute, &bus_bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH,
+            c->handle);
+        info->chip.dram_gb_per_s = (int)(2e-6 * memory_khz * bus_bits / 8);
+    }
     snprintf(info->toolkit, sizeof info->toolkit, "%d.%d", CUDA_VERSION / 1000,
              CUDA_VERSION % 1000 / 10);
+    return NULL;
+}
+
+/* Which of all GPUs it is, and who else uses it: before this process has a context there. */
+static const char *cuda_name(struct cuda_device *c) {
+    struct device_info *info = &c->device.info;
+    CUuuid id;
+    TRY(c, DeviceGetUuid, &id, c->handle); /* of a MIG slice: the slice's */
+    info->is_slice = cuda_nvml_is_mig(c->nvml);
+    int used = snprintf(info->uuid, sizeof info->uuid, info->is_slice ? "MIG-" : "GPU-");
+    for (int i = 0; i < 16; i++)
+        used +=
+            snprintf(info->uuid + used, sizeof info->uuid - (size_t)used, "%s%02x",
+                     i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (unsigned char)id.bytes[i]);
+    info->n_others = cuda_nvml_others(c->nvml, info->uuid);
     return NULL;
 }
 
@@ -78,7 +101,7 @@ static const char *cuda_find(struct cuda_device *c) {
     TRY(c, DeviceGetPCIBusId, bus, sizeof bus, c->handle);
     c->nvml = cuda_nvml_open(bus);
     cuda_nvml_driver_version(c->nvml, c->device.info.driver, sizeof c->device.info.driver);
-    return NULL;
+    return cuda_name(c);
 }
 
 static const char *cuda_start(struct cuda_device *c) {

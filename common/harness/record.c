@@ -49,6 +49,14 @@ json_t *record_device(const struct device_info *info, int clock_mhz_before, int 
         json_pack("{s:s, s:s, s:s, s:s}", "kind", info->is_emulator ? "emulator" : "cuda", "name",
                   info->name, "chip", info->chip.family, "toolkit", info->toolkit);
     if (*info->driver) record_set(device, "driver", json_string(info->driver));
+    if (*info->uuid) {
+        const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+        record_set(device, "uuid", json_string(info->uuid));
+        if (info->is_slice) record_set(device, "mig", json_true());
+        if (visible && *visible) record_set(device, "visible", json_string(visible));
+        if (info->n_others >= 0)
+            record_set(device, "other_processes", json_integer(info->n_others));
+    }
     if (clock_mhz_before) {
         record_set(device, "clock_mhz_before", json_integer(clock_mhz_before));
         record_set(device, "clock_mhz_after", json_integer(clock_mhz_after));

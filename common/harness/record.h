@@ -10,7 +10,8 @@
  *                "flops": 5.4e8, "text": "B1 H8 S512 D64"},
  *    "device": {"kind": "cuda|emulator", "name": "NVIDIA H200", "chip": "GH100",
  *               "driver": "580.159.04", "toolkit": "13.0",
- *               "clock_mhz_before": 1980, "clock_mhz_after": 1755},
+ *               "clock_mhz_before": 1980, "clock_mhz_after": 1755,
+ *               "uuid": "GPU-1a2b...", "mig": true, "visible": "1", "other_processes": 0},
  *    "check": {"passed": true, "row_error": 3.1e-4, "row_error_limit": 1e-3, "max_error": 2e-4,
  *              "max_error_limit": 9e-4, "lse_error": 1e-6, "non_finite": 0, "rows_checked": 4096},
  *    "samples": {"n": 50, "median_us": 9.1, "iqr_us": 0.1, "min_us": 9.0, "l2": "warm|cold",
@@ -38,6 +39,9 @@
  *
  * "clock_mhz" of "samples" is the mean clock of the SMs while they were taken, counted there, and
  * "cycles" that times the median ("no_clock": why they are not there); the "clock_mhz" of "device" are the board's own word around them.
+ * "mig": it is a slice of a GPU, and "uuid" the slice's. "visible": CUDA_VISIBLE_DEVICES. "other_processes" computed on
+ * it when the run began: with any, times are not of a GPU alone.
+ *
  * "samples" of --rest MS have "rest_ms"; a "check" that failed has "why"; where no counter of those
  * asked for could be had, "no_counters" says why.
  *

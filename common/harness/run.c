@@ -29,6 +29,13 @@ enum status run_failed(const char *why, enum status otherwise) {
 
 const char *run_device(const struct options *o, struct device **out) {
     const char *why = device_open(o->device, o->chip, out);
+    if (!why && device_info(*out)->n_others > 0)
+        fprintf(stderr,
+                "%s: %d other process%s on this GPU, so times may be longer; wait, or choose "
+                "another GPU by "
+                "CUDA_VISIBLE_DEVICES\n",
+                program_invocation_short_name, device_info(*out)->n_others,
+                device_info(*out)->n_others > 1 ? "es" : "");
     if (why || !o->emulator_asked || device_info(*out)->is_emulator) return why;
     device_close(*out);
     *out = NULL;

@@ -60,8 +60,10 @@ def measure(args):
     first = peers.Stage(args.stage)
     first.lib.library_choice.restype = ctypes.c_char_p
     timer, us = peers.Timer(None), ctypes.c_double()
+    rows = [(r.batch, r.heads, r.kv_heads, r.sq, r.sk, r.dim, int(r.causal)) for r in peers.rows_of(args.rows)] if args.rows else \
+        problems(args.n, args.seed)
     with open(args.json, "a") as f:
-        for p in problems(args.n, args.seed):
+        for p in peers.share_of(rows, args.share_out):
             b, h, kv, sq, sk, d, causal = p
             problem = peers.Problem(f"{b} {h}/{kv} {sq}x{sk} {d}{' causal' if causal else ''}")
             q, k, v = problem.tensors(args.seed)
@@ -143,6 +145,8 @@ def main():
     parser.add_argument("--stage", default="6")
     parser.add_argument("--json", default="results/choices-6.jsonl")
     parser.add_argument("--measure", action="store_true", help="on a GPU: append to --json first")
+    parser.add_argument("--rows", help="measure the problems of these files (peers.py), not random ones")
+    parser.add_argument("--share-out", default="0/1", metavar="I/N", help="measure every N-th problem, from the I-th on")
     parser.add_argument("--warm", type=float, default=2, metavar="MS", help="load before each turn")
     parser.add_argument("--n", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)

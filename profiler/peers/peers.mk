@@ -15,7 +15,7 @@ $(STAGE_LIBRARIES): $(BUILD)/%.so: $$(patsubst $(BUILD)/%,$(BUILD)/pic/%,$$(call
 .PHONY: peers
 peers: $(CHOSEN) $(ATTENTION:%=$(BUILD)/%.so)
 	@mkdir -p results
-	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers/peers.py --json results/peers.jsonl \
+	@set -f; $(BUILD)/alone python3 profiler/peers/peers.py --json results/peers.jsonl \
 	    --rest 0 --stages "$(ATTENTION:stage-%=%)" $$ARGS
 
 ##gpu-3 energy: Measure the energy of a launch under sustained load.
@@ -25,7 +25,7 @@ peers: $(CHOSEN) $(ATTENTION:%=$(BUILD)/%.so)
 .PHONY: energy
 energy: $(CHOSEN) $(ATTENTION:%=$(BUILD)/%.so)
 	@mkdir -p results
-	@set -f; flock -F $(BUILD)/device.lock python3 profiler/peers/energy.py --json results/energy.jsonl \
+	@set -f; $(BUILD)/alone python3 profiler/peers/energy.py --json results/energy.jsonl \
 	    --stages "$(ATTENTION:stage-%=%)" $$ARGS
 
 ##tables-3 peers-table: Print the tables of a stage beside its peers.
@@ -33,8 +33,8 @@ energy: $(CHOSEN) $(ATTENTION:%=$(BUILD)/%.so)
 ##
 ##  Without RECORDED: of results/peers.jsonl.
 .PHONY: peers-table
+ATTENTION_VERBS += peers-table
 peers-table:
-	@$(attention-only)
 	@python3 profiler/peers/peers_table.py $(if $(RECORDED),records/runs/$(RECORDED)-peers.jsonl,results/peers.jsonl) \
 	    $(patsubst stage-%,%,$(if $(filter stage-%,$(MAKECMDGOALS)),$(ATTENTION)))
 
@@ -47,5 +47,5 @@ CHOICES := $(if $(RECORDED),records/runs/$(RECORDED)-choices-6.jsonl,results/cho
 .PHONY: choices
 choices: $(BUILD)/stage-6 $(if $(RECORDED),,$(BUILD)/stage-6.so stage-6)
 	@mkdir -p results; $(if $(RECORDED),,rm -f $(CHOICES))
-	@$(if $(RECORDED),,flock -F $(BUILD)/device.lock) python3 profiler/peers/choices.py --json $(CHOICES) \
+	@$(if $(RECORDED),,$(BUILD)/alone) python3 profiler/peers/choices.py --json $(CHOICES) \
 	    $(if $(RECORDED),,--measure)

@@ -114,6 +114,12 @@ def rows_of(text):
     return [row for name in text.split(",") for row in read_rows(name)]
 
 
+def share_of(rows, text):
+    """Every N-th row from the I-th on, of "I/N": a process for each GPU has a share."""
+    first, n = map(int, text.split("/"))
+    return list(rows)[first::n]
+
+
 # ---- Contenders: make(problem, q, k, v) gives a call that computes O, (batch, heads, queries, head_dim) ----
 
 class FlashAttention2:
@@ -517,6 +523,7 @@ def main():
     parser.add_argument("--stages", default="", help="stage numbers, e.g. \"4 6\"")
     parser.add_argument("--rows", type=rows_of, default="sixteen", help="sixteen, gqa, wide or a file; several: wide,gqa")
     parser.add_argument("--json", default="", help="append the records to this file")
+    parser.add_argument("--share-out", default="0/1", metavar="I/N", help="only every N-th row, from the I-th on: one process a GPU")
     parser.add_argument("--samples", type=int, default=15, help="of each turn, at most")
     parser.add_argument("--min-graph-us", type=float, default=1000.0)
     parser.add_argument("--warm", type=float, default=300.0, metavar="MS", help="load before each loaded turn, until power has settled")
@@ -533,7 +540,7 @@ def main():
     for w in who:
         print(f"{w.name}: {w.version}")
     print(f"{'problem':>34} {'way':>6} " + " ".join(f"{w.name:>16}" for w in who) + "   us (TFLOPS); best peer / best stage")
-    for index, p in enumerate(args.rows):
+    for index, p in enumerate(share_of(args.rows, args.share_out)):
         for name in run_row(index, p, who, timer, args, driver):
             print(f"peers: {p.text}: {name} is wrong", file=sys.stderr)
             wrong = 1

@@ -44,9 +44,9 @@ enum { MAX_ROUNDS = 24 };
 
 /* ---- What it takes -------------------------------------------------------------------------- */
 
-/* What was fitted to an H200: notes/choice.md. */
+/* What was fitted to an H200 and an H100 together: notes/choice.md. */
 static const struct speed {
-    double clock_ghz, dram_gbs;
+    double clock, dram; /* shares of the chip's boost clock, and of what its memory can transfer */
     double l2_clk;      /* bytes a clock of one SM */
     double l2_from;     /* from this share of L2's size on, some of what is read comes from DRAM, */
     double l2_width;    /* and this much further on all of it */
@@ -57,8 +57,8 @@ static const struct speed {
     double hot;         /* slower by this share where all SMs compute for long: power */
     double split_clk[4]; /* adding up what clusters of 1, 2, 4, 8 CTAs have found */
 } speed = {
-    .clock_ghz = 2.272,
-    .dram_gbs = 5022,
+    .clock = 1.147,
+    .dram = 1.046,
     .l2_clk = 29.26,
     .l2_from = 0.3129,
     .l2_width = 0.5119,
@@ -263,7 +263,7 @@ static double dram_us(const struct attention *a, const struct chip *chip) {
     const double bytes = least_bytes(a);
     double missing = (bytes / chip->l2_bytes - speed.l2_from) / speed.l2_width;
     missing = missing < 0 ? 0 : missing > 1 ? 1 : missing;
-    return missing * bytes / speed.dram_gbs * 1e-3;
+    return missing * bytes / (speed.dram * chip->dram_gb_per_s) * 1e-3;
 }
 
 /* CTAs of the launch: stage.c. */
@@ -293,7 +293,7 @@ static void estimate(const struct attention *a, const struct chip *chip, struct 
         take_all(&crew, n - whole - in_parts, tile_clk(a, chip, c, q, 1));
     }
     c->fill = crew.work / (crew.end * crew.n);
-    double us = crew.end / speed.clock_ghz * 1e-3;
+    double us = crew.end / (speed.clock * chip->clock_mhz);
     us *= 1 + speed.hot * c->fill * us / (us + 50);
     us = cbrt(us * us * us + pow(dram_us(a, chip), 3)); /* near each other both count */
     const struct shape_speed *s = speed_of(a, c->shape);

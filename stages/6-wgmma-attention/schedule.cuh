@@ -43,8 +43,8 @@ static __device__ __forceinline__ int tile_of_item(const struct schedule &s, int
 }
 
 // Tiles of one head follow each other, so that SMs share its K and V in L2. Causal ones come
-// longest first, to leave short ones for filling gaps at the end, by sections of heads whose K and
-// V fit in L2. Where BQ does not divide the rows, one tile of a head has warpgroups without any.
+// longest first, to leave short ones for filling gaps at the end, by sections of heads (stage.c),
+// the last of which has all heads that are left. Where BQ does not divide the rows, one tile of a head has warpgroups without any.
 // Causal tiles are laid from the last row up, so that it is the shortest, and may begin before
 // row 0 (TMA loads zeros there, but must not store). Others come last: there some warpgroups just
 // pass.
@@ -55,11 +55,11 @@ static __device__ __forceinline__ struct o_tile tile_at(const struct attention_a
     t.slot = -1;
     if (CUT_TILES) index = tile_of_item(s, index, t.slot);
     if (CAUSAL) {
-        uint32_t section = divided(index, s.section_tiles);
-        uint32_t first = section * s.heads_per_section;
-        uint32_t n_heads = min(s.heads_per_section, args.batch * s.heads.d - first);
+        uint32_t section = min(divided(index, s.section_tiles), s.last_section);
+        uint32_t first = section * s.section_heads.d, n_heads = s.section_heads.d;
+        if (section == s.last_section) n_heads = args.batch * s.heads.d - first;
         index -= section * s.section_tiles.d;
-        q = n_heads == s.heads_per_section ? divided(index, s.section_heads) : index / n_heads;
+        q = n_heads == s.section_heads.d ? divided(index, s.section_heads) : index / n_heads;
         bh = first + index - q * n_heads;
     } else {
         bool full = index < s.n_full;

@@ -105,25 +105,47 @@ static size_t workspace_bytes(const struct attention *a, const struct chip *chip
 
 /* Causal tiles are handed out longest first, but only among as many heads as have their K and V
  * (shared by a GQA group) in 32 MB of L2 at once; of 8 to 42 MB that was the fastest on an H200,
- * and powers of two were faster than numbers in between. */
-static int64_t heads_per_section(const struct attention *a, int pack) {
-    double kv_bytes = 4.0 * a->seqlen_k * a->head_dim * a->kv_heads / a->heads * pack;
-    int64_t n = 1, n_heads = (int64_t)a->batch * a->heads / pack;
-    while (2 * n <= n_heads && 2 * n * kv_bytes <= 32 << 20) n *= 2;
-    return n_heads * kv_bytes <= 32 << 20 ? n_heads : n;
+ * and powers of two were faster than numbers in between.
+ *
+ * Where a head has few tiles of 128 rows, DRAM is the limit up to head_dim 128. If all SMs computed
+ * long tiles and then all of them short ones, it would be asked for too much and then for too
+ * little, so there a section has no more tiles than half of the CTAs. Only the last one has, for the
+ * gaps at the end. */
+enum { FEW_TILES = 4, LAST_ROUNDS = 1 };
+
+/* Heads of a section; `last` sections come before the last one. */
+static int64_t heads_per_section(const struct attention *a, const struct chip *chip,
+                                 const struct cut *cut, int64_t *last) {
+    const double kv_bytes = 4.0 * a->seqlen_k * a->head_dim * a->kv_heads / a->heads * cut->pack;
+    const int64_t n_heads = (int64_t)a->batch * a->heads / cut->pack;
+    const int64_t per_head = cut_tiles(a, cut->shape, cut->pack) / n_heads;
+    const struct tile tile = tile_of(a->head_dim, cut->shape);
+    const int64_t at_once = (int64_t)chip->n_sms * tile.ctas;
+    const bool few = tile.bq == 128 && a->head_dim <= 128 && per_head > 1 && per_head <= FEW_TILES;
+    const int64_t rest = few ? ceil_div(LAST_ROUNDS * at_once, per_head) : 1; /* at least */
+    *last = 0;
+    if (cut->n_cut || n_heads <= rest || (!few && n_heads * kv_bytes <= 32 << 20))
+        return n_heads; /* of tiles that are cut, the longest of all heads are */
+    int64_t n = 1;
+    while (2 * n <= n_heads && 2 * n * kv_bytes <= 32 << 20 &&
+           (!few || 2 * n * per_head <= at_once / 2))
+        n *= 2;
+    *last = (n_heads - rest) / n;
+    return n;
 }
 
 static int log_2(int n) { return n < 2 ? 0 : 1 + log_2(n / 2); }
 
-static struct schedule schedule_of(const struct attention *a, const struct cut *cut) {
-    int64_t tiles = cut_tiles(a, cut->shape, cut->pack), section = heads_per_section(a, cut->pack);
+static struct schedule schedule_of(const struct attention *a, const struct chip *chip,
+                                   const struct cut *cut) {
+    int64_t last, section = heads_per_section(a, chip, cut, &last);
+    int64_t tiles = cut_tiles(a, cut->shape, cut->pack);
     int heads = a->heads / cut->pack;
-    if (cut->n_cut) section = (int64_t)a->batch * heads; /* the longest of all heads are cut */
     int64_t per_head = tiles / ((int64_t)a->batch * heads);
     int64_t full = (int64_t)a->seqlen_q * cut->pack / tile_of(a->head_dim, cut->shape).bq;
     return (struct schedule){
         .n_tiles = (int32_t)(tiles + (int64_t)cut->n_cut * (cut->parts - 1)),
-        .heads_per_section = (int32_t)section,
+        .last_section = (uint32_t)last,
         .n_full = (int32_t)(full * a->batch * heads),
         .full_per_head = divisor_of((uint32_t)(full ? full : 1)),
         .section_tiles = divisor_of((uint32_t)(section * per_head)),
@@ -183,7 +205,7 @@ static const char *plan(const struct attention *a, struct device *d, const struc
     const char *why = choose(a, chip, out, &cut);
     if (why) return why;
     struct attention_args args = stage_args(a, t);
-    struct schedule schedule = schedule_of(a, &cut);
+    struct schedule schedule = schedule_of(a, chip, &cut);
     schedule.counter = (uint32_t *)t->workspace;
     schedule.part_o = (void *)(t->workspace + PART_O);
     schedule.part_ml = (void *)(t->workspace + PART_O + cut_part_o_bytes(a, &cut));

@@ -75,11 +75,11 @@ enum { MAX_SPLIT = 8, MIN_GROUP_KEYS = 128 };
  * as one: its row r is query r >> pack of head r % 2^pack. */
 struct schedule {
     int32_t n_tiles;              /* parts count as tiles */
-    int32_t heads_per_section;    /* batch-heads whose tiles are handed out together */
+    uint32_t last_section;        /* number of the last section of batch-heads */
     int32_t n_full;               /* tiles of whole BQ rows */
     struct divisor full_per_head; /* of those, if not 0 */
-    struct divisor section_tiles; /* heads_per_section * tiles of a head */
-    struct divisor section_heads; /* heads_per_section */
+    struct divisor section_tiles; /* tiles of a section; the last one may have more, or fewer */
+    struct divisor section_heads; /* batch-heads whose tiles are handed out together */
     struct divisor heads, group;  /* heads of a batch; those that share a KV head */
     int32_t pack;                 /* log2 of the heads packed */
     int32_t split;                /* log2 of the CTAs that share a tile: a cluster */

@@ -30,6 +30,9 @@ for image in 64 64-causal 64-exp4 64-split 64-many 64-many-causal 128-many 128-m
             $shape $causal --no-time --counters none --quiet
     done
 done
+# Causal, with few tiles a head: 32 heads hand out theirs first, then 68 together.
+stage_test "stage-6, sections of heads" "$build/stage-6" --image d128-short-causal --batch 10 --heads 10 --seqlen 130 --causal \
+    --head-dim 128 --no-time --counters none --quiet
 # Any of the ways that it considers, not the best alone.
 stage_test "stage-6, 20 random problems, any of 12 choices" "$build/stage-6" --sweep-random 20 --seed 2 --choice 11
 for image in d64 d64-exp4 d64-1-wgmma d64-8-base; do

@@ -1,7 +1,7 @@
 """The steps' own solutions and mistakes, as a table: steps.py; the same lines as labs.py's
 
 For each step: what students get compiles, has an open hole and no line of the solution, and the check says so; the solution passes,
-its explanation opens, and stays shut for another key; the question's answer has a hash; each of three rules that make the
+its explanation opens, and stays shut for another key; the question's answer has a hash; each of three or more rules that make the
 solution wrong is refused with a hint that begins with what was seen. Last: seconds of a check."""
 import pathlib
 import re
@@ -26,7 +26,7 @@ def tell(passed, name, what, said):
 
 
 def run(name, text, folder):
-    source = folder / f"{name}.py"
+    source = folder / f"{name}{step.hole_of(name).suffix}"
     source.write_text(text)
     began = time.process_time(), time.monotonic()
     status, said = step.run(name, source)
@@ -36,19 +36,19 @@ def run(name, text, folder):
 
 def mistakes(name):
     for line in (step.HERE / name / "mistakes").read_text().splitlines():
-        script, _, hint = line.rpartition(" | ")
-        yield script, hint
+        script, begin, *hint = line.split(" | ")
+        yield script, begin, "".join(hint)
 
 
 def solution_lines(text):
     lines = text.splitlines()
     found = [lines[n].strip() for first, last, _, _ in strip.solutions(text) for n in range(first, last - 1)]
-    return [line for line in found if len(line) > 20]
+    return [line for line in found if len(line) > 20 and not re.fullmatch(r"for \(.*\)( \{)?", line)]
 
 
-def one(name, folder):
+def one(name, folder, given):
     path = step.HERE / name
-    text = (path / "hole.py").read_text()
+    text = step.hole_of(name).read_text()
     skeleton = strip.strip(text)
     status, said = run(name, skeleton, folder)
     tell(status == 1 and said.startswith("not yet: nothing stands between the marks"), name, "skeleton", said)
@@ -58,10 +58,9 @@ def one(name, folder):
     explained = (path / "explained.md").read_text()
     tell(status == 0 and explained in said and "The question of the text is open" in said, name, "solution", said)
     handed = {p.name: step.handed_out(f"notebooks/course/steps/{name}/{p.name}", p.read_bytes()) for p in path.iterdir() if p.is_file()}
-    given = b"\n".join(data for pair in handed.values() if pair for data in [pair[1]]).decode()
-    told = [line for line in solution_lines(text) if line in given]
+    told = [f"{path}: {line}" for line in solution_lines(text) for path, data in given.items() if line in data]
     tell(not told and handed["mistakes"] is None, name, "handout", f"tells: {told}" if told else "no line of the solution")
-    hole, check = step.load(path / "hole.py", "hole"), step.load(path / "check.py", "check")
+    hole, check = step.load_hole(step.hole_of(name)), step.load(path / "check.py", "check")
     key, sealed = step.key_of(check, hole, name), handed["explained.md"][1].decode()
     try:
         shut = step.unseal(key[::-1], sealed) != explained
@@ -73,28 +72,30 @@ def one(name, folder):
     words = len(re.findall(r"\w+", (path / "text.md").read_text()))
     tell("**Question.**" in (path / "text.md").read_text() and "\n    " in (path / "text.md").read_text(), name, "text", f"{words} words")
     rules = list(mistakes(name))
-    tell(len(rules) == 3, name, "mistakes", f"{len(rules)} rules")
-    for script, begin in rules:
+    tell(len(rules) >= 3, name, "mistakes", f"{len(rules)} rules")
+    for script, begin, hint in rules:
         wrong = subprocess.run(["sed", "-E", script], input=text, capture_output=True, text=True, check=True).stdout
         status, said = run(name, wrong, folder)
-        tell(wrong != text and status == 1 and said.startswith(f"not yet: {begin}") and "\nhint: " in said, name, script, said)
+        tell(wrong != text and status == 1 and said.startswith(f"not yet: {begin}") and hint in said.partition("\nhint: ")[2], name, script, said)
 
 
 def packed():
-    """What `make handout LAB=6` packs of the steps."""
+    """What `make handout LAB=6` packs of the steps, {path: text}: no line of a solution may stand in any of them."""
     files = {path: data for path, data in handout.contents(lab_folder.read(6)).items() if path.startswith("notebooks/course/steps/")}
     for name in step.names():
         here = f"notebooks/course/steps/{name}/"
         own = sorted(path.removeprefix(here) for path in files if path.startswith(here))
-        tell(own == ["answer", "check.py", "explained.sealed", "hole.py", "text.md"], name, "packed", " ".join(own))
-        tell(b"YOUR CODE HERE" in files[here + "hole.py"] and b"SOLUTION" not in files[here + "hole.py"], name, "packed hole", "stripped")
+        hole = step.hole_of(name).name
+        tell(own == ["answer", "check.py", "explained.sealed", hole, "text.md"], name, "packed", " ".join(own))
+        tell(b"YOUR CODE HERE" in files[here + hole] and b"SOLUTION" not in files[here + hole], name, "packed hole", "stripped")
+    return {path: data.decode() for path, data in files.items()}
 
 
 def main():
-    packed()
+    given = packed()
     with tempfile.TemporaryDirectory() as folder:
         for name in step.names():
-            one(name, pathlib.Path(folder))
+            one(name, pathlib.Path(folder), given)
         endless = "def stage(n, stages):\n    while True:\n        pass\n\n\nfull_parity = empty_parity = stage\n"
         status, said = run("6c", endless, pathlib.Path(folder))
         tell(status == 1 and "did not end" in said, "6c", "a loop without an end", said)

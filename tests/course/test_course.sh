@@ -72,7 +72,7 @@ echo "nothing of the lab" > "$course/zoe/lab-2/notes.txt"
 printf 'lab-2 2026-12-01T12:00+00:00\nlate-days 1\nlate-percent 20\nextension alice 1\n' > "$course/deadlines"
 printf 'lab-2 2026-12-01T11:00+00:00 %s\n' mallory zoe > "$course/collected"
 printf 'lab-2 2026-12-03T11:00+00:00 %s\n' alice bob >> "$course/collected"
-graded() { BUILD=$build python3 notebooks/course/grade/grade_all.py "$course" --seed s --out "$tap_dir/grades" > "$tap_dir/said"; }
+graded() { BUILD=$build .venv/bin/python notebooks/course/grade/grade_all.py "$course" --seed s --out "$tap_dir/grades" > "$tap_dir/said"; }
 row() { grep -E "$1" "$tap_dir/grades/grades.csv" || { cat "$tap_dir/grades/grades.csv"; false; }; }
 if ! command -v "${NVCC:-nvcc}" > /dev/null || ! bwrap --unshare-all --ro-bind / / --proc /proc true 2> /dev/null; then
     skip "grade-all" "no nvcc or no bubblewrap here"
@@ -82,6 +82,8 @@ else
     check "the bad one, a day beyond" row '^bob,2,0.0,0,6,2,0,0.8,'
     check "the cheating one" row '^mallory,2,0.0,.*,0,1,1.0,'
     check "the one without a kernel" row '^zoe,2,0.0,.*kernel.cu: not submitted'
+    check "a page of the class" grep -q "zoe" "$tap_dir/grades/index.html"
+    check "it says what cost points" grep -q "kernel.cu: not submitted\|no kernel submitted" "$tap_dir/grades/index.html"
     check "feedback with file and line" grep -qE 'kernel.cu:[0-9]+' "$tap_dir/grades/bob.txt"
     before=$(stat -c %Y "$tap_dir"/grades/*/lab-2/kept.json | paste -sd' ')
     sleep 1

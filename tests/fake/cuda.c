@@ -178,6 +178,13 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags UNUSED) {
     return CUDA_SUCCESS;
 }
 
+/* Another for each CUDA_VISIBLE_DEVICES. */
+CUresult cuDeviceGetUuid(CUuuid *id, CUdevice device UNUSED) {
+    MAY_FAIL("cuDeviceGetUuid");
+    memset(id, setting("CUDA_VISIBLE_DEVICES", 0), sizeof *id);
+    return CUDA_SUCCESS;
+}
+
 IDLE(cuDevicePrimaryCtxRelease, CUdevice device UNUSED)
 IDLE(cuCtxSetCurrent, CUcontext context UNUSED)
 IDLE(cuStreamDestroy, CUstream stream UNUSED)

@@ -4,6 +4,11 @@ FAKE := $(BUILD)/tests/fake/libcuda.so.1
 $(FAKE): tests/fake/cuda.c common/cuda/attention_args.h common/cuda/half.h | $$(@D)/.dir
 	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) -isystem profiler/cxx $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $< -lm -ldl
 
+FAKE_NVML := $(BUILD)/tests/fake/nvml/libnvidia-ml.so.1
+
+$(FAKE_NVML): tests/fake/nvml.c | $$(@D)/.dir
+	$(CC) $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $<
+
 FAKE_CUPTI := $(BUILD)/tests/fake/libcupti.so.13
 
 $(FAKE_CUPTI): tests/fake/cupti.c | $$(@D)/.dir
@@ -21,7 +26,7 @@ NVTX_TOOL := $(BUILD)/tests/fake/nvtx_tool.so
 $(NVTX_TOOL): tests/fake/nvtx_tool.c | $$(@D)/.dir
 	$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(filter-out $(SANITIZE),$(CFLAGS)) -shared -fPIC -o $@ $<
 
-TEST_NEEDS += $(NVTX_TOOL) $(FAKE) $(FAKE_CUPTI) $(FAULT) $(BUILD)/doctor
+TEST_NEEDS += $(NVTX_TOOL) $(FAKE) $(FAKE_NVML) $(FAKE_CUPTI) $(FAULT) $(BUILD)/doctor
 
 # attnlab.forward, called once: build/tests/fake/forward_once LIBRARY IMAGES.
 FORWARD_ONCE := $(BUILD)/tests/fake/forward_once

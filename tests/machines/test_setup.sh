@@ -39,4 +39,31 @@ machine sudoer 1000 apt-get sudo
 check "a user with sudo, by sudo" asked sudoer '^sudo env DEBIAN_FRONTEND=noninteractive apt-get install'
 machine redhat 1000 dnf sudo
 check "on Fedora by dnf" asked redhat '^sudo dnf install -q -y gcc gcc-c\+\+ .* jansson-devel$'
+
+# One installation for many users: who cannot write to it gets a copy of his own.
+installed=$tap_dir/installed
+mkdir -p "$installed/results" && cp --parents Makefile $(git ls-files '*.mk') "$installed" && cp -r setup "$installed" && mkdir "$installed/.venv"
+ln -s "$installed/Makefile" "$installed/link"
+mkdir "$tap_dir/home" "$tap_dir/closed"
+chmod -R a-w "$installed" "$tap_dir/closed"
+as_user() { if [ "$(id -u)" -eq 0 ]; then setpriv --bounding-set=-dac_override "$@"; else "$@"; fi; } # root may write everywhere
+cannot() { # VERB...
+    ! as_user make -C "$installed" "$@" > "$tap_dir/said" 2>&1 &&
+        grep -q "you cannot write to $installed: make a copy of your own with make mine DIR=~/attnlab" "$tap_dir/said" || { cat "$tap_dir/said"; false; }
+}
+check "a folder that one cannot write to says so" cannot stage-1 run
+check "once" [ "$(grep -vcE '^make(\[[0-9]\])?: (Entering|Leaving)' "$tap_dir/said")" -eq 1 ]
+mine() { as_user env HOME="$tap_dir/home" make -s -C "$installed" mine DIR="$1"; }
+check "a user makes a copy" mine '~/my own'
+copy="$tap_dir/home/my own"
+check "it can be written to" as_user test -w "$copy/setup/setup.mk"
+check "it is as old, so that nothing is built again" [ ! "$copy/Makefile" -nt "$installed/Makefile" ]
+check "links stay links, .venv is shared" [ -L "$copy/link" -a "$(readlink "$copy/.venv")" = "$installed/.venv" ]
+check "results of others stay behind" [ ! -e "$copy/results" ]
+status "a copy that is there already" 2 as_user "$installed/setup/mine.sh" "$copy"
+status "without a name" 2 as_user "$installed/setup/mine.sh"
+status "inside the installation" 2 as_user "$installed/setup/mine.sh" "$installed/mine"
+status "where one cannot write" 5 as_user "$installed/setup/mine.sh" "$tap_dir/closed/too"
+check "nothing half made is left" [ -z "$(find "$tap_dir" -maxdepth 2 -name 'too*' -o -maxdepth 2 -name 'my own.*')" ]
+chmod -R u+w "$installed" "$tap_dir/closed"
 tap_done

@@ -51,4 +51,16 @@ for steps in stages/*/steps; do
     check "$name: every rung is an image" steps_are_images "$steps"
 done
 check "there is a ladder" test $tap_n -gt 0
+# make stage-6 steps: a problem that the device computes in seconds. The stage is one that writes down what it is asked.
+tree=$tap_dir/tree
+mkdir -p "$tree/build" "$tree/stages" && cp stages/steps.sh "$tree/stages" && cp -r stages/6-* "$tree/stages"
+printf '#!/bin/sh\necho "$*" >> asked\n' > "$tree/build/stage-6"
+chmod +x "$tree/build/stage-6"
+asked() { # DEVICE'S-NAME OPTIONS: all rungs are asked for these
+    printf '#!/bin/sh\necho device.name\necho "%s"\n' "$1" > "$tree/build/columns" && chmod +x "$tree/build/columns" && rm -f "$tree/asked"
+    (cd "$tree" && unset RECORDED && DEVICE=auto bash stages/steps.sh stages/6-* > /dev/null 2>&1)
+    [ "$(grep -c -e "$2 --head-dim" "$tree/asked")" -eq $((2 * $(wc -l < "$tree"/stages/6-*/steps/steps.txt))) ] || { cat "$tree/asked"; false; }
+}
+check "the emulator gets a small problem" asked "emulator_(h200)" "--heads 2 --seqlen 512"
+check "a GPU a large one" asked "NVIDIA_H200" "--batch 4 --heads 16 --seqlen 4096"
 tap_done

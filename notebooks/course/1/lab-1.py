@@ -15,6 +15,8 @@
 #
 # You predict what stage 1 costs, write the heart of its kernel, and let counters say what bounds it. Read the head of
 # [kernel.cu](../stages/1-scalar/kernel.cu) first: the picture of who owns what.
+#
+# [Steps 1a to 1d](../notebooks/course/steps/README.md) prepare it, each in 5 to 15 minutes: `make step-1a` begins the first.
 
 # %%
 import sys

@@ -16,6 +16,8 @@
 # You predict what WMMA replaces, write the product $QK^T$ with it, and find bank conflicts by arithmetic. Counts are
 # made here, as a GeForce RTX 4090 would have them. A ratio of times is computed from counts. Where a time stands, the text
 # says whether it was recorded on an H200 or is predicted for one.
+#
+# [Steps 2a to 2c](../notebooks/course/steps/README.md) prepare it, each in 5 to 15 minutes: `make step-2a` begins the first.
 
 # %%
 import sys

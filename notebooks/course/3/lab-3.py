@@ -15,6 +15,8 @@
 #
 # You predict what the second product saves and what fits into an SM, and write the ring of two tiles and $PV$ on the
 # tensor cores.
+#
+# [Steps 3a to 3c](../notebooks/course/steps/README.md) prepare it, each in 5 to 15 minutes: `make step-3a` begins the first.
 
 # %%
 import sys

@@ -15,6 +15,8 @@
 #
 # S and P stay in registers now, and shared rows have no padding. You find the places of their chunks, and the order
 # of fragments. The kernel is a rung of stage 4.
+#
+# [Steps 4a to 4d](../notebooks/course/steps/README.md) prepare it, each in 5 to 15 minutes: `make step-4a` begins the first.
 
 # %%
 import sys

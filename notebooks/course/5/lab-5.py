@@ -174,8 +174,8 @@ attnlab.compare("suspect_d")
 # %% [markdown]
 # ## 5. Explain
 #
-# In two sentences: why does a missing `fence.proxy.async` not show on a GPU, mostly? And why does a warpgroup need
-# two or more products under way?
+# In two sentences: why does a missing `fence.proxy.async` not show on a GPU, mostly? And why are two products under way
+# too few to keep the tensor cores busy?
 
 # %% explain: silence
 silence = """

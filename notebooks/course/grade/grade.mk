@@ -38,12 +38,12 @@ grade: $(if $(filter grade,$(MAKECMDGOALS)),$(if $(filter $(KERNEL_LABS),$(LAB))
 ##  SEED=word         a word that students do not know
 ##  J=4               four at a time
 ##
-##  Writes results/grades.
+##  Writes results/grades: index.html shows the class, grades.csv has the rows.
 .PHONY: grade-all
 no-folder = echo "make: grade-all wants SUBMISSIONS=folder SEED=secret" >&2; exit 2
 grade-all: $(if $(filter grade-all,$(MAKECMDGOALS)),$(foreach n,$(KERNEL_LABS),$(call lab-needs,$n)))
 	@test -n "$$SUBMISSIONS" -a -n "$$SEED" || { $(no-folder); }
-	@BUILD=$(BUILD) python3 notebooks/course/grade/grade_all.py \
+	@BUILD=$(BUILD) $(or $(wildcard $(PYTHON)),python3) notebooks/course/grade/grade_all.py \
 	    "$$SUBMISSIONS" --seed "$$SEED" --device "$$DEVICE" $${J:+--jobs "$$J"}
 
 ##course-8 handout: Pack what students get, without answers.

@@ -494,7 +494,7 @@ def grade(lab, submission, secret, device="emu", jobs=None, timed=True):
 @contextlib.contextmanager
 def gpu(alone):
     """The GPU; alone on it, as far as graders go: its time is graded."""
-    with (build() / "grade.lock").open("w") as lock:  # not device.lock, which `make gpu-test` holds
+    with (build() / "grade.lock").open("w") as lock:  # not the one of build/alone, which `make gpu-test` holds
         fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         yield
 

@@ -7,8 +7,8 @@
                                        the latest counts. Without a line: when the files came to lie here
     SUBMISSIONS/alice/lab-2/           the lab's files, answers.json
 
-OUT (results/grades) gets grades.csv, a row for each student and lab; alice.txt, her feedback; and alice/lab-2/
-with grade.json and grade.xml. Every folder of SUBMISSIONS has a row, also what cannot be graded (intake.py): its
+OUT (results/grades) gets grades.csv, a row for each student and lab; index.html, a page of the class for the
+instructor; alice.txt, her feedback; and alice/lab-2/ with grade.json and grade.xml. Every folder of SUBMISSIONS has a row, also what cannot be graded (intake.py): its
 last column says why, and the exit status is 1. Run again after a stop: what was graded with the same files, seed
 and grader is kept. To grade anew: remove OUT/alice/lab-2."""
 import argparse
@@ -123,14 +123,21 @@ def stamp(folder, refused, lab, seed, device):
     return digest.hexdigest()[:16]
 
 
+def nothing(why):
+    """As in grade.json: what cost all points."""
+    return {"part": "all", "points": 100, "why": why, "file": None, "line": None}
+
+
 def grade_kernel(result, lab, folder, refused, out, seed, device):
     names = kernel_names(lab)
     for name in names:
         if name in refused:
             result.update(kernel=0.0, why=f"{name}: {refused[name]}", text=f"lab {lab}: {name}: {refused[name]}\n")
+            result.update(lost=[nothing(result["why"])])
             return
     if not any((folder / name).exists() for name in names):
         result.update(kernel=0.0, why=f"{' and '.join(names)}: not submitted", text=f"lab {lab}: no kernel submitted\n")
+        result.update(lost=[nothing("no kernel submitted")])
         return
     (out / "grade.json").unlink(missing_ok=True)  # of another submission
     words = [sys.executable, HERE / "grade.py", "--lab", str(lab), "--submission", folder, "--seed", seed,
@@ -142,7 +149,7 @@ def grade_kernel(result, lab, folder, refused, out, seed, device):
         last = ((complaint or said).strip().splitlines() or ["no word"])[-1]
         raise NotGraded(f"status {run.returncode}: {last}")
     graded = json.loads((out / "grade.json").read_text())
-    result.update(kernel=graded["score"], seed_id=graded["seed_id"], text=plain.lines(said),
+    result.update(kernel=graded["score"], seed_id=graded["seed_id"], text=plain.lines(said), lost=graded["lost"],
                   why=graded["lost"][0]["why"] if graded["lost"] else "")
 
 
@@ -178,7 +185,8 @@ def grade_one(submission, out, seed, device):
             if before["stamp"] == now:
                 return before
         out.mkdir(parents=True, exist_ok=True)
-        result = {"stamp": now, "kernel": None, "predictions": None, "of": None, "seed_id": "", "why": "", "text": ""}
+        result = {"stamp": now, "kernel": None, "predictions": None, "of": None, "seed_id": "", "why": "", "text": "",
+                  "lost": []}
         if kernel_names(lab):
             grade_kernel(result, lab, folder, refused, out, seed, device)
         if (ROOT / f"notebooks/course/{lab}/questions").exists():
@@ -207,6 +215,18 @@ def write(path, text):
     new.replace(path)
 
 
+def write_page(out, rows, losses, texts):
+    """OUT/index.html, where there is jinja2. losses: {(student, lab): as in grade.json}."""
+    try:
+        import class_page
+    except ImportError as missing:
+        print(f"grade-all: no page of the class, {missing.name} is missing: make setup", file=sys.stderr)
+        return
+    named = [{**dict(zip(COLUMNS, row)), "lost": losses.get((row[0], row[1]), [])} for row in rows]
+    write(out / "index.html", class_page.page(named, texts))
+    print(f"{out}/index.html shows the class.")
+
+
 def main():
     parser = argparse.ArgumentParser(description="grades a folder of submissions")
     parser.add_argument("submissions", type=pathlib.Path)
@@ -229,22 +249,23 @@ def main():
         if (ROOT / f"notebooks/course/{lab}/questions").exists():
             import sheet
             sheet.key(lab)  # kept, for all students
-    rows, texts = grade_all(found, calendar, given)
+    rows, losses, texts = grade_all(found, calendar, given)
     out = io.StringIO()
     csv.writer(out).writerows([COLUMNS, *([plain.cell(value) for value in row] for row in rows)])
     given.out.mkdir(parents=True, exist_ok=True)
     write(given.out / "grades.csv", out.getvalue())
     for student, parts in texts.items():
         write(given.out / f"{student}.txt", "\n".join(parts))
+    write_page(given.out, rows, losses, texts)
     missing = sum(row[-1].startswith("not graded: ") for row in rows)
     if missing:
         parser.exit(1, f"grade-all: {missing} of {len(rows)} rows have no grade: the last column of {given.out}/grades.csv says why\n")
 
 
 def grade_all(found, calendar, given):
-    """(rows of the CSV, {student: [text]}). Labs of a student come in order: late days are used up in it."""
+    """(rows of the CSV, {(student, lab): what cost points}, {student: [text]}). Labs of a student come in order: late days are used up in it."""
     jobs = 1 if given.device != "emu" else given.jobs  # a GPU's times want it alone
-    rows, texts = [], {}
+    rows, losses, texts = [], {}, {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         runs = [pool.submit(attempt, submission, given.out / submission.student / f"lab-{submission.lab}", given.seed, given.device)
                 for submission in found.work]
@@ -261,6 +282,7 @@ def grade_all(found, calendar, given):
                 continue
             rows.append([student, lab, result["kernel"], result["predictions"], result["of"], days, left, factor,
                          result["seed_id"], result["why"]])
+            losses[student, lab] = result["lost"]
             late = f"{days} days late, {left} free ones left: times {factor:g}\n" if days else ""
             texts.setdefault(student, []).append(result["text"] + late)
             print(f"{n} of {len(runs)}: {plain.line(student)}, lab {lab}: {result['kernel']} points", flush=True)
@@ -269,7 +291,7 @@ def grade_all(found, calendar, given):
         if not intake.bad_name(student) and student in {submission.student for submission in found.work}:
             texts.setdefault(student, []).append(f"{plain.line(what)}: {plain.line(why)}\n")
     rows.sort(key=lambda row: row[0])
-    return rows, texts
+    return rows, losses, texts
 
 
 if __name__ == "__main__":

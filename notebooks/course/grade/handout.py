@@ -25,7 +25,7 @@ from lab_folder import ROOT  # noqa: E402
 OLDER, NEWER = 1_700_000_000, 1_700_003_600   # seconds since 1970: the same archive from the same tree
 
 # Never handed out: answers, the grader with its cheats, tests that name solutions.
-LEFT_OUT = re.compile(r"^(notebooks/course/grade/|notebooks/INSTRUCTOR\.md|notebooks/course/\d/lab-\d\.py|tests/course/|tests/plots/test_rungs"
+LEFT_OUT = re.compile(r"^(notebooks/course/grade/|notebooks/(?:INSTRUCTOR|TERM)\.md|notebooks/course/\d/lab-\d\.py|tests/course/|tests/plots/test_rungs"
                       r"|tests/mutants/.*\.txt|stages/.*/notes/|records/history/|\.ci/)")
 
 
@@ -118,8 +118,8 @@ def main():
     given = parser.parse_args()
     try:
         lab = lab_folder.read(given.lab)
-        results = shown(lab)
-    except LookupError as why:
+        files = {**contents(lab), **shown(lab)}
+    except (LookupError, step.cuda.Refused) as why:
         parser.exit(2, f"handout: {why.args[0]}\n")
     except FileNotFoundError:
         parser.exit(2, "handout: .venv is missing, which runs notebooks: make setup\n")
@@ -127,7 +127,7 @@ def main():
     new = given.out.with_suffix(".new")
     with tarfile.open(new, "w:gz", compresslevel=6) as tar:
         images = compiled(lab)
-        for path, data in [*sorted({**contents(lab), **results}.items()), *sorted(images.items())]:
+        for path, data in [*sorted(files.items()), *sorted(images.items())]:
             info = tarfile.TarInfo(f"attnlab-lab-{lab.number}/{path}")
             info.mtime = NEWER if path in images else OLDER
             info.size, info.mode = len(data), 0o755 if (ROOT / path).exists() and (ROOT / path).stat().st_mode & 0o100 else 0o644

@@ -17,7 +17,7 @@ import plain
 BYTES = 256 << 10               # of one file
 FOLDERS = 20                    # of one student, beside the labs
 NAME_BYTES = 100
-OURS = (".txt", ".csv", ".new")  # endings of the files that lie beside the students' folders in OUT
+OURS = (".txt", ".csv", ".html", ".new")  # endings of the files that lie beside the students' folders in OUT
 FILES = ("deadlines", "collected")
 
 

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """A step of the course, of 5 to 15 minutes: step.py NAME [--source FILE]
 
-Without a file of the student's, begins the step: prints its text and makes my-labs/steps/NAME.py, which has one hole. Else
-checks that file. Exit 0: the step is begun, or passed; 1: not yet right; 2: usage.
+Without a file of the student's, begins the step: prints its text and makes my-labs/steps/NAME.py or NAME.cu, which has one
+hole. Else checks that file. Exit 0: the step is begun, or passed; 1: not yet right; 2: usage.
 
 A step is a folder notebooks/course/steps/NAME:
 
     text.md         one idea, a picture, what to write, one question
-    hole.py         the student's file, with the solution between strip.py's marks
+    hole.py         the student's file, with the solution between strip.py's marks; or hole.cu, which runs on the emulator (cuda.py)
     check.py        check(hole): yields (what was seen, hint) of what is wrong; key(hole): values that only a right hole has
     answer          the hash of the question's answer: `step.py --hash NAME ANSWER`
     explained.md    the solution, explained; a handout has it sealed with key(), and it opens when the check passes
-    mistakes        three rules that make the solution wrong: a line `SED SCRIPT | how the hint begins`"""
+    mistakes        three rules or more that make the solution wrong: a line `SED SCRIPT | how what was seen
+                    begins`, or `SED SCRIPT | how what was seen begins | words of the hint`"""
 import argparse
 import hashlib
 import importlib.util
@@ -24,6 +25,7 @@ import traceback
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE.parent))
+import cuda  # noqa: E402
 import strip  # noqa: E402
 
 CPU_S, WALL_S = 5, 60
@@ -38,6 +40,15 @@ def load(path, name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def hole_of(name):
+    """hole.py or hole.cu."""
+    return next((HERE / name).glob("hole.*"))
+
+
+def load_hole(path):
+    return cuda.Kernel(path) if path.suffix == ".cu" else load(path, "hole")
 
 
 # ---- Sealing: a stream of hashes of the key ---------------------------------------------------------------------------
@@ -75,7 +86,7 @@ def explanation(name, key):
 
 def sealed(name):
     """explained.md as a handout has it."""
-    hole, check = load(HERE / name / "hole.py", "hole"), load(HERE / name / "check.py", "check")
+    hole, check = load_hole(hole_of(name)), load(HERE / name / "check.py", "check")
     return seal(key_of(check, hole, name), (HERE / name / "explained.md").read_text()).encode()
 
 
@@ -84,7 +95,7 @@ def handed_out(path, data):
     name = pathlib.PurePosixPath(path)
     if name.name == "mistakes":
         return None
-    if name.name == "hole.py":
+    if name.stem == "hole":
         return path, strip.strip(data.decode()).encode()
     if name.name == "explained.md":
         return str(name.with_suffix(".sealed")), sealed(name.parent.name)
@@ -93,15 +104,15 @@ def handed_out(path, data):
 
 # ---- Judging --------------------------------------------------------------------------------------------------------------
 
-def is_open(text):
+def is_open(text, comment):
     """Does nothing but comments stand between the marks?"""
     inside = False
     for line in text.splitlines():
-        if "### YOUR CODE HERE" in line:
+        if "YOUR CODE HERE" in line:
             inside = True
-        elif "### END OF YOUR CODE" in line:
+        elif "END OF YOUR CODE" in line:
             return inside
-        elif inside and line.split("#")[0].strip():
+        elif inside and line.split(comment)[0].strip():
             inside = False
     return False
 
@@ -111,11 +122,14 @@ def judge(name, source):
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 1))
     check = load(HERE / name / "check.py", "check")
     try:
-        hole = load(source, "hole")
+        hole = load_hole(source)
         for seen, hint in check.check(hole):
             print(f"not yet: {seen}\nhint: {hint}")
             return 1
         key = key_of(check, hole, name)
+    except cuda.Refused as why:
+        print(f"not yet: {why}\nhint: where a line of yours is named, it is there that the compiler or the emulator stopped")
+        return 1
     except Exception as error:  # the student's
         where = [frame.lineno for frame in traceback_of(error) if frame.filename == str(source)]
         print(f"not yet: {source}{f':{where[-1]}' if where else ''}: {type(error).__name__}: {error}\n"
@@ -139,7 +153,7 @@ def traceback_of(error):
 
 def run(name, source):
     """(status, what was said) of a check."""
-    if is_open(source.read_text(errors="replace")):
+    if is_open(source.read_text(errors="replace"), "//" if source.suffix == ".cu" else "#"):
         return 1, f"not yet: nothing stands between the marks of {source}\nhint: the comment at the mark says what to write there\n"
     try:
         done = subprocess.run([sys.executable, __file__, "--judge", name, "--source", source], capture_output=True, text=True, timeout=WALL_S)
@@ -163,7 +177,8 @@ def main():
     if given.hash:
         print(hashed(given.name, given.answer))
         return 0
-    source = given.source or ROOT / "my-labs" / "steps" / f"{given.name}.py"
+    hole = hole_of(given.name)
+    source = given.source or ROOT / "my-labs" / "steps" / f"{given.name}{hole.suffix}"
     if given.judge:
         return judge(given.name, source)
     if source.exists():
@@ -173,7 +188,7 @@ def main():
     if given.source:
         parser.exit(2, f"step: there is no {given.source}\n")
     source.parent.mkdir(parents=True, exist_ok=True)
-    source.write_text(strip.strip((HERE / given.name / "hole.py").read_text()))
+    source.write_text(strip.strip(hole.read_text()))
     print((HERE / given.name / "text.md").read_text())
     print(f"Your file is {source.relative_to(ROOT)}. Check it with: make step-{given.name}")
     return 0

@@ -1,15 +1,27 @@
-# A step is a folder notebooks/course/steps/NAME. Python's own library is all that it needs.
-STEP_NAMES := $(notdir $(patsubst %/,%,$(wildcard notebooks/course/steps/*/)))
+# A step is a folder notebooks/course/steps/NAME. One in Python needs Python's own library; one in CUDA C nvcc and build/run.
+STEP_NAMES := $(patsubst notebooks/course/steps/%/text.md,%,$(wildcard notebooks/course/steps/*/text.md))
 MY_STEPS   := $(patsubst step-%,%,$(filter step-%,$(MAKECMDGOALS)))
 $(foreach n,$(filter-out $(STEP_NAMES),$(MY_STEPS)),$(error there is no step-$n; there are $(STEP_NAMES:%=step-%)))
 
-##step-1 step-N: Begin a step of 5 to 15 minutes, or check it.
+##step-1 step-N: Begin a step: roofline to decode, clusters, backward. Or check it.
 ##  make step-1a
 ##
-##  The first time it prints the step and makes my-labs/steps/1a.py, which has one hole; then it checks that file.
+##  The first time it prints the step and makes a file with one hole, my-labs/steps/1a.py or my-labs/steps/2a.cu; then it checks that file.
 ##  An explained solution opens when the check passes.
 ##
-##  1a roofline, 1b online softmax, 1c masks, 1d banks; 5a descriptors, 5c accumulators; 6c parity
+##  1a roofline, 1b online softmax, 1c masks, 1d banks
+##  2a fragments, 2b leading dimensions, 2c the product; 3a P in half, 3b cp.async, 3c the ring
+##  4a ldmatrix, 4b mma.sync, 4c the swizzle, 4d softmax in registers
+##  5a descriptors, 5b fences, 5c accumulators, 5d WGMMAs in flight
+##  6a tensor maps, 6b mbarriers, 6c parity, 6d a producer, 6e turns, 6f setmaxnreg
+##  7a waves and persistence, 7b split keys (decode), 7c clusters
+##  8a backward of a row, 8b dV, dK and dQ
 .PHONY: $(STEP_NAMES:%=step-%)
 $(STEP_NAMES:%=step-%): step-%:
-	@python3 notebooks/course/steps/step.py $*
+	@BUILD=$(BUILD) NVCC=$(NVCC) python3 notebooks/course/steps/step.py $*
+
+CUDA_STEPS := $(patsubst notebooks/course/steps/%/hole.cu,step-%,$(wildcard notebooks/course/steps/*/hole.cu))
+$(CUDA_STEPS): $(BUILD)/run $(BUILD)/include/wgmma.cuh
+# A handout seals explanations with what our own solutions compute.
+handout: $(if $(filter handout,$(MAKECMDGOALS)),$(BUILD)/run)
+TEST_NEEDS += $(BUILD)/run

@@ -32,7 +32,7 @@ run() {
         timed="--no-check --no-time --counters OCCUPANCY,CYCLES"
     fi
     # shellcheck disable=SC2086
-    flock -F build/device.lock timeout --foreground 3600 "build/sweep/$tile/stage-4" --csv --json "$out/sweep.jsonl" \
+    build/alone timeout --foreground 3600 "build/sweep/$tile/stage-4" --csv --json "$out/sweep.jsonl" \
         $timed "$@" > "$out/run.csv" 2> "$out/run.log"
     code=$?
     [ $code -ge 128 ] && exit $code

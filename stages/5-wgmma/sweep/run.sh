@@ -5,5 +5,5 @@ set -u
 out=$1 build=${BUILD:-build}
 shift
 mkdir -p "$out" && rm -f "$out/new.jsonl"
-flock -F "$build/device.lock" "$build/stage-5" --sweep --json "$out/new.jsonl" "$@" || exit
+"$build/alone" "$build/stage-5" --sweep --json "$out/new.jsonl" "$@" || exit
 mv "$out/new.jsonl" "$out/sweep.jsonl"

@@ -45,17 +45,18 @@ class Problems:
         return (np.exp(self.lost[order[first]]) <= 1 + WITHIN).mean()
 
 
-def read(paths):
+def read(paths, model):
     way, us, of, n = [], [], [], 0
     for path in paths:
         with (gzip.open if path.endswith(".gz") else open)(path, "rt") as f:
             for r in map(json.loads, f):
+                chip = model.lib.model_chip(r["device"].encode())
                 for c in r["choices"]:
                     shape = re.match(r"d\d+(-short|-split|-many)?", c["what"])[1] or ""
                     number = [re.search(p, c["what"]) for p in (r"(\d+) heads share", r"of (\d+) CTA", r"(\d+) of them",
                                                                 r"in (\d+) parts")]
                     pack, split, n_cut, parts = (int(m[1]) if m else none for m, none in zip(number, (1, 1, 0, 1)))
-                    way.append(r["problem"] + [SHAPES[shape], pack, split, n_cut, parts])
+                    way.append(r["problem"] + [SHAPES[shape], pack, split, n_cut, parts, chip])
                     us.append(c["us"])
                     of.append(n)
                 n += 1
@@ -173,7 +174,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5, help="of the first step")
     parser.add_argument("--folds", type=int, default=0, help="fit to all but one N-th of the problems, look at that; N times")
     args = parser.parse_args()
-    p, model = read(args.records), Model(args.library)
+    model = Model(args.library)
+    p = read(args.records, model)
     x = np.log(model.start[model.free])
     print(f"{p.n} problems, {len(p.us)} ways, {len(x)} constants: the choice is within 3 % of the best on "
           f"{100 * p.right(model.at(x, p.way)):.1f} %", flush=True)

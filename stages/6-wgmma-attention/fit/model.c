@@ -16,9 +16,16 @@ double *model_shapes(int *n) {
     return *n = sizeof shape_speed / sizeof(double), (double *)&shape_speed;
 }
 
-/* A way: batch, heads, kv_heads, queries, keys, head_dim, causal; shape, pack, split, n_cut, parts. */
-void model_us(int n, int way[][12], double *us) {
-    struct chip *h200 = chip_find("h200");
+/* The number in chip.c of the chip on this board; -1: none. */
+int model_chip(char *board) {
+    for (int i = 0; chip_at(i); i++)
+        if (!strcmp(chip_at(i)->board, board)) return i;
+    return -1;
+}
+
+/* A way: batch, heads, kv_heads, queries, keys, head_dim, causal; shape, pack, split, n_cut, parts;
+ * the chip's number in chip.c. */
+void model_us(int n, int way[][13], double *us) {
     for (int i = 0; i < n; i++) {
         int *p = way[i];
         struct attention a = {.batch = p[0],
@@ -29,7 +36,7 @@ void model_us(int n, int way[][12], double *us) {
                               .head_dim = p[5],
                               .mask = p[6] ? MASK_CAUSAL_BOTTOM_RIGHT : MASK_NONE};
         struct cut c = {p[7], p[8], p[9], p[10], p[11], 0, 0};
-        estimate(&a, h200, &c);
+        estimate(&a, chip_at(p[12]), &c);
         us[i] = c.us;
     }
 }

@@ -1,0 +1,31 @@
+"""A and B of small integers, so that every sum is exact; what was computed instead of A B tells the hint."""
+from cuda import f16, hint_of, integers, out, parts
+
+N = range(16)
+A, B = integers(256, 1), integers(256, 2)
+
+
+def times(a, b, scale):
+    return [scale * sum(a[16 * i + k] * b[16 * k + j] for k in N) for i in N for j in N]
+
+
+INSTEAD = [(times(A, B, 1), "this is A B without scale: every x[i] is multiplied after the product, and before it is stored"),
+           (times(B, A, 0.5), "this is B A: the first operand of a product is the one whose rows are multiplied"),
+           ([0] * 256, "all is 0: is the product made before it is scaled and stored?")]
+
+
+def check(hole):
+    ran = hole.run("product", f16(16, 16, A), f16(16, 16, B), out("f32", 16, 16), 0.5)
+    if ran.reports:
+        yield ran.reports[0], hint_of(ran.reports[0])
+    got = ran.outs[0]
+    seen = parts("C", got, times(A, B, 0.5), 16)
+    if seen and any(x != x for x in got):
+        yield seen, "nan comes of a register that nothing was put into: which fragment is used before it has a value?"
+    if seen:
+        yield seen, next((hint for other, hint in INSTEAD if not parts("C", got, other, 16)),
+                         "does each of A, B and C have its own pointer, and is each element of a lane scaled, x[0] to x[7]?")
+
+
+def key(hole):
+    return [hole.run("product", f16(16, 16, A), f16(16, 16, B), out("f32", 16, 16), scale).outs for scale in (0.25, 3.0)]

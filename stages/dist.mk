@@ -1,0 +1,17 @@
+##tables-7 dist: Pack kernel images for machines without nvcc.
+##  make dist
+##
+##  Writes build/dist/attnlab-images-REVISION.tar.gz: PTX and cubins, their checksums and the hash of their sources.
+##  make stage-3 dist packs one stage.
+.PHONY: dist
+dist: $(foreach s,$(CHOSEN),$(images-$s) $(bf16-images-$s))
+	@stages/dist.sh write $(BUILD) $(CHOSEN)
+
+##start-7 images: Take the kernel images from a tarball instead of compiling them.
+##  make images FROM=images.tar.gz
+##
+##  For machines without nvcc: stages then run on the emulator as they are. make setup images FROM=... installs CUDA's
+##  headers alone. A tarball that is damaged, or whose sources are not the ones here, is refused.
+.PHONY: images
+images:
+	@stages/dist.sh read $(BUILD) "$$FROM" $(CHOSEN)
