@@ -183,7 +183,7 @@ static void print_limit(const struct view *v) {
             count(s->total.executed, n[0]), count(s->total.wavefronts, n[1]),
             count(s->total.sectors, n[2]),
             s->n_insts && s->inst[0].isa == SOURCE_PTX
-                ? "PTX (run counts SASS, which ptxas makes of it)"
+                ? "PTX (a stage's run counts SASS, which ptxas makes of it)"
                 : "SASS");
     fprintf(v->out, "an SM's share keeps busy, in cycles:");
     for (int r = 0; r < SOURCE_RESOURCES; r++)

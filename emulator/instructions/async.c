@@ -384,19 +384,33 @@ void emu_async_free(struct emu_block *b) {
     b->async = NULL;
 }
 
-/* Who has come to m, and who came before and has not yet: with the line at which the first of them did. */
+/* Who has come to m, and who came before and has not yet: with the line at which the first of them did. Of a cluster, by the
+ * rank of their blocks. */
 static void print_arrivals(const struct emu_block *b, const struct emu_mbarrier *m, FILE *out) {
     static const char *const which[] = {"arrived in this phase",
                                         "arrived in earlier phases, not in this one"};
     const struct emu_origin *of = b->kernel->origin;
+    const struct emu_cluster *c = b->cluster;
+    bool any = false;
     fprintf(out, "    initialised at line %d", m->init ? emu_line_of(&of[m->init->pc]) : 0);
-    if (!m->ever) fputs("; no warp of the block has ever arrived", out);
-    for (int k = 0; k < 2; k++) {
-        uint32_t warps = k ? m->ever & ~m->came : m->came;
-        if (!warps) continue;
-        fprintf(out, "; %s: ", which[k]);
-        emu_warps_print(b, warps, out);
-        fprintf(out, " (by line %d)", emu_line_of(&of[m->arrival[__builtin_ctz(warps)]->pc]));
+    for (int k = 0; k < 2; k++)
+        for (uint32_t r = 0; r < c->n; r++) {
+            uint32_t warps = k ? m->ever[r] & ~m->came[r] : m->came[r];
+            if (!warps) continue;
+            const bool own = r == b->rank;
+            const struct emu_inst *by = own ? m->arrival[__builtin_ctz(warps)] : m->far_arrival[r];
+            any = true;
+            fprintf(out, "; %s: ", which[k]);
+            if (!own) fprintf(out, "of rank %u ", r);
+            emu_warps_print(c->block[r], warps, out);
+            fprintf(out, " (by line %d)", emu_line_of(&of[by->pc]));
+        }
+    if (!any) fprintf(out, "; no warp of the %s has ever arrived", c->n > 1 ? "cluster" : "block");
+    const char *before = "; never, of rank ";
+    for (uint32_t r = 0; r < c->n && any; r++) {
+        if (m->ever[r]) continue;
+        fprintf(out, "%s%u", before, r);
+        before = ", ";
     }
     fputc('\n', out);
 }

@@ -33,8 +33,10 @@ struct emu_mbarrier {
     uint64_t bytes_expected; /* announced in this phase */
     bool valid;
     const struct emu_inst *init, *arrival[EMU_MAX_WARPS]; /* the last of each warp */
-    uint32_t came, ever; /* warps of its block that arrived in this phase, in any: masks */
-    uint32_t init_agent, init_stamp, init_lane; /* whose write initialised it */
+    uint32_t came[EMU_MAX_CLUSTER],
+        ever[EMU_MAX_CLUSTER]; /* by rank, warps that arrived in this phase, in any: masks */
+    const struct emu_inst *far_arrival[EMU_MAX_CLUSTER]; /* the last of each rank but its own */
+    uint32_t init_agent, init_stamp, init_lane;          /* whose write initialised it */
     bool init_fenced;      /* by fence.mbarrier_init: for TMA, and for the cluster once */
     uint32_t init_meeting; /* that barrier.cluster is complete (its number; 0: none yet) */
     struct emu_vector_clock clock, done; /* gathered in this phase; of the phase before */

@@ -156,8 +156,20 @@ void emu_cluster_exit(struct emu_warp *w, uint32_t mask) {
 }
 
 void emu_cluster_print(const struct emu_cluster *c, FILE *out) {
-    if (c->arrived)
-        fprintf(out, "  barrier.cluster: %u of %u threads have arrived\n", c->arrived, c->n_live);
+    const char *comma = ", not: ";
+    if (!c->arrived) return;
+    fprintf(out, "  barrier.cluster: %u of %u threads have arrived", c->arrived, c->n_live);
+    for (uint32_t r = 0; r < c->n; r++) {
+        uint32_t missing = 0;
+        for (int n = 0; n < c->block[r]->n_warps; n++)
+            missing |=
+                (uint32_t)((c->block[r]->warp[n].live & ~arrived(&c->block[r]->warp[n])) != 0) << n;
+        if (!missing) continue;
+        fprintf(out, "%sof rank %u ", comma, r);
+        emu_warps_print(c->block[r], missing, out);
+        comma = ", ";
+    }
+    fputc('\n', out);
 }
 
 /* ---- Addresses ------------------------------------------------------------------------------- */

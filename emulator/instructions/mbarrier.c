@@ -111,7 +111,7 @@ static void check_phase(struct emu_warp *w, const struct emu_inst *i, struct emu
     m->block->cluster->phases++;
     word->pending = word->expected;
     m->bytes_expected = 0;
-    m->came = 0;
+    memset(m->came, 0, sizeof m->came);
     emu_vector_clock_pass(m->block, &m->done, &m->clock);
     emu_vector_clock_pass(m->block, &m->far_done, &m->far);
 }
@@ -128,11 +128,12 @@ void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_inst *i, struct em
         return;
     }
     word.pending -= count;
-    if (w->block == m->block) {
+    if (w->block == m->block)
         m->arrival[w->index] = i;
-        m->ever |= 1u << w->index;
-        m->came |= 1u << w->index;
-    }
+    else
+        m->far_arrival[w->block->rank] = i;
+    m->ever[w->block->rank] |= 1u << w->index;
+    m->came[w->block->rank] |= 1u << w->index;
     check_phase(w, i, m, &word);
     store_word(m->block, m->addr, word);
 }
@@ -239,7 +240,7 @@ enum emu_step emu_mbarrier_init(struct emu_warp *w, const struct emu_inst *i, ui
         m->init_meeting = 0;
         m->in_flight = 0;
         m->bytes_expected = 0;
-        m->came = m->ever = 0;
+        memset(m->came, 0, sizeof m->came), memset(m->ever, 0, sizeof m->ever);
         emu_vector_clock_clear(w->block, &m->clock);
         emu_vector_clock_clear(w->block, &m->far);
         store_word(w->block, addr[l],

@@ -74,10 +74,11 @@ def newest(path, stage, problem=None):
     found = None
     try:
         with open(path, encoding="utf-8") as f:
-            for line in f:
+            for number, line in enumerate(f, 1):
                 try:
                     record = json.loads(line)
-                except ValueError:  # a kill cuts the last line
+                except ValueError as e:  # a kill cuts the last line
+                    print(f"against: {path}:{number}: no whole record, left out ({e}); delete the line or record again", file=sys.stderr)
                     continue
                 if not record.get("schema", "").startswith("attnlab-1."):
                     raise Refusal(5, f"{path} holds no records of this program")

@@ -99,13 +99,22 @@ def chosen(program, p):
     return f"{first['image']}: {first['what']}", float(first["expected us"])
 
 
+def whole(path, lines):
+    """The records of a file; a damaged line is named and left out."""
+    for number, line in enumerate(lines, 1):
+        try:
+            yield json.loads(line)
+        except ValueError as e:
+            print(f"choices: {path}:{number}: no whole record, left out ({e}); delete the line or record again", file=sys.stderr)
+
+
 def look(args):
     """Prints what share of the problems got a choice within WITHIN of the best, and the worst; False: less than --share."""
     rows, lost = [], 0
     try:
         with open(args.json) as f:
-            records = [json.loads(line) for line in f]
-    except (OSError, ValueError) as e:
+            records = list(whole(args.json, f))
+    except OSError as e:
         print(f"choices: {args.json}: {e}; make choices writes one where there is a GPU", file=sys.stderr)
         sys.exit(5)
     program = os.path.join(ROOT, "build", f"stage-{args.stage}")

@@ -134,9 +134,9 @@ static void add_kernel(struct table *t, const struct kernel *k, bool every) {
 }
 
 static void print_launches(const struct session *s) {
-    static const char *const heading[] = {"kernel", "launch",     "grid",  "block",
-                                          "shared", "warp inst",  "lanes", "sectors",
-                                          "more",   "wavefronts", "more",  "tensor"};
+    const char *const heading[] = {
+        "kernel", "launch",  "grid", "block",      "shared", s->memory ? "PTX inst" : "warp inst",
+        "lanes",  "sectors", "more", "wavefronts", "more",   "tensor"};
     struct table t;
     table_open(&t, 12, heading);
     for (const struct kernel *k = s->kernels; k; k = k->next)
@@ -264,6 +264,14 @@ static void print_predictions(const struct session *s) {
 
 /* ---- Counter groups -------------------------------------------------------------------------- */
 
+/* The emulator counts a program's PTX, a GPU and a stage's run machine code: the unit says it. Tensor instructions are the
+ * same in both. */
+#define PTX_INST "PTX warp inst"
+static void name_ptx(struct counter *c) {
+    if (!strcmp(c->unit, "warp inst") && strcmp(c->group, "TENSOR") != 0)
+        snprintf(c->unit, sizeof c->unit, PTX_INST);
+}
+
 /* Of all launches of a kernel; its occupancy is that of the last. */
 static const char *collect(const struct session *s, const struct kernel *k, const char *groups,
                            struct counters *out) {
@@ -283,6 +291,7 @@ static const char *collect(const struct session *s, const struct kernel *k, cons
                             out);
     counters_free(&predicted);
     counters_free(&raw);
+    for (int i = 0; !why && i < out->n; i++) name_ptx(&out->counter[i]);
     return why;
 }
 
@@ -359,8 +368,8 @@ static void csv_launches(struct table *t, const struct kernel *k) {
             const char *name;
             double value;
             const char *unit;
-        } counts[] = {{"instructions", x->executed, "warp inst"},
-                      {"threads", x->threads, "thread inst"},
+        } counts[] = {{"instructions", x->executed, k->gpu ? "warp inst" : PTX_INST},
+                      {"threads", x->threads, k->gpu ? "thread inst" : "PTX thread inst"},
                       {"global_sectors", x->sectors, "sectors"},
                       {"global_sectors_ideal", x->sectors_ideal, "sectors"},
                       {"shared_wavefronts", x->wavefronts, "wavefronts"},
@@ -530,8 +539,9 @@ static json_t *launch_record(const struct kernel *k, int n) {
 
 static json_t *kernel_record(const struct session *s, const struct kernel *k) {
     struct counters c;
-    json_t *record = json_pack("{s:s, s:s, s:i}", "name", k->shown, "symbol", k->name,
-                               "static_shared", k->static_shared);
+    json_t *record =
+        json_pack("{s:s, s:s, s:i, s:s}", "name", k->shown, "symbol", k->name, "static_shared",
+                  k->static_shared, "counted", k->gpu ? "sass" : "ptx");
     json_t *launches = json_array();
     if (k->n_registers >= 0) json_object_set_new(record, "registers", json_integer(k->n_registers));
     for (int n = 0; n < k->n_launches; n++) json_array_append_new(launches, launch_record(k, n));

@@ -99,7 +99,8 @@ void settings_help(FILE *f, const char *program) {
             "       %s [options] --kernel NAME --grid G --block B --arg A ... FILE.cu\n"
             "Runs a CUDA program (from runtime/attnlab-nvcc), or one kernel without a program, on "
             "a GPU or\non the emulator, and counts every launch. The emulator reports what would "
-            "go wrong.\n\n",
+            "go wrong. Instructions\nare those of PTX on the emulator, of machine code (SASS) on a "
+            "GPU.\n\n",
             program, program);
     for (int i = 0; i < N_NAMES; i++) {
         char left[40];

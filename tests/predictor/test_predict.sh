@@ -10,6 +10,13 @@ status "parameters that are not there" 5 env PREDICTOR_CHIP=/nonexistent "$predi
 status "an option that is none" 2 "$predict" --nosuch
 status "nothing to sum up" 1 python3 emulator/predictor/validate/validate.py /dev/null records/validation/h200-1.jsonl.gz
 frozen=records/validation/predictions-2.jsonl measured=records/validation/h200-2.jsonl.gz
+validate() { python3 emulator/predictor/validate/validate.py "$@"; }
+{ head -n 2 $frozen; echo '{"cut'; echo '{"elapsed": 1}'; tail -n +3 $frozen; } > "$tap_dir/damaged-2.jsonl"
+damaged() { [ "$(validate "$@" 2> "$tap_dir/why" | tail -n 1)" = "$(validate $frozen $measured | tail -n 1)" ]; }
+check "damaged lines are left out" damaged "$tap_dir/damaged-2.jsonl" $measured
+check "and named by file and line" bash -c '[ "$(grep -cE "^validate: $2:[34]: no whole record, left out" "$1")" = 2 ]' - "$tap_dir/why" "$tap_dir/damaged-2.jsonl"
+check "with --strict they are a failure" bash -c 'python3 emulator/predictor/validate/validate.py --strict "$@" > /dev/null 2>&1; [ $? -eq 5 ]' - "$tap_dir/damaged-2.jsonl" $measured
+check "without them --strict is none" validate --strict $frozen $measured
 grep -v '"case": 8,' $frozen > "$tap_dir/early.jsonl"; grep '"case": 8,' $frozen > "$tap_dir/late.jsonl"
 late() { python3 emulator/predictor/validate/validate.py "$tap_dir/early.jsonl" $measured --late "$tap_dir/late.jsonl" > "$tap_dir/said" &&
     grep -q '^late: 1 cases, mean 36.1 %' "$tap_dir/said" && grep -qx 'in time: 75 cases, mean 5.0 %, worst 12.9 %' "$tap_dir/said" && grep -qx 'validation: 76 cases, mean 5.4 %, worst 36.1 %, 1 of them late' "$tap_dir/said"; }

@@ -119,6 +119,15 @@ try:
     frame = attnlab.records('h200')
     mine = frame[(frame.stage == '4-tuned') & (frame['problem.text'] == 'B1 H8 S512 D64')]
     check('records', len(frame) > 20 and mine['samples.median_us'].iloc[-1] < 20 and mine['tensor_active_pct'].notna().any())
+    import tempfile
+    import warnings
+    with tempfile.NamedTemporaryFile('w', suffix='.jsonl') as damaged, warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter('always')
+        damaged.write('{"stage": "1", "counters": [{"name": "a", "value": 2}]}\n{"cut\n{"stage": "2"}\n')
+        damaged.flush()
+        frame = attnlab.records(damaged.name)
+        check('a damaged line is named', list(frame.stage) == ['1', '2'] and frame.a[0] == 2 and
+              [str(w.message).split(': no whole')[0] for w in said if 'no whole' in str(w.message)] == [f'{damaged.name}:2'])
 except ImportError:
     check('records # SKIP no pandas', True)
 try:

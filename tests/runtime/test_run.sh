@@ -32,6 +32,7 @@ says() { # PATTERN STATUS COMMAND...: its status, and PATTERN in what it prints
 }
 emulated() { "$run" --device emu "$@"; }
 check "conflicts are counted" says 'transpose<0> +1 .* 52700 +\+1406%' 0 emulated "$build/examples/transpose"
+check "instructions are those of PTX, and it is said" grep -qE '^kernel .* PTX inst +lanes' "$tap_dir/said"
 check "a static array is shared memory, too" grep -qE '^transpose<0> +1 +10x6 +32x8 +4096 ' "$tap_dir/said"
 check "the last is the screen of the hottest kernel" bash -c "sed -n '/^The hottest kernel: transpose<0>, 1 launch/,$ p' '$tap_dir/said' | grep -q '^bank conflicts'"
 check "three meters, of a kernel without shared memory, too" says '^bank conflicts .* 0.0 % No access to shared memory.$' 0 emulated --kernel-name naive "$build/examples/sgemm"
@@ -55,6 +56,7 @@ import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))
 assert len(rows) > 20 and all(None not in r and None not in r.values() for r in rows), "rows of one length"
 for r in rows: assert r["na"] and not r["value"] or float(r["value"]) is not None, r
+assert [r["unit"] for r in rows if r["name"] == "instructions"][0] == "PTX warp inst"
 assert {r["group"] for r in rows} >= {"launch", "SHARED"} and [r["value"] for r in rows if r["name"] == "shared_wavefronts"][0] == "52700"
 EOF
 }
@@ -87,6 +89,7 @@ assert r["schema"] == "attnlab-1.1" and r["exit"] == 0 and r["reports"] == [] an
 assert r["command"].endswith("examples/sgemm") and r["device"]["kind"] == "emulator"
 naive, tiled = r["kernels"]
 assert naive["symbol"].startswith("_Z") and naive["name"] == "sgemm_naive" and naive["registers"] > 0
+assert tiled["counted"] == "ptx" and {c.get("unit") for c in tiled["counters"] if c["name"] == "fma_instructions"} == {"PTX warp inst"}
 l, = tiled["launches"]
 assert l["grid"] == [13, 13, 1] and l["block"] == [16, 16, 1] and l["shared_wavefronts"] > 0
 assert any(c["name"] == "instructions" and c["value"] == l["instructions"] for c in tiled["counters"])
@@ -362,7 +365,7 @@ status "a bad chip" 2 emulated --chip h300 "$program"
 status "no such counter group" 2 emulated --counters NOSUCH "$program"
 status "a record in no folder" 5 emulated --json "$dir/none/x.jsonl" "$program"
 status "no GPU" 77 "$run" --device cuda "$program"
-check "help" emulated --help
+check "help" says 'are those of PTX on the emulator' 0 emulated --help
 
 # ---- One kernel
 sgemm() { emulated --quiet --kernel sgemm_tiled --grid 4x4 --block 16x16 "$@" examples/sgemm.cu; }

@@ -1,6 +1,6 @@
 """Predictions beside what a GPU measured, case by case (make validate).
 
-    python3 emulator/predictor/validate/validate.py PREDICTIONS.jsonl h200-N.jsonl.gz [--late FILE] [--now FILE] [--cases] [--out FILE]
+    python3 emulator/predictor/validate/validate.py PREDICTIONS.jsonl h200-N.jsonl.gz [--late FILE] [--now FILE] [--cases] [--out FILE] [--strict]
 
 Signed errors of elapsed cycles in per cent, prediction less measurement, by stage and by family of cases-N.txt; the
 noise is how far the turns of one case lie apart; tensor is the mean distance of tensor_active_pct in points, occup that of
@@ -8,7 +8,9 @@ achieved occupancy in per cent, stall how often the largest reason is the same. 
 cases did not exceed, for each kind of value. --out writes both, the sum first.
 
 --late: predictions by the frozen revision too, but made after others had seen what was measured: a table apart, and a
-second sum with them. --now: by a later model, which knows all these measurements: development, and no validation."""
+second sum with them. --now: by a later model, which knows all these measurements: development, and no validation.
+
+A damaged line of a file is named and left out; with --strict the exit status is then 5. 1: there is nothing to sum up."""
 
 import argparse
 import collections
@@ -34,19 +36,38 @@ def read_cases(path):
     return [(stage, family, options) for stage, family, options in lines]
 
 
+damaged = []  # lines: file and number
+
+
+def objects(path, keys):
+    """The JSON objects of a file, one a line; one that has not these keys is damaged."""
+    try:
+        with (gzip.open(path, "rt", errors="replace") if path.endswith(".gz") else open(path, errors="replace")) as f:
+            for number, line in enumerate(f, 1):
+                try:
+                    record = json.loads(line)
+                    if not isinstance(record, dict) or not keys <= record.keys():
+                        raise ValueError(f"no {' and '.join(sorted(keys))}")
+                except ValueError as e:
+                    print(f"validate: {path}:{number}: no whole record, left out ({e}); delete the line or record again", file=sys.stderr)
+                    damaged.append((path, number))
+                    continue
+                yield record
+    except (OSError, EOFError) as e:
+        sys.exit(f"validate: {path}: {e.strerror if isinstance(e, OSError) and e.strerror else e}")
+
+
 def read_measured(path, cases):
     """For each case the counters of its records, one dict a turn, in order."""
     by_command = collections.defaultdict(list)
-    with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as f:
-        for line in f:
-            record = json.loads(line)
-            counters = {c["name"]: c["value"] for c in record["counters"] if "value" in c}
-            words = record["command"].split()
-            if "cycles_active" not in counters or "cycles_elapsed" not in counters:
-                continue
-            tile = re.search(r"/sweep/([^/]+)/stage-4$", words[0])
-            stage = f"4:{tile[1]}" if tile else words[0] if words[0].startswith("own:") else words[0].rsplit("-", 1)[1]
-            by_command[stage, " ".join(words)].append(counters)
+    for record in objects(path, {"counters", "command"}):
+        counters = {c["name"]: c["value"] for c in record["counters"] if "value" in c}
+        words = record["command"].split()
+        if "cycles_active" not in counters or "cycles_elapsed" not in counters:
+            continue
+        tile = re.search(r"/sweep/([^/]+)/stage-4$", words[0])
+        stage = f"4:{tile[1]}" if tile else words[0] if words[0].startswith("own:") else words[0].rsplit("-", 1)[1]
+        by_command[stage, " ".join(words)].append(counters)
     out = []
     for stage, _, options in cases:
         turns = [c for (s, command), all_turns in by_command.items()
@@ -86,8 +107,7 @@ def decisions(rows):
 
 
 def read_predicted(path):
-    with open(path) as f:
-        return {p["case"]: p for p in map(json.loads, f)}
+    return {p["case"]: p for p in objects(path, {"case"})}
 
 
 def compared(cases, measured, predicted):
@@ -174,6 +194,7 @@ def main():
     parser.add_argument("--now", help="predictions by a later model")
     parser.add_argument("--cases", action="store_true", help="a line for each case")
     parser.add_argument("--out", help="write the sum to this file: what programs say beside a prediction")
+    parser.add_argument("--strict", action="store_true", help="a damaged line gives exit status 5")
     o = parser.parse_args()
     freeze = re.search(r"-(\d+)\.jsonl", o.measured)
     cases = read_cases(os.path.join(os.path.dirname(o.measured), f"cases-{freeze[1] if freeze else 1}.txt"))
@@ -227,6 +248,7 @@ def main():
     if o.out:
         with open(o.out, "w") as f:
             f.write("\n".join([total, *by_kind(rows + late)]) + "\n")
+    sys.exit(5 if o.strict and damaged else 0)
 
 
 if __name__ == "__main__":

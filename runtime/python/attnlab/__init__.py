@@ -492,9 +492,11 @@ def forward(stage: int, q: Any, k: Any, v: Any, causal: bool | str = False, scal
 
 def records(source: str = 'results/run.jsonl') -> Any:
     """The records of a file of JSON lines, or of records/runs/NAME.jsonl, as a pandas frame: a row for each run,
-    nested fields as 'samples.median_us' (microseconds), a counter under its name (NaN where it was not to be had). Needs
-    pandas; a package that was installed from a wheel has no records/. Raises FileNotFoundError."""
+    nested fields as 'samples.median_us' (microseconds), a counter under its name (NaN where it was not to be had). A
+    damaged line is left out, with a warning that names it. Needs pandas; a package that was installed from a wheel has no
+    records/. Raises FileNotFoundError."""
     import json
+    import warnings
 
     import pandas
     path = source if os.path.exists(source) else os.path.join(_ROOT, 'records', 'runs', f'{source}.jsonl')
@@ -502,10 +504,12 @@ def records(source: str = 'results/run.jsonl') -> Any:
         raise FileNotFoundError(f'{source}: no such file, and no records/runs/{source}.jsonl')
     rows = []
     with open(path) as lines:
-        for line in lines:
-            if not line.endswith('\n'):
-                continue  # cut short
-            record = json.loads(line)
+        for number, line in enumerate(lines, 1):
+            try:
+                record = json.loads(line)
+            except ValueError as why:
+                warnings.warn(f'{path}:{number}: no whole record, left out ({why}); delete the line or record again', stacklevel=2)
+                continue
             for counter in record.pop('counters', None) or []:
                 record[counter['name']] = counter.get('value', float('nan'))
             rows.append(record)

@@ -310,7 +310,9 @@ static void test_races(void **state) {
 static void test_misuse(void **state) {
     (void)state;
     expect("deadlock", "@%p1 bra END;" SYNC "END:  @%p1 bar.sync 1, 96;");
-    assert_non_null(emu_test_report(&t, "barrier.cluster: 64 of 128 threads have arrived"));
+    assert_non_null(emu_test_report(
+        &t,
+        "barrier.cluster: 64 of 128 threads have arrived, not: of rank 0 warps 0 to 1 at line"));
     expect("arrive again without barrier.cluster.wait",
            "barrier.cluster.arrive.aligned; bar.sync 0; barrier.cluster.arrive.aligned; "
            "barrier.cluster.wait.aligned;");
@@ -372,6 +374,30 @@ static void test_arrivals(void **state) {
     expect("no mbarrier at shared", SYNC ARRIVE SYNC);
     expect("65 arrivals",
            INIT_64 "@%p0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r8], 65;" SYNC);
+}
+
+/* A deadlock says which blocks' warps have arrived, which have not, and where these are. */
+static void test_deadlocks(void **state) {
+    (void)state;
+    expect("deadlock", INIT_64 "setp.lt.u32 %p3, %r0, 32; @!%p3 bra L;" ARRIVE WAIT SYNC);
+    const char *said = emu_test_report(&t, "deadlock");
+    assert_non_null(strstr(said, "32 of 64 arrivals missing"));
+    assert_non_null(strstr(said, "arrived in this phase: of rank 1 warp 0 at line"));
+    assert_non_null(strstr(said, "arrived in this phase: of rank 0 warp 0 at line"));
+    assert_non_null(strstr(said, "; never, of rank 0"));
+    /* one block goes away behind the first phase */
+    expect("deadlock",
+           INIT_64 ARRIVE WAIT "@%p1 bra END;" ARRIVE
+                               "M: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, "
+                               "[%r4], 1; @!%p2 bra M; END:" SYNC);
+    said = emu_test_report(&t, "deadlock");
+    assert_non_null(
+        strstr(said, "arrived in earlier phases, not in this one: of rank 0 warps 0 to 1 at line"));
+    said = strstr(said, "barrier.cluster: ");
+    assert_non_null(said);
+    assert_non_null(strstr(said, "of rank 1 warps 0 to 1 at line"));
+    expect("deadlock", INIT_64 WAIT SYNC);
+    assert_non_null(emu_test_report(&t, "no warp of the cluster has ever arrived"));
 }
 
 /* The start-up of CUTLASS and Triton: the fence publishes the mbarriers, and the barrier.cluster
@@ -486,15 +512,22 @@ static void test_launches(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_neighbours), cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_places),     cmocka_unit_test(test_exits),
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_watch),
-        cmocka_unit_test(test_counts),     cmocka_unit_test(test_life),
-        cmocka_unit_test(test_races),      cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_launches),   cmocka_unit_test(test_arrivals),
-        cmocka_unit_test(test_start),      cmocka_unit_test(test_waits_for_arrivals),
-        cmocka_unit_test(test_copies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_neighbours),
+                                       cmocka_unit_test(test_forms),
+                                       cmocka_unit_test(test_places),
+                                       cmocka_unit_test(test_exits),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_watch),
+                                       cmocka_unit_test(test_counts),
+                                       cmocka_unit_test(test_life),
+                                       cmocka_unit_test(test_races),
+                                       cmocka_unit_test(test_misuse),
+                                       cmocka_unit_test(test_launches),
+                                       cmocka_unit_test(test_arrivals),
+                                       cmocka_unit_test(test_deadlocks),
+                                       cmocka_unit_test(test_start),
+                                       cmocka_unit_test(test_waits_for_arrivals),
+                                       cmocka_unit_test(test_copies)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     counters_free(&counts);
