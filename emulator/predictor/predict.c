@@ -365,6 +365,7 @@ static const char *simulate(struct predictor_run *r, double busy) {
     int n_sms = r->n_places * (int)g->cluster_size;
     machine_open(m, r->chip, &predictor_sass, g->kernel, n_sms);
     const struct predictor_chip *c = r->chip;
+    m->cluster_size = (int)g->cluster_size;
     m->l2_rate = l2_rate(r, c->l2_shared_bytes_per_clk) / busy * n_sms;
     m->tma_rate = l2_rate(r, c->l2_tma_shared_bytes_per_clk) / busy * n_sms;
     m->write_rate = c->l2_write_bytes_per_clk / busy * n_sms;
