@@ -238,8 +238,8 @@ static double writes_late(const struct machine *m, const struct sm *s) {
     return (i & 2 ? -luck : luck) * fmin(c->l2_writes_uneven * since, c->l2_writes_uneven_most);
 }
 
-/* A store that leaves sectors partly written: each of its lines costs as much as sm_write_line_bytes at least, on the data
- * path, on the way out of the SM and in L2 (microbenchmarks stores, scattered). */
+/* A store that leaves sectors partly written: each of its lines costs as much as sm_write_line_bytes at least, on the
+ * data path, on the way out of the SM and in L2 (microbenchmarks stores, scattered). */
 static bool writes_parts(const struct sass_effect *e, uint32_t sectors) {
     return (uint32_t)__builtin_popcount(e->active) * e->inst->bytes < 32 * sectors;
 }
