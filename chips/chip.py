@@ -182,6 +182,13 @@ def stream(r, variant):
     return r("stream", variant, "bytes") / r("stream", variant, "all")
 
 
+def flushed(r):
+    """Bytes that go to DRAM for each that comes from there, where a memset has filled L2."""
+    read, write = stream(r, "read DRAM, 264 CTAs"), 1 / (1 / stream(r, "copy DRAM, 264 CTAs") - 1 / stream(r, "read DRAM, 264 CTAs"))
+    each = (r("flushed", "read 32 MiB", "first") - r("flushed", "read 20 MiB", "first")) / (12 << 20)
+    return (each * read - 1) * write / read
+
+
 def per_clk(r, variant):
     return stream(r, variant) * 1e3 / mhz(r)
 
@@ -397,6 +404,8 @@ MEASURED = {
         0, lambda r, n: l2_latency(r),
         "B chase cg, 8 MiB, one SM; plus lines L2, seven SMs less that one"),
     "l2_bytes": (0, lambda r, n: machine(r, "L2"), "driver"),
+    "l2_flushed_dirty": (
+        2, lambda r, n: flushed(r), "B foreign flushed, read 32 MiB less 20, as of DRAM's rates"),
     "l2_sm_bytes_per_clk": (
         1, lambda r, n: max(one_sm(r), per_clk(r, "read L2, 1 SM")),
         "B the better of stream read L2, 1 SM, and a TMA's rate"),

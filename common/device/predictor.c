@@ -85,17 +85,9 @@ static void say_progress(void *user, double share) {
     p->next_s = elapsed_s + (p->terminal ? 0.5 : EVERY_S);
 }
 
-static double deadline_s; /* of the prediction under way, of the monotonic clock; 0: none */
-
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static bool has_to_end(void *user) {
     (void)user;
-    return interrupt_signal() != 0 || (deadline_s > 0 && now_s() > deadline_s);
+    return interrupt_signal() != 0;
 }
 
 const char *predictor_grid(struct predictor *c, const char *kernel, const struct emu_grid *launch,
@@ -111,7 +103,7 @@ const char *predictor_grid(struct predictor *c, const char *kernel, const struct
     if (why) return reason_as(STATUS_COUNTERS, "the predictor: %s", why);
     g->unwritten = emu_draw_unwritten(device_emu_options.draw);
     clock_gettime(CLOCK_MONOTONIC, &progress.begin);
-    deadline_s = c->limit_s > 0 ? now_s() + c->limit_s : 0;
+    o.limit = c->limit_s * PREDICTOR_WORK_A_SECOND;
     o.mhz = c->mhz;
     o.progress = say_progress;
     o.progress_user = &progress;
@@ -119,10 +111,6 @@ const char *predictor_grid(struct predictor *c, const char *kernel, const struct
     if (c->keeps_memory) g->undo = sass_undo_open();
     if (c->find) why = sass_grid_variables(g, c->find_user, c->find);
     if (!why) why = predict_launch(&c->chip, g, &o, out);
-    if (!interrupt_signal() && deadline_s > 0 && now_s() > deadline_s) {
-        if (!why) prediction_close(out); /* too few CTAs ended to extrapolate from */
-        why = reason("it takes the host longer than %.3g s", c->limit_s);
-    }
     sass_undo_close(g->undo);
     if (progress.shown && progress.terminal) fputs("\r\033[K", stderr);
     sass_grid_close(g);

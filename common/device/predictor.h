@@ -25,7 +25,7 @@ struct predictor {
     struct sass_module *module;
     /* The caller's: */
     bool keeps_memory;
-    double limit_s; /* of a prediction: then there is none; 0: no limit */
+    double limit_s; /* of a prediction, as so much work (PREDICTOR_WORK_A_SECOND); 0: no limit */
     /* Knows the module's variables by their symbols; NULL: it has none. */
     bool (*find)(void *user, const char *name, uint64_t *address, uint64_t *bytes);
     void *find_user;

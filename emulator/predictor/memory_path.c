@@ -238,12 +238,10 @@ static double writes_late(const struct machine *m, const struct sm *s) {
     return (i & 2 ? -luck : luck) * fmin(c->l2_writes_uneven * since, c->l2_writes_uneven_most);
 }
 
-/* What a store's part of a line costs at least, as so many bytes: more where it is a single word, or less than one. */
-static double part_of_line(const struct machine *m, const struct sass_effect *e, uint32_t lines) {
-    const struct predictor_chip *c = m->chip;
-    const uint32_t lanes = (uint32_t)__builtin_popcount(e->active);
-    if (e->inst->bytes > 4 || lanes > lines) return c->sm_write_line_bytes;
-    return e->inst->bytes == 4 ? c->sm_write_word_bytes : c->sm_write_part_bytes;
+/* A store that leaves sectors partly written: each of its lines costs as much as sm_write_line_bytes at least, on the
+ * data path, on the way out of the SM and in L2 (microbenchmarks stores, scattered). */
+static bool writes_parts(const struct sass_effect *e, uint32_t sectors) {
+    return (uint32_t)__builtin_popcount(e->active) * e->inst->bytes < 32 * sectors;
 }
 
 /* `sectors` go to L2; lines that they replace there go to DRAM. Returns when the last is taken. On the way out of the
@@ -313,7 +311,9 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
     m->counts.sectors += n;
     uint32_t written = copy ? m->front->wavefronts(e, &ideal) : 0;
     m->counts.wavefronts += written;
-    uint64_t last = data_path(m, s, p, w, d, copy ? copy_path(m, s, lines) : lines);
+    double parts = store && writes_parts(e, n) ? m->chip->sm_write_line_bytes * lines : 0;
+    uint32_t passes = (uint32_t)fmax(lines, parts / m->chip->l2_sm_write_bytes_per_clk);
+    uint64_t last = data_path(m, s, p, w, d, copy ? copy_path(m, s, lines) : passes);
     if (store) last = later(last, store_room(m, s));
     uint64_t read = (store ? later(d, last - 1) : d) + o->war - start;
     p->lg[p->n_lg++ % SM_RING] = last;
@@ -323,8 +323,7 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
         if (copy) s->l2_free = later(begun, s->l2_free) + (uint64_t)m->chip->ldgsts_interval;
         double beyond = lines - m->chip->ldgsts_lines;
         if (copy && beyond > 0) far += m->chip->ldgsts_line_latency * beyond;
-        double part = store ? part_of_line(m, e, lines) : 0;
-        uint64_t at = store ? to_l2(m, s, begun, misses, part * lines)
+        uint64_t at = store ? to_l2(m, s, begun, misses, parts)
                             : from_l2(m, s, begun, m->l2_rate, misses, dram);
         double come = (double)at + far;
         done = later(done, come > 0 ? (uint64_t)come : 0);

@@ -84,6 +84,7 @@ struct predictor_run {
     double *cycles;          /* the work of each cluster; 0: it was not simulated */
     double *end;             /* of each place of the chip's: when its last cluster ended */
     double limit;            /* of work (work_of), as soon as a cluster has ended */
+    double last;             /* the same, whether or not one has ended; 0: none */
     uint64_t first;          /* cluster */
     bool slow;               /* tensor cores are used (gpc.h) */
     bool is_probe, is_speed; /* is_speed: of a few clusters, to see how fast they run together */
@@ -336,7 +337,9 @@ static bool enough(void *user) {
     const struct predictor_options *o = r->options;
     if (r->is_speed) return (o->stop && o->stop(o->user)) || work_of(&r->machine) > r->limit;
     if (!r->is_probe && !r->part && o->progress) o->progress(o->progress_user, done_of(r));
-    return (o->stop && o->stop(o->user)) || (r->ended && work_of(&r->machine) > r->limit);
+    if (o->stop && o->stop(o->user)) return true;
+    double work = work_of(&r->machine);
+    return (r->ended && work > r->limit) || (r->last > 0 && work > r->last);
 }
 
 static void begin_all(struct predictor_run *r) {
@@ -365,6 +368,7 @@ static const char *simulate(struct predictor_run *r, double busy) {
     int n_sms = r->n_places * (int)g->cluster_size;
     machine_open(m, r->chip, &predictor_sass, g->kernel, n_sms);
     const struct predictor_chip *c = r->chip;
+    m->cluster_size = (int)g->cluster_size;
     m->l2_rate = l2_rate(r, c->l2_shared_bytes_per_clk) / busy * n_sms;
     m->tma_rate = l2_rate(r, c->l2_tma_shared_bytes_per_clk) / busy * n_sms;
     m->write_rate = c->l2_write_bytes_per_clk / busy * n_sms;
@@ -424,8 +428,20 @@ struct prediction_job {
     double *end;      /* of each place */
     bool slow;        /* tensor cores are used (gpc.h) */
     double speed[SM_CTAS + 1];
+    double work; /* that simulations took so far */
     struct footprint footprint;
 };
+
+/* What is left of the limit of work; 0: there is none. */
+static double left_of(const struct prediction_job *p) {
+    if (p->options->limit <= 0) return 0;
+    return p->work < p->options->limit ? p->options->limit - p->work : 1;
+}
+
+static double within(const struct prediction_job *p, double limit) {
+    double left = left_of(p);
+    return left > 0 ? min_of(left, limit) : limit;
+}
 
 static double seconds(void) {
     struct timespec t;
@@ -499,14 +515,16 @@ static struct predictor_run *open_part(struct prediction_job *p, int n_places, i
                                 .speed = p->speed,
                                 .cycles = p->cycles,
                                 .end = p->end,
-                                .limit = limit / n_parts,
+                                .limit = within(p, limit) / n_parts,
+                                .last = left_of(p) / n_parts,
                                 .is_probe = is_probe,
                                 .slow = p->slow,
                                 .options = p->options};
     return r;
 }
 
-static void close_part(struct predictor_run *r) {
+static void close_part(struct prediction_job *p, struct predictor_run *r) {
+    p->work += work_of(&r->machine);
     for (int s = 0; s < r->n_places * r->resident; s++)
         for (int i = 0; i < MAX_CLUSTER; i++)
             if (r->seat[s].left && r->seat[s].cta[i]) sass_cta_end(r->seat[s].cta[i]);
@@ -529,7 +547,7 @@ static double speed_beside(struct prediction_job *p, int k) {
     r->is_speed = true;
     if (!simulate(r, (double)(p->busy * p->grid->cluster_size)) && r->machine.now)
         speed = (double)r->machine.counts.issued / k / (double)r->machine.now;
-    close_part(r);
+    close_part(p, r);
     return speed;
 }
 
@@ -581,6 +599,13 @@ static bool is_crowded(const struct prediction_job *p) {
     return p->resident > 2 && p->n > p->busy * (uint64_t)p->resident;
 }
 
+static const char *none_ended(const struct predictor_run *r) {
+    if (r->last <= 0 || work_of(&r->machine) <= r->last)
+        return "interrupted before a block had ended";
+    return reason("no block had ended after %.3g million simulated instructions",
+                  r->options->limit / 1e6);
+}
+
 static const char *at_places(struct prediction_job *p, int n_places, double limit, bool is_probe,
                              struct prediction *result, struct predictor_sums *out) {
     struct predictor_run *r[MAX_PARTS];
@@ -593,15 +618,14 @@ static const char *at_places(struct prediction_job *p, int n_places, double limi
 #pragma omp parallel for schedule(static, 1) num_threads(n > 1 ? n : 1)
     for (int i = 0; i < n; i++) {
         const char *failed = simulate(r[i], (double)(p->busy * p->grid->cluster_size));
-        if (!failed && r[i]->machine.stopped && !r[i]->ended)
-            failed = "interrupted before a block had ended";
+        if (!failed && r[i]->machine.stopped && !r[i]->ended) failed = none_ended(r[i]);
         if (failed) snprintf(r[i]->why, sizeof r[i]->why, "%s", failed);
     }
     for (int i = 0; i < n && !why; i++) {
         if (*r[i]->why) why = reason("%s", r[i]->why);
         if (!why) add(r[i], result, out);
     }
-    for (int i = 0; i < n; i++) close_part(r[i]);
+    for (int i = 0; i < n; i++) close_part(p, r[i]);
     if (why || is_probe) return why;
     bool some = (uint64_t)n_places < p->busy || is_crowded(p);
     if (out->done == 1 && some) out->elapsed = p->chip->cta_spread + end_of_all(p);
@@ -634,6 +658,10 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
     }
     f->dirty = 0;
     for (int i = 0; i < f->n; i++) f->dirty += f->range[i].is_written ? each[i] / bytes : 0;
+    if (p->options->cache == PREDICTOR_FLUSHED) {
+        double most = p->chip->l2_flushed_dirty * p->chip->l2_lost * p->chip->l2_bytes;
+        f->dirty = fmax(f->dirty, min_of(p->chip->l2_flushed_dirty, most / bytes));
+    }
     f->asked = one->l2_sectors / one->done;
     /* repeated reads by one place are not sharing */
     f->shared = bytes > 0 ? min_of(32 * one->l2_sectors * (double)p->busy, touched) / bytes : 0;
@@ -642,6 +670,7 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
     bool same = p->n <= p->busy * (uint64_t)p->resident && one->tiles <= 0 &&
                 (alone || fills_chip(p->chip, p->grid, p->resident, p->n));
     f->lost = bytes > 0 ? predictor_lost(p->chip, bytes, alone ? f->dirty * bytes : 0, same) : 0;
+    if (p->options->cache != PREDICTOR_WARM && bytes > 0) f->lost = 1;
     for (int i = 0; i < f->n; i++) {
         double times = 32 * f->range[i].requests * all / each[i];
         f->range[i].cold = f->lost * (times > 1 ? 1 / times : 1);
@@ -654,11 +683,12 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
  * length, a few places cannot stand for all. */
 static const char *run_launch(struct prediction_job *p, int *n_places, struct prediction *result,
                               struct predictor_sums *out) {
-    const double probe = 10e6, small = 16e6, whole = 120e6, most = 250e6, few_a_place = 4;
-    const double budget = p->options->budget > 0 ? p->options->budget : 80e6;
+    const double probe = within(p, 10e6), few_a_place = 4, most = 250e6;
     const char *why = at_places(p, 1, p->options->is_full ? 1e300 : probe, true, NULL, out);
     if (why) return why;
     share(p, out);
+    const double small = within(p, 16e6), whole = within(p, 120e6);
+    const double budget = within(p, p->options->budget > 0 ? p->options->budget : 80e6);
     bool few_tiles = out->tiles > 0 && out->tiles <= few_a_place;
     bool all = p->options->is_full || out->work * (double)p->busy <= (few_tiles ? whole : small);
     double n = all ? (double)p->busy : min_of(budget / out->work, (double)p->busy);
@@ -726,6 +756,7 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
     for (int i = 0; i < p.footprint.n; i++) free(p.footprint.range[i].touched);
     if (why) {
         prediction_close(out);
+        *out = (struct prediction){.work = p.work};
         return why;
     }
     double weight = (double)p.busy / n_places, outside = c->launch_overhead - c->cta_spread;
@@ -743,7 +774,8 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
                                .ctas_per_sm = p.resident,
                                .done = total.done,
                                .simulated = total.done * n_places / (double)p.busy,
-                               .host_seconds = seconds() - began};
+                               .host_seconds = seconds() - began,
+                               .work = p.work};
     out->occupancy_pct = 100 * out->warps / c->sm_warps;
     for (int k = 0; k < PREDICTOR_REASONS; k++) out->stall[k] = total.reason[k] / total.issued;
     return NULL;

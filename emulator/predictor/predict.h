@@ -6,6 +6,10 @@
 #include "front.h"
 #include "sm.h"
 
+/* Work of one second of a host's core, about: budgets in seconds are this many instructions each, so that a busy host
+ * predicts the same. */
+enum { PREDICTOR_WORK_A_SECOND = 2000000 };
+
 struct prediction {
     double elapsed; /* cycles from launch to end, counted by the SM whose clock is highest:
                        sm__cycles_elapsed.max */
@@ -19,6 +23,7 @@ struct prediction {
     double wavefronts, sectors, l2_sectors;
     int ctas_per_sm;
     double host_seconds;
+    double work;      /* that simulating took, in instructions (predict.c) */
     double done;      /* the share of its clusters that the simulated SMs got through: 1, or less
                          where the launch was too long, or was stopped; the rest was extrapolated */
     double simulated; /* the share of the launch that was simulated */
@@ -38,12 +43,21 @@ typedef void predictor_busy(void *user, int smsp, int unit, uint64_t from, uint6
 /* A warp of that CTA has executed an instruction at cycle `at`, or an event has reached one of its barriers. */
 typedef void predictor_executed(void *user, int warp, const struct sass_effect *e, uint64_t at);
 typedef void predictor_delivered(void *user, const struct sass_event *e, uint64_t at);
+/* What L2 holds when the launch begins. */
+enum predictor_cache {
+    PREDICTOR_WARM,   /* what the same launch before has left there */
+    PREDICTOR_COLD,   /* nothing of its data, and nothing that has to go to DRAM first */
+    PREDICTOR_FLUSHED /* nothing of its data, but what a memset larger than L2 has written */
+};
 struct predictor_options {
+    enum predictor_cache cache;
     double mhz;   /* SM clock, for what memory does in ns */
     bool is_full; /* simulate every CTA of the launch, however long that takes */
     int places;   /* 0: as many as the budget allows; else at most so many, with a fifth of it */
     double
         budget; /* work, in instructions (predict.c), up to which many places are simulated; 0: 80e6 */
+    double
+        limit; /* work after which a prediction ends with what it knows, and fails if no cluster had ended; 0: none */
     unsigned fast;                  /* enum predictor_fast */
     predictor_span *span;           /* may be NULL */
     predictor_woke *woke;           /* may be NULL */

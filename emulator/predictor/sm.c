@@ -29,6 +29,7 @@ void machine_open(struct machine *m, const struct predictor_chip *c,
             memset(m->sm[i].smsp[p].l0.tag, 0xff, sizeof m->sm[i].smsp[p].l0.tag);
         }
     }
+    m->cluster_size = n_sms;
     m->part = m->start = 1;
     m->l2_rate = m->tma_rate = m->dram_rate = c->l2_sm_bytes_per_clk * n_sms;
     m->write_rate = c->l2_sm_write_bytes_per_clk * n_sms;
@@ -681,11 +682,14 @@ static void wake(struct machine *m, struct sm_cta *cta, uint64_t delay, const st
         }
 }
 
-/* Warps that an event may have freed look again; NULL: all waiting warps. */
+/* Warps that an event may have freed look again; NULL: all waiting warps of the cluster. What a warp sends reaches its
+ * own cluster only; `by` NULL: TMA sent it. */
 static void wake_all(struct machine *m, const struct sass_event *e, const struct sm_warp *by) {
     bool cluster = !e || e->kind == SASS_EVENT_CLUSTER;
     uint64_t bar = (uint64_t)m->chip->bar_release, all = (uint64_t)m->chip->cluster_release;
-    for (int i = 0; i < m->n_sms; i++)
+    int size = by ? m->cluster_size : m->n_sms;
+    int from = by ? (int)(by->cta->sm - m->sm) / size * size : 0;
+    for (int i = from; i < from + size && i < m->n_sms; i++)
         for (uint32_t c = m->sm[i].ctas; c; c &= c - 1) {
             struct sm_cta *cta = &m->sm[i].cta[__builtin_ctz(c)];
             if (cluster || cta->cta == e->cta) wake(m, cta, cluster ? all : bar, by);

@@ -206,6 +206,7 @@ struct machine {
     struct wheel wheel;
     struct sm *sm;
     int n_sms;                           /* simulated */
+    int cluster_size;                    /* SMs of a cluster, which follow each other; else n_sms */
     double part;                         /* simulated of busy */
     double start;                        /* before the first product, of the rates below */
     bool multiplies;                     /* tensor cores have begun */

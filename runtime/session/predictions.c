@@ -17,12 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-/* Most that predictions take of the host, unless told: of a program all, of which one takes half of what is
- * left at most, so that something is left for others; of one kernel's launch. */
+/* Most that predictions take, unless told: of a program all, of which one takes half of what is left at most, so that
+ * something is left for others; of one kernel's launch. Seconds of a core, counted as work (PREDICTOR_WORK_A_SECOND),
+ * so that a busy host predicts the same. */
 enum { PROGRAM_S = 20, KERNEL_S = 60 };
+#define OPEN_S 0.5 /* that a kernel's machine code counts for */
 /* Launches of a program with more work than this have 8 SMs simulated for all: some seconds at most. */
 enum { PROGRAM_WORK = 16000000 };
 
@@ -39,12 +40,6 @@ struct kernel_predictions {
     int n;
     struct launch_prediction *at;
 };
-
-static double now_s(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- The cubin ------------------------------------------------------------------------------- */
 
@@ -174,18 +169,22 @@ static double budget_s(const struct session *s) {
 static const char *predict(struct session *s, struct kernel *k, const struct emu_grid *g,
                            struct launch_prediction *out) {
     struct kernel_predictions *c = k->predictions;
-    const double budget = budget_s(s), began_s = now_s(), left_s = budget - s->predict_s;
+    const double budget = budget_s(s);
     const char *why = switched_off(&s->settings);
     if (!why && !c->is_open && c->why) why = c->why; /* it was tried */
-    if (!why && left_s <= 0) why = reason("the %g s of --predict-budget are over", budget);
-    if (!why && !c->is_open) why = open_predictor(s, k, c);
-    c->predictor.limit_s = left_s - (now_s() - began_s);
-    if (!why && c->predictor.limit_s <= 0)
+    if (!why && s->predict_s + (c->is_open ? 0 : OPEN_S) >= budget)
         why = reason("the %g s of --predict-budget are over", budget);
-    if (!s->is_alone) c->predictor.limit_s /= 2;
-    const struct predictor_options few = {.budget = PROGRAM_WORK};
-    if (!why) why = predictor_grid(&c->predictor, k->name, g, s->is_alone ? NULL : &few, &out->p);
-    s->predict_s += now_s() - began_s;
+    if (!why && !c->is_open) {
+        s->predict_s += OPEN_S;
+        why = open_predictor(s, k, c);
+    }
+    if (why) return why;
+    const double limit_s = (budget - s->predict_s) / (s->is_alone ? 1 : 2);
+    const struct predictor_options o = {.budget = s->is_alone ? 0 : PROGRAM_WORK,
+                                        .cache = (enum predictor_cache)out->shape.cache};
+    c->predictor.limit_s = limit_s;
+    why = predictor_grid(&c->predictor, k->name, g, &o, &out->p);
+    s->predict_s += out->p.work / PREDICTOR_WORK_A_SECOND;
     out->is_there = !why;
     return why;
 }
@@ -220,8 +219,16 @@ static void watch(struct session *s, const struct kernel *k, const struct emu_gr
     s->watched = !why;
 }
 
-static bool is_like(const struct prediction_shape *a, const struct emu_grid *g) {
-    return !memcmp(a->grid, g->grid, sizeof a->grid) &&
+/* Of the launch that comes next. */
+static int cache_of(const struct session *s) {
+    if (s->settings.cache == SETTINGS_WARM) return PREDICTOR_WARM;
+    if (s->settings.cache == SETTINGS_COLD) return PREDICTOR_COLD;
+    bool flushed = s->set_bytes && s->set_bytes >= (uint64_t)s->info.chip.l2_bytes;
+    return flushed ? PREDICTOR_FLUSHED : PREDICTOR_WARM;
+}
+
+static bool is_like(const struct prediction_shape *a, const struct emu_grid *g, int cache) {
+    return a->cache == cache && !memcmp(a->grid, g->grid, sizeof a->grid) &&
            !memcmp(a->block, g->block, sizeof a->block) &&
            !memcmp(a->cluster, g->cluster, sizeof a->cluster) && a->shared_bytes == g->shared_bytes;
 }
@@ -229,11 +236,13 @@ static bool is_like(const struct prediction_shape *a, const struct emu_grid *g) 
 int predictions_make(struct session *s, struct kernel *k, const struct emu_grid *g) {
     if (!k->predictions) k->predictions = heap_zeroed(1, sizeof *k->predictions);
     struct kernel_predictions *c = k->predictions;
+    const int cache = cache_of(s);
+    s->set_bytes = 0;
     for (int i = 0; i < c->n; i++)
-        if (is_like(&c->at[i].shape, g)) return i;
+        if (is_like(&c->at[i].shape, g, cache)) return i;
     c->at = heap_grown(c->at, (size_t)(c->n + 1) * sizeof *c->at);
     struct launch_prediction *at = &c->at[c->n];
-    *at = (struct launch_prediction){.shape.shared_bytes = g->shared_bytes};
+    *at = (struct launch_prediction){.shape = {.shared_bytes = g->shared_bytes, .cache = cache}};
     memcpy(at->shape.grid, g->grid, sizeof at->shape.grid);
     memcpy(at->shape.block, g->block, sizeof at->shape.block);
     memcpy(at->shape.cluster, g->cluster, sizeof at->shape.cluster);
@@ -253,6 +262,12 @@ int predictions_launches(const struct kernel *k, int number) {
 
 const struct prediction_shape *prediction_shape(const struct kernel *k, int number) {
     return &k->predictions->at[number].shape;
+}
+
+const char *prediction_cache(const struct prediction_shape *s) {
+    static const char *const names[] = {
+        [PREDICTOR_WARM] = "warm", [PREDICTOR_COLD] = "cold", [PREDICTOR_FLUSHED] = "flushed"};
+    return names[s->cache];
 }
 
 const char *predictions_missing(const struct kernel *k) {

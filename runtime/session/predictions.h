@@ -10,6 +10,7 @@
 /* What launches of one prediction have in common. */
 struct prediction_shape {
     unsigned grid[3], block[3], cluster[3], shared_bytes;
+    int cache; /* enum predictor_cache */
 };
 
 /* Before the launch, whose memory stays as it is: its number among the kernel's predictions. */
@@ -17,6 +18,8 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
 
 /* How many numbers there are; the shape of one; how many launches have it. */
 int predictions_count(const struct kernel *k);
+/* What L2 held: "warm", "cold", or "flushed" by a memset. */
+const char *prediction_cache(const struct prediction_shape *s);
 const struct prediction_shape *prediction_shape(const struct kernel *k, int number);
 int predictions_launches(const struct kernel *k, int number);
 /* Why some launches, or all, were not predicted; NULL: all were. */

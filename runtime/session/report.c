@@ -507,6 +507,7 @@ static json_t *prediction_record(const struct kernel *k, int number) {
             json_object_set_new(all, "validated", json_string(c.counter[i].validated));
     }
     json_object_set_new(all, "source", json_string(counter_source_name(SOURCE_MODEL)));
+    json_object_set_new(all, "l2", json_string(prediction_cache(prediction_shape(k, number))));
     counters_free(&c);
     return all;
 }

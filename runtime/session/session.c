@@ -457,6 +457,7 @@ static enum fault put_off(struct session *s, struct kernel *k, const struct emu_
         while (before == l || before->key != key) before--;
         *l = *before;
         l->seconds = 0;
+        l->predicted = predictions_make(s, k, g);
         p->row = k->n_launches - 1;
     }
     unsigned char *at = p->arg;

@@ -87,7 +87,8 @@ struct session {
     int n_launches, n_skipped; /* by --repeats */
     int n_numbered,
         n_unchosen;            /* launches that session_chooses() was asked for; that it left out */
-    double seconds, predict_s; /* in launches; in predictions */
+    double seconds, predict_s; /* in launches; work of predictions */
+    uint64_t set_bytes;        /* that memsets wrote since the last launch */
     bool watched;              /* the page of --watch-page is written */
     char *unwatched; /* why it is not: the last launch's reason; NULL: none was asked for it */
     bool is_alone;   /* one kernel, or Python's: no program that launches many */

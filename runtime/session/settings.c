@@ -39,7 +39,7 @@ static const char *add_word(const char *option, const char *value, const char **
 enum name {
     DEVICE, CHIP, COUNTERS, LIST_COUNTERS, KERNEL_NAME, LAUNCH_SKIP, LAUNCH_COUNT, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
     MMA_EXACT, TRACE, BANKS, WITHOUT, TRUST, WATCH, WATCH_PAGE, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS,
-    SM_CLOCK, PREDICT_BUDGET, NO_PREDICT, KERNEL, GRID, BLOCK,
+    SM_CLOCK, CACHE, PREDICT_BUDGET, NO_PREDICT, KERNEL, GRID, BLOCK,
     CLUSTER, SHARED, ARG, EXPECT, TOLERANCE, HELP, VERSION, N_NAMES
 };
 static const struct {
@@ -77,7 +77,8 @@ static const struct {
     [SAMPLE_BLOCKS] = {"sample-blocks", "N", "of each launch run N blocks only, to look for failed checks: results are incomplete"},
     [CHECK_BLOCKS] = {"check-blocks", "N", "look for races and uninitialised values in N blocks of each launch; all are run and counted"},
     [SM_CLOCK] = {"sm-clock", "MHZ", "SM clock of predicted times (the chip's boost clock)"},
-    [PREDICT_BUDGET] = {"predict-budget", "S", "most seconds for predictions: of a program (20), of one kernel's launch (60)"},
+    [CACHE] = {"cache", "HOW", "what L2 holds when a predicted launch begins: as-run (default: warm, but nothing of its data behind\na memset as large as L2), warm (what the same launch has left there) or cold"},
+    [PREDICT_BUDGET] = {"predict-budget", "S", "most work of predictions, in seconds of a core: of a program (20), of one kernel's launch (60)"},
     [NO_PREDICT] = {"no-predict", NULL, "predict no cycles"},
     [KERNEL] = {"kernel", "NAME", "run this kernel of FILE.cu or FILE.ptx, without host code:"},
     [GRID] = {"grid", "XxYxZ", "its blocks (1)"},
@@ -116,6 +117,16 @@ void settings_help(FILE *f, const char *program) {
             "\nexit: the program's own; else 0 right, 1 a failed check or a wrong answer, 2 usage, "
             "3 a program or\nkernel that cannot run here, 4 device failure, 5 file failure, 6 no "
             "counters, 77 nothing here can\nrun it, 130/143 interrupted\n");
+}
+
+static const char *read_cache(const char *value, enum settings_cache *out) {
+    static const char *const names[] = {
+        [SETTINGS_AS_RUN] = "as-run", [SETTINGS_WARM] = "warm", [SETTINGS_COLD] = "cold"};
+    for (int i = 0; i < 3; i++) {
+        *out = (enum settings_cache)i;
+        if (!strcmp(value, names[i])) return NULL;
+    }
+    return reason_as(STATUS_USAGE, "--cache takes as-run, warm or cold, not '%.64s'", value);
 }
 
 static const char *read_one(enum name n, const char *value, struct settings *s) {
@@ -160,6 +171,8 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
         return why;
     case SM_CLOCK:
         return option_real("sm-clock", value, 1, 10000, &e->clock_mhz);
+    case CACHE:
+        return read_cache(value, &s->cache);
     case PREDICT_BUDGET:
         return option_real("predict-budget", value, 1e-6, 1e6, &s->predict_budget_s);
     case GRID:

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 enum { SETTINGS_MAX_ARGS = 64 };
+enum settings_cache { SETTINGS_AS_RUN, SETTINGS_WARM, SETTINGS_COLD };
 
 struct settings {
     enum device_kind device;
@@ -17,8 +18,9 @@ struct settings {
     bool every_launch; /* print a row for each launch */
     bool puts_off;     /* what was done `repeats` times, until it is read: repeat.h */
     int repeats;
-    bool no_predict;         /* predict nothing */
-    double predict_budget_s; /* seconds of the host for predictions; 0: predictions.c's */
+    bool no_predict;           /* predict nothing */
+    double predict_budget_s;   /* work of predictions, in seconds of a core; 0: predictions.c's */
+    enum settings_cache cache; /* of predicted launches */
     bool csv, quiet, help, version;
     bool list_counters;      /* print the groups and stop */
     const char *kernel_name; /* print kernels that this regular expression matches; NULL: all */

@@ -211,6 +211,7 @@ cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
         check_freed(s, to, "sets");
         return cudaErrorInvalidValue;
     }
+    s->set_bytes += bytes;
     stream_operation(s, "a memset", true, !is_hidden(s, to));
     stream_uses(ORDER_WRITE, to, bytes);
     uint64_t at = (uint64_t)(uintptr_t)to;

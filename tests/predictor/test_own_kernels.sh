@@ -86,14 +86,65 @@ check "once" [ "$(grep -c IDP "$tap_dir/said")" -eq 1 ]
 check "a kernel that reads the clock" says '^timed +1 +1 +32 +[0-9]{3,4} ' emulated "$dir/own" reads the clock
 check "many launches" says '^add +1, 38 like it ' emulated "$dir/own" many
 check "no time for any" says '^not predicted: add, halve, wait: the 1e-06 s of --predict-budget are over$' emulated --predict-budget 1e-6 --json "$dir/late.jsonl" "$dir/own"
-check "one that never ends" says '^not predicted: together: the predictor: it takes the host longer than [0-9.]+ s$' emulated --predict-budget 2 "$dir/own" 3 together
-check "leaves time for others" grep -qE '^add +1, 38 like it ' "$tap_dir/said"
+check "one that never ends" says '^not predicted: together: the predictor: no block had ended after [0-9.]+ million simulated instructions$' emulated --predict-budget 2 "$dir/own" 3 together
+check "leaves work for others" grep -qE '^add +1, 38 like it ' "$tap_dir/said"
+few() { # RECORD: a budget that ends within a launch
+    emulated --predict-budget 2 --quiet --json "$dir/$1.jsonl" "$build/examples/sgemm" 512
+    grep -o '"predicted": {"cycles_elapsed": [0-9.]*' "$dir/$1.jsonl"
+}
+busy() { # as on an idle host: other processes take its time
+    local pids=()
+    few idle > "$tap_dir/idle" && grep -q 'extrapolated from' "$dir/idle.jsonl" || return
+    for _ in 1 2 3 4 5 6; do
+        (while :; do :; done) & pids+=($!)
+    done
+    few busy > "$tap_dir/busy"
+    kill "${pids[@]}"
+    wait "${pids[@]}" 2> /dev/null
+    diff "$tap_dir/idle" "$tap_dir/busy"
+}
+check "a busy host predicts the same" busy
 check "n/a in the record" python3 -c '
 import json, sys
 for k in json.loads(open(sys.argv[1]).readline())["kernels"]:
     assert all("--predict-budget" in l["predicted"]["na"] for l in k["launches"] if "predicted" in l)
     assert all("--predict-budget" in c["na"] for c in k["counters"] if c["group"] in ("CYCLES", "STALL") and c["name"] != "stall_imc"), k["counters"]
 ' "$dir/late.jsonl"
+cat > "$dir/flush.cu" <<'END'
+#include <cuda_runtime.h>
+__global__ void sum(const float4 *x, float *out, int n) {
+    float s = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) s += x[i].x;
+    if (s == 12345) *out = s;
+}
+int main() {
+    const int bytes = 8 << 20, all = 64 << 20;
+    char *x, *y;
+    if (cudaMalloc(&x, bytes) || cudaMalloc(&y, all) || cudaMemset(x, 0, bytes)) return 1;
+    for (int i = 0; i < 4; i++) {
+        sum<<<264, 256>>>((float4 *)x, (float *)y, bytes / 16);
+        if (i != 1) cudaMemset(y, i, all);
+    }
+    return cudaDeviceSynchronize();
+}
+END
+check "a program that empties L2 compiles" env BUILD="$build" NVCC="$NVCC" runtime/attnlab-nvcc -O3 -o "$dir/flush" "$dir/flush.cu"
+caches() { # NAMES OPTIONS...: what the predictions took L2 to hold; the first is the fastest, by a third at least
+    local names=$1
+    shift
+    rm -f "$dir/flush.jsonl"
+    emulated --quiet --no-races --json "$dir/flush.jsonl" "$@" "$dir/flush" && python3 -c '
+import json, sys
+p = [l["predicted"] for l in json.loads(open(sys.argv[1]).readline())["kernels"][0]["launches"] if "predicted" in l]
+names, cycles = [x["l2"] for x in p], [x["cycles_elapsed"] for x in p]
+print(names, cycles)
+sys.exit(names != sys.argv[2].split() or len(p) > 1 and 1.33 * cycles[0] > cycles[1])' "$dir/flush.jsonl" "$names"
+}
+check "a memset as large as L2 empties it" caches "warm flushed"
+check "also for launches that --repeats leaves out" caches "warm flushed" --repeats 1
+check "--cache warm" caches warm --cache warm
+check "--cache cold" caches cold --cache cold
+check "--cache takes three words" says 'takes as-run, warm or cold, not .hot' bash -c '! "$@"' _ "$run" --cache hot "$dir/flush"
 printf '.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry none(.param .u32 n) { ret; }\n' > "$dir/none.ptx"
 check "a chip that nobody measured" says '^not predicted: none: no measured chip file chips/a100.txt' emulated --chip a100 --kernel none --arg i32=1 "$dir/none.ptx"
 check "--without" says '^not predicted: transpose<0>, transpose<1>: with --without' emulated --without list "$build/examples/transpose"

@@ -70,6 +70,7 @@ static uint32_t fake_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
     (void)e;
     return *ideal = wavefronts_each;
 }
+static int lane_bytes = 2; /* that each of 32 lanes stores to four sectors: 4 are all of them */
 static uint64_t sectors_apart = 1; /* of one line, or 4: of lines of their own */
 static uint32_t fake_sectors(const struct sass_effect *e, uint64_t sector[64]) {
     (void)e;
@@ -104,6 +105,7 @@ static int read_chip(void **state) {
     chip.icache_l0_bytes = chip.cta_start = 0; /* but where a test is about it */
     n_inst = 0;
     wavefronts_each = 1;
+    lane_bytes = 2;
     sectors_apart = 1;
     return why != NULL;
 }
@@ -465,6 +467,7 @@ static double cycles_of_stores(int n, int n_warps, double l2_rate) {
     for (int i = 0; i < n; i++) {
         struct sass_inst *s = add("STG.E [R2.64], R4", SASS_PIPE_LSU, 1);
         s->memory = SASS_STG;
+        s->bytes = (uint8_t)lane_bytes;
         s->read_barrier = 0;
         s->wait_mask = 1;
     }
@@ -516,6 +519,24 @@ static void a_part_of_a_line_costs_more_in_l2(void **state) {
     sectors_apart = 4; /* four lines, 32 bytes of each */
     lines = cycles_of_stores(40, 16, 8), more = cycles_of_stores(80, 16, 8);
     assert_true(fabs(more - lines - 40 * 16 * 32) < 60);
+}
+
+/* A line of which a sector is partly written costs 64 bytes, on the way to L2 and of the data path; a whole sector 32. */
+static void whole_sectors_cost_less_than_parts(void **state) {
+    (void)state;
+    const double fast = 1e9;
+    chip.drain = 0;
+    sectors_apart = 4; /* four lines */
+    double parts = cycles_of_stores(40, 16, fast) - cycles_of_stores(20, 16, fast);
+    lane_bytes = 4;
+    double whole = cycles_of_stores(40, 16, fast) - cycles_of_stores(20, 16, fast);
+    assert_true(fabs(parts - 20 * 16 * 8) < 32);
+    assert_true(fabs(whole - 20 * 16 * 4) < 32);
+    chip.l2_sm_write_bytes_per_clk *= 2; /* the way out is no limit then */
+    chip.sm_write_line_bytes *= 4;
+    lane_bytes = 2;
+    parts = cycles_of_stores(40, 16, fast) - cycles_of_stores(20, 16, fast);
+    assert_true(fabs(parts - 20 * 16 * 16) < 32);
 }
 
 /* From the first SM that is through to the last, of eight that store at once and have a cycle for each line. */
@@ -1105,6 +1126,7 @@ int main(void) {
         cmocka_unit_test_setup(stores_wait_for_the_way_to_l2, read_chip),
         cmocka_unit_test_setup(l2_takes_some_stores_at_once, read_chip),
         cmocka_unit_test_setup(a_part_of_a_line_costs_more_in_l2, read_chip),
+        cmocka_unit_test_setup(whole_sectors_cost_less_than_parts, read_chip),
         cmocka_unit_test_setup(sms_that_write_end_apart, read_chip),
         cmocka_unit_test_setup(a_busy_dram_answers_later, read_chip),
         cmocka_unit_test_setup(boxes_come_by_chance, read_chip),
