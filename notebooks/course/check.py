@@ -27,6 +27,8 @@ SCHEDULES = ["round-robin", "random", "adversarial"]
 ASYNCHRONOUS = (3, 4, 5, 6)  # labs whose kernels copy or multiply in the background
 HOW = {"early": ["--early"], "early, no races": ["--early", "--no-races"]}
 SECONDS = 20  # an emulated launch takes a tenth of one; one that takes this long hangs
+SIMPLE = 3    # problems: if so many are wrong, and none right, further ones would say no more
+MOST_INSTRUCTIONS = 50_000_000  # of all warps of a launch; the longest one of ours has 2,300,000
 
 
 @dataclasses.dataclass
@@ -53,6 +55,11 @@ class Run:
     @property
     def wrong(self):
         return "wrong answer" in self.said
+
+    @property
+    def merely_wrong(self):
+        """Wrong, and no report says why."""
+        return self.wrong and not reports.read(self.said)
 
 
 class Phases:
@@ -104,7 +111,7 @@ def run(kernel, problem, how, phases):
     image = [] if kernel.folder.stage == "5-wgmma" else ["--image", kernel.folder.images[0]]
     options = ["--no-time", "--counters", "none", "--quiet", *image]
     options += ["--device", "cuda"] if how == "cuda" else \
-        ["--device", "emu", "--jobs", 1, "--timeout", SECONDS, *HOW.get(how, ["--schedule", how])]
+        ["--device", "emu", "--jobs", 1, "--timeout", SECONDS, "--max-instructions", MOST_INSTRUCTIONS, *HOW.get(how, ["--schedule", how])]
     folder = kernel.out / problem.name
     if problem.shape is None:
         done = kernel.run(*options, *problem.options, limit=limit)
@@ -174,13 +181,15 @@ class Check:
         return self.say(True, "it compiles")
 
     def answers(self):
-        phases = Phases(self.kernel)
+        phases, schedules = Phases(self.kernel), SCHEDULES + ["early"] * (self.folder.number == 6)
+        silent = False  # no schedule had a report about a wrong problem: about further wrong ones, others are not asked
         for problem in problems.read(self.folder):
             runs = []
-            for how in SCHEDULES + ["early"] * (self.folder.number == 6):
+            for how in schedules:
                 runs.append(run(self.kernel, problem, how, phases))
-                if runs[-1].endless:
+                if runs[-1].endless or silent and runs[-1].merely_wrong:
                     break
+            silent = silent or all(one.merely_wrong for one in runs)
             if self.gpu and not any(one.failed for one in runs):  # what is known to be wrong may hang there
                 self.on_gpu(problem, phases, runs)
             failed = [one for one in runs if one.failed]
@@ -195,6 +204,8 @@ class Check:
                 self.say(False, f"{problem.name:12} {' '.join(problem.options)}{said}; further problems are not tried")
                 return False
             self.say(not failed, f"{problem.name:12} {' '.join(problem.options)}{said}")
+            if len(self.runs) == SIMPLE and all(one.failed for one in self.runs.values()):
+                return self.say(False, "not one of these is right; further problems are not tried")
         return not any(one.failed for one in self.runs.values())
 
     def on_gpu(self, problem, phases, runs):
@@ -230,7 +241,8 @@ class Check:
 
     def barriers(self):
         """How many barriers mine and ours execute, where a race is reported: does one lack?"""
-        if not self.counts and any("race" in run.said for run in self.runs.values()) and self.folder.conditions:
+        raced, ends = any("race" in run.said for run in self.runs.values()), not any(run.endless for run in self.runs.values())
+        if raced and ends and not self.counts and self.folder.conditions:
             try:
                 self.counts, self.ours = (counts(program, self.folder, self.folder.problem)
                                           for program in (self.kernel.program, build.BUILD / self.kernel.stage))
@@ -243,7 +255,8 @@ class Check:
         self.barriers()
         evidence = seen.Evidence(self.folder, self.kernel, self.runs, self.broken, self.counts, self.ours)
         if first:
-            first += f" ({', '.join(evidence.naming('col' if 'wgmma_col' in first else 'row'))})"
+            lines = evidence.naming("col" if "wgmma_col" in first else "row")
+            first += f" ({', '.join(lines)})" if lines else ""
         known = mistakes.recognise(mistakes.read(self.folder), mistakes.Seen(self.runs, self.early, self.broken, self.counts, maps, self.folder.tile, self.ours))
         report = evidence.failed.said.splitlines()[:4] if evidence.failed else []
         pictures = evidence.pictures()

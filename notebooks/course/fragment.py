@@ -8,7 +8,7 @@ MAIN = '#include <stdio.h>\n#include "%s"\nint main(void) { for (int t = 0; t < 
 
 
 def differences(header):
-    """(which of row, col differ from the picture; warp: rows differ, but only by the warp's 16; the first difference in words)."""
+    """(which of row, col differ from the picture; warp: a warp has the rows of warp 0; the first difference in words)."""
     with tempfile.TemporaryDirectory() as folder:
         source, program = pathlib.Path(folder, "map.c"), pathlib.Path(folder, "map")
         source.write_text(MAIN % header.resolve())
@@ -24,6 +24,6 @@ def differences(header):
             found.add("col")
             first = first or f"wgmma_col of thread {tid}, i = {i} is {col}, in the picture {right_col}"
         if row != warp * 16 + in_warp:
-            found.add("row" if row % 16 != in_warp else "warp")
+            found.add("warp" if row == in_warp else "row")
             first = first or f"wgmma_row of thread {tid}, i = {i} is {row}, in the picture {warp * 16 + in_warp}"
     return found, first

@@ -116,7 +116,8 @@ def _head(q, k, v, causal, mistake, bq, bkv):
         n_keys = np.arange(rows) // bq * bq + bq + sk - sq if causal else np.full(rows, keys)
         for t in range(0, keys, bkv):
             before, on = (m, l, o), (t < n_keys)[:, None]
-            s = np.where(seen[:, t:t + bkv], _scores(q, k[t:t + bkv], mistake) * scale, -np.inf)
+            own = slice(keys - bkv, keys) if mistake == "k-of-the-first-stage" else slice(t, t + bkv)  # tiles are taken from the last one
+            s = np.where(seen[:, t:t + bkv], _scores(q, k[own], mistake) * scale, -np.inf)
             new = np.maximum(m, s.reshape(rows, -1, lanes).max(axis=1))
             base = np.where(np.isneginf(new), 0, new)
             alpha = np.ones_like(m) if mistake == "no-rescale" else np.exp2(m - base)

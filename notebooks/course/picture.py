@@ -77,9 +77,9 @@ class Error:
         if rows.all():
             return said
         if in_cta.all() or n <= self.cta:
-            return f"rows {spans(np.flatnonzero(rows))} of O are{self._warps(rows)}"
+            return f"rows {spans(np.flatnonzero(rows))} of O{self._warps(rows)} are"
         whole = "every CTA" if all(rows[i] == in_cta[i % self.cta] for i in range(n)) else "a CTA"
-        return f"rows {spans(np.flatnonzero(in_cta))} of {whole} are{self._warps(in_cta)}"
+        return f"rows {spans(np.flatnonzero(in_cta))} of {whole}{self._warps(in_cta)} are"
 
     def _warps(self, rows):
         """ by warps 1 to 3, or nothing where a warp has right rows, too."""

@@ -262,7 +262,7 @@ class Evidence:
         to_p = [step for step in steps[:last + 1] if step.name != "the row sum"]  # lanes add their sums at the end
         after = self._line_after(to_p)
         next_name = steps[last + 1].name if last + 1 < len(steps) else "O"
-        lines = self._next(after, next_name)
+        lines = self._next(after, next_name) or self.naming(BY_TMA.get(next_name, "$^"))
         right = f"What warp 0 computes is right up to {to_p[-1].name} (line {after})" if to_p else ""
         wrong = f"{next_name} is not right" + (f": look at {', '.join(lines)}" if lines else "")
         return f"{right}; {wrong}" if right else wrong
@@ -292,4 +292,6 @@ class Evidence:
         return self.error.draw() + [""] + worked.lines(self.error, self.steps)
 
 
+# Where warp 0 has no line of the student's: what another warp loads for it (lab 6).
+BY_TMA = {"S times scale_log2": r"\b[qk]_map\b|issue_qk", "O": r"\bv_map\b|issue_pv"}
 READS_AND_PRODUCTS = ("ldmatrix", "wmma.", "mma.", "wgmma", "fma", "mul", "cvt")

@@ -53,8 +53,8 @@ check "check: auto, and the driver knows of no GPU" no_gpu check auto 0 "^note .
 check "check: a GPU is asked for, and there is none" no_gpu check cuda 4 "^check: .*GPU"
 check "see: auto, and the driver knows of no GPU" no_gpu see auto 0 "^not measured: .*GPU"
 sed -i "s/args.scale_log2/0.5f * args.scale_log2/" "$whole/kernel.cu"
-check "wrong on the emulator" on_gpu "" 1 "heads.*, round-robin: "
-unasked() { FAKE_CUDA_DEVICES=0 on_gpu "" 1 "heads.*, round-robin: "; } # asked, it would end with 4
+check "wrong on the emulator" on_gpu "" 1 "short.*, round-robin: "
+unasked() { FAKE_CUDA_DEVICES=0 on_gpu "" 1 "short.*, round-robin: "; } # asked, it would end with 4
 check "no GPU is asked then" unasked
 
 . tests/course/labs.sh
