@@ -19,6 +19,7 @@ PYTHON := .venv/bin/python
 
 # `make`, `make help`, `make completion` and `make mine` need nothing else of this file.
 include setup/help.mk setup/mine.mk
+comma := ,
 ifeq ($(SPEAKING),)
 
 # What a user gives is never expanded as make's own text. It reaches commands through the environment:
@@ -33,11 +34,12 @@ $(foreach v,$(GIVEN),$(if $(filter undefined,$(origin $v)),,$(eval override $v :
 override DEVICE := $(or $(DEVICE),auto)
 export $(filter-out TESTS,$(GIVEN))
 
-strange :=
-$(foreach v,$(PLAIN),$(eval strange := $$(strange)$$(value $v)))
+strange := $(subst $(comma),,$(value RECORDED))
+$(foreach v,$(filter-out RECORDED,$(PLAIN)),$(eval strange := $$(strange)$$(value $v)))
 $(foreach c,a b c d e f g h i j k l m n o p q r s t u v w x y z A B C D E F G H I J K L M N O P Q R S T U V W X Y Z \
     0 1 2 3 4 5 6 7 8 9 . _ -,$(eval strange := $$(subst $c,,$$(value strange))))
-$(if $(value strange),$(error $(PLAIN) are names and numbers: letters, digits and . _ - only))
+$(if $(value strange),$(error $(PLAIN) are names and numbers: letters, digits and . _ - only; \
+    RECORDED may have several, with commas between))
 
 # The CUDA toolkit: the one on PATH, /usr/local/cuda, or the wheels that `make setup` puts in .venv.
 NVCC := $(firstword $(shell command -v nvcc) $(wildcard /usr/local/cuda/bin/nvcc) \

@@ -66,7 +66,8 @@ static const char *cuda_describe(struct cuda_device *c) {
         TRY(c, DeviceGetAttribute, &memory_khz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, c->handle);
         TRY(c, DeviceGetAttribute, &bus_bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH,
             c->handle);
-        info->chip.dram_gb_per_s = (int)(2e-6 * memory_khz * bus_bits / 8);
+        const int gb_per_s = (int)(2e-6 * memory_khz * bus_bits / 8);
+        if (gb_per_s > 0) info->chip.dram_gb_per_s = gb_per_s; /* 0: the driver does not say */
     }
     snprintf(info->toolkit, sizeof info->toolkit, "%d.%d", CUDA_VERSION / 1000,
              CUDA_VERSION % 1000 / 10);

@@ -31,12 +31,15 @@ energy: $(CHOSEN) $(ATTENTION:%=$(BUILD)/%.so)
 ##tables-3 peers-table: Print the tables of a stage beside its peers.
 ##  make stage-6 peers-table RECORDED=h200
 ##
-##  Without RECORDED: of results/peers.jsonl.
+##  Without RECORDED: of results/peers.jsonl. RECORDED=h100,h200 sets two boards beside each other.
 .PHONY: peers-table
 ATTENTION_VERBS += peers-table
+# With a comma: the runs of these boards, records/runs/NAME-two-boards-peers.jsonl.
+peers-records = $(if $(findstring $(comma),$(RECORDED)),$(subst .jsonl records,.jsonl$(comma)records,$(strip $(patsubst \
+    %,records/runs/%-two-boards-peers.jsonl,$(subst $(comma), ,$(RECORDED))))),records/runs/$(RECORDED)-peers.jsonl)
 peers-table:
-	@python3 profiler/peers/peers_table.py $(if $(RECORDED),records/runs/$(RECORDED)-peers.jsonl,results/peers.jsonl) \
-	    $(patsubst stage-%,%,$(if $(filter stage-%,$(MAKECMDGOALS)),$(ATTENTION)))
+	@set -f; python3 profiler/peers/peers_table.py $(if $(RECORDED),$(peers-records),results/peers.jsonl) \
+	    $(patsubst stage-%,%,$(if $(filter stage-%,$(MAKECMDGOALS)),$(ATTENTION))) $$ARGS
 
 # Every way that a stage considers for random problems, and whether its model takes the best: profiler/peers/choices.py.
 CHOICES := $(if $(RECORDED),records/runs/$(RECORDED)-choices-6.jsonl,results/choices-6.jsonl)

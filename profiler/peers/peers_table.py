@@ -3,9 +3,11 @@
 of loaded times and one of bursts.
 
     make stage-6 peers-table                       (RECORDED=h200; RECORDED= takes results/peers.jsonl)
-    python3 profiler/peers/peers_table.py RECORDS [STAGE ...] [--below FILE]
+    make stage-6 peers-table RECORDED=h100,h200    runs on several boards (NAME-two-boards-peers.jsonl), in one table
+    python3 profiler/peers/peers_table.py RECORDS [STAGE ...] [--below FILE] [--peer NAME]
 
-RECORDS: JSON lines of peers.py. A time is the newest in the file; what is not there is "-". Without a STAGE: those that
+RECORDS: JSON lines of peers.py; several files, with commas between, are boards beside each other. --peer: beside this one
+alone, as "FlashAttention-2", not the fastest. A time is the newest in the file; what is not there is "-". Without a STAGE: those that
 have a record.
 
 A stage may have notes/below.txt (or FILE): its bar, and why rows are below it. A row is below where the best peer takes
@@ -16,6 +18,7 @@ rate of a copy in the same run:
     a why rows are below, in one line
       B1 H8 S512 D64                        such a row, loaded and in bursts; "burst: B1 H8 ..." in bursts only
       h200-all loaded: B1 H8 S512 D64       in that record only (records/runs/h200-all-peers.jsonl), loaded only
+      two-boards: B1 H8 S512 D64            in the records NAME-two-boards of all boards
 
 The tables print the letter beside the row and the reasons at the end; a row below the bar without one has "?". Rows that
 have a reason and need none are named on stderr.
@@ -102,7 +105,8 @@ class Below:
         """What the table says beside a row."""
         if not self.bar or ratio is None:
             return ""
-        keys = [f"{self.record} {way}: {text}", f"{self.record}: {text}", f"{way}: {text}", text]
+        runs = self.record.split("-", 1)[-1]  # of several boards: h200-two-boards, h100-two-boards
+        keys = [f"{self.record} {way}: {text}", f"{self.record}: {text}", f"{runs}: {text}", f"{way}: {text}", text]
         self.seen.update(keys)
         moved = decoding(record["problem"])
         slow = way == "loaded" and moved > BIG and self.copy_rate and moved / record["samples"]["median_us"] * 1e-6 < self.copy * self.copy_rate
@@ -152,22 +156,88 @@ def table(way, records, problems, peers, stage, below):
     print()
 
 
+def option(arguments, name):
+    """The value of an option, which leaves the list; None: not there."""
+    if name not in arguments[:-1]:
+        return None
+    at = arguments.index(name)
+    value = arguments[at + 1]
+    del arguments[at:at + 2]
+    return value
+
+
+def reasons_of(stage):
+    return next(iter(glob.glob(os.path.join(ROOT, "stages", f"{stage}-*", "notes", "below.txt"))), None)
+
+
+def boards(paths, stages, only, reasons):
+    """Runs on several boards beside each other: the fastest peer, the stage and their ratio, loaded; the ratio in bursts."""
+    runs = []
+    for path in paths:
+        us, rows, copy = {}, {}, 0
+        for r in records_of(path):
+            copy = max(copy, r.get("copy_tb_per_s", 0))
+            if "samples" not in r or only and r.get("peer", {}).get("name", only) != only:
+                continue
+            who = r["peer"]["name"] if "peer" in r else r["stage"].split("-")[0]
+            way = "burst" if "rest_ms" in r["samples"] else "loaded"
+            rows.setdefault(r.get("rows", ""), {})[r["problem"]["text"]] = None
+            us[r["problem"]["text"], way, who] = r
+        runs.append((os.path.basename(path).removesuffix(".jsonl").removesuffix("-peers"), us, rows, copy))
+    for stage in stages or ["6"]:
+        below = [Below(reasons or reasons_of(stage), copy, name) if not only else Below(None, copy, name) for name, _, _, copy in runs]
+        counts = {(name, way): [] for name, *_ in runs for way in ("loaded", "burst")}
+        for rows in runs[0][2]:
+            print(f"Rows: {rows}\n")
+            line(["us, loaded"] + [cell for name, *_ in runs for cell in (f"{name.split('-')[0]}: " + (SHORT.get(only, only) if only else "fastest peer"),
+                 f"stage {stage}", "ratio", "in bursts")] + (["why"] if below[0].bar else []))
+            line(["---"] * (1 + 4 * len(runs) + bool(below[0].bar)))
+            for text in runs[0][2][rows]:
+                cells, why = [text], []
+                for (name, us, _, _), b in zip(runs, below):
+                    ratio = {}
+                    for way in ("loaded", "burst"):
+                        peers = {who: r["samples"]["median_us"] for (t, w, who), r in us.items() if (t, w) == (text, way) and "peer" in r}
+                        mine = us.get((text, way, stage))
+                        if peers and mine:
+                            ratio[way] = min(peers.values()) / mine["samples"]["median_us"]
+                            counts[name, way].append(ratio[way])
+                            letter = b.cell(way, text, ratio[way], mine)
+                            why += [letter] if letter and letter not in why else []
+                        if way == "loaded":
+                            best = min(peers, key=peers.get, default=None)
+                            cells += [f"{SHORT.get(best, best)} {number(peers[best])}" if best else "-",
+                                      number(mine["samples"]["median_us"]) if mine else "-"]
+                    cells += [f"{ratio[way]:.2f}" if way in ratio else "-" for way in ("loaded", "burst")]
+                line(cells + ([" ".join(why)] if below[0].bar else []))
+            print()
+        for (name, way), ratios in counts.items():
+            if ratios:
+                print(f"{name.split('-')[0]}, {way}: {len(ratios)} rows, {sum(r >= 1 for r in ratios)} at 1.00 or more, "
+                      f"{sum(r >= 1.03 for r in ratios)} at 1.03 or more, {sum(r >= 1.1 for r in ratios)} at 1.10 or more, "
+                      f"least {min(ratios):.2f}")
+        print()
+        for b in below[1:]:
+            below[0].used |= b.used
+            below[0].seen |= b.seen
+            below[0].without += b.without
+        below[0].report()
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit("usage: peers_table.py RECORDS [STAGE ...]")
     path, *stages = sys.argv[1:]
-    reasons = None
-    if "--below" in stages[:-1]:
-        at = stages.index("--below")
-        reasons = stages[at + 1]
-        del stages[at:at + 2]
-    records = records_of(path)
+    reasons, only = (option(stages, name) for name in ("--below", "--peer"))
+    if "," in path:
+        return boards(path.split(","), stages, only, reasons)
+    records = [r for r in records_of(path) if not only or "peer" not in r or r["peer"]["name"] == only]
     recorded = sorted({r["stage"].split("-")[0] for r in records if "stage" in r and "samples" in r})
     for stage in stages:
         if stage not in recorded:
             fail(f"{path} has no stage {stage}, but {', '.join(recorded) or 'none'}")
     for stage in stages or recorded:
-        why = reasons or next(iter(glob.glob(os.path.join(ROOT, "stages", f"{stage}-*", "notes", "below.txt"))), None)
+        why = reasons or reasons_of(stage)
         tables(records, stage, why, os.path.basename(path).removesuffix(".jsonl").removesuffix("-peers"))
 
 

@@ -44,7 +44,7 @@ enum { MAX_ROUNDS = 24 };
 
 /* ---- What it takes -------------------------------------------------------------------------- */
 
-/* What was fitted to an H200 and an H100 together: notes/choice.md. */
+/* What was fitted to an H200, and is as good on an H100: notes/choice.md. */
 static const struct speed {
     double clock, dram; /* shares of the chip's boost clock, and of what its memory can transfer */
     double l2_clk;      /* bytes a clock of one SM */

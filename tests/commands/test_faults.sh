@@ -27,6 +27,13 @@ done
 status "the flush buffer of --l2 cold fails" 4 fake FAKE_CUDA_FAIL=cuMemAlloc:7 --l2 cold --quiet
 status "a fault in a sweep" 4 fake FAKE_CUDA_FAIL=cuLaunchKernelEx:7:700 --sweep-random 10
 status "a fault in repeats" 4 fake FAKE_CUDA_FAIL=cuLaunchKernelEx:3:700 --repeat-check 10
+# Of a board that is not in chip.c the driver says what its memory can transfer: with half the bus stage 6 expects more time.
+expects() {
+    env LD_LIBRARY_PATH="$build/tests/fake" FAKE_CUDA_BUS_BITS="$1" "$build/stage-6" --device cuda --explain --csv --batch 64 \
+        --heads 32 --kv-heads 8 --seqlen-q 1 --seqlen-k 8192 --head-dim 128
+}
+narrow() { expects 5120 > "$tap_dir/wide" && expects 2560 > "$tap_dir/narrow" && ! cmp -s "$tap_dir/wide" "$tap_dir/narrow"; }
+check "the choice knows the board's memory" narrow
 check "no failed run touched the records" [ "$before" = "$(cat "$record")" ]
 
 # A clock that cannot be had says why, and is never the mean of some samples: 1234 MHz, n/a, or the program's end.

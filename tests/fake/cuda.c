@@ -137,12 +137,15 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
         {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 227 << 10},
         {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1980000},
         {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 1 << 20},
+        {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 2619000},
     };
     MAY_FAIL("cuDeviceGetAttribute");
     int cc = setting("FAKE_CUDA_CC", 90);
     *value = 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i][0] == (int)attribute) *value = known[i][1];
+    if (attribute == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)
+        *value = setting("FAKE_CUDA_BUS_BITS", 5120);
     if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) *value = cc / 10;
     if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) *value = cc % 10;
     return CUDA_SUCCESS;

@@ -29,6 +29,25 @@ every() { python3 profiler/peers/peers_table.py "$tap_dir/peers.jsonl" > "$tap_d
 check "no stage named: those that have one" every
 check "another set of rows, without the stage" has "| B3 S8 | 18.0 | - | - | - | - |"
 
+# Boards beside each other: the fastest peer of each, and a row's reason in the runs of both.
+boards() { # MORE-ARGUMENTS
+    printf '%s\n' "bar 1.6 copy 0" "a because" "  two-boards: B2 S8" > "$tap_dir/boards.txt"
+    for board in big small; do
+        { record "$fa2" "B1 S8" 30 ""; record "$cudnn" "B1 S8" 20 ""; record "$stage" "B1 S8" 10 ""; record "$stage" "B1 S8" 5 "$burst"
+          record "$fa2" "B1 S8" 20 "$burst"; record "$fa2" "B2 S8" 300 ""; record "$stage" "B2 S8" 200 ""; } > "$tap_dir/$board-two-boards-peers.jsonl"
+    done
+    record "$cudnn" "B2 S8" 100 "" >> "$tap_dir/small-two-boards-peers.jsonl"
+    python3 profiler/peers/peers_table.py "$tap_dir/big-two-boards-peers.jsonl,$tap_dir/small-two-boards-peers.jsonl" 6 "$@"
+}
+beside() { boards --below "$tap_dir/boards.txt" "${@:2}" > "$tap_dir/both"; grep -qxF -- "$1" "$tap_dir/both" || { cat "$tap_dir/both"; return 1; }; }
+check "boards are columns" beside "| us, loaded | big: fastest peer | stage 6 | ratio | in bursts | small: fastest peer | stage 6 | ratio | in bursts | why |"
+check "a row of two boards" beside "| B1 S8 | cuDNN 20.0 | 10.0 | 2.00 | 4.00 | cuDNN 20.0 | 10.0 | 2.00 | 4.00 |  |"
+check "below the bar on both, for one reason" beside "| B2 S8 | FA2 300 | 200 | 1.50 | - | cuDNN 100 | 200 | 0.50 | - | a |"
+check "how many are ahead" beside "small, loaded: 2 rows, 1 at 1.00 or more, 1 at 1.03 or more, 1 at 1.10 or more, least 0.50"
+check "beside one peer alone" beside "| B2 S8 | FA2 300 | 200 | 1.50 | - | FA2 300 | 200 | 1.50 | - |" --peer FlashAttention-2
+both_boards() { make -s stage-6 peers-table RECORDED=h100,h200 > "$tap_dir/made" && grep -q "^h200, burst: [0-9]* rows" "$tap_dir/made"; }
+check "make stage-6 peers-table RECORDED=h100,h200" both_boards
+
 decoding='"problem": {"batch": 2, "heads": 8, "kv_heads": 2, "seqlen_q": 1, "seqlen_k": 1000, "head_dim": 100, "text": "D"}'
 printf '{"stage": "6-x", %s, "samples": {"median_us": 1, "tflops": 7}}\n' "$decoding" > "$tap_dir/decoding.jsonl"
 python3 profiler/peers/peers_table.py "$tap_dir/decoding.jsonl" 6 > "$tap_dir/rate"

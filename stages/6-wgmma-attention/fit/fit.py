@@ -2,7 +2,7 @@
 """Fits the constants of stage 6's choice (stages/6-wgmma-attention/cut.c) to recorded times of all ways of many problems,
 starting from those that are there; prints them as C, and how good they are. Needs numpy and scipy.
 
-    make fit                       fit to records/runs/h200-choices-6-fitted.jsonl.gz: minutes
+    make fit                       fit to records of an H200 and an H100: minutes
     make fit ARGS="--folds 4"      and how good constants are at problems that they were not fitted to
 
 Two steps. Times first: Levenberg-Marquardt on the logarithms of the constants and of the times, ways near the best
