@@ -192,7 +192,7 @@ const char *emu_memory_alloc(struct emu_memory *m, size_t bytes, uint64_t *out) 
 
 /* Rows of the table are not moved while a launch may hold pointers to them. Pieces of the reservation are handed out without
  * untouchable pages between, which are dear where allocations are many and small: checks find what is out of bounds. */
-enum { HEAP_ROWS = 1 << 20, HEAP_UNIT = 256 };
+enum { HEAP_ROWS = 1 << 18, HEAP_UNIT = 256 };
 #define HEAP_PIECE ((size_t)1 << 32)
 
 void emu_heap_limit(struct emu_memory *m, size_t bytes) { m->heap.limit = bytes; }

@@ -158,6 +158,27 @@ static const char *const operations[] = {
     "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;",
     "prefetch.global.L2 [@8];",
     "fence.proxy.tensormap::generic.acquire.gpu [@8], 128;",
+    "tensormap.replace.tile.global_address.global.b1024.b64 [@m], @8;",
+    "tensormap.replace.tile.rank.global.b1024.b32 [@m], @4;",
+    "tensormap.replace.tile.box_dim.global.b1024.b32 [@m], 1, @4;",
+    "tensormap.replace.tile.global_dim.global.b1024.b32 [@m], 0, @4;",
+    "tensormap.replace.tile.global_stride.global.b1024.b64 [@m], 0, @8;",
+    "tensormap.replace.tile.elemtype.global.b1024.b32 [@m], 9;",
+    "tensormap.replace.tile.swizzle_mode.global.b1024.b32 [@8], 2;",
+    "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [@4], 4, @4;",
+    "tensormap.replace.tile.rank.shared::cta.b1024.b32 [@8], @4;",
+    "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [@m], "
+    "[@4], 128;",
+    "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [@8], "
+    "[@8], 128;",
+    "atom.global.add.v4.f32 {%f1,%f2,%f3,%f4}, [@8], {%f1,%f2,%f3,%f4};",
+    "red.global.min.noftz.v8.f16 [@8], {%h1,%h1,%h1,%h1,%h2,%h2,%h2,%h2};",
+    "{ .param .b64 a; .param .b64 r; st.param.b64 [a], @8; call.uni (r), malloc, (a); "
+    "ld.param.b64 %rd1, [r]; }",
+    "{ .param .b64 a; .param .b64 r; st.param.b64 [a], @b; call.uni (r), malloc, (a); "
+    "ld.param.b64 %rd2, [r]; st.u64 [%rd2+@b], @8; }",
+    "{ .param .b64 a; st.param.b64 [a], %rd2; call.uni free, (a); } ld.u32 %r1, [%rd2];",
+    "{ .param .b64 a; st.param.b64 [a], @8; call.uni free, (a); }",
     "shfl.sync.idx.b32 %r1, %r2, @4, @4, -1;",
     "bar.sync 0;",
     "fence.proxy.async;",
@@ -319,6 +340,7 @@ static void make_maps(unsigned char *at) {
 static const char head[] =
     ".version 9.0\n.target sm_90a\n.address_size 64\n"
     ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n"
+    ".extern .func (.param .b64 r) malloc (.param .b64 a);\n.extern .func free (.param .b64 a);\n"
     ".const .align 16 .b8 c[64];\n"
     ".func inner(.param .b64 a)\n{\n.reg .b64 %x<4>;\n.local .align 8 .b8 own[64];\n"
     "ld.param.u64 %x1, [a];\nst.local.u64 [own], %x1;\nst.local.u64 [%x1], %x1;\nret;\n}\n"
