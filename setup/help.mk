@@ -16,7 +16,7 @@
 ##  make help stage-3   one stage
 ##  make help-more      verbs for those who change or measure the workbench itself
 
-##start-8 completion: Let bash or zsh complete verbs and stages.
+##start-7 completion: Let bash or zsh complete verbs and stages.
 ##  make completion
 ##
 ##  Prints a script for the shell; `source <(make completion)` completes in this shell.
