@@ -1,6 +1,7 @@
 # Right kernels by another hand, made by rule: other loops, barriers, layouts of warps, functions, words. Each has all points
 # but for time (tests/course/grade/other_hands.py). A sample, unless it is named: make test TESTS=other_hands tries 204 on 20
-# seeds each, as many as begin within 100 minutes; VARIANTS=30 SEEDS=3 in the environment: so many.
+# seeds each, as many as begin within 100 minutes; VARIANTS=30 SEEDS=3 in the environment: so many; SEEDS=some:
+# each on some cases of one seed.
 # Thorough: minutes of compiling, grading and running kernels.
 . tests/tap.sh
 if ! command -v "${NVCC:-nvcc}" > /dev/null; then

@@ -1,7 +1,7 @@
 """Cheats by rule (cheats_by_rule.py) have no points.
 
     cheats_table.py all | sample | KIND...     of a sample, one of each kind
-    $J at a time; $SECONDS_LEFT: begin none after so many; $SHOW: why each has none
+    $J at a time; $SECONDS_LEFT: begin none after so many; $FIRST: past so many; $SHOW: why each has none
 
 Prints TAP, and a table by kind."""
 import concurrent.futures
@@ -38,7 +38,7 @@ def chosen(words):
             if {"all", "sample", kind} & set(words)}
     while any(some.values()):
         every += [(kind, *left.pop(0)) for kind, left in some.items() if left]
-    return [(kind, name, *cheat) for kind, name, cheat in every]
+    return [(kind, name, *cheat) for kind, name, cheat in every][int(os.environ.get("FIRST") or 0):]
 
 
 def main():

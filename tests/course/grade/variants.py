@@ -229,6 +229,82 @@ def spelled_out(code, dice):
     return code
 
 
+IDIOMS = [  # (what a solution says, the same in other words)
+    # lab 1
+    ("for (int i = 0; i < 4; i++) {\n            int row = q0 + row0 + 4 * i;", ["for (int i = 0; i < 4; i++) {\n            const int row = row0 + q0 + (i << 2);",
+                                                                           "for (int i = 0, row = q0 + row0; i < 4; i++, row += 4) {"]),
+    ("if (args.causal) n_visible = min(n_visible, row + args.diagonal + 1 - kv0);", [
+        "n_visible = args.causal && n_visible > row + args.diagonal + 1 - kv0 ? row + args.diagonal + 1 - kv0 : n_visible;",
+        "if (args.causal) {\nconst int last = row + args.diagonal - kv0;\nif (last < n_visible) n_visible = last + 1;\n}"]),
+    ("float p = ex2(s_frag[i][j] - base);\n                l_frag[i] += p;\n                s_smem[row0 + 4 * i][col0 + 8 * j] = p;",
+     ["const float p = s_smem[row0 + 4 * i][col0 + 8 * j] = ex2(s_frag[i][j] - base);\nl_frag[i] = p + l_frag[i];",
+      "s_frag[i][j] = ex2(-base + s_frag[i][j]);\ns_smem[4 * i + row0][8 * j + col0] = s_frag[i][j];\nl_frag[i] += s_frag[i][j];"]),
+    # labs 1 to 3: rows as pointers that go on
+    ("k + kv0 * args.k_stride.row", ["&k[kv0 * args.k_stride.row]", "k + (int64_t)args.k_stride.row * kv0"]),
+    ("v + next * args.v_stride.row", ["&v[next * args.v_stride.row]", "v + (int64_t)args.v_stride.row * next"]),
+    ("if (next < kv_end) {", ["if (const bool more = next < kv_end; more) {", "if (!(next >= kv_end)) {", "if (kv_end - next > 0) {"]),
+    ("wmma::fill_fragment(s_acc, 0);", ["wmma::fill_fragment(s_acc, 0.0f);", "for (int e = 0; e < s_acc.num_elements; e++) s_acc.x[e] = 0;"]),
+    ("wmma::load_matrix_sync(k_frag, &k_smem[n * 16][d * 16], LD);", ["wmma::load_matrix_sync(k_frag, k_smem[16 * n] + 16 * d, LD);",
+                                                                   "wmma::load_matrix_sync(k_frag, &k_smem[0][0] + 16 * (n * LD + d), LD);"]),
+    ("o_frag[n].x[e] *= alpha_frag.x[e]", ["o_frag[n].x[e] = alpha_frag.x[e] * o_frag[n].x[e]", "o_frag[n].x[e] = __fmul_rn(o_frag[n].x[e], alpha_frag.x[e])"]),
+    # lab 4
+    ("place = chunk ^ row % 8;", ["place ^= row % 8;", "place = chunk ^ (row & 7);", "place = (chunk | row % 8) - (chunk & row % 8);", "place = row % 8 ^ place;",
+                                 "place = (chunk & ~7) | ((chunk ^ row) & 7);"]),
+    ("address = (base ^ chunk % 8 * 16) + chunk / 8 * 128;", ["address = base ^ ((chunk & 7) << 4);\naddress += (chunk >> 3) << 7;", "address ^= chunk % 8 * 16;\naddress += chunk / 8 * 128;",
+                                                            "address = (16 * (chunk % 8) ^ base) + 128 * (chunk / 8);"]),
+    ("p_frag[n / 2][n % 2 * 2 + r] =", ["p_frag[n >> 1][(n & 1) << 1 | r] =", "(&p_frag[0][0])[2 * n + r] =", "*(p_frag[n / 2] + 2 * (n % 2) + r) ="]),
+    ("ldmatrix_x4_trans(v_frag, right(v_lane + slot, 2 * n) + j * 16 * ROW_BYTES);", [
+        "const uint32_t from = right(v_lane + slot, 2 * n) + 16 * ROW_BYTES * j;\nldmatrix_x4_trans(v_frag, from);",
+        "ldmatrix_x4_trans(v_frag, right(v_lane + slot + ROW_BYTES * (16 * j), n + n));"]),
+    ("mma_m16n8k16(o_frag[2 * n], p_frag[j], v_frag[0], v_frag[1]);\n                mma_m16n8k16(o_frag[2 * n + 1], p_frag[j], v_frag[2], v_frag[3]);", [
+        "mma_m16n8k16(o_frag[2 * n + 1], p_frag[j], v_frag[2], v_frag[3]);\nmma_m16n8k16(o_frag[2 * n], p_frag[j], v_frag[0], v_frag[1]);",
+        "#pragma unroll\nfor (int half_n = 0; half_n < 2; half_n++) mma_m16n8k16(o_frag[2 * n + half_n], p_frag[j], v_frag[2 * half_n], v_frag[2 * half_n + 1]);"]),
+    # lab 5
+    ("d, a, gmma_desc_advance(args.a_desc, smem + args.a_start[s]),", ["d, a, gmma_desc_advance(gmma_desc_advance(args.a_desc, smem), args.a_start[s]),",
+                                                                    "d, a, gmma_desc_advance(args.a_desc, args.a_start[s] + smem),"]),
+    ("gmma_desc_advance(args.b_desc, smem + args.b_start[s]), s > 0);", ["gmma_desc_advance(args.b_desc, args.b_start[s] + smem), s != 0);",
+                                                                      "gmma_desc_advance(gmma_desc_advance(args.b_desc, smem), args.b_start[s]), s ? 1 : 0);"]),
+    ("row = tid / 32 * 16 + tid % 32 / 4 + i / 2 % 2 * 8;", ["row = 16 * (tid / 32) + (tid % 32) / 4 + 8 * ((i / 2) % 2);", "row = (tid >> 5 << 4) + (tid % 32 >> 2) + ((i & 2) << 2);",
+                                                           "row += tid / 32 * 16;\nrow += tid / 4 % 8;\nif (i % 4 >= 2) row += 8;"]),
+    ("col = i / 4 * 8 + tid % 4 * 2 + i % 2;", ["col = (i >> 2 << 3) + ((tid & 3) << 1) + (i & 1);", "col = 2 * (i / 4 * 4 + tid % 4) + i % 2;", "col = i % 2;\ncol += tid % 4 * 2;\ncol += 8 * (i / 4);"]),
+    # lab 6
+    ("wait(&r.empty[r.stage], r.parity);", ["wait(r.empty + r.stage, r.parity);", "while (!mbarrier_try_wait_parity(smem_address(&r.empty[r.stage]), r.parity)) {\n}"]),
+    ("advance(r, 1);", ["if (++r.stage == RING) r.stage = 0, r.parity ^= 1;", "r.parity ^= r.stage + 1 == RING;\nr.stage = (r.stage + 1) % RING;"]),
+    ("for (int n = n_blocks - 1; n >= 0; n--) {", ["for (int n = n_blocks; n-- > 0;) {", "for (int left = n_blocks; left > 0; left--) {\nconst int n = left - 1;"]),
+    ("if (threadIdx.x % 32 == 0) arrive(&r.empty[r.stage]);", ["if ((threadIdx.x & 31) == 31) arrive(&r.empty[r.stage]);", "if (threadIdx.x % 32 == 7) arrive(r.empty + r.stage);",
+                                                              "if (!(threadIdx.x % 32)) mbarrier_arrive(smem_address(&r.empty[r.stage]));"]),
+    ("wait_full(k); // k_smem is written by TMA\n        wait_full(v);", ["wait_full(v); // v_smem, too\n        wait_full(k);", "wait(&k.full[k.stage], k.parity);\nwait(&v.full[v.stage], v.parity);"]),
+    ("gmma_desc_advance(k_desc, k.stage * KV_BYTES)", ["gmma_desc_advance(k_desc, KV_BYTES * k.stage)", "k_desc + (k.stage * KV_BYTES >> 4)"]),
+    ("wgmma_wait_group<0>(); // O is there; p_frag and v_smem have been read\n        registers_fence(o_frag);", ["wgmma_wait_group<0>();\nregisters_fence(s_frag);\nregisters_fence(o_frag);"]),
+]
+
+
+@in_holes
+def in_other_words(code, dice):
+    """Whole statements of the solutions in other words."""
+    for old, new in IDIOMS:
+        if old in code:
+            code = code.replace(old, dice.choice([old, *new]))
+    return code
+
+
+@in_holes
+def unrolled(code, dice):
+    """Loops unrolled by the compiler, all or some."""
+    lines = code.split("\n")
+    for n in reversed(range(len(lines))):
+        bare = n == 0 or not lines[n - 1].lstrip().startswith(("#pragma", "for"))
+        if re.match(r"\s*for \(int \w+ = 0; [^;]* / (?:8|16); \w+\+\+\)", lines[n]) and bare and dice.random() < 0.5:
+            lines.insert(n, dice.choice(["#pragma unroll", "#pragma unroll 2", "#pragma unroll 4"]) if "_frag[" not in "".join(lines[n:n + 2]) else "#pragma unroll")
+    return "\n".join(lines)
+
+
+@in_holes
+def in_pairs(code, dice):
+    """Two squares of S at a time, of lab 2: another tile for each warp's product."""
+    return code.replace(ROWS_2, ROWS_2.replace("n++", "n += 2").replace(QK_2, PAIR_2)) if dice.random() < 0.5 else code
+
+
 VIEW = """template <class T, int N> static __device__ __forceinline__ T &at(T (*rows)[N], int row, int column) {
     return rows[row][column];
 }
@@ -274,7 +350,7 @@ def other_warps(files, lab, dice):
 
 
 WAYS = [rename, without_comments, with_comments, reformatted, reordered, with_helpers, other_tiles]
-OTHER = [loops_walked, barriers_written, wrapped, spelled_out, places_by_function, other_warps]
+OTHER = [in_pairs, in_other_words, unrolled, loops_walked, barriers_written, wrapped, spelled_out, places_by_function, other_warps]
 
 
 def make(lab, seed):
