@@ -2,7 +2,7 @@
 # predict.sh CASES OUT.jsonl: what the predictor says for every case of CASES, one JSON line a case: the case's
 # number, then what build/predict-N says of its main launch, of a tile (4:NAME) and of stage 5 what the program itself
 # predicts, of own:PROGRAM what own.py says; "none" and why where it cannot. JOBS (2) at a time, each for at most LIMIT s (300). Cases that OUT.jsonl
-# has already are kept: what was interrupted goes on. make freeze-predict builds what it needs, then runs it.
+# has already are kept: what was interrupted goes on. CHIP=h100: for another chip. make freeze-predict builds what it needs, then runs it.
 set -u
 cases=$1 out=$2
 export build=${BUILD:-build} out
@@ -23,7 +23,7 @@ one() {
         5) said=$(by_program "$build/stage-5" $options) ;;
         own:*) said=$(timeout "${LIMIT:-300}" python3 emulator/predictor/validate/own.py predict "$build" "${stage#own:}" $options) ;;
         4:*) said=$(by_program "$build/sweep/${stage#4:}/stage-4" --no-check --no-time $options) ;;
-        *) said=$(timeout "${LIMIT:-300}" "$build/predict-$stage" $options 2> /dev/null | head -n 1) ;;
+        *) said=$(timeout "${LIMIT:-300}" "$build/predict-$stage" ${CHIP:+"--chip=$CHIP"} $options 2> /dev/null | head -n 1) ;;
     esac
     case $said in
         \{*) printf '{"case": %d, %s\n' "$number" "${said#\{}" ;;
