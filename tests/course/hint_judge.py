@@ -15,7 +15,7 @@ not count. Each hint is what the check says to a student. It is judged by rule:
     begins   bare: it does not begin with what was seen
 
 Prints TAP: of the whole table at most MOST_WRONG name a wrong cause and at least MUST_LEAD lead to the line; and the
-mutants that were judged anew have the cause that the table says, and lead as it says."""
+mutants that were judged anew have the cause that the table says, and lead where it says so."""
 import concurrent.futures
 import contextlib
 import csv
@@ -215,7 +215,8 @@ def main():
         row, at = row_of(mutant, hint, cause, where, excuses), known.get(key_of(mutant))
         seen.add(key(row))
         if how == "anew":
-            if any(row[column] != rows[at][column] for column in ("leads", "cause", "verdict")):
+            fewer = row["leads"] == "-" and rows[at]["leads"] != "-"
+            if fewer or any(row[column] != rows[at][column] for column in ("cause", "verdict")):
                 apart.append(f"{mutant.name}: {row['leads']}, {row['cause']}, {row['verdict']}: {hint}")
             continue
         if at is None:
