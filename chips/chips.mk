@@ -78,13 +78,13 @@ $(BUILD)/ceilings: $(BUILD)/chips/ceilings/ceilings.o $(LIB)
 ceilings: $(BUILD)/ceilings $(CEILINGS)
 	@mkdir -p results; $(BUILD)/alone $(BUILD)/ceilings $(CHIPS) results/ceilings.txt
 
-##model-3 validate: Compare the predictor with what an H200 measured.
+##model-3 validate: Compare the predictor with what an H100 and an H200 measured.
 ##  make validate
 ##
-##  Freeze by freeze: predictions were committed first, then measured. Writes records/validation/h200.txt.
+##  Freeze by freeze: predictions were committed first, then measured. Writes records/validation/CHIP.txt.
 .PHONY: validate
 validate:
-	@emulator/predictor/validate/freezes.sh records/validation/h200.txt
+	@emulator/predictor/validate/freezes.sh records/validation
 
 # The next freeze: records/validation/cases-N.txt without h200-N.jsonl.gz. Predict and commit; only then measure.
 CASES  = $(patsubst records/validation/cases-%.txt,%,$(wildcard records/validation/cases-*.txt))

@@ -1,17 +1,22 @@
 #!/bin/bash
-# freezes.sh SUMMARY: every freeze's predictions beside what was measured (make validate does this); the newest freeze's
-# summary is written to SUMMARY. A freeze is a set of cases whose predictions were committed before it was measured.
+# freezes.sh OUT: every freeze's predictions beside what was measured, on each chip (make validate does this); the newest
+# freeze of a chip is summed up in OUT/CHIP.txt. A freeze is a set of cases whose predictions were
+# committed before it was measured.
 set -u
-summary=$1 folder=records/validation
-mapfile -t freezes < <(printf '%s\n' $folder/h200-*.jsonl.gz | sed 's/.*-\([0-9]*\)[.].*/\1/' | sort -n)
-for n in "${freezes[@]}"; do
-    printf '\nfreeze %s\n' "$n"
-    set --
-    for more in late now; do
-        file=$folder/predictions-$n-$more.jsonl
-        [ ! -e "$file" ] || set -- "$@" --$more "$file"
+out=$1 folder=records/validation
+for chip in h100 h200; do
+    prefix=predictions
+    [ $chip = h200 ] || prefix=predictions-$chip
+    mapfile -t freezes < <(printf '%s\n' $folder/$chip-*.jsonl.gz | sed 's/.*-\([0-9]*\)[.].*/\1/' | sort -n)
+    for n in "${freezes[@]}"; do
+        printf '\nfreeze %s, %s\n' "$n" "$chip"
+        set --
+        for more in late now; do
+            file=$folder/$prefix-$n-$more.jsonl
+            [ ! -e "$file" ] || set -- "$@" --$more "$file"
+        done
+        [ "$n" != "${freezes[-1]}" ] || set -- "$@" --out "$out/$chip.txt"
+        python3 emulator/predictor/validate/validate.py $folder/$prefix-"$n".jsonl $folder/$chip-"$n".jsonl.gz "$@" || exit
     done
-    [ "$n" != "${freezes[-1]}" ] || set -- "$@" --out "$summary"
-    python3 emulator/predictor/validate/validate.py $folder/predictions-"$n".jsonl $folder/h200-"$n".jsonl.gz "$@" || exit
+    python3 emulator/predictor/validate/intervals.py $folder --chip $chip --out "$out/$chip.txt"
 done
-python3 emulator/predictor/validate/intervals.py $folder --out "$summary"

@@ -1,11 +1,11 @@
 """How far from its prediction a measurement lay, by family of kernels (make validate):
 
-    python3 emulator/predictor/validate/intervals.py records/validation [--freezes N] [--out FILE]
+    python3 emulator/predictor/validate/intervals.py records/validation [--chip h200] [--freezes N] [--out FILE]
 
 A family is what a kernel is bound by, as its own prediction says: `tensor` where the tensor pipe works in 40 % of the active
 cycles or more, `issue` where the schedulers issue in 60 % or more, else `latency`. An interval holds 80 or 95 % of the
 measured cycles of a family's frozen cases, as shares of the predicted ones: from the last N freezes (5). It is checked on each
-of these freezes with the intervals of the others. Two kernels whose intervals of their quotient hold 1 are too close to call.
+of these freezes with the intervals of the others, if there are any. Two kernels whose intervals of their quotient hold 1 are too close to call.
 --out appends the lines that programs read."""
 
 import argparse
@@ -23,11 +23,11 @@ def family(p):
     return ("tensor" if p.get("tensor_active_pct", 0) >= 40 else "issue" if p.get("issue_active_pct", 0) >= 60 else "latency")
 
 
-def quotients(folder, n):
-    """(family, problem, measured / predicted) of each case of freeze n."""
+def quotients(folder, chip, n):
+    """(family, problem, measured / predicted) of each case of a chip's freeze n."""
     cases = read_cases(f"{folder}/cases-{n}.txt")
-    predicted = read_predicted(f"{folder}/predictions-{n}.jsonl")
-    rows, _ = compared(cases, read_measured(f"{folder}/h200-{n}.jsonl.gz", cases), predicted)
+    predicted = read_predicted(f"{folder}/predictions-{'' if chip == 'h200' else chip + '-'}{n}.jsonl")
+    rows, _ = compared(cases, read_measured(f"{folder}/{chip}-{n}.jsonl.gz", cases), predicted)
     out = []
     for r in rows:
         problem = re.sub(r" ?--image \S+", "", r["options"])
@@ -101,24 +101,26 @@ def calls(by_freeze):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder")
+    parser.add_argument("--chip", default="h200")
     parser.add_argument("--freezes", type=int, default=5)
     parser.add_argument("--out")
     o = parser.parse_args()
-    numbers = sorted(int(re.search(r"-(\d+)\.", os.path.basename(f))[1]) for f in glob.glob(f"{o.folder}/h200-*.jsonl.gz"))
-    by_freeze = {n: quotients(o.folder, n) for n in numbers[-o.freezes:]}
+    numbers = sorted(int(re.search(r"-(\d+)\.", os.path.basename(f))[1]) for f in glob.glob(f"{o.folder}/{o.chip}-*.jsonl.gz"))
+    by_freeze = {n: quotients(o.folder, o.chip, n) for n in numbers[-o.freezes:]}
     rows = [r for some in by_freeze.values() for r in some]
     lines = []
     for name in (*FAMILIES, "all"):
         some = rows if name == "all" else of_family(rows, name)
         (a, b), (c, d) = interval(some, 0.8), interval(some, 0.95)
         lines.append(f"interval {name}: 80 % {a:.3f} to {b:.3f}, 95 % {c:.3f} to {d:.3f} of the prediction, {len(some)} cases")
-    print(f"\nintervals, freezes {numbers[-len(by_freeze)]} to {numbers[-1]}")
+    print(f"\nintervals on an {o.chip}, freezes {numbers[-len(by_freeze)]} to {numbers[-1]}")
     print("\n".join(lines))
-    for inside in (0.8, 0.95):
+    for inside in (0.8, 0.95) if len(by_freeze) > 1 else ():
         hits, n = covered(by_freeze, inside)
         print(f"inside the {100 * inside:.0f} % interval of the other freezes: {hits} of {n} cases ({100 * hits / n:.1f} %)")
-    right, decided, close = calls(by_freeze)
-    print(f"pairs that differ by more than 3 %: {right} of {decided} decided are right, {close} too close to call")
+    right, decided, close = calls(by_freeze) if len(by_freeze) > 1 else (0, 0, 0)
+    if decided:
+        print(f"pairs that differ by more than 3 %: {right} of {decided} decided are right, {close} too close to call")
     if o.out:
         with open(o.out, "a") as f:
             f.write("\n".join(lines) + "\n")
