@@ -322,9 +322,7 @@ const char *kernel_run(const struct settings *s, int argc, char **argv, bool on_
     }
     if (!why) why = take_outputs(s, a, s->n_args);
     if (k && k->n_launches) {
-        struct session *session = session_lock();
-        int status = session_report(session, why ? (int)reason_status(why, STATUS_DEVICE) : 0);
-        session_unlock();
+        int status = session_finish(why ? (int)reason_status(why, STATUS_DEVICE) : 0);
         fflush(stdout);
         if (!why && status) _exit(status); /* a failed check: it was said */
     }

@@ -74,8 +74,7 @@ static void leave_to_it(void) {
     while (by_signal && !in_its_thread) pause();
 }
 
-/* The report, once; the lock is kept. Returns what the program shall exit with. */
-static int finish(int status) {
+int session_finish(int status) {
     leave_to_it();
     if (ended) return status;
     pthread_mutex_lock(&lock);
@@ -96,12 +95,12 @@ static int finish(int status) {
 /* The program has returned from main or called exit. */
 static void at_exit(int status, void *unused) {
     (void)unused;
-    int mine = finish(status);
+    int mine = session_finish(status);
     if (mine != status || interrupt_signal()) _exit(mine);
 }
 
 int session_end_early(int status) {
-    return getpid() == owner && getenv("ATTNLAB_RUN") ? finish(status) : status;
+    return getpid() == owner && getenv("ATTNLAB_RUN") ? session_finish(status) : status;
 }
 
 static atomic_bool busy; /* with what looks at no signal */
@@ -241,6 +240,8 @@ const char *session_load(struct session *s, struct image *i) {
 
 /* "void sgemm<(int)32>(float const*)" -> "sgemm<(int)32>"; C names stay. */
 char *session_shown_name(const char *symbol) {
+    if (strncmp(symbol, "_Z", 2))
+        return heap_text(symbol); /* a type may have its letter: f, float */
     char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
     void *found = dlsym(RTLD_DEFAULT, "__cxa_demangle");
     static void *library;

@@ -111,6 +111,10 @@ void session_busy(bool begins);
 /* Reports what ran: the process ends without exit(), or becomes another program. What it shall exit with. */
 int session_end_early(int status);
 
+/* The report and the record, once, of a program that would exit with `status`: what it shall exit with. The session stays
+ * locked. */
+int session_finish(int status);
+
 struct image *session_add_image(struct session *s, const struct fatbin_ptx *ptx);
 /* NULL, or why (image->why): the module is parsed at its first use. */
 const char *session_load(struct session *s, struct image *i);

@@ -400,6 +400,13 @@ check "make run KERNEL=" make BUILD="$build" run DEVICE=emu KERNEL=examples/sgem
 check "make run PROGRAM=" make BUILD="$build" run DEVICE=emu PROGRAM="$program right" ARGS=--quiet
 check "an unknown variable" says "there is no variable KERNL" 2 make BUILD="$build" run KERNL=my.cu
 status "a kernel that is not there" 2 emulated --kernel nosuch examples/sgemm.cu
+printf 'extern "C" __global__ void f(float *a) { __shared__ float s[32]; *a = s[threadIdx.x]; }\n' > "$tap_dir/f.cu"
+once() { # a failed check: the report and the record once; a C name as it is, although f is float in C++'s
+    emulated --json "$tap_dir/f.jsonl" --kernel f --block 32 --arg 'f32[1]=zero' "$tap_dir/f.cu" > "$tap_dir/said" 2>&1
+    [ $? -eq 1 ] && [ "$(wc -l < "$tap_dir/f.jsonl")" -eq 1 ] && [ "$(grep -c '^run: emulator' "$tap_dir/said")" -eq 1 ] &&
+        grep -q '^f  *1 ' "$tap_dir/said" || { cat "$tap_dir/said"; false; }
+}
+check "a kernel with a failed check: one record" once
 check "those that are" grep -q 'sgemm_naive, sgemm_tiled' "$tap_dir/err"
 status "a name that several have" 2 emulated --kernel transpose examples/transpose.cu
 for argument in f99=1 'f32[4x=zero' 'f32[4]=nosuch' i32=x i8=300 f32 "f32[4]=$dir/none.npy" 'u32=-1'; do
