@@ -58,6 +58,17 @@ static void sizes(void **state) {
     assert_null(found(&hopper).text);
 }
 
+/* More kinds than there is room to name. */
+static void many_others(void **state) {
+    (void)state;
+    begin();
+    for (int cc = 100; cc < 112; cc++) add(PTX, cc, COMPRESSED, "");
+    struct fatbin_ptx out = found(&hopper);
+    assert_int_equal(strnlen(out.others, sizeof out.others), sizeof out.others - 1);
+    assert_null(out.cubin);
+    assert_null(out.text);
+}
+
 static void damaged(void **state) {
     (void)state;
     begin();
@@ -203,8 +214,8 @@ static void registers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sizes), cmocka_unit_test(damaged),
-                                       cmocka_unit_test(ptx), cmocka_unit_test(cubins),
-                                       cmocka_unit_test(registers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sizes),       cmocka_unit_test(damaged),
+                                       cmocka_unit_test(many_others), cmocka_unit_test(ptx),
+                                       cmocka_unit_test(cubins),      cmocka_unit_test(registers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -417,7 +417,21 @@ static void devices_are_described(void **state) {
     assert_string_equal(text_of(d, "driver"), "580.1");
     assert_int_equal(json_integer_value(json_object_get(d, "clock_mhz_before")), 1980);
     assert_int_equal(json_integer_value(json_object_get(d, "clock_mhz_after")), 1755);
+    assert_null(json_object_get(d, "uuid"));
     json_decref(d);
+    strcpy(info.uuid, "GPU-1");
+    static const char *const visible[] = {NULL, "", "0"};
+    for (int i = 0; i < 3; i++) {
+        if (visible[i])
+            setenv("CUDA_VISIBLE_DEVICES", visible[i], 1);
+        else
+            unsetenv("CUDA_VISIBLE_DEVICES");
+        d = record_device(&info, 0, 0);
+        assert_string_equal(text_of(d, "uuid"), "GPU-1");
+        assert_int_equal(json_object_get(d, "visible") != NULL, i == 2);
+        json_decref(d);
+    }
+    unsetenv("CUDA_VISIBLE_DEVICES");
     info = (struct device_info){.chip = *chip_find("l4"), .is_emulator = true};
     d = record_device(&info, 0, 0);
     assert_string_equal(text_of(d, "kind"), "emulator");
