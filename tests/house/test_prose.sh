@@ -13,4 +13,10 @@ check "a page of numbers is found" found '9 numbers in 9 words' "$(printf 'word 
 check "history is found" found "tells history: 'no longer'" 'It is no longer here.\n'
 short() { printf 'A folder.\n' > "$tap_dir/folder/README.md" && (cd "$tap_dir" && python3 "$OLDPWD/tests/house/prose.py" folder/README.md); }
 check "a short page passes" short
+
+marks='^(<{7}|>{7}) '
+merged() { ! git grep -nE "$marks"; }
+check "no file holds the marks of a merge" merged
+conflict() { printf '%s HEAD\n' '<<<<<<<' | grep -qE "$marks"; }
+check "they are found" conflict
 tap_done

@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # Lab 5: one WGMMA, and a detective's work
+# # Lab 5: one WGMMA, and what its mistakes look like
 #
 # One instruction: `wgmma.m64nNk16` multiplies A (64 x 16) by B (16 x N), both read from shared memory by the
 # instruction itself. Read the head of [kernel.cu](../stages/5-wgmma/kernel.cu); for the layout and the descriptors, in a terminal,
