@@ -402,7 +402,8 @@ def whole(scratch, everything):
             plan.append(what)
     course, out = scratch / "course", {}
     course.mkdir()
-    with_kernel = bool(shutil.which("bwrap") and (shutil.which("nvcc") or os.path.exists("/usr/local/cuda/bin/nvcc")))
+    built = os.path.exists(os.path.join(os.environ.get("BUILD", "build"), "trial-2"))
+    with_kernel = built and bool(shutil.which("bwrap") and (shutil.which("nvcc") or os.path.exists("/usr/local/cuda/bin/nvcc")))
     students = honest(course, with_kernel)
     alone = graded(course, scratch / "alone", 600)
     check("the honest ones alone", alone.returncode == 0 and len(rows_of(scratch / "alone")) == len(students),
