@@ -1,6 +1,6 @@
 #!/bin/bash
 # The steps of the course: solutions pass, skeletons and mistakes do not, and no file that students get tells (steps.py).
-# Of a step's mistakes the first is tried; THOROUGH=all: each.
+# Of a step's mistakes the first is tried; make test TESTS=steps tries each.
 unset MAKEFLAGS MFLAGS MAKELEVEL ARGS DEVICE RECORDED
 . tests/tap.sh
 while IFS=$'\t' read -r result name what said; do
