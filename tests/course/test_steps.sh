@@ -22,6 +22,8 @@ else
     check "make step-1d begins a step" mine
     rm -f my-labs/steps/1d.py
 fi
+enough() { python3 notebooks/course/steps/step.py 1a 2> "$tap_dir/err" | true; [ ! -s "$tap_dir/err" ] || { cat "$tap_dir/err"; false; }; }
+check "a reader that has seen enough" enough
 status "a step that is not there" 2 make -s step-9z
 status "a file that is not there" 2 python3 notebooks/course/steps/step.py 1a --source "$tap_dir/none.py"
 tap_done

@@ -18,6 +18,7 @@ import hashlib
 import importlib.util
 import pathlib
 import resource
+import signal
 import subprocess
 import sys
 import traceback
@@ -195,4 +196,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough
     sys.exit(main())
