@@ -111,7 +111,7 @@ static size_t workspace_bytes(const struct attention *a, const struct chip *chip
  * long tiles and then all of them short ones, it would be asked for too much and then for too
  * little, so there a section has no more tiles than half of the CTAs. Only the last one has, for the
  * gaps at the end. */
-enum { FEW_TILES = 4, LAST_ROUNDS = 1 };
+enum { FEW_TILES = 4 };
 
 /* Heads of a section; `last` sections come before the last one. */
 static int64_t heads_per_section(const struct attention *a, const struct chip *chip,
@@ -122,7 +122,7 @@ static int64_t heads_per_section(const struct attention *a, const struct chip *c
     const struct tile tile = tile_of(a->head_dim, cut->shape);
     const int64_t at_once = (int64_t)chip->n_sms * tile.ctas;
     const bool few = tile.bq == 128 && a->head_dim <= 128 && per_head > 1 && per_head <= FEW_TILES;
-    const int64_t rest = few ? ceil_div(LAST_ROUNDS * at_once, per_head) : 1; /* at least */
+    const int64_t rest = few ? ceil_div(at_once, per_head) : 1; /* at least */
     *last = 0;
     if (cut->n_cut || n_heads <= rest || (!few && n_heads * kv_bytes <= 32 << 20))
         return n_heads; /* of tiles that are cut, the longest of all heads are */
