@@ -16,8 +16,9 @@ mkdir -p "$(dirname "$dir")" 2> /dev/null && part=$(mktemp -d "$dir.XXXXXX" 2> /
 trap 'chmod -R u+w "$part" 2> /dev/null; rm -rf "$part"' EXIT
 
 cd "$here" || fail 5 "cannot read $here"
-find . -mindepth 1 -maxdepth 1 ! -name .venv ! -name results ! -name my-labs ! -name submitted \
-    -exec cp -R --preserve=mode,timestamps,links --reflink=auto -t "$part" {} + || fail 5 "could not copy $here"
+why=$(find . -mindepth 1 -maxdepth 1 ! -name .venv ! -name results ! -name my-labs ! -name submitted \
+    -exec cp -R --preserve=mode,timestamps,links --reflink=auto -t "$part" {} + 2>&1) ||
+    fail 5 "could not copy $here: ${why%%$'\n'*}"
 chmod -R u+w "$part" && chmod 755 "$part"
 [ ! -e .venv ] || ln -s "$(realpath .venv)" "$part/.venv"
 mv -T "$part" "$dir" || fail 5 "could not make $dir"
