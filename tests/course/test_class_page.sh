@@ -18,4 +18,13 @@ real = class_page.jinja2.Environment
 $wrong
 exec(open('tests/course/class_page.py').read())\""
 done
+
+# Grades that cannot be written: a line, and no traceback.
+mkdir -p "$tap_dir/course/alice/lab-0" "$tap_dir/grades" && echo '{"amdahl": 2}' > "$tap_dir/course/alice/lab-0/answers.json"
+grades() { BUILD=$build "$python" notebooks/course/grade/grade_all.py "$tap_dir/course" --seed s --out "$tap_dir/grades"; }
+for file in grades.csv index.html; do
+    ln -sf "$full" "$tap_dir/grades/$file.new"
+    full_disk "no room for $file" grades
+    rm -f "$tap_dir/grades/$file.new"
+done
 tap_done

@@ -10,7 +10,7 @@
 
 OUT (results/grades) gets grades.csv, a row for each student and lab; index.html, a page of the class for the
 instructor; alice.txt, her feedback; and alice/lab-2/ with grade.json and grade.xml. Every folder of SUBMISSIONS has a row, also what cannot be graded (intake.py): its
-last column says why, and the exit status is 1. Run again after a stop: what was graded with the same files, seed
+last column says why, and the exit status is 1; it is 5 if OUT cannot be written. Run again after a stop: what was graded with the same files, seed
 and grader is kept. To grade anew: remove OUT/alice/lab-2.
 
 For setup/jobs.py: --tasks lists what has no grade yet, a task for each; --only runs one; --kept grades nothing, and writes
@@ -340,4 +340,9 @@ def grade_all(found, calendar, given):
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:
+        print(f"grade-all: {error.filename or 'a file of the grades'}: {error.strerror}; run it again, what was graded is kept",
+              file=sys.stderr)
+        sys.exit(5)
