@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import attnlab
 import numpy as np
+from refusal import refused
 
 # out[i] = x[i] + n * scale, where Triton's two pointers of scratch follow: each block counts itself in the first
 TRITON = '''//
@@ -99,15 +100,6 @@ NUMBA = '''
 METADATA = {'name': 'add', 'num_warps': 4, 'num_ctas': 1, 'shared': 0, 'global_scratch_size': 16, 'profile_scratch_size': 0,
             'tensordesc_meta': []}
 ONE = ('--jobs', '1')
-
-
-def refused(call, text):
-    try:
-        call()
-    except attnlab.KernelError as e:
-        assert text in str(e), e
-    else:
-        raise AssertionError(f'not refused: {text}')
 
 
 # ---- Triton

@@ -3,6 +3,7 @@ import ctypes
 
 import attnlab
 import numpy as np
+from refusal import refused
 
 CODE = r'''
 template <int N> __global__ void unused() {}
@@ -38,15 +39,6 @@ assert np.array_equal(wide, np.full(32, 0.1))
 race = attnlab.RawKernel(CODE, 'race')
 race(1, 64, (np.zeros(64, np.int32),))
 assert len(race.reports) == 1 and race.reports[0].startswith('race in kernel')
-
-
-def refused(call, text):
-    try:
-        call()
-    except attnlab.KernelError as e:
-        assert text in str(e), e
-    else:
-        raise AssertionError(f'not refused: {text}')
 
 
 refused(lambda: add(8, 128, (a, b, c)), 'takes 6 arguments, 3 are given')
