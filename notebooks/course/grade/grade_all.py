@@ -126,7 +126,7 @@ def kernel_names(lab):
 def stamp(folder, refused, lab, seed, device):
     """What a grade depends on. folder: a copy of ours."""
     digest = hashlib.sha256(f"{seed} {device} {sorted(refused.items())}".encode())
-    for path in sorted([*folder.iterdir(), *HERE.glob("*.py"), *(ROOT / f"notebooks/course/{lab}").glob("*")]):
+    for path in sorted([*folder.iterdir(), *HERE.glob("*.*"), *(ROOT / f"notebooks/course/{lab}").glob("*")]):
         if path.is_file() and path.stat().st_size < 1 << 20:
             digest.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
@@ -274,7 +274,7 @@ def main():
         for each in found.work:
             result, why = attempt(each, given.out / given.only, given.seed, given.device)
             if not result:
-                parser.exit(1, f"grade-all: {given.only}: {why}\n")
+                parser.exit(1, f"grade-all: {plain.line(f'{given.only}: {why}')}\n")
         parser.exit(0 if found.work else 2)
     rows, losses, texts = grade_all(found, calendar, given)
     out = io.StringIO()
