@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { GAP = 0x7fff }; /* behind the rows of A and B: a NaN */
 
@@ -78,9 +79,9 @@ const char *trial_draw(int argc, char **argv) {
                   depth = k->k.least + k->k.unit * between(&d, 0, k->k.most);
         json_array_append_new(all, a_case(&d, k->name, argv[1], m, n, depth, k->gaps, k->input));
     }
-    const int size = 2048, depth = 64 * between(&d, 12, 20);
-    json_array_append_new(all, a_case(&d, "timed", argv[1], size, size, depth, false, "normal"));
-    json_array_append_new(all, a_case(&d, "clocked", argv[1], size, size, depth, false, "normal"));
+    const int depth = 64 * between(&d, 6, 10);
+    json_array_append_new(all, a_case(&d, "timed", argv[1], 1024, 2048, depth, false, "normal"));
+    json_array_append_new(all, a_case(&d, "clocked", argv[1], 1024, 2048, depth, false, "normal"));
     int failed = json_dumpf(all, stdout, JSON_INDENT(1));
     json_decref(all);
     return failed || fflush(stdout) ? reason_as(STATUS_FILE, "cases: %s", strerror(errno)) : NULL;
@@ -225,6 +226,7 @@ const char *subject_open(const json_t *t, struct device *d, struct subject *out)
     if (!why) why = plan(own, d, out->image, takes_maps(t));
     out->launch = &own->launch;
     out->n_launches = 1;
+    out->in_parts = !strcmp(trial_text(t, "kind"), "clocked");
     out->out_bytes = (size_t)own->gemm.m * (size_t)own->gemm.ldc * sizeof(float);
     return why;
 }
@@ -323,27 +325,36 @@ static double exact(const struct gemm *g, int row, int col, double *bound) {
     return sum;
 }
 
-static void judge(const struct gemm *g, const float *c, char *why, size_t bytes) {
-    size_t n_wrong = 0;
-    for (int row = 0; row < g->m; row++)
+static bool is_poison(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits == CHECK_POISON_WORD;
+}
+
+/* Every step-th row from `first` on. in_parts: what is not written is not judged, but something has to be. */
+static void judge(const struct gemm *g, const float *c, int first, int step, bool in_parts,
+                  char *why, size_t bytes) {
+    size_t n_wrong = 0, n_judged = 0;
+    for (int row = first; row < g->m; row += step)
         for (int col = 0; col < g->ldc; col++) {
             const float got = c[(size_t)row * (size_t)g->ldc + (size_t)col];
             double bound, wanted;
+            if (is_poison(got) && (in_parts || col >= g->n)) continue;
             if (col >= g->n) {
-                uint32_t bits;
-                memcpy(&bits, &got, sizeof bits);
-                if (bits == CHECK_POISON_WORD) continue;
                 snprintf(why, bytes, "it writes to row %d behind column %d, the last", row,
                          g->n - 1);
                 return;
             }
+            n_judged++;
             wanted = exact(g, row, col, &bound);
             if (fabs(got - wanted) <= bound || n_wrong++) continue;
             snprintf(why, bytes, "C[%d][%d] is %.6g, not %.6g", row, col, (double)got, wanted);
         }
     if (n_wrong)
         snprintf(why + strlen(why), bytes - strlen(why), "; %zu of %zu elements are wrong", n_wrong,
-                 (size_t)g->m * (size_t)g->n);
+                 n_judged);
+    else if (!n_judged)
+        snprintf(why, bytes, "nothing is written");
 }
 
 const char *trial_judge(int argc, char **argv) {
@@ -353,17 +364,19 @@ const char *trial_judge(int argc, char **argv) {
     char path[PATH_MAX], wrong[160] = "";
     if (argc != 3) return reason_as(STATUS_USAGE, "judge CASES INDEX OUT");
     const char *why = trial_case(argv[0], argv[1], &t);
-    for (int i = 0; i < 3 && !why && !*wrong;
-         i++) { /* what timed launches left is of the next seed */
+    const bool clocked = !strcmp(trial_text(t, "kind"), "clocked"),
+               is_large = clocked || !strcmp(trial_text(t, "kind"), "timed");
+    const int first = is_large ? (int)(trial_seed(t) % 16) : 0, step = is_large ? 16 : 1;
+    for (int i = 0; i < 3 && !why && !*wrong; i++) {
+        const bool is_timed = i == 2; /* what timed launches left is of the next seed */
         snprintf(path, sizeof path, "%s/%s.bin", argv[2], names[i]);
-        FILE *f = i == 2 ? fopen(path, "rb") : NULL;
-        if (i == 2 && !f) break;
-        if (f) fclose(f);
+        if (is_timed && access(path, R_OK)) break;
         gemm_free(&g);
-        if ((why = gemm_make(t, trial_seed(t) + (i == 2), &g))) break;
-        const size_t bytes = (size_t)g.m * (size_t)g.ldc * sizeof(float);
-        float *c = heap_take(bytes);
-        if (!(why = trial_get(argv[2], names[i], c, bytes))) judge(&g, c, wrong, sizeof wrong);
+        if ((why = gemm_make(t, trial_seed(t) + is_timed, &g))) break;
+        const size_t n_bytes = (size_t)g.m * (size_t)g.ldc * sizeof(float);
+        float *c = heap_take(n_bytes);
+        if (!(why = trial_get(argv[2], names[i], c, n_bytes)))
+            judge(&g, c, first, step, clocked && i == 0, wrong, sizeof wrong);
         free(c);
     }
     if (!why) {

@@ -61,3 +61,13 @@ PYTHON_VERBS += handout
 HANDED_OUT := $(or $(LAB),$(KERNEL_LABS))
 handout: $(if $(filter handout,$(MAKECMDGOALS)),$(foreach n,$(HANDED_OUT),$(call lab-images,$n)))
 	@for n in $(HANDED_OUT); do python3 notebooks/course/grade/handout.py $$n results/handout/lab-$$n.tar.gz || exit; done
+
+##course-10 board: Rank a class's kernels of an exam by time, without their code.
+##  make exam-1 board
+##
+##  After make grade-all. Predicted times, or with a GPU measured ones; writes results/board/exam-1.html.
+##  ARGS="--anonymous WORD"   names drawn from a word of yours; results/board/exam-1-names.csv says whose they are
+.PHONY: board
+board:
+	@test -n "$(MY_EXAM)" || { echo "make: name an exam: make exam-1 board" >&2; exit 2; }
+	@set -f; $(or $(wildcard $(PYTHON)),python3) notebooks/course/grade/board.py $(MY_EXAM) $$ARGS
