@@ -96,6 +96,7 @@ class Folder:
 class Exam(Folder):
     """Its files are a solution's; students begin with the signature beside it. `stage` is the architecture of its PTX."""
     most_work = 4       # tiles of any size
+    after: int = 0      # the lab before it
 
     @property
     def path(self):
@@ -172,7 +173,8 @@ def read(number):
             problem = line.split()[1:]
         else:
             conditions.append(Condition(*words, n))
-    return (Exam if is_exam else Folder)(number, said["title"][0], said["stage"][0], " ".join(said["image"]).split(),
+    made = Folder if not is_exam else lambda *fields: Exam(*fields, after=int(said["after"][0]))
+    return made(number, said["title"][0], said["stage"][0], " ".join(said["image"]).split(),
                   [pathlib.Path(file) for file in said["file"]],
                   tuple(map(int, said.get("tile", [""])[0].split())), problem, conditions)
 

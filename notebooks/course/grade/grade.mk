@@ -55,12 +55,15 @@ grade-all: $(if $(filter grade-all,$(MAKECMDGOALS)),$(foreach n,$(KERNEL_LABS),$
 ##course-8 handout: Pack what students get, without answers.
 ##  make handout LAB=2
 ##
-##  Writes results/handout/lab-2.tar.gz; without LAB, an archive for each lab. Later stages are left out, too.
+##  Writes results/handout/lab-2.tar.gz; without LAB, an archive for each lab and exam. Later stages are left out, too.
 .PHONY: handout
 PYTHON_VERBS += handout
-HANDED_OUT := $(or $(LAB),$(KERNEL_LABS))
-handout: $(if $(filter handout,$(MAKECMDGOALS)),$(foreach n,$(HANDED_OUT),$(call lab-images,$n)))
-	@for n in $(HANDED_OUT); do python3 notebooks/course/grade/handout.py $$n results/handout/lab-$$n.tar.gz || exit; done
+HANDED_OUT := $(or $(LAB),$(KERNEL_LABS) $(EXAM_NAMES))
+lab-before = $(or $(if $(filter exam-%,$1),$(shell sed -n 's/^after *//p' notebooks/course/exams/$(1:exam-%=%)/exam)),$1)
+handout: $(if $(filter handout,$(MAKECMDGOALS)),$(foreach n,$(HANDED_OUT),$(call lab-images,$(call lab-before,$n)) \
+        $(if $(filter exam-%,$n),$(call exam-images,$(n:exam-%=%)))))
+	@for n in $(patsubst lab-exam-%,exam-%,$(HANDED_OUT:%=lab-%)); do \
+	    python3 notebooks/course/grade/handout.py $${n#lab-} results/handout/$$n.tar.gz || exit; done
 
 ##course-10 board: Rank a class's kernels of an exam by time, without their code.
 ##  make exam-1 board
