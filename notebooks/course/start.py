@@ -2,6 +2,7 @@
 """Makes a student's folder my-labs/N: start.py N. Files that are there already stay as they are."""
 import sys
 
+import diary
 import lab_folder
 import strip
 from lab_folder import COURSE, ROOT
@@ -30,6 +31,7 @@ def main():
     into.mkdir(parents=True, exist_ok=True)
     for name in missing:
         (into / name).write_text(files[name])
+    diary.note(into, f"lab-{number}", "begun")
     print(f"my-labs/{number}: {' '.join(missing)}")
     rest = f" (predict), write your part, make lab-{number} check" if len(files) > 1 else ""
     print(f"next: make lab-{number} notebook{rest}")
