@@ -13,7 +13,7 @@ A step is a folder notebooks/course/steps/NAME:
     answer          the hash of the question's answer: `step.py --hash NAME ANSWER`
     explained.md    the solution, explained; a handout has it sealed with key(), and it opens when the check passes
     mistakes        three rules or more that make the solution wrong: a line `SED SCRIPT | how what was seen
-                    begins`, or `SED SCRIPT | how what was seen begins | words of the hint`"""
+                    begins | words of the hint`"""
 import argparse
 import hashlib
 import importlib.util
