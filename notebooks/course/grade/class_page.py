@@ -56,8 +56,10 @@ def lab_of(number, rows, students):
 
 def verdict(labs):
     """Where most students are stuck, in a sentence."""
-    worst = max(labs, key=lambda lab: lab["below"], default=None)
-    if not worst or not worst["below"]:
+    if not any(sum(lab["counts"]) for lab in labs):
+        return "No lab has grades."
+    worst = max(labs, key=lambda lab: lab["below"])
+    if not worst["below"]:
         return f"No student has fewer than {MOST} points in any lab."
     graded = sum(worst["counts"])
     return f"Lab {worst['number']} is where most are stuck: {worst['below']} of {graded} have fewer than {MOST} points."
