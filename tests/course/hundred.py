@@ -245,6 +245,10 @@ def main():
         stuck = sum(row["stuck"] == "True" for row in rows_of(out / "checks.csv"))
         page = (out / "index.html").read_text() if (out / "index.html").exists() else ""
         check("the page shows who is stuck", not page or page.count('<td><a href="#of-') >= stuck > 0, stuck)
+        means = collections.Counter(kind for path in out.glob("*/lab-[1-6]/kept.json") for kind in {lost["forbidden"] for lost in json.loads(path.read_text())["lost"]} if kind)
+        cheats = len(by_kind["cheat"])
+        print(f"#| {cheats} cheats; forbidden means found: " + (", ".join(f"{many} {kind}" for kind, many in sorted(means.items())) or "none"))
+        check("forbidden means are named, on the page too", 3 * sum(means.values()) >= cheats and (not page or all(kind in page for kind in means)), means)
         again = timed("a third time", whole, course, out)
         check("a third time, nothing is graded", again[0] == 0 and kept(out) == after and rows_of(out / "grades.csv") == rows, again[1])
         report(seconds, students)
