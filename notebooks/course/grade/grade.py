@@ -157,7 +157,11 @@ class Trial:
         if done.status or done.killed or not report.exists():
             why = done.killed or done.crashed or ("" if done.err.strip() else "it left no report")
             return None, f"{done.err}\n{why}".strip(), done.seconds
-        return json.loads(report.read_text()), done.err, done.seconds
+        report = json.loads(report.read_text())
+        if "counts" in report:  # the PTX says it, as for the check
+            ptx = self.images / f"{self.cases[index]['image']}.{compile.architecture(self.lab)}.ptx"
+            report["counts"]["groups_in_flight"] = lab_folder.groups_in_flight(ptx.read_text())
+        return report, done.err, done.seconds
 
 
 def nvdisasm():
