@@ -21,7 +21,7 @@ def lost(part, why, points=10, forbidden=""):
 
 def a_class():
     rows = [row(f"s{i}", 1, points) for i, points in enumerate((100, 100, 80, 59.9, 0))]
-    rows += [row(f"s{i}", 2, 40, [lost("answers", f"wrong answer: {i} rows are off"), lost("time", "slow", 2)]) for i in range(3)]
+    rows += [row(f"s{i}", 2, 40, [lost("answers", f"wrong answer: {i} rows are off"), lost("time", "slow", 2), lost("counts", "nothing counts beside a wrong answer", 27)]) for i in range(3)]
     rows += [row(EVIL, 2, 0, [lost("all", EVIL, 100, "clocks and places read")]), row("s9", 0, None)]
     rows += [row("s\udcff", 1, None, of=None), row("s8", "lab2\udcff", None, why="lab2 is no lab", of=None, predictions=None)]
     return rows, {"s0": ["lab 1: 100 points", EVIL]}, diaries(), [("s3", "steps", f"checks.jsonl: {EVIL}")]
@@ -79,6 +79,8 @@ def complaints(text):
                      "lab2 is no lab", f"kernel.cu:7: {EVIL}", f"lab 1: 100 points {EVIL}"):
         if sentence not in " ".join(said.split()):
             yield f"does not say: {sentence}"
+    if "nothing counts" in said:
+        yield "what follows from a wrong answer counts as a reason"
     if "wrong answer: 1 rows" in said:
         yield "reasons that differ in a number are two"
 

@@ -8,7 +8,7 @@ if ! "$python" -c "import jinja2" 2> /dev/null; then
 fi
 check "it says where each student stands, and is text alone" "$python" tests/course/class_page.py
 # The check itself: pages that are wrong in one thing.
-for wrong in "class_page.MOST = 30" "class_page.alike = lambda why: why" "class_page.band = lambda points: 0" \
+for wrong in "class_page.MOST = 30" "class_page.alike = lambda why: why" "class_page.band = lambda points: 0" "class_page.FOLLOWS = class_page.re.compile('never')" \
     "class_page.jinja2.Environment = lambda **k: real(**{**k, 'autoescape': False})"; do
     check "found: ${wrong%% =*}" bash -c "! $(printf '%q ' "$python") -c \"
 import sys

@@ -15,6 +15,7 @@ import plain  # noqa: E402: of this folder
 FULL, MOST = 100, 60                                  # points of the bands below
 BANDS = ("full points", f"{MOST} or more", "fewer", "no points")
 MOST_REASONS = 5                                      # of a lab
+FOLLOWS = re.compile("nothing (to|counts) |no time without ")  # grade.py: what is lost because something else was wrong
 
 
 def band(points):
@@ -38,7 +39,7 @@ def reasons(rows):
     """What cost points in one lab, the reason that most students share first: part, an example, students."""
     found = collections.defaultdict(list)
     for row in rows:
-        for lost in {(lost["part"], alike(lost["why"])): lost for lost in row["lost"]}.values():
+        for lost in {(lost["part"], alike(lost["why"])): lost for lost in row["lost"] if not FOLLOWS.match(lost["why"])}.values():
             found[lost["part"], alike(lost["why"])].append((row, lost))
     most = sorted(found.values(), key=lambda each: (-len(each), -max(lost["points"] for _, lost in each)))
     return [{"part": each[0][1]["part"], "students": [row["student"] for row, _ in each], "points": max(lost["points"] for _, lost in each),
