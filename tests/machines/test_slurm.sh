@@ -121,6 +121,21 @@ for node in n1 n2; do check "$node did a part" grep -rqs "^$node " "$at/done" --
 too_much() { printf 'memory_mb 999999\n' > "$tap_dir/slurm.txt"; jobs "$tap_dir/much" --slurm; }
 status "more than any node has: Slurm's own word" 5 too_much
 
+# ---- A cancelled array
+at=$tap_dir/cancelled
+limits 20
+tasks $(seq 301 308)
+jobs "$at" --slurm > "$tap_dir/said" 2>&1 &
+run=$!
+until [ "$(ls "$at/done" 2> /dev/null | wc -l)" -ge 2 ]; do kill -0 $run || break; sleep 0.1; done
+scancel --user="$(id -un)" --name=cancelled
+left=$((8 - $(ls "$at/done" | wc -l)))
+check "an array is cancelled while $left of its tasks wait or run" [ "$left" -gt 0 ]
+wait $run
+check "who watches gives those to Slurm again" [ $? -eq 0 ]
+check "as another array" test -e "$at/batch-1"
+check "each has one record" [ "$(seeds "$at/records.jsonl")" = "$(seq 301 308 | paste -sd' ')" ]
+
 # ---- The verbs
 limits 60
 on_slurm() {
@@ -132,6 +147,19 @@ check "gives what one machine gives" bash -c 'cd "$1" && rm -r grades && "${@:2}
     env BUILD="$build" python3 "$PWD/notebooks/course/grade/grade_all.py" class --seed word --device emu --out grades
 random() { make BUILD="$build" stage-1 random COUNT=3 ARGS="--seqlen 64" SLURM="$tap_dir/slurm.txt" && [ "$(grep -c '"right":5' results/random/records.jsonl)" -eq 3 ]; }
 check "make stage-1 random SLURM=..." random
+predict() { BUILD=$build emulator/predictor/validate/predict.sh "$tap_dir/cases" "$@"; }
+freeze() { # the same as on one machine, but for the seconds that it took
+    printf '# cases\n5\tchain\t--n 8 --k-steps 1\n5\tchain\t--n 16 --k-steps 2\n5\tnone\t--n 7\n' > "$tap_dir/cases"
+    predict "$tap_dir/frozen-here" && SLURM=$tap_dir/slurm.txt predict "$tap_dir/frozen" && cat "$tap_dir/frozen" &&
+        [ "$(grep -c '"elapsed": [1-9]' "$tap_dir/frozen")" -eq 2 ] && cmp "$tap_dir/frozen-here" "$tap_dir/frozen" && [ ! -e "$tap_dir/frozen.jobs" ]
+}
+check "make freeze-predict SLURM=..." freeze
+sweep() { # two tiles, each without and with a mask
+    make BUILD="$build" stage-4 sweep DEVICE=emu SWEEP_TILES=d32-128x64-w4x1-s2 SLURM="$tap_dir/slurm.txt" &&
+        [ "$(grep -o 'sweep/d32-128x64-w4x1-s2-[^/]*' results/stage-4/sweep.jsonl | sort | uniq -c | awk '{print $1 $2}' | paste -sd' ')" = \
+            "2sweep/d32-128x64-w4x1-s2-q1-c2 2sweep/d32-128x64-w4x1-s2-q1-c3" ]
+}
+check "make stage-4 sweep SLURM=..." sweep
 
 # ---- A GPU each
 limits 20
