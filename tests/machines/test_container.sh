@@ -25,7 +25,7 @@ check "its user is the image's" [ "$(field $dev 'f["remoteUser"]')" = "$(last US
 check "it links what the image has" [ "$(field $dev 'f["postCreateCommand"]')" = "ln -sfn $(last WORKDIR)/.venv .venv" ]
 if $python -c 'import yaml' 2> /dev/null; then
     steps='[each for each in f["jobs"]["tests"]["steps"]]'
-    check "the workflow has continuous integration's own step" grep -qx .ci/run <(field $workflow "[e.get('run') for e in $steps]")
+    check "the workflow has continuous integration's own step" [ "$(field $workflow "sum(e.get('run') == '.ci/run' for e in $steps)")" = 1 ]
     check "which can be run" test -x .ci/run
     schema=$(command -v check-jsonschema || ls .venv/bin/check-jsonschema 2> /dev/null)
     if [ -n "$schema" ]; then

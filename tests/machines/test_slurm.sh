@@ -122,19 +122,19 @@ too_much() { printf 'memory_mb 999999\n' > "$tap_dir/slurm.txt"; jobs "$tap_dir/
 status "more than any node has: Slurm's own word" 5 too_much
 
 # ---- A cancelled array
-at=$tap_dir/cancelled
+other=$tap_dir/cancelled
 limits 20
 tasks $(seq 301 308)
-jobs "$at" --slurm > "$tap_dir/said" 2>&1 &
+jobs "$other" --slurm > "$tap_dir/said" 2>&1 &
 run=$!
-until [ "$(ls "$at/done" 2> /dev/null | wc -l)" -ge 2 ]; do kill -0 $run || break; sleep 0.1; done
+until [ "$(ls "$other/done" 2> /dev/null | wc -l)" -ge 2 ]; do kill -0 $run || break; sleep 0.1; done
 scancel --user="$(id -un)" --name=cancelled
-left=$((8 - $(ls "$at/done" | wc -l)))
+left=$((8 - $(ls "$other/done" | wc -l)))
 check "an array is cancelled while $left of its tasks wait or run" [ "$left" -gt 0 ]
 wait $run
 check "who watches gives those to Slurm again" [ $? -eq 0 ]
-check "as another array" test -e "$at/batch-1"
-check "each has one record" [ "$(seeds "$at/records.jsonl")" = "$(seq 301 308 | paste -sd' ')" ]
+check "as another array" test -e "$other/batch-1"
+check "each has one record" [ "$(seeds "$other/records.jsonl")" = "$(seq 301 308 | paste -sd' ')" ]
 
 # ---- The verbs
 limits 60
@@ -169,9 +169,11 @@ overlap() { # of two on one node, one ends before the other begins
     cat "$tap_dir"/gpus/done/*/out | paste - - | sort -k1,1 -k3,3n | awk '{print} $2 != 0 {bad = 1} $1 == node && $3 < end {bad = 1} {node = $1; end = $4} END {exit bad}'
 }
 check "have one each to themselves, by CUDA_VISIBLE_DEVICES" overlap
+echo "#| revision $(git rev-parse --short HEAD), $(date +%F), $(nproc) cores of$(sed -n 's/^model name.*://p' /proc/cpuinfo | head -n 1)"
 echo "#| Slurm $(slurmctld -V | cut -d' ' -f2), two nodes of one core: $n tasks of stage 1 on the emulator"
 printf '#| %s\n' "node n2 killed when $killed_at were done, with $victim running there; started more than once: ${restarts:-none}" \
     "one task past its limit of 6 s, one with status 1; both right when run again" \
     "lost: $((n - $(ls "$at/done" | wc -l))); records: $(wc -l < "$at/records.jsonl") of $((n - 2)), twice: $(seeds "$at/records.jsonl" | tr ' ' '\n' | uniq -d | wc -l)" \
+    "array cancelled with $left of 8 tasks left: lost: $((8 - $(ls "$other/done" | wc -l))); records: $(wc -l < "$other/records.jsonl") of 8" \
     "on n1: $(cat "$at"/done/*/where | grep -c '^n1'), on n2: $(cat "$at"/done/*/where | grep -c '^n2')"
 tap_done
