@@ -83,7 +83,7 @@ for suite in $SYSTEMS; do
     row "root: stage 1 runs" 0 "RIGHT" stage root /srv/root
     row "a second time there is nothing to do, and no network is needed" 0 "^setup: all is there" offline setup root /srv/root
     row "a user without sudo, no network: wheels cannot be had, in one line" 2 "^setup: pip could not install .*: .*Temporary failure in name resolution; it needs a network" offline setup plain /srv/plain
-    inside root ln -s "$(cd "$root" && echo /srv/root/.venv/lib/python3*/site-packages/nvidia/cu13)" /usr/local/cuda # the others have an nvcc
+    inside root bash -c 'ln -s /srv/root/.venv/lib/python3*/site-packages/nvidia/cu13 /usr/local/cuda' # the others have an nvcc
     chmod -R a+rX "$root/srv/root"
     inside root apt-get -qq purge -y gnuplot-nox gnuplot-data > /dev/null 2>&1
     row "a user without sudo, no gnuplot" 2 "have these installed: gnuplot-nox$" setup plain /srv/plain
