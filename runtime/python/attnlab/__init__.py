@@ -504,16 +504,17 @@ def records(source: str = 'results/run.jsonl') -> Any:
     if not os.path.exists(path):
         raise FileNotFoundError(f'{source}: no such file, and no records/runs/{source}.jsonl')
     rows = []
-    with open(path) as lines:
+    with open(path, encoding='utf-8', errors='replace', newline='\n') as lines:
         for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
             try:
                 record = json.loads(line)
-            except ValueError as why:
+                counters = [(c['name'], c.get('value', float('nan'))) for c in record.pop('counters', None) or []]
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as why:
                 warnings.warn(f'{path}:{number}: no whole record, left out ({why}); delete the line or record again', stacklevel=2)
                 continue
-            for counter in record.pop('counters', None) or []:
-                record[counter['name']] = counter.get('value', float('nan'))
-            rows.append(record)
+            rows.append(record | dict(counters))
     return pandas.json_normalize(rows)
 
 
