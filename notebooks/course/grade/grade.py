@@ -338,8 +338,9 @@ def grade_counts(grade, places, case, ours, report, share, own):
     for condition, value, bound in broken:
         # two kinds of evidence: they are counted, and O depends on them
         if condition.counter in evidence.PROOF and not bound and evidence.moved(report):
-            grade.nothing(f"{condition.counter} is {value:g}: the lab is to compute without tensor cores", case=case,
-                          kind="tensor cores in the scalar lab")
+            without = "mma.sync" if wanted.get("hgmma_instructions") else "tensor cores"
+            grade.nothing(f"{condition.counter} is {value:g}: the lab is to compute without {without}", case=case,
+                          kind=f"{without} where the lab is to do without")
     points = COUNTS * share / (len(tried) + 1)
     for condition, value, bound in broken:
         own["broken"].append(condition.counter)
@@ -459,8 +460,8 @@ def ours_for(lab, cases, seed_id, jobs):
     return reports
 
 
-def grade(lab, submission, secret, device="emu", jobs=None, timed=True, only=None):
-    """only: these cases of the seed's alone, which tests try."""
+def grade(lab, submission, secret, device="emu", jobs=None, timed=True, only=None, made=None):
+    """For tests: only: these cases of the seed's alone. made: a folder with its images, compiled once for many seeds."""
     jobs = jobs or os.cpu_count()
     seed = seed_of(secret, lab.number)
     seed_id = hashlib.sha256(f"{seed}".encode()).hexdigest()[:8]
@@ -474,7 +475,10 @@ def grade(lab, submission, secret, device="emu", jobs=None, timed=True, only=Non
         own = Trial(lab, cases, folder / "home", "emu")
         try:
             files = compile.take(submission, lab)
-            compile.images(lab, files, own.images, "sm_90a" if device == "cuda" else None)
+            if made:
+                shutil.copytree(made, own.images, dirs_exist_ok=True)
+            else:
+                compile.images(lab, files, own.images, "sm_90a" if device == "cuda" else None)
         except compile.Rejected as why:
             result.nothing(str(why), places.own(why.file), why.line, kind=why.kind)
             return result
