@@ -170,6 +170,7 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
                            struct launch_prediction *out) {
     struct kernel_predictions *c = k->predictions;
     const double budget = budget_s(s);
+    if (s->settings.predict_only) s->predict_s = 0; /* for each */
     const char *why = switched_off(&s->settings);
     if (!why && !c->is_open && c->why) why = c->why; /* it was tried */
     if (!why && s->predict_s + (c->is_open ? 0 : OPEN_S) >= budget)
@@ -179,7 +180,7 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
         why = open_predictor(s, k, c);
     }
     if (why) return why;
-    const double limit_s = (budget - s->predict_s) / (s->is_alone ? 1 : 2);
+    const double limit_s = (budget - s->predict_s) / (s->is_alone || s->settings.predict_only ? 1 : 2);
     const struct predictor_options o = {.budget = s->is_alone ? 0 : PROGRAM_WORK,
                                         .cache = (enum predictor_cache)out->shape.cache};
     c->predictor.limit_s = limit_s;
@@ -227,8 +228,15 @@ static int cache_of(const struct session *s) {
     return flushed ? PREDICTOR_FLUSHED : PREDICTOR_WARM;
 }
 
-static bool is_like(const struct prediction_shape *a, const struct emu_grid *g, int cache) {
-    return a->cache == cache && !memcmp(a->grid, g->grid, sizeof a->grid) &&
+static uint64_t hash_arguments(const struct emu_grid *g) {
+    uint64_t key = 0;
+    for (int a = 0; a < g->n_args; a++) key = repeat_key(key, g->arg[a], g->arg_bytes[a]);
+    return key;
+}
+
+static bool is_like(const struct prediction_shape *a, const struct emu_grid *g, int cache,
+                    uint64_t arguments) {
+    return a->cache == cache && a->arguments == arguments && !memcmp(a->grid, g->grid, sizeof a->grid) &&
            !memcmp(a->block, g->block, sizeof a->block) &&
            !memcmp(a->cluster, g->cluster, sizeof a->cluster) && a->shared_bytes == g->shared_bytes;
 }
@@ -237,12 +245,17 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
     if (!k->predictions) k->predictions = heap_zeroed(1, sizeof *k->predictions);
     struct kernel_predictions *c = k->predictions;
     const int cache = cache_of(s);
+    const uint64_t arguments = s->settings.predict_only ? hash_arguments(g) : 0;
     s->set_bytes = 0;
     for (int i = 0; i < c->n; i++)
-        if (is_like(&c->at[i].shape, g, cache)) return i;
+        if (is_like(&c->at[i].shape, g, cache, arguments)) return i;
     c->at = heap_grown(c->at, (size_t)(c->n + 1) * sizeof *c->at);
     struct launch_prediction *at = &c->at[c->n];
-    *at = (struct launch_prediction){.shape = {.shared_bytes = g->shared_bytes, .cache = cache}};
+    *at = (struct launch_prediction){.shape = {
+                                             .shared_bytes = g->shared_bytes,
+                                             .cache = cache,
+                                             .arguments = arguments,
+                                         }};
     memcpy(at->shape.grid, g->grid, sizeof at->shape.grid);
     memcpy(at->shape.block, g->block, sizeof at->shape.block);
     memcpy(at->shape.cluster, g->cluster, sizeof at->shape.cluster);
@@ -250,6 +263,11 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
     if (why && !c->why) c->why = heap_text(why);
     watch(s, k, g, why);
     return c->n++;
+}
+
+double predictions_instructions(const struct kernel *k, int number) {
+    const struct launch_prediction *at = &k->predictions->at[number];
+    return at->is_there ? at->p.instructions : 0;
 }
 
 int predictions_count(const struct kernel *k) { return k->predictions ? k->predictions->n : 0; }

@@ -35,6 +35,7 @@ struct launch {
                        On a GPU: that it took; 0: it was not counted */
     uint64_t key;   /* for --repeats: equal launches have equal ones */
     int predicted;  /* predictions.h: the number of its prediction */
+    int number;     /* among all launches of the program, from 0 */
     double cycles;  /* that a GPU took (CUPTI), in `seconds` */
 };
 
