@@ -33,13 +33,13 @@ if grep -q '"kind": *"emulator"' "$records"; then
     validated=$(grep -o '"validated": *"[^"]*"' "$records" | tail -n 1 | cut -d'"' -f4 || true)
     close=$(sed -n 's/^pairs: 8 in 10 of .* within \([0-9.]*\) %$/\1/p' "records/validation/${validated%%:*}.txt" 2> /dev/null || true)
     [ -z "$close" ] || for column in 4:none 5:causal; do
-        awk -v c="${column%:*}" -v mask="${column#*:}" -v close="$close" '/^[0-9]/ && $c != "-" {d = $2 ($1 ? " small" : "")
+        awk -v c="${column%:*}" -v mask="${column#*:}" -v within="$close" '/^[0-9]/ && $c != "-" {d = $2 ($1 ? " small" : "")
              n[d]++; name[d, n[d]] = $3; speed[d, n[d]] = $c + 0
              if ($c + 0 > best[d]) {best[d] = $c + 0; tile[d] = $3}}
              END {for (d in best) {others = ""
                  for (i = 1; i <= n[d]; i++)
-                     if (name[d, i] != tile[d] && best[d] < speed[d, i] * (1 + close / 100)) others = others " " name[d, i]
-                 if (others != "") printf "too close to call for head_dim %s, %s:%s; 8 in 10 validated pairs were within %s %%\n", d, mask, others, close}}' "$out/sweep.txt"
+                     if (name[d, i] != tile[d] && best[d] < speed[d, i] * (1 + within / 100)) others = others " " name[d, i]
+                 if (others != "") printf "too close to call for head_dim %s, %s:%s; 8 in 10 validated pairs were within %s %%\n", d, mask, others, within}}' "$out/sweep.txt"
     done | sort -V
 fi
 awk '/^[0-9]/ && $4 != "-" {n++} END {exit !n}' "$out/sweep.txt" ||
