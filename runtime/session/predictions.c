@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,36 @@ static double budget_s(const struct session *s) {
     return asked > 0 ? asked : s->is_alone ? KERNEL_S : PROGRAM_S;
 }
 
+/* --cache as-run of a program: each allocation has its own distance. */
+static bool asks_each(const struct session *s) {
+    return !s->is_alone && s->settings.cache == SETTINGS_AS_RUN;
+}
+
+static double distance(void *user, uint64_t begin) {
+    const struct session *s = user;
+    return l2_distance(&s->l2, begin);
+}
+
+/* What L2 has after a launch like this one. */
+static void note_touched(struct session *s, const struct launch_prediction *at) {
+    const struct prediction *p = &at->p;
+    double all = 0;
+    l2_turn(&s->l2);
+    for (int i = 0; at->is_there && i < p->n_ranges; i++) all += p->range[i].bytes;
+    for (int i = 0; at->is_there && i < p->n_ranges; i++)
+        l2_touch(&s->l2, p->range[i].begin, p->range[i].bytes, all);
+}
+
+/* Does L2 hold about as much of what the launch touches as it did then? */
+static bool finds_alike(const struct session *s, const struct launch_prediction *at) {
+    const double l2 = (double)s->info.chip.l2_bytes, most = 2 * l2, alike = 0.1 * l2;
+    for (int i = 0; asks_each(s) && i < at->p.n_ranges; i++) {
+        double now = fmin(most, l2_distance(&s->l2, at->p.range[i].begin));
+        if (fabs(now - fmin(most, at->shape.distance[i])) > alike) return false;
+    }
+    return true;
+}
+
 static const char *predict(struct session *s, struct kernel *k, const struct emu_grid *g,
                            struct launch_prediction *out) {
     struct kernel_predictions *c = k->predictions;
@@ -182,11 +213,15 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
     if (why) return why;
     const double limit_s = (budget - s->predict_s) / (s->is_alone || s->settings.predict_only ? 1 : 2);
     const struct predictor_options o = {.budget = s->is_alone ? 0 : PROGRAM_WORK,
-                                        .cache = (enum predictor_cache)out->shape.cache};
+                                        .cache = (enum predictor_cache)out->shape.cache,
+                                        .distance = asks_each(s) ? distance : NULL,
+                                        .user = s};
     c->predictor.limit_s = limit_s;
     why = predictor_grid(&c->predictor, k->name, g, &o, &out->p);
     s->predict_s += out->p.work / PREDICTOR_WORK_A_SECOND;
     out->is_there = !why;
+    for (int i = 0; !why && i < out->p.n_ranges; i++)
+        out->shape.distance[i] = l2_distance(&s->l2, out->p.range[i].begin);
     return why;
 }
 
@@ -248,7 +283,10 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
     const uint64_t arguments = s->settings.predict_only ? hash_arguments(g) : 0;
     s->set_bytes = 0;
     for (int i = 0; i < c->n; i++)
-        if (is_like(&c->at[i].shape, g, cache, arguments)) return i;
+        if (is_like(&c->at[i].shape, g, cache, arguments) && finds_alike(s, &c->at[i])) {
+            note_touched(s, &c->at[i]);
+            return i;
+        }
     c->at = heap_grown(c->at, (size_t)(c->n + 1) * sizeof *c->at);
     struct launch_prediction *at = &c->at[c->n];
     *at = (struct launch_prediction){.shape = {
@@ -261,6 +299,7 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
     memcpy(at->shape.cluster, g->cluster, sizeof at->shape.cluster);
     const char *why = predict(s, k, g, at);
     if (why && !c->why) c->why = heap_text(why);
+    note_touched(s, at);
     watch(s, k, g, why);
     return c->n++;
 }

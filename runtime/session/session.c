@@ -441,7 +441,7 @@ static bool only_predicted(const struct session *s, struct kernel *k, int row,
     memcpy(l->block, g->block, sizeof l->block);
     memcpy(l->cluster, g->cluster, sizeof l->cluster);
     l->shared_bytes = g->shared_bytes;
-    return predictions_instructions(k, predicted) > SETTINGS_PREDICT_ONLY_RUN;
+    return predictions_instructions(k, predicted) > (double)s->settings.emulator.max_instructions;
 }
 
 /* Its last launch is predicted: the program ends. */

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "fatbin.h"
+#include "l2.h"
 #include "repeat.h"
 #include "settings.h"
 
@@ -90,6 +91,7 @@ struct session {
         n_unchosen;            /* launches that session_chooses() was asked for; that it left out */
     double seconds, predict_s; /* in launches; work of predictions */
     uint64_t set_bytes;        /* that memsets wrote since the last launch */
+    struct l2 l2;              /* of predicted launches */
     bool watched;              /* the page of --watch-page is written */
     char *unwatched; /* why it is not: the last launch's reason; NULL: none was asked for it */
     bool is_alone;   /* one kernel, or Python's: no program that launches many */

@@ -79,7 +79,7 @@ static const struct {
     [SM_CLOCK] = {"sm-clock", "MHZ", "SM clock of predicted times (the chip's boost clock)"},
     [CACHE] = {"cache", "HOW", "what L2 holds when a predicted launch begins: as-run (default: warm, but nothing of its data behind\na memset as large as L2), warm (what the same launch has left there) or cold"},
     [PREDICT_BUDGET] = {"predict-budget", "S", "most work of predictions, in seconds of a core: of a program (20), of one kernel's launch (60)"},
-    [PREDICT_ONLY] = {"predict-only", "N", "predict the first N launches, with --predict-budget for each, and end the program; they run as far as\nlater ones can need what they compute, at most 50 million warp instructions"},
+    [PREDICT_ONLY] = {"predict-only", "N", "predict the first N launches, with --predict-budget for each, and end the program; a launch of more\ninstructions than --max-instructions (50 million) does not run"},
     [NO_PREDICT] = {"no-predict", NULL, "predict no cycles"},
     [KERNEL] = {"kernel", "NAME", "run this kernel of FILE.cu or FILE.ptx, without host code:"},
     [GRID] = {"grid", "XxYxZ", "its blocks (1)"},
@@ -178,7 +178,6 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
         return option_real("predict-budget", value, 1e-6, 1e6, &s->predict_budget_s);
     case PREDICT_ONLY:
         e->no_checks = true;
-        e->max_instructions = SETTINGS_PREDICT_ONLY_RUN;
         return option_int("predict-only", value, 1, 1000000000, &s->predict_only);
     case GRID:
         return read_extent("grid", value, s->grid);
@@ -310,6 +309,8 @@ const char *settings_read(int argc, char **argv, struct settings *s) {
         why = read_one(n, value, s);
     }
     s->n_words = at - 1;
+    if (s->predict_only && !s->emulator.max_instructions)
+        s->emulator.max_instructions = SETTINGS_PREDICT_ONLY_RUN;
     if (s->emulator.schedule) s->emulator.draw = s->emulator.seed;
     if (!why && !s->kernel && (s->n_args || s->n_expected))
         why = reason_as(STATUS_USAGE, "--arg and --expect belong to a kernel: say --kernel NAME");

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 enum { SETTINGS_MAX_ARGS = 64 };
-/* --predict-only: a launch of more warp instructions does not run, and none runs longer. */
+/* --predict-only: a launch of more warp instructions does not run, if --max-instructions does not say. */
 enum { SETTINGS_PREDICT_ONLY_RUN = 50000000 };
 enum settings_cache { SETTINGS_AS_RUN, SETTINGS_WARM, SETTINGS_COLD };
 

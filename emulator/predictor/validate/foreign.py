@@ -6,7 +6,7 @@
     foreign.py compare PREDICTED MEASURED   errors in elapsed cycles, by family and by program
 
 A program runs without arguments, in WORK/at/PROGRAM, which is its source's folder where there is one. JOBS programs at a time
-are built and predicted (one for each core). Exit status: 0, 1 if nothing was built or predicted, 2 for a wrong command."""
+are built and predicted (one for each core); launches of more than MOST (2e8) warp instructions do not run. Exit status: 0, 1 if nothing was built or predicted, 2 for a wrong command."""
 
 import concurrent.futures
 import csv
@@ -98,19 +98,20 @@ def predict_one(work, program, arguments=()):
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "run.jsonl")
         command = [f"{BUILD}/run", "--device", "emu", "--quiet", "--jobs", "1", "--predict-only", str(LAUNCHES), "--predict-budget",
-                   str(BUDGET_S), *(["--chip", os.environ["CHIP"]] if os.environ.get("CHIP") else []), "--json", out,
+                   str(BUDGET_S), "--max-instructions", os.environ.get("MOST", "2e8"), *(["--chip", os.environ["CHIP"]] if os.environ.get("CHIP") else []), "--json", out,
                    os.path.join(os.path.abspath(work), "bin", program), *arguments]
-        said = None
+        run = subprocess.Popen(command, cwd=place_of(work, program), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True, errors="replace")
         try:
-            said = subprocess.run(command, cwd=place_of(work, program), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.PIPE, text=True, errors="replace", timeout=SECONDS["predict"])
+            said = run.communicate(timeout=SECONDS["predict"])[1]
         except subprocess.TimeoutExpired:
-            return [{"program": program, "none": f"no end in {SECONDS['predict']} s"}]
+            run.terminate()  # it still writes what it has
+            said = run.communicate()[1]
         try:
             with open(out) as f:
                 record = json.loads(f.readline())
         except (OSError, ValueError):
-            why = (said.stderr.strip() or f"exit status {said.returncode}").splitlines()[-1]
+            why = (said.strip() or f"exit status {run.returncode}").splitlines()[-1]
             return [{"program": program, "none": why[:200]}]
     rows = []
     for kernel in record.get("kernels", []):
