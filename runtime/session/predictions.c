@@ -9,8 +9,6 @@
 #include "common/harness/watch/watch.h"
 #include "profiler/counters.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
