@@ -161,7 +161,7 @@ class RawKernel:
 
     @property
     def counters(self) -> dict[str, float]:
-        """All raw counts of all launches so far: 'instructions', 'ld_shared.wavefronts', ...; and what the predictor
+        """All raw counts of PTX, of all launches so far: 'instructions', 'ld_shared.wavefronts', ...; and what the predictor
         predicts of them: 'cycles_elapsed', 'duration_us', 'tensor_active_pct', 'stall_barrier', ..., unless
         `prediction` says why not. Counts are of events; _us are microseconds, _pct are percent."""
         return self._counters(None)
@@ -172,7 +172,8 @@ class RawKernel:
         return self._emulated.attnlab_prediction(self._handle).decode()
 
     def groups(self, names: str) -> dict[str, float]:
-        """Values of counter groups, in the units of profiler/groups: groups('SHARED,MIX')."""
+        """Values of counter groups, in the units of profiler/groups: groups('SHARED,MIX'). On Hopper they are counted on
+        the machine code where it can be executed, else on PTX."""
         return self._counters(names.encode())
 
     def source(self) -> str:
@@ -504,16 +505,17 @@ def records(source: str = 'results/run.jsonl') -> Any:
     if not os.path.exists(path):
         raise FileNotFoundError(f'{source}: no such file, and no records/runs/{source}.jsonl')
     rows = []
-    with open(path) as lines:
+    with open(path, encoding='utf-8', errors='replace', newline='\n') as lines:
         for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
             try:
                 record = json.loads(line)
-            except ValueError as why:
+                counters = [(c['name'], c.get('value', float('nan'))) for c in record.pop('counters', None) or []]
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as why:
                 warnings.warn(f'{path}:{number}: no whole record, left out ({why}); delete the line or record again', stacklevel=2)
                 continue
-            for counter in record.pop('counters', None) or []:
-                record[counter['name']] = counter.get('value', float('nan'))
-            rows.append(record)
+            rows.append(record | dict(counters))
     return pandas.json_normalize(rows)
 
 
