@@ -355,10 +355,10 @@ check "that is said, too" grep -q 'run: race in kernel' "$tap_dir/said"
 check "SIGTERM between launches" interrupted TERM 143 asleep # SIGINT is ignored in jobs of scripts
 
 # ---- Libraries without PTX
-echo 'int curandNothing(void) { return 0; }' > "$dir/curand.c"
-gcc -shared -Wl,-soname,libcurand.so.10 -o "$dir/libcurand.so.10" "$dir/curand.c"
-check "a program with cuRAND" compile "$dir/random" "$dir/asks.cu" -Xlinker --no-as-needed -Xlinker "$dir/libcurand.so.10"
-check "is told that its host calls fail" says 'random calls libcurand, which has no PTX: on the emulator its calls fail; what kernels call' 0 env LD_LIBRARY_PATH="$dir" "$run" --device emu --quiet "$dir/random"
+echo 'int cufftNothing(void) { return 0; }' > "$dir/cufft.c"
+gcc -shared -Wl,-soname,libcufft.so.12 -o "$dir/libcufft.so.12" "$dir/cufft.c"
+check "a program with cuFFT" compile "$dir/transforms" "$dir/asks.cu" -Xlinker --no-as-needed -Xlinker "$dir/libcufft.so.12"
+check "is told that its calls fail" says 'transforms calls libcufft, which has no PTX: on the emulator its calls fail' 0 env LD_LIBRARY_PATH="$dir" "$run" --device emu --quiet "$dir/transforms"
 check "and others are not" bash -c '! "$0" --device emu --quiet "$1" 2>&1 | grep calls' "$run" "$dir/asks"
 
 # ---- Programs that cannot run here
