@@ -14,6 +14,7 @@
 static void complete(struct emu_warp *w, const struct emu_product *p) {
     struct emu_wgmma *g = emu_wgmma_state(w);
     if (!p->ran) emu_wgmma_run(w, p);
+    if (p->unwritten) emu_wgmma_taint(w, p);
     for (int r = 0; r < p->inst->op[0].n; r++) {
         uint32_t row = p->inst->op[0].rows[r];
         if (--g->in_flight[row / 128] == 0) memcpy(w->rows + row, g->truth + row, 128);

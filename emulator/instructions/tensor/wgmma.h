@@ -28,6 +28,10 @@ struct emu_product {
     bool ran;      /* another warp of the warpgroup has waited for it */
     uint32_t group, stamp;
     uint64_t number; /* how many the warp issued before it */
+    bool
+        unwritten; /* it reads shared memory that nothing wrote: these rows of A and columns of B */
+    uint32_t a_unwritten;
+    uint64_t b_unwritten[4];
 };
 
 struct emu_wgmma {
@@ -52,10 +56,13 @@ static inline struct emu_wgmma *emu_wgmma_state(struct emu_warp *w) {
 }
 static inline int emu_wgmma_element_bytes(const struct emu_inst *i) { return 32 / i->aux[WGMMA_K]; }
 
-/* Bounds, races and proxy fences of the warp's part of the operands. False: they cannot be read. */
-bool emu_wgmma_check(struct emu_warp *w, const struct emu_product *p);
+/* Bounds, races and proxy fences of the warp's part of the operands, and which of them are unwritten. False: they
+ * cannot be read. */
+bool emu_wgmma_check(struct emu_warp *w, struct emu_product *p);
 /* Tells the views which pieces of the operands each wavefront reads. */
 void emu_wgmma_pieces(struct emu_warp *w, const struct emu_product *p);
+/* Taints the sums that unwritten operands went into. */
+void emu_wgmma_taint(struct emu_warp *w, const struct emu_product *p);
 /* Computes the product into the truth. */
 void emu_wgmma_run(struct emu_warp *w, const struct emu_product *p);
 /* What a warp that stands at wait_group waits for: for deadlocks. */
