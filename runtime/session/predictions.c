@@ -9,6 +9,7 @@
 #include "common/harness/watch/watch.h"
 #include "profiler/counters.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,10 +65,41 @@ static double budget_s(const struct session *s) {
     return asked > 0 ? asked : s->is_alone ? KERNEL_S : PROGRAM_S;
 }
 
+/* --cache as-run of a program: each allocation has its own distance. */
+static bool asks_each(const struct session *s) {
+    return !s->is_alone && s->settings.cache == SETTINGS_AS_RUN;
+}
+
+static double distance(void *user, uint64_t begin) {
+    const struct session *s = user;
+    return l2_distance(&s->l2, begin);
+}
+
+/* What L2 has after a launch like this one. */
+static void note_touched(struct session *s, const struct launch_prediction *at) {
+    const struct prediction *p = &at->p;
+    double all = 0;
+    l2_turn(&s->l2);
+    for (int i = 0; at->is_there && i < p->n_ranges; i++) all += p->range[i].bytes;
+    for (int i = 0; at->is_there && i < p->n_ranges; i++)
+        l2_touch(&s->l2, p->range[i].begin, p->range[i].bytes, all);
+}
+
+/* Does L2 hold about as much of what the launch touches as it did then? */
+static bool finds_alike(const struct session *s, const struct launch_prediction *at) {
+    const double l2 = (double)s->info.chip.l2_bytes, most = 2 * l2, alike = 0.1 * l2;
+    for (int i = 0; asks_each(s) && i < at->p.n_ranges; i++) {
+        double now = fmin(most, l2_distance(&s->l2, at->p.range[i].begin));
+        if (fabs(now - fmin(most, at->shape.distance[i])) > alike) return false;
+    }
+    return true;
+}
+
 static const char *predict(struct session *s, struct kernel *k, const struct emu_grid *g,
                            struct launch_prediction *out) {
     struct kernel_predictions *c = k->predictions;
     const double budget = budget_s(s);
+    if (s->settings.predict_only) s->predict_s = 0; /* for each */
     const char *why = switched_off(&s->settings);
     if (!why && !c->is_open && c->why) why = c->why; /* it was tried */
     if (!why && s->predict_s + (c->is_open ? 0 : OPEN_S) >= budget)
@@ -77,13 +109,17 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
         why = open_predictor(s, k, c);
     }
     if (why) return why;
-    const double limit_s = (budget - s->predict_s) / (s->is_alone ? 1 : 2);
+    const double limit_s = (budget - s->predict_s) / (s->is_alone || s->settings.predict_only ? 1 : 2);
     const struct predictor_options o = {.budget = s->is_alone ? 0 : PROGRAM_WORK,
-                                        .cache = (enum predictor_cache)out->shape.cache};
+                                        .cache = (enum predictor_cache)out->shape.cache,
+                                        .distance = asks_each(s) ? distance : NULL,
+                                        .user = s};
     c->predictor.limit_s = limit_s;
     why = predictor_grid(&c->predictor, k->name, g, &o, &out->p);
     s->predict_s += out->p.work / PREDICTOR_WORK_A_SECOND;
     out->is_there = !why;
+    for (int i = 0; !why && i < out->p.n_ranges; i++)
+        out->shape.distance[i] = l2_distance(&s->l2, out->p.range[i].begin);
     return why;
 }
 
@@ -125,8 +161,15 @@ static int cache_of(const struct session *s) {
     return flushed ? PREDICTOR_FLUSHED : PREDICTOR_WARM;
 }
 
-static bool is_like(const struct prediction_shape *a, const struct emu_grid *g, int cache) {
-    return a->cache == cache && !memcmp(a->grid, g->grid, sizeof a->grid) &&
+static uint64_t hash_arguments(const struct emu_grid *g) {
+    uint64_t key = 0;
+    for (int a = 0; a < g->n_args; a++) key = repeat_key(key, g->arg[a], g->arg_bytes[a]);
+    return key;
+}
+
+static bool is_like(const struct prediction_shape *a, const struct emu_grid *g, int cache,
+                    uint64_t arguments) {
+    return a->cache == cache && a->arguments == arguments && !memcmp(a->grid, g->grid, sizeof a->grid) &&
            !memcmp(a->block, g->block, sizeof a->block) &&
            !memcmp(a->cluster, g->cluster, sizeof a->cluster) && a->shared_bytes == g->shared_bytes;
 }
@@ -135,19 +178,33 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
     if (!k->predictions) k->predictions = heap_zeroed(1, sizeof *k->predictions);
     struct kernel_predictions *c = k->predictions;
     const int cache = cache_of(s);
+    const uint64_t arguments = s->settings.predict_only ? hash_arguments(g) : 0;
     s->set_bytes = 0;
     for (int i = 0; i < c->n; i++)
-        if (is_like(&c->at[i].shape, g, cache)) return i;
+        if (is_like(&c->at[i].shape, g, cache, arguments) && finds_alike(s, &c->at[i])) {
+            note_touched(s, &c->at[i]);
+            return i;
+        }
     c->at = heap_grown(c->at, (size_t)(c->n + 1) * sizeof *c->at);
     struct launch_prediction *at = &c->at[c->n];
-    *at = (struct launch_prediction){.shape = {.shared_bytes = g->shared_bytes, .cache = cache}};
+    *at = (struct launch_prediction){.shape = {
+                                             .shared_bytes = g->shared_bytes,
+                                             .cache = cache,
+                                             .arguments = arguments,
+                                         }};
     memcpy(at->shape.grid, g->grid, sizeof at->shape.grid);
     memcpy(at->shape.block, g->block, sizeof at->shape.block);
     memcpy(at->shape.cluster, g->cluster, sizeof at->shape.cluster);
     const char *why = predict(s, k, g, at);
     if (why && !c->why) c->why = heap_text(why);
+    note_touched(s, at);
     watch(s, k, g, why);
     return c->n++;
+}
+
+double predictions_instructions(const struct kernel *k, int number) {
+    const struct launch_prediction *at = &k->predictions->at[number];
+    return at->is_there ? at->p.instructions : 0;
 }
 
 int predictions_count(const struct kernel *k) { return k->predictions ? k->predictions->n : 0; }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "fatbin.h"
+#include "l2.h"
 #include "repeat.h"
 #include "settings.h"
 
@@ -37,6 +38,7 @@ struct launch {
                        On a GPU: that it took; 0: it was not counted */
     uint64_t key;   /* for --repeats: equal launches have equal ones */
     int predicted;  /* predictions.h: the number of its prediction */
+    int number;     /* among all launches of the program, from 0 */
     double cycles;  /* that a GPU took (CUPTI), in `seconds` */
 };
 
@@ -93,6 +95,7 @@ struct session {
     double seconds, predict_s; /* in launches; work of predictions */
     uint64_t sass_work;        /* of counting machine code */
     uint64_t set_bytes;        /* that memsets wrote since the last launch */
+    struct l2 l2;              /* of predicted launches */
     bool watched;              /* the page of --watch-page is written */
     char *unwatched; /* why it is not: the last launch's reason; NULL: none was asked for it */
     bool is_alone;   /* one kernel, or Python's: no program that launches many */

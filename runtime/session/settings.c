@@ -39,7 +39,7 @@ static const char *add_word(const char *option, const char *value, const char **
 enum name {
     DEVICE, CHIP, COUNTERS, LIST_COUNTERS, KERNEL_NAME, LAUNCH_SKIP, LAUNCH_COUNT, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES, COUNT_PTX,
     MMA_EXACT, TRACE, BANKS, WITHOUT, TRUST, WATCH, WATCH_PAGE, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS,
-    SM_CLOCK, CACHE, PREDICT_BUDGET, NO_PREDICT, KERNEL, GRID, BLOCK,
+    SM_CLOCK, CACHE, PREDICT_BUDGET, PREDICT_ONLY, NO_PREDICT, KERNEL, GRID, BLOCK,
     CLUSTER, SHARED, ARG, EXPECT, TOLERANCE, HELP, VERSION, N_NAMES
 };
 static const struct {
@@ -80,6 +80,7 @@ static const struct {
     [SM_CLOCK] = {"sm-clock", "MHZ", "SM clock of predicted times (the chip's boost clock)"},
     [CACHE] = {"cache", "HOW", "what L2 holds when a predicted launch begins: as-run (default: warm, but nothing of its data behind\na memset as large as L2), warm (what the same launch has left there) or cold"},
     [PREDICT_BUDGET] = {"predict-budget", "S", "most work of predictions, in seconds of a core: of a program (20), of one kernel's launch (60)"},
+    [PREDICT_ONLY] = {"predict-only", "N", "predict the first N launches, with --predict-budget for each, and end the program; a launch of more\ninstructions than --max-instructions (50 million) does not run"},
     [NO_PREDICT] = {"no-predict", NULL, "predict no cycles"},
     [KERNEL] = {"kernel", "NAME", "run this kernel of FILE.cu or FILE.ptx, without host code:"},
     [GRID] = {"grid", "XxYxZ", "its blocks (1)"},
@@ -176,6 +177,9 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
         return read_cache(value, &s->cache);
     case PREDICT_BUDGET:
         return option_real("predict-budget", value, 1e-6, 1e6, &s->predict_budget_s);
+    case PREDICT_ONLY:
+        e->no_checks = true;
+        return option_int("predict-only", value, 1, 1000000000, &s->predict_only);
     case GRID:
         return read_extent("grid", value, s->grid);
     case BLOCK:
@@ -309,6 +313,8 @@ const char *settings_read(int argc, char **argv, struct settings *s) {
         why = read_one(n, value, s);
     }
     s->n_words = at - 1;
+    if (s->predict_only && !s->emulator.max_instructions)
+        s->emulator.max_instructions = SETTINGS_PREDICT_ONLY_RUN;
     if (s->emulator.schedule) s->emulator.draw = s->emulator.seed;
     if (!why && !s->kernel && (s->n_args || s->n_expected))
         why = reason_as(STATUS_USAGE, "--arg and --expect belong to a kernel: say --kernel NAME");

@@ -79,6 +79,13 @@ check "a skip beyond the last" says 'no launch is left by --launch-skip 2: there
 check "what is not counted is checked" says 'race in kernel' 1 emulated --launch-skip 1 --without "$(grep -n 'the tile is complete' examples/transpose.cu | cut -d: -f1)" "$build/examples/transpose"
 status "--launch-skip beside --repeats" 2 "$run" --repeats 1 --launch-skip 1 "$build/examples/transpose"
 status "--launch-count of none" 2 "$run" --launch-count 0 "$build/examples/transpose"
+check "--predict-only ends the program" says '^run: emulator .h200., 1 kernel, 1 launch,' 0 emulated --predict-only 1 --json "$dir/only.jsonl" "$build/examples/transpose"
+check "before it looks at its answers" bash -c "! grep -q PASS '$tap_dir/said'"
+check "the launch has a prediction and a number" python3 -c 'import json, sys
+l, = json.load(open(sys.argv[1]))["kernels"][0]["launches"]
+assert l["number"] == 0 and l["predicted"]["cycles_elapsed"] > 3000 and l["grid"] == [10, 6, 1], l' "$dir/only.jsonl"
+check "--predict-only of more launches than there are" says '^conflicts: PASS' 0 emulated --predict-only 9 "$build/examples/transpose"
+status "--predict-only of none" 2 "$run" --predict-only 0 "$build/examples/transpose"
 check "--list-counters" bash -c "'$run' --list-counters | grep -q '^TENSOR: '"
 check "counter groups" says 'transpose<1> +SHARED +bank_conflicts +0 ' 0 emulated --counters SHARED "$build/examples/transpose"
 check "counts beside source lines" says '52700 .*\| *[0-9]+ +b\[|49200|\+[0-9]+% .*tile\[threadIdx.x\]' 0 emulated --source "$build/examples/transpose"
