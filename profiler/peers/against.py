@@ -18,12 +18,13 @@ A file of records has one run, from another sitting: its samples stand for its t
 clock alone differs by a percent or two between sittings, so only 3 % count, and the verdict says so.
 
 On the emulator every count is exact: each one that differs is shown, and more of any cost
-(instructions, wavefronts, sectors, bytes, registers) is a regression.
+(instructions, wavefronts, sectors, bytes, registers) is a regression. If the kernels differ, predicted cycles
+are compared, too: they are too close to call where the quotient of two predictions was off by as much in
+one of five validated pairs. They change no exit status.
 
 Exit status: 0 no regression; 1 slower, more of a cost on the emulator, or a wrong answer; 2 usage;
-5 files; 77 nothing to compare here."""
+5 files, with --strict a damaged line of one too; 77 nothing to compare here."""
 import glob
-import json
 import math
 import os
 import re
@@ -31,6 +32,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../common/harness"))
+import records  # noqa: E402
 
 TURNS = 8, 16  # looks: decide after so many turns, or go on
 SURE = 0.003  # a difference counts above this ratio ...
@@ -71,23 +75,21 @@ def verdict(ratios, sure=SURE, same=SAME):
 
 def newest(path, stage, problem=None):
     """The newest record of a stage in a file, of the problem text if one is given."""
+    def whole(r):
+        if str(r.get("stage", "")).split("-")[0] == stage:
+            r["problem"]["text"], r["time"].split(), r["device"]["name"], values(r)
+
     found = None
     try:
-        with open(path, encoding="utf-8") as f:
-            for number, line in enumerate(f, 1):
-                try:
-                    record = json.loads(line)
-                except ValueError as e:  # a kill cuts the last line
-                    print(f"against: {path}:{number}: no whole record, left out ({e}); delete the line or record again", file=sys.stderr)
-                    continue
-                if not record.get("schema", "").startswith("attnlab-1."):
-                    raise Refusal(5, f"{path} holds no records of this program")
-                if record.get("stage", "").split("-")[0] != stage:
-                    continue
-                if problem and record["problem"]["text"] != problem:
-                    continue
-                if not found or record["time"] >= found["time"]:
-                    found = record
+        for record in records.read(path, "against", whole):
+            if not str(record.get("schema", "")).startswith("attnlab-1."):
+                raise Refusal(5, f"{path} holds no records of this program")
+            if str(record.get("stage", "")).split("-")[0] != stage:
+                continue
+            if problem and record["problem"]["text"] != problem:
+                continue
+            if not found or record["time"] >= found["time"]:
+                found = record
     except OSError as e:
         raise Refusal(5, f"{path}: {e.strerror}") from e
     return found
@@ -166,6 +168,43 @@ def counter_deltas(base, here, least):
         if value > old and unit in COSTS:
             worse.append(name)
     return rows, worse
+
+
+def predicted(folder, stage, options):
+    """(cycles that the predictor says, its chip), or why there are none."""
+    record = run(folder, stage, [*options, "--no-check", "--no-time"], "CYCLES")
+    cycles = next((c for c in record["counters"] if c["name"] == "cycles_elapsed"), {"reason": "no prediction"})
+    return (cycles["value"], cycles.get("validated", "").split(":")[0]) if "value" in cycles else (None, cycles.get("reason", "n/a"))
+
+
+def pair_error(chip):
+    """The share by which the quotient of two predictions was off in one of five validated pairs at least; None: unknown."""
+    try:
+        with open(f"records/validation/{chip}.txt", encoding="utf-8") as f:
+            found = re.search(r"^pairs: 8 in 10 of \d+ .* within ([\d.]+) %", f.read(), re.M)
+    except OSError:
+        return None
+    return float(found[1]) / 100 if found else None
+
+
+def prediction_verdict(before, here, error):
+    """The sentence about two predictions."""
+    share = here / before
+    change = f"predicted: {100 * (share - 1):+.1f} % of the cycles ({text(before)} before, {text(here)} here)"
+    if error is None:
+        return f"{change}; no validated pairs say how far that can be trusted"
+    close = abs(math.log(share)) < math.log(1 + error)
+    said = "too close to call" if close else "slower" if share > 1 else "faster"
+    return f"{change}: {said}; 8 in 10 validated pairs were within {100 * error:.1f} %"
+
+
+def print_predictions(base, here, options):
+    """Each is a folder and a stage."""
+    (before, why), (after, chip) = predicted(*base, options), predicted(*here, options)
+    if before is None or after is None:
+        print(f"predicted: n/a, {why if before is None else chip}")
+        return
+    print(prediction_verdict(before, after, pair_error(chip)))
 
 
 def print_rows(heading, rows):
@@ -265,6 +304,8 @@ def main(arguments):
             status = 1
         else:
             print("no count differs" if not rows else "no cost is higher")
+        if not path and kernel_hash(before) != kernel_hash(here):
+            print_predictions((folder, base_stage), (".", stage), options)
     else:
         if path:
             if not before["samples"].get("us") or len(before["samples"]["us"]) < 5:
@@ -285,7 +326,7 @@ def main(arguments):
         rows, _ = counter_deltas(before, here, 0.01)
     if rows:
         print_rows(("counter", "base", "here", "unit", "change"), rows)
-    return status
+    return status or records.status("--strict" in options)
 
 
 if __name__ == "__main__":
