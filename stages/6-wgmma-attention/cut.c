@@ -329,11 +329,13 @@ static void add(struct list *l, struct cut c) {
     l->cut[l->n++] = c;
 }
 
-/* Clusters, while every warpgroup has keys to look at. */
+/* Clusters, while every warpgroup has keys to look at; the largest only if all run at once. */
 static void add_split(struct list *l, int pack) {
     const int64_t keys = MIN_GROUP_KEYS * tile_of(l->a->head_dim, SHAPE_SPLIT).key_groups;
+    const int64_t tiles = cut_tiles(l->a, SHAPE_SPLIT, pack);
     for (int n = 1; n <= MAX_SPLIT && (n == 1 || n * keys <= l->a->seqlen_k); n *= 2)
-        add(l, (struct cut){SHAPE_SPLIT, pack, n, 0, 1, 0, 0});
+        if (n < MAX_SPLIT || tiles * n <= l->chip->n_sms)
+            add(l, (struct cut){SHAPE_SPLIT, pack, n, 0, 1, 0, 0});
 }
 
 /* The last tiles in parts, those that do not fill a round, or causal the longest. */
