@@ -4,7 +4,7 @@
 //
 // KERNEL: the compiled file, PTX or a fat binary. GAP: rows of A, B and C lie 8 GAP elements further apart than they are long.
 // places: row i of A and B is 16 in one column, i % K, so that C shows which rows met. Exit status: 1 if C is wrong.
-#include "notebooks/course/exams/gemm_args.h"
+#include "gemm_args.h"
 
 #include <cuda.h>
 #include <cuda_runtime.h>
