@@ -11,7 +11,7 @@ $(if $(MY_EXAM),$(foreach v,$(filter-out exam-% setup $(EXAM_VERBS),$(MAKECMDGOA
 ##course-9 exam-N: Begin an exam: its page and a signature in my-labs/exam-N.
 ##  make exam-1
 ##
-##  exam-1: a GEMM with mma.sync.
+##  exam-1: a GEMM with mma.sync. exam-2: with TMA and WGMMA.
 ##  check, hint and see judge your kernel as they judge a lab's; run, source and watch show what it does.
 ##
 ##  PROBLEM=256x256x128     rows and columns of C, columns of A and B: for run, source and watch
