@@ -2,6 +2,7 @@
 """Makes a student's folder my-labs/N, or my-labs/exam-N: start.py N. Files that are there already stay as they are."""
 import sys
 
+import diary
 import lab_folder
 import strip
 from lab_folder import COURSE, ROOT
@@ -32,6 +33,7 @@ def main():
     into.mkdir(parents=True, exist_ok=True)
     for name in missing:
         (into / name).write_text(files[name])
+    diary.note(into, f"lab-{number}", "begun")
     print(f"my-labs/{number}: {' '.join(missing)}")
     if number in lab_folder.exams():
         print(f"next: read my-labs/{number}/README.md, write the kernel, make {number} check")

@@ -25,11 +25,11 @@ SPECIAL = {"tid", "ntid", "ctaid", "nctaid", "laneid", "warpid", "nwarpid", "lan
 
 
 class Rejected(Exception):
-    """Why this submission cannot be graded: one sentence; file and line where there are any."""
+    """Why this submission cannot be graded: one sentence; file and line where there are any. kind: of forbidden means, if it is one."""
 
-    def __init__(self, why, file=None, line=None):
+    def __init__(self, why, file=None, line=None, kind=""):
         super().__init__(why)
-        self.file, self.line = file, line
+        self.file, self.line, self.kind = file, line, kind
 
 
 def toolkit():
@@ -126,18 +126,20 @@ def screen(given, ours):
     for name, why in given["refused"].items():
         raise Rejected(f"kernel {name} cannot run: {why}")
     for name in more("calls"):
-        raise Rejected(f"the kernel calls {name}, which is not there: no printf, malloc or assert in a submission")
+        raise Rejected(f"the kernel calls {name}, which is not there: no printf, malloc or assert in a submission",
+                       kind="calls out of the kernel")
     for name in more("variables"):
         raise Rejected(f"{name} is a variable in global memory, which would outlive the launch: use __constant__ "
-                       "or shared memory")
+                       "or shared memory", kind="memory that outlives a launch")
     for kernel, read in given["specials"].items():  # a kernel that knows how it is run could behave well only then
         for name in sorted(set(read) - set(ours["specials"].get(kernel, []))):
             if name.strip("%").split(".")[0] not in SPECIAL:
-                raise Rejected(f"the kernel reads {name}: it may not know when, where and how often it runs")
+                raise Rejected(f"the kernel reads {name}: it may not know when, where and how often it runs",
+                               kind="clocks and places read")
     for name in sorted(set(ours["kernels"]) - set(given["kernels"])):
         raise Rejected(f"there is no kernel {name}: keep its name, and extern \"C\"")
     for name in more("kernels"):
-        raise Rejected(f"{name} is a kernel that the lab does not have: leave it out")
+        raise Rejected(f"{name} is a kernel that the lab does not have: leave it out", kind="other kernels")
 
 
 def images(lab, files, out, cubin=None):
@@ -187,4 +189,4 @@ def _read_only_allowed(rule, tree, cuda):
         if str(full).startswith(("/cuda/", "/tree/", "/usr/include/", "/usr/lib/", str(cuda) + "/", "/usr/local/cuda")):
             continue
         if not full.resolve().is_relative_to(tree.resolve()):
-            raise Rejected(f"it includes {path}: only headers that the lab gives may be included")
+            raise Rejected(f"it includes {path}: only headers that the lab gives may be included", kind="files of others")

@@ -45,7 +45,7 @@ grade: $(if $(filter grade,$(MAKECMDGOALS)),$(call needs-of,$(LAB)))
 ##  J=4               four at a time
 ##  SLURM=1           as jobs of Slurm: setup/slurm.txt has partition and limits
 ##
-##  Writes results/grades: index.html shows the class, grades.csv has the rows.
+##  Writes results/grades: index.html shows the class, grades.csv and checks.csv have the rows.
 .PHONY: grade-all
 no-folder = echo "make: grade-all wants SUBMISSIONS=folder SEED=secret" >&2; exit 2
 grade-all: $(if $(filter grade-all,$(MAKECMDGOALS)),$(foreach n,$(KERNEL_LABS) $(EXAM_NAMES),$(call needs-of,$n)))

@@ -157,7 +157,11 @@ class Trial:
         if done.status or done.killed or not report.exists():
             why = done.killed or done.crashed or ("" if done.err.strip() else "it left no report")
             return None, f"{done.err}\n{why}".strip(), done.seconds
-        return json.loads(report.read_text()), done.err, done.seconds
+        report = json.loads(report.read_text())
+        if "counts" in report:  # the PTX says it, as for the check
+            ptx = self.images / f"{self.cases[index]['image']}.{compile.architecture(self.lab)}.ptx"
+            report["counts"]["groups_in_flight"] = lab_folder.groups_in_flight(ptx.read_text())
+        return report, done.err, done.seconds
 
 
 def nvdisasm():
@@ -223,7 +227,7 @@ class Grade:
     def __init__(self, lab, submission, seed_id, device):
         self.lab, self.submission, self.seed_id, self.device = lab, submission, seed_id, device
         self.points = {"answers": ANSWERS, "checks": CHECKS, "counts": COUNTS, "time": TIME}
-        self.lost, self.notes, self.cases, self.void = [], [], [], None
+        self.lost, self.notes, self.cases, self.void, self.kind = [], [], [], None, ""
         self.time = None   # of a kernel whose answers are all right
         self.tried = []    # (case, report, our report) of right answers
         self.endless = []  # cases in which it ran too long
@@ -241,10 +245,10 @@ class Grade:
         self.points[part] = 0
         self.notes.append(plain.line(f"{part}: not graded: {why}"))
 
-    def nothing(self, why, file=None, line=None, case=None):
-        """No points at all, whatever else was right."""
+    def nothing(self, why, file=None, line=None, case=None, kind=""):
+        """No points at all, whatever else was right. kind: of forbidden means, if it is one."""
         if not self.void:
-            self.void = Lost("all", 100, why, file, line, case)
+            self.void, self.kind = Lost("all", 100, why, file, line, case), kind
 
     @property
     def score(self):
@@ -257,7 +261,7 @@ class Grade:
         losses = [self.void] if self.void else self.lost
         return {"lab": self.lab.number, "submission": pathlib.Path(self.submission).name, "seed_id": self.seed_id,
                 "device": self.device, "sandbox": sandbox.mode(), "score": self.score, "of": 100,
-                "parts": self.points, "time": self.time, "cases": self.cases, "notes": self.notes,
+                "parts": self.points, "forbidden": self.kind, "time": self.time, "cases": self.cases, "notes": self.notes,
                 "lost": [{"part": l.part, "points": round(l.points, 3), "why": l.why, "file": l.file, "line": l.line,
                           "cases": [describe(case) for case in l.cases]} for l in losses]}
 
@@ -302,10 +306,10 @@ def grade_case(grade, places, case, ours, report, said, right, why_wrong, share)
     if report.get("reports") and "out of bounds" in said:
         right, why_wrong = False, "it reads or writes what is none of its tensors"
     elif report.get("reports") and "cannot be written" in said:
-        grade.nothing("it writes to constant memory", file, line, case)
+        grade.nothing("it writes to constant memory", file, line, case, "inputs or constants written")
     elif report["inputs_changed"]:
         right, why_wrong = False, f"it writes to {', '.join(report['inputs_changed']).upper()}"
-        grade.nothing(why_wrong, case=case)
+        grade.nothing(why_wrong, case=case, kind="inputs or constants written")
     elif evidence.lacks(report, ours):
         right, why_wrong = False, f"{evidence.lacks(report, ours)} is 0: no product of tensor cores is in it"
     if not right:
@@ -320,7 +324,7 @@ def grade_case(grade, places, case, ours, report, said, right, why_wrong, share)
         return
     if report["reads_output"]:
         grade.nothing("a launch that finds an answer in O does something else: the kernel may not look at O or LSE",
-                      case=case)
+                      case=case, kind="an earlier answer read")
     if report["differs_when"]:
         grade.lose("checks", CHECKS * share, "other bits when warps run in another order "
                    f"({', '.join(report['differs_when'])}): look for a missing barrier", case=case)
@@ -334,7 +338,9 @@ def grade_counts(grade, places, case, ours, report, share, own):
     for condition, value, bound in broken:
         # two kinds of evidence: they are counted, and O depends on them
         if condition.counter in evidence.PROOF and not bound and evidence.moved(report):
-            grade.nothing(f"{condition.counter} is {value:g}: the lab is to compute without tensor cores", case=case)
+            without = "mma.sync" if wanted.get("hgmma_instructions") else "tensor cores"
+            grade.nothing(f"{condition.counter} is {value:g}: the lab is to compute without {without}", case=case,
+                          kind=f"{without} where the lab is to do without")
     points = COUNTS * share / (len(tried) + 1)
     for condition, value, bound in broken:
         own["broken"].append(condition.counter)
@@ -351,7 +357,7 @@ def grade_products(grade, share):
     signs = evidence.weigh(grade.tried, grade.endless)
     if len(signs) > 1:
         grade.nothing(f"something else than the tensor cores computes the answer: {'; and '.join(s.why for s in signs)}",
-                      case=signs[0].case)
+                      case=signs[0].case, kind="products for show")
     elif signs and signs[0].kind not in evidence.WEAK:
         grade.lose("counts", COUNTS * share, signs[0].why, case=signs[0].case)
 
@@ -367,7 +373,7 @@ def grade_time(grade, lab, folder, own, ours, index):
         best[who] = min(best.get(who, 1e30), report["time"]["us"])
     right, why = judge(lab, folder, index)
     if not right:
-        grade.nothing(f"under the predictor the answer is wrong: {why}")
+        grade.nothing(f"under the predictor the answer is wrong: {why}", kind="another answer while timed")
         return
     grade_ratio(grade, best["own"], best["ours"], "measured")
 
@@ -404,7 +410,7 @@ def grade_predicted(grade, places, lab, cases, folder, own, ours):
     whole = "extrapolated" not in report["time"]["validated"]
     right, why = judge(lab, folder, index) if whole else (True, "")
     if not right:
-        grade.nothing(f"under the predictor the answer is wrong: {why}", case=cases[index])
+        grade.nothing(f"under the predictor the answer is wrong: {why}", case=cases[index], kind="another answer while timed")
         return
     grade_ratio(grade, report["time"]["us"], reference["time"]["us"], f"predicted for {report['time']['validated']}")
 
@@ -454,8 +460,8 @@ def ours_for(lab, cases, seed_id, jobs):
     return reports
 
 
-def grade(lab, submission, secret, device="emu", jobs=None, timed=True, only=None):
-    """only: these cases of the seed's alone, which tests try."""
+def grade(lab, submission, secret, device="emu", jobs=None, timed=True, only=None, made=None):
+    """For tests: only: these cases of the seed's alone. made: a folder with its images, compiled once for many seeds."""
     jobs = jobs or os.cpu_count()
     seed = seed_of(secret, lab.number)
     seed_id = hashlib.sha256(f"{seed}".encode()).hexdigest()[:8]
@@ -469,9 +475,12 @@ def grade(lab, submission, secret, device="emu", jobs=None, timed=True, only=Non
         own = Trial(lab, cases, folder / "home", "emu")
         try:
             files = compile.take(submission, lab)
-            compile.images(lab, files, own.images, "sm_90a" if device == "cuda" else None)
+            if made:
+                shutil.copytree(made, own.images, dirs_exist_ok=True)
+            else:
+                compile.images(lab, files, own.images, "sm_90a" if device == "cuda" else None)
         except compile.Rejected as why:
-            result.nothing(str(why), places.own(why.file), why.line)
+            result.nothing(str(why), places.own(why.file), why.line, kind=why.kind)
             return result
         emulated = emulated_of(cases)
 
