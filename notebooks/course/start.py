@@ -33,7 +33,7 @@ def main():
     into.mkdir(parents=True, exist_ok=True)
     for name in missing:
         (into / name).write_text(files[name])
-    diary.note(into, f"lab-{number}", "begun")
+    diary.note(into, lab_folder.goal(number), "begun")
     print(f"my-labs/{number}: {' '.join(missing)}")
     if number in lab_folder.exams():
         print(f"next: read my-labs/{number}/README.md, write the kernel, make {number} check")

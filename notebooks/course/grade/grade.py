@@ -159,7 +159,7 @@ class Trial:
             return None, f"{done.err}\n{why}".strip(), done.seconds
         report = json.loads(report.read_text())
         if "counts" in report:  # the PTX says it, as for the check
-            ptx = self.images / f"{self.cases[index]['image']}.{compile.architecture(self.lab)}.ptx"
+            ptx = self.images / f"{self.cases[index]['image']}.{self.lab.architecture}.ptx"
             report["counts"]["groups_in_flight"] = lab_folder.groups_in_flight(ptx.read_text())
         return report, done.err, done.seconds
 
