@@ -4,30 +4,33 @@
 #include <mma.h>
 
 using namespace nvcuda;
-constexpr int LD = 40; // 32 columns and 16 bytes: rows that follow each other begin in other banks
+constexpr int BK = 64,
+              LD = BK + 8; // 16 bytes more: rows that follow each other begin in other banks
 
 extern "C" __constant__ int launch[4] = {32, 32, 128, 0};
+
+static __device__ void copy(half (*smem)[LD], const half *x, int ld, int row0, int n_rows, int k0,
+                            int k) {
+    for (int i = threadIdx.x; i < 32 * BK / 8; i += 128) {
+        const int row = row0 + i / (BK / 8), col = k0 + i % (BK / 8) * 8;
+        const uint4 zero = {0, 0, 0, 0};
+        *(uint4 *)&smem[i / (BK / 8)][i % (BK / 8) * 8] =
+            row < n_rows && col < k ? *(const uint4 *)(x + (int64_t)row * ld + col) : zero;
+    }
+}
 
 // One warp has 16 x 16 of C; it goes through shared memory to where it belongs.
 extern "C" __global__ void gemm(const __grid_constant__ struct gemm_args args) {
     __shared__ __align__(128) half a[32][LD], b[32][LD];
-    __shared__ __align__(128) float c[32][LD];
-    const int tid = threadIdx.x, warp = tid / 32, row0 = blockIdx.y * 32, col0 = blockIdx.x * 32;
+    __shared__ __align__(128) float c[32][40];
+    const int warp = threadIdx.x / 32, row0 = blockIdx.y * 32, col0 = blockIdx.x * 32;
     wmma::fragment<wmma::accumulator, 16, 16, 16, float> c_frag;
     wmma::fill_fragment(c_frag, 0);
-    for (int k0 = 0; k0 < args.k; k0 += 32) {
-        const int r = tid / 4, d = k0 + tid % 4 * 8;
-        const uint4 zero = {0, 0, 0, 0};
-        *(uint4 *)&a[r][tid % 4 * 8] =
-            row0 + r < args.m && d < args.k
-                ? *(const uint4 *)(args.a + (int64_t)(row0 + r) * args.lda + d)
-                : zero;
-        *(uint4 *)&b[r][tid % 4 * 8] =
-            col0 + r < args.n && d < args.k
-                ? *(const uint4 *)(args.b + (int64_t)(col0 + r) * args.ldb + d)
-                : zero;
+    for (int k0 = 0; k0 < args.k; k0 += BK) {
+        copy(a, args.a, args.lda, row0, args.m, k0, args.k);
+        copy(b, args.b, args.ldb, col0, args.n, k0, args.k);
         __syncthreads();
-        for (int d = 0; d < 32; d += 16) {
+        for (int d = 0; d < BK; d += 16) {
             wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a_frag;
             wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b_frag;
             wmma::load_matrix_sync(a_frag, &a[warp / 2 * 16][d], LD);
@@ -36,9 +39,9 @@ extern "C" __global__ void gemm(const __grid_constant__ struct gemm_args args) {
         }
         __syncthreads();
     }
-    wmma::store_matrix_sync(&c[warp / 2 * 16][warp % 2 * 16], c_frag, LD, wmma::mem_row_major);
+    wmma::store_matrix_sync(&c[warp / 2 * 16][warp % 2 * 16], c_frag, 40, wmma::mem_row_major);
     __syncthreads();
-    for (int i = tid; i < 32 * 32; i += 128)
+    for (int i = threadIdx.x; i < 32 * 32; i += 128)
         if (row0 + i / 32 < args.m && col0 + i % 32 < args.n)
             args.c[(int64_t)(row0 + i / 32) * args.ldc + col0 + i % 32] = c[i / 32][i % 32];
 }
