@@ -65,7 +65,7 @@ class Ran:
     def __init__(self, folder, ptx, words, options):
         with tempfile.TemporaryDirectory() as scratch:
             record = pathlib.Path(scratch) / "record.jsonl"
-            command = [build.BUILD / "run", "--quiet", "--jobs", "1", "--json", record, *options, build.BUILD / "exams/launch",
+            command = [build.BUILD / "run", "--quiet", "--device", "emu", "--jobs", "1", "--json", record, *options, build.BUILD / "exams/launch",
                        folder.goal, ptx, *words]
             done = subprocess.run(list(map(str, command)), cwd=ROOT, capture_output=True, text=True)
             found = json.loads(record.read_text().splitlines()[0]) if record.exists() else {"reports": [], "kernels": []}
