@@ -1,4 +1,4 @@
-# The exams: solutions full, the empty signature not, wrong kernels lose, cheats have nothing (tests/course/exams.py); what make
+# The exams: solutions full, the empty signature not, wrong kernels lose, cheats have nothing (tests/course/exams/run.py); what make
 # says. A sample, unless it is named: make test TESTS=exams [LAB=exam-1].
 # Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
@@ -34,6 +34,6 @@ while IFS=$'\t' read -r result what how; do
     [[ $result == '#|'* ]] && echo "$result $what" && continue
     printf '%s\n' "$how" > "$tap_dir/how"
     tap_result "$what" "$([ "$result" = ok ] && echo 1 || echo 0)" "$tap_dir/how"
-done < <(BUILD=$build .venv/bin/python tests/course/exams.py $THOROUGH $LAB)
+done < <(BUILD=$build .venv/bin/python tests/course/exams/run.py $THOROUGH $LAB)
 check "kernels were tried" test "$tap_n" -gt 25
 tap_done

@@ -4,11 +4,11 @@ import re
 
 import lab_folder
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def kernel(file):
-    return (ROOT / "tests/course" / file).read_text()
+    return (ROOT / "tests/course/exams" / file).read_text()
 
 
 def changed(name, *edits):
@@ -21,10 +21,10 @@ def changed(name, *edits):
     return whole
 
 
-SCALAR = kernel("exams/scalar.cu")
+SCALAR = kernel("scalar.cu")
 HEAD_1 = '#include "common/cuda/ptx.cuh"\n#include "notebooks/course/exams/gemm_args.h"\n'
 GEMM_1 = "extern \"C\" __global__ void __launch_bounds__(THREADS)"
-WMMA = kernel("exams/wmma.cu")
+WMMA = kernel("wmma.cu")
 
 
 STORE_1 = re.search(r"args\.c\[.*?;", changed("exam-1"), re.S)[0]
@@ -66,7 +66,7 @@ def wrong_1():
 def cheats_1():
     scalar = [(GEMM_1, SCALAR + GEMM_1)]
     return {
-        "scalar, no tensor cores": HEAD_1 + "extern \"C\" __constant__ int launch[4] = {8, 32, 256, 0};\n" + SCALAR + kernel("exams/scalar_only.cu"),
+        "scalar, no tensor cores": HEAD_1 + "extern \"C\" __constant__ int launch[4] = {8, 32, 256, 0};\n" + SCALAR + kernel("scalar_only.cu"),
         "products for show": one(*scalar, (STORE_1, STORE_1.replace("c_frag[i][j][e % 4]", "scalar(args, row, col) + 0 * c_frag[i][j][e % 4]"))),
         "products for show, minus themselves": one(*scalar, (STORE_1, STORE_1.replace(
             "c_frag[i][j][e % 4]", "scalar(args, row, col) + (c_frag[i][j][e % 4] - c_frag[i][j][e % 4])"))),
@@ -105,7 +105,7 @@ SUMS = """        for (int e = 0; e < BN / 8 * 4; e++) {
                                       __half2float(*(const half *)(b + q * 128 + (x / 8 ^ q % 8) * 16 + x % 8 * 2));
         }
 """
-SIMPLE_2 = kernel("exams/one_stage.cu")
+SIMPLE_2 = kernel("one_stage.cu")
 
 
 def two(*edits):
