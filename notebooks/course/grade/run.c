@@ -93,7 +93,10 @@ static const char *put_counts(struct trial_run *r, const struct counters *raw) {
     const struct device_launch *l = r->subject.launch;
     struct counters c = {0};
     const char *why =
-        counters_emulated(raw, NULL, "nobody asks", NULL, "nobody asks",
+        counters_emulated(&(struct counters_known){.counted = raw,
+                                                   .no_sass = "conditions are about PTX",
+                                                   .no_prediction = "nobody asks",
+                                                   .no_occupancy = "nobody asks"},
                           (int)(l->block[0] * l->block[1] * l->block[2]), "TENSOR,SHARED,MIX", &c);
     json_t *all = json_object();
     for (int i = 0; i < c.n && !why; i++)

@@ -161,7 +161,7 @@ class RawKernel:
 
     @property
     def counters(self) -> dict[str, float]:
-        """All raw counts of all launches so far: 'instructions', 'ld_shared.wavefronts', ...; and what the predictor
+        """All raw counts of PTX, of all launches so far: 'instructions', 'ld_shared.wavefronts', ...; and what the predictor
         predicts of them: 'cycles_elapsed', 'duration_us', 'tensor_active_pct', 'stall_barrier', ..., unless
         `prediction` says why not. Counts are of events; _us are microseconds, _pct are percent."""
         return self._counters(None)
@@ -172,7 +172,8 @@ class RawKernel:
         return self._emulated.attnlab_prediction(self._handle).decode()
 
     def groups(self, names: str) -> dict[str, float]:
-        """Values of counter groups, in the units of profiler/groups: groups('SHARED,MIX')."""
+        """Values of counter groups, in the units of profiler/groups: groups('SHARED,MIX'). On Hopper they are counted on
+        the machine code where it can be executed, else on PTX."""
         return self._counters(names.encode())
 
     def source(self) -> str:
