@@ -11,7 +11,8 @@ from lab_folder import COURSE, ROOT
 def contents(number):
     """{name: text} of what a student of a lab gets."""
     if number in lab_folder.exams():
-        return {name: (lab_folder.read(number).path / name).read_text() for name in ("README.md", "gemm.cu")}
+        return {name: (lab_folder.read(number).path / name).read_text().replace("](../", "](../../notebooks/course/exams/")
+                for name in ("README.md", "gemm.cu")}
     folder = COURSE / str(number)
     page, files = lab_folder.notebook(number).read_text(), {}
     if (folder / "lab").exists():

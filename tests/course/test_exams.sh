@@ -63,6 +63,11 @@ for name in lab_folder.exams():
 P
 }
 check "no archive has a line of a solution" secret
+begins() { # a copy, so that nobody's my-labs is touched
+    python3 -c 'import sys; sys.path.insert(0, "notebooks/course"); import start; sys.stdout.write(start.contents("exam-1")["README.md"])' > "$tap_dir/page" &&
+        for link in $(grep -o '](../[^)]*)' "$tap_dir/page" | tr -d '()]'); do [ -e "notebooks/course/$link" ] || return 1; done && grep -q launch.cu "$tap_dir/page"
+}
+check "links of a student's page lead somewhere" begins
 check "make help names exams" bash -c "make help | grep -q 'make exam-1' && make help exam-1 | grep -q mma.sync"
 while IFS=$'\t' read -r result what how; do
     [[ $result == '#|'* ]] && echo "$result $what" && continue
