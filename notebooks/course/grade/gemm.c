@@ -250,7 +250,7 @@ const char *subject_fetch(struct subject *s, void *outputs) {
     return device_copy_out(s->device, outputs, ((struct gemm_own *)s->own)->at[2], s->out_bytes);
 }
 
-/* `v_too` stands for A as the first operand; without it, B is: a kernel may compute C^T = B A^T. */
+/* Which of the two a kernel takes for its first operand does not matter: doubled, either doubles C. */
 const char *subject_inputs(struct subject *s, const struct changed_inputs *c) {
     struct gemm_own *own = s->own;
     const char *why = NULL;
@@ -259,8 +259,7 @@ const char *subject_inputs(struct subject *s, const struct changed_inputs *c) {
         if (!own->now[i]) own->now[i] = heap_take(n * sizeof(half));
         for (size_t e = 0; e < n; e++) {
             const half x = own->gemm.x[i][e];
-            own->now[i][e] =
-                c && c->instead ? emu_spoil_half(c->spoil, x, (i == 0) == c->v_too) : x;
+            own->now[i][e] = c && c->instead ? emu_spoil_half(c->spoil, x, i == 0) : x;
         }
         why = device_copy_in(s->device, own->at[i], own->now[i], n * sizeof(half));
     }
