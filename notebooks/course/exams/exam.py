@@ -39,6 +39,12 @@ HINTS = [(r"^launch is|^cu\w+\(|no constant launch", "launch[4] has rows and col
                           " each element of a tile that is multiplied either of A or B, or zero?"),
          (r"is 0, not", "zero is what an accumulator begins with: which products are left out?")]
 
+# For a report of the emulator, by how it begins; cuda.py has those of all kernels.
+REPORTS = {"deadlock": "a line waits for a phase that does not end: how many arrivals and bytes end it, how many come, and which parity is asked for?",
+           "mbarrier": "count for this barrier, in one phase: the arrivals, the bytes that are announced, the bytes that come",
+           "operand in flight": "the product that this line needs is under way: was it committed to a group, and has this warp waited for that group?",
+           "wgmma": "what has to stand between other uses of these registers and the product, and behind it? Step 5b"}
+
 
 def file_of(folder, source):
     file = source / folder.files[0].name
@@ -94,10 +100,10 @@ def say(ok, what):
 
 
 def hint_of(ran):
-    seen = "\n".join([*ran.reports, ran.told])
-    return next((hint for regex, hint in HINTS if re.search(regex, seen) and not ran.reports), None) or (
-        cuda.hint_of(ran.reports[0]) if ran.reports else
-        "the map shows where C is wrong: is it a lane's rows or columns, a warp's, a block's, or the edges?")
+    if ran.reports:
+        return next((hint for begin, hint in REPORTS.items() if ran.reports[0].startswith(begin)), None) or cuda.hint_of(ran.reports[0])
+    return next((hint for regex, hint in HINTS if re.search(regex, ran.told)),
+                "the map shows where C is wrong: is it a lane's rows or columns, a warp's, a block's, or the edges?")
 
 
 def answers(folder, ptx):
