@@ -1,4 +1,4 @@
-"""class_page.py: the instructor's page of a class that is made up here, read back. A line for each thing that is wrong."""
+"""page.py: the instructor's page of a class that is made up here, read back. A line for each thing that is wrong."""
 import collections
 import html.parser
 import sys
