@@ -130,7 +130,8 @@ def kernel_names(lab):
 def stamp(folder, refused, lab, seed, device):
     """What a grade depends on. folder: a copy of ours."""
     digest = hashlib.sha256(f"{seed} {device} {sorted(refused.items())}".encode())
-    for path in sorted([*folder.iterdir(), *HERE.glob("*.py"), *(lab_folder.read(lab).path if kernel_names(lab) else lab_folder.COURSE / str(lab)).rglob("*")]):
+    of_lab = lab_folder.read(lab).path if kernel_names(lab) else lab_folder.COURSE / str(lab)
+    for path in sorted([*folder.iterdir(), *HERE.glob("*.*"), *of_lab.rglob("*")]):
         if path.is_file() and path.stat().st_size < 1 << 20:
             digest.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
@@ -296,7 +297,7 @@ def main():
         for each in found.work:
             result, why = attempt(each, given.out / given.only, given.seed, given.device)
             if not result:
-                parser.exit(1, f"grade-all: {given.only}: {why}\n")
+                parser.exit(1, f"grade-all: {plain.line(f'{given.only}: {why}')}\n")
         parser.exit(0 if found.work else 2)
     rows, losses, texts = grade_all(found, calendar, given)
     checks, unread = checks_of(found)

@@ -92,6 +92,8 @@ class Intake:
             if why:
                 return self.refuse(name, "", f"not graded: {why}; rename the folder")
             self._labs(at, name)
+        except OSError as error:  # no right to enter it, or it goes away meanwhile
+            self.refuse(name, "", f"not graded: {_trouble(error)}")
         finally:
             os.close(at)
 
