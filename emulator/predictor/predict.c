@@ -29,7 +29,7 @@ const struct predictor_front predictor_sass = {.next = sass_next,
 
 enum { MAX_CLUSTER = 16 };
 
-enum { MAX_RANGES = 64, PAGE_BITS = 12 };
+enum { MAX_RANGES = PREDICTION_RANGES, PAGE_BITS = 12 };
 
 /* What a launch reads and writes of global memory: allocations, and which of their pages one place
  * touches. Data that L2 has not kept from the launch before is read from DRAM once, by the first SM that
@@ -39,6 +39,7 @@ struct predictor_range {
     uint64_t n_touched; /* pages */
     uint8_t *touched;   /* a byte for each page */
     double requests;    /* sectors that were asked for */
+    double lost;        /* share that L2 does not have when the launch begins */
     double cold;
     double late; /* share of its requests that wait for DRAM, whichever SM asked first */
     bool is_written;
@@ -46,7 +47,8 @@ struct predictor_range {
 struct footprint {
     int n;
     struct predictor_range range[MAX_RANGES];
-    double lost;
+    double lost;   /* share of what a launch touches that the next one would not find */
+    bool is_asked; /* of DRAM: of some range L2 lacks a part */
     double
         dirty; /* share of all bytes that are written: before L2 replaces them, they go to DRAM */
     double shared; /* how often a byte is read, by all SMs */
@@ -381,7 +383,7 @@ static const char *simulate(struct predictor_run *r, double busy) {
     m->start = r->slow ? c->tensor_clock : 1;
     m->ended = cta_ended;
     /* the probe finds out what is read */
-    m->dram_part = r->is_probe || r->footprint->lost > 0 ? from_dram : NULL;
+    m->dram_part = r->is_probe || r->footprint->is_asked ? from_dram : NULL;
     m->stop = enough;
     bool is_told = r->is_probe == r->options->tells_probe && !r->is_speed && !r->part;
     if (is_told && r->options->span) m->span = told;
@@ -430,6 +432,7 @@ struct prediction_job {
     double speed[SM_CTAS + 1];
     double work; /* that simulations took so far */
     struct footprint footprint;
+    struct prediction_range range[PREDICTION_RANGES];
 };
 
 /* What is left of the limit of work; 0: there is none. */
@@ -648,7 +651,8 @@ double predictor_lost(const struct predictor_chip *c, double bytes, double writt
  * same pages, or each has as many pages of its own. */
 static void share(struct prediction_job *p, const struct predictor_sums *one) {
     struct footprint *f = &p->footprint;
-    double each[MAX_RANGES], bytes = 0, touched = 0, all = (double)p->busy / one->done;
+    const struct predictor_options *o = p->options;
+    double each[MAX_RANGES], bytes = 0, touched = 0, lost = 0, all = (double)p->busy / one->done;
     double resident = (double)(p->busy * (uint64_t)p->resident);
     for (int i = 0; i < f->n; i++) {
         double pages = (double)f->range[i].n_touched * all;
@@ -658,10 +662,6 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
     }
     f->dirty = 0;
     for (int i = 0; i < f->n; i++) f->dirty += f->range[i].is_written ? each[i] / bytes : 0;
-    if (p->options->cache == PREDICTOR_FLUSHED) {
-        double most = p->chip->l2_flushed_dirty * p->chip->l2_lost * p->chip->l2_bytes;
-        f->dirty = fmax(f->dirty, min_of(p->chip->l2_flushed_dirty, most / bytes));
-    }
     f->asked = one->l2_sectors / one->done;
     /* repeated reads by one place are not sharing */
     f->shared = bytes > 0 ? min_of(32 * one->l2_sectors * (double)p->busy, touched) / bytes : 0;
@@ -669,12 +669,27 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
     bool alone = f->shared < 2;
     bool same = p->n <= p->busy * (uint64_t)p->resident && one->tiles <= 0 &&
                 (alone || fills_chip(p->chip, p->grid, p->resident, p->n));
-    f->lost = bytes > 0 ? predictor_lost(p->chip, bytes, alone ? f->dirty * bytes : 0, same) : 0;
-    if (p->options->cache != PREDICTOR_WARM && bytes > 0) f->lost = 1;
+    const double written = alone ? f->dirty : 0;
+    f->lost = bytes > 0 ? predictor_lost(p->chip, bytes, written * bytes, same) : 0;
+    for (int i = 0; i < f->n; i++) {
+        struct predictor_range *r = &f->range[i];
+        double since = o->distance ? o->distance(o->user, r->begin) + bytes / 2 : bytes;
+        bool none = isinf(since) || (!o->distance && o->cache != PREDICTOR_WARM);
+        r->lost = none ? 1 : predictor_lost(p->chip, since, written * since, same);
+        lost += r->lost * each[i] / bytes;
+        f->is_asked |= r->lost > 0;
+        p->range[i] = (struct prediction_range){r->begin, each[i]};
+    }
+    /* what comes to an L2 that is not full replaces nothing */
+    if (lost > f->lost) f->dirty *= f->lost / lost;
+    if (o->cache == PREDICTOR_FLUSHED) {
+        double most = p->chip->l2_flushed_most / bytes;
+        f->dirty = fmax(f->dirty, min_of(p->chip->l2_flushed_dirty, most));
+    }
     for (int i = 0; i < f->n; i++) {
         double times = 32 * f->range[i].requests * all / each[i];
-        f->range[i].cold = f->lost * (times > 1 ? 1 / times : 1);
-        f->range[i].late = f->lost * (times > resident ? resident / times : 1);
+        f->range[i].cold = f->range[i].lost * (times > 1 ? 1 / times : 1);
+        f->range[i].late = f->range[i].lost * (times > resident ? resident / times : 1);
     }
 }
 
@@ -775,7 +790,9 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
                                .done = total.done,
                                .simulated = total.done * n_places / (double)p.busy,
                                .host_seconds = seconds() - began,
-                               .work = p.work};
+                               .work = p.work,
+                               .n_ranges = p.footprint.n};
+    memcpy(out->range, p.range, sizeof out->range);
     out->occupancy_pct = 100 * out->warps / c->sm_warps;
     for (int k = 0; k < PREDICTOR_REASONS; k++) out->stall[k] = total.reason[k] / total.issued;
     return NULL;

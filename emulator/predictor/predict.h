@@ -6,6 +6,13 @@
 #include "front.h"
 #include "sm.h"
 
+/* An allocation that a launch touches. */
+struct prediction_range {
+    uint64_t begin;
+    double bytes; /* touched */
+};
+enum { PREDICTION_RANGES = 64 };
+
 /* Work of one second of a host's core, about: budgets in seconds are this many instructions each, so that a busy host
  * predicts the same. */
 enum { PREDICTOR_WORK_A_SECOND = 2000000 };
@@ -27,6 +34,8 @@ struct prediction {
     double done;      /* the share of its clusters that the simulated SMs got through: 1, or less
                          where the launch was too long, or was stopped; the rest was extrapolated */
     double simulated; /* the share of the launch that was simulated */
+    struct prediction_range range[PREDICTION_RANGES];
+    int n_ranges;
     /* Warp cycles of the launch by instruction (pc / 16) and reason; prediction_close() */
     double (*by_inst)[PREDICTOR_REASONS];
 };
@@ -66,6 +75,9 @@ struct predictor_options {
     predictor_delivered *delivered; /* may be NULL */
     bool
         tells_probe; /* the hooks above are told of the first, rough simulation: of what ends in a deadlock there is no other */
+    /* Bytes touched since a mean byte of the allocation that begins there was, without the launch's own; INFINITY: L2
+     * has none of it. NULL: `cache` says it for all. */
+    double (*distance)(void *user, uint64_t begin);
     void *user;
     void (*progress)(void *progress_user, double share); /* now and then; may be NULL */
     void *progress_user;

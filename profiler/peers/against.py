@@ -18,7 +18,9 @@ A file of records has one run, from another sitting: its samples stand for its t
 clock alone differs by a percent or two between sittings, so only 3 % count, and the verdict says so.
 
 On the emulator every count is exact: each one that differs is shown, and more of any cost
-(instructions, wavefronts, sectors, bytes, registers) is a regression.
+(instructions, wavefronts, sectors, bytes, registers) is a regression. If the kernels differ, predicted cycles
+are compared, too: they are too close to call where the quotient of two predictions was off by as much in
+one of five validated pairs. They change no exit status.
 
 Exit status: 0 no regression; 1 slower, more of a cost on the emulator, or a wrong answer; 2 usage;
 5 files, with --strict a damaged line of one too; 77 nothing to compare here."""
@@ -168,6 +170,43 @@ def counter_deltas(base, here, least):
     return rows, worse
 
 
+def predicted(folder, stage, options):
+    """(cycles that the predictor says, its chip), or why there are none."""
+    record = run(folder, stage, [*options, "--no-check", "--no-time"], "CYCLES")
+    cycles = next((c for c in record["counters"] if c["name"] == "cycles_elapsed"), {"reason": "no prediction"})
+    return (cycles["value"], cycles.get("validated", "").split(":")[0]) if "value" in cycles else (None, cycles.get("reason", "n/a"))
+
+
+def pair_error(chip):
+    """The share by which the quotient of two predictions was off in one of five validated pairs at least; None: unknown."""
+    try:
+        with open(f"records/validation/{chip}.txt", encoding="utf-8") as f:
+            found = re.search(r"^pairs: 8 in 10 of \d+ .* within ([\d.]+) %", f.read(), re.M)
+    except OSError:
+        return None
+    return float(found[1]) / 100 if found else None
+
+
+def prediction_verdict(before, here, error):
+    """The sentence about two predictions."""
+    share = here / before
+    change = f"predicted: {100 * (share - 1):+.1f} % of the cycles ({text(before)} before, {text(here)} here)"
+    if error is None:
+        return f"{change}; no validated pairs say how far that can be trusted"
+    close = abs(math.log(share)) < math.log(1 + error)
+    said = "too close to call" if close else "slower" if share > 1 else "faster"
+    return f"{change}: {said}; 8 in 10 validated pairs were within {100 * error:.1f} %"
+
+
+def print_predictions(base, here, options):
+    """Each is a folder and a stage."""
+    (before, why), (after, chip) = predicted(*base, options), predicted(*here, options)
+    if before is None or after is None:
+        print(f"predicted: n/a, {why if before is None else chip}")
+        return
+    print(prediction_verdict(before, after, pair_error(chip)))
+
+
 def print_rows(heading, rows):
     widths = [max(len(r[i]) for r in [heading, *rows]) for i in range(len(heading))]
     for row in [heading, *rows]:
@@ -265,6 +304,8 @@ def main(arguments):
             status = 1
         else:
             print("no count differs" if not rows else "no cost is higher")
+        if not path and kernel_hash(before) != kernel_hash(here):
+            print_predictions((folder, base_stage), (".", stage), options)
     else:
         if path:
             if not before["samples"].get("us") or len(before["samples"]["us"]) < 5:

@@ -6,11 +6,14 @@
 #include "session.h"
 
 #include "common/device/counter.h"
+#include "emulator/predictor/predict.h"
 
-/* What launches of one prediction have in common. */
+/* What launches of one prediction have in common. With --predict-only their arguments are the same, too. */
 struct prediction_shape {
     unsigned grid[3], block[3], cluster[3], shared_bytes;
     int cache; /* enum predictor_cache */
+    uint64_t arguments; /* a hash of them; 0: any */
+    double distance[PREDICTION_RANGES]; /* of the allocations that it touches, in L2 (l2.h) */
 };
 
 /* Before the launch, whose memory stays as it is: its number among the kernel's predictions. */
@@ -22,6 +25,8 @@ int predictions_count(const struct kernel *k);
 const char *prediction_cache(const struct prediction_shape *s);
 const struct prediction_shape *prediction_shape(const struct kernel *k, int number);
 int predictions_launches(const struct kernel *k, int number);
+/* Predicted instructions of a launch of this number; 0: it was not predicted. */
+double predictions_instructions(const struct kernel *k, int number);
 /* Why some launches, or all, were not predicted; NULL: all were. */
 const char *predictions_missing(const struct kernel *k);
 

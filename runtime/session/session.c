@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include "compiled.h"
 #include "predictions.h"
 
 #include "common/base/interrupt.h"
@@ -426,9 +427,32 @@ struct put_off {
     struct kernel *k;
     uint64_t key;
     int row; /* -1: it has none yet */
+    int number;
     struct emu_grid grid;
     unsigned char arg[];
 };
+
+/* --predict-only: notes the launch. May it be left out? */
+static bool only_predicted(const struct session *s, struct kernel *k, int row,
+                           const struct emu_grid *g, int predicted) {
+    struct launch *l = &k->launch[row];
+    if (!s->settings.predict_only) return false;
+    l->predicted = predicted;
+    memcpy(l->grid, g->grid, sizeof l->grid);
+    memcpy(l->block, g->block, sizeof l->block);
+    memcpy(l->cluster, g->cluster, sizeof l->cluster);
+    l->shared_bytes = g->shared_bytes;
+    return predictions_instructions(k, predicted) > (double)s->settings.emulator.max_instructions;
+}
+
+/* Its last launch is predicted: the program ends. */
+static void end_predicted(struct session *s) {
+    ended = true;
+    fflush(NULL);
+    const int status = session_report(s, 0);
+    fflush(NULL);
+    _exit(status);
+}
 
 /* Row -1: it is not counted (session_chooses). */
 static enum fault run_launch(struct session *s, struct kernel *k, int row, const struct emu_grid *g,
@@ -439,6 +463,7 @@ static void run_put_off(void *what) {
     enum fault fault = FAULT_MEMORY;
     p->s->n_skipped--;
     if (p->row < 0 && session_add_launch(p->k)) p->row = p->k->n_launches - 1;
+    if (p->row >= 0) p->k->launch[p->row].number = p->number;
     if (p->row >= 0) fault = run_launch(p->s, p->k, p->row, &p->grid, p->key);
     if (!repeat_is_known(&p->s->repeat, p->key)) note_launch(p->s, p->k, p->key);
     if (fault) p->s->late_fault = fault;
@@ -451,13 +476,14 @@ static enum fault put_off(struct session *s, struct kernel *k, const struct emu_
     for (int a = 0; a < g->n_args; a++) bytes += g->arg_bytes[a];
     struct put_off *p = calloc(1, sizeof *p + bytes);
     if (!p) return FAULT_MEMORY;
-    p->s = s, p->k = k, p->key = key, p->row = -1, p->grid = *g;
+    p->s = s, p->k = k, p->key = key, p->row = -1, p->number = s->n_launches, p->grid = *g;
     if (repeat_is_known(&s->repeat, key)) {
         struct launch *l = session_add_launch(k), *before = l;
         if (!l) return FAULT_MEMORY;
         while (before == l || before->key != key) before--;
         *l = *before;
         l->seconds = 0;
+        l->number = p->number;
         l->predicted = predictions_make(s, k, g);
         p->row = k->n_launches - 1;
     }
@@ -521,8 +547,9 @@ static enum fault launch(struct session *s, struct kernel *k, const struct emu_g
                   !(emu_kernel_acts(k->code) || emu_memory_any_shared(s->memory));
     if (session_puts_off(s, key) && unseen) return put_off(s, k, &g, key);
     if (s->settings.puts_off) repeat_settle(&s->repeat, (struct repeat_span){0, 0});
-    if (!session_add_launch(k)) return FAULT_MEMORY;
-    s->n_launches++;
+    struct launch *row = session_add_launch(k);
+    if (!row) return FAULT_MEMORY;
+    row->number = s->n_launches++;
     fault = run_launch(s, k, k->n_launches - 1, &g, key);
     if (fault == FAULT_VALUE || fault == FAULT_MEMORY) {
         k->n_launches--;
@@ -538,7 +565,13 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
     struct emu_result *result = row < 0 ? k->unchosen : k->result;
     enum fault fault = FAULT_NONE;
     int n_before = emu_result_reports(result), predicted = row < 0 ? 0 : predictions_make(s, k, g);
+    struct session_sums sass;
+    const bool of_ptx = row < 0 || !compiled_count(s, k, g, &sass);
     double begin_s = now_s();
+    const int last = s->settings.predict_only;
+    const bool left_out = row >= 0 && only_predicted(s, k, row, g, predicted);
+    if (last && s->n_launches >= last) end_predicted(s);
+    if (left_out) return FAULT_NONE;
     fflush(stdout); /* what the kernel prints comes after what the program printed */
     const char *why =
         emu_launch(s->memory, k->code, g, &s->info.chip, &s->settings.emulator, result);
@@ -550,11 +583,15 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
     }
     if (row >= 0) {
         struct launch *l = &k->launch[row];
-        struct session_sums total = sums_of(k->result);
-        *l = (struct launch){.sums = minus(total, k->total),
+        struct session_sums total = sums_of(k->result), ptx = minus(total, k->total);
+        sass.tensor = ptx.tensor; /* the same in both */
+        *l = (struct launch){.sums = of_ptx ? ptx : sass,
+                             .ptx = ptx,
+                             .of_ptx = of_ptx,
                              .seconds = now_s() - begin_s,
                              .key = key,
-                             .predicted = predicted};
+                             .predicted = predicted,
+                             .number = l->number};
         l->shared_bytes = g->shared_bytes;
         memcpy(l->grid, g->grid, sizeof l->grid);
         memcpy(l->block, g->block, sizeof l->block);
@@ -596,4 +633,11 @@ const char *session_occupancy(const struct session *s, const struct kernel *k, i
                               int dynamic_shared, struct occupancy *out) {
     return occupancy_of(&s->info.chip, k->n_registers > 0 ? k->n_registers : 16, k->static_shared,
                         dynamic_shared, threads, out);
+}
+
+const char *session_kernel_occupancy(const struct session *s, const struct kernel *k, int threads,
+                                     int dynamic_shared, struct occupancy *out) {
+    if (k->n_registers < 0)
+        return "the program has no cubin that says how many registers the kernel takes";
+    return session_occupancy(s, k, threads, dynamic_shared, out);
 }

@@ -37,9 +37,9 @@ static const char *add_word(const char *option, const char *value, const char **
 
 /* clang-format off */
 enum name {
-    DEVICE, CHIP, COUNTERS, LIST_COUNTERS, KERNEL_NAME, LAUNCH_SKIP, LAUNCH_COUNT, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
+    DEVICE, CHIP, COUNTERS, LIST_COUNTERS, KERNEL_NAME, LAUNCH_SKIP, LAUNCH_COUNT, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES, COUNT_PTX,
     MMA_EXACT, TRACE, BANKS, WITHOUT, TRUST, WATCH, WATCH_PAGE, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS,
-    SM_CLOCK, CACHE, PREDICT_BUDGET, NO_PREDICT, KERNEL, GRID, BLOCK,
+    SM_CLOCK, CACHE, PREDICT_BUDGET, PREDICT_ONLY, NO_PREDICT, KERNEL, GRID, BLOCK,
     CLUSTER, SHARED, ARG, EXPECT, TOLERANCE, HELP, VERSION, N_NAMES
 };
 static const struct {
@@ -62,6 +62,7 @@ static const struct {
     [SEED] = {"seed", "N", "of --schedule random, and of made arguments (1)"},
     [EARLY] = {"early", NULL, "asynchronous copies and products complete when issued"},
     [NO_RACES] = {"no-races", NULL, "look for no races and no uninitialised values"},
+    [COUNT_PTX] = {"count-ptx", NULL, "count PTX only, not what ptxas made of it: takes less time"},
     [MMA_EXACT] = {"mma-exact", NULL, "tensor cores round once, as no hardware does"},
     [TRACE] = {"trace", "LINE", "print one warp's values at this line"},
     [BANKS] = {"banks", "LINE", "print which banks shared accesses at this line want"},
@@ -79,6 +80,7 @@ static const struct {
     [SM_CLOCK] = {"sm-clock", "MHZ", "SM clock of predicted times (the chip's boost clock)"},
     [CACHE] = {"cache", "HOW", "what L2 holds when a predicted launch begins: as-run (default: warm, but nothing of its data behind\na memset as large as L2), warm (what the same launch has left there) or cold"},
     [PREDICT_BUDGET] = {"predict-budget", "S", "most work of predictions, in seconds of a core: of a program (20), of one kernel's launch (60)"},
+    [PREDICT_ONLY] = {"predict-only", "N", "predict the first N launches, with --predict-budget for each, and end the program; a launch of more\ninstructions than --max-instructions (50 million) does not run"},
     [NO_PREDICT] = {"no-predict", NULL, "predict no cycles"},
     [KERNEL] = {"kernel", "NAME", "run this kernel of FILE.cu or FILE.ptx, without host code:"},
     [GRID] = {"grid", "XxYxZ", "its blocks (1)"},
@@ -100,8 +102,8 @@ void settings_help(FILE *f, const char *program) {
             "       %s [options] --kernel NAME --grid G --block B --arg A ... FILE.cu\n"
             "Runs a CUDA program (from runtime/attnlab-nvcc), or one kernel without a program, on "
             "a GPU or\non the emulator, and counts every launch. The emulator reports what would "
-            "go wrong. Instructions\nare those of PTX on the emulator, of machine code (SASS) on a "
-            "GPU.\n\n",
+            "go wrong. Instructions\nare those of machine code (SASS); where the emulator cannot "
+            "execute it, those of PTX, marked so.\n\n",
             program, program);
     for (int i = 0; i < N_NAMES; i++) {
         char left[40];
@@ -175,6 +177,9 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
         return read_cache(value, &s->cache);
     case PREDICT_BUDGET:
         return option_real("predict-budget", value, 1e-6, 1e6, &s->predict_budget_s);
+    case PREDICT_ONLY:
+        e->no_checks = true;
+        return option_int("predict-only", value, 1, 1000000000, &s->predict_only);
     case GRID:
         return read_extent("grid", value, s->grid);
     case BLOCK:
@@ -239,6 +244,9 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
         break;
     case NO_RACES:
         e->no_checks = true;
+        break;
+    case COUNT_PTX:
+        e->count_ptx = true;
         break;
     case MMA_EXACT:
         e->mma_exact = true;
@@ -305,6 +313,8 @@ const char *settings_read(int argc, char **argv, struct settings *s) {
         why = read_one(n, value, s);
     }
     s->n_words = at - 1;
+    if (s->predict_only && !s->emulator.max_instructions)
+        s->emulator.max_instructions = SETTINGS_PREDICT_ONLY_RUN;
     if (s->emulator.schedule) s->emulator.draw = s->emulator.seed;
     if (!why && !s->kernel && (s->n_args || s->n_expected))
         why = reason_as(STATUS_USAGE, "--arg and --expect belong to a kernel: say --kernel NAME");

@@ -8,6 +8,8 @@
 #include <stdio.h>
 
 enum { SETTINGS_MAX_ARGS = 64 };
+/* --predict-only: a launch of more warp instructions does not run, if --max-instructions does not say. */
+enum { SETTINGS_PREDICT_ONLY_RUN = 50000000 };
 enum settings_cache { SETTINGS_AS_RUN, SETTINGS_WARM, SETTINGS_COLD };
 
 struct settings {
@@ -19,6 +21,7 @@ struct settings {
     bool puts_off;     /* what was done `repeats` times, until it is read: repeat.h */
     int repeats;
     bool no_predict;           /* predict nothing */
+    int predict_only; /* end the program when so many launches are predicted; 0: never */
     double predict_budget_s;   /* work of predictions, in seconds of a core; 0: predictions.c's */
     enum settings_cache cache; /* of predicted launches */
     bool csv, quiet, help, version;

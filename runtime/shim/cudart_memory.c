@@ -186,6 +186,24 @@ static void copy_operation(struct session *s, void *to, const void *from, size_t
     if (!on_device(s, to, 1)) stream_waits_for_operation();
 }
 
+static uint64_t allocation_of(const struct session *s, const void *p) {
+    const struct emu_allocation *a = emu_memory_below(s->memory, (uint64_t)(uintptr_t)p);
+    return a ? a->base : 0;
+}
+
+/* For predictions: a small copy goes through L2, a large one to DRAM, and takes along what memsets have written
+ * (microbenchmark patterns, first: 64 KiB and more). */
+static void came_from_host(struct session *s, const void *to, size_t bytes) {
+    enum { SMALL = 64 << 10 };
+    if (bytes <= SMALL) {
+        l2_turn(&s->l2);
+        l2_touch(&s->l2, allocation_of(s, to), (double)bytes, (double)bytes);
+        return;
+    }
+    l2_copied(&s->l2, allocation_of(s, to), (double)bytes);
+    s->set_bytes = 0;
+}
+
 cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t bytes,
                         enum cudaMemcpyKind kind) {
     if (!bytes) return cudaSuccess;
@@ -200,6 +218,7 @@ cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t by
     struct repeat_span all = {(uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)to + bytes};
     bool same = s->settings.puts_off && !repeat_writes(&s->repeat, all) && !memcmp(to, from, bytes);
     if (!same && on_device(s, to, 1)) session_before_write(s, to, bytes);
+    if (on_device(s, to, 1)) came_from_host(s, to, bytes);
     memmove(to, from, bytes);
     emu_memory_written(s->memory, (uint64_t)(uintptr_t)to, bytes);
     return launch_late_fault(s);
@@ -212,6 +231,8 @@ cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
         return cudaErrorInvalidValue;
     }
     s->set_bytes += bytes;
+    l2_turn(&s->l2);
+    l2_touch(&s->l2, allocation_of(s, to), (double)bytes, (double)bytes);
     stream_operation(s, "a memset", true, !is_hidden(s, to));
     stream_uses(ORDER_WRITE, to, bytes);
     uint64_t at = (uint64_t)(uintptr_t)to;

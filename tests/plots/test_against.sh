@@ -30,6 +30,19 @@ assert judge(0.97, 0.003) == "faster"
 PY
 check "of 1000 equal pairs at most 50 get a verdict, of 1000 that are 3 % slower 950 do" python3 "$dir/simulate.py"
 
+# Two predictions: which is faster, or that the predictor cannot tell.
+cat > "$dir/predictions.py" <<'PY'
+import sys
+sys.path.insert(0, "profiler/peers")
+import against
+said = against.prediction_verdict
+assert "+3.0 % of the cycles" in said(1000, 1030, 0.07) and ": too close to call; 8 in 10" in said(1000, 1030, 0.07)
+assert ": slower;" in said(1000, 1100, 0.07) and ": faster;" in said(1000, 900, 0.07)
+assert "no validated pairs" in said(1000, 500, None)
+assert 0 < against.pair_error("h200") < 0.2 and against.pair_error("none") is None
+PY
+check "two predictions are too close to call, or one is faster" python3 "$dir/predictions.py"
+
 # A stage that takes what a file says: the first number of it, and one line less of it the next time.
 for f in here base; do
     cat > "$dir/$f/build/stage-1" <<'FAKE'

@@ -79,14 +79,18 @@ def pairs(rows):
                 yield a, b
 
 
+def pair_errors(rows):
+    """How far the quotient of two predictions of one problem was from the measured one, as logarithms."""
+    return [abs(math.log(a["measured"] / b["measured"] * b["predicted"] / a["predicted"])) for a, b in pairs(rows)]
+
+
 def calls(by_freeze):
     """(right, decided, too close): pairs of one problem that differ by more than 3 % on the GPU. A pair is decided if the
     quotient of its predictions is farther from 1 than four in five errors of such quotients in the other freezes."""
     right = decided = close = 0
     for freeze, rows in by_freeze.items():
         others = [r for f, some in by_freeze.items() if f != freeze for r in some]
-        errors = [abs(math.log(a["measured"] / b["measured"] * b["predicted"] / a["predicted"])) for a, b in pairs(others)]
-        least = quantile(errors, 0.8)
+        least = quantile(pair_errors(others), 0.8)
         for a, b in pairs(rows):
             if max(a["measured"], b["measured"]) <= 1.03 * min(a["measured"], b["measured"]):
                 continue
@@ -113,6 +117,10 @@ def main():
         some = rows if name == "all" else of_family(rows, name)
         (a, b), (c, d) = interval(some, 0.8), interval(some, 0.95)
         lines.append(f"interval {name}: 80 % {a:.3f} to {b:.3f}, 95 % {c:.3f} to {d:.3f} of the prediction, {len(some)} cases")
+    errors = pair_errors(rows)
+    if errors:
+        lines.append(f"pairs: 8 in 10 of {len(errors)} quotients of two predictions of a problem were within "
+                     f"{100 * math.expm1(quantile(errors, 0.8)):.1f} %")
     print(f"\nintervals on an {o.chip}, freezes {numbers[-len(by_freeze)]} to {numbers[-1]}")
     print("\n".join(lines))
     for inside in (0.8, 0.95) if len(by_freeze) > 1 else ():

@@ -29,13 +29,25 @@ for column in 4:none 5:causal; do
          if ($c + 0 > best[d]) {best[d] = $c; tile[d] = $3}}
          END {for (d in best) printf "best for head_dim %s, %s: %s, %.0f TFLOPS\n", d, mask, tile[d], best[d]}' "$out/sweep.txt"
 done | sort -V
+if grep -q '"kind": *"emulator"' "$records"; then
+    validated=$(grep -o '"validated": *"[^"]*"' "$records" | tail -n 1 | cut -d'"' -f4 || true)
+    close=$(sed -n 's/^pairs: 8 in 10 of .* within \([0-9.]*\) %$/\1/p' "records/validation/${validated%%:*}.txt" 2> /dev/null || true)
+    [ -z "$close" ] || for column in 4:none 5:causal; do
+        awk -v c="${column%:*}" -v mask="${column#*:}" -v within="$close" '/^[0-9]/ && $c != "-" {d = $2 ($1 ? " small" : "")
+             n[d]++; name[d, n[d]] = $3; speed[d, n[d]] = $c + 0
+             if ($c + 0 > best[d]) {best[d] = $c + 0; tile[d] = $3}}
+             END {for (d in best) {others = ""
+                 for (i = 1; i <= n[d]; i++)
+                     if (name[d, i] != tile[d] && best[d] < speed[d, i] * (1 + within / 100)) others = others " " name[d, i]
+                 if (others != "") printf "too close to call for head_dim %s, %s:%s; 8 in 10 validated pairs were within %s %%\n", d, mask, others, within}}' "$out/sweep.txt"
+    done | sort -V
+fi
 awk '/^[0-9]/ && $4 != "-" {n++} END {exit !n}' "$out/sweep.txt" ||
     { echo "stage-4: no times to draw, measured or predicted (make stage-4 run DEVICE=emu says why): see $out/sweep.txt"; exit 0; }
 command -v gnuplot >/dev/null || { echo "stage-4: the table is $out/sweep.txt; to draw it install gnuplot-nox (make setup)" >&2; exit 77; }
 build/columns "$records" -- device.name device.clock_mhz_after device.driver device.toolkit revision time | tail -n 1 |
     awk '{gsub("_", " ", $1); printf "\"%s, %s MHz, driver %s, CUDA %s, revision %s, %s\"\n", $1, $2, $3, $4, $5, substr($6, 1, 10)}' > "$out/foot.txt"
-if grep -q '"kind": *"emulator"' "$records"; then
-    validated=$(grep -o '"validated": *"[^"]*"' "$records" | tail -n 1 | cut -d'"' -f4)
+if [ -n "${validated:-}" ]; then
     build/columns "$records" -- problem.text device.name revision time | tail -n 1 |
         awk -v v="$validated" '{for (i = 1; i <= NF; i++) gsub("_", " ", $i); printf "\"predicted by the predictor of the %s, revision %s, %s; %s\"\n", $2, $3, substr($4, 1, 10), v}' > "$out/foot.txt"
 fi

@@ -1,0 +1,245 @@
+"""Programs that nobody here wrote: what the predictor says of their first launches, and what a GPU measured.
+
+    foreign.py build WORK FOLDER...         every .cu file of the folders that has a main, as WORK/bin/SUITE-NAME (attnlab-nvcc)
+    foreign.py predict WORK OUT.jsonl       the first launches of each program in WORK/bin, one JSON line a launch
+    foreign.py measure WORK OUT.csv         the same launches on this GPU, by Nsight Compute
+    foreign.py compare PREDICTED MEASURED   errors in elapsed cycles, by family and by program
+
+A program runs without arguments, in WORK/at/PROGRAM, which is its source's folder where there is one. JOBS programs at a time
+are built and predicted (one for each core); launches of more than MOST (2e8) warp instructions do not run. Exit status: 0, 1 if nothing was built or predicted, 2 for a wrong command."""
+
+import concurrent.futures
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+LAUNCHES, BUDGET_S = 8, 20
+SECONDS = {"build": 120, "predict": int(os.environ.get("PREDICT_S", 420)), "measure": 25}
+METRICS = {
+    "elapsed": "sm__cycles_elapsed.max",
+    "active": "sm__cycles_active.avg",
+    "ns": "gpu__time_duration.sum",
+    "instructions": "smsp__inst_executed.sum",
+    "tensor_pct": "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
+    "warps_pct": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "issue_pct": "sm__inst_issued.avg.pct_of_peak_sustained_active",
+    "dram_bytes": "dram__bytes.sum",
+}
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+NVCC = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../../runtime/attnlab-nvcc"))
+
+
+def jobs():
+    return int(os.environ.get("JOBS", os.cpu_count()))
+
+
+def in_parallel(do, over):
+    with concurrent.futures.ThreadPoolExecutor(jobs()) as pool:
+        return list(pool.map(do, over))
+
+
+def has_main(path):
+    with open(path, errors="replace") as f:
+        text = f.read()
+    return re.search(r"\bmain\s*\(", text) and ("__global__" in text or "<<<" in text)
+
+
+def sources(folder):
+    for at, _, names in sorted(os.walk(folder)):
+        for name in sorted(names):
+            if name.endswith(".cu") and has_main(os.path.join(at, name)):
+                yield os.path.join(at, name)
+
+
+def compile_one(work, suite, folder, source):
+    name = suite + "-" + re.sub(r"[^A-Za-z0-9]+", "-", os.path.splitext(os.path.relpath(source, folder))[0])
+    program, at = os.path.join(work, "bin", name), os.path.dirname(source)
+    common = [f"-I{p}" for p in (at, os.path.dirname(at), os.path.join(folder, "common"), os.path.join(folder, "include"))]
+    try:
+        done = subprocess.run([NVCC, "--compat", "-O3", "-std=c++17", "-w", *common, "-o", program, source, "-lcublas"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS["build"])
+        why = next((line for line in done.stdout.splitlines() if "error" in line), "nvcc failed") if done.returncode else None
+    except subprocess.TimeoutExpired:
+        why = f"not built in {SECONDS['build']} s"
+    if not why:
+        os.makedirs(os.path.join(work, "at"), exist_ok=True)
+        link = os.path.join(work, "at", name)
+        if not os.path.lexists(link):
+            os.symlink(os.path.relpath(at, os.path.dirname(os.path.abspath(link))), link)
+    return name, why
+
+
+def build(work, folders):
+    os.makedirs(os.path.join(work, "bin"), exist_ok=True)
+    every = [(work, os.path.basename(os.path.abspath(f)), os.path.abspath(f), s) for f in folders for s in sources(f)]
+    done = in_parallel(lambda a: compile_one(*a), every)
+    for name, why in done:
+        if why:
+            print(f"{name}: {why[:140]}")
+    print(f"built {sum(not why for _, why in done)} of {len(done)} programs")
+    return any(not why for _, why in done)
+
+
+def place_of(work, name):
+    at = os.path.join(work, "at", name)
+    return at if os.path.isdir(at) else work
+
+
+def programs(work):
+    return sorted(n for n in os.listdir(os.path.join(work, "bin")) if os.access(os.path.join(work, "bin", n), os.X_OK))
+
+
+def predict_one(work, program, arguments=()):
+    """[row of a launch]; one row with "none" where nothing is known"""
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "run.jsonl")
+        command = [f"{BUILD}/run", "--device", "emu", "--quiet", "--jobs", "1", "--predict-only", str(LAUNCHES), "--predict-budget",
+                   str(BUDGET_S), "--max-instructions", os.environ.get("MOST", "2e8"), *(["--chip", os.environ["CHIP"]] if os.environ.get("CHIP") else []), "--json", out,
+                   os.path.join(os.path.abspath(work), "bin", program), *arguments]
+        run = subprocess.Popen(command, cwd=place_of(work, program), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True, errors="replace")
+        try:
+            said = run.communicate(timeout=SECONDS["predict"])[1]
+        except subprocess.TimeoutExpired:
+            run.terminate()  # it still writes what it has
+            said = run.communicate()[1]
+        try:
+            with open(out) as f:
+                record = json.loads(f.readline())
+        except (OSError, ValueError):
+            why = (said.strip() or f"exit status {run.returncode}").splitlines()[-1]
+            return [{"program": program, "none": why[:200]}]
+    rows = []
+    for kernel in record.get("kernels", []):
+        launches = kernel["launches"]
+        for launch in launches:
+            p = launch.get("predicted") or launches[launch["predicted_like"] - 1]["predicted"]
+            row = {"program": program, "launch": launch["number"], "kernel": kernel["name"], "grid": launch["grid"],
+                   "block": launch["block"]}
+            if "na" in p:
+                row["none"] = p["na"]
+            else:
+                row.update(elapsed=round(p["cycles_elapsed"]), active=round(p["cycles_active"]), l2=p["l2"])
+            rows.append(row)
+    return sorted(rows, key=lambda r: r["launch"]) or [{"program": program, "none": "no launch"}]
+
+
+def predict(work, out):
+    names = programs(work)
+    n = 0
+    with open(out, "w") as f, concurrent.futures.ThreadPoolExecutor(jobs()) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(predict_one, work, name) for name in names]):
+            for row in done.result():
+                f.write(json.dumps(row) + "\n")
+                n += "elapsed" in row
+            f.flush()
+    print(f"{n} launches of {len(names)} programs predicted")
+    return n > 0
+
+
+def measure_one(work, program, arguments=()):
+    command = ["ncu", "--csv", "--page", "raw", "--launch-count", str(LAUNCHES), "--cache-control", "none", "--clock-control", "none",
+               "--metrics", ",".join(METRICS.values()), os.path.join(os.path.abspath(work), "bin", program), *arguments]
+    try:
+        said = subprocess.run(command, cwd=place_of(work, program), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True, errors="replace", timeout=SECONDS["measure"]).stdout
+    except subprocess.TimeoutExpired as e:
+        said = (e.stdout or b"").decode(errors="replace")
+    lines = said.splitlines()
+    first = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
+    rows = []
+    for r in csv.DictReader(lines[first:]) if first is not None else ():
+        if not (r.get("ID") or "").isdigit():
+            continue
+        row = {"program": program, "launch": int(r["ID"]), "kernel": r["Kernel Name"],
+               "grid": r["Grid Size"], "block": r["Block Size"]}
+        for name, metric in METRICS.items():
+            row[name] = (r.get(metric) or "").replace(",", "")
+        rows.append(row)
+    return rows
+
+
+def measure(work, out):
+    with open(out, "w") as f:
+        to = csv.DictWriter(f, ["program", "launch", "kernel", "grid", "block", *METRICS])
+        to.writeheader()
+        n = 0
+        for program in programs(work):
+            rows = measure_one(work, program)
+            to.writerows(rows)
+            f.flush()
+            n += len(rows)
+            if not rows:
+                print(f"{program}: nothing was counted")
+    print(f"{n} launches measured")
+    return n > 0
+
+
+def quantile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(share * len(values)))]
+
+
+def line(name, errors, missing):
+    if not errors:
+        return f"{name:40s} {0:5d} {missing:5d}"
+    off = [abs(e) for e in errors]
+    inside = 100 * sum(o <= 15 for o in off) / len(off)
+    return (f"{name:40s} {len(errors):5d} {missing:5d} {sum(off) / len(off):7.1f} {quantile(off, 0.5):7.1f} {inside:7.0f}"
+            f" {min(errors):+8.1f} {max(errors):+8.1f} {sum(errors) / len(errors):+7.1f}")
+
+
+def extent(text):
+    return tuple(int(x) for x in re.findall(r"\d+", str(text)))
+
+
+def compare(predicted, measured, each=False):
+    with open(predicted) as f:
+        rows = [json.loads(x) for x in f]
+    said = {(r["program"], r.get("launch")): r for r in rows}
+    with open(measured, newline="") as f:
+        counted = list(csv.DictReader(f))
+    errors, missing, all_errors = {}, {}, []
+    for m in counted:
+        p = said.get((m["program"], int(m["launch"])), {})
+        suite = m["program"]
+        errors.setdefault(suite, []), missing.setdefault(suite, 0)
+        same = p.get("grid") and extent(p["grid"]) == extent(m["grid"]) and extent(p["block"]) == extent(m["block"])
+        if "elapsed" not in p or not same:
+            missing[suite] += 1
+            if each:
+                print(f"{m['program'][:44]:44s} {m['kernel'][:28]:28s} {m['grid']:>16s} {m['block']:>14s} {m['elapsed']:>10s} n/a {p.get('none', '')[:60]}")
+            continue
+        e = 100 * (p["elapsed"] / float(m["elapsed"]) - 1)
+        errors[suite].append(e)
+        all_errors.append(e)
+        if each:
+            print(f"{m['program'][:44]:44s} {m['kernel'][:28]:28s} {m['grid']:>16s} {m['block']:>14s} {m['elapsed']:>10s} {p['elapsed']:>10d} {e:+7.1f} {p['l2']}"
+                  f" act {100 * (p['active'] / float(m['active']) - 1):+6.1f}")
+    print(f"{'program':40s} {'n':>5s} {'none':>5s} {'mean':>7s} {'median':>7s} {'in 15':>7s} {'least':>8s} {'most':>8s} {'bias':>7s}")
+    for suite in errors:
+        print(line(suite[:40], errors[suite], missing[suite]))
+    print(line("all", all_errors, sum(missing.values())))
+    return True
+
+
+def main():
+    what, rest = (sys.argv[1] if len(sys.argv) > 1 else ""), sys.argv[2:]
+    if what == "build" and len(rest) > 1:
+        ok = build(rest[0], rest[1:])
+    elif what in ("predict", "measure") and len(rest) == 2:
+        ok = {"predict": predict, "measure": measure}[what](*rest)
+    elif what == "compare" and len(rest) >= 2:
+        ok = compare(*rest[:2], each=len(rest) > 2)
+    else:
+        print(__doc__, file=sys.stderr)
+        sys.exit(2)
+    sys.exit(0 if ok else 1)
+
+
+if __name__ == "__main__":
+    main()

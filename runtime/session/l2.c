@@ -1,0 +1,50 @@
+#include "l2.h"
+
+#include "common/base/heap.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* A touch or copy of a small part of an allocation changes nothing of the rest, if L2 can have the rest. */
+static bool is_small(const struct l2_allocation *a, double bytes) {
+    const double share = 0.25, most = 32 << 20;
+    return a && a->bytes < most && bytes < share * a->bytes;
+}
+
+static struct l2_allocation *find(const struct l2 *l, uint64_t begin) {
+    for (int i = 0; i < l->n; i++)
+        if (l->at[i].begin == begin) return &l->at[i];
+    return NULL;
+}
+
+void l2_turn(struct l2 *l) { l->turn++; }
+
+void l2_touch(struct l2 *l, uint64_t begin, double bytes, double group) {
+    struct l2_allocation *a = find(l, begin);
+    if (is_small(a, bytes)) return;
+    if (!a) {
+        l->at = heap_grown(l->at, (size_t)(l->n + 1) * sizeof *l->at);
+        a = &l->at[l->n++];
+    }
+    *a = (struct l2_allocation){.begin = begin, .bytes = bytes, .group = group, .turn = l->turn};
+}
+
+void l2_copied(struct l2 *l, uint64_t begin, double bytes) {
+    struct l2_allocation *a = find(l, begin);
+    if (a && !is_small(a, bytes)) *a = l->at[--l->n];
+}
+
+double l2_distance(const struct l2 *l, uint64_t begin) {
+    const struct l2_allocation *a = find(l, begin);
+    if (!a) return INFINITY;
+    double bytes = a->group / 2;
+    for (int i = 0; i < l->n; i++)
+        if (l->at[i].turn > a->turn) bytes += l->at[i].bytes;
+    return bytes;
+}
+
+void l2_close(struct l2 *l) {
+    free(l->at);
+    *l = (struct l2){0};
+}

@@ -1,0 +1,38 @@
+#!/bin/bash
+# emulator/predictor/validate/foreign.py: programs of a folder are built, predicted and compared with counts of a GPU.
+. tests/tap.sh
+foreign=emulator/predictor/validate/foreign.py
+dir=$tap_dir/work
+mkdir -p "$dir/suite/two"
+cat > "$dir/suite/two/add.cu" << 'EOF'
+__global__ void add(float *x) { x[blockIdx.x * blockDim.x + threadIdx.x] += 1; }
+int main() {
+    float *x;
+    cudaMalloc(&x, 1 << 20);
+    for (int i = 1; i < 20; i++) add<<<i, 128>>>(x);
+    return cudaDeviceSynchronize();
+}
+EOF
+echo 'int main() { return wrong; } // __global__' > "$dir/suite/bad.cu"
+echo '__global__ void alone() {}' > "$dir/suite/part.cu"
+
+printf '%s\n' '{"program": "p", "launch": 0, "grid": [2, 1, 1], "block": [32, 1, 1], "elapsed": 110, "active": 50, "l2": "warm"}' \
+    '{"program": "p", "launch": 1, "grid": [2, 1, 1], "block": [32, 1, 1], "none": "no time"}' \
+    '{"program": "p", "launch": 2, "grid": [9, 1, 1], "block": [32, 1, 1], "elapsed": 100, "active": 50, "l2": "warm"}' > "$dir/predicted.jsonl"
+printf '%s\n' 'program,launch,kernel,grid,block,elapsed,active' 'p,0,k,"(2, 1, 1)","(32, 1, 1)",100,50' 'p,1,k,"(2, 1, 1)","(32, 1, 1)",100,50' \
+    'p,2,k,"(2, 1, 1)","(32, 1, 1)",100,50' > "$dir/measured.csv"
+python3 $foreign compare "$dir/predicted.jsonl" "$dir/measured.csv" > "$dir/table"
+check "errors of what both have; another grid is another launch" grep -qE '^all +1 +2 +10[.]0 ' "$dir/table"
+status "a wrong command" 2 python3 $foreign improve "$dir"
+
+if ! command -v "${NVCC:-nvcc}" > /dev/null; then
+    skip "foreign programs are built" "no nvcc here"
+    tap_done
+fi
+export BUILD=$build NVCC
+check "a folder's programs are built" python3 $foreign build "$dir/out" "$dir/suite" > "$dir/said"
+check "what does not compile is named, what has no main is not one" bash -c "
+    python3 $foreign build '$dir/out' '$dir/suite' > '$dir/said' && grep -q '^suite-bad: .*error' '$dir/said' && grep -qx 'built 1 of 2 programs' '$dir/said'"
+check "its first eight launches are predicted" bash -c "
+    JOBS=1 python3 $foreign predict '$dir/out' '$dir/out.jsonl' && [ \$(grep -c '\"program\": \"suite-two-add\".*\"elapsed\"' '$dir/out.jsonl') = 8 ]"
+tap_done
