@@ -529,7 +529,11 @@ static void check_races(struct emu_warp *w, const struct emu_inst *i, struct emu
     bool strong = what & EMU_STRONG || what == EMU_ATOM;
     if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed)) return;
     bool in_block = strong && emu_has(i, "cta");
-    if (strong && !in_block) {
+    if (in_block) { /* a flag between warps of the block, as one in shared memory */
+        bool both = emu_has(i, "acq_rel");
+        if (what & EMU_WRITE) emu_flag_write(w, mask, both || emu_has(i, "release"), false);
+        if (what & EMU_READ) emu_flag_read(w, mask, both || emu_has(i, "acquire"), false);
+    } else if (strong) {
         if (what & EMU_WRITE && (emu_has(i, "release") || emu_has(i, "acq_rel"))) publish(w);
         if (what & EMU_WRITE && w->published) EMU_EACH_LANE(l, mask) release(w, addr[l]);
     }
