@@ -24,7 +24,7 @@ JOBS = int(os.environ.get('JOBS', 2))
 END = time.monotonic() + float(os.environ.get('SECONDS_LEFT', 'inf'))
 
 # A program: its group (a row of the table), its name, 'race', 'bounds' or 'right', its sources, nvcc's options, and
-# its runs: pairs of arguments and standard input.
+# its runs: options of build/run, arguments and standard input.
 Case = collections.namedtuple('Case', 'group name expected sources options runs')
 
 
@@ -61,7 +61,7 @@ def indigo(root, work):
     for name, vertices, edges, order in (('rising', 64, 200, 1), ('falling', 64, 200, -1), ('small', 8, 16, -1), ('upwards', 29, 160, 0)):
         graph(f'{work}/{name}.egr', vertices, edges, 1, order)
     shapes = [('rising', 32, 2), ('falling', 32, 2), ('small', 64, 4), ('small', 64, 8), ('upwards', 64, 32)]
-    runs = [([f'{work}/{name}.egr', str(threads), str(blocks)], '') for name, threads, blocks in shapes]
+    runs = [([], [f'{work}/{name}.egr', str(threads), str(blocks)], '') for name, threads, blocks in shapes]
     for pattern in sorted(os.listdir(codes)):
         for source in sorted(os.listdir(f'{codes}/{pattern}')):
             name = source.removesuffix('.cu')
@@ -85,10 +85,12 @@ def alone(text, which):
 def scor(root, work):
     if not os.path.isdir(root + '/microbenchmarks/src'):
         sys.exit(f'races.py: no microbenchmarks/src in {root}; clone github.com/csl-iisc/ScoR')
+    # A race that shows only if one block comes first needs another order.
+    schedules = ([], ['--schedule', 'adversarial'], ['--schedule', 'random', '--seed', '1'], ['--schedule', 'random', '--seed', '2'])
     for source in sorted(os.listdir(root + '/microbenchmarks/src')):
         name = source.removesuffix('.cu')
         yield Case('microbenchmarks', name, 'race' if name.startswith('race') else 'right',
-                   [f'{root}/microbenchmarks/src/{source}'], [], [([], '')])
+                   [f'{root}/microbenchmarks/src/{source}'], [], [(s, [], '') for s in schedules])
     rng = random.Random(4)
     numbers = lambda n, most: ' '.join(str(rng.randrange(most)) for _ in range(n))
     edges = sorted({tuple(sorted(rng.sample(range(150), 2))) for _ in range(300)})
@@ -116,7 +118,7 @@ def scor(root, work):
                 shutil.copy(main, at)
                 sources = [f'{at}/{os.path.basename(main)}']
             yield Case(program, name, 'race' if which else 'right', sources,
-                       ['-std=c++14', f'-I{folder}', f'-DNTHREADS={threads}', f'-DNBLOCKS={blocks}'], [([], inputs[program])])
+                       ['-std=c++14', f'-I{folder}', f'-DNTHREADS={threads}', f'-DNBLOCKS={blocks}'], [(s, [], inputs[program]) for s in schedules])
 
 
 def build(case, work):
@@ -134,13 +136,13 @@ def build(case, work):
 def reports(program, case):
     """What the emulator says in all runs, notes left out, and why a run did not end."""
     said, why = [], ''
-    for n, (arguments, given) in enumerate(case.runs):
+    for n, (options, arguments, given) in enumerate(case.runs):
         record, ended = f'{program}.{n}.jsonl', f'{program}.{n}.ended'
         if not os.environ.get('JUDGE_ONLY'):
             if os.path.exists(record):
                 os.remove(record)
-            done = subprocess.run(['timeout', str(TIMEOUT), f'{BUILD}/run', '--device', 'emu', '--jobs', '1', '--json', record, program,
-                                   *arguments], input=given, capture_output=True, text=True, errors='replace', cwd=os.path.dirname(program))
+            done = subprocess.run(['timeout', str(TIMEOUT), f'{BUILD}/run', '--device', 'emu', '--jobs', '1', *options, '--json', record,
+                                   program, *arguments], input=given, capture_output=True, text=True, errors='replace', cwd=os.path.dirname(program))
             lines = [line for line in done.stderr.splitlines() if line.startswith('run: ')]
             with open(ended, 'w') as f:
                 f.write(f'over {TIMEOUT} s' if done.returncode == 124 else '' if os.path.exists(record) else
