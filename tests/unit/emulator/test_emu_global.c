@@ -144,18 +144,21 @@ static void flags(void **state) {
 
 /* A lock of block scope orders the warps of a block, and no others. */
 static void locks_of_a_block(void **state) {
-#define BLOCK_LOCK(before, behind)                                                                 \
-    LANE_OF_WARP "WAIT: atom.relaxed.cta.global.cas.b32 %r3, [%rd0], 0, 1; setp.ne.u32 %p3, %r3, " \
+#define BLOCK_LOCK(scope, before, behind)                                                          \
+    LANE_OF_WARP "WAIT: atom." scope ".global.cas.b32 %r3, [%rd0], 0, 1; setp.ne.u32 %p3, %r3, "   \
                  "0; @%p3 bra WAIT;" before LINE(10) "ld.global.u32 %r4, [%rd0+64];" LINE(         \
-                     20) "add.u32 %r4, %r4, 1; st.global.u32 [%rd0+64], %r4;" behind               \
-                         "atom.relaxed.cta.global.exch.b32 %r3, [%rd0], 0; END:"
+                     20) "add.u32 %r4, %r4, 1; st.global.u32 [%rd0+64], %r4;" behind "atom." scope \
+                         ".global.exch.b32 %r3, [%rd0], 0; END:"
 #define LANE_OF_WARP "and.b32 %r5, %r0, 31; setp.ne.u32 %p1, %r5, 0; @%p1 bra END;"
     (void)state;
-    correct(1, 128, BLOCK_LOCK("membar.cta;", "membar.cta;"));
-    planted("race", 10, 20, "nothing orders the two", 1, 128, BLOCK_LOCK("membar.cta;", ""));
-    planted("race", 10, 20, "nothing orders the two", 1, 128, BLOCK_LOCK("", "membar.cta;"));
+    correct(1, 128, BLOCK_LOCK("relaxed.cta", "membar.cta;", "membar.cta;"));
+    correct(1, 128, BLOCK_LOCK("relaxed.gpu", "membar.cta;", "membar.cta;"));
+    planted("race", 10, 20, "nothing orders the two", 1, 128,
+            BLOCK_LOCK("relaxed.cta", "membar.cta;", ""));
+    planted("race", 10, 20, "nothing orders the two", 1, 128,
+            BLOCK_LOCK("relaxed.cta", "", "membar.cta;"));
     planted("race", 20, 0, "no fence and flag order the two", 2, 32,
-            BLOCK_LOCK("membar.cta;", "membar.cta;"));
+            BLOCK_LOCK("relaxed.cta", "membar.cta;", "membar.cta;"));
 }
 
 /* Volatile accesses do not race, for PTX. But nothing orders them: a note, unless one of them polls. */
@@ -176,10 +179,6 @@ static void volatiles(void **state) {
     planted("note", 5, 3, "volatile orders nothing", 4, 32,
             LANE_0 LINE(3) "ld.volatile.global.u32 %r2, [%rd0];" LINE(
                 4) "add.u32 %r2, %r2, 1;" LINE(5) "st.volatile.global.u32 [%rd0], %r2; END:");
-    planted("note", 4, 3, "no __syncwarp() orders the two, and volatile orders nothing", 1, 32,
-            LINE(3) "st.volatile.global.u32 [%rd2], %r0;" LINE(
-                4) "xor.b32 %r3, %r0, 1; mul.wide.u32 %rd3, %r3, 4; add.s64 %rd3, %rd3, %rd0;"
-                   "ld.volatile.global.u32 %r2, [%rd3];");
     planted("note", 3, 4, "volatile orders nothing", 2, 32, /* an atomic, and a store past it */
             LANE_0 "setp.ne.u32 %p2, %r1, 0; @%p2 bra OTHER;" LINE(
                 3) "atom.global.exch.b32 %r3, [%rd0], "
