@@ -40,7 +40,6 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "plots/tabulate.c": "sh:tabulate",
     "plots/columns.c": "sh:tabulate",
     "emulator/core/pattern.c": "pattern",
-    "emulator/core/memory.c": "memory",
     "emulator/checks/race.c": "race emu_async emu_cluster emu_taint emu_checks",
     "emulator/checks/vector_clock.c": "vector_clocks",
     "emulator/checks/taint.c": "emu_taint emu_global",

@@ -162,7 +162,7 @@ def judge(case, work):
     races = [r for r in said if r.startswith('race')]
     notes = [r for r in said if r.startswith('note') and re.search('orders nothing|no fence|orders the two', r)]
     others = [r for r in said if not r.startswith(('note', 'race'))]
-    bounds = [r for r in others if re.match('out of bounds|misaligned|access outside', r)]
+    bounds = [r for r in others if re.search('out of bounds|misaligned|access outside', r.split(' in kernel ')[0] + r.split(':')[0])]
     if case.expected == 'race':
         verdict = 'reported' if races else 'noted' if notes else 'not run' if why else 'missed'
     elif case.expected == 'bounds':
