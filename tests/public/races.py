@@ -30,14 +30,14 @@ Case = collections.namedtuple('Case', 'group name expected sources options runs'
 
 def graph(path, vertices, edges, seed, order):
     """A graph without loops, in Indigo's format. order 1 or -1: undirected, each vertex with a neighbour, neighbours
-    rising or falling; 0: each edge leads upwards, so that the last vertex has none."""
+    rising or falling; 0 or 2: each edge leads upwards or downwards, so that the last vertex or the first has none."""
     rng = random.Random(seed)
     near = [set() for _ in range(vertices)]
-    while sum(map(len, near)) < 2 * edges or order and not all(near):
+    while sum(map(len, near)) < 2 * edges or order in (-1, 1) and not all(near):
         u, v = rng.sample(range(vertices), 2)
         near[u].add(v)
         near[v].add(u)
-    near = [sorted((v for v in n if order or v > u), reverse=order < 0) for u, n in enumerate(near)]
+    near = [sorted((v for v in n if order in (-1, 1) or (v > u) == (order == 0)), reverse=order < 0) for u, n in enumerate(near)]
     index = [0]
     for n in near:
         index.append(index[-1] + len(n))
@@ -47,7 +47,7 @@ def graph(path, vertices, edges, seed, order):
 
 
 def indigo(root, work):
-    """Each kernel five times: with as many threads, warps or blocks as vertices, and with more than enough."""
+    """Each kernel six times: with as many threads, warps or blocks as vertices, and with more than enough."""
     makers = os.path.join(root, 'Generators')
     if not os.path.isdir(makers + '/CUDA_sources'):
         sys.exit(f'races.py: no Generators/CUDA_sources in {root}; clone github.com/burtscher/IndigoSuite')
@@ -58,9 +58,10 @@ def indigo(root, work):
                                root + '/copyright.txt', codes], cwd=makers, capture_output=True, text=True)
         if made.returncode:
             sys.exit(f'races.py: {pattern}: {made.stderr[-500:]}')
-    for name, vertices, edges, order in (('rising', 64, 200, 1), ('falling', 64, 200, -1), ('small', 8, 16, -1), ('upwards', 29, 160, 0)):
+    for name, vertices, edges, order in (('rising', 64, 200, 1), ('falling', 64, 200, -1), ('small', 8, 16, -1), ('upwards', 29, 160, 0),
+                                        ('downwards', 29, 160, 2)):
         graph(f'{work}/{name}.egr', vertices, edges, 1, order)
-    shapes = [('rising', 32, 2), ('falling', 32, 2), ('small', 64, 4), ('small', 64, 8), ('upwards', 64, 32)]
+    shapes = [('rising', 32, 2), ('falling', 32, 2), ('small', 64, 4), ('small', 64, 8), ('upwards', 64, 32), ('downwards', 64, 32)]
     runs = [([], [f'{work}/{name}.egr', str(threads), str(blocks)], '') for name, threads, blocks in shapes]
     for pattern in sorted(os.listdir(codes)):
         for source in sorted(os.listdir(f'{codes}/{pattern}')):
