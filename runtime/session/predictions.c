@@ -177,13 +177,24 @@ static double distance(void *user, uint64_t begin) {
     return l2_distance(&s->l2, begin);
 }
 
+/* Managed and mapped memory that no launch has touched yet comes from the host, page by page. */
+static const char *comes_from_host(const struct session *s, const struct prediction *p) {
+    for (int i = 0; asks_each(s) && i < p->n_ranges; i++)
+        if (emu_memory_is_shared(s->memory, p->range[i].begin) &&
+            isinf(l2_distance(&s->l2, p->range[i].begin)))
+            return reason_as(STATUS_COUNTERS,
+                             "the predictor: managed or mapped memory has to come from the host "
+                             "first, which it does not model");
+    return NULL;
+}
+
 /* What L2 has after a launch like this one. */
 static void note_touched(struct session *s, const struct launch_prediction *at) {
     const struct prediction *p = &at->p;
     double all = 0;
     l2_turn(&s->l2);
-    for (int i = 0; at->is_there && i < p->n_ranges; i++) all += p->range[i].bytes;
-    for (int i = 0; at->is_there && i < p->n_ranges; i++)
+    for (int i = 0; i < p->n_ranges; i++) all += p->range[i].bytes;
+    for (int i = 0; i < p->n_ranges; i++)
         l2_touch(&s->l2, p->range[i].begin, p->range[i].bytes, all);
 }
 
@@ -219,8 +230,9 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
     c->predictor.limit_s = limit_s;
     why = predictor_grid(&c->predictor, k->name, g, &o, &out->p);
     s->predict_s += out->p.work / PREDICTOR_WORK_A_SECOND;
+    if (!why) why = comes_from_host(s, &out->p);
     out->is_there = !why;
-    for (int i = 0; !why && i < out->p.n_ranges; i++)
+    for (int i = 0; i < out->p.n_ranges; i++)
         out->shape.distance[i] = l2_distance(&s->l2, out->p.range[i].begin);
     return why;
 }

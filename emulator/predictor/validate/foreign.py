@@ -6,28 +6,29 @@
     foreign.py compare PREDICTED MEASURED   errors in elapsed cycles, by family and by program
 
 A program runs without arguments, in WORK/at/PROGRAM, which is its source's folder where there is one. JOBS programs at a time
-are built and predicted (one for each core); launches of more than MOST (2e8) warp instructions do not run. Exit status: 0, 1 if nothing was built or predicted, 2 for a wrong command."""
+are built and predicted (one for each core). Launches of more than MOST (2e8) warp instructions do not run. BUDGET_S (20) is
+the work of each prediction, PREDICT_S (420) the time of a program's, MEASURE_S (3600) that of all measurements. Exit
+status: 0, 1 if nothing was built or predicted, 2 for a wrong command."""
 
 import concurrent.futures
 import csv
+import hashlib
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 
-LAUNCHES, BUDGET_S = 8, 20
-SECONDS = {"build": 120, "predict": int(os.environ.get("PREDICT_S", 420)), "measure": 25}
-METRICS = {
+LAUNCHES, BUDGET_S = 8, int(os.environ.get("BUDGET_S", 20))
+SECONDS = {"build": 120, "predict": int(os.environ.get("PREDICT_S", 420)), "measure": 25,
+           "all": int(os.environ.get("MEASURE_S", 3600))}
+METRICS = {  # of one pass: replayed passes would meet another L2
     "elapsed": "sm__cycles_elapsed.max",
     "active": "sm__cycles_active.avg",
     "ns": "gpu__time_duration.sum",
     "instructions": "smsp__inst_executed.sum",
-    "tensor_pct": "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
-    "warps_pct": "sm__warps_active.avg.pct_of_peak_sustained_active",
-    "issue_pct": "sm__inst_issued.avg.pct_of_peak_sustained_active",
-    "dram_bytes": "dram__bytes.sum",
 }
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 NVCC = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../../runtime/attnlab-nvcc"))
@@ -90,7 +91,9 @@ def place_of(work, name):
 
 
 def programs(work):
-    return sorted(n for n in os.listdir(os.path.join(work, "bin")) if os.access(os.path.join(work, "bin", n), os.X_OK))
+    """In an order by chance, always the same: what an interrupted run has done is no selection."""
+    names = (n for n in os.listdir(os.path.join(work, "bin")) if os.access(os.path.join(work, "bin", n), os.X_OK))
+    return sorted(names, key=lambda n: hashlib.sha256(n.encode()).hexdigest())
 
 
 def predict_one(work, program, arguments=()):
@@ -142,7 +145,7 @@ def predict(work, out):
 
 
 def measure_one(work, program, arguments=()):
-    command = ["ncu", "--csv", "--page", "raw", "--launch-count", str(LAUNCHES), "--cache-control", "none", "--clock-control", "none",
+    command = ["ncu", "--csv", "--page", "raw", "--launch-count", str(LAUNCHES), "--kill", "yes", "--cache-control", "none", "--clock-control", "none",
                "--metrics", ",".join(METRICS.values()), os.path.join(os.path.abspath(work), "bin", program), *arguments]
     try:
         said = subprocess.run(command, cwd=place_of(work, program), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -164,11 +167,15 @@ def measure_one(work, program, arguments=()):
 
 
 def measure(work, out):
+    until = time.monotonic() + SECONDS["all"]
     with open(out, "w") as f:
         to = csv.DictWriter(f, ["program", "launch", "kernel", "grid", "block", *METRICS])
         to.writeheader()
         n = 0
         for program in programs(work):
+            if time.monotonic() > until:
+                print(f"{program}: not measured, the {SECONDS['all']} s are over")
+                continue
             rows = measure_one(work, program)
             to.writerows(rows)
             f.flush()
