@@ -3,7 +3,8 @@
     foreign.py build WORK FOLDER...         every .cu file of the folders that has a main, as WORK/bin/SUITE-NAME (attnlab-nvcc)
     foreign.py predict WORK OUT.jsonl       the first launches of each program in WORK/bin, one JSON line a launch
     foreign.py measure WORK OUT.csv         the same launches on this GPU, by Nsight Compute
-    foreign.py compare PREDICTED MEASURED   errors in elapsed cycles, by family and by program
+    foreign.py compare PREDICTED MEASURED   errors in elapsed cycles, by length and by suite; with a
+                                            third word each launch and each program
 
 A program runs without arguments, in WORK/at/PROGRAM, which is its source's folder where there is one. JOBS programs at a time
 are built and predicted (one for each core). Launches of more than MOST (2e8) warp instructions do not run. BUDGET_S (20) is
@@ -12,6 +13,7 @@ status: 0, 1 if nothing was built or predicted, 2 for a wrong command."""
 
 import concurrent.futures
 import csv
+import gzip
 import hashlib
 import json
 import os
@@ -204,33 +206,42 @@ def extent(text):
     return tuple(int(x) for x in re.findall(r"\d+", str(text)))
 
 
-def compare(predicted, measured, each=False):
-    with open(predicted) as f:
-        rows = [json.loads(x) for x in f]
-    said = {(r["program"], r.get("launch")): r for r in rows}
-    with open(measured, newline="") as f:
+def opened(path):
+    return gzip.open(path, "rt", newline="") if path.endswith(".gz") else open(path, newline="")
+
+
+def length(cycles):
+    return "short" if cycles < 6000 else "medium" if cycles < 60000 else "long"
+
+
+def compared(predicted, measured):
+    """[(measured row, predicted row, error in % or None)]"""
+    with opened(predicted) as f:
+        said = {(r["program"], r.get("launch")): r for r in map(json.loads, f)}
+    with opened(measured) as f:
         counted = list(csv.DictReader(f))
-    errors, missing, all_errors = {}, {}, []
+    rows = []
     for m in counted:
         p = said.get((m["program"], int(m["launch"])), {})
-        suite = m["program"]
-        errors.setdefault(suite, []), missing.setdefault(suite, 0)
         same = p.get("grid") and extent(p["grid"]) == extent(m["grid"]) and extent(p["block"]) == extent(m["block"])
-        if "elapsed" not in p or not same:
-            missing[suite] += 1
-            if each:
-                print(f"{m['program'][:44]:44s} {m['kernel'][:28]:28s} {m['grid']:>16s} {m['block']:>14s} {m['elapsed']:>10s} n/a {p.get('none', '')[:60]}")
-            continue
-        e = 100 * (p["elapsed"] / float(m["elapsed"]) - 1)
-        errors[suite].append(e)
-        all_errors.append(e)
-        if each:
-            print(f"{m['program'][:44]:44s} {m['kernel'][:28]:28s} {m['grid']:>16s} {m['block']:>14s} {m['elapsed']:>10s} {p['elapsed']:>10d} {e:+7.1f} {p['l2']}"
-                  f" act {100 * (p['active'] / float(m['active']) - 1):+6.1f}")
-    print(f"{'program':40s} {'n':>5s} {'none':>5s} {'mean':>7s} {'median':>7s} {'in 15':>7s} {'least':>8s} {'most':>8s} {'bias':>7s}")
-    for suite in errors:
-        print(line(suite[:40], errors[suite], missing[suite]))
-    print(line("all", all_errors, sum(missing.values())))
+        error = 100 * (p["elapsed"] / float(m["elapsed"]) - 1) if same and "elapsed" in p else None
+        rows.append((m, p, error))
+    return rows
+
+
+def compare(predicted, measured, each=False):
+    rows = compared(predicted, measured)
+    for m, p, error in rows if each else ():
+        said = f"{p['elapsed']:10d} {error:+7.1f} {p['l2']}" if error is not None else "n/a " + p.get("none", "")[:60]
+        print(f"{m['program'][:44]:44s} {m['kernel'][:28]:28s} {m['grid']:>16s} {m['block']:>14s} {m['elapsed']:>10s} {said}")
+    print(f"{'':40s} {'n':>5s} {'none':>5s} {'mean':>7s} {'median':>7s} {'in 15':>7s} {'least':>8s} {'most':>8s} {'bias':>7s}")
+    groups = (lambda m: length(float(m["elapsed"])), lambda m: m["program"] if each else re.split("[- ]", m["program"])[0], lambda m: "all")
+    for key in groups:
+        for name in dict.fromkeys(key(m) for m, _, _ in rows):
+            some = [e for m, _, e in rows if key(m) == name]
+            print(line(name[:40], [e for e in some if e is not None], sum(e is None for e in some)))
+    programs_there = {m["program"] for m, _, e in rows if e is not None}
+    print(f"{len(rows)} launches of {len({m['program'] for m, _, _ in rows})} programs; of {len(programs_there)} some are predicted")
     return True
 
 
