@@ -102,8 +102,9 @@ def predict_one(work, program, arguments=()):
     """[row of a launch]; one row with "none" where nothing is known"""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "run.jsonl")
-        command = [f"{BUILD}/run", "--device", "emu", "--quiet", "--jobs", "1", "--predict-only", str(LAUNCHES), "--predict-budget",
-                   str(BUDGET_S), "--max-instructions", os.environ.get("MOST", "2e8"), *(["--chip", os.environ["CHIP"]] if os.environ.get("CHIP") else []), "--json", out,
+        chip = ["--chip", os.environ["CHIP"]] if os.environ.get("CHIP") else []
+        limits = ["--predict-only", str(LAUNCHES), "--predict-budget", str(BUDGET_S), "--max-instructions", os.environ.get("MOST", "2e8")]
+        command = [f"{BUILD}/run", "--device", "emu", "--quiet", "--jobs", "1", *limits, *chip, "--json", out,
                    os.path.join(os.path.abspath(work), "bin", program), *arguments]
         run = subprocess.Popen(command, cwd=place_of(work, program), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True, errors="replace")
@@ -147,8 +148,8 @@ def predict(work, out):
 
 
 def measure_one(work, program, arguments=()):
-    command = ["ncu", "--csv", "--page", "raw", "--launch-count", str(LAUNCHES), "--kill", "yes", "--cache-control", "none", "--clock-control", "none",
-               "--metrics", ",".join(METRICS.values()), os.path.join(os.path.abspath(work), "bin", program), *arguments]
+    command = ["ncu", "--csv", "--page", "raw", "--launch-count", str(LAUNCHES), "--kill", "yes", "--cache-control", "none",
+               "--clock-control", "none", "--metrics", ",".join(METRICS.values()), os.path.join(os.path.abspath(work), "bin", program), *arguments]
     try:
         said = subprocess.run(command, cwd=place_of(work, program), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True, errors="replace", timeout=SECONDS["measure"]).stdout
