@@ -149,7 +149,8 @@ def predict(work, out):
 
 def measure_one(work, program, arguments=()):
     command = ["ncu", "--csv", "--page", "raw", "--launch-count", str(LAUNCHES), "--kill", "yes", "--cache-control", "none",
-               "--clock-control", "none", "--metrics", ",".join(METRICS.values()), os.path.join(os.path.abspath(work), "bin", program), *arguments]
+               "--clock-control", "none", "--metrics", ",".join(METRICS.values()),
+               os.path.join(os.path.abspath(work), "bin", program), *arguments]
     try:
         said = subprocess.run(command, cwd=place_of(work, program), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True, errors="replace", timeout=SECONDS["measure"]).stdout
