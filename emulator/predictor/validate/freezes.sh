@@ -20,3 +20,9 @@ for chip in h100 h200; do
     done
     python3 emulator/predictor/validate/intervals.py $folder --chip $chip --out "$out/$chip.txt"
 done
+for measured in $folder/foreign-h[0-9]*.csv.gz; do
+    [ -e "$measured" ] || continue
+    name=${measured##*/foreign-} name=${name%.csv.gz}
+    printf '\nprograms that nobody here wrote, freeze %s, %s\n' "${name##*-}" "${name%-*}"
+    python3 emulator/predictor/validate/foreign.py compare $folder/foreign-predictions-"${name##*-}".jsonl "$measured"
+done
