@@ -1,7 +1,7 @@
 """What pyproject.toml cannot say: a wheel brings the libraries behind attnlab and what they read, so that it needs neither
 make nor this checkout at run time. `make python` builds them first.
 
-    pip install .          python -m build --wheel          make python && pip wheel .
+    pip install .          python -m build          make python && pip wheel .
 
 In the package `attnlab` they lie as here: build/runtime (libraries), build/images (PTX and cubins of stages of attention),
 chips, profiler/groups, runtime/attnlab-nvcc. pip install -e . copies nothing: the libraries are those of build/."""

@@ -102,6 +102,8 @@ freeze-tiles: $(STAGES)
 ##  make freeze-predict
 ##
 ##  Takes 20 minutes and goes on where it was interrupted. Commit the predictions before anyone measures.
+##
+##  SLURM=1     each case a job of Slurm; setup/slurm.txt has partition and limits, SLURM=my.txt names another such file
 freeze-predict: freeze-tiles examples $(BUILD)/stage-5 $(foreach n,1 2 3 4 6,$(BUILD)/predict-$n)
 	@BUILD=$(BUILD) emulator/predictor/validate/freeze.sh predict $(FREEZE)
 

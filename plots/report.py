@@ -15,11 +15,13 @@ Exit status: 0; 2 usage; 5 files, with --strict a damaged line too."""
 import argparse
 import base64
 import glob
-import json
 import os
 import sys
 
 import jinja2
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../common/harness"))
+import records as files  # noqa: E402
 
 COLUMNS = (  # of the table: title, and a counter's name or a field of the samples
     ("back to back, us", "median_us"),
@@ -60,31 +62,20 @@ def figure(x):
     return f"{x:,.0f}" if x == int(x) or abs(x) >= 1e4 else f"{x:.4g}"
 
 
-named = set()  # damaged lines: file and number
-
-
 def newest(path, problem):
     """{stage: its newest record on the problem}; records of an unknown schema are refused."""
+    def whole(r):
+        if "stage" in r and r["problem"]["text"] == problem:
+            pedigree(r), r["counters"], cell(r, "duration_us")
+
     found = {}
     try:
-        with open(path, encoding="utf-8") as f:
-            for number, line in enumerate(f, 1):
-                if not line.strip():
-                    continue
-                try:
-                    r = json.loads(line)
-                    if not isinstance(r, dict):
-                        raise ValueError("no JSON object")
-                except ValueError as e:  # a kill cuts the last line
-                    if (path, number) not in named:
-                        print(f"report: {path}:{number}: no whole record, left out ({e}); delete the line or record again", file=sys.stderr)
-                    named.add((path, number))
-                    continue
-                if not r.get("schema", "").startswith("attnlab-1."):
-                    fail(f"{path} holds no records of this program")
-                if "stage" in r and r.get("problem", {}).get("text") == problem:
-                    if r["stage"] not in found or r["time"] >= found[r["stage"]]["time"]:
-                        found[r["stage"]] = r
+        for r in files.read(path, "report", whole):
+            if not str(r.get("schema", "")).startswith("attnlab-1."):
+                fail(f"{path} holds no records of this program")
+            if "stage" in r and r["problem"]["text"] == problem:
+                if r["stage"] not in found or r["time"] >= found[r["stage"]]["time"]:
+                    found[r["stage"]] = r
     except OSError as e:
         fail(f"{path}: {e.strerror}")
     return dict(sorted(found.items()))
@@ -155,17 +146,14 @@ def versus(here, path, problem):
 
 def kernels_of(path):
     """{kernel: a record like a stage's} of the newest run of a program of one's own (build/run --json)."""
+    def whole(r):
+        return "stage" in r or ([k["name"] for k in r["kernels"]], r["command"], r["schema"].startswith("attnlab-1."), pedigree(r))
+
     last = None
     try:
-        with open(path, encoding="utf-8") as f:
-            for number, line in enumerate(f, 1):
-                try:
-                    r = json.loads(line)
-                    if r["schema"].startswith("attnlab-1.") and "stage" not in r and r["kernels"]:
-                        last = r
-                except (ValueError, KeyError, TypeError) as e:
-                    print(f"report: {path}:{number}: no whole record, left out ({e}); delete the line or run again", file=sys.stderr)
-                    named.add((path, number))
+        for r in files.read(path, "report", whole):
+            if r["schema"].startswith("attnlab-1.") and "stage" not in r and r["kernels"]:
+                last = r
     except OSError as e:
         fail(f"{path}: {e.strerror}")
     if not last:
@@ -181,12 +169,8 @@ def most(counts):
 def last_problem(path):
     """The problem of the last record of a file, if the one that was asked for is not in it."""
     text = ""
-    with open(path, encoding="utf-8") as f:
-        for line in f:
-            try:
-                text = json.loads(line).get("problem", {}).get("text", text)
-            except (ValueError, AttributeError):
-                continue
+    for r in files.read(path, "report", lambda r: r.get("problem", {}).get("text")):
+        text = r.get("problem", {}).get("text", text)
     return text
 
 
@@ -264,7 +248,7 @@ def main():
     except OSError as e:
         fail(f"{o.out}: {e.strerror}")
     print(f"{o.out} ({len(text.encode()) / 1e6:.2f} MB)")
-    return 5 if o.strict and named else 0
+    return files.status(o.strict)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #include "counters.h"
 
 #include "common/device/device_ops.h"
+#include "emulator/sass/work.h"
 #include "expression.h"
 #include "gpu_counts.h"
 #include "groups_folder.h"
@@ -21,10 +22,6 @@ static const struct {
     [PREDICTOR] = {"predictor.", "the predictor does not say", "this emulator has no predictor"},
     [SASS] = {"sass.", "the emulator of SASS does not count", "this emulator executes no SASS"},
 };
-/* Launches that would take longer than some 10 to 15 s of one host thread are not executed from SASS. It does 40
- * million instructions a second, and tensor cores' FLOP as if so many were one. */
-#define SASS_WORK             5e8
-#define SASS_FLOP_INSTRUCTION 100
 struct space {
     bool wanted;         /* some formula names it */
     char refused[256];   /* not "": why there is nothing */
@@ -259,12 +256,12 @@ static const char *takes_long(const struct counters *counted) {
     const struct counter *instructions = find(counted->counter, counted->n, "instructions");
     const struct counter *flop = find(counted->counter, counted->n, "tensor_flop");
     double work = instructions ? instructions->value : 0;
-    if (flop) work += flop->value / SASS_FLOP_INSTRUCTION;
-    if (work <= SASS_WORK) return NULL;
+    if (flop) work += flop->value / SASS_FLOP_WORK;
+    if (work <= SASS_LARGE_WORK) return NULL;
     return reason_as(STATUS_UNSUPPORTED,
                      "no counts of SASS: so large a launch takes long (%.2g instructions, most "
                      "are %g): count a smaller one",
-                     work, SASS_WORK);
+                     work, (double)SASS_LARGE_WORK);
 }
 
 /* Runs the emulator for what the groups ask of it. Counts that are wrong, or that failed, are an
@@ -351,21 +348,20 @@ static const char *evaluate_all(struct collection *c, const struct occupancy *oc
     return why;
 }
 
-const char *counters_emulated(const struct counters *counts, const struct occupancy *occupancy,
-                              const char *no_occupancy, const struct counters *clock,
-                              const char *no_clock, int threads, const char *groups,
-                              struct counters *out) {
-    struct collection c = {
-        .place = "emulator",
-        .space = {[COUNTED] = {.counters = *counts},
-                  [SASS] = {.refused = "no counts of SASS: it is executed of stages only"}},
-        .threads = threads,
-        .out = out};
-    if (no_clock)
-        snprintf(c.space[PREDICTOR].refused, sizeof c.space[PREDICTOR].refused, "%s", no_clock);
+static void fill_space(struct space *s, const struct counters *counters, const char *lacks) {
+    if (lacks)
+        snprintf(s->refused, sizeof s->refused, "%s", lacks);
     else
-        c.space[PREDICTOR].counters = *clock;
-    return evaluate_all(&c, occupancy, no_occupancy, groups);
+        s->counters = *counters;
+}
+
+const char *counters_emulated(const struct counters_known *k, int threads, const char *groups,
+                              struct counters *out) {
+    struct collection c = {.place = "emulator", .threads = threads, .out = out};
+    fill_space(&c.space[COUNTED], k->counted, NULL);
+    fill_space(&c.space[SASS], k->sass, k->no_sass);
+    fill_space(&c.space[PREDICTOR], k->predicted, k->no_prediction);
+    return evaluate_all(&c, k->occupancy, k->no_occupancy, groups);
 }
 
 const char *counters_measured(const char *place, counters_metric *metric, void *arg,

@@ -26,13 +26,19 @@ void counters_prepare(struct device *d);
 const char *counters_collect(struct device *d, struct device_image *image,
                              const struct device_launch *launches, int n, const char *groups,
                              struct counters *out);
-/* The named groups from what the emulator has counted already (emu_counters_of): a launch with
- * `threads` in a block, its occupancy or why it is not known, and what is predicted for it
- * (predictor_values) or why it does not. */
+/* The named groups from what is known of launches already. Each of the last three may be missing, with a reason. */
 struct occupancy;
-const char *counters_emulated(const struct counters *counts, const struct occupancy *occupancy,
-                              const char *no_occupancy, const struct counters *clock,
-                              const char *no_clock, int threads, const char *groups,
+struct counters_known {
+    const struct counters *counted;   /* PTX: emu_counters_of() */
+    const struct counters *sass;      /* machine code: emu_sass_values() */
+    const char *no_sass;              /* NULL, or why not */
+    const struct counters *predicted; /* predictor_values() */
+    const char *no_prediction;
+    const struct occupancy *occupancy;
+    const char *no_occupancy;
+};
+/* `threads`: of a block. */
+const char *counters_emulated(const struct counters_known *k, int threads, const char *groups,
                               struct counters *out);
 /* The named groups from metrics of CUPTI's that were measured on a chip ("GH100"), one by one; and which those are. */
 typedef const char *counters_metric(void *arg, const char *metric, double *value);

@@ -33,7 +33,7 @@ $(LINKED): $(BUILD)/runtime/link/lib%.so: $(STANDIN) | $$(@D)/.dir
 
 # What the driver loads into a program on a GPU, to count its launches.
 GPU_OWN := gpu gpu_launch gpu_metrics
-GPU_SRC := $(patsubst %,runtime/session/%.c,$(GPU_OWN) session report settings predictions repeat l2 fatbin)
+GPU_SRC := $(patsubst %,runtime/session/%.c,$(GPU_OWN) session report settings predictions compiled repeat l2 fatbin)
 INJECTED := $(BUILD)/runtime/libattnlab-gpu.so
 $(GPU_OWN:%=$(BUILD)/pic/runtime/session/%.o) $(GPU_OWN:%=$(BUILD)/runtime/session/%.o): CPPFLAGS += -isystem profiler/cxx
 $(INJECTED): $(GPU_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) | $$(@D)/.dir

@@ -77,6 +77,7 @@ say_verb() { # VERB
     local name=$1
     [[ $name =~ ^lab-[0-9]+$ ]] && name=lab-N
     [[ $name =~ ^step-[0-9][a-z]$ ]] && name=step-N
+    [[ $name =~ ^exam-[0-9]+$ ]] && name=exam-N
     awk -v name="$name" '
         /^##[a-z]+-[0-9]+ / { on = $2 == name ":"; if (on) { if (found) print ""; found = 1; sub(/^##[^ ]+ /, ""); print; print ""; next } }
         !/^##/ { on = 0 }
@@ -99,14 +100,15 @@ nouns() {
     for path in $(stage_folders); do echo "stage-$(number_of "$path")"; done
     for path in notebooks/course/[0-9]*/; do echo "lab-$(basename "$path")"; done
     for path in notebooks/course/steps/*/; do echo "step-$(basename "$path")"; done
+    for path in notebooks/course/exams/[0-9]*/; do echo "exam-$(basename "$path")"; done
 }
-verbs() { { blocks | cut -f3 | grep -vE '^(lab|step)-N$'; nouns; } | sort -uV; }
+verbs() { { blocks | cut -f3 | grep -vE '^(lab|step|exam)-N$'; nouns; } | sort -uV; }
 
 unknown() { # GOAL...: a sentence about the first that make does not know
     local goal near list
     list=$(goals; verbs)
     for goal; do
-        [[ $goal == */* || $goal == *.* || $goal == stage-[0-9]* || $goal == lab-[0-9]* || $goal == step-[0-9]* || $goal == *-stage-[0-9]* ]] && continue
+        [[ $goal == */* || $goal == *.* || $goal == stage-[0-9]* || $goal == lab-[0-9]* || $goal == step-[0-9]* || $goal == exam-[0-9]* || $goal == *-stage-[0-9]* ]] && continue
         grep -qxF -e "$goal" <<< "$list" && continue
         [ -e "$goal" ] && continue
         near=$(verbs | nearest "$goal")

@@ -31,6 +31,13 @@ need() { # PACKAGE COMMAND...: the package is missing if the command fails
     missing+=("$package")
 }
 library() { echo "int main(void){return 0;}" | gcc -x c - -o /dev/null -l:"$1"; }
+cause() { # the first that apt-get or dnf complained of in $said
+    local line
+    while read -r line; do
+        case $line in 'W: Failed to fetch '* | E:\ * | Error:\ *) echo "${line#*: }"; return ;; esac
+    done <<< "$said"
+    echo "no word of why"
+}
 header() { echo "#include <$1>" | gcc -E -include stdint.h -include stdarg.h -include setjmp.h -x c -; }
 
 need gcc command -v gcc
@@ -57,13 +64,16 @@ if [ ${#missing[@]} -gt 0 ]; then
         sudo=sudo
     fi
     say "installing ${missing[*]}"
+    as_root=($sudo env DEBIAN_FRONTEND=noninteractive)
+    for each in http_proxy https_proxy; do [ -z "${!each-}" ] || as_root+=("$each=${!each}"); done # sudo drops them
     if [ "$installer" = apt-get ]; then
-        $sudo apt-get update -qq || die "apt-get update failed; is there a network?"
-        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
-            "${missing[@]}" > /dev/null || die "apt-get could not install ${missing[*]}"
+        # A source that fails need not matter; where a package is then missing, it is the cause.
+        said=$("${as_root[@]}" apt-get update -qq 2>&1) || :
+        said+=$'\n'$("${as_root[@]}" apt-get install -qq -y --no-install-recommends "${missing[@]}" 2>&1) && missing=()
     else
-        $sudo dnf install -q -y "${missing[@]}" > /dev/null || die "dnf could not install ${missing[*]}"
+        said=$("${as_root[@]}" dnf install -q -y "${missing[@]}" 2>&1) && missing=()
     fi
+    [ ${#missing[@]} -eq 0 ] || die "$installer could not install ${missing[*]}: $(cause); is there a network? Behind a proxy set http_proxy"
 fi
 
 # ---- Python and CUDA -----------------------------------------------------------------------------
@@ -74,16 +84,15 @@ elif [ -n "${FROM-}" ]; then wanted+=(setup/headers.txt)
 else wanted+=(setup/headers.txt setup/cuda.txt)
 fi
 
-if [ ! -x .venv/bin/python ]; then
+if [ ! -x .venv/bin/pip ]; then
     say "making .venv"
-    python3 -m venv .venv
+    said=$(python3 -m venv .venv 2>&1) || die "Python could not make .venv: ${said##*$'\n'}"
 fi
 for list in "${wanted[@]}"; do
     installed=.venv/installed-$(basename "$list")
     cmp -s "$list" "$installed" && continue
     say "installing $list into .venv (a minute or two)"
-    .venv/bin/pip install --quiet --disable-pip-version-check -r "$list" ||
-        die "pip could not install $list; is there a network?"
+    setup/pip.sh .venv/bin/python "$list" || exit
     cp "$list" "$installed"
 done
 ln -sfn "$PWD/runtime/python/attnlab_command.py" .venv/bin/attnlab

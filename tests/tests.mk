@@ -29,8 +29,9 @@ $(BUILD)/libcmocka.so.0:
 $(TEST_BIN) $(GPU_TEST_BIN): $(BUILD)/tests/%: $$(call object-of,$$*) $(TEST_SHARED) $(LIB) $(BUILD)/libcmocka.so.0
 	$(LINK) $(BUILD)/libcmocka.so.0 -Wl,-rpath,'$$ORIGIN/..'
 
-# What it tests belongs to build/run, not to the library.
+# What they test belongs to build/run, not to the library.
 $(BUILD)/tests/test_fatbin: $(BUILD)/runtime/session/fatbin.o
+$(BUILD)/tests/test_repeat: $(BUILD)/runtime/session/repeat.o
 
 # The labs' table has two parts: solutions, skeletons and mistakes; cheats and honest variants.
 override TESTS := $(TESTS)$(if $(filter labs,$(TESTS)),$(if $(filter grade,$(TESTS)),, grade))

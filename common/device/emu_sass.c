@@ -32,12 +32,22 @@ static const char *run(struct device *d, const struct sass_module *m, const stru
     return why;
 }
 
+void emu_sass_values(const struct sass_counts *counts, struct counters *out) {
+    struct sass_counted row;
+    for (int i = 0; sass_counted(counts, i, &row); i++) {
+        out->counter = heap_grown(out->counter, (size_t)(out->n + 1) * sizeof *out->counter);
+        struct counter *c = &out->counter[out->n++];
+        *c = (struct counter){.value = row.value, .source = SOURCE_EMULATOR};
+        snprintf(c->name, sizeof c->name, "%s", row.name);
+        snprintf(c->unit, sizeof c->unit, "%s", row.unit);
+    }
+}
+
 const char *emu_sass_counters(struct device *d, const char *dir, const char *name,
                               const struct device_launch *launches, int n, struct counters *out) {
     char path[PATH_MAX], cache[PATH_MAX];
     struct sass_module *m = NULL;
     struct sass_counts counts = {0};
-    struct sass_counted row;
     const char *why = NULL;
     snprintf(path, sizeof path, "%s/%s.sm_90a.cubin", dir, name);
     snprintf(cache, sizeof cache, "%s/sass", program_folder());
@@ -54,12 +64,6 @@ const char *emu_sass_counters(struct device *d, const char *dir, const char *nam
     for (int i = 0; i < n && !why; i++) why = run(d, m, &launches[i], &counts);
     sass_close(m);
     if (why) return reason_as(reason_status(why, STATUS_UNSUPPORTED), "no counts of SASS: %s", why);
-    for (int i = 0; sass_counted(&counts, i, &row); i++) {
-        out->counter = heap_grown(out->counter, (size_t)(out->n + 1) * sizeof *out->counter);
-        struct counter *c = &out->counter[out->n++];
-        *c = (struct counter){.value = row.value, .source = SOURCE_EMULATOR};
-        snprintf(c->name, sizeof c->name, "%s", row.name);
-        snprintf(c->unit, sizeof c->unit, "%s", row.unit);
-    }
+    emu_sass_values(&counts, out);
     return NULL;
 }

@@ -11,3 +11,6 @@
  * STATUS_UNSUPPORTED), or what failed. */
 const char *emu_sass_counters(struct device *d, const char *dir, const char *name,
                               const struct device_launch *launches, int n, struct counters *out);
+/* Appends what sass_counted() names. */
+struct sass_counts;
+void emu_sass_values(const struct sass_counts *counts, struct counters *out);

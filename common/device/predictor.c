@@ -40,15 +40,14 @@ const char *predictor_open(struct predictor *c, struct device *d, const char *di
     return why ? reason_as(STATUS_COUNTERS, "%s", why) : NULL;
 }
 
-const char *predictor_open_kernel(struct predictor *c, const struct chip *chip,
-                                  struct emu_memory *m, const char *cubin_path, const char *cache,
-                                  const char *kernel) {
-    *c = (struct predictor){.memory = m};
+const char *predictor_open_module(struct predictor *c, const struct chip *chip,
+                                  struct emu_memory *m, struct sass_module *module) {
+    *c = (struct predictor){.memory = m, .module = module};
     const char *why = read_chip(c, chip);
     size_t n = strlen(c->validated);
     if (!strstr(c->validated, "not validated"))
         snprintf(c->validated + n, sizeof c->validated - n, "; this kernel was not among them");
-    return why ? why : sass_open_kernel(cubin_path, cache, kernel, &c->module);
+    return why;
 }
 
 void predictor_close(struct predictor *c) {

@@ -2,7 +2,7 @@
  * for, from the SASS of a cubin and the chip's measured numbers.
  *
  *   predictor_open - predictor_launch or predictor_counters - predictor_close     a stage's launches
- *   predictor_open_kernel - predictor_grid ... predictor_values - predictor_close      any kernel's
+ *   predictor_open_module - predictor_grid ... predictor_values       any kernel's
  *
  * Values of predictor_values(): cycles_elapsed, cycles_active, duration_us, mhz,
  * issue_active_pct, tensor_active_pct, tensor_elapsed_pct, occupancy_pct, warps,
@@ -17,7 +17,7 @@
 #include "emulator/predictor/predict.h"
 
 struct predictor {
-    struct device *device;     /* an emulator; NULL after predictor_open_kernel() */
+    struct device *device;     /* an emulator; NULL after predictor_open_module() */
     struct emu_memory *memory; /* changed as by the launches, unless keeps_memory */
     struct predictor_chip chip;
     char validated[160]; /* predictor_chip_validated(), and whether this kernel was among those */
@@ -35,11 +35,9 @@ struct predictor {
  * predictor_close() in any case. */
 const char *predictor_open(struct predictor *c, struct device *d, const char *dir,
                            const char *name);
-/* One kernel of a cubin, of which no case of the validation was; what nvdisasm says is kept in `cache`
- * (NULL: it is not). */
-const char *predictor_open_kernel(struct predictor *c, const struct chip *chip,
-                                  struct emu_memory *m, const char *cubin_path, const char *cache,
-                                  const char *kernel);
+/* A module that stays the caller's, of which no case of the validation was. */
+const char *predictor_open_module(struct predictor *c, const struct chip *chip,
+                                  struct emu_memory *m, struct sass_module *module);
 void predictor_close(struct predictor *c);
 
 /* One launch; says how far it is after 2 s, on a terminal or with --progress; a signal ends it with

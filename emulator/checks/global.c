@@ -190,6 +190,21 @@ static bool unordered(const struct emu_warp *w, struct access mine, struct acces
     return lane != ACCESS_LANES_MANY && !(w->clock.lanes[a] >> lane & 1);
 }
 
+/* Volatile accesses do not race, for PTX. But they order nothing, which is worth a note, unless one polls: the word may be
+ * a flag. */
+static bool only_volatile(const struct emu_warp *w, const struct emu_inst *i, struct access mine,
+                          struct access other, enum emu_access what, bool other_wrote) {
+    const struct emu_kernel *k = w->block->kernel;
+    if (!(mine.who & other.who & ACCESS_STRONG) || access_pc(other) >= (uint32_t)k->n_inst)
+        return false;
+    const struct emu_inst *there = &k->inst[access_pc(other)];
+    if (!emu_has(i, "volatile") && !emu_has(there, "volatile")) return false;
+    bool polls = i->in_loop && what & EMU_READ,
+         other_polls = there->in_loop && (!other_wrote || there->class == EMU_ATOMIC);
+    mine.who &= ~(uint64_t)ACCESS_STRONG;
+    return !polls && !other_polls && unordered(w, mine, other);
+}
+
 /* Does the store write what is there already? Then order does not matter. */
 static bool changes_nothing(const struct emu_warp *w, const struct emu_inst *i, uint32_t lane,
                             uint64_t address) {
@@ -222,7 +237,11 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, const struc
     bool far = access_cluster(mine) != access_cluster(other),
          same = access_agent(other) == w->agent && !far;
     bool same_value = writes && other_wrote && changes_nothing(w, i, lane, address);
-    bool ticket = far && has_read(w, COUNTS, other), benign = same_value || ticket;
+    bool ticket = far && has_read(w, COUNTS, other);
+    bool strong =
+        mine.who & other.who & ACCESS_STRONG && !(far && (mine.who | other.who) & ACCESS_IN_BLOCK);
+    bool benign = same_value || ticket || strong;
+    if (strong && same_value) return;
     char them[64] = "another block", why[96] = "nothing orders the two";
     if (same)
         strcpy(them, "another lane of the warp"), strcpy(why, "no __syncwarp() orders the two");
@@ -235,11 +254,12 @@ static __attribute__((cold, noinline)) void race(struct emu_warp *w, const struc
     else
         strcpy(why, "no fence and flag order the two");
     emu_report(benign ? EMU_NOTE : EMU_RACE, w, i, there,
-               "lane %u %s global 0x%llx, which %s %s: %s", lane,
+               "lane %u %s global 0x%llx, which %s %s: %s%s", lane,
                same_value ? "writes the same value to"
                : writes   ? "writes"
                           : "reads",
-               (unsigned long long)address, them, other_wrote ? "wrote" : "read", why);
+               (unsigned long long)address, them, other_wrote ? "wrote" : "read", why,
+               strong ? ", and volatile orders nothing" : "");
 }
 
 /* What this launch has written must not be read by ld.nc, whatever orders the two. */
@@ -299,7 +319,7 @@ static bool touch_stretch(const struct emu_warp *w, const struct emu_inst *i, st
                           unsigned from, unsigned to, struct access mine, enum emu_access what) {
     uint32_t now = access_launch(mine);
     bool writes = what & EMU_WRITE, keep = false, replace = false;
-    if (l->by_word == now) return false;
+    if (l->by_word == now || (mine.who & ACCESS_STRONG && emu_has(i, "volatile"))) return false;
     if (l->by_word) *l = (struct line){.by_word = 0};
     for (int n = 0; n < 2; n++)
         if (stretch_meets(&l->write, n, from, to) &&
@@ -322,7 +342,8 @@ static void touch(struct emu_warp *w, const struct emu_inst *i, struct word *cel
                   uint64_t address, struct access mine, enum emu_access what) {
     bool writes = what & EMU_WRITE;
     uint64_t now = mine.who >> 52;
-    if (unordered(w, mine, cell->write)) race(w, i, lane, address, mine, cell->write, writes, true);
+    if (unordered(w, mine, cell->write) || only_volatile(w, i, mine, cell->write, what, true))
+        race(w, i, lane, address, mine, cell->write, writes, true);
     if (stale(i, mine, cell->write) && mine.who & cell->write.who & 15)
         report_stale(w, i, lane, address, cell->write);
     if (!writes) { /* one reader is kept: another cluster's rather than its own */
@@ -332,7 +353,8 @@ static void touch(struct emu_warp *w, const struct emu_inst *i, struct word *cel
             cell->read = mine;
         return;
     }
-    if (cell->read.who >> 52 == now && unordered(w, mine, cell->read))
+    if (cell->read.who >> 52 == now &&
+        (unordered(w, mine, cell->read) || only_volatile(w, i, mine, cell->read, what, false)))
         race(w, i, lane, address, mine, cell->read, true, false);
     cell->write = mine;
 }

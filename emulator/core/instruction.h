@@ -118,6 +118,7 @@ struct emu_inst {
     uint8_t class;        /* enum emu_class: from the form; a selector may change it */
     uint8_t joined_bytes; /* of the wider load that ptxas makes of this and later ones, or 0 */
     bool read_only_path;  /* ld.nc */
+    bool in_loop;         /* a branch leads back over it */
     bool fetches; /* it may fetch 16 bytes, of which later loads take theirs: front/ahead.c */
     uint8_t fetched_word;  /* the word of those that it takes, */
     uint16_t fetched_back; /* and how many instructions before it that load stands; 0: none does */

@@ -106,6 +106,16 @@ static void find_blocks(struct flow *f) {
     free(starts);
 }
 
+static void mark_loops(struct emu_kernel *k) {
+    int64_t lowest = INT64_MAX; /* where a branch from here on leads */
+    for (int pc = k->n_inst - 1; pc >= 0; pc--) {
+        struct emu_inst *i = &k->inst[pc];
+        for (int o = 0; i->class == EMU_BRANCH && o < i->n_ops; o++)
+            if (i->op[o].kind == EMU_OP_LABEL && i->op[o].imm < lowest) lowest = i->op[o].imm;
+        i->in_loop = lowest <= pc;
+    }
+}
+
 /* Fills rank[n_inst]. Labels must be resolved. */
 void emu_order(struct emu_kernel *k, uint32_t *rank) {
     size_t n = (size_t)k->n_inst + 1;
@@ -121,6 +131,7 @@ void emu_order(struct emu_kernel *k, uint32_t *rank) {
                      .stack = ints + 4 * n,
                      .out = ints + 5 * n,
                      .on_stack = flags};
+    mark_loops(k);
     find_blocks(&f);
     int *all = ints + 6 * n;
     for (int b = 0; b < f.n; b++) all[b] = b;

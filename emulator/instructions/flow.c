@@ -52,7 +52,7 @@ enum emu_step emu_brx(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
         left &= ~here;
         emu_part(w, i, here, (uint32_t)i->op[1 + n].imm);
     }
-    if (first + 1 >= i->n_ops) {
+    if (first >= i->n_ops - 1u) {
         emu_report(EMU_BAD_OPERAND, w, i, NULL, "index %u of %u branch targets", first,
                    i->n_ops - 1u);
         return EMU_STOP;

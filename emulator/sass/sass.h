@@ -30,6 +30,7 @@
 #pragma once
 
 #include "emulator/emulator.h"
+#include "work.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -196,7 +197,8 @@ struct sass_grid {
     uint64_t
         unwritten; /* what registers and shared memory hold that nobody has written: NaN; the caller may draw it */
     bool rough;         /* products need not be exact to the bit */
-    bool (*stop)(void); /* sass_run() asks between clusters whether to end; may be NULL */
+    bool (*stop)(void); /* sass_run() asks now and then whether to end; may be NULL */
+    uint64_t most_work; /* sass_run() ends with a reason when counts have more work; 0: no limit */
     int n_threads;      /* of the host, for sass_run(); 0: one */
     /* Tile counters and the like: called in place of an atomic on global memory if not NULL; *value
      * is the operand, to be replaced by the old value. False: do the atomic as it is. */
@@ -342,6 +344,8 @@ void sass_tma_rows(const struct sass_effect *e, void *user,
 enum { SASS_MEMORIES = SASS_HGMMA_OPERANDS + 1 };
 struct sass_counts {
     uint64_t instructions;
+    uint64_t threads; /* lanes that were at them, whatever their guards said */
+    uint64_t work; /* work.h */
     uint64_t op[256]; /* by sass_inst.op */
     struct sass_access {
         uint64_t n; /* with at least one lane */
@@ -349,7 +353,8 @@ struct sass_counts {
     } access[SASS_MEMORIES]; /* by enum sass_memory */
 };
 /* Runs all CTAs, cluster after cluster, warps in turn. Clusters go to several host threads if the kernel
- * has no atomics on global memory. `counts` may be NULL; it is added to. */
+ * has no atomics on global memory. `counts` may be NULL; it is added to. A warp that looks again and again
+ * at what others have not written yet ends the run with a reason, because how often it looks depends on time. */
 const char *sass_run(struct sass_grid *g, struct sass_counts *counts);
 
 /* The i-th of the counts in the words of profiler/groups; false past the last. */

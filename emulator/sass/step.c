@@ -115,20 +115,24 @@ static void account(struct sass_counts *c, const struct sass_effect *e) {
     a->sectors_ideal += sass_sectors_ideal(e);
 }
 
-/* Steps until the warp waits, exits or fails. *progress: it did something. */
+/* A warp's most instructions in a turn, and in a loop that may only look at memory. */
+enum { SLICE = 1 << 16, LOOP = 1 << 10 };
+
+/* Steps until the warp waits, exits or fails, or for a slice. *progress: it did something. */
 static enum sass_status run_on(struct sass_warp *w, uint64_t *count, struct sass_counts *counts,
-                               struct sass_effect *e, bool *progress) {
+                               struct sass_effect *e, uint32_t slice, bool *progress) {
     const struct sass_exec *exec = sass_code(w->cta->grid->kernel)->exec;
     const uint64_t before = w->cta->ticks;
     enum sass_status status = SASS_ISSUED;
     w->effect = NULL;
-    while (status == SASS_ISSUED) {
+    for (uint32_t left = slice; status == SASS_ISSUED && left; left--) {
         const struct sass_exec *x = &exec[w->pc];
-        uint32_t pc = w->pc;
+        const uint32_t pc = w->pc, lanes = w->active;
         if (!w->live || w->at_bar || w->n_others || (counts && x->inst->memory)) {
             status = sass_step(w, counts ? e : NULL);
             if (status == SASS_ISSUED && counts) {
                 count[e->inst->pc / 16]++;
+                counts->threads += (uint32_t)__builtin_popcount(e->group);
                 if (e->memory) account(counts, e);
             }
             w->effect = NULL;
@@ -141,14 +145,34 @@ static enum sass_status run_on(struct sass_warp *w, uint64_t *count, struct sass
             status = SASS_FAULT;
         } else {
             w->cta->ticks++;
-            if (counts) count[pc]++;
+            if (!counts) continue;
+            count[pc]++;
+            counts->threads += (uint32_t)__builtin_popcount(lanes);
         }
     }
     *progress |= w->cta->ticks != before;
     return status;
 }
 
-/* Each warp of the cluster until it waits. *left: some have not exited. */
+/* Is the warp in a loop that leaves it as it was? Then it looks at memory until others write there. */
+static bool is_polling(struct sass_warp *w, uint64_t *count, struct sass_counts *counts,
+                       struct sass_effect *e) {
+    const size_t bytes = sass_code(w->cta->grid->kernel)->row_bytes;
+    const struct sass_warp was = *w;
+    unsigned char *rows = heap_take(bytes);
+    bool progress = false, same = false;
+    memcpy(rows, w->rows, bytes);
+    for (int i = 0; i < LOOP && !same; i++) {
+        if (run_on(w, count, counts, e, 1, &progress) != SASS_ISSUED || !w->live || w->n_others)
+            break;
+        same = w->pc == was.pc && w->active == was.active && !memcmp(rows, w->rows, bytes) &&
+               !memcmp(was.pred, w->pred, sizeof w->pred);
+    }
+    free(rows);
+    return same;
+}
+
+/* Each warp of the cluster until it waits, or for a slice. *left: some have not exited. */
 static const char *turn(struct sass_grid *g, struct sass_cta **cta, uint64_t *count,
                         struct sass_counts *counts, struct sass_effect *e, bool *left) {
     const struct sass_warp *stuck = NULL;
@@ -157,8 +181,13 @@ static const char *turn(struct sass_grid *g, struct sass_cta **cta, uint64_t *co
         for (int n = 0; n < cta[r]->n_warps; n++) {
             struct sass_warp *w = &cta[r]->warp[n];
             if (!w->live) continue;
-            if (run_on(w, count, counts, e, &progress) == SASS_FAULT)
-                return reason("kernel %s: %s", g->kernel->name, w->fault);
+            const enum sass_status status = run_on(w, count, counts, e, SLICE, &progress);
+            if (status == SASS_FAULT) return reason("kernel %s: %s", g->kernel->name, w->fault);
+            if (status == SASS_ISSUED && w->live && is_polling(w, count, counts, e))
+                return reason(
+                    "kernel %s: a warp looks at memory at %#x again and again until another "
+                    "one writes there, and how often depends on time",
+                    g->kernel->name, 16 * w->pc);
             if (w->live) stuck = w;
         }
     *left = stuck;
@@ -178,10 +207,23 @@ static bool has(const struct sass_kernel *k, enum sass_op op) {
     return false;
 }
 
+/* Of `count` instructions each. */
+static uint64_t work_of(const struct sass_kernel *k, const uint64_t *count) {
+    enum { FLOP = 1024 }; /* of a register of a warp's product: 32 sums of 16 products */
+    uint64_t work = 0;
+    for (int i = 0; i < k->n_inst; i++) {
+        const struct sass_inst *x = &k->inst[i];
+        const bool multiplies = x->pipe == SASS_PIPE_TENSOR || x->pipe == SASS_PIPE_GMMA;
+        work += count[i] * (multiplies ? 1 + x->dst.n * FLOP / SASS_FLOP_WORK : 1);
+    }
+    return work;
+}
+
 /* A host thread's. */
 struct part {
     struct sass_grid *grid;
     _Atomic uint64_t *next; /* cluster to be begun */
+    _Atomic uint64_t *work; /* of all parts */
     uint64_t places;
     uint64_t *count;           /* by instruction */
     struct sass_counts counts; /* of memory */
@@ -210,6 +252,13 @@ static void run_part(struct part *p, bool counted) {
             memcpy(cta[c], cta[--running], sizeof cta[c]);
             c--;
         }
+        const uint64_t work = counted ? work_of(g->kernel, p->count) : 0;
+        const uint64_t all =
+            atomic_fetch_add(p->work, work - p->counts.work) + work - p->counts.work;
+        p->counts.work = work;
+        if (g->most_work && all > g->most_work && !why)
+            why = reason("so large a launch takes long (most are %g instructions)",
+                         (double)g->most_work);
     }
     for (uint64_t c = 0; c < running; c++)
         for (uint32_t r = 0; r < g->cluster_size; r++) sass_cta_end(cta[c][r]);
@@ -220,6 +269,8 @@ static void run_part(struct part *p, bool counted) {
 
 static void add_part(struct sass_counts *to, const struct part *p) {
     const struct sass_kernel *k = p->grid->kernel;
+    to->threads += p->counts.threads;
+    to->work += p->counts.work;
     for (int i = 0; i < k->n_inst; i++) {
         to->instructions += p->count[i];
         to->op[k->inst[i].op] += p->count[i];
@@ -239,12 +290,12 @@ const char *sass_run(struct sass_grid *g, struct sass_counts *counts) {
     int n = g->n_threads < MOST_THREADS ? g->n_threads : MOST_THREADS;
     if (n < 1 || draws || has(g->kernel, SASS_OP_REDG) || has(g->kernel, SASS_OP_RED)) n = 1;
     struct part *part = heap_zeroed((size_t)n, sizeof *part);
-    _Atomic uint64_t next = 0;
+    _Atomic uint64_t next = 0, work = 0;
     const char *why = NULL;
 #pragma omp parallel for schedule(static, 1) num_threads(n)
     for (int i = 0; i < n; i++) {
-        part[i] =
-            (struct part){.grid = g, .next = &next, .places = draws ? SMS / g->cluster_size : 1};
+        part[i] = (struct part){
+            .grid = g, .next = &next, .work = &work, .places = draws ? SMS / g->cluster_size : 1};
         part[i].count = heap_zeroed((size_t)g->kernel->n_inst, sizeof *part[i].count);
         run_part(&part[i], counts != NULL);
     }

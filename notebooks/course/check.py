@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 import build
+import diary
 import fragment
 import lab_folder
 import mistakes
@@ -156,9 +157,11 @@ class Check:
         self.folder, self.kernel, self.device, self.gpu = folder, kernel, device, build.gpu_wanted(device)
         self.runs, self.early, self.broken, self.counts, self.ours, self.lines = {}, {}, [], {}, {}, []
         self.told = self.cause = None  # the hint, and the name of the mistake that it is about
+        self.seen = ""                 # the first thing that was wrong
 
     def say(self, ok, what):
         self.lines.append((ok, what))
+        self.seen = self.seen or ("" if ok else what)
         print(f"{'ok  ' if ok else 'NOT '} {what}")
         return ok
 
@@ -285,6 +288,7 @@ def main():
             shown, hint = check.hint()
             print("\n" + "\n".join([*shown, ""] if shown else []) + f"{'' if not shown else chr(10)}hint: {hint}")
             right = False
+        diary.note(source, f"lab-{given.lab}", "right" if right else "not yet", check.cause or check.seen, check.told or "")
         if given.json:
             pathlib.Path(given.json).write_text(json.dumps({"lab": given.lab, "right": right, "lines": check.lines, "hint": check.told, "cause": check.cause}))
         if right:

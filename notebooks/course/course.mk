@@ -3,7 +3,7 @@ LAB_NUMBERS := $(notdir $(patsubst %/,%,$(wildcard notebooks/course/[0-9]*/)))
 MY_LAB      := $(patsubst lab-%,%,$(filter lab-%,$(MAKECMDGOALS)))
 $(foreach n,$(filter-out $(LAB_NUMBERS),$(MY_LAB)),$(error there is no lab-$n; there are $(LAB_NUMBERS:%=lab-%)))
 MY_VERB     := $(filter check hint see watch notebook,$(MAKECMDGOALS))
-one-lab      = test $(words $(MY_LAB)) -eq 1 || { echo "make: name one lab: make lab-1 $@" >&2; exit 2; }
+one-lab      = test $(words $(MY_LAB) $(MY_EXAM)) -eq 1 || { echo "make: name one lab: make lab-1 $@" >&2; exit 2; }
 lab-python   = test -x $(PYTHON) || { echo "make: $(PYTHON) is missing; run 'make setup'" >&2; exit 1; }
 PYTHON_VERBS += $(LAB_NUMBERS:%=lab-%) check hint see notebook notebooks
 # Its stage's program and our own kernel's images: PTX, whose counts a check compares with, and machine code for `see`.
@@ -27,7 +27,7 @@ $(LAB_NUMBERS:%=lab-%): lab-%: $$(call lab-builds,$$*)
 ##  DEVICE=auto|cuda|emu   where it runs
 check: $(MY_LAB:%=lab-%)
 	@$(one-lab); $(lab-python)
-	@set -f; BUILD=$(BUILD) NVCC=$(NVCC) $(PYTHON) notebooks/course/check.py $(MY_LAB) --device "$$DEVICE" $$ARGS
+	@set -f; BUILD=$(BUILD) NVCC=$(NVCC) $(PYTHON) $(or $(exam-check),notebooks/course/check.py $(MY_LAB)) --device "$$DEVICE" $$ARGS
 
 ##course-3 hint: Give the next of three hints on the first open part.
 ##  make lab-1 hint
@@ -35,7 +35,7 @@ check: $(MY_LAB:%=lab-%)
 ##  ARGS="--part 2"   a hint on another part
 hint:
 	@$(one-lab); $(lab-python)
-	@set -f; $(PYTHON) notebooks/course/hint.py $(MY_LAB) $$ARGS
+	@set -f; $(PYTHON) notebooks/course/hint.py $(or $(MY_EXAM),$(MY_LAB)) $$ARGS
 
 ##course-4 see: Predict how fast your kernel would be, beside ours.
 ##  make lab-1 see
@@ -43,7 +43,7 @@ hint:
 ##  The time is an H200's. DEVICE=cuda measures it as well.
 see: $(MY_LAB:%=lab-%)
 	@$(one-lab); $(lab-python)
-	@set -f; BUILD=$(BUILD) NVCC=$(NVCC) $(PYTHON) notebooks/course/see.py $(MY_LAB) --device "$$DEVICE" $$ARGS
+	@set -f; BUILD=$(BUILD) NVCC=$(NVCC) $(PYTHON) $(or $(exam-see),notebooks/course/see.py $(MY_LAB)) --device "$$DEVICE" $$ARGS
 
 ##course-5 notebook: Open a lab's notebook in JupyterLab.
 ##  make lab-1 notebook

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the next hint on a part of a lab: hint.py N [--part P]
+"""Prints the next hint on a part of a lab or an exam: hint.py N [--part P]
 
 notebooks/course/N/hints has three for each part, the holes of the kernel in order. How many were given is kept in
 my-labs/N/hints-given. Without --part: the first part that is not written, else the last one asked about."""
@@ -9,6 +9,7 @@ import sys
 
 import build
 import check
+import diary
 import lab_folder
 from lab_folder import ROOT
 
@@ -28,7 +29,7 @@ def read(folder):
 
 def main():
     parser = argparse.ArgumentParser(description="prints the next hint")
-    parser.add_argument("lab", type=int, metavar="N")
+    parser.add_argument("lab", type=lab_folder.known, metavar="N")
     parser.add_argument("--part", type=int, metavar="P", help="which part of the kernel, from 1")
     given = parser.parse_args()
     try:
@@ -42,20 +43,21 @@ def main():
         first = next((n for n, hole in enumerate(holes, 1) if hole[3] in empty), told.get("last", 1))
         part = given.part or first
         if not 1 <= part <= len(holes):
-            print(f"hint: lab {given.lab} has parts 1 to {len(holes)}", file=sys.stderr)
+            print(f"hint: {folder.name} has parts 1 to {len(holes)}", file=sys.stderr)
             return 2
         n = told.get(str(part), 0)
         print(f"Part {part} of {len(holes)}, {holes[part - 1][0].name}: {holes[part - 1][3]}")
         for step, hint in enumerate(hints[part - 1][:n + 1], 1):
             print(f"  {step}. {hint}")
         if n >= 2:
-            print(f"  (These are all three. `make lab-{given.lab} check` says what is wrong, and hints at the cause.)")
+            print(f"  (These are all three. `make {folder.goal} check` says what is wrong, and hints at the cause.)")
         if n >= 2 and part < len(holes):
-            print(f"  (The next part: make lab-{given.lab} hint ARGS=\"--part {part + 1}\")")
+            print(f"  (The next part: make {folder.goal} hint ARGS=\"--part {part + 1}\")")
         told |= {str(part): min(n + 1, 2), "last": part}
         state.write_text(json.dumps(told))
+        diary.note(source, f"lab-{given.lab}", "asked", f"part {part}, hint {min(n + 1, 3)}")
     except FileNotFoundError:
-        print(f"hint: there is no my-labs/{given.lab}: make lab-{given.lab} makes it", file=sys.stderr)
+        print(f"hint: there is no my-labs/{given.lab}: make {folder.goal} makes it", file=sys.stderr)
         return 2
     except LookupError as why:
         print(f"hint: {why}", file=sys.stderr)

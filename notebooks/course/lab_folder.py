@@ -1,6 +1,6 @@
-"""What a lab is made of: reads notebooks/course/N.
+"""What a lab is made of: reads notebooks/course/N; of an exam, notebooks/course/exams/N.
 
-    folder = lab_folder.read(1)
+    folder = lab_folder.read(1)         or lab_folder.read("exam-1")
     folder.files        the kernel's files, in the repository; a student's have the same names
     folder.holes()      [(file, first line, last line, sentence)] of the solutions in them
     lab_folder.judge(folder.conditions, counts, ours, problem)       what a count vector breaks
@@ -13,6 +13,7 @@ import strip
 
 COURSE = pathlib.Path(__file__).resolve().parent
 ROOT = COURSE.parents[1]
+EXAMS = COURSE / "exams"
 FULL_TIME = 1.2  # times ours: up to it the grader gives full points for time
 
 
@@ -43,9 +44,39 @@ class Folder:
     problem: list       # options of the problem that the conditions are tried on
     conditions: list    # of Condition
 
+    most_work = 1.5     # instructions, of ours: beyond it something else computes the answer
+
     @property
     def path(self):
         return COURSE / str(self.number)
+
+    @property
+    def name(self):
+        return f"lab {self.number}"
+
+    @property
+    def goal(self):
+        """What make calls it, and the folder of a submission."""
+        return f"lab-{self.number}"
+
+    @property
+    def trial(self):
+        """The grader's program, build/trial-N."""
+        return f"trial-{self.stage.split('-')[0]}"
+
+    @property
+    def built(self):
+        """Where our own kernel's images are, in build/ and beside a trial."""
+        return f"images/stage-{self.stage.split('-')[0]}"
+
+    @property
+    def architecture(self):
+        """The newest PTX of the stage: what ours is counted with."""
+        archs = set()
+        for line in (ROOT / "stages" / self.stage / "images").read_text().splitlines():
+            if line.startswith("arch"):
+                archs = set(line.split()[1:])
+        return "compute_90a" if "compute_90a" in archs else "compute_89"
 
     def holes(self):
         return [(file, first, last, sentence) for file in self.files
@@ -61,6 +92,45 @@ class Folder:
         raise LookupError(f"stages/{self.stage}/images has no {image}")
 
 
+@dataclasses.dataclass
+class Exam(Folder):
+    """Its files are a solution's; students begin with the signature beside it. `stage` is the architecture of its PTX."""
+    most_work = 4       # tiles of any size
+    after: int = 0      # the lab before it
+
+    @property
+    def path(self):
+        return EXAMS / self.number.removeprefix("exam-")
+
+    @property
+    def name(self):
+        return self.number.replace("-", " ")
+
+    @property
+    def goal(self):
+        return self.number
+
+    @property
+    def trial(self):
+        return "trial-exams"
+
+    @property
+    def built(self):
+        return "images/exams"
+
+    @property
+    def architecture(self):
+        return self.stage
+
+    def flags(self, image):
+        return []
+
+    def holes(self):
+        """Its page is blank: parts are those that its hints speak of."""
+        return [(file, 0, 0, sentence) for file in self.files for sentence in
+                re.findall(r"^part \d+: (.*)", (self.path / "hints").read_text(), re.M)]
+
+
 def lines_of(path):
     """[(number, text)] of a text file, without comments and empty lines."""
     return [(n, line.strip()) for n, line in enumerate(path.read_text().splitlines(), 1)
@@ -72,17 +142,28 @@ def numbers():
     return sorted(int(path.parent.name) for path in COURSE.glob("[0-9]*/lab"))
 
 
+def exams():
+    return sorted(f"exam-{path.parent.name}" for path in EXAMS.glob("[0-9]*/exam"))
+
+
+def known(word):
+    """The number of a lab, or the name of an exam, of a word: 2, lab-2, exam-1."""
+    return word if str(word).startswith("exam-") else int(str(word).removeprefix("lab-"))
+
+
 def notebook(number):
     """The student's notebook of a lab: notebooks/NUMBER-NAME.ipynb."""
     return next((ROOT / "notebooks").glob(f"{number}-*.ipynb"))
 
 
 def read(number):
-    folder = COURSE / str(number)
-    if not (folder / "lab").exists():
-        raise LookupError(f"there is no lab {number} with a kernel: there are {', '.join(map(str, numbers()))}")
+    is_exam = str(number).startswith("exam-")
+    if number not in (exams() if is_exam else numbers()):
+        raise LookupError(f"there is no {number}: there are {', '.join(exams())}" if is_exam else
+                          f"there is no lab {number} with a kernel: there are {', '.join(map(str, numbers()))}")
+    folder = EXAMS / number.removeprefix("exam-") if is_exam else COURSE / str(number)
     said = {}
-    for _, line in lines_of(folder / "lab"):
+    for _, line in lines_of(folder / ("exam" if is_exam else "lab")):
         word, rest = line.split(None, 1)
         said.setdefault(word, []).append(rest)
     problem, conditions = [], []
@@ -92,7 +173,8 @@ def read(number):
             problem = line.split()[1:]
         else:
             conditions.append(Condition(*words, n))
-    return Folder(number, said["title"][0], said["stage"][0], " ".join(said["image"]).split(),
+    made = Folder if not is_exam else lambda *fields: Exam(*fields, after=int(said["after"][0]))
+    return made(number, said["title"][0], said["stage"][0], " ".join(said["image"]).split(),
                   [pathlib.Path(file) for file in said["file"]],
                   tuple(map(int, said.get("tile", [""])[0].split())), problem, conditions)
 
@@ -106,14 +188,14 @@ def groups_in_flight(ptx):
     return most
 
 
-def untimed(said, number):
+def untimed(said, goal):
     """(file, line, what to do) where no time is predicted. said: `...0x550  OPCODE OPERANDS (FILE:LINE): WHY`, or else."""
     match = re.search(r"0x[0-9a-f]+  (?:@\S+ )?(\S+).* \(([^()]+):(\d+)\): [^:]*$", said)
     if not match:
         return None, None, f"the predictor gives no time for it: {said}"
     return match[2], int(match[3]), (
         f"the predictor does not know {match[1]}, which ptxas makes of this line, and predicts no time: write the line"
-        f" with other instructions, until `make lab-{number} see` gives a time")
+        f" with other instructions, until `make {goal} see` gives a time")
 
 
 def judge(conditions, counts, ours, problem):

@@ -33,7 +33,7 @@ def values_of(who, found, number):
     values = {c["name"]: c["value"] for c in found["counters"] if "value" in c}
     if "duration_us" not in values:
         why = next((c["na"] for c in found["counters"] if "na" in c), "there is no predicted time")
-        file, line, why = lab_folder.untimed(why, number)
+        file, line, why = lab_folder.untimed(why, f"lab-{number}")
         raise build.Refused(f"{f'{file}:{line}' if file else who}: {why}".replace(f"{ROOT}/", ""))
     return values
 

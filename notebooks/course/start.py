@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Makes a student's folder my-labs/N: start.py N. Files that are there already stay as they are."""
+"""Makes a student's folder my-labs/N, or my-labs/exam-N: start.py N. Files that are there already stay as they are."""
 import sys
 
+import diary
 import lab_folder
 import strip
 from lab_folder import COURSE, ROOT
@@ -9,6 +10,8 @@ from lab_folder import COURSE, ROOT
 
 def contents(number):
     """{name: text} of what a student of a lab gets."""
+    if number in lab_folder.exams():
+        return {name: (lab_folder.read(number).path / name).read_text() for name in ("README.md", "gemm.cu")}
     folder = COURSE / str(number)
     page, files = lab_folder.notebook(number).read_text(), {}
     if (folder / "lab").exists():
@@ -19,7 +22,7 @@ def contents(number):
 
 
 def main():
-    number = int(sys.argv[1])
+    number = lab_folder.known(sys.argv[1])
     into = ROOT / "my-labs" / str(number)
     files = contents(number)
     missing = [name for name in files if not (into / name).exists()]
@@ -30,7 +33,11 @@ def main():
     into.mkdir(parents=True, exist_ok=True)
     for name in missing:
         (into / name).write_text(files[name])
+    diary.note(into, f"lab-{number}", "begun")
     print(f"my-labs/{number}: {' '.join(missing)}")
+    if number in lab_folder.exams():
+        print(f"next: read my-labs/{number}/README.md, write the kernel, make {number} check")
+        return 0
     rest = f" (predict), write your part, make lab-{number} check" if len(files) > 1 else ""
     print(f"next: make lab-{number} notebook{rest}")
     return 0

@@ -23,9 +23,8 @@ are compared, too: they are too close to call where the quotient of two predicti
 one of five validated pairs. They change no exit status.
 
 Exit status: 0 no regression; 1 slower, more of a cost on the emulator, or a wrong answer; 2 usage;
-5 files; 77 nothing to compare here."""
+5 files, with --strict a damaged line of one too; 77 nothing to compare here."""
 import glob
-import json
 import math
 import os
 import re
@@ -33,6 +32,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../common/harness"))
+import records  # noqa: E402
 
 TURNS = 8, 16  # looks: decide after so many turns, or go on
 SURE = 0.003  # a difference counts above this ratio ...
@@ -73,23 +75,21 @@ def verdict(ratios, sure=SURE, same=SAME):
 
 def newest(path, stage, problem=None):
     """The newest record of a stage in a file, of the problem text if one is given."""
+    def whole(r):
+        if str(r.get("stage", "")).split("-")[0] == stage:
+            r["problem"]["text"], r["time"].split(), r["device"]["name"], values(r)
+
     found = None
     try:
-        with open(path, encoding="utf-8") as f:
-            for number, line in enumerate(f, 1):
-                try:
-                    record = json.loads(line)
-                except ValueError as e:  # a kill cuts the last line
-                    print(f"against: {path}:{number}: no whole record, left out ({e}); delete the line or record again", file=sys.stderr)
-                    continue
-                if not record.get("schema", "").startswith("attnlab-1."):
-                    raise Refusal(5, f"{path} holds no records of this program")
-                if record.get("stage", "").split("-")[0] != stage:
-                    continue
-                if problem and record["problem"]["text"] != problem:
-                    continue
-                if not found or record["time"] >= found["time"]:
-                    found = record
+        for record in records.read(path, "against", whole):
+            if not str(record.get("schema", "")).startswith("attnlab-1."):
+                raise Refusal(5, f"{path} holds no records of this program")
+            if str(record.get("stage", "")).split("-")[0] != stage:
+                continue
+            if problem and record["problem"]["text"] != problem:
+                continue
+            if not found or record["time"] >= found["time"]:
+                found = record
     except OSError as e:
         raise Refusal(5, f"{path}: {e.strerror}") from e
     return found
@@ -326,7 +326,7 @@ def main(arguments):
         rows, _ = counter_deltas(before, here, 0.01)
     if rows:
         print_rows(("counter", "base", "here", "unit", "change"), rows)
-    return status
+    return status or records.status("--strict" in options)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ one, how often the way that its model takes is within 3 % of the best one timed.
 
     make stage-6 choices                   time 300 problems, into results/choices-6.jsonl, then look
     make stage-6 choices RECORDED=h200     look at records/runs/h200-choices-6.jsonl with the model as it is now
+
+A damaged line of the records is named and left out; with --strict the exit status is then 5.
 """
 import argparse
 import csv
@@ -17,6 +19,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "common/harness"))
+import records as files  # noqa: E402
+
 WITHIN = 1.03
 FAR = 3  # times the best expected: such ways are not timed
 
@@ -99,23 +104,21 @@ def chosen(program, p):
     return f"{first['image']}: {first['what']}", float(first["expected us"])
 
 
-def whole(path, lines):
-    """The records of a file; a damaged line is named and left out."""
-    for number, line in enumerate(lines, 1):
-        try:
-            yield json.loads(line)
-        except ValueError as e:
-            print(f"choices: {path}:{number}: no whole record, left out ({e}); delete the line or record again", file=sys.stderr)
+def whole(r):
+    if len(r["problem"]) != 7 or not all(c["us"] > 0 and c["what"] for c in r["choices"]):
+        raise ValueError("no problem of seven numbers with the times of its choices")
 
 
 def look(args):
     """Prints what share of the problems got a choice within WITHIN of the best, and the worst; False: less than --share."""
     rows, lost = [], 0
     try:
-        with open(args.json) as f:
-            records = list(whole(args.json, f))
+        records = list(files.read(args.json, "choices", whole))
     except OSError as e:
-        print(f"choices: {args.json}: {e}; make choices writes one where there is a GPU", file=sys.stderr)
+        print(f"choices: {args.json}: {e.strerror}; make choices writes one where there is a GPU", file=sys.stderr)
+        sys.exit(5)
+    if not records:
+        print(f"choices: {args.json}: none of its lines is a record of make choices", file=sys.stderr)
         sys.exit(5)
     program = os.path.join(ROOT, "build", f"stage-{args.stage}")
     for r in records:
@@ -152,10 +155,11 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--share", type=float, default=0, help="exit with 1 if it is less, in %%")
     parser.add_argument("--worst", type=int, default=5, help="print so many of the worst choices")
+    parser.add_argument("--strict", action="store_true", help="exit with 5 if a line of the records is damaged")
     args = parser.parse_args()
     if args.measure:
         measure(args)
-    return 0 if look(args) else 1
+    return files.status(args.strict) if look(args) else 1
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ of loaded times and one of bursts.
 
     make stage-6 peers-table                       (RECORDED=h200; RECORDED= takes results/peers.jsonl)
     make stage-6 peers-table RECORDED=h100,h200    runs on several boards (NAME-two-boards-peers.jsonl), in one table
-    python3 profiler/peers/peers_table.py RECORDS [STAGE ...] [--below FILE] [--peer NAME]
+    python3 profiler/peers/peers_table.py RECORDS [STAGE ...] [--below FILE] [--peer NAME] [--strict]
 
 RECORDS: JSON lines of peers.py; several files, with commas between, are boards beside each other. --peer: beside this one
 alone, as "FlashAttention-2", not the fastest. A time is the newest in the file; what is not there is "-". Without a STAGE: those that
@@ -21,35 +21,38 @@ rate of a copy in the same run:
       two-boards: B1 H8 S512 D64            in the records NAME-two-boards of all boards
 
 The tables print the letter beside the row and the reasons at the end; a row below the bar without one has "?". Rows that
-have a reason and need none are named on stderr.
+have a reason and need none are named on stderr. A damaged line of RECORDS is named and left out; with --strict the exit
+status is then 5.
 """
 import glob
-import json
 import os
 import signal
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "common/harness"))
+import records as files  # noqa: E402
+
 BIG = 128 << 20  # bytes: so much does not stay in L2 from one launch to the next
 SHORT = {"FlashAttention-2": "FA2", "FlashAttention-3": "FA3", "FlashAttention-4": "FA4"}
 
 
 def records_of(path):
-    """The records of make peers: a line that a kill cut is left out, and what is no such record is refused."""
+    """The records of make peers."""
+    def whole(r):
+        if "copy_tb_per_s" in r:
+            return float(r["copy_tb_per_s"])
+        if "peer" not in r and "stage" not in r:
+            raise ValueError("no record of make peers")
+        if "samples" in r:
+            rate(r) if "stage" in r else number(r["samples"]["median_us"])
+        return r["problem"]["text"].split(), r["peer"]["name"] if "peer" in r else r["stage"].split("-")
+
     if not os.path.isfile(path):
         fail(f"there is no {path}; RECORDED=h200 is one, and make peers writes results/peers.jsonl")
-    records = []
-    with open(path, errors="replace") as f:
-        for n, text in enumerate(f, 1):
-            try:
-                r = json.loads(text)
-            except ValueError:
-                print(f"peers-table: {path}:{n}: cut, and left out", file=sys.stderr)
-                continue
-            if not isinstance(r, dict) or "copy_tb_per_s" not in r and (
-                    "text" not in r.get("problem", {}) or not ("peer" in r or "stage" in r)):
-                fail(f"{path}:{n}: no record of make peers")
-            records.append(r)
+    records = list(files.read(path, "peers-table", whole))
+    if not records:
+        fail(f"{path}: none of its lines is a record of make peers")
     return records
 
 
@@ -227,10 +230,12 @@ def boards(paths, stages, only, reasons):
 def main():
     if len(sys.argv) < 2:
         sys.exit("usage: peers_table.py RECORDS [STAGE ...]")
-    path, *stages = sys.argv[1:]
+    strict = "--strict" in sys.argv
+    path, *stages = [word for word in sys.argv[1:] if word != "--strict"]
     reasons, only = (option(stages, name) for name in ("--below", "--peer"))
     if "," in path:
-        return boards(path.split(","), stages, only, reasons)
+        boards(path.split(","), stages, only, reasons)
+        return files.status(strict)
     records = [r for r in records_of(path) if not only or "peer" not in r or r["peer"]["name"] == only]
     recorded = sorted({r["stage"].split("-")[0] for r in records if "stage" in r and "samples" in r})
     for stage in stages:
@@ -239,6 +244,7 @@ def main():
     for stage in stages or recorded:
         why = reasons or reasons_of(stage)
         tables(records, stage, why, os.path.basename(path).removesuffix(".jsonl").removesuffix("-peers"))
+    return files.status(strict)
 
 
 def tables(records, stage, reasons, name):
@@ -267,8 +273,9 @@ def tables(records, stage, reasons, name):
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough
     try:
-        main()
+        status = main()
         sys.stdout.flush()
+        sys.exit(status)
     except OSError as e:
         sys.stdout = None  # or Python writes the rest once more
         fail(e)

@@ -1,5 +1,6 @@
 #include "raw.h"
 
+#include "runtime/session/compiled.h"
 #include "runtime/session/predictions.h"
 
 #include "common/base/heap.h"
@@ -255,23 +256,27 @@ EXPORT const char *attnlab_counters(void *kernel, const char *groups);
 EXPORT const char *attnlab_counters(void *kernel, const char *groups) {
     struct kernel *k = kernel;
     struct session *s = session_lock();
-    struct counters raw = {0}, c = {0}, predicted = {0}, named = {0};
+    struct counters raw = {0}, c = {0}, sass = {0}, predicted = {0}, named = {0};
     struct occupancy o;
     FILE *out = begin_text();
     const struct launch *l = k->n_launches ? &k->launch[k->n_launches - 1] : NULL;
     if (out && l && !emu_counters_of(k->result, &s->info.chip, &raw)) {
         int threads = (int)(l->block[0] * l->block[1] * l->block[2]);
-        const char *unknown = k->n_registers < 0
-                                  ? "no cubin says how many registers it takes"
-                                  : session_occupancy(s, k, threads, (int)l->shared_bytes, &o);
-        const char *no_prediction = predictions_values(k, -1, &predicted);
-        bool grouped = groups && !counters_emulated(&raw, &o, unknown, &predicted, no_prediction,
-                                                    threads, groups, &c);
+        const struct counters_known known = {
+            .counted = &raw,
+            .sass = &sass,
+            .no_sass = compiled_values(k, &sass),
+            .predicted = &predicted,
+            .no_prediction = predictions_values(k, -1, &predicted),
+            .occupancy = &o,
+            .no_occupancy = session_kernel_occupancy(s, k, threads, (int)l->shared_bytes, &o)};
+        bool grouped = groups && !counters_emulated(&known, threads, groups, &c);
         if (!groups) predictions_named(k, -1, &named);
         write_values(grouped ? &c : &raw, out);
         write_values(&named, out);
     }
     counters_free(&raw);
+    counters_free(&sass);
     counters_free(&predicted);
     counters_free(&named);
     counters_free(&c);

@@ -1,24 +1,18 @@
 #include "predictions.h"
 
+#include "compiled.h"
+
 #include "common/base/heap.h"
-#include "common/base/path.h"
-#include "common/base/program.h"
 #include "common/base/reason.h"
-#include "common/base/scratch.h"
-#include "common/base/toolkit.h"
 #include "common/device/predictor.h"
 #include "common/device/source.h"
 #include "common/harness/watch/watch.h"
 #include "profiler/counters.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* Most that predictions take, unless told: of a program all, of which one takes half of what is left at most, so that
  * something is left for others; of one kernel's launch. Seconds of a core, counted as work (PREDICTOR_WORK_A_SECOND),
@@ -42,112 +36,16 @@ struct kernel_predictions {
     struct launch_prediction *at;
 };
 
-/* ---- The cubin ------------------------------------------------------------------------------- */
-
-/* build/sass: this library is in build/runtime, build/run in build. */
-static void cache_folder(char out[PATH_MAX]) {
-    char home[PATH_MAX];
-    snprintf(home, sizeof home, "%s", program_home());
-    size_t n = strlen(home), tail = strlen("/runtime");
-    if (n > tail && !strcmp(home + n - tail, "/runtime")) home[n - tail] = 0;
-    snprintf(out, PATH_MAX, "%.*s/sass", PATH_MAX - 64, home);
-}
-
-static const char *write_file(const char *path, const void *data, size_t bytes) {
-    FILE *f = fopen(path, "w");
-    bool ok = f && fwrite(data, 1, bytes, f) == bytes;
-    if (f && fclose(f)) ok = false;
-    return ok ? NULL : reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
-}
-
-/* Of the PTX and of the ptxas that compiles it. */
-static uint64_t key_of(const struct fatbin_ptx *ptx, const char *ptxas) {
-    struct stat file;
-    uint64_t key = repeat_key(0, ptx->text, ptx->bytes);
-    if (!stat(ptxas, &file)) {
-        key = repeat_key(key, &file.st_mtim, sizeof file.st_mtim);
-        key = repeat_key(key, &file.st_size, sizeof file.st_size);
-    }
-    return key;
-}
-
-/* ptxas of `from` into `to`: NULL, or the first line of what it said. */
-static const char *run_ptxas(const char *ptxas, const char *from, const char *to) {
-    char command[3 * PATH_MAX + 64], line[512] = "";
-    if (strchr(ptxas, '\'') || strchr(from, '\'') || strchr(to, '\''))
-        return reason_as(STATUS_FILE, "%s: a path with a quote", to);
-    snprintf(command, sizeof command, "'%s' -arch=sm_90a -lineinfo -o '%s' '%s' 2>&1", ptxas, to,
-             from);
-    FILE *f = popen(command, "r");
-    if (!f) return reason_as(STATUS_DEVICE, "%s: %s", ptxas, strerror(errno));
-    if (fgets(line, sizeof line, f)) line[strcspn(line, "\n")] = 0;
-    while (fgetc(f) != EOF) {
-    }
-    if (!pclose(f)) return NULL;
-    return reason_as(STATUS_UNSUPPORTED, "ptxas does not take its PTX: %s", line);
-}
-
-/* Compiled once: `cubin` is its place in the cache, or, where nothing can be written there, a file
- * that ends with *fd. */
-static const char *compile(const struct fatbin_ptx *ptx, const char *cache, char cubin[PATH_MAX],
-                           int *fd) {
-    char ptxas[PATH_MAX], text[SCRATCH_PATH], made[SCRATCH_PATH];
-    const char *why = toolkit_find("ptxas", ptxas, sizeof ptxas);
-    if (why) return why;
-    snprintf(cubin, PATH_MAX, "%.*s/%016llx.cubin", PATH_MAX - 32, cache,
-             (unsigned long long)key_of(ptx, ptxas));
-    if (!access(cubin, R_OK)) return NULL;
-    int text_fd = scratch_open(text), made_fd = scratch_open(made);
-    if (text_fd < 0 || made_fd < 0)
-        why = reason_as(STATUS_FILE, "a file in memory: %s", strerror(errno));
-    if (!why && !(why = write_file(text, ptx->text, ptx->bytes)))
-        why = run_ptxas(ptxas, text, made);
-    if (text_fd >= 0) close(text_fd);
-    size_t bytes;
-    char part[PATH_MAX + 32], *data = why ? NULL : path_read(made, &bytes);
-    snprintf(part, sizeof part, "%s.%d", cubin, (int)getpid());
-    mkdir(cache, 0777);
-    if (data && (write_file(part, data, bytes) || rename(part, cubin))) {
-        unlink(part); /* no cache */
-        snprintf(cubin, PATH_MAX, "%s", made);
-        *fd = made_fd;
-    } else if (made_fd >= 0) {
-        close(made_fd);
-    }
-    free(data);
-    return why;
-}
-
-/* The program's own cubin, where it has one for the chip: it was made with its options. */
-static const char *write_own(const struct fatbin_ptx *ptx, char cubin[PATH_MAX], int *fd) {
-    *fd = scratch_open(cubin);
-    if (*fd < 0) return reason_as(STATUS_FILE, "a file in memory: %s", strerror(errno));
-    return write_file(cubin, ptx->cubin, ptx->cubin_bytes);
-}
-
-static bool find_variable(void *user, const char *name, uint64_t *address, uint64_t *bytes) {
-    const struct image *i = user;
-    return emu_module_variable(i->module, name, address, bytes);
-}
-
-static const char *open_predictor(const struct session *s, const struct kernel *k,
+static const char *open_predictor(const struct session *s, struct kernel *k,
                                   struct kernel_predictions *c) {
-    char cache[PATH_MAX], cubin[PATH_MAX] = "";
-    int fd = -1;
     struct predictor_chip measured;
-    const struct fatbin_ptx *ptx = &k->image->ptx;
+    struct sass_module *module;
     const char *why = predictor_chip_find(s->info.chip.name, &measured); /* before any work */
-    if (why) return why;
-    cache_folder(cache);
-    why = ptx->cubin && fatbin_cubin_sm(ptx->cubin, ptx->cubin_bytes) == 90
-              ? write_own(ptx, cubin, &fd)
-              : compile(ptx, cache, cubin, &fd);
-    if (!why)
-        why = predictor_open_kernel(&c->predictor, &s->info.chip, s->memory, cubin, cache, k->name);
-    if (fd >= 0) close(fd);
+    if (!why) why = compiled_open(k, &module);
+    if (!why) why = predictor_open_module(&c->predictor, &s->info.chip, s->memory, module);
     c->is_open = !why;
     c->predictor.keeps_memory = true;
-    c->predictor.find = find_variable;
+    c->predictor.find = compiled_variable;
     c->predictor.find_user = k->image;
     return why;
 }
@@ -365,8 +263,11 @@ const char *predictions_named(const struct kernel *k, int number, struct counter
     *out = (struct counters){0};
     const char *why = predictions_values(k, number, &values);
     if (!why)
-        why = counters_emulated(&(struct counters){0}, NULL, "nobody asks", &values, NULL, 0,
-                                groups, &all);
+        why = counters_emulated(&(struct counters_known){.counted = &(struct counters){0},
+                                                         .no_sass = "nobody asks",
+                                                         .predicted = &values,
+                                                         .no_occupancy = "nobody asks"},
+                                0, groups, &all);
     counters_free(&values);
     if (why) return why;
     for (int i = 0; i < all.n; i++)

@@ -1,6 +1,7 @@
 /* What is printed and recorded when the program ends. */
 #include "session.h"
 
+#include "compiled.h"
 #include "predictions.h"
 #include "gpu.h"
 
@@ -78,7 +79,7 @@ static bool say_nothing_wanted(const struct session *s) {
 }
 
 static void add_row(struct table *t, const char *kernel, const char *which, const struct launch *l,
-                    int static_shared, const struct session_sums *s) {
+                    int static_shared, const struct session_sums *s, bool of_ptx) {
     char grid[32] = "", block[32] = "", shared[32] = "", n[7][32];
     const char *cells[] = {kernel, which, grid, block, shared, n[0],
                            n[1],   n[2],  n[3], n[4],  n[5],   n[6]};
@@ -87,7 +88,7 @@ static void add_row(struct table *t, const char *kernel, const char *which, cons
         extent(l->block, block);
         snprintf(shared, sizeof shared, "%u", l->shared_bytes + (unsigned)static_shared);
     }
-    number(s->executed, "%.0f", n[0]);
+    number(s->executed, of_ptx ? "%.0f PTX" : "%.0f", n[0]);
     number(s->executed ? s->threads / s->executed : 0, "%.1f", n[1]);
     number(s->sectors, "%.0f", n[2]);
     more(s->sectors, s->sectors_ideal, n[3]);
@@ -101,10 +102,19 @@ static bool equal(const struct launch *a, const struct launch *b) {
     return !memcmp(a->grid, b->grid, sizeof a->grid) &&
            !memcmp(a->block, b->block, sizeof a->block) &&
            !memcmp(a->cluster, b->cluster, sizeof a->cluster) &&
-           a->shared_bytes == b->shared_bytes && !memcmp(&a->sums, &b->sums, sizeof a->sums);
+           a->shared_bytes == b->shared_bytes && !memcmp(&a->sums, &b->sums, sizeof a->sums) &&
+           a->of_ptx == b->of_ptx;
+}
+
+/* Was machine code counted in all launches, or on a GPU? */
+static bool all_sass(const struct kernel *k) {
+    for (int n = 0; n < k->n_launches; n++)
+        if (k->launch[n].of_ptx) return false;
+    return true;
 }
 
 static void add_kernel(struct table *t, const struct kernel *k, bool every) {
+    const bool sass = all_sass(k);
     char which[64], name[128];
     int rows = 0, next;
     for (int n = 0; n < k->n_launches; n = next, rows++) {
@@ -116,12 +126,12 @@ static void add_kernel(struct table *t, const struct kernel *k, bool every) {
         else
             snprintf(which, sizeof which, "%d", n + 1);
         add_row(t, rows ? "" : shown(k, name), which, &k->launch[n], k->static_shared,
-                &k->launch[n].sums);
+                &k->launch[n].sums, k->launch[n].of_ptx);
     }
     if (k->n_launches < 2) return;
     struct session_sums all = {0}; /* those that were not run count as what they are like */
     for (int n = 0; n < k->n_launches; n++) {
-        const struct session_sums *x = &k->launch[n].sums;
+        const struct session_sums *x = sass ? &k->launch[n].sums : &k->launch[n].ptx;
         all = (struct session_sums){
             all.executed + x->executed,     all.threads + x->threads,
             all.sectors + x->sectors,       all.sectors_ideal + x->sectors_ideal,
@@ -130,13 +140,13 @@ static void add_kernel(struct table *t, const struct kernel *k, bool every) {
     }
     snprintf(which, sizeof which, "all %d%s", k->n_launches,
              rows > MOST_ROWS && !every ? " (--launches: each)" : "");
-    add_row(t, "", which, NULL, 0, &all);
+    add_row(t, "", which, NULL, 0, &all, !sass);
 }
 
 static void print_launches(const struct session *s) {
-    const char *const heading[] = {
-        "kernel", "launch",  "grid", "block",      "shared", s->memory ? "PTX inst" : "warp inst",
-        "lanes",  "sectors", "more", "wavefronts", "more",   "tensor"};
+    static const char *const heading[] = {"kernel", "launch",     "grid",  "block",
+                                          "shared", "warp inst",  "lanes", "sectors",
+                                          "more",   "wavefronts", "more",  "tensor"};
     struct table t;
     table_open(&t, 12, heading);
     for (const struct kernel *k = s->kernels; k; k = k->next)
@@ -195,26 +205,44 @@ static void add_prediction(struct table *t, const char *kernel, const struct ker
                                   value[3], value[4], stalls});
 }
 
-/* A line for each reason, with the kernels that it holds for. */
-static void print_missing(const struct session *s, FILE *f) {
+/* A line for each reason that `why` knows, with the kernels that it holds for; `holds_for` of some launches only. */
+static void print_reasons(const struct session *s, FILE *f, const char *what,
+                          const char *(*why)(const struct kernel *k),
+                          bool (*holds_for_all)(const struct kernel *k)) {
     for (const struct kernel *k = s->kernels; k; k = k->next) {
-        const char *why = k->n_launches ? predictions_missing(k) : NULL;
+        const char *mine = k->n_launches ? why(k) : NULL;
         const struct kernel *other = s->kernels;
-        while (why && other != k &&
-               !(predictions_missing(other) && !strcmp(predictions_missing(other), why)))
+        while (mine && other != k && !(why(other) && !strcmp(why(other), mine)))
             other = other->next;
-        if (!why || other != k) continue; /* said already */
-        fprintf(f, "not predicted: ");
-        for (; other; other = other->next) {
-            if (!predictions_missing(other) || strcmp(predictions_missing(other), why)) continue;
-            struct counters any = {0};
-            bool some = !predictions_values(other, -1, &any);
-            fprintf(f, "%s%s%s", other == k ? "" : ", ", other->shown,
-                    some ? " (some launches)" : "");
-            counters_free(&any);
-        }
-        fprintf(f, ": %s\n", why);
+        if (!mine || other != k) continue; /* said already */
+        fprintf(f, "%s: ", what);
+        for (; other; other = other->next)
+            if (why(other) && !strcmp(why(other), mine))
+                fprintf(f, "%s%s%s", other == k ? "" : ", ", other->shown,
+                        holds_for_all(other) ? "" : " (some launches)");
+        fprintf(f, ": %s\n", mine);
     }
+}
+
+static bool none_predicted(const struct kernel *k) {
+    struct counters any = {0};
+    const bool none = predictions_values(k, -1, &any) != NULL;
+    counters_free(&any);
+    return none;
+}
+
+static bool all_ptx(const struct kernel *k) {
+    for (int n = 0; n < k->n_launches; n++)
+        if (!k->launch[n].of_ptx) return false;
+    return true;
+}
+
+static void print_missing(const struct session *s, FILE *f) {
+    if (!s->memory) return;
+    if (!s->settings.emulator.count_ptx)
+        print_reasons(s, f, "counted on PTX", compiled_lacks, all_ptx);
+    if (!s->settings.no_predict)
+        print_reasons(s, f, "not predicted", predictions_missing, none_predicted);
 }
 
 static void print_predictions(const struct session *s) {
@@ -259,37 +287,39 @@ static void print_predictions(const struct session *s) {
     }
     if (rows) table_print(&t, stdout);
     table_close(&t);
-    if (!s->settings.no_predict) print_missing(s, stdout);
+    print_missing(s, stdout);
 }
 
 /* ---- Counter groups -------------------------------------------------------------------------- */
 
-/* The emulator counts a program's PTX, a GPU and a stage's run machine code: the unit says it. Tensor instructions are the
- * same in both. */
+/* The unit says what was counted: PTX or, as on a GPU, machine code. Tensor instructions are the same in both. */
 #define PTX_INST "PTX warp inst"
 static void name_ptx(struct counter *c) {
-    if (!strcmp(c->unit, "warp inst") && strcmp(c->group, "TENSOR") != 0)
+    if (!strcmp(c->unit, "warp inst") && strcmp(c->group, "TENSOR") && strstr(c->metric, "emu."))
         snprintf(c->unit, sizeof c->unit, PTX_INST);
 }
 
 /* Of all launches of a kernel; its occupancy is that of the last. */
 static const char *collect(const struct session *s, const struct kernel *k, const char *groups,
                            struct counters *out) {
-    struct counters raw, predicted = {0};
+    struct counters raw, sass = {0}, predicted = {0};
     struct occupancy occupancy;
     if (k->gpu) return gpu_counters(s, k, groups, out);
     const struct launch *l = &k->launch[k->n_launches - 1];
-    int threads = (int)(l->block[0] * l->block[1] * l->block[2]);
-    const char *why = emu_counters_of(k->result, &s->info.chip, &raw), *unknown = NULL;
+    const int threads = (int)(l->block[0] * l->block[1] * l->block[2]);
+    const char *why = emu_counters_of(k->result, &s->info.chip, &raw);
     if (why) return why;
-    if (k->n_registers < 0)
-        unknown = "the program has no cubin that says how many registers the kernel takes";
-    else
-        unknown = session_occupancy(s, k, threads, (int)l->shared_bytes, &occupancy);
-    const char *no_prediction = predictions_values(k, -1, &predicted);
-    why = counters_emulated(&raw, &occupancy, unknown, &predicted, no_prediction, threads, groups,
-                            out);
+    const struct counters_known known = {
+        .counted = &raw,
+        .sass = &sass,
+        .no_sass = compiled_values(k, &sass),
+        .predicted = &predicted,
+        .no_prediction = predictions_values(k, -1, &predicted),
+        .occupancy = &occupancy,
+        .no_occupancy = session_kernel_occupancy(s, k, threads, (int)l->shared_bytes, &occupancy)};
+    why = counters_emulated(&known, threads, groups, out);
     counters_free(&predicted);
+    counters_free(&sass);
     counters_free(&raw);
     for (int i = 0; !why && i < out->n; i++) name_ptx(&out->counter[i]);
     return why;
@@ -368,8 +398,8 @@ static void csv_launches(struct table *t, const struct kernel *k) {
             const char *name;
             double value;
             const char *unit;
-        } counts[] = {{"instructions", x->executed, k->gpu ? "warp inst" : PTX_INST},
-                      {"threads", x->threads, k->gpu ? "thread inst" : "PTX thread inst"},
+        } counts[] = {{"instructions", x->executed, l->of_ptx ? PTX_INST : "warp inst"},
+                      {"threads", x->threads, l->of_ptx ? "PTX thread inst" : "thread inst"},
                       {"global_sectors", x->sectors, "sectors"},
                       {"global_sectors_ideal", x->sectors_ideal, "sectors"},
                       {"shared_wavefronts", x->wavefronts, "wavefronts"},
@@ -419,7 +449,7 @@ static const char *print_csv(const struct session *s) {
     const int failed = table_print_csv(&t, f);
     table_close(&t);
     if ((fflush(f) || failed) && !why) why = reason_as(STATUS_FILE, "stdout: %s", strerror(errno));
-    if (!s->settings.no_predict) print_missing(s, stderr);
+    print_missing(s, stderr);
     return why;
 }
 
@@ -532,7 +562,11 @@ static json_t *launch_record(const struct kernel *k, int n) {
         json_object_set_new(record, "global_sectors_ideal", json_null());
         json_object_set_new(record, "cycles", record_real(l->cycles));
         json_object_set_new(record, "source", json_string(counter_source_name(SOURCE_CUPTI)));
-    } else if (first < n)
+        return record;
+    }
+    json_object_set_new(record, "counted", json_string(l->of_ptx ? "ptx" : "sass"));
+    json_object_set_new(record, "ptx_instructions", record_real(l->ptx.executed));
+    if (first < n)
         json_object_set_new(record, "predicted_like", json_integer(first + 1));
     else
         json_object_set_new(record, "predicted", prediction_record(k, l->predicted));
@@ -543,8 +577,10 @@ static json_t *kernel_record(const struct session *s, const struct kernel *k) {
     struct counters c;
     json_t *record =
         json_pack("{s:s, s:s, s:i, s:s}", "name", k->shown, "symbol", k->name, "static_shared",
-                  k->static_shared, "counted", k->gpu ? "sass" : "ptx");
+                  k->static_shared, "counted", all_sass(k) ? "sass" : "ptx");
     json_t *launches = json_array();
+    if (!k->gpu && compiled_lacks(k))
+        json_object_set_new(record, "no_sass", json_string(compiled_lacks(k)));
     if (k->n_registers >= 0) json_object_set_new(record, "registers", json_integer(k->n_registers));
     for (int n = 0; n < k->n_launches; n++) json_array_append_new(launches, launch_record(k, n));
     json_object_set_new(record, "launches", launches);

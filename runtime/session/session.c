@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include "compiled.h"
 #include "predictions.h"
 
 #include "common/base/interrupt.h"
@@ -564,6 +565,8 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
     struct emu_result *result = row < 0 ? k->unchosen : k->result;
     enum fault fault = FAULT_NONE;
     int n_before = emu_result_reports(result), predicted = row < 0 ? 0 : predictions_make(s, k, g);
+    struct session_sums sass;
+    const bool of_ptx = row < 0 || !compiled_count(s, k, g, &sass);
     double begin_s = now_s();
     const int last = s->settings.predict_only;
     const bool left_out = row >= 0 && only_predicted(s, k, row, g, predicted);
@@ -580,8 +583,11 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
     }
     if (row >= 0) {
         struct launch *l = &k->launch[row];
-        struct session_sums total = sums_of(k->result);
-        *l = (struct launch){.sums = minus(total, k->total),
+        struct session_sums total = sums_of(k->result), ptx = minus(total, k->total);
+        sass.tensor = ptx.tensor; /* the same in both */
+        *l = (struct launch){.sums = of_ptx ? ptx : sass,
+                             .ptx = ptx,
+                             .of_ptx = of_ptx,
                              .seconds = now_s() - begin_s,
                              .key = key,
                              .predicted = predicted,
@@ -627,4 +633,11 @@ const char *session_occupancy(const struct session *s, const struct kernel *k, i
                               int dynamic_shared, struct occupancy *out) {
     return occupancy_of(&s->info.chip, k->n_registers > 0 ? k->n_registers : 16, k->static_shared,
                         dynamic_shared, threads, out);
+}
+
+const char *session_kernel_occupancy(const struct session *s, const struct kernel *k, int threads,
+                                     int dynamic_shared, struct occupancy *out) {
+    if (k->n_registers < 0)
+        return "the program has no cubin that says how many registers the kernel takes";
+    return session_occupancy(s, k, threads, dynamic_shared, out);
 }

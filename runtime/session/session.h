@@ -31,7 +31,9 @@ struct session_sums { /* over the instructions of a kernel */
 
 struct launch {
     unsigned grid[3], block[3], cluster[3], shared_bytes; /* dynamic */
-    struct session_sums sums;
+    struct session_sums sums;                             /* of machine code */
+    struct session_sums ptx;                              /* on the emulator: of PTX */
+    bool of_ptx;    /* machine code was not counted (compiled.h): `sums` are those of PTX */
     double seconds; /* that the emulator took; 0: it was not run, but is like an earlier one.
                        On a GPU: that it took; 0: it was not counted */
     uint64_t key;   /* for --repeats: equal launches have equal ones */
@@ -57,6 +59,7 @@ struct kernel {
     int n_launches, capacity;
     struct launch *launch;
     struct kernel_predictions *predictions; /* predictions.c's own; NULL: never launched */
+    struct compiled *compiled;               /* compiled.h's own; NULL: never launched */
 };
 
 /* Groups of a record, if none are named. */
@@ -90,6 +93,7 @@ struct session {
     int n_numbered,
         n_unchosen;            /* launches that session_chooses() was asked for; that it left out */
     double seconds, predict_s; /* in launches; work of predictions */
+    uint64_t sass_work;        /* of counting machine code */
     uint64_t set_bytes;        /* that memsets wrote since the last launch */
     struct l2 l2;              /* of predicted launches */
     bool watched;              /* the page of --watch-page is written */
@@ -140,6 +144,9 @@ void session_before_write(struct session *s, const void *p, size_t bytes);
 /* Of this kernel on this chip; unknown registers limit nothing. */
 const char *session_occupancy(const struct session *s, const struct kernel *k, int threads,
                               int dynamic_shared, struct occupancy *out);
+/* The same; where registers are unknown, that is the reason. */
+const char *session_kernel_occupancy(const struct session *s, const struct kernel *k, int threads,
+                                     int dynamic_shared, struct occupancy *out);
 
 /* The program called what is not there: exit status 3, if it would be 0. */
 void session_lacks_call(void);

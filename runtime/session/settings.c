@@ -37,7 +37,7 @@ static const char *add_word(const char *option, const char *value, const char **
 
 /* clang-format off */
 enum name {
-    DEVICE, CHIP, COUNTERS, LIST_COUNTERS, KERNEL_NAME, LAUNCH_SKIP, LAUNCH_COUNT, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES,
+    DEVICE, CHIP, COUNTERS, LIST_COUNTERS, KERNEL_NAME, LAUNCH_SKIP, LAUNCH_COUNT, SOURCE, LAUNCHES, JSON, CSV, QUIET, JOBS, SCHEDULE, SEED, EARLY, NO_RACES, COUNT_PTX,
     MMA_EXACT, TRACE, BANKS, WITHOUT, TRUST, WATCH, WATCH_PAGE, MAX_INSTRUCTIONS, TIMEOUT, PROGRESS, REPEATS, SAMPLE_BLOCKS, CHECK_BLOCKS,
     SM_CLOCK, CACHE, PREDICT_BUDGET, PREDICT_ONLY, NO_PREDICT, KERNEL, GRID, BLOCK,
     CLUSTER, SHARED, ARG, EXPECT, TOLERANCE, HELP, VERSION, N_NAMES
@@ -62,6 +62,7 @@ static const struct {
     [SEED] = {"seed", "N", "of --schedule random, and of made arguments (1)"},
     [EARLY] = {"early", NULL, "asynchronous copies and products complete when issued"},
     [NO_RACES] = {"no-races", NULL, "look for no races and no uninitialised values"},
+    [COUNT_PTX] = {"count-ptx", NULL, "count PTX only, not what ptxas made of it: takes less time"},
     [MMA_EXACT] = {"mma-exact", NULL, "tensor cores round once, as no hardware does"},
     [TRACE] = {"trace", "LINE", "print one warp's values at this line"},
     [BANKS] = {"banks", "LINE", "print which banks shared accesses at this line want"},
@@ -101,8 +102,8 @@ void settings_help(FILE *f, const char *program) {
             "       %s [options] --kernel NAME --grid G --block B --arg A ... FILE.cu\n"
             "Runs a CUDA program (from runtime/attnlab-nvcc), or one kernel without a program, on "
             "a GPU or\non the emulator, and counts every launch. The emulator reports what would "
-            "go wrong. Instructions\nare those of PTX on the emulator, of machine code (SASS) on a "
-            "GPU.\n\n",
+            "go wrong. Instructions\nare those of machine code (SASS); where the emulator cannot "
+            "execute it, those of PTX, marked so.\n\n",
             program, program);
     for (int i = 0; i < N_NAMES; i++) {
         char left[40];
@@ -243,6 +244,9 @@ static const char *read_one(enum name n, const char *value, struct settings *s) 
         break;
     case NO_RACES:
         e->no_checks = true;
+        break;
+    case COUNT_PTX:
+        e->count_ptx = true;
         break;
     case MMA_EXACT:
         e->mma_exact = true;

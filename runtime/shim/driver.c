@@ -151,7 +151,7 @@ CUresult cuModuleLoad(CUmodule *out, const char *path) {
     char *text = path_read(path, &bytes);
     if (!text) return CUDA_ERROR_FILE_NOT_FOUND;
     CUresult e = cuModuleLoadData(out, text);
-    free(text);
+    if (e) free(text); /* a module that is open points into it */
     return e;
 }
 /* Linking: the one PTX that was given is the result. */

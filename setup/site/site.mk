@@ -2,7 +2,7 @@
 SITE_TOOLS := $(BUILD)/site/tools
 $(SITE_TOOLS)/done: setup/site/requirements.txt
 	@python3 -m venv $(SITE_TOOLS) || { echo "make: no Python venv here: run make setup" >&2; exit 1; }
-	@echo "pip install -r $<"; $(SITE_TOOLS)/bin/pip install --quiet --disable-pip-version-check -r $< && touch $@
+	@echo "pip install -r $<"; setup/pip.sh $(SITE_TOOLS)/bin/python $< && touch $@
 
 ##look-6 docs: Make a site of all READMEs and notes, to read and search.
 ##  make docs

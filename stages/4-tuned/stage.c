@@ -13,6 +13,19 @@ static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
 
+/* With one query and KV heads that several heads share, those heads are the rows of one head: they
+ * read the same K and V, and a bottom-right mask hides none of it. */
+static struct attention heads_as_rows(const struct attention *a) {
+    struct attention p = *a;
+    if (a->seqlen_q != 1 || a->heads == a->kv_heads || a->mask == MASK_CAUSAL_TOP_LEFT) return p;
+    p.heads = a->kv_heads;
+    p.seqlen_q = a->heads / a->kv_heads;
+    p.mask = MASK_NONE;
+    p.q_stride.row = a->q_stride.head, p.q_stride.head *= p.seqlen_q;
+    p.o_stride.row = a->o_stride.head, p.o_stride.head *= p.seqlen_q;
+    return p;
+}
+
 static int64_t n_q_tiles(const struct attention *a, struct tile tile) {
     return ceil_div(a->seqlen_q, tile.bq);
 }
@@ -36,9 +49,9 @@ struct choice {
 };
 
 /* The rule. As long as large tiles cover two thirds of the SMs, their reuse of K and V wins. With
- * fewer, small ones do: more CTAs, whose warps share the keys among them. If even those leave half
- * of the SMs idle, the keys are split over CTAs as well, as long as each group of warps keeps
- * MIN_TILES: a second launch must pay. */
+ * fewer, or where a small one has all queries of a head, small ones do: more CTAs, whose warps share
+ * the keys among them. If even those leave half of the SMs idle, the keys are split over CTAs as
+ * well, as long as each group of warps keeps MIN_TILES: a second launch must pay. */
 enum { MIN_TILES = 4 };
 
 /* Rows of queries of the SM that has most. At head_dim 256 an SM holds two large tiles of 64 rows or
@@ -53,6 +66,7 @@ static enum size choose_size(const struct attention *a, const struct chip *chip)
     return SWEEP_GROUPS > 1 ? SMALL : LARGE;
 #endif
     const struct tile large = tile_of(a->head_dim, LARGE), wide = tile_of(a->head_dim, WIDE);
+    if (a->seqlen_q <= tile_of(a->head_dim, SMALL).bq) return SMALL;
     if (3 * n_ctas(a, large) < 2 * chip->n_sms) return SMALL;
     if (a->head_dim == 256 && most_rows(a, wide, chip) <= most_rows(a, large, chip)) return WIDE;
     return LARGE;
@@ -100,7 +114,8 @@ static int64_t n_rows(const struct attention *a) {
 
 static size_t workspace_bytes(const struct attention *a, const struct chip *chip) {
     if (n_rows(a) == 0) return 0;
-    const struct choice c = choose(a, chip);
+    const struct attention rows = heads_as_rows(a);
+    const struct choice c = choose(&rows, chip);
     return c.n_splits == 1 ? 0
                            : (size_t)(c.n_splits * n_rows(a) * (a->head_dim + 1)) * sizeof(float);
 }
@@ -114,9 +129,10 @@ static bool overlaps_previous(const struct choice *c, const struct chip *chip) {
     return c->size == SMALL && c->n_splits == 1 && chip->cc == 90;
 }
 
-static const char *plan(const struct attention *a, struct device *d, const struct stage_tensors *t,
-                        struct stage_plan *out) {
-    if (step_of(out->image)) return step_plan(a, t, out);
+static const char *plan(const struct attention *asked, struct device *d,
+                        const struct stage_tensors *t, struct stage_plan *out) {
+    if (step_of(out->image)) return step_plan(asked, t, out);
+    const struct attention rows = heads_as_rows(asked), *a = &rows;
     const struct chip *chip = &device_info(d)->chip;
     const struct choice c = choose_for(out->image, a, chip);
     const struct attention_args args = stage_args(a, t);
@@ -155,7 +171,8 @@ static const char *plan(const struct attention *a, struct device *d, const struc
 }
 
 /* mma.sync m16n8k16 in one tile: 2 products * (BQ / 16) * (BKV / 8) * (DIM / 16). */
-static double tensor_instructions(const struct attention *a, const struct chip *chip) {
+static double tensor_instructions(const struct attention *asked, const struct chip *chip) {
+    const struct attention rows = heads_as_rows(asked), *a = &rows;
     const struct tile tile = choose(a, chip).tile;
     double tiles = 0;
     for (int64_t i = 0; i < n_q_tiles(a, tile); i++) tiles += (double)n_kv_tiles(a, tile, i);

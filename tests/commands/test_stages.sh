@@ -53,6 +53,14 @@ takes() {
 check "stage-4, 132 wide tiles" takes d256-wide "--heads 33 --seqlen-q 512 --seqlen-k 64"
 check "stage-4, 136 wide tiles: a second round for 4" takes d256 "--heads 34 --seqlen-q 512 --seqlen-k 64"
 check "stage-4, 32 wide tiles" takes d256-small "--heads 8 --seqlen-q 512 --seqlen-k 64"
+# One query: the heads that share a KV head are the rows of one tile, however they lie in memory.
+one_query="--batch 2 --heads 16 --kv-heads 2 --seqlen-q 1 --seqlen-k 300"
+for more in "" "--causal --strides 5" "--causal=top-left" "--head-dim 128 --strides 6"; do
+    stage_test "stage-4 $one_query $more" "$build/stage-4" $one_query $more --no-time --counters none --quiet
+done
+ctas() { "$build/stage-4" --device emu --csv --no-check --no-time --counters MIX $one_query $2 | grep -q "grid $1x1x1"; }
+check "stage-4, a CTA for each KV head of a batch" ctas 4
+check "stage-4, a CTA for each head, whose query sees one key alone" ctas 32 --causal=top-left
 # Launches of its small tiles overlap on Hopper: without the wait for the launch ahead that is reported. Ada knows none of it.
 own=$build/images/stage-4 changed=$tap_dir/no-wait
 mkdir -p "$changed/images/stage-4" && cp "$build/stage-4" "$changed/stage-4"

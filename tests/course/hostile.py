@@ -253,6 +253,34 @@ answered("a page of text", of_all(json.dumps("why not? " * 1000)))
 answered("names that are no questions", json.dumps({f"\x1b{n}": 1 for n in range(2000)}).encode())
 
 
+def noted(what, make_file, folder=b"lab-0"):
+    """A diary of checks: no row of the grades depends on it."""
+    @kind(f"diary: {what}")
+    def make(at, draw):
+        put(lab(at), b"answers.json", WRONG)
+        os.makedirs(os.path.join(at, folder), exist_ok=True)
+        make_file(os.path.join(at, folder, b"checks.jsonl"))
+
+
+def checked(**more):
+    return json.dumps({"when": "2026-12-01T12:00:00+00:00", "what": "step-1a", "result": "not yet", **more}).encode() + b"\n"
+
+
+noted("not text", write(b"\xff\xfe\0" * 1000))
+noted("lists in one another", write(b"[" * 100000))
+noted("too long", write(checked() * 20000))
+noted("many lines", write(checked() * 5000), b"steps")
+noted("the first year", write(checked(when="0001-01-01T00:00:00+14:00") + checked(when="9999-12-31T23:59:59-14:00")))
+noted("no times", write(checked(when=1e400) + checked(when=None) + checked(when="\u0663")))
+noted("a script", write(checked(seen="</td><script>alert(1)</script>", hint="<img src=x onerror=alert(1)>") * 9), b"steps")
+noted("an escape sequence and a formula", write(checked(seen="\x1b[2J\u202e", hint="=1+1") * 9), b"steps")
+noted("steps that are not there", write(checked(what="step-99z") + checked(what="lab-2\x1b[2J") + checked(what={"a": 1}) + checked(result="paid")))
+noted("objects for texts", write(checked(seen={"a": []}, hint=[1e999])))
+noted("a FIFO", os.mkfifo, b"steps")
+noted("a link to a system file", lambda path: os.symlink("/etc/passwd", path), b"steps")
+noted("a sparse terabyte", sparse)
+
+
 def compiled(what, text):
     """The few that reach the compiler."""
     @kind(f"kernel: {what}", most=2)
@@ -426,6 +454,11 @@ def whole(scratch, everything):
         group[2] += [f"{what}: {'; '.join(wrong)}"[:300]] if wrong else []
     for group, (of, right, wrong) in table.items():
         check(f"{group}: a row, a reason, nobody else's points", right == of, "\n".join(wrong))
+    cells = [cell for row in csv.reader((scratch / "together/checks.csv").open(newline="", encoding="utf-8")) for cell in row]
+    check("checks of diaries are text alone, and no formulas", len(cells) > 20 and all(c.isprintable() and c[:1] not in ("=", "+", "-", "@") for c in cells),
+          [c for c in cells if not c.isprintable()][:3])
+    page = (scratch / "together/index.html").read_text() if (scratch / "together/index.html").exists() else "<script>"
+    check("no student's text is a script of the page", page.count("<script") == 1 and "<img" not in page, page.count("<script"))
     import xml.etree.ElementTree as xml
     broken = []
     for path in (scratch / "together").glob("*/*/grade.xml"):

@@ -2,10 +2,12 @@
 
 For each step: what students get compiles, has an open hole and no line of the solution, and the check says so; the solution passes,
 its explanation opens, and stays shut for another key; the question's answer has a hash; each of three or more rules that make the
-solution wrong is refused with a hint that begins with what was seen. Last: seconds of a check."""
+solution wrong is refused with what was seen and the hint that belongs to it. Last: how many of each, and seconds of a check."""
+import collections
 import os
 import pathlib
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -18,27 +20,37 @@ import lab_folder
 import step
 import strip
 
-SECONDS, FAILED = [], []
+SECONDS, CPU, FAILED, COUNTS = collections.defaultdict(list), [], [], collections.Counter()
 
 
-def tell(passed, name, what, said):
+def tell(passed, name, what, said, kind=None):
+    """kind: what is counted of its like."""
     print("ok" if passed else "not ok", name, what, " ".join(said.split())[:150], sep="\t", flush=True)
     FAILED.extend([name] * (not passed))
+    if kind:
+        COUNTS[kind, "tried"] += 1
+        COUNTS[kind, "as wanted"] += passed
 
 
 def run(name, text, folder):
     source = folder / f"{name}{step.hole_of(name).suffix}"
     source.write_text(text)
-    began = time.process_time(), time.monotonic()
+    used, began = cpu_s(), time.monotonic()
     status, said = step.run(name, source)
-    SECONDS.append(time.monotonic() - began[1])
+    SECONDS[name].append(time.monotonic() - began)
+    CPU.append(cpu_s() - used)
     return status, said
+
+
+def cpu_s():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def mistakes(name):
     for line in (step.HERE / name / "mistakes").read_text().splitlines():
         script, begin, *hint = line.split(" | ")
-        yield script, begin, "".join(hint)
+        yield script, begin, " | ".join(hint)
 
 
 def solution_lines(text):
@@ -52,12 +64,12 @@ def one(name, folder, given):
     text = step.hole_of(name).read_text()
     skeleton = strip.strip(text)
     status, said = run(name, skeleton, folder)
-    tell(status == 1 and said.startswith("not yet: nothing stands between the marks"), name, "skeleton", said)
+    tell(status == 1 and said.startswith("not yet: nothing stands between the marks"), name, "skeleton", said, "skeletons refused")
     longest = max(last - first - 1 for first, last, _, _ in strip.solutions(text))
     tell(longest <= 15, name, "hole", f"{longest} lines")
     status, said = run(name, text, folder)
     explained = (path / "explained.md").read_text()
-    tell(status == 0 and explained in said and "The question of the text is open" in said, name, "solution", said)
+    tell(status == 0 and explained in said and "The question of the text is open" in said, name, "solution", said, "solutions passed")
     handed = {p.name: step.handed_out(f"notebooks/course/steps/{name}/{p.name}", p.read_bytes()) for p in path.iterdir() if p.is_file()}
     told = [f"{path}: {line}" for line in solution_lines(text) for path, data in given.items() if line in data]
     tell(not told and handed["mistakes"] is None, name, "handout", f"tells: {told}" if told else "no line of the solution")
@@ -73,11 +85,11 @@ def one(name, folder, given):
     words = len(re.findall(r"\w+", (path / "text.md").read_text()))
     tell("**Question.**" in (path / "text.md").read_text() and "\n    " in (path / "text.md").read_text(), name, "text", f"{words} words")
     rules = list(mistakes(name))
-    tell(len(rules) >= 3, name, "mistakes", f"{len(rules)} rules")
+    tell(len(rules) >= 3 and all(hint for _, _, hint in rules), name, "mistakes", f"{len(rules)} rules, each with words of its hint")
     for script, begin, hint in rules if os.environ.get("THOROUGH") == "all" else rules[:1]:
         wrong = subprocess.run(["sed", "-E", script], input=text, capture_output=True, text=True, check=True).stdout
         status, said = run(name, wrong, folder)
-        tell(wrong != text and status == 1 and said.startswith(f"not yet: {begin}") and hint in said.partition("\nhint: ")[2], name, script, said)
+        tell(wrong != text and status == 1 and said.startswith(f"not yet: {begin}") and hint in said.partition("\nhint: ")[2], name, script, said, "mistakes with their hint")
 
 
 def packed():
@@ -107,9 +119,13 @@ def main():
         tell(status == 1 and said.startswith("not yet: it does not compile: ") and 'identifier "c_flag"' in said, "2a", "a compile error", said)
         status, said = run("2a", text.replace("// ANSWER = None", "// ANSWER = 32"), pathlib.Path(folder))
         tell(status == 0 and "The answer to the question is right." in said, "2a", "an answer in CUDA C", said)
-        SECONDS[-4:] = []
-    print(f"#| a check: median {statistics.median(SECONDS):.2f} s, longest {max(SECONDS):.2f} s, of {len(SECONDS)}")
-    tell(statistics.median(SECONDS) < 5, "all", "a check takes less than 5 s", f"{statistics.median(SECONDS):.2f} s")
+    print(f"#| {len(step.names())} steps; " + "; ".join(f"{COUNTS[kind, 'as wanted']} of {COUNTS[kind, 'tried']} {kind}" for kind, of in COUNTS if of == "tried"))
+    medians = {name: statistics.median(some) for name, some in SECONDS.items()}
+    middle, slowest = statistics.median(medians.values()), max(medians, key=medians.get)
+    print(f"#| a check: of the steps' medians the middle one {middle:.2f} s, the largest {medians[slowest]:.2f} s (step {slowest}); "
+          f"longest of {len(CPU)} checks {max(max(some) for some in SECONDS.values()):.2f} s; CPU {statistics.median(CPU):.2f} s, at most {max(CPU):.2f} s")
+    tell(middle < 5, "all", "a check takes less than 5 s", f"{middle:.2f} s")
+    tell(len(step.names()) >= 30, "all", "thirty steps", f"{len(step.names())}")
     return bool(FAILED)
 
 

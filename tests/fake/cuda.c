@@ -181,10 +181,14 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags UNUSED) {
     return CUDA_SUCCESS;
 }
 
-/* Another for each CUDA_VISIBLE_DEVICES. */
+/* Another for each CUDA_VISIBLE_DEVICES, a number or a UUID: all bytes of a UUID are that number. */
 CUresult cuDeviceGetUuid(CUuuid *id, CUdevice device UNUSED) {
     MAY_FAIL("cuDeviceGetUuid");
-    memset(id, setting("CUDA_VISIBLE_DEVICES", 0), sizeof *id);
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const bool by_uuid = visible && (!strncmp(visible, "GPU-", 4) || !strncmp(visible, "MIG-", 4));
+    char byte[3] = "";
+    if (by_uuid) memcpy(byte, visible + 4, 2);
+    memset(id, by_uuid ? (int)strtol(byte, NULL, 16) : setting("CUDA_VISIBLE_DEVICES", 0), sizeof *id);
     return CUDA_SUCCESS;
 }
 

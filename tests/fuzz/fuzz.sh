@@ -1,9 +1,14 @@
 #!/bin/bash
-# Runs every fuzzer for $FUZZ_SECONDS, from its seeds and from what earlier runs found: `make fuzz`.
+# Runs every fuzzer, or those in $FUZZERS, for $FUZZ_SECONDS, from its seeds and from what earlier runs found:
+# `make fuzz`. With $FUZZ_PROCESSES above 1, so many processes share what they find and go on after a finding.
 . tests/tap.sh
+limits=(-timeout=1)
+[ "${FUZZ_PROCESSES:-1}" -gt 1 ] &&
+    limits=(-timeout=10 -fork="$FUZZ_PROCESSES" -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1)
 for source in tests/fuzz/fuzz_*.c; do
     name=$(basename "$source" .c)
     name=${name#fuzz_}
+    [[ -z ${FUZZERS:-} || " $FUZZERS " = *" $name "* ]] || continue
     corpus=$build/corpus/$name
     mkdir -p "$corpus"
     # what earlier runs found, inputs one after the other, each ended by a line of %%
@@ -15,12 +20,14 @@ for source in tests/fuzz/fuzz_*.c; do
     run() {
         local where=()
         for seed in $seeds; do [ -d "$seed" ] && where+=("$seed"); done
-        "$build/fuzz_$name" -max_total_time="${FUZZ_SECONDS:-60}" -timeout=1 -rss_limit_mb=2048 \
-            -max_len=16384 -print_final_stats=1 -artifact_prefix="$build/crash-$name-" \
-            "$corpus" "${where[@]}" > "$build/fuzz_$name.log" 2>&1 ||
-            { grep -E 'ERROR|SUMMARY|Test unit' "$build/fuzz_$name.log"; return 1; }
+        rm -f "$build/crash-$name-"*
+        "$build/fuzz_$name" -max_total_time="${FUZZ_SECONDS:-60}" -rss_limit_mb=2048 -max_len=16384 \
+            -print_final_stats=1 -artifact_prefix="$build/crash-$name-" "${limits[@]}" \
+            "$corpus" "${where[@]}" > "$build/fuzz_$name.log" 2>&1 &&
+            ! ls "$build/crash-$name-"* 2> /dev/null | grep -v slow-unit ||
+            { grep -E 'ERROR|SUMMARY|runtime error|Test unit' "$build/fuzz_$name.log"; return 1; }
     }
     check "fuzz $name" run
-    sed -n 's/^stat::number_of_executed_units: */# runs: /p' "$build/fuzz_$name.log"
+    sed -n 's/^stat::number_of_executed_units: */# runs: /p' "$build/fuzz_$name.log" | tail -1
 done
 tap_done

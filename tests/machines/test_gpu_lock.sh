@@ -41,6 +41,8 @@ mkdir "$tap_dir/checkout"
 cp "$build/alone" "$tap_dir/checkout"
 elsewhere() { program=$tap_dir/checkout/alone alone "$@"; }
 check "so does one of another checkout" waits elsewhere
+by_uuid() { env CUDA_VISIBLE_DEVICES=GPU-00000000-0000-0000-0000-000000000000 LD_LIBRARY_PATH="$fake" ATTNLAB_LOCKS="$locks" "$program" "$@"; }
+check "so does one that chose the same GPU by its UUID" waits by_uuid
 killed() { # the holder is killed: its lock is gone, too
     hold
     kill -9 "$(awk -v i="$(stat -c %i "$first")" '$2 == "FLOCK" {split($6, at, ":"); if (at[3] == i) print $5}' /proc/locks)"
@@ -135,6 +137,9 @@ check "is said" said "^stage-1: 2 other processes on this GPU, so times may be l
 check "and marked in the record" has '"other_processes":2'
 check "a run on a slice that was chosen" run FAKE_NVML_MIG=1 CUDA_VISIBLE_DEVICES=3
 check "its record names both" has '"uuid":"MIG-03030303-0303-0303-0303-030303030303","mig":true,"visible":"3"'
+slice=MIG-03030303-0303-0303-0303-030303030303
+check "a run on a slice that was chosen by its UUID" run FAKE_NVML_MIG=1 CUDA_VISIBLE_DEVICES=$slice
+check "its record has that UUID" has "\"uuid\":\"$slice\",\"mig\":true,\"visible\":\"$slice\""
 check "without NVML" run LD_LIBRARY_PATH="${fake%:*}"
 check "nothing is claimed of others" bash -c '! grep -q other_processes "$1"' - "$tap_dir/device"
 doctor() { env LD_LIBRARY_PATH="$fake" ATTNLAB_CUPTI="$build/tests/fake" FAKE_NVML_PROCESSES=1 CUDA_VISIBLE_DEVICES=2 "$build/doctor"; }

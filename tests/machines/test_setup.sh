@@ -43,7 +43,35 @@ check "after an update" asked root '^apt-get update'
 machine sudoer 1000 apt-get sudo true
 check "a user with sudo, by sudo" asked sudoer '^sudo env DEBIAN_FRONTEND=noninteractive apt-get install'
 machine redhat 1000 dnf sudo true
-check "on Fedora by dnf" asked redhat '^sudo dnf install -q -y gcc gcc-c\+\+ .* jansson-devel$'
+check "on Fedora by dnf" asked redhat '^sudo env .*dnf install -q -y gcc gcc-c\+\+ .* jansson-devel$'
+
+http_proxy=http://proxy:3128
+export http_proxy
+check "sudo keeps a proxy" asked sudoer '^sudo env .* http_proxy=http://proxy:3128 apt-get install'
+unset http_proxy
+
+# Where a download fails, one line has the cause and the remedy.
+machine offline 0 apt-get
+cat > "$tap_dir/offline/apt-get" << 'END'
+#!/bin/bash
+case $1 in
+update) echo "W: Failed to fetch http://deb.debian.org/InRelease  Temporary failure resolving 'deb.debian.org'"; echo "W: Some index files failed." ;;
+*) echo "E: Unable to locate package gcc" >&2; echo "E: Unable to locate package g++" >&2; exit 100 ;;
+esac
+END
+said_once() { [ "$(wc -l < "$tap_dir/err")" -eq 1 ] && said "$1"; }
+status "no network for packages" 1 sets_up offline
+check "is told in one line why, and what to do" said_once ": Failed to fetch http://deb.debian.org/InRelease  Temporary failure resolving 'deb.debian.org'; is there a network? Behind a proxy set http_proxy"
+pip() { # WHAT IT SAYS: one that fails so
+    printf '#!/bin/bash\nprintf "%%s\\n" "%s" >&2\nexit 1\n' "$1" > "$tap_dir/python"
+    chmod +x "$tap_dir/python"
+    setup/pip.sh "$tap_dir/python" setup/tools.txt
+}
+retry="WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError('<HTTPSConnection object at 0x7f>: Failed to establish a new connection: [Errno -3] Temporary failure in name resolution')': /simple/x/"
+status "no network for wheels" 1 pip "$retry"$'\n'"ERROR: No matching distribution found for x"
+check "one line has the cause, not its last consequence" said "setup: pip could not install setup/tools.txt: [Errno -3] Temporary failure in name resolution; it needs a network, and behind a proxy https_proxy"
+status "no room for wheels" 1 pip "WARNING: x"$'\n'"ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device"$'\n'"ERROR: y"
+check "one line says so" said "setup: pip could not install setup/tools.txt: Could not install packages due to an OSError: [Errno 28] No space left on device; "
 
 # One installation for many users: who cannot write to it gets a copy of his own.
 installed=$tap_dir/installed

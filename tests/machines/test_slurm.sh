@@ -10,10 +10,10 @@ limits() { printf 'seconds %s\nmemory_mb 500\n' "$1" > "$tap_dir/slurm.txt"; }
 limits 5
 jobs() { python3 setup/jobs.py run "$@" --settings "$tap_dir/slurm.txt" < "$tap_dir/tasks"; }
 said() { grep -q -e "$1" "$tap_dir/said" || { cat "$tap_dir/said"; false; }; }
-tasks() { # N...: runs of stage 1 that differ in their seed, and last a second or less
+tasks() { # N...: runs of stage 1 that differ in their seed, and last a second or less, each seventh some seconds
     local n
     for n; do
-        printf 'seed-%d\t%s --device emu --jobs 1 --seqlen 64 --heads 1 --seed %d --counters none --no-time --quiet --json "$JSON"; s=$?; sleep 0.5; exit $s\n' "$n" "$build/stage-1" "$n"
+        printf 'seed-%d\t%s --device emu --jobs 1 --seqlen 64 --heads 1 --seed %d --counters none --no-time --quiet --json "$JSON"; s=$?; sleep %s; exit $s\n' "$n" "$build/stage-1" "$n" "$((n % 7 ? 0 : 3)).5"
     done > "$tap_dir/tasks"
 }
 seeds() { python3 -c 'import json, sys; print(*sorted(json.loads(l)["problem"]["seed"] for l in open(sys.argv[1])))' "$1"; }
@@ -82,7 +82,7 @@ fi
 trap 'cluster_end; rm -rf "$tap_dir"' EXIT
 check "a cluster of two nodes" cluster "$tap_dir/cluster"
 n=${SLURM_TASKS:-200} at=$tap_dir/slurm
-limits 6
+limits 12
 rm -f "$tap_dir/good"
 tasks $(seq $((n - 2)))
 printf 'bad\t[ -e %q ]\n' "$tap_dir/good" >> "$tap_dir/tasks"
@@ -91,7 +91,10 @@ fingerprint=$(sha256sum < "$tap_dir/tasks")
 python3 setup/jobs.py run "$at" --slurm --settings "$tap_dir/slurm.txt" < "$tap_dir/tasks" > "$tap_dir/said" 2>&1 &
 run=$!
 until [ "$(ls "$at/done" 2> /dev/null | wc -l)" -ge $((n / 4)) ]; do kill -0 $run || break; sleep 0.1; done
-running() { victim=$(awk '$2 == "n2" {name = $1} END {print name}' "$at/starts"); [ -n "$victim" ] && [ ! -e "$at/done/$victim" ]; }
+running() { # a long task on n2
+    victim=$(awk '$2 == "n2" {name = $1} END {print name}' "$at/starts")
+    [[ $victim == seed-* ]] && [ $((${victim#seed-} % 7)) -eq 0 ] && [ ! -e "$at/done/$victim" ]
+}
 while ! running || [ "$victim" = "${seen:-$victim}" ]; do seen=${victim:-none}; kill -0 $run || break; sleep 0.02; done # one that has just begun
 node_kill n2
 killed_at=$(ls "$at/done" | wc -l)
@@ -107,7 +110,7 @@ sleep 1
 node_start n2
 wait $run
 check "what ran was watched to its end, two failed" [ $? -eq 1 ]
-check "one is past its limit" said "^jobs: endless: past its limit of 6 s"
+check "one is past its limit" said "^jobs: endless: past its limit of 12 s"
 check "the rest has a record each" [ "$(seeds "$at/records.jsonl")" = "$(seq $((n - 2)) | paste -sd' ')" ]
 restarts=$(sort "$at/starts" | cut -d' ' -f1 | uniq -c | awk '$1 > 1 {print $2 "x" $1}' | paste -sd' ')
 check "what ran when the node died was started again, and nothing else" [ "$restarts" = "${victim}x2" ]
@@ -121,6 +124,21 @@ for node in n1 n2; do check "$node did a part" grep -rqs "^$node " "$at/done" --
 too_much() { printf 'memory_mb 999999\n' > "$tap_dir/slurm.txt"; jobs "$tap_dir/much" --slurm; }
 status "more than any node has: Slurm's own word" 5 too_much
 
+# ---- A cancelled array
+other=$tap_dir/cancelled
+limits 20
+tasks $(seq 301 308)
+jobs "$other" --slurm > "$tap_dir/said" 2>&1 &
+run=$!
+until [ "$(ls "$other/done" 2> /dev/null | wc -l)" -ge 2 ]; do kill -0 $run || break; sleep 0.1; done
+scancel --user="$(id -un)" --name=cancelled
+left=$((8 - $(ls "$other/done" | wc -l)))
+check "an array is cancelled while $left of its tasks wait or run" [ "$left" -gt 0 ]
+wait $run
+check "who watches gives those to Slurm again" [ $? -eq 0 ]
+check "as another array" test -e "$other/batch-1"
+check "each has one record" [ "$(seeds "$other/records.jsonl")" = "$(seq 301 308 | paste -sd' ')" ]
+
 # ---- The verbs
 limits 60
 on_slurm() {
@@ -132,6 +150,19 @@ check "gives what one machine gives" bash -c 'cd "$1" && rm -r grades && "${@:2}
     env BUILD="$build" python3 "$PWD/notebooks/course/grade/grade_all.py" class --seed word --device emu --out grades
 random() { make BUILD="$build" stage-1 random COUNT=3 ARGS="--seqlen 64" SLURM="$tap_dir/slurm.txt" && [ "$(grep -c '"right":5' results/random/records.jsonl)" -eq 3 ]; }
 check "make stage-1 random SLURM=..." random
+predict() { BUILD=$build emulator/predictor/validate/predict.sh "$tap_dir/cases" "$@"; }
+freeze() { # the same as on one machine, but for the seconds that it took
+    printf '# cases\n5\tchain\t--n 8 --k-steps 1\n5\tchain\t--n 16 --k-steps 2\n5\tnone\t--n 7\n' > "$tap_dir/cases"
+    predict "$tap_dir/frozen-here" && SLURM=$tap_dir/slurm.txt predict "$tap_dir/frozen" && cat "$tap_dir/frozen" &&
+        [ "$(grep -c '"elapsed": [1-9]' "$tap_dir/frozen")" -eq 2 ] && cmp "$tap_dir/frozen-here" "$tap_dir/frozen" && [ ! -e "$tap_dir/frozen.jobs" ]
+}
+check "make freeze-predict SLURM=..." freeze
+sweep() { # two tiles, each without and with a mask
+    make BUILD="$build" stage-4 sweep DEVICE=emu SWEEP_TILES=d32-128x64-w4x1-s2 SLURM="$tap_dir/slurm.txt" &&
+        [ "$(grep -o 'sweep/d32-128x64-w4x1-s2-[^/]*' results/stage-4/sweep.jsonl | sort | uniq -c | awk '{print $1 $2}' | paste -sd' ')" = \
+            "2sweep/d32-128x64-w4x1-s2-q1-c2 2sweep/d32-128x64-w4x1-s2-q1-c3" ]
+}
+check "make stage-4 sweep SLURM=..." sweep
 
 # ---- A GPU each
 limits 20
@@ -141,9 +172,11 @@ overlap() { # of two on one node, one ends before the other begins
     cat "$tap_dir"/gpus/done/*/out | paste - - | sort -k1,1 -k3,3n | awk '{print} $2 != 0 {bad = 1} $1 == node && $3 < end {bad = 1} {node = $1; end = $4} END {exit bad}'
 }
 check "have one each to themselves, by CUDA_VISIBLE_DEVICES" overlap
+echo "#| revision $(git rev-parse --short HEAD), $(date +%F), $(nproc) cores of$(sed -n 's/^model name.*://p' /proc/cpuinfo | head -n 1)"
 echo "#| Slurm $(slurmctld -V | cut -d' ' -f2), two nodes of one core: $n tasks of stage 1 on the emulator"
 printf '#| %s\n' "node n2 killed when $killed_at were done, with $victim running there; started more than once: ${restarts:-none}" \
-    "one task past its limit of 6 s, one with status 1; both right when run again" \
+    "one task past its limit of 12 s, one with status 1; both right when run again" \
     "lost: $((n - $(ls "$at/done" | wc -l))); records: $(wc -l < "$at/records.jsonl") of $((n - 2)), twice: $(seeds "$at/records.jsonl" | tr ' ' '\n' | uniq -d | wc -l)" \
+    "array cancelled with $left of 8 tasks left: lost: $((8 - $(ls "$other/done" | wc -l))); records: $(wc -l < "$other/records.jsonl") of 8" \
     "on n1: $(cat "$at"/done/*/where | grep -c '^n1'), on n2: $(cat "$at"/done/*/where | grep -c '^n2')"
 tap_done

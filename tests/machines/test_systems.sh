@@ -1,7 +1,8 @@
 #!/bin/bash
 # `make setup` on whole systems, each made by debootstrap below $SYSTEMS_TMP (/tmp) and removed again: Debian 12 and 13, by
-# root, by a user with sudo and by one without, with a home that cannot be written, without gnuplot, without Python's venv, in a
-# path with blanks and in one of 200 characters. Then a stage runs there on the emulator. Prints a table.
+# root, by a user with sudo and by one without, with a home that cannot be written, without gnuplot, without Python's venv,
+# without a network, in a path with blanks and in one of 200 characters. Then a stage runs there on the emulator. Prints a
+# table of what the revision that is checked out does; what is not committed is not in it.
 # Only with SYSTEMS="bookworm trixie"; needs root, debootstrap, a network, 6 GB of disk and some minutes a system.
 . tests/tap.sh
 if [ -z "${SYSTEMS-}" ] || [ "$(id -u)" -ne 0 ] || ! command -v debootstrap > /dev/null; then
@@ -19,10 +20,10 @@ trap end EXIT
 trap 'exit 143' TERM
 mirror=${MIRROR:-http://deb.debian.org/debian}
 
-inside() { # USER COMMAND...: in the system, with its own mounts, which end with it
+inside() { # USER COMMAND...: in the system, with its own mounts, which end with it; with no_network=--net, without a network
     local user=$1
     shift
-    unshare --mount --pid --fork --kill-child bash -c '
+    unshare $no_network --mount --pid --fork --kill-child bash -c '
         root=$1 user=$2
         shift 2
         mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount --bind /etc/ssl/certs "$root/etc/ssl/certs" || exit
@@ -37,6 +38,8 @@ tree() { # FOLDER OWNER: a checkout
     git archive HEAD | tar -x -C "$root/$1"
     chown -R --reference="$root/home/$2" "$root/$1"
 }
+no_network=
+offline() { local no_network=--net; "$@"; }
 row() { # WHAT STATUS PATTERN COMMAND...: a line of the table
     local what=$1 wanted=$2 pattern=$3 start=$SECONDS
     shift 3
@@ -45,7 +48,7 @@ row() { # WHAT STATUS PATTERN COMMAND...: a line of the table
     [ $got -eq "$wanted" ] && grep -qe "$pattern" "$tap_dir/out" && passed=1
     tail -n 15 "$tap_dir/out" > "$tap_dir/tail"
     tap_result "$suite: $what" $passed "$tap_dir/tail"
-    rows+=("$(printf '%-10s %-66s %-6s %4d s' "$suite" "$what" "$([ $passed -eq 1 ] && echo works || echo FAILS)" $((SECONDS - start)))")
+    rows+=("$(printf '%-11s %-66s %-6s %4d s' "$system" "$what" "$([ $passed -eq 1 ] && echo works || echo FAILS)" $((SECONDS - start)))")
 }
 setup() { inside "$1" bash -c 'cd "$1" && make setup' - "$2"; }
 # A stage of a system is compiled once; elsewhere it is only linked.
@@ -63,6 +66,7 @@ for suite in $SYSTEMS; do
         check "$suite is made" tail -n 3 "$work/said"
         continue
     fi
+    system="Debian $(cat "$root/etc/debian_version")"
     cp -L /etc/resolv.conf "$root/etc/resolv.conf"
     for user in admin plain ro; do inside root useradd -m "$user"; done
     mkdir -p "$root/home/root"
@@ -74,10 +78,12 @@ for suite in $SYSTEMS; do
     tree /srv/plain plain
 
     row "a user whom sudo does not let: what is missing, in one line" 2 "sudo does not let you; have these installed: gcc g++ .*libjansson-dev" setup plain /srv/plain
+    row "root, no network: packages cannot be had, in one line" 2 "^setup: apt-get could not install gcc g++ .*: Failed to fetch .*; is there a network?" offline setup root /srv/root
     row "root: packages, .venv and nvcc" 0 "setup: all is there" setup root /srv/root
     row "root: stage 1 runs" 0 "RIGHT" stage root /srv/root
-    row "a second time there is nothing to do" 0 "^setup: all is there" setup root /srv/root
-    inside root ln -s "$(cd "$root" && echo /srv/root/.venv/lib/python3*/site-packages/nvidia/cu13)" /usr/local/cuda # the others have an nvcc
+    row "a second time there is nothing to do, and no network is needed" 0 "^setup: all is there" offline setup root /srv/root
+    row "a user without sudo, no network: wheels cannot be had, in one line" 2 "^setup: pip could not install .*: .*Temporary failure in name resolution; it needs a network" offline setup plain /srv/plain
+    inside root bash -c 'ln -s /srv/root/.venv/lib/python3*/site-packages/nvidia/cu13 /usr/local/cuda' # the others have an nvcc
     chmod -R a+rX "$root/srv/root"
     inside root apt-get -qq purge -y gnuplot-nox gnuplot-data > /dev/null 2>&1
     row "a user without sudo, no gnuplot" 2 "have these installed: gnuplot-nox$" setup plain /srv/plain
@@ -91,6 +97,7 @@ for suite in $SYSTEMS; do
     row "a user without sudo, no venv module" 2 "have these installed: python3-venv$" setup plain /srv/plain
     rm -rf "$root"
 done
-echo "#| system     situation                                                          result   time"
+echo "#| revision $(git rev-parse --short HEAD), $(date +%F), $(nproc) cores of$(sed -n 's/^model name.*://p' /proc/cpuinfo | head -n 1)"
+printf '#| %-11s %-66s %-6s %6s\n' system situation result time
 printf '#| %s\n' "${rows[@]}"
 tap_done

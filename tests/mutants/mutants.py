@@ -36,6 +36,7 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "profiler/occupancy.c": "occupancy",
     "profiler/refusal.c": "refusal",
     "runtime/session/fatbin.c": "fatbin",
+    "runtime/session/repeat.c": "repeat",
     "plots/tabulate.c": "sh:tabulate",
     "plots/columns.c": "sh:tabulate",
     "emulator/core/pattern.c": "pattern",

@@ -82,6 +82,20 @@ __global__ void rank_of(int *p) {
     asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(n));
     p[blockIdx.x] = 10 * n + rank;
 }
+__constant__ int factor = 2;
+__device__ int n_calls;
+__global__ void doubled(int *p) {
+    p[threadIdx.x] *= factor;
+    if (threadIdx.x == 0) n_calls++;
+}
+__global__ void handed_on(int *flag) { // the first block waits for the last
+    if (blockIdx.x == 0)
+        while (atomicAdd(flag, 0) == 0) {
+        }
+    else if (blockIdx.x == gridDim.x - 1)
+        atomicExch(flag, 1);
+}
+__global__ void prints(int x) { printf("%d\n", x); }
 extern "C" __global__ void by_name(int *p, int value) { *p = value; }
 
 static int expect(const char *what, cudaError_t e) {
@@ -100,6 +114,15 @@ int main(int argc, char **argv) {
         store<<<1, 1>>>(p, 2, 42);
         cudaMemcpy(back, p, sizeof back, cudaMemcpyDeviceToHost);
         if (back[0] != 28 || back[1] != 7 || back[2] != 42) return 1;
+    } else if (!strcmp(which, "sass")) { // launches whose machine code is executed first leave no trace of it
+        int calls = 0;
+        store<<<1, 1>>>(p, 3, 7);
+        for (int i = 0; i < 3; i++) doubled<<<1, 32>>>(p);
+        handed_on<<<8, 1>>>(p + 40);
+        prints<<<1, 1>>>(1);
+        cudaMemcpy(back, p, sizeof back, cudaMemcpyDeviceToHost);
+        cudaMemcpyFromSymbol(&calls, n_calls, sizeof calls);
+        printf("sass: %s\n", back[3] == 56 && back[40] == 1 && calls == 3 ? "right" : "wrong");
     } else if (!strcmp(which, "bounds")) {
         store<<<1, 1>>>(p, 64, 1);
         expect("launch", cudaGetLastError());

@@ -32,7 +32,8 @@ says() { # PATTERN STATUS COMMAND...: its status, and PATTERN in what it prints
 }
 emulated() { "$run" --device emu "$@"; }
 check "conflicts are counted" says 'transpose<0> +1 .* 52700 +\+1406%' 0 emulated "$build/examples/transpose"
-check "instructions are those of PTX, and it is said" grep -qE '^kernel .* PTX inst +lanes' "$tap_dir/said"
+check "instructions are those of machine code" grep -qE '^transpose<0> +1 .* [0-9]+ +32.0 +' "$tap_dir/said"
+check "or of PTX, and it is said" says '^transpose<0> +1 .* [0-9]+ PTX +32.0 +' 0 emulated --count-ptx "$build/examples/transpose"
 check "a static array is shared memory, too" grep -qE '^transpose<0> +1 +10x6 +32x8 +4096 ' "$tap_dir/said"
 check "the last is the screen of the hottest kernel" bash -c "sed -n '/^The hottest kernel: transpose<0>, 1 launch/,$ p' '$tap_dir/said' | grep -q '^bank conflicts'"
 check "three meters, of a kernel without shared memory, too" says '^bank conflicts .* 0.0 % No access to shared memory.$' 0 emulated --kernel-name naive "$build/examples/sgemm"
@@ -51,17 +52,20 @@ check "a program with a name of CUTLASS's length compiles" compile "$dir/long" "
 check "it is shortened in its middle" says '^The hottest kernel: device_kernel<[A-Za-z]*[.][.][.].*<128, 256, 64> > >, 1 launch$' 0 env COLUMNS=100 "$run" --device emu "$dir/long"
 check "and fits a screen of 100 columns" bash -c "! sed -n '/^The hottest/,$ p' '$tap_dir/said' | grep -q '.\{101\}'"
 table() { # one table alone, whatever the program prints
-    emulated --csv --counters SHARED "$@" "$build/examples/transpose" > "$tap_dir/csv" 2> "$tap_dir/err" && python3 - "$tap_dir/csv" << 'EOF'
+    emulated --csv --counters SHARED $ptx "$build/examples/transpose" > "$tap_dir/csv" 2> "$tap_dir/err" && python3 - "$tap_dir/csv" "$unit" << 'EOF'
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))
 assert len(rows) > 20 and all(None not in r and None not in r.values() for r in rows), "rows of one length"
 for r in rows: assert r["na"] and not r["value"] or float(r["value"]) is not None, r
-assert [r["unit"] for r in rows if r["name"] == "instructions"][0] == "PTX warp inst"
+assert [r["unit"] for r in rows if r["name"] == "instructions"][0] == sys.argv[2]
 assert {r["group"] for r in rows} >= {"launch", "SHARED"} and [r["value"] for r in rows if r["name"] == "shared_wavefronts"][0] == "52700"
 EOF
 }
+unit="warp inst"
 check "--csv is one table" table
 check "the program's words and the banner go to stderr" bash -c "grep -q '^conflicts: PASS' '$tap_dir/err' && grep -q '^run: emulator' '$tap_dir/err'"
+unit="PTX warp inst" ptx=--count-ptx
+check "PTX is named there" table
 check "--kernel-name" bash -c "'$run' --device emu --kernel-name '<1>' '$build/examples/transpose' | grep '^transpose' | grep -qv '<0>' && ! '$run' --device emu --kernel-name '<1>' '$build/examples/transpose' | grep -q '<0>'"
 status "--kernel-name that is no expression" 2 "$run" --kernel-name '[' "$build/examples/transpose"
 check "--kernel-name that matches none" says 'kernel-name none matches no kernel; there are:' 2 emulated --kernel-name none "$build/examples/transpose"
@@ -124,8 +128,12 @@ assert r["schema"] == "attnlab-1.1" and r["exit"] == 0 and r["reports"] == [] an
 assert r["command"].endswith("examples/sgemm") and r["device"]["kind"] == "emulator"
 naive, tiled = r["kernels"]
 assert naive["symbol"].startswith("_Z") and naive["name"] == "sgemm_naive" and naive["registers"] > 0
-assert tiled["counted"] == "ptx" and {c.get("unit") for c in tiled["counters"] if c["name"] == "fma_instructions"} == {"PTX warp inst"}
+fma, = (c for c in tiled["counters"] if c["name"] == "fma_instructions")
+assert tiled["counted"] == "sass" and (fma["unit"], fma["metric"]) == ("warp inst", "sass.fma_instructions") and "no_sass" not in tiled
+barrier, = (c for c in tiled["counters"] if c["name"] == "barrier_instructions")
+assert (barrier["unit"], barrier["metric"]) == ("PTX warp inst", "emu.barrier"), barrier
 l, = tiled["launches"]
+assert l["counted"] == "sass" and l["ptx_instructions"] > l["instructions"]
 assert l["grid"] == [13, 13, 1] and l["block"] == [16, 16, 1] and l["shared_wavefronts"] > 0
 assert any(c["name"] == "instructions" and c["value"] == l["instructions"] for c in tiled["counters"])
 ' "$dir/run.jsonl"
@@ -136,6 +144,20 @@ check "sectors are those of loads and stores, not of atomics and constants: 1250
 check "a program compiles" compile "$dir/program" tests/runtime/run_program.cu -lcuda
 program=$dir/program
 check "many arguments" emulated --quiet "$program" right
+# Machine code: what hardware counts, where it can be executed; memory stays as it was
+emulated --json "$dir/sass.jsonl" "$program" sass > "$tap_dir/said" 2>&1
+check "the program's answers are right" grep -qx 'sass: right' "$tap_dir/said"
+check "machine code that waits for others is counted on PTX" grep -Eq '^counted on PTX: handed_on: kernel _Z9handed_on.*: a warp looks at memory at 0x[0-9a-f]+ again and again' "$tap_dir/said"
+check "and what prints" grep -Eq '^counted on PTX: prints: ' "$tap_dir/said"
+check "the record says it" python3 -c '
+import json, sys
+k = {x["name"]: x for x in json.loads(open(sys.argv[1]).read())["kernels"]}
+assert k["doubled"]["counted"] == "sass" and "no_sass" not in k["doubled"], k["doubled"]
+assert k["handed_on"]["counted"] == "ptx" and "again and again" in k["handed_on"]["no_sass"]
+l, = k["handed_on"]["launches"]
+assert l["counted"] == "ptx" and l["instructions"] == l["ptx_instructions"]
+note, = (c["note"] for c in k["handed_on"]["counters"] if c["name"] == "fma_instructions")
+assert note.startswith("no counts of SASS: "), note' "$dir/sass.jsonl"
 check "kernels with a heap compile" compile "$dir/heap" tests/runtime/run_heap.cu
 check "malloc and free in kernels" says '^8388608 bytes of heap, 0 wrong$' 0 emulated --quiet "$dir/heap"
 for each in 0:'0 bytes past the end of an allocation of 8' 1:'in an allocation of 8 bytes that was freed' 2:'which is free already' \
@@ -400,7 +422,7 @@ status "a bad chip" 2 emulated --chip h300 "$program"
 status "no such counter group" 2 emulated --counters NOSUCH "$program"
 status "a record in no folder" 5 emulated --json "$dir/none/x.jsonl" "$program"
 status "no GPU" 77 "$run" --device cuda "$program"
-check "help" says 'are those of PTX on the emulator' 0 emulated --help
+check "help" says 'are those of machine code .SASS.; where the emulator cannot execute it, those of PTX' 0 emulated --help
 
 # ---- One kernel
 sgemm() { emulated --quiet --kernel sgemm_tiled --grid 4x4 --block 16x16 "$@" examples/sgemm.cu; }

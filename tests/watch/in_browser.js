@@ -104,6 +104,10 @@ function deadlock() {
 }
 
 try {
+    if (wanted === "stage-6") {
+        check("it opens at the first product, with a fragment", /HGMMA/.test(texts("#operation code").join()) && document.querySelectorAll("#fragment rect").length > 0, texts("#operation code"));
+        check("and with the line of the kernel, not of a header", /^stages\/6.*, which calls /.test(texts("#source div")[0]), texts("#source div")[0]);
+    }
     everyPage();
     ({"stage-6": stage6, "stage-4": stage4, wrong, deadlock, any: () => {}})[wanted]();
 } catch (e) { said.push("not ok " + e.stack); }

@@ -173,7 +173,7 @@ const swizzleText = ["no swizzle", "128-byte swizzle", "64-byte swizzle", "32-by
 function placeOf(inst) {
     const p = data.place[inst];
     let n = 0;
-    while (n + 2 < p.length && data.files[p[n]].name.startsWith("common/")) n += 2;
+    while (n + 2 < p.length && /^(common\/|wgmma\.cuh$)/.test(data.files[p[n]].name)) n += 2;
     return p.length ? {file: data.files[p[n]], line: p[n + 1], inner: n ? `${data.files[p[0]].name}:${p[1]}` : null} : null;
 }
 function placeText(inst) {
@@ -183,7 +183,7 @@ function placeText(inst) {
 function detail(o) {
     if (o.kind === HGMMA) {
         const say = d => d ? `start ${hex(d[0])}, LBO ${d[1]}, SBO ${d[2]} bytes, ${swizzleText[d[3]]}` : "in registers";
-        return [`Shape m64n${o.raw[0]}k${o.raw[1]}. This warp computes rows ${o.warp % 4 * 16} to ${o.warp % 4 * 16 + 15}.`,
+        return [`Shape m64n${o.raw[0]}k${o.raw[1]}. This warp computes rows ${o.warp % 4 * 16} to ${o.warp % 4 * 16 + 15}; red frames are the operands of its whole warpgroup.`,
             `Descriptor of A: ${say(o.raw[2])}.`, `Descriptor of B: ${say(o.raw[3])}.`,
             `It reads ${[o.raw[4], o.raw[5]].filter(n => n >= 0).map(n => regions[regionOf(footprint(n)[0].begin)].text).join(" and ")}.`];
     }
@@ -637,7 +637,7 @@ function setUp() {
     const asked = new URLSearchParams(location.hash.slice(1));
     if (asked.has("warp")) { state.warp = +asked.get("warp"); byId("warp").value = state.warp; }
     drawWrong();
-    const first = operations.find(o => touched(o).writes.length || o.kind === HMMA);
+    const first = operations.find(o => o.kind === HGMMA || o.kind === HMMA) || operations.find(o => touched(o).writes.length);
     go(asked.has("t") ? +asked.get("t") : first ? first.time : 0);
 }
 setUp();

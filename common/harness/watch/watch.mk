@@ -19,8 +19,8 @@ $(BUILD)/run $(STAGES): | $(if $(D3),$(WATCH_PAGE))
 ##  make lab-6 watch               your own kernel, with a map of O where the answer is wrong
 ##  ARGS="--seqlen 128 --heads 1"  the problem
 .PHONY: watch $(addprefix watch-,$(STAGES))
-watch: $$(if $$(MY_LAB),watch-lab,$$(addprefix watch-,$$(ATTENTION)))
-	@$(if $(MY_LAB),,$(attention-only))
+watch: $$(if $$(MY_EXAM),run-own,$$(if $$(MY_LAB),watch-lab,$$(addprefix watch-,$$(ATTENTION))))
+	@$(if $(MY_LAB)$(MY_EXAM),,$(attention-only))
 $(addprefix watch-,$(STAGES)): watch-%: % $(WATCH_PAGE)
 	@mkdir -p results
 	@set -f; $(BUILD)/$* --device emu $${CHIP:+"--chip=$$CHIP"} $$ARGS --watch-page results/watch-$*.html

@@ -14,13 +14,14 @@ A damaged line of a file is named and left out; with --strict the exit status is
 
 import argparse
 import collections
-import gzip
-import json
 import math
 import os
 import re
 import statistics
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../common/harness"))
+import records  # noqa: E402
 
 STALLS = {"stall_barrier": "barrier", "stall_long_scoreboard": "long_scoreboard", "stall_wait": "wait",
           "stall_short_scoreboard": "short_scoreboard", "stall_math_pipe": "math_pipe",
@@ -36,31 +37,25 @@ def read_cases(path):
     return [(stage, family, options) for stage, family, options in lines]
 
 
-damaged = []  # lines: file and number
-
-
-def objects(path, keys):
-    """The JSON objects of a file, one a line; one that has not these keys is damaged."""
+def objects(path, whole):
     try:
-        with (gzip.open(path, "rt", errors="replace") if path.endswith(".gz") else open(path, errors="replace")) as f:
-            for number, line in enumerate(f, 1):
-                try:
-                    record = json.loads(line)
-                    if not isinstance(record, dict) or not keys <= record.keys():
-                        raise ValueError(f"no {' and '.join(sorted(keys))}")
-                except ValueError as e:
-                    print(f"validate: {path}:{number}: no whole record, left out ({e}); delete the line or record again", file=sys.stderr)
-                    damaged.append((path, number))
-                    continue
-                yield record
-    except (OSError, EOFError) as e:
-        sys.exit(f"validate: {path}: {e.strerror if isinstance(e, OSError) and e.strerror else e}")
+        yield from records.read(path, "validate", whole)
+    except OSError as e:
+        sys.exit(f"validate: {path}: {e.strerror}")
 
 
 def read_measured(path, cases):
     """For each case the counters of its records, one dict a turn, in order."""
+    def whole(r):
+        name = r["command"].split()[0]
+        if not name.startswith("own:") and "-" not in name:
+            raise ValueError(f"command {name:.40} is of no stage")
+        for c in r["counters"]:
+            if c["name"] and not math.isfinite(c.get("value", 0)):
+                raise ValueError(f"counter {c['name']} is no number")
+
     by_command = collections.defaultdict(list)
-    for record in objects(path, {"counters", "command"}):
+    for record in objects(path, whole):
         counters = {c["name"]: c["value"] for c in record["counters"] if "value" in c}
         words = record["command"].split()
         if "cycles_active" not in counters or "cycles_elapsed" not in counters:
@@ -107,7 +102,11 @@ def decisions(rows):
 
 
 def read_predicted(path):
-    return {p["case"]: p for p in objects(path, {"case"})}
+    def whole(p):
+        if not isinstance(p["case"], int) or "none" not in p and not math.isfinite(p["elapsed"] + p["active"]):
+            raise ValueError("a case that is none")
+
+    return {p["case"]: p for p in objects(path, whole)}
 
 
 def compared(cases, measured, predicted):
@@ -248,7 +247,7 @@ def main():
     if o.out:
         with open(o.out, "w") as f:
             f.write("\n".join([total, *by_kind(rows + late)]) + "\n")
-    sys.exit(5 if o.strict and damaged else 0)
+    sys.exit(records.status(o.strict))
 
 
 if __name__ == "__main__":

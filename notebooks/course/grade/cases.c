@@ -4,6 +4,7 @@
 #include "cases.h"
 #include "trial.h"
 
+#include "common/base/chip.h"
 #include "common/base/reason.h"
 #include "common/harness/input.h"
 #include "common/harness/stage.h"
@@ -43,9 +44,18 @@ static const struct kind {
     {"far", "normal3", LONGER, MASK_NONE, false, false, 4},
     {"hidden", NULL, LATE, MASK_CAUSAL_BOTTOM_RIGHT, false, false, 0},
     {"few", NULL, FEW, MASK_NONE, false, true, 0},
-    {"beyond", "normal", BEYOND, MASK_CAUSAL_TOP_LEFT, false, true, 0},
+    /* scores so far below zero that 2^score is 0: a maximum may begin at -infinity only */
+    {"beyond", "negative", BEYOND, MASK_CAUSAL_TOP_LEFT, false, true, 2},
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+/* Rows that are shorter than an image's: an odd multiple of 8, which only stages that take every multiple support. */
+static void draw_head_dim(struct case_dice *d, struct attention *a) {
+    struct attention shorter = *a;
+    shorter.head_dim = 8 + 16 * between(d, 0, a->head_dim / 16 - 1);
+    if (!attention_complete(&shorter) && !stage_supports(&shorter, chip_find("h200")))
+        a->head_dim = shorter.head_dim;
+}
 
 static void draw_lengths(struct case_dice *d, const struct kind *k, struct attention *a) {
     switch (k->lengths) {
@@ -68,17 +78,18 @@ static void draw_lengths(struct case_dice *d, const struct kind *k, struct atten
         a->seqlen_k += a->seqlen_k % 64 == 0;
         a->seqlen_q = a->seqlen_k + between(d, 5, 80);
         return;
-    case LONGER:
+    case LONGER: /* five tiles of 128 keys: a ring of two stages is in its first phase again */
         a->seqlen_q = between(d, 20, 100);
-        a->seqlen_k = between(d, 300, 500);
+        a->seqlen_k = between(d, 520, 600);
         return;
-    case LATE: /* more rows than keys: the first see nothing */
+    case LATE: /* more rows than keys: the first see nothing, a whole tile of 192 rows of them */
         a->seqlen_k = between(d, 20, 120);
-        a->seqlen_q = a->seqlen_k + between(d, 5, 80);
+        a->seqlen_q = a->seqlen_k + between(d, 193, 250);
         return;
     case FEW:
         a->seqlen_q = between(d, 1, 15);
         a->seqlen_k = between(d, 1, 40);
+        draw_head_dim(d, a);
     }
 }
 
@@ -96,6 +107,11 @@ static json_t *draw_offsets(struct case_dice *d) {
 static json_t *draw(struct case_dice *d, const struct kind *k, const char *image) {
     static const char *const others[] = {"descending", "negative", "identity", "index", "normal3"};
     struct attention a = {.batch = between(d, 1, 2), .kv_heads = between(d, 1, 2)};
+    /* else strides from batch to batch and from head to head might not be seen */
+    if (k->lengths == RAGGED) {
+        a.batch = 2;
+        if (k->grouped) a.kv_heads = 2;
+    }
     a.head_dim = atoi(image + 1);
     a.heads = a.kv_heads * (k->grouped ? between(d, 2, 3) : 1);
     a.mask = (enum mask)k->mask;

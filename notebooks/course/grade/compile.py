@@ -25,11 +25,11 @@ SPECIAL = {"tid", "ntid", "ctaid", "nctaid", "laneid", "warpid", "nwarpid", "lan
 
 
 class Rejected(Exception):
-    """Why this submission cannot be graded: one sentence; file and line where there are any."""
+    """Why this submission cannot be graded: one sentence; file and line where there are any. kind: of forbidden means, if it is one."""
 
-    def __init__(self, why, file=None, line=None):
+    def __init__(self, why, file=None, line=None, kind=""):
         super().__init__(why)
-        self.file, self.line = file, line
+        self.file, self.line, self.kind = file, line, kind
 
 
 def toolkit():
@@ -52,7 +52,7 @@ def take(given, lab):
         paths = {names.get(given.name, lab.files[0]): given}
     missing = [str(file.name) for file in lab.files if file not in paths]
     if missing:
-        raise Rejected(f"lab {lab.number} is made of {' and '.join(names)}: {' and '.join(missing)} is missing")
+        raise Rejected(f"{lab.name} is made of {' and '.join(names)}: {' and '.join(missing)} is missing")
     taken = {}
     for file, path in paths.items():
         if path.is_symlink() or not path.is_file():
@@ -79,22 +79,13 @@ def headers(lab):
     """Files of the repository that our kernel of this lab includes, the lab's own left out."""
     found = set()
     for image in lab.images:
-        for rule in (ROOT / f"build/images/stage-{lab.stage.split('-')[0]}").glob(f"{image}.compute_*.ptx.d"):
+        for rule in (ROOT / "build" / lab.built).glob(f"{image}.compute_*.ptx.d"):
             first = rule.read_text().split("\n\n")[0]
             rule_part = re.split(r"\n(?=\S+:)", first)[0]
             found |= {path for path in _dependencies(rule_part) if not path.is_absolute()}
     if not found:
-        raise sandbox.Refused(f"our own kernel is not built: make stage-{lab.stage.split('-')[0]}")
+        raise sandbox.Refused(f"our own kernel is not built: make {lab.goal}")
     return sorted(found - set(lab.files))
-
-
-def architecture(lab):
-    """The newest PTX of the stage: what ours is counted with."""
-    archs = set()
-    for line in (ROOT / "stages" / lab.stage / "images").read_text().splitlines():
-        if line.startswith("arch"):
-            archs = set(line.split()[1:])
-    return "compute_90a" if "compute_90a" in archs else "compute_89"
 
 
 def _tree(lab, files, at):
@@ -118,11 +109,10 @@ def _first_error(text, names):
 
 def facts(lab, ptx):
     """What the emulator finds in a PTX file (facts.c): {"kernels", "variables", "specials", "calls", "refused"}."""
-    number = lab.stage.split("-")[0]
-    program = ROOT / os.environ.get("BUILD", "build") / f"trial-{number}"
+    program = ROOT / os.environ.get("BUILD", "build") / lab.trial
     if not program.exists():
         raise sandbox.Refused(f"{program.name} is not built: make {program.relative_to(ROOT)}")
-    done = sandbox.run([f"/trial-{number}", "facts", f"/{ptx.name}"], {program: f"/trial-{number}", ptx: f"/{ptx.name}"}, {},
+    done = sandbox.run([f"/{lab.trial}", "facts", f"/{ptx.name}"], {program: f"/{lab.trial}", ptx: f"/{ptx.name}"}, {},
                        SECONDS, MEGABYTES, calls="trial")
     if done.status:
         raise Rejected(f"its PTX is not understood: {done.killed or done.crashed or done.err.strip()}")
@@ -136,25 +126,26 @@ def screen(given, ours):
     for name, why in given["refused"].items():
         raise Rejected(f"kernel {name} cannot run: {why}")
     for name in more("calls"):
-        raise Rejected(f"the kernel calls {name}, which is not there: no printf, malloc or assert in a submission")
+        raise Rejected(f"the kernel calls {name}, which is not there: no printf, malloc or assert in a submission",
+                       kind="calls out of the kernel")
     for name in more("variables"):
         raise Rejected(f"{name} is a variable in global memory, which would outlive the launch: use __constant__ "
-                       "or shared memory")
+                       "or shared memory", kind="memory that outlives a launch")
     for kernel, read in given["specials"].items():  # a kernel that knows how it is run could behave well only then
         for name in sorted(set(read) - set(ours["specials"].get(kernel, []))):
             if name.strip("%").split(".")[0] not in SPECIAL:
-                raise Rejected(f"the kernel reads {name}: it may not know when, where and how often it runs")
+                raise Rejected(f"the kernel reads {name}: it may not know when, where and how often it runs",
+                               kind="clocks and places read")
     for name in sorted(set(ours["kernels"]) - set(given["kernels"])):
         raise Rejected(f"there is no kernel {name}: keep its name, and extern \"C\"")
     for name in more("kernels"):
-        raise Rejected(f"{name} is a kernel that the lab does not have: leave it out")
+        raise Rejected(f"{name} is a kernel that the lab does not have: leave it out", kind="other kernels")
 
 
 def images(lab, files, out, cubin=None):
     """Compiles every image of the lab into OUT; `cubin`: also for this chip, 'sm_90a'."""
-    cuda, arch = toolkit(), architecture(lab)
+    cuda, arch = toolkit(), lab.architecture
     kernel = next(file for file in lab.files if file.suffix == ".cu")
-    number = lab.stage.split("-")[0]
     with tempfile.TemporaryDirectory(prefix="grade-") as folder:
         tree, made = pathlib.Path(folder) / "tree", pathlib.Path(folder) / "made"
         tree.mkdir(), made.mkdir()
@@ -174,7 +165,7 @@ def images(lab, files, out, cubin=None):
             _read_only_allowed(made / f"{image}.d", tree, cuda)
             if ptx.stat().st_size > PTX_BYTES:
                 raise Rejected(f"its PTX has {ptx.stat().st_size >> 20} MB: {PTX_BYTES >> 20} at most")
-            screen(facts(lab, ptx), facts(lab, ROOT / f"build/images/stage-{number}/{ptx.name}"))
+            screen(facts(lab, ptx), facts(lab, ROOT / "build" / lab.built / ptx.name))
             if cubin:
                 assemble(made, image, arch, cubin)
         for path in made.iterdir():
@@ -198,4 +189,4 @@ def _read_only_allowed(rule, tree, cuda):
         if str(full).startswith(("/cuda/", "/tree/", "/usr/include/", "/usr/lib/", str(cuda) + "/", "/usr/local/cuda")):
             continue
         if not full.resolve().is_relative_to(tree.resolve()):
-            raise Rejected(f"it includes {path}: only headers that the lab gives may be included")
+            raise Rejected(f"it includes {path}: only headers that the lab gives may be included", kind="files of others")

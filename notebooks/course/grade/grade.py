@@ -34,7 +34,6 @@ from lab_folder import FULL_TIME  # noqa: E402
 ROOT = HERE.parents[2]
 ANSWERS, CHECKS, COUNTS, TIME = 40, 20, 30, 10   # points of a lab
 NO_TIME = 10                                     # times our time: no points for time from here on
-MOST_WORK = evidence.MUCH_WORK                   # instructions, of ours: beyond it something else computes the answer
 LONGEST = 8                                      # times our instructions a launch may run
 RUN_SECONDS, RUN_MEGABYTES = 120, 4096
 UNMASKED = 0                                     # enum mask
@@ -75,7 +74,7 @@ def seed_of(secret, lab):
 
 
 def trial(lab, *words, **more):
-    program = build() / f"trial-{lab.stage.split('-')[0]}"
+    program = build() / lab.trial
     if not program.exists():
         raise sandbox.Refused(f"{program.name} is not built: make {program.relative_to(ROOT)}")
     return subprocess.run([program, *map(str, words)], capture_output=True, text=True,
@@ -94,6 +93,8 @@ def draw(lab, seed, folder, only=None):
 
 
 def describe(case):
+    if "lda" in case:
+        return f"{case['kind']}: M {case['m']}, N {case['n']}, K {case['k']}, rows {case['lda']}, {case['ldb']} and {case['ldc']} apart, {case['input']} inputs"
     if "n" in case:
         a, b = "regs" if case["a_in_registers"] else "km"[case["a_m_major"]], "kn"[case["b_n_major"]]
         return f"N {case['n']}, K {16 * case['k_steps']}, A {a}, B {b}, swizzle {case['swizzle']}, {case['input']} inputs"
@@ -109,9 +110,8 @@ class Trial:
 
     def __init__(self, lab, cases, home, device):
         self.lab, self.cases, self.home, self.device = lab, cases, home, device
-        self.number = lab.stage.split("-")[0]
         self.images.mkdir(parents=True)
-        shutil.copy(build() / f"trial-{self.number}", home)
+        shutil.copy(build() / lab.trial, home)
         shutil.copytree(ROOT / "profiler/groups", home / "profiler/groups")
         for numbers in ("chips", "records/validation"):  # a chip's parameters, and how well they predict
             (home / numbers).mkdir(parents=True)
@@ -122,12 +122,12 @@ class Trial:
 
     @property
     def images(self):
-        return self.home / "images" / f"stage-{self.number}"
+        return self.home / self.lab.built
 
     def take_ours(self):
         """The images of our own kernel."""
         for image in self.lab.images:
-            for path in (build() / f"images/stage-{self.number}").glob(f"{image}.*"):
+            for path in (build() / self.lab.built).glob(f"{image}.*"):
                 if path.suffix in (".ptx", ".cubin"):
                     shutil.copy(path, self.images)
 
@@ -150,14 +150,18 @@ class Trial:
             words += ["--predict"]
             tools = nvdisasm().parent
             see[tools], before = tools, ["/usr/bin/env", f"PATH={tools}:/usr/bin:/bin"]
-        done = sandbox.run([*before, f"/trial/trial-{self.number}", "run", *words, "/trial/cases.json", index, "/out"],
+        done = sandbox.run([*before, f"/trial/{self.lab.trial}", "run", *words, "/trial/cases.json", index, "/out"],
                            see, {folder / name: f"/out/{name}" for name in LEFT}, RUN_SECONDS, 0 if gpu else RUN_MEGABYTES,
                            "/trial", gpu, "predict" if clock else "trial")
         report = folder / "report.json"
         if done.status or done.killed or not report.exists():
             why = done.killed or done.crashed or ("" if done.err.strip() else "it left no report")
             return None, f"{done.err}\n{why}".strip(), done.seconds
-        return json.loads(report.read_text()), done.err, done.seconds
+        report = json.loads(report.read_text())
+        if "counts" in report:  # the PTX says it, as for the check
+            ptx = self.images / f"{self.cases[index]['image']}.{compile.architecture(self.lab)}.ptx"
+            report["counts"]["groups_in_flight"] = lab_folder.groups_in_flight(ptx.read_text())
+        return report, done.err, done.seconds
 
 
 def nvdisasm():
@@ -202,7 +206,7 @@ class Places:
             if frame and said and file is None and self.own(frame[1]) in self.name.values():
                 file, line = self.own(frame[1]), int(frame[2])
             elif not said and row.strip() and not row.startswith("schedule "):
-                said = re.sub(r"^trial-\d+: ", "", row)
+                said = re.sub(r"^trial-\w+: ", "", row)
                 for tree, own in self.name.items():
                     said = said.replace(f"/tree/{tree}", own)
         return said, file, line
@@ -213,7 +217,7 @@ class Places:
 def counts_of(lab, case, report, ours):
     """Broken conditions of one case, and how many were tried."""
     problem = {"B": case["batch"], "H": case["heads"], "SQ": case["seqlen_q"], "SK": case["seqlen_k"],
-               "D": case["head_dim"]} if "batch" in case else {}
+               "D": case["head_dim"]} if "batch" in case else {name: case[name.lower()] for name in "MNK" if name.lower() in case}
     tried = [c for c in lab.conditions
              if c.counter in report["counts"] and (case.get("mask", UNMASKED) == UNMASKED or "ours" in c.expression)]
     return lab_folder.judge(tried, report["counts"], ours["counts"], problem), tried
@@ -223,7 +227,8 @@ class Grade:
     def __init__(self, lab, submission, seed_id, device):
         self.lab, self.submission, self.seed_id, self.device = lab, submission, seed_id, device
         self.points = {"answers": ANSWERS, "checks": CHECKS, "counts": COUNTS, "time": TIME}
-        self.lost, self.notes, self.cases, self.void = [], [], [], None
+        self.lost, self.notes, self.cases, self.void, self.kind = [], [], [], None, ""
+        self.time = None   # of a kernel whose answers are all right
         self.tried = []    # (case, report, our report) of right answers
         self.endless = []  # cases in which it ran too long
 
@@ -240,10 +245,10 @@ class Grade:
         self.points[part] = 0
         self.notes.append(plain.line(f"{part}: not graded: {why}"))
 
-    def nothing(self, why, file=None, line=None, case=None):
-        """No points at all, whatever else was right."""
+    def nothing(self, why, file=None, line=None, case=None, kind=""):
+        """No points at all, whatever else was right. kind: of forbidden means, if it is one."""
         if not self.void:
-            self.void = Lost("all", 100, why, file, line, case)
+            self.void, self.kind = Lost("all", 100, why, file, line, case), kind
 
     @property
     def score(self):
@@ -256,12 +261,12 @@ class Grade:
         losses = [self.void] if self.void else self.lost
         return {"lab": self.lab.number, "submission": pathlib.Path(self.submission).name, "seed_id": self.seed_id,
                 "device": self.device, "sandbox": sandbox.mode(), "score": self.score, "of": 100,
-                "parts": self.points, "cases": self.cases, "notes": self.notes,
+                "parts": self.points, "forbidden": self.kind, "time": self.time, "cases": self.cases, "notes": self.notes,
                 "lost": [{"part": l.part, "points": round(l.points, 3), "why": l.why, "file": l.file, "line": l.line,
                           "cases": [describe(case) for case in l.cases]} for l in losses]}
 
     def table(self):
-        rows = [f"lab {self.lab.number}, {self.lab.title}: {self.score:g} of 100 points ({self.device}, {sandbox.mode()})"]
+        rows = [f"{self.lab.name}, {self.lab.title}: {self.score:g} of 100 points ({self.device}, {sandbox.mode()})"]
         for part, points in self.points.items():
             if points:
                 left = 0 if self.void else max(0, points - sum(l.points for l in self.lost if l.part == part))
@@ -271,10 +276,10 @@ class Grade:
         return "\n".join(rows)
 
     def junit(self):
-        suite = xml.Element("testsuite", name=f"lab-{self.lab.number}", tests=str(len(self.points)))
+        suite = xml.Element("testsuite", name=self.lab.goal, tests=str(len(self.points)))
         failures = 0
         for part, points in self.points.items():
-            case = xml.SubElement(suite, "testcase", classname=f"lab-{self.lab.number}", name=part)
+            case = xml.SubElement(suite, "testcase", classname=self.lab.goal, name=part)
             losses = [self.void] if self.void else [l for l in self.lost if l.part == part]
             if not points:
                 xml.SubElement(case, "skipped")
@@ -301,10 +306,10 @@ def grade_case(grade, places, case, ours, report, said, right, why_wrong, share)
     if report.get("reports") and "out of bounds" in said:
         right, why_wrong = False, "it reads or writes what is none of its tensors"
     elif report.get("reports") and "cannot be written" in said:
-        grade.nothing("it writes to constant memory", file, line, case)
+        grade.nothing("it writes to constant memory", file, line, case, "inputs or constants written")
     elif report["inputs_changed"]:
         right, why_wrong = False, f"it writes to {', '.join(report['inputs_changed']).upper()}"
-        grade.nothing(why_wrong, case=case)
+        grade.nothing(why_wrong, case=case, kind="inputs or constants written")
     elif evidence.lacks(report, ours):
         right, why_wrong = False, f"{evidence.lacks(report, ours)} is 0: no product of tensor cores is in it"
     if not right:
@@ -319,7 +324,7 @@ def grade_case(grade, places, case, ours, report, said, right, why_wrong, share)
         return
     if report["reads_output"]:
         grade.nothing("a launch that finds an answer in O does something else: the kernel may not look at O or LSE",
-                      case=case)
+                      case=case, kind="an earlier answer read")
     if report["differs_when"]:
         grade.lose("checks", CHECKS * share, "other bits when warps run in another order "
                    f"({', '.join(report['differs_when'])}): look for a missing barrier", case=case)
@@ -333,15 +338,17 @@ def grade_counts(grade, places, case, ours, report, share, own):
     for condition, value, bound in broken:
         # two kinds of evidence: they are counted, and O depends on them
         if condition.counter in evidence.PROOF and not bound and evidence.moved(report):
-            grade.nothing(f"{condition.counter} is {value:g}: the lab is to compute without tensor cores", case=case)
+            without = "mma.sync" if wanted.get("hgmma_instructions") else "tensor cores"
+            grade.nothing(f"{condition.counter} is {value:g}: the lab is to compute without {without}", case=case,
+                          kind=f"{without} where the lab is to do without")
     points = COUNTS * share / (len(tried) + 1)
     for condition, value, bound in broken:
         own["broken"].append(condition.counter)
         grade.lose("counts", points, f"{condition.counter} is {value:g}, wanted {condition.relation} {bound:g}", case=case)
     work = counts["instructions"] / wanted["instructions"]
-    if work > MOST_WORK:
+    if work > grade.lab.most_work:
         own["broken"].append("instructions")
-        grade.lose("counts", points, f"{work:.2f} times the instructions of ours, at most {MOST_WORK:g} times", case=case)
+        grade.lose("counts", points, f"{work:.2f} times the instructions of ours, at most {grade.lab.most_work:g} times", case=case)
 
 
 def grade_products(grade, share):
@@ -350,7 +357,7 @@ def grade_products(grade, share):
     signs = evidence.weigh(grade.tried, grade.endless)
     if len(signs) > 1:
         grade.nothing(f"something else than the tensor cores computes the answer: {'; and '.join(s.why for s in signs)}",
-                      case=signs[0].case)
+                      case=signs[0].case, kind="products for show")
     elif signs and signs[0].kind not in evidence.WEAK:
         grade.lose("counts", COUNTS * share, signs[0].why, case=signs[0].case)
 
@@ -366,7 +373,7 @@ def grade_time(grade, lab, folder, own, ours, index):
         best[who] = min(best.get(who, 1e30), report["time"]["us"])
     right, why = judge(lab, folder, index)
     if not right:
-        grade.nothing(f"under the predictor the answer is wrong: {why}")
+        grade.nothing(f"under the predictor the answer is wrong: {why}", kind="another answer while timed")
         return
     grade_ratio(grade, best["own"], best["ours"], "measured")
 
@@ -374,6 +381,7 @@ def grade_time(grade, lab, folder, own, ours, index):
 def grade_ratio(grade, own_us, our_us, how):
     ratio = own_us / our_us
     grade.notes.append(f"time: {own_us:.2f} us, ours {our_us:.2f} us; {how}")
+    grade.time = {"us": own_us, "our_us": our_us, "how": how.split()[0]}
     if ratio > FULL_TIME:
         grade.lose("time", TIME * min(1, math.log(ratio / FULL_TIME) / math.log(NO_TIME / FULL_TIME)),
                    f"{ratio:.2f} times our time ({own_us:.2f} us, ours {our_us:.2f})")
@@ -390,26 +398,26 @@ def grade_predicted(grade, places, lab, cases, folder, own, ours):
         grade.leave_out("time", f"the predictor has no time of our own kernel: {reference.get('why', 'no cubin')}")
         return
     try:
-        compile.assemble(own.images, cases[index]["image"], compile.architecture(lab), "sm_90a")
+        compile.assemble(own.images, cases[index]["image"], lab.architecture, "sm_90a")
     except compile.Rejected as why:
         grade.lose("time", TIME, f"no machine code, no time: {why}")
         return
     report, said, _ = own.run(index, folder / f"case-{index}", clock=True)
     if report is None or "time" not in report:
-        file, line, why = lab_folder.untimed(last_word(said), lab.number)
+        file, line, why = lab_folder.untimed(last_word(said), lab.goal)
         grade.lose("time", TIME, why, places.own(file), line)
         return
     whole = "extrapolated" not in report["time"]["validated"]
     right, why = judge(lab, folder, index) if whole else (True, "")
     if not right:
-        grade.nothing(f"under the predictor the answer is wrong: {why}", case=cases[index])
+        grade.nothing(f"under the predictor the answer is wrong: {why}", case=cases[index], kind="another answer while timed")
         return
     grade_ratio(grade, report["time"]["us"], reference["time"]["us"], f"predicted for {report['time']['validated']}")
 
 
 def last_word(said):
     lines = said.strip().splitlines()
-    return re.sub(r"^trial-\d+: ", "", lines[-1]) if lines else "no word"
+    return re.sub(r"^trial-\w+: ", "", lines[-1]) if lines else "no word"
 
 
 def emulated_of(cases):
@@ -427,12 +435,11 @@ def clocked_ours(cases, t, folder):
 def ours_for(lab, cases, seed_id, jobs):
     """Reports of our kernel on the cases; kept in build/grade, so that a course computes them once."""
     stamp = hashlib.sha256(pathlib.Path(__file__).read_bytes())
-    number, arch = lab.stage.split("-")[0], compile.architecture(lab)
     for image in lab.images:
-        stamp.update((build() / f"images/stage-{number}/{image}.{arch}.ptx").read_bytes())
-    stamp.update((build() / f"trial-{number}").read_bytes())
+        stamp.update((build() / lab.built / f"{image}.{lab.architecture}.ptx").read_bytes())
+    stamp.update((build() / lab.trial).read_bytes())
     stamp.update((ROOT / "chips/h200.txt").read_bytes())
-    kept = build() / "grade" / f"lab-{lab.number}-{seed_id}-{stamp.hexdigest()[:12]}.json"
+    kept = build() / "grade" / f"{lab.goal}-{seed_id}-{stamp.hexdigest()[:12]}.json"
     if kept.exists():
         return json.loads(kept.read_text())
     kept.parent.mkdir(parents=True, exist_ok=True)
@@ -453,8 +460,8 @@ def ours_for(lab, cases, seed_id, jobs):
     return reports
 
 
-def grade(lab, submission, secret, device="emu", jobs=None, timed=True, only=None):
-    """only: these cases of the seed's alone, which tests try."""
+def grade(lab, submission, secret, device="emu", jobs=None, timed=True, only=None, made=None):
+    """For tests: only: these cases of the seed's alone. made: a folder with its images, compiled once for many seeds."""
     jobs = jobs or os.cpu_count()
     seed = seed_of(secret, lab.number)
     seed_id = hashlib.sha256(f"{seed}".encode()).hexdigest()[:8]
@@ -468,9 +475,12 @@ def grade(lab, submission, secret, device="emu", jobs=None, timed=True, only=Non
         own = Trial(lab, cases, folder / "home", "emu")
         try:
             files = compile.take(submission, lab)
-            compile.images(lab, files, own.images, "sm_90a" if device == "cuda" else None)
+            if made:
+                shutil.copytree(made, own.images, dirs_exist_ok=True)
+            else:
+                compile.images(lab, files, own.images, "sm_90a" if device == "cuda" else None)
         except compile.Rejected as why:
-            result.nothing(str(why), places.own(why.file), why.line)
+            result.nothing(str(why), places.own(why.file), why.line, kind=why.kind)
             return result
         emulated = emulated_of(cases)
 
@@ -529,7 +539,7 @@ def gpu_here(lab):
 
 def main():
     parser = argparse.ArgumentParser(description="grades one submission of one lab")
-    parser.add_argument("--lab", type=int, required=True)
+    parser.add_argument("--lab", type=lab_folder.known, required=True, metavar="N|exam-N")
     parser.add_argument("--submission", required=True, metavar="FILE-OR-FOLDER")
     parser.add_argument("--seed", required=True, metavar="SECRET")
     parser.add_argument("--device", choices=["emu", "auto", "cuda"], default="emu")

@@ -6,10 +6,12 @@
                                        `extension alice 2`
     SUBMISSIONS/collected              optional: lines `lab-2 2026-12-01T22:10 alice`, by whoever collects; of several
                                        the latest counts. Without a line: when the files came to lie here
-    SUBMISSIONS/alice/lab-2/           the lab's files, answers.json
+    SUBMISSIONS/alice/lab-2/           the lab's files, answers.json; checks.jsonl, if she gives her diary of checks (diary.py)
+    SUBMISSIONS/alice/steps/           optional: checks.jsonl of the steps, which are not graded
 
-OUT (results/grades) gets grades.csv, a row for each student and lab; index.html, a page of the class for the
-instructor; alice.txt, her feedback; and alice/lab-2/ with grade.json and grade.xml. Every folder of SUBMISSIONS has a row, also what cannot be graded (intake.py): its
+OUT (results/grades) gets grades.csv, a row for each student and lab; checks.csv, a row for each student and step or lab,
+from diaries; index.html, a page of the class for the instructor; alice.txt, her feedback; and alice/lab-2/ with grade.json
+and grade.xml. Every folder of SUBMISSIONS has a row, also what cannot be graded (intake.py): its
 last column says why, and the exit status is 1; it is 5 if OUT cannot be written. Run again after a stop: what was graded with the same files, seed
 and grader is kept. To grade anew: remove OUT/alice/lab-2.
 
@@ -35,10 +37,12 @@ ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE.parent))
 import lab_folder  # noqa: E402
 import children  # noqa: E402: of this folder
+import diary  # noqa: E402
 import intake  # noqa: E402
 import plain  # noqa: E402
 
 COLUMNS = ["student", "lab", "kernel", "predictions", "of", "days_late", "late_days_left", "factor", "seed_id", "why"]
+CHECKS = ["student", "what", "checks", "hints", "minutes", "passed", "stuck", "seen", "hint"]
 
 
 class NotGraded(Exception):
@@ -134,7 +138,7 @@ def stamp(folder, refused, lab, seed, device):
 
 def nothing(why):
     """As in grade.json: what cost all points."""
-    return {"part": "all", "points": 100, "why": why, "file": None, "line": None}
+    return {"part": "all", "points": 100, "why": why, "file": None, "line": None, "forbidden": ""}
 
 
 def grade_kernel(result, lab, folder, refused, out, seed, device):
@@ -158,7 +162,8 @@ def grade_kernel(result, lab, folder, refused, out, seed, device):
         last = ((complaint or said).strip().splitlines() or ["no word"])[-1]
         raise NotGraded(f"status {run.returncode}: {last}")
     graded = json.loads((out / "grade.json").read_text())
-    result.update(kernel=graded["score"], seed_id=graded["seed_id"], text=plain.lines(said), lost=graded["lost"],
+    result.update(kernel=graded["score"], seed_id=graded["seed_id"], text=plain.lines(said),
+                  lost=[{**lost, "forbidden": graded["forbidden"]} for lost in graded["lost"]],
                   why=graded["lost"][0]["why"] if graded["lost"] else "")
 
 
@@ -228,15 +233,32 @@ def write(path, text):
     new.replace(path)
 
 
-def write_page(out, rows, losses, texts):
-    """OUT/index.html, where there is jinja2. losses: {(student, lab): as in grade.json}."""
+def checks_of(found):
+    """({student: {what: diary.Work}}, [(student, folder, why a diary is not read)]). No grade depends on it."""
+    entries, unread = {}, []
+    for submission in [*found.work, *found.steps]:
+        some, why = intake.diary_of(submission)
+        entries.setdefault(submission.student, []).extend(some)
+        if why:
+            unread.append((submission.student, submission.path.name, f"{diary.NAME}: {why}"))
+    return {student: diary.work(some) for student, some in entries.items() if some}, unread
+
+
+def write_table(path, columns, rows):
+    out = io.StringIO()
+    csv.writer(out).writerows([columns, *([plain.cell(value) for value in row] for row in rows)])
+    write(path, out.getvalue())
+
+
+def write_page(out, rows, losses, texts, checks, unread):
+    """OUT/index.html, where there is jinja2. losses: {(student, lab): as in grade.json}; checks, unread: of checks_of."""
     try:
         import class_page
     except ImportError as missing:
         print(f"grade-all: no page of the class, {missing.name} is missing: make setup", file=sys.stderr)
         return
     named = [{**dict(zip(COLUMNS, row)), "lost": losses.get((row[0], row[1]), [])} for row in rows]
-    write(out / "index.html", class_page.page(named, texts))
+    write(out / "index.html", class_page.page(named, texts, checks, unread))
     print(f"{out}/index.html shows the class.")
 
 
@@ -260,7 +282,7 @@ def main():
     calendar = Calendar(given.submissions)
     labs = [int(path.name) for path in (ROOT / "notebooks/course").glob("[0-9]*") if path.is_dir()]
     found = intake.Intake(given.submissions, labs, given.out)
-    if not found.work and not found.refused:
+    if not found.work and not found.refused and not found.steps:
         parser.exit(2, f"grade-all: {given.submissions} has no STUDENT/lab-N/\n")
     for lab in sorted({submission.lab for submission in found.work}):
         if (ROOT / f"notebooks/course/{lab}/questions").exists():
@@ -277,13 +299,15 @@ def main():
                 parser.exit(1, f"grade-all: {given.only}: {why}\n")
         parser.exit(0 if found.work else 2)
     rows, losses, texts = grade_all(found, calendar, given)
-    out = io.StringIO()
-    csv.writer(out).writerows([COLUMNS, *([plain.cell(value) for value in row] for row in rows)])
+    checks, unread = checks_of(found)
     given.out.mkdir(parents=True, exist_ok=True)
-    write(given.out / "grades.csv", out.getvalue())
+    write_table(given.out / "grades.csv", COLUMNS, rows)
+    write_table(given.out / "checks.csv", CHECKS,
+                [[student, what, one.checks, one.asked, round(one.minutes, 1), one.passed, one.stuck, *(one.seen[-1] if one.seen else ("", ""))]
+                 for student, some in sorted(checks.items()) for what, one in sorted(some.items())])
     for student, parts in texts.items():
         write(given.out / f"{student}.txt", "\n".join(parts))
-    write_page(given.out, rows, losses, texts)
+    write_page(given.out, rows, losses, texts, checks, unread)
     missing = sum(row[-1].startswith("not graded: ") for row in rows)
     if missing:
         parser.exit(1, f"grade-all: {missing} of {len(rows)} rows have no grade: the last column of {given.out}/grades.csv says why\n")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What students get for a lab: handout.py N OUT.tar.gz
+"""What students get for a lab or an exam: handout.py N|exam-N OUT.tar.gz
 
 The tree as it is committed, but: the lab's solutions are taken out; of the stages, kernels from this one on, later rungs,
 READMEs and notes that tell what comes are left out; so are the answers of notebooks, the grader, and tests about both.
 Our own kernel comes compiled, as the images that counts are compared with, newer than its source: make leaves it.
-What the lab's notebook and lab 0 show of what is left out is run here, and comes as notebooks/course/N/shown.json."""
+What the lab's notebook and lab 0 show of what is left out is run here, and comes as notebooks/course/N/shown.json.
+An exam's archive is that of the lab before it (`after` in its file `exam`), with the exam and without its solution."""
 import argparse
 import io
 import json
@@ -25,7 +26,7 @@ from lab_folder import ROOT  # noqa: E402
 OLDER, NEWER = 1_700_000_000, 1_700_003_600   # seconds since 1970: the same archive from the same tree
 
 # Never handed out: answers, the grader with its cheats, tests that name solutions.
-LEFT_OUT = re.compile(r"^(notebooks/course/grade/|notebooks/(?:INSTRUCTOR|TERM)\.md|notebooks/course/\d/lab-\d\.py|tests/course/|tests/plots/test_rungs"
+LEFT_OUT = re.compile(r"^(notebooks/course/grade/|notebooks/course/exams/|notebooks/(?:INSTRUCTOR|TERM)\.md|notebooks/course/\d/lab-\d\.py|tests/course/|tests/plots/test_rungs"
                       r"|tests/mutants/.*\.txt|stages/.*/notes/|records/history/|\.ci/)")
 
 
@@ -66,7 +67,7 @@ def images(lab):
 
 def compiled(lab):
     """{path: bytes}: our kernel of this lab, compiled: what counts are compared with."""
-    folder = f"build/images/stage-{lab.stage.split('-')[0]}"
+    folder = f"build/{lab.built}"
     return {f"{folder}/{path.name}": path.read_bytes() for image in lab.images for path in (ROOT / folder).glob(f"{image}.*")
             if path.suffix in (".ptx", ".cubin", ".ptxas")}
 
@@ -111,14 +112,27 @@ def contents(lab):
     return found
 
 
+def exam_files(exam):
+    """{path: bytes} of one exam: its page, the signature and what checks it."""
+    here, own = "notebooks/course/exams/", f"notebooks/course/exams/{exam.path.name}/"
+    listed = subprocess.run(["git", "ls-files", "-z", here], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    return {path: (ROOT / path).read_bytes() for path in filter(None, listed)
+            if "/solution/" not in path and (path.startswith(own) or path.count("/") == here.count("/"))}
+
+
 def main():
-    parser = argparse.ArgumentParser(description="writes what students get for a lab")
-    parser.add_argument("lab", type=int)
+    parser = argparse.ArgumentParser(description="writes what students get for a lab or an exam")
+    parser.add_argument("lab", type=lab_folder.known)
     parser.add_argument("out", type=pathlib.Path)
     given = parser.parse_args()
     try:
-        lab = lab_folder.read(given.lab)
+        asked = lab = lab_folder.read(given.lab)
+        if isinstance(asked, lab_folder.Exam):
+            lab = lab_folder.read(asked.after)
         files = {**contents(lab), **shown(lab)}
+        if asked is not lab:
+            files = {**files, **exam_files(asked)}
+            files.pop("examples/wgmma_gemm.cu", None)  # a solution of exam 2
     except (LookupError, step.cuda.Refused) as why:
         parser.exit(2, f"handout: {why.args[0]}\n")
     except FileNotFoundError:
@@ -126,9 +140,9 @@ def main():
     given.out.parent.mkdir(parents=True, exist_ok=True)
     new = given.out.with_suffix(".new")
     with tarfile.open(new, "w:gz", compresslevel=6) as tar:
-        images = compiled(lab)
+        images = {**compiled(lab), **compiled(asked)}
         for path, data in [*sorted(files.items()), *sorted(images.items())]:
-            info = tarfile.TarInfo(f"attnlab-lab-{lab.number}/{path}")
+            info = tarfile.TarInfo(f"attnlab-{asked.goal}/{path}")
             info.mtime = NEWER if path in images else OLDER
             info.size, info.mode = len(data), 0o755 if (ROOT / path).exists() and (ROOT / path).stat().st_mode & 0o100 else 0o644
             tar.addfile(info, io.BytesIO(data))

@@ -1,6 +1,6 @@
 """What lies in a folder of submissions: which submissions there are, and safe copies of their files.
 
-    Intake(folder, labs, skip)         .work: [Submission]    .refused: [(student, what, why)]
+    Intake(folder, labs, skip)         .work: [Submission]    .refused: [(student, what, why)]    .steps: [Submission]
     take(submission, names, into)      copies files of these names, {name: why not} of the others that are there
 
 A student may have put anything there: links, pipes, devices, names that no file of ours may have. No link is
@@ -12,6 +12,7 @@ import pathlib
 import re
 import stat
 
+import diary
 import plain
 
 BYTES = 256 << 10               # of one file
@@ -19,13 +20,14 @@ FOLDERS = 20                    # of one student, beside the labs
 NAME_BYTES = 100
 OURS = (".txt", ".csv", ".html", ".new")  # endings of the files that lie beside the students' folders in OUT
 FILES = ("deadlines", "collected")
+STEPS = "steps"                 # a folder beside the labs, with a diary of checks
 
 
 @dataclasses.dataclass
 class Submission:
     student: str
-    lab: int
-    path: pathlib.Path      # SUBMISSIONS/STUDENT/lab-N
+    lab: int                # None: the folder `steps`, which is not graded
+    path: pathlib.Path      # SUBMISSIONS/STUDENT/lab-N or SUBMISSIONS/STUDENT/steps
 
 
 def _folder(name, at=None):
@@ -62,7 +64,7 @@ def _meant(name, labs):
 class Intake:
     def __init__(self, folder, labs, skip=None):
         """labs: the numbers there are. skip: a folder of ours that may lie among the submissions."""
-        self.folder, self.labs, self.work, self.refused = pathlib.Path(folder), set(labs), [], []
+        self.folder, self.labs, self.work, self.refused, self.steps = pathlib.Path(folder), set(labs), [], [], []
         self.skip = os.stat(skip) if skip and os.path.exists(skip) else None
         top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -98,6 +100,10 @@ class Intake:
         names = sorted(os.listdir(at))
         for name in names:
             about = os.stat(name, dir_fd=at, follow_symlinks=False)
+            if name == STEPS and stat.S_ISDIR(about.st_mode):
+                self.steps.append(Submission(student, None, self.folder / student / name))
+                found += 1
+                continue
             match = re.fullmatch(r"lab-(0|[1-9]\d{0,2})", name, re.ASCII)
             known = match and int(match[1]) in self.labs
             if not known and not stat.S_ISDIR(about.st_mode) and not stat.S_ISLNK(about.st_mode):
@@ -176,6 +182,21 @@ def take(submission, names, into):
     finally:
         os.close(at)
     return refused
+
+
+def diary_of(submission):
+    """([diary.Entry], why it is not read or '')."""
+    try:
+        at = open_lab(submission)
+        try:
+            data, why = read(diary.NAME, at, diary.BYTES)
+        finally:
+            os.close(at)
+    except FileNotFoundError:
+        return [], ""
+    except OSError as error:
+        return [], _trouble(error)
+    return (diary.read(data), "") if data is not None else ([], why)
 
 
 def arrived(submission, names):

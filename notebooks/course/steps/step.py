@@ -2,7 +2,8 @@
 """A step of the course, of 5 to 15 minutes: step.py NAME [--source FILE]
 
 Without a file of the student's, begins the step: prints its text and makes my-labs/steps/NAME.py or NAME.cu, which has one
-hole. Else checks that file. Exit 0: the step is begun, or passed; 1: not yet right; 2: usage.
+hole. Else checks that file. Exit 0: the step is begun, or passed; 1: not yet right; 2: usage. Each check
+is noted in the file's folder (diary.py).
 
 A step is a folder notebooks/course/steps/NAME:
 
@@ -12,11 +13,12 @@ A step is a folder notebooks/course/steps/NAME:
     answer          the hash of the question's answer: `step.py --hash NAME ANSWER`
     explained.md    the solution, explained; a handout has it sealed with key(), and it opens when the check passes
     mistakes        three rules or more that make the solution wrong: a line `SED SCRIPT | how what was seen
-                    begins`, or `SED SCRIPT | how what was seen begins | words of the hint`"""
+                    begins | words of the hint`"""
 import argparse
 import hashlib
 import importlib.util
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -27,6 +29,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE.parent))
 import cuda  # noqa: E402
+import diary  # noqa: E402
 import strip  # noqa: E402
 
 CPU_S, WALL_S = 5, 60
@@ -184,12 +187,15 @@ def main():
         return judge(given.name, source)
     if source.exists():
         status, said = run(given.name, source)
+        seen, hint = (re.search(rf"^{word}: (.*)", said, re.M) for word in ("not yet", "hint"))
+        diary.note(source.parent, f"step-{given.name}", "not yet" if status else "right", seen[1] if seen else "", hint[1] if hint else "")
         print(said.replace(f"{ROOT}/", ""), end="")
         return status
     if given.source:
         parser.exit(2, f"step: there is no {given.source}\n")
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(strip.strip(hole.read_text()))
+    diary.note(source.parent, f"step-{given.name}", "begun")
     print((HERE / given.name / "text.md").read_text())
     print(f"Your file is {source.relative_to(ROOT)}. Check it with: make step-{given.name}")
     return 0

@@ -13,7 +13,7 @@ $(foreach n,$(filter-out $(STEP_NAMES),$(MY_STEPS)),$(error there is no step-$n;
 ##  2a fragments, 2b leading dimensions, 2c the product; 3a P in half, 3b cp.async, 3c the ring
 ##  4a ldmatrix, 4b mma.sync, 4c the swizzle, 4d softmax in registers
 ##  5a descriptors, 5b fences, 5c accumulators, 5d WGMMAs in flight
-##  6a tensor maps, 6b mbarriers, 6c parity, 6d a producer, 6e turns, 6f setmaxnreg
+##  6a tensor maps, 6b mbarriers, 6c parity, 6d a producer, 6e turns, 6f setmaxnreg, 6g the epilogue
 ##  7a waves and persistence, 7b split keys (decode), 7c clusters
 ##  8a backward of a row, 8b dV, dK and dQ
 .PHONY: $(STEP_NAMES:%=step-%)

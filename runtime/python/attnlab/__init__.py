@@ -161,9 +161,9 @@ class RawKernel:
 
     @property
     def counters(self) -> dict[str, float]:
-        """All raw counts of all launches so far: 'instructions', 'ld_shared.wavefronts', ...; and what the predictor
-        predicts of them: 'cycles_elapsed', 'duration_us', 'tensor_active_pct', 'stall_barrier', ..., unless `clock`
-        says why it does not."""
+        """All raw counts of PTX, of all launches so far: 'instructions', 'ld_shared.wavefronts', ...; and what the predictor
+        predicts of them: 'cycles_elapsed', 'duration_us', 'tensor_active_pct', 'stall_barrier', ..., unless
+        `prediction` says why not. Counts are of events; _us are microseconds, _pct are percent."""
         return self._counters(None)
 
     @property
@@ -172,7 +172,8 @@ class RawKernel:
         return self._emulated.attnlab_prediction(self._handle).decode()
 
     def groups(self, names: str) -> dict[str, float]:
-        """Values of counter groups, in the units of profiler/groups: groups('SHARED,MIX')."""
+        """Values of counter groups, in the units of profiler/groups: groups('SHARED,MIX'). On Hopper they are counted on
+        the machine code where it can be executed, else on PTX."""
         return self._counters(names.encode())
 
     def source(self) -> str:
@@ -424,7 +425,7 @@ def _empty(like, shape, dtype):
 def forward(stage: int, q: Any, k: Any, v: Any, causal: bool | str = False, scale: float | None = None,
             device: str = 'auto', out: Any = None, lse: Any = None, return_lse: bool = False, stream: Any = None,
             chip: str | None = None) -> Any:
-    """softmax(scale Q K^T) V by a stage's kernels: O, or (O, LSE) with return_lse.
+    """softmax(scale Q K^T) V by the kernels of stage 1, 2, 3, 4 or 6: O, or (O, LSE) with return_lse.
 
     q (batch, heads, seqlen_q, head_dim), k and v (batch, kv_heads, seqlen_k, head_dim), all fp16, or all bf16 for
     stages 4 and 6 (PyTorch's; in NumPy ml_dtypes.bfloat16, or the bits as uint16); any strides of whole rows; O as q;
@@ -433,7 +434,8 @@ def forward(stage: int, q: Any, k: Any, v: Any, causal: bool | str = False, scal
 
     A GPU's arrays are neither copied nor awaited: the launch goes to their current stream (or `stream`), and may be
     captured into a CUDA graph once the same shape has been run before. The host's arrays are copied to the device
-    that `device` says: 'cuda', 'emu', or 'auto', a GPU if there is one. Raises KernelError or Unsupported."""
+    that `device` says: 'cuda', 'emu', or 'auto', a GPU if there is one. chip: what the emulator stands for, 'h200' if it
+    is not given. Raises Unsupported where the stage does not take the problem, KernelError for what is no argument."""
     tensors = [_Tensor('q', q, None)]
     kind = tensors[0].dtype if tensors[0].dtype in ('bfloat16', '<u2') else '<f2'
     tensors = [_Tensor(name, array, kind) for name, array in (('q', q), ('k', k), ('v', v))]
@@ -503,16 +505,17 @@ def records(source: str = 'results/run.jsonl') -> Any:
     if not os.path.exists(path):
         raise FileNotFoundError(f'{source}: no such file, and no records/runs/{source}.jsonl')
     rows = []
-    with open(path) as lines:
+    with open(path, encoding='utf-8', errors='replace', newline='\n') as lines:
         for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
             try:
                 record = json.loads(line)
-            except ValueError as why:
+                counters = [(c['name'], c.get('value', float('nan'))) for c in record.pop('counters', None) or []]
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as why:
                 warnings.warn(f'{path}:{number}: no whole record, left out ({why}); delete the line or record again', stacklevel=2)
                 continue
-            for counter in record.pop('counters', None) or []:
-                record[counter['name']] = counter.get('value', float('nan'))
-            rows.append(record)
+            rows.append(record | dict(counters))
     return pandas.json_normalize(rows)
 
 

@@ -8,15 +8,20 @@ starting from those that are there; prints them as C, and how good they are. Nee
 Two steps. Times first: Levenberg-Marquardt on the logarithms of the constants and of the times, ways near the best
 counting most, those far off little. Then choices: the way that is expected to be the fastest is taken with a probability
 that falls with what the others promise, what it loses is made small, and the times are kept near.
+
+A damaged line of the records is named and left out; with --strict the exit status is then 5.
 """
 import argparse
 import ctypes
-import gzip
-import json
+import os
 import re
+import sys
 
 import numpy as np
 from scipy.optimize import minimize
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../common/harness"))
+import records  # noqa: E402
 
 SHAPES = {"": 0, "-short": 1, "-split": 2, "-many": 3}
 DIMS = (64, 128, 256)
@@ -46,20 +51,31 @@ class Problems:
 
 
 def read(paths, model):
+    def ways(r):
+        """[(what the model takes, the time)]"""
+        chip, found = model.lib.model_chip(r["device"].encode()), []
+        if len(r["problem"]) != 7:
+            raise ValueError("no problem of seven numbers")
+        for c in r["choices"]:
+            shape = re.match(r"d\d+(-short|-split|-many)?", c["what"])[1] or ""
+            number = [re.search(p, c["what"]) for p in (r"(\d+) heads share", r"of (\d+) CTA", r"(\d+) of them", r"in (\d+) parts")]
+            pack, split, n_cut, parts = (int(m[1]) if m else none for m, none in zip(number, (1, 1, 0, 1)))
+            found.append(([int(x) for x in r["problem"]] + [SHAPES[shape], pack, split, n_cut, parts, chip], float(c["us"])))
+        return found
+
     way, us, of, n = [], [], [], 0
     for path in paths:
-        with (gzip.open if path.endswith(".gz") else open)(path, "rt") as f:
-            for r in map(json.loads, f):
-                chip = model.lib.model_chip(r["device"].encode())
-                for c in r["choices"]:
-                    shape = re.match(r"d\d+(-short|-split|-many)?", c["what"])[1] or ""
-                    number = [re.search(p, c["what"]) for p in (r"(\d+) heads share", r"of (\d+) CTA", r"(\d+) of them",
-                                                                r"in (\d+) parts")]
-                    pack, split, n_cut, parts = (int(m[1]) if m else none for m, none in zip(number, (1, 1, 0, 1)))
-                    way.append(r["problem"] + [SHAPES[shape], pack, split, n_cut, parts, chip])
-                    us.append(c["us"])
-                    of.append(n)
+        try:
+            for r in records.read(path, "fit", ways):
+                for x, time in ways(r):
+                    way.append(x), us.append(time), of.append(n)
                 n += 1
+        except OSError as e:
+            print(f"fit: {path}: {e.strerror}; make stage-6 choices writes such a file where there is a GPU", file=sys.stderr)
+            sys.exit(5)
+    if not us:
+        print(f"fit: {' '.join(paths)}: none of the lines is a record of make stage-6 choices", file=sys.stderr)
+        sys.exit(5)
     return Problems(way, us, of)
 
 
@@ -173,6 +189,7 @@ def main():
     parser.add_argument("records", nargs="+")
     parser.add_argument("--rounds", type=int, default=5, help="of the first step")
     parser.add_argument("--folds", type=int, default=0, help="fit to all but one N-th of the problems, look at that; N times")
+    parser.add_argument("--strict", action="store_true", help="exit with 5 if a line of the records is damaged")
     args = parser.parse_args()
     model = Model(args.library)
     p = read(args.records, model)
@@ -190,7 +207,8 @@ def main():
         rest, there = p.some(np.setdiff1d(order, out)), p.some(out)
         y = fit_choices(model, fit_times(model, times, rest, 2), rest)
         print(f"of {there.n} that were left out: {100 * there.right(model.at(y, there.way)):.1f} %", flush=True)
+    return records.status(args.strict)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,6 +2,7 @@
 
     one_token.py [NUMBER] [LAB...]    NUMBER of them (60), drawn by SEED from all, as many of each lab; 0: all
     $DEVICE: emu (default) or cuda, which judges each on a GPU too; $J at a time; $SECONDS_LEFT: begin none after so many; SHOW=1: each of them
+    $TABLE: a file that gets a row for each: its name, what became of it
 
 A mutant is the solution of a lab with one token of a student's part changed: a number, an operator, an operand or an
 index for another of its kind, a stride, a phase, a count. It is compiled as a submission is, and runs on secret cases as a
@@ -228,10 +229,12 @@ def main():
     until = time.time() + float(os.environ.get("SECONDS_LEFT") or 1e9)
     some = chosen(labs, number)
     table = {lab.number: {} for lab in labs}
-    n = failed = 0
-    with concurrent.futures.ThreadPoolExecutor(jobs()) as pool:
-        for mutant, (what, why, there) in zip(some, pool.map(lambda one: attempt(judges[one.lab.number], one, until), some)):
+    rows, n, failed = [], 0, 0
+    with concurrent.futures.ProcessPoolExecutor(jobs()) as pool:
+        for mutant, (what, why, there) in zip(some, pool.map(attempt, [judges[one.lab.number] for one in some], some, [until] * len(some))):
             counts = table[mutant.lab.number]
+            if what != "later":
+                rows.append(f"{mutant.name}\t{what}")
             counts[what] = counts.get(what, 0) + 1
             if there is not None:
                 counts["GPU"] = counts.get("GPU", 0) + 1
@@ -243,6 +246,8 @@ def main():
         n, failed = n + 1, failed + bool(passing)
         print(f"{'not ok' if passing else 'ok'} {n} - lab {lab.number}: no wrong kernel passes")
     print(f"1..{n}")
+    if os.environ.get("TABLE"):
+        pathlib.Path(os.environ["TABLE"]).write_text("\n".join(["mutant\tverdict", *sorted(rows)]) + "\n")
     columns = ["same", "refused", "equal", "PASSES", "later"] + ["GPU", "GPU right, refused"] * GPU
     print("#| lab    all  tried" + "".join(f"{column:>{max(8, len(column) + 2)}}" for column in columns))
     for lab in labs:

@@ -21,6 +21,7 @@ import cheats  # noqa: E402
 import compile  # noqa: E402
 import grade  # noqa: E402
 import lab_folder  # noqa: E402
+import mistakes  # noqa: E402
 import sandbox  # noqa: E402
 import strip  # noqa: E402
 import variants  # noqa: E402
@@ -115,6 +116,14 @@ for name, (number, files) in given.items():
 # one wrong case of ten costs its 9 points, and all 10 for time
 for name, (number, files) in cheats.wrong().items():
     judged("wrong kernels", name, number, files, lambda result: result.score <= 81 and "answers" in [lost.part for lost in result.lost])
+
+# right answers, products that do not overlap: the check's condition is the grader's, too
+no_overlap = next(mistake for mistake in mistakes.read(labs[6]) if mistake.name == "No overlap")
+if EVERYTHING or 6 in ONLY:
+    with tempfile.TemporaryDirectory() as folder:
+        mistakes.make(labs[6], no_overlap, pathlib.Path(folder))
+        files = {path.name: path.read_text() for path in pathlib.Path(folder).iterdir()}
+    judged("wrong kernels", "products that do not overlap", 6, files, lambda result: 90 < result.score < 100 and "groups_in_flight is 1" in result.table())
 
 # the squares of S from last to first: what is hidden by masks and tails comes first, and speaks against nobody
 last_first = {"kernel.cu": cheats.changed(cheats.QK, (variants.ROWS_2, variants.ROWS_2.replace(

@@ -142,6 +142,38 @@ static void flags(void **state) {
                     20) "ld.global.u32 %r4, [%rd0+64]; ld.global.u32 %r5, [%rd0+84]; END:");
 }
 
+/* Volatile accesses do not race, for PTX. But nothing orders them: a note, unless one of them polls. */
+static void volatiles(void **state) {
+#define VOLATILE_DATA(fence, behind)                                                               \
+    LANE_0 "setp.ne.u32 %p2, %r1, 0; @%p2 bra WAIT;" LINE(                                         \
+        10) "mov.u32 %r2, 7; st.volatile.global.u32 [%rd0+64], %r2;" fence                         \
+            "atom.global.exch.b32 %r3, [%rd0], 1; bra END;"                                        \
+            "WAIT: atom.global.exch.b32 %r3, [%rd0], 0; setp.eq.u32 %p3, %r3, 0; @%p3 bra "        \
+            "WAIT;" behind LINE(20) "ld.volatile.global.u32 %r4, [%rd0+64]; END:"
+    (void)state;
+    planted("note", 20, 10, "volatile orders nothing", 2, 32, VOLATILE_DATA("", "membar.gl;"));
+    planted("note", 20, 10, "volatile orders nothing", 2, 32,
+            VOLATILE_DATA("membar.cta;", "membar.gl;"));
+    planted("note", 20, 10, "no fence is behind that read, and volatile orders nothing", 2, 32,
+            VOLATILE_DATA("membar.gl;", ""));
+    correct(2, 32, VOLATILE_DATA("membar.gl;", "membar.gl;"));
+    planted("note", 5, 3, "volatile orders nothing", 4, 32,
+            LANE_0 LINE(3) "ld.volatile.global.u32 %r2, [%rd0];" LINE(
+                4) "add.u32 %r2, %r2, 1;" LINE(5) "st.volatile.global.u32 [%rd0], %r2; END:");
+    planted("note", 4, 3, "no __syncwarp() orders the two, and volatile orders nothing", 1, 32,
+            LINE(3) "st.volatile.global.u32 [%rd2], %r0;" LINE(
+                4) "xor.b32 %r3, %r0, 1; mul.wide.u32 %rd3, %r3, 4; add.s64 %rd3, %rd3, %rd0;"
+                   "ld.volatile.global.u32 %r2, [%rd3];");
+    planted("note", 3, 4, "volatile orders nothing", 2, 32, /* an atomic, and a store past it */
+            LANE_0
+            "setp.ne.u32 %p2, %r1, 0; @%p2 bra OTHER;" LINE(3) "atom.global.exch.b32 %r3, [%rd0], "
+                                                               "1; bra END; OTHER:" LINE(
+                                                                   4) "mov.u32 %r2, 2; "
+                                                                      "st.volatile.global.u32 "
+                                                                      "[%rd0], %r2; END:");
+    correct(4, 32, LANE_0 "mov.u32 %r2, 1; st.volatile.global.u32 [%rd0], %r2; END:");
+}
+
 /* Block 0 stores in bulk, then sets a flag: its wait must come before the fence. */
 #define BULK(wait)                                                                                 \
     ".shared .align 16 .b8 buffer[16];" LANE_0                                                     \
@@ -356,12 +388,13 @@ static void some_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters),   cmocka_unit_test(neighbours),
-        cmocka_unit_test(flags),      cmocka_unit_test(bulk_stores),
-        cmocka_unit_test(locks),      cmocka_unit_test(warps),
-        cmocka_unit_test(same_value), cmocka_unit_test(uninitialised),
-        cmocka_unit_test(trusted),    cmocka_unit_test(read_only_path),
-        cmocka_unit_test(stretches),  cmocka_unit_test(some_blocks),
+        cmocka_unit_test(counters),       cmocka_unit_test(neighbours),
+        cmocka_unit_test(flags),          cmocka_unit_test(bulk_stores),
+        cmocka_unit_test(volatiles),      cmocka_unit_test(locks),
+        cmocka_unit_test(warps),          cmocka_unit_test(same_value),
+        cmocka_unit_test(uninitialised),  cmocka_unit_test(trusted),
+        cmocka_unit_test(read_only_path), cmocka_unit_test(stretches),
+        cmocka_unit_test(some_blocks),
     };
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,14 @@ CASES = [
 ]
 
 
+FIRST = 3, exp(-2) + exp(0), exp(-2) * 10 + exp(0) * 20  # m, l and o of the text's tile 1
+
+
 def check(hole):
+    got = hole.tile(-inf, 0.0, 0.0, [1, 3], [10, 20])
+    if not isinstance(got, (tuple, list)) or len(got) != 3 or any(not abs(a - b) <= 1e-9 * b for a, b in zip(got, FIRST)):
+        yield (f"tile 1 of the text gave {got}, not (3, {FIRST[1]:.6g}, {FIRST[2]:.6g})",
+               "return m, l and o: l is the sum of exp(s - m) and o the sum of exp(s - m) times the value, with the tile's maximum m")
     for name, tiles, hint in CASES:
         try:
             got = hole.attention(tiles)

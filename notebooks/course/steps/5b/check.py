@@ -7,7 +7,7 @@ TWICE = "how many barriers does a tile need? One before the product, and one bef
 HINTS = [
     (r"missing fence.proxy.async", "the stores took the generic proxy, and WGMMA reads by the async one: which fence lies between?"),
     (r"wgmma misuse", "d was set to zero by ordinary instructions: which fence makes registers ready for WGMMA?"),
-    (r"race", "a store of the next tile overtook a product. Each warp waits for its own product, then all wait for each other: are both waits there, in this order?"),
+    (r"race", "a store of the next tile overtook a product. A warp puts its product into a group, waits for the group, and then waits for the other warps: is all of this there, in this order?"),
     (r"operand in flight", "a WGMMA runs on after it was issued: put it into a group, then wait until no group is under way"),
 ]
 
