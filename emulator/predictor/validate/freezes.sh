@@ -22,7 +22,9 @@ for chip in h100 h200; do
 done
 for measured in $folder/foreign-h[0-9]*.csv.gz; do
     [ -e "$measured" ] || continue
-    name=${measured##*/foreign-} name=${name%.csv.gz}
-    printf '\nprograms that nobody here wrote, freeze %s, %s\n' "${name##*-}" "${name%-*}"
-    python3 emulator/predictor/validate/foreign.py compare $folder/foreign-predictions-"${name##*-}".jsonl "$measured"
+    name=${measured##*/foreign-} name=${name%.csv.gz} n=${name##*-} chip=${name%-*}
+    prefix=foreign-predictions
+    [ "$chip" = h200 ] || prefix=foreign-predictions-$chip
+    printf '\nprograms that nobody here wrote, freeze %s, %s\n' "$n" "$chip"
+    python3 emulator/predictor/validate/foreign.py compare "$folder/$prefix-$n.jsonl" "$measured"
 done
