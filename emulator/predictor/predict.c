@@ -53,9 +53,9 @@ struct footprint {
     bool is_asked; /* of DRAM: of some range L2 lacks a part */
     double
         dirty; /* share of all bytes that are written: before L2 replaces them, they go to DRAM */
-    double shared; /* how often a byte is read, by all SMs */
+    double shared;   /* how often a byte is read, by all SMs */
     uint32_t n_ctas; /* that the probe placed and that touched something */
-    double asked;  /* sectors of L2 that one place reads in a launch */
+    double asked;    /* sectors of L2 that one place reads in a launch */
 };
 
 /* Room for one cluster on its SMs. */

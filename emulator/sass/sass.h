@@ -345,7 +345,7 @@ enum { SASS_MEMORIES = SASS_HGMMA_OPERANDS + 1 };
 struct sass_counts {
     uint64_t instructions;
     uint64_t threads; /* lanes that were at them, whatever their guards said */
-    uint64_t work; /* work.h */
+    uint64_t work;    /* work.h */
     uint64_t op[256]; /* by sass_inst.op */
     struct sass_access {
         uint64_t n; /* with at least one lane */

@@ -120,7 +120,8 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
         why = open_predictor(s, k, c);
     }
     if (why) return why;
-    const double limit_s = (budget - s->predict_s) / (s->is_alone || s->settings.predict_only ? 1 : 2);
+    const double limit_s =
+        (budget - s->predict_s) / (s->is_alone || s->settings.predict_only ? 1 : 2);
     const struct predictor_options o = {.budget = s->is_alone ? 0 : PROGRAM_WORK,
                                         .cache = (enum predictor_cache)out->shape.cache,
                                         .distance = asks_each(s) ? distance : NULL,
@@ -181,7 +182,8 @@ static uint64_t hash_arguments(const struct emu_grid *g) {
 
 static bool is_like(const struct prediction_shape *a, const struct emu_grid *g, int cache,
                     uint64_t arguments) {
-    return a->cache == cache && a->arguments == arguments && !memcmp(a->grid, g->grid, sizeof a->grid) &&
+    return a->cache == cache && a->arguments == arguments &&
+           !memcmp(a->grid, g->grid, sizeof a->grid) &&
            !memcmp(a->block, g->block, sizeof a->block) &&
            !memcmp(a->cluster, g->cluster, sizeof a->cluster) && a->shared_bytes == g->shared_bytes;
 }
@@ -200,10 +202,10 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
     c->at = heap_grown(c->at, (size_t)(c->n + 1) * sizeof *c->at);
     struct launch_prediction *at = &c->at[c->n];
     *at = (struct launch_prediction){.shape = {
-                                             .shared_bytes = g->shared_bytes,
-                                             .cache = cache,
-                                             .arguments = arguments,
-                                         }};
+                                         .shared_bytes = g->shared_bytes,
+                                         .cache = cache,
+                                         .arguments = arguments,
+                                     }};
     memcpy(at->shape.grid, g->grid, sizeof at->shape.grid);
     memcpy(at->shape.block, g->block, sizeof at->shape.block);
     memcpy(at->shape.cluster, g->cluster, sizeof at->shape.cluster);
