@@ -49,7 +49,7 @@ row() { # WHAT STATUS PATTERN COMMAND...: a line of the table
     [ $got -eq "$wanted" ] && grep -qe "$pattern" "$tap_dir/out" && passed=1
     tail -n 15 "$tap_dir/out" > "$tap_dir/tail"
     tap_result "$suite: $what" $passed "$tap_dir/tail"
-    rows+=("$(printf '%-11s %-66s %-6s %4d s' "$system" "$what" "$([ $passed -eq 1 ] && echo works || echo FAILS)" $((SECONDS - start)))")
+    rows+=("$(printf '%-12s %-66s %-6s %4d s' "$system" "$what" "$([ $passed -eq 1 ] && echo works || echo FAILS)" $((SECONDS - start)))")
 }
 setup() { inside "$1" bash -c 'cd "$1" && make setup' - "$2"; }
 # A stage of a system is compiled once; elsewhere it is only linked.
@@ -99,6 +99,6 @@ for suite in $SYSTEMS; do
     rm -rf "$root"
 done
 echo "#| revision $revision, $(date +%F), $(nproc) cores of$(sed -n 's/^model name.*://p' /proc/cpuinfo | head -n 1)"
-printf '#| %-11s %-66s %-6s %6s\n' system situation result time
+printf '#| %-12s %-66s %-6s %6s\n' system situation result time
 printf '#| %s\n' "${rows[@]}"
 tap_done

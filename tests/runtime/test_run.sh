@@ -86,6 +86,34 @@ l, = json.load(open(sys.argv[1]))["kernels"][0]["launches"]
 assert l["number"] == 0 and l["predicted"]["cycles_elapsed"] > 3000 and l["grid"] == [10, 6, 1], l' "$dir/only.jsonl"
 check "--predict-only of more launches than there are" says '^conflicts: PASS' 0 emulated --predict-only 9 "$build/examples/transpose"
 status "--predict-only of none" 2 "$run" --predict-only 0 "$build/examples/transpose"
+cat > "$dir/l2.cu" << 'EOF'
+__global__ void sum(const float4 *x, float *out, int n) {
+    float s = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) s += x[i].x + x[i].w;
+    if (s == 12345) *out = s;
+}
+int main() {
+    const int bytes = 8 << 20;
+    char *host = new char[bytes](), *x, *out, *managed;
+    cudaMalloc(&x, bytes), cudaMalloc(&out, 4), cudaMallocManaged(&managed, bytes);
+    cudaMemcpy(x, host, bytes, cudaMemcpyHostToDevice);
+    for (int i = 0; i < 2; i++) sum<<<528, 256>>>((float4 *)x, (float *)out, bytes / 16);
+    cudaMemcpy(x, host, bytes, cudaMemcpyHostToDevice);
+    sum<<<528, 256>>>((float4 *)x, (float *)out, bytes / 16);
+    cudaMemset(x, 0, bytes);
+    sum<<<528, 256>>>((float4 *)x, (float *)out, bytes / 16);
+    for (int i = 0; i < 2; i++) sum<<<528, 256>>>((float4 *)managed, (float *)out, bytes / 16);
+    return cudaDeviceSynchronize();
+}
+EOF
+check "a program that copies, reads and sets" compile "$dir/l2" "$dir/l2.cu"
+emulated --quiet --no-races --predict-only 6 --json "$dir/l2.jsonl" "$dir/l2" > /dev/null
+check "copies from the host leave L2, launches and memsets do not; managed memory has to come first" python3 -c 'import json, sys
+k, = json.load(open(sys.argv[1]))["kernels"]
+all = [l.get("predicted") or k["launches"][l["predicted_like"] - 1]["predicted"] for l in k["launches"]]
+copied, again, anew, set, managed, there = [p.get("cycles_elapsed", p.get("na")) for p in all]
+assert copied > 1.2 * again and anew == copied and set < 1.05 * again and there < 1.2 * again, all
+assert "has to come from the host" in managed, managed' "$dir/l2.jsonl"
 check "--list-counters" bash -c "'$run' --list-counters | grep -q '^TENSOR: '"
 check "counter groups" says 'transpose<1> +SHARED +bank_conflicts +0 ' 0 emulated --counters SHARED "$build/examples/transpose"
 check "counts beside source lines" says '52700 .*\| *[0-9]+ +b\[|49200|\+[0-9]+% .*tile\[threadIdx.x\]' 0 emulated --source "$build/examples/transpose"
