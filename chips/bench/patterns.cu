@@ -29,14 +29,16 @@ static void is(const char *what, double x = 0, const char *how = "") {
 
 template <int ID> __global__ void read_all(const float4 *x, float *out, size_t n) {
     float sum = ID;
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += (size_t)gridDim.x * blockDim.x) {
         float4 v = x[i];
         sum += v.x + v.y + v.z + v.w;
     }
     if (sum == 12345) out[0] = sum;
 }
 __global__ void fill(float4 *x, size_t n) {
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += (size_t)gridDim.x * blockDim.x)
         x[i] = make_float4(1, 2, 3, 4);
 }
 template <int ID> static void first(size_t kib) {
@@ -70,7 +72,8 @@ template <typename T> __global__ void add_one(const T *x, T *y, size_t n) {
     if (i < n) y[i] = x[i] + (T)1;
 }
 template <typename T> __global__ void add_loop(const T *x, T *y, size_t n) {
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += (size_t)gridDim.x * blockDim.x)
         y[i] = x[i] + (T)1;
 }
 __global__ void add_4(const float4 *x, float4 *y, size_t n) {
@@ -79,7 +82,8 @@ __global__ void add_4(const float4 *x, float4 *y, size_t n) {
 }
 __global__ void gray(const uint8_t *rgb, uint8_t *out, size_t n) {
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) out[i] = (uint8_t)(0.3f * rgb[3 * i] + 0.6f * rgb[3 * i + 1] + 0.1f * rgb[3 * i + 2]);
+    if (i < n)
+        out[i] = (uint8_t)(0.3f * rgb[3 * i] + 0.6f * rgb[3 * i + 1] + 0.1f * rgb[3 * i + 2]);
 }
 template <typename T> static void stream(size_t mib) {
     const size_t n = mib * MIB / sizeof(T);
@@ -118,7 +122,8 @@ __global__ void column_sum(const float *x, float *y) { /* a thread a column */
 __global__ void stencil(const float *x, float *y) {
     int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
     if (i > 0 && j > 0 && i < N - 1 && j < N - 1)
-        y[j * N + i] = 0.2f * (x[j * N + i] + x[j * N + i - 1] + x[j * N + i + 1] + x[(j - 1) * N + i] + x[(j + 1) * N + i]);
+        y[j * N + i] = 0.2f * (x[j * N + i] + x[j * N + i - 1] + x[j * N + i + 1] +
+                               x[(j - 1) * N + i] + x[(j + 1) * N + i]);
 }
 __global__ void product(const float *x, const float *y, float *z, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
@@ -161,8 +166,10 @@ static void matrix() {
     for (int n : {256, 512, 1024}) {
         is("product 16 x 16", n), product<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(x, y, z, n);
         is("product 32 x 32", n), product<<<dim3(n / 32, n / 32), dim3(32, 32)>>>(x, y, z, n);
-        is("product tiled 16", n), product_tiled<16><<<dim3(n / 16, n / 16), dim3(16, 16)>>>(x, y, z, n);
-        is("product tiled 32", n), product_tiled<32><<<dim3(n / 32, n / 32), dim3(32, 32)>>>(x, y, z, n);
+        is("product tiled 16", n),
+            product_tiled<16><<<dim3(n / 16, n / 16), dim3(16, 16)>>>(x, y, z, n);
+        is("product tiled 32", n),
+            product_tiled<32><<<dim3(n / 32, n / 32), dim3(32, 32)>>>(x, y, z, n);
     }
 }
 
@@ -198,12 +205,16 @@ __global__ void histogram_shared(const uint8_t *x, unsigned *bins, size_t n) {
     __shared__ unsigned h[256];
     for (int i = threadIdx.x; i < 256; i += blockDim.x) h[i] = 0;
     __syncthreads();
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) atomicAdd(&h[x[i]], 1);
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += (size_t)gridDim.x * blockDim.x)
+        atomicAdd(&h[x[i]], 1);
     __syncthreads();
     for (int i = threadIdx.x; i < 256; i += blockDim.x) atomicAdd(&bins[i], h[i]);
 }
 __global__ void histogram_global(const uint8_t *x, unsigned *bins, size_t n) {
-    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) atomicAdd(&bins[x[i]], 1);
+    for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += (size_t)gridDim.x * blockDim.x)
+        atomicAdd(&bins[x[i]], 1);
 }
 __global__ void conflicts(float *y, int stride) {
     __shared__ float s[4096];
@@ -224,8 +235,10 @@ static void shared() {
     for (int uniform = 0; uniform < 2; uniform++) {
         for (size_t i = 0; i < 16 * MIB; i++) host[i] = (char)(uniform ? i * 2654435761u >> 13 : 7);
         check(cudaMemcpy(a, host.data(), 16 * MIB, cudaMemcpyHostToDevice));
-        is("histogram shared", uniform, "uniform"), histogram_shared<<<528, 256>>>((uint8_t *)a, (unsigned *)c, 16 * MIB);
-        is("histogram global", uniform, "uniform"), histogram_global<<<528, 256>>>((uint8_t *)a, (unsigned *)c, 2 * MIB);
+        is("histogram shared", uniform, "uniform"),
+            histogram_shared<<<528, 256>>>((uint8_t *)a, (unsigned *)c, 16 * MIB);
+        is("histogram global", uniform, "uniform"),
+            histogram_global<<<528, 256>>>((uint8_t *)a, (unsigned *)c, 2 * MIB);
     }
     for (int s : {1, 2, 8, 32}) is("conflicts", s), conflicts<<<264, 256>>>((float *)c, s);
 }
@@ -236,7 +249,8 @@ template <typename T> __global__ void sines(const T *x, T *y, int n) {
 }
 __global__ void logs(const float *x, float *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) y[i] = expf(x[i]) + logf(x[i] + 2) + sqrtf(x[i] + 3) / (x[i] + 5) + powf(x[i] + 1, 1.5f);
+    if (i < n)
+        y[i] = expf(x[i]) + logf(x[i] + 2) + sqrtf(x[i] + 3) / (x[i] + 5) + powf(x[i] + 1, 1.5f);
 }
 template <typename T> __global__ void bodies(const T *x, T *y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -297,8 +311,10 @@ static void gathers() {
         for (unsigned i = 0; i < MIB; i++) at[i] = (i * 2654435761u >> 3) % (mib * (MIB / 4));
         check(cudaMemcpy(b, at, 4 * MIB, cudaMemcpyHostToDevice));
         for (int turn = 0; turn < 2; turn++) {
-            is("gather MiB", mib), gather<<<MIB / 256, 256>>>((float *)a, (unsigned *)b, (float *)c, MIB);
-            is("scatter MiB", mib), scatter<<<MIB / 256, 256>>>((float *)c, (unsigned *)b, (float *)a, MIB);
+            is("gather MiB", mib),
+                gather<<<MIB / 256, 256>>>((float *)a, (unsigned *)b, (float *)c, MIB);
+            is("scatter MiB", mib),
+                scatter<<<MIB / 256, 256>>>((float *)c, (unsigned *)b, (float *)a, MIB);
         }
     }
     for (int s : {0, 1, 8}) is("constants", s), constants<<<528, 256>>>((float *)c, s);
@@ -312,7 +328,13 @@ __global__ void chain(float *y, int n) {
 }
 static void small() {
     for (int n : {16, 1024, 16384})
-        for (int t : {1, 32, 256, 1024}) is("chain", n, t == 1 ? "1" : t == 32 ? "32" : t == 256 ? "256" : "1024"), chain<<<1, t>>>((float *)c, n);
+        for (int t : {1, 32, 256, 1024})
+            is("chain", n,
+               t == 1     ? "1"
+               : t == 32  ? "32"
+               : t == 256 ? "256"
+                          : "1024"),
+                chain<<<1, t>>>((float *)c, n);
     for (int blocks : {1, 2, 16, 98, 196, 1000}) {
         is("small stream, blocks", blocks);
         add_one<float><<<blocks, 256>>>((float *)a, (float *)b, (size_t)blocks * 256);
@@ -335,7 +357,8 @@ int main(int argc, char **argv) {
     check(cudaMemset(a, 0, BYTES)), check(cudaMemset(b, 0, BYTES)), check(cudaMemset(c, 0, BYTES));
     if (on("first")) first<0>(64), first<1>(1024), first<2>(8192), first<3>(32768);
     if (on("stream")) {
-        stream<uint8_t>(2), stream<uint16_t>(4), stream<float>(8), stream<double>(16), stream<float>(64);
+        stream<uint8_t>(2), stream<uint16_t>(4), stream<float>(8), stream<double>(16),
+            stream<float>(64);
         for (int turn = 0; turn < 2; turn++) {
             is("stream float4", 8), add_4<<<2048, 256>>>((float4 *)a, (float4 *)b, 524288);
             is("gray", 4), gray<<<16384, 256>>>((uint8_t *)a, (uint8_t *)b, 4 * MIB);

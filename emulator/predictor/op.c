@@ -131,6 +131,7 @@ static bool global_op(const char *m, const struct predictor_chip *c, struct pred
     } else {
         return false;
     }
+    o->is_float = o->is_atomic && strstr(m, ".ADD.F");
     return true;
 }
 

@@ -51,6 +51,7 @@ struct predictor_op {
     uint8_t reads[2]; /* reads of the even and the odd bank, without operand cache hits */
     bool is_long;     /* waits for it count as long scoreboard */
     bool is_atomic;   /* on global memory */
+    bool is_float;    /* an atomic that adds floats */
     bool is_local;    /* LDL, STL: L1 keeps what is stored */
     bool is_gpu;      /* MEMBAR: of the GPU, not the CTA */
     bool is_bsync;

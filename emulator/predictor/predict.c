@@ -38,6 +38,8 @@ struct predictor_range {
     uint64_t begin, bytes;
     uint64_t n_touched; /* pages */
     uint8_t *touched;   /* a byte for each page */
+    uint64_t *by;       /* for each page a bit for each CTA that touched it, by its number % 64 */
+    uint64_t n_by;      /* such bits */
     double requests;    /* sectors that were asked for */
     double lost;        /* share that L2 does not have when the launch begins */
     double cold;
@@ -51,8 +53,9 @@ struct footprint {
     bool is_asked; /* of DRAM: of some range L2 lacks a part */
     double
         dirty; /* share of all bytes that are written: before L2 replaces them, they go to DRAM */
-    double shared; /* how often a byte is read, by all SMs */
-    double asked;  /* sectors of L2 that one place reads in a launch */
+    double shared;   /* how often a byte is read, by all SMs */
+    uint32_t n_ctas; /* that the probe placed and that touched something */
+    double asked;    /* sectors of L2 that one place reads in a launch */
 };
 
 /* Room for one cluster on its SMs. */
@@ -215,7 +218,8 @@ static struct predictor_range *range_of(struct footprint *f, uint64_t at) {
     return i < 0 ? NULL : &f->range[i];
 }
 
-static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool is_written) {
+static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool is_written,
+                  uint32_t cta) {
     struct predictor_range *r = range_of(f, at);
     if (!r) {
         if (f->n == MAX_RANGES || !emu_memory_at(m, at, 1)) return;
@@ -223,8 +227,13 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
         r->begin = at - grow(m, at, true);
         r->bytes = at - r->begin + grow(m, at, false);
         r->touched = heap_zeroed((r->bytes >> PAGE_BITS) + 1, 1);
+        r->by = heap_zeroed((r->bytes >> PAGE_BITS) + 1, sizeof *r->by);
     }
-    uint8_t *page = &r->touched[(at - r->begin) >> PAGE_BITS];
+    const uint64_t number = (at - r->begin) >> PAGE_BITS, bit = 1ull << cta % 64;
+    uint8_t *page = &r->touched[number];
+    r->n_by += !(r->by[number] & bit);
+    r->by[number] |= bit;
+    if (cta + 1 > f->n_ctas) f->n_ctas = cta + 1;
     r->n_touched += !*page;
     r->requests++;
     r->is_written |= is_written;
@@ -249,7 +258,7 @@ static double from_dram(void *user, uint64_t sector, bool is_written) {
     struct footprint *f = r->footprint;
     uint64_t at = sector * 32;
     if (r->is_probe) {
-        touch(f, r->grid.memory, at, is_written);
+        touch(f, r->grid.memory, at, is_written, r->machine.asking);
         return 0;
     }
     const struct predictor_range *in = range_of(f, at);
@@ -647,6 +656,27 @@ double predictor_lost(const struct predictor_chip *c, double bytes, double writt
     return share >= all ? 1 : (share - kept) / (all - kept);
 }
 
+/* Pages that n draws of `each` touch of so many: alike by chance. */
+static double drawn(double pages, double each, double n) {
+    return pages * (1 - pow(1 - min_of(1, each / pages), n));
+}
+
+/* Pages that all places touch, if CTAs of one place, n of them, touched `pages` in `touches`: CTAs that touch pages of
+ * their own have all of them apart, and a table that all read is one. Between the two, as if pages were drawn. */
+static double pages_of_all(double pages, double touches, double n, double places) {
+    const double each = touches / n;
+    double low = pages, high = pages * places;
+    if (n < 2 || touches < 1.05 * pages) return high;
+    for (int i = 0; i < 50; i++) {
+        double middle = (low + high) / 2;
+        if (drawn(middle, each, n) < pages)
+            low = middle;
+        else
+            high = middle;
+    }
+    return drawn(high, each, n * places);
+}
+
 /* The share of requests that DRAM must answer, and how often the same data is read. Either all places touch the
  * same pages, or each has as many pages of its own. */
 static void share(struct prediction_job *p, const struct predictor_sums *one) {
@@ -655,8 +685,13 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
     double each[MAX_RANGES], bytes = 0, touched = 0, lost = 0, all = (double)p->busy / one->done;
     double resident = (double)(p->busy * (uint64_t)p->resident);
     for (int i = 0; i < f->n; i++) {
-        double pages = (double)f->range[i].n_touched * all;
-        each[i] = min_of((double)f->range[i].bytes, pages * (1 << PAGE_BITS));
+        const struct predictor_range *r = &f->range[i];
+        double pages = (double)r->n_touched * all;
+        if (o->distance)
+            pages = pages_of_all((double)r->n_touched, (double)r->n_by,
+                                 f->n_ctas < 64 ? f->n_ctas : 64, all);
+        each[i] = min_of((double)r->bytes, pages * (1 << PAGE_BITS));
+        if (o->distance) each[i] = min_of(each[i], 32 * r->requests * all);
         bytes += each[i];
         touched += pages * (1 << PAGE_BITS);
     }
@@ -768,7 +803,10 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
     if (!why) time = elapsed_of(&p);
     free(p.cycles);
     free(p.end);
-    for (int i = 0; i < p.footprint.n; i++) free(p.footprint.range[i].touched);
+    for (int i = 0; i < p.footprint.n; i++) {
+        free(p.footprint.range[i].touched);
+        free(p.footprint.range[i].by);
+    }
     if (why) {
         prediction_close(out);
         *out = (struct prediction){.work = p.work};

@@ -3,6 +3,7 @@
 #include "common/base/heap.h"
 #include "common/base/reason.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +98,12 @@ void machine_place(struct machine *m, int sm, struct sass_cta *cta, int n_warps,
     struct sm *s = &m->sm[sm];
     int c = __builtin_ctz(~s->ctas);
     struct sm_cta *place = &s->cta[c];
-    *place = (struct sm_cta){.cta = cta, .sm = s, .began = at, .n_warps = n_warps, .left = n_warps};
+    *place = (struct sm_cta){.cta = cta,
+                             .sm = s,
+                             .began = at,
+                             .number = m->n_placed++,
+                             .n_warps = n_warps,
+                             .left = n_warps};
     s->ctas |= 1u << c;
     if (!s->n_warps) s->active_since = at;
     s->n_warps += n_warps;
@@ -343,12 +349,19 @@ static void post_all(struct machine *m, struct sm *s, struct sm_warp *w,
     }
 }
 
+/* An LDC whose lanes read n places takes the SM's constant cache for each (microbenchmark patterns, constants). */
+static uint64_t constants_late(const struct machine *m, struct sm *s, uint64_t at, unsigned n) {
+    s->constants_free = fmax(s->constants_free, (double)at) + n * m->chip->ldc_place_interval;
+    return (uint64_t)(s->constants_free - (double)at);
+}
+
 /* Books the pipes that the instruction uses; returns when its results are there. */
 static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                              const struct sass_effect *e) {
     const struct predictor_op *o = w->op;
     uint64_t t = m->now;
     struct sm_access a = {t + o->latency, t + o->war};
+    m->asking = w->cta->number;
     if (o->unit < PREDICTOR_UNITS) {
         book_pipe(p, o, t + o->interval);
         if (o->unit != PREDICTOR_UNIT_TENSOR) return a;
@@ -387,6 +400,7 @@ static struct sm_access book(struct machine *m, struct sm *s, struct smsp *p, st
     default: {
         if (o->unit != PREDICTOR_UNIT_MIO) return a;
         uint64_t late = sm_mio(m, s, p, w) - t - (uint64_t)m->chip->mio_start;
+        if (e->constants > 1) late += constants_late(m, s, t + late, e->constants);
         return (struct sm_access){a.done + late, a.read + late};
     }
     }

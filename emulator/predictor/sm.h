@@ -77,6 +77,7 @@ struct sm_cta {
     struct sass_cta *cta;
     struct sm *sm;
     uint64_t began;
+    uint32_t number;   /* in the order in which they were placed */
     int n_warps, left; /* warps; not exited yet */
     struct sm_group group[SASS_MAX_WARPS / 4];
 };
@@ -171,6 +172,7 @@ struct sm {
     double copy_debt;    /* part of a cycle of the data path */
     uint64_t bar_free;   /* barrier arrivals */
     uint64_t l2_free, dram_free, write_free, tma_free, gmma_free, dsm_free;
+    double constants_free;    /* its constant cache, of LDCs to several places */
     uint64_t constant_at[64]; /* when a line of constants is there; 0: never asked for */
     const void *map[8];       /* tensor maps that TMA knows */
     struct sm_lines l1;       /* of instructions */
@@ -223,6 +225,7 @@ struct machine {
     double atomic_free;                      /* L2's atomics */
     struct machine_word word[MACHINE_WORDS]; /* by its address */
     uint64_t now;
+    uint32_t n_placed, asking; /* CTAs so far; the one whose instruction is looked at */
     struct predictor_counts counts;
     const char *why; /* of a fault */
     /* a CTA has ended: its place is free at m->now */

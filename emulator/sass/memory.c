@@ -75,6 +75,16 @@ enum sass_go sass_bad_global(struct sass_warp *w, const struct sass_exec *x, uin
 
 /* ---- Constant bank --------------------------------------------------------------------------- */
 
+static unsigned places(const uint32_t at[SASS_LANES], uint32_t mask) {
+    unsigned n = 0;
+    EMU_EACH_LANE(l, mask) {
+        bool seen = false;
+        EMU_EACH_LANE(k, mask & ((1u << l) - 1)) seen |= at[k] == at[l];
+        n += !seen;
+    }
+    return n;
+}
+
 /* mode: bank; mode2: sign-extended; bytes; s[0] is added. A uniform load has one address. */
 enum sass_go sass_ldc(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     const struct sass_grid *g = w->cta->grid;
@@ -101,6 +111,7 @@ enum sass_go sass_ldc(struct sass_warp *w, const struct sass_exec *x, uint32_t m
         if (x->mode2) sass_extend_sign(sass_row(w, x->d), mask, x->bytes);
         return SASS_GO_NEXT;
     }
+    if (w->effect) w->effect->constants = (uint8_t)places(at, mask);
     EMU_EACH_LANE(l, mask) {
         uint32_t offset = at[l] + (uint32_t)x->offset;
         if (offset > size || size - offset < x->bytes)

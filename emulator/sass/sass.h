@@ -294,6 +294,7 @@ struct sass_effect {
     uint32_t shared[32]; /* LDS STS LDSM STSM LDGSTS: byte address of each active lane; of LDSM and
                             STSM the rows */
     uint64_t global[32]; /* LDG STG LDGSTS atomics: byte address of each active lane */
+    uint8_t constants;   /* LDC: places that its lanes read; 0: one, or no LDC */
     uint32_t reads;      /* LDGSTS: the lanes that read; the others fill with zeros */
     struct {             /* TMA */
         uint32_t bytes;  /* of the box, as the mbarrier counts them */
@@ -344,7 +345,7 @@ enum { SASS_MEMORIES = SASS_HGMMA_OPERANDS + 1 };
 struct sass_counts {
     uint64_t instructions;
     uint64_t threads; /* lanes that were at them, whatever their guards said */
-    uint64_t work; /* work.h */
+    uint64_t work;    /* work.h */
     uint64_t op[256]; /* by sass_inst.op */
     struct sass_access {
         uint64_t n; /* with at least one lane */

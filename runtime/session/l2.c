@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 /* A touch or copy of a small part of an allocation changes nothing of the rest, if L2 can have the rest. */
 static bool is_small(const struct l2_allocation *a, double bytes) {
@@ -42,9 +41,4 @@ double l2_distance(const struct l2 *l, uint64_t begin) {
     for (int i = 0; i < l->n; i++)
         if (l->at[i].turn > a->turn) bytes += l->at[i].bytes;
     return bytes;
-}
-
-void l2_close(struct l2 *l) {
-    free(l->at);
-    *l = (struct l2){0};
 }

@@ -22,4 +22,3 @@ void l2_touch(struct l2 *l, uint64_t begin, double bytes, double group);
 void l2_copied(struct l2 *l, uint64_t begin, double bytes);
 /* Bytes touched since a mean byte of the allocation was, without what the next launch touches; INFINITY: never. */
 double l2_distance(const struct l2 *l, uint64_t begin);
-void l2_close(struct l2 *l);

@@ -75,13 +75,24 @@ static double distance(void *user, uint64_t begin) {
     return l2_distance(&s->l2, begin);
 }
 
+/* Managed and mapped memory that no launch has touched yet comes from the host, page by page. */
+static const char *comes_from_host(const struct session *s, const struct prediction *p) {
+    for (int i = 0; asks_each(s) && i < p->n_ranges; i++)
+        if (emu_memory_is_shared(s->memory, p->range[i].begin) &&
+            isinf(l2_distance(&s->l2, p->range[i].begin)))
+            return reason_as(STATUS_COUNTERS,
+                             "the predictor: managed or mapped memory has to come from the host "
+                             "first, which it does not model");
+    return NULL;
+}
+
 /* What L2 has after a launch like this one. */
 static void note_touched(struct session *s, const struct launch_prediction *at) {
     const struct prediction *p = &at->p;
     double all = 0;
     l2_turn(&s->l2);
-    for (int i = 0; at->is_there && i < p->n_ranges; i++) all += p->range[i].bytes;
-    for (int i = 0; at->is_there && i < p->n_ranges; i++)
+    for (int i = 0; i < p->n_ranges; i++) all += p->range[i].bytes;
+    for (int i = 0; i < p->n_ranges; i++)
         l2_touch(&s->l2, p->range[i].begin, p->range[i].bytes, all);
 }
 
@@ -109,7 +120,8 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
         why = open_predictor(s, k, c);
     }
     if (why) return why;
-    const double limit_s = (budget - s->predict_s) / (s->is_alone || s->settings.predict_only ? 1 : 2);
+    const double limit_s =
+        (budget - s->predict_s) / (s->is_alone || s->settings.predict_only ? 1 : 2);
     const struct predictor_options o = {.budget = s->is_alone ? 0 : PROGRAM_WORK,
                                         .cache = (enum predictor_cache)out->shape.cache,
                                         .distance = asks_each(s) ? distance : NULL,
@@ -117,8 +129,9 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
     c->predictor.limit_s = limit_s;
     why = predictor_grid(&c->predictor, k->name, g, &o, &out->p);
     s->predict_s += out->p.work / PREDICTOR_WORK_A_SECOND;
+    if (!why) why = comes_from_host(s, &out->p);
     out->is_there = !why;
-    for (int i = 0; !why && i < out->p.n_ranges; i++)
+    for (int i = 0; i < out->p.n_ranges; i++)
         out->shape.distance[i] = l2_distance(&s->l2, out->p.range[i].begin);
     return why;
 }
@@ -169,7 +182,8 @@ static uint64_t hash_arguments(const struct emu_grid *g) {
 
 static bool is_like(const struct prediction_shape *a, const struct emu_grid *g, int cache,
                     uint64_t arguments) {
-    return a->cache == cache && a->arguments == arguments && !memcmp(a->grid, g->grid, sizeof a->grid) &&
+    return a->cache == cache && a->arguments == arguments &&
+           !memcmp(a->grid, g->grid, sizeof a->grid) &&
            !memcmp(a->block, g->block, sizeof a->block) &&
            !memcmp(a->cluster, g->cluster, sizeof a->cluster) && a->shared_bytes == g->shared_bytes;
 }
@@ -188,10 +202,10 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
     c->at = heap_grown(c->at, (size_t)(c->n + 1) * sizeof *c->at);
     struct launch_prediction *at = &c->at[c->n];
     *at = (struct launch_prediction){.shape = {
-                                             .shared_bytes = g->shared_bytes,
-                                             .cache = cache,
-                                             .arguments = arguments,
-                                         }};
+                                         .shared_bytes = g->shared_bytes,
+                                         .cache = cache,
+                                         .arguments = arguments,
+                                     }};
     memcpy(at->shape.grid, g->grid, sizeof at->shape.grid);
     memcpy(at->shape.block, g->block, sizeof at->shape.block);
     memcpy(at->shape.cluster, g->cluster, sizeof at->shape.cluster);

@@ -3,31 +3,34 @@
     foreign.py build WORK FOLDER...         every .cu file of the folders that has a main, as WORK/bin/SUITE-NAME (attnlab-nvcc)
     foreign.py predict WORK OUT.jsonl       the first launches of each program in WORK/bin, one JSON line a launch
     foreign.py measure WORK OUT.csv         the same launches on this GPU, by Nsight Compute
-    foreign.py compare PREDICTED MEASURED   errors in elapsed cycles, by family and by program
+    foreign.py compare PREDICTED MEASURED   errors in elapsed cycles, by length and by suite; with a
+                                            third word each launch and each program
 
 A program runs without arguments, in WORK/at/PROGRAM, which is its source's folder where there is one. JOBS programs at a time
-are built and predicted (one for each core); launches of more than MOST (2e8) warp instructions do not run. Exit status: 0, 1 if nothing was built or predicted, 2 for a wrong command."""
+are built and predicted (one for each core). Launches of more than MOST (2e8) warp instructions do not run. BUDGET_S (20) is
+the work of each prediction, PREDICT_S (420) the time of a program's, MEASURE_S (3600) that of all measurements. Exit
+status: 0, 1 if nothing was built or predicted, 2 for a wrong command."""
 
 import concurrent.futures
 import csv
+import gzip
+import hashlib
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 
-LAUNCHES, BUDGET_S = 8, 20
-SECONDS = {"build": 120, "predict": int(os.environ.get("PREDICT_S", 420)), "measure": 25}
-METRICS = {
+LAUNCHES, BUDGET_S = 8, int(os.environ.get("BUDGET_S", 20))
+SECONDS = {"build": 120, "predict": int(os.environ.get("PREDICT_S", 420)), "measure": 25,
+           "all": int(os.environ.get("MEASURE_S", 3600))}
+METRICS = {  # of one pass: replayed passes would meet another L2
     "elapsed": "sm__cycles_elapsed.max",
     "active": "sm__cycles_active.avg",
     "ns": "gpu__time_duration.sum",
     "instructions": "smsp__inst_executed.sum",
-    "tensor_pct": "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
-    "warps_pct": "sm__warps_active.avg.pct_of_peak_sustained_active",
-    "issue_pct": "sm__inst_issued.avg.pct_of_peak_sustained_active",
-    "dram_bytes": "dram__bytes.sum",
 }
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 NVCC = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../../runtime/attnlab-nvcc"))
@@ -90,15 +93,18 @@ def place_of(work, name):
 
 
 def programs(work):
-    return sorted(n for n in os.listdir(os.path.join(work, "bin")) if os.access(os.path.join(work, "bin", n), os.X_OK))
+    """In an order by chance, always the same: what an interrupted run has done is no selection."""
+    names = (n for n in os.listdir(os.path.join(work, "bin")) if os.access(os.path.join(work, "bin", n), os.X_OK))
+    return sorted(names, key=lambda n: hashlib.sha256(n.encode()).hexdigest())
 
 
 def predict_one(work, program, arguments=()):
     """[row of a launch]; one row with "none" where nothing is known"""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "run.jsonl")
-        command = [f"{BUILD}/run", "--device", "emu", "--quiet", "--jobs", "1", "--predict-only", str(LAUNCHES), "--predict-budget",
-                   str(BUDGET_S), "--max-instructions", os.environ.get("MOST", "2e8"), *(["--chip", os.environ["CHIP"]] if os.environ.get("CHIP") else []), "--json", out,
+        chip = ["--chip", os.environ["CHIP"]] if os.environ.get("CHIP") else []
+        limits = ["--predict-only", str(LAUNCHES), "--predict-budget", str(BUDGET_S), "--max-instructions", os.environ.get("MOST", "2e8")]
+        command = [f"{BUILD}/run", "--device", "emu", "--quiet", "--jobs", "1", *limits, *chip, "--json", out,
                    os.path.join(os.path.abspath(work), "bin", program), *arguments]
         run = subprocess.Popen(command, cwd=place_of(work, program), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True, errors="replace")
@@ -142,8 +148,9 @@ def predict(work, out):
 
 
 def measure_one(work, program, arguments=()):
-    command = ["ncu", "--csv", "--page", "raw", "--launch-count", str(LAUNCHES), "--cache-control", "none", "--clock-control", "none",
-               "--metrics", ",".join(METRICS.values()), os.path.join(os.path.abspath(work), "bin", program), *arguments]
+    command = ["ncu", "--csv", "--page", "raw", "--launch-count", str(LAUNCHES), "--kill", "yes", "--cache-control", "none",
+               "--clock-control", "none", "--metrics", ",".join(METRICS.values()),
+               os.path.join(os.path.abspath(work), "bin", program), *arguments]
     try:
         said = subprocess.run(command, cwd=place_of(work, program), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True, errors="replace", timeout=SECONDS["measure"]).stdout
@@ -164,11 +171,15 @@ def measure_one(work, program, arguments=()):
 
 
 def measure(work, out):
+    until = time.monotonic() + SECONDS["all"]
     with open(out, "w") as f:
         to = csv.DictWriter(f, ["program", "launch", "kernel", "grid", "block", *METRICS])
         to.writeheader()
         n = 0
         for program in programs(work):
+            if time.monotonic() > until:
+                print(f"{program}: not measured, the {SECONDS['all']} s are over")
+                continue
             rows = measure_one(work, program)
             to.writerows(rows)
             f.flush()
@@ -197,33 +208,42 @@ def extent(text):
     return tuple(int(x) for x in re.findall(r"\d+", str(text)))
 
 
-def compare(predicted, measured, each=False):
-    with open(predicted) as f:
-        rows = [json.loads(x) for x in f]
-    said = {(r["program"], r.get("launch")): r for r in rows}
-    with open(measured, newline="") as f:
+def opened(path):
+    return gzip.open(path, "rt", newline="") if path.endswith(".gz") else open(path, newline="")
+
+
+def length(cycles):
+    return "short" if cycles < 6000 else "medium" if cycles < 60000 else "long"
+
+
+def compared(predicted, measured):
+    """[(measured row, predicted row, error in % or None)]"""
+    with opened(predicted) as f:
+        said = {(r["program"], r.get("launch")): r for r in map(json.loads, f)}
+    with opened(measured) as f:
         counted = list(csv.DictReader(f))
-    errors, missing, all_errors = {}, {}, []
+    rows = []
     for m in counted:
         p = said.get((m["program"], int(m["launch"])), {})
-        suite = m["program"]
-        errors.setdefault(suite, []), missing.setdefault(suite, 0)
         same = p.get("grid") and extent(p["grid"]) == extent(m["grid"]) and extent(p["block"]) == extent(m["block"])
-        if "elapsed" not in p or not same:
-            missing[suite] += 1
-            if each:
-                print(f"{m['program'][:44]:44s} {m['kernel'][:28]:28s} {m['grid']:>16s} {m['block']:>14s} {m['elapsed']:>10s} n/a {p.get('none', '')[:60]}")
-            continue
-        e = 100 * (p["elapsed"] / float(m["elapsed"]) - 1)
-        errors[suite].append(e)
-        all_errors.append(e)
-        if each:
-            print(f"{m['program'][:44]:44s} {m['kernel'][:28]:28s} {m['grid']:>16s} {m['block']:>14s} {m['elapsed']:>10s} {p['elapsed']:>10d} {e:+7.1f} {p['l2']}"
-                  f" act {100 * (p['active'] / float(m['active']) - 1):+6.1f}")
-    print(f"{'program':40s} {'n':>5s} {'none':>5s} {'mean':>7s} {'median':>7s} {'in 15':>7s} {'least':>8s} {'most':>8s} {'bias':>7s}")
-    for suite in errors:
-        print(line(suite[:40], errors[suite], missing[suite]))
-    print(line("all", all_errors, sum(missing.values())))
+        error = 100 * (p["elapsed"] / float(m["elapsed"]) - 1) if same and "elapsed" in p else None
+        rows.append((m, p, error))
+    return rows
+
+
+def compare(predicted, measured, each=False):
+    rows = compared(predicted, measured)
+    for m, p, error in rows if each else ():
+        said = f"{p['elapsed']:10d} {error:+7.1f} {p['l2']}" if error is not None else "n/a " + p.get("none", "")[:60]
+        print(f"{m['program'][:44]:44s} {m['kernel'][:28]:28s} {m['grid']:>16s} {m['block']:>14s} {m['elapsed']:>10s} {said}")
+    print(f"{'':40s} {'n':>5s} {'none':>5s} {'mean':>7s} {'median':>7s} {'in 15':>7s} {'least':>8s} {'most':>8s} {'bias':>7s}")
+    groups = (lambda m: length(float(m["elapsed"])), lambda m: m["program"] if each else re.split("[- ]", m["program"])[0], lambda m: "all")
+    for key in groups:
+        for name in dict.fromkeys(key(m) for m, _, _ in rows):
+            some = [e for m, _, e in rows if key(m) == name]
+            print(line(name[:40], [e for e in some if e is not None], sum(e is None for e in some)))
+    programs_there = {m["program"] for m, _, e in rows if e is not None}
+    print(f"{len(rows)} launches of {len({m['program'] for m, _, _ in rows})} programs; of {len(programs_there)} some are predicted")
     return True
 
 

@@ -20,3 +20,11 @@ for chip in h100 h200; do
     done
     python3 emulator/predictor/validate/intervals.py $folder --chip $chip --out "$out/$chip.txt"
 done
+for measured in $folder/foreign-h[0-9]*.csv.gz; do
+    [ -e "$measured" ] || continue
+    name=${measured##*/foreign-} name=${name%.csv.gz} n=${name##*-} chip=${name%-*}
+    prefix=foreign-predictions
+    [ "$chip" = h200 ] || prefix=foreign-predictions-$chip
+    printf '\nprograms that nobody here wrote, freeze %s, %s\n' "$n" "$chip"
+    python3 emulator/predictor/validate/foreign.py compare "$folder/$prefix-$n.jsonl" "$measured"
+done

@@ -17,6 +17,7 @@ import re
 from validate import compared, read_cases, read_measured, read_predicted
 
 FAMILIES = ("tensor", "issue", "latency")
+KINDS = ("error", "active", "tensor", "occupancy", "stall")
 
 
 def family(p):
@@ -32,7 +33,7 @@ def quotients(folder, chip, n):
     for r in rows:
         problem = re.sub(r" ?--image \S+", "", r["options"])
         out.append({"family": family(predicted[r["number"]]), "problem": (n, problem), "predicted": r["predicted"],
-                    "measured": r["truth"]})
+                    "measured": r["truth"], **{k: r[k] for k in KINDS}})
     return out
 
 
@@ -102,6 +103,19 @@ def calls(by_freeze):
     return right, decided, close
 
 
+def print_families(rows):
+    """A line a family: each kind of value over all freezes that are given."""
+    print(f"{'family':10s} {'cases':>6s} {'cycles %':>9s} {'median':>7s} {'9 in 10':>8s} {'worst':>7s} {'active %':>9s} "
+          f"{'tensor':>7s} {'occup %':>8s} {'stall right':>12s}")
+    for name in (*FAMILIES, "all"):
+        some = [r for r in rows if name in ("all", r["family"])]
+        size = {k: [abs(r[k]) for r in some if r[k] is not None] for k in KINDS}
+        if some:
+            mean = {k: sum(v) / len(v) if v else float("nan") for k, v in size.items()}
+            print(f"{name:10s} {len(some):6d} {mean['error']:9.1f} {quantile(size['error'], 0.5):7.1f} {quantile(size['error'], 0.9):8.1f} "
+                  f"{max(size['error']):7.1f} {mean['active']:9.1f} {mean['tensor']:7.1f} {mean['occupancy']:8.1f} {100 * mean['stall']:11.0f}%")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder")
@@ -123,6 +137,7 @@ def main():
                      f"{100 * math.expm1(quantile(errors, 0.8)):.1f} %")
     print(f"\nintervals on an {o.chip}, freezes {numbers[-len(by_freeze)]} to {numbers[-1]}")
     print("\n".join(lines))
+    print_families(rows)
     for inside in (0.8, 0.95) if len(by_freeze) > 1 else ():
         hits, n = covered(by_freeze, inside)
         print(f"inside the {100 * inside:.0f} % interval of the other freezes: {hits} of {n} cases ({100 * hits / n:.1f} %)")

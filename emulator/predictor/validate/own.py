@@ -20,7 +20,7 @@ METRICS = {"cycles_elapsed": "sm__cycles_elapsed.max", "cycles_active": "sm__cyc
 def predict(build, program, arguments, kernel):
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "run.json")
-        subprocess.run([f"{build}/run", "--quiet", "--predict-budget", str(SECONDS), "--json", out,
+        subprocess.run([f"{build}/run", "--quiet", "--cache", "warm", "--predict-budget", str(SECONDS), "--json", out,
                         f"build/examples/{program}", *arguments], stdout=subprocess.DEVNULL)
         with open(out) as f:
             kernels = json.loads(f.readline())["kernels"]

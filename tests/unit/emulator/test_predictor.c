@@ -863,19 +863,22 @@ static void l1_keeps_local_memory(void **state) {
 }
 
 /* The 32 lanes of each want one word (chips/bench: foreign, atom). */
-static void atomics_at_one_word(void **state) {
+static void atomics_take(const char *text, double alike) {
     uint64_t t[2];
-    const double each = chip.atomic_interval + 31 * chip.atomic_alike;
-    (void)state;
+    const double each = chip.atomic_interval + 31 * alike;
     chip.l2_writes_ahead = 0;
     for (int n = 0; n < 2; n++) {
         n_inst = 0;
-        for (int i = 0; i < 40 * (n + 1); i++)
-            add("REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R1", SASS_PIPE_LSU, 1);
+        for (int i = 0; i < 40 * (n + 1); i++) add(text, SASS_PIPE_LSU, 1);
         add("EXIT", SASS_PIPE_BRANCH, 5);
         t[n] = cycles(1);
     }
     assert_in_range(t[1] - t[0], (uint64_t)(40 * each) - 60, (uint64_t)(40 * each) + 60);
+}
+static void atomics_at_one_word(void **state) {
+    (void)state;
+    atomics_take("REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R1", chip.atomic_alike);
+    atomics_take("REDG.E.ADD.F32.FTZ.RN.STRONG.GPU desc[UR4][R2.64], R1", chip.atomic_alike_float);
 }
 
 /* ---- Events in order of time ------------------------------------------------------------------- */
