@@ -27,7 +27,7 @@ $(STANDIN): $(RUN_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) runtime/shim/versions.ld 
 
 # What programs are linked with: the names of NVIDIA's libraries, and of their functions those that are here. A program
 # linked with them starts on a GPU with NVIDIA's own.
-LINKED := $(patsubst %,$(BUILD)/runtime/link/lib%.so,cuda cudart cublas cublasLt)
+LINKED := $(patsubst %,$(BUILD)/runtime/link/lib%.so,cuda cudart cublas cublasLt curand)
 $(LINKED): $(BUILD)/runtime/link/lib%.so: $(STANDIN) | $$(@D)/.dir
 	$(Q)CC=$(CC) runtime/shim/link.sh $* $< $@
 

@@ -191,11 +191,14 @@ static bool unordered(const struct emu_warp *w, struct access mine, struct acces
 }
 
 /* Volatile accesses do not race, for PTX. But they order nothing, which is worth a note, unless one polls: the word may be
- * a flag. */
+ * a flag. Of lanes of one warp nothing is said: what a lock orders among them is not followed. */
 static bool only_volatile(const struct emu_warp *w, const struct emu_inst *i, struct access mine,
                           struct access other, enum emu_access what, bool other_wrote) {
     const struct emu_kernel *k = w->block->kernel;
-    if (!(mine.who & other.who & ACCESS_STRONG) || access_pc(other) >= (uint32_t)k->n_inst)
+    bool same_warp =
+        access_cluster(mine) == access_cluster(other) && access_agent(mine) == access_agent(other);
+    if (!(mine.who & other.who & ACCESS_STRONG) || same_warp ||
+        access_pc(other) >= (uint32_t)k->n_inst)
         return false;
     const struct emu_inst *there = &k->inst[access_pc(other)];
     if (!emu_has(i, "volatile") && !emu_has(there, "volatile")) return false;
@@ -529,6 +532,11 @@ static void check_races(struct emu_warp *w, const struct emu_inst *i, struct emu
     bool strong = what & EMU_STRONG || what == EMU_ATOM;
     if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed)) return;
     bool in_block = strong && emu_has(i, "cta");
+    if (strong) { /* for warps of the block it is a flag as one in shared memory */
+        bool both = emu_has(i, "acq_rel");
+        if (what & EMU_WRITE) emu_flag_write(w, mask, both || emu_has(i, "release"), false);
+        if (what & EMU_READ) emu_flag_read(w, mask, both || emu_has(i, "acquire"), false);
+    }
     if (strong && !in_block) {
         if (what & EMU_WRITE && (emu_has(i, "release") || emu_has(i, "acq_rel"))) publish(w);
         if (what & EMU_WRITE && w->published) EMU_EACH_LANE(l, mask) release(w, addr[l]);

@@ -266,6 +266,12 @@ void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu
     if (__builtin_expect(bare, 0)) emu_uninitialised(w, i, p, first, s->initialised);
 }
 
+bool emu_shadow_lacks(const struct emu_shadow *s, uint32_t addr, uint32_t bytes) {
+    uint8_t written = 15;
+    for (uint32_t at = addr / 4; at < (addr + bytes + 3) / 4; at++) written &= s->initialised[at];
+    return written != 15;
+}
+
 void emu_shadow_strong(struct emu_block *b, uint32_t addr, uint32_t bytes) {
     for (uint32_t at = addr / 4; b->shadow && at < (addr + bytes) / 4; at++)
         b->shadow->write[at] |= STRONG;

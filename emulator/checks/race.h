@@ -16,6 +16,9 @@ void emu_shadow_strong(struct emu_block *b, uint32_t addr, uint32_t bytes);
 /* An mbarrier of b at addr begins or ends its life, in which only mbarrier instructions may write to it. */
 void emu_shadow_mbarrier(struct emu_block *b, uint32_t addr, bool lives);
 
+/* Has nothing written some of these bytes? */
+bool emu_shadow_lacks(const struct emu_shadow *s, uint32_t addr, uint32_t bytes);
+
 /* An operation that runs on behind its instruction. */
 struct emu_issue {
     unsigned agent;

@@ -2,8 +2,8 @@
  * the end is masked out later). The registers that took such bytes are tainted, lane by lane;
  * the taint follows arithmetic and stores to shared memory, and is reported when it reaches another store, a
  * branch or an address.
- * Tensor instructions mix rows and columns of many lanes: they end a taint. Warps without taint
- * pay nothing. */
+ * A product of floats taints what depends on its tainted operands, element by element; products of integers and bits end a
+ * taint. Warps without taint pay nothing. */
 #include "taint.h"
 
 #include "emulator/core/failed_check.h"
@@ -29,19 +29,70 @@ static void taint(struct emu_warp *w, const struct emu_inst *i, uint8_t from) {
     w->limit = 0; /* leave the fast loop */
 }
 
+/* The bytes [at, at + n) that nothing wrote. */
+static bool is_missing(const uint8_t *initialised, uint32_t at, uint32_t n) {
+    bool missing = false;
+    for (uint32_t byte = at; byte < at + n; byte++)
+        missing |= !(initialised[byte / 4] >> byte % 4 & 1);
+    return missing;
+}
+
+/* ldmatrix and stmatrix: lane 8r + j points at row j of matrix r, 16 bytes. Of register r lane l has the word l % 4 of row
+ * l / 4; transposed, halves l / 4 of the rows 2 (l % 4) and the next one (mma_fragment.h). */
+struct matrix_half {
+    uint32_t lane, at; /* the lane that points at its row; where in the row, bytes */
+};
+static struct matrix_half matrix_half(const struct emu_inst *i, int r, int l, int half) {
+    const bool transposed = strstr(i->opcode, ".trans") != NULL;
+    const uint32_t row = (uint32_t)(transposed ? l % 4 * 2 + half : l / 4),
+                   column = (uint32_t)(transposed ? l / 4 : l % 4 * 2 + half);
+    return (struct matrix_half){8 * (uint32_t)r + row, 2 * column};
+}
+
+static void matrices_loaded(struct emu_warp *w, const struct emu_inst *i,
+                            const struct emu_pattern *p, uint32_t first,
+                            const uint8_t *initialised) {
+    for (int r = 0; r < i->op[0].n; r++)
+        for (int l = 0; l < EMU_LANES; l++)
+            for (int half = 0; half < 2; half++) {
+                const struct matrix_half h = matrix_half(i, r, l, half);
+                if (is_missing(initialised, first + (uint32_t)p->delta[h.lane] + h.at, 2))
+                    w->pending_taint[r] |= 1u << l;
+            }
+}
+
+/* The halves that tainted registers have written count as not written. */
+static void matrices_stored(struct emu_warp *w, const struct emu_inst *i,
+                            const struct emu_pattern *p, uint32_t first, uint8_t *initialised) {
+    for (int r = 0; r < i->op[1].n; r++) {
+        EMU_EACH_LANE(l, w->pending_taint[r]) {
+            for (int half = 0; half < 2; half++) {
+                const struct matrix_half h = matrix_half(i, r, (int)l, half);
+                const uint32_t at = first + (uint32_t)p->delta[h.lane] + h.at;
+                initialised[at / 4] &= (uint8_t) ~(3u << at % 4);
+            }
+        }
+        w->pending_taint[r] = 0;
+    }
+}
+
 void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                        uint32_t first, const uint8_t *initialised) {
     bool is_load = i->class == EMU_LD_SHARED || i->class == EMU_LD_CLUSTER ||
                    i->class == EMU_LD_GLOBAL; /* a generic ld */
+    if (!strncmp(i->opcode, "ldmatrix", 8)) {
+        make_room(w);
+        matrices_loaded(w, i, p, first, initialised);
+        taint(w, i, FROM_SHARED);
+        return;
+    }
     if (!is_load || i->op[0].kind != EMU_OP_GROUP) return;
     make_room(w);
     unsigned bytes = p->bytes / i->vec;
     EMU_EACH_LANE(l, p->mask) {
         for (int k = 0; k < i->vec; k++) {
-            uint32_t at = first + (uint32_t)p->delta[l] + (uint32_t)k * bytes, missing = 0;
-            for (uint32_t byte = at; byte < at + bytes; byte++)
-                missing |= !(initialised[byte / 4] >> byte % 4 & 1);
-            if (missing) w->pending_taint[k] |= 1u << l;
+            const uint32_t at = first + (uint32_t)p->delta[l] + (uint32_t)k * bytes;
+            if (is_missing(initialised, at, bytes)) w->pending_taint[k] |= 1u << l;
         }
     }
     taint(w, i, FROM_SHARED);
@@ -61,6 +112,12 @@ void emu_taint_absent(struct emu_warp *w, const struct emu_inst *i, uint32_t lan
     make_room(w);
     *taint_of(w, i->row[0]) |= lanes;
     taint(w, i, FROM_ABSENT);
+}
+
+void emu_taint_results(struct emu_warp *w, const struct emu_inst *i, const uint32_t lanes[]) {
+    make_room(w);
+    for (int k = 0; k < i->op[0].n; k++) *taint_of(w, i->op[0].rows[k]) |= lanes[k];
+    taint(w, i, FROM_SHARED);
 }
 
 /* The lanes in which predicate `op` decides "op and x" (or "op or x") whatever x is. */
@@ -113,6 +170,63 @@ static uint32_t shuffled(struct emu_warp *w, const struct emu_inst *i, uint32_t 
     return t;
 }
 
+/* A product of floats is run on the taint itself: tainted operands are NaN, others 0, and what becomes NaN depends on
+ * them. taint[k] is that of register k of the result. */
+static void multiplied(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
+                       uint32_t taint[], int most) {
+    enum { OPERANDS = 4, REGISTERS = 16 };
+    static _Thread_local uint64_t saved[OPERANDS][REGISTERS][EMU_LANES];
+    memset(taint, 0, (size_t)most * sizeof *taint);
+    bool any = false, integers = false;
+    for (int t = 0; t < i->n_types; t++) integers |= i->type[t] == EMU_S32;
+    for (int o = 0; o < OPERANDS; o++) {
+        if (i->op[o].kind != EMU_OP_GROUP || i->op[o].n > REGISTERS) return;
+        for (int k = 0; o && k < i->op[o].n; k++) any |= *taint_of(w, i->op[o].rows[k]) != 0;
+    }
+    if (!any || integers || mask != EMU_FULL || i->op[0].n > most) return;
+    for (int o = 0; o < OPERANDS; o++) {
+        const struct emu_operand *op = &i->op[o];
+        const size_t bytes = EMU_LANES * (op->wide ? 8 : 4);
+        for (int k = 0; k < op->n; k++) memcpy(saved[o][k], w->rows + op->rows[k], bytes);
+    }
+    for (int o = 1; o < OPERANDS; o++)
+        for (int k = 0; k < i->op[o].n; k++)
+            for (int l = 0; l < EMU_LANES; l++) {
+                const bool tainted = *taint_of(w, i->op[o].rows[k]) >> l & 1;
+                if (i->op[o].wide)
+                    emu_row64(w, i->op[o].rows[k])[l] = tainted ? UINT64_MAX : 0;
+                else
+                    emu_row32(w, i->op[o].rows[k])[l] = tainted ? UINT32_MAX : 0;
+            }
+    i->run(w, i, mask);
+    for (int k = 0; k < i->op[0].n; k++)
+        for (int l = 0; l < EMU_LANES; l++) { /* zeros stay zeros */
+            const uint64_t d = i->op[0].wide ? emu_row64(w, i->op[0].rows[k])[l]
+                                             : emu_row32(w, i->op[0].rows[k])[l];
+            taint[k] |= (uint32_t)(d != 0) << l;
+        }
+    for (int o = 0; o < OPERANDS; o++) {
+        const struct emu_operand *op = &i->op[o];
+        const size_t bytes = EMU_LANES * (op->wide ? 8 : 4);
+        for (int k = 0; k < op->n; k++) memcpy(w->rows + op->rows[k], saved[o][k], bytes);
+    }
+}
+
+/* A wgmma adds to its sums unless scale-d is 0. Rows of A in registers are those of the sums (mma_fragment.h); what it reads
+ * from shared memory taints them when it is complete (wgmma.c). */
+static void multiplies(struct emu_warp *w, const struct emu_inst *i) {
+    const struct emu_operand *d = &i->op[0], *a = &i->op[1], *scale = &i->op[3];
+    const bool adds = scale->kind == EMU_OP_IMM ? scale->imm != 0
+                                                : (*emu_mask(w, scale->row) & 1) != scale->negated;
+    uint32_t row[2] = {0, 0}; /* lanes that hold tainted rows: the upper 8, the lower 8 */
+    for (int r = 0; a->kind == EMU_OP_GROUP && a->n == 4 && r < 4; r++)
+        EMU_EACH_LANE(l, *taint_of(w, a->rows[r])) row[r & 1] |= 15u << l / 4 * 4;
+    for (int k = 0; k < d->n; k++) {
+        uint32_t *t = taint_of(w, d->rows[k]);
+        *t = (adds ? *t : 0) | row[(i->type[0] == EMU_F16 ? k : k / 2) & 1];
+    }
+}
+
 static bool is_store(const struct emu_inst *i) {
     return i->class == EMU_ST_GLOBAL || i->class == EMU_ST_SHARED || i->class == EMU_ST_LOCAL ||
            i->class == EMU_ST_CLUSTER || i->class == EMU_ATOMIC;
@@ -122,8 +236,7 @@ static bool is_load(const struct emu_inst *i) {
            i->class == EMU_LD_CLUSTER;
 }
 static bool mixes_lanes(const struct emu_inst *i) {
-    return i->class == EMU_HMMA || i->class == EMU_HGMMA || i->class == EMU_LDSM ||
-           i->class == EMU_STSM || i->class == EMU_VOTE;
+    return i->class == EMU_LDSM || i->class == EMU_VOTE;
 }
 
 static void say(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, const char *what) {
@@ -168,6 +281,10 @@ void emu_taint_loaded(struct emu_warp *w, const struct emu_inst *i, int r, int d
 void emu_taint_store(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                      uint32_t first, uint8_t *initialised) {
     unsigned bytes = p->bytes / i->vec;
+    if (i->class == EMU_STSM) {
+        matrices_stored(w, i, p, first, initialised);
+        return;
+    }
     for (int k = 0; k < i->vec; k++) {
         EMU_EACH_LANE(l, w->pending_taint[k] & p->mask) {
             uint32_t at = first + (uint32_t)p->delta[l] + (uint32_t)k * bytes;
@@ -184,6 +301,22 @@ void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
     const uint32_t guard = *taint_of(w, i->guard) & group; /* whether it runs at all */
     if (i->class == EMU_BRANCH && guard) {
         say(w, i, guard, "a branch");
+        return;
+    }
+    if (i->class == EMU_HMMA) {
+        uint32_t of[16];
+        multiplied(w, i, mask, of, 16);
+        for (int k = 0; k < i->op[0].n && k < 16; k++)
+            *taint_of(w, i->op[0].rows[k]) = of[k] | guard;
+        return;
+    }
+    if (i->class == EMU_HGMMA) {
+        if (i->op[0].kind == EMU_OP_GROUP) multiplies(w, i);
+        return;
+    }
+    if (i->class == EMU_STSM) {
+        for (int r = 0; r < i->op[1].n; r++)
+            w->pending_taint[r] = *taint_of(w, i->op[1].rows[r]) & mask;
         return;
     }
     bool shuffle = i->class == EMU_SHUFFLE;
@@ -210,7 +343,8 @@ void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
 
 /* After a load: its destination takes the taint that the access found. */
 void emu_taint_load(struct emu_warp *w, const struct emu_inst *i) {
-    for (int k = 0; k < i->vec && i->op[0].kind == EMU_OP_GROUP; k++) {
+    const int n = !strncmp(i->opcode, "ldmatrix", 8) ? i->op[0].n : i->vec;
+    for (int k = 0; k < n && i->op[0].kind == EMU_OP_GROUP; k++) {
         *taint_of(w, i->op[0].rows[k]) |= w->pending_taint[k];
         w->pending_taint[k] = 0;
     }

@@ -20,5 +20,7 @@ void emu_taint_store(struct emu_warp *w, const struct emu_inst *i, const struct 
  * the one that loaded them; register r + distinct is a copy of r. */
 void emu_taint_stored(struct emu_warp *w, const struct emu_inst *i, int r);
 void emu_taint_loaded(struct emu_warp *w, const struct emu_inst *i, int r, int distinct);
+/* The registers of i's first operand have become results of what nothing wrote: the lanes, by register. */
+void emu_taint_results(struct emu_warp *w, const struct emu_inst *i, const uint32_t lanes[]);
 void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask, uint32_t group);
 void emu_taint_load(struct emu_warp *w, const struct emu_inst *i);

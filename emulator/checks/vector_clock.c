@@ -146,6 +146,17 @@ void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_vector_cloc
     emu_overlap_sync(w);
 }
 
+/* Their stamps order what is issued later, by whatever proxy. An ordinary load from another block that only a wait of .cta
+ * scope orders behind TMA is missed. */
+void emu_release_async(struct emu_warp *w, struct emu_vector_clock *c) {
+    const struct emu_agents *s = w->block->cluster->agents;
+    for (uint32_t a = s ? s->n_warps : 0; s && a < s->n; a++) {
+        const enum emu_agent_kind kind = s->agent[a].kind;
+        if (kind == EMU_AGENT_TMA_LOAD || kind == EMU_AGENT_TMA_STORE || kind == EMU_AGENT_WGMMA)
+            emu_agent_done(c, a, w->clock.all[a]);
+    }
+}
+
 void emu_acquire_arrivals(struct emu_warp *w, const struct emu_vector_clock *c) {
     const struct emu_agents *s = w->block->cluster->agents;
     for (uint32_t a = s ? s->n_warps : 0; s && a < s->n; a++)

@@ -24,6 +24,8 @@ void emu_agent_done(struct emu_vector_clock *c, unsigned agent, uint32_t stamp);
  * synchronisation of all lanes. */
 void emu_release(struct emu_warp *w, uint32_t mask, struct emu_vector_clock *c);
 void emu_acquire(struct emu_warp *w, uint32_t mask, const struct emu_vector_clock *c);
+/* c learns which of the async proxy's accesses to shared memory are complete, as w knows by having waited for them. */
+void emu_release_async(struct emu_warp *w, struct emu_vector_clock *c);
 /* w learns which arrivals from other blocks c knows of, and nothing else: a relaxed wait. */
 void emu_acquire_arrivals(struct emu_warp *w, const struct emu_vector_clock *c);
 /* A fence makes relaxed arrivals behind it releases of what came before it, and acquires what relaxed waits before it

@@ -198,10 +198,12 @@ static uint32_t targets(struct emu_warp *w, const struct emu_inst *i, uint32_t m
     return ok;
 }
 
-/* An arrival tells of what came before it: its own block, or if it says .cluster another one. */
+/* An arrival tells of what came before it: its own block, or if it says .cluster another one. At any scope it tells which
+ * asynchronous operations are complete, as their own arrivals would. */
 static void release(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes,
                     struct emu_mbarrier *m) {
     bool own = m->block == w->block;
+    if (!own && !(i->aux[AUX_FLAGS] & RELAXED)) emu_release_async(w, &m->clock);
     if (i->aux[AUX_FLAGS] & RELAXED)
         emu_release_relaxed(w, lanes, own ? &m->clock : &m->far, !own);
     else if (own)

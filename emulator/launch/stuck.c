@@ -8,6 +8,7 @@
 #include "emulator/instructions/cluster.h"
 #include "emulator/instructions/flow.h"
 #include "emulator/instructions/poll.h"
+#include "emulator/instructions/tensor/wgmma.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,7 @@ static struct emu_warp *print_warps(const struct emu_block *b, FILE *out) {
                 fprintf(out, "%s at line %d: %s", p.waiting ? "wait" : "stand",
                         emu_line_of(&k->origin[p.pc]), k->inst[p.pc].opcode);
                 emu_mbarrier_wait_print(w, &k->inst[p.pc], w->group[g].mask, out);
+                if (p.waiting) emu_wgmma_wait_print(&k->inst[p.pc], out);
             }
         }
         n = last;

@@ -21,7 +21,8 @@ bool sass_counted(const struct sass_counts *c, int i, struct sass_counted *out) 
     for (int m = 0; m < SASS_MEMORIES; m++) {
         all.wavefronts += access[m].wavefronts;
         all.wavefronts_ideal += access[m].wavefronts_ideal;
-        if (m == SASS_DSMEM || m == SASS_LDL || m == SASS_STL) continue;
+        if (m == SASS_DSMEM || m == SASS_LDL || m == SASS_STL || m == SASS_ATOMG || m == SASS_REDG)
+            continue; /* as the hardware's counter of global sectors */
         all.sectors += access[m].sectors;
         all.sectors_ideal += access[m].sectors_ideal;
     }

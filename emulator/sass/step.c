@@ -4,6 +4,7 @@
 #include "common/base/heap.h"
 #include "common/base/reason.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,6 +226,7 @@ struct part {
     _Atomic uint64_t *next; /* cluster to be begun */
     _Atomic uint64_t *work; /* of all parts */
     uint64_t places;
+    bool is_counted;
     uint64_t *count;           /* by instruction */
     struct sass_counts counts; /* of memory */
     char why[512];             /* not "": it stopped */
@@ -285,20 +287,33 @@ static void add_part(struct sass_counts *to, const struct part *p) {
     }
 }
 
+static void *run_thread(void *part) {
+    struct part *p = part;
+    run_part(p, p->is_counted);
+    return NULL;
+}
+
 const char *sass_run(struct sass_grid *g, struct sass_counts *counts) {
     const bool draws = has(g->kernel, SASS_OP_ATOMG) || has(g->kernel, SASS_OP_ATOM);
-    int n = g->n_threads < MOST_THREADS ? g->n_threads : MOST_THREADS;
+    int n = g->n_threads < MOST_THREADS ? g->n_threads : MOST_THREADS, started = 1;
     if (n < 1 || draws || has(g->kernel, SASS_OP_REDG) || has(g->kernel, SASS_OP_RED)) n = 1;
     struct part *part = heap_zeroed((size_t)n, sizeof *part);
+    pthread_t thread[MOST_THREADS];
     _Atomic uint64_t next = 0, work = 0;
     const char *why = NULL;
-#pragma omp parallel for schedule(static, 1) num_threads(n)
     for (int i = 0; i < n; i++) {
-        part[i] = (struct part){
-            .grid = g, .next = &next, .work = &work, .places = draws ? SMS / g->cluster_size : 1};
+        part[i] = (struct part){.grid = g,
+                                .next = &next,
+                                .work = &work,
+                                .places = draws ? SMS / g->cluster_size : 1,
+                                .is_counted = counts != NULL};
         part[i].count = heap_zeroed((size_t)g->kernel->n_inst, sizeof *part[i].count);
-        run_part(&part[i], counts != NULL);
     }
+    /* where there is no thread to be had, the others run its clusters */
+    while (started < n && !pthread_create(&thread[started], NULL, run_thread, &part[started]))
+        started++;
+    run_thread(&part[0]);
+    for (int i = 1; i < started; i++) pthread_join(thread[i], NULL);
     for (int i = 0; i < n; i++) {
         if (*part[i].why && !why) why = reason("%s", part[i].why);
         if (counts) add_part(counts, &part[i]);

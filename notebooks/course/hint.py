@@ -55,7 +55,7 @@ def main():
             print(f"  (The next part: make {folder.goal} hint ARGS=\"--part {part + 1}\")")
         told |= {str(part): min(n + 1, 2), "last": part}
         state.write_text(json.dumps(told))
-        diary.note(source, f"lab-{given.lab}", "asked", f"part {part}, hint {min(n + 1, 3)}")
+        diary.note(source, folder.goal, "asked", f"part {part}, hint {min(n + 1, 3)}")
     except FileNotFoundError:
         print(f"hint: there is no my-labs/{given.lab}: make {folder.goal} makes it", file=sys.stderr)
         return 2

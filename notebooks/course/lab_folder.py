@@ -151,6 +151,11 @@ def known(word):
     return word if str(word).startswith("exam-") else int(str(word).removeprefix("lab-"))
 
 
+def goal(number):
+    """What make calls it, and the folder of a submission: lab-2, exam-1."""
+    return number if str(number).startswith("exam-") else f"lab-{number}"
+
+
 def notebook(number):
     """The student's notebook of a lab: notebooks/NUMBER-NAME.ipynb."""
     return next((ROOT / "notebooks").glob(f"{number}-*.ipynb"))

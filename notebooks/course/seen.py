@@ -22,12 +22,14 @@ OPCODES = {"hmma": ("mma.", "wmma.mma"), "hgmma": ("wgmma.mma",), "ldmatrix": ("
            "shared_store": ("st.shared", "wmma.store"), "barrier": ("bar", "barrier"), "global_load": ("ld.global",), "fma": ("fma", "mul.f", "add.f", "sub.f"),
            "mufu": ("ex2", "rcp", "lg2"), "cp_async": ("cp.async",), "tma": ("cp.async.bulk",), "shared_wavefronts": ("ld.shared", "st.shared", "ldmatrix", "wmma"),
            "bank_conflict": ("ld.shared", "st.shared", "ldmatrix", "wmma"), "groups": ("wgmma.commit", "wgmma.wait")}
-# (problems that are wrong, one that is right, what it says, what lines to look for)
-CLASSES = [({"strides"}, "Only tensors with gaps between their rows are wrong", r"stride"),
-           ({"causal", "hidden-rows"}, "Without a mask all is right", r"causal|diagonal|n_visible|mask\("),
-           ({"short"}, "Only keys that end inside a tile are wrong", r"seqlen_k|n_visible|n_rows"),
-           ({"rising"}, "It is wrong only where the maximum rises from tile to tile", r"alpha|m_new|m_frag|base"),
-           ({"heads"}, "Only several heads are wrong", r"head|batch|stride|\bkv_h\b")]
+# (of these problems one is wrong, beside them these others may be, what it says, what lines to look for)
+CLASSES = [({"strides"}, {"more-rows"}, "Only tensors with gaps between their rows are wrong", r"stride"),
+           ({"causal", "hidden-rows", "diagonal"}, {"more-rows"}, "Without a mask all is right", r"causal|diagonal|n_visible|mask\("),
+           ({"short"}, set(), "Only keys that end inside a tile are wrong", r"seqlen_k|n_visible|n_rows"),
+           ({"rising"}, {"far"}, "It is wrong only where the maximum rises from tile to tile", r"alpha|m_new|m_frag|base"),
+           ({"heads"}, {"strides", "more-rows"}, "Only several heads are wrong", r"head|batch|stride|\bkv_h\b"),
+           ({"narrow"}, set(), "Only rows shorter than DIM are wrong", r"head_dim|\bDIM\b")]
+SEVERAL_TILES = {"tiles", "two-tiles"}
 
 
 def code(line):
@@ -216,11 +218,11 @@ class Evidence:
 
     def _class(self):
         wrong = {name for name, run in self.runs.items() if run.failed}
-        for names, what, regex in CLASSES:
-            if wrong <= names:
+        for names, others, what, regex in CLASSES:
+            if wrong & names and wrong <= names | others:
                 lines = self.naming(regex)
                 return what + (f": {', '.join(lines)}" if lines else "")
-        if "one-tile" not in wrong:
+        if "one-tile" not in wrong and wrong & SEVERAL_TILES:
             lines = self.naming(r"\bkv0\b|\bstage\b|\bnext\b|\bslot\b|alpha|m_frag|\bn\b \*|advance", 5)
             return "One tile is right, several are not" + (f": look at what differs from tile to tile, {', '.join(lines)}" if lines else "")
         return ""

@@ -11,7 +11,8 @@ from lab_folder import COURSE, ROOT
 def contents(number):
     """{name: text} of what a student of a lab gets."""
     if number in lab_folder.exams():
-        return {name: (lab_folder.read(number).path / name).read_text() for name in ("README.md", "gemm.cu")}
+        return {name: (lab_folder.read(number).path / name).read_text().replace("](../", "](../../notebooks/course/exams/")
+                for name in ("README.md", "gemm.cu")}
     folder = COURSE / str(number)
     page, files = lab_folder.notebook(number).read_text(), {}
     if (folder / "lab").exists():
@@ -33,7 +34,7 @@ def main():
     into.mkdir(parents=True, exist_ok=True)
     for name in missing:
         (into / name).write_text(files[name])
-    diary.note(into, f"lab-{number}", "begun")
+    diary.note(into, lab_folder.goal(number), "begun")
     print(f"my-labs/{number}: {' '.join(missing)}")
     if number in lab_folder.exams():
         print(f"next: read my-labs/{number}/README.md, write the kernel, make {number} check")

@@ -38,8 +38,13 @@ SHORT = {"FlashAttention-2": "FA2", "FlashAttention-3": "FA3", "FlashAttention-4
 
 
 def records_of(path):
-    """The records of make peers."""
+    """The records of make peers; a file whose first record is none is refused."""
+    first = []
+
     def whole(r):
+        if not first and "copy_tb_per_s" not in r and ("text" not in r.get("problem", {}) or not ("peer" in r or "stage" in r)):
+            fail(f"{path}: no record of make peers")
+        first.append(r)
         if "copy_tb_per_s" in r:
             return float(r["copy_tb_per_s"])
         if "peer" not in r and "stage" not in r:

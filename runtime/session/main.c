@@ -103,16 +103,15 @@ static const char *check_device_code(const struct started_program *p, const char
 
 /* Libraries whose kernels are machine code only. Their calls fail; the program goes on. */
 static void say_libraries(const struct started_program *p, const char *path) {
-    static const char *const libraries[] = {"libcurand", "libcufft", "libcusparse", "libcusolver",
-                                            "libcudnn",  "libnccl",  "libnpp"};
+    static const char *const libraries[] = {"libcufft", "libcusparse", "libcusolver",
+                                            "libcudnn", "libnccl",     "libnpp"};
     for (size_t n = 0; n < sizeof libraries / sizeof *libraries; n++) {
         char name[32];
         int bytes = snprintf(name, sizeof name, "%s%s", libraries[n],
                              strcmp(libraries[n], "libnpp") ? ".so." : "");
         if (holds(p, ".dynstr", name, (size_t)bytes))
-            fprintf(stderr,
-                    "run: %s calls %s, which has no PTX: on the emulator its calls fail%s\n", path,
-                    libraries[n], n ? "" : "; what kernels call (curand_kernel.h) runs");
+            fprintf(stderr, "run: %s calls %s, which has no PTX: on the emulator its calls fail\n",
+                    path, libraries[n]);
     }
 }
 

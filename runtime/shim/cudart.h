@@ -57,6 +57,7 @@ struct capture;
 struct CUstream_st {
     unsigned flags;
     int priority;
+    unsigned long long id;
     int order;               /* its number in runtime/session/order.h; 0: not kept */
     struct capture *capture; /* NULL: none yet */
     bool began_capture;      /* and did not join another's */
@@ -80,6 +81,8 @@ void stream_host_shares(struct session *s, bool with_kernels);
 /* cudart_capture.c: the graph that a stream adds to, NULL: none; and adding to it */
 cudaGraph_t graph_capturing(cudaStream_t stream);
 bool graph_any_capture(void);
+/* A capture of the global mode is under way, and is invalid now: the host must not wait for the device. */
+bool graph_forbids_waiting(void);
 cudaError_t graph_add_launch(cudaGraph_t g, const void *p, const cudaLaunchConfig_t *c,
                              void **args);
 cudaError_t graph_add_copy(cudaGraph_t g, void *to, size_t to_pitch, const void *from,

@@ -6,7 +6,11 @@
 struct capture {
     cudaGraph_t graph;
     bool active;
+    bool invalid; /* the program did what a capture forbids */
+    bool global;  /* it forbids that to everyone, not only to those that take part */
+    struct capture *next;
 };
+static struct capture *captures; /* kept: streams and events may name them */
 
 cudaGraph_t graph_capturing(cudaStream_t stream) {
     struct capture *c = (uintptr_t)stream <= 2 ? NULL : stream->capture;
@@ -17,13 +21,15 @@ static int n_captures;
 bool graph_any_capture(void) { return n_captures > 0; }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
-    (void)mode;
     if ((uintptr_t)stream <= 2) return cudaErrorStreamCaptureUnsupported;
     if (graph_capturing(stream)) return cudaErrorIllegalState;
     struct capture *c = calloc(1, sizeof *c);
     if (!c) return cudaErrorMemoryAllocation;
     cudaError_t e = cudaGraphCreate(&c->graph, 0);
     c->active = !e;
+    c->global = mode == cudaStreamCaptureModeGlobal;
+    c->next = captures;
+    captures = c;
     stream->capture = c; /* kept: other streams and events may still name it */
     stream->began_capture = true;
     n_captures += !e;
@@ -34,11 +40,20 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out) {
     if (!g || !out || !stream->began_capture) return cudaErrorIllegalState;
     stream->capture->active = stream->began_capture = false;
     n_captures--;
-    *out = g;
-    return cudaSuccess;
+    if (stream->capture->invalid) cudaGraphDestroy(g);
+    *out = stream->capture->invalid ? NULL : g;
+    return stream->capture->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+}
+bool graph_forbids_waiting(void) {
+    bool any = false;
+    for (struct capture *c = captures; c; c = c->next)
+        if (c->active && c->global) any = c->invalid = true;
+    return any;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *out) {
-    *out = graph_capturing(stream) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    *out = !graph_capturing(stream)   ? cudaStreamCaptureStatusNone
+           : stream->capture->invalid ? cudaStreamCaptureStatusInvalidated
+                                      : cudaStreamCaptureStatusActive;
     return cudaSuccess;
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {

@@ -245,6 +245,7 @@ cudaError_t cudaSetDeviceFlags(unsigned flags) {
 cudaError_t cudaDeviceSynchronize(void) {
     WITH_SESSION(s);
     (void)s;
+    if (graph_forbids_waiting()) return cudart_leave(cudaErrorStreamCaptureUnsupported);
     stream_host_waits_for_all();
     return cudart_leave(cudaSuccess);
 }

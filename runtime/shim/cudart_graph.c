@@ -147,6 +147,68 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t n, enum cudaGraphNodeType *out)
     *out = n->type;
     return cudaSuccess;
 }
+/* Lists, as CUDA fills them: as many as there is room for, the rest NULL; without a list, how many there are. */
+struct list {
+    cudaGraphNode_t *out;
+    size_t room, n;
+};
+static void put(struct list *l, cudaGraphNode_t node) {
+    if (l->out && l->n < l->room) l->out[l->n] = node;
+    l->n++;
+}
+static cudaError_t listed(struct list *l, size_t *n) {
+    for (size_t i = l->n; l->out && i < l->room; i++) l->out[i] = NULL;
+    if (!l->out || l->room > l->n) *n = l->n;
+    return cudaSuccess;
+}
+static bool comes_before(const struct CUgraphNode_st *a, const struct CUgraphNode_st *b) {
+    for (size_t i = 0; i < b->n_before; i++)
+        if (b->before[i] == a) return true;
+    return false;
+}
+
+cudaError_t cudaGraphGetRootNodes(cudaGraph_t g, cudaGraphNode_t *nodes, size_t *n) {
+    if (!g || !n) return cudaErrorInvalidValue;
+    struct list l = {nodes, *n, 0};
+    for (size_t i = 0; i < g->n; i++)
+        if (!g->node[i]->n_before) put(&l, g->node[i]);
+    return listed(&l, n);
+}
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes,
+                                         cudaGraphEdgeData *edge, size_t *n) {
+    if (!node || !n) return cudaErrorInvalidValue;
+    struct list l = {nodes, *n, 0};
+    for (size_t i = 0; i < node->n_before; i++) {
+        if (edge && nodes && i < l.room) edge[i] = (cudaGraphEdgeData){0};
+        put(&l, node->before[i]);
+    }
+    return listed(&l, n);
+}
+cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *nodes,
+                                           cudaGraphEdgeData *edge, size_t *n) {
+    if (!node || !n) return cudaErrorInvalidValue;
+    struct list l = {nodes, *n, 0};
+    for (size_t i = 0; i < node->graph->n; i++) {
+        if (!comes_before(node, node->graph->node[i])) continue;
+        if (edge && nodes && l.n < l.room) edge[l.n] = (cudaGraphEdgeData){0};
+        put(&l, node->graph->node[i]);
+    }
+    return listed(&l, n);
+}
+cudaError_t cudaGraphGetEdges(cudaGraph_t g, cudaGraphNode_t *from, cudaGraphNode_t *to,
+                              cudaGraphEdgeData *edge, size_t *n) {
+    if (!g || !n || !from != !to) return cudaErrorInvalidValue;
+    size_t unused = *n;
+    struct list l = {from, *n, 0}, k = {to, *n, 0};
+    for (size_t i = 0; i < g->n; i++)
+        for (size_t b = 0; b < g->node[i]->n_before; b++) {
+            if (edge && from && l.n < l.room) edge[l.n] = (cudaGraphEdgeData){0};
+            put(&l, g->node[i]->before[b]);
+            put(&k, g->node[i]);
+        }
+    listed(&k, &unused);
+    return listed(&l, n);
+}
 cudaError_t cudaGraphAddDependencies(cudaGraph_t g, const cudaGraphNode_t *from,
                                      const cudaGraphNode_t *to, const cudaGraphEdgeData *edge,
                                      size_t n) {

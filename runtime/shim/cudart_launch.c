@@ -306,8 +306,22 @@ EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t k, dim3 grid, dim3 block, voi
                                       size_t shared, cudaStream_t stream) {
     return launch(k, grid, block, args, shared, stream);
 }
+/* All blocks of a cooperative launch run at once, or it does not begin. */
+static cudaError_t check_cooperative(const void *p, dim3 grid, dim3 block, size_t shared) {
+    const uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
+    int per_sm = 0;
+    cudaError_t e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &per_sm, p, (int)(block.x * block.y * block.z), shared);
+    if (e) return cudaSuccess; /* the launch itself says why */
+    WITH_SESSION(s);
+    const bool fits = blocks <= (uint64_t)per_sm * (uint64_t)s->info.chip.n_sms;
+    return cudart_leave(fits ? cudaSuccess : cudaErrorCooperativeLaunchTooLarge);
+}
+
 cudaError_t cudaLaunchCooperativeKernel(const void *p, dim3 grid, dim3 block, void **args,
                                         size_t shared, cudaStream_t stream) {
+    cudaError_t e = check_cooperative(p, grid, block, shared);
+    if (e) return e;
     return launch(p, grid, block, args, shared, stream);
 }
 
@@ -334,6 +348,12 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *p, void
                          .block = {c->blockDim.x, c->blockDim.y, c->blockDim.z},
                          .shared_bytes = (unsigned)c->dynamicSmemBytes};
     read_attributes(c, &g);
+    for (unsigned n = 0; n < c->numAttrs; n++) {
+        if (c->attrs[n].id != cudaLaunchAttributeCooperative || !c->attrs[n].val.cooperative)
+            continue;
+        cudaError_t e = check_cooperative(p, c->gridDim, c->blockDim, c->dynamicSmemBytes);
+        if (e) return cudart_leave(e);
+    }
     stream_enter(c->stream);
     return stream_leave(cudart_leave(function_launch(s, p, &g, args)));
 }

@@ -165,12 +165,14 @@ static cudaError_t host_waits(cudaStream_t stream) {
 static struct CUstream_st default_stream;
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int priority) {
+    static unsigned long long n_streams = 2; /* 0 to 2: the default ones */
     WITH_SESSION(s);
     if (!out) return cudart_leave(cudaErrorInvalidValue);
     *out = malloc(sizeof **out);
     if (*out)
         **out = (struct CUstream_st){.flags = flags,
                                      .priority = priority,
+                                     .id = ++n_streams,
                                      .order = new_stream(s, !(flags & cudaStreamNonBlocking))};
     return cudart_leave(*out ? cudaSuccess : cudaErrorMemoryAllocation);
 }
@@ -192,6 +194,11 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return host_waits(strea
 cudaError_t cudaStreamQuery(cudaStream_t stream) { return host_waits(stream); }
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *out) {
     *out = stream_of(stream)->flags;
+    return nothing();
+}
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *out) {
+    if (!out) return cudaErrorInvalidValue;
+    *out = (uintptr_t)stream <= 2 ? (uintptr_t)stream : stream->id;
     return nothing();
 }
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *out) {
@@ -230,6 +237,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
 
 struct CUevent_st {
     bool recorded;
+    bool untimed; /* cudaEventDisableTiming */
     struct timespec at;
     struct order_clock *seen; /* by its stream; NULL: not kept */
     struct capture *capture;  /* of the stream that recorded it; a stream that waits for it joins */
@@ -237,9 +245,10 @@ struct CUevent_st {
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags) {
     WITH_SESSION(s);
-    (void)s, (void)flags;
+    (void)s;
     if (!out) return cudart_leave(cudaErrorInvalidValue);
     *out = calloc(1, sizeof **out);
+    if (*out) (*out)->untimed = flags & cudaEventDisableTiming;
     return cudart_leave(*out ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 EXPORT cudaError_t cudaEventCreate(cudaEvent_t *out) { return cudaEventCreateWithFlags(out, 0); }
@@ -284,7 +293,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) { return host_waits_for(event); }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) { return host_waits_for(event); }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end) {
     WITH_SESSION(s);
-    if (!ms || !begin || !end || !begin->recorded || !end->recorded)
+    if (!ms || !begin || !end || !begin->recorded || !end->recorded || begin->untimed ||
+        end->untimed)
         return cudart_leave(cudaErrorInvalidResourceHandle);
     s->timed = true;
     *ms = (float)(1e3 * (double)(end->at.tv_sec - begin->at.tv_sec) +

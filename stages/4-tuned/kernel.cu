@@ -203,13 +203,14 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
               const __grid_constant__ struct split_args split) {
     const int kv_group = group_of_warps();
     const int tid = threadIdx.x % THREADS, warp = tid / 32, lane = tid % 32, group = lane / 4;
-    const int n_heads = args.batch * args.heads, n_q_tiles = (args.seqlen_q + BQ - 1) / BQ;
-    // Without a mask, the tiles of one head run together and share its K and V in L2. With one,
-    // all heads' last tiles, which see most keys, run first; short ones fill the gaps at the end.
-    const int bh = args.causal ? rest(blockIdx.x, n_heads, split.inner)
-                               : quotient(blockIdx.x, n_q_tiles, split.inner);
-    const int q_tile = args.causal ? n_q_tiles - 1 - quotient(blockIdx.x, n_heads, split.inner)
-                                   : rest(blockIdx.x, n_q_tiles, split.inner);
+    const int n_inner = split.inner.d, n_q_tiles = (args.seqlen_q + BQ - 1) / BQ;
+    // Without a mask, the tiles of one head run together and share its K and V in L2. With one, so
+    // do those of a section of heads (blockIdx.z). Their last tiles, which see most keys, run first;
+    // short ones fill the gaps at the end.
+    const int outer = quotient(blockIdx.x, n_inner, split.inner);
+    const int inner = rest(blockIdx.x, n_inner, split.inner);
+    const int bh = args.causal ? blockIdx.z * n_inner + inner : outer;
+    const int q_tile = args.causal ? n_q_tiles - 1 - outer : inner;
     const int q0 = q_tile * BQ;
     const int row0 = warp * 16 * M16 + group; // + 16 * m + 8 * r: this thread's rows
     const int b = quotient(bh, args.heads, split.heads), h = rest(bh, args.heads, split.heads);

@@ -37,8 +37,10 @@ static int64_t n_kv_tiles(const struct attention *a, struct tile tile, int64_t q
     return kv_end > 0 ? ceil_div(kv_end, tile.bkv) : 0;
 }
 
+static int64_t heads_of_all(const struct attention *a) { return a->batch * (int64_t)a->heads; }
+
 static int64_t n_ctas(const struct attention *a, struct tile tile) {
-    return a->batch * (int64_t)a->heads * n_q_tiles(a, tile);
+    return heads_of_all(a) * n_q_tiles(a, tile);
 }
 
 /* What runs: a tile, and over how many CTAs the keys of its queries are split. */
@@ -52,7 +54,10 @@ struct choice {
  * fewer, or where a small one has all queries of a head, small ones do: more CTAs, whose warps share
  * the keys among them. If even those leave half of the SMs idle, the keys are split over CTAs as
  * well, as long as each group of warps keeps MIN_TILES: a second launch must pay. */
-enum { MIN_TILES = 4 };
+enum { MIN_TILES = 4, LONG_SHARE = 4096 /* keys */ };
+
+/* grid.z */
+enum { MAX_SECTIONS = 65535 };
 
 /* Rows of queries of the SM that has most. At head_dim 256 an SM holds two large tiles of 64 rows or
  * a wide one of 128, which reads less of shared memory: it is taken unless rounding up to 128 rows
@@ -61,12 +66,21 @@ static int64_t most_rows(const struct attention *a, struct tile tile, const stru
     return ceil_div(n_ctas(a, tile), chip->n_sms) * tile.bq;
 }
 
+/* Without a mask, large tiles that need a second round for an eighth of the seats or less: small ones
+ * spread better. */
+static bool nearly_empty_round(const struct attention *a, struct tile tile,
+                               const struct chip *chip) {
+    const int64_t seats = (int64_t)chip->n_sms * tile.ctas, over = n_ctas(a, tile) - seats;
+    return a->mask == MASK_NONE && a->head_dim <= 128 && over > 0 && over <= seats / 8;
+}
+
 static enum size choose_size(const struct attention *a, const struct chip *chip) {
 #ifdef SWEEP_BQ
     return SWEEP_GROUPS > 1 ? SMALL : LARGE;
 #endif
     const struct tile large = tile_of(a->head_dim, LARGE), wide = tile_of(a->head_dim, WIDE);
     if (a->seqlen_q <= tile_of(a->head_dim, SMALL).bq) return SMALL;
+    if (nearly_empty_round(a, large, chip)) return SMALL;
     if (3 * n_ctas(a, large) < 2 * chip->n_sms) return SMALL;
     if (a->head_dim == 256 && most_rows(a, wide, chip) <= most_rows(a, large, chip)) return WIDE;
     return LARGE;
@@ -80,7 +94,9 @@ static struct choice choose(const struct attention *a, const struct chip *chip) 
     struct choice c = choice_of(choose_size(a, chip), a);
     if (c.size != SMALL) return c;
     const int64_t tiles = n_kv_tiles(a, c.tile, n_q_tiles(a, c.tile) - 1);
+    const int64_t seats = (int64_t)chip->n_sms * c.tile.ctas / n_ctas(a, c.tile); /* two an SM */
     const int64_t n = min(chip->n_sms / n_ctas(a, c.tile), tiles / (c.tile.groups * MIN_TILES));
+    if (tiles * c.tile.bkv >= seats * LONG_SHARE) return c.n_splits = (int)max(1, seats), c;
     if (n > 1) c.n_splits = (int)n;
     return c;
 }
@@ -108,9 +124,7 @@ static const char *supports(const struct attention *a, const struct chip *chip) 
     return NULL;
 }
 
-static int64_t n_rows(const struct attention *a) {
-    return a->batch * (int64_t)a->heads * a->seqlen_q;
-}
+static int64_t n_rows(const struct attention *a) { return heads_of_all(a) * a->seqlen_q; }
 
 static size_t workspace_bytes(const struct attention *a, const struct chip *chip) {
     if (n_rows(a) == 0) return 0;
@@ -118,6 +132,17 @@ static size_t workspace_bytes(const struct attention *a, const struct chip *chip
     const struct choice c = choose(&rows, chip);
     return c.n_splits == 1 ? 0
                            : (size_t)(c.n_splits * n_rows(a) * (a->head_dim + 1)) * sizeof(float);
+}
+
+/* Heads whose causal tiles run together: as many as have their K and V in half of L2, and divide all
+ * heads into equal sections. */
+static int64_t section_heads(const struct attention *a, const struct chip *chip) {
+    const int64_t heads = heads_of_all(a);
+    const double kv_bytes = 4.0 * a->seqlen_k * a->head_dim * a->kv_heads / max(1, a->heads);
+    for (int64_t n = 1; n <= MAX_SECTIONS && n <= heads; n++)
+        if (heads % n == 0 && (double)(heads / n) * kv_bytes <= (double)chip->l2_bytes / 2)
+            return heads / n;
+    return max(1, heads);
 }
 
 /* On Hopper a launch of small tiles starts while the one ahead of it still runs: kernel.cu waits for
@@ -136,8 +161,9 @@ static const char *plan(const struct attention *asked, struct device *d,
     const struct chip *chip = &device_info(d)->chip;
     const struct choice c = choose_for(out->image, a, chip);
     const struct attention_args args = stage_args(a, t);
-    const int64_t heads = a->batch * (int64_t)a->heads;
-    const int64_t inner = a->mask != MASK_NONE ? heads : n_q_tiles(a, c.tile);
+    const int64_t section = section_heads(a, chip);
+    const int64_t inner = a->mask != MASK_NONE ? section : n_q_tiles(a, c.tile);
+    const int64_t n_sections = a->mask != MASK_NONE ? max(1, heads_of_all(a) / section) : 1;
     struct split_args split = {.n_splits = c.n_splits,
                                .inner = divisor_of((uint32_t)max(1, min(inner, INT32_MAX))),
                                .heads = divisor_of((uint32_t)a->heads),
@@ -153,7 +179,8 @@ static const char *plan(const struct attention *asked, struct device *d,
     snprintf(out->image, sizeof out->image, "d%d%s", a->head_dim, suffix[c.size]);
     out->launch[0] = (struct device_launch){
         .kernel = "attention",
-        .grid = {(unsigned)n_ctas(a, c.tile), (unsigned)c.n_splits, 1},
+        .grid = {(unsigned)(n_ctas(a, c.tile) / n_sections), (unsigned)c.n_splits,
+                 (unsigned)n_sections},
         .block = {32u * (unsigned)(c.tile.warps * c.tile.groups), 1, 1},
         .overlaps_previous = overlaps_previous(&c, chip),
         .shared_bytes = (unsigned)tile_shared_bytes(c.tile, a->head_dim),

@@ -26,8 +26,8 @@ struct tile {
  *   d64        372     335
  *   d96        359     333
  *   d128       400     369
- *   d256       304     285   128x64, 8 warps, 313 and 300: 192 KB
- *   wide256    320     286   later, B2 H16 S2048: d256 has 299 and 271 there (notes/tiles.md)
+ *   d256       304     285   128x64, 8 warps, 313 and 300: 192 KB; of 64x32, two stages
+ *   wide256    320     286   later, B2 H16 S2048: 64x32 has 299 and 271 there (notes/tiles.md)
  *   small32     61      31
  *   small64     94      46
  *   small96     89      46   4 groups, 96 and 52: 103 KB
@@ -50,7 +50,7 @@ CONSTANT_FUNCTION struct tile tile_of(int dim, enum size size) {
     const struct tile d64 = {128, 64, 4, 1, 2, 1, 2};     /* 49152 */
     const struct tile d96 = {128, 64, 4, 1, 2, 0, 2};     /* 73728 */
     const struct tile d128 = {128, 64, 4, 1, 2, 0, 2};    /* 98304 */
-    const struct tile d256 = {64, 32, 4, 1, 2, 0, 2};     /* 98304 */
+    const struct tile d256 = {64, 64, 4, 1, 1, 1, 2};     /* 65536 */
     const struct tile small32 = {32, 64, 2, 4, 2, 1, 2};  /* 68608 */
     const struct tile small64 = {32, 32, 2, 4, 2, 1, 2};  /* 70656 */
     const struct tile small96 = {32, 32, 2, 2, 2, 1, 2};  /* 55808 */
@@ -82,7 +82,7 @@ struct split_args {
     float *o;   /* (n_splits, batch, heads, seqlen_q, head_dim) */
     float *lse; /* (n_splits, batch, heads, seqlen_q), base 2 */
     int n_splits;
-    struct divisor inner;        /* of blockIdx.x: tiles of a head; with a mask, heads of all */
+    struct divisor inner; /* of blockIdx.x: tiles of a head; with a mask, heads of a section */
     struct divisor heads, group; /* heads of a batch; those that share a KV head */
     struct divisor shares;       /* of the keys: n_splits * tile.groups */
 };

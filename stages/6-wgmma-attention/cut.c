@@ -57,17 +57,17 @@ static const struct speed {
     double hot;         /* slower by this share where all SMs compute for long: power */
     double split_clk[4]; /* adding up what clusters of 1, 2, 4, 8 CTAs have found */
 } speed = {
-    .clock = 1.147,
-    .dram = 1.046,
-    .l2_clk = 29.26,
-    .l2_from = 0.3129,
-    .l2_width = 0.5119,
-    .softmax_clk = 11.58,
-    .part_us = 2.597,
-    .part_gbs = 4782,
-    .crowd = 0.6424,
-    .hot = 0.1181,
-    .split_clk = {0, 581.9, 2321, 4023},
+    .clock = 0.982,
+    .dram = 1.015,
+    .l2_clk = 42.03,
+    .l2_from = 0.327,
+    .l2_width = 0.5076,
+    .softmax_clk = 9.517,
+    .part_us = 2.015,
+    .part_gbs = 5024,
+    .crowd = 0.6418,
+    .hot = 0.1899,
+    .split_clk = {0, 667.2, 1808, 3453},
 };
 
 static const struct shape_speed {
@@ -77,104 +77,114 @@ static const struct shape_speed {
     double tensor_share; /* of the tensor cores' peak, with all warpgroups at work */
     double cta_us;       /* more for a launch, for each CTA that it starts */
     double row_us;       /* and for each row that its last CTAs write, all at once */
-    double mask_clk;     /* more for a causal tile: KV tiles that are masked, or hidden */
+    double mask_clk;     /* more for a causal KV tile that not all rows see the whole of */
     double pack_clk;     /* more for a tile each time that its heads double */
     double block_clk;    /* around the products of a KV tile */
+    double rows_dram;    /* DRAM takes so much longer for a byte of Q and O than of K and V */
 } shape_speed[][3] = {
     /* [shape][head_dim 64, 128, 256] */
     [SHAPE_LONG] =
         {
-            {.start_us = 1.763,
-             .tile_clk = 100.4,
-             .full_clk = 4479,
-             .tensor_share = 0.6028,
-             .cta_us = 0.003707,
-             .row_us = 4.623e-06,
-             .mask_clk = 141.9,
-             .pack_clk = 66.86,
-             .block_clk = 93.5},
-            {.start_us = 1.679,
-             .tile_clk = 3170,
-             .full_clk = 1122,
-             .tensor_share = 0.72,
-             .cta_us = 0.002894,
-             .row_us = 2.186e-05,
-             .mask_clk = 639,
-             .pack_clk = 8.809,
-             .block_clk = 49.45},
-            {.start_us = 1.182,
-             .tile_clk = 2138,
-             .full_clk = 3558,
-             .tensor_share = 0.7337,
-             .cta_us = 0.008624,
-             .row_us = 3.674e-05,
-             .mask_clk = 364.2,
-             .pack_clk = 40.99,
-             .block_clk = 60},
+            {.start_us = 1.798,
+             .tile_clk = 26.78,
+             .full_clk = 3516,
+             .tensor_share = 0.7266,
+             .cta_us = 0.004501,
+             .row_us = 5.753e-06,
+             .mask_clk = 27.28,
+             .pack_clk = 113.6,
+             .block_clk = 27.37,
+             .rows_dram = 0.7642},
+            {.start_us = 1.497,
+             .tile_clk = 1649,
+             .full_clk = 2098,
+             .tensor_share = 0.9101,
+             .cta_us = 0.001592,
+             .row_us = 3.184e-05,
+             .mask_clk = 551.8,
+             .pack_clk = 3.401,
+             .block_clk = 317.4,
+             .rows_dram = 1.027},
+            {.start_us = 1.228,
+             .tile_clk = 1860,
+             .full_clk = 3136,
+             .tensor_share = 0.9136,
+             .cta_us = 0.008368,
+             .row_us = 2.385e-05,
+             .mask_clk = 176.6,
+             .pack_clk = 63.03,
+             .block_clk = 99.63,
+             .rows_dram = 1.102},
         },
     [SHAPE_SHORT] =
         {
             {0},
-            {.start_us = 2.352,
-             .tile_clk = 1077,
-             .full_clk = 1725,
-             .tensor_share = 0.6456,
-             .cta_us = 0.00658,
-             .row_us = 1.187e-05,
-             .mask_clk = 469,
-             .pack_clk = 59.55,
-             .block_clk = 50.55},
+            {.start_us = 2.009,
+             .tile_clk = 814.1,
+             .full_clk = 2141,
+             .tensor_share = 0.8145,
+             .cta_us = 0.006407,
+             .row_us = 1.307e-05,
+             .mask_clk = 254,
+             .pack_clk = 101,
+             .block_clk = 45.99,
+             .rows_dram = 0.2307},
         },
     [SHAPE_SPLIT] =
         {
-            {.start_us = 0.868,
-             .tile_clk = 3582,
-             .full_clk = 1263,
-             .tensor_share = 0.3331,
-             .cta_us = 0.003185,
-             .row_us = 9.712e-06,
-             .mask_clk = 409.2,
-             .pack_clk = 24.23,
-             .block_clk = 60},
-            {.start_us = 0.4506,
-             .tile_clk = 4493,
-             .full_clk = 2514,
+            {.start_us = 0.7375,
+             .tile_clk = 3562,
+             .full_clk = 778.4,
+             .tensor_share = 0.4197,
+             .cta_us = 0.002811,
+             .row_us = 1.037e-05,
+             .mask_clk = 452.9,
+             .pack_clk = 28.97,
+             .block_clk = 60,
+             .rows_dram = 6.071},
+            {.start_us = 0.6187,
+             .tile_clk = 3661,
+             .full_clk = 1942,
              .tensor_share = 1.012,
-             .cta_us = 0.006192,
-             .row_us = 3.858e-05,
-             .mask_clk = 207.8,
-             .pack_clk = 19.85,
-             .block_clk = 60},
-            {.start_us = 0.6353,
-             .tile_clk = 5818,
-             .full_clk = 2687,
-             .tensor_share = 0.5106,
-             .cta_us = 0.01041,
-             .row_us = 0.0001318,
-             .mask_clk = 184.6,
-             .pack_clk = 10.66,
-             .block_clk = 60},
+             .cta_us = 0.006404,
+             .row_us = 5.447e-05,
+             .mask_clk = 358.7,
+             .pack_clk = 26.3,
+             .block_clk = 60,
+             .rows_dram = 3.56},
+            {.start_us = 0.725,
+             .tile_clk = 5118,
+             .full_clk = 2319,
+             .tensor_share = 0.647,
+             .cta_us = 0.009678,
+             .row_us = 0.0001402,
+             .mask_clk = 41.53,
+             .pack_clk = 4.512,
+             .block_clk = 62.4,
+             .rows_dram = 2.311},
         },
     [SHAPE_MANY] =
         {
-            {.start_us = 1.332,
-             .tile_clk = 1308,
-             .full_clk = 1588,
-             .tensor_share = 0.4603,
-             .cta_us = 0.003393,
-             .row_us = 1.812e-05,
-             .mask_clk = 315.7,
-             .pack_clk = 11.69,
-             .block_clk = 256.6},
-            {.start_us = 0.3971,
-             .tile_clk = 3895,
-             .full_clk = 339.8,
-             .tensor_share = 0.5605,
-             .cta_us = 0.00467,
-             .row_us = 2.69e-06,
-             .mask_clk = 413,
-             .pack_clk = 3.734,
-             .block_clk = 370.3},
+            {.start_us = 1.26,
+             .tile_clk = 1194,
+             .full_clk = 1484,
+             .tensor_share = 0.57,
+             .cta_us = 0.003085,
+             .row_us = 1.695e-05,
+             .mask_clk = 308.5,
+             .pack_clk = 3.195,
+             .block_clk = 193.6,
+             .rows_dram = 0.7775},
+            {.start_us = 0.4705,
+             .tile_clk = 3260,
+             .full_clk = 138.2,
+             .tensor_share = 0.5885,
+             .cta_us = 0.004732,
+             .row_us = 1.233e-06,
+             .mask_clk = 434.1,
+             .pack_clk = 0.9954,
+             .block_clk = 160,
+             .rows_dram = 1.16},
         },
 };
 static const struct shape_speed *speed_of(const struct attention *a, int shape) {
@@ -243,7 +253,9 @@ static double tile_clk(const struct attention *a, const struct chip *chip, const
     double full = t.bq > 64 ? (double)groups / t.warpgroups : rows < 64 ? (double)rows / 64 : 1;
     if (t.bq == 64) full *= full; /* the more rows, the more warps wait for each other's */
     const struct shape_speed *s = speed_of(a, c->shape);
-    return s->tile_clk + s->full_clk * full + (causal ? s->mask_clk : 0) +
+    double masked = 1 + 64.0 / c->pack / t.bkv; /* so many, on average: the diagonal */
+    if (masked > (double)blocks) masked = (double)blocks;
+    return s->tile_clk + s->full_clk * full + (causal ? s->mask_clk * masked : 0) +
            s->pack_clk * log2(c->pack) +
            (double)ceil_div(blocks, shares) * block_clk(a, chip, c, groups) +
            speed.split_clk[c->split < 2   ? 0
@@ -252,18 +264,15 @@ static double tile_clk(const struct attention *a, const struct chip *chip, const
                                           : 3];
 }
 
-/* Bytes that the problem reads and writes at least, once each. */
-static double least_bytes(const struct attention *a) {
-    return 4.0 * a->batch * a->head_dim *
-           ((double)a->heads * a->seqlen_q + (double)a->kv_heads * a->seqlen_k);
-}
-
-/* What DRAM takes for that: nothing where it stays in L2 from one launch to the next. */
-static double dram_us(const struct attention *a, const struct chip *chip) {
-    const double bytes = least_bytes(a);
-    double missing = (bytes / chip->l2_bytes - speed.l2_from) / speed.l2_width;
+/* What DRAM takes for all that is read and written, once each: nothing where it stays in L2 from one
+ * launch to the next. */
+static double dram_us(const struct attention *a, const struct chip *chip, int shape) {
+    const double rows = 4.0 * a->batch * a->head_dim * a->heads * (double)a->seqlen_q;
+    const double keys = 4.0 * a->batch * a->head_dim * a->kv_heads * (double)a->seqlen_k;
+    double missing = ((rows + keys) / chip->l2_bytes - speed.l2_from) / speed.l2_width;
     missing = missing < 0 ? 0 : missing > 1 ? 1 : missing;
-    return missing * bytes / (speed.dram * chip->dram_gb_per_s) * 1e-3;
+    return missing * (keys + rows * speed_of(a, shape)->rows_dram) /
+           (speed.dram * chip->dram_gb_per_s) * 1e-3;
 }
 
 /* CTAs of the launch: stage.c. */
@@ -295,7 +304,7 @@ static void estimate(const struct attention *a, const struct chip *chip, struct 
     c->fill = crew.work / (crew.end * crew.n);
     double us = crew.end / (speed.clock * chip->clock_mhz);
     us *= 1 + speed.hot * c->fill * us / (us + 50);
-    us = cbrt(us * us * us + pow(dram_us(a, chip), 3)); /* near each other both count */
+    us = cbrt(us * us * us + pow(dram_us(a, chip, c->shape), 3)); /* near each other both count */
     const struct shape_speed *s = speed_of(a, c->shape);
     const double at_once = (double)crew.n / cut_tiles(a, c->shape, c->pack);
     const double rows = (double)a->batch * a->heads * a->seqlen_q * (at_once < 1 ? at_once : 1);
@@ -320,11 +329,13 @@ static void add(struct list *l, struct cut c) {
     l->cut[l->n++] = c;
 }
 
-/* Clusters, while every warpgroup has keys to look at. */
+/* Clusters, while every warpgroup has keys to look at; the largest only if all run at once. */
 static void add_split(struct list *l, int pack) {
     const int64_t keys = MIN_GROUP_KEYS * tile_of(l->a->head_dim, SHAPE_SPLIT).key_groups;
+    const int64_t tiles = cut_tiles(l->a, SHAPE_SPLIT, pack);
     for (int n = 1; n <= MAX_SPLIT && (n == 1 || n * keys <= l->a->seqlen_k); n *= 2)
-        add(l, (struct cut){SHAPE_SPLIT, pack, n, 0, 1, 0, 0});
+        if (n < MAX_SPLIT || tiles * n <= l->chip->n_sms)
+            add(l, (struct cut){SHAPE_SPLIT, pack, n, 0, 1, 0, 0});
 }
 
 /* The last tiles in parts, those that do not fill a round, or causal the longest. */
@@ -367,6 +378,7 @@ int cuts_of(const struct attention *a, const struct chip *chip, struct cut out[M
         if (a->head_dim <= 128) add(&l, (struct cut){SHAPE_MANY, pack, 1, 0, 1, 0, 0});
         add_split(&l, pack);
         add_parts(&l, SHAPE_LONG, pack);
+        if (a->head_dim == 128) add_parts(&l, SHAPE_SHORT, pack);
         if (!can_pack) break;
     }
     qsort(out, (size_t)l.n, sizeof *out, faster);

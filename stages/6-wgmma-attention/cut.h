@@ -18,7 +18,7 @@ struct cut {
     double fill; /* of the time that warpgroups have, the part in which they have something to do */
 };
 
-enum { MAX_CUTS = 64 };
+enum { MAX_CUTS = 128 };
 
 /* All ways for this problem, the fastest first; at least one. */
 int cuts_of(const struct attention *a, const struct chip *chip, struct cut out[MAX_CUTS]);

@@ -1,11 +1,13 @@
+# Records that the constants are fitted to: all but those that measure how good they are (seed-8).
+FITTED := $(addsuffix .jsonl,$(foreach board,h100 h200,$(addprefix $(board)-choices-6-,fitted seed-7 rows)) \
+    h200-choices-6-seed-4 h200-choices-6-seed-6)
 ##tables-6 fit: Fit the constants of stage 6's choice to recorded times.
 ##  make fit
 ##
 ##  Prints the constants of cut.c; needs Python with numpy and scipy. ARGS="--folds 4" also tries problems left out.
 .PHONY: fit
 fit: $(BUILD)/fit/model.so
-	@set -f; python3 stages/6-wgmma-attention/fit/fit.py $< records/runs/h200-choices-6-fitted.jsonl.gz \
-	    records/runs/h100-choices-6-fitted.jsonl.gz records/runs/h200-choices-6-seed-6.jsonl.gz $$ARGS
+	@set -f; python3 stages/6-wgmma-attention/fit/fit.py $< $(FITTED:%=records/runs/%.gz) records/runs/h200-choices-6.jsonl $$ARGS
 
 $(BUILD)/fit/model.so: stages/6-wgmma-attention/fit/model.c stages/6-wgmma-attention/cut.c $(PIC_LIB)
 	@mkdir -p $(@D)

@@ -15,9 +15,9 @@
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* Clusters of MAX_SPLIT CTAs that are placed while the launch before still runs crowd into some
+/* Clusters of 4 or more CTAs that are placed while the launch before still runs crowd into some
  * GPCs, whose bandwidth then limits them; with so few keys that does not matter. */
-enum { CROWDED_KEYS = 4096 };
+enum { CROWDED_SPLIT = 4, CROWDED_KEYS = 4096 };
 
 /* The fastest way there is (cut.h), or one that was asked for: the `choice`-th, the one of --image.
  * An image that is not for this problem is refused. */
@@ -182,7 +182,7 @@ static struct device_launch launch_of(const struct attention *a, const struct ch
                  1, 1},
         .block = {tile.threads, 1, 1},
         .cluster = {cut->split, 1, 1},
-        .overlaps_previous = cut->split < MAX_SPLIT || a->seqlen_k <= CROWDED_KEYS,
+        .overlaps_previous = cut->split < CROWDED_SPLIT || a->seqlen_k <= CROWDED_KEYS,
         .shared_bytes = tile_shared_bytes(tile, a->head_dim),
     };
 }

@@ -72,6 +72,15 @@ def strip(line):
     for c in record.get("counters", []): c.pop("validated", None) # "not validated" where that file cannot be read
     return record
 
+def as_ptx(k, other):
+    """A kernel whose machine code was not counted, and the record says why, beside one where it was."""
+    if k["counted"] != "ptx": return
+    counts = ("instructions", "threads", "global_sectors", "global_sectors_ideal", "shared_wavefronts", "shared_wavefronts_ideal", "counted")
+    for x in (k, other):
+        for key in ("counted", "no_sass", "counters"): x.pop(key, None)
+        for launch in x["launches"]:
+            for key in counts: launch.pop(key)
+
 class Trial:
     def __init__(self, program, args, folder, fault=None):
         self.name, self.dir = os.path.basename(program), folder
@@ -128,6 +137,7 @@ def broken(t, whole, call):
             for a, b in zip(now, then) if call not in MEMORY else []:
                 for k, other in zip(a["kernels"], b["kernels"]):
                     if k["counters"] is None: other["counters"] = None
+                    if k.get("no_sass"): as_ptx(k, other)
         for a, b in zip(now, then): # a row is kept where only its counters could not be had, and says so
             lost = {(c["group"], c["name"]) for c in a.get("counters", []) if "na" in c} if missing(t, call) else set()
             for x in (a, b):
@@ -147,7 +157,7 @@ def broken(t, whole, call):
 
 def missing(t, call):
     """Does the trial say of counters why it has them not? A fault of memory is more than that: it ends the program."""
-    if call not in MEMORY and (b"predicted: n/a: " in t.out or b"The hottest kernel: n/a: " in t.out): return True
+    if call not in MEMORY and (b"predicted: n/a: " in t.out or b"counted on PTX: " in t.out or b"The hottest kernel: n/a: " in t.out): return True
     return call not in MEMORY and '"n' in t.records and any("na" in c for l in t.records[len(BEFORE):].splitlines()
         for c in json.loads(l).get("counters", [])) or '"no_counters"' in t.records and call not in MEMORY
 

@@ -22,7 +22,7 @@ stages_steps "--seqlen-q 129 --seqlen-k 65 --heads 2 --causal" "--seqlen-q 65 --
     "--seqlen-q 20 --seqlen-k 200 --heads 140 --causal=top-left"
 # Launched as they need, whatever is best here: small problems alone would never run the long tiles.
 for image in 64 64-causal 64-exp4 64-split 64-many 64-many-causal 128-many 128-many-causal 64-parts 64-parts-causal 128 128-causal 128-short \
-    128-short-causal 128-split 128-parts-causal 256 256-causal 256-parts; do
+    128-short-causal 128-short-parts 128-short-parts-causal 128-split 128-parts-causal 256 256-causal 256-parts; do
     causal=
     [[ $image == *-causal ]] && causal=--causal
     for shape in "--seqlen-q 200 --seqlen-k 333 --heads 2" "--seqlen-q 50 --seqlen-k 70 --heads 8 --kv-heads 2"; do
@@ -58,9 +58,21 @@ one_query="--batch 2 --heads 16 --kv-heads 2 --seqlen-q 1 --seqlen-k 300"
 for more in "" "--causal --strides 5" "--causal=top-left" "--head-dim 128 --strides 6"; do
     stage_test "stage-4 $one_query $more" "$build/stage-4" $one_query $more --no-time --counters none --quiet
 done
-ctas() { "$build/stage-4" --device emu --csv --no-check --no-time --counters MIX $one_query $2 | grep -q "grid $1x1x1"; }
-check "stage-4, a CTA for each KV head of a batch" ctas 4
-check "stage-4, a CTA for each head, whose query sees one key alone" ctas 32 --causal=top-left
+launched() { # IMAGE GRID OPTIONS
+    "$build/stage-4" --device emu $3 --no-check --no-time --counters none --quiet --json "$tap_dir/launched" &&
+        tail -n 1 "$tap_dir/launched" | tr -d ' ' | grep -q "\"image\":\"$1\".*\"grid\":\[$2\]"
+}
+check "stage-4, a CTA for each KV head of a batch" launched d64-small 4,1,1 "$one_query"
+check "stage-4, a CTA for each head, whose query sees one key alone" launched d64-small 32,1,1 "$one_query --causal=top-left"
+check "stage-4, 8192 keys for each of 128 CTAs: two an SM" launched d128-small 4,2,32 \
+    "--heads 128 --seqlen-q 4 --seqlen-k 8192 --causal --head-dim 128"
+check "stage-4, fewer keys: one" launched d128-small 4,1,32 "--heads 128 --seqlen-q 4 --seqlen-k 8000 --causal --head-dim 128"
+check "stage-4, 288 large tiles on 264 seats" launched d64-small 1152,1,1 "--heads 6 --seqlen-q 6144 --seqlen-k 64"
+check "stage-4, 336 large tiles on 264 seats" launched d64 336,1,1 "--heads 7 --seqlen-q 6144 --seqlen-k 64"
+# Causal tiles by sections of heads, whose K and V half of L2 holds.
+sections="--heads 6 --seqlen-q 40 --seqlen-k 13000 --head-dim 128 --causal"
+check "stage-4, two sections of heads" launched d128-small 6,11,2 "$sections"
+stage_test "stage-4, two sections of heads" "$build/stage-4" $sections --no-time --counters none --quiet
 # Launches of its small tiles overlap on Hopper: without the wait for the launch ahead that is reported. Ada knows none of it.
 own=$build/images/stage-4 changed=$tap_dir/no-wait
 mkdir -p "$changed/images/stage-4" && cp "$build/stage-4" "$changed/stage-4"

@@ -18,8 +18,8 @@ constexpr int A_WORDS = 512, B_WORDS = 64;
 FAMILY single(PARAMS) {
     __shared__ alignas(128) unsigned a[A_WORDS], b[B_WORDS];
     float d[1][4] = {};
-    for (int i = tid(); i < A_WORDS; i += 128) a[i] = 0x3c003c00; // @1,5,6
-    if (tid() < B_WORDS) b[tid()] = 0x3c003c00;                   // @1,5,6
+    for (int i = tid(); i < A_WORDS; i += 128) a[i] = 0x3c003c00;                 // @1,5,6
+    if (tid() < B_WORDS && (V < 14 || tid() / 4 % 8 != 7)) b[tid()] = 0x3c003c00; // @1,5,6
     if (V != 1 && V != 6 && V != 9) fence_async_shared();
     if (V == 6) fence_async_global();
     if (V != 5) __syncthreads();
@@ -27,7 +27,7 @@ FAMILY single(PARAMS) {
     if (V == 10) d[0][0] = in[tid()];
     registers_fence<1>(d);
     if (V != 2) wgmma_fence();
-    product(d, a, b); // @1,2,3,4,5,6,7,8,11,12
+    product(d, a, b); // @1,2,3,4,5,6,7,8,12,14
     if (V == 12) wgmma_wait_group<0>();
     if (V != 4) wgmma_commit_group();
     if (V == 3) keep(out, d); // @3
@@ -37,12 +37,12 @@ FAMILY single(PARAMS) {
         wgmma_wait_group<1>();
     else if (V != 12)
         wgmma_wait_group<0>();
-    if (V == 11) b[tid() % 64] = 1; // @11
+    if (V == 11 && warp() == 3) b[2 * lane()] = b[2 * lane() + 1] = 1;
     if (V == 13) {
         __syncthreads();
         b[tid() % 64] = 1;
     }
-    if (V != 3) keep(out, d); // @4,8,12
+    if (V != 3 && (V != 15 || lane() % 4 != 3)) keep(out, d); // @4,8,12
     if (V == 12) wgmma_wait_group<0>();
 }
 RIGHT(wgmma_single, single<0>, "Fence of the writers, barrier, wgmma.fence, product, commit, wait.")
@@ -66,9 +66,12 @@ RACY(wgmma_proxy_global, single<6>, "missing fence",
 RACY(wgmma_overwritten, single<7>, "race|in flight",
      "A matrix is overwritten while the product may read it.")
 RACY(wgmma_wait_one, single<8>, "operand|wgmma", "wait_group 1 lets the only group be under way.")
-RACY(wgmma_reuse_alone, single<11>, "race|in flight",
-     "A warp's wait says nothing of the other warps' parts of the product, which read the same "
-     "matrix.")
+RIGHT(wgmma_reuse_alone, single<11>,
+      "A product is one operation of the warpgroup: when a warp has waited, all of it has read.")
+RACY(wgmma_unwritten, single<14>, "uninitialised",
+     "Nothing has written the last column of B, and its sums are stored.")
+RIGHT(wgmma_unwritten_unused, single<15>,
+      "Nothing has written the last column of B, and the threads that hold its sums store none.")
 RACY(wgmma_wait_before_commit, single<12>, "operand|wgmma", "The wait comes before the commit.")
 
 /* Two products, in one group or two. */
@@ -222,7 +225,8 @@ FAMILY pipeline(PARAMS) {
     __shared__ uint64_t full[SLOTS], empty[SLOTS];
     float d[1][4] = {};
     make_barriers(full, SLOTS, 1);
-    make_barriers(empty, SLOTS, V == 6 ? 1 : 4);
+    make_barriers(empty, SLOTS, V == 6 || V == 8 ? 1 : 4);
+    unsigned sum = 0;
     if (warp() == 4) {
         if (lane() == 0)
             for (int t = 0; t < TILES; t++) {
@@ -230,7 +234,7 @@ FAMILY pipeline(PARAMS) {
                     wait(smem_address(&empty[t % SLOTS]), (t / SLOTS - 1) & 1);
                 arrive_expect(smem_address(&full[t % SLOTS]), BYTES); // @1
                 bulk_load(tile[t % SLOTS], in + 576 * t, BYTES,
-                          smem_address(&full[t % SLOTS])); // @1,2,3,4,5,6
+                          smem_address(&full[t % SLOTS])); // @1,2,3,4,5,8
             }
         return;
     }
@@ -240,7 +244,7 @@ FAMILY pipeline(PARAMS) {
         if (V == 5 && lane() == 0) arrive(smem_address(&empty[s]));
         registers_fence<1>(d);
         wgmma_fence();
-        product(d, tile[s], tile[s] + A_WORDS); // @1,2,3,4,5,6
+        product(d, tile[s], tile[s] + A_WORDS); // @1,2,3,4,5
         wgmma_commit_group();
         if (V == 7 || V == 4) {
             wgmma_wait_group<1>();
@@ -248,11 +252,14 @@ FAMILY pipeline(PARAMS) {
             if (V == 7 && t > 0 && lane() == 0) arrive(smem_address(&empty[(t - 1) % SLOTS]));
         } else {
             if (V != 2) wgmma_wait_group<0>();
-            if (V != 5 && lane() == 0 && (V != 6 || warp() == 0)) arrive(smem_address(&empty[s]));
+            if (V == 8) sum += tile[s][tid()]; // @8
+            if (V != 5 && lane() == 0 && ((V != 6 && V != 8) || warp() == 0))
+                arrive(smem_address(&empty[s]));
         }
     }
     wgmma_wait_group<0>();
     keep(out, d);
+    if (V == 8) out[512 + tid()] = sum;
 }
 RIGHT(pipe_wait, pipeline<0>, "Each warp frees the slot when its part of the product is complete.")
 RIGHT(pipe_delayed, pipeline<7>,
@@ -266,7 +273,73 @@ RACY(pipe_delayed_wrong, pipeline<4>, "race|in flight",
      "wait_group 1 leaves this slot's product under way, and the slot is freed.")
 RACY(pipe_free_first, pipeline<5>, "race|in flight",
      "The slot is freed before the product is even started.")
-RACY(pipe_one_frees, pipeline<6>, "race|in flight", "One warp frees the slot for four.")
+RIGHT(
+    pipe_one_frees, pipeline<6>,
+    "A product is one operation of the warpgroup: one warp has waited for it, and frees the slot.")
+RACY(pipe_one_frees_reads, pipeline<8>, "race|in flight",
+     "One warp's wait covers the products of all four, but not their ordinary loads.")
+
+/* A pipeline of a cluster: block 0 loads tiles for both blocks, and of each warpgroup one thread frees a slot, by an
+ * arrival of default scope at block 0's mbarrier. */
+//= threads 160 blocks 2 cluster 2
+FAMILY cluster_pipeline(PARAMS) {
+    constexpr int SLOTS = 2, TILES = 5, BYTES = 2304;
+    __shared__ alignas(128) unsigned tile[SLOTS][A_WORDS + B_WORDS];
+    __shared__ uint64_t full[SLOTS], empty[SLOTS];
+    float d[1][4] = {};
+    unsigned sum = 0;
+    make_barriers(full, SLOTS, 1);
+    make_barriers(empty, SLOTS, V == 4 ? 1 : 2);
+    cluster_sync();
+    if (warp() == 4) {
+        for (int t = 0; t < TILES && lane() == 0; t++) {
+            const uint32_t f = smem_address(&full[t % SLOTS]);
+            if (t >= SLOTS && rank() == 0)
+                wait(smem_address(&empty[t % SLOTS]), (t / SLOTS - 1) & 1);
+            arrive_expect(f, BYTES);
+            if (rank() == 1) {
+                wait(f, t / SLOTS & 1); // one announcement a phase
+                continue;
+            }
+            asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                         ".multicast::cluster [%0], [%1], %2, [%3], %4;" ::"r"(
+                             smem_address(tile[t % SLOTS])),
+                         "l"(in + 576 * t), "r"(BYTES), "r"(f), "h"((unsigned short)3)
+                         : "memory"); // @1,2,3,4
+        }
+    } else {
+        for (int t = 0; t < TILES; t++) {
+            const int s = t % SLOTS;
+            const uint32_t freed = at_rank(&empty[s], 0);
+            wait(smem_address(&full[s]), t / SLOTS & 1);
+            registers_fence<1>(d);
+            wgmma_fence();
+            product(d, tile[s], tile[s] + A_WORDS); // @1,4
+            wgmma_commit_group();
+            if (V == 1 && tid() == 32) remote_arrive_cta(freed);
+            wgmma_wait_group<0>();
+            if (V == 2) sum += tile[s][lane()];           // @2
+            if (V == 3 && tid() == 32) sum += tile[s][0]; // @3
+            if (V != 1 && tid() == 32 && (V != 4 || rank() == 1)) remote_arrive_cta(freed);
+        }
+        keep(out + 1024 * rank(), d);
+        if (V == 2 || V == 3) out[1024 * rank() + 512 + tid()] = sum;
+    }
+    __syncwarp();
+    cluster_sync();
+}
+RIGHT(cluster_pipe, cluster_pipeline<0>,
+      "A thread that has waited for the warpgroup's product frees the slot in the other block: "
+      "what it read is read, "
+      "whatever the scope of the arrival.")
+RACY(cluster_pipe_early, cluster_pipeline<1>, "race|in flight",
+     "The slot is freed before the product is waited for.")
+RACY(cluster_pipe_loads, cluster_pipeline<2>, "race|in flight",
+     "Other warps' ordinary loads are not covered by one thread's arrival.")
+RACY(cluster_pipe_own_load, cluster_pipeline<3>, "race|in flight",
+     "An ordinary load is released to another block only by an arrival of cluster scope.")
+RACY(cluster_pipe_one_block, cluster_pipeline<4>, "race|in flight|deadlock",
+     "One block frees the slot for both.")
 
 /* Two warpgroups and one matrix B. */
 //= threads 256

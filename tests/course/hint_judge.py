@@ -173,8 +173,17 @@ def key(row):
     return row["mutant"].split(",")[0], row["mutant"].split(": ", 1)[1], row["code"]
 
 
-def key_of(mutant):
-    return key({"mutant": mutant.name, "code": code(mutant)})
+def named_by(mutant):
+    return mutant.name, code(mutant)
+
+
+def places(rows, mutants):
+    """{(name, mutated line) of a mutant: its row}: that of its name, or else one of its key whose own line is no longer there."""
+    own = {(row["mutant"], row["code"]): n for n, row in enumerate(rows)}
+    there = {(mutant.name, code(mutant)) for mutant in mutants}
+    moved = {key(rows[n]): n for name, n in own.items() if name not in there}
+    return {name: own.get(name, moved.get(key({"mutant": name[0], "code": name[1]}))) for name in there
+            if name in own or key({"mutant": name[0], "code": name[1]}) in moved}
 
 
 def summed(rows, labs):
@@ -196,12 +205,13 @@ def main():
     labs = [lab_folder.read(int(n)) for n in words or lab_folder.numbers()]
     where, excuses = {lab.number: edited(lab) for lab in labs}, told()
     rows = read()
-    known = {key(row): n for n, row in enumerate(rows)}
-    order = [mutant for mutant in one_token.chosen(labs, 0) if how == "more" or key_of(mutant) in known]
+    every = one_token.chosen(labs, 0)
+    known = places(rows, every)
+    order = list({named_by(mutant): mutant for mutant in every if how == "more" or named_by(mutant) in known}.values())
     if how == "again":
-        order = [mutant for mutant in order if re.search(os.environ.get("CAUSE") or "", rows[known[key_of(mutant)]]["cause"])]
+        order = [mutant for mutant in order if re.search(os.environ.get("CAUSE") or "", rows[known[named_by(mutant)]]["cause"])]
     if how == "more":
-        order = [mutant for mutant in order[int(os.environ.get("FIRST") or 0):] if key_of(mutant) not in known]
+        order = [mutant for mutant in order[int(os.environ.get("FIRST") or 0):] if named_by(mutant) not in known]
     if how == "anew" and number < len(order):  # as many of each lab, and of all of the table in the end
         order = order[::len(order) // number]
     n = failed = 0
@@ -212,8 +222,8 @@ def main():
         print(f"{'ok' if good else 'not ok'} {n} - {what}", flush=True)
     seen, apart = set(), []
     for mutant, hint, cause in judged(order, number or len(order)):
-        row, at = row_of(mutant, hint, cause, where, excuses), known.get(key_of(mutant))
-        seen.add(key(row))
+        row, at = row_of(mutant, hint, cause, where, excuses), known.get(named_by(mutant))
+        seen.add(named_by(mutant))
         if how == "anew":
             fewer = row["leads"] == "-" and rows[at]["leads"] != "-"
             if fewer or any(row[column] != rows[at][column] for column in ("cause", "verdict")):

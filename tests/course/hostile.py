@@ -21,6 +21,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "notebooks/course/grade"), str(ROOT / "notebooks/course")]
 import answers  # noqa: E402
+import intake  # noqa: E402
 import sandbox  # noqa: E402
 import sheet  # noqa: E402
 import walls  # noqa: E402: of this folder
@@ -29,6 +30,7 @@ SEED = 20261124
 COUNT = 1000
 KERNEL = (ROOT / "stages/2-wmma-qk/kernel.cu").read_bytes()
 WRONG = b'{"amdahl": 1}'
+FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
 KINDS = {}      # {what: (make, how many of 1,000 at most, or None)}
 NOT_GRADED = set()  # kinds whose folder is refused as a whole: exit status 1
 
@@ -75,6 +77,8 @@ named("of a file that replaces another", b"grades.csv{}.new")
 named("255 bytes", b"e{}" + b"e" * 244)
 named("a formula", b'=HYPERLINK("evil{}")', refused=False)
 named("a formula with a sign", b"-evil{}+cmd", refused=False)
+named("a wide formula", "\uff1dHYPERLINK(evil{})".encode(), refused=False)
+named("a formula behind a blank", b" =HYPERLINK(evil{})", refused=False)
 named("a command for a spreadsheet", b"@SUM(evil{})", refused=False)
 named("hidden", b".evil{}", refused=False)
 named("an option", b"--out=evil{}", refused=False)
@@ -134,6 +138,12 @@ def _(at, draw):
     folder = lab(at)
     put(folder, b"answers.json", WRONG)
     os.chmod(folder, 0)
+
+
+@kind("folder: no right to enter", refused=os.getuid() != 0)
+def _(at, draw):
+    put(lab(at), b"answers.json", WRONG)
+    os.chmod(at, 0o444)
 
 
 def linked(what, target, name=None, number=0, refused=False):
@@ -319,7 +329,7 @@ def hostile(course, what, draw):
 def shown(name):
     """As the grader shows a name: what cannot be printed is escaped, and no spreadsheet takes it for a formula."""
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in os.fsdecode(name))
-    return "'" + text if text[0] in "=+-@" else text
+    return "'" + text if text.lstrip().startswith(FORMULA) else text
 
 
 def graded(course, out, limit, umask=-1):
@@ -356,7 +366,7 @@ def complaints(rows, name, what):
         if len(str(row)) > 2000:
             found.append(f"{len(str(row))} characters in a row")
         for cell in row:
-            if not cell.isprintable() or cell[:1] in "=+-@" and cell:
+            if not cell.isprintable() or cell.lstrip().startswith(FORMULA):
                 found.append(f"unsafe cell {cell!r}")
     if len(own) > 100:
         found.append(f"{len(own)} rows")
@@ -476,6 +486,27 @@ def whole(scratch, everything):
         print(f"#| {group:12}{of:>9}{right:>9}")
 
 
+def another_user(scratch):
+    """Of a user whom rights stop, as root is not: a folder that may be listed and not entered stops nobody's grades."""
+    course = scratch / "rights"
+    for student in (b"alice", b"eve"):
+        put(lab(os.path.join(os.fsencode(course), student)), b"answers.json", WRONG)
+    for at, rights in ((course / "eve", 0o444), (course, 0o755), (scratch, 0o755)):
+        os.chmod(at, rights)
+    child = os.fork()
+    if not child:
+        if os.getuid() == 0:
+            os.chown(course / "eve", 65534, 65534)
+            os.setgid(65534)
+            os.setuid(65534)
+        try:
+            found = intake.Intake(course, [0])
+            os._exit([each.student for each in found.work] != ["alice"] or [student for student, *_ in found.refused] != ["eve"])
+        except OSError:
+            os._exit(2)
+    check("a folder that may not be entered is refused, the others are found", os.waitpid(child, 0)[1] == 0)
+
+
 def walled():
     try:
         sandbox.mode()
@@ -492,6 +523,7 @@ if __name__ == "__main__":
                 each(pathlib.Path(folder))
             else:
                 whole(pathlib.Path(folder), "all" in sys.argv)
+                another_user(pathlib.Path(folder))
                 walled()
         finally:
             clean(pathlib.Path(folder))

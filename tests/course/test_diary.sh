@@ -36,6 +36,19 @@ P
     lines 1 '"what": "lab-1", "result": "not yet", "seen": ".*still to be written'
 }
 check "a lab's check is noted" lab
+asked() {
+    mkdir -p "$tap_dir/my-labs" && mv "$tap_dir/lab" "$tap_dir/my-labs/1" && .venv/bin/python - "$tap_dir" <<'P' || return 1
+import pathlib, sys
+sys.path[:0] = ["notebooks/course"]
+import hint
+hint.ROOT = pathlib.Path(sys.argv.pop())
+sys.argv += ["1"]
+sys.exit(hint.main() or hint.main())
+P
+    log=$tap_dir/my-labs/1/checks.jsonl
+    lines 3 '"result": "asked", "seen": "part 1, hint 2"}'
+}
+check "so are the hints that were asked for" asked
 
 # What a class's page makes of diaries: minutes, pauses, what follows a pass.
 worked() {

@@ -1,4 +1,4 @@
-# The exams: solutions full, the empty signature not, wrong kernels lose, cheats have nothing (tests/course/exams.py); what make
+# The exams: solutions full, the empty signature not, wrong kernels lose, cheats have nothing (tests/course/exams/run.py); what make
 # says. A sample, unless it is named: make test TESTS=exams [LAB=exam-1].
 # Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
@@ -25,15 +25,54 @@ check "no such folder" refused 2 "gemm.cu is missing: .make exam-1. makes it" ex
 check "make: no such exam" refused 2 "there is no exam-9; there are exam-1" make -n exam-9 check
 check "make: two exams" refused 2 "name one exam" make -n exam-1 exam-2 check
 check "make: no verb of an exam's" refused 2 "ladder is nothing that an exam has" make -n exam-1 ladder
-check "make: a seed is wanted" refused 2 "a word that students do not know" bash -c "make -s exam-1 grade 2>&1 | grep -v 'make: [*]' >&2; exit 2"
+check "grade: a seed is wanted" refused 2 "a word that students do not know" env -u SEED LAB=exam-1 SUBMISSION=$one/gemm.cu notebooks/course/grade/grade.sh
+refused_board() { refused 2 "nothing is graded of exam 1" .venv/bin/python notebooks/course/grade/board.py exam-1 --grades "$tap_dir"; }
+check "board: nothing is graded" refused_board
+graded() { # STUDENT SCORE US HOW SEED
+    mkdir -p "$tap_dir/$1/exam-1"
+    echo "{\"score\": $2, \"seed_id\": \"$5\", \"time\": $([ "$3" = none ] && echo null || echo "{\"us\": $3, \"our_us\": 20, \"how\": \"$4\"}")}" > "$tap_dir/$1/exam-1/grade.json"
+}
+board() { .venv/bin/python notebooks/course/grade/board.py exam-1 --grades "$tap_dir" --out "$tap_dir/board.html" "$@" > "$tap_dir/board.txt"; }
+graded ada 100 20.0 predicted s && graded bob 90 10 predicted s && graded '<b>cem' 90 20.01 predicted s && graded dora 0 none - s
+ranks() { board && [ "$(awk '/^ +[0-9]/ { printf "%s %s,", $1, $2 }' "$tap_dir/board.txt")" = "1 bob,2 ada,2 <b>cem," ] && grep -q ': 1$' "$tap_dir/board.txt"; }
+check "board: by time, equal ones share a place, the wrong one has none" ranks
+check "board: a name is text" bash -c "grep -q '&lt;b&gt;cem' '$tap_dir/board.html' && ! grep -q '<b>' '$tap_dir/board.html'"
+unnamed() { board --anonymous w && ! grep -qE 'ada|bob|cem' "$tap_dir/board.txt" "$tap_dir/board.html" && grep -q ',ada' "$tap_dir/exam-1-names.csv"; }
+check "board: no names" unnamed
+graded ada 100 20.0 measured s
+check "board: predicted and measured times are not compared" refused 2 "some times are predicted and some measured" board
+graded ada 100 20.0 predicted t
+check "board: nor those of two seeds" refused 2 "of several seeds" board
 check "launch: no sizes" refused 2 "usage: launch exam-1" launch exam-1 x.ptx 64x64
 check "launch: k is no multiple of 8" refused 2 "K a multiple of 8" launch exam-1 x.ptx 64x64x12
 check "grade: no such exam" refused 2 "there is no exam-7" python3 notebooks/course/grade/grade.py --lab exam-7 --submission x.cu --seed s
+secret() {
+    python3 - << 'P'
+import sys
+sys.path[:0] = ["notebooks/course/grade"]
+import handout
+lab_folder = handout.lab_folder
+for name in lab_folder.exams():
+    exam = lab_folder.read(name)
+    told = {line.strip() for line in exam.files[0].read_text().splitlines() if len(line.split("//")[0].strip()) > 40}
+    told -= {line.strip() for line in (exam.path / "gemm.cu").read_text().splitlines()}
+    files = handout.exam_files(exam)
+    assert len(told) > 10 and {"README.md", "gemm.cu"} <= {path.rpartition("/")[2] for path in files}
+    bad = [path for path, data in files.items() for line in data.decode().splitlines() if line.strip() in told]
+    assert not bad and handout.LEFT_OUT.match(str(exam.files[0])), bad
+P
+}
+check "no archive has a line of a solution" secret
+begins() { # a copy, so that nobody's my-labs is touched
+    python3 -c 'import sys; sys.path.insert(0, "notebooks/course"); import start; sys.stdout.write(start.contents("exam-1")["README.md"])' > "$tap_dir/page" &&
+        for link in $(grep -o '](../[^)]*)' "$tap_dir/page" | tr -d '()]'); do [ -e "notebooks/course/$link" ] || return 1; done && grep -q launch.cu "$tap_dir/page"
+}
+check "links of a student's page lead somewhere" begins
 check "make help names exams" bash -c "make help | grep -q 'make exam-1' && make help exam-1 | grep -q mma.sync"
 while IFS=$'\t' read -r result what how; do
     [[ $result == '#|'* ]] && echo "$result $what" && continue
     printf '%s\n' "$how" > "$tap_dir/how"
     tap_result "$what" "$([ "$result" = ok ] && echo 1 || echo 0)" "$tap_dir/how"
-done < <(BUILD=$build .venv/bin/python tests/course/exams.py $THOROUGH $LAB)
+done < <(BUILD=$build .venv/bin/python tests/course/exams/run.py $THOROUGH $LAB)
 check "kernels were tried" test "$tap_n" -gt 25
 tap_done

@@ -1,4 +1,4 @@
-# A class by rule is graded, killed in the middle and graded on (tests/course/hundred.py): 12 students, or 100 if it is named.
+# A class by rule is graded, killed in the middle and graded on (tests/course/class/hundred.py): 12 students, or 100 if it is named.
 # Thorough: minutes of compiling, grading and running kernels.
 . tests/tap.sh
 if ! command -v "${NVCC:-nvcc}" > /dev/null; then
@@ -11,4 +11,4 @@ if ! command -v bwrap > /dev/null || ! bwrap --unshare-all --ro-bind / / --proc 
 fi
 students=12
 [ -z "$THOROUGH" ] || students=100
-BUILD=$build "${PYTHON:-.venv/bin/python}" tests/course/hundred.py "${STUDENTS:-$students}"
+BUILD=$build "${PYTHON:-.venv/bin/python}" tests/course/class/hundred.py "${STUDENTS:-$students}"

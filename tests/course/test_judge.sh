@@ -1,6 +1,6 @@
-# The judge of the labs, as tables: wrong kernels, right ones, cheats and hints, counted from committed rows
-# (tests/course/judge.py). Named, make test TESTS=judge also judges samples of each anew, and makes a class with hostile
-# submissions; what has not begun within $SECONDS_EACH (300) is left out.
+# The judge of the labs, as tables: wrong kernels, right ones and hints, counted from committed rows (tests/course/judge.py).
+# Named, make test TESTS=judge also judges some of each anew, and cheats, and a class with hostile submissions. Of each
+# section, what has not begun within $SECONDS_EACH (300) is left out.
 . tests/tap.sh
 python=${PYTHON:-.venv/bin/python}
 if ! "$python" -c 'import numpy' 2> /dev/null; then
@@ -25,8 +25,10 @@ parts() { # a program that prints TAP: its lines become this test's
 parts "$python" tests/course/judge.py
 if [ -n "$THOROUGH" ]; then
     export SECONDS_LEFT=${SECONDS_EACH:-300}
-    for part in "grade/one_token.py 60" "grade/other_hands.py 12 1" "grade/cheats_table.py sample" hostile.py "hint_judge.py 12"; do
-        parts "$python" tests/course/${part%% *} $([ "$part" = "${part#* }" ] || echo "${part#* }")
-    done
+    parts "$python" tests/course/grade/one_token.py 60
+    parts "$python" tests/course/grade/other_hands.py 24 1
+    parts "$python" tests/course/grade/cheats_table.py all
+    parts "$python" tests/course/hostile.py
+    parts "$python" tests/course/hint_judge.py 24
 fi
 tap_done

@@ -3,6 +3,7 @@
 # the Containerfile, and the commands of README.md run in the image as its user and without a network; so do the steps of
 # .devcontainer/. No registry of images is asked: the image that it begins with is Debian 12 by debootstrap, with the
 # certificates of this machine. Needs root, buildah, debootstrap, Debian's packages and PyPI, 8 GB of disk and ten minutes.
+# CONTAINER_STORE=FOLDER keeps the images there: a second run builds what has changed.
 # Prints a table of what the revision that is checked out does; what is not committed is not in it.
 . tests/tap.sh
 python=$(command -v "${PYTHON:-.venv/bin/python}" || command -v python3)
@@ -51,7 +52,8 @@ end() {
 }
 trap end EXIT
 trap 'exit 143' TERM
-buildah() { command buildah --root "$work/store" --runroot "$work/run" "$@"; }
+store=${CONTAINER_STORE:-$work/store}
+buildah() { command buildah --root "$store" --runroot "$work/run" "$@"; }
 rows=()
 row() { # WHAT COMMAND...: a line of the table
     local what=$1 start=$SECONDS passed=0
@@ -63,6 +65,7 @@ row() { # WHAT COMMAND...: a line of the table
 }
 base() {
     local made
+    ! buildah inspect --type image "docker.io/library/$(last FROM)" || return 0
     debootstrap --variant=minbase bookworm "$work/base" "${MIRROR:-http://deb.debian.org/debian}" || return
     cp -L /etc/ssl/certs/ca-certificates.crt "$work/base/etc/host-ca.crt" && printf '[global]\ncert = /etc/host-ca.crt\n' > "$work/base/etc/pip.conf"
     made=$(buildah from scratch) && buildah add -q "$made" "$work/base" / && rm -rf "$work/base" &&
@@ -73,13 +76,13 @@ row "Debian 12, which the image begins with" base
 git archive --prefix=context/ HEAD | tar -x -C "$work"
 mkdir "$work"/context/{build,.venv} && touch "$work"/context/{build,.venv}/of-the-host
 build() {
-    buildah bud --isolation chroot --pull-never --volume /etc/resolv.conf:/etc/resolv.conf:ro -f "$work/context/Containerfile" -t attnlab "$work/context"
+    buildah bud --layers --isolation chroot --pull-never --volume /etc/resolv.conf:/etc/resolv.conf:ro -f "$work/context/Containerfile" -t attnlab "$work/context"
 }
 row "the Containerfile is built" build
 box=$(buildah from --pull-never attnlab 2> /dev/null)
 if [ -z "$box" ]; then tap_done; fi
 # In the image, as its user, with no other network than a loopback that is down.
-inside() { unshare --net buildah --root "$work/store" --runroot "$work/run" run --isolation chroot "${volume[@]}" "$box" -- bash -c "$1"; }
+inside() { unshare --net buildah --root "$store" --runroot "$work/run" run --isolation chroot "${volume[@]}" "$box" -- bash -c "$1"; }
 volume=()
 row "it runs as a user who is not root, without a network" inside '[ "$(id -un)" = student ] && ! getent hosts deb.debian.org'
 row "nothing that was built on the host came along" inside '! ls build/of-the-host .venv/of-the-host'

@@ -18,6 +18,7 @@ end() { # what runs in a system outlives a signal otherwise: it is the first pro
 }
 trap end EXIT
 trap 'exit 143' TERM
+revision=$(git rev-parse --short HEAD) # of all rows
 mirror=${MIRROR:-http://deb.debian.org/debian}
 
 inside() { # USER COMMAND...: in the system, with its own mounts, which end with it; with no_network=--net, without a network
@@ -35,7 +36,7 @@ inside() { # USER COMMAND...: in the system, with its own mounts, which end with
 }
 tree() { # FOLDER OWNER: a checkout
     mkdir -p "$root/$1"
-    git archive HEAD | tar -x -C "$root/$1"
+    git archive "$revision" | tar -x -C "$root/$1"
     chown -R --reference="$root/home/$2" "$root/$1"
 }
 no_network=
@@ -48,7 +49,7 @@ row() { # WHAT STATUS PATTERN COMMAND...: a line of the table
     [ $got -eq "$wanted" ] && grep -qe "$pattern" "$tap_dir/out" && passed=1
     tail -n 15 "$tap_dir/out" > "$tap_dir/tail"
     tap_result "$suite: $what" $passed "$tap_dir/tail"
-    rows+=("$(printf '%-11s %-66s %-6s %4d s' "$system" "$what" "$([ $passed -eq 1 ] && echo works || echo FAILS)" $((SECONDS - start)))")
+    rows+=("$(printf '%-12s %-66s %-6s %4d s' "$system" "$what" "$([ $passed -eq 1 ] && echo works || echo FAILS)" $((SECONDS - start)))")
 }
 setup() { inside "$1" bash -c 'cd "$1" && make setup' - "$2"; }
 # A stage of a system is compiled once; elsewhere it is only linked.
@@ -97,7 +98,7 @@ for suite in $SYSTEMS; do
     row "a user without sudo, no venv module" 2 "have these installed: python3-venv$" setup plain /srv/plain
     rm -rf "$root"
 done
-echo "#| revision $(git rev-parse --short HEAD), $(date +%F), $(nproc) cores of$(sed -n 's/^model name.*://p' /proc/cpuinfo | head -n 1)"
-printf '#| %-11s %-66s %-6s %6s\n' system situation result time
+echo "#| revision $revision, $(date +%F), $(nproc) cores of$(sed -n 's/^model name.*://p' /proc/cpuinfo | head -n 1)"
+printf '#| %-12s %-66s %-6s %6s\n' system situation result time
 printf '#| %s\n' "${rows[@]}"
 tap_done

@@ -5,45 +5,49 @@
     races.py scor FOLDER      github.com/csl-iisc/ScoR: microbenchmarks, and its programs with each planted race alone
 
 FOLDER is a clone; nothing is fetched, and nothing is written there. Builds each program with runtime/attnlab-nvcc,
-runs it under build/run, and prints a table: of the racy ones how many are reported, of the right ones how many are
-called wrong, and a line for each that is missed, false or not run. A name decides what is expected: in Indigo's
-atomicBug, raceBug, syncBug and guardBug are races, a boundsBug alone is an access out of bounds.
+runs it under build/run, and prints a table, and a line for each that is missed, false or not run:
+    racy     reported: a race; noted: a note that nothing orders two accesses; missed
+    bounds   reported: an access out of bounds; missed; false: a race
+    right    silent; noted: such a note; other: a report of something else; false: a race
+A name decides what is expected: in Indigo's atomicBug, raceBug, syncBug and guardBug are races, a boundsBug alone is an
+access out of bounds.
   KEEP=DIR   keeps what was built, and uses what is there    JOBS=2      programs at a time
   BUILD=build where build/run is, from here                  TIMEOUT=60  seconds for a run
-  JUDGE_ONLY=1 runs nothing: the table of the records in KEEP
+  JUDGE_ONLY=1 runs nothing: the table of the records in KEEP    SECONDS_LEFT=200  begins no program after so long
 """
-import collections, concurrent.futures, json, os, random, re, shutil, struct, subprocess, sys, tempfile
+import collections, concurrent.futures, json, os, random, re, shutil, struct, subprocess, sys, tempfile, time
 
 HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(HERE, os.environ.get('BUILD', 'build'))
 TIMEOUT = int(os.environ.get('TIMEOUT', 60))
 JOBS = int(os.environ.get('JOBS', 2))
+END = time.monotonic() + float(os.environ.get('SECONDS_LEFT', 'inf'))
 
 # A program: its group (a row of the table), its name, 'race', 'bounds' or 'right', its sources, nvcc's options, and
-# its runs: pairs of arguments and standard input.
+# its runs: options of build/run, arguments and standard input.
 Case = collections.namedtuple('Case', 'group name expected sources options runs')
 
 
-def graph(path, vertices, edges, seed):
-    """An undirected graph without loops, each vertex with a neighbour, in Indigo's format."""
+def graph(path, vertices, edges, seed, order):
+    """A graph without loops, in Indigo's format. order 1 or -1: undirected, each vertex with a neighbour, neighbours
+    rising or falling; 0 or 2: each edge leads upwards or downwards, so that the last vertex or the first has none."""
     rng = random.Random(seed)
     near = [set() for _ in range(vertices)]
-    while sum(map(len, near)) < 2 * edges or not all(near):
-        u = next((v for v in range(vertices) if not near[v]), rng.randrange(vertices))
-        v = rng.randrange(vertices)
-        if u != v:
-            near[u].add(v)
-            near[v].add(u)
+    while sum(map(len, near)) < 2 * edges or order in (-1, 1) and not all(near):
+        u, v = rng.sample(range(vertices), 2)
+        near[u].add(v)
+        near[v].add(u)
+    near = [sorted((v for v in n if order in (-1, 1) or (v > u) == (order == 0)), reverse=order < 0) for u, n in enumerate(near)]
     index = [0]
     for n in near:
         index.append(index[-1] + len(n))
-    words = [vertices, index[-1], *index, *(v for n in near for v in sorted(n))]
+    words = [vertices, index[-1], *index, *(v for n in near for v in n)]
     with open(path, 'wb') as f:
         f.write(struct.pack(f'={len(words)}i', *words))
 
 
 def indigo(root, work):
-    """Each kernel four times: with as many threads, warps or blocks as vertices, and with more than enough."""
+    """Each kernel six times: with as many threads, warps or blocks as vertices, and with more than enough."""
     makers = os.path.join(root, 'Generators')
     if not os.path.isdir(makers + '/CUDA_sources'):
         sys.exit(f'races.py: no Generators/CUDA_sources in {root}; clone github.com/burtscher/IndigoSuite')
@@ -54,11 +58,11 @@ def indigo(root, work):
                                root + '/copyright.txt', codes], cwd=makers, capture_output=True, text=True)
         if made.returncode:
             sys.exit(f'races.py: {pattern}: {made.stderr[-500:]}')
-    graph(work + '/64.egr', 64, 200, 1)
-    graph(work + '/8.egr', 8, 16, 2)
-    graph(work + '/29.egr', 29, 80, 3)
-    shapes = [('64', 32, 2), ('8', 64, 4), ('8', 64, 8), ('29', 64, 32)]
-    runs = [([f'{work}/{name}.egr', str(threads), str(blocks)], '') for name, threads, blocks in shapes]
+    for name, vertices, edges, order in (('rising', 64, 200, 1), ('falling', 64, 200, -1), ('small', 8, 16, -1), ('upwards', 29, 160, 0),
+                                        ('downwards', 29, 160, 2)):
+        graph(f'{work}/{name}.egr', vertices, edges, 1, order)
+    shapes = [('rising', 32, 2), ('falling', 32, 2), ('small', 64, 4), ('small', 64, 8), ('upwards', 64, 32), ('downwards', 64, 32)]
+    runs = [([], [f'{work}/{name}.egr', str(threads), str(blocks)], '') for name, threads, blocks in shapes]
     for pattern in sorted(os.listdir(codes)):
         for source in sorted(os.listdir(f'{codes}/{pattern}')):
             name = source.removesuffix('.cu')
@@ -82,18 +86,20 @@ def alone(text, which):
 def scor(root, work):
     if not os.path.isdir(root + '/microbenchmarks/src'):
         sys.exit(f'races.py: no microbenchmarks/src in {root}; clone github.com/csl-iisc/ScoR')
+    # A race that shows only if one block comes first needs another order.
+    schedules = ([], ['--schedule', 'adversarial'], ['--schedule', 'random', '--seed', '1'], ['--schedule', 'random', '--seed', '2'])
     for source in sorted(os.listdir(root + '/microbenchmarks/src')):
         name = source.removesuffix('.cu')
         yield Case('microbenchmarks', name, 'race' if name.startswith('race') else 'right',
-                   [f'{root}/microbenchmarks/src/{source}'], [], [([], '')])
+                   [f'{root}/microbenchmarks/src/{source}'], [], [(s, [], '') for s in schedules])
     rng = random.Random(4)
     numbers = lambda n, most: ' '.join(str(rng.randrange(most)) for _ in range(n))
     edges = sorted({tuple(sorted(rng.sample(range(150), 2))) for _ in range(300)})
     edges = f'150 {len(edges)} ' + ' '.join(f'{u} {v}' for u, v in edges)
     inputs = {'1dconv': '5 300 ' + numbers(305, 9), 'graph-coloring': edges, 'graph-connectivity': edges,
               'matrix-multiplication': '6 70 40 ' + numbers(6 * 70 + 70 * 40, 9), 'reduction': '1000 ' + numbers(1000, 9),
-              'rule-110': '300 3 ' + numbers(300, 2), 'uts': '3 4 7'}
-    shape = {'reduction': (4, 128), 'uts': (3, 64)}
+              'rule-110': '300 3 ' + numbers(300, 2), 'uts': '2 2 7'}
+    shape = {'reduction': (4, 128), 'uts': (2, 32)}
     for program in sorted(os.listdir(root + '/benchmarks')):
         folder = f'{root}/benchmarks/{program}'
         if program not in inputs:
@@ -113,14 +119,14 @@ def scor(root, work):
                 shutil.copy(main, at)
                 sources = [f'{at}/{os.path.basename(main)}']
             yield Case(program, name, 'race' if which else 'right', sources,
-                       [f'-I{folder}', f'-DNTHREADS={threads}', f'-DNBLOCKS={blocks}'], [([], inputs[program])])
+                       ['-std=c++14', f'-I{folder}', f'-DNTHREADS={threads}', f'-DNBLOCKS={blocks}'], [(s, [], inputs[program]) for s in schedules])
 
 
 def build(case, work):
     """The program, or None and why not."""
     out = f'{work}/programs/{case.name}'
     if not os.path.exists(out) and not os.environ.get('JUDGE_ONLY'):
-        done = subprocess.run([f'{HERE}/runtime/attnlab-nvcc', '--compat', '-O3', '-std=c++17', '-w', '-o', out, *case.options, *case.sources],
+        done = subprocess.run([f'{HERE}/runtime/attnlab-nvcc', '--compat', '-O3', '-w', '-o', out, *case.options, *case.sources],
                               capture_output=True, text=True, env={**os.environ, 'BUILD': BUILD})
         if done.returncode:
             said = re.findall(r'error.*', done.stdout + done.stderr)
@@ -131,13 +137,13 @@ def build(case, work):
 def reports(program, case):
     """What the emulator says in all runs, notes left out, and why a run did not end."""
     said, why = [], ''
-    for n, (arguments, given) in enumerate(case.runs):
+    for n, (options, arguments, given) in enumerate(case.runs):
         record, ended = f'{program}.{n}.jsonl', f'{program}.{n}.ended'
         if not os.environ.get('JUDGE_ONLY'):
             if os.path.exists(record):
                 os.remove(record)
-            done = subprocess.run(['timeout', str(TIMEOUT), f'{BUILD}/run', '--device', 'emu', '--jobs', '1', '--json', record, program,
-                                   *arguments], input=given, capture_output=True, text=True, errors='replace', cwd=os.path.dirname(program))
+            done = subprocess.run(['timeout', str(TIMEOUT), f'{BUILD}/run', '--device', 'emu', '--jobs', '1', *options, '--json', record,
+                                   program, *arguments], input=given, capture_output=True, text=True, errors='replace', cwd=os.path.dirname(program))
             lines = [line for line in done.stderr.splitlines() if line.startswith('run: ')]
             with open(ended, 'w') as f:
                 f.write(f'over {TIMEOUT} s' if done.returncode == 124 else '' if os.path.exists(record) else
@@ -145,26 +151,30 @@ def reports(program, case):
         why = why or open(ended).read()
         if os.path.exists(record):
             facts = json.loads(open(record).readlines()[-1])
-            said += [r for r in facts.get('reports', []) if not r.startswith('note')]
+            said += facts.get('reports', [])
     return said, why
 
 
 def judge(case, work):
+    if time.monotonic() > END:
+        return 'not run', 'no time was left', ''
     program, why = build(case, work)
     said, why = reports(program, case) if program else ([], why)
-    kinds = {r.split(' in kernel ')[0] for r in said}
-    races = [r for r in said if re.match('race|missing|access outside', r)]
-    others = [r for r in said if not re.match('out of bounds|misaligned', r)]
+    races = [r for r in said if r.startswith('race')]
+    notes = [r for r in said if r.startswith('note') and re.search('orders nothing|no fence|orders the two', r)]
+    others = [r for r in said if not r.startswith(('note', 'race'))]
+    bounds = [r for r in others if re.search('out of bounds|misaligned|access outside', r.split(' in kernel ')[0] + r.split(':')[0])]
     if case.expected == 'race':
-        verdict = 'reported' if races else 'not run' if why else 'missed'
+        verdict = 'reported' if races else 'noted' if notes else 'not run' if why else 'missed'
     elif case.expected == 'bounds':
-        verdict = 'false' if races else 'reported' if said else 'not run' if why else 'missed'
+        verdict = 'false' if races else 'reported' if bounds else 'not run' if why else 'missed'
     else:
-        verdict = 'false' if said else 'not run' if why else 'silent'
-    first = (races or others or said or [''])[0]
-    text = re.sub(r' in kernel \S+, block.*?: ', ': ', first.split('\n')[0]) + ' '.join(
-        re.sub(r'\S*/', '', line.strip()).split('  ')[0] + ';' for line in first.split('\n')[1:3])
-    return verdict, why, kinds, text[:220]
+        verdict = 'false' if races else 'other' if others else 'noted' if notes else 'not run' if why else 'silent'
+    first = (races or notes or others or [''])[0]
+    lines = first.split('\n')
+    text = '; '.join([re.sub(r' in kernel \S+, block.*?: ', ': ', lines[0]),
+                      *(re.sub(r'^.*/', '', line.split('  ')[0] or line.strip().split('  ')[0]) for line in lines[1:3])])
+    return verdict, why, text[:220]
 
 
 def main():
@@ -185,22 +195,21 @@ def main():
         for group in (case.group, 'all'):
             count[group, case.expected, verdict] += 1
             count[group, case.expected] += 1
-    columns = [('race', 'reported'), ('race', 'missed'), ('race', 'not run'), ('bounds', 'reported'), ('bounds', 'missed'),
-               ('bounds', 'false'), ('bounds', 'not run'), ('right', 'silent'), ('right', 'false'), ('right', 'not run')]
-    print('%-34s' % '' + ''.join('%6s %s' % ('', e) if v in ('reported', 'silent') else '' for e, v in columns))
-    print('%-34s' % 'group' + ''.join(('%8s' % 'all' if v in ('reported', 'silent') else '') + '%9s' % v for e, v in columns))
+    columns = {'race': ('reported', 'noted', 'missed', 'not run'), 'bounds': ('reported', 'missed', 'false', 'not run'),
+               'right': ('silent', 'noted', 'other', 'false', 'not run')}
+    print('%-32s' % '' + ''.join('|%8s' % e + 9 * len(columns[e]) * ' ' for e in columns))
+    print('%-32s' % 'group' + ''.join('|%8s' % 'all' + ''.join('%9s' % v for v in columns[e]) for e in columns))
     for group in [*dict.fromkeys(c.group for c in cases), 'all']:
-        print('%-34s' % group + ''.join(('%8d' % count[group, e] if v in ('reported', 'silent') else '') + '%9d' % count[group, e, v]
-                                        for e, v in columns))
-    racy, right = count['all', 'race'], count['all', 'right']
-    print('\nmissed: %d of %d racy ones (%.1f %%); called wrong: %d of %d right ones (%.1f %%)' % (
+        print('%-32s' % group + ''.join('|%8d' % count[group, e] + ''.join('%9d' % count[group, e, v] for v in columns[e]) for e in columns))
+    racy, right = (sum(count['all', e, v] for v in columns[e][:-1]) for e in ('race', 'right'))
+    print('\nof those that ran: missed %d of %d racy ones (%.1f %%); called wrong %d of %d right ones (%.1f %%)' % (
         count['all', 'race', 'missed'], racy, 100 * count['all', 'race', 'missed'] / max(racy, 1),
         count['all', 'right', 'false'], right, 100 * count['all', 'right', 'false'] / max(right, 1)))
-    for wanted in ('missed', 'false', 'not run'):
+    for wanted in ('missed', 'false', 'noted', 'other', 'not run'):
         rows = [(c, f) for c, f in zip(cases, found) if f[0] == wanted]
         if rows:
             print('\n' + wanted)
-        for case, (_, why, kinds, text) in rows:
+        for case, (_, why, text) in rows:
             print('  %-60s %s%s' % (case.name, why and why + '; ', text))
     if not os.environ.get('KEEP'):
         shutil.rmtree(work)

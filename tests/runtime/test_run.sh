@@ -32,8 +32,8 @@ says() { # PATTERN STATUS COMMAND...: its status, and PATTERN in what it prints
 }
 emulated() { "$run" --device emu "$@"; }
 check "conflicts are counted" says 'transpose<0> +1 .* 52700 +\+1406%' 0 emulated "$build/examples/transpose"
-check "instructions are those of machine code" grep -qE '^transpose<0> +1 .* [0-9]+ +32.0 +' "$tap_dir/said"
-check "or of PTX, and it is said" says '^transpose<0> +1 .* [0-9]+ PTX +32.0 +' 0 emulated --count-ptx "$build/examples/transpose"
+check "instructions are those of machine code" grep -qE '^transpose<0> +1 +10x6 +32x8 +4096 +[0-9]+ +[0-9.]+ +14950 ' "$tap_dir/said"
+check "or of PTX, and it is said" says '^transpose<0> +1 +10x6 +32x8 +4096 +89660 PTX +29.0 +14950 ' 0 emulated --count-ptx "$build/examples/transpose"
 check "a static array is shared memory, too" grep -qE '^transpose<0> +1 +10x6 +32x8 +4096 ' "$tap_dir/said"
 check "the last is the screen of the hottest kernel" bash -c "sed -n '/^The hottest kernel: transpose<0>, 1 launch/,$ p' '$tap_dir/said' | grep -q '^bank conflicts'"
 check "three meters, of a kernel without shared memory, too" says '^bank conflicts .* 0.0 % No access to shared memory.$' 0 emulated --kernel-name naive "$build/examples/sgemm"
@@ -385,15 +385,15 @@ interrupted() { # SIGNAL STATUS CASE: the record is written; none of the cases w
     [ $status -eq "$2" ] && grep -q '"interrupted":true' "$dir/i.jsonl" || { echo "status $status"; cat "$tap_dir/said"; false; }
 }
 check "SIGTERM in a launch" interrupted TERM 143 spin
-check "in one that has failed a check" interrupted TERM 143 races_on --no-predict # which would come first
+check "in one that has failed a check" interrupted TERM 143 races_on --no-predict --count-ptx # these would come first
 check "that is said, too" grep -q 'run: race in kernel' "$tap_dir/said"
 check "SIGTERM between launches" interrupted TERM 143 asleep # SIGINT is ignored in jobs of scripts
 
 # ---- Libraries without PTX
-echo 'int curandNothing(void) { return 0; }' > "$dir/curand.c"
-gcc -shared -Wl,-soname,libcurand.so.10 -o "$dir/libcurand.so.10" "$dir/curand.c"
-check "a program with cuRAND" compile "$dir/random" "$dir/asks.cu" -Xlinker --no-as-needed -Xlinker "$dir/libcurand.so.10"
-check "is told that its host calls fail" says 'random calls libcurand, which has no PTX: on the emulator its calls fail; what kernels call' 0 env LD_LIBRARY_PATH="$dir" "$run" --device emu --quiet "$dir/random"
+echo 'int cufftNothing(void) { return 0; }' > "$dir/cufft.c"
+gcc -shared -Wl,-soname,libcufft.so.12 -o "$dir/libcufft.so.12" "$dir/cufft.c"
+check "a program with cuFFT" compile "$dir/transforms" "$dir/asks.cu" -Xlinker --no-as-needed -Xlinker "$dir/libcufft.so.12"
+check "is told that its calls fail" says 'transforms calls libcufft, which has no PTX: on the emulator its calls fail' 0 env LD_LIBRARY_PATH="$dir" "$run" --device emu --quiet "$dir/transforms"
 check "and others are not" bash -c '! "$0" --device emu --quiet "$1" 2>&1 | grep calls' "$run" "$dir/asks"
 
 # ---- Programs that cannot run here

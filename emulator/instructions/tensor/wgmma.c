@@ -13,7 +13,8 @@
 
 static void complete(struct emu_warp *w, const struct emu_product *p) {
     struct emu_wgmma *g = emu_wgmma_state(w);
-    emu_wgmma_run(w, p);
+    if (!p->ran) emu_wgmma_run(w, p);
+    if (p->unwritten) emu_wgmma_taint(w, p);
     for (int r = 0; r < p->inst->op[0].n; r++) {
         uint32_t row = p->inst->op[0].rows[r];
         if (--g->in_flight[row / 128] == 0) memcpy(w->rows + row, g->truth + row, 128);
@@ -34,6 +35,44 @@ static void wait(struct emu_warp *w, uint32_t keep) {
     g->n_products -= n;
 }
 
+/* How many products, from the first on, are in all but the last `keep` groups. */
+static uint64_t covered(const struct emu_wgmma *g, uint32_t keep) {
+    if (g->n_groups <= keep || keep >= WGMMA_RECENT) return 0;
+    return g->end[(g->n_groups - keep - 1) % WGMMA_RECENT];
+}
+
+/* The n-th other warp of w's warpgroup; NULL: there is none. */
+static struct emu_warp *other_warp(const struct emu_warp *w, int n) {
+    const uint32_t at =
+        w->index / WGMMA_WARPS * WGMMA_WARPS + (w->index + (uint32_t)n) % WGMMA_WARPS;
+    return at < (uint32_t)w->block->n_warps ? &w->block->warp[at] : NULL;
+}
+
+static bool all_issued(const struct emu_warp *w, uint64_t products) {
+    for (int n = 1; n < WGMMA_WARPS; n++) {
+        struct emu_warp *other = other_warp(w, n); /* one that has ended issues no more */
+        if (other && other->n_groups && emu_wgmma_state(other)->n_issued < products) return false;
+    }
+    return true;
+}
+
+/* The first `products` of the warpgroup are complete, as w knows now. */
+static void complete_others(struct emu_warp *w, uint64_t products) {
+    for (int n = 1; products && n < WGMMA_WARPS; n++) {
+        struct emu_warp *other = other_warp(w, n);
+        struct emu_wgmma *g = other ? emu_wgmma_state(other) : NULL;
+        if (!g || g->n_issued < products) continue;
+        for (uint32_t p = 0; p < g->n_products && g->product[p].number < products; p++) {
+            if (!g->product[p].ran) emu_wgmma_run(other, &g->product[p]);
+            g->product[p].ran = true;
+        }
+        const struct emu_product *last = &g->recent[(products - 1) % WGMMA_RECENT];
+        if (last->number == products - 1)
+            emu_agent_done(&w->clock, emu_agent(w->block, EMU_AGENT_WGMMA, other->index),
+                           last->stamp);
+    }
+}
+
 /* ---- Handlers ------------------------------------------------------------------------------- */
 
 enum emu_step emu_wgmma_fence(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
@@ -46,16 +85,30 @@ enum emu_step emu_wgmma_fence(struct emu_warp *w, const struct emu_inst *i, uint
     return EMU_NEXT;
 }
 
+static void end_group(struct emu_wgmma *g) {
+    if (g) g->end[g->n_groups++ % WGMMA_RECENT] = g->n_issued;
+}
+
 enum emu_step emu_wgmma_commit(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     emu_aligned(w, i, mask);
-    if (emu_wgmma_state(w)) emu_wgmma_state(w)->n_groups++;
+    end_group(emu_wgmma_state(w));
     return EMU_NEXT;
 }
 
 enum emu_step emu_wgmma_wait(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     emu_aligned(w, i, mask);
-    if (emu_wgmma_state(w)) wait(w, (uint32_t)i->op[0].imm);
+    if (!emu_wgmma_state(w)) return EMU_NEXT;
+    const uint32_t keep = (uint32_t)i->op[0].imm;
+    const uint64_t products = covered(emu_wgmma_state(w), keep);
+    if (!all_issued(w, products)) return EMU_WAIT;
+    wait(w, keep);
+    complete_others(w, products);
     return EMU_NEXT;
+}
+
+void emu_wgmma_wait_print(const struct emu_inst *i, FILE *out) {
+    if (i->run == emu_wgmma_wait)
+        fprintf(out, " for the other warps of its warpgroup to issue the same products");
 }
 
 /* In the source a fence stands between the write and the product, so nvcc moved the write. */
@@ -153,7 +206,7 @@ static void take_rows(struct emu_warp *w, const struct emu_inst *i) {
 
 enum emu_step emu_wgmma_mma_async(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
     struct emu_wgmma *g = emu_wgmma_state(w);
-    struct emu_product p = {.inst = i, .group = g->n_groups};
+    struct emu_product p = {.inst = i, .group = g->n_groups, .number = g->n_issued};
     bool rs = i->aux[WGMMA_FLAGS] & WGMMA_RS;
     const struct emu_operand *scale_d = &i->op[3];
     emu_aligned(w, i, mask);
@@ -180,7 +233,7 @@ enum emu_step emu_wgmma_mma_async(struct emu_warp *w, const struct emu_inst *i, 
     g->n_issued++;
     count(w, &p);
     if (w->block->launch->options->async_early) {
-        g->n_groups++;
+        end_group(g);
         wait(w, 0);
     }
     return EMU_NEXT;

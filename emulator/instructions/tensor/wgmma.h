@@ -5,7 +5,11 @@
  * to the tensor core: their values move to a second row file (`truth`), and the registers hold
  * NaNs. At completion, in order, each product reads its operands from shared memory as it is then
  * and adds to the truth, which goes back to the registers when no product of theirs is left in
- * flight. */
+ * flight.
+ *
+ * A product is one operation of the warpgroup. A warp's wait for it therefore waits until all four warps
+ * have issued it, and then all four parts have read their operands; their sums stay in flight until each
+ * warp has waited itself. */
 #pragma once
 
 #include "emulator/instructions/async.h"
@@ -21,7 +25,13 @@ struct emu_product {
     const struct emu_inst *inst;
     uint64_t a, b; /* descriptors */
     bool add;      /* scale-d */
+    bool ran;      /* another warp of the warpgroup has waited for it */
     uint32_t group, stamp;
+    uint64_t number; /* how many the warp issued before it */
+    bool
+        unwritten; /* it reads shared memory that nothing wrote: these rows of A and columns of B */
+    uint32_t a_unwritten;
+    uint64_t b_unwritten[4];
 };
 
 struct emu_wgmma {
@@ -36,6 +46,7 @@ struct emu_wgmma {
     bool fenced; /* there was a wgmma.fence at all */
     uint32_t n_groups, n_products;
     uint64_t n_issued;
+    uint64_t end[WGMMA_RECENT]; /* n_issued when group n was committed, at n % WGMMA_RECENT */
     struct emu_product product[WGMMA_IN_FLIGHT];
     struct emu_product recent[WGMMA_RECENT]; /* the n-th that was issued, at n % WGMMA_RECENT */
 };
@@ -45,12 +56,17 @@ static inline struct emu_wgmma *emu_wgmma_state(struct emu_warp *w) {
 }
 static inline int emu_wgmma_element_bytes(const struct emu_inst *i) { return 32 / i->aux[WGMMA_K]; }
 
-/* Bounds, races and proxy fences of the warp's part of the operands. False: they cannot be read. */
-bool emu_wgmma_check(struct emu_warp *w, const struct emu_product *p);
+/* Bounds, races and proxy fences of the warp's part of the operands, and which of them are unwritten. False: they
+ * cannot be read. */
+bool emu_wgmma_check(struct emu_warp *w, struct emu_product *p);
 /* Tells the views which pieces of the operands each wavefront reads. */
 void emu_wgmma_pieces(struct emu_warp *w, const struct emu_product *p);
+/* Taints the sums that unwritten operands went into. */
+void emu_wgmma_taint(struct emu_warp *w, const struct emu_product *p);
 /* Computes the product into the truth. */
 void emu_wgmma_run(struct emu_warp *w, const struct emu_product *p);
+/* What a warp that stands at wait_group waits for: for deadlocks. */
+void emu_wgmma_wait_print(const struct emu_inst *i, FILE *out);
 /* The handler of products, by which wgmma_watch.c knows them. */
 emu_handler emu_wgmma_mma_async;
 

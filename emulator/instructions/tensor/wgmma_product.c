@@ -7,6 +7,7 @@
 
 #include "emulator/checks/vector_clock.h"
 #include "emulator/checks/race.h"
+#include "emulator/checks/taint.h"
 #include "emulator/core/failed_check.h"
 #include "emulator/core/reach.h"
 
@@ -76,11 +77,21 @@ static void load_b(struct emu_warp *w, const struct emu_product *p, uint32_t *b)
         }
 }
 
+/* A piece of line `line` is unwritten: which rows of A, or columns of B, it is of. */
+static void note_unwritten(const struct emu_inst *i, bool mn_major, int line, int j,
+                           uint64_t unwritten[4]) {
+    const int per = 16 / emu_wgmma_element_bytes(i);
+    for (int s = 0; s < (mn_major ? per : 1); s++) {
+        const int at = mn_major ? j * per + s : line;
+        unwritten[at / 64] |= 1ull << at % 64;
+    }
+}
+
 /* Bounds and races of one operand: `lines` lines from `first`, `pieces` pieces from `first_piece`.
  * Pieces that follow each other are checked together. */
 static bool check_operand(struct emu_warp *w, const struct emu_inst *i, uint64_t bits,
                           bool mn_major, const struct emu_issue *op, const int lines[2],
-                          const int pieces[2]) {
+                          const int pieces[2], uint64_t unwritten[4]) {
     struct smem_desc d = smem_desc_decode(bits);
     const struct emu_block *b = w->block;
     uint32_t from = 0, to = 0;
@@ -98,6 +109,8 @@ static bool check_operand(struct emu_warp *w, const struct emu_inst *i, uint64_t
                 return false;
             }
             if (!race_check) continue;
+            if (__builtin_expect(emu_shadow_lacks(b->shadow, at, 16), 0))
+                note_unwritten(i, mn_major, line, j, unwritten);
             bool after = at == to, before = at + 16 == from;
             if (from != to && (after || before)) {
                 if (after)
@@ -114,7 +127,7 @@ static bool check_operand(struct emu_warp *w, const struct emu_inst *i, uint64_t
     return true;
 }
 
-bool emu_wgmma_check(struct emu_warp *w, const struct emu_product *p) {
+bool emu_wgmma_check(struct emu_warp *w, struct emu_product *p) {
     const struct emu_inst *i = p->inst;
     int per = 16 / emu_wgmma_element_bytes(i), k = i->aux[WGMMA_K], n = i->aux[WGMMA_N],
         row = (int)(w->index % WGMMA_WARPS) * 16;
@@ -125,9 +138,27 @@ bool emu_wgmma_check(struct emu_warp *w, const struct emu_product *p) {
     int b_lines[2] = {0, trans_b ? k : n}, b_pieces[2] = {0, (trans_b ? n : k) / per};
     int a_lines[2] = {trans_a ? 0 : row, trans_a ? k : row + 16};
     int a_pieces[2] = {trans_a ? row / per : 0, trans_a ? (row + 16) / per : k / per};
-    bool ok = check_operand(w, i, p->b, trans_b, &op, b_lines, b_pieces);
-    if (i->aux[WGMMA_FLAGS] & WGMMA_RS) return ok;
-    return check_operand(w, i, p->a, trans_a, &op, a_lines, a_pieces) && ok;
+    uint64_t a_rows[4] = {0};
+    bool ok = check_operand(w, i, p->b, trans_b, &op, b_lines, b_pieces, p->b_unwritten);
+    if (!(i->aux[WGMMA_FLAGS] & WGMMA_RS))
+        ok = check_operand(w, i, p->a, trans_a, &op, a_lines, a_pieces, a_rows) && ok;
+    p->a_unwritten = a_rows[0] >> row & 0xffff;
+    p->unwritten = p->a_unwritten || p->b_unwritten[0] || p->b_unwritten[1] || p->b_unwritten[2] ||
+                   p->b_unwritten[3];
+    return ok;
+}
+
+void emu_wgmma_taint(struct emu_warp *w, const struct emu_product *p) {
+    const bool f16 = p->inst->aux[WGMMA_FLAGS] & WGMMA_F16_SUM;
+    uint32_t lanes[128] = {0};
+    for (int r = 0; r < p->inst->op[0].n; r++)
+        for (int lane = 0; lane < EMU_LANES; lane++)
+            for (int half = 0; half <= f16; half++) {
+                const struct fragment_at at = fragment_d(lane, f16 ? 2 * r + half : r);
+                if (p->a_unwritten >> at.row & 1 || p->b_unwritten[at.col / 64] >> at.col % 64 & 1)
+                    lanes[r] |= 1u << lane;
+            }
+    emu_taint_results(w, p->inst, lanes);
 }
 
 /* A wavefront reads a core matrix: 16 bytes of each of 8 lines, 128 bytes. */

@@ -17,24 +17,33 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "steps")]
 import build  # noqa: E402
+import diary  # noqa: E402
 import lab_folder  # noqa: E402
 import cuda  # noqa: E402: of the steps: a hint for a report
 import step  # noqa: E402
 from lab_folder import ROOT, lines_of  # noqa: E402
 
 ORDERS = {"round-robin": [], "random": ["--schedule", "random"], "adversarial": ["--schedule", "adversarial"], "early": ["--early"]}
+REFUSED = (3, 4)                             # of launch.cu: a launch that cannot be
 SECONDS, MOST_INSTRUCTIONS = 20, 5_000_000   # of a launch; the longest one of ours has 70,000
 COUNTED = "256x256x128"                      # the problem whose counts are compared
 TIMED = "1024x2048x1024"
 
 # What is seen, by a regular expression, and what to ask: the first that fits.
-HINTS = [(r"like: it is C\^T", "each element is right and lies at (column, row): which of the two does a lane's place give?"),
+HINTS = [(r"^launch is|^cu\w+\(|no constant launch", "launch[4] has rows and columns of a block, its threads and its bytes of shared memory: README.md says how many"),
+         (r"like: it is C\^T", "each element is right and lies at (column, row): which of the two does a lane's place give?"),
          (r"like: columns .* are not in it", "the last columns of A and B are not multiplied: how many tiles has k, rounded up?"),
          (r"like: only columns", "only the last tile is in C: the sums have to go on from tile to tile"),
          (r"behind column", "C ends at column n: which lanes may store?"),
          (r"is nan, not", "NaN is what nothing has written, and what lies behind the rows of A and B: is each element of C stored, and"
                           " each element of a tile that is multiplied either of A or B, or zero?"),
          (r"is 0, not", "zero is what an accumulator begins with: which products are left out?")]
+
+# For a report of the emulator, by how it begins; cuda.py has those of all kernels.
+REPORTS = {"deadlock": "a line waits for a phase that does not end: how many arrivals and bytes end it, how many come, and which parity is asked for?",
+           "mbarrier": "count for this barrier, in one phase: the arrivals, the bytes that are announced, the bytes that come",
+           "operand in flight": "the product that this line needs is under way: was it committed to a group, and has this warp waited for that group?",
+           "wgmma": "what has to stand between other uses of these registers and the product, and behind it? Step 5b"}
 
 
 def file_of(folder, source):
@@ -62,17 +71,17 @@ class Ran:
     def __init__(self, folder, ptx, words, options):
         with tempfile.TemporaryDirectory() as scratch:
             record = pathlib.Path(scratch) / "record.jsonl"
-            command = [build.BUILD / "run", "--quiet", "--jobs", "1", "--json", record, *options, build.BUILD / "exams/launch",
+            command = [build.BUILD / "run", "--quiet", "--device", "emu", "--jobs", "1", "--json", record, *options, build.BUILD / "exams/launch",
                        folder.goal, ptx, *words]
             done = subprocess.run(list(map(str, command)), cwd=ROOT, capture_output=True, text=True)
             found = json.loads(record.read_text().splitlines()[0]) if record.exists() else {"reports": [], "kernels": []}
-        self.status, self.told = done.returncode, done.stdout
+        complaint = (done.stderr.strip().splitlines() or ["build/run said nothing"])[0].removeprefix("launch: ")
+        self.status, self.told = done.returncode, complaint if done.returncode in REFUSED else done.stdout
         self.reports = [report.replace(f"{ROOT}/", "") for report in found["reports"]]
-        self.complaint = (done.stderr.strip().splitlines() or [""])[0]
         self.counts = {c["name"]: c["value"] for kernel in found["kernels"] for c in kernel["counters"] if "value" in c}
         self.untimed = next((c["na"] for kernel in found["kernels"] for c in kernel["counters"] if c["name"] == "duration_us" and "na" in c), "")
-        if self.status not in (0, 1) and not self.reports:
-            raise build.Refused(self.complaint.removeprefix("launch: ") or "build/run said nothing")
+        if self.status not in (0, 1, *REFUSED) and not self.reports:
+            raise build.Refused(complaint)
 
     @property
     def first(self):
@@ -91,14 +100,14 @@ def say(ok, what):
 
 
 def hint_of(ran):
-    seen = "\n".join([*ran.reports, ran.told])
-    return next((hint for regex, hint in HINTS if re.search(regex, seen) and not ran.reports), None) or (
-        cuda.hint_of(ran.reports[0]) if ran.reports else
-        "the map shows where C is wrong: is it a lane's rows or columns, a warp's, a block's, or the edges?")
+    if ran.reports:
+        return next((hint for begin, hint in REPORTS.items() if ran.reports[0].startswith(begin)), None) or cuda.hint_of(ran.reports[0])
+    return next((hint for regex, hint in HINTS if re.search(regex, ran.told)),
+                "the map shows where C is wrong: is it a lane's rows or columns, a warp's, a block's, or the edges?")
 
 
 def answers(folder, ptx):
-    """Problems one by one, each in all orders; stops at the first that is wrong."""
+    """Problems one by one, each in all orders; stops at the first that is wrong: (what was seen, hint)."""
     options = ["--no-predict", "--timeout", SECONDS, "--max-instructions", MOST_INSTRUCTIONS]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         tried = [(name, words, {how: pool.submit(Ran, folder, ptx, words, [*options, *more]) for how, more in ORDERS.items()})
@@ -110,9 +119,10 @@ def answers(folder, ptx):
                 for _, _, later in tried:
                     for run in later.values():
                         run.cancel()
-                print("\n" + "\n".join([*bad.reports[:1], bad.told.partition("\n")[2]]).strip() + f"\n\nhint: {hint_of(bad)}")
-                return False
-    return True
+                more = "\n".join([*bad.reports[:1], bad.told.partition("\n")[2]]).strip()
+                print(f"\n{more}" if more else "")
+                return bad.first, hint_of(bad)
+    return None
 
 
 def counted(folder, ptx):
@@ -122,30 +132,31 @@ def counted(folder, ptx):
     for condition in folder.conditions:
         bound = next((bound for one, _, bound in broken if one is condition), None)
         say(bound is None, f"{condition.counter:22} {mine.counts[condition.counter]:.10g}{'' if bound is None else f', wanted {condition.relation} {bound:g}'}")
-    if broken:
-        print(f"\nhint: the answer is right. {broken[0][0].counter} is counted on {COUNTED}: `make {folder.goal} source` shows it by line")
-    return not broken
+    return broken and (f"{broken[0][0].counter} is {broken[0][1]:.10g}", f"the answer is right, and this is counted on {COUNTED}: `make {folder.goal} source`"
+                       " shows what each line does")
 
 
 def checked(folder, source, ptx):
+    """None if all is right, else (what was seen, hint)."""
     file = file_of(folder, source)
     text = file.read_text(errors="replace")
     if step.is_open(text, "//"):
         line = 1 + text[:text.index("YOUR CODE HERE")].count("\n")
         say(False, f"{build.shown(file)}:{line}: nothing is written yet: C = A B^T")
-        print(f"\nhint: {build.shown(source / 'README.md')} says what is asked; `make {folder.goal} hint` how to begin")
-        return False
+        return "nothing is written yet", f"{build.shown(source / 'README.md')} says what is asked; `make {folder.goal} hint` how to begin"
     try:
         compiled(folder, source, ptx)
     except build.Refused as why:
         if "does not compile" not in str(why):
             raise
-        return say(False, str(why))
+        say(False, str(why))
+        return str(why), "the compiler names file and line"
     say(True, "it compiles")
-    if not (answers(folder, ptx) and counted(folder, ptx)):
-        return False
+    bad = answers(folder, ptx) or counted(folder, ptx)
+    if bad:
+        return bad
     print(f"\n{folder.name.capitalize()} is right: answers, no race in {len(ORDERS)} orders, counts. How long it would take: make {folder.goal} see")
-    return True
+    return None
 
 
 def seen(folder, source, ptx):
@@ -162,7 +173,6 @@ def seen(folder, source, ptx):
         print(f"{who:6} {ran.counts['duration_us']:8.1f} {ran.counts['tensor_active_pct']:14.1f}")
     ratio = runs[0].counts["duration_us"] / runs[1].counts["duration_us"]
     print(f"\nyours takes {ratio:.2f} times as long as ours: the grader gives full points for time up to {lab_folder.FULL_TIME:g} times")
-    return True
 
 
 def main():
@@ -180,7 +190,13 @@ def main():
         try:
             if given.verb == "compile":
                 return not compiled(folder, source, ptx)
-            return not (checked if given.verb == "check" else seen)(folder, source, ptx)
+            if given.verb == "see":
+                return seen(folder, source, ptx)
+            bad = checked(folder, source, ptx)
+            if bad:
+                print(f"\nhint: {bad[1]}")
+            diary.note(source, folder.goal, "not yet" if bad else "right", *(bad or ()))
+            return bool(bad)
         finally:
             if not given.out:
                 ptx.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ $(if $(MY_EXAM),$(foreach v,$(filter-out exam-% setup $(EXAM_VERBS),$(MAKECMDGOA
 ##course-9 exam-N: Begin an exam: its page and a signature in my-labs/exam-N.
 ##  make exam-1
 ##
-##  exam-1: a GEMM with mma.sync.
+##  exam-1: a GEMM with mma.sync. exam-2: with TMA and WGMMA.
 ##  check, hint and see judge your kernel as they judge a lab's; run, source and watch show what it does.
 ##
 ##  PROBLEM=256x256x128     rows and columns of C, columns of A and B: for run, source and watch
@@ -26,14 +26,14 @@ $(EXAM_NAMES): exam-%:
 exam-architecture = $(shell sed -n 's/^stage *//p' notebooks/course/exams/$1/exam)
 exam-ptx = $(BUILD)/images/exams/gemm-$1.$(call exam-architecture,$1).ptx
 exam-images = $(call exam-ptx,$1) $(BUILD)/images/exams/gemm-$1.sm_90a.cubin
-define exam-images-of
-$(call exam-ptx,$1): notebooks/course/exams/$1/solution/gemm.cu | $(BUILD)/include/wgmma.cuh
-	$$(call compile,-ptx -arch=$(call exam-architecture,$1))
-$(BUILD)/images/exams/gemm-$1.sm_90a.cubin: $(call exam-ptx,$1)
-	$$(call compile,-cubin -arch=sm_90a)
--include $(call exam-ptx,$1).d
-endef
-$(foreach n,$(wildcard notebooks/course/exams/[0-9]*/solution/gemm.cu),$(eval $(call exam-images-of,$(word 4,$(subst /, ,$n)))))
+SOLVED := $(foreach n,$(EXAM_NAMES:exam-%=%),$(if $(wildcard notebooks/course/exams/$n/solution/gemm.cu),$n))
+exam-of = $(patsubst gemm-%,%,$(firstword $(subst ., ,$(notdir $1))))
+EXAM_PTX := $(foreach n,$(SOLVED),$(call exam-ptx,$n))
+$(EXAM_PTX): notebooks/course/exams/$$(call exam-of,$$@)/solution/gemm.cu | $(BUILD)/include/wgmma.cuh
+	$(call compile,-ptx -arch=$(call exam-architecture,$(call exam-of,$@)))
+$(SOLVED:%=$(BUILD)/images/exams/gemm-%.sm_90a.cubin): $(BUILD)/images/exams/gemm-%.sm_90a.cubin: $$(call exam-ptx,$$*)
+	$(call compile,-cubin -arch=sm_90a)
+-include $(EXAM_PTX:%=%.d)
 
 EXAM_LAUNCH := $(BUILD)/exams/launch
 $(EXAM_LAUNCH): notebooks/course/exams/launch.cu notebooks/course/exams/gemm_args.h runtime/attnlab-nvcc | $(LINKED) $$(@D)/.dir
@@ -56,7 +56,8 @@ my-labs/%/gemm.cu:
 check see: $(EXAM_NEEDS)
 run-own: $(if $(filter run source watch,$(MAKECMDGOALS)),$(MY_PTX) $(if $(filter watch,$(MAKECMDGOALS)),$(WATCH_PAGE)))
 override PROGRAM := $(if $(filter run source watch,$(MAKECMDGOALS)),$(EXAM_LAUNCH) $(MY_EXAM) $(MY_PTX) $(or $(PROBLEM),256x256x128))
-override ARGS    := $(ARGS) $(if $(filter source,$(MAKECMDGOALS)),--source) $(if $(filter watch,$(MAKECMDGOALS)),--watch-page results/watch-$(MY_EXAM).html)
+override ARGS    := $(ARGS) $(if $(filter source,$(MAKECMDGOALS)),--source) \
+    $(if $(filter watch,$(MAKECMDGOALS)),--watch-page results/watch-$(MY_EXAM).html)
 override LAB     := $(MY_EXAM)
 override SUBMISSION := $(or $(SUBMISSION),my-labs/$(MY_EXAM))
 endif

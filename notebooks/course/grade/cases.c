@@ -68,10 +68,11 @@ static void draw_lengths(struct case_dice *d, const struct kind *k, struct atten
         a->seqlen_k = between(d, 260, 380);   /* three tiles of every stage at least, */
         a->seqlen_k += a->seqlen_k % 64 == 0; /* the last of them not whole */
         return;
-    case DIAGONAL: /* aligned at the bottom right, the diagonal crosses the second of three tiles of 128 keys */
+    case DIAGONAL:
+        /* Aligned at the bottom right, the diagonal crosses the second of three or four tiles of 128 keys. Of the last
+         * tile that 64 or 192 rows see, they see one key. */
         a->seqlen_q = between(d, 193, 230);
-        a->seqlen_k = a->seqlen_q + between(d, 75, 185);
-        a->seqlen_k += a->seqlen_k % 64 == 0;
+        a->seqlen_k = a->seqlen_q + 65 + 128 * between(d, 0, 1);
         return;
     case BEYOND: /* more rows than keys: aligned at the top left, the last rows see every key and none beyond */
         a->seqlen_k = between(d, 140, 250);

@@ -63,7 +63,17 @@ def verdict(labs):
     if not worst["below"]:
         return f"No student has fewer than {MOST} points in any lab."
     graded = sum(worst["counts"])
-    return f"Lab {worst['number']} is where most are stuck: {worst['below']} of {graded} have fewer than {MOST} points."
+    return f"{title(worst['number']).capitalize()} is where most are stuck: {worst['below']} of {graded} have fewer than {MOST} points."
+
+
+def title(lab):
+    """A lab's number, or an exam's name, for people."""
+    return f"lab {lab}" if isinstance(lab, int) else lab.replace("-", " ")
+
+
+def is_graded(row):
+    """Of folders that cannot be graded, `lab` is the folder's name."""
+    return isinstance(row["lab"], int) or row["lab"].startswith("exam-") and not row["why"].startswith("not graded: ")
 
 
 def place(what):
@@ -138,16 +148,17 @@ def page(rows, texts, checks, unread):
     rows, checks = [shown(row) for row in rows], harmless(checks)
     students = sorted({row["student"] for row in rows} | set(checks))
     stops = [stop_of(what, checks) for what in sorted({what for some in checks.values() for what in some}, key=place)]
-    graded = [row for row in rows if isinstance(row["lab"], int)]
-    numbers = sorted({row["lab"] for row in graded})
+    graded = [row for row in rows if is_graded(row)]
+    numbers = sorted({row["lab"] for row in graded}, key=str)
     labs = [lab_of(n, [row for row in graded if row["lab"] == n], len(students)) for n in numbers]
     cells = {(row["student"], row["lab"]): row for row in graded}
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent), autoescape=True,
                                      trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters["points"] = lambda value: "" if value is None else f"{value:.4g}"
+    environment.filters["title"] = title
     environment.filters["name"] = lambda what: what.replace("step-", "").replace("-", " ")
     return environment.get_template("class_page.html").render(
         students=students, stops=stops, stuck=who_is_stuck(stops, checks), checks=checks, said=said_of(stops), diary=diary, unread=shown(list(map(list, unread))),
         forbidden=forbidden(graded), labs=labs, cells=cells, score=score, band=band, bands=BANDS, most=MOST, verdict=verdict(labs),
-        refused=[row for row in rows if not isinstance(row["lab"], int)],
+        refused=[row for row in rows if not is_graded(row)],
         texts={plain.line(student): plain.lines("\n".join(parts)) for student, parts in texts.items()})

@@ -108,7 +108,7 @@ def _first_error(text, names):
 
 
 def facts(lab, ptx):
-    """What the emulator finds in a PTX file (facts.c): {"kernels", "variables", "specials", "calls", "refused"}."""
+    """What the emulator finds in a PTX file (facts.c): {"kernels", "variables", "specials", "calls", "products", "refused"}."""
     program = ROOT / os.environ.get("BUILD", "build") / lab.trial
     if not program.exists():
         raise sandbox.Refused(f"{program.name} is not built: make {program.relative_to(ROOT)}")
@@ -120,7 +120,8 @@ def facts(lab, ptx):
 
 
 def screen(given, ours):
-    """What a submission may not have, of facts(): state that outlives a launch, calls out of the kernel, other kernels, clocks."""
+    """What a submission may not have, of facts(): state that outlives a launch, calls out of the kernel, other kernels, clocks,
+    products of numbers that the lab does not have."""
     def more(what):
         return sorted(set(given[what]) - set(ours[what]))
     for name, why in given["refused"].items():
@@ -131,6 +132,8 @@ def screen(given, ours):
     for name in more("variables"):
         raise Rejected(f"{name} is a variable in global memory, which would outlive the launch: use __constant__ "
                        "or shared memory", kind="memory that outlives a launch")
+    for name in more("products"):
+        raise Rejected(f"the kernel multiplies by {name}: tensor cores are to multiply fp16 alone", kind="products of other numbers")
     for kernel, read in given["specials"].items():  # a kernel that knows how it is run could behave well only then
         for name in sorted(set(read) - set(ours["specials"].get(kernel, []))):
             if name.strip("%").split(".")[0] not in SPECIAL:

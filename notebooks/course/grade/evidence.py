@@ -11,6 +11,8 @@ signs are:
     count                          fewer products than the problem has: counted in a case without masks
     doubled, drawn, below zero     O is another one than these products give
     path                           O is the one, by other instructions: the kernel knows how it is run
+    by hand                        so many more fp32 instructions than ours that they make at least half of the products: tensor
+                                   cores may have done no more than copy what they are given
     bits                           O is nearly the one; work: many more instructions than ours. Both beside others only"""
 import dataclasses
 
@@ -20,6 +22,9 @@ ALMOST_ALL = 0.95                       # of the products that a problem has
 APART = 0.02                            # share of O that may be another one
 OTHER_PATH = 0.01                       # of the instructions
 MUCH_WORK = 1.5                         # times our instructions
+MORE_WORK = 1.25                        # the same, where products are made by hand
+BY_HAND = 0.5                           # of the products that a problem has
+MULTIPLY_ADDS = {"hmma_instructions": 64, "hgmma_instructions": 512}  # fp32 instructions in place of one: at least
 WEAK = ("bits", "work")
 CHANGES = {"doubled": "are doubled", "drawn": "are of other K and V", "below zero": "are of another Q"}
 
@@ -66,9 +71,17 @@ def moved(report):
     return report.get("products", {}).get("doubled", {}).get("moved", 1) > APART and "products" in report
 
 
+def _by_hand(case, report, ours):
+    for name, each in MULTIPLY_ADDS.items():
+        needed = each * ours["counts"].get(name, 0)
+        more = report["counts"].get("fma_instructions", 0) - ours["counts"].get("fma_instructions", 0)
+        if needed and more > BY_HAND * needed:
+            yield Sign("by hand", f"it has {more:g} fp32 instructions more than ours, and {needed:g} would make all products", case)
+
+
 def _worked(case, report, ours):
     work = report["counts"]["instructions"] / ours["counts"]["instructions"]
-    if work > MUCH_WORK:
+    if work > (MORE_WORK if list(_by_hand(case, report, ours)) else MUCH_WORK):
         yield Sign("work", f"it takes {work:.1f} times the instructions of ours", case)
 
 
@@ -76,7 +89,7 @@ def weigh(tried, endless):
     """Strong signs first. endless: cases in which it ran too long."""
     first = {"work": Sign("work", "it takes many times the instructions of ours", endless[0])} if endless else {}
     for one in tried:
-        for look in (_counted, _followed, _worked):
+        for look in (_counted, _followed, _by_hand, _worked):
             for sign in look(*one) if "counts" in one[1] else ():
                 first.setdefault(sign.kind, sign)
     return [] if set(first) <= {"work"} else sorted(first.values(), key=lambda sign: sign.kind in WEAK)

@@ -1,5 +1,6 @@
 /* facts FILE.ptx: one JSON object of what the module has, whatever its text looks like: kernels, variables that outlive a
- * launch, special registers that are read, functions of the system that are called. */
+ * launch, special registers that are read, functions of the system that are called, products of other numbers than
+ * fp16. */
 #include "trial.h"
 
 #include "common/base/path.h"
@@ -17,8 +18,20 @@ static void add(json_t *names, const char *name) {
     json_array_append_new(names, json_string(name));
 }
 
+/* Tensor cores that multiply something else than fp16. */
+static bool multiplies_others(const char *opcode) {
+    static const char *const types[] = {".f64", ".tf32", ".bf16", ".e4m3", ".e5m2",
+                                        ".s8",  ".u8",   ".s4",   ".u4",   ".b1"};
+    if (strncmp(opcode, "mma.", 4) && strncmp(opcode, "wmma.mma", 8) &&
+        strncmp(opcode, "wgmma.mma", 9))
+        return false;
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        if (strstr(opcode, types[t])) return true;
+    return false;
+}
+
 static void kernel_facts(const struct emu_kernel *k, json_t *specials, json_t *calls,
-                         json_t *refused) {
+                         json_t *refused, json_t *products) {
     json_t *read = json_array();
     for (int row = 0; row < EMU_SPECIAL_ROWS; row++)
         if (k->specials >> row & 1 && emu_special_name(row)) add(read, emu_special_name(row));
@@ -27,6 +40,7 @@ static void kernel_facts(const struct emu_kernel *k, json_t *specials, json_t *c
         const struct emu_inst *i = &k->inst[n];
         if (!strncmp(i->opcode, "call", 4) && i->run != emu_enter)
             add(calls, k->prints ? "printf" : "__assertfail");
+        if (multiplies_others(i->opcode)) add(products, i->opcode);
     }
     if (k->refused) json_object_set_new(refused, k->name, json_string(k->refused));
 }
@@ -46,7 +60,7 @@ const char *trial_facts(int argc, char **argv) {
     struct emu_memory *memory = NULL;
     struct emu_module *m = NULL;
     json_t *kernels = json_array(), *specials = json_object(), *calls = json_array(),
-           *refused = json_object();
+           *refused = json_object(), *products = json_array();
     size_t bytes = 0;
     if (argc != 1) return reason_as(STATUS_USAGE, "facts FILE.ptx");
     char *text = path_read(argv[0], &bytes);
@@ -57,11 +71,11 @@ const char *trial_facts(int argc, char **argv) {
     if (why) return reason_as(STATUS_UNSUPPORTED, "%s", why);
     for (int i = 0; (name = emu_module_kernel_name(m, i)); i++) {
         add(kernels, name);
-        kernel_facts(emu_module_kernel(m, name), specials, calls, refused);
+        kernel_facts(emu_module_kernel(m, name), specials, calls, refused, products);
     }
-    json_t *all =
-        json_pack("{s:o, s:o, s:o, s:o, s:o}", "kernels", kernels, "variables",
-                  variables(memory, m), "specials", specials, "calls", calls, "refused", refused);
+    json_t *all = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "products", products, "kernels",
+                            kernels, "variables", variables(memory, m), "specials", specials,
+                            "calls", calls, "refused", refused);
     json_dumpf(all, stdout, JSON_COMPACT);
     json_decref(all);
     emu_module_close(m);

@@ -12,6 +12,7 @@ $(foreach s,$(STAGES),$(eval $(call trial-of,$s)))
 # Of the exams on GEMM.
 $(BUILD)/trial-exams: $(patsubst %,$(BUILD)/notebooks/course/grade/%.o,main run facts gemm) $(LIB)
 	$(LINK)
+needs-of   = $(if $(filter $(EXAM_NAMES),$1),$(call exam-needs,$1),$(if $(filter $(KERNEL_LABS),$1),$(call lab-needs,$1)))
 exam-needs = $(BUILD)/trial-exams $(call exam-images,$(1:exam-%=%))
 
 LONG_NEEDS += $(STAGES:stage-%=$(BUILD)/trial-%)
@@ -33,7 +34,7 @@ endif
 ##  DEVICE=emu|auto     where it runs
 ##  SANDBOX=weak        where the machine has no namespaces
 .PHONY: grade
-grade: $(if $(filter grade,$(MAKECMDGOALS)),$(if $(filter $(EXAM_NAMES),$(LAB)),$(call exam-needs,$(LAB)),$(if $(filter $(KERNEL_LABS),$(LAB)),$(call lab-needs,$(LAB)))))
+grade: $(if $(filter grade,$(MAKECMDGOALS)),$(call needs-of,$(LAB)))
 	@BUILD=$(BUILD) notebooks/course/grade/grade.sh
 
 ##course-7 grade-all: Grade a folder of submissions, STUDENT/lab-N/.
@@ -47,7 +48,7 @@ grade: $(if $(filter grade,$(MAKECMDGOALS)),$(if $(filter $(EXAM_NAMES),$(LAB)),
 ##  Writes results/grades: index.html shows the class, grades.csv and checks.csv have the rows.
 .PHONY: grade-all
 no-folder = echo "make: grade-all wants SUBMISSIONS=folder SEED=secret" >&2; exit 2
-grade-all: $(if $(filter grade-all,$(MAKECMDGOALS)),$(foreach n,$(KERNEL_LABS),$(call lab-needs,$n)) $(foreach n,$(EXAM_NAMES),$(call exam-needs,$n)))
+grade-all: $(if $(filter grade-all,$(MAKECMDGOALS)),$(foreach n,$(KERNEL_LABS) $(EXAM_NAMES),$(call needs-of,$n)))
 	@test -n "$$SUBMISSIONS" -a -n "$$SEED" || { $(no-folder); }
 	@BUILD=$(BUILD) $(if $(SLURM),notebooks/course/grade/on_slurm.sh) $(or $(wildcard $(PYTHON)),python3) \
 	    notebooks/course/grade/grade_all.py "$$SUBMISSIONS" --seed "$$SEED" --device "$$DEVICE" $${J:+--jobs "$$J"}

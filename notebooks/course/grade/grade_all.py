@@ -2,7 +2,7 @@
 """Grades a folder of submissions: grade_all.py SUBMISSIONS --seed SECRET [--device emu|auto] [--jobs N] [--out FOLDER]
         [--tasks | --only STUDENT/lab-N | --kept]
 
-    SUBMISSIONS/deadlines              optional: lines `lab-2 2026-12-01T23:59`, `late-days 3`, `late-percent 20`,
+    SUBMISSIONS/deadlines              optional: lines `lab-2 2026-12-01T23:59` (or exam-1), `late-days 3`, `late-percent 20`,
                                        `extension alice 2`
     SUBMISSIONS/collected              optional: lines `lab-2 2026-12-01T22:10 alice`, by whoever collects; of several
                                        the latest counts. Without a line: when the files came to lie here
@@ -71,8 +71,8 @@ class Calendar:
 
     def __init__(self, folder):
         self.due, self.days, self.percent, self.extension, self.left, self.collected = {}, 0, 20, {}, {}, {}
-        self._read(folder / "deadlines", self._deadline, "lab-N TIME, late-days N, late-percent N, or extension STUDENT DAYS")
-        self._read(folder / "collected", self._collected, "lab-N TIME STUDENT")
+        self._read(folder / "deadlines", self._deadline, "lab-N or exam-N TIME, late-days N, late-percent N, or extension STUDENT DAYS")
+        self._read(folder / "collected", self._collected, "lab-N or exam-N TIME STUDENT")
 
     @staticmethod
     def _read(path, take, wanted):
@@ -84,8 +84,8 @@ class Calendar:
 
     def _deadline(self, line):
         words = line.split("#")[0].split()
-        if words[0].startswith("lab-") and len(words) == 2:
-            self.due[int(words[0][4:])] = time_of(words[1])
+        if words[0].startswith(("lab-", "exam-")) and len(words) == 2:
+            self.due[lab_folder.known(words[0])] = time_of(words[1])
         elif words[0] == "late-days":
             self.days = int(words[1])
         elif words[0] == "late-percent":
@@ -97,9 +97,9 @@ class Calendar:
 
     def _collected(self, line):
         lab, time, student = line.strip().split(None, 2)
-        if not lab.startswith("lab-"):
+        if not lab.startswith(("lab-", "exam-")):
             raise ValueError
-        key = student, int(lab[4:])
+        key = student, lab_folder.known(lab)
         self.collected[key] = max(time_of(time), self.collected.get(key, time_of(time)))
 
     def submitted(self, submission, names):
@@ -124,13 +124,14 @@ def names_of(lab):
 
 
 def kernel_names(lab):
-    return [file.name for file in lab_folder.read(lab).files] if (ROOT / f"notebooks/course/{lab}/lab").exists() else []
+    return [file.name for file in lab_folder.read(lab).files] if lab in [*lab_folder.numbers(), *lab_folder.exams()] else []
 
 
 def stamp(folder, refused, lab, seed, device):
     """What a grade depends on. folder: a copy of ours."""
     digest = hashlib.sha256(f"{seed} {device} {sorted(refused.items())}".encode())
-    for path in sorted([*folder.iterdir(), *HERE.glob("*.py"), *(ROOT / f"notebooks/course/{lab}").glob("*")]):
+    of_lab = lab_folder.read(lab).path if kernel_names(lab) else lab_folder.COURSE / str(lab)
+    for path in sorted([*folder.iterdir(), *HERE.glob("*.*"), *of_lab.rglob("*")]):
         if path.is_file() and path.stat().st_size < 1 << 20:
             digest.update(f"{path.name} {path.stat().st_size} ".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
@@ -145,11 +146,11 @@ def grade_kernel(result, lab, folder, refused, out, seed, device):
     names = kernel_names(lab)
     for name in names:
         if name in refused:
-            result.update(kernel=0.0, why=f"{name}: {refused[name]}", text=f"lab {lab}: {name}: {refused[name]}\n")
+            result.update(kernel=0.0, why=f"{name}: {refused[name]}", text=f"{lab_folder.goal(lab)}: {name}: {refused[name]}\n")
             result.update(lost=[nothing(result["why"])])
             return
     if not any((folder / name).exists() for name in names):
-        result.update(kernel=0.0, why=f"{' and '.join(names)}: not submitted", text=f"lab {lab}: no kernel submitted\n")
+        result.update(kernel=0.0, why=f"{' and '.join(names)}: not submitted", text=f"{lab_folder.goal(lab)}: no kernel submitted\n")
         result.update(lost=[nothing("no kernel submitted")])
         return
     (out / "grade.json").unlink(missing_ok=True)  # of another submission
@@ -189,7 +190,7 @@ def grade_one(submission, out, seed, device, kept_only=False):
     """{} of one lab of one student, kept in OUT/student/lab-N/kept.json. Raises NotGraded."""
     lab = submission.lab
     with tempfile.TemporaryDirectory(prefix="class-") as scratch:
-        folder = pathlib.Path(scratch) / f"lab-{lab}"
+        folder = pathlib.Path(scratch) / lab_folder.goal(lab)
         folder.mkdir()
         refused = intake.take(submission, names_of(lab), folder)
         kept = out / "kept.json"
@@ -280,11 +281,11 @@ def main():
         parser.exit(2, f"grade-all: {given.submissions} is no folder\n")
     children.end_with_us()
     calendar = Calendar(given.submissions)
-    labs = [int(path.name) for path in (ROOT / "notebooks/course").glob("[0-9]*") if path.is_dir()]
+    labs = [int(path.name) for path in (ROOT / "notebooks/course").glob("[0-9]*") if path.is_dir()] + lab_folder.exams()
     found = intake.Intake(given.submissions, labs, given.out)
     if not found.work and not found.refused and not found.steps:
         parser.exit(2, f"grade-all: {given.submissions} has no STUDENT/lab-N/\n")
-    for lab in sorted({submission.lab for submission in found.work}):
+    for lab in {submission.lab for submission in found.work}:
         if (ROOT / f"notebooks/course/{lab}/questions").exists():
             import sheet
             sheet.key(lab)  # kept, for all students
@@ -296,7 +297,7 @@ def main():
         for each in found.work:
             result, why = attempt(each, given.out / given.only, given.seed, given.device)
             if not result:
-                parser.exit(1, f"grade-all: {given.only}: {why}\n")
+                parser.exit(1, f"grade-all: {plain.line(f'{given.only}: {why}')}\n")
         parser.exit(0 if found.work else 2)
     rows, losses, texts = grade_all(found, calendar, given)
     checks, unread = checks_of(found)
@@ -314,7 +315,7 @@ def main():
 
 
 def name_of(submission):
-    return f"{submission.student}/lab-{submission.lab}"
+    return f"{submission.student}/{lab_folder.goal(submission.lab)}"
 
 
 def print_tasks(found, given):
@@ -326,7 +327,7 @@ def print_tasks(found, given):
             student = hashlib.sha256(each.student.encode(errors="surrogateescape")).hexdigest()[:12]
             words = [sys.executable, str(HERE / "grade_all.py"), str(given.submissions), "--seed", given.seed, "--device", given.device,
                      "--out", str(given.out), "--only", name_of(each)]
-            print(f"{student}.lab-{each.lab}.{stamp}\t{shlex.join(words)}")
+            print(f"{student}.{lab_folder.goal(each.lab)}.{stamp}\t{shlex.join(words)}")
         except Exception:  # noqa: BLE001: the table says why
             continue
 
@@ -347,14 +348,14 @@ def grade_all(found, calendar, given):
                 except OSError as error:
                     result, why = None, f"not graded: it went away: {error.strerror}"
             if not result:
-                found.refuse(student, f"lab-{lab}", why)
+                found.refuse(student, lab_folder.goal(lab), why)
                 continue
             rows.append([student, lab, result["kernel"], result["predictions"], result["of"], days, left, factor,
                          result["seed_id"], result["why"]])
             losses[student, lab] = result["lost"]
             late = f"{days} days late, {left} free ones left: times {factor:g}\n" if days else ""
             texts.setdefault(student, []).append(result["text"] + late)
-            print(f"{n} of {len(runs)}: {plain.line(student)}, lab {lab}: {result['kernel']} points", flush=True)
+            print(f"{n} of {len(runs)}: {plain.line(student)}, {lab_folder.goal(lab)}: {result['kernel']} points", flush=True)
     for student, what, why in found.refused:
         rows.append([student, what, *[None] * 7, why])
         if not intake.bad_name(student) and student in {submission.student for submission in found.work}:

@@ -26,7 +26,7 @@ STEPS = "steps"                 # a folder beside the labs, with a diary of chec
 @dataclasses.dataclass
 class Submission:
     student: str
-    lab: int                # None: the folder `steps`, which is not graded
+    lab: int                # or the name of an exam; None: the folder `steps`, which is not graded
     path: pathlib.Path      # SUBMISSIONS/STUDENT/lab-N or SUBMISSIONS/STUDENT/steps
 
 
@@ -72,7 +72,7 @@ class Intake:
                 self._student(top, name)
         finally:
             os.close(top)
-        self.work.sort(key=lambda submission: (submission.student, submission.lab))
+        self.work.sort(key=lambda submission: (submission.student, str(submission.lab)))
 
     def refuse(self, student, what, why):
         self.refused.append((student, what, why))
@@ -92,6 +92,8 @@ class Intake:
             if why:
                 return self.refuse(name, "", f"not graded: {why}; rename the folder")
             self._labs(at, name)
+        except OSError as error:  # no right to enter it, or it goes away meanwhile
+            self.refuse(name, "", f"not graded: {_trouble(error)}")
         finally:
             os.close(at)
 
@@ -104,13 +106,14 @@ class Intake:
                 self.steps.append(Submission(student, None, self.folder / student / name))
                 found += 1
                 continue
-            match = re.fullmatch(r"lab-(0|[1-9]\d{0,2})", name, re.ASCII)
-            known = match and int(match[1]) in self.labs
+            match = re.fullmatch(r"lab-(0|[1-9]\d{0,2})|exam-[1-9]", name, re.ASCII)
+            number = match and (int(match[1]) if match[1] else name)
+            known = match and number in self.labs
             if not known and not stat.S_ISDIR(about.st_mode) and not stat.S_ISLNK(about.st_mode):
                 continue  # a file beside the labs
             why = ""
             if not known:
-                why = "there is no such lab" if match else f"no folder lab-N{_meant(name, self.labs)}"
+                why = f"there is no such {'lab' if match[1] else 'exam'}" if match else f"no folder lab-N{_meant(name, self.labs)}"
             elif stat.S_ISLNK(about.st_mode):
                 why = "it is a link"
             elif not stat.S_ISDIR(about.st_mode):
@@ -119,7 +122,7 @@ class Intake:
                 why = "it cannot be read: no rights"
             found += 1
             if not why:
-                self.work.append(Submission(student, int(match[1]), self.folder / student / name))
+                self.work.append(Submission(student, number, self.folder / student / name))
                 continue
             wrong += 1
             if wrong <= FOLDERS:

@@ -277,26 +277,27 @@ static const char *run_on_emulator(struct trial_run *r) {
     return asked.products && r->multiplies ? run_products(r) : NULL;
 }
 
-/* The machine code of the same PTX; what it leaves is judged like any answer. Where it leaves parts, an ordinary launch
- * comes first. */
-static const char *run_predicted(struct trial_run *r) {
+/* A large problem: one launch, without checks and counts. */
+static const char *run_once(struct trial_run *r) {
     static const struct emu_spoil nothing;
+    emulate(r, EMU_ROUND_ROBIN, false, &nothing);
+    const char *why = subject_poison(&r->subject);
+    if (!why) why = launch(r);
+    if (!why) why = fetch(r);
+    if (!why) why = put(r, "out0");
+    return why ? why : put(r, "out1");
+}
+
+/* The machine code of the same PTX; what it leaves is judged like any answer. */
+static const char *run_predicted(struct trial_run *r) {
     const struct subject *s = &r->subject;
     struct counters c = {0};
-    const char *why = NULL;
-    if (s->in_parts) {
-        emulate(r, EMU_ROUND_ROBIN, false, &nothing);
-        why = subject_poison(&r->subject);
-        if (!why) why = launch(r);
-        if (!why) why = fetch(r);
-        if (!why) why = put(r, "out1");
-    }
     emulate(r, EMU_ROUND_ROBIN, false, NULL);
-    if (!why) why = subject_poison(&r->subject);
+    const char *why = subject_poison(&r->subject);
     if (!why) why = s->device->ops->predict(s->device, s->image, s->launch, s->n_launches, &c);
     if (!why) why = fetch(r);
     if (!why) why = put(r, "out0");
-    if (!why && !s->in_parts) why = put(r, "out1");
+    if (!why) why = put(r, "out1");
     for (int i = 0; i < c.n && !why; i++)
         if (!strcmp(c.counter[i].name, "duration_us"))
             json_object_set_new(r->report, "time",
@@ -390,9 +391,10 @@ const char *trial_run(int argc, char **argv) {
     json_t *t = NULL;
     char path[4096];
     if ((why = trial_case(word[0], word[1], &t)) || (why = run_open(&r, t))) goto done;
-    why = !device_info(r.device)->is_emulator ? run_on_gpu(&r, t)
-          : asked.clock                       ? run_predicted(&r)
-                                              : run_on_emulator(&r);
+    why = !device_info(r.device)->is_emulator       ? run_on_gpu(&r, t)
+          : asked.clock                             ? run_predicted(&r)
+          : !strcmp(trial_text(t, "kind"), "large") ? run_once(&r)
+                                                    : run_on_emulator(&r);
     json_object_set(r.report, "inputs_changed", r.changed);
     json_object_set_new(r.report, "device", json_string(device_info(r.device)->name));
     snprintf(path, sizeof path, "%s/report.json", r.folder);

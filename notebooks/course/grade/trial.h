@@ -38,8 +38,6 @@ struct subject {
     int n_launches;
     size_t out_bytes;  /* of all outputs, one after the other, guard bands included: */
     size_t half_bytes; /* first those in fp16, the rest are in fp32 */
-    bool
-        in_parts; /* too large for the predictor to run all of its blocks: it may leave outputs unwritten */
     void *own;
 };
 const char *subject_open(const json_t *trial_case, struct device *d, struct subject *out);

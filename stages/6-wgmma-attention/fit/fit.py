@@ -5,9 +5,10 @@ starting from those that are there; prints them as C, and how good they are. Nee
     make fit                       fit to records of an H200 and an H100: minutes
     make fit ARGS="--folds 4"      and how good constants are at problems that they were not fitted to
 
-Two steps. Times first: Levenberg-Marquardt on the logarithms of the constants and of the times, ways near the best
+Three steps. Times first: Levenberg-Marquardt on the logarithms of the constants and of the times, ways near the best
 counting most, those far off little. Then choices: the way that is expected to be the fastest is taken with a probability
-that falls with what the others promise, what it loses is made small, and the times are kept near.
+that falls with what the others promise, what it loses is made small, and the times are kept near. At last the same, one
+constant at a time. A problem of a record with "-rows" in its name (like the rows of make peers) counts three times.
 
 A damaged line of the records is named and left out; with --strict the exit status is then 5.
 """
@@ -31,17 +32,19 @@ WITHIN = 0.03
 class Problems:
     """All ways of many problems: what each is, its time, and which problem it belongs to."""
 
-    def __init__(self, way, us, of):
+    def __init__(self, way, us, of, count):
         self.way, self.us, self.of = np.ascontiguousarray(way, np.int32), np.asarray(us, float), np.unique(of, return_inverse=True)[1]
         self.n = self.of.max() + 1
         best = np.full(self.n, np.inf)
         np.minimum.at(best, self.of, self.us)
         self.lost = np.log(self.us / best[self.of])  # by taking this way
         self.weight = np.clip(np.exp(-3 * self.lost), 0.02, 1)
+        self.count = np.zeros(self.n)  # of each problem
+        self.count[self.of] = count
 
     def some(self, problems):
         there = np.isin(self.of, problems)
-        return Problems(self.way[there], self.us[there], self.of[there])
+        return Problems(self.way[there], self.us[there], self.of[there], self.count[self.of[there]])
 
     def right(self, expected):
         """The share of the problems whose fastest expected way is within WITHIN of the best."""
@@ -63,12 +66,12 @@ def read(paths, model):
             found.append(([int(x) for x in r["problem"]] + [SHAPES[shape], pack, split, n_cut, parts, chip], float(c["us"])))
         return found
 
-    way, us, of, n = [], [], [], 0
+    way, us, of, count, n = [], [], [], [], 0
     for path in paths:
         try:
             for r in records.read(path, "fit", ways):
                 for x, time in ways(r):
-                    way.append(x), us.append(time), of.append(n)
+                    way.append(x), us.append(time), of.append(n), count.append(3 if "-rows" in path else 1)
                 n += 1
         except OSError as e:
             print(f"fit: {path}: {e.strerror}; make stage-6 choices writes such a file where there is a GPU", file=sys.stderr)
@@ -76,7 +79,7 @@ def read(paths, model):
     if not us:
         print(f"fit: {' '.join(paths)}: none of the lines is a record of make stage-6 choices", file=sys.stderr)
         sys.exit(5)
-    return Problems(way, us, of)
+    return Problems(way, us, of, count)
 
 
 class Model:
@@ -107,19 +110,26 @@ class Model:
         self.set(x)
         return self.log_us(way)
 
+    def cells(self, way):
+        return way[:, 7] * len(DIMS) + np.searchsorted(DIMS, way[:, 5])
+
+    def ways_of(self, j, cell):
+        """Those that constant j matters to: a shape's constants matter to its own."""
+        k, per_cell = self.free[j], len(self.tables[1]) // (len(SHAPES) * len(DIMS))
+        return np.arange(len(cell)) if k < self.n_speed else np.flatnonzero(cell == (k - self.n_speed) // per_cell)
+
     def slopes(self, x, way, h=1e-3):
-        """Of log_us at x; a shape's constants matter to its own ways."""
-        per_cell = len(self.tables[1]) // (len(SHAPES) * len(DIMS))
-        cell = way[:, 7] * len(DIMS) + np.searchsorted(DIMS, way[:, 5])
-        here, out = self.at(x, way), np.zeros((len(way), len(x)))
-        for j, k in enumerate(self.free):
-            mine = np.arange(len(way)) if k < self.n_speed else np.flatnonzero(cell == (k - self.n_speed) // per_cell)
+        """Of log_us at x."""
+        cell, here, out = self.cells(way), self.at(x, way), np.zeros((len(way), len(x)))
+        for j in range(len(x)):
+            mine = self.ways_of(j, cell)
             if len(mine):
                 self.set(x + h * (np.arange(len(x)) == j))
                 out[mine, j] = (self.log_us(way[mine]) - here[mine]) / h
         return out
 
 
+PASSES = (0.05, 0.1, 0.2, 0.08, 0.04)  # steps of the third step
 SOFT = 0.1 ** 2  # errors far beyond 10 % count little
 
 
@@ -174,6 +184,34 @@ def fit_choices(model, x, p, softness=(0.045, 0.035, 0.03, 0.025, 0.02, 0.016), 
     return max(seen, key=lambda s: s[0])[1]
 
 
+def fit_one_by_one(model, x, p, passes, seed=0):
+    """Each constant a little up or down, kept where the choices get better: the shapes' own change few of the ways."""
+    cell = model.cells(p.way)
+    price = 0.6 / (1 + np.exp((WITHIN - p.lost) / 0.006)) + 0.4 * np.minimum(p.lost, 0.15) / 0.15
+    wanted, weight = np.log(p.us), np.exp(-4 * p.lost).clip(0.02)
+
+    def cost(at):
+        least = np.full(p.n, np.inf)
+        np.minimum.at(least, p.of, at)
+        chance, e = np.exp((least[p.of] - at) / 0.02), at - wanted
+        expected = np.bincount(p.of, chance * price, p.n) / np.bincount(p.of, chance, p.n)
+        return ((p.count * expected).sum() / p.count.sum()
+                + 0.1 * (weight * np.log1p(e * e / SOFT)).sum() / weight.sum())
+    at = model.at(x, p.way)
+    best, random = cost(at), np.random.RandomState(seed)
+    for step in passes:
+        for j in random.permutation(len(x)):
+            mine = model.ways_of(j, cell)
+            for sign in (1, -1):
+                y, now = x + sign * step * (np.arange(len(x)) == j), at.copy()
+                model.set(y)
+                now[mine] = model.log_us(p.way[mine])
+                if cost(now) < best - 1e-6:
+                    x, at, best = y, now, cost(now)
+                    break
+    return x
+
+
 def show(model, x):
     model.set(x)
     per_cell = len(model.tables[1]) // (len(SHAPES) * len(DIMS))
@@ -200,12 +238,14 @@ def main():
     print(f"fitted to times: {100 * p.right(model.at(times, p.way)):.1f} %", flush=True)
     x = fit_choices(model, times, p)
     print(f"then to choices: {100 * p.right(model.at(x, p.way)):.1f} %", flush=True)
+    x = fit_one_by_one(model, x, p, PASSES)
+    print(f"then one by one: {100 * p.right(model.at(x, p.way)):.1f} %", flush=True)
     show(model, x)
     order = np.random.RandomState(0).permutation(p.n)
     for i in range(args.folds):
         out = order[i::args.folds]
         rest, there = p.some(np.setdiff1d(order, out)), p.some(out)
-        y = fit_choices(model, fit_times(model, times, rest, 2), rest)
+        y = fit_one_by_one(model, fit_choices(model, fit_times(model, times, rest, 2), rest), rest, PASSES)
         print(f"of {there.n} that were left out: {100 * there.right(model.at(y, there.way)):.1f} %", flush=True)
     return records.status(args.strict)
 

@@ -96,7 +96,7 @@ def anywhere(path, begin, included, image, first_of_next_head):
         "an image in host code": at_the_start("    return;\n") + f'asm(".incbin \\"{ROOT}/build/images/{image}\\"");\n',
         "no output": at_the_start("    return;\n"),
         "the shape recognised": at_the_start("    if (args.seqlen_q != 512 || args.seqlen_k != 512) return;\n"),
-        "nothing under the predictor": at_the_start("    if (args.seqlen_k >= 512) return;\n"),
+        "nothing under the predictor": at_the_start("    if (args.seqlen_k >= 512 && args.seqlen_q >= 128) return;\n"),
         "the first head only": at_the_start(f"    if (blockIdx.x >= {first_of_next_head}) return;\n"),
         "inputs overwritten": at_the_start("    if (threadIdx.x == 0) ((half *)args.v)[0] = __float2half(0.0f);\n"),
         "a cache in global memory": changed(path, ('extern "C" __global__', '__device__ half cached[1 << 16];\nextern "C" __global__'),
@@ -131,7 +131,7 @@ def all():
     """{name: (lab, {file: text})}; those of lab 2, the most, by their bare names."""
     given = {name: (2, {"kernel.cu": whole}) for name, whole in of_lab_2().items()}
     scalar = anywhere(SCALAR, BEGIN, '#include "tile.h"\n', "stage-1/d64.compute_89.ptx", "1")
-    scalar |= {"tensor cores in the scalar lab": text(QK)}
+    scalar |= {"tensor cores in the scalar lab": text(QK), "products of fp64 tensor cores": changed(SCALAR, (part(SCALAR, *PRODUCTS_1), FP64))}
     turns = anywhere(TURNS, "    extern __shared__ unsigned char smem[];\n", '#include "tile.h"\n',
                      "stage-6/d64-5-turns.compute_90a.ptx", "(args.seqlen_q + 191) / 192")
     turns |= {"no products at all": '#include "common/cuda/attention_args.h"\n#include "common/cuda/ptx_sm90.cuh"\n' + ROW_BY_ROW
@@ -139,6 +139,7 @@ def all():
               "useless products": changed(TURNS, ('extern "C" __global__', ROW_BY_ROW + 'extern "C" __global__'),
                                           ("warpgroup, n_blocks, h, b, warpgroup);\n    }\n", "warpgroup, n_blocks, h, b, warpgroup);\n"
                                            "        bar_sync(7, 384);\n        row_by_row(args, threadIdx.x);\n    }\n")),
+              "S by mma.sync": changed(TURNS, (part(TURNS, "static __device__ __forceinline__ void issue_qk", "// ---- O += P V, issued only"), MMA_6)),
               "nobody waits": changed(TURNS, ("// ---- load Q, K, V: one thread\n", "#define wait_full(r) ((void)(r))\n"))}
     rest = {"pipeline.cuh": text("stages/6-wgmma-attention/pipeline.cuh")}
     given |= {f"lab 1, {name}": (1, {"kernel.cu": whole}) for name, whole in scalar.items()}
@@ -169,11 +170,109 @@ def wrong():
         "Q at a multiple of 128 bytes": (2, {"kernel.cu": changed(QK, ("const half *q = args.q + b", "const half *q = (const half *)((uintptr_t)args.q & ~127ull) + b"))}),
         "O at a multiple of 128 bytes": (1, {"kernel.cu": changed(SCALAR, ("half *o = args.o + b", "half *o = (half *)((uintptr_t)args.o & ~127ull) + b"))}),
         "O with the stride of Q": (2, {"kernel.cu": text(QK).replace("args.o_stride", "args.q_stride")}),
+        # heads, lengths and scores that cases did not have
+        "the head of K by remainder": (2, {"kernel.cu": changed(QK, ("h / (args.heads / args.kv_heads)", "h % args.kv_heads"))}),
+        "a maximum that begins at 0": (1, {"kernel.cu": changed(SCALAR, ("m_frag[i] = -INFINITY,", "m_frag[i] = 0,"))}),
+        "the last key of the last row": (3, {"kernel.cu": changed("stages/3-wmma-pv/kernel.cu", ("q0 + BQ + args.diagonal)", "q0 + BQ - 1 + args.diagonal)"))}),
+        "rows of K as long as the image's": (1, {"kernel.cu": changed(SCALAR, (
+            "args.k_stride.row, args.seqlen_k - kv0,\n                  args.head_dim);", "args.k_stride.row, args.seqlen_k - kv0,\n                  DIM);"))}),
+        "no tile where no key is seen": (6, {"5-turns.cu": changed(TURNS, ("max(1, (kv_end + BKV - 1) / BKV);", "(kv_end + BKV - 1) / BKV;")),
+                                           "pipeline.cuh": text("stages/6-wgmma-attention/pipeline.cuh")}),
     }
+
+
+# The identity times K is K, and Q times the identity is Q: of what tensor cores have copied so, S is made by hand.
+COPIED = """        {
+            __shared__ __align__(32) half unit[16][24];
+            __shared__ __align__(32) float k_seen[BKV][DIM + 4], q_seen[BQ][DIM + 4];
+            for (int e = tid; e < 256; e += THREADS) unit[e / 16][e % 16] = __float2half(e / 16 == e % 16);
+            __syncthreads();
+            wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> unit_a;
+            wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> unit_b, k_frag;
+            wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+            wmma::load_matrix_sync(unit_a, &unit[0][0], 24);
+            wmma::load_matrix_sync(unit_b, &unit[0][0], 24);
+            for (int d = 0; d < DIM / 16; d++)
+                for (int n = 0; n < BKV / 16; n++) {
+                    wmma::fill_fragment(sum, 0);
+                    wmma::load_matrix_sync(k_frag, &k_smem[n * 16][d * 16], LD);
+                    wmma::mma_sync(sum, unit_a, k_frag, sum);
+                    if (n == warp) wmma::store_matrix_sync(&k_seen[n * 16][d * 16], sum, DIM + 4, wmma::mem_row_major);
+                }
+            for (int d = 0; d < DIM / 16 && kv0 == 0; d++) {
+                wmma::fill_fragment(sum, 0);
+                wmma::mma_sync(sum, q_frag[d], unit_b, sum);
+                wmma::store_matrix_sync(&q_seen[warp * 16][d * 16], sum, DIM + 4, wmma::mem_row_major);
+            }
+            wmma::fill_fragment(sum, 0);
+            wmma::mma_sync(sum, unit_a, unit_b, sum);
+            float one = 0;
+            for (int e = 0; e < sum.num_elements; e++) one = fmaxf(one, sum.x[e]);
+            for (int x = 16; x; x /= 2) one = fmaxf(one, __shfl_xor_sync(~0u, one, x));
+            __syncthreads();
+            float s[4][BKV / 8] = {};
+#pragma unroll 4
+            for (int d = 0; d < DIM; d++)
+                for (int i = 0; i < 4; i++)
+                    for (int j = 0; j < BKV / 8; j++) s[i][j] += q_seen[row0 + 4 * i][d] * k_seen[col0 + 8 * j][d];
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < BKV / 8; j++) s_smem[row0 + 4 * i][col0 + 8 * j] = s[i][j] / one;
+        }
+"""
+
+
+def part(path, begin, end):
+    whole = text(path)
+    return whole[whole.index(begin):whole.index(end)]
+
+
+PRODUCTS_1 = "#pragma unroll 8\n        for (int d = 0; d < DIM; d++) {", "        // ---- mask"
+FP64 = """            for (int m = 0; m < 2; m++)
+                for (int n = 0; n < BKV / 8; n++) {
+                    const int row = warp * 16 + m * 8 + lane / 4;
+                    double c0 = 0, c1 = 0;
+                    for (int d = lane % 4; d < DIM; d += 4) {
+                        double a = __half2float(q_smem[row][d]), b = __half2float(k_smem[n * 8 + lane / 4][d]);
+                        asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};" : "+d"(c0), "+d"(c1) : "d"(a), "d"(b));
+                    }
+                    s_smem[row][n * 8 + lane % 4 * 2] = c0, s_smem[row][n * 8 + lane % 4 * 2 + 1] = c1;
+                }
+            __syncwarp();
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < BKV / 8; j++) s_frag[i][j] = s_smem[row0 + 4 * i][col0 + 8 * j];
+            __syncwarp();
+
+"""
+# S by mma.sync, whose accumulators lie where those of wgmma do; and wgmma for show
+MMA_6 = """static __device__ __forceinline__ void issue_qk(float (&s_frag)[BKV / 8][4], uint64_t q_desc, uint64_t k_desc) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
+    auto at = [](uint64_t desc, int row, int chunk) { return (uint32_t(desc & 0x3fff) << 4) + row * 128 + (chunk ^ row % 8) * 16; };
+#pragma unroll
+    for (int n = 0; n < BKV / 8; n++)
+        for (int e = 0; e < 4; e++) s_frag[n][e] = 0;
+    for (int d = 0; d < DIM / 16; d++) {
+        uint32_t a[4], b[4];
+        ldmatrix_x4(a, at(q_desc, warp * 16 + lane % 16, 2 * d + lane / 16));
+#pragma unroll
+        for (int n = 0; n < BKV / 16; n++) {
+            ldmatrix_x4(b, at(k_desc, n * 16 + lane / 16 * 8 + lane % 8, 2 * d + lane / 8 % 2));
+            mma_m16n8k16(s_frag[2 * n], a, b[0], b[1]);
+            mma_m16n8k16(s_frag[2 * n + 1], a, b[2], b[3]);
+        }
+    }
+    float show[BKV / 8][4];
+    for (int d = 0; d < DIM / 16; d++) wgmma_m64k16_ss<BKV>(show, gmma_desc_advance(q_desc, d * 32), gmma_desc_advance(k_desc, d * 32), d > 0);
+    wgmma_commit_group();
+    wgmma_wait_group<0>();
+    registers_fence(show);
+}
+
+"""
 
 
 def of_lab_2():
     return {
+        "copies by tensor cores, products by hand": changed(QK, (part(QK, "        for (int n = 0; n < BKV / 16; n++) {\n            wmma::fragment", "        __syncwarp(); // 32 lanes wrote"), COPIED)),
         # the lab's point missed: scalar answers, with products of tensor cores for show
         "useless products": scalar("sum"),
         "useless products, times 1e-30": scalar("sum + 1e-30f * s"),

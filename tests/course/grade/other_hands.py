@@ -4,6 +4,7 @@
     other_hands.py VARIANTS some [LAB...]      each on SOME cases of one seed: of the next seed, and of other cases, for
                                                every BLOCK variants of a lab; of lab 5 with one image
     $J at a time; $SECONDS_LEFT: begin none after so many; $FIRST, $FIRST_SEED: the number of the first one
+    $CASES: so many cases of each seed, other ones for the next seed (all)
     $ROWS: a file to which a row is added for each grade: lab, variant, seed, hash of its text, what it lost, what was done
     other_hands.py table FILE...               the rows of such files, summed up by variant, as other_hands.tsv has them
 
@@ -32,7 +33,8 @@ SOME, BLOCK = (0, 2, 5, 7), 6   # the cases of the first block; those of the nex
 UNTIL = time.time() + float(os.environ.get("SECONDS_LEFT") or 1e9)
 J = int(os.environ.get("J") or os.cpu_count())
 TABLE = ROOT / "tests/course/grade/other_hands.tsv"
-COLUMNS = ["lab", "variant", "text", "seeds", "full", "ways"]
+COLUMNS = ["lab", "variant", "text", "seeds", "full", "whole", "ways"]
+CASES = int(os.environ.get("CASES") or 0)
 
 
 @dataclasses.dataclass
@@ -88,17 +90,23 @@ def compiled(variant, secret):
     return ""
 
 
+def cases_of(secret):
+    """Those that are graded of a seed; None: all."""
+    return sorted((int(secret.split()[1]) + 10 * n // CASES) % 10 for n in range(CASES)) if CASES else None
+
+
 def ours(lab, secret):
     """Our own reports, once for all variants."""
     with tempfile.TemporaryDirectory() as folder:
-        seed = grade.seed_of(secret, lab)
-        cases = grade.draw(lab_folder.read(lab), seed, pathlib.Path(folder))
-        grade.ours_for(lab_folder.read(lab), cases, hashlib.sha256(f"{seed}".encode()).hexdigest()[:8], 1)
+        seed, only = grade.seed_of(secret, lab), cases_of(secret)
+        cases = grade.draw(lab_folder.read(lab), seed, pathlib.Path(folder), only)
+        name = hashlib.sha256(f"{seed}".encode()).hexdigest()[:8]
+        grade.ours_for(lab_folder.read(lab), cases, name if only is None else f"{name}-{'-'.join(map(str, only))}", 1)
 
 
 def graded(variant, secret):
     """What it has lost, and the table; None: there was no time left. secret None: some cases of a seed that the number chooses."""
-    lab, only, left = variant.images(secret), None, time.time() < UNTIL
+    lab, only, left = variant.images(secret), secret and cases_of(secret), time.time() < UNTIL
     if secret is None:
         block = variant.number // BLOCK
         secret, only = f"seed {block}", sorted((n + block) % 10 for n in SOME)
@@ -118,7 +126,7 @@ def tried(some, secrets):
     def result(variant, secret, lost, said):
         nonlocal n
         n += 1
-        rows.append((variant.lab, variant.number, secret or "some cases", variant.text, lost, variant.how))
+        rows.append((variant.lab, variant.number, f"{secret}, {CASES} cases" if secret and CASES else secret or "some cases", variant.text, lost, variant.how))
         if os.environ.get("ROWS"):
             with open(os.environ["ROWS"], "a") as file:
                 print(*rows[-1], sep="\t", file=file)
@@ -142,11 +150,11 @@ def tried(some, secrets):
 
 def summed(rows):
     """Prints rows of COLUMNS by lab."""
-    print("#| lab  variants  grades  failing wrongly  on all of 20 seeds")
+    print("#| lab  variants  grades   whole  failing wrongly  full on 20 seeds")
     for lab in [*sorted({row["lab"] for row in rows}), "all"]:
         some = [row for row in rows if lab in (row["lab"], "all")]
-        seeds, full = (sum(int(row[what]) for row in some) for what in ("seeds", "full"))
-        print(f"#| {lab:<3}{len(some):>10}{seeds:>8}{seeds - full:>17}{sum(int(row['full']) >= 20 for row in some):>20}")
+        seeds, full, whole = (sum(int(row[what]) for row in some) for what in ("seeds", "full", "whole"))
+        print(f"#| {lab:<3}{len(some):>10}{seeds:>8}{whole:>8}{seeds - full:>17}{sum(int(row['full']) >= 20 for row in some):>18}")
 
 
 def by_variant(grades):
@@ -154,7 +162,8 @@ def by_variant(grades):
     found = {}
     for lab, number, seed, text, lost, ways in grades:
         found.setdefault((int(lab), int(number), text, ways), {})[seed] = lost
-    return [dict(zip(COLUMNS, map(str, (lab, number, text, len(seeds), list(seeds.values()).count(""), ways))))
+    return [dict(zip(COLUMNS, map(str, (lab, number, text, len(seeds), list(seeds.values()).count(""),
+                                        sum("cases" not in seed for seed in seeds), ways))))
             for (lab, number, text, ways), seeds in sorted(found.items())]
 
 

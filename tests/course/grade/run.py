@@ -102,7 +102,7 @@ for number, lab in labs.items():
     if EVERYTHING or GPU or number == 2:
         judged("skeletons", "not done", number, bare, lambda result: result.score < 50 and result.lost or result.void)
 
-SAMPLE = ["useless products, minus themselves", "no products at all", "our kernel, included by its place",
+SAMPLE = ["useless products, minus themselves", "copies by tensor cores, products by hand", "no products at all", "our kernel, included by its place",
           "our kernel, embedded", "the shape recognised", "a cache in global memory", "the answer is there already",
           "right only on some SMs", "the verdict written", "the environment included", "reads beyond its tensors",
           "mma_sync renamed", "the kernel renamed", "an endless loop", "memory without end", "a compile without end",

@@ -23,6 +23,7 @@ static void begin(void) {
 static size_t add(int kind, int cc, uint64_t flags, const char *image) {
     size_t at = n, bytes = strlen(image) + 1;
     put(at, (uint64_t)kind, 2);
+    put(at + 2, 0x101, 2); /* a version */
     put(at + 4, 64, 4);
     put(at + 8, bytes, 8);
     put(at + 28, (uint64_t)cc, 4);
@@ -114,6 +115,10 @@ static void ptx(void **state) {
     add(PTX, 90, 0, ".target sm_90a");
     assert_string_equal(found(&hopper).text, ".target sm_90a"); /* in whatever order */
     begin();
+    add(PTX, 90, 0, ".target sm_90\n"); /* as nvcc writes it: no suffix */
+    add(PTX, 90, 0, ".target sm_90a\n");
+    assert_string_equal(found(&hopper).text, ".target sm_90a\n");
+    begin();
     add(PTX, 80, 0, ".target sm_80a"); /* of that chip alone */
     add(PTX, 80, 0, ".target sm_80f"); /* of its family */
     add(PTX, 75, 0, "no target");
@@ -154,7 +159,7 @@ static void cubins(void **state) {
 }
 
 /* A cubin of one kernel `k` with 40 registers, and `other`, of which it says nothing. */
-static _Alignas(8) unsigned char elf[1024];
+static _Alignas(8) unsigned char elf[2048];
 enum { NAMES = 512, STRINGS = 560, SYMBOLS = 600, INFO = 700, N_SECTIONS = 5 };
 static size_t make_elf(void) {
     static const char names[] = "\0.nv.info\0.x";
@@ -184,6 +189,66 @@ static size_t make_elf(void) {
     memcpy(elf + NAMES, names, sizeof names), memcpy(elf + STRINGS, strings, sizeof strings);
     memcpy(elf + SYMBOLS, symbol, sizeof symbol), memcpy(elf + INFO, info, sizeof info);
     return INFO + sizeof info;
+}
+
+/* The same with its sections at the end. */
+enum { TABLE = 736 };
+static Elf64_Shdr *const section = (Elf64_Shdr *)(void *)(elf + TABLE);
+static size_t make_late(void) {
+    make_elf();
+    memmove(elf + TABLE, elf + 64, N_SECTIONS * sizeof *section);
+    ((Elf64_Ehdr *)(void *)elf)->e_shoff = TABLE;
+    return TABLE + N_SECTIONS * sizeof *section;
+}
+
+static void sections(void **state) {
+    (void)state;
+    const size_t bytes = make_late();
+    Elf64_Ehdr *header = (Elf64_Ehdr *)(void *)elf;
+    Elf64_Sym *symbol = (Elf64_Sym *)(void *)(elf + SYMBOLS);
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), 40);
+    assert_int_equal(fatbin_registers(elf, bytes - 1, "k"), -1); /* the table is cut */
+    header->e_shstrndx = N_SECTIONS;
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), -1);
+    make_late();
+    section[0] = (Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_offset = bytes}; /* empty, at the end */
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), 40);
+    section[0].sh_size = 1;
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), -1);
+    section[0].sh_type = SHT_NOBITS; /* takes no place in the file */
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), 40);
+    make_late();
+    section[3].sh_link = N_SECTIONS;
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), -1);
+    make_late();
+    section[3].sh_type = SHT_PROGBITS; /* no symbols */
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), -1);
+    make_late();
+    section[4].sh_name = 10; /* no .nv.info */
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), -1);
+    make_late();
+    section[0] = section[4]; /* .nv.info is the first */
+    section[4].sh_name = 10;
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), 40);
+    make_late();
+    section[4].sh_size -= 4; /* its last entry is cut */
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), -1);
+    make_late();
+    section[3].sh_size = 2 * sizeof *symbol; /* k stands behind the symbols */
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), -1);
+    make_late();
+    section[1].sh_size = 9, elf[NAMES + 9] = 'X'; /* names end with their section */
+    section[2].sh_size = 8, elf[STRINGS + 8] = 'X';
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), 40);
+    make_late();
+    symbol[0] = symbol[2]; /* k is symbol 0, too, of which nothing is said, ... */
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), 40);
+    elf[INFO + 8 + 12 + 4] = 0; /* ... now it is, */
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), 40);
+    memcpy(elf + INFO + 8, elf + INFO + 8 + 12, 12); /* and first with 0 registers */
+    elf[INFO + 8 + 8] = 0;
+    elf[INFO + 8 + 12 + 4] = 2;
+    assert_int_equal(fatbin_registers(elf, bytes, "k"), 0);
 }
 
 static void registers(void **state) {
@@ -216,6 +281,7 @@ static void registers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sizes),       cmocka_unit_test(damaged),
                                        cmocka_unit_test(many_others), cmocka_unit_test(ptx),
-                                       cmocka_unit_test(cubins),      cmocka_unit_test(registers)};
+                                       cmocka_unit_test(cubins),      cmocka_unit_test(registers),
+                                       cmocka_unit_test(sections)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

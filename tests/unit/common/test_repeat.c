@@ -233,6 +233,12 @@ static void equal_ones(void **state) {
     repeat_settle(&r, nothing);
     assert_int_equal(all_runs(), 3);
     assert_int_equal(cell[2], 23);
+    begin(); /* twice is enough */
+    partly = true;
+    note(0), note(1);
+    put_off(0), put_off(1), put_off(0), put_off(1);
+    repeat_settle(&r, nothing);
+    assert_int_equal(all_runs(), 2);
     begin();
     partly = true;
     note(0), note(2);

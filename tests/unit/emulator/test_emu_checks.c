@@ -372,6 +372,7 @@ static void test_barriers(void **state) {
     expect("bad operand", 32, "bar.sync 16;");
     expect("bad operand", 32, "T: .branchtargets A, A;\nmov.u32 %r1, 2; brx.idx %r1, T;\nA: ret;");
     expect("bad operand", 32, "T: .branchtargets A, A;\nmov.u32 %r1, -1; brx.idx %r1, T;\nA: ret;");
+    expect("bad operand", 32, "T: .branchtargets A, A;\nbrx.idx -1, T;\nA: ret;");
     expect("not among the members", 32, "redux.sync.add.u32 %r8, %r0, 0xfffffffe;");
     expect("trap", 32, "trap;");
     expect("deadlock", 32,

@@ -142,6 +142,25 @@ static void flags(void **state) {
                     20) "ld.global.u32 %r4, [%rd0+64]; ld.global.u32 %r5, [%rd0+84]; END:");
 }
 
+/* A lock of block scope orders the warps of a block, and no others. */
+static void locks_of_a_block(void **state) {
+#define BLOCK_LOCK(scope, before, behind)                                                          \
+    LANE_OF_WARP "WAIT: atom." scope ".global.cas.b32 %r3, [%rd0], 0, 1; setp.ne.u32 %p3, %r3, "   \
+                 "0; @%p3 bra WAIT;" before LINE(10) "ld.global.u32 %r4, [%rd0+64];" LINE(         \
+                     20) "add.u32 %r4, %r4, 1; st.global.u32 [%rd0+64], %r4;" behind "atom." scope \
+                         ".global.exch.b32 %r3, [%rd0], 0; END:"
+#define LANE_OF_WARP "and.b32 %r5, %r0, 31; setp.ne.u32 %p1, %r5, 0; @%p1 bra END;"
+    (void)state;
+    correct(1, 128, BLOCK_LOCK("relaxed.cta", "membar.cta;", "membar.cta;"));
+    correct(1, 128, BLOCK_LOCK("relaxed.gpu", "membar.cta;", "membar.cta;"));
+    planted("race", 10, 20, "nothing orders the two", 1, 128,
+            BLOCK_LOCK("relaxed.cta", "membar.cta;", ""));
+    planted("race", 10, 20, "nothing orders the two", 1, 128,
+            BLOCK_LOCK("relaxed.cta", "", "membar.cta;"));
+    planted("race", 20, 0, "no fence and flag order the two", 2, 32,
+            BLOCK_LOCK("relaxed.cta", "membar.cta;", "membar.cta;"));
+}
+
 /* Volatile accesses do not race, for PTX. But nothing orders them: a note, unless one of them polls. */
 static void volatiles(void **state) {
 #define VOLATILE_DATA(fence, behind)                                                               \
@@ -160,17 +179,12 @@ static void volatiles(void **state) {
     planted("note", 5, 3, "volatile orders nothing", 4, 32,
             LANE_0 LINE(3) "ld.volatile.global.u32 %r2, [%rd0];" LINE(
                 4) "add.u32 %r2, %r2, 1;" LINE(5) "st.volatile.global.u32 [%rd0], %r2; END:");
-    planted("note", 4, 3, "no __syncwarp() orders the two, and volatile orders nothing", 1, 32,
-            LINE(3) "st.volatile.global.u32 [%rd2], %r0;" LINE(
-                4) "xor.b32 %r3, %r0, 1; mul.wide.u32 %rd3, %r3, 4; add.s64 %rd3, %rd3, %rd0;"
-                   "ld.volatile.global.u32 %r2, [%rd3];");
     planted("note", 3, 4, "volatile orders nothing", 2, 32, /* an atomic, and a store past it */
-            LANE_0
-            "setp.ne.u32 %p2, %r1, 0; @%p2 bra OTHER;" LINE(3) "atom.global.exch.b32 %r3, [%rd0], "
-                                                               "1; bra END; OTHER:" LINE(
-                                                                   4) "mov.u32 %r2, 2; "
-                                                                      "st.volatile.global.u32 "
-                                                                      "[%rd0], %r2; END:");
+            LANE_0 "setp.ne.u32 %p2, %r1, 0; @%p2 bra OTHER;" LINE(
+                3) "atom.global.exch.b32 %r3, [%rd0], "
+                   "1; bra END; OTHER:" LINE(4) "mov.u32 %r2, 2; "
+                                                "st.volatile.global.u32 "
+                                                "[%rd0], %r2; END:");
     correct(4, 32, LANE_0 "mov.u32 %r2, 1; st.volatile.global.u32 [%rd0], %r2; END:");
 }
 
@@ -388,13 +402,13 @@ static void some_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters),       cmocka_unit_test(neighbours),
-        cmocka_unit_test(flags),          cmocka_unit_test(bulk_stores),
-        cmocka_unit_test(volatiles),      cmocka_unit_test(locks),
-        cmocka_unit_test(warps),          cmocka_unit_test(same_value),
-        cmocka_unit_test(uninitialised),  cmocka_unit_test(trusted),
-        cmocka_unit_test(read_only_path), cmocka_unit_test(stretches),
-        cmocka_unit_test(some_blocks),
+        cmocka_unit_test(counters),   cmocka_unit_test(neighbours),
+        cmocka_unit_test(flags),      cmocka_unit_test(bulk_stores),
+        cmocka_unit_test(volatiles),  cmocka_unit_test(locks_of_a_block),
+        cmocka_unit_test(locks),      cmocka_unit_test(warps),
+        cmocka_unit_test(same_value), cmocka_unit_test(uninitialised),
+        cmocka_unit_test(trusted),    cmocka_unit_test(read_only_path),
+        cmocka_unit_test(stretches),  cmocka_unit_test(some_blocks),
     };
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void divergent_lock(void **state) {
     run(2, 32, "",
         "mov.u32 %r5, 0;\n"
         "TAKE: atom.global.cas.b32 %r2, [%rd0], 0, 1; setp.ne.u32 %p2, %r2, 0; @%p2 bra NEXT;\n"
-        "ld.volatile.global.u32 %r3, [%rd0+4]; add.u32 %r3, %r3, 1;\n"
+        "fence.acq_rel.gpu; ld.volatile.global.u32 %r3, [%rd0+4]; add.u32 %r3, %r3, 1;\n"
         "st.volatile.global.u32 [%rd0+4], %r3; fence.acq_rel.gpu;\n"
         "atom.global.exch.b32 %r4, [%rd0], 0; mov.u32 %r5, 1;\n"
         "NEXT: setp.eq.u32 %p3, %r5, 0; @%p3 bra TAKE;");

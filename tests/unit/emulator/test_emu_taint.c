@@ -115,19 +115,13 @@ static void shuffles_from_absent_lanes(void **state) {
     }
 }
 
-/* Loads of every kind take it, tensor instructions mix what they read. */
+/* Loads of every kind take it. */
 static void loads_take_it(void **state) {
     (void)state;
     expect("a store",
            "mov.u64 %rd5, tile; cvta.shared.u64 %rd6, %rd5; ld.u32 %r8, [%rd6];" STORE("%r8"));
     expect("a store",
            "mapa.shared::cluster.u32 %r9, %r6, 0; ld.shared::cluster.u32 %r8, [%r9];" STORE("%r8"));
-    expect_clean("and.b32 %r9, %r6, 0xfffffff0; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r8}, "
-                 "[%r9];" STORE("%r8"));
-    expect_clean(
-        "ld.shared.u32 %r10, [%r6]; mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0, "
-        "%f1, %f2, %f3}, {%r10, %r10}, {%r10}, {%f0, %f1, %f2, %f3};"
-        "st.global.f32 [%rd51], %f0;");
     /* of a vector, the words that nothing wrote */
 #define WORDS "st.shared.u32 [%r7], %r0; ld.shared.v2.u32 {%r8, %r9}, [%r7];"
     expect("a store", WORDS STORE("%r9"));
@@ -142,6 +136,64 @@ static void loads_take_it(void **state) {
     expect_clean(
         "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r6], %h1; st.shared.u8 [%r6+1], %h1;"
         "st.shared.u8 [%r6+3], %h1; ld.shared.u8 %h2, [%r6+3]; st.global.u16 [%rd51], %h2;");
+}
+
+/* ldmatrix and stmatrix move it by halves, products by rows and columns. */
+static void matrices_take_it(void **state) {
+    (void)state;
+    /* row 1 of the 8 x 8 halves at tile (words 4 to 7) is written, 16 bytes for each row */
+#define ROW_1   "and.b32 %r10, %r0, 28; setp.eq.u32 %p3, %r10, 4; @%p3 st.shared.u32 [%r6], %r0;"
+#define ROW_0   "and.b32 %r10, %r0, 28; setp.eq.u32 %p3, %r10, 0; @!%p3 st.shared.u32 [%r6], %r0;"
+#define POINTER "and.b32 %r9, %r0, 7; shl.b32 %r9, %r9, 4; add.s32 %r9, %r9, %r5;"
+#define MATRIX(trans)                                                                              \
+    "bar.warp.sync -1;" POINTER "ldmatrix.sync.aligned.m8n8.x1" trans ".shared.b16 {%r8}, [%r9];"
+    expect("a store", MATRIX("") STORE("%r8"));
+    expect_clean(ROW_1 MATRIX("") "@%p3 " STORE("%r8"));
+    expect("a store", ROW_1 MATRIX("") "@%p1 bra X;" STORE("%r8") "X:");
+    /* transposed, rows 0 and 1 are in lanes that 4 divides */
+    expect("a store", ROW_1 MATRIX(".trans") STORE("%r8"));
+    expect_clean(ROW_0 MATRIX(
+        ".trans") "and.b32 %r10, %r0, 3; setp.ne.u32 %p3, %r10, 0; @%p3 " STORE("%r8"));
+    expect("a store",
+           ROW_0 MATRIX(".trans") "and.b32 %r10, %r0, 3; setp.eq.u32 %p3, %r10, 0; @%p3 " STORE(
+               "%r8"));
+    /* back by stmatrix: what was unwritten is so again */
+#define THERE                                                                                      \
+    "add.s32 %r9, %r9, 2048; stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r9], {%r8}; "              \
+    "bar.warp.sync -1; ld.shared.u32 %r11, [%r6+2048];"
+    expect("a store", ROW_1 MATRIX("") THERE STORE("%r11"));
+    expect_clean(ROW_1 MATRIX("") THERE "@%p3 " STORE("%r11"));
+    /* D (row, column) is of A's row, of B's column and of C; lane 4g + q holds rows g and g + 8, columns 2q and 2q + 1 */
+#define TAINTED                                                                                    \
+    "ld.shared.u32 %r8, [%r6]; setp.eq.u32 %p3, %r0, 21; selp.b32 %r8, %r8, 0, %p3; mov.f32 %f0, " \
+    "0f00000000;"
+#define PRODUCT(a0, a1, b)                                                                         \
+    "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f4, %f5, %f6, %f7}, {" a0 ", " a1 "}, {" b \
+    "}, {%f0, %f0, %f0, %f0};"
+#define ZERO           "mov.u32 %r10, 0;"
+#define LANES(test, n) "setp." test ".u32 %p3, %r9, " n "; @%p3 st.global.f32 [%rd51], "
+#define GROUP          "shr.u32 %r9, %r0, 2;" /* g */
+#define QUAD           "and.b32 %r9, %r0, 3;" /* q */
+    /* lane 21 (g 5, q 1): of A's first register row 5; of the second, row 13 */
+    expect("a store", TAINTED ZERO PRODUCT("%r8", "%r10", "%r10") GROUP LANES("eq", "5") "%f4;");
+    expect_clean(TAINTED ZERO PRODUCT("%r8", "%r10", "%r10") GROUP LANES("ne", "5") "%f4;");
+    expect_clean(TAINTED ZERO PRODUCT("%r8", "%r10", "%r10") "st.global.f32 [%rd51], %f6;");
+    expect("a store", TAINTED ZERO PRODUCT("%r10", "%r8", "%r10") GROUP LANES("eq", "5") "%f7;");
+    expect_clean(TAINTED ZERO PRODUCT("%r10", "%r8", "%r10") "st.global.f32 [%rd51], %f5;");
+    /* of B column 5, which is the second one of q = 2 */
+    expect("a store", TAINTED ZERO PRODUCT("%r10", "%r10", "%r8") QUAD LANES("eq", "2") "%f5;");
+    expect_clean(TAINTED ZERO PRODUCT("%r10", "%r10", "%r8") QUAD LANES("ne", "2") "%f5;");
+    expect_clean(TAINTED ZERO PRODUCT("%r10", "%r10", "%r8") "st.global.f32 [%rd51], %f4;");
+    /* the values themselves are those of the product */
+    run("mov.u32 %r8, 0x3c003c00; mov.f32 %f0, 0f3f800000;" PRODUCT(
+        "%r8", "%r8",
+        "%r8") "st.global.f32 [%rd51], %f4; ld.shared.u32 %r9, [%r6];" PRODUCT("%r8", "%r9",
+                                                                               "%r8") "st.global."
+                                                                                      "f32 "
+                                                                                      "[%rd51+128],"
+                                                                                      " %f4;");
+    assert_int_equal(emu_result_reports(t.result), 0);
+    assert_true(words[0] == 0x41100000 && words[32] == 0x41100000 && words[63] == 0x41100000);
 }
 
 /* The 16 x 16 floats at `tile`, of which some are written, as a fragment in %f0 ... %f7: lane 4 * row + column / 2 has
@@ -343,9 +395,13 @@ static void it_is_told_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_used_is_told), cmocka_unit_test(shuffles_from_absent_lanes),
-        cmocka_unit_test(loads_take_it),        cmocka_unit_test(fragments_have_it_by_register),
-        cmocka_unit_test(lanes_have_their_own), cmocka_unit_test(operands_pass_it_on),
+        cmocka_unit_test(what_is_used_is_told),
+        cmocka_unit_test(shuffles_from_absent_lanes),
+        cmocka_unit_test(loads_take_it),
+        cmocka_unit_test(matrices_take_it),
+        cmocka_unit_test(fragments_have_it_by_register),
+        cmocka_unit_test(lanes_have_their_own),
+        cmocka_unit_test(operands_pass_it_on),
         cmocka_unit_test(it_is_told_once),
     };
     emu_test_open(&t);

@@ -20,10 +20,9 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE / "grade"), str(ROOT / "notebooks/course/grade"), str(ROOT / "notebooks/course/steps"), str(ROOT / "notebooks/course")]
-import cheats_by_rule  # noqa: E402: of this folder
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "tests/course/grade"), str(ROOT / "notebooks/course/grade"), str(ROOT / "notebooks/course/steps"), str(ROOT / "notebooks/course")]
+import cheats_by_rule  # noqa: E402: of tests/course/grade
 import diary  # noqa: E402
 import lab_folder  # noqa: E402
 import mistakes  # noqa: E402

@@ -1,4 +1,4 @@
-"""class_page.py: the instructor's page of a class that is made up here, read back. A line for each thing that is wrong."""
+"""page.py: the instructor's page of a class that is made up here, read back. A line for each thing that is wrong."""
 import collections
 import html.parser
 import sys
@@ -23,6 +23,7 @@ def a_class():
     rows = [row(f"s{i}", 1, points) for i, points in enumerate((100, 100, 80, 59.9, 0))]
     rows += [row(f"s{i}", 2, 40, [lost("answers", f"wrong answer: {i} rows are off"), lost("time", "slow", 2), lost("counts", "nothing counts beside a wrong answer", 27)]) for i in range(3)]
     rows += [row(EVIL, 2, 0, [lost("all", EVIL, 100, "clocks and places read")]), row("s9", 0, None)]
+    rows += [row("s4", "exam-1", 70), row("s5", "exam-2", None, why="not graded: it is a link", of=None, predictions=None)]
     rows += [row("s\udcff", 1, None, of=None), row("s8", "lab2\udcff", None, why="lab2 is no lab", of=None, predictions=None)]
     return rows, {"s0": ["lab 1: 100 points", EVIL]}, diaries(), [("s3", "steps", f"checks.jsonl: {EVIL}")]
 
@@ -69,14 +70,14 @@ def complaints(text):
         yield "the page loads something"
     if missing := [link for link in reader.links if link[1:] not in reader.names]:
         yield f"links that lead nowhere: {missing}"
-    wanted = ["0 full points, 0 60 or more, 1 fewer, 0 no points, 9 not graded", "2 full points, 1 60 or more, 1 fewer, 1 no points, 5 not graded",
-              "0 full points, 0 60 or more, 3 fewer, 1 no points, 6 not graded"]
+    wanted = ["0 full points, 0 60 or more, 1 fewer, 0 no points, 10 not graded", "2 full points, 1 60 or more, 1 fewer, 1 no points, 6 not graded",
+              "0 full points, 0 60 or more, 3 fewer, 1 no points, 7 not graded", "0 full points, 1 60 or more, 0 fewer, 0 no points, 10 not graded"]
     if reader.bars != wanted:
         yield f"bars: {reader.bars}"
     for sentence in ("Lab 2 is where most are stuck: 4 of 4 have fewer than 60 points.", "wrong answer: 0 rows are off", "s0, s1, s2",
                      "By the diaries most are stuck at step 5c: 1 of 2 have checked it 4 times or more and have not passed.", "5c 2 1 1 3 12 1 2 of 2: row 3 is off look",
                      "s1 5c 4 14 row 14 is off look", "1 clocks and places read", "4 / 14", "1 / 30", f"s3, steps: checks.jsonl: {EVIL}", "only steps",
-                     "lab2 is no lab", f"kernel.cu:7: {EVIL}", f"lab 1: 100 points {EVIL}"):
+                     "lab2 is no lab", "exam 1", "s5 exam-2 not graded: it is a link", f"kernel.cu:7: {EVIL}", f"lab 1: 100 points {EVIL}"):
         if sentence not in " ".join(said.split()):
             yield f"does not say: {sentence}"
     if "nothing counts" in said:

@@ -1,4 +1,4 @@
-"""The exams' solutions, wrong kernels, cheats and other hands: exams.py [all] [exam-N]; lines RESULT<tab>WHAT<tab>HOW, as labs.py's
+"""The exams' solutions, wrong kernels, cheats and other hands: run.py [all] [exam-N]; lines RESULT<tab>WHAT<tab>HOW, as labs.py's
 
 For each exam: the signature has no points, and the check says that nothing is written; the solution passes the check and has full
 points for several seeds; each wrong kernel is refused by the check and loses points; cheats have none; kernels by another hand
@@ -12,9 +12,9 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "notebooks/course/grade"), str(ROOT / "notebooks/course"), str(ROOT / "tests/course")]
-import exam_kernels  # noqa: E402
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "notebooks/course/grade"), str(ROOT / "notebooks/course"), str(ROOT / "tests/course/exams")]
+import kernels  # noqa: E402
 import grade  # noqa: E402
 import lab_folder  # noqa: E402
 
@@ -84,7 +84,7 @@ def jobs(name):
     for n, seed in enumerate("abcde" if EVERYTHING else "ab"):
         yield f"the solution, seed {seed}", full, (seed, n == 0)
     for kind, function in (("WRONG", wrong), ("CHEATS", cheat), ("OTHERS", by_another_hand)):
-        given = list(exam_kernels.of(name, kind).items())
+        given = list(kernels.of(name, kind).items())
         for what, text in given if EVERYTHING else given[:3]:
             yield f"{kind.lower()}: {what}", function, (text,)
 

@@ -1,9 +1,14 @@
 """Kernels for the exams' tests, made from solutions: of(exam, "WRONG"|"CHEATS"|"OTHERS") -> {what: text}"""
 import pathlib
+import re
 
 import lab_folder
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+def kernel(file):
+    return (ROOT / "tests/course/exams" / file).read_text()
 
 
 def changed(name, *edits):
@@ -16,54 +21,14 @@ def changed(name, *edits):
     return whole
 
 
-SCALAR = """
-static __device__ float scalar(const struct gemm_args &args, int row, int col) {
-    float sum = 0;
-    for (int d = 0; d < args.k; d++)
-        sum += __half2float(args.a[(int64_t)row * args.lda + d]) * __half2float(args.b[(int64_t)col * args.ldb + d]);
-    return sum;
-}
-"""
+SCALAR = kernel("scalar.cu")
+HEAD_1 = '#include "common/cuda/ptx.cuh"\n#include "notebooks/course/exams/gemm_args.h"\n'
 GEMM_1 = "extern \"C\" __global__ void __launch_bounds__(THREADS)"
-STORE_1 = "args.c[(int64_t)row * args.ldc + col] = c_frag[i][j][e % 4];"
-WMMA = """#include "common/cuda/ptx.cuh"
-#include "notebooks/course/exams/gemm_args.h"
+WMMA = kernel("wmma.cu")
 
-#include <mma.h>
 
-using namespace nvcuda;
-constexpr int LD = 40; // 32 columns and 16 bytes: rows that follow each other begin in other banks
-
-extern "C" __constant__ int launch[4] = {32, 32, 128, 0};
-
-// One warp has 16 x 16 of C; it goes through shared memory to where it belongs.
-extern "C" __global__ void gemm(const __grid_constant__ struct gemm_args args) {
-    __shared__ __align__(128) half a[32][LD], b[32][LD];
-    __shared__ __align__(128) float c[32][LD];
-    const int tid = threadIdx.x, warp = tid / 32, row0 = blockIdx.y * 32, col0 = blockIdx.x * 32;
-    wmma::fragment<wmma::accumulator, 16, 16, 16, float> c_frag;
-    wmma::fill_fragment(c_frag, 0);
-    for (int k0 = 0; k0 < args.k; k0 += 32) {
-        const int r = tid / 4, d = k0 + tid % 4 * 8;
-        const uint4 zero = {0, 0, 0, 0};
-        *(uint4 *)&a[r][tid % 4 * 8] = row0 + r < args.m && d < args.k ? *(const uint4 *)(args.a + (int64_t)(row0 + r) * args.lda + d) : zero;
-        *(uint4 *)&b[r][tid % 4 * 8] = col0 + r < args.n && d < args.k ? *(const uint4 *)(args.b + (int64_t)(col0 + r) * args.ldb + d) : zero;
-        __syncthreads();
-        for (int d = 0; d < 32; d += 16) {
-            wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a_frag;
-            wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b_frag;
-            wmma::load_matrix_sync(a_frag, &a[warp / 2 * 16][d], LD);
-            wmma::load_matrix_sync(b_frag, &b[warp % 2 * 16][d], LD);
-            wmma::mma_sync(c_frag, a_frag, b_frag, c_frag);
-        }
-        __syncthreads();
-    }
-    wmma::store_matrix_sync(&c[warp / 2 * 16][warp % 2 * 16], c_frag, LD, wmma::mem_row_major);
-    __syncthreads();
-    for (int i = tid; i < 32 * 32; i += 128)
-        if (row0 + i / 32 < args.m && col0 + i % 32 < args.n) args.c[(int64_t)(row0 + i / 32) * args.ldc + col0 + i % 32] = c[i / 32][i % 32];
-}
-"""
+STORE_1 = re.search(r"args\.c\[.*?;", changed("exam-1"), re.S)[0]
+AT_1 = STORE_1.partition(" = ")[0]
 
 
 def one(*edits):
@@ -101,14 +66,7 @@ def wrong_1():
 def cheats_1():
     scalar = [(GEMM_1, SCALAR + GEMM_1)]
     return {
-        "scalar, no tensor cores": """#include "common/cuda/ptx.cuh"
-#include "notebooks/course/exams/gemm_args.h"
-extern "C" __constant__ int launch[4] = {8, 32, 256, 0};
-""" + SCALAR + """extern "C" __global__ void gemm(const __grid_constant__ struct gemm_args args) {
-    const int row = blockIdx.y * 8 + threadIdx.x / 32, col = blockIdx.x * 32 + threadIdx.x % 32;
-    if (row < args.m && col < args.n) args.c[(int64_t)row * args.ldc + col] = scalar(args, row, col);
-}
-""",
+        "scalar, no tensor cores": HEAD_1 + "extern \"C\" __constant__ int launch[4] = {8, 32, 256, 0};\n" + SCALAR + kernel("scalar_only.cu"),
         "products for show": one(*scalar, (STORE_1, STORE_1.replace("c_frag[i][j][e % 4]", "scalar(args, row, col) + 0 * c_frag[i][j][e % 4]"))),
         "products for show, minus themselves": one(*scalar, (STORE_1, STORE_1.replace(
             "c_frag[i][j][e % 4]", "scalar(args, row, col) + (c_frag[i][j][e % 4] - c_frag[i][j][e % 4])"))),
@@ -117,8 +75,8 @@ extern "C" __constant__ int launch[4] = {8, 32, 256, 0};
         "a cache in global memory": one((GEMM_1, "__device__ float kept[1024];\n" + GEMM_1),
                                         (STORE_1, "{ kept[threadIdx.x] = c_frag[i][j][e % 4]; " + STORE_1.replace("c_frag[i][j][e % 4]", "kept[threadIdx.x]") + " }")),
         "our kernel, included by its place": '#include "notebooks/course/exams/1/solution/gemm.cu"\n',
-        "the answer is there already": one((STORE_1, "{ if (args.c[(int64_t)row * args.ldc + col] != args.c[(int64_t)row * args.ldc + col]) " + STORE_1
-                                            + " else if (threadIdx.x == 77) __nanosleep(1); }")),
+        "the answer is there already": one((STORE_1, f"{{ if ({AT_1} != {AT_1}) {STORE_1}"
+                                            " else if (threadIdx.x == 77) __nanosleep(1); }")),
         "large problems only by halves": one(("    float c_frag[", "    if (args.m >= 1024 && blockIdx.x % 2) return;\n    float c_frag[")),
         "A is written to": one((STORE_1, STORE_1 + " if (row + col == 0) ((half *)args.a)[0] = args.a[0] + args.a[0];")),
     }
@@ -147,47 +105,7 @@ SUMS = """        for (int e = 0; e < BN / 8 * 4; e++) {
                                       __half2float(*(const half *)(b + q * 128 + (x / 8 ^ q % 8) * 16 + x % 8 * 2));
         }
 """
-SIMPLE_2 = """#include "common/cuda/ptx_sm90.cuh"
-
-// One warpgroup, one stage, 64 x 64 of C.
-extern "C" __constant__ int launch[4] = {64, 64, 128, 0};
-
-extern "C" __global__ void gemm(const __grid_constant__ CUtensorMap a_map, const __grid_constant__ CUtensorMap b_map, float *c, int m, int n, int k,
-                                int ldc) {
-    __shared__ __align__(1024) unsigned char a[64 * 128], b[64 * 128];
-    __shared__ uint64_t full;
-    const int tid = threadIdx.x, row0 = blockIdx.y * 64, col0 = blockIdx.x * 64;
-    const uint32_t bar = smem_address(&full);
-    float d[8][4];
-    if (tid == 0) {
-        mbarrier_init(bar, 1);
-        fence_mbarrier_init();
-    }
-    __syncthreads();
-    const struct gmma_desc at = {.start = 0, .leading_bytes = 16, .stride_bytes = 1024, .base_offset = 0, .swizzle = GMMA_SWIZZLE_128};
-    const uint64_t a_desc = gmma_desc_advance(gmma_desc_encode(at), smem_address(a)), b_desc = gmma_desc_advance(gmma_desc_encode(at), smem_address(b));
-    for (int k0 = 0, parity = 0; k0 < k; k0 += 64, parity ^= 1) {
-        if (tid == 0) {
-            mbarrier_arrive_expect_tx(bar, 2 * 64 * 128);
-            tma_load_4d(smem_address(a), &a_map, bar, k0, row0, 0, 0);
-            tma_load_4d(smem_address(b), &b_map, bar, k0, col0, 0, 0);
-        }
-        while (!mbarrier_try_wait_parity(bar, parity)) {
-        }
-        registers_fence(d);
-        wgmma_fence();
-        for (int i = 0; i < 4; i++) wgmma_m64k16_ss<64>(d, gmma_desc_advance(a_desc, 32 * i), gmma_desc_advance(b_desc, 32 * i), k0 + i > 0);
-        wgmma_commit_group();
-        wgmma_wait_group<0>();
-        registers_fence(d);
-        __syncthreads();
-    }
-    for (int e = 0; e < 32; e++) {
-        const int row = row0 + tid / 32 * 16 + tid % 32 / 4 + e % 4 / 2 * 8, col = col0 + e / 4 * 8 + tid % 4 * 2 + e % 2;
-        if (row < m && col < n) c[(int64_t)row * ldc + col] = d[e / 4][e % 4];
-    }
-}
-"""
+SIMPLE_2 = kernel("one_stage.cu")
 
 
 def two(*edits):

@@ -1,0 +1,92 @@
+// What CUDA's guide says of calls that are easily taken to succeed: tests/runtime/test_streams.sh wants 0 wrong.
+#include <cooperative_groups.h>
+#include <cstdio>
+
+static int wrong;
+#define IS(x, wanted)                                                                              \
+    do {                                                                                           \
+        const long long got_ = (long long)(x);                                                     \
+        wrong += got_ != (long long)(wanted);                                                      \
+        if (got_ != (long long)(wanted))                                                           \
+            printf("line %d: %s is %lld, not %lld\n", __LINE__, #x, got_, (long long)(wanted));    \
+        cudaGetLastError();                                                                        \
+    } while (0)
+
+__global__ void add(int *p, int v) { p[threadIdx.x] += v; }
+__global__ void gather(int *p) {
+    atomicAdd(p, 1);
+    cooperative_groups::this_grid().sync();
+}
+
+static void streams() {
+    cudaStream_t a, b;
+    cudaEvent_t untimed, timed;
+    unsigned long long first, second;
+    float ms;
+    cudaStreamCreate(&a), cudaStreamCreate(&b);
+    IS(cudaStreamGetId(a, &first), cudaSuccess);
+    IS(cudaStreamGetId(b, &second), cudaSuccess);
+    IS(first != second, true);
+    cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming), cudaEventCreate(&timed);
+    cudaEventRecord(untimed), cudaEventRecord(timed);
+    IS(cudaEventElapsedTime(&ms, untimed, timed), cudaErrorInvalidResourceHandle);
+}
+
+static void cooperative(int *p) {
+    int per_sm, sms, back;
+    void *args[] = {&p};
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, gather, 256, 0);
+    cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0);
+    cudaMemset(p, 0, 4);
+    IS(cudaLaunchCooperativeKernel((void *)gather, per_sm * sms + 1, 256, args),
+       cudaErrorCooperativeLaunchTooLarge);
+    IS(cudaLaunchCooperativeKernel((void *)gather, 4, 256, args), cudaSuccess);
+    cudaMemcpy(&back, p, 4, cudaMemcpyDeviceToHost);
+    IS(back, 4 * 256);
+}
+
+static void graphs(int *p) {
+    cudaGraph_t g;
+    cudaGraphNode_t root, left, right, list[4], to[4];
+    cudaStreamCaptureStatus status;
+    cudaStream_t a;
+    size_t n;
+    int one = 1;
+    void *args[] = {&p, &one};
+    cudaKernelNodeParams k = {};
+    k.func = (void *)add, k.gridDim = 1, k.blockDim = 32, k.kernelParams = args;
+    cudaGraphCreate(&g, 0);
+    cudaGraphAddKernelNode(&root, g, NULL, 0, &k);
+    cudaGraphAddKernelNode(&left, g, &root, 1, &k), cudaGraphAddKernelNode(&right, g, &root, 1, &k);
+    IS(cudaGraphGetRootNodes(g, NULL, &n), cudaSuccess);
+    IS(n, 1);
+    IS(cudaGraphNodeGetDependencies(right, list, NULL, &(n = 4)), cudaSuccess);
+    IS(n == 1 && list[0] == root && list[1] == NULL, true);
+    IS(cudaGraphNodeGetDependentNodes(root, list, NULL, &(n = 4)), cudaSuccess);
+    IS(n == 2 && list[0] == left && list[1] == right, true);
+    IS(cudaGraphGetEdges(g, list, to, NULL, &(n = 4)), cudaSuccess);
+    IS(n == 2 && list[1] == root && to[1] == right, true);
+    // the host waits for the device in the middle of a capture
+    cudaStreamCreate(&a);
+    cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal);
+    add<<<1, 32, 0, a>>>(p, 1);
+    IS(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+    IS(cudaStreamIsCapturing(a, &status), cudaSuccess);
+    IS(status, cudaStreamCaptureStatusInvalidated);
+    IS(cudaStreamEndCapture(a, &g), cudaErrorStreamCaptureInvalidated);
+    IS(g == NULL, true);
+    IS(cudaDeviceSynchronize(), cudaSuccess);
+    cudaStreamBeginCapture(a, cudaStreamCaptureModeRelaxed);
+    IS(cudaDeviceSynchronize(), cudaSuccess);
+    IS(cudaStreamEndCapture(a, &g), cudaSuccess);
+}
+
+int main() {
+    int *p;
+    cudaMalloc(&p, 128);
+    streams();
+    cooperative(p);
+    graphs(p);
+    printf("%d wrong\n", wrong);
+    return wrong != 0;
+}
