@@ -40,8 +40,9 @@ static const char *choose(const struct attention *a, const struct chip *chip,
     if (is_causal != (a->mask != MASK_NONE))
         return reason_as(STATUS_USAGE, "image %s is for problems %s a mask", image,
                          is_causal ? "with" : "without");
-    char without[48]; /* an experiment: the tiles of d64 */
-    snprintf(without, sizeof without, "d%d%s", a->head_dim, is_causal ? "-causal" : "");
+    char without[48]; /* an experiment, or parts where no tile is cut: the tiles of d64, d128-short */
+    snprintf(without, sizeof without, "d%d%s%s", a->head_dim,
+             strstr(image, "-short") ? "-short" : "", is_causal ? "-causal" : "");
     if (!cut_for_image(a, chip, image, out) && !cut_for_image(a, chip, without, out))
         return reason_as(STATUS_USAGE, "image %s is not for this problem", image);
     return NULL;
