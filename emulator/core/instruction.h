@@ -241,6 +241,8 @@ struct emu_kernel {
     unsigned char *row_init; /* row_bytes long: constants in place, registers zero */
     struct emu_drawn_row *drawn;
     uint32_t n_drawn;
+    struct emu_drawn_row *anew; /* those that each block must find as drawn: front/anew.c */
+    uint32_t n_anew;
     uint32_t param_bytes, *param_offset, *param_size;
     char *param_kind; /* 'f' real, 'u' whole, 0 anything */
     int n_params;

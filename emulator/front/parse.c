@@ -257,6 +257,7 @@ static void prepare(struct parser *p) {
     emu_join_loads(k);
     emu_fetch_ahead(k);
     emu_find_arrays(k, kernel_alloc, p);
+    emu_find_anew(k, kernel_alloc, p);
     emu_wgmma_prepare(k, kernel_alloc, p);
 }
 

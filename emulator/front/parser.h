@@ -223,3 +223,5 @@ void emu_find_arrays(struct emu_kernel *k, void *(*alloc)(void *user, size_t byt
 /* merge.c: finds loads that ptxas joins, for the counts */
 void emu_join_loads(struct emu_kernel *k);
 void emu_fetch_ahead(struct emu_kernel *k); /* ahead.c */
+/* anew.c: fills k->anew, with memory of alloc(user, bytes) */
+void emu_find_anew(struct emu_kernel *k, void *(*alloc)(void *user, size_t bytes), void *user);

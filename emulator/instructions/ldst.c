@@ -120,6 +120,17 @@ static void put_lanes(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
     }
 }
 
+/* A load that failed leaves what the launch drew: nothing of the block before (front/anew.c). */
+static void failed(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes) {
+    const struct emu_operand *d = &i->op[0];
+    const uint32_t bytes = d->wide ? 8 : 4;
+    for (int k = 0; k < i->vec; k++)
+        EMU_EACH_LANE(l, lanes) {
+            const uint32_t at = d->rows[k] + bytes * l;
+            memcpy(w->rows + at, w->block->kernel->row_init + at, bytes);
+        }
+}
+
 static void saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                 const struct emu_place at[32]) {
     if (i->aux[2] & EMU_STRONG && (i->space == EMU_GLOBAL || i->space == EMU_GENERIC))
@@ -132,6 +143,7 @@ static enum emu_step ld(struct emu_warp *w, const struct emu_inst *i, uint32_t m
     uint32_t ok = emu_locate(w, i, mask, &i->op[1], bytes * i->vec,
                              (enum emu_access)(EMU_READ | i->aux[2]), at);
     put_lanes(w, i, ok, at);
+    failed(w, i, mask & ~ok);
     saw(w, i, ok, at);
     return EMU_NEXT;
 }
@@ -148,6 +160,7 @@ static enum emu_step ld_poll(struct emu_warp *w, const struct emu_inst *i, uint3
     if (!ok) return EMU_STOP; /* it was reported; in a loop it would never end */
     if (ok == mask) emu_poll_looked(w, i, mask, addr, at, NULL, all);
     put_lanes(w, i, ok, at);
+    failed(w, i, mask & ~ok);
     saw(w, i, ok, at);
     return EMU_NEXT;
 }
@@ -253,6 +266,7 @@ static enum emu_step ld_shared_fast(struct emu_warp *w, const struct emu_inst *i
         for (int k = 0; k < i->vec; k++)
             put(w, &i->op[0], k, l, at.byte + (unsigned)k * bytes, bytes, false);
     }
+    failed(w, i, mask & ~ok);
     return EMU_NEXT;
 }
 

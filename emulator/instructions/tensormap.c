@@ -172,19 +172,18 @@ uint64_t tensormap_rows(const struct tensormap *m) {
 /* Where row r lies in dimension i; r goes on to the next dimension. */
 static int64_t row_coordinate(const struct tensormap *m, const int32_t coordinate[5], int i,
                               int64_t *r) {
-    int64_t extent = m->box[i], x;
-    if (m->im2col && i == m->rank - 1) return coordinate[i] + *r;
-    if (m->im2col) {
-        int64_t first = m->lower[i - 1];
-        extent = (int64_t)m->extent[i] + m->upper[i - 1] - first;
-        *r += coordinate[i] - first;
-        x = m->offset[i - 1] + first;
-    } else {
-        x = coordinate[i];
+    if (!m->im2col) { /* r is that of a row: neither negative nor wide */
+        const uint32_t row = (uint32_t)*r;
+        *r = row / m->box[i];
+        return coordinate[i] + (int64_t)(row % m->box[i]);
     }
-    int64_t rest = (*r % extent + extent) % extent; /* never negative */
+    if (i == m->rank - 1) return coordinate[i] + *r;
+    const int64_t first = m->lower[i - 1],
+                  extent = (int64_t)m->extent[i] + m->upper[i - 1] - first;
+    *r += coordinate[i] - first;
+    const int64_t rest = (*r % extent + extent) % extent; /* never negative */
     *r = (*r - rest) / extent;
-    return x + rest;
+    return m->offset[i - 1] + first + rest;
 }
 
 struct tensormap_row tensormap_row(const struct tensormap *m, const int32_t coordinate[5], int r) {

@@ -9,6 +9,7 @@
 #include "emulator/instructions/async.h"
 #include "emulator/instructions/function.h"
 #include "common/base/heap.h"
+#include "common/cuda/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,14 +124,16 @@ static void constant_rows(struct emu_warp *w) {
     }
 }
 
-/* Registers keep nothing of the block before, nor does local memory. */
+/* No register that is read before it is written keeps anything of the block before, nor does local
+ * memory. */
 static void unwritten_rows(struct emu_warp *w) {
     const struct emu_kernel *k = w->block->kernel;
-    for (uint32_t n = 0; n < k->n_drawn; n++) {
-        const struct emu_drawn_row *d = &k->drawn[n];
-        if (!d->is_address)
-            memcpy(w->rows + d->row, k->row_init + d->row,
-                   d->bytes ? d->bytes == 8 ? 256 : 128 : 4);
+    for (uint32_t n = 0; n < k->n_anew; n++) {
+        const struct emu_drawn_row *d = &k->anew[n];
+        const uint32_t bytes = !d->bytes ? 0 : d->bytes == 8 ? 256 : 128;
+        if (!bytes) memcpy(w->rows + d->row, k->row_init + d->row, 4);
+        for (uint32_t at = d->row; at < d->row + bytes; at += 32)
+            store8(w->rows + at, load8(k->row_init + at));
     }
     emu_draw_fill(w->block->launch->unwritten, (unsigned char *)w->local_memory,
                   (size_t)k->local_bytes * EMU_LANES);
