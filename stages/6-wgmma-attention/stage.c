@@ -40,7 +40,8 @@ static const char *choose(const struct attention *a, const struct chip *chip,
     if (is_causal != (a->mask != MASK_NONE))
         return reason_as(STATUS_USAGE, "image %s is for problems %s a mask", image,
                          is_causal ? "with" : "without");
-    char without[48]; /* an experiment, or parts where no tile is cut: the tiles of d64, d128-short */
+    /* of an experiment, or of parts where no tile is cut: the tiles of d64, or of d128-short */
+    char without[48];
     snprintf(without, sizeof without, "d%d%s%s", a->head_dim,
              strstr(image, "-short") ? "-short" : "", is_causal ? "-causal" : "");
     if (!cut_for_image(a, chip, image, out) && !cut_for_image(a, chip, without, out))
