@@ -8,6 +8,7 @@ CELLS = [
     ("T4, i = 0", 4, 0, 1, 0, "four lanes share a row: lane 4 begins the next one"),
     ("T32, i = 0", 32, 0, 16, 0, "each of four warps has 16 rows"),
     ("T127, i = 31", 127, 31, 63, 63, "the last element of the last thread"),
+    ("T127, i = 127", 127, 127, 63, 255, "the last element of the last thread, for N = 256: columns go on beyond 63"),
 ]
 
 
