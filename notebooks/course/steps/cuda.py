@@ -26,9 +26,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from build import BUILD, Refused, nvcc, shown  # noqa: E402
 from lab_folder import ROOT  # noqa: E402
 
+HERE = pathlib.Path(__file__).resolve().parent
 NPY = {"f16": ("<f2", "e"), "f32": ("<f4", "f"), "i32": ("<i4", "i"), "u32": ("<u4", "I")}  # NumPy's name, struct's letter
 ARCH, EMULATOR_S = "compute_90a", 5
-FRAGMENTS = pathlib.Path(__file__).with_name("fragments.cuh")
+# What a file includes, and our header before it, which stops the kernel where the instruction would let a mistake pass.
+CHECKED = {"<mma.h>": "fragments.cuh", "common/cuda/ptx_sm90.cuh": "parity.cuh"}
 
 
 @dataclasses.dataclass
@@ -87,7 +89,7 @@ class Kernel:
         if bare:
             raise Refused(f"{shown(self.source)}({bare}): the answer is no longer a comment: put // before ANSWER again")
         self.ANSWER = None if not found or found[1] in ("", "None") else found[1].strip("'\"")
-        self.before = [FRAGMENTS] if "<mma.h>" in text else []
+        self.before = [HERE / ours for theirs, ours in CHECKED.items() if theirs in text]
         headers = "".join(path.read_text() for path in [*sorted((ROOT / "common/cuda").glob("*.cuh")), *self.before])
         key = hashlib.sha256(repr((str(self.source), text, headers, nvcc())).encode()).hexdigest()[:16]
         self.ptx = BUILD / "steps" / f"{key}.ptx"
@@ -160,6 +162,7 @@ HINTS = [("race", "two threads reach one place, and nothing orders them: which w
          ("endless", "is there a loop whose condition never becomes false? What changes it from turn to turn?"),
          ("bad operand", "an argument of the call on the named line is not what the instruction takes: compare each with the text, sizes and numbers too"),
          ("trap.*fragments.cuh", "a lane has x[0] to x[7] of a fragment, not all 256 elements: loop over i < num_elements"),
+         ("trap.*parity.cuh", "a parity is 0 or 1, the last bit of the phase's number: which phase is tile n, and what is its last bit?"),
          ("misaligned.*wmma", f"{ADDRESS}: a square begins at a multiple of 16 columns. What is added to the pointer, in elements?"),
          ("misaligned", f"{ADDRESS}: an access of several bytes needs an address that is a multiple of them. Which index must be even, or a multiple of more?"),
          (".*out of bounds.*wmma", f"{ADDRESS}: where does the square begin, in elements from the pointer, and how far apart are its rows?"),
