@@ -118,7 +118,7 @@ def main():
         endless = "def stage(n, stages):\n    while True:\n        pass\n\n\nfull_parity = empty_parity = stage\n"
         status, said = run("6c", endless, pathlib.Path(folder))
         tell(status == 1 and "did not end" in said, "6c", "a loop without an end", said)
-        status, said = run("6c", "def stage(n, stages):\n    return 1 / 0\n", pathlib.Path(folder))
+        status, said = run("6c", "def stage(n, stages):\n    return 1 / 0\n\n\nfull_parity = empty_parity = stage\n", pathlib.Path(folder))
         tell(status == 1 and ":2: ZeroDivisionError" in said, "6c", "an exception", said)
         text = step.hole_of("2a").read_text()
         status, said = run("2a", text.replace("fill_fragment(c_frag", "fill_fragment(c_flag"), pathlib.Path(folder))

@@ -128,6 +128,7 @@ def judge(name, source):
     """In a process of its own: prints what is wrong, or the explanation. Exit status as above."""
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 1))
     check = load(HERE / name / "check.py", "check")
+    hole = None
     try:
         hole = load_hole(source)
         for seen, hint in check.check(hole):
@@ -138,6 +139,9 @@ def judge(name, source):
         print(f"not yet: {why}\nhint: where a line of yours is named, it is there that the compiler or the emulator stopped")
         return 1
     except Exception as error:  # the student's
+        if isinstance(error, AttributeError) and getattr(error, "obj", None) is hole:
+            print(f"not yet: there is no function {error.name} in {source}\nhint: the file must define each name that the text asks for")
+            return 1
         where = [frame.lineno for frame in traceback_of(error) if frame.filename == str(source)]
         print(f"not yet: {source}{f':{where[-1]}' if where else ''}: {type(error).__name__}: {error}\n"
               "hint: the message says what Python could not do, and the line where it stopped")
