@@ -152,27 +152,34 @@ def judge(name, source):
     if answer is None:
         print(f"The question of the text is open. {how_to_answer(name)}")
     elif hashed(name, answer) == (HERE / name / "answer").read_text().strip():
-        print(f"The answer to the question is right. {reason.rstrip()}")
+        print(f"The answer to the question is right. {reason[:1].upper()}{' '.join(reason[1:].split())}")
     else:
-        print(f"not yet: the code is right, but {answer} is not the answer to the question\nhint: {how_to_answer(name)}")
+        print(f"not yet: the code is right, but {answer} is not the answer to the question\nhint: {again(name, answer)}")
         return 1
     return 0
 
 
+def wanted(name):
+    """What the question asks for; the last line of a hole says so."""
+    return re.search(r"ANSWER = None.*to the question: (.*?)\)?$", hole_of(name).read_text(), re.M)[1]
+
+
 def how_to_answer(name):
-    """The last line of a hole says what the question asks for."""
-    wanted = re.search(r"ANSWER = None.*to the question: (.*?)\)?$", hole_of(name).read_text(), re.M)[1]
+    asked = wanted(name).replace("a number", "a number in digits")
     slashes = " Leave the // before it." if hole_of(name).suffix == ".cu" else ""
-    return f"The answer stands behind ANSWER = at the end of the file: replace what is there by {plain(wanted)}.{slashes}"
+    return f"The answer stands behind ANSWER = at the end of the file: replace what is there by {asked}.{slashes}"
+
+
+def again(name, answer):
+    """The hint for a wrong answer."""
+    asked = wanted(name)
+    plain = str(answer) in asked if '"' in asked else re.fullmatch(r"-?\d+(\.\d+)?", str(answer))
+    return "what exactly does the question ask for? Compute it step by step, from the text" if plain else how_to_answer(name)
 
 
 def tell(name):
     print((HERE / name / "text.md").read_text())
     print(textwrap.fill(how_to_answer(name), COLUMNS) + "\n")
-
-
-def plain(wanted):
-    return "a number, in digits" if wanted == "a number" else wanted
 
 
 def wrapped(said):
