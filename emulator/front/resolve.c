@@ -272,6 +272,8 @@ static void simple_operand(struct lowering *l, struct emu_operand *op, char role
     }
 }
 
+enum { LONGEST_VECTOR = 8 }; /* .v8 */
+
 /* {a, b, ...}, or a alone: registers of one width. */
 static void group_operand(struct lowering *l, struct emu_operand *op, char role, unsigned bytes) {
     uint32_t rows[256], n = 0;
@@ -294,6 +296,9 @@ static void group_operand(struct lowering *l, struct emu_operand *op, char role,
                                .row = rows[0],
                                .wide = first.wide,
                                .bytes = first.bytes};
+    /* Up to the longest vector the sink follows: a handler that takes more registers than there are
+     * reaches nothing else. */
+    while (n < LONGEST_VECTOR) rows[n++] = EMU_SINK;
     uint32_t *kept = ptx_alloc(l->p, n * sizeof *kept);
     memcpy(kept, rows, n * sizeof *kept);
     op->rows = kept;

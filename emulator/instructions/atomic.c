@@ -188,10 +188,10 @@ static enum emu_step atomic_vector(struct emu_warp *w, const struct emu_inst *i,
 emu_handler *emu_select_atomic_vector(struct emu_inst *i, const char **why) {
     if (!emu_select_atomic(i, why)) return NULL;
     const enum emu_type t = (enum emu_type)i->type[0];
-    const bool half = t == EMU_F16 || t == EMU_BF16;
+    const bool half = t == EMU_F16 || t == EMU_BF16, has_result = !i->aux[2];
     *why = "this atomic operation has no vectors of this type";
-    return i->aux[1] * i->vec > 16 || i->op[i->aux[2] ? 1 : 2].n != i->vec ||
-                   (i->aux[0] != EMU_ATOMIC_ADD && !half)
-               ? NULL
-               : atomic_vector;
+    if (i->aux[1] * i->vec > 16 || (i->aux[0] != EMU_ATOMIC_ADD && !half)) return NULL;
+    *why = "the number of registers is not that of its vector";
+    if (i->op[has_result ? 2 : 1].n != i->vec || (has_result && i->op[0].n != i->vec)) return NULL;
+    return atomic_vector;
 }

