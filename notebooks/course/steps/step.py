@@ -147,12 +147,13 @@ def judge(name, source):
               "hint: the message says what Python could not do, and the line where it stopped")
         return 1
     explained, _, reason = explanation(name, key).partition(REASON)
+    why = " ".join(reason.split())
     print(f"step {name} passes.\n\n{explained.rstrip()}\n")
     answer = getattr(hole, "ANSWER", None)
     if answer is None:
         print(f"The question of the text is open. {how_to_answer(name)}")
     elif hashed(name, answer) == (HERE / name / "answer").read_text().strip():
-        print(f"The answer to the question is right. {reason[:1].upper()}{' '.join(reason[1:].split())}")
+        print(f"The answer to the question is right. {why[:1].upper()}{why[1:]}")
     else:
         print(f"not yet: the code is right, but {answer} is not the answer to the question\nhint: {again(name, answer)}")
         return 1
