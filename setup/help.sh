@@ -21,6 +21,7 @@ change Change a kernel and judge the change
 own    Run your own program or kernel
 step   The course, in small steps
 course The course
+teach  Teach it
 gpu    On a GPU'
 more='many   One installation, many users
 tests  Tests of the workbench

@@ -1,4 +1,5 @@
 #include "chip.h"
+#include "path.h"
 
 #include "program.h"
 
@@ -133,7 +134,7 @@ static const struct chip *of_file(const char *name) {
     if (!n || name[n] || n >= sizeof known || *name == '-') return NULL;
     if (!strcmp(known, name)) return &found;
     snprintf(file, sizeof file, "chips/%s.txt", name);
-    FILE *f = program_find(file, path, sizeof path) ? fopen(path, "r") : NULL;
+    FILE *f = program_find(file, path, sizeof path) ? path_open(path) : NULL;
     if (!f) return NULL;
     /* "# NVIDIA H800: numbers of the predictor ..." */
     bool titled = fgets(line, sizeof line, f) && line[0] == '#' && strchr(line, ':');

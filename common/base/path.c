@@ -31,10 +31,16 @@ const char *path_writable(const char *path) {
     return NULL;
 }
 
+FILE *path_open(const char *path) {
+    FILE *f = fopen(path, "re");
+    if (!f && errno == ENOMEM) heap_exhausted();
+    return f;
+}
+
 char *path_read(const char *path, size_t *bytes) {
     char *text = NULL;
     size_t n = 0, room = 1 << 16;
-    FILE *f = fopen(path, "rb");
+    FILE *f = path_open(path);
     if (!f) return NULL;
     for (;; room *= 2) {
         text = heap_grown(text, room);

@@ -2,10 +2,15 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* NULL if a file can be written there, else why not (STATUS_FILE): asked before the work is
  * done, not after. Writes nothing. */
 const char *path_writable(const char *path);
+
+/* The file, opened for reading; programs that are started do not inherit it. NULL with errno if it
+ * cannot be opened. Without memory for it the program ends, as heap_take() does. */
+FILE *path_open(const char *path);
 
 /* The whole file and a 0 behind it, to be freed; *bytes without that 0. NULL with errno if it
  * cannot be read. */

@@ -1,6 +1,7 @@
 #include "record.h"
 
 #include "common/base/heap.h"
+#include "common/base/path.h"
 #include "common/base/reason.h"
 #include "common/base/revision.h"
 
@@ -143,7 +144,7 @@ const char *record_read(const char *path, json_t **array, int *n_cut) {
     ssize_t n;
     const char *why = NULL;
     bool said = false;
-    FILE *f = fopen(path, "re");
+    FILE *f = path_open(path);
     *array = NULL;
     *n_cut = 0;
     json_set_alloc_funcs(heap_take, free); /* a record that finds no memory is not a cut one */

@@ -1,5 +1,6 @@
 #include "predictor_chip.h"
 
+#include "common/base/path.h"
 #include "common/base/program.h"
 #include "common/base/reason.h"
 
@@ -63,7 +64,7 @@ const char *predictor_chip_read(const char *path, struct predictor_chip *out) {
     bool seen[N_PARAMS] = {false};
     char line[512];
     const char *why = NULL;
-    FILE *f = fopen(path, "r");
+    FILE *f = path_open(path);
     if (!f) return reason_as(STATUS_FILE, "%s: %s", path, strerror(errno));
     for (int n = 1; !why && fgets(line, sizeof line, f); n++)
         why = read_line(line, path, n, out, seen);
@@ -85,7 +86,7 @@ const char *predictor_chip_find(const char *name, struct predictor_chip *out) {
 static FILE *open_validation(const char *name) {
     char file[64], path[PATH_MAX];
     snprintf(file, sizeof file, "records/validation/%.32s.txt", name);
-    return program_find(file, path, sizeof path) ? fopen(path, "r") : NULL;
+    return program_find(file, path, sizeof path) ? path_open(path) : NULL;
 }
 
 bool predictor_chip_kind(const char *name, const char *kind, char *out, size_t out_bytes) {

@@ -212,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
     const int bh = args.causal ? blockIdx.z * n_inner + inner : outer;
     const int q_tile = args.causal ? n_q_tiles - 1 - outer : inner;
     const int q0 = q_tile * BQ;
-    const int row0 = warp * 16 * M16 + group; // + 16 * m + 8 * r: this thread's rows
+    int row0 = warp * 16 * M16 + group; // + 16 * m + 8 * r: this thread's rows
     const int b = quotient(bh, args.heads, split.heads), h = rest(bh, args.heads, split.heads);
     const int kv_h = quotient(h, args.heads / args.kv_heads, split.group);
     // This head's matrices, q (seqlen_q, head_dim), k and v (seqlen_k, head_dim): the chunk that
@@ -284,6 +284,7 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
         // ---- load K, V
         const int slot = t % STAGES * KV_BYTES;
         asm("" : "+r"(q_lane)); // what derives from it is computed anew: registers are scarce
+        if (IN_TURNS) asm("" : "+r"(row0)); // and of its rows, where D is 256
         cp_async_wait<IN_TURNS ? 0 : STAGES - 2>(); // this thread's part of tile t has landed
         bar_sync(1 + kv_group, THREADS);            // the group's has; all its warps have read
                                                     // tile t - 1 (and Q), where copies go next

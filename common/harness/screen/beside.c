@@ -1,5 +1,6 @@
 #include "beside.h"
 
+#include "common/base/path.h"
 #include "common/base/program.h"
 
 #include <jansson.h>
@@ -36,7 +37,7 @@ static bool is_of(const char *line, const char *stage, const char *problem) {
 bool beside_find(const char *stage, const char *problem, const char *hash, struct beside *out) {
     char path[PATH_MAX], its_stage[96], its_problem[160], *line = NULL, *newest = NULL;
     size_t room = 0;
-    FILE *f = program_find("records/runs/h200.jsonl", path, sizeof path) ? fopen(path, "re") : NULL;
+    FILE *f = program_find("records/runs/h200.jsonl", path, sizeof path) ? path_open(path) : NULL;
     if (!f) return false;
     snprintf(its_stage, sizeof its_stage, "\"stage\":\"%s\"", stage);
     snprintf(its_problem, sizeof its_problem, "\"text\":\"%s\"", problem);

@@ -1,5 +1,6 @@
 #include "summary.h"
 
+#include "common/base/path.h"
 #include "common/base/program.h"
 #include "emulator/predictor/predictor_chip.h"
 #include "profiler/stall_words.h"
@@ -50,7 +51,7 @@ static double reached(const struct chip *chip, bool *measured) {
     char file[64], path[PATH_MAX], line[256];
     double per_clock = 0;
     snprintf(file, sizeof file, "chips/ceilings/%.32s.txt", chip->name);
-    FILE *f = program_find(file, path, sizeof path) ? fopen(path, "re") : NULL;
+    FILE *f = program_find(file, path, sizeof path) ? path_open(path) : NULL;
     while (f && fgets(line, sizeof line, f)) /* "WGMMA" flop 821.6 TFLOPS 1523 653 4087.7 ... */
         if (!strncmp(line, "\"WGMMA\" ", 8))
             if (sscanf(line + 8, "%*s %*f %*s %*f %*f %lf", &per_clock) != 1) per_clock = 0;

@@ -8,7 +8,7 @@ MY_EXAM_VERB := $(if $(MY_EXAM),$(filter $(EXAM_VERBS),$(MAKECMDGOALS)))
 $(if $(MY_EXAM),$(foreach v,$(filter-out exam-% setup $(EXAM_VERBS),$(MAKECMDGOALS)),\
     $(error $v is nothing that an exam has: $(EXAM_VERBS) are)))
 
-##course-9 exam-N: Begin an exam: its page and a signature in my-labs/exam-N.
+##course-6 exam-N: Begin an exam: its page and a signature.
 ##  make exam-1
 ##
 ##  exam-1: a GEMM with mma.sync. exam-2: with TMA and WGMMA.

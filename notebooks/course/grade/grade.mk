@@ -25,7 +25,7 @@ $(foreach n,$(filter-out $(if $(filter %.json,$(SUBMISSION)),$(LAB_NUMBERS),$(KE
     $(error there is no lab $n with a kernel: LAB is one of $(KERNEL_LABS) $(EXAM_NAMES)))
 endif
 
-##course-6 grade: Grade a submission.
+##teach-1 grade: Grade a submission.
 ##  make grade LAB=2 SUBMISSION=a.cu SEED=x
 ##
 ##  LAB=2               the lab, or the exam: LAB=exam-1
@@ -37,7 +37,7 @@ endif
 grade: $(if $(filter grade,$(MAKECMDGOALS)),$(call needs-of,$(LAB)))
 	@BUILD=$(BUILD) notebooks/course/grade/grade.sh
 
-##course-7 grade-all: Grade a folder of submissions, STUDENT/lab-N/.
+##teach-2 grade-all: Grade a folder of submissions, STUDENT/lab-N/.
 ##  make grade-all SUBMISSIONS=all SEED=word
 ##
 ##  SUBMISSIONS=all   the folder
@@ -53,7 +53,7 @@ grade-all: $(if $(filter grade-all,$(MAKECMDGOALS)),$(foreach n,$(KERNEL_LABS) $
 	@BUILD=$(BUILD) $(if $(SLURM),notebooks/course/grade/on_slurm.sh) $(or $(wildcard $(PYTHON)),python3) \
 	    notebooks/course/grade/grade_all.py "$$SUBMISSIONS" --seed "$$SEED" --device "$$DEVICE" $${J:+--jobs "$$J"}
 
-##course-8 handout: Pack what students get, without answers.
+##teach-3 handout: Pack what students get, without answers.
 ##  make handout LAB=2
 ##
 ##  Writes results/handout/lab-2.tar.gz; without LAB, an archive for each lab and exam. Later stages are left out, too.
@@ -66,7 +66,7 @@ handout: $(if $(filter handout,$(MAKECMDGOALS)),$(foreach n,$(HANDED_OUT),$(call
 	@for n in $(patsubst lab-exam-%,exam-%,$(HANDED_OUT:%=lab-%)); do \
 	    python3 notebooks/course/grade/handout.py $${n#lab-} results/handout/$$n.tar.gz || exit; done
 
-##course-10 board: Rank a class's kernels of an exam by time, without their code.
+##teach-4 board: Rank a class's exams by time, without code.
 ##  make exam-1 board
 ##
 ##  After make grade-all. Predicted times, or with a GPU measured ones; writes results/board/exam-1.html.
