@@ -69,7 +69,11 @@ def one(name, folder, given):
     tell(longest <= 15, name, "hole", f"{longest} lines")
     status, said = run(name, text, folder)
     explained = (path / "explained.md").read_text()
-    tell(status == 0 and explained in said and "The question of the text is open" in said, name, "solution", said, "solutions passed")
+    before, _, reason = explained.partition("\n\nThe question: ")
+    tell(status == 0 and before in said and "The question of the text is open" in said, name, "solution", said, "solutions passed")
+    tell(len(reason.split()) > 5 and "\n\n" not in reason and reason.split("\n")[0] not in said, name, "reason", "comes last, and is not shown before the answer")
+    wide = [line for file in ("text.md", "explained.md") for line in (path / file).read_text().splitlines() if len(line) > step.COLUMNS]
+    tell(not wide, name, "width", wide[0] if wide else "at most 100 columns")
     handed = {p.name: step.handed_out(f"notebooks/course/steps/{name}/{p.name}", p.read_bytes()) for p in path.iterdir() if p.is_file()}
     told = [f"{path}: {line}" for line in solution_lines(text) for path, data in given.items() if line in data]
     tell(not told and handed["mistakes"] is None, name, "handout", f"tells: {told}" if told else "no line of the solution")
@@ -101,6 +105,8 @@ def packed():
         hole = step.hole_of(name).name
         tell(own == ["answer", "check.py", "explained.sealed", hole, "text.md"], name, "packed", " ".join(own))
         tell(b"YOUR CODE HERE" in files[here + hole] and b"SOLUTION" not in files[here + hole], name, "packed hole", "stripped")
+    missing = {"step.py", "cuda.py", "play.py", "fragments.cuh", "parity.cuh"} - {path.removeprefix("notebooks/course/steps/") for path in files}
+    tell(not missing, "all", "packed programs", " ".join(missing) or "all there")
     return {path: data.decode() for path, data in files.items()}
 
 
@@ -112,13 +118,18 @@ def main():
         endless = "def stage(n, stages):\n    while True:\n        pass\n\n\nfull_parity = empty_parity = stage\n"
         status, said = run("6c", endless, pathlib.Path(folder))
         tell(status == 1 and "did not end" in said, "6c", "a loop without an end", said)
-        status, said = run("6c", "def stage(n, stages):\n    return 1 / 0\n", pathlib.Path(folder))
+        status, said = run("6c", "def stage(n, stages):\n    return 1 / 0\n\n\nfull_parity = empty_parity = stage\n", pathlib.Path(folder))
         tell(status == 1 and ":2: ZeroDivisionError" in said, "6c", "an exception", said)
         text = step.hole_of("2a").read_text()
         status, said = run("2a", text.replace("fill_fragment(c_frag", "fill_fragment(c_flag"), pathlib.Path(folder))
         tell(status == 1 and said.startswith("not yet: it does not compile: ") and 'identifier "c_flag"' in said, "2a", "a compile error", said)
         status, said = run("2a", text.replace("// ANSWER = None", "// ANSWER = 32"), pathlib.Path(folder))
-        tell(status == 0 and "The answer to the question is right." in said, "2a", "an answer in CUDA C", said)
+        tell(status == 0 and "The answer to the question is right. 16 x 64 are" in said, "2a", "an answer in CUDA C, and its reason", said)
+        status, said = run("2a", text.replace("// ANSWER = None", "ANSWER = 32"), pathlib.Path(folder))
+        tell(status == 1 and "put // before ANSWER again" in said, "2a", "an answer without its comment", said)
+        two = step.hole_of("6c").read_text()
+        open_first = two.replace("    return n // stages % 2\n", "    return None\n", 1)
+        tell(not step.is_open(open_first, "#") and step.is_open(strip.strip(two), "#"), "6c", "open", "when all holes are")
     print(f"#| {len(step.names())} steps; " + "; ".join(f"{COUNTS[kind, 'as wanted']} of {COUNTS[kind, 'tried']} {kind}" for kind, of in COUNTS if of == "tried"))
     medians = {name: statistics.median(some) for name, some in SECONDS.items()}
     middle, slowest = statistics.median(medians.values()), max(medians, key=medians.get)

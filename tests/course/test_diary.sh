@@ -17,7 +17,7 @@ wrong() { sed 's/seqlen_k - seqlen_q/seqlen_k/' notebooks/course/steps/1c/hole.p
 check "a wrong solution, what was seen and the hint" wrong
 right() { cp notebooks/course/steps/1c/hole.py "$tap_dir/1c.py" && step && lines 3 '"result": "right"}'; }
 check "a right one" right
-unasked() { sed -i 's/^ANSWER = None/ANSWER = 7/' "$tap_dir/1c.py" && ! step && lines 4 '"seen": "7 is not the answer'; }
+unasked() { sed -i 's/^ANSWER = None/ANSWER = 7/' "$tap_dir/1c.py" && ! step && lines 4 '"result": "right", "seen": "the code is right, but 7 is not the answer'; }
 check "a wrong answer to the question" unasked
 full_diary() { ln -sf /dev/full "$log.full" && mv "$log.full" "$log" && cp notebooks/course/steps/1c/hole.py "$tap_dir/1c.py" && step 2> "$tap_dir/said" && grep -q '^note: this check is not in checks.jsonl: ' "$tap_dir/said"; }
 if [ -c /dev/full ]; then check "without room for it, a check still checks" full_diary; fi

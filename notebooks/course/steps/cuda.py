@@ -26,8 +26,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from build import BUILD, Refused, nvcc, shown  # noqa: E402
 from lab_folder import ROOT  # noqa: E402
 
+HERE = pathlib.Path(__file__).resolve().parent
 NPY = {"f16": ("<f2", "e"), "f32": ("<f4", "f"), "i32": ("<i4", "i"), "u32": ("<u4", "I")}  # NumPy's name, struct's letter
 ARCH, EMULATOR_S = "compute_90a", 5
+# What a file includes, and our header before it, which stops the kernel where the instruction would let a mistake pass.
+CHECKED = {"<mma.h>": "fragments.cuh", "common/cuda/ptx_sm90.cuh": "parity.cuh"}
 
 
 @dataclasses.dataclass
@@ -35,6 +38,9 @@ class Array:
     kind: str
     shape: tuple
     values: list = None  # None: the kernel writes them
+
+    def bytes(self):
+        return math.prod(self.shape) * struct.calcsize(NPY[self.kind][1])
 
     def write(self, path):
         descr, letter = NPY[self.kind]
@@ -77,8 +83,14 @@ class Kernel:
     def __init__(self, source):
         self.source, text = pathlib.Path(source).resolve(), pathlib.Path(source).read_text(errors="replace")
         found = re.search(r"^// ANSWER = *(.*?) *(?:\(.*)?$", text, re.M)
+        self.parameters = {name: re.findall(r"(\w+)\s*(?:,|$)", inside)
+                           for name, inside in re.findall(r"__global__\s+void\s+(?:__launch_bounds__\(\d+\)\s+)?(\w+)\s*\(([^)]*)\)", text)}
+        bare = next((n for n, line in enumerate(text.splitlines(), 1) if line.startswith("ANSWER")), None)
+        if bare:
+            raise Refused(f"{shown(self.source)}({bare}): the answer is no longer a comment: put // before ANSWER again")
         self.ANSWER = None if not found or found[1] in ("", "None") else found[1].strip("'\"")
-        headers = "".join(path.read_text() for path in sorted((ROOT / "common/cuda").glob("*.cuh")))
+        self.before = [HERE / ours for theirs, ours in CHECKED.items() if theirs in text]
+        headers = "".join(path.read_text() for path in [*sorted((ROOT / "common/cuda").glob("*.cuh")), *self.before])
         key = hashlib.sha256(repr((str(self.source), text, headers, nvcc())).encode()).hexdigest()[:16]
         self.ptx = BUILD / "steps" / f"{key}.ptx"
         if not self.ptx.exists():
@@ -88,8 +100,8 @@ class Kernel:
         self.ptx.parent.mkdir(parents=True, exist_ok=True)
         new = self.ptx.with_suffix(".new")
         try:
-            done = subprocess.run([nvcc(), "-std=c++17", "-lineinfo", "-w", "-ptx", f"-arch={ARCH}", "-I.", f"-I{BUILD / 'include'}", "-o", new,
-                                   shown(self.source)], cwd=ROOT, capture_output=True, text=True)
+            done = subprocess.run([nvcc(), "-std=c++17", "-lineinfo", "-w", "-ptx", f"-arch={ARCH}", "-I.", f"-I{BUILD / 'include'}",
+                                   *(word for path in self.before for word in ("-include", shown(path))), "-o", new, shown(self.source)], cwd=ROOT, capture_output=True, text=True)
         except FileNotFoundError:
             raise Refused("there is no nvcc: `make setup` installs CUDA's compiler") from None
         if done.returncode:
@@ -123,7 +135,18 @@ class Kernel:
                 raise Refused((done.stderr.strip().splitlines() or ["build/run said nothing"])[0].removeprefix("run: "))
             ran = json.loads(record.read_text().splitlines()[0])
             counters = {counter["name"]: counter.get("value") for counter in ran["kernels"][0]["counters"]}
-            return Ran([given.read(path) for given, path in outs], [report.replace(f"{ROOT}/", "") for report in ran["reports"]], counters)
+            arrays = [(f"{called}: {' x '.join(map(str, given.shape))} {given.kind}", given.bytes())
+                      for called, given in zip(self.parameters.get(name, []), arguments) if isinstance(given, Array)]
+            return Ran([given.read(path) for given, path in outs], [named(report.replace(f"{ROOT}/", ""), arrays) for report in ran["reports"]], counters)
+
+
+def named(report, arrays):
+    """A report with the names of the arrays, [(name and shape, bytes)], that can be the allocation it tells of."""
+    def name(match):
+        fit = [name for name, n_bytes in arrays if n_bytes == int(match[2])]
+        where = "just behind the end" if match[1] == "0" else f"{match[1]} bytes past the end"
+        return f"{where} of an allocation of {match[2]} bytes" + (f" ({' or '.join(fit)})" if fit else "")
+    return re.sub(r"(\d+) bytes past the end of an allocation of (\d+)", name, report)
 
 
 def integers(n, seed):
@@ -132,20 +155,36 @@ def integers(n, seed):
     return [int(draw.random() * 9) - 4 for _ in range(n)]
 
 
-HINTS = {"race": "two threads reach one place, and nothing orders them: which wait or barrier belongs between these two lines?",
-         "uninitialised": "this is read before it is written: has what writes it come, and has this thread waited for it?",
-         "divergent": "all lanes of a warp make this call together: which condition keeps some of them away?",
-         "": "an address of the line that is named is not what you meant: which lane is it, and how far off?"}
+ADDRESS = "an address of the line that is named is not what you meant"
+HINTS = [("race", "two threads reach one place, and nothing orders them: which wait or barrier belongs between these two lines?"),
+         ("uninitialised", "this is read before it is written: has what writes it come, and has this thread waited for it?"),
+         ("divergent", "all lanes of a warp make this call together: which condition keeps some of them away?"),
+         ("endless", "is there a loop whose condition never becomes false? What changes it from turn to turn?"),
+         ("bad operand", "an argument of the call on the named line is not what the instruction takes: compare each with the text, sizes and numbers too"),
+         ("trap.*fragments.cuh", "a lane has x[0] to x[7] of a fragment, not all 256 elements: loop over i < num_elements"),
+         ("trap.*parity.cuh", "a parity is 0 or 1, the last bit of the phase's number: which phase is tile n, and what is its last bit?"),
+         ("misaligned.*wmma", f"{ADDRESS}: a square begins at a multiple of 16 columns. What is added to the pointer, in elements?"),
+         ("misaligned", f"{ADDRESS}: an access of several bytes needs an address that is a multiple of them. Which index must be even, or a multiple of more?"),
+         (".*out of bounds.*wmma", f"{ADDRESS}: where does the square begin, in elements from the pointer, and how far apart are its rows?"),
+         ("", f"{ADDRESS}: which element did this lane mean, and is there one?")]
 
 
 def hint_of(report):
     """For a report of the emulator that a check knows nothing more about."""
-    return next(hint for begin, hint in HINTS.items() if report.startswith(begin))
+    return next(hint for pattern, hint in HINTS if re.match(pattern, report, re.S))
+
+
+def near(a, b):
+    return a == b or a != a and b != b or abs(a - b) <= 1e-3 * max(1, abs(b))
+
+
+def transposed(values, columns):
+    return [x for c in range(columns) for x in values[c::columns]]
 
 
 def parts(name, got, wanted, columns):
     """None if got is wanted (flat lists of numbers), else where they part: the first wrong row of both, and a map of all."""
-    wrong = {n for n, (a, b) in enumerate(zip(got, wanted)) if a != b and (a == a or b == b) and not abs(a - b) <= 1e-3 * max(1, abs(b))}
+    wrong = {n for n, pair in enumerate(zip(got, wanted)) if not near(*pair)}
     if not wrong:
         return None
     n = min(wrong)

@@ -16,7 +16,8 @@ def check(hole):
     for name, sq, sk, br, wanted, hint in CASES:
         got = picture(hole, sq, sk, br)
         if got != wanted:
-            yield f"{name} gave {got}, not {wanted}", hint
+            rows = "".join(f"\n    q{i}  {mine:9} {right}" for i, (mine, right) in enumerate(zip(got.split(), wanted.split())))
+            yield f"{name} gave the mask on the left, not that on the right; x is seen{rows}", hint
 
 
 def key(hole):

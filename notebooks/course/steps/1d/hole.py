@@ -7,7 +7,7 @@ def sectors(addresses):
 
 
 def wavefronts(addresses):
-    """Wavefronts of shared memory: of the bank of which most different words are wanted, how many those are."""
+    """Wavefronts of shared memory: the largest number of different words that are wanted of one bank."""
     ### BEGIN SOLUTION: words by bank, each word once
     words = {}
     for a in addresses:

@@ -1,9 +1,10 @@
 """Q and K of small integers. Which squares are wrong, and what stands there instead, gives the hint."""
-from cuda import f16, hint_of, integers, out, parts
+from cuda import f16, hint_of, integers, out, parts, transposed
 
-ROWS, KEYS, D, LD, S_LD = range(16), range(64), 64, 72, 72
+N_KEYS, D, LD, S_LD = 48, 64, 72, 52
+ROWS, KEYS = range(16), range(N_KEYS)
 NAN = float("nan")
-Q, K = ([x if n % LD < D else NAN for n, x in enumerate(integers(rows * LD, rows))] for rows in (16, 64))
+Q, K = ([x if n % LD < D else NAN for n, x in enumerate(integers(rows * LD, rows))] for rows in (16, N_KEYS))
 
 
 def scores(terms):
@@ -27,21 +28,31 @@ INSTEAD = [(scores(lambda i, j: [t for key in range(j % 16, j + 1, 16) for t in 
             "each block of K is not transposed: which layout reads K's rows as columns?")]
 
 
+def squares(hole, q):
+    ran = hole.run("scores", f16(16, LD, q), f16(N_KEYS, LD, K), out("f32", 16, S_LD))
+    return ran, [x for i in ROWS for x in ran.outs[0][S_LD * i:S_LD * i + N_KEYS]]
+
+
+def column(s, n):
+    """The square of keys 16 n to 16 n + 15, of N_KEYS."""
+    return [x for i in ROWS for x in s[N_KEYS * i + 16 * n:N_KEYS * i + 16 * n + 16]]
+
+
 def check(hole):
-    ran = hole.run("scores", f16(16, LD, Q), f16(64, LD, K), out("f32", 16, S_LD))
+    ran, got = squares(hole, Q)
     if ran.reports:
         yield ran.reports[0], hint_of(ran.reports[0])
-    got = [x for i in ROWS for x in ran.outs[0][S_LD * i:S_LD * i + 64]]
-    seen = parts("S", got, WANTED, 64)
+    seen = parts("S", got, WANTED, N_KEYS)
     if seen:
-        first = all(got[64 * i + j] == WANTED[64 * i + j] for i in ROWS for j in range(16))
-        if not parts("S", [x for i in ROWS for x in got[64 * i:64 * i + 16]], [x for i in ROWS for x in WANTED[64 * i + 48:64 * i + 64]], 16):
+        first = not parts("S", column(got, 0), column(WANTED, 0), 16)
+        if not parts("S", column(got, 0), column(WANTED, 2), 16):
             yield seen, "the first square holds what belongs to the last one: where does the store of each square begin?"
-        yield seen, next((hint for other, hint in INSTEAD if not parts("S", got, other, 64)),
+        if all(not parts("S", column(got, n), transposed(column(WANTED, n), 16), 16) for n in range(3)):
+            yield seen, "each square is right, but its rows and columns are exchanged: with which layout is it stored?"
+        yield seen, next((hint for other, hint in INSTEAD if not parts("S", got, other, N_KEYS)),
                          "the first square is right and others are not: what of the three addresses depends on the square?" if first else
                          "look at the first square alone: four terms, each with its own block of Q and of K, and an accumulator that begins at 0")
 
 
 def key(hole):
-    q = [2 - x for x in Q]
-    return [hole.run("scores", f16(16, LD, q), f16(64, LD, K), out("f32", 16, S_LD)).outs[0][S_LD * i:S_LD * i + 64] for i in ROWS]
+    return squares(hole, [2 - x for x in Q])[1]

@@ -1,15 +1,21 @@
 """Rows, and what comes out of them if another number is rounded than P."""
 from math import inf
 
-ROUNDED = ["P", "nothing", "the scores", "the sum", "P before it is summed"]
-CASES = [("scores above 1000", [1000.2, 1000.9, 999.4], [1, 2, 4], [1.9707679714, 1.9707364477, 2.0493264429, 1.971875, 1.9707552527]),
-         ("4096 equal scores", [0.25] * 4096, [1] * 4096, [1.0, 1.0, 1.0, 2.0, 1.0]),
-         ("three scores", [0.3, 1.1, -0.7], [1, 2, 4], [1.9263581747, 1.926465292, 1.9262352424, 1.926799758, 1.9265083926]),
-         ("scores from -30 to 20", [-30.0, 20.0, 11.5], [1, 2, 4], [2.0004069415, 2.000406854, 2.0004069415, 2.000813961, 2.0004068977])]
+ROUNDED = ["P", "nothing", "the scores", "the sum", "P before it is summed", "the products", "P, of a maximum that starts at 0"]
+CASES = [("scores above 1000", [1000.2, 1000.9, 999.4], [1, 2, 4], [1.9707679714, 1.9707364477, 2.0493264429, 1.971875, 1.9707552527, 1.9707679714, 1.9707679714]),
+         ("4096 equal scores", [0.25] * 4096, [1] * 4096, [1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0]),
+         ("values that are no powers of two", [0.3, 1.1, -0.7], [3, 5, 11],
+          [5.0573706335, 5.0576822708, 5.0571045333, 5.0585299456, 5.0577650083, 5.057521839, 5.0573706335]),
+         ("scores below -8", [-8.3, -9.1, -10.7], [3, 5, 11],
+          [4.0542754532, 4.0547740697, 4.0510249242, 4.0542961319, 4.0546175188, 4.0545132453, 4.053353343]),
+         ("scores from -30 to 20", [-30.0, 20.0, 11.5], [1, 2, 4],
+          [2.0004069415, 2.000406854, 2.0004069415, 2.000813961, 2.0004068977, 2.0004069415, 2.0004069415])]
 HINTS = {"nothing": "nothing was rounded: half() of each p, where it meets v",
          "the scores": "the scores were rounded: half() of p, not of s, whose error would go through exp",
          "the sum": "the sum was kept in half, and each addition was rounded: only P is half",
-         "P before it is summed": "the sum is that of rounded p: take p before rounding"}
+         "P before it is summed": "the sum is that of rounded p: take p before rounding",
+         "the products": "p * v was rounded: half() of p alone, before it meets v; a tensor core keeps the product whole",
+         "P, of a maximum that starts at 0": "the maximum starts at 0, so of scores that are all negative it is not the largest: start it at -inf"}
 
 
 def check(hole):

@@ -14,7 +14,7 @@ def element(name, number):
 def check(hole):
     ran = hole.run("fragments", f16(16, 16, TILE), f16(16, 16, TILE), out("u32", 32, 4), out("u32", 32, 4))
     if ran.reports:
-        yield ran.reports[0], "a row is 0 to 15, a chunk 0 or 1: which lanes name another one?" if "shared" in ran.reports[0] else hint_of(ran.reports[0])
+        yield ran.reports[0], "a row is 0 to 15, a chunk 0 or 1: which lanes give the address of another one?" if "shared" in ran.reports[0] else hint_of(ran.reports[0])
     for name, registers in zip("QK", ran.outs):
         for j, (row, column) in enumerate(FIRST[name]):
             for lane in range(32):
@@ -23,7 +23,7 @@ def check(hole):
                 if got != (first, first + 1):
                     yield (f"{name}: r[{j}] of lane {lane} is {element(name, got[0])} and {element(name, got[1])}, not {element(name, first)} and "
                            f"{element(name, first + 1)}",
-                           f"row {lane // 4} of r[{j}] is named by lane {8 * j + lane // 4}: which row and chunk of the tile is it, in the picture?")
+                           f"row {lane // 4} of r[{j}] has its address from lane {8 * j + lane // 4}: which row and chunk of the tile is it, in the picture?")
 
 
 def key(hole):

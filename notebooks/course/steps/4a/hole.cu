@@ -10,7 +10,7 @@ extern "C" __global__ void fragments(const uint4 *q, const uint4 *k, uint32_t *q
     __syncwarp(); // all lanes have written
 
     int q_row = 0, q_chunk = 0, k_row = 0, k_chunk = 0;
-    // BEGIN SOLUTION: row and chunk that this lane names, of Q and of K
+    // BEGIN SOLUTION: row and chunk whose address this lane gives, of Q and of K
     q_row = lane / 8 % 2 * 8 + lane % 8; // matrices 1 and 3 are the lower ones
     q_chunk = lane / 16;                 // matrices 2 and 3 are the right ones
     k_row = lane / 16 * 8 + lane % 8;    // matrices 2 and 3 are the lower ones

@@ -22,7 +22,7 @@ def rules(rows):
             if len(set(column)) < 8:
                 a, b = next((a, b) for a in range(8) for b in range(a + 1, 8) if column[a] == column[b])
                 return (f"chunk {chunk} of rows {first + a} and {first + b} lies at one place\n{drawn(rows, first, first + 7)}",
-                        "with the chunk fixed, eight neighbouring rows must get eight places: on what of the row does the place depend?")
+                        "with the chunk fixed, eight neighbouring rows must get eight places: which bits of the row does the place depend on?")
     return None
 
 
@@ -32,7 +32,7 @@ def check(hole):
     through = hole.run("through", array("u32", 32, 32, IN), out("u32", 32, 32))
     if seen:
         more = through.counters["bank_conflicts_ldmatrix"]
-        yield f"{seen[0]}\n    8 ldmatrix took {more or 0:g} wavefronts more than they must", seen[1]
+        yield seen[0] + (f"\n    8 ldmatrix took {more:g} wavefronts more than they must" if more else ""), seen[1]
     if through.reports:
         yield through.reports[0], hint_of(through.reports[0])
     wanted = [IN[(8 * j + lane // 4) * 32 + chunk * 4 + lane % 4] for chunk in range(8) for j in range(4) for lane in range(32)]

@@ -18,8 +18,8 @@ def near(a, b):
 
 
 def check(hole):
-    for base in (0, 3000):
-        s = [float(x + base) for x in integers(256, 7 + base)]
+    for base in (0, 3000, -3000):
+        s = [float(x + base) for x in integers(256, 7 + abs(base))]
         ran = hole.run("softmax", f32(32, 8, s), out("f32", 32, 8), out("f32", 32, 2), out("f32", 32, 2))
         if ran.reports:
             yield ran.reports[0], hint_of(ran.reports[0])
@@ -30,6 +30,8 @@ def check(hole):
                 if got != max(whole):
                     pair = [x for other in (lane, lane ^ 1) for x in own(s, other, r)]
                     yield (f"m of lane {lane}, r = {r} is {got:g}, not {max(whole):g}",
+                           "all scores of this row are negative, and a maximum that starts at 0 is larger than they are: start it at -INFINITY"
+                           if got == 0 and max(whole) < 0 else
                            "this is the largest score of both rows of the lanes: row r has indices 2 * r and 2 * r + 1 of each block"
                            if got == max(whole + row(s, lane, 1 - r)) else
                            "this is the largest of the lane's own four scores: the other three lanes of the row have more" if got == max(mine) else

@@ -5,6 +5,7 @@ CASES = [
     ("an SBO of 1024 bytes", (0x800, 16, 1024, 0), "SBO begins at bit 32, in units of 16 bytes"),
     ("a swizzle of 128 bytes", (0x800, 16, 1024, 128), "the mode begins at bit 62: 1, 2, 3 for 128, 64, 32 bytes"),
     ("a swizzle of 32 bytes", (0x800, 16, 256, 32), "the mode begins at bit 62: 1, 2, 3 for 128, 64, 32 bytes"),
+    ("a start, an LBO and an SBO of 0x3fff0", (0x3fff0, 0x3fff0, 0x3fff0, 64), "a field has 14 bits, and 0x3fff0 / 16 has them all set: cut with 0x3fff"),
     ("a start at 0x40400, beyond 18 bits", (0x40400, 16, 1024, 128), "a field has 14 bits: cut it with & 0x3fff, or it spoils its neighbour"),
 ]
 

@@ -1,8 +1,9 @@
-"""Tiles of equal numbers, so that each sum is known whatever the layout; what is not ordered, the emulator reports."""
+"""Tiles of small integers, in WGMMA's layout without a swizzle; what is not ordered, the emulator reports."""
 import re
 
-from cuda import f16, hint_of, out
+from cuda import f16, hint_of, integers, out, parts, transposed
 
+VALUES = integers(4096, 5)
 TWICE = "how many barriers does a tile need? One before the product, and one before the next stores"
 HINTS = [
     (r"missing fence.proxy.async", "the stores took the generic proxy, and WGMMA reads by the async one: which fence lies between?"),
@@ -12,23 +13,37 @@ HINTS = [
 ]
 
 
-def tiles(a0, b0, a1, b1):
-    return f16(4096, [x for x in (a0, b0, a1, b1) for _ in range(1024)])
+def wanted(values):
+    """The sum of both products, [64][64]. Row r and column k of a tile: k / 8 * 512 + r * 8 + k % 8, of 1024 halves."""
+    rows = [[[values[1024 * tile + k // 8 * 512 + r * 8 + k % 8] for k in range(16)] for r in range(64)] for tile in range(4)]
+    return [sum(x * y for n in (0, 2) for x, y in zip(rows[n][i], rows[n + 1][j])) for i in range(64) for j in range(64)]
+
+
+def matrix(sums):
+    """d, [64][64], of what each thread has of it (step 5c)."""
+    d = [0] * 4096
+    for n, x in enumerate(sums):
+        tid, i = divmod(n, 32)
+        d[(tid // 32 * 16 + tid % 32 // 4 + i // 2 % 2 * 8) * 64 + i // 4 * 8 + tid % 4 * 2 + i % 2] = x
+    return d
 
 
 def check(hole):
-    ran = hole.run("multiply", tiles(1, 2, 3, 0.5), out("f32", 128, 32), threads=128)
+    ran = hole.run("multiply", f16(4096, VALUES), out("f32", 128, 32), threads=128)
     barriers = int(ran.counters["barrier_instructions"])
     if ran.reports and ran.reports[0].startswith("race") and barriers < 12:
         yield ran.reports[0], f"each product reads all of B, and all threads store it: {TWICE}"
     if ran.reports:
         yield ran.reports[0], next((hint for pattern, hint in HINTS if re.match(pattern, ran.reports[0])), hint_of(ran.reports[0]))
-    wrong = [x for x in ran.outs[0] if x != 56]
-    if wrong:
-        yield f"d is {wrong[0]:g} in {len(wrong)} of 4096 elements, not 16 * (1 * 2 + 3 * 0.5) = 56", "each tile is multiplied once, and added to d"
+    got, right = matrix(ran.outs[0]), wanted(VALUES)
+    seen = parts("d", got, right, 64)
+    if seen:
+        yield seen.splitlines()[0], ("this is B A: the first operand of a product is the one whose rows are multiplied" if not parts("d", got, transposed(right, 64), 64) else
+                                     "only the second product is there: the last argument says whether a product is added to d" if not parts("d", got, wanted([0] * 2048 + VALUES[2048:]), 64) else
+                                     "each tile is multiplied once, and added to d")
     if barriers > 16:
         yield f"the four warps came to {barriers} barriers for two tiles; 16 are enough", TWICE
 
 
 def key(hole):
-    return [hole.run("multiply", tiles(*four), out("f32", 128, 32), threads=128).outs for four in ((2, 3, 5, 7), (1, -1, 4, 0.25))]
+    return [hole.run("multiply", f16(4096, integers(4096, seed)), out("f32", 128, 32), threads=128).outs for seed in (6, 7)]

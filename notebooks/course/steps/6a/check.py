@@ -61,6 +61,17 @@ def hint(got, wanted, batch_stride, head_stride, row_stride):
     return "each stride is that of the dimension beside it in the drawing: row, head, batch; the coordinates have the same order, in elements, not tiles"
 
 
+def unit(given, at, strides, page, n, tile_rows):
+    """The hint where the order is right and a unit is not, or None."""
+    if list(given) == list(strides[::-1]):
+        return "these strides are in elements: the map's are in bytes, and an element has 2"
+    if page and at[0] in (page, 128 * page):
+        return "the first coordinate is in elements of the row: page 1 begins at element 64"
+    if n and tile_rows != 1 and at[1] == n:
+        return f"the second coordinate is a row, not a tile: in elements, not tiles, tile {n} begins at row {n * tile_rows}"
+    return None
+
+
 def check(hole):
     for name, batches, heads, rows, head_dim, heads_first, tile_rows in SHAPES:
         strides = strides_of(heads, rows, head_dim, heads_first)
@@ -90,7 +101,7 @@ def box_of(hole, made, name, strides, batches, rows, heads_first, tile_rows, pag
     for i, (g, w) in enumerate(zip(got, wanted)):
         if g != w:
             yield (f"{where}: element {i % 64} of the box's row {i // 64} is {named(g, batches, *strides, heads_first)}, not {named(w, batches, *strides, heads_first)}",
-                   hint(g, w, *strides))
+                   unit(made[1], at, strides, page, n, tile_rows) or hint(g, w, *strides))
 
 
 def key(hole):

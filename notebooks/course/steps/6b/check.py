@@ -16,7 +16,7 @@ HINTS = [
     (r"mbarrier misuse", ANNOUNCED),
     (r"race.*which warp \d+ initialised", "this thread may be earlier than the one that initialises the mbarrier: what makes it wait?"),
     (r"race.*TMA load.*TMA load", "one thread asks for a tile, once"),
-    (r"race.*TMA load.*nothing orders", "the tile was still coming, and no wait kept this back: tile n is phase n, and with which parity does a thread wait for it?"),
+    (r"race.*TMA load.*nothing orders", "the tile was still coming, and no wait kept this back: tile n is phase n, do all threads wait for it, and with which parity?"),
     (r"global access out of bounds", "tiles points to floats, of which a tile has BYTES / 4"),
     (r"note.*TMA may not see", "which fence comes between mbarrier_init and the first request?"),
 ]

@@ -58,6 +58,10 @@ HINTS = [("a deadlock: the producer waits before tile 0,", "before the first rou
 
 
 def check(hole):
+    for function in (hole.full_parity, hole.empty_parity):
+        for n in range(9):
+            if function(n, 3) not in (0, 1):
+                yield f"{function.__name__}({n}, 3) gave {function(n, 3)}", "a parity is 0 or 1, the last bit of the phase's number: take % 2"
     for stages in (2, 3, 1):
         for eager in ("producer", "consumer"):
             seen = play(hole, stages, 9, eager)

@@ -9,7 +9,7 @@ def consumer_registers(consumers, producer, ctas):
     ### BEGIN SOLUTION: what a thread has at launch; what the consumers' threads share after the producer's dec
     launch = REGISTERS // ctas // (128 * (consumers + 1)) // 8 * 8
     shared = launch * (consumers + 1) - producer
-    return shared // consumers // 8 * 8
+    return min(256, shared // consumers // 8 * 8)
     ### END SOLUTION
 
 

@@ -18,7 +18,7 @@ extern "C" __global__ void __launch_bounds__(128)
     static __shared__ __align__(128) half o_smem[ROWS][DIM];
     const int tid = threadIdx.x, row = tid / 2, column = tid % 2 * 32; // half a row for each thread
     for (int q0 = 0; q0 < rows; q0 += ROWS) {
-        // BEGIN SOLUTION: when may the last tile be overwritten?
+        // BEGIN SOLUTION: when may the tile before be overwritten?
         if (tid == 0) bulk_wait_group_read<0>();
         __syncthreads();
         // END SOLUTION

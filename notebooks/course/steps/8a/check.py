@@ -3,6 +3,7 @@ from math import exp, log
 
 STEP = 1e-5
 CASES = [
+    ("a row of p = 1/4 and 3/4, v = 3 and 8", [log(0.25), log(0.75)], [[3.0], [8.0]], [1.0]),
     ("the row of the text", [log(0.25), log(0.75)], [[4.0], [8.0]], [1.0]),
     ("two equal keys", [1.0, 1.0], [[1.0, 2.0], [1.0, 2.0]], [3.0, -1.0]),
     ("three keys", [0.5, -1.0, 2.0], [[1.0, 0.0], [0.5, -2.0], [3.0, 1.0]], [0.7, -0.4]),
@@ -52,6 +53,8 @@ def why(mine, p, v, do, j):
     dp = [sum(x * y for x, y in zip(do, vk)) for vk in v]
     if abs(mine - p[j] * dp[j]) < 1e-9:
         return "if s_j grows, all other p shrink: the part of the sum with k other than j is missing"
+    if abs(mine + p[j] * (dp[j] - sum(x * y for x, y in zip(p, dp)))) < 1e-9:
+        return "the size is right, and the sign is not: of dp_j and D, which is subtracted from which?"
     if abs(mine - dp[j] * p[j] * (1 - p[j])) < 1e-9:
         return "only the case k = j of the Jacobian is there: sum over all k, and D comes out"
     return "the sum over k is dp_j p_j (from the 1 of the case k = j), less p_j times the sum of all p_k dp_k"

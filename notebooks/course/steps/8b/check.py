@@ -35,6 +35,12 @@ def loss(x):
     return sum(dot(a, b) for a, b in zip(x.do, forward(x)[0]))
 
 
+def of_row(x, i, j, s):
+    """Row i's part of the loss, if S[i][j] is s."""
+    e = [exp(s if n == j else x.scale * dot(x.q[i], k)) for n, k in enumerate(x.k)]
+    return dot(x.do[i], [dot(e, column) / sum(e) for column in zip(*x.v)])
+
+
 def measured(x, name, r):
     """Row r of dQ, dK or dV by differences."""
     row, found = getattr(x, name)[r], []
@@ -64,6 +70,13 @@ def check(hole):
             total = sum(hole.ds(x, i, j) for j in range(keys))
             if abs(total) > 1e-9:
                 yield f"{name}: row {i} of dS adds up to {total:.6g}, not 0", "compare with step 8a: D[i] is the D of this row"
+        for i in range(queries):
+            for j in range(keys):
+                moved = x.scale * dot(x.q[i], x.k[j])
+                slope = (of_row(x, i, j, moved + STEP) - of_row(x, i, j, moved - STEP)) / (2 * STEP)
+                if not abs(hole.ds(x, i, j) - slope) < 1e-6:
+                    yield (f"{name}: dS[{i}][{j}] is {hole.ds(x, i, j):.6g}; moving S[{i}][{j}] a little gives {slope:.6g}",
+                           "S is scale * q . k: the scale belongs to dQ and dK, not to dS")
         for function, rows in (("dv", keys), ("dk", keys), ("dq", queries)):
             for r in range(rows):
                 got, wanted = getattr(hole, function)(x, r), measured(x, function[1], r)
