@@ -124,8 +124,7 @@ static void put_lanes(struct emu_warp *w, const struct emu_inst *i, uint32_t mas
 static void failed(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes) {
     const struct emu_operand *d = &i->op[0];
     const uint32_t bytes = d->wide ? 8 : 4;
-    for (int k = 0; k < i->vec; k++)
-        EMU_EACH_LANE(l, lanes) {
+    for (int k = 0; k < i->vec; k++) EMU_EACH_LANE(l, lanes) {
             const uint32_t at = d->rows[k] + bytes * l;
             memcpy(w->rows + at, w->block->kernel->row_init + at, bytes);
         }

@@ -178,8 +178,7 @@ static int64_t row_coordinate(const struct tensormap *m, const int32_t coordinat
         return coordinate[i] + (int64_t)(row % m->box[i]);
     }
     if (i == m->rank - 1) return coordinate[i] + *r;
-    const int64_t first = m->lower[i - 1],
-                  extent = (int64_t)m->extent[i] + m->upper[i - 1] - first;
+    const int64_t first = m->lower[i - 1], extent = (int64_t)m->extent[i] + m->upper[i - 1] - first;
     *r += coordinate[i] - first;
     const int64_t rest = (*r % extent + extent) % extent; /* never negative */
     *r = (*r - rest) / extent;

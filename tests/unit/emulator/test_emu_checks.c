@@ -348,7 +348,8 @@ static void test_unwritten_by_way(void **state) {
     static const char *const bodies[] = {
         /* one way writes, the other does not */
         "@%p1 bra A; bra B; A: mov.f32 %f50, 0f3f800000; B:",
-        "@!%p1 bra B; mov.f32 %f50, 0f3f800000; B:", "@%p1 mov.f32 %f50, 0f3f800000;",
+        "@!%p1 bra B; mov.f32 %f50, 0f3f800000; B:",
+        "@%p1 mov.f32 %f50, 0f3f800000;",
         /* the first time round, it is read */
         "mov.u32 %r7, 0; L: mov.f32 %f51, %f50; mov.f32 %f50, 0f3f800000; add.u32 %r7, %r7, 1;"
         "setp.lt.u32 %p2, %r7, 1; @%p2 bra L; mov.f32 %f50, %f51;",
@@ -359,8 +360,10 @@ static void test_unwritten_by_way(void **state) {
         "A: mov.f32 %f51, 0f3f800000; shfl.sync.idx.b32 %f50, %f51, 1, 31, 1;"
         "@!%p1 bra B; mov.f32 %f50, 0f3f800000; bra B; C: exit; B:",
         /* a load that fails, of global memory, of shared memory, and as a look of a loop */
-        "ld.global.u32 %r8, [%rd5]; mov.b32 %f50, %r8;", "ld.shared.f32 %f50, [%r6];",
-        "ld.shared.v2.f32 {%f51, %f50}, [%r6];", "ld.shared.u8 %r8, [%r6]; mov.b32 %f50, %r8;",
+        "ld.global.u32 %r8, [%rd5]; mov.b32 %f50, %r8;",
+        "ld.shared.f32 %f50, [%r6];",
+        "ld.shared.v2.f32 {%f51, %f50}, [%r6];",
+        "ld.shared.u8 %r8, [%r6]; mov.b32 %f50, %r8;",
     };
     uint32_t blocks[3];
     char text[1024];
@@ -368,15 +371,17 @@ static void test_unwritten_by_way(void **state) {
     t.options.n_threads = 1;
     t.options.no_checks = true;
     for (size_t n = 0; n < sizeof bodies / sizeof *bodies; n++) {
-        snprintf(text, sizeof text,
-                 "mov.u32 %%r5, %%ctaid.x; mul.wide.u32 %%rd4, %%r5, 4; add.s64 %%rd4, %%rd0, %%rd4;"
-                 "setp.eq.u32 %%p1, %%r5, 0; selp.b64 %%rd5, %%rd4, 64, %%p1; mov.u32 %%r6, tile;"
-                 "@!%%p1 mov.u32 %%r6, 0; mov.u32 %%r9, 0x3f800000; st.global.u32 [%%rd4], %%r9;"
-                 "@%%p1 st.shared.v2.u32 [%%r6], {%%r9, %%r9};"
-                 "%s st.global.f32 [%%rd4], %%f50;",
-                 bodies[n]);
+        snprintf(
+            text, sizeof text,
+            "mov.u32 %%r5, %%ctaid.x; mul.wide.u32 %%rd4, %%r5, 4; add.s64 %%rd4, %%rd0, %%rd4;"
+            "setp.eq.u32 %%p1, %%r5, 0; selp.b64 %%rd5, %%rd4, 64, %%p1; mov.u32 %%r6, tile;"
+            "@!%%p1 mov.u32 %%r6, 0; mov.u32 %%r9, 0x3f800000; st.global.u32 [%%rd4], %%r9;"
+            "@%%p1 st.shared.v2.u32 [%%r6], {%%r9, %%r9};"
+            "%s st.global.f32 [%%rd4], %%f50;",
+            bodies[n]);
         assert_fine(emu_test_run(&t, emu_test_kernel(1, ".shared .align 16 .b8 tile[64];", text),
-                                 "test", 3, 2, 0, 1, (void *[]){blocks}, (size_t[]){sizeof blocks}));
+                                 "test", 3, 2, 0, 1, (void *[]){blocks},
+                                 (size_t[]){sizeof blocks}));
         if (!is_nan(blocks[1]) || !is_nan(blocks[2]))
             fail_msg("%s\nleaves %#x, %#x, %#x", bodies[n], blocks[0], blocks[1], blocks[2]);
     }
@@ -772,20 +777,31 @@ static void test_long_blocks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_printf),        cmocka_unit_test(test_reductions),
-        cmocka_unit_test(test_races),         cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_shared_begins), cmocka_unit_test(test_unwritten),
-        cmocka_unit_test(test_unwritten_by_way),
-        cmocka_unit_test(test_missing_lanes), cmocka_unit_test(test_barriers),
-        cmocka_unit_test(test_long_loops),    cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_scopes),        cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_schedules),     cmocka_unit_test(test_short_copies),
-        cmocka_unit_test(test_octal_numbers), cmocka_unit_test(test_pairs_compared),
-        cmocka_unit_test(test_long_blocks),   cmocka_unit_test(test_nothing_to_wait_for),
-        cmocka_unit_test(test_widths),        cmocka_unit_test(test_defined_later),
-        cmocka_unit_test(test_same_value),    cmocka_unit_test(test_refused_kernel)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_printf),
+                                       cmocka_unit_test(test_reductions),
+                                       cmocka_unit_test(test_races),
+                                       cmocka_unit_test(test_bounds),
+                                       cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_arrays),
+                                       cmocka_unit_test(test_shared_begins),
+                                       cmocka_unit_test(test_unwritten),
+                                       cmocka_unit_test(test_unwritten_by_way),
+                                       cmocka_unit_test(test_missing_lanes),
+                                       cmocka_unit_test(test_barriers),
+                                       cmocka_unit_test(test_long_loops),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_scopes),
+                                       cmocka_unit_test(test_launches),
+                                       cmocka_unit_test(test_schedules),
+                                       cmocka_unit_test(test_short_copies),
+                                       cmocka_unit_test(test_octal_numbers),
+                                       cmocka_unit_test(test_pairs_compared),
+                                       cmocka_unit_test(test_long_blocks),
+                                       cmocka_unit_test(test_nothing_to_wait_for),
+                                       cmocka_unit_test(test_widths),
+                                       cmocka_unit_test(test_defined_later),
+                                       cmocka_unit_test(test_same_value),
+                                       cmocka_unit_test(test_refused_kernel)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     emu_test_close(&t);
