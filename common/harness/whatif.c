@@ -25,7 +25,8 @@ static const struct limit {
     {"FMA pipe",
      "fma_interval=0,fma_heavy_interval=0,fma_wide_interval=0,fma_wide_hold=0,fp64_interval=0", 0,
      false},
-    {"ALU and uniform pipes", "alu_interval=0,uniform_interval=0,umov_interval=0,ldc_interval=0", 0,
+    {"ALU and uniform pipes",
+     "alu_interval=0,uniform_interval=0,umov_interval=0,ldc_interval=0,ldc_place_interval=0", 0,
      false},
     {"issue slots, register ports",
      "port_window=0,hmma_port=0,hmma_reads=0,hmma_after_reads=0,hmma_after_many=0,"

@@ -82,7 +82,7 @@ static const char *comes_from_host(const struct session *s, const struct predict
             isinf(l2_distance(&s->l2, p->range[i].begin)))
             return reason_as(STATUS_COUNTERS,
                              "the predictor: managed or mapped memory has to come from the host "
-                             "first, which it does not model");
+                             "first, which it does not model (--cache warm: it is there)");
     return NULL;
 }
 

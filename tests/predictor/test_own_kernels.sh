@@ -14,7 +14,7 @@ if ! ls .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvdisasm > /dev/null 2>
     skip "predictions of own kernels" "no nvdisasm: make setup"
     tap_done
 fi
-emulated() { "$run" --device emu "$@"; }
+emulated() { "$run" --device emu --cache warm "$@"; } # managed memory is there
 says() { # PATTERN COMMAND...: its status 0, and PATTERN in what it prints
     local pattern=$1
     shift
@@ -28,6 +28,9 @@ for e in sgemm:sgemm_naive sgemm:sgemm_tiled transpose:transpose.0. reduction:re
     softmax:softmax_online wgmma_gemm:gemm; do
     check "${e#*:} is predicted" says "^${e#*:} $row" emulated --json "$dir/${e%:*}.jsonl" "$build/examples/${e%:*}"
 done
+check "managed memory that comes from the host first is not predicted" says "^not predicted: reduce: .* has to come from the host first, .*--cache warm" \
+    "$run" --device emu "$build/examples/reduction"
+says . emulated "$build/examples/wgmma_gemm"
 check "with clock and sentence" grep -qx "predicted (model) at 1980 MHz; $validated" "$tap_dir/said"
 check "and all of them" bash -c "! grep -q 'not predicted' $tap_dir/said"
 cycles() { # RECORD KERNEL

@@ -256,7 +256,8 @@ def main():
     elif what == "compare" and len(rest) >= 2:
         ok = compare(*rest[:2], each=len(rest) > 2)
     else:
-        print(__doc__, file=sys.stderr)
+        print("foreign.py: build, predict, measure or compare, and their folders and files: see the head of this program",
+              file=sys.stderr)
         sys.exit(2)
     sys.exit(0 if ok else 1)
 
