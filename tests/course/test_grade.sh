@@ -10,4 +10,9 @@ if ! command -v bwrap > /dev/null || ! bwrap --unshare-all --ro-bind / / --proc 
     skip "the grader" "no bubblewrap, or no namespaces for it: make setup"
     tap_done
 fi
-BUILD=$build python3 tests/course/grade/run.py $THOROUGH $LAB
+python=${PYTHON:-.venv/bin/python}
+if ! "$python" -c 'import numpy' 2> /dev/null; then
+    skip "the grader" "no numpy in .venv; make setup installs it"
+    tap_done
+fi
+BUILD=$build "$python" tests/course/grade/run.py $THOROUGH $LAB

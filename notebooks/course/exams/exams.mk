@@ -36,6 +36,7 @@ $(SOLVED:%=$(BUILD)/images/exams/gemm-%.sm_90a.cubin): $(BUILD)/images/exams/gem
 -include $(EXAM_PTX:%=%.d)
 
 EXAM_LAUNCH := $(BUILD)/exams/launch
+LONG_NEEDS += $(BUILD)/trial-exams $(EXAM_LAUNCH) $(foreach n,$(SOLVED),$(call exam-images,$n))
 $(EXAM_LAUNCH): notebooks/course/exams/launch.cu notebooks/course/exams/gemm_args.h runtime/attnlab-nvcc | $(LINKED) $$(@D)/.dir
 	@echo "nvcc $@"
 	$(Q)BUILD=$(BUILD) NVCC=$(NVCC) runtime/attnlab-nvcc -O2 -std=c++17 -I. -o $@ $< -lcuda

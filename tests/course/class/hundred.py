@@ -149,8 +149,10 @@ def make(course, students):
 # ---- Grading -------------------------------------------------------------------------------------------------------------
 
 def start(course, out):
+    own = course.parent / "tmp"  # what it leaves when it is killed
+    own.mkdir(exist_ok=True)
     return subprocess.Popen([sys.executable, ROOT / "notebooks/course/grade/grade_all.py", course, "--seed", SECRET, "--device", "emu", "--out", out,
-                             "--jobs", os.environ.get("J") or "2"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+                             "--jobs", os.environ.get("J") or "2"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True, env=os.environ | {"TMPDIR": str(own)})
 
 
 def adopt():
