@@ -14,7 +14,7 @@ bool compiled_variable(void *user, const char *name, uint64_t *address, uint64_t
 
 /* Executes the launch that comes next. False: it was not counted, and compiled_lacks() says why; its PTX counts. */
 bool compiled_count(struct session *s, struct kernel *k, const struct emu_grid *g,
-                   struct session_sums *out);
+                    struct session_sums *out);
 /* Why the first launch that was not counted was not; NULL: all were, or none came. */
 const char *compiled_lacks(const struct kernel *k);
 /* Appends the counts of all launches (sass_counted). NULL, or why they are not of all. */

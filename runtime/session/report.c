@@ -550,11 +550,10 @@ static json_t *launch_record(const struct kernel *k, int n) {
     while (k->launch[first].predicted != l->predicted) first++;
     json_t *record = json_pack(
         "{s:i, s:[iii], s:[iii], s:[iii], s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "number",
-        l->number, "grid",
-        l->grid[0], l->grid[1], l->grid[2], "block", l->block[0], l->block[1], l->block[2],
-        "cluster", l->cluster[0], l->cluster[1], l->cluster[2], "shared_bytes", l->shared_bytes,
-        "instructions", record_real(s->executed), "threads", record_real(s->threads),
-        "global_sectors", record_real(s->sectors), "global_sectors_ideal",
+        l->number, "grid", l->grid[0], l->grid[1], l->grid[2], "block", l->block[0], l->block[1],
+        l->block[2], "cluster", l->cluster[0], l->cluster[1], l->cluster[2], "shared_bytes",
+        l->shared_bytes, "instructions", record_real(s->executed), "threads",
+        record_real(s->threads), "global_sectors", record_real(s->sectors), "global_sectors_ideal",
         record_real(s->sectors_ideal), "shared_wavefronts", record_real(s->wavefronts),
         "shared_wavefronts_ideal", record_real(s->wavefronts_ideal), "tensor_instructions",
         record_real(s->tensor), k->gpu ? "gpu_s" : "emulator_s", record_real(l->seconds));

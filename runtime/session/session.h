@@ -59,7 +59,7 @@ struct kernel {
     int n_launches, capacity;
     struct launch *launch;
     struct kernel_predictions *predictions; /* predictions.c's own; NULL: never launched */
-    struct compiled *compiled;               /* compiled.h's own; NULL: never launched */
+    struct compiled *compiled;              /* compiled.h's own; NULL: never launched */
 };
 
 /* Groups of a record, if none are named. */

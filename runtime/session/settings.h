@@ -21,7 +21,7 @@ struct settings {
     bool puts_off;     /* what was done `repeats` times, until it is read: repeat.h */
     int repeats;
     bool no_predict;           /* predict nothing */
-    int predict_only; /* end the program when so many launches are predicted; 0: never */
+    int predict_only;          /* end the program when so many launches are predicted; 0: never */
     double predict_budget_s;   /* work of predictions, in seconds of a core; 0: predictions.c's */
     enum settings_cache cache; /* of predicted launches */
     bool csv, quiet, help, version;

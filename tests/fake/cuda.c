@@ -188,7 +188,8 @@ CUresult cuDeviceGetUuid(CUuuid *id, CUdevice device UNUSED) {
     const bool by_uuid = visible && (!strncmp(visible, "GPU-", 4) || !strncmp(visible, "MIG-", 4));
     char byte[3] = "";
     if (by_uuid) memcpy(byte, visible + 4, 2);
-    memset(id, by_uuid ? (int)strtol(byte, NULL, 16) : setting("CUDA_VISIBLE_DEVICES", 0), sizeof *id);
+    memset(id, by_uuid ? (int)strtol(byte, NULL, 16) : setting("CUDA_VISIBLE_DEVICES", 0),
+           sizeof *id);
     return CUDA_SUCCESS;
 }
 

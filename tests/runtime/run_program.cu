@@ -114,7 +114,9 @@ int main(int argc, char **argv) {
         store<<<1, 1>>>(p, 2, 42);
         cudaMemcpy(back, p, sizeof back, cudaMemcpyDeviceToHost);
         if (back[0] != 28 || back[1] != 7 || back[2] != 42) return 1;
-    } else if (!strcmp(which, "sass")) { // launches whose machine code is executed first leave no trace of it
+    } else if (!strcmp(
+                   which,
+                   "sass")) { // launches whose machine code is executed first leave no trace of it
         int calls = 0;
         store<<<1, 1>>>(p, 3, 7);
         for (int i = 0; i < 3; i++) doubled<<<1, 32>>>(p);

@@ -22,7 +22,8 @@ template <typename T> static std::vector<T> back(const T *device, size_t n) {
     cudaMemcpy(x.data(), device, n * sizeof(T), cudaMemcpyDeviceToHost);
     return x;
 }
-template <typename T> static void moments(const char *what, const std::vector<T> &x, double mean, double deviation) {
+template <typename T>
+static void moments(const char *what, const std::vector<T> &x, double mean, double deviation) {
     double sum = 0, squares = 0;
     for (T v : x) sum += (double)v;
     const double m = sum / x.size();
@@ -108,8 +109,10 @@ int main(int argc, char **argv) {
     curandCreateGenerator(&g, CURAND_RNG_PSEUDO_PHILOX4_32_10);
     is("nothing to generate", curandGenerateUniform(g, f, 0), CURAND_STATUS_SUCCESS);
     curandCreateGenerator(&g, CURAND_RNG_PSEUDO_XORWOW);
-    is("an odd number of normals", curandGenerateNormal(g, f, 7, 0, 1), CURAND_STATUS_LENGTH_NOT_MULTIPLE);
-    is("a type that is none", curandCreateGenerator(&g, (curandRngType_t)7), CURAND_STATUS_TYPE_ERROR);
+    is("an odd number of normals", curandGenerateNormal(g, f, 7, 0, 1),
+       CURAND_STATUS_LENGTH_NOT_MULTIPLE);
+    is("a type that is none", curandCreateGenerator(&g, (curandRngType_t)7),
+       CURAND_STATUS_TYPE_ERROR);
     is("no generator", curandGenerateUniform(NULL, f, 8), CURAND_STATUS_NOT_INITIALIZED);
     curandCreateGenerator(&g, CURAND_RNG_PSEUDO_PHILOX4_32_10);
     curandGenerateUniform(g, f, 32);

@@ -14,7 +14,9 @@ template <typename T, int N> struct checked_elements {
     }
 };
 
-template <typename T, int N> __device__ checked_elements<T, N> checked(T (&all)[N]) { return {all}; }
+template <typename T, int N> __device__ checked_elements<T, N> checked(T (&all)[N]) {
+    return {all};
+}
 
 template <typename Use, int M, int N, int K, typename T, typename Layout = void>
 struct checked_fragment : fragment<Use, M, N, K, T, Layout> {

@@ -9,7 +9,7 @@ extern "C" __constant__ int launch[4] = {64, 64, 128, 0};
 // (column, row, 0, 0). The grid is (ceil(n / columns), ceil(m / rows)): blockIdx.y goes down C, blockIdx.x to the right.
 extern "C" __global__ void gemm(const __grid_constant__ CUtensorMap a_map, // A (m, k) fp16
                                 const __grid_constant__ CUtensorMap b_map, // B (n, k) fp16
-                                float *c,                                  // C (m, n), rows ldc elements apart
+                                float *c, // C (m, n), rows ldc elements apart
                                 int m, int n, int k, int ldc) {
     // YOUR CODE HERE: C = A B^T
     // END OF YOUR CODE
