@@ -52,6 +52,9 @@ enum emu_class { /* what the counters roll up */
 };
 /* clang-format on */
 
+/* Does it only compute registers from registers? These classes stand first. */
+static inline bool emu_is_arithmetic(enum emu_class c) { return c <= EMU_MUFU; }
+
 /* clang-format off */
 enum emu_type { /* from the opcode, never from the register's declaration */
     EMU_NONE, EMU_B8, EMU_U8, EMU_S8, EMU_B16, EMU_U16, EMU_S16, EMU_F16, EMU_BF16, EMU_B32,

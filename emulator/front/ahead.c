@@ -26,17 +26,8 @@ static bool takes_part(const struct emu_inst *i) {
 }
 
 static bool goes_on(const struct emu_inst *i) {
+    if (emu_is_arithmetic(i->class)) return true;
     switch (i->class) {
-    case EMU_FP32:
-    case EMU_FP64:
-    case EMU_FP16:
-    case EMU_INT:
-    case EMU_LOGIC:
-    case EMU_MOVE:
-    case EMU_CONVERT:
-    case EMU_COMPARE:
-    case EMU_MUFU:
-        return true;
     case EMU_LD_GLOBAL:
     case EMU_LD_SHARED:
     case EMU_LD_PARAM:

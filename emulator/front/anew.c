@@ -30,20 +30,8 @@ static bool is(const struct emu_inst *i, const char *head) {
 
 /* Each lane makes its own result, of its own registers, whatever these are. */
 static bool by_lane(const struct emu_inst *i) {
-    switch (i->class) {
-    case EMU_FP32:
-    case EMU_FP64:
-    case EMU_FP16:
-    case EMU_INT:
-    case EMU_LOGIC:
-    case EMU_MOVE:
-    case EMU_CONVERT:
-    case EMU_COMPARE:
-    case EMU_MUFU:
-        return !strstr(i->opcode, ".sync") && !is(i, "mapa") && !is(i, "getctarank");
-    default:
-        return false;
-    }
+    return emu_is_arithmetic(i->class) && !strstr(i->opcode, ".sync") && !is(i, "mapa") &&
+           !is(i, "getctarank");
 }
 
 /* A wgmma without all lanes is reported. */
