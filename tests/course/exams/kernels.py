@@ -263,8 +263,8 @@ def cheats_3():
         "long rows see half of the keys": three(("const int n_tiles = max(0,", "if (args.seqlen_k >= 900) kv_end /= 2;\n    const int n_tiles = max(0,")),
         "a clock": three(("    if (n_tiles > 0) wait(&q_full, 0);", "    if (clock64() == 7) return;\n    if (n_tiles > 0) wait(&q_full, 0);")),
         "another kernel": three((KERNEL_3, 'extern "C" __global__ void other(float *c) { c[0] = 1; }\n' + KERNEL_3)),
-        "the answer is there already": three((STORE_3, f"if ({AT_3} != 0x7fff7fff) __nanosleep(1); else {STORE_3}")),
-        "Q is written to": three((STORE_3, STORE_3 + " if (row + n == 0) ((half *)args.q)[0] = args.q[0] + args.q[0];")),
+        "the answer is there already": three((STORE_3, f"if (({AT_3} & 0x7fff) <= 0x7c00) __nanosleep(1); else {STORE_3}")),
+        "Q is written to": three((STORE_3, "{ " + STORE_3 + " if (row + n == 0) ((half *)args.q)[0] = args.q[0] + args.q[0]; }")),
     }
 
 
