@@ -201,6 +201,12 @@ def begun(stage, fields, tile, shared):
     return re.sub(r"constexpr struct tile TILE = .*;", f"constexpr struct tile TILE = {{{tile}}};", whole)
 
 
+def early(x, last):
+    """The next tile's load before the wait for the product that reads this one."""
+    line = f"        if (tid == 0 && t + 1 < n_tiles) load(&{x}_map, {x}_smem, &{x}_full, (t + 1) * BKV, kv_h, b);\n"
+    return [(line, ""), (f"{last});\n        wgmma_commit_group();\n", f"{last});\n        wgmma_commit_group();\n{line}")]
+
+
 def wrong_3():
     rows = "if (row >= args.seqlen_q) continue;"
     return {
@@ -223,8 +229,8 @@ def wrong_3():
         "rows of O by Q's stride": three(("row * args.o_stride.row", "row * args.q_stride.row")),
         "V by K's descriptor": three(("{v_smem, PAGE, 1024, 0, GMMA_SWIZZLE_128}", "{v_smem, 0, 1024, 0, GMMA_SWIZZLE_128}")),
         "the second half of DIM is not read": three(("gmma_desc_advance(k_desc, d / 4 * PAGE + d % 4 * 32)", "gmma_desc_advance(k_desc, d % 4 * 32)")),
-        "K is overwritten while it is read": three(("        __syncthreads(); // all warps' products have read k_smem", "        // all warps' products have read k_smem")),
-        "V is overwritten while it is read": three(("        __syncthreads(); // all warps' products have read v_smem", "        // all warps' products have read v_smem")),
+        "the next K is asked for while this one is read": three(*early("k", "d > 0")),
+        "the next V is asked for while this one is read": three(*early("v", "1")),
         "nobody waits for V": three(("        wait(&v_full, t % 2);\n", "")),
         "always the same parity": three(("wait(&k_full, t % 2);", "wait(&k_full, 0);")),
         "P V is not waited for": three(("1);\n        wgmma_commit_group();\n        wgmma_wait_group<0>();", "1);\n        wgmma_commit_group();\n        wgmma_wait_group<1>();")),

@@ -43,6 +43,8 @@ def check(hole):
                                      "each tile is multiplied once, and added to d")
     if not hole.fenced("wgmma.mma_async"):
         yield BEHIND_THE_BARRIER
+    if barriers < 12:
+        yield f"the four warps came to {barriers} barriers for two tiles", f"a warp that has waited knows of its own product, and all warps store the next tile: {TWICE}"
     if barriers > 16:
         yield f"the four warps came to {barriers} barriers for two tiles; 16 are enough", TWICE
 
