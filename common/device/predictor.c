@@ -31,7 +31,7 @@ const char *predictor_open(struct predictor *c, struct device *d, const char *di
     *c = (struct predictor){.device = d, .memory = device_emu_memory(d)};
     const char *why = read_chip(c, &d->info.chip);
     if (why) return why;
-    snprintf(path, sizeof path, "%s/%s.sm_90a.cubin", dir, name);
+    snprintf(path, sizeof path, "%s/%s.%s.cubin", dir, name, c->chip.is_ada ? "sm_89" : "sm_90a");
     if (access(path, R_OK))
         return reason_as(STATUS_COUNTERS, "the predictor reads SASS, and %s: %s", path,
                          strerror(errno));
