@@ -131,11 +131,69 @@ static void loads_take_it(void **state) {
     expect_clean(HALF "ld.shared.u16 %h2, [%r6+2]; st.global.u16 [%rd51], %h2;");
     expect("a store", HALF "ld.shared.u16 %h2, [%r6]; st.global.u16 [%rd51], %h2;");
     expect("a store", HALF "ld.shared.u32 %r8, [%r6];" STORE("%r8"));
-    expect("a store", "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r6], %h1; st.shared.u8 [%r6+1], %h1;"
-                      "st.shared.u8 [%r6+3], %h1; ld.shared.u32 %r8, [%r6];" STORE("%r8"));
+    expect(
+        "a store",
+        "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r6], %h1; st.shared.u8 [%r6+1], %h1;"
+        "st.shared.u8 [%r6+3], %h1; ld.shared.u32 %r8, [%r6]; add.u32 %r8, %r8, 1;" STORE("%r8"));
     expect_clean(
         "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r6], %h1; st.shared.u8 [%r6+1], %h1;"
         "st.shared.u8 [%r6+3], %h1; ld.shared.u8 %h2, [%r6+3]; st.global.u16 [%rd51], %h2;");
+}
+
+/* A byte that was written beside seven that were not, as a bool and its padding: read as one value, it is used alone. */
+#define BOOL   "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r7], %h1; ld.shared.u64 %rd8, [%r7];"
+#define LOW    "cvt.u16.u64 %h2, %rd8;"
+#define BYTE   "st.global.u8 [%rd51], %h2;"
+#define HALVES "mov.b64 {%r8, %r9}, %rd8;"
+static void bytes_move(void **state) {
+    (void)state;
+    static const char *const clean[] = {
+        BOOL LOW BYTE,
+        BOOL LOW "and.b16 %h2, %h2, 255; st.global.u16 [%rd51], %h2;",
+        BOOL LOW "and.b16 %h2, %h2, 255; setp.eq.s16 %p3, %h2, 0; @%p3 st.shared.u32 [%r6], %r0;",
+        /* a copy with its padding: what is made of that later is told later */
+        BOOL "mul.wide.u32 %rd9, %r0, 8; add.s64 %rd9, %rd9, %rd0; and.b64 %rd9, %rd9, -8;"
+             "st.global.u64 [%rd9], %rd8;",
+        BOOL "st.shared.u64 [%r7+256], %rd8; ld.shared.u64 %rd8, [%r7+256];" LOW BYTE,
+        BOOL HALVES "and.b32 %r8, %r8, 255;" STORE("%r8"),
+        BOOL HALVES "mov.b64 %rd8, {%r8, %r9};" LOW BYTE,
+        BOOL HALVES "shfl.sync.bfly.b32 %r8, %r8, 1, 31, -1; and.b32 %r8, %r8, 255;" STORE("%r8"),
+        BOOL HALVES "shfl.sync.bfly.b32 %r8, %r8, 1, 31, -1; st.shared.u32 [%r6], %r8;"
+                    "ld.shared.u8 %h2, [%r6];" BYTE,
+        BOOL "shl.b64 %rd8, %rd8, 8; shr.u64 %rd8, %rd8, 8;" LOW BYTE,
+        BOOL "shl.b64 %rd8, %rd8, 56; shr.u64 %rd8, %rd8, 56; cvt.u32.u64 %r8, %rd8;" STORE("%r8"),
+        BOOL HALVES "bfe.u32 %r8, %r8, 0, 8;" STORE("%r8"),
+        BOOL HALVES "prmt.b32 %r8, %r8, %r0, 0x6540;" STORE("%r8"),
+        BOOL HALVES "prmt.b32 %r8, 0, %r8, 0x1114;" STORE("%r8"),
+        BOOL HALVES "bfi.b32 %r8, %r8, %r0, 8, 8;" STORE("%r8"),
+        BOOL HALVES
+        "or.b32 %r8, %r8, %r0;  xor.b32 %r8, %r8, %r0; and.b32 %r8, 1, %r8;" STORE("%r8"),
+        BOOL LOW "selp.b16 %h2, %h2, 1, %p2; selp.b16 %h2, 2, %h2, %p1;" BYTE,
+        BOOL HALVES "mov.b32 %r8, %r8; cvt.u32.u8 %r8, %r8;" STORE("%r8"),
+    };
+    static const char *const told[] = {
+        BOOL LOW "setp.eq.s16 %p3, %h2, 0; @%p3 st.shared.u32 [%r6], %r0;",
+        BOOL LOW "and.b16 %h2, %h2, 256; setp.eq.s16 %p3, %h2, 0; @%p3 st.shared.u32 [%r6], %r0;",
+        BOOL "shr.u64 %rd8, %rd8, 8;" LOW BYTE,
+        BOOL "st.shared.u64 [%r7+256], %rd8; ld.shared.u8 %h2, [%r7+257];" BYTE,
+        BOOL HALVES STORE("%r9"),
+        BOOL HALVES "add.u32 %r8, %r8, 1;" STORE("%r8"),
+        BOOL HALVES "and.b32 %r8, %r8, %r9;" STORE("%r8"),
+        BOOL HALVES "xor.b32 %r8, %r8, %r8;" STORE("%r8"),
+        BOOL HALVES "shr.u32 %r8, %r8, %r8;" STORE("%r8"),
+        BOOL HALVES "mov.b64 %rd8, {%r9, %r8};" LOW BYTE,
+        BOOL HALVES "shfl.sync.bfly.b32 %r8, %r9, 1, 31, -1;" STORE("%r8"),
+        BOOL HALVES "prmt.b32 %r8, %r8, %r0, 0x1111;" STORE("%r8"),
+        BOOL HALVES "cvt.s32.s16 %r8, %r8; shr.u32 %r8, %r8, 24; add.u32 %r8, %r8, 1;" STORE("%r8"),
+        BOOL HALVES "setp.eq.u32 %p3, %r8, 0; selp.b32 %r8, 1, 2, %p3;" STORE("%r8"),
+        BOOL HALVES "ld.shared.u32 %r10, [%r6]; bfi.b32 %r8, %r10, %r8, 8, 24;" STORE("%r8"),
+    };
+    for (size_t k = 0; k < sizeof clean / sizeof *clean; k++) expect_clean(clean[k]);
+    for (size_t k = 0; k < sizeof told / sizeof *told; k++) expect("a store", told[k]);
+    /* the values are what they were */
+    expect_clean(BOOL HALVES "prmt.b32 %r9, %r8, %r8, 0; and.b32 %r9, %r9, 0xffff;"
+                             "and.b32 %r8, %r8, 255; add.u32 %r9, %r8, 7;" STORE("%r9"));
+    for (uint32_t l = 0; l < 32; l++) assert_int_equal(words[l], l + 7);
 }
 
 /* ldmatrix and stmatrix move it by halves, products by rows and columns. */
@@ -395,13 +453,10 @@ static void it_is_told_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_used_is_told),
-        cmocka_unit_test(shuffles_from_absent_lanes),
-        cmocka_unit_test(loads_take_it),
-        cmocka_unit_test(matrices_take_it),
-        cmocka_unit_test(fragments_have_it_by_register),
-        cmocka_unit_test(lanes_have_their_own),
-        cmocka_unit_test(operands_pass_it_on),
+        cmocka_unit_test(what_is_used_is_told), cmocka_unit_test(shuffles_from_absent_lanes),
+        cmocka_unit_test(loads_take_it),        cmocka_unit_test(bytes_move),
+        cmocka_unit_test(matrices_take_it),     cmocka_unit_test(fragments_have_it_by_register),
+        cmocka_unit_test(lanes_have_their_own), cmocka_unit_test(operands_pass_it_on),
         cmocka_unit_test(it_is_told_once),
     };
     emu_test_open(&t);
