@@ -43,6 +43,8 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "emulator/checks/race.c": "race emu_async emu_cluster emu_taint emu_checks",
     "emulator/checks/vector_clock.c": "vector_clocks",
     "emulator/checks/taint.c": "emu_taint emu_global",
+    "emulator/checks/taint_bytes.c": "emu_taint emu_global",
+    "emulator/core/memory.c": "memory",
     "emulator/checks/overlap.c": "emu_overlap",
     "common/device/emu_counters.c": "emu_counters",
 }
