@@ -438,6 +438,18 @@ static void check_written(struct emu_warp *w, const struct emu_inst *i, struct e
     emu_uninitialised_global(w, i, (const uint16_t(*)[EMU_LANES])bits, one);
 }
 
+bool emu_global_is_watched(const struct emu_block *b, uint64_t global) {
+    const struct emu_allocation *a = b->shadow ? emu_memory_find(b->launch->memory, global) : NULL;
+    return a && a->written;
+}
+
+void emu_global_copied(struct emu_block *b, uint32_t shared, uint64_t global, uint32_t bytes) {
+    const struct emu_allocation *a = emu_memory_find(b->launch->memory, global);
+    if (!b->shadow || !a || !a->written || bytes > a->end - global) return;
+    for (uint32_t k = 0; k < bytes; k++)
+        if (missing(a, global + k, 1)) emu_shadow_unwrite(b->shadow, shared + k);
+}
+
 /* ---- Accesses -------------------------------------------------------------------------------- */
 
 /* Reading these bytes of a word changes nothing: it was not written in this launch, and the reader that is kept stays,
