@@ -58,7 +58,7 @@ rows=()
 row() { # WHAT COMMAND...: a line of the table
     local what=$1 start=$SECONDS passed=0
     shift
-    "$@" > "$tap_dir/out" 2>&1 < /dev/null && passed=1
+    "$@" > "$tap_dir/out" 2>&1 < /dev/null && ! grep -q "command not found" "$tap_dir/out" && passed=1
     tail -n 15 "$tap_dir/out" > "$tap_dir/tail"
     tap_result "$what" $passed "$tap_dir/tail"
     [ $passed -eq 1 ] || cp "$tap_dir/out" "$build/tests/container-$tap_n.txt"

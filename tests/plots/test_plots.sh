@@ -33,6 +33,8 @@ c_locale() { # gnuplot would complain of what it cannot convert
     [ -s "$dir/x.png" ] && ! grep . "$tap_dir/said"
 }
 check "a picture in the C locale" c_locale
+columns() { printf '%s\n' "stage  us" "1-scalar 9.5" "" "2 123" | awk -f plots/columns.awk | diff - <(printf '%s\n' "stage     us" "1-scalar  9.5" "2         123"); }
+check "columns of a table" columns
 
 # The same of a whole `make compare`, in a tree of its own.
 tree=$tap_dir/tree
