@@ -45,7 +45,10 @@ const char *predictor_open_module(struct predictor *c, const struct chip *chip,
     *c = (struct predictor){.memory = m, .module = module};
     const char *why = read_chip(c, chip);
     size_t n = strlen(c->validated);
-    if (!strstr(c->validated, "not validated"))
+    char others[96];
+    if (predictor_chip_kind(chip->name, "programs", others, sizeof others))
+        snprintf(c->validated, sizeof c->validated, "%s: %s", chip->name, others);
+    else if (!strstr(c->validated, "not validated"))
         snprintf(c->validated + n, sizeof c->validated - n, "; this kernel was not among them");
     return why;
 }

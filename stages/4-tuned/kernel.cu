@@ -283,8 +283,9 @@ extern "C" __global__ void __launch_bounds__(THREADS *GROUPS, TILE.ctas)
 
         // ---- load K, V
         const int slot = t % STAGES * KV_BYTES;
-        asm("" : "+r"(q_lane)); // what derives from it is computed anew: registers are scarce
-        if (IN_TURNS) asm("" : "+r"(row0));         // and of its rows, where D is 256
+        // What derives from q_lane is computed anew: registers are scarce.
+        asm("" : "+r"(q_lane));
+        if (IN_TURNS) asm("" : "+r"(row0));         // of its rows, too, where D is 256
         cp_async_wait<IN_TURNS ? 0 : STAGES - 2>(); // this thread's part of tile t has landed
         bar_sync(1 + kv_group, THREADS);            // the group's has; all its warps have read
                                                     // tile t - 1 (and Q), where copies go next

@@ -166,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
     const int bh = args.causal ? blockIdx.x % n_heads : blockIdx.x / n_q_tiles;
     const int q_tile = args.causal ? n_q_tiles - 1 - blockIdx.x / n_heads : blockIdx.x % n_q_tiles;
     const int q0 = q_tile * BQ;
-    const int row0 = warp * 16 * M16 + group; // + 16 * m + 8 * r: this thread's rows
+    const int row0 = q0 + warp * 16 * M16 + group; // + 16 * m + 8 * r: this thread's rows of Q
     const int b = bh / args.heads, h = bh % args.heads;
     const int kv_h = h / (args.heads / args.kv_heads);
     // This head's matrices, q (seqlen_q, head_dim), k and v (seqlen_k, head_dim): the chunk that
@@ -226,14 +226,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
 
         // ---- load K, V
         const int slot = t % STAGES * KV_BYTES;
-        asm("" : "+r"(q_lane));      // what derives from it is computed anew: registers are scarce
+        // What derives from q_lane is computed anew: registers are scarce.
+        asm("" : "+r"(q_lane));
         cp_async_wait<STAGES - 2>(); // this thread's part of tile t has landed
         __syncthreads();             // all threads' parts have; all warps have read tile t - 1,
                                      // whose buffers are filled next
 
         // ---- S = Q K^T and softmax, quickly: P = 2^(S - ref), l += P
         int n_visible = args.seqlen_k - kv0; // columns that the warp's first row may see
-        if (args.causal) n_visible = min(n_visible, q0 + row0 - group + args.diagonal + 1 - kv0);
+        if (args.causal) n_visible = min(n_visible, row0 - group + args.diagonal + 1 - kv0);
         uint32_t p_frag[M16][BKV / 16][4];
         bool careful = no_ref || n_visible < BKV;
         if (!careful) {
@@ -265,7 +266,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
                 multiply_q_k(&s_frag[n], q_frag, q_lane, k_lane + slot, n);
 
             // ---- mask
-            mask(s_frag, args, q0 + row0, kv0);
+            mask(s_frag, args, row0, kv0);
 
             // ---- softmax, with a maximum
             raise_references(ref_frag, l_frag, o_frag, s_frag);
@@ -306,7 +307,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, TILE.ctas)
     for (int m = 0; m < M16; m++)
 #pragma unroll
         for (int r = 0; r < 2; r++) {
-            const int row = row0 + 16 * m + 8 * r;
+            const int row = warp * 16 * M16 + group + 16 * m + 8 * r;
             const float l = l_frag[m][r], l_inv = l > 0 ? __fdividef(1, l) : 0;
             if (q0 + row < args.seqlen_q && lane % 4 == 0)
                 args.lse[(int64_t)bh * args.seqlen_q + q0 + row] = (ref_frag[m][r] + lg2(l)) * LN_2;
