@@ -141,7 +141,7 @@ def wrong_2():
         "grid upside down": two(("row0 = blockIdx.y * BM, col0 = blockIdx.x * BN", "row0 = blockIdx.x * BM, col0 = blockIdx.y * BN")),
         "tiles begin anywhere": two(("(smem_address(dynamic) + 1023) / 1024 * 1024", "smem_address(dynamic) + 16")),
         "memory is too small": two(("+ 1024}", "- 1024}")),
-        "a box that no map has": two(("launch[4] = {BM, BN,", "launch[4] = {BM, 2 * BN,")),
+        "a box that no map has": two(("launch[4] = {BM, BN,", "launch[4] = {BM, 3 * BN,")),
     }
 
 
@@ -172,7 +172,7 @@ def others_2():
     narrow = SIMPLE_2.replace("{64, 64, 128, 0}", "{64, 32, 128, 0}").replace("b[64 * 128]", "b[32 * 128]").replace("blockIdx.x * 64", "blockIdx.x * 32")
     narrow = narrow.replace("2 * 64 * 128", "96 * 128").replace("d[8][4]", "d[4][4]").replace("ss<64>", "ss<32>").replace("e < 32", "e < 16")
     return {"one warpgroup, one stage": SIMPLE_2, "the same, 32 columns": narrow,
-            "fewer columns, more stages": two(("BN = 256, BK = 64, STAGES = 4", "BN = 128, BK = 64, STAGES = 6"))}
+            "more columns, fewer stages": two(("BN = 128, BK = 64, STAGES = 6", "BN = 256, BK = 64, STAGES = 4"))}
 
 
 OF = {("exam-1", "WRONG"): wrong_1, ("exam-1", "CHEATS"): cheats_1, ("exam-1", "OTHERS"): others_1,
