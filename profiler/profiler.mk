@@ -21,7 +21,7 @@ $(BUILD)/doctor: $(BUILD)/profiler/doctor.o $(LIB)
 ##  ARGS=--csv            a row for each line
 .PHONY: source $(addprefix source-,$(STAGES))
 ATTENTION_VERBS += source
-source: $(if $(MY_EXAM),run-own,$(addprefix source-,$(ATTENTION)))
+source: $(if $(MY_EXAM),run-$(EXAM_RUN),$(addprefix source-,$(ATTENTION)))
 $(addprefix source-,$(STAGES)): source-%: %
 	@set -f; $(BUILD)/alone $(BUILD)/$* $(ON) $$ARGS --source
 CHIP_VERBS += source

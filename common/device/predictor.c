@@ -31,7 +31,7 @@ const char *predictor_open(struct predictor *c, struct device *d, const char *di
     *c = (struct predictor){.device = d, .memory = device_emu_memory(d)};
     const char *why = read_chip(c, &d->info.chip);
     if (why) return why;
-    snprintf(path, sizeof path, "%s/%s.sm_90a.cubin", dir, name);
+    snprintf(path, sizeof path, "%s/%s.%s.cubin", dir, name, c->chip.is_ada ? "sm_89" : "sm_90a");
     if (access(path, R_OK))
         return reason_as(STATUS_COUNTERS, "the predictor reads SASS, and %s: %s", path,
                          strerror(errno));
@@ -45,7 +45,10 @@ const char *predictor_open_module(struct predictor *c, const struct chip *chip,
     *c = (struct predictor){.memory = m, .module = module};
     const char *why = read_chip(c, chip);
     size_t n = strlen(c->validated);
-    if (!strstr(c->validated, "not validated"))
+    char others[96];
+    if (predictor_chip_kind(chip->name, "programs", others, sizeof others))
+        snprintf(c->validated, sizeof c->validated, "%s: %s", chip->name, others);
+    else if (!strstr(c->validated, "not validated"))
         snprintf(c->validated + n, sizeof c->validated - n, "; this kernel was not among them");
     return why;
 }

@@ -31,7 +31,7 @@ struct predictor {
     void *find_user;
 };
 
-/* The image `dir`/`name`.sm_90a.cubin. NULL, or what is missing: a cubin, nvdisasm, the chip's numbers;
+/* The image `dir`/`name`.sm_90a.cubin, for a chip of Ada .sm_89.cubin. NULL, or what is missing: a cubin, nvdisasm, the chip's numbers;
  * predictor_close() in any case. */
 const char *predictor_open(struct predictor *c, struct device *d, const char *dir,
                            const char *name);

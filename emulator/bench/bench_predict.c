@@ -115,7 +115,8 @@ int main(int argc, char **argv) {
     if (!why) why = inputs_make(&o.problem, o.input, o.seed, &in);
     if (!why) why = bench_open(d, &o.problem, &in, o.image, 0, &b);
     if (why) goto done;
-    snprintf(path, sizeof path, "%s/%s.sm_90a.cubin", stage_image_folder(stage.name), b.plan.image);
+    snprintf(path, sizeof path, "%s/%s.%s.cubin", stage_image_folder(stage.name), b.plan.image,
+             c.is_ada ? "sm_89" : "sm_90a");
     snprintf(cache, sizeof cache, "%s/sass", program_folder());
     why = sass_open(path, cache, &module);
     for (int i = 0; i < b.plan.n_launches && !why; i++) {

@@ -164,7 +164,8 @@ int main(int argc, char **argv) {
         lse[r] = malloc(b.lse_bytes);
         if (!out[r] || !lse[r]) why = "no memory for two results";
     }
-    snprintf(path, sizeof path, "%s/%s.sm_90a.cubin", stage_image_folder(stage.name), b.plan.image);
+    snprintf(path, sizeof path, "%s/%s.%s.cubin", stage_image_folder(stage.name), b.plan.image,
+             d->info.chip.cc >= 90 ? "sm_90a" : "sm_89");
     snprintf(cache, sizeof cache, "%s/sass", program_folder());
     if (!why) why = sass_open(path, cache, &m);
     if (!why && getenv("SASS_UNFUSE")) printf("%-28s %d\n", "unfused", sass_unfuse(m));

@@ -676,3 +676,27 @@ void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
         return;
     EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l].byte, reading_of(i));
 }
+
+void emu_global_print_writer(const struct emu_warp *w, const struct emu_inst *own, uint64_t address,
+                             FILE *out) {
+    const struct emu_launch_state *l = w->block->launch;
+    const struct emu_kernel *k = w->block->kernel;
+    struct emu_allocation *a = emu_memory_find(l->memory, address);
+    if (!l->sync || l->partial || !a) return; /* writes were not all kept */
+    const struct emu_cells *cells = cells_of(a);
+    const struct word *words = (const struct word *)(const void *)(cells + lines_of(a));
+    const uint64_t line = address / LINE_BYTES - a->base / LINE_BYTES;
+    const unsigned word = (unsigned)(address % LINE_BYTES) / 4;
+    const uint32_t now = emu_memory_launch(l->memory) & 0xfff;
+    take(address);
+    const struct line *of = &cells[line].line;
+    const struct access write = of->by_word == now ? words[line * LINE_WORDS + word].write
+                                                   : of->write.of[word >= of->write.split];
+    leave(address);
+    if (access_launch(write) != now)
+        fprintf(out, "; this launch has not written it");
+    else if (access_pc(write) < (uint32_t)k->n_inst && access_pc(write) != own->pc)
+        fprintf(out, "; %s %u wrote it last, at line %d",
+                w->block->cluster->n > 1 ? "cluster" : "block", access_cluster(write),
+                emu_line_of(&k->origin[access_pc(write)]));
+}

@@ -17,6 +17,8 @@
 #include "emulator/core/reach.h"
 #include "emulator/core/state.h"
 
+#include <stdio.h>
+
 struct emu_sync; /* the words of a launch that synchronise clusters */
 struct emu_sync *emu_sync_open(uint64_t n_clusters);
 void emu_sync_close(struct emu_sync *s);
@@ -39,5 +41,8 @@ void emu_global_written(struct emu_allocation *a, uint32_t mask, const uint64_t 
  * that reads the value also acquires it. */
 void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                     const struct emu_place at[32]);
+/* ", which block 3 wrote last, at line 12": what this launch wrote at `address`, but for `own`, which looks at it. */
+void emu_global_print_writer(const struct emu_warp *w, const struct emu_inst *own, uint64_t address,
+                             FILE *out);
 /* fence and membar of gpu or sys scope */
 void emu_global_fence(struct emu_warp *w);

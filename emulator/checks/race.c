@@ -208,6 +208,19 @@ static inline void read_cell(struct emu_warp *w, struct emu_block *b, const stru
     mine[at] = cell_for(stamp, w->agent, i->pc, lane, bytes | strong);
 }
 
+/* Several lanes of the warp store whole words here. If several have read it since they last synchronised, one's store may
+ * come before another's read: the lost sums of a histogram. */
+static __attribute__((cold, noinline)) void many_store(struct emu_warp *w, struct emu_block *b,
+                                                       const struct emu_inst *i, uint32_t at,
+                                                       uint32_t strong, const struct store *store) {
+    const uint64_t *mine = b->shadow->read[w->agent];
+    if (i->class != EMU_ST_SHARED || i->aux[0] < 4 || !mine) return;
+    const uint64_t read = mine[at];
+    if (lane_of(read) != EMU_MANY_LANES || stamp_of(read) <= w->clock.all[w->agent]) return;
+    if (!both_strong(w, b, i, strong, read) && !changes_nothing(w, b, i, at, store))
+        race(w, b, i, w->agent, at, read, true, false, NULL);
+}
+
 static inline void write_cell(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
                               uint32_t at, uint32_t bytes, uint32_t lane, uint32_t strong,
                               const struct store *store) {
@@ -225,6 +238,7 @@ static inline void write_cell(struct emu_warp *w, struct emu_block *b, const str
                              0))
             race(w, b, i, w->agent, at, read, true, false, NULL);
     }
+    if (__builtin_expect(lane == EMU_MANY_LANES, 0)) many_store(w, b, i, at, strong, store);
     uint32_t all = bytes;
     if (stamp_of(write) == stamp && agent_of(write) == w->agent) {
         if (lane_of(write) != lane) lane = EMU_MANY_LANES;

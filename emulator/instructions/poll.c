@@ -2,6 +2,7 @@
 #include "poll.h"
 
 #include "common/base/heap.h"
+#include "emulator/checks/global.h"
 
 #include <string.h>
 
@@ -104,6 +105,20 @@ void emu_poll_looked(struct emu_warp *w, const struct emu_inst *i, uint32_t mask
 /* What the group polls; NULL: it does not sleep. */
 static struct look *look_of(const struct emu_warp *w, const struct emu_group *g) {
     return g->waiting && g->token == EMU_TOKEN_POLL ? find(w, g->pc) : NULL;
+}
+
+void emu_poll_print(const struct emu_warp *w, const struct emu_group *g, FILE *out) {
+    const struct look *k = look_of(w, g);
+    const int lane = k ? __builtin_ctz(k->mask) : 0;
+    const uint64_t at = k ? k->addr[lane] : 0;
+    const struct emu_allocation *a = k ? emu_memory_find(w->block->launch->memory, at) : NULL;
+    uint64_t value = 0;
+    if (!a) return; /* it does not poll, or not in global memory */
+    memcpy(&value, k->seen[lane], k->bytes < sizeof value ? k->bytes : sizeof value);
+    fprintf(out, ": global 0x%llx, byte %llu of an allocation of %llu, holds %llu",
+            (unsigned long long)at, (unsigned long long)(at - a->base),
+            (unsigned long long)(a->end - a->base), (unsigned long long)value);
+    emu_global_print_writer(w, &w->block->kernel->inst[g->pc], at, out);
 }
 
 struct emu_sleepers emu_poll_sleepers(const struct emu_cluster *c) {

@@ -13,6 +13,8 @@
 
 #include "emulator/core/reach.h"
 
+#include <stdio.h>
+
 /* Shall these lanes sleep before they look at `bytes` at addr[] (the operand's values)? Then the
  * handler returns EMU_WAIT; it asks again when it is resumed. */
 bool emu_poll_sleeps(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
@@ -29,5 +31,7 @@ struct emu_sleepers {
     uint32_t n, n_doubtful;
 };
 struct emu_sleepers emu_poll_sleepers(const struct emu_cluster *c);
+/* The word of global memory that the group polls, if it does: where it is, what it holds, who wrote it last. */
+void emu_poll_print(const struct emu_warp *w, const struct emu_group *g, FILE *out);
 /* Wakes the doubtful ones; those that have been patient for long only if `all`. How many woke. */
 uint32_t emu_poll_wake(struct emu_cluster *c, bool all);

@@ -100,11 +100,12 @@ static struct emu_warp *print_warps(const struct emu_block *b, FILE *out) {
             if (p.last >= 0) {
                 fputs(last > n ? "run in " : "runs in ", out);
                 print_loop(k, p.first, (uint32_t)p.last, out);
+                emu_poll_print(w, &w->group[g], out);
             } else {
                 fprintf(out, "%s at line %d: %s", p.waiting ? "wait" : "stand",
                         emu_line_of(&k->origin[p.pc]), k->inst[p.pc].opcode);
                 emu_mbarrier_wait_print(w, &k->inst[p.pc], w->group[g].mask, out);
-                if (p.waiting) emu_wgmma_wait_print(&k->inst[p.pc], out);
+                if (p.waiting) emu_wgmma_wait_print(w, &k->inst[p.pc], out);
             }
         }
         n = last;

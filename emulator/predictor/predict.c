@@ -790,6 +790,12 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
     int n_places = 0;
     double began = seconds();
     if (p.slow) gpc_slow_chip(&chip);
+    if (c->is_ada && g->kernel->sm == 90)
+        return reason("code of sm_90a, and the chip is of Ada: compile '%s' for sm_89",
+                      g->kernel->name);
+    if (!c->is_ada && g->kernel->sm == 89)
+        return reason("code of sm_89, and the chip is of Hopper: compile '%s' for sm_90a",
+                      g->kernel->name);
     if (!p.resident) return reason("not one CTA of '%s' fits an SM", g->kernel->name);
     p.busy = (uint64_t)c->sms / g->cluster_size;
     if (p.busy > p.n) p.busy = p.n;

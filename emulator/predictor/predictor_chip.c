@@ -16,8 +16,10 @@
 static const struct {
     const char *name;
     size_t at;
+    bool is_hopper;
 } params[] = {
-#define PARAM(name) {#name, offsetof(struct predictor_chip, name)},
+#define PARAM(name)        {#name, offsetof(struct predictor_chip, name), false},
+#define PARAM_HOPPER(name) {#name, offsetof(struct predictor_chip, name), true},
 #include "predictor_chip.def"
 #undef PARAM
 };
@@ -69,8 +71,14 @@ const char *predictor_chip_read(const char *path, struct predictor_chip *out) {
     for (int n = 1; !why && fgets(line, sizeof line, f); n++)
         why = read_line(line, path, n, out, seen);
     fclose(f);
-    for (int i = 0; i < N_PARAMS && !why; i++)
-        if (!seen[i]) why = reason_as(STATUS_FILE, "%s: '%s' is missing", path, params[i].name);
+    out->is_ada = true;
+    for (int i = 0; i < N_PARAMS; i++) out->is_ada &= !params[i].is_hopper || !seen[i];
+    for (int i = 0; i < N_PARAMS && !why; i++) {
+        const bool needed = !out->is_ada || !params[i].is_hopper;
+        if (!seen[i]) *field(out, i) = 0;
+        if (!seen[i] && needed)
+            why = reason_as(STATUS_FILE, "%s: '%s' is missing", path, params[i].name);
+    }
     return why;
 }
 

@@ -3,7 +3,7 @@
  *   name value unit source...
  *
  * and # begins a comment. Each name of predictor_chip.def stands there once, and no other: with a number missing,
- * predictions would be wrong without a message. */
+ * predictions would be wrong without a message. A chip of Ada has none of the numbers of Hopper's own units. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,6 +13,8 @@ struct predictor_chip {
 #define PARAM(name) double name;
 #include "predictor_chip.def"
 #undef PARAM
+    bool
+        is_ada; /* no numbers of WGMMA, TMA, mbarriers and clusters: code of sm_89, not of sm_90a */
 };
 
 /* NULL, or what is wrong with the file: line, name. */

@@ -87,6 +87,7 @@ struct sass_exec {
     uint8_t pd, pe;      /* predicates written: index in pred[] */
     uint8_t mode, mode2; /* comparison, rounding, truth table ... */
     uint8_t bytes;       /* of a memory access */
+    uint8_t shift;       /* of the vector register of a shared address: [R4.X8] has 3 */
     struct sass_pred pin[3];
     struct sass_source s[3];
     int32_t offset;       /* of an address */
@@ -162,16 +163,25 @@ struct sass_cta {
 struct sass_code {
     struct sass_exec *exec; /* by index */
     uint32_t *constant;     /* values of the rows from SASS_ROW_CONST on */
+    uint32_t *from; /* for each of them: 0, or SASS_FROM_BANK(bank, offset) of its value (Ada) */
     int n_constants, constant_capacity;
     const unsigned char *bank2; /* .nv.constant2 */
     uint32_t bank2_bytes;
     const unsigned char *bank4; /* .nv.constant4 */
     uint32_t bank4_bytes;
     uint32_t row_bytes;
+    int sm; /* as of the kernel */
     int n_params;
     uint32_t param_offset[32], param_size[32];
 };
 static inline const struct sass_code *sass_code(const struct sass_kernel *k) { return k->exec; }
+#define SASS_FROM_BANK(bank, offset) (1u << 31 | (uint32_t)(bank) << 24 | (uint32_t)(offset))
+/* memory.c: constant bank 0, 2, 3 or 4 of a launch. */
+struct sass_bank sass_bank_of(const struct sass_grid *g, int bank);
+/* Bytes at the begin of a block's shared memory that are the system's. Addresses of sm_89 begin behind them. */
+static inline uint32_t sass_reserved_shared(const struct sass_kernel *k) {
+    return k->sm == 90 ? SASS_RESERVED_SHARED : 0;
+}
 
 /* HGMMA as the PTX side's product. */
 struct sass_gmma {

@@ -119,11 +119,12 @@ enum sass_go sass_bra_any(struct sass_warp *w, const struct sass_exec *x, uint32
     return SASS_GO_FLOW;
 }
 
-/* Branch if the lanes named by the uniform register are not all here. */
+/* Branch if the lanes named by the uniform register are not all here; mode: if they are (BRA.CONV). */
 enum sass_go sass_bra_div(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
-    uint32_t named = sass_row(w, x->s[0].row)[0];
+    const uint32_t named = sass_row(w, x->s[0].row)[0] ^ x->s[0].flip;
+    const bool all = !(named & w->live & ~w->active);
     if (mask != w->active) return sass_stop(w, x, "a guard that is not uniform");
-    if (!(named & w->live & ~w->active)) return SASS_GO_NEXT;
+    if (all != (bool)x->mode) return SASS_GO_NEXT;
     taken(w, w->active, w->active);
     w->pc = x->target;
     return SASS_GO_FLOW;

@@ -15,10 +15,14 @@
  *   0x000  blockDim x, y, z          0x00c  gridDim x, y, z
  *   0x028  top of the stack (R1)     0x140  1: launched with clusters
  *   0x198  address of the parameters (64 bits), which TMA reads its maps from
- *   0x208  descriptor of global memory, of no use here */
+ *   0x208  descriptor of global memory, of no use here
+ *
+ * In code for sm_89 parameters begin at 0x160, the descriptor is at 0x118, and 0x018 holds where the shared window
+ * of generic addresses begins. */
 enum {
     BANK_BLOCK = 0x0,
     BANK_GRID = 0xc,
+    BANK_SHARED_WINDOW = 0x18,
     BANK_STACK = 0x28,
     BANK_CLUSTER = 0x140,
     BANK_PARAMS = 0x198
@@ -60,8 +64,12 @@ static const char *fill_bank(struct sass_grid *g, const struct emu_grid *l) {
         put(g, BANK_GRID + 4 * (uint32_t)d, g->grid[d], 4);
     }
     put(g, BANK_STACK, k->local_bytes, 4);
-    put(g, BANK_CLUSTER, l->cluster[0] ? 1 : 0, 4);
-    put(g, BANK_PARAMS, (uint64_t)(uintptr_t)(g->bank + k->param_base), 8);
+    if (k->sm == 90) {
+        put(g, BANK_CLUSTER, l->cluster[0] ? 1 : 0, 4);
+        put(g, BANK_PARAMS, (uint64_t)(uintptr_t)(g->bank + k->param_base), 8);
+    } else {
+        put(g, BANK_SHARED_WINDOW, (uint64_t)SASS_SWINHI << 32, 8);
+    }
     for (int a = 0; a < l->n_args; a++) {
         if (l->arg_bytes[a] != code->param_size[a])
             return reason("kernel %s, parameter %d has %u bytes, not %zu", k->name, a,
@@ -85,7 +93,7 @@ const char *sass_grid_open(struct emu_memory *m, const struct sass_kernel *k,
     g->memory = m;
     g->shared_bytes = l->shared_bytes;
     g->bank_bytes = SASS_BANK_BYTES;
-    g->cc = 90;
+    g->cc = k->sm;
     g->unwritten = UINT64_MAX;
     g->n_ctas = g->cluster_size = 1;
     for (int d = 0; d < 3; d++) {
@@ -98,16 +106,19 @@ const char *sass_grid_open(struct emu_memory *m, const struct sass_kernel *k,
             why = "an empty launch, or one that clusters do not divide";
     }
     if (!why && g->cluster_size > EMU_MAX_CLUSTER) why = "a cluster of more than 16 blocks";
+    if (!why && g->cluster_size > 1 && k->sm != 90) why = "a cluster, which needs code of sm_90a";
     if (!why && g->block[0] * g->block[1] * g->block[2] > 1024)
         why = "a block of over 1024 threads";
-    if (!why && (uint64_t)SASS_RESERVED_SHARED + k->static_shared + l->shared_bytes > 228 * 1024)
-        why = "a block with more than 227 KiB of shared memory";
+    const uint64_t most_shared = (k->sm == 90 ? 227 : 99) * 1024;
+    if (!why && (uint64_t)k->static_shared + l->shared_bytes > most_shared)
+        why = k->sm == 90 ? "a block with more than 227 KiB of shared memory"
+                          : "a block with more than 99 KiB of shared memory";
     if (!why) why = fill_bank(g, l);
     if (why) {
         sass_grid_close(g);
         return reason("%s", why);
     }
-    guest->chip = *chip_find("h200");
+    guest->chip = *chip_find(k->sm == 90 ? "h200" : "l4");
     guest->launch.chip = &guest->chip;
     guest->launch.options = &guest->options;
     *out = g;
@@ -134,6 +145,25 @@ static void unwritten_registers(struct sass_warp *w, uint64_t unwritten) {
     }
 }
 
+/* Of SASS_FROM_BANK(); zero outside of the bank, which constants_fit() has refused. */
+static uint32_t constant_at(const struct sass_grid *g, uint32_t from) {
+    const struct sass_bank bank = sass_bank_of(g, from >> 24 & 0x7f);
+    const uint32_t offset = from & 0xffffff;
+    uint32_t value = 0;
+    if (offset + 4 <= bank.bytes) memcpy(&value, bank.at + offset, 4);
+    return value;
+}
+
+static const char *constants_fit(const struct sass_grid *g) {
+    const struct sass_code *code = sass_code(g->kernel);
+    for (int n = 0; n < code->n_constants; n++) {
+        const uint32_t from = code->from[n], bank = from >> 24 & 0x7f, offset = from & 0xffffff;
+        if (from && offset + 4 > sass_bank_of(g, (int)bank).bytes)
+            return reason("c[%#x][%#x] lies outside of the bank", bank, offset);
+    }
+    return NULL;
+}
+
 static void begin_warp(struct sass_cta *c, int index) {
     const struct sass_grid *g = c->grid;
     const struct sass_code *code = sass_code(g->kernel);
@@ -150,13 +180,16 @@ static void begin_warp(struct sass_cta *c, int index) {
     w->n_registers = (uint32_t)(g->kernel->n_registers + 7) / 8 * 8;
     for (int n = 0; n < code->n_constants; n++) {
         uint32_t *row = sass_row(w, SASS_ROW_CONST + (uint32_t)n * SASS_ROW);
-        for (int l = 0; l < SASS_LANES; l++) row[l] = code->constant[n];
+        const uint32_t value = code->from[n] ? constant_at(g, code->from[n]) : code->constant[n];
+        for (int l = 0; l < SASS_LANES; l++) row[l] = value;
     }
 }
 
 static const char *begin(struct sass_grid *g, uint64_t linear, struct sass_cluster *cluster,
                          uint32_t rank, struct sass_cta **out) {
     const struct guest *guest = g->own;
+    const char *why = constants_fit(g);
+    if (why) return why;
     struct sass_cta *c = heap_zeroed(1, sizeof *c);
     *out = cluster->cta[rank] = c;
     c->grid = g;
@@ -167,7 +200,7 @@ static const char *begin(struct sass_grid *g, uint64_t linear, struct sass_clust
     c->id[1] = (uint32_t)(linear / g->grid[0] % g->grid[1]);
     c->id[2] = (uint32_t)(linear / g->grid[0] / g->grid[1]);
     c->n_warps = c->n_live = (int)((g->block[0] * g->block[1] * g->block[2] + 31) / 32);
-    c->shared_bytes = SASS_RESERVED_SHARED + g->kernel->static_shared + g->shared_bytes;
+    c->shared_bytes = sass_reserved_shared(g->kernel) + g->kernel->static_shared + g->shared_bytes;
     c->warp = zeroed((size_t)c->n_warps * sizeof *c->warp);
     c->rows = zeroed((size_t)c->n_warps * sass_code(g->kernel)->row_bytes);
     c->local = zeroed((size_t)c->n_warps * SASS_LANES * g->kernel->local_bytes + 1);

@@ -16,9 +16,9 @@ static uint64_t word_address(const struct sass_warp *w, uint32_t at, uint32_t l)
 
 /* Bytes of local memory of lane l at its address; NULL: outside, or misaligned. */
 static unsigned char *local(struct sass_warp *w, const struct sass_exec *x, uint32_t l) {
-    const uint32_t size = w->cta->grid->kernel->local_bytes, at = sass_row(w, x->s[0].row)[l] +
-                                                                  sass_row(w, x->uniform_row)[0] +
-                                                                  (uint32_t)x->offset;
+    const uint32_t size = w->cta->grid->kernel->local_bytes;
+    const uint32_t at = (sass_row(w, x->s[0].row)[l] << x->shift) + sass_row(w, x->uniform_row)[0] +
+                        (uint32_t)x->offset;
     if (w->effect) w->effect->global[l] = word_address(w, at, l);
     if (at % x->bytes || at > size || size - at < x->bytes) return NULL;
     return w->cta->local + ((size_t)w->index * SASS_LANES + l) * size + at;

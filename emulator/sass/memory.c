@@ -33,7 +33,7 @@ static bool shared_addresses(struct sass_warp *w, const struct sass_exec *x, uin
     const uint32_t add = more[0] + (uint32_t)x->offset, size = w->cta->shared_bytes;
     uint32_t worst = 0, low = 0, bad = 0;
     for (int l = 0; l < SASS_LANES; l++) {
-        out[l] = (base[l] + add) & 0xffffff;
+        out[l] = ((base[l] << x->shift) + add) & 0xffffff;
         worst = out[l] > worst ? out[l] : worst;
         low |= out[l];
     }
@@ -85,15 +85,18 @@ static unsigned places(const uint32_t at[SASS_LANES], uint32_t mask) {
     return n;
 }
 
-/* mode: bank; mode2: sign-extended; bytes; s[0] is added. A uniform load has one address. */
-enum sass_go sass_ldc(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
-    const struct sass_grid *g = w->cta->grid;
+struct sass_bank sass_bank_of(const struct sass_grid *g, int bank) {
     const struct sass_code *code = sass_code(g->kernel);
     const struct sass_bank of_kernel[] = {[0] = {g->bank, g->bank_bytes},
                                           [2] = {code->bank2, code->bank2_bytes},
                                           [3] = g->variables,
                                           [4] = {code->bank4, code->bank4_bytes}};
-    const struct sass_bank of = x->mode == 4 && g->addresses.at ? g->addresses : of_kernel[x->mode];
+    return bank == 4 && g->addresses.at ? g->addresses : of_kernel[bank];
+}
+
+/* mode: bank; mode2: sign-extended; bytes; s[0] is added. A uniform load has one address. */
+enum sass_go sass_ldc(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    const struct sass_bank of = sass_bank_of(w->cta->grid, x->mode);
     const unsigned char *bank = of.at;
     const uint32_t size = of.bytes;
     const uint32_t *at = sass_row(w, x->s[0].row);

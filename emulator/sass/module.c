@@ -47,7 +47,7 @@ static const char *attributes(const struct sass_module *m, struct sass_kernel *k
         if ((int)ordinal >= code->n_params) code->n_params = (int)ordinal + 1;
     }
     if (!k->param_base && code->n_params) return "it does not say where its parameters are";
-    if (!k->param_base) k->param_base = 0x210; /* it has none */
+    if (!k->param_base) k->param_base = k->sm == 90 ? 0x210 : 0x160; /* it has none */
     if (!sass_elf_section(&m->elf, ".nv.info", "", &info)) return "the cubin has no .nv.info";
     for (size_t at = 0; sass_elf_attribute(&info, &at, &a);) {
         uint32_t section;
@@ -151,6 +151,7 @@ static const char *add_kernel(struct sass_module *m, const struct sass_function 
     k->exec = code;
     k->name = f->name;
     k->module = m;
+    k->sm = code->sm = sass_elf_sm(&m->elf);
     if (!sass_elf_section(&m->elf, ".text.", f->name, &text) || !text.data ||
         text.bytes != (size_t)f->n * 16)
         return reason("nvdisasm lists %d instructions, the cubin has %zu: `make setup` brings an "
@@ -158,9 +159,9 @@ static const char *add_kernel(struct sass_module *m, const struct sass_function 
                       f->n, text.data ? text.bytes / 16 : 0);
     const char *why = attributes(m, k, code);
     if (why) return why;
-    if (sass_elf_section(&m->elf, ".nv.shared.", f->name, &shared) &&
-        shared.bytes > SASS_RESERVED_SHARED)
-        k->static_shared = (uint32_t)shared.bytes - SASS_RESERVED_SHARED;
+    const uint32_t reserved = sass_reserved_shared(k);
+    if (sass_elf_section(&m->elf, ".nv.shared.", f->name, &shared) && shared.bytes > reserved)
+        k->static_shared = (uint32_t)shared.bytes - reserved;
     if (sass_elf_section(&m->elf, ".nv.constant2.", f->name, &bank) && bank.data)
         code->bank2 = bank.data, code->bank2_bytes = (uint32_t)bank.bytes;
     if (sass_elf_section(&m->elf, ".nv.constant4.", f->name, &bank) && bank.data)
@@ -174,9 +175,11 @@ static const char *add_kernel(struct sass_module *m, const struct sass_function 
 static const char *open_module(const char *cubin_path, const char *cache_dir, const char *kernel,
                                struct sass_module *m) {
     const char *why = sass_elf_open(cubin_path, &m->elf);
-    if (!why && sass_elf_sm(&m->elf) != 90)
-        why = reason_as(STATUS_UNSUPPORTED, "%s is for sm_%d; only sm_90a is understood",
-                        kernel ? "the cubin" : cubin_path, sass_elf_sm(&m->elf));
+    if (!why && sass_elf_sm(&m->elf) != 90 && sass_elf_sm(&m->elf) != 89)
+        why = reason_as(
+            STATUS_UNSUPPORTED,
+            "%s is for sm_%d; only sm_90a and sm_89 are understood: compile for one of them",
+            kernel ? "the cubin" : cubin_path, sass_elf_sm(&m->elf));
     if (!why) why = sass_listing_open(cubin_path, m->elf.bytes, m->elf.n, cache_dir, &m->listing);
     if (!why) m->kernel = heap_zeroed((size_t)m->listing.n + 1, sizeof *m->kernel);
     for (int f = 0; !why && f < m->listing.n; f++) {
@@ -218,6 +221,7 @@ void sass_close(struct sass_module *m) {
         if (code) {
             free(code->exec);
             free(code->constant);
+            free(code->from);
         }
         free(code);
         free((void *)k->inst);

@@ -1,4 +1,4 @@
-/* The mnemonics of sm_90a that are understood, and the unit that takes each. There is no other
+/* The mnemonics of sm_90a and sm_89 that are understood, and the unit that takes each. There is no other
  * list: decode.c refuses what is not here. OP(NAME, pipe) */
 #pragma once
 
@@ -6,7 +6,7 @@
 #define SASS_OPS(OP) \
     OP(FADD, FMA) OP(FFMA, FMA) OP(FMUL, FMA) OP(IMAD, FMA) OP(HADD2, FMA) OP(HFMA2, FMA) OP(HMUL2, FMA) \
     OP(F2FP, ALU) OP(FMNMX, ALU) OP(FSEL, ALU) OP(FSETP, ALU) OP(IABS, ALU) OP(IADD3, ALU) \
-    OP(ISETP, ALU) OP(LEA, ALU) OP(LOP3, ALU) OP(MOV, ALU) OP(P2R, ALU) OP(PLOP3, ALU) \
+    OP(IMNMX, ALU) OP(ISETP, ALU) OP(LEA, ALU) OP(LOP3, ALU) OP(MOV, ALU) OP(P2R, ALU) OP(PLOP3, ALU) \
     OP(PRMT, ALU) OP(SEL, ALU) OP(SHF, ALU) OP(VIADD, FMA) OP(VIADDMNMX, ALU) OP(VIMNMX, ALU) \
     OP(VIMNMX3, ALU) OP(VOTE, ALU) OP(CS2R, ALU) OP(ELECT, ALU) OP(I2FP, ALU) OP(R2UR, ALU) \
     OP(DADD, FP64) OP(DFMA, FP64) OP(DMUL, FP64) OP(DSETP, FP64) \

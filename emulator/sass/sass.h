@@ -142,6 +142,7 @@ struct sass_origin {
 struct sass_kernel {
     const char *name;
     struct sass_module *module;
+    int sm; /* 90 of sm_90a, 89 of Ada */
     int n_inst;
     const struct sass_inst *inst;     /* by pc / 16 */
     const struct sass_origin *origin; /* the same */
@@ -149,9 +150,10 @@ struct sass_kernel {
     int n_registers;                  /* per thread, as launched (from .nv.info or the header) */
     uint32_t static_shared;           /* bytes; dynamic shared memory follows */
     uint32_t local_bytes;             /* per thread */
-    uint32_t param_base, param_bytes; /* where parameters begin in constant bank 0: 0x210 */
-    int max_threads;                  /* 0: not said */
-    void *exec;                       /* execution's own tables */
+    uint32_t param_base,
+        param_bytes; /* where parameters begin in constant bank 0: 0x210, of Ada 0x160 */
+    int max_threads; /* 0: not said */
+    void *exec;      /* execution's own tables */
 };
 
 struct sass_module;
@@ -192,7 +194,7 @@ struct sass_grid {
     uint32_t shared_bytes;                  /* dynamic */
     uint64_t n_ctas;
     uint32_t cluster_size;
-    int cc; /* 90 */
+    int cc; /* the kernel's sm */
     unsigned deferred;
     uint64_t
         unwritten; /* what registers and shared memory hold that nobody has written: NaN; the caller may draw it */

@@ -62,8 +62,8 @@ static void mbarrier_event(const struct sass_event *e) {
 /* The CTA and the offset behind a shared address of lane l; false: none there. */
 static bool barrier_at(struct sass_warp *w, const struct sass_exec *x, uint32_t l,
                        struct sass_cta **cta, uint32_t *at) {
-    uint32_t address =
-        sass_row(w, x->s[0].row)[l] + sass_row(w, x->uniform_row)[0] + (uint32_t)x->offset;
+    uint32_t address = (sass_row(w, x->s[0].row)[l] << x->shift) + sass_row(w, x->uniform_row)[0] +
+                       (uint32_t)x->offset;
     const struct sass_cluster *cluster = w->cta->cluster;
     uint32_t rank = address >> 24;
     *at = address & 0xffffff;

@@ -8,7 +8,6 @@
 import concurrent.futures
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 
@@ -39,7 +38,7 @@ def gpu_wanted(device):
 class Kernel:
     def __init__(self, folder, source, out):
         self.folder, self.source, self.out = folder, pathlib.Path(source), pathlib.Path(out)
-        self.stage = "stage-" + folder.stage.split("-")[0]
+        self.stage = folder.program
         self.program = self.out / self.stage
 
     def file(self, path):
@@ -52,7 +51,7 @@ class Kernel:
             raise Refused(f"{self.stage} is not built: run `make {self.stage}` first")
         for path in self.folder.files:
             if not self.file(path).exists():
-                raise Refused(f"{shown(self.file(path))} is missing: `make lab-{self.folder.number}` makes it")
+                raise Refused(f"{shown(self.file(path))} is missing: `make {self.folder.goal}` makes it")
         shutil.rmtree(self.out, ignore_errors=True)
         images = self.out / "images" / self.stage
         images.mkdir(parents=True)
@@ -65,9 +64,7 @@ class Kernel:
                     raise Refused(problem)
 
     def _archs(self, also):
-        text = (ROOT / "stages" / self.folder.stage / "images").read_text()
-        archs = re.search(r"^arch\s+(.*)$", text, re.M)[1].split()
-        return [arch for arch in archs if arch.startswith(("compute", *also))]
+        return [arch for arch in self.folder.archs if arch.startswith(("compute", *also))]
 
     def _shadow(self):
         """Includes by path, "stages/...", find her files first."""

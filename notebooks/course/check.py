@@ -25,7 +25,6 @@ import seen
 from lab_folder import ROOT
 
 SCHEDULES = ["round-robin", "random", "adversarial"]
-ASYNCHRONOUS = (3, 4, 5, 6)  # labs whose kernels copy or multiply in the background
 HOW = {"early": ["--early"], "early, no races": ["--early", "--no-races"]}
 SECONDS = 20  # an emulated launch takes a tenth of one; one that takes this long hangs
 SIMPLE = 3    # problems: if so many are wrong, and none right, further ones would say no more
@@ -159,6 +158,11 @@ class Check:
         self.told = self.cause = None  # the hint, and the name of the mistake that it is about
         self.seen = ""                 # the first thing that was wrong
 
+    @property
+    def rival(self):
+        """The program and the folder of what counts are compared with."""
+        return build.BUILD / self.folder.rival.program, self.folder.rival
+
     def say(self, ok, what):
         self.lines.append((ok, what))
         self.seen = self.seen or ("" if ok else what)
@@ -171,7 +175,7 @@ class Check:
             self.say(False, f"{file}:{line}: still to be written: {sentence}")
         if holes:
             print(f"\nBegin with the first: {holes[0][0]}, line {holes[0][1]}."
-                  f" `make lab-{self.folder.number} hint` helps, in three steps.")
+                  f" `make {self.folder.goal} hint` helps, in three steps.")
         return not holes
 
     def compiles(self):
@@ -184,7 +188,7 @@ class Check:
         return self.say(True, "it compiles")
 
     def answers(self):
-        phases, schedules = Phases(self.kernel), SCHEDULES + ["early"] * (self.folder.number == 6)
+        phases, schedules = Phases(self.kernel), SCHEDULES + ["early"] * self.folder.early
         silent = False  # no schedule had a report about a wrong problem: about further wrong ones, others are not asked
         for problem in problems.read(self.folder):
             runs = []
@@ -200,7 +204,7 @@ class Check:
             if failed:  # another schedule may notice the same from the other side
                 first.races = [race for one in failed for race in one.races]
                 first.all_said = "".join(one.said for one in failed)
-                if self.folder.number in ASYNCHRONOUS and not any(one.endless for one in runs):
+                if self.folder.asynchronous and not any(one.endless for one in runs):
                     self.early[problem.name] = run(self.kernel, problem, "early, no races", phases)
             said = f", {first.how}: {' '.join(first.said.split(': ', 1)[-1].splitlines()[:1])}" if failed else ""
             if any(one.endless for one in runs):  # each further one would take as long
@@ -225,7 +229,7 @@ class Check:
             return True
         problem = problems.names(problems.shape_of(self.folder.problem))
         mine = self.counts = counts(self.kernel.program, self.folder, self.folder.problem)
-        ours = self.ours = counts(build.BUILD / self.kernel.stage, self.folder, self.folder.problem)
+        ours = self.ours = counts(*self.rival, self.folder.problem)
         self.broken = lab_folder.judge(self.folder.conditions, mine, ours, problem)
         broken = {id(condition): bound for condition, _, bound in self.broken}
         for condition in self.folder.conditions:
@@ -247,8 +251,7 @@ class Check:
         raced, ends = any("race" in run.said for run in self.runs.values()), not any(run.endless for run in self.runs.values())
         if raced and ends and not self.counts and self.folder.conditions:
             try:
-                self.counts, self.ours = (counts(program, self.folder, self.folder.problem)
-                                          for program in (self.kernel.program, build.BUILD / self.kernel.stage))
+                self.counts, self.ours = (counts(*one, self.folder.problem) for one in ((self.kernel.program, self.folder), self.rival))
             except build.Refused:
                 pass  # it does not end: nothing is known
 
@@ -270,7 +273,7 @@ class Check:
 
 def main():
     parser = argparse.ArgumentParser(description="checks a student's kernel")
-    parser.add_argument("lab", type=int, metavar="N")
+    parser.add_argument("lab", type=lab_folder.known, metavar="N|exam-N")
     parser.add_argument("--source", metavar="FOLDER", help="where the files are (default: my-labs/N)")
     parser.add_argument("--device", choices=["auto", "cuda", "emu"], default="auto")
     parser.add_argument("--json", metavar="FILE", help="what was found, for programs")
@@ -281,19 +284,19 @@ def main():
         kernel = build.Kernel(folder, source, build.BUILD / "labs" / str(given.lab) / source.resolve().name)
         for path in folder.files:
             if not kernel.file(path).exists():
-                raise build.Refused(f"{build.shown(kernel.file(path))} is missing: `make lab-{given.lab}` makes it")
+                raise build.Refused(f"{build.shown(kernel.file(path))} is missing: `make {folder.goal}` makes it")
         check = Check(folder, kernel, given.device)
         right = check.written() and check.compiles()
         if right and not (check.answers() and check.counted()):
             shown, hint = check.hint()
             print("\n" + "\n".join([*shown, ""] if shown else []) + f"{'' if not shown else chr(10)}hint: {hint}")
             right = False
-        diary.note(source, f"lab-{given.lab}", "right" if right else "not yet", check.cause or check.seen, check.told or "")
+        diary.note(source, folder.goal, "right" if right else "not yet", check.cause or check.seen, check.told or "")
         if given.json:
             pathlib.Path(given.json).write_text(json.dumps({"lab": given.lab, "right": right, "lines": check.lines, "hint": check.told, "cause": check.cause}))
         if right:
-            print(f"\nLab {given.lab} is right: answers{', on this GPU too' * check.gpu}, no race under {len(SCHEDULES)} schedules, counts."
-                  f" How long it would take: make lab-{given.lab} see")
+            print(f"\n{folder.name.capitalize()} is right: answers{', on this GPU too' * check.gpu}, no race under {len(SCHEDULES)} schedules, counts."
+                  f" How long it would take: make {folder.goal} see")
     except (LookupError, OSError) as why:
         sys.exit(complain(why, 2))
     except build.Refused as why:

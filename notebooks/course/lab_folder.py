@@ -45,6 +45,10 @@ class Folder:
     conditions: list    # of Condition
 
     most_work = 1.5     # instructions, of ours: beyond it something else computes the answer
+    full_time = FULL_TIME     # of the time of ours: up to it there are full points for time
+    least_lost = 0            # of the points for time, beyond it
+    our, ours = "our", "ours"  # whose it is that a kernel is compared with, in words
+    uncounted = ("tensor_flop",)  # counts that say nothing of this lab
 
     @property
     def path(self):
@@ -58,6 +62,49 @@ class Folder:
     def goal(self):
         """What make calls it, and the folder of a submission."""
         return f"lab-{self.number}"
+
+    @property
+    def rival(self):
+        """What a kernel is compared with: our own."""
+        return self
+
+    def with_problem(self, options):
+        """Options of a problem that a kernel runs on: the stage's own, unless others are given."""
+        return options
+
+    @property
+    def drawn(self):
+        """What cases are drawn for."""
+        return self.images
+
+    @property
+    def followed(self):
+        """Whether what warp 0 computes is compared with attention's steps: its tiles are known."""
+        return bool(self.tile)
+
+    @property
+    def blank(self):
+        """Whether all of the file is the student's."""
+        return False
+
+    @property
+    def early(self):
+        """Whether a check also tries copies that complete when they are issued."""
+        return self.number == 6
+
+    @property
+    def asynchronous(self):
+        """Whether its kernel copies or multiplies in the background."""
+        return self.number in (3, 4, 5, 6)
+
+    @property
+    def program(self):
+        """The host's part, build/stage-N."""
+        return f"stage-{self.stage.split('-')[0]}"
+
+    @property
+    def archs(self):
+        return re.search(r"^arch\s+(.*)$", (ROOT / "stages" / self.stage / "images").read_text(), re.M)[1].split()
 
     @property
     def trial(self):
@@ -131,6 +178,42 @@ class Exam(Folder):
                 re.findall(r"^part \d+: (.*)", (self.path / "hints").read_text(), re.M)]
 
 
+@dataclasses.dataclass
+class Rival(Folder):
+    """The stage of a lab, which the kernel of an exam is compared with."""
+    uncounted = ("hmma_instructions", "hgmma_instructions")  # either may make the products: they are counted in FLOP
+
+
+@dataclasses.dataclass
+class AttentionExam(Exam):
+    """Its host's part, exams/attention.c, is a stage's. It is compared with another stage, in time on a problem of full size.
+    Predictions are 4 % off on average: by less than that no kernel is the faster one."""
+    full_time, least_lost = 0.95, 0.5
+    our, ours = "stage 4's", "stage 4"
+    uncounted = Rival.uncounted
+    trial, built, program, early, asynchronous = "trial-0", "images/stage-0", "stage-0", True, True
+    followed, blank = False, True  # tiles are the student's own
+    rival_lab: int = 0
+    timed: tuple = ()   # options of the problem that `see` predicts
+
+    @property
+    def rival(self):
+        lab = read(self.rival_lab)
+        return Rival(**{**vars(lab), "images": self.images, "files": []})
+
+    @property
+    def drawn(self):
+        return ["full", *self.images]
+
+    def with_problem(self, options):
+        """Options of a problem; without any, of the one that `see` predicts."""
+        return [*options, *["--head-dim", self.images[0][1:]] * ("--head-dim" not in options)] if options else self.timed
+
+    @property
+    def archs(self):
+        return [self.stage, "sm_90a"]
+
+
 def lines_of(path):
     """[(number, text)] of a text file, without comments and empty lines."""
     return [(n, line.strip()) for n, line in enumerate(path.read_text().splitlines(), 1)
@@ -178,7 +261,11 @@ def read(number):
             problem = line.split()[1:]
         else:
             conditions.append(Condition(*words, n))
-    made = Folder if not is_exam else lambda *fields: Exam(*fields, after=int(said["after"][0]))
+    def made(*fields):
+        if not is_exam:
+            return Folder(*fields)
+        after = int(said["after"][0])
+        return AttentionExam(*fields, after, int(said["rival"][0]), said["timed"][0].split()) if "rival" in said else Exam(*fields, after)
     return made(number, said["title"][0], said["stage"][0], " ".join(said["image"]).split(),
                   [pathlib.Path(file) for file in said["file"]],
                   tuple(map(int, said.get("tile", [""])[0].split())), problem, conditions)

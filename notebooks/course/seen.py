@@ -58,12 +58,12 @@ class Evidence:
         """[(file, line number, text)] of what the student wrote."""
         found = []
         for name, lines in self.texts.items():
-            inside = False
+            inside = everywhere = self.folder.blank
             for n, line in enumerate(lines, 1):
                 if PARTS.search(line):
                     inside = True
                 elif ENDS.search(line):
-                    inside = False
+                    inside = everywhere
                 elif inside and code(line):
                     found.append((name, n, line))
         return found
@@ -87,7 +87,7 @@ class Evidence:
 
     def follow(self):
         """Runs the wrong problem once more, if it is attention, and looks for S, P and so on in warp 0 of the first CTA."""
-        if self.values is not None or not self.folder.tile:
+        if self.values is not None or not self.folder.followed:
             return
         run = self.wrong or next((run for run in self.runs.values() if run.problem.shape), None)
         shape = run.problem.shape

@@ -51,9 +51,10 @@ static const char *write_file(const char *path, const void *data, size_t bytes) 
 }
 
 /* Of the PTX and of the ptxas that compiles it. */
-static uint64_t key_of(const struct fatbin_ptx *ptx, const char *ptxas) {
+static uint64_t key_of(const struct fatbin_ptx *ptx, const char *ptxas, const char *arch) {
     struct stat file;
     uint64_t key = repeat_key(0, ptx->text, ptx->bytes);
+    key = repeat_key(key, arch, strlen(arch));
     if (!stat(ptxas, &file)) {
         key = repeat_key(key, &file.st_mtim, sizeof file.st_mtim);
         key = repeat_key(key, &file.st_size, sizeof file.st_size);
@@ -62,11 +63,12 @@ static uint64_t key_of(const struct fatbin_ptx *ptx, const char *ptxas) {
 }
 
 /* ptxas of `from` into `to`: NULL, or the first line of what it said. */
-static const char *run_ptxas(const char *ptxas, const char *from, const char *to) {
+static const char *run_ptxas(const char *ptxas, const char *arch, const char *from,
+                             const char *to) {
     char command[3 * PATH_MAX + 64], line[512] = "";
     if (strchr(ptxas, '\'') || strchr(from, '\'') || strchr(to, '\''))
         return reason_as(STATUS_FILE, "%s: a path with a quote", to);
-    snprintf(command, sizeof command, "'%s' -arch=sm_90a -lineinfo -o '%s' '%s' 2>&1", ptxas, to,
+    snprintf(command, sizeof command, "'%s' -arch=%s -lineinfo -o '%s' '%s' 2>&1", ptxas, arch, to,
              from);
     FILE *f = popen(command, "r");
     if (!f) return reason_as(STATUS_DEVICE, "%s: %s", ptxas, strerror(errno));
@@ -79,19 +81,19 @@ static const char *run_ptxas(const char *ptxas, const char *from, const char *to
 
 /* Compiled once: `cubin` is its place in the cache, or, where nothing can be written there, a file
  * that ends with *fd. */
-static const char *compile(const struct fatbin_ptx *ptx, const char *cache, char cubin[PATH_MAX],
-                           int *fd) {
+static const char *compile(const struct fatbin_ptx *ptx, const char *arch, const char *cache,
+                           char cubin[PATH_MAX], int *fd) {
     char ptxas[PATH_MAX], text[SCRATCH_PATH], made[SCRATCH_PATH];
     const char *why = toolkit_find("ptxas", ptxas, sizeof ptxas);
     if (why) return why;
     snprintf(cubin, PATH_MAX, "%.*s/%016llx.cubin", PATH_MAX - 32, cache,
-             (unsigned long long)key_of(ptx, ptxas));
+             (unsigned long long)key_of(ptx, ptxas, arch));
     if (!access(cubin, R_OK)) return NULL;
     int text_fd = scratch_open(text), made_fd = scratch_open(made);
     if (text_fd < 0 || made_fd < 0)
         why = reason_as(STATUS_FILE, "a file in memory: %s", strerror(errno));
     if (!why && !(why = write_file(text, ptx->text, ptx->bytes)))
-        why = run_ptxas(ptxas, text, made);
+        why = run_ptxas(ptxas, arch, text, made);
     if (text_fd >= 0) close(text_fd);
     size_t bytes;
     char part[PATH_MAX + 32], *data = why ? NULL : path_read(made, &bytes);
@@ -120,23 +122,25 @@ bool compiled_variable(void *user, const char *name, uint64_t *address, uint64_t
     return emu_module_variable(i->module, name, address, bytes);
 }
 
-static const char *open_module(struct kernel *k, struct sass_module **out) {
+static const char *open_module(const struct session *s, struct kernel *k,
+                               struct sass_module **out) {
     char cache[PATH_MAX], cubin[PATH_MAX] = "";
     int fd = -1;
     const struct fatbin_ptx *ptx = &k->image->ptx;
     cache_folder(cache);
-    const char *why = ptx->cubin && fatbin_cubin_sm(ptx->cubin, ptx->cubin_bytes) == 90
+    const int cc = s->info.chip.cc;
+    const char *why = ptx->cubin && fatbin_cubin_sm(ptx->cubin, ptx->cubin_bytes) == cc
                           ? write_own(ptx, cubin, &fd)
-                          : compile(ptx, cache, cubin, &fd);
+                          : compile(ptx, cc >= 90 ? "sm_90a" : "sm_89", cache, cubin, &fd);
     if (!why) why = sass_open_kernel(cubin, cache, k->name, out);
     if (fd >= 0) close(fd);
     return why;
 }
 
-const char *compiled_open(struct kernel *k, struct sass_module **out) {
+const char *compiled_open(const struct session *s, struct kernel *k, struct sass_module **out) {
     struct compiled *m = compiled_of(k);
     if (!m->module && !m->closed) {
-        const char *why = open_module(k, &m->module);
+        const char *why = open_module(s, k, &m->module);
         if (why) m->module = NULL, m->closed = heap_text(why);
     }
     *out = m->module;
@@ -175,7 +179,7 @@ static const char *count(struct session *s, struct kernel *k, const struct emu_g
     struct sass_module *module;
     struct sass_grid *g;
     const char *why = switched_off(s);
-    if (!why) why = compiled_open(k, &module);
+    if (!why) why = compiled_open(s, k, &module);
     if (why) return why;
     const struct sass_kernel *code = sass_find(module, k->name);
     if (!code) return reason("no kernel '%s' in the cubin", k->name);

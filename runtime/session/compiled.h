@@ -8,7 +8,7 @@
 #include "emulator/sass/sass.h"
 
 /* The kernel's module, decoded once and kept. NULL, or why there is none. */
-const char *compiled_open(struct kernel *k, struct sass_module **out);
+const char *compiled_open(const struct session *s, struct kernel *k, struct sass_module **out);
 /* Where a variable of the image `user` is: sass_grid_variables(). */
 bool compiled_variable(void *user, const char *name, uint64_t *address, uint64_t *bytes);
 

@@ -41,7 +41,7 @@ static const char *open_predictor(const struct session *s, struct kernel *k,
     struct predictor_chip measured;
     struct sass_module *module;
     const char *why = predictor_chip_find(s->info.chip.name, &measured); /* before any work */
-    if (!why) why = compiled_open(k, &module);
+    if (!why) why = compiled_open(s, k, &module);
     if (!why) why = predictor_open_module(&c->predictor, &s->info.chip, s->memory, module);
     c->is_open = !why;
     c->predictor.keeps_memory = true;

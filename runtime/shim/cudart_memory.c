@@ -1,6 +1,7 @@
 /* Memory: device addresses of the emulator are addresses of the host, so that pinned, managed and
  * registered memory have one address on both sides. */
 #include "cudart.h"
+#include "guard.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,11 +91,13 @@ static void free_later(struct session *s, const struct piece *p) {
 static void check_freed(struct session *s, const void *p, const char *how) {
     const uint64_t at = (uint64_t)(uintptr_t)p;
     const struct emu_allocation *a = s->memory ? emu_memory_below(s->memory, at) : NULL;
+    char where[256];
     if (!a || !a->freed || at >= a->end) return;
     s->n_reports++;
+    guard_host_place(true, where, sizeof where);
     session_say("stale pointer: the host %s %p, which lies in an allocation of %llu bytes that was "
-                "freed",
-                how, p, (unsigned long long)(a->end - a->base));
+                "freed%s",
+                how, p, (unsigned long long)(a->end - a->base), where);
 }
 
 cudaError_t memory_free(struct session *s, void *p) {

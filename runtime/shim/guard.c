@@ -41,19 +41,32 @@ static bool uses(const struct order_operation *op, enum order_use use, uint64_t 
     return false;
 }
 
-/* The first place of the program itself on the stack, or of a library that is not the system's. */
-static void find_place(char *out, size_t n) {
+/* The first frames are this library's and the system's; those of a launch that follow are nvcc's. */
+void guard_host_place(bool called, char *out, size_t n) {
+    enum { CALLS = 4 }; /* as many are told: of nvcc's code for a launch there are two */
     void *frame[32];
     Dl_info mine, here;
-    int depth = backtrace(frame, 32);
+    const char *program = NULL;
+    size_t at = 0;
+    int depth = backtrace(frame, 32), told = 0;
+    *out = 0;
     if (!dladdr((void *)(uintptr_t)guard, &mine)) return;
-    for (int f = 0; f < depth; f++) {
+    for (int f = 0; f < depth && told < (called ? CALLS : 1) && at < n; f++) {
         if (!dladdr(frame[f], &here) || !strcmp(here.dli_fname, mine.dli_fname)) continue;
         if (strstr(here.dli_fname, "/libc.so") || strstr(here.dli_fname, "/libstdc++")) continue;
-        snprintf(out, n, "; addr2line -e %s %#lx shows the line", here.dli_fname,
-                 (unsigned long)((char *)frame[f] - (char *)here.dli_fbase));
-        return;
+        if (program && strcmp(program, here.dli_fname)) break;
+        if (!program)
+            at +=
+                (size_t)snprintf(out, n, "; addr2line -%se %s", called ? "i" : "", here.dli_fname);
+        program = here.dli_fname;
+        if (at < n)
+            at += (size_t)snprintf(
+                out + at, n - at, " %#lx",
+                (unsigned long)((char *)frame[f] - called - (char *)here.dli_fbase));
+        told++;
     }
+    if (program && at < n)
+        snprintf(out + at, n - at, " shows %s", called ? "the lines of these calls" : "the line");
 }
 
 void guard_lift(void);
@@ -83,7 +96,7 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
     if (!found.there) {
         found.at = at, found.writes = written, found.stream = g->by->stream;
         memcpy(found.what, g->by->what, sizeof found.what);
-        find_place(found.where, sizeof found.where);
+        guard_host_place(false, found.where, sizeof found.where);
         found.there = true;
     }
     lift_pages();

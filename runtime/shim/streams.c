@@ -125,7 +125,7 @@ void stream_end_operation(void) {
     struct order_operation now;
     uint64_t at, end;
     bool writes, with_writes;
-    char mine[64], theirs[64], where[96];
+    char mine[64], theirs[64], where[96], host[256];
     struct session *s = order ? session_lock() : NULL;
     if (!s) return;
     if (order->now.stream) {
@@ -133,11 +133,12 @@ void stream_end_operation(void) {
         if (order_end(order, &with, &at, &end, &writes, &with_writes) && !said_before(&now, with)) {
             place(s, at, where);
             s->n_reports++;
+            guard_host_place(true, host, sizeof host);
             session_say("race between streams: %s in %s %s %s, which %s in %s %s: no event and no "
-                        "synchronisation orders the two",
+                        "synchronisation orders the two%s",
                         now.what, name_of(now.stream, mine), writes ? "writes" : "reads", where,
-                        with->what, name_of(with->stream, theirs),
-                        with_writes ? "writes" : "reads");
+                        with->what, name_of(with->stream, theirs), with_writes ? "writes" : "reads",
+                        host);
         }
         if (then_waits) order_host_waits(order, now.stream);
     }

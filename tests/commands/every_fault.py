@@ -168,7 +168,7 @@ def same_text(text):
     # the lines of a screen for which files of chips/ and records/ are read: without them they say less
     text = re.sub(r"(?m)^(rate|beside|n/a) .*\n(?: {15}.*\n)*", "", text)
     text = re.sub(" +", " ", re.sub(r"(?m)^(time +(clock|cycles)|advice) .*\n", "", text))
-    return re.sub(r"h200: not validated|h200: \d+ cases.*|0x[0-9a-f]{8,}|\d+(\.\d+)? ms|host_seconds\": [\d.]+|[\d.]+ s in the emulator", "-", text)
+    return re.sub(r"h200: not validated|h200: \d+ (?:cases|first launches).*|0x[0-9a-f]{8,}|\d+(\.\d+)? ms|host_seconds\": [\d.]+|[\d.]+ s in the emulator", "-", text)
 
 def points_of(folder, args):
     for row in open(os.path.join(folder, "count")):

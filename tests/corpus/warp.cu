@@ -238,3 +238,31 @@ RACY(narrow_word_read, narrow<3>, "race|uninit",
 RACY(narrow_half_byte, narrow<1>, "race|uninit",
      "A byte is read of a half that another thread writes.")
 RACY(narrow_word_write, narrow<5>, "race", "A word is written over bytes of other threads.")
+
+/* Several lanes read a word and write it, all by the same instructions. */
+//= threads 32
+FAMILY bins(PARAMS) {
+    __shared__ unsigned bin[16];
+    __shared__ unsigned short half[32];
+    if (lane() < 16) bin[lane()] = 0; // @1
+    half[lane()] = 0;
+    __syncwarp();
+    unsigned *mine = &bin[lane() % 16];
+    if (V == 0) atomicAdd(mine, 1);
+    if (V == 1) *mine += 1; // @1
+    if (V == 2) {
+        const unsigned before = ld_weak(mine);
+        __syncwarp();
+        st_weak(mine, before + 1);
+    }
+    if (V == 3) half[lane()] += 1;
+    if (V == 4) st_weak(mine, ld_weak(mine));
+    __syncwarp();
+    out[tid()] = *mine + half[lane()];
+}
+RIGHT(bins_atomic, bins<0>, "Atomics of two lanes at one word.")
+RIGHT(bins_read_first, bins<2>,
+      "All lanes have read when the first writes, and they write the same.")
+RIGHT(bins_halves, bins<3>, "Lanes read and write their own halves of a word.")
+RIGHT(bins_unchanged, bins<4>, "What lanes write is what the word holds already.")
+RACY(bins_lost, bins<1>, "race", "One lane writes while another may not have read yet.")

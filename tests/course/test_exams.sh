@@ -48,6 +48,41 @@ check "launch: no sizes" refused 2 "64x64 is no problem: MxNxK" launch exam-1 x.
 check "launch: more than fits" refused 2 "from 1 to 8192 each" launch exam-1 x.ptx 100000x100000x8
 check "launch: k is no multiple of 8" refused 2 "K a multiple of 8" launch exam-1 x.ptx 64x64x12
 check "grade: no such exam" refused 2 "there is no exam-7" python3 notebooks/course/grade/grade.py --lab exam-7 --submission x.cu --seed s
+shapes() { # that stage 4 takes its large tiles for, of 128 rows (stages/4-tuned/stage.c)
+    for seed in $(seq 40); do "$build/trial-0" draw "$seed" full d128 | tr -d '\n' && echo || return 1; done > "$tap_dir/drawn"
+    python3 - "$tap_dir/drawn" << 'P'
+import json, sys
+shapes = []
+for line in open(sys.argv[1]):
+    cases = json.loads(line)
+    timed = [case for case in cases if case["kind"] in ("timed", "large", "clocked")]
+    assert len(cases) == 13 and len({case["seed"] for case in timed}) == 3, cases
+    found = {(case["batch"], case["heads"], case["kv_heads"], case["seqlen_q"], case["mask"]) for case in timed}
+    assert len(found) == 1, found
+    shapes += found
+blocks = [batch * heads * -(-rows // 128) for batch, heads, _, rows, _ in shapes]
+assert len(blocks) == 40 and all(3 * n >= 2 * 132 and n <= 2 * 132 for n in blocks), blocks
+assert len(set(shapes)) > 30 and {mask for *_, mask in shapes} == {0, 1}, shapes
+P
+}
+check "exam 3: the seed draws a problem that fills a GPU, where stage 4 takes its large tiles" shapes
+points_for_time() { # as fast as stage 4 is not faster
+    python3 - << 'P'
+import sys
+sys.path[:0] = ["notebooks/course/grade"]
+import grade
+def left(lab, ratio):
+    one = grade.Grade(grade.lab_folder.read(lab), "x", "s", "emu")
+    grade.grade_ratio(one, 100 * ratio, 100, "predicted for h200")
+    return round(grade.TIME - sum(lost.points for lost in one.lost), 2)
+assert [left("exam-3", r) for r in (0.5, 0.95, 0.96, 1, 2, 10)] == [10, 10, 4.98, 4.89, 3.42, 0]
+assert [left("exam-1", r) for r in (0.95, 1.2, 10)] == [10, 10, 0] and 8 < left("exam-1", 1.5) < 9.5
+P
+}
+check "exam 3: points for time want a lead of 5 %" points_for_time
+check "exam 3: other head dimensions are refused" refused 3 "exam 3 takes head_dim 128, not 64" "$build/stage-0" --device emu --quiet
+problem() { make -n exam-3 run PROBLEM="--seqlen 300" | grep -q 'watch.py exam-3 --verb run $PROBLEM'; }
+check "make: exam 3's problem is a stage's options" problem
 secret() {
     python3 - << 'P'
 import sys
@@ -57,9 +92,9 @@ lab_folder = handout.lab_folder
 for name in lab_folder.exams():
     exam = lab_folder.read(name)
     told = {line.strip() for line in exam.files[0].read_text().splitlines() if len(line.split("//")[0].strip()) > 40}
-    told -= {line.strip() for line in (exam.path / "gemm.cu").read_text().splitlines()}
+    told -= {line.strip() for line in (exam.path / exam.files[0].name).read_text().splitlines()}
     files = handout.exam_files(exam)
-    assert len(told) > 10 and {"README.md", "gemm.cu"} <= {path.rpartition("/")[2] for path in files}
+    assert len(told) > 10 and {"README.md", exam.files[0].name} <= {path.rpartition("/")[2] for path in files}
     bad = [path for path, data in files.items() for line in data.decode().splitlines() if line.strip() in told]
     assert not bad and handout.LEFT_OUT.match(str(exam.files[0])), bad
 P

@@ -195,6 +195,7 @@ static void run(const uint8_t *data, size_t bytes) {
     emu_memory_close(m);
     for (int i = 0; i <= MAX_LINES; i++) free(p.exec[i].more);
     free(p.code.constant);
+    free(p.code.from);
     if (secret != 0x5ec2e7) abort();
 }
 

@@ -54,6 +54,6 @@ assert h["limit"] == "shared" and "HOT shared" in top["text"], top
 assert all(p["inlined_at"] < i for i, p in enumerate(h["places"])), "a parent stands before its children"' "$tap_dir/r.jsonl"; }
 check "a record holds lines and tree" in_a_record
 status "--sass without --source" 2 "$build/stage-1" --device emu --sass
-status "no SASS where nobody measured the chip" 6 "$build/stage-1" --device emu --heads 1 --seqlen 64 --source --sass --chip l4
+status "no SASS where nobody measured the chip" 6 "$build/stage-1" --device emu --heads 1 --seqlen 64 --source --sass --chip a100
 check "it says why" grep -q "no SASS: n/a: " "$tap_dir/err"
 tap_done

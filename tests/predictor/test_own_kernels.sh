@@ -20,7 +20,7 @@ says() { # PATTERN COMMAND...: its status 0, and PATTERN in what it prints
     shift
     "$@" > "$tap_dir/said" 2>&1 && grep -Eq -- "$pattern" "$tap_dir/said" || { cat "$tap_dir/said"; false; }
 }
-validated="h200: $(head -n 1 records/validation/h200.txt); this kernel was not among them"
+validated="h200: $(sed -n 's/^programs: //p' records/validation/h200.txt)"
 
 # ---- Examples
 row='+1 +[0-9x]+ +[0-9x]+ +[1-9][0-9]{3,} +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[a-z_]+ [0-9.]+, '
@@ -32,6 +32,11 @@ check "managed memory that comes from the host first is not predicted" says "^no
     "$run" --device emu "$build/examples/reduction"
 says . emulated "$build/examples/wgmma_gemm"
 check "with clock and sentence" grep -qx "predicted (model) at 1980 MHz; $validated" "$tap_dir/said"
+check "the screen quotes what such programs gave" grep -q "^time .*MHz. 8 in 10 of [0-9]* first launches of programs by others were within [0-9.]* %[.]$" \
+    <(sed -z 's/\n  *\([a-z0-9]\)/ \1/g' "$tap_dir/said")
+check "a chip on which no such programs were measured" \
+    says "h100: $(head -n 1 records/validation/h100.txt); this kernel was not among them$" emulated --chip h100 "$build/examples/transpose"
+says . emulated "$build/examples/wgmma_gemm"
 check "and all of them" bash -c "! grep -q 'not predicted' $tap_dir/said"
 cycles() { # RECORD KERNEL
     python3 -c '

@@ -4,7 +4,7 @@
 # Thorough: it takes minutes, and make test leaves it out.
 . tests/tap.sh
 predict=$(realpath "$build/predict-4")
-status "a chip that nobody measured" 3 "$predict" --chip rtx4090 --seqlen 64 --heads 1
+status "a chip without numbers" 3 "$predict" --chip a100 --seqlen 64 --heads 1
 check "and no number for it" [ ! -s "$tap_dir/out" ]
 status "parameters that are not there" 5 env PREDICTOR_CHIP=/nonexistent "$predict" --seqlen 64 --heads 1
 status "an option that is none" 2 "$predict" --nosuch

@@ -21,11 +21,14 @@ static double value(const struct counters *c, const char *name) {
 bool summary_predicted(struct screen *s, const struct counters *c, const struct chip *chip) {
     const struct counter *cycles = counters_find(c, "cycles_elapsed");
     const double us = value(c, "duration_us"), mhz = value(c, "mean_clock_mhz");
-    char count[32], within[128];
+    char count[32], within[128], stages[160];
     if (!cycles || !*cycles->validated || !(us > 0)) return false;
     /* of several launches the cycles are the longest one's, and the time is the sum */
     const double sum = us * mhz > 1.001 * cycles->value ? us * mhz : cycles->value;
-    predictor_chip_kind(chip->name, "cycles", within, sizeof within);
+    predictor_chip_validated(chip->name, stages, sizeof stages);
+    if (!strcmp(cycles->validated, stages) ||
+        !predictor_chip_kind(chip->name, "cycles of programs", within, sizeof within))
+        predictor_chip_kind(chip->name, "cycles", within, sizeof within);
     const char *about = strstr(cycles->validated, "; ");
     screen_say(s, 0, SCREEN_PLAIN, "time",
                "Predicted %.4g us for one launch alone: %s cycles at %.0f MHz. %s%s%s.", us,

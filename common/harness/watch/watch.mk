@@ -19,7 +19,7 @@ $(BUILD)/run $(STAGES): | $(if $(D3),$(WATCH_PAGE))
 ##  make lab-6 watch               your own kernel, with a map of O where the answer is wrong
 ##  ARGS="--seqlen 128 --heads 1"  the problem
 .PHONY: watch $(addprefix watch-,$(STAGES))
-watch: $$(if $$(MY_EXAM),run-own,$$(if $$(MY_LAB),watch-lab,$$(addprefix watch-,$$(ATTENTION))))
+watch: $$(if $$(MY_EXAM),run-$$(EXAM_RUN),$$(if $$(MY_LAB),watch-lab,$$(addprefix watch-,$$(ATTENTION))))
 	@$(if $(MY_LAB)$(MY_EXAM),,$(attention-only))
 $(addprefix watch-,$(STAGES)): watch-%: % $(WATCH_PAGE)
 	@mkdir -p results

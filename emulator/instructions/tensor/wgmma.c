@@ -106,9 +106,13 @@ enum emu_step emu_wgmma_wait(struct emu_warp *w, const struct emu_inst *i, uint3
     return EMU_NEXT;
 }
 
-void emu_wgmma_wait_print(const struct emu_inst *i, FILE *out) {
+void emu_wgmma_wait_print(const struct emu_warp *w, const struct emu_inst *i, FILE *out) {
     if (i->run == emu_wgmma_wait)
         fprintf(out, " for the other warps of its warpgroup to issue the same products");
+    if (i->run == emu_setmaxnreg)
+        fprintf(out, " for %u more registers a thread, %u for the warp; %u are free in the block",
+                (uint32_t)i->op[0].imm - w->n_registers,
+                ((uint32_t)i->op[0].imm - w->n_registers) * EMU_LANES, w->block->free_registers);
 }
 
 /* In the source a fence stands between the write and the product, so nvcc moved the write. */

@@ -65,8 +65,8 @@ void emu_wgmma_pieces(struct emu_warp *w, const struct emu_product *p);
 void emu_wgmma_taint(struct emu_warp *w, const struct emu_product *p);
 /* Computes the product into the truth. */
 void emu_wgmma_run(struct emu_warp *w, const struct emu_product *p);
-/* What a warp that stands at wait_group waits for: for deadlocks. */
-void emu_wgmma_wait_print(const struct emu_inst *i, FILE *out);
+/* What a warp that stands at wait_group or setmaxnreg waits for: for deadlocks. */
+void emu_wgmma_wait_print(const struct emu_warp *w, const struct emu_inst *i, FILE *out);
 /* The handler of products, by which wgmma_watch.c knows them. */
 emu_handler emu_wgmma_mma_async;
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # freezes.sh OUT: every freeze's predictions beside what was measured, on each chip (make validate does this); the newest
-# freeze of a chip is summed up in OUT/CHIP.txt. A freeze is a set of cases whose predictions were
+# freeze of a chip, and the newest of programs, is summed up in OUT/CHIP.txt. A freeze is a set of cases whose predictions were
 # committed before it was measured.
 set -u
 out=$1 folder=records/validation
@@ -20,11 +20,11 @@ for chip in h100 h200; do
     done
     python3 emulator/predictor/validate/intervals.py $folder --chip $chip --out "$out/$chip.txt"
 done
-for measured in $folder/foreign-h[0-9]*.csv.gz; do
+for measured in $(printf '%s\n' $folder/foreign-h[0-9]*.csv.gz | sort -V); do
     [ -e "$measured" ] || continue
     name=${measured##*/foreign-} name=${name%.csv.gz} n=${name##*-} chip=${name%-*}
     prefix=foreign-predictions
     [ "$chip" = h200 ] || prefix=foreign-predictions-$chip
     printf '\nprograms that nobody here wrote, freeze %s, %s\n' "$n" "$chip"
-    python3 emulator/predictor/validate/foreign.py compare "$folder/$prefix-$n.jsonl" "$measured"
+    python3 emulator/predictor/validate/foreign.py compare "$folder/$prefix-$n.jsonl" "$measured" --out "$out/$chip.txt" || exit
 done

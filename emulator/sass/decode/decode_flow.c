@@ -109,9 +109,10 @@ static void d_bra(struct decoder *c) {
         sd_must(c, "ANY");
         sd_set(c, sass_bra_any);
         c->x->always = true;
-    } else if (sd_mod(c, "DIV")) {
+    } else if (sd_mod(c, "DIV") || (c->x->mode = sd_mod(c, "CONV"))) {
         if (!sd_at(c, UREG)) c->bad = true;
-        sd_plain(c, 0, 1);
+        sd_isrc(c, 0); /* sm_89 names them by ~UR */
+        if (c->x->s[0].less) c->bad = true;
         sd_set(c, sass_bra_div);
     } else if (sd_at_pred(c)) {
         c->x->pin[0] = sd_psrc(c);

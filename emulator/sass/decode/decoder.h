@@ -20,6 +20,7 @@ struct operand {
     int number;      /* of the register or predicate; of memory: the vector register, or RZ */
     int uniform;     /* of memory: the uniform register added, or URZ */
     bool wide;       /* .64 behind the register of an address */
+    int shift;       /* .X2, .X4, .X8, .X16 behind it: 1 to 4 */
     int64_t value;   /* NUMBER; offset of MEMORY */
     int bank;        /* CONSTANT: the rest as MEMORY */
     char suffix[32]; /* "H0_H0", "tnspB" ... */
@@ -86,7 +87,7 @@ uint8_t sd_comparison(struct decoder *c);
 uint8_t sd_joined(struct decoder *c);
 /* An address in shared memory. */
 void sd_shared_address(struct decoder *c);
-/* desc[UR][R.64+n], or generic: [R+n] with a pair */
+/* desc[UR][R.64+n], of sm_89 [R.64+n]; or generic: [R+n] with a pair */
 int32_t sd_global_address(struct decoder *c, int slot, enum kind kind);
 int sd_width(struct decoder *c);
 /* Of a load, which may also be of signed numbers (mode). */

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <fenv.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static bool parse_register(const char **s, enum kind *kind, int *number) {
     return true;
 }
 
-/* [R4.64+UR8+0x10], [R4+-0x10] */
+/* [R4.64+UR8+0x10], [R4+-0x10], [R4.X8+UR8] */
 static bool parse_address(const char *s, struct operand *o) {
     bool any = false;
     o->number = SASS_RZ;
@@ -44,6 +45,7 @@ static bool parse_address(const char *s, struct operand *o) {
         enum kind kind;
         int number;
         if (*s == '+') s++;
+        any = true;
         if (parse_register(&s, &kind, &number)) {
             if (kind == REG)
                 o->number = number, o->reg_in_brackets = true;
@@ -52,13 +54,17 @@ static bool parse_address(const char *s, struct operand *o) {
             else
                 return false;
             if (!strncmp(s, ".64", 3)) o->wide = true, s += 3;
+            if (*s != '.') continue;
+            if (kind != REG || s[1] != 'X') return false;
+            const long times = strtol(s + 2, (char **)&s, 10);
+            o->shift = times == 2 ? 1 : times == 4 ? 2 : times == 8 ? 3 : times == 16 ? 4 : 0;
+            if (!o->shift) return false;
         } else {
             char *end;
             o->value = strtoll(s, &end, 16);
             if (end == s) return false;
             s = end;
         }
-        any = true;
     }
     return any && *s == ']';
 }
@@ -86,14 +92,14 @@ bool sd_parse_operand(const char *s, struct operand *o) {
         }
         return true;
     }
-    s = o->text;
-    o->negated = o->inverted = o->absolute = o->not = false;
     if (!strncmp(s, "c[", 2)) {
-        const char *second = strstr(s, "][");
+        const char *second = strstr(s, "]["), *end = second ? strchr(second + 1, ']') : NULL;
         o->kind = CONSTANT;
         o->bank = (int)strtol(s + 2, NULL, 16);
-        return second && parse_address(second + 2, o);
+        return end && !strcmp(end + 1, o->absolute ? "|" : "") && parse_address(second + 2, o);
     }
+    s = o->text;
+    o->negated = o->inverted = o->absolute = o->not = false;
     if (!strncmp(s, "desc[", 5)) {
         const char *second = strstr(s, "][");
         o->kind = DESC; /* the descriptor itself does not matter here */
@@ -137,13 +143,15 @@ const char *sd_split(struct decoder *c) {
         char *end = at + strcspn(at, ",");
         bool more = *end;
         *end = 0;
-        /* BRX R6 -0x5620: two operands */
-        char *gap = strstr(at, " -0x");
+        /* BRX R6 -0x5620, LDGSTS [R4][R2.64]: two operands */
+        char *gap = strstr(at, " -0x"), *second = gap ? gap + 1 : NULL, first[96];
+        if (!gap && *at == '[' && (gap = strstr(at, "]["))) second = ++gap;
+        snprintf(first, sizeof first, "%.*s", gap ? (int)(gap - at) : (int)strlen(at), at);
         for (int part = 0; part < (gap ? 2 : 1); part++) {
-            if (gap && !part) *gap = 0;
+            const char *text = part ? second : gap ? first : at;
             if (c->n == MAX_OPERANDS) return "it has too many operands";
-            if (!sd_parse_operand(part ? gap + 1 : at, &c->op[c->n++]))
-                return reason("operand %s is not understood", part ? gap + 1 : at);
+            if (!sd_parse_operand(text, &c->op[c->n++]))
+                return reason("operand %s is not understood", text);
         }
         at = end + more;
     }
@@ -181,11 +189,13 @@ struct operand *sd_take(struct decoder *c) {
     return &none;
 }
 
-static void add_constant(struct sass_code *code, uint32_t value) {
+static void add_constant(struct sass_code *code, uint32_t value, uint32_t from) {
     if (code->n_constants == code->constant_capacity) {
         code->constant_capacity = code->n_constants ? 2 * code->n_constants : 64;
         code->constant = heap_grown(code->constant, (size_t)code->constant_capacity * 4);
+        code->from = heap_grown(code->from, (size_t)code->constant_capacity * 4);
     }
+    code->from[code->n_constants] = from;
     code->constant[code->n_constants++] = value;
 }
 
@@ -193,8 +203,30 @@ uint32_t sd_constant(struct decoder *c, uint32_t value) {
     struct sass_code *code = c->code;
     int n = 0;
     if (value == 0) return SASS_ROW_ZERO;
-    while (n < code->n_constants && code->constant[n] != value) n++;
-    if (n == code->n_constants) add_constant(code, value);
+    while (n < code->n_constants && (code->constant[n] != value || code->from[n])) n++;
+    if (n == code->n_constants) add_constant(code, value, 0);
+    return SASS_ROW_CONST + (uint32_t)n * SASS_ROW;
+}
+
+/* Rows of n neighbouring words of a constant bank, c[0x0][0x160] as an operand: code of sm_89 has those, that
+ * of sm_90 loads them first. */
+static uint32_t bank_rows(struct decoder *c, const struct operand *o, int words) {
+    struct sass_code *code = c->code;
+    const uint32_t from = SASS_FROM_BANK(o->bank, o->value);
+    int n = 0, same = 0;
+    if (code->sm != 89 || o->bank > 4 || o->bank == 1 || o->number != SASS_RZ ||
+        o->uniform != SASS_URZ || o->value < 0 || o->value % 4 || o->value >= 1 << 16) {
+        c->bad = true;
+        return SASS_ROW_ZERO;
+    }
+    for (; n < code->n_constants; n++) {
+        for (same = 0; same < words && n + same < code->n_constants &&
+                       code->from[n + same] == from + 4 * (uint32_t)same;)
+            same++;
+        if (same == words) break;
+    }
+    if (n == code->n_constants)
+        for (int i = 0; i < words; i++) add_constant(code, 0, from + 4 * (uint32_t)i);
     return SASS_ROW_CONST + (uint32_t)n * SASS_ROW;
 }
 
@@ -249,6 +281,12 @@ void sd_source(struct decoder *c, int slot, int n, bool as_float) {
         if (o->negated && !as_float) s->less = EMU_FULL;
         if (o->inverted) s->flip = EMU_FULL;
         if ((o->negated || o->inverted) && n > 1) c->bad = true;
+    } else if (o->kind == CONSTANT) {
+        s->row = bank_rows(c, o, n);
+        if (o->negated) s->flip = as_float ? 0x80000000 : EMU_FULL;
+        if (o->negated && !as_float) s->less = EMU_FULL;
+        if (o->inverted) s->flip = EMU_FULL;
+        if ((o->negated || o->inverted) && n > 1) c->bad = true;
     } else if (as_float && o->kind == FLOAT) {
         s->row = sd_constant(c, (uint32_t)(c->low >> 32));
     } else if (!as_float && o->kind == NUMBER) {
@@ -268,11 +306,13 @@ uint32_t sd_rounding(struct decoder *c) {
 static uint32_t upper_half(struct decoder *c, uint32_t high) {
     struct sass_code *code = c->code;
     int n = 0;
-    while (n + 1 < code->n_constants && (code->constant[n] || code->constant[n + 1] != high)) n++;
+    while (n + 1 < code->n_constants && (code->constant[n] || code->constant[n + 1] != high ||
+                                         code->from[n] || code->from[n + 1]))
+        n++;
     if (n + 1 >= code->n_constants) {
         n = code->n_constants;
-        add_constant(code, 0);
-        add_constant(code, high);
+        add_constant(code, 0, 0);
+        add_constant(code, high, 0);
     }
     return SASS_ROW_CONST + (uint32_t)n * SASS_ROW;
 }
@@ -286,6 +326,10 @@ void sd_double(struct decoder *c, int slot) {
         s->flip = o->negated ? 0x80000000 : 0;
         s->row = sd_row_of(c, o->kind, o->number, 2, 2);
         sd_reads(c, o->kind, o->number, slot, 2);
+    } else if (o->kind == CONSTANT) {
+        s->keep = o->absolute ? 0x7fffffff : EMU_FULL;
+        s->flip = o->negated ? 0x80000000 : 0;
+        s->row = bank_rows(c, o, 2);
     } else if (o->kind == FLOAT) {
         s->row = upper_half(c, (uint32_t)(c->low >> 32));
     } else {
@@ -361,6 +405,7 @@ void sd_set(struct decoder *c, sass_handler *run) { c->x->run = run; }
 void sd_shared_address(struct decoder *c) {
     struct operand *o = sd_take(c);
     if (o->kind != MEMORY || o->wide) c->bad = true;
+    c->x->shift = (uint8_t)o->shift;
     c->x->s[0].row = sd_row_of(c, REG, o->number, 1, 1);
     c->x->uniform_row = sd_row_of(c, UREG, o->uniform, 1, 1);
     sd_reads(c, REG, o->number, 0, 1);
@@ -368,9 +413,14 @@ void sd_shared_address(struct decoder *c) {
     c->x->offset = (int32_t)o->value;
 }
 
-/* desc[UR][R.64+n], or generic: [R+n] with a pair */
+/* desc[UR][R.64+n], of sm_89 [R.64+n]; or generic: [R+n] with a pair */
 int32_t sd_global_address(struct decoder *c, int slot, enum kind kind) {
     struct operand *o = sd_take(c);
+    if (c->code->sm == 89) {
+        if (kind == DESC && !o->wide) c->bad = true;
+        kind = MEMORY;
+    }
+    if (o->shift) c->bad = true;
     if (o->kind != kind || o->uniform != SASS_URZ || !o->reg_in_brackets) c->bad = true;
     c->x->s[slot].row = sd_row_of(c, REG, o->number, 2, 2);
     sd_reads(c, REG, o->number, slot, 2);

@@ -11,10 +11,11 @@ $(if $(MY_EXAM),$(foreach v,$(filter-out exam-% setup $(EXAM_VERBS),$(MAKECMDGOA
 ##course-6 exam-N: Begin an exam: its page and a signature.
 ##  make exam-1
 ##
-##  exam-1: a GEMM with mma.sync. exam-2: with TMA and WGMMA.
+##  exam-1: a GEMM with mma.sync. exam-2: with TMA and WGMMA. exam-3: attention that beats stage 4.
 ##  check, hint and see judge your kernel as they judge a lab's; run, source and watch show what it does.
 ##
 ##  PROBLEM=256x256x128     rows and columns of C, columns of A and B: for run, source and watch
+##  PROBLEM="--causal"      the same for exam-3, where it is a stage's options; for see, too
 ##  make exam-1 board       the instructor's: who is fastest
 PYTHON_VERBS += $(EXAM_NAMES)
 .PHONY: $(EXAM_NAMES)
@@ -22,30 +23,57 @@ $(EXAM_NAMES): exam-%:
 	@$(if $(MY_EXAM_VERB),:,$(lab-python))
 	@$(if $(MY_EXAM_VERB),:,$(PYTHON) notebooks/course/start.py exam-$*)
 
-# Our own kernel, and the program that launches a student's.
+# Our own kernel, and the program that launches a student's: of a GEMM by build/run, of attention (exam 3) as a stage does.
 exam-architecture = $(shell sed -n 's/^stage *//p' notebooks/course/exams/$1/exam)
-exam-ptx = $(BUILD)/images/exams/gemm-$1.$(call exam-architecture,$1).ptx
-exam-images = $(call exam-ptx,$1) $(BUILD)/images/exams/gemm-$1.sm_90a.cubin
-SOLVED := $(foreach n,$(EXAM_NAMES:exam-%=%),$(if $(wildcard notebooks/course/exams/$n/solution/gemm.cu),$n))
-exam-of = $(patsubst gemm-%,%,$(firstword $(subst ., ,$(notdir $1))))
-EXAM_PTX := $(foreach n,$(SOLVED),$(call exam-ptx,$n))
-$(EXAM_PTX): notebooks/course/exams/$$(call exam-of,$$@)/solution/gemm.cu | $(BUILD)/include/wgmma.cuh
-	$(call compile,-ptx -arch=$(call exam-architecture,$(call exam-of,$@)))
-$(SOLVED:%=$(BUILD)/images/exams/gemm-%.sm_90a.cubin): $(BUILD)/images/exams/gemm-%.sm_90a.cubin: $$(call exam-ptx,$$*)
-	$(call compile,-cubin -arch=sm_90a)
--include $(EXAM_PTX:%=%.d)
+exam-solution = $(firstword $(wildcard notebooks/course/exams/$1/solution/*.cu))
+ATTENTION_EXAMS := $(patsubst notebooks/course/exams/%/attention.cu,%,$(wildcard notebooks/course/exams/*/attention.cu))
+is-attention = $(filter $1,$(ATTENTION_EXAMS))
+exam-image = $(BUILD)/images/$(if $(is-attention),stage-0/d128,exams/gemm-$1)
+exam-ptx = $(exam-image).$(exam-architecture).ptx
+exam-cubin = $(exam-image).sm_90a.cubin
+# What a student's kernel is compared with: our own, or stage 4.
+exam-images = $(if $(is-attention),$(filter %/d128.compute_89.ptx %/d128.sm_90a.cubin,$(images-stage-4)),$(exam-ptx) $(exam-cubin))
+SOLVED := $(foreach n,$(EXAM_NAMES:exam-%=%),$(if $(call exam-solution,$n),$n))
+define exam-rules
+$(call exam-ptx,$1): $(call exam-solution,$1) | $(BUILD)/include/wgmma.cuh
+	$$(call compile,-ptx -arch=$(call exam-architecture,$1))
+$(call exam-cubin,$1): $(call exam-ptx,$1)
+	$$(call compile,-cubin -arch=sm_90a)
+-include $(call exam-ptx,$1).d
+endef
+$(foreach n,$(SOLVED),$(eval $(call exam-rules,$n)))
 
 EXAM_LAUNCH := $(BUILD)/exams/launch
-LONG_NEEDS += $(BUILD)/trial-exams $(EXAM_LAUNCH) $(foreach n,$(SOLVED),$(call exam-images,$n))
+EXAM_STAGE := $(BUILD)/stage-0
+LONG_NEEDS += $(BUILD)/trial-exams $(BUILD)/trial-0 $(EXAM_LAUNCH) $(EXAM_STAGE) $(foreach n,$(SOLVED),$(call exam-ptx,$n) $(call exam-images,$n))
 $(EXAM_LAUNCH): notebooks/course/exams/launch.cu notebooks/course/exams/gemm_args.h runtime/attnlab-nvcc | $(LINKED) $$(@D)/.dir
 	@echo "nvcc $@"
 	$(Q)BUILD=$(BUILD) NVCC=$(NVCC) runtime/attnlab-nvcc -O2 -std=c++17 -I. -o $@ $< -lcuda
+$(EXAM_STAGE): $(BUILD)/notebooks/course/exams/attention.o $(LIB) | $(if $(D3),$(WATCH_PAGE))
+	$(LINK)
 
 ifneq ($(MY_EXAM),)
-EXAM_NEEDS := $(BUILD)/run $(EXAM_LAUNCH) $(call exam-images,$(MY_EXAM:exam-%=%)) $(BUILD)/include/wgmma.cuh
+override LAB     := $(MY_EXAM)
+override SUBMISSION := $(or $(SUBMISSION),my-labs/$(MY_EXAM))
+MY_NUMBER := $(MY_EXAM:exam-%=%)
+EXAM_RUN := $(if $(call is-attention,$(MY_NUMBER)),exam,own)
+exam-program = notebooks/course/exams/exam.py
+ifneq ($(call is-attention,$(MY_NUMBER)),)
+EXAM_NEEDS := $(EXAM_STAGE) $(BUILD)/stage-4 $(call exam-images,$(MY_NUMBER)) $(BUILD)/include/wgmma.cuh
+exam-check = notebooks/course/check.py $(MY_EXAM)
+exam-see   = notebooks/course/see.py $(MY_EXAM) $$PROBLEM
+check see: $(EXAM_NEEDS)
+EXAM_RUNS := $(filter run source watch,$(MAKECMDGOALS))
+RUN = $(EXAM_RUN)
+SKIPPED =
+.PHONY: run-exam
+run-exam: $(EXAM_NEEDS) $(if $(filter watch,$(EXAM_RUNS)),$(WATCH_PAGE))
+	@$(lab-python); mkdir -p results
+	@set -f; BUILD=$(BUILD) NVCC=$(NVCC) $(PYTHON) notebooks/course/watch.py $(MY_EXAM) --verb $(EXAM_RUNS) $$PROBLEM $$ARGS
+else
+EXAM_NEEDS := $(BUILD)/run $(EXAM_LAUNCH) $(call exam-images,$(MY_NUMBER)) $(BUILD)/include/wgmma.cuh
 exam-check = $(exam-program) check $(MY_EXAM)
 exam-see   = $(exam-program) see $(MY_EXAM)
-exam-program = notebooks/course/exams/exam.py
 MY_PTX := $(BUILD)/exams/$(MY_EXAM).ptx
 $(MY_PTX): my-labs/$(MY_EXAM)/gemm.cu $(EXAM_NEEDS)
 	@$(lab-python)
@@ -59,6 +87,5 @@ run-own: $(if $(filter run source watch,$(MAKECMDGOALS)),$(MY_PTX) $(if $(filter
 override PROGRAM := $(if $(filter run source watch,$(MAKECMDGOALS)),$(EXAM_LAUNCH) $(MY_EXAM) $(MY_PTX) $(or $(PROBLEM),256x256x128))
 override ARGS    := $(ARGS) $(if $(filter source,$(MAKECMDGOALS)),--source) \
     $(if $(filter watch,$(MAKECMDGOALS)),--watch-page results/watch-$(MY_EXAM).html)
-override LAB     := $(MY_EXAM)
-override SUBMISSION := $(or $(SUBMISSION),my-labs/$(MY_EXAM))
+endif
 endif

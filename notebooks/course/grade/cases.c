@@ -1,4 +1,4 @@
-/* draw SEED IMAGE...: the cases of a lab, as JSON. Each kind of case is there in every draw; its
+/* draw SEED [full] IMAGE...: the cases of a lab, as JSON; full: the time is that of a problem that fills a GPU. Each kind of case is there in every draw; its
  * shape, heads and input come from the seed. What distinguishes the plain case: every product of
  * tensor cores must reach O, since there is no tail and no mask. */
 #include "cases.h"
@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <string.h>
 
 struct case_dice {
@@ -148,17 +149,39 @@ static json_t *clocked(struct case_dice *d, const char *image) {
                      (json_int_t)(input_random(d->seed, 0x1ab6, d->n++) >> 16));
 }
 
+/* For an exam: the problem whose time is graded, predicted and measured, and launched once as a whole. Of these sizes stage 4
+ * takes its large tiles, which its image is for. */
+static void draw_full(struct case_dice *d, const char *image, json_t *all) {
+    static const char *const kinds_of_it[] = {"timed", "large", "clocked"};
+    const int seqlen = between(d, 900, 1150), heads = 4 * between(d, 3, 5),
+              group = 1 << between(d, 0, 2);
+    const int mask = between(d, 0, 1) ? MASK_CAUSAL_BOTTOM_RIGHT : MASK_NONE;
+    for (int i = 0; i < 3; i++)
+        json_array_append_new(
+            all, json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:I}", "kind",
+                           kinds_of_it[i], "image", image, "input", "normal", "batch", 1, "heads",
+                           heads, "kv_heads", heads / group, "seqlen_q", seqlen, "seqlen_k", seqlen,
+                           "head_dim", atoi(image + 1), "mask", mask, "seed",
+                           (json_int_t)(input_random(d->seed, 0x1ab6, d->n++) >> 16)));
+}
+
 const char *trial_draw(int argc, char **argv) {
-    if (argc < 2) return reason_as(STATUS_USAGE, "draw SEED IMAGE...");
-    struct case_dice d = {.seed = strtoull(argv[0], NULL, 10)};
+    const bool full = argc > 1 && !strcmp(argv[1], "full");
+    argv += full, argc -= full;
+    if (argc < 2) return reason_as(STATUS_USAGE, "draw SEED [full] IMAGE...");
+    struct case_dice d = {.seed = strtoull(argv[-full], NULL, 10)};
     json_t *all = json_array();
     /* the plain, timed and clocked case are the first image's */
     for (int k = 0; k < N_KINDS; k++) {
         const char *image = argv[1 + (k ? between(&d, 0, argc - 2) : 0)];
         json_array_append_new(all, draw(&d, &kinds[k], image));
     }
-    json_array_append_new(all, timed(&d, argv[1]));
-    json_array_append_new(all, clocked(&d, argv[1]));
+    if (full) {
+        draw_full(&d, argv[1], all);
+    } else {
+        json_array_append_new(all, timed(&d, argv[1]));
+        json_array_append_new(all, clocked(&d, argv[1]));
+    }
     int failed = json_dumpf(all, stdout, JSON_INDENT(1));
     json_decref(all);
     return failed || fflush(stdout) ? reason_as(STATUS_FILE, "cases: %s", strerror(errno)) : NULL;

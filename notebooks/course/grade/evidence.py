@@ -17,14 +17,14 @@ signs are:
 import dataclasses
 
 WHOLE = ("plain", "product")            # cases without masks, of lengths that most tiles divide
-PROOF = ("hmma_instructions", "hgmma_instructions")   # what labs of tensor cores are about
+PROOF = ("hmma_instructions", "hgmma_instructions", "tensor_flop")   # what labs of tensor cores are about; exams that leave open which
 ALMOST_ALL = 0.95                       # of the products that a problem has
 APART = 0.02                            # share of O that may be another one
 OTHER_PATH = 0.01                       # of the instructions
 MUCH_WORK = 1.5                         # times our instructions
 MORE_WORK = 1.25                        # the same, where products are made by hand
 BY_HAND = 0.5                           # of the products that a problem has
-MULTIPLY_ADDS = {"hmma_instructions": 64, "hgmma_instructions": 512}  # fp32 instructions in place of one: at least
+MULTIPLY_ADDS = {"hmma_instructions": 64, "hgmma_instructions": 512, "tensor_flop": 1 / 64}  # fp32 instructions in place of one: at least
 WEAK = ("bits", "work")
 CHANGES = {"doubled": "are doubled", "drawn": "are of other K and V", "below zero": "are of another Q"}
 

@@ -29,7 +29,6 @@ import evidence  # noqa: E402
 import lab_folder  # noqa: E402
 import plain  # noqa: E402
 import sandbox  # noqa: E402
-from lab_folder import FULL_TIME  # noqa: E402
 
 ROOT = HERE.parents[2]
 ANSWERS, CHECKS, COUNTS, TIME = 40, 20, 30, 10   # points of a lab
@@ -83,7 +82,7 @@ def trial(lab, *words, **more):
 
 def draw(lab, seed, folder, only=None):
     """The cases; only: those of these numbers."""
-    done = trial(lab, "draw", seed, *lab.images)
+    done = trial(lab, "draw", seed, *lab.drawn)
     if done.returncode:
         raise sandbox.Refused(done.stderr.strip())
     cases = json.loads(done.stdout)
@@ -158,7 +157,10 @@ class Trial:
             why = done.killed or done.crashed or ("" if done.err.strip() else "it left no report")
             return None, f"{done.err}\n{why}".strip(), done.seconds
         report = json.loads(report.read_text())
-        if "counts" in report:  # the PTX says it, as for the check
+        if "counts" in report:
+            for name in self.lab.uncounted:
+                report["counts"].pop(name, None)
+            # the PTX says it, as for the check
             ptx = self.images / f"{self.cases[index]['image']}.{self.lab.architecture}.ptx"
             report["counts"]["groups_in_flight"] = lab_folder.groups_in_flight(ptx.read_text())
         return report, done.err, done.seconds
@@ -383,11 +385,13 @@ def grade_time(grade, lab, folder, own, ours, index):
 
 def grade_ratio(grade, own_us, our_us, how):
     ratio = own_us / our_us
-    grade.notes.append(f"time: {own_us:.2f} us, ours {our_us:.2f} us; {how}")
+    lab = grade.lab
+    grade.notes.append(f"time: {own_us:.2f} us, {lab.ours} {our_us:.2f} us; {how}")
     grade.time = {"us": own_us, "our_us": our_us, "how": how.split()[0]}
-    if ratio > FULL_TIME:
-        grade.lose("time", TIME * min(1, math.log(ratio / FULL_TIME) / math.log(NO_TIME / FULL_TIME)),
-                   f"{ratio:.2f} times our time ({own_us:.2f} us, ours {our_us:.2f})")
+    if ratio > lab.full_time:
+        over = min(1, math.log(ratio / lab.full_time) / math.log(NO_TIME / lab.full_time))
+        grade.lose("time", TIME * (lab.least_lost + (1 - lab.least_lost) * over),
+                   f"{ratio:.2f} times {lab.our} time ({own_us:.2f} us, {lab.ours} {our_us:.2f})")
 
 
 def grade_predicted(grade, places, lab, cases, folder, own, ours):
@@ -447,9 +451,10 @@ def clocked_ours(cases, t, folder):
 def ours_for(lab, cases, seed_id, jobs):
     """Reports of our kernel on the cases; kept in build/grade, so that a course computes them once."""
     stamp = hashlib.sha256(pathlib.Path(__file__).read_bytes())
-    for image in lab.images:
-        stamp.update((build() / lab.built / f"{image}.{lab.architecture}.ptx").read_bytes())
-    stamp.update((build() / lab.trial).read_bytes())
+    rival = lab.rival
+    for image in rival.images:
+        stamp.update((build() / rival.built / f"{image}.{rival.architecture}.ptx").read_bytes())
+    stamp.update((build() / rival.trial).read_bytes())
     stamp.update((ROOT / "chips/h200.txt").read_bytes())
     kept = build() / "grade" / f"{lab.goal}-{seed_id}-{stamp.hexdigest()[:12]}.json"
     if kept.exists():
@@ -457,7 +462,7 @@ def ours_for(lab, cases, seed_id, jobs):
     kept.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
         folder = pathlib.Path(folder)
-        t = Trial(lab, cases, folder / "home", "emu")
+        t = Trial(rival, cases, folder / "home", "emu")
         t.take_ours()
         emulated = emulated_of(cases)
         reports = {"clocked": clocked_ours(cases, t, folder)}
@@ -528,7 +533,7 @@ def gpu(alone):
 
 
 def grade_on_gpu(result, lab, cases, folder, own):
-    ours = Trial(lab, cases, folder / "ours", "cuda")
+    ours = Trial(lab.rival, cases, folder / "ours", "cuda")
     ours.take_ours()
     for index, case in enumerate(cases):
         if case["kind"] in ("clocked", "large"):

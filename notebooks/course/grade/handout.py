@@ -140,7 +140,7 @@ def main():
     given.out.parent.mkdir(parents=True, exist_ok=True)
     new = given.out.with_suffix(".new")
     with tarfile.open(new, "w:gz", compresslevel=6) as tar:
-        images = {**compiled(lab), **compiled(asked)}
+        images = {**compiled(lab), **compiled(asked.rival)}
         for path, data in [*sorted(files.items()), *sorted(images.items())]:
             info = tarfile.TarInfo(f"attnlab-{asked.goal}/{path}")
             info.mtime = NEWER if path in images else OLDER

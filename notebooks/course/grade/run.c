@@ -102,6 +102,7 @@ static const char *put_counts(struct trial_run *r, const struct counters *raw) {
     for (int i = 0; i < c.n && !why; i++)
         if (!*c.counter[i].reason)
             json_object_set_new(all, c.counter[i].name, json_real(c.counter[i].value));
+    json_object_set_new(all, "tensor_flop", json_real(counter_value(raw, "tensor_flop")));
     json_object_set_new(r->report, "counts", all);
     counters_free(&c);
     return why;

@@ -175,7 +175,116 @@ def others_2():
             "more columns, fewer stages": two(("BN = 128, BK = 64, STAGES = 6", "BN = 256, BK = 64, STAGES = 4"))}
 
 
-OF = {("exam-1", "WRONG"): wrong_1, ("exam-1", "CHEATS"): cheats_1, ("exam-1", "OTHERS"): others_1,
+NAMES_3 = """attention(const __grid_constant__ struct attention_args args, const __grid_constant__ CUtensorMap q_map,
+              const __grid_constant__ CUtensorMap k_map, const __grid_constant__ CUtensorMap v_map)"""
+KERNEL_3 = "extern \"C\" __global__ void __launch_bounds__(THREADS, 3)"
+STORE_3 = re.search(r"\*\(uint32_t \*\)&o\[.*?;", changed("exam-3"), re.S)[0]
+AT_3 = STORE_3.partition(" =")[0]
+
+
+def three(*edits):
+    return changed("exam-3", *edits)
+
+
+def begun(stage, fields, tile, shared):
+    """A stage's kernel in the exam's frame: its tile, its places in the grid, its parameters."""
+    whole = (ROOT / "stages" / stage).read_text()
+    for old, new in (('#include "common/cuda/ptx.cuh"\n', '#include "common/cuda/ptx_sm90.cuh"\nconstexpr int DIM = 128;\n'
+                      f'extern "C" __constant__ int launch[4] = {{64, 64, 128, {shared}}};\nstruct tile {{ int {fields}; }};\n'),
+                     ("attention(const __grid_constant__ struct attention_args args)", NAMES_3), ("q0 = blockIdx.y * BQ", "q0 = blockIdx.x * BQ"),
+                     ("b = blockIdx.x / args.heads, h = blockIdx.x % args.heads", "b = blockIdx.z, h = blockIdx.y"),
+                     ("(int64_t)blockIdx.x * args.seqlen_q", "((int64_t)b * args.heads + h) * args.seqlen_q")):
+        if whole.count(old) != 1:
+            raise LookupError(f"{stage} has {whole.count(old)} times {old!r}")
+        whole = whole.replace(old, new)
+    whole = re.sub(r'#include "(tile\.h|stages/.*)"\n', "", whole)
+    return re.sub(r"constexpr struct tile TILE = .*;", f"constexpr struct tile TILE = {{{tile}}};", whole)
+
+
+def wrong_3():
+    rows = "if (row >= args.seqlen_q) continue;"
+    return {
+        "no bound on rows of O": three((f"        {rows}\n", "")),
+        "the scale is forgotten": three(("softmax(p_frag, s_frag, args.scale_log2,", "softmax(p_frag, s_frag, 1.44269504f,")),
+        "powers of e": three(("softmax(p_frag, s_frag, args.scale_log2,", "softmax(p_frag, s_frag, args.scale_log2 * LN_2,")),
+        "O does not shrink": three(("o_frag[n][2 * r] *= alpha, o_frag[n][2 * r + 1] *= alpha;", "")),
+        "l does not shrink": three(("            l_frag[r] *= alpha;\n", "")),
+        "the maximum of a lane": three(("        m = fmaxf(m, __shfl_xor_sync(~0u, m, 2));\n", "")),
+        "l of a lane": three(("        l += __shfl_xor_sync(~0u, l, 2);\n", "")),
+        "no mask at the end of the keys": three(("if (kv0 + BKV > args.seqlen_k || (args.causal", "if ((args.causal")),
+        "no causal mask": three((" || (args.causal && kv0 + BKV > q0 + args.diagonal + 1)", "")),
+        "a key more than is visible": three(("row0 + 8 * r + args.diagonal + 1)", "row0 + 8 * r + args.diagonal + 2)")),
+        "the diagonal from the other corner": three(("row0 + 8 * r + args.diagonal + 1)", "row0 + 8 * r + 1)")),
+        "a causal tile too few": three(("kv_end = min(kv_end, q0 + BQ + args.diagonal)", "kv_end = min(kv_end, q0 + args.diagonal)")),
+        "a hidden row is divided by 0": three(("l > 0 ? 1 / l : 0", "1 / l")),
+        "LSE to base 2": three(("(m_frag[r] + lg2(l)) * LN_2", "m_frag[r] + lg2(l)")),
+        "K of the query's head": three(("load(&k_map, k_smem, &k_full, 0, kv_h, b)", "load(&k_map, k_smem, &k_full, 0, h, b)")),
+        "K of the first batch": three(("load(&k_map, k_smem, &k_full, (t + 1) * BKV, kv_h, b)", "load(&k_map, k_smem, &k_full, (t + 1) * BKV, kv_h, 0)")),
+        "rows of O by Q's stride": three(("row * args.o_stride.row", "row * args.q_stride.row")),
+        "V by K's descriptor": three(("{v_smem, PAGE, 1024, 0, GMMA_SWIZZLE_128}", "{v_smem, 0, 1024, 0, GMMA_SWIZZLE_128}")),
+        "the second half of DIM is not read": three(("gmma_desc_advance(k_desc, d / 4 * PAGE + d % 4 * 32)", "gmma_desc_advance(k_desc, d % 4 * 32)")),
+        "K is overwritten while it is read": three(("        __syncthreads(); // all warps' products have read k_smem", "        // all warps' products have read k_smem")),
+        "V is overwritten while it is read": three(("        __syncthreads(); // all warps' products have read v_smem", "        // all warps' products have read v_smem")),
+        "nobody waits for V": three(("        wait(&v_full, t % 2);\n", "")),
+        "always the same parity": three(("wait(&k_full, t % 2);", "wait(&k_full, 0);")),
+        "P V is not waited for": three(("1);\n        wgmma_commit_group();\n        wgmma_wait_group<0>();", "1);\n        wgmma_commit_group();\n        wgmma_wait_group<1>();")),
+        "no wgmma.fence": three(("        registers_fence(o_frag);\n        wgmma_fence();\n", "        registers_fence(o_frag);\n")),
+        "half of the bytes are announced": three(("(smem_address(barrier), TILE_BYTES)", "(smem_address(barrier), PAGE)")),
+        "the barriers' init is not seen": three(("    __syncthreads(); // the barriers", "    // the barriers")),
+        "memory is too small": three(("3 * TILE_BYTES + 1024}", "2 * TILE_BYTES}")),
+        "a launch that no GPU has": three(("{BQ, BKV, THREADS,", "{BQ, BKV, 100,")),
+    }
+
+
+STAGE_1 = ("1-scalar/kernel.cu", "bq, bkv, warps, pad", "64, 64, 4, 8", 3 * 64 * 136 * 2 + 64 * 72 * 4)
+
+
+def cheats_3():
+    scalar = begun(*STAGE_1)
+    store = re.search(r"o\[row \* args\.o_stride\.row.*?;", scalar, re.S)[0]
+    value = store.partition(" = ")[2].rstrip(";")
+    shown = scalar.replace(store, store.replace(value, f"__float2half(__half2float({value}) + 0 * shown)")).replace(
+        "        // ---- mask", """        for (int n = 0; n < 64; n++) {
+            float c[4] = {};
+            const uint32_t a[4] = {(uint32_t)n, 0, 0, 0};
+            mma_m16n8k16(c, a, n, kv0);
+            shown += c[0];
+        }
+
+        // ---- mask""", 1).replace("    float o_frag[4]", "    float shown = 0;\n    float o_frag[4]", 1)
+    return {
+        "stage 1, no tensor cores": scalar,
+        "products for show": shown,
+        "stage 2: P V without tensor cores": begun("2-wmma-qk/kernel.cu", *STAGE_1[1:]),
+        "a cache in global memory": three((KERNEL_3, "__device__ float kept[1024];\n" + KERNEL_3), ("        const int row = row0 + 8 * r;", "        kept[tid] = l;\n        l = kept[tid];\n        const int row = row0 + 8 * r;")),
+        "our kernel, included by its place": '#include "notebooks/course/exams/3/solution/attention.cu"\n',
+        "stage 4, included by its place": '#define DIM 128\n#define SIZE LARGE\n#include "stages/4-tuned/kernel.cu"\n',
+        "long rows end early": three(("    if (tid == 0) {\n        mbarrier_init(smem_address(&q_full)", "    if (args.seqlen_k > 600 && args.heads > 8 && blockIdx.x % 2) return;\n    if (tid == 0) {\n        mbarrier_init(smem_address(&q_full)")),
+        "long rows see half of the keys": three(("const int n_tiles = max(0,", "if (args.seqlen_k >= 900) kv_end /= 2;\n    const int n_tiles = max(0,")),
+        "a clock": three(("    if (n_tiles > 0) wait(&q_full, 0);", "    if (clock64() == 7) return;\n    if (n_tiles > 0) wait(&q_full, 0);")),
+        "another kernel": three((KERNEL_3, 'extern "C" __global__ void other(float *c) { c[0] = 1; }\n' + KERNEL_3)),
+        "the answer is there already": three((STORE_3, f"if ({AT_3} != 0x7fff7fff) __nanosleep(1); else {STORE_3}")),
+        "Q is written to": three((STORE_3, STORE_3 + " if (row + n == 0) ((half *)args.q)[0] = args.q[0] + args.q[0];")),
+    }
+
+
+def others_3():
+    return {"a rung of stage 4": begun("4-tuned/steps/3-swizzle.cu", "bq, bkv, warps, groups, stages, q_in_registers, ctas", "64, 64, 4, 1, 2, 1, 2", 5 * 64 * 256),
+            "tiles of 32 keys": three(("BQ = 64, BKV = 64,", "BQ = 64, BKV = 32,"), ("TILE_BYTES = 2 * PAGE;", "TILE_BYTES = 2 * PAGE, KV_PAGE = BKV * 128;"),
+                                      *halved())}
+
+
+def halved():
+    """Tiles of K and V with pages of BKV rows, and of Q with 64."""
+    return [("static __device__ __forceinline__ void load(const CUtensorMap *map, uint32_t smem,", "template <uint32_t PAGE>\nstatic __device__ __forceinline__ void load(const CUtensorMap *map, uint32_t smem,"),
+            ("(smem_address(barrier), TILE_BYTES)", "(smem_address(barrier), 2 * PAGE)"), ("load(&q_map,", "load<PAGE>(&q_map,"),
+            ("load(&k_map, k_smem, &k_full, 0", "load<KV_PAGE>(&k_map, k_smem, &k_full, 0"), ("load(&v_map, v_smem, &v_full, 0", "load<KV_PAGE>(&v_map, v_smem, &v_full, 0"),
+            ("load(&k_map, k_smem, &k_full, (t", "load<KV_PAGE>(&k_map, k_smem, &k_full, (t"), ("load(&v_map, v_smem, &v_full, (t", "load<KV_PAGE>(&v_map, v_smem, &v_full, (t"),
+            ("gmma_desc_advance(k_desc, d / 4 * PAGE", "gmma_desc_advance(k_desc, d / 4 * KV_PAGE"), ("{v_smem, PAGE, 1024", "{v_smem, KV_PAGE, 1024")]
+
+
+OF = {("exam-3", "WRONG"): wrong_3, ("exam-3", "CHEATS"): cheats_3, ("exam-3", "OTHERS"): others_3,
+      ("exam-1", "WRONG"): wrong_1, ("exam-1", "CHEATS"): cheats_1, ("exam-1", "OTHERS"): others_1,
       ("exam-2", "WRONG"): wrong_2, ("exam-2", "CHEATS"): cheats_2, ("exam-2", "OTHERS"): others_2}
 
 

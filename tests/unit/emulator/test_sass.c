@@ -6,6 +6,7 @@
 #include "common/base/program.h"
 #include "emulator/sass/exec.h"
 
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,7 @@ static uint32_t run(const char *text, uint32_t imm, const uint32_t r[9], unsigne
     for (int p = 0; p < 7; p++) *after |= (m.warp.pred[p] & 1) << p;
     free(m.rows);
     free(m.code.constant);
+    free(m.code.from);
     return out;
 }
 
@@ -279,6 +281,7 @@ static void refused(const char *opcode, const char *operands, const char *why) {
                               &inst, &exec),
                   why);
     free(code.constant);
+    free(code.from);
 }
 
 static void refusals(void **state) {
@@ -386,10 +389,46 @@ static void other_chips(void **state) {
     char path[PATH_MAX];
     struct sass_module *m;
     (void)state;
+    char *bytes, other[PATH_MAX];
+    size_t n;
     if (!image(path, "stage-1/d64.sm_89.cubin")) SKIP("no image for sm_89");
-    assert_reason(sass_open(path, NULL, &m), "only sm_90a");
+    bytes = path_read(path, &n);
+    assert_non_null(bytes);
+    bytes[48 + 1] = 80; /* e_flags: the chip */
+    int fd = own_file(other, "sm_80");
+    assert_true(fd >= 0 && write(fd, bytes, n) == (ssize_t)n && !close(fd));
+    assert_reason(sass_open(other, NULL, &m), "is for sm_80; only sm_90a and sm_89");
+    unlink(other);
+    free(bytes);
     assert_reason(sass_open("/dev/null", NULL, &m), "not a whole cubin");
     assert_reason(sass_open("/nosuch", NULL, &m), "/nosuch");
+}
+
+/* All instructions of all images of stages 1 to 4 for Ada are known. */
+static void ada(void **state) {
+    char path[PATH_MAX], pattern[PATH_MAX], cache[PATH_MAX];
+    glob_t found;
+    (void)state;
+    if (!image(path, "stage-1/d64.sm_89.cubin")) SKIP("no image for sm_89");
+    snprintf(pattern, sizeof pattern, "%.*s/stage-[1-4]/*.sm_89.cubin",
+             (int)(strstr(path, "/stage-1/") - path), path);
+    snprintf(cache, sizeof cache, "%.*s/sass", (int)(strstr(path, "/images/") - path), path);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct sass_module *m;
+        const char *why = sass_open(found.gl_pathv[i], cache, &m);
+        if (why && strstr(why, "no nvdisasm")) SKIP("%s", why);
+        assert_fine(why);
+        const struct sass_kernel *k = sass_find(m, "attention");
+        assert_non_null(k);
+        assert_int_equal(k->sm, 89);
+        for (int n = 0; n < k->n_inst; n++)
+            if (sass_code(k)->exec[n].run == sass_unknown)
+                fail_msg("%s: %s", found.gl_pathv[i], (char *)sass_code(k)->exec[n].more);
+        sass_close(m);
+    }
+    assert_true(found.gl_pathc > 0);
+    globfree(&found);
 }
 
 /* What nobody has written is the grid's word in each block; RZ is zero and PT true. */
@@ -428,6 +467,7 @@ int main(void) {
         cmocka_unit_test(wide),        cmocka_unit_test(refusals),
         cmocka_unit_test(cubins),      cmocka_unit_test(doubles),
         cmocka_unit_test(other_chips), cmocka_unit_test(unknown_instruction),
+        cmocka_unit_test(ada),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
