@@ -49,7 +49,11 @@ HINTS = [(r"is missing: both", "the check and the grader find these two by their
 REPORTS = {"deadlock": "a line waits for a phase that does not end: how many arrivals and bytes end it, how many come, and which parity is asked for?",
            "(race|note).*writes .*global .* which .* wrote": "two threads store the same element of C: is column n of a row the next row's"
                                                              " beginning, and does each element have one thread?",
-           "note": "two threads write one place, here by chance the same value: which of them should?",
+           "note.*same value": "two threads write one place, here by chance the same value: which of them should?",
+           "note.*was initialised": "TMA is told of a barrier that it may not see yet: which fence belongs behind the init? Step 6b",
+           "missing fence": "TMA and WGMMA do not see what threads store to shared memory by themselves: which fence, and on which side of the"
+                            " barrier? Step 5b",
+           "barrier mismatch": "all threads of a barrier name the same one and the same number of threads: which come here, and which elsewhere?",
            "shared access out of bounds": "the address lies outside of the block's shared memory: do launch[3] bytes hold all stages, and is there such a row or stage?",
            "mbarrier": "count for this barrier, in one phase: the arrivals, the bytes that are announced, the bytes that come",
            "operand in flight": "the product that this line needs is under way: was it committed to a group, and has this warp waited for that group?",

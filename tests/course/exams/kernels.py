@@ -301,6 +301,7 @@ def halved():
 
 def hinted_2():
     return {"only the first box lies in A": (wrong_2()["row and column of a box"], "only the first tile is in C"),
+            "TMA may not see the barriers": (two(("        fence_mbarrier_init();\n", "")), "which fence belongs behind the init"),
             "a descriptor is too near": (wrong_2()["16 columns are 16 bytes"], "column i of A meets")}
 
 
