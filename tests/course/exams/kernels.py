@@ -157,7 +157,7 @@ def wrong_2():
         "grid upside down": two(("row0 = blockIdx.y * BM, col0 = blockIdx.x * BN", "row0 = blockIdx.x * BM, col0 = blockIdx.y * BN")),
         "tiles begin anywhere": two(("(smem_address(dynamic) + 1023) / 1024 * 1024", "smem_address(dynamic) + 16")),
         "memory is too small": two(("+ 1024}", "- 1024}")),
-        "a box that no map has": two(("launch[4] = {BM, BN,", "launch[4] = {BM, 3 * BN,")),
+        "a box that no map has": two(("launch[4] = {BM, BN,", "launch[4] = {BM, 2 * BN,")),
     }
 
 
@@ -188,7 +188,7 @@ def others_2():
     narrow = SIMPLE_2.replace("{64, 64, 128, 0}", "{64, 32, 128, 0}").replace("b[64 * 128]", "b[32 * 128]").replace("blockIdx.x * 64", "blockIdx.x * 32")
     narrow = narrow.replace("2 * 64 * 128", "96 * 128").replace("d[8][4]", "d[4][4]").replace("ss<64>", "ss<32>").replace("e < 32", "e < 16")
     return {"one warpgroup, one stage": SIMPLE_2, "the same, 32 columns": narrow,
-            "more columns, fewer stages": two(("BN = 128, BK = 64, STAGES = 6", "BN = 256, BK = 64, STAGES = 4"))}
+            "fewer columns, more stages": two(("BN = 256, BK = 64, STAGES = 4", "BN = 128, BK = 64, STAGES = 6"))}
 
 
 NAMES_3 = """attention(const __grid_constant__ struct attention_args args, const __grid_constant__ CUtensorMap q_map,

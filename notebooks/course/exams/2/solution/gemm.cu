@@ -1,17 +1,17 @@
-/* Exam 2, solved: C = A B^T in fp32, A (m, k) and B (n, k) in fp16, by TMA and WGMMA. A block computes 128 x 128 of C: two
- * warpgroups 64 x 128 each, and one more warp asks for the tiles.
+/* Exam 2, solved: C = A B^T in fp32, A (m, k) and B (n, k) in fp16, by TMA and WGMMA. A block computes 128 x 256 of C: two
+ * warpgroups 64 x 256 each, and one more warp asks for the tiles.
  *
- *                        BN = 128                 k is walked in tiles of 64, which lie in a ring of 6 stages:
+ *                        BN = 256                 k is walked in tiles of 64, which lie in a ring of 4 stages:
  *              +--------------------------+
- *   BM = 128   |       warpgroup 0        |         producer   0 1 2 3 4 5 | 6  | 7        waits at empty
- *              +--------------------------+         products               | 0  | 1        wait at full
+ *   BM = 128   |       warpgroup 0        |         producer   0 1 2 3 | 4  | 5  | 6        waits at empty
+ *              +--------------------------+         products           | 0  | 1  | 2        wait at full
  *              |       warpgroup 1        |
  *              +--------------------------+       While tile t is multiplied, tile t - 1 is given back.
  *
  * Shared memory: STAGES times A (BM, BK), then B (BN, BK), fp16, rows of 128 bytes in TMA's 128-byte swizzle. */
 #include "common/cuda/ptx_sm90.cuh"
 
-constexpr int BM = 128, BN = 128, BK = 64, STAGES = 6, CONSUMERS = 256, THREADS = CONSUMERS + 32;
+constexpr int BM = 128, BN = 256, BK = 64, STAGES = 4, CONSUMERS = 256, THREADS = CONSUMERS + 32;
 constexpr int A_BYTES = BM * BK * 2, STAGE_BYTES = A_BYTES + BN * BK * 2;
 
 // A stage begins at a multiple of 1024 bytes, as the swizzle wants; dynamic shared memory need not.
