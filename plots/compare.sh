@@ -109,11 +109,12 @@ tabulated() { # FOLDER PROBLEM: its tables, printed a series at a time
         [ "${kinds[i]}" = none ] || printf '\n%s: %s, %s\n' "$2" "$label" "${kinds[i]}"
         awk -v want="stage time_us launch_us launch_tflops tflops launch_peak_pct peak_pct tensor_active_pct bank_conflict_pct occupancy_achieved_pct ctas" \
             -v block=$i -v kind="${kinds[i]}" '
+            function rounded(x) { return x ~ /^[0-9]+[.][0-9]+$/ ? sprintf(x < 1000 ? "%.4g" : "%.0f", x) : x } # table.txt has all digits
             BEGIN { n = split(want, name, " ") }
             $1 == "number" { at++; for (c = 1; c <= NF; c++) column[$c] = c }
             kind != "none" && at == block + 1 && NF && !/^#/ {
                 line = ""
-                for (k = 1; k <= n; k++) line = line (k > 1 ? " " : "") $column[name[k]]
+                for (k = 1; k <= n; k++) line = line (k > 1 ? " " : "") rounded($column[name[k]])
                 print line
             }' "$1/table.txt" | column -t
         i=$((i + 1))
