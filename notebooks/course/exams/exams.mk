@@ -6,7 +6,7 @@ $(if $(word 2,$(MY_EXAM)),$(error $(MY_EXAM): name one exam))
 EXAM_VERBS := check hint see run source watch grade handout board
 MY_EXAM_VERB := $(if $(MY_EXAM),$(filter $(EXAM_VERBS),$(MAKECMDGOALS)))
 $(if $(MY_EXAM),$(foreach v,$(filter-out exam-% setup $(EXAM_VERBS),$(MAKECMDGOALS)),\
-    $(error $v is nothing that an exam has: $(EXAM_VERBS) are)))
+    $(error $(MY_EXAM) has no $v: it has $(EXAM_VERBS))))
 
 ##course-6 exam-N: Begin an exam: its page and a signature.
 ##  make exam-1

@@ -87,6 +87,22 @@ def others_1():
     return {"smaller tiles": one(tiles), "WMMA, no copies in the background": WMMA, "C^T = B A^T": transposed_1()}
 
 
+HALVES_1 = "b_frag[j / 2][j % 2 * 2],\n                                 b_frag[j / 2][j % 2 * 2 + 1]"
+
+
+def hinted_1():
+    """What the check has to say of each, too."""
+    return {
+        "halves of a fragment are exchanged": (one((HALVES_1, HALVES_1.replace("2 * 2 + 1", "2 * 2").replace("2 * 2]", "2 * 2 + 1]", 1))), "256 lies at C[0][8]"),
+        "C is rounded to half": (one((STORE_1, STORE_1.replace("= ", "= __half2float(__float2half(").replace(";", "));"))), "something rounded to half"),
+        "sums begin with what was there": (one(("c_frag[WM / 16][WN / 8][4] = {};", "c_frag[WM / 16][WN / 8][4];")), "Does each sum begin with zero?"),
+        "no bound on columns of C": (wrong_1()["no bound on columns of C"], "two threads store the same element"),
+        "memory is too small": (wrong_1()["memory is too small"], "do launch[3] bytes hold"),
+        "memory is too large": (one(("STAGES *STAGE_BYTES};", "240 * 1024};")), "bytes 0 to 232448"),
+        "another name": (one(("    gemm(", "    product(")), "by their names"),
+    }
+
+
 def transposed_1():
     """Rows of B are the first operand, and C is stored the other way round."""
     return one(("load_tile<BM>(stage, args.a, args.lda, row0, args.m, t * BK, args.k);", "load_tile<BM>(stage, args.b, args.ldb, col0, args.n, t * BK, args.k);"),
@@ -289,10 +305,16 @@ def halved():
             ("gmma_desc_advance(k_desc, d / 4 * PAGE", "gmma_desc_advance(k_desc, d / 4 * KV_PAGE"), ("{v_smem, PAGE, 1024", "{v_smem, KV_PAGE, 1024")]
 
 
+def hinted_2():
+    return {"only the first box lies in A": (wrong_2()["row and column of a box"], "only the first tile is in C"),
+            "TMA may not see the barriers": (two(("        fence_mbarrier_init();\n", "")), "which fence belongs behind the init"),
+            "a descriptor is too near": (wrong_2()["16 columns are 16 bytes"], "column i of A meets")}
+
+
 OF = {("exam-3", "WRONG"): wrong_3, ("exam-3", "CHEATS"): cheats_3, ("exam-3", "OTHERS"): others_3,
       ("exam-1", "WRONG"): wrong_1, ("exam-1", "CHEATS"): cheats_1, ("exam-1", "OTHERS"): others_1,
-      ("exam-2", "WRONG"): wrong_2, ("exam-2", "CHEATS"): cheats_2, ("exam-2", "OTHERS"): others_2}
+      ("exam-2", "WRONG"): wrong_2, ("exam-2", "CHEATS"): cheats_2, ("exam-2", "OTHERS"): others_2, ("exam-1", "HINTED"): hinted_1, ("exam-2", "HINTED"): hinted_2}
 
 
 def of(name, kind):
-    return OF[name, kind]()
+    return OF.get((name, kind), dict)()
