@@ -118,7 +118,7 @@ tabulated() { # FOLDER PROBLEM: its tables, printed a series at a time
                 line = ""
                 for (k = 1; k <= n; k++) line = line (k > 1 ? " " : "") rounded($column[name[k]])
                 print line
-            }' "$1/table.txt" | column -t
+            }' "$1/table.txt" | awk -f plots/columns.awk
         i=$((i + 1))
     done
 }
