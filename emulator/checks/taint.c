@@ -220,7 +220,7 @@ static void multiplies(struct emu_warp *w, const struct emu_inst *i) {
     const bool adds = scale->kind == EMU_OP_IMM ? scale->imm != 0
                                                 : (*emu_mask(w, scale->row) & 1) != scale->negated;
     uint32_t row[2] = {0, 0}; /* lanes that hold tainted rows: the upper 8, the lower 8 */
-    for (int r = 0; a->kind == EMU_OP_GROUP && r < a->n; r++)
+    for (int r = 0; a->n == 4 && r < a->n; r++)
         EMU_EACH_LANE(l, *taint_of(w, a->rows[r])) row[r & 1] |= 15u << l / 4 * 4;
     for (int k = 0; k < d->n; k++) {
         const uint32_t before = adds ? *taint_of(w, d->rows[k]) : 0;

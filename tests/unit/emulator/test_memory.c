@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define GIB ((uint64_t)1 << 30)
 
@@ -58,6 +59,55 @@ static void addresses(void **state) {
     assert_non_null(emu_memory_find(m, b));
 }
 
+/* Can this byte be read? The kernel says so of what it is asked to write. */
+static bool readable(uint64_t at) {
+    int pipe_of[2];
+    assert_int_equal(pipe(pipe_of), 0);
+    const bool can = write(pipe_of[1], (const void *)(uintptr_t)at, 1) == 1;
+    close(pipe_of[0]);
+    close(pipe_of[1]);
+    return can;
+}
+
+/* What is freed keeps nothing, and no byte of its pages can be touched. */
+static void freed(void **state) {
+    (void)state;
+    const uint64_t p = alloc(5000), q = alloc(4096), h = alloc(8192);
+    emu_memory_trace(m);
+    emu_memory_watch(m, p);
+    emu_memory_next_launch(m, false);
+    struct emu_allocation *a = emu_memory_find(m, p);
+    assert_true(a->written && a->footprint && readable(p) && readable(p + 8191) && readable(q));
+    assert_false(readable(p - 1) || readable(p + 8192) || readable(q + 4096));
+    emu_memory_free(m, p);
+    assert_true(a->freed && !a->written && !a->footprint);
+    assert_false(readable(p) || readable(p + 4999) || readable(p + 8191));
+    assert_true(readable(q) && readable(h + 8191));
+    emu_memory_free(m, q);
+    assert_false(readable(q));
+    emu_memory_fill(m, h, 3, 100);
+    assert_null(emu_memory_find(m, h)->written);
+    emu_memory_watch(m, h);
+    emu_memory_fill(m, h + 4, 3, 8); /* that is written */
+    assert_int_equal(emu_memory_find(m, h)->written[1], 15);
+    assert_int_equal(emu_memory_find(m, h)->written[3], 0);
+    /* and of the heap: whole pages become zeros, whatever else lies on the first and the last stays */
+    emu_heap_begin(m);
+    const uint64_t before = emu_heap_alloc(m, 300), pages = emu_heap_alloc(m, 3 * 4096),
+                   after = emu_heap_alloc(m, 300);
+    for (uint64_t at = before; at < after + 300; at++) *(unsigned char *)(uintptr_t)at = 7;
+    emu_memory_next_launch(m, false);
+    a = emu_memory_find(m, pages);
+    assert_true(a->written && a->footprint);
+    assert_null(emu_heap_free(m, pages));
+    assert_true(!a->written && !a->footprint);
+    for (uint64_t at = before; at < after + 300; at++) {
+        const bool page_in =
+            at / 4096 * 4096 >= pages && at / 4096 * 4096 + 4096 <= pages + 3 * 4096;
+        assert_int_equal(*(unsigned char *)(uintptr_t)at, page_in ? 0 : 7);
+    }
+}
+
 /* Of the host's own: in the order of addresses, whatever comes first. */
 static void adopted(void **state) {
     (void)state;
@@ -80,6 +130,8 @@ static void adopted(void **state) {
     assert_non_null(emu_memory_find(m, at));
     emu_memory_watch(m, at);
     emu_memory_disown(m, at);
+    for (unsigned n = 1; n < 4; n++)
+        assert_int_equal(emu_memory_find(m, at + 1000 * n)->end, at + 1000 * n + 900);
     assert_null(emu_memory_find(m, at));
     assert_false(emu_memory_any_shared(m));
     emu_memory_share(m, at);
@@ -287,8 +339,8 @@ static void heap(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(addresses), TEST(adopted),  TEST(written),
-                                       TEST(filled),    TEST(launches), TEST(parameters),
-                                       TEST(traced),    TEST(heap)};
+    const struct CMUnitTest tests[] = {TEST(addresses),  TEST(freed),  TEST(adopted),
+                                       TEST(written),    TEST(filled), TEST(launches),
+                                       TEST(parameters), TEST(traced), TEST(heap)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
