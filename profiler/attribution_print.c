@@ -163,7 +163,7 @@ static void print_shares(struct view *v, const struct source_counts *c) {
     const char *time = percent(attribution_share(v->s, c, ATTRIBUTION_TIME), share);
     const char *reason = "";
     if (*time) reason = v->s->reason[most_of(c)], v->named |= 1u << most_of(c);
-    fprintf(v->out, "%5s %-16s", time, reason);
+    fprintf(v->out, "%5s %-17s", time, reason);
 }
 
 /* The two lines above those columns. */
@@ -171,7 +171,7 @@ static void head_shares(const struct view *v, int row) {
     const char *limit = v->limit == ATTRIBUTION_TIME ? "" : source_resource_name[v->limit];
     if (*limit) fprintf(v->out, "%6s ", row ? "%" : limit);
     if (source_cycles(&v->s->total))
-        fprintf(v->out, "%5s %-16s", row ? "%" : "time", row ? "issue or stall" : "most of it:");
+        fprintf(v->out, "%5s %-17s", row ? "%" : "time", row ? "issue or stall" : "most of it:");
 }
 
 /* ---- The head: what limits, the hottest lines, what is inlined where ------------------------------ */

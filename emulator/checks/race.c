@@ -280,6 +280,10 @@ void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu
     if (__builtin_expect(bare, 0)) emu_uninitialised(w, i, p, first, s->initialised);
 }
 
+void emu_shadow_unwrite(struct emu_shadow *s, uint32_t addr) {
+    s->initialised[addr / 4] &= (uint8_t) ~(1u << addr % 4);
+}
+
 bool emu_shadow_lacks(const struct emu_shadow *s, uint32_t addr, uint32_t bytes) {
     uint8_t written = 15;
     for (uint32_t at = addr / 4; at < (addr + bytes + 3) / 4; at++) written &= s->initialised[at];

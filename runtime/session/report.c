@@ -717,6 +717,8 @@ int session_report(struct session *s, int status) {
         }
     }
     if (s->n_launches && o->source) print_source(s);
+    if (s->watched && !o->quiet)
+        fprintf(o->csv ? stderr : stdout, "%s: open it in a browser\n", o->watch_page);
     if (!status && s->n_reports) status = STATUS_WRONG;
     if (!status && (s->n_refused || session_lacking_calls())) status = STATUS_UNSUPPORTED;
     int n_trusted = 0;

@@ -24,8 +24,13 @@ check "no such exam" refused 2 "there is no exam-9: there are exam-1" exam check
 check "no such folder" refused 2 "gemm.cu is missing: .make exam-1. makes it" exam check exam-1 --source "$tap_dir"
 check "make: no such exam" refused 2 "there is no exam-9; there are exam-1" make -n exam-9 check
 check "make: two exams" refused 2 "name one exam" make -n exam-1 exam-2 check
-check "make: no verb of an exam's" refused 2 "ladder is nothing that an exam has" make -n exam-1 ladder
+check "make: no verb of an exam's" refused 2 "exam-1 has no ladder" make -n exam-1 ladder
 check "grade: a seed is wanted" refused 2 "a word that students do not know" env -u SEED LAB=exam-1 SUBMISSION=$one/gemm.cu notebooks/course/grade/grade.sh
+beside() { # in exam 3 times are stage 4's
+    mkdir -p "$tap_dir/three/ada/exam-3" && echo '{"score": 100, "seed_id": "s", "time": {"us": 15, "our_us": 20, "how": "predicted"}}' > "$tap_dir/three/ada/exam-3/grade.json" &&
+        .venv/bin/python notebooks/course/grade/board.py exam-3 --grades "$tap_dir/three" --out "$tap_dir/three.html" | grep -q 'us times stage 4  points' && grep -q '<th>times stage 4<th>' "$tap_dir/three.html"
+}
+check "board: exam 3's kernels stand beside stage 4" beside
 refused_board() { refused 2 "nothing is graded of exam 1" .venv/bin/python notebooks/course/grade/board.py exam-1 --grades "$tap_dir"; }
 check "board: nothing is graded" refused_board
 graded() { # STUDENT SCORE US HOW SEED
@@ -43,7 +48,9 @@ graded ada 100 20.0 measured s
 check "board: predicted and measured times are not compared" refused 2 "some times are predicted and some measured" board
 graded ada 100 20.0 predicted t
 check "board: nor those of two seeds" refused 2 "of several seeds" board
-check "launch: no sizes" refused 2 "usage: launch exam-1" launch exam-1 x.ptx 64x64
+check "launch: no kernel" refused 2 "usage: launch exam-1" launch exam-1
+check "launch: no sizes" refused 2 "64x64 is no problem: MxNxK" launch exam-1 x.ptx 64x64
+check "launch: more than fits" refused 2 "from 1 to 8192 each" launch exam-1 x.ptx 100000x100000x8
 check "launch: k is no multiple of 8" refused 2 "K a multiple of 8" launch exam-1 x.ptx 64x64x12
 check "grade: no such exam" refused 2 "there is no exam-7" python3 notebooks/course/grade/grade.py --lab exam-7 --submission x.cu --seed s
 shapes() { # that stage 4 takes its large tiles for, of 128 rows (stages/4-tuned/stage.c)

@@ -26,9 +26,11 @@ check "of a long launch the first part is kept" cut_short
 
 # Its own program: the kernel that is asked for.
 own() { "$build/run" --quiet --kernel-name tiled --watch-page "$tap_dir/own.html" "$build/examples/sgemm" && grep -q '"title":"sgemm_tiled' "$tap_dir/own.html"; }
+names() { "$build/run" --kernel-name tiled --watch-page "$tap_dir/own.html" "$build/examples/sgemm" | grep -q "^$tap_dir/own.html: open it in a browser"; }
 none() { ! "$build/run" --quiet --kernel-name nosuch --watch-page "$tap_dir/none.html" "$build/examples/sgemm" > "$tap_dir/said" 2>&1; [ ! -e "$tap_dir/none.html" ] && grep -q 'no page: ' "$tap_dir/said"; }
 if [ -x "$build/examples/sgemm" ]; then
     check "a program of one's own has a page" own
+    check "the run says where the page is" names
     check "a kernel that is not there has none, and a reason" none
 else
     skip "a program of one's own has a page" "no $build/examples/sgemm: make examples"

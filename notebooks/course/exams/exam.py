@@ -30,17 +30,31 @@ COUNTED = "256x256x128"                      # the problem whose counts are comp
 TIMED = "1024x2048x1024"
 
 # What is seen, by a regular expression, and what to ask: the first that fits.
-HINTS = [(r"^launch is|^cu\w+\(|no constant launch", "launch[4] has rows and columns of a block, its threads and its bytes of shared memory: README.md says how many"),
+HINTS = [(r"is missing: both", "the check and the grader find these two by their names: keep both lines of the signature"),
+         (r"^launch is|^cu\w+\(", "launch[4] has rows and columns of a block, its threads and its bytes of shared memory: README.md says how many"),
+         (r"like: 256 lies", "in this problem row i of A and of B is 16 in column i, else 0: so C is 256 on its diagonal, where column i of A meets"
+                            " column i of B. The map shows where they met: which lane, copy or descriptor names another row or column than it should?"),
+         (r"like: each is near", "C and the sums are fp32: where is something rounded to half?"),
          (r"like: it is C\^T", "each element is right and lies at (column, row): which of the two does a lane's place give?"),
          (r"like: columns .* are not in it", "the last columns of A and B are not multiplied: how many tiles has k, rounded up?"),
+         (r"like: only columns 0 to", "only the first tile is in C: which column do the boxes or copies of the next tiles begin at?"),
          (r"like: only columns", "only the last tile is in C: the sums have to go on from tile to tile"),
          (r"behind column", "C ends at column n: which lanes may store?"),
          (r"is nan, not", "NaN is what nothing has written, and what lies behind the rows of A and B: is each element of C stored, and"
-                          " each element of a tile that is multiplied either of A or B, or zero?"),
-         (r"is 0, not", "zero is what an accumulator begins with: which products are left out?")]
+                          " each element of a tile that is multiplied either of A or B, or zero? Does each sum begin with zero?"),
+         (r"is 0, not", "zero is what an accumulator begins with: which products are left out?"),
+         (r"(\d+) of \1 elements are wrong", "no element is right, so look at what all have in common: which columns of A meet which of B, and how many tiles?")]
 
-# For a report of the emulator, by how it begins; cuda.py has those of all kernels.
+# For a report of the emulator, by a regular expression at its beginning; cuda.py has those of all kernels.
 REPORTS = {"deadlock": "a line waits for a phase that does not end: how many arrivals and bytes end it, how many come, and which parity is asked for?",
+           "(race|note).*writes .*global .* which .* wrote": "two threads store the same element of C: is column n of a row the next row's"
+                                                             " beginning, and does each element have one thread?",
+           "note.*same value": "two threads write one place, here by chance the same value: which of them should?",
+           "note.*was initialised": "TMA is told of a barrier that it may not see yet: which fence belongs behind the init? Step 6b",
+           "missing fence": "TMA and WGMMA do not see what threads store to shared memory by themselves: which fence, and on which side of the"
+                            " barrier? Step 5b",
+           "barrier mismatch": "all threads of a barrier name the same one and the same number of threads: which come here, and which elsewhere?",
+           "shared access out of bounds": "the address lies outside of the block's shared memory: do launch[3] bytes hold all stages, and is there such a row or stage?",
            "mbarrier": "count for this barrier, in one phase: the arrivals, the bytes that are announced, the bytes that come",
            "operand in flight": "the product that this line needs is under way: was it committed to a group, and has this warp waited for that group?",
            "wgmma": "what has to stand between other uses of these registers and the product, and behind it? Step 5b"}
@@ -101,7 +115,7 @@ def say(ok, what):
 
 def hint_of(ran):
     if ran.reports:
-        return next((hint for begin, hint in REPORTS.items() if ran.reports[0].startswith(begin)), None) or cuda.hint_of(ran.reports[0])
+        return next((hint for begin, hint in REPORTS.items() if re.match(begin, ran.reports[0])), None) or cuda.hint_of(ran.reports[0])
     return next((hint for regex, hint in HINTS if re.search(regex, ran.told)),
                 "the map shows where C is wrong: is it a lane's rows or columns, a warp's, a block's, or the edges?")
 

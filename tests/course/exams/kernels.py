@@ -87,6 +87,22 @@ def others_1():
     return {"smaller tiles": one(tiles), "WMMA, no copies in the background": WMMA, "C^T = B A^T": transposed_1()}
 
 
+HALVES_1 = "b_frag[j / 2][j % 2 * 2],\n                                 b_frag[j / 2][j % 2 * 2 + 1]"
+
+
+def hinted_1():
+    """What the check has to say of each, too."""
+    return {
+        "halves of a fragment are exchanged": (one((HALVES_1, HALVES_1.replace("2 * 2 + 1", "2 * 2").replace("2 * 2]", "2 * 2 + 1]", 1))), "256 lies at C[0][8]"),
+        "C is rounded to half": (one((STORE_1, STORE_1.replace("= ", "= __half2float(__float2half(").replace(";", "));"))), "something rounded to half"),
+        "sums begin with what was there": (one(("c_frag[WM / 16][WN / 8][4] = {};", "c_frag[WM / 16][WN / 8][4];")), "Does each sum begin with zero?"),
+        "no bound on columns of C": (wrong_1()["no bound on columns of C"], "two threads store the same element"),
+        "memory is too small": (wrong_1()["memory is too small"], "do launch[3] bytes hold"),
+        "memory is too large": (one(("STAGES *STAGE_BYTES};", "240 * 1024};")), "bytes 0 to 232448"),
+        "another name": (one(("    gemm(", "    product(")), "by their names"),
+    }
+
+
 def transposed_1():
     """Rows of B are the first operand, and C is stored the other way round."""
     return one(("load_tile<BM>(stage, args.a, args.lda, row0, args.m, t * BK, args.k);", "load_tile<BM>(stage, args.b, args.ldb, col0, args.n, t * BK, args.k);"),
@@ -201,6 +217,12 @@ def begun(stage, fields, tile, shared):
     return re.sub(r"constexpr struct tile TILE = .*;", f"constexpr struct tile TILE = {{{tile}}};", whole)
 
 
+def early(x, last):
+    """The next tile's load before the wait for the product that reads this one."""
+    line = f"        if (tid == 0 && t + 1 < n_tiles) load(&{x}_map, {x}_smem, &{x}_full, (t + 1) * BKV, kv_h, b);\n"
+    return [(line, ""), (f"{last});\n        wgmma_commit_group();\n", f"{last});\n        wgmma_commit_group();\n{line}")]
+
+
 def wrong_3():
     rows = "if (row >= args.seqlen_q) continue;"
     return {
@@ -223,8 +245,8 @@ def wrong_3():
         "rows of O by Q's stride": three(("row * args.o_stride.row", "row * args.q_stride.row")),
         "V by K's descriptor": three(("{v_smem, PAGE, 1024, 0, GMMA_SWIZZLE_128}", "{v_smem, 0, 1024, 0, GMMA_SWIZZLE_128}")),
         "the second half of DIM is not read": three(("gmma_desc_advance(k_desc, d / 4 * PAGE + d % 4 * 32)", "gmma_desc_advance(k_desc, d % 4 * 32)")),
-        "K is overwritten while it is read": three(("        __syncthreads(); // all warps' products have read k_smem", "        // all warps' products have read k_smem")),
-        "V is overwritten while it is read": three(("        __syncthreads(); // all warps' products have read v_smem", "        // all warps' products have read v_smem")),
+        "the next K is asked for while this one is read": three(*early("k", "d > 0")),
+        "the next V is asked for while this one is read": three(*early("v", "1")),
         "nobody waits for V": three(("        wait(&v_full, t % 2);\n", "")),
         "always the same parity": three(("wait(&k_full, t % 2);", "wait(&k_full, 0);")),
         "P V is not waited for": three(("1);\n        wgmma_commit_group();\n        wgmma_wait_group<0>();", "1);\n        wgmma_commit_group();\n        wgmma_wait_group<1>();")),
@@ -263,8 +285,8 @@ def cheats_3():
         "long rows see half of the keys": three(("const int n_tiles = max(0,", "if (args.seqlen_k >= 900) kv_end /= 2;\n    const int n_tiles = max(0,")),
         "a clock": three(("    if (n_tiles > 0) wait(&q_full, 0);", "    if (clock64() == 7) return;\n    if (n_tiles > 0) wait(&q_full, 0);")),
         "another kernel": three((KERNEL_3, 'extern "C" __global__ void other(float *c) { c[0] = 1; }\n' + KERNEL_3)),
-        "the answer is there already": three((STORE_3, f"if ({AT_3} != 0x7fff7fff) __nanosleep(1); else {STORE_3}")),
-        "Q is written to": three((STORE_3, STORE_3 + " if (row + n == 0) ((half *)args.q)[0] = args.q[0] + args.q[0];")),
+        "the answer is there already": three((STORE_3, f"if (({AT_3} & 0x7fff) <= 0x7c00) __nanosleep(1); else {STORE_3}")),
+        "Q is written to": three((STORE_3, "{ " + STORE_3 + " if (row + n == 0) ((half *)args.q)[0] = args.q[0] + args.q[0]; }")),
     }
 
 
@@ -283,10 +305,16 @@ def halved():
             ("gmma_desc_advance(k_desc, d / 4 * PAGE", "gmma_desc_advance(k_desc, d / 4 * KV_PAGE"), ("{v_smem, PAGE, 1024", "{v_smem, KV_PAGE, 1024")]
 
 
+def hinted_2():
+    return {"only the first box lies in A": (wrong_2()["row and column of a box"], "only the first tile is in C"),
+            "TMA may not see the barriers": (two(("        fence_mbarrier_init();\n", "")), "which fence belongs behind the init"),
+            "a descriptor is too near": (wrong_2()["16 columns are 16 bytes"], "column i of A meets")}
+
+
 OF = {("exam-3", "WRONG"): wrong_3, ("exam-3", "CHEATS"): cheats_3, ("exam-3", "OTHERS"): others_3,
       ("exam-1", "WRONG"): wrong_1, ("exam-1", "CHEATS"): cheats_1, ("exam-1", "OTHERS"): others_1,
-      ("exam-2", "WRONG"): wrong_2, ("exam-2", "CHEATS"): cheats_2, ("exam-2", "OTHERS"): others_2}
+      ("exam-2", "WRONG"): wrong_2, ("exam-2", "CHEATS"): cheats_2, ("exam-2", "OTHERS"): others_2, ("exam-1", "HINTED"): hinted_1, ("exam-2", "HINTED"): hinted_2}
 
 
 def of(name, kind):
-    return OF[name, kind]()
+    return OF.get((name, kind), dict)()

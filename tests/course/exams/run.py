@@ -1,7 +1,7 @@
 """The exams' solutions, wrong kernels, cheats and other hands: run.py [all] [exam-N]; lines RESULT<tab>WHAT<tab>HOW, as labs.py's
 
 For each exam: the signature has no points, and the check says that nothing is written; the solution passes the check and has full
-points for several seeds; each wrong kernel is refused by the check and loses points; cheats have none; kernels by another hand
+points for several seeds; each wrong kernel is refused by the check and loses points; hints fit; cheats have none; kernels by another hand
 have all points but those for time. Last: seconds of a check."""
 import concurrent.futures
 import os
@@ -76,6 +76,12 @@ def wrong(name, text):
     return status == 1 and "hint: " in said and result.score < 100, f"{said}{result.table()}"
 
 
+def hinted(name, text, words):
+    """Refused by the check, which says these words."""
+    status, said = checked(name, text)
+    return status == 1 and words in said, said
+
+
 def cheat(name, text):
     result = graded(name, text, "s3", timed=True)
     return result.score == 0, result.table()
@@ -92,11 +98,13 @@ def jobs(name):
     yield "the signature", signature, ()
     yield "the solution passes the check", solution, ()
     for n, seed in enumerate("abcde" if EVERYTHING else "ab"):
-        yield f"the solution, seed {seed}", full, (seed, n == 0)
+        yield f"the solution, seed {seed}", full, (seed, n == 0 or name == "exam-3")  # the time is what exam 3 is about
     for kind, function in (("WRONG", wrong), ("CHEATS", cheat), ("OTHERS", by_another_hand)):
         given = list(kernels.of(name, kind).items())
         for what, text in given if EVERYTHING else given[:3]:
             yield f"{kind.lower()}: {what}", function, (text,)
+    for what, (text, words) in kernels.of(name, "HINTED").items():
+        yield f"hint: {what}", hinted, (text, words)
 
 
 def tried(job):

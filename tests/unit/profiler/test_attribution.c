@@ -123,6 +123,19 @@ static void lines_without_their_source_are_still_printed(void **state) {
     source_free(&s);
 }
 
+static void the_longest_reason_is_a_word_of_its_own(void **state) {
+    (void)state;
+    const char *const reason[SOURCE_REASONS] = {"wait", "short_scoreboard"};
+    struct source s = {.reason = reason, .n_reasons = 2, .elapsed = 100};
+    struct source_counts c = {.executed = 1, .cycles = {1, 2}};
+    struct source_frame frame = {kernel, 2};
+    source_add(&s, SOURCE_PTX, 7, "ld.shared.u32 %r1, [%r2]", &frame, 1, &c);
+    char *text = print(&s, 0);
+    assert_non_null(strstr(text, "100.0 short_scoreboard kernel.cu:2 "));
+    free(text);
+    source_free(&s);
+}
+
 /* A unit that is nearly as busy as the schedulers is what they issue for. */
 static void what_limits(void **state) {
     (void)state;
@@ -164,6 +177,7 @@ int main(void) {
         cmocka_unit_test(counts_of_one_line_are_added),
         cmocka_unit_test(inlined_code_counts_once),
         cmocka_unit_test(one_file_by_two_paths),
+        cmocka_unit_test(the_longest_reason_is_a_word_of_its_own),
         cmocka_unit_test(what_limits),
         cmocka_unit_test(the_kernel_is_printed_whole_and_first),
         cmocka_unit_test(lines_without_their_source_are_still_printed),
