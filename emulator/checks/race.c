@@ -311,12 +311,12 @@ static bool reduces(const struct emu_inst *i) {
  * the warp's own, of the lanes that issue it or synchronised with them? */
 static bool meets(const struct emu_warp *w, const struct emu_block *b, const struct emu_inst *i,
                   const struct emu_issue *op, uint64_t other) {
-    uint32_t lane = lane_of(other);
-    bool own = agent_of(other) == w->agent;
-    if (agent_of(other) == op->agent && stamp_of(other) == op->stamp) return false; /* itself */
-    if (own ? stamp_of(other) <= w->clock.all[w->agent] : !unseen(&w->clock, other)) return false;
+    uint32_t agent = agent_of(other), lane = lane_of(other);
+    bool own = agent == w->agent;
+    if (own ? stamp_of(other) <= w->clock.all[agent] : !unseen(&w->clock, other)) return false;
     if (own && (lane == EMU_MANY_LANES ? op->lanes & (op->lanes - 1) : op->lanes >> lane & 1))
         return false;
+    if (agent == op->agent && stamp_of(other) == op->stamp) return false; /* itself */
     const struct emu_inst *there = inst_at(b, other); /* rarely asked: it compares texts */
     return !(there && reduces(i) && reduces(there));
 }

@@ -175,7 +175,7 @@ done
 # Pictures of one stage: no values, no conflicts, a single reason for a gap.
 drawn() { # PLOT STAGE: and gnuplot says nothing
     "$build/tabulate" --out "$tap_dir" --problem "B4 H16 S4096 D128" --stages "$2" "h200=records/runs/h200.jsonl" &&
-        gnuplot -e "dir = '$tap_dir'; out = '$tap_dir/$1'; term = 'svg'; problem = ''; ceilings = '$tap_dir/roofs'" "plots/$1.gp" > "$tap_dir/said" 2>&1 &&
+        LC_ALL=C.UTF-8 gnuplot -e "dir = '$tap_dir'; out = '$tap_dir/$1'; term = 'svg'; problem = ''; ceilings = '$tap_dir/roofs'" "plots/$1.gp" > "$tap_dir/said" 2>&1 &&
         [ ! -s "$tap_dir/said" ] && grep -q "</svg>" "$tap_dir/$1.svg" || { cat "$tap_dir/said"; false; }
 }
 if command -v gnuplot > /dev/null; then

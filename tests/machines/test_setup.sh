@@ -99,4 +99,11 @@ status "inside the installation" 2 as_user "$installed/setup/mine.sh" "$installe
 status "where one cannot write" 5 as_user "$installed/setup/mine.sh" "$tap_dir/closed/too"
 check "nothing half made is left" [ -z "$(find "$tap_dir" -maxdepth 2 -name 'too*' -o -maxdepth 2 -name 'my own.*')" ]
 chmod -R u+w "$installed" "$tap_dir/closed"
+
+# nvcc of NVIDIA's wheels
+mkdir -p "$tap_dir/cu13/bin"
+printf '#!/bin/sh\necho "$@"\n' > "$tap_dir/cu13/bin/nvcc"
+chmod +x "$tap_dir/cu13/bin/nvcc"
+linked() { NVCC=$tap_dir/cu13/bin/nvcc runtime/attnlab-nvcc x.cu | grep -qF -- " -L$(realpath "$tap_dir")/cu13/lib "; }
+check "programs are linked with the wheels' libraries" linked
 tap_done

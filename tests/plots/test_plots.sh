@@ -63,7 +63,7 @@ if command -v gnuplot > /dev/null; then
         printf '%s "tensor cores" issue "shared memory" fp32 exponentials\n1 0 500 210 420 90\n6 20 40 0 30 90\n\n\n' $chip
     done > "$dir/bounds.txt"
     bounds() { # N_CHIPS: bytes of the picture, of which gnuplot says nothing
-        gnuplot -e "table = '$dir/bounds.txt'; out = '$dir/bounds'; n_chips = $1; foot = 'B1'" plots/bounds.gp > "$tap_dir/said" 2>&1 &&
+        LC_ALL=C.UTF-8 gnuplot -e "table = '$dir/bounds.txt'; out = '$dir/bounds'; n_chips = $1; foot = 'B1'" plots/bounds.gp > "$tap_dir/said" 2>&1 &&
             [ ! -s "$tap_dir/said" ] && stat -c %s "$dir/bounds.png"
     }
     two=$(bounds 2)
