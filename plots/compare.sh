@@ -92,8 +92,10 @@ else
     [ "${problems[*]}" = "$problem" ] || problems+=("$problem")
     kind=$(build/tabulate --print-device "$records")
     series+=("$kind=$records")
-    # Beside the emulator's counts and predictions stand the recorded values of a real GPU, where there are any.
-    [[ $kind == emulator* ]] && [ -f $recorded/h200.jsonl ] && series=("h200, recorded=$recorded/h200.jsonl" "${series[@]}")
+    # Beside the emulator's counts and predictions stand the recorded values of the GPU that it stands for, if there are any.
+    like=${kind#"emulator ("}
+    like=${like%")"}
+    [[ $kind == emulator* ]] && [ -f "$recorded/$like.jsonl" ] && series=("$like, recorded=$recorded/$like.jsonl" "${series[@]}")
 fi
 
 read -r chip mhz sms < <(build/tabulate --print-chip "${series[0]#*=}" 2> /dev/null)
@@ -116,7 +118,7 @@ tabulated() { # FOLDER PROBLEM: its tables, printed a series at a time
                 line = ""
                 for (k = 1; k <= n; k++) line = line (k > 1 ? " " : "") rounded($column[name[k]])
                 print line
-            }' "$1/table.txt" | column -t
+            }' "$1/table.txt" | awk -f plots/columns.awk
         i=$((i + 1))
     done
 }

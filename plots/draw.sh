@@ -4,6 +4,7 @@
 # ASSIGNMENTS are gnuplot's ("dir = 'results'; window = 100"); TERM dumb prints to the terminal. SENTENCE says what the
 # picture shows: the alternative text of an svg.
 set -u
+export LC_ALL=C.UTF-8 # in the C locale gnuplot cannot print its signs
 script=$1 out=$2 term=$3 assignments=$4 sentence=${5:-}
 [ "$term" != dumb ] || exec gnuplot -e "$assignments; out = ''; term = 'dumb'" "$script"
 drawn=$(mktemp -d "$out.XXXXXX") || exit 5

@@ -69,7 +69,7 @@ newest() { # DIM RUNG: us TFLOPS tensor-% instructions of its newest record
         done < "$list"
     done
 } > "$out/steps.txt"
-awk 'NF && !(/^step / && n++)' "$out/steps.txt" | column -t
+awk 'NF && !(/^step / && n++)' "$out/steps.txt" | awk -f plots/columns.awk
 build/columns "$records" stage="$stage" -- device.name device.driver revision time problem.text | tail -n 1 |
     awk '{gsub("_", " "); print "\"" $0 "\""}' > "$out/foot.txt"
 

@@ -4,11 +4,14 @@
 #   status NAME N COMMAND...       passes if it exits with N and writes exactly one line to stderr
 #   skip NAME REASON
 #   full_disk NAME COMMAND...    status 5 with $full, a path that no byte can be written to
+#   later check NAME COMMAND...    any of these beside others, as many at a time as there are cores. What is run must not share
+#                                  files; `together`, and tap_done too, waits for them and reports each in its turn
 #
 # TAP_STOP=1: the first that fails ends the script
 build=${BUILD:-build}
 tap_n=0 tap_failed=0
 tap_dir=$(mktemp -d)
+tap_own=$tap_dir # what a check says goes here
 trap 'rm -rf "$tap_dir"' EXIT
 
 tap_result() { # NAME PASSED(0 or 1) FILE-WITH-DETAILS
@@ -23,18 +26,18 @@ tap_result() { # NAME PASSED(0 or 1) FILE-WITH-DETAILS
 check() {
     local tap_name=$1 tap_passed=0 # the command may have a `name` of its own
     shift
-    "$@" > "$tap_dir/out" 2>&1 && tap_passed=1
-    tap_result "$tap_name" $tap_passed "$tap_dir/out"
+    "$@" > "$tap_own/out" 2>&1 && tap_passed=1
+    tap_result "$tap_name" $tap_passed "$tap_own/out"
 }
 
 status() {
     local name=$1 expected=$2 passed=0 got
     shift 2
-    "$@" > "$tap_dir/out" 2> "$tap_dir/err"
+    "$@" > "$tap_own/out" 2> "$tap_own/err"
     got=$?
-    [ $got -eq "$expected" ] && [ "$(wc -l < "$tap_dir/err")" -eq 1 ] && passed=1
-    { echo "status $got, expected $expected; stderr:"; cat "$tap_dir/err"; } > "$tap_dir/why"
-    tap_result "$name" $passed "$tap_dir/why"
+    [ $got -eq "$expected" ] && [ "$(wc -l < "$tap_own/err")" -eq 1 ] && passed=1
+    { echo "status $got, expected $expected; stderr:"; cat "$tap_own/err"; } > "$tap_own/why"
+    tap_result "$name" $passed "$tap_own/why"
 }
 
 # A link, so that a wrong program that removes or replaces what it cannot write removes the link, not the device.
@@ -49,7 +52,33 @@ skip() {
     echo "ok $tap_n - $1 # SKIP $2"
 }
 
+tap_pids=() # of those that run beside others
+tap_later=0 # folders $tap_dir/later-1 and so on: what those said
+later() {
+    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+    tap_later=$((tap_later + 1))
+    tap_own=$tap_dir/later-$tap_later
+    mkdir "$tap_own"
+    (trap - EXIT; tap_n=0; "$@") > "$tap_own/said" &
+    tap_pids+=($!)
+    tap_own=$tap_dir
+}
+together() {
+    local n line
+    [ $tap_later -eq 0 ] || wait "${tap_pids[@]}"
+    for ((n = 1; n <= tap_later; n++)); do
+        while IFS= read -r line; do
+            [[ ! $line =~ ^(not )?ok\ 1\ - ]] || { tap_n=$((tap_n + 1)); line=${line/ok 1 -/ok $tap_n -}; }
+            [[ $line != "not ok "* ]] || tap_failed=$((tap_failed + 1))
+            printf '%s\n' "$line"
+        done < <(cat "$tap_dir/later-$n/said"; grep -q '^\(not \)\?ok ' "$tap_dir/later-$n/said" || echo "not ok 1 - it said nothing")
+        rm -r "$tap_dir/later-$n"
+    done
+    tap_later=0 tap_pids=()
+}
+
 tap_done() {
+    together
     echo "1..$tap_n"
     [ $tap_failed -eq 0 ]
     exit

@@ -430,11 +430,24 @@ static void check_written(struct emu_warp *w, const struct emu_inst *i, struct e
         return;
     }
     unsigned one = bytes / i->vec;
-    uint32_t element[8] = {0};
+    uint16_t bits[8][EMU_LANES] = {0};
     EMU_EACH_LANE(l, bare)
     for (unsigned k = 0; k < i->vec && k < 8; k++)
-        element[k] |= (uint32_t)missing(a, addr[l] + k * one, one) << l;
-    emu_uninitialised_global(w, i, element);
+        for (unsigned b = 0; b < one; b++)
+            bits[k][l] |= (uint16_t)(missing(a, addr[l] + k * one + b, 1) << b);
+    emu_uninitialised_global(w, i, (const uint16_t(*)[EMU_LANES])bits, one);
+}
+
+bool emu_global_is_watched(const struct emu_block *b, uint64_t global) {
+    const struct emu_allocation *a = b->shadow ? emu_memory_find(b->launch->memory, global) : NULL;
+    return a && a->written;
+}
+
+void emu_global_copied(struct emu_block *b, uint32_t shared, uint64_t global, uint32_t bytes) {
+    const struct emu_allocation *a = emu_memory_find(b->launch->memory, global);
+    if (!b->shadow || !a || !a->written || bytes > a->end - global) return;
+    for (uint32_t k = 0; k < bytes; k++)
+        if (missing(a, global + k, 1)) emu_shadow_unwrite(b->shadow, shared + k);
 }
 
 /* ---- Accesses -------------------------------------------------------------------------------- */
@@ -558,6 +571,8 @@ void emu_global_check(struct emu_warp *w, const struct emu_inst *i, struct emu_a
                       enum emu_access what) {
     struct global_run run = run_of(mask, addr, bytes);
     if (a->written) check_written(w, i, a, mask, addr, bytes, run, what);
+    if (__builtin_expect(w->tainted && what & EMU_WRITE, 0))
+        emu_taint_store_global(w, i, a, mask, addr, bytes);
     check_races(w, i, a, mask, addr, bytes, run, what);
 }
 

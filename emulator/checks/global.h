@@ -34,6 +34,10 @@ void emu_global_async(struct emu_warp *w, const struct emu_inst *i, const struct
 /* What the agent's operation with this stamp wrote there is complete: w's next release tells other clusters. */
 void emu_global_done(struct emu_warp *w, unsigned agent, uint32_t stamp, uint64_t address,
                      uint64_t bytes);
+/* [shared, shared + bytes) of block b is a copy of what is at `global`: what nothing wrote there, nothing wrote here. */
+void emu_global_copied(struct emu_block *b, uint32_t shared, uint64_t global, uint32_t bytes);
+/* Is it known of the allocation there which bytes were written? */
+bool emu_global_is_watched(const struct emu_block *b, uint64_t global);
 /* A cluster that is not checked writes there, while others are checked. */
 void emu_global_written(struct emu_allocation *a, uint32_t mask, const uint64_t addr[32],
                         unsigned bytes);

@@ -280,6 +280,10 @@ void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu
     if (__builtin_expect(bare, 0)) emu_uninitialised(w, i, p, first, s->initialised);
 }
 
+void emu_shadow_unwrite(struct emu_shadow *s, uint32_t addr) {
+    s->initialised[addr / 4] &= (uint8_t) ~(1u << addr % 4);
+}
+
 bool emu_shadow_lacks(const struct emu_shadow *s, uint32_t addr, uint32_t bytes) {
     uint8_t written = 15;
     for (uint32_t at = addr / 4; at < (addr + bytes + 3) / 4; at++) written &= s->initialised[at];
@@ -308,12 +312,20 @@ static bool reduces(const struct emu_inst *i) {
 static bool meets(const struct emu_warp *w, const struct emu_block *b, const struct emu_inst *i,
                   const struct emu_issue *op, uint64_t other) {
     uint32_t lane = lane_of(other);
-    const struct emu_inst *there = inst_at(b, other);
-    if (there && reduces(i) && reduces(there)) return false;
+    bool own = agent_of(other) == w->agent;
     if (agent_of(other) == op->agent && stamp_of(other) == op->stamp) return false; /* itself */
-    if (agent_of(other) != w->agent) return unseen(&w->clock, other);
-    if (stamp_of(other) <= w->clock.all[w->agent]) return false;
-    return lane != EMU_MANY_LANES ? !(op->lanes >> lane & 1) : !(op->lanes & (op->lanes - 1));
+    if (own ? stamp_of(other) <= w->clock.all[w->agent] : !unseen(&w->clock, other)) return false;
+    if (own && (lane == EMU_MANY_LANES ? op->lanes & (op->lanes - 1) : op->lanes >> lane & 1))
+        return false;
+    const struct emu_inst *there = inst_at(b, other); /* rarely asked: it compares texts */
+    return !(there && reduces(i) && reduces(there));
+}
+
+/* Which bytes of the word `at` are among the `bytes` from `addr` on, a bit for each. */
+static uint32_t bytes_in_word(uint32_t at, uint32_t addr, uint32_t bytes) {
+    uint32_t from = addr > at * 4 ? addr - at * 4 : 0;
+    uint32_t to = addr + bytes < at * 4 + 4 ? addr + bytes - at * 4 : 4;
+    return ((1u << to) - 1) & ~((1u << from) - 1);
 }
 
 bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
@@ -333,11 +345,10 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
         e->access(e->user, w, i, 1, own ? EMU_SHARED : EMU_CLUSTER,
                   (uint64_t[32]){own ? addr : emu_cluster_address(b, addr)}, bytes, what);
     uint64_t *reads = s && what == EMU_READ ? reads_of(s, agent) : NULL;
+    bool words = addr % 4 == 0 && bytes % 4 == 0;
     for (uint32_t at = addr / 4; s && at < (addr + bytes + 3) / 4; at++) {
         uint64_t write = s->write[at];
-        uint32_t a = agent_of(write), from = addr > at * 4 ? addr - at * 4 : 0,
-                 to = addr + bytes < at * 4 + 4 ? addr + bytes - at * 4 : 4;
-        uint32_t which = ((1u << to) - 1) & ~((1u << from) - 1);
+        uint32_t a = agent_of(write), which = words ? 15 : bytes_in_word(at, addr, bytes);
         bool touches = write & which;
         if (touches && meets(w, b, i, op, write))
             race(w, b, i, agent, at, write, what == EMU_WRITE, true, NULL);

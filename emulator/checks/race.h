@@ -16,6 +16,8 @@ void emu_shadow_strong(struct emu_block *b, uint32_t addr, uint32_t bytes);
 /* An mbarrier of b at addr begins or ends its life, in which only mbarrier instructions may write to it. */
 void emu_shadow_mbarrier(struct emu_block *b, uint32_t addr, bool lives);
 
+/* Nothing has written that byte. */
+void emu_shadow_unwrite(struct emu_shadow *s, uint32_t addr);
 /* Has nothing written some of these bytes? */
 bool emu_shadow_lacks(const struct emu_shadow *s, uint32_t addr, uint32_t bytes);
 

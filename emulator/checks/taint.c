@@ -6,14 +6,13 @@
  * taint. Warps without taint pay nothing. */
 #include "taint.h"
 
+#include "taint_bytes.h"
+
 #include "emulator/core/failed_check.h"
 #include "common/base/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* One mask of lanes for each 4 bytes of the row file; rows use that of their first. */
-static uint32_t *taint_of(struct emu_warp *w, uint32_t row) { return &w->taint[row / 4]; }
 
 static void make_room(struct emu_warp *w) {
     if (!w->taint) w->taint = heap_zeroed(w->block->kernel->row_bytes / 4 + 1, sizeof *w->taint);
@@ -29,13 +28,16 @@ static void taint(struct emu_warp *w, const struct emu_inst *i, uint8_t from) {
     w->limit = 0; /* leave the fast loop */
 }
 
-/* The bytes [at, at + n) that nothing wrote. */
-static bool is_missing(const uint8_t *initialised, uint32_t at, uint32_t n) {
-    bool missing = false;
-    for (uint32_t byte = at; byte < at + n; byte++)
-        missing |= !(initialised[byte / 4] >> byte % 4 & 1);
-    return missing;
+/* Of the bytes [at, at + n), n at most 16, those that nothing wrote: a bit each. */
+static uint32_t missing(const uint8_t *initialised, uint32_t at, uint32_t n) {
+    uint32_t bits = 0;
+    for (uint32_t k = 0; k < n; k++)
+        bits |= (~(uint32_t)initialised[(at + k) / 4] >> (at + k) % 4 & 1) << k;
+    return bits;
 }
+
+/* The tainted bytes of pending_taint, by element and lane: taint_bytes.h. */
+static _Thread_local uint8_t pending_bytes[8][EMU_LANES];
 
 /* ldmatrix and stmatrix: lane 8r + j points at row j of matrix r, 16 bytes. Of register r lane l has the word l % 4 of row
  * l / 4; transposed, halves l / 4 of the rows 2 (l % 4) and the next one (mma_fragment.h). */
@@ -56,8 +58,8 @@ static void matrices_loaded(struct emu_warp *w, const struct emu_inst *i,
         for (int l = 0; l < EMU_LANES; l++)
             for (int half = 0; half < 2; half++) {
                 const struct matrix_half h = matrix_half(i, r, l, half);
-                if (is_missing(initialised, first + (uint32_t)p->delta[h.lane] + h.at, 2))
-                    w->pending_taint[r] |= 1u << l;
+                if (missing(initialised, first + (uint32_t)p->delta[h.lane] + h.at, 2))
+                    w->pending_taint[r] |= 1u << l, pending_bytes[r][l] = 0;
             }
 }
 
@@ -92,31 +94,43 @@ void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struc
     EMU_EACH_LANE(l, p->mask) {
         for (int k = 0; k < i->vec; k++) {
             const uint32_t at = first + (uint32_t)p->delta[l] + (uint32_t)k * bytes;
-            if (is_missing(initialised, at, bytes)) w->pending_taint[k] |= 1u << l;
+            const uint32_t bits = missing(initialised, at, bytes);
+            pending_bytes[k][l] = taint_kept(bits, bytes);
+            if (bits) w->pending_taint[k] |= 1u << l;
         }
     }
     taint(w, i, FROM_SHARED);
 }
 
 void emu_uninitialised_global(struct emu_warp *w, const struct emu_inst *i,
-                              const uint32_t element[8]) {
+                              const uint16_t missing_bytes[8][EMU_LANES], unsigned bytes) {
     bool is_load =
         i->class == EMU_LD_GLOBAL || i->class == EMU_LD_SHARED; /* wmma.load of a generic address */
     if (!is_load || i->op[0].kind != EMU_OP_GROUP) return;
     make_room(w);
-    for (int k = 0; k < i->vec; k++) w->pending_taint[k] |= element[k];
+    for (int k = 0; k < i->vec; k++)
+        for (int l = 0; l < EMU_LANES; l++) {
+            pending_bytes[k][l] = taint_kept(missing_bytes[k][l], bytes);
+            w->pending_taint[k] |= (uint32_t)(missing_bytes[k][l] != 0) << l;
+        }
     taint(w, i, FROM_GLOBAL);
+}
+
+/* Whole values of these lanes are tainted as well. */
+static void add(struct emu_warp *w, uint32_t row, uint32_t lanes) {
+    *taint_of(w, row) |= lanes;
+    EMU_EACH_LANE(l, lanes) taint_bytes(w, row)[l] = 0;
 }
 
 void emu_taint_absent(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes) {
     make_room(w);
-    *taint_of(w, i->row[0]) |= lanes;
+    add(w, i->row[0], lanes);
     taint(w, i, FROM_ABSENT);
 }
 
 void emu_taint_results(struct emu_warp *w, const struct emu_inst *i, const uint32_t lanes[]) {
     make_room(w);
-    for (int k = 0; k < i->op[0].n; k++) *taint_of(w, i->op[0].rows[k]) |= lanes[k];
+    for (int k = 0; k < i->op[0].n; k++) add(w, i->op[0].rows[k], lanes[k]);
     taint(w, i, FROM_SHARED);
 }
 
@@ -154,19 +168,6 @@ static uint32_t gathered(struct emu_warp *w, const struct emu_inst *i) {
             t |= *taint_of(w, op->row);
         }
     }
-    return t;
-}
-
-/* A shuffle moves taint as it moves values: it is run on the taint itself, and on the values later. */
-static uint32_t shuffled(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
-    uint32_t saved[EMU_LANES], t = 0;
-    uint32_t *d = emu_row32(w, i->row[0]), *a = emu_row32(w, i->row[2]),
-             taint = *taint_of(w, i->row[2]);
-    memcpy(saved, a, sizeof saved);
-    for (int l = 0; l < EMU_LANES; l++) a[l] = taint >> l & 1;
-    i->run(w, i, mask);
-    for (int l = 0; l < EMU_LANES; l++) t |= (d[l] & 1) << l;
-    memcpy(a, saved, sizeof saved);
     return t;
 }
 
@@ -219,11 +220,12 @@ static void multiplies(struct emu_warp *w, const struct emu_inst *i) {
     const bool adds = scale->kind == EMU_OP_IMM ? scale->imm != 0
                                                 : (*emu_mask(w, scale->row) & 1) != scale->negated;
     uint32_t row[2] = {0, 0}; /* lanes that hold tainted rows: the upper 8, the lower 8 */
-    for (int r = 0; a->kind == EMU_OP_GROUP && a->n == 4 && r < 4; r++)
+    for (int r = 0; a->kind == EMU_OP_GROUP && r < a->n; r++)
         EMU_EACH_LANE(l, *taint_of(w, a->rows[r])) row[r & 1] |= 15u << l / 4 * 4;
     for (int k = 0; k < d->n; k++) {
-        uint32_t *t = taint_of(w, d->rows[k]);
-        *t = (adds ? *t : 0) | row[(i->type[0] == EMU_F16 ? k : k / 2) & 1];
+        const uint32_t before = adds ? *taint_of(w, d->rows[k]) : 0;
+        *taint_of(w, d->rows[k]) = 0;
+        add(w, d->rows[k], before | row[(i->type[0] == EMU_F16 ? k : k / 2) & 1]);
     }
 }
 
@@ -255,25 +257,49 @@ static void say(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes, co
     w->tainted = false;
 }
 
-/* A store of tainted values only, to shared memory: the bytes count as unwritten, so a later load is tainted. */
+/* Of each element, by a store that is no fragment's. */
+static unsigned stored_bytes(const struct emu_inst *i) {
+    return strncmp(i->opcode, "st.", 3) ? 8 : (unsigned)i->aux[0];
+}
+
+/* The lanes whose values, all bytes of them, or whose address are tainted. Of a value that is known by byte, a part that
+ * nothing wrote may be padding. */
+static uint32_t stored(struct emu_warp *w, const struct emu_inst *i) {
+    uint32_t t = *taint_of(w, i->row[0]);
+    if (strncmp(i->opcode, "st.", 3) || i->op[1].kind != EMU_OP_GROUP) return gathered(w, i);
+    for (int k = 0; k < i->vec; k++) t |= taint_lanes(w, i->op[1].rows[k], stored_bytes(i), true);
+    return t;
+}
+
+/* The store's own accesses will take what is pending: its bytes count as unwritten, so a later load is tainted. */
+static void keep(struct emu_warp *w, const struct emu_inst *i, uint32_t mask) {
+    for (int k = 0; k < i->vec; k++) {
+        const uint32_t row = i->op[1].rows[k];
+        w->pending_taint[k] = taint_lanes(w, row, stored_bytes(i), false) & mask;
+        memcpy(pending_bytes[k], taint_bytes(w, row), EMU_LANES);
+    }
+}
+
+/* A store of tainted values only, to shared memory. */
 static bool keeps_taint(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
                         uint32_t guard) {
     if (i->class != EMU_ST_SHARED || i->space != EMU_SHARED) return false;
     /* the address, and the stride of wmma.store: without one that is EMU_TRUE, which nothing taints */
     const uint32_t where = *taint_of(w, i->row[0]) | *taint_of(w, i->row[2]);
     if (guard || (where & mask)) return false;
-    for (int k = 0; k < i->vec; k++) w->pending_taint[k] = *taint_of(w, i->op[1].rows[k]) & mask;
+    keep(w, i, mask);
     return true;
 }
 
 void emu_taint_stored(struct emu_warp *w, const struct emu_inst *i, int r) {
+    memset(pending_bytes, 0, sizeof pending_bytes);
     for (int k = 0; k < i->vec; k++) w->pending_taint[k] = *taint_of(w, i->op[1].rows[r + k]);
 }
 
 void emu_taint_loaded(struct emu_warp *w, const struct emu_inst *i, int r, int distinct) {
     for (int k = 0; k < i->vec; k++) {
         for (int copy = r + k; copy < i->op[0].n; copy += distinct)
-            *taint_of(w, i->op[0].rows[copy]) |= w->pending_taint[k];
+            add(w, i->op[0].rows[copy], w->pending_taint[k]);
         w->pending_taint[k] = 0;
     }
 }
@@ -287,9 +313,26 @@ void emu_taint_store(struct emu_warp *w, const struct emu_inst *i, const struct 
     }
     for (int k = 0; k < i->vec; k++) {
         EMU_EACH_LANE(l, w->pending_taint[k] & p->mask) {
-            uint32_t at = first + (uint32_t)p->delta[l] + (uint32_t)k * bytes;
-            for (uint32_t byte = at; byte < at + bytes; byte++)
-                initialised[byte / 4] &= (uint8_t) ~(1u << byte % 4);
+            const uint32_t at = first + (uint32_t)p->delta[l] + (uint32_t)k * bytes,
+                           known = pending_bytes[k][l];
+            for (uint32_t b = 0; b < bytes; b++)
+                if (!known || known >> b & 1)
+                    initialised[(at + b) / 4] &= (uint8_t) ~(1u << (at + b) % 4);
+        }
+        w->pending_taint[k] = 0;
+    }
+}
+
+void emu_taint_store_global(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
+                            uint32_t mask, const uint64_t addr[EMU_LANES], unsigned bytes) {
+    const unsigned one = bytes / i->vec;
+    for (unsigned k = 0; k < i->vec; k++) {
+        EMU_EACH_LANE(l, w->pending_taint[k] & mask) {
+            const uint64_t at = addr[l] + k * one;
+            for (unsigned b = 0; a->written && b < one; b++)
+                if (pending_bytes[k][l] >> b & 1)
+                    __atomic_fetch_and(a->written + ((at + b) / 4 - a->base / 4),
+                                       (uint8_t) ~(1u << (at + b) % 4), __ATOMIC_RELAXED);
         }
         w->pending_taint[k] = 0;
     }
@@ -306,8 +349,10 @@ void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
     if (i->class == EMU_HMMA) {
         uint32_t of[16];
         multiplied(w, i, mask, of, 16);
-        for (int k = 0; k < i->op[0].n && k < 16; k++)
-            *taint_of(w, i->op[0].rows[k]) = of[k] | guard;
+        for (int k = 0; k < i->op[0].n && k < 16; k++) {
+            *taint_of(w, i->op[0].rows[k]) = 0;
+            add(w, i->op[0].rows[k], of[k] | guard);
+        }
         return;
     }
     if (i->class == EMU_HGMMA) {
@@ -319,11 +364,17 @@ void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
             w->pending_taint[r] = *taint_of(w, i->op[1].rows[r]) & mask;
         return;
     }
-    bool shuffle = i->class == EMU_SHUFFLE;
-    uint32_t t = (shuffle ? shuffled(w, i, mask) : gathered(w, i)) & mask;
+    if (taint_moved(w, i, mask)) return;
+    const bool shuffle = i->class == EMU_SHUFFLE;
+    uint32_t t = (shuffle ? taint_shuffled(w, i, mask) : gathered(w, i)) & mask;
     if ((t | guard) && is_store(i)) {
+        memset(w->pending_taint, 0, sizeof w->pending_taint);
         if (keeps_taint(w, i, mask, guard)) return;
-        say(w, i, t | guard, "a store");
+        t = stored(w, i) & mask;
+        if (t | guard)
+            say(w, i, t | guard, "a store");
+        else if (i->class == EMU_ST_GLOBAL)
+            keep(w, i, mask);
         return;
     }
     if ((t | (guard & mask)) && is_load(i)) {
@@ -335,8 +386,10 @@ void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
         const struct emu_operand *op = &i->op[o];
         if (!op->written) continue;
         for (int k = 0; k < (op->kind == EMU_OP_GROUP ? op->n : 1); k++) {
-            uint32_t *d = taint_of(w, op->kind == EMU_OP_GROUP ? op->rows[k] : op->row);
-            *d = (*d & ~mask) | t;
+            const uint32_t row = op->kind == EMU_OP_GROUP ? op->rows[k] : op->row;
+            *taint_of(w, row) = (*taint_of(w, row) & ~mask) | t;
+            if (op->kind == EMU_OP_PRED || shuffle) continue;
+            EMU_EACH_LANE(l, mask) taint_bytes(w, row)[l] = 0;
         }
     }
 }
@@ -345,7 +398,9 @@ void emu_taint_step(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
 void emu_taint_load(struct emu_warp *w, const struct emu_inst *i) {
     const int n = !strncmp(i->opcode, "ldmatrix", 8) ? i->op[0].n : i->vec;
     for (int k = 0; k < n && i->op[0].kind == EMU_OP_GROUP; k++) {
-        *taint_of(w, i->op[0].rows[k]) |= w->pending_taint[k];
+        const uint32_t row = i->op[0].rows[k];
+        *taint_of(w, row) |= w->pending_taint[k];
+        EMU_EACH_LANE(l, w->pending_taint[k]) taint_bytes(w, row)[l] = pending_bytes[k][l];
         w->pending_taint[k] = 0;
     }
 }

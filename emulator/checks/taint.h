@@ -8,14 +8,17 @@
  * address makes it matter. */
 void emu_uninitialised(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                        uint32_t first, const uint8_t *initialised);
-/* The same of a load from global memory: the lanes by element. */
+/* The same of a load from global memory: bits for the bytes that nothing wrote, by element and lane, of so many each. */
 void emu_uninitialised_global(struct emu_warp *w, const struct emu_inst *i,
-                              const uint32_t element[8]);
+                              const uint16_t missing_bytes[8][EMU_LANES], unsigned bytes);
 /* A shuffle took its result in these lanes from lanes that do not run it. */
 void emu_taint_absent(struct emu_warp *w, const struct emu_inst *i, uint32_t lanes);
 /* A tainted warp has written shared memory: what it wrote of tainted values counts as not written. */
 void emu_taint_store(struct emu_warp *w, const struct emu_inst *i, const struct emu_pattern *p,
                      uint32_t first, uint8_t *initialised);
+/* The same of global memory: what is known to be tainted by byte. */
+void emu_taint_store_global(struct emu_warp *w, const struct emu_inst *i, struct emu_allocation *a,
+                            uint32_t mask, const uint64_t addr[EMU_LANES], unsigned bytes);
 /* wmma moves a fragment by many accesses: before the one that stores its registers from r on, and after
  * the one that loaded them; register r + distinct is a copy of r. */
 void emu_taint_stored(struct emu_warp *w, const struct emu_inst *i, int r);

@@ -209,6 +209,10 @@ static enum emu_step copy(struct emu_warp *w, const struct emu_inst *i, uint32_t
     if (!c.mask) return EMU_NEXT;
     count_copy(w, i, &c);
     if (w->block->shadow && !check_ranges(w, i, agent, &c)) return EMU_NEXT;
+    readers &= c.mask;
+    if (readers && emu_global_is_watched(w->block, c.global[__builtin_ctz(readers)]))
+        EMU_EACH_LANE(l, readers)
+    emu_global_copied(w->block, c.shared[l], c.global[l], c.source_bytes[l]);
     emu_copy_add(w, &c);
     return EMU_NEXT;
 }
@@ -348,6 +352,20 @@ void emu_store_written(struct emu_warp *w, const struct emu_pending *p) {
     if (!p->is_tensor) emu_global_done(w, p->global_agent, p->global_stamp, p->global, p->bytes);
 }
 
+/* What a load brings to b of memory that nothing wrote. */
+static void loaded(struct emu_block *b, const struct emu_pending *p) {
+    if (!p->is_tensor) emu_global_copied(b, p->shared, p->global, p->bytes);
+    if (!p->is_tensor || !emu_global_is_watched(b, p->map.base)) return;
+    for (int r = 0; r < (int)tensormap_rows(&p->map); r++) {
+        const struct tensormap_row row = tensormap_row(&p->map, p->coordinate, r);
+        for (uint32_t at = row.skip, n; at < row.skip + row.bytes; at += n) { /* by 16 bytes */
+            n = 16 - at % 16 < row.skip + row.bytes - at ? 16 - at % 16 : row.skip + row.bytes - at;
+            emu_global_copied(b, tensormap_shared(&p->map, p->shared, r, at - at % 16) + at % 16,
+                              row.global + at - row.skip, n);
+        }
+    }
+}
+
 /* Loads reach the blocks of a mask, each at the same places of its own memory; without
  * .multicast::cluster the block itself. Stores leave from the block itself. */
 static void start(struct emu_warp *w, const struct emu_inst *i, struct emu_pending *p,
@@ -365,6 +383,7 @@ static void start(struct emu_warp *w, const struct emu_inst *i, struct emu_pendi
         p->mbarrier = load ? emu_mbarrier_at(w, b, i, mbarrier) : NULL;
         if ((load && !p->mbarrier) || !shared_side(w, b, i, p, align)) continue;
         count_bulk(w, i, p);
+        if (load) loaded(b, p);
         global_side(w, p);
         emu_pending_add(b, p);
     }

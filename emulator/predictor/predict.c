@@ -733,7 +733,9 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
  * length, a few places cannot stand for all. */
 static const char *run_launch(struct prediction_job *p, int *n_places, struct prediction *result,
                               struct predictor_sums *out) {
-    const double probe = within(p, 10e6), few_a_place = 4, most = 250e6;
+    /* a short budget is for the places that follow, too */
+    const double probe = within(p, min_of(10e6, left_of(p) > 0 ? left_of(p) / 4 : 10e6));
+    const double few_a_place = 4, most = 250e6;
     const char *why = at_places(p, 1, p->options->is_full ? 1e300 : probe, true, NULL, out);
     if (why) return why;
     share(p, out);

@@ -501,6 +501,14 @@ static uint64_t stall_of(const struct machine *m, const struct sass_inst *i) {
     return i->stall == 1 && i->yields ? 2 : i->stall;
 }
 
+/* When a call of vprintf has returned. One warp of an SM after the other is in the driver's code. */
+static uint64_t prints(const struct machine *m, struct sm *s, const struct sass_effect *e) {
+    const double values = e->prints - 1, more = values > 1 ? values - 1 : 0;
+    const double cycles = m->chip->printf_call + more * m->chip->printf_value;
+    s->printf_free = later(s->printf_free, m->now) + (uint64_t)cycles;
+    return s->printf_free;
+}
+
 static void after_issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                         const struct sass_inst *i, const struct sass_effect *e) {
     bool bsync = w->op->is_bsync;
@@ -520,6 +528,10 @@ static void after_issue(struct machine *m, struct sm *s, struct smsp *p, struct 
     uint64_t fetched = sm_fetch(m, s, p, w, w->inst->pc, at);
     if (fetched > at) {
         w->fetched = fetched;
+        w->fetch_reason = PREDICTOR_NO_INSTRUCTION;
+    }
+    if (e->prints) {
+        w->fetched = later(w->fetched, prints(m, s, e));
         w->fetch_reason = PREDICTOR_NO_INSTRUCTION;
     }
     w->check = w->ready;

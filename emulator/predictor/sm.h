@@ -167,10 +167,11 @@ struct sm {
     int n_gmma_next;
     const struct sm_group *gmma_owner; /* the group of HGMMAs that has begun and not ended */
     double gmma_n,
-        gmma_debt;       /* columns of the HGMMA booked last; part of a cycle that it is late */
-    uint64_t gmma_began; /* the HGMMA booked last, or those before it without a gap */
-    double copy_debt;    /* part of a cycle of the data path */
-    uint64_t bar_free;   /* barrier arrivals */
+        gmma_debt;        /* columns of the HGMMA booked last; part of a cycle that it is late */
+    uint64_t gmma_began;  /* the HGMMA booked last, or those before it without a gap */
+    double copy_debt;     /* part of a cycle of the data path */
+    uint64_t bar_free;    /* barrier arrivals */
+    uint64_t printf_free; /* vprintf */
     uint64_t l2_free, dram_free, write_free, tma_free, gmma_free, dsm_free;
     double constants_free;    /* its constant cache, of LDCs to several places */
     uint64_t constant_at[64]; /* when a line of constants is there; 0: never asked for */

@@ -122,10 +122,9 @@ enum sass_go sass_fmnmx(struct sass_warp *w, const struct sass_exec *x, uint32_t
     return SASS_GO_NEXT;
 }
 
-enum sass_go sass_fsetp(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+static uint32_t compared(struct sass_warp *w, const struct sass_exec *x) {
     SOURCE(0);
     SOURCE(1);
-    PIN(0);
     uint32_t less = 0, equal = 0, greater = 0;
     bool ftz = x->mode & FSETP_FTZ;
     for (int l = 0; l < SASS_LANES; l++) {
@@ -134,9 +133,23 @@ enum sass_go sass_fsetp(struct sass_warp *w, const struct sass_exec *x, uint32_t
         equal |= (uint32_t)(a == b) << l;
         greater |= (uint32_t)(a > b) << l;
     }
-    uint32_t r = (x->mode & FSETP_LESS ? less : 0) | (x->mode & FSETP_EQUAL ? equal : 0) |
-                 (x->mode & FSETP_GREATER ? greater : 0) |
-                 (x->mode & FSETP_UNORDERED ? ~(less | equal | greater) : 0);
+    return (x->mode & FSETP_LESS ? less : 0) | (x->mode & FSETP_EQUAL ? equal : 0) |
+           (x->mode & FSETP_GREATER ? greater : 0) |
+           (x->mode & FSETP_UNORDERED ? ~(less | equal | greater) : 0);
+}
+
+/* mode2: 1.0 where it holds, else all bits; 0 where it does not */
+enum sass_go sass_fset(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    PIN(0);
+    const uint32_t r = sass_combined(x->mode, compared(w, x), p0);
+    uint32_t *d = sass_row(w, x->d);
+    EMU_EACH_LANE(l, mask) d[l] = r >> l & 1 ? (x->mode2 ? 0x3f800000 : EMU_FULL) : 0;
+    return SASS_GO_NEXT;
+}
+
+enum sass_go sass_fsetp(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    PIN(0);
+    const uint32_t r = compared(w, x);
     sass_write_pred(w, x->pd, mask, sass_combined(x->mode, r, p0));
     sass_write_pred(w, x->pe, mask, sass_combined(x->mode, ~r, p0));
     return SASS_GO_NEXT;

@@ -7,6 +7,7 @@
  *   BSYNC B0        until all of BSSY's lanes that still live are here */
 #include "exec.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -156,6 +157,44 @@ enum sass_go sass_ret(struct sass_warp *w, const struct sass_exec *x, uint32_t m
 }
 enum sass_go sass_call(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     return sass_bra(w, x, mask);
+}
+
+enum sass_go sass_lepc(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    uint32_t *d = sass_row(w, x->d);
+    const uint32_t at = sass_row(w, x->s[0].row)[0];
+    EMU_EACH_LANE(l, mask) d[l] = at, d[l + SASS_LANES] = 0;
+    return SASS_GO_NEXT;
+}
+
+/* How many values a format has. */
+static int conversions(struct sass_warp *w, uint64_t format) {
+    const unsigned char *at;
+    bool inside = false; /* of %-8.3f */
+    int n = 0;
+    for (; (at = sass_global(w, format, 1, EMU_READ)) && *at; format++) {
+        if (*at == '%') {
+            inside = !inside;
+        } else if (inside && *at == '*') {
+            n++;
+        } else if (inside && isalpha(*at) && !strchr("hlLjzt", *at)) {
+            n++;
+            inside = false;
+        }
+    }
+    return n;
+}
+
+/* vprintf(R4, R6) prints nothing here: the PTX side has printed, or will. */
+enum sass_go sass_call_driver(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    enum { FORMAT = 4 * SASS_ROW, RESULT = 4 * SASS_ROW };
+    const uint32_t *to = sass_row(w, x->s[0].row), lane = (uint32_t)__builtin_ctz(mask);
+    const uint32_t *format = sass_row(w, FORMAT);
+    if ((to[lane] | (uint64_t)to[lane + SASS_LANES] << 32) != SASS_VPRINTF)
+        return sass_stop(w, x, "a call of the driver's code (assert, malloc): that is not known");
+    const int n = conversions(w, format[lane] | (uint64_t)format[lane + SASS_LANES] << 32);
+    if (w->effect) w->effect->prints = (uint8_t)(1 + (n < 32 ? n : 32));
+    EMU_EACH_LANE(l, mask) sass_row(w, RESULT)[l] = (uint32_t)n;
+    return SASS_GO_NEXT;
 }
 
 enum sass_go sass_bssy(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {

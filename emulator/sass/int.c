@@ -309,6 +309,17 @@ enum sass_go sass_p2r(struct sass_warp *w, const struct sass_exec *x, uint32_t m
     return SASS_GO_NEXT;
 }
 
+/* The predicates that imm names, from the bits of a register. */
+enum sass_go sass_r2p(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
+    const uint32_t *s = sass_row(w, x->s[0].row);
+    for (uint8_t p = 0; p < SASS_PT; p++) {
+        uint32_t set = 0;
+        for (int l = 0; l < SASS_LANES; l++) set |= (s[l] >> p & 1) << l;
+        if (x->imm >> p & 1) sass_write_pred(w, p, mask, set);
+    }
+    return SASS_GO_NEXT;
+}
+
 /* ---- Moves and selections ---- */
 
 enum sass_go sass_mov(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {

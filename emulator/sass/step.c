@@ -78,7 +78,7 @@ enum sass_status sass_step(struct sass_warp *w, struct sass_effect *e) {
     if (e) {
         e->warp = w;
         e->n_events = 0;
-        e->constants = 0;
+        e->constants = e->prints = 0;
         e->wait = SASS_WAIT_NONE;
         e->taken = e->diverged = e->waits = e->deferred = false;
     }

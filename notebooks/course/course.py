@@ -280,6 +280,6 @@ class Lab:
             table += "\n\n"
         (out / "bounds.txt").write_text(table)
         subprocess.run(["gnuplot", "-e", f"table = 'results/bounds.txt'; out = 'results/bounds'; n_chips = {len(chips)}; foot = '{self._counted}'",
-                        "plots/bounds.gp"], cwd=ROOT, check=True, capture_output=True)
+                        "plots/bounds.gp"], cwd=ROOT, check=True, capture_output=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
         return out / "bounds.png"
 

@@ -56,10 +56,11 @@ def side(line):
 
 
 def telling(said):
-    """Of races, one between warps comes first: a barrier that lacks is reported of two lanes of a warp, too."""
+    """A race between warps comes first where the report before it tells less: of two lanes of a warp, of which a barrier that lacks
+    is reported, too; or of a value that nothing wrote and that is noticed only where it reaches a store or a branch."""
     blocks = re.split(r"(?m)^(?=stage-\d+: )", said)
     first = next((n for n, block in enumerate(blocks) if block.startswith("stage-")), None)
-    if first is None or "which another lane of the warp" not in blocks[first].partition("\n")[0]:
+    if first is None or not re.search(r"which another lane of the warp|a value that nothing wrote, .* reaches", blocks[first].partition("\n")[0]):
         return said
     others = [n for wanted in (r"warp \d+ reads shared", r"warp \d+ writes shared") for n, block in enumerate(blocks)
               if re.search(rf": race in .*: {wanted} .*which warp", block.partition("\n")[0])]

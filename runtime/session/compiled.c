@@ -164,6 +164,7 @@ static const char *switched_off(const struct session *s) {
     if (s->info.chip.cc != 90)
         return reason("it is executed of Hopper's code only, and %s is none", s->info.chip.name);
     if (o->emulator.count_ptx) return "--count-ptx";
+    if (o->predict_only) return "--predict-only counts nothing";
     if (o->emulator.without) return "--without leaves that line out of PTX, not of SASS";
     if (o->emulator.sample_blocks) return "with --sample-blocks most blocks do not run";
     if (o->quiet && !o->json_path) return "--quiet";

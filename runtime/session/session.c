@@ -603,7 +603,9 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
         fflush(stdout);
         fprintf(stderr, "run: %s\n", emu_result_report(result, r));
         s->n_reports += emu_result_report_kind(result, r) != EMU_NOTE;
-        if (!fault) fault = fault_of(emu_result_report_kind(result, r));
+        const int kind = emu_result_report_kind(result, r);
+        const bool too_long = last && kind == EMU_ENDLESS; /* as if it had been left out */
+        if (!fault && !too_long) fault = fault_of(kind);
         if (emu_result_report_kind(result, r) == EMU_TRAP &&
             strstr(emu_result_report(result, r), "assertion"))
             fault = FAULT_ASSERT;

@@ -78,8 +78,10 @@ static int choices(const struct attention *a, const struct chip *chip, struct st
 static const char *supports(const struct attention *a, const struct chip *chip) {
     const char *why = NULL;
     if (chip->cc / 10 != 9)
-        return reason("stage 6 takes Hopper (compute capability 9.0: WGMMA, TMA), not %s",
-                      chip->board);
+        return reason(
+            "stage 6 takes Hopper (compute capability 9.0: WGMMA, TMA), not %s: stages 1 to 4 "
+            "run there, and --device emu --chip h200 emulates a Hopper",
+            chip->board);
     if (a->head_dim != 64 && a->head_dim != 128 && a->head_dim != 256)
         return reason("stage 6 takes head_dim 64, 128 and 256, not %d", a->head_dim);
     if (cut_tiles(a, SHAPE_SPLIT, 1) > INT_MAX / 2)

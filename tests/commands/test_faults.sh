@@ -22,8 +22,9 @@ for call in cuInit cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceTotalMem
         cuEventRecordWithFlags:2 cuStreamEndCapture cuGraphInstantiate:1 \
         cuGraphInstantiate:2 cuGraphUpload cuGraphLaunch:1 cuGraphLaunch:2 cuGraphLaunch:5 \
         cuEventElapsedTime:1 cuEventElapsedTime:4; do
-    status "$call fails" 4 fake FAKE_CUDA_FAIL="$call" --device cuda --quiet --json "$record"
+    later status "$call fails" 4 fake FAKE_CUDA_FAIL="$call" --device cuda --quiet --json "$record"
 done
+together
 status "the flush buffer of --l2 cold fails" 4 fake FAKE_CUDA_FAIL=cuMemAlloc:7 --l2 cold --quiet
 status "a fault in a sweep" 4 fake FAKE_CUDA_FAIL=cuLaunchKernelEx:7:700 --sweep-random 10
 status "a fault in repeats" 4 fake FAKE_CUDA_FAIL=cuLaunchKernelEx:3:700 --repeat-check 10
@@ -50,8 +51,9 @@ clock() { # CALL LEAST: of 20 faults, at least LEAST take the clock away
     echo "$lost lost their clock"
     [ $lost -ge "$2" ]
 }
-for call in cuMemcpyDtoHAsync cuLaunchKernelEx; do check "the clock, or why not: $call" clock $call 3; done
-for call in cuMemAlloc cuModuleLoadData; do check "the clock, or why not: $call" clock $call 1; done
+for call in cuMemcpyDtoHAsync cuLaunchKernelEx; do later check "the clock, or why not: $call" clock $call 3; done
+for call in cuMemAlloc cuModuleLoadData; do later check "the clock, or why not: $call" clock $call 1; done
+together
 source_cycles() { # PATTERN VARIABLE=VALUE...
     env LD_LIBRARY_PATH="$build/tests/fake" ATTNLAB_CUPTI="$build/tests/fake" "${@:2}" \
         "$build/stage-1" --device cuda --heads 1 --seqlen 8 --source > "$tap_dir/lines" 2>&1 && grep -qe "$1" "$tap_dir/lines"

@@ -100,7 +100,7 @@ for verb in "lab-1 check" handout report; do
 done
 empty=$tap_dir/empty
 check "a compiler that is not there" refuses 77 "there is no nvcc at NVCC=/none/nvcc: run make setup" NVCC=/none/nvcc BUILD="$empty" "$empty/images/stage-1/d64.compute_89.ptx"
-check "it is named before anything is compiled" refuses 77 "there is no nvcc at NVCC=/none/nvcc" NVCC=/none/nvcc BUILD="$empty" "$empty/common/base/npy.o"
+check "it is named before anything is compiled" refuses 77 "there is no nvcc at NVCC=/none/nvcc" NVCC=/none/nvcc CUDA= BUILD="$empty" "$empty/common/base/npy.o"
 check "stage 5 has no report" refuses 0 "stage-5 computes no attention" BUILD="$empty" stage-5 report
 check "it is said before stage 5 is built" [ ! -e "$empty/stage-5" ]
 

@@ -33,7 +33,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
 SchedulerType=sched/builtin
 SchedulerParameters=batch_sched_delay=0,sched_interval=1
-SlurmdTimeout=5
+SlurmdTimeout=10
 KillWait=2
 MinJobAge=2
 ReturnToService=2

@@ -58,9 +58,10 @@ rows=()
 row() { # WHAT COMMAND...: a line of the table
     local what=$1 start=$SECONDS passed=0
     shift
-    "$@" > "$tap_dir/out" 2>&1 < /dev/null && passed=1
+    "$@" > "$tap_dir/out" 2>&1 < /dev/null && ! grep -q "command not found" "$tap_dir/out" && passed=1
     tail -n 15 "$tap_dir/out" > "$tap_dir/tail"
     tap_result "$what" $passed "$tap_dir/tail"
+    [ $passed -eq 1 ] || cp "$tap_dir/out" "$build/tests/container-$tap_n.txt"
     rows+=("$(printf '%-70s %-6s %4d s' "$what" "$([ $passed -eq 1 ] && echo works || echo FAILS)" $((SECONDS - start)))")
 }
 base() {
@@ -73,7 +74,7 @@ base() {
         buildah commit -q "$made" "docker.io/library/$(last FROM)" && buildah rm "$made"
 }
 row "Debian 12, which the image begins with" base
-git archive --prefix=context/ HEAD | tar -x -C "$work"
+git clone -q --depth 1 "file://$PWD" "$work/context"
 mkdir "$work"/context/{build,.venv} && touch "$work"/context/{build,.venv}/of-the-host
 build() {
     buildah bud --layers --isolation chroot --pull-never --volume /etc/resolv.conf:/etc/resolv.conf:ro -f "$work/context/Containerfile" -t attnlab "$work/context"
@@ -81,12 +82,17 @@ build() {
 row "the Containerfile is built" build
 box=$(buildah from --pull-never attnlab 2> /dev/null)
 if [ -z "$box" ]; then tap_done; fi
-# In the image, as its user, with no other network than a loopback that is down.
-inside() { unshare --net buildah --root "$store" --runroot "$work/run" run --isolation chroot "${volume[@]}" "$box" -- bash -c "$1"; }
+# In the image, as its user, with no other network than loopback.
+inside() {
+    unshare --net bash -c 'ip link set lo up; exec "$@"' - \
+        buildah --root "$store" --runroot "$work/run" run --isolation chroot "${volume[@]}" "$box" -- bash -c "$1"
+}
 volume=()
 row "it runs as a user who is not root, without a network" inside '[ "$(id -un)" = student ] && ! getent hosts deb.debian.org'
 row "nothing that was built on the host came along" inside '! ls build/of-the-host .venv/of-the-host'
 while read -r command; do row "$command" inside "$command"; done < <(sed -n '/^## No GPU/,/^The second/s/^    \(make [^#]*[^# ]\) *#.*/\1/p' README.md | head -n 3)
+row "$(grep -o 'make setup test' CONTRIBUTING.md)" inside 'make setup test'
+rows+=("    $(tail -n 1 "$tap_dir/out")")
 row "the comparison drew its plots" inside 'ls -l results/*.png | grep -c . | grep -q "^[1-9]"'
 while read -r step; do row "the workflow's $step" inside "$step"; done < <(field $workflow "[e['run'] for e in $steps if e.get('run', '').startswith('make ')]")
 row "what it keeps is there" inside "$(field $workflow "['ls -d ' + p for e in $steps if 'upload-artifact' in e.get('uses', '') for p in e['with']['path'].split() if 'tests' not in p]" | head -n 1)"

@@ -10,10 +10,10 @@ limits() { printf 'seconds %s\nmemory_mb 500\n' "$1" > "$tap_dir/slurm.txt"; }
 limits 5
 jobs() { python3 setup/jobs.py run "$@" --settings "$tap_dir/slurm.txt" < "$tap_dir/tasks"; }
 said() { grep -q -e "$1" "$tap_dir/said" || { cat "$tap_dir/said"; false; }; }
-tasks() { # N...: runs of stage 1 that differ in their seed, and last a second or less, each seventh some seconds
+tasks() { # N...: runs of stage 1 that differ in their seed. On node n2 they do not end while the file gate is there
     local n
     for n; do
-        printf 'seed-%d\t%s --device emu --jobs 1 --seqlen 64 --heads 1 --seed %d --counters none --no-time --quiet --json "$JSON"; s=$?; sleep %s; exit $s\n' "$n" "$build/stage-1" "$n" "$((n % 7 ? 0 : 3)).5"
+        printf 'seed-%d\t%s --device emu --jobs 1 --seqlen 64 --heads 1 --seed %d --counters none --no-time --quiet --json "$JSON"; s=$?; sleep 0.5; while [ "${SLURMD_NODENAME-}" = n2 ] && [ -e %s ]; do touch %s/seed-%d; sleep 0.1; done; exit $s\n' "$n" "$build/stage-1" "$n" "$tap_dir/gate" "$tap_dir/at-gate" "$n"
     done > "$tap_dir/tasks"
 }
 seeds() { python3 -c 'import json, sys; print(*sorted(json.loads(l)["problem"]["seed"] for l in open(sys.argv[1])))' "$1"; }
@@ -80,10 +80,21 @@ if [ -z "${SLURM_TEST-}" ] || ! cluster_can; then
     tap_done
 fi
 trap 'cluster_end; rm -rf "$tap_dir"' EXIT
+rows=()
+fault() { # WHAT SEEN [FOLDER N]: a line of the table, of the checks since the last one; what N tasks left in FOLDER
+    local lost=- twice=-
+    if [ $# -eq 4 ]; then
+        lost=$(($4 - $(ls "$3/done" | wc -l))) twice=$(seeds "$3/records.jsonl" | tr ' ' '\n' | uniq -d | wc -l)
+    fi
+    rows+=("$(printf '%-44s %-66s %-6s %4s %6s' "$1" "$2" "$([ $tap_failed -eq "$failed" ] && echo holds || echo FAILS)" $lost $twice)")
+    failed=$tap_failed
+}
+failed=$tap_failed
 check "a cluster of two nodes" cluster "$tap_dir/cluster"
 n=${SLURM_TASKS:-200} at=$tap_dir/slurm
-limits 12
+limits 40
 rm -f "$tap_dir/good"
+mkdir "$tap_dir/at-gate"
 tasks $(seq $((n - 2)))
 printf 'bad\t[ -e %q ]\n' "$tap_dir/good" >> "$tap_dir/tasks"
 printf 'endless\t[ -e %q ] || sleep 600\n' "$tap_dir/good" >> "$tap_dir/tasks"
@@ -91,15 +102,14 @@ fingerprint=$(sha256sum < "$tap_dir/tasks")
 python3 setup/jobs.py run "$at" --slurm --settings "$tap_dir/slurm.txt" < "$tap_dir/tasks" > "$tap_dir/said" 2>&1 &
 run=$!
 until [ "$(ls "$at/done" 2> /dev/null | wc -l)" -ge $((n / 4)) ]; do kill -0 $run || break; sleep 0.1; done
-running() { # a long task on n2
-    victim=$(awk '$2 == "n2" {name = $1} END {print name}' "$at/starts")
-    [[ $victim == seed-* ]] && [ $((${victim#seed-} % 7)) -eq 0 ] && [ ! -e "$at/done/$victim" ]
-}
-while ! running || [ "$victim" = "${seen:-$victim}" ]; do seen=${victim:-none}; kill -0 $run || break; sleep 0.02; done # one that has just begun
+touch "$tap_dir/gate"
+until victim=$(ls "$tap_dir/at-gate") && [ -n "$victim" ]; do kill -0 $run || break; sleep 0.1; done
 node_kill n2
+rm "$tap_dir/gate"
 killed_at=$(ls "$at/done" | wc -l)
 kill -TERM $run # whoever watches goes away, too
 wait $run
+failed_by_then=$(ls "$at/failed" | grep . || echo none) # the same command starts those again, too
 check "interrupted, it leaves the jobs alone" said "Slurm's jobs go on"
 # the node comes back after Slurm has given it up
 until sinfo -h -N -n n2 -o %T | grep -q down; do sleep 0.2; done
@@ -110,19 +120,23 @@ sleep 1
 node_start n2
 wait $run
 check "what ran was watched to its end, two failed" [ $? -eq 1 ]
-check "one is past its limit" said "^jobs: endless: past its limit of 12 s"
+check "one is past its limit" said "^jobs: endless: past its limit of 40 s"
+fault "a task never ends" "it is ended at its limit of 40 s, and the others go on"
 check "the rest has a record each" [ "$(seeds "$at/records.jsonl")" = "$(seq $((n - 2)) | paste -sd' ')" ]
-restarts=$(sort "$at/starts" | cut -d' ' -f1 | uniq -c | awk '$1 > 1 {print $2 "x" $1}' | paste -sd' ')
+restarts=$(cut -d' ' -f1 "$at/starts" | grep -vxF "$failed_by_then" | sort | uniq -c | awk '$1 > 1 {print $2 "x" $1}' | paste -sd' ')
 check "what ran when the node died was started again, and nothing else" [ "$restarts" = "${victim}x2" ]
+fault "a node dies, and whoever watches is ended" "$killed_at were done; started more than once: ${restarts:-none}; $victim ran there" "$at" $((n - 2))
 before=$(find "$at/done" -name where -printf '%p %T@\n' | sort)
 touch "$tap_dir/good"
 check "the same command runs what failed" jobs "$at" --slurm
 check "and changes nothing else" [ "$(find "$at/done" -name where ! -path '*/bad/*' ! -path '*/endless/*' -printf '%p %T@\n' | sort)" = "$before" ]
 check "all are done, each once" [ "$(ls "$at/done" | sort -u | wc -l)" -eq "$n" ]
 check "no task's folder is left half made" [ -z "$(ls "$at/tmp")" ]
+fault "a task fails, one is past its limit" "the same command runs these two again, and no other" "$at" "$n"
 for node in n1 n2; do check "$node did a part" grep -rqs "^$node " "$at/done" --include=where; done
 too_much() { printf 'memory_mb 999999\n' > "$tap_dir/slurm.txt"; jobs "$tap_dir/much" --slurm; }
 status "more than any node has: Slurm's own word" 5 too_much
+fault "more memory is asked for than any node has" "one line with Slurm's own words, status 5"
 
 # ---- A cancelled array
 other=$tap_dir/cancelled
@@ -138,6 +152,7 @@ wait $run
 check "who watches gives those to Slurm again" [ $? -eq 0 ]
 check "as another array" test -e "$other/batch-1"
 check "each has one record" [ "$(seeds "$other/records.jsonl")" = "$(seq 301 308 | paste -sd' ')" ]
+fault "an array is cancelled" "$left of its 8 tasks were left, and were given to Slurm again" "$other" 8
 
 # ---- The verbs
 limits 60
@@ -163,6 +178,7 @@ sweep() { # two tiles, each without and with a mask
             "2sweep/d32-128x64-w4x1-s2-q1-c2 2sweep/d32-128x64-w4x1-s2-q1-c3" ]
 }
 check "make stage-4 sweep SLURM=..." sweep
+fault "none: grade-all, random, freeze-predict, sweep" "the results are those of one machine"
 
 # ---- A GPU each
 limits 20
@@ -172,11 +188,9 @@ overlap() { # of two on one node, one ends before the other begins
     cat "$tap_dir"/gpus/done/*/out | paste - - | sort -k1,1 -k3,3n | awk '{print} $2 != 0 {bad = 1} $1 == node && $3 < end {bad = 1} {node = $1; end = $4} END {exit bad}'
 }
 check "have one each to themselves, by CUDA_VISIBLE_DEVICES" overlap
+fault "none: four tasks on two nodes of one GPU" "no two at a time had the same GPU"
 echo "#| revision $(git rev-parse --short HEAD), $(date +%F), $(nproc) cores of$(sed -n 's/^model name.*://p' /proc/cpuinfo | head -n 1)"
 echo "#| Slurm $(slurmctld -V | cut -d' ' -f2), two nodes of one core: $n tasks of stage 1 on the emulator"
-printf '#| %s\n' "node n2 killed when $killed_at were done, with $victim running there; started more than once: ${restarts:-none}" \
-    "one task past its limit of 12 s, one with status 1; both right when run again" \
-    "lost: $((n - $(ls "$at/done" | wc -l))); records: $(wc -l < "$at/records.jsonl") of $((n - 2)), twice: $(seeds "$at/records.jsonl" | tr ' ' '\n' | uniq -d | wc -l)" \
-    "array cancelled with $left of 8 tasks left: lost: $((8 - $(ls "$other/done" | wc -l))); records: $(wc -l < "$other/records.jsonl") of 8" \
-    "on n1: $(cat "$at"/done/*/where | grep -c '^n1'), on n2: $(cat "$at"/done/*/where | grep -c '^n2')"
+printf '#| %-44s %-66s %-6s %4s %6s\n' fault "what was seen" result lost twice
+printf '#| %s\n' "${rows[@]}" "tasks on n1: $(cat "$at"/done/*/where | grep -c '^n1'), on n2: $(cat "$at"/done/*/where | grep -c '^n2')"
 tap_done

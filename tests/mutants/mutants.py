@@ -43,6 +43,8 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "emulator/checks/race.c": "race emu_async emu_cluster emu_taint emu_checks",
     "emulator/checks/vector_clock.c": "vector_clocks",
     "emulator/checks/taint.c": "emu_taint emu_global",
+    "emulator/checks/taint_bytes.c": "emu_taint emu_global",
+    "emulator/core/memory.c": "memory",
     "emulator/checks/overlap.c": "emu_overlap",
     "common/device/emu_counters.c": "emu_counters",
 }
@@ -130,12 +132,12 @@ def compile_line(build, path):
     return tuple([l for l in compile_lines(build) if f" -c -o {build}/{path[:-2]}.o" in l][-1].split())
 
 
-def run(command, folder, log, cpu_s=CPU_S, rules=None, **more):
+def run(command, folder, log, cpu_s=CPU_S, rules=None, data=6 << 30, **more):
     """The first test that fails ends it. What has `rules` is kept to them (confine.py)."""
     def limits():
         confine.confine(rules)
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
-        resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))
+        resource.setrlimit(resource.RLIMIT_DATA, (data, data))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         return subprocess.run(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, timeout=LIMIT_S, preexec_fn=limits,
@@ -212,7 +214,8 @@ class Tests:
         program, build = self.program(test), f"{self.folder}/build"
         with tempfile.TemporaryDirectory(dir=self.folder, ignore_cleanup_errors=True) as folder:
             rules = confine.ruleset(folder, *([build] if test.startswith("sh:") else []))
-            try: return run(program, folder, self.log, cpu_s, rules, BUILD=build, **more) != 0
+            data = (12 if test == "memory" else 6) << 30  # it reserves heaps of 4 GiB, of which it touches little
+            try: return run(program, folder, self.log, cpu_s, rules, data, BUILD=build, **more) != 0
             finally:
                 if rules is not None: os.close(rules)
                 harmed = [d for d in ("/dev/null", "/dev/full") if os.path.exists(d) and not stat.S_ISCHR(os.stat(d).st_mode)]

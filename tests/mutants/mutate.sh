@@ -26,21 +26,16 @@ mutate_runs=(
     "--seqlen-q 70 --seqlen-k 450 --heads 134 --kv-heads 67 --input outlier"
 )
 
-# The images that these runs need, and their head_dim: at 128 all of stage 6's ideas are met.
-mutate_images() {
-    case $1 in
-    4) echo d64 d64-small ;;
-    6) echo d128-split d128-split-causal d128-short ;;
+# STAGE RUN: the image to launch. Stage 6 chooses by a model of time among more than these, and at 128 all its ideas are met;
+# stage 4 takes these by itself.
+mutate_image() {
+    case $1$2 in
+    6*--causal*) echo d128-split-causal ;;
+    6*"--heads 134"*) echo d128-short ;;
+    6*) echo d128-split ;;
+    4*"--heads 134"*) echo d64 ;;
+    4*) echo d64-small ;;
     *) echo d64 ;;
-    esac
-}
-# Stage 6 chooses by a model of time among more images than these: RUN -> the one to launch
-mutate_image() { # STAGE RUN
-    [ "$1" = 6 ] || return 0
-    case $2 in
-    *--causal*) echo --image d128-split-causal ;;
-    *"--heads 134"*) echo --image d128-short ;;
-    *) echo --image d128-split ;;
     esac
 }
 mutate_dim() { if [ "$1" = 6 ]; then echo 128; else echo 64; fi; }
@@ -54,35 +49,40 @@ mutants_of() {
          for (i in stages) if (stages[i] == stage) print kind "\t" name "\t" substr($0, n + 2)}' tests/mutants/mutants.txt
 }
 
-# FOLDER-OF-STAGE STAGE FOLDER SCRIPT: a program beside a wrong image
-mutant_build() {
-    local source=$1 stage=$2 folder=$3 script=$4 images=$3/images/stage-$2 arch kind extension image file changed=
-    mkdir -p "$images"
-    for file in "$source"/kernel.cu "$source"/*.cuh; do # quoted includes are first looked for beside kernel.cu
+# FOLDER-OF-STAGE STAGE FOLDER SCRIPT: the wrong sources, and the program
+mutant_sources() {
+    local file changed=
+    for file in "$1"/kernel.cu "$1"/*.cuh; do # quoted includes are first looked for beside kernel.cu
         [ -e "$file" ] || continue
-        sed -E "$script" "$file" > "$folder/$(basename "$file")" || return 1
-        cmp -s "$file" "$folder/$(basename "$file")" || changed=1
+        sed -E "$4" "$file" > "$3/$(basename "$file")" || return 1
+        cmp -s "$file" "$3/$(basename "$file")" || changed=1
     done
     [ "$changed" ] || { echo "stale: it changes nothing"; return 1; }
+    mkdir -p "$3/images/stage-$2" && ln -f "$build/stage-$2" "$3/stage-$2"
+}
+
+# FOLDER-OF-STAGE STAGE FOLDER IMAGE: compiled when a run first needs it; many mutants fall before
+mutant_image() {
+    local arch kind extension made
     if [ "$device" = emu ]; then extension=ptx kind='compute_[0-9a]+'
     else extension=cubin kind='sm_9[0-9a]+'
     fi
-    ln -f "$build/stage-$stage" "$folder/stage-$stage" || return 1
-    for image in $(mutate_images "$stage"); do
-        arch=$(awk -v image="$image" '$1 == "arch" {arch = $0} $1 == image {print arch}' "$source/images" | grep -oE "$kind" | tail -n 1)
-        # shellcheck disable=SC2046
-        "${NVCC:-nvcc}" -std=c++17 -lineinfo -I. "-I$build/include" "-I$source" -w "-$extension" "-arch=$arch" \
-            $(awk -v image="$image" '$1 == image {$1 = ""; print}' "$source/images") \
-            -o "$images/$image.$arch.$extension" "$folder/kernel.cu" || return 1
-    done
+    arch=$(awk -v image="$4" '$1 == "arch" {arch = $0} $1 == image {print arch}' "$1/images" | grep -oE "$kind" | tail -n 1)
+    made=$3/images/stage-$2/$4.$arch.$extension
+    # shellcheck disable=SC2046
+    [ -e "$made" ] || "${NVCC:-nvcc}" -std=c++17 -lineinfo -I. "-I$build/include" "-I$1" -w "-$extension" "-arch=$arch" \
+        $(awk -v image="$4" '$1 == image {$1 = ""; print}' "$1/images") -o "$made" "$3/kernel.cu"
 }
 
-# PROGRAM STAGE: prints which run rejects it, 0; 1 if none does, 2 if one could not say
+# FOLDER STAGE [FOLDER-OF-STAGE]: prints which run rejects the program there, 0; 1 if none does, 2 if one could not say,
+# 3 if an image cannot be built
 mutant_killed() {
-    local run said status
+    local run said status image
     for run in "${mutate_runs[@]}"; do
+        image=$(mutate_image "$2" "$run")
+        [ -z "${3-}" ] || mutant_image "$3" "$2" "$1" "$image" || return 3
         # shellcheck disable=SC2086
-        said=$(timeout 120 "$1" --device "$device" --head-dim "$(mutate_dim "$2")" $run $(mutate_image "$2" "$run") --no-time \
+        said=$(timeout 120 "$1/stage-$2" --device "$device" --head-dim "$(mutate_dim "$2")" $run --image "$image" --no-time \
             --counters none --quiet 2>&1)
         status=$?
         case $status in
@@ -100,11 +100,10 @@ survives() { mutant_killed "$@"; [ $? -eq 1 ]; }
 # FOLDER-OF-STAGE STAGE FOLDER SCRIPT: leaves what was said in FOLDER/log, and in FOLDER/status how it
 # went: 0 killed, 1 it survives, 2 no run could say, 3 not built
 mutant_try() {
-    local status
-    if mutant_build "$@" > "$3/log" 2>&1; then
-        mutant_killed "$3/stage-$2" "$2" > "$3/log" 2>&1
+    local status=3
+    if mutant_sources "$@" > "$3/log" 2>&1; then
+        mutant_killed "$3" "$2" "$1" > "$3/log" 2>&1
         status=$?
-    else status=3
     fi
     echo $status > "$3/status"
 }
@@ -130,7 +129,7 @@ mutate() {
         done < <(mutants_of "$stage")
         wait
         check "stage-$stage has mutants" test ${#folders[@]} -gt 0
-        check "stage-$stage itself passes" survives "$build/stage-$stage" "$stage"
+        check "stage-$stage itself passes" survives "$build" "$stage"
         mutate_report "$stage" "${folders[@]}"
     done
 }

@@ -27,6 +27,14 @@ stopped() { # SIGNAL STATUS: it leaves the old picture, and nothing else
 check "a picture that is interrupted" stopped INT 130
 check "a picture that is terminated" stopped TERM 143
 check "a picture that is killed" stopped KILL 137
+c_locale() { # gnuplot would complain of what it cannot convert
+    echo "load 'plots/style.gp'; plot x" > "$dir/x.gp"
+    LC_ALL=C plots/draw.sh "$dir/x.gp" "$dir/x" png "title = ''" > "$tap_dir/said" 2>&1
+    [ -s "$dir/x.png" ] && ! grep . "$tap_dir/said"
+}
+check "a picture in the C locale" c_locale
+columns() { printf '%s\n' "stage  us" "1-scalar 9.5" "" "2 123" | awk -f plots/columns.awk | diff - <(printf '%s\n' "stage     us" "1-scalar  9.5" "2         123"); }
+check "columns of a table" columns
 
 # The same of a whole `make compare`, in a tree of its own.
 tree=$tap_dir/tree

@@ -284,3 +284,16 @@ KERNEL(orders) {
     asm("mov.u32 %0, %%lanemask_eq;" : "=r"(eq));
     out[768 + t] = lt + le * 3 + ge * 5 + gt * 7 + eq * 11;
 }
+/* FSET, ATOMS.POPC.INC */
+KERNEL(indicators) {
+    T;
+    __shared__ int s[64];
+    float v = (float)in[t], w = __int_as_float(any[t]);
+    s[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&s[any[t] & 31], 1);
+    out[t] = __float_as_int(v > 0 ? 1.0f : 0.0f) + __float_as_int(w <= v ? 1.0f : 0.0f);
+    out[128 + t] = __float_as_int(w != w ? 1.0f : 0.0f);
+    __syncthreads();
+    out[256 + t] = s[threadIdx.x];
+}

@@ -64,6 +64,20 @@ turns() { # MORE N: cycles
 }
 small() { a=$(turns 1 40) b=$(turns 0 40) c=$(turns 1 -3); echo "$a $b $c"; cat "$tap_dir/err"; awk -v a="$a" -v b="$b" -v c="$c" 'BEGIN {exit !(a > 1.1 * b && b > c && c > 1000)}'; }
 check "arguments of one byte, and their sign" small
+cat > "$dir/product.cu" << 'END'
+extern "C" __global__ void product(const float *A, const float *B, float *C, int n) {
+    int col = blockIdx.x * 16 + threadIdx.x, row = blockIdx.y * 16 + threadIdx.y;
+    float sum = 0;
+    for (int i = 0; i < n; i++) sum += A[row * n + i] * B[i * n + col];
+    C[row * n + col] = sum;
+}
+END
+short_budget() { # blocks so long that the first step alone would take it all
+    emulated --kernel product --grid 128x128 --block 16x16 --arg 'f32[2048x2048]=zero' --arg 'f32[2048x2048]=zero' --arg 'f32[2048x2048]=zero' --arg i32=2048 --no-races --counters CYCLES \
+        --predict-only 1 --predict-budget 3 "$dir/product.cu" > "$tap_dir/said" 2>&1
+    awk '$3 == "cycles_elapsed" && $4 > 5e6 && $4 < 7.5e6 && /extrapolated from/ {found = 1} END {exit !found}' "$tap_dir/said" || { cat "$tap_dir/said"; false; }
+}
+check "a short budget is enough for blocks that are long" short_budget
 check "the tensor pipe of WGMMA" python3 -c '
 import json, sys
 k, = json.loads(open(sys.argv[1]).readline())["kernels"]

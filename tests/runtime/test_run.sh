@@ -85,6 +85,28 @@ check "the launch has a prediction and a number" python3 -c 'import json, sys
 l, = json.load(open(sys.argv[1]))["kernels"][0]["launches"]
 assert l["number"] == 0 and l["predicted"]["cycles_elapsed"] > 3000 and l["grid"] == [10, 6, 1], l' "$dir/only.jsonl"
 check "--predict-only of more launches than there are" says '^conflicts: PASS' 0 emulated --predict-only 9 "$build/examples/transpose"
+cat > "$dir/long.cu" << 'EOF'
+__global__ void loop(float *x, long n) {
+    float a = threadIdx.x;
+    for (long i = 0; i < n; i++) a = a * 1.0001f + 0.5f;
+    x[threadIdx.x] = a;
+}
+__global__ void after(float *x) { x[threadIdx.x] += 1; }
+int main() {
+    float *x;
+    cudaMalloc(&x, 4096);
+    loop<<<1, 32>>>(x, 1L << 31);
+    if (cudaDeviceSynchronize() != cudaSuccess) return 3;
+    after<<<1, 32>>>(x);
+    return cudaDeviceSynchronize();
+}
+EOF
+check "a program with a launch that is too long" compile "$dir/long" "$dir/long.cu"
+emulated --quiet --predict-only 8 --predict-budget 1 --max-instructions 1e6 --json "$dir/long.jsonl" "$dir/long" > /dev/null
+check "--predict-only: behind a launch that is too long the next one is predicted, and neither is counted as machine code" python3 -c 'import json, sys
+loop, after = json.load(open(sys.argv[1]))["kernels"]
+assert "no block had ended" in loop["launches"][0]["predicted"]["na"] and after["launches"][0]["predicted"]["cycles_elapsed"] > 3000
+assert {k["launches"][0]["counted"] for k in (loop, after)} == {"ptx"}' "$dir/long.jsonl"
 status "--predict-only of none" 2 "$run" --predict-only 0 "$build/examples/transpose"
 cat > "$dir/l2.cu" << 'EOF'
 __global__ void sum(const float4 *x, float *out, int n) {

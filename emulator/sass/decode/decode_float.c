@@ -68,6 +68,16 @@ static void d_fsetp(struct decoder *c) {
     c->x->pin[0] = sd_psrc(c);
     sd_set(c, sass_fsetp);
 }
+static void d_fset(struct decoder *c) {
+    c->x->mode2 = sd_mod(c, "BF");
+    c->x->mode = sd_comparison(c);
+    if (sd_mod(c, "FTZ")) c->x->mode |= FSETP_FTZ;
+    sd_dst(c, 1);
+    sd_fsrc(c, 0);
+    sd_fsrc(c, 1);
+    c->x->pin[0] = sd_psrc(c);
+    sd_set(c, sass_fset);
+}
 static void d_f2fp(struct decoder *c) {
     c->x->mode = sd_mod(c, "BF16");
     if (!c->x->mode) sd_must(c, "F16");
@@ -293,12 +303,12 @@ static void d_hgmma(struct decoder *c) {
 }
 
 const struct sd_mnemonic sd_float[] = {
-    {SASS_OP_FADD, d_fadd},   {SASS_OP_FFMA, d_ffma},     {SASS_OP_FMUL, d_fmul},
-    {SASS_OP_HADD2, d_hadd2}, {SASS_OP_HFMA2, d_hfma2},   {SASS_OP_HMUL2, d_hmul2},
-    {SASS_OP_F2FP, d_f2fp},   {SASS_OP_FMNMX, d_fmnmx},   {SASS_OP_FSEL, d_fsel},
-    {SASS_OP_FSETP, d_fsetp}, {SASS_OP_FCHK, d_fchk},     {SASS_OP_MUFU, d_mufu},
-    {SASS_OP_DADD, d_fp64},   {SASS_OP_DMUL, d_fp64},     {SASS_OP_DFMA, d_fp64},
-    {SASS_OP_DSETP, d_dsetp}, {SASS_OP_HMNMX2, d_hmnmx2}, {SASS_OP_HSETP2, d_hsetp2},
-    {SASS_OP_HSET2, d_hset2}, {SASS_OP_HMMA, d_hmma},     {SASS_OP_HGMMA, d_hgmma},
-    {SASS_N_OPS, NULL},
+    {SASS_OP_FADD, d_fadd},     {SASS_OP_FFMA, d_ffma},   {SASS_OP_FMUL, d_fmul},
+    {SASS_OP_HADD2, d_hadd2},   {SASS_OP_HFMA2, d_hfma2}, {SASS_OP_HMUL2, d_hmul2},
+    {SASS_OP_F2FP, d_f2fp},     {SASS_OP_FMNMX, d_fmnmx}, {SASS_OP_FSEL, d_fsel},
+    {SASS_OP_FSETP, d_fsetp},   {SASS_OP_FSET, d_fset},   {SASS_OP_FCHK, d_fchk},
+    {SASS_OP_MUFU, d_mufu},     {SASS_OP_DADD, d_fp64},   {SASS_OP_DMUL, d_fp64},
+    {SASS_OP_DFMA, d_fp64},     {SASS_OP_DSETP, d_dsetp}, {SASS_OP_HMNMX2, d_hmnmx2},
+    {SASS_OP_HSETP2, d_hsetp2}, {SASS_OP_HSET2, d_hset2}, {SASS_OP_HMMA, d_hmma},
+    {SASS_OP_HGMMA, d_hgmma},   {SASS_N_OPS, NULL},
 };

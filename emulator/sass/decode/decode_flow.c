@@ -147,7 +147,19 @@ static uint32_t symbol(struct decoder *c) {
     c->bad = true;
     return 0;
 }
+/* Of the instruction itself (sm_89), or of the one that is named. */
+static void d_lepc(struct decoder *c) {
+    sd_dst(c, 2);
+    c->x->s[0].row = sd_constant(c, c->next < c->n ? sd_number(c) : c->pc);
+    sd_set(c, sass_lepc);
+}
 static void d_call(struct decoder *c) {
+    if (sd_mod(c, "ABS")) { /* ptxas calls what is not in the kernel like this */
+        sd_must(c, "NOINC");
+        sd_plain(c, 0, 2);
+        sd_set(c, sass_call_driver);
+        return;
+    }
     sd_must(c, "REL");
     sd_must(c, "NOINC");
     target(c, sd_at(c, NUMBER) ? sd_number(c) : symbol(c));
@@ -332,6 +344,7 @@ const struct sd_mnemonic sd_flow[] = {
     {SASS_OP_BRX, d_brx},
     {SASS_OP_BSSY, d_bssy},
     {SASS_OP_BSYNC, d_bsync},
+    {SASS_OP_LEPC, d_lepc},
     {SASS_OP_CALL, d_call},
     {SASS_OP_EXIT, d_exit},
     {SASS_OP_RET, d_ret},

@@ -192,6 +192,15 @@ static void d_p2r(struct decoder *c) {
     sd_set(c, sass_p2r);
 }
 
+static void d_r2p(struct decoder *c) {
+    if (strcmp(sd_take(c)->text, "PR")) c->bad = true;
+    sd_plain(c, 0, 1);
+    c->x->imm = sd_number(c);
+    c->i->p_written |= (uint8_t)(c->x->imm & 0x7f);
+    if (c->x->imm > 0x7f) c->bad = true;
+    sd_set(c, sass_r2p);
+}
+
 static void d_vimnmx(struct decoder *c) {
     bool u16 = sd_mod(c, "U16x2"), pairs = u16 || sd_mod(c, "S16x2"),
          three = !strcmp(c->name, "VIMNMX3");
@@ -242,22 +251,40 @@ static void d_viaddmnmx(struct decoder *c) {
 }
 
 const struct sd_mnemonic sd_int[] = {
-    {SASS_OP_IMAD, d_imad},     {SASS_OP_IABS, d_iabs},
-    {SASS_OP_IMNMX, d_vimnmx},  {SASS_OP_FLO, d_count},
-    {SASS_OP_BREV, d_brev},     {SASS_OP_POPC, d_count},
-    {SASS_OP_IADD3, d_iadd3},   {SASS_OP_ISETP, d_isetp},
-    {SASS_OP_LEA, d_lea},       {SASS_OP_LOP3, d_lop3},
-    {SASS_OP_MOV, d_mov},       {SASS_OP_P2R, d_p2r},
-    {SASS_OP_PLOP3, d_plop3},   {SASS_OP_PRMT, d_prmt},
-    {SASS_OP_SEL, d_sel},       {SASS_OP_SHF, d_shf},
-    {SASS_OP_VIADD, d_viadd},   {SASS_OP_VIADDMNMX, d_viaddmnmx},
-    {SASS_OP_IDP, d_idp},       {SASS_OP_VABSDIFF, d_vabsdiff},
-    {SASS_OP_VIMNMX, d_vimnmx}, {SASS_OP_VIMNMX3, d_vimnmx},
-    {SASS_OP_UFLO, d_count},    {SASS_OP_UPOPC, d_count},
-    {SASS_OP_UIADD3, d_iadd3},  {SASS_OP_UIMAD, d_imad},
-    {SASS_OP_UISETP, d_isetp},  {SASS_OP_ULEA, d_lea},
-    {SASS_OP_ULOP3, d_lop3},    {SASS_OP_UMOV, d_mov},
-    {SASS_OP_UPLOP3, d_plop3},  {SASS_OP_UPRMT, d_prmt},
-    {SASS_OP_USEL, d_sel},      {SASS_OP_USHF, d_shf},
+    {SASS_OP_IMAD, d_imad},
+    {SASS_OP_IABS, d_iabs},
+    {SASS_OP_IMNMX, d_vimnmx},
+    {SASS_OP_FLO, d_count},
+    {SASS_OP_BREV, d_brev},
+    {SASS_OP_POPC, d_count},
+    {SASS_OP_IADD3, d_iadd3},
+    {SASS_OP_ISETP, d_isetp},
+    {SASS_OP_LEA, d_lea},
+    {SASS_OP_LOP3, d_lop3},
+    {SASS_OP_MOV, d_mov},
+    {SASS_OP_R2P, d_r2p},
+    {SASS_OP_P2R, d_p2r},
+    {SASS_OP_PLOP3, d_plop3},
+    {SASS_OP_PRMT, d_prmt},
+    {SASS_OP_SEL, d_sel},
+    {SASS_OP_SHF, d_shf},
+    {SASS_OP_VIADD, d_viadd},
+    {SASS_OP_VIADDMNMX, d_viaddmnmx},
+    {SASS_OP_IDP, d_idp},
+    {SASS_OP_VABSDIFF, d_vabsdiff},
+    {SASS_OP_VIMNMX, d_vimnmx},
+    {SASS_OP_VIMNMX3, d_vimnmx},
+    {SASS_OP_UFLO, d_count},
+    {SASS_OP_UPOPC, d_count},
+    {SASS_OP_UIADD3, d_iadd3},
+    {SASS_OP_UIMAD, d_imad},
+    {SASS_OP_UISETP, d_isetp},
+    {SASS_OP_ULEA, d_lea},
+    {SASS_OP_ULOP3, d_lop3},
+    {SASS_OP_UMOV, d_mov},
+    {SASS_OP_UPLOP3, d_plop3},
+    {SASS_OP_UPRMT, d_prmt},
+    {SASS_OP_USEL, d_sel},
+    {SASS_OP_USHF, d_shf},
     {SASS_N_OPS, NULL},
 };

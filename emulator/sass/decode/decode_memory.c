@@ -210,7 +210,28 @@ static void d_atomg(struct decoder *c) {
     sd_set(c, sass_atomg);
 }
 
+/* Each lane adds 1; without a result. */
+static void d_increment(struct decoder *c) {
+    struct sass_atomic *a = heap_line(sizeof *a);
+    c->x->more = a;
+    a->inst.aux[0] = EMU_ATOMIC_ADD;
+    a->inst.type[0] = EMU_U32;
+    a->inst.aux[1] = 4;
+    sd_must(c, "INC");
+    sd_must(c, "32");
+    sd_memory(c, SASS_ATOMS, 4);
+    sd_dst(c, 1);
+    if (c->x->d != SASS_ROW_SINK) c->bad = true;
+    sd_shared_address(c);
+    c->x->s[1].row = sd_constant(c, 1);
+    sd_set(c, sass_atoms);
+}
+
 static void d_atoms(struct decoder *c) {
+    if (sd_mod(c, "POPC")) {
+        d_increment(c);
+        return;
+    }
     const struct sass_atomic *a = atomic(c);
     const int bytes = a->inst.aux[1];
     sd_memory(c, SASS_ATOMS, bytes);

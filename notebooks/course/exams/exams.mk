@@ -32,20 +32,21 @@ exam-image = $(BUILD)/images/$(if $(is-attention),stage-0/d128,exams/gemm-$1)
 exam-ptx = $(exam-image).$(exam-architecture).ptx
 exam-cubin = $(exam-image).sm_90a.cubin
 # What a student's kernel is compared with: our own, or stage 4.
-exam-images = $(if $(is-attention),$(filter %/d128.compute_89.ptx %/d128.sm_90a.cubin,$(images-stage-4)),$(exam-ptx) $(exam-cubin))
+exam-images = $(if $(is-attention),$(stage-4-images),$(exam-ptx) $(exam-cubin))
+stage-4-images = $(filter %/d128.compute_89.ptx %/d128.sm_90a.cubin,$(images-stage-4))
 SOLVED := $(foreach n,$(EXAM_NAMES:exam-%=%),$(if $(call exam-solution,$n),$n))
-define exam-rules
-$(call exam-ptx,$1): $(call exam-solution,$1) | $(BUILD)/include/wgmma.cuh
-	$$(call compile,-ptx -arch=$(call exam-architecture,$1))
-$(call exam-cubin,$1): $(call exam-ptx,$1)
-	$$(call compile,-cubin -arch=sm_90a)
--include $(call exam-ptx,$1).d
-endef
-$(foreach n,$(SOLVED),$(eval $(call exam-rules,$n)))
+exam-of = $(firstword $(foreach n,$(SOLVED),$(if $(filter $(call exam-image,$n).%,$1),$n)))
+EXAM_PTX := $(foreach n,$(SOLVED),$(call exam-ptx,$n))
+EXAM_CUBINS := $(foreach n,$(SOLVED),$(call exam-cubin,$n))
+$(EXAM_PTX): $$(call exam-solution,$$(call exam-of,$$@)) | $(BUILD)/include/wgmma.cuh
+	$(call compile,-ptx -arch=$(call exam-architecture,$(call exam-of,$@)))
+$(EXAM_CUBINS): $$(call exam-ptx,$$(call exam-of,$$@))
+	$(call compile,-cubin -arch=sm_90a)
+-include $(EXAM_PTX:%=%.d)
 
 EXAM_LAUNCH := $(BUILD)/exams/launch
 EXAM_STAGE := $(BUILD)/stage-0
-LONG_NEEDS += $(BUILD)/trial-exams $(BUILD)/trial-0 $(EXAM_LAUNCH) $(EXAM_STAGE) $(foreach n,$(SOLVED),$(call exam-ptx,$n) $(call exam-images,$n))
+LONG_NEEDS += $(BUILD)/trial-exams $(BUILD)/trial-0 $(EXAM_LAUNCH) $(EXAM_STAGE) $(EXAM_PTX) $(foreach n,$(SOLVED),$(call exam-images,$n))
 $(EXAM_LAUNCH): notebooks/course/exams/launch.cu notebooks/course/exams/gemm_args.h runtime/attnlab-nvcc | $(LINKED) $$(@D)/.dir
 	@echo "nvcc $@"
 	$(Q)BUILD=$(BUILD) NVCC=$(NVCC) runtime/attnlab-nvcc -O2 -std=c++17 -I. -o $@ $< -lcuda

@@ -51,8 +51,9 @@ def how_of(found):
 
 def text(exam, rows, without, how):
     width = max([len("our kernel"), *(len(plain.line(row["name"])) for row in rows)])
-    said = [f"{exam.name}, {exam.title}; times: {how}", "", f"{'place':>5}  {'':{width}} {'us':>9} {'times ours':>10} {'points':>7}"]
-    said += [f"{row['place']:>5}  {plain.line(row['name']):{width}} {row['us']:9.2f} {row['ratio']:10.2f} {row['score']:7.4g}" for row in rows]
+    times = f"times {exam.ours}"
+    said = [f"{exam.name}, {exam.title}; times: {how}", "", f"{'place':>5}  {'':{width}} {'us':>9} {times:>10} {'points':>7}"]
+    said += [f"{row['place']:>5}  {plain.line(row['name']):{width}} {row['us']:9.2f} {row['ratio']:{len(times)}.2f} {row['score']:7.4g}" for row in rows]
     return "\n".join(said + [""] + ([f"Without a place, since answers are wrong somewhere or there is no time: {without}"] if without else []))
 
 

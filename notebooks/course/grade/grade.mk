@@ -16,8 +16,8 @@ $(BUILD)/trial-exams: $(patsubst %,$(BUILD)/notebooks/course/grade/%.o,main run 
 $(BUILD)/trial-0: $(TRIAL_OF_ATTENTION:%.c=$(BUILD)/%.o) $(BUILD)/notebooks/course/exams/attention.o $(LIB)
 	$(LINK)
 needs-of   = $(if $(filter $(EXAM_NAMES),$1),$(call exam-needs,$1),$(if $(filter $(KERNEL_LABS),$1),$(call lab-needs,$1)))
-exam-needs = $(if $(call is-attention,$(1:exam-%=%)),$(BUILD)/trial-0 $(BUILD)/trial-4 $(call exam-ptx,$(1:exam-%=%)),$(BUILD)/trial-exams) \
-             $(call exam-images,$(1:exam-%=%))
+exam-needs = $(call exam-trials,$(1:exam-%=%)) $(call exam-images,$(1:exam-%=%))
+exam-trials = $(if $(is-attention),$(BUILD)/trial-0 $(BUILD)/trial-4 $(exam-ptx),$(BUILD)/trial-exams)
 
 LONG_NEEDS += $(STAGES:stage-%=$(BUILD)/trial-%)
 gpu-test: $(STAGES:stage-%=$(BUILD)/trial-%)

@@ -109,6 +109,13 @@ class Kernel:
             raise Refused("it does not compile: " + said[0].replace(f"{ROOT}/", ""))
         new.replace(self.ptx)
 
+    def fenced(self, use):
+        """Does a proxy fence stand between the stores to shared memory and the barrier behind them, wherever `use` follows? The
+        emulator also lets one pass that the user's thread executes behind the barrier, for the stores of others."""
+        before = re.split(re.escape(use), self.ptx.read_text())[:-1]
+        behind = [text[text.rindex("st.shared"):] for text in before if "st.shared" in text]
+        return all("fence.proxy.async" in re.split(r"\bbar(?:rier)?\.(?:cta\.)?sync", text)[0] for text in behind)
+
     def run(self, name, *arguments, threads=32, blocks=1, shared=0, options=()):
         """options: of build/run, say --schedule random."""
         with tempfile.TemporaryDirectory() as folder:
@@ -176,6 +183,10 @@ def hint_of(report):
 
 def near(a, b):
     return a == b or a != a and b != b or abs(a - b) <= 1e-3 * max(1, abs(b))
+
+
+BEHIND_THE_BARRIER = ("the proxy fence stands behind the barrier", "a thread fences the stores that it has made itself, and then says at a barrier that they can be seen:"
+                      " on which side of the barrier does the fence stand?")
 
 
 def transposed(values, columns):

@@ -106,7 +106,7 @@ def jobs(name):
     yield "the signature", signature, ()
     yield "the solution passes the check", solution, ()
     for n, seed in enumerate("abcde" if EVERYTHING else "ab"):
-        yield f"the solution, seed {seed}", full, (seed, n == 0)
+        yield f"the solution, seed {seed}", full, (seed, n == 0 or name == "exam-3")  # the time is what exam 3 is about
     for kind, function in (("WRONG", wrong), ("CHEATS", cheat), ("OTHERS", by_another_hand)):
         given = list(kernels.of(name, kind).items())
         for what, text in given if EVERYTHING else given[:3]:

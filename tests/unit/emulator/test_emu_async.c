@@ -228,6 +228,44 @@ static void one_lane_arrives(void **state) {
     ";\n@%lead cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"   \
     " [%s+" at "], [%map, {%r4, %r5}], [%b];\n"
 
+/* Of `in`, nothing has written 16 bytes: columns 16 to 23 of row 8. What copies bring of them is unwritten, too. */
+static void copies_of_unwritten(void **state) {
+    (void)state;
+#define STORE_32      "ld.shared.b32 %r2, [%r0];\nadd.s64 %x2, %out, %x0;\nst.global.b32 [%x2], %r2;\n"
+#define COPY_OF(from) "cp.async.cg.shared.global [%r0], " from ";\ncp.async.wait_all;\n" STORE_32
+#define BULK(from)                                                                                 \
+    INIT("1")                                                                                      \
+    EXPECT("512")                                                                                  \
+    "@%lead cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%s], " from         \
+    ", 512, [%b];\n" WAIT STORE_32
+#define BOX(x, y) INIT("1") EXPECT("1024") LOAD("0", x, y) WAIT STORE_32
+    static const struct trial trials[] = {
+        {"cp.async", COPY_OF("[%x1+1024], 16"), "lanes 00000004", 0},
+        {"cp.async of others", COPY_OF("[%x1], 16"), NULL, 0},
+        {"cp.async of two words of them", "mov.u32 %r2, 8;\n" COPY_OF("[%x1+1024], 16, %r2"),
+         "lanes 00000004", 0},
+        {"cp.async of zeros", "mov.u32 %r2, 0;\n" COPY_OF("[%x1+1024], 16, %r2"), NULL, 0},
+        {"the zeros behind two words",
+         "mov.u32 %r2, 8;\ncp.async.cg.shared.global [%r0], [%x1+1024], 16, %r2;\n"
+         "cp.async.wait_all;\nld.shared.b32 %r2, [%r0+8];\nadd.s64 %x2, %out, %x0;\n"
+         "st.global.b32 [%x2], %r2;\n",
+         NULL, 0},
+        {"bulk", BULK("[%x1+1024]"), "lanes 00000004", 0},
+        {"bulk of others", BULK("[%x1+1072]"), NULL, 0},
+        {"its first row", BOX("0", "8"), "lanes 00000004", 0},
+        {"its second row, swizzled", BOX("0", "7"), "lanes 00000800", 0},
+        {"a box that begins 8 columns on", BOX("8", "8"), "lanes 00000002", 0},
+        {"a box that begins 8 columns before", BOX("-8", "8"), "lanes 00000008", 0},
+        {"a box without it", BOX("0", "9"), NULL, 0},
+        {"a box with other columns", BOX("24", "8"), NULL, 0},
+    };
+    emu_memory_watch(memory, in);
+    emu_memory_written(memory, in, 1024 + 32);
+    emu_memory_written(memory, in + 1024 + 48, 4096);
+    ALL(trials);
+    emu_memory_written(memory, in, 4096);
+}
+
 static void tensor_loads(void **state) {
     (void)state;
     static const struct trial trials[] = {
@@ -641,6 +679,7 @@ int main(void) {
         cmocka_unit_test(mbarriers),
         cmocka_unit_test(one_lane_arrives),
         cmocka_unit_test(tensor_loads),
+        cmocka_unit_test(copies_of_unwritten),
         cmocka_unit_test(deadlocks),
         cmocka_unit_test(tensor_stores),
         cmocka_unit_test(copies_in_global_memory),

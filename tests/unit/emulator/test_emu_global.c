@@ -373,6 +373,18 @@ static void uninitialised(void **state) {
                   "st.global.u32 [%rd2+64], %r2;");
     correct(1, 64, PLACE "ld.global.u32 %r2, [%rd3]; st.global.u32 [%rd2+64], %r2;");
     emu_memory_free(t.memory, p);
+    assert_fine(emu_memory_alloc(t.memory, 256, &p));
+    emu_memory_watch(t.memory, p);
+    memcpy(words, &p, 8);
+    /* a byte is copied with its padding, over words that were written: they are written no more */
+#define PADDED                                                                                     \
+    PLACE "st.global.u8 [%rd3+128], %r0; ld.global.u32 %r2, [%rd3+128]; st.global.u32 [%rd3], "    \
+          "%r2;"
+    planted("uninitialised global memory", 6, 5, "reaches a store", 1, 32,
+            PADDED LINE(5) "ld.global.u32 %r2, [%rd3]; add.u32 %r2, %r2, 1;" LINE(
+                6) "st.global.u32 [%rd2+64], %r2;");
+    correct(1, 32, PADDED "ld.global.u8 %r2, [%rd3]; st.global.u32 [%rd2+64], %r2;");
+    emu_memory_free(t.memory, p);
     words[255] = 0;
 }
 

@@ -12,6 +12,7 @@ static uint32_t words[256];
 /* One warp; %rd0 is a buffer of 256 words, %rd51 this thread's word, %r5 the address of `tile`, of
  * which nothing is written, %r6 this thread's word in it, %r7 its pair of words 2048 bytes on. %p1:
  * thread 5; %p2: threads below 16. */
+static uint32_t n_threads = 32;
 static void run(const char *body) {
     char text[4096];
     snprintf(text, sizeof text,
@@ -20,8 +21,9 @@ static void run(const char *body) {
              "setp.eq.u32 %%p1, %%r0, 5; setp.lt.u32 %%p2, %%r0, 16;\n%s",
              body);
     memset(words, 0, sizeof words);
-    assert_fine(emu_test_run(&t, emu_test_kernel(1, ".shared .align 16 .b8 tile[4096];", text),
-                             "test", 1, 32, 0, 1, (void *[]){words}, (size_t[]){sizeof words}));
+    assert_fine(emu_test_run(&t, emu_test_kernel(1, ".shared .align 128 .b8 tile[4096];", text),
+                             "test", 1, n_threads, 0, 1, (void *[]){words},
+                             (size_t[]){sizeof words}));
 }
 
 static void expect(const char *what, const char *body) {
@@ -131,11 +133,69 @@ static void loads_take_it(void **state) {
     expect_clean(HALF "ld.shared.u16 %h2, [%r6+2]; st.global.u16 [%rd51], %h2;");
     expect("a store", HALF "ld.shared.u16 %h2, [%r6]; st.global.u16 [%rd51], %h2;");
     expect("a store", HALF "ld.shared.u32 %r8, [%r6];" STORE("%r8"));
-    expect("a store", "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r6], %h1; st.shared.u8 [%r6+1], %h1;"
-                      "st.shared.u8 [%r6+3], %h1; ld.shared.u32 %r8, [%r6];" STORE("%r8"));
+    expect(
+        "a store",
+        "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r6], %h1; st.shared.u8 [%r6+1], %h1;"
+        "st.shared.u8 [%r6+3], %h1; ld.shared.u32 %r8, [%r6]; add.u32 %r8, %r8, 1;" STORE("%r8"));
     expect_clean(
         "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r6], %h1; st.shared.u8 [%r6+1], %h1;"
         "st.shared.u8 [%r6+3], %h1; ld.shared.u8 %h2, [%r6+3]; st.global.u16 [%rd51], %h2;");
+}
+
+/* A byte that was written beside seven that were not, as a bool and its padding: read as one value, it is used alone. */
+#define BOOL   "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r7], %h1; ld.shared.u64 %rd8, [%r7];"
+#define LOW    "cvt.u16.u64 %h2, %rd8;"
+#define BYTE   "st.global.u8 [%rd51], %h2;"
+#define HALVES "mov.b64 {%r8, %r9}, %rd8;"
+static void bytes_move(void **state) {
+    (void)state;
+    static const char *const clean[] = {
+        BOOL LOW BYTE,
+        BOOL LOW "and.b16 %h2, %h2, 255; st.global.u16 [%rd51], %h2;",
+        BOOL LOW "and.b16 %h2, %h2, 255; setp.eq.s16 %p3, %h2, 0; @%p3 st.shared.u32 [%r6], %r0;",
+        /* a copy with its padding: what is made of that later is told later */
+        BOOL "mul.wide.u32 %rd9, %r0, 8; add.s64 %rd9, %rd9, %rd0; and.b64 %rd9, %rd9, -8;"
+             "st.global.u64 [%rd9], %rd8;",
+        BOOL "st.shared.u64 [%r7+256], %rd8; ld.shared.u64 %rd8, [%r7+256];" LOW BYTE,
+        BOOL HALVES "and.b32 %r8, %r8, 255;" STORE("%r8"),
+        BOOL HALVES "mov.b64 %rd8, {%r8, %r9};" LOW BYTE,
+        BOOL HALVES "shfl.sync.bfly.b32 %r8, %r8, 1, 31, -1; and.b32 %r8, %r8, 255;" STORE("%r8"),
+        BOOL HALVES "shfl.sync.bfly.b32 %r8, %r8, 1, 31, -1; st.shared.u32 [%r6], %r8;"
+                    "ld.shared.u8 %h2, [%r6];" BYTE,
+        BOOL "shl.b64 %rd8, %rd8, 8; shr.u64 %rd8, %rd8, 8;" LOW BYTE,
+        BOOL "shl.b64 %rd8, %rd8, 56; shr.u64 %rd8, %rd8, 56; cvt.u32.u64 %r8, %rd8;" STORE("%r8"),
+        BOOL HALVES "bfe.u32 %r8, %r8, 0, 8;" STORE("%r8"),
+        BOOL HALVES "prmt.b32 %r8, %r8, %r0, 0x6540;" STORE("%r8"),
+        BOOL HALVES "prmt.b32 %r8, 0, %r8, 0x1114;" STORE("%r8"),
+        BOOL HALVES "bfi.b32 %r8, %r8, %r0, 8, 8;" STORE("%r8"),
+        BOOL HALVES
+        "or.b32 %r8, %r8, %r0;  xor.b32 %r8, %r8, %r0; and.b32 %r8, 1, %r8;" STORE("%r8"),
+        BOOL LOW "selp.b16 %h2, %h2, 1, %p2; selp.b16 %h2, 2, %h2, %p1;" BYTE,
+        BOOL HALVES "mov.b32 %r8, %r8; cvt.u32.u8 %r8, %r8;" STORE("%r8"),
+    };
+    static const char *const told[] = {
+        BOOL LOW "setp.eq.s16 %p3, %h2, 0; @%p3 st.shared.u32 [%r6], %r0;",
+        BOOL LOW "and.b16 %h2, %h2, 256; setp.eq.s16 %p3, %h2, 0; @%p3 st.shared.u32 [%r6], %r0;",
+        BOOL "shr.u64 %rd8, %rd8, 8;" LOW BYTE,
+        BOOL "st.shared.u64 [%r7+256], %rd8; ld.shared.u8 %h2, [%r7+257];" BYTE,
+        BOOL HALVES STORE("%r9"),
+        BOOL HALVES "add.u32 %r8, %r8, 1;" STORE("%r8"),
+        BOOL HALVES "and.b32 %r8, %r8, %r9;" STORE("%r8"),
+        BOOL HALVES "xor.b32 %r8, %r8, %r8;" STORE("%r8"),
+        BOOL HALVES "shr.u32 %r8, %r8, %r8;" STORE("%r8"),
+        BOOL HALVES "mov.b64 %rd8, {%r9, %r8};" LOW BYTE,
+        BOOL HALVES "shfl.sync.bfly.b32 %r8, %r9, 1, 31, -1;" STORE("%r8"),
+        BOOL HALVES "prmt.b32 %r8, %r8, %r0, 0x1111;" STORE("%r8"),
+        BOOL HALVES "cvt.s32.s16 %r8, %r8; shr.u32 %r8, %r8, 24; add.u32 %r8, %r8, 1;" STORE("%r8"),
+        BOOL HALVES "setp.eq.u32 %p3, %r8, 0; selp.b32 %r8, 1, 2, %p3;" STORE("%r8"),
+        BOOL HALVES "ld.shared.u32 %r10, [%r6]; bfi.b32 %r8, %r10, %r8, 8, 24;" STORE("%r8"),
+    };
+    for (size_t k = 0; k < sizeof clean / sizeof *clean; k++) expect_clean(clean[k]);
+    for (size_t k = 0; k < sizeof told / sizeof *told; k++) expect("a store", told[k]);
+    /* the values are what they were */
+    expect_clean(BOOL HALVES "prmt.b32 %r9, %r8, %r8, 0; and.b32 %r9, %r9, 0xffff;"
+                             "and.b32 %r8, %r8, 255; add.u32 %r9, %r8, 7;" STORE("%r9"));
+    for (uint32_t l = 0; l < 32; l++) assert_int_equal(words[l], l + 7);
 }
 
 /* ldmatrix and stmatrix move it by halves, products by rows and columns. */
@@ -163,6 +223,10 @@ static void matrices_take_it(void **state) {
     "bar.warp.sync -1; ld.shared.u32 %r11, [%r6+2048];"
     expect("a store", ROW_1 MATRIX("") THERE STORE("%r11"));
     expect_clean(ROW_1 MATRIX("") THERE "@%p3 " STORE("%r11"));
+    /* one row alone, by its own pointer */
+#define BUT_ROW_1 "and.b32 %r10, %r0, 28; setp.ne.u32 %p3, %r10, 4; @%p3 st.shared.u32 [%r6], %r0;"
+    expect("lanes 000000f0", BUT_ROW_1 MATRIX("") THERE STORE("%r11"));
+    expect_clean(BUT_ROW_1 MATRIX("") THERE "@%p3 " STORE("%r11"));
     /* D (row, column) is of A's row, of B's column and of C; lane 4g + q holds rows g and g + 8, columns 2q and 2q + 1 */
 #define TAINTED                                                                                    \
     "ld.shared.u32 %r8, [%r6]; setp.eq.u32 %p3, %r0, 21; selp.b32 %r8, %r8, 0, %p3; mov.f32 %f0, " \
@@ -194,6 +258,71 @@ static void matrices_take_it(void **state) {
                                                                                       " %f4;");
     assert_int_equal(emu_result_reports(t.result), 0);
     assert_true(words[0] == 0x41100000 && words[32] == 0x41100000 && words[63] == 0x41100000);
+}
+
+/* One m64n8k16 product of 128 threads. A (64 x 16 halves, 16 bytes a thread) is at tile, B behind it; lane 4g + q holds rows
+ * g and g + 8, columns 2q and 2q + 1. %r20: nothing wrote it; %p5: lane 21, so g is 5. */
+static void products_of_a_group(void **state) {
+    (void)state;
+#define A_BUT_ROW_5                                                                                \
+    "mov.u32 %r12, 0; mad.lo.u32 %r13, %r0, 16, %r5; setp.ne.u32 %p6, %r0, 5;"                     \
+    "@%p6 st.shared.v4.u32 [%r13], {%r12, %r12, %r12, %r12};"
+#define B_AND_SUMS                                                                                 \
+    "setp.lt.u32 %p6, %r0, 16; @%p6 st.shared.v4.u32 [%r13+2048], {%r12, %r12, %r12, %r12};"       \
+    "fence.proxy.async.shared::cta; bar.sync 0; shr.u32 %r12, %r5, 4; cvt.u64.u32 %rd5, %r12;"     \
+    "or.b64 %rd5, %rd5, 0x1000080000; add.s64 %rd6, %rd5, 128;"                                    \
+    "and.b32 %r12, %r0, 31; setp.eq.u32 %p5, %r12, 21; ld.shared.u32 %r20, [tile+3072];"           \
+    "mov.u32 %r8, 0; mov.u32 %r9, 0; mov.u32 %r10, 0; mov.u32 %r11, 0; mov.u32 %r15, 0;"           \
+    "mov.u32 %r16, 0; mov.f32 %f0, 0f00000000; mov.f32 %f1, %f0; mov.f32 %f2, %f0; mov.f32 %f3, "  \
+    "%f0; setp.eq.u32 %p3, %r0, %r0; setp.ne.u32 %p4, %r0, %r0;"
+#define A_AND_B   A_BUT_ROW_5 "@!%p6 st.shared.v4.u32 [%r13], {%r12, %r12, %r12, %r12};" B_AND_SUMS
+#define TAINTS(r) "selp.b32 " r ", %r20, 0, %p5;"
+#define DONE      "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"
+#define WGMMA(type, d, a, scale)                                                                   \
+    "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16." type ".f16.f16 {" d "}, " a \
+    ", %rd6, " scale ", 1, 1, "
+#define FLOATS  "%f0, %f1, %f2, %f3"
+#define BY_DESC WGMMA("f32", FLOATS, "%rd5", "%p3") "0, 0;" DONE
+#define ANEW    WGMMA("f32", FLOATS, "%rd5", "%p4") "0, 0;" DONE
+#define BY_REGS WGMMA("f32", FLOATS, "{%r8, %r9, %r10, %r11}", "%p3") "0;" DONE
+#define TO_F16  WGMMA("f16", "%r15, %r16", "{%r8, %r9, %r10, %r11}", "%p3") "0;" DONE
+#define GROUP_5 "lanes 00f00000"
+    static const struct {
+        const char *lanes, *body; /* NULL: clean */
+    } of[] = {
+        /* what nothing wrote in A's shared memory: row 5 of the first warp */
+        {GROUP_5, A_BUT_ROW_5 B_AND_SUMS BY_DESC STORE("%f0")},
+        {GROUP_5, A_BUT_ROW_5 B_AND_SUMS BY_DESC STORE("%f1")},
+        {NULL, A_BUT_ROW_5 B_AND_SUMS BY_DESC STORE("%f2")},
+        {NULL, A_BUT_ROW_5 B_AND_SUMS BY_DESC "setp.ge.u32 %p6, %r0, 32; @%p6 " STORE("%f0")},
+        /* sums that were tainted stay so, unless the product begins anew */
+        {"lanes 00200000", A_AND_B TAINTS("%f0") BY_DESC STORE("%f0")},
+        {NULL, A_AND_B TAINTS("%f0") BY_DESC STORE("%f1")},
+        {NULL, A_AND_B TAINTS("%f0") ANEW STORE("%f0")},
+        /* A in registers: the first and the third hold row g, the others row g + 8 */
+        {GROUP_5, A_AND_B TAINTS("%r8") BY_REGS STORE("%f0")},
+        {GROUP_5, A_AND_B TAINTS("%r8") BY_REGS STORE("%f1")},
+        {NULL, A_AND_B TAINTS("%r8") BY_REGS STORE("%f2")},
+        {NULL, A_AND_B TAINTS("%r9") BY_REGS STORE("%f1")},
+        {GROUP_5, A_AND_B TAINTS("%r9") BY_REGS STORE("%f3")},
+        {GROUP_5, A_AND_B TAINTS("%r10") BY_REGS STORE("%f0")},
+        {NULL, A_AND_B TAINTS("%r10") BY_REGS STORE("%f3")},
+        {GROUP_5, A_AND_B TAINTS("%r11") BY_REGS STORE("%f2")},
+        {NULL, A_AND_B TAINTS("%r11") BY_REGS STORE("%f0")},
+        {GROUP_5, A_AND_B TAINTS("%r8") TO_F16 STORE("%r15")},
+        {NULL, A_AND_B TAINTS("%r8") TO_F16 STORE("%r16")},
+        {GROUP_5, A_AND_B TAINTS("%r9") TO_F16 STORE("%r16")},
+        {NULL, A_AND_B TAINTS("%r9") TO_F16 STORE("%r15")},
+        {NULL, A_AND_B BY_REGS STORE("%f0")},
+    };
+    n_threads = 128;
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        if (of[k].lanes)
+            expect(of[k].lanes, of[k].body);
+        else
+            expect_clean(of[k].body);
+    }
+    n_threads = 32;
 }
 
 /* The 16 x 16 floats at `tile`, of which some are written, as a fragment in %f0 ... %f7: lane 4 * row + column / 2 has
@@ -398,7 +527,9 @@ int main(void) {
         cmocka_unit_test(what_is_used_is_told),
         cmocka_unit_test(shuffles_from_absent_lanes),
         cmocka_unit_test(loads_take_it),
+        cmocka_unit_test(bytes_move),
         cmocka_unit_test(matrices_take_it),
+        cmocka_unit_test(products_of_a_group),
         cmocka_unit_test(fragments_have_it_by_register),
         cmocka_unit_test(lanes_have_their_own),
         cmocka_unit_test(operands_pass_it_on),

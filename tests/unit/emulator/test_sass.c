@@ -95,6 +95,8 @@ static void instructions(void **state) {
         {"IADD3 R9,P1,-R0,R1,RZ", 0, {4, 3, 0}, 0, 0xffffffff, 0}, /* 3 - 4: borrow */
         {"IADD3.X R9,RZ,~R0,R1,P0,!PT", 0, {0, 0, 0}, 1, 0, -1},
         {"IADD3.X R9,R0,R1,R2,P0,P1", 0, {1, 2, 3}, 3, 8, -1},
+        {"R2P PR,R0,0x3", 0, {2, 0, 0}, 1, 0, 2},
+        {"R2P PR,R0,0x2", 0, {2, 0, 0}, 1, 0, 3},
         {"IMAD R9,R0,R1,-R2", 0, {6, 7, 2}, 0, 40, -1},
         {"IMAD.MOV R9,RZ,RZ,-R2", 0, {0, 0, 5}, 0, 0xfffffffb, -1},
         {"IMAD.X R9,RZ,RZ,~R2,P0", 0, {0, 0, 5}, 1, 0xfffffffb, -1},

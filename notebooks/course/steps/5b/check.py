@@ -1,7 +1,7 @@
 """Tiles of small integers, in WGMMA's layout without a swizzle; what is not ordered, the emulator reports."""
 import re
 
-from cuda import f16, hint_of, integers, out, parts, transposed
+from cuda import BEHIND_THE_BARRIER, f16, hint_of, integers, out, parts, transposed
 
 VALUES = integers(4096, 5)
 TWICE = "how many barriers does a tile need? One before the product, and one before the next stores"
@@ -41,6 +41,10 @@ def check(hole):
         yield seen.splitlines()[0], ("this is B A: the first operand of a product is the one whose rows are multiplied" if not parts("d", got, transposed(right, 64), 64) else
                                      "only the second product is there: the last argument says whether a product is added to d" if not parts("d", got, wanted([0] * 2048 + VALUES[2048:]), 64) else
                                      "each tile is multiplied once, and added to d")
+    if not hole.fenced("wgmma.mma_async"):
+        yield BEHIND_THE_BARRIER
+    if barriers < 12:
+        yield f"the four warps came to {barriers} barriers for two tiles", f"a warp that has waited knows of its own product, and all warps store the next tile: {TWICE}"
     if barriers > 16:
         yield f"the four warps came to {barriers} barriers for two tiles; 16 are enough", TWICE
 

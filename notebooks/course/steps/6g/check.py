@@ -1,7 +1,7 @@
 """O of two tiles, the second of 36 rows; the emulator says whether a copy and a store meet, and what lies behind the end must stay."""
 import re
 
-from cuda import f32, hint_of, integers, out, parts
+from cuda import BEHIND_THE_BARRIER, f32, hint_of, integers, out, parts
 
 ROWS, DIM = 100, 64
 L = [1, 2, 4, 8]
@@ -33,6 +33,8 @@ def check(hole):
         seen = parts("o", said.outs[0], wanted(rows, sums), DIM)
         if seen:
             yield f"{rows} rows: {seen}", "tile n begins at row q0 of o; a store copies ROW_BYTES for each row that is left, at most ROWS of them"
+    if not hole.fenced("cp.async.bulk.global"):
+        yield BEHIND_THE_BARRIER
 
 
 def key(hole):

@@ -1,6 +1,8 @@
 """Plays the CTAs of a cluster, in several orders; a put into a CTA that still needs its K is seen, and so is a get of what nobody sent."""
 from play import Meeting, Play, Seen
 
+EQUALLY = "every CTA must come to every cluster_sync, equally often: is one of them in an if, or in a loop that is not equally long for all?"
+
 
 class Cta:
     def __init__(self, rank, cluster):
@@ -36,6 +38,32 @@ class Cluster:
         self.parts = [[100 * rank + 10 * c + 1 for c in range(columns)] for rank in range(n)]
 
 
+class Alone:
+    """A CTA that waits for nobody: how often would it come to a barrier?"""
+
+    def __init__(self, rank, ctas):
+        self.rank, self.ctas, self.came = rank, ctas, 0
+
+    def cluster_sync(self):
+        self.came += 1
+
+    def put(self, rank, place, value):
+        pass
+
+    def get(self, place):
+        return 0
+
+
+def unequal(hole, n, columns):
+    """Which CTAs come to how many barriers, if that is not the same for all; else ""."""
+    ctas = [Alone(rank, n) for rank in range(n)]
+    for cta in ctas:
+        hole.exchange(cta, [0] * columns)
+    if len({cta.came for cta in ctas}) == 1:
+        return ""
+    return ", ".join(f"CTA {cta.rank} comes to cluster_sync {({1: 'once', 2: 'twice'}).get(cta.came, f'{cta.came} times')}" for cta in ctas)
+
+
 def play(hole, n, columns, order):
     cluster = Cluster(n, columns)
 
@@ -49,13 +77,16 @@ def play(hole, n, columns, order):
 
 def check(hole):
     for n, columns in ((2, 2), (4, 8), (1, 4)):
+        differ = unequal(hole, n, columns)
+        if differ:
+            yield f"{n} CTAs, {columns} columns: {differ}", EQUALLY
         for order in (range(n), range(n - 1, -1, -1)):
             seen, cluster = play(hole, n, columns, order)
             name = f"{n} CTAs, {columns} columns"
             if isinstance(seen, Seen):
                 yield f"{name}: {seen.what}", seen.hint
             elif seen:
-                yield f"{name}: CTA {min(seen)} waits in cluster_sync for ever", "every CTA must come to every cluster_sync, equally often"
+                yield f"{name}: CTA {min(seen)} waits in cluster_sync for ever", EQUALLY
             for cta in cluster.all:
                 own = range(cta.rank * columns // n, (cta.rank + 1) * columns // n)
                 wanted = [sum(part[c] for part in cluster.parts) for c in own]
