@@ -734,7 +734,8 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
 static const char *run_launch(struct prediction_job *p, int *n_places, struct prediction *result,
                               struct predictor_sums *out) {
     /* a short budget is for the places that follow, too */
-    const double probe = within(p, min_of(10e6, left_of(p) > 0 ? left_of(p) / 4 : 10e6));
+    const double long_probe = 10e6, quarter = left_of(p) / 4;
+    const double probe = within(p, quarter > 0 ? min_of(quarter, long_probe) : long_probe);
     const double few_a_place = 4, most = 250e6;
     const char *why = at_places(p, 1, p->options->is_full ? 1e300 : probe, true, NULL, out);
     if (why) return why;
@@ -792,10 +793,10 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
     int n_places = 0;
     double began = seconds();
     if (p.slow) gpc_slow_chip(&chip);
-    if (c->is_ada && g->kernel->sm == 90)
+    if (c->is_ada && !sass_is_ada(g->kernel))
         return reason("code of sm_90a, and the chip is of Ada: compile '%s' for sm_89",
                       g->kernel->name);
-    if (!c->is_ada && g->kernel->sm == 89)
+    if (!c->is_ada && sass_is_ada(g->kernel))
         return reason("code of sm_89, and the chip is of Hopper: compile '%s' for sm_90a",
                       g->kernel->name);
     if (!p.resident) return reason("not one CTA of '%s' fits an SM", g->kernel->name);

@@ -156,6 +156,8 @@ struct sass_kernel {
     void *exec;      /* execution's own tables */
 };
 
+static inline bool sass_is_ada(const struct sass_kernel *k) { return k->sm == 89; }
+
 struct sass_module;
 /* Decodes a cubin with nvdisasm (.venv or PATH), or reads what an earlier call left in cache_dir
  * (NULL: no cache), whose names hold a hash of the cubin. NULL, or what is not understood: kernel,
