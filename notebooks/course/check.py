@@ -296,7 +296,7 @@ def main():
         if given.json:
             pathlib.Path(given.json).write_text(json.dumps({"lab": given.lab, "right": right, "lines": check.lines, "hint": check.told, "cause": check.cause}))
         if right:
-            print(f"\n{folder.name.capitalize()} is right: answers{', on this GPU too' * check.gpu}, no race under {len(SCHEDULES)} schedules, counts."
+            print(f"\n{folder.name.capitalize()} is right: answers{', on this GPU too' * check.gpu}, no race under {len(SCHEDULES) + folder.early} schedules, counts."
                   f" How long it would take: make {folder.goal} see")
     except (LookupError, OSError) as why:
         sys.exit(complain(why, 2))

@@ -28,7 +28,7 @@ check "make: no verb of an exam's" refused 2 "exam-1 has no ladder" make -n exam
 check "grade: a seed is wanted" refused 2 "a word that students do not know" env -u SEED LAB=exam-1 SUBMISSION=$one/gemm.cu notebooks/course/grade/grade.sh
 beside() { # in exam 3 times are stage 4's
     mkdir -p "$tap_dir/three/ada/exam-3" && echo '{"score": 100, "seed_id": "s", "time": {"us": 15, "our_us": 20, "how": "predicted"}}' > "$tap_dir/three/ada/exam-3/grade.json" &&
-        .venv/bin/python notebooks/course/grade/board.py exam-3 --grades "$tap_dir/three" --out "$tap_dir/three.html" | grep -q 'us times stage 4  points' && grep -q '<th>times stage 4<th>' "$tap_dir/three.html"
+        .venv/bin/python notebooks/course/grade/board.py exam-3 --grades "$tap_dir/three" --out "$tap_dir/three.html" > "$tap_dir/three.txt" && grep -q 'us times stage 4  points' "$tap_dir/three.txt" && grep -q '<th>times stage 4<th>' "$tap_dir/three.html"
 }
 check "board: exam 3's kernels stand beside stage 4" beside
 refused_board() { refused 2 "nothing is graded of exam 1" .venv/bin/python notebooks/course/grade/board.py exam-1 --grades "$tap_dir"; }

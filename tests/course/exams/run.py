@@ -82,6 +82,14 @@ def hinted(name, text, words):
     return status == 1 and words in said, said
 
 
+def seen_wrong(name, text):
+    """No time is compared for a kernel whose answer is wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "gemm.cu").write_text(text)
+        done = subprocess.run([sys.executable, "notebooks/course/exams/exam.py", "see", name, "--source", folder], capture_output=True, text=True, cwd=ROOT)
+    return done.returncode == 1 and "counts for nothing" in done.stdout and "times as long" not in done.stdout, done.stdout + done.stderr
+
+
 def cheat(name, text):
     result = graded(name, text, "s3", timed=True)
     return result.score == 0, result.table()
@@ -105,6 +113,8 @@ def jobs(name):
             yield f"{kind.lower()}: {what}", function, (text,)
     for what, (text, words) in kernels.of(name, "HINTED").items():
         yield f"hint: {what}", hinted, (text, words)
+    if name == "exam-1":
+        yield "see: a wrong kernel", seen_wrong, (kernels.of(name, "WRONG")["a fragment too few"],)
 
 
 def tried(job):
