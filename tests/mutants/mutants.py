@@ -295,9 +295,10 @@ if __name__ == "__main__":
     build, share = sys.argv[1], sys.argv[2]
     first, last = (0, 1000) if share == "all" else map(int, ("0-" + share).split("-")[-2:])
     files = sys.argv[3:] or list(TESTS)
-    told, jobs, total = reasons(), [], 0
+    told, jobs, total, stale = reasons(), [], 0, []
     for path in files:
         every = list(places_of(path))
+        stale += sorted({key for key in told if key.startswith(path + ":")} - {m[0] for m in every})
         total += len(every)
         mine = [m for m in every if first <= int(hashlib.md5(m[0].encode()).hexdigest(), 16) % 1000 < last]
         if mine: jobs.append((build, path, mine))
@@ -319,6 +320,9 @@ if __name__ == "__main__":
             print(f"{'not ok' if strangers else 'ok'} {n} - {path}: {len(mine) - len(alive) - same} of {len(mine)} killed, {same} are the same program, "
                   f"{len(alive) - len(strangers)} more have their reason", flush=True)
             for key, number, *_ in strangers: print(f"#   {number}: {key}", flush=True)
+    n += 1
+    bad += bool(stale)
+    print(f"{'not ok' if stale else 'ok'} {n} - each reason is of a line that is there", *(f"#   {key}" for key in stale), sep="\n")
     print(f"1..{n}")
     print(f"# score: {killed} killed of {tried - equivalent} that are not equivalent, {100 * killed / max(1, tried - equivalent):.1f} %; {tried} of {total} mutants tried")
     sys.exit(bad > 0)
