@@ -605,7 +605,7 @@ function play() {
 /* ---- Setting up -------------------------------------------------------------------------------------- */
 function setUp() {
     byId("title").textContent = data.title;
-    byId("about").textContent = `Kernel ${data.kernel}, its first block, on ${data.mhz} MHz, predicted: ${data.validated}.` +
+    byId("about").textContent = `Kernel ${data.kernel}, its first block, at ${data.mhz} MHz, predicted: ${data.validated}.` +
         (data.shown < data.whole ? ` The page has the first ${data.shown} of ${data.whole} cycles: it would be too large with all of them.` : "");
     byId("stopped").textContent = data.stopped && "The block does not end. " + data.stopped + ". From its last instruction on, each warp waits.";
     byId("scrub").max = data.shown;
