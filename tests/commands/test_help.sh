@@ -39,7 +39,7 @@ explained() {
 }
 check "every verb that is explained has a rule and an example" explained
 check "verbs are found" test "$(setup/help.sh verbs | wc -l)" -gt 40
-inner="watch-page watch-lab build-tests covered fuzzers run-own run-setup run-tsan start sweep-device sweep-rules sweep-tiles whatif-time unit freeze-tiles" # goals of recipes
+inner="watch-page watch-lab build-tests covered fuzzers run-exam run-own run-setup run-tsan start sweep-device sweep-rules sweep-tiles whatif-time unit freeze-tiles" # goals of recipes
 outer() {
     local goal bad=0
     for goal in $(sed -n 's/^\.PHONY: //p' Makefile */*.mk */*/*.mk */*/*/*.mk | tr ' ' '\n' | grep -xE '[a-z][a-z-]*' | grep -v '^sweep-stage'); do
