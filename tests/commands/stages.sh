@@ -16,7 +16,7 @@ options=
 # something else (a line `problem` in their file images).
 stages() {
     local program number
-    for program in "$build"/stage-[0-9]*; do
+    for program in "$build"/stage-[1-9]*; do
         [[ $program == *.so ]] && continue # the same, for Python
         number=${program##*-}
         [ "${1:-}" != all ] && grep -q '^problem' stages/"$number"-*/images && continue

@@ -40,13 +40,14 @@ import pathlib, sys
 text = pathlib.Path("notebooks/course/steps/1a/hole.py").read_text()
 pathlib.Path(sys.argv[1]).write_text(text.replace("ANSWER = None", "ANSWER = 'bytes'"))
 END
-said() { python3 notebooks/course/steps/step.py 1a --source "$tap_dir/1a.py" > "$tap_dir/said"; [ $? = "$1" ] && grep -q "$2" "$tap_dir/said" && awk 'length > 100 { exit 1 }' "$tap_dir/said"; }
+said() { env -u PYTHONDONTWRITEBYTECODE python3 notebooks/course/steps/step.py 1a --source "$tap_dir/1a.py" > "$tap_dir/said"; [ $? = "$1" ] && grep -q "$2" "$tap_dir/said" && awk 'length > 100 { exit 1 }' "$tap_dir/said"; }
 check "a wrong answer to the question" said 1 'but bytes is not the answer'
 check "and yet the diary has the step as right" grep -q '"step-1a", "result": "right", "seen": "the code is right' "$tap_dir/checks.jsonl"
 sed -i 's/^ANSWER = .*/ANSWER = "arithmetic"/' "$tap_dir/1a.py"
 check "the right answer, and its reason" said 0 'question is right. A byte gets'
 check "what comes next" grep -q 'Next: make step-1b. The text again: make step-1a ARGS=text' "$tap_dir/said"
-sed -i 's/max(a/min(a/' "$tap_dir/1a.py"
+cp -p "$tap_dir/1a.py" "$tap_dir/right.py"
+sed -i 's/max(a/min(a/' "$tap_dir/1a.py" && touch -r "$tap_dir/right.py" "$tap_dir/1a.py" # an edit of the same second
 check "a check that is not yet right" said 1 'The text again: make step-1a ARGS=text'
 status "a word that is none" 2 python3 notebooks/course/steps/step.py 1a txet
 enough() { python3 notebooks/course/steps/step.py 1a 2> "$tap_dir/err" | true; [ ! -s "$tap_dir/err" ] || { cat "$tap_dir/err"; false; }; }
