@@ -277,7 +277,7 @@ static size_t run_sequences(struct repeat *r, size_t at, size_t length, size_t a
 static void drop_first(struct repeat *r, size_t n) {
     for (size_t i = 0; i < n; i++) free(r->op[i].what);
     r->n -= n;
-    memmove(r->op, r->op + n, r->n * sizeof *r->op);
+    if (r->n) memmove(r->op, r->op + n, r->n * sizeof *r->op);
 }
 
 void repeat_settle(struct repeat *r, struct repeat_span overwritten) {

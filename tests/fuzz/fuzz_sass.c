@@ -71,6 +71,7 @@ static void decode(struct program *p, const char *text, const uint8_t *bits) {
     const struct sass_symbol self = {"fuzz", 0};
     int n = 0;
     p->code.exec = p->exec;
+    p->code.sm = 90;
     for (const char *line = text; *line && n < MAX_LINES;) {
         char opcode[64] = "", operands[192] = "", guard[16] = "";
         size_t length = strcspn(line, "\n"), at = 0;
@@ -95,6 +96,7 @@ static void decode(struct program *p, const char *text, const uint8_t *bits) {
     sass_decode(&p->code, &(struct sass_text){"EXIT", "", ""}, (uint64_t[2]){0, 0},
                 16u * (uint32_t)n, NULL, 0, &p->inst[n], &p->exec[n]);
     p->kernel = (struct sass_kernel){.name = "fuzz",
+                                     .sm = 90,
                                      .exec = &p->code,
                                      .inst = p->inst,
                                      .n_inst = n + 1,
