@@ -3,9 +3,9 @@
     foreign.py build WORK FOLDER...         every .cu file of the folders that has a main, as WORK/bin/SUITE-NAME (attnlab-nvcc)
     foreign.py predict WORK OUT.jsonl       the first launches of each program in WORK/bin, one JSON line a launch
     foreign.py measure WORK OUT.csv         the same launches on this GPU, by Nsight Compute
-    foreign.py compare PREDICTED MEASURED   errors in elapsed cycles, by length and by suite; with the
-                                            word each each launch and each program; --out CHIP.txt
-                                            puts the sums there, which programs quote
+    foreign.py compare PREDICTED MEASURED   errors in elapsed cycles, by length and by suite; `each` adds a
+                                            row for every launch and program; --out CHIP.txt writes
+                                            the sums that build/run quotes into that file
 
 A program runs without arguments, in WORK/at/PROGRAM, which is its source's folder where there is one. JOBS programs at a time
 are built and predicted (one for each core). Launches of more than MOST (2e8) warp instructions do not run. BUDGET_S (20) is
