@@ -21,12 +21,14 @@
 #include <string.h>
 
 enum { MBARRIER = 0x80 }; /* in `initialised`: the cell is of a living mbarrier */
+enum { PAGE = 64 };       /* cells for which one number says whether reads may matter */
 enum { VOLATILE = 0x20, STRONG = 0x10, MAX_PC = (1 << 18) - 1 };
 
 struct emu_shadow {
     uint32_t n_cells;
     uint64_t *write;
-    uint64_t *read[EMU_MAX_AGENTS]; /* NULL: has never read */
+    uint64_t *read[EMU_MAX_AGENTS];        /* NULL: has never read */
+    uint32_t *newest_read[EMU_MAX_AGENTS]; /* for each page: its newest stamp among read[] */
     uint32_t n_readers, reader[EMU_MAX_AGENTS];
     uint8_t *initialised; /* bytes of each cell that were ever written in this block */
 };
@@ -52,7 +54,7 @@ struct emu_shadow *emu_shadow_open(uint32_t shared_bytes) {
 }
 
 void emu_shadow_close(struct emu_shadow *s) {
-    for (int a = 0; a < EMU_MAX_AGENTS; a++) free(s->read[a]);
+    for (int a = 0; a < EMU_MAX_AGENTS; a++) free(s->read[a]), free(s->newest_read[a]);
     free(s->write);
     free(s->initialised);
     free(s);
@@ -61,6 +63,7 @@ void emu_shadow_close(struct emu_shadow *s) {
 static uint64_t *reads_of(struct emu_shadow *s, uint32_t agent) {
     if (s->read[agent]) return s->read[agent];
     s->read[agent] = heap_zeroed(s->n_cells, sizeof **s->read);
+    s->newest_read[agent] = heap_zeroed(s->n_cells / PAGE + 1, sizeof **s->newest_read);
     s->reader[s->n_readers++] = agent;
     return s->read[agent];
 }
@@ -69,8 +72,34 @@ void emu_shadow_begin(struct emu_shadow *s) { memset(s->initialised, 0, s->n_cel
 
 void emu_shadow_forget(struct emu_shadow *s) {
     memset(s->write, 0, s->n_cells * sizeof *s->write);
-    for (uint32_t r = 0; r < s->n_readers; r++)
+    for (uint32_t r = 0; r < s->n_readers; r++) {
         memset(s->read[s->reader[r]], 0, s->n_cells * sizeof **s->read);
+        memset(s->newest_read[s->reader[r]], 0, (s->n_cells / PAGE + 1) * sizeof **s->newest_read);
+    }
+}
+
+/* ---- Pages ----------------------------------------------------------------------------------- */
+
+/* `agent` reads some cells among first..last. */
+static inline void pages_read(struct emu_shadow *s, uint32_t agent, uint32_t stamp, uint32_t first,
+                              uint32_t last) {
+    uint32_t *newest = s->newest_read[agent];
+    for (uint32_t page = first / PAGE; page <= last / PAGE; page++)
+        if (newest[page] < stamp) newest[page] = stamp;
+}
+
+/* Those agents that read some of the pages of cells first..last after all that c has seen of them: a write to
+ * the cells is ordered after the reads of all others. */
+static inline uint32_t pages_readers(const struct emu_shadow *s, const struct emu_vector_clock *c,
+                                     uint32_t first, uint32_t last, uint32_t *readers) {
+    uint32_t n = 0;
+    for (uint32_t r = 0; r < s->n_readers; r++) {
+        uint32_t a = s->reader[r], page = first / PAGE;
+        while (page <= last / PAGE && s->newest_read[a][page] <= c->all[a]) page++;
+        readers[n] = a;
+        n += page <= last / PAGE;
+    }
+    return n;
 }
 
 /* ---- Reports --------------------------------------------------------------------------------- */
@@ -192,20 +221,31 @@ static uint32_t strength(const struct emu_inst *i, const struct emu_pattern *p,
     return p->max > p->min && emu_has(i, "volatile") ? STRONG | VOLATILE : STRONG;
 }
 
-static inline void read_cell(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
-                             uint64_t *mine, uint32_t at, uint32_t bytes, uint32_t lane,
-                             uint32_t strong) {
+/* The cells of p, from cell `base` on, are read. */
+static void read_cells(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
+                       const struct emu_pattern *p, uint32_t first, uint32_t strong) {
     struct emu_shadow *s = b->shadow;
     const struct emu_vector_clock *c = &w->clock;
-    uint64_t write = s->write[at];
-    uint32_t stamp = c->seen[w->agent];
-    if (__builtin_expect(
-            unordered(c, w->agent, lane, bytes, write) && !both_strong(w, b, i, strong, write), 0))
-        race(w, b, i, w->agent, at, write, false, true, NULL);
-    uint64_t before = mine[at];
-    if (stamp_of(before) == stamp && lane_of(before) != lane)
-        lane = EMU_MANY_LANES, bytes |= before & 15;
-    mine[at] = cell_for(stamp, w->agent, i->pc, lane, bytes | strong);
+    uint32_t self = w->agent, stamp = c->seen[self], base = (first - p->key) / 4, bare = 0;
+    uint64_t *mine = s->read[self],
+             known = 0; /* agent and stamp of a write that the whole warp has seen */
+    const uint64_t *writes = s->write;
+    const uint64_t this = cell_for(stamp, self, i->pc, 0, strong);
+    for (int k = 0; k < p->n_cells; k++) {
+        uint32_t at = base + (uint32_t)p->cell[k], bytes = p->cell_bytes[k], lane = p->cell_lane[k];
+        uint64_t write = writes[at], before = mine[at];
+        bare |= bytes & ~s->initialised[at];
+        if (write >> 30 != known) {
+            if (stamp_of(write) <= c->all[agent_of(write)])
+                known = write >> 30;
+            else if (unordered(c, self, lane, bytes, write) && !both_strong(w, b, i, strong, write))
+                race(w, b, i, self, at, write, false, true, NULL);
+        }
+        if (stamp_of(before) == stamp && lane_of(before) != lane)
+            lane = EMU_MANY_LANES, bytes |= before & 15;
+        mine[at] = this | lane << 6 | bytes;
+    }
+    if (__builtin_expect(bare, 0)) emu_uninitialised(w, i, p, first, s->initialised);
 }
 
 /* Several lanes of the warp store whole words here. If several have read it since they last synchronised, one's store may
@@ -221,32 +261,43 @@ static __attribute__((cold, noinline)) void many_store(struct emu_warp *w, struc
         race(w, b, i, w->agent, at, read, true, false, NULL);
 }
 
-static inline void write_cell(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
-                              uint32_t at, uint32_t bytes, uint32_t lane, uint32_t strong,
-                              const struct store *store) {
+/* The cells of p are written; n_readers: of pages_readers(). */
+static void write_cells(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
+                        const struct emu_pattern *p, uint32_t first, uint32_t strong,
+                        const uint32_t *reader, uint32_t n_readers) {
     struct emu_shadow *s = b->shadow;
     const struct emu_vector_clock *c = &w->clock;
-    uint64_t write = s->write[at];
-    uint32_t stamp = c->seen[w->agent];
-    if (__builtin_expect(
-            unordered(c, w->agent, lane, bytes, write) && !both_strong(w, b, i, strong, write), 0))
-        race(w, b, i, w->agent, at, write, true, true, store);
-    for (uint32_t r = 0; r < s->n_readers; r++) {
-        uint64_t read = s->read[s->reader[r]][at];
-        if (__builtin_expect(unordered(c, w->agent, lane, bytes, read) &&
-                                 !both_strong(w, b, i, strong, read),
-                             0))
-            race(w, b, i, w->agent, at, read, true, false, NULL);
+    const struct store store = {p, first};
+    uint32_t self = w->agent, stamp = c->seen[self], base = (first - p->key) / 4;
+    uint64_t *writes = s->write, known = 0; /* as in read_cells() */
+    const uint64_t this = cell_for(stamp, self, i->pc, 0, strong);
+    for (int k = 0; k < p->n_cells; k++) {
+        uint32_t at = base + (uint32_t)p->cell[k], bytes = p->cell_bytes[k], lane = p->cell_lane[k];
+        uint32_t all = bytes;
+        uint64_t write = writes[at];
+        if (write >> 30 != known) {
+            if (stamp_of(write) <= c->all[agent_of(write)])
+                known = write >> 30;
+            else if (unordered(c, self, lane, bytes, write) && !both_strong(w, b, i, strong, write))
+                race(w, b, i, self, at, write, true, true, &store);
+        }
+        for (uint32_t r = 0; r < n_readers; r++) {
+            uint64_t read = s->read[reader[r]][at];
+            if (__builtin_expect(unordered(c, self, lane, bytes, read) &&
+                                     !both_strong(w, b, i, strong, read),
+                                 0))
+                race(w, b, i, self, at, read, true, false, NULL);
+        }
+        if (__builtin_expect(lane == EMU_MANY_LANES, 0)) many_store(w, b, i, at, strong, &store);
+        if (write >> 30 == this >> 30) {
+            if (lane_of(write) != lane) lane = EMU_MANY_LANES;
+            all |= write & 15;
+        }
+        writes[at] = this | lane << 6 | all;
+        if (__builtin_expect(s->initialised[at] & MBARRIER, 0)) mbarrier_written(w, i, at);
+        s->initialised[at] |= (uint8_t)bytes;
     }
-    if (__builtin_expect(lane == EMU_MANY_LANES, 0)) many_store(w, b, i, at, strong, store);
-    uint32_t all = bytes;
-    if (stamp_of(write) == stamp && agent_of(write) == w->agent) {
-        if (lane_of(write) != lane) lane = EMU_MANY_LANES;
-        all |= write & 15;
-    }
-    s->write[at] = cell_for(stamp, w->agent, i->pc, lane, all | strong);
-    if (__builtin_expect(s->initialised[at] & MBARRIER, 0)) mbarrier_written(w, i, at);
-    s->initialised[at] |= (uint8_t)bytes;
+    if (__builtin_expect(w->tainted, 0)) emu_taint_store(w, i, p, first, s->initialised);
 }
 
 /* A strong access may pass on what came before it, and learn what others have passed on. */
@@ -261,23 +312,17 @@ static void flag(struct emu_warp *w, const struct emu_block *b, const struct emu
 void emu_shadow_access(struct emu_warp *w, struct emu_block *b, const struct emu_inst *i,
                        const struct emu_pattern *p, uint32_t first, enum emu_access what) {
     struct emu_shadow *s = b->shadow;
-    uint32_t base = (first - p->key) / 4, strong = strength(i, p, what);
+    uint32_t strong = strength(i, p, what), from = (first + (uint32_t)p->min) / 4;
+    uint32_t to = (first + (uint32_t)p->max + p->bytes - 1) / 4;
     if (__builtin_expect(strong && i->class != EMU_MBARRIER, 0)) flag(w, b, i, p->mask, what);
     if (what & EMU_WRITE) {
-        for (int k = 0; k < p->n_cells; k++)
-            write_cell(w, b, i, base + (uint32_t)p->cell[k], p->cell_bytes[k], p->cell_lane[k],
-                       strong, &(struct store){p, first});
-        if (__builtin_expect(w->tainted, 0)) emu_taint_store(w, i, p, first, s->initialised);
+        uint32_t reader[EMU_MAX_AGENTS], n = pages_readers(s, &w->clock, from, to, reader);
+        write_cells(w, b, i, p, first, strong, reader, n);
         return;
     }
-    uint64_t *mine = reads_of(s, w->agent);
-    uint32_t bare = 0;
-    for (int k = 0; k < p->n_cells; k++) {
-        uint32_t at = base + (uint32_t)p->cell[k];
-        bare |= p->cell_bytes[k] & ~s->initialised[at];
-        read_cell(w, b, i, mine, at, p->cell_bytes[k], p->cell_lane[k], strong);
-    }
-    if (__builtin_expect(bare, 0)) emu_uninitialised(w, i, p, first, s->initialised);
+    reads_of(s, w->agent);
+    pages_read(s, w->agent, w->clock.seen[w->agent], from, to);
+    read_cells(w, b, i, p, first, strong);
 }
 
 void emu_shadow_unwrite(struct emu_shadow *s, uint32_t addr) {
@@ -344,13 +389,24 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
     if (e && e->access)
         e->access(e->user, w, i, 1, own ? EMU_SHARED : EMU_CLUSTER,
                   (uint64_t[32]){own ? addr : emu_cluster_address(b, addr)}, bytes, what);
-    uint64_t *reads = s && what == EMU_READ ? reads_of(s, agent) : NULL;
+    if (!s || !bytes) return true;
+    uint32_t first = addr / 4, last = (addr + bytes - 1) / 4;
+    uint32_t reader[EMU_MAX_AGENTS], n_readers = 0;
+    uint64_t *reads = NULL, known = 0; /* the write of a cell before this one, if it was in order */
+    if (what == EMU_READ) {
+        reads = reads_of(s, agent);
+        pages_read(s, agent, op->stamp, first, last);
+    } else {
+        n_readers = pages_readers(s, &w->clock, first, last, reader);
+    }
     bool words = addr % 4 == 0 && bytes % 4 == 0;
-    for (uint32_t at = addr / 4; s && at < (addr + bytes + 3) / 4; at++) {
+    for (uint32_t at = first; at <= last; at++) {
         uint64_t write = s->write[at];
         uint32_t a = agent_of(write), which = words ? 15 : bytes_in_word(at, addr, bytes);
         bool touches = write & which;
-        if (touches && meets(w, b, i, op, write))
+        if (write == known)
+            ;
+        else if (touches && meets(w, b, i, op, write))
             race(w, b, i, agent, at, write, what == EMU_WRITE, true, NULL);
         else if (touches && op->async_proxy && a != agent && stamp_of(write) > w->clock.fenced[a] &&
                  stamp_of(write) > emu_agents_base(b))
@@ -358,12 +414,14 @@ bool emu_shared_async(struct emu_warp *w, struct emu_block *b, const struct emu_
                 EMU_PROXY, w, i, inst_at(b, write),
                 "shared 0x%x was written by ordinary stores: fence.proxy.async must come between",
                 at * 4);
+        else if (words)
+            known = write;
         if (what == EMU_READ) {
             reads[at] = cell_for(op->stamp, agent, i->pc, EMU_MANY_LANES, which);
             continue;
         }
-        for (uint32_t k = 0; k < s->n_readers; k++) {
-            uint64_t read = s->read[s->reader[k]][at];
+        for (uint32_t k = 0; k < n_readers; k++) {
+            uint64_t read = s->read[reader[k]][at];
             if (read & which && meets(w, b, i, op, read))
                 race(w, b, i, agent, at, read, true, false, NULL);
         }

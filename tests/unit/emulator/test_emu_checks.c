@@ -191,6 +191,30 @@ static void test_races(void **state) {
     assert_int_equal(words[32 + 5], 5);
 }
 
+/* Reads are kept by pages of 256 bytes. Warp 0 reads and warp 1 writes; one of them touches 512 bytes on three pages,
+ * the other one word there: the first, beside an edge of a page, or the last. */
+static void test_pages(void **state) {
+    static const int words_at[] = {64, 252, 256, 508, 512, 572};
+    static const char *cases[] = {
+        "@%%p1 ld.shared.v4.u32 {%%r8, %%r9, %%r10, %%r11}, [%%r7]; @%%p1 bra DONE;"
+        "@%%p2 st.shared.u32 [%%r5+%d], %%r0; DONE:",
+        "@%%p1 bra READ; st.shared.v4.u32 [%%r7], {%%r8, %%r9, %%r10, %%r11}; bra DONE;"
+        "READ: @%%p2 ld.shared.u32 %%r8, [%%r5+%d]; DONE:"};
+    (void)state;
+    for (int n = 0; n < 12; n++) {
+        char body[1024];
+        int length =
+            snprintf(body, sizeof body,
+                     "mov.u32 %%r8, 0; mov.u32 %%r9, 0; mov.u32 %%r10, 0; mov.u32 %%r11, 0;"
+                     "setp.lt.u32 %%p1, %%r0, 32; and.b32 %%r7, %%r0, 31;"
+                     "setp.eq.u32 %%p2, %%r7, 5; mad.lo.u32 %%r7, %%r7, 16, %%r5;"
+                     "add.u32 %%r7, %%r7, 64; @%%p1 st.shared.v4.u32 [%%r7], "
+                     "{%%r8, %%r9, %%r10, %%r11}; bar.sync 0;");
+        snprintf(body + length, sizeof body - (size_t)length, cases[n / 6], words_at[n % 6]);
+        expect("race", 64, body);
+    }
+}
+
 static void test_bounds(void **state) {
     (void)state;
     expect("out of bounds", 32, "ld.global.u32 %r8, [%rd51+1024];");
@@ -777,31 +801,20 @@ static void test_long_blocks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_printf),
-                                       cmocka_unit_test(test_reductions),
-                                       cmocka_unit_test(test_races),
-                                       cmocka_unit_test(test_bounds),
-                                       cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_arrays),
-                                       cmocka_unit_test(test_shared_begins),
-                                       cmocka_unit_test(test_unwritten),
-                                       cmocka_unit_test(test_unwritten_by_way),
-                                       cmocka_unit_test(test_missing_lanes),
-                                       cmocka_unit_test(test_barriers),
-                                       cmocka_unit_test(test_long_loops),
-                                       cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_scopes),
-                                       cmocka_unit_test(test_launches),
-                                       cmocka_unit_test(test_schedules),
-                                       cmocka_unit_test(test_short_copies),
-                                       cmocka_unit_test(test_octal_numbers),
-                                       cmocka_unit_test(test_pairs_compared),
-                                       cmocka_unit_test(test_long_blocks),
-                                       cmocka_unit_test(test_nothing_to_wait_for),
-                                       cmocka_unit_test(test_widths),
-                                       cmocka_unit_test(test_defined_later),
-                                       cmocka_unit_test(test_same_value),
-                                       cmocka_unit_test(test_refused_kernel)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_printf),        cmocka_unit_test(test_reductions),
+        cmocka_unit_test(test_races),         cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_bounds),        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_arrays),        cmocka_unit_test(test_shared_begins),
+        cmocka_unit_test(test_unwritten),     cmocka_unit_test(test_unwritten_by_way),
+        cmocka_unit_test(test_missing_lanes), cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_long_loops),    cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_scopes),        cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_schedules),     cmocka_unit_test(test_short_copies),
+        cmocka_unit_test(test_octal_numbers), cmocka_unit_test(test_pairs_compared),
+        cmocka_unit_test(test_long_blocks),   cmocka_unit_test(test_nothing_to_wait_for),
+        cmocka_unit_test(test_widths),        cmocka_unit_test(test_defined_later),
+        cmocka_unit_test(test_same_value),    cmocka_unit_test(test_refused_kernel)};
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     emu_test_close(&t);
