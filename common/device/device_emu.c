@@ -3,6 +3,7 @@
 
 #include "predictor.h"
 #include "emu_sass.h"
+#include "emu_counted.h"
 #include "emu_counters.h"
 #include "common/base/ptxas.h"
 #include "common/base/path.h"
@@ -25,6 +26,8 @@ struct emu_device {
     struct emu_memory *memory;
     struct emu_result *result; /* since the last sync */
     struct emu_result *counts; /* while counters are collected: where launches count instead */
+    struct emu_counted_launches
+        counted; /* the launches that result is of, or was at the last sync */
 };
 
 struct device_image {
@@ -46,12 +49,16 @@ enum { MOST_FILLED = 1 << 26 };
 static const char *emu_alloc(struct device *d, size_t bytes, device_ptr *out) {
     const char *why = emu_memory_alloc(emu_of(d)->memory, bytes, out);
     if (why) return reason_as(STATUS_DEVICE, "%s", why);
+    emu_counted_forget(&emu_of(d)->counted);
     emu_draw_fill(emu_draw_unwritten(device_emu_options.draw), (unsigned char *)(uintptr_t)*out,
                   bytes < MOST_FILLED ? bytes : MOST_FILLED);
     return NULL;
 }
 
-static void emu_free(struct device *d, device_ptr p) { emu_memory_free(emu_of(d)->memory, p); }
+static void emu_free(struct device *d, device_ptr p) {
+    emu_counted_forget(&emu_of(d)->counted);
+    emu_memory_free(emu_of(d)->memory, p);
+}
 
 static const char *range(struct device *d, device_ptr p, size_t bytes, void **at) {
     *at = emu_memory_at(emu_of(d)->memory, p, bytes);
@@ -63,6 +70,7 @@ static const char *range(struct device *d, device_ptr p, size_t bytes, void **at
 static const char *emu_copy_in(struct device *d, device_ptr to, const void *from, size_t bytes) {
     void *at;
     const char *why = range(d, to, bytes, &at);
+    emu_counted_forget(&emu_of(d)->counted);
     if (!why) memcpy(at, from, bytes);
     return why;
 }
@@ -77,6 +85,7 @@ static const char *emu_copy_out(struct device *d, void *to, device_ptr from, siz
 static const char *emu_fill(struct device *d, device_ptr p, uint32_t word, size_t bytes) {
     void *at;
     const char *why = range(d, p, bytes, &at);
+    emu_counted_forget(&emu_of(d)->counted);
     for (size_t i = 0; !why && i < bytes / 4; i++) memcpy((char *)at + 4 * i, &word, 4);
     return why;
 }
@@ -114,7 +123,8 @@ static const char *emu_load(struct device *d, const char *dir, const char *name,
 }
 
 static void emu_unload(struct device *d, struct device_image *image) {
-    emu_result_clear(emu_of(d)->result); /* it points into the module */
+    emu_counted_forget(&emu_of(d)->counted); /* it and the result point into the module */
+    emu_result_clear(emu_of(d)->result);
     emu_module_close(image->module);
     free(image);
 }
@@ -170,6 +180,10 @@ static const char *emu_launch_one(struct device *d, struct device_image *image,
     const struct emu_kernel *k;
     const char *why = find(image, l->kernel, &k);
     if (why) return why;
+    if (e->counts)
+        emu_counted_forget(&e->counted); /* they write to memory, too */
+    else
+        emu_counted_add(&e->counted, image, l);
     why = emu_launch(e->memory, k, &g, &d->info.chip, &device_emu_options,
                      e->counts ? e->counts : e->result);
     return why ? reason_as(reason_status(why, STATUS_DEVICE), "%s", why) : NULL;
@@ -197,19 +211,36 @@ static const char *say_reports(const struct emu_result *r) {
 static const char *emu_sync(struct device *d) {
     struct emu_device *e = emu_of(d);
     const char *why = say_reports(e->result);
+    const char *not_kept = emu_counted_end(&e->counted, &e->result);
     emu_result_clear(e->result);
+    return why ? why : not_kept;
+}
+
+/* Runs the launches for their counts, unless they ran just now. Ends by drop_counts(). */
+static const char *count(struct device *d, struct device_image *image,
+                         const struct device_launch *launches, int n,
+                         const struct emu_result **out) {
+    struct emu_device *e = emu_of(d);
+    *out = emu_counted_find(&e->counted, image, launches, n);
+    if (*out) return NULL;
+    const char *why = emu_result_open(&e->counts);
+    for (int i = 0; i < n && !why; i++) why = emu_launch_one(d, image, &launches[i]);
+    if (!why) why = say_reports(e->counts);
+    *out = e->counts;
     return why;
+}
+
+static void drop_counts(struct device *d) {
+    emu_result_close(emu_of(d)->counts);
+    emu_of(d)->counts = NULL;
 }
 
 static const char *emu_counters(struct device *d, struct device_image *image,
                                 const struct device_launch *launches, int n, struct counters *out) {
-    struct emu_device *e = emu_of(d);
-    const char *why = emu_result_open(&e->counts);
-    for (int i = 0; i < n && !why; i++) why = emu_launch_one(d, image, &launches[i]);
-    if (!why) why = say_reports(e->counts);
-    if (!why) why = emu_counters_of(e->counts, &d->info.chip, out);
-    emu_result_close(e->counts);
-    e->counts = NULL;
+    const struct emu_result *counts;
+    const char *why = count(d, image, launches, n, &counts);
+    if (!why) why = emu_counters_of(counts, &d->info.chip, out);
+    drop_counts(d);
     return why;
 }
 
@@ -229,20 +260,17 @@ static const char *emu_sass(struct device *d, struct device_image *image,
 
 static const char *emu_source(struct device *d, struct device_image *image,
                               const struct device_launch *launches, int n, struct source *out) {
-    struct emu_device *e = emu_of(d);
-    const char *why = emu_result_open(&e->counts);
-    for (int i = 0; i < n && !why; i++) why = emu_launch_one(d, image, &launches[i]);
-    if (!why) why = say_reports(e->counts);
+    const struct emu_result *counts;
+    const char *why = count(d, image, launches, n, &counts);
     if (!why) { /* the counts are useful without a prediction, too */
         struct predictor c;
-        emu_source_of(e->counts, &d->info.chip, device_busy_sms(d, launches, n), out);
+        emu_source_of(counts, &d->info.chip, device_busy_sms(d, launches, n), out);
         const char *no_clock = predictor_open(&c, d, image->dir, image->name);
         if (!no_clock) no_clock = predictor_source(&c, launches, n, out);
         predictor_close(&c);
         if (no_clock) snprintf(out->about, sizeof out->about, "n/a: %s", no_clock);
     }
-    emu_result_close(e->counts);
-    e->counts = NULL;
+    drop_counts(d);
     return why;
 }
 
@@ -250,6 +278,7 @@ static const char *emu_source(struct device *d, struct device_image *image,
 
 static void emu_close(struct device *d) {
     struct emu_device *e = emu_of(d);
+    emu_counted_close(&e->counted);
     emu_result_close(e->result);
     emu_memory_close(e->memory);
     free(e);
