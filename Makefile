@@ -170,8 +170,17 @@ ATTENTION      := $(foreach s,$(CHOSEN),$(if $(filter attention,$(problem-$s)),$
 WITH_PREVIOUS  := $(foreach s,$(CHOSEN),$(if $(filter-out none,$(previous-$s)),$s))
 
 .PHONY: $(STAGES)
+# What is not there at all is compiled on all cores, unless make was told otherwise by -j.
+ifeq ($(MAKELEVEL)$(findstring n,$(firstword $(filter-out --%,$(MAKEFLAGS)))),0)
+absent = $(filter-out $(wildcard $(images-$1)),$(images-$1))
+.PHONY: $(STAGES:%=first-%)
+$(STAGES:%=first-%): first-%:
+	$(if $(filter -j%,$(MAKEFLAGS)),,$(if $(and $(realpath $(NVCC)),$(call absent,$*)),@$(MAKE) --no-print-directory -j$(shell nproc) $*))
+FIRST = first-%
+endif
+
 # Recorded results need no build; images for bf16 are built where the command asks for bf16.
-$(STAGES): %: $(if $(RECORDED),,$(BUILD)/% $(or $(filter images,$(MAKECMDGOALS)),\
+$(STAGES): %: $(if $(RECORDED),,$(FIRST) $(BUILD)/% $(or $(filter images,$(MAKECMDGOALS)),\
     $$(images-%) $(if $(findstring bf16,$(ARGS)),$$(bf16-images-%))))
 	@:
 

@@ -204,6 +204,30 @@ waits() {
 }
 check "two compares at once" waits
 
+# A compiler that says when it begins and ends; of a stage without images, it compiles each one once.
+mkdir -p "$tap_dir/cuda/bin"
+cat > "$tap_dir/cuda/bin/nvcc" << 'END'
+#!/bin/bash
+echo begins >> "${0%/*}/said"; sleep 1; echo ends >> "${0%/*}/said"
+while [ "$1" != -o ]; do shift; done
+echo made > "$2"
+END
+chmod +x "$tap_dir/cuda/bin/nvcc"
+compiled() { # MOST-AT-ONCE MAKE-OPTIONS...
+    local most=$1 at_once
+    shift
+    rm -rf "$tap_dir/built" "$tap_dir/cuda/bin/said"
+    mkdir "$tap_dir/built" || return
+    cp -a "$build"/{common,emulator,profiler,stages,include,revision,libattnlab.a,stage-3,alone} "$tap_dir/built" || return
+    OMP_NUM_THREADS=2 make BUILD="$tap_dir/built" NVCC="$tap_dir/cuda/bin/nvcc" stage-3 "$@" || return
+    at_once=$(awk '/begins/ { n++; if (n > most) most = n } /ends/ { n-- } END { print most }' "$tap_dir/cuda/bin/said")
+    echo "$at_once at once"
+    [ "$at_once" -eq "$most" ] && [ "$(grep -c begins "$tap_dir/cuda/bin/said")" -eq 6 ]
+}
+check "what is not there is compiled on all cores" compiled 2
+check "unless make is told how many" compiled 1 -j1
+check "and each once" compiled 3 -j3
+
 # Ctrl-C reaches all of make's processes: the lock is the stage's own, so make waits for the stage
 interrupted_make() {
     setsid make BUILD="$build" stage-1 source DEVICE=emu ARGS="--seqlen 8192" > "$tap_dir/said" 2>&1 &
