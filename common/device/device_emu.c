@@ -206,8 +206,8 @@ static const char *emu_counters(struct device *d, struct device_image *image,
     struct emu_device *e = emu_of(d);
     const char *why = emu_result_open(&e->counts);
     for (int i = 0; i < n && !why; i++) why = emu_launch_one(d, image, &launches[i]);
-    if (!why) why = say_reports(e->counts);
     if (!why) why = emu_counters_of(e->counts, &d->info.chip, out);
+    if (!why) why = say_reports(e->counts);
     emu_result_close(e->counts);
     e->counts = NULL;
     return why;
