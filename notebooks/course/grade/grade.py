@@ -462,10 +462,14 @@ def ours_for(lab, cases, seed_id, jobs):
     stamp.update((build() / rival.trial).read_bytes())
     stamp.update((ROOT / "chips/h200.txt").read_bytes())
     kept = build() / "grade" / f"{lab.goal}-{seed_id}-{stamp.hexdigest()[:12]}.json"
-    if kept.exists():
-        return json.loads(kept.read_text())
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+    with contextlib.ExitStack() as stack:
+        if not kept.exists():  # one computes it, others wait
+            lock = stack.enter_context(kept.with_suffix(".lock").open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if kept.exists():
+            return json.loads(kept.read_text())
+        folder = stack.enter_context(tempfile.TemporaryDirectory(dir=kept.parent))
         folder = pathlib.Path(folder)
         t = Trial(rival, cases, folder / "home", "emu")
         t.take_ours()
