@@ -55,7 +55,8 @@ wrong-nvcc = $(filter command,$(firstword $(origin NVCC)))
 CPPFLAGS  := -I. -isystem $(CUDA)/include -D_GNU_SOURCE -MMD -MP
 # The processor that CC compiles for: a char has a sign on each of them.
 MARCH     := $(if $(findstring aarch64,$(shell $(CC) -dumpmachine 2>/dev/null)),-fsigned-char,-march=x86-64-v3)
-CFLAGS    := -std=c11 -O2 -g $(MARCH) -ffp-contract=off -Wall -Wextra -Werror -fopenmp $(SANITIZE)
+# Objects are for programs and shared libraries alike (runtime/runtime.mk).
+CFLAGS    := -std=c11 -O2 -g $(MARCH) -fPIC -fvisibility=hidden -ffp-contract=off -Wall -Wextra -Werror -fopenmp $(SANITIZE)
 NVCCFLAGS := -std=c++17 -lineinfo -I. -I$(BUILD)/include -Xptxas -v --Werror all-warnings
 # Static where there is a static one: Fedora has none.
 archive    = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$1.a 2>/dev/null)),-l:lib$1.a,-l$1)
@@ -129,7 +130,8 @@ clean:
 
 # ---- Host code -------------------------------------------------------------------------------------
 
-$(BUILD)/%.o: %.c | $$(@D)/.dir
+# This file has the flags.
+$(BUILD)/%.o: %.c Makefile | $$(@D)/.dir
 	@$(if $(CUDA),$(if $(V),,echo "cc $<"),$(no-toolkit))
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 

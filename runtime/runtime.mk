@@ -1,26 +1,12 @@
 # build/run, and the libraries that stand in for NVIDIA's in the programs that it starts: one file under
-# three names. Its objects are compiled for a shared library, in build/pic.
+# three names.
 
 RUN_SRC := $(filter-out runtime/session/main.c runtime/python/forward.c,$(wildcard runtime/*/*.c))
 STANDIN := $(BUILD)/runtime/libattnlab.so
-PIC_LIB := $(BUILD)/pic/libattnlab.a
-
-$(BUILD)/pic/%.o: CFLAGS += -fPIC -fvisibility=hidden
-$(BUILD)/pic/emulator/%.o: CFLAGS += -O3
-$(BUILD)/pic/profiler/%.o: CPPFLAGS += -isystem profiler/cxx
-$(BUILD)/pic/common/base/revision.o: CPPFLAGS += -DREVISION='"$(REVISION)"'
-$(BUILD)/pic/common/base/revision.o: $(BUILD)/revision
-$(BUILD)/pic/%.o: %.c | $$(@D)/.dir
-	@$(if $(V),,echo "cc -fPIC $<")
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
-
-$(PIC_LIB): $(LIB_SRC:%.c=$(BUILD)/pic/%.o)
-	@rm -f $@
-	$(Q)$(AR) qcs $@ $^
 
 SHARED := -shared -Wl,-z,defs
 SHARED_LIBS := $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
-$(STANDIN): $(RUN_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) runtime/shim/versions.ld | $$(@D)/.dir
+$(STANDIN): $(RUN_SRC:%.c=$(BUILD)/%.o) $(LIB) runtime/shim/versions.ld | $$(@D)/.dir
 	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) $(SHARED) -Wl,--version-script=runtime/shim/versions.ld \
 	    -o $@ $(filter %.o %.a,$^) $(SHARED_LIBS)
 	@runtime/shim/names.sh $@
@@ -35,17 +21,15 @@ $(LINKED): $(BUILD)/runtime/link/lib%.so: $(STANDIN) | $$(@D)/.dir
 GPU_OWN := gpu gpu_launch gpu_metrics
 GPU_SRC := $(patsubst %,runtime/session/%.c,$(GPU_OWN) session report settings predictions compiled repeat l2 fatbin)
 INJECTED := $(BUILD)/runtime/libattnlab-gpu.so
-$(GPU_OWN:%=$(BUILD)/pic/runtime/session/%.o) $(GPU_OWN:%=$(BUILD)/runtime/session/%.o): CPPFLAGS += -isystem profiler/cxx
-$(INJECTED): $(GPU_SRC:%.c=$(BUILD)/pic/%.o) $(PIC_LIB) | $$(@D)/.dir
+$(GPU_OWN:%=$(BUILD)/runtime/session/%.o): CPPFLAGS += -isystem profiler/cxx
+$(INJECTED): $(GPU_SRC:%.c=$(BUILD)/%.o) $(LIB) | $$(@D)/.dir
 	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) $(SHARED) -o $@ $(filter %.o %.a,$^) $(SHARED_LIBS)
 
 # attnlab.forward: a library for each stage of attention, which is the registry here as in a program.
-$(BUILD)/pic/stages/%.o: CPPFLAGS += $(call stage-flags,$(word 2,$(subst /, ,$<)))
-stage-pic = $(patsubst %.c,$(BUILD)/pic/%.o,$(wildcard $(call folder-of,$1)/*.c))
 FORWARD := $(patsubst stage-%,$(BUILD)/runtime/attnlab-%.so,$(filter-out stage-5,$(STAGES)))
-$(FORWARD): $(BUILD)/runtime/attnlab-%.so: $(BUILD)/pic/runtime/python/forward.o $(PIC_LIB) \
-        $$(call stage-pic,stage-$$*)
-	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) $(SHARED) -o $@ $(filter %.o,$^) $(PIC_LIB) $(SHARED_LIBS)
+$(FORWARD): $(BUILD)/runtime/attnlab-%.so: $(BUILD)/runtime/python/forward.o $(LIB) \
+        $$(call stage-objects,stage-$$*)
+	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) $(SHARED) -o $@ $(filter %.o,$^) $(LIB) $(SHARED_LIBS)
 
 ##own-4 python: Build the libraries behind Python's attnlab module.
 ##  make python

@@ -1,44 +1,37 @@
 #!/bin/bash
-# Runs test programs and scripts that print TAP, one after the other, and adds them up.
+# Runs test programs and scripts that print TAP, as many at a time as there are cores, and adds them up.
 #
 #   tests/run.sh PROGRAM... [--needs-gpu=FILE]... [--left-out=FILE]...
 #
 # Shows one line for each, every failed test with what it said, every skipped one with its reason, and
-# the lines of a table that a test prints behind "#| ";
-# the whole output lies in $BUILD/tests/NAME.log. The last line is "N passed, N failed, N skipped".
+# the lines of a table that a test prints behind "#| "; those that took longest last time begin first, then those that
+# say in their heads that they are long. $TESTS_AT_ONCE: so many at a time.
+# The whole output lies in $BUILD/tests/NAME.log. The last line is "N passed, N failed, N skipped".
 # A program that dies, hangs ($TEST_TIMEOUT, half an hour), runs fewer tests than it planned or leaves
 # files in $TMPDIR, a folder of its own that goes with it, is one failure more.
 set -u
 build=${BUILD:-build}
 export CMOCKA_MESSAGE_OUTPUT=TAP
-passed=0 failed=0 skipped=0
-mkdir -p "$build/tests"
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-left_out=0 n=0 programs=()
-for each; do [[ $each == --left-out=* ]] && left_out=$((left_out + 1)) || programs+=("$each"); done
-set -- "${programs[@]}"
-[ $# -gt 0 ] || { echo "run.sh: no test has that name; they are tests/*/test_NAME.* and tests/gpu/gpu_NAME.*" >&2; exit 2; }
 
-n_programs=$(printf '%s\n' "$@" | grep -vc '^--needs-gpu=')
-for program in "$@"; do
-    name=$(basename -- "$program" .sh)
-    if [[ $program == --needs-gpu=* ]]; then
-        name=$(basename "${program#--needs-gpu=}")
-        echo "$name: skipped (needs a GPU: make gpu-test)"
-        skipped=$((skipped + 1))
-        continue
-    fi
-    n=$((n + 1))
+name_of() { basename -- "$1" .sh; }
+
+# --one FOLDER N PROGRAM: one of N; its line goes to FOLDER/counts, what is to be seen to the output at once.
+one() {
+    local tmp=$1 n_programs=$2 program=$3 name log start shell='' status trouble='' p f s planned
+    name=$(name_of "$program")
     log=$build/tests/$name.log
-    start=$SECONDS
-    shell=
     [[ $program == *.sh ]] && shell=bash
     mkdir -p "$tmp/$name"
-    TMPDIR=$tmp/$name timeout "${TEST_TIMEOUT:-1800}" $shell "$program" > "$log" 2>&1 < /dev/null
+    start=$EPOCHSECONDS
+    # In the background, so that a signal finds us awake; there bash would have it ignore Ctrl-C. It is the head of a group.
+    TMPDIR=$tmp/$name env --default-signal=INT timeout "${TEST_TIMEOUT:-1800}" $shell "$program" > "$log" 2>&1 < /dev/null &
+    local pid=$!
+    trap 'trap "" INT TERM; kill -TERM -- -$pid; wait; exit' INT TERM
+    echo $$ > "$tmp/$name.pid"
+    wait $pid
     status=$?
+    trap - INT TERM
+    rm "$tmp/$name.pid"
     # p f s planned, counted from the TAP lines
     read -r p f s planned < <(awk '
         /^1\.\.[0-9]+/              {planned = substr($0, 4) + 0}
@@ -46,7 +39,6 @@ for program in "$@"; do
         /^ok /                      {p++}
         /^not ok /                  {f++}
         END {print p + 0, f + 0, s + 0, planned + 0}' "$log")
-    trouble=
     if [ $((p + f + s)) -eq 0 ]; then trouble="it ran no test"
     elif [ $((p + f + s)) -ne "$planned" ]; then trouble="it ran $((p + f + s)) of $planned tests"
     elif [ $status -eq 124 ]; then trouble="it took over ${TEST_TIMEOUT:-1800} s"
@@ -55,9 +47,13 @@ for program in "$@"; do
     fi
     rm -rf "${tmp:?}/$name"
     [ -n "$trouble" ] && f=$((f + 1))
-    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-    printf '%3d/%d %-24s %4d passed%s%s  %ds\n' "$n" "$n_programs" "$name" "$p" "$([ "$f" -gt 0 ] && echo ", $f FAILED")" \
-        "$([ "$s" -gt 0 ] && echo ", $s skipped")" $((SECONDS - start))
+    local seconds=$((EPOCHSECONDS - start))
+    echo $seconds > "$build/tests/$name.seconds"
+    exec 9> "$tmp/lock"
+    flock 9
+    echo "$p $f $s" >> "$tmp/counts"
+    printf '%3d/%d %-24s %4d passed%s%s  %ds\n' "$(wc -l < "$tmp/counts")" "$n_programs" "$name" "$p" \
+        "$([ "$f" -gt 0 ] && echo ", $f FAILED")" "$([ "$s" -gt 0 ] && echo ", $s skipped")" $seconds
     if [ "$f" -gt 0 ]; then
         [ -n "$trouble" ] && echo "    $trouble; its last lines:" && tail -n 20 "$log" | sed 's/^/    /'
         # a failed test, what it said before (cmocka's ERROR lines) and after, up to the next result
@@ -68,8 +64,53 @@ for program in "$@"; do
     fi
     grep -E '^# SKIP|^ok .*# SKIP' "$log" | sed 's/^/    /'
     sed -n 's/^#| /    /p' "$log"
+}
+if [ "${1-}" = --one ]; then
+    one "${@:2}"
+    exit 0
+fi
+
+tmp=$(mktemp -d) || exit 1
+xargs=
+trap 'rm -rf "$tmp"' EXIT
+stop() { # STATUS
+    trap '' INT TERM
+    kill "$xargs" 2> /dev/null
+    cat "$tmp"/*.pid 2> /dev/null | xargs -r kill 2> /dev/null
+    wait
+    while ls "$tmp"/*.pid > /dev/null 2>&1 && kill -0 $(cat "$tmp"/*.pid) 2> /dev/null; do sleep 0.1; done
+    exit "$1"
+}
+trap 'stop 130' INT
+trap 'stop 143' TERM
+mkdir -p "$build/tests"
+: > "$tmp/counts"
+left_out=0 programs=()
+for each; do
+    case $each in
+    --left-out=*) left_out=$((left_out + 1)) ;;
+    --needs-gpu=*)
+        echo "$(name_of "${each#--needs-gpu=}"): skipped (needs a GPU: make gpu-test)"
+        echo "0 0 1" >> "$tmp/skipped"
+        ;;
+    *) programs+=("$each") ;;
+    esac
 done
+[ $# -gt $left_out ] || { echo "run.sh: no test has that name; they are tests/*/test_NAME.* and tests/gpu/gpu_NAME.*" >&2; exit 2; }
+
+expected() { # PROGRAM: its seconds, before it
+    local seconds=0
+    grep -qsE '^[#/* ]+Thorough:' "$1" && seconds=20
+    read -r seconds 2> /dev/null < "$build/tests/$(name_of "$1").seconds"
+    echo "$seconds $1"
+}
+for each in "${programs[@]}"; do expected "$each"; done | sort -srnk1,1 | cut -d' ' -f2- | tr '\n' '\0' |
+    env --default-signal=INT xargs -0r -n1 -P "${TESTS_AT_ONCE:-$(nproc)}" "$BASH" "$0" --one "$tmp" ${#programs[@]} &
+xargs=$!
+wait $xargs
 
 [ $left_out -eq 0 ] || echo "$left_out test program$([ $left_out -eq 1 ] || echo s) left out: make test THOROUGH=all runs all, some 20 minutes more"
+read -r passed failed skipped < <(cat "$tmp/counts" "$tmp/skipped" 2> /dev/null | awk '{p += $1; f += $2; s += $3} END {print p + 0, f + 0, s + 0}')
+[ "$(wc -l < "$tmp/counts")" -eq ${#programs[@]} ] || failed=$((failed + 1)) # one that was not even begun
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ $((passed + skipped)) -gt 0 ]

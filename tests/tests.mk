@@ -102,7 +102,7 @@ $(BUILD)/tests/planted: tests/gpu/planted.cu | $$(@D)/.dir
 gpu-test: $(CHOSEN) $(GPU_TEST_BIN) $(BUILD)/tests/planted
 	@$(BUILD)/$(firstword $(CHOSEN)) --device cuda --no-time --counters none --quiet
 	@STAGES="$(patsubst stage-%,%,$(filter stage-%,$(MAKECMDGOALS)))" BUILD=$(BUILD) NVCC=$(NVCC) \
-	    THOROUGH=$(if $(TESTS),all) TEST_TIMEOUT=7200 $(BUILD)/alone tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(GPU_SCRIPTS))
+	    THOROUGH=$(if $(TESTS),all) TEST_TIMEOUT=7200 TESTS_AT_ONCE=1 $(BUILD)/alone tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(GPU_SCRIPTS))
 
 # The kernels of tests/gpu/gpu_launch.c, for Hopper alone.
 $(BUILD)/tests/gpu_launch: | $(BUILD)/images/tests/gpu_launch.sm_90a.cubin

@@ -225,9 +225,13 @@ static const char *count(struct device *d, struct device_image *image,
     if (*out) return NULL;
     const char *why = emu_result_open(&e->counts);
     for (int i = 0; i < n && !why; i++) why = emu_launch_one(d, image, &launches[i]);
-    if (!why) why = say_reports(e->counts);
     *out = e->counts;
     return why;
+}
+
+/* What the launches of count() were told, if they ran for it: emu_sync() said it of earlier ones. */
+static const char *say_new_reports(struct device *d) {
+    return emu_of(d)->counts ? say_reports(emu_of(d)->counts) : NULL;
 }
 
 static void drop_counts(struct device *d) {
@@ -240,6 +244,7 @@ static const char *emu_counters(struct device *d, struct device_image *image,
     const struct emu_result *counts;
     const char *why = count(d, image, launches, n, &counts);
     if (!why) why = emu_counters_of(counts, &d->info.chip, out);
+    if (!why) why = say_new_reports(d);
     drop_counts(d);
     return why;
 }
@@ -262,6 +267,7 @@ static const char *emu_source(struct device *d, struct device_image *image,
                               const struct device_launch *launches, int n, struct source *out) {
     const struct emu_result *counts;
     const char *why = count(d, image, launches, n, &counts);
+    if (!why) why = say_new_reports(d);
     if (!why) { /* the counts are useful without a prediction, too */
         struct predictor c;
         emu_source_of(counts, &d->info.chip, device_busy_sms(d, launches, n), out);

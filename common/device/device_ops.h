@@ -44,7 +44,8 @@ struct device_ops {
     /* The emulator's half of counters_collect(), NULL on a GPU: runs the launches once and
      * appends its raw counts to `out`, free of groups. counter.name is what group files call
      * emu.NAME: "instructions", "threads", "hmma", "ld_shared.wavefronts", ...; counter.source
-     * is SOURCE_EMULATOR for an exact count, SOURCE_MODEL for a modelled one. */
+     * is SOURCE_EMULATOR for an exact count, SOURCE_MODEL for a modelled one. A launch with failed
+     * checks is counted, too. */
     const char *(*counters)(struct device *d, struct device_image *image,
                             const struct device_launch *launches, int n, struct counters *out);
 

@@ -311,4 +311,6 @@ def complain(why, status):
 
 
 if __name__ == "__main__":
-    main()
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "common/base"))
+    import main_program
+    main_program.run(main)

@@ -8,6 +8,7 @@
     counts = attnlab.count("3-wmma-pv", "--chip", "rtx4090")        # the emulator's counts, taken now
 """
 import base64
+import hashlib
 import json
 import os
 import pathlib
@@ -83,7 +84,16 @@ class Lab:
     def _shown(self, run, *what):
         """What run() gives, or gave where this archive was made. what: says which run it is."""
         key = " ".join(map(str, what))
-        return self.shown[key] if key in self.shown else run()
+        if key in self.shown:
+            return self.shown[key]
+        if not os.environ.get("LAB_KEPT"):
+            return run()
+        kept = pathlib.Path(os.environ["LAB_KEPT"]) / hashlib.sha256(key.encode()).hexdigest()  # of notebooks that ask for the same
+        if not kept.exists():
+            new = kept.with_suffix(f".{os.getpid()}")
+            new.write_text(json.dumps(run()))
+            new.replace(kept)
+        return json.loads(kept.read_text())
 
     def _build(self, stage, image, head_dim, chip):
         """The stage's program. It, and the images that the emulator needs for it, are built where they are missing or

@@ -66,4 +66,6 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.path.append(str(ROOT / "common/base"))
+    import main_program
+    main_program.run(main)

@@ -330,10 +330,10 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../common/base"))
+    import main_program
     try:
-        sys.exit(main(sys.argv[1:]))
+        main_program.run(main, sys.argv[1:])
     except Refusal as refusal:
         print(f"against: {refusal}", file=sys.stderr)
         sys.exit(refusal.status)
-    except KeyboardInterrupt:
-        sys.exit(130)

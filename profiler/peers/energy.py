@@ -8,6 +8,7 @@ counts (of the counter; a contender with fewer than five is left out). Exit stat
 its energy."""
 import argparse
 import ctypes
+import os
 import sys
 import threading
 import time
@@ -119,4 +120,6 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../common/base"))
+    import main_program
+    main_program.run(main)

@@ -1,8 +1,7 @@
 # A stage as a library, for Python: its objects compiled like build/runtime's.
-$(BUILD)/pic/stages/%.o: CPPFLAGS += $(call stage-flags,$(word 2,$(subst /, ,$<)))
 STAGE_LIBRARIES := $(STAGES:%=$(BUILD)/%.so)
-$(STAGE_LIBRARIES): $(BUILD)/%.so: $$(patsubst $(BUILD)/%,$(BUILD)/pic/%,$$(call stage-objects,$$*)) \
-    $(BUILD)/pic/common/harness/library.o $$(PIC_LIB)
+$(STAGE_LIBRARIES): $(BUILD)/%.so: $$(call stage-objects,$$*) \
+    $(BUILD)/common/harness/library.o $(LIB)
 	$(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) -shared -Wl,-z,defs -Wl,--as-needed -o $@ $(filter %.o %.a,$^) \
 	    $(filter-out -l:%.a,$(LDLIBS)) -ljansson -lgomp
 

@@ -26,7 +26,6 @@ status is then 5.
 """
 import glob
 import os
-import signal
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -276,11 +275,10 @@ def tables(records, stage, reasons, name):
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough
+    sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../common/base"))
+    import main_program
     try:
-        status = main()
-        sys.stdout.flush()
-        sys.exit(status)
+        main_program.run(main)
     except OSError as e:
         sys.stdout = None  # or Python writes the rest once more
         fail(e)

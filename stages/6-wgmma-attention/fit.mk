@@ -9,6 +9,6 @@ FITTED := $(addsuffix .jsonl,$(foreach board,h100 h200,$(addprefix $(board)-choi
 fit: $(BUILD)/fit/model.so
 	@set -f; python3 stages/6-wgmma-attention/fit/fit.py $< $(FITTED:%=records/runs/%.gz) records/runs/h200-choices-6.jsonl $$ARGS
 
-$(BUILD)/fit/model.so: stages/6-wgmma-attention/fit/model.c stages/6-wgmma-attention/cut.c $(PIC_LIB)
+$(BUILD)/fit/model.so: stages/6-wgmma-attention/fit/model.c stages/6-wgmma-attention/cut.c $(LIB)
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "cc $@";) $(CC) -std=gnu11 -O2 -w -fPIC -shared -I. -Istages/6-wgmma-attention -o $@ $< $(filter %.a,$^) -lm -lgomp

@@ -127,10 +127,49 @@ summary() { # two programs that pass, one that is left out
     mkdir -p "$tap_dir/b"
     for n in 1 2; do printf 'echo "ok 1 - yes"; echo 1..1\n' > "$tap_dir/test_$n.sh"; done
     BUILD=$tap_dir/b tests/run.sh "$tap_dir"/test_[12].sh --left-out=tests/test_long.sh > "$tap_dir/said" && cat "$tap_dir/said"
-    grep -q '^ *2/2 test_2 ' "$tap_dir/said" && grep -q '^1 test program left out: make test THOROUGH=all' "$tap_dir/said" &&
+    grep -q '^ *2/2 test_[12] ' "$tap_dir/said" && grep -q '^1 test program left out: make test THOROUGH=all' "$tap_dir/said" &&
         [ "$(tail -n 1 "$tap_dir/said")" = "2 passed, 0 failed, 0 skipped" ]
 }
 check "progress, and a count of what is left out" summary
+several() { # two at a time, those that say that they are long first; of both sides of a meeting each waits for the other
+    local meets='touch "$0.here"; for i in $(seq 300); do [ -e "$there" ] && break; sleep 0.1; done; [ -e "$there" ] && echo "ok 1 - met"; echo 1..1'
+    for n in 3 4; do printf '# Thorough: long\nthere=%s.here\n%s\n' "$tap_dir/test_$((7 - n)).sh" "$meets" > "$tap_dir/test_$n.sh"; done
+    printf 'echo "ok 1 - short"; echo "ok 2 - none # SKIP why"; echo "not ok 3 - no"; echo "# because"; echo "#| a table"; echo 1..3; exit 1\n' > "$tap_dir/test_0.sh"
+    BUILD=$tap_dir/b TESTS_AT_ONCE=2 tests/run.sh "$tap_dir"/test_[034].sh > "$tap_dir/said"
+    [ $? -eq 1 ] && [ "$(tail -n 1 "$tap_dir/said")" = "3 passed, 1 failed, 1 skipped" ] && grep -q '^ *[23]/3 test_0 .*1 passed, 1 FAILED, 1 skipped' "$tap_dir/said" &&
+        grep -q '^    # because' "$tap_dir/said" && grep -q '^    a table' "$tap_dir/said" || { cat "$tap_dir/said"; false; }
+}
+check "tests run beside each other, long ones first" several
+troubled() { # one that dies, one that leaves a file, one that plans more
+    printf 'kill -9 $$\n' > "$tap_dir/test_5.sh"
+    printf 'touch "$TMPDIR/x"; echo "ok 1 - yes"; echo 1..1\n' > "$tap_dir/test_6.sh"
+    printf 'echo "ok 1 - yes"; echo 1..2\n' > "$tap_dir/test_7.sh"
+    BUILD=$tap_dir/b tests/run.sh "$tap_dir"/test_[567].sh > "$tap_dir/said" 2>&1
+    [ $? -eq 1 ] && [ "$(tail -n 1 "$tap_dir/said")" = "2 passed, 3 failed, 0 skipped" ] && grep -q 'it ran no test' "$tap_dir/said" &&
+        grep -q 'it left files behind: x' "$tap_dir/said" && grep -q 'it ran 1 of 2 tests' "$tap_dir/said" || { cat "$tap_dir/said"; false; }
+}
+check "one that dies, leaves a file or ends early is a failure" troubled
+interrupted() { # Ctrl-C ends what runs, too
+    printf 'exec sleep 98.%s\n' $$ > "$tap_dir/test_8.sh"
+    python3 - "$tap_dir" $$ << 'P'
+import os, signal, subprocess, sys, time
+folder, mark = sys.argv[1:]
+def sleeps():
+    return subprocess.run(["pgrep", "-f", f"^sleep 98.{mark}$"], capture_output=True).returncode == 0
+run = subprocess.Popen(["tests/run.sh", f"{folder}/test_8.sh"], env={**os.environ, "BUILD": f"{folder}/b"}, start_new_session=True,
+                       stdout=subprocess.DEVNULL, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+until = time.monotonic() + 60
+while not sleeps() and time.monotonic() < until:
+    time.sleep(0.05)
+begun = sleeps()
+os.killpg(run.pid, signal.SIGINT)
+status = run.wait(60)
+while sleeps() and time.monotonic() < until:
+    time.sleep(0.05)
+sys.exit(not (begun and status == 130 and not sleeps()))
+P
+}
+check "Ctrl-C" interrupted
 
 # ---- One's own program and kernel
 if [ -x "$build/run" ]; then

@@ -1,5 +1,5 @@
 # Cheats by rule have no points: kinds x labs x places (tests/course/grade/cheats_by_rule.py). One of each kind, unless it is
-# named: make test TESTS=cheats tries all 225, as many as begin within 100 minutes.
+# named: make test TESTS=cheats tries all, as many as begin within 100 minutes.
 # Thorough: minutes of compiling, grading and running kernels.
 . tests/tap.sh
 if ! command -v "${NVCC:-nvcc}" > /dev/null; then

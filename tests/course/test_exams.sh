@@ -85,6 +85,29 @@ assert [left("exam-1", r) for r in (0.95, 1.2, 10)] == [10, 10, 0] and 8 < left(
 P
 }
 check "exam 3: points for time want a lead of 5 %" points_for_time
+products() { # counted in FLOP: half as many instructions, twice as wide, are as many
+    python3 - << 'P'
+import sys
+sys.path[:0] = ["notebooks/course/grade"]
+import evidence
+gemm = {"kind": "product", "m": 256, "n": 512, "k": 128, "lda": 128}
+product = {"kind": "product", "n": 64, "k_steps": 4}
+plain = {"kind": "plain", "batch": 2, "heads": 3, "seqlen_q": 128, "seqlen_k": 256, "head_dim": 64}
+def report(hgmma, flop, hmma=0, v=True):
+    return {"counts": {"hgmma_instructions": hgmma, "hmma_instructions": hmma}, "tensor_flop": flop, "products": {"drawn": {"v": v}}}
+def signs(case, hgmma, flop, hmma=0, of=100, v=True):
+    return [sign.why for sign in evidence._counted(case, report(hgmma, flop, hmma), report(of, 1, v=v))]
+whole = 2 * 256 * 512 * 128
+assert not signs(gemm, 50, whole) and not signs(gemm, 200, whole) and not signs(gemm, 50, 0.96 * whole)
+assert signs(gemm, 100, 0.94 * whole) and signs(gemm, 0, whole) == ["hgmma_instructions is 0"]
+assert signs(gemm, 1, whole, hmma=whole // 4096) and not signs(gemm, 0, whole, hmma=whole // 4096, of=0)
+assert not signs(product, 4, 2 * 64 * 64 * 64) and signs(product, 4, 64 * 64 * 64)
+scores = 2 * 3 * 128 * 256 * 64 * 2
+assert not signs(plain, 4, 2 * scores) and signs(plain, 4, scores) and not signs(plain, 4, scores, v=False)
+assert not signs({**plain, "kind": "ragged"}, 4, scores)
+P
+}
+check "the products are counted in FLOP, whatever the tiles" products
 check "exam 3: other head dimensions are refused" refused 3 "exam 3 takes head_dim 128, not 64" "$build/stage-0" --device emu --quiet
 problem() { make -n exam-3 run PROBLEM="--seqlen 300" | grep -q 'watch.py exam-3 --verb run $PROBLEM'; }
 check "make: exam 3's problem is a stage's options" problem

@@ -12,6 +12,7 @@ import argparse
 import glob
 import math
 import os
+import sys
 import re
 
 from validate import compared, read_cases, read_measured, read_predicted
@@ -150,4 +151,6 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../common/base"))
+    import main_program
+    main_program.run(main)

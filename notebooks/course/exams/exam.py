@@ -228,4 +228,6 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "common/base"))
+    import main_program
+    main_program.run(main)

@@ -95,4 +95,6 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "common/base"))
+    import main_program
+    main_program.run(main)

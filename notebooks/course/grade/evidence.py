@@ -8,17 +8,17 @@ tensor cores and inputs that are changed in the same way. It does so bit for bit
 order and tiles a kernel works, wherever it folds the scale in, if its tensor cores make the products. So the kinds of
 signs are:
 
-    count                          fewer products than the problem has: counted in a case without masks
+    count                          fewer FLOP on tensor cores than the problem's products have, in a case without masks
     doubled, drawn, below zero     O is another one than these products give
     path                           O is the one, by other instructions: the kernel knows how it is run
-    by hand                        so many more fp32 instructions than ours that they make at least half of the products: tensor
+    by hand                        so many more instructions of fp64, fp32 and fp16 than ours that they make at least half of the products: tensor
                                    cores may have done no more than copy what they are given
     bits                           O is nearly the one; work: many more instructions than ours. Both beside others only"""
 import dataclasses
 
 WHOLE = ("plain", "product")            # cases without masks, of lengths that most tiles divide
 PROOF = ("hmma_instructions", "hgmma_instructions", "tensor_flop")   # what labs of tensor cores are about; exams that leave open which
-ALMOST_ALL = 0.95                       # of the products that a problem has
+ALMOST_ALL = 0.95                      # of the products that a problem has
 APART = 0.02                            # share of O that may be another one
 OTHER_PATH = 0.01                       # of the instructions
 MUCH_WORK = 1.5                         # times our instructions
@@ -34,13 +34,33 @@ class Sign:
     kind: str
     why: str
     case: dict
+    reported: bool = False  # the emulator reports something in this case
+
+
+def flop_needed(case, ours):
+    """Of the products that a case without masks asks of tensor cores, whatever tiles make them."""
+    if "lda" in case:
+        return 2 * case["m"] * case["n"] * case["k"]
+    if "n" in case:
+        return 2 * 64 * case["n"] * 16 * case["k_steps"]
+    scores = case["batch"] * case["heads"] * case["seqlen_q"] * case["seqlen_k"]
+    return 2 * scores * case["head_dim"] * (2 if ours["products"]["drawn"]["v"] else 1)  # P V, too, if ours is made there
+
+
+def _flop(report, ours):
+    """By tensor cores. Where ours is made of WGMMA, by WGMMA: an HMMA has 4096 FLOP at most."""
+    counts = report["counts"]
+    return report["tensor_flop"] - (4096 * counts.get("hmma_instructions", 0) if ours["counts"].get("hgmma_instructions") else 0)
 
 
 def _counted(case, report, ours):
-    for name in PROOF:
-        wanted, value = ours["counts"].get(name), report["counts"].get(name, 0)
-        if wanted and (not value or case["kind"] in WHOLE and value < ALMOST_ALL * wanted):
-            yield Sign("count", f"{name} is {value:g}, the products need {wanted:g}", case)
+    lacking = lacks(report, ours)
+    if lacking:
+        yield Sign("count", f"{lacking} is 0", case)
+    elif case["kind"] in WHOLE and ours.get("products"):
+        needed, flop = flop_needed(case, ours), _flop(report, ours)
+        if flop < ALMOST_ALL * needed:
+            yield Sign("count", f"tensor cores do {flop:g} FLOP, the products need {needed:g}", case)
 
 
 def _followed(case, report, ours):
@@ -74,9 +94,9 @@ def moved(report):
 def _by_hand(case, report, ours):
     for name, each in MULTIPLY_ADDS.items():
         needed = each * ours["counts"].get(name, 0)
-        more = report["counts"].get("fma_instructions", 0) - ours["counts"].get("fma_instructions", 0)
+        more = report["counts"]["hand_instructions"] - ours["counts"]["hand_instructions"]
         if needed and more > BY_HAND * needed:
-            yield Sign("by hand", f"it has {more:g} fp32 instructions more than ours, and {needed:g} would make all products", case)
+            yield Sign("by hand", f"it has {more:g} arithmetic instructions more than ours, and {needed:g} would make all products", case)
 
 
 def _worked(case, report, ours):
@@ -91,5 +111,6 @@ def weigh(tried, endless):
     for one in tried:
         for look in (_counted, _followed, _by_hand, _worked):
             for sign in look(*one) if "counts" in one[1] else ():
+                sign.reported = "reports" in one[1]
                 first.setdefault(sign.kind, sign)
     return [] if set(first) <= {"work"} else sorted(first.values(), key=lambda sign: sign.kind in WEAK)

@@ -365,8 +365,10 @@ def grade_all(found, calendar, given):
 
 
 if __name__ == "__main__":
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "common/base"))
+    import main_program
     try:
-        main()
+        main_program.run(main)
     except OSError as error:
         print(f"grade-all: {error.filename or 'a file of the grades'}: {error.strerror}; run it again, what was graded is kept",
               file=sys.stderr)

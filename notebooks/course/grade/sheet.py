@@ -157,13 +157,15 @@ def main():
         rows = judge(given.lab, read(given.sheet))
     except Rejected as why:
         rows = [(name, 0, str(why)) for name in answers.questions(given.lab)]
-    print(table(given.lab, rows, pathlib.Path(given.sheet).name))
     if given.json:
         pathlib.Path(given.json).write_text(json.dumps(
             {"lab": given.lab, "score": sum(row[1] for row in rows), "of": len(rows),
              "lost": [{"question": name, "why": why} for name, point, why in rows if not point]}, indent=1) + "\n")
+    print(table(given.lab, rows, pathlib.Path(given.sheet).name))
     sys.exit(0 if all(row[1] for row in rows) else 1)
 
 
 if __name__ == "__main__":
-    main()
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "common/base"))
+    import main_program
+    main_program.run(main)

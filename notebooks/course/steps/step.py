@@ -21,7 +21,6 @@ import importlib.util
 import pathlib
 import re
 import resource
-import signal
 import subprocess
 import sys
 import textwrap
@@ -268,5 +267,6 @@ def main():
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # a reader that has seen enough
-    sys.exit(main())
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "common/base"))
+    import main_program
+    main_program.run(main)

@@ -20,6 +20,7 @@ import grade  # noqa: E402
 import lab_folder  # noqa: E402
 
 EVERYTHING = "all" in sys.argv
+SEED = "a"   # our own kernel is tried once on each seed
 SECONDS = []
 
 
@@ -55,7 +56,7 @@ def graded(name, text, seed, timed=False):
 def signature(name):
     text = (lab_folder.read(name).path / file_of(name)).read_text()
     status, said = checked(name, text)
-    result = graded(name, text, "s1")
+    result = graded(name, text, SEED)
     return status == 1 and re.search("nothing is written yet|still to be written", said) and result.score == 0, f"{said}{result.table()}"
 
 
@@ -72,7 +73,7 @@ def full(name, seed, timed):
 def wrong(name, text):
     """Refused by the check, with a hint, and by the grader."""
     status, said = checked(name, text)
-    result = graded(name, text, "s2")
+    result = graded(name, text, SEED)
     return status == 1 and "hint: " in said and result.score < 100, f"{said}{result.table()}"
 
 
@@ -91,13 +92,13 @@ def seen_wrong(name, text):
 
 
 def cheat(name, text):
-    result = graded(name, text, "s3", timed=True)
+    result = graded(name, text, SEED, timed=True)
     return result.score == 0, result.table()
 
 
 def by_another_hand(name, text):
     status, said = checked(name, text)
-    result = graded(name, text, "s4")
+    result = graded(name, text, SEED)
     return status == 0 and result.score == 100, f"{said}{result.table()}"
 
 

@@ -2,7 +2,7 @@
 import dataclasses
 import re
 
-from cheats import SCALAR, SWIZZLE, TURNS, WGMMA, QK, changed, text
+from cheats import COPIED, ENTRY_6, QK, ROW_BY_ROW, SCALAR, SWIZZLE, TURNS, WGMMA, changed, part, text
 
 PV = "stages/3-wmma-pv/kernel.cu"
 TID = "    const int tid = threadIdx.x, warp = tid / 32, lane = tid % 32"
@@ -300,8 +300,76 @@ def of_ones():
             }}"""))
 
 
+# ---- What the emulator reports is no screen: scalar answers, and products for show, beside something that it reports
+SHARED = "(unsigned)__cvta_generic_to_shared({0})"
+REPORTED = {
+    "a race": '    __shared__ unsigned raced[1];\n    asm volatile("st.shared.u32 [%0], %1;" :: "r"(' + SHARED.format("raced") + '), "r"(threadIdx.x / 32));\n',
+    "an unwritten value": '    __shared__ unsigned bare[32];\n    unsigned unwritten;\n    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(unwritten) : "r"('
+                          + SHARED.format("bare + threadIdx.x % 32") + "));\n    if (unwritten == 12345) args.lse[0] = 1;\n",
+    "a misaligned read": '    unsigned odd;\n    asm volatile("ld.global.u32 %0, [%1];" : "=r"(odd) : "l"((const char *)args.q + 1));\n    if (odd == 12345) args.lse[0] = 1;\n',
+    "a bare mbarrier": '    __shared__ unsigned long long bar;\n    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(' + SHARED.format("&bar") + "));\n",
+    "a deadlock": '    if (threadIdx.x < 32) asm volatile("bar.sync 9, 64;");\n', "a trap": '    asm volatile("trap;");\n',
+    "no end": "    for (volatile int i = 0; args.heads > 0; i = i + 1) {}\n"}
+ALONE = """extern "C" __global__ void __launch_bounds__(128) attention(const __grid_constant__ struct attention_args args) {
+    const int q0 = blockIdx.y * 64, b = blockIdx.x / args.heads, h = blockIdx.x % args.heads;
+"""
+
+
+def scalar_alone(end):
+    """A whole kernel without tensor cores, for labs 1 to 4."""
+    return ('#include "common/cuda/attention_args.h"\n#include <cuda_fp16.h>\n' + SCALARS + ALONE + ROW
+            + again("o").replace("    const bool told = probe(1, 1) != 16 || probe(-1, 1) != -16 || probe(-1.5f, 1) != -24;\n"
+                                 "    const float ones = probe(1, 1) / 16, below = probe(-1, 1) / -16;\n", "") + end + "}\n")
+
+
+def reported():
+    for name, end in REPORTED.items():
+        yield f"{name} behind a scalar answer, lab 2", HOOKS[2].files(scalar_alone(end))
+    race = REPORTED["a race"]
+    for lab in (3, 4):
+        yield f"a race behind a scalar answer, lab {lab}", HOOKS[lab].files(scalar_alone(race))
+    yield "a race behind a scalar answer, lab 6", HOOKS[6].files(
+        '#include "common/cuda/attention_args.h"\n#include "common/cuda/ptx_sm90.cuh"\n' + ROW_BY_ROW + ENTRY_6 + "    row_by_row(args, threadIdx.x);\n" + race + "}\n")
+    for lab in TENSOR:
+        yield f"a race beside products for show, lab {lab}", HOOKS[lab].at_the_end(HOOKS[lab].row + again("o") + race, SCALARS)
+    yield "a race beside tensor cores, lab 1", (1, {"kernel.cu": changed(QK, ("    const int tid = threadIdx.x, warp", race + "    const int tid = threadIdx.x, warp"))})
+    yield "a race, and O is looked at, lab 2", HOOKS[2].put(
+        race + "    const unsigned short there = *(volatile const unsigned short *)(const void *)(args.o + blockIdx.y * BQ * args.o_stride.row);\n"
+               "    if (there != 0xffc5) return;\n")
+
+
+# ---- Tensor cores copy, and other units than those of fp32 multiply
+COPIED_SUM = COPIED[COPIED.index("            float s[4][BKV / 8] = {};"):COPIED.index("            for (int i = 0; i < 4; i++)\n                for (int j = 0; j < BKV / 8; j++) s_smem")]
+UNITS = {
+    "fp64": COPIED_SUM.replace("float s[", "double s[").replace("+= q_seen", "+= (double)q_seen"),
+    "halves": """            float s[4][BKV / 8] = {};
+            for (int d = 0; d < DIM; d += 2)
+                for (int i = 0; i < 4; i++)
+                    for (int j = 0; j < BKV / 8; j++) {
+                        const half2 p = __hmul2(__floats2half2_rn(q_seen[row0 + 4 * i][d], q_seen[row0 + 4 * i][d + 1]),
+                                                __floats2half2_rn(k_seen[col0 + 8 * j][d], k_seen[col0 + 8 * j][d + 1]));
+                        s[i][j] += __half2float(__hadd(p.x, p.y));
+                    }
+""",
+    "integers": """            int s[4][BKV / 8] = {};
+#pragma unroll 4
+            for (int d = 0; d < DIM; d++)
+                for (int i = 0; i < 4; i++)
+                    for (int j = 0; j < BKV / 8; j++)
+                        s[i][j] += __mulhi(__float2int_rn(q_seen[row0 + 4 * i][d] * 16384.0f) << 8, __float2int_rn(k_seen[col0 + 8 * j][d] * 16384.0f) << 8);
+"""}
+
+
+def other_units():
+    products = part(QK, "        for (int n = 0; n < BKV / 16; n++) {\n            wmma::fragment", "        __syncwarp(); // 32 lanes wrote")
+    for name, loop in UNITS.items():
+        copied = COPIED.replace(COPIED_SUM, loop)
+        yield f"{name}, lab 2", HOOKS[2].files(changed(QK, (products, copied.replace("/ one", "/ one / 4096.0f") if name == "integers" else copied)))
+
+
 def by_kind():
     return {"state in a variable": dict(state()), "clocks and places": dict(clocks()), "calls": dict(calls()), "other kernels": dict(kernels()),
             "state in inputs": dict(counters()), "O looked at": dict(answered()), "no answer": dict(no_answer()), "inputs written": dict(writes()),
             "memory of others": dict(reads()), "files of others": dict(includes()), "names of ours": dict(renamed()), "no end": dict(endless()),
-            "products for show": dict(show(SHOW)), "products of ones": dict(of_ones()), "spoilt launches told": dict(show(TOLD))}
+            "products for show": dict(show(SHOW)), "products of ones": dict(of_ones()), "spoilt launches told": dict(show(TOLD)),
+            "behind a report": dict(reported()), "other units": dict(other_units())}

@@ -19,7 +19,7 @@ import lab_folder  # noqa: E402
 import sandbox  # noqa: E402
 
 UNTIL = time.time() + float(os.environ.get("SECONDS_LEFT") or 1e9)
-SEED = "a secret of the table"
+SEED = "a secret that no file may show"  # that of run.py: our own kernels are tried once
 
 
 def graded(number, files):
