@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { QUANTUM = 1 << 18, SPIN_LIMIT = 1 << 20, TURN = 1 << 25 };
+enum { QUANTUM = 1 << 18, SPIN_LIMIT = 1 << 20 };
 
 /* ---- Lane groups ----------------------------------------------------------------------------- */
 
@@ -221,11 +221,11 @@ static uint64_t ticks(const struct emu_cluster *c) {
     return sum;
 }
 
-enum emu_ran emu_run_cluster(struct emu_cluster *c, uint64_t *random) {
-    const uint64_t turn = ticks(c) + TURN;
+enum emu_ran emu_run_cluster(struct emu_cluster *c, uint64_t turn, uint64_t *random) {
+    const uint64_t end = ticks(c) + turn;
     bool moved = false;
     while (c->n_live && !c->stopped) {
-        if (ticks(c) >= turn) return EMU_PAUSES;
+        if (ticks(c) >= end) return EMU_PAUSES;
         if (run_round(c, random) || (c->n_live && !c->stopped && flush(c))) {
             moved = true;
         } else if (c->n_live && !c->stopped) {

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 256, NAP_NS = 50000 };
+enum { MOST_THREADS = 256, NAP_NS = 50000, TURN = 1 << 22 };
 
 struct resident { /* a cluster under way, or room for one */
     struct emu_cluster *cluster;
@@ -45,7 +45,8 @@ void emu_count_add(struct emu_count *sum, const struct emu_count *part, int n, u
 
 static enum emu_ran run_one(struct thread *t, struct resident *r) {
     struct emu_cluster *c = r->cluster;
-    enum emu_ran ran = emu_run_cluster(c, &r->random);
+    /* a turn grows with their number, so that a kernel of long blocks has few under way */
+    enum emu_ran ran = emu_run_cluster(c, (uint64_t)t->n_running * TURN, &r->random);
     if (ran != EMU_ENDED) return ran;
     for (uint32_t rank = 0; rank < c->n; rank++) emu_async_end(c->block[rank]);
     if (c->stopped) atomic_store(&t->work->stop, true);
