@@ -90,6 +90,9 @@ mutants: all $(TEST_BIN) $(FAULT)
 fortress:
 	@mkdir -p $(BUILD)/fortress; BUILD=$(BUILD) tests/house/fortress.sh || true
 
+$(BUILD)/tests/wgmma_wait: tests/gpu/wgmma_wait.cu common/cuda/ptx_sm90.cuh $(BUILD)/include/wgmma.cuh | $$(@D)/.dir
+	$(NVCC) -std=c++17 -O3 -I. -I$(BUILD)/include -gencode arch=compute_90a,code=[sm_90a,compute_90a] -o $@ $<
+
 # What compute-sanitizer must find, so that its silence about a stage means something.
 $(BUILD)/tests/planted: tests/gpu/planted.cu | $$(@D)/.dir
 	$(NVCC) -std=c++17 -gencode arch=compute_89,code=[sm_89,compute_89] -o $@ $<
@@ -99,7 +102,7 @@ $(BUILD)/tests/planted: tests/gpu/planted.cu | $$(@D)/.dir
 ##
 ##  make stage-4 gpu-test TESTS=sanitize   one stage, one test
 .PHONY: gpu-test
-gpu-test: $(CHOSEN) $(GPU_TEST_BIN) $(BUILD)/tests/planted
+gpu-test: $(CHOSEN) $(GPU_TEST_BIN) $(BUILD)/tests/planted $(BUILD)/tests/wgmma_wait
 	@$(BUILD)/$(firstword $(CHOSEN)) --device cuda --no-time --counters none --quiet
 	@STAGES="$(patsubst stage-%,%,$(filter stage-%,$(MAKECMDGOALS)))" BUILD=$(BUILD) NVCC=$(NVCC) \
 	    THOROUGH=$(if $(TESTS),all) TEST_TIMEOUT=7200 TESTS_AT_ONCE=1 $(BUILD)/alone tests/run.sh $(call chosen,$(GPU_TEST_BIN) $(GPU_SCRIPTS))

@@ -190,6 +190,11 @@ static bool unordered(const struct emu_warp *w, struct access mine, struct acces
     return lane != ACCESS_LANES_MANY && !(w->clock.lanes[a] >> lane & 1);
 }
 
+/* Of an atomic it is not known what it decides. */
+static bool may_poll(const struct emu_inst *i) {
+    return i->class == EMU_ATOMIC ? i->in_loop : i->polls;
+}
+
 /* Volatile accesses do not race, for PTX. But they order nothing, which is worth a note, unless one polls: the word may be
  * a flag. Of lanes of one warp nothing is said: what a lock orders among them is not followed. */
 static bool only_volatile(const struct emu_warp *w, const struct emu_inst *i, struct access mine,
@@ -202,8 +207,8 @@ static bool only_volatile(const struct emu_warp *w, const struct emu_inst *i, st
         return false;
     const struct emu_inst *there = &k->inst[access_pc(other)];
     if (!emu_has(i, "volatile") && !emu_has(there, "volatile")) return false;
-    bool polls = i->in_loop && what & EMU_READ,
-         other_polls = there->in_loop && (!other_wrote || there->class == EMU_ATOMIC);
+    const bool polls = what & EMU_READ && may_poll(i),
+               other_polls = (!other_wrote || there->class == EMU_ATOMIC) && may_poll(there);
     mine.who &= ~(uint64_t)ACCESS_STRONG;
     return !polls && !other_polls && unordered(w, mine, other);
 }
@@ -317,6 +322,22 @@ static bool ordered(const struct emu_warp *w, struct access mine, struct access 
     return stamp <= w->clock.seen[a] && w->clock.lanes[a] == EMU_FULL;
 }
 
+/* Would `mine` hide from other clusters what its own did at the same epoch by an access that is weak or of block scope?
+ * Whatever orders the one orders the other, so the weaker one must be remembered. */
+static bool hides(struct access mine, struct access before) {
+    return mine.who & ACCESS_STRONG && !(mine.who & ACCESS_IN_BLOCK) &&
+           (before.who & (ACCESS_STRONG | ACCESS_IN_BLOCK)) != ACCESS_STRONG &&
+           !((mine.who ^ before.who) >> 24) && access_epoch(mine) == access_epoch(before);
+}
+
+/* `mine`, as it is kept in place of `before`: for other clusters at the place and with the strength of that one. */
+static struct access in_place_of(struct access before, struct access mine) {
+    const uint64_t pc = (uint64_t)0x3ffff << 6;
+    if (!hides(mine, before) || !(mine.who & before.who & 15)) return mine;
+    mine.who = (mine.who & ~pc) | (before.who & pc) | ACCESS_IN_BLOCK;
+    return mine;
+}
+
 /* w's lanes touch words [from, to), one after the other. False: to be done word by word. */
 static bool touch_stretch(const struct emu_warp *w, const struct emu_inst *i, struct line *l,
                           unsigned from, unsigned to, struct access mine, enum emu_access what) {
@@ -326,13 +347,14 @@ static bool touch_stretch(const struct emu_warp *w, const struct emu_inst *i, st
     if (l->by_word) *l = (struct line){.by_word = 0};
     for (int n = 0; n < 2; n++)
         if (stretch_meets(&l->write, n, from, to) &&
-            (!ordered(w, mine, l->write.of[n]) || stale(i, mine, l->write.of[n])))
+            (!ordered(w, mine, l->write.of[n]) || stale(i, mine, l->write.of[n]) ||
+             (writes && hides(mine, l->write.of[n]))))
             return false;
     struct access as_writer = {mine.who & ~(uint64_t)ACCESS_STRONG, mine.when};
     for (int n = 0; n < 2; n++) {
         struct access read = l->read.of[n];
         if (!stretch_meets(&l->read, n, from, to)) continue;
-        if (writes && !ordered(w, mine, read)) return false;
+        if (writes ? !ordered(w, mine, read) : hides(mine, read)) return false;
         bool far = access_cluster(read) != access_cluster(mine);
         bool kept = access_launch(read) == now && far && !ordered(w, as_writer, read);
         keep |= kept, replace |= !kept; /* one reader is kept: as in touch() */
@@ -353,13 +375,13 @@ static void touch(struct emu_warp *w, const struct emu_inst *i, struct word *cel
         struct access as_writer = {mine.who & ~(uint64_t)ACCESS_STRONG, mine.when};
         bool far = access_cluster(cell->read) != access_cluster(mine);
         if (cell->read.who >> 52 != now || !far || !unordered(w, as_writer, cell->read))
-            cell->read = mine;
+            cell->read = in_place_of(cell->read, mine);
         return;
     }
     if (cell->read.who >> 52 == now &&
         (unordered(w, mine, cell->read) || only_volatile(w, i, mine, cell->read, what, false)))
         race(w, i, lane, address, mine, cell->read, true, false);
-    cell->write = mine;
+    cell->write = in_place_of(cell->write, mine);
 }
 
 /* ---- Unwritten bytes ------------------------------------------------------------------------- */

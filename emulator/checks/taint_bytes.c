@@ -41,11 +41,9 @@ static int moved_operands(const struct emu_inst *i) {
         int n;
     } kinds[] = {{"mov.", 1},  {"cvt.u", 1}, {"cvt.s", 1}, {"shl.", 1},  {"shr.", 1}, {"bfe.", 1},
                  {"prmt.", 2}, {"bfi.", 2},  {"selp.", 2}, {"and.b", 2}, {"or.b", 2}, {"xor.b", 2}};
-    if (i->op[0].kind != EMU_OP_ROW && i->op[0].kind != EMU_OP_GROUP) return 0;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         if (strncmp(i->opcode, kinds[k].name, strlen(kinds[k].name))) continue;
-        if (i->class == EMU_CONVERT && (strstr(i->opcode, ".f") || strstr(i->opcode, ".bf")))
-            return 0;
+        if (i->class == EMU_CONVERT && emu_has(i, "sat")) return 0; /* it computes */
         return kinds[k].n;
     }
     return 0;

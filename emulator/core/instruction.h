@@ -122,6 +122,7 @@ struct emu_inst {
     uint8_t joined_bytes; /* of the wider load that ptxas makes of this and later ones, or 0 */
     bool read_only_path;  /* ld.nc */
     bool in_loop;         /* a branch leads back over it */
+    bool polls;           /* a loop around it ends by what it reads: of volatile loads */
     bool fetches; /* it may fetch 16 bytes, of which later loads take theirs: front/ahead.c */
     uint8_t fetched_word;  /* the word of those that it takes, */
     uint16_t fetched_back; /* and how many instructions before it that load stands; 0: none does */

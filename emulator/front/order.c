@@ -116,6 +116,73 @@ static void mark_loops(struct emu_kernel *k) {
     }
 }
 
+/* Does the instruction use a register of the set? A guard counts. */
+static bool uses(const struct emu_inst *i, const bool *set) {
+    if (set[i->guard]) return true;
+    for (int o = 0; o < i->n_ops; o++) {
+        const struct emu_operand *op = &i->op[o];
+        if (op->kind == EMU_OP_GROUP) {
+            for (int n = 0; n < op->n && !op->written; n++)
+                if (set[op->rows[n]]) return true;
+        } else if (op->kind != EMU_OP_IMM && op->kind != EMU_OP_LABEL && !op->written &&
+                   set[op->row]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds what the instruction writes. Has the set grown? */
+static bool add_written(const struct emu_inst *i, bool *set) {
+    bool grown = false;
+    for (int o = 0; o < i->n_ops; o++) {
+        const struct emu_operand *op = &i->op[o];
+        const int n = !op->written ? 0 : op->kind == EMU_OP_GROUP ? op->n : 1;
+        for (int k = 0; k < n; k++) {
+            const uint32_t row = op->kind == EMU_OP_GROUP ? op->rows[k] : op->row;
+            if (row < EMU_FIRST_ROW || set[row]) continue;
+            set[row] = grown = true;
+        }
+    }
+    return grown;
+}
+
+/* May the branch at pc end a loop around `at`, or begin it again? */
+static bool ends_loop(const struct emu_kernel *k, int pc, int at) {
+    const struct emu_inst *i = &k->inst[pc];
+    for (int o = 0; o < i->n_ops; o++) {
+        if (i->op[o].kind != EMU_OP_LABEL) continue;
+        if (i->op[o].imm <= at && at <= pc) return true; /* back over it */
+        for (int back = at; back < k->n_inst; back++)    /* out of a loop around both */
+            for (int b = 0; k->inst[back].class == EMU_BRANCH && b < k->inst[back].n_ops; b++)
+                if (k->inst[back].op[b].kind == EMU_OP_LABEL && k->inst[back].op[b].imm <= at &&
+                    k->inst[back].op[b].imm <= pc && pc <= back &&
+                    (i->op[o].imm < k->inst[back].op[b].imm || i->op[o].imm > back))
+                    return true;
+    }
+    return false;
+}
+
+/* Follows what a volatile load reads through registers, whatever the order of instructions. */
+static void mark_polls(struct emu_kernel *k) {
+    bool *set = heap_zeroed(k->row_bytes + 1, 1);
+    for (int at = 0; at < k->n_inst; at++) {
+        struct emu_inst *load = &k->inst[at];
+        if (!load->in_loop || strncmp(load->opcode, "ld.volatile", 11)) continue;
+        memset(set, 0, k->row_bytes);
+        bool grown = add_written(load, set);
+        while (grown) {
+            grown = false;
+            for (int pc = 0; pc < k->n_inst; pc++)
+                if (uses(&k->inst[pc], set)) grown |= add_written(&k->inst[pc], set);
+        }
+        for (int pc = 0; pc < k->n_inst && !load->polls; pc++)
+            load->polls =
+                k->inst[pc].class == EMU_BRANCH && uses(&k->inst[pc], set) && ends_loop(k, pc, at);
+    }
+    free(set);
+}
+
 /* Fills rank[n_inst]. Labels must be resolved. */
 void emu_order(struct emu_kernel *k, uint32_t *rank) {
     size_t n = (size_t)k->n_inst + 1;
@@ -132,6 +199,7 @@ void emu_order(struct emu_kernel *k, uint32_t *rank) {
                      .out = ints + 5 * n,
                      .on_stack = flags};
     mark_loops(k);
+    mark_polls(k);
     find_blocks(&f);
     int *all = ints + 6 * n;
     for (int b = 0; b < f.n; b++) all[b] = b;

@@ -215,9 +215,17 @@ static bool run_round(struct emu_cluster *c, uint64_t *random) {
     return progressed;
 }
 
-enum emu_ran emu_run_cluster(struct emu_cluster *c, uint64_t *random) {
+static uint64_t ticks(const struct emu_cluster *c) {
+    uint64_t sum = 0;
+    for (uint32_t r = 0; r < c->n; r++) sum += c->block[r]->ticks;
+    return sum;
+}
+
+enum emu_ran emu_run_cluster(struct emu_cluster *c, uint64_t turn, uint64_t *random) {
+    const uint64_t end = ticks(c) + turn;
     bool moved = false;
     while (c->n_live && !c->stopped) {
+        if (ticks(c) >= end) return EMU_PAUSES;
         if (run_round(c, random) || (c->n_live && !c->stopped && flush(c))) {
             moved = true;
         } else if (c->n_live && !c->stopped) {

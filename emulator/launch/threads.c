@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 256, NAP_NS = 50000 };
+enum { MOST_THREADS = 256, NAP_NS = 50000, TURN = 1 << 22 };
 
 struct resident { /* a cluster under way, or room for one */
     struct emu_cluster *cluster;
@@ -45,7 +45,8 @@ void emu_count_add(struct emu_count *sum, const struct emu_count *part, int n, u
 
 static enum emu_ran run_one(struct thread *t, struct resident *r) {
     struct emu_cluster *c = r->cluster;
-    enum emu_ran ran = emu_run_cluster(c, &r->random);
+    /* a turn grows with their number, so that a kernel of long blocks has few under way */
+    enum emu_ran ran = emu_run_cluster(c, (uint64_t)t->n_running * TURN, &r->random);
     if (ran != EMU_ENDED) return ran;
     for (uint32_t rank = 0; rank < c->n; rank++) emu_async_end(c->block[rank]);
     if (c->stopped) atomic_store(&t->work->stop, true);
@@ -55,10 +56,29 @@ static enum emu_ran run_one(struct thread *t, struct resident *r) {
     return ran;
 }
 
-/* Is the n-th of those that run one of those that are checked? The first is. */
+/* Is the n-th of those that run, in the order of the grid, one of those that are checked? The first is. */
 static bool is_checked(const struct emu_work *work, uint64_t n) {
     uint64_t all = work->n_sampled, some = work->n_checked;
     return (n * some + all - 1) / all != ((n + 1) * some + all - 1) / all;
+}
+
+static uint64_t common_divisor(uint64_t a, uint64_t b) {
+    for (uint64_t rest; b; a = b, b = rest) rest = a % b;
+    return a;
+}
+
+/* Which cluster begins as the n-th. Round robin: the n-th of the grid. Otherwise the clusters that find room on the chip
+ * together begin in another order, the last one first (adversarial) or as the seed draws; those behind them come later,
+ * as on a GPU. */
+static uint64_t place_of(const struct emu_work *work, uint64_t n) {
+    const struct emu_options *o = work->launch.options;
+    const uint64_t first = n - n % work->most_resident, left = work->n_sampled - first,
+                   room = left < work->most_resident ? left : work->most_resident;
+    if (o->schedule == EMU_ROUND_ROBIN) return n;
+    if (o->schedule == EMU_ADVERSARIAL) return first + room - 1 - (n - first);
+    uint64_t step = o->seed * 0x9e3779b97f4a7c15u % room;
+    while (common_divisor(step, room) != 1) step++; /* so that each comes once */
+    return first + ((n - first) * step + o->seed % room) % room;
 }
 
 /* Begins the next cluster of the grid, and runs it as far as it goes. False: none is left, or no
@@ -75,9 +95,10 @@ static bool begin(struct thread *t) {
         atomic_fetch_sub(&work->n_resident, 1);
         return false;
     }
-    uint64_t linear =
-        work->first + n * (all / work->n_sampled) + n * (all % work->n_sampled) / work->n_sampled;
-    bool checks = is_checked(work, n);
+    const uint64_t place = place_of(work, n);
+    uint64_t linear = work->first + place * (all / work->n_sampled) +
+                      place * (all % work->n_sampled) / work->n_sampled;
+    bool checks = is_checked(work, place);
     int free_one = 0;
     while (free_one < t->n && (t->resident[free_one].runs ||
                                (t->resident[free_one].cluster->agents != NULL) != checks))
@@ -96,13 +117,16 @@ static bool begin(struct thread *t) {
     return true;
 }
 
-/* Runs each of the thread's clusters as far as it goes. Has anything moved? */
-static bool run_residents(struct thread *t) {
+/* Runs each of the thread's clusters as far as it goes. Has anything moved? One that pauses is worth another beside it,
+ * since it may wait for what only a later one does (a queue of work), in a loop that is more than a poll. */
+static bool run_residents(struct thread *t, bool *pauses) {
     bool moved = false;
     for (int n = 0; n < t->n && !atomic_load_explicit(&t->work->stop, memory_order_relaxed); n++) {
         struct resident *r = &t->resident[n];
         if (!r->runs) continue;
-        moved |= run_one(t, r) != EMU_SLEEPS;
+        const enum emu_ran ran = run_one(t, r);
+        moved |= ran != EMU_SLEEPS;
+        *pauses |= ran == EMU_PAUSES;
     }
     t->n_alone = t->n_running + t->n_running / 8;
     return moved;
@@ -156,8 +180,9 @@ static void *run_thread(void *argument) {
             continue;
         }
         uint64_t before = round;
-        bool moved = run_residents(&t);
+        bool pauses = false, moved = run_residents(&t, &pauses);
         round = round_of(work, moved);
+        if (pauses) begin(&t);
         if (moved || wake(&t, false)) continue;
         if (begin(&t)) {
             while (t.n_running < t.n_alone && begin(&t)) continue;

@@ -2,7 +2,7 @@
  *
  *   byte 0 = 0x7f    a cubin, read as far as nvdisasm is not needed for it
  *   else             flags, 16 bytes of registers, then lines of text as nvdisasm writes them: decoded
- *                    and run by a cluster of two blocks
+ *                    and run as code of sm_90a by a cluster of two blocks, or by two blocks as code of sm_89
  *
  * Registers hold values near what the emulator trusts: R0 and UR4 with their neighbours an address of
  * global memory, R4 one near 2^64, R8 to R11 shared addresses, R12 one of another block, R16 a tensor
@@ -58,6 +58,15 @@ static void read_cubin(const uint8_t *data, size_t bytes) {
 /* ---- Instructions ------------------------------------------------------------------------------- */
 
 enum { MAX_LINES = 24, BUFFER_BYTES = 4096, MAP_AT = 1024 };
+enum {                /* of the flags */
+       WARPGROUP = 1, /* 4 warps, not 1 */
+       ROUGH = 2,     /* some operations in their fast form */
+       EFFECTS = 4,   /* each step says what it did */
+       HOST_MAP = 8,  /* the tensor map leads to the host's own memory */
+       LARGE_BOX = 16,
+       ADA = 32,
+       ALL_FLAGS = 63,
+};
 static uint64_t secret = 0x5ec2e7;
 
 struct program {
@@ -67,11 +76,11 @@ struct program {
     struct sass_exec exec[MAX_LINES + 1];
 };
 
-static void decode(struct program *p, const char *text, const uint8_t *bits) {
+static void decode(struct program *p, const char *text, const uint8_t *bits, bool ada) {
     const struct sass_symbol self = {"fuzz", 0};
     int n = 0;
     p->code.exec = p->exec;
-    p->code.sm = 90;
+    p->code.sm = ada ? 89 : 90;
     for (const char *line = text; *line && n < MAX_LINES;) {
         char opcode[64] = "", operands[192] = "", guard[16] = "";
         size_t length = strcspn(line, "\n"), at = 0;
@@ -96,12 +105,12 @@ static void decode(struct program *p, const char *text, const uint8_t *bits) {
     sass_decode(&p->code, &(struct sass_text){"EXIT", "", ""}, (uint64_t[2]){0, 0},
                 16u * (uint32_t)n, NULL, 0, &p->inst[n], &p->exec[n]);
     p->kernel = (struct sass_kernel){.name = "fuzz",
-                                     .sm = 90,
+                                     .sm = p->code.sm,
                                      .exec = &p->code,
                                      .inst = p->inst,
                                      .n_inst = n + 1,
                                      .n_registers = 255,
-                                     .param_base = 0x210,
+                                     .param_base = ada ? 0x160 : 0x210,
                                      .param_bytes = 136};
     p->code.n_params = 2;
     p->code.param_offset[1] = 8, p->code.param_size[0] = 8, p->code.param_size[1] = 128;
@@ -146,38 +155,7 @@ static void set_registers(struct sass_warp *w, uint64_t buffer, const uint8_t *d
         set(w, ur + r * SASS_ROW, desc | (uint64_t)d[14] << 6 | d[15] << (r % 8), 0);
 }
 
-static void run(const uint8_t *data, size_t bytes) {
-    static struct program p;
-    static char text[4096];
-    struct emu_memory *m;
-    struct sass_grid *g;
-    struct sass_cta *cta[2];
-    uint64_t buffer;
-    memset(&p, 0, sizeof p);
-    if (bytes < 18 || bytes - 17 >= sizeof text) return;
-    memcpy(text, data + 17, bytes - 17);
-    text[bytes - 17] = 0;
-    decode(&p, text, data + 1);
-    if (emu_memory_open(&m) || emu_memory_alloc(m, BUFFER_BYTES, &buffer)) abort();
-    unsigned char *host = emu_memory_at(m, buffer, BUFFER_BYTES);
-    memset(host, data[1], BUFFER_BYTES);
-    struct tensormap map = {.base = data[0] & 8 ? (uint64_t)(uintptr_t)&secret & ~15ull : buffer,
-                            .rank = 2,
-                            .element_bytes = 2,
-                            .extent = {64, 64},
-                            .stride = {2, 128},
-                            .box = {32, data[0] & 16 ? 256 : 8}};
-    if (tensormap_encode(&map, host + MAP_AT)) abort();
-    struct emu_grid l = {.grid = {2, 1, 1},
-                         .cluster = {2, 1, 1},
-                         .block = {data[0] & 1 ? 128 : 32, 1, 1},
-                         .shared_bytes = 8192,
-                         .n_args = 2,
-                         .arg = {&buffer, host + MAP_AT},
-                         .arg_bytes = {8, 128}};
-    if (sass_grid_open(m, &p.kernel, &l, &g)) abort();
-    g->rough = data[0] & 2;
-    if (sass_cluster_begin(g, 0, cta)) abort();
+static void execute(struct sass_cta *cta[2], uint64_t buffer, const uint8_t *data) {
     int n = sass_cta_warps(cta[0]);
     for (int c = 0; c < 2; c++)
         for (int w = 0; w < n; w++) set_registers(sass_cta_warp(cta[c], w), buffer, data + 1);
@@ -189,10 +167,49 @@ static void run(const uint8_t *data, size_t bytes) {
         const struct sass_inst *next = sass_next(w);
         if (!next) continue;
         if (next->op == SASS_OP_HGMMA && ++products > 4) break;
-        dead = sass_step(w, data[0] & 4 ? &effect : NULL) == SASS_FAULT;
+        dead = sass_step(w, data[0] & EFFECTS ? &effect : NULL) == SASS_FAULT;
         if (dead && !*sass_fault(w)) abort();
     }
     for (int c = 0; c < 2; c++) sass_cta_end(cta[c]);
+}
+
+static void run(const uint8_t *data, size_t bytes) {
+    static struct program p;
+    static char text[4096];
+    struct emu_memory *m;
+    struct sass_grid *g;
+    struct sass_cta *cta[2];
+    const bool ada = bytes && data[0] & ADA;
+    uint64_t buffer;
+    memset(&p, 0, sizeof p);
+    if (bytes < 18 || bytes - 17 >= sizeof text) return;
+    memcpy(text, data + 17, bytes - 17);
+    text[bytes - 17] = 0;
+    decode(&p, text, data + 1, ada);
+    if (emu_memory_open(&m) || emu_memory_alloc(m, BUFFER_BYTES, &buffer)) abort();
+    unsigned char *host = emu_memory_at(m, buffer, BUFFER_BYTES);
+    memset(host, data[1], BUFFER_BYTES);
+    struct tensormap map = {.base =
+                                data[0] & HOST_MAP ? (uint64_t)(uintptr_t)&secret & ~15ull : buffer,
+                            .rank = 2,
+                            .element_bytes = 2,
+                            .extent = {64, 64},
+                            .stride = {2, 128},
+                            .box = {32, data[0] & LARGE_BOX ? 256 : 8}};
+    if (tensormap_encode(&map, host + MAP_AT)) abort();
+    struct emu_grid l = {.grid = {2, 1, 1},
+                         .cluster = {ada ? 1 : 2, 1, 1},
+                         .block = {data[0] & WARPGROUP ? 128 : 32, 1, 1},
+                         .shared_bytes = 8192,
+                         .n_args = 2,
+                         .arg = {&buffer, host + MAP_AT},
+                         .arg_bytes = {8, 128}};
+    if (sass_grid_open(m, &p.kernel, &l, &g)) abort();
+    g->rough = data[0] & ROUGH;
+    const char *why = sass_cluster_begin(g, 0, cta);
+    if (ada && !why && (why = sass_cta_begin(g, 1, &cta[1]))) sass_cta_end(cta[0]);
+    if (why && !ada) abort(); /* of sm_89 a constant may lie outside of its bank */
+    if (!why) execute(cta, buffer, data);
     sass_grid_close(g);
     emu_memory_close(m);
     for (int i = 0; i <= MAX_LINES; i++) free(p.exec[i].more);
@@ -273,6 +290,41 @@ static const char *const lines[] = {
 };
 enum { N_LINES = sizeof lines / sizeof *lines };
 
+/* Spellings of sm_89 alone: addresses without a descriptor, constants as operands. */
+static const char *const ada_lines[] = {
+    "LDG.E R24,[R0.64]",
+    "LDG.E.128 R24,[R4.64+0x10]",
+    "LDG.E.U8 R24,[R20.64]",
+    "STG.E [R0.64],R8",
+    "STG.E.64 [R20.64],R8",
+    "STG.E.U16 [R4.64],R8",
+    "LDGSTS.E.BYPASS.128 [R8+0x1000],[R0.64],!P2",
+    "LDGSTS.E.BYPASS.128 [R10],[R4.64]",
+    "REDG.E.ADD.STRONG.GPU [R0.64],R8",
+    "ATOMG.E.ADD.STRONG.GPU PT,R24,[R0.64],R8",
+    "ATOMG.E.CAS.STRONG.GPU PT,R24,[R4],R8,R9",
+    "LDGDEPBAR",
+    "DEPBAR.LE SB0,0x1",
+    "STS.128 [R8.X16],R12",
+    "MOV R1,c[0x0][0x28]",
+    "IMAD.WIDE R24,R4,c[0x0][0x160],R0",
+    "IMAD.WIDE R0,R8,R10,c[0x0][0x160]",
+    "IADD3 R24,R8,c[0x4][0x8],RZ",
+    "FMUL R24,R8,c[0x3][0x10]",
+    "SHF.R.U64 R24,R8,c[0x0][0x168],R9",
+    "LEA.HI.X R24,R8,c[0x0][0x164],R9,0x1,P2",
+    "ISETP.NE.AND P1,PT,RZ,c[0x0][0x1f0],PT",
+    "I2F.U32.RP R24,c[0x0][0x1ec]",
+    "IMNMX R8,R10,0x380,!PT",
+    "BRA.DIV ~URZ,0x20",
+    "BRA.CONV ~URZ,0x20",
+    "CALL.REL.NOINC 0x20",
+    "WARPSYNC 0xffffffff",
+    "ULDC.64 UR4,c[0x0][0x118]",
+    "I2F.U64.RP R24,R8",
+};
+enum { N_ADA_LINES = sizeof ada_lines / sizeof *ada_lines };
+
 static uint32_t state;
 static uint32_t dice(uint32_t n) { /* xorshift */
     state ^= state << 13, state ^= state >> 17, state ^= state << 5;
@@ -280,13 +332,13 @@ static uint32_t dice(uint32_t n) { /* xorshift */
 }
 
 /* A line, now and then with another register or number in it. */
-static size_t make_line(char *out, size_t n) {
+static size_t make_line(char *out, size_t n, bool ada) {
     char line[256];
     snprintf(line, sizeof line, "%s%s",
              dice(6)   ? ""
              : dice(2) ? "@P0 "
                        : "@!P1 ",
-             lines[dice(N_LINES)]);
+             ada && dice(2) ? ada_lines[dice(N_ADA_LINES)] : lines[dice(N_LINES)]);
     for (char *c = line; *c; c++)
         if (*c >= '0' && *c <= '9' && dice(8) == 0) *c = (char)('0' + dice(10));
     int length = snprintf(out, n, "%s\n", line);
@@ -300,13 +352,13 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t max_bytes, un
     if (bytes < 17 || dice(40) == 0) { /* a fresh one */
         if (max_bytes < 64) return bytes;
         for (int n = 0; n < 17; n++) data[n] = (uint8_t)dice(256);
-        data[0] &= 31;
+        data[0] &= ALL_FLAGS;
         bytes = 17;
     }
     if (dice(3) == 0) data[dice(17)] = (uint8_t)dice(256);
     if (data[0] == 0x7f) data[0] = 0;
     if (dice(12) == 0) return LLVMFuzzerMutate(data, bytes, max_bytes);
-    size_t n = make_line(line, sizeof line),
+    size_t n = make_line(line, sizeof line, data[0] & ADA),
            at = 17 + (bytes > 17 ? dice((uint32_t)(bytes - 17)) : 0);
     while (at > 17 && data[at - 1] != '\n') at--;
     if (!n || bytes + n > max_bytes) return bytes;

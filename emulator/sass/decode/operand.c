@@ -95,7 +95,8 @@ bool sd_parse_operand(const char *s, struct operand *o) {
     if (!strncmp(s, "c[", 2)) {
         const char *second = strstr(s, "]["), *end = second ? strchr(second + 1, ']') : NULL;
         o->kind = CONSTANT;
-        o->bank = (int)strtol(s + 2, NULL, 16);
+        const unsigned long bank = strtoul(s + 2, NULL, 16);
+        o->bank = bank < 18 ? (int)bank : 18; /* there are 18 banks */
         return end && !strcmp(end + 1, o->absolute ? "|" : "") && parse_address(second + 2, o);
     }
     s = o->text;

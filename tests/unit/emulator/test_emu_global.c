@@ -166,6 +166,32 @@ static void locks_of_a_block(void **state) {
             BLOCK_LOCK("relaxed.cta", "membar.cta;", "membar.cta;"));
 }
 
+/* What a block does weakly, or at block scope, is not hidden by what it does at gpu scope to the same word behind it. */
+static void hidden_by_stronger(void **state) {
+#define THEN_STRONG(first, between)                                                                \
+    LANE_0 "mov.u32 %r2, 7; setp.ne.u32 %p2, %r1, 0; @%p2 bra OTHER;" LINE(10) first between       \
+        "red.relaxed.gpu.global.add.u32 [%rd0], 1; bra END;"                                       \
+        "OTHER:" LINE(20) "red.relaxed.gpu.global.add.u32 [%rd0], 1; END:"
+    (void)state;
+    planted("race", 20, 10, "which another block wrote", 2, 32,
+            THEN_STRONG("red.relaxed.cta.global.add.u32 [%rd0], 1;", LINE(11)));
+    planted("race", 20, 10, "which another block wrote", 2, 32,
+            THEN_STRONG("st.global.u32 [%rd0], %r2;", LINE(11)));
+    planted("race", 20, 10, "which another block read", 2, 32,
+            THEN_STRONG("ld.global.u32 %r3, [%rd0];",
+                        LINE(11) "ld.relaxed.gpu.global.u32 %r3, [%rd0];"));
+    correct(2, 32, THEN_STRONG("red.relaxed.gpu.global.add.u32 [%rd0], 1;", LINE(11)));
+    correct(2, 32, THEN_STRONG("st.global.u32 [%rd0+4], %r2;", LINE(11)));
+    /* lanes side by side: kept by stretches until then */
+#define ROW_THEN_STRONG(first)                                                                     \
+    "setp.ne.u32 %p2, %r1, 0; @%p2 bra OTHER;" LINE(10)                                            \
+        first LINE(11) "st.relaxed.gpu.global.u32 [%rd2], %r1; bra END;"                           \
+                       "OTHER:" LINE(20) "red.relaxed.gpu.global.add.u32 [%rd2], 1; END:"
+    planted("race", 20, 10, "which another block wrote", 2, 32,
+            ROW_THEN_STRONG("st.global.u32 [%rd2], %r0;"));
+    correct(2, 32, ROW_THEN_STRONG("st.relaxed.gpu.global.u32 [%rd2], %r0;"));
+}
+
 /* Volatile accesses do not race, for PTX. But nothing orders them: a note, unless one of them polls. */
 static void volatiles(void **state) {
 #define VOLATILE_DATA(fence, behind)                                                               \
@@ -191,6 +217,16 @@ static void volatiles(void **state) {
                                                 "st.volatile.global.u32 "
                                                 "[%rd0], %r2; END:");
     correct(4, 32, LANE_0 "mov.u32 %r2, 1; st.volatile.global.u32 [%rd0], %r2; END:");
+    /* a loop that ends by a count does not poll, one that ends by what it reads does */
+#define LOOP(count)                                                                                \
+    LANE_0 "setp.ne.u32 %p2, %r1, 0; @%p2 bra READ;" LINE(                                         \
+        10) "mov.u32 %r2, 7; st.volatile.global.u32 [%rd0+64], %r2; bra END;"                      \
+            "READ: mov.u32 %r5, 0; mov.u32 %r6, 0; NEXT:" LINE(                                    \
+                20) "ld.volatile.global.u32 %r4, [%rd0+64]; add.u32 %r6, %r6, %r4;"                \
+                    "add.u32 %r5, %r5, 1; setp.lt.u32 %p3, " count                                 \
+                    ", 3; @%p3 bra NEXT; st.global.u32 [%rd0+128], %r6; END:"
+    planted("note", 20, 10, "volatile orders nothing", 2, 32, LOOP("%r5"));
+    correct(2, 32, LOOP("%r6"));
 }
 
 /* Block 0 stores in bulk, then sets a flag: its wait must come before the fence. */
@@ -229,6 +265,44 @@ static void locks(void **state) {
                    "@%p2 bra TAKE;" LINE(10) "ld.global.u32 %r3, [%rd0+4]; add.u32 %r3, %r3, "
                                              "1;" LINE(12) "st.global.u32 [%rd0+4], %r3;" LINE(
                                                  13) "atom.global.exch.b32 %r4, [%rd0], 0; END:");
+}
+
+/* Blocks begin one after the other, so what a block does without a fence shows only if another one came before it. Another
+ * schedule has another order of blocks, in which each of them runs once. */
+static void order_of_blocks(void **state) {
+    int found = 0;
+    (void)state;
+    t.options.n_threads = 1;
+    for (int schedule = EMU_ROUND_ROBIN; schedule <= EMU_ADVERSARIAL; schedule++)
+        for (unsigned seed = 0; seed < 4; seed++) {
+            t.options.schedule = (enum emu_schedule)schedule;
+            t.options.seed = seed;
+            run(2, 32,
+                LANE_0 "setp.eq.u32 %p3, %r1, 0; TAKE: atom.global.cas.b32 %r2, [%rd0], 0, 1;"
+                       "setp.ne.u32 %p2, %r2, 0; @%p2 bra TAKE; @!%p3 membar.gl;"
+                       "ld.global.u32 %r3, [%rd0+4]; add.u32 %r3, %r3, 1;"
+                       "st.global.u32 [%rd0+4], %r3; membar.gl; atom.global.exch.b32 %r4, [%rd0], "
+                       "0; END:");
+            const bool race = emu_result_reports(t.result) > 0;
+            if (schedule == EMU_ROUND_ROBIN) assert_false(race);
+            if (schedule == EMU_ADVERSARIAL) assert_true(race);
+            found += schedule == EMU_RANDOM && race;
+            assert_int_equal(words[1], 2);
+            run(250, 32, LANE_0 "red.global.add.u32 [%rd1], 1; END:");
+            for (int b = 0; b < 250; b++) assert_int_equal(words[b], 1);
+        }
+    assert_true(found > 0 && found < 4);
+    t.options.seed = 0;
+    /* Adversarial or not, a block that waits for the one before it gets it, though not all fit the chip together. */
+    for (int schedule = EMU_ROUND_ROBIN; schedule <= EMU_ADVERSARIAL; schedule++) {
+        t.options.schedule = (enum emu_schedule)schedule;
+        run(300, 1024,
+            LANE_0
+            "LOOK: ld.acquire.gpu.global.u32 %r2, [%rd0]; setp.ne.u32 %p2, %r2, %r1;"
+            "@%p2 bra LOOK; add.u32 %r2, %r2, 1; st.release.gpu.global.u32 [%rd0], %r2; END:");
+        if (emu_result_reports(t.result)) fail_msg("%s", emu_result_report(t.result, 0));
+        assert_int_equal(words[0], 300);
+    }
 }
 
 /* Warps of one block, through global memory. */
@@ -421,13 +495,14 @@ static void some_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters),   cmocka_unit_test(neighbours),
-        cmocka_unit_test(flags),      cmocka_unit_test(bulk_stores),
-        cmocka_unit_test(volatiles),  cmocka_unit_test(locks_of_a_block),
-        cmocka_unit_test(locks),      cmocka_unit_test(warps),
-        cmocka_unit_test(same_value), cmocka_unit_test(uninitialised),
-        cmocka_unit_test(trusted),    cmocka_unit_test(read_only_path),
-        cmocka_unit_test(stretches),  cmocka_unit_test(some_blocks),
+        cmocka_unit_test(counters),        cmocka_unit_test(neighbours),
+        cmocka_unit_test(flags),           cmocka_unit_test(bulk_stores),
+        cmocka_unit_test(volatiles),       cmocka_unit_test(locks_of_a_block),
+        cmocka_unit_test(locks),           cmocka_unit_test(warps),
+        cmocka_unit_test(same_value),      cmocka_unit_test(uninitialised),
+        cmocka_unit_test(trusted),         cmocka_unit_test(read_only_path),
+        cmocka_unit_test(stretches),       cmocka_unit_test(some_blocks),
+        cmocka_unit_test(order_of_blocks), cmocka_unit_test(hidden_by_stronger),
     };
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,6 +118,22 @@ static void patience(void **state) {
     assert_int_equal(words[0], 96);
 }
 
+/* A block that waits for a later one and changes memory meanwhile does not sleep, and still the other one begins. */
+static void works_while_it_waits(void **state) {
+    (void)state;
+    t.options.n_threads = 1;
+    t.options.max_instructions = 1 << 27;
+    run(2, 32, "",
+        "mov.u32 %r1, %ctaid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra OTHER;\n"
+        "LOOK: red.global.add.u32 [%rd0+8], 1; ld.volatile.global.u32 %r2, [%rd0];\n"
+        "setp.eq.u32 %p2, %r2, 0; @%p2 bra LOOK; bra END;\n"
+        "OTHER: mov.u32 %r3, 1; st.volatile.global.u32 [%rd0], %r3; END:");
+    expect_clean();
+    assert_int_equal(words[0], 1);
+    t.options.max_instructions = 0;
+    t.options.n_threads = 0;
+}
+
 static void hangs(void **state) {
     (void)state;
     for (int jobs = 1; jobs <= 2; jobs++) {
@@ -137,7 +153,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grid_barrier),   cmocka_unit_test(spin_lock),
         cmocka_unit_test(divergent_lock), cmocka_unit_test(exit_beside_a_wait),
-        cmocka_unit_test(patience),       cmocka_unit_test(hangs),
+        cmocka_unit_test(patience),       cmocka_unit_test(works_while_it_waits),
+        cmocka_unit_test(hangs),
     };
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

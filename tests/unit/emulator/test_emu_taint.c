@@ -143,7 +143,10 @@ static void loads_take_it(void **state) {
 }
 
 /* A byte that was written beside seven that were not, as a bool and its padding: read as one value, it is used alone. */
-#define BOOL   "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r7], %h1; ld.shared.u64 %rd8, [%r7];"
+#define BOOL "cvt.u16.u32 %h1, %r0; st.shared.u8 [%r7], %h1; ld.shared.u64 %rd8, [%r7];"
+#define ONE                                                                                        \
+    "add.u32 %r10, %r0, 1; cvt.u16.u32 %h1, %r10; st.shared.u8 [%r7], %h1;"                        \
+    "ld.shared.u64 %rd8, [%r7];"
 #define LOW    "cvt.u16.u64 %h2, %rd8;"
 #define BYTE   "st.global.u8 [%rd51], %h2;"
 #define HALVES "mov.b64 {%r8, %r9}, %rd8;"
@@ -172,6 +175,9 @@ static void bytes_move(void **state) {
         "or.b32 %r8, %r8, %r0;  xor.b32 %r8, %r8, %r0; and.b32 %r8, 1, %r8;" STORE("%r8"),
         BOOL LOW "selp.b16 %h2, %h2, 1, %p2; selp.b16 %h2, 2, %h2, %p1;" BYTE,
         BOOL HALVES "mov.b32 %r8, %r8; cvt.u32.u8 %r8, %r8;" STORE("%r8"),
+        /* lane 0 holds a 1, too */
+        ONE HALVES "and.b32 %r8, %r8, 255;" STORE("%r8"),
+        ONE HALVES "shfl.sync.bfly.b32 %r8, %r8, 1, 31, -1; and.b32 %r8, %r8, 255;" STORE("%r8"),
     };
     static const char *const told[] = {
         BOOL LOW "setp.eq.s16 %p3, %h2, 0; @%p3 st.shared.u32 [%r6], %r0;",
@@ -189,6 +195,15 @@ static void bytes_move(void **state) {
         BOOL HALVES "cvt.s32.s16 %r8, %r8; shr.u32 %r8, %r8, 24; add.u32 %r8, %r8, 1;" STORE("%r8"),
         BOOL HALVES "setp.eq.u32 %p3, %r8, 0; selp.b32 %r8, 1, 2, %p3;" STORE("%r8"),
         BOOL HALVES "ld.shared.u32 %r10, [%r6]; bfi.b32 %r8, %r10, %r8, 8, 24;" STORE("%r8"),
+        BOOL HALVES "bfe.u32 %r8, %r0, %r8, 8;" STORE("%r8"), /* where to begin is not moved */
+        BOOL HALVES "cvt.sat.u8.s32 %h2, %r8;" BYTE,          /* nor is what it compares */
+        /* of one lane a value that nothing is known of */
+        BOOL HALVES "mov.u32 %r10, %r0; @%p1 ld.shared.u32 %r10, [%r6]; bfi.b32 %r8, %r10, %r8, 8, "
+                    "24; @%p1 st.global.u32 [%rd51], %r8;",
+        /* lane 0 takes what lane 1 has */
+        "setp.eq.u32 %p3, %r0, 1; st.shared.v2.u32 [%r7+512], {%r0, %r0};" BOOL
+        "@!%p3 ld.shared.u64 %rd8, [%r7+512];" HALVES
+        "shfl.sync.bfly.b32 %r8, %r8, 1, 31, -1; add.u32 %r8, %r8, 1;" STORE("%r8"),
     };
     for (size_t k = 0; k < sizeof clean / sizeof *clean; k++) expect_clean(clean[k]);
     for (size_t k = 0; k < sizeof told / sizeof *told; k++) expect("a store", told[k]);

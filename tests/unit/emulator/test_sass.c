@@ -308,6 +308,8 @@ static void refusals(void **state) {
     refused("LDG.E.128", "R2,desc[UR4][R6.64]", "not known"); /* R2 is no quad */
     refused("MEMBAR.ALL.VC", "", "not known");
     refused("FADD", "R0,R1,c[0x0][0x210]", "not known"); /* sm_90's ptxas does not do that */
+    refused("LDC.64", "R2,c[0x5][0x10]", "not known");
+    refused("LDC.64", "R2,c[0xfffffffffffffffff][0x10]", "not known");
     refused("IMAD", "R0,R1,R2,#3", "not known");
     refused("SEL", "R0,R1,R2,P9", "not known"); /* there are P0 to P6 and PT */
     refused("ISETP.GE.AND", "R3,PT,R0,R1,PT", "not known");
