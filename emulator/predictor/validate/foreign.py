@@ -101,16 +101,19 @@ def programs(work):
 
 
 def predict_one(work, program, arguments=()):
-    """[row of a launch]; one row with "none" where nothing is known. A program that ends at a wrong answer, because
-    launches did not run, tells nothing: once more, with launches of 50 times as many instructions."""
+    """[row of a launch]; one row with "none" where nothing is known. A program that ends early at a wrong answer, because
+    launches did not run, is predicted once more, with launches of 50 times as many instructions."""
     most = float(os.environ.get("MOST", "2e8"))
-    rows = predict_once(work, program, arguments, most)
-    if "launch" not in rows[0] and most < 2e8:
-        rows = predict_once(work, program, arguments, min(2e8, 50 * most))
+    rows, ok = predict_once(work, program, arguments, most)
+    if not ok and len(rows) < LAUNCHES and most < 2e8:
+        more, _ = predict_once(work, program, arguments, min(2e8, 50 * most))
+        if len(more) > len(rows) or "launch" not in rows[0]:
+            return more
     return rows
 
 
 def predict_once(work, program, arguments, most):
+    """its rows; False if it was killed, or gave up with a status that is not build/run's own"""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "run.jsonl")
         chip = ["--chip", os.environ["CHIP"]] if os.environ.get("CHIP") else []
@@ -129,7 +132,7 @@ def predict_once(work, program, arguments, most):
                 record = json.loads(f.readline())
         except (OSError, ValueError):
             why = (said.strip() or f"exit status {run.returncode}").splitlines()[-1]
-            return [{"program": program, "none": why[:200]}]
+            return [{"program": program, "none": why[:200]}], run.returncode in (0, 1)
     rows = []
     for kernel in record.get("kernels", []):
         launches = kernel["launches"]
@@ -142,7 +145,8 @@ def predict_once(work, program, arguments, most):
             else:
                 row.update(elapsed=round(p["cycles_elapsed"]), active=round(p["cycles_active"]), l2=p["l2"])
             rows.append(row)
-    return sorted(rows, key=lambda r: r["launch"]) or [{"program": program, "none": "no launch"}]
+    rows.sort(key=lambda r: r["launch"])
+    return rows or [{"program": program, "none": "no launch"}], run.returncode in (0, 1)
 
 
 def predict(work, out):
