@@ -113,6 +113,18 @@ check "the only block is longer than the budget: what is left of it is executed 
 short, whole = (json.load(open(f))["kernels"][0]["launches"][1]["predicted"] for f in sys.argv[1:])
 assert whole["cycles_elapsed"] > 1e6 and abs(short["cycles_elapsed"] / whole["cycles_elapsed"] - 1) < 0.01, (short, whole)
 assert "extrapolated" in short["validated"] and "extrapolated" not in whole["validated"], (short, whole)' "$dir/long.jsonl" "$dir/whole.jsonl"
+cat > "$dir/gives_up.cu" << 'EOF'
+#include <cstdlib>
+__global__ void add(float *x) { x[threadIdx.x] += 1; }
+int main() {
+    float *x;
+    cudaMalloc(&x, 4096);
+    add<<<1, 32>>>(x);
+    if (cudaDeviceSynchronize() == cudaSuccess) abort();
+}
+EOF
+check "a program that aborts" compile "$dir/gives_up" "$dir/gives_up.cu"
+check "is reported, and its status is its own" says '^add +1 +1 +32 ' 134 emulated --no-predict "$dir/gives_up"
 status "--predict-only of none" 2 "$run" --predict-only 0 "$build/examples/transpose"
 cat > "$dir/l2.cu" << 'EOF'
 __global__ void sum(const float4 *x, float *out, int n) {
