@@ -81,10 +81,11 @@ ceilings: $(BUILD)/ceilings $(CEILINGS)
 ##model-3 validate: Compare the predictor with what an H100 and an H200 measured.
 ##  make validate
 ##
-##  Freeze by freeze: predictions were committed first, then measured. Writes records/validation/CHIP.txt.
+##  One page: each freeze's sum, the newest by family and by kind of value. All tables: results/validate.txt. Predictions
+##  were committed first, then measured. Writes records/validation/CHIP.txt.
 .PHONY: validate
 validate:
-	@emulator/predictor/validate/freezes.sh records/validation
+	@emulator/predictor/validate/freezes.sh records/validation results/validate.txt
 
 # The next freeze: records/validation/cases-N.txt without h200-N.jsonl.gz. Predict and commit; only then measure.
 CASES  = $(patsubst records/validation/cases-%.txt,%,$(wildcard records/validation/cases-*.txt))

@@ -12,7 +12,9 @@
  *   cold       cycles that one CTA takes at its kernel's first launch, and at the second: straight code of so many KiB
  *   chain      cycles from one instruction to the next that needs its result
  *   rate       cycles of the SM for each instruction of a warp, 16 warps
- *   atom       the same of atomics: shared and global memory; to one address, to one a lane, to one a warp */
+ *   atom       the same of atomics: shared and global memory; to one address, to one a lane, to one a warp
+ *   few        the same of atomics of all SMs on n words of global memory, which lie `apart` words apart: lane l takes
+ *              word l % n, or a random one of them */
 #include "check.cuh"
 #include "timed.cuh"
 
@@ -412,6 +414,37 @@ template <bool SHARED, bool RETURNS, typename T> static void atom(const char *na
             }
 }
 
+template <typename T> __global__ void few(uint64_t *out, T *to, int n, int apart, bool random) {
+    uint32_t state = blockIdx.x * 1024 + threadIdx.x + 1;
+    uint64_t t = cycles();
+    for (int i = 0; i < N; i++) {
+        state = state * 1664525 + 1013904223;
+        atomicAdd(&to[(random ? (state >> 16) % n : threadIdx.x % 32 % n) * apart], (T)1);
+    }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) out[blockIdx.x] = cycles() - t;
+}
+template <typename T> static void few_words(const char *name) {
+    const int warps = 8;
+    for (int random = 0; random < 2; random++)
+        for (int n : {1, 2, 4, 7, 8, 16, 32, 64, 256})
+            for (int apart : {1, 8, 32}) {
+                std::vector<double> x;
+                char variant[96];
+                if (!random && n > 32) continue;
+                for (int i = 0; i < 4; i++) {
+                    few<T><<<sms, 32 * warps>>>(out, (T *)data, n, apart, random);
+                    check(cudaMemcpy(seen, out, 8 * sms, cudaMemcpyDeviceToHost));
+                    uint64_t longest = *std::max_element(seen, seen + sms);
+                    if (i) x.push_back((double)longest / N / warps / sms);
+                }
+                snprintf(variant, sizeof variant, "%s, %s%d words %d apart", name,
+                         random ? "random, " : "", n, apart);
+                line("few", variant, "warp", x, "cycles");
+            }
+}
+
 __global__ void clocks(uint64_t *out) {
     uint64_t c = cycles(), n = nanoseconds(), now;
     while ((now = nanoseconds()) - n < 200000)
@@ -453,5 +486,6 @@ int main(int argc, char **argv) {
         atom<false, false, int>("global int"), atom<false, true, int>("global int, returned"),
             atom<false, false, float>("global float");
     }
+    if (on("few")) few_words<int>("int"), few_words<float>("float");
     return 0;
 }

@@ -28,6 +28,8 @@ const struct predictor_front predictor_sass = {.next = sass_next,
                                                .tma_rows = sass_tma_rows};
 
 enum { MAX_CLUSTER = 16 };
+/* Instructions that are executed without time for the work of one that is simulated. */
+enum { SKIPPED = 8 };
 
 enum { MAX_RANGES = PREDICTION_RANGES, PAGE_BITS = 12 };
 
@@ -83,6 +85,9 @@ struct predictor_run {
     double dispatched;    /* when the chip may begin another cluster */
     uint64_t n_clusters, ended;
     double durations;        /* of the clusters that ended, cycles */
+    double issued;           /* and their instructions */
+    double each;             /* instructions of a cluster, as the probe found them; 0: unknown */
+    double skipped;          /* work that finding them took */
     struct seat *seat;       /* n_places x resident */
     uint64_t *looked;        /* n_places: up to when the seats' work is known */
     const double *speed;     /* of each of k clusters on a place; of a full one: 1 */
@@ -169,6 +174,7 @@ static void cta_ended(void *user, struct machine *m, struct sm_cta *cta) {
         struct seat *seat = &r->seat[place * r->resident + s];
         for (uint32_t i = 0; seat->left && i < size; i++) {
             if (seat->cta[i] != cta->cta) continue;
+            r->issued += (double)cta->issued;
             if (seat->left == 1) look_at_work(r, place);
             if (--seat->left) return;
             for (uint32_t k = 0; k < size; k++) sass_cta_end(seat->cta[k]);
@@ -329,12 +335,23 @@ static double work_of(const struct machine *m) {
     return work;
 }
 
+/* Of clusters that have not ended, how many whole ones their instructions would be, if each has as many as the probe
+ * found. */
+static double begun_of(const struct predictor_run *r) {
+    const struct machine *m = &r->machine;
+    double each = r->each / r->grid.cluster_size, begun = 0;
+    for (int i = 0; r->each > 0 && i < m->n_sms; i++)
+        for (uint32_t c = m->sm[i].ctas; c; c &= c - 1)
+            begun += min_of(0.99, (double)m->sm[i].cta[__builtin_ctz(c)].issued / each);
+    return begun / r->grid.cluster_size;
+}
+
 /* The share of the part's clusters that has been simulated: those that ended, and of each other its time
- * so far over the mean duration. 0: none has ended yet. */
+ * so far over the mean duration. If none has ended, their instructions say it. 0: unknown. */
 static double done_of(const struct predictor_run *r) {
     double ended = (double)r->ended, mean = r->durations / ended;
     double all = (double)r->n_clusters / r->stride / r->n_parts;
-    if (!r->ended) return 0;
+    if (!r->ended) return min_of(1, begun_of(r) / all);
     for (int s = 0; s < r->n_places * r->resident; s++)
         if (r->seat[s].left) {
             double age = (double)r->machine.now - (double)r->seat[s].began;
@@ -440,6 +457,7 @@ struct prediction_job {
     bool slow;        /* tensor cores are used (gpc.h) */
     double speed[SM_CTAS + 1];
     double work; /* that simulations took so far */
+    double each; /* instructions of a cluster; 0: unknown */
     struct footprint footprint;
     struct prediction_range range[PREDICTION_RANGES];
 };
@@ -528,7 +546,8 @@ static struct predictor_run *open_part(struct prediction_job *p, int n_places, i
                                 .cycles = p->cycles,
                                 .end = p->end,
                                 .limit = within(p, limit) / n_parts,
-                                .last = left_of(p) / n_parts,
+                                .last = left_of(p) / n_parts / (is_probe ? 2 : 1),
+                                .each = p->each,
                                 .is_probe = is_probe,
                                 .slow = p->slow,
                                 .options = p->options};
@@ -536,7 +555,7 @@ static struct predictor_run *open_part(struct prediction_job *p, int n_places, i
 }
 
 static void close_part(struct prediction_job *p, struct predictor_run *r) {
-    p->work += work_of(&r->machine);
+    p->work += work_of(&r->machine) + r->skipped;
     for (int s = 0; s < r->n_places * r->resident; s++)
         for (int i = 0; i < MAX_CLUSTER; i++)
             if (r->seat[s].left && r->seat[s].cta[i]) sass_cta_end(r->seat[s].cta[i]);
@@ -611,11 +630,28 @@ static bool is_crowded(const struct prediction_job *p) {
     return p->resident > 2 && p->n > p->busy * (uint64_t)p->resident;
 }
 
+/* Instructions of a cluster: of those that ended, or else what one has issued and has left, which is executed without
+ * time. With a counter of tiles it takes all that the others would. */
+static double find_each(struct predictor_run *r) {
+    struct machine *m = &r->machine;
+    const uint32_t size = r->grid.cluster_size;
+    if (r->ended) return r->issued / (double)r->ended;
+    if (r->last <= 0 || work_of(m) <= r->last) return 0; /* no budget, or interrupted */
+    r->grid.deferred = 0;
+    double left = machine_skip(m, SKIPPED * r->last), begun = 0, n = 0;
+    for (int i = 0; i < m->n_sms; i++)
+        for (uint32_t c = m->sm[i].ctas; c; c &= c - 1, n++)
+            begun += (double)m->sm[i].cta[__builtin_ctz(c)].issued;
+    r->skipped = left < 0 ? r->last : left / SKIPPED;
+    if (left < 0) return 0;
+    return r->tiles ? size * (begun + left) / n : size * begun / n + left;
+}
+
 static const char *none_ended(const struct predictor_run *r) {
     if (r->last <= 0 || work_of(&r->machine) <= r->last)
         return "interrupted before a block had ended";
     return reason("no block had ended after %.3g million simulated instructions",
-                  r->options->limit / 1e6);
+                  work_of(&r->machine) / 1e6);
 }
 
 static const char *at_places(struct prediction_job *p, int n_places, double limit, bool is_probe,
@@ -630,7 +666,10 @@ static const char *at_places(struct prediction_job *p, int n_places, double limi
 #pragma omp parallel for schedule(static, 1) num_threads(n > 1 ? n : 1)
     for (int i = 0; i < n; i++) {
         const char *failed = simulate(r[i], (double)(p->busy * p->grid->cluster_size));
-        if (!failed && r[i]->machine.stopped && !r[i]->ended) failed = none_ended(r[i]);
+        if (is_probe && !failed) p->each = r[i]->each = find_each(r[i]);
+        if (!failed) failed = r[i]->machine.why;
+        if (!failed && r[i]->machine.stopped && !r[i]->ended && done_of(r[i]) <= 0)
+            failed = none_ended(r[i]);
         if (failed) snprintf(r[i]->why, sizeof r[i]->why, "%s", failed);
     }
     for (int i = 0; i < n && !why; i++) {

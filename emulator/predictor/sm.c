@@ -561,6 +561,7 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
     w->since = m->now + 1;
     w->reason = PREDICTOR_WAIT;
     m->counts.issued++;
+    w->cta->issued++;
     p->issued++;
     p->last = w->slot;
     w->issued = m->now;
@@ -776,4 +777,44 @@ void machine_run(struct machine *m) {
         m->now = next > m->now ? next : m->now + 1;
     }
     if (!m->why) m->why = stuck(m);
+}
+
+/* Events on their way arrive: without time nothing else would bring them. */
+static void deliver_all(struct machine *m) {
+    struct wheel_event e;
+    for (uint64_t t = m->now; m->wheel.n; t++)
+        while (wheel_take(&m->wheel, t, &e)) {
+            if (e.kind != MACHINE_DELIVER) continue;
+            m->front->deliver(e.data);
+            free(e.data);
+        }
+}
+
+/* Up to `most` instructions of a warp, until it waits or has ended; false: a fault. */
+static bool skip_warp(struct machine *m, struct sass_warp *warp, int most, double *n) {
+    enum sass_status status = SASS_ISSUED;
+    for (int k = 0; k < most && status == SASS_ISSUED; k++) {
+        status = m->front->step(warp, NULL);
+        *n += status == SASS_ISSUED;
+    }
+    if (status == SASS_FAULT) m->why = m->front->fault(warp);
+    return status != SASS_FAULT;
+}
+
+double machine_skip(struct machine *m, double most) {
+    enum { TURN = 4096 };
+    double n = 0, before = -1;
+    const uint32_t first = m->sm[0].cta[__builtin_ctz(m->sm[0].ctas)].number;
+    deliver_all(m);
+    while (n > before) {
+        before = n;
+        for (int i = 0; i < m->n_sms && i < m->cluster_size; i++)
+            for (uint32_t c = m->sm[i].ctas; c; c &= c - 1) {
+                const struct sm_cta *cta = &m->sm[i].cta[__builtin_ctz(c)];
+                if (cta->number - first >= (uint32_t)m->cluster_size) continue;
+                for (int w = 0; w < cta->n_warps; w++)
+                    if (!skip_warp(m, m->front->warp(cta->cta, w), TURN, &n) || n > most) return -1;
+            }
+    }
+    return n;
 }

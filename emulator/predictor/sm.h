@@ -79,6 +79,7 @@ struct sm_cta {
     uint64_t began;
     uint32_t number;   /* in the order in which they were placed */
     int n_warps, left; /* warps; not exited yet */
+    uint64_t issued;   /* instructions */
     struct sm_group group[SASS_MAX_WARPS / 4];
 };
 
@@ -270,6 +271,9 @@ void machine_close(struct machine *m);
 void machine_place(struct machine *m, int sm, struct sass_cta *cta, int n_warps, uint64_t at);
 /* Runs until nothing is left or something is wrong: m->why. */
 void machine_run(struct machine *m);
+/* After machine_run() has stopped, before any CTA ended: executes what is left of one cluster of SM 0, without time.
+ * How many instructions that was; -1: it did not end within `most`. The grid must defer no events from now on. */
+double machine_skip(struct machine *m, double most);
 
 /* ---- Between the files of this folder --------------------------------------------------------- */
 

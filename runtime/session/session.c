@@ -146,11 +146,21 @@ static void *end_by_signal(void *unused) {
     return unused;
 }
 
-/* SIGINT and SIGTERM, unless the program has handlers of its own. */
+/* The program's own abort(), of an assertion say: what it launched before is reported, then it ends as it would. */
+static void on_abort(int signal) {
+    if (getpid() != owner || pthread_mutex_trylock(&lock)) return;
+    session_finish(128 + signal);
+}
+
+/* SIGINT, SIGTERM and SIGABRT, unless the program has handlers of its own. */
 static void catch_signals(void) {
     static const int signals[] = {SIGINT, SIGTERM};
     struct sigaction mine = {.sa_handler = on_signal, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    struct sigaction aborts = {.sa_handler = on_abort, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction found;
     pthread_t thread;
+    if (!sigaction(SIGABRT, NULL, &found) && found.sa_handler == SIG_DFL)
+        sigaction(SIGABRT, &aborts, NULL);
     if (pipe(wake) || pthread_create(&thread, NULL, end_by_signal, NULL)) return;
     pthread_detach(thread);
     for (int i = 0; i < 2; i++) {

@@ -150,10 +150,16 @@ EOF
     }
     check "Ctrl-C ends it with what is known" interrupted
     sum() { # make validate's own command, into another folder
-        mkdir -p "$tap_dir/sum" && emulator/predictor/validate/freezes.sh "$tap_dir/sum" > /dev/null &&
+        mkdir -p "$tap_dir/sum" && emulator/predictor/validate/freezes.sh "$tap_dir/sum" "$tap_dir/all" > "$tap_dir/page" &&
             diff "$tap_dir/sum/h100.txt" records/validation/h100.txt && diff "$tap_dir/sum/h200.txt" records/validation/h200.txt
     }
     check "the sum beside predictions is validate's own" sum
+    page() { # with each freeze, families, programs
+        cat "$tap_dir/page"
+        [ "$(wc -l < "$tap_dir/page")" -le 66 ] && [ "$(grep -c '^freeze .* pairs in order$' "$tap_dir/page")" = "$(grep -c '^freeze ' "$tap_dir/all")" ] &&
+            [ "$(grep -c '^latency .*%$' "$tap_dir/page")" = 2 ] && grep -q '^all .* [+]' "$tap_dir/page"
+    }
+    check "validate prints one page" page
     one() { (cd / && "$predict" --seqlen 64 --heads 1 --device emu) > "$tap_dir/one" 2>&1; cat "$tap_dir/one"; grep -q '"elapsed": [1-9]' "$tap_dir/one"; }
     check "a prediction, from any folder" one
     # 100 heads of three tiles are 36 tiles more than the chip has places for; 88 heads are one for each.

@@ -98,6 +98,7 @@ int main() {
     loop<<<1, 32>>>(x, 1L << 31);
     if (cudaDeviceSynchronize() != cudaSuccess) return 3;
     after<<<1, 32>>>(x);
+    loop<<<1, 32>>>(x, 1L << 20);
     return cudaDeviceSynchronize();
 }
 EOF
@@ -107,6 +108,23 @@ check "--predict-only: behind a launch that is too long the next one is predicte
 loop, after = json.load(open(sys.argv[1]))["kernels"]
 assert "no block had ended" in loop["launches"][0]["predicted"]["na"] and after["launches"][0]["predicted"]["cycles_elapsed"] > 3000
 assert {k["launches"][0]["counted"] for k in (loop, after)} == {"ptx"}' "$dir/long.jsonl"
+emulated --quiet --predict-only 8 --predict-budget 6 --max-instructions 1e6 --json "$dir/whole.jsonl" "$dir/long" > /dev/null
+check "the only block is longer than the budget: what is left of it is executed without time" python3 -c 'import json, sys
+short, whole = (json.load(open(f))["kernels"][0]["launches"][1]["predicted"] for f in sys.argv[1:])
+assert whole["cycles_elapsed"] > 1e6 and abs(short["cycles_elapsed"] / whole["cycles_elapsed"] - 1) < 0.01, (short, whole)
+assert "extrapolated" in short["validated"] and "extrapolated" not in whole["validated"], (short, whole)' "$dir/long.jsonl" "$dir/whole.jsonl"
+cat > "$dir/gives_up.cu" << 'EOF'
+#include <cstdlib>
+__global__ void add(float *x) { x[threadIdx.x] += 1; }
+int main() {
+    float *x;
+    cudaMalloc(&x, 4096);
+    add<<<1, 32>>>(x);
+    if (cudaDeviceSynchronize() == cudaSuccess) abort();
+}
+EOF
+check "a program that aborts" compile "$dir/gives_up" "$dir/gives_up.cu"
+check "is reported, and its status is its own" says '^add +1 +1 +32 ' 134 emulated --no-predict "$dir/gives_up"
 status "--predict-only of none" 2 "$run" --predict-only 0 "$build/examples/transpose"
 cat > "$dir/l2.cu" << 'EOF'
 __global__ void sum(const float4 *x, float *out, int n) {
