@@ -273,11 +273,11 @@ static double tile_clk(const struct attention *a, const struct chip *chip, const
                                           : 3];
 }
 
-/* How often a launch reads K and V where L2 does not keep them. Without a mask, tiles that lack rows
- * come after all others (schedule.cuh), and read the keys of every head again. */
+/* How often a launch reads K and V where L2 does not keep them. Without a mask, tiles with warpgroups
+ * that have no rows come after all others (schedule.cuh), and read the keys of every head again. */
 static int key_reads(const struct attention *a, const struct cut *c) {
     const int64_t rows = (int64_t)a->seqlen_q * c->pack, bq = tile_of(a->head_dim, c->shape).bq;
-    return a->mask == MASK_NONE && rows > bq && rows % bq ? 2 : 1;
+    return a->mask == MASK_NONE && rows > bq && rows % bq && rows % bq <= bq - 64 ? 2 : 1;
 }
 
 /* What DRAM takes for all that is read and written: nothing where it stays in L2 from one launch to
