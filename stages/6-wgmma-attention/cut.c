@@ -54,20 +54,22 @@ static const struct speed {
     double part_us;     /* of the second launch */
     double part_gbs;    /* at which parts are written and read */
     double crowd;       /* with so many CTAs an SM, all that fit on one are there: together() */
+    double crowd_us;    /* half as many too many in a launch whose CTAs compute for so long */
     double hot;         /* slower by this share where all SMs compute for long: power */
     double split_clk[4]; /* adding up what clusters of 1, 2, 4, 8 CTAs have found */
 } speed = {
-    .clock = 0.982,
-    .dram = 1.015,
-    .l2_clk = 42.03,
-    .l2_from = 0.327,
-    .l2_width = 0.5076,
-    .softmax_clk = 9.517,
-    .part_us = 2.015,
-    .part_gbs = 5024,
-    .crowd = 0.6418,
-    .hot = 0.1899,
-    .split_clk = {0, 667.2, 1808, 3453},
+    .clock = 0.9046,
+    .dram = 1.013,
+    .l2_clk = 45.25,
+    .l2_from = 0.323,
+    .l2_width = 0.5879,
+    .softmax_clk = 8.257,
+    .part_us = 2.136,
+    .part_gbs = 5144,
+    .crowd = 0.7503,
+    .crowd_us = 55.82,
+    .hot = 0.1581,
+    .split_clk = {0, 546.8, 1604, 3108},
 };
 
 static const struct shape_speed {
@@ -85,106 +87,106 @@ static const struct shape_speed {
     /* [shape][head_dim 64, 128, 256] */
     [SHAPE_LONG] =
         {
-            {.start_us = 1.798,
-             .tile_clk = 26.78,
-             .full_clk = 3516,
-             .tensor_share = 0.7266,
-             .cta_us = 0.004501,
-             .row_us = 5.753e-06,
-             .mask_clk = 27.28,
-             .pack_clk = 113.6,
-             .block_clk = 27.37,
-             .rows_dram = 0.7642},
-            {.start_us = 1.497,
-             .tile_clk = 1649,
-             .full_clk = 2098,
-             .tensor_share = 0.9101,
-             .cta_us = 0.001592,
-             .row_us = 3.184e-05,
-             .mask_clk = 551.8,
-             .pack_clk = 3.401,
-             .block_clk = 317.4,
-             .rows_dram = 1.027},
-            {.start_us = 1.228,
-             .tile_clk = 1860,
-             .full_clk = 3136,
-             .tensor_share = 0.9136,
-             .cta_us = 0.008368,
-             .row_us = 2.385e-05,
-             .mask_clk = 176.6,
-             .pack_clk = 63.03,
-             .block_clk = 99.63,
-             .rows_dram = 1.102},
+            {.start_us = 1.817,
+             .tile_clk = 12.53,
+             .full_clk = 3093,
+             .tensor_share = 0.7724,
+             .cta_us = 0.00428,
+             .row_us = 1.114e-05,
+             .mask_clk = 25.44,
+             .pack_clk = 97.41,
+             .block_clk = 34.17,
+             .rows_dram = 0.8295},
+            {.start_us = 1.628,
+             .tile_clk = 1231,
+             .full_clk = 2326,
+             .tensor_share = 0.9755,
+             .cta_us = 0.001497,
+             .row_us = 2.365e-05,
+             .mask_clk = 577.7,
+             .pack_clk = 1.748,
+             .block_clk = 308.9,
+             .rows_dram = 0.8981},
+            {.start_us = 1.297,
+             .tile_clk = 1213,
+             .full_clk = 3098,
+             .tensor_share = 0.9713,
+             .cta_us = 0.008712,
+             .row_us = 1.81e-05,
+             .mask_clk = 239.7,
+             .pack_clk = 85.75,
+             .block_clk = 252.2,
+             .rows_dram = 1.054},
         },
     [SHAPE_SHORT] =
         {
             {0},
-            {.start_us = 2.009,
-             .tile_clk = 814.1,
-             .full_clk = 2141,
-             .tensor_share = 0.8145,
-             .cta_us = 0.006407,
-             .row_us = 1.307e-05,
-             .mask_clk = 254,
-             .pack_clk = 101,
-             .block_clk = 45.99,
-             .rows_dram = 0.2307},
+            {.start_us = 2.141,
+             .tile_clk = 402,
+             .full_clk = 2253,
+             .tensor_share = 0.8635,
+             .cta_us = 0.005127,
+             .row_us = 2.005e-05,
+             .mask_clk = 221.5,
+             .pack_clk = 89.82,
+             .block_clk = 28.79,
+             .rows_dram = 0.449},
         },
     [SHAPE_SPLIT] =
         {
-            {.start_us = 0.7375,
-             .tile_clk = 3562,
-             .full_clk = 778.4,
-             .tensor_share = 0.4197,
-             .cta_us = 0.002811,
-             .row_us = 1.037e-05,
-             .mask_clk = 452.9,
-             .pack_clk = 28.97,
+            {.start_us = 0.8173,
+             .tile_clk = 3163,
+             .full_clk = 601.2,
+             .tensor_share = 0.4419,
+             .cta_us = 0.002626,
+             .row_us = 7.004e-06,
+             .mask_clk = 368,
+             .pack_clk = 27.1,
              .block_clk = 60,
-             .rows_dram = 6.071},
-            {.start_us = 0.6187,
-             .tile_clk = 3661,
-             .full_clk = 1942,
+             .rows_dram = 5.164},
+            {.start_us = 0.6833,
+             .tile_clk = 3251,
+             .full_clk = 1949,
              .tensor_share = 1.012,
-             .cta_us = 0.006404,
-             .row_us = 5.447e-05,
-             .mask_clk = 358.7,
-             .pack_clk = 26.3,
+             .cta_us = 0.006655,
+             .row_us = 3.937e-05,
+             .mask_clk = 310.5,
+             .pack_clk = 14.04,
              .block_clk = 60,
-             .rows_dram = 3.56},
-            {.start_us = 0.725,
-             .tile_clk = 5118,
-             .full_clk = 2319,
+             .rows_dram = 4.618},
+            {.start_us = 0.8069,
+             .tile_clk = 4502,
+             .full_clk = 2086,
              .tensor_share = 0.647,
-             .cta_us = 0.009678,
-             .row_us = 0.0001402,
-             .mask_clk = 41.53,
-             .pack_clk = 4.512,
-             .block_clk = 62.4,
-             .rows_dram = 2.311},
+             .cta_us = 0.009939,
+             .row_us = 0.0001127,
+             .mask_clk = 31.27,
+             .pack_clk = 2.936,
+             .block_clk = 85.44,
+             .rows_dram = 2.11},
         },
     [SHAPE_MANY] =
         {
-            {.start_us = 1.26,
-             .tile_clk = 1194,
-             .full_clk = 1484,
-             .tensor_share = 0.57,
-             .cta_us = 0.003085,
-             .row_us = 1.695e-05,
-             .mask_clk = 308.5,
-             .pack_clk = 3.195,
-             .block_clk = 193.6,
-             .rows_dram = 0.7775},
-            {.start_us = 0.4705,
-             .tile_clk = 3260,
-             .full_clk = 138.2,
-             .tensor_share = 0.5885,
-             .cta_us = 0.004732,
-             .row_us = 1.233e-06,
-             .mask_clk = 434.1,
-             .pack_clk = 0.9954,
-             .block_clk = 160,
-             .rows_dram = 1.16},
+            {.start_us = 1.35,
+             .tile_clk = 1131,
+             .full_clk = 1187,
+             .tensor_share = 0.6128,
+             .cta_us = 0.003137,
+             .row_us = 1.827e-05,
+             .mask_clk = 336.3,
+             .pack_clk = 1.892,
+             .block_clk = 182.9,
+             .rows_dram = 0.8729},
+            {.start_us = 0.5148,
+             .tile_clk = 2934,
+             .full_clk = 142.2,
+             .tensor_share = 0.5975,
+             .cta_us = 0.004238,
+             .row_us = 6.506e-07,
+             .mask_clk = 375.8,
+             .pack_clk = 0.512,
+             .block_clk = 157.6,
+             .rows_dram = 1.04},
         },
 };
 static const struct shape_speed *speed_of(const struct attention *a, int shape) {
@@ -192,11 +194,18 @@ static const struct shape_speed *speed_of(const struct attention *a, int shape) 
 }
 
 /* CTAs on an SM that compute at the same time. A launch's CTAs are placed while those of the one
- * before still run, so they crowd on the SMs that have room, even where there are few. */
-static double together(const struct attention *a, const struct chip *chip, const struct cut *c) {
+ * before still run, so they crowd on the SMs that have room, even where there are few. The longer
+ * they compute, the less they crowd. `alone_clk` is what a KV tile takes while no other CTA is there. */
+static double together(const struct attention *a, const struct chip *chip, const struct cut *c,
+                       double alone_clk) {
     const int most = tile_of(a->head_dim, c->shape).ctas;
     const double ctas = (double)cut_tiles(a, c->shape, c->pack) / chip->n_sms;
-    return 1 + (most - 1) * (ctas < speed.crowd ? ctas / speed.crowd : 1);
+    const double spread = ctas < 1 ? 1 : ctas < most ? ctas : most;
+    const double crowded = 1 + (most - 1) * (ctas < speed.crowd ? ctas / speed.crowd : 1);
+    const int64_t blocks = cut_blocks(a, c, tiles_per_head(a, c->shape, c->pack) / 2);
+    const double us = (double)blocks * alone_clk / (speed.clock * chip->clock_mhz);
+    const double long_ago = us / speed.crowd_us;
+    return spread + max(crowded - spread, 0) / (1 + long_ago * long_ago);
 }
 
 /* Clocks of a KV tile: of all `groups` warpgroups with rows in it. Either they fill the tensor
@@ -204,11 +213,11 @@ static double together(const struct attention *a, const struct chip *chip, const
 static double block_clk(const struct attention *a, const struct chip *chip, const struct cut *c,
                         int groups) {
     const struct tile t = tile_of(a->head_dim, c->shape);
-    const double ctas = together(a, chip, c);
-    double tensor = 4.0 * 64 * t.bkv * a->head_dim / 4096;
-    double alone = tensor + speed.softmax_clk * t.bkv + speed_of(a, c->shape)->block_clk;
-    double l2 = 4.0 * t.bkv * a->head_dim * t.key_groups * ctas / speed.l2_clk;
-    double turns = groups * ctas * tensor / speed_of(a, c->shape)->tensor_share;
+    const double tensor = 4.0 * 64 * t.bkv * a->head_dim / 4096;
+    const double alone = tensor + speed.softmax_clk * t.bkv + speed_of(a, c->shape)->block_clk;
+    const double ctas = together(a, chip, c, alone);
+    const double l2 = 4.0 * t.bkv * a->head_dim * t.key_groups * ctas / speed.l2_clk;
+    const double turns = groups * ctas * tensor / speed_of(a, c->shape)->tensor_share;
     return max(max(turns, alone), l2);
 }
 
@@ -264,14 +273,21 @@ static double tile_clk(const struct attention *a, const struct chip *chip, const
                                           : 3];
 }
 
-/* What DRAM takes for all that is read and written, once each: nothing where it stays in L2 from one
- * launch to the next. */
-static double dram_us(const struct attention *a, const struct chip *chip, int shape) {
+/* How often a launch reads K and V where L2 does not keep them. Without a mask, tiles with warpgroups
+ * that have no rows come after all others (schedule.cuh), and read the keys of every head again. */
+static int key_reads(const struct attention *a, const struct cut *c) {
+    const int64_t rows = (int64_t)a->seqlen_q * c->pack, bq = tile_of(a->head_dim, c->shape).bq;
+    return a->mask == MASK_NONE && rows > bq && rows % bq && rows % bq <= bq - 64 ? 2 : 1;
+}
+
+/* What DRAM takes for all that is read and written: nothing where it stays in L2 from one launch to
+ * the next. */
+static double dram_us(const struct attention *a, const struct chip *chip, const struct cut *c) {
     const double rows = 4.0 * a->batch * a->head_dim * a->heads * (double)a->seqlen_q;
     const double keys = 4.0 * a->batch * a->head_dim * a->kv_heads * (double)a->seqlen_k;
     double missing = ((rows + keys) / chip->l2_bytes - speed.l2_from) / speed.l2_width;
     missing = missing < 0 ? 0 : missing > 1 ? 1 : missing;
-    return missing * (keys + rows * speed_of(a, shape)->rows_dram) /
+    return missing * (keys * key_reads(a, c) + rows * speed_of(a, c->shape)->rows_dram) /
            (speed.dram * chip->dram_gb_per_s) * 1e-3;
 }
 
@@ -304,7 +320,7 @@ static void estimate(const struct attention *a, const struct chip *chip, struct 
     c->fill = crew.work / (crew.end * crew.n);
     double us = crew.end / (speed.clock * chip->clock_mhz);
     us *= 1 + speed.hot * c->fill * us / (us + 50);
-    us = cbrt(us * us * us + pow(dram_us(a, chip, c->shape), 3)); /* near each other both count */
+    us = cbrt(us * us * us + pow(dram_us(a, chip, c), 3)); /* near each other both count */
     const struct shape_speed *s = speed_of(a, c->shape);
     const double at_once = (double)crew.n / cut_tiles(a, c->shape, c->pack);
     const double rows = (double)a->batch * a->heads * a->seqlen_q * (at_once < 1 ? at_once : 1);

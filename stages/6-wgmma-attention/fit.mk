@@ -1,4 +1,4 @@
-# Records that the constants are fitted to: all but those that measure how good they are (seed-8).
+# Records that the constants are fitted to: all but those that measure how good they are (seed-8, seed-9).
 FITTED := $(addsuffix .jsonl,$(foreach board,h100 h200,$(addprefix $(board)-choices-6-,fitted seed-7 rows)) \
     h200-choices-6-seed-4 h200-choices-6-seed-6)
 ##tables-6 fit: Fit the constants of stage 6's choice to recorded times.

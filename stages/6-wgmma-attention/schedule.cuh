@@ -44,10 +44,10 @@ static __device__ __forceinline__ int tile_of_item(const struct schedule &s, int
 
 // Tiles of one head follow each other, so that SMs share its K and V in L2. Causal ones come
 // longest first, to leave short ones for filling gaps at the end, by sections of heads (stage.c),
-// the last of which has all heads that are left. Where BQ does not divide the rows, one tile of a head has warpgroups without any.
-// Causal tiles are laid from the last row up, so that it is the shortest, and may begin before
-// row 0 (TMA loads zeros there, but must not store). Others come last: there some warpgroups just
-// pass.
+// the last of which has all heads that are left. Where BQ does not divide the rows, one tile of a
+// head may have warpgroups without any. Causal tiles are laid from the last row up, so that it is
+// the shortest, and may begin before row 0 (TMA loads zeros there, but must not store). Other tiles
+// with such warpgroups come last, when L2 may have lost their keys: there these just pass.
 static __device__ __forceinline__ struct o_tile tile_at(const struct attention_args &args,
                                                         const struct schedule &s, uint32_t index) {
     uint32_t bh, q;

@@ -76,7 +76,7 @@ enum { MAX_SPLIT = 8, MIN_GROUP_KEYS = 128 };
 struct schedule {
     int32_t n_tiles;              /* parts count as tiles */
     uint32_t last_section;        /* number of the last section of batch-heads */
-    int32_t n_full;               /* tiles of whole BQ rows */
+    int32_t n_full;               /* tiles in which every warpgroup has rows */
     struct divisor full_per_head; /* of those, if not 0 */
     struct divisor section_tiles; /* tiles of a section; the last one may have more, or fewer */
     struct divisor section_heads; /* batch-heads whose tiles are handed out together */
