@@ -31,7 +31,7 @@ EVIDENCE = [
     (6, "the turn is not taken", LAB_6 + "{/take_turn/d}", r"barrier 1: 224 of 256 threads have arrived", r"K's stages|phases"),
     (6, "full wants 128 arrivals", r"s/(mbarrier_init\(smem_address\(&[kv]_full\[s\]\)), 1\)/\1, 128)/", r"k_full\[0\]: phase 0, 127 of 128 arrivals missing.*mbarrier_init",
      r"Nothing is ever loaded"),
-    (6, "V at K's stage", LAB_6 + r"{s/v_desc, v\.stage \* KV/v_desc, k.stage * KV/}", r"v_full\[1\] writes.*stage of this tile", r"has another tile by now"),
+    (6, "V at K's stage", LAB_6 + r"{s/v_desc, v\.stage \* KV/v_desc, k.stage * KV/}", r"v_full\[1\] writes.*the stage you meant", r"has another tile by now"),
     (6, "the producer waits for full", r"s/wait\(&r\.empty\[r\.stage\], r\.parity\)/wait(\&r.full[r.stage], r.parity)/", r"the TMA load of k_full\[0\] writes", r"K's stages turn"),
     (6, "P V before Q K", LAB_6 + r"{/issue_qk/d; s/^( *)issue_pv.*/&\n\1issue_qk(s_frag, q_desc, gmma_desc_advance(k_desc, k.stage * KV_BYTES));/}",
      r"reads an accumulator.*line 246.*order of the groups", r"softmax writes P"),
