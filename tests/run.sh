@@ -98,6 +98,9 @@ for each; do
 done
 [ $# -gt $left_out ] || { echo "run.sh: no test has that name; they are tests/*/test_NAME.* and tests/gpu/gpu_NAME.*" >&2; exit 2; }
 
+twice=$(for each in "${programs[@]}"; do name_of "$each"; done | sort | uniq -d | head -n 1)
+[ -z "$twice" ] || { echo "run.sh: two tests are called $twice, and each needs a log and a folder of its own: rename one" >&2; exit 2; }
+
 expected() { # PROGRAM: its seconds, before it
     local seconds=0
     grep -qsE '^[#/* ]+Thorough:' "$1" && seconds=20

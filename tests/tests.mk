@@ -49,7 +49,7 @@ LONG_SRC := $(if $(EVERY),,$(shell grep -lE '^[#/* ]+Thorough:' $(TEST_SRC) $(TE
 LONG     := $(filter %.sh,$(LONG_SRC)) $(call binary-of,$(filter %.c,$(LONG_SRC)))
 TO_RUN   := $(filter-out $(LONG),$(call chosen,$(TEST_BIN) $(TEST_SCRIPTS)))
 # A C test needs its program and nothing else, but these, which read images of stages; scripts may run anything.
-READ_IMAGES := $(BUILD)/tests/test_sass
+READ_IMAGES := $(BUILD)/tests/test_sass_instructions
 # TEST_NEEDS is what scripts run; LONG_NEEDS, what only those run that take long.
 SCRIPTS_NEED = $(if $(filter %.sh $(READ_IMAGES),$(TO_RUN)),all $(TEST_NEEDS) $(if $(EVERY),$(TEST_BIN) $(LONG_NEEDS)))
 TEST_BUILDS  = $(filter $(TEST_BIN),$(TO_RUN)) $(SCRIPTS_NEED)

@@ -140,6 +140,11 @@ several() { # two at a time, those that say that they are long first; of both si
         grep -q '^    # because' "$tap_dir/said" && grep -q '^    a table' "$tap_dir/said" || { cat "$tap_dir/said"; false; }
 }
 check "tests run beside each other, long ones first" several
+namesakes() {
+    mkdir -p "$tap_dir/other" && cp "$tap_dir/test_1.sh" "$tap_dir/other/"
+    BUILD=$tap_dir/b tests/run.sh "$tap_dir"/{,other/}test_1.sh 2>&1 | grep -q '^run.sh: two tests are called test_1,' && [ "${PIPESTATUS[0]}" -eq 2 ]
+}
+check "two tests of one name are refused" namesakes
 troubled() { # one that dies, one that leaves a file, one that plans more
     printf 'kill -9 $$\n' > "$tap_dir/test_5.sh"
     printf 'touch "$TMPDIR/x"; echo "ok 1 - yes"; echo 1..1\n' > "$tap_dir/test_6.sh"
