@@ -19,8 +19,8 @@ titles='start  Start
 look   Look inside a kernel
 change Change a kernel and judge the change
 own    Run your own program or kernel
-step   The course, in small steps
-course The course
+step   The course: small steps
+course The course: labs and exams
 teach  Teach it
 gpu    On a GPU'
 more='many   One installation, many users

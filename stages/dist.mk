@@ -7,7 +7,7 @@
 dist: $(foreach s,$(CHOSEN),$(images-$s) $(bf16-images-$s))
 	@stages/dist.sh write $(BUILD) $(CHOSEN)
 
-##own-5 images: Take the kernel images from a tarball instead of compiling them.
+##own-5 images: Take kernel images from a tarball; compile none.
 ##  make images FROM=images.tar.gz
 ##
 ##  For machines without nvcc: stages then run on the emulator as they are. make setup images FROM=... installs CUDA's

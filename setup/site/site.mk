@@ -4,7 +4,7 @@ $(SITE_TOOLS)/done: setup/site/requirements.txt
 	@python3 -m venv $(SITE_TOOLS) || { echo "make: no Python venv here: run make setup" >&2; exit 1; }
 	@echo "pip install -r $<"; setup/pip.sh $(SITE_TOOLS)/bin/python $< && touch $@
 
-##look-6 docs: Make a site of all READMEs and notes, to read and search.
+##look-6 docs: Make a site of all READMEs and notes, to search.
 ##  make docs
 ##
 ##  Writes build/site/html; the first time it installs mkdocs-material (170 MB) into build/site/tools.

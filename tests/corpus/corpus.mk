@@ -17,7 +17,7 @@ $(CORPUS_LAUNCH): $(BUILD)/tests/corpus/launch.o $(LIB)
 	$(LINK)
 LONG_NEEDS += $(CORPUS_LAUNCH) $(CORPUS_PTX)
 
-##gpu-5 corpus: Build the corpus of asynchronous kernels for compute-sanitizer.
+##gpu-5 corpus: Build asynchronous kernels for compute-sanitizer.
 ##  make corpus
 ##
 ##  tests/corpus/sanitizer.sh runs each kernel under racecheck, synccheck and memcheck.

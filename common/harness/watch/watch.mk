@@ -11,7 +11,7 @@ $(WATCH_PAGE): common/harness/watch/build_page.sh $(wildcard common/harness/watc
 # --watch-page reads it.
 $(BUILD)/run $(STAGES): | $(if $(D3),$(WATCH_PAGE))
 
-##look-5 watch: Write a page that shows a block's tiles, barriers and warps, cycle by cycle.
+##look-5 watch: Draw a block's barriers and warps, cycle by cycle.
 ##  make stage-6 watch
 ##
 ##  Open results/watch-stage-6.html in a browser: it needs no network. The time is predicted for the chip.

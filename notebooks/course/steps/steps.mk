@@ -3,7 +3,7 @@ STEP_NAMES := $(patsubst notebooks/course/steps/%/text.md,%,$(wildcard notebooks
 MY_STEPS   := $(patsubst step-%,%,$(filter step-%,$(MAKECMDGOALS)))
 $(foreach n,$(filter-out $(STEP_NAMES),$(MY_STEPS)),$(error there is no step-$n; there are $(STEP_NAMES:%=step-%)))
 
-##step-1 step-N: Begin a step: roofline to decode, clusters, backward. Or check it.
+##step-1 step-N: Begin one of 30 small steps, 1a to 8b; or check it.
 ##  make step-1a
 ##
 ##  The first time it prints the step and makes a file with one hole, my-labs/steps/1a.py or my-labs/steps/2a.cu; then it checks that file.
