@@ -4,8 +4,8 @@
 #   tests/run.sh PROGRAM... [--needs-gpu=FILE]... [--left-out=FILE]...
 #
 # Shows one line for each, every failed test with what it said, every skipped one with its reason, and
-# the lines of a table that a test prints behind "#| "; those that took longest last time begin first, then those that
-# say in their heads that they are long. $TESTS_AT_ONCE: so many at a time.
+# the lines of a table that a test prints behind "#| ". Those that took longest last time begin first; a new one counts
+# as long if its head says "Thorough:". $TESTS_AT_ONCE: so many at a time.
 # The whole output lies in $BUILD/tests/NAME.log. The last line is "N passed, N failed, N skipped".
 # A program that dies, hangs ($TEST_TIMEOUT, half an hour), runs fewer tests than it planned or leaves
 # files in $TMPDIR, a folder of its own that goes with it, is one failure more.
@@ -15,7 +15,7 @@ export CMOCKA_MESSAGE_OUTPUT=TAP
 
 name_of() { basename -- "$1" .sh; }
 
-# --one FOLDER N PROGRAM: one of N; its line goes to FOLDER/counts, what is to be seen to the output at once.
+# --one FOLDER N PROGRAM: runs one of N; adds its counts to FOLDER/counts, then prints its lines without a break.
 one() {
     local tmp=$1 n_programs=$2 program=$3 name log start shell='' status trouble='' p f s planned
     name=$(name_of "$program")
@@ -23,7 +23,8 @@ one() {
     [[ $program == *.sh ]] && shell=bash
     mkdir -p "$tmp/$name"
     start=$EPOCHSECONDS
-    # In the background, so that a signal finds us awake; there bash would have it ignore Ctrl-C. It is the head of a group.
+    # In the background, so that this shell takes signals at once. Bash lets such a job ignore Ctrl-C, which env undoes;
+    # timeout leads a process group of its own.
     TMPDIR=$tmp/$name env --default-signal=INT timeout "${TEST_TIMEOUT:-1800}" $shell "$program" > "$log" 2>&1 < /dev/null &
     local pid=$!
     trap 'trap "" INT TERM; kill -TERM -- -$pid; wait; exit' INT TERM

@@ -3,8 +3,8 @@
     if __name__ == "__main__":
         main_program.run(main)      exit status: what main() returns or exits with
 
-A reader that has seen enough (make ... | head) ends it without a word, with status 141; so does Ctrl-C, with 130. Whatever
-main() holds (folders, processes) is given back first."""
+If the reader of its output stops (make ... | head), it ends silently with status 141; after Ctrl-C, with 130. Before that,
+main() releases what it holds (folders, processes)."""
 import os
 import signal
 import sys

@@ -27,7 +27,7 @@ struct emu_device {
     struct emu_result *result; /* since the last sync */
     struct emu_result *counts; /* while counters are collected: where launches count instead */
     struct emu_counted_launches
-        counted; /* the launches that result is of, or was at the last sync */
+        counted; /* the launches that result counts, or did until the last sync */
 };
 
 struct device_image {
@@ -229,7 +229,7 @@ static const char *count(struct device *d, struct device_image *image,
     return why;
 }
 
-/* What the launches of count() were told, if they ran for it: emu_sync() said it of earlier ones. */
+/* The reports of launches that count() ran. Those of earlier ones were said by emu_sync(). */
 static const char *say_new_reports(struct device *d) {
     return emu_of(d)->counts ? say_reports(emu_of(d)->counts) : NULL;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each launch says something while it runs, as often as it is asked for. */
+/* Launches print while they run, so each must run whenever it is asked for. */
 static bool says_something(const struct emu_options *o) {
     return o->trace_line || o->banks_line || o->watch || o->watch_shared || o->without;
 }

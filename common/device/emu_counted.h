@@ -1,4 +1,4 @@
-/* What the last launches counted, for whoever asks for counts of the same launches: they need not run again. */
+/* What the last launches counted. If counts of the same launches are asked for, they need not run again. */
 #pragma once
 
 #include "device_ops.h"

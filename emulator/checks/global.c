@@ -190,7 +190,7 @@ static bool unordered(const struct emu_warp *w, struct access mine, struct acces
     return lane != ACCESS_LANES_MANY && !(w->clock.lanes[a] >> lane & 1);
 }
 
-/* Of an atomic it is not known what it decides. */
+/* It is not known whether an atomic's result ends the loop. */
 static bool may_poll(const struct emu_inst *i) {
     return i->class == EMU_ATOMIC ? i->in_loop : i->polls;
 }
@@ -322,15 +322,15 @@ static bool ordered(const struct emu_warp *w, struct access mine, struct access 
     return stamp <= w->clock.seen[a] && w->clock.lanes[a] == EMU_FULL;
 }
 
-/* Would `mine` hide from other clusters what its own did at the same epoch by an access that is weak or of block scope?
- * Whatever orders the one orders the other, so the weaker one must be remembered. */
+/* Has the cluster of `mine` made, at the same epoch, an access `before` that is weak or of block scope, while `mine` is
+ * not? What orders the one orders the other, so the weaker one must be remembered: `mine` would hide it. */
 static bool hides(struct access mine, struct access before) {
     return mine.who & ACCESS_STRONG && !(mine.who & ACCESS_IN_BLOCK) &&
            (before.who & (ACCESS_STRONG | ACCESS_IN_BLOCK)) != ACCESS_STRONG &&
            !((mine.who ^ before.who) >> 24) && access_epoch(mine) == access_epoch(before);
 }
 
-/* `mine`, as it is kept in place of `before`: for other clusters at the place and with the strength of that one. */
+/* `mine`, as it replaces `before`. If it would hide it, other clusters see the place and strength of `before`. */
 static struct access in_place_of(struct access before, struct access mine) {
     const uint64_t pc = (uint64_t)0x3ffff << 6;
     if (!hides(mine, before) || !(mine.who & before.who & 15)) return mine;

@@ -88,8 +88,8 @@ static inline void pages_read(struct emu_shadow *s, uint32_t agent, uint32_t sta
         if (newest[page] < stamp) newest[page] = stamp;
 }
 
-/* Those agents that read some of the pages of cells first..last after all that c has seen of them: a write to
- * the cells is ordered after the reads of all others. */
+/* The agents that read some page of cells first..last later than c has seen of them. A write to the cells is
+ * ordered after the reads of all others. */
 static inline uint32_t pages_readers(const struct emu_shadow *s, const struct emu_vector_clock *c,
                                      uint32_t first, uint32_t last, uint32_t *readers) {
     uint32_t n = 0;

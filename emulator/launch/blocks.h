@@ -11,6 +11,6 @@ void emu_cluster_begin(struct emu_cluster *c, uint64_t linear);
 void emu_cluster_free(struct emu_cluster *c);
 
 /* exec.c: runs its warps until they end, or none can go on and some sleep until the memory changes
- * that they poll, or its turn is over, so many instructions. */
+ * that they poll, or its turn of so many instructions is over. */
 enum emu_ran { EMU_ENDED, EMU_RAN, EMU_PAUSES, EMU_SLEEPS /* nothing moved at all */ };
 enum emu_ran emu_run_cluster(struct emu_cluster *c, uint64_t turn, uint64_t *random);

@@ -45,7 +45,7 @@ void emu_count_add(struct emu_count *sum, const struct emu_count *part, int n, u
 
 static enum emu_ran run_one(struct thread *t, struct resident *r) {
     struct emu_cluster *c = r->cluster;
-    /* a turn grows with their number, so that a kernel of long blocks has few under way */
+    /* a turn grows with the number of clusters, so that few long ones are under way */
     enum emu_ran ran = emu_run_cluster(c, (uint64_t)t->n_running * TURN, &r->random);
     if (ran != EMU_ENDED) return ran;
     for (uint32_t rank = 0; rank < c->n; rank++) emu_async_end(c->block[rank]);
@@ -117,8 +117,8 @@ static bool begin(struct thread *t) {
     return true;
 }
 
-/* Runs each of the thread's clusters as far as it goes. Has anything moved? One that pauses is worth another beside it,
- * since it may wait for what only a later one does (a queue of work), in a loop that is more than a poll. */
+/* Runs each of the thread's clusters as far as it goes. Has anything moved? If one pauses, another
+ * begins: the first may wait for what only a later one does (a queue of work), in a loop that is more than a poll. */
 static bool run_residents(struct thread *t, bool *pauses) {
     bool moved = false;
     for (int n = 0; n < t->n && !atomic_load_explicit(&t->work->stop, memory_order_relaxed); n++) {

@@ -28,7 +28,7 @@ const struct predictor_front predictor_sass = {.next = sass_next,
                                                .tma_rows = sass_tma_rows};
 
 enum { MAX_CLUSTER = 16 };
-/* Instructions that are executed without time for the work of one that is simulated. */
+/* So many instructions without time are as much work as one that is simulated. */
 enum { SKIPPED = 8 };
 
 enum { MAX_RANGES = PREDICTION_RANGES, PAGE_BITS = 12 };
@@ -335,8 +335,7 @@ static double work_of(const struct machine *m) {
     return work;
 }
 
-/* Of clusters that have not ended, how many whole ones their instructions would be, if each has as many as the probe
- * found. */
+/* Clusters under way, counted as whole ones: their instructions over those that the probe found for one. */
 static double begun_of(const struct predictor_run *r) {
     const struct machine *m = &r->machine;
     double each = r->each / r->grid.cluster_size, begun = 0;
@@ -630,8 +629,8 @@ static bool is_crowded(const struct prediction_job *p) {
     return p->resident > 2 && p->n > p->busy * (uint64_t)p->resident;
 }
 
-/* Instructions of a cluster: of those that ended, or else what one has issued and has left, which is executed without
- * time. With a counter of tiles it takes all that the others would. */
+/* Instructions of a cluster: the mean of those that ended. If none did: what one has issued, and the rest, which is
+ * executed without time. With a counter of tiles, this one then takes the tiles of all others, too. */
 static double find_each(struct predictor_run *r) {
     struct machine *m = &r->machine;
     const uint32_t size = r->grid.cluster_size;

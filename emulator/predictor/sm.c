@@ -779,7 +779,7 @@ void machine_run(struct machine *m) {
     if (!m->why) m->why = stuck(m);
 }
 
-/* Events on their way arrive: without time nothing else would bring them. */
+/* Delivers all events that are on their way: no time passes that would bring them. */
 static void deliver_all(struct machine *m) {
     struct wheel_event e;
     for (uint64_t t = m->now; m->wheel.n; t++)

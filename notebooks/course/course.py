@@ -88,7 +88,7 @@ class Lab:
             return self.shown[key]
         if not os.environ.get("LAB_KEPT"):
             return run()
-        kept = pathlib.Path(os.environ["LAB_KEPT"]) / hashlib.sha256(key.encode()).hexdigest()  # of notebooks that ask for the same
+        kept = pathlib.Path(os.environ["LAB_KEPT"]) / hashlib.sha256(key.encode()).hexdigest()  # shared by notebooks that ask for the same
         if not kept.exists():
             new = kept.with_suffix(f".{os.getpid()}")
             new.write_text(json.dumps(run()))

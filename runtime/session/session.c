@@ -146,7 +146,7 @@ static void *end_by_signal(void *unused) {
     return unused;
 }
 
-/* The program's own abort(), of an assertion say: what it launched before is reported, then it ends as it would. */
+/* The program calls abort(), as a failed assertion does: its launches are reported, then it ends as usual. */
 static void on_abort(int signal) {
     if (getpid() != owner || pthread_mutex_trylock(&lock)) return;
     session_finish(128 + signal);

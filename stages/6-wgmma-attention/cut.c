@@ -54,7 +54,7 @@ static const struct speed {
     double part_us;     /* of the second launch */
     double part_gbs;    /* at which parts are written and read */
     double crowd;       /* with so many CTAs an SM, all that fit on one are there: together() */
-    double crowd_us;    /* half as many too many in a launch whose CTAs compute for so long */
+    double crowd_us;    /* CTAs that compute for so long crowd half as much */
     double hot;         /* slower by this share where all SMs compute for long: power */
     double split_clk[4]; /* adding up what clusters of 1, 2, 4, 8 CTAs have found */
 } speed = {

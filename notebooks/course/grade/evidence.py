@@ -18,7 +18,7 @@ import dataclasses
 
 WHOLE = ("plain", "product")            # cases without masks, of lengths that most tiles divide
 PROOF = ("hmma_instructions", "hgmma_instructions", "tensor_flop")   # what labs of tensor cores are about; exams that leave open which
-ALMOST_ALL = 0.95                      # of the products that a problem has
+ALMOST_ALL = 0.95                       # of the products that a problem has
 APART = 0.02                            # share of O that may be another one
 OTHER_PATH = 0.01                       # of the instructions
 MUCH_WORK = 1.5                         # times our instructions
@@ -38,7 +38,7 @@ class Sign:
 
 
 def flop_needed(case, ours):
-    """Of the products that a case without masks asks of tensor cores, whatever tiles make them."""
+    """FLOP of the products that a case without masks asks of tensor cores, in whatever tiles."""
     if "lda" in case:
         return 2 * case["m"] * case["n"] * case["k"]
     if "n" in case:
@@ -48,7 +48,7 @@ def flop_needed(case, ours):
 
 
 def _flop(report, ours):
-    """By tensor cores. Where ours is made of WGMMA, by WGMMA: an HMMA has 4096 FLOP at most."""
+    """By tensor cores. If our kernel uses WGMMA, by WGMMA only: an HMMA has 4096 FLOP at most."""
     counts = report["counts"]
     return report["tensor_flop"] - (4096 * counts.get("hmma_instructions", 0) if ours["counts"].get("hgmma_instructions") else 0)
 

@@ -327,7 +327,7 @@ def grade_case(grade, places, case, ours, report, said, right, why_wrong, share)
         grade.lose("counts", COUNTS * share, "nothing counts beside a wrong answer", case=case)
         return
     own["right"] = True
-    if report.get("reports"):  # it hides nothing of what follows, and nothing of that costs points twice
+    if report.get("reports"):  # what follows is still looked at, but costs no points twice
         grade.lose("counts", COUNTS * share, "nothing counts beside a report of the emulator", case=case)
         share = 0
     elif report["differs_when"]:
@@ -368,7 +368,7 @@ def grade_products(grade, share):
     if len(signs) > 1:
         grade.nothing(f"something else than the tensor cores computes the answer: {'; and '.join(s.why for s in signs)}",
                       case=signs[0].case, kind="products for show")
-    elif signs and signs[0].kind not in evidence.WEAK and not signs[0].reported:  # else they are lost already
+    elif signs and signs[0].kind not in evidence.WEAK and not signs[0].reported:  # else these points are lost already
         grade.lose("counts", COUNTS * share, signs[0].why, case=signs[0].case)
 
 

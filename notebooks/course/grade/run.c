@@ -24,7 +24,7 @@ struct trial_run {
         *spoilt;     /* outputs of the run at hand, of the first, of one with other products */
     json_t *changed; /* names of inputs that a launch has written to */
     bool multiplies; /* on tensor cores */
-    bool endless;    /* it would run so long each time */
+    bool endless;    /* it reached the limit of instructions */
     const char *folder;
     json_t *report;
 };
@@ -93,7 +93,7 @@ static bool is_endless(const struct counters *c) {
     return asked.max_instructions && counter_value(c, "instructions") >= asked.max_instructions;
 }
 
-/* Instructions that could make a product in each lane, two in halves, of whatever unit. */
+/* Instructions of any unit that could make a product in each lane; two if of fp16. */
 static double by_hand(const struct counters *c) {
     return counter_value(c, "fp32") + counter_value(c, "fp64") + 2 * counter_value(c, "fp16") +
            counter_value(c, "mufu");
