@@ -72,7 +72,7 @@ def _followed(case, report, ours):
         apart = 1 if "failed" in seen else seen["apart"]
         if apart > wanted["apart"] + APART:
             yield Sign(kind, f"{100 * apart:.0f} % of O is not what it has to be when products of tensor cores {what}", case)
-        elif kind == "drawn" and wanted["v"] and not seen["v"] and not seen["same"]:
+        elif kind == "drawn" and wanted["v"] and not seen["v"]:
             yield Sign(kind, "O does not come of V through tensor cores", case)
         elif abs(seen["work"] - 1) > OTHER_PATH:
             yield Sign("path", f"it runs {seen['work']:.2f} times the instructions when products of tensor cores {what}", case)
