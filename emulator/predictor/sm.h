@@ -186,14 +186,14 @@ struct sm {
     uint64_t active_since, active, warp_cycles, gmma_cycles;
 };
 
-/* A word of global memory that atomics want. */
-struct machine_word {
-    uint64_t address;
+/* A slice of L2 that atomics want, by the memory that it holds. */
+struct machine_queue {
+    uint64_t number;
     double free;
     int sm; /* the first that wanted it */
     bool is_shared;
 };
-enum { MACHINE_WORDS = 1024 };
+enum { MACHINE_QUEUES = 1024 };
 
 /* Counts of the SMs together. */
 struct predictor_counts {
@@ -223,9 +223,9 @@ struct machine {
     bool is_whole;                       /* all busy SMs are simulated, with one round of CTAs */
     double
         write_back; /* for each byte that comes to L2: bytes of DRAM time for written lines that make room */
-    double written_lost;                     /* the share of written bytes that L2 does not keep */
-    double atomic_free;                      /* L2's atomics */
-    struct machine_word word[MACHINE_WORDS]; /* by its address */
+    double written_lost; /* the share of written bytes that L2 does not keep */
+    double atomic_free;  /* L2's atomics */
+    struct machine_queue queue[MACHINE_QUEUES]; /* by its number */
     uint64_t now;
     uint32_t n_placed, asking; /* CTAs so far; the one whose instruction is looked at */
     struct predictor_counts counts;

@@ -881,6 +881,89 @@ static void atomics_at_one_word(void **state) {
     atomics_take("REDG.E.ADD.F32.FTZ.RN.STRONG.GPU desc[UR4][R2.64], R1", chip.atomic_alike_float);
 }
 
+/* chips/bench: foreign, few (records/chips/h200-few.tsv.gz): all SMs, eight warps each, add to `words` words of global memory that lie
+ * `apart` words apart. Cycles of the chip for each instruction. */
+enum { FEW_SMS = 132, FEW_WARPS = 8, FEW_EACH = 32 };
+static struct few {
+    bool is_float, is_random;
+    uint32_t words, apart;
+    double measured;
+} few;
+static struct sass_cta few_cta[FEW_SMS];
+static uint32_t few_state[FEW_SMS][FEW_WARPS][SASS_LANES];
+static enum sass_status few_step(struct sass_warp *w, struct sass_effect *e) {
+    const enum sass_status status = fake_step(w, e);
+    uint32_t *state = few_state[w->cta - few_cta][w->index];
+    for (uint32_t l = 0; l < SASS_LANES; l++) {
+        state[l] = state[l] * 1664525 + 1013904223;
+        const uint32_t word = (few.is_random ? state[l] >> 16 : l) % few.words;
+        e->global[l] = 4 * word * few.apart;
+    }
+    return status;
+}
+static double few_takes(int n_sms) { /* simulated */
+    struct predictor_front with_words = front;
+    struct machine m;
+    static struct sass_kernel k;
+    n_inst = 0;
+    for (int i = 0; i < FEW_EACH; i++)
+        add(few.is_float ? "REDG.E.ADD.F32.FTZ.RN.STRONG.GPU desc[UR4][R2.64], R1"
+                         : "REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R1",
+            SASS_PIPE_LSU, 1)
+            ->bytes = 4;
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    k = (struct sass_kernel){.name = "few", .n_inst = n_inst, .inst = inst, .text = text};
+    with_words.step = few_step;
+    machine_open(&m, &chip, &with_words, &k, n_sms);
+    m.part = (double)n_sms / FEW_SMS;
+    for (int c = 0; c < n_sms; c++) {
+        few_cta[c] = (struct sass_cta){.n_warps = FEW_WARPS};
+        for (int w = 0; w < FEW_WARPS; w++) {
+            few_cta[c].warp[w] = (struct sass_warp){.index = w, .cta = &few_cta[c]};
+            for (int l = 0; l < SASS_LANES; l++)
+                few_state[c][w][l] = (uint32_t)(c * 1024 + w * SASS_LANES + l + 1);
+        }
+        machine_place(&m, c, &few_cta[c], FEW_WARPS, 0);
+    }
+    machine_run(&m);
+    assert_null(m.why);
+    const double all = (double)m.now;
+    machine_close(&m);
+    return all / FEW_EACH / FEW_WARPS / FEW_SMS;
+}
+static void atomics_at_few_words(void **state) {
+    static const struct few row[] = {
+        {.words = 1, .apart = 1, .measured = 46.32},
+        {.words = 7, .apart = 1, .measured = 7.243},
+        {.words = 8, .apart = 1, .measured = 4.648},
+        {.words = 32, .apart = 1, .measured = 4.924},
+        {.words = 4, .apart = 8, .measured = 46.32},
+        {.words = 8, .apart = 32, .measured = 24.09},
+        {.words = 32, .apart = 32, .measured = 6.032},
+        {.words = 7, .apart = 1, .measured = 9.794, .is_random = true},
+        {.words = 32, .apart = 1, .measured = 12.04, .is_random = true},
+        {.words = 256, .apart = 1, .measured = 16.87, .is_random = true},
+        {.words = 1, .apart = 1, .measured = 111.16, .is_float = true},
+        {.words = 7, .apart = 1, .measured = 17.37, .is_float = true},
+        {.words = 4, .apart = 8, .measured = 46.32, .is_float = true},
+        {.words = 2, .apart = 32, .measured = 80.82, .is_float = true},
+        {.words = 8, .apart = 32, .measured = 31.57, .is_float = true},
+        {.words = 7, .apart = 1, .measured = 23.49, .is_float = true, .is_random = true}};
+    (void)state;
+    for (unsigned i = 0; i < sizeof row / sizeof *row; i++) {
+        few = row[i];
+        const double x = few_takes(FEW_SMS), off = 100 * (x / few.measured - 1);
+        print_message(
+            "few %s%s, %u words %u apart: %.2f cycles predicted, %.2f measured, %+.1f %%\n",
+            few.is_float ? "float" : "int", few.is_random ? ", random" : "", few.words, few.apart,
+            x, few.measured, off);
+        assert_true(fabs(off) < 10);
+        assert_true(fabs(few_takes(FEW_SMS / 4) / x - 1) < 0.05); /* a quarter stands for all */
+    }
+    chip.atomic_slices_bytes = chip.atomic_turn_slices = chip.atomic_turn_bytes = 0;
+    assert_true(few_takes(1) > 0); /* a chip's file may say 0 of each: no division by it */
+}
+
 /* ---- Events in order of time ------------------------------------------------------------------- */
 
 static void put_event(struct wheel *w, uint64_t at, int kind) {
@@ -1151,6 +1234,7 @@ int main(void) {
         cmocka_unit_test_setup(loads_wait_for_an_hmma, read_chip),
         cmocka_unit_test_setup(l1_keeps_local_memory, read_chip),
         cmocka_unit_test_setup(atomics_at_one_word, read_chip),
+        cmocka_unit_test_setup(atomics_at_few_words, read_chip),
         cmocka_unit_test(events_of_later_turns_wait),
         cmocka_unit_test(few_left_run_faster),
         cmocka_unit_test(ctas_begin_one_by_one),
