@@ -30,7 +30,7 @@ check "a bench that has not run leaves the H200's number, and says so" without
 
 # What must not become a chip's file: chips/NAME.txt as it was, exit 1, the reason.
 refuses() { # FILES...: in a copy of chips/
-    rm -rf "$tap_dir/house" && mkdir -p "$tap_dir/house/records" && cp -r chips "$tap_dir/house/" && cp -r records/chips "$tap_dir/house/records/"
+    rm -rf "$tap_dir/house" && mkdir -p "$tap_dir/house/records" && cp -r chips "$tap_dir/house/" && ln -s "$(realpath common)" "$tap_dir/house/common" && cp -r records/chips "$tap_dir/house/records/"
     ! python3 "$tap_dir/house/chips/chip.py" other --write "$@" > "$tap_dir/said" 2>&1 && ! [ -e "$tap_dir/house/chips/other.txt" ] &&
         ! grep -q Traceback "$tap_dir/said" && grep -q "$wanted" "$tap_dir/said" && grep -q '^chip.py: chips/other.txt is not written$' "$tap_dir/said"
 }
