@@ -398,11 +398,11 @@ static void copies_meet_others(void **state) {
     assert_true(copies(0, 2, store, 0, 16));
     said("cp.async of warp 0 of rank 0 writes shared 0x8, which warp 1 of rank 0 wrote|line 102|"
          "line 101");
-    assert_true(copies(0, 3, store, 0, 16)); /* its own */
+    assert_true(copies(0, 8, store, 0, 16)); /* its own */
     assert_true(copies(0, 6, load, 0, 16));
     nothing_said();
     touch(0, 4, 4, 8, ALL, EMU_READ); /* nobody waited for it */
-    said("which cp.async of warp 0 of rank 0 writes|line 104|line 103");
+    said("which cp.async of warp 0 of rank 0 writes|line 104|line 108");
     touch(1, 5, 0, 12, ALL, EMU_WRITE);
     assert_int_equal(reports.n, 2); /* and who reads it too */
     emu_reports_clear(&reports);
