@@ -18,6 +18,11 @@ int64_t cut_tiles(const struct attention *a, int shape, int pack) {
     return (int64_t)a->batch * (a->heads / pack) * tiles_per_head(a, shape, pack);
 }
 
+int64_t cut_full_tiles(const struct attention *a, int shape, int pack) {
+    const int64_t warpgroups = ceil_div((int64_t)a->seqlen_q * pack, 64);
+    return warpgroups * 64 / tile_of(a->head_dim, shape).bq;
+}
+
 int64_t cut_blocks(const struct attention *a, const struct cut *c, int64_t q) {
     const struct tile t = tile_of(a->head_dim, c->shape);
     int64_t rows = (int64_t)a->seqlen_q * c->pack, keys = a->seqlen_k;
@@ -276,8 +281,8 @@ static double tile_clk(const struct attention *a, const struct chip *chip, const
 /* How often a launch reads K and V where L2 does not keep them. Without a mask, tiles with warpgroups
  * that have no rows come after all others (schedule.cuh), and read the keys of every head again. */
 static int key_reads(const struct attention *a, const struct cut *c) {
-    const int64_t rows = (int64_t)a->seqlen_q * c->pack, bq = tile_of(a->head_dim, c->shape).bq;
-    return a->mask == MASK_NONE && rows > bq && rows % bq && rows % bq <= bq - 64 ? 2 : 1;
+    const int64_t n = tiles_per_head(a, c->shape, c->pack);
+    return a->mask == MASK_NONE && n > 1 && cut_full_tiles(a, c->shape, c->pack) < n ? 2 : 1;
 }
 
 /* What DRAM takes for all that is read and written: nothing where it stays in L2 from one launch to

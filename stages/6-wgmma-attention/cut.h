@@ -30,8 +30,11 @@ bool cut_for_image(const struct attention *a, const struct chip *chip, const cha
 /* The image that runs it: "d64-split-causal". */
 void cut_image(const struct attention *a, const struct cut *c, char *out, size_t bytes);
 
-/* Tiles of O of the whole problem, and how many of a head's, or packed heads', are whole. */
+/* Tiles of O of the whole problem. */
 int64_t cut_tiles(const struct attention *a, int shape, int pack);
+
+/* Tiles of one head, or of packed heads, in which every warpgroup has rows: all, or all but one. */
+int64_t cut_full_tiles(const struct attention *a, int shape, int pack);
 
 /* KV tiles that the last row of the q-th tile of a head can see, as tile_at() of schedule.cuh
  * counts them. */

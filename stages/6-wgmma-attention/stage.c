@@ -150,8 +150,7 @@ static struct schedule schedule_of(const struct attention *a, const struct chip 
     int64_t tiles = cut_tiles(a, cut->shape, cut->pack);
     int heads = a->heads / cut->pack;
     int64_t per_head = tiles / ((int64_t)a->batch * heads);
-    int64_t groups = ceil_div((int64_t)a->seqlen_q * cut->pack, 64); /* of rows, a warpgroup's */
-    int64_t full = groups * 64 / tile_of(a->head_dim, cut->shape).bq;
+    int64_t full = cut_full_tiles(a, cut->shape, cut->pack);
     return (struct schedule){
         .n_tiles = (int32_t)(tiles + (int64_t)cut->n_cut * (cut->parts - 1)),
         .last_section = (uint32_t)last,
