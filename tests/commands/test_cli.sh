@@ -222,6 +222,8 @@ if [ -x "$build/stage-6" ]; then
     check "--explain" explain
     check "the best of them comes first" awk -F, 'NR > 2 && $2 < last {bad = 1} {last = $2} END {exit bad || NR < 5}' "$tap_dir/choices"
     check "12 heads of 2304 queries fill a chip by parts" grep -q '^0,.*d64-parts' "$tap_dir/choices"
+    check "ragged tiles that read K and V again cost what that takes" bash -c \
+        "'$build/stage-6' --device emu --chip h100 --explain --csv --batch 192 --heads 12 --seqlen 160 | grep -q '^0,.*,d64,'"
     status "a choice that there is not" 2 "$build/stage-6" --device emu --seqlen 64 --choice 99
 fi
 status "a stage with one way has nothing to explain" 2 "$build/stage-1" --device emu --explain
