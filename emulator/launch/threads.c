@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 256, NAP_NS = 50000, TURN = 1 << 22 };
+enum { MOST_THREADS = 256, NAP_NS = 50000, TURN = 1 << 22, SHORT_TURN = 1 << 10 };
 
 struct resident { /* a cluster under way, or room for one */
     struct emu_cluster *cluster;
@@ -45,8 +45,11 @@ void emu_count_add(struct emu_count *sum, const struct emu_count *part, int n, u
 
 static enum emu_ran run_one(struct thread *t, struct resident *r) {
     struct emu_cluster *c = r->cluster;
-    /* a turn grows with the number of clusters, so that few long ones are under way */
-    enum emu_ran ran = emu_run_cluster(c, (uint64_t)t->n_running * TURN, &r->random);
+    /* A turn grows with the number of clusters, so that few long ones are under way. Random: turns are short, so that
+     * blocks meet in each other's midst; a long turn would order all that one does before all that another does. */
+    const bool short_turns = t->work->launch.options->schedule == EMU_RANDOM;
+    const uint64_t turn = (uint64_t)t->n_running * (short_turns ? SHORT_TURN : TURN);
+    enum emu_ran ran = emu_run_cluster(c, turn, &r->random);
     if (ran != EMU_ENDED) return ran;
     for (uint32_t rank = 0; rank < c->n; rank++) emu_async_end(c->block[rank]);
     if (c->stopped) atomic_store(&t->work->stop, true);

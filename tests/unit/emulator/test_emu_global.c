@@ -305,6 +305,32 @@ static void order_of_blocks(void **state) {
     }
 }
 
+/* Block 1 reads where it does not hold the lock. If all of block 0 comes before it or after it, the lock orders the two; a
+ * random schedule runs blocks in short turns, and shows the race. */
+static void blocks_meet(void **state) {
+    (void)state;
+    t.options.n_threads = 1;
+    for (int schedule = EMU_ROUND_ROBIN; schedule <= EMU_ADVERSARIAL; schedule++)
+        for (unsigned seed = 0; seed < 3; seed++) {
+            t.options.schedule = (enum emu_schedule)schedule;
+            t.options.seed = seed;
+            run(2, 32,
+                LANE_0
+                "mov.u32 %r5, 0; setp.eq.u32 %p3, %r1, 0;"
+                "TAKE: atom.global.cas.b32 %r2, [%rd0], 0, 1; setp.ne.u32 %p2, %r2, 0;"
+                "@%p2 bra TAKE; membar.gl; @!%p3 bra GIVE; ld.global.u32 %r3, [%rd0+4];"
+                "add.u32 %r3, %r3, 1; st.global.u32 [%rd0+4], %r3;"
+                "GIVE: membar.gl; atom.global.exch.b32 %r4, [%rd0], 0; add.u32 %r5, %r5, 1;"
+                "setp.eq.u32 %p2, %r5, 1000; @%p2 bra END; @%p3 bra TAKE; mov.u32 %r6, 0;"
+                "READ: ld.global.u32 %r3, [%rd0+4]; add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, 64;"
+                "@%p2 bra READ; bra TAKE; END:");
+            assert_int_equal(emu_result_reports(t.result) > 0, schedule == EMU_RANDOM);
+            assert_int_equal(words[1], 1000);
+        }
+    t.options.schedule = EMU_ROUND_ROBIN;
+    t.options.seed = 0;
+}
+
 /* Warps of one block, through global memory. */
 static void warps(void **state) {
     (void)state;
@@ -495,14 +521,23 @@ static void some_blocks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters),        cmocka_unit_test(neighbours),
-        cmocka_unit_test(flags),           cmocka_unit_test(bulk_stores),
-        cmocka_unit_test(volatiles),       cmocka_unit_test(locks_of_a_block),
-        cmocka_unit_test(locks),           cmocka_unit_test(warps),
-        cmocka_unit_test(same_value),      cmocka_unit_test(uninitialised),
-        cmocka_unit_test(trusted),         cmocka_unit_test(read_only_path),
-        cmocka_unit_test(stretches),       cmocka_unit_test(some_blocks),
-        cmocka_unit_test(order_of_blocks), cmocka_unit_test(hidden_by_stronger),
+        cmocka_unit_test(counters),
+        cmocka_unit_test(neighbours),
+        cmocka_unit_test(flags),
+        cmocka_unit_test(bulk_stores),
+        cmocka_unit_test(volatiles),
+        cmocka_unit_test(locks_of_a_block),
+        cmocka_unit_test(locks),
+        cmocka_unit_test(warps),
+        cmocka_unit_test(same_value),
+        cmocka_unit_test(uninitialised),
+        cmocka_unit_test(trusted),
+        cmocka_unit_test(read_only_path),
+        cmocka_unit_test(stretches),
+        cmocka_unit_test(some_blocks),
+        cmocka_unit_test(order_of_blocks),
+        cmocka_unit_test(blocks_meet),
+        cmocka_unit_test(hidden_by_stronger),
     };
     emu_test_open(&t);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
