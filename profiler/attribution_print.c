@@ -3,6 +3,7 @@
 
 #include "common/base/heap.h"
 #include "common/base/path.h"
+#include "common/base/plain.h"
 #include "common/base/program.h"
 #include "common/base/reason.h"
 #include "common/base/table.h"
@@ -37,16 +38,19 @@ static const char *read_file(struct text *t) {
         tail += *tail == '/';
         t->shown = tail;
         if (snprintf(moved, sizeof moved, "%s/%s", root, tail) >= (int)sizeof moved) continue;
-        if ((t->bytes = path_read(moved, &bytes))) return NULL;
+        if ((t->bytes = path_read_source(moved, &bytes))) return NULL;
         if (errno != ENOENT && errno != ENOTDIR)
             return reason_as(STATUS_FILE, "%s: %s", moved, strerror(errno));
     }
     t->shown = t->file;
-    if ((t->bytes = path_read(t->file, &bytes)) || errno == ENOENT || errno == ENOTDIR) return NULL;
+    if ((t->bytes = path_read_source(t->file, &bytes)) || errno == ENOENT || errno == ENOTDIR)
+        return NULL;
     return reason_as(STATUS_FILE, "%s: %s", t->file, strerror(errno));
 }
 
 static void split(struct text *t) {
+    for (char *at = t->bytes; at && (at = strstr(at, "\r\n"));) *at = ' ';
+    if (t->bytes) plain_text(t->bytes);
     for (char *at = t->bytes; at && *at;) {
         t->line = heap_grown(t->line, (size_t)(t->n + 1) * sizeof *t->line);
         t->line[t->n++] = at;

@@ -4,7 +4,9 @@
 #include "heap.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +39,10 @@ FILE *path_open(const char *path) {
     return f;
 }
 
-char *path_read(const char *path, size_t *bytes) {
+/* Closes f. */
+static char *read_all(FILE *f, size_t *bytes) {
     char *text = NULL;
     size_t n = 0, room = 1 << 16;
-    FILE *f = path_open(path);
-    if (!f) return NULL;
     for (;; room *= 2) {
         text = heap_grown(text, room);
         n += fread(text + n, 1, room - n - 1, f);
@@ -58,6 +59,27 @@ char *path_read(const char *path, size_t *bytes) {
     fclose(f);
     errno = error;
     return text;
+}
+
+char *path_read(const char *path, size_t *bytes) {
+    FILE *f = path_open(path);
+    return f ? read_all(f, bytes) : NULL;
+}
+
+FILE *path_open_source(const char *path) {
+    struct stat s;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY |
+                                  O_CLOEXEC); /* a pipe without a writer must not block */
+    const bool is_source =
+        fd >= 0 && !fstat(fd, &s) && S_ISREG(s.st_mode) && s.st_size <= PATH_MOST_SOURCE;
+    if (is_source) return fdopen(fd, "r");
+    if (fd >= 0) close(fd), errno = ENOENT;
+    return NULL;
+}
+
+char *path_read_source(const char *path, size_t *bytes) {
+    FILE *f = path_open_source(path);
+    return f ? read_all(f, bytes) : NULL;
 }
 
 const char *path_stdout(void) {

@@ -16,5 +16,11 @@ FILE *path_open(const char *path);
  * cannot be read. */
 char *path_read(const char *path, size_t *bytes);
 
+/* The same of a file that a kernel names as its source. A kernel may name anything: what is no ordinary file (a device, a
+ * pipe) or is larger than any source is not there (ENOENT). */
+enum { PATH_MOST_SOURCE = 16 << 20 };
+FILE *path_open_source(const char *path);
+char *path_read_source(const char *path, size_t *bytes);
+
 /* NULL if all that was printed has reached stdout, else why not (STATUS_FILE). */
 const char *path_stdout(void);

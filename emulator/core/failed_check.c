@@ -4,6 +4,7 @@
 #include "state.h"
 #include "trust.h"
 #include "common/base/heap.h"
+#include "common/base/plain.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -157,6 +158,7 @@ void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struc
     print_place(out, k, i->pc);
     if (other) print_place(out, k, other_pc);
     if (ferror(out) | fclose(out) || !e->text) heap_exhausted(); /* a report must not be lost */
+    plain_text(e->text);
     r->n++;
 done:
     pthread_mutex_unlock(&r->lock);

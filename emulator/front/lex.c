@@ -158,7 +158,7 @@ uint64_t ptx_integer(struct parser *p) {
     return negative ? -t->value : t->value;
 }
 
-const char *ptx_string(struct parser *p, const struct token *t) {
+char *ptx_string(struct parser *p, const struct token *t) {
     char *s = ptx_alloc(p, t->length + 1u);
     memcpy(s, t->text, t->length);
     return s;

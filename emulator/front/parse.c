@@ -1,6 +1,7 @@
 /* Statements: directives, kernels and their bodies, labels, source locations. */
 #include "parser.h"
 
+#include "common/base/plain.h"
 #include "emulator/instructions/tensor/wgmma.h"
 
 #include <stdarg.h>
@@ -340,7 +341,9 @@ static void file_name(struct parser *p) {
         m->file = more;
         m->n_files = (uint32_t)n + 1;
     }
-    m->file[n] = ptx_string(p, name);
+    char *text = ptx_string(p, name);
+    plain_text(text);
+    m->file[n] = text;
 }
 
 static void directive(struct parser *p) {

@@ -162,7 +162,7 @@ bool ptx_accept(struct parser *p, char punct);
 void ptx_expect(struct parser *p, char punct);
 struct token *ptx_word(struct parser *p);
 uint64_t ptx_integer(struct parser *p);
-const char *ptx_string(struct parser *p, const struct token *t); /* a terminated copy */
+char *ptx_string(struct parser *p, const struct token *t); /* a terminated copy */
 
 /* declare.c: names, and what declares them */
 struct symbol *ptx_find(struct parser *p, const struct token *name);

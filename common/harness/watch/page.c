@@ -3,6 +3,7 @@
 #include "record.h"
 
 #include "common/base/heap.h"
+#include "common/base/path.h"
 #include "common/base/program.h"
 #include "common/base/reason.h"
 #include "emulator/sass/listing.h"
@@ -80,7 +81,7 @@ static const char *short_name(const char *path) {
 }
 
 static void put_lines(FILE *f, const char *path) {
-    FILE *in = fopen(path, "r");
+    FILE *in = path_open_source(path);
     char *line = NULL;
     size_t room = 0, all = 0;
     ssize_t n;

@@ -10,6 +10,7 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,6 +65,31 @@ static void what_cannot_be_read_says_why(void **state) {
     }
 }
 
+/* What a kernel may name as its source: a device that never ends, a pipe that nobody writes, a folder, a huge file. */
+static void only_ordinary_files_are_sources(void **state) {
+    (void)state;
+    size_t bytes = 0;
+    char fifo[OWN_BYTES + 8];
+    const char *const others[] = {"/dev/zero", "/tmp", fifo, path};
+    snprintf(fifo, sizeof fifo, "%s-pipe", path);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(truncate(path, PATH_MOST_SOURCE), 0);
+    char *text = path_read_source(path, &bytes);
+    assert_true(text && bytes == PATH_MOST_SOURCE);
+    free(text);
+    assert_int_equal(truncate(path, PATH_MOST_SOURCE + 1), 0);
+    const int files = open_files();
+    for (size_t n = 0; n < sizeof others / sizeof *others; n++) {
+        errno = 0;
+        assert_null(path_read_source(others[n], &bytes));
+        assert_int_equal(errno, ENOENT);
+    }
+    assert_null(path_read_source("/nonexistent/file", &bytes));
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(open_files(), files);
+    unlink(fifo);
+}
+
 /* Root may write any file: who is nobody here may not. */
 static void a_file_of_others_says_so(void **state) {
     (void)state;
@@ -116,6 +142,7 @@ int main(void) {
         cmocka_unit_test(whole_files_are_read),
         cmocka_unit_test(a_file_needs_a_name),
         cmocka_unit_test(what_cannot_be_read_says_why),
+        cmocka_unit_test(only_ordinary_files_are_sources),
         cmocka_unit_test(a_file_of_others_says_so),
         cmocka_unit_test(stdout_may_fail),
     };

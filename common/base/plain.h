@@ -1,0 +1,6 @@
+/* Text that foreign files brought along, made fit to be printed and recorded. */
+#pragma once
+
+/* Replaces by '?', in place: control characters other than newlines and tabs, which would command a terminal, and bytes that
+ * are no UTF-8 (RFC 3629), which a JSON string cannot hold. */
+void plain_text(char *text);
