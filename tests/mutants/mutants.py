@@ -39,6 +39,7 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "runtime/session/repeat.c": "repeat",
     "plots/tabulate.c": "sh:tabulate",
     "plots/columns.c": "sh:tabulate",
+    "emulator/core/memory.c": "memory",
     "emulator/core/pattern.c": "pattern",
     "emulator/checks/race.c": "race emu_async emu_cluster emu_taint emu_checks",
     "emulator/checks/vector_clock.c": "vector_clocks",
@@ -47,6 +48,7 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "emulator/checks/overlap.c": "emu_overlap",
     "common/device/emu_counters.c": "emu_counters",
 }
+DATA_BYTES = {"emulator/core/memory.c": 20 << 30}  # else 6 GiB: a heap of kernels is handed out by 4 GiB
 CPU_S, LIMIT_S = 15, 120  # a test that takes longer hangs, in a loop or in its sleep; one that usually takes t of CPU, after 2 s + 4 t
 
 MATH = [  # name, pattern, replacement
@@ -131,12 +133,12 @@ def compile_line(build, path):
     return tuple([l for l in compile_lines(build) if f" -c -o {build}/{path[:-2]}.o" in l][-1].split())
 
 
-def run(command, folder, log, cpu_s=CPU_S, rules=None, **more):
+def run(command, folder, log, cpu_s=CPU_S, rules=None, data_bytes=6 << 30, **more):
     """The first test that fails ends it. What has `rules` is kept to them (confine.py)."""
     def limits():
         confine.confine(rules)
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s))
-        resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))
+        resource.setrlimit(resource.RLIMIT_DATA, (data_bytes, data_bytes))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         return subprocess.run(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, timeout=LIMIT_S, preexec_fn=limits,
@@ -213,7 +215,7 @@ class Tests:
         program, build = self.program(test), f"{self.folder}/build"
         with tempfile.TemporaryDirectory(dir=self.folder, ignore_cleanup_errors=True) as folder:
             rules = confine.ruleset(folder, *([build] if test.startswith("sh:") else []))
-            try: return run(program, folder, self.log, cpu_s, rules, BUILD=build, **more) != 0
+            try: return run(program, folder, self.log, cpu_s, rules, DATA_BYTES.get(self.path, 6 << 30), BUILD=build, **more) != 0
             finally:
                 if rules is not None: os.close(rules)
                 harmed = [d for d in ("/dev/null", "/dev/full") if os.path.exists(d) and not stat.S_ISCHR(os.stat(d).st_mode)]

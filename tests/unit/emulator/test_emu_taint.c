@@ -175,6 +175,9 @@ static void bytes_move(void **state) {
         "or.b32 %r8, %r8, %r0;  xor.b32 %r8, %r8, %r0; and.b32 %r8, 1, %r8;" STORE("%r8"),
         BOOL LOW "selp.b16 %h2, %h2, 1, %p2; selp.b16 %h2, 2, %h2, %p1;" BYTE,
         BOOL HALVES "mov.b32 %r8, %r8; cvt.u32.u8 %r8, %r8;" STORE("%r8"),
+        /* where to put them is no value that moves */
+        BOOL HALVES "mov.u32 %r10, 8; bfi.b32 %r8, %r0, %r8, %r10, 24;"
+                    "prmt.b32 %r8, %r8, %r0, 0x3333;" STORE("%r8"),
         /* lane 0 holds a 1, too */
         ONE HALVES "and.b32 %r8, %r8, 255;" STORE("%r8"),
         ONE HALVES "shfl.sync.bfly.b32 %r8, %r8, 1, 31, -1; and.b32 %r8, %r8, 255;" STORE("%r8"),
@@ -197,6 +200,12 @@ static void bytes_move(void **state) {
         BOOL HALVES "ld.shared.u32 %r10, [%r6]; bfi.b32 %r8, %r10, %r8, 8, 24;" STORE("%r8"),
         BOOL HALVES "bfe.u32 %r8, %r0, %r8, 8;" STORE("%r8"), /* where to begin is not moved */
         BOOL HALVES "cvt.sat.u8.s32 %h2, %r8;" BYTE,          /* nor is what it compares */
+        BOOL HALVES
+        "bfe.u32 %r8, %r8, 8, 8; st.shared.u32 [%r6], %r8; ld.shared.u8 %h2, [%r6];" BYTE,
+        /* nor is what chooses: nothing is known of either choice */
+        BOOL HALVES "setp.eq.u32 %p3, %r9, 77; selp.b32 %r8, %r8, %r0, %p3;" STORE("%r8"),
+        BOOL HALVES "setp.ne.u32 %p3, %r9, 77; mov.u32 %r10, %r0; @%p3 mov.u32 %r10, %r8;"
+                    "prmt.b32 %r10, %r10, %r0, 0;" STORE("%r10"),
         /* of one lane a value that nothing is known of */
         BOOL HALVES "mov.u32 %r10, %r0; @%p1 ld.shared.u32 %r10, [%r6]; bfi.b32 %r8, %r10, %r8, 8, "
                     "24; @%p1 st.global.u32 [%rd51], %r8;",
@@ -448,6 +457,8 @@ static void lanes_have_their_own(void **state) {
         "ld.shared.u32 %r8, [%r6]; st.shared.u32 [%r7], %r0; @!%p1 ld.shared.u32 %r9, [%r7];"
         "@%p1 ld.shared.u32 %r9, [%r6]; @!%p1 " STORE("%r9"));
     /* a shuffle moves it, and the values beside it */
+    expect_clean(OF_5
+                 "shfl.sync.idx.b32 %r9, %r8, 0, 31, -1; prmt.b32 %r9, %r9, %r0, 0;" STORE("%r9"));
     expect("lanes 00000001",
            "setp.ne.u32 %p3, %r0, 0; mov.u32 %r8, %r0; @!%p3 ld.shared.u32 %r8, [%r6];"
            "shfl.sync.bfly.b32 %r9, %r8, 0, 31, -1;" STORE("%r9"));

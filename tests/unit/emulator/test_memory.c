@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define GIB ((uint64_t)1 << 30)
@@ -67,6 +68,72 @@ static bool readable(uint64_t at) {
     close(pipe_of[0]);
     close(pipe_of[1]);
     return can;
+}
+
+/* To the last page of each, and what is left of addresses to the last byte. */
+static void pages(void **state) {
+    (void)state;
+    uint64_t out;
+    const char *why;
+    assert_non_null(emu_memory_textures(m));
+    const size_t free_bytes = ((size_t)1 << 45) - 4096;
+    assert_reason(emu_memory_alloc(m, free_bytes - 2 * 4096 + 1, &out), "the emulator has no");
+    why = emu_memory_alloc(m, free_bytes - 2 * 4096, &out);
+    if (why) assert_reason(why, "cannot allocate");
+    emu_memory_close(m);
+    emu_memory_close(NULL);
+    assert_null(emu_memory_open(&m));
+    const uint64_t one = alloc(1), more = alloc(4097);
+    assert_true(readable(one) && readable(more + 4096));
+    emu_memory_free(m, more);
+    assert_false(readable(more + 4096));
+}
+
+/* Cells of the race check, as checks/global.c makes them. */
+static uint64_t with_cells(uint64_t p) {
+    struct emu_allocation *a = emu_memory_find(m, p);
+    a->cells_bytes = 4096;
+    a->cells = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(a->cells != MAP_FAILED && readable((uint64_t)(uintptr_t)a->cells));
+    return (uint64_t)(uintptr_t)a->cells;
+}
+
+/* They go when the allocation goes, and when numbers of launches begin again. */
+static void cells(void **state) {
+    (void)state;
+    static unsigned char host[64];
+    const uint64_t first = alloc(8), p = alloc(8), own = (uintptr_t)host;
+    const struct emu_allocation *a = emu_memory_find(m, first);
+    uint64_t at = with_cells(first);
+    for (int n = 0; n < 4096; n++) emu_memory_next_launch(m, false);
+    assert_true(!a->cells && !readable(at));
+    a = emu_memory_find(m, p);
+    at = with_cells(p);
+    emu_memory_free(m, p);
+    assert_true(!a->cells && !readable(at));
+    assert_null(emu_memory_adopt(m, own, sizeof host));
+    at = with_cells(own);
+    emu_memory_watch(m, own);
+    const uint64_t watched = (uintptr_t)emu_memory_find(m, own)->written;
+    assert_true(readable(watched));
+    emu_memory_disown(m, own);
+    assert_false(readable(at) || readable(watched));
+    /* the first of the heap's begins a page, and its end is one */
+    emu_heap_begin(m);
+    const uint64_t whole = emu_heap_alloc(m, 3 * 4096);
+    assert_int_equal(whole % 4096, 0);
+    memset((void *)(uintptr_t)whole, 7, 3 * 4096);
+    at = with_cells(whole);
+    a = emu_memory_find(m, whole);
+    assert_null(emu_heap_free(m, whole));
+    assert_true(!a->cells && !readable(at));
+    for (unsigned n = 0; n < 3 * 4096; n++) assert_int_equal(((unsigned char *)whole)[n], 0);
+    const uint64_t kept = alloc(8), kept_cells = with_cells(kept);
+    emu_memory_watch(m, kept);
+    const uint64_t kept_watched = (uintptr_t)emu_memory_find(m, kept)->written;
+    emu_memory_close(m);
+    assert_false(readable(kept_cells) || readable(kept_watched));
+    assert_null(emu_memory_open(&m));
 }
 
 /* What is freed keeps nothing, and no byte of its pages can be touched. */
@@ -169,6 +236,8 @@ static void written(void **state) {
         emu_memory_written(m, p, UINT64_MAX); /* to its end */
         for (unsigned k = 0; k < BYTES; k++)
             assert_int_equal(a->written[(p + k) / 4 - p / 4] >> (p + k) % 4 & 1, 1);
+        emu_memory_written(m, p, BYTES + 50); /* and nothing behind it */
+        assert_int_equal(a->written[(p + BYTES - 1) / 4 - p / 4 + 1], 0);
         emu_memory_disown(m, p);
     }
     emu_memory_watch(m, 5);
@@ -196,7 +265,7 @@ static void filled(void **state) {
     emu_memory_fill(m, p, 2, 100);
     assert_true(emu_memory_is_filled(m, p, 2, 100));
     emu_memory_written(m, p, 1); /* by the host */
-    assert_false(emu_memory_is_filled(m, p, 2, 100));
+    assert_false(emu_memory_is_filled(m, p, 2, 100) || emu_memory_is_filled(m, p, 2, 1));
     emu_memory_fill(m, p, 2, 100);
     emu_memory_touch(emu_memory_find(m, p), EMU_READ, p, p + 4);
     emu_memory_next_launch(m, false);
@@ -204,7 +273,7 @@ static void filled(void **state) {
     emu_memory_touch(emu_memory_find(m, p), EMU_WRITE, p, p + 4); /* by a launch */
     assert_false(emu_memory_is_filled(m, p, 2, 100));
     emu_memory_next_launch(m, false);
-    assert_false(emu_memory_is_filled(m, p, 2, 100));
+    assert_false(emu_memory_is_filled(m, p, 2, 100) || emu_memory_is_filled(m, p, 2, 1));
     assert_false(emu_memory_is_filled(m, 5, 2, 100));
     emu_memory_fill(m, 5, 2, 100);
 }
@@ -305,7 +374,10 @@ static void heap(void **state) {
     (void)state;
     assert_int_equal(emu_heap_alloc(m, 16), 0); /* no launch has begun that may */
     emu_heap_begin(m);
-    uint64_t own = alloc(16), p = emu_heap_alloc(m, 1), q = emu_heap_alloc(m, 256);
+    uint64_t all = emu_heap_alloc(m, 8 << 20), own = alloc(16), p, q;
+    assert_true(all && own >= all + 4 * GIB + GIB); /* behind the piece, and its gap */
+    assert_null(emu_heap_free(m, all));
+    p = emu_heap_alloc(m, 1), q = emu_heap_alloc(m, 256);
     assert_true(p && q && p % 256 == 0 && q % 256 == 0);
     assert_int_equal(q - p, 512);
     assert_int_equal(emu_heap_alloc(m, 1) - q, 512); /* something lies between any two */
@@ -323,7 +395,7 @@ static void heap(void **state) {
     assert_string_equal(emu_heap_free(m, q), "which is free already");
     assert_null(emu_memory_find(m, q));
     assert_int_equal(emu_heap_alloc(m, (8 << 20) - 1), 0); /* two bytes are there already */
-    uint64_t all = emu_heap_alloc(m, (8 << 20) - 2);
+    all = emu_heap_alloc(m, (8 << 20) - 2);
     assert_true(all);
     assert_int_equal(emu_heap_alloc(m, 1), 0);
     assert_null(emu_heap_free(m, all));
@@ -339,8 +411,9 @@ static void heap(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(addresses),  TEST(freed),  TEST(adopted),
-                                       TEST(written),    TEST(filled), TEST(launches),
-                                       TEST(parameters), TEST(traced), TEST(heap)};
+    const struct CMUnitTest tests[] = {TEST(addresses), TEST(pages),    TEST(cells),
+                                       TEST(freed),     TEST(adopted),  TEST(written),
+                                       TEST(filled),    TEST(launches), TEST(parameters),
+                                       TEST(traced),    TEST(heap)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
