@@ -12,7 +12,7 @@ runs it under build/run, and prints a table, and a line for each that is missed,
 A name decides what is expected: in Indigo's atomicBug, raceBug, syncBug and guardBug are races, a boundsBug alone is an
 access out of bounds.
   KEEP=DIR   keeps what was built, and uses what is there    JOBS=2      programs at a time
-  BUILD=build where build/run is, from here                  TIMEOUT=20  seconds for a launch
+  BUILD=build where build/run is, from here                  TIMEOUT=20  seconds for a launch; 10 more for a program
   JUDGE_ONLY=1 runs nothing: the table of the records in KEEP    SECONDS_LEFT=200  begins no program after so long
 """
 import collections, concurrent.futures, json, os, random, re, shutil, struct, subprocess, sys, tempfile, time
@@ -148,11 +148,11 @@ def reports(program, case):
                 os.remove(record)
             command = [f'{BUILD}/run', '--device', 'emu', '--jobs', '1', '--no-predict', '--count-ptx', '--timeout', str(TIMEOUT),
                        *options, '--json', record, program, *arguments]
-            done = subprocess.run(['timeout', str(TIMEOUT + 60), *command], input=given, capture_output=True, text=True,
+            done = subprocess.run(['timeout', str(TIMEOUT + 10), *command], input=given, capture_output=True, text=True,
                                   errors='replace', cwd=os.path.dirname(program))
             lines = [line for line in done.stderr.splitlines() if line.startswith('run: ')]
             with open(ended, 'w') as f:
-                f.write(f'over {TIMEOUT + 60} s' if done.returncode == 124 else '' if os.path.exists(record) else
+                f.write(f'over {TIMEOUT + 10} s' if done.returncode == 124 else '' if os.path.exists(record) else
                         (lines or [f'status {done.returncode}'])[-1][:100])
         why = why or open(ended).read()
         if os.path.exists(record):
