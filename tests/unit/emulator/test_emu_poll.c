@@ -109,21 +109,22 @@ static void divergent_lock(void **state) {
 /* With a timer in its loop it may end by itself: it is woken, and does. */
 static void patience(void **state) {
     (void)state;
-    run(3, 32, "",
+    run(3, 1, "",
         "mov.u32 %r1, 0;\n"
         "LOOK: ld.volatile.global.u32 %r2, [%rd0+64]; add.u32 %r1, %r1, 1;\n"
         "setp.lt.u32 %p1, %r1, 50000; setp.eq.and.u32 %p2, %r2, 0, %p1; @%p2 bra LOOK;\n"
         "red.global.add.u32 [%rd0], 1;");
     expect_clean();
-    assert_int_equal(words[0], 96);
+    assert_int_equal(words[0], 3);
 }
 
-/* A block that waits for a later one and changes memory meanwhile does not sleep, and still the other one begins. */
+/* A block that waits for a later one and changes memory meanwhile does not sleep, and still the other one begins: once
+ * the first has run for long, so it has one lane only. */
 static void works_while_it_waits(void **state) {
     (void)state;
     t.options.n_threads = 1;
     t.options.max_instructions = 1 << 27;
-    run(2, 32, "",
+    run(2, 1, "",
         "mov.u32 %r1, %ctaid.x; setp.ne.u32 %p1, %r1, 0; @%p1 bra OTHER;\n"
         "LOOK: red.global.add.u32 [%rd0+8], 1; ld.volatile.global.u32 %r2, [%rd0];\n"
         "setp.eq.u32 %p2, %r2, 0; @%p2 bra LOOK; bra END;\n"
@@ -142,8 +143,8 @@ static void hangs(void **state) {
         expect("deadlock");
         expect("which polls by ld.volatile.global.u32");
         assert_int_equal(emu_result_reports(t.result), 1);
-        /* 32 blocks of 64 threads fit an SM, and 132 of those the chip */
-        run(4300, 64, "", GRID_BARRIER(4300));
+        /* 2 blocks with so much shared memory fit an SM, and 264 the chip */
+        run(300, 64, ".shared .b8 much[49152]; .shared .b8 more[49152];", GRID_BARRIER(300));
         expect("have not begun: the chip holds no more at once");
     }
     t.options.n_threads = 0;
