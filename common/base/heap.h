@@ -13,6 +13,14 @@ void *heap_line(size_t bytes);             /* at a multiple of 64; zeroed */
 char *heap_text(const char *text);         /* strdup */
 void heap_setenv(const char *name, const char *value);
 
+/* Where a large _Thread_local variable lies, for the loops of one function. In objects for shared libraries that place
+ * is a call, which the compiler would make again wherever the variable is used, and save registers around; the empty asm
+ * makes it an address like any other. */
+static inline void *heap_of_thread(void *variable) {
+    __asm__("" : "+r"(variable));
+    return variable;
+}
+
 /* After a failed dlopen: what dlerror() says, unless it says that there was no memory. */
 const char *heap_dlerror(void);
 

@@ -1,5 +1,6 @@
 #include "tensorcore.h"
 
+#include "common/base/heap.h"
 #include "common/cuda/vector.h"
 
 #include <math.h>
@@ -299,17 +300,24 @@ static bool step8(const struct tensor_rule *r, const struct plane *a, int a_at,
            finish4(half[0][1], half[1][1], half[2][1], r->sum_bits, d + 4);
 }
 
-static void slow8(const struct tensor_product *p, const uint32_t *a, const uint32_t *b,
-                  const uint32_t *c, uint32_t *d) {
+static __attribute__((cold, noinline)) void slow8(const struct tensor_product *p, const uint32_t *a,
+                                                  const uint32_t *b, const uint32_t *c,
+                                                  uint32_t *d) {
     bool is_f32 = !is_integer(p->a_type) && !p->f16_sum;
     for (int j = 0; j < 8; j++) /* what is NaN stays it: wrong kernels go on with it for long */
         d[j] = is_f32 && (c[j] & INT32_MAX) > 0x7f800000 ? NAN_F32
                                                          : tensor_dot(p, a, b + j, p->n, c[j]);
 }
 
+/* Both operands'. */
+struct planes {
+    struct plane a, b;
+};
+
 void tensor_mma(const struct tensor_product *p, const uint32_t *a, const uint32_t *b,
                 const uint32_t *c, uint32_t *d) {
-    static _Thread_local struct plane a_plane, b_plane;
+    static _Thread_local struct planes thread_planes;
+    struct planes *planes = heap_of_thread(&thread_planes);
     bool a_wild[TENSOR_MAX_M] = {false}, b_wild[TENSOR_MAX_N / 8] = {false};
     int n = p->n, k = p->k, terms = p->rule.terms < k ? p->rule.terms : k;
     bool fast = !is_integer(p->a_type) && !p->f16_sum && !p->rule.by_f16 && p->rule.fraction_bits &&
@@ -319,10 +327,11 @@ void tensor_mma(const struct tensor_product *p, const uint32_t *a, const uint32_
         int a_left = left < 14 - m ? left : 14 - m, b_left = left - a_left;
         for (int i = 0; i < p->m; i++)
             for (int j = i * k; j < i * k + k; j += 8)
-                a_wild[i] |= split8(&a_plane, j, a + j, p->a_type, a_left, 0xffff);
+                a_wild[i] |= split8(&planes->a, j, a + j, p->a_type, a_left, 0xffff);
         for (int i = 0; i < k; i++)
             for (int j = 0; j < n; j += 8)
-                b_wild[j / 8] |= split8(&b_plane, i * n + j, b + i * n + j, p->b_type, b_left, -1);
+                b_wild[j / 8] |=
+                    split8(&planes->b, i * n + j, b + i * n + j, p->b_type, b_left, -1);
     }
     for (int row = 0; row < p->m; row++)
         for (int col = 0; col < n; col += 8) {
@@ -331,7 +340,7 @@ void tensor_mma(const struct tensor_product *p, const uint32_t *a, const uint32_
             bool done = fast && !a_wild[row] && !b_wild[col / 8];
             memcpy(sum, from, sizeof sum);
             for (int k0 = 0; done && k0 < k; k0 += terms)
-                done = step8(&p->rule, &a_plane, row * k + k0, &b_plane, k0 * n + col, n, terms,
+                done = step8(&p->rule, &planes->a, row * k + k0, &planes->b, k0 * n + col, n, terms,
                              sum, sum);
             if (!done) slow8(p, a + row * k, b + col, from, sum);
             memcpy(d + row * n + col, sum, sizeof sum);

@@ -11,6 +11,7 @@
 #include "emulator/core/failed_check.h"
 #include "emulator/core/reach.h"
 
+#include "common/base/heap.h"
 #include "common/cuda/vector.h"
 
 #include <string.h>
@@ -218,8 +219,10 @@ static void move_sums(const struct emu_inst *i, unsigned char *rows, uint32_t *d
 }
 
 void emu_wgmma_run(struct emu_warp *w, const struct emu_product *p) {
-    static _Thread_local uint32_t a[16 * TENSOR_MAX_K], b[TENSOR_MAX_K * TENSOR_MAX_N],
-        d[16 * TENSOR_MAX_N];
+    static _Thread_local struct {
+        uint32_t a[16 * TENSOR_MAX_K], b[TENSOR_MAX_K * TENSOR_MAX_N], d[16 * TENSOR_MAX_N];
+    } own;
+    uint32_t *a = heap_of_thread(own.a), *b = heap_of_thread(own.b), *d = heap_of_thread(own.d);
     const struct emu_inst *i = p->inst;
     const struct emu_launch_state *l = w->block->launch;
     struct emu_wgmma *g = emu_wgmma_state(w);
@@ -242,7 +245,7 @@ void emu_wgmma_run(struct emu_warp *w, const struct emu_product *p) {
     if (p->add)
         move_sums(i, g->truth, d, false);
     else
-        memset(d, 0, sizeof d);
+        memset(d, 0, sizeof own.d);
     tensor_mma(&t, a, b, d, d);
     move_sums(i, g->truth, d, true);
 }
