@@ -39,6 +39,11 @@ static bool reads_own(const struct emu_inst *i) {
     return by_lane(i) || is(i, "ld.") || is(i, "st.") || is(i, "brx") || i->class == EMU_HGMMA;
 }
 
+/* The sums that mma.sync adds to become sums of the same lane. Those of m8n8k4 may lie elsewhere in fp16 and in fp32. */
+static bool is_sum(const struct emu_inst *i, const struct emu_operand *op) {
+    return is(i, "mma.sync") && op == &i->op[3] && !strstr(i->opcode, "m8n8k4");
+}
+
 /* Has each lane that goes on its result? A load that failed leaves what was drawn. */
 static bool writes(const struct emu_inst *i) {
     return i->guard == EMU_TRUE && (by_lane(i) || is(i, "ld.") || i->class == EMU_SHUFFLE ||
@@ -57,7 +62,7 @@ static void write_row(struct search *s, uint32_t row) {
 
 /* A wgmma reads the sums that it writes. */
 static void read_operand(struct search *s, const struct emu_inst *i, const struct emu_operand *op) {
-    const bool own = reads_own(i);
+    const bool own = reads_own(i) || is_sum(i, op);
     if (op->written && i->class != EMU_HGMMA) return;
     if (op->kind != EMU_OP_GROUP) read_row(s, op->row, own);
     for (int r = 0; op->kind == EMU_OP_GROUP && r < op->n; r++) read_row(s, op->rows[r], own);

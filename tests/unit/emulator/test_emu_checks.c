@@ -383,6 +383,11 @@ static void test_unwritten_by_way(void **state) {
         "setp.eq.u32 %p2, %r0, 0; @%p2 bra A; @!%p1 bra C; mov.f32 %f51, 0f3f800000; bra C;"
         "A: mov.f32 %f51, 0f3f800000; shfl.sync.idx.b32 %f50, %f51, 1, 31, 1;"
         "@!%p1 bra B; mov.f32 %f50, 0f3f800000; bra B; C: exit; B:",
+        /* sums of a product, which only the first block writes */
+        "mov.b32 %r8, 0; mov.f32 %f50, 0f00000000; mov.f32 %f51, %f50; mov.f32 %f52, %f50;"
+        "@%p1 mov.f32 %f53, %f50; mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"
+        "{%f50, %f51, %f52, %f54}, {%r8, %r8}, {%r8}, {%f50, %f51, %f52, %f53}; mov.f32 %f50, "
+        "%f54;",
         /* a load that fails, of global memory, of shared memory, and as a look of a loop */
         "ld.global.u32 %r8, [%rd5]; mov.b32 %f50, %r8;",
         "ld.shared.f32 %f50, [%r6];",
@@ -404,7 +409,7 @@ static void test_unwritten_by_way(void **state) {
             "%s st.global.f32 [%%rd4], %%f50;",
             bodies[n]);
         assert_fine(emu_test_run(&t, emu_test_kernel(1, ".shared .align 16 .b8 tile[64];", text),
-                                 "test", 3, 2, 0, 1, (void *[]){blocks},
+                                 "test", 3, 32, 0, 1, (void *[]){blocks},
                                  (size_t[]){sizeof blocks}));
         if (!is_nan(blocks[1]) || !is_nan(blocks[2]))
             fail_msg("%s\nleaves %#x, %#x, %#x", bodies[n], blocks[0], blocks[1], blocks[2]);
