@@ -172,18 +172,20 @@ ATTENTION      := $(foreach s,$(CHOSEN),$(if $(filter attention,$(problem-$s)),$
 WITH_PREVIOUS  := $(foreach s,$(CHOSEN),$(if $(filter-out none,$(previous-$s)),$s))
 
 .PHONY: $(STAGES)
+# Images for bf16 are built where the command asks for bf16.
+wanted-images = $(images-$1) $(if $(findstring bf16,$(ARGS)),$(bf16-images-$1))
 # What is not there at all is compiled on all cores, unless make was told otherwise by -j.
 ifeq ($(MAKELEVEL)$(findstring n,$(firstword $(filter-out --%,$(MAKEFLAGS)))),0)
-absent = $(filter-out $(wildcard $(images-$1)),$(images-$1))
+absent = $(filter-out $(wildcard $(call wanted-images,$1)),$(call wanted-images,$1))
 .PHONY: $(STAGES:%=first-%)
 $(STAGES:%=first-%): first-%:
 	$(if $(filter -j%,$(MAKEFLAGS)),,$(if $(and $(realpath $(NVCC)),$(call absent,$*)),@$(MAKE) --no-print-directory -j$(shell nproc) $*))
 FIRST = first-%
 endif
 
-# Recorded results need no build; images for bf16 are built where the command asks for bf16.
+# Recorded results need no build.
 $(STAGES): %: $(if $(RECORDED),,$(FIRST) $(BUILD)/% $(or $(filter images,$(MAKECMDGOALS)),\
-    $$(images-%) $(if $(findstring bf16,$(ARGS)),$$(bf16-images-%))))
+    $$(call wanted-images,$$*)))
 	@:
 
 # A stage's number, name and predecessor come from its folder: a copy of a folder is another stage.

@@ -252,25 +252,35 @@ check "two compares at once" waits
 mkdir -p "$tap_dir/cuda/bin"
 cat > "$tap_dir/cuda/bin/nvcc" << 'END'
 #!/bin/bash
-echo begins >> "${0%/*}/said"; sleep 1; echo ends >> "${0%/*}/said"
+echo begins >> "${0%/*}/said"; sleep "${PAUSE:-1}"; echo ends >> "${0%/*}/said"
 while [ "$1" != -o ]; do shift; done
 echo made > "$2"
 END
 chmod +x "$tap_dir/cuda/bin/nvcc"
-compiled() { # MOST-AT-ONCE MAKE-OPTIONS...
-    local most=$1 at_once
-    shift
-    rm -rf "$tap_dir/built" "$tap_dir/cuda/bin/said"
-    mkdir "$tap_dir/built" || return
-    cp -a "$build"/{common,emulator,profiler,stages,include,revision,libattnlab.a,stage-3,alone} "$tap_dir/built" || return
-    OMP_NUM_THREADS=2 make BUILD="$tap_dir/built" NVCC="$tap_dir/cuda/bin/nvcc" stage-3 "$@" || return
+compiles() { # STAGE MOST-AT-ONCE IMAGES MAKE-OPTIONS...: in $tap_dir/built
+    local stage=$1 most=$2 images=$3 at_once
+    shift 3
+    rm -f "$tap_dir/cuda/bin/said"
+    cp -a "$build"/{common,emulator,profiler,stages,include,revision,libattnlab.a,"$stage",alone} "$tap_dir/built" || return
+    OMP_NUM_THREADS=2 make BUILD="$tap_dir/built" NVCC="$tap_dir/cuda/bin/nvcc" "$stage" "$@" || return
     at_once=$(awk '/begins/ { n++; if (n > most) most = n } /ends/ { n-- } END { print most }' "$tap_dir/cuda/bin/said")
     echo "$at_once at once"
-    [ "$at_once" -eq "$most" ] && [ "$(grep -c begins "$tap_dir/cuda/bin/said")" -eq 6 ]
+    [ "$at_once" -eq "$most" ] && [ "$(grep -c begins "$tap_dir/cuda/bin/said")" -eq "$images" ]
+}
+compiled() { # MOST-AT-ONCE MAKE-OPTIONS...
+    rm -rf "$tap_dir/built"
+    mkdir "$tap_dir/built" && compiles stage-3 "$1" 6 "${@:2}"
+}
+bf16() { # those for fp16 are there
+    rm -rf "$tap_dir/built"
+    mkdir -p "$tap_dir/built/images" && cp -a "$build"/images/{stage-4,*.mk} "$tap_dir/built/images" || return
+    rm -f "$tap_dir/built/images/stage-4/"*-bf16.*
+    PAUSE=0.1 compiles stage-4 2 "$(sed -n '/^bf16-images-stage-4 :=/,/[^\\]$/p' "$build/images/stage-4.mk" | grep -c /stage-4/)" ARGS="--dtype bf16"
 }
 check "what is not there is compiled on all cores" compiled 2
 check "unless make is told how many" compiled 1 -j1
 check "and each once" compiled 3 -j3
+check "so are the images for bf16" bf16
 
 # Ctrl-C reaches all of make's processes: the lock is the stage's own, so make waits for the stage
 interrupted_make() {
