@@ -208,7 +208,10 @@ done
 printf '%s\n' '#include <cstdio>' 'int main() { cudaDeviceProp p; int *x; if (cudaGetDeviceProperties(&p, 0)) return 1;' \
     'cudaMallocManaged(&x, 4), cudaMemPrefetchAsync(x, 4, 0), cudaMemAdvise(x, 4, cudaMemAdviseSetReadMostly, cudaCpuDeviceId);' \
     'printf("%d MHz, %d, %d\n", p.clockRate / 1000, p.deviceOverlap, p.major); return cudaThreadSynchronize(); }' > "$dir/old.cu"
-check "a program of CUDA 12 does not compile" bash -c '! "$@" > /dev/null 2>&1' - runtime/attnlab-nvcc -o "$dir/old" "$dir/old.cu"
+check "a program of CUDA 12 does not compile" bash -c '! "$@" > "$0" 2>&1' "$tap_dir/said" runtime/attnlab-nvcc -o "$dir/old" "$dir/old.cu"
+check "and what it misses is named" grep -qx 'attnlab-nvcc: CUDA 13 changed or dropped what this program uses (.*clockRate.*); --compat supplies it' "$tap_dir/said"
+echo 'int main() { cudaDeviceProp p; return p.nothing; }' > "$dir/wrong.cu"
+check "a name that CUDA never had is not" bash -c '! "$@" 2>&1 | grep -e --compat' - runtime/attnlab-nvcc -o "$dir/wrong" "$dir/wrong.cu"
 check "with --compat it does" compile "$dir/old" "$dir/old.cu" --compat
 check "and runs" says '^1980 MHz, 1, 9$' 0 emulated --quiet "$dir/old"
 check "clusters" says 'launch: cudaSuccess' 0 emulated --quiet "$program" cluster
