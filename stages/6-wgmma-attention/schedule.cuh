@@ -5,6 +5,8 @@
  * CUT_TILES, schedule from tile.h. */
 #pragma once
 
+#include "schedule.h"
+
 // A tile of O: what a CTA computes at a time.
 struct o_tile {
     int b, h, kv_h, q0; // its first row is row q0 of head h of batch b; packed heads count as one
@@ -43,7 +45,7 @@ static __device__ __forceinline__ int tile_of_item(const struct schedule &s, int
 }
 
 // Tiles of one head follow each other, so that SMs share its K and V in L2. Causal ones come
-// longest first, to leave short ones for filling gaps at the end, by sections of heads (stage.c),
+// longest first, to leave short ones for filling gaps at the end, by sections of heads (schedule.c),
 // the last of which has all heads that are left. Where BQ does not divide the rows, one tile of a
 // head may have warpgroups without any. Causal tiles are laid from the last row up, so that it is
 // the shortest, and may begin before row 0 (TMA loads zeros there, but must not store). Other tiles
@@ -55,12 +57,7 @@ static __device__ __forceinline__ struct o_tile tile_at(const struct attention_a
     t.slot = -1;
     if (CUT_TILES) index = tile_of_item(s, index, t.slot);
     if (CAUSAL) {
-        uint32_t section = min(divided(index, s.section_tiles), s.last_section);
-        uint32_t first = section * s.section_heads.d, n_heads = s.section_heads.d;
-        if (section == s.last_section) n_heads = args.batch * s.heads.d - first;
-        index -= section * s.section_tiles.d;
-        q = n_heads == s.section_heads.d ? divided(index, s.section_heads) : index / n_heads;
-        bh = first + index - q * n_heads;
+        bh = causal_tile(s, args.batch * s.heads.d, index, &q);
     } else {
         bool full = index < s.n_full;
         bh = full ? divided(index, s.full_per_head) : index - s.n_full;
