@@ -7,8 +7,9 @@ import; same tensors, same stream, same timer, one process.
 
 A stage is build/stage-N.so (common/harness/library.h), its launches captured into a CUDA graph like a peer's. Two ways:
 loaded, a graph of back-to-back launches among others like it; burst (--rest MS), one launch, the board having rested.
-Contenders take turns, twice each, the second time in the opposite order; the better of the two medians counts. A loaded turn
-is one queue of launches, the first --warm MS of which do not count: the GPU never waits for the host, or it would cool down.
+Contenders take turns, twice each, the second time in the opposite order, and in bursts a third time, from the middle of the
+order on: what disturbs one moment cannot meet all turns of a contender. The best of the medians counts. A loaded turn is
+one queue of launches, the first --warm MS of which do not count: the GPU never waits for the host, or it would cool down.
 """
 import argparse
 import ctypes
@@ -476,8 +477,8 @@ def run_row(index, p, who, timer, args, driver):
     # Bursts while the board is cool.
     for rest_ms in [None] if args.rest is None else [args.rest, None]:
         turns = [[] for _ in ready]
-        in_order = list(zip(ready, turns))
-        for order in in_order, in_order[::-1]:
+        in_order, middle = list(zip(ready, turns)), len(ready) // 2
+        for order in [in_order, in_order[::-1]] + ([] if rest_ms is None else [in_order[middle:] + in_order[:middle]]):
             for (w, one, many, n, kernel), mine in order:
                 if rest_ms is None:
                     mine.append(timer.loaded(many, n, args.samples, args.warm))
