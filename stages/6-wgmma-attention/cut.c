@@ -193,6 +193,29 @@ static const struct shape_speed {
              .block_clk = 157.6,
              .rows_dram = 1.04},
         },
+    [SHAPE_WIDE] =
+        {
+            {.start_us = 1.817,
+             .tile_clk = 12.53,
+             .full_clk = 3093,
+             .tensor_share = 0.7724,
+             .cta_us = 0.00428,
+             .row_us = 1.114e-05,
+             .mask_clk = 25.44,
+             .pack_clk = 97.41,
+             .block_clk = 34.17,
+             .rows_dram = 0.8295},
+            {.start_us = 2.141,
+             .tile_clk = 402,
+             .full_clk = 2253,
+             .tensor_share = 0.8635,
+             .cta_us = 0.005127,
+             .row_us = 2.005e-05,
+             .mask_clk = 221.5,
+             .pack_clk = 89.82,
+             .block_clk = 28.79,
+             .rows_dram = 0.449},
+        },
 };
 static const struct shape_speed *speed_of(const struct attention *a, int shape) {
     return &shape_speed[shape][a->head_dim == 64 ? 0 : a->head_dim == 128 ? 1 : 2];
@@ -396,7 +419,8 @@ int cuts_of(const struct attention *a, const struct chip *chip, struct cut out[M
     for (int pack = 1; pack <= group; pack += group - 1) {
         add(&l, (struct cut){SHAPE_LONG, pack, 1, 0, 1, 0, 0});
         if (a->head_dim == 128) add(&l, (struct cut){SHAPE_SHORT, pack, 1, 0, 1, 0, 0});
-        if (a->head_dim <= 128) add(&l, (struct cut){SHAPE_MANY, pack, 1, 0, 1, 0, 0});
+        for (int shape = SHAPE_MANY; shape <= SHAPE_WIDE && a->head_dim <= 128; shape++)
+            add(&l, (struct cut){shape, pack, 1, 0, 1, 0, 0});
         add_split(&l, pack);
         add_parts(&l, SHAPE_LONG, pack);
         if (a->head_dim == 128) add_parts(&l, SHAPE_SHORT, pack);
@@ -409,7 +433,7 @@ int cuts_of(const struct attention *a, const struct chip *chip, struct cut out[M
 /* ---- Images --------------------------------------------------------------------------------- */
 
 void cut_image(const struct attention *a, const struct cut *c, char *out, size_t bytes) {
-    static const char *const suffix[] = {"", "-short", "-split", "-many"};
+    static const char *const suffix[] = {"", "-short", "-split", "-many", "-wide"};
     snprintf(out, bytes, "d%d%s%s%s", a->head_dim, suffix[c->shape], c->n_cut ? "-parts" : "",
              a->mask == MASK_NONE ? "" : "-causal");
 }

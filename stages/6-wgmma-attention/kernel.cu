@@ -66,14 +66,12 @@ constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128; // bytes
 constexpr uint32_t Q_BYTES = PAGES * Q_PAGE;               // one warpgroup's Q
 constexpr uint32_t KV_BYTES = PAGES * KV_PAGE;             // one stage
 
-// Registers: a launch gives every thread 65536 / THREADS; the producer hands most of its own over.
+// Registers: a launch gives each thread as many; the producer hands most of its own to the others.
 // A producer of one warp keeps them.
 constexpr bool ONE_WARP = THREADS % 128 == 32;
-constexpr int PRODUCER_REGISTERS = TILE.ctas == 2 ? 32 : WARPGROUPS == 2 ? 40 : 32;
-constexpr int CONSUMER_REGISTERS = TILE.ctas == 2 ? 104 : WARPGROUPS == 2 ? 232 : 160;
-static_assert(ONE_WARP || PRODUCER_REGISTERS + WARPGROUPS * CONSUMER_REGISTERS <=
-                              65536 / TILE.ctas / THREADS / 8 * 8 * (WARPGROUPS + 1),
-              "setmaxnreg.inc would wait for registers that the CTA does not have");
+constexpr int ALL_REGISTERS = 65536 / TILE.ctas / THREADS / 8 * 8 * (WARPGROUPS + 1);
+constexpr int PRODUCER_REGISTERS = TILE.ctas == 1 && WARPGROUPS == 2 ? 40 : 32;
+constexpr int CONSUMER_REGISTERS = (ALL_REGISTERS - PRODUCER_REGISTERS) / WARPGROUPS / 8 * 8;
 static_assert(!ONES || O_SMEM, "ones_smem comes after o_smem");
 static_assert((ROW_GROUPS - 1) * 64 <= TILE.stages * BKV,
               "a warpgroup that skips more tiles than a ring has stages would wait for itself");

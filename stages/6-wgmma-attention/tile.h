@@ -8,8 +8,10 @@
  * tiles. In both the warpgroups of a CTA have 64 query rows each and all of the keys. Split is for
  * problems that do not fill the chip: a cluster of CTAs has 64 query rows, the same for all of its
  * warpgroups, and each of these has a share of the keys. Many, several small CTAs on an SM, is for
- * short sequences: while one waits for its first keys or writes O, another computes. */
-enum { SHAPE_LONG, SHAPE_SHORT, SHAPE_SPLIT, SHAPE_MANY };
+ * short sequences: while one waits for its first keys or writes O, another computes. Wide has as many
+ * rows (head_dim 64) or keys (128) as registers allow: for a head of 256 rows, or where the KV tiles
+ * of other shapes leave more of the last one empty. */
+enum { SHAPE_LONG, SHAPE_SHORT, SHAPE_SPLIT, SHAPE_MANY, SHAPE_WIDE };
 
 enum { STAGES = 2 }; /* KV tiles of a ring, in the rungs */
 
@@ -34,11 +36,14 @@ CONSTANT_FUNCTION struct tile tile_of(int dim, int shape) {
     const struct tile d64_many = {2, 1, 128, 48, 384, 1, 1, 2, 2, 4};    /* 105472 */
     const struct tile d128_many = {1, 1, 64, 32, 160, 0, 0, 3, 1, 3};    /*  66560 */
     const struct tile d128_short = {2, 1, 128, 128, 384, 0, 1, 1, 2, 2}; /* 230400 */
+    const struct tile d64_wide = {4, 1, 256, 64, 640, 1, 1, 1, 2, 4};    /* 173056 */
+    const struct tile d128_wide = {2, 1, 128, 176, 384, 0, 0, 1, 1, 2};  /* 214016 */
     const struct tile d64_split = {2, 2, 64, 128, 288, 0, 0, 1, 1, 2};   /* 140288 */
     const struct tile d128_split = {2, 2, 64, 64, 288, 0, 0, 1, 1, 2};   /* 148480 */
     const struct tile d256_split = {1, 1, 64, 64, 160, 0, 0, 1, 1, 2};   /* 164864 */
     if (shape == SHAPE_SPLIT) return dim == 64 ? d64_split : dim == 128 ? d128_split : d256_split;
     if (shape == SHAPE_MANY) return dim == 64 ? d64_many : d128_many;
+    if (shape == SHAPE_WIDE && dim < 256) return dim == 64 ? d64_wide : d128_wide;
     if (shape == SHAPE_SHORT && dim == 128) return d128_short;
     return dim == 64 ? d64 : dim == 128 ? d128 : d256;
 }

@@ -22,7 +22,8 @@ stages_steps "--seqlen-q 129 --seqlen-k 65 --heads 2 --causal" "--seqlen-q 65 --
     "--seqlen-q 20 --seqlen-k 200 --heads 140 --causal=top-left"
 # Launched as they need, whatever is best here: small problems alone would never run the long tiles.
 for image in 64 64-causal 64-exp4 64-split 64-many 64-many-causal 128-many 128-many-causal 64-parts 64-parts-causal 128 128-causal 128-short \
-    128-short-causal 128-short-parts 128-short-parts-causal 128-split 128-parts-causal 256 256-causal 256-parts; do
+    128-short-causal 128-short-parts 128-short-parts-causal 128-split 128-parts-causal \
+    64-wide 64-wide-causal 128-wide 128-wide-causal 256 256-causal 256-parts; do
     causal=
     [[ $image == *-causal ]] && causal=--causal
     for shape in "--seqlen-q 200 --seqlen-k 333 --heads 2" "--seqlen-q 50 --seqlen-k 70 --heads 8 --kv-heads 2"; do

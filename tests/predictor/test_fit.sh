@@ -17,7 +17,7 @@ for i in range(0, n.value, n.value // 12):
 wrong = 0
 for w in ways:
     number = [re.search(p, w["what"]) for p in (r"(\d+) heads share", r"of (\d+) CTA", r"(\d+) of them", r"in (\d+) parts")]
-    shape = {"": 0, "-short": 1, "-split": 2, "-many": 3}[re.match(r"d\d+(-short|-split|-many)?", w["image"])[1] or ""]
+    shape = {"": 0, "-short": 1, "-split": 2, "-many": 3, "-wide": 4}[re.match(r"d\d+(-short|-split|-many|-wide)?", w["image"])[1] or ""]
     way = (3, 8, 2, 70, 900, 128, 1, shape, *(int(m[1]) if m else none for m, none in zip(number, (1, 1, 0, 1))), lib.model_chip(b"NVIDIA H200"))
     us = ctypes.c_double()
     lib.model_us(1, (ctypes.c_int * 13)(*way), ctypes.byref(us))

@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../common/harness"))
 import records  # noqa: E402
 
-SHAPES = {"": 0, "-short": 1, "-split": 2, "-many": 3}
+SHAPES = {"": 0, "-short": 1, "-split": 2, "-many": 3, "-wide": 4}
 DIMS = (64, 128, 256)
 WITHIN = 0.03
 
@@ -60,7 +60,7 @@ def read(paths, model):
         if len(r["problem"]) != 7:
             raise ValueError("no problem of seven numbers")
         for c in r["choices"]:
-            shape = re.match(r"d\d+(-short|-split|-many)?", c["what"])[1] or ""
+            shape = re.match(r"d\d+(-short|-split|-many|-wide)?", c["what"])[1] or ""
             number = [re.search(p, c["what"]) for p in (r"(\d+) heads share", r"of (\d+) CTA", r"(\d+) of them", r"in (\d+) parts")]
             pack, split, n_cut, parts = (int(m[1]) if m else none for m, none in zip(number, (1, 1, 0, 1)))
             found.append(([int(x) for x in r["problem"]] + [SHAPES[shape], pack, split, n_cut, parts, chip], float(c["us"])))
