@@ -60,7 +60,9 @@ static const struct speed {
     double part_gbs;    /* at which parts are written and read */
     double crowd;       /* with so many CTAs an SM, all that fit on one are there: together() */
     double crowd_us;    /* CTAs that compute for so long crowd half as much */
-    double hot;         /* slower by this share where all SMs compute for long: power */
+    double
+        no_turns; /* so much less of the tensor cores in d64-wide-causal, compiled without turns */
+    double hot;   /* slower by this share where all SMs compute for long: power */
     double split_clk[4]; /* adding up what clusters of 1, 2, 4, 8 CTAs have found */
 } speed = {
     .clock = 0.9046,
@@ -73,6 +75,7 @@ static const struct speed {
     .part_gbs = 5144,
     .crowd = 0.7503,
     .crowd_us = 55.82,
+    .no_turns = 0.04672,
     .hot = 0.1581,
     .split_clk = {0, 546.8, 1604, 3108},
 };
@@ -195,26 +198,26 @@ static const struct shape_speed {
         },
     [SHAPE_WIDE] =
         {
-            {.start_us = 1.817,
-             .tile_clk = 12.53,
-             .full_clk = 3093,
-             .tensor_share = 0.7724,
-             .cta_us = 0.00428,
-             .row_us = 1.114e-05,
-             .mask_clk = 25.44,
-             .pack_clk = 97.41,
-             .block_clk = 34.17,
-             .rows_dram = 0.8295},
-            {.start_us = 2.141,
-             .tile_clk = 402,
-             .full_clk = 2253,
-             .tensor_share = 0.8635,
-             .cta_us = 0.005127,
-             .row_us = 2.005e-05,
-             .mask_clk = 221.5,
-             .pack_clk = 89.82,
-             .block_clk = 28.79,
-             .rows_dram = 0.449},
+            {.start_us = 1.655,
+             .tile_clk = 997.3,
+             .full_clk = 2113,
+             .tensor_share = 0.7713,
+             .cta_us = 0.002771,
+             .row_us = 1.407e-05,
+             .mask_clk = 4.962,
+             .pack_clk = 60.45,
+             .block_clk = 130.2,
+             .rows_dram = 0.3447},
+            {.start_us = 1.931,
+             .tile_clk = 71.4,
+             .full_clk = 2568,
+             .tensor_share = 0.8974,
+             .cta_us = 0.01034,
+             .row_us = 3.05e-05,
+             .mask_clk = 754.3,
+             .pack_clk = 20.59,
+             .block_clk = 275.5,
+             .rows_dram = 0.842},
         },
 };
 static const struct shape_speed *speed_of(const struct attention *a, int shape) {
@@ -245,7 +248,9 @@ static double block_clk(const struct attention *a, const struct chip *chip, cons
     const double alone = tensor + speed.softmax_clk * t.bkv + speed_of(a, c->shape)->block_clk;
     const double ctas = together(a, chip, c, alone);
     const double l2 = 4.0 * t.bkv * a->head_dim * t.key_groups * ctas / speed.l2_clk;
-    const double turns = groups * ctas * tensor / speed_of(a, c->shape)->tensor_share;
+    double turns = groups * ctas * tensor / speed_of(a, c->shape)->tensor_share;
+    if (c->shape == SHAPE_WIDE && a->head_dim == 64 && a->mask != MASK_NONE)
+        turns *= 1 + speed.no_turns;
     return max(max(turns, alone), l2);
 }
 

@@ -218,12 +218,15 @@ if [ -x "$build/stage-2" ]; then
 fi
 if [ -x "$build/stage-6" ]; then
     check "--fallback from stage 6 on Ada" fell_back 6 4 FAKE_CUDA_CC=89
-    explain() { "$build/stage-6" --device emu --explain --csv --heads 12 --seqlen 2304 "$@" > "$tap_dir/choices"; }
+    explain() { "$build/stage-6" --device emu --explain --csv --heads 12 --seqlen 2304 --head-dim 128 "$@" > "$tap_dir/choices"; }
     check "--explain" explain
     check "the best of them comes first" awk -F, 'NR > 2 && $2 < last {bad = 1} {last = $2} END {exit bad || NR < 5}' "$tap_dir/choices"
-    check "12 heads of 2304 queries fill a chip by parts" grep -q '^0,.*d64-parts' "$tap_dir/choices"
+    check "12 heads of 2304 queries fill a chip by parts" grep -q '^0,.*d128-parts' "$tap_dir/choices"
     check "ragged tiles that read K and V again cost what that takes" bash -c \
-        "'$build/stage-6' --device emu --chip h100 --explain --csv --batch 192 --heads 12 --seqlen 160 | grep -q '^0,.*,d64,'"
+        "'$build/stage-6' --device emu --chip h100 --explain --csv --batch 192 --heads 12 --seqlen 160 | cut -d, -f4 |
+            grep -xE 'd64|d64-many' | head -1 | grep -qx d64"
+    check "a head of 256 queries is one wide tile" bash -c \
+        "'$build/stage-6' --device emu --chip h100 --explain --csv --batch 64 --heads 16 --seqlen 256 | grep -q '^0,.*,d64-wide,'"
     status "a choice that there is not" 2 "$build/stage-6" --device emu --seqlen 64 --choice 99
 fi
 status "a stage with one way has nothing to explain" 2 "$build/stage-1" --device emu --explain

@@ -4,6 +4,7 @@ starting from those that are there; prints them as C, and how good they are. Nee
 
     make fit                       fit to records of an H200 and an H100: minutes
     make fit ARGS="--folds 4"      and how good constants are at problems that they were not fitted to
+    make fit ARGS="--only wide"    the constants of one shape, from the records that have its ways
 
 Three steps. Times first: Levenberg-Marquardt on the logarithms of the constants and of the times, ways near the best
 counting most, those far off little. Then choices: the way that is expected to be the fastest is taken with a probability
@@ -212,6 +213,32 @@ def fit_one_by_one(model, x, p, passes, seed=0):
     return x
 
 
+def fit_shape(model, x, p, shape):
+    """The constants of one shape alone, of a new one say, by Powell's method: choices and times count as above."""
+    cell, per_cell = model.cells(p.way), len(model.tables[1]) // (len(SHAPES) * len(DIMS))
+    price = 0.6 / (1 + np.exp((WITHIN - p.lost) / 0.006)) + 0.4 * np.minimum(p.lost, 0.15) / 0.15
+    wanted, weight = np.log(p.us), np.exp(-4 * p.lost).clip(0.02)
+    for at_cell in range(SHAPES[shape] * len(DIMS), (SHAPES[shape] + 1) * len(DIMS)):
+        mine, here = np.flatnonzero(cell == at_cell), model.at(x, p.way)
+        free = np.flatnonzero((model.free - model.n_speed) // per_cell == at_cell)
+        if not len(mine) or not len(free):
+            continue
+
+        def cost(v):
+            y, at = x.copy(), here.copy()
+            y[free] += v
+            at[mine] = model.at(y, p.way[mine])
+            least = np.full(p.n, np.inf)
+            np.minimum.at(least, p.of, at)
+            chance, e = np.exp((least[p.of] - at) / 0.02), at - wanted
+            expected = np.bincount(p.of, chance * price, p.n) / np.bincount(p.of, chance, p.n)
+            return ((p.count * expected).sum() / p.count.sum() + 2e-4 * (v * v).sum()
+                    + 0.5 * (weight * np.log1p(e * e / SOFT)).sum() / weight.sum())
+        x = x.copy()
+        x[free] += minimize(cost, np.zeros(len(free)), method="Powell", options={"maxfev": 1500, "xtol": 0.01, "ftol": 1e-5}).x
+    return x
+
+
 def show(model, x):
     model.set(x)
     per_cell = len(model.tables[1]) // (len(SHAPES) * len(DIMS))
@@ -226,6 +253,7 @@ def main():
     parser.add_argument("library")
     parser.add_argument("records", nargs="+")
     parser.add_argument("--rounds", type=int, default=5, help="of the first step")
+    parser.add_argument("--only", choices=[s[1:] for s in SHAPES if s], help="fit the constants of this shape alone")
     parser.add_argument("--folds", type=int, default=0, help="fit to all but one N-th of the problems, look at that; N times")
     parser.add_argument("--strict", action="store_true", help="exit with 5 if a line of the records is damaged")
     args = parser.parse_args()
@@ -234,6 +262,11 @@ def main():
     x = np.log(model.start[model.free])
     print(f"{p.n} problems, {len(p.us)} ways, {len(x)} constants: the choice is within 3 % of the best on "
           f"{100 * p.right(model.at(x, p.way)):.1f} %", flush=True)
+    if args.only:
+        x = fit_shape(model, x, p, f"-{args.only}")
+        print(f"fitted, {args.only} alone: {100 * p.right(model.at(x, p.way)):.1f} %", flush=True)
+        show(model, x)
+        return records.status(args.strict)
     times = fit_times(model, x, p, args.rounds)
     print(f"fitted to times: {100 * p.right(model.at(times, p.way)):.1f} %", flush=True)
     x = fit_choices(model, times, p)
