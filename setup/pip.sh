@@ -1,7 +1,16 @@
 #!/bin/bash
-# pip.sh PYTHON LIST: installs LIST with that Python's pip. Where that fails, one line says why. Exit status: 0, or 1.
+# pip.sh PYTHON LIST: installs LIST with that Python's pip, and says what it downloads and that it unpacks. Where that fails,
+# one line says why. Exit status: 0, or 1.
 set -u
-said=$("$1" -m pip install --quiet --disable-pip-version-check -r "$2" 2>&1) && exit
+said=
+while IFS= read -r line; do
+    said+=$line$'\n'
+    case $line in
+        *" MB)") read -r verb rest <<< "$line" && [ "$verb" = Downloading ] && echo "setup:   downloading $rest" ;;
+        "Installing collected packages: "*) echo "setup:   unpacking $(tr -cd , <<< "$line," | wc -c) packages" ;;
+    esac
+done < <("$1" -m pip install --progress-bar off --disable-pip-version-check -r "$2" 2>&1; echo "status $?")
+[ "${said##*status }" != $'0\n' ] || exit 0
 connection="new connection: ([^']*)'"
 if [[ $said =~ $connection ]]; then
     echo "setup: pip could not install $2: ${BASH_REMATCH[1]}; it needs a network, and behind a proxy https_proxy" >&2

@@ -62,8 +62,8 @@ END
 said_once() { [ "$(wc -l < "$tap_dir/err")" -eq 1 ] && said "$1"; }
 status "no network for packages" 1 sets_up offline
 check "is told in one line why, and what to do" said_once ": Failed to fetch http://deb.debian.org/InRelease  Temporary failure resolving 'deb.debian.org'; is there a network? Behind a proxy set http_proxy"
-pip() { # WHAT IT SAYS: one that fails so
-    printf '#!/bin/bash\nprintf "%%s\\n" "%s" >&2\nexit 1\n' "$1" > "$tap_dir/python"
+pip() { # WHAT IT SAYS [STATUS]: one that fails so, or ends with STATUS
+    printf '#!/bin/bash\nprintf "%%s\\n" "%s" >&2\nexit %d\n' "$1" "${2:-1}" > "$tap_dir/python"
     chmod +x "$tap_dir/python"
     setup/pip.sh "$tap_dir/python" setup/tools.txt
 }
@@ -72,6 +72,9 @@ status "no network for wheels" 1 pip "$retry"$'\n'"ERROR: No matching distributi
 check "one line has the cause, not its last consequence" said "setup: pip could not install setup/tools.txt: [Errno -3] Temporary failure in name resolution; it needs a network, and behind a proxy https_proxy"
 status "no room for wheels" 1 pip "WARNING: x"$'\n'"ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device"$'\n'"ERROR: y"
 check "one line says so" said "setup: pip could not install setup/tools.txt: Could not install packages due to an OSError: [Errno 28] No space left on device; "
+wheels=("  Downloading x-1-py3-none-any.whl (12.3 MB)" "  Downloading x-1.metadata (3 kB)" "Installing collected packages: a, b, x")
+what_takes_long() { pip "$(printf '%s\n' "${wheels[@]}")" 0 | cmp - <(printf 'setup:   %s\n' "downloading x-1-py3-none-any.whl (12.3 MB)" "unpacking 3 packages"); }
+check "setup says what takes long while pip works" what_takes_long
 
 # One installation for many users: who cannot write to it gets a copy of his own.
 installed=$tap_dir/installed
