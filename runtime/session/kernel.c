@@ -300,6 +300,9 @@ const char *kernel_run(const struct settings *s, int argc, char **argv, bool on_
     if (argc > 2 + s->n_words)
         return reason_as(STATUS_USAGE, "'%.64s' comes after the file: options go before it",
                          argv[2 + s->n_words]);
+    for (int i = 0; i < s->n_expected; i++) /* said before a long run, not after it */
+        if (access(s->expected[i], R_OK))
+            return reason_as(STATUS_FILE, "--expect %s: %s", s->expected[i], strerror(errno));
     for (int i = 0; i < s->n_args && !why; i++) {
         why = read_argument(&a[i], s->arg[i], s->emulator.seed * 1000003 + (uint64_t)i);
         if (why) break;
@@ -322,7 +325,11 @@ const char *kernel_run(const struct settings *s, int argc, char **argv, bool on_
     }
     if (!why) why = take_outputs(s, a, s->n_args);
     if (k && k->n_launches) {
-        int status = session_finish(why ? (int)reason_status(why, STATUS_DEVICE) : 0);
+        char kept[2048]; /* the report makes more reasons than are kept */
+        enum status failed = why ? reason_status(why, STATUS_DEVICE) : STATUS_RIGHT;
+        snprintf(kept, sizeof kept, "%s", why ? why : "");
+        int status = session_finish((int)failed);
+        if (why) why = reason_as(failed, "%s", kept);
         fflush(stdout);
         if (!why && status) _exit(status); /* a failed check: it was said */
     }

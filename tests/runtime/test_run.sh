@@ -486,6 +486,8 @@ E
     check "its output is written" $python -c "import numpy as np; assert abs(np.load('$dir/o.npy') - np.load('$dir/c.npy')).max() < 1e-3"
     status "a wrong answer" 1 sgemm "${data[@]}" --arg i32=64 --expect "$dir/wrong.npy"
     check "it says where" grep -q 'element 70 is' "$tap_dir/err"
+    check "and so after a report and a record" says '^run: wrong answer: element 70 is' 1 emulated --json "$dir/kernel.jsonl" --kernel sgemm_tiled --grid 4x4 --block 16x16 "${data[@]}" --arg i32=64 --expect "$dir/wrong.npy" examples/sgemm.cu
+    status "an expected answer that is not there" 5 sgemm "${data[@]}" --arg i32=64 --expect "$dir/none.npy"
     status "another type is expected" 2 sgemm "${data[@]}" --arg i32=64 --expect "$dir/c8.npy"
     status "one argument too few" 2 sgemm "${data[@]}"
     status "an argument of another size" 2 sgemm "${data[@]}" --arg i64=64
