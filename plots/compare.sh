@@ -40,16 +40,18 @@ series=() wrong=0 strict=()
 rm -rf "$out"/*.png "$out"/*.svg "$out"/of.txt "$out/small" # of other records
 
 counters=TENSOR,SHARED,OCCUPANCY,MEMORY,STALL,CYCLES
-run_all() { # OPTIONS...: every chosen stage on one problem, into run.jsonl
-    local s n status
+run_all() { # WHICH OPTIONS...: every chosen stage on one problem, into run.jsonl
+    local which=$1 s n status began
+    shift
     for s in $stages; do
         n=${s%%-*}
-        printf 'compare: stage %s ... ' "$s" >&2
+        began=$SECONDS
+        printf 'compare: %s problem, stage %s ... ' "$which" "$s" >&2
         build/alone timeout --foreground 3600 build/stage-"$n" --device "$device" --quiet --json $out/run.jsonl \
             --counters $counters "$@" > $out/stage-"$n".log 2>&1
         status=$?
         case $status in
-            0) echo done >&2 ;;
+            0) echo "done, $((SECONDS - began)) s" >&2 ;;
             1) echo "WRONG: see $out/stage-$n.log" >&2; wrong=1 ;;
             130 | 143) exit $status ;;
             124) echo "left out: no end within an hour" >&2 ;;
@@ -75,16 +77,16 @@ else
     rm -f "$records" $out/hot.jsonl
     lines=("$@")
     if [ $# -gt 0 ]; then
-        run_all "$@"
+        run_all given "$@"
     else
-        run_all
+        run_all small
         [ -s "$records" ] || fail 77 "no stage could run here; try: make compare RECORDED=h200"
         problems+=("$(build/tabulate --print-problem "$records")")
         if [[ $(build/tabulate --print-device "$records") == emulator* ]]; then
-            run_all --batch 4 --heads 16 --seqlen 1024 --no-races # the small problem has been looked at for races
+            run_all large --batch 4 --heads 16 --seqlen 1024 --no-races # the small problem has been looked at for races
         else
             lines=(--batch 4 --heads 16 --seqlen 4096 --head-dim 128)
-            run_all "${lines[@]}"
+            run_all large "${lines[@]}"
         fi
     fi
     [ -s "$records" ] || fail 77 "no stage could run here; try: make compare RECORDED=h200"

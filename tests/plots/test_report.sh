@@ -97,7 +97,8 @@ if command -v gnuplot > /dev/null; then
     # A run's page has the run's pictures, whatever else was drawn; pictures of other records are refused.
     run() { (cd "$tree" && PYTHON=$python plots/report.sh "stages/1-scalar"); }
     status "a run that is not there" 77 run
-    (cd "$tree" && DEVICE=emu TERM= plots/compare.sh stages/1-scalar --heads 1 --seqlen 64 > /dev/null 2>&1)
+    (cd "$tree" && DEVICE=emu TERM= plots/compare.sh stages/1-scalar --heads 1 --seqlen 64 > /dev/null 2> "$tap_dir/compared")
+    check "which says how long the stage took" grep -qxE 'compare: given problem, stage 1-scalar \.\.\. done, [0-9]+ s' "$tap_dir/compared"
     check "a recorded run drawn after it" made
     check "leaves the page of the run" run
     check "with its problem" has 'B1 H1 S64 D64'
