@@ -1,5 +1,8 @@
 #include "plain.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* How many bytes the character at `at` has, 0 if it is none: RFC 3629, section 4. */
 static int character(const unsigned char *at) {
     const unsigned char c = at[0],
@@ -27,4 +30,15 @@ void plain_text(char *text) {
             *at++ = '?';
         }
     }
+}
+
+const char *plain_name(const char *symbol, int *length) {
+    char *name;
+    const size_t all = strlen(symbol);
+    *length = (int)all;
+    if (strncmp(symbol, "_Z", 2) || symbol[2] < '1' || symbol[2] > '9') return symbol;
+    const unsigned long n = strtoul(symbol + 2, &name, 10);
+    if (n >= (size_t)(symbol + all - name) || name[n] == 'I') return symbol; /* I: a template */
+    *length = (int)n;
+    return name;
 }

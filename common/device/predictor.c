@@ -2,6 +2,7 @@
 
 #include "common/base/heap.h"
 #include "common/base/interrupt.h"
+#include "common/base/plain.h"
 #include "common/base/program.h"
 #include "common/base/reason.h"
 #include "device_ops.h"
@@ -77,11 +78,13 @@ static void say_progress(void *user, double share) {
     enum { EVERY_S = 10 };
     struct predictor_progress *p = user;
     double elapsed_s = seconds_since(&p->begin);
+    int length;
+    const char *name = plain_name(p->kernel, &length);
     char left[48] = "";
     if (elapsed_s < p->next_s || (!p->terminal && !device_emu_options.progress)) return;
     if (share > 0) snprintf(left, sizeof left, ", %.0f s left", elapsed_s * (1 - share) / share);
-    fprintf(stderr, "%s%s: %s: predicting, %.0f %% after %.0f s%s%s", p->terminal ? "\r" : "",
-            program_invocation_short_name, p->kernel, 100 * share, elapsed_s, left,
+    fprintf(stderr, "%s%s: %.*s: predicting, %.0f %% after %.0f s%s%s", p->terminal ? "\r" : "",
+            program_invocation_short_name, length, name, 100 * share, elapsed_s, left,
             p->terminal ? "\033[K" : "\n");
     p->shown = true;
     p->next_s = elapsed_s + (p->terminal ? 0.5 : EVERY_S);

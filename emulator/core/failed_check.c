@@ -149,8 +149,10 @@ void emu_report(enum emu_report_kind kind, const struct emu_warp *w, const struc
     size_t bytes;
     FILE *out = open_memstream(&e->text, &bytes);
     if (!out) heap_exhausted();
-    fprintf(out, "%s in kernel %s, block (%u,%u,%u), warp %u: ", kind_name(kind), k->name, b->id[0],
-            b->id[1], b->id[2], w->index);
+    int length;
+    const char *name = plain_name(k->name, &length);
+    fprintf(out, "%s in kernel %.*s, block (%u,%u,%u), warp %u: ", kind_name(kind), length, name,
+            b->id[0], b->id[1], b->id[2], w->index);
     va_list args;
     va_start(args, format);
     vfprintf(out, format, args);

@@ -1,6 +1,7 @@
 #include "limits.h"
 
 #include "common/base/interrupt.h"
+#include "common/base/plain.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,14 +21,16 @@ static void say_progress(const struct emu_limits *l, double elapsed_s, bool term
     uint64_t begun = atomic_load(l->next_cluster), n = l->n_clusters;
     if (begun > n) begun = n;
     uint64_t done = begun > (uint64_t)l->n_threads ? begun - (uint64_t)l->n_threads : 0;
+    int length;
+    const char *name = plain_name(l->kernel, &length);
     char left[48] = "";
     if (done) {
         double left_s = elapsed_s * (double)(n - done) / (double)done;
         snprintf(left, sizeof left, left_s < 120 ? ", %.0f s left" : ", %.0f min left",
                  left_s < 120 ? left_s : left_s / 60);
     }
-    fprintf(stderr, "%s%s: %s: %.0f %% of %llu %s after %.0f s%s%s", terminal ? "\r" : "",
-            program_invocation_short_name, l->kernel, 100 * (double)done / (double)n,
+    fprintf(stderr, "%s%s: %.*s: %.0f %% of %llu %s after %.0f s%s%s", terminal ? "\r" : "",
+            program_invocation_short_name, length, name, 100 * (double)done / (double)n,
             (unsigned long long)n, n == 1 ? "block" : "blocks", elapsed_s, left,
             terminal ? "\033[K" : "\n");
 }

@@ -158,6 +158,7 @@ check "--list-counters" bash -c "'$run' --list-counters | grep -q '^TENSOR: '"
 check "counter groups" says 'transpose<1> +SHARED +bank_conflicts +0 ' 0 emulated --counters SHARED "$build/examples/transpose"
 check "counts beside source lines" says '52700 .*\| *[0-9]+ +b\[|49200|\+[0-9]+% .*tile\[threadIdx.x\]' 0 emulated --source "$build/examples/transpose"
 check "without a barrier there is a race" says 'race in kernel' 1 emulated --without "$(grep -n 'the tile is complete' examples/transpose.cu | cut -d: -f1)" "$build/examples/transpose"
+check "a race names its kernel as the source does" says 'race in kernel sgemm_tiled, block' 1 emulated --quiet --without "$(grep -n 'both tiles are complete' examples/sgemm.cu | cut -d: -f1)" "$build/examples/sgemm" 20
 check "a line without one is refused" says 'without 1: the launches have no barrier' 2 emulated --without 1 "$build/examples/transpose"
 check "banks of a line" says '^# lane bank word wavefront' 0 emulated --banks "$(grep -n 'tile\[threadIdx.x\]\[y\]' examples/transpose.cu | cut -d: -f1)" "$build/examples/transpose"
 emulated --quiet --json "$dir/run.jsonl" "$build/examples/sgemm" > /dev/null
