@@ -189,7 +189,7 @@ static void print_limit(const struct view *v) {
             s->n_insts && s->inst[0].isa == SOURCE_PTX
                 ? "PTX (a stage's run counts SASS, which ptxas makes of it)"
                 : "SASS");
-    fprintf(v->out, "an SM's share keeps busy, in cycles:");
+    fprintf(v->out, "cycles in which an SM's share keeps each resource busy:");
     for (int r = 0; r < SOURCE_RESOURCES; r++)
         if (s->total.busy[r] >= 0.5)
             fprintf(v->out, " %s %.0f;", source_resource_name[r], s->total.busy[r]);
@@ -257,7 +257,9 @@ static void print_inlined(const struct view *v) {
     for (int i = 0; i < v->s->n_places; i++) any |= v->s->place[i].parent >= 0;
     if (!any) return;
     double *share = inclusive(v->s, v->limit);
-    fprintf(v->out, "\ninlined, from 2 %% on: %% of %s, with what is inlined there and without\n",
+    fprintf(v->out,
+            "\ninlined functions, lines of 2 %% and more\n"
+            "  %% of %s: first with the lines that are inlined there, then without them\n",
             v->limit == ATTRIBUTION_TIME ? "time" : source_resource_name[v->limit]);
     print_tree(v, -1, 0, share);
     free(share);
