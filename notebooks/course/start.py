@@ -28,8 +28,9 @@ def main():
     files = contents(number)
     missing = [name for name in files if not (into / name).exists()]
     if not missing:
-        print(f"make: my-labs/{number} is there already and stays as it is; to begin anew: rm -r my-labs/{number}",
-              file=sys.stderr)
+        on = f"make {number} check" if number in lab_folder.exams() else f"make lab-{number} notebook"
+        print(f"make: my-labs/{number} is there already and stays as it is: go on with {on}; "
+              f"to begin anew: rm -r my-labs/{number}", file=sys.stderr)
         return 2
     into.mkdir(parents=True, exist_ok=True)
     for name in missing:

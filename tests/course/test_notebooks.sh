@@ -4,6 +4,12 @@
 . tests/tap.sh
 nosuch() { LAB_DEVICE=nosuch python3 -c 'import sys; sys.path.insert(0, "notebooks/course"); import course; course.Lab(1)' 2>&1 | tail -n 1 | grep -q "ValueError: LAB_DEVICE is auto, cuda or emu"; }
 check "LAB_DEVICE=nosuch is refused" nosuch
+again() { # NAME NEXT: begun a second time, it says how to go on
+    mkdir -p "$tap_dir/again" && cp -r --parents notebooks stages common/base "$tap_dir/again" &&
+        (cd "$tap_dir/again" && python3 notebooks/course/start.py "$1" > /dev/null && ! python3 notebooks/course/start.py "$1" 2> "$tap_dir/err") && grep -qF "go on with $2; to begin anew: rm -r my-labs/$1" "$tap_dir/err"
+}
+check "a lab that is there" again 0 "make lab-0 notebook"
+check "an exam that is there" again exam-1 "make exam-1 check"
 
 if [ ! -x .venv/bin/jupytext ]; then
     skip notebooks "no .venv/bin/jupytext; make setup installs it"
