@@ -10,6 +10,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 from lab_folder import ROOT
 
@@ -18,6 +19,12 @@ BUILD = ROOT / os.environ.get("BUILD", "build")
 
 class Refused(Exception):
     """One line: what is wrong and what to do."""
+
+
+def waiting(what):
+    """On a terminal, what is waited for, until the next line, which is longer, takes its place."""
+    if sys.stdout.isatty():
+        print(f"...  {what}", end="\r", flush=True)
 
 
 def nvcc():

@@ -180,6 +180,7 @@ class Check:
         return not holes
 
     def compiles(self):
+        build.waiting("compiling")
         try:
             self.kernel.compile(["sm_"] if self.gpu else [])
         except build.Refused as why:

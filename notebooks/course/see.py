@@ -112,6 +112,7 @@ def main():
         if holes:
             print(f"see: {holes[0][0]}:{holes[0][1]}: still to be written: {holes[0][2]}", file=sys.stderr)
             return 1
+        build.waiting("compiling, then predicting")
         kernel.compile(["sm_"] if gpu else [CHIP])
         right = timed(folder, kernel, given.device, gpu, folder.with_problem(problem))
     except (LookupError, OSError) as why:

@@ -16,6 +16,24 @@ if [ ! -x .venv/bin/jupytext ]; then
     tap_done
 fi
 
+waits() { # what a check prints while a kernel compiles: on a terminal a line that is replaced, elsewhere nothing
+    .venv/bin/python - << 'END'
+import contextlib, io, sys, types
+sys.path.insert(0, "notebooks/course")
+import check
+folder = types.SimpleNamespace(early=0)
+for terminal, begin in (True, "...  compiling\r"), (False, ""):
+    seen = []
+    out = io.StringIO()
+    out.isatty = lambda: terminal
+    kernel = types.SimpleNamespace(compile=lambda also: seen.append(out.getvalue()))
+    with contextlib.redirect_stdout(out):
+        assert check.Check(folder, kernel, "emu").compiles()
+    assert seen == [begin] and out.getvalue() == begin + "ok   it compiles\n", (seen, out.getvalue())
+END
+}
+check "a terminal is told that a kernel compiles" waits
+
 generated() { # LAB: generating it once more changes nothing
     .venv/bin/python notebooks/course/student.py "notebooks/course/$1/lab-$1.py" "$tap_dir/$1.ipynb" && diff "notebooks/$1"-*.ipynb "$tap_dir/$1.ipynb"
 }

@@ -158,6 +158,7 @@ def checked(folder, source, ptx):
         line = 1 + text[:text.index("YOUR CODE HERE")].count("\n")
         say(False, f"{build.shown(file)}:{line}: nothing is written yet: C = A B^T")
         return "nothing is written yet", f"{build.shown(source / 'README.md')} says what is asked; `make {folder.goal} hint` how to begin"
+    build.waiting("compiling")
     try:
         compiled(folder, source, ptx)
     except build.Refused as why:
