@@ -32,6 +32,13 @@ int gpc_of(const struct predictor_chip *c, uint64_t i, uint64_t n) {
     return at < each - first ? 0 : g < gpcs(c) ? g : gpcs(c) - 1;
 }
 
+double gpc_rank(const struct predictor_chip *c, uint64_t i, uint64_t n) {
+    uint64_t before = 0, all = 0;
+    for (uint64_t k = 0; k < n; k++)
+        if (gpc_of(c, k, n) == gpc_of(c, i, n)) before += k < i, all++;
+    return ((double)before + 0.5) / (double)all;
+}
+
 struct gpc_time gpc_elapsed(const struct predictor_chip *c, const double *end, uint64_t n,
                             bool slow, double mhz) {
     double last[MAX_GPCS] = {0}, clock[MAX_GPCS], time = 0, elapsed = 0;

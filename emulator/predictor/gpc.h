@@ -16,6 +16,10 @@ void gpc_slow_chip(struct predictor_chip *c);
  * all GPCs in proportion to their free SMs, neighbours in the same GPC (microbenchmark placement). */
 int gpc_of(const struct predictor_chip *c, uint64_t i, uint64_t n);
 
+/* The place of the i-th of n SMs among those of its GPC, 0 to 1. All GPCs begin a launch alike, each one SM after the
+ * other (microbenchmark placement; begins of ends-h200.tsv.gz). */
+double gpc_rank(const struct predictor_chip *c, uint64_t i, uint64_t n);
+
 struct gpc_time {
     double elapsed; /* cycles of the fastest GPC */
     double boost;   /* the same time in cycles of the boost clock */

@@ -274,15 +274,16 @@ static double from_dram(void *user, uint64_t sector, bool is_written) {
     return (double)(hash >> 40) < share_by_now(r, in->late) * (1 << 24) ? in->cold / in->late : 0;
 }
 
-/* SMs begin one after the other, all CTAs of an SM at once (microbenchmark placement). The first SMs take the
- * first tiles of a counter, one for each of their CTAs. */
+/* In each GPC SMs begin one after the other, all CTAs of an SM at once (microbenchmark placement). So where work is given
+ * to whichever SM is free, all GPCs get their share of it, and none is idle while others end. */
 static uint64_t begins_at(const struct predictor_run *r, int place) {
-    return (uint64_t)(r->chip->cta_spread * (place + 1) / r->n_places);
+    uint64_t n = (uint64_t)(r->n_places * r->n_parts), i = (uint64_t)(place * r->n_parts + r->part);
+    return (uint64_t)(r->chip->cta_spread * gpc_rank(r->chip, i, n));
 }
 
 /* The CTA that began first. */
 static bool is_first(const struct predictor_run *r, const struct sm_cta *cta) {
-    return cta == &r->machine.sm[0].cta[0] && cta->began == begins_at(r, 0);
+    return cta == &r->machine.sm[0].cta[0] && !cta->number;
 }
 
 static void told(void *user, const struct sm_warp *w, int reason, uint64_t from, uint64_t to) {

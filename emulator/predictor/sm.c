@@ -457,13 +457,16 @@ static double hgmma_cost(const struct machine *m, const struct sm *s, const stru
 }
 
 /* The accumulators of a running HGMMA pass the same register file, so an instruction beside it takes longer.
- * This holds up its warp, its pipe (except FMA at full rate), and the dispatch of its sub-core. */
+ * This holds up its warp, its pipe (except FMA at full rate), and the dispatch of its sub-core, unless it is *own: then
+ * only its warp. FP32 at full rate, and what takes turns with it, holds up its warp only: two warps together get twice as
+ * much done as one, three all that the pipe takes (microbenchmarks mixwg, crowdwg). */
 static uint64_t hgmma_delay(struct machine *m, struct sm *s, struct smsp *p,
-                            const struct sm_warp *w, bool spaced) {
+                            const struct sm_warp *w, bool spaced, bool *own) {
     const struct predictor_op *o = w->op;
     if (s->gmma_began > m->now || s->gmma_free <= m->now) return 0;
     double cost = hgmma_cost(m, s, p, w, spaced);
     bool shares = is_half_rate(o) || o->is_fp32;
+    *own = !spaced && (o->is_fp32 || (is_half_rate(o) && !p->was_half_rate && !o->is_pack));
     if (shares) {
         hold_up_hgmma(m, s, p, w);
         p->was_half_rate = is_half_rate(o);
@@ -568,13 +571,14 @@ static bool issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_war
     if (w->op->unit == PREDICTOR_UNIT_TENSOR) p->multiplied = w->cta;
     w->stalled = stall_of(m, i) > 1;
     struct sm_access a = book(m, s, p, w, &e);
-    uint64_t beside = e.active ? hgmma_delay(m, s, p, w, w->stalled) : 0;
-    if (w->op->unit < PREDICTOR_UNITS && !w->op->is_fp32)
+    bool own = false;
+    uint64_t beside = e.active ? hgmma_delay(m, s, p, w, w->stalled, &own) : 0;
+    if (w->op->unit < PREDICTOR_UNITS && !w->op->is_fp32 && !own)
         p->free[w->op->unit] += beside; /* it enters its pipe later */
     if (w->op->unit == PREDICTOR_UNIT_XU) p->xu_free += beside;
     uint64_t held = e.active ? w->op->hold : 0;
     uint64_t delay = beside + held + (e.active ? port_delay(m, p, w->op) : 0);
-    p->hold = m->now + 1 + delay;
+    p->hold = m->now + 1 + delay - (own ? beside : 0);
     if (w->woken) {
         bool whole = e.active == e.group && (e.active & (e.active - 1));
         a.done = m->now + (uint64_t)(whole ? m->chip->mbarrier_wake : m->chip->mbarrier_wake_lane);

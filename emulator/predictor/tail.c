@@ -1,5 +1,7 @@
 #include "tail.h"
 
+#include "gpc.h"
+
 #include "common/base/heap.h"
 
 #include <math.h>
@@ -52,17 +54,22 @@ static double to_do(const struct tail *t, const struct share_of_place *s, double
 }
 
 /* The place where the next cluster ends. If it is about the same time on several places, the one with the least
- * work left: clusters of one place end one after the other, so other places get a new one before it gets two. */
-static struct share_of_place *next_place(const struct tail *t, struct share_of_place *s) {
+ * work left: clusters of one place end one after the other, so other places get a new one before it gets two. Of
+ * places with about as much, the first of its GPC: which SM of a wave ends first is not a matter of its GPC. */
+static struct share_of_place *next_place(const struct tail *t, struct share_of_place *s,
+                                         const double *rank) {
     struct share_of_place *best = NULL;
-    double first = INFINITY;
+    double first = INFINITY, least = INFINITY;
     int which;
     for (uint64_t j = 0; j < t->places; j++) first = fmin(first, next_end(t, &s[j], &which));
-    double least = INFINITY;
-    for (uint64_t j = 0; first < INFINITY && j < t->places; j++) {
-        if (next_end(t, &s[j], &which) > first + t->together) continue;
-        double left = to_do(t, &s[j], first);
-        if (left < least) least = left, best = &s[j];
+    if (first == INFINITY) return NULL;
+    const double until = first + fmax(t->together, t->chip->cta_ends_apart * first);
+    for (uint64_t j = 0; j < t->places; j++)
+        if (next_end(t, &s[j], &which) <= until) least = fmin(least, to_do(t, &s[j], first));
+    for (uint64_t j = 0; j < t->places; j++) {
+        if (next_end(t, &s[j], &which) > until) continue;
+        if (to_do(t, &s[j], first) > least + until - first) continue;
+        if (!best || rank[j] < rank[best - s]) best = &s[j];
     }
     return best;
 }
@@ -125,7 +132,8 @@ void tail_pair(const struct predictor_chip *c, double *cycles, uint64_t n, uint6
 
 double tail_end(const struct tail *t, double *ends) {
     struct share_of_place *s = heap_zeroed(t->places, sizeof *s);
-    double end = 0;
+    double *rank = heap_zeroed(t->places, sizeof *rank), end = 0;
+    for (uint64_t j = 0; j < t->places; j++) rank[j] = gpc_rank(t->chip, j, t->places);
     for (uint64_t k = 0;; k++) {
         bool more = k < t->n;
         if (more && k < t->places * (uint64_t)t->resident) {
@@ -133,7 +141,7 @@ double tail_end(const struct tail *t, double *ends) {
             to->left[to->n++] = t->cycles[k];
             continue;
         }
-        struct share_of_place *next = next_place(t, s);
+        struct share_of_place *next = next_place(t, s, rank);
         int which;
         if (!next) break;
         pass(t, next, next_end(t, next, &which));
@@ -144,5 +152,6 @@ double tail_end(const struct tail *t, double *ends) {
         if (more) next->left[next->n++] = t->cycles[k] + t->launch;
     }
     free(s);
+    free(rank);
     return end;
 }

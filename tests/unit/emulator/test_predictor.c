@@ -378,6 +378,27 @@ static void few_columns_leave_it_idle(void **state) {
     machine_close(&m);
 }
 
+/* Beside wide products FMUL takes nearly three cycles of its warp, but not of its sub-core: three warps get as much done as
+ * its pipe can do (microbenchmarks mixwg 4FMUL|ss128, crowdwg FMUL|ss128/s1/12). FMNMX has its pipe for longer. */
+static void fp32_beside_a_product_holds_up_its_warp(void **state) {
+    (void)state;
+    enum { N = 100 };
+    uint64_t took[2][2];
+    for (int alu = 0; alu < 2; alu++) {
+        n_inst = 0;
+        for (int i = 0; i < 6; i++)
+            add("HGMMA.64x128x16.F32 R24,gdesc[UR8],R24", SASS_PIPE_GMMA, 1);
+        for (int i = 0; i < N; i++)
+            add(alu ? "FMNMX R1, R2, R3, !PT" : "FMUL R1, R2, R3",
+                alu ? SASS_PIPE_ALU : SASS_PIPE_FMA, 1);
+        add("EXIT", SASS_PIPE_BRANCH, 5);
+        for (int three = 0; three < 2; three++) took[alu][three] = cycles(three ? 12 : 4);
+    }
+    assert_in_range(took[0][0], 2.3 * N, 3 * N);
+    assert_in_range(took[0][1], 3 * N, 4.5 * N);
+    assert_true(took[1][1] > 2.4 * took[1][0]);
+}
+
 /* ---- L1 ---------------------------------------------------------------------------------------- */
 
 /* The second load of a line that is on its way waits for it. */
@@ -1138,6 +1159,51 @@ static void idle_gpcs_count_faster(void **state) {
     assert_in_range((uint64_t)t.elapsed, 10090, 10130);
 }
 
+/* Where SMs are free at about the same time, work goes to all GPCs: of 48 SMs that get none of a second round no GPC
+ * has all, though its SMs are a little earlier than others. */
+static void last_work_goes_to_all_gpcs(void **state) {
+    (void)state;
+    double cycles[216], ends[132];
+    int late[8] = {0}, all[8] = {0};
+    struct tail t = {.chip = &chip,
+                     .cycles = cycles,
+                     .n = 216,
+                     .places = 132,
+                     .resident = 1,
+                     .launch = 10,
+                     .together = 5,
+                     .speed = {1, 1}};
+    for (int i = 0; i < 216; i++) cycles[i] = 60000 + 100 * (i % 132 / 16);
+    tail_end(&t, ends);
+    for (uint64_t i = 0; i < 132; i++) {
+        late[gpc_of(&chip, i, 132)] += ends[i] > 100000;
+        all[gpc_of(&chip, i, 132)]++;
+    }
+    for (int g = 0; g < 8; g++)
+        assert_in_range(late[g], 84 * all[g] / 132 - 1, 84 * all[g] / 132 + 1);
+    /* but one that is free much earlier is first, wherever it is */
+    cycles[131] = 50000;
+    for (int i = 132; i < 216; i++) cycles[i] = i == 132 ? 70000 : 60000;
+    tail_end(&t, ends);
+    assert_true(ends[131] > 119000);
+}
+
+/* In each GPC one SM begins after the other, in all GPCs at once. */
+static void gpcs_begin_alike(void **state) {
+    (void)state;
+    double sum[8] = {0};
+    int n[8] = {0};
+    for (uint64_t i = 0; i < 132; i++) {
+        double rank = gpc_rank(&chip, i, 132);
+        int g = gpc_of(&chip, i, 132);
+        assert_true(rank > 0 && rank < 1);
+        if (i && gpc_of(&chip, i - 1, 132) == g) assert_true(rank > gpc_rank(&chip, i - 1, 132));
+        sum[g] += rank;
+        n[g]++;
+    }
+    for (int g = 0; g < 8; g++) assert_true(fabs(sum[g] / n[g] - 0.5) < 1e-9);
+}
+
 static void what_was_not_simulated_is_like_its_neighbour(void **state) {
     (void)state;
     double cycles[7] = {0, 5, 0, 0, 0, 9, 0}, filled[7] = {5, 5, 5, 5, 9, 9, 9};
@@ -1221,6 +1287,7 @@ int main(void) {
         cmocka_unit_test_setup(and_does_so_behind_stall_counts, read_chip),
         cmocka_unit_test_setup(all_that_fit_find_a_sub_core, read_chip),
         cmocka_unit_test(a_warpgroup_keeps_the_tensor_cores),
+        cmocka_unit_test(fp32_beside_a_product_holds_up_its_warp),
         cmocka_unit_test(few_columns_leave_it_idle),
         cmocka_unit_test(a_hit_waits_for_the_line),
         cmocka_unit_test_setup(a_load_waits_for_others, read_chip),
@@ -1242,6 +1309,8 @@ int main(void) {
         cmocka_unit_test_setup(the_elder_ends_first, read_chip),
         cmocka_unit_test(ctas_are_dealt_to_gpcs),
         cmocka_unit_test(idle_gpcs_count_faster),
+        cmocka_unit_test(last_work_goes_to_all_gpcs),
+        cmocka_unit_test(gpcs_begin_alike),
         cmocka_unit_test(a_last_round_is_spread),
         cmocka_unit_test(the_first_come_again_early),
         cmocka_unit_test(what_was_not_simulated_is_like_its_neighbour),
