@@ -139,7 +139,8 @@ static void look_at_work(struct predictor_run *r, int place) {
     r->looked[place] = now;
 }
 
-/* Of all clusters that begin, this part has one in stride * n_parts. */
+/* The seats of an idle chip are taken faster than this (cta_round). Of all clusters that begin, this part has one in
+ * stride * n_parts. */
 static uint64_t dispatch(struct predictor_run *r, uint64_t at) {
     double each = r->chip->cta_interval * r->grid.cluster_size;
     return r->is_speed ? at : tail_begin(&r->dispatched, at, each * r->stride * r->n_parts);
@@ -150,7 +151,6 @@ static void begin_cluster(struct predictor_run *r, int place, struct seat *seat,
     uint64_t cluster = strided(r, r->next);
     uint32_t size = r->grid.cluster_size;
     if (cluster >= r->n_clusters) return;
-    at = dispatch(r, at);
     r->next++;
     const char *why = size > 1 ? sass_cluster_begin(&r->grid, cluster, seat->cta)
                                : sass_cta_begin(&r->grid, cluster, &seat->cta[0]);
@@ -183,7 +183,7 @@ static void cta_ended(void *user, struct machine *m, struct sm_cta *cta) {
             r->durations += cycles;
             if (!r->is_speed) r->cycles[seat->cluster] = seat->work;
             if (!r->is_speed) r->end[place * r->n_parts + r->part] = (double)m->now;
-            begin_cluster(r, place, seat, m->now + (uint64_t)r->chip->cta_launch);
+            begin_cluster(r, place, seat, dispatch(r, m->now + (uint64_t)r->chip->cta_launch));
             return;
         }
     }
@@ -272,13 +272,6 @@ static double from_dram(void *user, uint64_t sector, bool is_written) {
     /* by 4 KiB, spread evenly */
     uint64_t hash = ((at - in->begin) >> 12) * 0x9e3779b97f4a7c15ull + r->machine.now / 1024;
     return (double)(hash >> 40) < share_by_now(r, in->late) * (1 << 24) ? in->cold / in->late : 0;
-}
-
-/* In each GPC SMs begin one after the other, all CTAs of an SM at once (microbenchmark placement). So where work is given
- * to whichever SM is free, all GPCs get their share of it, and none is idle while others end. */
-static uint64_t begins_at(const struct predictor_run *r, int place) {
-    uint64_t n = (uint64_t)(r->n_places * r->n_parts), i = (uint64_t)(place * r->n_parts + r->part);
-    return (uint64_t)(r->chip->cta_spread * gpc_rank(r->chip, i, n));
 }
 
 /* The CTA that began first. */
@@ -376,8 +369,11 @@ static void begin_all(struct predictor_run *r) {
     for (uint64_t k = 0; k < n; k++) {
         int place = (int)tail_place(r->chip, k, n, (uint64_t)r->n_places, r->resident);
         struct seat *seat = &r->seat[place * r->resident];
-        while (seat->left) seat++;
-        begin_cluster(r, place, seat, begins_at(r, place));
+        int before = 0;
+        for (; seat->left; seat++) before++;
+        uint64_t i = (uint64_t)(place * r->n_parts + r->part);
+        begin_cluster(r, place, seat,
+                      tail_first(r->chip, i, (uint64_t)(r->n_places * r->n_parts), before));
     }
 }
 
