@@ -36,7 +36,7 @@ double gpc_rank(const struct predictor_chip *c, uint64_t i, uint64_t n) {
     uint64_t before = 0, all = 0;
     for (uint64_t k = 0; k < n; k++)
         if (gpc_of(c, k, n) == gpc_of(c, i, n)) before += k < i, all++;
-    return ((double)before + 0.5) / (double)all;
+    return (2 * (double)before + 1) / (2 * (double)all);
 }
 
 struct gpc_time gpc_elapsed(const struct predictor_chip *c, const double *end, uint64_t n,
