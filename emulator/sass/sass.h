@@ -168,6 +168,9 @@ const char *sass_open_kernel(const char *cubin_path, const char *cache_dir, cons
                              struct sass_module **out);
 void sass_close(struct sass_module *m);
 const struct sass_kernel *sass_find(const struct sass_module *m, const char *kernel);
+/* Can what it loads from global memory decide a branch, an address, or whether memory is accessed? If not, the kernel does
+ * the same with any data. */
+bool sass_depends_on_data(const struct sass_kernel *k);
 const char *sass_op_name(int op);
 enum sass_pipe sass_op_pipe(int op);
 /* From now on each FFMA with a negated addend rounds twice, like the mul.f32 and sub.f32 that ptxas

@@ -106,6 +106,19 @@ static bool finds_alike(const struct session *s, const struct launch_prediction 
     return true;
 }
 
+/* Its data may be the work of a launch that was too long to run. Kernels that do the same with any data don't mind. */
+static const char *lacks_data(const struct session *s, const struct kernel *k,
+                              const struct emu_grid *g) {
+    const int launch = stale_of(&s->stale, s->memory, g);
+    if (launch < 0) return NULL;
+    const struct sass_kernel *code = sass_find(k->predictions->predictor.module, k->name);
+    if (!code || !sass_depends_on_data(code)) return NULL;
+    return reason_as(STATUS_COUNTERS,
+                     "the predictor: what it does depends on data of launch %d, which was too long "
+                     "to run here (--max-instructions)",
+                     launch);
+}
+
 static const char *predict(struct session *s, struct kernel *k, const struct emu_grid *g,
                            struct launch_prediction *out) {
     struct kernel_predictions *c = k->predictions;
@@ -119,6 +132,7 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
         s->predict_s += OPEN_S;
         why = open_predictor(s, k, c);
     }
+    if (!why) why = lacks_data(s, k, g);
     if (why) return why;
     const double limit_s =
         (budget - s->predict_s) / (s->is_alone || s->settings.predict_only ? 1 : 2);
@@ -181,8 +195,8 @@ static uint64_t hash_arguments(const struct emu_grid *g) {
 }
 
 static bool is_like(const struct prediction_shape *a, const struct emu_grid *g, int cache,
-                    uint64_t arguments) {
-    return a->cache == cache && a->arguments == arguments &&
+                    uint64_t arguments, bool is_unknown) {
+    return a->cache == cache && a->is_unknown == is_unknown && a->arguments == arguments &&
            !memcmp(a->grid, g->grid, sizeof a->grid) &&
            !memcmp(a->block, g->block, sizeof a->block) &&
            !memcmp(a->cluster, g->cluster, sizeof a->cluster) && a->shared_bytes == g->shared_bytes;
@@ -193,9 +207,11 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
     struct kernel_predictions *c = k->predictions;
     const int cache = cache_of(s);
     const uint64_t arguments = s->settings.predict_only ? hash_arguments(g) : 0;
+    const bool is_unknown = stale_of(&s->stale, s->memory, g) >= 0;
     s->set_bytes = 0;
     for (int i = 0; i < c->n; i++)
-        if (is_like(&c->at[i].shape, g, cache, arguments) && finds_alike(s, &c->at[i])) {
+        if (is_like(&c->at[i].shape, g, cache, arguments, is_unknown) &&
+            finds_alike(s, &c->at[i])) {
             note_touched(s, &c->at[i]);
             return i;
         }
@@ -205,6 +221,7 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
                                          .shared_bytes = g->shared_bytes,
                                          .cache = cache,
                                          .arguments = arguments,
+                                         .is_unknown = is_unknown,
                                      }};
     memcpy(at->shape.grid, g->grid, sizeof at->shape.grid);
     memcpy(at->shape.block, g->block, sizeof at->shape.block);

@@ -11,8 +11,9 @@
 /* What launches of one prediction have in common. With --predict-only their arguments are the same, too. */
 struct prediction_shape {
     unsigned grid[3], block[3], cluster[3], shared_bytes;
-    int cache;                          /* enum predictor_cache */
-    uint64_t arguments;                 /* a hash of them; 0: any */
+    int cache;          /* enum predictor_cache */
+    uint64_t arguments; /* a hash of them; 0: any */
+    bool is_unknown;    /* its data depends on a launch that did not run (stale.h) */
     double distance[PREDICTION_RANGES]; /* of the allocations that it touches, in L2 (l2.h) */
 };
 

@@ -581,7 +581,10 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
     const int last = s->settings.predict_only;
     const bool left_out = row >= 0 && only_predicted(s, k, row, g, predicted);
     if (last && s->n_launches >= last) end_predicted(s);
+    if (left_out) stale_launch(&s->stale, s->memory, g, k->launch[row].number);
     if (left_out) return FAULT_NONE;
+    const int unknown = stale_of(&s->stale, s->memory, g);
+    if (unknown >= 0) stale_launch(&s->stale, s->memory, g, unknown);
     fflush(stdout); /* what the kernel prints comes after what the program printed */
     const char *why =
         emu_launch(s->memory, k->code, g, &s->info.chip, &s->settings.emulator, result);
@@ -615,6 +618,7 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
         s->n_reports += emu_result_report_kind(result, r) != EMU_NOTE;
         const int kind = emu_result_report_kind(result, r);
         const bool too_long = last && kind == EMU_ENDLESS; /* as if it had been left out */
+        if (too_long && row >= 0) stale_launch(&s->stale, s->memory, g, k->launch[row].number);
         if (!fault && !too_long) fault = fault_of(kind);
         if (emu_result_report_kind(result, r) == EMU_TRAP &&
             strstr(emu_result_report(result, r), "assertion"))

@@ -9,6 +9,7 @@
 #include "l2.h"
 #include "repeat.h"
 #include "settings.h"
+#include "stale.h"
 
 #include "emulator/emulator.h"
 #include "profiler/occupancy.h"
@@ -96,6 +97,7 @@ struct session {
     uint64_t sass_work;        /* of counting machine code */
     uint64_t set_bytes;        /* that memsets wrote since the last launch */
     struct l2 l2;              /* of predicted launches */
+    struct stale stale;        /* memory that launches too long to run would have written */
     bool watched;              /* the page of --watch-page is written */
     char *unwatched; /* why it is not: the last launch's reason; NULL: none was asked for it */
     bool is_alone;   /* one kernel, or Python's: no program that launches many */

@@ -213,6 +213,7 @@ cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t by
     cudaError_t e = check_copy(s, to, from, bytes, kind);
     if (e) return e;
     copy_operation(s, to, from, bytes);
+    stale_copy(&s->stale, s->memory, (uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)from, bytes);
     if (is_hidden(s, to) && is_hidden(s, from)) {
         change((struct change){s, "copy", to, from, bytes, 0});
         return cudaSuccess;
@@ -234,6 +235,7 @@ cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
         return cudaErrorInvalidValue;
     }
     s->set_bytes += bytes;
+    stale_copy(&s->stale, s->memory, (uint64_t)(uintptr_t)to, 0, bytes);
     l2_turn(&s->l2);
     l2_touch(&s->l2, allocation_of(s, to), (double)bytes, (double)bytes);
     stream_operation(s, "a memset", true, !is_hidden(s, to));

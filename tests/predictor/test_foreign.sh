@@ -38,6 +38,40 @@ export BUILD=$build NVCC
 check "a folder's programs are built" python3 $foreign build "$dir/out" "$dir/suite"
 check "what does not compile is named, what has no main is not one" bash -c "
     python3 $foreign build '$dir/out' '$dir/suite' > '$dir/said' && grep -q '^suite-bad: .*error' '$dir/said' && grep -qx 'built 1 of 2 programs' '$dir/said'"
+cat > "$dir/unknown.cu" << 'EOF'
+__global__ void make(int *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, s = 0;
+    for (int k = 0; k < n; k++) s = s * 3 + k;
+    x[i] = s;
+}
+__global__ void twice(const int *x, int *y) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = x[i] * 2;
+}
+__global__ void follow(const int *x, int *y) { /* as often as the data says */
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = 0; k < x[i] % 100; k++) y[i] += k;
+}
+int main() {
+    int *x, *y;
+    cudaMalloc(&x, 1 << 16);
+    cudaMalloc(&y, 1 << 16);
+    cudaMemset(y, 0, 1 << 16);
+    make<<<64, 256>>>(x, 100000); /* too long to run */
+    twice<<<64, 256>>>(x, y);
+    follow<<<64, 256>>>(x, y);
+    cudaMemset(x, 0, 1 << 16);
+    cudaMemset(y, 0, 1 << 16);
+    follow<<<64, 256>>>(x, y);
+    return 0;
+}
+EOF
+mkdir -p "$dir/unknown/bin"
+check "what follows data of a launch that did not run has no prediction; what only computes with it has one" bash -c "
+    runtime/attnlab-nvcc -O3 -o '$dir/unknown/bin/u' '$dir/unknown.cu' &&
+    JOBS=1 MOST=1e6 BUDGET_S=1 python3 $foreign predict '$dir/unknown' '$dir/unknown.jsonl' &&
+    grep -q '\"launch\": 1, .*\"elapsed\"' '$dir/unknown.jsonl' && grep -q '\"launch\": 2, .*depends on data of launch 0' '$dir/unknown.jsonl' &&
+    grep -q '\"launch\": 3, .*\"elapsed\"' '$dir/unknown.jsonl'"
 check "its first eight launches are predicted" bash -c "
     JOBS=1 python3 $foreign predict '$dir/out' '$dir/out.jsonl' && [ \$(grep -c '\"program\": \"suite-two-add\".*\"elapsed\"' '$dir/out.jsonl') = 8 ]"
 tap_done

@@ -7,7 +7,8 @@
                                             row for every launch and program; --out CHIP.txt writes
                                             the sums that build/run quotes into that file
 
-A program runs without arguments, in WORK/at/PROGRAM, which is its source's folder where there is one. JOBS programs at a time
+A program runs without arguments, in WORK/at/PROGRAM, which is its source's folder where there is one, or that folder's parent if
+it is called src. JOBS programs at a time
 are built and predicted (one for each core). Launches of more than MOST (2e8) warp instructions do not run. BUDGET_S (20) is
 the work of each prediction, PREDICT_S (420) the time of a program's, MEASURE_S (3600) that of all measurements. Exit
 status: 0, 1 if nothing was built or predicted, 2 for a wrong command."""
@@ -60,17 +61,29 @@ def sources(folder):
                 yield os.path.join(at, name)
 
 
+def other_sources(source):
+    """Of a program whose folder is called src: the folder's sources without a main. They are linked, too."""
+    at = os.path.dirname(source)
+    if os.path.basename(at) != "src":
+        return []
+    every = (os.path.join(at, name) for name in sorted(os.listdir(at)) if name.endswith((".cu", ".cpp")))
+    return [path for path in every if path != source and not has_main(path)]
+
+
 def compile_one(work, suite, folder, source):
     name = suite + "-" + re.sub(r"[^A-Za-z0-9]+", "-", os.path.splitext(os.path.relpath(source, folder))[0])
     program, at = os.path.join(work, "bin", name), os.path.dirname(source)
+    others = other_sources(source)
     common = [f"-I{p}" for p in (at, os.path.dirname(at), os.path.join(folder, "common"), os.path.join(folder, "include"))]
     try:
-        done = subprocess.run([NVCC, "--compat", "-O3", "-std=c++17", "-w", *common, "-o", program, source, "-lcublas"],
+        done = subprocess.run([NVCC, "--compat", "-O3", "-std=c++17", "-w", *common, "-o", program, source, *others, "-lcublas"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS["build"])
         why = next((line for line in done.stdout.splitlines() if "error" in line), "nvcc failed") if done.returncode else None
     except subprocess.TimeoutExpired:
         why = f"not built in {SECONDS['build']} s"
     if not why:
+        if os.path.basename(at) == "src":
+            at = os.path.dirname(at)
         os.makedirs(os.path.join(work, "at"), exist_ok=True)
         link = os.path.join(work, "at", name)
         if not os.path.lexists(link):
