@@ -42,6 +42,9 @@ struct predictor_range {
     uint8_t *touched;   /* a byte for each page */
     uint64_t *by;       /* for each page a bit for each CTA that touched it, by its number % 64 */
     uint64_t n_by;      /* such bits */
+    uint64_t *sectors;  /* that one place touched: a bit each */
+    uint64_t n_sectors; /* such bits */
+    uint64_t n_lines;   /* lines of L2 with such bits */
     double requests;    /* sectors that were asked for */
     double lost;        /* share that L2 does not have when the launch begins */
     double cold;
@@ -237,6 +240,7 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
     }
     const uint64_t number = (at - r->begin) >> PAGE_BITS, bit = 1ull << cta % 64;
     uint8_t *page = &r->touched[number];
+        r->sectors = heap_zeroed((r->bytes / 32 >> 6) + 1, sizeof *r->sectors);
     r->n_by += !(r->by[number] & bit);
     r->by[number] |= bit;
     if (cta + 1 > f->n_ctas) f->n_ctas = cta + 1;
@@ -244,6 +248,11 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
     r->requests++;
     r->is_written |= is_written;
     *page = 1;
+    const uint64_t sector = (at - r->begin) / 32, sector_bit = 1ull << sector % 64,
+                   of_line = 15ull << sector % 64 / 4 * 4;
+    r->n_lines += !(r->sectors[sector >> 6] & of_line);
+    r->n_sectors += !(r->sectors[sector >> 6] & sector_bit);
+    r->sectors[sector >> 6] |= sector_bit;
 }
 
 /* L2 loses first what was read first: the share of DRAM at this point of a launch, from the share of all of it
@@ -710,6 +719,11 @@ static double pages_of_all(double pages, double touches, double n, double places
             high = middle;
     }
     return drawn(high, each, n * places);
+double predictor_kept(double sectors, double lines) {
+    const double a_line = sectors / lines;
+    return 32 * sectors * (a_line < 2 ? 1 + 3 * (2 - a_line) : 1);
+}
+
 }
 
 /* The share of requests that DRAM must answer, and how often the same data is read. Either all places touch the
@@ -726,7 +740,9 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
             pages = pages_of_all((double)r->n_touched, (double)r->n_by,
                                  f->n_ctas < 64 ? f->n_ctas : 64, all);
         each[i] = min_of((double)r->bytes, pages * (1 << PAGE_BITS));
-        if (o->distance) each[i] = min_of(each[i], 32 * r->requests * all);
+        if (o->distance)
+            each[i] =
+                min_of(each[i], predictor_kept((double)r->n_sectors, (double)r->n_lines) * all);
         bytes += each[i];
         touched += pages * (1 << PAGE_BITS);
     }
@@ -869,6 +885,7 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
                                .sectors = weight * total.sectors,
                                .l2_sectors = weight * total.l2_sectors,
                                .ctas_per_sm = p.resident,
+        free(p.footprint.range[i].sectors);
                                .done = total.done,
                                .simulated = total.done * n_places / (double)p.busy,
                                .host_seconds = seconds() - began,

@@ -96,6 +96,11 @@ int predictor_ctas_per_sm(const struct predictor_chip *c, const struct sass_kern
 double predictor_lost(const struct predictor_chip *c, double bytes, double written, bool same_sm);
 
 /* Predicts the launch of a grid just opened. It executes some of its CTAs, which changes memory as they
+/* Bytes that the sectors touched by one place take in L2. It keeps a place for the whole line: where single sectors are
+ * touched here and there, nothing else of their lines is used (microbenchmark patterns, gather). Where a line has two or
+ * more, other places use the rest. */
+double predictor_kept(double sectors, double lines);
+
  * do. */
 const char *predict_launch(const struct predictor_chip *c, struct sass_grid *g,
                            const struct predictor_options *o, struct prediction *out);

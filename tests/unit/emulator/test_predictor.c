@@ -1082,6 +1082,14 @@ static void written_lines_are_kept_once(void **state) {
     assert_true(predictor_lost(&chip, chip.l2_bytes, 0, true) == 1);
 }
 
+/* A sector alone takes its line's place in L2; of lines that are touched by halves, others touch the rest. */
+static void l2_keeps_whole_lines(void **state) {
+    (void)state;
+    assert_true(predictor_kept(1000, 1000) == 128 * 1000.0);
+    assert_true(predictor_kept(1000, 500) == 32 * 1000.0);
+    assert_true(predictor_kept(1000, 250) == 32 * 1000.0);
+}
+
 /* The eldest of three ends at 200, the others later, but the last as ever; of the 120 that are left over each is
  * another SM's, though CTAs differ by more than those of an SM do that share it equally. */
 static void the_elder_ends_first(void **state) {
@@ -1321,6 +1329,7 @@ int main(void) {
         cmocka_unit_test(ctas_begin_one_by_one),
         cmocka_unit_test(seats_of_an_idle_chip),
         cmocka_unit_test_setup(written_lines_are_kept_once, read_chip),
+        cmocka_unit_test(l2_keeps_whole_lines),
         cmocka_unit_test_setup(the_elder_ends_first, read_chip),
         cmocka_unit_test(ctas_are_dealt_to_gpcs),
         cmocka_unit_test(idle_gpcs_count_faster),
