@@ -89,6 +89,7 @@ struct predictor_run {
     uint64_t n_clusters, ended;
     double durations;        /* of the clusters that ended, cycles */
     double issued;           /* and their instructions */
+    double least, most;      /* of one CTA */
     double each;             /* instructions of a cluster, as the probe found them; 0: unknown */
     double skipped;          /* work that finding them took */
     struct seat *seat;       /* n_places x resident */
@@ -178,6 +179,8 @@ static void cta_ended(void *user, struct machine *m, struct sm_cta *cta) {
         for (uint32_t i = 0; seat->left && i < size; i++) {
             if (seat->cta[i] != cta->cta) continue;
             r->issued += (double)cta->issued;
+            r->least = r->least > 0 ? min_of(r->least, (double)cta->issued) : (double)cta->issued;
+            if ((double)cta->issued > r->most) r->most = (double)cta->issued;
             if (seat->left == 1) look_at_work(r, place);
             if (--seat->left) return;
             for (uint32_t k = 0; k < size; k++) sass_cta_end(seat->cta[k]);
@@ -446,9 +449,10 @@ static const char *simulate(struct predictor_run *r, double busy) {
 struct predictor_sums {
     double active, elapsed, issued, tensor, warp_cycles, wavefronts, sectors, l2_sectors;
     double reason[PREDICTOR_REASONS];
-    double work;  /* work_of() */
-    double tiles; /* that were given out by a counter */
-    double done;  /* the share that was simulated: the rest is taken to be like it */
+    double work;        /* work_of() */
+    double tiles;       /* that were given out by a counter */
+    double done;        /* the share that was simulated: the rest is taken to be like it */
+    double least, most; /* instructions of a CTA that ended */
 };
 
 struct prediction_job {
@@ -493,6 +497,10 @@ static void add(const struct predictor_run *r, struct prediction *result,
     out->work += work_of(m) / done;
     out->tiles += (double)r->tiles;
     out->issued += (double)m->counts.issued / done;
+    if (r->ended) {
+        out->least = out->least > 0 ? min_of(out->least, r->least) : r->least;
+        if (r->most > out->most) out->most = r->most;
+    }
     out->wavefronts += (double)m->counts.wavefronts / done;
     out->sectors += (double)m->counts.sectors / done;
     out->l2_sectors += (double)m->counts.l2_sectors / done;
@@ -660,6 +668,12 @@ static const char *none_ended(const struct predictor_run *r) {
 }
 
 static const char *at_places(struct prediction_job *p, int n_places, double limit, bool is_probe,
+/* One wave of CTAs that have the same to do: places that were not simulated end when the others do. */
+static bool is_even_wave(const struct prediction_job *p, const struct predictor_sums *out) {
+    return p->n <= p->busy * (uint64_t)p->resident && out->tiles <= 0 && out->least > 0 &&
+           out->most - out->least < p->chip->cta_alike * out->least;
+}
+
                              struct prediction *result, struct predictor_sums *out) {
     struct predictor_run *r[MAX_PARTS];
     int n = parts_of(p, n_places);
@@ -684,11 +698,15 @@ static const char *at_places(struct prediction_job *p, int n_places, double limi
     for (int i = 0; i < n; i++) close_part(p, r[i]);
     if (why || is_probe) return why;
     bool some = (uint64_t)n_places < p->busy || is_crowded(p);
-    if (out->done == 1 && some) out->elapsed = p->chip->cta_spread + end_of_all(p);
+    if (out->done == 1 && some) {
+        const double simulated = out->elapsed, all = p->chip->cta_spread + end_of_all(p);
+        out->elapsed = is_even_wave(p, out) ? min_of(all, simulated) : all;
+    }
     if (out->done < 1) /* the order of the ends is not known */
         for (uint64_t i = 0; i < p->busy; i++) p->end[i] = out->elapsed;
     else
-        for (uint64_t i = 0; some && i < p->busy; i++) p->end[i] += p->chip->cta_spread;
+        for (uint64_t i = 0; some && i < p->busy; i++)
+            p->end[i] = min_of(p->end[i] + p->chip->cta_spread, out->elapsed);
     return why;
 }
 
