@@ -54,12 +54,21 @@ static uint64_t l1_has(struct machine *m, struct sm *s, int32_t line, bool runs_
     return later(t, s->l1.at[i]);
 }
 
+/* When a piece of the code of a kernel that has never run is in the SM's caches (microbenchmark habits, code). */
+static uint64_t new_code(const struct machine *m, struct sm *s, uint32_t pc, uint64_t t) {
+    uint32_t piece = pc / (uint32_t)m->chip->code_first_bytes;
+    if (!m->is_first || piece >= SM_FIRST_CODE) return t;
+    if (!s->code_at[piece]) s->code_at[piece] = t + (uint64_t)m->chip->code_first_latency;
+    return later(t, s->code_at[piece]);
+}
+
 uint64_t sm_fetch(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w, uint32_t pc,
                   uint64_t t) {
     int lines = (int)m->chip->icache_l0_bytes / SM_LINE_BYTES;
     int32_t line = (int32_t)(pc / SM_LINE_BYTES);
     if (line == w->l0_line || !lines) return t;
     bool runs_on = line == w->l0_line + 1;
+    t = new_code(m, s, pc, t);
     w->l0_line = line;
     int i = find(&p->l0, lines, line);
     if (i < 0) {

@@ -214,6 +214,10 @@ static uint64_t from_l2(struct machine *m, struct sm *s, uint64_t at, double rat
     s->l2_free = later(at, s->l2_free) + (uint64_t)(bytes / m->chip->l2_sm_bytes_per_clk + 0.5);
     uint64_t all = shared_by_all(m, &m->l2_free, at, bytes, rate), passed = later(s->l2_free, all);
     uint64_t done = passed + l2_latency(m, s) + uneven(m, all - at);
+    if (m->is_first) {
+        if (!s->walked) s->walked = at + (uint64_t)m->chip->l2_first_walk;
+        done += (uint64_t)m->chip->l2_first + (s->walked > at ? s->walked - at : 0);
+    }
     if (dram > 0) {
         double fetched = 32 * dram, room = fetched * (1 + m->write_back);
         s->dram_free =
@@ -284,11 +288,21 @@ static uint32_t copy_path(const struct machine *m, struct sm *s, uint32_t lines)
     return whole;
 }
 
+/* How often a load passes the data path of L1: by the banks of lines that are there, of which it looks up several at once,
+ * and once for each line that is not (microbenchmarks habits, locals and hits; foreign, lines). */
+static uint32_t hit_passes(const struct machine *m, const struct sass_effect *e, uint32_t lines,
+                           uint32_t missed) {
+    uint32_t ideal, banks = m->front->wavefronts(e, &ideal), at_once = (uint32_t)m->chip->l1_lines;
+    uint32_t tags = (lines + at_once - 1) / at_once;
+    return missed > banks ? missed > tags ? missed : tags : banks > tags ? banks : tags;
+}
+
 struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
                            const struct sass_effect *e) {
     const struct predictor_op *o = w->op;
     uint64_t sector[64], start = (uint64_t)m->chip->mio_start, d = sm_mio(m, s, p, w), there = 0;
-    uint32_t n = m->front->sectors(e, sector), misses = 0, lines = 0, ideal;
+    uint32_t n = m->front->sectors(e, sector), misses = 0, lines = 0, missed = 0, ideal;
+    uint64_t last_missed = UINT64_MAX;
     double dram = 0;
     struct sm_line *filled[64];
     bool cached = o->is_local || (o->kind == PREDICTOR_GLOBAL_LOAD && !o->past_l1),
@@ -299,11 +313,14 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
         bool hit = false;
         struct sm_line *line = cached ? l1_line(m, s, sector[i], &hit) : NULL;
         lines += !i || sector[i] / 4 != sector[i - 1] / 4;
-        if (hit || (line && o->is_local && store)) { /* L1 keeps what is stored there */
+        if (hit && !store) {
             there = later(there, line->there);
             continue;
         }
-        filled[misses++] = line;
+        missed += sector[i] / 4 != last_missed;
+        last_missed = sector[i] / 4;
+        /* L1 keeps what is stored to local memory, and passes it on to L2 (microbenchmark habits, locals) */
+        filled[misses++] = store ? NULL : line;
         double this = line_far(m, s);
         if (this > far) far = this;
         if (m->dram_part) dram += m->dram_part(m->user, sector[i], store);
@@ -312,7 +329,9 @@ struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, stru
     uint32_t written = copy ? m->front->wavefronts(e, &ideal) : 0;
     m->counts.wavefronts += written;
     double parts = store && writes_parts(e, n) ? m->chip->sm_write_line_bytes * lines : 0;
-    uint32_t passes = (uint32_t)fmax(lines, parts / m->chip->l2_sm_write_bytes_per_clk);
+    double way_out = o->is_local ? 0 : parts / m->chip->l2_sm_write_bytes_per_clk;
+    uint32_t passes = (uint32_t)fmax(lines, way_out);
+    if (cached && !store) passes = hit_passes(m, e, lines, missed);
     uint64_t last = data_path(m, s, p, w, d, copy ? copy_path(m, s, lines) : passes);
     if (store) last = later(last, store_room(m, s));
     uint64_t read = (store ? later(d, last - 1) : d) + o->war - start;

@@ -45,6 +45,8 @@ struct predictor_range {
     uint64_t *sectors;  /* that one place touched: a bit each */
     uint64_t n_sectors; /* such bits */
     uint64_t n_lines;   /* lines of L2 with such bits */
+    uint64_t n_pairs;   /* pairs of sectors: what DRAM gives at once */
+    double fetched;     /* what DRAM's time for a sector is multiplied by */
     double requests;    /* sectors that were asked for */
     double lost;        /* share that L2 does not have when the launch begins */
     double cold;
@@ -240,22 +242,23 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
         r->bytes = at - r->begin + grow(m, at, false);
         r->touched = heap_zeroed((r->bytes >> PAGE_BITS) + 1, 1);
         r->by = heap_zeroed((r->bytes >> PAGE_BITS) + 1, sizeof *r->by);
+        r->sectors = heap_zeroed((r->bytes / 32 >> 6) + 1, sizeof *r->sectors);
     }
     const uint64_t number = (at - r->begin) >> PAGE_BITS, bit = 1ull << cta % 64;
     uint8_t *page = &r->touched[number];
-        r->sectors = heap_zeroed((r->bytes / 32 >> 6) + 1, sizeof *r->sectors);
     r->n_by += !(r->by[number] & bit);
     r->by[number] |= bit;
     if (cta + 1 > f->n_ctas) f->n_ctas = cta + 1;
     r->n_touched += !*page;
-    r->requests++;
-    r->is_written |= is_written;
-    *page = 1;
     const uint64_t sector = (at - r->begin) / 32, sector_bit = 1ull << sector % 64,
-                   of_line = 15ull << sector % 64 / 4 * 4;
+                   of_line = 15ull << sector % 64 / 4 * 4, of_pair = 3ull << sector % 64 / 2 * 2;
+    r->n_pairs += !(r->sectors[sector >> 6] & of_pair);
     r->n_lines += !(r->sectors[sector >> 6] & of_line);
     r->n_sectors += !(r->sectors[sector >> 6] & sector_bit);
     r->sectors[sector >> 6] |= sector_bit;
+    r->requests++;
+    r->is_written |= is_written;
+    *page = 1;
 }
 
 /* L2 loses first what was read first: the share of DRAM at this point of a launch, from the share of all of it
@@ -283,7 +286,23 @@ static double from_dram(void *user, uint64_t sector, bool is_written) {
     if (!in || in->late <= 0) return 0;
     /* by 4 KiB, spread evenly */
     uint64_t hash = ((at - in->begin) >> 12) * 0x9e3779b97f4a7c15ull + r->machine.now / 1024;
-    return (double)(hash >> 40) < share_by_now(r, in->late) * (1 << 24) ? in->cold / in->late : 0;
+    return (double)(hash >> 40) < share_by_now(r, in->late) * (1 << 24)
+               ? in->fetched * in->cold / in->late
+               : 0;
+}
+
+/* From the first place's begin to the last's: at least cta_spread, and as long as the chip takes for the clusters of the
+ * first round, because it fills one SM after the other (microbenchmark habits, begin). */
+static double spread_of(const struct predictor_chip *c, double places, double resident, double n,
+                        double size) {
+    const double seats = min_of(resident, ceil(n / places));
+    return fmax(c->cta_spread, places * seats * size * c->cta_interval);
+}
+
+/* From the launch's begin to the last place's. */
+static double begin_spread(const struct predictor_run *r) {
+    const double places = r->stride * r->n_places * r->n_parts;
+    return spread_of(r->chip, places, r->fit, (double)r->n_clusters, r->grid.cluster_size);
 }
 
 /* The CTA that began first. */
@@ -384,9 +403,11 @@ static void begin_all(struct predictor_run *r) {
         int before = 0;
         for (; seat->left; seat++) before++;
         uint64_t i = (uint64_t)(place * r->n_parts + r->part);
-        begin_cluster(r, place, seat,
-                      tail_first(r->chip, i, (uint64_t)(r->n_places * r->n_parts), before));
+        begin_cluster(
+            r, place, seat,
+            tail_first(r->chip, begin_spread(r), i, (uint64_t)(r->n_places * r->n_parts), before));
     }
+    if (!r->is_speed) r->dispatched = begin_spread(r);
 }
 
 /* L2 is faster when several SMs read the same data: from its rate where each SM reads its own, up to `all` where
@@ -426,6 +447,7 @@ static const char *simulate(struct predictor_run *r, double busy) {
     if (is_told && r->options->executed) m->executed = executed;
     if (is_told && r->options->delivered) m->delivered = delivered;
     m->fast = r->options->fast;
+    m->is_first = r->options->is_first;
     m->user = r;
     for (int i = 0; i < n_sms; i++) {
         double used =
@@ -496,11 +518,11 @@ static void add(const struct predictor_run *r, struct prediction *result,
     if (elapsed > out->elapsed) out->elapsed = elapsed;
     out->work += work_of(m) / done;
     out->tiles += (double)r->tiles;
-    out->issued += (double)m->counts.issued / done;
     if (r->ended) {
         out->least = out->least > 0 ? min_of(out->least, r->least) : r->least;
         if (r->most > out->most) out->most = r->most;
     }
+    out->issued += (double)m->counts.issued / done;
     out->wavefronts += (double)m->counts.wavefronts / done;
     out->sectors += (double)m->counts.sectors / done;
     out->l2_sectors += (double)m->counts.l2_sectors / done;
@@ -667,13 +689,22 @@ static const char *none_ended(const struct predictor_run *r) {
                   work_of(&r->machine) / 1e6);
 }
 
-static const char *at_places(struct prediction_job *p, int n_places, double limit, bool is_probe,
+/* How much later the launch ends because its SMs begin one after the other: in one wave the last to begin ends last; later
+ * waves even it out. */
+static double later_begin(const struct prediction_job *p) {
+    const double least = p->chip->cta_spread,
+                 spread = spread_of(p->chip, (double)p->busy, p->resident, (double)p->n,
+                                    p->grid->cluster_size);
+    return p->n <= p->busy * (uint64_t)p->resident ? spread : least + (spread - least) / 2;
+}
+
 /* One wave of CTAs that have the same to do: places that were not simulated end when the others do. */
 static bool is_even_wave(const struct prediction_job *p, const struct predictor_sums *out) {
     return p->n <= p->busy * (uint64_t)p->resident && out->tiles <= 0 && out->least > 0 &&
            out->most - out->least < p->chip->cta_alike * out->least;
 }
 
+static const char *at_places(struct prediction_job *p, int n_places, double limit, bool is_probe,
                              struct prediction *result, struct predictor_sums *out) {
     struct predictor_run *r[MAX_PARTS];
     int n = parts_of(p, n_places);
@@ -699,14 +730,14 @@ static bool is_even_wave(const struct prediction_job *p, const struct predictor_
     if (why || is_probe) return why;
     bool some = (uint64_t)n_places < p->busy || is_crowded(p);
     if (out->done == 1 && some) {
-        const double simulated = out->elapsed, all = p->chip->cta_spread + end_of_all(p);
+        const double simulated = out->elapsed, all = later_begin(p) + end_of_all(p);
         out->elapsed = is_even_wave(p, out) ? min_of(all, simulated) : all;
     }
     if (out->done < 1) /* the order of the ends is not known */
         for (uint64_t i = 0; i < p->busy; i++) p->end[i] = out->elapsed;
     else
         for (uint64_t i = 0; some && i < p->busy; i++)
-            p->end[i] = min_of(p->end[i] + p->chip->cta_spread, out->elapsed);
+            p->end[i] = min_of(p->end[i] + later_begin(p), out->elapsed);
     return why;
 }
 
@@ -716,6 +747,17 @@ double predictor_lost(const struct predictor_chip *c, double bytes, double writt
            all = c->l2_lost + (c->l2_lost_still - c->l2_lost) * once;
     if (share <= kept) return 0;
     return share >= all ? 1 : (share - kept) / (all - kept);
+}
+
+double predictor_kept(double sectors, double lines) {
+    const double a_line = sectors / lines;
+    return 32 * sectors * (a_line < 2 ? 1 + 3 * (2 - a_line) : 1);
+}
+
+double predictor_fetched(const struct predictor_chip *c, double sectors, double pairs,
+                         double lines) {
+    const double alone = fmax(0, 2 - pairs / lines); /* 1: a pair for each line */
+    return 2 * pairs / sectors * (1 + alone * (1 / c->dram_sparse - 1));
 }
 
 /* Pages that n draws of `each` touch of so many: alike by chance. */
@@ -737,11 +779,6 @@ static double pages_of_all(double pages, double touches, double n, double places
             high = middle;
     }
     return drawn(high, each, n * places);
-double predictor_kept(double sectors, double lines) {
-    const double a_line = sectors / lines;
-    return 32 * sectors * (a_line < 2 ? 1 + 3 * (2 - a_line) : 1);
-}
-
 }
 
 /* The share of requests that DRAM must answer, and how often the same data is read. Either all places touch the
@@ -782,7 +819,7 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
         r->lost = none ? 1 : predictor_lost(p->chip, since, written * since, same);
         lost += r->lost * each[i] / bytes;
         f->is_asked |= r->lost > 0;
-        p->range[i] = (struct prediction_range){r->begin, each[i]};
+        p->range[i] = (struct prediction_range){r->begin, each[i], r->is_written};
     }
     /* what comes to an L2 that is not full replaces nothing */
     if (lost > f->lost) f->dirty *= f->lost / lost;
@@ -792,6 +829,9 @@ static void share(struct prediction_job *p, const struct predictor_sums *one) {
     }
     for (int i = 0; i < f->n; i++) {
         double times = 32 * f->range[i].requests * all / each[i];
+        f->range[i].fetched =
+            predictor_fetched(p->chip, (double)f->range[i].n_sectors, (double)f->range[i].n_pairs,
+                              (double)f->range[i].n_lines);
         f->range[i].cold = f->range[i].lost * (times > 1 ? 1 / times : 1);
         f->range[i].late = f->range[i].lost * (times > resident ? resident / times : 1);
     }
@@ -884,13 +924,16 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
     for (int i = 0; i < p.footprint.n; i++) {
         free(p.footprint.range[i].touched);
         free(p.footprint.range[i].by);
+        free(p.footprint.range[i].sectors);
     }
     if (why) {
         prediction_close(out);
         *out = (struct prediction){.work = p.work};
         return why;
     }
-    double weight = (double)p.busy / n_places, outside = c->launch_overhead - c->cta_spread;
+    double weight = (double)p.busy / n_places, outside = c->launch_overhead - c->cta_spread -
+                                                         (o->is_early ? c->launch_early : 0) -
+                                                         (o->is_program ? c->launch_program : 0);
     *out = (struct prediction){.by_inst = out->by_inst,
                                .elapsed = time.elapsed + outside,
                                .boost = time.boost + outside,
@@ -903,7 +946,6 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
                                .sectors = weight * total.sectors,
                                .l2_sectors = weight * total.l2_sectors,
                                .ctas_per_sm = p.resident,
-        free(p.footprint.range[i].sectors);
                                .done = total.done,
                                .simulated = total.done * n_places / (double)p.busy,
                                .host_seconds = seconds() - began,

@@ -9,7 +9,8 @@
 /* An allocation that a launch touches. */
 struct prediction_range {
     uint64_t begin;
-    double bytes; /* touched */
+    double bytes;    /* touched */
+    bool is_written; /* some of it */
 };
 enum { PREDICTION_RANGES = 64 };
 
@@ -60,9 +61,12 @@ enum predictor_cache {
 };
 struct predictor_options {
     enum predictor_cache cache;
-    double mhz;   /* SM clock, for what memory does in ns */
-    bool is_full; /* simulate every CTA of the launch, however long that takes */
-    int places;   /* 0: as many as the budget allows; else at most so many, with a fifth of it */
+    double mhz;      /* SM clock, for what memory does in ns */
+    bool is_first;   /* the process has run nothing before: code and constants come from memory */
+    bool is_early;   /* it is one of the first launches of a process, but the first */
+    bool is_program; /* it is a launch of a program, as programs make it */
+    bool is_full;    /* simulate every CTA of the launch, however long that takes */
+    int places;      /* 0: as many as the budget allows; else at most so many, with a fifth of it */
     double
         budget; /* work, in instructions (predict.c), up to which many places are simulated; 0: 80e6 */
     double
@@ -95,12 +99,17 @@ int predictor_ctas_per_sm(const struct predictor_chip *c, const struct sass_kern
  * (microbenchmark footprint). A written line is kept once (J). */
 double predictor_lost(const struct predictor_chip *c, double bytes, double written, bool same_sm);
 
-/* Predicts the launch of a grid just opened. It executes some of its CTAs, which changes memory as they
 /* Bytes that the sectors touched by one place take in L2. It keeps a place for the whole line: where single sectors are
  * touched here and there, nothing else of their lines is used (microbenchmark patterns, gather). Where a line has two or
  * more, other places use the rest. */
 double predictor_kept(double sectors, double lines);
 
+/* DRAM's time for each sector that is asked for, as a multiple of a sector's in a stream. DRAM gives two sectors at once, and
+ * single pairs here and there take longer than neighbours (microbenchmark habits, strided). */
+double predictor_fetched(const struct predictor_chip *c, double sectors, double pairs,
+                         double lines);
+
+/* Predicts the launch of a grid just opened. It executes some of its CTAs, which changes memory as they
  * do. */
 const char *predict_launch(const struct predictor_chip *c, struct sass_grid *g,
                            const struct predictor_options *o, struct prediction *out);

@@ -24,6 +24,7 @@ struct sm_slots {
 };
 
 enum { SM_PRODUCTS = 256 };
+enum { SM_FIRST_CODE = 1024 };
 enum { SM_COUNTERS = 6, SM_RING = 64, SM_LINE_BYTES = 128, SM_CODE_LINES = 512 };
 /* Lines of an instruction cache. */
 struct sm_lines {
@@ -178,11 +179,15 @@ struct sm {
     uint64_t constant_at[64]; /* when a line of constants is there; 0: never asked for */
     const void *map[8];       /* tensor maps that TMA knows */
     struct sm_lines l1;       /* of instructions */
-    double l15_free;          /* when the next line that L1 lacks can be requested */
+    uint64_t code_at
+        [SM_FIRST_CODE]; /* when a piece of a new kernel's code is there; 0: never asked for */
+    double l15_free;     /* when the next line that L1 lacks can be requested */
     struct sm_line line[SM_L1_SETS][SM_L1_WAYS];
     int n_ways;         /* ways of L1 that shared memory leaves */
     uint64_t n_lines;   /* lines requested from L2 */
     double atomic_free; /* the way out of atomics */
+    uint64_t
+        walked; /* in a process's first launch: when its first access knows where memory is; 0: none yet */
     uint64_t active_since, active, warp_cycles, gmma_cycles;
 };
 
@@ -214,6 +219,7 @@ struct machine {
     double part;                         /* simulated of busy */
     double start;                        /* before the first product, of the rates below */
     bool multiplies;                     /* tensor cores have begun */
+    bool is_first;                       /* the kernel's code is in no cache yet */
     double l2_rate, tma_rate, dram_rate; /* bytes a cycle of those simulated; tma_rate: L2 to TMA */
     double l2_free, dram_free;           /* when all requests so far will have passed */
     double dram_load;                    /* recently busy cycles */

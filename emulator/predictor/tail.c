@@ -115,8 +115,9 @@ uint64_t tail_place(const struct predictor_chip *c, uint64_t k, uint64_t n, uint
                             : first + dealt(c, k - last - first, left - first, places - first);
 }
 
-uint64_t tail_first(const struct predictor_chip *c, uint64_t i, uint64_t n, int before) {
-    return (uint64_t)(c->cta_spread * gpc_rank(c, i, n) + c->cta_round * before);
+uint64_t tail_first(const struct predictor_chip *c, double spread, uint64_t i, uint64_t n,
+                    int before) {
+    return (uint64_t)(spread * gpc_rank(c, i, n) + c->cta_round * before);
 }
 
 uint64_t tail_begin(double *next, uint64_t at, double each) {

@@ -8,6 +8,23 @@
 
 #include <string.h>
 
+/* L1 has the banks of shared memory, but lines of different 4 KiB don't conflict (microbenchmark habits, hits). */
+static uint32_t by_pages(const struct sass_effect *e) {
+    enum { PAGE_BITS = 12 };
+    uint32_t low[SASS_LANES], most = 0, least;
+    for (int l = 0; l < SASS_LANES; l++) low[l] = (uint32_t)e->global[l];
+    for (uint32_t left = e->active; left;) {
+        const uint64_t page = e->global[__builtin_ctz(left)] >> PAGE_BITS;
+        uint32_t alike = 0;
+        for (uint32_t m = left; m; m &= m - 1)
+            if (e->global[__builtin_ctz(m)] >> PAGE_BITS == page) alike |= m & -m;
+        uint32_t n = emu_wavefronts(alike, low, e->inst->bytes, true, false, &least, NULL);
+        if (n > most) most = n;
+        left &= ~alike;
+    }
+    return most;
+}
+
 uint32_t sass_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
     uint32_t n = 0, least = 0, extra;
     switch (e->memory) {
@@ -32,6 +49,10 @@ uint32_t sass_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
     case SASS_HGMMA_OPERANDS:                    /* 128 bytes each (wgmma.c) */
         if (sass_warp_index(e->warp) % 4) break; /* one read of the operands for the four warps */
         n = least = (e->gmma.n + (e->gmma.a_in_registers ? 0u : 64u)) * e->gmma.k * 2 / 128;
+        break;
+    case SASS_LDG: /* L1 has the banks of shared memory */
+    case SASS_LDL:
+        n = by_pages(e);
         break;
     default:
         break;

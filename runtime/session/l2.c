@@ -29,11 +29,6 @@ void l2_touch(struct l2 *l, uint64_t begin, double bytes, double group) {
     *a = (struct l2_allocation){.begin = begin, .bytes = bytes, .group = group, .turn = l->turn};
 }
 
-void l2_copied(struct l2 *l, uint64_t begin, double bytes) {
-    struct l2_allocation *a = find(l, begin);
-    if (a && !is_small(a, bytes)) *a = l->at[--l->n];
-}
-
 double l2_distance(const struct l2 *l, uint64_t begin) {
     const struct l2_allocation *a = find(l, begin);
     if (!a) return INFINITY;

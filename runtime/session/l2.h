@@ -1,5 +1,6 @@
 /* What L2 holds when a program's next launch begins: for each allocation, how much was touched since it was. Launches and
- * memsets leave data there. What the host copies to the device does not stay there (microbenchmark patterns, first). */
+ * memsets leave data there. What the host copies to the device stays there only where L2 has the lines already (microbenchmarks patterns, first;
+ * habits, vectors). */
 #pragma once
 
 #include <stdint.h>
@@ -18,7 +19,5 @@ struct l2 {
 /* A launch, or a memset, comes: what is touched until the next call belongs together. */
 void l2_turn(struct l2 *l);
 void l2_touch(struct l2 *l, uint64_t begin, double bytes, double group);
-/* The host has copied to it. */
-void l2_copied(struct l2 *l, uint64_t begin, double bytes);
 /* Bytes touched since a mean byte of the allocation was, without what the next launch touches; INFINITY: never. */
 double l2_distance(const struct l2 *l, uint64_t begin);

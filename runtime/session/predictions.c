@@ -18,6 +18,8 @@
  * something is left for others; of one kernel's launch. Seconds of a core, counted as work (PREDICTOR_WORK_A_SECOND),
  * so that a busy host predicts the same. */
 enum { PROGRAM_S = 20, KERNEL_S = 60 };
+/* Launches of a process whose overhead is less (microbenchmark habits, begin). */
+enum { EARLY = 8 };
 #define OPEN_S 0.5 /* that a kernel's machine code counts for */
 /* Launches of a program with more work than this have 8 SMs simulated for all: some seconds at most. */
 enum { PROGRAM_WORK = 16000000 };
@@ -69,6 +71,9 @@ static double budget_s(const struct session *s) {
 static bool asks_each(const struct session *s) {
     return !s->is_alone && s->settings.cache == SETTINGS_AS_RUN;
 }
+
+/* Launches of the process before the present one. */
+static int launches_before(const struct session *s) { return s->n_launches - 1; }
 
 static double distance(void *user, uint64_t begin) {
     const struct session *s = user;
@@ -138,6 +143,9 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
         (budget - s->predict_s) / (s->is_alone || s->settings.predict_only ? 1 : 2);
     const struct predictor_options o = {.budget = s->is_alone ? 0 : PROGRAM_WORK,
                                         .cache = (enum predictor_cache)out->shape.cache,
+                                        .is_first = out->shape.is_first,
+                                        .is_early = out->shape.is_early,
+                                        .is_program = asks_each(s),
                                         .distance = asks_each(s) ? distance : NULL,
                                         .user = s};
     c->predictor.limit_s = limit_s;
@@ -195,8 +203,9 @@ static uint64_t hash_arguments(const struct emu_grid *g) {
 }
 
 static bool is_like(const struct prediction_shape *a, const struct emu_grid *g, int cache,
-                    uint64_t arguments, bool is_unknown) {
-    return a->cache == cache && a->is_unknown == is_unknown && a->arguments == arguments &&
+                    uint64_t arguments, bool is_unknown, bool is_early) {
+    return !a->is_first && a->is_early == is_early && a->cache == cache &&
+           a->is_unknown == is_unknown && a->arguments == arguments &&
            !memcmp(a->grid, g->grid, sizeof a->grid) &&
            !memcmp(a->block, g->block, sizeof a->block) &&
            !memcmp(a->cluster, g->cluster, sizeof a->cluster) && a->shared_bytes == g->shared_bytes;
@@ -207,22 +216,26 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
     struct kernel_predictions *c = k->predictions;
     const int cache = cache_of(s);
     const uint64_t arguments = s->settings.predict_only ? hash_arguments(g) : 0;
+    const bool is_early = asks_each(s) && launches_before(s) && launches_before(s) < EARLY;
     const bool is_unknown = stale_of(&s->stale, s->memory, g) >= 0;
     s->set_bytes = 0;
     for (int i = 0; i < c->n; i++)
-        if (is_like(&c->at[i].shape, g, cache, arguments, is_unknown) &&
+        if (is_like(&c->at[i].shape, g, cache, arguments, is_unknown, is_early) &&
             finds_alike(s, &c->at[i])) {
             note_touched(s, &c->at[i]);
             return i;
         }
     c->at = heap_grown(c->at, (size_t)(c->n + 1) * sizeof *c->at);
     struct launch_prediction *at = &c->at[c->n];
-    *at = (struct launch_prediction){.shape = {
-                                         .shared_bytes = g->shared_bytes,
-                                         .cache = cache,
-                                         .arguments = arguments,
-                                         .is_unknown = is_unknown,
-                                     }};
+    *at = (struct launch_prediction){
+        .shape = {
+            .shared_bytes = g->shared_bytes,
+            .cache = cache,
+            .arguments = arguments,
+            .is_unknown = is_unknown,
+            .is_first = asks_each(s) && !launches_before(s) && !s->was_set,
+            .is_early = is_early,
+        }};
     memcpy(at->shape.grid, g->grid, sizeof at->shape.grid);
     memcpy(at->shape.block, g->block, sizeof at->shape.block);
     memcpy(at->shape.cluster, g->cluster, sizeof at->shape.cluster);
@@ -236,6 +249,18 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
 double predictions_instructions(const struct kernel *k, int number) {
     const struct launch_prediction *at = &k->predictions->at[number];
     return at->is_there ? at->p.instructions : 0;
+}
+
+bool predictions_unknown(struct session *s, const struct kernel *k, int number, int launch) {
+    const struct launch_prediction *at = &k->predictions->at[number];
+    bool writes = false;
+    if (!at->is_there || at->p.done < 1) return false; /* it may write later */
+    for (int i = 0; i < at->p.n_ranges; i++) {
+        if (!at->p.range[i].is_written) continue;
+        stale_add(&s->stale, s->memory, at->p.range[i].begin, launch);
+        writes = true;
+    }
+    return writes;
 }
 
 int predictions_count(const struct kernel *k) { return k->predictions ? k->predictions->n : 0; }

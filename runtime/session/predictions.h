@@ -13,6 +13,8 @@ struct prediction_shape {
     unsigned grid[3], block[3], cluster[3], shared_bytes;
     int cache;          /* enum predictor_cache */
     uint64_t arguments; /* a hash of them; 0: any */
+    bool is_first;      /* the process has run nothing before it */
+    bool is_early;      /* one of the process's first launches */
     bool is_unknown;    /* its data depends on a launch that did not run (stale.h) */
     double distance[PREDICTION_RANGES]; /* of the allocations that it touches, in L2 (l2.h) */
 };
@@ -21,6 +23,9 @@ struct prediction_shape {
 int predictions_make(struct session *s, struct kernel *k, const struct emu_grid *g);
 
 /* How many numbers there are; the shape of one; how many launches have it. */
+/* Notes as unknown what the launch writes that was predicted as this number. False: the prediction doesn't say. */
+bool predictions_unknown(struct session *s, const struct kernel *k, int number, int launch);
+
 int predictions_count(const struct kernel *k);
 /* What L2 held: "warm", "cold", or "flushed" by a memset. */
 const char *prediction_cache(const struct prediction_shape *s);

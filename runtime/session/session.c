@@ -570,6 +570,13 @@ static enum fault launch(struct session *s, struct kernel *k, const struct emu_g
     return fault;
 }
 
+/* What a launch writes is unknown, because launch number `launch` did not run. */
+static void unknown_from(struct session *s, const struct kernel *k, const struct emu_grid *g,
+                         int predicted, int launch) {
+    if (!predictions_unknown(s, k, predicted, launch))
+        stale_launch(&s->stale, s->memory, g, launch);
+}
+
 static enum fault run_launch(struct session *s, struct kernel *k, int row, const struct emu_grid *g,
                              uint64_t key) {
     struct emu_result *result = row < 0 ? k->unchosen : k->result;
@@ -581,10 +588,10 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
     const int last = s->settings.predict_only;
     const bool left_out = row >= 0 && only_predicted(s, k, row, g, predicted);
     if (last && s->n_launches >= last) end_predicted(s);
-    if (left_out) stale_launch(&s->stale, s->memory, g, k->launch[row].number);
+    if (left_out) unknown_from(s, k, g, predicted, k->launch[row].number);
     if (left_out) return FAULT_NONE;
     const int unknown = stale_of(&s->stale, s->memory, g);
-    if (unknown >= 0) stale_launch(&s->stale, s->memory, g, unknown);
+    if (unknown >= 0 && row >= 0) unknown_from(s, k, g, predicted, unknown);
     fflush(stdout); /* what the kernel prints comes after what the program printed */
     const char *why =
         emu_launch(s->memory, k->code, g, &s->info.chip, &s->settings.emulator, result);
@@ -618,7 +625,7 @@ static enum fault run_launch(struct session *s, struct kernel *k, int row, const
         s->n_reports += emu_result_report_kind(result, r) != EMU_NOTE;
         const int kind = emu_result_report_kind(result, r);
         const bool too_long = last && kind == EMU_ENDLESS; /* as if it had been left out */
-        if (too_long && row >= 0) stale_launch(&s->stale, s->memory, g, k->launch[row].number);
+        if (too_long && row >= 0) unknown_from(s, k, g, predicted, k->launch[row].number);
         if (!fault && !too_long) fault = fault_of(kind);
         if (emu_result_report_kind(result, r) == EMU_TRAP &&
             strstr(emu_result_report(result, r), "assertion"))

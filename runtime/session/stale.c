@@ -60,6 +60,11 @@ void stale_launch(struct stale *s, const struct emu_memory *m, const struct emu_
     }
 }
 
+void stale_add(struct stale *s, const struct emu_memory *m, uint64_t at, int launch) {
+    const struct emu_allocation *a = allocation_at(m, at);
+    if (a) add(s, a->base, launch);
+}
+
 void stale_copy(struct stale *s, const struct emu_memory *m, uint64_t to, uint64_t from,
                 uint64_t bytes) {
     const struct emu_allocation *a = s->n ? allocation_at(m, to) : NULL,

@@ -194,16 +194,15 @@ static uint64_t allocation_of(const struct session *s, const void *p) {
     return a ? a->base : 0;
 }
 
-/* For predictions: a small copy goes through L2, a large one to DRAM, and takes along what memsets have written
- * (microbenchmark patterns, first: 64 KiB and more). */
+/* For predictions: a small copy goes through L2. A large one goes to DRAM, unless L2 has the lines, and takes along what
+ * memsets have written (microbenchmarks patterns, first: 64 KiB and more; habits, vectors: 1 MiB and more). */
 static void came_from_host(struct session *s, const void *to, size_t bytes) {
-    enum { SMALL = 64 << 10 };
+    enum { SMALL = 512 << 10 };
     if (bytes <= SMALL) {
         l2_turn(&s->l2);
         l2_touch(&s->l2, allocation_of(s, to), (double)bytes, (double)bytes);
         return;
     }
-    l2_copied(&s->l2, allocation_of(s, to), (double)bytes);
     s->set_bytes = 0;
 }
 
@@ -235,6 +234,7 @@ cudaError_t memory_set(struct session *s, void *to, int value, size_t bytes) {
         return cudaErrorInvalidValue;
     }
     s->set_bytes += bytes;
+    s->was_set = true;
     stale_copy(&s->stale, s->memory, (uint64_t)(uintptr_t)to, 0, bytes);
     l2_turn(&s->l2);
     l2_touch(&s->l2, allocation_of(s, to), (double)bytes, (double)bytes);

@@ -1046,14 +1046,18 @@ static void few_left_run_faster(void **state) {
 static void seats_of_an_idle_chip(void **state) {
     (void)state;
     for (uint64_t i = 0; i < 132; i++) {
-        assert_in_range(tail_first(&chip, i, 132, 0), 0, (uint64_t)chip.cta_spread);
-        uint64_t two = tail_first(&chip, i, 132, 2) - tail_first(&chip, i, 132, 0);
+        assert_in_range(tail_first(&chip, chip.cta_spread, i, 132, 0), 0,
+                        (uint64_t)chip.cta_spread);
+        uint64_t two = tail_first(&chip, chip.cta_spread, i, 132, 2) -
+                       tail_first(&chip, chip.cta_spread, i, 132, 0);
         assert_in_range(two, (uint64_t)(2 * chip.cta_round), (uint64_t)(2 * chip.cta_round) + 1);
         assert_true((double)two < 132 * chip.cta_interval);
     }
-    assert_true(tail_first(&chip, 8, 132, 0) < tail_first(&chip, 9, 132, 0));
-    assert_true(tail_first(&chip, 131, 132, 0) > 0.9 * chip.cta_spread);
-    assert_true(tail_first(&chip, 116, 132, 0) < 0.1 * chip.cta_spread); /* another GPC's first */
+    assert_true(tail_first(&chip, chip.cta_spread, 8, 132, 0) <
+                tail_first(&chip, chip.cta_spread, 9, 132, 0));
+    assert_true(tail_first(&chip, chip.cta_spread, 131, 132, 0) > 0.9 * chip.cta_spread);
+    assert_true(tail_first(&chip, chip.cta_spread, 116, 132, 0) <
+                0.1 * chip.cta_spread); /* another GPC's first */
 }
 
 /* The chip begins CTAs one after the other: those for which there is room at once are `each` cycles apart, and one that
