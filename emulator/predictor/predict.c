@@ -31,6 +31,7 @@ enum { MAX_CLUSTER = 16 };
 /* So many instructions without time are as much work as one that is simulated. */
 enum { SKIPPED = 8 };
 
+enum { SECTOR_BYTES = 32, LINE_SECTORS = 4, PAIR_SECTORS = 2, BITS = 8 * sizeof(uint64_t) };
 enum { MAX_RANGES = PREDICTION_RANGES, PAGE_BITS = 12 };
 
 /* What a launch reads and writes of global memory: allocations, and which of their pages one place
@@ -232,6 +233,11 @@ static struct predictor_range *range_of(struct footprint *f, uint64_t at) {
     return i < 0 ? NULL : &f->range[i];
 }
 
+/* The bits of the n sectors that lie together, of which this is one, in their word. */
+static uint64_t neighbours(uint64_t sector, uint64_t n) {
+    return ((1ull << n) - 1) << sector % BITS / n * n;
+}
+
 static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool is_written,
                   uint32_t cta) {
     struct predictor_range *r = range_of(f, at);
@@ -242,20 +248,20 @@ static void touch(struct footprint *f, struct emu_memory *m, uint64_t at, bool i
         r->bytes = at - r->begin + grow(m, at, false);
         r->touched = heap_zeroed((r->bytes >> PAGE_BITS) + 1, 1);
         r->by = heap_zeroed((r->bytes >> PAGE_BITS) + 1, sizeof *r->by);
-        r->sectors = heap_zeroed((r->bytes / 32 >> 6) + 1, sizeof *r->sectors);
+        r->sectors = heap_zeroed(r->bytes / SECTOR_BYTES / BITS + 1, sizeof *r->sectors);
     }
-    const uint64_t number = (at - r->begin) >> PAGE_BITS, bit = 1ull << cta % 64;
+    const uint64_t number = (at - r->begin) >> PAGE_BITS, bit = 1ull << cta % BITS;
     uint8_t *page = &r->touched[number];
     r->n_by += !(r->by[number] & bit);
     r->by[number] |= bit;
     if (cta + 1 > f->n_ctas) f->n_ctas = cta + 1;
     r->n_touched += !*page;
-    const uint64_t sector = (at - r->begin) / 32, sector_bit = 1ull << sector % 64,
-                   of_line = 15ull << sector % 64 / 4 * 4, of_pair = 3ull << sector % 64 / 2 * 2;
-    r->n_pairs += !(r->sectors[sector >> 6] & of_pair);
-    r->n_lines += !(r->sectors[sector >> 6] & of_line);
-    r->n_sectors += !(r->sectors[sector >> 6] & sector_bit);
-    r->sectors[sector >> 6] |= sector_bit;
+    const uint64_t sector = (at - r->begin) / SECTOR_BYTES;
+    uint64_t *seen = &r->sectors[sector / BITS];
+    r->n_lines += !(*seen & neighbours(sector, LINE_SECTORS));
+    r->n_pairs += !(*seen & neighbours(sector, PAIR_SECTORS));
+    r->n_sectors += !(*seen & neighbours(sector, 1));
+    *seen |= neighbours(sector, 1);
     r->requests++;
     r->is_written |= is_written;
     *page = 1;
@@ -751,7 +757,7 @@ double predictor_lost(const struct predictor_chip *c, double bytes, double writt
 
 double predictor_kept(double sectors, double lines) {
     const double a_line = sectors / lines;
-    return 32 * sectors * (a_line < 2 ? 1 + 3 * (2 - a_line) : 1);
+    return SECTOR_BYTES * sectors * (a_line < 2 ? 1 + 3 * (2 - a_line) : 1);
 }
 
 double predictor_fetched(const struct predictor_chip *c, double sectors, double pairs,

@@ -24,7 +24,7 @@ struct sm_slots {
 };
 
 enum { SM_PRODUCTS = 256 };
-enum { SM_FIRST_CODE = 1024 };
+enum { SM_FIRST_CODE = 256 };
 enum { SM_COUNTERS = 6, SM_RING = 64, SM_LINE_BYTES = 128, SM_CODE_LINES = 512 };
 /* Lines of an instruction cache. */
 struct sm_lines {
