@@ -128,7 +128,7 @@ __global__ void hit(const char *x, int group, int apart, int n, float *y) {
         float v[8];
 #pragma unroll
         for (int i = 0; i < 8; i++)
-            asm volatile("ld.global.ca.f32 %0, [%1];" : "=f"(v[i]) : "l"(at + i * 512));
+            asm volatile("ld.global.ca.f32 %0, [%1];" : "=f"(v[i]) : "l"(at + i * 512) : "memory");
 #pragma unroll
         for (int i = 0; i < 8; i++) sum += v[i];
     }
