@@ -1094,6 +1094,15 @@ static void l2_keeps_whole_lines(void **state) {
     assert_true(predictor_kept(1000, 250) == 32 * 1000.0);
 }
 
+/* DRAM gives pairs of sectors, and single ones more slowly. */
+static void dram_gives_pairs(void **state) {
+    (void)state;
+    chip.dram_sparse = 0.5;
+    assert_true(predictor_fetched(&chip, 4, 2, 1) == 1);
+    assert_true(predictor_fetched(&chip, 2, 1, 1) == 2);
+    assert_true(predictor_fetched(&chip, 1, 1, 1) == 4);
+}
+
 /* The eldest of three ends at 200, the others later, but the last as ever; of the 120 that are left over each is
  * another SM's, though CTAs differ by more than those of an SM do that share it equally. */
 static void the_elder_ends_first(void **state) {
@@ -1334,6 +1343,7 @@ int main(void) {
         cmocka_unit_test(seats_of_an_idle_chip),
         cmocka_unit_test_setup(written_lines_are_kept_once, read_chip),
         cmocka_unit_test(l2_keeps_whole_lines),
+        cmocka_unit_test_setup(dram_gives_pairs, read_chip),
         cmocka_unit_test_setup(the_elder_ends_first, read_chip),
         cmocka_unit_test(ctas_are_dealt_to_gpcs),
         cmocka_unit_test(idle_gpcs_count_faster),
