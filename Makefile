@@ -64,7 +64,7 @@ LDLIBS    := $(call archive,jansson) $(call archive,gomp) -ldl -lm -lpthread
 Q         := $(if $(V),,@)
 # libgomp's last words are our own: common/base/heap.c
 OUR_WORDS := -Wl,--wrap=gomp_fatal,-u,__wrap_gomp_fatal
-LINK       = $(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) $(OUR_WORDS) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
+LINK       = $(if $(V),,@echo "ld $@";) $(CC) $(SANITIZE) $(OUR_WORDS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
 
 STAGE_DIRS := $(sort $(wildcard stages/[0-9]*-*))
 stage-of    = stage-$(firstword $(subst -, ,$(notdir $1)))

@@ -19,7 +19,7 @@ $(LINKED): $(BUILD)/runtime/link/lib%.so: $(STANDIN) | $$(@D)/.dir
 
 # What the driver loads into a program on a GPU, to count its launches.
 GPU_OWN := gpu gpu_launch gpu_metrics
-GPU_SRC := $(patsubst %,runtime/session/%.c,$(GPU_OWN) session report settings predictions compiled repeat l2 stale fatbin)
+GPU_SRC := $(patsubst %,runtime/session/%.c,$(GPU_OWN) session report launch_report settings predictions compiled repeat l2 stale fatbin)
 INJECTED := $(BUILD)/runtime/libattnlab-gpu.so
 $(GPU_OWN:%=$(BUILD)/runtime/session/%.o): CPPFLAGS += -isystem profiler/cxx
 $(INJECTED): $(GPU_SRC:%.c=$(BUILD)/%.o) $(LIB) | $$(@D)/.dir

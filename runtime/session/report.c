@@ -4,6 +4,7 @@
 #include "compiled.h"
 #include "predictions.h"
 #include "gpu.h"
+#include "launch_report.h"
 
 #include "common/base/heap.h"
 #include "common/base/interrupt.h"
@@ -23,36 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 8 };
-
-/* ---- The table: a row for equal launches in a row, and one for all --------------------------- */
-
-/* "n/a" of what was not counted. */
-static const char *number(double x, const char *format, char out[32]) {
-    if (isnan(x))
-        snprintf(out, 32, "n/a");
-    else
-        snprintf(out, 32, format, x);
-    return out;
-}
-
-/* How many more than the ideal: +100% is twice as many. */
-static const char *more(double actual, double ideal, char out[32]) {
-    *out = 0;
-    if (actual > ideal && ideal > 0) snprintf(out, 32, "+%.0f%%", 100 * (actual - ideal) / ideal);
-    return out;
-}
-
-static const char *extent(const unsigned n[3], char out[32]) {
-    snprintf(out, 32, n[2] > 1 ? "%ux%ux%u" : n[1] > 1 ? "%ux%u" : "%u", n[0], n[1], n[2]);
-    return out;
-}
-
-/* The rest of a name says more than its middle. */
-static const char *shown(const struct kernel *k, char out[128]) {
-    enum { MOST = 60 };
-    return screen_short(k->shown, MOST, out);
-}
+/* ---- The table of launches -------------------------------------------------------------------- */
 
 /* Is it to be printed? */
 static bool wanted(const struct session *s, const struct kernel *k) {
@@ -74,83 +46,15 @@ static bool say_nothing_wanted(const struct session *s) {
     fprintf(stderr, "run: --kernel-name %.64s matches no kernel; there are:\n",
             s->settings.kernel_name);
     for (const struct kernel *k = s->kernels; k; k = k->next)
-        fprintf(stderr, "    %s\n", shown(k, name));
+        fprintf(stderr, "    %s\n", launch_report_name(k, name));
     return true;
-}
-
-static void add_row(struct table *t, const char *kernel, const char *which, const struct launch *l,
-                    int static_shared, const struct session_sums *s, bool of_ptx) {
-    char grid[32] = "", block[32] = "", shared[32] = "", n[7][32];
-    const char *cells[] = {kernel, which, grid, block, shared, n[0],
-                           n[1],   n[2],  n[3], n[4],  n[5],   n[6]};
-    if (l) {
-        extent(l->grid, grid);
-        extent(l->block, block);
-        snprintf(shared, sizeof shared, "%u", l->shared_bytes + (unsigned)static_shared);
-    }
-    number(s->executed, of_ptx ? "%.0f PTX" : "%.0f", n[0]);
-    number(s->executed ? s->threads / s->executed : 0, "%.1f", n[1]);
-    number(s->sectors, "%.0f", n[2]);
-    more(s->sectors, s->sectors_ideal, n[3]);
-    number(s->wavefronts, "%.0f", n[4]);
-    more(s->wavefronts, s->wavefronts_ideal, n[5]);
-    number(s->tensor, "%.0f", n[6]);
-    table_row(t, cells);
-}
-
-static bool equal(const struct launch *a, const struct launch *b) {
-    return !memcmp(a->grid, b->grid, sizeof a->grid) &&
-           !memcmp(a->block, b->block, sizeof a->block) &&
-           !memcmp(a->cluster, b->cluster, sizeof a->cluster) &&
-           a->shared_bytes == b->shared_bytes && !memcmp(&a->sums, &b->sums, sizeof a->sums) &&
-           a->of_ptx == b->of_ptx;
-}
-
-/* Was machine code counted in all launches, or on a GPU? */
-static bool all_sass(const struct kernel *k) {
-    for (int n = 0; n < k->n_launches; n++)
-        if (k->launch[n].of_ptx) return false;
-    return true;
-}
-
-static void add_kernel(struct table *t, const struct kernel *k, bool every) {
-    const bool sass = all_sass(k);
-    char which[64], name[128];
-    int rows = 0, next;
-    for (int n = 0; n < k->n_launches; n = next, rows++) {
-        for (next = n + 1; next < k->n_launches && equal(&k->launch[n], &k->launch[next]); next++) {
-        }
-        if (rows >= MOST_ROWS && !every) continue;
-        if (next - n > 1)
-            snprintf(which, sizeof which, "%d-%d, each", n + 1, next);
-        else
-            snprintf(which, sizeof which, "%d", n + 1);
-        add_row(t, rows ? "" : shown(k, name), which, &k->launch[n], k->static_shared,
-                &k->launch[n].sums, k->launch[n].of_ptx);
-    }
-    if (k->n_launches < 2) return;
-    struct session_sums all = {0}; /* those that were not run count as what they are like */
-    for (int n = 0; n < k->n_launches; n++) {
-        const struct session_sums *x = sass ? &k->launch[n].sums : &k->launch[n].ptx;
-        all = (struct session_sums){
-            all.executed + x->executed,     all.threads + x->threads,
-            all.sectors + x->sectors,       all.sectors_ideal + x->sectors_ideal,
-            all.wavefronts + x->wavefronts, all.wavefronts_ideal + x->wavefronts_ideal,
-            all.tensor + x->tensor};
-    }
-    snprintf(which, sizeof which, "all %d%s", k->n_launches,
-             rows > MOST_ROWS && !every ? " (--launches: each)" : "");
-    add_row(t, "", which, NULL, 0, &all, !sass);
 }
 
 static void print_launches(const struct session *s) {
-    static const char *const heading[] = {"kernel", "launch",     "grid",  "block",
-                                          "shared", "warp inst",  "lanes", "sectors",
-                                          "more",   "wavefronts", "more",  "tensor"};
     struct table t;
-    table_open(&t, 12, heading);
+    launch_report_open(&t);
     for (const struct kernel *k = s->kernels; k; k = k->next)
-        if (wanted(s, k)) add_kernel(&t, k, s->settings.every_launch);
+        if (wanted(s, k)) launch_report_add(&t, k, s->settings.every_launch);
     table_print(&t, stdout);
     table_close(&t);
 }
@@ -161,29 +65,6 @@ static const struct counter *named(const struct counters *c, const char *name) {
     for (int i = 0; i < c->n; i++)
         if (!strcmp(c->counter[i].name, name)) return &c->counter[i];
     return NULL;
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = ((const struct counter *)a)->value, y = ((const struct counter *)b)->value;
-    return (x < y) - (x > y);
-}
-
-/* "long_scoreboard 7.41, barrier 0.52": the largest first, without what is a hundredth of all. */
-static void stalls_of(const struct counters *c, char *out, size_t bytes) {
-    struct counter stall[32];
-    double sum = 0;
-    int n = 0;
-    *out = 0;
-    for (int i = 0; i < c->n && n < 32; i++)
-        if (!strncmp(c->counter[i].name, "stall_", 6) &&
-            strcmp(c->counter[i].name, "stall_selected"))
-            sum += (stall[n++] = c->counter[i]).value;
-    qsort(stall, (size_t)n, sizeof *stall, by_value);
-    for (int i = 0; i < n && stall[i].value > sum / 100; i++) {
-        size_t at = strlen(out);
-        snprintf(out + at, bytes - at, "%s%s %.2f", i ? ", " : "", stall[i].name + 6,
-                 stall[i].value);
-    }
 }
 
 static void add_prediction(struct table *t, const char *kernel, const struct kernel *k, int number,
@@ -199,10 +80,10 @@ static void add_prediction(struct table *t, const char *kernel, const struct ker
         const struct counter *x = named(c, names[v]);
         snprintf(value[v], 32, v ? "%.4g" : "%.0f", x ? x->value : 0);
     }
-    stalls_of(c, stalls, sizeof stalls);
-    table_row(t, (const char *[]){kernel, launches, extent(shape->grid, grid),
-                                  extent(shape->block, block), value[0], value[1], value[2],
-                                  value[3], value[4], stalls});
+    launch_report_stalls(c, stalls, sizeof stalls);
+    table_row(t, (const char *[]){kernel, launches, launch_report_extent(shape->grid, grid),
+                                  launch_report_extent(shape->block, block), value[0], value[1],
+                                  value[2], value[3], value[4], stalls});
 }
 
 /* A line for each reason that `why` knows, with the kernels that it holds for; `holds_for` of some launches only. */
@@ -261,7 +142,7 @@ static void print_predictions(const struct session *s) {
     table_open(&t, 10, heading);
     for (const struct kernel *k = s->kernels; k; k = k->next) {
         char name[128];
-        const char *first = shown(k, name);
+        const char *first = launch_report_name(k, name);
         int n = 0, left_out = 0;
         if (!wanted(s, k)) continue;
         for (int number = 0; k->n_launches && number < predictions_count(k); number++) {
@@ -272,7 +153,7 @@ static void print_predictions(const struct session *s) {
             if (!rows++ && cycles && mhz)
                 printf("\npredicted (%s) at %g MHz; %s\n", counter_source_name(cycles->source),
                        mhz->value, cycles->validated);
-            if (n++ < MOST_ROWS || s->settings.every_launch)
+            if (n++ < LAUNCH_REPORT_ROWS || s->settings.every_launch)
                 add_prediction(&t, first, k, number, &c);
             else
                 left_out++;
@@ -293,10 +174,9 @@ static void print_predictions(const struct session *s) {
 /* ---- Counter groups -------------------------------------------------------------------------- */
 
 /* The unit says what was counted: PTX or, as on a GPU, machine code. Tensor instructions are the same in both. */
-#define PTX_INST "PTX warp inst"
 static void name_ptx(struct counter *c) {
     if (!strcmp(c->unit, "warp inst") && strcmp(c->group, "TENSOR") && strstr(c->metric, "emu."))
-        snprintf(c->unit, sizeof c->unit, PTX_INST);
+        snprintf(c->unit, sizeof c->unit, LAUNCH_REPORT_PTX);
 }
 
 /* Of all launches of a kernel; its occupancy is that of the last. */
@@ -344,7 +224,7 @@ static const char *print_counters(const struct session *s) {
             char source[256];
             snprintf(source, sizeof source, "%s%s%s", counter_source_name(x->source),
                      *x->validated ? "; " : "", x->validated);
-            table_row(&t, (const char *[]){shown(k, name), x->group, x->name, value,
+            table_row(&t, (const char *[]){launch_report_name(k, name), x->group, x->name, value,
                                            *x->reason ? "" : x->unit, *x->reason ? "" : source});
         }
         counters_free(&c);
@@ -356,58 +236,12 @@ static const char *print_counters(const struct session *s) {
 
 /* ---- CSV: one table of all values, as a data frame has it -------------------------------------- */
 
-enum { N_CSV = 11 };
-
-/* A value of some launches; `why`: there is none. */
-static void csv_value(struct table *t, const char *const place[5], const char *group,
-                      const char *name, double value, const char *unit, const char *source,
-                      const char *why) {
-    char text[32] = "";
-    const bool is_known = !*why && !isnan(value);
-    if (is_known) snprintf(text, sizeof text, "%.15g", value);
-    table_row(t, (const char *[N_CSV]){place[0], place[1], place[2], place[3], place[4], group,
-                                       name, text, is_known ? unit : "", is_known ? source : "",
-                                       is_known ? ""
-                                       : *why   ? why
-                                                : "not counted"});
-}
-
 static void csv_counters(struct table *t, const char *const place[5], const struct counters *c,
                          const char *group) {
     for (int i = 0; i < c->n; i++) {
         const struct counter *x = &c->counter[i];
-        csv_value(t, place, group ? group : x->group, x->name, x->value, x->unit,
-                  counter_source_name(x->source), x->reason);
-    }
-}
-
-/* Equal launches in a row are one: "2-9". */
-static void csv_launches(struct table *t, const struct kernel *k) {
-    const char *source = k->gpu ? "cupti" : "emulator";
-    char which[32], grid[32], block[32], shared[32];
-    for (int n = 0, next; n < k->n_launches; n = next) {
-        const struct launch *l = &k->launch[n];
-        const struct session_sums *x = &l->sums;
-        for (next = n + 1; next < k->n_launches && equal(l, &k->launch[next]); next++) {
-        }
-        snprintf(which, sizeof which, next - n > 1 ? "%d-%d" : "%d", n + 1, next);
-        snprintf(shared, sizeof shared, "%u", l->shared_bytes + (unsigned)k->static_shared);
-        const char *const place[] = {k->shown, which, extent(l->grid, grid),
-                                     extent(l->block, block), shared};
-        const struct {
-            const char *name;
-            double value;
-            const char *unit;
-        } counts[] = {{"instructions", x->executed, l->of_ptx ? PTX_INST : "warp inst"},
-                      {"threads", x->threads, l->of_ptx ? "PTX thread inst" : "thread inst"},
-                      {"global_sectors", x->sectors, "sectors"},
-                      {"global_sectors_ideal", x->sectors_ideal, "sectors"},
-                      {"shared_wavefronts", x->wavefronts, "wavefronts"},
-                      {"shared_wavefronts_ideal", x->wavefronts_ideal, "wavefronts"},
-                      {"tensor_instructions", x->tensor, "warp inst"}};
-        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-            csv_value(t, place, "launch", counts[i].name, counts[i].value, counts[i].unit, source,
-                      "");
+        launch_report_csv_value(t, place, group ? group : x->group, x->name, x->value, x->unit,
+                                counter_source_name(x->source), x->reason);
     }
 }
 
@@ -422,24 +256,21 @@ static void csv_predictions(struct table *t, const struct kernel *k) {
         snprintf(which, sizeof which, "%d", first + 1);
         snprintf(shared, sizeof shared, "%u", shape->shared_bytes + (unsigned)k->static_shared);
         csv_counters(t,
-                     (const char *const[]){k->shown, which, extent(shape->grid, grid),
-                                           extent(shape->block, block), shared},
+                     (const char *const[]){k->shown, which, launch_report_extent(shape->grid, grid),
+                                           launch_report_extent(shape->block, block), shared},
                      &c, "predicted");
         counters_free(&c);
     }
 }
 
 static const char *print_csv(const struct session *s) {
-    static const char *const heading[N_CSV] = {"kernel", "launch", "grid", "block",
-                                               "shared", "group",  "name", "value",
-                                               "unit",   "source", "na"};
     struct table t;
     const char *why = NULL;
-    table_open(&t, N_CSV, heading);
+    launch_report_csv_open(&t);
     for (const struct kernel *k = s->kernels; k && !why; k = k->next) {
         struct counters c;
         if (!wanted(s, k)) continue;
-        csv_launches(&t, k);
+        launch_report_csv(&t, k);
         csv_predictions(&t, k);
         if (!s->settings.counters || (why = collect(s, k, s->settings.counters, &c))) continue;
         csv_counters(&t, (const char *const[]){k->shown, "all", "", "", ""}, &c, NULL);
@@ -486,8 +317,8 @@ static void print_screen(const struct session *s) {
     if (why) return;
     putchar('\n');
     screen_open(&screen, stdout);
-    screen_title(&screen, "The hottest kernel: %s, %d launch%s", shown(k, name), k->n_launches,
-                 k->n_launches == 1 ? "" : "es");
+    screen_title(&screen, "The hottest kernel: %s, %d launch%s", launch_report_name(k, name),
+                 k->n_launches, k->n_launches == 1 ? "" : "es");
     if (s->n_reports)
         screen_say(&screen, 0, SCREEN_BAD, "verdict", "WRONG: %d check%s of the emulator failed.",
                    s->n_reports, s->n_reports == 1 ? "" : "s");
@@ -521,67 +352,17 @@ static void print_source(const struct session *s) {
 
 /* ---- The record ------------------------------------------------------------------------------ */
 
-/* {"cycles_elapsed": 81392, ..., "stall_barrier": 0.1, "validated": "h200: ..."} */
-static json_t *prediction_record(const struct kernel *k, int number) {
-    struct counters c;
-    json_t *all = json_object();
-    const char *why = predictions_named(k, number, &c);
-    if (why) {
-        json_object_set_new(all, "na",
-                            json_string(predictions_missing(k) ? predictions_missing(k) : why));
-        return all;
-    }
-    for (int i = 0; i < c.n; i++) {
-        json_object_set_new(all, c.counter[i].name, record_real(c.counter[i].value));
-        if (*c.counter[i].validated)
-            json_object_set_new(all, "validated", json_string(c.counter[i].validated));
-    }
-    json_object_set_new(all, "source", json_string(counter_source_name(SOURCE_MODEL)));
-    json_object_set_new(all, "l2", json_string(prediction_cache(prediction_shape(k, number))));
-    counters_free(&c);
-    return all;
-}
-
-/* A prediction stands at its first launch; others name it. */
-static json_t *launch_record(const struct kernel *k, int n) {
-    const struct launch *l = &k->launch[n];
-    const struct session_sums *s = &l->sums;
-    int first = 0;
-    while (k->launch[first].predicted != l->predicted) first++;
-    json_t *record = json_pack(
-        "{s:i, s:[iii], s:[iii], s:[iii], s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "number",
-        l->number, "grid", l->grid[0], l->grid[1], l->grid[2], "block", l->block[0], l->block[1],
-        l->block[2], "cluster", l->cluster[0], l->cluster[1], l->cluster[2], "shared_bytes",
-        l->shared_bytes, "instructions", record_real(s->executed), "threads",
-        record_real(s->threads), "global_sectors", record_real(s->sectors), "global_sectors_ideal",
-        record_real(s->sectors_ideal), "shared_wavefronts", record_real(s->wavefronts),
-        "shared_wavefronts_ideal", record_real(s->wavefronts_ideal), "tensor_instructions",
-        record_real(s->tensor), k->gpu ? "gpu_s" : "emulator_s", record_real(l->seconds));
-    if (k->gpu) { /* whose hardware knows no ideal of global memory */
-        json_object_set_new(record, "global_sectors_ideal", json_null());
-        json_object_set_new(record, "cycles", record_real(l->cycles));
-        json_object_set_new(record, "source", json_string(counter_source_name(SOURCE_CUPTI)));
-        return record;
-    }
-    json_object_set_new(record, "counted", json_string(l->of_ptx ? "ptx" : "sass"));
-    json_object_set_new(record, "ptx_instructions", record_real(l->ptx.executed));
-    if (first < n)
-        json_object_set_new(record, "predicted_like", json_integer(first + 1));
-    else
-        json_object_set_new(record, "predicted", prediction_record(k, l->predicted));
-    return record;
-}
-
 static json_t *kernel_record(const struct session *s, const struct kernel *k) {
     struct counters c;
     json_t *record =
         json_pack("{s:s, s:s, s:i, s:s}", "name", k->shown, "symbol", k->name, "static_shared",
-                  k->static_shared, "counted", all_sass(k) ? "sass" : "ptx");
+                  k->static_shared, "counted", launch_report_is_sass(k) ? "sass" : "ptx");
     json_t *launches = json_array();
     if (!k->gpu && compiled_lacks(k))
         json_object_set_new(record, "no_sass", json_string(compiled_lacks(k)));
     if (k->n_registers >= 0) json_object_set_new(record, "registers", json_integer(k->n_registers));
-    for (int n = 0; n < k->n_launches; n++) json_array_append_new(launches, launch_record(k, n));
+    for (int n = 0; n < k->n_launches; n++)
+        json_array_append_new(launches, launch_report_record(k, n));
     json_object_set_new(record, "launches", launches);
     int n_ran = 0;
     for (int n = 0; n < k->n_launches; n++) n_ran += k->launch[n].seconds > 0;

@@ -37,6 +37,7 @@ TESTS = {  # file: its tests; sh:NAME is a shell test, run on a program built fr
     "profiler/refusal.c": "refusal",
     "runtime/session/fatbin.c": "fatbin",
     "runtime/session/repeat.c": "repeat",
+    "runtime/session/launch_report.c": "launch_report",
     "plots/tabulate.c": "sh:tabulate",
     "plots/columns.c": "sh:tabulate",
     "emulator/core/memory.c": "memory",
