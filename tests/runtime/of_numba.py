@@ -7,7 +7,7 @@ import math
 import sys
 
 import numpy as np
-from numba import cuda, float32, int32
+from numba import complex64, cuda, float32, int32
 from numba.cuda.random import init_xoroshiro128p_states_cpu, xoroshiro128p_dtype, xoroshiro128p_uniform_float32
 
 import attnlab
@@ -450,5 +450,52 @@ def _():
     k = launch(pi_of, 1, 64, states, out, 200)
     return k, out.mean(keepdims=True), np.array([math.pi]), 0.05
 
+
+# ---- Transforms, votes -------------------------------------------------------------------------------------------
+
+@cuda.jit
+def fft(x, out):
+    s = cuda.shared.array(64, complex64)
+    t = cuda.threadIdx.x
+    r = 0
+    for b in range(6):
+        r |= ((t >> b) & 1) << (5 - b)
+    s[r] = x[cuda.blockIdx.x, t]
+    cuda.syncthreads()
+    h = 1
+    while h < 64:
+        if t < 32:
+            i = (t // h) * 2 * h + t % h
+            w = -math.pi * (t % h) / h
+            b = s[i + h] * complex64(complex(math.cos(w), math.sin(w)))
+            a = s[i]
+            s[i] = a + b
+            s[i + h] = a - b
+        cuda.syncthreads()
+        h *= 2
+    out[cuda.blockIdx.x, t] = s[t]
+
+
+@table.row('FFT, complex numbers shared')
+def _():
+    x = (normal(3, 64) + 1j * normal(3, 64)).astype('c8')
+    out = np.zeros_like(x)
+    k = launch(fft, 3, 64, x, out)
+    return k, np.abs(out - np.fft.fft(x.astype('c16'))), np.zeros((3, 64)), 1e-4
+
+
+@cuda.jit
+def match_count(keys, out):
+    i = cuda.grid(1)
+    m = cuda.match_any_sync(0xffffffff, keys[i])
+    lead = cuda.ffs(m) - 1
+    if cuda.laneid == lead:
+        cuda.atomic.add(out, keys[i], cuda.popc(m))
+
+
+@table.row('counts by match_any')
+def _():
+    keys, out = random.integers(0, 7, 256).astype('i4'), np.zeros(7, np.int32)
+    return launch(match_count, 2, 128, keys, out), out, np.bincount(keys, minlength=7), 0
 
 sys.exit(table.print(sys.argv[1:]))

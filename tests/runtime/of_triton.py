@@ -17,7 +17,7 @@ from triton.language.extra import libdevice
 import attnlab
 from python_table import Table
 
-TYPES = {np.float32: '*fp32', np.float16: '*fp16', np.int32: '*i32', np.int8: '*i8', np.uint16: '*bf16', np.int64: '*i64'}
+TYPES = {np.float32: '*fp32', np.float16: '*fp16', np.int32: '*i32', np.int8: '*i8', np.uint8: '*u8', np.uint16: '*bf16', np.int64: '*i64'}
 table = Table('triton')
 random = np.random.default_rng(0)
 
@@ -459,5 +459,68 @@ def _():
 def _():
     return attended(True)
 
+
+# ---- Scans of pairs, small floats --------------------------------------------------------------------------------
+
+@triton.jit
+def combine(a0, b0, a1, b1):
+    return a0 * a1, b0 * a1 + b1
+
+
+@triton.jit
+def recurrence(a, b, out, N: tl.constexpr):
+    r = tl.program_id(0)
+    i = tl.arange(0, N)
+    _, h = tl.associative_scan((tl.load(a + r * N + i), tl.load(b + r * N + i)), 0, combine)
+    tl.store(out + r * N + i, h)
+
+
+@table.row('linear recurrence, tuple scan')
+def _():
+    a, b, out = random.uniform(.5, 1, (3, 256)).astype('f4'), normal(3, 256), np.zeros((3, 256), np.float32)
+    want, h = np.zeros((3, 256)), np.zeros(3)
+    for t in range(256):
+        want[:, t] = h = h * a[:, t] + b[:, t]
+    return launch(recurrence, (3,), (a, b, out), N=256), out, want, 1e-4
+
+
+@triton.jit
+def fp8(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    ka, kb = tl.arange(0, K)[None, :], tl.arange(0, K)[:, None]
+    x = tl.load(a + m * K + ka).to(tl.float8e4nv, bitcast=True)
+    y = tl.load(b + n * K + kb).to(tl.float8e4nv, bitcast=True)
+    tl.store(c + m * N + n, tl.dot(x, y))
+
+
+@table.row('product, fp8')
+def _():
+    bits = np.array([0x30, 0x38, 0x40, 0xb8, 0x00, 0xb0, 0x3c], 'u1')  # as e4m3
+    real = np.array([.5, 1, 2, -1, 0, -.5, 1.5])
+    ia, ib = random.integers(0, 7, (64, 128)), random.integers(0, 7, (64, 128))
+    a, b, c = bits[ia], bits[ib], np.zeros((64, 64), np.float32)
+    return launch(fp8, (1,), (a, b, c), M=64, N=64, K=128), c, real[ia] @ real[ib].T, 0
+
+
+@triton.jit
+def scaled(a, sa, b, sb, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    x = tl.load(a + m * (K // 2) + tl.arange(0, K // 2)[None, :])
+    y = tl.load(b + n * (K // 2) + tl.arange(0, K // 2)[:, None])
+    s = tl.arange(0, K // 32)[None, :]
+    xs = tl.load(sa + m * (K // 32) + s)
+    ys = tl.load(sb + tl.arange(0, N)[:, None] * (K // 32) + s)
+    tl.store(c + m * N + n, tl.dot_scaled(x, xs, 'e2m1', y, ys, 'e2m1'))
+
+
+@table.row('product, mxfp4')
+def _():
+    e2m1 = np.array([0, .5, 1, 1.5, 2, 3, 4, 6, -0., -.5, -1, -1.5, -2, -3, -4, -6])
+    a, b = random.integers(0, 16, (2, 128, 128))
+    sa, sb = random.integers(125, 130, (2, 128, 4)).astype('u1')  # exponents, each of 32 elements
+    wide = [e2m1[x] * np.repeat(2. ** (s.astype('f8') - 127), 32, 1) for x, s in ((a, sa), (b, sb))]
+    pa, pb = [(x[:, ::2] | x[:, 1::2] << 4).astype('u1') for x in (a, b)]
+    c = np.zeros((128, 128), np.float32)
+    return launch(scaled, (1,), (pa, sa, pb, sb, c), M=128, N=128, K=128), c, wide[0] @ wide[1].T, 0
 
 sys.exit(table.print(sys.argv[1:]))
