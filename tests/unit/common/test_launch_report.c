@@ -127,6 +127,9 @@ static void one_row_is_for_counts_of_ptx(void **state) {
     (void)state;
     launches(2);
     assert_true(launch_report_is_sass(&kernel));
+    launch[0].of_ptx = true;
+    assert_false(launch_report_is_sass(&kernel));
+    launch[0].of_ptx = false;
     launch[1].of_ptx = true;
     launch[1].sums = launch[1].ptx;
     assert_false(launch_report_is_sass(&kernel));
@@ -143,8 +146,8 @@ static void what_was_not_counted_is_not_a_number(void **state) {
     assert_string_equal(rows(&kernel, false), "k,1,2,32,164,0,0.0,n/a,,4,,n/a\n");
     launch[0].sums = (struct session_sums){NAN, NAN, 5, 5, 4, 6, 0};
     assert_string_equal(rows(&kernel, false), "k,1,2,32,164,n/a,n/a,5,,4,,0\n");
-    launch[0].sums = (struct session_sums){1, 1, 6, 2, 1, 1, 0};
-    assert_string_equal(rows(&kernel, false), "k,1,2,32,164,1,1.0,6,+200%,1,,0\n");
+    launch[0].sums = (struct session_sums){1, 1, 6, 2, 2, 1, 0};
+    assert_string_equal(rows(&kernel, false), "k,1,2,32,164,1,1.0,6,+200%,2,+100%,0\n");
 }
 
 static int lines(const char *s) {
@@ -232,18 +235,18 @@ static void csv_says_why_there_is_no_value(void **state) {
 static void stalls_begin_with_the_largest(void **state) {
     (void)state;
     struct counter c[40] = {{.name = "cycles_elapsed", .value = 9e9},
-                            {.name = "stall_barrier", .value = 1},
+                            {.name = "stall_barrier", .value = 9},
                             {.name = "stall_selected", .value = 50},
-                            {.name = "stall_wait", .value = 8.91},
-                            {.name = "stall_math", .value = 0.09}};
+                            {.name = "stall_wait", .value = 90},
+                            {.name = "stall_math", .value = 1}};
     char out[64];
     launch_report_stalls(&(struct counters){5, c}, out, sizeof out);
-    assert_string_equal(out, "wait 8.91, barrier 1.00");
-    c[4].value = 0.11;
+    assert_string_equal(out, "wait 90.00, barrier 9.00");
+    c[4].value = 1.01;
     launch_report_stalls(&(struct counters){5, c}, out, sizeof out);
-    assert_string_equal(out, "wait 8.91, barrier 1.00, math 0.11");
-    launch_report_stalls(&(struct counters){5, c}, out, 12); /* as much as there is room for */
-    assert_string_equal(out, "wait 8.91, ");
+    assert_string_equal(out, "wait 90.00, barrier 9.00, math 1.01");
+    launch_report_stalls(&(struct counters){5, c}, out, 13); /* as much as there is room for */
+    assert_string_equal(out, "wait 90.00, ");
     launch_report_stalls(&(struct counters){1, c}, out, sizeof out);
     assert_string_equal(out, "");
     for (int i = 0; i < 40; i++) c[i] = (struct counter){.name = "stall_x", .value = i};
@@ -288,6 +291,8 @@ static void a_record_has_its_prediction_or_names_it(void **state) {
                         "{\"number\":7," SHAPE "\"global_sectors_ideal\":4.0," REST
                         "\"emulator_s\":0.25,\"counted\":\"ptx\",\"ptx_instructions\":20.0,"
                         "\"predicted_like\":2}");
+    launch[0].predicted = 1;
+    assert_non_null(strstr(record(&kernel, 2), "\"predicted_like\":1}"));
     kernel.gpu = (struct gpu_kernel *)&kernel;
     launch[0].cycles = 77;
     assert_string_equal(record(&kernel, 0),
