@@ -711,7 +711,8 @@ void emu_global_saw(struct emu_warp *w, const struct emu_inst *i, uint32_t mask,
     if (!s || atomic_load_explicit(&s->gave_up, memory_order_relaxed) || emu_has(i, "cta") ||
         !atomic_load_explicit(&s->n_told, memory_order_relaxed))
         return;
-    EMU_EACH_LANE(l, mask) acquire(w, (uint64_t)(uintptr_t)at[l].byte, reading_of(i));
+    const struct emu_memory *m = w->block->launch->memory;
+    EMU_EACH_LANE(l, mask) acquire(w, emu_memory_address(m, at[l].byte), reading_of(i));
 }
 
 void emu_global_print_writer(const struct emu_warp *w, const struct emu_inst *own, uint64_t address,

@@ -26,7 +26,8 @@ enum { PAGE = 4096 };
 
 struct emu_memory {
     unsigned char *reserved;
-    size_t bytes, used;                /* of the reservation */
+    size_t bytes, used; /* of the addresses that may be handed out */
+    size_t shift; /* from an address to its place on the host; 0: the host may use addresses, too */
     uint64_t param, workspace;         /* 0: not yet asked for */
     struct emu_allocation *allocation; /* by address; what is handed out only grows */
     int n, capacity;
@@ -59,6 +60,17 @@ const char *emu_memory_open(struct emu_memory **out) {
     m->textures = emu_textures_open();
     *out = m;
     return NULL;
+}
+
+void emu_memory_hide(struct emu_memory *m) { m->shift = m->bytes /= 2; }
+
+bool emu_memory_is_hidden(const struct emu_memory *m, uint64_t p) {
+    return m->shift && p - (uint64_t)(uintptr_t)m->reserved < m->bytes;
+}
+
+uint64_t emu_memory_address(const struct emu_memory *m, const void *place) {
+    const uint64_t p = (uint64_t)(uintptr_t)place;
+    return emu_memory_is_hidden(m, p - m->shift) ? p - m->shift : p;
 }
 
 static void drop_cells(struct emu_allocation *a) {
@@ -109,14 +121,14 @@ bool emu_memory_is_filled(const struct emu_memory *m, uint64_t p, int value, uin
 void emu_memory_fill(struct emu_memory *m, uint64_t p, int value, uint64_t bytes) {
     struct emu_allocation *a = emu_memory_find(m, p);
     if (!a || !bytes || bytes > a->end - p) return;
-    memset((void *)(uintptr_t)p, value, bytes);
+    memset(emu_memory_place(a, p), value, bytes);
     emu_memory_written(m, p, bytes);
     a->filled.p = p, a->filled.bytes = bytes, a->filled.value = value;
 }
 
 void emu_memory_close(struct emu_memory *m) {
     if (!m) return;
-    munmap(m->reserved, m->bytes);
+    munmap(m->reserved, m->bytes + m->shift);
     for (int n = 0; n < m->n; n++) {
         drop_cells(&m->allocation[n]);
         drop_footprint(&m->allocation[n]);
@@ -137,16 +149,17 @@ static const char *make_room(struct emu_memory *m) {
 }
 
 /* In the order of addresses. */
-static void insert(struct emu_memory *m, uint64_t base, uint64_t end) {
+static void insert(struct emu_memory *m, uint64_t base, uint64_t end, size_t shift) {
     int at = m->n++;
     for (; at > 0 && m->allocation[at - 1].base > base; at--)
         m->allocation[at] = m->allocation[at - 1];
-    m->allocation[at] = (struct emu_allocation){.base = base, .end = end, .wrote_from = UINT64_MAX};
+    m->allocation[at] =
+        (struct emu_allocation){.base = base, .end = end, .shift = shift, .wrote_from = UINT64_MAX};
 }
 
 const char *emu_memory_adopt(struct emu_memory *m, uint64_t p, size_t bytes) {
     const char *why = make_room(m);
-    if (!why) insert(m, p, p + bytes);
+    if (!why) insert(m, p, p + bytes, 0);
     return why;
 }
 
@@ -177,11 +190,11 @@ const char *emu_memory_alloc(struct emu_memory *m, size_t bytes, uint64_t *out) 
     const char *why = make_room(m);
     if (why) return why;
     unsigned char *at = m->reserved + m->used;
-    if (mprotect(at, size, PROT_READ | PROT_WRITE))
+    if (mprotect(at + m->shift, size, PROT_READ | PROT_WRITE))
         return reason_as(STATUS_DEVICE, "the emulator cannot allocate %zu bytes: %s", bytes,
                          strerror(errno));
     uint64_t base = (uint64_t)(uintptr_t)at;
-    insert(m, base, base + bytes);
+    insert(m, base, base + bytes, m->shift);
     m->used += size;
     m->used += gap(m->bytes - m->used);
     *out = base;
@@ -208,7 +221,7 @@ static bool heap_piece(struct emu_memory *m) {
     const size_t bytes =
         HEAP_PIECE < (m->bytes - m->used) / 4 ? HEAP_PIECE : (m->bytes - m->used) / 4 / PAGE * PAGE;
     unsigned char *at = m->reserved + m->used;
-    if (!bytes || mprotect(at, bytes, PROT_READ | PROT_WRITE)) return false;
+    if (!bytes || mprotect(at + m->shift, bytes, PROT_READ | PROT_WRITE)) return false;
     m->heap.at = (uint64_t)(uintptr_t)at;
     m->heap.end = m->heap.at + bytes;
     m->used += bytes;
@@ -225,7 +238,7 @@ uint64_t emu_heap_alloc(struct emu_memory *m, uint64_t bytes) {
     if (m->heap.end - m->heap.at < size && (!heap_piece(m) || m->heap.end - m->heap.at < size))
         return 0;
     const uint64_t p = m->heap.at;
-    insert(m, p, p + bytes);
+    insert(m, p, p + bytes, m->shift);
     m->heap.at += size;
     m->heap.live += bytes;
     emu_memory_find(m, p)->heap_bytes = bytes;
@@ -243,7 +256,7 @@ const char *emu_heap_free(struct emu_memory *m, uint64_t p) {
     drop_cells(a);
     drop_footprint(a);
     unwatch(a);
-    if (last > first) madvise((void *)(uintptr_t)first, last - first, MADV_DONTNEED);
+    if (last > first) madvise(emu_memory_place(a, first), last - first, MADV_DONTNEED);
     m->heap.live -= a->heap_bytes;
     a->end = a->base; /* pointers to this row find nothing there */
     a->freed = true;
@@ -265,7 +278,7 @@ const char *emu_memory_workspace(struct emu_memory *m, uint64_t *out) {
     const uint32_t size = 64;
     const char *why = m->workspace ? NULL : emu_memory_alloc(m, size, &m->workspace);
     if (why) return why;
-    void *at = (void *)(uintptr_t)m->workspace;
+    void *at = (void *)(uintptr_t)(m->workspace + m->shift);
     memset(at, 0, size);
     memcpy(at, &size, sizeof size);
     *out = m->workspace;
@@ -297,7 +310,7 @@ void emu_memory_free(struct emu_memory *m, uint64_t p) {
     struct emu_allocation *a = emu_memory_find(m, p);
     if (!a || a->base != p || a->heap_bytes) return;
     size_t size = (a->end - a->base + PAGE - 1) / PAGE * PAGE;
-    void *at = (void *)(uintptr_t)p;
+    void *at = emu_memory_place(a, p);
     drop_cells(a);
     drop_footprint(a);
     unwatch(a);
@@ -343,7 +356,13 @@ void emu_memory_widen(struct emu_allocation *a, uint64_t from, uint64_t to) {
 
 void emu_memory_share(struct emu_memory *m, uint64_t p) {
     struct emu_allocation *a = emu_memory_find(m, p);
-    if (a) a->host_sees = true;
+    if (!a) return;
+    a->host_sees = true;
+    if (!a->shift) return;
+    const size_t size = (a->end - a->base + PAGE - 1) / PAGE * PAGE;
+    mprotect(emu_memory_place(a, a->base), size, PROT_NONE);
+    a->shift = 0;
+    mprotect(emu_memory_place(a, a->base), size, PROT_READ | PROT_WRITE);
 }
 
 bool emu_memory_is_shared(const struct emu_memory *m, uint64_t p) {
@@ -382,5 +401,5 @@ const struct emu_footprint *emu_memory_next_trace(const struct emu_memory *m, in
 
 void *emu_memory_at(const struct emu_memory *m, uint64_t p, uint64_t bytes) {
     const struct emu_allocation *a = emu_memory_find(m, p);
-    return a && !a->heap_bytes && bytes <= a->end - p ? (void *)(uintptr_t)p : NULL;
+    return a && !a->heap_bytes && bytes <= a->end - p ? emu_memory_place(a, p) : NULL;
 }

@@ -9,6 +9,11 @@
 struct emu_memory;
 const char *emu_memory_open(struct emu_memory **out);
 void emu_memory_close(struct emu_memory *m);
+/* From now on the host cannot use the addresses of what is allocated, as on a GPU; what it shares, it can. To be called
+ * before the first allocation. */
+void emu_memory_hide(struct emu_memory *m);
+/* Is p an address that is hidden from the host, or may be? */
+bool emu_memory_is_hidden(const struct emu_memory *m, uint64_t p);
 const char *emu_memory_alloc(struct emu_memory *m, size_t bytes, uint64_t *out);
 void emu_memory_free(struct emu_memory *m, uint64_t p);
 /* Memory of the host's own that kernels may use at its address, until it is disowned. */
@@ -30,7 +35,9 @@ const char *emu_memory_params(struct emu_memory *m, size_t bytes, uint64_t *out)
 const char *emu_memory_workspace(struct emu_memory *m, uint64_t *out);
 /* Host address of [p, p + bytes), or NULL if that is not inside one allocation. */
 void *emu_memory_at(const struct emu_memory *m, uint64_t p, uint64_t bytes);
-/* The host, too, reads and writes the allocation at p; does it? */
+/* The address of what emu_memory_at() found. */
+uint64_t emu_memory_address(const struct emu_memory *m, const void *place);
+/* The host, too, reads and writes the allocation at p, whose content is lost; does it? */
 void emu_memory_share(struct emu_memory *m, uint64_t p);
 bool emu_memory_is_shared(const struct emu_memory *m, uint64_t p);
 bool emu_memory_any_shared(const struct emu_memory *m);
@@ -66,6 +73,7 @@ struct emu_textures *emu_memory_textures(const struct emu_memory *m);
 /* What one alloc gave: [base, end). */
 struct emu_allocation {
     uint64_t base, end;
+    size_t shift;           /* from an address to its place on the host */
     bool freed;             /* of the heap: end is base, then, and it had heap_bytes */
     bool read_only;         /* for kernels */
     uint8_t touched, ahead; /* EMU_READ | EMU_WRITE: by this launch, by those that it may overlap */
@@ -82,6 +90,9 @@ struct emu_allocation {
         int value;
     } filled; /* by the last emu_memory_fill; 0 bytes: something was written since */
 };
+static inline void *emu_memory_place(const struct emu_allocation *a, uint64_t p) {
+    return (void *)(uintptr_t)(p + a->shift);
+}
 /* 4-byte cells that it lies in. */
 static inline size_t emu_memory_cells(const struct emu_allocation *a) {
     return (size_t)((a->end + 3) / 4 - a->base / 4);

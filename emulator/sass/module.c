@@ -275,10 +275,10 @@ const char *sass_grid_variables(struct sass_grid *g, void *user, variable_finder
         set_bank(&g->variables, &section);
         for (int s = 0; (name = sass_elf_symbol(e, s, &in, &value)); s++) {
             if (in != section.index || !*name || !find(user, name, &address, &bytes)) continue;
-            if (value > section.bytes || bytes > section.bytes - value)
+            const void *at = emu_memory_at(g->memory, address, bytes);
+            if (!at || value > section.bytes || bytes > section.bytes - value)
                 return reason("variable %s leaves its bank", name);
-            memcpy((unsigned char *)(uintptr_t)g->variables.at + value,
-                   (const void *)(uintptr_t)address, bytes);
+            memcpy((unsigned char *)(uintptr_t)g->variables.at + value, at, bytes);
         }
     }
     if (!sass_elf_section(e, ".nv.constant4", "", &section)) return NULL;

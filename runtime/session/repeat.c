@@ -1,6 +1,7 @@
 #include "repeat.h"
 
 #include "common/base/heap.h"
+#include "emulator/core/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +212,11 @@ struct copy { /* of memory that a sequence writes */
     void *bytes;
 };
 
+static const void *host_place(const struct repeat *r, uint64_t address) {
+    const struct emu_allocation *a = r->memory ? emu_memory_find(r->memory, address) : NULL;
+    return a ? emu_memory_place(a, address) : (const void *)(uintptr_t)address;
+}
+
 static int take_copies(const struct repeat *r, size_t at, size_t length, struct copy out[]) {
     int n = 0;
     for (size_t i = at; i < at + length; i++) {
@@ -223,18 +229,18 @@ static int take_copies(const struct repeat *r, size_t at, size_t length, struct 
             if (there) continue;
             out[n] = (struct copy){s, malloc(s.to - s.from)};
             if (!out[n].bytes) heap_exhausted();
-            memcpy(out[n++].bytes, (const void *)(uintptr_t)s.from, s.to - s.from);
+            memcpy(out[n++].bytes, host_place(r, s.from), s.to - s.from);
         }
     }
     return n;
 }
 
 /* Is all as it was? */
-static bool drop_copies(struct copy c[], int n) {
+static bool drop_copies(const struct repeat *r, struct copy c[], int n) {
     bool same = true;
     for (int i = 0; i < n; i++) {
-        same = same && !memcmp(c[i].bytes, (const void *)(uintptr_t)c[i].span.from,
-                               c[i].span.to - c[i].span.from);
+        const struct repeat_span s = c[i].span;
+        same = same && !memcmp(c[i].bytes, host_place(r, s.from), s.to - s.from);
         free(c[i].bytes);
     }
     return same;
@@ -267,7 +273,7 @@ static size_t run_sequences(struct repeat *r, size_t at, size_t length, size_t a
     for (size_t done = 0; done < all && !settled; done += length) {
         int n = take_copies(r, at + done, length, copy);
         for (size_t i = 0; i < length; i++) run(r, &r->op[at + done + i]);
-        settled = drop_copies(copy, n);
+        settled = drop_copies(r, copy, n);
     }
     free(copy);
     return all;

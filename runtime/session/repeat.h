@@ -34,6 +34,7 @@ struct repeat {
     struct repeat_op *op; /* put off */
     size_t n, capacity;
     uint64_t last; /* key of what memory was changed by last; 0: by something else */
+    const struct emu_memory *memory; /* NULL: addresses are the host's own */
 };
 
 /* Was an operation with this key done `most` times or more, and may it be put off? */

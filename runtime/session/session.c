@@ -177,13 +177,14 @@ static const char *open_session(struct session **out) {
     if (!s) return "no memory for the emulator";
     const char *why = settings_from_environment(&s->settings);
     if (!why && on_gpu) why = device_cuda_info(&s->info);
-    if (!why && !on_gpu) why = emu_memory_open(&s->memory);
+    if (!why && !on_gpu && !(why = emu_memory_open(&s->memory))) emu_memory_hide(s->memory);
     if (why) {
         free(s);
         return why;
     }
     *out = s;
     if (on_gpu) return NULL;
+    s->repeat.memory = s->memory;
     device_emu_info(s->settings.chip, &s->info);
     device_emulator_options(&s->settings.emulator);
     return NULL;
@@ -203,6 +204,11 @@ void session_no_counts(const char *why) {
 __attribute__((constructor)) static void begin(void) {
     owner = getpid();
     if (getenv("ATTNLAB_RUN")) on_exit(at_exit, NULL);
+}
+
+void *session_place(const struct session *s, const void *p) {
+    void *at = s->memory ? emu_memory_at(s->memory, (uint64_t)(uintptr_t)p, 1) : NULL;
+    return at ? at : (void *)(uintptr_t)p;
 }
 
 struct session *session_lock(void) {

@@ -115,11 +115,15 @@ static void set_element(int type, char *base, int64_t i, double d) {
     memcpy(base + 2 * i, &bits, 2);
 }
 
-/* The n-th matrix of a batch; NULL if a part of it is no device memory. */
+/* Of the n-th matrix of a batch. */
+static uint64_t address_of(const struct matrix *m, int n) {
+    return (uint64_t)(uintptr_t)m->at + (uint64_t)(n * m->stride * (int64_t)size_of(m->type));
+}
+
+/* Where it lies; NULL if a part of it is no device memory. */
 static char *matrix_at(const struct session *s, const struct matrix *m, int n) {
-    char *at = (char *)m->at + (int64_t)n * m->stride * (int64_t)size_of(m->type);
     uint64_t last = (uint64_t)(m->columns - 1) * (uint64_t)m->ld + (uint64_t)m->rows;
-    return emu_memory_at(s->memory, (uint64_t)(uintptr_t)at, last * size_of(m->type));
+    return emu_memory_at(s->memory, address_of(m, n), last * size_of(m->type));
 }
 
 /* ---- The product ----------------------------------------------------------------------------- */
@@ -219,7 +223,7 @@ static int multiply(const struct session *s, const struct blas_product *p, int w
             if (bias) x += element(p->bias.type, bias, row);
             set_element(p->d.type, d, col * p->d.ld + row, activate(p->activation, x));
         }
-    uint64_t at = (uint64_t)(uintptr_t)d, row_bytes = (uint64_t)p->m * size_of(p->d.type);
+    uint64_t at = address_of(&p->d, which), row_bytes = (uint64_t)p->m * size_of(p->d.type);
     for (int col = 0; fine && col < p->n; col++, at += (uint64_t)p->d.ld * size_of(p->d.type))
         emu_memory_written(s->memory, at, row_bytes);
     free(a_copy);

@@ -47,20 +47,21 @@ static struct session *enter(const char *what) {
     return s;
 }
 
-/* All of its bytes, from the first element to the last; false: they are no device memory. */
-static bool use(struct session *s, struct vector v, bool writes) {
-    const int64_t size = v.wide ? 8 : 4, span = (v.n - 1) * v.step * size;
-    char *low = span < 0 ? v.at + span : v.at;
+/* All of its bytes, from the first element to the last, which is found at v->at then; false: they are no device memory. */
+static bool use(struct session *s, struct vector *v, bool writes) {
+    const int64_t size = v->wide ? 8 : 4, span = (v->n - 1) * v->step * size;
+    char *low = span < 0 ? v->at + span : v->at;
     size_t bytes = (size_t)((span < 0 ? -span : span) + size);
-    if (v.n < 1) return true;
+    if (v->n < 1) return true;
     if (!emu_memory_at(s->memory, (uint64_t)(uintptr_t)low, bytes)) return false;
     session_before_read(s, low, bytes);
     if (writes) session_before_write(s, low, bytes);
-    for (int64_t i = 0; i < v.n; i++) {
-        char *at = v.at + i * v.step * size;
+    for (int64_t i = 0; i < v->n; i++) {
+        char *at = v->at + i * v->step * size;
         stream_uses(writes ? ORDER_WRITE : ORDER_READ, at, (size_t)size);
         if (writes) emu_memory_written(s->memory, (uint64_t)(uintptr_t)at, (uint64_t)size);
     }
+    v->at = session_place(s, v->at);
     return true;
 }
 
@@ -73,7 +74,7 @@ static void answer(struct session *s, void *out, const void *value, size_t bytes
     } else {
         stream_waits_for_operation();
     }
-    memcpy(out, value, bytes);
+    memcpy(session_place(s, out), value, bytes);
 }
 
 static int leave(bool fine) {
@@ -90,7 +91,7 @@ static int change(enum vector_change what, double alpha, struct vector x, struct
                                         "swap of cuBLAS"};
     struct session *s = enter(names[what]);
     if (!s) return NOT_SUPPORTED;
-    bool fine = use(s, x, what == SCAL || what == SWAP) && (what == SCAL || use(s, y, true));
+    bool fine = use(s, &x, what == SCAL || what == SWAP) && (what == SCAL || use(s, &y, true));
     for (int64_t i = 0; fine && i < x.n; i++) {
         double a = get(x, i), b = what == SCAL ? 0 : get(y, i);
         if (what == SCAL) put(x, i, alpha * a);
@@ -108,7 +109,7 @@ static int measure(enum measure what, struct vector x, struct vector y, void *ou
                                         "amax of cuBLAS", "amin of cuBLAS"};
     struct session *s = out ? enter(names[what]) : NULL;
     if (!s) return out ? NOT_SUPPORTED : INVALID;
-    bool fine = use(s, x, false) && (what != DOT || use(s, y, false)), index = what >= AMAX;
+    bool fine = use(s, &x, false) && (what != DOT || use(s, &y, false)), index = what >= AMAX;
     double sum = 0, best = 0;
     int at = 0; /* from 1 on; 0: of nothing */
     for (int64_t i = 0; fine && i < x.n; i++) {
@@ -171,9 +172,11 @@ MEASURE(Idamin, double, int, true, AMIN)
 static bool use_columns(struct session *s, const void *at, int rows, int columns, int ld, bool wide,
                         bool writes) {
     bool fine = true;
-    for (int c = 0; c < columns && fine; c++)
-        fine = use(s, vector((const char *)at + (int64_t)c * ld * (wide ? 8 : 4), rows, 1, wide),
-                   writes);
+    for (int c = 0; c < columns && fine; c++) {
+        struct vector v =
+            vector((const char *)at + (int64_t)c * ld * (wide ? 8 : 4), rows, 1, wide);
+        fine = use(s, &v, writes);
+    }
     return fine;
 }
 
@@ -198,6 +201,7 @@ static int geam(int op_a, int op_b, int m, int n, double alpha, const void *a, i
                 (!in_b ||
                  use_columns(s, b, op_b == OP_N ? m : n, op_b == OP_N ? n : m, ldb, wide, false)) &&
                 use_columns(s, c, m, n, ldc, wide, true);
+    a = session_place(s, a), b = session_place(s, b), c = session_place(s, c);
     for (int col = 0; col < n && fine; col++) {
         struct vector x = column(a, op_a, lda, col, m, wide),
                       y = column(b, op_b, ldb, col, m, wide),
@@ -232,7 +236,7 @@ static int trsm(const int how[4], int m, int n, const void *alpha, const void *a
     session_busy(true);
     if (fine)
         solve(&letters[0][how[0]], &letters[1][how[1]], &letters[2][how[2]], &letters[3][how[3]],
-              &m, &n, alpha, a, &lda, b, &ldb);
+              &m, &n, alpha, session_place(s, a), &lda, session_place(s, b), &ldb);
     session_busy(false);
     return leave(fine);
 }

@@ -1,5 +1,6 @@
 /* The device and its errors. */
 #include "cudart.h"
+#include "guard.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ struct session *cudart_enter(cudaError_t *error) {
     *error = cudaSuccess;
     if (!s) last = *error = fault ? fault : cudaErrorInitializationError;
     if (fault) fault_seen = true;
-    if (s) guard_lift();
+    if (s) guard_catch_faults(), guard_lift();
     return s;
 }
 

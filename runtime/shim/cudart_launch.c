@@ -78,6 +78,18 @@ EXPORT char __cudaInitModule(void **handle) {
 
 /* ---- Loading --------------------------------------------------------------------------------- */
 
+/* Its first value lies where the host cannot use it. */
+static cudaError_t share_variable(struct session *s, uint64_t p, uint64_t bytes) {
+    void *value = malloc(bytes);
+    if (!value) return cudaErrorMemoryAllocation;
+    memcpy(value, emu_memory_at(s->memory, p, bytes), bytes);
+    emu_memory_share(s->memory, p);
+    memcpy(emu_memory_at(s->memory, p, bytes), value, bytes);
+    free(value);
+    stream_host_shares(s, true);
+    return cudaSuccess;
+}
+
 cudaError_t binary_load(struct session *s, struct binary *b) {
     if (!b->image) {
         struct fatbin_ptx ptx = {0};
@@ -92,9 +104,11 @@ cudaError_t binary_load(struct session *s, struct binary *b) {
         return b->image->ptx.text ? cudaErrorInvalidPtx : cudaErrorNoKernelImageForDevice;
     for (struct variable *v = b->variables; v; v = v->next) {
         uint64_t p, bytes;
-        if (v->managed && !*v->managed && !variable_address(s, b, v->name, &p, &bytes))
-            *v->managed = (void *)(uintptr_t)p, emu_memory_share(s->memory, p),
-            stream_host_shares(s, true);
+        if (v->managed && !*v->managed && !variable_address(s, b, v->name, &p, &bytes)) {
+            cudaError_t e = share_variable(s, p, bytes);
+            if (e) return e;
+            *v->managed = (void *)(uintptr_t)p;
+        }
     }
     return cudaSuccess;
 }

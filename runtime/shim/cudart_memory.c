@@ -1,5 +1,5 @@
-/* Memory: device addresses of the emulator are addresses of the host, so that pinned, managed and
- * registered memory have one address on both sides. */
+/* Memory. Pinned, managed and registered memory have one address on both sides. What cudaMalloc gives is hidden: the
+ * program cannot use its address, and copies find it elsewhere (session_place). */
 #include "cudart.h"
 #include "guard.h"
 
@@ -153,7 +153,7 @@ static void run_change(void *what) {
         emu_memory_fill(c->s->memory, (uint64_t)(uintptr_t)c->to, (int)c->value, c->bytes);
         return;
     }
-    memmove(c->to, c->from, c->bytes);
+    memmove(session_place(c->s, c->to), session_place(c->s, c->from), c->bytes);
     emu_memory_written(c->s->memory, (uint64_t)(uintptr_t)c->to, c->bytes);
 }
 
@@ -219,10 +219,13 @@ cudaError_t memory_copy(struct session *s, void *to, const void *from, size_t by
     }
     session_before_read(s, from, bytes);
     struct repeat_span all = {(uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)to + bytes};
-    bool same = s->settings.puts_off && !repeat_writes(&s->repeat, all) && !memcmp(to, from, bytes);
+    void *there = session_place(s, to);
+    const void *here = session_place(s, from);
+    bool same =
+        s->settings.puts_off && !repeat_writes(&s->repeat, all) && !memcmp(there, here, bytes);
     if (!same && on_device(s, to, 1)) session_before_write(s, to, bytes);
     if (on_device(s, to, 1)) came_from_host(s, to, bytes);
-    memmove(to, from, bytes);
+    memmove(there, here, bytes);
     emu_memory_written(s->memory, (uint64_t)(uintptr_t)to, bytes);
     return launch_late_fault(s);
 }

@@ -116,16 +116,16 @@ EXPORT int curandGenerateSeeds(struct generator *g) {
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-/* The program's [out, out + bytes) is about to be written; false: that is no device memory, or no time for it. */
-static bool begin(const struct generator *g, const char *what, void *out, size_t bytes) {
+/* The program's [out, out + bytes) is about to be written: where it lies. NULL: that is no device memory, or no time for it. */
+static void *begin(const struct generator *g, const char *what, void *out, size_t bytes) {
     cudaError_t e;
     struct session *s = cudart_enter(&e);
-    if (!s) return false;
+    if (!s) return NULL;
     const bool captured = graph_any_capture();
     if (captured) cudart_unsupported("a call of cuRAND in a graph");
     if (captured || !emu_memory_at(s->memory, (uint64_t)(uintptr_t)out, bytes)) {
         cudart_leave(cudaSuccess);
-        return false;
+        return NULL;
     }
     stream_enter(g->stream);
     stream_operation(s, what, false, false);
@@ -133,7 +133,7 @@ static bool begin(const struct generator *g, const char *what, void *out, size_t
     stream_uses(ORDER_WRITE, out, bytes);
     emu_memory_written(s->memory, (uint64_t)(uintptr_t)out, bytes);
     session_busy(true);
-    return true;
+    return session_place(s, out);
 }
 
 static int end(int status) {
@@ -150,7 +150,8 @@ static int end(int status) {
         if (!n) return FINE;                                                                       \
         if (n > SIZE_MAX / sizeof *out) return OUT_OF_RANGE;                                       \
         if (g->on_host) return real(g->real, out, n __VA_ARGS__);                                  \
-        if (!begin(g, #name, out, n * sizeof *out)) return LAUNCH_FAILURE;                         \
+        out = begin(g, #name, out, n * sizeof *out);                                               \
+        if (!out) return LAUNCH_FAILURE;                                                           \
         return end(real(g->real, out, n __VA_ARGS__));                                             \
     }
 #define UNPACK(...) __VA_ARGS__

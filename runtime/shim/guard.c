@@ -3,7 +3,10 @@
  * operation does not use is no mistake: its page is given back, and so is all after a mistake, so that the program
  * goes on. What the fault found is said by the next call, or at the end, since a handler of signals may not print.
  *
- * A call of the operating system (read, write) that is given such memory fails with EFAULT instead. */
+ * A call of the operating system (read, write) that is given such memory fails with EFAULT instead.
+ *
+ * A fault elsewhere ends the program as it would end without the emulator. Device memory is told from other addresses, and
+ * the report of the launches comes first. */
 #include "guard.h"
 
 #include <dlfcn.h>
@@ -79,13 +82,54 @@ static void lift_pages(void) {
 
 static struct sigaction before;
 
+static void give_up(int signal) {
+    (void)signal;
+    _exit(128 + SIGSEGV);
+}
+
+/* Locks that the program held when it crashed are never given back: no report may take longer than this. */
+enum { REPORT_SECONDS = 20 };
+
+static void end_by_fault(int signal, uint64_t at) {
+    char where[256];
+    guard_host_place(false, where, sizeof where);
+    sigaction(signal, &before, NULL); /* the same fault comes again, and ends the program */
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = give_up}, NULL);
+    alarm(REPORT_SECONDS);
+    struct session *s = session_lock();
+    if (!s) return;
+    const struct emu_allocation *a = emu_memory_below(s->memory, at);
+    if (!emu_memory_is_hidden(s->memory, at)) {
+        session_say("the program crashed on the host: SIGSEGV at address %#llx%s",
+                    (unsigned long long)at, where);
+    } else {
+        s->n_reports++;
+        if (a && at < a->end)
+            session_say(
+                "the host uses byte %llu of %s of %llu bytes: only kernels and copies can use "
+                "device memory; cudaMemcpy brings it to the host%s",
+                (unsigned long long)(at - a->base),
+                a->freed ? "a freed allocation" : "an allocation",
+                (unsigned long long)(a->end - a->base), where);
+        else
+            session_say("the host uses device memory at %#llx, where nothing is allocated%s",
+                        (unsigned long long)at, where);
+    }
+    session_unlock();
+    session_end_early(128 + signal);
+    alarm(0);
+}
+
 static void on_fault(int signal, siginfo_t *info, void *context) {
     const uint64_t at = (uint64_t)(uintptr_t)info->si_addr, page = (uint64_t)sysconf(_SC_PAGESIZE);
     (void)context;
     struct guard *g = guard;
     while (g < guard + n_guards && !(at >= g->from && at < g->to)) g++;
-    if (g == guard + n_guards) { /* not ours: the same fault comes again */
-        sigaction(signal, &before, NULL);
+    if (g == guard + n_guards) {
+        if (before.sa_handler == SIG_DFL)
+            end_by_fault(signal, at);
+        else
+            sigaction(signal, &before, NULL);
         return;
     }
     bool written = uses(g->by, ORDER_WRITE, at), read = uses(g->by, ORDER_READ, at);
@@ -102,7 +146,7 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
     lift_pages();
 }
 
-static void catch_faults(void) {
+void guard_catch_faults(void) {
     static bool done;
     void *frame[1];
     struct sigaction mine = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER};
@@ -176,7 +220,7 @@ void guard_set(struct session *s, const struct order *o) {
         add_runs(s, &o->op[i], ORDER_READ);
     }
     if (!n_guards) return;
-    catch_faults();
+    guard_catch_faults();
     if (!told) atexit(at_end);
     told = true;
     for (int pass = 0; pass < 2; pass++) /* what is written last: it is kept wholly */

@@ -71,6 +71,49 @@ static bool readable(uint64_t at) {
 }
 
 /* To the last page of each, and what is left of addresses to the last byte. */
+static bool is_readable(uint64_t p) {
+    int there[2];
+    assert_int_equal(pipe(there), 0);
+    bool is = write(there[1], (const void *)(uintptr_t)p, 1) == 1; /* else EFAULT */
+    close(there[0]), close(there[1]);
+    return is;
+}
+
+static void hidden(void **state) {
+    (void)state;
+    assert_false(emu_memory_is_hidden(m, alloc(4)));
+    assert_true(is_readable(alloc(4)));
+    emu_memory_close(m);
+    assert_null(emu_memory_open(&m));
+    emu_memory_hide(m);
+    uint64_t a = alloc(5000), b = alloc(5000);
+    char *at = emu_memory_at(m, a, 5000);
+    assert_ptr_not_equal(at, (void *)(uintptr_t)a);
+    memset(at, 1, 5000);
+    assert_ptr_equal(emu_memory_at(m, a + 10, 1), at + 10);
+    assert_int_equal(emu_memory_address(m, at + 10), a + 10);
+    assert_int_equal(emu_memory_address(m, &a), (uintptr_t)&a);
+    assert_true(emu_memory_is_hidden(m, a) && emu_memory_is_hidden(m, a + 5000));
+    assert_false(emu_memory_is_hidden(m, (uintptr_t)at) || emu_memory_is_hidden(m, (uintptr_t)&a));
+    assert_false(is_readable(a) || is_readable(b));
+    emu_memory_fill(m, a, 2, 5000);
+    assert_int_equal(at[4999], 2);
+    emu_memory_share(m, b); /* managed memory: one address for both */
+    assert_ptr_equal(emu_memory_at(m, b, 5000), (void *)(uintptr_t)b);
+    assert_true(is_readable(b) && is_readable(b + 4999) && !is_readable(a));
+    emu_memory_free(m, a);
+    assert_false(is_readable((uintptr_t)at));
+    emu_memory_free(m, b);
+    assert_false(is_readable(b));
+    emu_heap_begin(m);
+    const uint64_t heap = emu_heap_alloc(m, 40);
+    assert_true(heap && !is_readable(heap));
+    *(char *)emu_memory_place(emu_memory_find(m, heap), heap) = 1;
+    assert_null(emu_heap_free(m, heap));
+    assert_null(emu_memory_workspace(m, &a));
+    assert_false(is_readable(a));
+}
+
 static void pages(void **state) {
     (void)state;
     uint64_t out;
@@ -413,9 +456,9 @@ static void heap(void **state) {
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(addresses), TEST(pages),    TEST(cells),
-                                       TEST(freed),     TEST(adopted),  TEST(written),
-                                       TEST(filled),    TEST(launches), TEST(parameters),
-                                       TEST(traced),    TEST(heap)};
+    const struct CMUnitTest tests[] = {TEST(addresses),  TEST(hidden), TEST(pages),
+                                       TEST(cells),      TEST(freed),  TEST(adopted),
+                                       TEST(written),    TEST(filled), TEST(launches),
+                                       TEST(parameters), TEST(traced), TEST(heap)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
