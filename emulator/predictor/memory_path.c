@@ -292,7 +292,7 @@ static uint32_t copy_path(const struct machine *m, struct sm *s, uint32_t lines)
  * and once for each line that is not (microbenchmarks habits, locals and hits; foreign, lines). */
 static uint32_t hit_passes(const struct machine *m, const struct sass_effect *e, uint32_t lines,
                            uint32_t missed) {
-    uint32_t ideal, banks = m->front->wavefronts(e, &ideal), at_once = (uint32_t)m->chip->l1_lines;
+    uint32_t banks = m->front->l1_wavefronts(e), at_once = (uint32_t)m->chip->l1_lines;
     uint32_t tags = (lines + at_once - 1) / at_once;
     return missed > banks ? missed > tags ? missed : tags : banks > tags ? banks : tags;
 }

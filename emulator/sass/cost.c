@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* L1 has the banks of shared memory, but lines of different 4 KiB don't conflict (microbenchmark habits, hits). */
-static uint32_t by_pages(const struct sass_effect *e) {
+uint32_t sass_l1_wavefronts(const struct sass_effect *e) {
     enum { PAGE_BITS = 12 };
     uint32_t low[SASS_LANES], most = 0, least;
     for (int l = 0; l < SASS_LANES; l++) low[l] = (uint32_t)e->global[l];
@@ -49,10 +48,6 @@ uint32_t sass_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
     case SASS_HGMMA_OPERANDS:                    /* 128 bytes each (wgmma.c) */
         if (sass_warp_index(e->warp) % 4) break; /* one read of the operands for the four warps */
         n = least = (e->gmma.n + (e->gmma.a_in_registers ? 0u : 64u)) * e->gmma.k * 2 / 128;
-        break;
-    case SASS_LDG: /* L1 has the banks of shared memory */
-    case SASS_LDL:
-        n = by_pages(e);
         break;
     default:
         break;
