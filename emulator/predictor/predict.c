@@ -24,6 +24,7 @@ const struct predictor_front predictor_sass = {.next = sass_next,
                                                .warp = sass_cta_warp,
                                                .fault = sass_fault,
                                                .wavefronts = sass_wavefronts,
+                                               .l1_wavefronts = sass_l1_wavefronts,
                                                .sectors = sass_sectors,
                                                .tma_rows = sass_tma_rows};
 
@@ -937,9 +938,7 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
         *out = (struct prediction){.work = p.work};
         return why;
     }
-    double weight = (double)p.busy / n_places, outside = c->launch_overhead - c->cta_spread -
-                                                         (o->is_early ? c->launch_early : 0) -
-                                                         (o->is_program ? c->launch_program : 0);
+    double weight = (double)p.busy / n_places, outside = c->launch_overhead - c->cta_spread;
     *out = (struct prediction){.by_inst = out->by_inst,
                                .elapsed = time.elapsed + outside,
                                .boost = time.boost + outside,

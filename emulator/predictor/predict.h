@@ -61,12 +61,10 @@ enum predictor_cache {
 };
 struct predictor_options {
     enum predictor_cache cache;
-    double mhz;      /* SM clock, for what memory does in ns */
-    bool is_first;   /* the process has run nothing before: code and constants come from memory */
-    bool is_early;   /* it is one of the first launches of a process, but the first */
-    bool is_program; /* it is a launch of a program, as programs make it */
-    bool is_full;    /* simulate every CTA of the launch, however long that takes */
-    int places;      /* 0: as many as the budget allows; else at most so many, with a fifth of it */
+    double mhz;    /* SM clock, for what memory does in ns */
+    bool is_first; /* the process has run nothing before: code and constants come from memory */
+    bool is_full;  /* simulate every CTA of the launch, however long that takes */
+    int places;    /* 0: as many as the budget allows; else at most so many, with a fifth of it */
     double
         budget; /* work, in instructions (predict.c), up to which many places are simulated; 0: 80e6 */
     double

@@ -18,8 +18,6 @@
  * something is left for others; of one kernel's launch. Seconds of a core, counted as work (PREDICTOR_WORK_A_SECOND),
  * so that a busy host predicts the same. */
 enum { PROGRAM_S = 20, KERNEL_S = 60 };
-/* Launches of a process whose overhead is less (microbenchmark habits, begin). */
-enum { EARLY = 8 };
 #define OPEN_S 0.5 /* that a kernel's machine code counts for */
 /* Launches of a program with more work than this have 8 SMs simulated for all: some seconds at most. */
 enum { PROGRAM_WORK = 16000000 };
@@ -144,8 +142,6 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
     const struct predictor_options o = {.budget = s->is_alone ? 0 : PROGRAM_WORK,
                                         .cache = (enum predictor_cache)out->shape.cache,
                                         .is_first = out->shape.is_first,
-                                        .is_early = out->shape.is_early,
-                                        .is_program = asks_each(s),
                                         .distance = asks_each(s) ? distance : NULL,
                                         .user = s};
     c->predictor.limit_s = limit_s;
@@ -203,10 +199,9 @@ static uint64_t hash_arguments(const struct emu_grid *g) {
 }
 
 static bool is_like(const struct prediction_shape *a, const struct emu_grid *g, int cache,
-                    uint64_t arguments, bool is_unknown, bool is_early) {
-    return !a->is_first && a->is_early == is_early && a->cache == cache &&
-           a->is_unknown == is_unknown && a->arguments == arguments &&
-           !memcmp(a->grid, g->grid, sizeof a->grid) &&
+                    uint64_t arguments, bool is_unknown) {
+    return !a->is_first && a->cache == cache && a->is_unknown == is_unknown &&
+           a->arguments == arguments && !memcmp(a->grid, g->grid, sizeof a->grid) &&
            !memcmp(a->block, g->block, sizeof a->block) &&
            !memcmp(a->cluster, g->cluster, sizeof a->cluster) && a->shared_bytes == g->shared_bytes;
 }
@@ -216,11 +211,10 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
     struct kernel_predictions *c = k->predictions;
     const int cache = cache_of(s);
     const uint64_t arguments = s->settings.predict_only ? hash_arguments(g) : 0;
-    const bool is_early = asks_each(s) && launches_before(s) && launches_before(s) < EARLY;
     const bool is_unknown = stale_of(&s->stale, s->memory, g) >= 0;
     s->set_bytes = 0;
     for (int i = 0; i < c->n; i++)
-        if (is_like(&c->at[i].shape, g, cache, arguments, is_unknown, is_early) &&
+        if (is_like(&c->at[i].shape, g, cache, arguments, is_unknown) &&
             finds_alike(s, &c->at[i])) {
             note_touched(s, &c->at[i]);
             return i;
@@ -234,7 +228,6 @@ int predictions_make(struct session *s, struct kernel *k, const struct emu_grid 
             .arguments = arguments,
             .is_unknown = is_unknown,
             .is_first = asks_each(s) && !launches_before(s) && !s->was_set,
-            .is_early = is_early,
         }};
     memcpy(at->shape.grid, g->grid, sizeof at->shape.grid);
     memcpy(at->shape.block, g->block, sizeof at->shape.block);

@@ -66,6 +66,10 @@ static const char *fake_fault(const struct sass_warp *w) {
     return "fault";
 }
 static uint32_t wavefronts_each = 1;
+static uint32_t fake_l1_wavefronts(const struct sass_effect *e) {
+    (void)e;
+    return wavefronts_each;
+}
 static uint32_t fake_wavefronts(const struct sass_effect *e, uint32_t *ideal) {
     (void)e;
     return *ideal = wavefronts_each;
@@ -84,6 +88,7 @@ static const struct predictor_front front = {.next = fake_next,
                                              .warp = fake_warp,
                                              .fault = fake_fault,
                                              .wavefronts = fake_wavefronts,
+                                             .l1_wavefronts = fake_l1_wavefronts,
                                              .sectors = fake_sectors};
 
 static struct sass_inst *add(const char *t, int pipe, int stall) {
