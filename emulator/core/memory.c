@@ -153,8 +153,10 @@ static void insert(struct emu_memory *m, uint64_t base, uint64_t end, size_t shi
     int at = m->n++;
     for (; at > 0 && m->allocation[at - 1].base > base; at--)
         m->allocation[at] = m->allocation[at - 1];
-    m->allocation[at] =
-        (struct emu_allocation){.base = base, .end = end, .shift = shift, .wrote_from = UINT64_MAX};
+    m->allocation[at] = (struct emu_allocation){.base = base,
+                                                .end = end,
+                                                .host = (unsigned char *)(uintptr_t)(base + shift),
+                                                .wrote_from = UINT64_MAX};
 }
 
 const char *emu_memory_adopt(struct emu_memory *m, uint64_t p, size_t bytes) {
@@ -358,11 +360,12 @@ void emu_memory_share(struct emu_memory *m, uint64_t p) {
     struct emu_allocation *a = emu_memory_find(m, p);
     if (!a) return;
     a->host_sees = true;
-    if (!a->shift) return;
+    unsigned char *own = (unsigned char *)(uintptr_t)a->base;
+    if (a->host == own) return;
     const size_t size = (a->end - a->base + PAGE - 1) / PAGE * PAGE;
-    mprotect(emu_memory_place(a, a->base), size, PROT_NONE);
-    a->shift = 0;
-    mprotect(emu_memory_place(a, a->base), size, PROT_READ | PROT_WRITE);
+    mprotect(a->host, size, PROT_NONE);
+    mprotect(own, size, PROT_READ | PROT_WRITE);
+    a->host = own;
 }
 
 bool emu_memory_is_shared(const struct emu_memory *m, uint64_t p) {

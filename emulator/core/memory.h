@@ -73,7 +73,7 @@ struct emu_textures *emu_memory_textures(const struct emu_memory *m);
 /* What one alloc gave: [base, end). */
 struct emu_allocation {
     uint64_t base, end;
-    size_t shift;           /* from an address to its place on the host */
+    unsigned char *host;    /* where base is */
     bool freed;             /* of the heap: end is base, then, and it had heap_bytes */
     bool read_only;         /* for kernels */
     uint8_t touched, ahead; /* EMU_READ | EMU_WRITE: by this launch, by those that it may overlap */
@@ -91,7 +91,7 @@ struct emu_allocation {
     } filled; /* by the last emu_memory_fill; 0 bytes: something was written since */
 };
 static inline void *emu_memory_place(const struct emu_allocation *a, uint64_t p) {
-    return (void *)(uintptr_t)(p + a->shift);
+    return a->host + (p - a->base);
 }
 /* 4-byte cells that it lies in. */
 static inline size_t emu_memory_cells(const struct emu_allocation *a) {

@@ -42,7 +42,7 @@ static inline struct emu_room emu_room_param(const struct emu_launch_state *l) {
 /* An allocation that emu_memory_find() gave in this launch; NULL: an empty room. */
 static inline struct emu_room emu_room_of(const struct emu_allocation *a) {
     if (!a) return (struct emu_room){0};
-    return (struct emu_room){emu_memory_place(a, a->base), a->base, a->end - a->base, a->read_only};
+    return (struct emu_room){(struct emu_bytes *)a->host, a->base, a->end - a->base, a->read_only};
 }
 /* The allocation that holds the address. */
 static inline struct emu_room emu_room_global(const struct emu_memory *m, uint64_t address) {
