@@ -70,10 +70,14 @@ FILE *path_open_source(const char *path) {
     struct stat s;
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY |
                                   O_CLOEXEC); /* a pipe without a writer must not block */
-    const bool is_source =
-        fd >= 0 && !fstat(fd, &s) && S_ISREG(s.st_mode) && s.st_size <= PATH_MOST_SOURCE;
-    if (is_source) return fdopen(fd, "r");
-    if (fd >= 0) close(fd), errno = ENOENT;
+    if (fd < 0) return NULL;
+    if (!fstat(fd, &s)) {
+        if (S_ISREG(s.st_mode) && s.st_size <= PATH_MOST_SOURCE) return fdopen(fd, "r");
+        errno = ENOENT;
+    }
+    const int error = errno;
+    close(fd);
+    errno = error;
     return NULL;
 }
 
