@@ -9,19 +9,9 @@
 #include <string.h>
 
 uint32_t sass_l1_wavefronts(const struct sass_effect *e) {
-    enum { PAGE_BITS = 12 };
-    uint32_t low[SASS_LANES], most = 0, least;
+    uint32_t low[SASS_LANES], least;
     for (int l = 0; l < SASS_LANES; l++) low[l] = (uint32_t)e->global[l];
-    for (uint32_t left = e->active; left;) {
-        const uint64_t page = e->global[__builtin_ctz(left)] >> PAGE_BITS;
-        uint32_t alike = 0;
-        for (uint32_t m = left; m; m &= m - 1)
-            if (e->global[__builtin_ctz(m)] >> PAGE_BITS == page) alike |= m & -m;
-        uint32_t n = emu_wavefronts(alike, low, e->inst->bytes, true, false, &least, NULL);
-        if (n > most) most = n;
-        left &= ~alike;
-    }
-    return most;
+    return emu_wavefronts(e->active, low, e->inst->bytes, true, false, &least, NULL);
 }
 
 uint32_t sass_wavefronts(const struct sass_effect *e, uint32_t *ideal) {

@@ -336,8 +336,7 @@ const char *sass_fault(const struct sass_warp *w); /* after SASS_FAULT */
 
 /* Wavefronts of shared memory, and how few they would be without bank conflicts. */
 uint32_t sass_wavefronts(const struct sass_effect *e, uint32_t *ideal);
-/* How often a load of global or local memory that finds all in L1 passes its banks, which are those of shared memory; lines
- * of different 4 KiB don't conflict (microbenchmark habits, hits). */
+/* How often a load of global or local memory that finds all in L1 passes its banks, which are those of shared memory. */
 uint32_t sass_l1_wavefronts(const struct sass_effect *e);
 /* Distinct 32-byte sectors of global memory, as addresses / 32, in the order of lanes; at most 64.
  * Those of a TMA box: sass_tma_rows(). */
