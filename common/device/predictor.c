@@ -78,10 +78,10 @@ static void say_progress(void *user, double share) {
     enum { EVERY_S = 10 };
     struct predictor_progress *p = user;
     double elapsed_s = seconds_since(&p->begin);
-    int length;
-    const char *name = plain_name(p->kernel, &length);
     char left[48] = "";
+    int length;
     if (elapsed_s < p->next_s || (!p->terminal && !device_emu_options.progress)) return;
+    const char *name = plain_name(p->kernel, &length);
     if (share > 0) snprintf(left, sizeof left, ", %.0f s left", elapsed_s * (1 - share) / share);
     fprintf(stderr, "%s%s: %.*s: predicting, %.0f %% after %.0f s%s%s", p->terminal ? "\r" : "",
             program_invocation_short_name, length, name, 100 * share, elapsed_s, left,

@@ -293,8 +293,8 @@ static uint32_t copy_path(const struct machine *m, struct sm *s, uint32_t lines)
 static uint32_t hit_passes(const struct machine *m, const struct sass_effect *e, uint32_t lines,
                            uint32_t missed) {
     uint32_t banks = m->front->l1_wavefronts(e), at_once = (uint32_t)m->chip->l1_lines;
-    uint32_t tags = (lines + at_once - 1) / at_once;
-    return missed > banks ? missed > tags ? missed : tags : banks > tags ? banks : tags;
+    uint32_t tags = (lines + at_once - 1) / at_once, most = missed > banks ? missed : banks;
+    return most > tags ? most : tags;
 }
 
 struct sm_access sm_global(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,

@@ -404,17 +404,17 @@ static bool enough(void *user) {
 static void begin_all(struct predictor_run *r) {
     uint64_t seats = (uint64_t)(r->n_places * r->resident), n = 0;
     while (n < seats && strided(r, n) < r->n_clusters) n++;
+    const double spread = begin_spread(r);
     for (uint64_t k = 0; k < n; k++) {
         int place = (int)tail_place(r->chip, k, n, (uint64_t)r->n_places, r->resident);
         struct seat *seat = &r->seat[place * r->resident];
         int before = 0;
         for (; seat->left; seat++) before++;
         uint64_t i = (uint64_t)(place * r->n_parts + r->part);
-        begin_cluster(
-            r, place, seat,
-            tail_first(r->chip, begin_spread(r), i, (uint64_t)(r->n_places * r->n_parts), before));
+        begin_cluster(r, place, seat,
+                      tail_first(r->chip, spread, i, (uint64_t)(r->n_places * r->n_parts), before));
     }
-    if (!r->is_speed) r->dispatched = begin_spread(r);
+    if (!r->is_speed) r->dispatched = spread;
 }
 
 /* L2 is faster when several SMs read the same data: from its rate where each SM reads its own, up to `all` where
@@ -696,18 +696,22 @@ static const char *none_ended(const struct predictor_run *r) {
                   work_of(&r->machine) / 1e6);
 }
 
+static bool is_one_wave(const struct prediction_job *p) {
+    return p->n <= p->busy * (uint64_t)p->resident;
+}
+
 /* How much later the launch ends because its SMs begin one after the other: in one wave the last to begin ends last; later
  * waves even it out. */
 static double later_begin(const struct prediction_job *p) {
     const double least = p->chip->cta_spread,
                  spread = spread_of(p->chip, (double)p->busy, p->resident, (double)p->n,
                                     p->grid->cluster_size);
-    return p->n <= p->busy * (uint64_t)p->resident ? spread : least + (spread - least) / 2;
+    return is_one_wave(p) ? spread : least + (spread - least) / 2;
 }
 
 /* One wave of CTAs that have the same to do: places that were not simulated end when the others do. */
 static bool is_even_wave(const struct prediction_job *p, const struct predictor_sums *out) {
-    return p->n <= p->busy * (uint64_t)p->resident && out->tiles <= 0 && out->least > 0 &&
+    return is_one_wave(p) && out->tiles <= 0 && out->least > 0 &&
            out->most - out->least < p->chip->cta_alike * out->least;
 }
 

@@ -26,9 +26,10 @@ double tail_end(const struct tail *t, double *ends);
 uint64_t tail_place(const struct predictor_chip *c, uint64_t k, uint64_t n, uint64_t places,
                     int resident);
 
-/* When the seats of an idle chip are taken, from the first to the last within `spread` cycles: the i-th of n places, behind so many clusters that it has got before. In each
- * GPC SMs begin one after the other, the CTAs of one SM at nearly the same time (microbenchmark placement). So where work
- * is given to whichever SM is free, all GPCs get their share of it, and none is idle while others end. */
+/* When a seat of an idle chip is taken: on the i-th of n places, which has got `before` clusters already; all places begin
+ * within `spread` cycles. In each GPC SMs begin one after the other, the CTAs of one SM at nearly the same time
+ * (microbenchmark placement). So where work is given to whichever SM is free, all GPCs get their share of it, and none is
+ * idle while others end. */
 uint64_t tail_first(const struct predictor_chip *c, double spread, uint64_t i, uint64_t n,
                     int before);
 

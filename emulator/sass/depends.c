@@ -40,6 +40,8 @@ static bool is_one_of(const struct sass_inst *i, const char *const *names) {
     return false;
 }
 
+static bool is_always(const struct sass_inst *i) { return i->guard == SASS_PT && !i->guard_not; }
+
 static bool loads_global(const struct sass_inst *i) {
     return i->memory == SASS_LDG || i->memory == SASS_ATOMG || i->memory == SASS_DSMEM;
 }
@@ -60,7 +62,7 @@ static bool is_decided_by(const struct tainted *t, const struct sass_inst *i) {
 
 static void step(struct tainted *t, const struct sass_inst *i, bool *shared, bool *local) {
     bool is = reads_tainted(t, i, SASS_SOURCES) || loads_global(i);
-    const bool surely = i->guard == SASS_PT && !i->guard_not;
+    const bool surely = is_always(i);
     if (i->memory == SASS_STS || i->memory == SASS_ATOMS || i->memory == SASS_STSM) *shared |= is;
     if (i->memory == SASS_LDGSTS || i->memory == SASS_TMA_LOAD) *shared = true;
     if (i->memory == SASS_STL) *local |= is;
@@ -85,7 +87,7 @@ static bool join(struct tainted *to, const struct tainted *from) {
 
 bool sass_depends_on_data(const struct sass_kernel *k) {
     static const char *const computed[] = {"RET", "BRX", "BRXU", "JMX", "JMXU", NULL};
-    static const char *const ends[] = {"RET", "BRX", "BRXU", "JMX", "JMXU", "BRA", "EXIT", NULL};
+    static const char *const others[] = {"BRA", "EXIT", NULL};
     struct tainted *in = heap_zeroed((size_t)k->n_inst + 1, sizeof *in), anywhere = {0};
     bool depends = false, shared = false, local = false, changed = true;
     while (changed && !depends) {
@@ -98,10 +100,11 @@ bool sass_depends_on_data(const struct sass_kernel *k) {
             depends = is_decided_by(&out, i);
             step(&out, i, &shared, &local);
             changed |= shared != shared_before || local != local_before;
-            const bool surely = i->guard == SASS_PT && !i->guard_not;
-            if (!surely || !is_one_of(i, ends)) changed |= join(&in[n + 1], &out);
+            const bool goes_anywhere = is_one_of(i, computed),
+                       leaves = is_always(i) && (goes_anywhere || is_one_of(i, others));
+            if (!leaves) changed |= join(&in[n + 1], &out);
             if (i->target) changed |= join(&in[i->target / 16], &out);
-            if (is_one_of(i, computed)) changed |= join(&anywhere, &out);
+            if (goes_anywhere) changed |= join(&anywhere, &out);
         }
     }
     free(in);

@@ -1,6 +1,6 @@
 /* What L2 holds when a program's next launch begins: for each allocation, how much was touched since it was. Launches and
- * memsets leave data there. What the host copies to the device stays there only where L2 has the lines already (microbenchmarks patterns, first;
- * habits, vectors). */
+ * memsets leave data there. What the host copies to the device stays there only where L2 has the lines already
+ * (microbenchmarks patterns, first; habits, vectors). */
 #pragma once
 
 #include <stdint.h>

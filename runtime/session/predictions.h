@@ -21,10 +21,10 @@ struct prediction_shape {
 /* Before the launch, whose memory stays as it is: its number among the kernel's predictions. */
 int predictions_make(struct session *s, struct kernel *k, const struct emu_grid *g);
 
-/* How many numbers there are; the shape of one; how many launches have it. */
 /* Notes as unknown what the launch writes that was predicted as this number. False: the prediction doesn't say. */
 bool predictions_unknown(struct session *s, const struct kernel *k, int number, int launch);
 
+/* How many numbers there are; the shape of one; how many launches have it. */
 int predictions_count(const struct kernel *k);
 /* What L2 held: "warm", "cold", or "flushed" by a memset. */
 const char *prediction_cache(const struct prediction_shape *s);

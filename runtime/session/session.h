@@ -141,9 +141,9 @@ enum fault session_launch(struct session *s, struct kernel *k, const struct emu_
 bool session_chooses(struct session *s, const struct kernel *k);
 /* --repeats: is an operation with this key to be put off (repeat.h)? */
 bool session_puts_off(const struct session *s, uint64_t key);
-/* The host is about to read, or to write, [p, p + bytes): does first what was put off and matters to it. */
 /* Where the host finds what the program calls p: device memory, or memory of its own. */
 void *session_place(const struct session *s, const void *p);
+/* The host is about to read, or to write, [p, p + bytes): does first what was put off and matters to it. */
 void session_before_read(struct session *s, const void *p, size_t bytes);
 void session_before_write(struct session *s, const void *p, size_t bytes);
 /* Of this kernel on this chip; unknown registers limit nothing. */

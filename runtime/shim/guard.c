@@ -220,7 +220,6 @@ void guard_set(struct session *s, const struct order *o) {
         add_runs(s, &o->op[i], ORDER_READ);
     }
     if (!n_guards) return;
-    guard_catch_faults();
     if (!told) atexit(at_end);
     told = true;
     for (int pass = 0; pass < 2; pass++) /* what is written last: it is kept wholly */

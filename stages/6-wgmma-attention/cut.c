@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static double max(double a, double b) { return a > b ? a : b; }
 
 /* ---- The problem in tiles ------------------------------------------------------------------- */

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+static inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 struct cut {
     int shape;   /* tile.h */
     int pack;    /* rows of so many heads of a GQA group share tiles */

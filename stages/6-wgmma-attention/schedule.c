@@ -3,8 +3,6 @@
 
 #include <stdbool.h>
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Causal tiles are handed out longest first, but only within a section: as many heads as L2 can hold
  * between one tile of a head and the next. These are their K and V (shared by a GQA group), and Q and
  * O of one tile each. Powers of two were faster than numbers in between. The last section has at

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* Clusters of 4 or more CTAs that are placed while the launch before still runs crowd into some
  * GPCs, whose bandwidth then limits them; with so few keys that does not matter. */
 enum { CROWDED_SPLIT = 4, CROWDED_KEYS = 4096 };

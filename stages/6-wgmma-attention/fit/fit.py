@@ -155,9 +155,14 @@ def fit_times(model, x, p, rounds, near=0.003, stiff=1e-2):
     return x
 
 
+def price_of(p):
+    """What taking a way costs: most of it if it is more than 3 % behind the best, the rest by how far it is behind."""
+    return 0.6 / (1 + np.exp((WITHIN - p.lost) / 0.006)) + 0.4 * np.minimum(p.lost, 0.15) / 0.15
+
+
 def fit_choices(model, x, p, softness=(0.045, 0.035, 0.03, 0.025, 0.02, 0.016), most=0.08):
     """From slopes, a step of at most `most` a constant for each softness; the best of all that were seen."""
-    price = 0.6 / (1 + np.exp((WITHIN - p.lost) / 0.006)) + 0.4 * np.minimum(p.lost, 0.15) / 0.15
+    price = price_of(p)
     seen = []
     for soft in softness + (0,):
         here = model.at(x, p.way)
@@ -188,7 +193,7 @@ def fit_choices(model, x, p, softness=(0.045, 0.035, 0.03, 0.025, 0.02, 0.016), 
 def fit_one_by_one(model, x, p, passes, seed=0):
     """Each constant a little up or down, kept where the choices get better: the shapes' own change few of the ways."""
     cell = model.cells(p.way)
-    price = 0.6 / (1 + np.exp((WITHIN - p.lost) / 0.006)) + 0.4 * np.minimum(p.lost, 0.15) / 0.15
+    price = price_of(p)
     wanted, weight = np.log(p.us), np.exp(-4 * p.lost).clip(0.02)
 
     def cost(at):
@@ -216,7 +221,7 @@ def fit_one_by_one(model, x, p, passes, seed=0):
 def fit_shape(model, x, p, shape):
     """The constants of one shape alone, of a new one say, by Powell's method: choices and times count as above."""
     cell, per_cell = model.cells(p.way), len(model.tables[1]) // (len(SHAPES) * len(DIMS))
-    price = 0.6 / (1 + np.exp((WITHIN - p.lost) / 0.006)) + 0.4 * np.minimum(p.lost, 0.15) / 0.15
+    price = price_of(p)
     wanted, weight = np.log(p.us), np.exp(-4 * p.lost).clip(0.02)
     for at_cell in range(SHAPES[shape] * len(DIMS), (SHAPES[shape] + 1) * len(DIMS)):
         mine, here = np.flatnonzero(cell == at_cell), model.at(x, p.way)

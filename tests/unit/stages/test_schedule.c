@@ -3,9 +3,7 @@
 
 #include "common/base/chip.h"
 #include "stages/6-wgmma-attention/cut.c"
-#define ceil_div schedule_ceil_div
 #include "stages/6-wgmma-attention/schedule.c"
-#undef ceil_div
 
 #include <stdbool.h>
 #include <stdlib.h>
