@@ -3,8 +3,10 @@
  *   2  worst row: ||o - ref|| / ||ref|| <= the stage's limit, over every row of the reference. The limit is
  *      for fp16, whose rounding has a relative error u of at most 2^-11; bf16 (u = 2^-8) has 8 times as much,
  *      since both errors that a kernel makes, rounding P and rounding O, are proportional to u
- *   3  max |o - ref| <= 2 max |baseline - ref| + 2 max |(ref + 0.3 - 0.3) - ref|, the last in the 16-bit type
- *   4  on outlier input: RMSE <= RMSE of the baseline
+ *   3  max |o - ref| <= 2 max |baseline - ref| + 2 max |(ref + 0.3 - 0.3) - ref|, the last in the 16-bit type,
+ *      or what rounding P and O once each explains, if that is more (reference.h)
+ *   4  on outlier input: sum of squared errors <= that of the baseline + what rounding explains in one row, the
+ *      row where it explains most. In a few rows one key can decide, whose P, 1, the baseline has exactly
  *   5  fully masked rows: O exactly 0, LSE exactly -inf; LSE otherwise within 1e-3 (bf16: 8e-3, for a kernel may
  *      sum the P that it has rounded), or, where that
  *      is more, 8 fp32 steps of LSE (|LSE| > 1000) or the error E of a score in fp32:
@@ -58,6 +60,7 @@ struct check_result {
     int64_t worst_row;                 /* (b * heads + h) * seqlen_q + i */
     double max_error, max_error_limit; /* point 3; rows with a finite baseline */
     double rmse, baseline_rmse;        /* point 4 */
+    double rmse_limit;                 /* a little above baseline_rmse */
     bool rmse_counts;                  /* outlier input */
     int64_t masked_wrong; /* point 5: values of fully masked rows that are not 0 or -inf */
     double lse_error, lse_error_limit; /* point 5, absolute */

@@ -19,7 +19,8 @@ enum { ROWS = 32, KEYS = 32 };
 struct scratch {
     double *q, *kv, *s; /* (ROWS, D), (KEYS, D), (ROWS, Sk) */
     float *q_half, *kv_half, *p,
-        *o_half; /* for the baseline, rounded values in fp32; o_half (ROWS, D) */
+        *o_half;  /* for the baseline, rounded values in fp32; o_half (ROWS, D) */
+    float *o_abs; /* (ROWS, D): as o_half, of |v| */
 };
 
 /* One task: rows [first, first + n) of r->row, which share a batch-head. */
@@ -36,8 +37,8 @@ static bool scratch_open(struct scratch *s, const struct attention *a) {
     *s = (struct scratch){malloc(ROWS * d * sizeof(double)),    malloc(KEYS * d * sizeof(double)),
                           malloc(ROWS * keys * sizeof(double)), malloc(ROWS * d * sizeof(float)),
                           malloc(KEYS * d * sizeof(float)),     malloc(ROWS * keys * sizeof(float)),
-                          malloc(ROWS * d * sizeof(float))};
-    return s->q && s->kv && s->s && s->q_half && s->kv_half && s->p && s->o_half;
+                          malloc(ROWS * d * sizeof(float)),     malloc(ROWS * d * sizeof(float))};
+    return s->q && s->kv && s->s && s->q_half && s->kv_half && s->p && s->o_half && s->o_abs;
 }
 
 static void scratch_close(struct scratch *s) {
@@ -48,6 +49,7 @@ static void scratch_close(struct scratch *s) {
     free(s->kv_half);
     free(s->p);
     free(s->o_half);
+    free(s->o_abs);
 }
 
 static int visible_keys(const struct attention *a, int64_t row) {
@@ -138,12 +140,15 @@ static void softmax_rounded(enum dtype t, float *s, int n) {
 }
 
 /* One key's part of one output row, in both precisions. */
-static void add_value(double *o, double p, const double *v, float *o_half, float p_half,
-                      const float *v_half, int n) {
+static void add_value(double *o, double p, const double *v, float *o_half, float *o_abs,
+                      float p_half, const float *v_half, int n) {
 #pragma omp simd
     for (int d = 0; d < n; d++) o[d] += p * v[d];
 #pragma omp simd
-    for (int d = 0; d < n; d++) o_half[d] += p_half * v_half[d];
+    for (int d = 0; d < n; d++) {
+        o_half[d] += p_half * v_half[d];
+        o_abs[d] += p_half * fabsf(v_half[d]);
+    }
 }
 
 static void output(const struct task *t, struct scratch *s) {
@@ -151,7 +156,7 @@ static void output(const struct task *t, struct scratch *s) {
     const int dim = a->head_dim;
     double *o = t->r->o + t->first * dim;
     int widest = visible_keys(a, t->r->row[t->first + t->n - 1]);
-    for (int i = 0; i < t->n * dim; i++) o[i] = s->o_half[i] = 0;
+    for (int i = 0; i < t->n * dim; i++) o[i] = s->o_half[i] = s->o_abs[i] = 0;
     for (int j0 = 0; j0 < widest; j0 += KEYS) {
         int n = widest - j0 < KEYS ? widest - j0 : KEYS;
         load_keys(t->v, a->v_stride.row, j0, n, a, s);
@@ -159,13 +164,22 @@ static void output(const struct task *t, struct scratch *s) {
             int visible = visible_keys(a, t->r->row[t->first + r]) - j0;
             for (int j = 0; j < n && j < visible; j++) {
                 size_t at = (size_t)r * a->seqlen_k + j0 + j;
-                add_value(o + r * dim, s->s[at], s->kv + j * dim, s->o_half + r * dim, s->p[at],
-                          s->kv_half + j * dim, dim);
+                add_value(o + r * dim, s->s[at], s->kv + j * dim, s->o_half + r * dim,
+                          s->o_abs + r * dim, s->p[at], s->kv_half + j * dim, dim);
             }
         }
     }
     for (int i = 0; i < t->n * dim; i++)
         t->r->baseline[t->first * dim + i] = dtype_from_float(a->dtype, s->o_half[i]);
+    for (int r = 0; r < t->n; r++) {
+        struct rounding x = {0};
+        for (int i = r * dim; i < (r + 1) * dim; i++) {
+            double error = dtype_unit_roundoff(a->dtype) * (s->o_abs[i] + fabs(o[i]));
+            x.largest = fmax(x.largest, error);
+            x.squares += error * error;
+        }
+        t->r->rounding[t->first + r] = x;
+    }
 }
 
 /* Where scores can be off by E, p[j] can be off by min(1, p[j] (exp(2 E) - 1)), and since they sum to
@@ -308,10 +322,11 @@ const char *reference_open(const struct attention *a, const half *q, const half 
     out->o = malloc(out->n_rows * a->head_dim * sizeof *out->o);
     out->lse = malloc(out->n_rows * sizeof *out->lse);
     out->baseline = malloc(out->n_rows * a->head_dim * sizeof *out->baseline);
+    out->rounding = malloc(out->n_rows * sizeof *out->rounding);
     out->score_error = malloc(out->n_rows * sizeof *out->score_error);
     out->o_slack = malloc(out->n_rows * sizeof *out->o_slack);
-    bool enough_memory =
-        out->row && out->o && out->lse && out->baseline && out->score_error && out->o_slack;
+    bool enough_memory = out->row && out->o && out->lse && out->baseline && out->rounding &&
+                         out->score_error && out->o_slack;
     if (enough_memory) {
         for (int64_t bh = 0; bh < heads; bh++)
             choose_rows(a, bh, rows_per_head, seed, out->row + bh * rows_per_head);
@@ -337,6 +352,7 @@ void reference_close(struct reference *r) {
     free(r->o);
     free(r->lse);
     free(r->baseline);
+    free(r->rounding);
     free(r->score_error);
     free(r->o_slack);
     free(r->last_bad_v);

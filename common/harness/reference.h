@@ -11,13 +11,22 @@
 
 #include <stdbool.h>
 
+/* How far off a row of O can be where P and O are rounded to the 16-bit type, once each.
+ * O = sum of p[j] v[j] / sum of p[j]. Rounding changes a factor by no more than the type's unit roundoff u, so
+ * an element of O is off by at most u (sum of p[j] |v[j]| + |o|), p being probabilities. A kernel comes near
+ * it in a row that one key decides, where the baseline, whose P is then exactly 1, makes no error at all. */
+struct rounding {
+    double largest, squares; /* an element's; the sum of all of the row's, squared */
+};
+
 struct reference {
     int64_t n_rows; /* how many output rows are here */
     int head_dim;
-    int64_t *row;        /* (n_rows): which, as (b * heads + h) * seqlen_q + i, ascending */
-    double *o;           /* (n_rows, head_dim) */
-    double *lse;         /* (n_rows); -inf for a fully masked row */
-    half *baseline;      /* (n_rows, head_dim) */
+    int64_t *row;              /* (n_rows): which, as (b * heads + h) * seqlen_q + i, ascending */
+    double *o;                 /* (n_rows, head_dim) */
+    double *lse;               /* (n_rows); -inf for a fully masked row */
+    half *baseline;            /* (n_rows, head_dim) */
+    struct rounding *rounding; /* (n_rows) */
     double *score_error; /* (n_rows): how far off an honest fp32 kernel's scores can be, below */
     double *o_slack;     /* (n_rows): how far ||o|| can be off because of that; 0 below 1/16 */
     int *last_bad_v;     /* (batch, kv_heads, head_dim): the last key whose V is not finite there;

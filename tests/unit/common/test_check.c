@@ -189,6 +189,37 @@ static void a_large_single_error_is_rejected(void **state) {
     rejected("max error");
 }
 
+/* Of one key the baseline makes no error, for its P is 1. A kernel whose largest P is another number rounds
+ * it: here 1 + 2^-11 + 2^-13, to 1 + 2^-10. */
+static void answer_one_key(int seqlen_q) {
+    struct attention a = plain;
+    a.seqlen_q = seqlen_q, a.heads = a.kv_heads = a.seqlen_k = 1;
+    trial_close(&t);
+    trial_open(&t, &a, "outlier");
+    for (int d = 0; d < a.head_dim; d++) t.v[CHECK_GUARD + d] = half_from_float(13 + d / 128.0f);
+    trial_again(&t);
+    trial_answer(&t);
+    for (size_t i = 0; i < (size_t)(seqlen_q * a.head_dim); i++)
+        set(i, half_from_double(t.reference.o[i] * (1 + 0x1p-10) / (1 + 0x1p-11 + 0x1p-13)));
+}
+
+/* Points 3 and 4 allow that, not more. */
+static void a_rounded_p_is_honest(void **state) {
+    (void)state;
+    answer_one_key(1);
+    accepted();
+    struct check_result r = trial_judge(&t);
+    assert_true(r.max_error > 0 && r.rmse > r.baseline_rmse);
+    assert_true(fabs(r.max_error_limit / (0x1p-11 * 2 * (13 + 63 / 128.0)) - 1) < 1e-6);
+    double row = 0;
+    for (int d = 0; d < 64; d++) row += pow(0x1p-11 * 2 * (13 + d / 128.0), 2);
+    assert_true(fabs(r.rmse_limit / sqrt(row / 64) - 1) < 1e-6);
+    set(7, (half)(trial_o(&t, 0)[7] + 1));
+    rejected("max error");
+    answer_one_key(10);
+    rejected("RMSE");
+}
+
 /* Point 4 applies to outliers only: an RMSE beyond that of the baseline. */
 static void rmse_counts_on_outlier_input(void **state) {
     (void)state;
@@ -199,9 +230,11 @@ static void rmse_counts_on_outlier_input(void **state) {
     for (int64_t i = 0; i < t.reference.n_rows * 64; i++)
         t.reference.baseline[i] = half_from_double(t.reference.o[i]);
     accepted(); /* as good as the baseline is good enough */
-    for (int i = 0; i < 64; i++) set(i, trial_o(&t, 0)[i] + 1);
-    struct check_result r = trial_judge(&t);
-    assert_true(r.rmse_counts && r.rmse > r.baseline_rmse && !r.passed);
+    for (size_t i = 0; i < 64; i++) set(i, trial_o(&t, 0)[i] + 1);
+    accepted(); /* one row more or less may be luck */
+    trial_answer(&t);
+    for (size_t i = 0; i < 280 * 64; i += 2) set(i, trial_o(&t, 0)[i] ^ 1);
+    rejected("RMSE");
 }
 
 /* Gaps between the rows of O are guarded like its ends. */
@@ -302,7 +335,7 @@ static void the_reference_is_the_definition(void **state) {
     const half *q = t.q + CHECK_GUARD, *k = t.k + CHECK_GUARD, *v = t.v + CHECK_GUARD;
     for (int h = 0; h < 4; h++)
         for (int i = 0; i < 70; i += 23) {
-            double sum = 0, o[64] = {0};
+            double sum = 0, o[64] = {0}, o_abs[64] = {0}, most = 0;
             for (int j = 0; j <= i; j++) {
                 double s = 0;
                 for (int d = 0; d < 64; d++)
@@ -310,15 +343,19 @@ static void the_reference_is_the_definition(void **state) {
                          half_to_float(k[(h / 2 * 90 + j) * 64 + d]);
                 double p = exp(0.3f * s);
                 sum += p;
-                for (int d = 0; d < 64; d++)
+                for (int d = 0; d < 64; d++) {
                     o[d] += p * half_to_float(v[(h / 2 * 90 + j) * 64 + d]);
+                    o_abs[d] += p * fabs(half_to_float(v[(h / 2 * 90 + j) * 64 + d]));
+                }
             }
             assert_true(fabs(t.reference.lse[h * 70 + i] - log(sum)) < 1e-12);
             for (int d = 0; d < 64; d++) {
                 assert_true(fabs(t.reference.o[(h * 70 + i) * 64 + d] - o[d] / sum) < 1e-12);
                 assert_true(fabs(half_to_float(t.reference.baseline[(h * 70 + i) * 64 + d]) -
                                  o[d] / sum) < 0.02);
+                most = fmax(most, 0x1p-11 * (o_abs[d] + fabs(o[d])) / sum);
             }
+            assert_true(fabs(t.reference.rounding[h * 70 + i].largest / most - 1) < 1e-3);
         }
 }
 
@@ -499,6 +536,7 @@ int main(void) {
         TEST(unequal_runs_are_rejected),
         TEST(a_wrong_lse_is_rejected),
         TEST(a_large_single_error_is_rejected),
+        TEST(a_rounded_p_is_honest),
         TEST(rmse_counts_on_outlier_input),
         TEST(a_broken_gap_is_rejected),
         TEST(masked_rows_must_be_exact),
