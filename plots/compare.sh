@@ -11,6 +11,9 @@
 # Writes results/compare/, of a recorded run results/compare-RECORDED/: run.jsonl and hot.jsonl (records; of lines, for the
 # report), table.txt, notes.txt, labels.txt, says.txt (the sentence that each picture shows), of.txt (which records the
 # pictures are of), NAME.png, NAME.svg.
+# What an interrupted compare has finished is kept, and the next one goes on from there, if it is of the same stages,
+# options, programs and images (done.txt, which a compare that ends removes). While a stage runs, each 10 s are said.
+#
 # Exit status: 0 drawn; 1 a stage gave a wrong answer; 5 files; 77 no gnuplot.
 set -u
 device=${DEVICE:-auto} dirs=$1
@@ -39,6 +42,43 @@ series=() wrong=0 strict=()
 [[ " $* " != *" --strict "* ]] || strict=(--strict)
 rm -rf "$out"/*.png "$out"/*.svg "$out"/of.txt "$out/small" # of other records
 
+# Finished parts of a compare, below the checksum of all that they depend on.
+inputs() {
+    echo "$device" "$stages" "$@"
+    for s in $stages; do cat build/stage-"${s%%-*}" build/images/stage-"${s%%-*}"/*.{ptx,cubin} 2> /dev/null; done
+}
+resume() { # OPTIONS...
+    local key
+    key=$(inputs "$@" | cksum)
+    [ "$(head -n 1 "$out/done.txt" 2> /dev/null)" = "$key" ] && [ -s "$records" ] && return
+    rm -f "$records" "$out/hot.jsonl"
+    echo "$key" > "$out/done.txt"
+}
+finished() { grep -qxF "$1" "$out/done.txt" && echo "kept: it ended before the interruption" >&2; }
+
+ticker=
+trap '[ -z "$ticker" ] || kill "$ticker" 2> /dev/null' EXIT
+exec 8>&2 # what a command says goes to its log
+said() { # COMMAND...: the seconds that it has run so far, each 10 of them
+    local status pause=
+    (
+        trap 'kill $pause 2> /dev/null; exit' TERM
+        for ((n = 10; ; n += 10)); do
+            sleep 10 & pause=$!
+            wait $pause
+            kill -0 $$ 2> /dev/null || exit
+            printf '%d s ... ' $n >&8
+        done
+    ) 9>&- &
+    ticker=$!
+    "$@"
+    status=$?
+    kill $ticker 2> /dev/null
+    wait $ticker 2> /dev/null
+    ticker=
+    return $status
+}
+
 counters=TENSOR,SHARED,OCCUPANCY,MEMORY,STALL,CYCLES
 run_all() { # WHICH OPTIONS...: every chosen stage on one problem, into run.jsonl
     local which=$1 s n status began
@@ -47,11 +87,15 @@ run_all() { # WHICH OPTIONS...: every chosen stage on one problem, into run.json
         n=${s%%-*}
         began=$SECONDS
         printf 'compare: %s problem, stage %s ... ' "$which" "$s" >&2
-        build/alone timeout --foreground 3600 build/stage-"$n" --device "$device" --quiet --json $out/run.jsonl \
+        finished "$which $s" && continue
+        said build/alone timeout --foreground 3600 build/stage-"$n" --device "$device" --quiet --json $out/run.jsonl \
             --counters $counters "$@" > $out/stage-"$n".log 2>&1
         status=$?
         case $status in
-            0) echo "done, $((SECONDS - began)) s" >&2 ;;
+            0)
+                echo "$which $s" >> $out/done.txt
+                echo "done, $((SECONDS - began)) s" >&2
+                ;;
             1) echo "WRONG: see $out/stage-$n.log" >&2; wrong=1 ;;
             130 | 143) exit $status ;;
             124) echo "left out: no end within an hour" >&2 ;;
@@ -74,14 +118,14 @@ if [ -n "${RECORDED:-}" ]; then
     records=$file
 else
     records=$out/run.jsonl
-    rm -f "$records" $out/hot.jsonl
+    resume "$@"
     lines=("$@")
     if [ $# -gt 0 ]; then
         run_all given "$@"
     else
         run_all small
         [ -s "$records" ] || fail 77 "no stage could run here; try: make compare RECORDED=h200"
-        problems+=("$(build/tabulate --print-problem "$records")")
+        problems+=("$small")
         if [[ $(build/tabulate --print-device "$records") == emulator* ]]; then
             run_all large --batch 4 --heads 16 --seqlen 1024 --no-races # the small problem has been looked at for races
         else
@@ -149,15 +193,21 @@ drawn() { # FOLDER PROBLEM
 
 folder_of() { [ "$1" = "$problem" ] && echo "$out" || echo "$out/small"; }
 for p in "${problems[@]}"; do tabulated "$(folder_of "$p")" "$p"; done
-command -v gnuplot >/dev/null || fail 77 "the table is in $out/table.txt; to draw it install gnuplot-nox (make setup)"
+command -v gnuplot >/dev/null || { rm -f "$out/done.txt"; fail 77 "the table is in $out/table.txt; to draw it install gnuplot-nox (make setup)"; }
 for p in "${problems[@]}"; do drawn "$(folder_of "$p")" "$p"; done
 printf '%s\n%s\n%s\n' "$records" "$(cksum < "$records")" "$problem" > "$out/of.txt"
 
 [ -n "${RECORDED:-}" ] || for s in $stages; do # what each line did, for make report
     printf 'compare: lines of stage %s ... ' "$s" >&2
-    build/alone timeout --foreground 3600 build/stage-"${s%%-*}" --device "$device" --quiet --source --json $out/hot.jsonl \
+    finished "lines $s" && continue
+    said build/alone timeout --foreground 3600 build/stage-"${s%%-*}" --device "$device" --quiet --source --json $out/hot.jsonl \
         "${lines[@]}" > $out/lines.log 2>&1
     status=$?
-    case $status in 0) echo done >&2 ;; 130 | 143) exit $status ;; *) echo "left out: $(tail -n 1 $out/lines.log)" >&2 ;; esac
+    case $status in
+        0)
+            echo "lines $s" >> "$out/done.txt"
+            echo done >&2
+            ;; 130 | 143) exit $status ;; *) echo "left out: $(tail -n 1 $out/lines.log)" >&2 ;; esac
 done
+rm -f "$out/done.txt"
 exit $wrong

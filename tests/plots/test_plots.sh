@@ -52,6 +52,28 @@ compare_stopped() { # SIGNAL: no picture has the name of one
     ! ls "$tree/results/compare-h200" | grep -qE '^[a-z]+\.(png|svg)$'
 }
 for signal in INT TERM KILL; do check "a compare that is stopped by $signal" compare_stopped $signal; done
+
+# What it has finished is kept for the next one, if that asks the same.
+compare() { (cd "$tree" && DEVICE=emu TERM= "$@") > "$dir/said" 2>&1; }
+tiny() { compare plots/compare.sh stages/1-scalar --heads 1 --seqlen 64; }
+records() { grep -c . "$tree/results/compare/run.jsonl"; }
+kept() { grep -q 'stage 1-scalar \.\.\. kept: it ended before the interruption$' "$dir/said"; }
+interrupted() { # leaves a compare that has finished its stage and not its pictures
+    rm -rf "$dir/started" "$tree/results"
+    (cd "$tree" && DEVICE=emu STARTED=$dir/started PATH=$dir/bin:$PATH TERM= exec setsid plots/compare.sh stages/1-scalar --heads 1 --seqlen 64) > "$dir/said" 2>&1 &
+    local id=$!
+    until [ -e "$dir/started" ] || ! kill -0 $id 2> /dev/null; do sleep 0.05; done
+    kill -TERM -- -$id
+    wait $id
+    [ "$(records)" -eq 1 ] && ! kept
+}
+resumed() { interrupted && { tiny; kept && [ "$(records)" -eq 1 ]; } }
+other_problem() { interrupted && { compare plots/compare.sh stages/1-scalar --heads 1 --seqlen 72; ! kept && [ "$(records)" -eq 1 ]; } }
+after_the_end() { interrupted && { tiny; tiny; ! kept; } }
+check "after an interruption compare keeps what it has finished" resumed
+check "of the same problem only" other_problem
+check "and a compare that has ended leaves nothing to keep" after_the_end
+
 rm -rf "$dir/pictures"
 mkdir "$dir/pictures"
 if command -v gnuplot > /dev/null; then
