@@ -15,7 +15,7 @@
 void launch_report_open(struct table *t) {
     table_open(t, 12,
                (const char *[]){"kernel", "launch", "grid", "block", "shared", "warp inst", "lanes",
-                                "sectors", "more", "wavefronts", "more", "tensor"});
+                                "sectors", "over ideal", "wavefronts", "conflicts", "tensor"});
 }
 
 /* The rest of a name says more than its middle. */

@@ -89,7 +89,7 @@ static void the_table_has_a_heading(void **state) {
     launch_report_open(&t);
     assert_string_equal(printed(&t, table_print_csv),
                         "kernel,launch,grid,block,shared,warp inst,lanes,"
-                        "sectors,more,wavefronts,more,tensor\n");
+                        "sectors,over ideal,wavefronts,conflicts,tensor\n");
 }
 
 static void equal_launches_in_a_row_share_one(void **state) {
