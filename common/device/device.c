@@ -26,8 +26,8 @@ const char *device_open(enum device_kind kind, const char *chip, struct device *
     const char *no_emulator = device_emu_open(chip, out);
     if (no_emulator) return reason_as(STATUS_NOTHING, "%s; %s", no_gpu, no_emulator);
     int cause_bytes = (int)strcspn(no_gpu, ";"); /* its remedy, the emulator, is what happens now */
-    fprintf(stderr, "%s: %.*s; running on the emulator\n", program_invocation_short_name,
-            cause_bytes, no_gpu);
+    fprintf(stderr, "%s: %.*s; running on the emulator, a few seconds for a small problem\n",
+            program_invocation_short_name, cause_bytes, no_gpu);
     return NULL;
 }
 

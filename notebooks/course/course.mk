@@ -48,9 +48,10 @@ see: $(MY_LAB:%=lab-%)
 ##course-5 notebook: Open a lab's notebook in JupyterLab.
 ##  make lab-1 notebook
 MY_NOTEBOOK = my-labs/$(MY_LAB)/lab-$(MY_LAB).ipynb
+it-starts = echo "JupyterLab starts: some ten seconds, then its address. Ctrl-C twice ends it."
 notebook:
 	@$(one-lab); $(lab-python)
-	@test -e $(MY_NOTEBOOK) || { echo "make: there is no my-labs/$(MY_LAB) yet: make lab-$(MY_LAB)" >&2; exit 2; }
+	@test -e $(MY_NOTEBOOK) || { echo "make: there is no my-labs/$(MY_LAB) yet: make lab-$(MY_LAB)" >&2; exit 2; }; $(it-starts)
 	@$(PYTHON) -m jupyter lab $$([ "$$(id -u)" -ne 0 ] || echo --allow-root) --ServerApp.root_dir="$$PWD" $(MY_NOTEBOOK)
 
 # Each lab is a Python file in jupytext's percent format, with the answers; notebooks/N-NAME.ipynb is the students' version.

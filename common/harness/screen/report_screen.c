@@ -178,7 +178,8 @@ static void say_gates(struct screen *s, const struct report *r) {
     }
     const char *end = *beyond ? "." : "";
     if (*failed)
-        screen_say(s, 2, SCREEN_WARN, "gates", "FAILED:%s. %d passed.%s%s", failed, n_passed,
+        screen_say(s, 2, SCREEN_WARN, "gates",
+                   "Of speed, not of the answer. FAILED:%s. %d passed.%s%s", failed, n_passed,
                    beyond, end);
     else if (n_passed || *beyond)
         screen_say(s, 2, SCREEN_PLAIN, "gates", "%d passed.%s%s", n_passed, beyond, end);
