@@ -102,6 +102,10 @@ say-skipped = echo "make: left out, with options of their own: $(SKIPPED)" >&2
 run: $$(addprefix run-,$$(RUN))
 	@$(if $(SKIPPED),$(say-skipped))
 
+# Threads of OpenMP that have nothing to do sleep: by libgomp's default they spin, which is most of what a small problem
+# takes, and takes it from programs beside it.
+export OMP_WAIT_POLICY ?= passive
+
 # What every command that runs a stage passes on.
 ON = --device "$$DEVICE" $${CHIP:+"--chip=$$CHIP"}
 CHIP_VERBS += run

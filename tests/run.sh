@@ -3,8 +3,8 @@
 #
 #   tests/run.sh PROGRAM... [--needs-gpu=FILE]... [--left-out=FILE]...
 #
-# Shows one line for each, every failed test with what it said, every skipped one with its reason, and
-# the lines of a table that a test prints behind "#| ". Those that took longest last time begin first; a new one counts
+# Shows one line for each, with its seconds by the clock and of CPU, every failed test with what it said, every skipped
+# one with its reason, and the lines of a table that a test prints behind "#| ". Those that took longest last time begin first; a new one counts
 # as long if its head says "Thorough:". $TESTS_AT_ONCE: so many at a time.
 # The whole output lies in $BUILD/tests/NAME.log. The last line is "N passed, N failed, N skipped".
 # A program that dies, hangs ($TEST_TIMEOUT, half an hour), runs fewer tests than it planned or leaves
@@ -12,6 +12,8 @@
 set -u
 build=${BUILD:-build}
 export CMOCKA_MESSAGE_OUTPUT=TAP
+# As in the Makefile: threads of OpenMP that have nothing to do sleep, and leave their core to the test beside them.
+export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 
 name_of() { basename -- "$1" .sh; }
 
@@ -48,13 +50,15 @@ one() {
     fi
     rm -rf "${tmp:?}/$name"
     [ -n "$trouble" ] && f=$((f + 1))
-    local seconds=$((EPOCHSECONDS - start))
-    echo $seconds > "$build/tests/$name.seconds"
+    local seconds=$((EPOCHSECONDS - start)) cpu
+    times > "$tmp/$name.times" # not in a subshell, which has times of its own; the second line is of the children
+    cpu=$(awk 'NR == 2 {gsub(/[ms]/, " "); printf "%.0f", $1 * 60 + $2 + $3 * 60 + $4}' "$tmp/$name.times")
+    echo $seconds $cpu > "$build/tests/$name.seconds"
     exec 9> "$tmp/lock"
     flock 9
     echo "$p $f $s" >> "$tmp/counts"
-    printf '%3d/%d %-24s %4d passed%s%s  %ds\n' "$(wc -l < "$tmp/counts")" "$n_programs" "$name" "$p" \
-        "$([ "$f" -gt 0 ] && echo ", $f FAILED")" "$([ "$s" -gt 0 ] && echo ", $s skipped")" $seconds
+    printf '%3d/%d %-24s %4d passed%s%s  %ds (CPU %ds)\n' "$(wc -l < "$tmp/counts")" "$n_programs" "$name" "$p" \
+        "$([ "$f" -gt 0 ] && echo ", $f FAILED")" "$([ "$s" -gt 0 ] && echo ", $s skipped")" $seconds "$cpu"
     if [ "$f" -gt 0 ]; then
         [ -n "$trouble" ] && echo "    $trouble; its last lines:" && tail -n 20 "$log" | sed 's/^/    /'
         # a failed test, what it said before (cmocka's ERROR lines) and after, up to the next result
@@ -105,7 +109,7 @@ twice=$(for each in "${programs[@]}"; do name_of "$each"; done | sort | uniq -d 
 expected() { # PROGRAM: its seconds, before it
     local seconds=0
     grep -qsE '^[#/* ]+Thorough:' "$1" && seconds=20
-    read -r seconds 2> /dev/null < "$build/tests/$(name_of "$1").seconds"
+    read -r seconds _ 2> /dev/null < "$build/tests/$(name_of "$1").seconds"
     echo "$seconds $1"
 }
 for each in "${programs[@]}"; do expected "$each"; done | sort -srnk1,1 | cut -d' ' -f2- | tr '\n' '\0' |
