@@ -29,6 +29,10 @@ mapfile -t stages < <(for folder in stages/[0-9]*-*; do f=${folder##*/}; echo "s
 # Kernel images are the same on every processor: those of $build are used.
 mkdir -p "$here"
 ln -sfn ../images "$here/images"
+# So are the listings that nvdisasm makes of them, which the emulator keeps.
+mkdir -p "$build/sass"
+[ -L "$here/sass" ] || rm -rf "$here/sass"
+ln -sfn ../sass "$here/sass"
 check "the library, the C tests and the stages compile" make --no-print-directory -j"$(nproc)" BUILD="$here" \
     CC=$cross-gcc AR=$cross-ar "${tests[@]/#/$here/tests/}" "${stages[@]/#/$here/}"
 
