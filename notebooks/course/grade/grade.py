@@ -6,6 +6,7 @@
 Prints a table; OUT gets grade.json, grade.xml (JUnit) and feedback.txt. The same seed, revision and device give
 the same grade. Exit status: 0 full points, 1 points were lost, 2 usage, 77 nothing here can grade it."""
 import argparse
+import collections
 import concurrent.futures
 import contextlib
 import fcntl
@@ -54,15 +55,16 @@ class Lost:
     def like(self, other):
         """The same trouble, in another case: numbers, addresses and blocks may differ."""
         def bare(text):
-            return re.sub(r"0x[0-9a-f]+|\d[\d.e+]*", "#", text)
+            return re.sub(r"0x[0-9a-f]+|\d[\d.e+]*|(?<=in kernel )\w+", "#", text)
         return (self.part, self.file, self.line, bare(self.why)) == (other.part, other.file, other.line, bare(other.why))
 
     def text(self):
         place = f"{self.file}:{self.line}: " if self.line else f"{self.file}: " if self.file else ""
         where = ""
         if self.cases:
-            where = f" [{describe(self.cases[0])}"
-            where += f"; and {', '.join(case['kind'] for case in self.cases[1:])}]" if self.cases[1:] else "]"
+            more = collections.Counter(case["kind"] for case in self.cases[1:])
+            where = "; and " * bool(more) + ", ".join(f"{n} more of {kind}" if n > 1 else kind for kind, n in more.items())
+            where = f" [{describe(self.cases[0])}{where}]"
         return f"-{self.points:.4g} {self.part}: {place}{self.why}{where}"
 
 
@@ -272,7 +274,7 @@ class Grade:
         rows = [f"{self.lab.name}, {self.lab.title}: {self.score:g} of 100 points ({self.device}, {sandbox.mode()})"]
         for part, points in self.points.items():
             if points:
-                left = 0 if self.void else max(0, points - sum(l.points for l in self.lost if l.part == part))
+                left = 0 if self.void else round(max(0, points - sum(l.points for l in self.lost if l.part == part)), 6)
                 rows.append(f"  {part:<8} {left:5.4g} of {points}")
         rows += ["  " + l.text() for l in ([self.void] if self.void else self.lost)]
         rows += ["  " + note for note in self.notes]

@@ -131,6 +131,10 @@ last_first = {"kernel.cu": cheats.changed(cheats.QK, (variants.ROWS_2, variants.
 for seed in ("s7", "s9", "s10"):
     judged("honest variants", f"squares from last to first, {seed}", 2, last_first, lambda result: result.score == 100, seed)
 
+# what students write that our own kernels do not have
+for name, pairs in variants.HANDS.items():
+    judged("honest variants", name, 2, {"kernel.cu": cheats.changed(cheats.QK, *pairs)}, lambda result: result.score == 100)
+
 most = 60 if EVERYTHING else 6 if GPU else 4
 kinds = list(labs) if EVERYTHING or GPU else [2, 5]
 different = set()
