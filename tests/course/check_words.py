@@ -52,7 +52,7 @@ tried = {name: edited(*pairs) for name, pairs in variants.HANDS.items()} | {
     "bf16": edited((START, '    unsigned z[4] = {};\n    float c[4] = {};\n    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3},{%4,%4,%4,%4},{%4,%4},{%0,%1,%2,%3};"'
                            ' : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(z[0]));\n    if (c[0] > 1) return;\n' + START)),
     "the kernel renamed": {"kernel.cu": "#define attention attention_2\n" + (ROOT / cheats.QK).read_text()},
-    "a header of one's own": edited((INCLUDED, INCLUDED + '#include "mine.h"\n')) | {"mine.h": "\n"},
+    "a header of one's own": edited((INCLUDED, INCLUDED + '#include "X.h"\n')) | {"X.h": "\n"},
     "another lab's header": edited((INCLUDED, INCLUDED + '#include "common/cuda/gmma_desc.h"\n'))}
 for name, files in tried.items():
     with tempfile.TemporaryDirectory() as folder:

@@ -22,13 +22,14 @@ HANDS = {
                           (AT_THE_START, '    if (tid == 0 && q0 == 64) printf("q0 %d\\n", q0), std::printf("here\\n");\n' + AT_THE_START),
                           (NEW_MAXIMUM, "            assert(m_new >= m_frag[i]);\n" + NEW_MAXIMUM)],
     "a kernel that nobody launches": [(INCLUDED, INCLUDED + "__global__ void try_it(float *x) { x[threadIdx.x] = 1; }\n")],
-    # these headers declare variables in global memory
-    "cooperative groups": [(INCLUDED, INCLUDED + "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"),
-                           (NEW_MAXIMUM, "            m_new = cooperative_groups::reduce(cooperative_groups::tiled_partition<8>("
-                            "cooperative_groups::this_thread_block()), m_new, cooperative_groups::greater<float>());\n" + NEW_MAXIMUM),
-                           ("            for (int lanes = 1; lanes < 8; lanes *= 2)\n                m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, lanes));\n", "")],
-    "limits of cuda::std": [(INCLUDED, INCLUDED + "#include <cuda/std/limits>\n"),
-                            ("m_frag[i] = -INFINITY", "m_frag[i] = -cuda::std::numeric_limits<float>::infinity()")],
+    "a table in constant memory": [(INCLUDED, INCLUDED + "__constant__ int LANES[3] = {1, 2, 4};\n"),
+                                   ("            for (int lanes = 1; lanes < 8; lanes *= 2)\n                m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, lanes));\n",
+                                    "            for (int t = 0; t < 3; t++) m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, LANES[t]));\n")],
+    "cooperative groups": [(INCLUDED, INCLUDED + "#include <cooperative_groups.h>\n"),
+                           ("m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, lanes));", "m_new = fmaxf(m_new, cooperative_groups::tiled_partition<8>("
+                            "cooperative_groups::this_thread_block()).shfl_xor(m_new, lanes));")],
+    # this header declares variables in global memory
+    "a header of cuda::std": [(INCLUDED, INCLUDED + "#include <cuda/std/utility>\n"), ("            m_frag[i] = m_new;\n", "            cuda::std::swap(m_frag[i], m_new);\n")],
 }
 
 
