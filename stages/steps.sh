@@ -78,7 +78,7 @@ grep -qE '^[^#]+ [0-9.]+ [0-9.]+ [0-9.-]+ [0-9.-]+ ' "$out/steps.txt" && awk '!/
     { echo "steps: no times to draw: the table is $out/steps.txt" >&2; exit $wrong; }
 command -v gnuplot > /dev/null || fail 77 "the table is $out/steps.txt; to draw it install gnuplot-nox (make setup)"
 for term in png svg; do
-    plots/draw.sh plots/steps.gp "$out/steps" "$term" "dir = '$out'; heading = 'Stage $number, step by step'" || fail 5 "gnuplot could not draw $out/steps.$term"
+    plots/draw.sh plots/steps.gp "$out/steps" "$term" "dir = '$out'; heading = 'Stage $number, step by step'" || exit
 done
 echo "steps: drawn: $out/steps.png" >&2
 exit $wrong

@@ -60,11 +60,15 @@ class Kernel:
         for path in self.folder.files:
             if not self.file(path).exists():
                 raise Refused(f"{shown(self.file(path))} is missing: `make {self.folder.goal}` makes it")
-        shutil.rmtree(self.out, ignore_errors=True)
         images = self.out / "images" / self.stage
-        images.mkdir(parents=True)
-        os.link(program, self.program)  # a program looks for its images beside itself
-        self._shadow()
+        try:
+            shutil.rmtree(self.out, ignore_errors=True)
+            self.out.mkdir(parents=True)
+            images.mkdir(parents=True)
+            os.link(program, self.program)  # a program looks for its images beside itself
+            self._shadow()
+        except OSError as why:
+            raise Refused(f"cannot write to {shown(self.out)}: {'it cannot be emptied' if self.out.exists() else why.strerror}; make it writable")
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for problem in pool.map(lambda job: self._image(images, *job),
                                     [(image, arch) for image in self.folder.images for arch in self._archs(also)]):

@@ -230,6 +230,8 @@ with tempfile.TemporaryDirectory() as folder:
     check("a GPU is seen, whatever images are there", seen == [False, False, True, True], seen)
 says("no such lab", 2, "there is no lab 9", "--lab", "9", "--submission", "x.cu", "--seed", "s")
 says("no such file", 2, "there is no x.cu", "--lab", "2", "--submission", "x.cu", "--seed", "s")
+says("a folder that cannot be written", 5, "cannot write to /dev/null/x: Not a directory; make it writable", "--lab", "2", "--submission", str(ROOT / cheats.QK),
+     "--seed", "s", "--out", "/dev/null/x")
 says("no bubblewrap", 77, "SANDBOX=weak", "--lab", "2", "--submission", str(ROOT / cheats.QK), "--seed", "s",
      PATH=str(pathlib.Path(sys.executable).parent))
 
