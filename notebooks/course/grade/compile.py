@@ -20,7 +20,13 @@ from screen import Rejected, bare, refuse  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BYTES = 256 << 10                     # of one file
 PTX_BYTES = 24 << 20
-QUIET = (pathlib.Path(__file__).parent / "quiet.h").relative_to(ROOT)   # takes printf out; NDEBUG takes assert
+QUIET = """#include <cstdio>
+template <class... T> static __host__ __device__ __forceinline__ int leave_unprinted(T...) { return 0; }
+namespace std {
+using ::leave_unprinted;
+}
+#define printf leave_unprinted
+"""   # included before a submission: printf costs nothing; NDEBUG takes out assert
 SECONDS, MEGABYTES = 40, 6144         # of one image: CPU time, written memory
 
 
@@ -81,7 +87,8 @@ def headers(lab):
 
 
 def _tree(lab, files, at):
-    for header in [*headers(lab), QUIET]:
+    (at / "quiet").write_text(QUIET)
+    for header in headers(lab):
         (at / header).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / header, at / header)
     for file, text in files.items():
@@ -127,7 +134,7 @@ def images(lab, files, out, cubin=None):
         _tree(lab, files, tree)
         for image in lab.images:
             ptx = made / f"{image}.{arch}.ptx"
-            words = ["/cuda/bin/nvcc", "-std=c++17", "-lineinfo", "-DNDEBUG", "-include", str(QUIET), "-I.", "-Ibuild/include", *lab.flags(image), "-ptx",
+            words = ["/cuda/bin/nvcc", "-std=c++17", "-lineinfo", "-DNDEBUG", "-include", "quiet", "-I.", "-Ibuild/include", *lab.flags(image), "-ptx",
                      f"-arch={arch}", "-MD", "-MF", f"/made/{image}.d", "-o", f"/made/{ptx.name}", str(kernel)]
             done = sandbox.run(words, {tree: "/tree", cuda: "/cuda"},
                                {ptx: f"/made/{ptx.name}", made / f"{image}.d": f"/made/{image}.d"}, SECONDS, MEGABYTES, "/tree")
