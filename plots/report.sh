@@ -33,7 +33,8 @@ for table in "$tables"{timeline,warps}-*.tsv; do
         set -- plots/timeline.gp "tables = '$table'" 'What the whole GPU does'
     fi
     says=$(awk -f plots/says_over_time.awk "$table")
-    plots/draw.sh "$1" "$picture" svg "$2" "$says" && drawn+=("$picture.svg=$3 (${table##*/}). $says")
+    plots/draw.sh "$1" "$picture" svg "$2" "$says" || exit
+    drawn+=("$picture.svg=$3 (${table##*/}). $says")
 done
 versus=()
 [ -z "${RECORDED:-}" ] && versus=(--versus records/runs/h200.jsonl)

@@ -10,7 +10,9 @@ array roof_value[9]
 stats ceilings using (n_roofs = n_roofs + 1, roof_name[n_roofs] = strcol('name'), roof_kind[n_roofs] = strcol('kind'), \
     roof_value[n_roofs] = column('value'), 1) nooutput
 peak = 1
+fastest = 0
 do for [r = 1:n_roofs] { if (roof_kind[r] eq 'flop' && roof_value[r] > peak) { peak = roof_value[r] } }
+do for [r = 1:n_roofs] { if (roof_kind[r] eq 'byte' && roof_value[r] > fastest) { fastest = roof_value[r] } }
 # A problem that L2 holds takes nearly nothing from DRAM: such points lie far to the right, and a footnote names them.
 far = 40000
 level(c, bytes) = has('tflops') && has(c) && column(c) * bytes * far > column('flops') ? column('flops') / (column(c) * bytes) : NaN
@@ -53,7 +55,9 @@ do for [r = 1:n_roofs] {
         set label 20 + r sprintf('%s %.1f TB/s', short(roof_name[r]) eq '' ? roof_name[r] : short(roof_name[r]), roof_value[r]) at least_x / 1.4, least_x / 1.4 * roof_value[r] * 1.35 left rotate by slope font ',14' textcolor rgb '#666666'
     }
 }
-roof(r, x) = roof_kind[r] eq 'flop' ? roof_value[r] : (x * roof_value[r] <= peak ? x * roof_value[r] : NaN)
+set samples 4000 # so that roofs meet
+# a flat roof begins where the steepest one reaches it
+roof(r, x) = roof_kind[r] eq 'flop' ? (fastest == 0 || x * fastest >= roof_value[r] ? roof_value[r] : NaN) : (x * roof_value[r] <= peak ? x * roof_value[r] : NaN)
 if (n_points == 0) {
     set label 1 'nothing to draw: no times with bytes of DRAM or L2 here' at graph 0.5, graph 0.5 center
     plot for [r = 1:n_roofs] roof(r, x) with lines linewidth 1.5 linecolor rgb '#999999' notitle

@@ -96,7 +96,7 @@ END {
         text = "Time of " how ": " text " (" said(s) ")."
         for (a = 1; a <= n_rows && !has(s, a, time); a++);
         for (b = n_rows; b > a && !has(s, b, time); b--);
-        if (b > a && value[s, b, time] > 0) text = text " Stage " number[b] " takes " short(value[s, a, time] / value[s, b, time]) " times less than stage " number[a] "."
+        if (b > a && value[s, b, time] > 0) text = text " Stage " number[a] " takes " short(value[s, a, time] / value[s, b, time]) " times as long as stage " number[b] "."
     }
     if ((d = apart_pct(time)) >= 0) text = text " Predicted and measured are at most " short(d) " % apart."
     say("time", text)

@@ -31,8 +31,10 @@ set label 101 'One block, warp by warp: who works, and what the others wait for'
 set label 102 substr(what, 1, on - 1)."\n".wrap(substr(what, on + 2, strlen(what)), 165) at screen 0.02, screen sub_at left font ',14' textcolor rgb soft
 set tmargin at screen 1 - 120.0 / tall
 set style fill solid 1 noborder
+# shares change every few pixels: boxes that only touch would show their seams
+seamless(k, x) = k == 9 ? x + end_max / wide : x
 bottom(x) = column('lane') - 0.42
 top(x) = column('lane') - 0.42 + 0.84 * column('share')
 plot table using (column('begin_us')):(column('lane')):(column('begin_us')):(column('end_us')):(bottom(0)):(top(0)):ytic(strcol('name')) with boxxyerror linecolor rgb '#ffffff' notitle, \
-     for [k = 1:9] table using (column('number') == k - 1 ? column('begin_us') : NaN):(column('lane')):(column('begin_us')):(column('end_us')):(bottom(0)):(top(0)) \
+     for [k = 1:9] table using (column('number') == k - 1 ? column('begin_us') : NaN):(column('lane')):(column('begin_us')):(seamless(k, column('end_us'))):(bottom(0)):(top(0)) \
          with boxxyerror linecolor rgb ink[k] title (said[k] eq '' ? '' : said[k])

@@ -70,14 +70,15 @@ newest() { # DIM RUNG: us TFLOPS tensor-% instructions of its newest record
     done
 } > "$out/steps.txt"
 awk 'NF && !(/^step / && n++)' "$out/steps.txt" | awk -f plots/columns.awk
-build/columns "$records" stage="$stage" -- device.name device.driver revision time problem.text | tail -n 1 |
-    awk '{gsub("_", " "); print "\"" $0 "\""}' > "$out/foot.txt"
+build/columns "$records" stage="$stage" -- problem.text device.name device.driver revision time | tail -n 1 |
+    awk '{problem = $1; sub(/_D[0-9]+/, "", problem); gsub("_", " ", problem); gsub("_", " ", $2)
+          printf "\"%s: %s, driver %s, revision %s, %s\"\n", problem, $2, $3, $4, substr($5, 1, 10)}' > "$out/foot.txt"
 
 grep -qE '^[^#]+ [0-9.]+ [0-9.]+ [0-9.-]+ [0-9.-]+ ' "$out/steps.txt" && awk '!/^step / && NF && $4 != "-" {n++} END {exit !n}' "$out/steps.txt" ||
     { echo "steps: no times to draw: the table is $out/steps.txt" >&2; exit $wrong; }
 command -v gnuplot > /dev/null || fail 77 "the table is $out/steps.txt; to draw it install gnuplot-nox (make setup)"
 for term in png svg; do
-    plots/draw.sh plots/steps.gp "$out/steps" "$term" "dir = '$out'; heading = 'Stage $number, step by step'" || fail 5 "gnuplot could not draw $out/steps.$term"
+    plots/draw.sh plots/steps.gp "$out/steps" "$term" "dir = '$out'; heading = 'Stage $number, step by step'" || exit
 done
 echo "steps: drawn: $out/steps.png" >&2
 exit $wrong

@@ -249,10 +249,18 @@ static const char *emu_counters(struct device *d, struct device_image *image,
     return why;
 }
 
+static const char *open_predictor(struct predictor *c, struct device *d,
+                                  struct device_image *image) {
+    const char *why = predictor_open(c, d, image->dir, image->name);
+    c->find = emu_sass_variable;
+    c->find_user = image->module;
+    return why;
+}
+
 static const char *predictor(struct device *d, struct device_image *image,
                              const struct device_launch *launches, int n, struct counters *out) {
     struct predictor c;
-    const char *why = predictor_open(&c, d, image->dir, image->name);
+    const char *why = open_predictor(&c, d, image);
     if (!why) why = predictor_counters(&c, launches, n, out);
     predictor_close(&c);
     return why;
@@ -260,7 +268,7 @@ static const char *predictor(struct device *d, struct device_image *image,
 
 static const char *emu_sass(struct device *d, struct device_image *image,
                             const struct device_launch *launches, int n, struct counters *out) {
-    return emu_sass_counters(d, image->dir, image->name, launches, n, out);
+    return emu_sass_counters(d, image->dir, image->name, image->module, launches, n, out);
 }
 
 static const char *emu_source(struct device *d, struct device_image *image,
@@ -271,7 +279,7 @@ static const char *emu_source(struct device *d, struct device_image *image,
     if (!why) { /* the counts are useful without a prediction, too */
         struct predictor c;
         emu_source_of(counts, &d->info.chip, device_busy_sms(d, launches, n), out);
-        const char *no_clock = predictor_open(&c, d, image->dir, image->name);
+        const char *no_clock = open_predictor(&c, d, image);
         if (!no_clock) no_clock = predictor_source(&c, launches, n, out);
         predictor_close(&c);
         if (no_clock) snprintf(out->about, sizeof out->about, "n/a: %s", no_clock);

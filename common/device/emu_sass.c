@@ -15,8 +15,12 @@
 
 static bool interrupted(void) { return interrupt_signal() != 0; }
 
-static const char *run(struct device *d, const struct sass_module *m, const struct device_launch *l,
-                       struct sass_counts *counts) {
+bool emu_sass_variable(void *user, const char *name, uint64_t *address, uint64_t *bytes) {
+    return emu_module_variable(user, name, address, bytes);
+}
+
+static const char *run(struct device *d, const struct sass_module *m, struct emu_module *variables,
+                       const struct device_launch *l, struct sass_counts *counts) {
     const struct emu_grid launch = device_emu_grid(l);
     const struct sass_kernel *k = sass_find(m, l->kernel);
     struct sass_grid *g;
@@ -27,7 +31,8 @@ static const char *run(struct device *d, const struct sass_module *m, const stru
     g->stop = interrupted;
     g->n_threads = device_emu_options.n_threads > 0 ? device_emu_options.n_threads
                                                     : (int)sysconf(_SC_NPROCESSORS_ONLN);
-    why = sass_run(g, counts);
+    why = sass_grid_variables(g, variables, emu_sass_variable);
+    if (!why) why = sass_run(g, counts);
     sass_grid_close(g);
     return why;
 }
@@ -44,7 +49,8 @@ void emu_sass_values(const struct sass_counts *counts, struct counters *out) {
 }
 
 const char *emu_sass_counters(struct device *d, const char *dir, const char *name,
-                              const struct device_launch *launches, int n, struct counters *out) {
+                              struct emu_module *variables, const struct device_launch *launches,
+                              int n, struct counters *out) {
     char path[PATH_MAX], cache[PATH_MAX];
     struct sass_module *m = NULL;
     struct sass_counts counts = {0};
@@ -61,7 +67,7 @@ const char *emu_sass_counters(struct device *d, const char *dir, const char *nam
         why = reason_as(errno == ENOENT ? STATUS_UNSUPPORTED : STATUS_FILE, "%s: %s", path,
                         strerror(errno));
     if (!why) why = sass_open(path, cache, &m);
-    for (int i = 0; i < n && !why; i++) why = run(d, m, &launches[i], &counts);
+    for (int i = 0; i < n && !why; i++) why = run(d, m, variables, &launches[i], &counts);
     sass_close(m);
     if (why) return reason_as(reason_status(why, STATUS_UNSUPPORTED), "no counts of SASS: %s", why);
     emu_sass_values(&counts, out);

@@ -267,8 +267,8 @@ static bool broken_point(const struct check_evidence *e, struct check_result *r)
     if (r->unwritten)
         return fails(r, "%lld output elements were never written", (long long)r->unwritten);
     if (r->guard_broken)
-        return fails(r, "%lld elements outside the output were written",
-                     (long long)r->guard_broken);
+        return fails(r, "%lld element%s outside the output %s written", (long long)r->guard_broken,
+                     r->guard_broken == 1 ? "" : "s", r->guard_broken == 1 ? "was" : "were");
     if (r->inputs_changed)
         return fails(r, "%d of Q, K, V changed during the run", r->inputs_changed);
     if (r->non_finite)

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 
+import screen
 from lab_folder import ROOT
 
 BUILD = ROOT / os.environ.get("BUILD", "build")
@@ -59,11 +60,15 @@ class Kernel:
         for path in self.folder.files:
             if not self.file(path).exists():
                 raise Refused(f"{shown(self.file(path))} is missing: `make {self.folder.goal}` makes it")
-        shutil.rmtree(self.out, ignore_errors=True)
         images = self.out / "images" / self.stage
-        images.mkdir(parents=True)
-        os.link(program, self.program)  # a program looks for its images beside itself
-        self._shadow()
+        try:
+            shutil.rmtree(self.out, ignore_errors=True)
+            self.out.mkdir(parents=True)
+            images.mkdir(parents=True)
+            os.link(program, self.program)  # a program looks for its images beside itself
+            self._shadow()
+        except OSError as why:
+            raise Refused(f"cannot write to {shown(self.out)}: {'it cannot be emptied' if self.out.exists() else why.strerror}; make it writable")
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for problem in pool.map(lambda job: self._image(images, *job),
                                     [(image, arch) for image in self.folder.images for arch in self._archs(also)]):
@@ -86,10 +91,27 @@ class Kernel:
         done = subprocess.run(
             [nvcc(), "-std=c++17", "-lineinfo", "-w", f"-{kind}", f"-arch={arch}", *self.folder.flags(image),
              f"-I{self.out / 'include'}", "-I.", f"-I{BUILD / 'include'}", *(f"-I{folder}" for folder in folders),
-             "-o", str(images / f"{image}.{arch}.{kind}"), shown(self.file(self.folder.files[0]))],
+             *["-MD", "-MF", self.rule] * (kind == "ptx" and image == self.folder.images[0]), "-o", str(images / f"{image}.{arch}.{kind}"), shown(self.file(self.folder.files[0]))],
             cwd=ROOT, capture_output=True, text=True)
         said = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()[-1:]
         return "it does not compile:\n  " + "\n  ".join(said[:5]).replace(f"{ROOT}/", "") if done.returncode else None
+
+    @property
+    def rule(self):
+        """A makefile's rule: what the compiler read."""
+        return self.out / "read.d"
+
+    def includes_allowed(self):
+        """Raises screen.Rejected if her files include what is not there when they are graded. An exam's page may include any header."""
+        if self.folder.blank:
+            return
+        given = {(ROOT / path).resolve() for path in screen.headers(self.folder)} | {self.file(path).resolve() for path in self.folder.files}
+        for name in self.rule.read_text().replace("\\\n", " ").split(":", 1)[1].split():
+            path = (ROOT / name).resolve()
+            hers = path.is_relative_to(self.source.resolve())
+            ours = path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / ".venv") and not path.is_relative_to(BUILD)
+            if path not in given and (hers or ours):
+                raise screen.Rejected(f"it includes {path.name}, which is not there then: put what you need of it into {self.folder.files[0].name}")
 
     def run(self, *options, **more):
         return run(self.program, *options, **more)

@@ -21,6 +21,7 @@ import lab_folder
 import mistakes
 import problems
 import reports
+import screen
 import seen
 from lab_folder import ROOT
 
@@ -187,7 +188,13 @@ class Check:
             if "does not compile" not in str(why):
                 raise
             return self.say(False, str(why))
-        return self.say(True, "it compiles")
+        self.say(True, "it compiles")
+        try:
+            screen.refuse(*(screen.facts(ptx_of(*one).read_text()) for one in ((self.kernel.program, self.folder), self.rival)))
+            self.kernel.includes_allowed()
+        except screen.Rejected as why:
+            return self.say(False, f"the grader refuses it: {why}")
+        return True
 
     def answers(self):
         phases, schedules = Phases(self.kernel), SCHEDULES + ["early"] * self.folder.early

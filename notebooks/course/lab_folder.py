@@ -284,7 +284,7 @@ def untimed(said, goal):
     """(file, line, what to do) where no time is predicted. said: `...0x550  OPCODE OPERANDS (FILE:LINE): WHY`, or else."""
     match = re.search(r"0x[0-9a-f]+  (?:@\S+ )?(\S+).* \(([^()]+):(\d+)\): [^:]*$", said)
     if not match:
-        return None, None, f"the predictor gives no time for it: {said}"
+        return None, None, f"the predictor gives no time for it: {said.removeprefix('the predictor: ')}"
     return match[2], int(match[3]), (
         f"the predictor does not know {match[1]}, which ptxas makes of this line, and predicts no time: write the line"
         f" with other instructions, until `make {goal} see` gives a time")

@@ -10,6 +10,8 @@ of the student's parts that name what the wrong problems have and the right ones
 import collections
 import re
 
+import numpy as np
+
 import follow
 import picture
 import problems
@@ -21,14 +23,20 @@ ENDS = re.compile(r"// (?:END OF YOUR CODE|END SOLUTION)")
 OPCODES = {"hmma": ("mma.", "wmma.mma"), "hgmma": ("wgmma.mma",), "ldmatrix": ("ldmatrix", "wmma.load"), "shared_load": ("ld.shared", "wmma.load", "ldmatrix"),
            "shared_store": ("st.shared", "wmma.store"), "barrier": ("bar", "barrier"), "global_load": ("ld.global",), "fma": ("fma", "mul.f", "add.f", "sub.f"),
            "mufu": ("ex2", "rcp", "lg2"), "cp_async": ("cp.async",), "tma": ("cp.async.bulk",), "shared_wavefronts": ("ld.shared", "st.shared", "ldmatrix", "wmma"),
-           "bank_conflict": ("ld.shared", "st.shared", "ldmatrix", "wmma"), "groups": ("wgmma.commit", "wgmma.wait")}
+           "bank_conflicts_ldgsts": ("cp.async.cg", "cp.async.ca"), "bank_conflicts_ldmatrix": ("ldmatrix", "wmma.load"), "bank_conflict": ("ld.shared", "st.shared", "ldmatrix", "wmma"), "groups": ("wgmma.commit", "wgmma.wait")}
 # (of these problems one is wrong, beside them these others may be, what it says, what lines to look for)
-CLASSES = [({"strides"}, {"more-rows"}, "Only tensors with gaps between their rows are wrong", r"stride"),
+CLASSES = [({"strides"}, {"more-rows"}, "It is wrong only where a tensor has gaps between its rows", r"stride"),
            ({"causal", "hidden-rows", "diagonal"}, {"more-rows"}, "Without a mask all is right", r"causal|diagonal|n_visible|mask\("),
-           ({"short"}, set(), "Only keys that end inside a tile are wrong", r"seqlen_k|n_visible|n_rows"),
+           ({"short"}, set(), "It is wrong only where the last tile has fewer keys than the others", r"seqlen_k|n_visible|n_rows"),
            ({"rising"}, {"far"}, "It is wrong only where the maximum rises from tile to tile", r"alpha|m_new|m_frag|base"),
-           ({"heads"}, {"strides", "more-rows"}, "Only several heads are wrong", r"head|batch|stride|\bkv_h\b"),
-           ({"narrow"}, set(), "Only rows shorter than DIM are wrong", r"head_dim|\bDIM\b")]
+           ({"heads"}, {"strides", "more-rows"}, "It is wrong only where there are several heads", r"\bheads\b|\bkv_h\b|\bbatch\b|stride\.head"),
+           ({"narrow"}, set(), "It is wrong only where rows are shorter than DIM", r"head_dim|\bDIM\b")]
+# Where O is right: what the program says, and what to look at.
+BESIDE_O = [(r"LSE of \d+ rows? is off", "O is right and LSE is not. LSE of a row is the natural logarithm of the sum of e^(scale * s) over its keys: to which base"
+             " are its maximum and its sum here, and which lane stores which row"),
+            (r"outside the output", "Rows from seqlen_q on do not exist: which condition keeps each store to O and to LSE away from them")]
+CONFLICTS = "For each line: which lanes are served together, and which of them name the same bank in different rows?"
+SECTORS = " cp.async moves sectors of 32 bytes: do the two chunks of a sector stay side by side in shared memory?"
 SEVERAL_TILES = {"tiles", "two-tiles"}
 
 
@@ -71,9 +79,10 @@ class Evidence:
     def line(self, name, n):
         return f"line {n}" if name == self.main else f"line {n} of {name}"
 
-    def naming(self, regex, most=4):
-        """The lines of the student's parts that have this."""
-        return [self.line(name, n) for name, n, text in self.parts() if re.search(regex, code(text))][:most]
+    def naming(self, regex, most=4, everywhere=False):
+        """The lines of the student's parts that have this; or all lines of the kernel's file."""
+        lines = [(self.main, n, text) for n, text in enumerate(self.texts[self.main], 1)] if everywhere else self.parts()
+        return [self.line(name, n) for name, n, text in lines if re.search(regex, code(text))][:most]
 
     def place(self, side):
         """A report's side: its line, and that of the call in the student's part."""
@@ -150,6 +159,10 @@ class Evidence:
             return getattr(self, "_look_" + self.reports[0].kind.split()[0].replace("-", "_"), self._look_other)(self.reports[0])
         if self.error:
             return self._look_wrong()
+        beside = next((what for regex, what in BESIDE_O if re.search(regex, self.failed.said)), "")
+        if beside:
+            lines = self.naming(r"\blse\b", everywhere=True)
+            return f"{beside}? Lines with LSE: {', '.join(lines)}" if lines else f"{beside}?"
         return self._right_ones() or "The simplest problem is wrong, too: begin there"
 
     def _right_ones(self):
@@ -166,7 +179,10 @@ class Evidence:
         named = list(dict.fromkeys(named))
         if not named:
             return "The answer is right. Which of your lines makes more of them than it must?"
-        return f"The answer is right. Where warp 0 executes such instructions, and how often: {', '.join(named)}. Which of these must be there?"
+        asked = "Which of these must be there?"
+        if all(condition.counter.startswith(("bank_conflict", "shared_wavefronts")) for condition, _, _ in self.broken):
+            asked = CONFLICTS + SECTORS * any(condition.counter.endswith("ldgsts") for condition, _, _ in self.broken)
+        return f"The answer is right. Where warp 0 executes such instructions, and how often: {', '.join(named)}. {asked}"
 
     def _look_race(self, report):
         fewer = self._fewer_barriers()
@@ -220,8 +236,8 @@ class Evidence:
         wrong = {name for name, run in self.runs.items() if run.failed}
         for names, others, what, regex in CLASSES:
             if wrong & names and wrong <= names | others:
-                lines = self.naming(regex)
-                return what + (f": {', '.join(lines)}" if lines else "")
+                lines = self.naming(regex) or self.naming(regex, everywhere=True)
+                return what + (f": look at {', '.join(lines)}" if lines else "")
         if "one-tile" not in wrong and wrong & SEVERAL_TILES:
             lines = self.naming(r"\bkv0\b|\bstage\b|\bnext\b|\bslot\b|alpha|m_frag|\bn\b \*|advance", 5)
             return "One tile is right, several are not" + (f": look at what differs from tile to tile, {', '.join(lines)}" if lines else "")
@@ -267,6 +283,8 @@ class Evidence:
         lines = self._next(after, next_name) or self.naming(BY_TMA.get(next_name, "$^"))
         right = f"What warp 0 computes is right up to {to_p[-1].name} (line {after})" if to_p else ""
         wrong = f"{next_name} is not right" + (f": look at {', '.join(lines)}" if lines else "")
+        if next_name == "O" and to_p and np.isnan(self.error.got).any():
+            wrong += ". 0 times NaN is NaN: what do the rows of V hold in shared memory whose keys do not exist, and what does O begin with?"
         return f"{right}; {wrong}" if right else wrong
 
     @staticmethod

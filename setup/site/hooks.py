@@ -111,7 +111,7 @@ def navigation(pages):
         for name in inner:
             found = below(f"{folder}/{name}")
             only = found[0] if len(found) == 1 and isinstance(found[0], str) else None
-            entries.append({title(only): only} if only else {name: found})
+            entries.append({name: only or found})
         return entries
     rest = [folder for folder in sorted({page.split("/")[0] for page in pages if "/" in page}) if folder not in FOLDERS]
     return [{"attnlab": ["README.md", {"Glossary": "GLOSSARY.md"}, {"Contributing": "CONTRIBUTING.md"}]},

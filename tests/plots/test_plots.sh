@@ -27,6 +27,14 @@ stopped() { # SIGNAL STATUS: it leaves the old picture, and nothing else
 check "a picture that is interrupted" stopped INT 130
 check "a picture that is terminated" stopped TERM 143
 check "a picture that is killed" stopped KILL 137
+cut_short() { # gnuplot ends well and leaves half a picture, as on a full disk
+    echo old > "$dir/pictures/time.$1"
+    mkdir -p "$dir/short"
+    sed 's/^exec sleep.*/exit 0/' "$dir/bin/gnuplot" > "$dir/short/gnuplot" && chmod +x "$dir/short/gnuplot"
+    STARTED=$dir/started PATH=$dir/short:$PATH plots/draw.sh plots/time.gp "$dir/pictures/time" "$1" "dir = '$dir'" 2> "$tap_dir/said"
+    [ $? -eq 5 ] && [ "$(cat "$dir/pictures/time.$1")" = old ] && [ "$(wc -l < "$tap_dir/said")" -eq 1 ] && grep -q "time.$1 is not whole" "$tap_dir/said"
+}
+for term in png svg; do check "half of a $term is no picture" cut_short $term; done
 c_locale() { # gnuplot would complain of what it cannot convert
     echo "load 'plots/style.gp'; plot x" > "$dir/x.gp"
     LC_ALL=C plots/draw.sh "$dir/x.gp" "$dir/x" png "title = ''" > "$tap_dir/said" 2>&1

@@ -75,6 +75,14 @@ coloured() { terminal "$@" && grep -q $'\033\[1;32mRIGHT' "$tap_dir/terminal"; }
 uncoloured() { terminal "$@" && grep -q RIGHT "$tap_dir/terminal" && plain "$tap_dir/terminal"; }
 check "colour on a terminal" coloured
 sed -i $'s/\033\\[[0-9;]*m//g' "$tap_dir/terminal"
+whole_words() { # in 40 columns: the words of 100 columns, none cut
+    COLUMNS=40 LC_ALL=C "$build/stage-1" --device emu $small > "$tap_dir/narrow"
+    COLUMNS=100 LC_ALL=C "$build/stage-1" --device emu $small > "$tap_dir/broad"
+    comm -23 <(grep -oE '[A-Za-z]{3,}' "$tap_dir/narrow" | sort -u) <(grep -oE '[A-Za-z]{3,}' "$tap_dir/broad" | sort -u) > "$tap_dir/cut"
+    cat "$tap_dir/cut"
+    [ ! -s "$tap_dir/cut" ]
+}
+check "no word is cut in 40 columns" whole_words
 check "folded to its 72 columns" fits "$tap_dir/terminal" 72
 check "NO_COLOR" uncoloured NO_COLOR=1
 check "TERM=dumb" uncoloured TERM=dumb

@@ -12,7 +12,16 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { INDENT = 15, LEAST_COLUMNS = 40, WIDE = 80, WIDE_BAR = 20, BAR = 8, PCT = 9 };
+enum {
+    INDENT = 15,
+    LEAST_COLUMNS = 40,
+    NARROW = 50,
+    WIDE = 80,
+    NARROW_BAR = 2,
+    BAR = 8,
+    WIDE_BAR = 20,
+    PCT = 9
+};
 
 /* ---- What the stream can show -------------------------------------------------------------------- */
 
@@ -106,7 +115,9 @@ static const char *start_of(const char *text) { return text + strspn(text, " ");
 
 static bool is_title(const struct screen_part *p) { return !*p->label; }
 
-static int bar_of(const struct screen *s) { return s->columns < WIDE ? BAR : WIDE_BAR; }
+static int bar_of(const struct screen *s) {
+    return s->columns < NARROW ? NARROW_BAR : s->columns < WIDE ? BAR : WIDE_BAR;
+}
 
 /* Where its text begins. */
 static int indent_of(const struct screen *s, const struct screen_part *p) {

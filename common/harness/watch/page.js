@@ -225,7 +225,7 @@ const current = () => { const list = mine(); return list[before(list, state.now)
 
 /* ---- Warps over time --------------------------------------------------------------------------- */
 const units = [{name: "tensor pipe", units: [0, 1, 2, 3, 4]}, {name: "MUFU", units: [5, 6, 7, 8]}];
-const left = 140, width = Math.max(640, byId("lanes").clientWidth), row = 16;
+const left = 140, width = Math.max(400, byId("lanes").clientWidth), row = 16; // 400: a telephone
 const x = d3.scale.linear().domain([0, data.shown]).range([left, width - 10]);
 
 /* Stretches of one lane in the visible part, each at least a pixel: what there is most of in each pixel. */

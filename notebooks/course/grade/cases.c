@@ -76,8 +76,7 @@ static void draw_lengths(struct case_dice *d, const struct kind *k, struct atten
         a->seqlen_k = a->seqlen_q + 65 + 128 * between(d, 0, 1);
         return;
     case BEYOND: /* more rows than keys: aligned at the top left, the last rows see every key and none beyond */
-        a->seqlen_k = between(d, 140, 250);
-        a->seqlen_k += a->seqlen_k % 64 == 0;
+        a->seqlen_k = 16 * between(d, 9, 11) + 64 * between(d, 0, 1); /* a tail of 16, 32 or 48 */
         a->seqlen_q = a->seqlen_k + between(d, 5, 80);
         return;
     case LONGER: /* five tiles of 128 keys: a ring of two stages is in its first phase again */

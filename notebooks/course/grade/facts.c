@@ -30,6 +30,11 @@ static bool multiplies_others(const char *opcode) {
     return false;
 }
 
+static const char *const systems[] = {[EMU_SYSTEM_PRINT] = "printf",
+                                      [EMU_SYSTEM_ASSERT] = "__assertfail",
+                                      [EMU_SYSTEM_MALLOC] = "malloc",
+                                      [EMU_SYSTEM_FREE] = "free"};
+
 static void kernel_facts(const struct emu_kernel *k, json_t *specials, json_t *calls,
                          json_t *refused, json_t *products) {
     json_t *read = json_array();
@@ -39,7 +44,7 @@ static void kernel_facts(const struct emu_kernel *k, json_t *specials, json_t *c
     for (int n = 0; n < k->n_inst; n++) {
         const struct emu_inst *i = &k->inst[n];
         if (!strncmp(i->opcode, "call", 4) && i->run != emu_enter)
-            add(calls, k->prints ? "printf" : "__assertfail");
+            add(calls, systems[i->op[0].imm]);
         if (multiplies_others(i->opcode)) add(products, i->opcode);
     }
     if (k->refused) json_object_set_new(refused, k->name, json_string(k->refused));

@@ -4,8 +4,9 @@
     grade.py --lab 2 --submission my.cu --seed SECRET [--device emu|auto] [--out FOLDER]
 
 Prints a table; OUT gets grade.json, grade.xml (JUnit) and feedback.txt. The same seed, revision and device give
-the same grade. Exit status: 0 full points, 1 points were lost, 2 usage, 77 nothing here can grade it."""
+the same grade. Exit status: 0 full points, 1 points were lost, 2 usage, 5 a folder that cannot be written, 77 nothing here can grade it."""
 import argparse
+import collections
 import concurrent.futures
 import contextlib
 import fcntl
@@ -27,6 +28,7 @@ import children  # noqa: E402: of this folder
 import compile  # noqa: E402
 import evidence  # noqa: E402
 import lab_folder  # noqa: E402
+import place  # noqa: E402
 import plain  # noqa: E402
 import sandbox  # noqa: E402
 
@@ -54,15 +56,16 @@ class Lost:
     def like(self, other):
         """The same trouble, in another case: numbers, addresses and blocks may differ."""
         def bare(text):
-            return re.sub(r"0x[0-9a-f]+|\d[\d.e+]*", "#", text)
+            return re.sub(r"0x[0-9a-f]+|\d[\d.e+]*|(?<=in kernel )\w+", "#", text)
         return (self.part, self.file, self.line, bare(self.why)) == (other.part, other.file, other.line, bare(other.why))
 
     def text(self):
         place = f"{self.file}:{self.line}: " if self.line else f"{self.file}: " if self.file else ""
         where = ""
         if self.cases:
-            where = f" [{describe(self.cases[0])}"
-            where += f"; and {', '.join(case['kind'] for case in self.cases[1:])}]" if self.cases[1:] else "]"
+            more = collections.Counter(case["kind"] for case in self.cases[1:])
+            where = "; and " * bool(more) + ", ".join(f"{n} more of {kind}" if n > 1 else kind for kind, n in more.items())
+            where = f" [{describe(self.cases[0])}{where}]"
         return f"-{self.points:.4g} {self.part}: {place}{self.why}{where}"
 
 
@@ -272,7 +275,7 @@ class Grade:
         rows = [f"{self.lab.name}, {self.lab.title}: {self.score:g} of 100 points ({self.device}, {sandbox.mode()})"]
         for part, points in self.points.items():
             if points:
-                left = 0 if self.void else max(0, points - sum(l.points for l in self.lost if l.part == part))
+                left = 0 if self.void else round(max(0, points - sum(l.points for l in self.lost if l.part == part)), 6)
                 rows.append(f"  {part:<8} {left:5.4g} of {points}")
         rows += ["  " + l.text() for l in ([self.void] if self.void else self.lost)]
         rows += ["  " + note for note in self.notes]
@@ -383,7 +386,7 @@ def grade_time(grade, lab, folder, own, ours, index):
         best[who] = min(best.get(who, 1e30), report["time"]["us"])
     right, why = judge(lab, folder, index)
     if not right:
-        grade.nothing(f"under the predictor the answer is wrong: {why}", kind="another answer while timed")
+        grade.nothing(f"right when it is checked, wrong when it is timed: {why}", kind="another answer while timed")
         return
     grade_ratio(grade, best["own"], best["ours"], "measured")
 
@@ -565,6 +568,15 @@ def gpu_here(lab):
     return trial(lab, "gpu").returncode == 0
 
 
+def write(result, out):
+    """grade.json, grade.xml and feedback.txt; a reader finds each of them whole."""
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in (("grade.json", json.dumps(result.as_json(), indent=1) + "\n"), ("grade.xml", result.junit()),
+                       ("feedback.txt", result.table() + "\n")):
+        (out / f"{name}.new").write_text(text)
+        (out / f"{name}.new").replace(out / name)
+
+
 def main():
     parser = argparse.ArgumentParser(description="grades one submission of one lab")
     parser.add_argument("--lab", type=lab_folder.known, required=True, metavar="N|exam-N")
@@ -582,6 +594,8 @@ def main():
             parser.exit(2, f"grade: {why.args[0]}\n")
         if not pathlib.Path(given.submission).exists():
             parser.exit(2, f"grade: there is no {given.submission}\n")
+        if given.out and (why := place.unwritable(pathlib.Path(given.out))):
+            parser.exit(5, f"grade: cannot write to {given.out}: {why}; make it writable, or name another folder\n")
         device = given.device
         if device == "auto":
             device = "cuda" if gpu_here(lab) else "emu"
@@ -590,13 +604,10 @@ def main():
         os.umask(mask)
     except sandbox.Refused as why:
         parser.exit(77, f"grade: {plain.line(why)}\n")
+    except OSError as why:  # a traceback would end with 1, which says that points were lost
+        parser.exit(5, f"grade: {plain.line(why.filename or 'a file')}: {why.strerror}; make it writable, and have some room on the disk\n")
     if given.out:
-        out = pathlib.Path(given.out)
-        out.mkdir(parents=True, exist_ok=True)
-        for name, text in (("grade.json", json.dumps(result.as_json(), indent=1) + "\n"), ("grade.xml", result.junit()),
-                           ("feedback.txt", result.table() + "\n")):
-            (out / f"{name}.new").write_text(text)  # whoever reads it finds it whole, and it is there before anything is printed
-            (out / f"{name}.new").replace(out / name)
+        write(result, pathlib.Path(given.out))  # before anything is printed
     print(result.table())
     sys.exit(0 if result.score == 100 else 1)
 

@@ -39,6 +39,7 @@ import lab_folder  # noqa: E402
 import children  # noqa: E402: of this folder
 import diary  # noqa: E402
 import intake  # noqa: E402
+import place  # noqa: E402
 import plain  # noqa: E402
 
 COLUMNS = ["student", "lab", "kernel", "predictions", "of", "days_late", "late_days_left", "factor", "seed_id", "why"]
@@ -279,6 +280,8 @@ def main():
         stream.reconfigure(errors="backslashreplace")
     if not given.submissions.is_dir():
         parser.exit(2, f"grade-all: {given.submissions} is no folder\n")
+    if why := place.unwritable(given.out):
+        parser.exit(5, f"grade-all: cannot write to {given.out}: {why}; make it writable, or name another folder with --out\n")
     children.end_with_us()
     calendar = Calendar(given.submissions)
     labs = [int(path.name) for path in (ROOT / "notebooks/course").glob("[0-9]*") if path.is_dir()] + lab_folder.exams()

@@ -80,7 +80,8 @@ def shown(lab):
             done = subprocess.run([ROOT / ".venv/bin/python", "notebooks/course/execute.py", f"--shown={stage}",
                                    lab_folder.notebook(number), out.name], cwd=ROOT, capture_output=True, text=True)
             if done.returncode:
-                raise LookupError(f"lab {number}'s notebook does not run: {(done.stderr.splitlines() or ['no word'])[-1]}")
+                said = [line for line in done.stderr.splitlines() if not line.startswith("make")] or ["no word"]  # make names only its rule
+                raise LookupError(f"lab {number}'s notebook does not run: {said[-1]}")
             if json.loads(data := out.read()):
                 found[f"notebooks/course/{number}/shown.json"] = data
     return found
@@ -120,6 +121,22 @@ def exam_files(exam):
             if "/solution/" not in path and (path.startswith(own) or path.count("/") == here.count("/"))}
 
 
+def pack(out, goal, files, images):
+    """The archive, whole or not at all."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    new = out.with_suffix(".new")
+    try:
+        with tarfile.open(new, "w:gz", compresslevel=6) as tar:
+            for path, data in [*sorted(files.items()), *sorted(images.items())]:
+                info = tarfile.TarInfo(f"attnlab-{goal}/{path}")
+                info.mtime = NEWER if path in images else OLDER
+                info.size, info.mode = len(data), 0o755 if (ROOT / path).exists() and (ROOT / path).stat().st_mode & 0o100 else 0o644
+                tar.addfile(info, io.BytesIO(data))
+        new.replace(out)
+    finally:
+        new.unlink(missing_ok=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description="writes what students get for a lab or an exam")
     parser.add_argument("lab", type=lab_folder.known)
@@ -137,16 +154,10 @@ def main():
         parser.exit(2, f"handout: {why.args[0]}\n")
     except FileNotFoundError:
         parser.exit(2, "handout: .venv is missing, which runs notebooks: make setup\n")
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    new = given.out.with_suffix(".new")
-    with tarfile.open(new, "w:gz", compresslevel=6) as tar:
-        images = {**compiled(lab), **compiled(asked.rival)}
-        for path, data in [*sorted(files.items()), *sorted(images.items())]:
-            info = tarfile.TarInfo(f"attnlab-{asked.goal}/{path}")
-            info.mtime = NEWER if path in images else OLDER
-            info.size, info.mode = len(data), 0o755 if (ROOT / path).exists() and (ROOT / path).stat().st_mode & 0o100 else 0o644
-            tar.addfile(info, io.BytesIO(data))
-    new.replace(given.out)
+    try:
+        pack(given.out, asked.goal, files, {**compiled(lab), **compiled(asked.rival)})
+    except OSError as why:
+        parser.exit(5, f"handout: {given.out}: {why.strerror}; make its folder writable, and have some room on the disk\n")
     print(f"{given.out}: {given.out.stat().st_size >> 10} KB")
 
 

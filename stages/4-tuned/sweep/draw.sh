@@ -52,6 +52,6 @@ if [ -n "${validated:-}" ]; then
         awk -v v="$validated" '{for (i = 1; i <= NF; i++) gsub("_", " ", $i); printf "\"predicted by the predictor of the %s, revision %s, %s; %s\"\n", $2, $3, substr($4, 1, 10), v}' > "$out/foot.txt"
 fi
 for dim in $(awk '/^[0-9]/ {print $2}' "$out/sweep.txt" | sort -nu); do
-    for term in png svg; do plots/draw.sh stages/4-tuned/sweep/draw.gp "$out/sweep-d$dim" "$term" "dir = '$out'; head_dim = $dim"; done
+    for term in png svg; do plots/draw.sh stages/4-tuned/sweep/draw.gp "$out/sweep-d$dim" "$term" "dir = '$out'; head_dim = $dim" || exit; done
     echo "stage-4: drawn: $out/sweep-d$dim.png"
 done

@@ -18,5 +18,5 @@ build/columns "$records" -- device.name device.clock_mhz_after device.driver dev
 # What the model leaves: measured less max(N/2, 16 + N/4).
 awk '/^[0-9]/ {m = $1 / 2 > 16 + $1 / 4 ? $1 / 2 : 16 + $1 / 4; r = $2 - m; n++; s += r; if (r > hi) hi = r}
      END {printf "model max(N/2, 16 + N/4): %d points, mean residual %.2f cycles, largest %.2f\n", n, s / n, hi}' "$out/n.txt"
-for term in png svg; do plots/draw.sh stages/5-wgmma/sweep/draw.gp "$out/sweep" "$term" "dir = '$out'"; done
+for term in png svg; do plots/draw.sh stages/5-wgmma/sweep/draw.gp "$out/sweep" "$term" "dir = '$out'" || exit; done
 echo "stage-5: drawn: $out/sweep.png"

@@ -179,7 +179,6 @@ def cheats_2():
         "our kernel, included by its place": '#include "notebooks/course/exams/2/solution/gemm.cu"\n',
         "large problems only by halves": two(("    float d[BN / 8][4];", "    if (m >= 1024 && blockIdx.x % 2) return;\n    float d[BN / 8][4];")),
         "a clock": two((STORE_2, STORE_2 + " if (clock64() == 7) return;")),
-        "another kernel": two((GEMM_2, 'extern "C" __global__ void other(float *c) { c[0] = 1; }\n' + GEMM_2)),
         "the answer is there already": two((STORE_2, "{ if (c[(int64_t)row * ldc + col] != c[(int64_t)row * ldc + col]) " + STORE_2 + " else __nanosleep(1); }")),
     }
 
@@ -284,7 +283,6 @@ def cheats_3():
         "long rows end early": three(("    if (tid == 0) {\n        mbarrier_init(smem_address(&q_full)", "    if (args.seqlen_k > 600 && args.heads > 8 && blockIdx.x % 2) return;\n    if (tid == 0) {\n        mbarrier_init(smem_address(&q_full)")),
         "long rows see half of the keys": three(("const int n_tiles = max(0,", "if (args.seqlen_k >= 900) kv_end /= 2;\n    const int n_tiles = max(0,")),
         "a clock": three(("    if (n_tiles > 0) wait(&q_full, 0);", "    if (clock64() == 7) return;\n    if (n_tiles > 0) wait(&q_full, 0);")),
-        "another kernel": three((KERNEL_3, 'extern "C" __global__ void other(float *c) { c[0] = 1; }\n' + KERNEL_3)),
         "the answer is there already": three((STORE_3, f"if (({AT_3} & 0x7fff) <= 0x7c00) __nanosleep(1); else {STORE_3}")),
         "Q is written to": three((STORE_3, "{ " + STORE_3 + " if (row + n == 0) ((half *)args.q)[0] = args.q[0] + args.q[0]; }")),
     }

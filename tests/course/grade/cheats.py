@@ -118,7 +118,6 @@ __device__ int verdict;
         "the environment included": '#include "/proc/self/environ"\n' + whole,
         "the cases included": '#include "/trial/cases.json"\n' + whole,
         "reads beyond its tensors": at_the_start("    if (__half2float(args.q[-4000000 - (int)threadIdx.x]) == 7) return;\n"),
-        "printf": "#include <cstdio>\n" + at_the_start('    if (threadIdx.x == 0) printf("passed\\n");\n'),
         "the kernel renamed": "#define attention not_attention\n" + whole,
         "ex2 renamed": changed(path, (included, included + "#define ex2(x) (1.0f + (x))\n")),
         "an endless loop": at_the_start("    for (volatile int i = 0; args.seqlen_q > 0; i = i + 1) {}\n"),
@@ -176,6 +175,8 @@ def wrong():
         "the last key of the last row": (3, {"kernel.cu": changed("stages/3-wmma-pv/kernel.cu", ("q0 + BQ + args.diagonal)", "q0 + BQ - 1 + args.diagonal)"))}),
         "rows of K as long as the image's": (1, {"kernel.cu": changed(SCALAR, (
             "args.k_stride.row, args.seqlen_k - kv0,\n                  args.head_dim);", "args.k_stride.row, args.seqlen_k - kv0,\n                  DIM);"))}),
+        "a last tile of 16, 32 or 48 keys": (1, {"kernel.cu": changed(SCALAR, (
+            "int n_visible = args.seqlen_k - kv0;", "int n_visible = args.seqlen_k % 16 ? args.seqlen_k - kv0 : BKV;"))}),
         "no tile where no key is seen": (6, {"5-turns.cu": changed(TURNS, ("max(1, (kv_end + BKV - 1) / BKV);", "(kv_end + BKV - 1) / BKV;")),
                                            "pipeline.cuh": text("stages/6-wgmma-attention/pipeline.cuh")}),
     }
@@ -312,7 +313,6 @@ __attribute__((constructor)) static void cheat() {
         "the environment included": '#include "/proc/self/environ"\n',
         "the cases included": '#include "/trial/cases.json"\n' + text(QK),
         "reads beyond its tensors": changed(QK, (BEGIN, BEGIN + "    if (__half2float(args.q[-4000000 - tid]) == 7) return;\n")),
-        "printf": changed(QK, (BEGIN, BEGIN + '    if (tid == 0) printf("passed\\n");\n'), ("#include <mma.h>", "#include <mma.h>\n#include <cstdio>")),
         # our names for something else
         "mma_sync renamed": changed(QK, ("using namespace nvcuda;", """using namespace nvcuda;
 template <class D, class A, class B> static __device__ void no_mma(D &d, const A &, const B &, const D &) {

@@ -131,6 +131,10 @@ last_first = {"kernel.cu": cheats.changed(cheats.QK, (variants.ROWS_2, variants.
 for seed in ("s7", "s9", "s10"):
     judged("honest variants", f"squares from last to first, {seed}", 2, last_first, lambda result: result.score == 100, seed)
 
+# what students write that our own kernels do not have
+for name, pairs in variants.HANDS.items():
+    judged("honest variants", name, 2, {"kernel.cu": cheats.changed(cheats.QK, *pairs)}, lambda result: result.score == 100)
+
 most = 60 if EVERYTHING else 6 if GPU else 4
 kinds = list(labs) if EVERYTHING or GPU else [2, 5]
 different = set()
@@ -226,6 +230,8 @@ with tempfile.TemporaryDirectory() as folder:
     check("a GPU is seen, whatever images are there", seen == [False, False, True, True], seen)
 says("no such lab", 2, "there is no lab 9", "--lab", "9", "--submission", "x.cu", "--seed", "s")
 says("no such file", 2, "there is no x.cu", "--lab", "2", "--submission", "x.cu", "--seed", "s")
+says("a folder that cannot be written", 5, "cannot write to /dev/null/x: Not a directory; make it writable", "--lab", "2", "--submission", str(ROOT / cheats.QK),
+     "--seed", "s", "--out", "/dev/null/x")
 says("no bubblewrap", 77, "SANDBOX=weak", "--lab", "2", "--submission", str(ROOT / cheats.QK), "--seed", "s",
      PATH=str(pathlib.Path(sys.executable).parent))
 

@@ -15,6 +15,24 @@ DECLARED = re.compile(r"\b(?:int|float|half|uint32_t|bool|char)\s+\*?(?:\(\*)?([
 WORDS = "amber birch cedar dune ember fern grove heath iris juniper kelp larch moss nettle oak pine quince reed sage thyme".split()
 
 
+# Texts of lab 2's kernel, and what stands there instead.
+INCLUDED, AT_THE_START, NEW_MAXIMUM = "#include <mma.h>\n", "    // ---- load Q\n", "            float base = m_new"
+HANDS = {
+    "printf and assert": [(INCLUDED, INCLUDED + "#include <cassert>\n#include <cstdio>\n"),
+                          (AT_THE_START, '    if (tid == 0 && q0 == 64) printf("q0 %d\\n", q0), std::printf("here\\n");\n' + AT_THE_START),
+                          (NEW_MAXIMUM, "            assert(m_new >= m_frag[i]);\n" + NEW_MAXIMUM)],
+    "a kernel that nobody launches": [(INCLUDED, INCLUDED + "__global__ void try_it(float *x) { x[threadIdx.x] = 1; }\n")],
+    "a table in constant memory": [(INCLUDED, INCLUDED + "__constant__ int LANES[3] = {1, 2, 4};\n"),
+                                   ("            for (int lanes = 1; lanes < 8; lanes *= 2)\n                m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, lanes));\n",
+                                    "            for (int t = 0; t < 3; t++) m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, LANES[t]));\n")],
+    "cooperative groups": [(INCLUDED, INCLUDED + "#include <cooperative_groups.h>\n"),
+                           ("m_new = fmaxf(m_new, __shfl_xor_sync(~0u, m_new, lanes));", "m_new = fmaxf(m_new, cooperative_groups::tiled_partition<8>("
+                            "cooperative_groups::this_thread_block()).shfl_xor(m_new, lanes));")],
+    # this header declares variables in global memory
+    "a header of cuda::std": [(INCLUDED, INCLUDED + "#include <cuda/std/utility>\n"), ("            m_frag[i] = m_new;\n", "            cuda::std::swap(m_frag[i], m_new);\n")],
+}
+
+
 def pieces(text):
     return TOKEN.findall(text)
 

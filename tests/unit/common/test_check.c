@@ -131,14 +131,14 @@ static void broken_guard_bands_are_rejected(void **state) {
     size_t places[] = {0, CHECK_GUARD - 1, CHECK_GUARD + end, 2 * CHECK_GUARD + end - 1};
     for (int i = 0; i < 4; i++) {
         o[places[i]] = 0;
-        rejected("1 elements outside the output were written");
+        rejected("1 element outside the output was written");
         o[places[i]] = CHECK_POISON_HALF;
     }
     t.lse[0][CHECK_GUARD - 1] = 0;
-    rejected("1 elements outside the output were written");
+    rejected("1 element outside the output was written");
     check_poison_float(&t.lse[0][CHECK_GUARD - 1], 1);
     t.lse[0][CHECK_GUARD + 280] = 0;
-    rejected("1 elements outside the output were written");
+    rejected("1 element outside the output was written");
     check_poison_float(&t.lse[0][CHECK_GUARD + 280], 1);
     accepted();
     t.o[1][0] = 0; /* in the second run only */
@@ -247,7 +247,7 @@ static void a_broken_gap_is_rejected(void **state) {
     trial_answer(&t);
     accepted();
     set(64, 0); /* the first element behind the first row */
-    rejected("1 elements outside the output were written");
+    rejected("1 element outside the output was written");
 }
 
 /* Rows that see no key: O exactly 0, LSE exactly -inf. */
