@@ -66,8 +66,8 @@ constexpr uint32_t Q_PAGE = 64 * 128, KV_PAGE = BKV * 128; // bytes
 constexpr uint32_t Q_BYTES = PAGES * Q_PAGE;               // one warpgroup's Q
 constexpr uint32_t KV_BYTES = PAGES * KV_PAGE;             // one stage
 
-// Registers: a launch gives each thread as many; the producer hands most of its own to the others.
-// A producer of one warp keeps them.
+// Each thread starts with the same number of registers. A producer of four warps hands most of its
+// own to the consumers; a producer of one warp keeps them.
 constexpr bool ONE_WARP = THREADS % 128 == 32;
 constexpr int ALL_REGISTERS = 65536 / TILE.ctas / THREADS / 8 * 8 * (WARPGROUPS + 1);
 constexpr int PRODUCER_REGISTERS = TILE.ctas == 1 && WARPGROUPS == 2 ? 40 : 32;
@@ -135,8 +135,8 @@ static __device__ __forceinline__ void produce(const struct attention_args &args
             load<true>(q_map, q_smem + slot * Q_BYTES, &q_full[slot], Q_PAGE,
                        (t.q0 + 64 * g) >> schedule.pack, t.h, t.b);
         }
-        // Tiles differ in length, so the CTA that is done first takes the next one that is left.
-        // Asked for late, or all would take their second tile at once; awaited after the loads.
+        // Tiles differ in length, so the CTA that is done first takes the next one that is left. It
+        // asks late, or all CTAs would ask at once, and waits for the answer after the loads.
         uint32_t n_taken = 0;
         for (int n = t.n_blocks - 1; n >= 0; n--) { // in the order of their use
             if (more && n == min(2, t.n_blocks - 1)) n_taken = atomicAdd(schedule.counter, 1);
@@ -302,7 +302,7 @@ static __device__ __forceinline__ void last_pv(struct consumer &c, float (&s_fra
         wait(&q_full[q_slot(c.round, c.row_group)], q_parity(c.round)); // q_smem is written by TMA
         wait_full(c.k);                                                 // k_smem is written by TMA
     }
-    // This counts as arrived; the producer's arrive says that q_smem and k_smem have been read.
+    // Consumers only arrive here: that q_smem and k_smem have been read, the producer's arrival says.
     // Not earlier: under compute-sanitizer every thread waits here until all have arrived.
     if (SPLIT) cluster_arrive_relaxed();
     wait_full(c.v); // v_smem is written by TMA
