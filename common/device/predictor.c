@@ -107,6 +107,7 @@ const char *predictor_grid(struct predictor *c, const char *kernel, const struct
     const char *why = sass_grid_open(c->memory, k, launch, &g);
     if (why) return reason_as(STATUS_COUNTERS, "the predictor: %s", why);
     g->unwritten = emu_draw_unwritten(device_emu_options.draw);
+    g->unknown_data = o.unknown_data;
     clock_gettime(CLOCK_MONOTONIC, &progress.begin);
     o.limit = c->limit_s * PREDICTOR_WORK_A_SECOND;
     o.mhz = c->mhz;

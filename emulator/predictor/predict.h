@@ -61,10 +61,11 @@ enum predictor_cache {
 };
 struct predictor_options {
     enum predictor_cache cache;
-    double mhz;    /* SM clock, for what memory does in ns */
-    bool is_first; /* the process has run nothing before: code and constants come from memory */
-    bool is_full;  /* simulate every CTA of the launch, however long that takes */
-    int places;    /* 0: as many as the budget allows; else at most so many, with a fifth of it */
+    double mhz;        /* SM clock, for what memory does in ns */
+    bool is_first;     /* the process has run nothing before: code and constants come from memory */
+    bool unknown_data; /* no launch has computed some of what it reads (sass_depends_on_data) */
+    bool is_full;      /* simulate every CTA of the launch, however long that takes */
+    int places; /* 0: as many as the budget allows; else at most so many, with a fifth of it */
     double
         budget; /* work, in instructions (predict.c), up to which many places are simulated; 0: 80e6 */
     double

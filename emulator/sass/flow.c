@@ -101,6 +101,8 @@ static void taken(struct sass_warp *w, uint32_t mask, uint32_t all) {
 /* Lanes branch if the guard holds, and the predicate if there is one. */
 enum sass_go sass_bra(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     mask &= sass_pred_value(w, x->pin[0]);
+    if (x->inst->unusual && w->cta->grid->unknown_data)
+        mask = x->inst->unusual == SASS_UNUSUAL_NEXT ? w->active : 0;
     if (!mask) return SASS_GO_NEXT;
     taken(w, mask, w->active);
     if (mask != w->active) {

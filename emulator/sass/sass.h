@@ -93,6 +93,9 @@ enum sass_memory {
     SASS_HGMMA_OPERANDS
 };
 
+/* Which side of a branch is only for unusual operands, of those that data decide: sass_depends_on_data(). */
+enum sass_unusual { SASS_USUAL, SASS_UNUSUAL_TAKEN, SASS_UNUSUAL_NEXT };
+
 /* One operand's registers: n neighbours from `first`; n = 0: none. */
 struct sass_span {
     uint8_t first, n;
@@ -126,6 +129,7 @@ struct sass_inst {
     struct sass_span udst, usrc[3];     /* uniform registers */
     uint32_t pc;                        /* offset in the kernel, bytes: 16 * index */
     uint32_t target;                    /* of a direct branch; else 0 */
+    uint8_t unusual;                    /* enum sass_unusual */
     /* execution's own */
     uint32_t exec; /* index in the kernel's table of operations (exec.h) */
 };
@@ -169,7 +173,7 @@ const char *sass_open_kernel(const char *cubin_path, const char *cache_dir, cons
 void sass_close(struct sass_module *m);
 const struct sass_kernel *sass_find(const struct sass_module *m, const char *kernel);
 /* Can what it loads from global memory decide a branch, an address, or whether memory is accessed? If not, the kernel does
- * the same with any data. */
+ * the same with any usual data. Branches to slow paths of the compiler's are marked as unusual then. */
 bool sass_depends_on_data(const struct sass_kernel *k);
 const char *sass_op_name(int op);
 enum sass_pipe sass_op_pipe(int op);
@@ -203,6 +207,7 @@ struct sass_grid {
     unsigned deferred;
     uint64_t
         unwritten; /* what registers and shared memory hold that nobody has written: NaN; the caller may draw it */
+    bool unknown_data;  /* what it loads means nothing: unusual branches go the usual way */
     bool rough;         /* products need not be exact to the bit */
     bool (*stop)(void); /* sass_run() asks now and then whether to end; may be NULL */
     uint64_t most_work; /* sass_run() ends with a reason when counts have more work; 0: no limit */

@@ -142,6 +142,7 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
     const struct predictor_options o = {.budget = s->is_alone ? 0 : PROGRAM_WORK,
                                         .cache = (enum predictor_cache)out->shape.cache,
                                         .is_first = out->shape.is_first,
+                                        .unknown_data = out->shape.is_unknown,
                                         .distance = asks_each(s) ? distance : NULL,
                                         .user = s};
     c->predictor.limit_s = limit_s;

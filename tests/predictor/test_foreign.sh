@@ -39,39 +39,109 @@ check "a folder's programs are built" python3 $foreign build "$dir/out" "$dir/su
 check "what does not compile is named, what has no main is not one" bash -c "
     python3 $foreign build '$dir/out' '$dir/suite' > '$dir/said' && grep -q '^suite-bad: .*error' '$dir/said' && grep -qx 'built 1 of 2 programs' '$dir/said'"
 cat > "$dir/unknown.cu" << 'EOF'
-__global__ void make(int *x, int n) {
+enum { N = 64 * 256 };
+__global__ void make(float *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x, s = 0;
     for (int k = 0; k < n; k++) s = s * 3 + k;
     x[i] = s;
 }
-__global__ void twice(const int *x, int *y) {
+__global__ void follow(const float *x, float *y) { /* as often as the data says */
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    y[i] = x[i] * 2;
+    for (int k = 0; k < (int)x[i] % 100; k++) y[i] += k;
 }
-__global__ void follow(const int *x, int *y) { /* as often as the data says */
+__global__ void find(const float *x, float *y) { /* where the data says */
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    for (int k = 0; k < x[i] % 100; k++) y[i] += k;
+    y[(int)x[i] & N - 1] = 1;
 }
+__global__ void ratio(const float *x, float *y) { /* a slow path, for 0 / 0 */
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = 0; k < 4; k++) y[i] += x[i] / (x[i] * (k + 1));
+}
+__global__ void wave(const float *x, float *y) { /* another way for large numbers */
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = sinf(x[i]);
+}
+__global__ void tiles(const float *x, float *y, int n) { /* loads of which some are outside */
+    __shared__ float tile[256];
+    float s = 0;
+    for (int t = 0; t < n; t += 256) {
+        int i = blockIdx.x * blockDim.x + t + threadIdx.x;
+        tile[threadIdx.x] = i < n ? x[i] : 0;
+        __syncthreads();
+        for (int k = 0; k < 8; k++) s += tile[(threadIdx.x + k) % 256];
+        __syncthreads();
+    }
+    y[blockIdx.x * blockDim.x + threadIdx.x] = s;
+}
+static float ones[N];
 int main() {
-    int *x, *y;
-    cudaMalloc(&x, 1 << 16);
-    cudaMalloc(&y, 1 << 16);
-    cudaMemset(y, 0, 1 << 16);
+    float *x, *y;
+    cudaMalloc(&x, 4 * N);
+    cudaMalloc(&y, 4 * N);
+    cudaMemset(x, 0, 4 * N);
+    cudaMemset(y, 0, 4 * N);
+    for (int i = 0; i < N; i++) ones[i] = 1;
     make<<<64, 256>>>(x, 100000); /* too long to run */
-    twice<<<64, 256>>>(x, y);
     follow<<<64, 256>>>(x, y);
-    cudaMemset(x, 0, 1 << 16);
-    cudaMemset(y, 0, 1 << 16);
+    find<<<64, 256>>>(x, y);
+    ratio<<<64, 256>>>(x, y);
+    wave<<<64, 256>>>(x, y);
+    tiles<<<64, 256>>>(x, y, 1000);
+    cudaMemcpy(x, ones, 4 * N, cudaMemcpyHostToDevice);
+    cudaMemcpy(y, ones, 4 * N, cudaMemcpyHostToDevice);
     follow<<<64, 256>>>(x, y);
+    ratio<<<64, 256>>>(x, y);
     return 0;
 }
 EOF
 mkdir -p "$dir/unknown/bin"
-check "what follows data of a launch that did not run has no prediction; what only computes with it has one" bash -c "
+check "a program whose first launch is too long to run" bash -c "
     runtime/attnlab-nvcc -O3 -o '$dir/unknown/bin/u' '$dir/unknown.cu' &&
-    JOBS=1 MOST=1e6 BUDGET_S=1 python3 $foreign predict '$dir/unknown' '$dir/unknown.jsonl' &&
-    grep -q '\"launch\": 1, .*\"elapsed\"' '$dir/unknown.jsonl' && grep -q '\"launch\": 2, .*depends on data of launch 0' '$dir/unknown.jsonl' &&
-    grep -q '\"launch\": 3, .*\"elapsed\"' '$dir/unknown.jsonl'"
+    JOBS=1 MOST=1e6 BUDGET_S=1 python3 $foreign predict '$dir/unknown' '$dir/unknown.jsonl'"
+launch() { grep "\"launch\": $1," "$dir/unknown.jsonl"; }
+elapsed() { launch "$1" | sed -n 's/.*"elapsed": \([0-9]*\).*/\1/p'; }
+check "what follows its data has no prediction" bash -c "grep -c 'depends on data of launch 0' '$dir/unknown.jsonl' | grep -qx 2"
+check "that is the loop and the address" bash -c "$(declare -f launch); dir='$dir'; launch 1 | grep -q 'depends on' && launch 2 | grep -q 'depends on'"
+check "a division, a sine and loads with bounds have one" [ -n "$(elapsed 3)" -a -n "$(elapsed 4)" -a -n "$(elapsed 5)" ]
+check "known data has one" [ -n "$(elapsed 6)" ]
+check "unknown data takes the usual way: as ones, not as zeros" bash -c "
+    echo '$(elapsed 3) $(elapsed 7)' && awk -v a='$(elapsed 3)' -v b='$(elapsed 7)' 'BEGIN {exit !(a > 0.95 * b && a < 1.05 * b)}'"
+cat > "$dir/copied.cu" << 'EOF'
+enum { N = 1 << 20 };
+__global__ void add(float *x) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    x[i] += 1;
+}
+__global__ void work(float *y, int n) { /* one wave of blocks that have the same to do */
+    float s = threadIdx.x;
+    for (int k = 0; k < n; k++) s = s * s + 1;
+    y[blockIdx.x * blockDim.x + threadIdx.x] = s;
+}
+static float from[N];
+int main() {
+    float *x, *y;
+    cudaMalloc(&x, 4 * N);
+    cudaMalloc(&y, 4 * N);
+    work<<<1, 32>>>(y, 1); /* the first of the process is a case of its own */
+    cudaMemcpy(x, from, 4 * N, cudaMemcpyHostToDevice);
+    add<<<N / 256, 256>>>(x);
+    add<<<N / 256, 256>>>(x);
+    cudaMemcpy(x, from, 4 * N, cudaMemcpyHostToDevice);
+    add<<<N / 256, 256>>>(x);
+    work<<<132, 256>>>(y, 2000);
+    return 0;
+}
+EOF
+mkdir -p "$dir/copied/bin"
+check "a program that copies" bash -c "
+    runtime/attnlab-nvcc -O3 -o '$dir/copied/bin/c' '$dir/copied.cu' &&
+    JOBS=1 BUDGET_S=20 python3 $foreign predict '$dir/copied' '$dir/all.jsonl' &&
+    JOBS=1 BUDGET_S=1 python3 $foreign predict '$dir/copied' '$dir/some.jsonl'"
+took() { sed -n "s/.*\"launch\": $2,.*\"elapsed\": \([0-9]*\).*/\1/p" "$dir/$1.jsonl"; }
+near() { echo "$1 and $2" && awk -v a="$1" -v b="$2" -v most="$3" 'BEGIN {exit !(a > 0 && a > b * (1 - most) && a < b * (1 + most))}'; }
+check "what the host copies is not in L2" bash -c "[ $(took all 1) -gt $(($(took all 2) + 500)) ]"
+check "but where L2 had the lines it is" near "$(took all 3)" "$(took all 2)" 0.01
+check "an even wave of which some SMs are simulated ends as if all were" near "$(took some 4)" "$(took all 4)" 0.005
 check "its first eight launches are predicted" bash -c "
     JOBS=1 python3 $foreign predict '$dir/out' '$dir/out.jsonl' && [ \$(grep -c '\"program\": \"suite-two-add\".*\"elapsed\"' '$dir/out.jsonl') = 8 ]"
 tap_done
