@@ -427,6 +427,116 @@ static void a_hit_waits_for_the_line(void **state) {
     machine_close(&m);
 }
 
+/* Cycles of the stream by one warp, as the first launch of the process or as a later one. */
+static double cycles_at(bool is_first) {
+    struct machine m;
+    open_sm(&m, 1, 1, 0);
+    m.is_first = is_first;
+    machine_run(&m);
+    assert_null(m.why);
+    const double cycles = (double)m.sm[0].active;
+    machine_close(&m);
+    return cycles;
+}
+
+/* Two pieces of code are one wait more than one, in the first launch only. */
+static void new_code_comes_from_memory(void **state) {
+    (void)state;
+    double more[2];
+    predictor_chip_read("chips/h200.txt", &chip);
+    for (int pieces = 1; pieces <= 2; pieces++) {
+        n_inst = 0;
+        for (int i = 0; i < pieces * (int)chip.code_first_bytes / 16 - 1; i++)
+            add("FFMA R1, R2, R3, R4", SASS_PIPE_FMA, 4);
+        add("EXIT", SASS_PIPE_BRANCH, 5);
+        more[pieces - 1] = cycles_at(true) - cycles_at(false);
+    }
+    assert_true(more[0] > 0.5 * chip.code_first_latency);
+    assert_true(fabs(more[1] - more[0] - chip.code_first_latency) < 0.3 * chip.code_first_latency);
+}
+
+/* In the first launch an SM's first access finds where memory lies, and each one takes longer. */
+static void first_accesses_find_their_pages(void **state) {
+    (void)state;
+    double more[2];
+    for (int loads = 1; loads <= 2; loads++) {
+        n_inst = 0;
+        for (int i = 0; i < loads; i++) {
+            struct sass_inst *l = add("LDG.E.STRONG.GPU R1, [R2.64]", SASS_PIPE_LSU, 2);
+            l->memory = SASS_LDG;
+            l->write_barrier = 0;
+            l->wait_mask = 1; /* of the one before */
+        }
+        add("EXIT", SASS_PIPE_BRANCH, 5)->wait_mask = 1;
+        more[loads - 1] = cycles_at(true) - cycles_at(false);
+    }
+    assert_true(fabs(more[0] - chip.l2_first - chip.l2_first_walk) < 2);
+    assert_true(fabs(more[1] - more[0] - chip.l2_first) < 2);
+}
+
+/* Stores to one place of local memory, then a load: when L2 has taken the stores. */
+static double local_stores(int n) {
+    n_inst = 0;
+    for (int i = 0; i < n; i++) add("STL [R2], R1", SASS_PIPE_LSU, 20)->memory = SASS_STL;
+    struct sass_inst *l = add("LDL R1, [R2]", SASS_PIPE_LSU, 2);
+    l->memory = SASS_LDL;
+    l->write_barrier = 0;
+    add("EXIT", SASS_PIPE_BRANCH, 5)->wait_mask = 1;
+    struct machine m;
+    open_sm(&m, 1, 1, 0);
+    m.sm[0].n_ways = 4;
+    m.write_rate = 1; /* bytes a cycle */
+    machine_run(&m);
+    assert_null(m.why);
+    assert_int_equal(m.counts.sectors, 4 * (n + 1));
+    assert_true((double)m.sm[0].active < chip.l2_latency); /* the load found all in L1 */
+    const double taken = m.write_free;
+    machine_close(&m);
+    return taken;
+}
+
+/* L1 passes each store to local memory on to L2, whatever it has of the line. */
+static void local_stores_reach_l2(void **state) {
+    (void)state;
+    const double one = local_stores(1);
+    assert_true(one >= 4 * 32);
+    assert_true(local_stores(2) >= one + 4 * 32 - 40);
+}
+
+/* Loads of four lines each that L1 has: as many cycles as look-ups, chip.l1_lines at once. */
+static double cycles_of_hits(int n) {
+    n_inst = 0;
+    for (int i = 0; i < 1 + n; i++) {
+        struct sass_inst *l = add("LDL R1, [R2]", SASS_PIPE_LSU, 1);
+        l->memory = SASS_LDL;
+        l->write_barrier = 0;
+        if (i == 1) l->wait_mask = 1; /* now L1 has the lines */
+    }
+    add("EXIT", SASS_PIPE_BRANCH, 5)->wait_mask = 1;
+    struct machine m;
+    open_sm(&m, 1, 16, 0);
+    m.sm[0].n_ways = 4;
+    machine_run(&m);
+    assert_null(m.why);
+    const double cycles = (double)m.sm[0].active;
+    machine_close(&m);
+    return cycles;
+}
+
+static void l1_looks_up_lines_at_once(void **state) {
+    (void)state;
+    double took[3];
+    const double lines[] = {4, 2, 1};
+    sectors_apart = 4;
+    for (int i = 0; i < 3; i++) {
+        chip.l1_lines = lines[i];
+        took[i] = cycles_of_hits(60) - cycles_of_hits(20);
+    }
+    assert_true(fabs(took[1] - 40 * 16 * 2) < 64);
+    assert_true(fabs(took[2] - 40 * 16 * 4) < 64);
+    assert_true(took[0] < 0.6 * took[1]);
+}
+
 /* ---- L2's queue -------------------------------------------------------------------------------- */
 
 static void rows_of_16_kib(const struct sass_effect *e, void *user,
@@ -1340,6 +1450,10 @@ int main(void) {
         cmocka_unit_test_setup(the_lg_queue_throttles, read_chip),
         cmocka_unit_test_setup(loads_wait_for_an_hmma, read_chip),
         cmocka_unit_test_setup(l1_keeps_local_memory, read_chip),
+        cmocka_unit_test_setup(new_code_comes_from_memory, read_chip),
+        cmocka_unit_test_setup(first_accesses_find_their_pages, read_chip),
+        cmocka_unit_test_setup(local_stores_reach_l2, read_chip),
+        cmocka_unit_test_setup(l1_looks_up_lines_at_once, read_chip),
         cmocka_unit_test_setup(atomics_at_one_word, read_chip),
         cmocka_unit_test_setup(atomics_at_few_words, read_chip),
         cmocka_unit_test(events_of_later_turns_wait),
