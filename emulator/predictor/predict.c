@@ -455,6 +455,7 @@ static const char *simulate(struct predictor_run *r, double busy) {
     if (is_told && r->options->delivered) m->delivered = delivered;
     m->fast = r->options->fast;
     m->is_first = r->options->is_first;
+    m->prints_first = r->options->prints_first;
     m->user = r;
     for (int i = 0; i < n_sms; i++) {
         double used =
@@ -476,6 +477,7 @@ static const char *simulate(struct predictor_run *r, double busy) {
 
 /* Sums over the simulated SMs, for the whole of their clusters. */
 struct predictor_sums {
+    bool prints;
     double active, elapsed, issued, tensor, warp_cycles, wavefronts, sectors, l2_sectors;
     double reason[PREDICTOR_REASONS];
     double work;        /* work_of() */
@@ -529,6 +531,7 @@ static void add(const struct predictor_run *r, struct prediction *result,
         out->least = out->least > 0 ? min_of(out->least, r->least) : r->least;
         if (r->most > out->most) out->most = r->most;
     }
+    out->prints |= m->printed > 0;
     out->issued += (double)m->counts.issued / done;
     out->wavefronts += (double)m->counts.wavefronts / done;
     out->sectors += (double)m->counts.sectors / done;
@@ -951,6 +954,7 @@ const char *predict_launch(const struct predictor_chip *boost, struct sass_grid 
                                .tensor_active_pct = 100 * total.tensor / total.active,
                                .warps = total.warp_cycles / total.active,
                                .instructions = weight * total.issued,
+                               .prints = total.prints,
                                .wavefronts = weight * total.wavefronts,
                                .sectors = weight * total.sectors,
                                .l2_sectors = weight * total.l2_sectors,

@@ -35,6 +35,7 @@ struct prediction {
     double done;      /* the share of its clusters that the simulated SMs got through: 1, or less
                          where the launch was too long, or was stopped; the rest was extrapolated */
     double simulated; /* the share of the launch that was simulated */
+    bool prints;      /* some thread calls vprintf */
     struct prediction_range range[PREDICTION_RANGES];
     int n_ranges;
     /* Warp cycles of the launch by instruction (pc / 16) and reason; prediction_close() */
@@ -62,6 +63,7 @@ enum predictor_cache {
 struct predictor_options {
     enum predictor_cache cache;
     double mhz;        /* SM clock, for what memory does in ns */
+    bool prints_first; /* no launch of the process has printed: vprintf's code comes from memory */
     bool is_first;     /* the process has run nothing before: code and constants come from memory */
     bool unknown_data; /* no launch has computed some of what it reads (sass_depends_on_data) */
     bool is_full;      /* simulate every CTA of the launch, however long that takes */

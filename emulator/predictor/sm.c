@@ -504,12 +504,16 @@ static uint64_t stall_of(const struct machine *m, const struct sass_inst *i) {
     return i->stall == 1 && i->yields ? 2 : i->stall;
 }
 
-/* When a call of vprintf has returned. One warp of an SM after the other is in the driver's code. */
-static uint64_t prints(const struct machine *m, struct sm *s, const struct sass_effect *e) {
-    const double values = e->prints - 1, more = values > 1 ? values - 1 : 0;
-    const double cycles = m->chip->printf_call + more * m->chip->printf_value;
-    s->printf_free = later(s->printf_free, m->now) + (uint64_t)cycles;
-    return s->printf_free;
+/* When a call of vprintf has returned. Warps are in the driver's code at once, but lanes of the whole chip get their places
+ * in its buffer one after the other. */
+static uint64_t prints(struct machine *m, const struct sass_effect *e) {
+    const struct predictor_chip *c = m->chip;
+    const double lanes = __builtin_popcount(e->active) / m->part, now = (double)m->now;
+    m->printf_free = (m->printf_free > now ? m->printf_free : now) + lanes * c->printf_lane;
+    double done = m->printf_free + c->printf_call + (e->prints - 1) * c->printf_character;
+    if (m->prints_first && (!m->printed || m->now < m->printed)) done += c->printf_first;
+    if (!m->printed) m->printed = (uint64_t)done;
+    return (uint64_t)done;
 }
 
 static void after_issue(struct machine *m, struct sm *s, struct smsp *p, struct sm_warp *w,
@@ -534,7 +538,7 @@ static void after_issue(struct machine *m, struct sm *s, struct smsp *p, struct 
         w->fetch_reason = PREDICTOR_NO_INSTRUCTION;
     }
     if (e->prints) {
-        w->fetched = later(w->fetched, prints(m, s, e));
+        w->fetched = later(w->fetched, prints(m, e));
         w->fetch_reason = PREDICTOR_NO_INSTRUCTION;
     }
     w->check = w->ready;

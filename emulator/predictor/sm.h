@@ -169,11 +169,10 @@ struct sm {
     int n_gmma_next;
     const struct sm_group *gmma_owner; /* the group of HGMMAs that has begun and not ended */
     double gmma_n,
-        gmma_debt;        /* columns of the HGMMA booked last; part of a cycle that it is late */
-    uint64_t gmma_began;  /* the HGMMA booked last, or those before it without a gap */
-    double copy_debt;     /* part of a cycle of the data path */
-    uint64_t bar_free;    /* barrier arrivals */
-    uint64_t printf_free; /* vprintf */
+        gmma_debt;       /* columns of the HGMMA booked last; part of a cycle that it is late */
+    uint64_t gmma_began; /* the HGMMA booked last, or those before it without a gap */
+    double copy_debt;    /* part of a cycle of the data path */
+    uint64_t bar_free;   /* barrier arrivals */
     uint64_t l2_free, dram_free, write_free, tma_free, gmma_free, dsm_free;
     double constants_free;    /* its constant cache, of LDCs to several places */
     uint64_t constant_at[64]; /* when a line of constants is there; 0: never asked for */
@@ -214,12 +213,15 @@ struct machine {
     struct predictor_op *ops;
     struct wheel wheel;
     struct sm *sm;
-    int n_sms;                           /* simulated */
-    int cluster_size;                    /* SMs of a cluster, which follow each other; else n_sms */
-    double part;                         /* simulated of busy */
-    double start;                        /* before the first product, of the rates below */
-    bool multiplies;                     /* tensor cores have begun */
-    bool is_first;                       /* the kernel's code is in no cache yet */
+    int n_sms;          /* simulated */
+    int cluster_size;   /* SMs of a cluster, which follow each other; else n_sms */
+    double part;        /* simulated of busy */
+    double start;       /* before the first product, of the rates below */
+    bool multiplies;    /* tensor cores have begun */
+    bool is_first;      /* the kernel's code is in no cache yet */
+    bool prints_first;  /* nor is vprintf's */
+    uint64_t printed;   /* when the first vprintf has returned; 0: none was called */
+    double printf_free; /* when the buffer of vprintf takes the next lane's values */
     double l2_rate, tma_rate, dram_rate; /* bytes a cycle of those simulated; tma_rate: L2 to TMA */
     double l2_free, dram_free;           /* when all requests so far will have passed */
     double dram_load;                    /* recently busy cycles */

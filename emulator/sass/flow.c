@@ -168,12 +168,14 @@ enum sass_go sass_lepc(struct sass_warp *w, const struct sass_exec *x, uint32_t 
     return SASS_GO_NEXT;
 }
 
-/* How many values a format has. */
-static int conversions(struct sass_warp *w, uint64_t format) {
+/* How many values a format has, and how many characters. */
+static int conversions(struct sass_warp *w, uint64_t format, int *characters) {
     const unsigned char *at;
     bool inside = false; /* of %-8.3f */
     int n = 0;
+    *characters = 0;
     for (; (at = sass_global(w, format, 1, EMU_READ)) && *at; format++) {
+        ++*characters;
         if (*at == '%') {
             inside = !inside;
         } else if (inside && *at == '*') {
@@ -193,8 +195,10 @@ enum sass_go sass_call_driver(struct sass_warp *w, const struct sass_exec *x, ui
     const uint32_t *format = sass_row(w, FORMAT);
     if ((to[lane] | (uint64_t)to[lane + SASS_LANES] << 32) != SASS_VPRINTF)
         return sass_stop(w, x, "a call of the driver's code (assert, malloc): that is not known");
-    const int n = conversions(w, format[lane] | (uint64_t)format[lane + SASS_LANES] << 32);
-    if (w->effect) w->effect->prints = (uint8_t)(1 + (n < 32 ? n : 32));
+    int characters;
+    const int n =
+        conversions(w, format[lane] | (uint64_t)format[lane + SASS_LANES] << 32, &characters);
+    if (w->effect) w->effect->prints = (uint16_t)(1 + (characters < 10000 ? characters : 10000));
     EMU_EACH_LANE(l, mask) sass_row(w, RESULT)[l] = (uint32_t)n;
     return SASS_GO_NEXT;
 }

@@ -306,7 +306,7 @@ struct sass_effect {
     uint32_t shared[32]; /* LDS STS LDSM STSM LDGSTS: byte address of each active lane; of LDSM and
                             STSM the rows */
     uint64_t global[32]; /* LDG STG LDGSTS atomics: byte address of each active lane */
-    uint8_t prints;      /* a call of vprintf: 1 + the values of its format */
+    uint16_t prints;     /* a call of vprintf: 1 + the characters of its format */
     uint8_t constants;   /* LDC: places that its lanes read; 0: one, or no LDC */
     uint32_t reads;      /* LDGSTS: the lanes that read; the others fill with zeros */
     struct {             /* TMA */

@@ -142,6 +142,7 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
     const struct predictor_options o = {.budget = s->is_alone ? 0 : PROGRAM_WORK,
                                         .cache = (enum predictor_cache)out->shape.cache,
                                         .is_first = out->shape.is_first,
+                                        .prints_first = asks_each(s) && !s->has_printed,
                                         .unknown_data = out->shape.is_unknown,
                                         .distance = asks_each(s) ? distance : NULL,
                                         .user = s};
@@ -150,6 +151,8 @@ static const char *predict(struct session *s, struct kernel *k, const struct emu
     s->predict_s += out->p.work / PREDICTOR_WORK_A_SECOND;
     if (!why) why = comes_from_host(s, &out->p);
     out->is_there = !why;
+    out->shape.prints_first = out->p.prints && o.prints_first;
+    s->has_printed |= out->p.prints;
     for (int i = 0; i < out->p.n_ranges; i++)
         out->shape.distance[i] = l2_distance(&s->l2, out->p.range[i].begin);
     return why;
@@ -201,7 +204,7 @@ static uint64_t hash_arguments(const struct emu_grid *g) {
 
 static bool is_like(const struct prediction_shape *a, const struct emu_grid *g, int cache,
                     uint64_t arguments, bool is_unknown) {
-    return !a->is_first && a->cache == cache && a->is_unknown == is_unknown &&
+    return !a->is_first && !a->prints_first && a->cache == cache && a->is_unknown == is_unknown &&
            a->arguments == arguments && !memcmp(a->grid, g->grid, sizeof a->grid) &&
            !memcmp(a->block, g->block, sizeof a->block) &&
            !memcmp(a->cluster, g->cluster, sizeof a->cluster) && a->shared_bytes == g->shared_bytes;

@@ -14,6 +14,7 @@ struct prediction_shape {
     int cache;          /* enum predictor_cache */
     uint64_t arguments; /* a hash of them; 0: any */
     bool is_first;      /* the process has run nothing before it */
+    bool prints_first;  /* it is the first of the process that prints */
     bool is_unknown;    /* its data depends on a launch that did not run (stale.h) */
     double distance[PREDICTION_RANGES]; /* of the allocations that it touches, in L2 (l2.h) */
 };

@@ -46,10 +46,10 @@ cycles() { # N WARPS: elapsed, and PTX's instructions would be an error
 printed() { # N WARPS CYCLES: longer than without printing, within 5 %
     some=$(cycles "$1" "$2") && none=$(cycles 0 "$2") && echo "$some, without $none" && awk -v d=$((some - none)) -v c="$3" 'BEGIN {exit !(d > 0.95 * c && d < 1.05 * c)}'
 }
-call=$(number printf_call) value=$(number printf_value)
-check "printf takes its time" printed 1 1 "$call"
-check "each further value takes more" printed 3 1 $((call + 3 * value))
-check "warps of an SM print one after the other" printed 1 4 $((4 * call))
+call=$(number printf_call) character=$(number printf_character) lane=$(number printf_lane)
+check "printf takes its time" printed 1 1 $((call + 14 * character + 32 * lane))
+check "a longer format takes more" printed 3 1 $((call + 22 * character + 32 * lane))
+check "the lanes of four warps get their places one after the other" printed 1 4 $((call + 14 * character + 128 * lane))
 
 # The comparison can fail: other PTX, and a kernel that the cubin lacks.
 sed 's/in\[t\] \* 3;$/in[t] * 5;/; s/KERNEL(copies)/KERNEL(missing)/' $source > "$tap_dir/other.cu"

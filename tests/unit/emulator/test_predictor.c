@@ -46,6 +46,7 @@ static enum sass_status fake_step(struct sass_warp *w, struct sass_effect *e) {
         e->gmma.n = strstr(text[i->pc / 16], "64x48x16") ? 48 : 128;
         e->gmma.ends_group = strncmp(text[i->pc / 16 + 1], "HGMMA", 5) != 0;
     }
+    if (!strncmp(text[i->pc / 16], "CALL", 4)) e->prints = 1 + 20; /* characters */
     if (strstr(text[i->pc / 16], "BAR.SYNC")) {
         e->waits = w->waits = true;
         e->deferred = true;
@@ -535,6 +536,39 @@ static void l1_looks_up_lines_at_once(void **state) {
     assert_true(fabs(took[1] - 40 * 16 * 2) < 64);
     assert_true(fabs(took[2] - 40 * 16 * 4) < 64);
     assert_true(took[0] < 0.6 * took[1]);
+}
+
+/* ---- Printing ---------------------------------------------------------------------------------- */
+
+/* Cycles of n calls of vprintf by each of n_warps warps, 20 characters, on one SM of `busy`. */
+static double cycles_of_prints(int n, int n_warps, double busy, bool prints_first) {
+    n_inst = 0;
+    for (int i = 0; i < n; i++) add("CALL.ABS.NOINC", SASS_PIPE_BRANCH, 5);
+    add("EXIT", SASS_PIPE_BRANCH, 5);
+    struct machine m;
+    open_sm(&m, 1, n_warps, 0);
+    m.part = 1 / busy;
+    m.prints_first = prints_first;
+    machine_run(&m);
+    assert_null(m.why);
+    const double cycles = (double)m.sm[0].active;
+    machine_close(&m);
+    return cycles;
+}
+
+static void printf_takes_its_time(void **state) {
+    (void)state;
+    const double lanes = 32 * chip.printf_lane,
+                 call = chip.printf_call + 20 * chip.printf_character,
+                 one = cycles_of_prints(1, 1, 1, false);
+    assert_true(fabs(one - call - lanes) < 30);
+    assert_true(fabs(cycles_of_prints(3, 1, 1, false) - 3 * one) < 60);
+    /* warps are in the code at once, and lanes of all SMs come one after the other */
+    assert_true(fabs(cycles_of_prints(1, 4, 1, false) - one - 3 * lanes) < 60);
+    assert_true(fabs(cycles_of_prints(1, 1, 3, false) - one - 2 * lanes) < 60);
+    /* the first call of all, with those that begin before it ends */
+    assert_true(fabs(cycles_of_prints(3, 1, 1, true) - 3 * one - chip.printf_first) < 60);
+    assert_true(fabs(cycles_of_prints(1, 4, 1, true) - one - 3 * lanes - chip.printf_first) < 60);
 }
 
 /* ---- L2's queue -------------------------------------------------------------------------------- */
@@ -1454,6 +1488,7 @@ int main(void) {
         cmocka_unit_test_setup(first_accesses_find_their_pages, read_chip),
         cmocka_unit_test_setup(local_stores_reach_l2, read_chip),
         cmocka_unit_test_setup(l1_looks_up_lines_at_once, read_chip),
+        cmocka_unit_test_setup(printf_takes_its_time, read_chip),
         cmocka_unit_test_setup(atomics_at_one_word, read_chip),
         cmocka_unit_test_setup(atomics_at_few_words, read_chip),
         cmocka_unit_test(events_of_later_turns_wait),
