@@ -38,6 +38,12 @@ export BUILD=$build NVCC
 check "a folder's programs are built" python3 $foreign build "$dir/out" "$dir/suite"
 check "what does not compile is named, what has no main is not one" bash -c "
     python3 $foreign build '$dir/out' '$dir/suite' > '$dir/said' && grep -q '^suite-bad: .*error' '$dir/said' && grep -qx 'built 1 of 2 programs' '$dir/said'"
+mkdir -p "$dir/some"
+for i in 1 2 3 4 5 6; do cp "$dir/suite/two/add.cu" "$dir/some/$i.cu"; done
+echo '#include <thrust/sort.h>' >> "$dir/some/1.cu"
+echo '__managed__ int x;' >> "$dir/some/3.cu"
+check "every k-th program that needs nothing else" bash -c "
+    EACH=2 python3 $foreign build '$dir/few' '$dir/some' && [ \"\$(ls '$dir/few/bin' | tr '\n' ' ')\" = 'some-4 some-6 ' ]"
 cat > "$dir/unknown.cu" << 'EOF'
 enum { N = 64 * 256 };
 __global__ void make(float *x, int n) {

@@ -7,6 +7,9 @@
                                             row for every launch and program; --out CHIP.txt writes
                                             the sums that build/run quotes into that file
 
+With EACH=N build takes some N programs of each folder: of those that launch a kernel and need no other library, managed
+memory or textures, in alphabetic order, every k-th from the k/2-th on.
+
 A program runs without arguments, in WORK/at/PROGRAM, which is its source's folder where there is one, or that folder's parent if
 it is called src. JOBS programs at a time
 are built and predicted (one for each core). Launches of more than MOST (2e8) warp instructions do not run. BUDGET_S (20) is
@@ -26,6 +29,9 @@ import sys
 import tempfile
 import time
 
+OTHERS = re.compile(  # what such a program asks for
+    r"cublas|\bcub/|thrust|curand|cutlass|cufft|cusparse|cusolver|cudnn|nccl|mpi\.h|opencv|torch|glut|GL/|omp\.h|windows\.h"
+    r"|texture<|cudaTextureObject|cudaMallocManaged|__managed__", re.I)
 LAUNCHES, BUDGET_S = 8, int(os.environ.get("BUDGET_S", 20))
 SECONDS = {"build": 120, "predict": int(os.environ.get("PREDICT_S", 420)), "measure": 25,
            "all": int(os.environ.get("MEASURE_S", 3600))}
@@ -70,6 +76,23 @@ def other_sources(source):
     return [path for path in every if path != source and not has_main(path)]
 
 
+def is_alone(source):
+    text = ""
+    for path in [source, *other_sources(source)]:
+        with open(path, errors="replace") as f:
+            text += f.read()
+    return "<<<" in text and not OTHERS.search(text)
+
+
+def chosen(folder):
+    each = int(os.environ.get("EACH", 0))
+    if not each:
+        return list(sources(folder))
+    alone = sorted(s for s in sources(folder) if is_alone(s))
+    k = max(1, len(alone) // each)
+    return alone[k // 2::k]
+
+
 def compile_one(work, suite, folder, source):
     name = suite + "-" + re.sub(r"[^A-Za-z0-9]+", "-", os.path.splitext(os.path.relpath(source, folder))[0])
     program, at = os.path.join(work, "bin", name), os.path.dirname(source)
@@ -93,7 +116,7 @@ def compile_one(work, suite, folder, source):
 
 def build(work, folders):
     os.makedirs(os.path.join(work, "bin"), exist_ok=True)
-    every = [(work, os.path.basename(os.path.abspath(f)), os.path.abspath(f), s) for f in folders for s in sources(f)]
+    every = [(work, os.path.basename(os.path.abspath(f)), os.path.abspath(f), s) for f in folders for s in chosen(f)]
     done = in_parallel(lambda a: compile_one(*a), every)
     for name, why in done:
         if why:
