@@ -134,7 +134,7 @@ int main() {
     add<<<N / 256, 256>>>(x);
     cudaMemcpy(x, from, 4 * N, cudaMemcpyHostToDevice);
     add<<<N / 256, 256>>>(x);
-    work<<<132, 256>>>(y, 2000);
+    work<<<1056, 32>>>(y, 2000);
     return 0;
 }
 EOF
