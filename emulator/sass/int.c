@@ -99,17 +99,19 @@ enum sass_go sass_imad_hi(struct sass_warp *w, const struct sass_exec *x, uint32
     return SASS_GO_NEXT;
 }
 
+/* d = a * b + c, all but a and b being 64 bits wide, and .X the carry in; the carry out */
 enum sass_go sass_imad_wide(struct sass_warp *w, const struct sass_exec *x, uint32_t mask) {
     SOURCE(0);
     SOURCE(1);
     SOURCE(2);
     DEST;
+    PIN(0);
     uint32_t carry = 0;
     (void)f2, (void)m2;
     for (int l = 0; l < SASS_LANES; l++) {
         uint64_t c = s2[l] | (uint64_t)s2[l + 32] << 32, p = product(V(0), V(1), x->mode);
-        uint64_t sum = p + c;
-        carry |= (uint32_t)(sum < p) << l;
+        uint64_t in = p0 >> l & 1, sum = p + c + in;
+        carry |= (uint32_t)(sum < p || (in && sum == p)) << l;
         if (!(mask >> l & 1)) continue;
         d[l] = (uint32_t)sum;
         d[l + 32] = (uint32_t)(sum >> 32);

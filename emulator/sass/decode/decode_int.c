@@ -57,8 +57,8 @@ static void d_imad(struct decoder *c) {
         sd_plain(c, 2, 2);
     else
         sd_isrc(c, 2);
-    if (carry) c->x->pin[0] = sd_psrc(c);
-    if (carry && (wide || high)) c->bad = true;
+    c->x->pin[0] = carry ? sd_psrc(c) : sd_none_false;
+    if (carry && high) c->bad = true;
     sd_set(c, wide ? sass_imad_wide : high ? sass_imad_hi : carry ? sass_imad_x : sass_imad);
 }
 

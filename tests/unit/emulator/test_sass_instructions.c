@@ -243,9 +243,19 @@ static void wide(void **state) {
                 uint64_t s = (uint64_t)((int64_t)(int32_t)x[a] * (int32_t)x[b]) + sum;
                 low = run("IMAD.WIDE R10,R0,R1,R2", 0, r, 0, &high, &after);
                 assert_true(low == (uint32_t)s && high == (uint32_t)(s >> 32));
+                for (unsigned in = 0; in < 2; in++) {
+                    low = run("IMAD.WIDE.U32.X R10,P1,R0,R1,R2,P0", 0, r, in, &high, &after);
+                    assert_true(low == (uint32_t)(u + in) && high == (uint32_t)((u + in) >> 32));
+                    assert_int_equal(after >> 1 & 1, (unsigned)((u + in) >> 64));
+                }
                 low = run("IMAD.HI.U32 R9,R0,R1,R2", 0, r, 0, NULL, &after);
                 assert_int_equal(low, (uint32_t)(u >> 32));
             }
+    const uint32_t most[9] = {3, 5, ~0u, ~0u, 7}; /* 15 + 2^64 - 1 + 1: as the product alone */
+    uint32_t high;
+    unsigned after;
+    assert_int_equal(run("IMAD.WIDE.U32.X R10,P1,R0,R1,R2,P0", 0, most, 1, &high, &after), 15);
+    assert_true(!high && after == 3);
 }
 
 /* fp64, against the host's. */
