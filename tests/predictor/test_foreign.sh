@@ -42,6 +42,8 @@ mkdir -p "$dir/some"
 for i in 1 2 3 4 5 6; do cp "$dir/suite/two/add.cu" "$dir/some/$i.cu"; done
 echo '#include <thrust/sort.h>' >> "$dir/some/1.cu"
 echo '__managed__ int x;' >> "$dir/some/3.cu"
+mkdir "$dir/some/lib" && echo '#define ONE 1' > "$dir/some/lib/one.h"
+printf '%s\n' '#include "one.h"' 'int one = ONE;' >> "$dir/some/6.cu"
 check "every k-th program that needs nothing else" bash -c "
     EACH=2 python3 $foreign build '$dir/few' '$dir/some' && [ \"\$(ls '$dir/few/bin' | tr '\n' ' ')\" = 'some-4 some-6 ' ]"
 cat > "$dir/unknown.cu" << 'EOF'

@@ -93,11 +93,17 @@ def chosen(folder):
     return alone[k // 2::k]
 
 
+def with_headers(folder):
+    """Its folders that hold headers, such as include and common."""
+    inside = (os.path.join(folder, name) for name in sorted(os.listdir(folder)))
+    return [at for at in inside if os.path.isdir(at) and any(n.endswith((".h", ".cuh", ".hpp")) for n in os.listdir(at))]
+
+
 def compile_one(work, suite, folder, source):
     name = suite + "-" + re.sub(r"[^A-Za-z0-9]+", "-", os.path.splitext(os.path.relpath(source, folder))[0])
     program, at = os.path.join(work, "bin", name), os.path.dirname(source)
     others = other_sources(source)
-    common = [f"-I{p}" for p in (at, os.path.dirname(at), os.path.join(folder, "common"), os.path.join(folder, "include"))]
+    common = [f"-I{p}" for p in (at, os.path.dirname(at), *with_headers(folder))]
     try:
         done = subprocess.run([NVCC, "--compat", "-O3", "-std=c++17", "-w", *common, "-o", program, source, *others, "-lcublas"],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS["build"])
